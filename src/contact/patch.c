@@ -1,13 +1,13 @@
-/* Contacts of two meshes from exact geometry: the order of the steps, and the public function.
+/* Contacts of two meshes by exact geometry: abut_contact_patches() and its steps.
  *
- * 1. Both bodies are put into a canonical order, so that swapping a and b gives the same answer. A
- *    sheet is turned so that it cuts off the smaller part of the other body.
+ * 1. Both bodies are put into a canonical order, so that exchanging a and b yields the same result.
+ *    A sheet is oriented so that it cuts off the smaller part of the other body.
  * 2. The contour of both surfaces divides the overlap into regions (patch_contour.c). A region is
- *    measured along several normals, or divided into walls (patch_point.c). The shift that
- *    separates the bodies is found and verified in patch_separate.c.
+ *    measured along several normals, or divided into walls (patch_point.c).
+ *    patch_separate.c searches and verifies the shift that separates the bodies.
  * 3. Surfaces within the margin add gaps (patch_proximity.c).
- * Without a contour, one body may be inside the other; or surfaces touch where the jitter of the
- * contour has no thickness, and the touching triangles make the contact. */
+ * If there is no contour, one body may be inside the other. Or surfaces touch where the skins have
+ * no thickness; then the touching triangles are the contact. */
 #include "contact/patch_separate.h"
 
 #include "geom/intersect_shared.h"
@@ -16,45 +16,42 @@
 #include <stddef.h>
 #include <string.h>
 
-#define JITTER 1e-9      /* of the smaller body */
-#define ROUNDING 0x1p-50 /* of the largest coordinate: of a posed vertex */
-#define GAP_RANGE 0.05   /* of the smaller body: walls further behind the nearest are left out */
-#define TOUCH_DEPTH \
-    1e-6 /* of the smaller body: depths that are no more may be those of bodies apart */
-#define SYMMETRY_TOLERANCE \
-    0.1 /* of their distance: equal bodies that see each other at one place */
-#define TOUCH_GAP \
-    1e-12 /* of the smaller body: bodies that touch may be this far apart by rounding */
+#define JITTER 1e-9      /* of the smaller body, see patch.h */
+#define ROUNDING 0x1p-50 /* of the largest coordinate: error of a posed vertex */
+#define GAP_RANGE 0.05   /* of the smaller body: walls further behind the nearest one are omitted */
+#define TOUCH_DEPTH 1e-6 /* of the smaller body: bodies with smaller depths may be apart */
+#define SYMMETRY_TOLERANCE 0.1 /* of the distance of two equal bodies, see is_in_order() */
+#define TOUCH_GAP 1e-12 /* of the smaller body: rounding error of the gap of bodies that touch */
 
 enum { TESTED_SEGMENTS = 8 };
 
-/* ---- order ---- */
+/* ---- canonical order ---- */
 
-/* Where one body is as seen from the other. */
+/* Returns the position of one body in the axes of the other, relative to its origin. */
 static vec3 relative_position(const abut_posed *from, const abut_posed *to) {
-    vec3 direction = v3_sub(to->pose.translation, from->pose.translation);
+    vec3 offset = v3_sub(to->pose.translation, from->pose.translation);
     abuti_motion motion = abuti_motion_of(&from->pose);
     mat3 back = m3_transpose(&motion.rotation);
-    return m3_apply(&back, direction);
+    return m3_apply(&back, offset);
 }
 
-static int largest_axis(vec3 direction) {
-    vec3 size = v3_abs(direction);
+static int largest_axis(vec3 v) {
+    vec3 size = v3_abs(v);
     return size.x >= size.y && size.x >= size.z ? 0 : size.y >= size.z ? 1 : 2;
 }
 
-/* Whether a comes first: of fewer triangles, else by its numbers. */
+/* Returns whether a precedes b: the order of the meshes (order.c), then that of the poses. */
 static bool is_in_order(const abut_posed *a, const abut_posed *b) {
     int order = abuti_patch_order(a->bvh, b->bvh);
     if (order)
         return order < 0;
-    /* Of one shape twice: along the axis on which they see each other at the most different places,
-     * so that neither small motions nor the place of both matter. */
+    /* Equal meshes: compare where each body is in the axes of the other, along the axis of the
+     * largest difference. So neither small motions nor a common motion of both change the order. */
     vec3 direction = v3_sub(b->pose.translation, a->pose.translation);
     vec3 difference = v3_sub(relative_position(a, b), relative_position(b, a));
     if (v3_max_abs(difference) > SYMMETRY_TOLERANCE * v3_length(direction))
         return v3_get(difference, largest_axis(difference)) > 0;
-    /* Else along the axis on which they are furthest apart. */
+    /* Both have nearly the same relative position: along the axis of the largest distance. */
     int axis = largest_axis(direction);
     if (v3_get(direction, axis) != 0)
         return v3_get(direction, axis) > 0;
@@ -64,7 +61,6 @@ static bool is_in_order(const abut_posed *a, const abut_posed *b) {
 
 /* ---- bodies ---- */
 
-/* All but the bodies, which are set later. */
 void abuti_patch_reset(patch_work *work, patch_memory *memory) {
     memset((unsigned char *)work + offsetof(patch_work, max_coordinate), 0,
            sizeof *work - offsetof(patch_work, max_coordinate));
@@ -72,7 +68,7 @@ void abuti_patch_reset(patch_work *work, patch_memory *memory) {
     work->memory = memory;
 }
 
-/* Both in the frame: that of the second's mesh. */
+/* Sets both bodies of the work in the frame of the second mesh. */
 static abut_status place_bodies(patch_work *work, const patch_call *call) {
     for (int side = 0; side < 2; side++) {
         patch_body *body = &work->body[side];
@@ -91,12 +87,13 @@ static abut_status place_bodies(patch_work *work, const patch_call *call) {
         v3_sub(v3_add(m3_apply(&a->rotation, a->bvh->mesh->origin), motion.translation),
                b->bvh->mesh->origin);
     double largest = real_max(v3_max_abs(a->translation) + 2 * a->skin->size, 2 * b->skin->size);
-    work->max_coordinate = 2 * largest; /* turned too, and with the skin */
+    work->max_coordinate = 2 * largest; /* includes rotation and skin */
     largest = real_max(largest, call->max_translation);
     double jitter = real_max(JITTER * real_min(a->skin->size, b->skin->size), ROUNDING * largest);
     for (int side = 0; side < 2; side++) {
         work->body[side].jitter = jitter;
-        /* Where faces lie flush, the second is in the first, whatever the jitter. */
+        /* Different widths: of flush faces, that of the second is inside the first, at any jitter.
+         */
         double width_in_jitters = call->has_equal_skins ? 10 : side ? 6 : 14;
         work->body[side].skin_width = width_in_jitters * jitter;
         work->body[side].seed = (uint64_t)(side + 1) << 40;
@@ -104,7 +101,6 @@ static abut_status place_bodies(patch_work *work, const patch_call *call) {
     return ABUT_OK;
 }
 
-/* Contours and regions at a pose. */
 abut_status abuti_patch_find_regions_at(patch_work *work, const patch_call *call) {
     pair_frame frame;
     abut_status status = place_bodies(work, call);
@@ -119,13 +115,13 @@ abut_status abuti_patch_find_regions_at(patch_work *work, const patch_call *call
     return abuti_patch_find_regions(work, &frame);
 }
 
-/* ---- answers ---- */
+/* ---- overlaps ---- */
 
 abut_status abuti_patch_add_answer(patch_call *call, const patch_answer *answer) {
     return abuti_patch_add(call->memory, &call->answers, &call->count, &call->capacity, answer);
 }
 
-/* Whether some of the triangles whose skins cut each other meet themselves. */
+/* Returns whether a few of the triangles whose skins intersect also intersect without skins. */
 static bool do_triangles_intersect(const patch_work *work) {
     size_t step = work->segment_count / TESTED_SEGMENTS + 1;
     for (size_t i = 0; i < work->segment_count; i += step) {
@@ -142,7 +138,8 @@ static bool do_triangles_intersect(const patch_work *work) {
     return false;
 }
 
-/* Whether the bodies are apart as they are, which is found out once; `likely` they are not. */
+/* Tests once whether the bodies are apart at their poses. With `expect_overlap`, a few triangles of
+ * the contour are tested first. */
 static abut_status are_apart(const patch_work *work, patch_call *call, bool expect_overlap,
                              bool *apart) {
     abut_status status = ABUT_OK;
@@ -156,7 +153,6 @@ static abut_status are_apart(const patch_work *work, patch_call *call, bool expe
     return status;
 }
 
-/* Whether a region counts: the contour of a hole, or a speck beside others, does not. */
 bool abuti_patch_region_counts(const patch_work *work, const patch_call *call, size_t i) {
     const patch_region *r = &work->regions[i];
     for (size_t k = 0; k < work->region_count; k++)
@@ -165,7 +161,7 @@ bool abuti_patch_region_counts(const patch_work *work, const patch_call *call, s
     return true;
 }
 
-/* Which connected parts of a side meet something. */
+/* Finds the components of a side that have segments of the contour. */
 static abut_status find_intersected_components(const patch_work *work, const patch_call *call,
                                                uint32_t side, bool **is_intersected) {
     const abut_topology_arrays *view = &work->body[side].skin->view;
@@ -180,8 +176,8 @@ static abut_status find_intersected_components(const patch_work *work, const pat
     return ABUT_OK;
 }
 
-/* A part inside the other body from which no ray along the normals that are tried meets it, as in a
- * hole: from the closest points of both surfaces. */
+/* Sets the patch of a component that is inside the other body although no ray along the candidate
+ * normals hits the surface, as in a hole: between the closest points of both surfaces. */
 static abut_status set_closest_answer(const patch_work *work, const patch_call *call, uint32_t side,
                                       patch_answer *answer) {
     abut_separation found;
@@ -203,8 +199,8 @@ static abut_status set_closest_answer(const patch_work *work, const patch_call *
     return ABUT_OK;
 }
 
-/* Whether a part of a side that no contour runs through is inside the other body. `apart`: no
- * surfaces meet. */
+/* Tests whether a component of a side, through which no contour runs, is inside the other body.
+ * `apart`: no surfaces intersect. */
 static abut_status is_component_inside(const patch_work *work, patch_call *call,
                                        const pair_frame *frame, uint32_t side, uint32_t component,
                                        bool apart, bool *inside) {
@@ -215,7 +211,7 @@ static abut_status is_component_inside(const patch_work *work, patch_call *call,
                                     &call->doubt);
 }
 
-/* Adds a region if a part, which is inside the other body, fills cavities of that. */
+/* Adds a region if a component, which is inside the other body, fills cavities of that body. */
 static abut_status add_cavity_region(patch_work *work, patch_call *call, const pair_frame *frame,
                                      uint32_t side, uint32_t component, bool apart,
                                      bool *is_enclosed) {
@@ -234,13 +230,14 @@ static abut_status add_cavity_region(patch_work *work, patch_call *call, const p
                                    : abuti_patch_add_cavity_region(work, side, component, cavities);
 }
 
-/* Volumes have a meaning only for closed surfaces. */
+/* Returns whether both meshes are closed: only then volumes are meaningful. */
 static bool are_closed(const patch_work *work) {
     return work->body[0].skin->reliability.level == ABUT_RELIABILITY_GUARANTEED &&
            work->body[1].skin->reliability.level == ABUT_RELIABILITY_GUARANTEED;
 }
 
-/* The volume of a region without what its skins add: they are `grow` outside of all faces. */
+/* Returns the volume of a region minus that of its skins, which are skin_width outside of all
+ * faces. */
 static double compute_region_volume(const patch_work *work, const patch_region *region) {
     double volume = region->volume;
     for (uint32_t k = region->facet_begin; k < region->facet_end; k++) {
@@ -250,23 +247,23 @@ static double compute_region_volume(const patch_work *work, const patch_region *
     return volume;
 }
 
-/* Parts that are inside the other body, and of which no skin meets anything. `apart`: no surfaces
- * meet, whatever skins do. Then a part is where the vertex is that abuti_pair_contains() tests, and
- * cavities have an answer as there if nothing else is inside. */
+/* Adds patches of components that are inside the other body and whose skins intersect nothing.
+ * `apart`: no surfaces intersect, even if skins do. Then the vertex that abuti_pair_contains()
+ * tests decides for a component, and cavities have a patch if nothing else is inside. */
 static abut_status add_contained_components(patch_work *work, patch_call *call, bool apart,
                                             uint32_t max_points) {
     pair_frame frame;
-    bool answers = true;
+    bool adds_answers = true;
     call->contained_volume = 0;
     if (!apart && work->body[0].skin->view.component_count == 1 &&
         work->body[1].skin->view.component_count == 1)
         return ABUT_OK;
     abuti_pair_frame_init(&call->posed[0], &call->posed[1], &frame);
-    for (uint32_t k = 0; k < 4; k++) { /* parts of both, then cavities of both */
+    for (uint32_t k = 0; k < 4; k++) { /* components of both, then cavities of both */
         const uint32_t side = k % 2;
         if (k == 2)
-            answers = apart && !call->count && !work->region_count;
-        if (!answers && !are_closed(work))
+            adds_answers = apart && !call->count && !work->region_count;
+        if (!adds_answers && !are_closed(work))
             return ABUT_OK;
         const patch_skin *skin = work->body[side].skin;
         bool *is_intersected = NULL;
@@ -284,10 +281,10 @@ static abut_status add_contained_components(patch_work *work, patch_call *call, 
             if (status || !inside)
                 continue;
             call->contained_volume += component->volume;
-            if (is_enclosed) /* the volume of the region has this part and the cavities */
+            if (is_enclosed) /* the volume of the region includes this component and the cavities */
                 call->contained_volume -=
                     compute_region_volume(work, &work->regions[work->region_count - 1]);
-            if (!answers || is_enclosed)
+            if (!adds_answers || is_enclosed)
                 continue;
             abuti_patch_compute_contained(work, side, i, call->hint, max_points, &answer);
             if (!answer.count && apart)
@@ -302,7 +299,8 @@ static abut_status add_contained_components(patch_work *work, patch_call *call, 
     return ABUT_OK;
 }
 
-/* Answers with the parts that are inside, and with all regions. `apart`: no surfaces meet. */
+/* Adds patches of components inside the other body, and of all regions. `apart`: no surfaces
+ * intersect. */
 static abut_status add_region_answers(patch_work *work, patch_call *call, bool apart,
                                       uint32_t max_points) {
     abut_status status = add_contained_components(work, call, apart, max_points);
@@ -320,7 +318,7 @@ static abut_status add_region_answers(patch_work *work, patch_call *call, bool a
     return status;
 }
 
-/* The unit normal of two triangles that touch; of needles without normals any. */
+/* Returns the unit normal of two triangles that touch; any unit vector if both are degenerate. */
 static vec3 compute_touch_normal(const patch_work *work, uint32_t triangle_a, uint32_t triangle_b) {
     vec3 n[2];
     for (int side = 0; side < 2; side++) {
@@ -336,7 +334,8 @@ static vec3 compute_touch_normal(const patch_work *work, uint32_t triangle_a, ui
     return v3_max_abs(n[1]) > 0 ? n[1] : v3(0, 0, 1);
 }
 
-/* Where no contour is: one inside the other, or a touch, or nothing. */
+/* Adds patches if there is no contour: one body is inside the other, surfaces touch, or there is
+ * nothing. */
 static abut_status add_touch_or_containment(patch_work *work, patch_call *call,
                                             uint32_t max_points) {
     pair_frame frame;
@@ -348,7 +347,8 @@ static abut_status add_touch_or_containment(patch_work *work, patch_call *call,
     if (status)
         return status;
     call->touches |= touches;
-    if (touches && !call->has_equal_skins) { /* as where one is in the place of the other */
+    if (touches && !call->has_equal_skins) { /* as for coincident bodies, where the second skin is
+                                                inside the first */
         call->has_equal_skins = true;
         abuti_patch_reset(work, call->memory);
         status = abuti_patch_find_regions_at(work, call);
@@ -358,7 +358,7 @@ static abut_status add_touch_or_containment(patch_work *work, patch_call *call,
             return status;
     }
     if (touches) {
-        /* By a skin without thickness, as where normals cancel: from the triangles. */
+        /* The skin has no thickness, as where normals cancel: use the triangles. */
         abut_segment segment;
         vec3 direction = compute_touch_normal(work, triangle[0], triangle[1]);
         triangle_triangle_intersect(pair_triangle(&frame.side[0], triangle[0]),
@@ -375,8 +375,8 @@ static abut_status add_touch_or_containment(patch_work *work, patch_call *call,
     return add_region_answers(work, call, true, max_points);
 }
 
-/* Whether all regions are so thin, or so small that volumes are rounding errors, that they may be
- * those of bodies that are apart. */
+/* Returns whether all regions are so thin, or so small that volumes are rounding errors, that the
+ * bodies may be apart. */
 static bool are_regions_thin(const patch_work *work, const patch_call *call) {
     for (size_t i = 0; i < work->region_count; i++) {
         const patch_region *r = &work->regions[i];
@@ -390,7 +390,7 @@ static bool are_regions_thin(const patch_work *work, const patch_call *call) {
     return work->region_count > 0;
 }
 
-/* What the contours tell, or the rest. */
+/* Adds patches of the contours. If there are none, adds those of containment and touch. */
 static abut_status add_overlap_answers(patch_work *work, patch_call *call, uint32_t max_points) {
     abut_status status = ABUT_OK;
     bool apart = false;
@@ -408,16 +408,17 @@ static abut_status add_overlap_answers(patch_work *work, patch_call *call, uint3
     return status || call->count ? status : add_touch_or_containment(work, call, max_points);
 }
 
-/* How far apart bodies may be by rounding that touch. */
+/* Returns the gap that rounding errors may leave between bodies that touch. */
 static double compute_touch_gap(const patch_call *call) {
     return real_max(TOUCH_GAP * call->size, ROUNDING * call->max_translation);
 }
 
-/* ---- surfaces that hardly touch ---- */
+/* ---- surfaces that touch within rounding errors ---- */
 
-/* The contour is that of bodies that are larger by some JITTER, so it may be there although the
- * bodies are apart. Then depths are none: contacts of bodies that touch within rounding have a
- * depth of 0, and all others are left to the search for proximity. */
+/* Corrects depths of bodies that are apart. The contour is that of the skins, so it may exist
+ * although the bodies are apart. Then no depth is above 0: contacts of bodies that touch within
+ * rounding errors have a depth of 0, and all others are removed, because step 3 finds them as gaps.
+ */
 static abut_status resolve_touch(patch_work *work, patch_call *call) {
     bool apart, within;
     unsigned doubt = 0;
@@ -437,7 +438,7 @@ static abut_status resolve_touch(patch_work *work, patch_call *call) {
     for (size_t i = 0; i < call->count && within; i++) {
         patch_answer answer = call->answers[i];
         if (answer.depth >
-            TOUCH_DEPTH * call->size) /* along another wall, or of the wrong side of a sheet */
+            TOUCH_DEPTH * call->size) /* along another wall, or from the wrong side of a sheet */
             continue;
         answer.depth = real_min(answer.depth, 0);
         for (uint32_t k = 0; k < answer.count; k++)
@@ -448,9 +449,10 @@ static abut_status resolve_touch(patch_work *work, patch_call *call) {
     return ABUT_OK;
 }
 
-/* ---- proximity ---- */
+/* ---- gaps ---- */
 
-/* Adds the closest points, if they are within the margin: of needles, which have no faces. */
+/* Adds the closest points if they are within the margin: for degenerate triangles, which have no
+ * faces. */
 static abut_status add_nearest_gap(const patch_work *work, patch_call *call) {
     abut_separation found;
     abut_status status = abuti_pair_distance(&call->posed[0], &call->posed[1], false, NULL, &found);
@@ -458,7 +460,7 @@ static abut_status add_nearest_gap(const patch_work *work, patch_call *call) {
         (call->count && call->answers[0].depth >= -found.distance))
         return status;
     vec3 direction = v3_sub(found.point_a, found.point_b), normal = v3_normalise(direction);
-    if (v3_max_abs(normal) == 0) /* apart by less than rounding */
+    if (v3_max_abs(normal) == 0) /* the distance is below the rounding error */
         normal = compute_touch_normal(work, found.triangle_a, found.triangle_b);
     patch_answer answer = {.normal = normal,
                            .depth = -found.distance,
@@ -473,7 +475,8 @@ static abut_status add_nearest_gap(const patch_work *work, patch_call *call) {
     return abuti_patch_add_answer(call, &answer);
 }
 
-/* Adds walls within the margin. */
+/* Adds the walls within the margin. If the margin exceeds GAP_RANGE, walls further behind the
+ * nearest gap are omitted. */
 static abut_status add_gap_answers(patch_work *work, patch_call *call, uint32_t max_points) {
     const abut_posed *a = &call->posed[0], *b = &call->posed[1];
     double range = call->options.margin, gap_range = GAP_RANGE * call->size;
@@ -534,7 +537,7 @@ static void divide_volume(patch_work *work, patch_call *call) {
         call->answers[largest].volume = real_max(call->answers[largest].volume + remainder, 0);
 }
 
-/* ---- the public function ---- */
+/* ---- abut_contact_patches() ---- */
 
 static abut_status check_arguments(const abut_posed *a, const abut_posed *b,
                                    const abut_patch_options *options, patch_call *call,
@@ -544,7 +547,7 @@ static abut_status check_arguments(const abut_posed *a, const abut_posed *b,
     return status ? status : abuti_patch_options(name, options, patches, &call->options);
 }
 
-/* All steps for a pair, with each body as its skin is chosen. */
+/* Computes all patches of a pair, for the chosen orientation of each body. */
 static abut_status compute_patches(patch_work *work, patch_call *call) {
     uint32_t max_points = call->options.max_contacts;
     abuti_patch_reset(work, call->memory);
@@ -572,10 +575,10 @@ static abut_status compute_patches(patch_work *work, patch_call *call) {
     return status;
 }
 
-/* The volume of all overlaps, or of two sheets their area, with each body as its skin is chosen;
- * infinity if skins do not intersect. */
-static abut_status overlap_extent(patch_work *work, patch_call *call, bool is_area,
-                                  double *extent) {
+/* Computes the volume of all overlaps, or the area of the overlaps of two sheets, for the chosen
+ * orientation of each body; infinity if the skins do not intersect. */
+static abut_status compute_overlap_extent(patch_work *work, patch_call *call, bool is_area,
+                                          double *extent) {
     abuti_patch_reset(work, call->memory);
     abut_status status = abuti_patch_find_regions_at(work, call);
     *extent = work->region_count ? 0 : INFINITY;
@@ -586,8 +589,8 @@ static abut_status overlap_extent(patch_work *work, patch_call *call, bool is_ar
     return status;
 }
 
-/* A sheet has two sides and no inside: it is turned so that it cuts off the smaller part of the
- * other body. */
+/* Computes all patches. A sheet has two sides and no interior: the orientation is chosen that cuts
+ * off the smaller part of the other body. */
 static abut_status compute_oriented_patches(patch_work *work, patch_call *call) {
     bool sheet[2];
     double smallest = INFINITY;
@@ -600,17 +603,18 @@ static abut_status compute_oriented_patches(patch_work *work, patch_call *call) 
     }
     call->has_sheet = sheet[0] || sheet[1];
     int best = 0;
-    for (int is_reversed = 0; is_reversed < 4 && call->has_sheet && smallest > 0; is_reversed++) {
+    for (int reversed_bits = 0; reversed_bits < 4 && call->has_sheet && smallest > 0;
+         reversed_bits++) {
         double extent;
-        if ((is_reversed & 1 && !sheet[0]) || (is_reversed & 2 && !sheet[1]))
+        if ((reversed_bits & 1 && !sheet[0]) || (reversed_bits & 2 && !sheet[1]))
             continue;
-        call->is_reversed[0] = is_reversed & 1;
-        call->is_reversed[1] = is_reversed & 2;
-        abut_status status = overlap_extent(work, call, sheet[0] && sheet[1], &extent);
+        call->is_reversed[0] = reversed_bits & 1;
+        call->is_reversed[1] = reversed_bits & 2;
+        abut_status status = compute_overlap_extent(work, call, sheet[0] && sheet[1], &extent);
         if (status)
             return status;
         if (extent < smallest) {
-            best = is_reversed;
+            best = reversed_bits;
             smallest = extent;
         }
         if (!work->has_candidates)
@@ -627,7 +631,7 @@ abut_status abut_contact_patches(const abut_posed *a, const abut_posed *b,
     abut_status status = check_arguments(a, b, options, &call, patches);
     if (status)
         return status;
-    abut_context *before = abuti_context_enter(a->bvh->context); /* whatever the order is */
+    abut_context *before = abuti_context_enter(a->bvh->context); /* for either order */
     call.swapped = !is_in_order(a, b);
     const abut_posed *first = call.swapped ? b : a, *second = call.swapped ? a : b;
     abut_pose back = pose_inverse(&second->pose);

@@ -1,27 +1,28 @@
-/* A few points of many: what a solver needs of a patch.
+/* Contact reduction: chooses a few of many candidate points of a patch.
  *
- * Candidates in one place are one. Of these the deepest stays, that which is furthest from it, the
- * one furthest beside both, and that which makes the area largest, each by its depth's worth
- * (Moravanszky and Terdiman 2004, "Fast contact reduction for dynamics simulation"). */
+ * Candidates at the same position are merged. Chosen are the deepest candidate, the one furthest
+ * from it, the one furthest from the line through both, and the one that adds the largest area.
+ * Distances and areas are weighted by depth (Moravanszky and Terdiman 2004, "Fast contact reduction
+ * for dynamics simulation"). */
 #include "contact/patch.h"
 
 #include <math.h>
 
-#define VALUE_TOLERANCE 0.03   /* of a value: no difference for which another point is chosen */
-#define VERTEX_PREFERENCE 1.01 /* times as good is a vertex */
-#define MIN_WEIGHT 0.01        /* of a point, at least, that is no gap beyond the margin */
-#define MERGE_FRACTION 1e-4    /* of the contour's extent: one place */
+#define VALUE_TOLERANCE 0.03   /* fraction of a value: candidates within it count as equally good */
+#define VERTEX_PREFERENCE 1.01 /* factor of the weight of vertices */
+#define MIN_WEIGHT 0.01        /* of a candidate that is within the margin */
+#define MERGE_FRACTION 1e-4    /* of the extent of the contact: nearer candidates are merged */
 
 /* They differ by 12.94 degrees from axes and diagonals, so that no two corners of boxes and regular
- * polygons are as far out. */
+ * polygons are equally far out. */
 const double abuti_patch_directions[PATCH_DIRECTIONS][2] = {
     {0.97460509867730605, 0.2239305732413476},   {0.5308070473997597, 0.84749270110765507},
     {-0.22393057324134749, 0.97460509867730605}, {-0.84749270110765518, 0.53080704739975959},
     {0.81472318256962506, 0.57985009768354911},  {0.16608035104114791, 0.98611222332858706},
     {-0.57985009768354923, 0.81472318256962495}, {-0.98611222332858706, 0.16608035104114774}};
 
-/* The candidate with the most of `value`, among those not taken; of about equals the lowest
- * by name. */
+/* Returns the candidate with the largest value that is not taken, of nearly equal ones the one with
+ * the lowest key; ABUT_NONE if all are taken. */
 static uint32_t find_best(const patch_choice *choice, const double *value, const bool *is_taken) {
     uint32_t best = ABUT_NONE;
     double max_value = 0;
@@ -40,7 +41,7 @@ static bool same_feature(const patch_point *a, const patch_point *b) {
            a->part == b->part;
 }
 
-/* Takes a candidate, and with it all others of its feature. */
+/* Adds a candidate to the patch, and marks all candidates of its feature as taken. */
 static void choose_point(const patch_choice *choice, uint32_t i, bool *is_taken,
                          patch_answer *answer) {
     for (uint32_t k = 0; k < choice->count; k++)
@@ -48,8 +49,9 @@ static void choose_point(const patch_choice *choice, uint32_t i, bool *is_taken,
     answer->points[answer->count++] = choice->found[i].point;
 }
 
-/* What each candidate is worth: by its depth, less what a tilt of nearly parallel faces makes; more
- * if it lasts; and whether it is none at all. */
+/* Computes the weight of each candidate: its depth relative to the deepest one, with a tolerance
+ * for the tilt of nearly parallel faces, and a little more for vertices. Candidates with a gap
+ * above the maximum are marked as taken. */
 static void weigh_candidates(const patch_choice *choice, double extent, double max_gap,
                              double *weight, bool *is_taken) {
     double scale = choice->deepest + max_gap;
@@ -59,7 +61,7 @@ static void weigh_candidates(const patch_choice *choice, double extent, double m
         weight[i] = scale > 0 ? real_clamp((p->depth + max_gap + choice->tilt * extent) / scale,
                                            MIN_WEIGHT, 1)
                               : 1;
-        if (p->kind == ABUT_CONTACT_VERTEX) /* lasts longer than a crossing beside it */
+        if (p->kind == ABUT_CONTACT_VERTEX) /* persists longer than a crossing next to it */
             weight[i] *= VERTEX_PREFERENCE;
     }
 }
@@ -69,15 +71,15 @@ static double planar_distance(const patch_candidate *a, const patch_candidate *b
     return sqrt(u * u + v * v);
 }
 
-/* How far a candidate is to the left of the way from one chosen to another. */
+/* Returns the distance of a candidate from the line through two others, positive on its left. */
 static double signed_line_distance(const patch_candidate *from, const patch_candidate *to,
                                    const patch_candidate *at) {
     double du = to->u - from->u, dv = to->v - from->v;
     return (du * (at->v - from->v) - dv * (at->u - from->u)) / sqrt(du * du + dv * dv);
 }
 
-/* How much larger the triangle of three chosen becomes by a fourth point: the sum of what it makes
- * with the sides that it sees from outside. */
+/* Returns the area that a fourth point adds to the triangle of three chosen ones, times two: the
+ * sum over the sides that the point is outside of. */
 static double area_gain(const patch_candidate *c, const uint32_t chosen[3],
                         const patch_candidate *at) {
     double sum = 0, orientation = signed_line_distance(&c[chosen[0]], &c[chosen[1]], &c[chosen[2]]);
@@ -90,8 +92,9 @@ static double area_gain(const patch_candidate *c, const uint32_t chosen[3],
     return sum;
 }
 
-/* What a candidate adds to those chosen: as second its distance, as third how far it is
- * beside them, as fourth the area, as a length too; then how far it is from all. */
+/* Returns what a candidate adds to those chosen: as second its distance, as third its distance from
+ * their line, as fourth the area divided by a length; then its distance from the nearest chosen
+ * one. */
 static double candidate_gain(const patch_candidate *c, const uint32_t *chosen, uint32_t count,
                              uint32_t i) {
     const patch_candidate *first = &c[chosen[0]], *second = &c[chosen[count > 1]], *at = &c[i];
@@ -105,7 +108,8 @@ static double candidate_gain(const patch_candidate *c, const uint32_t *chosen, u
     return min_distance;
 }
 
-/* The middle of the box around all candidates, and how far they are from it at most. */
+/* Returns the centre of the bounding rectangle of all candidates, and their largest distance from
+ * it. */
 static patch_candidate find_centre(const patch_choice *choice, double *extent) {
     double lo[2] = {INFINITY, INFINITY}, hi[2] = {-INFINITY, -INFINITY};
     for (uint32_t i = 0; i < choice->count; i++) {
@@ -122,8 +126,8 @@ static patch_candidate find_centre(const patch_choice *choice, double *extent) {
     return centre;
 }
 
-/* Leaves out the last candidate, if it is only there for its depth and others are as deep but for
- * the tilt of nearly parallel faces. */
+/* Drops the last candidate if it was added only for its depth, and others are as deep up to the
+ * tilt of nearly parallel faces. */
 static void drop_redundant_deepest(patch_choice *choice, double max_gap) {
     double depth = -INFINITY, extent;
     patch_choice others = *choice;
@@ -137,7 +141,8 @@ static void drop_redundant_deepest(patch_choice *choice, double max_gap) {
         choice->count--;
 }
 
-/* Candidates in one place become one: that with the lowest name, as deep as the deepest. */
+/* Merges candidates at the same position: the one with the lowest key is kept, with the largest
+ * depth. Returns their number. */
 static uint32_t merge_candidates(const patch_choice *choice, double extent,
                                  patch_candidate *merged) {
     double merge_distance = real_max(MERGE_FRACTION * extent, choice->merge_distance);
@@ -160,8 +165,8 @@ static uint32_t merge_candidates(const patch_choice *choice, double extent,
     return count;
 }
 
-/* Puts the deepest of the chosen points first. It is as deep as the patch: its own depth is less by
- * the tilt of nearly parallel faces at most. */
+/* Moves the deepest of the chosen points to the front, and sets its depth to that of the patch. Its
+ * own depth is smaller by the tilt of nearly parallel faces at most. */
 static void move_deepest_first(double deepest, patch_answer *answer) {
     patch_point *points = answer->points;
     uint32_t first = 0;
@@ -193,12 +198,12 @@ void abuti_patch_choose(const patch_choice *from, uint32_t max_points, double ma
     weigh_candidates(choice, extent, max_gap, weight, is_taken);
     double depth_limit = real_min((1 - choice->depth_tolerance) * (choice->deepest + max_gap),
                                   choice->deepest + max_gap - choice->tilt * extent);
-    for (uint32_t i = 0; i < choice->count; i++) /* the outermost of those that are as deep */
+    for (uint32_t i = 0; i < choice->count; i++) /* the outermost of the deepest ones */
         value[i] = c[i].point.depth + max_gap >= depth_limit
                        ? weight[i] * planar_distance(&c[i], &centre)
                        : 0;
     chosen[0] = find_best(choice, value, is_taken);
-    if (chosen[0] == ABUT_NONE) /* the deepest point is not among them: the next one to it */
+    if (chosen[0] == ABUT_NONE) /* the deepest point is not a candidate: choose the next deepest */
         for (uint32_t i = chosen[0] = 0; i < choice->count; i++)
             chosen[0] = c[i].point.depth > c[chosen[0]].point.depth ? i : chosen[0];
     choose_point(choice, chosen[0], is_taken, answer);

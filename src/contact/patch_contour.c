@@ -1,23 +1,24 @@
-/* The contour of two skins, and the parts of both that are inside the other.
+/* The intersection contour of two skins, and the parts of each skin inside the other body.
  *
- * Problem: where do two surfaces cut each other, which parts of each are inside the other, and
- * which of these belong together? Without a coordinate being compared.
+ * Problem: where do two surfaces intersect, which parts of each are inside the other body, and
+ * which of these parts are connected? No decision may depend on rounded coordinates.
  *
- * Method. Two triangles in general position meet in a segment, both of whose ends are crossings: of
- * an edge of one with the other. Whether an edge crosses a triangle is a matter of five signs of
- * volumes, all exact (geom/predicates_shared.h), so that both triangles at an edge agree. On its
- * way along an edge the inside of the other body is entered and left by turns; so crossings tell
- * which vertices are inside, and from these the inside spreads over edges that cross nothing. What
- * is joined by segments, by inside parts of edges and by that spread is one region of the overlap.
+ * Method. Two triangles in general position intersect in a segment. Both of its ends are crossings,
+ * of an edge of one triangle with the other triangle. The signs of five volumes decide whether an
+ * edge crosses a triangle. All signs are exact (geom/predicates_shared.h), so both triangles at an
+ * edge have the same result. Along an edge, crossings enter and leave the other body alternately.
+ * So crossings determine which vertices are inside. A flood fill over edges without crossings finds
+ * the other inside vertices. Segments, inside parts of edges and flood fills that are connected
+ * form one region of the overlap.
  *
- * Sums. Let x0, x1 be the ends of segments, those of a's surface inside b to the left. All of these
- * are additive, so that no polygon is ever made:
- *   S   = sum 1/2 x0 x x1         the area vector of a inside b = the gradient of the volume of the
- *                                 overlap for a shift of a;
- *   a_f = sum 1/2 x0 x x1         over segments and inside parts of edges of one triangle: the part
- *                                 of it inside the other;
- *   V   = 1/3 sum p_f . a_f       over all triangles of both: the volume of the overlap.
- * Segments count the other way round for b.
+ * Integrals. Let x0, x1 be the ends of a segment, with the part of a inside b on its left. All sums
+ * are additive, so no polygon is constructed:
+ *   S   = sum 1/2 x0 x x1      area vector of a inside b: the gradient of the volume of the overlap
+ *                              for a shift of a;
+ *   a_f = sum 1/2 x0 x x1      over the segments and inside parts of edges of one triangle: area
+ *                              vector of its part inside the other body;
+ *   V   = 1/3 sum p_f . a_f    over all triangles of both bodies: volume of the overlap.
+ * For b, segments are reversed.
  */
 #include "contact/patch.h"
 
@@ -28,14 +29,15 @@
 #include <math.h>
 #include <string.h>
 
-/* Crossings closer along an edge than this may stand in the wrong order: sides of a ridge. */
+/* Difference of the parameters of two crossings along an edge whose computed order may be wrong, as
+ * at the two sides of a ridge. */
 #define CROSSING_ORDER_TOLERANCE 1e-9
 
-enum { MIN_TESTED_VERTICES = 32 }; /* of a body that has no folds */
+enum { MIN_TESTED_VERTICES = 32 }; /* below this, skins do not fold */
 
 /* ---- lists ---- */
 
-/* Room for one more. */
+/* Reserves one more element in a list. */
 static bool reserve_one(patch_work *work, void *list, size_t count, size_t bytes,
                         size_t *capacity) {
     if (count == *capacity && !work->status)
@@ -63,40 +65,40 @@ static void compute_face(patch_work *work, uint32_t side, uint32_t face, patch_f
     f->offset = v3_dot(f->normal, f->at[0]);
 }
 
-/* The triangle at a place of the leaves: kept, or placed anew. */
-static inline const patch_face *cached_face_at(patch_work *work, uint32_t side, uint32_t place) {
-    uint32_t slot = place % PATCH_CACHED_FACES;
-    if (work->cached_place[side][slot] != place)
-        compute_face(work, side, work->body[side].bvh->order[place],
+/* Returns the triangle at an index of the leaves, cached or computed. */
+static inline const patch_face *cached_face_at(patch_work *work, uint32_t side, uint32_t index) {
+    uint32_t slot = index % PATCH_CACHED_FACES;
+    if (work->cached_index[side][slot] != index)
+        compute_face(work, side, work->body[side].bvh->order[index],
                      &work->cached_face[side][slot]);
-    work->cached_place[side][slot] = place;
+    work->cached_index[side][slot] = index;
     return &work->cached_face[side][slot];
 }
 
 static void clear_caches(patch_work *work) {
-    memset(work->cached_place, 0xff, sizeof work->cached_place); /* ABUT_NONE */
+    memset(work->cached_index, 0xff, sizeof work->cached_index); /* ABUT_NONE */
     for (int side = 0; side < 2; side++)
         memset(work->body[side].cached_vertex, 0xff, sizeof work->body[side].cached_vertex);
 }
 
-/* Two triangles: on which side of the other's plane corners are, +1 is outside; and of each the
- * corner that is alone on its side, whose two edges the other's plane cuts. */
+/* Two triangles. above: the side of the other's plane for each corner, +1 = outside. apex: the
+ * corner that is on its side without the other two; the other's plane intersects its two edges. */
 typedef struct face_pair {
     const patch_face *face[2];
     int above[2][3];
     uint32_t apex[2];
 } face_pair;
 
-/* Doubts. Let u = 2^-53, E the product of the longest sides of two edges and M the largest
- * coordinate. A normal is off by 12 u E an axis, which counts for 36 u E 2 M, and both products
- * with it by 48 u E M: in all less than 128 u E M. Directions are off by u of themselves and
- * moments by 6 times that; in a volume this counts for 48 u E M, products and sums for 100 u E M.
- */
+/* Bounds of rounding errors. Let u = 2^-53, E the product of the edge_extent of both triangles, M
+ * the largest coordinate. Each coordinate of a normal has an error of 12 u E, which adds 36 u E 2
+ * M. Both scalar products add 48 u E M: in total less than 128 u E M. Directions have a relative
+ * error of u and moments one of 6 u. In a volume this adds 48 u E M, products and sums add 100 u E
+ * M. */
 #define SIDE_ERROR 0x1p-46
 #define VOLUME_ERROR 0x1p-45
 
-/* On which side of a plane the corners of a triangle are, and which is alone; false where all are
- * on one. */
+/* Computes on which side of a plane the corners of a triangle are, and the apex. Returns false if
+ * all are on the same side. */
 static inline bool classify_corners(patch_work *work, const patch_face *plane, const patch_face *f,
                                     int above[3], uint32_t *apex) {
     double error = SIDE_ERROR * plane->edge_extent * plane->edge_extent * work->max_coordinate;
@@ -122,7 +124,7 @@ static inline uint32_t next_corner(uint32_t k) {
     return k == 2 ? 0 : k + 1;
 }
 
-/* Which way edge i of a turns round edge j of b: the sign of their volume. */
+/* Returns the sign of the volume of the tetrahedron of edge i of a and edge j of b. */
 static inline int edge_volume_sign(const patch_face *a, uint32_t i, const patch_face *b, uint32_t j,
                                    double error) {
     double volume = v3_dot(a->direction[i], b->moment[j]) + v3_dot(b->direction[j], a->moment[i]);
@@ -132,14 +134,14 @@ static inline int edge_volume_sign(const patch_face *a, uint32_t i, const patch_
                : orient3d(a->at[i], a->at[next_corner(i)], b->at[j], b->at[next_corner(j)]);
 }
 
-/* Where a plane cuts the way from p to q, which are on both sides of it. */
+/* Returns the parameter of the intersection of a plane with the segment from p to q, whose ends are
+ * on different sides. */
 static double plane_parameter(vec3 p, vec3 q, const patch_face *plane) {
     double from = v3_dot(plane->normal, v3_sub(p, plane->at[0])),
            to = v3_dot(plane->normal, v3_sub(q, plane->at[0])), t = from / (from - to);
     return t >= 0 && t <= 1 ? t : t > 1 ? 1 : t < 0 ? 0 : 0.5;
 }
 
-/* Makes room for what is noted of both sides. */
 static bool allocate_marks(patch_work *work) {
     for (uint32_t side = 0; side < 2; side++) {
         const abut_topology_arrays *view = &work->body[side].skin->view;
@@ -168,14 +170,14 @@ static bool is_set(const uint32_t *bits, uint32_t i) {
     return bits[i / 32] >> i % 32 & 1;
 }
 
-/* Sets a bit; false where it was set. */
+/* Sets a bit. Returns whether it was clear. */
 static bool set_bit(uint32_t *bits, uint32_t i) {
     bool was = is_set(bits, i);
     bits[i / 32] |= 1u << i % 32;
     return !was;
 }
 
-/* The crossing of an edge with a face, or ABUT_NONE. */
+/* Returns the crossing of an edge with a face, or ABUT_NONE. */
 static uint32_t find_crossing(const patch_work *work, uint32_t side, uint32_t edge, uint32_t face) {
     const patch_marks *marks = &work->marks[side];
     uint32_t i = is_set(marks->crossed, edge) ? marks->first_crossing[edge] : ABUT_NONE;
@@ -184,7 +186,7 @@ static uint32_t find_crossing(const patch_work *work, uint32_t side, uint32_t ed
     return i;
 }
 
-/* Adds a crossing to those of its edge, in order. */
+/* Inserts a crossing into the list of its edge, which is sorted along the edge. */
 static void insert_crossing(patch_work *work, uint32_t added) {
     patch_crossing *c = &work->crossings[added];
     patch_marks *marks = &work->marks[c->side];
@@ -197,12 +199,12 @@ static void insert_crossing(patch_work *work, uint32_t added) {
     *link = added;
 }
 
-/* The crossing of edge k of one with the other: as it is known, or made. */
+/* Returns the crossing of edge k of one triangle with the other triangle. Adds it if it is new. */
 static uint32_t find_or_add_crossing(patch_work *work, const face_pair *pair, uint32_t side,
                                      uint32_t k, bool *leaves) {
     const patch_face *f = pair->face[side], *other = pair->face[!side];
     uint32_t next = next_corner(k);
-    bool up = f->corner[k] < f->corner[next]; /* from the lower vertex on */
+    bool up = f->corner[k] < f->corner[next]; /* from the lower to the higher vertex */
     bool enters = pair->above[side][up ? k : next] > 0;
     *leaves = enters != up;
     uint32_t edge = work->body[side].skin->view.triangle_edges[3 * (size_t)f->face + k];
@@ -218,10 +220,10 @@ static uint32_t find_or_add_crossing(patch_work *work, const face_pair *pair, ui
     return (uint32_t)work->crossing_count++;
 }
 
-/* Two triangles of which each has the other on both sides of its plane. Both cut the line that the
- * planes have in common in two of their edges, i and j, and whose comes first is told by how these
- * turn round each other: an edge is between those of the other triangle, so crosses it, where it
- * turns round both of them the same way. */
+/* Intersects two triangles, each of which has corners on both sides of the other's plane. Two edges
+ * of each triangle, i and j, cross the common line of both planes. The signs of the volumes of
+ * these edges determine their order along the line: an edge lies between those of the other
+ * triangle, so it crosses that triangle, if its volumes with both have the same sign. */
 static void intersect_faces(patch_work *work, const face_pair *pair) {
     const patch_face *a = pair->face[0], *b = pair->face[1];
     double error = VOLUME_ERROR * work->max_coordinate * a->edge_extent * b->edge_extent;
@@ -257,7 +259,7 @@ static void intersect_faces(patch_work *work, const face_pair *pair) {
             (patch_segment){{a->face, b->face}, ends[0], ends[1]};
 }
 
-/* Two leaves of which some triangles may meet. */
+/* Intersects the candidate triangles of two leaves. */
 static bool visit_leaf_pair(void *data, uint32_t leaf_a, uint32_t leaf_b, unsigned near) {
     patch_work *work = data;
     work->has_candidates = true;
@@ -276,14 +278,14 @@ static bool visit_leaf_pair(void *data, uint32_t leaf_a, uint32_t leaf_b, unsign
 
 /* ---- edges ---- */
 
-/* Whether a crossing is the first of its edge. */
 static bool is_first_crossing(const patch_work *work, uint32_t i) {
     const patch_crossing *c = &work->crossings[i];
     return work->marks[c->side].first_crossing[c->edge] == i;
 }
 
-/* Two sides of a ridge, at one place of an edge: in before out. The other way round would take the
- * outside for inside, and this way a part of it at most for outside, which others tell. */
+/* Sorts crossings with equal parameters on an edge, as at the two sides of a ridge: entering before
+ * leaving. The reverse order would classify the outside as inside. This order classifies at most a
+ * part of the inside as outside, which other edges correct. */
 static void order_equal_crossings(patch_work *work) {
     for (uint32_t i = 0; i < work->crossing_count; i++) {
         if (work->crossings[i].next == ABUT_NONE || !is_first_crossing(work, i))
@@ -307,9 +309,9 @@ static void order_equal_crossings(patch_work *work) {
     }
 }
 
-/* ---- what is inside ---- */
+/* ---- inside surfaces ---- */
 
-/* Marks a vertex as inside, of the last spread. */
+/* Marks a vertex as inside, reached by the last flood fill. */
 static void mark_inside(patch_work *work, uint32_t side, uint32_t vertex) {
     if (!set_bit(work->marks[side].inside, vertex) ||
         !reserve_one(work, &work->vertices, work->vertex_count, sizeof *work->vertices,
@@ -321,11 +323,11 @@ static void mark_inside(patch_work *work, uint32_t side, uint32_t vertex) {
                        patch_compute_skin_position(&work->body[side], vertex)};
 }
 
-/* A triangle at a vertex that is inside. */
+/* Continues the flood fill over a triangle at an inside vertex. */
 static void flood_face(patch_work *work, uint32_t side, uint32_t face, uint32_t vertex) {
     const patch_skin *skin = work->body[side].skin;
     const uint32_t *corner = skin->corner + 3 * (size_t)face;
-    if (abuti_is_collapsed(corner)) /* joins what is apart */
+    if (abuti_is_collapsed(corner)) /* connects separate surfaces */
         return;
     if (is_set(work->marks[side].intersected, face)) {
         for (uint32_t k = 0; k < 3 && !work->status; k++) {
@@ -344,8 +346,8 @@ static void flood_face(patch_work *work, uint32_t side, uint32_t face, uint32_t 
     }
 }
 
-/* Whether what a spread says to be inside is so, by its last vertex: in the other body, or no
- * further from it than skins go. */
+/* Tests the result of a flood fill at its last vertex: it must be inside the other body, or no
+ * further from it than the skins. */
 static bool is_flood_inside(patch_work *work, const pair_frame *frame, uint32_t side,
                             uint32_t vertex) {
     const patch_body *other = &work->body[!side];
@@ -353,7 +355,7 @@ static bool is_flood_inside(patch_work *work, const pair_frame *frame, uint32_t 
     bool inside;
     unsigned doubt = 0;
     work->status = abuti_bvh_interior(other->bvh, &interior);
-    if (work->status || !interior->has_solids) /* what is behind a sheet is not known otherwise */
+    if (work->status || !interior->has_solids) /* no other test decides what is behind a sheet */
         return true;
     work->status =
         abuti_pair_vertex_inside(frame, (int)side, &other->pose, vertex, &inside, &doubt);
@@ -372,9 +374,10 @@ static bool is_flood_inside(patch_work *work, const pair_frame *frame, uint32_t 
     return nearest.triangle != ABUT_NONE;
 }
 
-/* Marks all that hangs together with a vertex inside, over edges that nothing crosses. A skin that
- * folds over where the surface is hollow may have its crossings the wrong way round, and then all
- * that is outside would be inside: where that is most of the body, it is checked, and dropped. */
+/* Flood fill: marks all vertices that are connected to an inside vertex by edges without crossings.
+ * A skin may fold where the surface is concave. Its crossings may then be reversed, and the fill
+ * would mark the outside. So a fill that covers at least half of the body is tested, and undone if
+ * it is outside. */
 static void flood_from_vertex(patch_work *work, const pair_frame *frame, uint32_t side,
                               uint32_t vertex) {
     const abut_topology_arrays *view = &work->body[side].skin->view;
@@ -395,12 +398,12 @@ static void flood_from_vertex(patch_work *work, const pair_frame *frame, uint32_
     work->inside_face_count = inside_faces;
 }
 
-/* Where a vertex that is inside stands in `vertices`, or ABUT_NONE. */
+/* Returns the index of an inside vertex in `vertices`, or ABUT_NONE. */
 static uint32_t inside_index(const patch_marks *marks, uint32_t vertex) {
     return is_set(marks->inside, vertex) ? marks->vertex_index[vertex] : ABUT_NONE;
 }
 
-/* Joins all that hangs together with a vertex inside to a crossing. */
+/* Flood fills from an inside vertex, unless that is done, and joins the fill to a crossing. */
 static void flood_from_crossing(patch_work *work, const pair_frame *frame, uint32_t side,
                                 uint32_t vertex, uint32_t crossing) {
     const patch_marks *marks = &work->marks[side];
@@ -421,7 +424,7 @@ static void flood_from_crossing(patch_work *work, const pair_frame *frame, uint3
                    crossing);
 }
 
-/* From edges with crossings. */
+/* Flood fills from all edges with crossings, and joins crossings along inside parts of edges. */
 static void flood_from_crossings(patch_work *work, const pair_frame *frame) {
     for (uint32_t i = 0; i < work->crossing_count && !work->status; i++) {
         const patch_crossing *c = &work->crossings[i];
@@ -441,7 +444,7 @@ static void flood_from_crossings(patch_work *work, const pair_frame *frame) {
     }
 }
 
-/* ---- sums ---- */
+/* ---- integrals ---- */
 
 static void add_facet_area(patch_work *work, uint32_t side, uint32_t face, uint32_t region,
                            vec3 area) {
@@ -466,7 +469,8 @@ static vec3 area_vector(vec3 origin, vec3 from, vec3 to) {
     return v3_scale(v3_cross(v3_sub(from, origin), v3_sub(to, origin)), 0.5);
 }
 
-/* The region of a node; numbered as they come. */
+/* Returns the region of a node of the union-find forest. Regions are numbered in order of first
+ * use. */
 static uint32_t find_or_add_region(patch_work *work, uint32_t *region_number, uint32_t node,
                                    vec3 at) {
     uint32_t r = abuti_root(work->parent, node);
@@ -501,12 +505,12 @@ static void add_segment_areas(patch_work *work, uint32_t *region_number) {
     }
 }
 
-/* The node that stands for all that a spread belongs to. */
+/* Returns the root of the node of a flood fill. */
 static uint32_t flood_root(const patch_work *work, uint32_t flood) {
     return abuti_root(work->parent, (uint32_t)work->crossing_count + flood);
 }
 
-/* A part of an edge that is inside, for the triangles at it. */
+/* Adds an inside part of an edge to the areas of the triangles at the edge. */
 static void add_edge_part(patch_work *work, const uint32_t *region_number, const patch_crossing *c,
                           uint32_t node, vec3 from, vec3 to) {
     patch_body *body = &work->body[c->side];
@@ -520,7 +524,7 @@ static void add_edge_part(patch_work *work, const uint32_t *region_number, const
     }
 }
 
-/* The inside parts of edges that something crosses. */
+/* Adds the inside parts of edges with crossings. */
 static void add_crossed_edges(patch_work *work, const uint32_t *region_number) {
     for (uint32_t i = 0; i < work->crossing_count && !work->status; i++) {
         const patch_crossing *c = &work->crossings[i];
@@ -535,7 +539,7 @@ static void add_crossed_edges(patch_work *work, const uint32_t *region_number) {
     }
 }
 
-/* The edges of a triangle with segments that nothing crosses. */
+/* Adds the inside edges without crossings of a triangle with segments. */
 static void add_uncrossed_edges(patch_work *work, const uint32_t *region_number, uint32_t side,
                                 uint32_t face) {
     patch_body *body = &work->body[side];
@@ -553,7 +557,7 @@ static void add_uncrossed_edges(patch_work *work, const uint32_t *region_number,
     }
 }
 
-/* What both surfaces have inside the other, triangle by triangle. */
+/* Computes the area vectors of the inside parts of all triangles. */
 static void add_face_areas(patch_work *work, const uint32_t *region_number) {
     add_crossed_edges(work, region_number);
     for (size_t i = 0; i < work->segment_count && !work->status; i++)
@@ -575,7 +579,7 @@ static void add_face_areas(patch_work *work, const uint32_t *region_number) {
     }
 }
 
-/* Facets by region, and volumes. */
+/* Sorts facets by region, and computes volumes. */
 static abut_status sort_facets(patch_work *work) {
     patch_facet *sorted = abuti_patch_allocate(work->memory, work->facet_count, sizeof *sorted);
     uint32_t begin = 0;
@@ -601,14 +605,14 @@ static abut_status sort_facets(patch_work *work) {
     return ABUT_OK;
 }
 
-/* The region of a crossing, or after these of a vertex. */
+/* Returns the region of crossing i, or of vertex i - crossing_count. */
 static uint32_t region_of_item(const patch_work *work, const uint32_t *region_number, size_t i) {
     return region_number[i < work->crossing_count
                              ? abuti_root(work->parent, (uint32_t)i)
                              : flood_root(work, work->vertices[i - work->crossing_count].flood)];
 }
 
-/* Facets, crossings and vertices of each region side by side. */
+/* Sorts facets, crossings and vertices by region. */
 static abut_status sort_by_region(patch_work *work, const uint32_t *region_number) {
     size_t crossings = work->crossing_count, vertices = work->vertex_count;
     abut_status status = sort_facets(work);
@@ -674,7 +678,7 @@ static abut_status compute_regions(patch_work *work) {
     return status;
 }
 
-/* ---- all of it ---- */
+/* ---- entry ---- */
 
 static abut_status join_segments(patch_work *work) {
     work->parent_capacity = 2 * work->crossing_count + 64;
@@ -696,7 +700,7 @@ abut_status abuti_patch_find_regions(patch_work *work, const pair_frame *frame) 
         work->is_coplanar = false;
         clear_caches(work);
         work->crossing_count = work->segment_count = 0;
-        work->marks[0].crossed = NULL; /* to be made anew */
+        work->marks[0].crossed = NULL; /* allocated again */
         abuti_pair_candidates(frame, visit_leaf_pair, work);
         work->status = work->status ? work->status : abuti_stop_status("contacts");
         if (work->status || !work->is_coplanar)

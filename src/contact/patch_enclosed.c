@@ -1,14 +1,14 @@
-/* Regions of the overlap that have no contour.
+/* Regions of the overlap without a contour.
  *
- * Problem: a body that is a little larger than a closed cavity of the other overlaps it on all
- * sides. Its surface is wholly inside the other body, and the surface of the cavity wholly inside
- * it. So nothing intersects, but the body is held between the walls of the cavity.
+ * Problem: a body that is slightly larger than a closed cavity of the other body overlaps it on all
+ * sides. Its surface is completely inside the other body, and the surface of the cavity is
+ * completely inside it. So no surfaces intersect, but the walls of the cavity enclose the body.
  *
  * Method: all triangles of both surfaces are facets of one region, and all their vertices are
- * inside. Its walls are then measured as those of any other region. */
+ * inside. Its walls are then measured like those of any other region. */
 #include "contact/patch.h"
 
-/* Adds the triangles and vertices of a connected part to the last region. */
+/* Adds the triangles and vertices of a component to the last region. */
 static void add_component(patch_work *work, uint32_t side, uint32_t component) {
     patch_body *body = &work->body[side];
     const abut_topology_arrays *view = &body->skin->view;

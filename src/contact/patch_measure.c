@@ -1,15 +1,14 @@
 /* Measures a region of the overlap along a normal: penetration depth and candidate contact points.
  *
- * Depth, at a position across the normal: from the lowest point of a to the highest point of b,
- * along the normal. In a plain region the triangles inside the other body determine both, with
- * their true planes instead of those of the skins. If the bodies have gone through each other (both
- * sides of a component are inside the other body), all triangles of both bodies determine them, or
- * two rays if there are more than WHOLE triangles.
+ * Depth at a position across the normal: the distance along the normal from the lowest point of a
+ * to the highest point of b. In a plain region the triangles inside the other body determine both,
+ * with their true planes instead of those of the skins. If the bodies have passed through each
+ * other (both sides of a component are inside the other body), all triangles of both bodies
+ * determine them, or two rays if there are more than MAX_PROJECTED_FACES triangles.
  *
- * Candidates: the outermost points of the contour, measured a little inwards, because at a side
- * face rounding errors decide; the lowest and outermost inside vertices of a, the highest and
- * outermost ones of b. patch_choose.c keeps a few of them.
- */
+ * Candidates: the outermost points of the contour, measured slightly inwards, because rounding
+ * errors decide at a face along the normal; the lowest and outermost inside vertices of a; the
+ * highest and outermost inside vertices of b. patch_choose.c keeps a few of them. */
 #include "contact/patch_measure.h"
 
 #include <abut/ray.h>
@@ -17,25 +16,24 @@
 #include <math.h>
 #include <string.h>
 
+#define RAY_STEP 1e-9        /* of the body: from a hit to the start of the next ray */
 #define BOUNDARY_COSINE 0.7  /* between the normal and the inward direction at a boundary edge */
-#define INSET 0.02           /* of the way from the contour to its middle */
-#define DEPTH_TOLERANCE 2e-3 /* of the depth, by which others are as deep */
-#define VERTEX_DISTANCE 1e-3 /* of the contour: a vertex so near gives its name */
-#define CROSSING_RANGE 0.05  /* of the extent: crossings of skins that are further away are others \
-                              */
-#define POSITION_TOLERANCE \
-    1e-6 /* of the contour: no difference by which a vertex is deeper, or further in */
+#define INSET 0.02           /* of the distance from the contour to its centre */
+#define DEPTH_TOLERANCE 2e-3 /* of the depth: candidates within it count as deepest */
+#define VERTEX_DISTANCE 1e-3 /* of the contour: a nearer vertex identifies a crossing */
+#define CROSSING_RANGE \
+    0.05 /* of the extent: maximum distance of true crossings from those of skins */
+#define POSITION_TOLERANCE 1e-6 /* of the contour: nearer positions and heights count as equal */
 
 enum {
-    DIRECTIONS = PATCH_DIRECTIONS, /* across the normal, and as many opposite ones */
-    MAX_PROJECTED_FACES = 8192, /* triangles of two bodies that are measured as a whole, at most */
-    MAX_SEEDS = 16              /* starting points of the search for the far side */
+    DIRECTIONS = PATCH_DIRECTIONS, /* across the normal; their opposites are searched too */
+    MAX_PROJECTED_FACES = 8192,    /* of both bodies: with more triangles, rays are used */
+    MAX_RAY_HITS = 16,             /* of one line with a body */
+    MAX_SEEDS = 16                 /* starting points of the search for extreme vertices */
 };
 
 /* ---- rays ---- */
 
-/* How far it is from a point along a direction of the frame to where a body ends. If the point is
- * outside, first where it begins is looked for: ahead, and if it is not there, behind. */
 bool abuti_measure_exit_distance(const patch_body *body, vec3 from, vec3 direction,
                                  double *distance) {
     const abut_mesh *mesh = body->bvh->mesh;
@@ -47,7 +45,7 @@ bool abuti_measure_exit_distance(const patch_body *body, vec3 from, vec3 directi
     from = v3_add(from, mesh->origin);
     for (int backward = 0; backward < 2; backward++) {
         double travelled = 0;
-        for (int hit_count = 0; hit_count < 16; hit_count++) {
+        for (int hit_count = 0; hit_count < MAX_RAY_HITS; hit_count++) {
             abut_ray ray = {v3_along(from, backward ? -travelled : travelled, direction),
                             backward ? v3_scale(direction, -1) : direction};
             abut_ray_hit hit;
@@ -60,14 +58,14 @@ bool abuti_measure_exit_distance(const patch_body *body, vec3 from, vec3 directi
                 *distance = backward ? -travelled : travelled;
                 return true;
             }
-            travelled += 1e-9 * body->skin->size;
+            travelled += RAY_STEP * body->skin->size;
         }
     }
     return false;
 }
 
-/* Whether the body of a point ends there: at a vertex, or at the boundary edge of a sheet that lies
- * across the normal. */
+/* Returns whether the body of a point ends at the point: at a vertex, or at a boundary edge of a
+ * sheet if the sheet leaves the edge along the normal. */
 static bool ends_own_body(const patch_measurement *m, const patch_point *point) {
     const patch_body *body = &m->work->body[point->side];
     const uint32_t *faces;
@@ -84,7 +82,8 @@ static bool ends_own_body(const patch_measurement *m, const patch_point *point) 
     return v3_dot(in, m->normal) * (point->side ? -1 : 1) > BOUNDARY_COSINE;
 }
 
-/* Where a ends below and b above, by rays from a point; the body of `place` may end there. */
+/* Computes the lower end of a and the upper end of b by rays from a point. The body of `point` may
+ * end at `position`. */
 static bool measure_by_rays(const patch_measurement *m, vec3 from, vec3 position,
                             const patch_point *point, double *low, double *high) {
     const double at = v3_dot(from, m->normal), end = v3_dot(position, m->normal);
@@ -102,14 +101,15 @@ static bool measure_by_rays(const patch_measurement *m, vec3 from, vec3 position
 
 /* ---- candidates ---- */
 
-/* What candidates that are only there for their depth must exceed: all depths so far; but of those
- * that are about as deep, as along the ridge of a roof, the one with the lowest name is wanted. */
+/* Returns the depth that a candidate must exceed if it is added only for its depth. Of candidates
+ * that are about equally deep, as along the ridge of a roof, the one with the lowest key is kept,
+ * so the limit is lower by merge_distance. */
 static double depth_to_exceed(const patch_measurement *m) {
     return m->deepest > m->plain_deepest + m->merge_distance ? m->deepest - m->merge_distance
                                                              : m->deepest;
 }
 
-/* Whether another candidate replaces the one that is only there for its depth. */
+/* Returns whether a candidate replaces the one that was added only for its depth. */
 static bool replaces_deepest(const patch_measurement *m, double depth, const patch_point *point) {
     const patch_point *kept = &m->found[m->plain_count].point;
     if (m->count == m->plain_count || kept->depth < real_max(m->deepest, depth) - m->merge_distance)
@@ -117,8 +117,8 @@ static bool replaces_deepest(const patch_measurement *m, double depth, const pat
     return depth > depth_to_exceed(m) && patch_point_key(point) < patch_point_key(kept);
 }
 
-/* Adds a candidate that is measured at a point of the frame and placed at another. Of those that
- * are only there for their depth the deepest alone. */
+/* Adds a candidate that is measured at a point of the frame and reported at `position`. With
+ * only_deeper, only the deepest one is kept. */
 static void add_candidate_at(patch_measurement *m, vec3 at, patch_column column, vec3 position,
                              const patch_point *point) {
     double u = v3_dot(at, m->tangent[0]), v = v3_dot(at, m->tangent[1]), h = v3_dot(at, m->normal);
@@ -143,8 +143,8 @@ static void add_candidate_at(patch_measurement *m, vec3 at, patch_column column,
     m->deepest = real_max(m->deepest, c->point.depth);
 }
 
-/* Of a sheet that ends in the other body, a little inwards: it may end on a face along the normal.
- */
+/* Adds a candidate at a point. A sheet may end on a face along the normal, so it is measured
+ * slightly inwards. */
 static void add_candidate(patch_measurement *m, vec3 at, const patch_point *point) {
     vec3 from = m->work->is_sheet_edge
                     ? v3_along(at, POSITION_TOLERANCE, v3_sub(m->region->centre, at))
@@ -152,7 +152,7 @@ static void add_candidate(patch_measurement *m, vec3 at, const patch_point *poin
     add_candidate_at(m, from, point->side ? PATCH_COLUMN_BELOW : PATCH_COLUMN_ABOVE, at, point);
 }
 
-/* Whether an edge is between two triangles in one plane. */
+/* Returns whether an edge is between two coplanar triangles. */
 static bool is_flat_edge(const patch_body *body, uint32_t edge) {
     const uint32_t *faces;
     return abuti_edge_faces(&body->skin->view, edge, &faces) == 2 &&
@@ -160,8 +160,8 @@ static bool is_flat_edge(const patch_body *body, uint32_t edge) {
                PATCH_SAME_COSINE;
 }
 
-/* The name of a crossing: that of a vertex if there is one at the same place, of a first, since
- * which edges cross there is a matter of chance; else edge and triangle. */
+/* Identifies a crossing: by a vertex at the same position, those of a first, because rounding
+ * errors determine which edges cross there; otherwise by edge and triangle. */
 static patch_point identify_crossing(const patch_measurement *m, const patch_crossing *c) {
     double least = real_max(VERTEX_DISTANCE * m->region->length, 3 * m->work->body[0].skin_width);
     for (uint32_t side = 0; side < 2; side++) {
@@ -178,8 +178,8 @@ static patch_point identify_crossing(const patch_measurement *m, const patch_cro
                          .part = c->face & 0x3ffffff};
 }
 
-/* Outermost points in several directions: of those that are about as far out the one with the
- * lowest name. The first pass measures, the second one chooses. */
+/* Outermost points in several directions; of points that are about equally far out, the one with
+ * the lowest key. The first pass computes extents, the second one chooses. */
 typedef struct outermost {
     int count;
     double max_extent[2 * DIRECTIONS], extent; /* the largest width */
@@ -210,7 +210,7 @@ static void finish_extents(outermost *o) {
         o->extent = real_max(o->extent, o->max_extent[d] + o->max_extent[d + 1]);
 }
 
-/* Whether a point may be among the outermost, whatever its name. */
+/* Returns whether a point may be among the outermost, for any key. */
 static bool may_be_outermost(const outermost *o, double u, double v) {
     const double band = PATCH_VERTEX_BAND * o->extent;
     for (int d = 0; d < o->count; d += 2) {
@@ -221,8 +221,8 @@ static bool may_be_outermost(const outermost *o, double u, double v) {
     return false;
 }
 
-/* `is_flat`: a crossing of an edge between triangles in one plane, where the contour has no corner:
- * others come first. */
+/* Chooses a point in the directions in which it is outermost. `is_flat`: a crossing of an edge
+ * between coplanar triangles, where the contour has no corner. Other points precede it. */
 static void choose_outermost(outermost *o, double u, double v, uint32_t number,
                              const patch_point *point, bool is_flat) {
     double band = patch_band(point, o->extent);
@@ -236,7 +236,7 @@ static void choose_outermost(outermost *o, double u, double v, uint32_t number,
         }
 }
 
-/* Whether a direction has a point that none before it has. */
+/* Returns whether a direction has a point that no previous direction has. */
 static bool is_first_use(const outermost *o, int d) {
     bool is_known = o->best[d] == ABUT_NONE;
     for (int k = 0; k < d; k++)
@@ -244,9 +244,9 @@ static bool is_first_use(const outermost *o, int d) {
     return !is_known;
 }
 
-/* Where the edge of a crossing goes through the plane of its triangle, without their skins. Where
- * that is not on the edge, or further away than `range`, as of edges that lie flat: the crossing of
- * the skins, a little inwards. */
+/* Returns the intersection of the edge of a crossing with the plane of its triangle, without skins.
+ * Returns the crossing of the skins, slightly inwards, if the intersection is not on the edge or
+ * further away than `range`, as for edges that lie in the plane. */
 static vec3 compute_true_crossing(const patch_measurement *m, const patch_crossing *c,
                                   double range) {
     const patch_body *own = &m->work->body[c->side], *other = &m->work->body[!c->side];
@@ -265,7 +265,7 @@ static vec3 compute_true_crossing(const patch_measurement *m, const patch_crossi
     return v3_along(c->at, skin < far ? skin / far : 0, in);
 }
 
-/* Whether one of several triangles belongs to the wall that is measured. */
+/* Returns whether one of several triangles belongs to the wall that is measured. */
 static bool has_wall_face(const patch_measurement *m, uint32_t side, const uint32_t *faces,
                           uint32_t count) {
     for (uint32_t i = 0; i < count; i++)
@@ -275,7 +275,7 @@ static bool has_wall_face(const patch_measurement *m, uint32_t side, const uint3
     return false;
 }
 
-/* Whether a point of the contour counts: of a wall, those of its triangles. */
+/* Returns whether a crossing counts. For a wall, those of its triangles do. */
 static bool is_wall_crossing(const patch_measurement *m, const patch_crossing *c) {
     const uint32_t *faces;
     if (!m->is_wall || has_wall_face(m, !c->side, &c->face, 1))
@@ -284,7 +284,7 @@ static bool is_wall_crossing(const patch_measurement *m, const patch_crossing *c
     return has_wall_face(m, c->side, faces, count);
 }
 
-/* The same of an inside vertex. */
+/* The same for an inside vertex. */
 static bool is_wall_vertex(const patch_measurement *m, uint32_t side, uint32_t vertex) {
     const abut_topology_arrays *view = &m->work->body[side].skin->view;
     const uint32_t begin = view->vertex_face_begin[vertex];
@@ -292,8 +292,8 @@ static bool is_wall_vertex(const patch_measurement *m, uint32_t side, uint32_t v
                                         view->vertex_face_begin[vertex + 1] - begin);
 }
 
-/* The contour's outermost points: in eight directions, or in twice as many where more than four
- * points are kept. */
+/* Adds the outermost points of the contour: in eight directions, or in 16 if more than four points
+ * are kept. */
 static void add_contour_points(patch_measurement *m) {
     const patch_region *r = m->region;
     const patch_crossing *crossings = m->work->crossings;
@@ -326,7 +326,7 @@ static void add_contour_points(patch_measurement *m) {
     for (int d = 0; d < o.count; d++) {
         if (!is_first_use(&o, d))
             continue;
-        /* Measured a little inwards; placed where it is, or at its vertex. */
+        /* Measured slightly inwards; reported at the crossing, or at its vertex. */
         vec3 at = compute_true_crossing(m, &crossings[o.best[d]], CROSSING_RANGE * o.extent);
         vec3 position = o.point[d].kind == ABUT_CONTACT_VERTEX
                             ? patch_position(&m->work->body[o.point[d].side], o.point[d].element)
@@ -336,8 +336,8 @@ static void add_contour_points(patch_measurement *m) {
     }
 }
 
-/* Inside vertices of one side: the outermost, and those that are furthest along the normal, into
- * the other body, where add_deeper_vertices() does not find them. */
+/* Adds inside vertices of one side: the outermost ones. With rays, also the one furthest along the
+ * normal into the other body, because add_deeper_vertices() is not called then. */
 static void add_inside_vertices(patch_measurement *m, uint32_t side) {
     const patch_region *r = m->region;
     const patch_body *body = &m->work->body[side];
@@ -377,10 +377,11 @@ static void add_inside_vertices(patch_measurement *m, uint32_t side) {
         add_candidate(m, patch_position(body, deepest), &point);
 }
 
-/* ---- the deepest ----
+/* ---- deepest point ----
  *
- * Seen along the normal, the depth is linear between corners and crossings of edges, so it is
- * largest at one of these. Most are left out by their own height and the other side's highest. */
+ * In the projection along the normal, the depth is linear between corners and crossings of edges,
+ * so it is largest at one of these. Most are culled by their own height and the extreme height of
+ * the other side. */
 
 static void add_deeper_vertex(patch_measurement *m, uint32_t side, uint32_t vertex) {
     const patch_projection *projection = &m->work->projection;
@@ -408,7 +409,7 @@ static void add_deeper_vertices(patch_measurement *m, bool whole) {
     }
 }
 
-/* The lowest face of an edge, by which the edge is told whichever of its faces it was met at. */
+/* Returns the lowest face of an edge: it identifies the edge, from whichever face it is visited. */
 static uint32_t lowest_face(const patch_skin *skin, uint32_t face, int k) {
     const uint32_t *faces;
     uint32_t edge = skin->view.triangle_edges[3 * (size_t)face + (size_t)k];
@@ -418,7 +419,7 @@ static uint32_t lowest_face(const patch_skin *skin, uint32_t face, int k) {
     return face;
 }
 
-/* A crossing of two edges, as seen along the normal. */
+/* Adds a crossing of two edges in the projection along the normal. */
 static double add_deeper_edge(void *data, const patch_projected_face *a, int k, double along,
                               const patch_projected_face *b, int l) {
     patch_measurement *m = data;
@@ -433,8 +434,8 @@ static double add_deeper_edge(void *data, const patch_projected_face *a, int k, 
     return depth_to_exceed(m);
 }
 
-/* Where a body has gone through the other: its furthest corner on the far side, found by going down
- * from corner to corner. */
+/* For a body that has passed through the other: finds an extreme vertex on the far side, by hill
+ * climbing from vertex to vertex. */
 static uint32_t find_extreme_vertex(const patch_measurement *m, uint32_t side, uint32_t vertex) {
     const patch_body *body = &m->work->body[side];
     const abut_topology_arrays *view = &body->skin->view;
@@ -475,7 +476,7 @@ static void add_far_side(patch_measurement *m) {
     }
 }
 
-/* ---- a few of them ---- */
+/* ---- choice ---- */
 
 void abuti_measure_choose(const patch_measurement *m, uint32_t max_points, double max_gap,
                           patch_answer *answer) {
@@ -489,7 +490,7 @@ void abuti_measure_choose(const patch_measurement *m, uint32_t max_points, doubl
     abuti_patch_choose(&choice, max_points, max_gap, answer);
 }
 
-/* ---- a region ---- */
+/* ---- regions ---- */
 
 void abuti_measure_init(patch_measurement *m, patch_work *work, const patch_region *r, vec3 normal,
                         uint32_t max_points) {
@@ -513,7 +514,6 @@ static void add_plain_candidates(patch_measurement *m) {
     add_inside_vertices(m, 1);
 }
 
-/* Bodies that go through each other are measured as a whole. */
 patch_scope abuti_measure_choose_scope(const patch_work *work, const patch_region *r, vec3 normal) {
     if (work->is_sheet_edge)
         return PATCH_SCOPE_RAYS;
@@ -521,7 +521,6 @@ patch_scope abuti_measure_choose_scope(const patch_work *work, const patch_regio
                                                                    : PATCH_SCOPE_REGION;
 }
 
-/* Measures what the view has; ends early where it is deeper than `limit`. */
 void abuti_measure_projected(patch_measurement *m, patch_scope scope, double limit) {
     m->is_wall = scope == PATCH_SCOPE_WALL;
     if (m->max_points)
@@ -537,7 +536,6 @@ void abuti_measure_projected(patch_measurement *m, patch_scope scope, double lim
                                          m);
 }
 
-/* Measures along a normal; ends early where it is deeper than `limit`. */
 abut_status abuti_measure_along(patch_measurement *m, patch_work *work, const patch_region *r,
                                 vec3 normal, uint32_t max_points, patch_scope scope, double limit) {
     abuti_measure_init(m, work, r, normal, max_points);
@@ -551,8 +549,8 @@ abut_status abuti_measure_along(patch_measurement *m, patch_work *work, const pa
         if (work->projection.count)
             abuti_measure_projected(m, scope, limit);
     }
-    if (!m->count &&
-        scope != PATCH_SCOPE_WALL) { /* through each other, or no triangle says how high */
+    if (!m->count && scope != PATCH_SCOPE_WALL) { /* the bodies have passed through each other, or
+                                                     no triangle gives a height */
         m->uses_rays = true;
         m->only_deeper = false;
         add_plain_candidates(m);
@@ -562,8 +560,6 @@ abut_status abuti_measure_along(patch_measurement *m, patch_work *work, const pa
     return ABUT_OK;
 }
 
-/* A lower bound of the depth along a normal: that at the place of a point. Triangles that are
- * steeper than the least cosine do not count. */
 double abuti_measure_depth_at(patch_work *work, const patch_region *r, vec3 normal,
                               double min_cosine, vec3 at) {
     double low = INFINITY, high = -INFINITY;
@@ -599,8 +595,6 @@ double abuti_measure_depth_at(patch_work *work, const patch_region *r, vec3 norm
     return high - low;
 }
 
-/* The same where bodies go through each other: by rays from a few places of the contour, until it
- * is above the limit. */
 double abuti_measure_depth_through(patch_work *work, const patch_region *r, vec3 normal,
                                    double limit) {
     patch_measurement m;

@@ -1,5 +1,4 @@
-/* Memory of one question that is given back all at once, and what stands in it: tables of numbers,
- * lists, answers. */
+/* Memory of one query, released all at once; and containers in it: hash tables, lists, patches. */
 #include "contact/patch.h"
 
 #include <string.h>
@@ -24,7 +23,8 @@ void abuti_patch_memory_end(patch_memory *memory) {
 void *abuti_patch_allocate(patch_memory *memory, size_t count, size_t bytes) {
     size_t required;
     if (abuti_multiply_overflows(count, bytes, &required) || required > SIZE_MAX / 4) {
-        abuti_fail(ABUT_ERROR_MEMORY, "abut_contact_patches: more memory than there can be");
+        abuti_fail(ABUT_ERROR_MEMORY,
+                   "out of memory: the contacts need more bytes than can be addressed");
         return NULL;
     }
     required = (required + 15) & ~(size_t)15;
@@ -59,7 +59,7 @@ abut_status abuti_patch_grow(patch_memory *memory, void *array, size_t count, si
     return ABUT_OK;
 }
 
-/* ---- tables and lists ---- */
+/* ---- hash tables ---- */
 
 static size_t find_slot(const patch_table *table, uint64_t key) {
     size_t mask = table->capacity - 1;
@@ -108,7 +108,7 @@ uint32_t abuti_patch_table_find(const patch_table *table, uint64_t key) {
     return table->capacity && table->keys[slot] ? table->values[slot] : ABUT_NONE;
 }
 
-/* ---- answers ---- */
+/* ---- patches ---- */
 
 abut_status abuti_patch_add(patch_memory *memory, patch_answer **answers, size_t *count,
                             size_t *capacity, const patch_answer *answer) {

@@ -1,20 +1,21 @@
-/* One triangle against four in floats: which are within the range, and which may hold a local
- * minimum of the distance.
+/* Tests one triangle against four in floats: which are within the range, and which may contain a
+ * local minimum of the distance.
  *
  * Guarantee: conservative. Let e bound the rounding error of distances and heights: 16 roundings of
- * the largest coordinate. What is further than the range by more than e is dropped. A pair of
- * points that is at most e further apart than the closest points, which are d apart, differs from
- * these in direction by at most sqrt(2 e / d): both are in the convex set of all differences of
- * points of the two triangles, so the scalar product of both differences is at least d^2. At a
- * local minimum the direction lies in the cone of the normals around each triangle (patch_skin.c);
- * a pair is dropped if it does not, by more than that angle and CONE_TOLERANCE. */
+ * the largest coordinate. Pairs whose distance exceeds the range by more than e are rejected. Let d
+ * be the distance of the closest points. A pair of points whose distance is at most d + e has a
+ * direction that differs from theirs by at most sqrt(2 e / d): both differences are in the convex
+ * set of all differences of points of the two triangles, so their scalar product is at least d^2.
+ * At a local minimum the direction is in the cone of the normals around each triangle
+ * (patch_skin.c). A pair is rejected if its direction is outside by more than that angle plus
+ * CONE_TOLERANCE. */
 #include "contact/patch_near.h"
 
 #include <math.h>
 
 #define ROUNDING 0x1p-20f      /* of the largest coordinate: error of distances and heights */
-#define CONE_TOLERANCE 1e-4f   /* beyond the tolerances of a minimum in doubles */
-#define CERTAIN_DISTANCE 16.0f /* errors: smaller distances say nothing of directions */
+#define CONE_TOLERANCE 1e-4f   /* in addition to the tolerances of a minimum in doubles */
+#define CERTAIN_DISTANCE 16.0f /* in errors: below it, directions are unreliable */
 
 static void compute_near_face(const patch_body *body, const near_space *space, uint32_t side,
                               uint32_t face, near_face *f) {
@@ -87,7 +88,7 @@ static inline wide3 broadcast_lane3(wide3 from, uint32_t lane) {
                  broadcast_lane(from.z, lane));
 }
 
-/* ---- distances, as triangles_sq() has them, with the vector from a to b ---- */
+/* ---- distances as in triangles_sq(), with the vector from a to b ---- */
 
 typedef struct closest_vector {
     wide square;
@@ -118,9 +119,9 @@ static inline void test_edges(closest_vector *best, const wide_triangle *a, int 
     update_closest(best, add_scaled3(from, t, v), wide_less(f4_all(-1), zero));
 }
 
-/* `turn`: 1 if the point is of a, -1 if it is of b. */
+/* `side_sign`: 1 if p is a vertex of a, -1 if it is a vertex of b. */
 static inline void test_vertex_face(closest_vector *best, const wide_triangle *t, wide3 p,
-                                    float turn) {
+                                    float side_sign) {
     wide zero = f4_all(0), one = f4_all(1);
     wide3 from = sub3(p, t->corner[0]);
     wide s = wide_mul(dot3(from, t->edge[0]), t->per_edge_sq[0]);
@@ -129,7 +130,7 @@ static inline void test_vertex_face(closest_vector *best, const wide_triangle *t
     wide_mask inside = wide_and(wide_and(wide_less(zero, r), wide_less(zero, along)),
                                 wide_and(wide_less(wide_add(r, along), one), t->has_face));
     wide3 rest = sub_scaled3(beside, r, t->w);
-    wide sign = f4_all(-turn);
+    wide sign = f4_all(-side_sign);
     update_closest(best,
                    make3(wide_mul(sign, rest.x), wide_mul(sign, rest.y), wide_mul(sign, rest.z)),
                    inside);
@@ -149,14 +150,14 @@ static inline closest_vector find_closest_vectors(const wide_triangle *a, const 
 
 /* ---- rows ---- */
 
-/* The least and the highest of three heights. */
+/* Computes the lowest and the highest of three heights above a plane. */
 static inline void compute_height_range(wide3 normal, wide offset, const wide3 corner[3], wide *low,
                                         wide *high) {
     *low = wide_sub(project_min3(normal, corner), offset);
     *high = wide_sub(project_max3(normal, corner), offset);
 }
 
-/* Lanes where a is not above b; also where one is no number. */
+/* Returns the lanes in which a is not above b, or one of them is NaN. */
 static inline unsigned not_above(wide a, wide b) {
     return ~m4_bits(wide_less(b, a)) & 15;
 }

@@ -1,19 +1,19 @@
 /* Normals of contact points on curved walls.
  *
- * Problem: the points of a wall that is curved, as the flank of a thread, do not have the normal of
- * the wall. The normal of the triangle at a point is no stable answer: near an edge or a vertex
- * rounding decides which triangle that is.
+ * Problem: the points of a curved wall, as the flank of a thread, do not have the normal of the
+ * wall. The normal of the triangle at a point is not stable: near an edge or a vertex, rounding
+ * errors decide which triangle that is.
  *
- * Method: the mean of the normals of all triangles within a radius of the point, weighted by their
- * areas, those beyond the square of the radius counted as that, and by (1 - distance / radius)^2.
- * The distance is that from the point to the triangle. So the normal is a continuous function of
- * the point. The radius is a multiple of the depth or gap. Triangles of the body that the point is
- * a vertex or edge of do not count: a vertex on a face has the normal of the face. */
+ * Method: the mean of the normals of all triangles within a radius of the point. The weight of a
+ * triangle is its area, at most the square of the radius, times (1 - distance / radius)^2, where
+ * distance is that from the point to the triangle. So the normal is a continuous function of the
+ * point. The radius is a multiple of the depth or gap. Triangles of the body whose vertex or edge
+ * the point is do not count: a vertex on a face has the normal of the face. */
 #include "contact/patch.h"
 
 #include "geom/closest_shared.h"
 
-#define RADIUS_DEPTHS 2.0 /* the radius, in depths or gaps */
+#define RADIUS_DEPTHS 2.0 /* radius / depth or gap */
 #define MIN_RADIUS 1e-3   /* of the smaller body: far above rounding errors */
 
 patch_normal_sum abuti_patch_normal_begin(const patch_work *work, vec3 at, double depth,

@@ -1,9 +1,10 @@
-/* Both surfaces, or their inside parts, as seen along a normal: heights at a place, and edges that
- * cross.
+/* Projection of both surfaces, or of their inside parts, along a normal: heights at a position, and
+ * crossings of edges.
  *
- * Of a what looks down counts, of b what looks up. Where triangles lie is asked of their skin, how
- * high they are of their true planes. They stand in a grid across the normal with about as many
- * cells as triangles, so that a place looks at a few of them. */
+ * Of a, triangles that face down count; of b, triangles that face up. The projection of the skin
+ * decides where a triangle is, and its true plane gives the height. The triangles are in a grid
+ * across the normal, with 16 to 64 triangles per cell on average, so that few of them are tested at
+ * a position. */
 #include "contact/patch.h"
 
 #include "base/simd.h"
@@ -11,15 +12,15 @@
 #include <math.h>
 #include <string.h>
 
-#define MIN_FACING_COSINE 0.02 /* steeper faces say nothing of heights */
+#define MIN_FACING_COSINE 0.02 /* heights of steeper triangles are inaccurate */
 #define PROJECTION_SLACK 1e-7  /* of the smaller body */
 
 enum {
-    MAX_CELLS_PER_SIDE = 128, /* along a side */
-    FACES_PER_CELL = 64       /* triangles, at least, for which there are more cells */
+    MAX_CELLS_PER_SIDE = 128,
+    FACES_PER_CELL = 64 /* the grid is refined while cells have more on average */
 };
 
-/* ---- the view ---- */
+/* ---- projection and grid ---- */
 
 void abuti_patch_tangents(vec3 normal, vec3 tangent[2]) {
     vec3 other = fabs(normal.x) < 0.6 ? v3(1, 0, 0) : v3(0, 1, 0);
@@ -27,7 +28,7 @@ void abuti_patch_tangents(vec3 normal, vec3 tangent[2]) {
     tangent[1] = v3_cross(normal, tangent[0]);
 }
 
-/* The sides of a shadow, with slack. */
+/* Sets the edge functions of a projected triangle, enlarged by a slack. */
 static void set_edge_functions(patch_projected_face *p, const double u[3], const double v[3],
                                double slack) {
     double area = (u[1] - u[0]) * (v[2] - v[0]) - (v[1] - v[0]) * (u[2] - u[0]);
@@ -97,7 +98,7 @@ static void add_face(patch_work *work, uint32_t side, uint32_t face) {
     }
 }
 
-/* The cell along an axis in which a number is. */
+/* Returns the cell of a coordinate along an axis. */
 static uint32_t cell_index(const patch_projection *projection, int axis, double x) {
     double cell = (x - projection->lo[axis]) * projection->scale[axis];
     return cell >= projection->cells_per_side - 1 ? projection->cells_per_side - 1
@@ -112,7 +113,7 @@ static abut_status reserve(patch_work *work, void *list, size_t required, size_t
                : abuti_patch_grow(work->memory, list, 0, required, bytes, capacity);
 }
 
-/* Cells [lo[axis], hi[axis]] in which a triangle is. */
+/* The cells [lo[axis], hi[axis]] that the bounds of a triangle overlap. */
 typedef struct cell_range {
     uint32_t lo[2], hi[2];
 } cell_range;
@@ -127,7 +128,7 @@ static inline cell_range covered_cells(const patch_projection *projection,
     return range;
 }
 
-/* Floats that are below and above: two roundings away. */
+/* Round to a float below or above, by two roundings. */
 static inline float float_below(double x) {
     return (float)(x - 0x1p-22 * fabs(x));
 }
@@ -135,13 +136,11 @@ static inline float float_above(double x) {
     return (float)(x + 0x1p-22 * fabs(x));
 }
 
-/* Puts a triangle into a cell. */
 static inline void add_to_cell(patch_projection *projection, size_t cell, uint32_t i) {
     const patch_projected_face *p = &projection->faces[i];
     uint32_t slot = projection->cell_count[cell]++, k = slot % 4;
     patch_face_group *group = &projection->groups[projection->cell_begin[cell] + slot / 4];
-    if (k == 0) /* boxes of the other lanes overlap nothing, not even infinite ones, until they are
-                   set */
+    if (k == 0) /* unused lanes: NaN bounds overlap nothing, not even infinite bounds */
         for (int other = 1; other < 4; other++)
             group->lo[0][other] = NAN;
     for (int axis = 0; axis < 2; axis++) {
@@ -180,7 +179,7 @@ static abut_status init_grid(patch_work *work, const double lo[2], const double 
     return status;
 }
 
-/* Sorts the planes into cells: counts them, then fills. */
+/* Sorts the triangles into cells: counts them, then fills the cells. */
 static abut_status build_grid(patch_work *work, const double lo[2], const double hi[2]) {
     patch_projection *projection = &work->projection;
     abut_status status = init_grid(work, lo, hi);
@@ -215,8 +214,8 @@ static abut_status build_grid(patch_work *work, const double lo[2], const double
     return status;
 }
 
-/* The box across the normal of what can matter: of the contour, or where both bodies are, as they
- * are of a region without a contour. */
+/* Computes the bounds of the grid: those of the contour, or the intersection of the bounds of both
+ * bodies if the region has no contour or both bodies are projected completely. */
 static void find_grid_bounds(const patch_work *work, const patch_region *r, bool has_both_bodies,
                              double lo[2], double hi[2]) {
     const patch_projection *projection = &work->projection;
@@ -239,8 +238,8 @@ static void find_grid_bounds(const patch_work *work, const patch_region *r, bool
     }
 }
 
-/* Where all vertices of both bodies are across the normal, and the box in which both bodies are.
- */
+/* Projects all vertices of both bodies, and computes the intersection of the bounds of both
+ * bodies. */
 static abut_status project_bodies(patch_work *work, double lo[2], double hi[2]) {
     patch_projection *projection = &work->projection;
     for (int axis = 0; axis < 2; axis++) {
@@ -273,7 +272,7 @@ static abut_status project_bodies(patch_work *work, double lo[2], double hi[2]) 
     return ABUT_OK;
 }
 
-/* Whether a triangle looks the right way and some of it may be in a box. */
+/* Returns whether a triangle faces the right way and its bounds overlap a rectangle. */
 static bool may_project_into(const patch_projection *projection, uint32_t side,
                              const uint32_t *corner, const double lo[2], const double hi[2]) {
     const double *p = projection->projected[side][corner[0]],
@@ -289,8 +288,8 @@ static bool may_project_into(const patch_projection *projection, uint32_t side,
     return true;
 }
 
-/* Adds triangles of both bodies as a whole, without those that the other body is not above or
- * below: boxes are larger by the slack of both, and by their skins. */
+/* Adds the triangles of both bodies, except those that are outside the bounds of the other body.
+ * Bounds are enlarged by the slack and the skins of both. */
 static abut_status add_bodies(patch_work *work) {
     double lo[2], hi[2], slack = 2 * work->projection.slack;
     abut_status status = project_bodies(work, lo, hi);
@@ -341,14 +340,14 @@ abut_status abuti_patch_project(patch_work *work, const patch_region *r, vec3 no
     for (uint32_t i = r->facet_begin; i < r->facet_end && !has_both_bodies; i++) {
         const patch_facet *f = &work->facets[i];
         double facing = v3_dot(f->area, normal) * (f->side ? 1 : -1);
-        /* Its skin looks nearly as it does. */
+        /* The normal of its skin is nearly its own. */
         if (facing >= 0 && facing >= min_area_cosine * patch_area_length(f->area))
             add_face(work, f->side, f->face);
     }
     if (!(projection->max_b > -INFINITY) ||
-        !(projection->min_a < INFINITY)) /* one side only: no columns */
+        !(projection->min_a < INFINITY)) /* one side only: no depth */
         projection->count = 0;
-    /* What reaches beyond the grid stands in the cells at its border. */
+    /* Triangles beyond the grid are in the cells at its boundary. */
     find_grid_bounds(work, r, has_both_bodies, lo, hi);
     return build_grid(work, lo, hi);
 }
@@ -362,7 +361,7 @@ static inline bool contains_point(const patch_projected_face *p, double u, doubl
            (v >= p->lo[1]) & (v <= p->hi[1]);
 }
 
-/* Which of four have boxes that may meet another. */
+/* Returns the lanes whose bounds may overlap others. */
 static inline unsigned overlapping_lanes(const patch_face_group *group, const f4 lo[2],
                                          const f4 hi[2]) {
     m4 overlaps = m4_and(f4_less_equal(f4_load(group->lo[0]), hi[0]),
@@ -371,11 +370,11 @@ static inline unsigned overlapping_lanes(const patch_face_group *group, const f4
                                            f4_less_equal(lo[1], f4_load(group->hi[1])))));
 }
 
-/* Keeps the height that is nearer to `wanted`; those at `least` or above come first. */
-static inline double select_height(double kept, double h, double required, double lowest) {
-    if ((h >= lowest) != (kept >= lowest))
-        return h >= lowest ? h : kept;
-    return fabs(h - required) < fabs(kept - required) ? h : kept;
+/* Returns the height that is nearer to `target`; heights of at least `min_height` are preferred. */
+static inline double select_height(double kept, double h, double target, double min_height) {
+    if ((h >= min_height) != (kept >= min_height))
+        return h >= min_height ? h : kept;
+    return fabs(h - target) < fabs(kept - target) ? h : kept;
 }
 
 bool abuti_patch_find_heights(const patch_projection *projection, double u, double v,
@@ -422,8 +421,8 @@ double abuti_patch_bound_depth(const patch_projection *projection, double u, dou
 
 /* ---- edges ---- */
 
-/* Whether edge k of a and edge l of b cross as seen along the normal, where along the first, and
- * how much higher the second is there. */
+/* Returns whether edge k of a and edge l of b cross in the projection, with the parameter along the
+ * first edge and the height of the second above the first. */
 static bool intersect_projected_edges(const patch_projected_face *a, int k,
                                       const patch_projected_face *b, int l, double *along,
                                       double *depth) {
@@ -443,7 +442,8 @@ static bool intersect_projected_edges(const patch_projected_face *a, int k,
     return true;
 }
 
-/* By how much b's plane is higher than a's, at most, where the boxes of both triangles overlap. */
+/* Returns an upper bound of the height of b's plane above a's where the bounds of both triangles
+ * overlap. */
 static double max_height_difference(const patch_projected_face *a, const patch_projected_face *b) {
     double between = b->h - a->h, slope[2] = {b->du - a->du, b->dv - a->dv};
     for (int axis = 0; axis < 2; axis++) {
@@ -468,7 +468,7 @@ static double visit_face_crossings(const patch_projected_face *a, const patch_pr
     return deepest;
 }
 
-/* The edges of a triangle of a, with those of b that are in a cell with it. */
+/* Visits the crossings of a triangle of a with the triangles of b in its cells. */
 static double visit_cell_crossings(const patch_projection *projection,
                                    const patch_projected_face *a, double deepest,
                                    patch_edge_visitor *visit, void *data) {
@@ -483,9 +483,9 @@ static double visit_cell_crossings(const patch_projection *projection,
                  projection->cell_extremes[c][1] - a->extreme > deepest;
                  i++) {
                 const patch_face_group *group = &projection->groups[i];
-                f4 lowest = f4_all(float_below(a->extreme + deepest));
+                f4 min_height = f4_all(float_below(a->extreme + deepest));
                 unsigned near = overlapping_lanes(group, lo, hi) &
-                                m4_bits(f4_less_equal(lowest, f4_load(group->max_b)));
+                                m4_bits(f4_less_equal(min_height, f4_load(group->max_b)));
                 for (; near; near &= near - 1) {
                     const patch_projected_face *b =
                         &projection->faces[group->face[__builtin_ctz(near)]];

@@ -1,49 +1,48 @@
 /* Contact patches of a region of the overlap: candidate normals, walls, and components completely
  * inside the other body.
  *
- * Candidate normals: -S / |S| of patch_contour.c, the direction in which the overlap shrinks
- * fastest; and the normals of parallel faces of one body that contain a part of S, which do not
- * tilt if the bodies overhang. patch_measure.c measures the depth along each of them; the callers
- * in patch.c and patch_separate.c choose.
- */
+ * Candidate normals: -S / |S| (patch_contour.c), the direction in which the volume of the overlap
+ * decreases fastest; and the normals of parallel faces of one body that make up a part of S. The
+ * latter do not tilt if the bodies overhang. patch_measure.c measures the depth along each of them.
+ * The callers in patch.c and patch_separate.c choose. */
 #include "contact/patch_measure.h"
 
 #include <math.h>
 #include <string.h>
 
-#define WALL_COSINE 0.7     /* between the normals of a wall and of its triangles: 45 degrees */
-#define NARROW_COSINE 0.9   /* the same of narrow walls: 26 degrees, as of gaps */
-#define LONG_COLUMN 0.05    /* of the smaller body: what is longer may belong to another wall */
-#define RIM_COLUMN 0.2      /* the same where faces look about one way: those at their rim, if it */
-#define RIM_THICKNESS 10.0  /* times as long as the region is thick on average; of a pyramid 3 */
-#define SHORT_COLUMN 0.0125 /* the same: what is shorter belongs to this one */
-#define DEEP_WALL 0.05      /* of the smaller body: walls that are deeper, and */
-#define DEEP_WALL_RATIO 2.0 /* than this many times the shallowest, are not ways out */
-#define LARGE_WALL_AREA 0.02  /* of all areas: smaller walls only count if they are shallow: */
-#define MAX_WALL_ASPECT 0.1   /* of their width, the root of the area */
-#define MIN_WALL_AREA 1e-4    /* of all areas: smaller walls do not count */
-#define MIN_FACE_AREA 0.2     /* of |S|: what such faces hold, to be tried */
-#define SOLE_FACE_AREA 0.98   /* the same, to be the only ones */
-#define ACROSS_COSINE 0.2     /* x */
-#define SOLE_FACE_COSINE 0.98 /* x */
-#define MIN_FACE_AREA_UNVERIFIED 0.3 /* the same where nothing is checked */
-#define MIN_THROUGH_AREA \
-    0.15 /* of what a side has inside: faces that are tried there beside the largest */
-#define CLEAR_DEPTH_RATIO 0.97 /* times as deep, or less */
+#define WALL_COSINE 0.7       /* between the normals of a wall and of its triangles: 45 degrees */
+#define NARROW_COSINE 0.9     /* the same for narrow walls: 26 degrees, as for gaps */
+#define LONG_COLUMN 0.05      /* of the smaller body: longer columns may belong to another wall */
+#define RIM_COLUMN 0.2        /* the same for a patch along one normal, if it is deeper than */
+#define RIM_THICKNESS 10.0    /* this many mean thicknesses of the region; a pyramid has 3 */
+#define SHORT_COLUMN 0.0125   /* of the smaller body: deepest other column, at most */
+#define DEEP_WALL 0.05        /* of the smaller body: walls deeper than both this and */
+#define DEEP_WALL_RATIO 2.0   /* this many times the shallowest depth are omitted */
+#define LARGE_WALL_AREA 0.02  /* of all areas: smaller walls must be shallow: */
+#define MAX_WALL_ASPECT 0.1   /* depth / square root of the area, at most */
+#define MIN_WALL_AREA 1e-4    /* of all areas: smaller walls are omitted */
+#define MIN_FACE_AREA 0.2     /* of |S|: area of parallel faces that are a candidate */
+#define SOLE_FACE_AREA 0.98   /* of |S|: area of parallel faces that are the only candidate */
+#define ACROSS_COSINE 0.2     /* with S: faces nearly along S */
+#define SOLE_FACE_COSINE 0.98 /* with -S: parallel faces that are the only candidate */
+#define MIN_FACE_AREA_UNVERIFIED 0.3 /* MIN_FACE_AREA without verification */
+#define MIN_THROUGH_AREA 0.15  /* of the inside area: further faces of bodies that passed through \
+                                */
+#define CLEAR_DEPTH_RATIO 0.97 /* depth that is clearly smaller than another / that one */
 #define MIN_CONTOUR_RADII \
-    16.0 /* radii of normals of points: contours that are shorter are of one place */
+    16.0 /* in radii of local normals: on a shorter contour all normals are equal */
 
 enum {
-    FACE_NORMALS = 3, /* directions of faces of each body that are candidates */
-    MAX_EXITS = 4096  /* vertices of a component inside whose exits are computed */
+    FACE_NORMALS = 3, /* candidate directions of faces of each body */
+    MAX_EXITS = 4096  /* vertices of a contained component whose exits are computed */
 };
 
-/* ---- normals ---- */
+/* ---- candidate normals ---- */
 
-/* What a way to try is. */
+/* A candidate normal of a region. */
 typedef struct candidate_normal {
     vec3 normal;
-    double face_area; /* of the area, by the faces that look so; 0 = no face does */
+    double face_area; /* area of the faces with this normal; 0 = no face has it */
 } candidate_normal;
 
 static bool contains_normal(const candidate_normal *normals, int count, vec3 normal) {
@@ -53,15 +52,15 @@ static bool contains_normal(const candidate_normal *normals, int count, vec3 nor
     return false;
 }
 
-/* A power of two by which areas become such that their squares neither overflow nor underflow. */
+/* Returns a power of two that scales areas so that their squares neither overflow nor underflow. */
 static double area_scale(const patch_work *work) {
     int exponent;
     frexp(real_min(work->body[0].skin->size, work->body[1].skin->size), &exponent);
     return ldexp(1, exponent < -500 ? 1000 : -2 * exponent);
 }
 
-/* The direction of the faces of one side that look one way, and how much they hold: those with the
- * largest face of all that look otherwise than the ways so far. */
+/* Returns the normal of the largest face of one side that is not among `normals`, and the area of
+ * all faces parallel to it. */
 static candidate_normal find_dominant_normal(const patch_work *work, const patch_region *r,
                                              uint32_t side, const candidate_normal *normals,
                                              int count) {
@@ -89,7 +88,7 @@ static candidate_normal find_dominant_normal(const patch_work *work, const patch
     return found;
 }
 
-/* The area of what one side has inside. */
+/* Returns the area of the inside part of a side. */
 static double inside_area(const patch_work *work, const patch_region *r, uint32_t side) {
     double sum = 0;
     for (uint32_t i = r->facet_begin; i < r->facet_end; i++)
@@ -102,7 +101,8 @@ bool abuti_patch_areas_cancel(const patch_work *work, const patch_region *r) {
     return v3_max_abs(r->area) == 0 ||
            patch_area_ratio(work, r, v3_normalise(r->area)) < PATCH_THROUGH_RATIO;
 }
-/* Of a contour that is hardly there areas say nothing: the mean of the faces along it. */
+/* Returns the normal of a contour so short that areas are rounding errors: the mean of the normals
+ * of the faces along it. */
 static vec3 compute_contour_normal(const patch_work *work, const patch_region *r, uint32_t region) {
     vec3 sum = v3(0, 0, 0);
     for (size_t i = 0; i < work->segment_count; i++) {
@@ -117,9 +117,10 @@ static vec3 compute_contour_normal(const patch_work *work, const patch_region *r
     return v3_normalise(sum);
 }
 
-/* The normals to try; few where nothing will be checked. *is_pierced: a body has gone through the
- * other, and opposite normals are tried too. So are those of faces across S that are larger than S:
- * both sides of a plate that lies in another at the same height. */
+/* Finds the candidate normals of a region, fewer with `skip_verification`. *passes_through: a
+ * body has passed through the other; then opposite normals are candidates too. So are those of
+ * faces along S that are larger than S: both sides of a plate that is inside another at the same
+ * height. */
 static int find_candidate_normals(const patch_work *work, const patch_region *r,
                                   bool skip_verification, candidate_normal normals[PATCH_NORMALS],
                                   bool *passes_through) {
@@ -177,8 +178,8 @@ int abuti_patch_candidate_normals(const patch_work *work, const patch_region *r,
     return count;
 }
 
-/* Whether an answer comes before another: less deep; but a normal of faces is only left for another
- * that is clearly less deep. */
+/* Returns whether patch a is preferred to b: less deep, but a normal of faces is replaced only if
+ * the other is clearly less deep. */
 static bool is_preferred(const patch_answer *a, const patch_answer *b) {
     if (a->is_face_normal && !b->is_face_normal)
         return !(a->depth > 0 && b->depth < CLEAR_DEPTH_RATIO * a->depth);
@@ -218,9 +219,9 @@ abut_status abuti_patch_compute_along(patch_work *work, const patch_region *r, v
     return measure_patch_along(work, r, normal, scope, max_points, max_gap, answer);
 }
 
-/* Measures a wall. Where it ends, columns of the overlap along its normal may be those of a wall
- * beside it and many times as long, as at the rim of a tray: then those longer than `column` do not
- * count. */
+/* Measures a wall. At its boundary, columns of the overlap along its normal may belong to an
+ * adjacent wall and be many times as long, as at the rim of a tray. Then columns longer than
+ * `column` are omitted. */
 static abut_status measure_wall(patch_work *work, const patch_region *r, vec3 normal,
                                 patch_scope scope, double column, uint32_t max_points,
                                 double max_gap, patch_answer *answer) {
@@ -235,7 +236,7 @@ static abut_status measure_wall(patch_work *work, const patch_region *r, vec3 no
     abuti_measure_init(&local, work, r, normal, max_points);
     work->projection.max_column = column * size;
     abuti_measure_projected(&local, scope,
-                            SHORT_COLUMN * size); /* the view is still that of the wall */
+                            SHORT_COLUMN * size); /* uses the projection of the wall */
     work->projection.max_column = INFINITY;
     if (local.count && local.deepest < SHORT_COLUMN * size) {
         set_answer(&local, max_points, max_gap, answer);
@@ -244,7 +245,8 @@ static abut_status measure_wall(patch_work *work, const patch_region *r, vec3 no
     return ABUT_OK;
 }
 
-/* Whether a way is known to be deeper than an answer along faces, without being measured. */
+/* Returns whether a bound shows that a candidate is deeper than the best patch so far, if that is
+ * along faces. */
 static bool is_known_deeper(patch_work *work, const patch_region *r,
                             const candidate_normal *candidate, bool passes_through,
                             const patch_answer *best) {
@@ -264,7 +266,7 @@ abut_status abuti_patch_compute_best(patch_work *work, const patch_region *r, ve
     bool passes_through, has_hint = v3_max_abs(hint) > 0;
     int count = find_candidate_normals(work, r, skip_verification, normals, &passes_through);
     best->count = 0;
-    if (passes_through && has_hint) { /* those on its side */
+    if (passes_through && has_hint) { /* only those on the side of the hint */
         int kept = 0;
         for (int i = 0; i < count; i++)
             if (v3_dot(normals[i].normal, hint) > 0)
@@ -291,13 +293,13 @@ abut_status abuti_patch_compute_best(patch_work *work, const patch_region *r, ve
 
 /* ---- walls ---- */
 
-/* The area of a facet along the normal of a wall that it belongs to: towards a. */
+/* Returns the area vector of a facet, in the direction from b to a. */
 static vec3 area_towards_a(const patch_facet *f) {
     return f->side ? f->area : v3_scale(f->area, -1);
 }
 
-/* The sum of the areas within the cone of a wall around a normal. With `taken`, of those that
- * belong to no wall, which then belong to this one. */
+/* Sums the areas in the cone of a wall, of facets that are not assigned to a wall. With `assign`,
+ * assigns them to this one. */
 static vec3 sum_wall_areas(patch_work *work, const patch_region *r, vec3 normal, bool *is_assigned,
                            bool assign) {
     vec3 sum = v3(0, 0, 0);
@@ -377,7 +379,7 @@ static abut_status compute_walls(patch_work *work, const patch_region *r, uint32
         if (!answer.count || answer.depth > max_depth)
             continue;
         answer.is_face_normal = true;
-        answer.area = 0.5 * area; /* of triangles of both bodies */
+        answer.area = 0.5 * area; /* the sum is over triangles of both bodies */
         int at = (*count)++;
         for (; at > 0 && answers[at - 1].depth < answer.depth; at--)
             answers[at] = answers[at - 1];
@@ -412,9 +414,8 @@ abut_status abuti_patch_find_walls(patch_work *work, const patch_region *r, bool
     return ABUT_OK;
 }
 
-/* ---- a part inside the other body ---- */
+/* ---- components inside the other body ---- */
 
-/* Whether a vertex belongs to a connected part. */
 static bool is_vertex_of_component(const abut_topology_arrays *view, uint32_t vertex,
                                    uint32_t component) {
     uint32_t first = view->vertex_face_begin[vertex];
@@ -422,8 +423,8 @@ static bool is_vertex_of_component(const abut_topology_arrays *view, uint32_t ve
            view->triangle_component[view->vertex_faces[first]] == component;
 }
 
-/* Adds vertices of the inner part as they leave the outer body along the normal; false as soon as
- * one is deeper than `limit`. */
+/* Adds vertices of the inner component with their exit distances along the normal. Returns false
+ * once one exceeds `limit`, or if there is none. */
 static bool add_exits(patch_measurement *m, uint32_t inner, const uint32_t *vertices,
                       uint32_t count, double limit) {
     const patch_body *body = &m->work->body[inner];
@@ -488,7 +489,7 @@ void abuti_patch_compute_contained(patch_work *work, uint32_t inner, uint32_t co
     step = vertex_total / MAX_EXITS + 1;
     visited = 0;
     for (uint32_t v = 0; v < view->vertex_count && answer->count;
-         v++) /* the deepest of nearly all */
+         v++) /* largest depth of up to MAX_EXITS vertices */
         if (is_vertex_of_component(view, v, component) && visited++ % step == 0) {
             abuti_measure_init(&m, work, &region, answer->normal, max_points);
             if (add_exits(&m, inner, &v, 1, INFINITY) && m.deepest > answer->depth) {
@@ -501,8 +502,8 @@ void abuti_patch_compute_contained(patch_work *work, uint32_t inner, uint32_t co
     answer->area = answer->volume = 0;
 }
 
-/* A lower bound of the depth of all regions along a normal: the largest of a few columns, or the
- * first that is above the limit. */
+/* Returns a lower bound of the depth of all regions along a normal: the largest of a few columns,
+ * or the first one above the limit. */
 static double bound_depth_by_columns(patch_work *work, vec3 normal, double limit) {
     double depth = -INFINITY;
     for (size_t i = 0; i < work->region_count && i < PATCH_COLUMNS && !(depth > limit); i++) {
@@ -518,8 +519,7 @@ static double bound_depth_by_columns(patch_work *work, vec3 normal, double limit
 
 abut_status abuti_patch_max_depth(patch_work *work, vec3 normal, double limit, double *depth) {
     patch_measurement m;
-    bool bodies_measured =
-        false; /* both bodies have been measured as a whole, all regions with them */
+    bool bodies_measured = false; /* both bodies were measured completely, so all regions were */
     *depth = limit < INFINITY && !work->is_sheet_edge ? bound_depth_by_columns(work, normal, limit)
                                                       : -INFINITY;
     for (size_t i = 0; i < work->region_count && !(*depth > limit); i++) {

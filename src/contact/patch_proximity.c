@@ -1,22 +1,21 @@
-/* Proximity: contacts of surfaces that are apart by no more than the margin.
+/* Gaps: contacts of surfaces whose distance does not exceed the margin.
  *
- * Problem: a body in a tight fit has several walls within the margin, each with a gap of its own. A
- * contact is wanted for every wall, with the true gap.
+ * Problem: a body in a tight fit has several walls within the margin, each with its own gap. Every
+ * wall needs a contact with the true gap.
  *
- * Method. Candidate pairs of triangles come from a traversal of both hierarchies with the margin as
- * padding. A pair is a local minimum of the distance between both surfaces if the line between its
- * closest points lies in the normal cones of the features that hold them (Johnson and Cohen 2001,
- * "Spatialized normal cone hierarchies"): no neighbour of either feature is nearer along that line.
- * Pairs of triangles that face each other are joined over shared edges into components. In each
- * component the minima, nearest first, open walls: a wall has the normal of its nearest minimum and
- * takes all minima of the component whose normals differ by no more than WALL_COSINE. Its contact
- * points are its minima, and the corners of the projected overlap of its triangles, so that a face
- * rests on its corners. A component that contains a piece of an overlap adds its points to the
- * patch of that overlap.
+ * Method. A traversal of both BVHs, with the margin as padding, finds candidate pairs of triangles.
+ * A pair is a local minimum of the distance of both surfaces if the line between its closest points
+ * is in the normal cones of the features that contain them: then no neighbour of either feature is
+ * nearer along that line (Johnson and Cohen 2001, "Spatialized normal cone hierarchies for
+ * proximity queries"). Pairs of triangles that face each other are joined over shared edges into
+ * components. In each component, minima are processed by increasing distance. A minimum starts a
+ * wall with its normal, unless it belongs to one: a wall contains all minima of the component
+ * within WALL_COSINE of its normal. The contact points of a wall are its minima and the corners of
+ * the projected overlap of its triangles, so a face rests on its corners. A component through which
+ * the contour of an overlap runs adds its points to the patch of that overlap.
  *
- * Guarantee: the nearest pair of triangles within the range always opens a wall, and its depth is
- * minus the distance of the surfaces. A wall further away than the range is not reported.
- */
+ * Guarantee: the nearest pair of triangles within the range always has a wall, and its depth is
+ * minus the distance of the surfaces. Walls further away than the range are not reported. */
 #include "contact/patch_proximity.h"
 
 #include <abut/ray.h>
@@ -26,12 +25,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define WALL_COSINE 0.9 /* between the normal of a wall and that of a minimum in it: 26 degrees */
-#define COSINE_SUM_TOLERANCE 1e-6 /* between sums of cosines that rounding errors could order */
-#define INSIDE_TOLERANCE 1e-9 /* of a triangle: by which a point may be outside its projection */
-#define VERTEX_DISTANCE \
-    3e-3 /* of the width of a wall: a vertex so near gives its name to a crossing */
-#define BLOCKED_INSET 1e-3 /* of a gap: what lies nearer to its ends does not block it */
+#define WALL_COSINE 0.9           /* between the normals of a wall and of its minima: 26 degrees */
+#define COSINE_SUM_TOLERANCE 1e-6 /* differences of sums of cosines that may be rounding errors */
+#define INSIDE_TOLERANCE \
+    1e-9 /* barycentric: points that are further outside are not in a triangle */
+#define VERTEX_DISTANCE 3e-3 /* of the width of a wall: a nearer vertex identifies a crossing */
+#define BLOCKED_INSET 1e-3   /* of a gap: surfaces nearer to its ends do not block it */
 
 /* ---- walls ---- */
 
@@ -52,7 +51,7 @@ static abut_status add_wall(proximity_query *p, vec3 normal, uint32_t component,
     return ABUT_OK;
 }
 
-/* The wall of a component whose normal is nearest to one, or null. */
+/* Returns the wall of a component whose normal is nearest to the given one, or null. */
 static near_wall *find_wall(proximity_query *p, uint32_t component, vec3 normal) {
     near_wall *best = NULL;
     double largest = WALL_COSINE;
@@ -80,7 +79,7 @@ static bool blocks_segment(const patch_body *body, vec3 from, vec3 to) {
            hit.triangle != ABUT_NONE;
 }
 
-/* Whether another surface lies between the closest points of a pair. */
+/* Returns whether another surface is between the closest points of a pair. */
 static bool is_blocked(const proximity_query *p, const near_minimum *m) {
     return blocks_segment(&p->work->body[0], m->at[1], m->at[0]) ||
            blocks_segment(&p->work->body[1], m->at[1], m->at[0]);
@@ -88,8 +87,8 @@ static bool is_blocked(const proximity_query *p, const near_minimum *m) {
 
 /* ---- points of walls ---- */
 
-/* Keeps a point if it is the nearest of its wall or the outermost in a direction; of points that
- * are about as near or as far out that with the lowest name. */
+/* Keeps a point if it is the nearest of its wall, or the outermost in a direction; of points that
+ * are about equally near or far out, the one with the lowest key. */
 static void add_wall_point(near_wall *wall, const patch_point *point, double tolerance) {
     patch_candidate c = {*point, v3_dot(point->at, wall->tangent[0]),
                          v3_dot(point->at, wall->tangent[1])};
@@ -127,7 +126,7 @@ static uint32_t lowest_face(const patch_body *body, uint32_t face, uint32_t k) {
     return face;
 }
 
-/* The name of a place where edge k of a triangle of a crosses edge l of one of b. */
+/* Identifies the crossing of edge k of a triangle of a and edge l of a triangle of b. */
 static patch_point edge_crossing_point(const patch_work *work, uint32_t f, uint32_t k, uint32_t g,
                                        uint32_t l) {
     return (patch_point){
@@ -165,10 +164,10 @@ static void add_minimum_point(proximity_query *p, near_wall *wall, const near_mi
     add_wall_point(wall, &point, tolerance);
 }
 
-/* A triangle as a wall sees it: across and along the normal. */
+/* A triangle in the coordinates of a wall: u and v across its normal, h along it. */
 typedef struct projected_face {
     double u[3], v[3], h[3];
-    double sign; /* of its corners: 1 or -1; 0 where it is seen from the side */
+    double sign; /* of its orientation: 1 or -1; 0 if its projection has no area */
 } projected_face;
 
 static projected_face project_face(const proximity_query *p, const near_wall *wall, uint32_t side,
@@ -187,7 +186,7 @@ static projected_face project_face(const proximity_query *p, const near_wall *wa
     return projected;
 }
 
-/* The height of a triangle at a place; false if it is not there. */
+/* Computes the height of a triangle at a position; false if the position is outside. */
 static bool height_of_face(const projected_face *s, double u, double v, double tolerance,
                            double *height) {
     double weight[3], sum = 0;
@@ -208,7 +207,7 @@ static bool height_of_face(const projected_face *s, double u, double v, double t
     return true;
 }
 
-/* Adds a point halfway between both surfaces, if its gap is within the range. */
+/* Adds a point halfway between both surfaces if its gap is within the range. */
 static void add_gap_point(const proximity_query *p, near_wall *wall, patch_point point, double u,
                           double v, double height_a, double height_b, double tolerance) {
     double gap = height_a - height_b;
@@ -220,7 +219,7 @@ static void add_gap_point(const proximity_query *p, near_wall *wall, patch_point
     add_wall_point(wall, &point, tolerance);
 }
 
-/* Corners of the projected overlap of two triangles. */
+/* Adds the corners of the projected overlap of two triangles. */
 static void add_overlap_corners(const proximity_query *p, near_wall *wall, const near_pair *pair,
                                 double tolerance) {
     const patch_work *work = p->work;
@@ -254,8 +253,8 @@ static void add_overlap_corners(const proximity_query *p, near_wall *wall, const
         }
 }
 
-/* Whether both triangles of a pair look against a wall of its component, so that their corners
- * count. */
+/* Returns whether a wall belongs to the component of a pair and both triangles face along its
+ * normal, so that their corners count. */
 static bool faces_wall(const near_wall *wall, const near_pair *pair, uint32_t component) {
     if (wall->component != component || !pair->is_facing)
         return false;
@@ -266,7 +265,7 @@ static bool faces_wall(const near_wall *wall, const near_pair *pair, uint32_t co
 
 /* ---- walls of all pairs ---- */
 
-/* A wall for each patch of an overlap, in the components that its contour runs through. */
+/* Adds a wall for each patch of an overlap, in the components through which its contour runs. */
 static abut_status add_overlap_walls(proximity_query *p, const patch_answer *answers,
                                      size_t count) {
     const patch_work *work = p->work;
@@ -313,11 +312,11 @@ static abut_status add_gap_walls(proximity_query *p, bool overlaps) {
     return p->work->status;
 }
 
-/* Walls whose nearest place lies in another overlap have no minimum: a wall for opposite faces that
- * no other wall of their component has, the nearest first. Faces that are tilted against each other
- * are nearest where the surfaces intersect, and are no wall. */
+/* Adds walls of opposite faces that no other wall of their component has, nearest first. Such a
+ * wall has no minimum if its nearest point is in another overlap. Faces that are tilted against
+ * each other are nearest where the surfaces intersect, and are not walls. */
 static abut_status add_face_walls(proximity_query *p) {
-    size_t tested = 0; /* walls */
+    size_t tested = 0; /* number of walls */
     for (;;) {
         near_pair *best = NULL;
         for (size_t i = 0; i < p->pair_count; i++) {
@@ -333,9 +332,9 @@ static abut_status add_face_walls(proximity_query *p) {
         if (!best)
             return ABUT_OK;
         tested = p->wall_count;
-        best->has_wall = true; /* even if it should not face its own */
+        best->has_wall = true; /* also if it does not face its own wall */
         vec3 is_reversed = v3_scale(best->normal[0], v3_dot(best->normal[0], best->normal[1]) > 0
-                                                         ? -1 /* of a sheet, from behind */
+                                                         ? -1 /* back of a sheet */
                                                          : 1);
         abut_status status = add_wall(p, v3_normalise(v3_sub(best->normal[1], is_reversed)),
                                       p->parent[best - p->pairs], SIZE_MAX);
@@ -344,7 +343,7 @@ static abut_status add_face_walls(proximity_query *p) {
     }
 }
 
-/* The wall that the triangles of a pair look against most, or null. */
+/* Returns the wall along whose normal the triangles of a pair face most, or null. */
 static near_wall *find_pair_wall(proximity_query *p, size_t i) {
     const near_pair *pair = &p->pairs[i];
     near_wall *best = NULL;
@@ -376,10 +375,10 @@ static void add_wall_points(proximity_query *p, double tolerance) {
     }
 }
 
-/* ---- answers ---- */
+/* ---- patches ---- */
 
-/* Names a crossing by a vertex that is nearer than a radius, as points of contours are named, so
- * that they keep their ids when a gap becomes an overlap. */
+/* Identifies a crossing by a vertex that is nearer than a radius, as for points of contours. So
+ * points keep their ids when a gap becomes an overlap. */
 static patch_candidate snap_to_vertex(const patch_work *work, patch_candidate c, double radius) {
     for (uint32_t side = 0; side < 2 && c.point.kind == ABUT_CONTACT_CROSSING; side++) {
         const patch_skin *skin = work->body[side].skin;
@@ -403,7 +402,7 @@ static patch_candidate snap_to_vertex(const patch_work *work, patch_candidate c,
 typedef struct wall_faces {
     struct wall_face {
         uint32_t side, face;
-        vec3 normal; /* towards a */
+        vec3 normal; /* in the direction from b to a */
     } * list;
     size_t count, capacity;
     bool has_tilted;
@@ -438,8 +437,8 @@ static abut_status find_wall_faces(const proximity_query *p, const near_wall *wa
     return ABUT_OK;
 }
 
-/* The points of a wall, and those that its overlap has already. Only of flat walls others are as
- * deep as the deepest but for a tilt. */
+/* Chooses from the points of a wall and those that its overlap already has. The tolerance for
+ * tilted faces applies to flat walls only. */
 static void choose_points(const patch_work *work, const near_wall *wall, bool is_flat,
                           uint32_t max_points, double gap, double merge_distance,
                           patch_answer *answer) {
@@ -465,7 +464,7 @@ static void choose_points(const patch_work *work, const near_wall *wall, bool is
     abuti_patch_choose(&choice, max_points, gap, answer);
 }
 
-/* The normal of a minimum at a point of a wall, or zero. */
+/* Returns the normal of a minimum at a point of a wall, or zero. */
 static vec3 find_minimum_normal(const proximity_query *p, const near_wall *wall, vec3 at,
                                 double merge_distance) {
     for (size_t i = 0; i < p->minimum_count; i++) {
@@ -478,8 +477,9 @@ static vec3 find_minimum_normal(const proximity_query *p, const near_wall *wall,
     return v3(0, 0, 0);
 }
 
-/* Gives the gaps of a wall their normals: at a minimum that of the minimum, at other vertices that
- * of the other body's faces around it, at crossings of edges that of both bodies' faces. */
+/* Sets the local normals of the gaps of a wall: at a minimum that of the minimum, at other
+ * vertices that of the other body's faces around it, at crossings of edges that of the faces of
+ * both bodies. */
 static void set_local_normals(const proximity_query *p, const near_wall *wall,
                               const wall_faces *faces, double merge_distance,
                               patch_answer *answer) {
@@ -501,7 +501,7 @@ static void set_local_normals(const proximity_query *p, const near_wall *wall,
     }
 }
 
-/* Chooses the points of a wall and their normals. */
+/* Chooses the points of a wall and sets their normals. */
 static abut_status finish_wall(const proximity_query *p, const near_wall *wall, uint32_t max_points,
                                double gap, double merge_distance, patch_answer *answer) {
     wall_faces faces = {.list = NULL};

@@ -1,19 +1,19 @@
 /* Finds the pairs of triangles of two surfaces within the margin, and the local minima of the
  * distance among them.
  *
- * Method: patch_proximity.c. The traversal rejects most pairs by distances in floats
- * (patch_near.c); only pairs that may contain a local minimum are measured in doubles. */
+ * Method: see patch_proximity.c. The traversal rejects most pairs by distances in floats
+ * (patch_near.c). Only pairs that may contain a local minimum are measured in doubles. */
 #include "contact/patch_proximity.h"
 
 #include "geom/distance_shared.h"
 
 #include <math.h>
 
-#define CONE_TOLERANCE 1e-5 /* of an edge: by which a neighbour may be nearer at a minimum */
-#define SNAP_COSINE \
-    0.999999 /* of a milliradian: nearly touching features have the normal of a face */
+#define CONE_TOLERANCE 1e-5  /* of an edge: by which a neighbour may be nearer at a minimum */
+#define SNAP_COSINE 0.999999 /* a milliradian: nearly touching features get the normal of a face \
+                              */
 
-/* ---- triangles ---- */
+/* ---- leaves ---- */
 
 static near_leaf *cached_leaf_at(proximity_query *p, uint32_t side, uint32_t leaf) {
     uint32_t slot = leaf % NEAR_CACHED_LEAVES;
@@ -25,8 +25,8 @@ static near_leaf *cached_leaf_at(proximity_query *p, uint32_t side, uint32_t lea
 
 /* ---- local minima ---- */
 
-/* Whether no neighbour of the feature of a side is nearer to the other side: `way` points away from
- * it. */
+/* Returns whether no neighbour of the feature of a side is nearer to the other side. `direction`
+ * points away from the other side. */
 static bool is_local_minimum(const patch_body *body, const near_face *f, abut_feature feature,
                              vec3 at, vec3 direction) {
     const abut_topology_arrays *view = &body->skin->view;
@@ -54,8 +54,8 @@ static bool is_local_minimum(const patch_body *body, const near_face *f, abut_fe
     return true;
 }
 
-/* Whether is_lowest() may be true where `way` may be off by an angle: of the corners of a triangle
- * that may hold the closest point, no neighbour is clearly nearer. */
+/* Returns whether is_local_minimum() may be true if `direction` has an error of an angle: at the
+ * corners of the triangle that may contain the closest point, no neighbour is clearly nearer. */
 static bool may_be_local_minimum(const patch_body *body, const near_face *f, vec3 direction,
                                  double angle) {
     const abut_topology_arrays *view = &body->skin->view;
@@ -73,7 +73,7 @@ static bool may_be_local_minimum(const patch_body *body, const near_face *f, vec
     uint32_t count;
     if (low_bits == 7)
         return true;
-    if (low_bits & (low_bits - 1)) { /* two: the edge from k on */
+    if (low_bits & (low_bits - 1)) { /* two corners: the edge from k on */
         uint32_t k = low_bits == 3 ? 0 : low_bits == 6 ? 1 : 2;
         count = abuti_edge_faces(view, view->triangle_edges[3 * (size_t)f->face + k], &faces);
     } else {
@@ -93,8 +93,8 @@ static bool may_be_local_minimum(const patch_body *body, const near_face *f, vec
     return true;
 }
 
-/* The direction from b to a. That of a face is taken where a face holds a closest point, and where
- * the points are so near that their difference is mostly rounding. */
+/* Returns the unit direction from b to a. It is the normal of a face if a face contains a closest
+ * point, or if the points are so near that their difference is mostly rounding error. */
 static vec3 compute_direction(const proximity_query *p, const near_face *f, const near_face *g,
                               const abut_feature feature[2], const closest_pair *closest) {
     vec3 direction = v3_normalise(v3_sub(closest->point_a, closest->point_b));
@@ -110,7 +110,7 @@ static vec3 compute_direction(const proximity_query *p, const near_face *f, cons
 
 /* ---- pairs ---- */
 
-/* The number of a pair, which is added if it is not there. */
+/* Returns the index of a pair, and adds it if it is new; ABUT_NONE on failure. */
 static uint32_t add_pair(proximity_query *p, uint32_t f, uint32_t g, bool is_facing,
                          double distance) {
     patch_work *work = p->work;
@@ -189,7 +189,7 @@ static void measure_pair(proximity_query *p, const near_face *f, const near_face
         abuti_proximity_add_minimum(p, &m);
 }
 
-/* Visits what is left of four pairs: most of them need no distance in doubles. */
+/* Processes the remaining pairs of a row: most of them need no distance in doubles. */
 static void visit_row(proximity_query *p, const near_face *f, const near_leaf *b,
                       const near_row *row) {
     unsigned may_intersect = p->overlaps ? row->may_intersect : 0,
@@ -254,7 +254,7 @@ abut_status abuti_proximity_find_pairs(proximity_query *p, const pair_frame *fra
 
 /* ---- components ---- */
 
-/* Joins a pair with those of its neighbours on one side. */
+/* Joins a pair with the pairs of its neighbours on one side. */
 static void join_neighbours(proximity_query *p, uint32_t pair, uint32_t side) {
     const near_pair *own = &p->pairs[pair];
     const abut_topology_arrays *view = &p->work->body[side].skin->view;

@@ -1,64 +1,64 @@
-/* The shift that separates two bodies, and the contact patches that stand for it.
+/* Searches the shift that separates two bodies, and the contact patches that describe it.
  *
  * Problem: which patches, with which depths, separate two overlapping bodies, and which of several
- * shifts is the right one?
+ * shifts is the best?
  *
  * Method. Each region of the overlap has one patch along its best normal, or one for each of its
- * walls. The joint shift is the shortest vector that goes by at least the depth of every patch
+ * walls. The joint shift is the shortest vector that moves by at least the depth of every patch
  * along its normal. An exact test decides whether the bodies are apart after it. If they are not,
- * two kinds of shifts are tried by increasing depth: the joint shift of all walls, to which the
+ * two kinds of shifts are tested by increasing depth: the joint shift of all walls, to which the
  * remaining overlap adds walls, and shifts along one normal, which the remaining overlap extends.
  * Opposite walls that no shift satisfies keep their local depths, as in a press fit.
  *
- * Guarantee: `is_verified` is set only after an exact test of the shift that the depths describe.
- */
+ * Guarantee: `is_verified` is set only after an exact test of the shift that the depths
+ * describe. */
 #include "contact/patch_separate.h"
 
 #include <math.h>
 #include <string.h>
 
-/* Shifts exceed the depths a little, so that an exact test finds the bodies apart: by a fraction of
+/* Shifts exceed the depths slightly, so that an exact test finds the bodies apart: by a fraction of
  * the depth plus a fraction of the smaller body. */
 #define SHIFT_DEPTH_SLACK 1e-6
 #define SHIFT_SIZE_SLACK 1e-7
-#define EXACT_SHIFT_SLACK \
-    2e-9 /* of the smaller body, if depths are not enlarged: rounding errors */
+#define EXACT_SHIFT_SLACK 2e-9 /* of the smaller body: rounding errors, if depths are exact */
 #define NORMAL_DEPTH_RATIO \
-    4.0                       /* with a hint: largest depth along one normal / depth of all walls */
-#define MIN_EXTENSION 0.01    /* of the smaller body: smallest step by which a shift grows */
-#define SAME_WALL_COSINE 0.99 /* between the normals of one wall in two rounds: 8 degrees */
+    4.0                    /* with a hint: depth along one normal / depth of all walls, at most */
+#define MIN_EXTENSION 0.01 /* of the smaller body: smallest step by which a shift grows */
+#define SAME_WALL_COSINE 0.99   /* between the normals of one wall in two rounds: 8 degrees */
 #define SAME_NORMAL_COSINE 0.98 /* between normals that count as one candidate: 11 degrees */
 #define SAME_DEPTH 1e-3         /* relative difference of depths that count as equal */
-#define REMAINING_DEPTH 0.5   /* of a wall's depth: remaining depth at which it is the same wall */
+#define REMAINING_DEPTH 0.5   /* of a wall's depth: below this remaining depth it is the same wall \
+                               */
 #define OTHER_WALL_COSINE 0.7 /* between the normals of two walls: 45 degrees */
 #define WEDGE_THICKNESS 3.0   /* depth / mean thickness of a region above which it is a wedge */
 #define WEDGE_DEPTH 0.5       /* mean depth of the walls of a wedge / depth of the wedge, at most */
-#define SHEET_DEPTH_RATIO \
-    0.8                   /* new / old depth of a sheet up to which the new normal replaces it */
-#define SHALLOW_RATIO 1.5 /* depth / smallest depth of the walls of a region, at most */
-#define SHALLOW 0.05      /* of the smaller body: opposite walls below this depth hold a body */
+#define SHEET_DEPTH_RATIO 0.8 /* new / old depth of a sheet up to which the new one replaces it */
+#define SHALLOW_RATIO 1.5     /* depth / smallest depth of the walls of a region, at most */
+#define SHALLOW 0.05 /* of the smaller body: opposite walls below this depth are a press fit */
 #define OPPOSITE_COSINE (-0.5) /* between the normals of opposite walls: 120 degrees */
 
 enum {
     WALL_ROUNDS = 4,  /* in which walls of the remaining overlap are added */
-    MAX_SHIFTS = 128, /* shifts of a pair */
+    MAX_SHIFTS = 128, /* that are tested or measured for a pair */
     CANDIDATE_CAPACITY = 64,
     SHIFT_ROUNDS = 512,
     MAX_MULTIPLIERS = 32,
-    FIT_WALLS = 3,       /* shallow walls of a body that is in a tight fit, at least */
-    CONTOUR_NORMALS = 16 /* normals of faces of the contour that are tried for sheets */
+    FIT_WALLS = 3,       /* minimum number of shallow walls of a body in a tight fit */
+    CONTOUR_NORMALS = 16 /* candidate normals of sheets, from faces of the contour */
 };
 
-/* By how much a shift must go along the normal of an answer. */
+/* Returns the length by which a shift must move along the normal of a patch. */
 static double required_shift(const patch_call *call, const patch_answer *answer) {
     if (call->uses_exact_depths)
         return real_max(answer->depth, 0) + EXACT_SHIFT_SLACK * call->size;
     return real_max(answer->depth, 0) * (1 + SHIFT_DEPTH_SLACK) + SHIFT_SIZE_SLACK * call->size;
 }
 
-/* The least shift that satisfies all answers (Hildreth 1957, "A quadratic programming procedure");
- * false where there is none, as between opposite walls. Of more than MANY answers the others are
- * satisfied too, but the shift may not be the least. */
+/* Computes the joint shift: the shortest one that satisfies all patches (Hildreth 1957, "A
+ * quadratic programming procedure"). Returns false if there is none, as between opposite walls.
+ * Patches beyond the first MAX_MULTIPLIERS are satisfied too, but have no multiplier, so the shift
+ * may not be the shortest. */
 static bool compute_joint_shift(const patch_call *call, const patch_answer *answers, size_t count,
                                 vec3 *shift) {
     double multiplier[MAX_MULTIPLIERS] = {0};
@@ -84,7 +84,6 @@ bool abuti_patch_joint_shift(double size, const patch_answer *answers, size_t co
     return compute_joint_shift(&call, answers, count, shift);
 }
 
-/* Whether the bodies are apart once the first is shifted; likely so along its way. */
 abut_status abuti_patch_test_apart(const patch_call *call, vec3 shift, bool *apart) {
     abut_posed moved = call->posed[0];
     abut_pair_relation relation;
@@ -108,9 +107,9 @@ abut_status abuti_patch_test_apart(const patch_call *call, vec3 shift, bool *apa
     return status;
 }
 
-/* Whether opposite walls hold a body between them, as in a press fit: all are shallow, and those
- * that are opposite are further apart than they are deep. Otherwise a body has gone through
- * another, and opposite walls are two ways out of one overlap. */
+/* Returns whether walls are those of a press fit: all are shallow, and opposite ones are further
+ * apart than they are deep. Otherwise a body has passed through the other, and opposite walls are
+ * two separating directions of one overlap. */
 static bool are_walls_press_fit(const patch_call *call, const patch_answer *walls, size_t count) {
     for (size_t i = 0; i < count; i++) {
         if (walls[i].depth > SHALLOW * call->size)
@@ -132,26 +131,26 @@ static void set_depth(patch_answer *answer, double depth) {
 
 /* ---- walls of a pair ---- */
 
-/* A normal along which a is shifted, and by how much at least until it separates. */
+/* A normal along which a is shifted, and a lower bound of the length that separates. */
 typedef struct shift_candidate {
     vec3 normal;
     double depth;
-    bool is_measured; /* over all of the overlap; otherwise at one place */
+    bool is_measured; /* over the whole overlap; otherwise at one position */
 } shift_candidate;
 
-/* Shifts that are tried. */
+/* The shifts that are tested. */
 typedef struct shift_search {
     const patch_work *work; /* before any shift */
     patch_answers joint_walls,
-        first_walls; /* walls that are to separate together; all of the first round */
-    vec3 shift;      /* that satisfies them */
-    double depth;    /* the largest of them; infinite if they do not separate */
-    int rounds;      /* that added walls */
+        first_walls; /* walls that the joint shift must satisfy; all walls of the first round */
+    vec3 shift;      /* joint shift of `joint_walls` */
+    double depth;    /* largest depth of `joint_walls`; infinite if they do not separate */
+    int rounds;      /* number of rounds that added walls */
     int candidate_count;
     shift_candidate candidates[CANDIDATE_CAPACITY];
 } shift_search;
 
-/* The region whose contour is nearest, by its centre. */
+/* Returns the region whose centre is nearest to a point. */
 static uint32_t nearest_region(const patch_work *work, vec3 at) {
     uint32_t nearest = ABUT_NONE;
     double nearest_sq = INFINITY;
@@ -165,9 +164,9 @@ static uint32_t nearest_region(const patch_work *work, vec3 at) {
     return nearest;
 }
 
-/* Adds a wall that was found after a shift: its depth is that before the shift. What is left of a
- * wall of an earlier round makes that one deeper: by twice as much from the third round on, since
- * shifts that slide along other walls approach it ever more slowly. */
+/* Adds a wall that was found after a shift, with its depth before the shift. If it is the remainder
+ * of a wall of an earlier round, that wall becomes deeper instead: by twice as much from the third
+ * round on, because shifts that slide along other walls converge slowly. */
 static abut_status add_wall(const patch_call *call, shift_search *s, const patch_answer *found) {
     const bool first_round = !s->rounds;
     patch_answer wall = *found;
@@ -201,14 +200,14 @@ static abut_status append_wall(patch_call *call, patch_answers *list, const patc
     return abuti_patch_add(call->memory, &list->list, &list->count, &list->capacity, answer);
 }
 
-/* Whether a region is much deeper than it is thick on average; a lens is two or three times as
+/* Returns whether a region is much deeper than its mean thickness. A lens is two or three times as
  * deep. */
 static bool may_be_wedge(const patch_region *r, double depth) {
     return depth * patch_area_length(r->area) > WEDGE_THICKNESS * fabs(r->volume);
 }
 
-/* Whether a region is a wedge between walls: it looks one way on the whole, but is much deeper that
- * way than its walls are on average. */
+/* Returns whether a region is a wedge between walls: its area vectors do not cancel, but along
+ * their sum it is much deeper than its walls are on average. */
 static bool is_wedge(const patch_answer *walls, int count, double depth) {
     double sum = 0, area = 0;
     for (int k = 0; k < count; k++) {
@@ -218,8 +217,8 @@ static bool is_wedge(const patch_answer *walls, int count, double depth) {
     return count > 1 && sum < WEDGE_DEPTH * depth * area;
 }
 
-/* Replaces deep walls of a region, of which the least is *depth deep, by an answer along one normal
- * that is less deep: two plates in each other have no walls across their thickness. */
+/* Replaces deep walls of a region, of which the shallowest has depth *depth, by a patch along one
+ * normal if that is less deep: two plates in each other have no walls across their thickness. */
 static abut_status prefer_single_normal(patch_work *work, const patch_call *call, size_t i,
                                         uint32_t max_points, patch_answer answers[PATCH_NORMALS],
                                         int *count, double *depth) {
@@ -234,9 +233,9 @@ static abut_status prefer_single_normal(patch_work *work, const patch_call *call
     return status;
 }
 
-/* Adds the walls of a region. Of surfaces that look many ways those separate together that are
- * about as shallow as the shallowest: deeper columns of the overlap may be those of another wall,
- * which is seen in the next round. */
+/* Adds the walls of a region. If areas cancel, only walls that are about as shallow as the
+ * shallowest are joint walls: deeper columns of the overlap may belong to another wall, which the
+ * next round finds. */
 static abut_status add_region_walls(patch_work *work, patch_call *call, size_t i,
                                     uint32_t max_points, shift_search *s) {
     const bool first_round = !s->rounds;
@@ -283,7 +282,7 @@ static abut_status add_region_walls(patch_work *work, patch_call *call, size_t i
     return status;
 }
 
-/* Replaces the answers by walls, those that are gaps left out. */
+/* Replaces the patches by walls, except gaps. */
 static abut_status set_answers(patch_call *call, const patch_answers *walls) {
     abut_status status = ABUT_OK;
     call->count = 0;
@@ -293,8 +292,8 @@ static abut_status set_answers(patch_call *call, const patch_answers *walls) {
     return status;
 }
 
-/* Replaces the answers by all shallow walls of all regions, of bodies that are held between them.
- * A region without walls answers as before. */
+/* Replaces the patches by all shallow walls of all regions, for a press fit. A region without walls
+ * keeps its patches. */
 static abut_status set_press_fit_answers(patch_work *work, patch_call *call, uint32_t max_points,
                                          const patch_answers *before) {
     abut_status status = ABUT_OK;
@@ -320,8 +319,8 @@ static abut_status set_press_fit_answers(patch_work *work, patch_call *call, uin
     return status;
 }
 
-/* Whether the least shift that satisfies the answers separates, with hardly anything more: what
- * decides is not the rounding error of the shift, so the answer is the same wherever the bodies
+/* Tests whether the joint shift of the patches separates, with a slack for rounding errors only. So
+ * the rounding error of the shift does not decide, and the result is the same wherever the bodies
  * are. */
 static abut_status verify_answers(const patch_call *call, bool *apart) {
     patch_call exact = *call;
@@ -333,8 +332,8 @@ static abut_status verify_answers(const patch_call *call, bool *apart) {
                : ABUT_OK;
 }
 
-/* Makes the answers that are no gaps deeper: by a hair, and at least as far as a shift goes along
- * their normals. */
+/* Increases the depths of the patches that are not gaps: by the slacks, and at least to the length
+ * of a shift along their normals. */
 static void deepen_answers(patch_call *call, vec3 shift) {
     for (size_t i = 0; i < call->count; i++) {
         patch_answer answer = call->answers[i];
@@ -349,9 +348,8 @@ static void deepen_answers(patch_call *call, vec3 shift) {
     }
 }
 
-/* Answers with walls that separate by a shift. Without the hair that is added to depths, and
- * without walls that were gaps before the shift, the least shift may be too short: then they are
- * made deeper. */
+/* Sets the walls that a shift separates as patches. Without the slacks, and without walls that were
+ * gaps before the shift, the joint shift may be too short. Then depths are increased. */
 static abut_status set_verified_answers(patch_call *call, const patch_answers *walls, vec3 shift) {
     abut_status status = set_answers(call, walls);
     status = status ? status : verify_answers(call, &call->is_verified);
@@ -365,7 +363,7 @@ static abut_status set_verified_answers(patch_call *call, const patch_answers *w
     return verify_answers(call, &call->is_verified);
 }
 
-/* Whether an answer of a region looks about the way of a wall. */
+/* Returns whether a patch of the region of a wall has about the same normal. */
 static bool has_wall(const patch_call *call, const patch_answer *wall) {
     for (size_t i = 0; i < call->count; i++) {
         const patch_answer *answer = &call->answers[i];
@@ -376,8 +374,7 @@ static bool has_wall(const patch_call *call, const patch_answer *wall) {
     return false;
 }
 
-/* Adds shallow walls that the shift of the others separates too, so that each wall that overlaps
- * has contacts. */
+/* Adds shallow walls that the shift also separates, so that each overlapping wall has contacts. */
 static abut_status complete_walls(patch_work *work, patch_call *call, uint32_t max_points,
                                   vec3 shift) {
     for (size_t i = 0; i < work->region_count; i++) {
@@ -394,7 +391,7 @@ static abut_status complete_walls(patch_work *work, patch_call *call, uint32_t m
                 wall->depth > (1 + SAME_DEPTH) * along + SHIFT_SIZE_SLACK * call->size ||
                 has_wall(call, wall))
                 continue;
-            if (wall->depth > along) /* of the same depth as another wall, within rounding */
+            if (wall->depth > along) /* as deep as another wall, up to rounding errors */
                 set_depth(wall, along);
             status = abuti_patch_add_answer(call, wall);
         }
@@ -404,8 +401,8 @@ static abut_status complete_walls(patch_work *work, patch_call *call, uint32_t m
     return ABUT_OK;
 }
 
-/* Adds walls of the overlap at the shift so far, and finds the least shift that satisfies all.
- * Opposite walls that hold a body end the search. */
+/* Adds the walls of the overlap after the current shift, and computes the joint shift of all. A
+ * press fit ends the search. */
 static abut_status add_walls(patch_work *work, patch_call *call, uint32_t max_points,
                              shift_search *s) {
     abut_status status = ABUT_OK;
@@ -424,7 +421,7 @@ static abut_status add_walls(patch_work *work, patch_call *call, uint32_t max_po
     return status;
 }
 
-/* Contours after a shift. */
+/* Computes contours and regions after a shift. */
 static abut_status find_regions_after(const patch_call *call, vec3 shift, patch_work *later) {
     patch_call moved = *call;
     moved.posed[0].pose.translation = v3_add(call->posed[0].pose.translation, shift);
@@ -432,8 +429,8 @@ static abut_status find_regions_after(const patch_call *call, vec3 shift, patch_
     return abuti_patch_find_regions_at(later, &moved);
 }
 
-/* Tries the shift of the walls. If it does not separate, the walls of what still overlaps are
- * added. */
+/* Tests the joint shift of the walls. If it does not separate, adds the walls of the remaining
+ * overlap. */
 static abut_status test_joint_shift(patch_work *work, patch_call *call, uint32_t max_points,
                                     shift_search *s) {
     patch_work later;
@@ -446,7 +443,7 @@ static abut_status test_joint_shift(patch_work *work, patch_call *call, uint32_t
         status = find_regions_after(call, s->shift, &later);
         status = status ? status : add_walls(&later, call, max_points, s);
         if (!(v3_length_sq(s->shift) > before) ||
-            s->rounds == WALL_ROUNDS) /* nothing was added, or too often */
+            s->rounds == WALL_ROUNDS) /* nothing was added, or there were too many rounds */
             s->depth = INFINITY;
         return status;
     }
@@ -455,7 +452,7 @@ static abut_status test_joint_shift(patch_work *work, patch_call *call, uint32_t
     status = set_verified_answers(call, &s->joint_walls, s->shift);
     const double deepest = call->count ? call->answers[0].depth : 0;
     if (!status && call->is_verified && deepest > (1 + SAME_DEPTH) * s->depth) {
-        s->depth = deepest; /* of walls made deeper: ways that are shorter come first */
+        s->depth = deepest; /* depths were increased: test shorter candidates first */
         call->is_verified = false;
         return ABUT_OK;
     }
@@ -466,7 +463,7 @@ static abut_status test_joint_shift(patch_work *work, patch_call *call, uint32_t
     return status;
 }
 
-/* Adds a normal, with the depth at one place. */
+/* Adds a candidate normal, with the depth at one position. */
 static abut_status add_candidate_normal(patch_work *work, const patch_call *call, vec3 normal,
                                         shift_search *s) {
     double depth;
@@ -476,14 +473,14 @@ static abut_status add_candidate_normal(patch_work *work, const patch_call *call
     if (s->candidate_count == CANDIDATE_CAPACITY)
         return ABUT_OK;
     abut_status status = abuti_patch_max_depth(work, normal, 0, &depth);
-    if (!status && depth > -SHIFT_SIZE_SLACK * call->size) /* 0: of a sheet that lies flush */
+    if (!status && depth > -SHIFT_SIZE_SLACK * call->size) /* 0: flush sheet */
         s->candidates[s->candidate_count++] =
             (shift_candidate){.normal = normal, .depth = real_max(depth, 0)};
     return status;
 }
 
-/* Whether a body has gone through the other: in the only region, or in several that have no wall,
- * as the legs of a stool through a plate. */
+/* Returns whether a body has passed through the other: in the only region, or in several without
+ * walls, as the legs of a stool through a plate. */
 static bool has_passed_through(const patch_work *work, const patch_call *call,
                                const shift_search *s) {
     size_t count = 0;
@@ -496,13 +493,13 @@ static bool has_passed_through(const patch_work *work, const patch_call *call,
     return !call->has_contained && (count == 1 || (count && !s->first_walls.count));
 }
 
-/* Normals along which a may be shifted: of walls, of large faces and the hint. Of a
- * body that has gone through the other, to the side of the hint. */
+/* Adds candidate normals: of walls, of large faces, and the hint. If a body has passed through the
+ * other, keeps only those on the side of the hint. */
 static abut_status add_candidate_normals(patch_work *work, patch_call *call, bool is_through,
                                          shift_search *s) {
     vec3 normals[PATCH_NORMALS];
     abut_status status = ABUT_OK;
-    if (!work->region_count) { /* one is inside the other */
+    if (!work->region_count) { /* one body is inside the other */
         for (size_t i = 0; i < s->first_walls.count && s->candidate_count < CANDIDATE_CAPACITY; i++)
             if (s->first_walls.list[i].depth > 0)
                 s->candidates[s->candidate_count++] =
@@ -531,7 +528,7 @@ static abut_status add_candidate_normals(patch_work *work, patch_call *call, boo
     return status;
 }
 
-/* Adds 26 directions, for bodies that no normal separates without a long way. */
+/* Adds 26 directions, for bodies that no normal separates by a short shift. */
 static abut_status add_grid_directions(patch_work *work, const patch_call *call, shift_search *s) {
     abut_status status = ABUT_OK;
     for (int i = 0; i < 27 && !status; i++)
@@ -541,7 +538,7 @@ static abut_status add_grid_directions(patch_work *work, const patch_call *call,
     return status;
 }
 
-/* Answers with contacts of all regions along one normal. */
+/* Sets the patches of all regions along one normal. */
 static abut_status set_answers_along(patch_work *work, patch_call *call,
                                      const shift_candidate *candidate, uint32_t max_points,
                                      const shift_search *s) {
@@ -568,8 +565,8 @@ static abut_status set_answers_along(patch_work *work, patch_call *call,
     return status;
 }
 
-/* Tries a normal: measures it, then shifts along it. If that does not separate, the depth of what
- * still overlaps is added. */
+/* Tests a candidate: measures it, then shifts along it. If that does not separate, adds the depth
+ * of the remaining overlap. */
 static abut_status test_candidate(patch_work *work, patch_call *call, shift_candidate *candidate,
                                   uint32_t max_points, const shift_search *s) {
     patch_work later;
@@ -606,8 +603,7 @@ static shift_candidate *find_shortest_candidate(shift_search *s) {
     return shortest;
 }
 
-/* Whether all walls push a back against the way that it came: it has gone through the other body.
- */
+/* Returns whether all walls push a against the hint: it has passed through the other body. */
 static bool is_against_hint(const patch_call *call, const patch_answers *walls) {
     for (size_t i = 0; i < walls->count; i++)
         if (v3_dot(walls->list[i].normal, call->hint) > 0)
@@ -615,8 +611,8 @@ static bool is_against_hint(const patch_call *call, const patch_answers *walls) 
     return true;
 }
 
-/* Adds the normal of the last step for the only region: so the depth of bodies that move does not
- * jump when the choice of normals changes. */
+/* Adds the hint as a candidate for the only region. So the depth of moving bodies does not jump
+ * when the choice of normals changes. */
 static abut_status add_hint(patch_work *work, const patch_call *call, uint32_t max_points,
                             shift_search *s) {
     const patch_answer *found = &s->first_walls.list[0];
@@ -633,16 +629,16 @@ static abut_status add_hint(patch_work *work, const patch_call *call, uint32_t m
     return status;
 }
 
-/* Answers with the shortest shift that separates: the least one that satisfies all walls, in rounds
- * that add the walls of what still overlaps, or along one normal. Normals are only measured if the
- * walls of the first round do not separate. Normals that are much deeper than all walls are left
- * out in a tight fit, and with a hint, so between bodies that were apart or nearly so
- * before: bodies that clasp each other are not thrown apart through each other. If no shift
- * separates, answers with the walls of the first round. */
+/* Tests the joint shift of all walls, in rounds that add the walls of the remaining overlap, and
+ * shifts along one normal, always the shortest one. Candidates are measured only if the walls of
+ * the first round do not separate. Candidates that are much deeper than all walls are omitted in a
+ * tight fit, and with a hint, that is, between bodies that were apart or nearly so before. So
+ * bodies that interlock are not pushed through each other. If no shift separates, the result is the
+ * walls of the first round. */
 abut_status abuti_patch_separate(patch_work *work, patch_call *call, uint32_t max_points) {
     shift_search s = {.work = work};
     abut_status status = ABUT_OK;
-    for (size_t i = 0; i < call->count && !status; i++) { /* parts that are inside */
+    for (size_t i = 0; i < call->count && !status; i++) { /* components inside the other body */
         status = append_wall(call, &s.joint_walls, &call->answers[i]);
         status = status ? status : append_wall(call, &s.first_walls, &call->answers[i]);
     }
@@ -687,7 +683,7 @@ abut_status abuti_patch_separate(patch_work *work, patch_call *call, uint32_t ma
     }
     if (status || call->is_verified)
         return status;
-    if (!s.first_walls.count && s.candidate_count) { /* no wall, but what overlaps has a contact */
+    if (!s.first_walls.count && s.candidate_count) { /* no wall, but an overlap needs a contact */
         const shift_candidate candidate = {.normal = s.candidates[0].normal};
         status = set_answers_along(work, call, &candidate, max_points, &s);
         call->is_verified = false;
@@ -697,8 +693,8 @@ abut_status abuti_patch_separate(patch_work *work, patch_call *call, uint32_t ma
                               : set_answers(call, &s.first_walls);
 }
 
-/* The normals of the faces that the contour runs through, one of those that look about the same
- * way; both directions of each. */
+/* Finds the normals of the faces through which the contour runs, without nearly equal ones; both
+ * directions of each. */
 static int find_contour_normals(const patch_work *work, vec3 normals[CONTOUR_NORMALS]) {
     int count = 0;
     for (size_t i = 0; i < 2 * work->segment_count && count + 2 <= CONTOUR_NORMALS; i++) {
@@ -718,9 +714,9 @@ static int find_contour_normals(const patch_work *work, vec3 normals[CONTOUR_NOR
     return count;
 }
 
-/* The part of a sheet that is beyond a face has the area of the sheet, not of the face: where both
- * are nearly perpendicular, the way out along the face is not among those that areas give. So it is
- * searched for among all faces of the contour, if it could be much shorter. */
+/* The part of a sheet beyond a face has the area of the sheet, not of the face. If both are nearly
+ * perpendicular, the normal of the face is not among the candidates that areas yield. So all faces
+ * of the contour are candidates here. The result is used if it is much shorter. */
 abut_status abuti_patch_shorten_sheet(patch_work *work, patch_call *call, uint32_t max_points) {
     const double limit = SHEET_DEPTH_RATIO * call->answers[0].depth;
     const patch_call before = *call;
@@ -732,7 +728,7 @@ abut_status abuti_patch_shorten_sheet(patch_work *work, patch_call *call, uint32
     call->count = call->capacity = 0;
     call->is_verified = false;
     work->is_sheet_edge = true;
-    for (size_t i = 0; i < work->region_count; i++) /* of sheets without depth that way, too */
+    for (size_t i = 0; i < work->region_count; i++) /* also sheets without depth along the areas */
         work->regions[i].is_gap = false;
     for (int i = 0; i < count && !status; i++)
         if (!(v3_dot(normals[i], call->hint) < 0))

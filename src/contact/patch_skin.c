@@ -1,28 +1,26 @@
-/* The skin of a mesh: which way each vertex goes out, and the topology of its triangles.
+/* The skin of a mesh: the offset of each vertex, and the topology of its triangles.
  *
- * A vertex goes out by x where all of its faces f, with normals n_f and angles w_f at it, go out by
- * 1: the x that makes sum w_f (n_f . x - 1)^2 least. At a corner of a cube that is the mitre. Where
- * faces leave a direction open, as in a plane, a little weight on the mean normal decides; where
- * the mitre would be long, it is cut at MITRE.
- */
+ * Let n_f be the normals of the faces f at a vertex, and w_f their angles there. The offset x of
+ * the vertex minimises sum w_f (n_f . x - 1)^2: it moves all faces outwards by about 1. At a corner
+ * of a cube it is the mitre. If the faces do not determine x, as in a plane, a small weight on the
+ * mean normal does. Offsets are limited to MAX_MITRE. */
 #include "contact/patch.h"
 
 #include <math.h>
 #include <string.h>
 
-#define MAX_MITRE 3.0           /* lengths of x, at most */
-#define MEAN_NORMAL_WEIGHT 1e-6 /* the weight of the mean normal, of all */
-#define MIN_CONE_COSINE \
-    0.1 /* cosine: of wider cones the surface may not be a graph across the axis */
+#define MAX_MITRE 3.0           /* maximum length of an offset */
+#define MEAN_NORMAL_WEIGHT 1e-6 /* weight of the mean normal / sum of weights */
+#define MIN_CONE_COSINE 0.1 /* wider cones: the surface may be no height field across the axis */
 
-/* ---- directions ---- */
+/* ---- offsets ---- */
 
-/* The solution of a symmetric system of three: rows of m, right-hand side r. */
+/* Solves a symmetric system: rows of m, right-hand side r. */
 static vec3 solve_symmetric(const mat3 *m, vec3 r) {
     vec3 a = v3_cross(m->row[1], m->row[2]), b = v3_cross(m->row[2], m->row[0]),
          c = v3_cross(m->row[0], m->row[1]);
     double det = v3_dot(m->row[0], a);
-    /* Symmetric: columns of the inverse are a, b, c over the determinant. */
+    /* Since m is symmetric, the columns of the inverse are a, b, c divided by the determinant. */
     return v3_scale(v3_add(v3_add(v3_scale(a, r.x), v3_scale(b, r.y)), v3_scale(c, r.z)), 1 / det);
 }
 
@@ -50,7 +48,7 @@ static vec3 compute_offset(const patch_skin *skin, uint32_t vertex) {
         weight += w;
     }
     vec3 mean = v3_normalise(sum);
-    if (v3_max_abs(mean) == 0) /* no face, or all cancel */
+    if (v3_max_abs(mean) == 0) /* no face, or normals cancel */
         return mean;
     double weight_of_mean = MEAN_NORMAL_WEIGHT * weight;
     m.row[0].x += weight_of_mean;
@@ -58,15 +56,15 @@ static vec3 compute_offset(const patch_skin *skin, uint32_t vertex) {
     m.row[2].z += weight_of_mean;
     vec3 x = solve_symmetric(&m, v3_along(sum, weight_of_mean, mean));
     double length = v3_length(x);
-    if (!(length <= MAX_MITRE)) /* also what is no number */
+    if (!(length <= MAX_MITRE)) /* also NaN */
         x = length < INFINITY ? v3_scale(x, MAX_MITRE / length) : mean;
     return x;
 }
 
 /* ---- cones ---- */
 
-/* Adds the normals of all triangles at the corners of one, or finds the least cosine between them
- * and the axis. */
+/* Visits all triangles at the corners of a triangle: sums their normals, or, if `sum` is null,
+ * returns the smallest cosine between them and the axis. */
 static double accumulate_cone(const patch_skin *skin, const vec3 *normals, uint32_t triangle,
                               vec3 axis, vec3 *sum) {
     const abut_topology_arrays *view = &skin->view;
@@ -85,7 +83,7 @@ static double accumulate_cone(const patch_skin *skin, const vec3 *normals, uint3
     return min_cosine;
 }
 
-/* Whether a corner of a triangle is at an edge that is not one of two triangles. */
+/* Marks the vertices of edges that do not have exactly two triangles. */
 static void mark_open_vertices(const abut_topology_arrays *view, unsigned char *is_open) {
     memset(is_open, 0, view->vertex_count);
     for (uint32_t e = 0; e < view->edge_count; e++)
@@ -122,7 +120,7 @@ static abut_status fit_cones(patch_skin *skin) {
     return status;
 }
 
-/* ---- life ---- */
+/* ---- creation and refit ---- */
 
 static abut_status compute_geometry(patch_skin *skin) {
     const abut_mesh *mesh = skin->bvh->mesh;
@@ -148,8 +146,8 @@ static void destroy_skin(bvh_attachment *attachment) {
     ABUTI_RELEASE(attachment->context, skin->offset, skin->cones, skin->components);
 }
 
-/* The mesh with vertices in one place as one, so that seams of a soup are edges; its triangles
- * turned round where it faces inwards. */
+/* Creates a mesh in which vertices with equal coordinates are merged, so that seams of a triangle
+ * soup are edges. Reverses its triangles if `is_reversed`. */
 static abut_status build_merged_mesh(const abut_mesh *mesh, bool is_reversed,
                                      abut_mesh **merged_mesh) {
     abut_context *context = mesh->context;
@@ -173,7 +171,7 @@ static abut_status build_merged_mesh(const abut_mesh *mesh, bool is_reversed,
     return status;
 }
 
-/* What contacts are worth, by the edges: contours close where surfaces do. */
+/* Returns the reliability of contacts, from the edges: contours are closed if surfaces are. */
 static abut_reliability compute_reliability(const patch_skin *skin) {
     const abut_topology_arrays *view = &skin->view;
     bool is_open = false, has_boundary = false;
@@ -200,8 +198,7 @@ static abut_reliability compute_reliability(const patch_skin *skin) {
                : abuti_guaranteed("Both surfaces are closed: bodies that touch have a contact.");
 }
 
-/* Sums the signed volumes of the tetrahedra that the triangles of each part make with the origin.
- */
+/* Sums the signed volumes of the tetrahedra of the triangles of each component and the origin. */
 static void sum_component_volumes(const patch_skin *skin, patch_component *components) {
     const vec3 *positions = skin->bvh->mesh->positions;
     for (uint32_t i = 0; i < skin->view.component_count; i++)
@@ -214,8 +211,8 @@ static void sum_component_volumes(const patch_skin *skin, patch_component *compo
     }
 }
 
-/* Which of the parts that abuti_pair_contains() knows the vertices belong to, and the vertices that
- * decide for these. */
+/* Finds the components of abuti_pair_contains() that the vertices belong to, and the vertices that
+ * are tested for these. */
 static abut_status find_test_vertices(const patch_skin *skin, uint32_t *vertex_component,
                                       const uint32_t **vertex) {
     const bvh_solid *solid;
@@ -229,7 +226,7 @@ static abut_status find_test_vertices(const patch_skin *skin, uint32_t *vertex_c
     return status;
 }
 
-/* Fills a list of parts; gives whether all of them together hold less than nothing. */
+/* Fills a list of components, and sets whether the sum of their volumes is negative. */
 static void fill_components(const patch_skin *skin, const uint32_t *vertex_component,
                             const uint32_t *vertex, unsigned char *closed,
                             patch_component *components, bool *is_inward) {
@@ -273,7 +270,7 @@ static abut_status make_topology(patch_skin *skin) {
     abut_mesh *merged_mesh = NULL;
     abut_status status = build_merged_mesh(skin->bvh->mesh, skin->is_reversed, &merged_mesh);
     status = status ? status : abut_topology_create(merged_mesh, &skin->topology);
-    abut_mesh_destroy(merged_mesh); /* the topology keeps it */
+    abut_mesh_destroy(merged_mesh); /* the topology keeps a reference */
     if (status)
         return status;
     skin->view = skin->topology->view;
@@ -312,7 +309,7 @@ static abut_status create_reversed(bvh_attachment *attachment, void *owner) {
     return create_oriented(attachment, owner, true);
 }
 
-/* Whether vertices that were in one place still are. */
+/* Returns whether merged vertices still have equal coordinates. */
 static bool are_merged_vertices_equal(const patch_skin *skin) {
     const abut_mesh *mesh = skin->bvh->mesh;
     for (size_t i = 0; i < 3 * (size_t)mesh->triangle_count; i++) {

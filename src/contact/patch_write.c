@@ -1,38 +1,40 @@
-/* Options of contacts from exact geometry and how they are written, of meshes and solids.
+/* Options and output of contacts by exact geometry, for meshes and primitives.
  *
  * Ids. A contact has the id of its feature. One feature may have several contacts in a pair: the
- * corner of a cube in the corner of a room has one for each wall. These are numbered in the order
- * of their normals and then of their points, not of their depths, so that each keeps its id while
- * depths change. The number is in two bits of the id that no feature uses. Normals and points are
- * those in the frame of one body, so that the order does not change when both bodies move together.
- */
+ * corner of a cube in the corner of a room has one for each wall. These are numbered by their
+ * normals and then by their points, not by their depths, so that each keeps its id while depths
+ * change. The number is stored in two bits of the id that no feature uses. Normals and points are
+ * those in the frame of one body, so the order does not change when both bodies move together. */
 #include "contact/patch.h"
 
 #include <math.h>
 #include <stdlib.h>
 
 enum {
-    DEFAULT_CONTACTS = 4,                   /* contacts a patch */
-    STACK_CONTACTS = 64,                    /* contacts that are sorted without memory */
-    ID_NUMBERS = 1 << CONTACT_ID_SPARE_BITS /* contacts of a feature that an id tells apart */
+    DEFAULT_CONTACTS = 4, /* maximum number of contacts in a patch */
+    STACK_CONTACTS = 64,  /* contacts that are sorted without allocation */
+    ID_NUMBERS =
+        1
+        << CONTACT_ID_SPARE_BITS /* contacts of one feature that ids distinguish by their number */
 };
 
-/* Normals and points are ordered along this direction. Its coordinates are powers of the root of
- * x^3 = x + 1: axes, diagonals and other directions of simple shapes are at different places along
- * it. */
+/* Normals and points are ordered along this direction. Its coordinates are powers of 1/x, where x
+ * is the root of x^3 = x + 1. So axes, diagonals and other directions of simple shapes have
+ * different coordinates along it. */
 static const vec3 ORDER_AXIS = {1, 0.7548776662466927, 0.5698402909980532};
-#define ORDER_STEPS 1000 /* a unit along it: normals in one step count as equal */
+#define ORDER_STEPS 1000 /* per unit: normals in the same step count as equal */
 
 static vec3 world_normal(const patch_frame *frame, vec3 normal) {
     normal = m3_apply(&frame->motion.rotation, normal);
-    return v3_add(v3_scale(normal, frame->swapped ? -1 : 1), v3(0, 0, 0)); /* no -0 */
+    return v3_add(v3_scale(normal, frame->swapped ? -1 : 1), v3(0, 0, 0)); /* avoids -0 */
 }
 
 static vec3 to_world(const patch_frame *frame, vec3 p) {
     return abuti_motion_apply(&frame->motion, v3_add(p, frame->origin));
 }
 
-/* A contact by the id of its feature, then by its normal and point along the axis. */
+/* The sort key of a contact: id of its feature, then coordinates of normal and point along the
+ * axis. */
 typedef struct contact_order {
     uint64_t id;
     double normal, point;
@@ -57,7 +59,7 @@ static bool has_id(const abut_contact *list, size_t count, uint64_t id) {
     return false;
 }
 
-/* Numbers the contacts of each feature, all of which have the id of the feature. Those beyond
+/* Numbers the contacts of each feature, which have the id of the feature on entry. Contacts beyond
  * ID_NUMBERS get a part that no other id has, after all others have their ids. */
 static void number_ids(contact_order *order, size_t count, abut_contact *list) {
     const uint64_t part_mask = (((uint64_t)1 << CONTACT_ID_PART_BITS) - 1) << CONTACT_ID_PART;

@@ -92,8 +92,7 @@ static abut_status place_bodies(patch_work *work, const patch_call *call) {
     double jitter = real_max(JITTER * real_min(a->skin->size, b->skin->size), ROUNDING * largest);
     for (int side = 0; side < 2; side++) {
         work->body[side].jitter = jitter;
-        /* Different widths: of flush faces, that of the second is inside the first, at any jitter.
-         */
+        /* Different widths: of flush faces, the second is inside the first at any jitter. */
         double width_in_jitters = call->has_equal_skins ? 10 : side ? 6 : 14;
         work->body[side].skin_width = width_in_jitters * jitter;
         work->body[side].seed = (uint64_t)(side + 1) << 40;
@@ -417,8 +416,7 @@ static double compute_touch_gap(const patch_call *call) {
 
 /* Corrects depths of bodies that are apart. The contour is that of the skins, so it may exist
  * although the bodies are apart. Then no depth is above 0: contacts of bodies that touch within
- * rounding errors have a depth of 0, and all others are removed, because step 3 finds them as gaps.
- */
+ * rounding errors have a depth of 0. All others are removed: step 3 finds them as gaps. */
 static abut_status resolve_touch(patch_work *work, patch_call *call) {
     bool apart, within;
     unsigned doubt = 0;

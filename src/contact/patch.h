@@ -65,8 +65,7 @@ typedef struct patch_skin {
 abut_status abuti_patch_skin(const abut_bvh *bvh, bool is_reversed, const patch_skin **skin);
 
 /* Returns the reliability of a result: the lower level of both meshes, or guaranteed if `is_exact`,
- * that is, if neither boundary edges nor flipped neighbours can affect the result. `b` may be null.
- */
+ * if neither boundary edges nor flipped neighbours can affect the result. `b` may be null. */
 abut_reliability abuti_patch_reliability(const patch_skin *a, const patch_skin *b, bool is_exact);
 
 /* ---- patch_contour.c: contour of two skins, and the surfaces inside the other body ---- */
@@ -378,8 +377,7 @@ typedef struct patch_point {
 
 typedef struct patch_answer {
     bool is_face_normal;    /* the normal is that of parallel faces */
-    bool has_short_columns; /* columns longer than a limit were omitted at the boundary of its faces
-                             */
+    bool has_short_columns; /* long columns at the boundary of its faces were omitted */
     vec3 normal;            /* in the frame, from b to a */
     double depth, area, volume;
     vec3 centre;
@@ -424,8 +422,7 @@ typedef struct patch_answers {
 } patch_answers;
 
 #define PATCH_MERGE_DISTANCE 1e-6 /* of the smaller body: nearer points are merged */
-#define PATCH_TILT \
-    1e-3 /* of the extent: depth range of nearly parallel faces, tilted by 5e-4 rad */
+#define PATCH_TILT 1e-3           /* depth range / extent of faces that are tilted by 5e-4 rad */
 
 /* A candidate contact point, and its coordinates across the normal. */
 typedef struct patch_candidate {
@@ -563,8 +560,7 @@ abut_status abuti_patch_write(const patch_frame *frame, const patch_answer *answ
 
 /* ---- order.c ---- */
 
-/* Orders the meshes of two BVHs. Returns a number below, equal to or above 0; 0 if they are equal.
- */
+/* Orders the meshes of two BVHs. Returns a negative or positive number, or 0 if they are equal. */
 int abuti_patch_order(const abut_bvh *a, const abut_bvh *b);
 
 /* ---- patch_separate.c ---- */

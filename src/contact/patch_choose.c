@@ -9,6 +9,7 @@
 #include <math.h>
 
 #define VALUE_TOLERANCE 0.03   /* fraction of a value: candidates within it count as equally good */
+#define MIN_GAIN 1e-6          /* of the distance of the first two points: of a further point */
 #define VERTEX_PREFERENCE 1.01 /* factor of the weight of vertices */
 #define MIN_WEIGHT 0.01        /* of a candidate that is within the margin */
 #define MERGE_FRACTION 1e-4    /* of the extent of the contact: nearer candidates are merged */
@@ -181,6 +182,7 @@ static void move_deepest_first(double deepest, patch_answer *answer) {
 
 void abuti_patch_choose(const patch_choice *from, uint32_t max_points, double max_gap,
                         patch_answer *answer) {
+    assert(from->count <= PATCH_CANDIDATES && max_points <= PATCH_POINTS);
     patch_candidate merged[PATCH_CANDIDATES];
     patch_choice merged_choice = *from, *choice = &merged_choice;
     double extent;
@@ -213,7 +215,7 @@ void abuti_patch_choose(const patch_choice *from, uint32_t max_points, double ma
             value[i] = weight[i] * candidate_gain(c, chosen, n, i);
         uint32_t next = find_best(choice, value, is_taken);
         if (next == ABUT_NONE ||
-            !(value[next] > 1e-6 * planar_distance(&c[chosen[0]], &c[chosen[n > 1]])))
+            !(value[next] > MIN_GAIN * planar_distance(&c[chosen[0]], &c[chosen[n > 1]])))
             break;
         chosen[n] = next;
         choose_point(choice, next, is_taken, answer);

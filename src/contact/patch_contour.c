@@ -33,7 +33,10 @@
  * at the two sides of a ridge. */
 #define CROSSING_ORDER_TOLERANCE 1e-9
 
-enum { MIN_TESTED_VERTICES = 32 }; /* below this, skins do not fold */
+enum {
+    MIN_TESTED_VERTICES = 32, /* skins of smaller meshes do not fold */
+    MAX_ATTEMPTS = 8          /* with different seeds, until no four vertices are coplanar */
+};
 
 /* ---- lists ---- */
 
@@ -367,10 +370,10 @@ static bool is_flood_inside(patch_work *work, const pair_frame *frame, uint32_t 
         at = m3_apply(&back, v3_sub(at, other->translation));
     }
     abut_nearest nearest;
-    double reach = 2 * (other->skin_width * other->skin->max_offset +
-                        work->body[side].skin_width * work->body[side].skin->max_offset);
-    work->status =
-        abut_nearest_point(other->bvh, v3_add(at, other->bvh->mesh->origin), reach, &nearest);
+    double max_distance = 2 * (other->skin_width * other->skin->max_offset +
+                               work->body[side].skin_width * work->body[side].skin->max_offset);
+    work->status = abut_nearest_point(other->bvh, v3_add(at, other->bvh->mesh->origin),
+                                      max_distance, &nearest);
     return nearest.triangle != ABUT_NONE;
 }
 
@@ -403,7 +406,8 @@ static uint32_t inside_index(const patch_marks *marks, uint32_t vertex) {
     return is_set(marks->inside, vertex) ? marks->vertex_index[vertex] : ABUT_NONE;
 }
 
-/* Flood fills from an inside vertex, unless that is done, and joins the fill to a crossing. */
+/* Runs a flood fill from an inside vertex, unless one has reached it, and joins it to a crossing.
+ */
 static void flood_from_crossing(patch_work *work, const pair_frame *frame, uint32_t side,
                                 uint32_t vertex, uint32_t crossing) {
     const patch_marks *marks = &work->marks[side];
@@ -418,13 +422,14 @@ static void flood_from_crossing(patch_work *work, const pair_frame *frame, uint3
         work->flood_count++;
         flood_from_vertex(work, frame, side, vertex);
     }
-    uint32_t place = work->status ? ABUT_NONE : inside_index(marks, vertex);
-    if (place != ABUT_NONE)
-        abuti_join(work->parent, (uint32_t)work->crossing_count + work->vertices[place].flood,
+    uint32_t index = work->status ? ABUT_NONE : inside_index(marks, vertex);
+    if (index != ABUT_NONE)
+        abuti_join(work->parent, (uint32_t)work->crossing_count + work->vertices[index].flood,
                    crossing);
 }
 
-/* Flood fills from all edges with crossings, and joins crossings along inside parts of edges. */
+/* Runs flood fills from all edges with crossings, and joins crossings along inside parts of edges.
+ */
 static void flood_from_crossings(patch_work *work, const pair_frame *frame) {
     for (uint32_t i = 0; i < work->crossing_count && !work->status; i++) {
         const patch_crossing *c = &work->crossings[i];
@@ -505,7 +510,7 @@ static void add_segment_areas(patch_work *work, uint32_t *region_number) {
     }
 }
 
-/* Returns the root of the node of a flood fill. */
+/* Returns the root of a flood fill in the union-find forest. */
 static uint32_t flood_root(const patch_work *work, uint32_t flood) {
     return abuti_root(work->parent, (uint32_t)work->crossing_count + flood);
 }
@@ -546,11 +551,11 @@ static void add_uncrossed_edges(patch_work *work, const uint32_t *region_number,
     const uint32_t *edges = body->skin->view.triangle_edges + 3 * (size_t)face;
     const uint32_t *corner = body->skin->corner + 3 * (size_t)face;
     for (uint32_t k = 0; k < 3 && !work->status; k++) {
-        uint32_t place = inside_index(&work->marks[side], corner[k]);
-        if (place == ABUT_NONE || is_set(work->marks[side].crossed, edges[k]))
+        uint32_t index = inside_index(&work->marks[side], corner[k]);
+        if (index == ABUT_NONE || is_set(work->marks[side].crossed, edges[k]))
             continue;
         add_facet_area(work, side, face,
-                       region_number[flood_root(work, work->vertices[place].flood)],
+                       region_number[flood_root(work, work->vertices[index].flood)],
                        area_vector(patch_skin_position(body, corner[0]),
                                    patch_skin_position(body, corner[k]),
                                    patch_skin_position(body, corner[next_corner(k)])));
@@ -567,15 +572,15 @@ static void add_face_areas(patch_work *work, const uint32_t *region_number) {
     for (size_t i = 0; i < work->inside_face_count; i++) {
         const patch_inside_face *w = &work->inside_faces[i];
         const uint32_t *corner = work->body[w->side].skin->corner + 3 * (size_t)w->face;
-        const uint32_t *place = work->marks[w->side].vertex_index;
+        const uint32_t *index = work->marks[w->side].vertex_index;
         if (!reserve_one(work, &work->facets, work->facet_count, sizeof *work->facets,
                          &work->facet_capacity))
             return;
         work->facets[work->facet_count++] =
             (patch_facet){w->side, w->face, region_number[flood_root(work, w->flood)],
-                          area_vector(work->vertices[place[corner[0]]].at,
-                                      work->vertices[place[corner[1]]].at,
-                                      work->vertices[place[corner[2]]].at)};
+                          area_vector(work->vertices[index[corner[0]]].at,
+                                      work->vertices[index[corner[1]]].at,
+                                      work->vertices[index[corner[2]]].at)};
     }
 }
 
@@ -696,7 +701,7 @@ static abut_status join_segments(patch_work *work) {
 }
 
 abut_status abuti_patch_find_regions(patch_work *work, const pair_frame *frame) {
-    for (int attempt = 0; attempt < 8; attempt++) {
+    for (int attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
         work->is_coplanar = false;
         clear_caches(work);
         work->crossing_count = work->segment_count = 0;

@@ -21,8 +21,7 @@
 #define INSET 0.02           /* of the distance from the contour to its centre */
 #define DEPTH_TOLERANCE 2e-3 /* of the depth: candidates within it count as deepest */
 #define VERTEX_DISTANCE 1e-3 /* of the contour: a nearer vertex identifies a crossing */
-#define CROSSING_RANGE \
-    0.05 /* of the extent: maximum distance of true crossings from those of skins */
+#define CROSSING_RANGE 0.05  /* of the extent: from a crossing of skins to the true one, at most */
 #define POSITION_TOLERANCE 1e-6 /* of the contour: nearer positions and heights count as equal */
 
 enum {
@@ -31,6 +30,8 @@ enum {
     MAX_RAY_HITS = 16,             /* of one line with a body */
     MAX_SEEDS = 16                 /* starting points of the search for extreme vertices */
 };
+_Static_assert(2 * DIRECTIONS + 2 * (DIRECTIONS + 1) + MAX_SEEDS <= PATCH_CANDIDATES,
+               "contour, vertices of both bodies, and extreme vertices");
 
 /* ---- rays ---- */
 
@@ -78,7 +79,7 @@ static bool ends_own_body(const patch_measurement *m, const patch_point *point) 
     const vec3 from = patch_position(body, ends[0]),
                along = v3_sub(patch_position(body, ends[1]), from);
     const vec3 in = v3_normalise(
-        v3_cross(v3_cross(along, v3_sub(patch_face_middle(body, faces[0]), from)), along));
+        v3_cross(v3_cross(along, v3_sub(patch_face_centroid(body, faces[0]), from)), along));
     return v3_dot(in, m->normal) * (point->side ? -1 : 1) > BOUNDARY_COSINE;
 }
 
@@ -131,6 +132,7 @@ static void add_candidate_at(patch_measurement *m, vec3 at, patch_column column,
         m->deepest = real_max(m->deepest, high - low);
         return;
     }
+    assert(m->count < PATCH_CANDIDATES || (m->only_deeper && m->plain_count < PATCH_CANDIDATES));
     patch_candidate *c = &m->found[m->only_deeper ? m->plain_count : m->count];
     m->count = m->only_deeper ? m->plain_count + 1 : m->count + 1;
     c->point = *point;
@@ -163,13 +165,13 @@ static bool is_flat_edge(const patch_body *body, uint32_t edge) {
 /* Identifies a crossing: by a vertex at the same position, those of a first, because rounding
  * errors determine which edges cross there; otherwise by edge and triangle. */
 static patch_point identify_crossing(const patch_measurement *m, const patch_crossing *c) {
-    double least = real_max(VERTEX_DISTANCE * m->region->length, 3 * m->work->body[0].skin_width);
+    double radius = real_max(VERTEX_DISTANCE * m->region->length, 3 * m->work->body[0].skin_width);
     for (uint32_t side = 0; side < 2; side++) {
         const patch_body *body = &m->work->body[side];
         const uint32_t *near = side == c->side ? body->skin->view.edges + 2 * (size_t)c->edge
                                                : body->skin->corner + 3 * (size_t)c->face;
         for (int k = 0; k < (side == c->side ? 2 : 3); k++)
-            if (v3_length_sq(v3_sub(patch_position(body, near[k]), c->at)) < least * least)
+            if (v3_length_sq(v3_sub(patch_position(body, near[k]), c->at)) < radius * radius)
                 return (patch_point){.side = side, .kind = ABUT_CONTACT_VERTEX, .element = near[k]};
     }
     return (patch_point){.side = c->side,
@@ -196,6 +198,7 @@ static void init_outermost(outermost *o, int count) {
     }
 }
 
+/* First pass: extends the extents by a point. */
 static void extend_outermost(outermost *o, double u, double v) {
     for (int d = 0; d < o->count; d += 2) {
         double extent = patch_extent(d, u, v);
@@ -204,6 +207,7 @@ static void extend_outermost(outermost *o, double u, double v) {
     }
 }
 
+/* Computes the largest width from the extents. */
 static void finish_extents(outermost *o) {
     o->extent = 0;
     for (int d = 0; d < o->count; d += 2)
@@ -223,14 +227,14 @@ static bool may_be_outermost(const outermost *o, double u, double v) {
 
 /* Chooses a point in the directions in which it is outermost. `is_flat`: a crossing of an edge
  * between coplanar triangles, where the contour has no corner. Other points precede it. */
-static void choose_outermost(outermost *o, double u, double v, uint32_t number,
+static void choose_outermost(outermost *o, double u, double v, uint32_t index,
                              const patch_point *point, bool is_flat) {
     double band = patch_band(point, o->extent);
     uint64_t key = patch_point_key(point) | (uint64_t)is_flat << 63;
     for (int d = 0; d < o->count; d++)
         if (patch_extent(d, u, v) >= o->max_extent[d] - band &&
             (o->best[d] == ABUT_NONE || key < o->key[d])) {
-            o->best[d] = number;
+            o->best[d] = index;
             o->key[d] = key;
             o->point[d] = *point;
         }
@@ -261,8 +265,8 @@ static vec3 compute_true_crossing(const patch_measurement *m, const patch_crossi
     if (along >= 0 && along <= 1 && v3_length_sq(v3_sub(at, c->at)) <= range * range)
         return at;
     vec3 in = v3_sub(m->centre, c->at);
-    double skin = 1.5 * m->work->body[0].skin_width, far = v3_length(in);
-    return v3_along(c->at, skin < far ? skin / far : 0, in);
+    double skin = 1.5 * m->work->body[0].skin_width, length = v3_length(in);
+    return v3_along(c->at, skin < length ? skin / length : 0, in);
 }
 
 /* Returns whether one of several triangles belongs to the wall that is measured. */
@@ -275,8 +279,8 @@ static bool has_wall_face(const patch_measurement *m, uint32_t side, const uint3
     return false;
 }
 
-/* Returns whether a crossing counts. For a wall, those of its triangles do. */
-static bool is_wall_crossing(const patch_measurement *m, const patch_crossing *c) {
+/* Returns whether a crossing is measured. For a wall, only those of its triangles are. */
+static bool is_crossing_measured(const patch_measurement *m, const patch_crossing *c) {
     const uint32_t *faces;
     if (!m->is_wall || has_wall_face(m, !c->side, &c->face, 1))
         return true;
@@ -285,7 +289,7 @@ static bool is_wall_crossing(const patch_measurement *m, const patch_crossing *c
 }
 
 /* The same for an inside vertex. */
-static bool is_wall_vertex(const patch_measurement *m, uint32_t side, uint32_t vertex) {
+static bool is_vertex_measured(const patch_measurement *m, uint32_t side, uint32_t vertex) {
     const abut_topology_arrays *view = &m->work->body[side].skin->view;
     const uint32_t begin = view->vertex_face_begin[vertex];
     return !m->is_wall || has_wall_face(m, side, view->vertex_faces + begin,
@@ -306,7 +310,7 @@ static void add_contour_points(patch_measurement *m) {
             const patch_crossing *c = &crossings[m->work->region_crossings[i]];
             vec3 p = v3_sub(c->at, r->centre);
             double u = v3_dot(p, m->tangent[0]), v = v3_dot(p, m->tangent[1]);
-            if ((pass && !may_be_outermost(&o, u, v)) || !is_wall_crossing(m, c))
+            if ((pass && !may_be_outermost(&o, u, v)) || !is_crossing_measured(m, c))
                 continue;
             if (!pass) {
                 extend_outermost(&o, u, v);
@@ -349,7 +353,7 @@ static void add_inside_vertices(patch_measurement *m, uint32_t side) {
     for (int pass = 0; pass < 2; pass++) {
         for (uint32_t i = r->vertex_begin; i < r->vertex_end; i++) {
             const patch_vertex *vertex = &m->work->vertices[m->work->region_vertices[i]];
-            if (vertex->side != side || !is_wall_vertex(m, side, vertex->vertex))
+            if (vertex->side != side || !is_vertex_measured(m, side, vertex->vertex))
                 continue;
             vec3 p = v3_sub(patch_position(body, vertex->vertex), r->centre);
             double u = v3_dot(p, m->tangent[0]), v = v3_dot(p, m->tangent[1]);
@@ -388,22 +392,22 @@ static void add_deeper_vertex(patch_measurement *m, uint32_t side, uint32_t vert
     vec3 at = patch_position(&m->work->body[side], vertex);
     double h = v3_dot(at, m->normal);
     patch_point point = {.side = side, .kind = ABUT_CONTACT_VERTEX, .element = vertex};
-    double least = depth_to_exceed(m);
-    if ((side ? h - projection->min_a : projection->max_b - h) > least &&
+    double limit = depth_to_exceed(m);
+    if ((side ? h - projection->min_a : projection->max_b - h) > limit &&
         abuti_patch_bound_depth(projection, v3_dot(at, m->tangent[0]), v3_dot(at, m->tangent[1]),
-                                side, h) > least)
+                                side, h) > limit)
         add_candidate(m, at, &point);
 }
 
-static void add_deeper_vertices(patch_measurement *m, bool whole) {
+static void add_deeper_vertices(patch_measurement *m, bool all_vertices) {
     const patch_region *r = m->region;
-    for (uint32_t side = 0; side < 2 && whole; side++) {
+    for (uint32_t side = 0; side < 2 && all_vertices; side++) {
         const abut_topology_arrays *view = &m->work->body[side].skin->view;
         for (uint32_t v = 0; v < view->vertex_count; v++)
             if (view->vertex_face_begin[v] != view->vertex_face_begin[v + 1])
                 add_deeper_vertex(m, side, v);
     }
-    for (uint32_t i = r->vertex_begin; i < r->vertex_end && !whole; i++) {
+    for (uint32_t i = r->vertex_begin; i < r->vertex_end && !all_vertices; i++) {
         const patch_vertex *vertex = &m->work->vertices[m->work->region_vertices[i]];
         add_deeper_vertex(m, vertex->side, vertex->vertex);
     }
@@ -459,7 +463,7 @@ static uint32_t find_extreme_vertex(const patch_measurement *m, uint32_t side, u
 static void add_far_side(patch_measurement *m) {
     const patch_work *work = m->work;
     const patch_region *r = m->region;
-    uint32_t seen[MAX_SEEDS], used = 0, step = (r->point_end - r->point_begin) / MAX_SEEDS + 1;
+    uint32_t visited[MAX_SEEDS], used = 0, step = (r->point_end - r->point_begin) / MAX_SEEDS + 1;
     for (uint32_t i = r->point_begin; i < r->point_end && used < MAX_SEEDS; i += step) {
         const patch_crossing *c = &work->crossings[work->region_crossings[i]];
         const patch_body *body = &work->body[c->side];
@@ -467,10 +471,10 @@ static void add_far_side(patch_measurement *m) {
             find_extreme_vertex(m, c->side, body->skin->view.edges[2 * (size_t)c->edge]);
         bool is_known = false;
         for (uint32_t k = 0; k < used; k++)
-            is_known |= seen[k] == (vertex ^ c->side << 31);
+            is_known |= visited[k] == (vertex ^ c->side << 31);
         if (is_known)
             continue;
-        seen[used++] = vertex ^ c->side << 31;
+        visited[used++] = vertex ^ c->side << 31;
         patch_point point = {.side = c->side, .kind = ABUT_CONTACT_VERTEX, .element = vertex};
         add_candidate(m, patch_position(body, vertex), &point);
     }

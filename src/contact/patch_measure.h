@@ -1,13 +1,11 @@
-/* Measures a region of the overlap along a normal: penetration depth and candidate contact points.
- */
+/* Measures a region of the overlap along a normal: penetration depth and candidate points. */
 #ifndef ABUTI_CONTACT_PATCH_MEASURE_H
 #define ABUTI_CONTACT_PATCH_MEASURE_H
 
 #include "contact/patch.h"
 
 #define PATCH_SAME_COSINE 0.9999995 /* a milliradian: normals of parallel faces */
-#define PATCH_THROUGH_RATIO \
-    0.35 /* patch_area_ratio() below this: the bodies have passed through each other */
+#define PATCH_THROUGH_RATIO 0.35    /* patch_area_ratio() of bodies that have passed through */
 
 enum { PATCH_COLUMNS = 8 }; /* measured before the whole region, as a lower bound */
 
@@ -32,7 +30,7 @@ static inline vec3 patch_corner(const patch_body *body, uint32_t face, int k) {
     return patch_position(body, body->skin->corner[3 * (size_t)face + (size_t)k]);
 }
 
-static inline vec3 patch_face_middle(const patch_body *body, uint32_t face) {
+static inline vec3 patch_face_centroid(const patch_body *body, uint32_t face) {
     vec3 sum = v3_add(patch_corner(body, face, 0), patch_corner(body, face, 1));
     return v3_scale(v3_add(sum, patch_corner(body, face, 2)), 1.0 / 3);
 }

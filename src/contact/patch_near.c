@@ -51,7 +51,7 @@ void abuti_near_load_leaf(const patch_body *body, const near_space *space, uint3
         compute_near_face(body, space, side, body->bvh->order[index], f);
         bool valid = lane < fill && !abuti_is_collapsed(f->corner) && v3_max_abs(f->normal) > 0;
         const patch_cone *cone = &body->skin->cones[f->face];
-        vec3 direction = v3(cone->axis[0], cone->axis[1], cone->axis[2]);
+        vec3 cone_axis = v3(cone->axis[0], cone->axis[1], cone->axis[2]);
         out->valid |= (uint32_t)valid << lane;
         for (int k = 0; k < 3; k++) {
             vec3 at = v3_scale(v3_sub(f->at.corner[k], space->origin), space->scale);
@@ -60,7 +60,7 @@ void abuti_near_load_leaf(const patch_body *body, const near_space *space, uint3
         }
         store_lane(normal, lane, f->normal);
         store_lane(axis, lane,
-                   body->has_transform ? m3_apply(&body->rotation, direction) : direction);
+                   body->has_transform ? m3_apply(&body->rotation, cone_axis) : cone_axis);
         cosine[lane] = f->two_sided ? -2 : cone->cosine;
         min_facing_cosine[lane] = f->two_sided ? -2 : 0;
         min_height[lane] =
@@ -92,16 +92,17 @@ static inline wide3 broadcast_lane3(wide3 from, uint32_t lane) {
 
 typedef struct closest_vector {
     wide square;
-    wide3 direction;
+    wide3 vector;
 } closest_vector;
 
-static inline void update_closest(closest_vector *best, wide3 direction, wide_mask mask) {
-    wide square = f4_select(mask, dot3(direction, direction), f4_all(FLT_MAX));
+/* Replaces the vector in the lanes of the mask in which another is shorter. */
+static inline void update_closest(closest_vector *best, wide3 vector, wide_mask mask) {
+    wide square = f4_select(mask, dot3(vector, vector), f4_all(FLT_MAX));
     wide_mask less = wide_less(square, best->square);
     best->square = f4_select(less, square, best->square);
-    best->direction.x = f4_select(less, direction.x, best->direction.x);
-    best->direction.y = f4_select(less, direction.y, best->direction.y);
-    best->direction.z = f4_select(less, direction.z, best->direction.z);
+    best->vector.x = f4_select(less, vector.x, best->vector.x);
+    best->vector.y = f4_select(less, vector.y, best->vector.y);
+    best->vector.z = f4_select(less, vector.z, best->vector.z);
 }
 
 static inline void test_edges(closest_vector *best, const wide_triangle *a, int i,
@@ -110,8 +111,8 @@ static inline void test_edges(closest_vector *best, const wide_triangle *a, int 
     wide zero = f4_all(0);
     wide k = wide_mul(dot3(u, v), a->per_edge_sq[i]);
     wide foot = wide_mul(dot3(gap, u), a->per_edge_sq[i]);
-    wide3 w = sub_scaled3(v, k, u), beside = sub_scaled3(gap, foot, u);
-    wide t = wide_div(dot3(beside, w), wide_max(dot3(w, w), f4_all(LENGTH_SQ_MIN)));
+    wide3 w = sub_scaled3(v, k, u), perpendicular = sub_scaled3(gap, foot, u);
+    wide t = wide_div(dot3(perpendicular, w), wide_max(dot3(w, w), f4_all(LENGTH_SQ_MIN)));
     t = unit_clamp(wide_sub(zero, t));
     wide s = unit_clamp(wide_add(foot, wide_mul(k, t)));
     wide3 from = sub_scaled3(gap, s, u);
@@ -119,20 +120,22 @@ static inline void test_edges(closest_vector *best, const wide_triangle *a, int 
     update_closest(best, add_scaled3(from, t, v), wide_less(f4_all(-1), zero));
 }
 
-/* `side_sign`: 1 if p is a vertex of a, -1 if it is a vertex of b. */
+/* Tests a vertex p over the face of a triangle. `side_sign`: 1 if p is a vertex of a, -1 if it is a
+ * vertex of b. */
 static inline void test_vertex_face(closest_vector *best, const wide_triangle *t, wide3 p,
                                     float side_sign) {
     wide zero = f4_all(0), one = f4_all(1);
     wide3 from = sub3(p, t->corner[0]);
     wide s = wide_mul(dot3(from, t->edge[0]), t->per_edge_sq[0]);
-    wide3 beside = sub_scaled3(from, s, t->edge[0]);
-    wide r = wide_mul(dot3(beside, t->w), t->per_ww), along = wide_sub(s, wide_mul(t->k, r));
+    wide3 perpendicular = sub_scaled3(from, s, t->edge[0]);
+    wide r = wide_mul(dot3(perpendicular, t->w), t->per_ww), along = wide_sub(s, wide_mul(t->k, r));
     wide_mask inside = wide_and(wide_and(wide_less(zero, r), wide_less(zero, along)),
                                 wide_and(wide_less(wide_add(r, along), one), t->has_face));
-    wide3 rest = sub_scaled3(beside, r, t->w);
+    wide3 normal_part = sub_scaled3(perpendicular, r, t->w);
     wide sign = f4_all(-side_sign);
     update_closest(best,
-                   make3(wide_mul(sign, rest.x), wide_mul(sign, rest.y), wide_mul(sign, rest.z)),
+                   make3(wide_mul(sign, normal_part.x), wide_mul(sign, normal_part.y),
+                         wide_mul(sign, normal_part.z)),
                    inside);
 }
 
@@ -197,31 +200,30 @@ void abuti_near_test_row(const near_space *space, const near_leaf *a, uint32_t i
                                 wide_mul(f4_all(CONE_TOLERANCE), distance));
     wide_mask may_be_minimum =
         wide_less(wide_sub(wide_mul(broadcast_lane(a->cosine, i), distance), angle_error),
-                  dot3(closest.direction, broadcast_lane3(a->axis, i)));
+                  dot3(closest.vector, broadcast_lane3(a->axis, i)));
     may_be_minimum =
         wide_and(may_be_minimum,
                  wide_less(wide_sub(wide_mul(broadcast_lane(a->min_facing_cosine, i), distance),
                                     angle_error),
-                           dot3(closest.direction, normal)));
+                           dot3(closest.vector, normal)));
     may_be_minimum =
-        wide_and(may_be_minimum, wide_less(dot3(closest.direction, b->axis),
+        wide_and(may_be_minimum, wide_less(dot3(closest.vector, b->axis),
                                            wide_sub(angle_error, wide_mul(b->cosine, distance))));
     may_be_minimum =
         wide_and(may_be_minimum,
-                 wide_less(dot3(closest.direction, b->normal),
+                 wide_less(dot3(closest.vector, b->normal),
                            wide_sub(angle_error, wide_mul(b->min_facing_cosine, distance))));
     row->may_be_minimum = bits & m4_bits(may_be_minimum);
-    float d[4], tilt[4], direction[3][4];
+    float d[4], angle[4], vector[3][4];
     f4_store(d, distance);
-    f4_store(tilt, angle_error);
-    f4_store(direction[0], closest.direction.x);
-    f4_store(direction[1], closest.direction.y);
-    f4_store(direction[2], closest.direction.z);
+    f4_store(angle, angle_error);
+    f4_store(vector[0], closest.vector.x);
+    f4_store(vector[1], closest.vector.y);
+    f4_store(vector[2], closest.vector.z);
     for (int k = 0; k < 4; k++) {
         row->distance[k] = d[k] / space->scale;
-        row->angle_error[k] = tilt[k] / d[k];
-        row->direction[k] =
-            v3_scale(v3(direction[0][k], direction[1][k], direction[2][k]), -1.0 / d[k]);
+        row->angle_error[k] = angle[k] / d[k];
+        row->direction[k] = v3_scale(v3(vector[0][k], vector[1][k], vector[2][k]), -1.0 / d[k]);
     }
     row->error = error / space->scale;
 }

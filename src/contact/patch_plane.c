@@ -340,7 +340,8 @@ abut_status abuti_patch_project(patch_work *work, const patch_region *r, vec3 no
     for (uint32_t i = r->facet_begin; i < r->facet_end && !has_both_bodies; i++) {
         const patch_facet *f = &work->facets[i];
         double facing = v3_dot(f->area, normal) * (f->side ? 1 : -1);
-        /* The normal of its skin is nearly its own. */
+        /* Its area is that of the skin, whose normal differs slightly: add_face() tests the true
+         * one. */
         if (facing >= 0 && facing >= min_area_cosine * patch_area_length(f->area))
             add_face(work, f->side, f->face);
     }

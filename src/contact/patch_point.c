@@ -10,32 +10,40 @@
 #include <math.h>
 #include <string.h>
 
-#define WALL_COSINE 0.7       /* between the normals of a wall and of its triangles: 45 degrees */
-#define NARROW_COSINE 0.9     /* the same for narrow walls: 26 degrees, as for gaps */
-#define LONG_COLUMN 0.05      /* of the smaller body: longer columns may belong to another wall */
-#define RIM_COLUMN 0.2        /* the same for a patch along one normal, if it is deeper than */
-#define RIM_THICKNESS 10.0    /* this many mean thicknesses of the region; a pyramid has 3 */
-#define SHORT_COLUMN 0.0125   /* of the smaller body: deepest other column, at most */
-#define DEEP_WALL 0.05        /* of the smaller body: walls deeper than both this and */
-#define DEEP_WALL_RATIO 2.0   /* this many times the shallowest depth are omitted */
-#define LARGE_WALL_AREA 0.02  /* of all areas: smaller walls must be shallow: */
-#define MAX_WALL_ASPECT 0.1   /* depth / square root of the area, at most */
-#define MIN_WALL_AREA 1e-4    /* of all areas: smaller walls are omitted */
-#define MIN_FACE_AREA 0.2     /* of |S|: area of parallel faces that are a candidate */
-#define SOLE_FACE_AREA 0.98   /* of |S|: area of parallel faces that are the only candidate */
-#define ACROSS_COSINE 0.2     /* with S: faces nearly along S */
-#define SOLE_FACE_COSINE 0.98 /* with -S: parallel faces that are the only candidate */
-#define MIN_FACE_AREA_UNVERIFIED 0.3 /* MIN_FACE_AREA without verification */
-#define MIN_THROUGH_AREA 0.15  /* of the inside area: further faces of bodies that passed through \
-                                */
-#define CLEAR_DEPTH_RATIO 0.97 /* depth that is clearly smaller than another / that one */
-#define MIN_CONTOUR_RADII \
-    16.0 /* in radii of local normals: on a shorter contour all normals are equal */
+/* Walls. Areas are fractions of the inside area of both bodies, lengths of the smaller body. */
+#define WALL_COSINE 0.7      /* between the normals of a wall and of its triangles: 45 degrees */
+#define NARROW_COSINE 0.9    /* the same for narrow walls: 26 degrees, as for gaps */
+#define MIN_WALL_AREA 1e-4   /* smaller walls are omitted */
+#define LARGE_WALL_AREA 0.02 /* smaller walls are omitted if they are deeper than */
+#define MAX_WALL_ASPECT 0.1  /* this many square roots of their area */
+#define DEEP_WALL 0.05       /* walls are omitted if they are deeper than this and deeper than */
+#define DEEP_WALL_RATIO 2.0  /* this many times the shallowest wall */
+
+/* Long columns at the boundary of a wall or patch, which may belong to an adjacent wall: lengths
+ * are fractions of the smaller body. They are omitted only if all other columns are short. */
+#define LONG_COLUMN 0.05    /* length above which columns of a wall are omitted */
+#define RIM_COLUMN 0.2      /* the same for a patch along one normal, if its depth exceeds */
+#define RIM_THICKNESS 10.0  /* this many mean thicknesses of the region; a pyramid has 3 */
+#define SHORT_COLUMN 0.0125 /* maximum length of the other columns */
+
+/* Candidate normals of parallel faces. Areas are fractions of |S|. */
+#define MIN_FACE_AREA 0.2            /* minimum area of a candidate */
+#define MIN_FACE_AREA_UNVERIFIED 0.3 /* the same without verification */
+#define MIN_THROUGH_AREA 0.15        /* of the inside area: the same for bodies passed through */
+#define SOLE_FACE_AREA 0.98          /* above this area, and if its normal is as near to -S as */
+#define SOLE_FACE_COSINE 0.98        /* this, a candidate is the only one: 11 degrees */
+#define PERPENDICULAR_COSINE 0.2     /* between a normal and S: 78 degrees */
+#define CLEAR_DEPTH_RATIO 0.97       /* another normal must have this depth / depth along faces */
+
+/* Minimum length of a contour in radii of local normals. On a shorter one they are all equal. */
+#define MIN_CONTOUR_RADII 16.0
 
 enum {
-    FACE_NORMALS = 3, /* candidate directions of faces of each body */
+    FACE_NORMALS = 3, /* maximum number of candidate directions of faces of each body */
     MAX_EXITS = 4096  /* vertices of a contained component whose exits are computed */
 };
+_Static_assert(2 * 2 * FACE_NORMALS + 2 <= PATCH_NORMALS,
+               "faces of both bodies and S, each reversed");
 
 /* ---- candidate normals ---- */
 
@@ -101,6 +109,7 @@ bool abuti_patch_areas_cancel(const patch_work *work, const patch_region *r) {
     return v3_max_abs(r->area) == 0 ||
            patch_area_ratio(work, r, v3_normalise(r->area)) < PATCH_THROUGH_RATIO;
 }
+
 /* Returns the normal of a contour so short that areas are rounding errors: the mean of the normals
  * of the faces along it. */
 static vec3 compute_contour_normal(const patch_work *work, const patch_region *r, uint32_t region) {
@@ -117,10 +126,10 @@ static vec3 compute_contour_normal(const patch_work *work, const patch_region *r
     return v3_normalise(sum);
 }
 
-/* Finds the candidate normals of a region, fewer with `skip_verification`. *passes_through: a
- * body has passed through the other; then opposite normals are candidates too. So are those of
- * faces along S that are larger than S: both sides of a plate that is inside another at the same
- * height. */
+/* Finds the candidate normals of a region, fewer with `skip_verification`, and returns their
+ * number. Sets *passes_through if a body has passed through the other. Then opposite normals are
+ * candidates too. So are both normals of faces that are larger than |S| and nearly parallel to S,
+ * as of a plate that is inside another at the same height. */
 static int find_candidate_normals(const patch_work *work, const patch_region *r,
                                   bool skip_verification, candidate_normal normals[PATCH_NORMALS],
                                   bool *passes_through) {
@@ -152,11 +161,12 @@ static int find_candidate_normals(const patch_work *work, const patch_region *r,
                 normals[0] = candidate;
                 return 1;
             }
-            const bool is_across = fabs(cosine) < ACROSS_COSINE && candidate.face_area > size;
-            if (!*passes_through && !is_across && cosine <= ACROSS_COSINE)
+            const bool is_perpendicular =
+                fabs(cosine) < PERPENDICULAR_COSINE && candidate.face_area > size;
+            if (!*passes_through && !is_perpendicular && cosine <= PERPENDICULAR_COSINE)
                 break;
             normals[count++] = candidate;
-            if (*passes_through || is_across)
+            if (*passes_through || is_perpendicular)
                 normals[count++] =
                     (candidate_normal){v3_scale(candidate.normal, -1), candidate.face_area};
         }
@@ -235,8 +245,8 @@ static abut_status measure_wall(patch_work *work, const patch_region *r, vec3 no
     patch_measurement local;
     abuti_measure_init(&local, work, r, normal, max_points);
     work->projection.max_column = column * size;
-    abuti_measure_projected(&local, scope,
-                            SHORT_COLUMN * size); /* uses the projection of the wall */
+    /* The projection is still that of the wall. */
+    abuti_measure_projected(&local, scope, SHORT_COLUMN * size);
     work->projection.max_column = INFINITY;
     if (local.count && local.deepest < SHORT_COLUMN * size) {
         set_answer(&local, max_points, max_gap, answer);
@@ -340,6 +350,7 @@ void abuti_patch_local_normals(const patch_work *work, patch_answer *answer) {
             patch_local_normal(abuti_patch_normal_end(&sums[k]), answer->normal);
 }
 
+/* Computes walls from the largest facets on, until all large facets belong to one. */
 static abut_status compute_walls(patch_work *work, const patch_region *r, uint32_t max_points,
                                  double max_gap, patch_answer answers[PATCH_NORMALS], int *count) {
     uint32_t facets = r->facet_end - r->facet_begin;
@@ -352,7 +363,7 @@ static abut_status compute_walls(patch_work *work, const patch_region *r, uint32
     memset(is_assigned, 0, facets * sizeof *is_assigned);
     for (int i = 0; i < PATCH_NORMALS; i++) {
         double largest = MIN_WALL_AREA * total;
-        vec3 normal = v3(0, 0, 0), middle = v3(0, 0, 0);
+        vec3 normal = v3(0, 0, 0), centroid = v3(0, 0, 0);
         for (uint32_t k = 0; k < facets; k++) {
             const patch_facet *f = &work->facets[r->facet_begin + k];
             double area = patch_area_length(f->area);
@@ -360,7 +371,7 @@ static abut_status compute_walls(patch_work *work, const patch_region *r, uint32
                 continue;
             largest = area * facets;
             normal = v3_normalise(area_towards_a(f));
-            middle = patch_face_middle(&work->body[f->side], f->face);
+            centroid = patch_face_centroid(&work->body[f->side], f->face);
         }
         if (v3_max_abs(normal) == 0)
             break;
@@ -368,7 +379,7 @@ static abut_status compute_walls(patch_work *work, const patch_region *r, uint32
         normal = v3_max_abs(mean) > 0 ? mean : normal;
         double area = v3_dot(sum_wall_areas(work, r, normal, is_assigned, true), normal);
         double max_depth = area > LARGE_WALL_AREA * total ? INFINITY : MAX_WALL_ASPECT * sqrt(area);
-        if (abuti_measure_depth_at(work, r, normal, work->projection.wall_cosine, middle) >
+        if (abuti_measure_depth_at(work, r, normal, work->projection.wall_cosine, centroid) >
             (*count ? real_min(limit, max_depth) : max_depth))
             continue;
         patch_answer answer;
@@ -471,6 +482,7 @@ void abuti_patch_compute_contained(patch_work *work, uint32_t inner, uint32_t co
     patch_measurement m;
     answer->count = 0;
     for (int i = 0; i < 28; i++) {
+        /* The 26 directions of a 3 x 3 x 3 grid, and the hint. */
         vec3 direction = v3(i % 3 - 1, i / 3 % 3 - 1, i / 9 - 1);
         if (i == 27)
             direction = hint;
@@ -488,8 +500,8 @@ void abuti_patch_compute_contained(patch_work *work, uint32_t inner, uint32_t co
     }
     step = vertex_total / MAX_EXITS + 1;
     visited = 0;
-    for (uint32_t v = 0; v < view->vertex_count && answer->count;
-         v++) /* largest depth of up to MAX_EXITS vertices */
+    /* The largest depth of up to MAX_EXITS vertices. */
+    for (uint32_t v = 0; v < view->vertex_count && answer->count; v++)
         if (is_vertex_of_component(view, v, component) && visited++ % step == 0) {
             abuti_measure_init(&m, work, &region, answer->normal, max_points);
             if (add_exits(&m, inner, &v, 1, INFINITY) && m.deepest > answer->depth) {

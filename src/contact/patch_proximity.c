@@ -6,13 +6,13 @@
  * Method. A traversal of both BVHs, with the margin as padding, finds candidate pairs of triangles.
  * A pair is a local minimum of the distance of both surfaces if the line between its closest points
  * is in the normal cones of the features that contain them: then no neighbour of either feature is
- * nearer along that line (Johnson and Cohen 2001, "Spatialized normal cone hierarchies for
- * proximity queries"). Pairs of triangles that face each other are joined over shared edges into
- * components. In each component, minima are processed by increasing distance. A minimum starts a
- * wall with its normal, unless it belongs to one: a wall contains all minima of the component
- * within WALL_COSINE of its normal. The contact points of a wall are its minima and the corners of
- * the projected overlap of its triangles, so a face rests on its corners. A component through which
- * the contour of an overlap runs adds its points to the patch of that overlap.
+ * nearer along that line (Johnson and Cohen, I3D 2001). Pairs of triangles that face each other are
+ * joined over shared edges into components. In each component, minima are processed by increasing
+ * distance. A minimum starts a wall with its normal, unless it belongs to one: a wall contains all
+ * minima of the component within WALL_COSINE of its normal. The contact points of a wall are its
+ * minima and the corners of the projected overlap of its triangles, so a face rests on its corners.
+ * A component through which the contour of an overlap runs adds its points to the patch of that
+ * overlap.
  *
  * Guarantee: the nearest pair of triangles within the range always has a wall, and its depth is
  * minus the distance of the surfaces. Walls further away than the range are not reported. */
@@ -27,10 +27,12 @@
 
 #define WALL_COSINE 0.9           /* between the normals of a wall and of its minima: 26 degrees */
 #define COSINE_SUM_TOLERANCE 1e-6 /* differences of sums of cosines that may be rounding errors */
-#define INSIDE_TOLERANCE \
-    1e-9 /* barycentric: points that are further outside are not in a triangle */
-#define VERTEX_DISTANCE 3e-3 /* of the width of a wall: a nearer vertex identifies a crossing */
-#define BLOCKED_INSET 1e-3   /* of a gap: surfaces nearer to its ends do not block it */
+#define INSIDE_TOLERANCE 1e-9     /* of barycentric coordinates of points in a triangle */
+#define VERTEX_DISTANCE 3e-3  /* of the width of a wall: a nearer vertex identifies a crossing */
+#define DEPTH_TOLERANCE 2e-3  /* of the depth: points within it count as deepest */
+#define TOUCH_JITTERS 1000    /* touch_distance of proximity_query, in jitters */
+#define ROUNDING_JITTERS 1e-3 /* the same for rounding_error */
+#define BLOCKED_INSET 1e-3    /* of a gap: surfaces nearer to its ends do not block it */
 
 /* ---- walls ---- */
 
@@ -117,6 +119,7 @@ static void add_wall_point(near_wall *wall, const patch_point *point, double tol
     wall->has_points = true;
 }
 
+/* Returns the lowest face of an edge, which identifies the edge. */
 static uint32_t lowest_face(const patch_body *body, uint32_t face, uint32_t k) {
     const uint32_t *faces;
     uint32_t edge = body->skin->view.triangle_edges[3 * (size_t)face + k];
@@ -291,6 +294,8 @@ static int compare_minima(const void *a, const void *b) {
     return abuti_proximity_is_nearer(a, b) ? -1 : abuti_proximity_is_nearer(b, a) ? 1 : 0;
 }
 
+/* Adds a wall for each minimum that belongs to none, by increasing distance. Without an overlap,
+ * the nearest pair always counts as a minimum. */
 static abut_status add_gap_walls(proximity_query *p, bool overlaps) {
     if (!p->minimum_count && p->nearest.face[0] != ABUT_NONE && !overlaps)
         abuti_proximity_add_minimum(p, &p->nearest);
@@ -316,7 +321,7 @@ static abut_status add_gap_walls(proximity_query *p, bool overlaps) {
  * wall has no minimum if its nearest point is in another overlap. Faces that are tilted against
  * each other are nearest where the surfaces intersect, and are not walls. */
 static abut_status add_face_walls(proximity_query *p) {
-    size_t tested = 0; /* number of walls */
+    size_t tested = 0; /* walls before this one have been tested */
     for (;;) {
         near_pair *best = NULL;
         for (size_t i = 0; i < p->pair_count; i++) {
@@ -333,10 +338,10 @@ static abut_status add_face_walls(proximity_query *p) {
             return ABUT_OK;
         tested = p->wall_count;
         best->has_wall = true; /* also if it does not face its own wall */
-        vec3 is_reversed = v3_scale(best->normal[0], v3_dot(best->normal[0], best->normal[1]) > 0
-                                                         ? -1 /* back of a sheet */
-                                                         : 1);
-        abut_status status = add_wall(p, v3_normalise(v3_sub(best->normal[1], is_reversed)),
+        vec3 normal_a = v3_scale(best->normal[0], v3_dot(best->normal[0], best->normal[1]) > 0
+                                                      ? -1 /* back of a sheet */
+                                                      : 1);
+        abut_status status = add_wall(p, v3_normalise(v3_sub(best->normal[1], normal_a)),
                                       p->parent[best - p->pairs], SIZE_MAX);
         if (status)
             return status;
@@ -385,8 +390,8 @@ static patch_candidate snap_to_vertex(const patch_work *work, patch_candidate c,
         const uint32_t *ends = side ? skin->corner + 3 * (size_t)c.point.part
                                     : skin->view.edges + 2 * (size_t)c.point.element;
         for (int k = 0; k < (side ? 3 : 2); k++) {
-            vec3 direction = v3_sub(patch_position(&work->body[side], ends[k]), c.point.at);
-            if (v3_length_sq(direction) < radius * radius) {
+            vec3 offset = v3_sub(patch_position(&work->body[side], ends[k]), c.point.at);
+            if (v3_length_sq(offset) < radius * radius) {
                 c.point.side = side;
                 c.point.kind = ABUT_CONTACT_VERTEX;
                 c.point.element = ends[k];
@@ -440,12 +445,13 @@ static abut_status find_wall_faces(const proximity_query *p, const near_wall *wa
 /* Chooses from the points of a wall and those that its overlap already has. The tolerance for
  * tilted faces applies to flat walls only. */
 static void choose_points(const patch_work *work, const near_wall *wall, bool is_flat,
-                          uint32_t max_points, double gap, double merge_distance,
+                          uint32_t max_points, double max_gap, double merge_distance,
                           patch_answer *answer) {
     patch_candidate found[PATCH_POINTS + NEAR_DIRECTIONS + 1];
+    _Static_assert(sizeof found / sizeof *found <= PATCH_CANDIDATES, "abuti_patch_choose() limit");
     patch_choice choice = {.found = found,
                            .deepest = wall->deepest,
-                           .depth_tolerance = 0.002,
+                           .depth_tolerance = DEPTH_TOLERANCE,
                            .tilt = is_flat ? PATCH_TILT : 0,
                            .merge_distance = merge_distance,
                            .last_is_deepest = true};
@@ -461,7 +467,7 @@ static void choose_points(const patch_work *work, const near_wall *wall, bool is
     found[choice.count++] = snap_to_vertex(work, wall->nearest, VERTEX_DISTANCE * width);
     for (uint32_t i = 0; i < choice.count; i++)
         choice.deepest = real_max(choice.deepest, found[i].point.depth);
-    abuti_patch_choose(&choice, max_points, gap, answer);
+    abuti_patch_choose(&choice, max_points, max_gap, answer);
 }
 
 /* Returns the normal of a minimum at a point of a wall, or zero. */
@@ -503,23 +509,23 @@ static void set_local_normals(const proximity_query *p, const near_wall *wall,
 
 /* Chooses the points of a wall and sets their normals. */
 static abut_status finish_wall(const proximity_query *p, const near_wall *wall, uint32_t max_points,
-                               double gap, double merge_distance, patch_answer *answer) {
+                               double max_gap, double merge_distance, patch_answer *answer) {
     wall_faces faces = {.list = NULL};
     abut_status status = find_wall_faces(p, wall, &faces);
     if (status)
         return status;
-    choose_points(p->work, wall, !faces.has_tilted, max_points, gap, merge_distance, answer);
+    choose_points(p->work, wall, !faces.has_tilted, max_points, max_gap, merge_distance, answer);
     set_local_normals(p, wall, &faces, merge_distance, answer);
     return ABUT_OK;
 }
 
-static abut_status add_wall_answers(proximity_query *p, uint32_t max_points, double gap,
+static abut_status add_wall_answers(proximity_query *p, uint32_t max_points, double max_gap,
                                     double merge_distance, patch_answers *answers) {
     for (size_t i = 0; i < p->wall_count; i++)
         if (p->walls[i].has_points && p->walls[i].answer != SIZE_MAX) {
             patch_answer *answer = &answers->list[p->walls[i].answer];
             abut_status status =
-                finish_wall(p, &p->walls[i], max_points, gap, merge_distance, answer);
+                finish_wall(p, &p->walls[i], max_points, max_gap, merge_distance, answer);
             if (status)
                 return status;
         }
@@ -531,7 +537,7 @@ static abut_status add_wall_answers(proximity_query *p, uint32_t max_points, dou
                                .depth = wall->deepest,
                                .centre = wall->nearest.point.at,
                                .region = ABUT_NONE};
-        abut_status status = finish_wall(p, wall, max_points, gap, merge_distance, &answer);
+        abut_status status = finish_wall(p, wall, max_points, max_gap, merge_distance, &answer);
         if (!status && answer.count)
             status = abuti_patch_add(p->work->memory, &answers->list, &answers->count,
                                      &answers->capacity, &answer);
@@ -551,8 +557,8 @@ abut_status abuti_patch_add_gaps(patch_work *work, const pair_frame *frame, doub
     p->range = range;
     p->overlaps = overlaps;
     for (int side = 0; side < 2; side++) {
-        p->touch_distance = real_max(p->touch_distance, 1000 * work->body[side].jitter);
-        p->rounding_error = real_max(p->rounding_error, 1e-3 * work->body[side].jitter);
+        p->touch_distance = real_max(p->touch_distance, TOUCH_JITTERS * work->body[side].jitter);
+        p->rounding_error = real_max(p->rounding_error, ROUNDING_JITTERS * work->body[side].jitter);
         abut_status status = abuti_bvh_interior(work->body[side].bvh, &p->space.interior[side]);
         if (status)
             return status;

@@ -5,8 +5,7 @@
 
 #include "contact/patch_near.h"
 
-#define NEAR_FACING_COSINE \
-    0.5 /* between the normals of triangles that face each other: 60 degrees */
+#define NEAR_FACING_COSINE 0.5 /* of triangles that face each other: 60 degrees */
 
 enum {
     NEAR_CACHED_LEAVES = 16,               /* of each side */

@@ -10,8 +10,7 @@
 #include <math.h>
 
 #define CONE_TOLERANCE 1e-5  /* of an edge: by which a neighbour may be nearer at a minimum */
-#define SNAP_COSINE 0.999999 /* a milliradian: nearly touching features get the normal of a face \
-                              */
+#define SNAP_COSINE 0.999999 /* a milliradian: nearly touching features get a face normal */
 
 /* ---- leaves ---- */
 
@@ -115,9 +114,9 @@ static uint32_t add_pair(proximity_query *p, uint32_t f, uint32_t g, bool is_fac
                          double distance) {
     patch_work *work = p->work;
     bool added;
-    uint32_t *number = abuti_patch_table_insert(work, &p->index, near_pair_key(f, g),
-                                                (uint32_t)p->pair_count, &added);
-    if (!number)
+    uint32_t *index = abuti_patch_table_insert(work, &p->index, near_pair_key(f, g),
+                                               (uint32_t)p->pair_count, &added);
+    if (!index)
         return ABUT_NONE;
     if (added) {
         if (p->pair_count == p->pair_capacity)
@@ -129,19 +128,19 @@ static uint32_t add_pair(proximity_query *p, uint32_t f, uint32_t g, bool is_fac
         p->pairs[p->pair_count++] =
             (near_pair){.face = {f, g}, .is_facing = is_facing, .distance = distance};
     }
-    return *number;
+    return *index;
 }
 
 static uint32_t add_facing_pair(proximity_query *p, const near_face *f, const near_face *g,
                                 double distance) {
-    uint32_t number = add_pair(p, f->face, g->face, true, distance);
-    if (number != ABUT_NONE) {
-        p->pairs[number].normal[0] = f->normal;
-        p->pairs[number].normal[1] = g->normal;
-        p->pairs[number].two_sided[0] = f->two_sided;
-        p->pairs[number].two_sided[1] = g->two_sided;
+    uint32_t index = add_pair(p, f->face, g->face, true, distance);
+    if (index != ABUT_NONE) {
+        p->pairs[index].normal[0] = f->normal;
+        p->pairs[index].normal[1] = g->normal;
+        p->pairs[index].two_sided[0] = f->two_sided;
+        p->pairs[index].two_sided[1] = g->two_sided;
     }
-    return number;
+    return index;
 }
 
 void abuti_proximity_add_minimum(proximity_query *p, const near_minimum *minimum) {
@@ -174,18 +173,18 @@ static void measure_pair(proximity_query *p, const near_face *f, const near_face
     m.normal = compute_direction(p, f, g, m.feature, &closest);
     bool outside = (g->two_sided || v3_dot(m.normal, g->normal) > -CONE_TOLERANCE) &&
                    (f->two_sided || v3_dot(m.normal, f->normal) < CONE_TOLERANCE);
-    bool minimum =
+    bool is_minimum =
         outside && is_local_minimum(&work->body[0], f, m.feature[0], m.at[0], m.normal) &&
         is_local_minimum(&work->body[1], g, m.feature[1], m.at[1], v3_scale(m.normal, -1));
-    bool faces = m.feature[0] == ABUT_FEATURE_FACE || m.feature[1] == ABUT_FEATURE_FACE;
-    minimum = minimum && (faces || m.distance > p->rounding_error);
+    bool has_face = m.feature[0] == ABUT_FEATURE_FACE || m.feature[1] == ABUT_FEATURE_FACE;
+    is_minimum = is_minimum && (has_face || m.distance > p->rounding_error);
     if (is_facing)
         m.pair = add_facing_pair(p, f, g, m.distance);
-    else if (minimum)
+    else if (is_minimum)
         m.pair = add_pair(p, f->face, g->face, false, m.distance);
     if (p->nearest.face[0] == ABUT_NONE || abuti_proximity_is_nearer(&m, &p->nearest))
         p->nearest = m;
-    if (minimum && !work->status)
+    if (is_minimum && !work->status)
         abuti_proximity_add_minimum(p, &m);
 }
 
@@ -194,15 +193,17 @@ static void visit_row(proximity_query *p, const near_face *f, const near_leaf *b
                       const near_row *row) {
     unsigned may_intersect = p->overlaps ? row->may_intersect : 0,
              uncertain = row->may_be_minimum | ~row->is_certain;
-    for (unsigned left = row->near | may_intersect; left && !p->work->status; left &= left - 1) {
-        const unsigned lane = (unsigned)__builtin_ctz(left), bit = 1u << lane;
+    for (unsigned remaining = row->near | may_intersect; remaining && !p->work->status;
+         remaining &= remaining - 1) {
+        const unsigned lane = (unsigned)__builtin_ctz(remaining), bit = 1u << lane;
         const near_face *g = &b->face[lane];
         double cosine = -v3_dot(f->normal, g->normal), angle = row->angle_error[lane];
         bool is_facing =
             (f->two_sided || g->two_sided ? fabs(cosine) : cosine) > NEAR_FACING_COSINE;
-        bool nearest = !p->overlaps && (p->nearest.face[0] == ABUT_NONE ||
-                                        row->distance[lane] - row->error <= p->nearest.distance);
-        if (!is_facing && !nearest && !(row->near & uncertain & bit))
+        bool may_be_nearest =
+            !p->overlaps && (p->nearest.face[0] == ABUT_NONE ||
+                             row->distance[lane] - row->error <= p->nearest.distance);
+        if (!is_facing && !may_be_nearest && !(row->near & uncertain & bit))
             continue;
         if (may_intersect & bit &&
             triangle_triangle_intersect(f->at, g->at, NULL) != ABUT_INTERSECTION_NONE) {
@@ -213,7 +214,7 @@ static void visit_row(proximity_query *p, const near_face *f, const near_leaf *b
         if (!(row->near & bit))
             continue;
         vec3 direction = row->direction[lane];
-        if (!(row->is_certain & bit) || nearest ||
+        if (!(row->is_certain & bit) || may_be_nearest ||
             (row->may_be_minimum & bit &&
              may_be_local_minimum(&p->work->body[0], f, direction, angle) &&
              may_be_local_minimum(&p->work->body[1], g, v3_scale(direction, -1), angle)))

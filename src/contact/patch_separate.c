@@ -21,31 +21,30 @@
  * the depth plus a fraction of the smaller body. */
 #define SHIFT_DEPTH_SLACK 1e-6
 #define SHIFT_SIZE_SLACK 1e-7
-#define EXACT_SHIFT_SLACK 2e-9 /* of the smaller body: rounding errors, if depths are exact */
-#define NORMAL_DEPTH_RATIO \
-    4.0                    /* with a hint: depth along one normal / depth of all walls, at most */
-#define MIN_EXTENSION 0.01 /* of the smaller body: smallest step by which a shift grows */
+#define EXACT_SHIFT_SLACK 2e-9  /* of the smaller body: rounding errors, if depths are exact */
+#define SHIFT_TOLERANCE 1e-9    /* of the smaller body: convergence of the joint shift */
+#define NORMAL_DEPTH_RATIO 4.0  /* in fits, and with a hint: depth along one normal / of walls */
+#define MIN_EXTENSION 0.01      /* of the smaller body: smallest step by which a shift grows */
 #define SAME_WALL_COSINE 0.99   /* between the normals of one wall in two rounds: 8 degrees */
 #define SAME_NORMAL_COSINE 0.98 /* between normals that count as one candidate: 11 degrees */
 #define SAME_DEPTH 1e-3         /* relative difference of depths that count as equal */
-#define REMAINING_DEPTH 0.5   /* of a wall's depth: below this remaining depth it is the same wall \
-                               */
-#define OTHER_WALL_COSINE 0.7 /* between the normals of two walls: 45 degrees */
-#define WEDGE_THICKNESS 3.0   /* depth / mean thickness of a region above which it is a wedge */
+#define REMAINING_DEPTH 0.5     /* of a wall's depth: below it, the remainder is the same wall */
+#define OTHER_WALL_COSINE 0.7   /* between the normals of two walls: 45 degrees */
+#define WEDGE_THICKNESS 3.0     /* depth / mean thickness of a region above which it is a wedge */
 #define WEDGE_DEPTH 0.5       /* mean depth of the walls of a wedge / depth of the wedge, at most */
 #define SHEET_DEPTH_RATIO 0.8 /* new / old depth of a sheet up to which the new one replaces it */
 #define SHALLOW_RATIO 1.5     /* depth / smallest depth of the walls of a region, at most */
-#define SHALLOW 0.05 /* of the smaller body: opposite walls below this depth are a press fit */
+#define SHALLOW_DEPTH 0.05    /* of the smaller body: largest depth of the walls of a press fit */
 #define OPPOSITE_COSINE (-0.5) /* between the normals of opposite walls: 120 degrees */
 
 enum {
-    WALL_ROUNDS = 4,  /* in which walls of the remaining overlap are added */
-    MAX_SHIFTS = 128, /* that are tested or measured for a pair */
-    CANDIDATE_CAPACITY = 64,
-    SHIFT_ROUNDS = 512,
-    MAX_MULTIPLIERS = 32,
-    FIT_WALLS = 3,       /* minimum number of shallow walls of a body in a tight fit */
-    CONTOUR_NORMALS = 16 /* candidate normals of sheets, from faces of the contour */
+    WALL_ROUNDS = 4,         /* in which walls of the remaining overlap are added */
+    MAX_SHIFTS = 128,        /* that are tested or measured for a pair */
+    CANDIDATE_CAPACITY = 64, /* of shifts along one normal */
+    SHIFT_ROUNDS = 512,      /* of the iteration for the joint shift */
+    MAX_MULTIPLIERS = 32,    /* patches with a multiplier in the iteration */
+    FIT_WALLS = 3,           /* minimum number of shallow walls of a body in a tight fit */
+    CONTOUR_NORMALS = 16     /* candidate normals of sheets, from faces of the contour */
 };
 
 /* Returns the length by which a shift must move along the normal of a patch. */
@@ -73,7 +72,7 @@ static bool compute_joint_shift(const patch_call *call, const patch_answer *answ
             if (i < MAX_MULTIPLIERS)
                 multiplier[i] += missing;
         }
-        if (worst < 1e-9)
+        if (worst < SHIFT_TOLERANCE)
             return true;
     }
     return false;
@@ -112,7 +111,7 @@ abut_status abuti_patch_test_apart(const patch_call *call, vec3 shift, bool *apa
  * two separating directions of one overlap. */
 static bool are_walls_press_fit(const patch_call *call, const patch_answer *walls, size_t count) {
     for (size_t i = 0; i < count; i++) {
-        if (walls[i].depth > SHALLOW * call->size)
+        if (walls[i].depth > SHALLOW_DEPTH * call->size)
             return false;
         for (size_t k = 0; k < i; k++) {
             vec3 between = v3_sub(patch_mean_point(&walls[k]), patch_mean_point(&walls[i]));
@@ -140,18 +139,18 @@ typedef struct shift_candidate {
 
 /* The shifts that are tested. */
 typedef struct shift_search {
-    const patch_work *work; /* before any shift */
-    patch_answers joint_walls,
-        first_walls; /* walls that the joint shift must satisfy; all walls of the first round */
-    vec3 shift;      /* joint shift of `joint_walls` */
-    double depth;    /* largest depth of `joint_walls`; infinite if they do not separate */
-    int rounds;      /* number of rounds that added walls */
+    const patch_work *work;    /* before any shift */
+    patch_answers joint_walls; /* that the joint shift must satisfy */
+    patch_answers first_walls; /* all walls of the first round */
+    vec3 shift;                /* joint shift of `joint_walls` */
+    double depth; /* largest depth of `joint_walls`; infinite if they do not separate */
+    int rounds;   /* number of rounds that added walls */
     int candidate_count;
     shift_candidate candidates[CANDIDATE_CAPACITY];
 } shift_search;
 
 /* Returns the region whose centre is nearest to a point. */
-static uint32_t nearest_region(const patch_work *work, vec3 at) {
+static uint32_t find_nearest_region(const patch_work *work, vec3 at) {
     uint32_t nearest = ABUT_NONE;
     double nearest_sq = INFINITY;
     for (size_t i = 0; i < work->region_count; i++) {
@@ -172,7 +171,7 @@ static abut_status add_wall(const patch_call *call, shift_search *s, const patch
     patch_answer wall = *found;
     patch_answers *walls = &s->joint_walls;
     if (!first_round)
-        wall.region = nearest_region(s->work, wall.points[0].at);
+        wall.region = find_nearest_region(s->work, wall.points[0].at);
     double before = v3_dot(s->shift, wall.normal), remaining = (s->rounds > 1 ? 2 : 1) * wall.depth;
     for (size_t i = 0; i < walls->count && !first_round; i++)
         if (walls->list[i].region == wall.region &&
@@ -265,7 +264,7 @@ static abut_status add_region_walls(patch_work *work, patch_call *call, size_t i
                 max_depth = real_min(max_depth, found[k].depth);
                 answers[count++] = found[k];
             }
-            if (!status && cancels && count && max_depth > SHALLOW * call->size)
+            if (!status && cancels && count && max_depth > SHALLOW_DEPTH * call->size)
                 status =
                     prefer_single_normal(work, call, i, max_points, answers, &count, &max_depth);
             max_depth = SHALLOW_RATIO * real_max(max_depth, SHIFT_SIZE_SLACK * call->size);
@@ -310,7 +309,7 @@ static abut_status set_press_fit_answers(patch_work *work, patch_call *call, uin
         status = abuti_patch_find_walls(work, &work->regions[i], true, max_points, call->max_gap,
                                         walls, &count);
         for (int k = 0; k < count && !status; k++)
-            if (walls[k].depth < SHALLOW * call->size)
+            if (walls[k].depth < SHALLOW_DEPTH * call->size)
                 status = abuti_patch_add_answer(call, &walls[k]);
         for (size_t k = 0; k < before->count && !status && call->count == added; k++)
             if (before->list[k].region == i)
@@ -387,7 +386,7 @@ static abut_status complete_walls(patch_work *work, patch_call *call, uint32_t m
         for (int k = 0; k < count && !status; k++) {
             patch_answer *wall = &walls[k];
             double along = v3_dot(shift, wall->normal);
-            if (wall->depth > SHALLOW * call->size ||
+            if (wall->depth > SHALLOW_DEPTH * call->size ||
                 wall->depth > (1 + SAME_DEPTH) * along + SHIFT_SIZE_SLACK * call->size ||
                 has_wall(call, wall))
                 continue;
@@ -442,8 +441,8 @@ static abut_status test_joint_shift(patch_work *work, patch_call *call, uint32_t
         s->rounds++;
         status = find_regions_after(call, s->shift, &later);
         status = status ? status : add_walls(&later, call, max_points, s);
-        if (!(v3_length_sq(s->shift) > before) ||
-            s->rounds == WALL_ROUNDS) /* nothing was added, or there were too many rounds */
+        /* Nothing was added, or there were too many rounds. */
+        if (!(v3_length_sq(s->shift) > before) || s->rounds == WALL_ROUNDS)
             s->depth = INFINITY;
         return status;
     }
@@ -457,7 +456,7 @@ static abut_status test_joint_shift(patch_work *work, patch_call *call, uint32_t
         return ABUT_OK;
     }
     if (!status && call->is_verified && call->count > 1 &&
-        v3_length(s->shift) <= SHALLOW * call->size)
+        v3_length(s->shift) <= SHALLOW_DEPTH * call->size)
         status = complete_walls(work, call, max_points, s->shift);
     s->depth = INFINITY;
     return status;
@@ -495,7 +494,7 @@ static bool has_passed_through(const patch_work *work, const patch_call *call,
 
 /* Adds candidate normals: of walls, of large faces, and the hint. If a body has passed through the
  * other, keeps only those on the side of the hint. */
-static abut_status add_candidate_normals(patch_work *work, patch_call *call, bool is_through,
+static abut_status add_candidate_normals(patch_work *work, patch_call *call, bool passes_through,
                                          shift_search *s) {
     vec3 normals[PATCH_NORMALS];
     abut_status status = ABUT_OK;
@@ -518,7 +517,7 @@ static abut_status add_candidate_normals(patch_work *work, patch_call *call, boo
     }
     if (!status && v3_max_abs(call->hint) > 0)
         status = add_candidate_normal(work, call, v3_normalise(call->hint), s);
-    if (is_through && v3_max_abs(call->hint) > 0) {
+    if (passes_through && v3_max_abs(call->hint) > 0) {
         int kept = 0;
         for (int i = 0; i < s->candidate_count; i++)
             if (v3_dot(s->candidates[i].normal, call->hint) > 0)
@@ -647,19 +646,19 @@ abut_status abuti_patch_separate(patch_work *work, patch_call *call, uint32_t ma
     if (status)
         return status;
     const bool has_hint = v3_max_abs(call->hint) > 0,
-               is_through = has_passed_through(work, call, &s);
+               passes_through = has_passed_through(work, call, &s);
     double deepest = 0;
     for (size_t i = 0; i < s.first_walls.count; i++)
         deepest = real_max(deepest, s.first_walls.list[i].depth);
     const double far_limit =
         s.first_walls.count ? NORMAL_DEPTH_RATIO * deepest + MIN_EXTENSION * call->size : INFINITY;
-    const bool is_fit = s.first_walls.count >= FIT_WALLS && deepest < SHALLOW * call->size;
-    const double limit = (has_hint || is_fit) && !is_through ? far_limit : INFINITY;
-    if (is_through && has_hint && is_against_hint(call, &s.first_walls)) {
+    const bool is_fit = s.first_walls.count >= FIT_WALLS && deepest < SHALLOW_DEPTH * call->size;
+    const double limit = (has_hint || is_fit) && !passes_through ? far_limit : INFINITY;
+    if (passes_through && has_hint && is_against_hint(call, &s.first_walls)) {
         s.depth = INFINITY;
         call->is_press_fit = false;
     }
-    if (has_hint && !is_through)
+    if (has_hint && !passes_through)
         status = add_hint(work, call, max_points, &s);
     bool has_candidates = false, has_grid_directions = false;
     for (int i = 0; i < MAX_SHIFTS && !status && !call->is_verified && !call->is_press_fit; i++) {
@@ -677,7 +676,7 @@ abut_status abuti_patch_separate(patch_work *work, patch_call *call, uint32_t ma
         }
         if (!has_candidates && (s.rounds || !(s.depth < INFINITY)) && !status &&
             !call->is_verified && !call->is_press_fit) {
-            status = add_candidate_normals(work, call, is_through, &s);
+            status = add_candidate_normals(work, call, passes_through, &s);
             has_candidates = true;
         }
     }

@@ -14,18 +14,15 @@ typedef struct patch_call {
     bool has_equal_skins;   /* both skins have the same width */
     double max_translation; /* largest absolute coordinate of the translations */
     double size;            /* of the smaller body */
-    double
-        max_gap; /* contacts of overlaps with a larger gap are omitted: rounding error of a touch */
-    vec3 hint;   /* in the frame */
+    double max_gap;         /* of contacts of overlaps: rounding error of a touch */
+    vec3 hint;              /* in the frame */
     patch_answer *answers;
     size_t count, capacity;
     bool has_contained; /* some of them belong to components completely inside the other body */
     double contained_volume; /* of components completely inside the other body, minus cavities */
-    bool uses_exact_depths; /* shifts exceed depths by EXACT_SHIFT_SLACK instead of the other slacks
-                             */
-    bool is_press_fit;      /* shallow opposite walls: no shift is searched */
-    bool touches;   /* surfaces touch or are within the margin, so boundary edges may affect the
-                       result */
+    bool uses_exact_depths;  /* the only slack of shifts is EXACT_SHIFT_SLACK */
+    bool is_press_fit;       /* shallow opposite walls: no shift is searched */
+    bool touches;   /* surfaces are within the margin: boundary edges may affect the result */
     unsigned doubt; /* of containment, as from abuti_pair_contains() */
     bool apart;     /* the bodies do not touch; valid if apart_known */
     bool apart_known;

@@ -184,17 +184,16 @@ static abut_reliability compute_reliability(const patch_skin *skin) {
         for (uint32_t i = 0; i < count; i++)
             up += abuti_runs_up(view, skin->corner, faces[i], e) ? 1 : -1;
         if (count % 2 == 0 && up)
-            return abuti_unfit("Neighbouring triangles of a mesh face opposite ways, so which way "
-                               "is out is not known: orient the mesh first.");
+            return abuti_unfit("Neighbouring triangles of a mesh face opposite ways, so inside and "
+                               "outside are unknown: orient the mesh first.");
     }
     return has_boundary
-               ? abuti_limited("A mesh has boundary edges: contacts are right where bodies "
-                               "meet away from them. What is inside small holes is a guess, "
-                               "and nothing is inside a sheet.")
+               ? abuti_limited("A mesh has boundary edges: contacts away from them are "
+                               "correct. At small holes, inside and outside are an estimate. "
+                               "A sheet has no interior.")
            : is_open
-               ? abuti_limited("Edges of a mesh have three or more faces: contacts are right "
-                               "where bodies meet away from them, and what is inside is a "
-                               "guess.")
+               ? abuti_limited("Edges of a mesh have three or more faces: contacts away "
+                               "from them are correct, but inside and outside are an estimate.")
                : abuti_guaranteed("Both surfaces are closed: bodies that touch have a contact.");
 }
 
@@ -216,12 +215,12 @@ static void sum_component_volumes(const patch_skin *skin, patch_component *compo
 static abut_status find_test_vertices(const patch_skin *skin, uint32_t *vertex_component,
                                       const uint32_t **vertex) {
     const bvh_solid *solid;
-    const bvh_components *bvh_parts;
+    const bvh_components *containment;
     abut_status status = abuti_bvh_solid(skin->bvh, &solid);
-    status = status ? status : abuti_bvh_components(skin->bvh, &bvh_parts);
+    status = status ? status : abuti_bvh_components(skin->bvh, &containment);
     if (!status) {
         abuti_vertex_components(skin->bvh->mesh, solid->names, vertex_component);
-        *vertex = bvh_parts->vertex;
+        *vertex = containment->vertex;
     }
     return status;
 }
@@ -362,6 +361,6 @@ abut_reliability abuti_patch_reliability(const patch_skin *a, const patch_skin *
         b && b->reliability.level > a->reliability.level ? b->reliability : a->reliability;
     return is_exact && worst.level != ABUT_RELIABILITY_GUARANTEED
                ? abuti_guaranteed("No surfaces touch within the margin, and no boundary edge "
-                                  "decides what is inside: the answer is exact.")
+                                  "decides what is inside: the result is exact.")
                : worst;
 }

@@ -11,11 +11,9 @@
 #include <stdlib.h>
 
 enum {
-    DEFAULT_CONTACTS = 4, /* maximum number of contacts in a patch */
-    STACK_CONTACTS = 64,  /* contacts that are sorted without allocation */
-    ID_NUMBERS =
-        1
-        << CONTACT_ID_SPARE_BITS /* contacts of one feature that ids distinguish by their number */
+    DEFAULT_CONTACTS = 4,                   /* maximum number of contacts in a patch */
+    STACK_CONTACTS = 64,                    /* contacts that are sorted without allocation */
+    ID_NUMBERS = 1 << CONTACT_ID_SPARE_BITS /* contacts of one feature with different numbers */
 };
 
 /* Normals and points are ordered along this direction. Its coordinates are powers of 1/x, where x
@@ -91,8 +89,8 @@ abut_status abuti_patch_write(const patch_frame *frame, const patch_answer *answ
     out->contact_count = contacts;
     if (count > out->capacity || contacts > out->contact_capacity)
         return abuti_fail(ABUT_ERROR_BUFFER,
-                          "%s: there are %llu patches with %llu contacts, but room for %llu and "
-                          "%llu",
+                          "%s: there are %llu patches with %llu contacts, but the capacities are "
+                          "%llu and %llu",
                           frame->function, (unsigned long long)count, (unsigned long long)contacts,
                           (unsigned long long)out->capacity,
                           (unsigned long long)out->contact_capacity);
@@ -143,13 +141,13 @@ abut_status abuti_patch_options(const char *function, const abut_patch_options *
     if (!patches)
         return abuti_null(function, "patches");
     if ((!patches->list && patches->capacity) || (!patches->contacts && patches->contact_capacity))
-        return abuti_null(function, "a list with room");
+        return abuti_null(function, "patches->list or patches->contacts, with a capacity above 0,");
     *checked = abut_patch_options_default();
     abut_status status = abuti_options_read(checked, sizeof *checked, options, function);
     status = status ? status : abuti_check_length(function, "options->margin", checked->margin);
     if (!status)
         status = abuti_check_range(function, "options->max_contacts", checked->max_contacts, 0,
-                                   PATCH_POINTS, "contacts, where 0 stands for 4");
+                                   PATCH_POINTS, "contacts; 0 is the default of 4");
     if (status)
         return status;
     checked->max_contacts = checked->max_contacts ? checked->max_contacts : DEFAULT_CONTACTS;

@@ -22,15 +22,15 @@ const double abuti_patch_directions[PATCH_DIRECTIONS][2] = {
     {0.81472318256962506, 0.57985009768354911},  {0.16608035104114791, 0.98611222332858706},
     {-0.57985009768354923, 0.81472318256962495}, {-0.98611222332858706, 0.16608035104114774}};
 
-/* Returns the candidate with the largest value that is not taken, of nearly equal ones the one with
- * the lowest key; ABUT_NONE if all are taken. */
-static uint32_t find_best(const patch_choice *choice, const double *value, const bool *is_taken) {
+/* Returns the candidate with the largest value that is not used; of nearly equal ones, the one with
+ * the lowest key; ABUT_NONE if all are used. */
+static uint32_t find_best(const patch_choice *choice, const double *value, const bool *is_used) {
     uint32_t best = ABUT_NONE;
     double max_value = 0;
     for (uint32_t i = 0; i < choice->count; i++)
-        max_value = is_taken[i] ? max_value : real_max(max_value, value[i]);
+        max_value = is_used[i] ? max_value : real_max(max_value, value[i]);
     for (uint32_t i = 0; i < choice->count; i++)
-        if (!is_taken[i] && value[i] >= (1 - VALUE_TOLERANCE) * max_value &&
+        if (!is_used[i] && value[i] >= (1 - VALUE_TOLERANCE) * max_value &&
             (best == ABUT_NONE || patch_point_key(&choice->found[i].point) <
                                       patch_point_key(&choice->found[best].point)))
             best = i;
@@ -42,23 +42,23 @@ static bool same_feature(const patch_point *a, const patch_point *b) {
            a->part == b->part;
 }
 
-/* Adds a candidate to the patch, and marks all candidates of its feature as taken. */
-static void choose_point(const patch_choice *choice, uint32_t i, bool *is_taken,
+/* Adds a candidate to the patch, and marks all candidates of its feature as used. */
+static void choose_point(const patch_choice *choice, uint32_t i, bool *is_used,
                          patch_answer *answer) {
     for (uint32_t k = 0; k < choice->count; k++)
-        is_taken[k] |= same_feature(&choice->found[k].point, &choice->found[i].point);
+        is_used[k] |= same_feature(&choice->found[k].point, &choice->found[i].point);
     answer->points[answer->count++] = choice->found[i].point;
 }
 
 /* Computes the weight of each candidate: its depth relative to the deepest one, with a tolerance
- * for the tilt of nearly parallel faces, and a little more for vertices. Candidates with a gap
- * above the maximum are marked as taken. */
+ * for the tilt of nearly parallel faces, and slightly more for vertices. Candidates with a gap
+ * above the maximum are marked as used. */
 static void weigh_candidates(const patch_choice *choice, double extent, double max_gap,
-                             double *weight, bool *is_taken) {
+                             double *weight, bool *is_used) {
     double scale = choice->deepest + max_gap;
     for (uint32_t i = 0; i < choice->count; i++) {
         const patch_point *p = &choice->found[i].point;
-        is_taken[i] = p->depth < -max_gap;
+        is_used[i] = p->depth < -max_gap;
         weight[i] = scale > 0 ? real_clamp((p->depth + max_gap + choice->tilt * extent) / scale,
                                            MIN_WEIGHT, 1)
                               : 1;
@@ -190,35 +190,35 @@ void abuti_patch_choose(const patch_choice *from, uint32_t max_points, double ma
     const patch_candidate centre = find_centre(choice, &extent);
     choice->count = merge_candidates(choice, extent, merged);
     choice->found = merged;
-    bool is_taken[PATCH_CANDIDATES];
+    bool is_used[PATCH_CANDIDATES];
     double value[PATCH_CANDIDATES], weight[PATCH_CANDIDATES];
     uint32_t chosen[PATCH_POINTS];
     const patch_candidate *c = choice->found;
     answer->count = 0;
     if (!choice->count || choice->deepest < -max_gap)
         return;
-    weigh_candidates(choice, extent, max_gap, weight, is_taken);
+    weigh_candidates(choice, extent, max_gap, weight, is_used);
     double depth_limit = real_min((1 - choice->depth_tolerance) * (choice->deepest + max_gap),
                                   choice->deepest + max_gap - choice->tilt * extent);
     for (uint32_t i = 0; i < choice->count; i++) /* the outermost of the deepest ones */
         value[i] = c[i].point.depth + max_gap >= depth_limit
                        ? weight[i] * planar_distance(&c[i], &centre)
                        : 0;
-    chosen[0] = find_best(choice, value, is_taken);
+    chosen[0] = find_best(choice, value, is_used);
     if (chosen[0] == ABUT_NONE) /* the deepest point is not a candidate: choose the next deepest */
         for (uint32_t i = chosen[0] = 0; i < choice->count; i++)
             chosen[0] = c[i].point.depth > c[chosen[0]].point.depth ? i : chosen[0];
-    choose_point(choice, chosen[0], is_taken, answer);
+    choose_point(choice, chosen[0], is_used, answer);
     while (answer->count < max_points) {
         uint32_t n = answer->count;
         for (uint32_t i = 0; i < choice->count; i++)
             value[i] = weight[i] * candidate_gain(c, chosen, n, i);
-        uint32_t next = find_best(choice, value, is_taken);
+        uint32_t next = find_best(choice, value, is_used);
         if (next == ABUT_NONE ||
             !(value[next] > MIN_GAIN * planar_distance(&c[chosen[0]], &c[chosen[n > 1]])))
             break;
         chosen[n] = next;
-        choose_point(choice, next, is_taken, answer);
+        choose_point(choice, next, is_used, answer);
     }
     move_deepest_first(choice->deepest, answer);
 }

@@ -406,8 +406,7 @@ static uint32_t inside_index(const patch_marks *marks, uint32_t vertex) {
     return is_set(marks->inside, vertex) ? marks->vertex_index[vertex] : ABUT_NONE;
 }
 
-/* Runs a flood fill from an inside vertex, unless one has reached it, and joins it to a crossing.
- */
+/* Runs a flood fill from an inside vertex unless one has reached it. Joins it to a crossing. */
 static void flood_from_crossing(patch_work *work, const pair_frame *frame, uint32_t side,
                                 uint32_t vertex, uint32_t crossing) {
     const patch_marks *marks = &work->marks[side];
@@ -428,8 +427,7 @@ static void flood_from_crossing(patch_work *work, const pair_frame *frame, uint3
                    crossing);
 }
 
-/* Runs flood fills from all edges with crossings, and joins crossings along inside parts of edges.
- */
+/* Runs flood fills from all crossed edges, and joins crossings along inside parts of edges. */
 static void flood_from_crossings(patch_work *work, const pair_frame *frame) {
     for (uint32_t i = 0; i < work->crossing_count && !work->status; i++) {
         const patch_crossing *c = &work->crossings[i];

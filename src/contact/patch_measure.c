@@ -554,7 +554,7 @@ abut_status abuti_measure_along(patch_measurement *m, patch_work *work, const pa
             abuti_measure_projected(m, scope, limit);
     }
     if (!m->count && scope != PATCH_SCOPE_WALL) { /* the bodies have passed through each other, or
-                                                     no triangle gives a height */
+                                                     no height is known */
         m->uses_rays = true;
         m->only_deeper = false;
         add_plain_candidates(m);

@@ -443,7 +443,8 @@ static void name_places(places *p, const seen_vertices seen[2], double radius, d
     uint32_t count = 0;
     for (uint32_t i = 0; i < p->count; i++) { /* by the names that they have */
         uint32_t k = count++;
-        for (; k > 0 && patch_point_key(&sorted[k - 1].point) > patch_point_key(&p->found[i].point); k--)
+        for (; k > 0 && patch_point_key(&sorted[k - 1].point) > patch_point_key(&p->found[i].point);
+             k--)
             sorted[k] = sorted[k - 1];
         sorted[k] = p->found[i];
     }
@@ -519,7 +520,10 @@ static void finish(places *p, uint32_t keep, patch_answer *answer) {
         flat[i].point.depth = real_min(flat[i].point.depth + slack, p->depth);
         sum = v3_add(sum, flat[i].point.at);
     }
-    patch_choice choice = {.found = flat, .count = p->count, .deepest = p->depth, .depth_tolerance = 1e-6};
+    patch_choice choice = {.found = flat,
+                           .count = p->count,
+                           .deepest = p->depth,
+                           .depth_tolerance = 1e-6};
     abuti_patch_choose(&choice, keep, p->gap, answer);
     restore_depths(p, answer);
     answer->is_face_normal = false;

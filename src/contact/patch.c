@@ -1,13 +1,13 @@
-/* Contacts of two meshes from exact geometry: the order of the steps, and the public function.
+/* Contacts of two meshes by exact geometry: abut_contact_patches() and its steps.
  *
- * 1. Both bodies are put into a canonical order, so that swapping a and b gives the same answer. A
- *    sheet is turned so that it cuts off the smaller part of the other body.
+ * 1. Both bodies are put into a canonical order, so that exchanging a and b yields the same result.
+ *    A sheet is oriented so that it cuts off the smaller part of the other body.
  * 2. The contour of both surfaces divides the overlap into regions (patch_contour.c). A region is
- *    measured along several normals, or divided into walls (patch_point.c). The shift that
- *    separates the bodies is found and verified in patch_separate.c.
+ *    measured along several normals, or divided into walls (patch_point.c).
+ *    patch_separate.c searches and verifies the shift that separates the bodies.
  * 3. Surfaces within the margin add gaps (patch_proximity.c).
- * Without a contour, one body may be inside the other; or surfaces touch where the jitter of the
- * contour has no thickness, and the touching triangles make the contact. */
+ * If there is no contour, one body may be inside the other. Or surfaces touch where the skins have
+ * no thickness; then the touching triangles are the contact. */
 #include "contact/patch_separate.h"
 
 #include "geom/intersect_shared.h"
@@ -16,120 +16,120 @@
 #include <stddef.h>
 #include <string.h>
 
-#define JITTER 1e-9      /* of the smaller body */
-#define ROUNDING 0x1p-50 /* of the largest coordinate: of a posed vertex */
-#define WIDE 0.05        /* of the smaller body: walls further behind the nearest are left out */
-#define TOUCH 1e-6 /* of the smaller body: depths that are no more may be those of bodies apart */
-#define SAME_VIEW 0.1 /* of their distance: equal bodies that see each other at one place */
-#define GAP 1e-12     /* of the smaller body: bodies that touch may be this far apart by rounding */
+#define JITTER 1e-9      /* of the smaller body, see patch.h */
+#define ROUNDING 0x1p-50 /* of the largest coordinate: error of a posed vertex */
+#define GAP_RANGE 0.05   /* of the smaller body: walls further behind the nearest one are omitted */
+#define TOUCH_DEPTH 1e-6 /* of the smaller body: bodies with smaller depths may be apart */
+#define SYMMETRY_TOLERANCE 0.1 /* of the distance of two equal bodies, see is_in_order() */
+#define TOUCH_GAP 1e-12 /* of the smaller body: rounding error of the gap of bodies that touch */
 
-enum { SOME_SEGMENTS = 8 };
+enum { TESTED_SEGMENTS = 8 };
 
-/* ---- order ---- */
+/* ---- canonical order ---- */
 
-/* Where one body is as seen from the other. */
-static vec3 seen_from(const abut_posed *from, const abut_posed *to) {
-    vec3 way = v3_sub(to->pose.translation, from->pose.translation);
+/* Returns the position of one body in the axes of the other, relative to its origin. */
+static vec3 relative_position(const abut_posed *from, const abut_posed *to) {
+    vec3 offset = v3_sub(to->pose.translation, from->pose.translation);
     abuti_motion motion = abuti_motion_of(&from->pose);
     mat3 back = m3_transpose(&motion.rotation);
-    return m3_apply(&back, way);
+    return m3_apply(&back, offset);
 }
 
-static int longest_axis(vec3 way) {
-    vec3 size = v3_abs(way);
+static int largest_axis(vec3 v) {
+    vec3 size = v3_abs(v);
     return size.x >= size.y && size.x >= size.z ? 0 : size.y >= size.z ? 1 : 2;
 }
 
-/* Whether a comes first: of fewer triangles, else by its numbers. */
-static bool in_order(const abut_posed *a, const abut_posed *b) {
+/* Returns whether a precedes b: the order of the meshes (order.c), then that of the poses. */
+static bool is_in_order(const abut_posed *a, const abut_posed *b) {
     int order = abuti_patch_order(a->bvh, b->bvh);
     if (order)
         return order < 0;
-    /* Of one shape twice: along the axis on which they see each other at the most different places,
-     * so that neither small motions nor the place of both matter. */
-    vec3 way = v3_sub(b->pose.translation, a->pose.translation);
-    vec3 seen = v3_sub(seen_from(a, b), seen_from(b, a));
-    if (v3_max_abs(seen) > SAME_VIEW * v3_length(way))
-        return v3_get(seen, longest_axis(seen)) > 0;
-    /* Else along the axis on which they are furthest apart. */
-    int axis = longest_axis(way);
-    if (v3_get(way, axis) != 0)
-        return v3_get(way, axis) > 0;
+    /* Equal meshes: compare where each body is in the axes of the other, along the axis of the
+     * largest difference. So neither small motions nor a common motion of both change the order. */
+    vec3 direction = v3_sub(b->pose.translation, a->pose.translation);
+    vec3 difference = v3_sub(relative_position(a, b), relative_position(b, a));
+    if (v3_max_abs(difference) > SYMMETRY_TOLERANCE * v3_length(direction))
+        return v3_get(difference, largest_axis(difference)) > 0;
+    /* Both have nearly the same relative position: along the axis of the largest distance. */
+    int axis = largest_axis(direction);
+    if (v3_get(direction, axis) != 0)
+        return v3_get(direction, axis) > 0;
     order = memcmp(&a->pose, &b->pose, sizeof a->pose);
     return order <= 0;
 }
 
 /* ---- bodies ---- */
 
-/* All but the bodies, which are set later. */
-void abuti_patch_start(patch_work *work, patch_memory *memory) {
-    memset((unsigned char *)work + offsetof(patch_work, largest), 0,
-           sizeof *work - offsetof(patch_work, largest));
-    work->view.longest = INFINITY;
+void abuti_patch_reset(patch_work *work, patch_memory *memory) {
+    memset((unsigned char *)work + offsetof(patch_work, max_coordinate), 0,
+           sizeof *work - offsetof(patch_work, max_coordinate));
+    work->projection.max_column = INFINITY;
     work->memory = memory;
 }
 
-/* Both in the frame: that of the second's mesh. */
-static abut_status set_bodies(patch_work *work, const patch_call *call) {
+/* Sets both bodies of the work in the frame of the second mesh. */
+static abut_status place_bodies(patch_work *work, const patch_call *call) {
     for (int side = 0; side < 2; side++) {
         patch_body *body = &work->body[side];
         body->bvh = call->posed[side].bvh;
         body->pose = call->posed[side].pose;
-        abut_status status = abuti_patch_skin(body->bvh, call->turned[side], &body->skin);
+        abut_status status = abuti_patch_skin(body->bvh, call->is_reversed[side], &body->skin);
         if (status)
             return status;
     }
     patch_body *a = &work->body[0], *b = &work->body[1];
     abuti_motion motion = abuti_motion_of(&call->posed[0].pose);
-    a->turns = true;
-    b->turns = false;
-    a->turn = motion.rotation;
-    a->shift = v3_sub(v3_add(m3_apply(&a->turn, a->bvh->mesh->origin), motion.translation),
-                      b->bvh->mesh->origin);
-    double largest = real_max(v3_max_abs(a->shift) + 2 * a->skin->size, 2 * b->skin->size);
-    work->largest = 2 * largest; /* turned too, and with the skin */
-    largest = real_max(largest, call->largest);
+    a->has_transform = true;
+    b->has_transform = false;
+    a->rotation = motion.rotation;
+    a->translation =
+        v3_sub(v3_add(m3_apply(&a->rotation, a->bvh->mesh->origin), motion.translation),
+               b->bvh->mesh->origin);
+    double largest = real_max(v3_max_abs(a->translation) + 2 * a->skin->size, 2 * b->skin->size);
+    work->max_coordinate = 2 * largest; /* includes rotation and skin */
+    largest = real_max(largest, call->max_translation);
     double jitter = real_max(JITTER * real_min(a->skin->size, b->skin->size), ROUNDING * largest);
     for (int side = 0; side < 2; side++) {
         work->body[side].jitter = jitter;
-        /* Where faces lie flush, the second is in the first, whatever the jitter. */
-        double more = call->even ? 10 : side ? 6 : 14;
-        work->body[side].grow = more * jitter;
+        /* Different widths: of flush faces, the second is inside the first at any jitter. */
+        double width_in_jitters = call->has_equal_skins ? 10 : side ? 6 : 14;
+        work->body[side].skin_width = width_in_jitters * jitter;
         work->body[side].seed = (uint64_t)(side + 1) << 40;
     }
     return ABUT_OK;
 }
 
-/* Contours and regions at a pose. */
-abut_status abuti_patch_find_at(patch_work *work, const patch_call *call) {
+abut_status abuti_patch_find_regions_at(patch_work *work, const patch_call *call) {
     pair_frame frame;
-    abut_status status = set_bodies(work, call);
+    abut_status status = place_bodies(work, call);
     if (status)
         return status;
     abuti_pair_frame_init(&call->posed[0], &call->posed[1], &frame);
-    double out = 0;
+    double padding = 0;
     for (int side = 0; side < 2; side++)
-        out += work->body[side].grow * work->body[side].skin->reach + 2 * work->body[side].jitter;
-    frame.pad += (float)(1.001 * out * frame.scale);
-    return abuti_patch_find(work, &frame);
+        padding += work->body[side].skin_width * work->body[side].skin->max_offset +
+                   2 * work->body[side].jitter;
+    frame.pad += (float)(1.001 * padding * frame.scale);
+    return abuti_patch_find_regions(work, &frame);
 }
 
-/* ---- answers ---- */
+/* ---- overlaps ---- */
 
 abut_status abuti_patch_add_answer(patch_call *call, const patch_answer *answer) {
-    return abuti_patch_add(call->memory, &call->answers, &call->count, &call->room, answer);
+    return abuti_patch_add(call->memory, &call->answers, &call->count, &call->capacity, answer);
 }
 
-/* Whether some of the triangles whose skins cut each other meet themselves. */
-static bool some_meet(const patch_work *work) {
-    size_t step = work->segment_count / SOME_SEGMENTS + 1;
+/* Returns whether a few of the triangles whose skins intersect also intersect without skins. */
+static bool do_triangles_intersect(const patch_work *work) {
+    size_t step = work->segment_count / TESTED_SEGMENTS + 1;
     for (size_t i = 0; i < work->segment_count; i += step) {
         abut_triangle t[2];
         for (int side = 0; side < 2; side++)
             for (int k = 0; k < 3; k++) {
                 const patch_body *body = &work->body[side];
                 size_t at = 3 * (size_t)work->segments[i].face[side] + (size_t)k;
-                t[side].corner[k] = patch_true(body, body->skin->corner[at]);
+                t[side].corner[k] = patch_position(body, body->skin->corner[at]);
             }
         if (triangle_triangle_intersect(t[0], t[1], NULL) != ABUT_INTERSECTION_NONE)
             return true;
@@ -137,55 +137,56 @@ static bool some_meet(const patch_work *work) {
     return false;
 }
 
-/* Whether the bodies are apart as they are, which is found out once; `likely` they are not. */
-static abut_status are_apart(const patch_work *work, patch_call *call, bool likely, bool *apart) {
+/* Tests once whether the bodies are apart at their poses. With `expect_overlap`, a few triangles of
+ * the contour are tested first. */
+static abut_status are_apart(const patch_work *work, patch_call *call, bool expect_overlap,
+                             bool *apart) {
     abut_status status = ABUT_OK;
     if (!call->apart_known) {
         call->apart = false;
-        if (!likely || !some_meet(work))
-            status = abuti_patch_apart_after(call, v3(0, 0, 0), &call->apart);
+        if (!expect_overlap || !do_triangles_intersect(work))
+            status = abuti_patch_test_apart(call, v3(0, 0, 0), &call->apart);
         call->apart_known = !status;
     }
     *apart = call->apart;
     return status;
 }
 
-/* Whether a region counts: the contour of a hole, or a speck beside others, does not. */
 bool abuti_patch_region_counts(const patch_work *work, const patch_call *call, size_t i) {
     const patch_region *r = &work->regions[i];
     for (size_t k = 0; k < work->region_count; k++)
         if (work->regions[k].length > r->length)
-            return r->volume > 0 && r->length >= PATCH_SPECK * call->size;
+            return r->volume > 0 && r->length >= PATCH_MIN_CONTOUR * call->size;
     return true;
 }
 
-/* Which connected parts of a side meet something. */
-static abut_status find_met(const patch_work *work, const patch_call *call, uint32_t side,
-                            bool **met) {
+/* Finds the components of a side that have segments of the contour. */
+static abut_status find_intersected_components(const patch_work *work, const patch_call *call,
+                                               uint32_t side, bool **is_intersected) {
     const abut_topology_arrays *view = &work->body[side].skin->view;
-    size_t room = 0;
-    abut_status status =
-        abuti_patch_grow(call->memory, met, 0, view->component_count, sizeof **met, &room);
+    size_t capacity = 0;
+    abut_status status = abuti_patch_grow(call->memory, is_intersected, 0, view->component_count,
+                                          sizeof **is_intersected, &capacity);
     if (status)
         return status;
-    memset(*met, 0, view->component_count * sizeof **met);
+    memset(*is_intersected, 0, view->component_count * sizeof **is_intersected);
     for (size_t i = 0; i < work->segment_count; i++)
-        (*met)[view->triangle_component[work->segments[i].face[side]]] = true;
+        (*is_intersected)[view->triangle_component[work->segments[i].face[side]]] = true;
     return ABUT_OK;
 }
 
-/* A part inside the other body from which no ray along the normals that are tried meets it, as in a
- * hole: from the closest points of both surfaces. */
-static abut_status answer_closest(const patch_work *work, const patch_call *call, uint32_t side,
-                                  patch_answer *answer) {
+/* Sets the patch of a component that is inside the other body although no ray along the candidate
+ * normals hits the surface, as in a hole: between the closest points of both surfaces. */
+static abut_status set_closest_answer(const patch_work *work, const patch_call *call, uint32_t side,
+                                      patch_answer *answer) {
     abut_separation found;
     abut_status status = abuti_pair_distance(&call->posed[0], &call->posed[1], true, NULL, &found);
     if (status)
         return status;
-    const vec3 way = v3_sub(found.point_b, found.point_a), normal = v3_normalise(way);
+    const vec3 direction = v3_sub(found.point_b, found.point_a), normal = v3_normalise(direction);
     *answer = (patch_answer){.normal = v3_max_abs(normal) > 0 ? normal : v3(0, 0, 1),
                              .depth = found.distance,
-                             .centre = v3_sub(v3_along(found.point_a, 0.5, way),
+                             .centre = v3_sub(v3_along(found.point_a, 0.5, direction),
                                               work->body[1].bvh->mesh->origin),
                              .region = ABUT_NONE,
                              .count = 1};
@@ -197,91 +198,97 @@ static abut_status answer_closest(const patch_work *work, const patch_call *call
     return ABUT_OK;
 }
 
-/* Whether a part of a side that no contour runs through is inside the other body. `apart`: no
- * surfaces meet. */
-static abut_status is_inside(const patch_work *work, patch_call *call, const pair_frame *frame,
-                             uint32_t side, uint32_t part, bool apart, bool *inside) {
+/* Tests whether a component of a side, through which no contour runs, is inside the other body.
+ * `apart`: no surfaces intersect. */
+static abut_status is_component_inside(const patch_work *work, patch_call *call,
+                                       const pair_frame *frame, uint32_t side, uint32_t component,
+                                       bool apart, bool *inside) {
     const patch_skin *skin = work->body[side].skin;
-    const patch_part *p = &skin->parts[part];
+    const patch_component *p = &skin->components[component];
     return abuti_pair_vertex_inside(frame, (int)side, &call->posed[!side].pose,
                                     apart ? p->vertex : skin->corner[3 * (size_t)p->face], inside,
                                     &call->doubt);
 }
 
-/* Adds a region if a part, which is inside the other body, fills cavities of that. */
-static abut_status enclose_part(patch_work *work, patch_call *call, const pair_frame *frame,
-                                uint32_t side, uint32_t part, bool apart, bool *is_enclosed) {
+/* Adds a region if a component, which is inside the other body, fills cavities of that body. */
+static abut_status add_cavity_region(patch_work *work, patch_call *call, const pair_frame *frame,
+                                     uint32_t side, uint32_t component, bool apart,
+                                     bool *is_enclosed) {
     const patch_skin *other = work->body[!side].skin;
     bool *cavities = NULL;
-    abut_status status = find_met(work, call, !side, &cavities);
+    abut_status status = find_intersected_components(work, call, !side, &cavities);
     *is_enclosed = false;
     for (uint32_t i = 0; i < other->view.component_count && !status; i++) {
-        const bool is_met = cavities[i];
+        const bool was_intersected = cavities[i];
         cavities[i] = false;
-        if (!is_met && other->parts[i].is_cavity)
-            status = is_inside(work, call, frame, !side, i, apart, &cavities[i]);
+        if (!was_intersected && other->components[i].is_cavity)
+            status = is_component_inside(work, call, frame, !side, i, apart, &cavities[i]);
         *is_enclosed |= cavities[i];
     }
-    return status || !*is_enclosed ? status : abuti_patch_enclose(work, side, part, cavities);
+    return status || !*is_enclosed ? status
+                                   : abuti_patch_add_cavity_region(work, side, component, cavities);
 }
 
-/* Volumes have a meaning only for closed surfaces. */
+/* Returns whether both meshes are closed: only then volumes are meaningful. */
 static bool are_closed(const patch_work *work) {
     return work->body[0].skin->reliability.level == ABUT_RELIABILITY_GUARANTEED &&
            work->body[1].skin->reliability.level == ABUT_RELIABILITY_GUARANTEED;
 }
 
-/* The volume of a region without what its skins add: they are `grow` outside of all faces. */
-static double volume_of_region(const patch_work *work, const patch_region *region) {
+/* Returns the volume of a region minus that of its skins, which are skin_width outside of all
+ * faces. */
+static double compute_region_volume(const patch_work *work, const patch_region *region) {
     double volume = region->volume;
     for (uint32_t k = region->facet_begin; k < region->facet_end; k++) {
         const patch_facet *facet = &work->facets[k];
-        volume -= work->body[facet->side].grow * patch_area_length(facet->area);
+        volume -= work->body[facet->side].skin_width * patch_area_length(facet->area);
     }
     return volume;
 }
 
-/* Parts that are inside the other body, and of which no skin meets anything. `apart`: no surfaces
- * meet, whatever skins do. Then a part is where the vertex is that abuti_pair_contains() tests, and
- * cavities have an answer as there if nothing else is inside. */
-static abut_status answer_parts(patch_work *work, patch_call *call, bool apart, uint32_t keep) {
+/* Adds patches of components that are inside the other body and whose skins intersect nothing.
+ * `apart`: no surfaces intersect, even if skins do. Then the vertex that abuti_pair_contains()
+ * tests decides for a component, and cavities have a patch if nothing else is inside. */
+static abut_status add_contained_components(patch_work *work, patch_call *call, bool apart,
+                                            uint32_t max_points) {
     pair_frame frame;
-    bool answers = true;
-    call->parts_volume = 0;
+    bool adds_answers = true;
+    call->contained_volume = 0;
     if (!apart && work->body[0].skin->view.component_count == 1 &&
         work->body[1].skin->view.component_count == 1)
         return ABUT_OK;
     abuti_pair_frame_init(&call->posed[0], &call->posed[1], &frame);
-    for (uint32_t k = 0; k < 4; k++) { /* parts of both, then cavities of both */
+    for (uint32_t k = 0; k < 4; k++) { /* components of both, then cavities of both */
         const uint32_t side = k % 2;
         if (k == 2)
-            answers = apart && !call->count && !work->region_count;
-        if (!answers && !are_closed(work))
+            adds_answers = apart && !call->count && !work->region_count;
+        if (!adds_answers && !are_closed(work))
             return ABUT_OK;
         const patch_skin *skin = work->body[side].skin;
-        bool *met = NULL;
-        abut_status status = apart ? ABUT_OK : find_met(work, call, side, &met);
+        bool *is_intersected = NULL;
+        abut_status status =
+            apart ? ABUT_OK : find_intersected_components(work, call, side, &is_intersected);
         for (uint32_t i = 0; i < skin->view.component_count && !status; i++) {
-            const patch_part *part = &skin->parts[i];
+            const patch_component *component = &skin->components[i];
             bool inside, is_enclosed = false;
             patch_answer answer = {.count = 0};
-            if ((met && met[i]) || part->is_cavity != (k >= 2))
+            if ((is_intersected && is_intersected[i]) || component->is_cavity != (k >= 2))
                 continue;
-            status = is_inside(work, call, &frame, side, i, apart, &inside);
+            status = is_component_inside(work, call, &frame, side, i, apart, &inside);
             if (!status && inside && k < 2)
-                status = enclose_part(work, call, &frame, side, i, apart, &is_enclosed);
+                status = add_cavity_region(work, call, &frame, side, i, apart, &is_enclosed);
             if (status || !inside)
                 continue;
-            call->parts_volume += part->volume;
-            if (is_enclosed) /* the volume of the region has this part and the cavities */
-                call->parts_volume -=
-                    volume_of_region(work, &work->regions[work->region_count - 1]);
-            if (!answers || is_enclosed)
+            call->contained_volume += component->volume;
+            if (is_enclosed) /* the volume of the region includes this component and the cavities */
+                call->contained_volume -=
+                    compute_region_volume(work, &work->regions[work->region_count - 1]);
+            if (!adds_answers || is_enclosed)
                 continue;
-            abuti_patch_inside(work, side, i, call->hint, keep, &answer);
+            abuti_patch_compute_contained(work, side, i, call->hint, max_points, &answer);
             if (!answer.count && apart)
-                status = answer_closest(work, call, side, &answer);
-            answer.volume = real_max(part->volume, 0);
+                status = set_closest_answer(work, call, side, &answer);
+            answer.volume = real_max(component->volume, 0);
             if (!status && answer.count)
                 status = abuti_patch_add_answer(call, &answer);
         }
@@ -291,135 +298,145 @@ static abut_status answer_parts(patch_work *work, patch_call *call, bool apart, 
     return ABUT_OK;
 }
 
-/* Answers with the parts that are inside, and with all regions. `apart`: no surfaces meet. */
-static abut_status answer_regions(patch_work *work, patch_call *call, bool apart, uint32_t keep) {
-    abut_status status = answer_parts(work, call, apart, keep);
-    call->parts = call->count > 0;
+/* Adds patches of components inside the other body, and of all regions. `apart`: no surfaces
+ * intersect. */
+static abut_status add_region_answers(patch_work *work, patch_call *call, bool apart,
+                                      uint32_t max_points) {
+    abut_status status = add_contained_components(work, call, apart, max_points);
+    call->has_contained = call->count > 0;
     if (!status && !call->options.skip_verification && work->region_count)
-        return abuti_patch_separate(work, call, keep);
+        return abuti_patch_separate(work, call, max_points);
     for (size_t i = 0; i < work->region_count && !status; i++) {
         patch_answer answer = {.count = 0};
         if (abuti_patch_region_counts(work, call, i))
-            status = abuti_patch_points(work, &work->regions[i], call->hint, keep, call->gap, true,
-                                        &answer);
+            status = abuti_patch_compute_best(work, &work->regions[i], call->hint, max_points,
+                                              call->max_gap, true, &answer);
         if (!status && answer.count)
             status = abuti_patch_add_answer(call, &answer);
     }
     return status;
 }
 
-/* The unit normal of two triangles that touch; of needles without normals any. */
-static vec3 way_of_triangles(const patch_work *work, uint32_t triangle_a, uint32_t triangle_b) {
+/* Returns the unit normal of two triangles that touch; any unit vector if both are degenerate. */
+static vec3 compute_touch_normal(const patch_work *work, uint32_t triangle_a, uint32_t triangle_b) {
     vec3 n[2];
     for (int side = 0; side < 2; side++) {
         const patch_body *body = &work->body[side];
         const uint32_t *corner = body->skin->corner + 3 * (size_t)(side ? triangle_b : triangle_a);
-        n[side] = abuti_unit_normal(patch_true(body, corner[0]), patch_true(body, corner[1]),
-                                    patch_true(body, corner[2]));
+        n[side] =
+            abuti_unit_normal(patch_position(body, corner[0]), patch_position(body, corner[1]),
+                              patch_position(body, corner[2]));
     }
-    vec3 way = v3_normalise(v3_sub(n[1], n[0]));
-    if (v3_max_abs(way) > 0)
-        return way;
+    vec3 direction = v3_normalise(v3_sub(n[1], n[0]));
+    if (v3_max_abs(direction) > 0)
+        return direction;
     return v3_max_abs(n[1]) > 0 ? n[1] : v3(0, 0, 1);
 }
 
-/* Where no contour is: one inside the other, or a touch, or nothing. */
-static abut_status answer_rest(patch_work *work, patch_call *call, uint32_t keep) {
+/* Adds patches if there is no contour: one body is inside the other, surfaces touch, or there is
+ * nothing. */
+static abut_status add_touch_or_containment(patch_work *work, patch_call *call,
+                                            uint32_t max_points) {
     pair_frame frame;
     uint32_t triangle[2];
     patch_answer answer;
     abuti_pair_frame_init(&call->posed[0], &call->posed[1], &frame);
-    bool meets = work->near && abuti_pair_find_intersection(&frame, triangle);
+    bool touches = work->has_candidates && abuti_pair_find_intersection(&frame, triangle);
     abut_status status = abuti_stop_status("contacts");
     if (status)
         return status;
-    call->meets |= meets;
-    if (meets && !call->even) { /* as where one is in the place of the other */
-        call->even = true;
-        abuti_patch_start(work, call->memory);
-        status = abuti_patch_find_at(work, call);
-        status = status || !work->region_count ? status : answer_regions(work, call, false, keep);
+    call->touches |= touches;
+    if (touches && !call->has_equal_skins) { /* as for coincident bodies, where the second skin is
+                                                inside the first */
+        call->has_equal_skins = true;
+        abuti_patch_reset(work, call->memory);
+        status = abuti_patch_find_regions_at(work, call);
+        status = status || !work->region_count ? status
+                                               : add_region_answers(work, call, false, max_points);
         if (status || call->count)
             return status;
     }
-    if (meets) {
-        /* By a skin without thickness, as where normals cancel: from the triangles. */
+    if (touches) {
+        /* The skin has no thickness, as where normals cancel: use the triangles. */
         abut_segment segment;
-        vec3 way = way_of_triangles(work, triangle[0], triangle[1]);
+        vec3 direction = compute_touch_normal(work, triangle[0], triangle[1]);
         triangle_triangle_intersect(pair_triangle(&frame.side[0], triangle[0]),
                                     pair_triangle(&frame.side[1], triangle[1]), &segment);
         vec3 point = v3_sub(segment.end[0], work->body[1].bvh->mesh->origin);
-        answer = (patch_answer){.normal = way, .centre = point, .region = ABUT_NONE, .count = 1};
+        answer =
+            (patch_answer){.normal = direction, .centre = point, .region = ABUT_NONE, .count = 1};
         answer.points[0] = (patch_point){.at = point,
                                          .side = 0,
                                          .kind = ABUT_CONTACT_FACE,
                                          .element = triangle[0]};
         return abuti_patch_add_answer(call, &answer);
     }
-    return answer_regions(work, call, true, keep);
+    return add_region_answers(work, call, true, max_points);
 }
 
-/* Whether all regions are so thin, or so small that volumes are rounding errors, that they may be
- * those of bodies that are apart. */
-static bool is_thin(const patch_work *work, const patch_call *call) {
+/* Returns whether all regions are so thin, or so small that volumes are rounding errors, that the
+ * bodies may be apart. */
+static bool are_regions_thin(const patch_work *work, const patch_call *call) {
     for (size_t i = 0; i < work->region_count; i++) {
         const patch_region *r = &work->regions[i];
         double area = 0;
         for (uint32_t k = r->facet_begin; k < r->facet_end; k++)
             area += patch_area_length(work->facets[k].area);
-        if (r->length > PATCH_SPECK * call->size && fabs(r->volume) > TOUCH * call->size * area)
+        if (r->length > PATCH_MIN_CONTOUR * call->size &&
+            fabs(r->volume) > TOUCH_DEPTH * call->size * area)
             return false;
     }
     return work->region_count > 0;
 }
 
-/* What the contours tell, or the rest. */
-static abut_status answer_found(patch_work *work, patch_call *call, uint32_t keep) {
+/* Adds patches of the contours. If there are none, adds those of containment and touch. */
+static abut_status add_overlap_answers(patch_work *work, patch_call *call, uint32_t max_points) {
     abut_status status = ABUT_OK;
     bool apart = false;
-    if (is_thin(work, call))
+    if (are_regions_thin(work, call))
         status = are_apart(work, call, true, &apart);
     if (!status && apart) {
         bool within;
-        status = abuti_pair_within(&call->posed[0], &call->posed[1], call->gap, false, NULL,
+        status = abuti_pair_within(&call->posed[0], &call->posed[1], call->max_gap, false, NULL,
                                    &within, &call->doubt);
         if (status || !within)
             return status;
     }
     if (!status && work->region_count)
-        status = answer_regions(work, call, false, keep);
-    return status || call->count ? status : answer_rest(work, call, keep);
+        status = add_region_answers(work, call, false, max_points);
+    return status || call->count ? status : add_touch_or_containment(work, call, max_points);
 }
 
-/* How far apart bodies may be by rounding that touch. */
-static double gap_of_touch(const patch_call *call) {
-    return real_max(GAP * call->size, ROUNDING * call->largest);
+/* Returns the gap that rounding errors may leave between bodies that touch. */
+static double compute_touch_gap(const patch_call *call) {
+    return real_max(TOUCH_GAP * call->size, ROUNDING * call->max_translation);
 }
 
-/* ---- surfaces that hardly touch ---- */
+/* ---- surfaces that touch within rounding errors ---- */
 
-/* The contour is that of bodies that are larger by some JITTER, so it may be there although the
- * bodies are apart. Then depths are none: contacts of bodies that touch within rounding have a
- * depth of 0, and all others are left to the search for proximity. */
-static abut_status settle_touch(patch_work *work, patch_call *call) {
+/* Corrects depths of bodies that are apart. The contour is that of the skins, so it may exist
+ * although the bodies are apart. Then no depth is above 0: contacts of bodies that touch within
+ * rounding errors have a depth of 0. All others are removed: step 3 finds them as gaps. */
+static abut_status resolve_touch(patch_work *work, patch_call *call) {
     bool apart, within;
     unsigned doubt = 0;
-    if (!call->count || call->parts ||
-        (!call->sheets && call->answers[0].depth > TOUCH * call->size && !is_thin(work, call)))
+    if (!call->count || call->has_contained ||
+        (!call->has_sheet && call->answers[0].depth > TOUCH_DEPTH * call->size &&
+         !are_regions_thin(work, call)))
         return ABUT_OK;
     abut_status status = are_apart(work, call, true, &apart);
     if (status || !apart)
         return status;
-    status = abuti_pair_within(&call->posed[0], &call->posed[1], call->gap, false, NULL, &within,
-                               &doubt);
+    status = abuti_pair_within(&call->posed[0], &call->posed[1], call->max_gap, false, NULL,
+                               &within, &doubt);
     if (status)
         return status;
     size_t kept = 0;
-    call->separates = true;
+    call->is_verified = true;
     for (size_t i = 0; i < call->count && within; i++) {
         patch_answer answer = call->answers[i];
         if (answer.depth >
-            TOUCH * call->size) /* along another wall, or of the wrong side of a sheet */
+            TOUCH_DEPTH * call->size) /* along another wall, or from the wrong side of a sheet */
             continue;
         answer.depth = real_min(answer.depth, 0);
         for (uint32_t k = 0; k < answer.count; k++)
@@ -430,21 +447,22 @@ static abut_status settle_touch(patch_work *work, patch_call *call) {
     return ABUT_OK;
 }
 
-/* ---- proximity ---- */
+/* ---- gaps ---- */
 
-/* Adds the closest points, if they are within the margin: of needles, which have no faces. */
-static abut_status answer_nearest(const patch_work *work, patch_call *call) {
+/* Adds the closest points if they are within the margin: for degenerate triangles, which have no
+ * faces. */
+static abut_status add_nearest_gap(const patch_work *work, patch_call *call) {
     abut_separation found;
     abut_status status = abuti_pair_distance(&call->posed[0], &call->posed[1], false, NULL, &found);
     if (status || found.distance > call->options.margin ||
         (call->count && call->answers[0].depth >= -found.distance))
         return status;
-    vec3 way = v3_sub(found.point_a, found.point_b), normal = v3_normalise(way);
-    if (v3_max_abs(normal) == 0) /* apart by less than rounding */
-        normal = way_of_triangles(work, found.triangle_a, found.triangle_b);
+    vec3 direction = v3_sub(found.point_a, found.point_b), normal = v3_normalise(direction);
+    if (v3_max_abs(normal) == 0) /* the distance is below the rounding error */
+        normal = compute_touch_normal(work, found.triangle_a, found.triangle_b);
     patch_answer answer = {.normal = normal,
                            .depth = -found.distance,
-                           .centre = v3_sub(v3_along(found.point_b, 0.5, way),
+                           .centre = v3_sub(v3_along(found.point_b, 0.5, direction),
                                             work->body[1].bvh->mesh->origin),
                            .region = ABUT_NONE,
                            .count = 1};
@@ -455,31 +473,33 @@ static abut_status answer_nearest(const patch_work *work, patch_call *call) {
     return abuti_patch_add_answer(call, &answer);
 }
 
-/* Adds walls within the margin. */
-static abut_status answer_proximity(patch_work *work, patch_call *call, uint32_t keep) {
+/* Adds the walls within the margin. If the margin exceeds GAP_RANGE, walls further behind the
+ * nearest gap are omitted. */
+static abut_status add_gap_answers(patch_work *work, patch_call *call, uint32_t max_points) {
     const abut_posed *a = &call->posed[0], *b = &call->posed[1];
-    double range = call->options.margin, wide = WIDE * call->size;
+    double range = call->options.margin, gap_range = GAP_RANGE * call->size;
     bool overlaps = call->count > 0;
-    bool needles = work->body[0].skin->has_needles || work->body[1].skin->has_needles;
+    bool has_degenerate = work->body[0].skin->has_degenerate_triangles ||
+                          work->body[1].skin->has_degenerate_triangles;
     pair_frame frame;
-    call->separates |= !overlaps;
-    if (range > wide && !overlaps) {
+    call->is_verified |= !overlaps;
+    if (range > gap_range && !overlaps) {
         abut_separation found;
         abut_status status = abuti_pair_distance(a, b, false, NULL, &found);
         if (status || found.distance > range)
             return status;
-        wide += found.distance;
+        gap_range += found.distance;
     }
     abuti_pair_frame_init(a, b, &frame);
-    patch_answers answers = {call->answers, call->count, call->room};
-    abut_status status =
-        abuti_patch_proximity(work, &frame, real_min(range, wide), keep, overlaps, &answers);
+    patch_answers answers = {call->answers, call->count, call->capacity};
+    abut_status status = abuti_patch_add_gaps(work, &frame, real_min(range, gap_range), max_points,
+                                              overlaps, &answers);
     call->answers = answers.list;
     call->count = answers.count;
-    call->room = answers.room;
-    if (!status && !overlaps && (needles || (range > wide && !call->count)))
-        status = answer_nearest(work, call);
-    call->meets |= call->count > 0;
+    call->capacity = answers.capacity;
+    if (!status && !overlaps && (has_degenerate || (range > gap_range && !call->count)))
+        status = add_nearest_gap(work, call);
+    call->touches |= call->count > 0;
     return status;
 }
 
@@ -492,12 +512,12 @@ static abut_status answer_proximity(patch_work *work, patch_call *call, uint32_t
  * regions to 0. */
 static void divide_volume(patch_work *work, patch_call *call) {
     const bool has_volume = are_closed(work) && !(call->apart_known && call->apart);
-    double rest = has_volume ? call->parts_volume : 0;
+    double remainder = has_volume ? call->contained_volume : 0;
     size_t largest = 0;
     for (size_t i = 0; i < work->region_count; i++) {
         patch_region *region = &work->regions[i];
-        region->volume = has_volume ? volume_of_region(work, region) : 0;
-        rest += region->volume;
+        region->volume = has_volume ? compute_region_volume(work, region) : 0;
+        remainder += region->volume;
     }
     for (size_t i = 0; i < call->count; i++) {
         patch_answer *answer = &call->answers[i];
@@ -507,58 +527,58 @@ static void divide_volume(patch_work *work, patch_call *call) {
         } else if (!has_volume) {
             answer->volume = 0;
         }
-        rest -= answer->volume;
+        remainder -= answer->volume;
         if (answer->volume > call->answers[largest].volume)
             largest = i;
     }
     if (call->count)
-        call->answers[largest].volume = real_max(call->answers[largest].volume + rest, 0);
+        call->answers[largest].volume = real_max(call->answers[largest].volume + remainder, 0);
 }
 
-/* ---- the public function ---- */
+/* ---- abut_contact_patches() ---- */
 
-static abut_status check_call(const abut_posed *a, const abut_posed *b,
-                              const abut_patch_options *options, patch_call *call,
-                              const abut_patches *patches) {
+static abut_status check_arguments(const abut_posed *a, const abut_posed *b,
+                                   const abut_patch_options *options, patch_call *call,
+                                   const abut_patches *patches) {
     const char *name = "abut_contact_patches";
     abut_status status = abuti_pair_check(name, a, b, patches, "patches");
     return status ? status : abuti_patch_options(name, options, patches, &call->options);
 }
 
-/* All steps for a pair, with each body as its skin is chosen. */
-static abut_status answer_pair(patch_work *work, patch_call *call) {
-    uint32_t keep = call->options.max_contacts;
-    abuti_patch_start(work, call->memory);
-    abut_status status = abuti_patch_find_at(work, call);
+/* Computes all patches of a pair, for the chosen orientation of each body. */
+static abut_status compute_patches(patch_work *work, patch_call *call) {
+    uint32_t max_points = call->options.max_contacts;
+    abuti_patch_reset(work, call->memory);
+    abut_status status = abuti_patch_find_regions_at(work, call);
     if (status)
         return status;
     call->size = real_min(work->body[0].skin->size, work->body[1].skin->size);
-    call->gap = gap_of_touch(call);
-    call->meets = work->segment_count > 0;
-    status = answer_found(work, call, keep);
-    status = status ? status : settle_touch(work, call);
+    call->max_gap = compute_touch_gap(call);
+    call->touches = work->segment_count > 0;
+    status = add_overlap_answers(work, call, max_points);
+    status = status ? status : resolve_touch(work, call);
     if (!status && call->count && !work->region_count && !call->options.skip_verification &&
-        !call->separates)
-        status = abuti_patch_separate(work, call, keep);
-    if (!status && call->sheets && call->count && work->region_count && !call->parts &&
+        !call->is_verified)
+        status = abuti_patch_separate(work, call, max_points);
+    if (!status && call->has_sheet && call->count && work->region_count && !call->has_contained &&
         !call->options.skip_verification)
-        status = abuti_patch_shorten_sheet(work, call, keep);
+        status = abuti_patch_shorten_sheet(work, call, max_points);
     for (size_t i = 0; i < call->count && !status; i++)
         if (call->answers[i].region != ABUT_NONE)
             abuti_patch_local_normals(work, &call->answers[i]);
     if (!status)
         divide_volume(work, call);
     if (!status && call->options.margin > 0)
-        status = answer_proximity(work, call, keep);
+        status = add_gap_answers(work, call, max_points);
     return status;
 }
 
-/* The volume of all overlaps, or of two sheets their area, with each body as its skin is chosen;
- * infinity if skins do not intersect. */
-static abut_status overlap_extent(patch_work *work, patch_call *call, bool is_area,
-                                  double *extent) {
-    abuti_patch_start(work, call->memory);
-    abut_status status = abuti_patch_find_at(work, call);
+/* Computes the volume of all overlaps, or the area of the overlaps of two sheets, for the chosen
+ * orientation of each body; infinity if the skins do not intersect. */
+static abut_status compute_overlap_extent(patch_work *work, patch_call *call, bool is_area,
+                                          double *extent) {
+    abuti_patch_reset(work, call->memory);
+    abut_status status = abuti_patch_find_regions_at(work, call);
     *extent = work->region_count ? 0 : INFINITY;
     for (size_t i = 0; i < work->region_count && !status && !is_area; i++)
         *extent += fabs(work->regions[i].volume);
@@ -567,11 +587,11 @@ static abut_status overlap_extent(patch_work *work, patch_call *call, bool is_ar
     return status;
 }
 
-/* A sheet has two sides and no inside: it is turned so that it cuts off the smaller part of the
- * other body. */
-static abut_status answer_sheets(patch_work *work, patch_call *call) {
+/* Computes all patches. A sheet has two sides and no interior: the orientation is chosen that cuts
+ * off the smaller part of the other body. */
+static abut_status compute_oriented_patches(patch_work *work, patch_call *call) {
     bool sheet[2];
-    double least = INFINITY;
+    double smallest = INFINITY;
     for (int side = 0; side < 2; side++) {
         const bvh_interior *interior;
         abut_status status = abuti_bvh_interior(call->posed[side].bvh, &interior);
@@ -579,61 +599,63 @@ static abut_status answer_sheets(patch_work *work, patch_call *call) {
             return status;
         sheet[side] = !interior->has_solids;
     }
-    call->sheets = sheet[0] || sheet[1];
+    call->has_sheet = sheet[0] || sheet[1];
     int best = 0;
-    for (int turned = 0; turned < 4 && call->sheets && least > 0; turned++) {
+    for (int reversed_bits = 0; reversed_bits < 4 && call->has_sheet && smallest > 0;
+         reversed_bits++) {
         double extent;
-        if ((turned & 1 && !sheet[0]) || (turned & 2 && !sheet[1]))
+        if ((reversed_bits & 1 && !sheet[0]) || (reversed_bits & 2 && !sheet[1]))
             continue;
-        call->turned[0] = turned & 1;
-        call->turned[1] = turned & 2;
-        abut_status status = overlap_extent(work, call, sheet[0] && sheet[1], &extent);
+        call->is_reversed[0] = reversed_bits & 1;
+        call->is_reversed[1] = reversed_bits & 2;
+        abut_status status = compute_overlap_extent(work, call, sheet[0] && sheet[1], &extent);
         if (status)
             return status;
-        if (extent < least) {
-            best = turned;
-            least = extent;
+        if (extent < smallest) {
+            best = reversed_bits;
+            smallest = extent;
         }
-        if (!work->near)
+        if (!work->has_candidates)
             break;
     }
-    call->turned[0] = best & 1;
-    call->turned[1] = best & 2;
-    return answer_pair(work, call);
+    call->is_reversed[0] = best & 1;
+    call->is_reversed[1] = best & 2;
+    return compute_patches(work, call);
 }
 
 abut_status abut_contact_patches(const abut_posed *a, const abut_posed *b,
                                  const abut_patch_options *options, abut_patches *patches) {
     patch_call call = {.count = 0};
-    abut_status status = check_call(a, b, options, &call, patches);
+    abut_status status = check_arguments(a, b, options, &call, patches);
     if (status)
         return status;
-    abut_context *before = abuti_context_enter(a->bvh->context); /* whatever the order is */
-    call.swapped = !in_order(a, b);
+    abut_context *before = abuti_context_enter(a->bvh->context); /* for either order */
+    call.swapped = !is_in_order(a, b);
     const abut_posed *first = call.swapped ? b : a, *second = call.swapped ? a : b;
     abut_pose back = pose_inverse(&second->pose);
     call.posed[0] = (abut_posed){NULL, pose_multiply(&back, &first->pose)};
     call.posed[1] = (abut_posed){NULL, {{0, 0, 0, 1}, {0, 0, 0}}};
-    call.largest = real_max(v3_max_abs(a->pose.translation), v3_max_abs(b->pose.translation));
+    call.max_translation =
+        real_max(v3_max_abs(a->pose.translation), v3_max_abs(b->pose.translation));
     patch_frame frame = {.function = "abut_contact_patches",
                          .motion = abuti_motion_of(&second->pose),
                          .origin = second->bvh->mesh->origin,
                          .swapped = call.swapped,
                          .pair = call.options.pair,
                          .context = a->bvh->context};
-    mat3 turn_back = m3_transpose(&frame.motion.rotation);
-    call.hint = m3_apply(&turn_back, v3_scale(call.options.hint, call.swapped ? -1 : 1));
+    mat3 inverse_rotation = m3_transpose(&frame.motion.rotation);
+    call.hint = m3_apply(&inverse_rotation, v3_scale(call.options.hint, call.swapped ? -1 : 1));
     patch_memory memory;
     patch_work work;
     abuti_patch_memory_start(&memory, a->bvh->context);
     call.memory = &memory;
     status = abuti_bvh_cpu_tree(first->bvh, &call.posed[0].bvh);
     status = status ? status : abuti_bvh_cpu_tree(second->bvh, &call.posed[1].bvh);
-    status = status ? status : answer_sheets(&work, &call);
+    status = status ? status : compute_oriented_patches(&work, &call);
     if (!status) {
-        const bool exact = !call.meets && !(call.doubt & (3 * PAIR_HOLES | 3 * PAIR_FLIPS));
+        const bool exact = !call.touches && !(call.doubt & (3 * PAIR_HOLES | 3 * PAIR_FLIPS));
         status =
-            abuti_patch_write(&frame, call.answers, call.count, call.separates,
+            abuti_patch_write(&frame, call.answers, call.count, call.is_verified,
                               abuti_patch_reliability(work.body[0].skin, work.body[1].skin, exact),
                               patches);
     }

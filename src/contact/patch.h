@@ -1,242 +1,251 @@
-/* What the files of exact patches share: two skinned bodies in one frame, their contour, and the
- * parts of both surfaces inside the other.
+/* Types that the files of exact patches share: two bodies in one frame, the contour of their
+ * surfaces, and the parts of each surface inside the other body.
  *
- * Frame: that of b's mesh, relative to its origin, so that only a is turned.
+ * Frame: coordinates of b's mesh, relative to its local origin. Only a has a transform.
  *
- * Skin: every vertex goes out by half the margin along a direction of its own that moves all of its
- * faces out by as much (mitre; patch_skin.c), and then by a billionth of the size to anywhere. So
- * bodies that lie flush overlap by a hair, and no four vertices of two bodies are in one plane.
- * Answers about that skin are exact; depths are measured on the true faces. Where four vertices are
- * in one plane after all, everything begins anew with other billionths.
- */
+ * Skin: the surface of a body, offset outwards and perturbed. Each vertex moves by the skin width
+ * times an offset of its own, which moves all of its faces by the skin width (mitre offset,
+ * patch_skin.c). Skin widths are 6 to 14 jitters, and a jitter is about 1e-9 of the smaller body.
+ * Then each coordinate changes by a pseudo-random number of at most a jitter. So bodies with flush
+ * faces overlap by about 1e-8, and no four vertices of both bodies are coplanar. If four vertices
+ * are still coplanar, the search starts again with another seed.
+ *
+ * Guarantee: the contour of the skins is exact. Depths are computed on the true faces. */
 #ifndef ABUTI_CONTACT_PATCH_H
 #define ABUTI_CONTACT_PATCH_H
 
 #include "contact/contact.h"
 #include "pair/pair.h"
 
-/* Between the normals of a patch and of its points: nearer ones are the same (a quarter of a
- * degree), and those that are further away belong to other walls (60 degrees). */
+/* Cosines between the normal of a patch and that of one of its points. Above the first one (a
+ * quarter of a degree) they count as equal. Below the second one (60 degrees) the point belongs to
+ * another wall. */
 #define PATCH_FLAT_COSINE 0.99999
 #define PATCH_WALL_COSINE 0.5
 
-/* Of the smaller body: contours that are shorter are hardly there. */
-#define PATCH_SPECK 1e-5
+/* Fraction of the smaller body: areas of shorter contours are rounding errors. */
+#define PATCH_MIN_CONTOUR 1e-5
 
-/* ---- patch_skin.c: what a mesh keeps for this ---- */
+/* ---- patch_skin.c: data that a BVH keeps for exact patches ---- */
 
-/* A part connected through shared edges. */
-typedef struct patch_part {
-    uint32_t face;   /* a triangle of it */
-    uint32_t vertex; /* that decides for abuti_pair_contains() whether it is inside another body */
-    bool is_cavity;  /* it is closed and holds nothing */
-    double volume;   /* signed: below 0 for a cavity; without meaning if the part is open */
-} patch_part;
+/* A component of the mesh: triangles connected through shared edges. */
+typedef struct patch_component {
+    uint32_t face;   /* one of its triangles */
+    uint32_t vertex; /* the vertex by which abuti_pair_contains() decides whether it is inside
+                        another body */
+    bool is_cavity;  /* closed, with a volume of at most 0 */
+    double volume;   /* signed: negative for a cavity; meaningless if the component is open */
+} patch_component;
 
-/* A cone around the normals of all triangles that share a vertex with a triangle. */
+/* A cone that contains the normals of all triangles that share a vertex with a triangle. */
 typedef struct patch_cone {
     float axis[3];
-    float cosine; /* of half its angle; -2 where not all directions of minima are in it: at boundary
-                   * edges, and where the surface is no graph across the axis */
+    float cosine; /* of half its angle; -2 if directions of local minima may be outside the cone: at
+                   * boundary edges, and if the surface is no height field across the axis */
 } patch_cone;
 
 typedef struct patch_skin {
-    bvh_attachment part;
+    bvh_attachment attachment;
     const abut_bvh *bvh;
-    abut_topology *topology; /* of the triangles with vertices in one place as one */
+    abut_topology *topology; /* after merging vertices with equal coordinates */
     abut_topology_arrays view;
-    const uint32_t *corner;       /* 3 a triangle, vertices in one place as one */
-    vec3 *offset;                 /* of a vertex: by which it goes out if its faces go out by 1 */
-    patch_cone *cones;            /* of the triangles */
-    double reach;                 /* the longest offset */
-    double size;                  /* of the box, the longest side */
-    bool has_needles;             /* some triangles have no area */
-    bool inward;                  /* triangles are turned round here */
-    patch_part *parts;            /* by component of the topology */
-    abut_reliability reliability; /* what contacts with it are worth */
+    const uint32_t *corner; /* 3 for each triangle, after merging */
+    vec3 *offset;      /* of each vertex: its displacement if all of its faces move outwards by 1 */
+    patch_cone *cones; /* one for each triangle */
+    double max_offset; /* length of the longest offset */
+    double size;       /* longest side of the bounding box */
+    bool has_degenerate_triangles; /* some triangles have no area */
+    bool is_reversed;              /* triangles are reversed here */
+    patch_component *components;   /* numbered as in the topology */
+    abut_reliability reliability;  /* of contacts with this mesh */
 } patch_skin;
 
-/* Gives it; made by the first call and kept by the hierarchy. `turned`: with all triangles the
- * other way round, for sheets. Thread-safe. */
-abut_status abuti_patch_skin(const abut_bvh *bvh, bool turned, const patch_skin **skin);
+/* Returns the skin of a mesh. The first call computes it, and the BVH keeps it. `is_reversed`
+ * reverses all triangles, for sheets. Thread-safe. */
+abut_status abuti_patch_skin(const abut_bvh *bvh, bool is_reversed, const patch_skin **skin);
 
-/* The reliability of an answer: the worse one of both meshes, of which the second may be null; but
- * guaranteed if neither boundary edges nor flipped neighbours decide this answer. */
+/* Returns the reliability of a result: the lower level of both meshes, or guaranteed if `is_exact`,
+ * if neither boundary edges nor flipped neighbours can affect the result. `b` may be null. */
 abut_reliability abuti_patch_reliability(const patch_skin *a, const patch_skin *b, bool is_exact);
 
-/* ---- patch_contour.c: where two skins meet, and what is inside ---- */
+/* ---- patch_contour.c: contour of two skins, and the surfaces inside the other body ---- */
 
-/* Vertices and triangles of a body that were placed lately. */
-enum { PATCH_PLACED = 256, PATCH_FACES = 64 };
+/* Direct-mapped caches of recently computed vertices and triangles of a body. */
+enum { PATCH_CACHED_VERTICES = 256, PATCH_CACHED_FACES = 64 };
 
 typedef struct patch_body {
     const abut_bvh *bvh;
     const patch_skin *skin;
-    abut_pose pose; /* in the frame, with both origins */
-    bool turns;     /* a: into the frame */
-    mat3 turn;
-    vec3 shift;
-    double grow, jitter;
+    abut_pose pose;     /* in the frame of the pair, for mesh coordinates with the local origin */
+    bool has_transform; /* true for a: from local coordinates into the frame */
+    mat3 rotation;
+    vec3 translation;
+    double skin_width, jitter;
     uint64_t seed;
-    uint32_t placed[PATCH_PLACED]; /* a vertex in the place of its lowest bits, or ABUT_NONE */
-    vec3 place[PATCH_PLACED];
+    uint32_t cached_vertex[PATCH_CACHED_VERTICES]; /* ABUT_NONE = empty; slot: vertex modulo size */
+    vec3 cached_position[PATCH_CACHED_VERTICES];
 } patch_body;
 
-/* Where a vertex is in the frame. */
-static inline vec3 patch_turned(const patch_body *body, vec3 p) {
-    return body->turns ? v3_add(m3_apply(&body->turn, p), body->shift) : p;
+/* Returns the frame coordinates of a point or vertex. */
+static inline vec3 patch_to_frame(const patch_body *body, vec3 p) {
+    return body->has_transform ? v3_add(m3_apply(&body->rotation, p), body->translation) : p;
 }
-static inline vec3 patch_true(const patch_body *body, uint32_t vertex) {
-    return patch_turned(body, body->bvh->mesh->positions[vertex]);
+static inline vec3 patch_position(const patch_body *body, uint32_t vertex) {
+    return patch_to_frame(body, body->bvh->mesh->positions[vertex]);
 }
-/* A number from -1 to 1 out of 21 bits. */
+/* Maps 21 bits to a number in [-1, 1]. */
 static inline double patch_random(uint64_t bits) {
     return (double)(bits & 0x1fffff) * (2.0 / 0x1fffff) - 1;
 }
-static inline vec3 patch_place_anew(const patch_body *body, uint32_t vertex) {
-    uint64_t z = vertex * UINT64_C(0x9e3779b97f4a7c15) + body->seed; /* splitmix64, Steele 2014 */
+static inline vec3 patch_compute_skin_position(const patch_body *body, uint32_t vertex) {
+    uint64_t z = vertex * UINT64_C(0x9e3779b97f4a7c15) +
+                 body->seed; /* splitmix64 (Steele and others 2014) */
     z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
     z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
     z ^= z >> 31;
-    vec3 p = v3_along(body->bvh->mesh->positions[vertex], body->grow, body->skin->offset[vertex]);
+    vec3 p =
+        v3_along(body->bvh->mesh->positions[vertex], body->skin_width, body->skin->offset[vertex]);
     vec3 random = v3(patch_random(z), patch_random(z >> 21), patch_random(z >> 42));
-    return patch_turned(body, v3_along(p, body->jitter, random));
+    return patch_to_frame(body, v3_along(p, body->jitter, random));
 }
 
-/* Where its skin is. */
-static inline vec3 patch_place(patch_body *body, uint32_t vertex) {
-    uint32_t slot = vertex % PATCH_PLACED;
-    if (body->placed[slot] != vertex) {
-        body->placed[slot] = vertex;
-        body->place[slot] = patch_place_anew(body, vertex);
+/* Returns the position of a vertex of the skin, in the frame. */
+static inline vec3 patch_skin_position(patch_body *body, uint32_t vertex) {
+    uint32_t slot = vertex % PATCH_CACHED_VERTICES;
+    if (body->cached_vertex[slot] != vertex) {
+        body->cached_vertex[slot] = vertex;
+        body->cached_position[slot] = patch_compute_skin_position(body, vertex);
     }
-    return body->place[slot];
+    return body->cached_position[slot];
 }
 
-/* A triangle of a skin: its plane, and the lines of its edges by a direction and a moment each
- * (Pluecker coordinates). */
+/* A triangle of a skin: its plane, and the Pluecker coordinates (direction and moment) of its
+ * edges. */
 typedef struct patch_face {
     uint32_t face;
-    bool collapsed;
+    bool is_degenerate;
     const uint32_t *corner;
-    vec3 at[3], way[3], moment[3];
-    vec3 normal;    /* not of unit length */
-    double offset;  /* normal . x, of its plane */
-    double longest; /* of the directions, along an axis */
+    vec3 at[3], direction[3], moment[3];
+    vec3 normal;        /* not of unit length */
+    double offset;      /* normal . x, for points x of its plane */
+    double edge_extent; /* largest absolute coordinate of the directions */
 } patch_face;
 
-/* Where an edge of one body goes through a triangle of the other. */
+/* The intersection of an edge of one body with a triangle of the other. */
 typedef struct patch_crossing {
     uint32_t edge, face;
-    uint32_t side; /* of the edge: 0 is a */
-    bool enters;   /* on the way from its lower to its higher vertex */
-    uint32_t next; /* the next one of the edge on that way, or ABUT_NONE */
-    double t;      /* along that way */
+    uint32_t side; /* of the edge: 0 = a, 1 = b */
+    bool enters;   /* the edge, from its lower to its higher vertex, enters the other body here */
+    uint32_t next; /* next crossing of the edge in that direction, or ABUT_NONE */
+    double t;      /* parameter along the edge in that direction, in [0, 1] */
     vec3 at;
 } patch_crossing;
 
-/* The line in which two triangles meet, so that the inside of b is to the left on a's. */
+/* The intersection of two triangles. The inside of b is to its left on a's triangle. */
 typedef struct patch_segment {
     uint32_t face[2];
-    uint32_t from, to; /* crossings */
+    uint32_t from, to; /* indices of crossings */
 } patch_segment;
 
 /* A vertex inside the other body. */
 typedef struct patch_vertex {
     uint32_t side, vertex;
-    uint32_t spread; /* the number of the spread that it came with */
-    vec3 at;         /* of its skin */
+    uint32_t flood; /* number of the flood fill that reached it */
+    vec3 at;        /* position on the skin */
 } patch_vertex;
 
-/* A triangle inside the other body that nothing cuts. */
-typedef struct patch_whole {
-    uint32_t side, face, spread;
-} patch_whole;
+/* A triangle completely inside the other body, without segments. */
+typedef struct patch_inside_face {
+    uint32_t side, face, flood;
+} patch_inside_face;
 
-/* What of a side is cut or inside: bits by triangle, vertex and edge, and where marked vertices and
- * the first crossings of marked edges stand. */
+/* Bit sets over the triangles, vertices and edges of a side. intersected: triangles with segments;
+ * visited: triangles that have been processed; inside: vertices inside the other body; crossed:
+ * edges with crossings. */
 typedef struct patch_marks {
-    uint32_t *cut, *done, *vertex, *edge; /* done: what has been told of it */
-    uint32_t *place; /* in `vertices`, of those that are marked; of others it is not set */
-    uint32_t *first; /* in `crossings`, likewise */
+    uint32_t *intersected, *visited, *inside, *crossed;
+    uint32_t *vertex_index;   /* of inside vertices, in `vertices`; uninitialised for others */
+    uint32_t *first_crossing; /* of crossed edges, in `crossings`; uninitialised for others */
 } patch_marks;
 
 /* The part of a triangle that is inside the other body. */
 typedef struct patch_facet {
-    uint32_t side, face, patch;
-    vec3 area; /* along its normal */
+    uint32_t side, face, region;
+    vec3 area; /* area vector */
 } patch_facet;
 
-/* A table of numbers by keys. */
+/* A hash table with open addressing. */
 typedef struct patch_table {
     uint64_t *keys; /* 0 = empty */
     uint32_t *values;
-    size_t count, room; /* a power of two, or 0 */
+    size_t count, capacity; /* capacity: 0 or a power of two */
 } patch_table;
 
-/* One connected part of what two bodies have in common. */
+/* A connected region of the overlap of two bodies. */
 typedef struct patch_region {
-    vec3 origin; /* of the integrals: on the contour */
-    vec3 area;   /* of a's surface inside b: S */
+    vec3 origin; /* of the integrals: a point of the contour */
+    vec3 area;   /* area vector S of a's surface inside b */
     double volume, length;
     vec3 centre;                       /* of the contour */
-    bool gap;                          /* only skins meet here */
-    uint32_t facet_begin, facet_end;   /* once they are sorted */
-    uint32_t point_begin, point_end;   /* of its crossings, in `points` */
-    uint32_t vertex_begin, vertex_end; /* of its inside vertices, in `inner` */
+    bool is_gap;                       /* only the skins overlap here, the bodies do not */
+    uint32_t facet_begin, facet_end;   /* in `facets`, after sorting */
+    uint32_t point_begin, point_end;   /* its crossings, in `region_crossings` */
+    uint32_t vertex_begin, vertex_end; /* its inside vertices, in `region_vertices` */
 } patch_region;
 
-/* ---- patch_plane.c: inside parts of both surfaces as seen along a normal ---- */
+/* ---- patch_plane.c: projection of inside surfaces along a normal ---- */
 
-/* A vertex: the shadow of its skin, and where it truly is. */
-typedef struct patch_seen {
+/* A vertex: projection of its skin position, and true coordinates with the height h. */
+typedef struct patch_projected_vertex {
     double skin_u, skin_v, u, v, h;
-} patch_seen;
+} patch_projected_vertex;
 
-/* A triangle: the shadow of its skin, and the true one's corners and heights. */
-typedef struct patch_plane {
-    double edge[3][3]; /* by x of each edge: (u, v) is inside where x[0] + x[1] u + x[2] v >= 0 */
+/* A triangle: projection of its skin, and the true corners with their heights. */
+typedef struct patch_projected_face {
+    double edge[3][3]; /* edge functions x: (u, v) is inside if x[0] + x[1] u + x[2] v >= 0 for each
+                          edge */
     double lo[2], hi[2];
     double true_u[3], true_v[3], true_h[3];
-    double h, du, dv; /* height at (0, 0), and its slopes */
-    double reach;     /* its lowest corner if it is of a, else its highest */
+    double h, du, dv; /* height of the true plane at (0, 0), and its slopes */
+    double extreme;   /* height of the lowest corner of a, or of the highest corner of b */
     uint32_t side, face;
-} patch_plane;
+} patch_projected_face;
 
-/* Four of them in a cell, in floats that are rounded outwards. */
-typedef struct patch_four {
-    float lo[2][4], hi[2][4]; /* lo = infinity where there is none */
-    float high[4];            /* b's highest corner; minus infinity for a */
-    uint32_t plane[4];
-} patch_four;
+/* Bounds of four triangles of a grid cell, in floats that are rounded outwards. */
+typedef struct patch_face_group {
+    float lo[2][4], hi[2][4]; /* lo[0] = NaN in unused lanes */
+    float max_b[4];           /* height of the highest corner of b; minus infinity for a */
+    uint32_t face[4];
+} patch_face_group;
 
-/* All of a region that look the right way, in a grid across the normal. */
-typedef struct patch_view {
-    vec3 normal, along[2];
-    bool whole;          /* it has all of both bodies */
-    double least_cosine; /* faces that are steeper do not count */
-    double wall_cosine;  /* the same of walls */
-    double longest;      /* places where more overlaps do not count */
-    double top, bottom;  /* b's highest and a's lowest corner */
-    double slack;        /* by which shadows are taken larger */
-    patch_plane *planes;
-    size_t count, room;
-    uint32_t cells; /* along each side; cell c has fours[begin[c]] to fours[begin[c + 1]] */
+/* The triangles of a region that face along the normal, in a grid across the normal. */
+typedef struct patch_projection {
+    vec3 normal, tangent[2];
+    bool has_both_bodies; /* contains all triangles of both bodies */
+    double min_cosine;    /* steeper triangles are omitted */
+    double wall_cosine;   /* the same for walls */
+    double max_column;    /* positions with a larger depth are omitted */
+    double max_b, min_a;  /* heights of b's highest and of a's lowest corner */
+    double slack;         /* by which projections are enlarged */
+    patch_projected_face *faces;
+    size_t count, capacity;
+    uint32_t cells_per_side; /* cell c has groups[cell_begin[c]] to groups[cell_begin[c + 1] - 1] */
     double lo[2], scale[2];
-    uint32_t *begin, *used; /* used: how many triangles a cell has */
-    patch_four *fours;
-    double (*reach)[2];     /* of a cell: a's lowest and b's highest corner of what is in it */
-    double (*shadow[2])[2]; /* of all vertices of a body, where both are seen as a whole */
-    size_t begin_room, used_room, four_room, reach_room, shadow_room[2];
-} patch_view;
+    uint32_t *cell_begin, *cell_count; /* cell_count: triangles in a cell */
+    patch_face_group *groups;
+    double (*cell_extremes)[2]; /* of each cell: a's lowest and b's highest corner */
+    double (*projected[2])[2];  /* all vertices of a body, if has_both_bodies */
+    size_t begin_capacity, count_capacity, group_capacity, extreme_capacity, projected_capacity[2];
+} patch_projection;
 
-/* Memory that is given back all at once: first what comes with it, then blocks. */
+/* An arena: memory that is released all at once. It starts with a buffer of its own, then allocates
+ * blocks. */
 enum { PATCH_BYTES = 49152 };
 
 typedef struct patch_memory {
     abut_context *context;
     unsigned char *at, *end;
-    void **blocks; /* the last; its first word is the one before it */
+    void **blocks; /* the last block; the first word of a block is the previous block */
     size_t block_bytes;
     _Alignas(64) unsigned char first[PATCH_BYTES];
 } patch_memory;
@@ -244,42 +253,43 @@ typedef struct patch_memory {
 typedef struct patch_work {
     patch_memory *memory;
     patch_body body[2];
-    uint32_t kept[2][PATCH_FACES];         /* triangles by where they are in the leaves, and */
-    patch_face faces[2][PATCH_FACES];      /* each in the place of its lowest bits */
-    uint32_t seen_vertex[2][PATCH_PLACED]; /* vertices that the view has met lately, and */
-    patch_seen seen[2][PATCH_PLACED];      /* each in the place of its lowest bits */
-    double largest;                        /* coordinate of both */
-    bool near;                             /* some triangles may meet */
-    bool flat;                             /* four vertices in one plane: to be done again */
+    uint32_t cached_index[2][PATCH_CACHED_FACES];  /* in the leaves; slot: index modulo size */
+    patch_face cached_face[2][PATCH_CACHED_FACES]; /* the triangle in the same slot */
+    uint32_t projected_vertex[2][PATCH_CACHED_VERTICES]; /* vertices projected recently, and */
+    patch_projected_vertex
+        projected[2][PATCH_CACHED_VERTICES]; /* their projections, in the same slot */
+    double max_coordinate;                   /* largest absolute coordinate of both bodies */
+    bool has_candidates; /* the broad phase found candidate pairs of triangles */
+    bool is_coplanar;    /* four vertices are coplanar: repeat with another seed */
     abut_status status;
     patch_crossing *crossings;
-    size_t crossing_count, crossing_room;
+    size_t crossing_count, crossing_capacity;
     patch_segment *segments;
-    size_t segment_count, segment_room;
+    size_t segment_count, segment_capacity;
     patch_vertex *vertices;
-    size_t vertex_count, vertex_room;
-    patch_whole *wholes;
-    size_t whole_count, whole_room;
-    uint32_t spread_count;
+    size_t vertex_count, vertex_capacity;
+    patch_inside_face *inside_faces;
+    size_t inside_face_count, inside_face_capacity;
+    uint32_t flood_count;
     patch_marks marks[2];
     patch_facet *facets;
-    size_t facet_count, facet_room;
+    size_t facet_count, facet_capacity;
     patch_region *regions;
-    size_t region_count, region_room;
-    patch_view view;
-    uint32_t *parent; /* of crossings, then of spreads */
-    size_t parent_room;
-    uint32_t *points, *inner; /* by region */
-    uint32_t *region_of;      /* of a crossing */
-    patch_table by_facet;
-    bool is_sheet_edge; /* only what is beyond the contour counts: sheets have no inside */
-    const patch_region *walls_of; /* whose walls were measured last, and */
-    struct patch_answer *walls;   /* these */
+    size_t region_count, region_capacity;
+    patch_projection projection;
+    uint32_t *parent; /* union-find forest of crossings, then of flood fills */
+    size_t parent_capacity;
+    uint32_t *region_crossings, *region_vertices; /* sorted by region */
+    uint32_t *crossing_region;                    /* region of each crossing */
+    patch_table facet_index;
+    bool is_sheet_edge; /* only vertices beyond the contour are measured: sheets have no interior */
+    const patch_region *walls_region; /* region whose walls were computed last, and */
+    struct patch_answer *walls;       /* those walls */
     int wall_count;
-    bool has_wide_walls; /* some of their triangles do not belong to narrow ones */
+    bool has_wide_walls; /* some of their triangles are outside the cones of narrow walls */
 } patch_work;
 
-/* The length of an area vector, whose square may overflow or underflow. */
+/* Returns the length of an area vector, whose square may overflow or underflow. */
 static inline double patch_area_length(vec3 area) {
     double largest = v3_max_abs(area);
     return largest > 0 ? largest * v3_length(v3_scale(area, 1 / largest)) : 0;
@@ -289,71 +299,86 @@ static inline double patch_area_length(vec3 area) {
 
 void abuti_patch_memory_start(patch_memory *memory, abut_context *context);
 void abuti_patch_memory_end(patch_memory *memory);
-/* Memory until the end, aligned to 16, or null with the error set. */
-void *abuti_patch_take(patch_memory *memory, size_t count, size_t bytes);
-/* The value of a key, which is added with `value` if it is not there: then *added. Keys are 1 or
- * more. Null where there is no memory. */
-uint32_t *abuti_patch_put(patch_work *work, patch_table *table, uint64_t key, uint32_t value,
-                          bool *added);
-/* The value of a key, or ABUT_NONE. */
-uint32_t abuti_patch_get(const patch_table *table, uint64_t key);
-/* Makes room for `wanted` elements in the array that `array` is the address of. */
-abut_status abuti_patch_grow(patch_memory *memory, void *array, size_t count, size_t wanted,
-                             size_t bytes, size_t *room);
-/* Finds contour, inside parts and regions. `frame` is that of the pair, with the skins in its pad.
- * None where the skins do not meet. */
-abut_status abuti_patch_find(patch_work *work, const pair_frame *frame);
+/* Returns memory that is valid until abuti_patch_memory_end(), aligned to 16 bytes. Returns null
+ * and sets the error if there is not enough memory. */
+void *abuti_patch_allocate(patch_memory *memory, size_t count, size_t bytes);
+/* Returns the value of a key, which must not be 0. Inserts it with `value` if it is missing, and
+ * sets *added. Returns null if there is not enough memory. */
+uint32_t *abuti_patch_table_insert(patch_work *work, patch_table *table, uint64_t key,
+                                   uint32_t value, bool *added);
+/* Returns the value of a key, or ABUT_NONE. */
+uint32_t abuti_patch_table_find(const patch_table *table, uint64_t key);
+/* Enlarges the array whose address is `array` to at least `required` elements, and copies the first
+ * `count`. */
+abut_status abuti_patch_grow(patch_memory *memory, void *array, size_t count, size_t required,
+                             size_t bytes, size_t *capacity);
+/* Computes contour, inside surfaces and regions. `frame`: frame of the pair, whose padding includes
+ * the skins. There are no regions if the skins do not intersect. */
+abut_status abuti_patch_find_regions(patch_work *work, const pair_frame *frame);
 
-/* The two directions across a normal. */
-void abuti_patch_across(vec3 normal, vec3 along[2]);
-/* Which triangles a view has: those of a region; the same without steep
- * ones; all of both bodies; none, as vertices inside the other body are measured by rays; or one of
- * these, by how the region looks. */
+/* Computes two unit vectors across a unit normal. */
+void abuti_patch_tangents(vec3 normal, vec3 tangent[2]);
+/* The triangles that are projected:
+ * REGION: inside triangles of a region;
+ * WALL: the same without steep ones;
+ * BODIES: all triangles of both bodies;
+ * RAYS: none; vertices inside the other body are measured by rays;
+ * AUTO: REGION, BODIES or RAYS, chosen by abuti_measure_choose_scope(). */
 typedef enum patch_scope {
-    PATCH_REGION,
-    PATCH_WALL,
-    PATCH_BODIES,
-    PATCH_INSIDE,
-    PATCH_AUTO
+    PATCH_SCOPE_REGION,
+    PATCH_SCOPE_WALL,
+    PATCH_SCOPE_BODIES,
+    PATCH_SCOPE_RAYS,
+    PATCH_SCOPE_AUTO
 } patch_scope;
 
-abut_status abuti_patch_see(patch_work *work, const patch_region *region, vec3 normal,
-                            patch_scope scope);
-/* Which part of a column counts where the overlap is there several times, as between the turns of a
- * thread: the one that begins at a height with a vertex of a, the one that ends there with a vertex
- * of b, or the one nearest to it. Where bodies go through each other the whole column counts. */
-typedef enum patch_column { PATCH_ABOVE, PATCH_BELOW, PATCH_NEAREST, PATCH_WHOLE } patch_column;
+abut_status abuti_patch_project(patch_work *work, const patch_region *region, vec3 normal,
+                                patch_scope scope);
+/* The interval of a column that counts if the column intersects the overlap several times, as
+ * between the turns of a thread:
+ * ABOVE: starts at the height of a vertex of a;
+ * BELOW: ends at the height of a vertex of b;
+ * NEAREST: nearest to the height;
+ * WHOLE: from the lowest to the highest point, for bodies that have passed through each other. */
+typedef enum patch_column {
+    PATCH_COLUMN_ABOVE,
+    PATCH_COLUMN_BELOW,
+    PATCH_COLUMN_NEAREST,
+    PATCH_COLUMN_WHOLE
+} patch_column;
 
-/* Where a ends below and b above, at a place across the normal; false where one of them is not
- * there. */
-bool abuti_patch_heights(const patch_view *view, double u, double v, patch_column column,
-                         double height, double *low, double *high);
-/* By how much b is higher than a at a place, at most, where one of them is at a height. */
-double abuti_patch_bound(const patch_view *view, double u, double v, uint32_t side, double height);
-/* Looks for crossings of an edge of a and an edge of b, as seen along the normal, that are deeper
- * than `deepest`; tells each, and goes on with what that gives for it. */
-typedef double patch_deeper(void *data, const patch_plane *a, int edge_a, double along,
-                            const patch_plane *b, int edge_b);
-void abuti_patch_edges(const patch_view *view, double deepest, patch_deeper *tell, void *data);
+/* Computes the height of a's lower end and of b's upper end at a position across the normal.
+ * Returns false if a body is not there, or if the column is longer than max_column. */
+bool abuti_patch_find_heights(const patch_projection *projection, double u, double v,
+                              patch_column column, double height, double *low, double *high);
+/* Returns an upper bound of the depth at a position, for a point of `side` at a height. */
+double abuti_patch_bound_depth(const patch_projection *projection, double u, double v,
+                               uint32_t side, double height);
+/* Calls `visit` for each crossing of the projections of an edge of a and an edge of b that is
+ * deeper than `deepest`. `visit` returns the new value of `deepest`. */
+typedef double patch_edge_visitor(void *data, const patch_projected_face *a, int edge_a,
+                                  double along, const patch_projected_face *b, int edge_b);
+void abuti_patch_visit_edge_crossings(const patch_projection *projection, double deepest,
+                                      patch_edge_visitor *visit, void *data);
 
-/* ---- patch_point.c: what a region says to a solver ---- */
+/* ---- patch_point.c: contact patches of a region ---- */
 
 enum {
-    PATCH_POINTS = 8, /* a patch, at most */
-    PATCH_WAYS = 14   /* normals that are tried for a region */
+    PATCH_POINTS = 8,  /* maximum number of points of a patch */
+    PATCH_NORMALS = 14 /* maximum number of candidate normals, or walls, of a region */
 };
 
 typedef struct patch_point {
     vec3 at;     /* in the frame */
-    vec3 normal; /* of a curved wall at this place; zero = that of the patch */
+    vec3 normal; /* local normal on a curved wall; zero = normal of the patch */
     double depth;
     uint32_t side, kind, element, part;
 } patch_point;
 
 typedef struct patch_answer {
-    bool of_faces; /* the normal is that of faces that look one way */
-    bool is_rim;   /* long columns at the rim of its faces were left out */
-    vec3 normal;   /* in the frame, towards a */
+    bool is_face_normal;    /* the normal is that of parallel faces */
+    bool has_short_columns; /* long columns at the boundary of its faces were omitted */
+    vec3 normal;            /* in the frame, from b to a */
     double depth, area, volume;
     vec3 centre;
     uint32_t region; /* of the overlap, or ABUT_NONE */
@@ -361,44 +386,45 @@ typedef struct patch_answer {
     patch_point points[PATCH_POINTS];
 } patch_answer;
 
-/* The mean of the points. */
-static inline vec3 patch_middle(const patch_answer *answer) {
+/* Returns the mean of the points. */
+static inline vec3 patch_mean_point(const patch_answer *answer) {
     vec3 sum = v3(0, 0, 0);
     for (uint32_t k = 0; k < answer->count; k++)
         sum = v3_along(sum, 1.0 / answer->count, answer->points[k].at);
     return sum;
 }
 
-/* The order of points that are as good: vertices come before crossings. The choice by names keeps
- * the same points from frame to frame. */
-enum { PATCH_NAME_ELEMENT = CONTACT_ID_PART_BITS, PATCH_NAME_SIDE = 59, PATCH_NAME_KIND = 60 };
-_Static_assert(PATCH_NAME_ELEMENT + 32 < PATCH_NAME_SIDE, "elements have 32 bits of a name");
-_Static_assert(ABUT_CONTACT_OVERLAP < 1 << (64 - PATCH_NAME_KIND), "every kind fits into a name");
+/* A sort key of points. Of points that are equally good, the one with the lowest key is chosen, so
+ * the same points are chosen from step to step. Vertices precede crossings. */
+enum { PATCH_KEY_ELEMENT = CONTACT_ID_PART_BITS, PATCH_KEY_SIDE = 59, PATCH_KEY_KIND = 60 };
+_Static_assert(PATCH_KEY_ELEMENT + 32 < PATCH_KEY_SIDE, "elements have 32 bits of a key");
+_Static_assert(ABUT_CONTACT_OVERLAP < 1 << (64 - PATCH_KEY_KIND), "every kind fits into a key");
 
-static inline uint64_t patch_name(const patch_point *p) {
+static inline uint64_t patch_point_key(const patch_point *p) {
     assert(p->side < 2 && p->part >> CONTACT_ID_PART_BITS == 0);
-    return (uint64_t)p->kind << PATCH_NAME_KIND | (uint64_t)p->side << PATCH_NAME_SIDE |
-           (uint64_t)p->element << PATCH_NAME_ELEMENT | p->part;
+    return (uint64_t)p->kind << PATCH_KEY_KIND | (uint64_t)p->side << PATCH_KEY_SIDE |
+           (uint64_t)p->element << PATCH_KEY_ELEMENT | p->part;
 }
 
-/* Of the extent of a contact: vertices that are less far out than the outermost point are as good.
- * Crossings on a straight line near its end are not, so theirs is smaller. */
+/* Fractions of the extent of a contact: points that are less far out than the outermost one by no
+ * more than this count as outermost too. Crossings on a straight edge near its end must not count,
+ * so their band is smaller. */
 #define PATCH_VERTEX_BAND 0.02
 #define PATCH_CROSSING_BAND 1e-4
 static inline double patch_band(const patch_point *p, double extent) {
     return extent * (p->kind == ABUT_CONTACT_VERTEX ? PATCH_VERTEX_BAND : PATCH_CROSSING_BAND);
 }
 
-/* Answers of a pair, the deepest first. */
+/* Patches of a pair, deepest first. */
 typedef struct patch_answers {
     patch_answer *list;
-    size_t count, room;
+    size_t count, capacity;
 } patch_answers;
 
-#define PATCH_PLACE 1e-6 /* of the smaller body: points that are nearer are in one place */
-#define PATCH_FLAT 1e-3  /* of the extent: the depths of faces that tilt by half of it */
+#define PATCH_MERGE_DISTANCE 1e-6 /* of the smaller body: nearer points are merged */
+#define PATCH_TILT 1e-3           /* depth range / extent of faces that are tilted by 5e-4 rad */
 
-/* A place that may become a contact, and where it is across the normal. */
+/* A candidate contact point, and its coordinates across the normal. */
 typedef struct patch_candidate {
     patch_point point;
     double u, v;
@@ -406,34 +432,36 @@ typedef struct patch_candidate {
 
 enum { PATCH_CANDIDATES = 56 };
 
-/* At most PATCH_CANDIDATES of them. */
+/* Input of abuti_patch_choose(): at most PATCH_CANDIDATES candidates. */
 typedef struct patch_choice {
     const patch_candidate *found;
     uint32_t count;
-    double deepest; /* of them */
-    double as_deep; /* parts of the depth, by which others are as deep */
-    double flat;    /* parts of the extent, the same: what a small tilt of parallel faces makes */
-    double place;   /* points that are nearer to each other are in one place */
-    bool extra;     /* the last one is only there for its depth */
+    double deepest;         /* largest depth of the candidates */
+    double depth_tolerance; /* fraction of the depth: candidates within it count as deepest */
+    double tilt;            /* fraction of the extent: the same, for nearly parallel faces */
+    double merge_distance;  /* candidates that are nearer to each other are merged */
+    bool last_is_deepest;   /* the last candidate was added only for its depth */
 } patch_choice;
 
-/* Directions across the normal in which outermost points are searched; the opposite ones too. The
- * first half of them are 45 degrees apart, the others between them. */
+/* Directions across the normal in which outermost points are searched, together with their
+ * opposites. The first four are 45 degrees apart, the others are between them. */
 enum { PATCH_DIRECTIONS = 8 };
 extern const double abuti_patch_directions[PATCH_DIRECTIONS][2];
 
-/* How far out a place is in one of twice as many: each is followed by its opposite. */
+/* Returns the coordinate of a position along direction d / 2, or along its opposite if d is odd. */
 static inline double patch_extent(int d, double u, double v) {
     double extent = abuti_patch_directions[d / 2][0] * u + abuti_patch_directions[d / 2][1] * v;
     return d % 2 ? -extent : extent;
 }
 
-/* Chooses at most `keep`, none of them further apart than `gap`: the deepest, of equals that which
- * is outermost; the one furthest from it, the one furthest beside both, and what adds most area. */
-void abuti_patch_choose(const patch_choice *m, uint32_t keep, double gap, patch_answer *answer);
+/* Chooses at most `max_points` points, none with a gap above `max_gap`: the deepest, of equally
+ * deep ones the outermost; the one furthest from it; the one furthest from the line through both;
+ * and the one that adds the largest area. */
+void abuti_patch_choose(const patch_choice *choice, uint32_t max_points, double max_gap,
+                        patch_answer *answer);
 
-/* The normal of a point of a patch: its own where the wall is curved, zero where it is about that
- * of the patch, or too far from it to be one of the wall. */
+/* Returns the local normal of a point. Returns zero if it is nearly that of the patch, or so
+ * different that it does not belong to the wall. */
 static inline vec3 patch_local_normal(vec3 local, vec3 normal) {
     double cosine = v3_dot(local, normal);
     return cosine > PATCH_FLAT_COSINE || cosine < PATCH_WALL_COSINE ? v3(0, 0, 0) : local;
@@ -441,98 +469,105 @@ static inline vec3 patch_local_normal(vec3 local, vec3 normal) {
 
 /* ---- patch_normal.c: normals of points on curved walls ---- */
 
-/* The mean normal of the triangles around a point. */
-typedef struct patch_around {
+/* The weighted sum of the normals of the triangles around a point. */
+typedef struct patch_normal_sum {
     const patch_work *work;
     vec3 at;
     double radius;
-    unsigned sides; /* bits of the bodies whose triangles count */
+    unsigned sides; /* bit set of the bodies whose triangles count */
     vec3 sum;
-} patch_around;
+} patch_normal_sum;
 
-/* Begins with a point that is so deep, or as far apart. */
-patch_around abuti_patch_around(const patch_work *work, vec3 at, double depth, unsigned sides);
-/* Adds a triangle, if it is near; its unit normal is that towards a. */
-void abuti_patch_around_add(patch_around *around, uint32_t side, uint32_t face, vec3 normal);
-/* The normal towards a; zero if no triangle is near. */
-vec3 abuti_patch_around_normal(const patch_around *around);
+/* Starts the sum for a point with a penetration depth, or with a gap of that size. */
+patch_normal_sum abuti_patch_normal_begin(const patch_work *work, vec3 at, double depth,
+                                          unsigned sides);
+/* Adds a triangle if it is within the radius. `normal`: its unit normal, in the direction from b to
+ * a. */
+void abuti_patch_normal_add(patch_normal_sum *sum, uint32_t side, uint32_t face, vec3 normal);
+/* Returns the unit normal, from b to a; zero if no triangle is within the radius. */
+vec3 abuti_patch_normal_end(const patch_normal_sum *sum);
 
-/* Adds an answer to those that stand in memory, the deepest first. */
+/* Inserts a patch into a list that is sorted by depth, deepest first. */
 abut_status abuti_patch_add(patch_memory *memory, patch_answer **answers, size_t *count,
-                            size_t *room, const patch_answer *answer);
+                            size_t *capacity, const patch_answer *answer);
 
-/* Measures a region along several normals, few of them if nothing will be checked; the answer is
- * the least deep, but a normal of faces is preferred to others that are hardly better. It has no
- * points if all are further apart than `gap`. */
-abut_status abuti_patch_points(patch_work *work, const patch_region *region, vec3 hint,
-                               uint32_t keep, double gap, bool unchecked, patch_answer *answer);
-/* The normals along which a region is measured; where a body has gone through the other, also the
- * opposite ones. Returns their number. */
-int abuti_patch_ways(const patch_work *work, const patch_region *region, vec3 normals[PATCH_WAYS]);
-/* Whether the surfaces of a region look so many ways that their areas cancel. */
-bool abuti_patch_cancels(const patch_work *work, const patch_region *region);
-/* Divides such a region into walls: pieces that look about one way, each measured along its own
- * normal over its own triangles. The normals of these are within 45 degrees of it, or within 26 if
- * `narrow`. The answers stand by depth, the deepest first. Wide walls of the last region are kept:
- * all calls for a region have the same `keep` and `gap`. */
-abut_status abuti_patch_walls(patch_work *work, const patch_region *region, bool narrow,
-                              uint32_t keep, double gap, patch_answer answers[PATCH_WAYS],
-                              int *count);
-/* Where a connected part of one side meets nothing, but is inside the other. */
-void abuti_patch_inside(patch_work *work, uint32_t inner, uint32_t part, vec3 hint, uint32_t keep,
-                        patch_answer *answer);
-/* Gives the points of a curved wall of the overlap normals of their own. The deepest point keeps
- * that of the wall: as the hint of the next step it gives the same wall again. */
-void abuti_patch_local_normals(const patch_work *work, patch_answer *answer);
-/* Measures a region along one normal. */
-abut_status abuti_patch_points_along(patch_work *work, const patch_region *region, vec3 normal,
-                                     patch_scope scope, uint32_t keep, double gap,
+/* Computes the patch of a region along its best candidate normal: the one with the smallest depth,
+ * but a normal of faces is preferred unless another one is clearly less deep. Fewer candidates are
+ * measured if `skip_verification`. The patch has no points if all gaps exceed `max_gap`. */
+abut_status abuti_patch_compute_best(patch_work *work, const patch_region *region, vec3 hint,
+                                     uint32_t max_points, double max_gap, bool skip_verification,
                                      patch_answer *answer);
-/* The largest depth of all regions but gaps along a normal; a lower bound of it if that is above
- * the limit. */
-abut_status abuti_patch_depth(patch_work *work, vec3 normal, double limit, double *depth);
+/* Computes the candidate normals of a region, with their opposites if a body has passed through the
+ * other. Returns their number. */
+int abuti_patch_candidate_normals(const patch_work *work, const patch_region *region,
+                                  vec3 normals[PATCH_NORMALS]);
+/* Returns whether the normals of a region differ so much that their areas nearly cancel. */
+bool abuti_patch_areas_cancel(const patch_work *work, const patch_region *region);
+/* Divides a region into walls. Each wall is measured along its own normal over its own triangles,
+ * whose normals are within 45 degrees of it, or within 26 degrees if `narrow`. Walls are sorted by
+ * depth, deepest first. The wide walls of the last region are cached, so all calls for a region
+ * must have the same `max_points` and `max_gap`. */
+abut_status abuti_patch_find_walls(patch_work *work, const patch_region *region, bool narrow,
+                                   uint32_t max_points, double max_gap,
+                                   patch_answer answers[PATCH_NORMALS], int *count);
+/* Computes the patch of a component of side `inner` that is inside the other body and does not
+ * intersect it. */
+void abuti_patch_compute_contained(patch_work *work, uint32_t inner, uint32_t component, vec3 hint,
+                                   uint32_t max_points, patch_answer *answer);
+/* Sets the local normals of the points of a curved wall of the overlap. The deepest point keeps the
+ * normal of the wall: as the hint of the next step it yields the same wall again. */
+void abuti_patch_local_normals(const patch_work *work, patch_answer *answer);
+/* Computes the patch of a region along one normal. */
+abut_status abuti_patch_compute_along(patch_work *work, const patch_region *region, vec3 normal,
+                                      patch_scope scope, uint32_t max_points, double max_gap,
+                                      patch_answer *answer);
+/* Computes the largest depth of all regions, except gaps, along a normal. If it exceeds `limit`,
+ * the result is a lower bound of it. */
+abut_status abuti_patch_max_depth(patch_work *work, vec3 normal, double limit, double *depth);
 
 /* ---- patch_enclosed.c: bodies that fill a cavity ---- */
 
-/* Adds a region: between a connected part of a side and those cavities of the other body, by
- * component, that are wholly inside it. */
-abut_status abuti_patch_enclose(patch_work *work, uint32_t side, uint32_t part,
-                                const bool *cavities);
+/* Adds the region between a component of a side and those cavities of the other body that are
+ * completely inside it. `cavities`: one flag for each component of the other body. */
+abut_status abuti_patch_add_cavity_region(patch_work *work, uint32_t side, uint32_t component,
+                                          const bool *cavities);
 
-/* ---- patch_proximity.c: surfaces that are apart ---- */
+/* ---- patch_proximity.c: gaps ---- */
 
-/* Adds a patch for each wall within the range, and points within the range to patches of overlaps.
- * `overlaps`: the bodies overlap somewhere. Triangles without area are left out. */
-abut_status abuti_patch_proximity(patch_work *work, const pair_frame *frame, double range,
-                                  uint32_t keep, bool overlaps, patch_answers *answers);
+/* Adds a patch for each wall within the range, and adds points within the range to the patches of
+ * overlaps. `overlaps`: the bodies overlap somewhere. Triangles without area are skipped. */
+abut_status abuti_patch_add_gaps(patch_work *work, const pair_frame *frame, double range,
+                                 uint32_t max_points, bool overlaps, patch_answers *answers);
 
-/* ---- patch_write.c: options and answers, of solids too ---- */
+/* ---- patch_write.c: options and results, also of primitives ---- */
 
-/* From the frame of answers to the world. */
+/* Maps patches from their frame to the world. */
 typedef struct patch_frame {
     const char *function;
-    abuti_motion motion; /* of what is relative to `origin` */
+    abuti_motion motion; /* of points relative to `origin` */
     vec3 origin;
     bool swapped;
     uint32_t pair;
-    abut_context *context; /* for memory; null where there are few contacts */
+    abut_context *context; /* for memory; null if there are few contacts */
 } patch_frame;
 
-/* Reads and checks options, with the default of `keep` in its place, and the lists. */
+/* Validates the options and the output lists, and copies the options. Replaces a `max_contacts` of
+ * 0 by its default. */
 abut_status abuti_patch_options(const char *function, const abut_patch_options *options,
-                                const abut_patches *patches, abut_patch_options *ours);
+                                const abut_patches *patches, abut_patch_options *checked);
 abut_status abuti_patch_write(const patch_frame *frame, const patch_answer *answers, size_t count,
-                              bool separates, abut_reliability reliability, abut_patches *out);
+                              bool is_verified, abut_reliability reliability, abut_patches *out);
 
 /* ---- order.c ---- */
 
-/* The order of the meshes of two hierarchies: below 0, 0 or above 0. 0: they are equal. */
+/* Orders the meshes of two BVHs. Returns a negative or positive number, or 0 if they are equal. */
 int abuti_patch_order(const abut_bvh *a, const abut_bvh *b);
 
-/* ---- patch.c ---- */
+/* ---- patch_separate.c ---- */
 
-/* A shift of a that satisfies all answers, and a hair more of `size`; false where there is none, as
- * between opposite walls. */
-bool abuti_patch_shift(double size, const patch_answer *answers, size_t count, vec3 *shift);
+/* Computes the joint shift of a: the shortest shift that moves by at least the depth of every
+ * patch, plus a slack that is relative to `size`, along its normal. Returns false if there is none,
+ * as between opposite walls. */
+bool abuti_patch_joint_shift(double size, const patch_answer *answers, size_t count, vec3 *shift);
 
 #endif

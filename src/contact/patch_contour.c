@@ -1,23 +1,24 @@
-/* The contour of two skins, and the parts of both that are inside the other.
+/* The intersection contour of two skins, and the parts of each skin inside the other body.
  *
- * Problem: where do two surfaces cut each other, which parts of each are inside the other, and
- * which of these belong together? Without a coordinate being compared.
+ * Problem: where do two surfaces intersect, which parts of each are inside the other body, and
+ * which of these parts are connected? No decision may depend on rounded coordinates.
  *
- * Method. Two triangles in general position meet in a segment, both of whose ends are crossings: of
- * an edge of one with the other. Whether an edge crosses a triangle is a matter of five signs of
- * volumes, all exact (geom/predicates_shared.h), so that both triangles at an edge agree. On its
- * way along an edge the inside of the other body is entered and left by turns; so crossings tell
- * which vertices are inside, and from these the inside spreads over edges that cross nothing. What
- * is joined by segments, by inside parts of edges and by that spread is one region of the overlap.
+ * Method. Two triangles in general position intersect in a segment. Both of its ends are crossings,
+ * of an edge of one triangle with the other triangle. The signs of five volumes decide whether an
+ * edge crosses a triangle. All signs are exact (geom/predicates_shared.h), so both triangles at an
+ * edge have the same result. Along an edge, crossings enter and leave the other body alternately.
+ * So crossings determine which vertices are inside. A flood fill over edges without crossings finds
+ * the other inside vertices. Segments, inside parts of edges and flood fills that are connected
+ * form one region of the overlap.
  *
- * Sums. Let x0, x1 be the ends of segments, those of a's surface inside b to the left. All of these
- * are additive, so that no polygon is ever made:
- *   S   = sum 1/2 x0 x x1         the area vector of a inside b = the gradient of the volume of the
- *                                 overlap for a shift of a;
- *   a_f = sum 1/2 x0 x x1         over segments and inside parts of edges of one triangle: the part
- *                                 of it inside the other;
- *   V   = 1/3 sum p_f . a_f       over all triangles of both: the volume of the overlap.
- * Segments count the other way round for b.
+ * Integrals. Let x0, x1 be the ends of a segment, with the part of a inside b on its left. All sums
+ * are additive, so no polygon is constructed:
+ *   S   = sum 1/2 x0 x x1      area vector of a inside b: the gradient of the volume of the overlap
+ *                              for a shift of a;
+ *   a_f = sum 1/2 x0 x x1      over the segments and inside parts of edges of one triangle: area
+ *                              vector of its part inside the other body;
+ *   V   = 1/3 sum p_f . a_f    over all triangles of both bodies: volume of the overlap.
+ * For b, segments are reversed.
  */
 #include "contact/patch.h"
 
@@ -28,134 +29,142 @@
 #include <math.h>
 #include <string.h>
 
-/* Crossings closer along an edge than this may stand in the wrong order: sides of a ridge. */
-#define TIE 1e-9
+/* Difference of the parameters of two crossings along an edge whose computed order may be wrong, as
+ * at the two sides of a ridge. */
+#define CROSSING_ORDER_TOLERANCE 1e-9
 
-enum { FEW_VERTICES = 32 }; /* of a body that has no folds */
+enum {
+    MIN_TESTED_VERTICES = 32, /* skins of smaller meshes do not fold */
+    MAX_ATTEMPTS = 8          /* with different seeds, until no four vertices are coplanar */
+};
 
 /* ---- lists ---- */
 
-/* Room for one more. */
-static bool more(patch_work *work, void *list, size_t count, size_t bytes, size_t *room) {
-    if (count == *room && !work->status)
+/* Reserves one more element in a list. */
+static bool reserve_one(patch_work *work, void *list, size_t count, size_t bytes,
+                        size_t *capacity) {
+    if (count == *capacity && !work->status)
         work->status =
-            abuti_patch_grow(work->memory, list, count, count ? count + 1 : 64, bytes, room);
+            abuti_patch_grow(work->memory, list, count, count ? count + 1 : 64, bytes, capacity);
     return !work->status;
 }
 
 /* ---- crossings ---- */
 
-static void place_face(patch_work *work, uint32_t side, uint32_t face, patch_face *f) {
+static void compute_face(patch_work *work, uint32_t side, uint32_t face, patch_face *f) {
     patch_body *body = &work->body[side];
     f->face = face;
     f->corner = body->skin->corner + 3 * (size_t)face;
     for (int k = 0; k < 3; k++)
-        f->at[k] = patch_place(body, f->corner[k]);
-    f->collapsed = abuti_is_collapsed(f->corner);
-    f->longest = 0;
+        f->at[k] = patch_skin_position(body, f->corner[k]);
+    f->is_degenerate = abuti_is_collapsed(f->corner);
+    f->edge_extent = 0;
     for (int k = 0; k < 3; k++) {
-        f->way[k] = v3_sub(f->at[k == 2 ? 0 : k + 1], f->at[k]);
-        f->moment[k] = v3_cross(f->at[k], f->way[k]);
-        f->longest = real_max(f->longest, v3_max_abs(f->way[k]));
+        f->direction[k] = v3_sub(f->at[k == 2 ? 0 : k + 1], f->at[k]);
+        f->moment[k] = v3_cross(f->at[k], f->direction[k]);
+        f->edge_extent = real_max(f->edge_extent, v3_max_abs(f->direction[k]));
     }
-    f->normal = v3_cross(f->way[2], f->way[0]);
+    f->normal = v3_cross(f->direction[2], f->direction[0]);
     f->offset = v3_dot(f->normal, f->at[0]);
 }
 
-/* The triangle at a place of the leaves: kept, or placed anew. */
-static inline const patch_face *face_at(patch_work *work, uint32_t side, uint32_t place) {
-    uint32_t slot = place % PATCH_FACES;
-    if (work->kept[side][slot] != place)
-        place_face(work, side, work->body[side].bvh->order[place], &work->faces[side][slot]);
-    work->kept[side][slot] = place;
-    return &work->faces[side][slot];
+/* Returns the triangle at an index of the leaves, cached or computed. */
+static inline const patch_face *cached_face_at(patch_work *work, uint32_t side, uint32_t index) {
+    uint32_t slot = index % PATCH_CACHED_FACES;
+    if (work->cached_index[side][slot] != index)
+        compute_face(work, side, work->body[side].bvh->order[index],
+                     &work->cached_face[side][slot]);
+    work->cached_index[side][slot] = index;
+    return &work->cached_face[side][slot];
 }
 
-static void forget_places(patch_work *work) {
-    memset(work->kept, 0xff, sizeof work->kept); /* ABUT_NONE */
+static void clear_caches(patch_work *work) {
+    memset(work->cached_index, 0xff, sizeof work->cached_index); /* ABUT_NONE */
     for (int side = 0; side < 2; side++)
-        memset(work->body[side].placed, 0xff, sizeof work->body[side].placed);
+        memset(work->body[side].cached_vertex, 0xff, sizeof work->body[side].cached_vertex);
 }
 
-/* Two triangles: on which side of the other's plane corners are, +1 is outside; and of each the
- * corner that is alone on its side, whose two edges the other's plane cuts. */
+/* Two triangles. above: the side of the other's plane for each corner, +1 = outside. apex: the
+ * corner that is on its side without the other two; the other's plane intersects its two edges. */
 typedef struct face_pair {
     const patch_face *face[2];
     int above[2][3];
-    uint32_t alone[2];
+    uint32_t apex[2];
 } face_pair;
 
-/* Doubts. Let u = 2^-53, E the product of the longest sides of two edges and M the largest
- * coordinate. A normal is off by 12 u E an axis, which counts for 36 u E 2 M, and both products
- * with it by 48 u E M: in all less than 128 u E M. Directions are off by u of themselves and
- * moments by 6 times that; in a volume this counts for 48 u E M, products and sums for 100 u E M.
- */
-#define SIDE_DOUBT 0x1p-46
-#define TURN_DOUBT 0x1p-45
+/* Bounds of rounding errors. Let u = 2^-53, E the product of the edge_extent of both triangles, M
+ * the largest coordinate. Each coordinate of a normal has an error of 12 u E, which adds 36 u E 2
+ * M. Both scalar products add 48 u E M: in total less than 128 u E M. Directions have a relative
+ * error of u and moments one of 6 u. In a volume this adds 48 u E M, products and sums add 100 u E
+ * M. */
+#define SIDE_ERROR 0x1p-46
+#define VOLUME_ERROR 0x1p-45
 
-/* On which side of a plane the corners of a triangle are, and which is alone; false where all are
- * on one. */
-static inline bool find_sides(patch_work *work, const patch_face *plane, const patch_face *f,
-                              int above[3], uint32_t *alone) {
-    double doubt = SIDE_DOUBT * plane->longest * plane->longest * work->largest;
+/* Computes on which side of a plane the corners of a triangle are, and the apex. Returns false if
+ * all are on the same side. */
+static inline bool classify_corners(patch_work *work, const patch_face *plane, const patch_face *f,
+                                    int above[3], uint32_t *apex) {
+    double error = SIDE_ERROR * plane->edge_extent * plane->edge_extent * work->max_coordinate;
     double value[3];
     for (int k = 0; k < 3; k++)
         value[k] = v3_dot(plane->normal, f->at[k]) - plane->offset;
     double low = real_min(real_min(value[0], value[1]), value[2]);
     double high = real_max(real_max(value[0], value[1]), value[2]);
-    if (low > doubt || high < -doubt)
+    if (low > error || high < -error)
         return false;
     for (int k = 0; k < 3; k++)
         above[k] = value[k] > 0 ? 1 : -1;
     for (int k = 0; k < 3; k++)
-        if (fabs(value[k]) <= doubt) {
+        if (fabs(value[k]) <= error) {
             above[k] = orient3d(plane->at[0], plane->at[1], plane->at[2], f->at[k]);
-            work->flat |= !above[k];
+            work->is_coplanar |= !above[k];
         }
-    *alone = above[0] == above[1] ? 2 : above[0] == above[2] ? 1 : 0;
+    *apex = above[0] == above[1] ? 2 : above[0] == above[2] ? 1 : 0;
     return above[0] != above[1] || above[1] != above[2];
 }
 
-static inline uint32_t after_corner(uint32_t k) {
+static inline uint32_t next_corner(uint32_t k) {
     return k == 2 ? 0 : k + 1;
 }
 
-/* Which way edge i of a turns round edge j of b: the sign of their volume. */
-static inline int turn_of(const patch_face *a, uint32_t i, const patch_face *b, uint32_t j,
-                          double doubt) {
-    double volume = v3_dot(a->way[i], b->moment[j]) + v3_dot(b->way[j], a->moment[i]);
-    return volume > doubt ? 1
-           : volume < -doubt
+/* Returns the sign of the volume of the tetrahedron of edge i of a and edge j of b. */
+static inline int edge_volume_sign(const patch_face *a, uint32_t i, const patch_face *b, uint32_t j,
+                                   double error) {
+    double volume = v3_dot(a->direction[i], b->moment[j]) + v3_dot(b->direction[j], a->moment[i]);
+    return volume > error ? 1
+           : volume < -error
                ? -1
-               : orient3d(a->at[i], a->at[after_corner(i)], b->at[j], b->at[after_corner(j)]);
+               : orient3d(a->at[i], a->at[next_corner(i)], b->at[j], b->at[next_corner(j)]);
 }
 
-/* Where a plane cuts the way from p to q, which are on both sides of it. */
-static double part_of(vec3 p, vec3 q, const patch_face *plane) {
+/* Returns the parameter of the intersection of a plane with the segment from p to q, whose ends are
+ * on different sides. */
+static double plane_parameter(vec3 p, vec3 q, const patch_face *plane) {
     double from = v3_dot(plane->normal, v3_sub(p, plane->at[0])),
            to = v3_dot(plane->normal, v3_sub(q, plane->at[0])), t = from / (from - to);
     return t >= 0 && t <= 1 ? t : t > 1 ? 1 : t < 0 ? 0 : 0.5;
 }
 
-/* Makes room for what is noted of both sides. */
-static bool start_marks(patch_work *work) {
+static bool allocate_marks(patch_work *work) {
     for (uint32_t side = 0; side < 2; side++) {
         const abut_topology_arrays *view = &work->body[side].skin->view;
         patch_marks *marks = &work->marks[side];
         size_t faces = view->triangle_count / 32 + 1, vertices = view->vertex_count / 32 + 1;
         size_t edges = view->edge_count / 32 + 1, all = 2 * faces + vertices + edges;
-        uint32_t *bits = abuti_patch_take(work->memory, all, sizeof *bits);
-        marks->place = abuti_patch_take(work->memory, view->vertex_count, sizeof *marks->place);
-        marks->first = abuti_patch_take(work->memory, view->edge_count, sizeof *marks->first);
-        if (!bits || !marks->place || !marks->first) {
+        uint32_t *bits = abuti_patch_allocate(work->memory, all, sizeof *bits);
+        marks->vertex_index =
+            abuti_patch_allocate(work->memory, view->vertex_count, sizeof *marks->vertex_index);
+        marks->first_crossing =
+            abuti_patch_allocate(work->memory, view->edge_count, sizeof *marks->first_crossing);
+        if (!bits || !marks->vertex_index || !marks->first_crossing) {
             work->status = ABUT_ERROR_MEMORY;
             return false;
         }
         memset(bits, 0, all * sizeof *bits);
-        marks->cut = bits;
-        marks->done = bits + faces;
-        marks->vertex = bits + 2 * faces;
-        marks->edge = bits + 2 * faces + vertices;
+        marks->intersected = bits;
+        marks->visited = bits + faces;
+        marks->inside = bits + 2 * faces;
+        marks->crossed = bits + 2 * faces + vertices;
     }
     return true;
 }
@@ -164,29 +173,28 @@ static bool is_set(const uint32_t *bits, uint32_t i) {
     return bits[i / 32] >> i % 32 & 1;
 }
 
-/* Sets a bit; false where it was set. */
+/* Sets a bit. Returns whether it was clear. */
 static bool set_bit(uint32_t *bits, uint32_t i) {
     bool was = is_set(bits, i);
     bits[i / 32] |= 1u << i % 32;
     return !was;
 }
 
-/* The crossing of an edge with a face, or ABUT_NONE. */
-static uint32_t known_crossing(const patch_work *work, uint32_t side, uint32_t edge,
-                               uint32_t face) {
+/* Returns the crossing of an edge with a face, or ABUT_NONE. */
+static uint32_t find_crossing(const patch_work *work, uint32_t side, uint32_t edge, uint32_t face) {
     const patch_marks *marks = &work->marks[side];
-    uint32_t i = is_set(marks->edge, edge) ? marks->first[edge] : ABUT_NONE;
+    uint32_t i = is_set(marks->crossed, edge) ? marks->first_crossing[edge] : ABUT_NONE;
     while (i != ABUT_NONE && work->crossings[i].face != face)
         i = work->crossings[i].next;
     return i;
 }
 
-/* Adds a crossing to those of its edge, in order. */
-static void link_crossing(patch_work *work, uint32_t added) {
+/* Inserts a crossing into the list of its edge, which is sorted along the edge. */
+static void insert_crossing(patch_work *work, uint32_t added) {
     patch_crossing *c = &work->crossings[added];
     patch_marks *marks = &work->marks[c->side];
-    uint32_t *link = &marks->first[c->edge];
-    if (set_bit(marks->edge, c->edge))
+    uint32_t *link = &marks->first_crossing[c->edge];
+    if (set_bit(marks->crossed, c->edge))
         *link = ABUT_NONE;
     while (*link != ABUT_NONE && work->crossings[*link].t <= c->t)
         link = &work->crossings[*link].next;
@@ -194,105 +202,106 @@ static void link_crossing(patch_work *work, uint32_t added) {
     *link = added;
 }
 
-/* The crossing of edge k of one with the other: as it is known, or made. */
-static uint32_t crossing_of(patch_work *work, const face_pair *pair, uint32_t side, uint32_t k,
-                            bool *leaves) {
+/* Returns the crossing of edge k of one triangle with the other triangle. Adds it if it is new. */
+static uint32_t find_or_add_crossing(patch_work *work, const face_pair *pair, uint32_t side,
+                                     uint32_t k, bool *leaves) {
     const patch_face *f = pair->face[side], *other = pair->face[!side];
-    uint32_t next = after_corner(k);
-    bool up = f->corner[k] < f->corner[next]; /* from the lower vertex on */
+    uint32_t next = next_corner(k);
+    bool up = f->corner[k] < f->corner[next]; /* from the lower to the higher vertex */
     bool enters = pair->above[side][up ? k : next] > 0;
     *leaves = enters != up;
     uint32_t edge = work->body[side].skin->view.triangle_edges[3 * (size_t)f->face + k];
-    uint32_t known = known_crossing(work, side, edge, other->face);
-    if (known != ABUT_NONE || !more(work, &work->crossings, work->crossing_count,
-                                    sizeof *work->crossings, &work->crossing_room))
+    uint32_t known = find_crossing(work, side, edge, other->face);
+    if (known != ABUT_NONE || !reserve_one(work, &work->crossings, work->crossing_count,
+                                           sizeof *work->crossings, &work->crossing_capacity))
         return known;
     vec3 p = f->at[up ? k : next], q = f->at[up ? next : k];
-    double t = part_of(p, q, other);
+    double t = plane_parameter(p, q, other);
     work->crossings[work->crossing_count] =
         (patch_crossing){edge, other->face, side, enters, ABUT_NONE, t, v3_lerp(p, q, t)};
-    link_crossing(work, (uint32_t)work->crossing_count);
+    insert_crossing(work, (uint32_t)work->crossing_count);
     return (uint32_t)work->crossing_count++;
 }
 
-/* Two triangles of which each has the other on both sides of its plane. Both cut the line that the
- * planes have in common in two of their edges, i and j, and whose comes first is told by how these
- * turn round each other: an edge is between those of the other triangle, so crosses it, where it
- * turns round both of them the same way. */
-static void meet_faces(patch_work *work, const face_pair *pair) {
+/* Intersects two triangles, each of which has corners on both sides of the other's plane. Two edges
+ * of each triangle, i and j, cross the common line of both planes. The signs of the volumes of
+ * these edges determine their order along the line: an edge lies between those of the other
+ * triangle, so it crosses that triangle, if its volumes with both have the same sign. */
+static void intersect_faces(patch_work *work, const face_pair *pair) {
     const patch_face *a = pair->face[0], *b = pair->face[1];
-    double doubt = TURN_DOUBT * work->largest * a->longest * b->longest;
+    double error = VOLUME_ERROR * work->max_coordinate * a->edge_extent * b->edge_extent;
     uint32_t edge[2][2], ends[2] = {ABUT_NONE, ABUT_NONE};
-    int turn[2][2], found = 0;
+    int sign[2][2], found = 0;
     for (int side = 0; side < 2; side++) {
-        edge[side][0] = pair->alone[side];
-        edge[side][1] = after_corner(after_corner(pair->alone[side]));
+        edge[side][0] = pair->apex[side];
+        edge[side][1] = next_corner(next_corner(pair->apex[side]));
     }
     for (int i = 0; i < 2; i++)
         for (int j = 0; j < 2; j++) {
-            turn[i][j] = turn_of(a, edge[0][i], b, edge[1][j], doubt);
-            work->flat |= !turn[i][j];
+            sign[i][j] = edge_volume_sign(a, edge[0][i], b, edge[1][j], error);
+            work->is_coplanar |= !sign[i][j];
         }
     for (uint32_t side = 0; side < 2; side++)
         for (int i = 0; i < 2; i++) {
-            if (side ? turn[0][i] != turn[1][i] : turn[i][0] != turn[i][1])
+            if (side ? sign[0][i] != sign[1][i] : sign[i][0] != sign[i][1])
                 continue;
             bool leaves;
-            if (!work->marks[0].edge && !start_marks(work))
+            if (!work->marks[0].crossed && !allocate_marks(work))
                 return;
-            uint32_t crossing = crossing_of(work, pair, side, edge[side][i], &leaves);
+            uint32_t crossing = find_or_add_crossing(work, pair, side, edge[side][i], &leaves);
             found++;
             ends[leaves == (side == 0) ? 0 : 1] = crossing;
         }
     if (!found || work->status)
         return;
     if (found != 2 || ends[0] == ABUT_NONE || ends[1] == ABUT_NONE)
-        work->flat = true;
-    else if (more(work, &work->segments, work->segment_count, sizeof *work->segments,
-                  &work->segment_room))
+        work->is_coplanar = true;
+    else if (reserve_one(work, &work->segments, work->segment_count, sizeof *work->segments,
+                         &work->segment_capacity))
         work->segments[work->segment_count++] =
             (patch_segment){{a->face, b->face}, ends[0], ends[1]};
 }
 
-/* Two leaves of which some triangles may meet. */
-static bool visit(void *data, uint32_t leaf_a, uint32_t leaf_b, unsigned near) {
+/* Intersects the candidate triangles of two leaves. */
+static bool visit_leaf_pair(void *data, uint32_t leaf_a, uint32_t leaf_b, unsigned near) {
     patch_work *work = data;
-    work->near = true;
+    work->has_candidates = true;
     for (; near; near &= near - 1) {
         uint32_t bit = (uint32_t)__builtin_ctz(near);
-        const patch_face *f = face_at(work, 0, leaf_a * BVH_WIDTH + bit / 4);
-        const patch_face *g = face_at(work, 1, leaf_b * BVH_WIDTH + bit % 4);
+        const patch_face *f = cached_face_at(work, 0, leaf_a * BVH_WIDTH + bit / 4);
+        const patch_face *g = cached_face_at(work, 1, leaf_b * BVH_WIDTH + bit % 4);
         face_pair pair = {.face = {f, g}};
-        if (!f->collapsed && !g->collapsed &&
-            find_sides(work, g, f, pair.above[0], &pair.alone[0]) &&
-            find_sides(work, f, g, pair.above[1], &pair.alone[1]))
-            meet_faces(work, &pair);
+        if (!f->is_degenerate && !g->is_degenerate &&
+            classify_corners(work, g, f, pair.above[0], &pair.apex[0]) &&
+            classify_corners(work, f, g, pair.above[1], &pair.apex[1]))
+            intersect_faces(work, &pair);
     }
     return work->status != ABUT_OK;
 }
 
 /* ---- edges ---- */
 
-/* Whether a crossing is the first of its edge. */
-static bool is_first(const patch_work *work, uint32_t i) {
+static bool is_first_crossing(const patch_work *work, uint32_t i) {
     const patch_crossing *c = &work->crossings[i];
-    return work->marks[c->side].first[c->edge] == i;
+    return work->marks[c->side].first_crossing[c->edge] == i;
 }
 
-/* Two sides of a ridge, at one place of an edge: in before out. The other way round would take the
- * outside for inside, and this way a part of it at most for outside, which others tell. */
-static void order_ridges(patch_work *work) {
+/* Sorts crossings with equal parameters on an edge, as at the two sides of a ridge: entering before
+ * leaving. The reverse order would classify the outside as inside. This order classifies at most a
+ * part of the inside as outside, which other edges correct. */
+static void order_equal_crossings(patch_work *work) {
     for (uint32_t i = 0; i < work->crossing_count; i++) {
-        if (work->crossings[i].next == ABUT_NONE || !is_first(work, i))
+        if (work->crossings[i].next == ABUT_NONE || !is_first_crossing(work, i))
             continue;
         bool outside = true;
-        for (uint32_t *link = &work->marks[work->crossings[i].side].first[work->crossings[i].edge];
+        for (uint32_t *link =
+                 &work->marks[work->crossings[i].side].first_crossing[work->crossings[i].edge];
              *link != ABUT_NONE; link = &work->crossings[*link].next) {
             patch_crossing *out = &work->crossings[*link];
             if (outside && !out->enters && out->next != ABUT_NONE) {
                 uint32_t next = out->next, this = *link;
                 patch_crossing *in = &work->crossings[next];
-                if (in->enters && in->t - out->t <= TIE) {
+                if (in->enters && in->t - out->t <= CROSSING_ORDER_TOLERANCE) {
                     out->next = in->next;
                     in->next = this;
                     *link = next;
@@ -303,126 +312,130 @@ static void order_ridges(patch_work *work) {
     }
 }
 
-/* ---- what is inside ---- */
+/* ---- inside surfaces ---- */
 
-/* Marks a vertex as inside, of the last spread. */
-static void mark(patch_work *work, uint32_t side, uint32_t vertex) {
-    if (!set_bit(work->marks[side].vertex, vertex) ||
-        !more(work, &work->vertices, work->vertex_count, sizeof *work->vertices,
-              &work->vertex_room))
+/* Marks a vertex as inside, reached by the last flood fill. */
+static void mark_inside(patch_work *work, uint32_t side, uint32_t vertex) {
+    if (!set_bit(work->marks[side].inside, vertex) ||
+        !reserve_one(work, &work->vertices, work->vertex_count, sizeof *work->vertices,
+                     &work->vertex_capacity))
         return;
-    work->marks[side].place[vertex] = (uint32_t)work->vertex_count;
+    work->marks[side].vertex_index[vertex] = (uint32_t)work->vertex_count;
     work->vertices[work->vertex_count++] =
-        (patch_vertex){side, vertex, work->spread_count - 1,
-                       patch_place_anew(&work->body[side], vertex)};
+        (patch_vertex){side, vertex, work->flood_count - 1,
+                       patch_compute_skin_position(&work->body[side], vertex)};
 }
 
-/* A triangle at a vertex that is inside. */
-static void spread_over(patch_work *work, uint32_t side, uint32_t face, uint32_t vertex) {
+/* Continues the flood fill over a triangle at an inside vertex. */
+static void flood_face(patch_work *work, uint32_t side, uint32_t face, uint32_t vertex) {
     const patch_skin *skin = work->body[side].skin;
     const uint32_t *corner = skin->corner + 3 * (size_t)face;
-    if (abuti_is_collapsed(corner)) /* joins what is apart */
+    if (abuti_is_collapsed(corner)) /* connects separate surfaces */
         return;
-    if (is_set(work->marks[side].cut, face)) {
+    if (is_set(work->marks[side].intersected, face)) {
         for (uint32_t k = 0; k < 3 && !work->status; k++) {
-            uint32_t next = corner[after_corner(k)];
+            uint32_t next = corner[next_corner(k)];
             if ((corner[k] == vertex || next == vertex) &&
-                !is_set(work->marks[side].edge, skin->view.triangle_edges[3 * (size_t)face + k]))
-                mark(work, side, corner[k] == vertex ? next : corner[k]);
+                !is_set(work->marks[side].crossed, skin->view.triangle_edges[3 * (size_t)face + k]))
+                mark_inside(work, side, corner[k] == vertex ? next : corner[k]);
         }
-    } else if (set_bit(work->marks[side].done, face) &&
-               more(work, &work->wholes, work->whole_count, sizeof *work->wholes,
-                    &work->whole_room)) {
-        work->wholes[work->whole_count++] = (patch_whole){side, face, work->spread_count - 1};
+    } else if (set_bit(work->marks[side].visited, face) &&
+               reserve_one(work, &work->inside_faces, work->inside_face_count,
+                           sizeof *work->inside_faces, &work->inside_face_capacity)) {
+        work->inside_faces[work->inside_face_count++] =
+            (patch_inside_face){side, face, work->flood_count - 1};
         for (int k = 0; k < 3 && !work->status; k++)
-            mark(work, side, corner[k]);
+            mark_inside(work, side, corner[k]);
     }
 }
 
-/* Whether what a spread says to be inside is so, by its last vertex: in the other body, or no
- * further from it than skins go. */
-static bool is_inside(patch_work *work, const pair_frame *frame, uint32_t side, uint32_t vertex) {
+/* Tests the result of a flood fill at its last vertex: it must be inside the other body, or no
+ * further from it than the skins. */
+static bool is_flood_inside(patch_work *work, const pair_frame *frame, uint32_t side,
+                            uint32_t vertex) {
     const patch_body *other = &work->body[!side];
     const bvh_interior *interior;
     bool inside;
     unsigned doubt = 0;
     work->status = abuti_bvh_interior(other->bvh, &interior);
-    if (work->status || !interior->has_solids) /* what is behind a sheet is not known otherwise */
+    if (work->status || !interior->has_solids) /* no other test decides what is behind a sheet */
         return true;
     work->status =
         abuti_pair_vertex_inside(frame, (int)side, &other->pose, vertex, &inside, &doubt);
     if (work->status || inside)
         return true;
-    vec3 at = patch_true(&work->body[side], vertex);
-    if (other->turns) {
-        mat3 back = m3_transpose(&other->turn);
-        at = m3_apply(&back, v3_sub(at, other->shift));
+    vec3 at = patch_position(&work->body[side], vertex);
+    if (other->has_transform) {
+        mat3 back = m3_transpose(&other->rotation);
+        at = m3_apply(&back, v3_sub(at, other->translation));
     }
     abut_nearest nearest;
-    double reach = 2 * (other->grow * other->skin->reach +
-                        work->body[side].grow * work->body[side].skin->reach);
-    work->status =
-        abut_nearest_point(other->bvh, v3_add(at, other->bvh->mesh->origin), reach, &nearest);
+    double max_distance = 2 * (other->skin_width * other->skin->max_offset +
+                               work->body[side].skin_width * work->body[side].skin->max_offset);
+    work->status = abut_nearest_point(other->bvh, v3_add(at, other->bvh->mesh->origin),
+                                      max_distance, &nearest);
     return nearest.triangle != ABUT_NONE;
 }
 
-/* Marks all that hangs together with a vertex inside, over edges that nothing crosses. A skin that
- * folds over where the surface is hollow may have its crossings the wrong way round, and then all
- * that is outside would be inside: where that is most of the body, it is checked, and dropped. */
-static void spread_over_all(patch_work *work, const pair_frame *frame, uint32_t side,
-                            uint32_t vertex) {
+/* Flood fill: marks all vertices that are connected to an inside vertex by edges without crossings.
+ * A skin may fold where the surface is concave. Its crossings may then be reversed, and the fill
+ * would mark the outside. So a fill that covers at least half of the body is tested, and undone if
+ * it is outside. */
+static void flood_from_vertex(patch_work *work, const pair_frame *frame, uint32_t side,
+                              uint32_t vertex) {
     const abut_topology_arrays *view = &work->body[side].skin->view;
-    size_t begin = work->vertex_count, wholes = work->whole_count, i = begin;
-    for (mark(work, side, vertex); i < work->vertex_count && !work->status; i++) {
+    size_t begin = work->vertex_count, inside_faces = work->inside_face_count, i = begin;
+    for (mark_inside(work, side, vertex); i < work->vertex_count && !work->status; i++) {
         uint32_t v = work->vertices[i].vertex;
         for (uint32_t f = view->vertex_face_begin[v];
              f < view->vertex_face_begin[v + 1] && !work->status; f++)
-            spread_over(work, side, view->vertex_faces[f], v);
+            flood_face(work, side, view->vertex_faces[f], v);
     }
-    if (work->status || 2 * (i - begin) < view->vertex_count || view->vertex_count < FEW_VERTICES ||
-        is_inside(work, frame, side, work->vertices[i - 1].vertex))
+    if (work->status || 2 * (i - begin) < view->vertex_count ||
+        view->vertex_count < MIN_TESTED_VERTICES ||
+        is_flood_inside(work, frame, side, work->vertices[i - 1].vertex))
         return;
     while (i > begin)
-        work->marks[side].place[work->vertices[--i].vertex] = ABUT_NONE;
+        work->marks[side].vertex_index[work->vertices[--i].vertex] = ABUT_NONE;
     work->vertex_count = begin;
-    work->whole_count = wholes;
+    work->inside_face_count = inside_faces;
 }
 
-/* Where a vertex that is inside stands in `vertices`, or ABUT_NONE. */
-static uint32_t inside_place(const patch_marks *marks, uint32_t vertex) {
-    return is_set(marks->vertex, vertex) ? marks->place[vertex] : ABUT_NONE;
+/* Returns the index of an inside vertex in `vertices`, or ABUT_NONE. */
+static uint32_t inside_index(const patch_marks *marks, uint32_t vertex) {
+    return is_set(marks->inside, vertex) ? marks->vertex_index[vertex] : ABUT_NONE;
 }
 
-/* Joins all that hangs together with a vertex inside to a crossing. */
-static void spread_from(patch_work *work, const pair_frame *frame, uint32_t side, uint32_t vertex,
-                        uint32_t crossing) {
+/* Runs a flood fill from an inside vertex unless one has reached it. Joins it to a crossing. */
+static void flood_from_crossing(patch_work *work, const pair_frame *frame, uint32_t side,
+                                uint32_t vertex, uint32_t crossing) {
     const patch_marks *marks = &work->marks[side];
-    if (!is_set(marks->vertex, vertex)) {
-        uint32_t node = (uint32_t)work->crossing_count + work->spread_count;
-        if (node == work->parent_room)
+    if (!is_set(marks->inside, vertex)) {
+        uint32_t node = (uint32_t)work->crossing_count + work->flood_count;
+        if (node == work->parent_capacity)
             work->status = abuti_patch_grow(work->memory, &work->parent, node, node + (size_t)1,
-                                            sizeof *work->parent, &work->parent_room);
+                                            sizeof *work->parent, &work->parent_capacity);
         if (work->status)
             return;
         work->parent[node] = node;
-        work->spread_count++;
-        spread_over_all(work, frame, side, vertex);
+        work->flood_count++;
+        flood_from_vertex(work, frame, side, vertex);
     }
-    uint32_t place = work->status ? ABUT_NONE : inside_place(marks, vertex);
-    if (place != ABUT_NONE)
-        abuti_join(work->parent, (uint32_t)work->crossing_count + work->vertices[place].spread,
+    uint32_t index = work->status ? ABUT_NONE : inside_index(marks, vertex);
+    if (index != ABUT_NONE)
+        abuti_join(work->parent, (uint32_t)work->crossing_count + work->vertices[index].flood,
                    crossing);
 }
 
-/* From edges with crossings. */
-static void spread(patch_work *work, const pair_frame *frame) {
+/* Runs flood fills from all crossed edges, and joins crossings along inside parts of edges. */
+static void flood_from_crossings(patch_work *work, const pair_frame *frame) {
     for (uint32_t i = 0; i < work->crossing_count && !work->status; i++) {
         const patch_crossing *c = &work->crossings[i];
         const uint32_t *ends = work->body[c->side].skin->view.edges + 2 * (size_t)c->edge;
-        if (!is_first(work, i))
+        if (!is_first_crossing(work, i))
             continue;
         if (!c->enters)
-            spread_from(work, frame, c->side, ends[0], i);
+            flood_from_crossing(work, frame, c->side, ends[0], i);
         uint32_t last = i;
         for (; c->next != ABUT_NONE; c = &work->crossings[last]) {
             if (c->enters)
@@ -430,144 +443,153 @@ static void spread(patch_work *work, const pair_frame *frame) {
             last = c->next;
         }
         if (c->enters && !work->status)
-            spread_from(work, frame, c->side, ends[1], last);
+            flood_from_crossing(work, frame, c->side, ends[1], last);
     }
 }
 
-/* ---- sums ---- */
+/* ---- integrals ---- */
 
-static void add_area(patch_work *work, uint32_t side, uint32_t face, uint32_t patch, vec3 area) {
+static void add_facet_area(patch_work *work, uint32_t side, uint32_t face, uint32_t region,
+                           vec3 area) {
     bool added;
-    assert(side < 2 && patch < UINT32_C(1) << 30);
-    uint64_t key = (uint64_t)(side + 1) << 62 | (uint64_t)patch << 32 | face;
-    uint32_t *value =
-        abuti_patch_put(work, &work->by_facet, key, (uint32_t)work->facet_count, &added);
+    assert(side < 2 && region < UINT32_C(1) << 30);
+    uint64_t key = (uint64_t)(side + 1) << 62 | (uint64_t)region << 32 | face;
+    uint32_t *value = abuti_patch_table_insert(work, &work->facet_index, key,
+                                               (uint32_t)work->facet_count, &added);
     if (!value)
         return;
     if (added) {
-        if (!more(work, &work->facets, work->facet_count, sizeof *work->facets, &work->facet_room))
+        if (!reserve_one(work, &work->facets, work->facet_count, sizeof *work->facets,
+                         &work->facet_capacity))
             return;
-        work->facets[work->facet_count++] = (patch_facet){side, face, patch, v3(0, 0, 0)};
+        work->facets[work->facet_count++] = (patch_facet){side, face, region, v3(0, 0, 0)};
     }
     patch_facet *facet = &work->facets[*value];
     facet->area = v3_add(facet->area, area);
 }
 
-static vec3 swept(vec3 about, vec3 from, vec3 to) {
-    return v3_scale(v3_cross(v3_sub(from, about), v3_sub(to, about)), 0.5);
+static vec3 area_vector(vec3 origin, vec3 from, vec3 to) {
+    return v3_scale(v3_cross(v3_sub(from, origin), v3_sub(to, origin)), 0.5);
 }
 
-/* The region of a node; numbered as they come. */
-static uint32_t region_of(patch_work *work, uint32_t *number, uint32_t node, vec3 at) {
+/* Returns the region of a node of the union-find forest. Regions are numbered in order of first
+ * use. */
+static uint32_t find_or_add_region(patch_work *work, uint32_t *region_number, uint32_t node,
+                                   vec3 at) {
     uint32_t r = abuti_root(work->parent, node);
-    if (number[r] == ABUT_NONE) {
-        if (!more(work, &work->regions, work->region_count, sizeof *work->regions,
-                  &work->region_room))
+    if (region_number[r] == ABUT_NONE) {
+        if (!reserve_one(work, &work->regions, work->region_count, sizeof *work->regions,
+                         &work->region_capacity))
             return 0;
-        number[r] = (uint32_t)work->region_count;
+        region_number[r] = (uint32_t)work->region_count;
         work->regions[work->region_count++] = (patch_region){.origin = at};
     }
-    return number[r];
+    return region_number[r];
 }
 
-static void sum_segments(patch_work *work, uint32_t *number) {
+static void add_segment_areas(patch_work *work, uint32_t *region_number) {
     for (size_t i = 0; i < work->segment_count && !work->status; i++) {
         const patch_segment *s = &work->segments[i];
         vec3 from = work->crossings[s->from].at, to = work->crossings[s->to].at;
-        uint32_t patch = region_of(work, number, s->from, from);
+        uint32_t region = find_or_add_region(work, region_number, s->from, from);
         if (work->status)
             return;
-        patch_region *r = &work->regions[patch];
+        patch_region *r = &work->regions[region];
         double length = v3_length(v3_sub(to, from));
-        r->area = v3_add(r->area, swept(r->origin, from, to));
+        r->area = v3_add(r->area, area_vector(r->origin, from, to));
         r->length += length;
         r->centre = v3_along(r->centre, 0.5 * length, v3_add(from, to));
         for (uint32_t side = 0; side < 2; side++) {
             patch_body *body = &work->body[side];
-            vec3 about = patch_place(body, body->skin->corner[3 * (size_t)s->face[side]]);
-            add_area(work, side, s->face[side], patch,
-                     swept(about, side ? to : from, side ? from : to));
+            vec3 origin = patch_skin_position(body, body->skin->corner[3 * (size_t)s->face[side]]);
+            add_facet_area(work, side, s->face[side], region,
+                           area_vector(origin, side ? to : from, side ? from : to));
         }
     }
 }
 
-/* The node that stands for all that a spread belongs to. */
-static uint32_t spread_root(const patch_work *work, uint32_t spread) {
-    return abuti_root(work->parent, (uint32_t)work->crossing_count + spread);
+/* Returns the root of a flood fill in the union-find forest. */
+static uint32_t flood_root(const patch_work *work, uint32_t flood) {
+    return abuti_root(work->parent, (uint32_t)work->crossing_count + flood);
 }
 
-/* A part of an edge that is inside, for the triangles at it. */
-static void sum_part(patch_work *work, const uint32_t *number, const patch_crossing *c,
-                     uint32_t node, vec3 from, vec3 to) {
+/* Adds an inside part of an edge to the areas of the triangles at the edge. */
+static void add_edge_part(patch_work *work, const uint32_t *region_number, const patch_crossing *c,
+                          uint32_t node, vec3 from, vec3 to) {
     patch_body *body = &work->body[c->side];
-    const uint32_t *faces, patch = number[abuti_root(work->parent, node)];
+    const uint32_t *faces, region = region_number[abuti_root(work->parent, node)];
     uint32_t count = abuti_edge_faces(&body->skin->view, c->edge, &faces);
     for (uint32_t i = 0; i < count && !work->status; i++) {
         bool up = abuti_runs_up(&body->skin->view, body->skin->corner, faces[i], c->edge);
-        vec3 about = patch_place(body, body->skin->corner[3 * (size_t)faces[i]]);
-        add_area(work, c->side, faces[i], patch, swept(about, up ? from : to, up ? to : from));
+        vec3 origin = patch_skin_position(body, body->skin->corner[3 * (size_t)faces[i]]);
+        add_facet_area(work, c->side, faces[i], region,
+                       area_vector(origin, up ? from : to, up ? to : from));
     }
 }
 
-/* The inside parts of edges that something crosses. */
-static void sum_crossed(patch_work *work, const uint32_t *number) {
+/* Adds the inside parts of edges with crossings. */
+static void add_crossed_edges(patch_work *work, const uint32_t *region_number) {
     for (uint32_t i = 0; i < work->crossing_count && !work->status; i++) {
         const patch_crossing *c = &work->crossings[i];
         patch_body *body = &work->body[c->side];
         const uint32_t *ends = body->skin->view.edges + 2 * (size_t)c->edge;
-        if (!c->enters && is_first(work, i))
-            sum_part(work, number, c, i, patch_place(body, ends[0]), c->at);
+        if (!c->enters && is_first_crossing(work, i))
+            add_edge_part(work, region_number, c, i, patch_skin_position(body, ends[0]), c->at);
         if (c->enters)
-            sum_part(work, number, c, i, c->at,
-                     c->next == ABUT_NONE ? patch_place(body, ends[1])
-                                          : work->crossings[c->next].at);
+            add_edge_part(work, region_number, c, i, c->at,
+                          c->next == ABUT_NONE ? patch_skin_position(body, ends[1])
+                                               : work->crossings[c->next].at);
     }
 }
 
-/* The edges of a triangle with segments that nothing crosses. */
-static void sum_rest(patch_work *work, const uint32_t *number, uint32_t side, uint32_t face) {
+/* Adds the inside edges without crossings of a triangle with segments. */
+static void add_uncrossed_edges(patch_work *work, const uint32_t *region_number, uint32_t side,
+                                uint32_t face) {
     patch_body *body = &work->body[side];
     const uint32_t *edges = body->skin->view.triangle_edges + 3 * (size_t)face;
     const uint32_t *corner = body->skin->corner + 3 * (size_t)face;
     for (uint32_t k = 0; k < 3 && !work->status; k++) {
-        uint32_t place = inside_place(&work->marks[side], corner[k]);
-        if (place == ABUT_NONE || is_set(work->marks[side].edge, edges[k]))
+        uint32_t index = inside_index(&work->marks[side], corner[k]);
+        if (index == ABUT_NONE || is_set(work->marks[side].crossed, edges[k]))
             continue;
-        add_area(work, side, face, number[spread_root(work, work->vertices[place].spread)],
-                 swept(patch_place(body, corner[0]), patch_place(body, corner[k]),
-                       patch_place(body, corner[after_corner(k)])));
+        add_facet_area(work, side, face,
+                       region_number[flood_root(work, work->vertices[index].flood)],
+                       area_vector(patch_skin_position(body, corner[0]),
+                                   patch_skin_position(body, corner[k]),
+                                   patch_skin_position(body, corner[next_corner(k)])));
     }
 }
 
-/* What both surfaces have inside the other, triangle by triangle. */
-static void sum_faces(patch_work *work, const uint32_t *number) {
-    sum_crossed(work, number);
+/* Computes the area vectors of the inside parts of all triangles. */
+static void add_face_areas(patch_work *work, const uint32_t *region_number) {
+    add_crossed_edges(work, region_number);
     for (size_t i = 0; i < work->segment_count && !work->status; i++)
         for (uint32_t side = 0; side < 2; side++)
-            if (set_bit(work->marks[side].done, work->segments[i].face[side]))
-                sum_rest(work, number, side, work->segments[i].face[side]);
-    for (size_t i = 0; i < work->whole_count; i++) {
-        const patch_whole *w = &work->wholes[i];
+            if (set_bit(work->marks[side].visited, work->segments[i].face[side]))
+                add_uncrossed_edges(work, region_number, side, work->segments[i].face[side]);
+    for (size_t i = 0; i < work->inside_face_count; i++) {
+        const patch_inside_face *w = &work->inside_faces[i];
         const uint32_t *corner = work->body[w->side].skin->corner + 3 * (size_t)w->face;
-        const uint32_t *place = work->marks[w->side].place;
-        if (!more(work, &work->facets, work->facet_count, sizeof *work->facets, &work->facet_room))
+        const uint32_t *index = work->marks[w->side].vertex_index;
+        if (!reserve_one(work, &work->facets, work->facet_count, sizeof *work->facets,
+                         &work->facet_capacity))
             return;
         work->facets[work->facet_count++] =
-            (patch_facet){w->side, w->face, number[spread_root(work, w->spread)],
-                          swept(work->vertices[place[corner[0]]].at,
-                                work->vertices[place[corner[1]]].at,
-                                work->vertices[place[corner[2]]].at)};
+            (patch_facet){w->side, w->face, region_number[flood_root(work, w->flood)],
+                          area_vector(work->vertices[index[corner[0]]].at,
+                                      work->vertices[index[corner[1]]].at,
+                                      work->vertices[index[corner[2]]].at)};
     }
 }
 
-/* Facets by region, and volumes. */
-static abut_status gather_facets(patch_work *work) {
-    patch_facet *sorted = abuti_patch_take(work->memory, work->facet_count, sizeof *sorted);
+/* Sorts facets by region, and computes volumes. */
+static abut_status sort_facets(patch_work *work) {
+    patch_facet *sorted = abuti_patch_allocate(work->memory, work->facet_count, sizeof *sorted);
     uint32_t begin = 0;
     if (!sorted)
         return ABUT_ERROR_MEMORY;
     for (size_t i = 0; i < work->facet_count; i++)
-        work->regions[work->facets[i].patch].facet_end++;
+        work->regions[work->facets[i].region].facet_end++;
     for (size_t i = 0; i < work->region_count; i++) {
         patch_region *r = &work->regions[i];
         uint32_t count = r->facet_end;
@@ -577,8 +599,8 @@ static abut_status gather_facets(patch_work *work) {
     for (size_t i = 0; i < work->facet_count; i++) {
         const patch_facet *f = &work->facets[i];
         patch_body *body = &work->body[f->side];
-        patch_region *r = &work->regions[f->patch];
-        vec3 at = patch_place(body, body->skin->corner[3 * (size_t)f->face]);
+        patch_region *r = &work->regions[f->region];
+        vec3 at = patch_skin_position(body, body->skin->corner[3 * (size_t)f->face]);
         sorted[r->facet_end++] = *f;
         r->volume += v3_dot(v3_sub(at, r->origin), f->area) / 3;
     }
@@ -586,30 +608,33 @@ static abut_status gather_facets(patch_work *work) {
     return ABUT_OK;
 }
 
-/* The region of a crossing, or after these of a vertex. */
-static uint32_t region_at(const patch_work *work, const uint32_t *number, size_t i) {
-    return number[i < work->crossing_count
-                      ? abuti_root(work->parent, (uint32_t)i)
-                      : spread_root(work, work->vertices[i - work->crossing_count].spread)];
+/* Returns the region of crossing i, or of vertex i - crossing_count. */
+static uint32_t region_of_item(const patch_work *work, const uint32_t *region_number, size_t i) {
+    return region_number[i < work->crossing_count
+                             ? abuti_root(work->parent, (uint32_t)i)
+                             : flood_root(work, work->vertices[i - work->crossing_count].flood)];
 }
 
-/* Facets, crossings and vertices of each region side by side. */
-static abut_status gather(patch_work *work, const uint32_t *number) {
+/* Sorts facets, crossings and vertices by region. */
+static abut_status sort_by_region(patch_work *work, const uint32_t *region_number) {
     size_t crossings = work->crossing_count, vertices = work->vertex_count;
-    abut_status status = gather_facets(work);
+    abut_status status = sort_facets(work);
     if (status)
         return status;
-    work->region_of = abuti_patch_take(work->memory, crossings, sizeof *work->region_of);
-    if (!work->region_of)
+    work->crossing_region =
+        abuti_patch_allocate(work->memory, crossings, sizeof *work->crossing_region);
+    if (!work->crossing_region)
         return ABUT_ERROR_MEMORY;
     for (size_t i = 0; i < crossings; i++)
-        work->region_of[i] = number[abuti_root(work->parent, (uint32_t)i)];
-    work->points = abuti_patch_take(work->memory, crossings, sizeof *work->points);
-    work->inner = abuti_patch_take(work->memory, vertices, sizeof *work->inner);
-    if (!work->points || !work->inner)
+        work->crossing_region[i] = region_number[abuti_root(work->parent, (uint32_t)i)];
+    work->region_crossings =
+        abuti_patch_allocate(work->memory, crossings, sizeof *work->region_crossings);
+    work->region_vertices =
+        abuti_patch_allocate(work->memory, vertices, sizeof *work->region_vertices);
+    if (!work->region_crossings || !work->region_vertices)
         return ABUT_ERROR_MEMORY;
     for (size_t i = 0; i < crossings + vertices; i++) {
-        uint32_t at = region_at(work, number, i);
+        uint32_t at = region_of_item(work, region_number, i);
         if (at == ABUT_NONE)
             continue;
         if (i < crossings)
@@ -632,35 +657,35 @@ static abut_status gather(patch_work *work, const uint32_t *number) {
         r->vertex_end = r->vertex_begin;
     }
     for (size_t i = 0; i < crossings + vertices; i++) {
-        uint32_t at = region_at(work, number, i);
+        uint32_t at = region_of_item(work, region_number, i);
         if (at == ABUT_NONE)
             continue;
         if (i < crossings)
-            work->points[work->regions[at].point_end++] = (uint32_t)i;
+            work->region_crossings[work->regions[at].point_end++] = (uint32_t)i;
         else
-            work->inner[work->regions[at].vertex_end++] = (uint32_t)(i - crossings);
+            work->region_vertices[work->regions[at].vertex_end++] = (uint32_t)(i - crossings);
     }
     return ABUT_OK;
 }
 
-static abut_status sum(patch_work *work) {
-    size_t nodes = work->crossing_count + work->spread_count;
-    uint32_t *number = abuti_patch_take(work->memory, nodes, sizeof *number);
-    if (!number)
+static abut_status compute_regions(patch_work *work) {
+    size_t nodes = work->crossing_count + work->flood_count;
+    uint32_t *region_number = abuti_patch_allocate(work->memory, nodes, sizeof *region_number);
+    if (!region_number)
         return ABUT_ERROR_MEMORY;
-    memset(number, 0xff, nodes * sizeof *number);
-    sum_segments(work, number);
+    memset(region_number, 0xff, nodes * sizeof *region_number);
+    add_segment_areas(work, region_number);
     if (!work->status)
-        sum_faces(work, number);
-    abut_status status = work->status ? work->status : gather(work, number);
+        add_face_areas(work, region_number);
+    abut_status status = work->status ? work->status : sort_by_region(work, region_number);
     return status;
 }
 
-/* ---- all of it ---- */
+/* ---- entry ---- */
 
-static abut_status start_sets(patch_work *work) {
-    work->parent_room = 2 * work->crossing_count + 64;
-    work->parent = abuti_patch_take(work->memory, work->parent_room, sizeof *work->parent);
+static abut_status join_segments(patch_work *work) {
+    work->parent_capacity = 2 * work->crossing_count + 64;
+    work->parent = abuti_patch_allocate(work->memory, work->parent_capacity, sizeof *work->parent);
     if (!work->parent)
         return ABUT_ERROR_MEMORY;
     for (size_t i = 0; i < work->crossing_count; i++)
@@ -668,29 +693,29 @@ static abut_status start_sets(patch_work *work) {
     for (size_t i = 0; i < work->segment_count; i++) {
         abuti_join(work->parent, work->segments[i].from, work->segments[i].to);
         for (uint32_t side = 0; side < 2; side++)
-            set_bit(work->marks[side].cut, work->segments[i].face[side]);
+            set_bit(work->marks[side].intersected, work->segments[i].face[side]);
     }
     return ABUT_OK;
 }
 
-abut_status abuti_patch_find(patch_work *work, const pair_frame *frame) {
-    for (int attempt = 0; attempt < 8; attempt++) {
-        work->flat = false;
-        forget_places(work);
+abut_status abuti_patch_find_regions(patch_work *work, const pair_frame *frame) {
+    for (int attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
+        work->is_coplanar = false;
+        clear_caches(work);
         work->crossing_count = work->segment_count = 0;
-        work->marks[0].edge = NULL; /* to be made anew */
-        abuti_pair_candidates(frame, visit, work);
+        work->marks[0].crossed = NULL; /* allocated again */
+        abuti_pair_candidates(frame, visit_leaf_pair, work);
         work->status = work->status ? work->status : abuti_stop_status("contacts");
-        if (work->status || !work->flat)
+        if (work->status || !work->is_coplanar)
             break;
         work->body[0].seed += UINT64_C(0xd1342543de82ef95);
     }
     if (work->status || !work->segment_count)
         return work->status;
-    abut_status status = start_sets(work);
+    abut_status status = join_segments(work);
     if (status)
         return status;
-    order_ridges(work);
-    spread(work, frame);
-    return work->status ? work->status : sum(work);
+    order_equal_crossings(work);
+    flood_from_crossings(work, frame);
+    return work->status ? work->status : compute_regions(work);
 }

@@ -1,5 +1,4 @@
-/* Memory of one question that is given back all at once, and what stands in it: tables of numbers,
- * lists, answers. */
+/* Memory of one query, released all at once; and containers in it: hash tables, lists, patches. */
 #include "contact/patch.h"
 
 #include <string.h>
@@ -21,47 +20,49 @@ void abuti_patch_memory_end(patch_memory *memory) {
     }
 }
 
-void *abuti_patch_take(patch_memory *memory, size_t count, size_t bytes) {
-    size_t wanted;
-    if (abuti_multiply_overflows(count, bytes, &wanted) || wanted > SIZE_MAX / 4) {
-        abuti_fail(ABUT_ERROR_MEMORY, "abut_contact_patches: more memory than there can be");
+void *abuti_patch_allocate(patch_memory *memory, size_t count, size_t bytes) {
+    size_t required;
+    if (abuti_multiply_overflows(count, bytes, &required) || required > SIZE_MAX / 4) {
+        abuti_fail(ABUT_ERROR_MEMORY,
+                   "out of memory: the contacts need more bytes than can be addressed");
         return NULL;
     }
-    wanted = (wanted + 15) & ~(size_t)15;
-    if (wanted > (size_t)(memory->end - memory->at)) {
-        size_t all = wanted + 64 > memory->block_bytes ? wanted + 64 : memory->block_bytes;
-        void **block = abuti_allocate(memory->context, all, 1);
+    required = (required + 15) & ~(size_t)15;
+    if (required > (size_t)(memory->end - memory->at)) {
+        size_t block_bytes =
+            required + 64 > memory->block_bytes ? required + 64 : memory->block_bytes;
+        void **block = abuti_allocate(memory->context, block_bytes, 1);
         if (!block)
             return NULL;
         *block = memory->blocks;
         memory->blocks = block;
         memory->block_bytes *= 2;
         memory->at = (unsigned char *)block + 64;
-        memory->end = (unsigned char *)block + all;
+        memory->end = (unsigned char *)block + block_bytes;
     }
-    void *taken = memory->at;
-    memory->at += wanted;
-    return taken;
+    void *allocated = memory->at;
+    memory->at += required;
+    return allocated;
 }
 
-abut_status abuti_patch_grow(patch_memory *memory, void *array, size_t count, size_t wanted,
-                             size_t bytes, size_t *room) {
-    size_t next = wanted > 2 * *room ? wanted : 2 * *room;
-    void *grown = abuti_patch_take(memory, next, bytes), *old;
+abut_status abuti_patch_grow(patch_memory *memory, void *array, size_t count, size_t required,
+                             size_t bytes, size_t *capacity) {
+    size_t next = required > 2 * *capacity ? required : 2 * *capacity;
+    void *grown = abuti_patch_allocate(memory, next, bytes), *old;
     if (!grown)
         return ABUT_ERROR_MEMORY;
     memcpy(&old, array, sizeof old);
     if (count)
         memcpy(grown, old, count * bytes);
     memcpy(array, &grown, sizeof grown);
-    *room = next;
+    *capacity = next;
     return ABUT_OK;
 }
 
-/* ---- tables and lists ---- */
+/* ---- hash tables ---- */
 
-static size_t slot_of(const patch_table *table, uint64_t key) {
-    size_t mask = table->room - 1;
+static size_t find_slot(const patch_table *table, uint64_t key) {
+    size_t mask = table->capacity - 1;
     size_t slot = (size_t)((key * UINT64_C(0x9e3779b97f4a7c15)) >> 20) & mask;
     while (table->keys[slot] && table->keys[slot] != key)
         slot = (slot + 1) & mask;
@@ -69,17 +70,18 @@ static size_t slot_of(const patch_table *table, uint64_t key) {
 }
 
 static bool grow_table(patch_work *work, patch_table *table) {
-    patch_table next = {.room = table->room ? 2 * table->room : 64, .count = table->count};
-    next.keys = abuti_patch_take(work->memory, next.room, sizeof *next.keys);
-    next.values = abuti_patch_take(work->memory, next.room, sizeof *next.values);
+    patch_table next = {.capacity = table->capacity ? 2 * table->capacity : 64,
+                        .count = table->count};
+    next.keys = abuti_patch_allocate(work->memory, next.capacity, sizeof *next.keys);
+    next.values = abuti_patch_allocate(work->memory, next.capacity, sizeof *next.values);
     if (!next.keys || !next.values) {
         work->status = ABUT_ERROR_MEMORY;
         return false;
     }
-    memset(next.keys, 0, next.room * sizeof *next.keys);
-    for (size_t i = 0; i < table->room; i++)
+    memset(next.keys, 0, next.capacity * sizeof *next.keys);
+    for (size_t i = 0; i < table->capacity; i++)
         if (table->keys[i]) {
-            size_t slot = slot_of(&next, table->keys[i]);
+            size_t slot = find_slot(&next, table->keys[i]);
             next.keys[slot] = table->keys[i];
             next.values[slot] = table->values[i];
         }
@@ -87,11 +89,11 @@ static bool grow_table(patch_work *work, patch_table *table) {
     return true;
 }
 
-uint32_t *abuti_patch_put(patch_work *work, patch_table *table, uint64_t key, uint32_t value,
-                          bool *added) {
-    if (2 * (table->count + 1) > table->room && !grow_table(work, table))
+uint32_t *abuti_patch_table_insert(patch_work *work, patch_table *table, uint64_t key,
+                                   uint32_t value, bool *added) {
+    if (2 * (table->count + 1) > table->capacity && !grow_table(work, table))
         return NULL;
-    size_t slot = slot_of(table, key);
+    size_t slot = find_slot(table, key);
     *added = !table->keys[slot];
     if (*added) {
         table->keys[slot] = key;
@@ -101,18 +103,18 @@ uint32_t *abuti_patch_put(patch_work *work, patch_table *table, uint64_t key, ui
     return &table->values[slot];
 }
 
-uint32_t abuti_patch_get(const patch_table *table, uint64_t key) {
-    size_t slot = table->room ? slot_of(table, key) : 0;
-    return table->room && table->keys[slot] ? table->values[slot] : ABUT_NONE;
+uint32_t abuti_patch_table_find(const patch_table *table, uint64_t key) {
+    size_t slot = table->capacity ? find_slot(table, key) : 0;
+    return table->capacity && table->keys[slot] ? table->values[slot] : ABUT_NONE;
 }
 
-/* ---- answers ---- */
+/* ---- patches ---- */
 
 abut_status abuti_patch_add(patch_memory *memory, patch_answer **answers, size_t *count,
-                            size_t *room, const patch_answer *answer) {
-    if (*count == *room) {
+                            size_t *capacity, const patch_answer *answer) {
+    if (*count == *capacity) {
         abut_status status =
-            abuti_patch_grow(memory, answers, *count, *count + 1, sizeof *answer, room);
+            abuti_patch_grow(memory, answers, *count, *count + 1, sizeof *answer, capacity);
         if (status)
             return status;
     }

@@ -1,92 +1,103 @@
 /* Contact patches of a region of the overlap: candidate normals, walls, and components completely
  * inside the other body.
  *
- * Candidate normals: -S / |S| of patch_contour.c, the direction in which the overlap shrinks
- * fastest; and the normals of parallel faces of one body that contain a part of S, which do not
- * tilt if the bodies overhang. patch_measure.c measures the depth along each of them; the callers
- * in patch.c and patch_separate.c choose.
- */
+ * Candidate normals: -S / |S| (patch_contour.c), the direction in which the volume of the overlap
+ * decreases fastest; and the normals of parallel faces of one body that make up a part of S. The
+ * latter do not tilt if the bodies overhang. patch_measure.c measures the depth along each of them.
+ * The callers in patch.c and patch_separate.c choose. */
 #include "contact/patch_measure.h"
 
 #include <math.h>
 #include <string.h>
 
-#define WALL_COSINE 0.7     /* between the normals of a wall and of its triangles: 45 degrees */
-#define NARROW_COSINE 0.9   /* the same of narrow walls: 26 degrees, as of gaps */
-#define LONG_COLUMN 0.05    /* of the smaller body: what is longer may belong to another wall */
-#define RIM_COLUMN 0.2      /* the same where faces look about one way: those at their rim, if it */
-#define RIM_THICKNESS 10.0  /* times as long as the region is thick on average; of a pyramid 3 */
-#define SHORT_COLUMN 0.0125 /* the same: what is shorter belongs to this one */
-#define DEEP_WALL 0.05      /* of the smaller body: walls that are deeper, and */
-#define DEEPER_WALL 2.0     /* than this many times the shallowest, are not ways out */
-#define LARGE_WALL 0.02     /* of all areas: smaller walls only count if they are shallow: */
-#define WIDE_WALL 0.1       /* of their width, the root of the area */
-#define LEAST_WALL 1e-4     /* of all areas: smaller walls do not count */
-#define SOME 0.2            /* of |S|: what such faces hold, to be tried */
-#define ALL 0.98            /* the same, to be the only ones */
-#define MUCH 0.3            /* the same where nothing is checked */
-#define PART 0.15    /* of what a side has inside: faces that are tried there beside the largest */
-#define CLEARLY 0.97 /* times as deep, or less */
-#define NARROW 16.0  /* radii of normals of points: contours that are shorter are of one place */
+/* Walls. Areas are fractions of the inside area of both bodies, lengths of the smaller body. */
+#define WALL_COSINE 0.7      /* between the normals of a wall and of its triangles: 45 degrees */
+#define NARROW_COSINE 0.9    /* the same for narrow walls: 26 degrees, as for gaps */
+#define MIN_WALL_AREA 1e-4   /* smaller walls are omitted */
+#define LARGE_WALL_AREA 0.02 /* smaller walls are omitted if they are deeper than */
+#define MAX_WALL_ASPECT 0.1  /* this many square roots of their area */
+#define DEEP_WALL 0.05       /* walls are omitted if they are deeper than this and deeper than */
+#define DEEP_WALL_RATIO 2.0  /* this many times the shallowest wall */
+
+/* Long columns at the boundary of a wall or patch, which may belong to an adjacent wall: lengths
+ * are fractions of the smaller body. They are omitted only if all other columns are short. */
+#define LONG_COLUMN 0.05    /* length above which columns of a wall are omitted */
+#define RIM_COLUMN 0.2      /* the same for a patch along one normal, if its depth exceeds */
+#define RIM_THICKNESS 10.0  /* this many mean thicknesses of the region; a pyramid has 3 */
+#define SHORT_COLUMN 0.0125 /* maximum length of the other columns */
+
+/* Candidate normals of parallel faces. Areas are fractions of |S|. */
+#define MIN_FACE_AREA 0.2            /* minimum area of a candidate */
+#define MIN_FACE_AREA_UNVERIFIED 0.3 /* the same without verification */
+#define MIN_THROUGH_AREA 0.15        /* of the inside area: the same for bodies passed through */
+#define SOLE_FACE_AREA 0.98          /* above this area, and if its normal is as near to -S as */
+#define SOLE_FACE_COSINE 0.98        /* this, a candidate is the only one: 11 degrees */
+#define PERPENDICULAR_COSINE 0.2     /* between a normal and S: 78 degrees */
+#define CLEAR_DEPTH_RATIO 0.97       /* another normal must have this depth / depth along faces */
+
+/* Minimum length of a contour in radii of local normals. On a shorter one they are all equal. */
+#define MIN_CONTOUR_RADII 16.0
 
 enum {
-    CANDIDATES = PATCH_CANDIDATES,
-    FACES = 3,   /* directions of faces of each body that are candidates */
-    EXITS = 4096 /* vertices of a component inside whose exits are computed */
+    FACE_NORMALS = 3, /* maximum number of candidate directions of faces of each body */
+    MAX_EXITS = 4096  /* vertices of a contained component whose exits are computed */
 };
+_Static_assert(2 * 2 * FACE_NORMALS + 2 <= PATCH_NORMALS,
+               "faces of both bodies and S, each reversed");
 
-/* ---- normals ---- */
+/* ---- candidate normals ---- */
 
-/* What a way to try is. */
-typedef struct patch_way {
+/* A candidate normal of a region. */
+typedef struct candidate_normal {
     vec3 normal;
-    double held; /* of the area, by the faces that look so; 0 = no face does */
-} patch_way;
+    double face_area; /* area of the faces with this normal; 0 = no face has it */
+} candidate_normal;
 
-static bool among(const patch_way *ways, int count, vec3 normal) {
+static bool contains_normal(const candidate_normal *normals, int count, vec3 normal) {
     for (int i = 0; i < count; i++)
-        if (v3_dot(ways[i].normal, normal) > PATCH_SAME_COSINE)
+        if (v3_dot(normals[i].normal, normal) > PATCH_SAME_COSINE)
             return true;
     return false;
 }
 
-/* A power of two by which areas become such that their squares neither overflow nor underflow. */
-static double area_unit(const patch_work *work) {
+/* Returns a power of two that scales areas so that their squares neither overflow nor underflow. */
+static double area_scale(const patch_work *work) {
     int exponent;
     frexp(real_min(work->body[0].skin->size, work->body[1].skin->size), &exponent);
     return ldexp(1, exponent < -500 ? 1000 : -2 * exponent);
 }
 
-/* The direction of the faces of one side that look one way, and how much they hold: those with the
- * largest face of all that look otherwise than the ways so far. */
-static patch_way dominant(const patch_work *work, const patch_region *r, uint32_t side,
-                          const patch_way *ways, int count) {
+/* Returns the normal of the largest face of one side that is not among `normals`, and the area of
+ * all faces parallel to it. */
+static candidate_normal find_dominant_normal(const patch_work *work, const patch_region *r,
+                                             uint32_t side, const candidate_normal *normals,
+                                             int count) {
     const patch_facet *facets = work->facets;
     const patch_body *body = &work->body[side];
-    double largest = 0, turn = side == 0 ? -1 : 1, unit = area_unit(work);
-    patch_way found = {v3(0, 0, 0), 0};
+    double largest = 0, sign = side == 0 ? -1 : 1, unit = area_scale(work);
+    candidate_normal found = {v3(0, 0, 0), 0};
     for (uint32_t i = r->facet_begin; i < r->facet_end; i++) {
         double size = v3_length_sq(v3_scale(facets[i].area, unit));
         if (facets[i].side != side || !(size > largest))
             continue;
-        vec3 normal = v3_scale(patch_face_normal(body, facets[i].face), turn);
-        if (among(ways, count, normal))
+        vec3 normal = v3_scale(patch_face_normal(body, facets[i].face), sign);
+        if (contains_normal(normals, count, normal))
             continue;
         largest = size;
         found.normal = normal;
     }
     for (uint32_t i = r->facet_begin; i < r->facet_end; i++) {
         vec3 area = v3_scale(facets[i].area, unit);
-        double along = turn * v3_dot(area, found.normal);
+        double along = sign * v3_dot(area, found.normal);
         if (facets[i].side == side && along > 0 &&
             along * along >= PATCH_SAME_COSINE * PATCH_SAME_COSINE * v3_length_sq(area))
-            found.held += along / unit;
+            found.face_area += along / unit;
     }
     return found;
 }
 
-/* The area of what one side has inside. */
-static double area_of(const patch_work *work, const patch_region *r, uint32_t side) {
+/* Returns the area of the inside part of a side. */
+static double inside_area(const patch_work *work, const patch_region *r, uint32_t side) {
     double sum = 0;
     for (uint32_t i = r->facet_begin; i < r->facet_end; i++)
         if (work->facets[i].side == side)
@@ -94,16 +105,18 @@ static double area_of(const patch_work *work, const patch_region *r, uint32_t si
     return sum;
 }
 
-bool abuti_patch_cancels(const patch_work *work, const patch_region *r) {
+bool abuti_patch_areas_cancel(const patch_work *work, const patch_region *r) {
     return v3_max_abs(r->area) == 0 ||
-           patch_plainness(work, r, v3_normalise(r->area)) < PATCH_PIERCED;
+           patch_area_ratio(work, r, v3_normalise(r->area)) < PATCH_THROUGH_RATIO;
 }
-/* Of a contour that is hardly there areas say nothing: the mean of the faces along it. */
-static vec3 speck_way(const patch_work *work, const patch_region *r, uint32_t region) {
+
+/* Returns the normal of a contour so short that areas are rounding errors: the mean of the normals
+ * of the faces along it. */
+static vec3 compute_contour_normal(const patch_work *work, const patch_region *r, uint32_t region) {
     vec3 sum = v3(0, 0, 0);
     for (size_t i = 0; i < work->segment_count; i++) {
         const patch_segment *s = &work->segments[i];
-        if (work->region_of[s->from] != region)
+        if (work->crossing_region[s->from] != region)
             continue;
         double length =
             v3_length(v3_sub(work->crossings[s->to].at, work->crossings[s->from].at)) / r->length;
@@ -113,70 +126,80 @@ static vec3 speck_way(const patch_work *work, const patch_region *r, uint32_t re
     return v3_normalise(sum);
 }
 
-/* The normals to try; few where nothing will be checked. *is_pierced: a body has gone through the
- * other, and opposite normals are tried too. So are those of faces across S that are larger than S:
- * both sides of a plate that lies in another at the same height. */
-static int ways_of(const patch_work *work, const patch_region *r, bool unchecked,
-                   patch_way ways[PATCH_WAYS], bool *is_pierced) {
+/* Finds the candidate normals of a region, fewer with `skip_verification`, and returns their
+ * number. Sets *passes_through if a body has passed through the other. Then opposite normals are
+ * candidates too. So are both normals of faces that are larger than |S| and nearly parallel to S,
+ * as of a plate that is inside another at the same height. */
+static int find_candidate_normals(const patch_work *work, const patch_region *r,
+                                  bool skip_verification, candidate_normal normals[PATCH_NORMALS],
+                                  bool *passes_through) {
     double size = patch_area_length(r->area);
     vec3 steepest = v3_scale(v3_normalise(r->area), -1);
     int count = 0;
-    *is_pierced = false;
-    if (r->length < PATCH_SPECK * real_min(work->body[0].skin->size, work->body[1].skin->size)) {
-        vec3 way = speck_way(work, r, (uint32_t)(r - work->regions));
-        if (v3_max_abs(way) > 0) {
-            ways[0] = (patch_way){way, 0};
+    *passes_through = false;
+    if (r->length <
+        PATCH_MIN_CONTOUR * real_min(work->body[0].skin->size, work->body[1].skin->size)) {
+        vec3 direction = compute_contour_normal(work, r, (uint32_t)(r - work->regions));
+        if (v3_max_abs(direction) > 0) {
+            normals[0] = (candidate_normal){direction, 0};
             return 1;
         }
     }
-    *is_pierced = abuti_patch_cancels(work, r);
+    *passes_through = abuti_patch_areas_cancel(work, r);
     for (uint32_t side = 0; side < 2; side++)
-        for (int k = 0; k < (*is_pierced && unchecked ? 1 : FACES); k++) {
-            patch_way way = dominant(work, r, side, ways, count);
-            if (!(way.held > (unchecked ? MUCH : SOME) * size) ||
-                (*is_pierced && k && way.held < PART * area_of(work, r, side)))
+        for (int k = 0; k < (*passes_through && skip_verification ? 1 : FACE_NORMALS); k++) {
+            candidate_normal candidate = find_dominant_normal(work, r, side, normals, count);
+            if (!(candidate.face_area >
+                  (skip_verification ? MIN_FACE_AREA_UNVERIFIED : MIN_FACE_AREA) * size) ||
+                (*passes_through && k &&
+                 candidate.face_area < MIN_THROUGH_AREA * inside_area(work, r, side)))
                 break;
-            const double cosine = v3_dot(way.normal, steepest);
-            if (!*is_pierced && way.held > ALL * size && cosine > ALL &&
-                real_max(area_of(work, r, 0), area_of(work, r, 1)) < 2 * size) {
-                ways[0] = way;
+            const double cosine = v3_dot(candidate.normal, steepest);
+            if (!*passes_through && candidate.face_area > SOLE_FACE_AREA * size &&
+                cosine > SOLE_FACE_COSINE &&
+                real_max(inside_area(work, r, 0), inside_area(work, r, 1)) < 2 * size) {
+                normals[0] = candidate;
                 return 1;
             }
-            const bool is_across = fabs(cosine) < SOME && way.held > size;
-            if (!*is_pierced && !is_across && cosine <= SOME)
+            const bool is_perpendicular =
+                fabs(cosine) < PERPENDICULAR_COSINE && candidate.face_area > size;
+            if (!*passes_through && !is_perpendicular && cosine <= PERPENDICULAR_COSINE)
                 break;
-            ways[count++] = way;
-            if (*is_pierced || is_across)
-                ways[count++] = (patch_way){v3_scale(way.normal, -1), way.held};
+            normals[count++] = candidate;
+            if (*passes_through || is_perpendicular)
+                normals[count++] =
+                    (candidate_normal){v3_scale(candidate.normal, -1), candidate.face_area};
         }
-    if (size > 0 && !among(ways, count, steepest)) {
-        ways[count++] = (patch_way){steepest, 0};
-        if (*is_pierced)
-            ways[count++] = (patch_way){v3_scale(steepest, -1), 0};
+    if (size > 0 && !contains_normal(normals, count, steepest)) {
+        normals[count++] = (candidate_normal){steepest, 0};
+        if (*passes_through)
+            normals[count++] = (candidate_normal){v3_scale(steepest, -1), 0};
     }
     return count;
 }
 
-int abuti_patch_ways(const patch_work *work, const patch_region *r, vec3 normals[PATCH_WAYS]) {
-    patch_way ways[PATCH_WAYS];
-    bool is_pierced;
-    int count = ways_of(work, r, false, ways, &is_pierced);
+int abuti_patch_candidate_normals(const patch_work *work, const patch_region *r,
+                                  vec3 normals[PATCH_NORMALS]) {
+    candidate_normal found[PATCH_NORMALS];
+    bool passes_through;
+    int count = find_candidate_normals(work, r, false, found, &passes_through);
     for (int i = 0; i < count; i++)
-        normals[i] = ways[i].normal;
+        normals[i] = found[i].normal;
     return count;
 }
 
-/* Whether an answer comes before another: less deep; but a normal of faces is only left for another
- * that is clearly less deep. */
-static bool better(const patch_answer *a, const patch_answer *b) {
-    if (a->of_faces && !b->of_faces)
-        return !(a->depth > 0 && b->depth < CLEARLY * a->depth);
-    if (b->of_faces && !a->of_faces)
-        return a->depth < CLEARLY * b->depth && b->depth > 0;
+/* Returns whether patch a is preferred to b: less deep, but a normal of faces is replaced only if
+ * the other is clearly less deep. */
+static bool is_preferred(const patch_answer *a, const patch_answer *b) {
+    if (a->is_face_normal && !b->is_face_normal)
+        return !(a->depth > 0 && b->depth < CLEAR_DEPTH_RATIO * a->depth);
+    if (b->is_face_normal && !a->is_face_normal)
+        return a->depth < CLEAR_DEPTH_RATIO * b->depth && b->depth > 0;
     return a->depth < b->depth;
 }
 
-static void answer_with(const measure *m, uint32_t keep, double gap, patch_answer *answer) {
+static void set_answer(const patch_measurement *m, uint32_t max_points, double max_gap,
+                       patch_answer *answer) {
     const patch_region *r = m->region;
     *answer = (patch_answer){.normal = m->normal,
                              .depth = m->deepest,
@@ -184,90 +207,95 @@ static void answer_with(const measure *m, uint32_t keep, double gap, patch_answe
                              .volume = r->volume,
                              .centre = r->centre,
                              .region = (uint32_t)(r - m->work->regions)};
-    abuti_measure_choose(m, keep, gap, answer);
+    abuti_measure_choose(m, max_points, max_gap, answer);
     if (m->is_wall)
-        answer->centre = patch_middle(answer);
+        answer->centre = patch_mean_point(answer);
 }
 
-static abut_status answer_along(patch_work *work, const patch_region *r, vec3 normal,
-                                patch_scope scope, uint32_t keep, double gap,
-                                patch_answer *answer) {
-    measure m;
-    abut_status status = abuti_measure_along(&m, work, r, normal, keep, scope, INFINITY);
+static abut_status measure_patch_along(patch_work *work, const patch_region *r, vec3 normal,
+                                       patch_scope scope, uint32_t max_points, double max_gap,
+                                       patch_answer *answer) {
+    patch_measurement m;
+    abut_status status = abuti_measure_along(&m, work, r, normal, max_points, scope, INFINITY);
     if (!status)
-        answer_with(&m, keep, gap, answer);
+        set_answer(&m, max_points, max_gap, answer);
     return status;
 }
 
-abut_status abuti_patch_points_along(patch_work *work, const patch_region *r, vec3 normal,
-                                     patch_scope scope, uint32_t keep, double gap,
-                                     patch_answer *answer) {
-    scope = scope == PATCH_AUTO ? abuti_measure_scope(work, r, normal) : scope;
-    return answer_along(work, r, normal, scope, keep, gap, answer);
+abut_status abuti_patch_compute_along(patch_work *work, const patch_region *r, vec3 normal,
+                                      patch_scope scope, uint32_t max_points, double max_gap,
+                                      patch_answer *answer) {
+    scope = scope == PATCH_SCOPE_AUTO ? abuti_measure_choose_scope(work, r, normal) : scope;
+    return measure_patch_along(work, r, normal, scope, max_points, max_gap, answer);
 }
 
-/* Measures a wall. Where it ends, columns of the overlap along its normal may be those of a wall
- * beside it and many times as long, as at the rim of a tray: then those longer than `column` do not
- * count. */
+/* Measures a wall. At its boundary, columns of the overlap along its normal may belong to an
+ * adjacent wall and be many times as long, as at the rim of a tray. Then columns longer than
+ * `column` are omitted. */
 static abut_status measure_wall(patch_work *work, const patch_region *r, vec3 normal,
-                                patch_scope scope, double column, uint32_t keep, double gap,
-                                patch_answer *answer) {
+                                patch_scope scope, double column, uint32_t max_points,
+                                double max_gap, patch_answer *answer) {
     double size = real_min(work->body[0].skin->size, work->body[1].skin->size);
-    abut_status status = answer_along(work, r, normal, scope, keep, gap, answer);
-    if (status || !answer->count || answer->depth < column * size || scope == PATCH_BODIES)
+    abut_status status = measure_patch_along(work, r, normal, scope, max_points, max_gap, answer);
+    if (status || !answer->count || answer->depth < column * size || scope == PATCH_SCOPE_BODIES)
         return status;
-    if (scope != PATCH_WALL &&
+    if (scope != PATCH_SCOPE_WALL &&
         answer->depth * patch_area_length(r->area) < RIM_THICKNESS * fabs(r->volume))
         return ABUT_OK;
-    measure local;
-    abuti_measure_start(&local, work, r, normal, keep);
-    work->view.longest = column * size;
-    abuti_measure_seen(&local, scope, SHORT_COLUMN * size); /* the view is still that of the wall */
-    work->view.longest = INFINITY;
+    patch_measurement local;
+    abuti_measure_init(&local, work, r, normal, max_points);
+    work->projection.max_column = column * size;
+    /* The projection is still that of the wall. */
+    abuti_measure_projected(&local, scope, SHORT_COLUMN * size);
+    work->projection.max_column = INFINITY;
     if (local.count && local.deepest < SHORT_COLUMN * size) {
-        answer_with(&local, keep, gap, answer);
-        answer->is_rim = true;
+        set_answer(&local, max_points, max_gap, answer);
+        answer->has_short_columns = true;
     }
     return ABUT_OK;
 }
 
-/* Whether a way is known to be deeper than an answer along faces, without being measured. */
-static bool is_deeper(patch_work *work, const patch_region *r, const patch_way *way, bool pierced,
-                      const patch_answer *best) {
-    if (!best->of_faces || !(best->depth > 0))
+/* Returns whether a bound shows that a candidate is deeper than the best patch so far, if that is
+ * along faces. */
+static bool is_known_deeper(patch_work *work, const patch_region *r,
+                            const candidate_normal *candidate, bool passes_through,
+                            const patch_answer *best) {
+    if (!best->is_face_normal || !(best->depth > 0))
         return false;
-    double limit = (way->held > 0 ? 1 : CLEARLY) * best->depth;
-    double depth = pierced ? abuti_measure_depth_through(work, r, way->normal, limit)
-                           : abuti_measure_depth_at(work, r, way->normal, 0, best->points[0].at);
+    double limit = (candidate->face_area > 0 ? 1 : CLEAR_DEPTH_RATIO) * best->depth;
+    double depth = passes_through
+                       ? abuti_measure_depth_through(work, r, candidate->normal, limit)
+                       : abuti_measure_depth_at(work, r, candidate->normal, 0, best->points[0].at);
     return depth > limit;
 }
 
-abut_status abuti_patch_points(patch_work *work, const patch_region *r, vec3 hint, uint32_t keep,
-                               double gap, bool unchecked, patch_answer *best) {
-    patch_way ways[PATCH_WAYS];
-    bool is_pierced, has_hint = v3_max_abs(hint) > 0;
-    int count = ways_of(work, r, unchecked, ways, &is_pierced);
+abut_status abuti_patch_compute_best(patch_work *work, const patch_region *r, vec3 hint,
+                                     uint32_t max_points, double max_gap, bool skip_verification,
+                                     patch_answer *best) {
+    candidate_normal normals[PATCH_NORMALS];
+    bool passes_through, has_hint = v3_max_abs(hint) > 0;
+    int count = find_candidate_normals(work, r, skip_verification, normals, &passes_through);
     best->count = 0;
-    if (is_pierced && has_hint) { /* those on its side */
+    if (passes_through && has_hint) { /* only those on the side of the hint */
         int kept = 0;
         for (int i = 0; i < count; i++)
-            if (v3_dot(ways[i].normal, hint) > 0)
-                ways[kept++] = ways[i];
+            if (v3_dot(normals[i].normal, hint) > 0)
+                normals[kept++] = normals[i];
         count = kept;
         if (!count)
-            ways[count++] = (patch_way){v3_normalise(hint), 0};
+            normals[count++] = (candidate_normal){v3_normalise(hint), 0};
     }
     for (int i = 0; i < count; i++) {
         patch_answer answer;
-        if (best->count && is_deeper(work, r, &ways[i], is_pierced, best))
+        if (best->count && is_known_deeper(work, r, &normals[i], passes_through, best))
             continue;
-        abut_status status =
-            measure_wall(work, r, ways[i].normal, abuti_measure_scope(work, r, ways[i].normal),
-                         RIM_COLUMN, keep, gap, &answer);
+        abut_status status = measure_wall(work, r, normals[i].normal,
+                                          abuti_measure_choose_scope(work, r, normals[i].normal),
+                                          RIM_COLUMN, max_points, max_gap, &answer);
         if (status)
             return status;
-        answer.of_faces = ways[i].held > 0;
-        if (answer.count && (!best->count || better(&answer, best)))
+        answer.is_face_normal = normals[i].face_area > 0;
+        if (answer.count && (!best->count || is_preferred(&answer, best)))
             *best = answer;
     }
     return ABUT_OK;
@@ -275,35 +303,36 @@ abut_status abuti_patch_points(patch_work *work, const patch_region *r, vec3 hin
 
 /* ---- walls ---- */
 
-/* The area of a facet along the normal of a wall that it belongs to: towards a. */
+/* Returns the area vector of a facet, in the direction from b to a. */
 static vec3 area_towards_a(const patch_facet *f) {
     return f->side ? f->area : v3_scale(f->area, -1);
 }
 
-/* The sum of the areas within the cone of a wall around a normal. With `taken`, of those that
- * belong to no wall, which then belong to this one. */
-static vec3 sum_cone(patch_work *work, const patch_region *r, vec3 normal, bool *taken, bool take) {
+/* Sums the areas in the cone of a wall, of facets that are not assigned to a wall. With `assign`,
+ * assigns them to this one. */
+static vec3 sum_wall_areas(patch_work *work, const patch_region *r, vec3 normal, bool *is_assigned,
+                           bool assign) {
     vec3 sum = v3(0, 0, 0);
     for (uint32_t i = r->facet_begin; i < r->facet_end; i++) {
         vec3 area = area_towards_a(&work->facets[i]);
         double along = v3_dot(area, normal), length = patch_area_length(area);
-        if (taken[i - r->facet_begin] || !(along > work->view.wall_cosine * length))
+        if (is_assigned[i - r->facet_begin] || !(along > work->projection.wall_cosine * length))
             continue;
         sum = v3_add(sum, area);
-        taken[i - r->facet_begin] = take;
-        work->has_wide_walls |= take && along < NARROW_COSINE * length;
+        is_assigned[i - r->facet_begin] = assign;
+        work->has_wide_walls |= assign && along < NARROW_COSINE * length;
     }
     return sum;
 }
 
 void abuti_patch_local_normals(const patch_work *work, patch_answer *answer) {
     const patch_region *r = &work->regions[answer->region];
-    patch_around around[PATCH_POINTS];
-    bool tilted = false;
+    patch_normal_sum sums[PATCH_POINTS];
+    bool has_tilted = false;
     for (uint32_t k = 1; k < answer->count; k++) {
         const patch_point *point = &answer->points[k];
-        around[k] = abuti_patch_around(work, point->at, answer->depth, 1u << !point->side);
-        if (r->length < NARROW * around[k].radius)
+        sums[k] = abuti_patch_normal_begin(work, point->at, answer->depth, 1u << !point->side);
+        if (r->length < MIN_CONTOUR_RADII * sums[k].radius)
             return;
     }
     for (uint32_t i = r->facet_begin; i < r->facet_end; i++) {
@@ -312,165 +341,169 @@ void abuti_patch_local_normals(const patch_work *work, patch_answer *answer) {
         double cosine = v3_dot(normal, answer->normal);
         if (cosine < WALL_COSINE)
             continue;
-        tilted |= cosine < PATCH_FLAT_COSINE;
+        has_tilted |= cosine < PATCH_FLAT_COSINE;
         for (uint32_t k = 1; k < answer->count; k++)
-            abuti_patch_around_add(&around[k], f->side, f->face, normal);
+            abuti_patch_normal_add(&sums[k], f->side, f->face, normal);
     }
-    for (uint32_t k = 1; k < answer->count && tilted; k++)
+    for (uint32_t k = 1; k < answer->count && has_tilted; k++)
         answer->points[k].normal =
-            patch_local_normal(abuti_patch_around_normal(&around[k]), answer->normal);
+            patch_local_normal(abuti_patch_normal_end(&sums[k]), answer->normal);
 }
 
-static abut_status measure_walls(patch_work *work, const patch_region *r, uint32_t keep, double gap,
-                                 patch_answer answers[PATCH_WAYS], int *count) {
+/* Computes walls from the largest facets on, until all large facets belong to one. */
+static abut_status compute_walls(patch_work *work, const patch_region *r, uint32_t max_points,
+                                 double max_gap, patch_answer answers[PATCH_NORMALS], int *count) {
     uint32_t facets = r->facet_end - r->facet_begin;
-    bool *taken = abuti_patch_take(work->memory, facets, sizeof *taken);
-    double total = area_of(work, r, 0) + area_of(work, r, 1), limit = INFINITY;
+    bool *is_assigned = abuti_patch_allocate(work->memory, facets, sizeof *is_assigned);
+    double total = inside_area(work, r, 0) + inside_area(work, r, 1), limit = INFINITY;
     double size = real_min(work->body[0].skin->size, work->body[1].skin->size);
     *count = 0;
-    if (!taken)
+    if (!is_assigned)
         return ABUT_ERROR_MEMORY;
-    memset(taken, 0, facets * sizeof *taken);
-    for (int i = 0; i < PATCH_WAYS; i++) {
-        double largest = LEAST_WALL * total;
-        vec3 normal = v3(0, 0, 0), middle = v3(0, 0, 0);
+    memset(is_assigned, 0, facets * sizeof *is_assigned);
+    for (int i = 0; i < PATCH_NORMALS; i++) {
+        double largest = MIN_WALL_AREA * total;
+        vec3 normal = v3(0, 0, 0), centroid = v3(0, 0, 0);
         for (uint32_t k = 0; k < facets; k++) {
             const patch_facet *f = &work->facets[r->facet_begin + k];
             double area = patch_area_length(f->area);
-            if (taken[k] || !(area > largest / facets))
+            if (is_assigned[k] || !(area > largest / facets))
                 continue;
             largest = area * facets;
             normal = v3_normalise(area_towards_a(f));
-            middle = patch_face_middle(&work->body[f->side], f->face);
+            centroid = patch_face_centroid(&work->body[f->side], f->face);
         }
         if (v3_max_abs(normal) == 0)
             break;
-        vec3 mean = v3_normalise(sum_cone(work, r, normal, taken, false));
+        vec3 mean = v3_normalise(sum_wall_areas(work, r, normal, is_assigned, false));
         normal = v3_max_abs(mean) > 0 ? mean : normal;
-        double area = v3_dot(sum_cone(work, r, normal, taken, true), normal);
-        double widest = area > LARGE_WALL * total ? INFINITY : WIDE_WALL * sqrt(area);
-        if (abuti_measure_depth_at(work, r, normal, work->view.wall_cosine, middle) >
-            (*count ? real_min(limit, widest) : widest))
+        double area = v3_dot(sum_wall_areas(work, r, normal, is_assigned, true), normal);
+        double max_depth = area > LARGE_WALL_AREA * total ? INFINITY : MAX_WALL_ASPECT * sqrt(area);
+        if (abuti_measure_depth_at(work, r, normal, work->projection.wall_cosine, centroid) >
+            (*count ? real_min(limit, max_depth) : max_depth))
             continue;
         patch_answer answer;
-        abut_status status =
-            measure_wall(work, r, normal, PATCH_WALL, LONG_COLUMN, keep, gap, &answer);
+        abut_status status = measure_wall(work, r, normal, PATCH_SCOPE_WALL, LONG_COLUMN,
+                                          max_points, max_gap, &answer);
         if (status)
             return status;
-        if (!answer.count || answer.depth > widest)
+        if (!answer.count || answer.depth > max_depth)
             continue;
-        answer.of_faces = true;
-        answer.area = 0.5 * area; /* of triangles of both bodies */
+        answer.is_face_normal = true;
+        answer.area = 0.5 * area; /* the sum is over triangles of both bodies */
         int at = (*count)++;
         for (; at > 0 && answers[at - 1].depth < answer.depth; at--)
             answers[at] = answers[at - 1];
         answers[at] = answer;
-        limit = real_max(DEEP_WALL * size, DEEPER_WALL * answers[*count - 1].depth);
+        limit = real_max(DEEP_WALL * size, DEEP_WALL_RATIO * answers[*count - 1].depth);
     }
     return ABUT_OK;
 }
 
-abut_status abuti_patch_walls(patch_work *work, const patch_region *r, bool narrow, uint32_t keep,
-                              double gap, patch_answer answers[PATCH_WAYS], int *count) {
-    narrow = narrow && (work->walls_of != r || work->has_wide_walls);
-    work->view.wall_cosine = narrow ? NARROW_COSINE : WALL_COSINE;
+abut_status abuti_patch_find_walls(patch_work *work, const patch_region *r, bool narrow,
+                                   uint32_t max_points, double max_gap,
+                                   patch_answer answers[PATCH_NORMALS], int *count) {
+    narrow = narrow && (work->walls_region != r || work->has_wide_walls);
+    work->projection.wall_cosine = narrow ? NARROW_COSINE : WALL_COSINE;
     if (narrow)
-        return measure_walls(work, r, keep, gap, answers, count);
+        return compute_walls(work, r, max_points, max_gap, answers, count);
     if (!work->walls)
-        work->walls = abuti_patch_take(work->memory, PATCH_WAYS, sizeof *work->walls);
+        work->walls = abuti_patch_allocate(work->memory, PATCH_NORMALS, sizeof *work->walls);
     if (!work->walls)
         return ABUT_ERROR_MEMORY;
-    if (work->walls_of != r) {
-        work->walls_of = NULL;
+    if (work->walls_region != r) {
+        work->walls_region = NULL;
         work->has_wide_walls = false;
-        abut_status status = measure_walls(work, r, keep, gap, work->walls, &work->wall_count);
+        abut_status status =
+            compute_walls(work, r, max_points, max_gap, work->walls, &work->wall_count);
         if (status)
             return status;
-        work->walls_of = r;
+        work->walls_region = r;
     }
     *count = work->wall_count;
     memcpy(answers, work->walls, (size_t)*count * sizeof *answers);
     return ABUT_OK;
 }
 
-/* ---- a part inside the other body ---- */
+/* ---- components inside the other body ---- */
 
-/* Whether a vertex belongs to a connected part. */
-static bool is_of_part(const abut_topology_arrays *view, uint32_t vertex, uint32_t part) {
+static bool is_vertex_of_component(const abut_topology_arrays *view, uint32_t vertex,
+                                   uint32_t component) {
     uint32_t first = view->vertex_face_begin[vertex];
     return first != view->vertex_face_begin[vertex + 1] &&
-           view->triangle_component[view->vertex_faces[first]] == part;
+           view->triangle_component[view->vertex_faces[first]] == component;
 }
 
-/* Adds vertices of the inner part as they leave the outer body along the normal; false as soon as
- * one is deeper than `limit`. */
-static bool add_exits(measure *m, uint32_t inner, const uint32_t *vertices, uint32_t count,
-                      double limit) {
+/* Adds vertices of the inner component with their exit distances along the normal. Returns false
+ * once one exceeds `limit`, or if there is none. */
+static bool add_exits(patch_measurement *m, uint32_t inner, const uint32_t *vertices,
+                      uint32_t count, double limit) {
     const patch_body *body = &m->work->body[inner];
-    vec3 way = inner ? v3_scale(m->normal, -1) : m->normal;
+    vec3 direction = inner ? v3_scale(m->normal, -1) : m->normal;
     m->count = 0;
     for (uint32_t i = 0; i < count; i++) {
-        double far;
-        vec3 at = patch_true(body, vertices[i]);
-        if (!abuti_measure_exit(&m->work->body[!inner], at, way, &far))
+        double distance;
+        vec3 at = patch_position(body, vertices[i]);
+        if (!abuti_measure_exit_distance(&m->work->body[!inner], at, direction, &distance))
             continue;
-        if (far > limit)
+        if (distance > limit)
             return false;
         patch_candidate *c = &m->found[m->count++];
-        c->u = v3_dot(at, m->along[0]);
-        c->v = v3_dot(at, m->along[1]);
-        c->point = (patch_point){.at = v3_along(at, 0.5 * far, way),
-                                 .depth = far,
+        c->u = v3_dot(at, m->tangent[0]);
+        c->v = v3_dot(at, m->tangent[1]);
+        c->point = (patch_point){.at = v3_along(at, 0.5 * distance, direction),
+                                 .depth = distance,
                                  .side = inner,
                                  .kind = ABUT_CONTACT_VERTEX,
                                  .element = vertices[i]};
-        m->deepest = real_max(m->deepest, far);
+        m->deepest = real_max(m->deepest, distance);
     }
     return m->count > 0;
 }
 
-void abuti_patch_inside(patch_work *work, uint32_t inner, uint32_t part, vec3 hint, uint32_t keep,
-                        patch_answer *answer) {
+void abuti_patch_compute_contained(patch_work *work, uint32_t inner, uint32_t component, vec3 hint,
+                                   uint32_t max_points, patch_answer *answer) {
     const patch_body *body = &work->body[inner];
     const abut_topology_arrays *view = &body->skin->view;
-    uint32_t vertices[CANDIDATES], all = 0, count = 0, seen = 0;
+    uint32_t vertices[PATCH_CANDIDATES], vertex_total = 0, count = 0, visited = 0;
     box3 box = box_empty();
     for (uint32_t v = 0; v < view->vertex_count; v++)
-        all += is_of_part(view, v, part);
-    uint32_t step = all / CANDIDATES + 1;
+        vertex_total += is_vertex_of_component(view, v, component);
+    uint32_t step = vertex_total / PATCH_CANDIDATES + 1;
     for (uint32_t v = 0; v < view->vertex_count; v++)
-        if (is_of_part(view, v, part)) {
-            box = box_grow(box, patch_true(body, v));
-            if (seen++ % step == 0)
+        if (is_vertex_of_component(view, v, component)) {
+            box = box_grow(box, patch_position(body, v));
+            if (visited++ % step == 0)
                 vertices[count++] = v;
         }
     vec3 centre = box_centre(box);
     patch_region region = {.centre = centre, .origin = centre};
-    double least = INFINITY;
-    measure m;
+    double smallest = INFINITY;
+    patch_measurement m;
     answer->count = 0;
     for (int i = 0; i < 28; i++) {
-        vec3 way = v3(i % 3 - 1, i / 3 % 3 - 1, i / 9 - 1);
+        /* The 26 directions of a 3 x 3 x 3 grid, and the hint. */
+        vec3 direction = v3(i % 3 - 1, i / 3 % 3 - 1, i / 9 - 1);
         if (i == 27)
-            way = hint;
-        way = v3_normalise(way);
-        if (v3_max_abs(way) == 0)
+            direction = hint;
+        direction = v3_normalise(direction);
+        if (v3_max_abs(direction) == 0)
             continue;
-        abuti_measure_start(&m, work, &region, way, keep);
-        if (!add_exits(&m, inner, vertices, count, least))
+        abuti_measure_init(&m, work, &region, direction, max_points);
+        if (!add_exits(&m, inner, vertices, count, smallest))
             continue;
-        if (m.deepest >= least)
+        if (m.deepest >= smallest)
             continue;
-        least = answer->depth = m.deepest;
-        answer->normal = way;
-        abuti_measure_choose(&m, keep, 0, answer);
+        smallest = answer->depth = m.deepest;
+        answer->normal = direction;
+        abuti_measure_choose(&m, max_points, 0, answer);
     }
-    step = all / EXITS + 1;
-    seen = 0;
-    for (uint32_t v = 0; v < view->vertex_count && answer->count;
-         v++) /* the deepest of nearly all */
-        if (is_of_part(view, v, part) && seen++ % step == 0) {
-            abuti_measure_start(&m, work, &region, answer->normal, keep);
+    step = vertex_total / MAX_EXITS + 1;
+    visited = 0;
+    /* The largest depth of up to MAX_EXITS vertices. */
+    for (uint32_t v = 0; v < view->vertex_count && answer->count; v++)
+        if (is_vertex_of_component(view, v, component) && visited++ % step == 0) {
+            abuti_measure_init(&m, work, &region, answer->normal, max_points);
             if (add_exits(&m, inner, &v, 1, INFINITY) && m.deepest > answer->depth) {
                 answer->points[0] = m.found[0].point;
                 answer->depth = m.deepest;
@@ -481,35 +514,37 @@ void abuti_patch_inside(patch_work *work, uint32_t inner, uint32_t part, vec3 hi
     answer->area = answer->volume = 0;
 }
 
-/* A lower bound of the depth of all regions along a normal: the largest of a few columns, or the
- * first that is above the limit. */
-static double depth_of_columns(patch_work *work, vec3 normal, double limit) {
+/* Returns a lower bound of the depth of all regions along a normal: the largest of a few columns,
+ * or the first one above the limit. */
+static double bound_depth_by_columns(patch_work *work, vec3 normal, double limit) {
     double depth = -INFINITY;
     for (size_t i = 0; i < work->region_count && i < PATCH_COLUMNS && !(depth > limit); i++) {
         const patch_region *r = &work->regions[i];
-        if (!r->gap)
-            depth = real_max(depth, abuti_measure_scope(work, r, normal) == PATCH_BODIES
-                                        ? abuti_measure_depth_through(work, r, normal, limit)
-                                        : abuti_measure_depth_at(work, r, normal, 0, r->centre));
+        if (!r->is_gap)
+            depth =
+                real_max(depth, abuti_measure_choose_scope(work, r, normal) == PATCH_SCOPE_BODIES
+                                    ? abuti_measure_depth_through(work, r, normal, limit)
+                                    : abuti_measure_depth_at(work, r, normal, 0, r->centre));
     }
     return depth;
 }
 
-abut_status abuti_patch_depth(patch_work *work, vec3 normal, double limit, double *depth) {
-    measure m;
-    bool whole = false; /* both bodies have been measured as a whole, all regions with them */
-    *depth = limit < INFINITY && !work->is_sheet_edge ? depth_of_columns(work, normal, limit)
+abut_status abuti_patch_max_depth(patch_work *work, vec3 normal, double limit, double *depth) {
+    patch_measurement m;
+    bool bodies_measured = false; /* both bodies were measured completely, so all regions were */
+    *depth = limit < INFINITY && !work->is_sheet_edge ? bound_depth_by_columns(work, normal, limit)
                                                       : -INFINITY;
     for (size_t i = 0; i < work->region_count && !(*depth > limit); i++) {
         const patch_region *r = &work->regions[i];
-        patch_scope scope = r->gap ? PATCH_REGION : abuti_measure_scope(work, r, normal);
-        if (r->gap || (whole && scope == PATCH_BODIES))
+        patch_scope scope =
+            r->is_gap ? PATCH_SCOPE_REGION : abuti_measure_choose_scope(work, r, normal);
+        if (r->is_gap || (bodies_measured && scope == PATCH_SCOPE_BODIES))
             continue;
         abut_status status = abuti_measure_along(&m, work, r, normal, 0, scope, limit);
         if (status)
             return status;
         *depth = real_max(*depth, m.deepest);
-        whole |= scope == PATCH_BODIES && !m.rays;
+        bodies_measured |= scope == PATCH_SCOPE_BODIES && !m.uses_rays;
     }
     return ABUT_OK;
 }

@@ -1,22 +1,21 @@
-/* Proximity: contacts of surfaces that are apart by no more than the margin.
+/* Gaps: contacts of surfaces whose distance does not exceed the margin.
  *
- * Problem: a body in a tight fit has several walls within the margin, each with a gap of its own. A
- * contact is wanted for every wall, with the true gap.
+ * Problem: a body in a tight fit has several walls within the margin, each with its own gap. Every
+ * wall needs a contact with the true gap.
  *
- * Method. Candidate pairs of triangles come from a traversal of both hierarchies with the margin as
- * padding. A pair is a local minimum of the distance between both surfaces if the line between its
- * closest points lies in the normal cones of the features that hold them (Johnson and Cohen 2001,
- * "Spatialized normal cone hierarchies"): no neighbour of either feature is nearer along that line.
- * Pairs of triangles that face each other are joined over shared edges into components. In each
- * component the minima, nearest first, open walls: a wall has the normal of its nearest minimum and
- * takes all minima of the component whose normals differ by no more than WALL_COSINE. Its contact
- * points are its minima, and the corners of the projected overlap of its triangles, so that a face
- * rests on its corners. A component that contains a piece of an overlap adds its points to the
- * patch of that overlap.
+ * Method. A traversal of both BVHs, with the margin as padding, finds candidate pairs of triangles.
+ * A pair is a local minimum of the distance of both surfaces if the line between its closest points
+ * is in the normal cones of the features that contain them: then no neighbour of either feature is
+ * nearer along that line (Johnson and Cohen, I3D 2001). Pairs of triangles that face each other are
+ * joined over shared edges into components. In each component, minima are processed by increasing
+ * distance. A minimum starts a wall with its normal, unless it belongs to one: a wall contains all
+ * minima of the component within WALL_COSINE of its normal. The contact points of a wall are its
+ * minima and the corners of the projected overlap of its triangles, so a face rests on its corners.
+ * A component through which the contour of an overlap runs adds its points to the patch of that
+ * overlap.
  *
- * Guarantee: the nearest pair of triangles within the range always opens a wall, and its depth is
- * minus the distance of the surfaces. A wall further away than the range is not reported.
- */
+ * Guarantee: the nearest pair of triangles within the range always has a wall, and its depth is
+ * minus the distance of the surfaces. Walls further away than the range are not reported. */
 #include "contact/patch_proximity.h"
 
 #include <abut/ray.h>
@@ -26,93 +25,101 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define WALL_COSINE 0.9   /* between the normal of a wall and that of a minimum in it: 26 degrees */
-#define SAME_COSINES 1e-6 /* between sums of cosines that rounding errors could order */
-#define INSIDE_TOLERANCE 1e-9 /* of a triangle: by which a point may be outside its projection */
-#define NAMED 3e-3 /* of the width of a wall: a vertex so near gives its name to a crossing */
-#define BLOCKED_INSET 1e-3 /* of a gap: what lies nearer to its ends does not block it */
+#define WALL_COSINE 0.9           /* between the normals of a wall and of its minima: 26 degrees */
+#define COSINE_SUM_TOLERANCE 1e-6 /* differences of sums of cosines that may be rounding errors */
+#define INSIDE_TOLERANCE 1e-9     /* of barycentric coordinates of points in a triangle */
+#define VERTEX_DISTANCE 3e-3  /* of the width of a wall: a nearer vertex identifies a crossing */
+#define DEPTH_TOLERANCE 2e-3  /* of the depth: points within it count as deepest */
+#define TOUCH_JITTERS 1000    /* touch_distance of proximity_query, in jitters */
+#define ROUNDING_JITTERS 1e-3 /* the same for rounding_error */
+#define BLOCKED_INSET 1e-3    /* of a gap: surfaces nearer to its ends do not block it */
 
 /* ---- walls ---- */
 
-static abut_status open_wall(proximity *p, vec3 normal, uint32_t component, size_t answer) {
-    if (p->wall_count == p->wall_room) {
-        abut_status status = abuti_patch_grow(p->work->memory, &p->walls, p->wall_count,
-                                              p->wall_count + 1, sizeof *p->walls, &p->wall_room);
+static abut_status add_wall(proximity_query *p, vec3 normal, uint32_t component, size_t answer) {
+    if (p->wall_count == p->wall_capacity) {
+        abut_status status =
+            abuti_patch_grow(p->work->memory, &p->walls, p->wall_count, p->wall_count + 1,
+                             sizeof *p->walls, &p->wall_capacity);
         if (status)
             return status;
     }
     near_wall *wall = &p->walls[p->wall_count++];
     memset(wall, 0, sizeof *wall);
     wall->normal = normal;
-    abuti_patch_across(normal, wall->along);
+    abuti_patch_tangents(normal, wall->tangent);
     wall->component = component;
     wall->answer = answer;
     return ABUT_OK;
 }
 
-/* The wall of a component whose normal is nearest to one, or null. */
-static near_wall *wall_of(proximity *p, uint32_t component, vec3 normal) {
+/* Returns the wall of a component whose normal is nearest to the given one, or null. */
+static near_wall *find_wall(proximity_query *p, uint32_t component, vec3 normal) {
     near_wall *best = NULL;
-    double most = WALL_COSINE;
+    double largest = WALL_COSINE;
     for (size_t i = 0; i < p->wall_count; i++) {
         double cosine = v3_dot(p->walls[i].normal, normal);
-        if (p->walls[i].component == component && cosine > most) {
-            most = cosine;
+        if (p->walls[i].component == component && cosine > largest) {
+            largest = cosine;
             best = &p->walls[i];
         }
     }
     return best;
 }
 
-static bool is_blocked_by(const patch_body *body, vec3 from, vec3 to) {
-    if (body->turns) {
-        mat3 back = m3_transpose(&body->turn);
-        from = m3_apply(&back, v3_sub(from, body->shift));
-        to = m3_apply(&back, v3_sub(to, body->shift));
+static bool blocks_segment(const patch_body *body, vec3 from, vec3 to) {
+    if (body->has_transform) {
+        mat3 back = m3_transpose(&body->rotation);
+        from = m3_apply(&back, v3_sub(from, body->translation));
+        to = m3_apply(&back, v3_sub(to, body->translation));
     }
-    vec3 way = v3_sub(to, from);
-    abut_ray ray = {v3_add(v3_along(from, BLOCKED_INSET, way), body->bvh->mesh->origin), way};
+    vec3 direction = v3_sub(to, from);
+    abut_ray ray = {v3_add(v3_along(from, BLOCKED_INSET, direction), body->bvh->mesh->origin),
+                    direction};
     abut_ray_hit hit;
     return !abut_ray_first(body->bvh, &ray, 1 - 2 * BLOCKED_INSET, &hit) &&
            hit.triangle != ABUT_NONE;
 }
 
-/* Whether another surface lies between the closest points of a pair. */
-static bool is_blocked(const proximity *p, const near_minimum *m) {
-    return is_blocked_by(&p->work->body[0], m->at[1], m->at[0]) ||
-           is_blocked_by(&p->work->body[1], m->at[1], m->at[0]);
+/* Returns whether another surface is between the closest points of a pair. */
+static bool is_blocked(const proximity_query *p, const near_minimum *m) {
+    return blocks_segment(&p->work->body[0], m->at[1], m->at[0]) ||
+           blocks_segment(&p->work->body[1], m->at[1], m->at[0]);
 }
 
 /* ---- points of walls ---- */
 
-/* Keeps a point if it is the nearest of its wall or the outermost in a direction; of points that
- * are about as near or as far out that with the lowest name. */
-static void add_point(near_wall *wall, const patch_point *point, double tolerance) {
-    patch_candidate c = {*point, v3_dot(point->at, wall->along[0]),
-                         v3_dot(point->at, wall->along[1])};
-    uint64_t name = patch_name(point);
+/* Keeps a point if it is the nearest of its wall, or the outermost in a direction; of points that
+ * are about equally near or far out, the one with the lowest key. */
+static void add_wall_point(near_wall *wall, const patch_point *point, double tolerance) {
+    patch_candidate c = {*point, v3_dot(point->at, wall->tangent[0]),
+                         v3_dot(point->at, wall->tangent[1])};
+    uint64_t key = patch_point_key(point);
     double extent[NEAR_DIRECTIONS], width = 0;
     for (int d = 0; d < NEAR_DIRECTIONS; d++) {
         extent[d] = patch_extent(d, c.u, c.v);
-        wall->most[d] = wall->any ? real_max(wall->most[d], extent[d]) : extent[d];
+        wall->max_extent[d] =
+            wall->has_points ? real_max(wall->max_extent[d], extent[d]) : extent[d];
     }
     for (int d = 0; d < NEAR_DIRECTIONS; d += 2)
-        width = real_max(width, wall->most[d] + wall->most[d + 1]);
+        width = real_max(width, wall->max_extent[d] + wall->max_extent[d + 1]);
     for (int d = 0; d < NEAR_DIRECTIONS; d++) {
         const patch_point *kept = &wall->outermost[d].point;
-        if (wall->any && wall->extent[d] >= wall->most[d] - patch_band(kept, width) &&
-            (extent[d] < wall->most[d] - patch_band(point, width) || patch_name(kept) <= name))
+        if (wall->has_points && wall->extent[d] >= wall->max_extent[d] - patch_band(kept, width) &&
+            (extent[d] < wall->max_extent[d] - patch_band(point, width) ||
+             patch_point_key(kept) <= key))
             continue;
         wall->extent[d] = extent[d];
         wall->outermost[d] = c;
     }
-    wall->deepest = wall->any ? real_max(wall->deepest, point->depth) : point->depth;
-    if (!wall->any || wall->nearest.point.depth < wall->deepest - tolerance ||
-        (point->depth >= wall->deepest - tolerance && name < patch_name(&wall->nearest.point)))
+    wall->deepest = wall->has_points ? real_max(wall->deepest, point->depth) : point->depth;
+    if (!wall->has_points || wall->nearest.point.depth < wall->deepest - tolerance ||
+        (point->depth >= wall->deepest - tolerance && key < patch_point_key(&wall->nearest.point)))
         wall->nearest = c;
-    wall->any = true;
+    wall->has_points = true;
 }
 
+/* Returns the lowest face of an edge, which identifies the edge. */
 static uint32_t lowest_face(const patch_body *body, uint32_t face, uint32_t k) {
     const uint32_t *faces;
     uint32_t edge = body->skin->view.triangle_edges[3 * (size_t)face + k];
@@ -122,9 +129,9 @@ static uint32_t lowest_face(const patch_body *body, uint32_t face, uint32_t k) {
     return face;
 }
 
-/* The name of a place where edge k of a triangle of a crosses edge l of one of b. */
-static patch_point edges_point(const patch_work *work, uint32_t f, uint32_t k, uint32_t g,
-                               uint32_t l) {
+/* Identifies the crossing of edge k of a triangle of a and edge l of a triangle of b. */
+static patch_point edge_crossing_point(const patch_work *work, uint32_t f, uint32_t k, uint32_t g,
+                                       uint32_t l) {
     return (patch_point){
         .side = 0,
         .kind = ABUT_CONTACT_CROSSING,
@@ -139,7 +146,7 @@ static patch_point vertex_point(const patch_work *work, uint32_t side, uint32_t 
                          .element = work->body[side].skin->corner[3 * (size_t)face + k]};
 }
 
-static void add_minimum_point(proximity *p, near_wall *wall, const near_minimum *m,
+static void add_minimum_point(proximity_query *p, near_wall *wall, const near_minimum *m,
                               double tolerance) {
     const abut_feature *feature = m->feature;
     patch_point point;
@@ -150,43 +157,46 @@ static void add_minimum_point(proximity *p, near_wall *wall, const near_minimum 
         point =
             vertex_point(p->work, 1, m->face[1], (uint32_t)(feature[1] - ABUT_FEATURE_VERTEX_0));
     else if (feature[0] != ABUT_FEATURE_FACE && feature[1] != ABUT_FEATURE_FACE)
-        point = edges_point(p->work, m->face[0], (uint32_t)(feature[0] - ABUT_FEATURE_EDGE_0),
-                            m->face[1], (uint32_t)(feature[1] - ABUT_FEATURE_EDGE_0));
+        point =
+            edge_crossing_point(p->work, m->face[0], (uint32_t)(feature[0] - ABUT_FEATURE_EDGE_0),
+                                m->face[1], (uint32_t)(feature[1] - ABUT_FEATURE_EDGE_0));
     else
         point = (patch_point){.kind = ABUT_CONTACT_FACE, .element = m->face[0]};
     point.at = v3_lerp(m->at[0], m->at[1], 0.5);
     point.depth = -m->distance;
-    add_point(wall, &point, tolerance);
+    add_wall_point(wall, &point, tolerance);
 }
 
-/* A triangle as a wall sees it: across and along the normal. */
-typedef struct seen_face {
+/* A triangle in the coordinates of a wall: u and v across its normal, h along it. */
+typedef struct projected_face {
     double u[3], v[3], h[3];
-    double turn; /* of its corners: 1 or -1; 0 where it is seen from the side */
-} seen_face;
+    double sign; /* of its orientation: 1 or -1; 0 if its projection has no area */
+} projected_face;
 
-static seen_face see_face(const proximity *p, const near_wall *wall, uint32_t side, uint32_t face) {
-    seen_face seen;
+static projected_face project_face(const proximity_query *p, const near_wall *wall, uint32_t side,
+                                   uint32_t face) {
+    projected_face projected;
     const patch_body *body = &p->work->body[side];
     for (int k = 0; k < 3; k++) {
-        vec3 at = patch_true(body, body->skin->corner[3 * (size_t)face + (size_t)k]);
-        seen.u[k] = v3_dot(at, wall->along[0]);
-        seen.v[k] = v3_dot(at, wall->along[1]);
-        seen.h[k] = v3_dot(at, wall->normal);
+        vec3 at = patch_position(body, body->skin->corner[3 * (size_t)face + (size_t)k]);
+        projected.u[k] = v3_dot(at, wall->tangent[0]);
+        projected.v[k] = v3_dot(at, wall->tangent[1]);
+        projected.h[k] = v3_dot(at, wall->normal);
     }
-    double area = (seen.u[1] - seen.u[0]) * (seen.v[2] - seen.v[0]) -
-                  (seen.v[1] - seen.v[0]) * (seen.u[2] - seen.u[0]);
-    seen.turn = area > 0 ? 1 : area < 0 ? -1 : 0;
-    return seen;
+    double area = (projected.u[1] - projected.u[0]) * (projected.v[2] - projected.v[0]) -
+                  (projected.v[1] - projected.v[0]) * (projected.u[2] - projected.u[0]);
+    projected.sign = area > 0 ? 1 : area < 0 ? -1 : 0;
+    return projected;
 }
 
-/* The height of a triangle at a place; false if it is not there. */
-static bool height_at(const seen_face *s, double u, double v, double tolerance, double *height) {
+/* Computes the height of a triangle at a position; false if the position is outside. */
+static bool height_of_face(const projected_face *s, double u, double v, double tolerance,
+                           double *height) {
     double weight[3], sum = 0;
     for (int k = 0; k < 3; k++) {
         int i = (k + 1) % 3, j = (k + 2) % 3;
         weight[k] =
-            s->turn * ((s->u[j] - s->u[i]) * (v - s->v[i]) - (s->v[j] - s->v[i]) * (u - s->u[i]));
+            s->sign * ((s->u[j] - s->u[i]) * (v - s->v[i]) - (s->v[j] - s->v[i]) * (u - s->u[i]));
         sum += weight[k];
     }
     if (!(sum > 0))
@@ -200,32 +210,32 @@ static bool height_at(const seen_face *s, double u, double v, double tolerance, 
     return true;
 }
 
-/* Adds a point halfway between both surfaces, if its gap is within the range. */
-static void add_gap(const proximity *p, near_wall *wall, patch_point point, double u, double v,
-                    double height_a, double height_b, double tolerance) {
+/* Adds a point halfway between both surfaces if its gap is within the range. */
+static void add_gap_point(const proximity_query *p, near_wall *wall, patch_point point, double u,
+                          double v, double height_a, double height_b, double tolerance) {
     double gap = height_a - height_b;
     if (!(gap > 0) || gap > p->range)
         return;
-    vec3 across = v3_add(v3_scale(wall->along[0], u), v3_scale(wall->along[1], v));
+    vec3 across = v3_add(v3_scale(wall->tangent[0], u), v3_scale(wall->tangent[1], v));
     point.at = v3_along(across, 0.5 * (height_a + height_b), wall->normal);
     point.depth = -gap;
-    add_point(wall, &point, tolerance);
+    add_wall_point(wall, &point, tolerance);
 }
 
-/* Corners of the projected overlap of two triangles. */
-static void add_corners(const proximity *p, near_wall *wall, const near_pair *pair,
-                        double tolerance) {
+/* Adds the corners of the projected overlap of two triangles. */
+static void add_overlap_corners(const proximity_query *p, near_wall *wall, const near_pair *pair,
+                                double tolerance) {
     const patch_work *work = p->work;
-    seen_face s[2];
+    projected_face s[2];
     for (uint32_t side = 0; side < 2; side++)
-        s[side] = see_face(p, wall, side, pair->face[side]);
+        s[side] = project_face(p, wall, side, pair->face[side]);
     for (uint32_t side = 0; side < 2; side++)
         for (uint32_t k = 0; k < 3; k++) {
             double other;
-            if (height_at(&s[!side], s[side].u[k], s[side].v[k], INSIDE_TOLERANCE, &other))
-                add_gap(p, wall, vertex_point(work, side, pair->face[side], k), s[side].u[k],
-                        s[side].v[k], side ? other : s[side].h[k], side ? s[side].h[k] : other,
-                        tolerance);
+            if (height_of_face(&s[!side], s[side].u[k], s[side].v[k], INSIDE_TOLERANCE, &other))
+                add_gap_point(p, wall, vertex_point(work, side, pair->face[side], k), s[side].u[k],
+                              s[side].v[k], side ? other : s[side].h[k],
+                              side ? s[side].h[k] : other, tolerance);
         }
     for (uint32_t k = 0; k < 3; k++)
         for (uint32_t l = 0; l < 3; l++) {
@@ -233,23 +243,23 @@ static void add_corners(const proximity *p, near_wall *wall, const near_pair *pa
             double au = s[0].u[k1] - s[0].u[k], av = s[0].v[k1] - s[0].v[k];
             double bu = s[1].u[l1] - s[1].u[l], bv = s[1].v[l1] - s[1].v[l];
             double du = s[1].u[l] - s[0].u[k], dv = s[1].v[l] - s[0].v[k];
-            double det = au * bv - av * bu, turn = det < 0 ? -1 : 1, size = turn * det;
-            double x = turn * (du * bv - dv * bu), y = turn * (du * av - dv * au);
+            double det = au * bv - av * bu, sign = det < 0 ? -1 : 1, size = sign * det;
+            double x = sign * (du * bv - dv * bu), y = sign * (du * av - dv * au);
             if (!(size > 0) || x < 0 || x > size || y < 0 || y > size)
                 continue;
             x /= size;
             y /= size;
-            add_gap(p, wall, edges_point(work, pair->face[0], k, pair->face[1], l),
-                    s[0].u[k] + x * au, s[0].v[k] + x * av,
-                    s[0].h[k] + x * (s[0].h[k1] - s[0].h[k]),
-                    s[1].h[l] + y * (s[1].h[l1] - s[1].h[l]), tolerance);
+            add_gap_point(p, wall, edge_crossing_point(work, pair->face[0], k, pair->face[1], l),
+                          s[0].u[k] + x * au, s[0].v[k] + x * av,
+                          s[0].h[k] + x * (s[0].h[k1] - s[0].h[k]),
+                          s[1].h[l] + y * (s[1].h[l1] - s[1].h[l]), tolerance);
         }
 }
 
-/* Whether both triangles of a pair look against a wall of its component, so that their corners
- * count. */
+/* Returns whether a wall belongs to the component of a pair and both triangles face along its
+ * normal, so that their corners count. */
 static bool faces_wall(const near_wall *wall, const near_pair *pair, uint32_t component) {
-    if (wall->component != component || !pair->facing)
+    if (wall->component != component || !pair->is_facing)
         return false;
     double a = -v3_dot(pair->normal[0], wall->normal), b = v3_dot(pair->normal[1], wall->normal);
     return (pair->two_sided[0] ? fabs(a) : a) > NEAR_FACING_COSINE &&
@@ -258,20 +268,21 @@ static bool faces_wall(const near_wall *wall, const near_pair *pair, uint32_t co
 
 /* ---- walls of all pairs ---- */
 
-/* A wall for each patch of an overlap, in the components that its contour runs through. */
-static abut_status open_overlap_walls(proximity *p, const patch_answer *answers, size_t count) {
+/* Adds a wall for each patch of an overlap, in the components through which its contour runs. */
+static abut_status add_overlap_walls(proximity_query *p, const patch_answer *answers,
+                                     size_t count) {
     const patch_work *work = p->work;
     for (size_t i = 0; i < work->segment_count; i++) {
         const patch_segment *s = &work->segments[i];
-        uint32_t pair = abuti_patch_get(&p->index, near_pair_key(s->face[0], s->face[1]));
-        if (pair == ABUT_NONE || !work->region_of)
+        uint32_t pair = abuti_patch_table_find(&p->index, near_pair_key(s->face[0], s->face[1]));
+        if (pair == ABUT_NONE || !work->crossing_region)
             continue;
         uint32_t component = p->parent[pair];
         for (size_t k = 0; k < count; k++) {
-            if (answers[k].region != work->region_of[s->from] ||
-                wall_of(p, component, answers[k].normal))
+            if (answers[k].region != work->crossing_region[s->from] ||
+                find_wall(p, component, answers[k].normal))
                 continue;
-            abut_status status = open_wall(p, answers[k].normal, component, k);
+            abut_status status = add_wall(p, answers[k].normal, component, k);
             if (status)
                 return status;
         }
@@ -283,7 +294,9 @@ static int compare_minima(const void *a, const void *b) {
     return abuti_proximity_is_nearer(a, b) ? -1 : abuti_proximity_is_nearer(b, a) ? 1 : 0;
 }
 
-static abut_status open_gap_walls(proximity *p, bool overlaps) {
+/* Adds a wall for each minimum that belongs to none, by increasing distance. Without an overlap,
+ * the nearest pair always counts as a minimum. */
+static abut_status add_gap_walls(proximity_query *p, bool overlaps) {
     if (!p->minimum_count && p->nearest.face[0] != ABUT_NONE && !overlaps)
         abuti_proximity_add_minimum(p, &p->nearest);
     if (p->minimum_count)
@@ -295,25 +308,25 @@ static abut_status open_gap_walls(proximity *p, bool overlaps) {
     for (size_t i = 0; i < p->minimum_count && !p->work->status; i++) {
         const near_minimum *m = &p->minima[i];
         uint32_t component = p->parent[m->pair];
-        if (wall_of(p, component, m->normal) || ((i || overlaps) && is_blocked(p, m)))
+        if (find_wall(p, component, m->normal) || ((i || overlaps) && is_blocked(p, m)))
             continue;
-        abut_status status = open_wall(p, m->normal, component, SIZE_MAX);
+        abut_status status = add_wall(p, m->normal, component, SIZE_MAX);
         if (status)
             return status;
     }
     return p->work->status;
 }
 
-/* Walls whose nearest place lies in another overlap have no minimum: a wall for opposite faces that
- * no other wall of their component has, the nearest first. Faces that are tilted against each other
- * are nearest where the surfaces intersect, and are no wall. */
-static abut_status open_face_walls(proximity *p) {
-    size_t tested = 0; /* walls */
+/* Adds walls of opposite faces that no other wall of their component has, nearest first. Such a
+ * wall has no minimum if its nearest point is in another overlap. Faces that are tilted against
+ * each other are nearest where the surfaces intersect, and are not walls. */
+static abut_status add_face_walls(proximity_query *p) {
+    size_t tested = 0; /* walls before this one have been tested */
     for (;;) {
         near_pair *best = NULL;
         for (size_t i = 0; i < p->pair_count; i++) {
             near_pair *pair = &p->pairs[i];
-            if (!pair->facing || pair->has_wall || !(pair->distance > 0) ||
+            if (!pair->is_facing || pair->has_wall || !(pair->distance > 0) ||
                 fabs(v3_dot(pair->normal[0], pair->normal[1])) < WALL_COSINE)
                 continue;
             for (size_t k = tested; k < p->wall_count && !pair->has_wall; k++)
@@ -324,61 +337,61 @@ static abut_status open_face_walls(proximity *p) {
         if (!best)
             return ABUT_OK;
         tested = p->wall_count;
-        best->has_wall = true; /* even if it should not face its own */
-        vec3 turned = v3_scale(best->normal[0], v3_dot(best->normal[0], best->normal[1]) > 0
-                                                    ? -1 /* of a sheet, from behind */
-                                                    : 1);
-        abut_status status = open_wall(p, v3_normalise(v3_sub(best->normal[1], turned)),
-                                       p->parent[best - p->pairs], SIZE_MAX);
+        best->has_wall = true; /* also if it does not face its own wall */
+        vec3 normal_a = v3_scale(best->normal[0], v3_dot(best->normal[0], best->normal[1]) > 0
+                                                      ? -1 /* back of a sheet */
+                                                      : 1);
+        abut_status status = add_wall(p, v3_normalise(v3_sub(best->normal[1], normal_a)),
+                                      p->parent[best - p->pairs], SIZE_MAX);
         if (status)
             return status;
     }
 }
 
-/* The wall that the triangles of a pair look against most, or null. */
-static near_wall *wall_of_pair(proximity *p, size_t i) {
+/* Returns the wall along whose normal the triangles of a pair face most, or null. */
+static near_wall *find_pair_wall(proximity_query *p, size_t i) {
     const near_pair *pair = &p->pairs[i];
     near_wall *best = NULL;
-    double most = 0;
+    double largest = 0;
     for (size_t k = 0; k < p->wall_count; k++) {
         if (!faces_wall(&p->walls[k], pair, p->parent[i]))
             continue;
         double cosines = fabs(v3_dot(pair->normal[0], p->walls[k].normal)) +
                          fabs(v3_dot(pair->normal[1], p->walls[k].normal));
-        if (cosines > most + SAME_COSINES) {
-            most = cosines;
+        if (cosines > largest + COSINE_SUM_TOLERANCE) {
+            largest = cosines;
             best = &p->walls[k];
         }
     }
     return best;
 }
 
-static void fill_walls(proximity *p, double tolerance) {
+static void add_wall_points(proximity_query *p, double tolerance) {
     for (size_t i = 0; i < p->minimum_count; i++) {
         const near_minimum *m = &p->minima[i];
-        near_wall *wall = wall_of(p, p->parent[m->pair], m->normal);
+        near_wall *wall = find_wall(p, p->parent[m->pair], m->normal);
         if (wall)
             add_minimum_point(p, wall, m, tolerance);
     }
     for (size_t i = 0; i < p->pair_count; i++) {
-        near_wall *wall = wall_of_pair(p, i);
+        near_wall *wall = find_pair_wall(p, i);
         if (wall)
-            add_corners(p, wall, &p->pairs[i], tolerance);
+            add_overlap_corners(p, wall, &p->pairs[i], tolerance);
     }
 }
 
-/* ---- answers ---- */
+/* ---- patches ---- */
 
-/* Names a crossing by a vertex that is nearer than a radius, as points of contours are named, so
- * that they keep their ids when a gap becomes an overlap. */
-static patch_candidate named_by_vertex(const patch_work *work, patch_candidate c, double radius) {
+/* Identifies a crossing by a vertex that is nearer than a radius, as for points of contours. So
+ * points keep their ids when a gap becomes an overlap. */
+static patch_candidate snap_to_vertex(const patch_work *work, patch_candidate c, double radius) {
     for (uint32_t side = 0; side < 2 && c.point.kind == ABUT_CONTACT_CROSSING; side++) {
         const patch_skin *skin = work->body[side].skin;
         const uint32_t *ends = side ? skin->corner + 3 * (size_t)c.point.part
                                     : skin->view.edges + 2 * (size_t)c.point.element;
         for (int k = 0; k < (side ? 3 : 2); k++) {
-            vec3 way = v3_sub(patch_true(&work->body[side], ends[k]), c.point.at);
-            if (v3_length_sq(way) < radius * radius) {
+            vec3 offset = v3_sub(patch_position(&work->body[side], ends[k]), c.point.at);
+            if (v3_length_sq(offset) < radius * radius) {
                 c.point.side = side;
                 c.point.kind = ABUT_CONTACT_VERTEX;
                 c.point.element = ends[k];
@@ -394,13 +407,14 @@ static patch_candidate named_by_vertex(const patch_work *work, patch_candidate c
 typedef struct wall_faces {
     struct wall_face {
         uint32_t side, face;
-        vec3 normal; /* towards a */
+        vec3 normal; /* in the direction from b to a */
     } * list;
-    size_t count, room;
-    bool tilted;
+    size_t count, capacity;
+    bool has_tilted;
 } wall_faces;
 
-static abut_status find_faces(const proximity *p, const near_wall *wall, wall_faces *faces) {
+static abut_status find_wall_faces(const proximity_query *p, const near_wall *wall,
+                                   wall_faces *faces) {
     patch_work *work = p->work;
     patch_table table = {0};
     for (size_t i = 0; i < 2 * p->pair_count; i++) {
@@ -409,157 +423,166 @@ static abut_status find_faces(const proximity *p, const near_wall *wall, wall_fa
         bool added;
         if (!faces_wall(wall, pair, p->parent[i / 2]))
             continue;
-        if (!abuti_patch_put(work, &table, near_pair_key(side, face), 0, &added))
+        if (!abuti_patch_table_insert(work, &table, near_pair_key(side, face), 0, &added))
             return ABUT_ERROR_MEMORY;
         if (!added)
             continue;
-        if (faces->count == faces->room) {
+        if (faces->count == faces->capacity) {
             abut_status status =
                 abuti_patch_grow(work->memory, &faces->list, faces->count, faces->count + 16,
-                                 sizeof *faces->list, &faces->room);
+                                 sizeof *faces->list, &faces->capacity);
             if (status)
                 return status;
         }
         double cosine = v3_dot(pair->normal[side], wall->normal);
-        faces->tilted |= fabs(cosine) < PATCH_FLAT_COSINE;
+        faces->has_tilted |= fabs(cosine) < PATCH_FLAT_COSINE;
         faces->list[faces->count++] =
             (struct wall_face){side, face, v3_scale(pair->normal[side], cosine < 0 ? -1 : 1)};
     }
     return ABUT_OK;
 }
 
-/* The points of a wall, and those that its overlap has already. Only of flat walls others are as
- * deep as the deepest but for a tilt. */
+/* Chooses from the points of a wall and those that its overlap already has. The tolerance for
+ * tilted faces applies to flat walls only. */
 static void choose_points(const patch_work *work, const near_wall *wall, bool is_flat,
-                          uint32_t keep, double gap, double place, patch_answer *answer) {
+                          uint32_t max_points, double max_gap, double merge_distance,
+                          patch_answer *answer) {
     patch_candidate found[PATCH_POINTS + NEAR_DIRECTIONS + 1];
+    _Static_assert(sizeof found / sizeof *found <= PATCH_CANDIDATES, "abuti_patch_choose() limit");
     patch_choice choice = {.found = found,
                            .deepest = wall->deepest,
-                           .as_deep = 0.002,
-                           .flat = is_flat ? PATCH_FLAT : 0,
-                           .place = place,
-                           .extra = true};
+                           .depth_tolerance = DEPTH_TOLERANCE,
+                           .tilt = is_flat ? PATCH_TILT : 0,
+                           .merge_distance = merge_distance,
+                           .last_is_deepest = true};
     for (uint32_t i = 0; i < answer->count; i++)
         found[choice.count++] =
-            (patch_candidate){answer->points[i], v3_dot(answer->points[i].at, wall->along[0]),
-                              v3_dot(answer->points[i].at, wall->along[1])};
+            (patch_candidate){answer->points[i], v3_dot(answer->points[i].at, wall->tangent[0]),
+                              v3_dot(answer->points[i].at, wall->tangent[1])};
     double width = 0;
     for (int d = 0; d < NEAR_DIRECTIONS; d += 2)
-        width = real_max(width, wall->most[d] + wall->most[d + 1]);
+        width = real_max(width, wall->max_extent[d] + wall->max_extent[d + 1]);
     for (int d = 0; d < NEAR_DIRECTIONS; d++)
-        found[choice.count++] = named_by_vertex(work, wall->outermost[d], NAMED * width);
-    found[choice.count++] = named_by_vertex(work, wall->nearest, NAMED * width);
+        found[choice.count++] = snap_to_vertex(work, wall->outermost[d], VERTEX_DISTANCE * width);
+    found[choice.count++] = snap_to_vertex(work, wall->nearest, VERTEX_DISTANCE * width);
     for (uint32_t i = 0; i < choice.count; i++)
         choice.deepest = real_max(choice.deepest, found[i].point.depth);
-    abuti_patch_choose(&choice, keep, gap, answer);
+    abuti_patch_choose(&choice, max_points, max_gap, answer);
 }
 
-/* The normal of a minimum at a point of a wall, or zero. */
-static vec3 normal_of_minimum(const proximity *p, const near_wall *wall, vec3 at, double place) {
+/* Returns the normal of a minimum at a point of a wall, or zero. */
+static vec3 find_minimum_normal(const proximity_query *p, const near_wall *wall, vec3 at,
+                                double merge_distance) {
     for (size_t i = 0; i < p->minimum_count; i++) {
         const near_minimum *m = &p->minima[i];
         if (p->parent[m->pair] == wall->component && v3_dot(m->normal, wall->normal) > 0 &&
-            v3_length_sq(v3_sub(v3_lerp(m->at[0], m->at[1], 0.5), at)) < place * place)
+            v3_length_sq(v3_sub(v3_lerp(m->at[0], m->at[1], 0.5), at)) <
+                merge_distance * merge_distance)
             return m->normal;
     }
     return v3(0, 0, 0);
 }
 
-/* Gives the gaps of a wall their normals: at a minimum that of the minimum, at other vertices that
- * of the other body's faces around it, at crossings of edges that of both bodies' faces. */
-static void set_local_normals(const proximity *p, const near_wall *wall, const wall_faces *faces,
-                              double place, patch_answer *answer) {
+/* Sets the local normals of the gaps of a wall: at a minimum that of the minimum, at other
+ * vertices that of the other body's faces around it, at crossings of edges that of the faces of
+ * both bodies. */
+static void set_local_normals(const proximity_query *p, const near_wall *wall,
+                              const wall_faces *faces, double merge_distance,
+                              patch_answer *answer) {
     for (uint32_t k = 0; k < answer->count; k++) {
         patch_point *point = &answer->points[k];
         if (point->depth >= 0)
             continue;
-        point->normal = normal_of_minimum(p, wall, point->at, place);
-        if (v3_max_abs(point->normal) == 0 && faces->tilted) {
+        point->normal = find_minimum_normal(p, wall, point->at, merge_distance);
+        if (v3_max_abs(point->normal) == 0 && faces->has_tilted) {
             unsigned sides = point->kind == ABUT_CONTACT_VERTEX ? 1u << !point->side : 3;
-            patch_around around = abuti_patch_around(p->work, point->at, -point->depth, sides);
+            patch_normal_sum sum =
+                abuti_patch_normal_begin(p->work, point->at, -point->depth, sides);
             for (size_t i = 0; i < faces->count; i++)
-                abuti_patch_around_add(&around, faces->list[i].side, faces->list[i].face,
+                abuti_patch_normal_add(&sum, faces->list[i].side, faces->list[i].face,
                                        faces->list[i].normal);
-            point->normal = abuti_patch_around_normal(&around);
+            point->normal = abuti_patch_normal_end(&sum);
         }
         point->normal = patch_local_normal(point->normal, answer->normal);
     }
 }
 
-/* Chooses the points of a wall and their normals. */
-static abut_status finish_wall(const proximity *p, const near_wall *wall, uint32_t keep, double gap,
-                               double place, patch_answer *answer) {
+/* Chooses the points of a wall and sets their normals. */
+static abut_status finish_wall(const proximity_query *p, const near_wall *wall, uint32_t max_points,
+                               double max_gap, double merge_distance, patch_answer *answer) {
     wall_faces faces = {.list = NULL};
-    abut_status status = find_faces(p, wall, &faces);
+    abut_status status = find_wall_faces(p, wall, &faces);
     if (status)
         return status;
-    choose_points(p->work, wall, !faces.tilted, keep, gap, place, answer);
-    set_local_normals(p, wall, &faces, place, answer);
+    choose_points(p->work, wall, !faces.has_tilted, max_points, max_gap, merge_distance, answer);
+    set_local_normals(p, wall, &faces, merge_distance, answer);
     return ABUT_OK;
 }
 
-static abut_status answer_walls(proximity *p, uint32_t keep, double gap, double place,
-                                patch_answers *answers) {
+static abut_status add_wall_answers(proximity_query *p, uint32_t max_points, double max_gap,
+                                    double merge_distance, patch_answers *answers) {
     for (size_t i = 0; i < p->wall_count; i++)
-        if (p->walls[i].any && p->walls[i].answer != SIZE_MAX) {
+        if (p->walls[i].has_points && p->walls[i].answer != SIZE_MAX) {
             patch_answer *answer = &answers->list[p->walls[i].answer];
-            abut_status status = finish_wall(p, &p->walls[i], keep, gap, place, answer);
+            abut_status status =
+                finish_wall(p, &p->walls[i], max_points, max_gap, merge_distance, answer);
             if (status)
                 return status;
         }
     for (size_t i = 0; i < p->wall_count; i++) {
         const near_wall *wall = &p->walls[i];
-        if (!wall->any || wall->answer != SIZE_MAX)
+        if (!wall->has_points || wall->answer != SIZE_MAX)
             continue;
         patch_answer answer = {.normal = wall->normal,
                                .depth = wall->deepest,
                                .centre = wall->nearest.point.at,
                                .region = ABUT_NONE};
-        abut_status status = finish_wall(p, wall, keep, gap, place, &answer);
+        abut_status status = finish_wall(p, wall, max_points, max_gap, merge_distance, &answer);
         if (!status && answer.count)
             status = abuti_patch_add(p->work->memory, &answers->list, &answers->count,
-                                     &answers->room, &answer);
+                                     &answers->capacity, &answer);
         if (status)
             return status;
     }
     return ABUT_OK;
 }
 
-abut_status abuti_patch_proximity(patch_work *work, const pair_frame *frame, double range,
-                                  uint32_t keep, bool overlaps, patch_answers *answers) {
-    proximity *p = abuti_patch_take(work->memory, 1, sizeof *p);
+abut_status abuti_patch_add_gaps(patch_work *work, const pair_frame *frame, double range,
+                                 uint32_t max_points, bool overlaps, patch_answers *answers) {
+    proximity_query *p = abuti_patch_allocate(work->memory, 1, sizeof *p);
     if (!p)
         return ABUT_ERROR_MEMORY;
-    memset(p, 0, offsetof(proximity, cached));
+    memset(p, 0, offsetof(proximity_query, cached_leaf));
     p->work = work;
     p->range = range;
     p->overlaps = overlaps;
     for (int side = 0; side < 2; side++) {
-        p->touch = real_max(p->touch, 1000 * work->body[side].jitter);
-        p->rounding = real_max(p->rounding, 1e-3 * work->body[side].jitter);
+        p->touch_distance = real_max(p->touch_distance, TOUCH_JITTERS * work->body[side].jitter);
+        p->rounding_error = real_max(p->rounding_error, ROUNDING_JITTERS * work->body[side].jitter);
         abut_status status = abuti_bvh_interior(work->body[side].bvh, &p->space.interior[side]);
         if (status)
             return status;
         for (int i = 0; i < NEAR_CACHED_LEAVES; i++)
-            p->cached[side][i] = ABUT_NONE;
+            p->cached_leaf[side][i] = ABUT_NONE;
     }
     const patch_body *smaller = &work->body[work->body[0].skin->size > work->body[1].skin->size];
-    p->space.origin = smaller->turns ? smaller->shift : v3(0, 0, 0);
+    p->space.origin = smaller->has_transform ? smaller->translation : v3(0, 0, 0);
     p->space.scale = 1 / smaller->skin->size;
     p->space.range = range;
-    p->space.touch = p->touch;
+    p->space.touch_distance = p->touch_distance;
     abut_status status = abuti_proximity_find_pairs(p, frame);
     if (status || !p->pair_count)
         return status;
     size_t overlap_count = answers->count;
-    double tolerance = PATCH_PLACE * real_min(work->body[0].skin->size, work->body[1].skin->size);
+    double tolerance =
+        PATCH_MERGE_DISTANCE * real_min(work->body[0].skin->size, work->body[1].skin->size);
     status = abuti_proximity_join_pairs(p);
-    status = status ? status : open_overlap_walls(p, answers->list, overlap_count);
-    status = status ? status : open_gap_walls(p, overlaps);
+    status = status ? status : add_overlap_walls(p, answers->list, overlap_count);
+    status = status ? status : add_gap_walls(p, overlaps);
     if (!status && overlaps)
-        status = open_face_walls(p);
+        status = add_face_walls(p);
     if (status)
         return status;
-    fill_walls(p, tolerance);
-    return answer_walls(p, keep, range, tolerance, answers);
+    add_wall_points(p, tolerance);
+    return add_wall_answers(p, max_points, range, tolerance, answers);
 }

@@ -1,26 +1,25 @@
-/* Pairs of triangles within the margin, and the local minima of the distance among them: what
- * patch_proximity_pairs.c finds and patch_proximity.c divides into walls. */
+/* Pairs of triangles within the margin, and the local minima of the distance among them.
+ * patch_proximity_pairs.c finds them, patch_proximity.c divides them into walls. */
 #ifndef ABUTI_CONTACT_PATCH_PROXIMITY_H
 #define ABUTI_CONTACT_PATCH_PROXIMITY_H
 
 #include "contact/patch_near.h"
 
-#define NEAR_FACING_COSINE \
-    0.5 /* between the normals of triangles that face each other: 60 degrees */
+#define NEAR_FACING_COSINE 0.5 /* of triangles that face each other: 60 degrees */
 
 enum {
     NEAR_CACHED_LEAVES = 16,               /* of each side */
     NEAR_DIRECTIONS = 2 * PATCH_DIRECTIONS /* in which the outermost points of a wall are kept */
 };
 
-/* Two triangles that face each other or hold a local minimum. */
+/* Two triangles that face each other or contain a local minimum. */
 typedef struct near_pair {
     uint32_t face[2];
-    bool facing;
-    bool has_wall;     /* some wall of its component faces both */
-    bool two_sided[2]; /* and the normals, if they face each other */
+    bool is_facing;
+    bool has_wall;     /* a wall of its component faces both triangles */
+    bool two_sided[2]; /* set only if is_facing, and so are the normals */
     vec3 normal[2];
-    double distance; /* 0 where they intersect */
+    double distance; /* 0 if they intersect */
 } near_pair;
 
 typedef struct near_minimum {
@@ -32,49 +31,49 @@ typedef struct near_minimum {
     vec3 normal; /* unit, from b to a */
 } near_minimum;
 
-/* A point of a wall, and where it is across the normal. */
+/* A wall within the range, with its nearest point and its outermost points. */
 typedef struct near_wall {
-    vec3 normal, along[2];
-    uint32_t component; /* root of its pairs */
-    size_t answer;      /* of the overlap that it belongs to; SIZE_MAX = none */
+    vec3 normal, tangent[2];
+    uint32_t component; /* of its pairs */
+    size_t answer;      /* index of the patch of the overlap that it belongs to; SIZE_MAX = none */
     patch_candidate nearest;
     patch_candidate outermost[NEAR_DIRECTIONS];
-    double extent[NEAR_DIRECTIONS];        /* of these */
-    double most[NEAR_DIRECTIONS], deepest; /* of all points */
-    bool any;
+    double extent[NEAR_DIRECTIONS];              /* of the outermost points */
+    double max_extent[NEAR_DIRECTIONS], deepest; /* of all points */
+    bool has_points;
 } near_wall;
 
-typedef struct proximity {
+typedef struct proximity_query {
     patch_work *work;
-    double range;    /* walls further away are not looked for */
-    double touch;    /* directions between nearer points are inaccurate */
-    double rounding; /* directions between nearer points are rounding errors */
-    bool overlaps;   /* the bodies do */
+    double range;          /* walls further away are not searched */
+    double touch_distance; /* directions between nearer points are inaccurate */
+    double rounding_error; /* directions between nearer points are rounding errors */
+    bool overlaps;         /* the bodies overlap somewhere */
     near_space space;
     near_pair *pairs;
-    size_t pair_count, pair_room;
+    size_t pair_count, pair_capacity;
     near_minimum *minima;
-    size_t minimum_count, minimum_room;
-    near_minimum nearest; /* pair of triangles; face[0] = ABUT_NONE before there is one */
-    patch_table index;    /* of pairs, by both triangles */
-    uint32_t *parent;     /* of pairs; once all are joined the component */
+    size_t minimum_count, minimum_capacity;
+    near_minimum nearest; /* nearest pair of triangles; face[0] = ABUT_NONE if there is none yet */
+    patch_table index;    /* index of a pair, by near_pair_key() */
+    uint32_t *parent;     /* union-find forest of pairs; the component, once all are joined */
     near_wall *walls;
-    size_t wall_count, wall_room;
-    uint32_t cached[2][NEAR_CACHED_LEAVES]; /* leaves in the places of their lowest bits, and */
+    size_t wall_count, wall_capacity;
+    uint32_t cached_leaf[2][NEAR_CACHED_LEAVES]; /* slot: leaf modulo size */
     near_leaf leaves[2][NEAR_CACHED_LEAVES];
-} proximity;
+} proximity_query;
 
-/* The key of two triangles in `index`. */
+/* Returns the key of two triangles in `index`. */
 static inline uint64_t near_pair_key(uint32_t f, uint32_t g) {
     return ((uint64_t)f << 32 | g) + 1;
 }
 
-void abuti_proximity_add_minimum(proximity *p, const near_minimum *minimum);
+void abuti_proximity_add_minimum(proximity_query *p, const near_minimum *minimum);
 /* Order of minima: by distance, then by their triangles. */
 bool abuti_proximity_is_nearer(const near_minimum *a, const near_minimum *b);
 /* Finds all pairs within the range, their local minima, and the nearest pair. */
-abut_status abuti_proximity_find_pairs(proximity *p, const pair_frame *frame);
+abut_status abuti_proximity_find_pairs(proximity_query *p, const pair_frame *frame);
 /* Joins pairs over shared edges into components. */
-abut_status abuti_proximity_join_pairs(proximity *p);
+abut_status abuti_proximity_join_pairs(proximity_query *p);
 
 #endif

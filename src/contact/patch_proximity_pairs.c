@@ -1,34 +1,33 @@
 /* Finds the pairs of triangles of two surfaces within the margin, and the local minima of the
  * distance among them.
  *
- * Method: patch_proximity.c. The traversal rejects most pairs by distances in floats
- * (patch_near.c); only pairs that may contain a local minimum are measured in doubles. */
+ * Method: see patch_proximity.c. The traversal rejects most pairs by distances in floats
+ * (patch_near.c). Only pairs that may contain a local minimum are measured in doubles. */
 #include "contact/patch_proximity.h"
 
 #include "geom/distance_shared.h"
 
 #include <math.h>
 
-#define CONE_TOLERANCE 1e-5 /* of an edge: by which a neighbour may be nearer at a minimum */
-#define SNAP_COSINE \
-    0.999999 /* of a milliradian: nearly touching features have the normal of a face */
+#define CONE_TOLERANCE 1e-5  /* of an edge: by which a neighbour may be nearer at a minimum */
+#define SNAP_COSINE 0.999999 /* a milliradian: nearly touching features get a face normal */
 
-/* ---- triangles ---- */
+/* ---- leaves ---- */
 
-static near_leaf *leaf_at(proximity *p, uint32_t side, uint32_t leaf) {
+static near_leaf *cached_leaf_at(proximity_query *p, uint32_t side, uint32_t leaf) {
     uint32_t slot = leaf % NEAR_CACHED_LEAVES;
-    if (p->cached[side][slot] != leaf)
-        abuti_near_leaf(&p->work->body[side], &p->space, side, leaf, &p->leaves[side][slot]);
-    p->cached[side][slot] = leaf;
+    if (p->cached_leaf[side][slot] != leaf)
+        abuti_near_load_leaf(&p->work->body[side], &p->space, side, leaf, &p->leaves[side][slot]);
+    p->cached_leaf[side][slot] = leaf;
     return &p->leaves[side][slot];
 }
 
 /* ---- local minima ---- */
 
-/* Whether no neighbour of the feature of a side is nearer to the other side: `way` points away from
- * it. */
-static bool is_lowest(const patch_body *body, const near_face *f, abut_feature feature, vec3 at,
-                      vec3 way) {
+/* Returns whether no neighbour of the feature of a side is nearer to the other side. `direction`
+ * points away from the other side. */
+static bool is_local_minimum(const patch_body *body, const near_face *f, abut_feature feature,
+                             vec3 at, vec3 direction) {
     const abut_topology_arrays *view = &body->skin->view;
     const uint32_t *faces = NULL;
     uint32_t count = 0;
@@ -45,104 +44,111 @@ static bool is_lowest(const patch_body *body, const near_face *f, abut_feature f
     for (uint32_t i = 0; i < count; i++)
         for (int k = 0; k < 3; k++) {
             vec3 to =
-                v3_sub(patch_true(body, body->skin->corner[3 * (size_t)faces[i] + (size_t)k]), at);
-            double ahead = v3_dot(to, way);
+                v3_sub(patch_position(body, body->skin->corner[3 * (size_t)faces[i] + (size_t)k]),
+                       at);
+            double ahead = v3_dot(to, direction);
             if (ahead < 0 && ahead * ahead > CONE_TOLERANCE * CONE_TOLERANCE * v3_length_sq(to))
                 return false;
         }
     return true;
 }
 
-/* Whether is_lowest() may be true where `way` may be off by an angle: of the corners of a triangle
- * that may hold the closest point, no neighbour is clearly nearer. */
-static bool may_be_lowest(const patch_body *body, const near_face *f, vec3 way, double angle) {
+/* Returns whether is_local_minimum() may be true if `direction` has an error of an angle: at the
+ * corners of the triangle that may contain the closest point, no neighbour is clearly nearer. */
+static bool may_be_local_minimum(const patch_body *body, const near_face *f, vec3 direction,
+                                 double angle) {
     const abut_topology_arrays *view = &body->skin->view;
     double h[3], lowest = INFINITY, size = 0;
     for (int k = 0; k < 3; k++) {
-        h[k] = v3_dot(f->at.corner[k], way);
+        h[k] = v3_dot(f->at.corner[k], direction);
         lowest = real_min(lowest, h[k]);
         size =
             real_max(size, v3_max_abs(v3_sub(f->at.corner[k], f->at.corner[k == 2 ? 0 : k + 1])));
     }
     const double limit = lowest + 4 * angle * size; /* an edge is at most sqrt(3) sizes long */
-    unsigned low =
+    unsigned low_bits =
         (h[0] <= limit) | (unsigned)(h[1] <= limit) << 1 | (unsigned)(h[2] <= limit) << 2;
     const uint32_t *faces;
     uint32_t count;
-    if (low == 7)
+    if (low_bits == 7)
         return true;
-    if (low & (low - 1)) { /* two: the edge from k on */
-        uint32_t k = low == 3 ? 0 : low == 6 ? 1 : 2;
+    if (low_bits & (low_bits - 1)) { /* two corners: the edge from k on */
+        uint32_t k = low_bits == 3 ? 0 : low_bits == 6 ? 1 : 2;
         count = abuti_edge_faces(view, view->triangle_edges[3 * (size_t)f->face + k], &faces);
     } else {
-        uint32_t vertex = f->corner[low >> 1];
+        uint32_t vertex = f->corner[low_bits >> 1];
         faces = view->vertex_faces + view->vertex_face_begin[vertex];
         count = view->vertex_face_begin[vertex + 1] - view->vertex_face_begin[vertex];
     }
-    vec3 from = f->at.corner[low & 1 ? 0 : low & 2 ? 1 : 2];
+    vec3 from = f->at.corner[low_bits & 1 ? 0 : low_bits & 2 ? 1 : 2];
     for (uint32_t i = 0; i < count; i++)
         for (int k = 0; k < 3; k++) {
-            vec3 to = v3_sub(patch_true(body, body->skin->corner[3 * (size_t)faces[i] + (size_t)k]),
-                             from);
-            if (v3_dot(to, way) < -2 * angle * (2 * size + v3_length(to)))
+            vec3 to =
+                v3_sub(patch_position(body, body->skin->corner[3 * (size_t)faces[i] + (size_t)k]),
+                       from);
+            if (v3_dot(to, direction) < -2 * angle * (2 * size + v3_length(to)))
                 return false;
         }
     return true;
 }
 
-/* The direction from b to a. That of a face is taken where a face holds a closest point, and where
- * the points are so near that their difference is mostly rounding. */
-static vec3 direction_of(const proximity *p, const near_face *f, const near_face *g,
-                         const abut_feature feature[2], const closest_pair *closest) {
-    vec3 way = v3_normalise(v3_sub(closest->point_a, closest->point_b));
+/* Returns the unit direction from b to a. It is the normal of a face if a face contains a closest
+ * point, or if the points are so near that their difference is mostly rounding error. */
+static vec3 compute_direction(const proximity_query *p, const near_face *f, const near_face *g,
+                              const abut_feature feature[2], const closest_pair *closest) {
+    vec3 direction = v3_normalise(v3_sub(closest->point_a, closest->point_b));
     const vec3 normals[2] = {g->normal, v3_scale(f->normal, -1)};
     for (int i = 0; i < 2; i++) {
-        double cosine = v3_dot(normals[i], way);
+        double cosine = v3_dot(normals[i], direction);
         if (feature[!i] == ABUT_FEATURE_FACE ||
-            (closest->distance < p->touch && fabs(cosine) > SNAP_COSINE))
+            (closest->distance < p->touch_distance && fabs(cosine) > SNAP_COSINE))
             return v3_scale(normals[i], cosine < 0 ? -1 : 1);
     }
-    return v3_max_abs(way) > 0 ? way : normals[g->two_sided && !f->two_sided];
+    return v3_max_abs(direction) > 0 ? direction : normals[g->two_sided && !f->two_sided];
 }
 
 /* ---- pairs ---- */
 
-/* The number of a pair, which is added if it is not there. */
-static uint32_t add_pair(proximity *p, uint32_t f, uint32_t g, bool facing, double distance) {
+/* Returns the index of a pair, and adds it if it is new; ABUT_NONE on failure. */
+static uint32_t add_pair(proximity_query *p, uint32_t f, uint32_t g, bool is_facing,
+                         double distance) {
     patch_work *work = p->work;
     bool added;
-    uint32_t *number =
-        abuti_patch_put(work, &p->index, near_pair_key(f, g), (uint32_t)p->pair_count, &added);
-    if (!number)
+    uint32_t *index = abuti_patch_table_insert(work, &p->index, near_pair_key(f, g),
+                                               (uint32_t)p->pair_count, &added);
+    if (!index)
         return ABUT_NONE;
     if (added) {
-        if (p->pair_count == p->pair_room)
-            work->status = abuti_patch_grow(work->memory, &p->pairs, p->pair_count,
-                                            p->pair_count + 64, sizeof *p->pairs, &p->pair_room);
+        if (p->pair_count == p->pair_capacity)
+            work->status =
+                abuti_patch_grow(work->memory, &p->pairs, p->pair_count, p->pair_count + 64,
+                                 sizeof *p->pairs, &p->pair_capacity);
         if (work->status)
             return ABUT_NONE;
         p->pairs[p->pair_count++] =
-            (near_pair){.face = {f, g}, .facing = facing, .distance = distance};
+            (near_pair){.face = {f, g}, .is_facing = is_facing, .distance = distance};
     }
-    return *number;
+    return *index;
 }
 
-static uint32_t add_facing(proximity *p, const near_face *f, const near_face *g, double distance) {
-    uint32_t number = add_pair(p, f->face, g->face, true, distance);
-    if (number != ABUT_NONE) {
-        p->pairs[number].normal[0] = f->normal;
-        p->pairs[number].normal[1] = g->normal;
-        p->pairs[number].two_sided[0] = f->two_sided;
-        p->pairs[number].two_sided[1] = g->two_sided;
+static uint32_t add_facing_pair(proximity_query *p, const near_face *f, const near_face *g,
+                                double distance) {
+    uint32_t index = add_pair(p, f->face, g->face, true, distance);
+    if (index != ABUT_NONE) {
+        p->pairs[index].normal[0] = f->normal;
+        p->pairs[index].normal[1] = g->normal;
+        p->pairs[index].two_sided[0] = f->two_sided;
+        p->pairs[index].two_sided[1] = g->two_sided;
     }
-    return number;
+    return index;
 }
 
-void abuti_proximity_add_minimum(proximity *p, const near_minimum *minimum) {
+void abuti_proximity_add_minimum(proximity_query *p, const near_minimum *minimum) {
     patch_work *work = p->work;
-    if (p->minimum_count == p->minimum_room)
-        work->status = abuti_patch_grow(work->memory, &p->minima, p->minimum_count,
-                                        p->minimum_count + 64, sizeof *p->minima, &p->minimum_room);
+    if (p->minimum_count == p->minimum_capacity)
+        work->status =
+            abuti_patch_grow(work->memory, &p->minima, p->minimum_count, p->minimum_count + 64,
+                             sizeof *p->minima, &p->minimum_capacity);
     if (!work->status)
         p->minima[p->minimum_count++] = *minimum;
 }
@@ -154,7 +160,8 @@ bool abuti_proximity_is_nearer(const near_minimum *a, const near_minimum *b) {
 }
 
 /* Measures two triangles that do not intersect. */
-static void measure_pair(proximity *p, const near_face *f, const near_face *g, bool facing) {
+static void measure_pair(proximity_query *p, const near_face *f, const near_face *g,
+                         bool is_facing) {
     const patch_work *work = p->work;
     near_minimum m = {.face = {f->face, g->face}, .pair = ABUT_NONE};
     closest_pair closest = triangle_triangle_closest_features(f->at, g->at, m.feature);
@@ -163,73 +170,80 @@ static void measure_pair(proximity *p, const near_face *f, const near_face *g, b
     m.distance = closest.distance;
     m.at[0] = closest.point_a;
     m.at[1] = closest.point_b;
-    m.normal = direction_of(p, f, g, m.feature, &closest);
+    m.normal = compute_direction(p, f, g, m.feature, &closest);
     bool outside = (g->two_sided || v3_dot(m.normal, g->normal) > -CONE_TOLERANCE) &&
                    (f->two_sided || v3_dot(m.normal, f->normal) < CONE_TOLERANCE);
-    bool minimum = outside && is_lowest(&work->body[0], f, m.feature[0], m.at[0], m.normal) &&
-                   is_lowest(&work->body[1], g, m.feature[1], m.at[1], v3_scale(m.normal, -1));
-    bool faces = m.feature[0] == ABUT_FEATURE_FACE || m.feature[1] == ABUT_FEATURE_FACE;
-    minimum = minimum && (faces || m.distance > p->rounding);
-    if (facing)
-        m.pair = add_facing(p, f, g, m.distance);
-    else if (minimum)
+    bool is_minimum =
+        outside && is_local_minimum(&work->body[0], f, m.feature[0], m.at[0], m.normal) &&
+        is_local_minimum(&work->body[1], g, m.feature[1], m.at[1], v3_scale(m.normal, -1));
+    bool has_face = m.feature[0] == ABUT_FEATURE_FACE || m.feature[1] == ABUT_FEATURE_FACE;
+    is_minimum = is_minimum && (has_face || m.distance > p->rounding_error);
+    if (is_facing)
+        m.pair = add_facing_pair(p, f, g, m.distance);
+    else if (is_minimum)
         m.pair = add_pair(p, f->face, g->face, false, m.distance);
     if (p->nearest.face[0] == ABUT_NONE || abuti_proximity_is_nearer(&m, &p->nearest))
         p->nearest = m;
-    if (minimum && !work->status)
+    if (is_minimum && !work->status)
         abuti_proximity_add_minimum(p, &m);
 }
 
-/* Visits what is left of four pairs: most of them need no distance in doubles. */
-static void visit_row(proximity *p, const near_face *f, const near_leaf *b, const near_row *row) {
-    unsigned crosses = p->overlaps ? row->crosses : 0, unsure = row->lowest | ~row->certain;
-    for (unsigned left = row->near | crosses; left && !p->work->status; left &= left - 1) {
-        const unsigned lane = (unsigned)__builtin_ctz(left), bit = 1u << lane;
+/* Processes the remaining pairs of a row: most of them need no distance in doubles. */
+static void visit_row(proximity_query *p, const near_face *f, const near_leaf *b,
+                      const near_row *row) {
+    unsigned may_intersect = p->overlaps ? row->may_intersect : 0,
+             uncertain = row->may_be_minimum | ~row->is_certain;
+    for (unsigned remaining = row->near | may_intersect; remaining && !p->work->status;
+         remaining &= remaining - 1) {
+        const unsigned lane = (unsigned)__builtin_ctz(remaining), bit = 1u << lane;
         const near_face *g = &b->face[lane];
-        double cosine = -v3_dot(f->normal, g->normal), angle = row->slack[lane];
-        bool facing = (f->two_sided || g->two_sided ? fabs(cosine) : cosine) > NEAR_FACING_COSINE;
-        bool nearest = !p->overlaps && (p->nearest.face[0] == ABUT_NONE ||
-                                        row->distance[lane] - row->error <= p->nearest.distance);
-        if (!facing && !nearest && !(row->near & unsure & bit))
+        double cosine = -v3_dot(f->normal, g->normal), angle = row->angle_error[lane];
+        bool is_facing =
+            (f->two_sided || g->two_sided ? fabs(cosine) : cosine) > NEAR_FACING_COSINE;
+        bool may_be_nearest =
+            !p->overlaps && (p->nearest.face[0] == ABUT_NONE ||
+                             row->distance[lane] - row->error <= p->nearest.distance);
+        if (!is_facing && !may_be_nearest && !(row->near & uncertain & bit))
             continue;
-        if (crosses & bit &&
+        if (may_intersect & bit &&
             triangle_triangle_intersect(f->at, g->at, NULL) != ABUT_INTERSECTION_NONE) {
-            if (facing)
-                add_facing(p, f, g, 0);
+            if (is_facing)
+                add_facing_pair(p, f, g, 0);
             continue;
         }
         if (!(row->near & bit))
             continue;
-        vec3 way = row->way[lane];
-        if (!(row->certain & bit) || nearest ||
-            (row->lowest & bit && may_be_lowest(&p->work->body[0], f, way, angle) &&
-             may_be_lowest(&p->work->body[1], g, v3_scale(way, -1), angle)))
-            measure_pair(p, f, g, facing);
-        else if (facing)
-            add_facing(p, f, g, row->distance[lane]);
+        vec3 direction = row->direction[lane];
+        if (!(row->is_certain & bit) || may_be_nearest ||
+            (row->may_be_minimum & bit &&
+             may_be_local_minimum(&p->work->body[0], f, direction, angle) &&
+             may_be_local_minimum(&p->work->body[1], g, v3_scale(direction, -1), angle)))
+            measure_pair(p, f, g, is_facing);
+        else if (is_facing)
+            add_facing_pair(p, f, g, row->distance[lane]);
     }
 }
 
-static bool visit(void *data, uint32_t leaf_a, uint32_t leaf_b, unsigned near) {
-    proximity *p = data;
-    const near_leaf *a = leaf_at(p, 0, leaf_a);
-    near_leaf *b = leaf_at(p, 1, leaf_b);
+static bool visit_leaf_pair(void *data, uint32_t leaf_a, uint32_t leaf_b, unsigned near) {
+    proximity_query *p = data;
+    const near_leaf *a = cached_leaf_at(p, 0, leaf_a);
+    near_leaf *b = cached_leaf_at(p, 1, leaf_b);
     for (uint32_t i = 0; i < BVH_WIDTH && !p->work->status; i++) {
         unsigned bits = near >> 4 * i & 15, valid = a->valid >> i & 1 ? b->valid : 0;
         near_row row;
         if (!(bits & valid))
             continue;
-        abuti_near_row(&p->space, a, i, b, bits & valid, &row);
+        abuti_near_test_row(&p->space, a, i, b, bits & valid, &row);
         visit_row(p, &a->face[i], b, &row);
     }
     return p->work->status != ABUT_OK;
 }
 
-abut_status abuti_proximity_find_pairs(proximity *p, const pair_frame *frame) {
+abut_status abuti_proximity_find_pairs(proximity_query *p, const pair_frame *frame) {
     pair_frame padded = *frame;
     padded.pad += (float)(1.001 * p->range * frame->scale);
     p->nearest.face[0] = ABUT_NONE;
-    abuti_pair_candidates(&padded, visit, p);
+    abuti_pair_candidates(&padded, visit_leaf_pair, p);
     abut_status status = p->work->status ? p->work->status : abuti_stop_status("contacts");
     const near_minimum *nearest = &p->nearest;
     if (!status && !p->overlaps && nearest->face[0] != ABUT_NONE) {
@@ -241,8 +255,8 @@ abut_status abuti_proximity_find_pairs(proximity *p, const pair_frame *frame) {
 
 /* ---- components ---- */
 
-/* Joins a pair with those of its neighbours on one side. */
-static void join_neighbours(proximity *p, uint32_t pair, uint32_t side) {
+/* Joins a pair with the pairs of its neighbours on one side. */
+static void join_neighbours(proximity_query *p, uint32_t pair, uint32_t side) {
     const near_pair *own = &p->pairs[pair];
     const abut_topology_arrays *view = &p->work->body[side].skin->view;
     for (int k = 0; k < 3; k++) {
@@ -254,16 +268,16 @@ static void join_neighbours(proximity *p, uint32_t pair, uint32_t side) {
             if (faces[i] == own->face[side])
                 continue;
             uint32_t other =
-                abuti_patch_get(&p->index, side ? near_pair_key(own->face[0], faces[i])
-                                                : near_pair_key(faces[i], own->face[1]));
+                abuti_patch_table_find(&p->index, side ? near_pair_key(own->face[0], faces[i])
+                                                       : near_pair_key(faces[i], own->face[1]));
             if (other != ABUT_NONE)
                 abuti_join(p->parent, pair, other);
         }
     }
 }
 
-abut_status abuti_proximity_join_pairs(proximity *p) {
-    p->parent = abuti_patch_take(p->work->memory, p->pair_count, sizeof *p->parent);
+abut_status abuti_proximity_join_pairs(proximity_query *p) {
+    p->parent = abuti_patch_allocate(p->work->memory, p->pair_count, sizeof *p->parent);
     if (!p->parent)
         return ABUT_ERROR_MEMORY;
     for (uint32_t i = 0; i < p->pair_count; i++)

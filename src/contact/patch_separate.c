@@ -1,91 +1,89 @@
-/* The shift that separates two bodies, and the contact patches that stand for it.
+/* Searches the shift that separates two bodies, and the contact patches that describe it.
  *
  * Problem: which patches, with which depths, separate two overlapping bodies, and which of several
- * shifts is the right one?
+ * shifts is the best?
  *
  * Method. Each region of the overlap has one patch along its best normal, or one for each of its
- * walls. The joint shift is the shortest vector that goes by at least the depth of every patch
+ * walls. The joint shift is the shortest vector that moves by at least the depth of every patch
  * along its normal. An exact test decides whether the bodies are apart after it. If they are not,
- * two kinds of shifts are tried by increasing depth: the joint shift of all walls, to which the
+ * two kinds of shifts are tested by increasing depth: the joint shift of all walls, to which the
  * remaining overlap adds walls, and shifts along one normal, which the remaining overlap extends.
  * Opposite walls that no shift satisfies keep their local depths, as in a press fit.
  *
- * Guarantee: `is_verified` is set only after an exact test of the shift that the depths describe.
- */
+ * Guarantee: `is_verified` is set only after an exact test of the shift that the depths
+ * describe. */
 #include "contact/patch_separate.h"
 
 #include <math.h>
 #include <string.h>
 
-/* Shifts exceed the depths a little, so that an exact test finds the bodies apart: by a fraction of
+/* Shifts exceed the depths slightly, so that an exact test finds the bodies apart: by a fraction of
  * the depth plus a fraction of the smaller body. */
 #define SHIFT_DEPTH_SLACK 1e-6
 #define SHIFT_SIZE_SLACK 1e-7
-#define EXACT_SHIFT_SLACK \
-    2e-9 /* of the smaller body, if depths are not enlarged: rounding errors */
-#define NORMAL_DEPTH_RATIO \
-    4.0                       /* with a hint: largest depth along one normal / depth of all walls */
-#define MIN_EXTENSION 0.01    /* of the smaller body: smallest step by which a shift grows */
-#define SAME_WALL_COSINE 0.99 /* between the normals of one wall in two rounds: 8 degrees */
+#define EXACT_SHIFT_SLACK 2e-9  /* of the smaller body: rounding errors, if depths are exact */
+#define SHIFT_TOLERANCE 1e-9    /* of the smaller body: convergence of the joint shift */
+#define NORMAL_DEPTH_RATIO 4.0  /* in fits, and with a hint: depth along one normal / of walls */
+#define MIN_EXTENSION 0.01      /* of the smaller body: smallest step by which a shift grows */
+#define SAME_WALL_COSINE 0.99   /* between the normals of one wall in two rounds: 8 degrees */
 #define SAME_NORMAL_COSINE 0.98 /* between normals that count as one candidate: 11 degrees */
 #define SAME_DEPTH 1e-3         /* relative difference of depths that count as equal */
-#define REMAINING_DEPTH 0.5   /* of a wall's depth: remaining depth at which it is the same wall */
-#define OTHER_WALL_COSINE 0.7 /* between the normals of two walls: 45 degrees */
-#define WEDGE_THICKNESS 3.0   /* depth / mean thickness of a region above which it is a wedge */
+#define REMAINING_DEPTH 0.5     /* of a wall's depth: below it, the remainder is the same wall */
+#define OTHER_WALL_COSINE 0.7   /* between the normals of two walls: 45 degrees */
+#define WEDGE_THICKNESS 3.0     /* depth / mean thickness of a region above which it is a wedge */
 #define WEDGE_DEPTH 0.5       /* mean depth of the walls of a wedge / depth of the wedge, at most */
-#define SHEET_DEPTH_RATIO \
-    0.8                   /* new / old depth of a sheet up to which the new normal replaces it */
-#define SHALLOW_RATIO 1.5 /* depth / smallest depth of the walls of a region, at most */
-#define SHALLOW 0.05      /* of the smaller body: opposite walls below this depth hold a body */
+#define SHEET_DEPTH_RATIO 0.8 /* new / old depth of a sheet up to which the new one replaces it */
+#define SHALLOW_RATIO 1.5     /* depth / smallest depth of the walls of a region, at most */
+#define SHALLOW_DEPTH 0.05    /* of the smaller body: largest depth of the walls of a press fit */
 #define OPPOSITE_COSINE (-0.5) /* between the normals of opposite walls: 120 degrees */
 
 enum {
-    WALL_ROUNDS = 4, /* in which walls of the remaining overlap are added */
-    TRIES = 128,     /* shifts of a pair */
-    WAY_CAPACITY = 64,
-    SHIFT_ROUNDS = 512,
-    MANY = 32,
-    FIT_WALLS = 3,    /* shallow walls of a body that is in a tight fit, at least */
-    CONTOUR_WAYS = 16 /* normals of faces of the contour that are tried for sheets */
+    WALL_ROUNDS = 4,         /* in which walls of the remaining overlap are added */
+    MAX_SHIFTS = 128,        /* that are tested or measured for a pair */
+    CANDIDATE_CAPACITY = 64, /* of shifts along one normal */
+    SHIFT_ROUNDS = 512,      /* of the iteration for the joint shift */
+    MAX_MULTIPLIERS = 32,    /* patches with a multiplier in the iteration */
+    FIT_WALLS = 3,           /* minimum number of shallow walls of a body in a tight fit */
+    CONTOUR_NORMALS = 16     /* candidate normals of sheets, from faces of the contour */
 };
 
-/* By how much a shift must go along the normal of an answer. */
-static double wanted_shift(const patch_call *call, const patch_answer *answer) {
-    if (call->bare)
+/* Returns the length by which a shift must move along the normal of a patch. */
+static double required_shift(const patch_call *call, const patch_answer *answer) {
+    if (call->uses_exact_depths)
         return real_max(answer->depth, 0) + EXACT_SHIFT_SLACK * call->size;
     return real_max(answer->depth, 0) * (1 + SHIFT_DEPTH_SLACK) + SHIFT_SIZE_SLACK * call->size;
 }
 
-/* The least shift that satisfies all answers (Hildreth 1957, "A quadratic programming procedure");
- * false where there is none, as between opposite walls. Of more than MANY answers the others are
- * satisfied too, but the shift may not be the least. */
-static bool common_shift(const patch_call *call, const patch_answer *answers, size_t count,
-                         vec3 *shift) {
-    double gone[MANY] = {0};
+/* Computes the joint shift: the shortest one that satisfies all patches (Hildreth 1957, "A
+ * quadratic programming procedure"). Returns false if there is none, as between opposite walls.
+ * Patches beyond the first MAX_MULTIPLIERS are satisfied too, but have no multiplier, so the shift
+ * may not be the shortest. */
+static bool compute_joint_shift(const patch_call *call, const patch_answer *answers, size_t count,
+                                vec3 *shift) {
+    double multiplier[MAX_MULTIPLIERS] = {0};
     *shift = v3(0, 0, 0);
     for (int round = 0; round < SHIFT_ROUNDS; round++) {
         double worst = 0;
         for (size_t i = 0; i < count; i++) {
-            double missing = wanted_shift(call, &answers[i]) - v3_dot(*shift, answers[i].normal);
-            missing = real_max(missing, i < MANY ? -gone[i] : 0);
+            double missing = required_shift(call, &answers[i]) - v3_dot(*shift, answers[i].normal);
+            missing = real_max(missing, i < MAX_MULTIPLIERS ? -multiplier[i] : 0);
             worst = real_max(worst, fabs(missing) / call->size);
             *shift = v3_along(*shift, missing, answers[i].normal);
-            if (i < MANY)
-                gone[i] += missing;
+            if (i < MAX_MULTIPLIERS)
+                multiplier[i] += missing;
         }
-        if (worst < 1e-9)
+        if (worst < SHIFT_TOLERANCE)
             return true;
     }
     return false;
 }
 
-bool abuti_patch_shift(double size, const patch_answer *answers, size_t count, vec3 *shift) {
+bool abuti_patch_joint_shift(double size, const patch_answer *answers, size_t count, vec3 *shift) {
     const patch_call call = {.size = size};
-    return common_shift(&call, answers, count, shift);
+    return compute_joint_shift(&call, answers, count, shift);
 }
 
-/* Whether the bodies are apart once the first is shifted; likely so along its way. */
-abut_status abuti_patch_apart_after(const patch_call *call, vec3 shift, bool *apart) {
+abut_status abuti_patch_test_apart(const patch_call *call, vec3 shift, bool *apart) {
     abut_posed moved = call->posed[0];
     abut_pair_relation relation;
     pair_frame frame;
@@ -98,9 +96,9 @@ abut_status abuti_patch_apart_after(const patch_call *call, vec3 shift, bool *ap
         status = abuti_pair_overlap(&moved, &call->posed[1], false, NULL, &relation, &doubt);
     } else {
         abuti_pair_frame_expect_direction(&frame, v3_normalise(shift));
-        bool meets = abuti_pair_find_intersection(&frame, found);
+        bool touches = abuti_pair_find_intersection(&frame, found);
         status = abuti_stop_status("contacts");
-        if (status || meets)
+        if (status || touches)
             return status;
         status = abuti_pair_contains(&frame, &moved, &call->posed[1], &relation, &vertex, &doubt);
     }
@@ -108,15 +106,15 @@ abut_status abuti_patch_apart_after(const patch_call *call, vec3 shift, bool *ap
     return status;
 }
 
-/* Whether opposite walls hold a body between them, as in a press fit: all are shallow, and those
- * that are opposite are further apart than they are deep. Otherwise a body has gone through
- * another, and opposite walls are two ways out of one overlap. */
-static bool walls_hold(const patch_call *call, const patch_answer *walls, size_t count) {
+/* Returns whether walls are those of a press fit: all are shallow, and opposite ones are further
+ * apart than they are deep. Otherwise a body has passed through the other, and opposite walls are
+ * two separating directions of one overlap. */
+static bool are_walls_press_fit(const patch_call *call, const patch_answer *walls, size_t count) {
     for (size_t i = 0; i < count; i++) {
-        if (walls[i].depth > SHALLOW * call->size)
+        if (walls[i].depth > SHALLOW_DEPTH * call->size)
             return false;
         for (size_t k = 0; k < i; k++) {
-            vec3 between = v3_sub(patch_middle(&walls[k]), patch_middle(&walls[i]));
+            vec3 between = v3_sub(patch_mean_point(&walls[k]), patch_mean_point(&walls[i]));
             double depths = real_max(walls[i].depth, 0) + real_max(walls[k].depth, 0);
             if (v3_dot(walls[i].normal, walls[k].normal) < OPPOSITE_COSINE &&
                 fabs(v3_dot(between, walls[i].normal)) < 2 * depths)
@@ -132,54 +130,55 @@ static void set_depth(patch_answer *answer, double depth) {
 
 /* ---- walls of a pair ---- */
 
-/* A normal along which a is shifted, and by how much at least until it separates. */
-typedef struct way_out {
+/* A normal along which a is shifted, and a lower bound of the length that separates. */
+typedef struct shift_candidate {
     vec3 normal;
     double depth;
-    bool is_measured; /* over all of the overlap; otherwise at one place */
-} way_out;
+    bool is_measured; /* over the whole overlap; otherwise at one position */
+} shift_candidate;
 
-/* Shifts that are tried. */
-typedef struct wall_search {
-    const patch_work *work;        /* before any shift */
-    patch_answers together, first; /* walls that are to separate together; all of the first round */
-    vec3 shift;                    /* that satisfies them */
-    double depth;                  /* the largest of them; infinite if they do not separate */
-    int rounds;                    /* that added walls */
-    int way_count;
-    way_out ways[WAY_CAPACITY];
-} wall_search;
+/* The shifts that are tested. */
+typedef struct shift_search {
+    const patch_work *work;    /* before any shift */
+    patch_answers joint_walls; /* that the joint shift must satisfy */
+    patch_answers first_walls; /* all walls of the first round */
+    vec3 shift;                /* joint shift of `joint_walls` */
+    double depth; /* largest depth of `joint_walls`; infinite if they do not separate */
+    int rounds;   /* number of rounds that added walls */
+    int candidate_count;
+    shift_candidate candidates[CANDIDATE_CAPACITY];
+} shift_search;
 
-/* The region whose contour is nearest, by its centre. */
-static uint32_t nearest_region(const patch_work *work, vec3 at) {
+/* Returns the region whose centre is nearest to a point. */
+static uint32_t find_nearest_region(const patch_work *work, vec3 at) {
     uint32_t nearest = ABUT_NONE;
-    double least = INFINITY;
+    double nearest_sq = INFINITY;
     for (size_t i = 0; i < work->region_count; i++) {
         double distance = v3_length_sq(v3_sub(work->regions[i].centre, at));
-        if (distance < least) {
-            least = distance;
+        if (distance < nearest_sq) {
+            nearest_sq = distance;
             nearest = (uint32_t)i;
         }
     }
     return nearest;
 }
 
-/* Adds a wall that was found after a shift: its depth is that before the shift. What is left of a
- * wall of an earlier round makes that one deeper: by twice as much from the third round on, since
- * shifts that slide along other walls approach it ever more slowly. */
-static abut_status add_wall(const patch_call *call, wall_search *s, const patch_answer *found) {
+/* Adds a wall that was found after a shift, with its depth before the shift. If it is the remainder
+ * of a wall of an earlier round, that wall becomes deeper instead: by twice as much from the third
+ * round on, because shifts that slide along other walls converge slowly. */
+static abut_status add_wall(const patch_call *call, shift_search *s, const patch_answer *found) {
     const bool first_round = !s->rounds;
     patch_answer wall = *found;
-    patch_answers *walls = &s->together;
+    patch_answers *walls = &s->joint_walls;
     if (!first_round)
-        wall.region = nearest_region(s->work, wall.points[0].at);
-    double before = v3_dot(s->shift, wall.normal), rest = (s->rounds > 1 ? 2 : 1) * wall.depth;
+        wall.region = find_nearest_region(s->work, wall.points[0].at);
+    double before = v3_dot(s->shift, wall.normal), remaining = (s->rounds > 1 ? 2 : 1) * wall.depth;
     for (size_t i = 0; i < walls->count && !first_round; i++)
         if (walls->list[i].region == wall.region &&
             v3_dot(walls->list[i].normal, wall.normal) > SAME_WALL_COSINE &&
             wall.depth < REMAINING_DEPTH * walls->list[i].depth) {
             patch_answer *same = &walls->list[i];
-            double along = v3_dot(s->shift, same->normal) + real_max(rest, 0);
+            double along = v3_dot(s->shift, same->normal) + real_max(remaining, 0);
             same->depth = same->points[0].depth = real_max(same->depth, along);
             return ABUT_OK;
         }
@@ -190,24 +189,24 @@ static abut_status add_wall(const patch_call *call, wall_search *s, const patch_
         patch_point point = wall.points[k];
         point.at = v3_sub(point.at, v3_scale(s->shift, 0.5));
         point.depth += before;
-        if (point.depth >= -call->gap || !wall.count)
+        if (point.depth >= -call->max_gap || !wall.count)
             wall.points[wall.count++] = point;
     }
-    return abuti_patch_add(call->memory, &walls->list, &walls->count, &walls->room, &wall);
+    return abuti_patch_add(call->memory, &walls->list, &walls->count, &walls->capacity, &wall);
 }
 
-static abut_status append(patch_call *call, patch_answers *list, const patch_answer *answer) {
-    return abuti_patch_add(call->memory, &list->list, &list->count, &list->room, answer);
+static abut_status append_wall(patch_call *call, patch_answers *list, const patch_answer *answer) {
+    return abuti_patch_add(call->memory, &list->list, &list->count, &list->capacity, answer);
 }
 
-/* Whether a region is much deeper than it is thick on average; a lens is two or three times as
+/* Returns whether a region is much deeper than its mean thickness. A lens is two or three times as
  * deep. */
 static bool may_be_wedge(const patch_region *r, double depth) {
     return depth * patch_area_length(r->area) > WEDGE_THICKNESS * fabs(r->volume);
 }
 
-/* Whether a region is a wedge between walls: it looks one way on the whole, but is much deeper that
- * way than its walls are on average. */
+/* Returns whether a region is a wedge between walls: its area vectors do not cancel, but along
+ * their sum it is much deeper than its walls are on average. */
 static bool is_wedge(const patch_answer *walls, int count, double depth) {
     double sum = 0, area = 0;
     for (int k = 0; k < count; k++) {
@@ -217,13 +216,14 @@ static bool is_wedge(const patch_answer *walls, int count, double depth) {
     return count > 1 && sum < WEDGE_DEPTH * depth * area;
 }
 
-/* Replaces deep walls of a region, of which the least is *depth deep, by an answer along one normal
- * that is less deep: two plates in each other have no walls across their thickness. */
-static abut_status prefer_one_way(patch_work *work, const patch_call *call, size_t i, uint32_t keep,
-                                  patch_answer answers[PATCH_WAYS], int *count, double *depth) {
+/* Replaces deep walls of a region, of which the shallowest has depth *depth, by a patch along one
+ * normal if that is less deep: two plates in each other have no walls across their thickness. */
+static abut_status prefer_single_normal(patch_work *work, const patch_call *call, size_t i,
+                                        uint32_t max_points, patch_answer answers[PATCH_NORMALS],
+                                        int *count, double *depth) {
     patch_answer answer;
-    abut_status status =
-        abuti_patch_points(work, &work->regions[i], call->hint, keep, call->gap, false, &answer);
+    abut_status status = abuti_patch_compute_best(work, &work->regions[i], call->hint, max_points,
+                                                  call->max_gap, false, &answer);
     if (!status && answer.count && answer.depth < *depth) {
         answers[0] = answer;
         *count = 1;
@@ -232,82 +232,84 @@ static abut_status prefer_one_way(patch_work *work, const patch_call *call, size
     return status;
 }
 
-/* Adds the walls of a region. Of surfaces that look many ways those separate together that are
- * about as shallow as the shallowest: deeper columns of the overlap may be those of another wall,
- * which is seen in the next round. */
-static abut_status add_region_walls(patch_work *work, patch_call *call, size_t i, uint32_t keep,
-                                    wall_search *s) {
+/* Adds the walls of a region. If areas cancel, only walls that are about as shallow as the
+ * shallowest are joint walls: deeper columns of the overlap may belong to another wall, which the
+ * next round finds. */
+static abut_status add_region_walls(patch_work *work, patch_call *call, size_t i,
+                                    uint32_t max_points, shift_search *s) {
     const bool first_round = !s->rounds;
-    patch_answer answers[PATCH_WAYS];
+    patch_answer answers[PATCH_NORMALS];
     int count = 0;
-    double most = INFINITY;
+    double max_depth = INFINITY;
     abut_status status = ABUT_OK;
-    bool cancels = abuti_patch_cancels(work, &work->regions[i]);
+    bool cancels = abuti_patch_areas_cancel(work, &work->regions[i]);
     if (!cancels) {
-        status = abuti_patch_points(work, &work->regions[i], call->hint, keep, call->gap, false,
-                                    &answers[0]);
+        status = abuti_patch_compute_best(work, &work->regions[i], call->hint, max_points,
+                                          call->max_gap, false, &answers[0]);
         count = !status && answers[0].count;
     }
-    const bool divides = cancels || (count && answers[0].is_rim);
+    const bool divides = cancels || (count && answers[0].has_short_columns);
     if (!status && (divides || (count && may_be_wedge(&work->regions[i], answers[0].depth)))) {
         const double single = divides ? INFINITY : answers[0].depth;
-        patch_answer found[PATCH_WAYS];
+        patch_answer found[PATCH_NORMALS];
         int found_count;
-        status =
-            abuti_patch_walls(work, &work->regions[i], false, keep, call->gap, found, &found_count);
+        status = abuti_patch_find_walls(work, &work->regions[i], false, max_points, call->max_gap,
+                                        found, &found_count);
         if (!status &&
             (cancels || (divides && found_count > 1) || is_wedge(found, found_count, single))) {
             count = 0;
             for (int k = 0; k < found_count; k++) {
                 if (!(found[k].depth < single))
                     continue;
-                most = real_min(most, found[k].depth);
+                max_depth = real_min(max_depth, found[k].depth);
                 answers[count++] = found[k];
             }
-            if (!status && cancels && count && most > SHALLOW * call->size)
-                status = prefer_one_way(work, call, i, keep, answers, &count, &most);
-            most = SHALLOW_RATIO * real_max(most, SHIFT_SIZE_SLACK * call->size);
+            if (!status && cancels && count && max_depth > SHALLOW_DEPTH * call->size)
+                status =
+                    prefer_single_normal(work, call, i, max_points, answers, &count, &max_depth);
+            max_depth = SHALLOW_RATIO * real_max(max_depth, SHIFT_SIZE_SLACK * call->size);
         }
     }
     if (first_round && !status)
-        work->regions[i].gap = count ? !(answers[0].depth > 0) : !cancels;
+        work->regions[i].is_gap = count ? !(answers[0].depth > 0) : !cancels;
     for (int k = 0; k < count && !status; k++) {
-        if (answers[k].depth <= most)
+        if (answers[k].depth <= max_depth)
             status = add_wall(call, s, &answers[k]);
         if (first_round && !status)
-            status = append(call, &s->first, &answers[k]);
+            status = append_wall(call, &s->first_walls, &answers[k]);
     }
     return status;
 }
 
-/* Replaces the answers by walls, those that are gaps left out. */
-static abut_status answer_with(patch_call *call, const patch_answers *walls) {
+/* Replaces the patches by walls, except gaps. */
+static abut_status set_answers(patch_call *call, const patch_answers *walls) {
     abut_status status = ABUT_OK;
     call->count = 0;
     for (size_t i = 0; i < walls->count && !status; i++)
-        if (walls->list[i].depth >= -call->gap)
+        if (walls->list[i].depth >= -call->max_gap)
             status = abuti_patch_add_answer(call, &walls->list[i]);
     return status;
 }
 
-/* Replaces the answers by all shallow walls of all regions, of bodies that are held between them.
- * A region without walls answers as before. */
-static abut_status answer_holding(patch_work *work, patch_call *call, uint32_t keep,
-                                  const patch_answers *before) {
+/* Replaces the patches by all shallow walls of all regions, for a press fit. A region without walls
+ * keeps its patches. */
+static abut_status set_press_fit_answers(patch_work *work, patch_call *call, uint32_t max_points,
+                                         const patch_answers *before) {
     abut_status status = ABUT_OK;
     call->count = 0;
     for (size_t i = 0; i < before->count && !status; i++)
         if (before->list[i].region == ABUT_NONE)
             status = abuti_patch_add_answer(call, &before->list[i]);
     for (size_t i = 0; i < work->region_count && !status; i++) {
-        patch_answer walls[PATCH_WAYS];
+        patch_answer walls[PATCH_NORMALS];
         int count = 0;
         size_t added = call->count;
         if (!abuti_patch_region_counts(work, call, i))
             continue;
-        status = abuti_patch_walls(work, &work->regions[i], true, keep, call->gap, walls, &count);
+        status = abuti_patch_find_walls(work, &work->regions[i], true, max_points, call->max_gap,
+                                        walls, &count);
         for (int k = 0; k < count && !status; k++)
-            if (walls[k].depth < SHALLOW * call->size)
+            if (walls[k].depth < SHALLOW_DEPTH * call->size)
                 status = abuti_patch_add_answer(call, &walls[k]);
         for (size_t k = 0; k < before->count && !status && call->count == added; k++)
             if (before->list[k].region == i)
@@ -316,27 +318,27 @@ static abut_status answer_holding(patch_work *work, patch_call *call, uint32_t k
     return status;
 }
 
-/* Whether the least shift that satisfies the answers separates, with hardly anything more: what
- * decides is not the rounding error of the shift, so the answer is the same wherever the bodies
+/* Tests whether the joint shift of the patches separates, with a slack for rounding errors only. So
+ * the rounding error of the shift does not decide, and the result is the same wherever the bodies
  * are. */
-static abut_status separates_exactly(const patch_call *call, bool *apart) {
+static abut_status verify_answers(const patch_call *call, bool *apart) {
     patch_call exact = *call;
     vec3 shift;
-    exact.bare = true;
+    exact.uses_exact_depths = true;
     *apart = false;
-    return common_shift(&exact, call->answers, call->count, &shift)
-               ? abuti_patch_apart_after(call, shift, apart)
+    return compute_joint_shift(&exact, call->answers, call->count, &shift)
+               ? abuti_patch_test_apart(call, shift, apart)
                : ABUT_OK;
 }
 
-/* Makes the answers that are no gaps deeper: by a hair, and at least as far as a shift goes along
- * their normals. */
-static void deepen(patch_call *call, vec3 shift) {
+/* Increases the depths of the patches that are not gaps: by the slacks, and at least to the length
+ * of a shift along their normals. */
+static void deepen_answers(patch_call *call, vec3 shift) {
     for (size_t i = 0; i < call->count; i++) {
         patch_answer answer = call->answers[i];
         answer.depth = real_max(answer.depth, v3_dot(shift, answer.normal));
         if (answer.depth > 0)
-            answer.depth = wanted_shift(call, &answer);
+            answer.depth = required_shift(call, &answer);
         answer.points[0].depth = answer.depth;
         size_t k = i;
         for (; k > 0 && call->answers[k - 1].depth < answer.depth; k--)
@@ -345,23 +347,22 @@ static void deepen(patch_call *call, vec3 shift) {
     }
 }
 
-/* Answers with walls that separate by a shift. Without the hair that is added to depths, and
- * without walls that were gaps before the shift, the least shift may be too short: then they are
- * made deeper. */
-static abut_status answer_separating(patch_call *call, const patch_answers *walls, vec3 shift) {
-    abut_status status = answer_with(call, walls);
-    status = status ? status : separates_exactly(call, &call->separates);
-    if (status || call->separates)
+/* Sets the walls that a shift separates as patches. Without the slacks, and without walls that were
+ * gaps before the shift, the joint shift may be too short. Then depths are increased. */
+static abut_status set_verified_answers(patch_call *call, const patch_answers *walls, vec3 shift) {
+    abut_status status = set_answers(call, walls);
+    status = status ? status : verify_answers(call, &call->is_verified);
+    if (status || call->is_verified)
         return status;
-    deepen(call, v3(0, 0, 0));
-    status = separates_exactly(call, &call->separates);
-    if (status || call->separates || call->count == walls->count)
+    deepen_answers(call, v3(0, 0, 0));
+    status = verify_answers(call, &call->is_verified);
+    if (status || call->is_verified || call->count == walls->count)
         return status;
-    deepen(call, shift);
-    return separates_exactly(call, &call->separates);
+    deepen_answers(call, shift);
+    return verify_answers(call, &call->is_verified);
 }
 
-/* Whether an answer of a region looks about the way of a wall. */
+/* Returns whether a patch of the region of a wall has about the same normal. */
 static bool has_wall(const patch_call *call, const patch_answer *wall) {
     for (size_t i = 0; i < call->count; i++) {
         const patch_answer *answer = &call->answers[i];
@@ -372,24 +373,24 @@ static bool has_wall(const patch_call *call, const patch_answer *wall) {
     return false;
 }
 
-/* Adds shallow walls that the shift of the others separates too, so that each wall that overlaps
- * has contacts. */
-static abut_status complete_walls(patch_work *work, patch_call *call, uint32_t keep, vec3 shift) {
+/* Adds shallow walls that the shift also separates, so that each overlapping wall has contacts. */
+static abut_status complete_walls(patch_work *work, patch_call *call, uint32_t max_points,
+                                  vec3 shift) {
     for (size_t i = 0; i < work->region_count; i++) {
-        patch_answer walls[PATCH_WAYS];
+        patch_answer walls[PATCH_NORMALS];
         int count;
         if (!abuti_patch_region_counts(work, call, i))
             continue;
-        abut_status status =
-            abuti_patch_walls(work, &work->regions[i], false, keep, call->gap, walls, &count);
+        abut_status status = abuti_patch_find_walls(work, &work->regions[i], false, max_points,
+                                                    call->max_gap, walls, &count);
         for (int k = 0; k < count && !status; k++) {
             patch_answer *wall = &walls[k];
             double along = v3_dot(shift, wall->normal);
-            if (wall->depth > SHALLOW * call->size ||
+            if (wall->depth > SHALLOW_DEPTH * call->size ||
                 wall->depth > (1 + SAME_DEPTH) * along + SHIFT_SIZE_SLACK * call->size ||
                 has_wall(call, wall))
                 continue;
-            if (wall->depth > along) /* of the same depth as another wall, within rounding */
+            if (wall->depth > along) /* as deep as another wall, up to rounding errors */
                 set_depth(wall, along);
             status = abuti_patch_add_answer(call, wall);
         }
@@ -399,197 +400,209 @@ static abut_status complete_walls(patch_work *work, patch_call *call, uint32_t k
     return ABUT_OK;
 }
 
-/* Adds walls of the overlap at the shift so far, and finds the least shift that satisfies all.
- * Opposite walls that hold a body end the search. */
-static abut_status add_walls(patch_work *work, patch_call *call, uint32_t keep, wall_search *s) {
+/* Adds the walls of the overlap after the current shift, and computes the joint shift of all. A
+ * press fit ends the search. */
+static abut_status add_walls(patch_work *work, patch_call *call, uint32_t max_points,
+                             shift_search *s) {
     abut_status status = ABUT_OK;
     for (size_t i = 0; i < work->region_count && !status; i++)
         if (abuti_patch_region_counts(work, call, i))
-            status = add_region_walls(work, call, i, keep, s);
+            status = add_region_walls(work, call, i, max_points, s);
     s->depth = INFINITY;
-    if (status || !s->together.count)
+    if (status || !s->joint_walls.count)
         return status;
-    if (common_shift(call, s->together.list, s->together.count, &s->shift))
-        for (size_t i = 0; i < s->together.count; i++)
-            s->depth = real_max(i ? s->depth : 0, s->together.list[i].depth);
+    if (compute_joint_shift(call, s->joint_walls.list, s->joint_walls.count, &s->shift))
+        for (size_t i = 0; i < s->joint_walls.count; i++)
+            s->depth = real_max(i ? s->depth : 0, s->joint_walls.list[i].depth);
     else
-        call->clasped = walls_hold(call, s->first.list, s->first.count) &&
-                        walls_hold(call, s->together.list, s->together.count);
+        call->is_press_fit = are_walls_press_fit(call, s->first_walls.list, s->first_walls.count) &&
+                             are_walls_press_fit(call, s->joint_walls.list, s->joint_walls.count);
     return status;
 }
 
-/* Contours after a shift. */
-static abut_status find_after(const patch_call *call, vec3 shift, patch_work *later) {
+/* Computes contours and regions after a shift. */
+static abut_status find_regions_after(const patch_call *call, vec3 shift, patch_work *later) {
     patch_call moved = *call;
     moved.posed[0].pose.translation = v3_add(call->posed[0].pose.translation, shift);
-    abuti_patch_start(later, call->memory);
-    return abuti_patch_find_at(later, &moved);
+    abuti_patch_reset(later, call->memory);
+    return abuti_patch_find_regions_at(later, &moved);
 }
 
-/* Tries the shift of the walls. If it does not separate, the walls of what still overlaps are
- * added. */
-static abut_status try_walls(patch_work *work, patch_call *call, uint32_t keep, wall_search *s) {
+/* Tests the joint shift of the walls. If it does not separate, adds the walls of the remaining
+ * overlap. */
+static abut_status test_joint_shift(patch_work *work, patch_call *call, uint32_t max_points,
+                                    shift_search *s) {
     patch_work later;
-    abut_status status = abuti_patch_apart_after(call, s->shift, &call->separates);
+    abut_status status = abuti_patch_test_apart(call, s->shift, &call->is_verified);
     if (status)
         return status;
-    if (!call->separates) {
+    if (!call->is_verified) {
         const double before = v3_length_sq(s->shift);
         s->rounds++;
-        status = find_after(call, s->shift, &later);
-        status = status ? status : add_walls(&later, call, keep, s);
-        if (!(v3_length_sq(s->shift) > before) ||
-            s->rounds == WALL_ROUNDS) /* nothing was added, or too often */
+        status = find_regions_after(call, s->shift, &later);
+        status = status ? status : add_walls(&later, call, max_points, s);
+        /* Nothing was added, or there were too many rounds. */
+        if (!(v3_length_sq(s->shift) > before) || s->rounds == WALL_ROUNDS)
             s->depth = INFINITY;
         return status;
     }
-    if (s->together.count == 1 && !s->rounds) /* measured along its normal: exact */
-        return answer_with(call, &s->together);
-    status = answer_separating(call, &s->together, s->shift);
+    if (s->joint_walls.count == 1 && !s->rounds) /* measured along its normal: exact */
+        return set_answers(call, &s->joint_walls);
+    status = set_verified_answers(call, &s->joint_walls, s->shift);
     const double deepest = call->count ? call->answers[0].depth : 0;
-    if (!status && call->separates && deepest > (1 + SAME_DEPTH) * s->depth) {
-        s->depth = deepest; /* of walls made deeper: ways that are shorter come first */
-        call->separates = false;
+    if (!status && call->is_verified && deepest > (1 + SAME_DEPTH) * s->depth) {
+        s->depth = deepest; /* depths were increased: test shorter candidates first */
+        call->is_verified = false;
         return ABUT_OK;
     }
-    if (!status && call->separates && call->count > 1 &&
-        v3_length(s->shift) <= SHALLOW * call->size)
-        status = complete_walls(work, call, keep, s->shift);
+    if (!status && call->is_verified && call->count > 1 &&
+        v3_length(s->shift) <= SHALLOW_DEPTH * call->size)
+        status = complete_walls(work, call, max_points, s->shift);
     s->depth = INFINITY;
     return status;
 }
 
-/* Adds a normal, with the depth at one place. */
-static abut_status add_way(patch_work *work, const patch_call *call, vec3 normal, wall_search *s) {
+/* Adds a candidate normal, with the depth at one position. */
+static abut_status add_candidate_normal(patch_work *work, const patch_call *call, vec3 normal,
+                                        shift_search *s) {
     double depth;
-    for (int i = 0; i < s->way_count; i++)
-        if (v3_dot(s->ways[i].normal, normal) > SAME_NORMAL_COSINE)
+    for (int i = 0; i < s->candidate_count; i++)
+        if (v3_dot(s->candidates[i].normal, normal) > SAME_NORMAL_COSINE)
             return ABUT_OK;
-    if (s->way_count == WAY_CAPACITY)
+    if (s->candidate_count == CANDIDATE_CAPACITY)
         return ABUT_OK;
-    abut_status status = abuti_patch_depth(work, normal, 0, &depth);
-    if (!status && depth > -SHIFT_SIZE_SLACK * call->size) /* 0: of a sheet that lies flush */
-        s->ways[s->way_count++] = (way_out){.normal = normal, .depth = real_max(depth, 0)};
+    abut_status status = abuti_patch_max_depth(work, normal, 0, &depth);
+    if (!status && depth > -SHIFT_SIZE_SLACK * call->size) /* 0: flush sheet */
+        s->candidates[s->candidate_count++] =
+            (shift_candidate){.normal = normal, .depth = real_max(depth, 0)};
     return status;
 }
 
-/* Whether a body has gone through the other: in the only region, or in several that have no wall,
- * as the legs of a stool through a plate. */
-static bool has_gone_through(const patch_work *work, const patch_call *call, const wall_search *s) {
+/* Returns whether a body has passed through the other: in the only region, or in several without
+ * walls, as the legs of a stool through a plate. */
+static bool has_passed_through(const patch_work *work, const patch_call *call,
+                               const shift_search *s) {
     size_t count = 0;
     for (size_t i = 0; i < work->region_count; i++)
         if (abuti_patch_region_counts(work, call, i)) {
-            if (!abuti_patch_cancels(work, &work->regions[i]))
+            if (!abuti_patch_areas_cancel(work, &work->regions[i]))
                 return false;
             count++;
         }
-    return !call->parts && (count == 1 || (count && !s->first.count));
+    return !call->has_contained && (count == 1 || (count && !s->first_walls.count));
 }
 
-/* Normals along which a may be shifted: of walls, of large faces and the hint. Of a
- * body that has gone through the other, to the side of the hint. */
-static abut_status add_ways(patch_work *work, patch_call *call, bool is_through, wall_search *s) {
-    vec3 normals[PATCH_WAYS];
+/* Adds candidate normals: of walls, of large faces, and the hint. If a body has passed through the
+ * other, keeps only those on the side of the hint. */
+static abut_status add_candidate_normals(patch_work *work, patch_call *call, bool passes_through,
+                                         shift_search *s) {
+    vec3 normals[PATCH_NORMALS];
     abut_status status = ABUT_OK;
-    if (!work->region_count) { /* one is inside the other */
-        for (size_t i = 0; i < s->first.count && s->way_count < WAY_CAPACITY; i++)
-            if (s->first.list[i].depth > 0)
-                s->ways[s->way_count++] =
-                    (way_out){s->first.list[i].normal, s->first.list[i].depth, true};
+    if (!work->region_count) { /* one body is inside the other */
+        for (size_t i = 0; i < s->first_walls.count && s->candidate_count < CANDIDATE_CAPACITY; i++)
+            if (s->first_walls.list[i].depth > 0)
+                s->candidates[s->candidate_count++] =
+                    (shift_candidate){s->first_walls.list[i].normal, s->first_walls.list[i].depth,
+                                      true};
         return ABUT_OK;
     }
-    for (size_t i = 0; i < s->first.count && !status; i++)
-        status = add_way(work, call, s->first.list[i].normal, s);
+    for (size_t i = 0; i < s->first_walls.count && !status; i++)
+        status = add_candidate_normal(work, call, s->first_walls.list[i].normal, s);
     for (size_t i = 0; i < work->region_count && !status; i++) {
-        int count = abuti_patch_region_counts(work, call, i) && !work->regions[i].gap
-                        ? abuti_patch_ways(work, &work->regions[i], normals)
+        int count = abuti_patch_region_counts(work, call, i) && !work->regions[i].is_gap
+                        ? abuti_patch_candidate_normals(work, &work->regions[i], normals)
                         : 0;
         for (int k = 0; k < count && !status; k++)
-            status = add_way(work, call, normals[k], s);
+            status = add_candidate_normal(work, call, normals[k], s);
     }
     if (!status && v3_max_abs(call->hint) > 0)
-        status = add_way(work, call, v3_normalise(call->hint), s);
-    if (is_through && v3_max_abs(call->hint) > 0) {
+        status = add_candidate_normal(work, call, v3_normalise(call->hint), s);
+    if (passes_through && v3_max_abs(call->hint) > 0) {
         int kept = 0;
-        for (int i = 0; i < s->way_count; i++)
-            if (v3_dot(s->ways[i].normal, call->hint) > 0)
-                s->ways[kept++] = s->ways[i];
-        s->way_count = kept;
+        for (int i = 0; i < s->candidate_count; i++)
+            if (v3_dot(s->candidates[i].normal, call->hint) > 0)
+                s->candidates[kept++] = s->candidates[i];
+        s->candidate_count = kept;
     }
     return status;
 }
 
-/* Adds 26 directions, for bodies that no normal separates without a long way. */
-static abut_status add_directions(patch_work *work, const patch_call *call, wall_search *s) {
+/* Adds 26 directions, for bodies that no normal separates by a short shift. */
+static abut_status add_grid_directions(patch_work *work, const patch_call *call, shift_search *s) {
     abut_status status = ABUT_OK;
     for (int i = 0; i < 27 && !status; i++)
         if (i != 13)
-            status = add_way(work, call, v3_normalise(v3(i % 3 - 1, i / 3 % 3 - 1, i / 9 - 1)), s);
+            status = add_candidate_normal(work, call,
+                                          v3_normalise(v3(i % 3 - 1, i / 3 % 3 - 1, i / 9 - 1)), s);
     return status;
 }
 
-/* Answers with contacts of all regions along one normal. */
-static abut_status answer_one_way(patch_work *work, patch_call *call, const way_out *way,
-                                  uint32_t keep, const wall_search *s) {
+/* Sets the patches of all regions along one normal. */
+static abut_status set_answers_along(patch_work *work, patch_call *call,
+                                     const shift_candidate *candidate, uint32_t max_points,
+                                     const shift_search *s) {
     abut_status status = ABUT_OK;
     call->count = 0;
     for (size_t r = 0; r < work->region_count && !status; r++) {
         patch_answer answer = {.count = 0};
-        if (abuti_patch_region_counts(work, call, r) && !work->regions[r].gap)
-            status = abuti_patch_points_along(work, &work->regions[r], way->normal, PATCH_AUTO,
-                                              keep, call->gap, &answer);
+        if (abuti_patch_region_counts(work, call, r) && !work->regions[r].is_gap)
+            status =
+                abuti_patch_compute_along(work, &work->regions[r], candidate->normal,
+                                          PATCH_SCOPE_AUTO, max_points, call->max_gap, &answer);
         if (!status && answer.count)
             status = abuti_patch_add_answer(call, &answer);
     }
-    call->separates = !work->region_count || call->count;
-    for (size_t i = 0; i < s->first.count && !status; i++)
-        if (work->region_count ? s->first.list[i].depth <= 0 && s->first.list[i].depth >= -call->gap
-                               : v3_dot(s->first.list[i].normal, way->normal) > SAME_WALL_COSINE)
-            status = abuti_patch_add_answer(call, &s->first.list[i]);
-    if (!status && call->separates && call->count)
-        set_depth(&call->answers[0], real_max(way->depth, call->answers[0].depth));
+    call->is_verified = !work->region_count || call->count;
+    for (size_t i = 0; i < s->first_walls.count && !status; i++)
+        if (work->region_count
+                ? s->first_walls.list[i].depth <= 0 &&
+                      s->first_walls.list[i].depth >= -call->max_gap
+                : v3_dot(s->first_walls.list[i].normal, candidate->normal) > SAME_WALL_COSINE)
+            status = abuti_patch_add_answer(call, &s->first_walls.list[i]);
+    if (!status && call->is_verified && call->count)
+        set_depth(&call->answers[0], real_max(candidate->depth, call->answers[0].depth));
     return status;
 }
 
-/* Tries a normal: measures it, then shifts along it. If that does not separate, the depth of what
- * still overlaps is added. */
-static abut_status try_way(patch_work *work, patch_call *call, way_out *way, uint32_t keep,
-                           const wall_search *s) {
+/* Tests a candidate: measures it, then shifts along it. If that does not separate, adds the depth
+ * of the remaining overlap. */
+static abut_status test_candidate(patch_work *work, patch_call *call, shift_candidate *candidate,
+                                  uint32_t max_points, const shift_search *s) {
     patch_work later;
     double depth = 0;
     abut_status status = ABUT_OK;
-    if (!way->is_measured) {
-        status = abuti_patch_depth(work, way->normal, INFINITY, &depth);
-        way->depth = real_max(way->depth, depth);
-        way->is_measured = true;
+    if (!candidate->is_measured) {
+        status = abuti_patch_max_depth(work, candidate->normal, INFINITY, &depth);
+        candidate->depth = real_max(candidate->depth, depth);
+        candidate->is_measured = true;
         return status;
     }
-    const double out = way->depth * (1 + SHIFT_DEPTH_SLACK) + SHIFT_SIZE_SLACK * call->size;
-    const vec3 shift = v3_scale(way->normal, out);
-    status = abuti_patch_apart_after(call, shift, &call->separates);
+    const double length =
+        candidate->depth * (1 + SHIFT_DEPTH_SLACK) + SHIFT_SIZE_SLACK * call->size;
+    const vec3 shift = v3_scale(candidate->normal, length);
+    status = abuti_patch_test_apart(call, shift, &call->is_verified);
     if (status)
         return status;
-    if (call->separates) {
-        status = answer_one_way(work, call, way, keep, s);
-        way->depth = INFINITY;
+    if (call->is_verified) {
+        status = set_answers_along(work, call, candidate, max_points, s);
+        candidate->depth = INFINITY;
         return status;
     }
-    status = find_after(call, shift, &later);
-    status = status ? status : abuti_patch_depth(&later, way->normal, INFINITY, &depth);
-    way->depth = out + (depth > 0 ? depth : MIN_EXTENSION * call->size);
+    status = find_regions_after(call, shift, &later);
+    status = status ? status : abuti_patch_max_depth(&later, candidate->normal, INFINITY, &depth);
+    candidate->depth = length + (depth > 0 ? depth : MIN_EXTENSION * call->size);
     return status;
 }
 
-static way_out *shortest_way(wall_search *s) {
-    way_out *shortest = NULL;
-    for (int i = 0; i < s->way_count; i++)
-        if (s->ways[i].depth < (shortest ? shortest->depth : INFINITY))
-            shortest = &s->ways[i];
+static shift_candidate *find_shortest_candidate(shift_search *s) {
+    shift_candidate *shortest = NULL;
+    for (int i = 0; i < s->candidate_count; i++)
+        if (s->candidates[i].depth < (shortest ? shortest->depth : INFINITY))
+            shortest = &s->candidates[i];
     return shortest;
 }
 
-/* Whether all walls push a back against the way that it came: it has gone through the other body.
- */
+/* Returns whether all walls push a against the hint: it has passed through the other body. */
 static bool is_against_hint(const patch_call *call, const patch_answers *walls) {
     for (size_t i = 0; i < walls->count; i++)
         if (v3_dot(walls->list[i].normal, call->hint) > 0)
@@ -597,132 +610,136 @@ static bool is_against_hint(const patch_call *call, const patch_answers *walls) 
     return true;
 }
 
-/* Adds the normal of the last step for the only region: so the depth of bodies that move does not
- * jump when the choice of normals changes. */
-static abut_status add_hint(patch_work *work, const patch_call *call, uint32_t keep,
-                            wall_search *s) {
-    const patch_answer *found = &s->first.list[0];
+/* Adds the hint as a candidate for the only region. So the depth of moving bodies does not jump
+ * when the choice of normals changes. */
+static abut_status add_hint(patch_work *work, const patch_call *call, uint32_t max_points,
+                            shift_search *s) {
+    const patch_answer *found = &s->first_walls.list[0];
     const vec3 normal = v3_normalise(call->hint);
     patch_answer answer;
-    if (s->first.count != 1 || found->region == ABUT_NONE ||
+    if (s->first_walls.count != 1 || found->region == ABUT_NONE ||
         v3_dot(found->normal, normal) > SAME_NORMAL_COSINE)
         return ABUT_OK;
-    abut_status status = abuti_patch_points_along(work, &work->regions[found->region], normal,
-                                                  PATCH_REGION, keep, call->gap, &answer);
+    abut_status status =
+        abuti_patch_compute_along(work, &work->regions[found->region], normal, PATCH_SCOPE_REGION,
+                                  max_points, call->max_gap, &answer);
     if (!status && answer.count && answer.depth > 0)
-        s->ways[s->way_count++] = (way_out){normal, answer.depth, true};
+        s->candidates[s->candidate_count++] = (shift_candidate){normal, answer.depth, true};
     return status;
 }
 
-/* Answers with the shortest shift that separates: the least one that satisfies all walls, in rounds
- * that add the walls of what still overlaps, or along one normal. Normals are only measured if the
- * walls of the first round do not separate. Normals that are much deeper than all walls are left
- * out in a tight fit, and with a hint, so between bodies that were apart or nearly so
- * before: bodies that clasp each other are not thrown apart through each other. If no shift
- * separates, answers with the walls of the first round. */
-abut_status abuti_patch_separate(patch_work *work, patch_call *call, uint32_t keep) {
-    wall_search s = {.work = work};
+/* Tests the joint shift of all walls, in rounds that add the walls of the remaining overlap, and
+ * shifts along one normal, always the shortest one. Candidates are measured only if the walls of
+ * the first round do not separate. Candidates that are much deeper than all walls are omitted in a
+ * tight fit, and with a hint, that is, between bodies that were apart or nearly so before. So
+ * bodies that interlock are not pushed through each other. If no shift separates, the result is the
+ * walls of the first round. */
+abut_status abuti_patch_separate(patch_work *work, patch_call *call, uint32_t max_points) {
+    shift_search s = {.work = work};
     abut_status status = ABUT_OK;
-    for (size_t i = 0; i < call->count && !status; i++) { /* parts that are inside */
-        status = append(call, &s.together, &call->answers[i]);
-        status = status ? status : append(call, &s.first, &call->answers[i]);
+    for (size_t i = 0; i < call->count && !status; i++) { /* components inside the other body */
+        status = append_wall(call, &s.joint_walls, &call->answers[i]);
+        status = status ? status : append_wall(call, &s.first_walls, &call->answers[i]);
     }
     call->count = 0;
-    status = status ? status : add_walls(work, call, keep, &s);
+    status = status ? status : add_walls(work, call, max_points, &s);
     if (status)
         return status;
-    const bool has_hint = v3_max_abs(call->hint) > 0, is_through = has_gone_through(work, call, &s);
+    const bool has_hint = v3_max_abs(call->hint) > 0,
+               passes_through = has_passed_through(work, call, &s);
     double deepest = 0;
-    for (size_t i = 0; i < s.first.count; i++)
-        deepest = real_max(deepest, s.first.list[i].depth);
-    const double far =
-        s.first.count ? NORMAL_DEPTH_RATIO * deepest + MIN_EXTENSION * call->size : INFINITY;
-    const bool is_fit = s.first.count >= FIT_WALLS && deepest < SHALLOW * call->size;
-    const double limit = (has_hint || is_fit) && !is_through ? far : INFINITY;
-    if (is_through && has_hint && is_against_hint(call, &s.first)) {
+    for (size_t i = 0; i < s.first_walls.count; i++)
+        deepest = real_max(deepest, s.first_walls.list[i].depth);
+    const double far_limit =
+        s.first_walls.count ? NORMAL_DEPTH_RATIO * deepest + MIN_EXTENSION * call->size : INFINITY;
+    const bool is_fit = s.first_walls.count >= FIT_WALLS && deepest < SHALLOW_DEPTH * call->size;
+    const double limit = (has_hint || is_fit) && !passes_through ? far_limit : INFINITY;
+    if (passes_through && has_hint && is_against_hint(call, &s.first_walls)) {
         s.depth = INFINITY;
-        call->clasped = false;
+        call->is_press_fit = false;
     }
-    if (has_hint && !is_through)
-        status = add_hint(work, call, keep, &s);
-    bool has_ways = false, has_directions = false;
-    for (int i = 0; i < TRIES && !status && !call->separates && !call->clasped; i++) {
-        way_out *way = shortest_way(&s);
-        const bool is_far = !(s.depth < INFINITY) && !(way && way->depth <= far);
-        if (has_ways && !has_directions && is_far && (!has_hint || !s.way_count)) {
-            status = add_directions(work, call, &s);
-            has_directions = true;
-        } else if (way && way->depth <= limit && way->depth < s.depth) {
-            status = try_way(work, call, way, keep, &s);
+    if (has_hint && !passes_through)
+        status = add_hint(work, call, max_points, &s);
+    bool has_candidates = false, has_grid_directions = false;
+    for (int i = 0; i < MAX_SHIFTS && !status && !call->is_verified && !call->is_press_fit; i++) {
+        shift_candidate *candidate = find_shortest_candidate(&s);
+        const bool is_far = !(s.depth < INFINITY) && !(candidate && candidate->depth <= far_limit);
+        if (has_candidates && !has_grid_directions && is_far && (!has_hint || !s.candidate_count)) {
+            status = add_grid_directions(work, call, &s);
+            has_grid_directions = true;
+        } else if (candidate && candidate->depth <= limit && candidate->depth < s.depth) {
+            status = test_candidate(work, call, candidate, max_points, &s);
         } else if (s.depth < INFINITY && !(is_fit && s.depth > limit)) {
-            status = try_walls(work, call, keep, &s);
-        } else if (has_ways) {
+            status = test_joint_shift(work, call, max_points, &s);
+        } else if (has_candidates) {
             break;
         }
-        if (!has_ways && (s.rounds || !(s.depth < INFINITY)) && !status && !call->separates &&
-            !call->clasped) {
-            status = add_ways(work, call, is_through, &s);
-            has_ways = true;
+        if (!has_candidates && (s.rounds || !(s.depth < INFINITY)) && !status &&
+            !call->is_verified && !call->is_press_fit) {
+            status = add_candidate_normals(work, call, passes_through, &s);
+            has_candidates = true;
         }
     }
-    if (status || call->separates)
+    if (status || call->is_verified)
         return status;
-    if (!s.first.count && s.way_count) { /* no wall, but what overlaps has a contact */
-        const way_out way = {.normal = s.ways[0].normal};
-        status = answer_one_way(work, call, &way, keep, &s);
-        call->separates = false;
+    if (!s.first_walls.count && s.candidate_count) { /* no wall, but an overlap needs a contact */
+        const shift_candidate candidate = {.normal = s.candidates[0].normal};
+        status = set_answers_along(work, call, &candidate, max_points, &s);
+        call->is_verified = false;
         return status;
     }
-    return call->clasped ? answer_holding(work, call, keep, &s.first) : answer_with(call, &s.first);
+    return call->is_press_fit ? set_press_fit_answers(work, call, max_points, &s.first_walls)
+                              : set_answers(call, &s.first_walls);
 }
 
-/* The normals of the faces that the contour runs through, one of those that look about the same
- * way; both directions of each. */
-static int find_contour_ways(const patch_work *work, vec3 ways[CONTOUR_WAYS]) {
+/* Finds the normals of the faces through which the contour runs, without nearly equal ones; both
+ * directions of each. */
+static int find_contour_normals(const patch_work *work, vec3 normals[CONTOUR_NORMALS]) {
     int count = 0;
-    for (size_t i = 0; i < 2 * work->segment_count && count + 2 <= CONTOUR_WAYS; i++) {
+    for (size_t i = 0; i < 2 * work->segment_count && count + 2 <= CONTOUR_NORMALS; i++) {
         const patch_body *body = &work->body[i % 2];
         const uint32_t *corner = body->skin->corner + 3 * (size_t)work->segments[i / 2].face[i % 2];
-        vec3 normal = abuti_unit_normal(patch_true(body, corner[0]), patch_true(body, corner[1]),
-                                        patch_true(body, corner[2]));
+        vec3 normal =
+            abuti_unit_normal(patch_position(body, corner[0]), patch_position(body, corner[1]),
+                              patch_position(body, corner[2]));
         bool is_known = v3_max_abs(normal) == 0;
         for (int k = 0; k < count; k++)
-            is_known |= v3_dot(ways[k], normal) > SAME_NORMAL_COSINE;
+            is_known |= v3_dot(normals[k], normal) > SAME_NORMAL_COSINE;
         if (is_known)
             continue;
-        ways[count++] = normal;
-        ways[count++] = v3_scale(normal, -1);
+        normals[count++] = normal;
+        normals[count++] = v3_scale(normal, -1);
     }
     return count;
 }
 
-/* The part of a sheet that is beyond a face has the area of the sheet, not of the face: where both
- * are nearly perpendicular, the way out along the face is not among those that areas give. So it is
- * searched for among all faces of the contour, if it could be much shorter. */
-abut_status abuti_patch_shorten_sheet(patch_work *work, patch_call *call, uint32_t keep) {
+/* The part of a sheet beyond a face has the area of the sheet, not of the face. If both are nearly
+ * perpendicular, the normal of the face is not among the candidates that areas yield. So all faces
+ * of the contour are candidates here. The result is used if it is much shorter. */
+abut_status abuti_patch_shorten_sheet(patch_work *work, patch_call *call, uint32_t max_points) {
     const double limit = SHEET_DEPTH_RATIO * call->answers[0].depth;
     const patch_call before = *call;
-    wall_search s = {.work = work};
-    vec3 normals[CONTOUR_WAYS];
-    const int count = find_contour_ways(work, normals);
+    shift_search s = {.work = work};
+    vec3 normals[CONTOUR_NORMALS];
+    const int count = find_contour_normals(work, normals);
     abut_status status = ABUT_OK;
     call->answers = NULL;
-    call->count = call->room = 0;
-    call->separates = false;
+    call->count = call->capacity = 0;
+    call->is_verified = false;
     work->is_sheet_edge = true;
-    for (size_t i = 0; i < work->region_count; i++) /* of sheets without depth that way, too */
-        work->regions[i].gap = false;
+    for (size_t i = 0; i < work->region_count; i++) /* also sheets without depth along the areas */
+        work->regions[i].is_gap = false;
     for (int i = 0; i < count && !status; i++)
         if (!(v3_dot(normals[i], call->hint) < 0))
-            status = add_way(work, call, normals[i], &s);
-    for (int i = 0; i < TRIES && !status && !call->separates; i++) {
-        way_out *way = shortest_way(&s);
-        if (!way || way->depth > limit)
+            status = add_candidate_normal(work, call, normals[i], &s);
+    for (int i = 0; i < MAX_SHIFTS && !status && !call->is_verified; i++) {
+        shift_candidate *candidate = find_shortest_candidate(&s);
+        if (!candidate || candidate->depth > limit)
             break;
-        status = try_way(work, call, way, keep, &s);
+        status = test_candidate(work, call, candidate, max_points, &s);
     }
     work->is_sheet_edge = false;
-    if (!status && !(call->separates && call->count && call->answers[0].depth <= limit))
+    if (!status && !(call->is_verified && call->count && call->answers[0].depth <= limit))
         *call = before;
     return status;
 }

@@ -1,4 +1,4 @@
-/* A query for contact patches, and the search for the shift that separates its bodies. */
+/* State of a query for contact patches, and the search for the shift that separates its bodies. */
 #ifndef ABUTI_CONTACT_PATCH_SEPARATE_H
 #define ABUTI_CONTACT_PATCH_SEPARATE_H
 
@@ -7,47 +7,47 @@
 typedef struct patch_call {
     patch_memory *memory;
     abut_patch_options options;
-    abut_posed posed[2]; /* the second where it is, the first relative to it */
+    abut_posed posed[2]; /* the first relative to the second, which is at the identity */
     bool swapped;
-    bool sheets;    /* one of them has no inside */
-    bool turned[2]; /* a sheet is looked at from its other side */
-    bool even;      /* both skins are as thick */
-    double largest; /* coordinate of the poses */
-    double size;    /* of the smaller body */
-    double gap;     /* rounding error of a touch: contacts of overlaps are no further apart */
-    vec3 hint;      /* in the frame */
+    bool has_sheet;         /* one of them has no interior */
+    bool is_reversed[2];    /* a sheet is oriented towards its other side */
+    bool has_equal_skins;   /* both skins have the same width */
+    double max_translation; /* largest absolute coordinate of the translations */
+    double size;            /* of the smaller body */
+    double max_gap;         /* of contacts of overlaps: rounding error of a touch */
+    vec3 hint;              /* in the frame */
     patch_answer *answers;
-    size_t count, room;
-    bool parts;          /* some of them are of parts wholly inside */
-    double parts_volume; /* of parts wholly inside, cavities subtracted */
-    bool
-        bare; /* depths are taken as they are, with EXACT_SHIFT_SLACK instead of the other slacks */
-    bool clasped;   /* walls are opposite and not deep: no shift is looked for */
-    bool meets;     /* surfaces meet or are within the margin, which boundary edges may change */
-    unsigned doubt; /* of containment, as of abuti_pair_contains() */
-    bool apart;     /* the bodies do not touch; once that is known */
+    size_t count, capacity;
+    bool has_contained; /* some of them belong to components completely inside the other body */
+    double contained_volume; /* of components completely inside the other body, minus cavities */
+    bool uses_exact_depths;  /* the only slack of shifts is EXACT_SHIFT_SLACK */
+    bool is_press_fit;       /* shallow opposite walls: no shift is searched */
+    bool touches;   /* surfaces are within the margin: boundary edges may affect the result */
+    unsigned doubt; /* of containment, as from abuti_pair_contains() */
+    bool apart;     /* the bodies do not touch; valid if apart_known */
     bool apart_known;
-    bool separates;
+    bool is_verified;
 } patch_call;
 
 /* ---- patch.c ---- */
 
-/* Resets all of the work except the bodies. */
-void abuti_patch_start(patch_work *work, patch_memory *memory);
-/* Finds contours and regions at the poses of the call. */
-abut_status abuti_patch_find_at(patch_work *work, const patch_call *call);
+/* Resets the work except the bodies. */
+void abuti_patch_reset(patch_work *work, patch_memory *memory);
+/* Computes contours and regions at the poses of the call. */
+abut_status abuti_patch_find_regions_at(patch_work *work, const patch_call *call);
 abut_status abuti_patch_add_answer(patch_call *call, const patch_answer *answer);
-/* Whether a region counts: the contour of a hole, or a speck beside others, does not. */
+/* Returns whether a region counts. The contour of a hole, and a contour shorter than
+ * PATCH_MIN_CONTOUR beside longer ones, do not. */
 bool abuti_patch_region_counts(const patch_work *work, const patch_call *call, size_t i);
 
 /* ---- patch_separate.c ---- */
 
-/* Tests exactly whether the bodies are apart once the first is shifted. */
-abut_status abuti_patch_apart_after(const patch_call *call, vec3 shift, bool *apart);
-/* Answers with the shallowest patches that separate; otherwise with local depths, and
- * call->separates is false. */
-abut_status abuti_patch_separate(patch_work *work, patch_call *call, uint32_t keep);
-/* Replaces the answer for a sheet if a shift along a face of the contour is much shorter. */
-abut_status abuti_patch_shorten_sheet(patch_work *work, patch_call *call, uint32_t keep);
+/* Tests exactly whether the bodies are apart after a shift of the first one. */
+abut_status abuti_patch_test_apart(const patch_call *call, vec3 shift, bool *apart);
+/* Sets the shallowest patches that separate the bodies. If none are found, sets patches with local
+ * depths and leaves call->is_verified false. */
+abut_status abuti_patch_separate(patch_work *work, patch_call *call, uint32_t max_points);
+/* Replaces the patches of a sheet if a shift along a face of the contour is much shorter. */
+abut_status abuti_patch_shorten_sheet(patch_work *work, patch_call *call, uint32_t max_points);
 
 #endif

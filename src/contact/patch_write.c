@@ -1,46 +1,46 @@
-/* Options of contacts from exact geometry and how they are written, of meshes and solids.
+/* Options and output of contacts by exact geometry, for meshes and primitives.
  *
  * Ids. A contact has the id of its feature. One feature may have several contacts in a pair: the
- * corner of a cube in the corner of a room has one for each wall. These are numbered in the order
- * of their normals and then of their points, not of their depths, so that each keeps its id while
- * depths change. The number is in two bits of the id that no feature uses. Normals and points are
- * those in the frame of one body, so that the order does not change when both bodies move together.
- */
+ * corner of a cube in the corner of a room has one for each wall. These are numbered by their
+ * normals and then by their points, not by their depths, so that each keeps its id while depths
+ * change. The number is stored in two bits of the id that no feature uses. Normals and points are
+ * those in the frame of one body, so the order does not change when both bodies move together. */
 #include "contact/patch.h"
 
 #include <math.h>
 #include <stdlib.h>
 
 enum {
-    KEEP = 4,                               /* contacts a patch */
-    FEW = 64,                               /* contacts that are sorted without memory */
-    ID_NUMBERS = 1 << CONTACT_ID_SPARE_BITS /* contacts of a feature that an id tells apart */
+    DEFAULT_CONTACTS = 4,                   /* maximum number of contacts in a patch */
+    STACK_CONTACTS = 64,                    /* contacts that are sorted without allocation */
+    ID_NUMBERS = 1 << CONTACT_ID_SPARE_BITS /* contacts of one feature with different numbers */
 };
 
-/* Normals and points are ordered along this direction. Its coordinates are powers of the root of
- * x^3 = x + 1: axes, diagonals and other directions of simple shapes are at different places along
- * it. */
+/* Normals and points are ordered along this direction. Its coordinates are powers of 1/x, where x
+ * is the root of x^3 = x + 1. So axes, diagonals and other directions of simple shapes have
+ * different coordinates along it. */
 static const vec3 ORDER_AXIS = {1, 0.7548776662466927, 0.5698402909980532};
-#define ORDER_STEPS 1000 /* a unit along it: normals in one step count as equal */
+#define ORDER_STEPS 1000 /* per unit: normals in the same step count as equal */
 
 static vec3 world_normal(const patch_frame *frame, vec3 normal) {
     normal = m3_apply(&frame->motion.rotation, normal);
-    return v3_add(v3_scale(normal, frame->swapped ? -1 : 1), v3(0, 0, 0)); /* no -0 */
+    return v3_add(v3_scale(normal, frame->swapped ? -1 : 1), v3(0, 0, 0)); /* avoids -0 */
 }
 
 static vec3 to_world(const patch_frame *frame, vec3 p) {
     return abuti_motion_apply(&frame->motion, v3_add(p, frame->origin));
 }
 
-/* A contact by the id of its feature, then by its normal and point along the axis. */
-typedef struct named_contact {
+/* The sort key of a contact: id of its feature, then coordinates of normal and point along the
+ * axis. */
+typedef struct contact_order {
     uint64_t id;
     double normal, point;
     uint32_t at, number;
-} named_contact;
+} contact_order;
 
-static int compare_named(const void *x, const void *y) {
-    const named_contact *a = x, *b = y;
+static int compare_contacts(const void *x, const void *y) {
+    const contact_order *a = x, *b = y;
     if (a->id != b->id)
         return a->id < b->id ? -1 : 1;
     if (a->normal != b->normal)
@@ -57,31 +57,31 @@ static bool has_id(const abut_contact *list, size_t count, uint64_t id) {
     return false;
 }
 
-/* Numbers the contacts of each feature, all of which have the id of the feature. Those beyond
+/* Numbers the contacts of each feature, which have the id of the feature on entry. Contacts beyond
  * ID_NUMBERS get a part that no other id has, after all others have their ids. */
-static void number_ids(named_contact *named, size_t count, abut_contact *list) {
+static void number_ids(contact_order *order, size_t count, abut_contact *list) {
     const uint64_t part_mask = (((uint64_t)1 << CONTACT_ID_PART_BITS) - 1) << CONTACT_ID_PART;
     size_t extra = 0;
-    qsort(named, count, sizeof *named, compare_named);
+    qsort(order, count, sizeof *order, compare_contacts);
     for (size_t i = 0; i < count; i++) {
-        const bool again = i && named[i - 1].id == named[i].id;
-        const uint64_t number = named[i].number = again ? named[i - 1].number + 1 : 0;
+        const bool is_same_feature = i && order[i - 1].id == order[i].id;
+        const uint64_t number = order[i].number = is_same_feature ? order[i - 1].number + 1 : 0;
         if (number < ID_NUMBERS)
-            list[named[i].at].id |= number << CONTACT_ID_SPARE;
+            list[order[i].at].id |= number << CONTACT_ID_SPARE;
         extra += number >= ID_NUMBERS;
     }
     for (size_t i = 0; i < count && extra; i++) {
-        if (named[i].number < ID_NUMBERS)
+        if (order[i].number < ID_NUMBERS)
             continue;
-        uint64_t id = named[i].id | (uint64_t)(ID_NUMBERS - 1) << CONTACT_ID_SPARE;
-        for (uint64_t add = named[i].number; has_id(list, count, id); add++)
-            id = (id & ~part_mask) | ((named[i].id + (add << CONTACT_ID_PART)) & part_mask);
-        list[named[i].at].id = id;
+        uint64_t id = order[i].id | (uint64_t)(ID_NUMBERS - 1) << CONTACT_ID_SPARE;
+        for (uint64_t add = order[i].number; has_id(list, count, id); add++)
+            id = (id & ~part_mask) | ((order[i].id + (add << CONTACT_ID_PART)) & part_mask);
+        list[order[i].at].id = id;
     }
 }
 
 abut_status abuti_patch_write(const patch_frame *frame, const patch_answer *answers, size_t count,
-                              bool separates, abut_reliability reliability, abut_patches *out) {
+                              bool is_verified, abut_reliability reliability, abut_patches *out) {
     uint64_t contacts = 0;
     for (size_t i = 0; i < count; i++)
         contacts += answers[i].count;
@@ -89,16 +89,16 @@ abut_status abuti_patch_write(const patch_frame *frame, const patch_answer *answ
     out->contact_count = contacts;
     if (count > out->capacity || contacts > out->contact_capacity)
         return abuti_fail(ABUT_ERROR_BUFFER,
-                          "%s: there are %llu patches with %llu contacts, but room for %llu and "
-                          "%llu",
+                          "%s: there are %llu patches with %llu contacts, but the capacities are "
+                          "%llu and %llu",
                           frame->function, (unsigned long long)count, (unsigned long long)contacts,
                           (unsigned long long)out->capacity,
                           (unsigned long long)out->contact_capacity);
-    named_contact few[FEW], *named = few;
-    if (contacts > FEW && !(named = abuti_allocate(abuti_context_of(frame->context),
-                                                   (size_t)contacts, sizeof *named)))
+    contact_order stack_order[STACK_CONTACTS], *order = stack_order;
+    if (contacts > STACK_CONTACTS && !(order = abuti_allocate(abuti_context_of(frame->context),
+                                                              (size_t)contacts, sizeof *order)))
         return ABUT_ERROR_MEMORY;
-    out->is_verified = separates || !count;
+    out->is_verified = is_verified || !count;
     out->reliability = reliability;
     contacts = 0;
     for (size_t i = 0; i < count; i++) {
@@ -110,18 +110,18 @@ abut_status abuti_patch_write(const patch_frame *frame, const patch_answer *answ
                                     a->count};
         for (uint32_t k = 0; k < a->count; k++) {
             const patch_point *p = &a->points[k];
-            bool curved = v3_max_abs(p->normal) > 0;
-            vec3 own = curved ? world_normal(frame, p->normal) : normal;
+            bool is_curved = v3_max_abs(p->normal) > 0;
+            vec3 point_normal = is_curved ? world_normal(frame, p->normal) : normal;
             /* Depths are measured along the normal of the patch. */
-            double across = curved && k && p->depth > 0 ? v3_dot(p->normal, a->normal) : 1;
+            double cosine = is_curved && k && p->depth > 0 ? v3_dot(p->normal, a->normal) : 1;
             uint32_t side = p->side ^ (uint32_t)frame->swapped;
             uint64_t id = contact_id(side, p->kind, p->element, p->part);
-            named[contacts] =
-                (named_contact){id, floor(v3_dot(a->normal, ORDER_AXIS) * ORDER_STEPS + 0.5),
+            order[contacts] =
+                (contact_order){id, floor(v3_dot(a->normal, ORDER_AXIS) * ORDER_STEPS + 0.5),
                                 v3_dot(p->at, ORDER_AXIS), (uint32_t)contacts, 0};
             out->contacts[contacts++] = (abut_contact){.point = to_world(frame, p->at),
-                                                       .normal = own,
-                                                       .depth = across * p->depth + 0.0,
+                                                       .normal = point_normal,
+                                                       .depth = cosine * p->depth + 0.0,
                                                        .id = id,
                                                        .pair = frame->pair,
                                                        .side = side,
@@ -130,26 +130,26 @@ abut_status abuti_patch_write(const patch_frame *frame, const patch_answer *answ
                                                        .part = p->part};
         }
     }
-    number_ids(named, (size_t)contacts, out->contacts);
-    if (named != few)
-        abuti_release(abuti_context_of(frame->context), named);
+    number_ids(order, (size_t)contacts, out->contacts);
+    if (order != stack_order)
+        abuti_release(abuti_context_of(frame->context), order);
     return ABUT_OK;
 }
 
 abut_status abuti_patch_options(const char *function, const abut_patch_options *options,
-                                const abut_patches *patches, abut_patch_options *ours) {
+                                const abut_patches *patches, abut_patch_options *checked) {
     if (!patches)
         return abuti_null(function, "patches");
     if ((!patches->list && patches->capacity) || (!patches->contacts && patches->contact_capacity))
-        return abuti_null(function, "a list with room");
-    *ours = abut_patch_options_default();
-    abut_status status = abuti_options_read(ours, sizeof *ours, options, function);
-    status = status ? status : abuti_check_length(function, "options->margin", ours->margin);
+        return abuti_null(function, "patches->list or patches->contacts, with a capacity above 0,");
+    *checked = abut_patch_options_default();
+    abut_status status = abuti_options_read(checked, sizeof *checked, options, function);
+    status = status ? status : abuti_check_length(function, "options->margin", checked->margin);
     if (!status)
-        status = abuti_check_range(function, "options->max_contacts", ours->max_contacts, 0,
-                                   PATCH_POINTS, "contacts, where 0 stands for 4");
+        status = abuti_check_range(function, "options->max_contacts", checked->max_contacts, 0,
+                                   PATCH_POINTS, "contacts; 0 is the default of 4");
     if (status)
         return status;
-    ours->max_contacts = ours->max_contacts ? ours->max_contacts : KEEP;
-    return abuti_contact_check(function, "options->hint", &ours->hint.x, 3);
+    checked->max_contacts = checked->max_contacts ? checked->max_contacts : DEFAULT_CONTACTS;
+    return abuti_contact_check(function, "options->hint", &checked->hint.x, 3);
 }

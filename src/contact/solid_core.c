@@ -314,7 +314,7 @@ static const char *find_fault(const patch_skin *skin) {
             return "more than two triangles meet in an edge";
     }
     for (size_t i = 0; i < 3 * (size_t)mesh->triangle_count; i++) {
-        size_t own = skin->inward ? i - i % 3 + 2 - i % 3 : i;
+        size_t own = skin->is_reversed ? i - i % 3 + 2 - i % 3 : i;
         vec3 p = mesh->positions[mesh->indices[own]], q = mesh->positions[skin->corner[i]];
         if (p.x != q.x || p.y != q.y || p.z != q.z)
             return "vertices that were in one place have moved apart";

@@ -147,7 +147,7 @@ static abut_status add_part(plane_work *w, const low_part *part) {
     patch_choice choice = {.found = found,
                            .count = count,
                            .deepest = part->most[8],
-                           .as_deep = 1e-6};
+                           .depth_tolerance = 1e-6};
     abuti_patch_choose(&choice, w->call->options->max_contacts, w->gap, &answer);
     return abuti_solid_add(w->call, &answer);
 }
@@ -211,7 +211,7 @@ abut_status abuti_solid_plane(solid_call *call, const solid_view *view, const ab
     vec3 on = solid_seen(view, mesh, v3_along(b->pose.translation, offset, up));
     w.normal = v3_normalise(m3_apply(&view->back, up));
     w.offset = v3_dot(w.normal, on);
-    abuti_patch_across(w.normal, w.along);
+    abuti_patch_tangents(w.normal, w.along);
     solid_reach r = {.plane = true, .normal = w.normal, .limit = w.offset + w.gap};
     abut_status status = abuti_solid_triangles(call, &r, &w.triangles, &w.triangle_count);
     call->separates = true; /* no vertex is deeper than the deepest */

@@ -115,7 +115,7 @@ static void find_polytope_feature(const solid_body *s, vec3 direction, double lo
  * that towards a place, unless it is near the axis: otherwise both may be anywhere on the rim. */
 static void find_end(const solid_body *s, vec3 direction, vec3 towards, bool high, feature *f) {
     vec3 across[2], own = solid_in(s, s->axis);
-    abuti_patch_across(own, across);
+    abuti_patch_tangents(own, across);
     vec3 x = solid_out(s, across[0]), y = solid_out(s, across[1]), way = v3_sub(towards, s->shift);
     vec3 middle = v3_along(s->shift, high ? s->half : -s->half, s->axis);
     y = high ? y : v3_scale(y, -1); /* counterclockwise for who looks at it */
@@ -443,7 +443,8 @@ static void name_places(places *p, const seen_vertices seen[2], double radius, d
     uint32_t count = 0;
     for (uint32_t i = 0; i < p->count; i++) { /* by the names that they have */
         uint32_t k = count++;
-        for (; k > 0 && patch_name(&sorted[k - 1].point) > patch_name(&p->found[i].point); k--)
+        for (; k > 0 && patch_point_key(&sorted[k - 1].point) > patch_point_key(&p->found[i].point);
+             k--)
             sorted[k] = sorted[k - 1];
         sorted[k] = p->found[i];
     }
@@ -460,11 +461,11 @@ static void name_places(places *p, const seen_vertices seen[2], double radius, d
             c.point.part = 0;
             break;
         }
-        uint64_t order = patch_name(&c.point);
+        uint64_t order = patch_point_key(&c.point);
         uint32_t k = p->count;
-        while (k > 0 && patch_name(&p->found[k - 1].point) > order)
+        while (k > 0 && patch_point_key(&p->found[k - 1].point) > order)
             k--;
-        if (k > 0 && patch_name(&p->found[k - 1].point) == order) {
+        if (k > 0 && patch_point_key(&p->found[k - 1].point) == order) {
             if (c.point.depth > p->found[k - 1].point.depth + slack)
                 p->found[k - 1] = c;
             continue;
@@ -482,7 +483,7 @@ static void restore_depths(const places *p, patch_answer *answer) {
     for (uint32_t i = 0; i < answer->count; i++) {
         patch_point *point = &answer->points[i];
         for (uint32_t k = 0; k < p->count; k++)
-            if (patch_name(&p->found[k].point) == patch_name(point))
+            if (patch_point_key(&p->found[k].point) == patch_point_key(point))
                 *point = p->found[k].point;
         if (point->depth > answer->points[deepest].depth)
             deepest = i;
@@ -519,10 +520,13 @@ static void finish(places *p, uint32_t keep, patch_answer *answer) {
         flat[i].point.depth = real_min(flat[i].point.depth + slack, p->depth);
         sum = v3_add(sum, flat[i].point.at);
     }
-    patch_choice choice = {.found = flat, .count = p->count, .deepest = p->depth, .as_deep = 1e-6};
+    patch_choice choice = {.found = flat,
+                           .count = p->count,
+                           .deepest = p->depth,
+                           .depth_tolerance = 1e-6};
     abuti_patch_choose(&choice, keep, p->gap, answer);
     restore_depths(p, answer);
-    answer->of_faces = false;
+    answer->is_face_normal = false;
     answer->normal = p->normal;
     answer->depth = p->depth;
     answer->centre = v3_scale(sum, 1.0 / p->count);
@@ -568,7 +572,7 @@ static void add_outermost(places *p, double tolerance) {
 /* b is a plane, through the origin of the frame. */
 static void answer_plane(places *p, uint32_t keep, patch_answer *answer) {
     p->normal = p->b->axis;
-    abuti_patch_across(p->normal, p->along);
+    abuti_patch_tangents(p->normal, p->along);
     vec3 down = v3_scale(p->normal, -1);
     p->depth = p->a->radius - v3_dot(p->normal, abuti_solid_support(p->a, down));
     if (!(p->depth >= -p->gap))
@@ -673,7 +677,7 @@ static void answer_solids(const solid_body *a, const solid_body *b, double margi
     if (!abuti_solid_way(a, b, p.gap + a->radius + b->radius, hint, &way))
         return;
     p.normal = way.normal;
-    abuti_patch_across(p.normal, p.along);
+    abuti_patch_tangents(p.normal, p.along);
     p.depth = a->radius + b->radius - way.separation;
     feature *f = p.feature;
     vec3 down = v3_scale(p.normal, -1);

@@ -298,7 +298,7 @@ static abut_status add_wall(near_work *w, size_t first, bool *taken) {
     uint32_t count = 0, keep = w->sphere ? 1 : 2;
     const near_place *lead = &w->found[first];
     vec3 along[2], sum = v3(0, 0, 0);
-    abuti_patch_across(lead->out, along);
+    abuti_patch_tangents(lead->out, along);
     for (size_t i = 0; i < w->count; i++) {
         const near_place *p = &w->found[i];
         if (taken[i] || (i != first && v3_dot(p->out, lead->out) < SAME_WALL))
@@ -316,7 +316,7 @@ static abut_status add_wall(near_work *w, size_t first, bool *taken) {
     patch_choice choice = {.found = found,
                            .count = count,
                            .deepest = answer.depth,
-                           .as_deep = 1e-6};
+                           .depth_tolerance = 1e-6};
     uint32_t most = w->call->options->max_contacts;
     abuti_patch_choose(&choice, keep < most ? keep : most,
                        w->call->options->margin + 1e-12 * w->size, &answer);
@@ -358,7 +358,7 @@ static abut_status check_walls(near_work *w) {
     for (int round = 0; round < ROUNDS; round++) {
         near_work rest;
         vec3 shift;
-        if (!abuti_patch_shift(w->size, call->answers, call->count, &shift))
+        if (!abuti_patch_joint_shift(w->size, call->answers, call->count, &shift))
             return ABUT_OK;
         abut_status status = find_rest(w, shift, &rest, &call->separates);
         if (status || call->separates || !add_rest(call, &rest, shift, most))
@@ -426,14 +426,14 @@ static abut_status find_way_out(near_work *w, vec3 hint, patch_answer *answer) {
             break;
         before = -best->gap;
         vec3 along[2], shift;
-        abuti_patch_across(best->out, along);
+        abuti_patch_tangents(best->out, along);
         patch_answer next = {.normal = v3_add(v3_scale(best->out, -1), v3(0, 0, 0)),
                              .depth = w->radius - best->gap,
                              .count = 1};
         next.points[0] = candidate_of(w, best, along).point;
         next.centre = next.points[0].at;
         near_work rest;
-        abuti_patch_shift(w->size, &next, 1, &shift);
+        abuti_patch_joint_shift(w->size, &next, 1, &shift);
         if (!call->options->skip_verification)
             status = find_rest(w, shift, &rest, &call->separates);
         if (!answer->count || call->separates)

@@ -296,7 +296,7 @@ static void try_arc(search *s, vec3 left, vec3 right) {
 /* The same for all normals across an axis. */
 static void try_circle(search *s, vec3 axis) {
     vec3 across[2];
-    abuti_patch_across(axis, across);
+    abuti_patch_tangents(axis, across);
     for (int k = 0; k < ARC_PARTS; k++) {
         double t[2] = {2 * 3.141592653589793 * k / ARC_PARTS,
                        2 * 3.141592653589793 * (k + 1) / ARC_PARTS};

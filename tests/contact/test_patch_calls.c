@@ -39,7 +39,7 @@ TEST(bad_calls_are_refused) {
     assert_true(found.count == 1 && found.contact_count == 4);
     assert_true(contacts[0].depth == 77 && list[0].depth == 77);
     found = (abut_patches){0};
-    assert_fails(ABUT_ERROR_BUFFER, "room for 0", abut_contact_patches(&a, &b, NULL, &found));
+    assert_fails(ABUT_ERROR_BUFFER, "capacities are 0", abut_contact_patches(&a, &b, NULL, &found));
     a.pose.translation.z = 3;
     assert_ok(abut_contact_patches(&a, &b, NULL, &found));
     assert_int_equal(found.count, 0);

@@ -86,6 +86,7 @@ REWRITTEN = [
     "src/base/*",
     "src/bvh/*",
     "src/character/*",
+    "src/contact/patch*",
     "src/device/*",
     "src/field/*",
     "src/field/build/*",

@@ -400,14 +400,14 @@ static void queue_frames(const abut_world *world) {
     world_device *d = world->device;
     uint32_t count = 2 * (uint32_t)d->pair_count;
     double margin = world->contact.margin;
-    int32_t any_normal = world->contact.keep_backfacing;
+    int32_t keep_backfacing = world->contact.keep_backfacing;
     ABUTI_KIT_RUN(&d->kit, WORLD_FRAMES, count < WORLD_TOTALS ? WORLD_TOTALS : count,
                   FRAME_GROUP_ITEMS, MEMORY(WORLD_FIELDS), MEMORY(WORLD_FLOATS),
                   MEMORY(WORLD_SHORTS), MEMORY(WORLD_INDICES), MEMORY(WORLD_SAMPLES),
                   MEMORY(WORLD_PARTS), MEMORY(WORLD_MOTIONS), ABUTI_BUFFER(&d->pairs->memory),
                   MEMORY(WORLD_DIRECTIONS), MEMORY(WORLD_COUNTS), MEMORY(WORLD_BACKFACING),
                   MEMORY(WORLD_TOTAL), ABUTI_VALUE(count), ABUTI_VALUE(margin),
-                  ABUTI_VALUE(any_normal));
+                  ABUTI_VALUE(keep_backfacing));
 }
 
 /* Prepares the directions that are searched again. */
@@ -528,10 +528,10 @@ static abut_status find_device_contacts(abut_world *world) {
         reserve_results(world);
         queue_frames(world);
         again = false;
-        for (int one_way = 0; one_way < 2 && !again; one_way++) {
-            if (one_way && !totals[WORLD_AGAIN])
+        for (int common_normal = 0; common_normal < 2 && !again; common_normal++) {
+            if (common_normal && !totals[WORLD_AGAIN])
                 break;
-            if (one_way)
+            if (common_normal)
                 queue_retry_frames(world);
             queue_search(world);
             queue_contacts(world);
@@ -600,7 +600,7 @@ static abut_status append_pair_contacts(const abut_world *world, size_t pair, co
     }
     if (low < d->pair_count && pairs[low].a == which->a && pairs[low].b == which->b)
         for (uint32_t i = begin[low]; i < begin[low + 1]; i++)
-            abuti_contact_put(call, &found[i]);
+            abuti_contact_add(call, &found[i]);
     return ABUT_OK;
 }
 

@@ -241,10 +241,10 @@ TEST(balls_leave_nothing_out) {
             assert_ok(abuti_contact_pose("", "", &a.pose, &of));
             const contact_direction d = {&b, &a, &at, &of, 0};
             contact_frame frame = abuti_contact_frame_of(&d, &how);
-            abuti_contact_try(t.field, &frame, t.samples->points, count, edges, found);
+            abuti_contact_test_features(t.field, &frame, t.samples->points, count, edges, found);
             size_t wanted = 0;
             for (uint32_t i = 0; i < count + edges; i++)
-                if (found[i].depth > CONTACT_WRONG) {
+                if (found[i].depth > CONTACT_BACKFACING) {
                     assert_true(wanted < c.count && room[wanted].depth == found[i].depth);
                     assert_int_equal(i >= count, room[wanted].part == ABUT_SAMPLE_DEEPEST);
                     wanted++;

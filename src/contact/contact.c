@@ -186,8 +186,8 @@ typedef struct feature_hits {
     size_t count;      /* may exceed MAX_STACK_FOUND; the excess is not stored */
     size_t backfacing; /* backfacing contacts, which are not reported */
     contact_found found[MAX_STACK_FOUND];
-    uint64_t keys[2 * MAX_STACK_FOUND]; /* feature and index into `found`; the second half is
-                                           scratch memory of the sort */
+    /* Feature and index into `found`; the second half is scratch memory of the sort. */
+    uint64_t keys[2 * MAX_STACK_FOUND];
 } feature_hits;
 
 static void test_ball(const feature_query *t, const abut_samples *s, const contact_ball *ball,

@@ -33,11 +33,11 @@ static inline vec3 contact_negate(vec3 v) {
 }
 
 /* Whether a ball is too far from the surface of a field for a contact. `reach` is the radius of the
- * ball plus the margin; `place` is its centre in the coordinates of the field. Interpolation makes
+ * ball plus the margin; `centre` is in the coordinates of the field. Interpolation makes
  * a distance smaller by less than a cell. */
-static inline bool contact_ball_is_far(const contact_grid *g, vec3 place, real reach) {
-    vec3 nearest = v3_min(v3_max(place, g->bounds.lo), g->bounds.hi);
-    return v3_length(v3_sub(place, nearest)) > reach + g->cell;
+static inline bool contact_ball_is_far(const contact_grid *g, vec3 centre, real reach) {
+    vec3 nearest = v3_min(v3_max(centre, g->bounds.lo), g->bounds.hi);
+    return v3_length(v3_sub(centre, nearest)) > reach + g->cell;
 }
 
 /* ---- reduction of a patch ----
@@ -55,8 +55,8 @@ static inline bool contact_ball_is_far(const contact_grid *g, vec3 place, real r
  */
 
 #define CONTACT_SUPPORT_CORNERS 3
-#define CONTACT_SUPPORT_SPREAD \
-    REAL(1e-6) /* weight of squared distances relative to squared areas */
+/* Weight of squared distances relative to squared areas. */
+#define CONTACT_SUPPORT_SPREAD REAL(1e-6)
 /* A contact is level with the deepest one if it is shallower by at most this fraction of their
  * distance. */
 #define CONTACT_SUPPORT_LEVEL REAL(1e-4)

@@ -34,8 +34,8 @@
 #define CONTACT_BACKFACING (-2.0e38f) /* a depth: a backfacing contact, which is not reported */
 #define CONTACT_GOLDEN_STEPS 16 /* steps of the golden-section search that ends an edge query */
 #define CONTACT_BALL_SIZE 16    /* largest number of features in a ball, and of balls in a group */
-#define CONTACT_ROUNDING \
-    0.01f /* cells: upper bound of the rounding errors of positions and values */
+/* Cells: upper bound of the rounding errors of positions and values. */
+#define CONTACT_ROUNDING 0.01f
 
 typedef struct contact_point {
     float x, y, z;    /* relative to the centre of its body */
@@ -86,18 +86,18 @@ static inline float contact_sqrt(float x) {
 /* The interpolated value and gradient at a position in cells. Outside the grid the value is a lower
  * bound of the distance to the surface inside it; see field.h. */
 static inline field_sample contact_value(const field_view *f, const float at[3]) {
-    field_place place;
+    field_place position;
     float beyond[3], out = 0.0f;
     for (int axis = 0; axis < 3; axis++) {
         float last = (float)(f->count[axis] - 1);
-        float near = !(at[axis] > 0.0f) ? 0.0f
-                     : at[axis] > last  ? last
-                                        : at[axis]; /* NaN becomes 0 */
-        beyond[axis] = (at[axis] - near) * f->cell;
+        float clamped = !(at[axis] > 0.0f) ? 0.0f
+                        : at[axis] > last  ? last
+                                           : at[axis]; /* NaN becomes 0 */
+        beyond[axis] = (at[axis] - clamped) * f->cell;
         out = out + beyond[axis] * beyond[axis];
-        place.fraction[axis] = field_fraction(near, f->count[axis], &place.cell[axis]);
+        position.fraction[axis] = field_fraction(clamped, f->count[axis], &position.cell[axis]);
     }
-    field_sample value = field_at_linear(f, &place);
+    field_sample value = field_at_linear(f, &position);
     if (!(out > 0.0f))
         return value;
     float at_box = value.distance > 0.0f ? value.distance : 0.0f;
@@ -112,17 +112,17 @@ static inline field_sample contact_value(const field_view *f, const float at[3])
 /* A lower bound of the value for steps along a ray or edge. Where only the corners of a brick are
  * stored, it is limited to `band`, the band of the field, since only this is certain there. */
 static inline float contact_lower_bound(const field_view *f, float band, const float at[3]) {
-    field_place place;
+    field_place position;
     float out = 0.0f, value = contact_value(f, at).distance;
     if (!f->index || value <= band)
         return value;
     for (int axis = 0; axis < 3; axis++) {
         float last = (float)(f->count[axis] - 1);
-        float near = !(at[axis] > 0.0f) ? 0.0f : at[axis] > last ? last : at[axis];
-        out = out + (at[axis] - near) * (at[axis] - near);
-        place.fraction[axis] = field_fraction(near, f->count[axis], &place.cell[axis]);
+        float clamped = !(at[axis] > 0.0f) ? 0.0f : at[axis] > last ? last : at[axis];
+        out = out + (at[axis] - clamped) * (at[axis] - clamped);
+        position.fraction[axis] = field_fraction(clamped, f->count[axis], &position.cell[axis]);
     }
-    if (field_brick_of(f, &place) != ABUT_NONE)
+    if (field_brick_of(f, &position) != ABUT_NONE)
         return value;
     out = contact_sqrt(out * f->cell * f->cell + band * band);
     return out < value ? out : value;
@@ -197,10 +197,10 @@ static inline void contact_use_common_normal(const field_view *f, contact_frame 
 /* ---- edges ---- */
 
 static inline float contact_value_along(const field_view *f, float band, const float from[3],
-                                        const float way[3], float t) {
+                                        const float direction[3], float t) {
     float at[3];
     for (int axis = 0; axis < 3; axis++)
-        at[axis] = from[axis] + t * way[axis];
+        at[axis] = from[axis] + t * direction[axis];
     return contact_lower_bound(f, band, at);
 }
 
@@ -209,25 +209,25 @@ static inline float contact_value_along(const field_view *f, float band, const f
  * bound allows, and at least half a cell. A golden-section search between the neighbours refines
  * the best step. */
 static inline float contact_segment_minimum(const field_view *f, float band, const float from[3],
-                                            const float to[3], float limit, float *least) {
-    float way[3], length = 0.0f, best = -1.0f, width;
+                                            const float to[3], float limit, float *minimum) {
+    float direction[3], length = 0.0f, best = -1.0f, width;
     for (int axis = 0; axis < 3; axis++) {
-        way[axis] = to[axis] - from[axis];
-        length = length + way[axis] * way[axis];
+        direction[axis] = to[axis] - from[axis];
+        length = length + direction[axis] * direction[axis];
     }
     length = contact_sqrt(length); /* in cells */
-    *least = limit;
+    *minimum = limit;
     width = length > 0.5f ? 0.5f / length : 1.0f;
     width = width > 1e-6f ? width : 1e-6f; /* otherwise rounding may leave t unchanged */
     for (float t = 0.0f;;) {
-        float value = contact_value_along(f, band, from, way, t);
-        if (value <= *least) {
-            *least = value;
+        float value = contact_value_along(f, band, from, direction, t);
+        if (value <= *minimum) {
+            *minimum = value;
             best = t;
         }
         if (t >= 1.0f)
             break;
-        float step = (value - *least) / (CONTACT_MAX_SLOPE * f->cell * length);
+        float step = (value - *minimum) / (CONTACT_MAX_SLOPE * f->cell * length);
         t = t + (step > width ? step : width);
         t = t > 1.0f ? 1.0f : t;
     }
@@ -238,13 +238,13 @@ static inline float contact_segment_minimum(const field_view *f, float band, con
     float lo = best - width > 0.0f ? best - width : 0.0f;
     float hi = best + width < 1.0f ? best + width : 1.0f;
     float a = hi - golden * (hi - lo), b = lo + golden * (hi - lo);
-    float at_a = contact_value_along(f, band, from, way, a),
-          at_b = contact_value_along(f, band, from, way, b);
+    float at_a = contact_value_along(f, band, from, direction, a),
+          at_b = contact_value_along(f, band, from, direction, b);
     for (int i = 0;; i++) {
         bool left = at_a < at_b; /* the minimum is below b */
         float value = left ? at_a : at_b;
-        if (value < *least) {
-            *least = value;
+        if (value < *minimum) {
+            *minimum = value;
             best = left ? a : b;
         }
         if (i == CONTACT_GOLDEN_STEPS)
@@ -252,7 +252,7 @@ static inline float contact_segment_minimum(const field_view *f, float band, con
         lo = left ? lo : a;
         hi = left ? b : hi;
         float t = left ? hi - golden * (hi - lo) : lo + golden * (hi - lo);
-        float at_t = contact_value_along(f, band, from, way, t);
+        float at_t = contact_value_along(f, band, from, direction, t);
         float other = left ? a : b, at_other = left ? at_a : at_b;
         a = left ? t : other;
         at_a = left ? at_t : at_other;
@@ -265,10 +265,10 @@ static inline float contact_segment_minimum(const field_view *f, float band, con
 /* The parameter of the deepest point of an edge, or -1 if the edge does not touch. */
 static inline float contact_edge_parameter(const field_view *f, const contact_frame *frame,
                                            contact_point a, contact_point b) {
-    float from[3], to[3], least;
+    float from[3], to[3], minimum;
     contact_to_cells(frame, a.x, a.y, a.z, from);
     contact_to_cells(frame, b.x, b.y, b.z, to);
-    float t = contact_segment_minimum(f, frame->band, from, to, frame->margin, &least);
+    float t = contact_segment_minimum(f, frame->band, from, to, frame->margin, &minimum);
     return !frame->edge_ends && (t == 0.0f || t == 1.0f) ? -1.0f : t;
 }
 

@@ -524,7 +524,7 @@ abut_status abuti_patch_options(const char *function, const abut_patch_options *
 abut_status abuti_patch_write(const patch_frame *frame, const patch_answer *answers, size_t count,
                               bool separates, abut_reliability reliability, abut_patches *out);
 
-/* ---- order.c ---- */
+/* ---- mesh_order.c ---- */
 
 /* The order of the meshes of two hierarchies: below 0, 0 or above 0. 0: they are equal. */
 int abuti_patch_order(const abut_bvh *a, const abut_bvh *b);

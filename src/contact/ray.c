@@ -60,7 +60,7 @@ static bool clip_to_grid(cell_ray *r, double border_cells) {
 
 /* The parameter of the first zero, or infinity. */
 static double trace_sphere(const cell_ray *r) {
-    double least = MIN_STEP * r->field->grid.cell / r->length, before = r->from;
+    double min_step = MIN_STEP * r->field->grid.cell / r->length, before = r->from;
     for (double t = r->from;;) {
         double value = lower_bound_at(r, t);
         if (value <= 0) {
@@ -76,7 +76,7 @@ static double trace_sphere(const cell_ray *r) {
         if (t >= r->to)
             return INFINITY;
         before = t;
-        double next = t + real_max(value / ((double)CONTACT_MAX_SLOPE * r->length), least);
+        double next = t + real_max(value / ((double)CONTACT_MAX_SLOPE * r->length), min_step);
         t = next > t ? real_min(next, r->to) : r->to; /* rounding may make the step 0 */
     }
 }

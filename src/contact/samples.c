@@ -15,8 +15,9 @@
  * one cube, the nearest face of the other is a side face. Only the centres of the touching faces
  * would be contacts, which support nothing. So a region has samples near its corners, too: of its
  * vertices the one farthest from the first sample, then repeatedly the one farthest from all of
- * these, as long as this distance is CORNER_SPREAD of the first one. Each is moved by CORNER_CELLS
- * towards the first sample, where the field of an equal body is that of the touching face alone.
+ * these, as long as this distance exceeds CORNER_SPREAD times the first one. Each is moved by
+ * CORNER_CELLS towards the first sample, where the field of an equal body is that of the touching
+ * face alone.
  */
 #include "contact/samples.h"
 
@@ -27,9 +28,9 @@
 #define DEFAULT_CELLS 64
 #define MIN_REGION_CELLS 4 /* area of the smallest sampled region, in squared cells */
 #define MAX_CORNERS 8      /* samples near corners of a flat region */
-#define CORNER_SPREAD 0.75 /* selects the corners of a square, but not the midpoints of its sides \
-                            */
-#define CORNER_CELLS 3.0   /* along the diagonal of a square: two cells from both sides */
+/* Selects the corners of a square, but not the midpoints of its sides. */
+#define CORNER_SPREAD 0.75
+#define CORNER_CELLS 3.0 /* along the diagonal of a square: two cells from both sides */
 #define MAX_SAMPLES ((double)(1u << 28))
 
 enum { ALL_KINDS = ABUT_SAMPLES_VERTICES | ABUT_SAMPLES_EDGES | ABUT_SAMPLES_FACES };
@@ -227,14 +228,14 @@ static vec3 region_centre(const sample_work *w, const uint32_t *region, uint32_t
         sum = v3_along(sum, triangle_area(w, region[i]),
                        v3_sub(triangle_centroid(w, region[i]), start));
     vec3 centroid = v3_along(start, 1 / area, sum);
-    double least = INFINITY;
+    double smallest = INFINITY;
     for (uint32_t i = 0; i < count; i++) {
         vec3 middle = triangle_centroid(w, region[i]);
         double distance = v3_length_sq(v3_sub(middle, centroid));
         if (project_onto_triangle(w, region[i], &centroid))
             return centroid;
-        if (distance < least) {
-            least = distance;
+        if (distance < smallest) {
+            smallest = distance;
             nearest = middle;
         }
     }
@@ -255,24 +256,24 @@ static bool project_onto_region(const sample_work *w, const uint32_t *region, ui
     return false;
 }
 
-/* Adds the samples near the corners of a region; see the file head. `far` has an element for each
- * corner of its triangles. */
+/* Adds the samples near the corners of a region; see the file head. `distances` is scratch memory
+ * with an element for each corner of its triangles. */
 static void add_corners(sample_work *w, const uint32_t *region, uint32_t count, vec3 middle,
-                        double *distance) {
+                        double *distances) {
     vec3 from = middle;
     double first = 0;
     for (uint32_t i = 0; i < 3 * count; i++)
-        distance[i] = INFINITY;
+        distances[i] = INFINITY;
     for (uint32_t part = 1; part <= MAX_CORNERS; part++) {
         uint32_t best = 0;
         for (uint32_t i = 0; i < 3 * count; i++) {
-            distance[i] =
-                real_min(distance[i], v3_length(v3_sub(region_corner(w, region, i), from)));
-            if (distance[i] > distance[best])
+            distances[i] =
+                real_min(distances[i], v3_length(v3_sub(region_corner(w, region, i), from)));
+            if (distances[i] > distances[best])
                 best = i;
         }
-        first = part == 1 ? distance[best] : first;
-        if (!(distance[best] > CORNER_SPREAD * first))
+        first = part == 1 ? distances[best] : first;
+        if (!(distances[best] > CORNER_SPREAD * first))
             return;
         from = region_corner(w, region, best);
         vec3 in = v3_sub(middle, from);
@@ -287,9 +288,9 @@ static abut_status sample_faces(sample_work *w) {
     uint32_t triangles = w->topology.triangle_count;
     unsigned char *seen = abuti_allocate_zeroed(w->mesh->context, triangles, 1);
     uint32_t *queue = seen ? abuti_allocate(w->mesh->context, triangles, sizeof *queue) : NULL;
-    double *distance =
-        queue ? abuti_allocate(w->mesh->context, triangles, 3 * sizeof *distance) : NULL;
-    abut_status status = distance ? ABUT_OK : ABUT_ERROR_MEMORY;
+    double *distances =
+        queue ? abuti_allocate(w->mesh->context, triangles, 3 * sizeof *distances) : NULL;
+    abut_status status = distances ? ABUT_OK : ABUT_ERROR_MEMORY;
     for (uint32_t f = 0; f < triangles && !status; f++) {
         if (f % 4096 == 0 && (status = abuti_progress(w->mesh->context, "samples", 0.6)))
             break;
@@ -307,9 +308,9 @@ static abut_status sample_faces(sample_work *w) {
         vec3 middle = region_centre(w, queue, count, area);
         add_sample(w, middle, w->normals.faces[f], ABUT_SAMPLE_FACE, f, 0);
         if (!w->options.face_middles)
-            add_corners(w, queue, count, middle, distance);
+            add_corners(w, queue, count, middle, distances);
     }
-    ABUTI_RELEASE(w->mesh->context, seen, queue, distance);
+    ABUTI_RELEASE(w->mesh->context, seen, queue, distances);
     return status;
 }
 

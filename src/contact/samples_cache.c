@@ -134,11 +134,11 @@ static bool all_within(const double *numbers, int count, double max) {
 
 static bool sample_is_valid(const sample_record *s, const abut_mesh *mesh, uint32_t kinds) {
     const uint64_t corners = 3 * (uint64_t)mesh->triangle_count;
-    const uint64_t max[] = {mesh->vertex_count, corners, mesh->triangle_count,
-                            mesh->triangle_count};
-    return s->kind <= ABUT_SAMPLE_SURFACE && kinds >> s->kind & 1 && s->element < max[s->kind] &&
-           s->zero == 0 && all_within(s->point, 3, MAX_COORDINATE) &&
-           all_within(s->normal, 3, MAX_NORMAL_LENGTH);
+    const uint64_t element_count[] = {mesh->vertex_count, corners, mesh->triangle_count,
+                                      mesh->triangle_count};
+    return s->kind <= ABUT_SAMPLE_SURFACE && kinds >> s->kind & 1 &&
+           s->element < element_count[s->kind] && s->zero == 0 &&
+           all_within(s->point, 3, MAX_COORDINATE) && all_within(s->normal, 3, MAX_NORMAL_LENGTH);
 }
 
 static bool edge_is_valid(const edge_record *e, const abut_mesh *mesh) {

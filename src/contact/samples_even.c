@@ -209,9 +209,9 @@ static void add_candidates(const abut_mesh *mesh, const abut_normals_arrays *nor
         cumulated_area += 0.5 * v3_length(v3_cross(v3_sub(mesh->positions[corner[1]], a),
                                                    v3_sub(mesh->positions[corner[2]], a)));
         for (uint32_t part = 0; made < wanted; part++) {
-            double place =
+            double area_position =
                 ((double)made + random_fraction(~(uint64_t)made)) / (double)wanted * area;
-            if (place >= cumulated_area)
+            if (area_position >= cumulated_area)
                 break;
             const abut_sample sample = {random_point(mesh, f, made), normals->faces[f],
                                         ABUT_SAMPLE_SURFACE, f, part};

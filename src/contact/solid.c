@@ -195,6 +195,7 @@ static void add_sphere_contact(contact_call *call, field_sphere *b, vec3 out, do
     for (int i = 0; i < b->kept_count; i++)
         if (v3_dot(b->kept[i], out) > SAME_DIRECTION_COSINE)
             return;
+    assert(b->kept_count <= START_DIRECTIONS);
     b->kept[b->kept_count++] = out;
     abut_contact contact = {.point = v3_along(b->centre, -b->radius, out),
                             .normal = contact_negate(out),
@@ -266,14 +267,14 @@ static abut_status test_capsule(contact_call *call, const abut_body *a, const ab
     }
     if (is_sphere)
         return ABUT_OK;
-    float ends[2][3], least;
+    float ends[2][3], minimum;
     for (int end = 0; end < 2; end++) {
         vec3 p = v3_sub(c->end[end], middle);
         contact_to_cells(&frame, (float)p.x, (float)p.y, (float)p.z, ends[end]);
     }
     float limit = (float)(c->radius + call->options.margin);
     double t =
-        contact_segment_minimum(&a->field->view, frame.band, ends[0], ends[1], limit, &least);
+        contact_segment_minimum(&a->field->view, frame.band, ends[0], ends[1], limit, &minimum);
     if (t > 0 && t < 1) {
         field_sphere b = {a->field,    &at,       v3_lerp(c->end[0], c->end[1], t),
                           away,        c->radius, 2 * ELEMENTS_PER_SPHERE,
@@ -355,10 +356,10 @@ static void test_box(contact_call *call, const abut_body *a, const contact_motio
         if (!(found[i].depth > CONTACT_BACKFACING))
             continue;
         const contact_point *p = i < BOX_POINTS ? &points[i] : &points[2 * i - BOX_POINTS];
-        vec3 place = v3(p->x, p->y, p->z), out = v3(found[i].x, found[i].y, found[i].z);
+        vec3 position = v3(p->x, p->y, p->z), out = v3(found[i].x, found[i].y, found[i].z);
         if (i >= BOX_POINTS)
-            place = v3_lerp(place, v3(p[1].x, p[1].y, p[1].z), found[i].along);
-        abut_contact contact = {.point = contact_to_world(&s->motion, place),
+            position = v3_lerp(position, v3(p[1].x, p[1].y, p[1].z), found[i].along);
+        abut_contact contact = {.point = contact_to_world(&s->motion, position),
                                 .normal = contact_negate(m3_apply(&at->turn, out)),
                                 .depth = found[i].depth,
                                 .side = 1,

@@ -42,34 +42,34 @@ typedef struct solid_polytope {
 
 typedef struct solid_body {
     abut_solid_kind kind;
-    bool turns; /* whether `turn` is not the identity: true for a */
+    bool is_rotated; /* whether `turn` is not the identity: true for a */
     mat3 turn;
     vec3 shift;
-    solid_polytope core; /* empty for planes and cylinders */
-    vec3 own[8];         /* vertices of spheres, capsules and boxes */
-    double radius;       /* around the core */
+    solid_polytope core;  /* empty for planes and cylinders */
+    vec3 own_vertices[8]; /* vertices of spheres, capsules and boxes */
+    double radius;        /* around the core */
     double size; /* upper bound of the distance of core points from the origin of the frame */
     /* In the frame. Planes: the half-space below `offset` along the unit `axis`. Cylinders: centre
-     * `shift`, unit `axis`, half length `half` and radius `wide`. */
+     * `shift`, unit `axis`, half_length and cylinder_radius. */
     vec3 axis;
-    double offset, half, wide;
+    double offset, half_length, cylinder_radius;
 } solid_body;
 
 /* Fails if a solid is invalid; `what` names it in messages. */
 abut_status abuti_solid_check(const char *function, const char *what, const abut_solid *solid);
 /* Transforms two valid solids to the frame. A point of the frame plus `origin`, transformed by
  * `motion`, is a point of the world. Only b may be a plane. */
-void abuti_solid_place(const abut_solid *a, const abut_solid *b, solid_body *body_a,
-                       solid_body *body_b, abuti_motion *motion, vec3 *origin);
+void abuti_solid_transform(const abut_solid *a, const abut_solid *b, solid_body *body_a,
+                           solid_body *body_b, abuti_motion *motion, vec3 *origin);
 
-static inline vec3 solid_out(const solid_body *s, vec3 own) {
-    return s->turns ? m3_apply(&s->turn, own) : own;
+static inline vec3 solid_rotate(const solid_body *s, vec3 own) {
+    return s->is_rotated ? m3_apply(&s->turn, own) : own;
 }
 static inline vec3 solid_vertex(const solid_body *s, uint32_t i) {
-    return v3_add(solid_out(s, s->core.vertices[i]), s->shift);
+    return v3_add(solid_rotate(s, s->core.vertices[i]), s->shift);
 }
-static inline vec3 solid_in(const solid_body *s, vec3 v) {
-    if (!s->turns)
+static inline vec3 solid_rotate_back(const solid_body *s, vec3 v) {
+    if (!s->is_rotated)
         return v;
     mat3 back = m3_transpose(&s->turn);
     return m3_apply(&back, v);
@@ -78,22 +78,22 @@ static inline vec3 solid_in(const solid_body *s, vec3 v) {
 /* The support point: the point of a core that is farthest along a direction. */
 vec3 abuti_solid_support(const solid_body *s, vec3 direction);
 /* The vertex of a polytope that is farthest along a direction. */
-uint32_t abuti_solid_furthest(const solid_body *s, vec3 direction);
+uint32_t abuti_solid_support_vertex(const solid_body *s, vec3 direction);
 
-/* ---- solid_way.c: separating direction ---- */
+/* ---- solid_separation.c: separating direction ---- */
 
-typedef struct solid_way {
-    vec3 normal;       /* unit, from b to a */
-    double separation; /* of the cores along it; negative: overlap */
-    bool of_face;      /* the normal is that of a face */
-    bool has_places;   /* the cores do not overlap, and `at` are their closest points */
+typedef struct solid_separation {
+    vec3 normal;         /* unit, from b to a */
+    double separation;   /* of the cores along it; negative: overlap */
+    bool is_face_normal; /* the normal is that of a face */
+    bool has_points;     /* the cores do not overlap, and `at` are their closest points */
     vec3 at[2];
-} solid_way;
+} solid_separation;
 
 /* Finds the normal along which two cores have the largest separation. Returns false if this exceeds
  * `reach`. Planes are not allowed. `hint` may be zero. */
-bool abuti_solid_way(const solid_body *a, const solid_body *b, double reach, vec3 hint,
-                     solid_way *way);
+bool abuti_solid_find_separation(const solid_body *a, const solid_body *b, double reach, vec3 hint,
+                                 solid_separation *best);
 
 /* ---- a mesh and a solid: solid_mesh.c ---- */
 
@@ -104,8 +104,8 @@ typedef struct solid_call {
     patch_memory *memory;
     const abut_patch_options *options;
     patch_answer *answers; /* relative to the origin of the mesh */
-    size_t count, room;
-    bool separates;
+    size_t count, capacity;
+    bool is_verified;
     bool is_exact; /* the result is exact regardless of boundary edges of the mesh */
 } solid_call;
 
@@ -116,7 +116,7 @@ typedef struct solid_view {
 } solid_view;
 
 /* A point of the world, relative to the origin of the mesh. */
-static inline vec3 solid_seen(const solid_view *v, const abut_mesh *mesh, vec3 world) {
+static inline vec3 solid_to_mesh(const solid_view *v, const abut_mesh *mesh, vec3 world) {
     return v3_sub(m3_apply(&v->back, v3_sub(world, v->motion.translation)), mesh->origin);
 }
 static inline vec3 solid_corner(const solid_call *call, uint32_t triangle, uint32_t k) {
@@ -124,26 +124,27 @@ static inline vec3 solid_corner(const solid_call *call, uint32_t triangle, uint3
 }
 
 /* A half-space below a plane, or the points within a distance of a segment. */
-typedef struct solid_reach {
+typedef struct solid_region {
     bool plane;
     vec3 normal;
     double limit; /* largest height or distance */
     segment3 axis;
-} solid_reach;
+} solid_region;
 
 /* Lists the triangles of all leaves whose bounding boxes intersect a region. */
-abut_status abuti_solid_triangles(const solid_call *call, const solid_reach *r, uint32_t **list,
-                                  size_t *count);
+abut_status abuti_solid_list_triangles(const solid_call *call, const solid_region *r,
+                                       uint32_t **list, size_t *count);
 /* Adds a patch; patches are sorted by depth, the deepest first. */
-abut_status abuti_solid_add(solid_call *call, const patch_answer *answer);
+abut_status abuti_solid_add_patch(solid_call *call, const patch_answer *answer);
 
 /* ---- solid_plane.c, solid_round.c ---- */
 
-abut_status abuti_solid_plane(solid_call *call, const solid_view *view, const abut_solid *b);
+abut_status abuti_solid_plane_contacts(solid_call *call, const solid_view *view,
+                                       const abut_solid *b);
 /* Contacts of a mesh with a sphere or capsule. `needs_mesh` is set, without contacts, if the axis
  * of a capsule intersects the mesh, is inside it or has passed through it: then the caller uses a
  * mesh of the capsule. */
-abut_status abuti_solid_round(solid_call *call, const solid_view *view, const abut_solid *b,
-                              bool *through);
+abut_status abuti_solid_round_contacts(solid_call *call, const solid_view *view,
+                                       const abut_solid *b, bool *needs_mesh);
 
 #endif

@@ -44,7 +44,7 @@ static void test_range(void *data, size_t chunk, size_t begin, size_t end) {
     static const float no_normal[3] = {0, 0, 0};
     (void)chunk;
     for (size_t i = begin; i < end; i++) {
-        float from[3], to[3], least, along = 0;
+        float from[3], to[3], minimum, along = 0;
         if (!m->edges) {
             cells_at(m, point_at(m, m->first + i), from);
         } else {
@@ -55,7 +55,7 @@ static void test_range(void *data, size_t chunk, size_t begin, size_t end) {
             for (int axis = 0; axis < 3; axis++)
                 length_sq += ((double)to[axis] - from[axis]) * ((double)to[axis] - from[axis]);
             along = length_sq > 1 ? contact_segment_minimum(view, m->frame.band, from, to,
-                                                            m->frame.margin, &least)
+                                                            m->frame.margin, &minimum)
                                   : 0;
             /* The ends are vertices, which are tested on their own. */
             m->found[i].depth = CONTACT_NONE;

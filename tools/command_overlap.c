@@ -112,7 +112,7 @@ static int overlap_at_pose(tool_run *tool, const tool_arguments *arguments, cons
         json_boolean(out, "overlap", relation != ABUT_PAIR_APART);
         json_text(out, "relation", abut_pair_relation_name(relation));
         json_reliability(out, &overlap.reliability);
-        say_fact(out, "overlap", "%s", words_for(relation));
+        print_fact(out, "overlap", "%s", words_for(relation));
         if (listed)
             fact_count(out, "pairs", found.count);
         if (listed && !table)
@@ -177,10 +177,10 @@ static int overlap_at_poses(tool_run *tool, const tool_arguments *arguments, con
 
 /* ---- measures of the intersection ---- */
 
-static void say_vector(tool_output *out, const char *key, abut_vec3 v) {
+static void print_vector(tool_output *out, const char *key, abut_vec3 v) {
     char words[POINT_WORDS];
     json_vector(out, key, v);
-    say_fact(out, key, "%s", point_words(v, 6, words));
+    print_fact(out, key, "%s", point_words(v, 6, words));
 }
 
 /* Surfaces with boundary edges enclose no volume: only the kind is known. */
@@ -188,26 +188,26 @@ static bool is_measured(const abut_pair_measures *common) {
     return common->reliability.level != ABUT_RELIABILITY_UNRELIABLE;
 }
 
-static void say_measures(tool_output *out, const abut_pair_measures *common) {
+static void print_measures(tool_output *out, const abut_pair_measures *common) {
     fact_number(out, "volume", common->volume);
     fact_number(out, "area", common->area);
     fact_number(out, "area_a", common->area_a);
     fact_number(out, "area_b", common->area_b);
     fact_number(out, "shared_area", common->shared_area);
     fact_number(out, "flush_area", common->flush_area);
-    say_vector(out, "vector", common->area_vector);
-    say_vector(out, "centroid", common->centroid);
-    say_vector(out, "lo", common->bounds.lo);
-    say_vector(out, "hi", common->bounds.hi);
+    print_vector(out, "vector", common->area_vector);
+    print_vector(out, "centroid", common->centroid);
+    print_vector(out, "lo", common->bounds.lo);
+    print_vector(out, "hi", common->bounds.hi);
 }
 
-static void say_pair_measures(tool_output *out, const abut_pair_measures *common) {
+static void print_pair_measures(tool_output *out, const abut_pair_measures *common) {
     static const char *const measures[] = {"volume",      "area",       "area_a", "area_b",
                                            "shared_area", "flush_area", "vector", "centroid",
                                            "lo",          "hi"};
     fact_text(out, "kind", abut_pair_kind_name(common->kind));
     if (is_measured(common))
-        say_measures(out, common);
+        print_measures(out, common);
     for (size_t i = 0; !is_measured(common) && i < sizeof measures / sizeof *measures; i++)
         json_null(out, measures[i]);
     json_reliability(out, &common->reliability);
@@ -225,7 +225,7 @@ static int measure_one(tool_run *tool, const tool_arguments *arguments, const to
         return code;
     tool_print_reliability(tool, &common.reliability);
     pair_begin(&tool->out, arguments);
-    say_pair_measures(&tool->out, &common);
+    print_pair_measures(&tool->out, &common);
     code = draw_intersections(tool, arguments, pair, &found);
     out_end(&tool->out);
     free(found.list);
@@ -280,7 +280,7 @@ static int measure_many(tool_run *tool, const tool_arguments *arguments, const t
         out_list(out, "answers");
         for (size_t i = 0; out->json && i < count; i++) {
             out_object(out, NULL);
-            say_pair_measures(out, &list[i]);
+            print_pair_measures(out, &list[i]);
             out_end(out);
         }
         out_end(out);

@@ -183,8 +183,9 @@ static abut_reliability reliability_of(const patch_skin *skin) {
         for (uint32_t i = 0; i < count; i++)
             up += abuti_runs_up(view, skin->corner, faces[i], e) ? 1 : -1;
         if (count % 2 == 0 && up)
-            return abuti_unfit("Neighbouring triangles of a mesh face opposite ways, so which way "
-                               "is out is not known: orient the mesh first.");
+            return abuti_unreliable(
+                "Neighbouring triangles of a mesh face opposite ways, so which way "
+                "is out is not known: orient the mesh first.");
     }
     return bordered ? abuti_limited("A mesh has boundary edges: contacts are right where bodies "
                                     "meet away from them. What is inside small holes is a guess, "

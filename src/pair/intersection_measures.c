@@ -495,7 +495,7 @@ static abut_status classify_open_surfaces(const closed_surface *const surface[2]
     measures->kind = kinds[relation];
     bool flipped = surface[0]->flipped || surface[1]->flipped,
          both = surface[0]->open && surface[1]->open;
-    measures->reliability = abuti_unfit(
+    measures->reliability = abuti_unreliable(
         flipped ? "Neighbouring triangles of a mesh face opposite ways, so it bounds no solid and "
                   "nothing is measured: orient the mesh first."
         : both ? "Both meshes have boundary edges, so they bound no solid and nothing is measured: "

@@ -340,9 +340,9 @@ static void upload_bodies(abut_world *world) {
         if (!item->used || !has)
             bodies[i].filter = (world_filter){0, 0, 0};
     }
-    abuti_kit_put(&d->kit, WORLD_BODIES, bodies, count, sizeof(world_body));
-    abuti_kit_put(&d->kit, WORLD_IGNORED, world->ignored.data, world->ignored.room,
-                  sizeof(uint64_t));
+    abuti_kit_upload(&d->kit, WORLD_BODIES, bodies, count, sizeof(world_body));
+    abuti_kit_upload(&d->kit, WORLD_IGNORED, world->ignored.data, world->ignored.room,
+                     sizeof(uint64_t));
     abuti_kit_reserve(&d->kit, WORLD_IGNORED, 1, sizeof(uint64_t));
 }
 
@@ -375,7 +375,7 @@ static abut_status upload_data(abut_world *world) {
             upload_all(world, (const shared_part *const *)lists, counts);
         for (size_t i = 0; i < count; i++)
             ((world_parts *)d->host_parts.data)[i] = items[i].device_parts;
-        abuti_kit_put(&d->kit, WORLD_PARTS, d->host_parts.data, count, sizeof(world_parts));
+        abuti_kit_upload(&d->kit, WORLD_PARTS, d->host_parts.data, count, sizeof(world_parts));
         upload_bodies(world);
         status = abuti_queue_report(&d->queue);
     }
@@ -535,7 +535,7 @@ static abut_status find_device_contacts(abut_world *world) {
                 queue_retry_frames(world);
             queue_search(world);
             queue_contacts(world);
-            status = abuti_kit_get(&d->kit, WORLD_TOTAL, totals, WORLD_TOTALS, sizeof *totals);
+            status = abuti_kit_download(&d->kit, WORLD_TOTAL, totals, WORLD_TOTALS, sizeof *totals);
             if (status)
                 return status;
             again = grow_lists(d, totals);

@@ -292,10 +292,10 @@ static void clip_by_edge(clip_polygon *c, uint32_t line, double turn) {
             clip_corner *at = &c->corner[c->count++];
             *at = make_crossing(c, &old[i], &old[next], inside[i] / (inside[i] - inside[next]),
                                 line, inside[i] > 0);
-            double u_way = old[next].u - old[i].u, v_way = old[next].v - old[i].v;
-            double along = c->inner_turn * (du * u_way + dv * v_way);
+            double u_step = old[next].u - old[i].u, v_step = old[next].v - old[i].v;
+            double along = c->inner_turn * (du * u_step + dv * v_step);
             at->is_straight =
-                old[i].is_inner && fabs(du * v_way - dv * u_way) < MAX_PARALLEL_SINE * along;
+                old[i].is_inner && fabs(du * v_step - dv * u_step) < MAX_PARALLEL_SINE * along;
         } else if (inside[i] == 0 && inside[next] < 0) {
             c->corner[c->count - 1].is_inner = false;
             c->corner[c->count - 1].edge = line;

@@ -540,7 +540,7 @@ abut_status abut_pair_measure(const abut_posed *a, const abut_posed *b,
                               const abut_pair_measure_options *options,
                               abut_pair_measures *measures) {
     abut_pair_measure_options ours = abut_pair_measure_options_default();
-    abut_status status = abuti_pair_check(__func__, a, b, measures, "common");
+    abut_status status = abuti_pair_check(__func__, a, b, measures, "measures");
     status = status ? status : abuti_options_read(&ours, sizeof ours, options, __func__);
     status = status ? status : abuti_check_length(__func__, "options->tolerance", ours.tolerance);
     if (status)

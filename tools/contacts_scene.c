@@ -28,7 +28,7 @@ static const tool_column columns[] = {
     {"ny", COLUMN_REAL, NULL}, {"nz", COLUMN_REAL, NULL}, {"depth", COLUMN_REAL, NULL},
 };
 
-static void give_row(const void *data, size_t row, double *values) {
+static void fill_row(const void *data, size_t row, double *values) {
     const touches *t = data;
     const abut_contact *contact = &t->list[row];
     values[0] = t->pairs[contact->pair].a;
@@ -467,7 +467,7 @@ static int run_scene_contacts(tool_run *tool, const tool_arguments *arguments, t
     const bool why = option_given(arguments, "explain") && !tool->out.json;
     if (!code && why)
         explain(tool, t);
-    tool_table table = {columns, sizeof columns / sizeof *columns, (size_t)t->count, give_row, t};
+    tool_table table = {columns, sizeof columns / sizeof *columns, (size_t)t->count, fill_row, t};
     if (!code && (path || !(png || why)))
         code = table_put_bodies(tool, path ? path->words : NULL, &table, t->assembly.bodies);
     abut_status status = ABUT_OK;

@@ -24,4 +24,3 @@ typedef mw mask;
 #define v_less fw_less
 #define v_less_equal fw_less_equal
 #define v_select fw_select
-#define v_where fw_where

@@ -383,7 +383,7 @@ static size_t files_in(const char *folder, char path[CACHE_PATH_BYTES]) {
     DIR *opened = opendir(folder);
     for (struct dirent *entry; opened && (entry = readdir(opened));)
         if (strcmp(entry->d_name, ".") && strcmp(entry->d_name, "..")) {
-            assert_true(abuti_folder_is_name(entry->d_name, SAMPLES_ENDING));
+            assert_true(abuti_folder_is_name(entry->d_name, SAMPLES_SUFFIX));
             snprintf(path, CACHE_PATH_BYTES, "%s/%s", folder, entry->d_name);
             count++;
         }
@@ -661,7 +661,7 @@ TEST(planted_links_and_folders_of_others) {
     DIR *opened = opendir(folder);
     assert_non_null(opened);
     for (struct dirent *entry; (entry = readdir(opened));)
-        if (abuti_folder_is_name(entry->d_name, SAMPLES_ENDING))
+        if (abuti_folder_is_name(entry->d_name, SAMPLES_SUFFIX))
             snprintf(path, sizeof path, "%s/%s", folder, entry->d_name);
     closedir(opened);
     snprintf(diary, sizeof diary, "%s", test_path("diary"));

@@ -71,7 +71,7 @@ demand "no table" "$(head -c 6 c.npy | tail -c 5)" = NUMPY
 try 2 "$tool" contacts ball.obj slab.obj --margin -1
 complains "--margin"
 try 2 "$tool" contacts ball.obj slab.obj --to nowhere
-complains "--to needs"
+complains "--to must be"
 try 2 "$tool" contacts ball.obj slab.obj --to 0,0,1 --most 2
 complains "computes a time of impact"
 try 1 "$tool" contacts ball.obj slab.obj --cells 1
@@ -144,7 +144,7 @@ if cmp -s after.ppm before.ppm; then wrong "before and after look the same"; fi
 try 2 "$tool" contacts cube.obj cube.obj --after
 complains "--after requires --png"
 try 2 "$tool" contacts cube.obj cube.obj --cells 32 --patches
-complains "of --method exact"
+complains "cannot be combined with --method field"
 
 # A peg in a square hole: a patch for each wall, with its gap; pictures with a colour for each patch.
 "$tool" make tube hole.obj --radius 1.4142135623730951 --radius2 0.7071067811865476 --height 0.6 --segments 4 --rings 1 --quiet || exit 1
@@ -164,7 +164,7 @@ complains "--colour requires --png or --html"
 try 2 "$tool" contacts $peg --colour size --png walls.ppm
 complains "--colour must be depth or patch, not 'size'"
 try 2 "$tool" contacts $peg --cells 32 --colour patch --png walls.ppm
-complains "of --method exact"
+complains "cannot be combined with --method field"
 try 2 "$tool" contacts $peg --to 0,0,1 --colour patch
 complains "--colour requires --png"
 try 2 "$tool" contacts cube.obj cube.obj --to 0,0,1 --hint 0,0,1
@@ -191,7 +191,7 @@ complains "remove the second file"
 try 2 "$tool" contacts slab.obj
 complains "--with"
 try 2 "$tool" contacts slab.obj --with sphere:0,0,9,1 --to 0,0,1
-complains "neither with --to"
+complains "cannot be combined with --to"
 try 1 "$tool" contacts slab.obj --with sphere:0,0,9,-1
 complains "radius of -1"
 # Scenes: all contacts of all bodies, by name.
@@ -245,7 +245,7 @@ EOF
     sed 's/"cone"}/"torus"}/' solids.json >bent.json
     try 1 "$tool" contacts bent.json
     complains "bodies[3] 'cone'"
-    complains "a mesh is no hull"
+    complains "a mesh is not a convex hull"
     printf '{"bodies": [{"mesh": "cube"}]}' >broken.json
     try 1 "$tool" contacts broken.json
     complains "broken.json: bodies[0]: there is no mesh 'cube' in 'meshes'"

@@ -118,8 +118,8 @@ static void test_samples(contact_call *call, const abut_body *a, const contact_m
         test_sample(call, s, contact_to_world(at, sample->point),
                     m3_apply(&at->turn, sample->normal), contact);
     }
-    if (call->options.skip_edges ||
-        s->kind == PRIMITIVE_PLANE) /* on a plane no point is deeper than the ends */
+    /* On a plane no point of an edge is deeper than its ends. */
+    if (call->options.skip_edges || s->kind == PRIMITIVE_PLANE)
         return;
     for (uint32_t i = 0; i < view.edge_count; i++) {
         const abut_sample_edge *edge = &view.edges[i];
@@ -180,7 +180,7 @@ typedef struct field_sphere {
     const contact_motion *at;
     vec3 centre, away;
     double radius;
-    uint32_t first; /* element number of this sphere */
+    uint32_t first; /* element number of its first contact */
     vec3 kept[START_DIRECTIONS + 1];
     int kept_count;
 } field_sphere;

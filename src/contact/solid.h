@@ -42,7 +42,7 @@ typedef struct solid_polytope {
 
 typedef struct solid_body {
     abut_solid_kind kind;
-    bool is_rotated; /* whether `turn` is not the identity: true for a */
+    bool is_rotated; /* `turn` applies: true for a, false for b */
     mat3 turn;
     vec3 shift;
     solid_polytope core;  /* empty for planes and cylinders */

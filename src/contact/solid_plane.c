@@ -154,7 +154,7 @@ static abut_status add_patch(plane_work *w, const submerged_part *part) {
     return abuti_solid_add_patch(w->call, &answer);
 }
 
-/* Subtracts the volume of cavities, which is negative, from the largest patch. */
+/* Adds the volumes of cavities, which are negative, to that of the largest patch. */
 static void subtract_cavities(const solid_call *call, double volume) {
     size_t largest = 0;
     for (size_t i = 1; i < call->count; i++)

@@ -401,8 +401,8 @@ static void descend(normal_search *s) {
         step = v3_length_sq(moved) / along;
         n = next;
         slope = there;
-        s->min_gain =
-            0; /* a smaller gradient gives better points even if the shift hardly improves */
+        /* A smaller gradient gives better points even if the shift hardly improves. */
+        s->min_gain = 0;
         try_normal(s, n, false);
         s->min_gain = EQUAL_TOLERANCE;
     }
@@ -591,8 +591,8 @@ static void try_normals(normal_search *s, bool overlap, bool products) {
         static const double tolerances[] = {1e-2, 1e-4, SEARCH_TOLERANCE};
         for (int pass = 0; pass < 3; pass++) {
             double before = s->best.separation;
-            s->min_gain =
-                SEARCH_TOLERANCE; /* normals perpendicular to an axis give better points */
+            /* Normals perpendicular to an axis are preferred: they give better points. */
+            s->min_gain = SEARCH_TOLERANCE;
             search_sphere(s, tolerances[pass]);
             s->min_gain = EQUAL_TOLERANCE;
             if (s->best.separation > before)
@@ -670,8 +670,8 @@ bool abuti_solid_find_separation(const solid_body *a, const solid_body *b, doubl
         separate_box_segment(a, b, best) &&
         (v3_dot(best->normal, hint) >= 0 || best->separation > b->radius))
         return best->separation <= reach;
-    if (a->kind == ABUT_SOLID_BOX &&
-        b->kind == ABUT_SOLID_BOX) { /* cheap, and sufficient for most pairs */
+    /* The axes of boxes are cheap, and sufficient for most pairs. */
+    if (a->kind == ABUT_SOLID_BOX && b->kind == ABUT_SOLID_BOX) {
         search_normals(&s, true, true);
         if (s.best.separation <= TOUCH_TOLERANCE * s.size && v3_dot(s.best.normal, hint) < 0) {
             s.has_best = false; /* overlap: find a direction that agrees with the hint */
@@ -702,8 +702,8 @@ bool abuti_solid_find_separation(const solid_body *a, const solid_body *b, doubl
             best->separation = s.best.separation;
             best->is_face_normal = s.best.is_face_normal;
             vec3 off = v3_along(v3_sub(best->at[0], best->at[1]), -best->separation, best->normal);
-            best->has_points =
-                v3_length(off) <= 1e-9 * s.size; /* otherwise features give better points */
+            /* Otherwise the closest points do not match the normal; features give better ones. */
+            best->has_points = v3_length(off) <= 1e-9 * s.size;
         }
     }
     return best->separation <= reach;

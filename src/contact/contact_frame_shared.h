@@ -33,8 +33,8 @@ static inline vec3 contact_negate(vec3 v) {
 }
 
 /* Whether a ball is too far from the surface of a field for a contact. `reach` is the radius of the
- * ball plus the margin; `centre` is in the coordinates of the field. Interpolation makes
- * a distance smaller by less than a cell. */
+ * ball plus the margin; `centre` is in the coordinates of the field. Interpolation makes a distance
+ * smaller by less than a cell. */
 static inline bool contact_ball_is_far(const contact_grid *g, vec3 centre, real reach) {
     vec3 nearest = v3_min(v3_max(centre, g->bounds.lo), g->bounds.hi);
     return v3_length(v3_sub(centre, nearest)) > reach + g->cell;

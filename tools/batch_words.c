@@ -78,7 +78,7 @@ static bool read_hex(const char *s, unsigned *value) {
     return true;
 }
 
-static char *put_utf8(char *to, unsigned code) {
+static char *encode_utf8(char *to, unsigned code) {
     if (code < 0x80) {
         *to++ = (char)code;
     } else if (code < 0x800) {
@@ -122,7 +122,7 @@ static char *unescape(char **s, char *to) {
         return NULL;
     }
     *s = at;
-    return put_utf8(to, code);
+    return encode_utf8(to, code);
 }
 
 /* Decodes the string whose opening quote is at *s, and advances *s past its end. */

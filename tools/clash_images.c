@@ -163,8 +163,8 @@ int clashes_images(tool_run *tool, const tool_clashes *clashes, const abut_layer
     else if (!status) {
         tool_text name = {0};
         text_safe(&name, prefix);
-        say_fact(&tool->out, "images", "%s-all.%s and one each", name.data ? name.data : "",
-                 picture_extension());
+        print_fact(&tool->out, "images", "%s-all.%s and one each", name.data ? name.data : "",
+                   picture_extension());
         text_free(&name);
     }
     free(w.values);

@@ -341,9 +341,9 @@ static void print_done(batch *b, const attempt *a) {
     if (b->tool->quiet || b->tool->out.json)
         return;
     if (a->known)
-        say(&b->tool->out, "done  %s  (%.2f s)", a->job->output, a->seconds);
+        print_line(&b->tool->out, "done  %s  (%.2f s)", a->job->output, a->seconds);
     else
-        say(&b->tool->out, "done  %s  (completed by an interrupted run)", a->job->output);
+        print_line(&b->tool->out, "done  %s  (completed by an interrupted run)", a->job->output);
     output_flush(&b->tool->out);
 }
 
@@ -512,8 +512,8 @@ static int summarise_batch(batch *b) {
         out_end(out);
         out_end(out);
     } else {
-        say(out, "%zu job%s: %zu done, %zu done before, %zu failed", b->total,
-            b->total == 1 ? "" : "s", b->done, b->before, b->failed);
+        print_line(out, "%zu job%s: %zu done, %zu done before, %zu failed", b->total,
+                   b->total == 1 ? "" : "s", b->done, b->before, b->failed);
     }
     answer(tool, "%zu", b->failed);
     return b->failed ? CODE_WORK : CODE_FINE;

@@ -30,8 +30,8 @@ static bool print_result(void *user, const bench_case *which, const bench_result
     json_number(out, "elements", result->elements);
     json_text(out, "unit", result->unit);
     json_number(out, "elements_per_s", seconds > 0 ? result->elements / seconds : 0);
-    say_fact(out, "rate", "%.4g ns/%s",
-             result->elements > 0 ? result->median_ms * 1e6 / result->elements : 0, result->unit);
+    print_fact(out, "rate", "%.4g ns/%s",
+               result->elements > 0 ? result->median_ms * 1e6 / result->elements : 0, result->unit);
     json_count(out, "peak_bytes", result->peak_bytes);
     char hash[17];
     snprintf(hash, sizeof hash, "%016llx", (unsigned long long)result->hash);
@@ -63,7 +63,7 @@ static void print_machine(tool_output *out) {
     json_text(out, "cpu", about.cpu);
     json_text(out, "system", about.system);
     json_text(out, "date", about.date);
-    say(out, "commit %s, %s\n%s, %s", about.commit, about.compiler, about.cpu, about.system);
+    print_line(out, "commit %s, %s\n%s, %s", about.commit, about.compiler, about.cpu, about.system);
 }
 
 /* ---- selection of cases ---- */
@@ -95,7 +95,7 @@ static void list_cases(tool_output *out, const char *part) {
         fact_text(out, "case", which->name);
         fact_text(out, "unit", which->unit);
         json_boolean(out, "brief", bench_case_is_brief(which));
-        say_fact(out, "by default", bench_case_is_brief(which) ? "yes" : "");
+        print_fact(out, "by default", bench_case_is_brief(which) ? "yes" : "");
         out_end(out);
     }
     out_end(out);

@@ -57,11 +57,11 @@ static void print_json(tool_output *out, const abut_field_cache_entry *entry) {
 static void print_state(cache_view *view, uint64_t bytes, double age, const char *problem) {
     char words[32];
     print_age(words, sizeof words, age);
-    say_fact(view->out, "on disk", "%.2f MB", (double)bytes / 1e6);
-    say_fact(view->out, "used", "%s", words);
+    print_fact(view->out, "on disk", "%.2f MB", (double)bytes / 1e6);
+    print_fact(view->out, "used", "%s", words);
     if (view->verified) {
         out_shade(view->out, problem ? SHADE_BAD : SHADE_GOOD);
-        say_fact(view->out, "state", "%s", problem ? "damaged" : "fine");
+        print_fact(view->out, "state", "%s", problem ? "damaged" : "fine");
     }
     if (problem) {
         text_safe(&view->problems, problem);
@@ -83,14 +83,14 @@ static bool print_entry(void *user, const abut_field_cache_entry *entry) {
         out_end(out);
         return true;
     }
-    say_fact(out, "mesh", "%.12s", entry->mesh);
+    print_fact(out, "mesh", "%.12s", entry->mesh);
     if (known)
-        say_fact(out, "cells", "%u x %u x %u", n[0], n[1], n[2]);
+        print_fact(out, "cells", "%u x %u x %u", n[0], n[1], n[2]);
     else
-        say_fact(out, "cells", "?");
-    say_fact(out, "layout", "%s%s", known ? abut_field_layout_name(entry->info.layout) : "?",
-             known && entry->info.type == ABUT_FIELD_INT16 ? ", 16 bits" : "");
-    say_fact(out, "memory", "%.2f MB", (double)entry->info.bytes / 1e6);
+        print_fact(out, "cells", "?");
+    print_fact(out, "layout", "%s%s", known ? abut_field_layout_name(entry->info.layout) : "?",
+               known && entry->info.type == ABUT_FIELD_INT16 ? ", 16 bits" : "");
+    print_fact(out, "memory", "%.2f MB", (double)entry->info.bytes / 1e6);
     print_state(view, entry->stored_bytes, entry->age, entry->problem);
     out_end(out);
     return true;
@@ -122,9 +122,9 @@ static bool print_samples(void *user, const abut_samples_cache_entry *entry) {
             snprintf(samples, sizeof samples, "%u", entry->count);
             snprintf(edges, sizeof edges, "%u", entry->edge_count);
         }
-        say_fact(out, "mesh", "%.12s", entry->mesh[0] ? entry->mesh : "?");
-        say_fact(out, "samples", "%s", samples);
-        say_fact(out, "edges", "%s", edges);
+        print_fact(out, "mesh", "%.12s", entry->mesh[0] ? entry->mesh : "?");
+        print_fact(out, "samples", "%s", samples);
+        print_fact(out, "edges", "%s", edges);
         print_state(view, entry->stored_bytes, entry->age, entry->problem);
     }
     out_end(out);
@@ -149,16 +149,17 @@ static int list_entries(tool_run *tool, const char *folder, bool verify) {
     json_count(out, "stored_bytes", view.bytes);
     json_count(out, "damaged", view.damaged);
     if (!tool->quiet && !status && view.samples)
-        say(out, "%" PRIu64 " field%s, %" PRIu64 " file%s of samples, %.2f MB", view.fields,
-            plural(view.fields), view.samples, plural(view.samples), (double)view.bytes / 1e6);
+        print_line(out, "%" PRIu64 " field%s, %" PRIu64 " file%s of samples, %.2f MB", view.fields,
+                   plural(view.fields), view.samples, plural(view.samples),
+                   (double)view.bytes / 1e6);
     else if (!tool->quiet && !status && view.fields)
-        say(out, "%" PRIu64 " field%s, %.2f MB", view.fields, plural(view.fields),
-            (double)view.bytes / 1e6);
+        print_line(out, "%" PRIu64 " field%s, %.2f MB", view.fields, plural(view.fields),
+                   (double)view.bytes / 1e6);
     else if (!tool->quiet && !status)
-        say(out, "the cache is empty");
+        print_line(out, "the cache is empty");
     if (view.problems.data) {
         view.problems.data[view.problems.used - 1] = 0; /* the last newline */
-        say(out, "%s", view.problems.data);
+        print_line(out, "%s", view.problems.data);
     }
     text_free(&view.problems);
     int code = verify && view.damaged ? CODE_WORK : CODE_FINE;
@@ -184,7 +185,8 @@ static int clear_cache(tool_run *tool, const char *folder, const tool_given *old
     json_count(out, "removed", files);
     json_count(out, "bytes", bytes);
     if (!tool->quiet)
-        say(out, "removed %" PRIu64 " file%s, %.2f MB", files, plural(files), (double)bytes / 1e6);
+        print_line(out, "removed %" PRIu64 " file%s, %.2f MB", files, plural(files),
+                   (double)bytes / 1e6);
     out_end(out);
     answer(tool, "%" PRIu64, files);
     return CODE_FINE;

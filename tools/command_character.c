@@ -55,7 +55,7 @@ static void print_bones(tool_output *out, const subject *s) {
             fact_count(out, "parent", bone.parent);
         } else {
             json_null(out, "parent");
-            say_fact(out, "parent", "-");
+            print_fact(out, "parent", "-");
         }
         fact_count(out, "vertices", s->vertices[i]);
         out_end(out);
@@ -117,7 +117,7 @@ static int print_health(tool_output *out, const abut_character_report *report) {
         fact_text(out, "problem", abut_character_problem_name((abut_character_problem)kind));
         fact_count(out, "count", problem->count);
         json_numbers(out, "first", elements, shown);
-        say_fact(out, "first", "%s", first.data ? first.data : "");
+        print_fact(out, "first", "%s", first.data ? first.data : "");
         out_end(out);
         text_free(&first);
     }
@@ -138,11 +138,12 @@ static int print_character(tool_run *tool, const char *path, const subject *s) {
     json_count(out, "vertices", s->info.vertex_count);
     json_count(out, "triangles", s->info.triangle_count);
     json_count(out, "weights", s->info.weight_count);
-    say_of(out, path,
-           "%u triangles, %u bone%s, up to %u weight%s per vertex, %u clip%s; %d kind%s of problem",
-           s->info.triangle_count, s->info.bone_count, s->info.bone_count == 1 ? "" : "s",
-           s->info.weight_count, s->info.weight_count == 1 ? "" : "s", s->info.clip_count,
-           s->info.clip_count == 1 ? "" : "s", kinds, kinds == 1 ? "" : "s");
+    print_line_of(
+        out, path,
+        "%u triangles, %u bone%s, up to %u weight%s per vertex, %u clip%s; %d kind%s of problem",
+        s->info.triangle_count, s->info.bone_count, s->info.bone_count == 1 ? "" : "s",
+        s->info.weight_count, s->info.weight_count == 1 ? "" : "s", s->info.clip_count,
+        s->info.clip_count == 1 ? "" : "s", kinds, kinds == 1 ? "" : "s");
     if (tool->quiet && !out->json)
         return 0;
     print_bones(out, s);
@@ -247,7 +248,7 @@ static int write_film(tool_run *tool, const subject *s, const abut_picture_optio
             status = ABUT_ERROR_CANCELLED;
         status = status ? status : draw_character(tool, &frame, &options, &picture);
         if (!status && film.pixels)
-            status = film_take(&film, picture);
+            status = film_add_frame(&film, picture);
         else if (!status)
             status = film_page(&film, picture);
         abut_picture_destroy(picture);
@@ -295,9 +296,9 @@ static void print_garment(tool_run *tool, const tool_given *kind, const subject 
     uint32_t pins;
     abut_garment_pins(s->garment, &pins);
     if (!tool->quiet)
-        say_of(&tool->out, kind->words,
-               "%u particles, %u triangles, %u pins; no contact in the rest pose",
-               info.vertex_count, info.triangle_count, pins);
+        print_line_of(&tool->out, kind->words,
+                      "%u particles, %u triangles, %u pins; no contact in the rest pose",
+                      info.vertex_count, info.triangle_count, pins);
     out_object(&tool->out, "garment");
     json_text(&tool->out, "kind", kind->words);
     json_count(&tool->out, "particles", info.vertex_count);
@@ -370,7 +371,7 @@ static int run_character(tool_run *tool, const tool_arguments *arguments, subjec
     if (to && (!tool->quiet || tool->out.json))
         fact_path(&tool->out, "mesh", to->words);
     if (!tool->quiet || tool->out.json)
-        pictures_tell(tool, arguments);
+        pictures_print_paths(tool, arguments);
     out_end(&tool->out);
     return 0;
 }

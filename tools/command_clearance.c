@@ -114,12 +114,12 @@ static void print_surfaces(tool_run *tool, const clearance *c) {
         } else {
             fact_number(out, "area", m->area);
             fact_number(out, "too near", m->within_area);
-            say_fact(out, "share", "%.3g%%", 100 * m->within_area / fmax(m->area, 1e-300));
+            print_fact(out, "share", "%.3g%%", 100 * m->within_area / fmax(m->area, 1e-300));
             if (m->found)
-                say_fact(out, "least", "%.6g", map_rounded(m->min.distance, m));
+                print_fact(out, "least", "%.6g", map_rounded(m->min.distance, m));
             else
-                say_fact(out, "least", "above %.6g", 2 * c->below);
-            say_fact(out, "error", "%.2g", c->answers[k].info.reach);
+                print_fact(out, "least", "above %.6g", 2 * c->below);
+            print_fact(out, "error", "%.2g", c->answers[k].info.reach);
         }
         out_end(out);
     }
@@ -131,21 +131,21 @@ static void print_patches(tool_output *out, const clearance *c, uint32_t first) 
     for (uint64_t i = 0; i < c->patch_count && (out->json || i < first); i++) {
         const abut_patch *p = &c->patches[i];
         out_object(out, NULL);
-        say_fact(out, "patch", "%llu", (unsigned long long)i);
+        print_fact(out, "patch", "%llu", (unsigned long long)i);
         fact_number(out, "area", p->area);
         map_number(out, "least", -p->depth, &c->answers[0].measures);
         json_vector(out, "centre", p->centre);
         json_vector(out, "normal", p->normal);
         tool_text place = {0};
         text_point(&place, p->centre, c->answers[0].info.reach);
-        say_fact(out, "place", "%s", place.data ? place.data : "");
+        print_fact(out, "place", "%s", place.data ? place.data : "");
         text_free(&place);
         out_end(out);
     }
     out_end(out);
     if (c->patch_count > first)
-        say(out, "... and %llu smaller ones; --first N shows N",
-            (unsigned long long)(c->patch_count - first));
+        print_line(out, "... and %llu smaller ones; --first N shows N",
+                   (unsigned long long)(c->patch_count - first));
 }
 
 static int print_clearance(tool_run *tool, const tool_arguments *arguments, const clearance *c,
@@ -158,7 +158,7 @@ static int print_clearance(tool_run *tool, const tool_arguments *arguments, cons
                            panel_of(&c->surfaces[1], &c->answers[1], &c->surfaces[0], 1)};
     pair_begin(out, arguments);
     json_boolean(out, "clear", !found);
-    say_fact(out, "clear", "%s", tool_yes_or_no(!found, &c->apart.reliability));
+    print_fact(out, "clear", "%s", tool_yes_or_no(!found, &c->apart.reliability));
     fact_number(out, "below", c->below);
     fact_number(out, "distance", c->apart.distance);
     fact_text(out, "relation", abut_pair_relation_name(c->apart.relation));

@@ -1,5 +1,6 @@
-/* abut contacts: where two meshes touch, or a mesh and a solid, how deep and which way out, by
- * exact geometry, by their distance fields, or by a map of distances on the first. */
+/* abut contacts: contact points, normals and penetration depths of two meshes, or of a mesh and a
+ * primitive. Methods: exact geometry, signed distance fields, or a surface distance map of the
+ * first mesh. */
 #include "clash.h"
 #include "contacts.h"
 #include "get.h"
@@ -9,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- making ---- */
+/* ---- bodies ---- */
 
 static abut_status make_body(const tool_arguments *arguments, contact_pair *b, int side) {
     const tool_given *cells = option_given(arguments, "cells"),
@@ -29,8 +30,8 @@ static abut_status make_body(const tool_arguments *arguments, contact_pair *b, i
     return status;
 }
 
-/* Says where a part of a body is thinner than two cells of its field, whose sides are not told
- * apart there. */
+/* Warns if a part of a body is thinner than two cells of its field: the field cannot resolve both
+ * sides of it. */
 static void warn_of_thin_parts(tool_run *tool, const contact_pair *b, int side) {
     const double cell = get_field_info(b->field[side]).grid.cell;
     const abut_box box = abut_mesh_bounds(abut_bvh_mesh(b->pair.bvh[side]));
@@ -41,13 +42,13 @@ static void warn_of_thin_parts(tool_run *tool, const contact_pair *b, int side) 
     double longest = fmax(box.hi.x - box.lo.x, fmax(box.hi.y - box.lo.y, box.hi.z - box.lo.z));
     snprintf(
         words, sizeof words,
-        "%s gets as thin as %.3g, below two cells of its field of %.3g, which may miss contacts "
-        "there; --cells %.0f would do, and --method exact needs none",
+        "%s has a thickness of %.3g, less than two cells of its field (cell size %.3g), which may "
+        "miss contacts there; use --cells %.0f, or --method exact, which has no cells",
         side ? "B" : "A", thickness, cell, ceil(2 * longest / thickness) + 4);
     tool_log(tool, ABUT_LOG_WARNING, words);
 }
 
-static abut_contact_options options_of(const tool_arguments *arguments) {
+static abut_contact_options read_contact_options(const tool_arguments *arguments) {
     abut_contact_options o = abut_contact_options_default();
     const tool_given *margin = option_given(arguments, "margin");
     o.margin = margin ? margin->numbers[0] : 0;
@@ -55,7 +56,7 @@ static abut_contact_options options_of(const tool_arguments *arguments) {
     return o;
 }
 
-/* Finds how far A is from B all over its surface. */
+/* Computes the distances to B over the surface of A. */
 static abut_status make_map(const tool_arguments *arguments, contact_pair *b) {
     const tool_given *resolution = option_given(arguments, "resolution");
     abut_map_options o = abut_map_options_default();
@@ -69,47 +70,48 @@ static abut_status make_map(const tool_arguments *arguments, contact_pair *b) {
     return status ? status : abut_map_compute_distance(b->map, &other, 1, NULL);
 }
 
-static abut_vec3 turned(const abut_pose *pose, abut_vec3 direction) {
+static abut_vec3 rotate_direction(const abut_pose *pose, abut_vec3 direction) {
     const abut_pose turn = {pose->rotation, {0, 0, 0}};
     abut_pose_apply(&turn, direction, &direction);
     return direction;
 }
 
-/* Those of the map, from the coordinates of A to those of the world. */
-static abut_status ask_map(const contact_pair *b, const abut_patch_options *options,
-                           abut_patches *found) {
+/* Contacts of the map, transformed from the coordinates of A to the world. */
+static abut_status compute_map_patches(const contact_pair *b, const abut_patch_options *options,
+                                       abut_patches *found) {
     const abut_pose *pose = &b->pair.pose[0];
     abut_status status = abut_map_contacts(b->map, options, found);
     for (uint64_t i = 0; i < found->contact_count && !status; i++) {
         abut_contact *contact = &found->contacts[i];
-        contact->normal = turned(pose, contact->normal);
+        contact->normal = rotate_direction(pose, contact->normal);
         status = abut_pose_apply(pose, contact->point, &contact->point);
     }
     for (uint64_t i = 0; i < found->count && !status; i++) {
         abut_patch *patch = &found->list[i];
-        patch->normal = turned(pose, patch->normal);
+        patch->normal = rotate_direction(pose, patch->normal);
         status = abut_pose_apply(pose, patch->centre, &patch->centre);
     }
     return status;
 }
 
-static abut_status ask(const contact_pair *b, const abut_patch_options *options,
-                       abut_patches *found) {
+static abut_status compute_patches(const contact_pair *b, const abut_patch_options *options,
+                                   abut_patches *found) {
     if (b->map)
-        return ask_map(b, options, found);
+        return compute_map_patches(b, options, found);
     abut_posed posed[2] = {{b->pair.bvh[0], b->pair.pose[0]}, {b->pair.bvh[1], b->pair.pose[1]}};
     return b->with ? abut_contact_solid(&posed[0], &b->solid, options, found)
                    : abut_contact_patches(&posed[0], &posed[1], options, found);
 }
 
-static void advise(tool_run *tool, const tool_arguments *arguments, const contact_pair *b) {
+static void print_pair_reliability(tool_run *tool, const tool_arguments *arguments,
+                                   const contact_pair *b) {
     abut_mesh *meshes[2] = {abut_bvh_mesh(b->pair.bvh[0]),
                             b->with ? NULL : abut_bvh_mesh(b->pair.bvh[1])};
     const char *names[2] = {arguments->operands[0], b->with ? b->with : arguments->operands[1]};
-    advise_of(tool, &b->reliability, meshes, names, 2);
+    print_reliability_of(tool, &b->reliability, meshes, names, 2);
 }
 
-/* By exact geometry, or by a map. */
+/* Contacts by exact geometry or by a map. */
 static int find_patches(tool_run *tool, const tool_arguments *arguments, contact_pair *b) {
     const tool_given *most = option_given(arguments, "most"),
                      *margin = option_given(arguments, "margin"),
@@ -120,7 +122,7 @@ static int find_patches(tool_run *tool, const tool_arguments *arguments, contact
     abut_patches found = {.capacity = 0};
     options.margin = margin ? margin->numbers[0] : 0;
     options.max_contacts = most ? most->counts[0] : 0;
-    abut_status status = ask(b, &options, &found);
+    abut_status status = compute_patches(b, &options, &found);
     if (status == ABUT_ERROR_BUFFER) {
         found.capacity = found.count;
         found.contact_capacity = found.contact_count;
@@ -128,7 +130,7 @@ static int find_patches(tool_run *tool, const tool_arguments *arguments, contact
         b->list = found.contacts = malloc(found.contact_count * sizeof *found.contacts);
         if (!b->patches || !b->list)
             return tool_fail_with(tool, "out of memory", "not enough memory for the contacts");
-        status = ask(b, &options, &found);
+        status = compute_patches(b, &options, &found);
     }
     if (status)
         return tool_fail(tool, status);
@@ -136,14 +138,14 @@ static int find_patches(tool_run *tool, const tool_arguments *arguments, contact
     b->patch_count = found.count;
     b->is_verified = found.is_verified;
     b->reliability = found.reliability;
-    advise(tool, arguments, b);
+    print_pair_reliability(tool, arguments, b);
     return 0;
 }
 
-/* By fields. */
-static int find(tool_run *tool, const tool_arguments *arguments, contact_pair *b) {
+/* Contacts by fields. */
+static int find_field_contacts(tool_run *tool, const tool_arguments *arguments, contact_pair *b) {
     const tool_given *most = option_given(arguments, "most");
-    abut_contact_options options = options_of(arguments);
+    abut_contact_options options = read_contact_options(arguments);
     abut_contacts found = {.capacity = 0};
     abut_status status = abut_contact_bodies(&b->body[0], &b->body[1], &options, &found);
     if (status == ABUT_ERROR_BUFFER) {
@@ -157,16 +159,16 @@ static int find(tool_run *tool, const tool_arguments *arguments, contact_pair *b
         return tool_fail(tool, status);
     b->all = b->count = found.count;
     b->reliability = found.reliability;
-    advise(tool, arguments, b);
+    print_pair_reliability(tool, arguments, b);
     if (most)
         b->count = abut_contact_reduce(b->list, b->all, most->counts[0], 0);
     return 0;
 }
 
-/* ---- motion ---- */
+/* ---- time of impact ---- */
 
-static int sweep(tool_run *tool, const tool_arguments *arguments, const contact_pair *b,
-                 const abut_pose *to) {
+static int print_time_of_impact(tool_run *tool, const tool_arguments *arguments,
+                                const contact_pair *b, const abut_pose *to) {
     tool_output *out = &tool->out;
     abut_path rests = {b->pair.pose[0], b->pair.pose[0]}, moves = {b->pair.pose[1], *to};
     const tool_given *margin = option_given(arguments, "margin");
@@ -184,11 +186,11 @@ static int sweep(tool_run *tool, const tool_arguments *arguments, const contact_
         json_vector(out, "point", p);
         json_vector(out, "normal", n);
         char words[POINT_WORDS];
-        say_fact(out, "point", "%s", point_words(p, 6, words));
-        say_fact(out, "normal", "%.6g, %.6g, %.6g", n.x, n.y, n.z);
+        print_fact(out, "point", "%s", point_words(p, 6, words));
+        print_fact(out, "normal", "%.6g, %.6g, %.6g", n.x, n.y, n.z);
     } else {
         json_null(out, "time");
-        say_fact(out, "time", "never");
+        print_fact(out, "time", "never");
     }
     out_end(out);
     tool_text words = {0};
@@ -199,94 +201,100 @@ static int sweep(tool_run *tool, const tool_arguments *arguments, const contact_
     return touch.hit ? CODE_FOUND : CODE_FINE;
 }
 
-static int check(tool_run *tool, const tool_arguments *arguments, abut_pose *to) {
+static int check_options(tool_run *tool, const tool_arguments *arguments, abut_pose *to) {
     const tool_given *given = option_given(arguments, "to"),
                      *margin = option_given(arguments, "margin");
     if (given && !pose_read(given->words, to))
-        return tool_refuse(tool, "--to needs X,Y,Z, @z,30 or X,Y,Z@1,1,0,30; '%s' is not",
+        return tool_refuse(tool, "--to must be X,Y,Z, @z,30 or X,Y,Z@1,1,0,30, not '%s'",
                            given->words);
     if (given && (option_given(arguments, "out") || picture_given(arguments) ||
                   option_given(arguments, "hint") || option_given(arguments, "patches") ||
                   option_given(arguments, "most") || option_given(arguments, "cells") ||
                   option_given(arguments, "method") || option_given(arguments, "samples") ||
                   option_given(arguments, "limit") || option_given(arguments, "cache")))
-        return tool_refuse(tool, "--to asks for a time, by exact geometry; it goes with none of "
-                                 "--out, --png, --hint, --patches, --most and the options of "
-                                 "fields");
+        return tool_refuse(tool, "--to computes a time of impact by exact geometry; it cannot be "
+                                 "combined with --out, --png, --hint, --patches, --most, "
+                                 "--method or options of fields");
     if (option_given(arguments, "after") && !picture_given(arguments))
-        return tool_refuse(tool, "--after is of --png");
+        return tool_refuse(tool, "--after requires --png");
     const tool_given *colour = option_given(arguments, "colour");
     if (colour && !picture_given(arguments))
-        return tool_refuse(tool, "--colour is of --png and --html");
+        return tool_refuse(tool, "--colour requires --png or --html");
     if (colour && strcmp(colour->words, "depth") != 0 && strcmp(colour->words, "patch") != 0)
-        return tool_refuse(tool, "--colour is depth or patch, not '%s'", colour->words);
+        return tool_refuse(tool, "--colour must be depth or patch, not '%s'", colour->words);
     if (option_given(arguments, "explain"))
-        return tool_refuse(tool, "--explain is for a scene");
+        return tool_refuse(tool, "--explain requires a scene (.json)");
     return option_length(tool, margin);
 }
 
-static bool wants_map(const tool_arguments *arguments) {
+static bool uses_map(const tool_arguments *arguments) {
     const tool_given *method = option_given(arguments, "method");
     return method && strcmp(method->words, "map") == 0;
 }
 
-/* Whether fields are asked for, also by an option of theirs. What is wrong goes into `code`. */
-static bool wants_fields(tool_run *tool, const tool_arguments *arguments, int *code) {
+/* Whether fields are requested by --method or by one of their options. An invalid combination sets
+ * `code`. */
+static bool uses_fields(tool_run *tool, const tool_arguments *arguments, int *code) {
     static const char *const own[] = {"cells", "samples", "limit", "cache"};
     const tool_given *method = option_given(arguments, "method");
-    bool fields = method && strcmp(method->words, "field") == 0, map = wants_map(arguments);
+    bool fields = method && strcmp(method->words, "field") == 0, map = uses_map(arguments);
     if (method && !fields && !map && strcmp(method->words, "exact") != 0)
-        *code = tool_refuse(tool, "--method is exact, field or map, not '%s'", method->words);
+        *code = tool_refuse(tool, "--method must be exact, field or map, not '%s'", method->words);
     if (!*code && option_given(arguments, "resolution") && !map)
-        *code = tool_refuse(tool, "--resolution is of --method map");
+        *code = tool_refuse(tool, "--resolution requires --method map");
     if (!*code && map &&
         (option_given(arguments, "hint") || option_given(arguments, "with") ||
          option_given(arguments, "to")))
-        *code = tool_refuse(tool, "--hint, --with and --to do not go with --method map");
+        *code = tool_refuse(tool, "--hint, --with and --to cannot be combined with --method map");
     for (size_t i = 0; i < sizeof own / sizeof *own && !*code; i++) {
         if (!option_given(arguments, own[i]))
             continue;
         if (method && !fields)
-            *code = tool_refuse(tool, "--%s is of --method field", own[i]);
+            *code = tool_refuse(tool, "--%s requires --method field", own[i]);
         fields = true;
     }
     const tool_given *most = option_given(arguments, "most");
     if (!*code && fields &&
         (option_given(arguments, "hint") || option_given(arguments, "patches") ||
          option_given(arguments, "colour")))
-        *code = tool_refuse(tool, "--hint, --patches and --colour are of --method exact");
+        *code = tool_refuse(tool, "--hint, --patches and --colour cannot be combined with "
+                                  "--method field");
     if (!*code && !fields)
         *code = option_range(tool, most, 1, 8, "contacts with --method exact");
     return fields;
 }
 
-/* Reads the solid that B is, if there is one. */
+/* Reads the primitive of --with. Fails unless B is given exactly once, as a file or as --with. */
 static int read_solid(tool_run *tool, const tool_arguments *arguments, contact_pair *b) {
     const tool_given *with = option_given(arguments, "with");
     if (!with != (arguments->operand_count == 2))
-        return with ? tool_refuse(tool, "--with stands for B; '%s' is one file too many",
+        return with ? tool_refuse(tool, "--with replaces B; remove the second file '%s'",
                                   arguments->operands[1])
-                    : tool_refuse(tool, "it needs a second file, or --with and a solid");
+                    : tool_refuse(tool, "a second file, or --with and a primitive, is required");
     if (!with)
         return 0;
     if (!b->exact || option_given(arguments, "to"))
-        return tool_refuse(tool, "--with goes neither with --to nor with options of fields");
+        return tool_refuse(tool, "--with cannot be combined with --to or options of fields");
     b->with = with->words;
     return solid_read(tool, with->words, &b->pair.pose[1], &b->solid);
 }
 
-static int run(tool_run *tool, const tool_arguments *arguments) {
+static int run_contacts(tool_run *tool, const tool_arguments *arguments) {
     contact_pair b;
     abut_pose to;
-    bool input = arguments->operand_count == 1 && strcmp(arguments->operands[0], "-") == 0;
-    if ((input || assembly_is_scene(arguments)) && !option_given(arguments, "with"))
+    bool reads_stdin = arguments->operand_count == 1 && strcmp(arguments->operands[0], "-") == 0;
+    if ((reads_stdin || assembly_is_scene(arguments)) && !option_given(arguments, "with"))
         return contacts_scene(tool, arguments);
     if (tool->share)
-        return tool_refuse(tool, "several processes share out the pairs of a scene (.json)");
+        return tool_refuse(tool, "several processes require a scene (.json), whose pairs they "
+                                 "share");
     memset(&b, 0, sizeof b);
-    int code = check(tool, arguments, &to);
-    b.exact = !code && !wants_fields(tool, arguments, &code);
-    code = code ? code : read_solid(tool, arguments, &b); /* its pose is not known yet */
+    int code = check_options(tool, arguments, &to);
+    b.exact = !code && !uses_fields(tool, arguments, &code);
+    code =
+        code ? code
+             : read_solid(tool, arguments,
+                          &b); /* validates the option before meshes are loaded; the pose follows */
     code = code ? code : pair_load(tool, arguments, NULL, &b.pair);
     code = code ? code : read_solid(tool, arguments, &b);
     for (int side = 0; side < 2 && !code && !b.exact; side++) {
@@ -297,7 +305,7 @@ static int run(tool_run *tool, const tool_arguments *arguments) {
         else
             warn_of_thin_parts(tool, &b, side);
     }
-    if (!code && wants_map(arguments)) {
+    if (!code && uses_map(arguments)) {
         progress_start(tool->progress, arguments->operands[0]);
         abut_status status = make_map(arguments, &b);
         code = status ? tool_fail(tool, status) : 0;
@@ -306,9 +314,10 @@ static int run(tool_run *tool, const tool_arguments *arguments) {
         double *q = &to.rotation.x, length = hypot(hypot(q[0], q[1]), hypot(q[2], q[3]));
         for (int i = 0; i < 4; i++)
             q[i] /= length;
-        code = sweep(tool, arguments, &b, &to);
+        code = print_time_of_impact(tool, arguments, &b, &to);
     } else if (!code) {
-        code = b.exact ? find_patches(tool, arguments, &b) : find(tool, arguments, &b);
+        code =
+            b.exact ? find_patches(tool, arguments, &b) : find_field_contacts(tool, arguments, &b);
         code = code ? code : contacts_print(tool, arguments, &b);
     }
     for (int side = 0; side < 2; side++) {
@@ -415,5 +424,5 @@ const tool_command command_contacts = {
     .operand_kind = OPERAND_FILES,
     .operand_least = 1,
     .operand_most = 2,
-    .run = run,
+    .run = run_contacts,
 };

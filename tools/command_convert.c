@@ -92,7 +92,7 @@ static abut_status weld_mesh(tool_output *out, abut_mesh **mesh, double toleranc
     text_add(&words, triangles == 1 ? " triangle" : " triangles");
     if (tolerance > 0)
         text_print(&words, " (tolerance %g)", tolerance);
-    say_fact(out, "weld", "%s", words.data ? words.data : "");
+    print_fact(out, "weld", "%s", words.data ? words.data : "");
     text_free(&words);
     out_object(out, "weld");
     json_number(out, "tolerance", tolerance);
@@ -115,8 +115,8 @@ static abut_status orient_mesh(tool_output *out, abut_mesh **mesh) {
     replace_mesh(mesh, oriented);
     tool_text words = {0};
     text_grouped(&words, flipped);
-    say_fact(out, "orient", "flipped %s triangle%s", words.data ? words.data : "",
-             flipped == 1 ? "" : "s");
+    print_fact(out, "orient", "flipped %s triangle%s", words.data ? words.data : "",
+               flipped == 1 ? "" : "s");
     text_free(&words);
     json_count(out, "flipped", flipped);
     return ABUT_OK;
@@ -140,7 +140,7 @@ static void print_size(tool_output *out, const char *key, const char *path, cons
     text_add(&words, " vertices, ");
     text_grouped(&words, abut_mesh_triangle_count(mesh));
     text_add(&words, " triangles");
-    say_fact(out, key, "%s", words.data ? words.data : "");
+    print_fact(out, key, "%s", words.data ? words.data : "");
     text_free(&words);
     if (!out->json)
         return;

@@ -60,7 +60,7 @@ static bool add_film_frame(void *user, double time, const abut_pose *poses, uint
     f->status = draw_demo(f, poses, count, &picture);
     f->status = f->status ? f->status : film_page(&f->strip, picture);
     if (!f->status && due)
-        f->status = film_take(&f->strip, picture);
+        f->status = film_add_frame(&f->strip, picture);
     abut_picture_destroy(picture);
     return !f->status;
 }
@@ -80,18 +80,18 @@ static void print_drop(tool_output *out, const char *name, const drop_result *r)
     json_number(out, "speed_at_end", r->speed_last);
     json_count(out, "lost", r->lost);
     if (!out->json) {
-        say(out, "%s:", name);
-        say_fact(out, "time",
-                 "%.2f s for %.1f s of the scene: %.2f times real time; contacts %.2f s", r->wall,
-                 r->seconds, r->seconds / r->wall, r->collide);
-        say_fact(out, "contacts", "%.0f a step", r->contacts);
-        say_fact(out, "deepest", "%.2f cells at any time, %.2f at the end", r->deepest,
-                 r->deepest_last);
-        say_fact(out, "energy",
-                 "grew by at most %.3g of the first in a tenth of a second; %.0f%% left",
-                 r->energy_growth, 100 * r->energy_last / r->energy_first);
-        say_fact(out, "at the end", "fastest %.3g, lost %u of %u", r->speed_last, r->lost,
-                 r->bodies);
+        print_line(out, "%s:", name);
+        print_fact(out, "time",
+                   "%.2f s for %.1f s of the scene: %.2f times real time; contacts %.2f s", r->wall,
+                   r->seconds, r->seconds / r->wall, r->collide);
+        print_fact(out, "contacts", "%.0f a step", r->contacts);
+        print_fact(out, "deepest", "%.2f cells at any time, %.2f at the end", r->deepest,
+                   r->deepest_last);
+        print_fact(out, "energy",
+                   "grew by at most %.3g of the first in a tenth of a second; %.0f%% left",
+                   r->energy_growth, 100 * r->energy_last / r->energy_first);
+        print_fact(out, "at the end", "fastest %.3g, lost %u of %u", r->speed_last, r->lost,
+                   r->bodies);
     }
     out_end(out);
 }
@@ -157,7 +157,7 @@ static int run_drop(tool_run *tool, const tool_arguments *arguments) {
         print_drop(&tool->out, "abut", &fields);
         if (compare)
             print_drop(&tool->out, "ode", &meshes);
-        pictures_tell(tool, arguments);
+        pictures_print_paths(tool, arguments);
         out_end(&tool->out);
         answer(tool, "%.6g", fields.seconds / fields.wall);
     }

@@ -88,21 +88,21 @@ static int measure_statistics(tool_run *tool, deviation *d) {
 /* ---- output ---- */
 
 /* Prints one number if both bounds are equal in the printed digits. */
-static void say_bounds(tool_output *out, const char *key, double lower, double upper) {
+static void print_bounds(tool_output *out, const char *key, double lower, double upper) {
     if (upper - lower <= 1e-6 * upper)
-        say_fact(out, key, "%.6g", upper);
+        print_fact(out, key, "%.6g", upper);
     else
-        say_fact(out, key, "%.6g to %.6g", lower, upper);
+        print_fact(out, key, "%.6g to %.6g", lower, upper);
 }
 
-static void say_samples(tool_output *out, const deviation *d) {
+static void print_samples(tool_output *out, const deviation *d) {
     tool_text words = {0};
     for (int k = 0; k < d->ways; k++) {
         text_add(&words, k ? " and " : "");
         text_grouped(&words, d->answers[k].info.sample_count);
     }
-    say_fact(out, "samples", "%s; reach %.2g", words.data ? words.data : "",
-             fmax(d->answers[0].info.reach, d->answers[1].info.reach));
+    print_fact(out, "samples", "%s; reach %.2g", words.data ? words.data : "",
+               fmax(d->answers[0].info.reach, d->answers[1].info.reach));
     text_free(&words);
 }
 
@@ -131,12 +131,12 @@ static void print_way(tool_run *tool, const deviation *d, int k) {
         text_point(&place, far->point, a->info.reach);
         map_number(out, "mean", m->mean, m);
         map_number(out, "rms", m->rms, m);
-        say_fact(out, "5% to 95%", "%.4g to %.4g", map_rounded(a->quantiles[1], m),
-                 map_rounded(a->quantiles[5], m));
+        print_fact(out, "5% to 95%", "%.4g to %.4g", map_rounded(a->quantiles[1], m),
+                   map_rounded(a->quantiles[5], m));
         if (d->tolerance > 0)
-            say_fact(out, "within", "%.2f%%", 100 * d->within[k] / fmax(m->area, 1e-300));
-        say_bounds(out, "farthest", far->lower, far->upper);
-        say_fact(out, "at", "%s", place.data ? place.data : "");
+            print_fact(out, "within", "%.2f%%", 100 * d->within[k] / fmax(m->area, 1e-300));
+        print_bounds(out, "farthest", far->lower, far->upper);
+        print_fact(out, "at", "%s", place.data ? place.data : "");
         text_free(&place);
     }
     out_end(out);
@@ -160,13 +160,13 @@ static int print_deviation(tool_run *tool, const tool_arguments *arguments, cons
     json_path(out, "scan", d->surfaces[0].path);
     json_path(out, "model", d->surfaces[1].path);
     json_reliability(out, &d->answers[0].info.reliability);
-    say_samples(out, d);
+    print_samples(out, d);
     if (d->tolerance > 0)
         fact_number(out, "tolerance", d->tolerance);
     if (d->ways == 2) {
         json_number(out, "hausdorff_lower", lower);
         json_number(out, "hausdorff_upper", upper);
-        say_bounds(out, "hausdorff", lower, upper);
+        print_bounds(out, "hausdorff", lower, upper);
     }
     int code = map_write(tool, arguments, panels, (uint32_t)d->ways, MAP_SHOW_DISTANCE);
     if (code)

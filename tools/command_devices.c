@@ -12,7 +12,7 @@ static const tool_option options[] = {
 
 static void print_memory(tool_output *out, uint64_t bytes) {
     json_count(out, "memory_bytes", bytes);
-    say_fact(out, "memory", "%.1f GiB", (double)bytes / 1073741824);
+    print_fact(out, "memory", "%.1f GiB", (double)bytes / 1073741824);
 }
 
 /* Opens the device, which runs its self-test. Returns whether it passes. */
@@ -26,7 +26,7 @@ static bool print_check(tool_run *tool, uint32_t index) {
         json_boolean(out, "works", false);
         json_text(out, "error", abut_last_error());
         out_shade(out, SHADE_BAD);
-        say_fact(out, "check", "failed: %s", abut_last_error());
+        print_fact(out, "check", "failed: %s", abut_last_error());
         return false;
     }
     abut_device_info info = get_device_info(device);
@@ -34,8 +34,8 @@ static bool print_check(tool_run *tool, uint32_t index) {
     json_boolean(out, "works", true);
     json_boolean(out, "same_bits", info.same_bits);
     out_shade(out, info.same_bits ? SHADE_GOOD : SHADE_WARN);
-    say_fact(out, "check",
-             info.same_bits ? "passed" : "passed, but rounds differently from the CPU");
+    print_fact(out, "check",
+               info.same_bits ? "passed" : "passed, but rounds differently from the CPU");
     return true;
 }
 
@@ -52,7 +52,7 @@ static bool print_device(tool_run *tool, const abut_device_info *info, uint32_t 
     json_count(out, "buffer_bytes", info->buffer_bytes);
     json_count(out, "local_bytes", info->local_bytes);
     json_boolean(out, "doubles", info->has_doubles);
-    say_fact(out, "doubles", info->has_doubles ? "yes" : "no");
+    print_fact(out, "doubles", info->has_doubles ? "yes" : "no");
     fact_text(out, "driver", info->driver);
     json_text(out, "vendor", info->vendor);
     json_text(out, "version", info->version);
@@ -76,7 +76,7 @@ static void print_absence(tool_run *tool) {
     const char *words = strstr(reason, ": ");
     words = words ? words + 2 : reason;
     json_text(out, "reason", words);
-    say(out, "%s; queries run on the CPU", words);
+    print_line(out, "%s; queries run on the CPU", words);
 }
 
 static int run_devices(tool_run *tool, const tool_arguments *arguments) {
@@ -101,10 +101,11 @@ static int run_devices(tool_run *tool, const tool_arguments *arguments) {
     if (!count)
         print_absence(tool);
     else if (chosen < count)
-        say(out, "The default device is %u.", chosen);
+        print_line(out, "The default device is %u.", chosen);
     else
-        say(out, "No GPU: queries run on the CPU by default. --device selects a device by its "
-                 "number or name.");
+        print_line(out,
+                   "No GPU: queries run on the CPU by default. --device selects a device by its "
+                   "number or name.");
     out_end(out);
     answer(tool, "%s", chosen < count ? infos[chosen].name : "cpu");
     return fine ? CODE_FINE : CODE_WORK;

@@ -21,10 +21,10 @@ static void print_point(tool_output *out, const char *key, abut_vec3 point, uint
             json_text(out, "feature", abut_feature_name(feature));
         out_end(out);
     } else if (triangle == ABUT_NONE) {
-        say_fact(out, key, "%s, inside", point_words(point, 9, words));
+        print_fact(out, key, "%s, inside", point_words(point, 9, words));
     } else {
-        say_fact(out, key, "%s on triangle %u, %s", point_words(point, 9, words), triangle,
-                 abut_feature_name(feature));
+        print_fact(out, key, "%s on triangle %u, %s", point_words(point, 9, words), triangle,
+                   abut_feature_name(feature));
     }
 }
 
@@ -43,7 +43,7 @@ static int run_margin(tool_run *tool, const tool_arguments *arguments, const too
     json_number(out, "margin", margin);
     json_boolean(out, "within", within);
     json_reliability(out, &reliability);
-    say_fact(out, "within", "%s", within ? "yes" : "no");
+    print_fact(out, "within", "%s", within ? "yes" : "no");
     out_end(out);
     answer(tool, "%s", tool_yes_or_no(within, &reliability));
     return tool_outcome(within, &reliability);

@@ -38,20 +38,20 @@ static void print_field(tool_output *out, const char *path, const abut_field_inf
         json_number(out, "first_build_ms", times->first_ms);
     if (quiet || out->json)
         return;
-    say_fact(out, "grid", "%u x %u x %u cells of %.4g", n[0], n[1], n[2], info->grid.cell);
+    print_fact(out, "grid", "%u x %u x %u cells of %.4g", n[0], n[1], n[2], info->grid.cell);
     char words[POINT_WORDS];
-    say_fact(out, "from", "%s", point_words(o, 4, words));
+    print_fact(out, "from", "%s", point_words(o, 4, words));
     if (info->band < HUGE_VAL)
-        say_fact(out, "band", "%.4g", info->band);
-    say_fact(out, "distances", "%.4g to %.4g", info->lowest, info->highest);
-    say_fact(out, "inside by", "%s%s", sign_words[info->sign],
-             info->closed ? "" : " (the mesh has boundary edges)");
+        print_fact(out, "band", "%.4g", info->band);
+    print_fact(out, "distances", "%.4g to %.4g", info->lowest, info->highest);
+    print_fact(out, "inside by", "%s%s", sign_words[info->sign],
+               info->closed ? "" : " (the mesh has boundary edges)");
     if (sparse)
-        say_fact(out, "bricks", "%" PRIu64 " of %u", info->bricks,
-                 ((n[0] + 6) / 8) * ((n[1] + 6) / 8) * ((n[2] + 6) / 8));
-    say_fact(out, "memory", "%.2f MB as %s%s", (double)info->bytes / 1e6,
-             info->type == ABUT_FIELD_INT16 ? "16-bit integers" : "floats",
-             sparse ? ", sparse" : "");
+        print_fact(out, "bricks", "%" PRIu64 " of %u", info->bricks,
+                   ((n[0] + 6) / 8) * ((n[1] + 6) / 8) * ((n[2] + 6) / 8));
+    print_fact(out, "memory", "%.2f MB as %s%s", (double)info->bytes / 1e6,
+               info->type == ABUT_FIELD_INT16 ? "16-bit integers" : "floats",
+               sparse ? ", sparse" : "");
 }
 
 static int check_format(tool_run *tool, const char *file, const tool_given *to,
@@ -266,13 +266,13 @@ static int run_field(tool_run *tool, const tool_arguments *arguments) {
         if (file)
             json_path(out, "file", file);
         if (out->json)
-            pictures_tell(tool, arguments);
+            pictures_print_paths(tool, arguments);
         if (option_given(arguments, "time") && !tool->quiet) {
-            say_fact(out, "time", "%.1f ms", times.ms);
+            print_fact(out, "time", "%.1f ms", times.ms);
             if (times.first_ms > 0)
-                say_fact(out, "first build",
-                         "%.1f ms, including opening the device and compiling its kernels",
-                         times.first_ms);
+                print_fact(out, "first build",
+                           "%.1f ms, including opening the device and compiling its kernels",
+                           times.first_ms);
         }
         out_end(out);
     }

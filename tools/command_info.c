@@ -79,8 +79,8 @@ static const char *open_words(const abut_mesh_report *report) {
     return report->problems[ABUT_PROBLEM_BOUNDARY_EDGE].count ? "open" : "not closed";
 }
 
-static void say_headline(tool_output *out, const char *path, const abut_mesh_report *report,
-                         self_search self) {
+static void print_headline(tool_output *out, const char *path, const abut_mesh_report *report,
+                           self_search self) {
     tool_text words = {0};
     bool fine = problem_total(report) == 0 && self != SELF_GIVEN_UP;
     if (report->is_closed)
@@ -97,37 +97,37 @@ static void say_headline(tool_output *out, const char *path, const abut_mesh_rep
     if (self == SELF_GIVEN_UP)
         text_add(&words, "; self-intersection test stopped: too many candidate pairs");
     text_add(&words, shade_off(out));
-    say_of(out, path, "%s", words.data ? words.data : "");
+    print_line_of(out, path, "%s", words.data ? words.data : "");
     text_free(&words);
 }
 
 /* ---- text output ---- */
 
-static void say_surface(tool_output *out, const abut_mesh_report *report, self_search self) {
+static void print_surface(tool_output *out, const abut_mesh_report *report, self_search self) {
     tool_text pieces = {0};
-    say_fact(out, "surface", "%s, %s, %s", report->is_closed ? "closed" : open_words(report),
-             report->is_manifold ? "manifold" : "not manifold",
-             report->is_oriented ? "consistently oriented" : "not consistently oriented");
+    print_fact(out, "surface", "%s, %s, %s", report->is_closed ? "closed" : open_words(report),
+               report->is_manifold ? "manifold" : "not manifold",
+               report->is_oriented ? "consistently oriented" : "not consistently oriented");
     add_counted(&pieces, report->component_count, "component", "components");
     text_add(&pieces, ", ");
     add_counted(&pieces, report->loop_count, "boundary loop", "boundary loops");
     text_print(&pieces, ", Euler characteristic %lld", (long long)report->euler_number);
-    say_fact(out, "topology", "%s", pieces.data ? pieces.data : "");
+    print_fact(out, "topology", "%s", pieces.data ? pieces.data : "");
     text_free(&pieces);
     if (report->hole_fraction > 0 && isfinite(report->hole_fraction))
-        say_fact(out, "holes", "%.3g%% of the area%s", 100 * report->hole_fraction,
-                 report->is_sheet     ? ": a sheet, without an interior"
-                 : report->has_sheets ? ": some components are sheets, without an interior"
-                                      : "");
+        print_fact(out, "holes", "%.3g%% of the area%s", 100 * report->hole_fraction,
+                   report->is_sheet     ? ": a sheet, without an interior"
+                   : report->has_sheets ? ": some components are sheets, without an interior"
+                                        : "");
     fact_count(out, "edges", report->edge_count);
     if (self == SELF_SKIPPED)
-        say_fact(out, "self-intersections", "not tested");
+        print_fact(out, "self-intersections", "not tested");
     else if (self == SELF_GIVEN_UP)
-        say_fact(out, "self-intersections",
-                 "test stopped, too many candidate pairs: see --limit of 'abut selfcheck'");
+        print_fact(out, "self-intersections",
+                   "test stopped, too many candidate pairs: see --limit of 'abut selfcheck'");
     else if (report->self_intersection_count)
-        say_fact(out, "self-intersections", "%llu pairs of triangles",
-                 (unsigned long long)report->self_intersection_count);
+        print_fact(out, "self-intersections", "%llu pairs of triangles",
+                   (unsigned long long)report->self_intersection_count);
 }
 
 /* Returns whether the file defines an up axis. */
@@ -135,37 +135,37 @@ static bool has_up_axis(const abut_vec3 *up) {
     return up->x != 0 || up->y != 0 || up->z != 0;
 }
 
-static void say_measures(tool_output *out, const abut_mesh_report *report, const abut_vec3 *up,
-                         double thickness, bool all) {
+static void print_measures(tool_output *out, const abut_mesh_report *report, const abut_vec3 *up,
+                           double thickness, bool all) {
     const abut_box *box = &report->bounds;
     char lo[POINT_WORDS], hi[POINT_WORDS];
-    say_fact(out, "bounds", "%s to %s", point_words(box->lo, 6, lo), point_words(box->hi, 6, hi));
-    say_fact(out, "size", "%.6g x %.6g x %.6g", box->hi.x - box->lo.x, box->hi.y - box->lo.y,
-             box->hi.z - box->lo.z);
+    print_fact(out, "bounds", "%s to %s", point_words(box->lo, 6, lo), point_words(box->hi, 6, hi));
+    print_fact(out, "size", "%.6g x %.6g x %.6g", box->hi.x - box->lo.x, box->hi.y - box->lo.y,
+               box->hi.z - box->lo.z);
     if (has_up_axis(up))
-        say_fact(out, "up", "%.6g, %.6g, %.6g", up->x, up->y, up->z);
-    say_fact(out, "area", "%.6g", report->area);
+        print_fact(out, "up", "%.6g, %.6g, %.6g", up->x, up->y, up->z);
+    print_fact(out, "area", "%.6g", report->area);
     if (report->is_closed && report->is_oriented)
-        say_fact(out, "volume", "%.6g%s", report->volume,
-                 report->volume < 0 ? " (negative: inverted)" : "");
+        print_fact(out, "volume", "%.6g%s", report->volume,
+                   report->volume < 0 ? " (negative: inverted)" : "");
     else
-        say_fact(out, "volume", "none: the surface %s%s",
-                 report->is_closed || report->problems[ABUT_PROBLEM_BOUNDARY_EDGE].count ? "is "
-                                                                                         : "",
-                 report->is_closed                                    ? "not consistently oriented"
-                 : report->problems[ABUT_PROBLEM_BOUNDARY_EDGE].count ? "open"
-                                                                      : "has non-manifold edges");
+        print_fact(out, "volume", "none: the surface %s%s",
+                   report->is_closed || report->problems[ABUT_PROBLEM_BOUNDARY_EDGE].count ? "is "
+                                                                                           : "",
+                   report->is_closed ? "not consistently oriented"
+                   : report->problems[ABUT_PROBLEM_BOUNDARY_EDGE].count ? "open"
+                                                                        : "has non-manifold edges");
     if (isfinite(thickness))
-        say_fact(out, "thinnest", "about %.3g: a signed distance field needs cells of %.3g there",
-                 thickness, 0.5 * thickness);
-    say_fact(out, "centroid", "%s (of the %s)", point_words(report->centroid, 6, lo),
-             report->is_solid ? "solid" : "surface");
+        print_fact(out, "thinnest", "about %.3g: a signed distance field needs cells of %.3g there",
+                   thickness, 0.5 * thickness);
+    print_fact(out, "centroid", "%s (of the %s)", point_words(report->centroid, 6, lo),
+               report->is_solid ? "solid" : "surface");
     if (!all)
         return;
     const double *inertia = report->inertia;
-    say_fact(out, "inertia", "xx %.6g, yy %.6g, zz %.6g (of the %s, density 1)", inertia[0],
-             inertia[1], inertia[2], report->is_solid ? "solid" : "surface");
-    say_fact(out, "", "xy %.6g, yz %.6g, zx %.6g", inertia[3], inertia[4], inertia[5]);
+    print_fact(out, "inertia", "xx %.6g, yy %.6g, zz %.6g (of the %s, density 1)", inertia[0],
+               inertia[1], inertia[2], report->is_solid ? "solid" : "surface");
+    print_fact(out, "", "xy %.6g, yz %.6g, zx %.6g", inertia[3], inertia[4], inertia[5]);
 }
 
 /* ---- JSON output ---- */
@@ -244,8 +244,8 @@ static void write_first(tool_output *out, const abut_problem *problem, bool edge
     out_end(out);
 }
 
-static void say_first(tool_output *out, const abut_problem *problem, bool edges,
-                      const abut_topology_arrays *view) {
+static void print_first(tool_output *out, const abut_problem *problem, bool edges,
+                        const abut_topology_arrays *view) {
     tool_text words = {0};
     for (uint32_t i = 0; i < first_count(problem); i++) {
         const uint32_t *edge = view->edges + 2 * (size_t)problem->first[i];
@@ -257,7 +257,7 @@ static void say_first(tool_output *out, const abut_problem *problem, bool edges,
     }
     text_add(&words, problem->count > ABUT_PROBLEM_FIRST_COUNT ? ", ..." : "");
     out_shade(out, SHADE_DIM);
-    say_fact(out, "first", "%s", words.data ? words.data : "");
+    print_fact(out, "first", "%s", words.data ? words.data : "");
     text_free(&words);
 }
 
@@ -279,7 +279,7 @@ static void print_problems(tool_output *out, const abut_mesh_report *report,
         if (out->json)
             write_first(out, problem, edges, view);
         else
-            say_first(out, problem, edges, view);
+            print_first(out, problem, edges, view);
         out_end(out);
     }
     out_end(out);
@@ -310,9 +310,9 @@ static void print_reliability(tool_output *out, const abut_mesh_report *report) 
         fact_text(out, "method", list[i].method);
         json_text(out, "level", abut_reliability_level_name(reliability->level));
         out_shade(out, shades[reliability->level]);
-        say_fact(out, "level", "%s %s",
-                 out->unicode ? marks[reliability->level] : plain_marks[reliability->level],
-                 abut_reliability_level_name(reliability->level));
+        print_fact(out, "level", "%s %s",
+                   out->unicode ? marks[reliability->level] : plain_marks[reliability->level],
+                   abut_reliability_level_name(reliability->level));
         fact_text(out, "reason", reliability->reason);
         out_end(out);
     }
@@ -383,14 +383,14 @@ static int print_file(tool_run *tool, const char *path, const tool_arguments *ar
     } else {
         abut_topology_arrays view = get_topology_arrays(topology);
         if (out->begun && !tool->quiet)
-            say(out, "%s", "");
-        say_headline(out, path, &report, self);
+            print_line(out, "%s", "");
+        print_headline(out, path, &report, self);
         if (out->json) {
             write_facts(out, &report, &tool->up, thickness, self);
         } else if (!tool->quiet) {
-            say_surface(out, &report, self);
-            say_measures(out, &report, &tool->up, thickness,
-                         option_given(arguments, "all") != NULL);
+            print_surface(out, &report, self);
+            print_measures(out, &report, &tool->up, thickness,
+                           option_given(arguments, "all") != NULL);
         }
         if (out->json || !tool->quiet) {
             print_problems(out, &report, &view);

@@ -43,9 +43,9 @@ static void summarise_inside(tool_run *tool, const char *mesh_path, const abut_b
     json_boolean(out, "closed", closed);
     abut_reliability reliability = get_sign_info(bvh).reliability;
     json_reliability(out, &reliability);
-    say_fact(out, "surface", "%s",
-             closed ? "no boundary edges: exact"
-                    : "boundary edges: by generalised winding numbers");
+    print_fact(out, "surface", "%s",
+               closed ? "no boundary edges: exact"
+                      : "boundary edges: by generalised winding numbers");
     fact_count(out, "points", a->points->count);
     fact_count(out, "inside", inside);
     out_end(out);
@@ -89,7 +89,7 @@ static int classify_points(tool_run *tool, const tool_arguments *arguments, cons
          (numbers && (status = abut_sign_winding_batch(bvh, &batch, abut_array_host(a.winding))))))
         code = tool_fail(tool, status);
     tool_table table = {columns, numbers ? 5 : 4, points->count, fill_inside_row, &a};
-    code = code ? code : table_put(tool, out_path ? out_path->words : NULL, &table);
+    code = code ? code : table_write(tool, out_path ? out_path->words : NULL, &table);
     code = code ? code : write_inside_page(tool, arguments->operands[0], bvh, &a);
     abut_reliability reliability = get_sign_info(bvh).reliability;
     if (!code)

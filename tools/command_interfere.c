@@ -78,7 +78,7 @@ static int compare_severity(const void *a, const void *b) {
 }
 
 /* Prints the depth of images, otherwise the thickness; or the distance. */
-static void say_size(tool_output *out, const clash_options *options, const tool_clash *clash) {
+static void print_size(tool_output *out, const clash_options *options, const tool_clash *clash) {
     const char *key = options->query.measure_volume ? "thickness" : "depth";
     double size = clash->kind == CLASH_FLUSH || clash->kind == CLASH_TOUCH ? 0
                   : options->query.measure_volume && clash->kind != CLASH_ITSELF
@@ -86,52 +86,52 @@ static void say_size(tool_output *out, const clash_options *options, const tool_
                   : has_depth(clash) ? clash->pair.depth
                                      : NAN;
     if (clash->kind == CLASH_NEAR)
-        say_fact(out, key, "gap %.4g", clash->distance);
+        print_fact(out, key, "gap %.4g", clash->distance);
     else if (isfinite(size))
-        say_fact(out, key, "%.4g", size);
+        print_fact(out, key, "%.4g", size);
     else
-        say_fact(out, key, "%s", "");
+        print_fact(out, key, "%s", "");
 }
 
-static void say_vector(tool_output *out, const char *key, bool there, abut_vec3 v, double small) {
+static void print_vector(tool_output *out, const char *key, bool there, abut_vec3 v, double small) {
     double n[3] = {v.x, v.y, v.z};
     for (int k = 0; k < 3; k++)
         n[k] = fabs(n[k]) < small ? 0 : n[k];
     char words[POINT_WORDS];
     if (there)
-        say_fact(out, key, "%s", point_words((abut_vec3){n[0], n[1], n[2]}, 4, words));
+        print_fact(out, key, "%s", point_words((abut_vec3){n[0], n[1], n[2]}, 4, words));
     else
-        say_fact(out, key, "%s", "");
+        print_fact(out, key, "%s", "");
 }
 
-static void say_row(tool_output *out, const tool_assembly *assembly, const clash_options *options,
-                    const tool_clash *clash) {
+static void print_row(tool_output *out, const tool_assembly *assembly, const clash_options *options,
+                      const tool_clash *clash) {
     const abut_layers_pair *pair = &clash->pair;
     tool_text names[2] = {{0}, {0}};
     text_safe(&names[0], assembly->bodies[pair->a].name);
     if (pair->b != pair->a)
         text_safe(&names[1], assembly->bodies[pair->b].name);
     out_object(out, NULL);
-    say_fact(out, "a", "%s", names[0].data ? names[0].data : "");
-    say_fact(out, "", "%s", clash_kind_words(clash->kind));
-    say_fact(out, "b", "%s", names[1].data ? names[1].data : "");
-    say_size(out, options, clash);
+    print_fact(out, "a", "%s", names[0].data ? names[0].data : "");
+    print_fact(out, "", "%s", clash_kind_words(clash->kind));
+    print_fact(out, "b", "%s", names[1].data ? names[1].data : "");
+    print_size(out, options, clash);
     if (options->query.measure_volume && clash->kind != CLASH_ITSELF)
-        say_fact(out, "volume", "%.6g", pair->volume);
+        print_fact(out, "volume", "%.6g", pair->volume);
     else
-        say_fact(out, "volume", "%.4g +- %.1g", pair->volume, pair->volume_error);
+        print_fact(out, "volume", "%.4g +- %.1g", pair->volume, pair->volume_error);
     if (options->query.measure_volume) /* of the intersection, or of the contact area */
-        say_fact(out, "surface", "%.4g", pair->surface > 0 ? pair->surface : pair->area);
+        print_fact(out, "surface", "%.4g", pair->surface > 0 ? pair->surface : pair->area);
     else
-        say_fact(out, "area", "%.4g", pair->area);
-    say_vector(out, "normal", has_normal(pair), pair->normal, 1e-6);
+        print_fact(out, "area", "%.4g", pair->area);
+    print_vector(out, "normal", has_normal(pair), pair->normal, 1e-6);
     abut_vec3 lo = pair->box.lo, hi = pair->box.hi; /* digits due to rounding or pixels */
     double size = hypot(hypot(hi.x - lo.x, hi.y - lo.y), hi.z - lo.z);
-    say_vector(out, "position", true, pair->centre,
-               (options->query.measure_volume ? 1e-9 : 1e-3) * size);
+    print_vector(out, "position", true, pair->centre,
+                 (options->query.measure_volume ? 1e-9 : 1e-3) * size);
     if (options->query.count_edges)
-        say_fact(out, "edges of a, b", "%llu, %llu", (unsigned long long)pair->edges_a,
-                 (unsigned long long)pair->edges_b);
+        print_fact(out, "edges of a, b", "%llu, %llu", (unsigned long long)pair->edges_a,
+                   (unsigned long long)pair->edges_b);
     out_end(out);
     text_free(&names[0]);
     text_free(&names[1]);
@@ -148,11 +148,11 @@ int clashes_print(tool_run *tool, const tool_assembly *assembly, const clash_opt
     qsort(order, clashes->count, sizeof *order, compare_severity);
     out_table(out, "pairs");
     for (size_t i = 0; i < clashes->count && i < first; i++)
-        say_row(out, assembly, options, order[i]);
+        print_row(out, assembly, options, order[i]);
     out_end(out);
     if (clashes->count > first)
-        say(out, "... and %zu more; --first N shows N, --out FILE writes all",
-            clashes->count - first);
+        print_line(out, "... and %zu more; --first N shows N, --out FILE writes all",
+                   clashes->count - first);
     free(order);
     return 0;
 }
@@ -222,7 +222,7 @@ void clashes_count(tool_output *out, const tool_clashes *clashes) {
     for (int k = 0; k < CLASH_KINDS; k++)
         if (counts[k])
             text_print(&text, "%s%zu %s", text.used ? ", " : "", counts[k], words[k]);
-    say_fact(out, "found", "%s", text.data ? text.data : "nothing");
+    print_fact(out, "found", "%s", text.data ? text.data : "nothing");
     text_free(&text);
 }
 
@@ -242,10 +242,10 @@ static int print_clashes(tool_run *tool, const tool_arguments *arguments,
     fact_count(out, "bodies", assembly->count);
     json_count(out, "found", clashes->count);
     if (assembly->count == 1 && !clashes->count)
-        say_fact(out, "found", "nothing: there is only one body%s",
-                 assembly->scene                    ? ""
-                 : option_given(arguments, "parts") ? ", also with --parts"
-                                                    : "; with --parts each solid is a body");
+        print_fact(out, "found", "nothing: there is only one body%s",
+                   assembly->scene                    ? ""
+                   : option_given(arguments, "parts") ? ", also with --parts"
+                                                      : "; with --parts each solid is a body");
     else
         clashes_count(out, clashes);
     json_number(out, "tolerance", clashes->tolerance);
@@ -253,7 +253,7 @@ static int print_clashes(tool_run *tool, const tool_arguments *arguments,
     if (options->query.measure_volume)
         json_count(out, "candidates", clashes->candidates);
     json_reliability(out, &clashes->reliability);
-    pictures_tell(tool, arguments);
+    pictures_print_paths(tool, arguments);
     if (images)
         code = clashes_images(tool, clashes, &options->query, images->words);
     if (code)

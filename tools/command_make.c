@@ -100,7 +100,7 @@ static int list_shapes(tool_run *tool) {
         add_parameters(&words, &shape);
         out_object(out, NULL);
         fact_text(out, "shape", abut_shape_kind_name((abut_shape_kind)kind));
-        say_fact(out, "options and their defaults", "%s", words.data ? words.data : "");
+        print_fact(out, "options and their defaults", "%s", words.data ? words.data : "");
         text_free(&words);
         if (has_parameter(&shape, "size"))
             json_vector(out, "size", shape.extent);
@@ -173,7 +173,7 @@ static abut_status make_shape(tool_run *tool, const abut_shape *shape, const cha
         text_add(&words, " vertices, ");
         text_grouped(&words, abut_mesh_triangle_count(mesh));
         text_add(&words, " triangles");
-        say_of(out, path, "%s", words.data ? words.data : "");
+        print_line_of(out, path, "%s", words.data ? words.data : "");
         text_free(&words);
         out_object(out, NULL);
         json_path(out, "file", path);

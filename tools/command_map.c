@@ -48,8 +48,8 @@ static void print_within(tool_output *out, const abut_map_measures *m, double wi
     json_number(out, "within", within);
     json_number(out, "within_area", m->within_area);
     if (!out->json)
-        say_fact(out, "within", "%.6g: area %.6g, %.3g%%", within, m->within_area,
-                 m->area > 0 ? 100 * m->within_area / m->area : 0);
+        print_fact(out, "within", "%.6g: area %.6g, %.3g%%", within, m->within_area,
+                   m->area > 0 ? 100 * m->within_area / m->area : 0);
 }
 
 static int print_map(tool_run *tool, const tool_arguments *arguments, const map_run *r,

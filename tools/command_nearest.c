@@ -164,7 +164,7 @@ static int find_nearest(tool_run *tool, const tool_arguments *arguments, const a
     int code = most ? find_many(tool, bvh, &batch, reach, most->counts[0], &a)
                     : find_one(tool, bvh, &batch, reach, option_given(arguments, "sign"), &a);
     tool_table table = {most ? columns : columns + 1, most ? 10 : 9, a.count, fill_nearest_row, &a};
-    code = code ? code : table_put(tool, out_path ? out_path->words : NULL, &table);
+    code = code ? code : table_write(tool, out_path ? out_path->words : NULL, &table);
     code = code ? code : write_nearest_page(tool, arguments->operands[0], bvh, &a);
     abut_reliability reliability = get_sign_info(bvh).reliability;
     if (!code && reliability.reason)

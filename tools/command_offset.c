@@ -39,9 +39,9 @@ static void print_offset(tool_run *tool, const char *path, const abut_mesh *mesh
         text_grouped(&words, abut_mesh_vertex_count(mesh));
         text_add(&words, " vertices, ");
         text_grouped(&words, abut_mesh_triangle_count(mesh));
-        say_of(out, path, "%s triangles, from %u x %u x %u cells of size %.4g",
-               words.data ? words.data : "", info->grid.count[0], info->grid.count[1],
-               info->grid.count[2], info->grid.cell);
+        print_line_of(out, path, "%s triangles, from %u x %u x %u cells of size %.4g",
+                      words.data ? words.data : "", info->grid.count[0], info->grid.count[1],
+                      info->grid.count[2], info->grid.cell);
         text_free(&words);
     }
     out_end(out);

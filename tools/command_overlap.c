@@ -112,7 +112,7 @@ static int overlap_at_pose(tool_run *tool, const tool_arguments *arguments, cons
         json_boolean(out, "overlap", relation != ABUT_PAIR_APART);
         json_text(out, "relation", abut_pair_relation_name(relation));
         json_reliability(out, &overlap.reliability);
-        say_fact(out, "overlap", "%s", words_for(relation));
+        print_fact(out, "overlap", "%s", words_for(relation));
         if (listed)
             fact_count(out, "pairs", found.count);
         if (listed && !table)
@@ -177,63 +177,62 @@ static int overlap_at_poses(tool_run *tool, const tool_arguments *arguments, con
 
 /* ---- measures of the intersection ---- */
 
-static void say_vector(tool_output *out, const char *key, abut_vec3 v) {
+static void print_vector(tool_output *out, const char *key, abut_vec3 v) {
     char words[POINT_WORDS];
     json_vector(out, key, v);
-    say_fact(out, key, "%s", point_words(v, 6, words));
+    print_fact(out, key, "%s", point_words(v, 6, words));
 }
 
 /* Surfaces with boundary edges enclose no volume: only the kind is known. */
-static bool is_measured(const abut_pair_measures *common) {
-    return common->reliability.level != ABUT_RELIABILITY_UNRELIABLE;
+static bool is_measured(const abut_pair_measures *measures) {
+    return measures->reliability.level != ABUT_RELIABILITY_UNRELIABLE;
 }
 
-static void say_measures(tool_output *out, const abut_pair_measures *common) {
-    fact_number(out, "volume", common->volume);
-    fact_number(out, "area", common->area);
-    fact_number(out, "area_a", common->area_a);
-    fact_number(out, "area_b", common->area_b);
-    fact_number(out, "shared_area", common->shared_area);
-    fact_number(out, "flush_area", common->flush_area);
-    say_vector(out, "vector", common->area_vector);
-    say_vector(out, "centroid", common->centroid);
-    say_vector(out, "lo", common->bounds.lo);
-    say_vector(out, "hi", common->bounds.hi);
+static void print_measures(tool_output *out, const abut_pair_measures *measures) {
+    fact_number(out, "volume", measures->volume);
+    fact_number(out, "area", measures->area);
+    fact_number(out, "area_a", measures->area_a);
+    fact_number(out, "area_b", measures->area_b);
+    fact_number(out, "shared_area", measures->shared_area);
+    fact_number(out, "flush_area", measures->flush_area);
+    print_vector(out, "vector", measures->area_vector);
+    print_vector(out, "centroid", measures->centroid);
+    print_vector(out, "lo", measures->bounds.lo);
+    print_vector(out, "hi", measures->bounds.hi);
 }
 
-static void say_pair_measures(tool_output *out, const abut_pair_measures *common) {
-    static const char *const measures[] = {"volume",      "area",       "area_a", "area_b",
-                                           "shared_area", "flush_area", "vector", "centroid",
-                                           "lo",          "hi"};
-    fact_text(out, "kind", abut_pair_kind_name(common->kind));
-    if (is_measured(common))
-        say_measures(out, common);
-    for (size_t i = 0; !is_measured(common) && i < sizeof measures / sizeof *measures; i++)
-        json_null(out, measures[i]);
-    json_reliability(out, &common->reliability);
+static void print_pair_measures(tool_output *out, const abut_pair_measures *measures) {
+    static const char *const keys[] = {"volume",     "area",   "area_a",   "area_b", "shared_area",
+                                       "flush_area", "vector", "centroid", "lo",     "hi"};
+    fact_text(out, "kind", abut_pair_kind_name(measures->kind));
+    if (is_measured(measures))
+        print_measures(out, measures);
+    for (size_t i = 0; !is_measured(measures) && i < sizeof keys / sizeof *keys; i++)
+        json_null(out, keys[i]);
+    json_reliability(out, &measures->reliability);
 }
 
 static int measure_one(tool_run *tool, const tool_arguments *arguments, const tool_pair *pair) {
     abut_posed a = pair_posed(pair, 0), b = pair_posed(pair, 1);
-    abut_pair_measures common;
-    abut_status status = abut_pair_measure(&a, &b, NULL, &common);
+    abut_pair_measures measures;
+    abut_status status = abut_pair_measure(&a, &b, NULL, &measures);
     if (status)
         return tool_fail(tool, status);
     intersections found = {0};
     int code = picture_given(arguments) ? find_intersections(tool, pair, &found) : 0;
     if (code)
         return code;
-    tool_print_reliability(tool, &common.reliability);
+    tool_print_reliability(tool, &measures.reliability);
     pair_begin(&tool->out, arguments);
-    say_pair_measures(&tool->out, &common);
+    print_pair_measures(&tool->out, &measures);
     code = draw_intersections(tool, arguments, pair, &found);
     out_end(&tool->out);
     free(found.list);
-    if (is_measured(&common))
-        answer(tool, "%.17g", common.volume);
+    if (is_measured(&measures))
+        answer(tool, "%.17g", measures.volume);
     else
         answer(tool, "unknown");
-    return code ? code : tool_outcome(common.kind != ABUT_PAIR_KIND_APART, &common.reliability);
+    return code ? code : tool_outcome(measures.kind != ABUT_PAIR_KIND_APART, &measures.reliability);
 }
 
 static const tool_column common_columns[] = {
@@ -243,14 +242,14 @@ static const tool_column common_columns[] = {
     {"y", COLUMN_REAL, NULL},          {"z", COLUMN_REAL, NULL}};
 
 static void fill_measures_row(const void *data, size_t row, double *values) {
-    const abut_pair_measures *common = (const abut_pair_measures *)data + row;
+    const abut_pair_measures *measures = (const abut_pair_measures *)data + row;
     values[0] = (double)row;
-    values[1] = common->kind;
-    values[2] = common->volume;
-    values[3] = common->area;
-    values[4] = common->flush_area;
-    table_vector(values + 5, common->centroid);
-    for (int k = 2; k < 8 && !is_measured(common); k++)
+    values[1] = measures->kind;
+    values[2] = measures->volume;
+    values[3] = measures->area;
+    values[4] = measures->flush_area;
+    table_vector(values + 5, measures->centroid);
+    for (int k = 2; k < 8 && !is_measured(measures); k++)
         values[k] = NAN;
 }
 
@@ -280,7 +279,7 @@ static int measure_many(tool_run *tool, const tool_arguments *arguments, const t
         out_list(out, "answers");
         for (size_t i = 0; out->json && i < count; i++) {
             out_object(out, NULL);
-            say_pair_measures(out, &list[i]);
+            print_pair_measures(out, &list[i]);
             out_end(out);
         }
         out_end(out);

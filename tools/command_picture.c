@@ -179,7 +179,7 @@ static int run_picture(tool_run *tool, const tool_arguments *arguments) {
     json_count(out, "width", width);
     json_count(out, "height", height);
     if (!tool->quiet)
-        say_of(out, path, "%u x %u pixels", width, height);
+        print_line_of(out, path, "%u x %u pixels", width, height);
     out_end(out);
     if (tool->quiet && !out->json && !option_given(arguments, "defects"))
         text_clear(&out->text);

@@ -109,12 +109,12 @@ static void name_fact(tool_output *out, const radial_subject *s, uint32_t bone) 
 /* Prints a few digits in text output, all of them in JSON. */
 static void short_fact(tool_output *out, const char *key, double value) {
     json_number(out, key, value);
-    say_fact(out, key, "%.3g", value);
+    print_fact(out, key, "%.3g", value);
 }
 
 static void percent_fact(tool_output *out, const char *key, double share) {
     json_number(out, key, share);
-    say_fact(out, key, "%.2f%%", 100 * share);
+    print_fact(out, key, "%.2f%%", 100 * share);
 }
 
 static void print_fields(tool_output *out, const radial_subject *s) {
@@ -157,10 +157,11 @@ static void print_radial(tool_run *tool, const radial_subject *s) {
     json_reliability(out, &reliability);
     if (reliability.level == ABUT_RELIABILITY_UNRELIABLE)
         tool_print_reliability(tool, &reliability);
-    say_of(out, s->path,
-           "%u field%s, %llu samples, %.3g KB, cell size %.3g; %u of %u triangles are in no field",
-           i->field_count, i->field_count == 1 ? "" : "s", (unsigned long long)i->sample_count,
-           (double)i->bytes / 1024, i->cell, i->unseen_count, i->triangle_count);
+    print_line_of(
+        out, s->path,
+        "%u field%s, %llu samples, %.3g KB, cell size %.3g; %u of %u triangles are in no field",
+        i->field_count, i->field_count == 1 ? "" : "s", (unsigned long long)i->sample_count,
+        (double)i->bytes / 1024, i->cell, i->unseen_count, i->triangle_count);
     if (!tool->quiet || out->json)
         print_fields(out, s);
 }
@@ -182,10 +183,10 @@ static int print_points(tool_run *tool, const tool_arguments *arguments, const r
             return tool_fail(tool, status);
         out_object(out, NULL);
         json_vector(out, "point", point);
-        say_fact(out, "point", "%s", given->words);
+        print_fact(out, "point", "%s", given->words);
         if (answer.field == ABUT_NONE) {
             json_null(out, "distance");
-            say_fact(out, "distance", "no field in range");
+            print_fact(out, "distance", "no field in range");
         } else {
             fact_number(out, "distance", answer.distance);
             if (answer.within < HUGE_VAL)
@@ -215,9 +216,9 @@ static void print_level(tool_output *out, const radial_level *l) {
     short_fact(out, "cell", l->cell);
     fact_text(out, "distance", abut_radial_distance_name(l->distance));
     json_count(out, "bytes", l->bytes);
-    say_fact(out, "KB", "%.0f", (double)l->bytes / 1024);
+    print_fact(out, "KB", "%.0f", (double)l->bytes / 1024);
     json_number(out, "update_seconds", l->seconds);
-    say_fact(out, "ms", "%.3g", 1e3 * l->seconds);
+    print_fact(out, "ms", "%.3g", 1e3 * l->seconds);
     short_fact(out, "mean", l->error.mean);
     short_fact(out, "median", l->error.median);
     short_fact(out, "p95", l->error.p95);
@@ -323,8 +324,9 @@ static int print_radial_report(tool_run *tool, const tool_arguments *arguments, 
         json_number(out, "limit", truth.limit);
         json_number(out, "hidden", truth.hidden);
         json_reliability(out, &truth.reliability);
-        say(out, "%s", "");
-        say(out,
+        print_line(out, "%s", "");
+        print_line(
+            out,
             "Errors of signed distances at %zu points within %.3g of the surface. bare: the fields "
             "are more than %.3g below the surface; buried: above it. %.1f%% of the surface is "
             "inside the body and is not evaluated.",

@@ -138,7 +138,7 @@ static int cast_rays(tool_run *tool, const tool_arguments *arguments, const abut
     int code = all ? find_all(tool, bvh, &a)
                    : find_first(tool, bvh, most ? most->numbers[0] : HUGE_VAL, &a);
     tool_table table = {all ? columns : columns + 1, all ? 12 : 11, a.count, fill_ray_row, &a};
-    code = code ? code : table_put(tool, out_path ? out_path->words : NULL, &table);
+    code = code ? code : table_write(tool, out_path ? out_path->words : NULL, &table);
     code = code ? code : write_ray_page(tool, arguments->operands[0], bvh, &a);
     if (!code && (tool->out.json || out_path))
         summarise_ray(tool, arguments->operands[0], bvh, &a);

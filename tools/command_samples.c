@@ -126,13 +126,13 @@ static int print_samples(tool_run *tool, const tool_arguments *arguments, abut_m
     tool_table table = {columns, 9, view->count, fill_samples_row, view};
     int code = png ? camera_read(tool, arguments, &camera) : 0;
     if (!code && (path || !png))
-        code = table_put(tool, path ? path->words : NULL, &table);
+        code = table_write(tool, path ? path->words : NULL, &table);
     abut_status status = ABUT_OK;
     if (!code && png && (status = draw_samples(tool, arguments, &camera, mesh, view)))
         code = tool_fail(tool, status);
     if (!code && (tool->out.json || path || png)) {
         summarise_samples(&tool->out, arguments->operands[0], view);
-        pictures_tell(tool, arguments);
+        pictures_print_paths(tool, arguments);
         out_end(&tool->out);
         answer(tool, "%u", view->count);
     }

@@ -65,8 +65,8 @@ static void print_first(tool_output *out, const self_result *result, uint32_t mo
         json_vector(out, "from", end[0]);
         json_vector(out, "to", end[1]);
         char words[POINT_WORDS];
-        say_fact(out, "from", "%s", point_words(end[0], 6, words));
-        say_fact(out, "to", "%s", point_words(end[1], 6, words));
+        print_fact(out, "from", "%s", point_words(end[0], 6, words));
+        print_fact(out, "to", "%s", point_words(end[1], 6, words));
         out_end(out);
     }
     out_end(out);
@@ -88,7 +88,7 @@ static void print_self_intersections(tool_run *tool, const char *path, const abu
         text_add(&words, "no");
     text_print(&words, " intersecting pair%s of triangles%s", result->count == 1 ? "" : "s",
                shade_off(out));
-    say_of(out, path, "%s", words.data ? words.data : "");
+    print_line_of(out, path, "%s", words.data ? words.data : "");
     text_free(&words);
     json_path(out, "mesh", path);
     json_count(out, "triangles", abut_mesh_triangle_count(mesh));
@@ -179,7 +179,7 @@ static int write_selfcheck_results(tool_run *tool, const tool_arguments *argumen
     if (out_path) {
         tool_table table = {columns, 9, result->complete ? (size_t)result->count : 0, fill_pair_row,
                             result};
-        code = table_put(tool, out_path->words, &table);
+        code = table_write(tool, out_path->words, &table);
     }
     abut_status status = ABUT_OK;
     if (!code && png && (status = draw_selfcheck(tool, arguments, camera, mesh, result)))

@@ -327,8 +327,8 @@ static int run_slice(tool_run *tool, const tool_arguments *arguments) {
         json_number(out, "lowest", s.scale.least);
         json_number(out, "highest", s.scale.most);
         if (path && !tool->quiet && !out->json)
-            say_of(out, path, "%s at %.6g, distances %.4g to %.4g, %u x %u pixels", axis, s.at,
-                   s.scale.least, s.scale.most, canvas.width, canvas.height);
+            print_line_of(out, path, "%s at %.6g, distances %.4g to %.4g, %u x %u pixels", axis,
+                          s.at, s.scale.least, s.scale.most, canvas.width, canvas.height);
         out_end(out);
     }
     free(s.values);

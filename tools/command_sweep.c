@@ -115,11 +115,11 @@ static void print_impact(tool_output *out, const sweep_run *s, const abut_impact
     json_vector(out, "point", impact->point);
     json_vector(out, "normal", impact->normal);
     json_numbers(out, "weights", impact->weights, impact->kind == ABUT_IMPACT_EDGE_EDGE ? 2 : 3);
-    say_fact(out, "time", "%.9g", impact->time);
-    say_fact(out, "first", "%s", names[0].data ? names[0].data : "");
-    say_fact(out, "second", "%s", names[1].data ? names[1].data : "");
+    print_fact(out, "time", "%.9g", impact->time);
+    print_fact(out, "first", "%s", names[0].data ? names[0].data : "");
+    print_fact(out, "second", "%s", names[1].data ? names[1].data : "");
     char words[POINT_WORDS];
-    say_fact(out, "point", "%s", point_words(impact->point, 6, words));
+    print_fact(out, "point", "%s", point_words(impact->point, 6, words));
     out_end(out);
     text_free(&names[0]);
     text_free(&names[1]);
@@ -153,7 +153,7 @@ static void print_impacts(tool_run *tool, const sweep_run *s, const char *const 
     tool_text subject = {0};
     text_safe(&subject, path[0]);
     text_add(&subject, " to ");
-    say(out, "%s%s", subject.data ? subject.data : "", words.data ? words.data : "");
+    print_line(out, "%s%s", subject.data ? subject.data : "", words.data ? words.data : "");
     text_free(&subject);
     text_free(&words);
     json_path(out, "start", path[0]);
@@ -336,7 +336,7 @@ static int run_two(tool_run *tool, const tool_arguments *arguments, sweep_run *s
     code = code ? code : search_step(tool, s, path, mesh);
     if (!code && table_path) {
         tool_table table = {columns, 12, s->count, fill_impact_row, s};
-        code = table_put(tool, table_path->words, &table);
+        code = table_write(tool, table_path->words, &table);
     }
     code =
         code ? code : draw_sweep(tool, arguments, s, (const abut_mesh *const[2]){mesh[0], mesh[1]});
@@ -380,8 +380,8 @@ static void print_step(tool_run *tool, const sweep_run *s, uint64_t step, const 
         json_vector(out, "point", impact->point);
         json_vector(out, "normal", impact->normal);
     }
-    say_fact(out, "first", "%s", impact && names[0].data ? names[0].data : "");
-    say_fact(out, "second", "%s", impact && names[1].data ? names[1].data : "");
+    print_fact(out, "first", "%s", impact && names[0].data ? names[0].data : "");
+    print_fact(out, "second", "%s", impact && names[1].data ? names[1].data : "");
     out_end(out);
     text_free(&names[0]);
     text_free(&names[1]);
@@ -407,8 +407,8 @@ static void begin_steps(tool_run *tool) {
 static int end_steps(tool_run *tool, int code, uint64_t hits, uint64_t steps) {
     if (!tool->out.json && !code) {
         out_end(&tool->out);
-        say(&tool->out, "%llu of %llu steps with an impact", (unsigned long long)hits,
-            (unsigned long long)steps);
+        print_line(&tool->out, "%llu of %llu steps with an impact", (unsigned long long)hits,
+                   (unsigned long long)steps);
         answer(tool, "%llu", (unsigned long long)hits);
     }
     return code ? code : hits ? CODE_FOUND : CODE_FINE;

@@ -46,8 +46,8 @@ static int print_thickness(tool_run *tool, const tool_arguments *arguments,
     if (below) {
         json_number(out, "below", below->numbers[0]);
         json_number(out, "below_area", m->within_area);
-        say_fact(out, "below", "%.6g: area %.6g, %.3g%%", below->numbers[0], m->within_area,
-                 m->area > 0 ? 100 * m->within_area / m->area : 0);
+        print_fact(out, "below", "%.6g: area %.6g, %.3g%%", below->numbers[0], m->within_area,
+                   m->area > 0 ? 100 * m->within_area / m->area : 0);
     }
     int code = map_write(tool, arguments, &panel, 1, MAP_SHOW_DISTANCE);
     if (code)

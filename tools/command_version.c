@@ -62,7 +62,7 @@ static void print_platform(tool_output *out) {
 static void print_feature(tool_output *out, const feature *f, bool there) {
     json_boolean(out, f->name, there);
     out_shade(out, there ? SHADE_GOOD : SHADE_WARN);
-    say_fact(out, f->name, "%s%s", there ? "" : "not built in: ", there ? f->with : f->without);
+    print_fact(out, f->name, "%s%s", there ? "" : "not built in: ", there ? f->with : f->without);
 }
 
 static int run_version(tool_run *tool, const tool_arguments *arguments) {
@@ -70,7 +70,7 @@ static int run_version(tool_run *tool, const tool_arguments *arguments) {
     tool_output *out = &tool->out;
     const char *list = abut_features();
     out_object(out, NULL);
-    say(out, "abut %s", abut_version());
+    print_line(out, "abut %s", abut_version());
     json_text(out, "version", abut_version());
     if (out->json)
         out_object(out, "features");

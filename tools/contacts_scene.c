@@ -28,7 +28,7 @@ static const tool_column columns[] = {
     {"ny", COLUMN_REAL, NULL}, {"nz", COLUMN_REAL, NULL}, {"depth", COLUMN_REAL, NULL},
 };
 
-static void give_row(const void *data, size_t row, double *values) {
+static void fill_row(const void *data, size_t row, double *values) {
     const touches *t = data;
     const abut_contact *contact = &t->list[row];
     values[0] = t->pairs[contact->pair].a;
@@ -187,14 +187,15 @@ static int make_world(tool_run *tool, const tool_arguments *arguments,
 }
 
 /* Prints the reliability with the names of the affected bodies. */
-static void advise(tool_run *tool, const touches *t) {
+static void print_scene_reliability(tool_run *tool, const touches *t) {
     abut_mesh **meshes = malloc((size_t)(t->assembly.count + 1) * sizeof *meshes);
     const char **names = malloc((size_t)(t->assembly.count + 1) * sizeof *names);
     for (uint32_t i = 0; meshes && names && i < t->assembly.count; i++) {
         meshes[i] = t->assembly.bodies[i].mesh;
         names[i] = t->assembly.bodies[i].name;
     }
-    advise_of(tool, &t->reliability, meshes, names, meshes && names ? t->assembly.count : 0);
+    print_reliability_of(tool, &t->reliability, meshes, names,
+                         meshes && names ? t->assembly.count : 0);
     free(meshes);
     free(names);
 }
@@ -350,7 +351,7 @@ static abut_status draw(tool_run *tool, const tool_arguments *arguments,
 }
 
 /* Prints the method of each body, and the guarantee of each touching pair, as JSON. */
-static void tell_choices(tool_output *out, const touches *t) {
+static void print_choices(tool_output *out, const touches *t) {
     out_list(out, "methods");
     for (uint32_t i = 0; out->json && i < t->assembly.count; i++) {
         abut_world_item_info choice = abut_world_item_info_default();
@@ -392,10 +393,11 @@ static void explain(tool_run *tool, const touches *t) {
         if (abut_world_get_item_info(t->world, i, &choice))
             break;
         const char *said = t->assembly.bodies[i].method;
-        say_of(out, t->assembly.bodies[i].name, "%s. %s", abut_world_method_name(choice.method),
-               strcmp(choice.reason, "The method is set by the item.") != 0 ? choice.reason
-               : said ? "The method is set by the scene."
-                      : "The method is set by --method.");
+        print_line_of(out, t->assembly.bodies[i].name, "%s. %s",
+                      abut_world_method_name(choice.method),
+                      strcmp(choice.reason, "The method is set by the item.") != 0 ? choice.reason
+                      : said ? "The method is set by the scene."
+                             : "The method is set by --method.");
     }
     for (uint64_t i = 0; i < t->touching; i++) {
         const abut_world_event *e = &t->events[i];
@@ -409,10 +411,10 @@ static void explain(tool_run *tool, const touches *t) {
             snprintf(error, sizeof error, "no error bound");
         text_clear(&both);
         text_print(&both, "%s, %s", t->assembly.bodies[e->a].name, t->assembly.bodies[e->b].name);
-        say_of(out, both.data ? both.data : "a pair",
-               "%s, %llu contact%s, penetration depth %.6g, %s. %s",
-               abut_world_method_name(e->method), (unsigned long long)e->count,
-               e->count == 1 ? "" : "s", e->deepest.depth + 0.0, error, manner.reason);
+        print_line_of(out, both.data ? both.data : "a pair",
+                      "%s, %llu contact%s, penetration depth %.6g, %s. %s",
+                      abut_world_method_name(e->method), (unsigned long long)e->count,
+                      e->count == 1 ? "" : "s", e->deepest.depth + 0.0, error, manner.reason);
     }
     text_free(&both);
 }
@@ -433,7 +435,7 @@ static void print_scene_contacts(tool_run *tool, const tool_arguments *arguments
     else
         json_null(out, "depth");
     json_reliability(out, &t->reliability);
-    tell_choices(out, t);
+    print_choices(out, t);
     out_list(out, "list");
     for (uint64_t i = 0; out->json && i < t->count; i++) {
         const abut_contact *c = &t->list[i];
@@ -459,13 +461,13 @@ static int run_scene_contacts(tool_run *tool, const tool_arguments *arguments, t
     if (!code && !share_prints(tool))
         return 0;
     if (!code)
-        advise(tool, t);
+        print_scene_reliability(tool, t);
     if (!code && png)
         code = camera_read(tool, arguments, &camera);
     const bool why = option_given(arguments, "explain") && !tool->out.json;
     if (!code && why)
         explain(tool, t);
-    tool_table table = {columns, sizeof columns / sizeof *columns, (size_t)t->count, give_row, t};
+    tool_table table = {columns, sizeof columns / sizeof *columns, (size_t)t->count, fill_row, t};
     if (!code && (path || !(png || why)))
         code = table_put_bodies(tool, path ? path->words : NULL, &table, t->assembly.bodies);
     abut_status status = ABUT_OK;
@@ -475,7 +477,7 @@ static int run_scene_contacts(tool_run *tool, const tool_arguments *arguments, t
         answer(tool, "%llu", (unsigned long long)t->count);
     if (!code && (tool->out.json || path || png)) {
         print_scene_contacts(tool, arguments, t);
-        pictures_tell(tool, arguments);
+        pictures_print_paths(tool, arguments);
         out_end(&tool->out);
         answer(tool, "%llu", (unsigned long long)t->count);
     }

@@ -111,7 +111,7 @@ static void print_contact_summary(tool_run *tool, const tool_arguments *argument
         abut_vec3 n = b->list[deepest].normal;
         fact_number(out, "depth", b->list[deepest].depth);
         json_vector(out, "normal", n);
-        say_fact(out, "normal", "%.6g, %.6g, %.6g", n.x, n.y, n.z);
+        print_fact(out, "normal", "%.6g, %.6g, %.6g", n.x, n.y, n.z);
     } else {
         json_null(out, "depth");
         json_null(out, "normal");
@@ -122,10 +122,10 @@ static void print_contact_summary(tool_run *tool, const tool_arguments *argument
             volume += b->patches[i].volume;
         fact_number(out, "volume", volume);
         json_boolean(out, "is_verified", b->is_verified);
-        say_fact(out, "patches", "%zu; %s", b->patch_count,
-                 b->list[deepest].depth < 0 ? "there are only gaps"
-                 : b->is_verified ? "shifts by the depths along the normals end the overlap"
-                                  : "shifts by the depths along the normals do not end it all");
+        print_fact(out, "patches", "%zu; %s", b->patch_count,
+                   b->list[deepest].depth < 0 ? "there are only gaps"
+                   : b->is_verified ? "shifts by the depths along the normals end the overlap"
+                                    : "shifts by the depths along the normals do not end it all");
     }
     if (b->exact && out->json)
         print_patch_list(out, b);
@@ -140,7 +140,7 @@ int contacts_print(tool_run *tool, const tool_arguments *arguments, const contac
         table = (tool_table){patch_columns, 11, b->patch_count, fill_patch_row, b->patches};
     int code = png ? camera_read(tool, arguments, &camera) : 0;
     if (!code && (path || !png))
-        code = table_put(tool, path ? path->words : NULL, &table);
+        code = table_write(tool, path ? path->words : NULL, &table);
     if (!option_given(arguments, "view"))
         contacts_choose_view(b, &camera);
     abut_status status = ABUT_OK;
@@ -148,7 +148,7 @@ int contacts_print(tool_run *tool, const tool_arguments *arguments, const contac
         code = tool_fail(tool, status);
     if (!code && (tool->out.json || path || png)) {
         print_contact_summary(tool, arguments, b);
-        pictures_tell(tool, arguments);
+        pictures_print_paths(tool, arguments);
         out_end(&tool->out);
         answer(tool, "%zu", b->all);
     }

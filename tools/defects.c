@@ -115,8 +115,8 @@ static void print_legend(tool_output *out, const char *path, const abut_mesh_rep
     uint64_t total = 0;
     for (size_t i = 0; i < MARK_COUNT; i++)
         total += report->problems[marks[i].kind].count;
-    say_of(out, path, "%s%s", total ? "defects marked in the picture" : "nothing to mark",
-           given_up ? "; too many candidate pairs to find all self-intersections" : "");
+    print_line_of(out, path, "%s%s", total ? "defects marked in the picture" : "nothing to mark",
+                  given_up ? "; too many candidate pairs to find all self-intersections" : "");
     out_table(out, "marks");
     for (size_t i = 0; i < MARK_COUNT; i++) {
         abut_problem_kind kind = marks[i].kind;
@@ -129,7 +129,7 @@ static void print_legend(tool_output *out, const char *path, const abut_mesh_rep
         out_end(out);
     }
     out_end(out);
-    say(out, "%s", "");
+    print_line(out, "%s", "");
 }
 
 static abut_status draw_all(tool_run *tool, abut_picture *picture, abut_mesh *mesh,

@@ -224,12 +224,12 @@ static int print_clash_demo(tool_run *tool, const tool_assembly *assembly,
     json_number(out, "volume_error", v->volume_error);
     json_number(out, "area_error", v->area_error);
     json_number(out, "seconds", wall);
-    say_fact(out, "known", "%zu pairs: %zu found, %zu missed, %zu of a wrong kind, %zu false",
-             v->known, v->found, v->missed, v->wrong_kind, v->invented);
-    say_fact(out, "volumes", "relative error at most %.1g, of contact areas %.1g", v->volume_error,
-             v->area_error);
-    say_fact(out, "time", "%.0f ms", 1e3 * wall);
-    pictures_tell(tool, arguments);
+    print_fact(out, "known", "%zu pairs: %zu found, %zu missed, %zu of a wrong kind, %zu false",
+               v->known, v->found, v->missed, v->wrong_kind, v->invented);
+    print_fact(out, "volumes", "relative error at most %.1g, of contact areas %.1g",
+               v->volume_error, v->area_error);
+    print_fact(out, "time", "%.0f ms", 1e3 * wall);
+    pictures_print_paths(tool, arguments);
     tool_clashes first = *clashes; /* of the first module */
     while (first.count && first.list[first.count - 1].pair.a >= PARTS)
         first.count--;

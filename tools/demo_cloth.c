@@ -95,7 +95,7 @@ static abut_status render_frame(showing *s, uint32_t frame) {
     while (!status && due &&
            (uint64_t)frame * FILM_FRAMES >= (uint64_t)(s->film.taken + 1) * s->frames &&
            s->film.taken < FILM_FRAMES)
-        status = film_take(&s->film, picture);
+        status = film_add_frame(&s->film, picture);
     abut_picture_destroy(picture);
     return status;
 }
@@ -190,42 +190,44 @@ static void print_cloth_demo(const showing *s, const tool_arguments *arguments) 
     }
     json_count(out, s->radial ? "frames_too_deep" : "frames_with_intersections", s->bad);
     if (!out->json) {
-        say(out, "%s: cloth of %u triangles, solid of %u, %u frames", s->name, triangles, solid,
-            s->frames);
+        print_line(out, "%s: cloth of %u triangles, solid of %u, %u frames", s->name, triangles,
+                   solid, s->frames);
         if (s->radial)
-            say_fact(
+            print_fact(
                 out, "time",
                 "%.2f ms per frame: skin %.2f, fields %.2f, self %.2f, solve %.2f, collide %.2f",
                 1e3 * all / n, 1e3 * parts.skin / n, 1e3 * parts.fields / n, 1e3 * parts.self / n,
                 1e3 * parts.solve / n, 1e3 * parts.collide / n);
         else
-            say_fact(out, "time", "%.1f ms per frame: motion %.1f, contacts %.1f, sweeps %.1f",
-                     1e3 * all / n, 1e3 * s->dynamics / n, 1e3 * s->search / n, 1e3 * s->sweep / n);
+            print_fact(out, "time", "%.1f ms per frame: motion %.1f, contacts %.1f, sweeps %.1f",
+                       1e3 * all / n, 1e3 * s->dynamics / n, 1e3 * s->search / n,
+                       1e3 * s->sweep / n);
         if (parts.outside > 0)
-            say_fact(out, "outside", "%.2f ms of it, moving vertices out of the body",
-                     1e3 * parts.outside / n);
-        say_fact(out, "contacts", "%.0f per frame", (double)s->contacts / n);
+            print_fact(out, "outside", "%.2f ms of it, moving vertices out of the body",
+                       1e3 * parts.outside / n);
+        print_fact(out, "contacts", "%.0f per frame", (double)s->contacts / n);
         if (s->radial)
-            say_fact(out, "impacts", "%.1f per frame", (double)s->impacts / n);
+            print_fact(out, "impacts", "%.1f per frame", (double)s->impacts / n);
         else
-            say_fact(out, "impacts", "%.1f per frame, resolved after %.1f passes",
-                     (double)s->impacts / n, (double)s->rounds / n);
+            print_fact(out, "impacts", "%.1f per frame, resolved after %.1f passes",
+                       (double)s->impacts / n, (double)s->rounds / n);
         if (s->halved || s->cut)
-            say_fact(out, "delayed", "some vertices %llu times, the whole scene in %u frames",
-                     (unsigned long long)s->halved, s->cut);
+            print_fact(out, "delayed", "some vertices %llu times, the whole scene in %u frames",
+                       (unsigned long long)s->halved, s->cut);
         if (s->character && !s->radial)
-            say_fact(out, "body", "%.1f vertices late per frame, at most by %.3g",
-                     (double)s->late / n, s->latest);
+            print_fact(out, "body", "%.1f vertices late per frame, at most by %.3g",
+                       (double)s->late / n, s->latest);
         if (!s->radial)
-            say_fact(out, "smallest gap", "%.3g, thickness %.3g", s->thinnest, cloth_thickness(c));
+            print_fact(out, "smallest gap", "%.3g, thickness %.3g", s->thinnest,
+                       cloth_thickness(c));
         if (s->radial)
-            say_fact(out, "depth", "at most %.3g, exactly; cell size %g", s->depth, SCENE_CELL);
+            print_fact(out, "depth", "at most %.3g, exactly; cell size %g", s->depth, SCENE_CELL);
         else if (s->bad)
-            say_fact(out, "intersections", "in %u frames, first in frame %u", s->bad, s->first);
+            print_fact(out, "intersections", "in %u frames, first in frame %u", s->bad, s->first);
         else
-            say_fact(out, "intersections", "none in any frame, exactly");
+            print_fact(out, "intersections", "none in any frame, exactly");
     }
-    pictures_tell(s->tool, arguments);
+    pictures_print_paths(s->tool, arguments);
     out_end(out);
     answer(s->tool, "%u", s->bad);
 }

@@ -136,7 +136,7 @@ static abut_status render_frame(showing *s, uint32_t frame) {
     status = status ? status : film_page(&s->film, picture);
     while (!status && due && s->film.taken < FILM_FRAMES &&
            (uint64_t)(frame + 1) * FILM_FRAMES >= (uint64_t)(s->film.taken + 1) * s->frames)
-        status = film_take(&s->film, picture);
+        status = film_add_frame(&s->film, picture);
     abut_picture_destroy(picture);
     return status;
 }
@@ -171,7 +171,7 @@ static void print_ways(showing *s) {
         fact_count(out, "false", score->false_pairs);
         json_number(out, "ms_a_frame", 1e3 * s->seconds[way] / s->frames);
         if (!out->json)
-            say_fact(out, "ms per frame", "%.2f", 1e3 * s->seconds[way] / s->frames);
+            print_fact(out, "ms per frame", "%.2f", 1e3 * s->seconds[way] / s->frames);
         out_end(out);
     }
     out_end(out);
@@ -192,16 +192,16 @@ static void print_falls_demo(showing *s, const tool_arguments *arguments) {
     if (f->options.kind == FALLS_SNOW)
         json_count(out, "stuck", f->stuck_count);
     if (!out->json) {
-        say_fact(out, "overlaps",
-                 "%.1f per frame, by exact tests of all pairs with overlapping bounding boxes",
-                 (double)s->overlaps / s->frames);
+        print_fact(out, "overlaps",
+                   "%.1f per frame, by exact tests of all pairs with overlapping bounding boxes",
+                   (double)s->overlaps / s->frames);
         if (f->options.kind == FALLS_STAIRS)
-            say_fact(out, "missed", "no overlap that contains a ball of more than %.2f pixels",
-                     s->scores[PLAIN].missed_ball / s->pixel);
+            print_fact(out, "missed", "no overlap that contains a ball of more than %.2f pixels",
+                       s->scores[PLAIN].missed_ball / s->pixel);
         if (f->options.kind == FALLS_SNOW)
-            say_fact(out, "stuck", "%zu flakes", f->stuck_count);
+            print_fact(out, "stuck", "%zu flakes", f->stuck_count);
     }
-    pictures_tell(s->tool, arguments);
+    pictures_print_paths(s->tool, arguments);
     print_ways(s);
     out_end(out);
     answer(s->tool, "%llu", (unsigned long long)s->scores[PLAIN].missed);

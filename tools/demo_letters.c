@@ -219,7 +219,7 @@ static abut_status draw_frame(letters *l, bool page) {
         status = abut_picture_add_point(picture, (abut_vec3){k ? 1.05 : -1.05, 0, 0}, 0.1,
                                         (abut_colour){1, 1, 1, 0.01f});
     if (!status)
-        status = page ? film_page(&l->film, picture) : film_take(&l->film, picture);
+        status = page ? film_page(&l->film, picture) : film_add_frame(&l->film, picture);
     abut_picture_destroy(picture);
     return status;
 }
@@ -334,20 +334,20 @@ static void print_letters_demo(letters *l, const tool_arguments *arguments, cons
     fact_number(out, "least", sum.least);
     fact_number(out, "most_inside", sum.inside);
     json_number(out, "relative_reach", sum.relative);
-    say_fact(out, "sampling", "reach grows to at most %.3g times that of frame 0", sum.relative);
+    print_fact(out, "sampling", "reach grows to at most %.3g times that of frame 0", sum.relative);
     json_count(out, "violated", violated);
-    say_fact(out, "bounds", "%u frames in which the distance by triangles is outside", violated);
+    print_fact(out, "bounds", "%u frames in which the distance by triangles is outside", violated);
     json_number(out, "map_ms", sum.map_ms);
-    say_fact(out, "map", "%.3g ms per frame: both directions, with statistics", sum.map_ms);
+    print_fact(out, "map", "%.3g ms per frame: both directions, with statistics", sum.map_ms);
     if (l->compare) {
         json_number(out, "field_ms", sum.field_ms);
         json_number(out, "field_cells", sum.cells);
         json_number(out, "field_off", sum.field_off);
-        say_fact(out, "field", "%.3g ms per frame: %.3g cells, error up to %.2g at samples",
-                 sum.field_ms, sum.cells, sum.field_off);
-        say_fact(out, "ratio", "%.2f", sum.field_ms / sum.map_ms);
+        print_fact(out, "field", "%.3g ms per frame: %.3g cells, error up to %.2g at samples",
+                   sum.field_ms, sum.cells, sum.field_off);
+        print_fact(out, "ratio", "%.2f", sum.field_ms / sum.map_ms);
     }
-    pictures_tell(l->tool, arguments);
+    pictures_print_paths(l->tool, arguments);
     if (plotted)
         fact_path(out, "plot", plotted);
     out_end(out);

@@ -92,7 +92,7 @@ static abut_status draw_line(tool_run *tool, const line_scene *s, const abut_ray
         status = abut_picture_add_point(picture, p, 8, (abut_colour){0.85f, 0.05f, 0.05f, 1});
     status = status ? status : film_page(film, picture);
     if (!status && film->pixels)
-        status = film_take(film, picture);
+        status = film_add_frame(film, picture);
     abut_picture_destroy(picture);
     return status;
 }
@@ -136,11 +136,11 @@ static void print_line_demo(tool_run *tool, const tool_arguments *arguments, con
         json_number(out, "largest_gap_cells", gaps[k].largest);
         out_end(out);
         if (!out->json)
-            say_fact(out, names[k],
-                     "%u of %d segments enter; error of the entry in cells: mean %.3g, max %.3g",
-                     LINES - gaps[k].missed, LINES, mean, gaps[k].largest);
+            print_fact(out, names[k],
+                       "%u of %d segments enter; error of the entry in cells: mean %.3g, max %.3g",
+                       LINES - gaps[k].missed, LINES, mean, gaps[k].largest);
     }
-    pictures_tell(tool, arguments);
+    pictures_print_paths(tool, arguments);
     out_end(out);
     answer(tool, "%u", gaps[0].missed);
 }

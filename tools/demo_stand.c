@@ -63,7 +63,7 @@ static bool add_film_frame(void *user, double time, const abut_pose *poses,
     f->status = draw_stand_frame(f, poses, meshes, count, &picture);
     f->status = f->status ? f->status : film_page(&f->strip, picture);
     if (!f->status && due)
-        f->status = film_take(&f->strip, picture);
+        f->status = film_add_frame(&f->strip, picture);
     abut_picture_destroy(picture);
     return !f->status;
 }
@@ -91,21 +91,22 @@ static void print_stand_demo(tool_run *tool, const tool_arguments *arguments, st
         json_null(out, "at_rest_from");
     json_count(out, "out_of_place", r->out_of_place);
     if (!out->json) {
-        say_fact(out, "time", "%.2f s for %.1f s of simulated time; contacts %.2f s, %.0f per step",
-                 r->wall, r->seconds, r->collide, r->contacts);
-        say_fact(out, "tilt", "%.4f degrees at most, %.4f at the end", r->tilt, r->tilt_end);
-        say_fact(out, "drift", "%.3g", r->drift);
-        say_fact(out, "sunk", "%.3g of the body size after the first second, %.3g at the end",
-                 r->sunk, r->sunk_end);
-        say_fact(out, "energy", "grows by at most %.3g of the initial value in 0.1 s",
-                 r->energy_growth);
+        print_fact(out, "time",
+                   "%.2f s for %.1f s of simulated time; contacts %.2f s, %.0f per step", r->wall,
+                   r->seconds, r->collide, r->contacts);
+        print_fact(out, "tilt", "%.4f degrees at most, %.4f at the end", r->tilt, r->tilt_end);
+        print_fact(out, "drift", "%.3g", r->drift);
+        print_fact(out, "sunk", "%.3g of the body size after the first second, %.3g at the end",
+                   r->sunk, r->sunk_end);
+        print_fact(out, "energy", "grows by at most %.3g of the initial value in 0.1 s",
+                   r->energy_growth);
         if (r->rest >= 0)
-            say_fact(out, "at rest", "from %.3f s on", r->rest);
+            print_fact(out, "at rest", "from %.3f s on", r->rest);
         else
-            say_fact(out, "at rest", "no: %.3g J", r->energy);
-        say_fact(out, "in place", "%u of %u", r->bodies - r->out_of_place, r->bodies);
+            print_fact(out, "at rest", "no: %.3g J", r->energy);
+        print_fact(out, "in place", "%u of %u", r->bodies - r->out_of_place, r->bodies);
     }
-    pictures_tell(tool, arguments);
+    pictures_print_paths(tool, arguments);
     out_end(out);
     answer(tool, "%u", r->out_of_place);
 }

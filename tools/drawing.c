@@ -15,7 +15,7 @@ static bool only_page(const tool_run *tool, const char *path) {
     return tool->view && path == view_path(tool->view);
 }
 
-void pictures_tell(tool_run *tool, const tool_arguments *arguments) {
+void pictures_print_paths(tool_run *tool, const tool_arguments *arguments) {
     static const char *const written[][2] = {{"png", "picture"},
                                              {"html", "page"},
                                              {"film", "film"},

@@ -44,7 +44,7 @@ void legend_draw(tool_canvas *canvas, const tool_legend *legend);
 /* Returns the option that requests a picture: --png, otherwise --html; null without either. */
 const tool_given *picture_given(const tool_arguments *arguments);
 /* Prints the paths of the picture of --png and of the page of --html. */
-void pictures_tell(struct tool_run *tool, const tool_arguments *arguments);
+void pictures_print_paths(struct tool_run *tool, const tool_arguments *arguments);
 /* Returns 0, or the exit code if the extension of a picture is unknown. That of --html is
  * checked before. */
 int picture_check(struct tool_run *tool, const char *path);
@@ -93,7 +93,7 @@ bool film_start(struct tool_run *tool, tool_film *film, const char *path, double
 abut_status film_page(tool_film *film, const abut_picture *picture);
 /* Adds the next frame to the strip; the picture is FILM_WIDTH x FILM_HEIGHT. Frames beyond the
  * last are ignored. */
-abut_status film_take(tool_film *film, abut_picture *picture);
+abut_status film_add_frame(tool_film *film, abut_picture *picture);
 /* Writes the strip and the page. */
 abut_status film_write(struct tool_run *tool, const tool_film *film, const char *path);
 void film_free(tool_film *film);

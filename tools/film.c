@@ -24,7 +24,7 @@ abut_status film_page(tool_film *film, const abut_picture *picture) {
     return view_picture(film->page, picture, &film->legend);
 }
 
-abut_status film_take(tool_film *film, abut_picture *picture) {
+abut_status film_add_frame(tool_film *film, abut_picture *picture) {
     abut_status status =
         abut_picture_render(picture, 4 * (size_t)FILM_WIDTH * FILM_HEIGHT, film->frame);
     if (status || film->taken >= FILM_FRAMES)

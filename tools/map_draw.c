@@ -478,8 +478,8 @@ int map_images(tool_run *tool, const map_panel *panel, const char *prefix) {
     else if (!status) {
         tool_text name = {0};
         text_safe(&name, prefix);
-        say_fact(&tool->out, "images", "%s-distance.%s, -voronoi, -gradient",
-                 name.data ? name.data : "", ending);
+        print_fact(&tool->out, "images", "%s-distance.%s, -voronoi, -gradient",
+                   name.data ? name.data : "", ending);
         text_free(&name);
     }
     free(canvas.pixels);

@@ -216,11 +216,11 @@ static void json_witness(tool_output *out, const char *key, const abut_map_witne
     out_end(out);
 }
 
-static void say_witness(tool_output *out, const char *key, const map_answer *a,
-                        const abut_map_witness *w, double error, const tool_surface *others) {
+static void print_witness(tool_output *out, const char *key, const map_answer *a,
+                          const abut_map_witness *w, double error, const tool_surface *others) {
     const double reach = a->info.reach;
     if (w->other == ABUT_NONE) {
-        say_fact(out, key, "nothing found");
+        print_fact(out, key, "nothing found");
         return;
     }
     tool_text words = {0};
@@ -237,7 +237,7 @@ static void say_witness(tool_output *out, const char *key, const map_answer *a,
         text_safe(&words, name_of(others, w->other));
     }
     text_print(&words, ", %s", abut_feature_name(w->feature));
-    say_fact(out, key, "%s", words.data ? words.data : "");
+    print_fact(out, key, "%s", words.data ? words.data : "");
     text_free(&words);
 }
 
@@ -249,9 +249,9 @@ static void print_samples(tool_output *out, const abut_map_info *info) {
     json_boolean(out, "signed", info->has_sign);
     tool_text words = {0};
     text_grouped(&words, info->sample_count);
-    say_fact(out, "samples", "%s in %.1f%% of %u x %u texels; reach %.2g",
-             words.data ? words.data : "", 100 * info->used, info->resolution, info->resolution,
-             info->reach);
+    print_fact(out, "samples", "%s in %.1f%% of %u x %u texels; reach %.2g",
+               words.data ? words.data : "", 100 * info->used, info->resolution, info->resolution,
+               info->reach);
     text_free(&words);
 }
 
@@ -267,14 +267,14 @@ static void print_quantiles(tool_output *out, const map_answer *a) {
     }
     if (out->json)
         out_end(out);
-    say_fact(out, "quantiles", "%s", words.data ? words.data : "");
+    print_fact(out, "quantiles", "%s", words.data ? words.data : "");
     text_free(&words);
 }
 
 /* Prints an area and its percentage. */
 static void print_area(tool_output *out, const char *key, double area, double all) {
     json_number(out, key, area);
-    say_fact(out, key, "%.6g, %.3g%%", area, all > 0 ? 100 * area / all : 0);
+    print_fact(out, key, "%.6g, %.3g%%", area, all > 0 ? 100 * area / all : 0);
 }
 
 void map_number(tool_output *out, const char *key, double distance, const abut_map_measures *m) {
@@ -289,8 +289,8 @@ void map_print(tool_run *tool, const map_answer *a, const tool_surface *others) 
         json_witness(out, "least", &m->min, m->min_error, others);
         json_witness(out, "greatest", &m->max, m->max_error, others);
     } else {
-        say_witness(out, "least", a, &m->min, m->min_error, others);
-        say_witness(out, "greatest", a, &m->max, m->max_error, others);
+        print_witness(out, "least", a, &m->min, m->min_error, others);
+        print_witness(out, "greatest", a, &m->max, m->max_error, others);
     }
     json_number(out, "area", m->area);
     if (m->found) {
@@ -366,22 +366,22 @@ void map_histogram(tool_run *tool, const map_answer *const *answers, const char 
         double step = range / MAP_LINES, from = scale->least + line * step;
         out_object(out, NULL);
         if (line == 0 && less)
-            say_fact(out, answers[0]->what, "below %.*g", digits,
-                     drop_rounding_error(from + step, range));
+            print_fact(out, answers[0]->what, "below %.*g", digits,
+                       drop_rounding_error(from + step, range));
         else if (line == MAP_LINES - 1 && more)
-            say_fact(out, answers[0]->what, "%.*g or more", digits,
-                     drop_rounding_error(from, range));
+            print_fact(out, answers[0]->what, "%.*g or more", digits,
+                       drop_rounding_error(from, range));
         else
-            say_fact(out, answers[0]->what, "%.*g to %.*g", digits,
-                     drop_rounding_error(from, range), digits,
-                     drop_rounding_error(from + step, range));
+            print_fact(out, answers[0]->what, "%.*g to %.*g", digits,
+                       drop_rounding_error(from, range), digits,
+                       drop_rounding_error(from + step, range));
         for (uint32_t i = 0; i < count; i++) {
             double share = area_of(answers[i], line) / answers[i]->measures.area;
             tool_text cell = {0};
             text_print(&cell, share >= 0.0005 || share == 0 ? "%5.1f%%" : "%5.1g%%", 100 * share);
             text_add(&cell, share > 0 ? " " : "");
             add_bar(&cell, share / most, out->unicode);
-            say_fact(out, names[i], "%s", cell.data ? cell.data : "");
+            print_fact(out, names[i], "%s", cell.data ? cell.data : "");
             text_free(&cell);
         }
         out_end(out);

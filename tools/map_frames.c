@@ -303,14 +303,14 @@ static void print_frame(tool_run *tool, const frames_run *r, uint64_t frame) {
         for (size_t k = 1; k < sizeof columns / sizeof *columns; k++)
             json_number(out, columns[k].name, values[k]);
     } else {
-        say_fact(out, "ms", "%.3g", values[1]);
-        say_fact(out, "least", isnan(values[2]) ? "beyond" : "%.6g", map_rounded(values[2], m));
-        say_fact(out, "mean", isnan(values[5]) ? "-" : "%.6g", map_rounded(values[5], m));
+        print_fact(out, "ms", "%.3g", values[1]);
+        print_fact(out, "least", isnan(values[2]) ? "beyond" : "%.6g", map_rounded(values[2], m));
+        print_fact(out, "mean", isnan(values[5]) ? "-" : "%.6g", map_rounded(values[5], m));
         if (r->query.measure.within != 0)
-            say_fact(out, "area within", "%.4g", values[7]);
+            print_fact(out, "area within", "%.4g", values[7]);
         if (get_map_info(r->surfaces[0].map).has_sign)
-            say_fact(out, "area inside", "%.4g", values[8]);
-        say_fact(out, "reach", "%.3g x", values[10]);
+            print_fact(out, "area inside", "%.4g", values[8]);
+        print_fact(out, "reach", "%.3g x", values[10]);
     }
     out_end(out);
     if (out->json) {
@@ -356,7 +356,7 @@ static int write_files(tool_run *tool, const frames_run *r) {
                             fill_frame_row, r->rows};
         code = name[0] == 'p' || word_in(path_ending(path), "png|ppm")
                    ? plot_frames(tool, r, path)
-                   : table_put(tool, path, &table);
+                   : table_write(tool, path, &table);
     }
     return code;
 }
@@ -370,7 +370,8 @@ static void print_frames_summary(tool_run *tool, const frames_run *r) {
         if (r->rows[i].measures.found)
             least = fmin(least, r->rows[i].measures.min.distance);
     }
-    say(&tool->out,
+    print_line(
+        &tool->out,
         "%llu frames, %.3g ms each after the first; minimum distance %.6g; reach at most %.3g "
         "times that of the first frame",
         (unsigned long long)r->frame_count, sum / fmax(1, (double)r->frame_count - 1), least,

@@ -74,7 +74,7 @@ static int write_samples(tool_run *tool, const map_panel *panel, const char *pat
             samples[used++] = (uint32_t)i;
     sample_rows rows = {panel->surface->map, side, texels, samples};
     tool_table table = {columns, sizeof columns / sizeof *columns, used, fill_sample_row, &rows};
-    code = code ? code : table_put(tool, path, &table);
+    code = code ? code : table_write(tool, path, &table);
     free(samples);
     free(texels);
     return code;

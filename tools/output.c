@@ -378,7 +378,7 @@ void fact_number(tool_output *out, const char *key, double value) {
 
 /* ---- text only ---- */
 
-void say(tool_output *out, const char *format, ...) {
+void print_line(tool_output *out, const char *format, ...) {
     if (out->json)
         return;
     print_rows(out);
@@ -390,7 +390,7 @@ void say(tool_output *out, const char *format, ...) {
     out->begun = true;
 }
 
-void say_of(tool_output *out, const char *subject, const char *format, ...) {
+void print_line_of(tool_output *out, const char *subject, const char *format, ...) {
     if (out->json)
         return;
     print_rows(out);
@@ -410,7 +410,7 @@ void say_of(tool_output *out, const char *subject, const char *format, ...) {
     text_free(&name);
 }
 
-void say_fact(tool_output *out, const char *key, const char *format, ...) {
+void print_fact(tool_output *out, const char *key, const char *format, ...) {
     if (out->json)
         return;
     tool_text words = {0};

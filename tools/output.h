@@ -178,11 +178,12 @@ void json_path(tool_output *out, const char *key, const char *path);
 
 /* Text only: no effect with --json. Words are printed unchanged, so that file names must be
  * escaped by text_safe() or passed as the subject. */
-void say(tool_output *out, const char *format, ...) TOOL_PRINTF(2, 3); /* a line */
+void print_line(tool_output *out, const char *format, ...) TOOL_PRINTF(2, 3); /* a line */
 /* Prints "SUBJECT: words" with the subject in bold. */
-void say_of(tool_output *out, const char *subject, const char *format, ...) TOOL_PRINTF(3, 4);
+void print_line_of(tool_output *out, const char *subject, const char *format, ...)
+    TOOL_PRINTF(3, 4);
 /* Adds a cell to the open row, otherwise a labelled value. */
-void say_fact(tool_output *out, const char *key, const char *format, ...) TOOL_PRINTF(3, 4);
+void print_fact(tool_output *out, const char *key, const char *format, ...) TOOL_PRINTF(3, 4);
 /* The result on one line, which --quiet prints instead of all other text. Call it last. */
 void answer(struct tool_run *tool, const char *format, ...) TOOL_PRINTF(2, 3);
 /* Escape sequences that begin and end a shade; "" without colours. */

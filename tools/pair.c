@@ -99,7 +99,7 @@ void pair_begin(tool_output *out, const tool_arguments *arguments) {
 
 int pair_table(tool_run *tool, const tool_arguments *arguments, const tool_table *table) {
     const tool_given *path = option_given(arguments, "out");
-    return table_put(tool, path ? path->words : NULL, table);
+    return table_write(tool, path ? path->words : NULL, table);
 }
 
 /* ---- remarks ---- */
@@ -116,8 +116,8 @@ static bool is_affected(abut_mesh *mesh, abut_reliability_level level) {
                                                             : report.has_boundary);
 }
 
-void advise_of(tool_run *tool, const abut_reliability *reliability, abut_mesh *const *meshes,
-               const char *const *names, uint32_t count) {
+void print_reliability_of(tool_run *tool, const abut_reliability *reliability,
+                          abut_mesh *const *meshes, const char *const *names, uint32_t count) {
     tool_text words = {0};
     uint32_t named = 0;
     if (reliability->level == ABUT_RELIABILITY_GUARANTEED || tool->out.json || tool->quiet)
@@ -257,6 +257,6 @@ int pair_picture(tool_run *tool, const tool_arguments *arguments, const tool_pai
     if (status)
         return tool_fail(tool, status);
     if (tool->out.json || !tool->quiet)
-        pictures_tell(tool, arguments);
+        pictures_print_paths(tool, arguments);
     return 0;
 }

@@ -111,7 +111,7 @@ int table_put_bodies(tool_run *tool, const char *path, const tool_table *table,
     return status ? tool_fail(tool, status) : 0;
 }
 
-int table_put(tool_run *tool, const char *path, const tool_table *table) {
+int table_write(tool_run *tool, const char *path, const tool_table *table) {
     return table_put_bodies(tool, path, table, NULL);
 }
 

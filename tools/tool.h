@@ -464,7 +464,7 @@ typedef struct tool_table {
 /* Writes a table to a file, which is replaced only when complete: PLY or NPY by the extension,
  * otherwise comma-separated values; "-" is standard output. A null path prints comma-separated
  * values unless --json is given. Returns 0, or the exit code after the error was reported. */
-int table_put(tool_run *tool, const char *path, const tool_table *table);
+int table_write(tool_run *tool, const char *path, const tool_table *table);
 /* The same for tables with COLUMN_NAME columns of these bodies. */
 int table_put_bodies(tool_run *tool, const char *path, const tool_table *table,
                      const abut_scene_body *bodies);
@@ -567,8 +567,8 @@ int pair_picture(tool_run *tool, const tool_arguments *arguments, const tool_pai
 int pair_table(tool_run *tool, const tool_arguments *arguments, const tool_table *table);
 /* Prints the reliability with the names of the affected meshes, as far as the health report
  * shows them. */
-void advise_of(tool_run *tool, const abut_reliability *reliability, abut_mesh *const *meshes,
-               const char *const *names, uint32_t count);
+void print_reliability_of(tool_run *tool, const abut_reliability *reliability,
+                          abut_mesh *const *meshes, const char *const *names, uint32_t count);
 /* Prints a note about units if one mesh is hundreds of times larger than the other, as with
  * millimetres and metres. Only for separate meshes: a small ball on a terrain is plausible. */
 void print_unit_note(tool_run *tool, const char *name_a, const abut_mesh *a, const char *name_b,

@@ -71,7 +71,7 @@ static abut_status collide(rival *r, const rival_particles *p) {
 
 static abut_status lost(rival *r, word32 *full) {
     if (r->there)
-        return abuti_kit_get(&r->kit, RIVAL_FULL, full, 1, sizeof *full);
+        return abuti_kit_download(&r->kit, RIVAL_FULL, full, 1, sizeof *full);
     *full = *(const word32 *)r->here[RIVAL_FULL];
     return ABUT_OK;
 }

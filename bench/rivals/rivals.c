@@ -40,7 +40,7 @@ abut_status rival_put(rival *r, rival_memory which, const void *data, size_t cou
                       size_t element_bytes) {
     r->bytes[which] = count * element_bytes;
     if (r->there) {
-        abuti_kit_put(&r->kit, which, data, count, element_bytes);
+        abuti_kit_upload(&r->kit, which, data, count, element_bytes);
         return ABUT_OK;
     }
     abut_context_free(r->context, r->here[which]);
@@ -55,7 +55,7 @@ abut_status rival_put(rival *r, rival_memory which, const void *data, size_t cou
 const abuti_buffer *rival_positions(rival *r, abut_array positions) {
     if (positions.buffer)
         return &positions.buffer->memory;
-    abuti_kit_put(&r->kit, RIVAL_POSITIONS, positions.host, r->vertex_count, sizeof(abut_vec3));
+    abuti_kit_upload(&r->kit, RIVAL_POSITIONS, positions.host, r->vertex_count, sizeof(abut_vec3));
     return &r->kit.buffers[RIVAL_POSITIONS];
 }
 
@@ -144,12 +144,12 @@ abut_status rival_collide(rival *r, size_t count, abut_array from, abut_array to
         return abut_set_error(ABUT_ERROR_ARGUMENT, "rival_collide: particles are on a device");
     if (!r->there || p.to_there || r->methods->takes_arrays)
         return r->methods->collide(r, &p);
-    abuti_kit_put(&r->kit, RIVAL_FROM, from.host, count, sizeof(abut_vec3));
-    abuti_kit_put(&r->kit, RIVAL_TO, to.host, count, sizeof(abut_vec3));
+    abuti_kit_upload(&r->kit, RIVAL_FROM, from.host, count, sizeof(abut_vec3));
+    abuti_kit_upload(&r->kit, RIVAL_TO, to.host, count, sizeof(abut_vec3));
     p.from_there = &r->kit.buffers[RIVAL_FROM];
     p.to_there = &r->kit.buffers[RIVAL_TO];
     abut_status status = r->methods->collide(r, &p);
-    abut_status got = abuti_kit_get(&r->kit, RIVAL_TO, to.host, count, sizeof(abut_vec3));
+    abut_status got = abuti_kit_download(&r->kit, RIVAL_TO, to.host, count, sizeof(abut_vec3));
     return status ? status : got;
 }
 

@@ -77,7 +77,7 @@ static void make_memory(cloth *c) {
         [MEMORY_PRESSURE] = {1, sizeof(double), NULL},
     };
     for (uint32_t i = 0; i < MEMORIES; i++)
-        abuti_kit_put(&c->device->kit, i, list[i].data, list[i].count, list[i].bytes);
+        abuti_kit_upload(&c->device->kit, i, list[i].data, list[i].count, list[i].bytes);
 }
 
 static abut_status create(cloth *c, abut_device *device) {
@@ -190,8 +190,8 @@ static abut_status make_positions(cloth *c) {
     if (!status && !d->end)
         status = abut_buffer_create(device, bytes, &d->end);
     if (!status && c->solid && !d->nearest) {
-        abuti_kit_put(&d->kit, MEMORY_SOLID_CORNERS, abut_mesh_indices(c->solid),
-                      abut_mesh_triangle_count(c->solid), 3 * sizeof(uint32_t));
+        abuti_kit_upload(&d->kit, MEMORY_SOLID_CORNERS, abut_mesh_indices(c->solid),
+                         abut_mesh_triangle_count(c->solid), 3 * sizeof(uint32_t));
         status = abut_buffer_create(device, c->vertices * sizeof(abut_nearest), &d->nearest);
     }
     return status;
@@ -203,10 +203,11 @@ static void put_holds(cloth *c) {
     if (!c->held_count)
         return;
     if (!d->has_held) {
-        abuti_kit_put(&d->kit, MEMORY_INVERSE_MASS, c->inverse_mass, c->vertices, sizeof(double));
-        abuti_kit_put(&d->kit, MEMORY_HELD, c->held, c->held_count, sizeof *c->held);
+        abuti_kit_upload(&d->kit, MEMORY_INVERSE_MASS, c->inverse_mass, c->vertices,
+                         sizeof(double));
+        abuti_kit_upload(&d->kit, MEMORY_HELD, c->held, c->held_count, sizeof *c->held);
     }
-    abuti_kit_put(&d->kit, MEMORY_GIVEN, c->given, 2 * (size_t)c->held_count, sizeof(vec));
+    abuti_kit_upload(&d->kit, MEMORY_GIVEN, c->given, 2 * (size_t)c->held_count, sizeof(vec));
     d->has_held = !abuti_kit_failed(&d->kit);
 }
 
@@ -225,8 +226,8 @@ static abut_status begin(cloth *c, const vec *solid_end) {
     cloth_device_begin(c);
     d->solid_moves = solid_end != NULL;
     if (solid_end)
-        abuti_kit_put(&d->kit, MEMORY_SOLID_END, solid_end, c->all_vertices - c->vertices,
-                      sizeof(vec));
+        abuti_kit_upload(&d->kit, MEMORY_SOLID_END, solid_end, c->all_vertices - c->vertices,
+                         sizeof(vec));
     return abuti_queue_report(&d->queue);
 }
 
@@ -285,7 +286,7 @@ static abut_status find_touches(cloth *c, double radius, const vec *solid_end) {
                       ABUTI_VALUE(d->solid_moves), MEMORY(MEMORY_TOUCHES),
                       ABUTI_LOCAL_MEMORY(GROUP * sizeof(double)),
                       ABUTI_LOCAL_MEMORY(GROUP * sizeof(uint32_t)), MEMORY(MEMORY_TOLD));
-        status = abuti_kit_get(&d->kit, MEMORY_TOLD, told, groups, 2 * sizeof *told);
+        status = abuti_kit_download(&d->kit, MEMORY_TOLD, told, groups, 2 * sizeof *told);
     }
     for (size_t i = 0; i < groups && !status; i++) { /* what the groups told */
         c->touch_gap = fmin(c->touch_gap, told[2 * i]);
@@ -302,10 +303,10 @@ static abut_status plan(cloth *c, double seconds, const vec *solid_end) {
     (void)solid_end; /* is there */
     abuti_kit_copy(&d->kit, &d->start->memory, &d->kit.buffers[MEMORY_NOW], bytes);
     if (!d->has_velocity)
-        abuti_kit_put(&d->kit, MEMORY_VELOCITY, c->velocity, c->vertices, sizeof(vec));
+        abuti_kit_upload(&d->kit, MEMORY_VELOCITY, c->velocity, c->vertices, sizeof(vec));
     d->has_velocity = false; /* until the step is taken */
-    abuti_kit_put(&d->kit, MEMORY_NEARS, c->nears, c->near_count, sizeof *c->nears);
-    abuti_kit_put(&d->kit, MEMORY_NEAR_COLOURS, &c->near_colours, 1, sizeof c->near_colours);
+    abuti_kit_upload(&d->kit, MEMORY_NEARS, c->nears, c->near_count, sizeof *c->nears);
+    abuti_kit_upload(&d->kit, MEMORY_NEAR_COLOURS, &c->near_colours, 1, sizeof c->near_colours);
     cloth_device_place_holds(c, &d->kit.buffers[MEMORY_SOLID_END], d->solid_moves);
     for (uint32_t i = 0; i < c->options.substeps; i++) {
         const cloth_substep s = cloth_substep_of(c, seconds, i);
@@ -318,7 +319,8 @@ static abut_status plan(cloth *c, double seconds, const vec *solid_end) {
     abut_status status =
         abuti_buffer_download(&d->queue, &d->end->memory, 0, c->aim, c->all_vertices * sizeof(vec));
     return status ? status
-                  : abuti_kit_get(&d->kit, MEMORY_VELOCITY, c->velocity, c->vertices, sizeof(vec));
+                  : abuti_kit_download(&d->kit, MEMORY_VELOCITY, c->velocity, c->vertices,
+                                       sizeof(vec));
 }
 
 static abut_status set_end(cloth *c) {

@@ -59,17 +59,17 @@ static abut_status make(cloth *c) {
     if (status)
         return status;
     abuti_kit_build(&d->quick);
-    abuti_kit_put(&d->quick, PATCHES, p->patches, p->count, sizeof *p->patches);
-    abuti_kit_put(&d->quick, LIST, p->list, p->listed, sizeof *p->list);
-    abuti_kit_put(&d->quick, HINGES, p->hinges, p->hinge_count, sizeof *p->hinges);
-    abuti_kit_put(&d->quick, EDGES, p->edges, p->edge_count, sizeof *p->edges);
-    abuti_kit_put(&d->quick, HELD_OF, q->held_of, q->held_of ? n : 1, sizeof *q->held_of);
+    abuti_kit_upload(&d->quick, PATCHES, p->patches, p->count, sizeof *p->patches);
+    abuti_kit_upload(&d->quick, LIST, p->list, p->listed, sizeof *p->list);
+    abuti_kit_upload(&d->quick, HINGES, p->hinges, p->hinge_count, sizeof *p->hinges);
+    abuti_kit_upload(&d->quick, EDGES, p->edges, p->edge_count, sizeof *p->edges);
+    abuti_kit_upload(&d->quick, HELD_OF, q->held_of, q->held_of ? n : 1, sizeof *q->held_of);
     abuti_kit_reserve(&d->quick, NEXT, n, sizeof(vec));
     abuti_kit_reserve(&d->quick, SPARE_VELOCITY, n, sizeof(vec));
     abuti_kit_reserve(&d->quick, AIM, c->all_vertices, sizeof(vec));
     abuti_kit_reserve(&d->quick, TOLD, 1, sizeof(cloth_told));
     if (!c->options.no_self) {
-        abuti_kit_put(&d->quick, REST, abut_mesh_local_positions(c->rest), n, sizeof(vec));
+        abuti_kit_upload(&d->quick, REST, abut_mesh_local_positions(c->rest), n, sizeof(vec));
         abuti_kit_reserve(&d->quick, HEADS, q->buckets, sizeof(uint32_t));
         abuti_kit_reserve(&d->quick, CHAIN, n, sizeof(uint32_t));
         abuti_kit_reserve(&d->quick, SELVES, n, sizeof(cloth_self));
@@ -148,7 +148,7 @@ static abut_status leave_fields(cloth *c, double seconds, cloth_told *told, clot
                   ABUTI_VALUE(seconds), MEMORY(MEMORY_INVERSE_MASS), BUFFER_OF(d->start),
                   QUICK(AIM), BUFFER_OF(d->hits), BUFFER_OF(d->end), QUICK(SPARE_VELOCITY),
                   QUICK(TOLD));
-    return abuti_kit_get(&d->quick, TOLD, told, 1, sizeof *told);
+    return abuti_kit_download(&d->quick, TOLD, told, 1, sizeof *told);
 }
 
 /* Where the solid goes, there. */
@@ -157,7 +157,7 @@ static abut_status solid_there(cloth *c, abut_array solid_end, const abuti_buffe
     const uint32_t count = c->all_vertices - c->vertices;
     *there = &d->kit.buffers[MEMORY_SOLID_END];
     if (solid_end.host)
-        abuti_kit_put(&d->kit, MEMORY_SOLID_END, solid_end.host, count, sizeof(vec));
+        abuti_kit_upload(&d->kit, MEMORY_SOLID_END, solid_end.host, count, sizeof(vec));
     if (!solid_end.buffer)
         return ABUT_OK;
     *there = &solid_end.buffer->memory;
@@ -180,8 +180,8 @@ abut_status cloth_quick_on_device(cloth *c, double seconds, abut_array solid_end
     }
     cloth_device_begin(c);
     if (!d->has_velocity)
-        abuti_kit_put(&d->kit, MEMORY_VELOCITY, c->velocity, c->vertices, sizeof(vec));
-    abuti_kit_put(&d->quick, TOLD, &told, 1, sizeof told);
+        abuti_kit_upload(&d->kit, MEMORY_VELOCITY, c->velocity, c->vertices, sizeof(vec));
+    abuti_kit_upload(&d->quick, TOLD, &told, 1, sizeof told);
     search(c);
     status = abuti_kit_finish(&d->quick);
     d->has_velocity = !status;
@@ -219,9 +219,10 @@ abut_status cloth_fetch_from_device(cloth *c) {
     cloth_device *d = c->device;
     if (!d || !d->is_ahead)
         return ABUT_OK;
-    abut_status status = abuti_kit_get(&d->quick, AIM, c->aim, c->all_vertices, sizeof(vec));
+    abut_status status = abuti_kit_download(&d->quick, AIM, c->aim, c->all_vertices, sizeof(vec));
     if (!status)
-        status = abuti_kit_get(&d->kit, MEMORY_VELOCITY, c->velocity, c->vertices, sizeof(vec));
+        status =
+            abuti_kit_download(&d->kit, MEMORY_VELOCITY, c->velocity, c->vertices, sizeof(vec));
     if (!status)
         status = abuti_buffer_download(&d->queue, &d->start->memory, 0, c->position,
                                        c->all_vertices * sizeof(vec));

@@ -95,20 +95,20 @@ typedef enum abut_intersection {
 } abut_intersection;
 
 /* Returns "none", "point", "segment" or "coplanar". Thread-safe. */
-ABUT_API const char *abut_intersection_name(abut_intersection meeting);
+ABUT_API const char *abut_intersection_name(abut_intersection intersection);
 
 /* Computes the kind of the intersection of two triangles, exactly, and its segment, rounded.
  * `segment` may be null, and is unchanged if the triangles do not intersect. Thread-safe. */
 ABUT_API abut_status abut_triangle_triangle_intersect(const abut_triangle *a,
                                                       const abut_triangle *b,
-                                                      abut_intersection *meeting,
+                                                      abut_intersection *intersection,
                                                       abut_segment *segment);
 
 /* Tests exactly whether a segment and a triangle intersect. `point` gets the common point nearest
  * to end[0]. It may be null, and is unchanged if they do not intersect. Thread-safe. */
 ABUT_API abut_status abut_segment_triangle_intersect(const abut_segment *segment,
-                                                     const abut_triangle *triangle, bool *meet,
-                                                     abut_vec3 *point);
+                                                     const abut_triangle *triangle,
+                                                     bool *intersects, abut_vec3 *point);
 
 typedef struct abut_ray {
     abut_vec3 origin, direction; /* the direction has any length except 0 */
@@ -124,12 +124,12 @@ typedef struct abut_ray_triangle_hit {
  * plane of the triangle hits where it enters. `hit` may be null, and is unchanged on a miss.
  * Returns ABUT_ERROR_ARGUMENT if the direction is zero. Thread-safe. */
 ABUT_API abut_status abut_ray_triangle_intersect(const abut_ray *ray, const abut_triangle *triangle,
-                                                 bool *meet, abut_ray_triangle_hit *hit);
+                                                 bool *intersects, abut_ray_triangle_hit *hit);
 
 /* Tests exactly whether a box and a triangle intersect. Returns ABUT_ERROR_ARGUMENT if lo exceeds
  * hi on an axis. Thread-safe. */
 ABUT_API abut_status abut_box_triangle_intersect(const abut_box *box, const abut_triangle *triangle,
-                                                 bool *meet);
+                                                 bool *intersects);
 
 /* ---- solids ---- */
 

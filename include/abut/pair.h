@@ -114,7 +114,8 @@ typedef struct abut_pair_intersection {
  * to their number in both cases. The list may be null if the capacity is 0. Validates poses as
  * abut_pair_overlap() does. Thread-safe. */
 ABUT_API abut_status abut_pair_intersections(const abut_posed *a, const abut_posed *b,
-                                             uint64_t capacity, abut_pair_intersection *meetings,
+                                             uint64_t capacity,
+                                             abut_pair_intersection *intersections,
                                              uint64_t *count);
 
 /* ---- distance ---- */
@@ -212,7 +213,7 @@ typedef struct abut_pair_measures {
  * keeps. Thread-safe. */
 ABUT_API abut_status abut_pair_measure(const abut_posed *a, const abut_posed *b,
                                        const abut_pair_measure_options *options,
-                                       abut_pair_measures *common);
+                                       abut_pair_measures *measures);
 
 /* ---- batches of poses ---- */
 

@@ -1,5 +1,6 @@
-/* Short names for vectors of LANES floats, for the files *_lanes.c, which the build compiles once
- * for each number of LANES: 4, 8 and 16. They export BY_LANES(name). */
+/* Operations on vectors of LANES floats under names without the width, for the files *_lanes.c,
+ * which the build compiles once for each number of LANES: 4, 8 and 16. They export BY_LANES(name).
+ */
 #include "base/simd.h"
 
 #define BY_LANES_(name, lanes) name##_##lanes
@@ -8,19 +9,18 @@
 
 typedef fw wide;
 typedef mw mask;
-#define mask_bits mw_bits
-#define all fw_all
-#define load fw_load
-#define store fw_store
-#define add fw_add
-#define sub fw_sub
-#define mul fw_mul
-#define fused fw_mul_add
-#define fused_less fw_mul_from
-#define least fw_min
-#define most fw_max
-#define magnitude fw_abs
-#define is_less fw_less
-#define is_less_equal fw_less_equal
-#define choose fw_select
-#define where fw_where
+#define v_mask_bits mw_bits
+#define v_all fw_all
+#define v_load fw_load
+#define v_store fw_store
+#define v_add fw_add
+#define v_sub fw_sub
+#define v_mul fw_mul
+#define v_mul_add fw_mul_add
+#define v_mul_from fw_mul_from
+#define v_min fw_min
+#define v_max fw_max
+#define v_abs fw_abs
+#define v_less fw_less
+#define v_less_equal fw_less_equal
+#define v_select fw_select

@@ -12,8 +12,8 @@ static void upload_queries(const device_query *q, size_t begin, uint32_t count) 
     abuti_kit *io = &q->there->io;
     const size_t bytes = sizeof(abut_ray);
     if (!a->queries.buffer) {
-        abuti_kit_put(io, BVH_IN, (const unsigned char *)a->queries.host + begin * bytes, count,
-                      bytes);
+        abuti_kit_upload(io, BVH_IN, (const unsigned char *)a->queries.host + begin * bytes, count,
+                         bytes);
         return;
     }
     abuti_kit_reserve(io, BVH_IN, count, bytes);

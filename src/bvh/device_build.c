@@ -160,7 +160,7 @@ static void round_on_host(abuti_bvh_builder *b, const abut_mesh *mesh, double sc
 /* Rounds on the device. */
 static void round_on_device(abuti_bvh_builder *b, const abut_mesh *mesh, double scale) {
     size_t count = mesh->vertex_count;
-    abuti_kit_put(&b->kit, POSITIONS, mesh->positions, count, sizeof *mesh->positions);
+    abuti_kit_upload(&b->kit, POSITIONS, mesh->positions, count, sizeof *mesh->positions);
     ABUTI_KIT_RUN(&b->kit, ROUND, 3 * count, GROUP, SCRATCH(POSITIONS), SCRATCH(VERTICES),
                   ABUTI_VALUE(scale), ABUTI_VALUE(mesh->vertex_count));
 }

@@ -111,8 +111,8 @@ static abut_status compute_offsets(const device_query *q, uint32_t count, uint32
                   KIT_BUFFER(kit, GATHER_BEFORE), ABUTI_VALUE(count), ABUTI_VALUE(q->results_max),
                   KIT_BUFFER(kit, GATHER_LENGTHS), KIT_BUFFER(kit, GATHER_LONGEST));
     abuti_tools_scan(q->there->tools, lengths, lengths, count, lengths, count);
-    abut_status status = abuti_kit_get(kit, GATHER_LENGTHS, ends, (size_t)count + 1, 4);
-    status = status ? status : abuti_kit_get(kit, GATHER_LONGEST, longest, 1, 4);
+    abut_status status = abuti_kit_download(kit, GATHER_LENGTHS, ends, (size_t)count + 1, 4);
+    status = status ? status : abuti_kit_download(kit, GATHER_LONGEST, longest, 1, 4);
     return status ? status : abuti_kit_read(kit, GATHER_BEFORE, total, accepted, 1, 4);
 }
 
@@ -178,7 +178,7 @@ static abut_status download_rows(const device_query *q, size_t begin, uint32_t c
     unsigned char *room = abuti_allocate(q->there->context, total, bytes);
     if (!room)
         abuti_kit_fail(io, ABUT_ERROR_MEMORY);
-    abut_status status = abuti_kit_get(io, BVH_OUT, room, total, bytes);
+    abut_status status = abuti_kit_download(io, BVH_OUT, room, total, bytes);
     row_copy copy = {q, ends, room, begin};
     if (!status)
         abuti_parallel_for(q->there->context, count, ROWS_PER_TASK, rows_task, &copy);

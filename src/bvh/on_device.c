@@ -36,7 +36,7 @@ abut_status abuti_on_device_kit(bvh_on_device *there, const abuti_kit_table *tab
 
 abut_status abuti_on_device_download(bvh_on_device *there, void *host, size_t count, size_t bytes) {
     if (count < PARALLEL_DOWNLOAD_MIN_BYTES / bytes)
-        return abuti_kit_get(&there->io, BVH_OUT, host, count, bytes);
+        return abuti_kit_download(&there->io, BVH_OUT, host, count, bytes);
     abut_status status = abuti_kit_finish(&there->io);
     return status ? status
                   : abuti_buffer_fetch(&there->io.buffers[BVH_OUT], 0, there->context, host,

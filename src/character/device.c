@@ -39,9 +39,9 @@ static abut_status upload_weights(abut_character_skinner *s) {
         }
     }
     if (!status) {
-        abuti_kit_put(&d->kit, PLACES, places, vertices, sizeof *places);
-        abuti_kit_put(&d->kit, BONES, bones, vertices * stride, sizeof *bones);
-        abuti_kit_put(&d->kit, WEIGHTS, weights, vertices * stride, sizeof *weights);
+        abuti_kit_upload(&d->kit, PLACES, places, vertices, sizeof *places);
+        abuti_kit_upload(&d->kit, BONES, bones, vertices * stride, sizeof *bones);
+        abuti_kit_upload(&d->kit, WEIGHTS, weights, vertices * stride, sizeof *weights);
     }
     ABUTI_RELEASE(s->context, bones, weights, places);
     return status;
@@ -66,10 +66,10 @@ static abut_status create_on_device(abut_character_skinner *s) {
     status = status ? status : upload_weights(s);
     if (status)
         return status;
-    abuti_kit_put(&d->kit, STARTS, shifts->starts, shifts->count ? c->info.vertex_count + 1u : 1,
-                  sizeof(uint32_t));
-    abuti_kit_put(&d->kit, TARGETS, shifts->targets, shifts->count, sizeof(uint32_t));
-    abuti_kit_put(&d->kit, SHIFTS, shifts->shifts, shifts->count, sizeof(vec3));
+    abuti_kit_upload(&d->kit, STARTS, shifts->starts, shifts->count ? c->info.vertex_count + 1u : 1,
+                     sizeof(uint32_t));
+    abuti_kit_upload(&d->kit, TARGETS, shifts->targets, shifts->count, sizeof(uint32_t));
+    abuti_kit_upload(&d->kit, SHIFTS, shifts->shifts, shifts->count, sizeof(vec3));
     abuti_kit_reserve(&d->kit, NUMBERS, numbers, sizeof(double));
     return abuti_kit_finish(&d->kit);
 }
@@ -108,7 +108,7 @@ static abut_status skin_on_device(abut_character_skinner *s, const char *functio
                   MEMORY(PLACES), MEMORY(BONES), MEMORY(WEIGHTS), MEMORY(STARTS), MEMORY(TARGETS),
                   MEMORY(SHIFTS), MEMORY(NUMBERS), ABUTI_BUFFER(to));
     return positions.host
-               ? abuti_kit_get(&d->kit, POSITIONS, positions.host, vertices, sizeof(vec3))
+               ? abuti_kit_download(&d->kit, POSITIONS, positions.host, vertices, sizeof(vec3))
                : abuti_kit_finish(&d->kit);
 }
 

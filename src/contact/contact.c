@@ -1,14 +1,16 @@
-/* Contacts of two fields: samples and edges of each against the other.
+/* Contacts of two bodies with signed distance fields: the samples and edges of each body are
+ * evaluated in the field of the other (Sundholm 2010, chapter 5).
  *
- * The work is contact_find() and contact_find_edge() of contact_shared.h for each feature that is
- * not in a ball or group of balls out of reach, with a frame for each direction; what is found is
- * told in the order of features. Here are the checks before, and the way back to doubles and the
- * world after.
+ * Method: contact_test_point() and contact_test_edge() of contact_shared.h run for each feature
+ * that no ball or group of balls culls, with one frame for each direction. Contacts are reported
+ * in the order of features. This file validates arguments and converts the results to doubles in
+ * world coordinates.
  *
- * Bodies that are far apart are told by one value: a field at the middle of the samples, less what
- * interpolation may add to a distance, which is half the diagonal of a cell, or of a brick where
- * only its corners are known, is not more than the distance there, and that falls by no more than
- * the radius of the samples. Fields that end at a band are left to the box of their mesh.
+ * Culling of a whole body: let d be the field at the centre of the samples, minus the largest
+ * interpolation error. This error is half the diagonal of a cell, or of a brick where only the
+ * corners of the brick are stored. Then d is a lower bound of the distance at the centre, and the
+ * distance decreases by at most the radius of the samples. Fields that end at a narrow band use the
+ * bounding box of their mesh instead.
  */
 #include "contact/contact.h"
 
@@ -16,11 +18,11 @@
 #include <string.h>
 
 enum {
-    FEW = 1024,          /* contacts of one direction that fit the stack */
-    POINTS_A_TASK = 1024 /* where there are more */
+    MAX_STACK_FOUND = 1024,  /* contacts of one direction that fit on the stack */
+    FEATURES_PER_TASK = 1024 /* if they do not fit */
 };
 
-/* ---- checks ---- */
+/* ---- validation ---- */
 
 abut_status abuti_contact_check(const char *function, const char *what, const double *numbers,
                                 size_t count) {
@@ -45,17 +47,17 @@ abut_status abuti_contact_pose(const char *function, const char *what, const abu
 
 abut_status abuti_contact_begin(contact_call *call, const char *function, const abut_body *a,
                                 bool needs_field, const abut_contact_options *options,
-                                abut_contact few[CONTACT_FEW], abut_contacts *out) {
+                                abut_contact buffer[CONTACT_STACK_COUNT], abut_contacts *out) {
     *call = (contact_call){.function = function,
                            .out = out,
-                           .few = few,
-                           .kept = few,
-                           .room = CONTACT_FEW,
+                           .stack = buffer,
+                           .stored = buffer,
+                           .stored_capacity = CONTACT_STACK_COUNT,
                            .options = abut_contact_options_default()};
     if (!a || !out || (!out->list && out->capacity))
         return abuti_null(function, !a ? "a body" : !out ? "contacts" : "contacts->list");
     if (needs_field && !a->field)
-        return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: a body has no field", function);
+        return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: the field of the body is null", function);
     call->reliability = abuti_contact_reliability(needs_field ? a->field : NULL, NULL);
     call->context = abuti_context_of(a->field     ? a->field->context
                                      : a->samples ? a->samples->context
@@ -68,7 +70,7 @@ abut_status abuti_contact_begin(contact_call *call, const char *function, const 
 }
 
 abut_reliability abuti_contact_reliability(const abut_field *a, const abut_field *b) {
-    abut_reliability worst = abuti_guaranteed("No field was asked, or one whose signs are exact.");
+    abut_reliability worst = abuti_guaranteed("No field was used, or its signs are exact.");
     if (a && a->reliability.level > worst.level)
         worst = a->reliability;
     if (b && b->reliability.level > worst.level)
@@ -82,39 +84,40 @@ abut_status abuti_contact_end(contact_call *call, abut_status status) {
         call->out->count = call->count;
         if (call->count > call->out->capacity)
             status =
-                abuti_fail(ABUT_ERROR_BUFFER, "%s: there are %zu contacts, but room for %llu",
+                abuti_fail(ABUT_ERROR_BUFFER,
+                           "%s: there are %zu contacts, but contacts->capacity is %llu",
                            call->function, call->count, (unsigned long long)call->out->capacity);
         else
             call->out->reliability = call->reliability;
         if (!status && call->count)
-            memcpy(call->out->list, call->kept, call->count * sizeof *call->kept);
+            memcpy(call->out->list, call->stored, call->count * sizeof *call->stored);
     }
-    if (call->kept != call->few)
-        abuti_release(call->context, call->kept);
+    if (call->stored != call->stack)
+        abuti_release(call->context, call->stored);
     return status;
 }
 
-/* Room for one more of those that fit the caller's list. */
-static bool grow(contact_call *call) {
-    size_t room = call->room < SIZE_MAX / 4 ? 4 * call->room : SIZE_MAX;
-    room = room < call->out->capacity ? room : (size_t)call->out->capacity;
-    abut_contact *kept = abuti_allocate(call->context, room, sizeof *kept);
-    if (!kept) {
+/* Grows the buffer, at most to the capacity of the caller's list. Returns false if memory fails. */
+static bool grow_contacts(contact_call *call) {
+    size_t capacity = call->stored_capacity < SIZE_MAX / 4 ? 4 * call->stored_capacity : SIZE_MAX;
+    capacity = capacity < call->out->capacity ? capacity : (size_t)call->out->capacity;
+    abut_contact *grown = abuti_allocate(call->context, capacity, sizeof *grown);
+    if (!grown) {
         call->status = ABUT_ERROR_MEMORY;
         return false;
     }
-    memcpy(kept, call->kept, call->count * sizeof *kept);
-    if (call->kept != call->few)
-        abuti_release(call->context, call->kept);
-    call->kept = kept;
-    call->room = room;
+    memcpy(grown, call->stored, call->count * sizeof *grown);
+    if (call->stored != call->stack)
+        abuti_release(call->context, call->stored);
+    call->stored = grown;
+    call->stored_capacity = capacity;
     return true;
 }
 
-void abuti_contact_put(contact_call *call, const abut_contact *contact) {
+void abuti_contact_add(contact_call *call, const abut_contact *contact) {
     if (call->count < call->out->capacity && !call->status &&
-        (!call->few || call->count < call->room || grow(call))) {
-        abut_contact *to = call->few ? &call->kept[call->count] : &call->out->list[call->count];
+        (!call->stack || call->count < call->stored_capacity || grow_contacts(call))) {
+        abut_contact *to = call->stack ? &call->stored[call->count] : &call->out->list[call->count];
         *to = *contact;
         to->pair = call->options.pair;
         to->id = contact_id(to->side, to->kind, to->element, to->part);
@@ -140,73 +143,75 @@ abut_field_value abuti_contact_value(const abut_field *field, const contact_moti
 
 /* ---- features ---- */
 
-typedef struct tries {
+typedef struct feature_query {
     const field_view *view;
     const contact_frame *frame;
     const contact_point *points, *ends;
-    size_t count;         /* of samples; what follows are edges */
-    contact_found *found; /* of feature `first` on */
+    size_t count;         /* of samples; the features after them are edges */
+    contact_found *found; /* results, from feature `first` on */
     size_t first;
-} tries;
+} feature_query;
 
-static contact_found try_feature(const tries *t, size_t i) {
+static contact_found test_feature(const feature_query *t, size_t i) {
     if (i < t->count)
-        return contact_find(t->view, t->frame, t->points[i]);
+        return contact_test_point(t->view, t->frame, t->points[i]);
     const contact_point *end = t->ends + 2 * (i - t->count);
-    return contact_find_edge(t->view, t->frame, end[0], end[1]);
+    return contact_test_edge(t->view, t->frame, end[0], end[1]);
 }
 
-static bool is_far_edge(const tries *t, size_t i) {
+static bool edge_is_culled(const feature_query *t, size_t i) {
     if (i < t->count)
         return false;
     const contact_point *end = t->ends + 2 * (i - t->count);
     return contact_edge_is_far(t->view, t->frame, end[0], end[1]);
 }
 
-static void try_some(void *data, size_t chunk, size_t begin, size_t end) {
-    const tries *t = data;
+static void test_range(void *data, size_t chunk, size_t begin, size_t end) {
+    const feature_query *t = data;
     (void)chunk;
     for (size_t i = begin; i < end; i++)
-        t->found[i] = try_feature(t, t->first + i);
+        t->found[i] = test_feature(t, t->first + i);
 }
 
-void abuti_contact_try(const abut_field *field, const contact_frame *frame,
-                       const contact_point *points, size_t count, size_t edges,
-                       contact_found *found) {
-    tries t = {&field->view, frame, points, points + count, count, found, 0};
-    try_some(&t, 0, 0, count + edges);
+void abuti_contact_test_features(const abut_field *field, const contact_frame *frame,
+                                 const contact_point *points, size_t count, size_t edges,
+                                 contact_found *found) {
+    feature_query t = {&field->view, frame, points, points + count, count, found, 0};
+    test_range(&t, 0, 0, count + edges);
 }
 
-/* What was found for some of the features: those in contact, by the order in which balls have them,
- * and sorted. */
-typedef struct few_found {
-    size_t count; /* also of those for which there was no room */
-    size_t wrong; /* the wrong way out, and not told */
-    contact_found found[FEW];
-    uint64_t keys[2 * FEW]; /* the feature, and which of those found; and room to sort */
-} few_found;
+/* Contacts of the features that were tested, in the order of balls, with keys that sort them by
+ * feature. */
+typedef struct feature_hits {
+    size_t count;      /* may exceed MAX_STACK_FOUND; the excess is not stored */
+    size_t backfacing; /* backfacing contacts, which are not reported */
+    contact_found found[MAX_STACK_FOUND];
+    /* Feature and index into `found`; the second half is scratch memory of the sort. */
+    uint64_t keys[2 * MAX_STACK_FOUND];
+} feature_hits;
 
-static void try_ball(const tries *t, const abut_samples *s, const contact_ball *ball,
-                     few_found *few) {
+static void test_ball(const feature_query *t, const abut_samples *s, const contact_ball *ball,
+                      feature_hits *hits) {
     for (uint32_t i = ball->begin; i < ball->end; i++) {
         uint32_t feature = s->order[i];
-        if (is_far_edge(t, feature))
+        if (edge_is_culled(t, feature))
             continue;
-        contact_found found = try_feature(t, feature);
-        few->wrong += found.depth == CONTACT_WRONG;
-        if (!(found.depth > CONTACT_WRONG))
+        contact_found found = test_feature(t, feature);
+        hits->backfacing += found.depth == CONTACT_BACKFACING;
+        if (!(found.depth > CONTACT_BACKFACING))
             continue;
-        if (few->count < FEW) {
-            few->found[few->count] = found;
-            few->keys[few->count] = (uint64_t)feature << 32 | few->count;
+        if (hits->count < MAX_STACK_FOUND) {
+            hits->found[hits->count] = found;
+            hits->keys[hits->count] = (uint64_t)feature << 32 | hits->count;
         }
-        few->count++;
+        hits->count++;
     }
 }
 
-/* Tries the features in all balls within reach. */
-static void try_balls(const tries *t, const abut_samples *s, bool only_samples, few_found *few) {
-    few->count = few->wrong = 0;
+/* Tests the features of all balls that are not culled. */
+static void test_balls(const feature_query *t, const abut_samples *s, bool only_samples,
+                       feature_hits *hits) {
+    hits->count = hits->backfacing = 0;
     for (int kind = 0; kind < (only_samples ? 1 : 2); kind++) {
         const contact_part *part = &s->parts[kind];
         for (uint32_t g = part->first_group; g < part->first_group + part->groups; g++) {
@@ -214,15 +219,15 @@ static void try_balls(const tries *t, const abut_samples *s, bool only_samples, 
                 continue;
             for (uint32_t b = s->groups[g].begin; b < s->groups[g].end; b++)
                 if (!contact_is_far(t->view, t->frame, s->balls[b]))
-                    try_ball(t, s, &s->balls[b], few);
+                    test_ball(t, s, &s->balls[b], hits);
         }
     }
 }
 
 /* ---- two bodies ---- */
 
-/* Whether one value shows that nothing is in contact. */
-static bool is_far(const contact_direction *d, double margin) {
+/* Whether one field value proves that no feature is in contact. */
+static bool direction_is_culled(const contact_direction *d, double margin) {
     const abut_samples *s = d->of->samples;
     const abut_field *field = d->at->field;
     double reach = (s->radius + margin) * (1 + 1e-6), cell = field->grid.cell;
@@ -235,12 +240,11 @@ static bool is_far(const contact_direction *d, double margin) {
            value > reach + FIELD_DIAGONAL * cell * (field->index ? FIELD_BRICK : 1);
 }
 
-static abut_contact feature_contact(const contact_direction *d, size_t i,
-                                    const contact_found *found) {
+static abut_contact make_contact(const contact_direction *d, size_t i, const contact_found *found) {
     const abut_samples *s = d->of->samples;
     vec3 outward = m3_apply(&d->motion_at->turn, v3(found->x, found->y, found->z));
     abut_contact contact = {.depth = found->depth, .side = d->side};
-    contact.normal = d->side ? contact_back(outward) : outward;
+    contact.normal = d->side ? contact_negate(outward) : outward;
     if (i < s->view.count) {
         const abut_sample *sample = &s->samples[i];
         contact.point = sample->point;
@@ -258,84 +262,90 @@ static abut_contact feature_contact(const contact_direction *d, size_t i,
     return contact;
 }
 
-/* Tells what was found for feature i, samples first and then edges, in the world. */
-static void tell_feature(contact_call *call, const contact_direction *d, size_t i,
-                         const contact_found *found) {
-    abut_contact contact = feature_contact(d, i, found);
-    abuti_contact_put(call, &contact);
+/* Adds the contact of feature i in world coordinates. Samples come first, then edges. */
+static void add_feature_contact(contact_call *call, const contact_direction *d, size_t i,
+                                const contact_found *found) {
+    abut_contact contact = make_contact(d, i, found);
+    abuti_contact_add(call, &contact);
 }
 
 contact_frame abuti_contact_frame_of(const contact_direction *d,
                                      const abut_contact_options *options) {
     contact_frame frame = abuti_contact_frame(d->at->field, d->motion_at, d->motion_of,
                                               d->of->samples->centre, options->margin);
-    frame.any_normal = options->keep_backfacing;
+    frame.keep_backfacing = options->keep_backfacing;
     frame.edge_ends = !d->of->samples->has_vertices;
-    frame.culls = d->at->field->closed;
+    frame.can_cull = d->at->field->closed;
     return frame;
 }
 
-static void tell_some(contact_call *call, const contact_direction *d, size_t first,
-                      const contact_found *found, size_t count) {
+static void add_contacts(contact_call *call, const contact_direction *d, size_t first,
+                         const contact_found *found, size_t count) {
     for (size_t i = 0; i < count; i++)
-        if (found[i].depth > CONTACT_WRONG)
-            tell_feature(call, d, first + i, &found[i]);
+        if (found[i].depth > CONTACT_BACKFACING)
+            add_feature_contact(call, d, first + i, &found[i]);
 }
 
-/* More than a few: every feature again, one after the other; on all threads with memory. */
-static abut_status try_all(contact_call *call, const contact_direction *d, tries *t, size_t all,
-                           contact_found few[FEW]) {
+/* Fallback if the contacts of a direction do not fit on the stack: tests every feature again. A
+ * serial call works in blocks on the stack; otherwise all threads fill an allocated list. */
+static abut_status test_all_features(contact_call *call, const contact_direction *d,
+                                     feature_query *t, size_t all,
+                                     contact_found hits[MAX_STACK_FOUND]) {
     abut_context *context = d->at->field->context;
-    t->found = few;
-    for (; call->serial && t->first < all; t->first += FEW) {
-        size_t here = all - t->first < FEW ? all - t->first : FEW;
-        try_some(t, 0, 0, here);
-        tell_some(call, d, t->first, few, here);
+    t->found = hits;
+    for (; call->serial && t->first < all; t->first += MAX_STACK_FOUND) {
+        size_t here = all - t->first < MAX_STACK_FOUND ? all - t->first : MAX_STACK_FOUND;
+        test_range(t, 0, 0, here);
+        add_contacts(call, d, t->first, hits, here);
     }
     if (call->serial)
         return ABUT_OK;
     if (!(t->found = abuti_allocate(context, all, sizeof *t->found)))
         return ABUT_ERROR_MEMORY;
-    abuti_parallel_for(context, all, POINTS_A_TASK, try_some, t);
-    tell_some(call, d, 0, t->found, all);
+    abuti_parallel_for(context, all, FEATURES_PER_TASK, test_range, t);
+    add_contacts(call, d, 0, t->found, all);
     abuti_release(context, t->found);
     return ABUT_OK;
 }
 
-/* `wrong` counts the contacts that are not told since they are the wrong way out. */
-static abut_status try_direction(contact_call *call, const contact_direction *d, bool one_way,
-                                 size_t *wrong) {
+/* Adds the contacts of one direction. `backfacing` counts the contacts that are not reported
+ * because they are backfacing. */
+static abut_status test_direction(contact_call *call, const contact_direction *d,
+                                  bool common_normal, size_t *backfacing) {
     const abut_samples *s = d->of->samples;
     const abut_field *field = d->at->field;
-    few_found few;
-    if (!s || !field || is_far(d, call->options.margin))
+    feature_hits hits;
+    if (!s || !field || direction_is_culled(d, call->options.margin))
         return ABUT_OK;
     contact_frame frame = abuti_contact_frame_of(d, &call->options);
-    if (one_way)
-        contact_go_one_way(&field->view, &frame);
-    tries t = {&field->view, &frame, s->points, s->points + s->view.count, s->view.count, NULL, 0};
-    try_balls(&t, s, call->options.skip_edges, &few);
-    *wrong += few.wrong;
-    if (few.count > FEW)
-        return try_all(call, d, &t,
-                       s->view.count + (call->options.skip_edges ? 0 : (size_t)s->view.edge_count),
-                       few.found);
-    abuti_sort_keys(few.keys, few.keys + FEW, few.count);
-    for (size_t i = 0; i < few.count; i++)
-        tell_feature(call, d, few.keys[i] >> 32, &few.found[(uint32_t)few.keys[i]]);
+    if (common_normal)
+        contact_use_common_normal(&field->view, &frame);
+    feature_query t = {&field->view,  &frame, s->points, s->points + s->view.count,
+                       s->view.count, NULL,   0};
+    test_balls(&t, s, call->options.skip_edges, &hits);
+    *backfacing += hits.backfacing;
+    if (hits.count > MAX_STACK_FOUND)
+        return test_all_features(call, d, &t,
+                                 s->view.count +
+                                     (call->options.skip_edges ? 0 : (size_t)s->view.edge_count),
+                                 hits.found);
+    abuti_sort_keys(hits.keys, hits.keys + MAX_STACK_FOUND, hits.count);
+    for (size_t i = 0; i < hits.count; i++)
+        add_feature_contact(call, d, hits.keys[i] >> 32, &hits.found[(uint32_t)hits.keys[i]]);
     return ABUT_OK;
 }
 
 abut_status abuti_contact_pair(contact_call *call, const contact_direction both[2]) {
-    size_t wrong = 0, before = call->count;
+    size_t backfacing = 0, before = call->count;
     abut_status status = abuti_field_host(both[0].at->field);
     status = status ? status : abuti_field_host(both[1].at->field);
-    /* Again, where nothing but wrong ways was found: a small body well within a large one, whose
-     * every sample is nearest to the side that it faces. Silence would be worse. */
-    for (int one_way = 0; one_way < 2 && !status; one_way++)
-        if (!one_way || (wrong && call->count == before)) {
-            status = try_direction(call, &both[0], one_way, &wrong);
-            status = status ? status : try_direction(call, &both[1], one_way, &wrong);
+    /* If all contacts are backfacing, try again with a common normal. This happens to a small body
+     * deep inside a large one: each sample is nearest to the side that it faces. An
+     * overlap without contacts would be worse than an approximate normal. */
+    for (int common_normal = 0; common_normal < 2 && !status; common_normal++)
+        if (!common_normal || (backfacing && call->count == before)) {
+            status = test_direction(call, &both[0], common_normal, &backfacing);
+            status = status ? status : test_direction(call, &both[1], common_normal, &backfacing);
         }
     return status;
 }
@@ -344,9 +354,9 @@ abut_status abut_contact_bodies(const abut_body *a, const abut_body *b,
                                 const abut_contact_options *options, abut_contacts *contacts) {
     static const char function[] = "abut_contact_bodies";
     contact_call call;
-    abut_contact few[CONTACT_FEW];
+    abut_contact buffer[CONTACT_STACK_COUNT];
     contact_motion at_a, at_b;
-    abut_status status = abuti_contact_begin(&call, function, a, false, options, few, contacts);
+    abut_status status = abuti_contact_begin(&call, function, a, false, options, buffer, contacts);
     if (!status && (!b || (!a->field && !b->field)))
         status = abuti_fail(ABUT_ERROR_ARGUMENT, "%s: %s", function,
                             b ? "neither body has a field" : "b is null");

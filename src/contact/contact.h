@@ -1,5 +1,5 @@
-/* What the colliders share: checked bodies, frames from one to the other, and the way contacts are
- * told. */
+/* Declarations that the contact methods with signed distance fields share: validation, frames from
+ * one body to the field of another, and the list of results. */
 #ifndef ABUTI_CONTACT_H
 #define ABUTI_CONTACT_H
 
@@ -12,39 +12,39 @@
 
 #include <float.h>
 
-/* What a question is about. */
+/* One call of a public function: its arguments and results so far. */
 typedef struct contact_call {
     const char *function;
     abut_contact_options options;
     abut_contacts *out;
     abut_reliability reliability;
-    size_t count; /* found so far; those within the capacity are kept */
-    bool serial;  /* on this thread alone, and without memory */
-    /* Where they are kept until all fit: `few`, then memory of the context. Without `few` they go
-     * into out->list at once. */
+    size_t count; /* contacts found so far; those within the capacity are stored */
+    bool serial;  /* runs on the calling thread and allocates no memory */
+    /* Contacts are stored in `stack`, then in memory of the context, and copied to out->list if all
+     * of them fit. If `stack` is null, they are written to out->list directly. */
     abut_context *context;
-    abut_contact *few, *kept;
-    size_t room;
-    abut_status status; /* of that memory */
+    abut_contact *stack, *stored;
+    size_t stored_capacity;
+    abut_status status; /* ABUT_ERROR_MEMORY if that memory could not be allocated */
 } contact_call;
 
-enum { CONTACT_FEW = 48 }; /* some 4 KiB of stack */
+enum { CONTACT_STACK_COUNT = 48 }; /* about 4 KiB of stack */
 
-/* Reads options and checks the list; error sentences begin with `function`. What was begun without
- * failure must be ended, with the status so far. */
+/* Reads the options and validates the list; error messages begin with `function`. After success,
+ * abuti_contact_end() must be called with the status so far. */
 abut_status abuti_contact_begin(contact_call *call, const char *function, const abut_body *a,
                                 bool needs_field, const abut_contact_options *options,
-                                abut_contact few[CONTACT_FEW], abut_contacts *out);
+                                abut_contact stack[CONTACT_STACK_COUNT], abut_contacts *out);
 abut_status abuti_contact_pose(const char *function, const char *what, const abut_pose *pose,
                                contact_motion *motion);
-/* Fails where a number is not finite or too large. */
+/* Fails if a number is not finite or exceeds ABUT_COORDINATE_MAX in magnitude. */
 abut_status abuti_contact_check(const char *function, const char *what, const double *numbers,
                                 size_t count);
-/* What contacts with these fields are worth; null ones are not asked. */
+/* The lower reliability of the two fields. Null fields are ignored. */
 abut_reliability abuti_contact_reliability(const abut_field *a, const abut_field *b);
 abut_status abuti_contact_end(contact_call *call, abut_status status);
 
-static inline vec3 contact_turn_back(const contact_motion *m, vec3 v) {
+static inline vec3 contact_rotate_back(const contact_motion *m, vec3 v) {
     mat3 back = m3_transpose(&m->turn);
     return m3_apply(&back, v);
 }
@@ -57,18 +57,18 @@ static inline contact_grid contact_grid_of(const abut_field *field) {
     return (contact_grid){field->grid.origin, field->grid.cell, field_bounds(field)};
 }
 
-/* The frame that takes points about `centre`, a place in the coordinates of `of`, to the grid of a
- * field at `at`. */
+/* The frame from points relative to `centre`, in the coordinates of `of`, to the grid of a field at
+ * `at`. */
 contact_frame abuti_contact_frame(const abut_field *field, const contact_motion *at,
                                   const contact_motion *of, vec3 centre, double margin);
 
-/* The value and gradient of a field, in doubles of the world. */
+/* The value and gradient of a field at a point of the world, in doubles. */
 abut_field_value abuti_contact_value(const abut_field *field, const contact_motion *at, vec3 point);
 
-/* Tells a contact: writes it if there is room. */
-void abuti_contact_put(contact_call *call, const abut_contact *contact);
-/* The bits of an id, from the lowest: 32 of the element, 26 of the part, 3 of the kind, 2 spare
- * ones that no feature uses, 1 of the side. The kernels in world.cl do the same. */
+/* Adds a contact, which is stored if it is within the capacity. */
+void abuti_contact_add(contact_call *call, const abut_contact *contact);
+/* Layout of a contact id, from the lowest bit: element (32), part (26), kind (3), unused (2), side
+ * (1). The kernels in world.cl use the same layout. */
 enum {
     CONTACT_ID_PART = 32,
     CONTACT_ID_PART_BITS = 26,
@@ -89,31 +89,33 @@ static inline uint64_t contact_id(uint32_t side, uint32_t kind, uint32_t element
            (uint64_t)part << CONTACT_ID_PART | element;
 }
 
-/* Points against a field, `count` of them and then `edges` pairs of ends; found[i] for each. */
-void abuti_contact_try(const abut_field *field, const contact_frame *frame,
-                       const contact_point *points, size_t count, size_t edges,
-                       contact_found *found);
+/* Tests `count` points and then `edges` pairs of end points against a field; found[i] is the result
+ * of feature i. */
+void abuti_contact_test_features(const abut_field *field, const contact_frame *frame,
+                                 const contact_point *points, size_t count, size_t edges,
+                                 contact_found *found);
 
-/* The cosine of an angle of abut_contact_reduce(), and how many it keeps of each patch. */
+/* Replaces the defaults and limits of abut_contact_reduce(): returns the cosine of the angle and
+ * updates the number of contacts to keep for each patch. */
 double abuti_contact_reduction(double angle, uint32_t *keep);
 
 /* ---- two bodies ---- */
 
-/* One direction: the samples of `of` against the field of `at`. */
+/* One direction: the samples of `of` in the field of `at`. */
 typedef struct contact_direction {
-    const abut_body *at, *of; /* their poses are not read */
+    const abut_body *at, *of; /* their poses are not used */
     const contact_motion *motion_at, *motion_of;
-    uint32_t side; /* of the samples */
+    uint32_t side; /* that the samples belong to: 0 is a, 1 is b */
 } contact_direction;
 
 contact_frame abuti_contact_frame_of(const contact_direction *d,
                                      const abut_contact_options *options);
-/* Both directions: the samples of a against b first. */
+/* Tests both directions: first the samples of a in the field of b. */
 abut_status abuti_contact_pair(contact_call *call, const contact_direction both[2]);
 
-/* ---- order.c ---- */
+/* ---- mesh_order.c ---- */
 
-/* A checksum of the vertices and triangles of the mesh, which the hierarchy keeps. Thread-safe. */
+/* A checksum of the vertices and triangles of the mesh, cached in the BVH. Thread-safe. */
 uint64_t abuti_contact_shape_digest(const abut_bvh *bvh);
 
 #endif

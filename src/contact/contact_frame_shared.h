@@ -1,21 +1,22 @@
-/* From one body to the grid of another's field, for C and OpenCL C alike: made in doubles, so
- * ABUTI_REAL_BITS is 64 on a device, and rounded once to the floats of contact_shared.h. */
+/* The transformation from one body to the grid of another body's field, and the reduction of
+ * contacts; compiled as C and OpenCL C. Frames are computed in doubles (ABUTI_REAL_BITS is 64 on a
+ * device) and rounded once to the floats of contact_shared.h. */
 #ifndef ABUTI_CONTACT_CONTACT_FRAME_SHARED_H
 #define ABUTI_CONTACT_CONTACT_FRAME_SHARED_H
 
 #include "contact/contact_shared.h"
 
-/* A pose that was checked, ready for use. */
+/* A validated pose: rotation matrix and translation. */
 typedef struct contact_motion {
     mat3 turn;
     vec3 shift;
 } contact_motion;
 
-/* What a frame needs of a field. */
+/* The part of a field that a frame depends on. */
 typedef struct contact_grid {
     vec3 origin;
     real cell;
-    box3 bounds; /* of the surface that it tells of */
+    box3 bounds; /* of the surface */
 } contact_grid;
 
 static inline vec3 contact_to_world(const contact_motion *m, vec3 p) {
@@ -26,49 +27,58 @@ static inline vec3 contact_to_local(const contact_motion *m, vec3 p) {
     return m3_apply(&back, v3_sub(p, m->shift));
 }
 
-/* The other way, without zeros below 0. */
-static inline vec3 contact_back(vec3 v) {
+/* -v, with 0 instead of -0. */
+static inline vec3 contact_negate(vec3 v) {
     return v3_sub(v3(0, 0, 0), v);
 }
 
-/* Whether a ball about a place in the coordinates of a field is too far from its surface for any
- * interpolated value within to be as small as what `reach` has beyond the radius. Interpolation
- * takes off less than a cell. */
-static inline bool contact_ball_is_far(const contact_grid *g, vec3 place, real reach) {
-    vec3 nearest = v3_min(v3_max(place, g->bounds.lo), g->bounds.hi);
-    return v3_length(v3_sub(place, nearest)) > reach + g->cell;
+/* Whether a ball is too far from the surface of a field for a contact. `reach` is the radius of the
+ * ball plus the margin; `centre` is in the coordinates of the field. Interpolation makes a distance
+ * smaller by less than a cell. */
+static inline bool contact_ball_is_far(const contact_grid *g, vec3 centre, real reach) {
+    vec3 nearest = v3_min(v3_max(centre, g->bounds.lo), g->bounds.hi);
+    return v3_length(v3_sub(centre, nearest)) > reach + g->cell;
 }
 
-/* ---- which contacts of a patch stay ----
+/* ---- reduction of a patch ----
  *
- * Those that make the largest support: the deepest, or of those that are level with it the one
- * furthest from it, so that the middle of a face gives way to corners; the one furthest from that;
- * the one that makes the largest triangle with both; the one that adds most to it; and from the
- * fifth on the one furthest from all that stay. Areas are as seen along the normal of the deepest.
- * Among contacts on a line, or within the triangle, distance decides too. */
+ * The contacts that are kept span a large support area. They are chosen in this order:
+ *  - the deepest contact, or of those level with it the one farthest from it, so that corners of a
+ *    face are preferred to its centre;
+ *  - the contact farthest from the first one;
+ *  - the contact that spans the largest triangle with these two;
+ *  - the contact that adds the largest area to this triangle;
+ *  - from the fifth on, the contact farthest from all that are kept.
+ *
+ * Areas are projected along the normal of the deepest contact. A small term of the distance breaks
+ * ties among collinear contacts and contacts inside the triangle.
+ */
 
 #define CONTACT_SUPPORT_CORNERS 3
-#define CONTACT_SUPPORT_SPREAD REAL(1e-6) /* weight of distances beside areas */
-/* Level is what is less deep by at most so much of the way to the deepest. */
+/* Weight of squared distances relative to squared areas. */
+#define CONTACT_SUPPORT_SPREAD REAL(1e-6)
+/* A contact is level with the deepest one if it is shallower by at most this fraction of their
+ * distance. */
 #define CONTACT_SUPPORT_LEVEL REAL(1e-4)
 
-/* How far a point is from the deepest, squared; 0 where it is not level with it. */
+/* The squared distance of a contact from the deepest one; 0 if it is not level with it. */
 static inline real contact_support_level(vec3 deepest, real depth, vec3 p, real own) {
-    real far_sq = v3_length_sq(v3_sub(p, deepest)), less = depth - own;
-    return less * less <= CONTACT_SUPPORT_LEVEL * CONTACT_SUPPORT_LEVEL * far_sq ? far_sq : 0;
+    real distance_sq = v3_length_sq(v3_sub(p, deepest)), less = depth - own;
+    return less * less <= CONTACT_SUPPORT_LEVEL * CONTACT_SUPPORT_LEVEL * distance_sq ? distance_sq
+                                                                                      : 0;
 }
 
-/* Twice the area of a triangle, below 0 where it turns the other way. */
+/* Twice the signed area of a triangle as seen along the normal. */
 static inline real contact_support_area(vec3 a, vec3 b, vec3 c, vec3 normal) {
     return v3_dot(v3_cross(v3_sub(b, a), v3_sub(c, a)), normal);
 }
 
-/* What a point adds to `chosen` contacts, the first of which are `corner`; it is sqrt(far_sq) from
- * the nearest of all of them. */
+/* The gain of adding point p to `chosen` contacts, whose first points are `corner`; sqrt(far_sq) is
+ * its distance from the nearest of them. */
 static inline real contact_support_gain(word32 chosen, const vec3 *corner, vec3 normal, vec3 p,
-                                        real far_sq) {
+                                        real distance_sq) {
     if (chosen < 2 || chosen > CONTACT_SUPPORT_CORNERS)
-        return far_sq;
+        return distance_sq;
     real area = contact_support_area(corner[0], corner[1], p, normal);
     if (chosen == 3) {
         real turn = contact_support_area(corner[0], corner[1], corner[2], normal) < 0 ? 1 : -1;
@@ -77,11 +87,11 @@ static inline real contact_support_gain(word32 chosen, const vec3 *corner, vec3 
         area = real_max(0, real_max(turn * area, real_max(second, third)));
     }
     return area * area +
-           CONTACT_SUPPORT_SPREAD * v3_length_sq(v3_sub(corner[1], corner[0])) * far_sq;
+           CONTACT_SUPPORT_SPREAD * v3_length_sq(v3_sub(corner[1], corner[0])) * distance_sq;
 }
 
-/* The frame that takes points about `centre`, a place in the coordinates of `of`, to the grid of a
- * field at `at`. */
+/* The frame from points relative to `centre`, in the coordinates of `of`, to the grid of a field at
+ * `at`. */
 static inline contact_frame contact_frame_make(const contact_grid *g, const contact_motion *at,
                                                const contact_motion *of, vec3 centre, float band,
                                                float margin) {
@@ -94,8 +104,9 @@ static inline contact_frame contact_frame_make(const contact_grid *g, const cont
     contact_frame frame;
     frame.band = band;
     frame.per_cell = (float)(1 / g->cell);
-    frame.margin = margin < 0.999f * band ? margin : 0.999f * band; /* no more is known */
-    frame.any_normal = frame.one_way = frame.edge_ends = frame.culls = 0;
+    frame.margin =
+        margin < 0.999f * band ? margin : 0.999f * band; /* values beyond the band are unknown */
+    frame.keep_backfacing = frame.common_normal = frame.edge_ends = frame.can_cull = 0;
     for (int axis = 0; axis < 3; axis++) {
         frame.turn[3 * axis] = (float)turn.row[axis].x;
         frame.turn[3 * axis + 1] = (float)turn.row[axis].y;

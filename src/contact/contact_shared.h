@@ -1,74 +1,76 @@
-/* Points with normals against a field, for C and OpenCL C alike: the same bits on both sides.
+/* Points with normals in a signed distance field, compiled as C and OpenCL C with equal bits.
  *
- * A point comes as floats about the middle of its body. A frame, made in doubles and rounded once,
- * takes it to cells of the field's grid. From there on all is in floats: with a grid of n cells a
- * place is good to 2n roundings of a cell, 3e-5 cells for 256.
+ * A point is given in floats relative to the centre of its body. A frame, computed in doubles and
+ * rounded once, transforms it to cells of the grid. Everything after that is in floats: on a grid
+ * of n cells a position is accurate to 2n rounding errors of a cell, 3e-5 cells for n = 256.
  *
- * Depth is minus the interpolated distance, and the normal is the gradient of just that function.
- * Where this is shorter than FLAT, far inside a field that is limited to a band, or half-way
- * between two sides, it tells nothing; the way from the middle of the field's body to that of the
- * points stands in, which is the same for all of them and drives the bodies apart.
+ * The penetration depth is minus the interpolated distance, and the contact normal is the gradient
+ * of the same interpolation. A gradient shorter than CONTACT_MIN_GRADIENT has no reliable
+ * direction. It occurs deep inside a field with a narrow band and midway between two sides. Then
+ * the normal is the direction from the centre of the field's body to the centre of the points. It
+ * is the same for all points and pushes the bodies apart.
  *
- * A contact is the wrong way out where its normal points along the outward normal of the point
- * itself: there the nearest side of the field's body is one that the point did not come through.
+ * A contact is backfacing if its normal points along the outward normal of the point itself: the
+ * point did not enter through the side of the field's body that is nearest to it.
  *
  * Edges. Each partial derivative of a trilinear function is a mean of differences between
- * neighbouring corners, none of which is larger than a cell, as distances grow no faster than the
- * way. So the interpolated distance grows by at most sqrt(3) times the way, and where it is d and
- * the least found so far is m, nothing less than m lies within (d - m) / sqrt(3). Where a sparse
- * field knows no more than the corners of a brick, d is not taken above the band.
+ * neighbouring corners. None of them exceeds a cell, because distances have Lipschitz constant 1.
+ * So the interpolated distance has Lipschitz constant sqrt(3). If it is d at a point, and the
+ * smallest value so far is m, no value below m lies within (d - m) / sqrt(3) of the point. Where a
+ * sparse field stores only the corners of a brick, d is limited to the band.
  *
- * Balls. The same bound tells by one value that nothing within a ball touches, see contact_reach().
- * It needs distances whose sign changes at the surface alone; a field of a surface with holes, or
- * of values from elsewhere, is not asked like this (`culls`).
+ * Balls. The same bound proves with one value that nothing inside a ball touches; see
+ * contact_reach(). It requires distances whose sign changes only at the surface. Fields of surfaces
+ * with holes and fields of user-supplied values are excluded (`can_cull`).
  */
 #ifndef ABUTI_CONTACT_CONTACT_SHARED_H
 #define ABUTI_CONTACT_CONTACT_SHARED_H
 
 #include "field/field_shared.h"
 
-#define CONTACT_STEEPEST 1.7320509f /* rounded up */
-#define CONTACT_FLAT 0.1f           /* a gradient below this has no direction */
-#define CONTACT_NONE (-3.0e38f)     /* a depth: not in contact */
-#define CONTACT_WRONG (-2.0e38f)    /* in contact, but the wrong way out */
-#define CONTACT_HALVINGS 16         /* by the golden section, at the end of an edge's search */
-#define CONTACT_BALL 16             /* features of a ball, and balls of a group, at most */
-#define CONTACT_ROUNDING 0.01f      /* cells: more than places and values are off by */
+#define CONTACT_MAX_SLOPE 1.7320509f  /* sqrt(3), rounded up */
+#define CONTACT_MIN_GRADIENT 0.1f     /* below this length a gradient has no reliable direction */
+#define CONTACT_NONE (-3.0e38f)       /* a depth: no contact */
+#define CONTACT_BACKFACING (-2.0e38f) /* a depth: a backfacing contact, which is not reported */
+#define CONTACT_GOLDEN_STEPS 16 /* steps of the golden-section search that ends an edge query */
+#define CONTACT_BALL_SIZE 16    /* largest number of features in a ball, and of balls in a group */
+/* Cells: upper bound of the rounding errors of positions and values. */
+#define CONTACT_ROUNDING 0.01f
 
 typedef struct contact_point {
-    float x, y, z;    /* about the middle of its body */
-    float nx, ny, nz; /* outward; zero = never rejected */
+    float x, y, z;    /* relative to the centre of its body */
+    float nx, ny, nz; /* outward; zero: never backfacing */
 } contact_point;
 
-/* Features close together: samples, or edges. */
+/* The bounding ball of neighbouring features, which are samples or edges. */
 typedef struct contact_ball {
-    float x, y, z, radius; /* about the middle of the body; rounded up */
-    word32 begin, end;     /* features in their order along a curve; of a group: balls */
+    float x, y, z, radius; /* relative to the centre of the body; rounded up */
+    word32 begin, end;     /* range of features in spatial order; of a group: range of balls */
 } contact_ball;
 
-/* Which balls and groups are those of samples, or of edges. */
+/* The ranges of balls and groups of one kind of feature: samples or edges. */
 typedef struct contact_part {
     word32 first_ball, balls, first_group, groups;
 } contact_part;
 
-/* From one body to the grid of a field. */
+/* The transformation from a body to the grid of a field. */
 typedef struct contact_frame {
-    float turn[9];  /* by rows: from the axes of the points to those of the field */
-    float shift[3]; /* of the middle of the points, in cells from the first centre on */
-    float away[3];  /* unit: from the middle of the field's body to that of the points */
+    float turn[9];  /* rotation by rows: from the axes of the points to those of the field */
+    float shift[3]; /* the centre of the points, in cells relative to the first cell centre */
+    float away[3];  /* unit: from the centre of the field's body to that of the points */
     float per_cell;
-    float band;     /* of the field; very large without a limit */
-    float margin;   /* depths from minus this on are contacts */
-    int any_normal; /* nothing is rejected */
-    int one_way;    /* `away` is the normal of all */
-    int edge_ends;  /* the deepest point of an edge may be its end, else this is left to vertices */
-    int culls;      /* one value tells of a whole ball */
+    float band;          /* of the field; very large if it has no limit */
+    float margin;        /* contacts have depths of at least minus this */
+    int keep_backfacing; /* backfacing contacts are reported */
+    int common_normal;   /* `away` is the normal of all contacts */
+    int edge_ends; /* ends of an edge are reported, too; otherwise vertex samples cover them */
+    int can_cull;  /* one value may cull a whole ball */
 } contact_frame;
 
 typedef struct contact_found {
-    float depth;   /* at most CONTACT_WRONG where there is no contact to tell */
-    float x, y, z; /* unit, in the axes of the field: outward from it */
-    float along;   /* edges: from 0 at their first end to 1 */
+    float depth;   /* at most CONTACT_BACKFACING: no contact to report */
+    float x, y, z; /* unit normal in the axes of the field, outward */
+    float along;   /* edges: parameter from 0 at the first end to 1 */
 } contact_found;
 
 #ifdef __OPENCL_C_VERSION__
@@ -81,19 +83,21 @@ static inline float contact_sqrt(float x) {
 }
 #endif
 
-/* The value at a place in cells, and its gradient. Beyond the grid it is not more than the distance
- * to what is within; see field.h. */
+/* The interpolated value and gradient at a position in cells. Outside the grid the value is a lower
+ * bound of the distance to the surface inside it; see field.h. */
 static inline field_sample contact_value(const field_view *f, const float at[3]) {
-    field_place place;
+    field_place position;
     float beyond[3], out = 0.0f;
     for (int axis = 0; axis < 3; axis++) {
         float last = (float)(f->count[axis] - 1);
-        float near = !(at[axis] > 0.0f) ? 0.0f : at[axis] > last ? last : at[axis]; /* NaN: 0 */
-        beyond[axis] = (at[axis] - near) * f->cell;
+        float clamped = !(at[axis] > 0.0f) ? 0.0f
+                        : at[axis] > last  ? last
+                                           : at[axis]; /* NaN becomes 0 */
+        beyond[axis] = (at[axis] - clamped) * f->cell;
         out = out + beyond[axis] * beyond[axis];
-        place.fraction[axis] = field_fraction(near, f->count[axis], &place.cell[axis]);
+        position.fraction[axis] = field_fraction(clamped, f->count[axis], &position.cell[axis]);
     }
-    field_sample value = field_at_linear(f, &place);
+    field_sample value = field_at_linear(f, &position);
     if (!(out > 0.0f))
         return value;
     float at_box = value.distance > 0.0f ? value.distance : 0.0f;
@@ -105,50 +109,51 @@ static inline field_sample contact_value(const field_view *f, const float at[3])
     return value;
 }
 
-/* The same, but where only corners of a brick are known not beyond the band, which is all that is
- * known for sure there: steps are taken by this. `band` is that of the field. */
-static inline float contact_safe(const field_view *f, float band, const float at[3]) {
-    field_place place;
+/* A lower bound of the value for steps along a ray or edge. Where only the corners of a brick are
+ * stored, it is limited to `band`, the band of the field, since only this is certain there. */
+static inline float contact_lower_bound(const field_view *f, float band, const float at[3]) {
+    field_place position;
     float out = 0.0f, value = contact_value(f, at).distance;
     if (!f->index || value <= band)
         return value;
     for (int axis = 0; axis < 3; axis++) {
         float last = (float)(f->count[axis] - 1);
-        float near = !(at[axis] > 0.0f) ? 0.0f : at[axis] > last ? last : at[axis];
-        out = out + (at[axis] - near) * (at[axis] - near);
-        place.fraction[axis] = field_fraction(near, f->count[axis], &place.cell[axis]);
+        float clamped = !(at[axis] > 0.0f) ? 0.0f : at[axis] > last ? last : at[axis];
+        out = out + (at[axis] - clamped) * (at[axis] - clamped);
+        position.fraction[axis] = field_fraction(clamped, f->count[axis], &position.cell[axis]);
     }
-    if (field_brick_of(f, &place) != ABUT_NONE)
+    if (field_brick_of(f, &position) != ABUT_NONE)
         return value;
     out = contact_sqrt(out * f->cell * f->cell + band * band);
     return out < value ? out : value;
 }
 
-static inline void contact_turn(const contact_frame *frame, float x, float y, float z,
-                                float out[3]) {
+static inline void contact_rotate(const contact_frame *frame, float x, float y, float z,
+                                  float out[3]) {
     for (int axis = 0; axis < 3; axis++)
         out[axis] = frame->turn[3 * axis] * x + frame->turn[3 * axis + 1] * y +
                     frame->turn[3 * axis + 2] * z;
 }
 
-static inline void contact_place(const contact_frame *frame, float x, float y, float z,
-                                 float at[3]) {
-    contact_turn(frame, x, y, z, at);
+static inline void contact_to_cells(const contact_frame *frame, float x, float y, float z,
+                                    float at[3]) {
+    contact_rotate(frame, x, y, z, at);
     for (int axis = 0; axis < 3; axis++)
         at[axis] = at[axis] * frame->per_cell + frame->shift[axis];
 }
 
-/* The contact at a place where the field has this value, with an outward normal of the points'
- * surface in the axes of the field. Rejected: one whose own normal points along that one. */
-static inline contact_found contact_of(const contact_frame *frame, const field_sample *value,
-                                       const float normal[3]) {
+/* The contact at a position with this field value. `normal` is the outward normal of the point's
+ * own surface, in the axes of the field. The contact is backfacing if its normal points along it.
+ */
+static inline contact_found contact_from_value(const contact_frame *frame,
+                                               const field_sample *value, const float normal[3]) {
     contact_found found;
     found.depth = CONTACT_NONE;
     found.x = found.y = found.z = found.along = 0.0f;
     if (!(-value->distance >= -frame->margin))
         return found;
     float length = contact_sqrt(value->x * value->x + value->y * value->y + value->z * value->z);
-    if (frame->one_way || length < CONTACT_FLAT) {
+    if (frame->common_normal || length < CONTACT_MIN_GRADIENT) {
         found.x = frame->away[0];
         found.y = frame->away[1];
         found.z = frame->away[2];
@@ -157,32 +162,32 @@ static inline contact_found contact_of(const contact_frame *frame, const field_s
         found.y = value->y / length;
         found.z = value->z / length;
     }
-    if (!frame->any_normal &&
+    if (!frame->keep_backfacing &&
         found.x * normal[0] + found.y * normal[1] + found.z * normal[2] > 0.0f) {
-        found.depth = CONTACT_WRONG;
+        found.depth = CONTACT_BACKFACING;
         return found;
     }
     found.depth = -value->distance;
     return found;
 }
 
-static inline contact_found contact_find(const field_view *f, const contact_frame *frame,
-                                         contact_point point) {
+static inline contact_found contact_test_point(const field_view *f, const contact_frame *frame,
+                                               contact_point point) {
     float at[3], normal[3];
-    contact_place(frame, point.x, point.y, point.z, at);
-    contact_turn(frame, point.nx, point.ny, point.nz, normal);
+    contact_to_cells(frame, point.x, point.y, point.z, at);
+    contact_rotate(frame, point.nx, point.ny, point.nz, normal);
     field_sample value = contact_value(f, at);
-    return contact_of(frame, &value, normal);
+    return contact_from_value(frame, &value, normal);
 }
 
-/* Makes all leave in one direction: that of the field in their middle if this is inside, or the one
- * from middle to middle. */
-static inline void contact_go_one_way(const field_view *f, contact_frame *frame) {
+/* Selects one normal for all contacts: the gradient at the centre of the points if this is inside,
+ * otherwise the direction from centre to centre. */
+static inline void contact_use_common_normal(const field_view *f, contact_frame *frame) {
     const float at[3] = {frame->shift[0], frame->shift[1], frame->shift[2]};
     field_sample value = contact_value(f, at);
     float length = contact_sqrt(value.x * value.x + value.y * value.y + value.z * value.z);
-    frame->one_way = 1;
-    if (length < CONTACT_FLAT || !(value.distance < 0.0f))
+    frame->common_normal = 1;
+    if (length < CONTACT_MIN_GRADIENT || !(value.distance < 0.0f))
         return;
     frame->away[0] = value.x / length;
     frame->away[1] = value.y / length;
@@ -191,61 +196,63 @@ static inline void contact_go_one_way(const field_view *f, contact_frame *frame)
 
 /* ---- edges ---- */
 
-static inline float contact_along(const field_view *f, float band, const float from[3],
-                                  const float way[3], float t) {
+static inline float contact_value_along(const field_view *f, float band, const float from[3],
+                                        const float direction[3], float t) {
     float at[3];
     for (int axis = 0; axis < 3; axis++)
-        at[axis] = from[axis] + t * way[axis];
-    return contact_safe(f, band, at);
+        at[axis] = from[axis] + t * direction[axis];
+    return contact_lower_bound(f, band, at);
 }
 
-/* Where between two places, in cells, the distance is least; only looked for below `limit`. Returns
- * the parameter, and -1 where it is nowhere below. Steps are as long as the bound allows, and half
- * a cell at least; the best of them is refined among its neighbours. */
-static inline float contact_deepest(const field_view *f, float band, const float from[3],
-                                    const float to[3], float limit, float *least) {
-    float way[3], length = 0.0f, best = -1.0f, width;
+/* Searches the segment between two positions, in cells, for the smallest distance below `limit`.
+ * Returns its parameter, or -1 if no value is below `limit`. Steps are as long as the Lipschitz
+ * bound allows, and at least half a cell. A golden-section search between the neighbours refines
+ * the best step. */
+static inline float contact_segment_minimum(const field_view *f, float band, const float from[3],
+                                            const float to[3], float limit, float *minimum) {
+    float direction[3], length = 0.0f, best = -1.0f, width;
     for (int axis = 0; axis < 3; axis++) {
-        way[axis] = to[axis] - from[axis];
-        length = length + way[axis] * way[axis];
+        direction[axis] = to[axis] - from[axis];
+        length = length + direction[axis] * direction[axis];
     }
     length = contact_sqrt(length); /* in cells */
-    *least = limit;
+    *minimum = limit;
     width = length > 0.5f ? 0.5f / length : 1.0f;
-    width = width > 1e-6f ? width : 1e-6f; /* else t would stand still */
+    width = width > 1e-6f ? width : 1e-6f; /* otherwise rounding may leave t unchanged */
     for (float t = 0.0f;;) {
-        float value = contact_along(f, band, from, way, t);
-        if (value <= *least) {
-            *least = value;
+        float value = contact_value_along(f, band, from, direction, t);
+        if (value <= *minimum) {
+            *minimum = value;
             best = t;
         }
         if (t >= 1.0f)
             break;
-        float step = (value - *least) / (CONTACT_STEEPEST * f->cell * length);
+        float step = (value - *minimum) / (CONTACT_MAX_SLOPE * f->cell * length);
         t = t + (step > width ? step : width);
         t = t > 1.0f ? 1.0f : t;
     }
     if (best < 0.0f)
         return best;
-    /* Between the neighbours of the best one there is as a rule one minimum. */
+    /* Usually there is one minimum between the neighbours of the best step. */
     const float golden = 0.618034f;
     float lo = best - width > 0.0f ? best - width : 0.0f;
     float hi = best + width < 1.0f ? best + width : 1.0f;
     float a = hi - golden * (hi - lo), b = lo + golden * (hi - lo);
-    float at_a = contact_along(f, band, from, way, a), at_b = contact_along(f, band, from, way, b);
+    float at_a = contact_value_along(f, band, from, direction, a),
+          at_b = contact_value_along(f, band, from, direction, b);
     for (int i = 0;; i++) {
         bool left = at_a < at_b; /* the minimum is below b */
         float value = left ? at_a : at_b;
-        if (value < *least) {
-            *least = value;
+        if (value < *minimum) {
+            *minimum = value;
             best = left ? a : b;
         }
-        if (i == CONTACT_HALVINGS)
+        if (i == CONTACT_GOLDEN_STEPS)
             break;
         lo = left ? lo : a;
         hi = left ? b : hi;
         float t = left ? hi - golden * (hi - lo) : lo + golden * (hi - lo);
-        float at_t = contact_along(f, band, from, way, t);
+        float at_t = contact_value_along(f, band, from, direction, t);
         float other = left ? a : b, at_other = left ? at_a : at_b;
         a = left ? t : other;
         at_a = left ? at_t : at_other;
@@ -255,73 +262,75 @@ static inline float contact_deepest(const field_view *f, float band, const float
     return best;
 }
 
-/* Where an edge is deepest in the field, or -1 where it does not touch. */
-static inline float contact_search_edge(const field_view *f, const contact_frame *frame,
-                                        contact_point a, contact_point b) {
-    float from[3], to[3], least;
-    contact_place(frame, a.x, a.y, a.z, from);
-    contact_place(frame, b.x, b.y, b.z, to);
-    float t = contact_deepest(f, frame->band, from, to, frame->margin, &least);
+/* The parameter of the deepest point of an edge, or -1 if the edge does not touch. */
+static inline float contact_edge_parameter(const field_view *f, const contact_frame *frame,
+                                           contact_point a, contact_point b) {
+    float from[3], to[3], minimum;
+    contact_to_cells(frame, a.x, a.y, a.z, from);
+    contact_to_cells(frame, b.x, b.y, b.z, to);
+    float t = contact_segment_minimum(f, frame->band, from, to, frame->margin, &minimum);
     return !frame->edge_ends && (t == 0.0f || t == 1.0f) ? -1.0f : t;
 }
 
-/* The contact of an edge, whose ends have the same normal, where it is deepest. */
-static inline contact_found contact_at_edge(const field_view *f, const contact_frame *frame,
-                                            contact_point a, contact_point b, float t) {
+/* The contact at parameter t of an edge, whose ends have the same normal. */
+static inline contact_found contact_edge_result(const field_view *f, const contact_frame *frame,
+                                                contact_point a, contact_point b, float t) {
     float from[3], to[3], at[3], normal[3];
     contact_found found;
     found.depth = CONTACT_NONE;
     found.x = found.y = found.z = found.along = 0.0f;
     if (t < 0.0f)
         return found;
-    contact_place(frame, a.x, a.y, a.z, from);
-    contact_place(frame, b.x, b.y, b.z, to);
-    contact_turn(frame, a.nx, a.ny, a.nz, normal);
+    contact_to_cells(frame, a.x, a.y, a.z, from);
+    contact_to_cells(frame, b.x, b.y, b.z, to);
+    contact_rotate(frame, a.nx, a.ny, a.nz, normal);
     for (int axis = 0; axis < 3; axis++)
         at[axis] = from[axis] + t * (to[axis] - from[axis]);
     field_sample value = contact_value(f, at);
-    found = contact_of(frame, &value, normal);
+    found = contact_from_value(frame, &value, normal);
     found.along = t;
     return found;
 }
 
-static inline contact_found contact_find_edge(const field_view *f, const contact_frame *frame,
+static inline contact_found contact_test_edge(const field_view *f, const contact_frame *frame,
                                               contact_point a, contact_point b) {
-    return contact_at_edge(f, frame, a, b, contact_search_edge(f, frame, a, b));
+    return contact_edge_result(f, frame, a, b, contact_edge_parameter(f, frame, a, b));
 }
 
 /* ---- balls ---- */
 
-/* How far the value at the middle c of a ball must be above 0 so that nothing within touches.
+/* The value at the centre c of a ball above which nothing inside the ball touches.
  *
- * A value is the mean of distances d at eight corners with weights that also make their mean place
- * the place itself; the mean square of the way to them is at most 3/4 of a squared cell. For a
- * place y within r of c, take a corner X by the weights of c and a corner Y by those of y. d falls
- * from X to Y by no more than the way, so the value falls from c to y by no more than the mean of
- * |X - Y|, which is at most the root of its mean square: r^2 + 3/4 + 3/4 squared cells. In a sparse
- * field a cell may be a brick. In a dense one the value also falls by no more than sqrt(3) r (see
- * above). Values of 16 bits are off by half a step, here and there. Beyond the grid the way from
- * the box goes into both squares alike; a place there may have a value that is less than the
- * distance by a factor of sqrt(2), so the margin counts one and a half times. */
+ * An interpolated value is the weighted mean of distances d at eight corners. The same weights give
+ * the position as the mean of the corners, and the mean squared distance to the corners is at most
+ * 3/4 of a squared cell. For a point y within r of c, choose a corner X with the weights of c and
+ * independently a corner Y with the weights of y. From X to Y, d decreases by at most |X - Y|. So
+ * from c to y the value decreases by at most the mean of |X - Y|, which is at most its root mean
+ * square: r^2 + 3/4 + 3/4 in squared cells. In a sparse field a cell may be a brick. In a dense one
+ * the value also decreases by at most sqrt(3) r (see above). Values of 16 bits add half a step at
+ * both points. Outside the grid, the distance to the box contributes equally to both squares. A
+ * value there may be smaller than the distance by a factor of sqrt(2), so the margin counts one and
+ * a half times.
+ */
 static inline float contact_reach(const field_view *f, float radius, float margin) {
     float width = f->cell * (f->index ? (float)FIELD_BRICK : 1.0f);
     float by_mean = contact_sqrt(radius * radius + 1.5f * width * width);
-    float by_slope = CONTACT_STEEPEST * radius;
+    float by_slope = CONTACT_MAX_SLOPE * radius;
     float reach = f->index || by_mean < by_slope ? by_mean : by_slope;
     float rounding = CONTACT_ROUNDING * f->cell + (f->shorts ? f->scale : 0.0f);
     return reach * 1.00001f + 1.5f * margin + rounding;
 }
 
-/* Whether one value shows that nothing within a ball touches. */
+/* Whether one value proves that nothing inside a ball touches. */
 static inline bool contact_is_far(const field_view *f, const contact_frame *frame,
                                   contact_ball ball) {
     float at[3];
-    contact_place(frame, ball.x, ball.y, ball.z, at);
-    return frame->culls &&
+    contact_to_cells(frame, ball.x, ball.y, ball.z, at);
+    return frame->can_cull &&
            contact_value(f, at).distance > contact_reach(f, ball.radius, frame->margin);
 }
 
-/* The same of an edge, by its middle. */
+/* The same for an edge, with the ball about its midpoint. */
 static inline bool contact_edge_is_far(const field_view *f, const contact_frame *frame,
                                        contact_point a, contact_point b) {
     float x = 0.5f * (b.x - a.x), y = 0.5f * (b.y - a.y), z = 0.5f * (b.z - a.z);

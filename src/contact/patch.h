@@ -558,7 +558,7 @@ abut_status abuti_patch_options(const char *function, const abut_patch_options *
 abut_status abuti_patch_write(const patch_frame *frame, const patch_answer *answers, size_t count,
                               bool is_verified, abut_reliability reliability, abut_patches *out);
 
-/* ---- order.c ---- */
+/* ---- mesh_order.c ---- */
 
 /* Orders the meshes of two BVHs. Returns a negative or positive number, or 0 if they are equal. */
 int abuti_patch_order(const abut_bvh *a, const abut_bvh *b);

@@ -184,8 +184,9 @@ static abut_reliability compute_reliability(const patch_skin *skin) {
         for (uint32_t i = 0; i < count; i++)
             up += abuti_runs_up(view, skin->corner, faces[i], e) ? 1 : -1;
         if (count % 2 == 0 && up)
-            return abuti_unfit("Neighbouring triangles of a mesh face opposite ways, so inside and "
-                               "outside are unknown: orient the mesh first.");
+            return abuti_unreliable(
+                "Neighbouring triangles of a mesh face opposite ways, so inside and "
+                "outside are unknown: orient the mesh first.");
     }
     return has_boundary
                ? abuti_limited("A mesh has boundary edges: contacts away from them are "

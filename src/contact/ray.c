@@ -1,50 +1,51 @@
-/* Rays against a field.
+/* Ray casts against a signed distance field.
  *
- * Sphere tracing (Hart 1996): the interpolated distance d changes by at most sqrt(3) times the way
- * (contact_shared.h), so a step of d / sqrt(3) cannot pass a zero. Steps are a thousandth of a cell
- * at least, which is all that can be missed; where the sign has changed, halving finds the place.
+ * Sphere tracing (Hart 1996): the interpolated distance d has Lipschitz constant sqrt(3)
+ * (contact_shared.h), so a step of d / sqrt(3) cannot pass a zero. Steps are at least a thousandth
+ * of a cell; only thinner parts can be missed. After a change of sign, bisection finds the zero.
  *
- * Cells: those that the ray passes, in order, by the walk of Amanatides & Woo 1987, which leaves
- * none out as the line of Bresenham in the document does. A cell reaches half-way to the next
+ * Cells: traversal of all cells along the ray, in order (Amanatides and Woo 1987). Unlike the
+ * Bresenham line of Sundholm 2010 it skips no cell. A cell extends halfway to the neighbouring
  * centres.
  */
 #include "contact/contact.h"
 
 #include <math.h>
 
-#define LEAST_STEP 1e-3 /* cells */
-enum { HALVINGS = 40 };
+#define MIN_STEP 1e-3 /* cells */
+enum { BISECTION_STEPS = 40 };
 
-/* In cells from the first centre on; parameters as the caller's. */
+/* A ray in cells, relative to the first cell centre. Parameters are those of the caller's ray. */
 typedef struct cell_ray {
     const abut_field *field;
-    double origin[3], way[3];
-    double length; /* of the way, in lengths of the world */
+    double origin[3], direction[3];
+    double length; /* of the direction, in world units */
     double from, to;
 } cell_ray;
 
-static void place_at(const cell_ray *r, double t, float at[3]) {
+static void position_at(const cell_ray *r, double t, float at[3]) {
     for (int axis = 0; axis < 3; axis++)
-        at[axis] = (float)(r->origin[axis] + t * r->way[axis]);
+        at[axis] = (float)(r->origin[axis] + t * r->direction[axis]);
 }
 
 static field_sample value_at(const cell_ray *r, double t) {
     float at[3];
-    place_at(r, t, at);
+    position_at(r, t, at);
     return contact_value(&r->field->view, at);
 }
 
-static double safe_at(const cell_ray *r, double t) {
+static double lower_bound_at(const cell_ray *r, double t) {
     float at[3];
-    place_at(r, t, at);
-    return contact_safe(&r->field->view, contact_band(r->field), at);
+    position_at(r, t, at);
+    return contact_lower_bound(&r->field->view, contact_band(r->field), at);
 }
 
-/* Cuts the ray to a box that reaches `around` cells beyond the outer centres. */
-static bool clip(cell_ray *r, double around) {
+/* Clips the ray to the box that extends `around` cells beyond the outer cell centres. Returns false
+ * if nothing of it is inside. */
+static bool clip_to_grid(cell_ray *r, double border_cells) {
     for (int axis = 0; axis < 3; axis++) {
-        double lo = -around, hi = r->field->grid.count[axis] - 1 + around;
-        double o = r->origin[axis], w = r->way[axis];
+        double lo = -border_cells, hi = r->field->grid.count[axis] - 1 + border_cells;
+        double o = r->origin[axis], w = r->direction[axis];
         if (w == 0) {
             if (o < lo || o > hi)
                 return false;
@@ -57,15 +58,15 @@ static bool clip(cell_ray *r, double around) {
     return r->from <= r->to;
 }
 
-/* The parameter of the first zero; infinity where there is none. */
-static double trace(const cell_ray *r) {
-    double least = LEAST_STEP * r->field->grid.cell / r->length, before = r->from;
+/* The parameter of the first zero, or infinity. */
+static double trace_sphere(const cell_ray *r) {
+    double min_step = MIN_STEP * r->field->grid.cell / r->length, before = r->from;
     for (double t = r->from;;) {
-        double value = safe_at(r, t);
+        double value = lower_bound_at(r, t);
         if (value <= 0) {
-            for (int i = 0; i < HALVINGS && before < t; i++) {
+            for (int i = 0; i < BISECTION_STEPS && before < t; i++) {
                 double middle = before + 0.5 * (t - before);
-                if (safe_at(r, middle) <= 0)
+                if (lower_bound_at(r, middle) <= 0)
                     t = middle;
                 else
                     before = middle;
@@ -75,16 +76,16 @@ static double trace(const cell_ray *r) {
         if (t >= r->to)
             return INFINITY;
         before = t;
-        double next = t + real_max(value / ((double)CONTACT_STEEPEST * r->length), least);
-        t = next > t ? real_min(next, r->to) : r->to; /* rounding may leave no step */
+        double next = t + real_max(value / ((double)CONTACT_MAX_SLOPE * r->length), min_step);
+        t = next > t ? real_min(next, r->to) : r->to; /* rounding may make the step 0 */
     }
 }
 
-/* The first cell with a negative value; false where there is none. */
-static bool walk(const cell_ray *r, uint32_t cell[3], double *value) {
+/* Finds the first cell along the ray with a negative value. */
+static bool find_negative_cell(const cell_ray *r, uint32_t cell[3], double *value) {
     double next[3], across[3];
     for (int axis = 0; axis < 3; axis++) {
-        double at = r->origin[axis] + r->from * r->way[axis], w = r->way[axis];
+        double at = r->origin[axis] + r->from * r->direction[axis], w = r->direction[axis];
         double nearest = real_clamp(floor(at + 0.5), 0, r->field->grid.count[axis] - 1);
         cell[axis] = (uint32_t)nearest;
         across[axis] = w != 0 ? 1 / fabs(w) : INFINITY;
@@ -98,16 +99,17 @@ static bool walk(const cell_ray *r, uint32_t cell[3], double *value) {
         int axis = next[0] < next[1] ? (next[0] < next[2] ? 0 : 2) : (next[1] < next[2] ? 1 : 2);
         if (!(next[axis] <= r->to))
             return false;
-        if (r->way[axis] > 0 ? cell[axis] + 1 == r->field->grid.count[axis] : cell[axis] == 0)
+        if (r->direction[axis] > 0 ? cell[axis] + 1 == r->field->grid.count[axis] : cell[axis] == 0)
             return false;
-        cell[axis] += r->way[axis] > 0 ? 1 : UINT32_MAX;
+        cell[axis] += r->direction[axis] > 0 ? 1 : UINT32_MAX;
         next[axis] += across[axis];
     }
 }
 
-static abut_status check(const char *function, const abut_body *a, const abut_ray *ray,
-                         double limit, abut_contact_ray_method method, const void *hit,
-                         contact_motion *at) {
+static abut_status check_ray_arguments(const char *function, const abut_body *a,
+                                       const abut_ray *ray, double limit,
+                                       abut_contact_ray_method method, const void *hit,
+                                       contact_motion *at) {
     if (!a || !a->field || !ray || !hit)
         return abuti_null(function, !a          ? "the body"
                                     : !a->field ? "its field"
@@ -130,31 +132,31 @@ static abut_status check(const char *function, const abut_body *a, const abut_ra
 abut_status abut_contact_ray(const abut_body *a, const abut_ray *ray, double limit,
                              abut_contact_ray_method method, abut_field_hit *hit) {
     contact_motion at;
-    abut_status status = check("abut_contact_ray", a, ray, limit, method, hit, &at);
+    abut_status status = check_ray_arguments("abut_contact_ray", a, ray, limit, method, hit, &at);
     if (status)
         return status;
     const abut_grid *grid = &a->field->grid;
     vec3 origin = v3_sub(contact_to_local(&at, ray->origin), grid->origin);
-    vec3 way = contact_turn_back(&at, ray->direction);
-    cell_ray r = {.field = a->field, .length = v3_length(way), .to = limit};
+    vec3 direction = contact_rotate_back(&at, ray->direction);
+    cell_ray r = {.field = a->field, .length = v3_length(direction), .to = limit};
     for (int axis = 0; axis < 3; axis++) {
         r.origin[axis] = v3_get(origin, axis) / grid->cell;
-        r.way[axis] = v3_get(way, axis) / grid->cell;
+        r.direction[axis] = v3_get(direction, axis) / grid->cell;
     }
     abut_field_hit found = {.parameter = INFINITY,
                             .reliability = abuti_contact_reliability(a->field, NULL)};
-    if (method == ABUT_CONTACT_RAY_TRACE && clip(&r, 0)) {
-        found.parameter = trace(&r);
+    if (method == ABUT_CONTACT_RAY_TRACE && clip_to_grid(&r, 0)) {
+        found.parameter = trace_sphere(&r);
         if (found.parameter < INFINITY) {
             field_sample value = value_at(&r, found.parameter);
             found.normal = v3_normalise(m3_apply(&at.turn, v3(value.x, value.y, value.z)));
             found.depth = found.parameter == 0 ? real_max(0, -value.distance) : 0;
             found.point = v3_along(ray->origin, found.parameter, ray->direction);
         }
-    } else if (method == ABUT_CONTACT_RAY_CELLS && clip(&r, 0.5)) {
+    } else if (method == ABUT_CONTACT_RAY_CELLS && clip_to_grid(&r, 0.5)) {
         uint32_t cell[3];
         double value;
-        if (walk(&r, cell, &value)) {
+        if (find_negative_cell(&r, cell, &value)) {
             vec3 centre = grid_centre(grid, cell[0], cell[1], cell[2]);
             found.point = contact_to_world(&at, centre);
             found.parameter = real_clamp(v3_dot(v3_sub(found.point, ray->origin), ray->direction) /

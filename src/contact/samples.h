@@ -1,4 +1,4 @@
-/* What the files of samples share, and what colliders read of them. */
+/* Samples of a mesh: the object, and the functions that its files share. */
 #ifndef ABUTI_CONTACT_SAMPLES_H
 #define ABUTI_CONTACT_SAMPLES_H
 
@@ -11,21 +11,22 @@
 #include <stdatomic.h>
 
 struct abut_samples {
-    abut_context *context; /* held */
-    atomic_uint holds;     /* references: the caller's, and those of worlds */
+    abut_context *context;  /* referenced */
+    atomic_uint references; /* reference count: the caller and worlds */
     abut_samples_arrays view;
     abut_sample *samples;
     abut_sample_edge *edges;
-    /* The same as floats about `centre`, as kernels take them: samples, then both ends of each edge
-     * with the edge's normal. */
+    /* The same in floats relative to `centre`, as kernels read them: samples, then both ends of
+     * each edge with the normal of the edge. */
     contact_point *points;
     vec3 centre;
-    double radius;         /* of all about the centre */
-    box3 bounds;           /* of samples and ends of edges; empty without any */
-    bool has_vertices;     /* all that are not flat, so that ends of edges are samples */
-    uint32_t *order;       /* of features, samples first and then edges, along a curve in space */
-    contact_ball *balls;   /* of features in that order */
-    contact_ball *groups;  /* of balls */
+    double radius;         /* bounding radius of all features about `centre` */
+    box3 bounds;           /* of samples and ends of edges; empty if there are none */
+    bool has_vertices;     /* all vertices that are not flat are samples, and with them the ends of
+                              edges */
+    uint32_t *order;       /* features in spatial order; samples come before edges */
+    contact_ball *balls;   /* of features, in this order */
+    contact_ball *groups;  /* bounding balls of balls */
     contact_part parts[2]; /* samples, edges */
 };
 
@@ -34,18 +35,19 @@ abut_samples *abuti_samples_retain(const abut_samples *samples);
 
 /* ---- samples_balls.c ---- */
 
-/* Sorts all features into balls. */
-abut_status abuti_samples_balls(abut_samples *samples);
+/* Sorts all features spatially and computes the balls and groups of balls. */
+abut_status abuti_samples_build_balls(abut_samples *samples);
 
 /* ---- samples_cache.c ---- */
 
-#define SAMPLES_ENDING ".samples"
+#define SAMPLES_SUFFIX ".samples"
 
-/* Looks for samples at a place, and tells whether they were there. Fails only where memory ends. */
-abut_status abuti_samples_recall(const cache_place *place, const abut_mesh *mesh, uint32_t kinds,
-                                 abut_samples *to, bool *found);
-/* Keeps samples there. Failures are logged. */
-void abuti_samples_keep(const cache_place *place, const abut_samples *samples);
+/* Reads samples from the cache; `found` is false if they are not there or unusable. Fails only if
+ * memory cannot be allocated or the call is cancelled. */
+abut_status abuti_samples_cache_load(const cache_place *place, const abut_mesh *mesh,
+                                     uint32_t kinds, abut_samples *samples, bool *found);
+/* Writes samples to the cache. Failures are logged. */
+void abuti_samples_cache_store(const cache_place *place, const abut_samples *samples);
 
 /* ---- samples_even.c ---- */
 
@@ -53,16 +55,18 @@ void abuti_samples_keep(const cache_place *place, const abut_samples *samples);
 typedef struct sample_list {
     abut_context *context;
     abut_sample *list;
-    size_t count, room;
+    size_t count, capacity;
 } sample_list;
 
-/* Makes room for so many more. */
-abut_status abuti_samples_reserve(sample_list *to, size_t more);
-/* Adds even samples of a mesh of this area: `count` of them, or by radius where that is 0. */
-abut_status abuti_samples_even(const abut_mesh *mesh, const abut_normals_arrays *normals,
-                               double area, double radius, uint32_t count, sample_list *to);
-/* Keeps `most` of the samples from `first` on, or those that are `radius` apart where it is above
- * 0; in the order in which they were. */
-abut_status abuti_samples_thin(sample_list *samples, size_t first, size_t most, double radius);
+/* Reserves capacity for `more` samples. */
+abut_status abuti_samples_reserve(sample_list *samples, size_t more);
+/* Adds evenly spread samples of a mesh with this area: `count` samples, or if this is 0 samples
+ * that are at least `radius` apart. */
+abut_status abuti_samples_add_even(const abut_mesh *mesh, const abut_normals_arrays *normals,
+                                   double area, double radius, uint32_t count,
+                                   sample_list *samples);
+/* Keeps `max_count` of the samples from `first` on, or if `radius` is positive those that are at
+ * least `radius` apart. The order of the samples does not change. */
+abut_status abuti_samples_thin(sample_list *samples, size_t first, size_t max_count, double radius);
 
 #endif

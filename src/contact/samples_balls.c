@@ -1,36 +1,37 @@
-/* Features in balls, so that those which cannot touch are told together.
+/* Bounding balls of features, which cull features that cannot touch with one field value.
  *
- * Samples, and edges by their middles, are halved across the longest side of their box again and
- * again, so that runs of CONTACT_BALL features make balls, and runs of CONTACT_BALL balls groups
- * with a ball of their own; ties go by number. Of an edge both ends are in the ball, and with them
- * all of it. */
+ * Samples, and edges by their midpoints, are repeatedly halved across the longest side of their
+ * bounding box. Runs of CONTACT_BALL_SIZE features form balls, and runs of CONTACT_BALL_SIZE balls
+ * form groups with a ball of their own. Ties are broken by number. The ball of an edge contains
+ * both ends, and so the whole edge.
+ */
 #include "contact/samples.h"
 
 #include <math.h>
 
-/* The points of a feature: one of a sample, two of an edge. */
-static const contact_point *points_of(const abut_samples *s, uint32_t feature, int *count) {
+/* The points of a feature: one for a sample, two for an edge. */
+static const contact_point *feature_points(const abut_samples *s, uint32_t feature, int *count) {
     const uint32_t samples = s->view.count;
     *count = feature < samples ? 1 : 2;
     return s->points + (feature < samples ? feature : samples + 2 * (size_t)(feature - samples));
 }
 
-/* Twice the middle. */
-static vec3 middle_of(const abut_samples *s, uint32_t feature) {
+/* Twice the midpoint. */
+static vec3 doubled_midpoint(const abut_samples *s, uint32_t feature) {
     int count;
-    const contact_point *first = points_of(s, feature, &count), *last = first + count - 1;
+    const contact_point *first = feature_points(s, feature, &count), *last = first + count - 1;
     return v3((double)first->x + last->x, (double)first->y + last->y, (double)first->z + last->z);
 }
 
-/* In the order of numbers, and of features where these are equal. */
-static uint64_t key_of(double number, uint32_t feature) {
+/* A key that sorts by number, then by feature. */
+static uint64_t make_key(double number, uint32_t feature) {
     float rounded = (float)number;
     uint32_t bits;
     memcpy(&bits, &rounded, sizeof bits);
     return (uint64_t)(bits >> 31 ? ~bits : bits | 1u << 31) << 32 | feature;
 }
 
-/* Brings the lowest `before` of different keys to the front (Hoare 1961). */
+/* Moves the lowest `before` of distinct keys to the front (quickselect, Hoare 1961). */
 static void select_lowest(uint64_t *keys, size_t count, size_t before) {
     while (count > 1) {
         uint64_t pivot = keys[count / 2];
@@ -61,33 +62,33 @@ static void select_lowest(uint64_t *keys, size_t count, size_t before) {
     }
 }
 
-/* Sorts a part of the order into runs. */
-static void halve(abut_samples *s, size_t begin, size_t end, uint64_t *keys) {
-    const size_t whole = CONTACT_BALL * CONTACT_BALL;
-    while (end - begin > CONTACT_BALL) {
+/* Sorts a range of the order into runs of balls. */
+static void sort_into_runs(abut_samples *s, size_t begin, size_t end, uint64_t *keys) {
+    const size_t group_size = CONTACT_BALL_SIZE * CONTACT_BALL_SIZE;
+    while (end - begin > CONTACT_BALL_SIZE) {
         box3 box = box_empty();
         for (size_t i = begin; i < end; i++)
-            box = box_grow(box, middle_of(s, s->order[i]));
+            box = box_grow(box, doubled_midpoint(s, s->order[i]));
         vec3 size = v3_sub(box.hi, box.lo);
         int axis = size.x >= size.y && size.x >= size.z ? 0 : size.y >= size.z ? 1 : 2;
         for (size_t i = begin; i < end; i++)
-            keys[i - begin] = key_of(v3_get(middle_of(s, s->order[i]), axis), s->order[i]);
-        size_t unit = end - begin > whole ? whole : CONTACT_BALL;
+            keys[i - begin] = make_key(v3_get(doubled_midpoint(s, s->order[i]), axis), s->order[i]);
+        size_t unit = end - begin > group_size ? group_size : CONTACT_BALL_SIZE;
         size_t middle = ((end - begin) / 2 + unit - 1) / unit * unit;
         select_lowest(keys, end - begin, middle);
         for (size_t i = begin; i < end; i++)
             s->order[i] = (uint32_t)keys[i - begin];
-        halve(s, begin, begin + middle, keys);
+        sort_into_runs(s, begin, begin + middle, keys);
         begin += middle;
     }
 }
 
-/* The ball of a part of the order. */
-static contact_ball ball_of(const abut_samples *s, uint32_t begin, uint32_t end) {
+/* The ball of a range of the order. */
+static contact_ball bound_range(const abut_samples *s, uint32_t begin, uint32_t end) {
     box3 box = box_empty();
     int count;
     for (uint32_t i = begin; i < end; i++) {
-        const contact_point *p = points_of(s, s->order[i], &count);
+        const contact_point *p = feature_points(s, s->order[i], &count);
         for (int k = 0; k < count; k++)
             box = box_grow(box, v3(p[k].x, p[k].y, p[k].z));
     }
@@ -95,50 +96,51 @@ static contact_ball ball_of(const abut_samples *s, uint32_t begin, uint32_t end)
     contact_ball ball = {(float)middle.x, (float)middle.y, (float)middle.z, 0, begin, end};
     double radius = 0;
     for (uint32_t i = begin; i < end; i++) {
-        const contact_point *p = points_of(s, s->order[i], &count);
+        const contact_point *p = feature_points(s, s->order[i], &count);
         for (int k = 0; k < count; k++) {
-            vec3 way =
+            vec3 offset =
                 v3((double)p[k].x - ball.x, (double)p[k].y - ball.y, (double)p[k].z - ball.z);
-            radius = real_max(radius, v3_length(way));
+            radius = real_max(radius, v3_length(offset));
         }
     }
     ball.radius = (float)(radius * (1 + 1e-6));
     return ball;
 }
 
-static uint32_t least(uint32_t a, uint32_t b) {
+static uint32_t smaller(uint32_t a, uint32_t b) {
     return a < b ? a : b;
 }
 
-/* The balls and groups of the features from `first` on, all of one kind. */
+/* Adds the balls and groups of `count` features of one kind, starting at `first`. */
 static void add_balls(abut_samples *s, uint32_t first, uint32_t count, contact_part *part,
                       uint64_t *keys) {
     const uint32_t end = first + count;
     for (uint32_t i = first; i < end; i++)
         s->order[i] = i;
-    halve(s, first, end, keys);
-    part->balls = (uint32_t)abuti_chunk_count(count, CONTACT_BALL);
-    part->groups = (uint32_t)abuti_chunk_count(part->balls, CONTACT_BALL);
+    sort_into_runs(s, first, end, keys);
+    part->balls = (uint32_t)abuti_chunk_count(count, CONTACT_BALL_SIZE);
+    part->groups = (uint32_t)abuti_chunk_count(part->balls, CONTACT_BALL_SIZE);
     for (uint32_t i = 0; i < part->balls; i++) {
-        uint32_t begin = first + i * CONTACT_BALL;
-        s->balls[part->first_ball + i] = ball_of(s, begin, least(begin + CONTACT_BALL, end));
+        uint32_t begin = first + i * CONTACT_BALL_SIZE;
+        s->balls[part->first_ball + i] =
+            bound_range(s, begin, smaller(begin + CONTACT_BALL_SIZE, end));
     }
     for (uint32_t i = 0; i < part->groups; i++) {
-        uint32_t ball = i * CONTACT_BALL, begin = first + ball * CONTACT_BALL;
+        uint32_t ball = i * CONTACT_BALL_SIZE, begin = first + ball * CONTACT_BALL_SIZE;
         contact_ball *to = &s->groups[part->first_group + i];
-        *to = ball_of(s, begin, least(begin + CONTACT_BALL * CONTACT_BALL, end));
+        *to = bound_range(s, begin, smaller(begin + CONTACT_BALL_SIZE * CONTACT_BALL_SIZE, end));
         to->begin = part->first_ball + ball;
-        to->end = part->first_ball + least(ball + CONTACT_BALL, part->balls);
+        to->end = part->first_ball + smaller(ball + CONTACT_BALL_SIZE, part->balls);
     }
 }
 
-abut_status abuti_samples_balls(abut_samples *s) {
+abut_status abuti_samples_build_balls(abut_samples *s) {
     const uint32_t samples = s->view.count, edges = s->view.edge_count;
-    const size_t all = (size_t)samples + edges, balls = all / CONTACT_BALL + 2;
+    const size_t all = (size_t)samples + edges, balls = all / CONTACT_BALL_SIZE + 2;
     uint64_t *keys = abuti_allocate(s->context, all, sizeof *keys);
     s->order = abuti_allocate(s->context, all, sizeof *s->order);
     s->balls = abuti_allocate(s->context, balls, sizeof *s->balls);
-    s->groups = abuti_allocate(s->context, balls / CONTACT_BALL + 2, sizeof *s->groups);
+    s->groups = abuti_allocate(s->context, balls / CONTACT_BALL_SIZE + 2, sizeof *s->groups);
     abut_status status = keys && s->order && s->balls && s->groups ? ABUT_OK : ABUT_ERROR_MEMORY;
     if (!status) {
         contact_part *parts = s->parts;

@@ -1,12 +1,13 @@
-/* Samples that were made before, from disk, beside the fields of their mesh (Sundholm 2010, section
- * 6.2.6, has both in one file).
+/* The disk cache of samples, in the folder of the fields of their mesh (Sundholm 2010, section
+ * 6.2.6, stores both in one file).
  *
- * One file for each mesh and options, named by a digest of both: a head, samples, edges, and a
- * checksum of all. It is written aside and renamed, never changed, and needs no lock: two writers
- * have the same to say. As for fields, a cache only ever saves time: what is cut off, damaged, of
- * another mesh or options, or may be written by others is told and made anew. Nothing is believed
- * for its checksum alone: what a sample refers to must be there in the mesh, and the order must be
- * that of abut_samples_arrays.
+ * There is one file for each mesh and set of options, named by a digest of both: head, samples,
+ * edges, and a checksum of everything. It is written to a temporary file, renamed, and never
+ * changed. It needs no lock, since two writers would write the same bytes. The cache only saves
+ * time, as for fields. A file that is truncated, damaged, of another mesh or other options, or
+ * writable by others is reported, and the samples are computed. A correct checksum is not enough:
+ * elements that a sample refers to must exist in the mesh, and samples must be in the order of
+ * abut_samples_arrays.
  */
 #include "contact/samples.h"
 
@@ -16,7 +17,7 @@
 #include <errno.h>
 
 #define MAGIC "\211abuts\r\n"
-enum { VERSION = 1, ORDER = 0x01020304 };
+enum { VERSION = 1, BYTE_ORDER_MARK = 0x01020304 };
 
 typedef struct samples_head {
     unsigned char magic[8];
@@ -40,33 +41,33 @@ _Static_assert(sizeof(samples_head) == 96 && sizeof(sample_record) == 64 &&
                    sizeof(edge_record) == 80,
                "as in files");
 
-/* What a file holds, as it was written. */
+/* The content of a file. */
 typedef struct samples_file {
     unsigned char mesh[ABUTI_DIGEST_BYTES], key[ABUTI_DIGEST_BYTES];
     uint32_t count, edge_count;
     double area;
-    unsigned char *records; /* the caller's to release */
+    unsigned char *records; /* the caller releases them */
 } samples_file;
 
-/* ---- in ---- */
+/* ---- read ---- */
 
-static abut_status damaged(const char *path, const char *what) {
+static abut_status fail_format(const char *path, const char *what) {
     return abuti_fail(ABUT_ERROR_FORMAT, "%s: %s", path, what);
 }
 
-static abut_status get(abuti_source *source, void *to, size_t bytes) {
+static abut_status read_bytes(abuti_source *source, void *to, size_t bytes) {
     if (abuti_source_read(source, to, bytes) == bytes)
         return ABUT_OK;
     return source->failed ? abuti_fail(ABUT_ERROR_FILE, "%s: cannot be read", source->name)
-                          : damaged(source->name, "is damaged: it ends too early");
+                          : fail_format(source->name, "is damaged: it is truncated");
 }
 
 static abut_status check_head(const samples_head *head, const char *path, uint64_t total) {
     if (memcmp(head->magic, MAGIC, sizeof head->magic) != 0)
-        return damaged(path, "is no cache of samples");
-    if (head->order != ORDER)
+        return fail_format(path, "is not a cache file of samples");
+    if (head->order != BYTE_ORDER_MARK)
         return abuti_fail(ABUT_ERROR_UNSUPPORTED,
-                          "%s: comes from a machine of the other byte order", path);
+                          "%s: was written on a machine with the other byte order", path);
     if (head->version > VERSION)
         return abuti_fail(ABUT_ERROR_UNSUPPORTED,
                           "%s: was written by a newer version of abut (its format is %u, this "
@@ -75,11 +76,11 @@ static abut_status check_head(const samples_head *head, const char *path, uint64
     uint64_t bytes = sizeof *head + head->count * (uint64_t)sizeof(sample_record) +
                      head->edge_count * (uint64_t)sizeof(edge_record) + sizeof(uint64_t);
     if (bytes != total || bytes > SIZE_MAX)
-        return damaged(path, "is damaged: its length is not as it was written");
+        return fail_format(path, "is damaged: its length does not match its counts");
     return ABUT_OK;
 }
 
-/* Where it fails there is nothing to release. */
+/* On failure there is nothing to release. */
 static abut_status read_file(abut_context *context, const char *path, samples_file *file) {
     abuti_source source;
     samples_head head;
@@ -88,17 +89,17 @@ static abut_status read_file(abut_context *context, const char *path, samples_fi
     if (status)
         return status;
     const uint64_t total = source.total;
-    status = get(&source, &head, sizeof head);
+    status = read_bytes(&source, &head, sizeof head);
     status = status ? status : check_head(&head, path, total);
     if (!status && !(all = abuti_allocate(context, (size_t)total, 1)))
         status = ABUT_ERROR_MEMORY;
     if (!status) {
         size_t summed = (size_t)total - sizeof(uint64_t);
         memcpy(all, &head, sizeof head);
-        status = get(&source, all + sizeof head, (size_t)total - sizeof head);
+        status = read_bytes(&source, all + sizeof head, (size_t)total - sizeof head);
         uint64_t sum = abuti_checksum(all, summed);
         if (!status && memcmp(all + summed, &sum, sizeof sum) != 0)
-            status = damaged(path, "is damaged: it is not as it was written");
+            status = fail_format(path, "is damaged: its checksum is wrong");
     }
     abuti_source_close(&source);
     if (status) {
@@ -115,37 +116,38 @@ static abut_status read_file(abut_context *context, const char *path, samples_fi
     return ABUT_OK;
 }
 
-static vec3 vector(const double *from) {
+static vec3 load_vector(const double *from) {
     return v3(from[0], from[1], from[2]);
 }
 
-/* Whether numbers are within so much of zero, which NaN is not. */
-static bool within(const double *numbers, int count, double most) {
+/* Whether all numbers are at most `max` in magnitude. NaN is not. */
+static bool all_within(const double *numbers, int count, double max) {
     for (int i = 0; i < count; i++)
-        if (!(numbers[i] >= -most && numbers[i] <= most))
+        if (!(numbers[i] >= -max && numbers[i] <= max))
             return false;
     return true;
 }
 
-/* Of samples; points along an edge or on a face may leave its box by rounding. */
-#define FARTHEST (2 * ABUT_COORDINATE_MAX)
-#define LONGEST_NORMAL 1.001
+/* Of coordinates: points on an edge or face may leave its bounding box by rounding errors. */
+#define MAX_COORDINATE (2 * ABUT_COORDINATE_MAX)
+#define MAX_NORMAL_LENGTH 1.001
 
-static bool sample_is_possible(const sample_record *s, const abut_mesh *mesh, uint32_t kinds) {
+static bool sample_is_valid(const sample_record *s, const abut_mesh *mesh, uint32_t kinds) {
     const uint64_t corners = 3 * (uint64_t)mesh->triangle_count;
-    const uint64_t most[] = {mesh->vertex_count, corners, mesh->triangle_count,
-                             mesh->triangle_count};
-    return s->kind <= ABUT_SAMPLE_SURFACE && kinds >> s->kind & 1 && s->element < most[s->kind] &&
-           s->zero == 0 && within(s->point, 3, FARTHEST) && within(s->normal, 3, LONGEST_NORMAL);
+    const uint64_t element_count[] = {mesh->vertex_count, corners, mesh->triangle_count,
+                                      mesh->triangle_count};
+    return s->kind <= ABUT_SAMPLE_SURFACE && kinds >> s->kind & 1 &&
+           s->element < element_count[s->kind] && s->zero == 0 &&
+           all_within(s->point, 3, MAX_COORDINATE) && all_within(s->normal, 3, MAX_NORMAL_LENGTH);
 }
 
-static bool edge_is_possible(const edge_record *e, const abut_mesh *mesh) {
+static bool edge_is_valid(const edge_record *e, const abut_mesh *mesh) {
     return e->edge < 3 * (uint64_t)mesh->triangle_count && e->zero == 0 &&
-           within(e->ends, 6, FARTHEST) && within(e->normal, 3, LONGEST_NORMAL);
+           all_within(e->ends, 6, MAX_COORDINATE) && all_within(e->normal, 3, MAX_NORMAL_LENGTH);
 }
 
-/* Whether a sample comes after the one before it. */
-static bool comes_after(const abut_sample *s) {
+/* Whether a sample is greater than its predecessor. */
+static bool is_after_previous(const abut_sample *s) {
     const abut_sample *before = s - 1;
     if (s->kind != before->kind)
         return s->kind > before->kind;
@@ -153,33 +155,34 @@ static bool comes_after(const abut_sample *s) {
            (s->element == before->element && s->part > before->part);
 }
 
-/* Makes the samples, edges, counts and area of `to` out of a file, where they may be samples of
+/* Decodes samples, edges, counts and area of `to` from a file. Fails if they cannot be samples of
  * these kinds of the mesh. */
-static abut_status decode(const samples_file *file, const char *path, const abut_mesh *mesh,
-                          uint32_t kinds, abut_samples *to) {
+static abut_status decode_samples(const samples_file *file, const char *path, const abut_mesh *mesh,
+                                  uint32_t kinds, abut_samples *to) {
     const unsigned char *at = file->records;
-    bool has_edges = kinds & ABUT_SAMPLES_EDGES, fine = has_edges || !file->edge_count;
+    bool has_edges = kinds & ABUT_SAMPLES_EDGES, valid = has_edges || !file->edge_count;
     abut_sample *samples = abuti_allocate(to->context, file->count, sizeof *samples);
     abut_sample_edge *edges =
         has_edges ? abuti_allocate(to->context, file->edge_count, sizeof *edges) : NULL;
     abut_status status = samples && (edges || !has_edges) ? ABUT_OK : ABUT_ERROR_MEMORY;
-    for (uint32_t i = 0; i < file->count && fine && !status; i++, at += sizeof(sample_record)) {
+    for (uint32_t i = 0; i < file->count && valid && !status; i++, at += sizeof(sample_record)) {
         sample_record s;
         memcpy(&s, at, sizeof s);
-        samples[i] = (abut_sample){vector(s.point), vector(s.normal), (abut_sample_kind)s.kind,
-                                   s.element, s.part};
-        fine = sample_is_possible(&s, mesh, kinds) && (!i || comes_after(&samples[i]));
+        samples[i] = (abut_sample){load_vector(s.point), load_vector(s.normal),
+                                   (abut_sample_kind)s.kind, s.element, s.part};
+        valid = sample_is_valid(&s, mesh, kinds) && (!i || is_after_previous(&samples[i]));
     }
-    for (uint32_t i = 0; i < file->edge_count && fine && !status; i++, at += sizeof(edge_record)) {
+    for (uint32_t i = 0; i < file->edge_count && valid && !status; i++, at += sizeof(edge_record)) {
         edge_record e;
         memcpy(&e, at, sizeof e);
-        edges[i] =
-            (abut_sample_edge){{vector(e.ends), vector(e.ends + 3)}, vector(e.normal), e.edge};
-        fine = edge_is_possible(&e, mesh) && (!i || edges[i].edge > edges[i - 1].edge);
+        edges[i] = (abut_sample_edge){{load_vector(e.ends), load_vector(e.ends + 3)},
+                                      load_vector(e.normal),
+                                      e.edge};
+        valid = edge_is_valid(&e, mesh) && (!i || edges[i].edge > edges[i - 1].edge);
     }
-    fine = fine && file->area >= 0;
-    if (!status && !fine)
-        status = damaged(path, "is damaged: it has what cannot be a sample of its mesh");
+    valid = valid && file->area >= 0;
+    if (!status && !valid)
+        status = fail_format(path, "is damaged: it contains samples that its mesh cannot have");
     if (status) {
         ABUTI_RELEASE(to->context, samples, edges);
         return status;
@@ -192,50 +195,52 @@ static abut_status decode(const samples_file *file, const char *path, const abut
     return ABUT_OK;
 }
 
-static abut_status look(const cache_place *place, const abut_mesh *mesh, uint32_t kinds,
-                        abut_samples *to) {
+static abut_status load_from_cache(const cache_place *place, const abut_mesh *mesh, uint32_t kinds,
+                                   abut_samples *to) {
     samples_file file;
     abut_status status = read_file(to->context, place->path, &file);
     if (status)
         return status;
     if (memcmp(file.mesh, place->mesh, sizeof file.mesh) != 0 ||
         memcmp(file.key, place->key, sizeof file.key) != 0)
-        status = damaged(place->path, "is that of another mesh or of other options");
+        status = fail_format(place->path, "belongs to another mesh or other options");
     else
-        status = decode(&file, place->path, mesh, kinds, to);
+        status = decode_samples(&file, place->path, mesh, kinds, to);
     abuti_release(to->context, file.records);
     return status;
 }
 
-abut_status abuti_samples_recall(const cache_place *place, const abut_mesh *mesh, uint32_t kinds,
-                                 abut_samples *to, bool *found) {
+abut_status abuti_samples_cache_load(const cache_place *place, const abut_mesh *mesh,
+                                     uint32_t kinds, abut_samples *to, bool *found) {
     *found = false;
     if (access(place->path, F_OK) != 0 && errno == ENOENT)
         return ABUT_OK;
-    abut_status status = look(place, mesh, kinds, to);
+    abut_status status = load_from_cache(place, mesh, kinds, to);
     if (status == ABUT_ERROR_MEMORY || status == ABUT_ERROR_CANCELLED)
         return status;
     *found = !status;
     if (status)
-        abuti_log(to->context, ABUT_LOG_WARNING, "the samples are made, since the cache is bad: %s",
+        abuti_log(to->context, ABUT_LOG_WARNING,
+                  "the samples are computed, since the cache file is unusable: %s",
                   abut_last_error());
     else
-        abuti_system_touch(place->path); /* used now */
+        abuti_system_touch(place->path); /* marks it as recently used */
     return ABUT_OK;
 }
 
-/* ---- out ---- */
+/* ---- write ---- */
 
-static void put_vector(double *to, vec3 v) {
+static void store_vector(double *to, vec3 v) {
     to[0] = v.x;
     to[1] = v.y;
     to[2] = v.z;
 }
 
-/* The whole file but its checksum. */
-static void encode(const cache_place *place, const abut_samples *samples, unsigned char *to) {
+/* Writes the whole file except its checksum to memory. */
+static void encode_samples(const cache_place *place, const abut_samples *samples,
+                           unsigned char *to) {
     const abut_samples_arrays *view = &samples->view;
-    samples_head head = {.order = ORDER,
+    samples_head head = {.order = BYTE_ORDER_MARK,
                          .version = VERSION,
                          .count = view->count,
                          .edge_count = view->edge_count,
@@ -248,16 +253,16 @@ static void encode(const cache_place *place, const abut_samples *samples, unsign
     for (uint32_t i = 0; i < view->count; i++, to += sizeof(sample_record)) {
         const abut_sample *from = &samples->samples[i];
         sample_record s = {.kind = from->kind, .element = from->element, .part = from->part};
-        put_vector(s.point, from->point);
-        put_vector(s.normal, from->normal);
+        store_vector(s.point, from->point);
+        store_vector(s.normal, from->normal);
         memcpy(to, &s, sizeof s);
     }
     for (uint32_t i = 0; i < view->edge_count; i++, to += sizeof(edge_record)) {
         const abut_sample_edge *from = &samples->edges[i];
         edge_record e = {.edge = from->edge};
-        put_vector(e.ends, from->end[0]);
-        put_vector(e.ends + 3, from->end[1]);
-        put_vector(e.normal, from->normal);
+        store_vector(e.ends, from->end[0]);
+        store_vector(e.ends + 3, from->end[1]);
+        store_vector(e.normal, from->normal);
         memcpy(to, &e, sizeof e);
     }
 }
@@ -270,7 +275,7 @@ static abut_status write_file(const cache_place *place, const abut_samples *samp
     abut_status status =
         all ? abuti_sink_open_own(&sink, samples->context, place->path) : ABUT_ERROR_MEMORY;
     if (!status) {
-        encode(place, samples, all);
+        encode_samples(place, samples, all);
         uint64_t sum = abuti_checksum(all, bytes);
         abuti_sink_write(&sink, all, bytes);
         abuti_sink_write(&sink, &sum, sizeof sum);
@@ -280,10 +285,10 @@ static abut_status write_file(const cache_place *place, const abut_samples *samp
     return status;
 }
 
-void abuti_samples_keep(const cache_place *place, const abut_samples *samples) {
+void abuti_samples_cache_store(const cache_place *place, const abut_samples *samples) {
     if (write_file(place, samples))
-        abuti_log(samples->context, ABUT_LOG_WARNING, "the samples are not kept in the cache: %s",
-                  abut_last_error());
+        abuti_log(samples->context, ABUT_LOG_WARNING,
+                  "the samples could not be written to the cache: %s", abut_last_error());
 }
 
 /* ---- list and clear ---- */
@@ -295,7 +300,7 @@ static abut_status list_file(const cache_names *files, const char *name,
     struct stat about;
     snprintf(path, sizeof path, "%s/%s", files->folder, name);
     if (abuti_system_stat(ABUTI_NO_FOLDER, path, &about) != 0)
-        return ABUT_OK; /* removed meanwhile */
+        return ABUT_OK; /* removed by another process */
     abut_samples_cache_entry entry;
     memset(&entry, 0, sizeof entry);
     entry.path = path;
@@ -324,7 +329,7 @@ abut_status abut_samples_cache_list(abut_context *context, const char *folder,
     if (!visit)
         return abuti_null(__func__, "visit");
     abut_status status =
-        abuti_cache_names(__func__, abuti_context_of(context), folder, SAMPLES_ENDING, &files);
+        abuti_cache_names(__func__, abuti_context_of(context), folder, SAMPLES_SUFFIX, &files);
     for (size_t i = 0; i < files.count && !status && more; i++)
         status = list_file(&files, files.names[i], visit, user, &more);
     abuti_release(files.context, files.names);
@@ -334,5 +339,5 @@ abut_status abut_samples_cache_list(abut_context *context, const char *folder,
 abut_status abut_samples_cache_clear(abut_context *context, const char *folder, double age,
                                      uint64_t *files, uint64_t *bytes) {
     (void)context;
-    return abuti_cache_clear(__func__, folder, SAMPLES_ENDING, age, files, bytes);
+    return abuti_cache_clear(__func__, folder, SAMPLES_SUFFIX, age, files, bytes);
 }

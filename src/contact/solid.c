@@ -1,15 +1,15 @@
-/* Contacts of a field with planes, spheres, capsules and boxes.
+/* Contacts of a field with planes, spheres, capsules and boxes (Sundholm 2010, section 5.4).
  *
- * Two ways meet (Sundholm 2010, section 5.4). Samples of the field's mesh are tried against the
- * solid, whose signed distance has a closed form; it is convex, so along an edge it has one
- * minimum, which the golden section finds. And places of the solid are tried against the field, so
- * that a solid on a large flat face, away from all samples, is found.
+ * Two directions are combined. Samples of the field's mesh are tested against the primitive, whose
+ * signed distance has a closed form. This distance is convex, so it has one minimum along an edge,
+ * which golden-section search finds. Points of the primitive are tested against the field, which
+ * finds a primitive on a large flat face, away from all samples.
  *
- * Spheres. The deepest place of a ball is its radius less the distance of its centre, in the
- * direction against the gradient there: exact for a centre outside, and a thin wall cannot slip
- * through. Others, as in a groove, are where the field is least on the sphere among the places
- * around; there the gradient points to the centre, so u <- -gradient(centre + r u) finds them from
- * a handful of directions.
+ * Spheres. The depth of a sphere is its radius minus the distance of its centre, in the direction
+ * opposite to the gradient there. This is exact for a centre outside and cannot miss a thin wall.
+ * Other contacts, as in a groove, are local minima of the field on the sphere. There the gradient
+ * points to the centre, so the fixed-point iteration u <- -gradient(centre + r u) finds them from a
+ * few start directions.
  */
 #include "contact/contact.h"
 
@@ -17,25 +17,25 @@
 
 #include <math.h>
 
-typedef enum solid_kind { SOLID_PLANE, SOLID_CAPSULE, SOLID_BOX } solid_kind;
+typedef enum primitive_kind { PRIMITIVE_PLANE, PRIMITIVE_CAPSULE, PRIMITIVE_BOX } primitive_kind;
 
-typedef struct solid {
-    solid_kind kind;
+typedef struct primitive {
+    primitive_kind kind;
     vec3 normal; /* plane: unit */
     double offset;
     segment3 axis; /* capsule and sphere */
     double radius;
     vec3 half; /* box */
     contact_motion motion;
-} solid;
+} primitive;
 
 #define GOLDEN 0.6180339887498949
 enum { GOLDEN_STEPS = 48 };
-#define SAME_DIRECTION 0.966 /* 15 degrees */
+#define SAME_DIRECTION_COSINE 0.966 /* cosine of 15 degrees */
 
 /* ---- closed forms ---- */
 
-static double box_distance(const solid *s, vec3 point, vec3 *outward) {
+static double box_distance(const primitive *s, vec3 point, vec3 *outward) {
     vec3 p = contact_to_local(&s->motion, point), beyond = v3(0, 0, 0), face = v3(0, 0, 0);
     double out[3], inside = -INFINITY;
     int nearest = 0;
@@ -58,14 +58,14 @@ static double box_distance(const solid *s, vec3 point, vec3 *outward) {
     return v3_length(beyond);
 }
 
-/* The signed distance of a point of the world, and the unit way out; zero on the axis of a capsule.
- */
-static double solid_distance(const solid *s, vec3 point, vec3 *outward) {
-    if (s->kind == SOLID_PLANE) {
+/* The signed distance of a point of the world and the unit outward direction, which is zero on the
+ * axis of a capsule. */
+static double primitive_distance(const primitive *s, vec3 point, vec3 *outward) {
+    if (s->kind == PRIMITIVE_PLANE) {
         *outward = s->normal;
         return v3_dot(s->normal, point) - s->offset;
     }
-    if (s->kind == SOLID_BOX)
+    if (s->kind == PRIMITIVE_BOX)
         return box_distance(s, point, outward);
     closest_on_segment closest = segment_closest_point(s->axis, point);
     *outward = v3_normalise(v3_sub(point, closest.point));
@@ -74,10 +74,10 @@ static double solid_distance(const solid *s, vec3 point, vec3 *outward) {
 
 /* ---- samples of the body ---- */
 
-static void try_sample(contact_call *call, const solid *s, vec3 point, vec3 normal,
-                       abut_contact contact) {
+static void test_sample(contact_call *call, const primitive *s, vec3 point, vec3 normal,
+                        abut_contact contact) {
     vec3 outward;
-    contact.depth = -solid_distance(s, point, &outward);
+    contact.depth = -primitive_distance(s, point, &outward);
     if (!(contact.depth >= -call->options.margin))
         return;
     if (v3_max_abs(outward) == 0)
@@ -88,17 +88,17 @@ static void try_sample(contact_call *call, const solid *s, vec3 point, vec3 norm
         return;
     contact.point = point;
     contact.normal = outward;
-    abuti_contact_put(call, &contact);
+    abuti_contact_add(call, &contact);
 }
 
-/* The parameter at which the distance is least along a segment. */
-static double least_along(const solid *s, vec3 a, vec3 b) {
+/* The parameter of a segment at which the distance is smallest. */
+static double deepest_parameter(const primitive *s, vec3 a, vec3 b) {
     double lo = 0, hi = 1;
     vec3 outward;
     for (int i = 0; i < GOLDEN_STEPS; i++) {
         double u = hi - GOLDEN * (hi - lo), v = lo + GOLDEN * (hi - lo);
-        if (solid_distance(s, v3_lerp(a, b, u), &outward) <
-            solid_distance(s, v3_lerp(a, b, v), &outward))
+        if (primitive_distance(s, v3_lerp(a, b, u), &outward) <
+            primitive_distance(s, v3_lerp(a, b, v), &outward))
             hi = v;
         else
             lo = u;
@@ -106,8 +106,8 @@ static double least_along(const solid *s, vec3 a, vec3 b) {
     return 0.5 * (lo + hi);
 }
 
-static void try_body(contact_call *call, const abut_body *a, const contact_motion *at,
-                     const solid *s) {
+static void test_samples(contact_call *call, const abut_body *a, const contact_motion *at,
+                         const primitive *s) {
     abut_samples_arrays view = abut_samples_arrays_default();
     abut_samples_get_arrays(a->samples, &view);
     for (uint32_t i = 0; i < view.count; i++) {
@@ -115,23 +115,24 @@ static void try_body(contact_call *call, const abut_body *a, const contact_motio
         abut_contact contact = {.kind = (abut_contact_kind)sample->kind,
                                 .element = sample->element,
                                 .part = sample->part};
-        try_sample(call, s, contact_to_world(at, sample->point),
-                   m3_apply(&at->turn, sample->normal), contact);
+        test_sample(call, s, contact_to_world(at, sample->point),
+                    m3_apply(&at->turn, sample->normal), contact);
     }
-    if (call->options.skip_edges || s->kind == SOLID_PLANE) /* where ends are as deep */
+    /* On a plane no point of an edge is deeper than its ends. */
+    if (call->options.skip_edges || s->kind == PRIMITIVE_PLANE)
         return;
     for (uint32_t i = 0; i < view.edge_count; i++) {
         const abut_sample_edge *edge = &view.edges[i];
         vec3 p = contact_to_world(at, edge->end[0]), q = contact_to_world(at, edge->end[1]), out;
-        /* Distances grow no faster than the way. */
+        /* Distances have Lipschitz constant 1. */
         double reach = call->options.margin + 0.5 * v3_length(v3_sub(q, p));
-        if (solid_distance(s, v3_lerp(p, q, 0.5), &out) > reach * (1 + 1e-9))
+        if (primitive_distance(s, v3_lerp(p, q, 0.5), &out) > reach * (1 + 1e-9))
             continue;
         abut_contact contact = {.kind = ABUT_CONTACT_EDGE,
                                 .element = edge->edge,
                                 .part = ABUT_SAMPLE_DEEPEST};
-        try_sample(call, s, v3_lerp(p, q, least_along(s, p, q)), m3_apply(&at->turn, edge->normal),
-                   contact);
+        test_sample(call, s, v3_lerp(p, q, deepest_parameter(s, p, q)),
+                    m3_apply(&at->turn, edge->normal), contact);
     }
 }
 
@@ -139,10 +140,10 @@ abut_status abut_contact_plane(const abut_body *a, const abut_plane *plane,
                                const abut_contact_options *options, abut_contacts *contacts) {
     static const char function[] = "abut_contact_plane";
     contact_call call;
-    abut_contact few[CONTACT_FEW];
+    abut_contact buffer[CONTACT_STACK_COUNT];
     contact_motion at;
-    solid s = {.kind = SOLID_PLANE};
-    abut_status status = abuti_contact_begin(&call, function, a, false, options, few, contacts);
+    primitive s = {.kind = PRIMITIVE_PLANE};
+    abut_status status = abuti_contact_begin(&call, function, a, false, options, buffer, contacts);
     if (!status && (!plane || !a->samples))
         status = abuti_fail(ABUT_ERROR_ARGUMENT, "%s: %s", function,
                             plane ? "the body has no samples" : "plane is null");
@@ -155,16 +156,16 @@ abut_status abut_contact_plane(const abut_body *a, const abut_plane *plane,
         return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: the normal of the plane is 0", function);
     s.normal = v3_scale(plane->normal, 1 / length);
     s.offset = plane->offset / length;
-    try_body(&call, a, &at, &s);
+    test_samples(&call, a, &at, &s);
     return abuti_contact_end(&call, ABUT_OK);
 }
 
-/* ---- balls ---- */
+/* ---- spheres in a field ---- */
 
-/* Sides and corners of a cube. */
-enum { DIRECTIONS = 14, BALL_ELEMENTS = 16 };
+/* Face and corner directions of a cube. */
+enum { START_DIRECTIONS = 14, ELEMENTS_PER_SPHERE = 16 };
 
-static vec3 direction_of(int i) {
+static vec3 start_direction(int i) {
     if (i < 6) {
         double sign = i % 2 ? -1 : 1;
         return v3(i / 2 == 0 ? sign : 0, i / 2 == 1 ? sign : 0, i / 2 == 2 ? sign : 0);
@@ -174,41 +175,44 @@ static vec3 direction_of(int i) {
     return v3(i & 1 ? third : -third, i & 2 ? third : -third, i & 4 ? third : -third);
 }
 
-typedef struct ball {
+typedef struct field_sphere {
     const abut_field *field;
     const contact_motion *at;
     vec3 centre, away;
     double radius;
-    uint32_t first; /* element */
-    vec3 kept[DIRECTIONS + 1];
+    uint32_t first; /* element number of its first contact */
+    vec3 kept[START_DIRECTIONS + 1];
     int kept_count;
-} ball;
+} field_sphere;
 
-/* The unit gradient; `away` where there is none. */
-static vec3 way_out(const ball *b, vec3 gradient) {
-    return v3_length(gradient) < (double)CONTACT_FLAT ? b->away : v3_normalise(gradient);
+/* The unit gradient, or `away` if the gradient is too short. */
+static vec3 outward_normal(const field_sphere *b, vec3 gradient) {
+    return v3_length(gradient) < (double)CONTACT_MIN_GRADIENT ? b->away : v3_normalise(gradient);
 }
 
-static void put_ball(contact_call *call, ball *b, vec3 out, double depth, uint32_t element) {
+static void add_sphere_contact(contact_call *call, field_sphere *b, vec3 out, double depth,
+                               uint32_t element) {
     for (int i = 0; i < b->kept_count; i++)
-        if (v3_dot(b->kept[i], out) > SAME_DIRECTION)
+        if (v3_dot(b->kept[i], out) > SAME_DIRECTION_COSINE)
             return;
+    assert(b->kept_count <= START_DIRECTIONS);
     b->kept[b->kept_count++] = out;
     abut_contact contact = {.point = v3_along(b->centre, -b->radius, out),
-                            .normal = contact_back(out),
+                            .normal = contact_negate(out),
                             .depth = depth,
                             .side = 1,
                             .kind = ABUT_CONTACT_SOLID,
                             .element = b->first + element};
-    abuti_contact_put(call, &contact);
+    abuti_contact_add(call, &contact);
 }
 
-/* Goes to where the sphere is deepest among places around; false where that is not found. */
-static bool settle(const ball *b, vec3 u, vec3 *out, double *depth) {
+/* Iterates from direction u to a local minimum of the field on the sphere. Returns false if the
+ * iteration does not converge. */
+static bool find_local_minimum(const field_sphere *b, vec3 u, vec3 *out, double *depth) {
     for (int step = 0; step < 12; step++) {
         abut_field_value value =
             abuti_contact_value(b->field, b->at, v3_along(b->centre, b->radius, u));
-        if (v3_length(value.gradient) < (double)CONTACT_FLAT)
+        if (v3_length(value.gradient) < (double)CONTACT_MIN_GRADIENT)
             return false;
         *out = v3_normalise(value.gradient);
         *depth = -value.distance;
@@ -219,27 +223,27 @@ static bool settle(const ball *b, vec3 u, vec3 *out, double *depth) {
     return false;
 }
 
-static void try_ball(contact_call *call, ball *b) {
+static void test_sphere(contact_call *call, field_sphere *b) {
     double margin = call->options.margin, cell = b->field->grid.cell, depth;
     abut_field_value value = abuti_contact_value(b->field, b->at, b->centre);
-    vec3 out = way_out(b, value.gradient), there;
+    vec3 out = outward_normal(b, value.gradient), there;
     if (!(b->radius - value.distance >= -margin))
         return;
-    /* Near the middle between two sides the gradient is a mixture of both. */
-    if (!(settle(b, contact_back(out), &there, &depth) &&
+    /* Midway between two sides the gradient is a mixture of both. */
+    if (!(find_local_minimum(b, contact_negate(out), &there, &depth) &&
           fabs(depth - (b->radius - value.distance)) < cell)) {
         there = out;
         depth = b->radius - value.distance;
     }
-    put_ball(call, b, there, depth, 0);
-    for (int i = 0; i < DIRECTIONS && b->radius > 0; i++)
-        if (settle(b, direction_of(i), &there, &depth) && depth >= -margin)
-            put_ball(call, b, there, depth, (uint32_t)i + 1);
+    add_sphere_contact(call, b, there, depth, 0);
+    for (int i = 0; i < START_DIRECTIONS && b->radius > 0; i++)
+        if (find_local_minimum(b, start_direction(i), &there, &depth) && depth >= -margin)
+            add_sphere_contact(call, b, there, depth, (uint32_t)i + 1);
 }
 
 /* ---- spheres and capsules ---- */
 
-static abut_status try_capsule(contact_call *call, const abut_body *a, const abut_capsule *c) {
+static abut_status test_capsule(contact_call *call, const abut_body *a, const abut_capsule *c) {
     contact_motion at;
     const contact_motion still = {{{{1, 0, 0}, {0, 1, 0}, {0, 0, 1}}}, {0, 0, 0}};
     abut_status status = abuti_contact_pose(call->function, "the pose of a", &a->pose, &at);
@@ -248,30 +252,34 @@ static abut_status try_capsule(contact_call *call, const abut_body *a, const abu
     status = status ? status : abuti_check_length(call->function, "the radius", c->radius);
     if (status)
         return status;
-    solid s = {.kind = SOLID_CAPSULE, .axis = {{c->end[0], c->end[1]}}, .radius = c->radius};
-    try_body(call, a, &at, &s);
+    primitive s = {.kind = PRIMITIVE_CAPSULE,
+                   .axis = {{c->end[0], c->end[1]}},
+                   .radius = c->radius};
+    test_samples(call, a, &at, &s);
     vec3 middle = v3_lerp(c->end[0], c->end[1], 0.5);
     contact_frame frame = abuti_contact_frame(a->field, &at, &still, middle, call->options.margin);
     vec3 away = m3_apply(&at.turn, v3(frame.away[0], frame.away[1], frame.away[2]));
     bool is_sphere = v3_max_abs(v3_sub(c->end[1], c->end[0])) == 0;
     for (uint32_t end = 0; end < (is_sphere ? 1 : 2); end++) {
-        ball b = {a->field, &at, c->end[end], away, c->radius, end * BALL_ELEMENTS, {{0, 0, 0}}, 0};
-        try_ball(call, &b);
+        field_sphere b = {a->field,    &at, c->end[end], away, c->radius, end * ELEMENTS_PER_SPHERE,
+                          {{0, 0, 0}}, 0};
+        test_sphere(call, &b);
     }
     if (is_sphere)
         return ABUT_OK;
-    float ends[2][3], least;
+    float ends[2][3], minimum;
     for (int end = 0; end < 2; end++) {
         vec3 p = v3_sub(c->end[end], middle);
-        contact_place(&frame, (float)p.x, (float)p.y, (float)p.z, ends[end]);
+        contact_to_cells(&frame, (float)p.x, (float)p.y, (float)p.z, ends[end]);
     }
     float limit = (float)(c->radius + call->options.margin);
-    double t = contact_deepest(&a->field->view, frame.band, ends[0], ends[1], limit, &least);
+    double t =
+        contact_segment_minimum(&a->field->view, frame.band, ends[0], ends[1], limit, &minimum);
     if (t > 0 && t < 1) {
-        ball b = {a->field,    &at,       v3_lerp(c->end[0], c->end[1], t),
-                  away,        c->radius, 2 * BALL_ELEMENTS,
-                  {{0, 0, 0}}, 0};
-        try_ball(call, &b);
+        field_sphere b = {a->field,    &at,       v3_lerp(c->end[0], c->end[1], t),
+                          away,        c->radius, 2 * ELEMENTS_PER_SPHERE,
+                          {{0, 0, 0}}, 0};
+        test_sphere(call, &b);
     }
     return ABUT_OK;
 }
@@ -280,11 +288,11 @@ abut_status abut_contact_capsule(const abut_body *a, const abut_capsule *capsule
                                  const abut_contact_options *options, abut_contacts *contacts) {
     static const char function[] = "abut_contact_capsule";
     contact_call call;
-    abut_contact few[CONTACT_FEW];
-    abut_status status = abuti_contact_begin(&call, function, a, true, options, few, contacts);
+    abut_contact buffer[CONTACT_STACK_COUNT];
+    abut_status status = abuti_contact_begin(&call, function, a, true, options, buffer, contacts);
     if (!status && !capsule)
         status = abuti_null(function, "capsule");
-    status = status ? status : try_capsule(&call, a, capsule);
+    status = status ? status : test_capsule(&call, a, capsule);
     return abuti_contact_end(&call, status);
 }
 
@@ -292,14 +300,14 @@ abut_status abut_contact_sphere(const abut_body *a, const abut_sphere *sphere,
                                 const abut_contact_options *options, abut_contacts *contacts) {
     static const char function[] = "abut_contact_sphere";
     contact_call call;
-    abut_contact few[CONTACT_FEW];
-    abut_status status = abuti_contact_begin(&call, function, a, true, options, few, contacts);
+    abut_contact buffer[CONTACT_STACK_COUNT];
+    abut_status status = abuti_contact_begin(&call, function, a, true, options, buffer, contacts);
     if (!status && !sphere)
         status = abuti_null(function, "sphere");
     if (status)
         return status;
     const abut_capsule capsule = {{sphere->centre, sphere->centre}, sphere->radius};
-    status = try_capsule(&call, a, &capsule);
+    status = test_capsule(&call, a, &capsule);
     return abuti_contact_end(&call, status);
 }
 
@@ -307,7 +315,7 @@ abut_status abut_contact_sphere(const abut_body *a, const abut_sphere *sphere,
 
 enum { BOX_POINTS = 14, BOX_EDGES = 12 };
 
-/* Corners, middles of faces, and both ends of each edge, with their outward normals. */
+/* Corners, face centres, and both ends of each edge, with outward normals. */
 static void box_features(vec3 half, contact_point points[BOX_POINTS + 2 * BOX_EDGES]) {
     const float h[3] = {(float)half.x, (float)half.y, (float)half.z};
     for (int i = 0; i < 8; i++) {
@@ -334,30 +342,30 @@ static void box_features(vec3 half, contact_point points[BOX_POINTS + 2 * BOX_ED
     }
 }
 
-static void try_box(contact_call *call, const abut_body *a, const contact_motion *at,
-                    const solid *s) {
+static void test_box(contact_call *call, const abut_body *a, const contact_motion *at,
+                     const primitive *s) {
     contact_point points[BOX_POINTS + 2 * BOX_EDGES];
     contact_found found[BOX_POINTS + BOX_EDGES];
     contact_frame frame =
         abuti_contact_frame(a->field, at, &s->motion, v3(0, 0, 0), call->options.margin);
-    frame.any_normal = call->options.keep_backfacing;
+    frame.keep_backfacing = call->options.keep_backfacing;
     box_features(s->half, points);
-    abuti_contact_try(a->field, &frame, points, BOX_POINTS,
-                      call->options.skip_edges ? 0 : BOX_EDGES, found);
+    abuti_contact_test_features(a->field, &frame, points, BOX_POINTS,
+                                call->options.skip_edges ? 0 : BOX_EDGES, found);
     for (int i = 0; i < BOX_POINTS + (call->options.skip_edges ? 0 : BOX_EDGES); i++) {
-        if (!(found[i].depth > CONTACT_WRONG))
+        if (!(found[i].depth > CONTACT_BACKFACING))
             continue;
         const contact_point *p = i < BOX_POINTS ? &points[i] : &points[2 * i - BOX_POINTS];
-        vec3 place = v3(p->x, p->y, p->z), out = v3(found[i].x, found[i].y, found[i].z);
+        vec3 position = v3(p->x, p->y, p->z), out = v3(found[i].x, found[i].y, found[i].z);
         if (i >= BOX_POINTS)
-            place = v3_lerp(place, v3(p[1].x, p[1].y, p[1].z), found[i].along);
-        abut_contact contact = {.point = contact_to_world(&s->motion, place),
-                                .normal = contact_back(m3_apply(&at->turn, out)),
+            position = v3_lerp(position, v3(p[1].x, p[1].y, p[1].z), found[i].along);
+        abut_contact contact = {.point = contact_to_world(&s->motion, position),
+                                .normal = contact_negate(m3_apply(&at->turn, out)),
                                 .depth = found[i].depth,
                                 .side = 1,
                                 .kind = ABUT_CONTACT_SOLID,
                                 .element = (uint32_t)i};
-        abuti_contact_put(call, &contact);
+        abuti_contact_add(call, &contact);
     }
 }
 
@@ -365,10 +373,10 @@ abut_status abut_contact_box(const abut_body *a, const abut_oriented_box *box,
                              const abut_contact_options *options, abut_contacts *contacts) {
     static const char function[] = "abut_contact_box";
     contact_call call;
-    abut_contact few[CONTACT_FEW];
+    abut_contact buffer[CONTACT_STACK_COUNT];
     contact_motion at;
-    solid s = {.kind = SOLID_BOX};
-    abut_status status = abuti_contact_begin(&call, function, a, true, options, few, contacts);
+    primitive s = {.kind = PRIMITIVE_BOX};
+    abut_status status = abuti_contact_begin(&call, function, a, true, options, buffer, contacts);
     if (!status && !box)
         status = abuti_null(function, "box");
     status = status ? status : abuti_contact_pose(function, "the pose of a", &a->pose, &at);
@@ -382,7 +390,7 @@ abut_status abut_contact_box(const abut_body *a, const abut_oriented_box *box,
     if (status)
         return status;
     s.half = box->half;
-    try_body(&call, a, &at, &s);
-    try_box(&call, a, &at, &s);
+    test_samples(&call, a, &at, &s);
+    test_box(&call, a, &at, &s);
     return abuti_contact_end(&call, ABUT_OK);
 }

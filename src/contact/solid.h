@@ -1,11 +1,12 @@
-/* What the files of solids share: convex bodies in one frame, which way they are separated, and
- * where they touch.
+/* Primitives and convex hulls (solids): bodies in a common frame, their separating direction, and
+ * contacts with meshes.
  *
- * Frame: the axes of b's pose, about a place in b, so that only a is turned.
+ * Frame: the axes of b's pose, relative to a point of b. Only a is rotated.
  *
- * Core: a sphere is a point, a capsule a segment, a box and a hull are polytopes, and a cylinder is
- * itself; `radius` goes around it. The distance of two solids is that of their cores less both
- * radii, and overlapping cores need a shift that is longer by both radii.
+ * Core: a sphere is a point with a radius, a capsule a segment with a radius. Boxes and hulls are
+ * polytopes, and a cylinder is its own core, with radius 0. The distance of two solids is the
+ * distance of their cores minus both radii. If cores overlap, the shift that separates the solids
+ * is longer than that of the cores by both radii.
  */
 #ifndef ABUTI_CONTACT_SOLID_H
 #define ABUTI_CONTACT_SOLID_H
@@ -22,15 +23,15 @@ typedef struct solid_face {
 
 typedef struct solid_edge {
     uint32_t vertex[2];
-    uint32_t face[2]; /* ABUT_NONE where there are none: of a segment */
+    uint32_t face[2]; /* ABUT_NONE for a segment */
 } solid_edge;
 
 typedef struct solid_loop {
     uint32_t vertex;
-    uint32_t edge; /* from it to the next */
+    uint32_t edge; /* from this vertex to the next */
 } solid_loop;
 
-/* In coordinates of its own. */
+/* In its own coordinates. */
 typedef struct solid_polytope {
     const vec3 *vertices;
     const solid_face *faces;
@@ -41,58 +42,58 @@ typedef struct solid_polytope {
 
 typedef struct solid_body {
     abut_solid_kind kind;
-    bool turns; /* a: from its own coordinates into the frame */
+    bool is_rotated; /* `turn` applies: true for a, false for b */
     mat3 turn;
     vec3 shift;
-    solid_polytope core; /* empty for planes and cylinders */
-    vec3 own[8];         /* the vertices of what is no hull */
-    double radius;       /* around the core */
-    double size;         /* no place of the core is further from the frame's origin */
-    /* Planes: all below `offset` along the unit `axis`. Cylinders: about `shift`, along the unit
-     * `axis`, `half` to both sides, `wide` around it. In the frame. */
+    solid_polytope core;  /* empty for planes and cylinders */
+    vec3 own_vertices[8]; /* vertices of spheres, capsules and boxes */
+    double radius;        /* around the core */
+    double size; /* upper bound of the distance of core points from the origin of the frame */
+    /* In the frame. Planes: the half-space below `offset` along the unit `axis`. Cylinders: centre
+     * `shift`, unit `axis`, half_length and cylinder_radius. */
     vec3 axis;
-    double offset, half, wide;
+    double offset, half_length, cylinder_radius;
 } solid_body;
 
-/* Refuses a solid that is none; `what` names it. */
+/* Fails if a solid is invalid; `what` names it in messages. */
 abut_status abuti_solid_check(const char *function, const char *what, const abut_solid *solid);
-/* Puts two checked solids into the frame, from which `motion` leads into the world once `origin` is
- * added. Planes may only be b. */
-void abuti_solid_place(const abut_solid *a, const abut_solid *b, solid_body *body_a,
-                       solid_body *body_b, abuti_motion *motion, vec3 *origin);
+/* Transforms two valid solids to the frame. A point of the frame plus `origin`, transformed by
+ * `motion`, is a point of the world. Only b may be a plane. */
+void abuti_solid_transform(const abut_solid *a, const abut_solid *b, solid_body *body_a,
+                           solid_body *body_b, abuti_motion *motion, vec3 *origin);
 
-static inline vec3 solid_out(const solid_body *s, vec3 own) {
-    return s->turns ? m3_apply(&s->turn, own) : own;
+static inline vec3 solid_rotate(const solid_body *s, vec3 own) {
+    return s->is_rotated ? m3_apply(&s->turn, own) : own;
 }
 static inline vec3 solid_vertex(const solid_body *s, uint32_t i) {
-    return v3_add(solid_out(s, s->core.vertices[i]), s->shift);
+    return v3_add(solid_rotate(s, s->core.vertices[i]), s->shift);
 }
-static inline vec3 solid_in(const solid_body *s, vec3 v) {
-    if (!s->turns)
+static inline vec3 solid_rotate_back(const solid_body *s, vec3 v) {
+    if (!s->is_rotated)
         return v;
     mat3 back = m3_transpose(&s->turn);
     return m3_apply(&back, v);
 }
 
-/* The place of a core that is furthest along a direction. */
+/* The support point: the point of a core that is farthest along a direction. */
 vec3 abuti_solid_support(const solid_body *s, vec3 direction);
-/* The vertex of a polytope that is. */
-uint32_t abuti_solid_furthest(const solid_body *s, vec3 direction);
+/* The vertex of a polytope that is farthest along a direction. */
+uint32_t abuti_solid_support_vertex(const solid_body *s, vec3 direction);
 
-/* ---- solid_way.c: which way, and how far ---- */
+/* ---- solid_separation.c: separating direction ---- */
 
-typedef struct solid_way {
-    vec3 normal;       /* unit, from b to a */
-    double separation; /* of the cores along it; negative where they overlap */
-    bool of_face;      /* it is the normal of a face of one of them */
-    bool has_places;   /* cores are apart, and `at` are the places of both that are nearest */
+typedef struct solid_separation {
+    vec3 normal;         /* unit, from b to a */
+    double separation;   /* of the cores along it; negative: overlap */
+    bool is_face_normal; /* the normal is that of a face */
+    bool has_points;     /* the cores do not overlap, and `at` are their closest points */
     vec3 at[2];
-} solid_way;
+} solid_separation;
 
-/* The normal along which two cores, no planes, are separated most. False where that is more than
- * `reach`. `hint` may be zero. */
-bool abuti_solid_way(const solid_body *a, const solid_body *b, double reach, vec3 hint,
-                     solid_way *way);
+/* Finds the normal along which two cores have the largest separation. Returns false if this exceeds
+ * `reach`. Planes are not allowed. `hint` may be zero. */
+bool abuti_solid_find_separation(const solid_body *a, const solid_body *b, double reach, vec3 hint,
+                                 solid_separation *best);
 
 /* ---- a mesh and a solid: solid_mesh.c ---- */
 
@@ -102,46 +103,48 @@ typedef struct solid_call {
     const vec3 *positions;
     patch_memory *memory;
     const abut_patch_options *options;
-    patch_answer *answers; /* relative to the mesh's origin */
-    size_t count, room;
-    bool separates;
-    bool is_exact; /* whatever boundary edges the mesh has */
+    patch_answer *answers; /* relative to the origin of the mesh */
+    size_t count, capacity;
+    bool is_verified;
+    bool is_exact; /* the result is exact regardless of boundary edges of the mesh */
 } solid_call;
 
-/* From the world into the coordinates of the mesh. */
+/* Transformation from the world to the coordinates of a mesh. */
 typedef struct solid_view {
     abuti_motion motion; /* of the mesh */
     mat3 back;
 } solid_view;
 
-/* Relative to the mesh's origin. */
-static inline vec3 solid_seen(const solid_view *v, const abut_mesh *mesh, vec3 world) {
+/* A point of the world, relative to the origin of the mesh. */
+static inline vec3 solid_to_mesh(const solid_view *v, const abut_mesh *mesh, vec3 world) {
     return v3_sub(m3_apply(&v->back, v3_sub(world, v->motion.translation)), mesh->origin);
 }
 static inline vec3 solid_corner(const solid_call *call, uint32_t triangle, uint32_t k) {
     return call->positions[call->skin->corner[3 * (size_t)triangle + k]];
 }
 
-/* Below a plane, or around a segment. */
-typedef struct solid_reach {
+/* A half-space below a plane, or the points within a distance of a segment. */
+typedef struct solid_region {
     bool plane;
     vec3 normal;
-    double limit; /* of the height, or of the distance */
+    double limit; /* largest height or distance */
     segment3 axis;
-} solid_reach;
+} solid_region;
 
-/* Lists the triangles of leaves that a solid reaches. */
-abut_status abuti_solid_triangles(const solid_call *call, const solid_reach *r, uint32_t **list,
-                                  size_t *count);
-/* Adds an answer; the deepest stand first. */
-abut_status abuti_solid_add(solid_call *call, const patch_answer *answer);
+/* Lists the triangles of all leaves whose bounding boxes intersect a region. */
+abut_status abuti_solid_list_triangles(const solid_call *call, const solid_region *r,
+                                       uint32_t **list, size_t *count);
+/* Adds a patch; patches are sorted by depth, the deepest first. */
+abut_status abuti_solid_add_patch(solid_call *call, const patch_answer *answer);
 
 /* ---- solid_plane.c, solid_round.c ---- */
 
-abut_status abuti_solid_plane(solid_call *call, const solid_view *view, const abut_solid *b);
-/* A sphere or capsule. `through` tells that the axis of a capsule meets the mesh, is inside it or
- * has gone through, which is left to others. */
-abut_status abuti_solid_round(solid_call *call, const solid_view *view, const abut_solid *b,
-                              bool *through);
+abut_status abuti_solid_plane_contacts(solid_call *call, const solid_view *view,
+                                       const abut_solid *b);
+/* Contacts of a mesh with a sphere or capsule. `needs_mesh` is set, without contacts, if the axis
+ * of a capsule intersects the mesh, is inside it or has passed through it: then the caller uses a
+ * mesh of the capsule. */
+abut_status abuti_solid_round_contacts(solid_call *call, const solid_view *view,
+                                       const abut_solid *b, bool *needs_mesh);
 
 #endif

@@ -1,25 +1,28 @@
-/* Solids as convex bodies in one frame: tables of boxes, polytopes of hulls, and what is furthest
- * along a direction.
+/* Primitives and hulls as convex bodies in a common frame: tables of the faces and edges of boxes,
+ * polytopes of hulls, and support points.
  *
- * A hull is made of the triangles of a closed mesh: those in one plane, within FLAT, become one
- * face, which is a polygon. It is convex if no vertex stands out of a triangle by more than OUT;
- * then the solid is the convex hull of its vertices, and its faces are right within as much. A
- * triangle that is thinner than the size tells its plane by so much worse. So a hull that is flat
- * within FLAT is a polygon with two faces. Where faces so made are no polygons, as may be where
- * points are rough by about FLAT, each triangle is a face.
+ * A hull is built from the triangles of a closed mesh. Coplanar triangles, within FLAT_TOLERANCE,
+ * become one face, which is a polygon. The mesh is convex if no vertex is above a triangle by more
+ * than CONVEX_TOLERANCE. Then the solid is the convex hull of its vertices, and its faces are
+ * accurate to this tolerance. The plane of a thin triangle is less accurate: the tolerance is
+ * divided by its height relative to the size. So a hull that is flat within FLAT_TOLERANCE is a
+ * polygon with two faces. If the faces are not polygons, which noise of about FLAT_TOLERANCE can
+ * cause, each triangle is a face.
  */
 #include "contact/solid.h"
 
 #include <math.h>
 #include <string.h>
 
-#define FLAT 5e-7  /* of the size */
-#define OUT 1e-6   /* of the size */
-#define TURN 1e-9  /* of the size: by so much does a corner stand out of the line past it */
-#define LARGE 1e-3 /* of the squared size: triangles whose planes are taken first */
-#define SMALL 1e-2 /* of those before: triangles whose planes are taken next */
+#define FLAT_TOLERANCE 5e-7   /* of the size */
+#define CONVEX_TOLERANCE 1e-6 /* of the size */
+/* Of the size: smallest distance of a corner from the line between its neighbours. */
+#define CORNER_TOLERANCE 1e-9
+/* Of the squared size: triangles at least this large start faces in the first pass. */
+#define FIRST_SEED_AREA 1e-3
+#define SEED_AREA_RATIO 1e-2 /* the threshold of each pass relative to the one before */
 
-enum { HULL_TRIANGLES = 1 << 16 };
+enum { MAX_HULL_TRIANGLES = 1 << 16 };
 
 #define UNNUMBERED (ABUT_NONE - 1)
 
@@ -30,7 +33,7 @@ const char *abut_solid_kind_name(abut_solid_kind kind) {
 
 /* ---- tables ---- */
 
-/* Vertex i of a box is high in x, y, z where bits 0, 1, 2 of i are set. */
+/* Vertex i of a box has the upper x, y, z if bits 0, 1, 2 of i are set. */
 static const solid_face box_faces[6] = {{{-1, 0, 0}, 0, 4},  {{1, 0, 0}, 4, 4},
                                         {{0, -1, 0}, 8, 4},  {{0, 1, 0}, 12, 4},
                                         {{0, 0, -1}, 16, 4}, {{0, 0, 1}, 20, 4}};
@@ -46,11 +49,11 @@ static const solid_edge segment_edge[1] = {{{0, 1}, {ABUT_NONE, ABUT_NONE}}};
 
 /* ---- hulls ---- */
 
-/* A polytope that a hierarchy keeps, relative to the mesh's origin. */
+/* A polytope relative to the origin of the mesh, cached in the BVH. */
 typedef struct solid_hull {
     bvh_attachment part;
     const abut_bvh *bvh;
-    const char *fault; /* why it is none; null where it is one */
+    const char *fault; /* why the mesh is not a convex hull; null if it is one */
     solid_polytope core;
     vec3 *vertices;
     solid_face *faces;
@@ -62,25 +65,26 @@ typedef struct hull_work {
     solid_hull *hull;
     const patch_skin *skin;
     const vec3 *positions;
-    uint32_t *face_of; /* of a triangle */
-    uint32_t *edge_of; /* of an edge of the mesh, or ABUT_NONE where both sides are one face */
-    uint32_t *number;  /* of a vertex of the mesh */
+    uint32_t *face_of; /* of each triangle */
+    uint32_t *edge_of; /* of each edge of the mesh; ABUT_NONE inside a face */
+    uint32_t *number;  /* of each vertex of the mesh */
     uint32_t *queue;   /* triangles */
-    uint32_t *next;    /* of a vertex: the edge of the mesh on which the current face goes on */
+    uint32_t *next; /* for each vertex: the half-edge of the mesh that continues the boundary of the
+                       current face */
     double size;
-    bool merges; /* triangles in one plane */
+    bool merges; /* coplanar triangles */
 } hull_work;
 
-static vec3 corner_at(const hull_work *w, uint32_t triangle, int k) {
+static vec3 corner_position(const hull_work *w, uint32_t triangle, int k) {
     return w->positions[w->skin->corner[3 * (size_t)triangle + (size_t)k]];
 }
 
 static vec3 triangle_area(const hull_work *w, uint32_t t) {
-    vec3 p = corner_at(w, t, 0);
-    return v3_cross(v3_sub(corner_at(w, t, 1), p), v3_sub(corner_at(w, t, 2), p));
+    vec3 p = corner_position(w, t, 0);
+    return v3_cross(v3_sub(corner_position(w, t, 1), p), v3_sub(corner_position(w, t, 2), p));
 }
 
-/* The triangle on the other side of an edge. */
+/* The neighbour of a triangle across an edge. */
 static uint32_t neighbour(const hull_work *w, uint32_t triangle, int k) {
     const uint32_t *faces;
     abuti_edge_faces(&w->skin->view, w->skin->view.triangle_edges[3 * (size_t)triangle + (size_t)k],
@@ -88,9 +92,9 @@ static uint32_t neighbour(const hull_work *w, uint32_t triangle, int k) {
     return faces[0] == triangle ? faces[1] : faces[0];
 }
 
-/* Gives a triangle and all around it that lie in its plane to a face. */
-static void flood(hull_work *w, uint32_t seed, uint32_t face) {
-    vec3 normal = v3_normalise(triangle_area(w, seed)), at = corner_at(w, seed, 0);
+/* Assigns a triangle, and all coplanar triangles connected to it, to a face. */
+static void grow_face(hull_work *w, uint32_t seed, uint32_t face) {
+    vec3 normal = v3_normalise(triangle_area(w, seed)), at = corner_position(w, seed, 0);
     uint32_t count = 0;
     w->face_of[seed] = face;
     w->queue[count++] = seed;
@@ -101,7 +105,8 @@ static void flood(hull_work *w, uint32_t seed, uint32_t face) {
             bool flat =
                 w->face_of[other] == ABUT_NONE && v3_dot(triangle_area(w, other), normal) >= 0;
             for (int i = 0; i < 3 && flat; i++)
-                flat = fabs(v3_dot(normal, v3_sub(corner_at(w, other, i), at))) <= FLAT * w->size;
+                flat = fabs(v3_dot(normal, v3_sub(corner_position(w, other, i), at))) <=
+                       FLAT_TOLERANCE * w->size;
             if (flat) {
                 w->face_of[other] = face;
                 w->queue[count++] = other;
@@ -110,38 +115,39 @@ static void flood(hull_work *w, uint32_t seed, uint32_t face) {
     }
 }
 
-/* Faces of triangles, large ones first, since they tell planes best. 0 where one has no plane and
- * lies in none. */
-static uint32_t find_faces(hull_work *w) {
-    uint32_t triangles = w->skin->bvh->triangle_count, count = 0, left = triangles;
+/* Groups triangles into faces. Large triangles come first, since their planes are most accurate.
+ * Returns the number of faces, or 0 if a triangle without area is in no face. */
+static uint32_t group_faces(hull_work *w) {
+    uint32_t triangles = w->skin->bvh->triangle_count, count = 0, remaining = triangles;
     for (uint32_t t = 0; t < triangles; t++)
         w->face_of[t] = ABUT_NONE;
-    for (double least = LARGE * w->size * w->size; left; least *= SMALL) {
-        left = 0;
+    for (double min_area = FIRST_SEED_AREA * w->size * w->size; remaining;
+         min_area *= SEED_AREA_RATIO) {
+        remaining = 0;
         for (uint32_t t = 0; t < triangles; t++) {
             if (w->face_of[t] != ABUT_NONE)
                 continue;
             double area = v3_length(triangle_area(w, t));
-            if (area > least)
-                flood(w, t, count++);
-            else if (!(area > 0) && !(least > 0))
+            if (area > min_area)
+                grow_face(w, t, count++);
+            else if (!(area > 0) && !(min_area > 0))
                 return 0;
             else
-                left++;
+                remaining++;
         }
     }
     return count;
 }
 
-/* Whether the border of a face turns at a vertex between two of its edges. */
-static bool border_turns(const hull_work *w, vec3 before, vec3 at, vec3 after) {
+/* Whether the boundary of a face turns at a vertex between two of its edges. */
+static bool boundary_turns(const hull_work *w, vec3 before, vec3 at, vec3 after) {
     segment3 past = {{before, after}};
-    return segment_closest_point(past, at).distance > TURN * w->size;
+    return segment_closest_point(past, at).distance > CORNER_TOLERANCE * w->size;
 }
 
-/* Marks the edges of the mesh between faces, and numbers the vertices where three or more of them
- * end, or two that turn; along the others an edge of the polytope goes on. */
-static void find_vertices(hull_work *w) {
+/* Marks the edges of the mesh between faces. Numbers the vertices at which at least three of them
+ * end, or two that turn. At other vertices an edge of the polytope continues. */
+static void number_vertices(hull_work *w) {
     const abut_topology_arrays *view = &w->skin->view;
     solid_hull *hull = w->hull;
     for (uint32_t v = 0; v < view->vertex_count; v++)
@@ -152,9 +158,9 @@ static void find_vertices(hull_work *w) {
         bool inner = w->face_of[faces[0]] == w->face_of[faces[1]];
         w->edge_of[e] = inner ? ABUT_NONE : UNNUMBERED;
         for (int k = 0; k < 2 && !inner; k++) {
-            uint32_t at = ends[k], to = ends[!k]; /* `next`: the one before it, for a moment */
+            uint32_t at = ends[k], to = ends[!k]; /* here `next` is the previous neighbour */
             if (++w->number[at] == 2 &&
-                border_turns(w, w->positions[w->next[at]], w->positions[at], w->positions[to]))
+                boundary_turns(w, w->positions[w->next[at]], w->positions[at], w->positions[to]))
                 w->number[at] = 3;
             w->next[at] = to;
         }
@@ -167,18 +173,20 @@ static void find_vertices(hull_work *w) {
     }
 }
 
-/* The end of the edge of the mesh on which the border of a face goes on from a vertex. */
-static uint32_t border_edge(const hull_work *w, uint32_t from, uint32_t *to) {
+/* The edge of the mesh that continues the boundary of a face from a vertex; `to` is its other end.
+ */
+static uint32_t next_boundary_edge(const hull_work *w, uint32_t from, uint32_t *to) {
     uint32_t half = w->next[from];
     *to = w->skin->corner[half - half % 3 + (half + 1) % 3];
     return w->skin->view.triangle_edges[half];
 }
 
-/* Adds a corner of a face, and the edge from there to the next corner; `sides` counts the edges of
- * the mesh that are left. The vertex at which it ends, or ABUT_NONE. */
-static uint32_t add_corner(hull_work *w, uint32_t face, uint32_t from, uint32_t *sides) {
+/* Adds a corner of a face and the edge from it to the next corner. `sides` counts the remaining
+ * boundary edges of the mesh. Returns the vertex at which the edge ends, or ABUT_NONE on failure.
+ */
+static uint32_t add_face_corner(hull_work *w, uint32_t face, uint32_t from, uint32_t *sides) {
     solid_hull *hull = w->hull;
-    uint32_t at = from, to, first = border_edge(w, from, &to), edge = w->edge_of[first];
+    uint32_t at = from, to, first = next_boundary_edge(w, from, &to), edge = w->edge_of[first];
     const uint32_t *faces;
     abuti_edge_faces(&w->skin->view, first, &faces);
     uint32_t f[2] = {w->face_of[faces[0]], w->face_of[faces[1]]};
@@ -188,7 +196,7 @@ static uint32_t add_corner(hull_work *w, uint32_t face, uint32_t from, uint32_t 
     do {
         if (!*sides || w->face_of[w->next[at] / 3] != face)
             return ABUT_NONE;
-        w->edge_of[border_edge(w, at, &to)] = edge;
+        w->edge_of[next_boundary_edge(w, at, &to)] = edge;
         at = to;
         --*sides;
     } while (w->number[at] == ABUT_NONE);
@@ -199,9 +207,10 @@ static uint32_t add_corner(hull_work *w, uint32_t face, uint32_t from, uint32_t 
     return at;
 }
 
-/* The border of a face, once around, and its normal. False where it is not one loop. */
-static bool find_loop(hull_work *w, uint32_t face, const uint32_t *members, uint32_t member_count,
-                      uint32_t *loop_count) {
+/* Traces the boundary of a face and computes its normal. Returns false if the boundary is not one
+ * loop. */
+static bool trace_boundary(hull_work *w, uint32_t face, const uint32_t *members,
+                           uint32_t member_count, uint32_t *loop_count) {
     solid_hull *hull = w->hull;
     solid_face *f = &hull->faces[face];
     uint32_t sides = 0, start = ABUT_NONE;
@@ -218,12 +227,12 @@ static bool find_loop(hull_work *w, uint32_t face, const uint32_t *members, uint
     if (start == ABUT_NONE)
         return false;
     for (uint32_t at = start; at != start || !f->count;) {
-        at = add_corner(w, face, at, &sides);
+        at = add_face_corner(w, face, at, &sides);
         if (at == ABUT_NONE)
             return false;
     }
     vec3 first = hull->vertices[hull->loops[f->begin].vertex];
-    for (uint32_t i = 1; i + 1 < f->count; i++) /* Newell */
+    for (uint32_t i = 1; i + 1 < f->count; i++) /* Newell's method */
         f->normal =
             v3_add(f->normal,
                    v3_cross(v3_sub(hull->vertices[hull->loops[f->begin + i].vertex], first),
@@ -233,25 +242,27 @@ static bool find_loop(hull_work *w, uint32_t face, const uint32_t *members, uint
     return !sides && v3_max_abs(f->normal) > 0;
 }
 
-/* Whether no vertex of the polytope stands out of a triangle. */
+/* Whether no vertex of the polytope is above a triangle. */
 static bool is_convex(const hull_work *w) {
     const solid_hull *hull = w->hull;
     for (uint32_t t = 0; t < w->skin->bvh->triangle_count; t++) {
-        vec3 area = triangle_area(w, t), normal = v3_normalise(area), at = corner_at(w, t, 0);
+        vec3 area = triangle_area(w, t), normal = v3_normalise(area), at = corner_position(w, t, 0);
         double longest = 0;
         for (int k = 0; k < 3; k++)
-            longest = real_max(longest,
-                               v3_length(v3_sub(corner_at(w, t, k), corner_at(w, t, (k + 1) % 3))));
-        double thin = v3_length(area) / longest / w->size; /* its least height, of the size */
-        double most = OUT * w->size / real_min(thin, 1);
+            longest = real_max(longest, v3_length(v3_sub(corner_position(w, t, k),
+                                                         corner_position(w, t, (k + 1) % 3))));
+        double relative_height =
+            v3_length(area) / longest / w->size; /* its smallest height relative to the size */
+        double max_height = CONVEX_TOLERANCE * w->size / real_min(relative_height, 1);
         for (uint32_t v = 0; v < hull->core.vertex_count; v++)
-            if (v3_dot(normal, v3_sub(hull->vertices[v], at)) > most)
+            if (v3_dot(normal, v3_sub(hull->vertices[v], at)) > max_height)
                 return false;
     }
     return true;
 }
 
-/* Triangles by face: `queue` gets them, faces[f].begin where those of a face begin for now. */
+/* Sorts the triangles by face into `queue`. Then faces[f].begin is the end of the range of face f.
+ */
 static void sort_members(hull_work *w) {
     solid_hull *hull = w->hull;
     uint32_t triangles = w->skin->bvh->triangle_count;
@@ -265,37 +276,37 @@ static void sort_members(hull_work *w) {
         w->queue[hull->faces[w->face_of[t]].begin++] = t;
 }
 
-/* Faces, their vertices and borders. False where a border is not one loop. */
-static bool find_loops(hull_work *w) {
+/* Builds faces, vertices and boundaries. Returns false if a boundary is not one loop. */
+static bool build_faces(hull_work *w) {
     solid_hull *hull = w->hull;
-    hull->core = (solid_polytope){.face_count = find_faces(w)};
+    hull->core = (solid_polytope){.face_count = group_faces(w)};
     if (!hull->core.face_count)
         return false;
-    find_vertices(w);
+    number_vertices(w);
     memset(hull->faces, 0, hull->core.face_count * sizeof *hull->faces);
     sort_members(w);
     uint32_t loops = 0;
     for (uint32_t f = 0, begin = 0; f < hull->core.face_count; f++) {
-        uint32_t end = hull->faces[f].begin; /* past its members by now */
-        if (!find_loop(w, f, w->queue + begin, end - begin, &loops))
+        uint32_t end = hull->faces[f].begin; /* sort_members() has moved it to the end */
+        if (!trace_boundary(w, f, w->queue + begin, end - begin, &loops))
             return false;
         begin = end;
     }
     return true;
 }
 
-static const char *find_polytope(hull_work *w) {
+static const char *build_polytope(hull_work *w) {
     solid_hull *hull = w->hull;
     w->merges = true;
-    bool made = find_loops(w);
-    if (!made) {
+    bool is_built = build_faces(w);
+    if (!is_built) {
         w->merges = false;
-        made = find_loops(w);
+        is_built = build_faces(w);
     }
     if (!hull->core.face_count)
-        return "it has triangles without area that lie in no face";
-    if (!made || !is_convex(w))
-        return "it is not convex; abut_mesh_create_hull() makes the hull of points";
+        return "it has triangles without area outside all faces";
+    if (!is_built || !is_convex(w))
+        return "it is not convex; abut_mesh_create_hull() computes the hull of its points";
     hull->core.vertices = hull->vertices;
     hull->core.faces = hull->faces;
     hull->core.edges = hull->edges;
@@ -303,33 +314,33 @@ static const char *find_polytope(hull_work *w) {
     return NULL;
 }
 
-/* Why the triangles of a mesh can be none of a hull, before their places are looked at. */
-static const char *find_fault(const patch_skin *skin) {
+/* Why the topology of a mesh excludes a hull; null if it does not. Positions are not examined. */
+static const char *find_topology_fault(const patch_skin *skin) {
     const abut_mesh *mesh = skin->bvh->mesh;
     if (skin->reliability.level != ABUT_RELIABILITY_GUARANTEED)
         return "it is not closed, or its triangles face opposite ways";
     for (uint32_t e = 0; e < skin->view.edge_count; e++) {
         const uint32_t *faces;
         if (abuti_edge_faces(&skin->view, e, &faces) != 2)
-            return "more than two triangles meet in an edge";
+            return "an edge has more than two triangles";
     }
     for (size_t i = 0; i < 3 * (size_t)mesh->triangle_count; i++) {
         size_t own = skin->is_reversed ? i - i % 3 + 2 - i % 3 : i;
         vec3 p = mesh->positions[mesh->indices[own]], q = mesh->positions[skin->corner[i]];
         if (p.x != q.x || p.y != q.y || p.z != q.z)
-            return "vertices that were in one place have moved apart";
+            return "vertices that coincided have moved apart";
     }
     return NULL;
 }
 
-static abut_status fill(solid_hull *hull) {
+static abut_status fill_hull(solid_hull *hull) {
     const abut_mesh *mesh = hull->bvh->mesh;
     hull_work w = {.hull = hull, .positions = mesh->positions};
     abut_context *context = hull->part.context;
     abut_status status = abuti_patch_skin(hull->bvh, false, &w.skin);
     if (status)
         return status;
-    hull->fault = find_fault(w.skin);
+    hull->fault = find_topology_fault(w.skin);
     if (hull->fault)
         return ABUT_OK;
     uint32_t triangles = mesh->triangle_count, edges = w.skin->view.edge_count;
@@ -345,52 +356,53 @@ static abut_status fill(solid_hull *hull) {
     hull->loops = abuti_allocate(context, 2 * (size_t)edges, sizeof *hull->loops);
     if (w.face_of && w.queue && w.edge_of && w.number && w.next && hull->vertices && hull->faces &&
         hull->edges && hull->loops)
-        hull->fault = find_polytope(&w);
+        hull->fault = build_polytope(&w);
     else
         status = ABUT_ERROR_MEMORY;
     ABUTI_RELEASE(context, w.face_of, w.queue, w.edge_of, w.number, w.next);
     return status;
 }
 
-static void destroy(bvh_attachment *part) {
+static void destroy_hull(bvh_attachment *part) {
     solid_hull *hull = (solid_hull *)(void *)part;
     ABUTI_RELEASE(part->context, hull->vertices, hull->faces, hull->edges, hull->loops);
 }
 
-static abut_status create(bvh_attachment *part, void *owner) {
+static abut_status create_hull(bvh_attachment *part, void *owner) {
     solid_hull *hull = (solid_hull *)(void *)part;
     hull->bvh = owner;
-    return fill(hull);
+    return fill_hull(hull);
 }
 
-static abut_status refit(bvh_attachment *part) {
+static abut_status refit_hull(bvh_attachment *part) {
     solid_hull *hull = (solid_hull *)(void *)part;
-    destroy(part);
+    destroy_hull(part);
     hull->vertices = NULL;
     hull->faces = NULL;
     hull->edges = NULL;
     hull->loops = NULL;
-    return fill(hull);
+    return fill_hull(hull);
 }
 
-static const bvh_attachment_kind hull_kind = {sizeof(solid_hull), create, refit, destroy};
+static const bvh_attachment_kind hull_kind = {sizeof(solid_hull), create_hull, refit_hull,
+                                              destroy_hull};
 
-/* Gives it; made by the first call and kept by the hierarchy. Thread-safe. */
-static abut_status hull_of(const char *function, const abut_bvh *bvh, const solid_hull **hull) {
+/* Returns the hull of a mesh. The first call builds it, and the BVH caches it. Thread-safe. */
+static abut_status get_hull(const char *function, const abut_bvh *bvh, const solid_hull **hull) {
     bvh_attachment *part;
-    if (bvh->triangle_count > HULL_TRIANGLES)
-        return abuti_fail(ABUT_ERROR_LIMIT, "%s: a hull has %u triangles; it may have at most %d",
-                          function, bvh->triangle_count, HULL_TRIANGLES);
+    if (bvh->triangle_count > MAX_HULL_TRIANGLES)
+        return abuti_fail(ABUT_ERROR_LIMIT, "%s: a hull has %u triangles; at most %d are allowed",
+                          function, bvh->triangle_count, MAX_HULL_TRIANGLES);
     abut_status status = abuti_bvh_share_attachment(bvh, &hull_kind, &part);
     if (status)
         return status;
     *hull = (const solid_hull *)(const void *)part;
-    return (*hull)->fault ? abuti_fail(ABUT_ERROR_ARGUMENT, "%s: a mesh is no hull: %s", function,
-                                       (*hull)->fault)
+    return (*hull)->fault ? abuti_fail(ABUT_ERROR_ARGUMENT, "%s: a mesh is not a convex hull: %s",
+                                       function, (*hull)->fault)
                           : ABUT_OK;
 }
 
-/* ---- checks ---- */
+/* ---- validation ---- */
 
 static abut_status check_numbers(const char *function, const char *what, const abut_solid *solid) {
     const double *numbers = (const double *)&solid->shape;
@@ -429,13 +441,13 @@ abut_status abuti_solid_check(const char *function, const char *what, const abut
         return status ? status : check_numbers(function, what, solid);
     const solid_hull *hull;
     status = abuti_bvh_check(function, solid->shape.hull, solid, what);
-    return status ? status : hull_of(function, solid->shape.hull, &hull);
+    return status ? status : get_hull(function, solid->shape.hull, &hull);
 }
 
-/* ---- places ---- */
+/* ---- frame ---- */
 
-/* A place in the middle of a solid, or on a plane. */
-static vec3 base_of(const abut_solid *s) {
+/* A point at the centre of a solid, or on a plane. */
+static vec3 reference_point(const abut_solid *s) {
     const abut_vec3 *end = s->shape.capsule.end;
     switch (s->kind) {
     case ABUT_SOLID_PLANE: {
@@ -454,12 +466,12 @@ static vec3 base_of(const abut_solid *s) {
     }
 }
 
-/* All but the motion. */
-static void set_shape(solid_body *body, const abut_solid *s) {
+/* Sets everything except the pose. */
+static void set_body_shape(solid_body *body, const abut_solid *s) {
     body->kind = s->kind;
     body->radius = 0;
     body->axis = v3(0, 0, 0);
-    body->core = (solid_polytope){.vertices = body->own};
+    body->core = (solid_polytope){.vertices = body->own_vertices};
     double size = 0;
     const abut_vec3 *end = s->shape.capsule.end;
     vec3 half = s->kind == ABUT_SOLID_BOX ? s->shape.half : v3_scale(v3_sub(end[1], end[0]), 0.5);
@@ -471,33 +483,34 @@ static void set_shape(solid_body *body, const abut_solid *s) {
     case ABUT_SOLID_SPHERE:
         body->radius = s->shape.sphere.radius;
         body->core.vertex_count = 1;
-        body->own[0] = v3(0, 0, 0);
+        body->own_vertices[0] = v3(0, 0, 0);
         break;
     case ABUT_SOLID_CAPSULE:
         body->radius = s->shape.capsule.radius;
         body->core.vertex_count = v3_max_abs(half) > 0 ? 2 : 1;
         body->core.edge_count = body->core.vertex_count - 1;
         body->core.edges = segment_edge;
-        body->own[0] = v3_scale(half, -1);
-        body->own[1] = half;
+        body->own_vertices[0] = v3_scale(half, -1);
+        body->own_vertices[1] = half;
         size = v3_length(half);
         break;
     case ABUT_SOLID_BOX:
-        body->core = (solid_polytope){body->own, box_faces, box_edges, box_loops, 8, 6, 12};
+        body->core =
+            (solid_polytope){body->own_vertices, box_faces, box_edges, box_loops, 8, 6, 12};
         for (int i = 0; i < 8; i++)
-            body->own[i] =
+            body->own_vertices[i] =
                 v3(i & 1 ? half.x : -half.x, i & 2 ? half.y : -half.y, i & 4 ? half.z : -half.z);
         size = v3_length(half);
         break;
     case ABUT_SOLID_CYLINDER:
         body->axis = v3_normalise(half);
-        body->half = v3_length(half);
-        body->wide = s->shape.cylinder.radius;
-        size = body->half + body->wide;
+        body->half_length = v3_length(half);
+        body->cylinder_radius = s->shape.cylinder.radius;
+        size = body->half_length + body->cylinder_radius;
         break;
     case ABUT_SOLID_HULL: {
         const solid_hull *hull = NULL;
-        hull_of("", s->shape.hull, &hull); /* is there since the check */
+        get_hull("", s->shape.hull, &hull); /* was built by abuti_solid_check() */
         body->core = hull->core;
         size = v3_length(v3_sub(s->shape.hull->mesh->bounds.hi, s->shape.hull->mesh->bounds.lo));
         break;
@@ -506,35 +519,36 @@ static void set_shape(solid_body *body, const abut_solid *s) {
     body->size = size;
 }
 
-void abuti_solid_place(const abut_solid *a, const abut_solid *b, solid_body *body_a,
-                       solid_body *body_b, abuti_motion *motion, vec3 *origin) {
+void abuti_solid_transform(const abut_solid *a, const abut_solid *b, solid_body *body_a,
+                           solid_body *body_b, abuti_motion *motion, vec3 *origin) {
     *motion = abuti_motion_of(&b->pose);
-    *origin = base_of(b);
+    *origin = reference_point(b);
     mat3 back = m3_transpose(&motion->rotation), turn = quat_matrix(a->pose.rotation);
-    set_shape(body_a, a);
-    set_shape(body_b, b);
-    body_a->turns = true;
+    set_body_shape(body_a, a);
+    set_body_shape(body_b, b);
+    body_a->is_rotated = true;
     body_a->turn = m3_multiply(&back, &turn);
     body_a->shift = m3_apply(&back, v3_sub(a->pose.translation, b->pose.translation));
-    body_a->shift = v3_add(body_a->shift, v3_sub(m3_apply(&body_a->turn, base_of(a)), *origin));
+    body_a->shift =
+        v3_add(body_a->shift, v3_sub(m3_apply(&body_a->turn, reference_point(a)), *origin));
     body_a->axis = m3_apply(&body_a->turn, body_a->axis);
     body_a->size += v3_length(body_a->shift);
-    body_b->turns = false;
+    body_b->is_rotated = false;
     body_b->shift = v3(0, 0, 0);
 }
 
-/* ---- supports ---- */
+/* ---- support points ---- */
 
-uint32_t abuti_solid_furthest(const solid_body *s, vec3 direction) {
-    vec3 d = solid_in(s, direction);
+uint32_t abuti_solid_support_vertex(const solid_body *s, vec3 direction) {
+    vec3 d = solid_rotate_back(s, direction);
     if (s->kind == ABUT_SOLID_BOX)
         return (uint32_t)(d.x > 0) | (uint32_t)(d.y > 0) << 1 | (uint32_t)(d.z > 0) << 2;
     uint32_t best = 0;
-    double most = v3_dot(s->core.vertices[0], d);
+    double max_dot = v3_dot(s->core.vertices[0], d);
     for (uint32_t i = 1; i < s->core.vertex_count; i++) {
         double here = v3_dot(s->core.vertices[i], d);
-        if (here > most) {
-            most = here;
+        if (here > max_dot) {
+            max_dot = here;
             best = i;
         }
     }
@@ -543,11 +557,12 @@ uint32_t abuti_solid_furthest(const solid_body *s, vec3 direction) {
 
 vec3 abuti_solid_support(const solid_body *s, vec3 direction) {
     if (s->kind != ABUT_SOLID_CYLINDER)
-        return solid_vertex(s, abuti_solid_furthest(s, direction));
+        return solid_vertex(s, abuti_solid_support_vertex(s, direction));
     double along = v3_dot(direction, s->axis);
     vec3 across = v3_along(direction, -along, s->axis);
-    across = v3_along(across, -v3_dot(across, s->axis), s->axis); /* once is rough */
+    across = v3_along(across, -v3_dot(across, s->axis),
+                      s->axis); /* removes the rounding error of the first projection */
     across = v3_length(across) > 1e-15 * fabs(along) ? v3_normalise(across) : v3(0, 0, 0);
-    vec3 end = v3_along(s->shift, along > 0 ? s->half : -s->half, s->axis);
-    return v3_along(end, s->wide, across);
+    vec3 end = v3_along(s->shift, along > 0 ? s->half_length : -s->half_length, s->axis);
+    return v3_along(end, s->cylinder_radius, across);
 }

@@ -1,12 +1,15 @@
 /* Contacts of a mesh with a sphere or a capsule.
  *
- * A contact is a place of the surface that is nearest to the centre, or to the axis, among those
- * around it: within a triangle; on an edge, if both triangles there lead away; at a vertex, if all
- * do. The nearest pair of an axis and a surface has an end of the axis, an edge or a vertex in it,
- * so these are all. Places whose surface faces away are left out: they are behind another. Where a
- * centre is inside the mesh, it is the other way round, and the nearest place that separates is the
- * way out. So it is where a hint tells that the centre has gone through. A capsule whose axis meets
- * the mesh, is inside or has gone through is left to the mesh of a capsule.
+ * A contact is a local minimum of the distance from the surface to the centre of the sphere or the
+ * axis of the capsule: inside a triangle; on an edge, if the distance increases into both
+ * triangles; at a vertex, if it increases into all triangles. The closest points of an axis and a
+ * surface include an end of the axis, an edge or a vertex, so these are all cases. Minima whose
+ * surface faces away are excluded: they are behind another surface.
+ *
+ * If a centre is inside the mesh, the roles are reversed: the normal is that of the nearest minimum
+ * whose shift separates. The same holds if a hint shows that the centre has passed through. A
+ * capsule whose axis intersects the mesh, is inside it or has passed through it is converted to a
+ * mesh by the caller.
  */
 #include "contact/solid.h"
 
@@ -16,120 +19,126 @@
 #include <math.h>
 #include <string.h>
 
-#define SAME_WALL 0.9 /* the cosine between normals of contacts that share a patch */
-#define ALMOST 1e-9   /* of lengths: directions that are taken as leading away */
-#define ALIKE 0.7     /* the cosine between normals of which one adds to the depth of the other */
-#define ADDED 2.0     /* times the largest depth may a depth become */
-#define TIGHT 1e-6    /* of the radius: what may be left of an overlap that is gone */
+#define MIN_PATCH_COSINE 0.9  /* smallest cosine between normals of contacts of one patch */
+#define COSINE_TOLERANCE 1e-9 /* cosine up to which the distance counts as increasing */
+/* Smallest cosine between a remaining normal and the patch whose depth it increases. */
+#define MIN_DEPTH_COSINE 0.7
+/* Largest depth after verification, relative to the largest one before. */
+#define MAX_DEPTH_FACTOR 2.0
+#define OVERLAP_TOLERANCE 1e-6 /* of the radius: an overlap below this counts as separated */
 
 enum {
-    ROUNDS = 6,  /* of making depths larger */
-    FURTHER = 3, /* times the reach is doubled for a way out */
-    WAYS = 8,    /* out that are tried */
-    AXIS = 2     /* the part of a contact that is at no end of the axis */
+    DEPTH_ROUNDS = 6,    /* of increasing depths */
+    REACH_DOUBLINGS = 3, /* of the reach, to find a separating direction */
+    MAX_DIRECTIONS = 8,  /* separating directions that are tested */
+    PART_AXIS = 2        /* the part of a contact between the ends of the axis */
 };
 
-/* A place that is nearest among those around it. */
-typedef struct near_place {
-    vec3 at, from; /* of the surface, and of the axis */
-    vec3 out;      /* unit: which way the surface faces */
-    double gap;    /* negative where the axis is behind the surface */
+/* A local minimum of the distance between surface and axis. */
+typedef struct local_minimum {
+    vec3 at, from; /* points of the surface and of the axis */
+    vec3 out;      /* unit, outward from the surface */
+    double gap;    /* distance; negative if the axis is behind the surface */
     uint32_t kind, element, part;
-} near_place;
+} local_minimum;
 
-typedef struct near_work {
+typedef struct round_query {
     solid_call *call;
-    segment3 axis; /* of one point for a sphere */
+    segment3 axis; /* a point for a sphere */
     bool sphere;
     double radius, reach;
-    double size; /* of the solid, or of the mesh if that has one */
-    bool meets;  /* the axis goes through the surface */
+    double size; /* smaller of the radius and the size of the mesh; for radius 0 the latter */
+    bool axis_intersects; /* the axis intersects the surface */
     uint32_t *triangles;
     size_t triangle_count;
-    near_place *found;
-    size_t count, room;
+    local_minimum *found;
+    size_t count, capacity;
     abut_status status;
-} near_work;
+} round_query;
 
-static vec3 normal_of(const solid_call *call, uint32_t triangle) {
+static vec3 triangle_normal(const solid_call *call, uint32_t triangle) {
     return abuti_unit_normal(solid_corner(call, triangle, 0), solid_corner(call, triangle, 1),
                              solid_corner(call, triangle, 2));
 }
 
-/* `tilt` is a normal of the surface there, of any length. */
-static void add_near(near_work *w, vec3 at, vec3 from, vec3 tilt, uint32_t kind, uint32_t element,
-                     uint32_t part) {
-    vec3 way = v3_sub(from, at);
-    double distance = v3_length(way), side = v3_dot(way, tilt);
+/* Adds a minimum within reach. `surface_normal` may have any length. */
+static void add_minimum(round_query *w, vec3 at, vec3 from, vec3 surface_normal, uint32_t kind,
+                        uint32_t element, uint32_t part) {
+    vec3 offset = v3_sub(from, at);
+    double distance = v3_length(offset), side = v3_dot(offset, surface_normal);
     vec3 out = kind == ABUT_CONTACT_FACE || distance <= 1e-12 * w->call->skin->size
-                   ? v3_normalise(tilt)
-                   : v3_scale(v3_normalise(way), side < 0 ? -1 : 1);
+                   ? v3_normalise(surface_normal)
+                   : v3_scale(v3_normalise(offset), side < 0 ? -1 : 1);
     if (distance > w->reach || v3_max_abs(out) == 0 || w->status)
         return;
-    if (w->count == w->room)
+    if (w->count == w->capacity)
         w->status = abuti_patch_grow(w->call->memory, &w->found, w->count, w->count + 16,
-                                     sizeof *w->found, &w->room);
+                                     sizeof *w->found, &w->capacity);
     if (!w->status)
         w->found[w->count++] =
-            (near_place){at, from, out, side < 0 ? -distance : distance, kind, element, part};
+            (local_minimum){at, from, out, side < 0 ? -distance : distance, kind, element, part};
 }
 
-/* How a triangle leads from an edge, seen from what is in direction `way`: the cosine, negative for
- * away; within rounding 0 is away too. */
-static double lead_of(const solid_call *call, uint32_t triangle, const uint32_t *ends, vec3 way) {
+/* The cosine between `offset`, the direction to the axis, and the direction from an edge into a
+ * triangle. Negative: the distance increases into the triangle. */
+static double approach_cosine(const solid_call *call, uint32_t triangle, const uint32_t *ends,
+                              vec3 offset) {
     const uint32_t *corner = call->skin->corner + 3 * (size_t)triangle;
     vec3 p = call->positions[ends[0]], q = call->positions[ends[1]];
     int third = 0;
     while (third < 2 && (corner[third] == ends[0] || corner[third] == ends[1]))
         third++;
     vec3 along = v3_normalise(v3_sub(q, p)), in = v3_sub(call->positions[corner[third]], p);
-    return v3_dot(v3_normalise(v3_along(in, -v3_dot(in, along), along)), v3_normalise(way));
+    return v3_dot(v3_normalise(v3_along(in, -v3_dot(in, along), along)), v3_normalise(offset));
 }
 
-/* A place of an edge: it counts if no triangle there leads nearer. */
-static void add_edge(near_work *w, uint32_t edge, vec3 at, vec3 from, uint32_t part) {
+/* Adds a point of an edge if it is a local minimum. */
+static void add_edge_minimum(round_query *w, uint32_t edge, vec3 at, vec3 from, uint32_t part) {
     const abut_topology_arrays *view = &w->call->skin->view;
     const uint32_t *faces, *ends = view->edges + 2 * (size_t)edge;
     uint32_t count = abuti_edge_faces(view, edge, &faces);
-    vec3 tilt = v3(0, 0, 0);
-    double least = 0;
+    vec3 surface_normal = v3(0, 0, 0);
+    double min_cosine = 0;
     for (uint32_t i = 0; i < count; i++) {
-        double lead = lead_of(w->call, faces[i], ends, v3_sub(from, at));
-        if (lead > ALMOST)
+        double cosine = approach_cosine(w->call, faces[i], ends, v3_sub(from, at));
+        if (cosine > COSINE_TOLERANCE)
             return;
-        least = real_min(least, lead);
-        tilt = v3_add(tilt, normal_of(w->call, faces[i]));
+        min_cosine = real_min(min_cosine, cosine);
+        surface_normal = v3_add(surface_normal, triangle_normal(w->call, faces[i]));
     }
-    if (part == AXIS && least > -ALMOST) /* flat: the ends tell */
+    /* Parallel to the axis: the ends of the common part are contacts. */
+    if (part == PART_AXIS && min_cosine > -COSINE_TOLERANCE)
         return;
-    add_near(w, at, from, tilt, ABUT_CONTACT_EDGE, edge, part);
+    add_minimum(w, at, from, surface_normal, ABUT_CONTACT_EDGE, edge, part);
 }
 
-/* The same for a vertex and the edges there. */
-static void add_vertex(near_work *w, uint32_t vertex, vec3 from, uint32_t part) {
+/* Adds a vertex if it is a local minimum. */
+static void add_vertex_minimum(round_query *w, uint32_t vertex, vec3 from, uint32_t part) {
     const solid_call *call = w->call;
     const abut_topology_arrays *view = &call->skin->view;
-    vec3 at = call->positions[vertex], way = v3_sub(from, at), tilt = v3(0, 0, 0);
-    double least = 0;
+    vec3 at = call->positions[vertex], offset = v3_sub(from, at), surface_normal = v3(0, 0, 0);
+    double min_cosine = 0;
     for (uint32_t i = view->vertex_face_begin[vertex]; i < view->vertex_face_begin[vertex + 1];
          i++) {
         const uint32_t *corner = call->skin->corner + 3 * (size_t)view->vertex_faces[i];
         uint32_t k = corner[0] == vertex ? 0 : corner[1] == vertex ? 1 : 2;
         vec3 p = call->positions[corner[(k + 1) % 3]], q = call->positions[corner[(k + 2) % 3]];
         for (int end = 0; end < 2; end++) {
-            double lead = v3_dot(v3_normalise(v3_sub(end ? q : p, at)), v3_normalise(way));
-            if (lead > ALMOST)
+            double cosine = v3_dot(v3_normalise(v3_sub(end ? q : p, at)), v3_normalise(offset));
+            if (cosine > COSINE_TOLERANCE)
                 return;
-            least = real_min(least, lead);
+            min_cosine = real_min(min_cosine, cosine);
         }
-        tilt = v3_along(tilt, abuti_corner_angle(at, p, q), normal_of(call, view->vertex_faces[i]));
+        surface_normal = v3_along(surface_normal, abuti_corner_angle(at, p, q),
+                                  triangle_normal(call, view->vertex_faces[i]));
     }
-    if (part == AXIS && least > -ALMOST)
+    if (part == PART_AXIS && min_cosine > -COSINE_TOLERANCE)
         return;
-    add_near(w, at, from, tilt, ABUT_CONTACT_VERTEX, vertex, part);
+    add_minimum(w, at, from, surface_normal, ABUT_CONTACT_VERTEX, vertex, part);
 }
 
-/* Whether a triangle is the lowest of those at an edge or a vertex, which it then answers for. */
+/* Whether a triangle has the lowest index at an edge or a vertex. Each is tested once, by this
+ * triangle. */
 static bool owns_edge(const solid_call *call, uint32_t triangle, uint32_t edge) {
     const uint32_t *faces;
     uint32_t count = abuti_edge_faces(&call->skin->view, edge, &faces);
@@ -147,63 +156,65 @@ static bool owns_vertex(const solid_call *call, uint32_t triangle, uint32_t vert
     return true;
 }
 
-/* One end of the axis and a triangle. */
-static void try_end(near_work *w, uint32_t triangle, triangle3 t, uint32_t end) {
+/* Tests an end of the axis against a triangle. */
+static void test_axis_end(round_query *w, uint32_t triangle, triangle3 t, uint32_t end) {
     const solid_call *call = w->call;
     vec3 from = w->axis.end[end];
-    closest_on_triangle near = triangle_closest_point(t, from);
-    if (near.distance > w->reach)
+    closest_on_triangle closest = triangle_closest_point(t, from);
+    if (closest.distance > w->reach)
         return;
-    if (near.feature == ABUT_FEATURE_FACE) {
-        add_near(w, near.point, from, normal_of(call, triangle), ABUT_CONTACT_FACE, triangle, end);
+    if (closest.feature == ABUT_FEATURE_FACE) {
+        add_minimum(w, closest.point, from, triangle_normal(call, triangle), ABUT_CONTACT_FACE,
+                    triangle, end);
         return;
     }
-    /* Beside the end the rest of the axis is nearer. */
-    if (v3_dot(v3_sub(near.point, from), v3_sub(w->axis.end[!end], from)) > 0)
+    /* A point beside the end is nearer to the interior of the axis. */
+    if (v3_dot(v3_sub(closest.point, from), v3_sub(w->axis.end[!end], from)) > 0)
         return;
-    uint32_t k =
-        (uint32_t)(near.feature - (near.feature < ABUT_FEATURE_VERTEX_0 ? ABUT_FEATURE_EDGE_0
-                                                                        : ABUT_FEATURE_VERTEX_0));
+    uint32_t k = (uint32_t)(closest.feature - (closest.feature < ABUT_FEATURE_VERTEX_0
+                                                   ? ABUT_FEATURE_EDGE_0
+                                                   : ABUT_FEATURE_VERTEX_0));
     uint32_t vertex = call->skin->corner[3 * (size_t)triangle + k];
     uint32_t edge = call->skin->view.triangle_edges[3 * (size_t)triangle + k];
-    /* Of an edge any of its triangles that has it nearest, but each once. */
-    if (near.feature >= ABUT_FEATURE_VERTEX_0) {
+    /* Each edge and vertex is tested once, although several triangles have it nearest. */
+    if (closest.feature >= ABUT_FEATURE_VERTEX_0) {
         if (owns_vertex(call, triangle, vertex))
-            add_vertex(w, vertex, from, end);
+            add_vertex_minimum(w, vertex, from, end);
     } else if (owns_edge(call, triangle, edge)) {
-        add_edge(w, edge, near.point, from, end);
+        add_edge_minimum(w, edge, closest.point, from, end);
     }
 }
 
-/* The axis between its ends, and a triangle's edges and vertices. */
-static void try_axis(near_work *w, uint32_t triangle, triangle3 t) {
+/* Tests the interior of the axis against the edges and vertices of a triangle. */
+static void test_axis_interior(round_query *w, uint32_t triangle, triangle3 t) {
     const solid_call *call = w->call;
-    bool meets = false;
-    w->status = w->status ? w->status : abut_segment_triangle_intersect(&w->axis, &t, &meets, NULL);
-    w->meets |= meets;
+    bool axis_intersects = false;
+    w->status = w->status ? w->status
+                          : abut_segment_triangle_intersect(&w->axis, &t, &axis_intersects, NULL);
+    w->axis_intersects |= axis_intersects;
     for (uint32_t k = 0; k < 3; k++) {
         uint32_t vertex = call->skin->corner[3 * (size_t)triangle + k];
         uint32_t edge = call->skin->view.triangle_edges[3 * (size_t)triangle + k];
         if (owns_edge(call, triangle, edge)) {
             segment3 side = {{t.corner[k], t.corner[(k + 1) % 3]}};
-            closest_pair near = segment_segment_closest_rounded(side, w->axis);
-            bool inner = near.distance <= w->reach;
+            closest_pair closest = segment_segment_closest_rounded(side, w->axis);
+            bool inner = closest.distance <= w->reach;
             for (int i = 0; i < 2 && inner; i++)
-                inner =
-                    !v3_equal(near.point_a, side.end[i]) && !v3_equal(near.point_b, w->axis.end[i]);
+                inner = !v3_equal(closest.point_a, side.end[i]) &&
+                        !v3_equal(closest.point_b, w->axis.end[i]);
             if (inner)
-                add_edge(w, edge, near.point_a, near.point_b, AXIS);
+                add_edge_minimum(w, edge, closest.point_a, closest.point_b, PART_AXIS);
         }
         if (owns_vertex(call, triangle, vertex)) {
-            closest_on_segment near = segment_closest_point(w->axis, t.corner[k]);
-            if (near.distance <= w->reach && near.parameter > 0 && near.parameter < 1)
-                add_vertex(w, vertex, near.point, AXIS);
+            closest_on_segment closest = segment_closest_point(w->axis, t.corner[k]);
+            if (closest.distance <= w->reach && closest.parameter > 0 && closest.parameter < 1)
+                add_vertex_minimum(w, vertex, closest.point, PART_AXIS);
         }
     }
 }
 
-/* Whether the box of a triangle is out of reach of that of the axis. */
-static bool is_far(const near_work *w, const triangle3 *t) {
+/* Whether the bounding boxes of a triangle and the axis are farther apart than the reach. */
+static bool triangle_is_far(const round_query *w, const triangle3 *t) {
     double sum = 0;
     for (int k = 0; k < 3; k++) {
         double a = v3_get(t->corner[0], k), b = v3_get(t->corner[1], k),
@@ -217,40 +228,41 @@ static bool is_far(const near_work *w, const triangle3 *t) {
     return sum > w->reach * w->reach * (1 + 1e-9);
 }
 
-/* Finds all places within reach of the axis. */
-static abut_status find_places(near_work *w) {
-    solid_reach r = {.limit = w->reach, .axis = w->axis};
+/* Finds all local minima within reach of the axis. */
+static abut_status find_minima(round_query *w) {
+    solid_region r = {.limit = w->reach, .axis = w->axis};
     w->count = 0;
-    w->meets = false;
-    w->status = abuti_solid_triangles(w->call, &r, &w->triangles, &w->triangle_count);
+    w->axis_intersects = false;
+    w->status = abuti_solid_list_triangles(w->call, &r, &w->triangles, &w->triangle_count);
     for (size_t i = 0; i < w->triangle_count && !w->status; i++) {
         uint32_t triangle = w->triangles[i];
         triangle3 t = {{solid_corner(w->call, triangle, 0), solid_corner(w->call, triangle, 1),
                         solid_corner(w->call, triangle, 2)}};
-        if (is_far(w, &t) || abuti_is_collapsed(w->call->skin->corner + 3 * (size_t)triangle))
+        if (triangle_is_far(w, &t) ||
+            abuti_is_collapsed(w->call->skin->corner + 3 * (size_t)triangle))
             continue;
         for (uint32_t end = 0; end < (w->sphere ? 1u : 2u); end++)
-            try_end(w, triangle, t, end);
+            test_axis_end(w, triangle, t, end);
         if (!w->sphere)
-            try_axis(w, triangle, t);
+            test_axis_interior(w, triangle, t);
     }
     return w->status;
 }
 
-/* The place nearest to the axis, or null. */
-static const near_place *nearest_of(const near_work *w) {
-    const near_place *best = NULL;
+/* The minimum nearest to the axis, or null. */
+static const local_minimum *nearest_minimum(const round_query *w) {
+    const local_minimum *best = NULL;
     for (size_t i = 0; i < w->count; i++)
         if (!best || fabs(w->found[i].gap) < fabs(best->gap))
             best = &w->found[i];
     return best;
 }
 
-/* Whether a place, relative to the mesh's origin, is inside it, and whether that is exact: near
- * small holes it is a guess. A sheet has no inside. */
-static abut_status is_inside(const abut_bvh *bvh, vec3 place, bool *inside, bool *exact) {
+/* Whether a point, relative to the origin of the mesh, is inside it. `exact` is false near small
+ * holes, where the sign is a guess. A sheet has no interior. */
+static abut_status is_inside(const abut_bvh *bvh, vec3 point, bool *inside, bool *exact) {
     const bvh_interior *interior;
-    vec3 at = v3_add(place, bvh->mesh->origin);
+    vec3 at = v3_add(point, bvh->mesh->origin);
     bool on_surface;
     *inside = false;
     *exact = true;
@@ -265,24 +277,26 @@ static abut_status is_inside(const abut_bvh *bvh, vec3 place, bool *inside, bool
     return ABUT_OK;
 }
 
-/* What is left of the overlap once the mesh is shifted. */
-static abut_status find_rest(const near_work *before, vec3 shift, near_work *rest, bool *apart) {
+/* Finds the overlap that remains after the mesh is shifted. */
+static abut_status find_remaining_overlap(const round_query *before, vec3 shift,
+                                          round_query *remaining, bool *apart) {
     bool inside = false, exact;
-    *rest = *before;
-    rest->found = NULL;
-    rest->room = 0;
-    rest->reach = rest->radius * (1 - TIGHT);
+    *remaining = *before;
+    remaining->found = NULL;
+    remaining->capacity = 0;
+    remaining->reach = remaining->radius * (1 - OVERLAP_TOLERANCE);
     for (int end = 0; end < 2; end++)
-        rest->axis.end[end] = v3_sub(rest->axis.end[end], shift);
-    abut_status status = find_places(rest);
-    *apart = !status && !rest->meets && !rest->count;
+        remaining->axis.end[end] = v3_sub(remaining->axis.end[end], shift);
+    abut_status status = find_minima(remaining);
+    *apart = !status && !remaining->axis_intersects && !remaining->count;
     if (*apart)
-        status = is_inside(rest->call->bvh, rest->axis.end[0], &inside, &exact);
+        status = is_inside(remaining->call->bvh, remaining->axis.end[0], &inside, &exact);
     *apart = *apart && !inside;
     return status;
 }
 
-static patch_candidate candidate_of(const near_work *w, const near_place *p, const vec3 along[2]) {
+static patch_candidate make_candidate(const round_query *w, const local_minimum *p,
+                                      const vec3 along[2]) {
     double depth = w->radius - p->gap;
     vec3 at = v3_along(p->at, 0.5 * -depth, p->out);
     return (patch_candidate){
@@ -291,46 +305,47 @@ static patch_candidate candidate_of(const near_work *w, const near_place *p, con
         v3_dot(at, along[1])};
 }
 
-/* Adds the patch of a place and of all that look the same way and are no deeper. Those of a sphere
- * have no contacts of their own: they would be beside the normal. */
-static abut_status add_wall(near_work *w, size_t first, bool *taken) {
+/* Adds the patch of a minimum and of all shallower ones with similar normals. A sphere has only the
+ * first as a contact, since the others are not along the normal. */
+static abut_status add_patch(round_query *w, size_t first, bool *used) {
     patch_candidate found[PATCH_CANDIDATES];
     uint32_t count = 0, keep = w->sphere ? 1 : 2;
-    const near_place *lead = &w->found[first];
+    const local_minimum *leader = &w->found[first];
     vec3 along[2], sum = v3(0, 0, 0);
-    abuti_patch_tangents(lead->out, along);
+    abuti_patch_tangents(leader->out, along);
     for (size_t i = 0; i < w->count; i++) {
-        const near_place *p = &w->found[i];
-        if (taken[i] || (i != first && v3_dot(p->out, lead->out) < SAME_WALL))
+        const local_minimum *p = &w->found[i];
+        if (used[i] || (i != first && v3_dot(p->out, leader->out) < MIN_PATCH_COSINE))
             continue;
-        taken[i] = true;
+        used[i] = true;
         if (count == PATCH_CANDIDATES || (w->sphere && i != first))
             continue;
-        found[count] = candidate_of(w, p, along);
+        found[count] = make_candidate(w, p, along);
         sum = v3_add(sum, found[count++].point.at);
     }
     sum = v3_scale(sum, 1.0 / count);
-    patch_answer answer = {.normal = v3_add(v3_scale(lead->out, -1), v3(0, 0, 0)),
-                           .depth = w->radius - lead->gap,
+    patch_answer answer = {.normal = v3_add(v3_scale(leader->out, -1), v3(0, 0, 0)),
+                           .depth = w->radius - leader->gap,
                            .centre = sum};
     patch_choice choice = {.found = found,
                            .count = count,
                            .deepest = answer.depth,
                            .depth_tolerance = 1e-6};
-    uint32_t most = w->call->options->max_contacts;
-    abuti_patch_choose(&choice, keep < most ? keep : most,
+    uint32_t max_contacts = w->call->options->max_contacts;
+    abuti_patch_choose(&choice, keep < max_contacts ? keep : max_contacts,
                        w->call->options->margin + 1e-12 * w->size, &answer);
-    return abuti_solid_add(w->call, &answer);
+    return abuti_solid_add_patch(w->call, &answer);
 }
 
-/* Adds what is left along normals to the depths of patches that look about the same way; false
- * where that is too much, or none does. */
-static bool add_rest(solid_call *call, const near_work *rest, vec3 shift, double most) {
+/* Increases depths by the remaining overlap along normals of patches that are similar. Returns
+ * false if a depth exceeds `max_depth`, or if there is no similar patch. */
+static bool increase_depths(solid_call *call, const round_query *remaining, vec3 shift,
+                            double max_depth) {
     bool added = false;
-    for (size_t i = 0; i < rest->count; i++) {
-        const near_place *p = &rest->found[i];
+    for (size_t i = 0; i < remaining->count; i++) {
+        const local_minimum *p = &remaining->found[i];
         patch_answer *best = NULL;
-        double cosine = ALIKE;
+        double cosine = MIN_DEPTH_COSINE;
         for (size_t k = 0; k < call->count; k++)
             if (-v3_dot(call->answers[k].normal, p->out) > cosine) {
                 cosine = -v3_dot(call->answers[k].normal, p->out);
@@ -338,86 +353,87 @@ static bool add_rest(solid_call *call, const near_work *rest, vec3 shift, double
             }
         if (p->gap < 0 || !best)
             return false;
-        double depth = v3_dot(shift, best->normal) + (rest->radius - p->gap) / cosine;
-        if (depth > most)
+        double depth = v3_dot(shift, best->normal) + (remaining->radius - p->gap) / cosine;
+        if (depth > max_depth)
             return false;
         if (depth > best->depth) {
             best->depth = best->points[0].depth = depth;
             added = true;
         }
     }
-    return added && !rest->meets;
+    return added && !remaining->axis_intersects;
 }
 
-/* Checks that all patches together separate, and makes depths larger where walls are hollow. */
-static abut_status check_walls(near_work *w) {
+/* Verifies that the joint shift of all patches separates, and increases depths where walls are
+ * concave. */
+static abut_status verify_patches(round_query *w) {
     solid_call *call = w->call;
-    double most = 0;
+    double max_depth = 0;
     for (size_t i = 0; i < call->count; i++)
-        most = real_max(most, ADDED * real_max(call->answers[i].depth, 0));
-    for (int round = 0; round < ROUNDS; round++) {
-        near_work rest;
+        max_depth = real_max(max_depth, MAX_DEPTH_FACTOR * real_max(call->answers[i].depth, 0));
+    for (int round = 0; round < DEPTH_ROUNDS; round++) {
+        round_query remaining;
         vec3 shift;
         if (!abuti_patch_joint_shift(w->size, call->answers, call->count, &shift))
             return ABUT_OK;
-        abut_status status = find_rest(w, shift, &rest, &call->separates);
-        if (status || call->separates || !add_rest(call, &rest, shift, most))
+        abut_status status = find_remaining_overlap(w, shift, &remaining, &call->is_verified);
+        if (status || call->is_verified || !increase_depths(call, &remaining, shift, max_depth))
             return status;
     }
     return ABUT_OK;
 }
 
-/* Outside: a patch for each wall. */
-static abut_status answer_outside(near_work *w) {
-    bool *taken = NULL;
-    size_t room = 0;
+/* The centre is outside: adds a patch for each wall. */
+static abut_status add_outside_patches(round_query *w) {
+    bool *used = NULL;
+    size_t capacity = 0;
     abut_status status =
-        abuti_patch_grow(w->call->memory, &taken, 0, w->count + 1, sizeof *taken, &room);
+        abuti_patch_grow(w->call->memory, &used, 0, w->count + 1, sizeof *used, &capacity);
     for (size_t i = 0; i < w->count && !status; i++)
-        taken[i] = w->found[i].gap < 0 || w->found[i].gap > w->reach;
+        used[i] = w->found[i].gap < 0 || w->found[i].gap > w->reach;
     while (!status) {
         size_t best = SIZE_MAX;
         for (size_t i = 0; i < w->count; i++)
-            if (!taken[i] && (best == SIZE_MAX || w->found[i].gap < w->found[best].gap))
+            if (!used[i] && (best == SIZE_MAX || w->found[i].gap < w->found[best].gap))
                 best = i;
         if (best == SIZE_MAX)
             break;
-        status = add_wall(w, best, taken);
+        status = add_patch(w, best, used);
     }
     solid_call *call = w->call;
     if (status || !call->count || call->options->skip_verification)
         return status;
-    patch_answer *before = NULL; /* depths are as they were unless the larger ones separate */
-    room = 0;
-    status = abuti_patch_grow(call->memory, &before, 0, call->count, sizeof *before, &room);
+    patch_answer *before = NULL; /* depths are restored unless the larger ones separate */
+    capacity = 0;
+    status = abuti_patch_grow(call->memory, &before, 0, call->count, sizeof *before, &capacity);
     if (status)
         return status;
     memcpy(before, call->answers, call->count * sizeof *before);
-    status = check_walls(w);
-    if (!call->separates) {
+    status = verify_patches(w);
+    if (!call->is_verified) {
         memcpy(call->answers, before, call->count * sizeof *before);
         return status;
     }
-    size_t count = call->count; /* deepest first again */
+    size_t count = call->count; /* sorts by depth again */
     memcpy(before, call->answers, count * sizeof *before);
     call->count = 0;
     for (size_t i = 0; i < count && !status; i++)
-        status = abuti_solid_add(call, &before[i]);
+        status = abuti_solid_add_patch(call, &before[i]);
     return status;
 }
 
-/* The nearest way out of a sphere whose centre is behind the surface, of those that are not against
- * the hint: the first that separates, else the nearest. `answer` has no point where there is none.
- */
-static abut_status find_way_out(near_work *w, vec3 hint, patch_answer *answer) {
+/* Finds the separating direction of a sphere whose centre is behind the surface: of the minima that
+ * do not oppose the hint, the nearest whose shift separates, otherwise the nearest. `answer` has no
+ * points if there is none. */
+static abut_status find_exit(round_query *w, vec3 hint, patch_answer *answer) {
     solid_call *call = w->call;
     abut_status status = ABUT_OK;
     double before = -1;
     answer->count = 0;
-    for (int way = 0; way < WAYS && !status && !call->separates; way++) {
-        const near_place *best = NULL;
+    for (int attempt = 0; attempt < MAX_DIRECTIONS && !status && !call->is_verified; attempt++) {
+        const local_minimum *best = NULL;
         for (size_t i = 0; i < w->count; i++) {
-            const near_place *p = &w->found[i];
+            const local_minimum *p = &w->found[i];
             if (p->gap <= 0 && -p->gap > before && v3_dot(p->out, hint) <= 0 &&
                 (!best || p->gap > best->gap))
                 best = p;
@@ -430,13 +446,13 @@ static abut_status find_way_out(near_work *w, vec3 hint, patch_answer *answer) {
         patch_answer next = {.normal = v3_add(v3_scale(best->out, -1), v3(0, 0, 0)),
                              .depth = w->radius - best->gap,
                              .count = 1};
-        next.points[0] = candidate_of(w, best, along).point;
+        next.points[0] = make_candidate(w, best, along).point;
         next.centre = next.points[0].at;
-        near_work rest;
+        round_query remaining;
         abuti_patch_joint_shift(w->size, &next, 1, &shift);
         if (!call->options->skip_verification)
-            status = find_rest(w, shift, &rest, &call->separates);
-        if (!answer->count || call->separates)
+            status = find_remaining_overlap(w, shift, &remaining, &call->is_verified);
+        if (!answer->count || call->is_verified)
             *answer = next;
         if (call->options->skip_verification)
             break;
@@ -444,32 +460,33 @@ static abut_status find_way_out(near_work *w, vec3 hint, patch_answer *answer) {
     return status;
 }
 
-/* A sphere whose centre is inside. The way out on the side of the hint may be far. */
-static abut_status answer_inside(near_work *w, vec3 hint) {
+/* The centre of a sphere is inside. The separating direction along the hint may be far away. */
+static abut_status add_inside_patch(round_query *w, vec3 hint) {
     patch_answer answer;
-    abut_status status = find_way_out(w, hint, &answer);
-    for (int round = 0; round < FURTHER && !status && !answer.count; round++) {
+    abut_status status = find_exit(w, hint, &answer);
+    for (int round = 0; round < REACH_DOUBLINGS && !status && !answer.count; round++) {
         w->reach *= 2;
-        status = find_places(w);
-        status = status ? status : find_way_out(w, hint, &answer);
+        status = find_minima(w);
+        status = status ? status : find_exit(w, hint, &answer);
     }
     if (!status && !answer.count)
-        status = find_way_out(w, v3(0, 0, 0), &answer);
-    if (!status && !answer.count) { /* inside an inverted part: its normals point to the centre */
+        status = find_exit(w, v3(0, 0, 0), &answer);
+    if (!status &&
+        !answer.count) { /* inside an inverted component: its normals point to the centre */
         for (size_t i = 0; i < w->count; i++) {
             w->found[i].gap = -w->found[i].gap;
             w->found[i].out = v3_scale(w->found[i].out, -1);
         }
-        status = find_way_out(w, v3(0, 0, 0), &answer);
+        status = find_exit(w, v3(0, 0, 0), &answer);
     }
-    return status || !answer.count ? status : abuti_solid_add(w->call, &answer);
+    return status || !answer.count ? status : abuti_solid_add_patch(w->call, &answer);
 }
 
-/* Whether what is found outside overlaps, and all of that would be pushed out against the hint. */
-static bool is_against(const near_work *w, vec3 hint) {
+/* Whether there are overlaps outside, and all their normals oppose the hint. */
+static bool all_oppose_hint(const round_query *w, vec3 hint) {
     bool any = false;
     for (size_t i = 0; i < w->count; i++) {
-        const near_place *p = &w->found[i];
+        const local_minimum *p = &w->found[i];
         if (p->gap < 0 || !(p->gap < w->radius))
             continue;
         if (!(v3_dot(p->out, hint) > 0))
@@ -479,48 +496,48 @@ static bool is_against(const near_work *w, vec3 hint) {
     return any;
 }
 
-abut_status abuti_solid_round(solid_call *call, const solid_view *view, const abut_solid *b,
-                              bool *through) {
+abut_status abuti_solid_round_contacts(solid_call *call, const solid_view *view,
+                                       const abut_solid *b, bool *needs_mesh) {
     const abut_mesh *mesh = call->bvh->mesh;
     const double *radius =
         b->kind == ABUT_SOLID_SPHERE ? &b->shape.sphere.radius : &b->shape.capsule.radius;
-    near_work w = {.call = call,
-                   .radius = *radius,
-                   .reach = *radius + call->options->margin,
-                   .size = *radius > 0 ? real_min(*radius, call->skin->size) : call->skin->size};
+    round_query w = {.call = call,
+                     .radius = *radius,
+                     .reach = *radius + call->options->margin,
+                     .size = *radius > 0 ? real_min(*radius, call->skin->size) : call->skin->size};
     abuti_motion at = abuti_motion_of(&b->pose);
     for (int end = 0; end < 2; end++)
-        w.axis.end[end] = solid_seen(view, mesh,
-                                     abuti_motion_apply(&at, b->kind == ABUT_SOLID_SPHERE
-                                                                 ? b->shape.sphere.centre
-                                                                 : b->shape.capsule.end[end]));
+        w.axis.end[end] = solid_to_mesh(view, mesh,
+                                        abuti_motion_apply(&at, b->kind == ABUT_SOLID_SPHERE
+                                                                    ? b->shape.sphere.centre
+                                                                    : b->shape.capsule.end[end]));
     w.sphere = v3_equal(w.axis.end[0], w.axis.end[1]);
-    abut_status status = find_places(&w);
-    const near_place *nearest = nearest_of(&w);
+    abut_status status = find_minima(&w);
+    const local_minimum *nearest = nearest_minimum(&w);
     bool inside = nearest && nearest->gap < 0;
     if (!status && !nearest)
         status = is_inside(call->bvh, w.axis.end[0], &inside, &call->is_exact);
     vec3 hint = m3_apply(&view->back, call->options->hint);
-    bool against = !inside && is_against(&w, hint);
-    *through = (w.meets || inside || against) && !w.sphere;
-    if (status || *through)
+    bool opposes_hint = !inside && all_oppose_hint(&w, hint);
+    *needs_mesh = (w.axis_intersects || inside || opposes_hint) && !w.sphere;
+    if (status || *needs_mesh)
         return status;
-    if (against) { /* the centre has gone through, if there is a way back */
+    if (opposes_hint) { /* the centre has passed through, if there is a direction back */
         patch_answer back;
         call->is_exact = false;
-        status = find_way_out(&w, hint, &back);
-        if (!status && back.count && (call->separates || call->options->skip_verification))
-            return abuti_solid_add(call, &back);
+        status = find_exit(&w, hint, &back);
+        if (!status && back.count && (call->is_verified || call->options->skip_verification))
+            return abuti_solid_add_patch(call, &back);
     }
     if (status || !inside)
-        return status ? status : answer_outside(&w);
+        return status ? status : add_outside_patches(&w);
     abut_nearest surface;
-    if (!nearest) { /* deeper than its radius: as far as the surface, and what is about as far */
+    if (!nearest) { /* deeper than its radius: minima up to 1.5 times the distance of the surface */
         bvh_hint none = {.known = false};
         abuti_nearest_point(call->bvh, v3_add(w.axis.end[0], mesh->origin), HUGE_VAL, &none,
                             &surface);
         w.reach = 1.5 * surface.distance + w.radius;
-        status = find_places(&w);
+        status = find_minima(&w);
     }
-    return status ? status : answer_inside(&w, hint);
+    return status ? status : add_inside_patch(&w, hint);
 }

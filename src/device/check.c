@@ -65,11 +65,11 @@ static abut_status run_kernel(abut_device *device, const float *in, uint32_t *ou
         return status;
     status = abuti_kit_open(&queue, &table, "", &kit);
     if (!status) {
-        abuti_kit_put(&kit, IN, in, 2 * ITEMS, sizeof *in);
+        abuti_kit_upload(&kit, IN, in, 2 * ITEMS, sizeof *in);
         abuti_kit_reserve(&kit, OUT, WORDS * ITEMS, sizeof *out);
         ABUTI_KIT_RUN(&kit, 0, ITEMS, ITEMS, KIT_BUFFER(&kit, IN), KIT_BUFFER(&kit, OUT),
                       ABUTI_LOCAL_MEMORY(GROUP_ROOM * sizeof(uint32_t)));
-        status = abuti_kit_get(&kit, OUT, out, WORDS * ITEMS, sizeof *out);
+        status = abuti_kit_download(&kit, OUT, out, WORDS * ITEMS, sizeof *out);
     }
     abuti_kit_close(&kit);
     abuti_queue_close(&queue);

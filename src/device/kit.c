@@ -140,8 +140,8 @@ void abuti_kit_enlarge(abuti_kit *kit, uint32_t buffer, size_t count, size_t ele
     *old = larger;
 }
 
-void abuti_kit_put(abuti_kit *kit, uint32_t buffer, const void *data, size_t count,
-                   size_t element_bytes) {
+void abuti_kit_upload(abuti_kit *kit, uint32_t buffer, const void *data, size_t count,
+                      size_t element_bytes) {
     abuti_kit_reserve(kit, buffer, count, element_bytes);
     if (data)
         abuti_kit_write(kit, buffer, 0, data, count, element_bytes);
@@ -191,8 +191,8 @@ abut_status abuti_kit_read(abuti_kit *kit, uint32_t buffer, size_t first, void *
                                  count * element_bytes);
 }
 
-abut_status abuti_kit_get(abuti_kit *kit, uint32_t buffer, void *data, size_t count,
-                          size_t element_bytes) {
+abut_status abuti_kit_download(abuti_kit *kit, uint32_t buffer, void *data, size_t count,
+                               size_t element_bytes) {
     return abuti_kit_read(kit, buffer, 0, data, count, element_bytes);
 }
 

@@ -9,14 +9,14 @@
  * ...}; static const abuti_kit_table table = {.sources = sources, .kernel_count = KERNELS,
  *                                            .buffer_count = BUFFERS};
  *
- *      abuti_kit_put(kit, POINTS, points, count, sizeof *points);
+ *      abuti_kit_upload(kit, POINTS, points, count, sizeof *points);
  *      abuti_kit_reserve(kit, ANSWERS, count, sizeof *answers);
  *      ABUTI_KIT_RUN(kit, FIND, count, 128, KIT_BUFFER(kit, POINTS), ABUTI_VALUE(count),
  *                    KIT_BUFFER(kit, ANSWERS));
- *      return abuti_kit_get(kit, ANSWERS, answers, count, sizeof *answers);
+ *      return abuti_kit_download(kit, ANSWERS, answers, count, sizeof *answers);
  *
  * Errors are sticky: the first failure of a call is stored in the queue, and later calls do
- * nothing. The next abuti_kit_get() or abuti_kit_finish() of any kit on that queue returns the
+ * nothing. The next abuti_kit_download() or abuti_kit_finish() of any kit on that queue returns the
  * error and clears it. Callers need not check a status in between. Every function that uses a kit
  * ends with one of these two calls, even if it fails for another reason. The functions of device.h
  * do nothing on such a queue either; a status that they return may be passed to abuti_kit_fail().
@@ -93,8 +93,8 @@ void abuti_kit_enlarge(abuti_kit *kit, uint32_t buffer, size_t count, size_t ele
                        size_t kept);
 /* Ensures the capacity and uploads `count` elements. The host memory may be reused when it returns.
  * Null data only ensures the capacity. */
-void abuti_kit_put(abuti_kit *kit, uint32_t buffer, const void *data, size_t count,
-                   size_t element_bytes);
+void abuti_kit_upload(abuti_kit *kit, uint32_t buffer, const void *data, size_t count,
+                      size_t element_bytes);
 /* Uploads elements from element `first` on; the capacity must suffice. */
 void abuti_kit_write(abuti_kit *kit, uint32_t buffer, size_t first, const void *data, size_t count,
                      size_t element_bytes);
@@ -127,8 +127,8 @@ void abuti_kit_run(abuti_kit *kit, uint32_t kernel, size_t items, size_t group,
 
 /* Downloads the first elements of a buffer and waits. On failure, also an earlier one, `data` is
  * unchanged unless the copy itself was interrupted. */
-abut_status abuti_kit_get(abuti_kit *kit, uint32_t buffer, void *data, size_t count,
-                          size_t element_bytes);
+abut_status abuti_kit_download(abuti_kit *kit, uint32_t buffer, void *data, size_t count,
+                               size_t element_bytes);
 /* Downloads from element `first` on. */
 abut_status abuti_kit_read(abuti_kit *kit, uint32_t buffer, size_t first, void *data, size_t count,
                            size_t element_bytes);
@@ -142,7 +142,7 @@ abut_status abuti_kit_finish(abuti_kit *kit);
  *
  *      do {
  *          queue_work(list.room);
- *          if ((status = abuti_kit_get(kit, COUNTS, &count, 1, sizeof count)))
+ *          if ((status = abuti_kit_download(kit, COUNTS, &count, 1, sizeof count)))
  *              return status;
  *      } while (abuti_kit_grow(kit, &list, count));
  *      return abuti_queue_report(kit->queue);

@@ -191,7 +191,7 @@ abut_status abuti_tools_segments(abuti_tools *tools, const abuti_segments *segme
     /* In 64 bits, because the total of the scan wraps around. */
     abuti_tools_reduce(tools, ABUTI_REDUCE_SUM, begin, count, &kit->buffers[WIDE_TOTAL]);
     abuti_tools_scan(tools, begin, begin, count, begin, count);
-    abut_status status = abuti_kit_get(kit, WIDE_TOTAL, &sum, 1, sizeof sum);
+    abut_status status = abuti_kit_download(kit, WIDE_TOTAL, &sum, 1, sizeof sum);
     if (status)
         return status;
     if (total)

@@ -2,7 +2,7 @@
  * on the device; calls only queue work. No call waits (except abuti_tools_segments(), once), and no
  * kernel assumes that work-groups run concurrently.
  *
- * Errors are sticky, as those of the kit: the next abuti_kit_get(), abuti_kit_finish(),
+ * Errors are sticky, as those of the kit: the next abuti_kit_download(), abuti_kit_finish(),
  * abuti_buffer_download() or abuti_queue_finish() returns them. Callers need not check anything
  * after a call.
  *

@@ -111,7 +111,7 @@ abut_status abuti_cache_load(abut_mesh *mesh, const abut_field_options *o, cache
         return status;
     abuti_mesh_digest(mesh, place->mesh);
     compute_field_key(mesh, o, &grid, band, place->key);
-    abuti_cache_file_path(mesh->context, o->cache, place->mesh, CACHE_ENDING, place->path);
+    abuti_cache_file_path(mesh->context, o->cache, place->mesh, CACHE_SUFFIX, place->path);
     if (!place->path[0] || (access(place->path, F_OK) != 0 && errno == ENOENT))
         return ABUT_OK;
     status = read_cached_field(place, mesh, o, &grid, band, field);

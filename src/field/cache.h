@@ -8,7 +8,7 @@
 
 #include "base/folder.h"
 
-#define CACHE_ENDING ".fields"
+#define CACHE_SUFFIX ".fields"
 enum { CACHE_PATH_BYTES = 1024, CACHE_NAME_BYTES = ABUTI_HEX_BYTES + 16 };
 
 /* ---- cache_file.c: one file ---- */

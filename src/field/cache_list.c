@@ -120,7 +120,7 @@ static abut_status list_folder(const char *function, const char *folder, listing
     cache_names files;
     if (!l->visit)
         return abuti_null(function, "visit");
-    abut_status status = abuti_cache_names(function, l->context, folder, CACHE_ENDING, &files);
+    abut_status status = abuti_cache_names(function, l->context, folder, CACHE_SUFFIX, &files);
     for (size_t i = 0; i < files.count && !status && !l->ended; i++)
         status = list_file(l, files.folder, files.names[i]);
     abuti_release(l->context, files.names);
@@ -180,5 +180,5 @@ abut_status abuti_cache_clear(const char *function, const char *folder, const ch
 abut_status abut_field_cache_clear(abut_context *context, const char *folder, double age,
                                    uint64_t *files, uint64_t *bytes) {
     (void)context;
-    return abuti_cache_clear(__func__, folder, CACHE_ENDING, age, files, bytes);
+    return abuti_cache_clear(__func__, folder, CACHE_SUFFIX, age, files, bytes);
 }

@@ -115,38 +115,39 @@ abut_status abut_triangle_triangle_closest(const abut_triangle *a, const abut_tr
 /* ---- intersections ---- */
 
 abut_status abut_triangle_triangle_intersect(const abut_triangle *a, const abut_triangle *b,
-                                             abut_intersection *meeting, abut_segment *segment) {
+                                             abut_intersection *intersection,
+                                             abut_segment *segment) {
     abut_status status = check_triangle(__func__, "a", a);
     status = status ? status : check_triangle(__func__, "b", b);
-    status = status ? status : check_pointer(__func__, "meeting", meeting);
+    status = status ? status : check_pointer(__func__, "intersection", intersection);
     if (!status)
-        *meeting = triangle_triangle_intersect(*a, *b, segment);
+        *intersection = triangle_triangle_intersect(*a, *b, segment);
     return status;
 }
 
 abut_status abut_segment_triangle_intersect(const abut_segment *segment,
-                                            const abut_triangle *triangle, bool *meet,
+                                            const abut_triangle *triangle, bool *intersects,
                                             abut_vec3 *point) {
     abut_status status = check_segment(__func__, "segment", segment);
     status = status ? status : check_triangle(__func__, "triangle", triangle);
-    status = status ? status : check_pointer(__func__, "meet", meet);
+    status = status ? status : check_pointer(__func__, "intersects", intersects);
     if (status)
         return status;
     path3 path = segment_path(*segment);
     path_hit hit;
-    *meet = path_triangle_intersect(&path, *triangle, point ? &hit : NULL);
-    if (*meet && point)
+    *intersects = path_triangle_intersect(&path, *triangle, point ? &hit : NULL);
+    if (*intersects && point)
         *point = path_point(&path, hit.parameter);
     return ABUT_OK;
 }
 
 abut_status abut_ray_triangle_intersect(const abut_ray *ray, const abut_triangle *triangle,
-                                        bool *meet, abut_ray_triangle_hit *hit) {
+                                        bool *intersects, abut_ray_triangle_hit *hit) {
     abut_status status = check_pointer(__func__, "ray", ray);
     status = status ? status : check_point(__func__, "ray->origin", ray->origin);
     status = status ? status : check_point(__func__, "ray->direction", ray->direction);
     status = status ? status : check_triangle(__func__, "triangle", triangle);
-    status = status ? status : check_pointer(__func__, "meet", meet);
+    status = status ? status : check_pointer(__func__, "intersects", intersects);
     if (status)
         return status;
     if (v3_max_abs(ray->direction) == 0)
@@ -154,8 +155,8 @@ abut_status abut_ray_triangle_intersect(const abut_ray *ray, const abut_triangle
                           "%s: ray->direction is zero; it may have any length except 0", __func__);
     path3 path = ray_path(*ray);
     path_hit found;
-    *meet = path_triangle_intersect(&path, *triangle, hit ? &found : NULL);
-    if (*meet && hit) {
+    *intersects = path_triangle_intersect(&path, *triangle, hit ? &found : NULL);
+    if (*intersects && hit) {
         hit->parameter = found.parameter;
         for (int i = 0; i < 3; i++)
             hit->barycentric[i] = found.weight[i];
@@ -164,12 +165,12 @@ abut_status abut_ray_triangle_intersect(const abut_ray *ray, const abut_triangle
 }
 
 abut_status abut_box_triangle_intersect(const abut_box *box, const abut_triangle *triangle,
-                                        bool *meet) {
+                                        bool *intersects) {
     abut_status status = check_box(__func__, box);
     status = status ? status : check_triangle(__func__, "triangle", triangle);
-    status = status ? status : check_pointer(__func__, "meet", meet);
+    status = status ? status : check_pointer(__func__, "intersects", intersects);
     if (!status)
-        *meet = box_triangle_intersect(*box, *triangle);
+        *intersects = box_triangle_intersect(*box, *triangle);
     return status;
 }
 
@@ -474,7 +475,7 @@ const char *abut_feature_name(abut_feature feature) {
     return ABUTI_NAME(names, feature);
 }
 
-const char *abut_intersection_name(abut_intersection meeting) {
+const char *abut_intersection_name(abut_intersection intersection) {
     static const char *const names[] = {"none", "point", "segment", "coplanar"};
-    return ABUTI_NAME(names, meeting);
+    return ABUTI_NAME(names, intersection);
 }

@@ -48,14 +48,14 @@ static inline int lines_overlap_beyond(triangle3 a, triangle3 b, vec3 p, vec3 q)
 
 /* The general case: triangles with some, but not all, common corners. */
 ABUTI_COLD int neighbours_intersect_general(triangle3 a, triangle3 b, common_corners common) {
-    abut_intersection meeting = triangle_triangle_intersect(a, b, 0);
+    abut_intersection intersection = triangle_triangle_intersect(a, b, 0);
     int first = common.in_a & 1 ? 0 : common.in_a & 2 ? 1 : 2, other = first;
     for (int k = first + 1; k < 3; k++) /* compares positions, because one vertex may occur twice */
         if (common.in_a >> k & 1 && !v3_equal(a.corner[first], a.corner[k]))
             other = k;
     if (other == first)
-        return meeting >= ABUT_INTERSECTION_SEGMENT;
-    if (meeting == ABUT_INTERSECTION_COPLANAR)
+        return intersection >= ABUT_INTERSECTION_SEGMENT;
+    if (intersection == ABUT_INTERSECTION_COPLANAR)
         return 1;
     /* A triangle with area contains of the line through one of its edges only that edge. */
     return triangle_is_degenerate(a.corner[0], a.corner[1], a.corner[2]) &&

@@ -2,8 +2,8 @@
 #include "geom/sweep.h"
 
 #include "base/simd_lanes.h"
-#define quotient fw_div
-#define root fw_sqrt
+#define v_div fw_div
+#define v_sqrt fw_sqrt
 #include "geom/sweep_lanes_shared.h"
 
 #include <float.h>
@@ -42,17 +42,17 @@ static void gather_differences(const sweep_batch *batch, const uint32_t *list, s
 static inline unsigned find_survivors(int kind, float columns[COLUMNS][BLOCK], size_t first,
                                       wide reach, bool halves) {
     wide_frame ends[2];
-    wide extent = all(0);
+    wide extent = v_all(0);
     for (int end = 0; end < 2; end++)
         for (int k = 0; k < 3; k++) {
-            wide3 q = {load(columns[9 * end + 3 * k] + first),
-                       load(columns[9 * end + 3 * k + 1] + first),
-                       load(columns[9 * end + 3 * k + 2] + first)};
+            wide3 q = {v_load(columns[9 * end + 3 * k] + first),
+                       v_load(columns[9 * end + 3 * k + 1] + first),
+                       v_load(columns[9 * end + 3 * k + 2] + first)};
             ends[end].q[k] = q;
-            extent = most(extent, most(magnitude(q.x), most(magnitude(q.y), magnitude(q.z))));
+            extent = v_max(extent, v_max(v_abs(q.x), v_max(v_abs(q.y), v_abs(q.z))));
         }
-    unsigned free =
-        mask_bits(is_less(extent, all(EXTENT_MAX))) & mask_bits(is_less(all(EXTENT_MIN), extent));
+    unsigned free = v_mask_bits(v_less(extent, v_all(EXTENT_MAX))) &
+                    v_mask_bits(v_less(v_all(EXTENT_MIN), extent));
     if (halves) {
         free &= proven(kind, ends, extent, reach, direction(kind, ends, 0.25f), FIRST);
         if (free)
@@ -71,7 +71,7 @@ static inline size_t filter_kind(int kind, const sweep_batch *batch, const uint3
         size_t pairs = count - begin < BLOCK ? count - begin : BLOCK;
         gather_differences(batch, list, begin, pairs, columns);
         for (size_t first = 0; first < pairs; first += LANES) {
-            unsigned left = find_survivors(kind, columns, first, all(batch->reach), halves);
+            unsigned left = find_survivors(kind, columns, first, v_all(batch->reach), halves);
             size_t lanes = pairs - first < LANES ? pairs - first : LANES;
             for (size_t i = 0; i < lanes; i++) {
                 size_t pair = begin + first + i;

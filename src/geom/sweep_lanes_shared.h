@@ -25,20 +25,20 @@ typedef struct wide_frame {
 } wide_frame;
 
 static inline wide dot3(wide3 a, wide3 b) {
-    return add(add(mul(a.x, b.x), mul(a.y, b.y)), mul(a.z, b.z));
+    return v_add(v_add(v_mul(a.x, b.x), v_mul(a.y, b.y)), v_mul(a.z, b.z));
 }
 static inline wide3 sub3(wide3 a, wide3 b) {
-    wide3 r = {sub(a.x, b.x), sub(a.y, b.y), sub(a.z, b.z)};
+    wide3 r = {v_sub(a.x, b.x), v_sub(a.y, b.y), v_sub(a.z, b.z)};
     return r;
 }
 /* a - s b */
 static inline wide3 sub_scaled3(wide3 a, wide s, wide3 b) {
-    wide3 r = {sub(a.x, mul(s, b.x)), sub(a.y, mul(s, b.y)), sub(a.z, mul(s, b.z))};
+    wide3 r = {v_sub(a.x, v_mul(s, b.x)), v_sub(a.y, v_mul(s, b.y)), v_sub(a.z, v_mul(s, b.z))};
     return r;
 }
 /* Clamps to [0, 1]; 0 for NaN. */
 static inline wide clamp_unit(wide s) {
-    return least(most(s, all(0)), all(1));
+    return v_min(v_max(s, v_all(0)), v_all(1));
 }
 
 /* ---- directions ---- */
@@ -48,17 +48,18 @@ static inline wide clamp_unit(wide s) {
 static inline wide3 edges_closest_vector(const wide_frame *f) {
     wide3 r = f->q[0], e = sub3(f->q[1], f->q[0]), d = f->q[2];
     wide ee = dot3(e, e), dd = dot3(d, d), ed = dot3(e, d), er = dot3(e, r), dr = dot3(d, r);
-    wide s = clamp_unit(quotient(sub(mul(ed, dr), mul(er, dd)), sub(mul(ee, dd), mul(ed, ed))));
-    wide t = clamp_unit(quotient(add(mul(ed, s), dr), dd));
-    s = clamp_unit(quotient(sub(mul(ed, t), er), ee));
-    return sub_scaled3(sub_scaled3(r, sub(all(0), s), e), t, d);
+    wide s =
+        clamp_unit(v_div(v_sub(v_mul(ed, dr), v_mul(er, dd)), v_sub(v_mul(ee, dd), v_mul(ed, ed))));
+    wide t = clamp_unit(v_div(v_add(v_mul(ed, s), dr), dd));
+    s = clamp_unit(v_div(v_sub(v_mul(ed, t), er), ee));
+    return sub_scaled3(sub_scaled3(r, v_sub(v_all(0), s), e), t, d);
 }
 
 /* The squared distance from v, minus v.v, at weights s and t. */
 static inline wide distance_excess(wide s, wide t, const wide *gram) {
-    wide b = sub(add(mul(s, gram[0]), mul(t, gram[1])), add(gram[3], gram[3]));
-    wide c = sub(add(mul(s, gram[1]), mul(t, gram[2])), add(gram[4], gram[4]));
-    return add(mul(s, b), mul(t, c));
+    wide b = v_sub(v_add(v_mul(s, gram[0]), v_mul(t, gram[1])), v_add(gram[3], gram[3]));
+    wide c = v_sub(v_add(v_mul(s, gram[1]), v_mul(t, gram[2])), v_add(gram[4], gram[4]));
+    return v_add(v_mul(s, b), v_mul(t, c));
 }
 
 /* The vector between the closest points of a vertex and a face: inside the face, or on the nearest
@@ -66,38 +67,38 @@ static inline wide distance_excess(wide s, wide t, const wide *gram) {
 static inline wide3 face_closest_vector(const wide_frame *f) {
     wide3 v = f->q[0], b = f->q[1], c = f->q[2];
     const wide gram[5] = {dot3(b, b), dot3(b, c), dot3(c, c), dot3(v, b), dot3(v, c)};
-    wide one = all(1), zero = all(0);
-    wide best_s = clamp_unit(quotient(gram[3], gram[0])), best_t = zero;
+    wide one = v_all(1), zero = v_all(0);
+    wide best_s = clamp_unit(v_div(gram[3], gram[0])), best_t = zero;
     wide best = distance_excess(best_s, zero, gram);
-    wide t = clamp_unit(quotient(gram[4], gram[2])), next = distance_excess(zero, t, gram);
-    mask better = is_less(next, best);
-    best = choose(better, next, best);
-    best_s = choose(better, zero, best_s);
-    best_t = choose(better, t, best_t);
-    wide side = add(sub(gram[0], add(gram[1], gram[1])), gram[2]);
-    t = clamp_unit(quotient(sub(add(gram[4], gram[0]), add(gram[3], gram[1])), side));
-    wide s = sub(one, t);
-    better = is_less(distance_excess(s, t, gram), best);
-    best_s = choose(better, s, best_s);
-    best_t = choose(better, t, best_t);
-    wide det = sub(mul(gram[0], gram[2]), mul(gram[1], gram[1]));
-    s = sub(mul(gram[2], gram[3]), mul(gram[1], gram[4]));
-    t = sub(mul(gram[0], gram[4]), mul(gram[1], gram[3]));
-    mask inside = is_less(zero, least(least(s, t), sub(sub(det, s), t)));
-    best_s = choose(inside, quotient(s, det), best_s);
-    best_t = choose(inside, quotient(t, det), best_t);
+    wide t = clamp_unit(v_div(gram[4], gram[2])), next = distance_excess(zero, t, gram);
+    mask better = v_less(next, best);
+    best = v_select(better, next, best);
+    best_s = v_select(better, zero, best_s);
+    best_t = v_select(better, t, best_t);
+    wide side = v_add(v_sub(gram[0], v_add(gram[1], gram[1])), gram[2]);
+    t = clamp_unit(v_div(v_sub(v_add(gram[4], gram[0]), v_add(gram[3], gram[1])), side));
+    wide s = v_sub(one, t);
+    better = v_less(distance_excess(s, t, gram), best);
+    best_s = v_select(better, s, best_s);
+    best_t = v_select(better, t, best_t);
+    wide det = v_sub(v_mul(gram[0], gram[2]), v_mul(gram[1], gram[1]));
+    s = v_sub(v_mul(gram[2], gram[3]), v_mul(gram[1], gram[4]));
+    t = v_sub(v_mul(gram[0], gram[4]), v_mul(gram[1], gram[3]));
+    mask inside = v_less(zero, v_min(v_min(s, t), v_sub(v_sub(det, s), t)));
+    best_s = v_select(inside, v_div(s, det), best_s);
+    best_t = v_select(inside, v_div(t, det), best_t);
     return sub_scaled3(sub_scaled3(v, best_s, b), best_t, c);
 }
 
 static inline wide3 lerp3(wide3 a, wide3 b, wide part) {
-    wide3 r = {add(a.x, mul(part, sub(b.x, a.x))), add(a.y, mul(part, sub(b.y, a.y))),
-               add(a.z, mul(part, sub(b.z, a.z)))};
+    wide3 r = {v_add(a.x, v_mul(part, v_sub(b.x, a.x))), v_add(a.y, v_mul(part, v_sub(b.y, a.y))),
+               v_add(a.z, v_mul(part, v_sub(b.z, a.z)))};
     return r;
 }
 static inline wide3 direction(int kind, const wide_frame *ends, float time) {
     wide_frame at;
     for (int k = 0; k < 3; k++)
-        at.q[k] = lerp3(ends[0].q[k], ends[1].q[k], all(time));
+        at.q[k] = lerp3(ends[0].q[k], ends[1].q[k], v_all(time));
     return kind == SWEEP_EDGE_EDGE ? edges_closest_vector(&at) : face_closest_vector(&at);
 }
 
@@ -106,8 +107,8 @@ static inline wide3 direction(int kind, const wide_frame *ends, float time) {
 /* The smallest gap of all pairs of vertices, from projections. */
 static inline wide gap(int kind, const wide *x) {
     if (kind == SWEEP_EDGE_EDGE)
-        return sub(least(x[0], x[1]), most(x[2], all(0)));
-    return sub(x[0], most(most(x[1], x[2]), all(0)));
+        return v_sub(v_min(x[0], x[1]), v_max(x[2], v_all(0)));
+    return v_sub(x[0], v_max(v_max(x[1], x[2]), v_all(0)));
 }
 
 /* Lanes in which n proves the features apart: over the whole step, its first half or its second
@@ -115,17 +116,17 @@ static inline wide gap(int kind, const wide *x) {
 enum { WHOLE, FIRST, SECOND };
 static inline unsigned proven(int kind, const wide_frame *ends, wide extent, wide reach, wide3 n,
                               int part) {
-    wide size = add(add(magnitude(n.x), magnitude(n.y)), magnitude(n.z));
-    wide bound = add(mul(mul(all(8 * FLT_EPSILON), size), extent), all(FLT_MIN));
-    bound = add(bound, mul(mul(root(dot3(n, n)), all(1 + 8 * FLT_EPSILON)), reach));
+    wide size = v_add(v_add(v_abs(n.x), v_abs(n.y)), v_abs(n.z));
+    wide bound = v_add(v_mul(v_mul(v_all(8 * FLT_EPSILON), size), extent), v_all(FLT_MIN));
+    bound = v_add(bound, v_mul(v_mul(v_sqrt(dot3(n, n)), v_all(1 + 8 * FLT_EPSILON)), reach));
     wide x[2][3];
     for (int k = 0; k < 3; k++) {
         x[0][k] = dot3(n, ends[0].q[k]);
         x[1][k] = dot3(n, ends[1].q[k]);
     }
     for (int k = 0; k < 3 && part != WHOLE; k++)
-        x[part == FIRST][k] = mul(all(0.5f), add(x[0][k], x[1][k]));
-    return mask_bits(is_less(bound, least(gap(kind, x[0]), gap(kind, x[1]))));
+        x[part == FIRST][k] = v_mul(v_all(0.5f), v_add(x[0][k], x[1][k]));
+    return v_mask_bits(v_less(bound, v_min(gap(kind, x[0]), gap(kind, x[1]))));
 }
 
 #endif

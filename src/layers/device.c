@@ -220,9 +220,9 @@ static abut_status upload_solids(abut_layers *layers, const mesh_offsets *p) {
             abuti_kit_write(&d->kit, VERTICES, bodies[i].first_vertex, solid->positions,
                             layers_mesh_of(layers, solid)->mesh->vertex_count, sizeof(vec3));
     }
-    abuti_kit_put(&d->kit, CHUNKS, chunks, d->chunk_count, sizeof *chunks);
-    abuti_kit_put(&d->kit, BODIES, bodies, solids, sizeof *bodies);
-    abuti_kit_put(&d->kit, GROUP_MASKS, group_masks, solids, sizeof *group_masks);
+    abuti_kit_upload(&d->kit, CHUNKS, chunks, d->chunk_count, sizeof *chunks);
+    abuti_kit_upload(&d->kit, BODIES, bodies, solids, sizeof *bodies);
+    abuti_kit_upload(&d->kit, GROUP_MASKS, group_masks, solids, sizeof *group_masks);
     abut_status status = abuti_kit_finish(&d->kit);
     ABUTI_RELEASE(layers->context, chunks, group_masks);
     return status;
@@ -282,7 +282,7 @@ static abut_status validate_positions(layers_device *d, const abut_buffer *from,
                      ABUTI_VALUE(first), MEMORY(VERTICES), MEMORY(POSITION_BOUNDS),
                      ABUTI_LOCAL_MEMORY(LAYERS_ITEMS * sizeof *parts));
     abut_status status =
-        abuti_kit_get(&d->kit, POSITION_BOUNDS, parts, LAYERS_POSITION_GROUPS, sizeof *parts);
+        abuti_kit_download(&d->kit, POSITION_BOUNDS, parts, LAYERS_POSITION_GROUPS, sizeof *parts);
     *all = (layers_position_bounds){.box = box_empty(), .bad = LAYERS_NOTHING};
     for (uint32_t i = 0; i < LAYERS_POSITION_GROUPS && !status; i++) {
         all->box = box_join(all->box, parts[i].box);
@@ -580,8 +580,8 @@ static abut_status download_results(abut_layers *layers, const uint32_t counts[L
     for (size_t i = 0; i < sizeof lists / sizeof *lists && !status; i++) {
         status = resize_list(layers, lists[i].to, lists[i].count, lists[i].bytes);
         if (!status && lists[i].count)
-            status = abuti_kit_get(&d->kit, lists[i].buffer, lists[i].to->data, lists[i].count,
-                                   lists[i].bytes);
+            status = abuti_kit_download(&d->kit, lists[i].buffer, lists[i].to->data, lists[i].count,
+                                        lists[i].bytes);
     }
     const uint32_t sums = counts[LAYERS_COUNT_SUMS];
     if (!status && sums > d->expected) {

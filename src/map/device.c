@@ -96,11 +96,11 @@ static abut_status create_device_map(abut_map *map) {
         for (uint32_t i = 0; i < count; i++)
             for (uint32_t s = map->first[i]; s < map->first[i + 1]; s++)
                 owner[s] = map->ranked[i];
-        abuti_kit_put(&d->kit, INDICES, map->mesh->indices, 3 * (size_t)count, 4);
-        abuti_kit_put(&d->kit, PLACES, map->atlas.places, count, sizeof *map->atlas.places);
-        abuti_kit_put(&d->kit, OWNER, owner, map->sample_count, 4);
-        abuti_kit_put(&d->kit, TEXEL, map->texel, map->sample_count, 4);
-        abuti_kit_put(&d->kit, FIRST, map->first, (size_t)count + 1, 4);
+        abuti_kit_upload(&d->kit, INDICES, map->mesh->indices, 3 * (size_t)count, 4);
+        abuti_kit_upload(&d->kit, PLACES, map->atlas.places, count, sizeof *map->atlas.places);
+        abuti_kit_upload(&d->kit, OWNER, owner, map->sample_count, 4);
+        abuti_kit_upload(&d->kit, TEXEL, map->texel, map->sample_count, 4);
+        abuti_kit_upload(&d->kit, FIRST, map->first, (size_t)count + 1, 4);
         abuti_kit_reserve(&d->kit, RESULTS, map->sample_count, sizeof(map_result));
         abuti_kit_reserve(&d->kit, FOUND, map->sample_count, sizeof(map_found));
         abuti_kit_reserve(&d->kit, TALLIES, count, sizeof(map_tally));
@@ -191,7 +191,7 @@ static abut_status query_sides(abut_map *map, map_part *part, const abut_bvh *bv
     uint32_t asked = 0;
     abut_status status = reserve_sign_points(d, map->sample_count);
     abuti_kit_fail(&part->kit, status);
-    abuti_kit_put(&part->kit, SIGN_POINT_COUNT, &asked, 1, sizeof asked);
+    abuti_kit_upload(&part->kit, SIGN_POINT_COUNT, &asked, 1, sizeof asked);
     if (!status)
         ABUTI_KIT_RUN(&part->kit, SIDES, map->sample_count, MAP_GROUP, MAP(POSITIONS), MAP(INDICES),
                       MAP(PLACES), MAP(OWNER), MAP(TEXEL), ABUTI_VALUE(query), MAP(FOUND),
@@ -199,7 +199,7 @@ static abut_status query_sides(abut_map *map, map_part *part, const abut_bvh *bv
                       ABUTI_BUFFER(&d->sign_points->memory), MAP(SIDE),
                       ABUTI_LOCAL_MEMORY(4 * MAP_GROUP), ABUTI_LOCAL_MEMORY(4 * MAP_GROUP),
                       ABUTI_LOCAL_MEMORY(sizeof(vec3)), ABUTI_LOCAL_MEMORY(4));
-    status = abuti_kit_get(&part->kit, SIGN_POINT_COUNT, &asked, 1, sizeof asked);
+    status = abuti_kit_download(&part->kit, SIGN_POINT_COUNT, &asked, 1, sizeof asked);
     if (status || !asked)
         return status;
     const bvh_points points = {.type = ABUT_SCALAR_FLOAT64,
@@ -298,8 +298,8 @@ static abut_status refit_own_bvh(abut_map *map) {
     if (!status) {
         for (size_t i = 0; i < places; i++)
             order[i] = map->parts[order[i]];
-        abuti_kit_put(&d->kit, PARTS, order, places, 4);
-        abuti_kit_put(&d->kit, OWNER_PARTS, map->parts, map->mesh->triangle_count, 4);
+        abuti_kit_upload(&d->kit, PARTS, order, places, 4);
+        abuti_kit_upload(&d->kit, OWNER_PARTS, map->parts, map->mesh->triangle_count, 4);
         status = abuti_kit_finish(&d->kit);
     }
     abuti_release(map->context, order);
@@ -339,8 +339,8 @@ static abut_status compute_self_distances(abut_map *map, double limit) {
 /* ---- results ---- */
 
 static abut_status download_results(const abut_map *map) {
-    return abuti_kit_get(&map->device->kit, RESULTS, map->results, map->sample_count,
-                         sizeof(map_result));
+    return abuti_kit_download(&map->device->kit, RESULTS, map->results, map->sample_count,
+                              sizeof(map_result));
 }
 
 static abut_status download_tallies(const abut_map *map, double within, map_block *blocks,

@@ -246,7 +246,7 @@ static abut_status assess_reliability(const abut_bvh *bvh, abut_reliability *rel
         return status;
     *reliability =
         solid->flipped
-            ? abuti_unfit(
+            ? abuti_unreliable(
                   "Neighbouring triangles face opposite ways, so that some rays start outwards.")
         : solid->border_count
             ? abuti_limited("The surface has boundary edges: samples without an opposite side have "

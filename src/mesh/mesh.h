@@ -180,7 +180,7 @@ static inline abut_reliability abuti_guaranteed(const char *reason) {
 static inline abut_reliability abuti_limited(const char *reason) {
     return (abut_reliability){ABUT_RELIABILITY_LIMITED, reason};
 }
-static inline abut_reliability abuti_unfit(const char *reason) {
+static inline abut_reliability abuti_unreliable(const char *reason) {
     return (abut_reliability){ABUT_RELIABILITY_UNRELIABLE, reason};
 }
 static inline uint32_t abuti_problems(const abut_mesh_report *report, abut_problem_kind kind) {

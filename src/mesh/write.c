@@ -34,44 +34,44 @@ static void flush(writer *out) {
     out->used = 0;
 }
 
-static void put_bytes(writer *out, const void *bytes, size_t count) {
+static void write_bytes(writer *out, const void *bytes, size_t count) {
     memcpy(out->buffer + out->used, bytes, count);
     out->used += count;
 }
 
-static void put_text(writer *out, const char *text) {
-    put_bytes(out, text, strlen(text));
+static void write_text(writer *out, const char *text) {
+    write_bytes(out, text, strlen(text));
 }
 
-static void put_number(writer *out, double value, bool single) {
+static void write_number(writer *out, double value, bool single) {
     out->buffer[out->used++] = ' ';
     out->used += abuti_number_write(out->buffer + out->used, value, single, out->locale);
 }
 
-static void put_whole(writer *out, uint64_t value) {
+static void write_integer(writer *out, uint64_t value) {
     out->buffer[out->used++] = ' ';
     out->used += abuti_integer_write(out->buffer + out->used, value);
 }
 
 /* Little-endian on every machine. */
-static void put_u32(writer *out, uint32_t value) {
+static void write_u32(writer *out, uint32_t value) {
     unsigned char bytes[4] = {(unsigned char)value, (unsigned char)(value >> 8),
                               (unsigned char)(value >> 16), (unsigned char)(value >> 24)};
-    put_bytes(out, bytes, 4);
+    write_bytes(out, bytes, 4);
 }
 
-static void put_float(writer *out, double value) {
+static void write_float(writer *out, double value) {
     float rounded = (float)value;
     uint32_t bits;
     memcpy(&bits, &rounded, sizeof bits);
-    put_u32(out, bits);
+    write_u32(out, bits);
 }
 
-static void put_double(writer *out, double value) {
+static void write_double(writer *out, double value) {
     uint64_t bits;
     memcpy(&bits, &value, sizeof bits);
-    put_u32(out, (uint32_t)bits);
-    put_u32(out, (uint32_t)(bits >> 32));
+    write_u32(out, (uint32_t)bits);
+    write_u32(out, (uint32_t)(bits >> 32));
 }
 
 /* Before each element: flushes the buffer if necessary and reports progress at intervals. `first`
@@ -87,10 +87,10 @@ static abut_status prepare_element(writer *out, uint64_t index, uint64_t first, 
 /* ---- OBJ, OFF and PLY ---- */
 
 /* Writes one line or record for each vertex. */
-typedef void put_vertex(writer *out, vec3 p);
-typedef void put_face(writer *out, const uint32_t *corners);
+typedef void write_vertex(writer *out, vec3 p);
+typedef void write_face(writer *out, const uint32_t *corners);
 
-static abut_status put_all(writer *out, put_vertex *vertex, put_face *face) {
+static abut_status write_elements(writer *out, write_vertex *vertex, write_face *face) {
     const abut_mesh *mesh = out->mesh;
     uint64_t total = (uint64_t)mesh->vertex_count + mesh->triangle_count;
     abut_status status = ABUT_OK;
@@ -105,83 +105,83 @@ static abut_status put_all(writer *out, put_vertex *vertex, put_face *face) {
     return status;
 }
 
-static void put_coordinates(writer *out, vec3 p, bool single) {
-    put_number(out, p.x, single);
-    put_number(out, p.y, single);
-    put_number(out, p.z, single);
+static void write_coordinates(writer *out, vec3 p, bool single) {
+    write_number(out, p.x, single);
+    write_number(out, p.y, single);
+    write_number(out, p.z, single);
     out->buffer[out->used++] = '\n';
 }
 
-static void put_obj_vertex(writer *out, vec3 p) {
+static void write_obj_vertex(writer *out, vec3 p) {
     out->buffer[out->used++] = 'v';
-    put_coordinates(out, p, false);
+    write_coordinates(out, p, false);
 }
 
-static void put_obj_face(writer *out, const uint32_t *corners) {
+static void write_obj_face(writer *out, const uint32_t *corners) {
     out->buffer[out->used++] = 'f';
     for (int k = 0; k < 3; k++)
-        put_whole(out, (uint64_t)corners[k] + 1);
+        write_integer(out, (uint64_t)corners[k] + 1);
     out->buffer[out->used++] = '\n';
 }
 
 /* The text of PLY and OFF; `single` is false for OFF. */
-static void put_text_vertex(writer *out, vec3 p) {
+static void write_text_vertex(writer *out, vec3 p) {
     size_t start = out->used;
-    put_coordinates(out, p, out->single);
+    write_coordinates(out, p, out->single);
     memmove(out->buffer + start, out->buffer + start + 1, out->used - start - 1);
     out->used--; /* no blank at the start of a line */
 }
 
-static void put_text_face(writer *out, const uint32_t *corners) {
+static void write_text_face(writer *out, const uint32_t *corners) {
     out->buffer[out->used++] = '3';
     for (int k = 0; k < 3; k++)
-        put_whole(out, corners[k]);
+        write_integer(out, corners[k]);
     out->buffer[out->used++] = '\n';
 }
 
-static void put_ply_vertex(writer *out, vec3 p) {
+static void write_ply_vertex(writer *out, vec3 p) {
     for (int axis = 0; axis < 3; axis++)
         if (out->single)
-            put_float(out, v3_get(p, axis));
+            write_float(out, v3_get(p, axis));
         else
-            put_double(out, v3_get(p, axis));
+            write_double(out, v3_get(p, axis));
 }
 
-static void put_ply_face(writer *out, const uint32_t *corners) {
+static void write_ply_face(writer *out, const uint32_t *corners) {
     out->buffer[out->used++] = 3;
     for (int k = 0; k < 3; k++)
-        put_u32(out, corners[k]);
+        write_u32(out, corners[k]);
 }
 
 static abut_status write_obj(writer *out) {
-    return put_all(out, put_obj_vertex, put_obj_face);
+    return write_elements(out, write_obj_vertex, write_obj_face);
 }
 
 static abut_status write_off(writer *out) {
-    put_text(out, "OFF\n");
-    put_whole(out, out->mesh->vertex_count);
-    put_whole(out, out->mesh->triangle_count);
-    put_text(out, " 0\n");
-    return put_all(out, put_text_vertex, put_text_face);
+    write_text(out, "OFF\n");
+    write_integer(out, out->mesh->vertex_count);
+    write_integer(out, out->mesh->triangle_count);
+    write_text(out, " 0\n");
+    return write_elements(out, write_text_vertex, write_text_face);
 }
 
 static abut_status write_ply(writer *out, bool text) {
     const abut_mesh *mesh = out->mesh;
-    put_text(out, "ply\nformat ");
-    put_text(out, text ? "ascii" : "binary_little_endian");
-    put_text(out, " 1.0\nelement vertex");
-    put_whole(out, mesh->vertex_count);
+    write_text(out, "ply\nformat ");
+    write_text(out, text ? "ascii" : "binary_little_endian");
+    write_text(out, " 1.0\nelement vertex");
+    write_integer(out, mesh->vertex_count);
     for (int axis = 0; axis < 3; axis++) {
-        put_text(out, out->single ? "\nproperty float " : "\nproperty double ");
+        write_text(out, out->single ? "\nproperty float " : "\nproperty double ");
         out->buffer[out->used++] = (char)('x' + axis);
     }
-    put_text(out, "\nelement face");
-    put_whole(out, mesh->triangle_count);
-    put_text(out, mesh->vertex_count <= INT32_MAX ? "\nproperty list uchar int vertex_indices"
-                                                  : "\nproperty list uchar uint vertex_indices");
-    put_text(out, "\nend_header\n");
-    return text ? put_all(out, put_text_vertex, put_text_face)
-                : put_all(out, put_ply_vertex, put_ply_face);
+    write_text(out, "\nelement face");
+    write_integer(out, mesh->triangle_count);
+    write_text(out, mesh->vertex_count <= INT32_MAX ? "\nproperty list uchar int vertex_indices"
+                                                    : "\nproperty list uchar uint vertex_indices");
+    write_text(out, "\nend_header\n");
+    return text ? write_elements(out, write_text_vertex, write_text_face)
+                : write_elements(out, write_ply_vertex, write_ply_face);
 }
 
 /* ---- STL ---- */
@@ -192,48 +192,48 @@ static vec3 normal_of(const abut_mesh *mesh, const uint32_t *corners) {
         v3_cross(v3_sub(mesh->positions[corners[1]], a), v3_sub(mesh->positions[corners[2]], a)));
 }
 
-static void put_stl_triangle(writer *out, const uint32_t *corners) {
+static void write_stl_triangle(writer *out, const uint32_t *corners) {
     vec3 normal = normal_of(out->mesh, corners);
     for (int k = -1; k < 3; k++) {
         vec3 p = k < 0 ? normal : abuti_mesh_position(out->mesh, corners[k]);
-        put_float(out, p.x);
-        put_float(out, p.y);
-        put_float(out, p.z);
+        write_float(out, p.x);
+        write_float(out, p.y);
+        write_float(out, p.z);
     }
-    put_bytes(out, "\0\0", 2);
+    write_bytes(out, "\0\0", 2);
 }
 
 static vec3 round_to_floats(vec3 p) {
     return v3((double)(float)p.x, (double)(float)p.y, (double)(float)p.z);
 }
 
-static void put_stl_facet(writer *out, const uint32_t *corners) {
-    put_text(out, "facet normal");
-    put_coordinates(out, round_to_floats(normal_of(out->mesh, corners)), true);
-    put_text(out, " outer loop\n");
+static void write_stl_facet(writer *out, const uint32_t *corners) {
+    write_text(out, "facet normal");
+    write_coordinates(out, round_to_floats(normal_of(out->mesh, corners)), true);
+    write_text(out, " outer loop\n");
     for (int k = 0; k < 3; k++) {
-        put_text(out, "  vertex");
-        put_coordinates(out, round_to_floats(abuti_mesh_position(out->mesh, corners[k])), false);
+        write_text(out, "  vertex");
+        write_coordinates(out, round_to_floats(abuti_mesh_position(out->mesh, corners[k])), false);
     }
-    put_text(out, " endloop\nendfacet\n");
+    write_text(out, " endloop\nendfacet\n");
 }
 
 static abut_status write_stl(writer *out, bool text) {
     const abut_mesh *mesh = out->mesh;
     if (text) {
-        put_text(out, "solid abut\n");
+        write_text(out, "solid abut\n");
     } else {
         char head[80] = "binary STL, units unknown";
-        put_bytes(out, head, sizeof head);
-        put_u32(out, mesh->triangle_count);
+        write_bytes(out, head, sizeof head);
+        write_u32(out, mesh->triangle_count);
     }
     abut_status status = ABUT_OK;
     for (uint32_t i = 0; i < mesh->triangle_count && !status; i++) {
         status = prepare_element(out, i, 0, mesh->triangle_count);
-        (text ? put_stl_facet : put_stl_triangle)(out, mesh->indices + 3 * (size_t)i);
+        (text ? write_stl_facet : write_stl_triangle)(out, mesh->indices + 3 * (size_t)i);
     }
     if (text)
-        put_text(out, "endsolid abut\n");
+        write_text(out, "endsolid abut\n");
     return status;
 }
 
@@ -254,58 +254,58 @@ static void convert_to_base64(writer *out, size_t count) {
     }
 }
 
-static void put_gltf_vertex(writer *out, vec3 p) {
+static void write_gltf_vertex(writer *out, vec3 p) {
     vec3 q = v3_sub(p, out->mesh->origin); /* exact, see mesh.c */
-    put_float(out, q.x);
-    put_float(out, q.y);
-    put_float(out, q.z);
+    write_float(out, q.x);
+    write_float(out, q.y);
+    write_float(out, q.z);
     convert_to_base64(out, 12);
 }
 
-static void put_gltf_face(writer *out, const uint32_t *corners) {
+static void write_gltf_face(writer *out, const uint32_t *corners) {
     for (int k = 0; k < 3; k++)
-        put_u32(out, corners[k]);
+        write_u32(out, corners[k]);
     convert_to_base64(out, 12);
 }
 
-static void put_list(writer *out, const char *name, vec3 p) {
-    put_text(out, name);
-    put_number(out, p.x, false);
-    put_text(out, ",");
-    put_number(out, p.y, false);
-    put_text(out, ",");
-    put_number(out, p.z, false);
-    put_text(out, "]");
+static void write_vector(writer *out, const char *name, vec3 p) {
+    write_text(out, name);
+    write_number(out, p.x, false);
+    write_text(out, ",");
+    write_number(out, p.y, false);
+    write_text(out, ",");
+    write_number(out, p.z, false);
+    write_text(out, "]");
 }
 
 /* The JSON up to the length of the buffer. */
-static void put_gltf_head(writer *out) {
+static void write_gltf_head(writer *out) {
     const abut_mesh *mesh = out->mesh;
     box3 box = box_empty();
     for (uint32_t i = 0; i < mesh->vertex_count; i++)
         box = box_grow(box, round_to_floats(mesh->positions[i]));
-    put_text(out,
-             "{\"asset\":{\"version\":\"2.0\",\"generator\":\"abut\"},\"scene\":0,\"scenes\":[{"
-             "\"nodes\":[0]}],\"nodes\":[{\"mesh\":0");
+    write_text(out,
+               "{\"asset\":{\"version\":\"2.0\",\"generator\":\"abut\"},\"scene\":0,\"scenes\":[{"
+               "\"nodes\":[0]}],\"nodes\":[{\"mesh\":0");
     if (v3_max_abs(mesh->origin) > 0)
-        put_list(out, ",\"translation\":[", mesh->origin);
-    put_text(
+        write_vector(out, ",\"translation\":[", mesh->origin);
+    write_text(
         out,
         "}],\"meshes\":[{\"primitives\":[{\"attributes\":{\"POSITION\":0},\"indices\":1}]}],"
         "\"accessors\":[{\"bufferView\":0,\"componentType\":5126,\"type\":\"VEC3\",\"count\":");
-    put_whole(out, mesh->vertex_count);
-    put_list(out, ",\"min\":[", box.lo);
-    put_list(out, ",\"max\":[", box.hi);
-    put_text(out, "},{\"bufferView\":1,\"componentType\":5125,\"type\":\"SCALAR\",\"count\":");
-    put_whole(out, 3 * (uint64_t)mesh->triangle_count);
-    put_text(out, "}],\"bufferViews\":[{\"buffer\":0,\"target\":34962,\"byteLength\":");
-    put_whole(out, 12 * (uint64_t)mesh->vertex_count);
-    put_text(out, "},{\"buffer\":0,\"target\":34963,\"byteOffset\":");
-    put_whole(out, 12 * (uint64_t)mesh->vertex_count);
-    put_text(out, ",\"byteLength\":");
-    put_whole(out, 12 * (uint64_t)mesh->triangle_count);
-    put_text(out, "}],\"buffers\":[{\"byteLength\":");
-    put_whole(out, 12 * ((uint64_t)mesh->vertex_count + mesh->triangle_count));
+    write_integer(out, mesh->vertex_count);
+    write_vector(out, ",\"min\":[", box.lo);
+    write_vector(out, ",\"max\":[", box.hi);
+    write_text(out, "},{\"bufferView\":1,\"componentType\":5125,\"type\":\"SCALAR\",\"count\":");
+    write_integer(out, 3 * (uint64_t)mesh->triangle_count);
+    write_text(out, "}],\"bufferViews\":[{\"buffer\":0,\"target\":34962,\"byteLength\":");
+    write_integer(out, 12 * (uint64_t)mesh->vertex_count);
+    write_text(out, "},{\"buffer\":0,\"target\":34963,\"byteOffset\":");
+    write_integer(out, 12 * (uint64_t)mesh->vertex_count);
+    write_text(out, ",\"byteLength\":");
+    write_integer(out, 12 * (uint64_t)mesh->triangle_count);
+    write_text(out, "}],\"buffers\":[{\"byteLength\":");
+    write_integer(out, 12 * ((uint64_t)mesh->vertex_count + mesh->triangle_count));
 }
 
 /* As text, or as GLB: a header of 12 bytes, then two chunks with headers of 8. */
@@ -315,25 +315,25 @@ static abut_status write_gltf(writer *out, bool text) {
         (uint32_t)(12 * ((uint64_t)out->mesh->vertex_count + out->mesh->triangle_count));
     out->is_base64 = text;
     out->used = text ? 0 : header_bytes;
-    put_gltf_head(out);
-    put_text(out, text ? ",\"uri\":\"data:application/octet-stream;base64," : "}]}");
+    write_gltf_head(out);
+    write_text(out, text ? ",\"uri\":\"data:application/octet-stream;base64," : "}]}");
     if (!text) {
         while (out->used % 4)
-            put_text(out, " ");
+            write_text(out, " ");
         size_t used = out->used;
         out->used = 0;
-        put_text(out, "glTF");
-        put_u32(out, 2);
-        put_u32(out, (uint32_t)used + 8 + bytes);
-        put_u32(out, (uint32_t)used - header_bytes);
-        put_text(out, "JSON");
+        write_text(out, "glTF");
+        write_u32(out, 2);
+        write_u32(out, (uint32_t)used + 8 + bytes);
+        write_u32(out, (uint32_t)used - header_bytes);
+        write_text(out, "JSON");
         out->used = used;
-        put_u32(out, bytes);
-        put_bytes(out, "BIN", 4);
+        write_u32(out, bytes);
+        write_bytes(out, "BIN", 4);
     }
-    abut_status status = put_all(out, put_gltf_vertex, put_gltf_face);
+    abut_status status = write_elements(out, write_gltf_vertex, write_gltf_face);
     if (text)
-        put_text(out, "\"}]}\n");
+        write_text(out, "\"}]}\n");
     return status;
 }
 

@@ -99,10 +99,11 @@ static abut_status ensure_features(nearest_attachment *n) {
                                        FEATURES_INCIDENTS, &f);
     abuti_kit_fail(&n->kit, status);
     if (!status) {
-        abuti_kit_put(&n->kit, NEAREST_LEAF_BEGIN, f.leaf_begin, (size_t)tree->leaf_count + 1, 4);
-        abuti_kit_put(&n->kit, NEAREST_INCIDENT_BEGIN, f.incident_begin, (size_t)f.count + 1, 4);
-        abuti_kit_put(&n->kit, NEAREST_INCIDENTS, f.incidents, f.incident_count, 4);
-        abuti_kit_put(&n->kit, NEAREST_RECORDS, f.records, f.count, sizeof *f.records);
+        abuti_kit_upload(&n->kit, NEAREST_LEAF_BEGIN, f.leaf_begin, (size_t)tree->leaf_count + 1,
+                         4);
+        abuti_kit_upload(&n->kit, NEAREST_INCIDENT_BEGIN, f.incident_begin, (size_t)f.count + 1, 4);
+        abuti_kit_upload(&n->kit, NEAREST_INCIDENTS, f.incidents, f.incident_count, 4);
+        abuti_kit_upload(&n->kit, NEAREST_RECORDS, f.records, f.count, sizeof *f.records);
     }
     status = abuti_kit_finish(&n->kit);
     n->has_features = !status;
@@ -242,11 +243,11 @@ abut_status abuti_nearest_check(nearest_attachment *n, const char *function,
     if (!points->buffer || !count)
         return ABUT_OK;
     const abuti_buffer *from = &points->buffer->memory;
-    abuti_kit_put(&n->kit, NEAREST_INVALID, &refused, 1, sizeof refused);
+    abuti_kit_upload(&n->kit, NEAREST_INVALID, &refused, 1, sizeof refused);
     ABUTI_KIT_RUN(&n->kit, NEAREST_CHECK, count, POINT_GROUP, ABUTI_BUFFER(from),
                   ABUTI_BUFFER(from), ABUTI_VALUE(is_float), ABUTI_VALUE(count), ABUTI_VALUE(most),
                   SCRATCH(INVALID));
-    abut_status status = abuti_kit_get(&n->kit, NEAREST_INVALID, &refused, 1, sizeof refused);
+    abut_status status = abuti_kit_download(&n->kit, NEAREST_INVALID, &refused, 1, sizeof refused);
     return status || refused == UINT32_MAX
                ? status
                : abuti_fail(ABUT_ERROR_ARGUMENT,
@@ -273,8 +274,8 @@ static void upload_points(nearest_attachment *n, const bvh_points *points, size_
     const uint32_t first = points->buffer ? (uint32_t)begin : 0;
     abuti_kit *io = &n->there->io;
     if (!points->buffer)
-        abuti_kit_put(io, BVH_IN, pack_points(points, begin, count, memory), count,
-                      bvh_point_bytes(points->type));
+        abuti_kit_upload(io, BVH_IN, pack_points(points, begin, count, memory), count,
+                         bvh_point_bytes(points->type));
     const abuti_buffer *from = points->buffer ? &points->buffer->memory : &io->buffers[BVH_IN];
     ABUTI_KIT_RUN(&n->kit, NEAREST_FRAME, count, POINT_GROUP, ABUTI_BUFFER(from),
                   ABUTI_BUFFER(from), ABUTI_VALUE(is_float), ABUTI_VALUE(first), ABUTI_VALUE(count),
@@ -403,10 +404,11 @@ static abut_status find_candidates(nearest_attachment *n, host_measuring *f) {
     abuti_parallel_for(n->there->context, f->count, POINTS_PER_TASK, frame_task, f);
     abuti_kit_write(&n->kit, NEAREST_POINTS, 0, f->at, f->count, sizeof *f->at);
     enqueue_search(n, (uint32_t)f->count, false, f->radius, false);
-    abut_status status = abuti_kit_get(&n->kit, NEAREST_ORDER, f->order, f->count, 4);
-    status = status ? status : abuti_kit_get(&n->kit, NEAREST_COUNTS, f->counts, f->count, 1);
-    return status ? status
-                  : abuti_kit_get(&n->kit, NEAREST_PLACES, f->places, f->count, CANDIDATES * 4);
+    abut_status status = abuti_kit_download(&n->kit, NEAREST_ORDER, f->order, f->count, 4);
+    status = status ? status : abuti_kit_download(&n->kit, NEAREST_COUNTS, f->counts, f->count, 1);
+    return status
+               ? status
+               : abuti_kit_download(&n->kit, NEAREST_PLACES, f->places, f->count, CANDIDATES * 4);
 }
 
 static abut_status find_in_batches(nearest_attachment *n, host_measuring *f) {

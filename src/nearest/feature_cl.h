@@ -12,28 +12,27 @@
 /* The operations of feature_lanes_shared.h, for one lane. */
 typedef float wide;
 typedef bool mask;
-#undef all /* PoCL has a macro of that name for the built-in function */
-#define all(x) (x)
-#define sub(a, b) ((a) - (b))
-#define mul(a, b) ((a) * (b))
-#define fused(a, b, c) fma(a, b, c)
-#define fused_less(a, b, c) fma(-(a), b, c)
-#define least(a, b) fmin(a, b)
-#define most(a, b) fmax(a, b)
-#define magnitude(a) fabs(a)
-#define is_less(a, b) ((a) < (b))
-#define choose(m, a, b) ((m) ? (a) : (b))
+#define v_all(x) (x)
+#define v_sub(a, b) ((a) - (b))
+#define v_mul(a, b) ((a) * (b))
+#define v_mul_add(a, b, c) fma(a, b, c)
+#define v_mul_from(a, b, c) fma(-(a), b, c)
+#define v_min(a, b) fmin(a, b)
+#define v_max(a, b) fmax(a, b)
+#define v_abs(a) fabs(a)
+#define v_less(a, b) ((a) < (b))
+#define v_select(m, a, b) ((m) ? (a) : (b))
 #include "nearest/feature_lanes_shared.h"
-#undef all
-#undef sub
-#undef mul
-#undef fused
-#undef fused_less
-#undef least
-#undef most
-#undef magnitude
-#undef is_less
-#undef choose
+#undef v_all
+#undef v_sub
+#undef v_mul
+#undef v_mul_add
+#undef v_mul_from
+#undef v_min
+#undef v_max
+#undef v_abs
+#undef v_less
+#undef v_select
 
 /* Kinds, in the lowest bits of an offset. */
 #define FACE 1u

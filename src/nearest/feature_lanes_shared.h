@@ -24,49 +24,51 @@ typedef struct feature_position_lanes {
 } feature_position_lanes;
 
 static inline wide feature_dot(const wide *a, const wide *b) {
-    return fused(a[0], b[0], fused(a[1], b[1], mul(a[2], b[2])));
+    return v_mul_add(a[0], b[0], v_mul_add(a[1], b[1], v_mul(a[2], b[2])));
 }
 
 /* How far a box extends along a unit vector from its centre. */
 static inline wide feature_extent(const wide *half_size, const wide *v) {
-    const wide size[3] = {magnitude(v[0]), magnitude(v[1]), magnitude(v[2])};
+    const wide size[3] = {v_abs(v[0]), v_abs(v[1]), v_abs(v[2])};
     return feature_dot(half_size, size);
 }
 
 /* For a point at r relative to the place of the feature. */
 static inline feature_position_lanes feature_locate(const feature_lanes *f, const wide *r) {
     feature_position_lanes l;
-    wide along = feature_dot(f->fourth, r), s = least(most(along, all(0)), f->length);
+    wide along = feature_dot(f->fourth, r), s = v_min(v_max(along, v_all(0)), f->length);
     for (int k = 0; k < 3; k++)
-        l.offset[k] = fused_less(s, f->fourth[k], r[k]);
+        l.offset[k] = v_mul_from(s, f->fourth[k], r[k]);
     l.t[0] = feature_dot(f->first, r);
     l.t[1] = feature_dot(f->second, r);
     l.t[2] = feature_dot(f->third, r);
-    l.t[3] = sub(along, f->length);
-    l.distance_sq = choose(f->face, mul(l.t[2], l.t[2]), feature_dot(l.offset, l.offset));
+    l.t[3] = v_sub(along, f->length);
+    l.distance_sq = v_select(f->face, v_mul(l.t[2], l.t[2]), feature_dot(l.offset, l.offset));
     l.face = f->face;
     return l;
 }
 
 static inline wide feature_outside(const feature_position_lanes *l) {
-    wide outside_edges = most(most(l->t[0], l->t[1]), l->t[3]);
-    return choose(l->face, outside_edges, most(outside_edges, l->t[2]));
+    wide outside_edges = v_max(v_max(l->t[0], l->t[1]), l->t[3]);
+    return v_select(l->face, outside_edges, v_max(outside_edges, l->t[2]));
 }
 
 /* The same for the point of a box that is least outside. extent_third is how far the box extends
  * along the third vector. */
 static inline wide feature_outside_box(const feature_lanes *f, const feature_position_lanes *l,
                                        const wide *half_size, wide extent_third) {
-    wide outside_edges = most(most(sub(l->t[0], feature_extent(half_size, f->first)),
-                                   sub(l->t[1], feature_extent(half_size, f->second))),
-                              sub(l->t[3], feature_extent(half_size, f->fourth)));
-    return choose(l->face, outside_edges, most(outside_edges, sub(l->t[2], extent_third)));
+    wide outside_edges = v_max(v_max(v_sub(l->t[0], feature_extent(half_size, f->first)),
+                                     v_sub(l->t[1], feature_extent(half_size, f->second))),
+                               v_sub(l->t[3], feature_extent(half_size, f->fourth)));
+    return v_select(l->face, outside_edges, v_max(outside_edges, v_sub(l->t[2], extent_third)));
 }
 
 /* A squared upper bound of the distance to the mesh; infinite if there is none. */
 static inline wide feature_bound_sq(const feature_position_lanes *l, wide margin) {
-    wide outside_edges = choose(l->face, most(most(l->t[0], l->t[1]), l->t[3]), all(-INFINITY));
-    return choose(is_less(sub(all(0), margin), outside_edges), all(INFINITY), l->distance_sq);
+    wide outside_edges =
+        v_select(l->face, v_max(v_max(l->t[0], l->t[1]), l->t[3]), v_all(-INFINITY));
+    return v_select(v_less(v_sub(v_all(0), margin), outside_edges), v_all(INFINITY),
+                    l->distance_sq);
 }
 
 #endif

@@ -19,7 +19,7 @@ static void gather_columns(const regions_row *rows, regions_list *list) {
             wide column[4];
             fw_columns(row, c, column);
             for (uint32_t k = 0; k < 4; k++)
-                store(to + REGIONS_GROUP * (c + k), column[k]);
+                v_store(to + REGIONS_GROUP * (c + k), column[k]);
         }
     }
 }
@@ -48,41 +48,41 @@ typedef struct feature_group {
 } feature_group;
 
 static inline box_extents extents_of(const regions_box *box) {
-    box_extents e = {.outside = all(box->outside), .margin = box->margin};
+    box_extents e = {.outside = v_all(box->outside), .margin = box->margin};
     float half_sq = 0;
     for (int k = 0; k < 3; k++) {
         float half = box->half[k] + box->margin;
-        e.half[k] = all(half);
-        e.twice[k] = all(2 * half);
+        e.half[k] = v_all(half);
+        e.twice[k] = v_all(2 * half);
         half_sq += half * half;
     }
     e.rho_max = sqrtf(half_sq) * NEAREST_SLACK + box->margin;
     const float reach = box->reach + 4 * box->margin + e.rho_max;
-    e.rho = all(e.rho_max);
-    e.reach_sq = all(reach * reach * NEAREST_SLACK);
+    e.rho = v_all(e.rho_max);
+    e.reach_sq = v_all(reach * reach * NEAREST_SLACK);
     return e;
 }
 
 static inline void set_near(const box_extents *e, const regions_box *box, box_state *p) {
     const float m = e->margin;
     for (int k = 0; k < 3; k++)
-        p->offset[k] = all(box->near[k]);
-    p->best = all(box->near_sq);
-    p->limit = all(box->near_sq + 16 * m * (sqrtf(box->near_sq) + 2 * e->rho_max + m));
+        p->offset[k] = v_all(box->near[k]);
+    p->best = v_all(box->near_sq);
+    p->limit = v_all(box->near_sq + 16 * m * (sqrtf(box->near_sq) + 2 * e->rho_max + m));
 }
 
 static inline group_kind load_group(const regions_list *list, uint32_t i, const box_extents *e,
                                     feature_group *g) {
     const float *from = list->columns + regions_columns_at(i);
-#define COLUMN(c) load(from + REGIONS_GROUP * (c))
+#define COLUMN(c) v_load(from + REGIONS_GROUP * (c))
     const wide offset = COLUMN(REGIONS_OFFSET);
     g->f = (feature_lanes){
         .first = {COLUMN(REGIONS_FIRST), COLUMN(REGIONS_FIRST + 1), COLUMN(REGIONS_FIRST + 2)},
         .second = {COLUMN(REGIONS_SECOND), COLUMN(REGIONS_SECOND + 1), COLUMN(REGIONS_SECOND + 2)},
         .third = {COLUMN(REGIONS_THIRD_X), COLUMN(REGIONS_THIRD_Y), COLUMN(REGIONS_THIRD_Z)},
         .fourth = {COLUMN(REGIONS_FOURTH), COLUMN(REGIONS_FOURTH + 1), COLUMN(REGIONS_FOURTH + 2)},
-        .length = magnitude(offset),
-        .face = is_less(offset, all(0))};
+        .length = v_abs(offset),
+        .face = v_less(offset, v_all(0))};
     for (uint32_t k = 0; k < 3; k++)
         g->place[k] = COLUMN(REGIONS_PLACE + k);
 #undef COLUMN
@@ -90,8 +90,8 @@ static inline group_kind load_group(const regions_list *list, uint32_t i, const 
     g->reach[1] = feature_extent(e->half, g->f.second);
     g->reach[2] = feature_extent(e->half, g->f.third);
     g->reach[3] = feature_extent(e->half, g->f.fourth);
-    const unsigned every = (1u << LANES) - 1, faces = mask_bits(g->f.face),
-                   edges = mask_bits(is_less(all(0), offset));
+    const unsigned every = (1u << LANES) - 1, faces = v_mask_bits(g->f.face),
+                   edges = v_mask_bits(v_less(v_all(0), offset));
     return faces == every ? FACES : edges == every ? EDGES : faces | edges ? MIXED : VERTICES;
 }
 
@@ -100,18 +100,18 @@ static inline group_kind load_group(const regions_list *list, uint32_t i, const 
 static inline feature_position_lanes locate_centre(const feature_group *g, group_kind kind,
                                                    const wide centre[3]) {
     const feature_lanes *f = &g->f;
-    const wide r[3] = {sub(centre[0], g->place[0]), sub(centre[1], g->place[1]),
-                       sub(centre[2], g->place[2])};
+    const wide r[3] = {v_sub(centre[0], g->place[0]), v_sub(centre[1], g->place[1]),
+                       v_sub(centre[2], g->place[2])};
     feature_position_lanes l = feature_locate(f, r);
     if (kind == FACES || kind == MIXED)
         for (int k = 0; k < 3; k++) {
-            const wide across = mul(l.t[2], f->third[k]);
-            l.offset[k] = kind == FACES ? across : choose(f->face, across, l.offset[k]);
+            const wide across = v_mul(l.t[2], f->third[k]);
+            l.offset[k] = kind == FACES ? across : v_select(f->face, across, l.offset[k]);
         }
     if (kind == FACES)
-        l.distance_sq = mul(l.t[2], l.t[2]);
+        l.distance_sq = v_mul(l.t[2], l.t[2]);
     if (kind == EDGES) /* the first is the reversed fourth */
-        l.t[0] = sub(all(0), feature_dot(f->fourth, r));
+        l.t[0] = v_sub(v_all(0), feature_dot(f->fourth, r));
     if (kind == VERTICES)
         memcpy(l.offset, r, sizeof r);
     if (kind == EDGES || kind == VERTICES)
@@ -126,25 +126,26 @@ static inline wide min_square(const feature_group *g, group_kind kind, const box
     if (kind == VERTICES)
         return distance_sq;
     if (kind == FACES)
-        return fused_less(e->rho, e->rho, distance_sq);
-    wide extent = g->reach[3], s = least(extent, g->f.length);
+        return v_mul_from(e->rho, e->rho, distance_sq);
+    wide extent = g->reach[3], s = v_min(extent, g->f.length);
     if (kind == MIXED) {
-        extent = choose(g->f.face, e->rho, extent);
-        s = choose(g->f.face, e->rho, s);
+        extent = v_select(g->f.face, e->rho, extent);
+        s = v_select(g->f.face, e->rho, s);
     }
-    return fused(s, sub(sub(s, extent), extent), distance_sq);
+    return v_mul_add(s, v_sub(v_sub(s, extent), extent), distance_sq);
 }
 
 /* How far the point of the box that is least outside a region is outside. */
 static inline wide min_outside(const feature_group *g, group_kind kind,
                                const feature_position_lanes *l) {
-    const wide ends = kind == EDGES ? sub(most(l->t[0], l->t[3]), g->reach[3])
-                                    : most(sub(l->t[0], g->reach[0]), sub(l->t[3], g->reach[3]));
-    const wide beside = most(ends, sub(l->t[1], g->reach[1]));
+    const wide ends = kind == EDGES
+                          ? v_sub(v_max(l->t[0], l->t[3]), g->reach[3])
+                          : v_max(v_sub(l->t[0], g->reach[0]), v_sub(l->t[3], g->reach[3]));
+    const wide beside = v_max(ends, v_sub(l->t[1], g->reach[1]));
     if (kind == FACES)
         return beside;
-    const wide all_sides = most(beside, sub(l->t[2], g->reach[2]));
-    return kind == MIXED ? choose(g->f.face, beside, all_sides) : all_sides;
+    const wide all_sides = v_max(beside, v_sub(l->t[2], g->reach[2]));
+    return kind == MIXED ? v_select(g->f.face, beside, all_sides) : all_sides;
 }
 
 /* A squared upper bound of the distance to the mesh; infinite if there is none. */
@@ -153,8 +154,8 @@ static inline wide upper_bound_sq(group_kind kind, const feature_position_lanes 
         return l->distance_sq;
     if (kind == MIXED)
         return feature_bound_sq(l, margin);
-    const wide beside = most(most(l->t[0], l->t[1]), l->t[3]);
-    return choose(is_less(sub(all(0), margin), beside), all(INFINITY), l->distance_sq);
+    const wide beside = v_max(v_max(l->t[0], l->t[1]), l->t[3]);
+    return v_select(v_less(v_sub(v_all(0), margin), beside), v_all(INFINITY), l->distance_sq);
 }
 
 /* Features that may be nearest somewhere in the box. */
@@ -162,8 +163,8 @@ static inline mask may_be_nearest_in_box(const box_extents *e, const box_state *
                                          const wide offset[3]) {
     wide sum = square;
     for (int k = 0; k < 3; k++)
-        sum = fused_less(e->twice[k], magnitude(sub(offset[k], p->offset[k])), sum);
-    return is_less_equal(sum, p->limit);
+        sum = v_mul_from(e->twice[k], v_abs(v_sub(offset[k], p->offset[k])), sum);
+    return v_less_equal(sum, p->limit);
 }
 
 /* Updates the nearest known point of the mesh. */
@@ -171,9 +172,9 @@ static void update_nearest(const box_extents *e, wide bound, const wide offset[3
                            box_state *p) {
     float lanes[LANES];
     box->near_sq = fw_least(bound);
-    const unsigned bits = mask_bits(is_less_equal(bound, all(box->near_sq)));
+    const unsigned bits = v_mask_bits(v_less_equal(bound, v_all(box->near_sq)));
     for (int k = 0; k < 3; k++) {
-        store(lanes, offset[k]);
+        v_store(lanes, offset[k]);
         box->near[k] = lanes[__builtin_ctz(bits)];
     }
     set_near(e, box, p);
@@ -187,14 +188,14 @@ static inline void test_group(const feature_group *g, group_kind kind, const box
         const feature_position_lanes l = locate_centre(g, kind, p->centre);
         const wide square = min_square(g, kind, e, l.distance_sq);
         const wide bound = upper_bound_sq(kind, &l, e->outside);
-        if (mask_bits(is_less(bound, p->best))) {
+        if (v_mask_bits(v_less(bound, p->best))) {
             const wide offset[3] = {l.offset[0], l.offset[1], l.offset[2]};
             update_nearest(e, bound, offset, &boxes[b], p);
         }
         const wide out =
-            most(sub(min_outside(g, kind, &l), e->outside), sub(l.distance_sq, e->reach_sq));
-        const unsigned bits = mask_bits(may_be_nearest_in_box(e, p, square, l.offset)) &
-                              mask_bits(is_less_equal(out, all(0)));
+            v_max(v_sub(min_outside(g, kind, &l), e->outside), v_sub(l.distance_sq, e->reach_sq));
+        const unsigned bits = v_mask_bits(may_be_nearest_in_box(e, p, square, l.offset)) &
+                              v_mask_bits(v_less_equal(out, v_all(0)));
         p->count += fw_number(p->kept + p->count, i, bits);
     }
 }
@@ -208,7 +209,7 @@ static void filter_list(const regions_list *list, regions_box *boxes, uint32_t b
     for (uint32_t b = 0; b < box_count; b++) {
         box_state *p = &passages[b];
         for (int k = 0; k < 3; k++)
-            p->centre[k] = all(boxes[b].centre[k]);
+            p->centre[k] = v_all(boxes[b].centre[k]);
         p->count = 0;
         p->kept = kept + b * stride;
         set_near(&e, &boxes[b], p);
@@ -236,53 +237,55 @@ static void filter_list(const regions_list *list, regions_box *boxes, uint32_t b
 /* ---- measure ---- */
 
 static inline wide dot_row(const float *row, const wide r[3]) {
-    return fused(all(row[0]), r[0], fused(all(row[1]), r[1], mul(all(row[2]), r[2])));
+    return v_mul_add(v_all(row[0]), r[0],
+                     v_mul_add(v_all(row[1]), r[1], v_mul(v_all(row[2]), r[2])));
 }
 
 static void find_winners(const regions_row *rows, const uint32_t *names, uint32_t count,
                          const float *const at[3], float m, regions_winners *w) {
-    const wide zero = all(0), endless = all(INFINITY), margin = all(m);
+    const wide zero = v_all(0), endless = v_all(INFINITY), margin = v_all(m);
     for (uint32_t i = 0; i < REGIONS_POINTS; i += LANES) {
-        const wide p[3] = {load(at[0] + i), load(at[1] + i), load(at[2] + i)};
+        const wide p[3] = {v_load(at[0] + i), v_load(at[1] + i), v_load(at[2] + i)};
         wide bound = endless, best = endless, next = endless, place = zero;
         for (uint32_t k = 0; k < count; k++) {
             const float *row = rows[names[k]].column;
-            const wide r[3] = {sub(p[0], all(row[REGIONS_PLACE])),
-                               sub(p[1], all(row[REGIONS_PLACE + 1])),
-                               sub(p[2], all(row[REGIONS_PLACE + 2]))};
+            const wide r[3] = {v_sub(p[0], v_all(row[REGIONS_PLACE])),
+                               v_sub(p[1], v_all(row[REGIONS_PLACE + 1])),
+                               v_sub(p[2], v_all(row[REGIONS_PLACE + 2]))};
             const float offset = row[REGIONS_OFFSET];
-            wide t2 =
-                fused(all(row[REGIONS_THIRD_X]), r[0],
-                      fused(all(row[REGIONS_THIRD_Y]), r[1], mul(all(row[REGIONS_THIRD_Z]), r[2])));
+            wide t2 = v_mul_add(v_all(row[REGIONS_THIRD_X]), r[0],
+                                v_mul_add(v_all(row[REGIONS_THIRD_Y]), r[1],
+                                          v_mul(v_all(row[REGIONS_THIRD_Z]), r[2])));
             wide along = dot_row(row + REGIONS_FOURTH, r), out = dot_row(row + REGIONS_SECOND, r);
             wide sq;
             if (offset < 0) { /* a face */
-                out = most(out, most(dot_row(row + REGIONS_FIRST, r), add(along, all(offset))));
-                sq = mul(t2, t2);
-                bound = least(bound, choose(is_less(out, sub(zero, margin)), sq, endless));
+                out =
+                    v_max(out, v_max(dot_row(row + REGIONS_FIRST, r), v_add(along, v_all(offset))));
+                sq = v_mul(t2, t2);
+                bound = v_min(bound, v_select(v_less(out, v_sub(zero, margin)), sq, endless));
             } else if (offset > 0) { /* an edge, whose first vector is the reversed fourth */
-                wide s = least(most(along, zero), all(offset));
-                out = most(most(out, t2), most(sub(along, all(offset)), sub(zero, along)));
-                wide q[3] = {fused_less(s, all(row[REGIONS_FOURTH]), r[0]),
-                             fused_less(s, all(row[REGIONS_FOURTH + 1]), r[1]),
-                             fused_less(s, all(row[REGIONS_FOURTH + 2]), r[2])};
+                wide s = v_min(v_max(along, zero), v_all(offset));
+                out = v_max(v_max(out, t2), v_max(v_sub(along, v_all(offset)), v_sub(zero, along)));
+                wide q[3] = {v_mul_from(s, v_all(row[REGIONS_FOURTH]), r[0]),
+                             v_mul_from(s, v_all(row[REGIONS_FOURTH + 1]), r[1]),
+                             v_mul_from(s, v_all(row[REGIONS_FOURTH + 2]), r[2])};
                 sq = feature_dot(q, q);
-                bound = least(bound, sq);
+                bound = v_min(bound, sq);
             } else {
-                out = most(most(out, t2), most(dot_row(row + REGIONS_FIRST, r), along));
+                out = v_max(v_max(out, t2), v_max(dot_row(row + REGIONS_FIRST, r), along));
                 sq = feature_dot(r, r);
-                bound = least(bound, sq);
+                bound = v_min(bound, sq);
             }
-            sq = choose(is_less_equal(out, margin), sq, endless);
-            store(w->square[k % REGIONS_KEPT] + i, sq);
-            next = least(next, most(best, sq));
-            place = choose(is_less(sq, best), all((float)k), place);
-            best = least(sq, best);
+            sq = v_select(v_less_equal(out, margin), sq, endless);
+            v_store(w->square[k % REGIONS_KEPT] + i, sq);
+            next = v_min(next, v_max(best, sq));
+            place = v_select(v_less(sq, best), v_all((float)k), place);
+            best = v_min(sq, best);
         }
-        store(w->bound + i, bound);
-        store(w->best + i, best);
-        store(w->next + i, next);
-        store(w->place + i, place);
+        v_store(w->bound + i, bound);
+        v_store(w->best + i, best);
+        v_store(w->next + i, next);
+        v_store(w->place + i, place);
     }
 }
 
@@ -293,13 +296,13 @@ static void list_candidates(uint32_t count, float m, unsigned points, regions_wi
     if (count > REGIONS_KEPT)
         return;
     for (uint32_t i = 0; i < REGIONS_POINTS; i += LANES) { /* as regions_reach_sq() */
-        const wide reach = add(fw_sqrt(load(w->bound + i)), all(2 * m));
-        reach_sq[i / LANES] = mul(mul(reach, reach), all(NEAREST_SLACK));
+        const wide reach = v_add(fw_sqrt(v_load(w->bound + i)), v_all(2 * m));
+        reach_sq[i / LANES] = v_mul(v_mul(reach, reach), v_all(NEAREST_SLACK));
     }
     for (uint32_t k = 0; k < count; k++) {
         unsigned bits = 0;
         for (uint32_t i = 0; i < REGIONS_POINTS; i += LANES)
-            bits |= mask_bits(is_less_equal(load(w->square[k] + i), reach_sq[i / LANES])) << i;
+            bits |= v_mask_bits(v_less_equal(v_load(w->square[k] + i), reach_sq[i / LANES])) << i;
         bits &= points;
         w->candidate[w->candidate_count] = k << REGIONS_POINTS | bits;
         w->candidate_count += bits != 0;

@@ -111,7 +111,7 @@ abut_reliability abuti_pair_reliability_of(unsigned flags) {
     const unsigned flipped = flags / PAIR_FLIPS % 4, open = flags / PAIR_HOLES % 4,
                    sheet = flags / PAIR_SHEET % 4;
     if (flipped)
-        return abuti_unfit(flips[flipped - 1]);
+        return abuti_unreliable(flips[flipped - 1]);
     if (open)
         return abuti_limited(holes[open - 1]);
     return abuti_guaranteed(sheet ? sheets[sheet - 1] : "The result is exact.");

@@ -126,9 +126,9 @@ static const bvh_attachment_kind pair_queues_kind = {sizeof(device_pair_queues),
 static void enqueue_kernels(abuti_pair_search *s) {
     abuti_kit *kit = s->kit;
     /* Transfers come first: they block, and would otherwise wait for the kernels. */
-    abuti_kit_put(kit, FRAMES, s->frames, s->count, sizeof *s->frames);
+    abuti_kit_upload(kit, FRAMES, s->frames, s->count, sizeof *s->frames);
     if (s->is_measured)
-        abuti_kit_put(kit, MOTIONS, s->motions, s->count, sizeof *s->motions);
+        abuti_kit_upload(kit, MOTIONS, s->motions, s->count, sizeof *s->motions);
     abuti_kit_fill(kit, UNCERTAIN_TOTAL, 0, sizeof(uint32_t));
     ABUTI_KIT_GROUPS(kit, INTERSECT, s->count, PAIR_GROUP, PAIR_BUFFERS(s), KIT_BUFFER(kit, FRAMES),
                      KIT_BUFFER(kit, INTERSECTIONS), KIT_BUFFER(kit, UNCERTAIN),
@@ -159,14 +159,14 @@ static abut_status download_pairs(abuti_pair_search *s, pair_list *list, uint32_
         if (!list->pairs)
             return ABUT_ERROR_MEMORY;
     }
-    return abuti_kit_get(s->kit, from, list->pairs, total, sizeof *list->pairs);
+    return abuti_kit_download(s->kit, from, list->pairs, total, sizeof *list->pairs);
 }
 
 /* The same for the number of pairs that the device has counted. */
 static abut_status download_counted_pairs(abuti_pair_search *s, pair_list *list, uint32_t from,
                                           uint32_t count) {
     uint32_t total = 0;
-    abut_status status = abuti_kit_get(s->kit, count, &total, 1, sizeof total);
+    abut_status status = abuti_kit_download(s->kit, count, &total, 1, sizeof total);
     return status || !total ? status : download_pairs(s, list, from, total);
 }
 
@@ -181,11 +181,12 @@ void abuti_pair_search_begin(abuti_pair_search *s, size_t begin, size_t count) {
 abut_status abuti_pair_search_end(abuti_pair_search *s) {
     const size_t count = s->count;
     s->is_running = false;
-    abut_status status =
-        abuti_kit_get(s->kit, INTERSECTIONS, s->intersections, count, sizeof *s->intersections);
+    abut_status status = abuti_kit_download(s->kit, INTERSECTIONS, s->intersections, count,
+                                            sizeof *s->intersections);
     status = status ? status : download_counted_pairs(s, &s->uncertain, UNCERTAIN, UNCERTAIN_TOTAL);
     if (!status && s->distances)
-        status = abuti_kit_get(s->kit, CANDIDATE_RANGES, s->closest, count, sizeof *s->closest);
+        status =
+            abuti_kit_download(s->kit, CANDIDATE_RANGES, s->closest, count, sizeof *s->closest);
     if (!status && s->distances)
         status = s->is_measured
                      ? download_pairs(s, &s->candidates, CLOSEST_PAIRS, (uint32_t)count)

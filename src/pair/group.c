@@ -548,8 +548,8 @@ static abut_status run_group(group_call *call, const abut_pair_group *group, con
 static abut_reliability reliability_of_group(const group_call *call) {
     const unsigned flags = atomic_load(&call->flags);
     if (flags / PAIR_FLIPS % 4)
-        return abuti_unfit("Neighbouring triangles of an object face opposite ways, so its "
-                           "interior is unknown: orient the mesh first.");
+        return abuti_unreliable("Neighbouring triangles of an object face opposite ways, so its "
+                                "interior is unknown: orient the mesh first.");
     if (flags / PAIR_HOLES % 4)
         return abuti_limited("An object is not closed, so its interior is a guess near its "
                              "holes and extra faces: close it, or count surfaces only.");

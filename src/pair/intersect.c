@@ -43,9 +43,9 @@ bool abuti_pair_intersect_exactly(intersect_search *s, uint32_t a, uint32_t b) {
     abut_segment segment;
     if (is_separated_along(s->frame->direction, &at_a, &at_b))
         return false;
-    abut_intersection meeting =
+    abut_intersection intersection =
         triangle_triangle_intersect(at_a, at_b, s->count < s->capacity ? &segment : NULL);
-    if (meeting == ABUT_INTERSECTION_NONE)
+    if (intersection == ABUT_INTERSECTION_NONE)
         return false;
     if (!s->count) {
         s->triangle[0] = a;
@@ -55,7 +55,7 @@ bool abuti_pair_intersect_exactly(intersect_search *s, uint32_t a, uint32_t b) {
         abut_pair_intersection *found = &s->pairs[s->count];
         found->triangle_a = a;
         found->triangle_b = b;
-        found->kind = meeting;
+        found->kind = intersection;
         found->segment = segment;
     }
     s->count++;

@@ -495,7 +495,7 @@ static abut_status classify_open_surfaces(const closed_surface *const surface[2]
     measures->kind = kinds[relation];
     bool flipped = surface[0]->flipped || surface[1]->flipped,
          both = surface[0]->open && surface[1]->open;
-    measures->reliability = abuti_unfit(
+    measures->reliability = abuti_unreliable(
         flipped ? "Neighbouring triangles of a mesh face opposite ways, so it bounds no solid and "
                   "nothing is measured: orient the mesh first."
         : both ? "Both meshes have boundary edges, so they bound no solid and nothing is measured: "
@@ -540,7 +540,7 @@ abut_status abut_pair_measure(const abut_posed *a, const abut_posed *b,
                               const abut_pair_measure_options *options,
                               abut_pair_measures *measures) {
     abut_pair_measure_options ours = abut_pair_measure_options_default();
-    abut_status status = abuti_pair_check(__func__, a, b, measures, "common");
+    abut_status status = abuti_pair_check(__func__, a, b, measures, "measures");
     status = status ? status : abuti_options_read(&ours, sizeof ours, options, __func__);
     status = status ? status : abuti_check_length(__func__, "options->tolerance", ours.tolerance);
     if (status)

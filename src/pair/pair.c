@@ -423,13 +423,13 @@ const char *abut_pair_relation_name(abut_pair_relation relation) {
  * edges, whichever way components face. Volume and inertia need more. */
 abut_reliability abut_pair_reliability(const abut_mesh_report *report) {
     if (!report)
-        return abuti_unfit("The report is null.");
+        return abuti_unreliable("The report is null.");
     if (report->is_sheet)
         return abuti_limited(
             "A sheet: its holes exceed a tenth of its area, so it has no interior, nothing is "
             "reported as inside it, and volume is undefined. Close the holes if it is a solid.");
     if (report->has_opposite_boundary)
-        return abuti_unfit(
+        return abuti_unreliable(
             "Neighbouring triangles face opposite ways, so the interior is unknown and volume is "
             "undefined: orient the mesh first.");
     if (report->has_sheets)

@@ -43,13 +43,13 @@ static inline bool is_lower_pair(uint2 pair, uint2 than) {
 /* Writes the closest pair of each pose that has candidates. */
 __kernel __attribute__((reqd_work_group_size(MEASURE_GROUP, 1, 1))) void
 pair_measure(__global const double *corners_a, __global const double *corners_b,
-             __global const pair_motion *motions, __global const uint2 *meetings,
+             __global const pair_motion *motions, __global const uint2 *intersections,
              __global const uint2 *found, __global const uint2 *pairs, __global uint2 *winners,
              __local double *distances) {
     __local uint2 *best_pairs = (__local uint2 *)(distances + MEASURE_GROUP);
     uint item = (uint)get_local_id(0), pose = (uint)get_group_id(0);
     uint2 mine = found[pose], best_pair = (uint2)(ABUT_NONE, ABUT_NONE);
-    if (meetings[pose].y == PAIR_INTERSECTS || meetings[pose].y == PAIR_OVERFLOW ||
+    if (intersections[pose].y == PAIR_INTERSECTS || intersections[pose].y == PAIR_OVERFLOW ||
         mine.y == PAIR_WITHIN || mine.y == PAIR_OVERFLOW)
         return;
     double best = INFINITY, mine_at[CANDIDATES_PER_ITEM];

@@ -77,14 +77,14 @@ static inline unsigned overlapping_pairs(const float lo_a[3][BVH_WIDTH],
                                          const float hi_b[3][BVH_WIDTH]) {
     unsigned met = 0;
     for (uint32_t first = 0; first < BVH_WIDTH; first += WIDE_GROUPS) {
-        mask m = is_less_equal(fw_groups(lo_a[0] + first), fw_repeat(f4_load(hi_b[0])));
-        m = mw_and(m, is_less_equal(fw_repeat(f4_load(lo_b[0])), fw_groups(hi_a[0] + first)));
+        mask m = v_less_equal(fw_groups(lo_a[0] + first), fw_repeat(f4_load(hi_b[0])));
+        m = mw_and(m, v_less_equal(fw_repeat(f4_load(lo_b[0])), fw_groups(hi_a[0] + first)));
         for (int axis = 1; axis < 3; axis++) {
             fw lo = fw_groups(lo_a[axis] + first), hi = fw_groups(hi_a[axis] + first);
-            m = mw_and(m, is_less_equal(lo, fw_repeat(f4_load(hi_b[axis]))));
-            m = mw_and(m, is_less_equal(fw_repeat(f4_load(lo_b[axis])), hi));
+            m = mw_and(m, v_less_equal(lo, fw_repeat(f4_load(hi_b[axis]))));
+            m = mw_and(m, v_less_equal(fw_repeat(f4_load(lo_b[axis])), hi));
         }
-        met |= mask_bits(m) << 4 * first;
+        met |= v_mask_bits(m) << 4 * first;
     }
     return met;
 }

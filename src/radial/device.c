@@ -70,7 +70,7 @@ static abut_status upload_corners(abut_radial *r) {
         return ABUT_ERROR_MEMORY;
     for (size_t i = 0; i < count; i++)
         corners[i] = r->vertices[r->triangles[i]];
-    abuti_kit_put(&d->kit, CORNERS, corners, count, sizeof *corners);
+    abuti_kit_upload(&d->kit, CORNERS, corners, count, sizeof *corners);
     abuti_release(r->context, corners);
     return ABUT_OK;
 }
@@ -112,17 +112,17 @@ static abut_status create_on_device(abut_radial *r) {
     if (status)
         return status;
     abuti_kit_build(&d->kit);
-    abuti_kit_put(&d->kit, FIELDS, r->fields, n, sizeof *r->fields);
-    abuti_kit_put(&d->kit, TURNS, r->turns, r->turn_count, sizeof *r->turns);
-    abuti_kit_put(&d->kit, PAIR_FIELDS, r->pair_fields, pairs, sizeof *r->pair_fields);
+    abuti_kit_upload(&d->kit, FIELDS, r->fields, n, sizeof *r->fields);
+    abuti_kit_upload(&d->kit, TURNS, r->turns, r->turn_count, sizeof *r->turns);
+    abuti_kit_upload(&d->kit, PAIR_FIELDS, r->pair_fields, pairs, sizeof *r->pair_fields);
     for (uint32_t i = 0; i < 3; i++) {
-        abuti_kit_put(&d->kit, RADII + i, r->radii, samples, sizeof *r->radii);
-        abuti_kit_put(&d->kit, MARKS + i, r->marks, n, sizeof *r->marks);
+        abuti_kit_upload(&d->kit, RADII + i, r->radii, samples, sizeof *r->radii);
+        abuti_kit_upload(&d->kit, MARKS + i, r->marks, n, sizeof *r->marks);
     }
     abuti_kit_reserve(&d->kit, NOW, n, FRAME_BYTES);
     abuti_kit_reserve(&d->kit, BEFORE, n, FRAME_BYTES);
     abuti_kit_reserve(&d->kit, HITS, 1, sizeof(radial_result));
-    abuti_kit_put(&d->kit, COUNTS, d->counted, 2, sizeof *d->counted);
+    abuti_kit_upload(&d->kit, COUNTS, d->counted, 2, sizeof *d->counted);
     status = abuti_kit_finish(&d->kit);
     d->has_counts = d->next_is_empty = !status;
     return status;
@@ -145,7 +145,7 @@ static const abuti_buffer *array_on_device(radial_device *d, abut_array array, u
                                            size_t count, size_t element_bytes) {
     if (array.buffer)
         return &array.buffer->memory;
-    abuti_kit_put(&d->kit, buffer, array.host, count, element_bytes);
+    abuti_kit_upload(&d->kit, buffer, array.host, count, element_bytes);
     return &d->kit.buffers[buffer];
 }
 
@@ -187,7 +187,7 @@ static void queue_collide(const abut_radial *r, const radial_collision_options *
         abuti_kit_reserve(&d->kit, HITS, count, sizeof(radial_result));
     const abuti_buffer *hits = p->hits.buffer ? &p->hits.buffer->memory : &d->kit.buffers[HITS];
     if (!d->has_counts)
-        abuti_kit_put(&d->kit, COUNTS, d->counted, 2, sizeof *d->counted);
+        abuti_kit_upload(&d->kit, COUNTS, d->counted, 2, sizeof *d->counted);
     spare_radii = spare ? spare_radii : SPARE_RADII;
     spare_marks = spare ? spare_marks : SPARE_MARKS;
     ABUTI_KIT_RUN(&d->kit, order->steps ? STEPS : CELLS, (size_t)count * lanes, RADIAL_GROUP,
@@ -206,7 +206,7 @@ static abut_status download_particles(abut_radial *r, abut_radial_particles *p) 
     radial_device *d = r->data;
     uint32_t *counts = d->counts.at;
     const size_t count = p->count;
-    abut_status status = abuti_kit_get(&d->kit, COUNTS, counts, 2, sizeof *counts);
+    abut_status status = abuti_kit_download(&d->kit, COUNTS, counts, 2, sizeof *counts);
     d->has_counts = !status;
     if (status)
         return status;
@@ -214,9 +214,9 @@ static abut_status download_particles(abut_radial *r, abut_radial_particles *p) 
     p->odd_count = counts[1] - d->counted[1];
     memcpy(d->counted, counts, sizeof d->counted);
     if (p->hits.host)
-        status = abuti_kit_get(&d->kit, HITS, p->hits.host, count, sizeof(radial_result));
+        status = abuti_kit_download(&d->kit, HITS, p->hits.host, count, sizeof(radial_result));
     if (!status && p->to.host)
-        status = abuti_kit_get(&d->kit, TO, p->to.host, count, sizeof(vec3));
+        status = abuti_kit_download(&d->kit, TO, p->to.host, count, sizeof(vec3));
     return status;
 }
 
@@ -308,10 +308,11 @@ static abut_status update_on_device(abut_radial *r, abut_array positions,
 
 static abut_status download_samples(abut_radial *r) {
     radial_device *d = r->data;
-    abut_status status =
-        abuti_kit_get(&d->kit, RADII, r->radii, (size_t)r->info.sample_count, sizeof *r->radii);
+    abut_status status = abuti_kit_download(&d->kit, RADII, r->radii, (size_t)r->info.sample_count,
+                                            sizeof *r->radii);
     if (!status)
-        status = abuti_kit_get(&d->kit, MARKS, r->marks, r->info.field_count, sizeof *r->marks);
+        status =
+            abuti_kit_download(&d->kit, MARKS, r->marks, r->info.field_count, sizeof *r->marks);
     if (!status)
         abuti_radial_close_ends(r);
     return status;

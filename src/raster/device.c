@@ -70,7 +70,7 @@ static abut_status create_on_device(abut_raster *raster) {
     abuti_kit_grow(&d->kit, &d->large, 1 << 12);
     abuti_kit_reserve(&d->kit, COUNTS, RASTER_COUNTS, sizeof *counts);
     ABUTI_KIT_RUN(&d->kit, CHECK_ATOMICS, 1, 1, MEMORY(COUNTS));
-    status = abuti_kit_get(&d->kit, COUNTS, counts, RASTER_COUNTS, sizeof *counts);
+    status = abuti_kit_download(&d->kit, COUNTS, counts, RASTER_COUNTS, sizeof *counts);
     raster->lacks_atomics = !status && counts[RASTER_COUNT_NO_ATOMICS];
     return status;
 }
@@ -171,7 +171,7 @@ static abut_status upload_items(abut_raster *raster, const raster_drawing *drawi
         drawing->placed[i].first_vertex = m->first_vertex;
         drawing->placed[i].first_triangle = m->first_triangle;
     }
-    abuti_kit_put(&d->kit, ITEMS, drawing->placed, drawing->item_count, sizeof *drawing->placed);
+    abuti_kit_upload(&d->kit, ITEMS, drawing->placed, drawing->item_count, sizeof *drawing->placed);
     return ABUT_OK;
 }
 
@@ -193,7 +193,7 @@ static void launch(abut_raster *raster, const raster_job *job, const target *tar
     uint32_t wanted = 0;
     for (int k = 0; k < TARGETS; k++)
         wanted |= targets[k].want;
-    abuti_kit_put(&d->kit, JOB, job, 1, sizeof *job);
+    abuti_kit_upload(&d->kit, JOB, job, 1, sizeof *job);
     abuti_kit_fill(&d->kit, KEYS, UINT32_MAX, pixels * sizeof(uint64_t));
     abuti_kit_fill(&d->kit, COUNTS, 0, RASTER_COUNTS * sizeof(uint32_t));
     const uint32_t last = raster->lacks_atomics ? RASTER_THEN_TRIANGLES : RASTER_KEYS;
@@ -223,16 +223,17 @@ static abut_status draw_rows(abut_raster *raster, raster_job *job, const target 
     do {
         job->room = d->large.room;
         launch(raster, job, targets);
-        abut_status status = abuti_kit_get(&d->kit, COUNTS, counts, RASTER_COUNTS, sizeof *counts);
+        abut_status status =
+            abuti_kit_download(&d->kit, COUNTS, counts, RASTER_COUNTS, sizeof *counts);
         if (status)
             return status;
     } while (abuti_kit_grow(&d->kit, &d->large, counts[RASTER_COUNT_LARGE]));
     abut_status status = abuti_queue_report(&d->queue);
     for (int k = 0; k < TARGETS && !status; k++)
         if (targets[k].to.host)
-            status =
-                abuti_kit_get(&d->kit, targets[k].buffer, (uint32_t *)targets[k].to.host + first,
-                              pixels, sizeof(uint32_t));
+            status = abuti_kit_download(&d->kit, targets[k].buffer,
+                                        (uint32_t *)targets[k].to.host + first, pixels,
+                                        sizeof(uint32_t));
     return status;
 }
 

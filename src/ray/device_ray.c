@@ -163,8 +163,8 @@ static abut_status compute_batch(const ray_query *q, const abuti_parts *part) {
     if (host)
         host += part->begin * q->result_bytes;
     if (!q->rays.buffer)
-        abuti_kit_put(io, BVH_IN, (const abut_ray *)q->rays.host + part->begin, part->count,
-                      sizeof(abut_ray));
+        abuti_kit_upload(io, BVH_IN, (const abut_ray *)q->rays.host + part->begin, part->count,
+                         sizeof(abut_ray));
     reserve_buffers(q, part->most);
     const abuti_buffer *rays = q->rays.buffer ? &q->rays.buffer->memory : &io->buffers[BVH_IN];
     const abuti_buffer *results =
@@ -172,7 +172,7 @@ static abut_status compute_batch(const ray_query *q, const abuti_parts *part) {
     enqueue_search(q, rays, from, count);
     abut_status status = ABUT_OK;
     if (q->validates)
-        status = abuti_kit_get(q->all->kit, INVALID, &refused, 1, sizeof refused);
+        status = abuti_kit_download(q->all->kit, INVALID, &refused, 1, sizeof refused);
     status = status ? status : abuti_device_reject(q->function, q->all, refused);
     if (status)
         return status;

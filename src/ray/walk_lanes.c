@@ -192,10 +192,10 @@ static void test_triangle_exactly(ray_row *row, active_ray *f, uint32_t triangle
 /* Prunes candidates beyond the first hit. */
 static void prune_candidates(active_ray *f) {
     uint32_t kept = 0;
-    wide bound = all(f->reach * ROUNDING_FACTOR);
+    wide bound = v_all(f->reach * ROUNDING_FACTOR);
     for (uint32_t i = 0; i < f->used; i += LANES) {
-        wide key = load(f->key + i);
-        unsigned bits = mask_bits(is_less_equal(key, bound));
+        wide key = v_load(f->key + i);
+        unsigned bits = v_mask_bits(v_less_equal(key, bound));
         bits &= f->used - i < LANES ? (1u << (f->used - i)) - 1 : ~0u;
         kept += fw_pack_pairs(f->key + kept, f->child + kept, key, f->child + i, bits);
     }
@@ -235,8 +235,8 @@ static __attribute__((noinline)) void add_hits(ray_walk *w, active_ray *f, const
                                                wide high_) {
     ray_row *row = w->row;
     float low[LANES], high[LANES];
-    store(low, low_);
-    store(high, high_);
+    v_store(low, low_);
+    v_store(high, high_);
     for (unsigned rest = certain; rest;
          rest &= rest - 1) { /* before the ray, or beyond the limit */
         unsigned lane = (unsigned)__builtin_ctz(rest);
@@ -266,60 +266,62 @@ static __attribute__((noinline)) void add_hits(ray_walk *w, active_ray *f, const
 /* ---- steps ---- */
 
 static inline void node_step(const wide_node *node, active_ray *f) {
-    wide enter = all(0), leave = all(f->reach);
+    wide enter = v_all(0), leave = v_all(f->reach);
     for (int axis = 0; axis < 3; axis++) {
-        wide inverse = all(f->inverse[axis]);
-        wide in = fused(load(node->planes[f->first[axis]]), inverse, all(f->entry_offset[axis]));
-        wide out = fused(load(node->planes[f->last[axis]]), inverse, all(f->exit_offset[axis]));
-        enter = most(enter, in);
-        leave = least(leave, out);
+        wide inverse = v_all(f->inverse[axis]);
+        wide in =
+            v_mul_add(v_load(node->planes[f->first[axis]]), inverse, v_all(f->entry_offset[axis]));
+        wide out =
+            v_mul_add(v_load(node->planes[f->last[axis]]), inverse, v_all(f->exit_offset[axis]));
+        enter = v_max(enter, in);
+        leave = v_min(leave, out);
     }
     f->used += fw_pack_ordered(f->key + f->used, f->child + f->used, enter, node->child,
                                node->order[f->octant],
-                               is_less_equal(enter, mul(leave, all(ROUNDING_FACTOR))));
+                               v_less_equal(enter, v_mul(leave, v_all(ROUNDING_FACTOR))));
 }
 
 /* The side of the line on which an edge passes, for u, v and w of pierce_cl.h. */
 static inline wide edge_side(wide ax, wide ay, wide bx, wide by) {
-    return fused_less(ay, bx, mul(ax, by));
+    return v_mul_from(ay, bx, v_mul(ax, by));
 }
 
 static inline void leaf_step(ray_walk *w, const wide_leaf *leaf, active_ray *f) {
-    wide x[3], y[3], z[3], size[3], m = all(f->margin), zero = all(0);
+    wide x[3], y[3], z[3], size[3], m = v_all(f->margin), zero = v_all(0);
     for (int k = 0; k < 3; k++) {
-        wide cx = load(leaf->corner[k][f->x]), cy = load(leaf->corner[k][f->y]),
-             cz = load(leaf->corner[k][f->z]);
-        x[k] = add(fused(all(f->slope_x), cz, cx), all(f->add_x));
-        y[k] = add(fused(all(f->slope_y), cz, cy), all(f->add_y));
-        z[k] = fused(all(f->per_z), cz, all(f->add_z));
-        size[k] = add(add(magnitude(x[k]), magnitude(y[k])), m);
+        wide cx = v_load(leaf->corner[k][f->x]), cy = v_load(leaf->corner[k][f->y]),
+             cz = v_load(leaf->corner[k][f->z]);
+        x[k] = v_add(v_mul_add(v_all(f->slope_x), cz, cx), v_all(f->add_x));
+        y[k] = v_add(v_mul_add(v_all(f->slope_y), cz, cy), v_all(f->add_y));
+        z[k] = v_mul_add(v_all(f->per_z), cz, v_all(f->add_z));
+        size[k] = v_add(v_add(v_abs(x[k]), v_abs(y[k])), m);
     }
     wide u = edge_side(x[1], y[1], x[2], y[2]), v = edge_side(x[2], y[2], x[0], y[0]),
-         s = edge_side(x[0], y[0], x[1], y[1]), twice = add(m, m);
-    wide eu = mul(twice, add(size[1], size[2])), ev = mul(twice, add(size[2], size[0])),
-         es = mul(twice, add(size[0], size[1]));
-    wide d = add(add(u, v), s), e = add(add(eu, ev), es);
-    wide left = most(most(sub(u, eu), sub(v, ev)), sub(s, es));
-    wide right = least(least(add(u, eu), add(v, ev)), add(s, es));
+         s = edge_side(x[0], y[0], x[1], y[1]), twice = v_add(m, m);
+    wide eu = v_mul(twice, v_add(size[1], size[2])), ev = v_mul(twice, v_add(size[2], size[0])),
+         es = v_mul(twice, v_add(size[0], size[1]));
+    wide d = v_add(v_add(u, v), s), e = v_add(v_add(eu, ev), es);
+    wide left = v_max(v_max(v_sub(u, eu), v_sub(v, ev)), v_sub(s, es));
+    wide right = v_min(v_min(v_add(u, eu), v_add(v, ev)), v_add(s, es));
     wide certain_within =
-        least(least(sub(magnitude(u), eu), sub(magnitude(v), ev)), sub(magnitude(s), es));
-    unsigned both = mask_bits(is_less(zero, left)) & mask_bits(is_less(right, zero));
-    wide low = least(least(z[0], z[1]), z[2]), high = most(most(z[0], z[1]), z[2]);
-    unsigned may = mask_bits(is_less_equal(zero, add(high, m))) &
-                   mask_bits(is_less_equal(sub(low, m), all(f->reach))) & ~both;
+        v_min(v_min(v_sub(v_abs(u), eu), v_sub(v_abs(v), ev)), v_sub(v_abs(s), es));
+    unsigned both = v_mask_bits(v_less(zero, left)) & v_mask_bits(v_less(right, zero));
+    wide low = v_min(v_min(z[0], z[1]), z[2]), high = v_max(v_max(z[0], z[1]), z[2]);
+    unsigned may = v_mask_bits(v_less_equal(zero, v_add(high, m))) &
+                   v_mask_bits(v_less_equal(v_sub(low, m), v_all(f->reach))) & ~both;
     if (!may)
         return;
-    mask certain = mw_and(is_less(zero, certain_within), is_less(add(e, e), magnitude(d)));
-    wide per_d = fw_quotient(all(1), choose(certain, d, all(1)));
-    wide wrong = fused(mul(mul(all(4), e), magnitude(per_d)), sub(high, low), twice);
-    wide t = mul(fused(u, z[0], fused(v, z[1], mul(s, z[2]))), per_d);
-    low = sub(low, m);
-    high = add(high, m);
-    low = choose(certain, most(low, sub(t, wrong)), low);
-    high = choose(certain, least(high, add(t, wrong)), high);
-    may &= mask_bits(is_less_equal(zero, high)) & mask_bits(is_less_equal(low, all(f->reach)));
+    mask certain = mw_and(v_less(zero, certain_within), v_less(v_add(e, e), v_abs(d)));
+    wide per_d = fw_quotient(v_all(1), v_select(certain, d, v_all(1)));
+    wide wrong = v_mul_add(v_mul(v_mul(v_all(4), e), v_abs(per_d)), v_sub(high, low), twice);
+    wide t = v_mul(v_mul_add(u, z[0], v_mul_add(v, z[1], v_mul(s, z[2]))), per_d);
+    low = v_sub(low, m);
+    high = v_add(high, m);
+    low = v_select(certain, v_max(low, v_sub(t, wrong)), low);
+    high = v_select(certain, v_min(high, v_add(t, wrong)), high);
+    may &= v_mask_bits(v_less_equal(zero, high)) & v_mask_bits(v_less_equal(low, v_all(f->reach)));
     if (may)
-        add_hits(w, f, leaf, may, may & mask_bits(certain), low, high);
+        add_hits(w, f, leaf, may, may & v_mask_bits(certain), low, high);
 }
 
 /* ---- end of a ray ---- */

@@ -88,7 +88,7 @@ static void upload_wanted(abut_self *view) {
     memcpy(wanted, view->sample_at, view->sampled * sizeof *wanted);
     for (uint32_t i = 0; i < rims; i++)
         wanted[view->sampled + i] = t.loop_vertices[i];
-    abuti_kit_put(&d->kit, VIEW_WANTED, wanted, d->wanted, sizeof *wanted);
+    abuti_kit_upload(&d->kit, VIEW_WANTED, wanted, d->wanted, sizeof *wanted);
     abuti_release(view->context, wanted);
 }
 
@@ -110,8 +110,8 @@ static void upload_around(abut_self *view) {
             begin[vertices + i] = at_vertices + view->of_edge.begin[i];
         memcpy(items, view->of_vertex.items, at_vertices * sizeof *items);
         memcpy(items + at_vertices, view->of_edge.items, (count - at_vertices) * sizeof *items);
-        abuti_kit_put(&d->kit, VIEW_AROUND_BEGIN, begin, lists + 1, sizeof *begin);
-        abuti_kit_put(&d->kit, VIEW_AROUND, items, count, sizeof *items);
+        abuti_kit_upload(&d->kit, VIEW_AROUND_BEGIN, begin, lists + 1, sizeof *begin);
+        abuti_kit_upload(&d->kit, VIEW_AROUND, items, count, sizeof *items);
     } else {
         abuti_kit_fail(&d->kit, ABUT_ERROR_MEMORY);
     }
@@ -125,7 +125,7 @@ static void upload_all(abut_self *view) {
     abuti_kit_build(kit);
     upload_wanted(view);
     upload_around(view);
-    abuti_kit_put(kit, VIEW_CORNERS, view->corners, all, 3 * sizeof *view->corners);
+    abuti_kit_upload(kit, VIEW_CORNERS, view->corners, all, 3 * sizeof *view->corners);
     abuti_kit_reserve(kit, VIEW_GATHERED, d->wanted, 2 * sizeof(vec3));
     for (uint32_t i = VIEW_SETS; i <= VIEW_LAST; i++)
         abuti_kit_reserve(kit, i, words, sizeof(uint32_t));
@@ -373,7 +373,7 @@ static abut_status download_sets(abut_self *view) {
     struct view_device *d = view->on_device;
     abut_status status = ABUT_OK;
     if (!d->sets_are_here)
-        status = abuti_kit_get(&d->kit, VIEW_LAST, view->sets, view->triangle_count, 1);
+        status = abuti_kit_download(&d->kit, VIEW_LAST, view->sets, view->triangle_count, 1);
     d->sets_are_here = !status;
     return status;
 }

@@ -148,7 +148,7 @@ static void upload_all(const abut_self *view, struct view_boundary *b, size_t no
     };
     abuti_kit_build(&b->kit);
     for (size_t i = 0; i < sizeof list / sizeof *list; i++)
-        abuti_kit_put(&b->kit, list[i].which, list[i].data, list[i].count, list[i].bytes);
+        abuti_kit_upload(&b->kit, list[i].which, list[i].data, list[i].count, list[i].bytes);
 }
 
 abut_status abuti_view_boundary_create(abut_self *view) {
@@ -272,7 +272,7 @@ static abut_status find_device_boundary(const view_step *f, uint32_t report[BOUN
     ABUTI_KIT_RUN(&b->kit, BOUNDARY_FINISH, b->scene.triangles, VIEW_GROUP, ABUTI_VALUE(b->scene),
                   MEMORY(BOUNDARY_NEAR), OF_VIEW(VIEW_LAST), OF_VIEW(VIEW_SETS),
                   MEMORY(BOUNDARY_REPORT), ABUTI_LOCAL_MEMORY(BOUNDARY_PAIRS * sizeof *report));
-    return abuti_kit_get(&b->kit, BOUNDARY_REPORT, report, BOUNDARY_COUNTS, sizeof *report);
+    return abuti_kit_download(&b->kit, BOUNDARY_REPORT, report, BOUNDARY_COUNTS, sizeof *report);
 }
 
 abut_status abuti_view_device_boundary(view_step *f, bool *is_cheaper) {

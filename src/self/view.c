@@ -472,16 +472,18 @@ const char *abut_self_set_name(abut_self_set set) {
  * 3). It needs one consistently oriented manifold, whose holes it closes itself. */
 abut_reliability abut_self_reliability(const abut_mesh_report *report) {
     if (!report)
-        return abuti_unfit("report is null.");
+        return abuti_unreliable("report is null.");
     if (!report->is_manifold)
-        return abuti_unfit("The view test needs a manifold, but some edges or vertices are "
-                           "non-manifold: split them, or use the complete search.");
+        return abuti_unreliable("The view test needs a manifold, but some edges or vertices are "
+                                "non-manifold: split them, or use the complete search.");
     if (!report->is_oriented)
-        return abuti_unfit("Neighbouring triangles face opposite ways, so the view test cannot "
-                           "distinguish the sides: orient the mesh first.");
+        return abuti_unreliable(
+            "Neighbouring triangles face opposite ways, so the view test cannot "
+            "distinguish the sides: orient the mesh first.");
     if (abuti_problems(report, ABUT_PROBLEM_INWARD_COMPONENT))
-        return abuti_unfit("A closed component faces inwards, so the view test confuses inside and "
-                           "outside: orient the mesh first.");
+        return abuti_unreliable(
+            "A closed component faces inwards, so the view test confuses inside and "
+            "outside: orient the mesh first.");
     if (report->component_count > 1)
         return abuti_limited("Each component is only tested against itself: make the components "
                              "separate bodies, or use the complete search between them.");

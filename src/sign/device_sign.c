@@ -79,8 +79,8 @@ static void upload_normals(sign_attachment *sign, const struct bvh_sign *from) {
                                              sizeof *w.normals)};
     if (w.normals) {
         abuti_parallel_for(context, triangles, TRIANGLES_PER_TASK, normals_task, &w);
-        abuti_kit_put(&sign->kit, SIGN_NORMALS, w.normals, triangles * FEATURES_PER_TRIANGLE,
-                      sizeof *w.normals);
+        abuti_kit_upload(&sign->kit, SIGN_NORMALS, w.normals, triangles * FEATURES_PER_TRIANGLE,
+                         sizeof *w.normals);
     } else {
         abuti_kit_fail(&sign->kit, ABUT_ERROR_MEMORY);
     }
@@ -132,8 +132,8 @@ static abut_status upload_far_fields(sign_attachment *sign) {
     abut_status status = abuti_sign_far(there->bvh);
     if (status)
         return status;
-    abuti_kit_put(&sign->kit, SIGN_FAR, atomic_load(&bvh_sign_of(there->bvh)->far),
-                  there->tree.node_count, sizeof(bvh_far_node));
+    abuti_kit_upload(&sign->kit, SIGN_FAR, atomic_load(&bvh_sign_of(there->bvh)->far),
+                     there->tree.node_count, sizeof(bvh_far_node));
     status = abuti_kit_finish(&sign->kit);
     sign->has_far = !status;
     return status;

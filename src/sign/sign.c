@@ -238,8 +238,9 @@ abut_status abut_sign_prepare(abut_bvh *bvh, const abut_sign_options *options) {
 
 abut_reliability abuti_sign_method_reliability(abut_sign_method method, bool closed, bool flipped) {
     if (!closed && flipped)
-        return abuti_unfit("Neighbouring triangles face opposite ways and cancel, so the interior "
-                           "is unknown: orient the mesh first.");
+        return abuti_unreliable(
+            "Neighbouring triangles face opposite ways and cancel, so the interior "
+            "is unknown: orient the mesh first.");
     if (!closed)
         return abuti_limited(
             "The surface has boundary edges: inside is where its winding number is "
@@ -291,26 +292,28 @@ const char *abut_sign_method_name(abut_sign_method method) {
 
 static abut_reliability normal_reliability(const abut_mesh_report *report) {
     if (abuti_problems(report, ABUT_PROBLEM_BOUNDARY_EDGE))
-        return abuti_unfit(
+        return abuti_unreliable(
             "The surface has boundary edges, and near them the sign swaps without notice: "
             "weld the mesh if they are seams, else use winding numbers.");
     if (!report->is_balanced)
-        return abuti_unfit(
+        return abuti_unreliable(
             "Edges with three or more faces do not bound a solid, so the sign is wrong "
             "near them: remove the extra faces, or use winding numbers.");
     if (!report->is_oriented)
-        return abuti_unfit("Neighbouring triangles face opposite ways, so the sign changes from "
-                           "one to the next: orient the mesh first.");
+        return abuti_unreliable(
+            "Neighbouring triangles face opposite ways, so the sign changes from "
+            "one to the next: orient the mesh first.");
     const uint32_t inward = abuti_problems(report, ABUT_PROBLEM_INWARD_COMPONENT);
     if (inward && inward < report->component_count)
-        return abuti_unfit(
+        return abuti_unreliable(
             "A closed component faces inwards and others do not, so its inside counts as outside: "
             "orient the mesh first.");
     if (!report->has_volume)
-        return abuti_unfit("The surface encloses no volume, so there is no inside: use unsigned "
-                           "distances.");
+        return abuti_unreliable(
+            "The surface encloses no volume, so there is no inside: use unsigned "
+            "distances.");
     if (report->has_isolated_edges)
-        return abuti_unfit(
+        return abuti_unreliable(
             "Triangles that name a vertex twice lie apart from the surface and have no "
             "normal: weld the mesh, which drops them.");
     if (abuti_problems(report, ABUT_PROBLEM_DEGENERATE_TRIANGLE) ||
@@ -345,8 +348,8 @@ static abut_reliability normal_reliability(const abut_mesh_report *report) {
 static abut_reliability winding_reliability(const abut_mesh_report *report) {
     const bool inward = abuti_problems(report, ABUT_PROBLEM_INWARD_COMPONENT) > 0;
     if (report->has_opposite_boundary)
-        return abuti_unfit("Neighbouring triangles face opposite ways and cancel where they "
-                           "should add: orient the mesh first.");
+        return abuti_unreliable("Neighbouring triangles face opposite ways and cancel where they "
+                                "should add: orient the mesh first.");
     if (report->has_boundary && inward)
         return abuti_limited("The surface has boundary edges, near which the sign is a guess, and "
                              "a closed component that faces the other way counts as outside: "
@@ -377,6 +380,6 @@ static abut_reliability winding_reliability(const abut_mesh_report *report) {
 
 abut_reliability abut_sign_reliability(const abut_mesh_report *report, abut_sign_method method) {
     if (!report)
-        return abuti_unfit("The report is null.");
+        return abuti_unreliable("The report is null.");
     return method == ABUT_SIGN_NORMAL ? normal_reliability(report) : winding_reliability(report);
 }

@@ -28,43 +28,43 @@ typedef struct point_group {
 
 static inline wide dot_coefficients(const float (*coefficients)[BVH_WIDTH], uint32_t slot,
                                     const wide *powers, int count) {
-    wide sum = mul(all(coefficients[0][slot]), powers[0]);
+    wide sum = v_mul(v_all(coefficients[0][slot]), powers[0]);
     for (int i = 1; i < count; i++)
-        sum = add(mul(all(coefficients[i][slot]), powers[i]), sum);
+        sum = v_add(v_mul(v_all(coefficients[i][slot]), powers[i]), sum);
     return sum;
 }
 
 /* The field of a child at the vector r. */
 static inline wide evaluate_field(const bvh_far_node *field, uint32_t slot, const wide r[3],
                                   wide r_sq) {
-    const wide inverse = fw_div(all(1), fw_sqrt(r_sq));
-    const wide x = mul(r[0], inverse), y = mul(r[1], inverse), z = mul(r[2], inverse);
-    const wide xx = mul(x, x), yy = mul(y, y), zz = mul(z, z);
-    const wide xy = mul(x, y), yz = mul(y, z), zx = mul(z, x);
+    const wide inverse = fw_div(v_all(1), fw_sqrt(r_sq));
+    const wide x = v_mul(r[0], inverse), y = v_mul(r[1], inverse), z = v_mul(r[2], inverse);
+    const wide xx = v_mul(x, x), yy = v_mul(y, y), zz = v_mul(z, z);
+    const wide xy = v_mul(x, y), yz = v_mul(y, z), zx = v_mul(z, x);
     const wide one[3] = {x, y, z}, two[6] = {xx, yy, zz, xy, yz, zx};
-    const wide three[10] = {mul(xx, x), mul(yy, y), mul(zz, z), mul(xx, y), mul(yy, z),
-                            mul(zz, x), mul(xy, y), mul(yz, z), mul(zx, x), mul(xy, z)};
+    const wide three[10] = {v_mul(xx, x), v_mul(yy, y), v_mul(zz, z), v_mul(xx, y), v_mul(yy, z),
+                            v_mul(zz, x), v_mul(xy, y), v_mul(yz, z), v_mul(zx, x), v_mul(xy, z)};
     const wide n = dot_coefficients(field->n, slot, one, 3),
                m = dot_coefficients(field->m, slot, two, 6),
                k = dot_coefficients(field->k, slot, three, 10);
-    const wide rest = add(mul(mul(k, all(7.5f)), inverse), mul(m, all(-3)));
-    return mul(mul(add(mul(rest, inverse), n), inverse), inverse);
+    const wide rest = v_add(v_mul(v_mul(k, v_all(7.5f)), inverse), v_mul(m, v_all(-3)));
+    return v_mul(v_mul(v_add(v_mul(rest, inverse), n), inverse), inverse);
 }
 
 /* Points that are at some distance from the box of a child, as a mask. */
 static unsigned distant_points(const point_group *v, const bvh_node *node, uint32_t slot) {
     unsigned apart = 0;
     for (uint32_t part = 0; part < VECTORS; part++) {
-        wide gap_sq = all(0);
+        wide gap_sq = v_all(0);
         float size_sq = 0;
         for (int axis = 0; axis < 3; axis++) {
             const float lo = node->lo[axis][slot], hi = node->hi[axis][slot];
-            const wide at = load(v->at[axis] + part * LANES);
-            const wide gap = most(most(sub(all(lo), at), sub(at, all(hi))), all(0));
-            gap_sq = add(mul(gap, gap), gap_sq);
+            const wide at = v_load(v->at[axis] + part * LANES);
+            const wide gap = v_max(v_max(v_sub(v_all(lo), at), v_sub(at, v_all(hi))), v_all(0));
+            gap_sq = v_add(v_mul(gap, gap), gap_sq);
             size_sq += 0.25f * (hi - lo) * (hi - lo);
         }
-        apart |= mask_bits(is_less(all(size_sq * (DISTANT_RATIO * DISTANT_RATIO)), gap_sq))
+        apart |= v_mask_bits(v_less(v_all(size_sq * (DISTANT_RATIO * DISTANT_RATIO)), gap_sq))
                  << part * LANES;
     }
     return apart;
@@ -85,16 +85,16 @@ static bool add_far_child(point_group *v, const bvh_far_node *far, const bvh_nod
     wide r[VECTORS][3], r_sq[VECTORS];
     for (uint32_t part = 0; part < VECTORS; part++) {
         for (int k = 0; k < 3; k++)
-            r[part][k] = sub(all((node->lo[k][slot] + node->hi[k][slot]) * 0.5f),
-                             load(v->at[k] + part * LANES));
+            r[part][k] = v_sub(v_all((node->lo[k][slot] + node->hi[k][slot]) * 0.5f),
+                               v_load(v->at[k] + part * LANES));
         const wide *d = r[part];
-        r_sq[part] = add(mul(d[0], d[0]), add(mul(d[1], d[1]), mul(d[2], d[2])));
-        if (mask_bits(is_less(all(far->near_sq[slot]), r_sq[part])) != every)
+        r_sq[part] = v_add(v_mul(d[0], d[0]), v_add(v_mul(d[1], d[1]), v_mul(d[2], d[2])));
+        if (v_mask_bits(v_less(v_all(far->near_sq[slot]), r_sq[part])) != every)
             return false;
     }
     float field[GROUP_CAPACITY];
     for (uint32_t part = 0; part < VECTORS; part++)
-        store(field + part * LANES, evaluate_field(far, slot, r[part], r_sq[part]));
+        v_store(field + part * LANES, evaluate_field(far, slot, r[part], r_sq[part]));
     for (uint32_t i = 0; i < POINTS_PER_GROUP; i++)
         v->sum[i] += (double)field[i];
     return true;

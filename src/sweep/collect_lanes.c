@@ -11,8 +11,8 @@ typedef struct wide_box {
 static inline wide_box box_at(const sweep_group *group, uint32_t at) {
     wide_box box;
     for (int axis = 0; axis < 3; axis++) {
-        box.lo[axis] = all(group->lo[axis][at]);
-        box.hi[axis] = all(group->hi[axis][at]);
+        box.lo[axis] = v_all(group->lo[axis][at]);
+        box.hi[axis] = v_all(group->hi[axis][at]);
     }
     return box;
 }
@@ -23,8 +23,8 @@ static inline unsigned overlap_bits(const sweep_group *group, const wide_box *bo
     for (uint32_t i = 0; i < SWEEP_GROUP; i += LANES) {
         unsigned part = ~0u;
         for (int axis = 0; axis < 3; axis++) {
-            part &= mask_bits(is_less_equal(load(group->lo[axis] + i), box->hi[axis]));
-            part &= mask_bits(is_less_equal(box->lo[axis], load(group->hi[axis] + i)));
+            part &= v_mask_bits(v_less_equal(v_load(group->lo[axis] + i), box->hi[axis]));
+            part &= v_mask_bits(v_less_equal(box->lo[axis], v_load(group->hi[axis] + i)));
         }
         bits |= part << i;
     }
@@ -38,11 +38,11 @@ static inline unsigned overlap_bits_with_doubt(const sweep_group *group, const w
     for (uint32_t i = 0; i < SWEEP_GROUP; i += LANES) {
         unsigned part = ~0u, inside = ~0u;
         for (int axis = 0; axis < 3; axis++) {
-            wide lo = load(group->lo[axis] + i), hi = load(group->hi[axis] + i);
-            part &= mask_bits(is_less_equal(lo, box->hi[axis]));
-            part &= mask_bits(is_less_equal(box->lo[axis], hi));
-            inside &= mask_bits(is_less(lo, box->hi[axis]));
-            inside &= mask_bits(is_less(box->lo[axis], hi));
+            wide lo = v_load(group->lo[axis] + i), hi = v_load(group->hi[axis] + i);
+            part &= v_mask_bits(v_less_equal(lo, box->hi[axis]));
+            part &= v_mask_bits(v_less_equal(box->lo[axis], hi));
+            inside &= v_mask_bits(v_less(lo, box->hi[axis]));
+            inside &= v_mask_bits(v_less(box->lo[axis], hi));
         }
         bits |= part << i;
         inner |= inside << i;

@@ -86,13 +86,13 @@ static void upload_vertices(abut_sweep *m, motion_device *d) {
             points[used] = i;
             used += words[i];
         }
-        abuti_kit_put(&d->kit, MOTION_POINTS, points, used, sizeof *points);
+        abuti_kit_upload(&d->kit, MOTION_POINTS, points, used, sizeof *points);
         for (uint32_t k = 0; k < m->mesh_count; k++)
             for (uint32_t i = m->vertex_begin[k]; i < m->vertex_begin[k + 1]; i++)
                 words[i] = k;
         /* no kernel reads it if all pairs of meshes are searched */
-        abuti_kit_put(&d->kit, MOTION_MESH_OF, words, d->flags ? m->vertex_count : 1,
-                      sizeof *words);
+        abuti_kit_upload(&d->kit, MOTION_MESH_OF, words, d->flags ? m->vertex_count : 1,
+                         sizeof *words);
     }
     d->layout.count[SWEEP_VERTICES] = used;
     ABUTI_RELEASE(m->context, points, words);
@@ -102,8 +102,8 @@ static void upload_vertices(abut_sweep *m, motion_device *d) {
 static void upload_meshes(abut_sweep *m, motion_device *d) {
     const uint32_t *begins[] = {m->vertex_begin, m->edge_begin, m->face_begin};
     const size_t begin_count = m->mesh_count + (size_t)1;
-    abuti_kit_put(&d->kit, MOTION_EDGES, m->edges, m->edge_count, 2 * sizeof *m->edges);
-    abuti_kit_put(&d->kit, MOTION_FACES, m->faces, m->face_count, 3 * sizeof *m->faces);
+    abuti_kit_upload(&d->kit, MOTION_EDGES, m->edges, m->edge_count, 2 * sizeof *m->edges);
+    abuti_kit_upload(&d->kit, MOTION_FACES, m->faces, m->face_count, 3 * sizeof *m->faces);
     upload_vertices(m, d);
     abuti_kit_reserve(&d->kit, MOTION_BEGIN, 3 * begin_count, sizeof **begins);
     for (size_t k = 0; k < 3; k++)
@@ -116,7 +116,7 @@ static void upload_meshes(abut_sweep *m, motion_device *d) {
     d->levels = d->layout.levels[SWEEP_EDGES] > d->layout.levels[SWEEP_FACES]
                     ? d->layout.levels[SWEEP_EDGES]
                     : d->layout.levels[SWEEP_FACES];
-    abuti_kit_put(&d->kit, MOTION_LAYOUT, &d->layout, 1, sizeof d->layout);
+    abuti_kit_upload(&d->kit, MOTION_LAYOUT, &d->layout, 1, sizeof d->layout);
 }
 
 static void allocate_buffers(const abut_sweep *m, motion_device *d) {
@@ -142,7 +142,7 @@ static void allocate_buffers(const abut_sweep *m, motion_device *d) {
         {MOTION_SETS, 1, sizeof(uint32_t), NULL}, /* grown by abuti_motion_device_sets() */
     };
     for (size_t i = 0; i < sizeof list / sizeof *list; i++)
-        abuti_kit_put(&d->kit, list[i].which, list[i].data, list[i].count, list[i].bytes);
+        abuti_kit_upload(&d->kit, list[i].which, list[i].data, list[i].count, list[i].bytes);
 }
 
 /* A list that may grow to an eighth of the device memory; 2^16 elements, more than one pair of
@@ -293,7 +293,7 @@ static abut_status download_impacts(abut_sweep *m, uint32_t count, abut_impact *
                   MEMORY(MOTION_HIT_ORDER), ABUTI_VALUE(count), MEMORY(MOTION_EDGES),
                   MEMORY(MOTION_FACES), MEMORY(MOTION_START), MEMORY(MOTION_END),
                   MEMORY(MOTION_BEGIN), ABUTI_VALUE(m->mesh_count), MEMORY(MOTION_FOUND));
-    return abuti_kit_get(&d->kit, MOTION_FOUND, to, count, sizeof *to);
+    return abuti_kit_download(&d->kit, MOTION_FOUND, to, count, sizeof *to);
 }
 
 /* ---- exact ---- */
@@ -358,7 +358,8 @@ static abut_status find_exact_impacts(abut_sweep *m, const motion_search_options
     task.hits = abuti_allocate(m->context, count, sizeof *task.hits);
     if (!task.hits)
         abuti_kit_fail(&d->kit, ABUT_ERROR_MEMORY);
-    abut_status status = abuti_kit_get(&d->kit, MOTION_HITS, task.hits, count, sizeof *task.hits);
+    abut_status status =
+        abuti_kit_download(&d->kit, MOTION_HITS, task.hits, count, sizeof *task.hits);
     status = status || !count ? status : abuti_motion_device_download(m);
     status = status ? status : remove_false_hits(&task, &count);
     status = status ? status : abuti_progress(m->context, "sweep", 1);

@@ -163,7 +163,7 @@ static void write_counts(device_search *s) {
 static void read_counts(device_search *s) {
     uint32_t *staged = s->d->report->counts[1];
     abut_status status =
-        abuti_kit_get(&s->d->kit, MOTION_COUNTS, staged, SWEEP_COUNTS, sizeof *staged);
+        abuti_kit_download(&s->d->kit, MOTION_COUNTS, staged, SWEEP_COUNTS, sizeof *staged);
     abuti_kit_fail(&s->d->kit, status);
     if (status)
         return;

@@ -121,13 +121,13 @@ abut_status abuti_motion_device_download(abut_sweep *motion) {
     motion_place *place = &motion->place;
     abut_status status = ABUT_OK;
     if (!place->start_on_host) {
-        status = abuti_kit_get(&d->kit, MOTION_START, motion->start, motion->vertex_count,
-                               sizeof *motion->start);
+        status = abuti_kit_download(&d->kit, MOTION_START, motion->start, motion->vertex_count,
+                                    sizeof *motion->start);
         place->start_on_host = !status;
     }
     if (!status && !place->end_on_host) {
-        status = abuti_kit_get(&d->kit, MOTION_END, motion->end, motion->vertex_count,
-                               sizeof *motion->end);
+        status = abuti_kit_download(&d->kit, MOTION_END, motion->end, motion->vertex_count,
+                                    sizeof *motion->end);
         place->end_on_host = !status;
     }
     return status;

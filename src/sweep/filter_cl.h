@@ -6,21 +6,20 @@
 /* The operations of simd_lanes.h, for one lane. */
 typedef float wide;
 typedef bool mask;
-#undef all /* PoCL has a macro of this name for the built-in function */
-#define all(x) ((float)(x))
-#define add(a, b) ((a) + (b))
-#define sub(a, b) ((a) - (b))
-#define mul(a, b) ((a) * (b))
-#define quotient(a, b) ((a) / (b))
-#define root(a) sqrt(a)
-#define magnitude(a) fabs(a)
-#define is_less(a, b) ((a) < (b))
-#define choose(m, a, b) ((m) ? (a) : (b))
-#define mask_bits(m) ((m) ? 1u : 0u)
-static inline float least(float a, float b) {
+#define v_all(x) ((float)(x))
+#define v_add(a, b) ((a) + (b))
+#define v_sub(a, b) ((a) - (b))
+#define v_mul(a, b) ((a) * (b))
+#define v_div(a, b) ((a) / (b))
+#define v_sqrt(a) sqrt(a)
+#define v_abs(a) fabs(a)
+#define v_less(a, b) ((a) < (b))
+#define v_select(m, a, b) ((m) ? (a) : (b))
+#define v_mask_bits(m) ((m) ? 1u : 0u)
+static inline float v_min(float a, float b) {
     return a < b ? a : b;
 }
-static inline float most(float a, float b) {
+static inline float v_max(float a, float b) {
     return a > b ? a : b;
 }
 
@@ -35,7 +34,7 @@ static inline wide3 difference(vec3 a, vec3 b) {
 }
 
 static inline float extent_of(wide3 q) {
-    return most(fabs(q.x), most(fabs(q.y), fabs(q.z)));
+    return v_max(fabs(q.x), v_max(fabs(q.y), fabs(q.z)));
 }
 
 /* Same as survivors_of() in sweep_filter_lanes.c, for the four vertices of one pair. */
@@ -49,7 +48,7 @@ static bool survives(int kind, const vec3 *start, const vec3 *end, float reach, 
         ends[k].q[1] = difference(p[kind == SWEEP_EDGE_EDGE ? 1 : 2], r);
         ends[k].q[2] = difference(p[3], r);
         for (int i = 0; i < 3; i++)
-            extent = most(extent, extent_of(ends[k].q[i]));
+            extent = v_max(extent, extent_of(ends[k].q[i]));
     }
     bool is_free = extent < EXTENT_MAX && EXTENT_MIN < extent;
     for (int k = 0; k <= halves && is_free; k++) {

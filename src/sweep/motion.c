@@ -28,7 +28,7 @@ static abut_status cpu_send(abut_sweep *m, int side, size_t first, size_t count)
     return ABUT_OK;
 }
 
-static abut_status cpu_take(abut_sweep *m, motion_step_input *input) {
+static abut_status cpu_load(abut_sweep *m, motion_step_input *input) {
     (void)m;
     return abuti_fail(
         ABUT_ERROR_ARGUMENT,
@@ -47,7 +47,7 @@ static const motion_backend on_cpu = {.open = cpu_open,
                                       .destroy = abuti_broad_destroy,
                                       .begin = cpu_begin,
                                       .send = cpu_send,
-                                      .load = cpu_take,
+                                      .load = cpu_load,
                                       .accept = cpu_exchange,
                                       .undo = cpu_exchange,
                                       .find = abuti_motion_find_on_cpu};

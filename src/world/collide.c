@@ -246,12 +246,12 @@ static abut_status compute_swapped_patches(const world_item *a, const world_item
     const abut_posed body = {b->bvh, b->at.pose};
     const abut_solid solid = abuti_world_solid(&a->is, &a->at.pose);
     abut_patch_options ours = *options;
-    ours.hint = contact_back(ours.hint);
+    ours.hint = contact_negate(ours.hint);
     abut_status status = abut_contact_solid(&body, &solid, &ours, found);
     for (uint64_t i = 0; i < found->contact_count && !status; i++)
         world_swap_contact(&found->contacts[i]);
     for (uint64_t i = 0; i < found->count && !status; i++)
-        found->list[i].normal = contact_back(found->list[i].normal);
+        found->list[i].normal = contact_negate(found->list[i].normal);
     return status;
 }
 

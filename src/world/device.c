@@ -340,9 +340,9 @@ static void upload_bodies(abut_world *world) {
         if (!item->used || !has)
             bodies[i].filter = (world_filter){0, 0, 0};
     }
-    abuti_kit_put(&d->kit, WORLD_BODIES, bodies, count, sizeof(world_body));
-    abuti_kit_put(&d->kit, WORLD_IGNORED, world->ignored.data, world->ignored.room,
-                  sizeof(uint64_t));
+    abuti_kit_upload(&d->kit, WORLD_BODIES, bodies, count, sizeof(world_body));
+    abuti_kit_upload(&d->kit, WORLD_IGNORED, world->ignored.data, world->ignored.room,
+                     sizeof(uint64_t));
     abuti_kit_reserve(&d->kit, WORLD_IGNORED, 1, sizeof(uint64_t));
 }
 
@@ -375,7 +375,7 @@ static abut_status upload_data(abut_world *world) {
             upload_all(world, (const shared_part *const *)lists, counts);
         for (size_t i = 0; i < count; i++)
             ((world_parts *)d->host_parts.data)[i] = items[i].device_parts;
-        abuti_kit_put(&d->kit, WORLD_PARTS, d->host_parts.data, count, sizeof(world_parts));
+        abuti_kit_upload(&d->kit, WORLD_PARTS, d->host_parts.data, count, sizeof(world_parts));
         upload_bodies(world);
         status = abuti_queue_report(&d->queue);
     }
@@ -400,14 +400,14 @@ static void queue_frames(const abut_world *world) {
     world_device *d = world->device;
     uint32_t count = 2 * (uint32_t)d->pair_count;
     double margin = world->contact.margin;
-    int32_t any_normal = world->contact.keep_backfacing;
+    int32_t keep_backfacing = world->contact.keep_backfacing;
     ABUTI_KIT_RUN(&d->kit, WORLD_FRAMES, count < WORLD_TOTALS ? WORLD_TOTALS : count,
                   FRAME_GROUP_ITEMS, MEMORY(WORLD_FIELDS), MEMORY(WORLD_FLOATS),
                   MEMORY(WORLD_SHORTS), MEMORY(WORLD_INDICES), MEMORY(WORLD_SAMPLES),
                   MEMORY(WORLD_PARTS), MEMORY(WORLD_MOTIONS), ABUTI_BUFFER(&d->pairs->memory),
                   MEMORY(WORLD_DIRECTIONS), MEMORY(WORLD_COUNTS), MEMORY(WORLD_BACKFACING),
                   MEMORY(WORLD_TOTAL), ABUTI_VALUE(count), ABUTI_VALUE(margin),
-                  ABUTI_VALUE(any_normal));
+                  ABUTI_VALUE(keep_backfacing));
 }
 
 /* Prepares the directions that are searched again. */
@@ -528,14 +528,14 @@ static abut_status find_device_contacts(abut_world *world) {
         reserve_results(world);
         queue_frames(world);
         again = false;
-        for (int one_way = 0; one_way < 2 && !again; one_way++) {
-            if (one_way && !totals[WORLD_AGAIN])
+        for (int common_normal = 0; common_normal < 2 && !again; common_normal++) {
+            if (common_normal && !totals[WORLD_AGAIN])
                 break;
-            if (one_way)
+            if (common_normal)
                 queue_retry_frames(world);
             queue_search(world);
             queue_contacts(world);
-            status = abuti_kit_get(&d->kit, WORLD_TOTAL, totals, WORLD_TOTALS, sizeof *totals);
+            status = abuti_kit_download(&d->kit, WORLD_TOTAL, totals, WORLD_TOTALS, sizeof *totals);
             if (status)
                 return status;
             again = grow_lists(d, totals);
@@ -600,7 +600,7 @@ static abut_status append_pair_contacts(const abut_world *world, size_t pair, co
     }
     if (low < d->pair_count && pairs[low].a == which->a && pairs[low].b == which->b)
         for (uint32_t i = begin[low]; i < begin[low + 1]; i++)
-            abuti_contact_put(call, &found[i]);
+            abuti_contact_add(call, &found[i]);
     return ABUT_OK;
 }
 

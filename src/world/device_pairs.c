@@ -37,7 +37,7 @@ static void upload_poses(abut_world *world) {
                    abuti_vector_reserve(world->context, &d->host_poses, count, sizeof(abut_pose)));
     if (!abuti_kit_failed(&d->kit))
         abuti_parallel_for(world->context, count, POSES_PER_TASK, copy_poses, world);
-    abuti_kit_put(&d->kit, WORLD_POSES, d->host_poses.data, count, sizeof(abut_pose));
+    abuti_kit_upload(&d->kit, WORLD_POSES, d->host_poses.data, count, sizeof(abut_pose));
     d->has_poses = !abuti_kit_failed(&d->kit);
 }
 
@@ -49,7 +49,8 @@ abut_status abuti_world_device_download_poses(abut_world *world) {
     abut_status status =
         abuti_vector_reserve(world->context, &d->host_poses, count, sizeof(abut_pose));
     if (!status)
-        status = abuti_kit_get(&d->kit, WORLD_POSES, d->host_poses.data, count, sizeof(abut_pose));
+        status =
+            abuti_kit_download(&d->kit, WORLD_POSES, d->host_poses.data, count, sizeof(abut_pose));
     const abut_pose *poses = d->host_poses.data;
     for (size_t i = 0; i < count && !status; i++) {
         world_item *item = &world_items(world)[i];
@@ -130,14 +131,14 @@ abut_status abuti_world_device_move(abut_world *world, const uint32_t *ids,
         abuti_kit_copy(&d->kit, &d->kit.buffers[WORLD_POSES], &d->kit.buffers[WORLD_POSES_NEXT],
                        items * sizeof(abut_pose));
     if (ids) {
-        abuti_kit_put(&d->kit, WORLD_LAST, d->last.data, items, sizeof(uint32_t));
+        abuti_kit_upload(&d->kit, WORLD_LAST, d->last.data, items, sizeof(uint32_t));
         ABUTI_KIT_RUN(&d->kit, WORLD_UPDATE_POSES, items, WORLD_ITEMS, ABUTI_BUFFER(&poses->memory),
                       MEMORY(WORLD_LAST), MEMORY(WORLD_POSES_NEXT), ABUTI_VALUE(items));
     } else {
         abuti_kit_copy(&d->kit, &poses->memory, &d->kit.buffers[WORLD_POSES_NEXT],
                        count * sizeof(abut_pose));
     }
-    status = abuti_kit_get(&d->kit, WORLD_BAD, &bad, 1, sizeof bad);
+    status = abuti_kit_download(&d->kit, WORLD_BAD, &bad, 1, sizeof bad);
     if (!status && bad != ABUT_NONE)
         status = abuti_fail(ABUT_ERROR_ARGUMENT,
                             "abut_world_set_poses: pose %u of the buffer is not finite, or its "
@@ -281,8 +282,8 @@ abut_status abuti_world_device_pairs(abut_world *world) {
             sort_bodies(world);
         const levels l = queue_tree(world);
         queue_traversal(world, &l);
-        abut_status status =
-            abuti_kit_get(&d->kit, WORLD_PAIR_COUNTERS, totals, WORLD_PAIR_TOTALS, sizeof *totals);
+        abut_status status = abuti_kit_download(&d->kit, WORLD_PAIR_COUNTERS, totals,
+                                                WORLD_PAIR_TOTALS, sizeof *totals);
         if (status)
             return status;
         d->has_order = true;

@@ -218,7 +218,7 @@ static abut_status collide_layers(abut_world *world, const world_item *a, const 
     to->reliability = abuti_limited("The depth is measured by rays along three axes.");
     if (status || !found || !(found->depth > 0))
         return status;
-    vec3 normal = swapped ? contact_back(found->normal) : found->normal;
+    vec3 normal = swapped ? contact_negate(found->normal) : found->normal;
     if (!(v3_max_abs(normal) > 0)) /* undefined in the images: along the centres */
         normal = v3_normalise(v3_sub(box_centre(a->at.box), box_centre(b->at.box)));
     if (!(v3_max_abs(normal) > 0))

@@ -309,7 +309,7 @@ static bool sweep_plane(const step_sweep *s, const abut_world_pair *pair, bool p
     f.tolerance = real_max(f.tolerance, ROUNDING * largest);
     search_plane_impact(&f, touch);
     if (plane_is_a)
-        touch->normal = contact_back(touch->normal);
+        touch->normal = contact_negate(touch->normal);
     *safe = touch->hit ? touch->time : 1;
     if (touch->hit && !(touch->time > 0)) { /* the lowest point may descend by the slack */
         const double slack = slack_of(s, f.item, f.plane);

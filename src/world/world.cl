@@ -45,7 +45,7 @@ static field_view make_view(__global const world_field *at, __global const float
 static bool is_far(const field_view *view, const contact_frame *frame, real reach, real cell) {
     const float at[3] = {frame->shift[0], frame->shift[1], frame->shift[2]};
     float value = contact_value(view, at).distance;
-    return frame->culls &&
+    return frame->can_cull &&
            value >
                (float)(1.001 * (reach + FIELD_DIAGONAL * cell * (view->index ? FIELD_BRICK : 1)));
 }
@@ -56,7 +56,7 @@ __kernel void world_frames(__global const world_field *fields, __global const fl
                            __global const contact_motion *motions, __global const world_two *pairs,
                            __global world_direction *directions, __global uint *counts,
                            __global uint *backfacing, __global uint *totals, uint count,
-                           real margin, int any_normal) {
+                           real margin, int keep_backfacing) {
     size_t i = get_global_id(0);
     if (i < WORLD_TOTALS)
         totals[i] = 0;
@@ -79,9 +79,9 @@ __kernel void world_frames(__global const world_field *fields, __global const fl
         real reach = (s->radius + margin) * (1 + 1e-6);
         entry.frame = contact_frame_make(&grid, &motion_at, &motion_of, centre,
                                          fields[entry.field].band, (float)margin);
-        entry.frame.any_normal = any_normal;
+        entry.frame.keep_backfacing = keep_backfacing;
         entry.frame.edge_ends = (int)s->edge_ends;
-        entry.frame.culls = (int)fields[entry.field].culls;
+        entry.frame.can_cull = (int)fields[entry.field].can_cull;
         entry.is_active = !contact_ball_is_far(&grid, middle, reach) &&
                           !is_far(&view, &entry.frame, reach, grid.cell);
     }
@@ -108,7 +108,7 @@ __kernel void world_retry_frames(__global const world_field *fields, __global co
     }
     contact_frame frame = directions[i].frame;
     field_view view = make_view(fields + directions[i].field, floats, shorts, indices);
-    contact_go_one_way(&view, &frame);
+    contact_use_common_normal(&view, &frame);
     directions[i].frame = frame;
 }
 
@@ -186,16 +186,16 @@ GROUP_OF_ITEMS world_balls(BODIES, __global const contact_ball *groups,
                            uint near_room, __global world_near *to, uint to_room,
                            __local uint *room) {
     const bodies b = {fields, floats, shorts, indices, samples};
-    uint all = list_length(totals, WORLD_NEAR_GROUPS, near_room) * CONTACT_BALL;
+    uint all = list_length(totals, WORLD_NEAR_GROUPS, near_room) * CONTACT_BALL_SIZE;
     uint step = (uint)get_num_groups(0) * WORLD_ITEMS;
     for (uint first = (uint)get_group_id(0) * WORLD_ITEMS; first < all; first += step) {
         uint i = first + (uint)get_local_id(0), which = 0;
         world_near from = {0, 0};
         bool wants = false;
         if (i < all) {
-            from = near[i / CONTACT_BALL];
+            from = near[i / CONTACT_BALL_SIZE];
             contact_ball group = groups[from.which];
-            which = group.begin + i % CONTACT_BALL;
+            which = group.begin + i % CONTACT_BALL_SIZE;
             if (which < group.end) {
                 direction d = direction_of(directions + from.direction, &b);
                 which += d.samples->first_ball;
@@ -216,9 +216,9 @@ GROUP_OF_ITEMS world_balls(BODIES, __global const contact_ball *groups,
 static void record_found(const contact_found *found, uint direction_number, uint feature,
                          __global uint *counts, __global uint *backfacing, __global uint *totals,
                          __global world_found *to, uint to_room, __local uint *room) {
-    bool touches = found->depth > CONTACT_WRONG;
+    bool touches = found->depth > CONTACT_BACKFACING;
     uint place = reserve_entry(touches, totals, WORLD_FOUND, to_room, room);
-    if (found->depth == CONTACT_WRONG)
+    if (found->depth == CONTACT_BACKFACING)
         backfacing[direction_number / 2] = 1;
     if (touches) {
         uint rank = atomic_inc(&counts[direction_number / 2]);
@@ -237,7 +237,7 @@ GROUP_OF_ITEMS world_features(BODIES, __global const contact_ball *balls,
                               __global uint *counts, __global uint *backfacing,
                               __global world_found *to, uint to_room, __local uint *room) {
     const bodies b = {fields, floats, shorts, indices, samples};
-    uint all = list_length(totals, WORLD_NEAR_BALLS, near_room) * CONTACT_BALL;
+    uint all = list_length(totals, WORLD_NEAR_BALLS, near_room) * CONTACT_BALL_SIZE;
     uint step = (uint)get_num_groups(0) * WORLD_ITEMS;
     for (uint first = (uint)get_group_id(0) * WORLD_ITEMS; first < all; first += step) {
         uint i = first + (uint)get_local_id(0), feature = 0;
@@ -247,14 +247,14 @@ GROUP_OF_ITEMS world_features(BODIES, __global const contact_ball *balls,
         found.depth = CONTACT_NONE;
         found.along = 0.0f;
         if (i < all) {
-            from = near[i / CONTACT_BALL];
+            from = near[i / CONTACT_BALL_SIZE];
             contact_ball ball = balls[from.which];
-            feature = ball.begin + i % CONTACT_BALL;
+            feature = ball.begin + i % CONTACT_BALL_SIZE;
             if (feature < ball.end) {
                 direction d = direction_of(directions + from.direction, &b);
                 __global const contact_point *point = points + point_of(d.samples, feature);
                 if (feature < d.samples->count)
-                    found = contact_find(&d.view, &d.frame, point[0]);
+                    found = contact_test_point(&d.view, &d.frame, point[0]);
                 else
                     is_near = !contact_edge_is_far(&d.view, &d.frame, point[0], point[1]);
             }
@@ -286,7 +286,7 @@ GROUP_OF_ITEMS world_edges(BODIES, __global const contact_point *points,
             from = near[i];
             direction d = direction_of(directions + from.direction, &b);
             __global const contact_point *end = points + point_of(d.samples, from.which);
-            found = contact_find_edge(&d.view, &d.frame, end[0], end[1]);
+            found = contact_test_edge(&d.view, &d.frame, end[0], end[1]);
         }
         record_found(&found, from.direction, from.which, counts, backfacing, totals, to, to_room,
                      room);
@@ -310,9 +310,9 @@ GROUP_OF_ITEMS world_write(BODIES, __global const contact_point *points, __globa
         direction d = direction_of(directions + from.direction, &b);
         size_t point = point_of(d.samples, from.feature);
         bool is_edge = from.feature >= d.samples->count;
-        contact_found value = is_edge ? contact_at_edge(&d.view, &d.frame, points[point],
+        contact_found value = is_edge ? contact_edge_result(&d.view, &d.frame, points[point],
                                                         points[point + 1], from.along)
-                                      : contact_find(&d.view, &d.frame, points[point]);
+                                      : contact_test_point(&d.view, &d.frame, points[point]);
         contact_motion at = motions[side ? pairs[pair].a : pairs[pair].b];
         contact_motion of = motions[side ? pairs[pair].b : pairs[pair].a];
         world_feature name = features[d.samples->first_feature + from.feature];
@@ -322,7 +322,7 @@ GROUP_OF_ITEMS world_write(BODIES, __global const contact_point *points, __globa
             local_point = v3_lerp(local_point, ends[point + 1], value.along);
         world_contact to;
         to.point = contact_to_world(&of, local_point);
-        to.normal = side ? contact_back(outward) : outward;
+        to.normal = side ? contact_negate(outward) : outward;
         to.depth = value.depth;
         to.id = (ulong)side << 63 | (ulong)name.kind << 58 | (ulong)name.part << 32 | name.element;
         to.pair = pair;

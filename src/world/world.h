@@ -256,7 +256,7 @@ const world_serial_result *abuti_world_serial_result(const abut_world *world, si
 /* Converts a contact of b with a to one of a with b. */
 static inline void world_swap_contact(abut_contact *c) {
     c->side = !c->side;
-    c->normal = contact_back(c->normal);
+    c->normal = contact_negate(c->normal);
     c->id ^= contact_id(1, 0, 0, 0);
 }
 

@@ -130,7 +130,7 @@ typedef struct world_field {
     word32 floats, shorts, index, coarse;
     word32 count[3], bricks[3];
     float cell, scale, band;
-    word32 culls; /* as in contact_frame */
+    word32 can_cull; /* as in contact_frame */
 } world_field;
 
 /* Where the parts of samples begin in the buffers of all samples. Features are in the order of

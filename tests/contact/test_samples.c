@@ -274,7 +274,7 @@ TEST(wrong_options_are_refused) {
     options = abut_samples_options_default();
     options.count = 5;
     options.radius = 1;
-    assert_refused("one of them", abut_samples_create(mesh, &options, &samples));
+    assert_refused("set only one", abut_samples_create(mesh, &options, &samples));
     options = abut_samples_options_default();
     options.flat_angle = 90;
     assert_refused("radians", abut_samples_create(mesh, &options, &samples));
@@ -383,7 +383,7 @@ static size_t files_in(const char *folder, char path[CACHE_PATH_BYTES]) {
     DIR *opened = opendir(folder);
     for (struct dirent *entry; opened && (entry = readdir(opened));)
         if (strcmp(entry->d_name, ".") && strcmp(entry->d_name, "..")) {
-            assert_true(abuti_folder_is_name(entry->d_name, SAMPLES_ENDING));
+            assert_true(abuti_folder_is_name(entry->d_name, SAMPLES_SUFFIX));
             snprintf(path, CACHE_PATH_BYTES, "%s/%s", folder, entry->d_name);
             count++;
         }
@@ -610,22 +610,22 @@ TEST(hostile_samples_are_made_anew) {
         {48, &huge, 4, "other options"},
         {80, &huge, 4, "length"},
         {84, &huge, 4, "length"},
-        {88, &negative, 8, "cannot be"},
-        {88, &nan, 8, "cannot be"},
-        {HEAD, &far, 8, "cannot be"},
-        {HEAD + 8, &nan, 8, "cannot be"},
-        {HEAD + 24, &long_normal, 8, "cannot be"},
-        {HEAD + 48, &even, 4, "cannot be"}, /* was not asked for */
-        {HEAD + 48, &four, 4, "cannot be"},
-        {HEAD + 48, &huge, 4, "cannot be"},
-        {HEAD + 52, &vertices, 4, "cannot be"}, /* beyond the last */
-        {HEAD + 52, &one, 4, "cannot be"},      /* twice the same */
-        {HEAD + 60, &one, 4, "cannot be"},      /* what is always 0 */
-        {edge - SAMPLE + 52, &huge, 4, "cannot be"},
-        {edge + 16, &nan, 8, "cannot be"},
-        {edge + 48, &far, 8, "cannot be"},
-        {edge + 72, &huge, 4, "cannot be"},
-        {edge + 76, &one, 4, "cannot be"},
+        {88, &negative, 8, "mesh cannot have"},
+        {88, &nan, 8, "mesh cannot have"},
+        {HEAD, &far, 8, "mesh cannot have"},
+        {HEAD + 8, &nan, 8, "mesh cannot have"},
+        {HEAD + 24, &long_normal, 8, "mesh cannot have"},
+        {HEAD + 48, &even, 4, "mesh cannot have"}, /* was not asked for */
+        {HEAD + 48, &four, 4, "mesh cannot have"},
+        {HEAD + 48, &huge, 4, "mesh cannot have"},
+        {HEAD + 52, &vertices, 4, "mesh cannot have"}, /* beyond the last */
+        {HEAD + 52, &one, 4, "mesh cannot have"},      /* twice the same */
+        {HEAD + 60, &one, 4, "mesh cannot have"},      /* what is always 0 */
+        {edge - SAMPLE + 52, &huge, 4, "mesh cannot have"},
+        {edge + 16, &nan, 8, "mesh cannot have"},
+        {edge + 48, &far, 8, "mesh cannot have"},
+        {edge + 72, &huge, 4, "mesh cannot have"},
+        {edge + 76, &one, 4, "mesh cannot have"},
     };
     for (size_t i = 0; i < sizeof lies / sizeof *lies; i++) {
         memcpy(hurt, whole, bytes);
@@ -661,7 +661,7 @@ TEST(planted_links_and_folders_of_others) {
     DIR *opened = opendir(folder);
     assert_non_null(opened);
     for (struct dirent *entry; (entry = readdir(opened));)
-        if (abuti_folder_is_name(entry->d_name, SAMPLES_ENDING))
+        if (abuti_folder_is_name(entry->d_name, SAMPLES_SUFFIX))
             snprintf(path, sizeof path, "%s/%s", folder, entry->d_name);
     closedir(opened);
     snprintf(diary, sizeof diary, "%s", test_path("diary"));

@@ -436,7 +436,7 @@ TEST(hulls_as_they_come) {
         next = test_mesh(NULL, moved, 36, NULL, 12);
         assert_ok(abut_bvh_set_mesh(bvh, next));
         found = room();
-        assert_refused("no hull", abut_contact_solids(&hull, &ground, NULL, &found));
+        assert_refused("not a convex hull", abut_contact_solids(&hull, &ground, NULL, &found));
         abut_mesh_destroy(next);
         abut_bvh_destroy(bvh);
         abut_mesh_destroy(mesh);

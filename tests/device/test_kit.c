@@ -66,20 +66,20 @@ static abut_status make_list(abuti_kit *kit, listing *l) {
     uint32_t counts[2] = {7, 7};
     uint64_t sum = 0, expected = 0, total = 0;
     abut_status status;
-    abuti_kit_put(kit, IN, words, l->count, sizeof *words);
+    abuti_kit_upload(kit, IN, words, l->count, sizeof *words);
     abuti_kit_reserve(kit, COUNTS, 2, sizeof *counts);
     do {
         l->passes++;
         abuti_kit_fill(kit, COUNTS, 0, sizeof counts);
         ABUTI_KIT_RUN(kit, LIST, l->count, GROUP, KIT_BUFFER(kit, IN), ABUTI_VALUE(l->count),
                       KIT_BUFFER(kit, NUMBERS), ABUTI_VALUE(l->list.room), KIT_BUFFER(kit, COUNTS));
-        if ((status = abuti_kit_get(kit, COUNTS, counts, 2, sizeof *counts)))
+        if ((status = abuti_kit_download(kit, COUNTS, counts, 2, sizeof *counts)))
             return status;
     } while (abuti_kit_grow(kit, &l->list, counts[1]));
     if ((status = abuti_queue_report(kit->queue)))
         return status;
     uint32_t *items = calloc(counts[1] + 1, sizeof *items);
-    status = abuti_kit_get(kit, NUMBERS, items, counts[1], sizeof *items);
+    status = abuti_kit_download(kit, NUMBERS, items, counts[1], sizeof *items);
     for (uint32_t i = 0; i < counts[1] && !status; i++)
         sum += items[i];
     for (uint32_t i = 0; i < l->count; i++) {
@@ -98,7 +98,7 @@ static abut_status make_list(abuti_kit *kit, listing *l) {
 static abut_status use(abuti_kit *kit) {
     static const uint32_t part[3] = {1, 2, 3};
     static uint32_t staged[4]; /* as `part`: outlives a copy that nobody waits for */
-    abuti_kit_put(kit, IN, words, MOST, sizeof *words);
+    abuti_kit_upload(kit, IN, words, MOST, sizeof *words);
     abuti_kit_reserve(kit, OUT, MOST, sizeof *words);
     add(kit, ADD, IN, OUT, MOST, 1);
     add(kit, ADD_MORE, OUT, IN, MOST, 1);
@@ -118,11 +118,11 @@ static abut_status use(abuti_kit *kit) {
     assert_true(kit->buffers[OUT].bytes == 2 * MOST * sizeof *words);
     abuti_kit_copy(kit, &kit->buffers[OUT], &kit->buffers[IN], 40);
     abuti_kit_fill(kit, OUT, 77, 20);
-    status = abuti_kit_get(kit, OUT, got, 6, sizeof *got);
+    status = abuti_kit_download(kit, OUT, got, 6, sizeof *got);
     if (status)
         return status;
     assert_true(got[4] == 77 && got[5] == words[5] + 1002);
-    status = abuti_kit_get(kit, IN, got, 6, sizeof *got);
+    status = abuti_kit_download(kit, IN, got, 6, sizeof *got);
     if (!status)
         assert_int_equal(words[4] + 1002, got[4]);
     return status ? status : abuti_kit_finish(kit);
@@ -206,7 +206,7 @@ TEST(buffer_pool) {
 
 TEST(sticks) {
     uint32_t before = 5;
-    abuti_kit_put(&kit, IN, words, 10, sizeof *words);
+    abuti_kit_upload(&kit, IN, words, 10, sizeof *words);
     abuti_kit_reserve(&kit, OUT, 10, sizeof *words);
     add(&kit, ADD, IN, OUT, 10, 1);
     abuti_kit_write(&kit, OUT, 9, words, 2, sizeof *words);
@@ -215,16 +215,16 @@ TEST(sticks) {
     /* nothing happens from now on, in no kit on the queue and by no other way */
     add(&kit, ADD, IN, OUT, 10, 2);
     abuti_kit_reserve(&other, IN, SIZE_MAX / 2, 4);
-    abuti_kit_put(&other, OUT, words, 4, 4);
+    abuti_kit_upload(&other, OUT, words, 4, 4);
     abuti_kit_fail(&kit, ABUT_ERROR_MEMORY);
     assert_null(other.buffers[OUT].device);
     assert_ok(abuti_buffer_fill(&queue, &kit.buffers[OUT], 0, 40));
     assert_ok(abuti_buffer_upload(&queue, &kit.buffers[IN], 0, &before, 4));
     /* any kit reports, once */
-    assert_int_equal(ABUT_ERROR_ARGUMENT, abuti_kit_get(&other, OUT, &before, 1, 4));
+    assert_int_equal(ABUT_ERROR_ARGUMENT, abuti_kit_download(&other, OUT, &before, 1, 4));
     assert_int_equal(5, before);
     assert_ok(abuti_kit_finish(&kit));
-    assert_ok(abuti_kit_get(&kit, OUT, got, 10, sizeof *got));
+    assert_ok(abuti_kit_download(&kit, OUT, got, 10, sizeof *got));
     for (uint32_t i = 0; i < 10; i++)
         assert_int_equal(words[i] + 1, got[i]);
     /* the caller's own, and that of a kernel that does not exist */

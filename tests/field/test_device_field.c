@@ -114,7 +114,7 @@ typedef struct features_there {
 static void *read_memory(field_parts *parts, field_memory which, size_t bytes) {
     void *memory = malloc(bytes);
     assert_non_null(memory);
-    assert_ok(abuti_kit_get(&parts->kit, which, memory, bytes, 1));
+    assert_ok(abuti_kit_download(&parts->kit, which, memory, bytes, 1));
     return memory;
 }
 
@@ -462,7 +462,8 @@ TEST(updates) {
         assert_true(!status == !field->broken || !broken);
         if (field->broken)
             assert_fails(ABUT_ERROR_DEVICE, "update the field again",
-                         abut_field_evaluate(field, vec(0, 0, 0), ABUT_INTERPOLATION_LINEAR, &value));
+                         abut_field_evaluate(field, vec(0, 0, 0), ABUT_INTERPOLATION_LINEAR,
+                                             &value));
         broken += field->broken;
     }
     assert_true(broken > 0);

@@ -72,7 +72,7 @@ static bool look(const abut_mesh *mesh) {
     const cache_place place = place_of();
     abut_samples read = {.context = mesh->context};
     bool found;
-    FUZZ_CHECK(!abuti_samples_recall(&place, mesh, KINDS, &read, &found));
+    FUZZ_CHECK(!abuti_samples_cache_load(&place, mesh, KINDS, &read, &found));
     FUZZ_CHECK(found || (!read.samples && !read.edges));
     check(&read, mesh);
     ABUTI_RELEASE(mesh->context, read.samples, read.edges);
@@ -86,7 +86,7 @@ static size_t make_whole(abut_mesh *mesh, uint8_t *whole, size_t room) {
     const cache_place place = place_of();
     options.cell = 0.4;
     FUZZ_CHECK(!abut_samples_create(mesh, &options, &samples));
-    abuti_samples_keep(&place, samples);
+    abuti_samples_cache_store(&place, samples);
     abut_samples_destroy(samples);
     FILE *in = fopen(fuzz_path(), "rb");
     FUZZ_CHECK(in);

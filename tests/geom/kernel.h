@@ -41,7 +41,8 @@ static inline void evaluate_contact(ABUTI_GLOBAL const float *all, const float *
     q.x = place[6];
     q.y = place[7];
     q.z = place[8];
-    contact_found found = contact_find(&f, &frame, p), edge = contact_find_edge(&f, &frame, p, q);
+    contact_found found = contact_test_point(&f, &frame, p),
+                  edge = contact_test_edge(&f, &frame, p, q);
     number[0] = found.depth;
     number[1] = found.x;
     number[2] = found.y;

@@ -201,7 +201,7 @@ TEST(device_equals_host) {
         int host_answer[ANSWERS_OUT];
         evaluate(in + i * NUMBERS_IN, host_number, host_answer);
         evaluate_contact(in, in + i * NUMBERS_IN, host_number + NUMBERS_OUT - 8);
-        contacts += host_number[NUMBERS_OUT - 8] > CONTACT_WRONG;
+        contacts += host_number[NUMBERS_OUT - 8] > CONTACT_BACKFACING;
         for (int k = 0; k < (has_doubles ? NUMBERS_OUT : 8); k++)
             if (!same_bits(host_number[k], number[i * NUMBERS_OUT + k]))
                 fail_msg("item %d, number %d: host %a, device %a", i, k, (double)host_number[k],

@@ -353,9 +353,9 @@ TEST(refuses_null_and_nonsense) {
     assert_fails(e, "angle is null", abut_triangle_solid_angle(&unit_triangle, o, NULL));
     assert_fails(e, "b is null", abut_segment_segment_closest(&s, NULL, &pair));
     assert_fails(e, "a is null", abut_triangle_triangle_closest(NULL, &unit_triangle, &pair));
-    assert_fails(e, "meeting is null",
+    assert_fails(e, "intersection is null",
                  abut_triangle_triangle_intersect(&unit_triangle, &unit_triangle, NULL, NULL));
-    assert_fails(e, "meet is null",
+    assert_fails(e, "intersects is null",
                  abut_segment_triangle_intersect(&s, &unit_triangle, NULL, NULL));
     assert_fails(e, "ray is null", abut_ray_triangle_intersect(NULL, &unit_triangle, &meet, NULL));
     assert_fails(e, "box is null", abut_box_triangle_intersect(NULL, &unit_triangle, &meet));

@@ -603,7 +603,7 @@ TEST(refused) {
     abut_pair_measures found = {.volume = 7};
     assert_refused("a is null", abut_pair_measure(NULL, &a, NULL, &found));
     assert_refused("b->bvh is null", abut_pair_measure(&a, &none, NULL, &found));
-    assert_refused("common is null", abut_pair_measure(&a, &a, NULL, NULL));
+    assert_refused("measures is null", abut_pair_measure(&a, &a, NULL, NULL));
     static const double wrong[] = {-1, NAN, INFINITY};
     for (int i = 0; i < 3; i++) {
         abut_posed b = a;

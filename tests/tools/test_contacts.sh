@@ -38,8 +38,8 @@ complains "at most 67108862 are allowed"
 # A plate of less than two cells is warned of, with the cells that would do.
 "$tool" make box plate.obj --size 4,4,0.05 --segments 1 --quiet || exit 1
 try 3 "$tool" contacts ball.obj plate.obj --pose-a 0,0,1 --cells 32
-complains "warning: B gets as thin as 0.05, below two cells"
-complains "164 would do"
+complains "warning: B has a thickness of 0.05, less than two cells"
+complains "use --cells 164"
 try 3 "$tool" contacts ball.obj plate.obj --pose-a 0,0,1 --cells 164 --quiet
 mute err
 try 3 "$tool" contacts ball.obj slab.obj --pose-a 0,0,1.95 --cells 32
@@ -71,9 +71,9 @@ demand "no table" "$(head -c 6 c.npy | tail -c 5)" = NUMPY
 try 2 "$tool" contacts ball.obj slab.obj --margin -1
 complains "--margin"
 try 2 "$tool" contacts ball.obj slab.obj --to nowhere
-complains "--to needs"
+complains "--to must be"
 try 2 "$tool" contacts ball.obj slab.obj --to 0,0,1 --most 2
-complains "asks for a time"
+complains "computes a time of impact"
 try 1 "$tool" contacts ball.obj slab.obj --cells 1
 complains "at least 2"
 try 2 "$tool" contacts ball.obj slab.obj --to 0,0,1 --cells 32
@@ -95,13 +95,13 @@ volume=$("$tool" overlap rod.obj ring.obj --volume --quiet)
 try 3 "$tool" contacts rod.obj ring.obj --method map --resolution 128 --json
 is "abs(it['volume'] / $volume - 1) < 1e-9" True
 try 2 "$tool" contacts box.obj slab.obj --resolution 64
-complains "--resolution is of --method map"
+complains "--resolution requires --method map"
 try 2 "$tool" contacts box.obj --with sphere:0,0,0,1 --method map
-complains "do not go with --method map"
+complains "cannot be combined with --method map"
 try 1 "$tool" contacts box.obj slab.obj --method map --resolution 3
 complains "use a resolution of at least"
 try 2 "$tool" contacts ball.obj slab.obj --method exact --cells 32
-complains "--cells is of --method field"
+complains "--cells requires --method field"
 try 2 "$tool" contacts ball.obj slab.obj --most 9
 complains "--most must be a whole number from 1 to 8 contacts with --method exact, not '9'"
 try 1 "$tool" contacts ball.obj missing.obj
@@ -142,9 +142,9 @@ try 3 "$tool" contacts cube.obj cube.obj --pose-a 0.25,0,0.9 --png after.ppm --a
 try 3 "$tool" contacts cube.obj cube.obj --pose-a 0.25,0,0.9 --png before.ppm
 if cmp -s after.ppm before.ppm; then wrong "before and after look the same"; fi
 try 2 "$tool" contacts cube.obj cube.obj --after
-complains "--after is of --png"
+complains "--after requires --png"
 try 2 "$tool" contacts cube.obj cube.obj --cells 32 --patches
-complains "of --method exact"
+complains "cannot be combined with --method field"
 
 # A peg in a square hole: a patch for each wall, with its gap; pictures with a colour for each patch.
 "$tool" make tube hole.obj --radius 1.4142135623730951 --radius2 0.7071067811865476 --height 0.6 --segments 4 --rings 1 --quiet || exit 1
@@ -160,15 +160,15 @@ try 3 "$tool" contacts $peg --png same.ppm
 demand "depth is not the default" "$(cmp depths.ppm same.ppm 2>&1)" = ""
 if cmp -s walls.ppm depths.ppm; then wrong "colours by patch and by depth look the same"; fi
 try 2 "$tool" contacts $peg --colour patch
-complains "--colour is of --png and --html"
+complains "--colour requires --png or --html"
 try 2 "$tool" contacts $peg --colour size --png walls.ppm
-complains "--colour is depth or patch, not 'size'"
+complains "--colour must be depth or patch, not 'size'"
 try 2 "$tool" contacts $peg --cells 32 --colour patch --png walls.ppm
-complains "of --method exact"
+complains "cannot be combined with --method field"
 try 2 "$tool" contacts $peg --to 0,0,1 --colour patch
-complains "--colour is of --png"
+complains "--colour requires --png"
 try 2 "$tool" contacts cube.obj cube.obj --to 0,0,1 --hint 0,0,1
-complains "asks for a time"
+complains "computes a time of impact"
 
 # With solids instead of a second mesh.
 try 3 "$tool" contacts ball.obj --with plane:0,0,2,0 --pose-a 0,0,0.95 --json
@@ -187,11 +187,11 @@ complains "sphere:X,Y,Z,R"
 try 2 "$tool" contacts slab.obj --with cone:1
 complains "cylinder:X,Y,Z,X,Y,Z,R"
 try 2 "$tool" contacts slab.obj ball.obj --with sphere:0,0,9,1
-complains "one file too many"
+complains "remove the second file"
 try 2 "$tool" contacts slab.obj
 complains "--with"
 try 2 "$tool" contacts slab.obj --with sphere:0,0,9,1 --to 0,0,1
-complains "neither with --to"
+complains "cannot be combined with --to"
 try 1 "$tool" contacts slab.obj --with sphere:0,0,9,-1
 complains "radius of -1"
 # Scenes: all contacts of all bodies, by name.
@@ -245,7 +245,7 @@ EOF
     sed 's/"cone"}/"torus"}/' solids.json >bent.json
     try 1 "$tool" contacts bent.json
     complains "bodies[3] 'cone'"
-    complains "a mesh is no hull"
+    complains "a mesh is not a convex hull"
     printf '{"bodies": [{"mesh": "cube"}]}' >broken.json
     try 1 "$tool" contacts broken.json
     complains "broken.json: bodies[0]: there is no mesh 'cube' in 'meshes'"

@@ -175,7 +175,7 @@ done
 try 1 "$tool" cache verify --json
 is "[s['problem'] is None for s in it['samples']], it['damaged']" "([False, False], 2)"
 try 0 "$tool" samples ball.ply --cells 12 --cache
-complains "warning: the samples are made"
+complains "warning: the samples are computed"
 checks=$((checks + 1))
 cmp -s plain.csv out || wrong "samples were read from a damaged cache"
 for file in kept/fields/*.fields; do

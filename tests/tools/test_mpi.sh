@@ -69,7 +69,7 @@ fi
 try 2 run 2 info teapot.obj
 complains "abut-mpi runs only field|sweep|distance|contacts"
 try 2 run 2 contacts box.obj teapot.obj
-complains 'the pairs of a scene'
+complains 'require a scene'
 try 1 run 2 field - many.abutf --sparse
 complains 'is available to the first process only'
 "$mpi" --help >out # without mpirun it is one process

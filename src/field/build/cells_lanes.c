@@ -6,11 +6,11 @@
 /* Sets the winners for a list with a single feature. */
 static void set_only_winner(regions_winners *w) {
     for (uint32_t i = 0; i < CELLS_COUNT; i += LANES) {
-        store(w->bound + i, all(0));
-        store(w->best + i, all(0));
-        store(w->next + i, all(INFINITY));
-        store(w->place + i, all(0));
-        store(w->square[0] + i, all(0));
+        v_store(w->bound + i, v_all(0));
+        v_store(w->best + i, v_all(0));
+        v_store(w->next + i, v_all(INFINITY));
+        v_store(w->place + i, v_all(0));
+        v_store(w->square[0] + i, v_all(0));
     }
 }
 
@@ -77,13 +77,14 @@ static inline void gather_columns(const regions_table *table, const uint32_t *na
         third[0] = other[3];
         fw_columns(row, REGIONS_SECOND, other);
         third[1] = other[3];
-        const mask face = is_less(of_place[3], all(0)), edge = is_less(all(0), of_place[3]);
-        store(c->offset + i, of_place[3]);
+        const mask face = v_less(of_place[3], v_all(0)), edge = v_less(v_all(0), of_place[3]);
+        v_store(c->offset + i, of_place[3]);
         for (int k = 0; k < 4; k++)
-            store(c->rest[k] + i, of_rest[k]);
+            v_store(c->rest[k] + i, of_rest[k]);
         for (int k = 0; k < 3; k++) {
-            store(c->place[k] + i, of_place[k]);
-            store(c->vector[k] + i, choose(face, third[k], choose(edge, fourth[k], all(0))));
+            v_store(c->place[k] + i, of_place[k]);
+            v_store(c->vector[k] + i,
+                    v_select(face, third[k], v_select(edge, fourth[k], v_all(0))));
         }
     }
 }
@@ -156,8 +157,8 @@ static unsigned compute_winner_values(const regions_table *table, const uint32_t
     const double error = rule->error, to_world = rule->to_world, band = rule->band;
     unsigned others = 0, bits;
     for (uint32_t i = 0; i < CELLS_COUNT; i += LANES)
-        others |= mask_bits(is_less(load(w->place + i), all(w->place[0]))) |
-                  mask_bits(is_less(all(w->place[0]), load(w->place + i)));
+        others |= v_mask_bits(v_less(v_load(w->place + i), v_all(w->place[0]))) |
+                  v_mask_bits(v_less(v_all(w->place[0]), v_load(w->place + i)));
     if (others) {
         bits = measure_each_winner(table, names, at, w->place, d);
     } else {
@@ -174,17 +175,18 @@ static unsigned compute_winner_values(const regions_table *table, const uint32_t
         upper[i] = (float)higher[i];
     }
     for (uint32_t i = 0; i < CELLS_COUNT; i += LANES) {
-        wide best = load(w->best + i),
-             reach = add(fw_sqrt(load(w->bound + i)), all(2 * rule->margin));
-        wide reach_sq = mul(mul(reach, reach), all(NEAREST_SLACK)), value = load(values + i);
-        unsigned here = mask_bits(is_less_equal(load(w->next + i), reach_sq)) |
-                        mask_bits(is_less(value, load(upper + i))) |
-                        mask_bits(is_less_equal(value, all(0)));
+        wide best = v_load(w->best + i),
+             reach = v_add(fw_sqrt(v_load(w->bound + i)), v_all(2 * rule->margin));
+        wide reach_sq = v_mul(v_mul(reach, reach), v_all(NEAREST_SLACK)),
+             value = v_load(values + i);
+        unsigned here = v_mask_bits(v_less_equal(v_load(w->next + i), reach_sq)) |
+                        v_mask_bits(v_less(value, v_load(upper + i))) |
+                        v_mask_bits(v_less_equal(value, v_all(0)));
         bits |= here << i;
         if (band < INFINITY) { /* if no feature is in reach, the value is the band */
-            mask listed = is_less(best, all(INFINITY));
-            store(values + i, choose(listed, value, all((float)band)));
-            bits &= mask_bits(listed) << i | ~(((1u << LANES) - 1) << i);
+            mask listed = v_less(best, v_all(INFINITY));
+            v_store(values + i, v_select(listed, value, v_all((float)band)));
+            bits &= v_mask_bits(listed) << i | ~(((1u << LANES) - 1) << i);
         }
     }
     return bits;

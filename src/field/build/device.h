@@ -65,7 +65,7 @@ typedef enum field_kernel {
     FIELD_CUT,
     FIELD_CELLS,
     FIELD_FEW_CELLS,
-    FIELD_PUT,
+    FIELD_SCATTER,
     FIELD_CROSS,
     FIELD_SUM,
     FIELD_UNSURE_CELLS,

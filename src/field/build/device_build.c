@@ -411,7 +411,7 @@ static abut_status enqueue_all(fill_state *f) {
     queue_resolve(f);
     abuti_kit_fail(kit, aside->queue->error);
     bool failed = abuti_kit_failed(kit);
-    abut_status status = abuti_kit_get(kit, FIELD_COUNTERS, f->counters, FIELD_COUNTS, 4);
+    abut_status status = abuti_kit_download(kit, FIELD_COUNTERS, f->counters, FIELD_COUNTS, 4);
     if (failed || status) { /* no command may be running when the caller receives the error */
         (void)abuti_kit_finish(&p->aside);
         (void)abuti_kit_finish(kit);
@@ -474,10 +474,10 @@ static void query_batch(fill_state *f, const query_buffers *s, size_t first, uin
         f->lowest = real_min(f->lowest, s->values[i]);
         f->highest = real_max(f->highest, s->values[i]);
     }
-    abuti_kit_put(&p->kit, FIELD_DOUBTS, s->cells, count, sizeof *s->cells);
-    abuti_kit_put(&p->kit, FIELD_RESOLVED, s->values, count, sizeof *s->values);
-    ABUTI_KIT_RUN(&p->kit, FIELD_PUT, count, GROUP, MEMORY(FIELD_DOUBTS), MEMORY(FIELD_RESOLVED),
-                  ABUTI_VALUE(count), ABUTI_BUFFER(f->values));
+    abuti_kit_upload(&p->kit, FIELD_DOUBTS, s->cells, count, sizeof *s->cells);
+    abuti_kit_upload(&p->kit, FIELD_RESOLVED, s->values, count, sizeof *s->values);
+    ABUTI_KIT_RUN(&p->kit, FIELD_SCATTER, count, GROUP, MEMORY(FIELD_DOUBTS),
+                  MEMORY(FIELD_RESOLVED), ABUTI_VALUE(count), ABUTI_BUFFER(f->values));
 }
 
 /* Computes all cells. */

@@ -19,8 +19,8 @@ static const abuti_buffer *upload_indices(bvh_on_device *bvh, field_parts *p) {
     const abut_mesh *mesh = bvh->tree.mesh;
     if (bvh->tree.indices.device)
         return &bvh->tree.indices;
-    abuti_kit_put(&p->kit, FIELD_INDICES, mesh->indices, mesh->triangle_count,
-                  3 * sizeof *mesh->indices);
+    abuti_kit_upload(&p->kit, FIELD_INDICES, mesh->indices, mesh->triangle_count,
+                     3 * sizeof *mesh->indices);
     return &p->kit.buffers[FIELD_INDICES];
 }
 
@@ -61,7 +61,7 @@ static abut_status queue_numbering(bvh_on_device *bvh, field_parts *p, const abu
                   MEMORY(FIELD_FIRST_BITS), MEMORY(FIELD_FIRST_SUMS));
     abuti_tools_scan(bvh->tools, &at[FIELD_FIRST_SUMS], &at[FIELD_FIRST_SUMS], count,
                      &at[FIELD_FOUND], 1);
-    return abuti_kit_get(kit, FIELD_FOUND, found, 2, sizeof *found);
+    return abuti_kit_download(kit, FIELD_FOUND, found, 2, sizeof *found);
 }
 
 static void queue_records(bvh_on_device *bvh, field_parts *p, const abuti_buffer *indices) {
@@ -170,7 +170,7 @@ static void upload_exact(bvh_on_device *bvh, field_parts *p, const abuti_feature
             if (feature_kind_of(&features->records[i]) == FEATURE_FACE)
                 m.has_face[feature_source(features, i)] = 1;
         abuti_parallel_for(bvh->context, features->count, FEATURES_PER_TASK, exact_task, &m);
-        abuti_kit_put(&p->kit, FIELD_EXACT, m.to, features->count, sizeof *m.to);
+        abuti_kit_upload(&p->kit, FIELD_EXACT, m.to, features->count, sizeof *m.to);
     } else {
         abuti_kit_fail(&p->kit, ABUT_ERROR_MEMORY);
     }
@@ -192,12 +192,12 @@ static void compute_on_host(bvh_on_device *bvh, field_parts *p) {
     abuti_kit_fail(kit, status);
     if (!abuti_kit_failed(kit)) {
         p->feature_count = features.count;
-        abuti_kit_put(kit, FIELD_RECORDS, features.records, features.count,
-                      sizeof *features.records);
-        abuti_kit_put(kit, FIELD_INCIDENT_BEGIN, features.incident_begin,
-                      (size_t)features.count + 1, sizeof *features.incident_begin);
-        abuti_kit_put(kit, FIELD_INCIDENTS, features.incidents, features.incident_count,
-                      sizeof *features.incidents);
+        abuti_kit_upload(kit, FIELD_RECORDS, features.records, features.count,
+                         sizeof *features.records);
+        abuti_kit_upload(kit, FIELD_INCIDENT_BEGIN, features.incident_begin,
+                         (size_t)features.count + 1, sizeof *features.incident_begin);
+        abuti_kit_upload(kit, FIELD_INCIDENTS, features.incidents, features.incident_count,
+                         sizeof *features.incidents);
         upload_exact(bvh, p, &features, order);
     }
     abuti_features_destroy(&features);

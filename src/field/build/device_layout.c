@@ -185,7 +185,8 @@ static abut_status build_corners(abut_field *field, const abut_bvh *bvh, void *w
     status = abuti_device_field_fill(work, &corners, NULL, INFINITY, &p->kit.buffers[FIELD_WINDOW],
                                      &lowest, &highest);
     if (!status)
-        status = abuti_kit_get(&p->kit, FIELD_WINDOW, field->coarse, count, sizeof *field->coarse);
+        status =
+            abuti_kit_download(&p->kit, FIELD_WINDOW, field->coarse, count, sizeof *field->coarse);
     return status ? status : abuti_progress(field->context, "field", 0.2);
 }
 
@@ -212,13 +213,13 @@ static bool shrink_window(window *w) {
 static abut_status download_bricks(window *w, const field_grid *cells) {
     field_parts *p = w->parts;
     size_t values = (size_t)w->fill * FIELD_VALUES;
-    abuti_kit_put(&p->kit, FIELD_BRICK_CELLS, w->cell_numbers, w->fill, sizeof *w->cell_numbers);
+    abuti_kit_upload(&p->kit, FIELD_BRICK_CELLS, w->cell_numbers, w->fill, sizeof *w->cell_numbers);
     abuti_kit_reserve(&p->kit, FIELD_BRICK_VALUES, values, sizeof *w->downloaded);
     ABUTI_KIT_RUN(&p->kit, FIELD_BRICKS, (size_t)w->fill * FIELD_GROUP, FIELD_GROUP,
                   KIT_BUFFER(&p->kit, FIELD_WINDOW), ABUTI_VALUE(*cells),
                   KIT_BUFFER(&p->kit, FIELD_BRICK_CELLS), KIT_BUFFER(&p->kit, FIELD_BRICK_VALUES));
-    abut_status status =
-        abuti_kit_get(&p->kit, FIELD_BRICK_VALUES, w->downloaded, values, sizeof *w->downloaded);
+    abut_status status = abuti_kit_download(&p->kit, FIELD_BRICK_VALUES, w->downloaded, values,
+                                            sizeof *w->downloaded);
     for (uint32_t i = 0; !status && i < w->fill; i++)
         abuti_field_store(w->field, (size_t)w->brick_numbers[i] * FIELD_VALUES,
                           w->downloaded + (size_t)i * FIELD_VALUES, FIELD_VALUES);

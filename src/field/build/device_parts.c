@@ -27,8 +27,8 @@ static void upload_boundary(bvh_on_device *bvh, field_parts *p) {
         ends[i][2] = (float)at.z;
         exact[i] = abuti_mesh_position(bvh->tree.mesh, vertex);
     }
-    abuti_kit_put(&p->kit, FIELD_BOUNDARY, ends, count, sizeof *ends);
-    abuti_kit_put(&p->kit, FIELD_BOUNDARY_EXACT, exact, count, sizeof *exact);
+    abuti_kit_upload(&p->kit, FIELD_BOUNDARY, ends, count, sizeof *ends);
+    abuti_kit_upload(&p->kit, FIELD_BOUNDARY_EXACT, exact, count, sizeof *exact);
     ABUTI_RELEASE(bvh->context, ends, exact);
 }
 
@@ -42,7 +42,7 @@ static const abuti_kernel_source sources[FIELD_KERNELS] = {
     [FIELD_CUT] = {"field_lists", "field_cut", NULL},
     [FIELD_CELLS] = {"field_cells", "field_cells", NULL},
     [FIELD_FEW_CELLS] = {"field_cells", "field_few", NULL},
-    [FIELD_PUT] = {"field_cells", "field_put", NULL},
+    [FIELD_SCATTER] = {"field_cells", "field_scatter", NULL},
     [FIELD_CROSS] = {"field_rows", "field_cross", NULL},
     [FIELD_SUM] = {"field_rows", "field_sum", NULL},
     [FIELD_UNSURE_CELLS] = {"field_rows", "field_unsure", NULL},

@@ -33,17 +33,17 @@ void replay_print_step(tool_run *tool, const replay *r, uint64_t frame, bool cou
 /* ---- text output ---- */
 
 /* Prints the speed-up over another scheme, or "" if that one was not run. */
-static void say_ratio(tool_output *out, const replay *r, const char *head, int other, int which) {
+static void print_ratio(tool_output *out, const replay *r, const char *head, int other, int which) {
     double theirs = replay_total(&r->tallies[other]), ours = replay_total(&r->tallies[which]);
     if (!r->wanted[other])
         return;
     if (ours > 0 && which != other)
-        say_fact(out, head, "%.2f", theirs / ours);
+        print_fact(out, head, "%.2f", theirs / ours);
     else
-        say_fact(out, head, "-");
+        print_fact(out, head, "-");
 }
 
-static void say_times(tool_output *out, const replay *r) {
+static void print_times(tool_output *out, const replay *r) {
     double steps = (double)r->counted;
     out_table(out, "milliseconds");
     for (int k = 0; k < SCHEMES; k++) {
@@ -51,20 +51,20 @@ static void say_times(tool_output *out, const replay *r) {
         if (!r->wanted[k])
             continue;
         out_object(out, NULL);
-        say_fact(out, "milliseconds", "%s", replay_rivals[k].about);
+        print_fact(out, "milliseconds", "%s", replay_rivals[k].about);
         for (int s = 0; s < STAGES; s++)
             if (s != STAGE_START)
-                say_fact(out, replay_stages[s], "%.2f", 1e3 * t->stages[s] / steps);
-        say_fact(out, "total", "%.2f", 1e3 * replay_total(t) / steps);
-        say_ratio(out, r, "x 16-DOPs", RIVAL_COMPLETE, k);
-        say_ratio(out, r, "x boxes", RIVAL_BOXES, k);
-        say_ratio(out, r, "x sweep", RIVAL_SWEEP, k);
+                print_fact(out, replay_stages[s], "%.2f", 1e3 * t->stages[s] / steps);
+        print_fact(out, "total", "%.2f", 1e3 * replay_total(t) / steps);
+        print_ratio(out, r, "x 16-DOPs", RIVAL_COMPLETE, k);
+        print_ratio(out, r, "x boxes", RIVAL_BOXES, k);
+        print_ratio(out, r, "x sweep", RIVAL_SWEEP, k);
         out_end(out);
     }
     out_end(out);
 }
 
-static void say_sets(tool_output *out, const replay *r) {
+static void print_sets_facts(tool_output *out, const replay *r) {
     double steps = (double)r->counted;
     out_table(out, "sets");
     for (int k = 0; k < SCHEMES; k++) {
@@ -72,18 +72,18 @@ static void say_sets(tool_output *out, const replay *r) {
         if (!r->wanted[k])
             continue;
         out_object(out, NULL);
-        say_fact(out, "mean per step", "%s", replay_rivals[k].about);
+        print_fact(out, "mean per step", "%s", replay_rivals[k].about);
         for (int s = 0; s < 4; s++)
-            say_fact(out, abut_self_set_name((abut_self_set)s), "%.0f", t->sets[s] / steps);
-        say_fact(out, "pairs", "%.0f", t->triangle_pairs / steps);
-        say_fact(out, "features", "%.0f", t->features / steps);
+            print_fact(out, abut_self_set_name((abut_self_set)s), "%.0f", t->sets[s] / steps);
+        print_fact(out, "pairs", "%.0f", t->triangle_pairs / steps);
+        print_fact(out, "features", "%.0f", t->features / steps);
         out_end(out);
     }
     out_end(out);
 }
 
 /* Prints the triangles that changed their view set, from and to each. */
-static void say_changes(tool_output *out, const replay *r) {
+static void print_changes(tool_output *out, const replay *r) {
     double steps = (double)r->counted;
     out_table(out, "changes");
     for (int k = 0; k < SCHEMES; k++) {
@@ -91,28 +91,28 @@ static void say_changes(tool_output *out, const replay *r) {
         if (!r->wanted[k] || replay_rivals[k].scheme == ABUT_SELF_COMPLETE)
             continue;
         out_object(out, NULL);
-        say_fact(out, "changes", "%s", replay_rivals[k].about);
+        print_fact(out, "changes", "%s", replay_rivals[k].about);
         for (int side = 0; side < 2; side++)
             for (int s = 0; s < 4; s++) {
                 static const char *const heads[2][4] = {{"to V+", "to V-", "to V0", "to Vv"},
                                                         {"V+ to", "V- to", "V0 to", "Vv to"}};
-                say_fact(out, heads[side][s], "%.1f", (side ? t->left : t->entered)[s] / steps);
+                print_fact(out, heads[side][s], "%.1f", (side ? t->left : t->entered)[s] / steps);
             }
         out_end(out);
     }
     out_end(out);
 }
 
-static void say_regions(tool_output *out, const replay *r) {
+static void print_regions(tool_output *out, const replay *r) {
     out_table(out, "regions");
     for (int k = 0; k < SCHEMES; k++) {
         const replay_tally *t = &r->tallies[k];
         if (!r->wanted[k] || !t->lines)
             continue;
         out_object(out, NULL);
-        say_fact(out, "vertices", "%s", replay_rivals[k].about);
+        print_fact(out, "vertices", "%s", replay_rivals[k].about);
         for (int i = 0; i < 5; i++)
-            say_fact(out, replay_regions[i], "%.1f", t->regions[i] / (double)t->lines);
+            print_fact(out, replay_regions[i], "%.1f", t->regions[i] / (double)t->lines);
         out_end(out);
     }
     out_end(out);
@@ -128,28 +128,29 @@ static double mark_all(const replay *r) {
     return least;
 }
 
-static void say_summary(tool_output *out, const replay *r) {
+static void print_summary_facts(tool_output *out, const replay *r) {
     abut_self_info info = get_self_info(r->tallies[r->leader].view);
     const replay_tally *t = &r->tallies[r->leader];
     tool_text words = {0};
     text_grouped(&words, info.triangle_count);
-    say_of(out, r->path, "%s triangles, %u vertices, %u holes, %u ghosts",
-           words.data ? words.data : "", info.vertex_count, info.hole_count, info.ghost_count);
+    print_line_of(out, r->path, "%s triangles, %u vertices, %u holes, %u ghosts",
+                  words.data ? words.data : "", info.vertex_count, info.hole_count,
+                  info.ghost_count);
     text_free(&words);
-    say_times(out, r);
-    say_sets(out, r);
-    say_changes(out, r);
-    say_regions(out, r);
+    print_times(out, r);
+    print_sets_facts(out, r);
+    print_changes(out, r);
+    print_regions(out, r);
     if (mark_all(r) > 0)
-        say(out, "classification of all nodes: %.3f ms", 1e3 * mark_all(r));
-    say(out, "%llu of %llu steps with an impact%s", (unsigned long long)t->hits,
-        (unsigned long long)r->step_count,
-        r->differed ? "" : "; all schemes have the same results");
+        print_line(out, "classification of all nodes: %.3f ms", 1e3 * mark_all(r));
+    print_line(out, "%llu of %llu steps with an impact%s", (unsigned long long)t->hits,
+               (unsigned long long)r->step_count,
+               r->differed ? "" : "; all schemes have the same results");
     for (int k = 0; k < SCHEMES; k++)
         if (r->wanted[k] && (r->tallies[k].differ || r->tallies[k].fallbacks))
-            say(out, "%s: %llu results differ, %llu steps fell back to a complete search",
-                replay_rivals[k].name, (unsigned long long)r->tallies[k].differ,
-                (unsigned long long)r->tallies[k].fallbacks);
+            print_line(out, "%s: %llu results differ, %llu steps fell back to a complete search",
+                       replay_rivals[k].name, (unsigned long long)r->tallies[k].differ,
+                       (unsigned long long)r->tallies[k].fallbacks);
 }
 
 /* ---- JSON output ---- */
@@ -223,7 +224,7 @@ static void print_summary(tool_output *out, const replay *r) {
 
 void replay_print_summary(tool_run *tool, const replay *r) {
     if (!tool->out.json)
-        say_summary(&tool->out, r);
+        print_summary_facts(&tool->out, r);
     else if (r->summary)
         print_summary(&tool->out, r);
     answer(tool, "%llu", (unsigned long long)r->tallies[r->leader].hits);

@@ -1,9 +1,9 @@
-/* Which of two meshes comes first, so that contacts do not depend on which body is called a.
+/* A total order of meshes, which makes contacts independent of which body is called a.
  *
- * Meshes are compared by their sizes, then by their first vertices, which differ as a rule. Copies
- * of a mesh, and meshes that were deformed in part, agree in these: they are compared by a checksum
- * of 64 bits that the hierarchy keeps until it is refitted. Different meshes with the same checksum
- * count as equal; then poses decide, and the contacts are as right.
+ * Meshes are compared by their sizes, then by their first vertices, which usually differ. Copies of
+ * a mesh and partly deformed meshes agree in these. They are compared by a checksum of 64 bits that
+ * is cached in the BVH until it is refitted. Different meshes with the same checksum count as
+ * equal. Then the poses decide; the contacts are correct in either order.
  */
 #include "base/checksum.h"
 #include "contact/patch.h"
@@ -24,22 +24,22 @@ static uint64_t compute_digest(const abut_mesh *mesh) {
     return abuti_checksum(parts, sizeof parts);
 }
 
-static abut_status create(bvh_attachment *part, void *owner) {
+static abut_status create_digest(bvh_attachment *part, void *owner) {
     ((shape_digest *)(void *)part)->value = compute_digest(((const abut_bvh *)owner)->mesh);
     return ABUT_OK;
 }
 
-static void destroy(bvh_attachment *part) {
+static void destroy_digest(bvh_attachment *part) {
     (void)part;
 }
 
-static const bvh_attachment_kind digest_kind = {sizeof(shape_digest), create,
-                                                abuti_bvh_discard_attachment, destroy};
+static const bvh_attachment_kind digest_kind = {sizeof(shape_digest), create_digest,
+                                                abuti_bvh_discard_attachment, destroy_digest};
 
 uint64_t abuti_contact_shape_digest(const abut_bvh *bvh) {
     bvh_attachment *part;
     return abuti_bvh_share_attachment(bvh, &digest_kind, &part)
-               ? compute_digest(bvh->mesh) /* no memory to keep it */
+               ? compute_digest(bvh->mesh) /* not cached if memory fails */
                : ((const shape_digest *)(const void *)part)->value;
 }
 
@@ -58,5 +58,5 @@ int abuti_patch_order(const abut_bvh *a, const abut_bvh *b) {
     const uint64_t x = abuti_contact_shape_digest(a), y = abuti_contact_shape_digest(b);
     if (x != y)
         return x < y ? -1 : 1;
-    return memcmp(&p->origin, &q->origin, sizeof p->origin); /* of copies in other places */
+    return memcmp(&p->origin, &q->origin, sizeof p->origin); /* equal copies at different origins */
 }

@@ -79,7 +79,7 @@ abut_status cloth_colour(const cloth *c, void *list, size_t count, size_t bytes,
 void *cloth_grown(cloth *c, void *list, size_t *room, size_t count, size_t bytes);
 double cloth_clock(void);
 
-/* ---- holds.c ---- */
+/* ---- attachments.c ---- */
 
 /* Where holds go in a step; on the CPU. */
 void cloth_place_holds(cloth *c, const vec *solid_end);

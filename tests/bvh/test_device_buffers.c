@@ -6,7 +6,7 @@
 #ifdef ABUT_HAS_OPENCL
 #include "device/opencl.h"
 
-#include "there.h"
+#include "device_queries.h"
 
 #include <dlfcn.h>
 

@@ -1,5 +1,5 @@
 /* Contacts against what is known of simple solids, and against a search for the true distance. */
-#include "field/things.h"
+#include "field/field_shapes.h"
 #include "tools/get.h"
 
 /* ---- depth ---- */

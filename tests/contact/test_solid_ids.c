@@ -1,6 +1,6 @@
 /* Contacts of solids from step to step: ids last while bodies tremble, are unique and do not depend
  * on the order of the bodies, and stacks come to rest with them. */
-#include "contact/rest.h"
+#include "contact/resting_solver.h"
 
 /* ---- ids ---- */
 

@@ -5,7 +5,7 @@
 
 #include "base/simd.h"
 #include "field/build/compute.h"
-#include "wanted.h"
+#include "expected_value.h"
 
 #include <stdatomic.h>
 

@@ -1,11 +1,11 @@
 /* Fields on a device: the bits of a search at every cell, whatever the mesh and the grid; and
  * nothing lost when the device or the memory fails. */
-#include "bvh/there.h"
+#include "bvh/device_queries.h"
 #include "tools/get.h"
 
 #include "device/open.h"
 #include "field/build/device.h"
-#include "wanted.h"
+#include "expected_value.h"
 
 /* ---- making ---- */
 

@@ -1,6 +1,6 @@
 /* Nearest points on a device: the bits of the CPU's answers, whatever the mesh and the points; and
  * nothing lost when the device fails at any call. */
-#include "bvh/there.h"
+#include "bvh/device_queries.h"
 
 #include "nearest/device.h"
 

@@ -1,6 +1,6 @@
 /* Families of public functions at scales from ABUT_MESH_SIZE_MIN to ABUT_COORDINATE_MAX: each call
  * succeeds, or is refused with a sentence. Answers are finite, and where a call succeeds its
- * lengths, areas, volumes and counts are those of scale 1, scaled; test_tiny.c has the refusal of
+ * lengths, areas, volumes and counts are those of scale 1, scaled; test_min_size.c has the refusal of
  * smaller meshes. docs/limits.md has the ranges. Sanitizers look for the rest: uninitialised
  * indices, overflow, NaN as an integer.
  *

@@ -1,6 +1,6 @@
 /* Rays on a device: the bits of the CPU's answers, whatever the mesh and the rays; and nothing lost
  * when the device fails at any call. */
-#include "bvh/there.h"
+#include "bvh/device_queries.h"
 
 static uint64_t hit_count, miss_count;
 

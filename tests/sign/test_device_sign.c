@@ -1,6 +1,6 @@
 /* Inside, winding numbers and signed distances on a device: the bits of the CPU's answers, and
  * nothing lost when the device fails at any call. */
-#include "bvh/there.h"
+#include "bvh/device_queries.h"
 
 #include "nearest/device.h"
 

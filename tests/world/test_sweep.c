@@ -195,7 +195,7 @@ static void check_sweep(const scene *s, const abut_pose *ends,
             }
         }
     assert_int_equal(at, to.count);
-    /* Pairs that touch at the start may allow less, test_rest.c. */
+    /* Pairs that touch at the start may allow less, test_sweep_resting.c. */
     assert_true(to.unswept_count <= unknown && to.time <= time);
     sums[0] += to.count - of_planes - of_solids;
     sums[1] += of_planes;

@@ -1,6 +1,6 @@
 /* What a field must tell of a point. */
-#ifndef ABUT_TEST_FIELD_WANTED_H
-#define ABUT_TEST_FIELD_WANTED_H
+#ifndef ABUT_TEST_FIELD_EXPECTED_VALUE_H
+#define ABUT_TEST_FIELD_EXPECTED_VALUE_H
 
 #include "sign/sign.h"
 

@@ -1,6 +1,6 @@
 /* Lists from a device: several nearest, all within a radius, all hits, triangles in boxes. The bits
  * of the CPU's answers, and nothing lost when the device or memory fails at any call. */
-#include "bvh/there.h"
+#include "bvh/device_queries.h"
 
 /* ---- questions with lists of answers ---- */
 

@@ -1,7 +1,7 @@
-/* What answers of a device say of their own worth; see truth.h. */
+/* What answers of a device say of their own worth; see reliability.h. */
 #include "device/open.h"
 #include "tools/get.h"
-#include "truth.h"
+#include "reliability.h"
 
 int main(void) {
     SKIP_WITHOUT_DEVICE();

@@ -2,8 +2,8 @@
  * impulses with friction (Catto 2006, "Fast and simple physics using sequential impulses").
  * Impulses of the last step are the first guess for contacts with the same id, so stacks come to
  * rest only if ids last. */
-#ifndef ABUT_TESTS_CONTACT_REST_H
-#define ABUT_TESTS_CONTACT_REST_H
+#ifndef ABUT_TESTS_CONTACT_RESTING_SOLVER_H
+#define ABUT_TESTS_CONTACT_RESTING_SOLVER_H
 
 #include "contact/solids.h"
 

@@ -1,8 +1,8 @@
 /* What answers say of their own worth: surfaces without border, with holes, with triangles that
  * face opposite ways, and turned inside out; asked of pairs, signs, fields, contacts and worlds, on
  * the CPU or on a device. And reports say the same. */
-#ifndef ABUT_TEST_PAIR_TRUTH_H
-#define ABUT_TEST_PAIR_TRUTH_H
+#ifndef ABUT_TEST_PAIR_RELIABILITY_H
+#define ABUT_TEST_PAIR_RELIABILITY_H
 
 #include "bvh/meshes.h"
 #include "tools/get.h"

@@ -1,7 +1,7 @@
 /* What the tests of queries on a device share: a mesh with its hierarchy here and there, points and
  * rays of all kinds, hostile meshes, and a device that fails. */
-#ifndef ABUT_TEST_BVH_THERE_H
-#define ABUT_TEST_BVH_THERE_H
+#ifndef ABUT_TEST_BVH_DEVICE_QUERIES_H
+#define ABUT_TEST_BVH_DEVICE_QUERIES_H
 
 #include "meshes.h"
 

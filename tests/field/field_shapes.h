@@ -1,6 +1,6 @@
 /* Shapes with fields and samples, for the tests of contacts. */
-#ifndef ABUT_TEST_FIELD_THINGS_H
-#define ABUT_TEST_FIELD_THINGS_H
+#ifndef ABUT_TEST_FIELD_SHAPES_H
+#define ABUT_TEST_FIELD_SHAPES_H
 
 #include "support/pose.h"
 #include "support/support.h"

@@ -1,0 +1,2 @@
+/* What answers of the CPU say of their own worth; see reliability.h. */
+#include "reliability.h"

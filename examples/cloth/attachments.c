@@ -1,14 +1,15 @@
-/* Vertices that are held at places which move: pins and soft attachments, at places that the caller
- * gives or at the solid. */
+/* Attachments of vertices to moving targets: pins and springs, at positions that the caller sets
+ * or at points of the solid. */
 #include "parts.h"
 
 #include <stdio.h>
 
 /* ---- binding ---- */
 
-/* Takes a place next to a triangle for weights of its corners and a height over it. Weights are
- * those of the foot of the perpendicular, which may be outside of the triangle. */
-static void measure(const vec *corner, vec at, const abut_nearest *n, cloth_hold *hold) {
+/* Expresses a point near a triangle by barycentric weights of its corners and a height above it.
+ * The weights are those of the foot of the perpendicular, which may be outside the triangle. */
+static void express_in_triangle(const vec *corner, vec at, const abut_nearest *n,
+                                cloth_hold *hold) {
     vec ab = vec_sub(corner[1], corner[0]), ac = vec_sub(corner[2], corner[0]);
     vec normal = vec_cross(ab, ac), off = vec_sub(at, corner[0]);
     double area = vec_length(normal), sq = vec_dot(normal, normal);
@@ -18,7 +19,7 @@ static void measure(const vec *corner, vec at, const abut_nearest *n, cloth_hold
     double v = vec_dot(vec_cross(off, ac), normal) / sq,
            w = vec_dot(vec_cross(ab, off), normal) / sq;
     double far = fmax(fmax(fabs(v), fabs(w)), fabs(1 - v - w));
-    if (far < 4) { /* thin triangles would throw a place about as they turn */
+    if (far < 4) { /* on thin triangles, weights outside the triangle would amplify its rotation */
         hold->weight[0] = 1 - v - w;
         hold->weight[1] = v;
         hold->weight[2] = w;
@@ -48,7 +49,7 @@ abut_status cloth_bind(cloth *c, const uint32_t *vertices, uint32_t count, doubl
         for (uint32_t k = 0; k < 3; k++)
             corner[k] = c->position[c->vertices + corners[3 * (size_t)n.triangle + k]];
         cloth_hold hold = {vertices[i], n.triangle, {0, 0, 0}, 0, stiffness};
-        measure(corner, at, &n, &hold);
+        express_in_triangle(corner, at, &n, &hold);
         holds[i] = hold;
     }
     return status;

@@ -2,8 +2,7 @@
  * the falling bodies.
  *
  *   stairs   spheres bounce down 11 steps. One that is in a step and moves down is reflected
- *            up, with
- *            slightly less speed
+ *            up, with slightly less speed
  *   snow     flakes stick to a rotating model, and to the ground
  *   bounce   spheres reflect off the model by the normals of its edges inside them
  *

@@ -13,6 +13,7 @@ import sys
 # Files that are written in the language of docs/glossary.md.
 REWRITTEN = [
     "README.md",
+    "bench/*",
     "docs/README.md",
     "docs/base.md",
     "docs/benchmarks.md",

@@ -1,4 +1,4 @@
-/* What the tests of queries on a device share: a mesh with its hierarchy here and there, points and
+/* Helpers for tests of queries on a device: a mesh with its BVH on host and device, points and
  * rays of all kinds, hostile meshes, and a device that fails. */
 #ifndef ABUT_TEST_BVH_DEVICE_QUERIES_H
 #define ABUT_TEST_BVH_DEVICE_QUERIES_H
@@ -126,7 +126,7 @@ static inline abut_ray make_ray(const abut_mesh *mesh, size_t i, test_random *ra
         ray.origin = target(mesh, random);
         ray.direction = toward(ray.origin, target(mesh, random));
         break;
-    case 4: /* from afar; the CPU takes long over the furthest */
+    case 4: /* from far away; the CPU is slow for the furthest */
         ray.origin =
             point_around(mesh, random,
                          pow(10, test_random_real(random, 1,
@@ -182,7 +182,7 @@ static inline void assert_hits(const abut_ray_hit *got, const abut_ray_hit *expe
 
 /* ---- meshes ---- */
 
-/* Asks about `count` things with a mesh, which it takes. */
+/* Runs `count` queries on a mesh, of which it takes ownership. */
 typedef void check_mesh_type(abut_mesh *mesh, size_t count, uint64_t seed);
 
 static inline void check_soups_there(check_mesh_type *check, uint32_t triangles, size_t count) {
@@ -206,10 +206,10 @@ static inline void check_sizes_there(check_mesh_type *check, size_t count) {
 /* ---- a device that fails ---- */
 
 /* The device fails at the n-th call, for every n of test_next_fault(): an error, nothing left
- * behind, and the same hierarchy answers afterwards. `ask` checks the answers it gets. Each time
- * with a new hierarchy, whose making may fail too where `from_scratch`. */
+ * behind, and the same BVH works afterwards. `query` checks its results. Each time
+ * with a new BVH, whose creation may fail too if `from_scratch`. */
 static inline void check_failing(const abut_bvh *bvh, bool from_scratch,
-                                 abut_status (*ask)(abut_bvh *there, void *data), void *data) {
+                                 abut_status (*query)(abut_bvh *there, void *data), void *data) {
     uint64_t live = abuti_opencl_live();
     abut_status status = ABUT_ERROR_DEVICE;
     for (uint64_t n = 1; status; n = test_next_fault(n)) {
@@ -221,12 +221,12 @@ static inline void check_failing(const abut_bvh *bvh, bool from_scratch,
         assert_true(!status || from_scratch);
         if (!from_scratch)
             abuti_opencl_fail_at(n);
-        status = status ? status : ask(there, data);
+        status = status ? status : query(there, data);
         abuti_opencl_fail_at(0);
         if (status)
             assert_int_equal(status, ABUT_ERROR_DEVICE);
         if (status && there && (n % 5 == 0 || n % 8 == 0))
-            assert_ok(ask(there, data));
+            assert_ok(query(there, data));
         abut_bvh_destroy(there);
         assert_int_equal(abuti_opencl_live(), live);
     }

@@ -1,4 +1,4 @@
-/* Bad input to every function of the hierarchy: meshes that are legal and absurd, buffers too
+/* Extreme input to every function of BVHs: meshes that are valid but degenerate, buffers too
  * small, arrays that end early, numbers that are none, cancelling in the middle. Answers are those
  * of a search through all triangles. */
 #include "meshes.h"
@@ -74,7 +74,8 @@ static void check_box(const abut_bvh *bvh, const abut_mesh *mesh, abut_box box) 
     for (uint64_t i = 1; i < count; i++)
         assert_true(list[i - 1] < list[i]);
     if (expected) {
-        assert_fails(ABUT_ERROR_BUFFER, "the capacity is", abut_bvh_find_in_box(bvh, &box, 0, NULL, &count));
+        assert_fails(ABUT_ERROR_BUFFER, "the capacity is",
+                     abut_bvh_find_in_box(bvh, &box, 0, NULL, &count));
         assert_int_equal(count, expected);
     }
     free(list);
@@ -217,7 +218,7 @@ TEST(absurd_meshes) {
     check_all(make_soup(NULL, corners, 3));
 }
 
-/* There is no empty mesh, so there is no hierarchy of one. */
+/* There is no empty mesh, so there is no BVH of one. */
 TEST(empty) {
     abut_mesh_input input = abut_mesh_input_default();
     input.position_type = ABUT_SCALAR_FLOAT64;
@@ -233,7 +234,7 @@ TEST(empty) {
     assert_null(bvh);
 }
 
-/* A million boxes at one place. Every query answers, in time that grows with what it has to tell:
+/* A million boxes at one place. Every query ends, in time proportional to its results:
  * what has a million answers gives its number. */
 TEST(million) {
     uint32_t all = test_rounds(1000000);

@@ -64,7 +64,7 @@ TEST(pins_are_where_they_are_told) {
         assert_true(apart(speed, c->velocity[0]) < 1e-4 * (1 + vec_length(speed)));
     }
     assert_true(path > 0.5);
-    /* what is not told stays */
+    /* targets that are not set stay */
     cloth_report report;
     vec last = cloth_positions(c)[6];
     assert_ok(cloth_step(c, 1.0 / 60, NULL, &report));
@@ -191,7 +191,7 @@ static abut_mesh *make_jaws(void) {
 }
 
 /* The boxes close on a sheet, pass into each other, and part again. Without yielding everything
- * stops before it is crushed; with it the faces that meet the sheet stay behind, and come back. */
+ * stops before it is crushed; with it the faces that touch the sheet lag behind, and come back. */
 TEST(crushed_cloth_ends_in_small_steps_or_dents) {
     abut_mesh *sheet = make_shape(ABUT_SHAPE_SHEET, 7, 1, vec_of(0, 0, 0)), *jaws = make_jaws();
     uint32_t solid = abut_mesh_vertex_count(jaws);

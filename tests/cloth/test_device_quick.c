@@ -62,7 +62,7 @@ static abut_status step_on(fallen *f, int frame, cloth_report *report) {
 }
 
 /* With and without self-collision, pressure, wind; the body on the host or in a buffer. Several
- * patches, and steps between which nobody asks where it is. */
+ * patches, and steps without a download of positions. */
 TEST(steps_are_those_of_the_cpu) {
     for (int kind = 0; kind < 3; kind++) {
         const uint32_t pins[] = {3, 77};

@@ -96,7 +96,8 @@ static inline void rest_collide(rest_scene *s) {
             bool moves = p->inverse_mass > 0 || q->inverse_mass > 0;
             if (!moves || v3_length(way) > REST_REACH)
                 continue;
-            abut_patches found = ask(&s->body[a].solid, &s->body[b].solid, REST_MARGIN);
+            abut_patches found =
+                find_solid_patches(&s->body[a].solid, &s->body[b].solid, REST_MARGIN);
             for (uint64_t i = 0; i < found.contact_count; i++) {
                 assert_true(s->contact_count < REST_CONTACTS);
                 rest_contact c = rest_prepare(s, a, b, &contacts[i]);

@@ -61,7 +61,8 @@ static inline abut_solid cylinder_solid(double radius, abut_pose at) {
                         .shape.cylinder = {{{0, 0, -1}, {0, 0, 1}}, radius}};
 }
 
-static inline abut_patches ask(const abut_solid *a, const abut_solid *b, double margin) {
+static inline abut_patches find_solid_patches(const abut_solid *a, const abut_solid *b,
+                                              double margin) {
     abut_patch_options options = abut_patch_options_default();
     abut_patches found = room();
     options.margin = margin;

@@ -23,7 +23,7 @@ static void find_contacts(const abut_posed *a, const abut_posed *b, answer *to) 
     assert_ok(abut_contact_patches(a, b, &options, &to->found));
 }
 
-/* The same bits, but for the side and the normal. Gives the number of contacts. */
+/* The same bits, except for the side and the normal. Returns the number of contacts. */
 static uint64_t check_swap(const abut_bvh *a, const abut_bvh *b, test_random *random,
                            double reach) {
     static answer one, two;

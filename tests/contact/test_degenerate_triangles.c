@@ -1,4 +1,4 @@
-/* Contacts of meshes without area, needles and points: normals are unit vectors there too. */
+/* Contacts of meshes without area, of segments and points: normals are unit vectors there too. */
 #include "contact/solids.h"
 
 /* Up to four triangles of zero area, on a line through the origin; `scale` 0 makes a point. */
@@ -68,7 +68,7 @@ TEST(normals_of_needles_are_unit_vectors) {
     abut_bvh_destroy(sheet);
 }
 
-/* Needles that are apart by less than rounding: their closest points are equal. */
+/* Degenerate triangles at a distance below rounding errors: their closest points are equal. */
 TEST(needles_within_rounding) {
     const double on_point[] = {-0.53105398688266514, -0.15931619606479955,  -0.37173779081786557,
                                -0.13281512273641627, -0.039844536820924877, -0.092970585915491386,

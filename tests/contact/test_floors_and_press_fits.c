@@ -191,7 +191,7 @@ TEST(press_fit_in_a_closed_cavity_keeps_its_walls) {
     abut_bvh_destroy(shell);
 }
 
-/* Two plates at exactly the same height, half in each other: the way out is across their
+/* Two plates at exactly the same height, half in each other: the contact normal is across their
  * thickness, not along their plane. */
 TEST(plates_at_the_same_height_leave_across_their_thickness) {
     const abut_vec3 places[] = {{0.5, 0, 0},    {0.2, 0, 0},    {0.5, 0.3, 0},
@@ -226,8 +226,8 @@ TEST(plate_through_an_edge_separates) {
     abut_bvh_destroy(cube);
 }
 
-/* An upright sheet of few triangles whose lower edge is in a cube: the way out is that of the edge.
- * The edge may be as wide as the cube, or wider: then no vertex of it is inside. */
+/* An upright sheet of few triangles whose lower edge is in a cube: the contact normal is that of
+ * the edge. The edge may be as wide as the cube, or wider: then no vertex of it is inside. */
 TEST(upright_sheet_leaves_across_its_edge) {
     const double widths[] = {0.5, 1, 1.5, 2};
     const abut_vec3 places[] = {{0, 0, 0}, {0.13, 0.25, 0}, {0.1, -0.3, 0}};

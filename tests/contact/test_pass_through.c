@@ -28,7 +28,7 @@ static abut_bvh *make_boxes(abut_vec3 extent, uint32_t columns, uint32_t rows, d
 }
 
 /* Legs of 0.6 through a plate of 0.04, at all heights and with hints of both sides. Without a hint
- * the way out is the shorter one, with one the way on its side. */
+ * the shift is the shorter one, with one it is on its side. */
 TEST(legs_go_through_a_plate) {
     const uint32_t counts[][2] = {{1, 1}, {2, 1}, {2, 2}, {3, 3}};
     abut_bvh *plate = make_boxes((abut_vec3){9, 9, 0.04}, 1, 1, 0);

@@ -81,7 +81,7 @@ static bool go_on(void *user, const char *stage, double fraction) {
     return *(bool *)user;
 }
 
-/* A callback may end it; nothing half-found is told, and the next call is as good as any. */
+/* A callback may cancel; no partial result is returned, and the next call is not affected. */
 TEST(a_callback_may_cancel) {
     abut_context_options options = abut_context_options_default();
     abut_context *context = NULL;
@@ -107,7 +107,7 @@ TEST(a_callback_may_cancel) {
     abut_context_destroy(context);
 }
 
-/* Many threads ask the same two hierarchies for the first time. */
+/* Many threads run the first query on the same two BVHs. */
 static const abut_bvh *shared[2];
 
 static void *ask_once(void *data) {

@@ -1,4 +1,4 @@
-/* What a field must tell of a point. */
+/* The value that a field must have at a point. */
 #ifndef ABUT_TEST_FIELD_EXPECTED_VALUE_H
 #define ABUT_TEST_FIELD_EXPECTED_VALUE_H
 

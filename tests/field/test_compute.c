@@ -4,8 +4,8 @@
 #include "tools/get.h"
 
 #include "base/simd.h"
-#include "field/build/compute.h"
 #include "expected_value.h"
+#include "field/build/compute.h"
 
 #include <stdatomic.h>
 
@@ -267,7 +267,7 @@ static abut_bvh *make_sieve(uint32_t detail) {
 }
 
 /* No winding number changes by more than its bound, within some part of the way to the surface;
- * and bounds are worth something. */
+ * and bounds prune a useful fraction. */
 static void check_border(const abut_bvh *bvh, double part) {
     const uint32_t rounds = test_rounds(4000);
     test_random random = {5};

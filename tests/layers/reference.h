@@ -1,4 +1,4 @@
-/* What rays through the pixels of a parallel view meet, the obvious way: every pixel against every
+/* Intersections of the rays of a parallel view, by the plain method: every pixel against every
  * triangle in doubles, crossings sorted by depth, inside where a solid was entered more often than
  * left, every pair with its lengths.
  *

@@ -14,7 +14,7 @@ static inline abut_mesh_read_options check_options(abut_mesh_format format) {
     return options;
 }
 
-/* Reads bytes under a name, whose ending tells the format. */
+/* Reads bytes under a name, whose extension determines the format. */
 static inline abut_status check_read(const void *data, size_t bytes, const char *name,
                                      abut_mesh **mesh) {
     return abut_mesh_read_memory(NULL, data, bytes, name, NULL, mesh);

@@ -75,7 +75,7 @@ TEST(applies_transforms) {
     abut_mesh_destroy(mesh);
 }
 
-/* Only where it is asked for, whatever the ending is and the bytes are. */
+/* Only if requested, for any extension and content. */
 TEST(is_used_when_asked_alone) {
     abut_mesh *mesh = NULL;
     static const char *const names[] = {"a.dae", "a.fbx", "a", "a.wrl"};

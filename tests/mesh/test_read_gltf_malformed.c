@@ -98,7 +98,7 @@ TEST(bears_a_million_nodes) {
     }
 }
 
-/* Many instances of a mesh with many vertices: more than their bytes are worth. */
+/* Many instances of a mesh with many vertices: more than the limit for their bytes. */
 TEST(refuses_bombs) {
     long_text text = {0};
     append(&text, "{" HEAD ",\"nodes\":[{\"mesh\":0}");
@@ -122,8 +122,8 @@ TEST(refuses_bombs) {
     free(text.data);
     /* a sparse accessor that says that it has a billion zeros */
     bytes buffer = square_bytes();
-    put(&buffer, "\1\0\3\0", 4);
-    put(&buffer, square, 24);
+    append_bytes(&buffer, "\1\0\3\0", 4);
+    append_bytes(&buffer, square, 24);
     char members[2000];
     snprintf(members, sizeof members, "%s", SPARSE("", "1", "5121"));
     char *count = strstr(members, "\"count\":4,");
@@ -203,7 +203,8 @@ TEST(can_be_cancelled) {
     free(text.data);
 }
 
-/* Any byte of a GLB changed: read or refused, and never more memory than the file is worth. */
+/* Any byte of a GLB changed: read or rejected, and never more memory than the limit for the file.
+ */
 TEST(bears_changed_bytes) {
     bytes buffer = square_bytes(), glb = pack(ONE_NODE "," SQUARE, &buffer);
     test_random random = {7};

@@ -27,11 +27,11 @@ static abut_vec3 some_point(const abut_mesh *mesh, test_random *random, int kind
         return point_around(mesh, random, 1.2);
     case 1: /* near the surface */
         return point_near(mesh, random, 0.02 * size);
-    case 2: /* on it, but for rounding */
+    case 2: /* on it, except for rounding */
         return point_near(mesh, random, 0);
     case 3: /* on vertices and middles of edges */
         return test_random_below(random, 2) ? t.corner[0] : between(t.corner[0], t.corner[1], 0.5);
-    case 4: /* so many at one place that no sorting tells them apart */
+    case 4: /* so many at one position that their keys are equal */
         d = random_vec(random, 1e-5 * size);
         return vec(b.hi.x + d.x, b.hi.y + d.y, b.lo.z + d.z);
     case 5: /* the middle, on the medial axis of what is symmetric */

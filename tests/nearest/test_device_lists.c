@@ -68,7 +68,7 @@ static const lists all_lists[LISTS] = {
 
 static uint64_t answer_count;
 
-/* Every triangle asked by itself. */
+/* Every triangle tested separately. */
 static void check_slowly(const lists *l, const abut_mesh *mesh, const unsigned char *question,
                          const unsigned char *answers, uint64_t count) {
     uint64_t wanted = 0;

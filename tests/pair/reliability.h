@@ -1,5 +1,5 @@
 /* What answers say of their own worth: surfaces without border, with holes, with triangles that
- * face opposite ways, and turned inside out; asked of pairs, signs, fields, contacts and worlds, on
+ * face opposite ways, and inverted ones; for pairs, signs, fields, contacts and worlds, on
  * the CPU or on a device. And reports say the same. */
 #ifndef ABUT_TEST_PAIR_RELIABILITY_H
 #define ABUT_TEST_PAIR_RELIABILITY_H
@@ -98,7 +98,7 @@ static abut_reliability_level expected_of_pair(int f) {
     return f == MOEBIUS ? ABUT_RELIABILITY_GUARANTEED : expected[f];
 }
 
-/* Where the ball meets the surface. */
+/* The pose at which the ball intersects the surface. */
 static const abut_vec3 at_surface[FAULTS] = {
     [SOUND] = {0, 0, -1},      [FLIPPED] = {0, 0, -1},     [BOWL] = {0, 0, -1},
     [INSIDE_OUT] = {0, 0, -1}, [INWARD_CUBE] = {0, 0, -1}, [MOEBIUS] = {1, 0, 0},
@@ -128,20 +128,20 @@ TEST(inside_decides) {
         surfaces.surface_only = true;
         assert_ok(abut_pair_overlap(&a, &b, NULL, NULL, &one));
         assert_reliability(level,
-                      f == MOEBIUS ? "Mesh b is a sheet"
-                      : exact      ? "exact"
-                      : f == BOWL  ? "Mesh b is not closed"
-                                   : "of mesh b face",
-                      one.reliability);
+                           f == MOEBIUS ? "Mesh b is a sheet"
+                           : exact      ? "exact"
+                           : f == BOWL  ? "Mesh b is not closed"
+                                        : "of mesh b face",
+                           one.reliability);
         if (level != ABUT_RELIABILITY_UNRELIABLE)
             assert_int_equal(f == MOEBIUS ? ABUT_PAIR_APART : ABUT_PAIR_A_INSIDE, one.relation);
         assert_ok(abut_pair_overlap(&b, &a, NULL, NULL, &other));
         assert_reliability(level,
-                      f == MOEBIUS ? "Mesh a is a sheet"
-                      : exact      ? "exact"
-                      : f == BOWL  ? "Mesh a is not closed"
-                                   : "of mesh a face",
-                      other.reliability);
+                           f == MOEBIUS ? "Mesh a is a sheet"
+                           : exact      ? "exact"
+                           : f == BOWL  ? "Mesh a is not closed"
+                                        : "of mesh a face",
+                           other.reliability);
         assert_ok(abut_pair_distance(&a, &b, NULL, NULL, &apart));
         assert_int_equal(one.relation, apart.relation);
         assert_ptr_equal(one.reliability.reason, apart.reliability.reason);
@@ -152,7 +152,7 @@ TEST(inside_decides) {
         assert_true(within);
         if (one.relation == ABUT_PAIR_APART)
             assert_int_equal(ABUT_RELIABILITY_GUARANTEED, reliability.level);
-        /* surfaces alone ask nothing of a mesh */
+        /* surface_only requires nothing of a mesh */
         assert_ok(abut_pair_overlap(&a, &b, &surfaces, NULL, &one));
         assert_int_equal(ABUT_PAIR_APART, one.relation);
         assert_int_equal(ABUT_RELIABILITY_GUARANTEED, one.reliability.level);
@@ -161,7 +161,7 @@ TEST(inside_decides) {
     abut_bvh_destroy(ball);
 }
 
-/* Surfaces that meet, and bodies far from each other: exact, whatever they are. */
+/* Surfaces that intersect, and distant bodies: exact for any mesh. */
 TEST(surfaces_decide) {
     abut_bvh *ball = small_ball();
     for (int f = 0; f < FAULTS; f++) {
@@ -219,7 +219,7 @@ TEST(batches) {
     abut_bvh_destroy(ball);
 }
 
-/* Two meshes that are both in doubt: the worse of the two is told. */
+/* Two meshes that are both in doubt: the lower level is reported. */
 TEST(both_in_doubt) {
     abut_bvh *bowl = hierarchy_of(faulty(BOWL)), *flipped = hierarchy_of(faulty(FLIPPED));
     abut_posed a = {.bvh = bowl}, b = {.bvh = flipped};
@@ -384,7 +384,7 @@ TEST(fields_pass_it_on) {
         assert_ok(abut_contact_ray(&b, &down, 9, ABUT_CONTACT_RAY_CELLS, &hit));
         assert_true(hit.parameter == HUGE_VAL && hit.reliability.level == expected[f]);
         assert_non_null(hit.reliability.reason);
-        /* samples of the ball against a plane: no field is asked */
+        /* samples of the ball against a plane: no field is used */
         abut_plane plane = {{0, 0, 1}, -0.85};
         found.reliability.level = ABUT_RELIABILITY_UNRELIABLE;
         assert_ok(abut_contact_plane(&a, &plane, NULL, &found));

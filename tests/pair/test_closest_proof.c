@@ -73,7 +73,7 @@ TEST(walls) {
 
 /* ---- answers ---- */
 
-/* The lowest of all pairs that are no further than the nearest, but for a tie. */
+/* The lowest of all pairs that are no further than the nearest, within the tolerance of ties. */
 static abut_separation slowly(const abut_posed *a, const abut_posed *b) {
     pair_frame frame;
     abut_separation slow;
@@ -132,7 +132,7 @@ static void check(abut_mesh *mesh_a, abut_mesh *mesh_b, abut_pose at_a, abut_pos
 }
 
 /* Boxes, plates, rings and cylinders beside and upon each other, turned together at random; a
- * little tilted, by less than what tells ties apart, by about that and by more. */
+ * little tilted, by less than the tolerance of ties, by about that and by more. */
 TEST(walls_face_each_other) {
     static const abut_shape_kind kinds[4] = {ABUT_SHAPE_BOX, ABUT_SHAPE_CYLINDER, ABUT_SHAPE_TORUS,
                                              ABUT_SHAPE_SHEET};
@@ -206,7 +206,7 @@ TEST(sizes_and_places) {
                                      v3_add(away, v3(0.01, 0.02, 3)));
         abut_pose tilted = {{1e-9, 0, 0, 1}, {0, 0, 0}};
         check(box, next, still, still);
-        if (i < 2) { /* else copies are asked */
+        if (i < 2) { /* otherwise copies are queried */
             check(box, box, still, (abut_pose){{0, 0, 0, 0}, {3, 0, 0.01}});
             check(box, next, tilted, tilted);
         }
@@ -215,7 +215,7 @@ TEST(sizes_and_places) {
     }
 }
 
-/* Needles have no normal to speak of, and those of subnormal width none at all: proofs do not rest
+/* Thin triangles have inaccurate normals, and those of subnormal width none: proofs do not rely
  * on them. */
 TEST(needles) {
     static const double widths[4] = {1e-6, 1e-15, 3e-309, 0};

@@ -1,4 +1,4 @@
-/* Discs of hierarchies hold their triangles, bounds by them are none too far, and answers are the
+/* Discs of BVHs contain their triangles, their bounds are conservative, and results are the
  * same with them and without. */
 #include "bvh/meshes.h"
 
@@ -6,7 +6,7 @@
 
 static const abut_pose still = {{0, 0, 0, 0}, {0, 0, 0}};
 
-/* Makes them, however few were asked before. */
+/* Creates them after any number of queries. */
 static const pair_disc *discs_of(const abut_bvh *bvh) {
     const pair_disc *discs = abuti_pair_discs(bvh, bvh->leaf_count);
     assert_non_null(discs);

@@ -168,7 +168,7 @@ static block random_block(test_random *random) {
 }
 
 /* Blocks on a grid, where faces often lie on each other: as they are, and both moved by one pose,
- * where they do so but for rounding. */
+ * if they do so within rounding errors. */
 TEST(blocks) {
     test_random random = {43};
     for (uint32_t round = 0; round < test_rounds(1600); round++) {
@@ -490,7 +490,8 @@ TEST(odd_meshes) {
         abut_triangle t = triangle_of(whole, i);
         memcpy(corners + 3 * (size_t)i, t.corner, sizeof t.corner);
     }
-    /* The middle of an edge of one triangle: two halves, and a needle that closes the gap. */
+    /* The middle of an edge of one triangle: two halves, and a degenerate triangle that closes the
+     * gap. */
     abut_vec3 p = corners[0], q = corners[1], r = corners[2], m = v3_scale(v3_add(p, q), 0.5);
     const abut_vec3 more[4][3] = {{m, q, r}, {p, q, m}, {p, p, q}, {r, r, r}};
     corners[1] = m;
@@ -543,7 +544,8 @@ TEST(open_meshes) {
     assert_int_equal(ABUT_RELIABILITY_UNRELIABLE, found.reliability.level);
     assert_non_null(strstr(found.reliability.reason, "Mesh a has boundary edges"));
     assert_near(0, found.volume + found.area + found.flush_area, 0);
-    assert_non_null(strstr(at(box, sheet, 0, 0, 0).reliability.reason, "Mesh b has boundary edges"));
+    assert_non_null(
+        strstr(at(box, sheet, 0, 0, 0).reliability.reason, "Mesh b has boundary edges"));
     assert_non_null(strstr(at(sheet, sheet, 0, 0, 0).reliability.reason, "Both meshes"));
     assert_int_equal(ABUT_PAIR_KIND_APART, at(sheet, box, 0, 0, 3).kind);
     uint32_t indices[36];
@@ -646,7 +648,7 @@ TEST(refitted) {
     abut_bvh_destroy(ball);
 }
 
-static abut_status ask(abut_context *context, void *data) {
+static abut_status measure_shape(abut_context *context, void *data) {
     abut_shape shape = abut_shape_default(*(const abut_shape_kind *)data);
     abut_mesh *mesh = NULL;
     abut_bvh *bvh = NULL;
@@ -666,7 +668,7 @@ static abut_status ask(abut_context *context, void *data) {
 TEST(no_memory) {
     abut_shape_kind kinds[] = {ABUT_SHAPE_ICOSPHERE, ABUT_SHAPE_TEAPOT};
     for (int i = 0; i < 2; i++)
-        assert_true(test_every_allocation(ask, &kinds[i]) > 8);
+        assert_true(test_every_allocation(measure_shape, &kinds[i]) > 8);
 }
 
 typedef struct shared {

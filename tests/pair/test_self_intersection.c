@@ -1,6 +1,6 @@
-/* Pairs of triangles of one mesh that meet. The referee looks at all pairs with exact rationals:
- * the second triangle clipped by the first, and whether a corner of what is left lies outside the
- * hull of the common vertices. */
+/* Pairs of triangles of one mesh that intersect. The referee tests all pairs with exact rationals:
+ * the second triangle clipped by the first, and whether a corner of the clipped polygon lies
+ * outside the hull of the common vertices. */
 #include "bvh/meshes.h"
 
 #include "base/simd.h"
@@ -22,7 +22,7 @@ static void exact_corners(const abut_mesh *mesh, uint32_t triangle, rational3 *p
         p[k] = point_of(t.corner[k].x, t.corner[k].y, t.corner[k].z);
 }
 
-/* Whether boxes are apart, in doubles: exact, and it spares the referee most of its work. */
+/* Whether boxes are apart, in doubles: exact, and it saves the referee most of its work. */
 static bool boxes_apart(const abut_mesh *mesh, uint32_t a, uint32_t b) {
     abut_triangle s = triangle_of(mesh, a), t = triangle_of(mesh, b);
     for (int axis = 0; axis < 3; axis++) {
@@ -170,7 +170,7 @@ TEST(soups) {
     }
 }
 
-/* Sound shapes meet themselves nowhere, also without shared indices. */
+/* Valid shapes do not intersect themselves, also without shared indices. */
 TEST(shapes) {
     for (int kind = 0; kind < ABUT_SHAPE_COUNT; kind++) {
         if (kind == ABUT_SHAPE_TEAPOT)
@@ -283,7 +283,7 @@ TEST(rings) {
     assert_true(found > rounds && sound > rounds / 6);
 }
 
-/* A needle through a sphere, whose faces and edges it hits; and both teapots. */
+/* A thin triangle through a sphere, whose faces and edges it hits; and both teapots. */
 TEST(spikes) {
     abut_mesh *parts[2], *joined;
     parts[0] = make_shape(serial, ABUT_SHAPE_UVSPHERE, 12);
@@ -340,7 +340,7 @@ TEST_THREADS(threads) {
     free(first);
 }
 
-static abut_status work(abut_context *context, void *data) {
+static abut_status find_intersections(abut_context *context, void *data) {
     (void)data;
     abut_vec3 corners[300];
     test_random random = {4};
@@ -367,7 +367,7 @@ static abut_status work(abut_context *context, void *data) {
 }
 
 TEST(out_of_memory) {
-    assert_true(test_every_allocation(work, NULL) > 15);
+    assert_true(test_every_allocation(find_intersections, NULL) > 15);
 }
 
 /* The health report: what is said before, and after, of a sound and of an unsound mesh. */
@@ -384,7 +384,8 @@ TEST(reports) {
         assert_ok(abut_topology_create(mesh, &topology));
         assert_ok(abut_mesh_examine(topology, &report));
         assert_false(report.has_self_intersection_test);
-        assert_non_null(strstr(abut_pair_reliability(&report).reason, "if the surface does not intersect itself"));
+        assert_non_null(strstr(abut_pair_reliability(&report).reason,
+                               "if the surface does not intersect itself"));
         assert_ok(abut_bvh_create(mesh, NULL, &bvh));
         assert_ok(abut_bvh_create(parts[0], NULL, &other));
         before = report;
@@ -420,8 +421,8 @@ TEST(reports) {
 }
 
 /* A slanted closed cylinder of long thin triangles, each end a fan of 1,498 triangles at one
- * vertex: the boxes of 6.7 million pairs overlap, and none meet. That is within the default limit;
- * one pair is found as soon as a vertex is pulled to the other side. */
+ * vertex: the boxes of 6.7 million pairs overlap, and none intersect. That is within the default
+ * limit; one pair is found as soon as a vertex is pulled to the other side. */
 TEST(long_triangles_and_fans) {
     enum { SIDES = 1500 };
     static abut_vec3 positions[2 * SIDES];
@@ -463,7 +464,7 @@ TEST(long_triangles_and_fans) {
     abut_mesh_destroy(mesh);
 }
 
-/* Five hundred thousand million pairs: given up soon, with little memory, and told apart. */
+/* Five hundred thousand million pairs: ended soon, with little memory, and with its own error. */
 TEST_THREADS(hostile) {
     test_memory memory = {0};
     abut_context *context = test_context(&memory, 2);
@@ -484,7 +485,7 @@ TEST_THREADS(hostile) {
     assert_true(memory.peak_bytes - before < 24 * 1024 * 1024);
     abut_bvh_destroy(bvh);
     abut_mesh_destroy(mesh);
-    /* slanted sheets over each other: all boxes overlap, and nothing meets */
+    /* slanted sheets over each other: all boxes overlap, and no triangles intersect */
     abut_vec3 *corners = malloc(30000 * sizeof *corners);
     assert_non_null(corners);
     for (uint32_t i = 0; i < 10000; i++)

@@ -33,7 +33,7 @@ typedef struct counts {
     int beyond, told;
 } counts;
 
-/* Asks about all places, with any pair's line and any bound: what is said to be beyond it is. */
+/* Tests all nodes, with the line of any pair and any bound: the test is conservative. */
 static void check_line(const abut_bvh *a, const abut_bvh *b, abut_pose at, test_random *random,
                        counts *seen) {
     static double distance[TRIANGLES][TRIANGLES];
@@ -82,8 +82,8 @@ static void check_line(const abut_bvh *a, const abut_bvh *b, abut_pose at, test_
     }
 }
 
-/* Distances of all triangles of leaves about a middle, in floats: as near to the true ones as told.
- * How near, at most, as a part of that. */
+/* Distances of all triangles of leaves about a middle, in floats: within the stated error of the
+ * true ones. How near, at most, as a part of that. */
 static double check_corners(const abut_bvh *a, const abut_bvh *b, abut_pose at) {
     const abut_posed posed[2] = {{a, still}, {b, at}};
     const pair_disc *discs[2] = {discs_of(a), discs_of(b)};
@@ -161,7 +161,7 @@ TEST(corners_about_a_middle) {
         abut_bvh_destroy(b);
     }
     if (!(worst > 0 && worst < 0.25)) /* beyond the steps; 0 = nothing was measured */
-        fail_msg("the largest error is %g of what is told", worst);
+        fail_msg("the largest error is %g of its bound", worst);
 }
 
 /* Two triangles at a distance of 2.5 along a line of length 3, in any direction: the way between

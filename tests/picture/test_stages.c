@@ -198,7 +198,7 @@ TEST(neighbours_leave_no_holes) {
     }
 }
 
-/* Corners as far out as they may be: lanes of 32 bits tell what 64 bits do. */
+/* Corners as far out as they may be: lanes of 32 bits give the result of 64 bits. */
 TEST(large_triangles_do_not_overflow) {
     static visibility seen;
     test_random random = {11};

@@ -12,8 +12,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define FAR 1048576.0
-static const abut_vec3 shifts[2] = {{0, 0, 0}, {FAR, -FAR, FAR}};
+#define DISTANT_COORDINATE 1048576.0
+static const abut_vec3 shifts[2] = {{0, 0, 0},
+                                    {DISTANT_COORDINATE, -DISTANT_COORDINATE, DISTANT_COORDINATE}};
 
 /* The rounding of a coordinate of this size, in some steps. */
 #define ROUNDING 1e-8
@@ -28,9 +29,9 @@ static void assert_near(double expected, double value, double tolerance) {
 }
 
 static void check_shifted(abut_vec3 at_origin, abut_vec3 far_away) {
-    assert_near(at_origin.x + FAR, far_away.x, ROUNDING);
-    assert_near(at_origin.y - FAR, far_away.y, ROUNDING);
-    assert_near(at_origin.z + FAR, far_away.z, ROUNDING);
+    assert_near(at_origin.x + DISTANT_COORDINATE, far_away.x, ROUNDING);
+    assert_near(at_origin.y - DISTANT_COORDINATE, far_away.y, ROUNDING);
+    assert_near(at_origin.z + DISTANT_COORDINATE, far_away.z, ROUNDING);
 }
 
 /* A generated shape whose coordinates are rounded to 2^-20, shifted. */
@@ -44,9 +45,9 @@ static abut_mesh *make(abut_shape_kind kind, uint32_t segments, double scale, ab
     assert_non_null(p);
     assert_ok(abut_mesh_get_positions(raw, p));
     for (uint32_t i = 0; i < count; i++) {
-        p[i].x = round(scale * p[i].x * FAR) / FAR + shift.x;
-        p[i].y = round(scale * p[i].y * FAR) / FAR + shift.y;
-        p[i].z = round(scale * p[i].z * FAR) / FAR + shift.z;
+        p[i].x = round(scale * p[i].x * DISTANT_COORDINATE) / DISTANT_COORDINATE + shift.x;
+        p[i].y = round(scale * p[i].y * DISTANT_COORDINATE) / DISTANT_COORDINATE + shift.y;
+        p[i].z = round(scale * p[i].z * DISTANT_COORDINATE) / DISTANT_COORDINATE + shift.z;
     }
     abut_mesh_input input =
         abut_mesh_input_doubles(p, count, abut_mesh_indices(raw), abut_mesh_triangle_count(raw));
@@ -74,7 +75,7 @@ TEST(meshes) {
     abut_vec3 *near = positions_of(mesh[0], shifts[1]), *p = positions_of(mesh[1], shifts[0]);
     const uint32_t count = abut_mesh_vertex_count(mesh[1]);
     assert_memory_equal(near, p, count * sizeof *p);
-    assert_true(fabs(abut_mesh_local_origin(mesh[1]).x) > 1e5); /* so the test tells them apart */
+    assert_true(fabs(abut_mesh_local_origin(mesh[1]).x) > 1e5); /* so the test distinguishes them */
     abut_mesh_input input = abut_mesh_input_doubles(p, count, abut_mesh_indices(mesh[1]),
                                                     abut_mesh_triangle_count(mesh[1]));
     assert_ok(abut_mesh_create(NULL, &input, &again));
@@ -249,9 +250,9 @@ TEST(radial_fields) {
             abut_mesh_destroy(mesh);
         }
         assert_true(stopped[0].x < -0.4 && stopped[0].x > -1.1);
-        assert_near(stopped[0].x + FAR, stopped[1].x, 1e-5); /* radii are floats */
-        assert_near(stopped[0].y - FAR, stopped[1].y, 1e-5);
-        assert_near(stopped[0].z + FAR, stopped[1].z, 1e-5);
+        assert_near(stopped[0].x + DISTANT_COORDINATE, stopped[1].x, 1e-5); /* radii are floats */
+        assert_near(stopped[0].y - DISTANT_COORDINATE, stopped[1].y, 1e-5);
+        assert_near(stopped[0].z + DISTANT_COORDINATE, stopped[1].z, 1e-5);
     }
 }
 

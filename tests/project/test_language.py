@@ -111,6 +111,7 @@ REWRITTEN = [
     "src/sign/*",
     "src/sweep/*",
     "src/world/*",
+    "tests/*",
     "tools/*.h",
     "tools/[abd-z]*.c",
     "tools/c[!o]*.c",
@@ -169,6 +170,9 @@ CONSTANTS = re.compile(r"#define\s+(SOME|ALL|MUCH|MANY|FEW|HAIR|NEARLY|LITTLE|PA
 EXCEPTIONS = {
     ("docs/glossary.md", "*"): "lists the old words",
     ("docs/migration-0.6.md", "*"): "lists the old names",
+    ("tests/geom/test_public.c", "meet"): "name of an argument",
+    ("tests/geom/test_public.c", "meeting"): "name of an argument",
+    ("tests/project/test_language.py", "*"): "lists the words",
 }
 # Page: terms that readers search for and that the page must contain.
 TERMS = {
@@ -255,7 +259,7 @@ def check(path):
 
 def all_files():
     yield source / "README.md"
-    for folder in ("docs", "include", "src", "python", "tools", "examples", "bench", "mpi"):
+    for folder in ("docs", "include", "src", "python", "tools", "examples", "bench", "mpi", "tests"):
         for path in sorted((source / folder).rglob("*")):
             if path.suffix in (".md", ".h", ".c", ".cl", ".py") and (
                     folder == "src" or "build" not in path.parts[len(source.parts):]):

@@ -1,8 +1,8 @@
-"""What pages name is there: functions, types and variables of C in the source, options of commands in their help, and
-what links lead to, pages and their headings.
+"""Pages refer only to what exists: functions, types and variables of C in the source, options of commands in their help,
+and links to pages and their headings.
 
-Pages are README.md and docs/, but for those that tell of the past. Fragments of C and commands that take too long to be
-run are held to the truth by this; whole programs, the tutorial and the cookbook are run by test_docs.sh and test_pages.py.
+Pages are README.md and docs/, except for those about the past. This checks fragments of C and commands that are too slow
+to be run; whole programs, the tutorial and the cookbook are run by test_docs.sh and test_pages.py.
 Arguments: abut command, source folder, build folder.
 """
 import pathlib
@@ -11,7 +11,7 @@ import subprocess
 import sys
 
 tool, source = sys.argv[1], pathlib.Path(sys.argv[2])
-PAST = ("CHANGELOG.md", "docs/decisions.md", "docs/roadmap.md", "docs/open-points.md")  # name what is gone
+PAST = ("CHANGELOG.md", "docs/decisions.md", "docs/roadmap.md", "docs/open-points.md")  # contain names of older versions
 MIGRATION = "docs/migration-0.6.md"
 CODE = ("include", "src", "examples", "tools", "mpi", "bench", "cmake", "tests", "CMakeLists.txt", "packaging", "python", "test", "demo")
 

@@ -1,7 +1,7 @@
 """No dead code: what src defines for others is used by others.
 
 - A symbol abuti_... with external linkage is referenced by another object file of the library, the
-  command, the benchmarks or the examples (nm tells); if only its own file uses it, it is static.
+  command, the benchmarks or the examples (as nm shows); if only its own file uses it, it is static.
 - A static function, macro or enumerator in a header of src, a macro in a .c file, a macro or
   enumerator in a .cl file, and a kernel is named somewhere beside its definition. Statics in .c
   files are left to the compiler's own warning.
@@ -49,7 +49,7 @@ for symbol, where in defined.items():
 
 # ---- names ----
 def plain(text):
-    """Without comments; strings stay, since kernels are asked for by name."""
+    """Without comments; strings stay, since kernels are looked up by name."""
     return re.sub(r"/\*.*?\*/|//[^\n]*", " ", text, flags=re.DOTALL)
 
 
@@ -75,11 +75,11 @@ for name, text in texts.items():
         found += re.findall(r"\bkernel\b[^;{(]*?\bvoid (\w+)\(", text)
     for identifier in set(found):
         if counts[identifier] > found.count(identifier) or re.match("_|CL_", identifier):
-            continue  # the second: what headers of the system ask for
+            continue  # the second: what headers of the system require
         if name.endswith(".h") and f"#ifndef {identifier}" in text:
             continue  # the guard
         if not any(identifier.startswith(piece) for piece in pasted):
-            dead.setdefault(identifier, f"{name}: nobody uses {identifier}")
+            dead.setdefault(identifier, f"{name}: no code uses {identifier}")
 
 problems = [text for name, text in sorted(dead.items()) if name not in allowed]
 problems += [f"{name} is used, or gone: take it out of the list"

@@ -25,7 +25,7 @@ static unsigned set_in_double(const abut_self *view, const view_primitive *sight
     return view_set_of(from, to, &checks);
 }
 
-/* A place that sees triangle t edge-on, but for so much of the angle. */
+/* A viewpoint that sees triangle t edge-on, except for so much of the angle. */
 static vec3 nearly_in_plane(test_random *random, const abut_mesh *mesh, const vec3 *p, double off) {
     uint32_t t = test_random_below(random, abut_mesh_triangle_count(mesh));
     const uint32_t *corner = abut_mesh_indices(mesh) + 3 * t;
@@ -35,8 +35,8 @@ static vec3 nearly_in_plane(test_random *random, const abut_mesh *mesh, const ve
     return v3_along(q, test_random_real(random, -off, off), v3_normalise(v3_cross(b, c)));
 }
 
-/* Floats tell most triangles, and never another set than doubles: seen edge-on, from near and far,
- * far from the origin, large and tiny, with triangles that have nearly collapsed. */
+/* Floats classify most triangles, and never into another set than doubles: seen edge-on, from near
+ * and far, far from the origin, large and tiny, with triangles that have nearly collapsed. */
 TEST(floats_change_nothing) {
     test_random random = {14};
     abut_mesh *mesh = make_sheet(one_thread(), 13, 9, true);

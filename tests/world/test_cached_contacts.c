@@ -42,7 +42,7 @@ static uint32_t compare_rest(const steps *x, const steps *y, uint32_t moved) {
     return same;
 }
 
-/* Tori in a row, each through the next, and each with a hierarchy of its own. */
+/* Tori in a row, each through the next, and each with its own BVH. */
 static void make_row(steps *s, uint32_t count, abut_pose *poses, abut_bvh **trees) {
     abut_shape shape = abut_shape_default(ABUT_SHAPE_TORUS);
     abut_mesh *mesh;
@@ -142,7 +142,7 @@ TEST(pairs_at_rest_keep_their_contacts) {
     assert_ok(abut_world_set_poses(s.world, two, abut_array_host(&poses[4]), 2));
     assert_true(count_kept(&s) < s.pair_count);
     step(&s);
-    /* Nothing is computed of a pair at rest: it does not see that a hierarchy was refitted, which
+    /* Nothing is computed of a pair at rest: a refit of its BVH is not noticed, which
      * is not allowed. */
     abut_mesh *flat;
     abut_shape shape = abut_shape_default(ABUT_SHAPE_TORUS);

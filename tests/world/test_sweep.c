@@ -234,7 +234,7 @@ TEST(steps_agree_with_every_pair) {
     assert_true(has_all);
 }
 
-/* Solids without thickness: a square, a point, a segment and a needle that come down on it. */
+/* Solids without thickness: a square, a point, a segment and a thin triangle that fall on it. */
 TEST(thin_solids_meet) {
     abut_world *world;
     uint32_t ids[4];

@@ -176,7 +176,7 @@ static abut_quat random_quat(test_random *random, double most) {
                        test_random_real(random, -most, most), 1};
 }
 
-/* How deep two solids are in each other, by their own exact function; negative if apart. */
+/* The penetration depth of two primitives, by their own exact function; negative if apart. */
 static double depth_of(const abut_solid *a, const abut_solid *b) {
     abut_patch patch;
     abut_contact contacts[8];

@@ -1,4 +1,4 @@
-/* Folders of caches: what another user could have planted there is neither read nor followed. */
+/* Cache folders: files and links planted by another user are neither read nor followed. */
 #include "base/folder.h"
 #include "base/system.h"
 #include "support/support.h"

@@ -1,5 +1,5 @@
 /* Helpers for tests of queries on a device: a mesh with its BVH on host and device, points and
- * rays of all kinds, hostile meshes, and a device that fails. */
+ * rays of all kinds, degenerate meshes, and a device that fails. */
 #ifndef ABUT_TEST_BVH_DEVICE_QUERIES_H
 #define ABUT_TEST_BVH_DEVICE_QUERIES_H
 

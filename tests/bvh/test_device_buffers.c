@@ -1,6 +1,6 @@
-/* Batches whose questions and answers are in buffers, by one body for every function: the bits of
- * host arrays on the CPU, whichever arrays are in buffers; nothing written beyond them, or where
- * there is no room; and nothing lost when the device or memory fails. */
+/* Batches with input and results in buffers, by one test body for every function: the bits of
+ * host arrays on the CPU, for any choice of arrays in buffers; nothing is written beyond them,
+ * or without capacity; and no leak if the device or memory fails. */
 #include <stdio.h>
 
 #ifdef ABUT_HAS_OPENCL

@@ -1,5 +1,5 @@
-/* BVHs built on a device: the tree of a plain version in C, on any mesh; boxes as the CPU
- * fits them, answers as with a tree of the CPU, and about its quality; refits; failures. */
+/* BVHs built on a device: the tree of a plain version in C, on any mesh; boxes as fitted by the
+ * CPU, results equal to those with a tree of the CPU, and similar quality; refits; failures. */
 #include "tools/get.h"
 #include "tree.h"
 

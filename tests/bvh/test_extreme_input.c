@@ -1,6 +1,6 @@
 /* Extreme input to every function of BVHs: meshes that are valid but degenerate, buffers too
- * small, arrays that end early, numbers that are none, cancelling in the middle. Answers are those
- * of a search through all triangles. */
+ * small, arrays that end early, NaN and infinity, cancellation. Results are those of a search
+ * through all triangles. */
 #include "meshes.h"
 #include "tools/get.h"
 

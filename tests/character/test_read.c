@@ -1,4 +1,4 @@
-/* Characters from glTF: a small one made here, what it must give, and what is refused. */
+/* Characters from glTF: a small generated one, its expected content, and rejected files. */
 #include "mesh/gltf.h"
 #include "tools/get.h"
 

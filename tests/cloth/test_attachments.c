@@ -1,5 +1,5 @@
-/* Vertices of a cloth that are held where others go: pins, soft pulls, and the solid they are bound
- * to; and cloth that such a solid crushes. */
+/* Attached vertices of a cloth: pins, springs, and points of a solid; and cloth that such a
+ * solid crushes. */
 #include "support/support.h"
 
 #include "parts.h"

@@ -1,5 +1,5 @@
-/* Cloth against radial fields on a device goes exactly where it goes on the CPU, and stays there.
- */
+/* Cloth against radial fields on a device has exactly the positions of the CPU, and they stay on
+ * the device. */
 #include "device/open.h"
 
 #include "ball.h"

@@ -1,4 +1,4 @@
-/* Cloth against radial fields: its patches, what it keeps off, and how it moves. */
+/* Cloth against radial fields: patches, distances kept, and motion. */
 #include "ball.h"
 
 #include <math.h>

@@ -1,4 +1,4 @@
-/* Contact patches of two posed meshes: what tests of abut_contact_patches() share. */
+/* Contact patches of two posed meshes: helpers for tests of abut_contact_patches(). */
 #ifndef ABUT_TESTS_CONTACT_MESH_PATCHES_H
 #define ABUT_TESTS_CONTACT_MESH_PATCHES_H
 

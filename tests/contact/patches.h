@@ -1,4 +1,4 @@
-/* What tests of exact contacts share: room for answers, and what they are held against. */
+/* Helpers for tests of exact contacts: buffers for results, and checks of guarantees. */
 #ifndef ABUT_TESTS_CONTACT_PATCHES_H
 #define ABUT_TESTS_CONTACT_PATCHES_H
 

@@ -1,4 +1,4 @@
-/* Models of scenes: threads, gears, sheets, terrain, and what falls into a bowl. */
+/* Models of scenes: screw threads, gears, sheets, terrain, and bodies that fall into a bowl. */
 #ifndef ABUT_TESTS_CONTACT_SCENE_MODELS_H
 #define ABUT_TESTS_CONTACT_SCENE_MODELS_H
 

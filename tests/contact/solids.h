@@ -1,4 +1,5 @@
-/* What tests of solids share: some of each kind, and how far they reach, written anew. */
+/* Helpers for tests of primitives: some of each kind, and an independent implementation of their
+ * support functions. */
 #ifndef ABUT_TESTS_CONTACT_SOLIDS_H
 #define ABUT_TESTS_CONTACT_SOLIDS_H
 

@@ -1,4 +1,4 @@
-/* Contacts against what is known of simple solids, and against a search for the true distance. */
+/* Contacts against known values for simple solids, and against a search for the true distance. */
 #include "field/field_shapes.h"
 #include "tools/get.h"
 

@@ -1,5 +1,5 @@
-/* What first users of exact contacts tried: bodies that rest on an open floor, press fits in a
- * tray, a round hole and a cavity, a thin plate through a box. */
+/* Exact contacts of bodies that rest on an open floor, of press fits in a tray, a round hole and
+ * a cavity, and of a thin plate through a box. */
 #include "contact/patches.h"
 
 #include <math.h>

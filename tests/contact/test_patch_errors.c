@@ -1,5 +1,4 @@
-/* Contacts from exact geometry: arguments that are refused, memory that runs out, callbacks that
- * cancel, and threads. */
+/* Exact contacts: invalid arguments, out of memory, cancellation, and threads. */
 #include "base/base.h"
 #include "contact/mesh_patches.h"
 

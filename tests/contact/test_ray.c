@@ -1,4 +1,4 @@
-/* Rays against fields: what they hit. */
+/* First hits of rays against fields. */
 #include "field/field_shapes.h"
 
 static void check_rays(abut_field_layout layout, uint64_t seed) {

@@ -1,4 +1,4 @@
-/* Samples: the counts of the document, what each of them is, and how even they are. */
+/* Samples: the counts of the paper, their kinds, and their distribution. */
 #include "support/support.h"
 #include "tools/get.h"
 

@@ -1,4 +1,5 @@
-/* Contacts of meshes with solids: known positions, promises on random pairs, and bad input. */
+/* Contacts of meshes with primitives: known positions, guarantees on random pairs, and invalid
+ * input. */
 #include "contact/solids.h"
 
 static abut_patches find_mesh_patches(const abut_bvh *bvh, abut_pose at, const abut_solid *b,

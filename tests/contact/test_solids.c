@@ -1,5 +1,5 @@
-/* Contacts of solids: known positions, promises on random pairs against supports that are written
- * anew here, and bad input. */
+/* Contacts of primitives: known positions, guarantees on random pairs against independent
+ * support functions, and invalid input. */
 #include "contact/solids.h"
 
 /* ---- known positions ---- */

@@ -1,5 +1,5 @@
-/* The cache of fields: found again bit for bit, never believed where it is damaged, and of no harm
- * where it cannot be written. */
+/* The cache of fields: read back bit for bit, never used if damaged, and without effect if it
+ * cannot be written. */
 #include "field/cache.h"
 #include "support/support.h"
 #include "tools/get.h"

@@ -1,5 +1,5 @@
-/* Values of blocks against a search for every cell, bit for bit: on shapes and hostile soups, for
- * every width of vectors and any number of threads. */
+/* Values of blocks against a search for every cell, bit for bit: on shapes and degenerate
+ * triangle soups, for every SIMD width and any number of threads. */
 #include "bvh/meshes.h"
 #include "tools/get.h"
 

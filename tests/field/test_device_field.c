@@ -1,5 +1,5 @@
-/* Fields on a device: the bits of a search at every cell, whatever the mesh and the grid; and
- * nothing lost when the device or the memory fails. */
+/* Fields on a device: the bits of a search at every cell, for any mesh and grid; and no leak if
+ * the device or the memory fails. */
 #include "bvh/device_queries.h"
 #include "tools/get.h"
 

@@ -1,4 +1,4 @@
-/* Files of fields: what is written comes back, and what is damaged does not. */
+/* Files of fields: written fields are read back, damaged files are rejected. */
 #include "support/support.h"
 #include "tools/get.h"
 

@@ -1,5 +1,5 @@
-/* Any bytes as a file of the cache: no field of it may be believed that is none, and adding one
- * must give a whole file again, whatever was there. */
+/* Any bytes as a cache file: no invalid field may be read from it, and adding a field must give
+ * a valid file again. */
 #include "fuzz.h"
 #include "tools/get.h"
 

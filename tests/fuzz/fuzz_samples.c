@@ -1,4 +1,4 @@
-/* Any bytes as samples of the cache: what is believed must be samples of the mesh. */
+/* Any bytes as samples of the cache: only samples of the mesh are accepted. */
 #include "fuzz.h"
 
 #include "base/checksum.h"

@@ -1,5 +1,5 @@
-/* Any bytes as the state of a world: what is restored is the state of that world, and what is
- * refused changes nothing. */
+/* Any bytes as the state of a world: a restored state is that of the world, and a rejected one
+ * changes nothing. */
 #include "fuzz.h"
 
 #include "base/checksum.h"

@@ -1,5 +1,5 @@
-/* The referee for yes/no answers: convex sets as lists of half-spaces over exact rationals, and
- * polygons clipped by them one after the other. Slow and obvious. */
+/* The referee for yes/no results: convex sets as lists of half-spaces over exact rationals, and
+ * polygons clipped by them one after the other. Slow and simple. */
 #ifndef ABUT_TEST_CLIP_H
 #define ABUT_TEST_CLIP_H
 

@@ -1,4 +1,4 @@
-/* Elementary sweeps: cases with known answers, the public functions, exact arithmetic. */
+/* Elementary sweeps: cases with known results, the public functions, exact arithmetic. */
 #include "support/support.h"
 
 #include "base/simd.h"

@@ -1,4 +1,4 @@
-/* Layers on a device: what the CPU finds, bit for bit; and nothing lost when the device or the
+/* Layers on a device: the results of the CPU, bit for bit; and no leak if the device or the
  * memory fails. */
 #include "device/open.h"
 #include "layers/layers.h"

@@ -1,5 +1,4 @@
-/* Layers against rays through every pixel and against exact overlaps; and the volumes of what is
- * known. */
+/* Layers against rays through every pixel and against exact overlaps; and known volumes. */
 #include "layers/layers_shared.h"
 #include "layers/scene.h"
 

@@ -1,4 +1,4 @@
-/* Maps on a device: what the CPU finds, bit for bit; and nothing lost when the device or the memory
+/* Maps on a device: the results of the CPU, bit for bit; and no leak if the device or the memory
  * fails. */
 #include "device/open.h"
 #include "map/surfaces.h"

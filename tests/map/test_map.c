@@ -1,4 +1,4 @@
-/* Maps against single queries, sample by sample, and what is measured against sums. */
+/* Maps against single queries, sample by sample, and measures against sums. */
 #include "map/surfaces.h"
 #include "tools/get.h"
 

@@ -1,4 +1,4 @@
-/* What the tests of mesh files share. */
+/* Helpers for tests of mesh files. */
 #ifndef ABUT_TEST_MESH_CHECK_H
 #define ABUT_TEST_MESH_CHECK_H
 

@@ -1,4 +1,4 @@
-/* Small glTF documents for the tests of the reader, and what both programs end with. */
+/* Small glTF documents for tests of the reader, and helpers of both programs. */
 #ifndef ABUT_TEST_MESH_GLTF_H
 #define ABUT_TEST_MESH_GLTF_H
 

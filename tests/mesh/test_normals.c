@@ -1,4 +1,4 @@
-/* Normals: known values, invariances, and the sign that they promise, checked by ray parity. */
+/* Normals: known values, invariances, and the guaranteed sign, checked by ray parity. */
 #include "mesh/shapes.h"
 #include "tools/get.h"
 

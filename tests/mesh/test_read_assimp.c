@@ -1,4 +1,4 @@
-/* Formats that come through Assimp; without it, the sentence that says so. */
+/* Formats that are read through Assimp; without it, the error message. */
 #include "mesh/check.h"
 
 static const char off[] = "OFF\n4 2 0\n0 0 0\n1 0 0\n1 1 0\n0 1 0\n3 0 1 2\n3 0 2 3\n";

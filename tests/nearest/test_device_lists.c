@@ -1,5 +1,5 @@
-/* Lists from a device: several nearest, all within a radius, all hits, triangles in boxes. The bits
- * of the CPU's answers, and nothing lost when the device or memory fails at any call. */
+/* Lists from a device: k nearest, all within a radius, all hits, triangles in boxes. The bits of
+ * the CPU's results, and no leak if the device or memory fails at any call. */
 #include "bvh/device_queries.h"
 
 /* ---- questions with lists of answers ---- */

@@ -1,5 +1,5 @@
-/* Nearest points on a device: the bits of the CPU's answers, whatever the mesh and the points; and
- * nothing lost when the device fails at any call. */
+/* Nearest points on a device: the bits of the CPU's results, for any mesh and points; and no
+ * leak if the device fails at any call. */
 #include "bvh/device_queries.h"
 
 #include "nearest/device.h"

@@ -1,4 +1,4 @@
-/* The margin of the nearest-point search through the compact tree, with AVX-512 where it can be
+/* The margin of the nearest-point search through the compact tree, with AVX-512 if it can be
  * compiled. */
 #define LANES 16
 #define MEASURE_LANES 8

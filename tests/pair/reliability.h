@@ -1,6 +1,6 @@
-/* What answers say of their own worth: surfaces without border, with holes, with triangles that
- * face opposite ways, and inverted ones; for pairs, signs, fields, contacts and worlds, on
- * the CPU or on a device. And reports say the same. */
+/* The reliability of results: surfaces without boundary, with holes, with triangles that face
+ * opposite ways, and inverted ones; for pairs, signs, fields, contacts and worlds, on the CPU or
+ * on a device. Mesh reports have the same levels. */
 #ifndef ABUT_TEST_PAIR_RELIABILITY_H
 #define ABUT_TEST_PAIR_RELIABILITY_H
 

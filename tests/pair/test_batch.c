@@ -1,5 +1,5 @@
-/* Pairs at many poses: equal to one after the other, on any number of threads; memory that runs
- * out; refusals; bad input. */
+/* Pairs at many poses: equal to single queries, on any number of threads; out of memory; invalid
+ * input. */
 #include "bvh/meshes.h"
 
 #include "base/simd.h"

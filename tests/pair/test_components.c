@@ -1,6 +1,6 @@
-/* A mesh of several connected parts, each by itself: closed ones and ones with small holes contain
- * what is inside them, sheets contain nothing. The referee knows what each part is, and adds the
- * solid angles of those that are no sheets. */
+/* A mesh of several components: closed ones and ones with small holes contain their interior,
+ * sheets contain nothing. The referee knows the kind of each component, and adds the solid
+ * angles of those that are not sheets. */
 #include "bvh/meshes.h"
 
 #include <abut/abut.h>

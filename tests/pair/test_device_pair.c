@@ -1,5 +1,5 @@
-/* Questions about many poses on a device: the answers of the CPU, bit for bit, and nothing lost
- * when it fails. */
+/* Queries at many poses on a device: the results of the CPU, bit for bit, and no leak if it
+ * fails. */
 #include "bvh/meshes.h"
 
 #include "bvh/on_device.h"

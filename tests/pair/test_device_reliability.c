@@ -1,7 +1,7 @@
-/* What answers of a device say of their own worth; see reliability.h. */
+/* The reliability of results of a device; see reliability.h. */
 #include "device/open.h"
-#include "tools/get.h"
 #include "reliability.h"
+#include "tools/get.h"
 
 int main(void) {
     SKIP_WITHOUT_DEVICE();

@@ -1,5 +1,5 @@
-/* What two solids have in common: against sums over pairs of tetrahedra in long doubles, which know
- * nothing of surfaces, against closed forms, and against itself in other places. */
+/* The intersection of two solids: against sums over pairs of tetrahedra in long doubles, which
+ * do not use surfaces, against closed forms, and against itself at other positions. */
 #include "base/simd.h"
 #include "bvh/meshes.h"
 #include "pair/tetrahedra.h"

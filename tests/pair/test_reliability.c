@@ -1,2 +1,2 @@
-/* What answers of the CPU say of their own worth; see reliability.h. */
+/* The reliability of results of the CPU; see reliability.h. */
 #include "reliability.h"

@@ -1,5 +1,5 @@
-/* What lies beyond the line of a closest pair: never what is nearer, and answers are the same by it
- * and without. */
+/* Pruning beyond the line of a closest pair: it never prunes a nearer pair, and results are the
+ * same with and without it. */
 #include "bvh/meshes.h"
 
 #include "pair/witness_bound.h"

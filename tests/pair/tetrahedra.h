@@ -1,5 +1,5 @@
-/* What two solids have in common, the obvious way: sums over pairs of tetrahedra in long doubles,
- * which know nothing of surfaces. */
+/* The intersection of two solids by the plain method: sums over pairs of tetrahedra in long
+ * doubles, which do not use surfaces. */
 #ifndef ABUT_TEST_PAIR_TETRAHEDRA_H
 #define ABUT_TEST_PAIR_TETRAHEDRA_H
 

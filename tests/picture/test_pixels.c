@@ -1,4 +1,4 @@
-/* What is drawn, seen through the public functions: known pixels. */
+/* Pictures through the public functions: known pixels. */
 #include "scenes.h"
 
 static const uint8_t *pixel(const uint8_t *pixels, size_t width, size_t x, size_t y) {

@@ -1,4 +1,4 @@
-/* The parts behind the picture, each against the obvious slow way. */
+/* The stages of the renderer, each against a plain slow method. */
 #include "support/support.h"
 
 #include "picture/picture.h"

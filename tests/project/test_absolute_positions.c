@@ -1,11 +1,10 @@
 /* Positions are absolute in every public function.
  *
- * A mesh keeps its positions relative to an origin of its own, which is far from zero for a mesh
- * that is far away. Whatever reads positions gets those of abut_mesh_get_positions(), and gives the
- * answer of the same mesh at the origin, shifted. The shift is a power of two near 1e6 and
- * coordinates are multiples of 2^-20 or so, so that all sums are exact and most answers are the
- * same to the last bit.
- */
+ * A mesh stores its positions relative to a local origin, which is far from zero for a distant
+ * mesh. Every function that reads positions uses those of abut_mesh_get_positions(), and returns
+ * the result of the same mesh at the origin, shifted. The shift is a power of two near 1e6 and
+ * coordinates are multiples of 2^-20 or so, so that all sums are exact and most results are
+ * equal to the last bit. */
 #include "support/support.h"
 
 #include <math.h>

@@ -1,7 +1,7 @@
-/* The lower end of the range of coordinates: every function that creates a mesh, reads one or sets
- * the positions of one refuses a bounding box that is smaller than ABUT_MESH_SIZE_MIN, with the
- * size in the message, and leaves everything as it was. A single point and single tiny coordinates
- * are legal. docs/limits.md has the range; test_range.c has the rest of it. */
+/* The lower end of the range of coordinates: every function that creates a mesh, reads one or
+ * sets the positions of one rejects a bounding box smaller than ABUT_MESH_SIZE_MIN, with the
+ * size in the message, and changes nothing. A single point and single tiny coordinates are
+ * valid. docs/limits.md has the range; test_range.c tests the rest of it. */
 #include "support/support.h"
 #include "tools/get.h"
 

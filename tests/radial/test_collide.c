@@ -1,5 +1,5 @@
-/* Particles against radial fields: nothing tunnels, friction, moving fields, odd particles; points
- * and their signed distances. */
+/* Particles against radial fields: no tunnelling, friction, moving fields, invalid particles;
+ * points and their signed distances. */
 #include "radial/body.h"
 #include "tools/get.h"
 

@@ -1,5 +1,5 @@
 /* Radial fields on a device: samples and particles with the bits of the CPU, positions that stay
- * there, odd ones, calls that fail. */
+ * on the device, invalid ones, failing calls. */
 #include "device/open.h"
 #include "radial/body.h"
 #include "tools/get.h"

@@ -1,5 +1,5 @@
-/* Samples of radial fields against rays in doubles through all triangles; frames of odd bones;
- * fitting; refusals; memory. */
+/* Samples of radial fields against rays in doubles through all triangles; frames of scaled and
+ * sheared bones; fitting; invalid arguments; memory. */
 #include "geom/closest_shared.h"
 #include "radial/body.h"
 #include "tools/get.h"

@@ -1,5 +1,5 @@
-/* Rays on a device: the bits of the CPU's answers, whatever the mesh and the rays; and nothing lost
- * when the device fails at any call. */
+/* Rays on a device: the bits of the CPU's results, for any mesh and rays; and no leak if the
+ * device fails at any call. */
 #include "bvh/device_queries.h"
 
 static uint64_t hit_count, miss_count;

@@ -1,4 +1,5 @@
-/* Scenes: what a file says is what comes out, and what it must not say is refused by name. */
+/* Scenes: the content of a file is read completely, and invalid content is rejected with its
+ * name. */
 #include "support/support.h"
 #include "tools/get.h"
 

@@ -1,5 +1,5 @@
-/* The view-based search on a device: the first impact of all pairs, the sets of the CPU bit for
- * bit, and nothing lost when the device or the memory fails. */
+/* View-based culling on a device: the first impact of all pairs, the sets of the CPU bit for
+ * bit, and no leak if the device or the memory fails. */
 #include "device/open.h"
 #include "tools/get.h"
 

@@ -1,6 +1,6 @@
-/* All impacts among the pairs that are looked at: the list is that part of ABUT_SWEEP_ALL whose
- * features have triangles that the sets let through, bit for bit, here and on a device; it is empty
- * only where the step is free; and what a separation means where the sets are used. */
+/* All impacts with view-based culling: the list is that part of ABUT_SWEEP_ALL whose features
+ * have triangles that the sets do not exclude, bit for bit, on the CPU and on a device; it is
+ * empty only if the step is free; and the meaning of a separation with sets. */
 #include "device/open.h"
 
 #include "self/deform.h"

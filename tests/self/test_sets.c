@@ -1,5 +1,5 @@
-/* The parts of the view-based search: sets by exact rationals, ghosts, what is violated,
- * fallbacks, threads, memory and bad input. */
+/* The parts of view-based culling: sets by exact rationals, ghosts, violations, fallbacks,
+ * threads, memory and invalid input. */
 #include "self/deform.h"
 #include "tools/get.h"
 

@@ -1,5 +1,5 @@
-/* The promise of the view-based search: from an intersection-free start it gives the first impact
- * of all pairs, whatever the shape, the view primitive, holes and parts. */
+/* The guarantee of view-based culling: from an intersection-free start it finds the first impact
+ * of all pairs, for any shape, view primitive, holes and components. */
 #include "self/deform.h"
 
 #include "geom/solid_shared.h"

@@ -1,5 +1,4 @@
-/* Slow and plain checks of a mesh, written apart from the mesh module so that they can judge what
- * the generators make on their own. */
+/* Slow and plain checks of a mesh, independent of the mesh module. */
 #ifndef ABUT_TEST_SHAPE_CHECK_H
 #define ABUT_TEST_SHAPE_CHECK_H
 

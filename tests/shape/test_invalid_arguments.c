@@ -1,4 +1,4 @@
-/* Bad input: refused with a sentence, the output untouched, nothing leaked. */
+/* Invalid arguments: rejected with a message, the output unchanged, nothing leaked. */
 #include "shape/check.h"
 
 static abut_mesh *const untouched = (abut_mesh *)&untouched;

@@ -1,4 +1,5 @@
-/* What every generated mesh must be: closed, manifold, outward, of the right counts, converging. */
+/* Properties of every generated mesh: closed, manifold, oriented outwards, with the right
+ * counts, converging. */
 #include "shape/check.h"
 
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* Exact winding numbers: equal to those in rationals, wherever the point is. */
+/* Exact winding numbers: equal to those in rationals, for any point. */
 #include "winding.h"
 
 #include "sign/sign.h"

@@ -1,5 +1,5 @@
-/* Inside, winding numbers and signed distances on a device: the bits of the CPU's answers, and
- * nothing lost when the device fails at any call. */
+/* Inside, winding numbers and signed distances on a device: the bits of the CPU's results, and
+ * no leak if the device fails at any call. */
 #include "bvh/device_queries.h"
 
 #include "nearest/device.h"

@@ -1,4 +1,4 @@
-/* What every test program uses. Includes cmocka in the order that it wants. */
+/* Helpers for every test program. Includes cmocka with the headers that it requires. */
 #ifndef ABUT_TEST_SUPPORT_H
 #define ABUT_TEST_SUPPORT_H
 

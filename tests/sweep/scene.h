@@ -1,4 +1,4 @@
-/* Motions that are made up, and the obvious search of all pairs as their referee. */
+/* Generated motions, and a plain search of all pairs as their referee. */
 #ifndef ABUT_TEST_SWEEP_SCENE_H
 #define ABUT_TEST_SWEEP_SCENE_H
 

@@ -1,5 +1,5 @@
-/* Motions on a device: the impacts of the CPU and of every pair by itself, bit for bit; with lists
- * that are too small at first; and nothing lost when the device or the memory fails. */
+/* Motions on a device: the impacts of the CPU and of all single pairs, bit for bit; with lists
+ * that are too small at first; and no leak if the device or the memory fails. */
 #include "device/open.h"
 
 #include "sweep/device.h"

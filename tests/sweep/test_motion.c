@@ -1,4 +1,4 @@
-/* Motions on the CPU against every pair by itself, bit for bit; and motions that are still, wild,
+/* Motions on the CPU against all single pairs, bit for bit; and motions that are zero, fast,
  * crowded, cancelled and out of memory. */
 #include "sweep/scene.h"
 

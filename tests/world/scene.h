@@ -1,4 +1,4 @@
-/* Worlds of random things, and the obvious way to their contacts: every pair by itself. */
+/* Worlds of random items, and a plain reference for their contacts: all single pairs. */
 #ifndef ABUT_TEST_SCENE_H
 #define ABUT_TEST_SCENE_H
 

@@ -1,5 +1,5 @@
-/* Characters in a world: against abut_radial_contacts() of each pair by itself, bit for bit; as
- * they move, and where they cannot be tried. */
+/* Characters in a world: against abut_radial_contacts() of each single pair, bit for bit; while
+ * they move, and if they cannot be tested. */
 #include "radial/body.h"
 #include "tools/get.h"
 #include "world/scene.h"

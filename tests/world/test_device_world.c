@@ -1,5 +1,5 @@
-/* Worlds on a device: the contacts of every pair by itself, bit for bit and in the same order; and
- * nothing lost when the device or the memory fails. */
+/* Worlds on a device: the contacts of all single pairs, bit for bit and in the same order; and
+ * no leak if the device or the memory fails. */
 #include "device/open.h"
 
 #include "radial/body.h"

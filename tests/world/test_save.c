@@ -1,5 +1,5 @@
-/* What a world remembers is saved and restored: the run goes on byte for byte in another world; a
- * state of another world, of other poses, or damaged in any way is refused and changes nothing. */
+/* Saving and restoring the state of a world: another world continues byte for byte; a state of
+ * another world, of other poses, or a damaged one is rejected and changes nothing. */
 #include "world/scene.h"
 
 #include "base/checksum.h"

@@ -1,4 +1,4 @@
-/* Worlds over a step: against every pair by itself, samples of time, and wrong calls. */
+/* Sweeps of worlds: against all single pairs, samples of time, and invalid arguments. */
 #include "world/scene.h"
 
 static bool in_both(const abut_world_item *items, uint32_t a, uint32_t b, abut_world_kind kind) {

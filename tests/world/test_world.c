@@ -1,4 +1,4 @@
-/* Worlds against every pair by itself, bit for bit; and worlds that are empty, crowded, changed and
+/* Worlds against all single pairs, bit for bit; and worlds that are empty, crowded, changed and
  * out of memory. */
 #include "world/scene.h"
 

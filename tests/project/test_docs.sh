@@ -1,5 +1,5 @@
 #!/bin/sh
-# Every complete C program in README.md and docs/ compiles without a warning and runs, but for those
+# Every complete C program in README.md and docs/ compiles without a warning and runs, except for those
 # of the tutorial and the cookbook, which are the business of test_pages.py; every one of them, also
 # of these, is C++17 too, that of README.md without extensions; C++ programs run; no page is left out of
 # the index; every public function is named on a page. Links are followed by test_page_references.py.

@@ -318,5 +318,5 @@ TEST(no_memory) {
                                "[{\"mesh\":\"p\",\"group\":\"g\"},{\"mesh\":{\"shape\":\"box\","
                                "\"segments\":1}}],\"ignore\":[[\"#0\",\"#1\"]]}";
     char *path = (char *)test_file("memory.json", text, sizeof text - 1);
-    assert_true(test_every_allocation(read_scene, path) > 8);
+    assert_true(test_every_allocation(read_and_destroy, path) > 8);
 }

@@ -34,7 +34,7 @@ void cloth_free_quick(cloth *c) {
         return;
     cloth_patches_destroy(c, q->patches);
     abut_bvh_destroy(q->body);
-    void *const all[] = {q->held_of, q->next,   q->selves, q->heads,   q->chain,
+    void *const all[] = {q->held_of, q->next,   q->selves,  q->heads,   q->chain,
                          q->hits,    q->points, q->queried, q->answers, q};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         abut_context_free(c->context, all[i]);

@@ -303,7 +303,7 @@ TEST(limits) {
     abut_scene_destroy(scene);
 }
 
-static abut_status read_scene(abut_context *context, void *data) {
+static abut_status read_and_destroy(abut_context *context, void *data) {
     abut_scene *scene = NULL;
     abut_status status = abut_scene_read(context, data, &scene);
     abut_scene_destroy(scene);

@@ -189,7 +189,7 @@ TEST(wrong_calls_are_refused) {
     assert_null(abut_world_method_name((abut_world_method)6));
     assert_string_equal(abut_world_method_name(ABUT_WORLD_LAYERS), "layers");
     assert_string_equal(abut_world_kind_name(ABUT_WORLD_MESH), "mesh");
-    assert_string_equal(abut_world_guarantee_name(ABUT_WORLD_GUARANTEE_COMPLETE), "every");
+    assert_string_equal(abut_world_guarantee_name(ABUT_WORLD_GUARANTEE_COMPLETE), "complete");
     abut_world_destroy(world);
 }
 

@@ -1,5 +1,5 @@
-/* The benchmark program: a table of cases, a harness that runs them, and results to keep and
- * compare. Every case gives a hash of what it computed, so that a benchmark is also a test of
+/* The benchmark program: a table of cases, a harness that runs them, and results to store and
+ * compare. Every case computes a hash of its results, so a benchmark is also a test of
  * determinism: repeats, thread counts, compilers and processors must agree on it. */
 #ifndef ABUT_BENCH_H
 #define ABUT_BENCH_H
@@ -14,7 +14,7 @@
 
 typedef struct bench_case bench_case;
 
-/* What a case works with. The first part is given, the second is filled by the case. */
+/* The data of a case. The harness fills the first part, the case the second. */
 typedef struct bench_state {
     const bench_case *which;
     abut_context *context; /* counts memory; has the thread count of this run */
@@ -22,31 +22,31 @@ typedef struct bench_state {
     const char *device;    /* the selector of the command line; null = none was given */
     bool quick;            /* small inputs: only hashes matter */
 
-    void *data;          /* which->data_bytes, zeroed; null where that is 0 */
-    uint64_t hash;       /* of the result; from finish */
-    double elements;     /* processed by one run, counted in `which->unit`; from setup */
-    double bytes;        /* read or written by one run, as a floor for its time; from setup */
-    double result_bytes; /* size of the result in memory, or 0; from finish */
-    bool skipped;        /* set by a setup that fails since the machine lacks something */
+    void *data;      /* which->data_bytes, zeroed; null if that is 0 */
+    uint64_t hash;   /* of the result; set by finish */
+    double elements; /* processed by one run, counted in `which->unit`; set by setup */
+    double bytes;    /* read or written by one run, as a lower bound for its time; set by setup */
+    double result_bytes; /* size of the result in memory, or 0; set by finish */
+    bool skipped;        /* set by a setup that fails because the machine lacks something */
 } bench_state;
 
 typedef struct bench_result bench_result;
 
-/* A status other than ABUT_OK stops the case; abut_last_error() or bench_error() says why. */
+/* A status other than ABUT_OK stops the case; abut_last_error() or bench_error() has the reason. */
 struct bench_case {
     const char *name;
-    const char *unit;                     /* what an element is: "triangle", "call" */
+    const char *unit;                     /* the name of an element: "triangle", "call" */
     size_t data_bytes;                    /* of state->data */
     abut_status (*setup)(bench_state *);  /* once */
     abut_status (*run)(bench_state *);    /* timed, repeated */
     abut_status (*finish)(bench_state *); /* after each run: hash and release the result */
     void (*teardown)(bench_state *);      /* once, also after a failed setup */
     int variant;                          /* for cases that share functions */
-    bool threaded;                        /* worth a run with two threads */
-    double goal_ms;                       /* 0 = none; for two threads where threaded */
+    bool threaded;                        /* run with two threads, too */
+    double goal_ms;                       /* 0 = none; for two threads if threaded */
     double goal_memory;                   /* peak memory over result_bytes; 0 = none */
-    /* Prints what else there is to say of a result, after its line; may be null. */
-    void (*tell)(const bench_case *, const bench_result *);
+    /* Prints details of a result, after its line; may be null. */
+    void (*print_details)(const bench_case *, const bench_result *);
 };
 
 /* Each ends with a case without a name. */
@@ -63,19 +63,20 @@ extern const bench_case bench_create_cases[], bench_file_cases[], bench_topology
 
 /* The cases of all tables, counted from 0; null beyond the last. */
 const bench_case *bench_case_at(size_t index);
-/* Whether a case has `part` in its name; null = all. */
+/* Returns whether a case has `part` in its name; null = all. */
 bool bench_case_has(const bench_case *which, const char *part);
-/* Whether it is among the few that tell most in little time. */
+/* Returns whether it is among the few most informative cases that take little time. */
 bool bench_case_is_brief(const bench_case *which);
 
-/* Fails with a sentence of the benchmark's own. */
+/* Fails with an error message of the benchmark. */
 abut_status bench_fail(abut_status status, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
-/* The sentence for a failed case: the benchmark's own if there is one, else the library's. */
+/* The error message of a failed case: the benchmark's own if there is one, otherwise the
+ * library's. */
 const char *bench_error(void);
 
-/* Opens the device that the command line or the environment names, else a GPU; a case without
- * either is skipped. */
+/* Opens the device that the command line or the environment names, otherwise a GPU; a case
+ * without either is skipped. */
 abut_status bench_device_open(bench_state *state, abut_device **device);
 
 /* ---- inputs and hashes ---- */
@@ -84,13 +85,13 @@ abut_status bench_device_open(bench_state *state, abut_device **device);
 uint64_t bench_random(uint64_t *state);
 /* A float from lo to hi, as a double. */
 double bench_random_real(uint64_t *state, double lo, double hi);
-/* The point of the unit circle at a share from 0 to 1 of the way around, exact to rounding; about:
- * the way is not even within a quarter. */
+/* The point of the unit circle at a fraction from 0 to 1 of its circumference, exact to
+ * rounding; approximate: within a quarter the parameter is not arc length. */
 void bench_circle(double share, double *x, double *y);
 
-/* A torus with bumps of segments x rings quads, each cut into two triangles: closed, oriented, and
- * regular as scans and generated meshes are. Made by +, -, x and / alone and rounded to float, so
- * that it is the same everywhere. */
+/* A torus with bumps of segments x rings quads, each divided into two triangles: closed,
+ * oriented, and regular like scans and generated meshes. Computed with +, -, x and / only and
+ * rounded to float, so that it is the same on every machine. */
 typedef struct bench_grid {
     uint32_t segments, rings, vertex_count, triangle_count;
     float *positions;
@@ -100,9 +101,9 @@ typedef struct bench_grid {
 abut_status bench_grid_create(uint32_t segments, uint32_t rings, bench_grid *grid);
 /* A million triangles, or twenty thousand when quick. */
 abut_status bench_grid_million(const bench_state *state, bench_grid *grid);
-/* A sphere, on which points near the middle have everything equally near; a bumpy torus; a teapot
- * with large and small triangles; or the file that ABUT_BENCH_MESH names, without which the case is
- * skipped. About 70,000 triangles, or a thousand when quick. */
+/* A sphere, for which points near its centre have all triangles equally near; a bumpy torus; a
+ * teapot with large and small triangles; or the file that ABUT_BENCH_MESH names, without which
+ * the case is skipped. About 70,000 triangles, or a thousand when quick. */
 typedef enum bench_model {
     BENCH_SPHERE = 0,
     BENCH_TORUS,
@@ -111,13 +112,13 @@ typedef enum bench_model {
 } bench_model;
 abut_status bench_model_create(bench_state *state, bench_model model, abut_mesh **mesh);
 
-/* A cube of cells over the box of a mesh and 10%, about its middle; the hash and size of a field.
- */
+/* A cube of cells over the box of a mesh and 10%, about its centre; the hash and size of a
+ * field. */
 abut_grid bench_field_grid(const abut_mesh *mesh, uint32_t cells);
 abut_status bench_field_hash(bench_state *state, const abut_field *field);
 
-/* A teapot with a field of 64 cells and 500 even samples, each of which the caller destroys, also
- * on failure; and turns that are unit quaternions without any rounding. */
+/* A teapot with a field of 64 cells and 500 surface samples, each of which the caller destroys,
+ * also on failure; and rotations that are unit quaternions without any rounding. */
 abut_status bench_body(bench_state *state, abut_mesh **mesh, abut_field **field,
                        abut_samples **samples);
 abut_quat bench_turn(uint32_t i);
@@ -137,15 +138,15 @@ struct bench_result {
     char name[96], unit[16];
     uint32_t threads, repeats;
     double median_ms, minimum_ms;
-    double cpu_ms;          /* median of the processor time, of all threads: tells a busy machine */
+    double cpu_ms; /* median of the processor time, of all threads: detects a busy machine */
     double elements, bytes; /* of one run */
     uint64_t peak_bytes;    /* through the allocator hook, above what was live before the run */
     double result_bytes;
     uint64_t hash;
     /* Of a comparison with another library; `peer` is empty in others. */
-    char peer[32], note[160]; /* its name; what it does not do, or does otherwise */
+    char peer[32], note[160]; /* its name; what it does not compute, or computes differently */
     double peer_median_ms, peer_minimum_ms;
-    uint64_t disagreements; /* answers that differ */
+    uint64_t disagreements; /* results that differ */
 };
 
 typedef struct bench_results {
@@ -159,13 +160,13 @@ typedef struct bench_results {
 void bench_results_begin(bench_results *results);
 bool bench_results_add(bench_results *results, const bench_result *result);
 void bench_results_clear(bench_results *results);
-/* False after a message on standard error. */
+/* Returns false after a message on standard error. */
 bool bench_results_write(const bench_results *results, const char *path);
 bool bench_results_read(bench_results *results, const char *path);
 /* The exit code of --compare. */
 int bench_compare(const char *old_path, const char *new_path, bool allow_hash);
-/* Runs every built program of bench/peers with `models` (may be none) and adds what they found.
- * False when one failed, after a message on standard error. */
+/* Runs every built program of bench/peers with `models` (may be none) and adds their results.
+ * Returns false if one failed, after a message on standard error. */
 bool bench_peers(char *const *models, int model_count, bool quick, const char *folder,
                  bench_results *results);
 
@@ -174,11 +175,11 @@ bool bench_peers(char *const *models, int model_count, bool quick, const char *f
 typedef struct bench_settings {
     const char *filter; /* part of a name, or null */
     const char *folder;
-    const char *device;      /* for the cases of devices; null = a GPU where there is one */
+    const char *device;      /* for the cases of devices; null = a GPU if there is one */
     uint32_t repeats;        /* 0 = about `enough_ms` of them, at least 5 */
-    double enough_ms;        /* 0 = a second; where it is less, one run may do */
-    bool (*cancelled)(void); /* asked before each run; may be null */
-    uint32_t threads;        /* 0 = what each case asks for */
+    double enough_ms;        /* 0 = a second; if it is less, one run may be sufficient */
+    bool (*cancelled)(void); /* called before each run; may be null */
+    uint32_t threads;        /* 0 = as each case requires */
     bool quick;
 } bench_settings;
 
@@ -189,16 +190,16 @@ typedef enum bench_outcome {
     BENCH_BROKEN
 } bench_outcome;
 
-/* Runs one case with each of its thread counts (1, and 2 where it is threaded; or that of the
- * settings) and gives every result to `take`. Thread counts must agree on the hash. Other outcomes
- * than BENCH_FINE are explained by bench_error(). */
+/* Runs one case with each of its thread counts (1, and 2 if it is threaded; or that of the
+ * settings) and passes every result to `take`. Thread counts must agree on the hash. Outcomes
+ * other than BENCH_FINE are explained by bench_error(). */
 bench_outcome bench_run(const bench_case *which, const bench_settings *settings,
                         bool (*take)(void *user, const bench_case *which, const bench_result *),
                         void *user);
 
-/* A new temporary folder, in a static buffer; null after bench_fail(). */
+/* Creates a temporary folder; returns its name in a static buffer, or null after bench_fail(). */
 const char *bench_folder_make(void);
-/* Removes it and all that is in it. */
+/* Removes it with its content. */
 void bench_folder_remove(const char *folder);
 
 #endif

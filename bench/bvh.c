@@ -1,4 +1,4 @@
-/* Cases: hierarchies and their queries. */
+/* Cases: BVHs and their queries. */
 #include "bench.h"
 
 #include <math.h>
@@ -31,7 +31,7 @@ typedef struct bvh_data {
     uint64_t pair_count;
 } bvh_data;
 
-/* Leaves out every 50th triangle, so that there is a border everywhere. */
+/* Removes every 50th triangle, so that there are boundaries everywhere. */
 static abut_status tear(const bench_state *state, abut_mesh **mesh) {
     uint32_t count = abut_mesh_triangle_count(*mesh), kept = 0;
     abut_mesh_input input = abut_mesh_input_default();
@@ -90,7 +90,8 @@ static void make_points(bvh_data *data, bool near) {
     }
 }
 
-/* From each point towards another; or coherent: a pinhole camera before the model, row by row. */
+/* From each point towards another; or coherent: a pinhole camera in front of the model, row by
+ * row. */
 static void make_rays(bvh_data *data, bool coherent) {
     abut_box box = abut_mesh_bounds(data->mesh);
     abut_vec3 eye = {2 * box.hi.x - box.lo.x, 2 * box.hi.y - box.lo.y, 2 * box.hi.z - box.lo.z};

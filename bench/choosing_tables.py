@@ -5,7 +5,7 @@ Usage: bench/choosing_tables.py build/release/abut [SHARE [MODEL...]]
 Prints the tables of docs/choosing.md: errors of depths and what is missed, for bodies around each threshold, by the
 command itself (`abut contacts SCENE --method`). References are exact: closed forms, or exact patches of closed meshes.
 Times are processor time of all pairs less that of one, so that starting and building are not counted. SHARE of the
-samples is taken (1). Of MODELs it is told how large their holes are.
+samples is taken (1). For MODELs it prints the size of their holes.
 """
 import json
 import math
@@ -23,7 +23,7 @@ CELLS = 64  # of a field, along the longest side
 
 
 def contacts(bodies, meshes, method=None):
-    """{(a, b): depth} of a scene whose first body meets all others, and the processor time."""
+    """{(a, b): depth} of a scene whose first body touches all others, and the processor time."""
     scene = {"meshes": meshes, "bodies": bodies, "ignore": [["probes", "probes"]] if len(bodies) > 1 else []}
     pathlib.Path("scene.json").write_text(json.dumps(scene))
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -124,12 +124,12 @@ def holes():
         found, _ = contacts([{**body, "method": "field"}] + probes("dot", within, method="field"), meshes)
         meant, _ = contacts([{**body, "method": "exact"}] + probes("small", wall, method="exact"),
                             {**meshes, "body": {"file": "ball.obj"}})
-        told = []
+        columns = []
         for method in ("field", "map"):
             got, _ = contacts([{**body, "method": method}] + probes("small", wall, method="field"), meshes)
             errors = sorted(abs(got.get(k, 0) - d) / cell for k, d in meant.items())
-            told.append(f"{errors[len(errors) // 2]:.2f}, {errors[int(0.95 * len(errors))]:.2f}")
-        rows.append([f"{100 * hole_share(points, kept):.3g}%", f"{100 * len(found) / len(within):.1f}%", *told])
+            columns.append(f"{errors[len(errors) // 2]:.2f}, {errors[int(0.95 * len(errors))]:.2f}")
+        rows.append([f"{100 * hole_share(points, kept):.3g}%", f"{100 * len(found) / len(within):.1f}%", *columns])
     table("A ball without its top; depths are off by the median and by 95%, in cells",
           ["hole", "inside by winding numbers, of what is", "depth off by field", "by map"], rows)
 

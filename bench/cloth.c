@@ -1,7 +1,7 @@
-/* Cases: whole frames of examples/cloth: contacts, motion, sweeps, and what is done about impacts.
- * A sheet lies down on a box that rises under it, in the wind. All of it is made by +, -, x, / and
- * square roots, so that it is the same everywhere. On devices the frames are held against the CPU's
- * before anything is timed. */
+/* Cases: whole frames of examples/cloth: contacts, motion, sweeps and collision response. A
+ * sheet falls on a rising box, in the wind. Everything is computed with +, -, x, / and square
+ * roots, so that it is the same on every machine. On devices the frames are compared with the
+ * CPU's before the timing. */
 #include "bench.h"
 
 #include "cloth.h"
@@ -20,7 +20,7 @@ typedef struct cloth_data {
     uint32_t frames, frame;
 } cloth_data;
 
-/* Milliseconds of a frame of the last run, for the line after it. */
+/* Milliseconds per frame of the last run, for the line after it. */
 static double parts[3];
 
 /* ---- the scene ---- */
@@ -36,7 +36,7 @@ static abut_status make_meshes(bench_state *state, cloth_data *data) {
     box.segments = state->quick ? 4 : large ? 52 : 28;
     data->frames = state->quick ? 6 : large ? 5 : 20;
     abut_status status = abut_shape_create(state->context, &sheet, &raw);
-    abut_pose over = {{0, 0, 0.25, 1}, {0, 0, 0.05}}; /* not in line with the box */
+    abut_pose over = {{0, 0, 0.25, 1}, {0, 0, 0.05}}; /* not aligned with the box */
     status = status ? status : abut_mesh_transform(raw, 1, over, &data->sheet);
     abut_mesh_destroy(raw);
     return status ? status : abut_shape_create(state->context, &box, &data->box);
@@ -46,12 +46,12 @@ static abut_status step(cloth_data *data, cloth *c, uint32_t frame, cloth_report
     uint32_t first = abut_mesh_vertex_count(data->sheet), count = abut_mesh_vertex_count(data->box);
     const abut_vec3 *at = cloth_positions(c) + first;
     double up = 0.004 + 0.0005 * (frame % 8);
-    for (uint32_t i = 0; i < count; i++) /* it also leans over */
+    for (uint32_t i = 0; i < count; i++) /* it also tilts */
         data->box_end[i] = (abut_vec3){at[i].x + 0.002, at[i].y, at[i].z + up + 0.003 * at[i].x};
     return cloth_step(c, FRAME_SECONDS, data->box_end, report);
 }
 
-/* A cloth, after the frame that takes memory. */
+/* A cloth, after the frame that allocates memory. */
 static abut_status start(bench_state *state, cloth_data *data, abut_device *device, cloth **made) {
     cloth_options options = {.stretch = 150,
                              .shear = 60,
@@ -126,7 +126,7 @@ static abut_status cloth_run(bench_state *state) {
     return run_frames(data, data->cloth);
 }
 
-/* The next run begins where this one did. */
+/* The next run starts where this one started. */
 static abut_status cloth_finish(bench_state *state) {
     cloth_data *data = state->data;
     state->hash = bench_hash(0, cloth_positions(data->cloth),
@@ -145,7 +145,7 @@ static void cloth_teardown(bench_state *state) {
     free(data->box_end);
 }
 
-static void tell(const bench_case *which, const bench_result *result) {
+static void print_details(const bench_case *which, const bench_result *result) {
     (void)which;
     (void)result;
     printf("  a frame, ms: motion %.2f, contacts %.2f, sweeps %.2f", parts[0], parts[1], parts[2]);
@@ -154,8 +154,8 @@ static void tell(const bench_case *which, const bench_result *result) {
 #define CLOTH_CASE(name_, variant_)                                                                \
     {                                                                                              \
         .name = name_, .unit = "triangle", .data_bytes = sizeof(cloth_data), .setup = cloth_setup, \
-        .run = cloth_run, .finish = cloth_finish, .teardown = cloth_teardown, .tell = tell,        \
-        .variant = variant_                                                                        \
+        .run = cloth_run, .finish = cloth_finish, .teardown = cloth_teardown,                      \
+        .print_details = print_details, .variant = variant_                                        \
     }
 
 const bench_case bench_cloth_cases[] = {

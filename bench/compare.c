@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-static const bench_result *find(const bench_results *results, const bench_result *like) {
+static const bench_result *find_result(const bench_results *results, const bench_result *like) {
     for (size_t i = 0; i < results->count; i++)
         if (results->list[i].threads == like->threads && !strcmp(results->list[i].name, like->name))
             return &results->list[i];
@@ -29,7 +29,7 @@ static void print_head(const bench_results *before, const bench_results *after) 
 static void print_alone(const bench_results *those, const bench_results *others,
                         const char *where) {
     for (size_t i = 0; i < those->count; i++)
-        if (!find(others, &those->list[i]))
+        if (!find_result(others, &those->list[i]))
             printf("%-32s %7u  only in the %s file\n", those->list[i].name, those->list[i].threads,
                    where);
 }
@@ -40,7 +40,7 @@ static int compare(const bench_results *before, const bench_results *after, bool
     printf("\n%-32s %7s %12s %12s %7s  %s\n", "case", "threads", "old ms", "new ms", "ratio",
            "hash");
     for (size_t i = 0; i < before->count; i++) {
-        const bench_result *old = &before->list[i], *new = find(after, old);
+        const bench_result *old = &before->list[i], *new = find_result(after, old);
         if (!new)
             continue;
         bool same = old->hash == new->hash;

@@ -1,16 +1,16 @@
-/* Cases: contacts of two fields of 64^3 with 500 samples each, one of them at random poses of which
- * about half overlap; the same against spheres. Exact patches
- * of cubes that stand on each other, aside and turned, of balls that touch by a twentieth, and of
- * the solid teapot at these poses; and when that first touches itself on a way past it. Solids with
- * each other: boxes that stand on each other, all kinds with a box, hulls of a ball; and the solid
- * teapot with balls, floors and boxes. */
+/* Cases: contacts of two fields of 64^3 with 500 samples each, one of them at random poses of
+ * which about half overlap; the same against spheres. Exact patches of stacked cubes, with an
+ * offset and rotated, of balls that overlap by a twentieth, and of the solid teapot at these
+ * poses; and the time of impact of that teapot with itself along a path past it. Primitives with
+ * each other: stacked boxes, all kinds with a box, hulls of a ball; and the solid teapot with
+ * balls, floors and boxes. */
 #include "bench.h"
 
 #include <math.h>
 #include <stdlib.h>
 
 enum { BODIES, SPHERES, CUBES, BALLS, TEAPOTS, RIGID };
-/* Pairs of solids; and a mesh with them. */
+/* Pairs of primitives; and a mesh with them. */
 enum { SOLIDS = 16, WITH_MESH = 32 };
 
 #define ROOM 4096
@@ -120,7 +120,7 @@ static abut_status patch_run(bench_state *state) {
     return status;
 }
 
-/* ---- solids ---- */
+/* ---- primitives ---- */
 
 /* The kind that a case is about; a hull of the case's mesh. */
 static abut_solid solid_of(const contact_data *data, abut_solid_kind kind, abut_pose pose) {
@@ -170,7 +170,7 @@ static abut_status solid_run(bench_state *state) {
     return status;
 }
 
-/* From ten away on one side to ten away on the other, turning by half a turn or less. */
+/* From ten units away on one side to ten on the other, rotating by half a turn or less. */
 static abut_status rigid_run(bench_state *state) {
     contact_data *data = state->data;
     const abut_path rests = {{{0, 0, 0, 1}, {0, 0, 0}}, {{0, 0, 0, 1}, {0, 0, 0}}};
@@ -191,7 +191,8 @@ static abut_status rigid_run(bench_state *state) {
 /* ---- fields ---- */
 
 static void hash_contact(contact_data *data, const abut_contact *c) {
-    float depth = (float)c->depth; /* doubles of the world are rounded the same on most machines */
+    float depth =
+        (float)c->depth; /* doubles in world coordinates are rounded equally on most machines */
     data->hash = bench_hash(data->hash, &c->id, sizeof c->id);
     data->hash = bench_hash(data->hash, &depth, sizeof depth);
 }

@@ -1,8 +1,7 @@
-/* The tools of devices: how near scan and its kin come to a plain copy, and how fast keys are
- * sorted. The answers are compared with the CPU's before anything is timed. Times are wall-clock,
- * with the wait for the device in them; short calls are made several times a run, as a user would
- * queue them.
- */
+/* The tools of devices: the speed of scan and similar operations relative to a plain copy, and
+ * of sorting keys. Results are compared with the CPU's before the timing. Times are wall-clock
+ * and include the wait for the device. Short calls are repeated in a run, as a user would
+ * enqueue them. */
 #include "bench.h"
 
 #include "device/tools.h"
@@ -11,10 +10,10 @@
 
 enum { COPY, REDUCE, SCAN, COMPACT, SORT_32, SORT_64 };
 
-#define CALLS 8 /* a run; not of the sorts */
+#define CALLS 8 /* per run; not of the sorts */
 
 #define SCAN_GOAL 0.6   /* of the copy's speed */
-#define SORT_GOAL 1.5e9 /* 32-bit keys a second */
+#define SORT_GOAL 1.5e9 /* 32-bit keys per second */
 
 typedef struct device_data {
     abut_device *device;
@@ -45,12 +44,12 @@ abut_status bench_device_open(bench_state *state, abut_device **device) {
     state->skipped = status == ABUT_ERROR_DEVICE && !wanted;
     if (status)
         return status;
-    static bool told;
+    static bool details;
     abut_device_info info = get_device_info(*device);
-    if (!told)
+    if (!details)
         printf("device: %s, driver %s, %s\n", info.name, info.driver,
                info.same_bits ? "rounds as this host" : "rounds otherwise than this host");
-    told = true;
+    details = true;
     on_gpu = info.kind == ABUT_DEVICE_KIND_GPU;
     return ABUT_OK;
 }
@@ -80,7 +79,7 @@ static abut_status run_words(bench_state *state) {
     }
 }
 
-/* Runs once and compares with the loop that anybody would write. */
+/* Runs once and compares with a plain loop. */
 static abut_status check_words(bench_state *state, const uint32_t *words, uint32_t *got) {
     device_data *data = state->data;
     abut_status status = run_words(state);
@@ -109,9 +108,9 @@ static abut_status check_words(bench_state *state, const uint32_t *words, uint32
         sum += words[i];
     }
     if (state->which->variant == REDUCE) {
-        uint64_t told;
-        memcpy(&told, got, sizeof told);
-        wrong += told != sum;
+        uint64_t details;
+        memcpy(&details, got, sizeof details);
+        wrong += details != sum;
     }
     if (state->which->variant == SCAN || state->which->variant == COMPACT)
         wrong += total != (state->which->variant == SCAN ? (uint32_t)sum : (uint32_t)kept);
@@ -143,7 +142,7 @@ static abut_status setup_words(bench_state *state) {
 
 /* ---- pairs: sort ---- */
 
-/* Puts keys and values back as they were. */
+/* Restores keys and values. */
 static abut_status restore_pairs(bench_state *state) {
     device_data *data = state->data;
     abut_status status =
@@ -259,8 +258,8 @@ static abut_status run(bench_state *state) {
     return status ? status : abuti_queue_finish(&data->queue);
 }
 
-/* The whole result was checked in the beginning; from here on its first words will do,
- * since fetching it takes longer than making it. */
+/* The whole result was checked at the start; later its first words are sufficient, since
+ * downloading it takes longer than computing it. */
 static abut_status finish(bench_state *state) {
     device_data *data = state->data;
     abuti_buffer *result = sorts(state) ? &data->values : &data->out;
@@ -284,9 +283,9 @@ static void teardown(bench_state *state) {
     abut_device_destroy(data->device);
 }
 
-/* ---- what people want to know ---- */
+/* ---- details ---- */
 
-static void tell(const bench_case *which, const bench_result *result) {
+static void print_details(const bench_case *which, const bench_result *result) {
     static double copy_speed;
     double seconds = result->median_ms * 1e-3, speed = result->bytes / seconds;
     if (which->variant == COPY)
@@ -307,10 +306,11 @@ static void tell(const bench_case *which, const bench_result *result) {
                speed >= SCAN_GOAL * copy_speed ? "ok" : "missed");
 }
 
-#define DEVICE_CASE(name_, unit_, variant_)                                                   \
-    {                                                                                         \
-        .name = name_, .unit = unit_, .data_bytes = sizeof(device_data), .setup = setup,      \
-        .run = run, .finish = finish, .teardown = teardown, .variant = variant_, .tell = tell \
+#define DEVICE_CASE(name_, unit_, variant_)                                              \
+    {                                                                                    \
+        .name = name_, .unit = unit_, .data_bytes = sizeof(device_data), .setup = setup, \
+        .run = run, .finish = finish, .teardown = teardown, .variant = variant_,         \
+        .print_details = print_details                                                   \
     }
 
 const bench_case bench_device_cases[] = {

@@ -1,8 +1,7 @@
-/* Hierarchies built on a device: three models of about 70,000 triangles, or any mesh file that
- * ABUT_BENCH_MESH names. A run is all that a user waits for: the mesh goes to the device, the tree
- * is built and stays there. Beside it stand the times of the device itself, a phase each, and the
- * quality: expected visits of a ray against a tree of the CPU.
- */
+/* BVHs built on a device: three models of about 70,000 triangles, or any mesh file that
+ * ABUT_BENCH_MESH names. A run is everything that a user waits for: the mesh is uploaded, and
+ * the BVH is built and stays on the device. Details are the times of the device itself by phase,
+ * and the quality: expected visits of a ray relative to a BVH of the CPU. */
 #include "bench.h"
 
 #include "bvh/device.h"
@@ -24,7 +23,7 @@ typedef struct build_data {
 static struct {
     double phase_ms[ABUTI_BVH_PHASES], all_ms, refit_ms, quality;
     bool gpu;
-} told;
+} details;
 
 static abut_status run(bench_state *state) {
     build_data *data = state->data;
@@ -32,29 +31,29 @@ static abut_status run(bench_state *state) {
     return abuti_bvh_device_build(data->builder, data->mesh, 0, &data->there);
 }
 
-/* Against a tree of the CPU; and where the time goes. */
-static abut_status look(bench_state *state) {
+/* Compares with a BVH of the CPU, and measures the phases. */
+static abut_status compare_with_cpu(bench_state *state) {
     build_data *data = state->data;
     abut_bvh *ours = NULL, *cpu = NULL;
-    abut_status status = run(state); /* the first builds kernels */
+    abut_status status = run(state); /* the first run builds kernels */
     status = status ? status : abuti_bvh_device_download(&data->queue, &data->there, NULL, &ours);
     status = status ? status : abut_bvh_create(data->mesh, NULL, &cpu);
     if (!status) {
-        told.quality = get_bvh_info(ours).cost / get_bvh_info(cpu).cost;
-        if (!(told.quality < QUALITY_MAX))
-            status = bench_fail(ABUT_ERROR_DEVICE, "a cost of %.3f of the CPU's", told.quality);
+        details.quality = get_bvh_info(ours).cost / get_bvh_info(cpu).cost;
+        if (!(details.quality < QUALITY_MAX))
+            status = bench_fail(ABUT_ERROR_DEVICE, "a cost of %.3f of the CPU's", details.quality);
     }
     abut_bvh_destroy(ours);
     abut_bvh_destroy(cpu);
-    abuti_bvh_builder_time(data->builder, told.phase_ms);
+    abuti_bvh_builder_time(data->builder, details.phase_ms);
     status = status ? status : run(state);
     abuti_bvh_builder_time(data->builder, NULL);
     abuti_queue_clock_start(&data->queue);
     status = status ? status : run(state);
-    status = status ? status : abuti_queue_clock_stop(&data->queue, &told.all_ms);
+    status = status ? status : abuti_queue_clock_stop(&data->queue, &details.all_ms);
     abuti_queue_clock_start(&data->queue);
     status = status ? status : abuti_bvh_device_refit(data->builder, &data->there, data->mesh);
-    status = status ? status : abuti_queue_clock_stop(&data->queue, &told.refit_ms);
+    status = status ? status : abuti_queue_clock_stop(&data->queue, &details.refit_ms);
     return status;
 }
 
@@ -64,10 +63,10 @@ static abut_status setup(bench_state *state) {
     status = status ? status : bench_device_open(state, &data->device);
     status = status ? status : abuti_queue_open(data->device, &data->queue);
     status = status ? status : abuti_bvh_builder_create(&data->queue, &data->builder);
-    status = status ? status : look(state);
+    status = status ? status : compare_with_cpu(state);
     if (status)
         return status;
-    told.gpu = data->device->info.kind == ABUT_DEVICE_KIND_GPU;
+    details.gpu = data->device->info.kind == ABUT_DEVICE_KIND_GPU;
     state->elements = abut_mesh_triangle_count(data->mesh);
     return ABUT_OK;
 }
@@ -94,23 +93,25 @@ static void teardown(bench_state *state) {
     abut_mesh_destroy(data->mesh);
 }
 
-static void tell(const bench_case *which, const bench_result *result) {
+static void print_details(const bench_case *which, const bench_result *result) {
     static const char *const names[ABUTI_BVH_PHASES] = {"start", "levels", "chunks",
                                                         "plan",  "nodes",  "fit"};
     (void)which;
     printf("  %.2f Mtriangles/s, cost %.3f of the CPU's; on the device %.3f ms (",
-           result->elements / result->median_ms * 1e-3, told.quality, told.all_ms);
+           result->elements / result->median_ms * 1e-3, details.quality, details.all_ms);
     for (int i = 0; i < ABUTI_BVH_PHASES; i++)
-        printf("%s%s %.3f", i ? ", " : "", names[i], told.phase_ms[i]);
-    printf("), refit %.3f ms", told.refit_ms);
-    if (told.gpu && result->elements > 60000 && result->elements < 80000)
-        printf(", goal for an H200 %.1f ms: %s", GOAL_MS, told.all_ms <= GOAL_MS ? "ok" : "missed");
+        printf("%s%s %.3f", i ? ", " : "", names[i], details.phase_ms[i]);
+    printf("), refit %.3f ms", details.refit_ms);
+    if (details.gpu && result->elements > 60000 && result->elements < 80000)
+        printf(", goal for an H200 %.1f ms: %s", GOAL_MS,
+               details.all_ms <= GOAL_MS ? "ok" : "missed");
 }
 
-#define BUILD_CASE(name_, variant_)                                                           \
-    {                                                                                         \
-        .name = name_, .unit = "triangle", .data_bytes = sizeof(build_data), .setup = setup,  \
-        .run = run, .finish = finish, .teardown = teardown, .variant = variant_, .tell = tell \
+#define BUILD_CASE(name_, variant_)                                                          \
+    {                                                                                        \
+        .name = name_, .unit = "triangle", .data_bytes = sizeof(build_data), .setup = setup, \
+        .run = run, .finish = finish, .teardown = teardown, .variant = variant_,             \
+        .print_details = print_details                                                       \
     }
 
 const bench_case bench_device_build_cases[] = {

@@ -1,7 +1,6 @@
-/* Queries on a device: nearest points of a grid and of random points that are there already, and
- * overlap and distance at many poses. The first answers are compared with the CPU's before anything
- * is timed.
- */
+/* Queries on a device: nearest points of a grid and of random points that are already on the
+ * device, and overlap and distance at many poses. The first results are compared with the CPU's
+ * before the timing. */
 #include "bench.h"
 
 #include "bvh/bvh.h"
@@ -16,7 +15,7 @@ enum { GRID = 0, RANDOM = 4, POSES = 8, DISTANCES = 16 };
 
 #define GRID_GOAL_MS 25   /* 256^3 points on an H200 */
 #define RANDOM_GOAL_MS 40 /* ten million points on an H200 */
-#define CHECKED 20000     /* answers that are compared */
+#define CHECKED 20000     /* results that are compared */
 
 typedef struct query_data {
     abut_device *device;
@@ -224,7 +223,7 @@ static void teardown(bench_state *state) {
     free(data->separations);
 }
 
-static void tell(const bench_case *which, const bench_result *result) {
+static void print_details(const bench_case *which, const bench_result *result) {
     printf("  %.1f M%s/s", result->elements / result->median_ms * 1e-3,
            which->variant & POSES ? "poses" : "points");
     double goal = which->variant & RANDOM ? RANDOM_GOAL_MS : GRID_GOAL_MS;
@@ -232,10 +231,11 @@ static void tell(const bench_case *which, const bench_result *result) {
         printf(", goal for an H200 %.0f ms: %s", goal, result->median_ms <= goal ? "ok" : "missed");
 }
 
-#define QUERY_CASE(name_, unit_, variant_)                                                    \
-    {                                                                                         \
-        .name = name_, .unit = unit_, .data_bytes = sizeof(query_data), .setup = setup,       \
-        .run = run, .finish = finish, .teardown = teardown, .variant = variant_, .tell = tell \
+#define QUERY_CASE(name_, unit_, variant_)                                              \
+    {                                                                                   \
+        .name = name_, .unit = unit_, .data_bytes = sizeof(query_data), .setup = setup, \
+        .run = run, .finish = finish, .teardown = teardown, .variant = variant_,        \
+        .print_details = print_details                                                  \
     }
 
 const bench_case bench_device_bvh_cases[] = {

@@ -1,11 +1,9 @@
-/* Fields on a device: all cells of a cube of n x n x n about the middle of the mesh, a tenth
- * larger than its longest side, exact and signed; or only a band of three cells. The hierarchy
- * and its features are there already, and the values stay there. Some cells are compared with the
- * CPU's search before anything is timed. Beside each time stand those of the stages on the device,
- * and what was left to the search.
- * Whole: from arrays of a mesh in memory of the host to values in new memory there, everything made
- * anew; beside the time stand those of its steps.
- */
+/* Fields on a device: all cells of a cube of n x n x n about the centre of the mesh, a tenth
+ * larger than its longest side, exact and signed; or only a band of three cells. The BVH and its
+ * features are on the device already, and the values stay there. Some cells are compared with
+ * the CPU's search before the timing. Details are the times of the stages on the device, and the
+ * number of cells that needed a search. Whole: from arrays of a mesh in host memory to values in
+ * new host memory, with everything created again; details are the times of its steps. */
 #include "bench.h"
 
 #include "field/build/device.h"
@@ -29,7 +27,7 @@ typedef struct field_data {
 static struct {
     field_account account;
     double all_ms;
-} told;
+} details;
 
 static abut_field_options options_of(const bench_state *state, const abut_mesh *mesh) {
     int variant = state->which->variant;
@@ -56,7 +54,7 @@ static abut_status compare(field_data *data, const float *values, const abut_nea
     for (size_t i = 0; i < count; i++) {
         float expected = (float)fmax(-info.band, fmin(info.band, nearest[i].distance));
         if (!info.closed && fabsf(values[cells[i]]) == fabsf(expected))
-            continue; /* the search tells signs by fast winding numbers, which may be wrong */
+            continue; /* the search computes signs by fast winding numbers, which may be wrong */
         if (memcmp(&expected, &values[cells[i]], sizeof expected) != 0)
             return bench_fail(ABUT_ERROR_DEVICE, "cell %zu is %.9g instead of %.9g", cells[i],
                               values[cells[i]], expected);
@@ -100,14 +98,14 @@ static abut_status check(bench_state *state) {
     return status;
 }
 
-static abut_status look(bench_state *state) {
+static abut_status measure_stages(bench_state *state) {
     field_data *data = state->data;
-    abut_status status = abuti_device_field_account(data->there->there, &told.account);
+    abut_status status = abuti_device_field_account(data->there->there, &details.account);
     status = status ? status : abut_field_update_from(data->field, data->there, NULL);
     status = status ? status : abuti_device_field_account(data->there->there, NULL);
     abuti_queue_clock_start(&data->there->there->queue);
     status = status ? status : abut_field_update_from(data->field, data->there, NULL);
-    status = status ? status : abuti_queue_clock_stop(&data->there->there->queue, &told.all_ms);
+    status = status ? status : abuti_queue_clock_stop(&data->there->there->queue, &details.all_ms);
     return status;
 }
 
@@ -126,7 +124,7 @@ static abut_status setup(bench_state *state) {
         status = abut_field_create_from(data->there, &options, &data->field);
     }
     status = status ? status : check(state);
-    return status ? status : look(state);
+    return status ? status : measure_stages(state);
 }
 
 static abut_status run(bench_state *state) {
@@ -159,18 +157,18 @@ static void teardown(bench_state *state) {
     abut_device_destroy(data->device);
 }
 
-static void tell(const bench_case *which, const bench_result *result) {
+static void print_details(const bench_case *which, const bench_result *result) {
     static const char *const names[FIELD_STAGES] = {"clear",  "cross", "sum",   "sides", "top",
                                                     "filter", "cells", "cut",   "parts", "few",
                                                     "settle", "signs", "search"};
     (void)which;
     printf("  %.1f Mcells/s; on the device %.3f ms (", result->elements / result->median_ms * 1e-3,
-           told.all_ms);
+           details.all_ms);
     for (int i = 0; i < FIELD_STAGES; i++)
-        printf("%s%s %.3f", i ? ", " : "", names[i], told.account.stage_ms[i]);
+        printf("%s%s %.3f", i ? ", " : "", names[i], details.account.stage_ms[i]);
     printf("), %llu cells left, %llu blocks cut, %.1f M entries",
-           (unsigned long long)told.account.doubtful, (unsigned long long)told.account.cut,
-           (double)told.account.entries * 1e-6);
+           (unsigned long long)details.account.doubtful, (unsigned long long)details.account.cut,
+           (double)details.account.entries * 1e-6);
 }
 
 /* ---- from array to array ---- */
@@ -257,25 +255,26 @@ static void teardown_whole(bench_state *state) {
     abut_device_destroy(data->device);
 }
 
-static void tell_whole(const bench_case *which, const bench_result *result) {
+static void print_whole_details(const bench_case *which, const bench_result *result) {
     (void)which;
     (void)result;
-    printf("  mesh %.2f, hierarchy %.2f, signs %.2f, field %.2f, values %.2f ms",
-           steps_ms[STEP_MESH], steps_ms[STEP_HIERARCHY], steps_ms[STEP_SIGNS],
-           steps_ms[STEP_FIELD], steps_ms[STEP_VALUES]);
+    printf("  mesh %.2f, BVH %.2f, signs %.2f, field %.2f, values %.2f ms", steps_ms[STEP_MESH],
+           steps_ms[STEP_HIERARCHY], steps_ms[STEP_SIGNS], steps_ms[STEP_FIELD],
+           steps_ms[STEP_VALUES]);
 }
 
 #define WHOLE_CASE(name_, variant_)                                                                \
     {                                                                                              \
         .name = name_, .unit = "cell", .data_bytes = sizeof(whole_data), .setup = setup_whole,     \
         .run = run_whole, .finish = finish_whole, .teardown = teardown_whole, .variant = variant_, \
-        .tell = tell_whole                                                                         \
+        .print_details = print_whole_details                                                       \
     }
 
-#define FIELD_CASE(name_, variant_)                                                           \
-    {                                                                                         \
-        .name = name_, .unit = "cell", .data_bytes = sizeof(field_data), .setup = setup,      \
-        .run = run, .finish = finish, .teardown = teardown, .variant = variant_, .tell = tell \
+#define FIELD_CASE(name_, variant_)                                                      \
+    {                                                                                    \
+        .name = name_, .unit = "cell", .data_bytes = sizeof(field_data), .setup = setup, \
+        .run = run, .finish = finish, .teardown = teardown, .variant = variant_,         \
+        .print_details = print_details                                                   \
     }
 
 const bench_case bench_device_field_cases[] = {

@@ -1,11 +1,10 @@
 /* Rays, inside and signed distances on a device: 10 million of each against a closed model of
- * 70,000 triangles, or any mesh file that ABUT_BENCH_MESH names. Some answers are compared with the
- * CPU's before anything is timed. Rays begin anywhere in the box of the model, made a tenth larger,
- * and go anywhere. Rays and signed points are on the device, and answers stay there, unless the
- * name says "host": then the time of all transfers is in it, as in "inside" and "nearest".
- * "ordered" are the same rays, sorted by the place where they begin and the octant they go to: how
- * much they are faster tells whether sorting would pay.
- */
+ * 70,000 triangles, or any mesh file that ABUT_BENCH_MESH names. Some results are compared with
+ * the CPU's before the timing. Rays start anywhere in the box of the model, enlarged by a tenth,
+ * in any direction. Rays and signed points are on the device, and results stay there, unless the
+ * name contains "host": then the time includes all transfers, as in "inside" and "nearest".
+ * "ordered" are the same rays, sorted by their start and the octant of their direction: the
+ * difference shows whether sorting is useful. */
 #include "bench.h"
 
 #include "bvh/bvh.h"
@@ -55,7 +54,7 @@ static abut_vec3 random_place(const abut_mesh *mesh, uint64_t *random) {
     return v3(x, y, bench_random_real(random, box.lo.z, box.hi.z));
 }
 
-/* Octant, then a cell of a curve through 128 cells an axis. */
+/* Octant, then a cell of a curve through 128 cells per axis. */
 static uint64_t key_of(const abut_mesh *mesh, const abut_ray *ray) {
     abut_box box = abut_mesh_bounds(mesh);
     uint64_t key = (ray->direction.x < 0) | (uint64_t)(ray->direction.y < 0) << 1 |
@@ -166,7 +165,7 @@ static abut_status fetch(bench_state *state) {
                : ABUT_OK;
 }
 
-/* The first of the answers against the CPU's. */
+/* Compares the first results with the CPU's. */
 static abut_status check(bench_state *state) {
     ray_data *data = state->data;
     size_t count = data->count < CHECKED ? data->count : CHECKED, wrong = 0;
@@ -247,7 +246,7 @@ static void teardown(bench_state *state) {
     free(data->answers);
 }
 
-static void tell(const bench_case *which, const bench_result *result) {
+static void print_details(const bench_case *which, const bench_result *result) {
     printf("  %.3f G%s/s", result->elements / result->median_ms * 1e-6,
            which->variant >= INSIDE ? "points" : "rays");
 }
@@ -255,7 +254,8 @@ static void tell(const bench_case *which, const bench_result *result) {
 #define RAY_CASE(name_, unit_, variant_)                                                          \
     {                                                                                             \
         .name = name_, .unit = unit_, .data_bytes = sizeof(ray_data), .setup = setup, .run = run, \
-        .finish = finish, .teardown = teardown, .variant = variant_, .tell = tell                 \
+        .finish = finish, .teardown = teardown, .variant = variant_,                              \
+        .print_details = print_details                                                            \
     }
 
 const bench_case bench_device_ray_cases[] = {

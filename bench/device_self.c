@@ -1,9 +1,9 @@
-/* Cases: whole steps of the view-based search on a device, from positions to the result, through
- * the host or with positions that are on the device already. A ball that is dented, and the
- * recording that ABUT_BENCH_RECORDING names (of 'abut demo'), ten steps from its middle. One run is
- * all these steps but the first, which does not begin where the last run ended and is taken between
- * runs. Results are held against the CPU's before anything is timed, and one thread of
- * the CPU is timed beside it, by point and by line. */
+/* Cases: whole steps of view-based culling on a device, from positions to the result, with
+ * positions from the host or already on the device. A ball that is dented, and the recording
+ * that ABUT_BENCH_RECORDING names (of 'abut demo'), ten steps from its middle. One run is all
+ * these steps except the first, which does not start where the last run ended and is made
+ * between runs. Results are compared with the CPU's before the timing, and one thread of the CPU
+ * is timed as well, by view-point and by view-line. */
 #include "bench.h"
 
 #include "device/device.h"
@@ -36,8 +36,8 @@ static abut_vec3 *room_for(const self_data *data) {
 
 /* ---- scenes ---- */
 
-/* Deeper and deeper, and shortly before it touches itself back again, so that the next run can
- * begin where this one ended. */
+/* The dent grows, and shortly before the ball touches itself shrinks again, so that the next run
+ * can start where this one ended. */
 static abut_status make_ball(bench_state *state, self_data *data) {
     abut_shape shape = abut_shape_default(ABUT_SHAPE_ICOSPHERE);
     shape.segments = state->quick ? 6 : 49;
@@ -51,7 +51,7 @@ static abut_status make_ball(bench_state *state, self_data *data) {
             return bench_fail(ABUT_ERROR_MEMORY, "no memory");
         for (uint32_t i = 0; i < data->vertex_count; i++) {
             abut_vec3 p = abut_mesh_local_positions(data->mesh)[i];
-            /* no exp(), which is not the same everywhere */
+            /* no exp(), which differs between machines */
             double off = 1 + 3 * (p.x * p.x + p.y * p.y);
             p.z -= p.z > 0 ? 2 * deep * p.z / (off * off * off * off) : 0;
             end[i] = p;
@@ -60,7 +60,7 @@ static abut_status make_ball(bench_state *state, self_data *data) {
     return status;
 }
 
-/* As 'abut replay' does: from a frame to where vertices were about to go, if the file knows. */
+/* As 'abut replay' does: from a frame to the aims of its vertices, if the file contains them. */
 static abut_status read_recording(bench_state *state, self_data *data) {
     const char *path = getenv("ABUT_BENCH_RECORDING");
     if (!path || !path[0]) {
@@ -110,7 +110,8 @@ static abut_status take_steps(const self_data *data, abut_self *view, bool there
     return status;
 }
 
-static abut_status put(const self_data *data, const abut_vec3 *from, abut_buffer **to) {
+static abut_status upload_positions(const self_data *data, const abut_vec3 *from,
+                                    abut_buffer **to) {
     const size_t bytes = data->vertex_count * sizeof *from;
     abut_status status = abut_buffer_create(data->device, bytes, to);
     return status ? status : abut_buffer_write(*to, 0, from, bytes);
@@ -122,7 +123,7 @@ static double now_ms(void) {
     return (double)time.tv_sec * 1e3 + (double)time.tv_nsec * 1e-6;
 }
 
-/* One thread, the better of two, in ms for a step; and its answers. */
+/* One thread, the better of two runs, in ms per step; and its results. */
 static abut_status run_here(self_data *data, abut_self_scheme scheme, double *ms,
                             abut_self_result *results) {
     abut_self_options options = abut_self_options_default();
@@ -147,7 +148,7 @@ static abut_status check(bench_state *state, self_data *data) {
     abut_status status = ABUT_OK;
     for (int k = 0; k < 2 && !status; k++)
         status = run_here(data, k ? ABUT_SELF_LINE : ABUT_SELF_POINT, &cpu_ms[k], expected);
-    for (int k = 0; k < 2 && !status; k++) /* the second time with order and room */
+    for (int k = 0; k < 2 && !status; k++) /* the second time with known order and capacity */
         status = take_steps(data, data->view, there, 0, data->step_count, data->results);
     at_once = completely = 0;
     for (uint32_t k = 1; k < data->step_count && !status; k++) {
@@ -167,9 +168,9 @@ static abut_status self_setup(bench_state *state) {
         status = state->which->variant & RECORDING ? read_recording(state, data)
                                                    : make_ball(state, data);
     for (uint32_t k = 0; k < data->step_count && !status && state->which->variant & THERE; k++) {
-        status = put(data, data->end[k], &data->end_there[k]);
+        status = upload_positions(data, data->end[k], &data->end_there[k]);
         if (!status && data->start[k])
-            status = put(data, data->start[k], &data->start_there[k]);
+            status = upload_positions(data, data->start[k], &data->start_there[k]);
     }
     abut_self_options options = abut_self_options_default();
     options.device = data->device;
@@ -213,7 +214,7 @@ static void self_teardown(bench_state *state) {
     abut_device_destroy(data->device);
 }
 
-static void tell(const bench_case *which, const bench_result *result) {
+static void print_details(const bench_case *which, const bench_result *result) {
     double ms = result->median_ms / result->elements;
     double best = cpu_ms[0] < cpu_ms[1] ? cpu_ms[0] : cpu_ms[1];
     (void)which;
@@ -227,8 +228,8 @@ static void tell(const bench_case *which, const bench_result *result) {
 #define SELF(name_, variant_)                                                                \
     {                                                                                        \
         .name = name_, .unit = "step", .data_bytes = sizeof(self_data), .setup = self_setup, \
-        .run = self_run, .finish = self_finish, .teardown = self_teardown, .tell = tell,     \
-        .variant = variant_                                                                  \
+        .run = self_run, .finish = self_finish, .teardown = self_teardown,                   \
+        .print_details = print_details, .variant = variant_                                  \
     }
 
 const bench_case bench_device_self_cases[] = {

@@ -1,7 +1,8 @@
-/* Cases: frames of a dress on a built-in figure against its radial fields, with bones, skin,
- * fields, self-collision, substeps and leaving the body. On devices nothing comes to the host, and
- * frames are held against the CPU's before anything is timed. Quick runs have two sheets on a ball
- * instead: made by +, -, x, / and square roots, so that it is the same everywhere. */
+/* Cases: frames of a dress on a built-in figure against its radial fields, with bones, skinning,
+ * fields, self-collision, substeps and leaving the body. On devices nothing is downloaded, and
+ * frames are compared with the CPU's before the timing. Quick runs have two sheets on a ball
+ * instead, computed with +, -, x, / and square roots, so that they are the same on every
+ * machine. */
 #include "bench.h"
 
 #include "scenes.h"
@@ -28,7 +29,7 @@ typedef struct dress_data {
     abut_vec3 *ball_end;
 } dress_data;
 
-/* Milliseconds of a frame of the last run, for the line after it. */
+/* Milliseconds per frame of the last run, for the line after it. */
 static scene_parts parts;
 
 /* ---- sheets on a ball ---- */
@@ -122,7 +123,7 @@ static abut_status start(bench_state *state, dress_data *data, abut_device *devi
                                    .device = device};
     cloth_report report;
     abut_status status = scene_create(state->context, &options, &data->scene);
-    for (int i = 0; i < 4 && !status; i++) /* memory, and the body begins to move */
+    for (int i = 0; i < 4 && !status; i++) /* allocates memory, and the body starts to move */
         status = scene_step(data->scene, &report);
     return status;
 }
@@ -203,7 +204,7 @@ static abut_status dress_run(bench_state *state) {
     return run_frames(state, state->data);
 }
 
-/* The next run begins where this one did. */
+/* The next run starts where this one started. */
 static abut_status dress_finish(bench_state *state) {
     dress_data *data = state->data;
     abut_status status = hash(state, data, &state->hash);
@@ -221,7 +222,7 @@ static void dress_teardown(bench_state *state) {
     free(data->ball_end);
 }
 
-static void tell(const bench_case *which, const bench_result *result) {
+static void print_details(const bench_case *which, const bench_result *result) {
     (void)which;
     (void)result;
     printf("  a frame, ms: %.2f: skin %.2f, fields %.2f, self %.2f, solve %.2f, collide %.2f",
@@ -232,8 +233,8 @@ static void tell(const bench_case *which, const bench_result *result) {
 #define DRESS_CASE(name_, variant_)                                                                \
     {                                                                                              \
         .name = name_, .unit = "triangle", .data_bytes = sizeof(dress_data), .setup = dress_setup, \
-        .run = dress_run, .finish = dress_finish, .teardown = dress_teardown, .tell = tell,        \
-        .variant = variant_                                                                        \
+        .run = dress_run, .finish = dress_finish, .teardown = dress_teardown,                      \
+        .print_details = print_details, .variant = variant_                                        \
     }
 
 const bench_case bench_dress_cases[] = {

@@ -1,4 +1,4 @@
-/* Cases: distance fields on the CPU, everything included. */
+/* Cases: distance fields on the CPU, including all preparation. */
 #include "bench.h"
 
 #include <stdlib.h>
@@ -24,7 +24,7 @@ abut_grid bench_field_grid(const abut_mesh *mesh, uint32_t cells) {
     return grid;
 }
 
-/* Moves the twentieth of the box with the greatest x. */
+/* Moves the twentieth of the box with the largest x. */
 static abut_status move_some(const bench_state *state, field_data *data) {
     uint32_t count = abut_mesh_vertex_count(data->mesh);
     abut_box box = abut_mesh_bounds(data->mesh);
@@ -71,7 +71,7 @@ static abut_status run_create(bench_state *state) {
     return abut_field_create(data->mesh, &data->options, &data->field);
 }
 
-/* There and back. */
+/* Forward and back. */
 static abut_status run_update(bench_state *state) {
     field_data *data = state->data;
     abut_status status = abut_field_set_mesh(data->field, data->moved, NULL);

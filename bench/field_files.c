@@ -1,5 +1,5 @@
-/* Cases: files of fields, written and read, and the cache of them. The distances are those of an
- * ideal torus; of the cache they are those of a mesh. */
+/* Cases: writing and reading files of fields, and their cache. The distances are those of an
+ * ideal torus; in the cache they are those of a mesh. */
 #include "bench.h"
 
 #include <math.h>
@@ -104,7 +104,7 @@ static abut_status cache_finish(bench_state *state) {
     return ABUT_OK;
 }
 
-/* The field is built here, so that it is only looked up when time is taken. */
+/* The field is built here, so that only the lookup is timed. */
 static abut_status cache_setup(bench_state *state) {
     cache_data *data = state->data;
     snprintf(data->folder, sizeof data->folder, "%s/cache", state->folder);

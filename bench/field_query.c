@@ -1,4 +1,4 @@
-/* Cases: value and gradient of single points of a field, one after the other, in random order. */
+/* Cases: value and gradient of a field at single points, one after the other, in random order. */
 #include "bench.h"
 
 #include <stdlib.h>

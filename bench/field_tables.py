@@ -42,14 +42,14 @@ def name_of(shape, segments, rings):
 
 def bench(tool, path, case, more):
     command = [tool, "bench", case, "--threads", "1", "--repeat", "7", "--json", *more]
-    told = subprocess.run(command, env={**os.environ, "ABUT_BENCH_MESH": path}, check=True,
+    output = subprocess.run(command, env={**os.environ, "ABUT_BENCH_MESH": path}, check=True,
                           stdout=subprocess.PIPE).stdout
-    return json.loads(told)["cases"][0]
+    return json.loads(output)["cases"][0]
 
 
 def measure(tool, path, device, entry):
-    told = subprocess.run([tool, "info", path, "--json"], check=True, stdout=subprocess.PIPE)
-    entry["triangles"] = json.loads(told.stdout)["files"][0]["triangles"]
+    output = subprocess.run([tool, "info", path, "--json"], check=True, stdout=subprocess.PIPE)
+    entry["triangles"] = json.loads(output.stdout)["files"][0]["triangles"]
     entry["cpu_ms"] = round(bench(tool, path, "field/128-file", [])["cpu_ms"], 2)
     if device:
         found = bench(tool, path, "field/device-128-file", ["--device", device])

@@ -1,9 +1,9 @@
 /* Cases: reading and writing files of a million triangles.
  *
- * What is read was written by the code below in the form that common tools export: binary PLY with
- * floats and a byte for the corner count, text with six digits, OBJ both as bare triangles and as
- * quads with texture coordinates and normals. The warm-up brings the file into the page cache.
- * Writing goes through the library alone, to the end: synced and renamed. */
+ * The code below writes the files to read in the form that common tools export: binary PLY with
+ * floats and a byte for the corner count, text with six digits, OBJ both as plain triangles and
+ * as quads with texture coordinates and normals. The warm-up brings the file into the page
+ * cache. Writing uses only the library, including sync and rename. */
 #include "bench.h"
 
 #include <errno.h>

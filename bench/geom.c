@@ -26,7 +26,7 @@ static abut_vec3 random_point(uint64_t *random, double size) {
 }
 
 /* A point of one tilted plane with whole coordinates: the determinant of four of them is 0, which
- * no filter can tell, so that the exact arithmetic has to. */
+ * no filter can print_details, so that the exact arithmetic has to. */
 static abut_vec3 lattice_point(uint64_t *random) {
     double i = (double)(bench_random(random) % 1024), j = (double)(bench_random(random) % 1024);
     abut_vec3 p = {3 * i + 11 * j, 5 * i - 2 * j, 7 * i + 13 * j};

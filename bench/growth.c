@@ -1,6 +1,6 @@
-/* Cases: how cost grows with triangles and cells, and what shapes with wide medial surfaces cost
- * beside a scan; bench/growth.py runs them and draws.
- * ABUT_BENCH_SHAPE names the shape, ABUT_BENCH_TRIANGLES and ABUT_BENCH_CELLS count. */
+/* Cases: how time grows with the number of triangles and cells, and the time of shapes with
+ * large medial surfaces compared with a scan; bench/growth.py runs them and draws plots.
+ * ABUT_BENCH_SHAPE names the shape, ABUT_BENCH_TRIANGLES and ABUT_BENCH_CELLS set the counts. */
 #include "growth.h"
 #include "tools/get.h"
 
@@ -22,7 +22,7 @@ typedef struct growth_data {
     uint64_t pair_count;
 } growth_data;
 
-/* A whole number of the environment, but none that a quick run has not. */
+/* An integer of the environment; quick runs ignore it. */
 static abut_status number(const bench_state *state, const char *name, long quick, long otherwise,
                           long most, uint32_t *value) {
     const char *text = getenv(name);
@@ -60,8 +60,9 @@ static void make_points(growth_data *data) {
                                                    hi[k] + 0.1 * (hi[k] - lo[k]));
 }
 
-/* Two of the same shape that do not meet: turned at random, with the balls about them apart; or
- * aligned, where whole faces may be equally near: beside each other along an axis, a little off. */
+/* Two of the same shape that do not intersect: rotated at random, with disjoint bounding balls;
+ * or aligned, so that whole faces may be equally near: side by side along an axis, with a small
+ * offset. */
 static void make_poses(growth_data *data, bool aligned) {
     uint64_t random = 11;
     abut_box box = abut_mesh_bounds(data->mesh);
@@ -167,7 +168,7 @@ static abut_status growth_setup(bench_state *state) {
     else
         make_poses(data, question == ALIGNED);
     status = abut_bvh_create(data->mesh, NULL, &data->bvh);
-    /* What is made after some questions, where many come, is not what these ask for. */
+    /* Data that are created after several queries are created here, before the timing. */
     return status || points || question == SELF ? status : growth_run(state);
 }
 

@@ -29,7 +29,7 @@ GOAL = 3  # times the scan of as many triangles
 
 # Case, what the table calls it, what a plot shows; least and most of its axis.
 QUESTIONS = [
-    ("build", "build", "Build of the hierarchy", "ms", (0.05, 20000)),
+    ("build", "build", "Build of the BVH", "ms", (0.05, 20000)),
     ("nearest-single", "nearest, single", "20,000 nearest points, one by one", "ms", (1, 10000)),
     ("nearest", "nearest, batch", "200,000 nearest points, a batch", "ms", (10, 100000)),
     ("field", "field", "A field of 128 x 128 x 128 cells", "ms", (10, 1000000)),
@@ -53,11 +53,11 @@ def bench(tool, part, shape, triangles, cells, folder):
     subprocess.run([tool, "--filter", "growth/" + part, "--threads", "1", "--repeat", str(repeats), "--out", path],
                    env=environment, check=True, stdout=subprocess.DEVNULL)
     with open(path, encoding="utf-8") as file:
-        told = json.load(file)
-    for found in told["cases"]:
+        results = json.load(file)
+    for found in results["cases"]:
         yield dict(case=found["case"].split("/")[1], shape=shape, triangles=triangles, cells=cells,
                    cpu_ms=round(found["cpu_ms"], 4), peak_bytes=found["peak_bytes"], hash=found["hash"],
-                   commit=told["commit"], date=told["date"][:10])
+                   commit=results["commit"], date=results["date"][:10])
 
 
 def run(arguments):

@@ -1,14 +1,14 @@
-/* Closed surfaces of any number of triangles, to see how cost grows with it. All but the scan have
- * places that see thousands of triangles equally far away: the middle of a sphere, the axis of a
- * torus or cylinder, the planes and surfaces half-way between walls. Made by +, -, x, / and square
- * roots alone and rounded to float, so that they are the same everywhere. */
+/* Closed surfaces of any number of triangles, to measure growth. All except the scan have points
+ * that are equally far from thousands of triangles: the centre of a sphere, the axis of a torus
+ * or cylinder, the planes and surfaces half-way between walls. Computed with +, -, x, / and
+ * square roots only and rounded to float, so that they are the same on every machine. */
 #include "growth.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- a mesh that is being made ---- */
+/* ---- mesh builder ---- */
 
 typedef struct maker {
     float *positions;
@@ -30,7 +30,7 @@ static void add_vertex(maker *m, double x, double y, double z) {
     p[2] = (float)z;
 }
 
-/* Two triangles; `turned` faces the other way. */
+/* Two triangles; `turned` reverses their orientation. */
 static void add_quad(maker *m, uint32_t a, uint32_t b, uint32_t c, uint32_t d, bool turned) {
     const uint32_t corners[6] = {a, b, c, a, c, d}, other[6] = {a, c, b, a, d, c};
     memcpy(m->indices + 3 * (size_t)m->triangle_count, turned ? other : corners, sizeof corners);
@@ -53,7 +53,7 @@ static uint32_t at_least(double value, uint32_t least) {
 
 /* ---- the scan ---- */
 
-/* From -1 to 1, of a corner of the lattice. */
+/* From -1 to 1, at a corner of the lattice. */
 static double lattice(int32_t x, int32_t y, int32_t z) {
     uint64_t state = (uint64_t)(x + 1024) << 40 ^ (uint64_t)(y + 1024) << 20 ^ (uint64_t)(z + 1024);
     return (double)(bench_random(&state) >> 11) * 0x1p-52 - 1;
@@ -77,8 +77,8 @@ static double noise(const double at[3]) {
     return sum;
 }
 
-/* Lumps of half the size down to fine folds, each octave half as high as the one before, and what
- * a scanner adds: a twentieth of an edge. No two places of it are alike. */
+/* Lumps of half the size down to fine folds, each octave half as high as the previous one, and
+ * the error of a scanner: a twentieth of an edge. No two parts of it are equal. */
 static abut_status make_scan(const bench_state *state, uint32_t triangles, abut_mesh **mesh) {
     abut_shape shape = abut_shape_default(ABUT_SHAPE_ICOSPHERE);
     shape.segments = at_least(sqrt(triangles / 20.0), 1);
@@ -113,7 +113,7 @@ static abut_status make_scan(const bench_state *state, uint32_t triangles, abut_
     return finish(state, &m, reserved, mesh);
 }
 
-/* ---- what has an axis ---- */
+/* ---- shapes with an axis ---- */
 
 static abut_status make_torus(const bench_state *state, uint32_t triangles, abut_mesh **mesh) {
     abut_shape shape = abut_shape_default(ABUT_SHAPE_TORUS);
@@ -133,7 +133,7 @@ static abut_status make_cylinder(const bench_state *state, uint32_t triangles, a
     return abut_shape_create(state->context, &shape, mesh);
 }
 
-/* Eight spheres about one middle, every other one wound inwards: four shells. */
+/* Eight concentric spheres, every other one oriented inwards: four shells. */
 static abut_status make_nested(const bench_state *state, uint32_t triangles, abut_mesh **mesh) {
     enum { SPHERES = 8 };
     abut_mesh *balls[SPHERES] = {NULL};
@@ -171,8 +171,8 @@ static abut_status make_nested(const bench_state *state, uint32_t triangles, abu
 
 /* ---- walls ---- */
 
-/* Both faces and the rim of a wall. Each face has columns x rows vertices, row by row from `first`
- * on, those of the back after those of the front. */
+/* Both faces and the rim of a wall. Each face has columns x rows vertices, row by row from
+ * `first` on, those of the back after those of the front. */
 static void add_wall(maker *m, uint32_t first, uint32_t columns, uint32_t rows) {
     uint32_t back = columns * rows;
     for (uint32_t j = 0; j + 1 < rows; j++)
@@ -197,7 +197,7 @@ static uint64_t wall_triangles(uint64_t columns, uint64_t rows) {
     return 4 * (columns - 1) * (rows - 1) + 4 * (columns - 1) + 4 * (rows - 1);
 }
 
-/* Sixteen plates of 1 x 1 x 0.02, 0.06 from middle to middle. */
+/* Sixteen plates of 1 x 1 x 0.02, 0.06 between their centres. */
 static abut_status make_plates(const bench_state *state, uint32_t triangles, abut_mesh **mesh) {
     enum { PLATES = 16 };
     uint32_t side = 1 + at_least(sqrt(triangles / (4.0 * PLATES) + 1) - 1, 1);
@@ -216,8 +216,8 @@ static abut_status make_plates(const bench_state *state, uint32_t triangles, abu
     return finish(state, &m, reserved, mesh);
 }
 
-/* A sheet 0.03 thick and 1.5 high that is rolled up eight times, 0.1 from turn to turn; r^2 grows
- * evenly, and so does the way. */
+/* A sheet 0.03 thick and 1.5 high that is rolled up eight times, 0.1 from turn to turn; r^2 is
+ * linear in the parameter, and so is the arc length. */
 static abut_status make_spiral(const bench_state *state, uint32_t triangles, abut_mesh **mesh) {
     const double inner = 0.2, pitch = 0.1, turns = 8, outer = inner + pitch * turns;
     const double length = 3.14159265 * (outer * outer - inner * inner) / pitch, high = 1.5;
@@ -240,7 +240,7 @@ static abut_status make_spiral(const bench_state *state, uint32_t triangles, abu
     return finish(state, &m, reserved, mesh);
 }
 
-/* ---- all of them ---- */
+/* ---- table ---- */
 
 static const struct {
     const char *name;

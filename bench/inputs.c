@@ -17,7 +17,7 @@ double bench_random_real(uint64_t *state, double lo, double hi) {
 
 /* ---- the grid ---- */
 
-/* A quarter at a time: x = (1 - t^2) / (1 + t^2), y = 2t / (1 + t^2) for t from 0 to 1. */
+/* One quarter: x = (1 - t^2) / (1 + t^2), y = 2t / (1 + t^2) for t from 0 to 1. */
 static void circle(uint32_t quarter, double t, double *x, double *y) {
     double below = 1 + t * t, c = (1 - t * t) / below, s = 2 * t / below;
     *x = quarter == 0 ? c : quarter == 1 ? -s : quarter == 2 ? -c : s;

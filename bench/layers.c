@@ -1,15 +1,17 @@
-/* Cases: which solids overlap, found in images of 1024 pixels along the larger side, three views.
+/* Cases: which solids overlap, found in images of 1024 pixels along the larger side, three
+ * views.
  *
- * stairs    250 or 5,000 spheres of 320 triangles and 11 boxes (examples/layers), as images find
- *           them; also with every pixel drawn, exactly, and exactly without images
+ * stairs    250 or 5,000 spheres of 320 triangles and 11 boxes (examples/layers), by images;
+ *           also with every pixel drawn, exactly, and exactly without images
  * flakes    1,000 flakes of 6 triangles and a solid of 70,200 that is deformed each time
  * objects   so many spheres of 320 triangles in a cube, each with the same number of overlaps
  * triangles 64 spheres of so many triangles
- * world-... the same question to a world for boxes that overlap, and to abut_pair_overlap()
- * classic   CInDeR as published, one view and one pair a pixel
- * device-.. stairs and flakes on a device, poses and vertices from the host, or vertices in buffers
+ * world-... the same query by a world for overlapping boxes, and by abut_pair_overlap()
+ * classic   CInDeR as published, one view and one pair per pixel
+ * device-.. stairs and flakes on a device, poses and vertices from the host, or vertices
+ *           in buffers
  *
- * All set all poses each time. Those that answer exactly have the same hash. */
+ * All set all poses each time. Exact cases have the same hash. */
 #include "bench.h"
 
 #include "cinder.h"
@@ -46,7 +48,7 @@ typedef struct layers_data {
     uint32_t count, fixed;
     abut_raster_item *solids;
     const abut_bvh **bvhs;
-    abut_pose *poses[2]; /* to take in turns */
+    abut_pose *poses[2]; /* used alternately */
     abut_vec3 *moved[2]; /* of the deformed solid */
     abut_buffer *there[2];
     uint32_t round;
@@ -60,7 +62,7 @@ typedef struct layers_data {
 } layers_data;
 
 /* Of the last case, for the line after it. */
-static uint64_t told_pairs, told_fragments;
+static uint64_t last_pairs, last_fragments;
 
 /* ---- scenes ---- */
 
@@ -73,7 +75,7 @@ static abut_status reserve_solids(layers_data *data) {
     return fine ? ABUT_OK : bench_fail(ABUT_ERROR_MEMORY, "no memory");
 }
 
-/* Two frames of the stairs, once all are on their way. */
+/* Two frames of the stairs, when all spheres are moving. */
 static abut_status make_stairs(bench_state *state, layers_data *data, uint32_t count) {
     falls_options options = {.kind = FALLS_STAIRS, .count = count, .resolution = 256, .seed = 1};
     abut_status status = falls_create(state->context, &options, &data->stairs);
@@ -96,7 +98,7 @@ static abut_status make_stairs(bench_state *state, layers_data *data, uint32_t c
     return status;
 }
 
-/* Spheres in a unit cube, whose radius leaves each with the same number of others to overlap. */
+/* Spheres in a unit cube, whose radius gives each the same number of overlaps. */
 static abut_status make_crowd(bench_state *state, layers_data *data, uint32_t count,
                               uint32_t segments) {
     abut_shape shape = abut_shape_default(ABUT_SHAPE_ICOSPHERE);
@@ -169,7 +171,7 @@ static abut_status make_flakes(bench_state *state, layers_data *data, uint32_t c
 
 /* ---- sides ---- */
 
-/* What does not fall is tried with what does; flakes not with each other. */
+/* Fixed solids are tested against falling ones; flakes not against each other. */
 static uint32_t group_of(const layers_data *data, uint32_t i) {
     return i < data->fixed ? 2 : 1;
 }
@@ -273,7 +275,7 @@ typedef struct asking {
     const abut_pose *poses;
 } asking;
 
-static void ask(void *user, size_t chunk, size_t begin, size_t end) {
+static void test_pairs(void *user, size_t chunk, size_t begin, size_t end) {
     asking *a = user;
     layers_data *data = a->data;
     (void)chunk;
@@ -283,7 +285,7 @@ static void ask(void *user, size_t chunk, size_t begin, size_t end) {
                    second = {data->bvhs[p.b], a->poses[p.b]};
         abut_overlap overlap = {.relation = ABUT_PAIR_APART};
         if (abut_pair_overlap(&first, &second, NULL, NULL, &overlap))
-            overlap.relation = ABUT_PAIR_APART; /* the hash will tell */
+            overlap.relation = ABUT_PAIR_APART; /* the hash will differ */
         data->overlap[i] = overlap.relation != ABUT_PAIR_APART;
     }
 }
@@ -297,7 +299,7 @@ static abut_status find_world(bench_state *state, layers_data *data, const abut_
     if (status)
         return status;
     asking a = {data, poses};
-    abut_context_parallel_for(state->context, (size_t)count, 16, ask, &a);
+    abut_context_parallel_for(state->context, (size_t)count, 16, test_pairs, &a);
     data->found = count;
     return ABUT_OK;
 }
@@ -348,18 +350,18 @@ static abut_status layers_finish(bench_state *state) {
                                  (how <= EVERY ? 4 : 2) * sizeof *numbers);
     }
     state->hash = bench_hash(data->kept ? state->hash : 1, &data->kept, sizeof data->kept);
-    told_pairs = data->kept;
-    told_fragments = data->fragments;
+    last_pairs = data->kept;
+    last_fragments = data->fragments;
     return status;
 }
 
-static void layers_tell(const bench_case *which, const bench_result *result) {
+static void layers_print_details(const bench_case *which, const bench_result *result) {
     (void)result;
     if (specs[which->variant].way < WORLD)
-        printf("    %llu pairs, %llu crossings\n", (unsigned long long)told_pairs,
-               (unsigned long long)told_fragments);
+        printf("    %llu pairs, %llu crossings\n", (unsigned long long)last_pairs,
+               (unsigned long long)last_fragments);
     else
-        printf("    %llu pairs\n", (unsigned long long)told_pairs);
+        printf("    %llu pairs\n", (unsigned long long)last_pairs);
 }
 
 static void layers_teardown(bench_state *state) {
@@ -382,12 +384,13 @@ static void layers_teardown(bench_state *state) {
     free(data->overlap);
 }
 
-#define LAYERS(name_, variant_, goal_)                                                   \
-    {                                                                                    \
-        .name = "layers/" name_, .unit = "solid", .data_bytes = sizeof(layers_data),     \
-        .setup = layers_setup, .run = layers_run, .finish = layers_finish,               \
-        .teardown = layers_teardown, .variant = variant_,                                \
-        .threaded = variant_ < 9 || variant_ > 23, .goal_ms = goal_, .tell = layers_tell \
+#define LAYERS(name_, variant_, goal_)                                               \
+    {                                                                                \
+        .name = "layers/" name_, .unit = "solid", .data_bytes = sizeof(layers_data), \
+        .setup = layers_setup, .run = layers_run, .finish = layers_finish,           \
+        .teardown = layers_teardown, .variant = variant_,                            \
+        .threaded = variant_ < 9 || variant_ > 23, .goal_ms = goal_,                 \
+        .print_details = layers_print_details                                        \
     }
 
 const bench_case bench_layers_cases[] = {

@@ -1,10 +1,9 @@
-/* Lists of answers to many questions, on the CPU and on a device: the 8 nearest triangles, all hits
- * of rays, triangles in boxes. The model is a teapot of 70,000 triangles, or the mesh file that
- * ABUT_BENCH_MESH names. Points, rays and boxes of a fiftieth of the model's size are anywhere in
- * its box, made a tenth larger, and rays go anywhere. They come from the host and answers go back
- * there, so that the time of all transfers is in it. A device's first answers are compared with the
- * CPU's before anything is timed.
- */
+/* Lists of results of many queries, on the CPU and on a device: the 8 nearest triangles, all
+ * hits of rays, triangles in boxes. The model is a teapot of 70,000 triangles, or the mesh file
+ * that ABUT_BENCH_MESH names. Points, rays and boxes of a fiftieth of the model's size are
+ * anywhere in its box, enlarged by a tenth, and rays have any direction. They come from the host
+ * and results return there, so the time includes all transfers. A device's first results are
+ * compared with the CPU's before the timing. */
 #include "bench.h"
 
 #include "bvh/bvh.h"
@@ -19,13 +18,13 @@ enum { NEAREST, RAYS, BOXES, WHAT = 3, THERE = 4 };
 #define COUNT_THERE ((size_t)2000000)
 #define QUICK_COUNT ((size_t)1000)
 #define CHECKED ((size_t)2000)
-#define MOST 8
+#define NEIGHBOURS 8
 
 typedef struct list_data {
     abut_device *device;
     abut_mesh *mesh;
     abut_bvh *bvh, *there;
-    abut_vec3 (*questions)[2]; /* of points only the first */
+    abut_vec3 (*questions)[2]; /* only the first of points */
     uint64_t *offsets;
     uint32_t *counts;
     void *answers;
@@ -33,15 +32,16 @@ typedef struct list_data {
     size_t count, answer_bytes;
 } list_data;
 
-/* Questions [0, count) to the CPU or to the device. */
-static abut_status ask(list_data *data, int what, bool there, size_t count, uint64_t *offsets,
-                       uint32_t *counts, uint64_t capacity, void *answers) {
+/* Queries [0, count) on the CPU or on the device. */
+static abut_status run_queries(list_data *data, int what, bool there, size_t count,
+                               uint64_t *offsets, uint32_t *counts, uint64_t capacity,
+                               void *answers) {
     abut_points points = abut_points_doubles(data->questions, count);
     points.stride = sizeof *data->questions;
     const void *list = data->questions;
     const abut_bvh *bvh = there ? data->there : data->bvh;
     if (what == NEAREST)
-        return abut_nearest_k_batch(bvh, &points, HUGE_VAL, MOST, abut_array_host(answers),
+        return abut_nearest_k_batch(bvh, &points, HUGE_VAL, NEIGHBOURS, abut_array_host(answers),
                                     abut_array_host(counts));
     if (what == RAYS)
         return abut_ray_all_batch(bvh, abut_array_host(list), count, capacity,
@@ -54,15 +54,15 @@ static abut_status ask(list_data *data, int what, bool there, size_t count, uint
 static abut_status run(bench_state *state) {
     list_data *data = state->data;
     int variant = state->which->variant;
-    return ask(data, variant & WHAT, variant & THERE, data->count, data->offsets, data->counts,
-               data->capacity, data->answers);
+    return run_queries(data, variant & WHAT, variant & THERE, data->count, data->offsets,
+                       data->counts, data->capacity, data->answers);
 }
 
 static uint64_t answers_of(const list_data *data, int what, size_t count) {
-    return what == NEAREST ? (uint64_t)count * MOST : data->offsets[count];
+    return what == NEAREST ? (uint64_t)count * NEIGHBOURS : data->offsets[count];
 }
 
-/* The first answers of the device against those of the CPU. */
+/* Compares the first results of the device with those of the CPU. */
 static abut_status check(bench_state *state) {
     list_data *data = state->data;
     int what = state->which->variant & WHAT;
@@ -76,7 +76,8 @@ static abut_status check(bench_state *state) {
     uint32_t *counts = malloc((count + 1) * sizeof *counts);
     if (!wanted || !offsets || !counts)
         status = bench_fail(ABUT_ERROR_MEMORY, "no memory");
-    status = status ? status : ask(data, what, false, count, offsets, counts, total, wanted);
+    status =
+        status ? status : run_queries(data, what, false, count, offsets, counts, total, wanted);
     if (!status && what != NEAREST)
         wrong += memcmp(offsets, data->offsets, (count + 1) * sizeof *offsets) != 0;
     for (uint64_t i = 0; !status && i < total; i++)
@@ -102,13 +103,13 @@ static void make_questions(list_data *data, int what) {
         }
 }
 
-/* Makes room for all answers. */
+/* Allocates memory for all results. */
 static abut_status make_room(bench_state *state) {
     list_data *data = state->data;
     int what = state->which->variant & WHAT;
     static const size_t answer_bytes[] = {sizeof(abut_nearest), sizeof(abut_ray_hit), 4};
     data->answer_bytes = answer_bytes[what];
-    data->capacity = (uint64_t)data->count * MOST;
+    data->capacity = (uint64_t)data->count * NEIGHBOURS;
     data->offsets = malloc((data->count + 1) * sizeof *data->offsets);
     data->counts = malloc((data->count + 1) * sizeof *data->counts);
     if (!data->offsets || !data->counts)
@@ -165,7 +166,7 @@ static void teardown(bench_state *state) {
     free(data->answers);
 }
 
-static void tell(const bench_case *which, const bench_result *result) {
+static void print_details(const bench_case *which, const bench_result *result) {
     static const char *const units[] = {"points", "rays", "boxes"};
     printf("  %.2f M%s/s", result->elements / result->median_ms * 1e-3,
            units[which->variant & WHAT]);
@@ -175,7 +176,7 @@ static void tell(const bench_case *which, const bench_result *result) {
     {                                                                                              \
         .name = name_, .unit = unit_, .data_bytes = sizeof(list_data), .setup = setup, .run = run, \
         .finish = finish, .teardown = teardown, .variant = variant_,                               \
-        .threaded = !((variant_)&THERE), .tell = tell                                              \
+        .threaded = !((variant_)&THERE), .print_details = print_details                            \
     }
 
 const bench_case bench_list_cases[] = {

@@ -1,5 +1,5 @@
-/* Where and how this program was built, and where it runs; and what the machine's memory can do,
- * as the floor for everything else. */
+/* How this program was built, and on which machine it runs; and the memory bandwidth of the
+ * machine, as the lower bound for all times. */
 #include "bench.h"
 
 #include "bench_build.h" /* BENCH_COMMIT, BENCH_FLAGS; written at build time */

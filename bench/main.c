@@ -1,5 +1,5 @@
-/* abut-bench: times what the library does, on inputs that are the same everywhere. See
- * docs/benchmarks.md. Exit codes: 0 fine, 1 answers differ, 2 wrong usage or something failed. */
+/* abut-bench: times the functions of the library, on inputs that are the same on every machine.
+ * See docs/benchmarks.md. Exit codes: 0 success, 1 results differ, 2 wrong usage or an error. */
 #include "bench.h"
 
 #include <errno.h>
@@ -94,7 +94,7 @@ static bool parse(int count, char **words, command_line *line) {
     return true;
 }
 
-/* ---- the table that people read ---- */
+/* ---- printed table ---- */
 
 static void print_goal(const bench_case *which, const bench_result *result, unsigned goals[2]) {
     if (which->goal_ms > 0 && (result->threads > 1 || !which->threaded)) {
@@ -128,8 +128,8 @@ static void print_result(const bench_case *which, const bench_result *result, bo
            (double)result->peak_bytes / 1048576, (unsigned long long)result->hash);
     if (!quick)
         print_goal(which, result, goals);
-    if (which->tell && !quick)
-        which->tell(which, result);
+    if (which->print_details && !quick)
+        which->print_details(which, result);
     printf("\n");
     fflush(stdout);
 }
@@ -139,7 +139,7 @@ static void print_result(const bench_case *which, const bench_result *result, bo
 typedef struct run_state {
     const bench_settings *settings;
     bench_results *results;
-    unsigned goals[2]; /* missed, met */
+    unsigned goals[2]; /* missed, reached */
 } run_state;
 
 static bool take_result(void *user, const bench_case *which, const bench_result *result) {
@@ -180,7 +180,7 @@ static int run_all(const command_line *line) {
         worst = BENCH_BROKEN;
     }
     if (state.goals[0] + state.goals[1])
-        printf("\ngoals: %u met, %u missed\n", state.goals[1], state.goals[0]);
+        printf("\ngoals: %u reached, %u missed\n", state.goals[1], state.goals[0]);
     if (line->out && worst == BENCH_FINE && !bench_results_write(&results, line->out))
         worst = BENCH_BROKEN;
     bench_results_clear(&results);

@@ -1,26 +1,26 @@
-/* Cases: surface distance maps. One run is a frame: every map and hierarchy follows the vertices,
- * which are on the host, every map is found, signed, and measured: least, greatest, area within.
+/* Cases: surface distance maps. One run is a frame: all maps and BVHs get new vertices, which
+ * are on the host; all maps are computed, signed, and measured: minimum, maximum, area within.
  *
  * letters   E and G, 2,180 and 1,652 triangles, twisted and moved; maps of 512 x 512
  * solids    two solids of 2,000 triangles that bend; 512 x 512
  * figure    a solid of 16,368 triangles that twists in a box of 12; 256 x 256
  * bodies    100 rigid solids of 980 triangles, each with a map of 128 x 128 against all others
  *           within a fifth of their radius; poses change, vertices do not
- * joined-bodies  the same bodies as parts of one mesh, which moves: one map of 1280 x 1280 to the
- *           other parts of its own mesh, unsigned
- * deviation two scans of 100,000 triangles: hierarchy, atlas, a million distances one way, unsigned
- * hausdorff the same scans: hierarchies, and the Hausdorff distance both ways, to the default bound
+ * joined-bodies  the same bodies as components of one moving mesh: one map of 1280 x 1280 to the
+ *           other components of its own mesh, unsigned
+ * deviation two scans of 100,000 triangles: BVH, atlas, a million distances one way, unsigned
+ * hausdorff the same scans: BVHs, and the Hausdorff distance both ways, to the default bound
  * field-... the frame of letters by dense distance fields of both over the box of both: rebuilt,
- *           then interpolated at the samples of the maps, whose positions the run makes. Cells are
- *           such that half a diagonal, which bounds the error of an interpolated distance, is the
- *           median reach of the maps
- * field-256-letters  the same with 256 cells along the longest side, as the paper has them
+ *           then interpolated at the samples of the maps, whose positions the run computes.
+ *           Cells are such that half a diagonal, which bounds the error of an interpolated
+ *           distance, is the median reach of the maps
+ * field-256-letters  the same with 256 cells along the longest side, as in the paper
  * device-.. the same on a device; there fields are built, and interpolated on the CPU
  *
  * Cases of devices compare their first frame with the CPU's. ABUT_BENCH_FRAMES names a file that
- * gets a line for every frame of letters: case, frame, ms, ms without measures and interpolation,
- * reach over that at rest; and ABUT_BENCH_SCANS a folder that gets the scans, for other programs.
- */
+ * gets a line for every frame of letters: case, frame, ms, ms without measures and
+ * interpolation, reach relative to that at rest. ABUT_BENCH_SCANS names a folder that gets the
+ * scans, for other programs. */
 #include "bench.h"
 #include "map_scenes.h"
 
@@ -43,13 +43,13 @@ static const struct {
     {MAP_LETTERS, FIELDS, 512, 64, 0.05, 0}, {MAP_LETTERS, FIELDS_PAPER, 512, 64, 0.05, 0},
     {MAP_JOINED, MAPS, 1280, 96, 0.02, 0.1},
 };
-#define ON_DEVICE 16 /* beside the number of a spec */
+#define ON_DEVICE 16 /* added to the index of a spec */
 
 enum { MOVE, REFIT, FIND, MEASURE, PHASES };
 static const char *const phase_names[2][PHASES] = {{"move", "refit", "find", "measure"},
                                                    {"points", "refit", "build", "interpolate"}};
 
-/* Where a sample of a map is: interpolated between the corners of its triangle. */
+/* The position of a sample of a map: interpolated between the corners of its triangle. */
 typedef struct anchor {
     uint32_t triangle;
     float weight[3];
@@ -58,7 +58,7 @@ typedef struct anchor {
 typedef struct map_data {
     abut_device *device;
     map_scene scene;
-    uint32_t round, frame; /* the frame that was run last */
+    uint32_t round, frame; /* the last frame */
     abut_map **maps;
     abut_bvh **bvhs;
     abut_map_measures *measures;
@@ -77,7 +77,7 @@ typedef struct map_data {
 static struct {
     double ms[PHASES];
     double samples, mean, greatest, upper, cells, field_error;
-} told;
+} details;
 
 static abut_status no_memory(void) {
     return bench_fail(ABUT_ERROR_MEMORY, "no memory");
@@ -131,7 +131,7 @@ static void drop_maps(map_data *data) {
     }
 }
 
-/* Notes the time since `since`, and gives the time. */
+/* Stores the time since `since`, and returns the current time. */
 static double note(map_data *data, int phase, double since) {
     double now = now_ms();
     data->ms[phase] = now - since;
@@ -143,7 +143,7 @@ static abut_status run_maps(bench_state *state, map_data *data) {
     abut_map_query query = abut_map_query_default();
     abut_map_measure_options wanted = abut_map_measure_options_default();
     abut_status status = ABUT_OK;
-    query.rings = ABUT_NONE; /* for a mesh and itself: other parts alone */
+    query.rings = ABUT_NONE; /* for a mesh and itself: only other components */
     query.limit = specs[spec_of(state)].limit;
     wanted.within = specs[spec_of(state)].within;
     double time = now_ms();
@@ -302,13 +302,13 @@ static abut_status make_fields(bench_state *state, map_data *data) {
         status = status ? status : abut_bvh_set_mesh(data->bvhs[i], data->scene.moved[i]);
         status =
             status ? status : abut_field_create_from(data->bvhs[i], &options, &data->fields[i]);
-        abut_map_destroy(data->maps[i]); /* it only told where samples are */
+        abut_map_destroy(data->maps[i]); /* it was only needed for the positions of samples */
         data->maps[i] = NULL;
     }
     const size_t most = (size_t)resolution_of(state) * resolution_of(state);
     data->points = malloc(most * sizeof *data->points);
     data->values = malloc(most * sizeof *data->values);
-    told.cells = (double)options.grid.count[0] * options.grid.count[1] * options.grid.count[2];
+    details.cells = (double)options.grid.count[0] * options.grid.count[1] * options.grid.count[2];
     return status || (data->points && data->values) ? status : no_memory();
 }
 
@@ -380,7 +380,7 @@ static abut_status run_fields(bench_state *state, map_data *data) {
     return status;
 }
 
-/* How far the distances that the last frame left are from the true ones, at most. */
+/* The largest error of the distances of the last frame. */
 static abut_status compare_fields(map_data *data) {
     double most = 0;
     abut_status status = ABUT_OK;
@@ -451,7 +451,7 @@ static abut_status setup(bench_state *state) {
     if (state->which->variant & ON_DEVICE && (status = bench_device_open(state, &device)))
         return status;
     data->device = device;
-    memset(&told, 0, sizeof told);
+    memset(&details, 0, sizeof details);
     status = map_scene_make(state, specs[spec_of(state)].scene, &data->scene);
     data->maps = calloc(data->scene.count, sizeof(abut_map *));
     data->bvhs = calloc(data->scene.count, sizeof(abut_bvh *));
@@ -524,13 +524,13 @@ static abut_status finish(bench_state *state) {
     state->hash = data->hash;
     if (data->round > 1 && data->frame_ms < data->least_ms) { /* the first has nothing to move */
         data->least_ms = data->frame_ms;
-        memcpy(told.ms, data->ms, sizeof told.ms);
+        memcpy(details.ms, data->ms, sizeof details.ms);
     }
-    told.field_error = data->field_error;
-    told.samples = (double)data->measures[0].samples;
-    told.mean = data->measures[0].mean;
-    told.greatest = data->measures[0].max.distance;
-    told.upper = fmax(data->hausdorff[0].upper, data->hausdorff[1].upper);
+    details.field_error = data->field_error;
+    details.samples = (double)data->measures[0].samples;
+    details.mean = data->measures[0].mean;
+    details.greatest = data->measures[0].max.distance;
+    details.upper = fmax(data->hausdorff[0].upper, data->hausdorff[1].upper);
     return status;
 }
 
@@ -551,27 +551,28 @@ static void teardown(bench_state *state) {
     free(data->values);
 }
 
-static void tell(const bench_case *which, const bench_result *result) {
+static void print_details(const bench_case *which, const bench_result *result) {
     way how = specs[which->variant % ON_DEVICE].way;
     bool fields = how == FIELDS || how == FIELDS_PAPER;
     (void)result;
     printf("\n    ms of the quickest:");
     for (int k = 0; k < PHASES; k++)
-        if (told.ms[k] > 0)
-            printf(" %s %.3f", phase_names[fields][k], told.ms[k]);
+        if (details.ms[k] > 0)
+            printf(" %s %.3f", phase_names[fields][k], details.ms[k]);
     if (fields)
-        printf("; 2 x %.0f cells, off by up to %.3g", told.cells, told.field_error);
+        printf("; 2 x %.0f cells, off by up to %.3g", details.cells, details.field_error);
     else if (how == HAUSDORFF)
-        printf("; %.6g", told.upper);
+        printf("; %.6g", details.upper);
     else
-        printf("; %.0f samples, mean %.4g, greatest %.4g", told.samples, told.mean, told.greatest);
+        printf("; %.0f samples, mean %.4g, greatest %.4g", details.samples, details.mean,
+               details.greatest);
 }
 
 #define MAP_CASE(name_, unit_, variant_, goal_)                                              \
     {                                                                                        \
         .name = "map/" name_, .unit = unit_, .data_bytes = sizeof(map_data), .setup = setup, \
         .run = run, .finish = finish, .teardown = teardown, .variant = variant_,             \
-        .threaded = variant_ < ON_DEVICE, .goal_ms = goal_, .tell = tell                     \
+        .threaded = variant_ < ON_DEVICE, .goal_ms = goal_, .print_details = print_details   \
     }
 
 const bench_case bench_map_cases[] = {

@@ -1,4 +1,5 @@
-/* Scenes of the cases of maps. They call nothing of libm, so that they are the same everywhere. */
+/* Scenes of the cases of maps. They do not call libm, so that they are the same on every
+ * machine. */
 #include "map_scenes.h"
 
 #include <stdlib.h>
@@ -14,14 +15,14 @@ static uint32_t bodies_of(const bench_state *state) {
     return state->quick ? 8 : BODY_COUNT;
 }
 
-/* About the sine of a whole turn at t = 1. */
+/* An approximation of the sine with period 1. */
 static double wave(double t) {
     t -= (double)(int)t;
     double half = t < 0.5 ? 2 * t : 2 * t - 1, up = 4 * half * (1 - half);
     return t < 0.5 ? up : -up;
 }
 
-/* Turns (*x, *y) by the angle whose half has this tangent. */
+/* Rotates (*x, *y) by the angle whose half has this tangent. */
 static void turn(double tangent, double *x, double *y) {
     double below = 1 + tangent * tangent, c = (1 - tangent * tangent) / below,
            s = 2 * tangent / below, kept = *x;
@@ -109,7 +110,7 @@ static abut_status make_box(bench_state *state, abut_mesh **mesh) {
     return status;
 }
 
-/* Scans are a torus with noise, cut in two ways. */
+/* Scans are a torus with noise, tessellated in two ways. */
 static abut_status make_scan(bench_state *state, uint32_t body, abut_mesh **mesh) {
     bench_grid grid;
     const char *folder = getenv("ABUT_BENCH_SCANS");
@@ -127,7 +128,7 @@ static abut_status make_scan(bench_state *state, uint32_t body, abut_mesh **mesh
     return status;
 }
 
-/* A loose pile, in which some overlap; each turns its own way, and moves about its place. */
+/* A loose pile, in which some overlap; each has its own rotation, and moves about its position. */
 static abut_pose pose_in_pile(uint32_t body, uint32_t frame, uint32_t frames) {
     uint64_t random = body;
     double at[3] = {body % 5, body / 5 % 5, body / 25}, t = (double)frame / frames;
@@ -177,7 +178,7 @@ static abut_status make_rest(bench_state *state, map_scene_kind kind, uint32_t b
     return abut_shape_create(state->context, &shape, mesh);
 }
 
-/* Where the others are, as seen from each body. */
+/* The poses of the others relative to each body. */
 static abut_status make_poses(map_scene *scene, map_scene_kind kind) {
     const uint32_t each = scene->count - 1;
     scene->others = calloc((size_t)scene->frames * scene->count * each + 1, sizeof *scene->others);
@@ -195,7 +196,7 @@ static abut_status make_poses(map_scene *scene, map_scene_kind kind) {
                     status = abut_pose_invert(&mine, &here);
                     status = status ? status : abut_pose_compose(&here, &there, &there);
                 }
-                (to++)->pose = there; /* the hierarchy comes later */
+                (to++)->pose = there; /* the caller sets the BVH */
             }
     return status;
 }

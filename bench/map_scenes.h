@@ -1,4 +1,4 @@
-/* Scenes of the cases of maps: bodies, and how they move from frame to frame. */
+/* Scenes of the cases of maps: bodies and their motion from frame to frame. */
 #ifndef ABUT_BENCH_MAP_SCENES_H
 #define ABUT_BENCH_MAP_SCENES_H
 
@@ -15,12 +15,12 @@ typedef enum map_scene_kind {
 
 typedef struct map_scene {
     uint32_t count, frames;
-    abut_mesh **rest, **moved; /* moved[frame x count + body]; null where they are rigid */
-    abut_posed *others; /* (frame x count + body) x (count - 1): where the others are, as seen from
-                         * each body; their hierarchies are for the caller to set */
+    abut_mesh **rest, **moved; /* moved[frame x count + body]; null if they are rigid */
+    abut_posed *others; /* (frame x count + body) x (count - 1): poses of the others relative to
+                           each body; the caller sets their BVHs */
 } map_scene;
 
-/* Small and of one frame when quick. To be cleared, also on failure. */
+/* Small and of one frame when quick. Must be cleared, also on failure. */
 abut_status map_scene_make(bench_state *state, map_scene_kind kind, map_scene *scene);
 void map_scene_clear(map_scene *scene);
 

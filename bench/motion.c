@@ -1,7 +1,7 @@
-/* Cases: whole steps of meshes that move, from boxes to impacts. Many balls that fly through each
- * other, and a sheet of pleats that is pressed together until they meet. On devices the impacts are
- * held against the CPU's before anything is timed; the way there of all positions and the way back
- * of the impacts count. */
+/* Cases: whole steps of moving meshes, from boxes to impacts. Many balls that fly through each
+ * other, and a pleated sheet that is compressed until the pleats collide. On devices the impacts
+ * are compared with the CPU's before the timing; the upload of all positions and the download of
+ * the impacts are included. */
 #include "bench.h"
 
 #include "sweep/device.h"
@@ -16,7 +16,7 @@ typedef struct motion_data {
     abut_device *device; /* null = the CPU */
     abut_sweep *motion;
     abut_vec3 *start, *end;
-    abut_buffer *there[2]; /* the same, where positions are on the device already */
+    abut_buffer *there[2]; /* the same, if positions are already on the device */
     abut_impact *impacts;
     abut_impacts found;
 } motion_data;
@@ -33,7 +33,7 @@ static abut_status allocate(motion_data *data) {
                                                      : bench_fail(ABUT_ERROR_MEMORY, "no memory");
 }
 
-/* Balls of a half in a grid, each of which goes up to a half along every axis. */
+/* Balls of radius one half in a grid, each of which moves by up to one half along every axis. */
 static abut_status make_balls(bench_state *state, motion_data *data) {
     const uint32_t side = state->quick ? 2 : 4;
     abut_shape shape = abut_shape_default(ABUT_SHAPE_ICOSPHERE);
@@ -67,8 +67,8 @@ static abut_status make_balls(bench_state *state, motion_data *data) {
     return status;
 }
 
-/* A sheet that goes up and down eight rows at a time, with a little noise; pressed to a tenth of
- * its length, where the noise is more than what is left between two pleats. */
+/* A sheet that alternates up and down every eight rows, with a little noise; compressed to a
+ * tenth of its length, where the noise exceeds the remaining distance between two pleats. */
 static abut_status make_pleats(bench_state *state, motion_data *data) {
     const uint32_t side = state->quick ? 33 : 129;
     uint64_t random = 22;
@@ -116,7 +116,7 @@ enum { BALLS = 0, PLEATS = 4, MODES = 3, DEVICE = 8, RESIDENT = 16 };
 /* Stages of the last search on a device, for the line after it. */
 static double stage_ms[MOTION_STAGES];
 
-/* Compares with the CPU, but for ANY, which may differ. */
+/* Compares with the CPU, except for ANY, which may differ. */
 static abut_status check(bench_state *state, motion_data *data) {
     abut_sweep *here = NULL;
     abut_sweep_mode mode = (abut_sweep_mode)(state->which->variant & MODES);
@@ -134,7 +134,7 @@ static abut_status check(bench_state *state, motion_data *data) {
                     : abut_sweep_set_positions(data->motion, abut_array_host(data->start),
                                                abut_array_host(data->end));
     abuti_motion_device_time(data->motion, stage_ms);
-    for (int k = 0; k < 2; k++) /* the second time with order and room */
+    for (int k = 0; k < 2; k++) /* the second time with known order and capacity */
         status = status ? status : abut_sweep_find(data->motion, mode, NULL, &data->found, NULL);
     abuti_motion_device_time(data->motion, NULL);
     bool same = expected.count == data->found.count;
@@ -215,7 +215,7 @@ static void motion_teardown(bench_state *state) {
     free(data->impacts);
 }
 
-static void tell(const bench_case *which, const bench_result *result) {
+static void print_details(const bench_case *which, const bench_result *result) {
     static const char *const names[MOTION_STAGES] = {"boxes",  "blocks", "candidates",
                                                      "filter", "sweeps", "order"};
     (void)which;
@@ -224,11 +224,12 @@ static void tell(const bench_case *which, const bench_result *result) {
         printf("%s%s %.3f", i ? ", " : "  on the device, ms: ", names[i], stage_ms[i]);
 }
 
-#define DEVICE_MOTION(name_, variant_)                                            \
-    {                                                                             \
-        .name = name_, .unit = "triangle", .data_bytes = sizeof(motion_data),     \
-        .setup = motion_setup, .run = motion_run, .finish = motion_finish,        \
-        .teardown = motion_teardown, .tell = tell, .variant = DEVICE | (variant_) \
+#define DEVICE_MOTION(name_, variant_)                                        \
+    {                                                                         \
+        .name = name_, .unit = "triangle", .data_bytes = sizeof(motion_data), \
+        .setup = motion_setup, .run = motion_run, .finish = motion_finish,    \
+        .teardown = motion_teardown, .print_details = print_details,          \
+        .variant = DEVICE | (variant_)                                        \
     }
 
 #define MOTION(name_, variant_)                                               \

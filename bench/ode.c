@@ -1,6 +1,6 @@
-/* Cases: the scenes of examples/ode/stand.c, whole: contacts of a world in the Open Dynamics
- * Engine, which takes most of the time in some of them. A scene in which a body is not where it
- * belongs at the end fails. */
+/* Cases: the complete scenes of examples/ode/stand.c: contacts of a world in the Open Dynamics
+ * Engine, which takes most of the time in some of them. A scene fails if a body is not at its
+ * expected position at the end. */
 #include "bench.h"
 
 #ifdef ABUT_HAS_ODE
@@ -31,7 +31,7 @@ static abut_status ode_finish(bench_state *state) {
     return ABUT_OK;
 }
 
-static void ode_tell(const bench_case *which, const bench_result *result) {
+static void ode_print_details(const bench_case *which, const bench_result *result) {
     (void)which;
     (void)result;
     printf("    contacts %.2f s of it, %.0f a step; sunk %.2g of the size, %.2g at the end; energy "
@@ -43,7 +43,7 @@ typedef int stand_options;
 enum { STAND_STACK, STAND_WALL, STAND_PLATES, STAND_SHOT, STAND_DOMINOES, STAND_BOWL };
 #define ode_run NULL
 #define ode_finish NULL
-#define ode_tell NULL
+#define ode_print_details NULL
 
 static abut_status ode_setup(bench_state *state) {
     state->skipped = true;
@@ -54,7 +54,8 @@ static abut_status ode_setup(bench_state *state) {
 #define ODE(name_, variant_)                                                                    \
     {                                                                                           \
         .name = name_, .unit = "step", .data_bytes = sizeof(stand_options), .setup = ode_setup, \
-        .run = ode_run, .finish = ode_finish, .variant = variant_, .tell = ode_tell             \
+        .run = ode_run, .finish = ode_finish, .variant = variant_,                              \
+        .print_details = ode_print_details                                                      \
     }
 
 const bench_case bench_ode_cases[] = {

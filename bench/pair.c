@@ -1,5 +1,5 @@
-/* Cases: two bodies of 70,000 triangles each, teapots of one model, one of them at random poses of
- * which about half overlap; what is common to balls of 1,280 triangles. */
+/* Cases: two bodies of 70,000 triangles each, teapots of one model, one of them at random poses
+ * of which about half overlap; the intersection volume of balls of 1,280 triangles. */
 #include "bench.h"
 
 #include <stdlib.h>
@@ -27,7 +27,7 @@ static uint32_t pose_count(const bench_state *state) {
     return state->quick ? 20 : counts[state->which->variant];
 }
 
-/* Any rotation, and the middle of the box anywhere in one of one and a half times the size. */
+/* Any rotation, and the centre of the box anywhere in a box of one and a half times the size. */
 static void make_poses(pair_data *data) {
     uint64_t random = 11;
     abut_box box = abut_mesh_bounds(data->mesh);

@@ -1,5 +1,5 @@
-/* Runs the comparisons with other libraries: programs of their own, since the library is never
- * linked to those. Each prints its lines and leaves a result file, which is read back here. */
+/* Runs the comparisons with other libraries, which are separate programs, since the library is
+ * never linked to those. Each prints its lines and writes a result file, which is read here. */
 #include "bench.h"
 
 #include <errno.h>
@@ -50,7 +50,7 @@ static bool run_program(const char *program, const char *out, bool quick, char *
 }
 
 /* Adds the results of a file, which is removed. */
-static bool take_results(const char *path, bench_results *results, unsigned faster[2]) {
+static bool add_results(const char *path, bench_results *results, unsigned faster[2]) {
     bench_results read;
     if (!bench_results_read(&read, path))
         return false;
@@ -80,7 +80,7 @@ bool bench_peers(char *const *models, int model_count, bool quick, const char *f
                    peers[i].package);
         else
             fine = run_program(program, out, quick, models, model_count) &&
-                   take_results(out, results, faster) && fine;
+                   add_results(out, results, faster) && fine;
     }
     printf("\n%u comparisons; abut is faster in %u. Ratio: their time over ours, of the best "
            "rounds.\n",

@@ -154,7 +154,7 @@ def measured(cases):
 def note_of(case):
     """Returns the remark of a case in the words of the page."""
     note = case.get("note", "")
-    swept = re.match(r"it misses (\d+) of (\d+), tells (\d+) late, by up to ([^;]+); (\d+) alarms", note)
+    swept = re.match(r"it misses (\d+) of (\d+), \w+ (\d+) late, by up to ([^;]+); (\d+) (?:alarms|false positives)", note)
     if swept:
         missed, of, late, by, alarms = swept.groups()
         late = f"{late} late by up to {by}" if int(late) else "0 late"

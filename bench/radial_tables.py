@@ -113,7 +113,7 @@ def print_sums(lines, place, names, skin):
 
 
 def print_clock(lines, place, names):
-    """The device's own time of update and collide: what is left when nobody waits."""
+    """The device's own time of update and collide: without the time in which the host waits."""
     names = [name for name in names
              if name != "sweep" and any(lines.get((c, name, place), {}).get("update_clock_ms") for c in PAPER)]
     if not names:

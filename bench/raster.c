@@ -2,7 +2,7 @@
  *
  * model     one mesh of 70,200 triangles; also each pixel that a triangle touches
  * spheres   5,000 spheres of 320 triangles
- * device-.. the same on a device, the image to the host or to buffers */
+ * device-.. the same on a device, with the image on the host or in buffers */
 #include "bench.h"
 
 #include <stdlib.h>

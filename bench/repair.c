@@ -1,5 +1,5 @@
-/* Cases: welding a million loose triangles, and orienting a million triangles half of which are
- * turned. */
+/* Cases: welding a million triangles without shared vertices, and orienting a million triangles
+ * half of which are reversed. */
 #include "bench.h"
 
 #include <stdlib.h>
@@ -13,7 +13,7 @@ typedef struct repair_data {
     uint32_t flipped_count;
 } repair_data;
 
-/* Three vertices of its own for each triangle; for WELD_NEAR each moved by up to a tenth of the
+/* Three separate vertices for each triangle; for WELD_NEAR each moved by up to a tenth of the
  * tolerance. */
 static abut_status make_loose(const bench_state *state, const bench_grid *grid, abut_mesh **mesh) {
     size_t corners = 3 * (size_t)grid->triangle_count;

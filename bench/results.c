@@ -1,8 +1,8 @@
-/* Result files: one JSON object with the machine in its head and one case a line.
+/* Result files: one JSON object with the machine in its header and one case per line.
  *
- * The reader takes any JSON whose keys and types are ours, in any order and layout; it skips keys
- * that it does not know, so that later versions may add some. Nesting is bounded, a file beyond
- * 64 MiB is refused, and every error names file and line. */
+ * The reader accepts any JSON with our keys and types, in any order and layout. It skips unknown
+ * keys, so that later versions may add some. Nesting is bounded, a file beyond 64 MiB is
+ * rejected, and every error names file and line. */
 #include "bench.h"
 
 #include <errno.h>
@@ -143,13 +143,13 @@ static void skip_space(reader *in) {
         in->line += *in->at == '\n';
 }
 
-/* The next character that is not space, without taking it; 0 at the end. */
+/* Returns the next character that is not space, without consuming it; 0 at the end. */
 static char peek(reader *in) {
     skip_space(in);
     return in->at < in->end ? *in->at : 0;
 }
 
-static bool take(reader *in, char wanted) {
+static bool consume(reader *in, char wanted) {
     if (peek(in) != wanted) {
         char what[32];
         snprintf(what, sizeof what, "'%c' is missing", wanted);
@@ -159,10 +159,11 @@ static bool take(reader *in, char wanted) {
     return true;
 }
 
-/* A string; cut to what `out` holds. \u beyond Latin letters becomes '?': ours has none. */
+/* Reads a string, truncated to the size of `out`. \u beyond Latin letters becomes '?': our files
+ * have none. */
 static bool read_text(reader *in, char *out, size_t out_bytes) {
     size_t length = 0;
-    if (!take(in, '"'))
+    if (!consume(in, '"'))
         return false;
     while (in->at < in->end && *in->at != '"') {
         char c = *in->at++;
@@ -187,7 +188,7 @@ static bool read_text(reader *in, char *out, size_t out_bytes) {
             out[length++] = c;
     }
     out[length] = 0;
-    return take(in, '"');
+    return consume(in, '"');
 }
 
 static bool read_number(reader *in, double lo, double hi, double *number) {
@@ -215,8 +216,7 @@ static bool take_word(reader *in, const char *word) {
     return true;
 }
 
-/* Skips a value of any kind: brackets are counted and matched, what stands between them is not
- * judged further. */
+/* Skips a value of any kind: brackets are counted and matched, their content is not validated. */
 static bool skip_value(reader *in) {
     char closing[MOST_DEPTH], text[8];
     size_t depth = 0;
@@ -244,22 +244,22 @@ static bool skip_value(reader *in) {
     return true;
 }
 
-/* Calls member(in, key, data) for each member of an object; it must take the value. */
+/* Calls member(in, key, data) for each member of an object; it must consume the value. */
 static bool read_object(reader *in, bool (*member)(reader *, const char *key, void *data),
                         void *data) {
-    if (!take(in, '{'))
+    if (!consume(in, '{'))
         return false;
     if (peek(in) == '}')
-        return take(in, '}');
+        return consume(in, '}');
     do {
         char key[32];
-        if (!read_text(in, key, sizeof key) || !take(in, ':') || !member(in, key, data))
+        if (!read_text(in, key, sizeof key) || !consume(in, ':') || !member(in, key, data))
             return false;
     } while (peek(in) == ',' && in->at++);
-    return take(in, '}');
+    return consume(in, '}');
 }
 
-/* The numbers of a case, and those of its members without which a comparison means nothing. */
+/* The numbers of a case, and the members that a comparison requires. */
 enum {
     THREADS,
     REPEATS,
@@ -299,7 +299,7 @@ static const struct {
 typedef struct case_reader {
     bench_result *result;
     double values[NAME];
-    unsigned seen; /* a bit for each of the above */
+    unsigned seen; /* one bit for each of the above */
 } case_reader;
 
 static bool read_hash(reader *in, uint64_t *hash) {
@@ -359,10 +359,10 @@ static bool read_case(reader *in, bench_result *result) {
 }
 
 static bool read_cases(reader *in, bench_results *results) {
-    if (!take(in, '['))
+    if (!consume(in, '['))
         return false;
     if (peek(in) == ']')
-        return take(in, ']');
+        return consume(in, ']');
     do {
         bench_result result;
         if (!read_case(in, &result))
@@ -370,7 +370,7 @@ static bool read_cases(reader *in, bench_results *results) {
         if (!bench_results_add(results, &result))
             return complain(in, "out of memory");
     } while (peek(in) == ',' && in->at++);
-    return take(in, ']');
+    return consume(in, ']');
 }
 
 typedef struct head_reader {
@@ -414,7 +414,7 @@ static bool read_head_member(reader *in, const char *key, void *data) {
     return skip_value(in);
 }
 
-/* The whole file with a zero after it, or null after a message. */
+/* Reads the whole file, with a terminating zero; returns null after a message. */
 static char *slurp(const char *path, size_t *bytes) {
     FILE *file = fopen(path, "rb");
     char *text = NULL;

@@ -1,15 +1,15 @@
-/* Cases: radial fields and their rivals (bench/rivals). One run is six frames of each of the ten
- * conditions of table 1 of Friston & Steed (2019): the body follows the clip "gymnastics", then the
- * particles of its clothes are kept out of it. Quick runs have a small ball instead.
+/* Cases: radial fields and competing methods (bench/rivals). One run is six frames of each of
+ * the ten conditions of table 1 of Friston & Steed (2019): the body follows the clip
+ * "gymnastics", then the particles of its clothes are moved out of it. Quick runs have a small
+ * ball instead.
  *
- * rivals/NAME and rivals/device-NAME; rivals/skin is what all of them wait for. The device has
- * positions and particles already, as if it had skinned them.
+ * rivals/NAME and rivals/device-NAME; rivals/skin is the skinning that precedes all of them. The
+ * device has positions and particles already, as if it had skinned them.
  *
- * ABUT_BENCH_CONDITIONS=1,8 leaves out the others. ABUT_BENCH_RIVALS names a file that gets a line
- * of JSON for each condition and run of a case, for bench/radial_tables.py: times of update and of
- * collide, each with waiting; on a device also of both with one wait, and its own clock; and how
- * many particles are left inside.
- */
+ * ABUT_BENCH_CONDITIONS=1,8 selects conditions. ABUT_BENCH_RIVALS names a file that gets a line
+ * of JSON for each condition and run of a case, for bench/radial_tables.py: times of update and
+ * of collide, each with waiting; on a device also of both with one wait, and its own clock; and
+ * the number of particles that remain inside. */
 #include "rivals.h"
 #include "bench.h"
 #include "rivals_scenes.h"
@@ -45,8 +45,8 @@ static double now_ms(void) {
     return (double)time.tv_sec * 1e3 + (double)time.tv_nsec * 1e-6;
 }
 
-static abut_status put(abut_device *device, const abut_vec3 *data, size_t count,
-                       abut_buffer **buffer) {
+static abut_status upload_positions(abut_device *device, const abut_vec3 *data, size_t count,
+                                    abut_buffer **buffer) {
     abut_status status = abut_buffer_create(device, count * sizeof *data, buffer);
     return status ? status : abut_buffer_write(*buffer, 0, data, count * sizeof *data);
 }
@@ -66,14 +66,15 @@ static abut_status prepare(bench_state *state, rival_state *c, abut_device *devi
         if (!c->ends[f])
             return bench_fail(ABUT_ERROR_MEMORY, "no memory");
         for (int now = 0; now < 2 && device && !status; now++)
-            status = put(device, s->frames[f].body[now], s->vertices, &c->body[f][now]);
+            status =
+                upload_positions(device, s->frames[f].body[now], s->vertices, &c->body[f][now]);
         if (device && !status)
-            status = put(device, s->frames[f].from, s->particles, &c->from[f]);
+            status = upload_positions(device, s->frames[f].from, s->particles, &c->from[f]);
         if (device && !status)
-            status = put(device, s->frames[f].to, s->particles, &c->queued[f]);
+            status = upload_positions(device, s->frames[f].to, s->particles, &c->queued[f]);
     }
     if (device && !status)
-        status = put(device, s->frames[0].to, s->particles, &c->to);
+        status = upload_positions(device, s->frames[0].to, s->particles, &c->to);
     if (kind == SKIN) {
         c->skinned = malloc(s->vertices * sizeof *c->skinned);
         return c->skinned ? status : bench_fail(ABUT_ERROR_MEMORY, "no memory");
@@ -122,7 +123,7 @@ static abut_status rivals_setup(bench_state *state) {
 
 /* ---- run ---- */
 
-/* The body of a frame, before or now, where the rival has it. */
+/* The body of a frame, before or now, on the host or the device of the method. */
 static abut_array body_of(const rival_state *c, int f, int now) {
     return c->to ? abut_array_buffer(c->body[f][now])
                  : abut_array_host(c->scene->frames[f].body[now]);
@@ -134,7 +135,7 @@ static abut_array to_of(const rival_state *c, int f) {
     return c->to ? abut_array_buffer(c->to) : abut_array_host(c->ends[f]);
 }
 
-/* The body before, and particles where they wish to be. */
+/* Sets the body before, and the target positions of particles. */
 static abut_status begin_frame(rival_state *c, int f) {
     const rival_frame *frame = &c->scene->frames[f];
     const size_t bytes = c->scene->particles * sizeof *frame->to;
@@ -191,14 +192,14 @@ static abut_status rivals_finish(bench_state *state) {
     return ABUT_OK;
 }
 
-/* ---- what is told ---- */
+/* ---- details ---- */
 
 static int by_size(const void *a, const void *b) {
     double x = *(const double *)a, y = *(const double *)b;
     return (x > y) - (x < y);
 }
 
-/* Sorts; the first is the least. */
+/* Sorts; the first is the minimum. */
 static double median(double *times, uint32_t count) {
     qsort(times, count, sizeof *times, by_size);
     return count ? times[count / 2] : 0;
@@ -223,7 +224,7 @@ static abut_status time_steps(rival_state *c) {
     return status;
 }
 
-/* The device's own time, and that of a frame where nothing is waited for until the last. */
+/* The device's own time, and that of a frame without waiting until the last. */
 static abut_status time_device(rival_state *c) {
     const rival_scene *s = c->scene;
     double update[RIVAL_FRAMES], collide[RIVAL_FRAMES];
@@ -254,7 +255,7 @@ static abut_status time_device(rival_state *c) {
     return status;
 }
 
-/* How many particles of all frames are inside by more than a tenth of a cell, and by a cell. */
+/* Counts particles of all frames that are inside by more than a tenth of a cell, and by a cell. */
 static abut_status count_inside(const rival_state *c, const abut_vec3 *const *where, uint32_t *some,
                                 uint32_t *deep) {
     const rival_scene *s = c->scene;
@@ -284,7 +285,7 @@ static abut_status count_inside(const rival_state *c, const abut_vec3 *const *wh
     return status;
 }
 
-static abut_status tell(bench_state *state, rivals_data *data, FILE *file) {
+static abut_status write_lines(bench_state *state, rivals_data *data, FILE *file) {
     abut_status status = ABUT_OK;
     for (uint32_t k = 0; k < data->count && !status; k++) {
         rival_state *c = &data->states[k];
@@ -329,7 +330,7 @@ static void rivals_teardown(bench_state *state) {
     FILE *file =
         path && path[0] && data->count && data->states[0].samples ? fopen(path, "a") : NULL;
     if (file) {
-        if (tell(state, data, file))
+        if (write_lines(state, data, file))
             fprintf(stderr, "%s: %s\n", path, bench_error());
         fclose(file);
     }

@@ -1,10 +1,9 @@
 /* Scenes of the cases of rivals.
  *
- * Clothes are a second figure of the same shape, as finely cut as they have particles, of which the
- * vertices nearest to the middle of the body are kept. It follows the bones as the body does, and
- * each particle wishes to be from 4 mm below its surface to 16 mm above it; one of fifty, which
- * moves fast, 3 cm below. All begin 8 mm above it at least.
- */
+ * Clothes are a second figure of the same shape, tessellated for the number of particles, of
+ * which the vertices nearest to the middle of the body are kept. It follows the bones as the
+ * body does. The target of each particle is from 4 mm below its surface to 16 mm above it; that
+ * of one in fifty, which moves fast, is 3 cm below. All start at least 8 mm above it. */
 #include "rivals_scenes.h"
 #include "tools/get.h"
 
@@ -66,7 +65,7 @@ abut_status rival_ball(double radius, uint32_t segments, abut_character **made) 
         weights[2 * i] = fmin(fmax(0.5 + 1 / radius * x, 0), 1);
         weights[2 * i + 1] = 1 - weights[2 * i];
     }
-    /* Keys that need nothing from libm: turns that hold, and a straight way. */
+    /* Keys that need no libm: constant rotations, and a straight path. */
     static const double times[4] = {0, 2, 4, 10},
                         values[16] = {0, 0,          0, 1,          20 / 101.0, 0, 0, 99 / 101.0,
                                       0, 20 / 101.0, 0, 99 / 101.0, 0,          0, 0, 1};
@@ -103,7 +102,7 @@ abut_status rival_ball(double radius, uint32_t segments, abut_character **made) 
     return status;
 }
 
-/* Made once; asked for again, the same. */
+/* Created at the first call, then shared. */
 static abut_status get_figure(int figure, uint32_t triangles, abut_character **made) {
     static struct {
         int figure;
@@ -147,7 +146,7 @@ static int by_key(const void *a, const void *b) {
                             : (x->vertex > y->vertex) - (x->vertex < y->vertex);
 }
 
-/* The vertices of a figure that are kept, `count` of them, and the mesh between them at rest. */
+/* The `count` vertices of a figure that are kept, and the mesh between them at rest. */
 static abut_status cut_cloth(const abut_character *figure, uint32_t count, uint32_t *kept,
                              abut_mesh **cloth) {
     const abut_mesh *rest = abut_character_rest_mesh(figure);
@@ -191,7 +190,7 @@ static abut_status cut_cloth(const abut_character *figure, uint32_t count, uint3
     return status;
 }
 
-/* Sums of the normals of triangles, by area, made unit. */
+/* Area-weighted sums of the normals of triangles, normalised. */
 static void find_normals(const abut_mesh *mesh, const abut_vec3 *at, abut_vec3 *normals) {
     const uint32_t *c = abut_mesh_indices(mesh);
     memset(normals, 0, abut_mesh_vertex_count(mesh) * sizeof *normals);
@@ -230,7 +229,7 @@ static abut_status pose(const abut_character *character, uint32_t clip, double t
                : abut_character_skin(character, *bones, ABUT_CHARACTER_SKINNING_LINEAR, *positions);
 }
 
-/* The particles of a frame: `offset` says how far above the surface each wishes to be. */
+/* The particles of a frame: `offset` is the height of each target above the surface. */
 static abut_status make_particles(const rival_scene *s, const abut_character *figure,
                                   const uint32_t *kept, rival_frame *f) {
     const abut_mesh *rest = abut_character_rest_mesh(figure);

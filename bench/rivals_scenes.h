@@ -1,5 +1,5 @@
-/* Scenes of the cases of rivals: the ten conditions of table 1 of Friston & Steed (2019), with the
- * built-in characters and tight clothes that were made of them. */
+/* Scenes of the cases of rivals: the ten conditions of table 1 of Friston & Steed (2019), with
+ * the built-in characters and tight clothes made from them. */
 #ifndef ABUT_BENCH_RIVALS_SCENES_H
 #define ABUT_BENCH_RIVALS_SCENES_H
 
@@ -7,11 +7,11 @@
 
 enum { RIVAL_CONDITIONS = 10, RIVAL_FRAMES = 6 };
 
-/* One moment of the clip: where all are a sixtieth of a second before, and now. */
+/* One instant of the clip: positions a sixtieth of a second before, and now. */
 typedef struct rival_frame {
     abut_character_matrix *bones[2];
     abut_vec3 *body[2];
-    abut_vec3 *from, *to; /* particles, and where they would be */
+    abut_vec3 *from, *to; /* particles, and their targets */
 } rival_frame;
 
 typedef struct rival_scene {
@@ -24,11 +24,11 @@ typedef struct rival_scene {
     rival_frame frames[RIVAL_FRAMES];
 } rival_scene;
 
-/* The scene of a condition, from 1 to 10, or the small one of quick runs (0). It is made once and
- * stays until the program ends; null after bench_fail() or an error of the library. */
+/* The scene of a condition, from 1 to 10, or the small one of quick runs (0). It is created once
+ * and kept until the program ends; null after bench_fail() or an error of the library. */
 const rival_scene *rival_scene_get(uint32_t condition);
 
-/* A ball of two bones, whose halves turn: the character of quick runs. */
+/* A ball with two bones, whose halves rotate: the character of quick runs. */
 abut_status rival_ball(double radius, uint32_t segments, abut_character **made);
 
 #endif

@@ -1,5 +1,5 @@
-/* Runs one case: setup, a warm-up that fills caches, then repeats until there is enough to take a
- * median of. Only `run` is timed; hashing and releasing the result is not. */
+/* Runs one case: setup, a warm-up that fills caches, then repeats until there are enough for a
+ * median. Only `run` is timed; hashing and releasing the result is not. */
 #include "bench.h"
 
 #include <stdarg.h>
@@ -92,15 +92,14 @@ static bool wants_more(const bench_settings *settings, bool threaded, uint32_t d
                        double total_ms) {
     if (settings->repeats)
         return done < settings->repeats;
-    if (settings->quick) /* two answers to compare, which are on one and on two threads where
-                            that is asked for */
+    if (settings->quick) /* two results to compare, on one and on two threads if required */
         return done < (threaded && !settings->threads ? 1 : 2);
     double enough = settings->enough_ms > 0 ? settings->enough_ms : ENOUGH_MS;
     uint32_t least = enough < ENOUGH_MS ? 1 : LEAST_REPEATS;
     return done < least || (total_ms < enough && done < MOST_REPEATS);
 }
 
-/* Runs and finishes once; the time of the run alone goes to *ms, that of the processors to *cpu. */
+/* Runs and finishes once; writes the time of the run to *ms, and the processor time to *cpu. */
 static abut_status run_once(bench_state *state, memory_count *count, bench_result *result,
                             double *ms, double *cpu) {
     uint64_t before = atomic_load(&count->live);
@@ -119,7 +118,7 @@ static abut_status run_once(bench_state *state, memory_count *count, bench_resul
 static bench_outcome run_repeats(bench_state *state, memory_count *count,
                                  const bench_settings *settings, bench_result *result) {
     double times[MOST_REPEATS], cpu_times[MOST_REPEATS], ms, cpu, total = 0;
-    if (!settings->quick && run_once(state, count, result, &ms, &cpu)) /* warms */
+    if (!settings->quick && run_once(state, count, result, &ms, &cpu)) /* warm-up */
         return BENCH_BROKEN;
     result->hash = state->hash; /* 0 = none yet */
     while (wants_more(settings, state->which->threaded, result->repeats, total)) {

@@ -1,8 +1,8 @@
-/* Cases: whole steps of the view-based search on the CPU, and beside it of two complete ones: that
- * over the view's own tree, and abut_sweep_find(). A ball that is dented, a sleeve that is pinched
- * while it shortens, and a sheet that is pleated until one pleat leans over to the next; ten steps
- * a run, of which the last has an impact. All is made by +, -, x and /, so that it is the same
- * everywhere. */
+/* Cases: whole steps of view-based culling on the CPU, and of two complete searches: that over
+ * the view's own tree, and abut_sweep_find(). A ball that is dented, a sleeve that is pinched
+ * while it shortens, and a sheet that is pleated until one pleat leans over to the next; ten
+ * steps per run, of which the last has an impact. Everything is computed with +, -, x and /, so
+ * that it is the same on every machine. */
 #include "bench.h"
 
 #include <stdlib.h>
@@ -20,7 +20,7 @@ typedef struct self_data {
 
 /* ---- scenes ---- */
 
-/* Up and down between -1 and 1 as x goes on by 2. */
+/* Up and down between -1 and 1 with period 2 in x. */
 static double zigzag(double x) {
     double left = x / 2;
     left -= (double)(int64_t)left - (left < 0);
@@ -33,8 +33,8 @@ static double bump(double x, double y, double narrow) {
     return 1 / (off * off * off * off);
 }
 
-/* A sheet of `wide` x `high` quads over -1 to 1; round: a tube along z, open at both ends, by the
- * rational circle. */
+/* A sheet of `wide` x `high` quads over -1 to 1; round: a tube along z, open at both ends, by
+ * the rational circle. */
 static abut_status make_grid(bench_state *state, self_data *data, uint32_t wide, uint32_t high,
                              bool round) {
     const uint32_t columns = round ? wide : wide + 1;
@@ -82,11 +82,12 @@ static abut_status make_mesh(bench_state *state, self_data *data) {
     return abut_shape_create(state->context, &shape, &data->mesh);
 }
 
-/* Where a vertex is when the scene is so far, 0 to 1; it touches itself shortly after. */
+/* The position of a vertex at a time of the scene from 0 to 1; the mesh touches itself shortly
+ * after. */
 static abut_vec3 deformed(int scene, abut_vec3 p, double far) {
-    if (scene == BALL) { /* its upper side goes down to the lower one */
+    if (scene == BALL) { /* its upper side moves down to the lower one */
         p.z -= p.z > 0 ? 1.8 * far * p.z * bump(p.x, p.y, 3) : 0;
-    } else if (scene == SLEEVE) { /* rings, and one side that goes over to the other */
+    } else if (scene == SLEEVE) { /* rings, and one side that moves over to the other */
         double wider = 1 + 0.1 * far * zigzag(16 * p.z);
         double over = p.x > 0 ? 1.6 * far * p.x * bump(p.y, p.z, 20) : 0;
         p = (abut_vec3){p.x * wider - over, p.y * wider, p.z * (1 - 0.5 * far)};
@@ -132,7 +133,7 @@ static abut_status sweep_run(self_data *data) {
                                           abut_array_host(data->at[k + 1]));
         if (!status)
             status = abut_sweep_find(data->sweep, ABUT_SWEEP_EARLIEST, NULL, &found, NULL);
-        if (status == ABUT_ERROR_BUFFER) /* there is more than the first */
+        if (status == ABUT_ERROR_BUFFER) /* there are more than the first */
             status = ABUT_OK;
         result->hit = found.count > 0;
     }
@@ -195,7 +196,7 @@ static void self_teardown(bench_state *state) {
         free(data->at[k]);
 }
 
-static void tell(const bench_case *which, const bench_result *result) {
+static void print_details(const bench_case *which, const bench_result *result) {
     static const char *const names[6] = {"bounds", "view",      "boundary",
                                          "marks",  "traversal", "elementary"};
     (void)which;
@@ -208,8 +209,8 @@ static void tell(const bench_case *which, const bench_result *result) {
 #define SELF(name_, variant_)                                                                \
     {                                                                                        \
         .name = name_, .unit = "step", .data_bytes = sizeof(self_data), .setup = self_setup, \
-        .run = self_run, .finish = self_finish, .teardown = self_teardown, .tell = tell,     \
-        .variant = variant_                                                                  \
+        .run = self_run, .finish = self_finish, .teardown = self_teardown,                   \
+        .print_details = print_details, .variant = variant_                                  \
     }
 
 const bench_case bench_self_cases[] = {

@@ -287,7 +287,7 @@ def device_rows(devices, which):
 
 
 def speed_rows(results, devices, which):
-    """Tables 6.8 and 6.9, where both were asked for the same steps."""
+    """Tables 6.8 and 6.9, if both were run on the same steps."""
     def steps(result):
         return [name_of(result)[0]] + [result[key] for key in ("from", "to", "every")]
 

@@ -1,10 +1,10 @@
-/* Elementary sweeps as they are usually written, to hold ours against: benchmarks and tests only.
+/* Elementary sweeps as they are usually implemented, for comparison: benchmarks and tests only.
  *
- * Both look for roots of the volume of the four vertices, a cubic in time, in plain doubles, and
- * then whether the features are inside each other there (Provot 1997). They differ in how roots are
- * found: by the closed formula, or by an interval Newton search, as Cheng 2011, section 5.6, and
- * [TCYM09] do. Neither knows of rounding, of a cubic that is zero throughout, or of roots that
- * are double: they miss contacts. */
+ * Both search for roots of the volume of the four vertices, a cubic in time, in plain doubles,
+ * and then test whether the features overlap there (Provot 1997). They differ in the root
+ * search: by the closed formula, or by an interval Newton search, as in Cheng 2011, section 5.6,
+ * and [TCYM09]. Neither handles rounding, a cubic that is zero throughout, or double roots: they
+ * miss contacts. */
 #ifndef ABUT_BENCH_SWEEP_NAIVE_H
 #define ABUT_BENCH_SWEEP_NAIVE_H
 
@@ -51,7 +51,7 @@ static inline void naive_cubic(int kind, const abut_vec3 *start, const abut_vec3
     c[3] = naive_volume(v[0], v[1], v[2]);
 }
 
-/* Whether coplanar features touch at a time. */
+/* Returns whether coplanar features touch at a time. */
 static inline bool naive_inside(int kind, const abut_vec3 *start, const abut_vec3 *end, double t) {
     abut_vec3 p[4];
     for (int k = 0; k < 4; k++) {
@@ -113,7 +113,7 @@ typedef struct naive_range {
     double lo, hi;
 } naive_range;
 
-/* The slope over a range: a quadratic, at the ends and at its vertex. */
+/* The derivative over an interval: a quadratic, at the ends and at its vertex. */
 static inline naive_range naive_slope(const double *c, naive_range x) {
     double at[3], low = c[1] + x.lo * (2 * c[2] + 3 * c[3] * x.lo);
     at[0] = c[1] + x.hi * (2 * c[2] + 3 * c[3] * x.hi);
@@ -123,8 +123,8 @@ static inline naive_range naive_slope(const double *c, naive_range x) {
     return r;
 }
 
-/* Narrows a range by N(X) = m - f(m) / F'(X), and halves it where that does not help. A cubic that
- * is zero throughout would be halved for ever, hence the budget. */
+/* Narrows an interval by N(X) = m - f(m) / F'(X), and halves it if that does not help. A cubic
+ * that is zero throughout would be halved forever, hence the limit. */
 static inline bool naive_newton(int kind, const abut_vec3 *start, const abut_vec3 *end,
                                 const double *c, naive_range x, int *budget) {
     while (x.hi - x.lo > 1e-10) {

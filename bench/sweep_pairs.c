@@ -1,6 +1,6 @@
-/* Cases: elementary sweeps, on pairs whose swept boxes overlap: those that stay apart, as most do,
- * and those that hit; by ours, by exact arithmetic where that is asked for, and by two ways that
- * are usual but miss contacts. One thread; a run goes several times over the same pairs. */
+/* Cases: elementary sweeps, on pairs whose swept boxes overlap: those that stay apart, as most
+ * do, and those that hit; by ours, by exact arithmetic if required, and by two usual methods
+ * that miss contacts. One thread; a run processes the same pairs several times. */
 #include "bench.h"
 
 #include "geom/sweep.h"
@@ -28,7 +28,7 @@ static vec3 random_point(uint64_t *random, double size) {
     return p;
 }
 
-/* As in a mesh that deforms: features of a size, which move by about as much. */
+/* As in a deforming mesh: features of one size, which move by about as much. */
 static bool random_pair(uint64_t *random, int kind, vec3 *start, vec3 *end) {
     box3 box[2] = {box_empty(), box_empty()};
     vec3 centre = random_point(random, 1), motion[2];
@@ -68,7 +68,7 @@ static int rounds_of(const bench_state *state) {
     return state->quick ? 1 : ROUNDS;
 }
 
-/* As a search does: filter, then sweep what is left. */
+/* As in a search: filter, then sweep the remaining pairs. */
 static abut_status run_ours(bench_state *state) {
     sweep_data *data = state->data;
     const sweep_limits limits = {0, SWEEP_TOLERANCE, 1, SWEEP_STEPS};

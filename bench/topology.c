@@ -7,7 +7,7 @@ enum { TOPOLOGY, TOPOLOGY_SHUFFLED, NORMALS, EXAMINE };
 
 typedef struct topology_data {
     abut_mesh *mesh;
-    abut_topology *topology; /* of setup where the case needs one, else of the run */
+    abut_topology *topology; /* from setup if the case needs one, otherwise from the run */
     abut_normals *normals;
     abut_mesh_report report;
 } topology_data;
@@ -16,10 +16,10 @@ static bool makes_topology(const bench_state *state) {
     return state->which->variant == TOPOLOGY || state->which->variant == TOPOLOGY_SHUFFLED;
 }
 
-/* What must at least be read and written, for a closed mesh: 1.5 edges a triangle. */
+/* The bytes that must at least be read and written, for a closed mesh: 1.5 edges per triangle. */
 static double least_bytes(int variant, double vertices, double triangles) {
     double mesh = 24 * vertices + 12 * triangles, edges = 1.5 * triangles;
-    double adjacency = 12 * edges + 12 * triangles; /* edges, their faces' begin, the faces */
+    double adjacency = 12 * edges + 12 * triangles; /* edges, offsets of their faces, the faces */
     adjacency += 12 * triangles + 12 * triangles;   /* edges and neighbours of triangles */
     adjacency += 4 * vertices + 12 * triangles;     /* faces of vertices */
     adjacency += 4 * triangles;                     /* components */
@@ -83,7 +83,7 @@ static uint64_t hash_normals(const topology_data *data) {
     return bench_hash(hash, normals.vertices, view.vertex_count * sizeof(abut_vec3));
 }
 
-/* Member by member: padding and addresses of sentences are not part of the answer. */
+/* Member by member: padding and addresses of texts are not part of the result. */
 static uint64_t hash_report(const abut_mesh_report *report) {
     const uint32_t counts[] = {report->vertex_count,    report->triangle_count, report->edge_count,
                                report->component_count, report->loop_count,     report->is_closed,

@@ -1,14 +1,14 @@
-/* Cases: a step of a world of 3,000 teapots, each with a field of 64^3 and 500 samples, packed so
- * that boxes of about 10,000 pairs overlap: all poses are set, candidates found and all pairs tried
- * both ways. On the CPU; on a device with contacts left there, also with poses there and few
- * contacts a patch; and with contacts on the host. Also the candidates alone, for 3,000 and 10,000
- * bodies. And exact contacts of 1,000 pairs of a teapot and a ring, pushed into each other by 0.005
- * to 0.05 from where they touch. And a pen: 100 or 1,000 bodies of five models of about 500
- * triangles, dropped one after the other onto the floor and those before it, with a margin.
+/* Cases: a step of a world of 3,000 teapots, each with a field of 64^3 and 500 samples, packed
+ * so that boxes of about 10,000 pairs overlap: all poses are set, candidates found and all pairs
+ * tested in both directions. On the CPU; on a device with contacts kept there, also with poses
+ * there and few contacts per patch; and with contacts on the host. Also the candidates alone,
+ * for 3,000 and 10,000 bodies. And exact contacts of 1,000 pairs of a teapot and a ring, which
+ * overlap by 0.005 to 0.05. And a pen: 100 or 1,000 bodies of five models of about 500
+ * triangles, dropped one after the other onto the floor and the previous ones, with a margin.
  *
- * Contacts of pairs at rest are kept, so all bodies move in each step, together. Two cases are of
- * that: 1,000 rings of 512 triangles in contact, all of which get their poses in each step; one of
- * them is another than in the step before, or none. */
+ * Contacts of pairs at rest are kept, so all bodies move in each step, together. Two cases
+ * measure this: 1,000 rings of 512 triangles in contact, all of which get their poses in each
+ * step; one pose differs from the step before, or none. */
 #include "bench.h"
 
 #include <math.h>
@@ -29,7 +29,7 @@ enum {
 };
 enum { MODELS = 5, WALLS = 5 };
 
-#define SMALL_SHIFT 0x1p-20 /* of a step; no contacts come or go by it */
+#define SMALL_SHIFT 0x1p-20 /* per step; no contacts begin or end by it */
 
 typedef struct world_data {
     abut_device *device;
@@ -38,7 +38,7 @@ typedef struct world_data {
     abut_samples *samples;
     abut_mesh *ring;
     abut_bvh *trees[MODELS]; /* of bodies, in turn */
-    abut_bvh *walls[WALLS];  /* of a pen: the floor, and what is around it */
+    abut_bvh *walls[WALLS];  /* of a pen: the floor and the walls around it */
     uint32_t model_count;
     abut_world *world;
     abut_pose *poses;   /* of the step; then those at the start */
@@ -58,13 +58,13 @@ static bool is_crowd(int variant) {
 }
 
 /* Of the last case, for the line after it. */
-static size_t told_pairs, told_contacts;
+static size_t last_pairs, last_contacts;
 
 static void make_poses(world_data *data) {
     uint64_t random = 9;
     abut_box box = abut_mesh_bounds(data->mesh);
     double volume = (box.hi.x - box.lo.x) * (box.hi.y - box.lo.y) * (box.hi.z - box.lo.z);
-    /* Boxes of sizes s, at random in a cube of side L: n^2 / 2 times 8 volumes / L^3 pairs, and
+    /* Boxes of size s at random in a cube of side L have n^2 / 2 times 8 volumes / L^3 pairs;
      * here 10 pairs for 3 bodies. */
     double side = cbrt(volume * 1.75 * data->bodies);
     side = (double)(float)side; /* the last bits of cbrt differ between machines */
@@ -77,8 +77,8 @@ static void make_poses(world_data *data) {
     }
 }
 
-/* Pairs on a lattice so wide that they do not meet each other. The second comes along a direction
- * until they all but touch, and then a little more. */
+/* Pairs on a lattice so wide that they are separate. The second body approaches along a
+ * direction until they nearly touch, and then moves a little further. */
 static abut_status make_touching(world_data *data) {
     enum { SIDE = 10 };
     uint64_t random = 10;
@@ -111,7 +111,7 @@ static abut_status make_touching(world_data *data) {
     return status;
 }
 
-/* Rings on a lattice, turned at random, so near that most touch a neighbour. */
+/* Rings on a lattice, rotated at random, so near that most touch a neighbour. */
 static void make_crowd(world_data *data) {
     enum { SIDE = 10 };
     const abut_box box = abut_mesh_bounds(data->ring);
@@ -126,7 +126,7 @@ static void make_crowd(world_data *data) {
 /* ---- the pen ---- */
 
 #define PEN_SPACING 1.1
-#define PEN_MARGIN 0.005 /* as solvers want it */
+#define PEN_MARGIN 0.005 /* as solvers use it */
 #define PEN_DEPTH 0.002  /* penetration depth of each body */
 
 static abut_status make_tree(bench_state *state, abut_shape shape, double size, abut_bvh **bvh) {
@@ -175,7 +175,7 @@ static abut_status make_models(bench_state *state, world_data *data) {
     return status;
 }
 
-/* The floor ends at z = 0; the walls stand on all sides of it. */
+/* The floor ends at z = 0; the walls are on all sides of it. */
 static abut_pose pen_wall(const world_data *data, int i) {
     const double away = 0.5 * (PEN_SPACING * pen_side(data) + 1);
     const abut_vec3 places[WALLS] = {
@@ -183,7 +183,7 @@ static abut_pose pen_wall(const world_data *data, int i) {
     return (abut_pose){{0, 0, 0, 1}, places[i]};
 }
 
-/* How far body i is from walls and the bodies before it, or more than `far`. */
+/* The distance of body i from walls and previous bodies, or more than `far`. */
 static abut_status pen_distance(const world_data *data, uint32_t i, double far, double *distance) {
     const abut_posed body = {data->trees[i % MODELS], data->poses[i]};
     const abut_vec3 at = body.pose.translation;
@@ -206,7 +206,7 @@ static abut_status pen_distance(const world_data *data, uint32_t i, double far, 
     return status;
 }
 
-/* Each body goes down until it all but touches something, and then a little more. */
+/* Each body moves down until it nearly touches another, and then a little further. */
 static abut_status make_pen(world_data *data) {
     const uint32_t side = pen_side(data);
     uint64_t random = 11;
@@ -271,7 +271,7 @@ static bool on_device(int variant) {
     return variant == DEVICE || variant == DEVICE_HOST || variant == DEVICE_REDUCED;
 }
 
-/* Poses to the device, for the case that leaves them there. */
+/* Uploads poses, for the case with poses on the device. */
 static abut_status send_poses(world_data *data) {
     const size_t bytes = data->bodies * sizeof *data->poses;
     abut_status status = abut_buffer_create(data->device, bytes, &data->there);
@@ -336,7 +336,7 @@ static abut_status world_setup(bench_state *state) {
     return ABUT_OK;
 }
 
-/* Moves one body, or all of them in the same way, there and back. */
+/* Moves one body, or all of them in the same way, forward and back. */
 static void move_on(const bench_state *state, world_data *data) {
     const int variant = state->which->variant;
     const uint32_t round = data->round++;
@@ -388,17 +388,17 @@ static abut_status world_finish(bench_state *state) {
             state->hash = bench_hash(state->hash, &depth, sizeof depth);
         }
     }
-    told_pairs = data->pairs;
-    told_contacts = data->count;
+    last_pairs = data->pairs;
+    last_contacts = data->count;
     return ABUT_OK;
 }
 
-static void world_tell(const bench_case *which, const bench_result *result) {
+static void world_print_details(const bench_case *which, const bench_result *result) {
     (void)result;
     if (which->variant >= PAIRS)
-        printf("    %zu pairs\n", told_pairs);
+        printf("    %zu pairs\n", last_pairs);
     else
-        printf("    %zu pairs, %zu contacts\n", told_pairs, told_contacts);
+        printf("    %zu pairs, %zu contacts\n", last_pairs, last_contacts);
 }
 
 static void world_teardown(bench_state *state) {
@@ -423,7 +423,7 @@ static void world_teardown(bench_state *state) {
         .name = name_, .unit = unit_, .data_bytes = sizeof(world_data), .setup = world_setup,      \
         .run = world_run, .finish = world_finish, .teardown = world_teardown, .variant = variant_, \
         .threaded = variant_ < DEVICE || variant_ > DEVICE_REDUCED, .goal_ms = goal_,              \
-        .tell = world_tell                                                                         \
+        .print_details = world_print_details                                                       \
     }
 
 const bench_case bench_world_cases[] = {

@@ -1,9 +1,9 @@
-/* Cases: one step of worlds in which the world chooses or is told the method.
+/* Cases: one step of worlds with a method that the world or the caller selects.
  *
- * mixed: a walking figure, a sheet that waves and a ball that swells get other shapes, and meet
- * each other, teapots and rings that stand around them, a box and the ground. The others are pairs
- * of a teapot and a ring, each pushed into the other, tried by one method alone: what a pair costs.
- * And a figure against a ring, a box, a sheet and another figure, one pair each. */
+ * mixed: a walking figure, a waving sheet and a growing ball deform, and touch each other,
+ * teapots and rings around them, a box and the ground. The others are pairs of a teapot and a
+ * ring that overlap, computed by one method: the time per pair. And a figure against a ring, a
+ * box, a sheet and another figure, one pair each. */
 #include "bench.h"
 #include "rivals_scenes.h"
 
@@ -20,7 +20,7 @@ typedef struct mixed_data {
     abut_character_matrix *bones;
     abut_vec3 *positions[3]; /* of the figure, the sheet and the ball */
     abut_world *world;
-    uint32_t ids[3]; /* of what deforms; ABUT_NONE = it does not */
+    uint32_t ids[3]; /* of deforming items; ABUT_NONE = it does not deform */
     abut_contact *list;
     size_t room;
     uint64_t pairs;
@@ -28,7 +28,7 @@ typedef struct mixed_data {
     uint32_t count, round;
 } mixed_data;
 
-static size_t told_pairs, told_contacts;
+static size_t last_pairs, last_contacts;
 
 static abut_status add(mixed_data *data, abut_world_item *item, uint32_t *id) {
     uint32_t any;
@@ -63,7 +63,7 @@ static abut_status make_meshes(bench_state *state, mixed_data *data) {
     return status;
 }
 
-/* A figure as it is a part of its walk, shifted along z. */
+/* A figure at an instant of its walk, shifted along z. */
 static abut_status make_figure(bench_state *state, mixed_data *data, int which) {
     abut_status status = ABUT_OK;
     if (!data->character)
@@ -157,7 +157,7 @@ static abut_status fill_figure(bench_state *state, mixed_data *data) {
     for (int i = 0; i < 3 && !status; i++) {
         abut_world_item item =
             of_mesh(data->meshes[i == 0 ? 1 : 2], ABUT_WORLD_AUTO, (abut_vec3){0, 1, 0});
-        item.group = 2; /* meets the figures alone */
+        item.group = 2; /* tested against the figures only */
         item.mask = 1;
         if (i == 2) {
             item.kind = ABUT_WORLD_BOX;
@@ -244,15 +244,15 @@ static abut_status mixed_finish(bench_state *state) {
         state->hash = bench_hash(state->hash, &c->id, sizeof c->id);
         state->hash = bench_hash(state->hash, &depth, sizeof depth);
     }
-    told_pairs = (size_t)data->pairs;
-    told_contacts = (size_t)found.count;
+    last_pairs = (size_t)data->pairs;
+    last_contacts = (size_t)found.count;
     return status;
 }
 
-static void mixed_tell(const bench_case *which, const bench_result *result) {
+static void mixed_print_details(const bench_case *which, const bench_result *result) {
     (void)which;
     (void)result;
-    printf("    %zu pairs, %zu contacts\n", told_pairs, told_contacts);
+    printf("    %zu pairs, %zu contacts\n", last_pairs, last_contacts);
 }
 
 static void mixed_teardown(bench_state *state) {
@@ -273,7 +273,7 @@ static void mixed_teardown(bench_state *state) {
     {                                                                                              \
         .name = name_, .unit = "pair", .data_bytes = sizeof(mixed_data), .setup = mixed_setup,     \
         .run = mixed_run, .finish = mixed_finish, .teardown = mixed_teardown, .variant = variant_, \
-        .threaded = true, .tell = mixed_tell                                                       \
+        .threaded = true, .print_details = mixed_print_details                                     \
     }
 
 const bench_case bench_world_mixed_cases[] = {

@@ -9,7 +9,7 @@ add_library(abut_cloth STATIC examples/critter.c examples/cloth/build.c examples
                               examples/cloth/contacts.c examples/cloth/device.c
                               examples/cloth/device_quick.c
                               examples/cloth/dynamics.c
-                              examples/cloth/holds.c examples/cloth/patches.c
+                              examples/cloth/attachments.c examples/cloth/patches.c
                               examples/cloth/quick.c
                               examples/cloth/scenes.c
                               ${PROJECT_BINARY_DIR}/cloth_kernels.c)

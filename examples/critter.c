@@ -1,4 +1,4 @@
-/* Solids whose fields are joined, and made a mesh again. */
+/* Unites the fields of several solids, and extracts a mesh. */
 #include "critter.h"
 
 abut_status critter_create(abut_context *context, double detail, abut_mesh **mesh) {

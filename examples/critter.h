@@ -4,8 +4,8 @@
 
 #include <abut/abut.h>
 
-/* Closed, about four units long; `detail` (0.3 to 8) scales the number of cells along each side,
- * and 1 gives some six thousand triangles. */
+/* Creates a closed mesh, about four units long. `detail` (0.3 to 8) scales the number of cells
+ * along each side; 1 gives some six thousand triangles. */
 abut_status critter_create(abut_context *context, double detail, abut_mesh **mesh);
 
 #endif

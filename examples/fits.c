@@ -52,7 +52,7 @@ static abut_pose at(double x, double y, double z) {
 
 /* A square peg is 0.3 deep in a hole through a block of 2 x 2 x 1 and slides down to the floor. */
 static abut_status build_peg(fit_scene *s) {
-    const double eighth = 0.39269908169872414; /* of pi: half the angle to turn by */
+    const double eighth = 0.39269908169872414; /* of pi: half the angle of the rotation */
     abut_shape tube = abut_shape_default(ABUT_SHAPE_TUBE);
     tube.radius = sqrt(2);
     tube.radius2 = sqrt(2) * (0.5 * PEG_SIDE + FIT_CLEARANCE);
@@ -207,7 +207,7 @@ static abut_status create_scene(fit_kind kind, fit_scene **scene) {
 abut_status fit_observe(fit_scene *s, const abut_pose *poses, double energy) {
     for (uint32_t i = 0; i < s->body_count; i++) {
         const double *x = &poses[i].rotation.x, *y = &poses[i].translation.x;
-        for (int k = 0; k < 7; k++) /* beyond 1e6 it is as lost as where it is no number */
+        for (int k = 0; k < 7; k++) /* beyond 1e6 it is as invalid as if it were not a number */
             s->is_finite &= fabs(k < 4 ? x[k] : y[k - 4]) < 1e6;
     }
     if (!s->is_finite)
@@ -229,7 +229,7 @@ static double beyond(double x, double lo, double hi) {
     return fmax(0, fmax(lo - x, x - hi));
 }
 
-/* How far a body is from where it belongs at the end. */
+/* The distance of a body from its expected final position. */
 static double measure_astray(const fit_scene *s, uint32_t i) {
     abut_vec3 p = s->poses[i].translation;
     const double reach = FIT_CLEARANCE;
@@ -257,9 +257,9 @@ static double measure_astray(const fit_scene *s, uint32_t i) {
                 fmax(beyond(p.x, -reach, reach), beyond(p.y, -reach, reach)));
 }
 
-/* Prints what a scene came to; whether it holds. */
+/* Prints the result of a scene; returns whether it passes. */
 static bool judge(const fit_scene *s, const char *by) {
-    const double tolerance = 0.02;                         /* of places, and of depths at the end */
+    const double tolerance = 0.02; /* of positions, and of depths at the end */
     const double quiet = s->kind == FIT_PILE ? 0.1 : 1e-4; /* J */
     uint32_t lost = 0, count = 0;
     double astray = 0;
@@ -295,7 +295,8 @@ static abut_status draw_tile(const fit_scene *s, uint8_t *pixels, size_t row_byt
     camera.height = TILE_HEIGHT;
     camera.eye_direction = (abut_vec3){0.5, -1, s->kind == FIT_STACK ? 0.2 : 0.8};
     abut_status status = tile ? abut_picture_create(NULL, &camera, &picture) : ABUT_ERROR_MEMORY;
-    for (uint32_t i = 0; i < 8 && !status; i++) { /* so that all tiles of a scene show the same */
+    for (uint32_t i = 0; i < 8 && !status;
+         i++) { /* so that all tiles of a scene have the same view */
         const abut_vec3 *r = reach[s->kind];
         const abut_vec3 corner = {r[i & 1].x, r[i >> 1 & 1].y, r[i >> 2].z};
         status = abut_picture_add_point(picture, corner, 0.1, (abut_colour){1, 1, 1, 0.01f});

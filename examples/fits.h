@@ -1,6 +1,6 @@
-/* Scenes of tight fits, for physics engines: a peg in a hole, a cube in a tray, a stack of meshes,
- * a pile of concave bodies in a bowl. An engine runs them with the exact contacts of abut or with
- * its own collision of triangle meshes, and the same checks judge both. */
+/* Scenes of tight fits, for physics engines: a peg in a hole, a cube in a tray, a stack of
+ * meshes, a pile of concave bodies in a bowl. An engine runs them with the exact contacts of
+ * abut or with its own collision of triangle meshes, and the same checks apply to both. */
 #ifndef ABUT_FITS_H
 #define ABUT_FITS_H
 
@@ -42,7 +42,7 @@ typedef struct fit_scene {
     abut_pose poses[FIT_BODIES]; /* the latest */
     double energy;               /* kinetic, the latest */
     double deepest, deepest_end; /* penetration depth: at any time, and the latest */
-    bool is_finite;              /* poses are numbers; the others are not observed */
+    bool is_finite;              /* poses are numbers; otherwise they are not observed */
 } fit_scene;
 
 /* Observes poses, in the order of bodies, and kinetic energy: for engines, every tenth of a second
@@ -52,10 +52,10 @@ abut_status fit_observe(fit_scene *scene, const abut_pose *poses, double energy)
 /* Runs a scene in an engine, with its own collision of triangle meshes if is_own. */
 typedef abut_status fit_run(fit_scene *scene, bool is_own);
 
-/* The program: all scenes or those that are named, with contacts of abut. --own: with those of the
- * engine; --compare: with both; --seconds: other than the usual, and if it is less bodies need not
- * be at rest; --png: a picture of the end, a row for each kind of contacts. Returns its exit code:
- * 1 if a scene fails with contacts of abut, 2 for wrong arguments and errors. */
+/* The program: all scenes or the named ones, with contacts of abut. --own: with those of the
+ * engine; --compare: with both; --seconds: another duration, and if it is shorter bodies need
+ * not be at rest; --png: a picture of the end, with one row for each kind of contacts. Returns
+ * its exit code: 1 if a scene fails with contacts of abut, 2 for invalid arguments and errors. */
 int fits_main(int argc, char **argv, const char *engine, fit_run *run);
 
 #ifdef __cplusplus

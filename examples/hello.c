@@ -1,4 +1,4 @@
-/* The first program of the README: make a torus, ask how it is, measure a distance. */
+/* The first program of the README: creates a torus, examines it and computes a distance. */
 #include <abut/abut.h>
 
 #include <stdio.h>

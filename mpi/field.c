@@ -1,9 +1,8 @@
-/* abut_field_write_distributed() over MPI, and the file around it.
+/* abut_field_write_distributed() over MPI, and writing the file.
  *
- * All exchanges are of bytes whose lengths every process knows. MPI counts with an int, so they go
- * in pieces. The file is written beside its target, under a name that the first process has made;
- * no one sees it before it is complete.
- */
+ * All messages are bytes whose lengths every process knows. MPI counts with an int, so long
+ * messages are divided. The file is written beside its target, under a name that the first
+ * process creates, and renamed when it is complete. */
 #include <abut/mpi.h>
 
 #include <errno.h>
@@ -16,7 +15,7 @@
 
 enum { PIECE = 1 << 28, PATH_BYTES = 4096, TAG = 7 };
 
-/* Of the file that is being written; empty where there is none. */
+/* The name of the file that is being written; empty if there is none. */
 static char aside[PATH_BYTES];
 
 void abut_mpi_clean(void) {
@@ -36,7 +35,7 @@ static moment now(void) {
     return (moment){MPI_Wtime(), (double)used.tv_sec + 1e-9 * (double)used.tv_nsec};
 }
 
-/* Adds what passed since then in a call of MPI. */
+/* Adds the bytes and the time of a call of MPI. */
 static void add(abut_mpi_traffic *traffic, moment begun, uint64_t sent, uint64_t written) {
     const moment ended = now();
     if (!traffic)
@@ -96,17 +95,17 @@ void abut_mpi_collect(MPI_Comm processes, const void *own, const uint64_t *bytes
 
 /* ---- the file ---- */
 
-/* What a field is written with. */
+/* The state of a field that is being written. */
 typedef struct writing {
     MPI_Comm processes;
     MPI_File file;
     abut_mpi_traffic traffic;
-    bool met; /* the others have heard of this process */
+    bool is_synchronised; /* the other processes have received the status of this one */
 } writing;
 
 static bool team_gather(void *user, const void *own, const uint64_t *bytes, void *all) {
     writing *w = user;
-    w->met = true;
+    w->is_synchronised = true;
     abut_mpi_gather(w->processes, own, bytes, all, &w->traffic);
     return true;
 }
@@ -120,7 +119,7 @@ static bool team_write(void *user, uint64_t offset, const void *data, size_t byt
     return result == MPI_SUCCESS;
 }
 
-/* Where a symbolic link leads to, as abut_field_write() has it. */
+/* Follows symbolic links, as abut_field_write() does. */
 static bool find_target(const char *path, char target[PATH_BYTES]) {
     char *real = realpath(path, NULL);
     const int length = snprintf(target, PATH_BYTES, "%s", real ? real : path);
@@ -129,7 +128,7 @@ static bool find_target(const char *path, char target[PATH_BYTES]) {
     return length < PATH_BYTES;
 }
 
-/* Makes a new file beside the target, with its permissions. */
+/* Creates a new file beside the target, with its permissions. */
 static bool make_aside(const char *target, char made[PATH_BYTES]) {
     const char *slash = strrchr(target, '/');
     const int folder = slash ? (int)(slash - target) + 1 : 0;
@@ -156,14 +155,14 @@ static bool make_aside(const char *target, char made[PATH_BYTES]) {
     return close(descriptor) == 0;
 }
 
-/* What the first process has to say of the file, for all. */
+/* The status of the file, from the first process to all. */
 typedef struct notice {
     int error;
     char path[PATH_BYTES];
 } notice;
 
-/* Only all together may fail, so the first tells the others how it fared. */
-static abut_status tell_all(MPI_Comm processes, notice *n, const char *path) {
+/* All processes must fail together, so the first broadcasts its status. */
+static abut_status broadcast_status(MPI_Comm processes, notice *n, const char *path) {
     MPI_Bcast(n, sizeof *n, MPI_BYTE, 0, processes);
     if (!n->error)
         return ABUT_OK;
@@ -178,7 +177,7 @@ static abut_status open_aside(writing *w, const char *path, char target[PATH_BYT
         const bool made = find_target(path, target) && make_aside(target, n.path);
         n.error = made ? 0 : errno ? errno : EIO;
     }
-    abut_status status = tell_all(w->processes, &n, path);
+    abut_status status = broadcast_status(w->processes, &n, path);
     if (status)
         return status;
     memcpy(aside, n.path, sizeof aside);
@@ -188,12 +187,12 @@ static abut_status open_aside(writing *w, const char *path, char target[PATH_BYT
     if (worst == MPI_SUCCESS)
         return ABUT_OK;
     if (result == MPI_SUCCESS)
-        w->file = MPI_FILE_NULL; /* closing it would wait for those who have it not */
+        w->file = MPI_FILE_NULL; /* closing it would wait for processes that have not opened it */
     return abut_set_error(ABUT_ERROR_FILE, "the file beside the target cannot be opened by every "
                                            "process; is it on a disk that all of them have?");
 }
 
-/* Puts the file in its place, or removes it. */
+/* Renames the file to its target, or removes it. */
 static abut_status end_aside(writing *w, abut_status status, const char *path, const char *target) {
     notice n = {0};
     int own = 0, worst = 0;
@@ -214,9 +213,9 @@ static abut_status end_aside(writing *w, abut_status status, const char *path, c
             unlink(aside);
     }
     aside[0] = 0;
-    char kept[600]; /* the sentence of what failed before */
+    char kept[600]; /* the message of the earlier error */
     snprintf(kept, sizeof kept, "%s", status ? abut_last_error() : "");
-    abut_status ended = tell_all(w->processes, &n, path);
+    abut_status ended = broadcast_status(w->processes, &n, path);
     return status ? abut_set_error(status, kept) : ended;
 }
 
@@ -239,7 +238,7 @@ abut_status abut_mpi_field_write(MPI_Comm processes, abut_mesh *mesh,
     const bool opened = aside[0] != 0;
     if (!status) {
         status = abut_field_write_distributed(mesh, options, plain, &team, info);
-        if (status && !w.met) /* out of memory, and the others wait */
+        if (status && !w.is_synchronised) /* out of memory, and the other processes wait */
             MPI_Abort(processes, 1);
     }
     if (opened)

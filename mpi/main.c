@@ -1,5 +1,5 @@
-/* abut-mpi: commands of abut by several processes, started by mpirun. Every process reads the same
- * words; what they exchange goes through tools/share.c and libabut-mpi. */
+/* abut-mpi: commands of abut by several processes, started by mpirun. Every process reads the
+ * same arguments; they communicate through tools/share.c and libabut-mpi. */
 #include "tool.h"
 
 #include <abut/mpi.h>
@@ -9,7 +9,7 @@
 
 typedef struct session {
     abut_mpi_traffic traffic;
-    double begun, processor; /* when MPI was ready */
+    double begun, processor; /* when MPI was initialised */
 } session;
 
 static void gather(void *user, const void *own, const uint64_t *sizes, void *all) {
@@ -35,7 +35,7 @@ static abut_status write_field(void *user, abut_mesh *mesh, const abut_field_opt
     return abut_mpi_field_write(MPI_COMM_WORLD, mesh, options, path, plain, info, &s->traffic);
 }
 
-/* ---- what it took ---- */
+/* ---- report ---- */
 
 static double processor_seconds(void) {
     struct rusage use;
@@ -44,8 +44,8 @@ static double processor_seconds(void) {
            (double)use.ru_stime.tv_sec + 1e-6 * (double)use.ru_stime.tv_usec;
 }
 
-/* A line a process on standard error of the first. Processor seconds are without those that it has
- * waited in MPI. */
+/* Prints one line per process on standard error of the first. Processor seconds exclude those
+ * spent waiting in MPI. */
 static void report(const session *s, int rank, int count) {
     enum { NUMBERS = 5 };
     const double own[NUMBERS] = {MPI_Wtime() - s->begun,
@@ -65,7 +65,7 @@ static void report(const session *s, int rank, int count) {
     free(all);
 }
 
-/* Takes a word out of the line, if it is there. */
+/* Removes an argument from the command line, if it is present. */
 static bool take_word(int *count, char **words, const char *word) {
     int kept = 0;
     for (int i = 0; i < *count; i++)
@@ -85,11 +85,11 @@ static const char help[] =
     "  distance A B --poses FILE       poses of two meshes\n"
     "  contacts SCENE.json             pairs of bodies of a scene\n"
     "\n"
-    "Options are those of abut: try 'abut help COMMAND'. --report tells on standard\n"
-    "error what each process took. See docs/mpi.md.\n";
+    "Options are those of abut: try 'abut help COMMAND'. --report prints on standard\n"
+    "error the time of each process. See docs/mpi.md.\n";
 
-/* Without a command, or where help is asked for without one. */
-static bool asks_for_help(int count, char **words) {
+/* Returns whether there is no command, or only a request for help. */
+static bool is_help_request(int count, char **words) {
     return count < 2 ||
            (count == 2 && (strcmp(words[1], "--help") == 0 || strcmp(words[1], "help") == 0));
 }
@@ -100,7 +100,7 @@ int main(int count, char **words) {
         return CODE_WORK;
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &processes);
-    setenv("NO_COLOR", "1", 0); /* mpirun gives every process a terminal that is none */
+    setenv("NO_COLOR", "1", 0); /* mpirun gives every process a pseudo-terminal */
     const bool wants_report = take_word(&count, words, "--report");
     session s = {.begun = MPI_Wtime(), .processor = processor_seconds()};
     tool_share share = {.rank = (uint32_t)rank,
@@ -112,7 +112,7 @@ int main(int count, char **words) {
                         .write_field = write_field};
     tool_last_act = abut_mpi_clean;
     int code = CODE_FINE;
-    if (!asks_for_help(count, words))
+    if (!is_help_request(count, words))
         code = tool_main(count, words, &share);
     else if (rank == 0)
         fputs(help, count < 2 ? stderr : stdout);

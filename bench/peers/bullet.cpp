@@ -1,18 +1,18 @@
-// Bodies of triangles: abut against Bullet's GImpact meshes and its static ones; and values of
-// distance fields against its btMiniSDF.
+// Triangle meshes: abut against Bullet's GImpact meshes and its static ones; and values of distance
+// fields against its btMiniSDF.
 //
 // Usage: peer-bullet [--out FILE] [--quick] [--part mesh|sweep|field|crowd] [MODEL...]   (see
 // peer.h)
 //
 // Bullet is built with floats (Debian's default) and has one thread here. `build` and `refit` are
 // those of btGImpactMeshShape, its only mesh that collides with other meshes; `build-static` is
-// that of btBvhTriangleMeshShape, which meets only convex bodies and rays (its boxes are
+// that of btBvhTriangleMeshShape, which collides only with convex bodies and rays (its boxes are
 // quantised).
 //
-// Two bodies are asked by the algorithm that its world would call for them, and all contacts are
-// kept (its own manifold keeps four); contactPairTest finds nothing between GImpact meshes in this
-// version, since they are not in its table. Bullet has no question that stops at the first contact,
-// so that `overlap` pays for all. A body inside another has no contact.
+// Pairs use the algorithm that its world would call for them, and all contacts are kept (its own
+// manifold keeps four); contactPairTest finds nothing between GImpact meshes in this version, since
+// they are not in its table. Bullet has no query that stops at the first contact, so `overlap`
+// includes the time of all. A body inside another has no contact.
 //
 // Rigid paths: Bullet sweeps convex bodies only, by conservative advancement on GJK. `convex` has
 // two balls of 320 triangles, as hulls for Bullet (btContinuousConvexCollision); `static` such a
@@ -20,15 +20,16 @@
 // (objectQuerySingle, as convexSweepTest calls it). Margins are 0, as our bodies have none.
 //
 // Bullet has no builder of distance fields. Here its btMiniSDF gets the exact signed distances of
-// abut_sign_nearest() at its nodes, which neighbouring cells share, as in the files that it
-// reads: 32 a cell, the corners and two points on each edge. A value with its gradient is asked at
-// random points of a grid of 64 cells along each side; ours has one value a cell. The note has the
-// mean errors of both against the exact distance, in cells: cubic in 32 nodes is nearer than ours.
+// abut_sign_nearest() at its nodes, which neighbouring cells share, as in the files that it reads:
+// 32 per cell, the corners and two points on each edge. Values with gradients are evaluated at
+// random points of a grid of 64 cells along each side; ours has one value per cell. The note has
+// the mean errors of both against the exact distance, in cells: cubic interpolation with 32 nodes
+// is more accurate than ours.
 //
-// Many bodies: its world with a btDbvtBroadphase; spheres and steps are hulls of their vertices,
-// which is what its users would take, with margins of 0 (crowd.h). All is ten times as large for
-// it: its tolerances are lengths, and of the 5,000 spheres it loses one pair in six otherwise.
-// Pairs with a contact of a depth of at least 0 overlap.
+// Many bodies: its world with a btDbvtBroadphase; spheres and steps are hulls of their vertices, as
+// its users would choose, with margins of 0 (crowd.h). Everything is ten times as large for it: its
+// tolerances are lengths, and of the 5,000 spheres it misses one pair in six otherwise. Pairs with
+// a contact of a depth of at least 0 overlap.
 #include "crowd.h"
 #include "field.h"
 #include "paths.h"
@@ -63,7 +64,7 @@ struct body {
     }
     void build() {
         shape = std::make_unique<btGImpactMeshShape>(&array);
-        shape->setMargin(0); // the shape's own, in lengths: it would count bodies that are apart
+        shape->setMargin(0); // the shape's own, in lengths: it would count separate bodies
         shape->updateBound();
     }
     void refit(const std::vector<vec> &moved) {
@@ -88,7 +89,7 @@ btTransform to_transform(const abut_pose &pose) {
                        btVector3((float)t.x, (float)t.y, (float)t.z));
 }
 
-// Keeps all contacts, where Bullet's own keeps four.
+// Keeps all contacts; Bullet's own manifold keeps four.
 struct contacts : btManifoldResult {
     std::vector<btVector3> points;
 
@@ -102,15 +103,15 @@ struct contacts : btManifoldResult {
 };
 
 // Two bodies in a world.
-class meeting {
+class colliding_pair {
   public:
-    meeting(const body &first, const body &second)
+    colliding_pair(const body &first, const body &second)
         : dispatcher(&configuration), world(&dispatcher, &broad, &configuration) {
         btGImpactCollisionAlgorithm::registerAlgorithm(&dispatcher);
         a.setCollisionShape(first.shape.get());
         b.setCollisionShape(second.shape.get());
     }
-    // How many contacts there are.
+    // Returns the number of contacts.
     size_t collide(const abut_pose &pose) {
         b.setWorldTransform(to_transform(pose));
         btCollisionObjectWrapper first(nullptr, a.getCollisionShape(), &a, a.getWorldTransform(),
@@ -136,7 +137,7 @@ class meeting {
 
 void compare_pairs(peer::report &report, const model &m, const model &other, bool small) {
     body first(m), second(other);
-    meeting both(first, second);
+    colliding_pair both(first, second);
     peer::pair_queries queries(m, other, report.amount(100));
     peer::compare_overlap(report, small ? "overlap-small" : "overlap", m.name, queries,
                           "it makes all contacts",
@@ -203,7 +204,7 @@ void compare_sweeps(peer::report &report, const model &m, const model &ball) {
     }
 }
 
-// A place among the nodes of a grid of cells: counted in thirds of a cell.
+// A position among the nodes of a grid of cells, in thirds of a cell.
 struct node {
     uint32_t at[3];
 };
@@ -227,7 +228,7 @@ std::vector<node> nodes_of_cell(const btMiniSDF &sdf) {
     return nodes;
 }
 
-// The signed distances at many points, exact.
+// The exact signed distances at many points.
 std::vector<abut_nearest> ask(const peer::side &ours, const std::vector<abut_vec3> &points) {
     std::vector<abut_nearest> nearest(points.size());
     abut_points batch = abut_points_doubles(points.data(), points.size());
@@ -289,7 +290,7 @@ void compare_field(peer::report &report, const model &m, peer::side &ours) {
     field.build();
     btMiniSDF sdf;
     fill(sdf, ours, peer::centre_of(grid, -0.5, -0.5, -0.5), grid.cell, cells);
-    std::vector<abut_vec3> points; // floats, two cells or more from the border
+    std::vector<abut_vec3> points; // floats, two cells or more from the boundary
     peer::random numbers(3);
     auto place = [&] { return numbers.uniform(2, cells - 3); };
     for (size_t i = 0; i < count; i++) {
@@ -333,7 +334,7 @@ void compare_field(peer::report &report, const model &m, peer::side &ours) {
     }
 }
 
-// What overlaps, in a world that has all bodies.
+// Overlaps in a world that has all bodies.
 class crowd_world {
     static constexpr btScalar scale = 10;
 
@@ -416,7 +417,7 @@ void compare(peer::report &report, const model &m, const model &ball) {
     }
     if (report.wants("sweep"))
         compare_sweeps(report, m, ball);
-    if (report.wants("field")) { // from a hierarchy of its own: refits have moved the other
+    if (report.wants("field")) { // from a BVH of its own: refits have moved the other
         peer::side ours(m, 1);
         compare_field(report, m, ours);
     }

@@ -2,16 +2,15 @@
 //
 // Usage: peer-cgal [--out FILE] [--quick] [MODEL...]   (see peer.h)
 //
-// Both compute in doubles. Whether a ray meets a triangle is exact in both (EPICK: exact
-// predicates); points of intersection and distances are rounded in both. CGAL's tree has one
-// thread and no batch, so ours gets one thread; it is measured one query at a time and as a batch.
-// CGAL has no refit: a moved mesh means a new tree. accelerate_distance_queries() makes its k-d
-// tree of hints; it counts as part of its build.
+// Both compute in doubles. Whether a ray intersects a triangle is exact in both (EPICK: exact
+// predicates); points of intersection and distances are rounded in both. CGAL's tree has one thread
+// and no batch, so ours uses one thread; it is measured one query at a time and as a batch. CGAL
+// has no refit: a moved mesh needs a new tree. accelerate_distance_queries() builds its k-d tree of
+// hints; it counts as part of its build.
 //
-// Two bodies are asked by Rigid_triangle_mesh_collision_detection, which counts containment as we
-// do, but only in closed meshes, and wants an oriented manifold: of other models only the rest is
-// compared. Volumes of what two bodies have in common are those of balls and tori of some 1,000
-// triangles.
+// Pairs use Rigid_triangle_mesh_collision_detection, which counts containment as we do, but only in
+// closed meshes, and requires an oriented manifold: of other models only the rest is compared.
+// Intersection volumes are those of balls and tori of some 1,000 triangles.
 #include "peer.h"
 
 #include <CGAL/AABB_traits.h>
@@ -42,7 +41,7 @@ kernel::Point_3 to_point(vec v) {
     return {v.x, v.y, v.z};
 }
 
-// A triangle without area is no Triangle_3 that CGAL's queries may see.
+// CGAL's queries do not support triangles without area.
 triangles make_triangles(const model &m) {
     triangles list;
     for (size_t i = 0; i < m.indices.size(); i += 3) {
@@ -146,7 +145,7 @@ void compare_rays(peer::report &report, const model &m, const peer::side &ours,
 
 using surface = CGAL::Surface_mesh<kernel::Point_3>;
 
-// False where CGAL cannot take the triangles as a mesh.
+// Returns false if CGAL cannot represent the triangles as a mesh.
 bool make_surface(const model &m, surface &mesh) {
     namespace processing = CGAL::Polygon_mesh_processing;
     std::vector<kernel::Point_3> points;
@@ -183,7 +182,7 @@ void compare_pairs(peer::report &report, const model &m, const model &other, boo
                           });
 }
 
-// Volumes of what two closed bodies have in common: CGAL makes the solid and measures it, points
+// Intersection volumes of two closed bodies: CGAL constructs the solid and measures it, with points
 // rounded to doubles (its corefinement with this kernel).
 void compare_common(peer::report &report, const model &m) {
     namespace processing = CGAL::Polygon_mesh_processing;

@@ -2,11 +2,11 @@
 //
 // Usage: peer-cgal_self [MODEL...]   (files that abut reads; default: generated models)
 //
-// Both get the mesh as it is read and give all pairs; both decide exactly (CGAL with its kernel of
-// exact predicates). CGAL's time contains its sweep over boxes, ours the build of the hierarchy.
-// Its mesh must be an oriented manifold: where it refuses faces, they are left out and counted.
-// CGAL knows vertices by their number only, hence by_index; with degenerate triangles it has rules
-// of its own. Ours runs on one thread, then on all; CGAL sequentially, as it is without TBB.
+// Both get the mesh as it is read and return all pairs; both decide exactly (CGAL with its kernel
+// of exact predicates). CGAL's time contains its sweep over boxes, ours the build of the BVH. Its
+// mesh must be an oriented manifold: faces that it rejects are omitted and counted. CGAL identifies
+// vertices by their index only, hence by_index; for degenerate triangles it has its own rules. Ours
+// runs on one thread, then on all; CGAL sequentially, as it is without TBB.
 #include <abut/abut.h>
 
 #include <CGAL/Exact_predicates_inexact_constructions_kernel.h>

@@ -1,4 +1,4 @@
-// Contacts of a pair by abut, ODE's trimesh and Bullet's GImpact, and what they are worth.
+// Contacts of a pair by abut, ODE's trimesh and Bullet's GImpact, and measures of their quality.
 #ifndef ABUT_PEER_CONTACT_SIDES_H
 #define ABUT_PEER_CONTACT_SIDES_H
 
@@ -17,7 +17,7 @@ enum way { ABUT, ABUT_MARGIN, ODE, BULLET, WAYS };
 const char *const way_name[] = {"abut", "abut, margin 0.5%", "ODE", "Bullet"};
 constexpr double MARGIN = 0.005;
 
-// ---- answers ----
+// ---- results ----
 
 // The contacts of a pair: a shift of the first body by `deepest` along `normal` should separate.
 struct answer {
@@ -43,7 +43,7 @@ inline abut_pose shifted(abut_pose pose, double s, abut_vec3 d) {
     return pose;
 }
 
-// A model on all sides.
+// A model for all libraries.
 class body {
   public:
     side ours;
@@ -81,7 +81,8 @@ inline bool overlaps(const body &a, const abut_pose &at, const body &b, const ab
     return found.relation != ABUT_PAIR_APART;
 }
 
-// The least shift of a along a direction that separates, by doubling and bisection; at most `most`.
+// The smallest shift of a along a direction that separates, by doubling and bisection; at most
+// `most`.
 inline double find_shift(const body &a, const abut_pose &at, const body &b, const abut_pose &to,
                          abut_vec3 direction, double most) {
     double low = 0, high = std::min(most, 1e-5 * a.size);
@@ -98,7 +99,7 @@ inline double find_shift(const body &a, const abut_pose &at, const body &b, cons
     return high;
 }
 
-// What the answers of one way are worth over many pairs.
+// The quality of the contacts of one library over many pairs.
 struct quality {
     size_t asked = 0, missed = 0, contacts = 0; // of all pairs
     size_t judged = 0, separated = 0;           // of those that are shifted
@@ -194,7 +195,7 @@ inline btTransform to_transform(const abut_pose &pose) {
                        btVector3((float)t.x, (float)t.y, (float)t.z));
 }
 
-// Keeps all contacts, where Bullet's own keeps four.
+// Keeps all contacts; Bullet's own manifold keeps four.
 struct bullet_contacts : btManifoldResult {
     answer said;
 

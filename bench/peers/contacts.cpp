@@ -134,7 +134,8 @@ struct pair_pose {
     double shift; // that separates
 };
 
-// Asks all sides about poses, by turns; times are means over poses of the best of three rounds.
+// Computes the contacts of poses by all libraries, alternately; times are means over poses of the
+// best of three rounds.
 void compare_pair(results &out, const std::string &name, const body &a, const body &b,
                   const std::vector<pair_pose> &poses) {
     bullet_world bullet;
@@ -175,7 +176,7 @@ void compare_pair(results &out, const std::string &name, const body &a, const bo
     out.add(name, sums, judged, "us");
 }
 
-// Body a comes from outside until it touches b, and goes on by `depth`.
+// Body a approaches from outside until it touches b, and continues by `depth`.
 std::vector<pair_pose> make_pair_poses(const body &a, const body &b, size_t count, double depth) {
     peer::random numbers(11);
     std::vector<pair_pose> poses;
@@ -275,7 +276,7 @@ class pile {
         read_or_settle(count,
                        folder.empty() ? "" : folder + "/pile-" + std::to_string(count) + ".csv");
         peer::random numbers(9);
-        for (int f = 1; f < FRAMES; f++) { // so that no pair is where it was
+        for (int f = 1; f < FRAMES; f++) { // so that no pair keeps its pose
             frames[f] = frames[0];
             for (size_t i = PEN; i < kinds.size(); i++)
                 frames[f][i].translation =
@@ -306,7 +307,7 @@ class pile {
                                                       },
                                                       1));
             }
-        // the last frame that all were asked about is that of the last round
+        // the last frame of all libraries is that of the last round
         judge(out, best, frames[(out.quick ? 1 : 2 * FRAMES) % FRAMES], exact[0]->candidates(),
               {&exact[0]->found, &exact[1]->found, &ode.found, &bullet.found});
     }
@@ -321,7 +322,7 @@ class pile {
     const body &shape(size_t item) const {
         return *bodies[kinds[item]];
     }
-    // About its middle, of this size.
+    // Centred at the origin, of this size.
     void add_shape(abut_shape_kind kind, uint32_t segments, uint32_t rings, double size) {
         abut_shape shape = abut_shape_default(kind);
         shape.segments = segments;
@@ -470,7 +471,7 @@ class pile {
         }
     };
 
-    // Exact tests of all pairs whose boxes overlap decide what is missed.
+    // Exact tests of all pairs with overlapping boxes decide which are missed.
     void judge(results &out, const double *best, const std::vector<abut_pose> &poses,
                const std::vector<names> &candidates,
                const std::vector<const std::map<names, answer> *> &found) const {
@@ -487,7 +488,7 @@ class pile {
                 if (at != found[(size_t)w]->end())
                     said[w] = at->second;
             }
-            // every pair is counted; of some 300 the depth is judged
+            // every pair is counted; the depth is measured for some 300
             double referee = pairs++ % stride ? 0 : find_referee(a, poses[i], b, poses[k], 1, said);
             for (int w = 0; w < WAYS; w++) {
                 judged[w].count(said[w]);
@@ -534,7 +535,7 @@ class pile {
     }
 
     // 2.5 s in ODE, by contacts of abut without a margin and soft joints: bodies rest some 0.2%
-    // deep in each other, as engines leave them.
+    // deep in each other, as in engines.
     void settle(size_t count) {
         const double step = 0.01;
         peer::random numbers(8);
@@ -597,7 +598,7 @@ class pile {
     }
 };
 
-// It complains about tables of contacts that are full; those are only slower.
+// ODE warns of full contact tables, which are only slower.
 void keep_quiet(int, const char *, va_list) {}
 
 } // namespace

@@ -1,9 +1,9 @@
 // Which of many bodies overlap: 11 steps and 60 to 5,000 spheres above and in them, of 80 to 5,120
 // triangles, the same for every peer with a broad phase. All poses are set each time.
 //
-// Ours answers in three ways: a world for boxes that overlap and abut_pair_overlap() for each
-// (`world`); images of 1,024 pixels in three views (`images`), which also measure each overlap and
-// may miss what is smaller than a pixel; and both (`exact`). One thread on either side.
+// abut has three methods: a world for overlapping boxes and abut_pair_overlap() for each (`world`);
+// images of 1,024 pixels in three views (`images`), which also measure each overlap and may miss
+// overlaps that are smaller than a pixel; and both (`exact`). One thread for either library.
 #ifndef ABUT_PEER_CROWD_H
 #define ABUT_PEER_CROWD_H
 
@@ -22,7 +22,7 @@ enum { STEPS = 11 };
 class crowd {
   public:
     const model ball, step;
-    std::vector<abut_pose> poses[2]; // to take in turns; the steps come first
+    std::vector<abut_pose> poses[2]; // used alternately; the steps come first
 
     crowd(size_t spheres, uint32_t segments)
         : ball(sphere(spheres, segments)), step(box()), ours_ball(ball, 1), ours_step(step, 1) {
@@ -49,7 +49,7 @@ class crowd {
     const model &shape(size_t i) const {
         return i < STEPS ? step : ball;
     }
-    // Steps are not tried with each other.
+    // Steps are not tested against each other.
     static bool tried(size_t a, size_t b) {
         return a >= STEPS || b >= STEPS;
     }
@@ -92,7 +92,7 @@ class crowd {
     abut_layers *layers = nullptr;
     abut_world *world = nullptr;
 
-    // As large as leaves each with about as many others to overlap.
+    // The radius gives each sphere about the same number of overlaps.
     static model sphere(size_t spheres, uint32_t segments) {
         double radius = 0.12 * std::cbrt(250.0 / (double)spheres);
         model unit = generate_model(ABUT_SHAPE_ICOSPHERE, segments);

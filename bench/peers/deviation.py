@@ -4,12 +4,12 @@
     python3 -m venv VENV && VENV/bin/pip install open3d-cpu pymeshlab
     VENV/bin/python bench/peers/deviation.py build/release/abut-bench [RESULTS.json]
 
-All get the same two files, and two threads. Ours is `map/deviation`: hierarchy, atlas, distances,
+All get the same two files, and two threads. Ours is `map/deviation`: BVH, atlas, distances,
 measures; and `map/hausdorff`, both ways between bounds that hold for every point. Open3D gets a
 million random points of the scan, which it does not have to make: its time is that of the scene
 and of compute_distance(). MeshLab's Hausdorff filter makes its samples itself, one way. Both peers
 are measured where they can be imported. The best of three runs counts, in milliseconds and in those
-of the processors, which tell more where the machine is busy.
+of the processors, which are more reliable on a busy machine.
 """
 import json
 import os
@@ -29,8 +29,8 @@ def ours(tool, folder):
         subprocess.run([tool, "--filter", case, "--threads", str(THREADS), "--repeat", str(ROUNDS), "--out", path],
                        env={**os.environ, "ABUT_BENCH_SCANS": folder}, check=True)
         with open(path, encoding="utf-8") as file:
-            told = json.load(file)["cases"][0]
-        found[case] = {"ms": told["minimum_ms"], "cpu_ms": told["cpu_ms"]}
+            measured = json.load(file)["cases"][0]
+        found[case] = {"ms": measured["minimum_ms"], "cpu_ms": measured["cpu_ms"]}
     return found
 
 
@@ -64,9 +64,9 @@ def meshlab_hausdorff(scan, model):
     meshes = pymeshlab.MeshSet()
     meshes.load_new_mesh(scan)
     meshes.load_new_mesh(model)
-    times, told = best(lambda: meshes.get_hausdorff_distance(
+    times, measured = best(lambda: meshes.get_hausdorff_distance(
         sampledmesh=0, targetmesh=1, samplevert=False, sampleface=True, samplenum=SAMPLES))
-    return {**times, "mean": told["mean"], "greatest": told["max"], "samples": told["n_samples"]}
+    return {**times, "mean": measured["mean"], "greatest": measured["max"], "samples": measured["n_samples"]}
 
 
 def main():

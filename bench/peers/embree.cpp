@@ -1,19 +1,20 @@
-// Nearest points, rays and distance fields: abut against Embree, on the same queries in turn.
+// Nearest points, rays and distance fields: abut against Embree, on the same queries alternately.
 //
 // Usage: peer-embree [--out FILE] [--quick] [--part build|nearest|ray|field] [MODEL...]   (see
 // peer.h)
 //
-// Embree gives no distance of its own: its user computes it in a callback for every triangle in a
-// leaf that the shrinking ball meets. The callback here is the usual one in floats (Ericson 2005,
-// section 5.1.5), so that Embree's answers err by float rounding; ours are those of doubles. Both
-// get the points in the same random order and each its whole time: ours sorts them first. Embree's
-// rays are single ones in floats with RTC_SCENE_FLAG_ROBUST; whether ours hit is exact.
+// Embree has no distance query of its own: its user computes distances in a callback for every
+// triangle in a leaf that the shrinking ball intersects. The callback here is the usual one in
+// floats (Ericson 2005, section 5.1.5), so Embree's results have float rounding errors; ours are
+// those of doubles. Both get the points in the same random order, and the time includes everything:
+// ours sorts them first. Embree's rays are single ones in floats with RTC_SCENE_FLAG_ROBUST;
+// whether ours hit is exact.
 //
-// A field has 256 cells along each side. Embree gets every 16th layer of cells, and its time is
-// taken 16 times: the whole would take minutes. It walks along rows with a bound from the cell
-// before: the distance there and the length of a cell (`field`), or the distance from the triangle
-// that was nearest there (`field-triangle`), which is tighter. Its distances have no sign, and the
-// building of its tree does not count; ours start from the vertices and have their signs.
+// A field has 256 cells along each side. Embree computes every 16th layer of cells, and its time is
+// multiplied by 16: the whole would take minutes. It proceeds along rows with a bound from the
+// previous cell: the distance there plus the length of a cell (`field`), or the distance from the
+// triangle that was nearest there (`field-triangle`), which is tighter. Its distances have no sign,
+// and the build of its tree does not count; ours start from the vertices and have signs.
 #include "field.h"
 
 #include <embree3/rtcore.h>
@@ -100,7 +101,7 @@ void embree_run(RTCScene scene, const model &m, const std::vector<vec> &points,
     }
 }
 
-// Whether two distances are the same to the rounding of floats, on the scale of the model.
+// Returns whether two distances are equal to the rounding of floats, on the scale of the model.
 bool close(double a, double b, double scale) {
     return std::fabs(a - b) <= 1e-5 * scale;
 }
@@ -111,7 +112,7 @@ void compare_nearest(peer::report &report, const model &m, const peer::side &our
         const char *name;
         bool near;
         size_t count;
-        double part; // of the diagonal, between near points and the surface at most
+        double part; // of the diagonal: largest distance of near points from the surface
     } cases[] = {{"nearest-uniform", false, 100000, 0},
                  {"nearest-near", true, 100000, 0.02},
                  {"nearest-close", true, 100000, 0.001},
@@ -159,7 +160,7 @@ struct list_entry {
     uint32_t triangle;
 };
 
-// All hits of a ray: a filter that notes each and lets none stand.
+// All hits of a ray: a filter that records each and rejects all.
 struct list_context {
     RTCIntersectContext context;
     std::vector<list_entry> *list;
@@ -178,7 +179,7 @@ RTCRay embree_ray(const peer::ray &r) {
             INFINITY,   ~0u,        0,          0};
 }
 
-// Parameters of first hits; infinite where there is none.
+// Parameters of first hits; infinite if there is none.
 void embree_first(RTCScene scene, const std::vector<peer::ray> &rays, std::vector<float> &out,
                   int threads) {
 #pragma omp parallel for num_threads(threads) schedule(dynamic, 512)
@@ -193,7 +194,7 @@ void embree_first(RTCScene scene, const std::vector<peer::ray> &rays, std::vecto
     }
 }
 
-// -infinity where a ray hits anything.
+// -infinity if a ray hits anything.
 void embree_any(RTCScene scene, const std::vector<peer::ray> &rays, std::vector<float> &out,
                 int threads) {
 #pragma omp parallel for num_threads(threads) schedule(dynamic, 512)
@@ -206,7 +207,8 @@ void embree_any(RTCScene scene, const std::vector<peer::ray> &rays, std::vector<
     }
 }
 
-// Lists one after the other for each thread's share, sorted. How many hits each ray has.
+// Lists one after the other for each thread's share, sorted. Returns the number of hits of each
+// ray.
 void embree_all(RTCScene scene, const std::vector<peer::ray> &rays, std::vector<uint32_t> &counts,
                 std::vector<std::vector<list_entry>> &lists, int threads) {
     lists.resize((size_t)threads);
@@ -337,14 +339,14 @@ void compare_rays(peer::report &report, const model &m, const peer::side &ours, 
     rtcReleaseScene(filtered);
 }
 
-// What is known about a cell from the one beside it.
+// A bound for a cell from its neighbour.
 struct hint {
     float distance;
     uint32_t triangle;
 };
 
-// The distance of one point. The first bound is the distance from the triangle that was nearest
-// beside it; or, `plain`, the distance there and the length of a cell.
+// The distance of one point. The first bound is the distance from the triangle that was nearest to
+// its neighbour; or, `plain`, the distance there plus the length of a cell.
 hint embree_cell(RTCScene scene, const model &m, vec p, float cell, hint beside, bool plain) {
     RTCPointQueryContext context;
     rtcInitPointQueryContext(&context);

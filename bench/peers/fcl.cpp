@@ -1,20 +1,20 @@
-// Two posed meshes: abut against FCL (BVHModel<OBBRSS<double>>), on the same poses in turn.
+// Two posed meshes: abut against FCL (BVHModel<OBBRSS<double>>), on the same poses alternately.
 //
 // Usage: peer-fcl [--out FILE] [--quick] [--part mesh|pairs|sweep|crowd] [MODEL...]   (see peer.h)
 //
 // One thread, one query after the other. FCL's collide() stops at the first contact, as ours does,
-// but does not see a body inside another: such poses are named in the note. Its distance() gives
-// points and no triangles' features; where bodies overlap it gives no distance, so that only the
-// others are compared, and it runs to the end of its search there as well. `grazing` poses are all
-// at one distance, where half of them overlap; the others at any. In `pairs` every model meets
-// every other one, a quarter as large as itself.
+// but does not detect a body inside another: the note counts such poses. Its distance() returns
+// points but no features of triangles; for overlapping bodies it returns no distance, so only the
+// others are compared, although it runs to the end of its search there as well. `grazing` poses are
+// all at one distance, where half of them overlap; the others at any. In `pairs` every model is
+// paired with every other one, a quarter as large as itself.
 //
-// Rigid paths, turning about the origin of the model: FCL's conservative advancement
+// Rigid paths, rotating about the origin of the model: FCL's conservative advancement
 // (`advancement`: on RSS, since with OBBRSS it misses nearly all; with RSS it misses most, see its
-// issues 120 and 555), its sampling at 100 times (`sampled`), and conservative advancement written
-// on its distance() (`distance`).
+// issues 120 and 555), its sampling at 100 times (`sampled`), and conservative advancement
+// implemented on its distance() (`distance`).
 //
-// Many bodies: its DynamicAABBTreeCollisionManager for boxes that overlap, and collide() for each;
+// Many bodies: its DynamicAABBTreeCollisionManager for overlapping boxes, and collide() for each;
 // spheres and steps are BVHModels as above (crowd.h).
 #include "crowd.h"
 #include "paths.h"
@@ -121,9 +121,9 @@ double sweep(const Body &a, const Body &b, const abut_path &path, fcl::CCDSolver
     return result.is_collide ? result.time_of_contact : 2;
 }
 
-// Conservative advancement as one would write it on distance(): no point of b moves faster than
-// its origin and its farthest vertex turn, so that bodies are free for as long as they need for
-// the distance. Until they are within 1e-4 of b's size: a hundred times our tolerance.
+// Conservative advancement on distance(): no point of b moves faster than its origin plus the
+// rotation of its furthest vertex, so bodies are free for the time that this speed needs for the
+// distance. It ends within 1e-4 of b's size: a hundred times our tolerance.
 double sweep_by_distance(const body &a, const body &b, const model &moving, const abut_path &path) {
     fcl::InterpMotion<double> moves = to_motion(path);
     float radius = 0;
@@ -200,7 +200,7 @@ void compare(peer::report &report, const model &m) {
         compare_sweeps(report, m);
 }
 
-// What overlaps, by a manager that has all bodies.
+// Overlaps by a manager that has all bodies.
 class crowd_manager {
   public:
     explicit crowd_manager(const peer::crowd &all) : scene(all) {

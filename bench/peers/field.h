@@ -1,4 +1,5 @@
-// What the comparisons of distance fields share: the grid, our field from nothing, its values.
+// Functions common to the comparisons of distance fields: the grid, our field including all
+// preparation, its values.
 #ifndef ABUT_PEER_FIELD_H
 #define ABUT_PEER_FIELD_H
 
@@ -6,7 +7,7 @@
 
 namespace peer {
 
-// A cube of cells over the box and 10%, about its middle.
+// A cube of cells over the box and 10%, about its centre.
 inline abut_grid make_grid(const model &m, uint32_t cells) {
     const double lo[3] = {m.lo.x, m.lo.y, m.lo.z}, hi[3] = {m.hi.x, m.hi.y, m.hi.z};
     double longest = std::max({hi[0] - lo[0], hi[1] - lo[1], hi[2] - lo[2]}), first[3];
@@ -22,8 +23,8 @@ inline abut_vec3 centre_of(const abut_grid &grid, double i, double j, double k) 
             grid.origin.z + grid.cell * k};
 }
 
-// Ours, everything included: `build` starts from the caller's vertices, so that mesh, topology,
-// hierarchy, distances and signs are made anew each time.
+// Our field, including all preparation: `build` starts from the caller's vertices, so mesh,
+// topology, BVH, distances and signs are computed each time.
 class field {
   public:
     abut_field_options options = abut_field_options_default();

@@ -1,13 +1,13 @@
-// Bodies of triangles: abut against ODE's trimesh (OPCODE).
+// Triangle meshes: abut against ODE's trimesh (OPCODE).
 //
 // Usage: peer-ode [--out FILE] [--quick] [MODEL...]   (see peer.h)
 //
 // Debian's ODE computes in doubles on float vertices; OPCODE itself in floats. One thread. ODE's
-// refit takes the new places through the same array and needs no copy. Its contacts are points
-// with normal and depth for pairs of triangles, where ours are pairs with their segments; it makes
-// at most 65,535. `overlap` asks it for one contact and no more (CONTACTS_UNIMPORTANT), which is
-// the nearest to yes or no; a body inside another has no contact. It does not allow one mesh
-// against itself, so that each body has data of its own.
+// refit reads the new positions from the same array and needs no copy. Its contacts are points with
+// normal and depth for pairs of triangles; ours are pairs with their segments. It returns at most
+// 65,535. `overlap` requests exactly one contact (CONTACTS_UNIMPORTANT), which is the nearest
+// equivalent; a body inside another has no contact. It does not allow one mesh against itself, so
+// each body has its own data.
 #include "peer.h"
 
 #include <ode/ode.h>
@@ -98,7 +98,7 @@ void compare(peer::report &report, const model &m) {
     compare_pairs(report, m, peer::scaled(m, 0.25f), true);
 }
 
-// It complains about tables of contacts that are full; those are only slower.
+// ODE warns of full contact tables, which are only slower.
 void keep_quiet(int, const char *, va_list) {}
 
 } // namespace

@@ -1,13 +1,13 @@
-// Narrow bands: abut's distance fields against OpenVDB's meshToVolume, on the same grid in turn.
+// Narrow bands: abut's distance fields against OpenVDB's meshToVolume, on the same grid
+// alternately.
 //
 // Usage: peer-openvdb [--out FILE] [--quick] [MODEL...]   (see peer.h)
 //
 // A band of 3 cells on both sides of the surface, in a grid of 256 cells along each side. OpenVDB
-// gets vertices in its index space, converted before the clock starts; ours start from the vertices
-// as they are. Its voxels are compared with what abut_sign_nearest() says at their centres:
-// how far the worst distance is off, and how many signs are wrong (more than a hundred-thousandth
-// of a cell from the surface). Those voxels, and distances off by more than the rounding of floats,
-// are the answers that differ.
+// gets vertices in its index space, converted before the timing; ours start from the vertices as
+// they are. Its voxels are compared with abut_sign_nearest() at their centres: the largest error,
+// and the number of wrong signs (more than a hundred-thousandth of a cell from the surface). Those
+// voxels, and distances with errors beyond the rounding of floats, are the results that differ.
 #include "field.h"
 
 #include <openvdb/openvdb.h>
@@ -41,7 +41,7 @@ struct input {
     }
 };
 
-// How wrong a volume is.
+// The errors of a volume.
 struct errors {
     size_t voxels = 0, signs = 0, differing = 0;
     double most = 0; // cells

@@ -6,16 +6,16 @@
 
 namespace peer {
 
-// What two models are asked about: `a` stays, `b` goes from pose to pose, and half of the paths end
-// in a touch by our answer. No path starts with one.
+// Queries of two models: `a` is fixed, `b` moves from pose to pose, and half of the paths have an
+// impact by our result. No path starts with an overlap.
 class path_queries {
   public:
     side a, b;
     std::vector<abut_path> paths;
     std::vector<abut_sweep_rigid_result> touches;
 
-    // Across: from beside the other to beside it, turning by up to half a turn. Else a step of a
-    // simulation: at most 5% of the diagonal, and 0.2 radians.
+    // Across: from one side of the other body to another side, rotating by up to half a turn.
+    // Otherwise a step of a simulation: at most 5% of the diagonal, and 0.2 radians.
     path_queries(const model &first, const model &second, size_t count, bool across)
         : a(first, 1), b(second, 1) {
         pose_maker maker(first, second, 9);
@@ -63,7 +63,7 @@ class path_queries {
         check(abut_pair_within(&first, &second, distance, nullptr, nullptr, &answer, nullptr));
         return answer;
     }
-    // Whether bodies overlap before a time, by samples, densest after `from`.
+    // Returns whether bodies overlap before a time, by samples, densest after `from`.
     bool overlaps_before(const abut_path &path, double from, double time) const {
         for (int i = 1; i < 200; i++) {
             double part = i / 200.0;
@@ -90,9 +90,9 @@ class path_queries {
     }
 };
 
-// When they first touch, path by path: theirs(path) returns a time, or more than 1. Their answer
-// disagrees where bodies overlap before it: a touch that is missed, or told too late. Ours is held
-// against samples of its own, and must never be.
+// Compares times of impact, path by path: theirs(path) returns a time, or more than 1. Their result
+// is wrong if bodies overlap before it: an impact that is missed, or reported too late. Ours is
+// compared with separate samples, and must never be late.
 template <class Report, class Theirs>
 void compare_paths(Report &report, const char *what, const std::string &name,
                    const path_queries &queries, std::string note, Theirs theirs) {
@@ -120,8 +120,8 @@ void compare_paths(Report &report, const char *what, const std::string &name,
         fail("peer: abut_sweep_rigid was late");
     char text[160];
     std::snprintf(text, sizeof text,
-                  "it misses %zu of %zu, tells %zu late, by up to %.2g; %zu alarms%s", missed,
-                  count / 2, late, worst, alarms, note.empty() ? "" : "; ");
+                  "it misses %zu of %zu, reports %zu late, by up to %.2g; %zu false positives%s",
+                  missed, count / 2, late, worst, alarms, note.empty() ? "" : "; ");
     note = text + note;
     report.add({what, name, 1, each.mean, 1, "path", missed + late, note.c_str(), answer}, each);
 }

@@ -1,15 +1,14 @@
-// What the comparisons with other libraries share: models, queries, timing, results.
+// Functions common to the comparisons with other libraries: models, queries, timing, results.
 //
 // Every program has the same command line, `peer-NAME [--out FILE] [--quick] [--part PART]
-// [MODEL...]`: it prints one line a comparison and can write the results in the format of
-// abut-bench (docs/benchmarks.md). Those that take long have parts, one of which can be run alone.
-// Models are files that abut reads; without any, generated ones are taken. Their vertices are
-// rounded to floats once, and both sides get the same: nobody's input is more exact than the
-// other's. Points and rays are floats for the same reason.
+// [MODEL...]`: it prints one line per comparison and can write the results in the format of
+// abut-bench (docs/benchmarks.md). Slow ones have parts, which can be run separately. Models are
+// files that abut reads; the default is generated models. Their vertices are rounded to floats
+// once, and both libraries get the same input. Points and rays are floats for the same reason.
 //
-// Timing: both sides answer the same queries in the same process, in turns, and who starts
+// Timing: both libraries run the same queries in the same process, alternately, and the first one
 // changes from round to round. The ratio is their time over ours (above 1: ours is faster), of the
-// best round of each, since what disturbs a round only ever makes it slower.
+// best round of each, since disturbances only make a round slower.
 #ifndef ABUT_PEER_H
 #define ABUT_PEER_H
 
@@ -43,7 +42,7 @@ inline double seconds(clockid_t clock) {
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-// Uniform numbers that are the same everywhere (splitmix64).
+// Uniform numbers that are the same on every machine (splitmix64).
 class random {
   public:
     explicit random(uint64_t seed) : state(seed) {}
@@ -92,7 +91,7 @@ inline matrix to_matrix(const abut_pose &pose) {
 
 struct model {
     std::string name;
-    std::vector<vec> vertices; // with room for one more: Embree reads 4 bytes past the last
+    std::vector<vec> vertices; // with one more: Embree reads 4 bytes past the last
     std::vector<uint32_t> indices;
     vec lo, hi;
 
@@ -107,7 +106,7 @@ struct model {
     }
 };
 
-// Takes the mesh.
+// Takes ownership of the mesh.
 inline model make_model(const std::string &name, abut_mesh *mesh) {
     model m;
     abut_vec3 o = abut_mesh_local_origin(mesh);
@@ -143,7 +142,7 @@ inline model generate_model(abut_shape_kind kind, uint32_t segments) {
     return make_model(abut_shape_kind_name(kind), mesh);
 }
 
-// The same model in another size, about the middle of its box.
+// The same model scaled about the centre of its box.
 inline model scaled(const model &m, float factor) {
     model small = m;
     vec c = m.centre();
@@ -155,7 +154,7 @@ inline model scaled(const model &m, float factor) {
     return small;
 }
 
-// Ours: a model with its hierarchy, for a number of threads.
+// Our side: a model with its BVH, for a number of threads.
 class side {
   public:
     abut_context *context = nullptr;
@@ -182,11 +181,11 @@ class side {
         bvh = nullptr;
         check(abut_bvh_create(mesh, nullptr, &bvh));
     }
-    // Follows moved vertices.
+    // Refits the BVH to moved vertices.
     void refit(abut_mesh *moved) {
         check(abut_bvh_set_mesh(bvh, moved));
     }
-    // A mesh with the model's triangles at other places; the caller destroys it.
+    // A mesh with the model's triangles at other positions; the caller destroys it.
     abut_mesh *make_mesh(const std::vector<vec> &vertices, const model &m) const {
         abut_mesh_input input = abut_mesh_input_floats(vertices.data(), (uint32_t)vertices.size(),
                                                        m.indices.data(), m.triangle_count());
@@ -202,7 +201,7 @@ class side {
 inline std::vector<vec> make_points(const model &m, size_t count, bool near, double part = 0.02) {
     random numbers(1);
     vec size = m.hi - m.lo;
-    double away = part / std::sqrt(3) * m.diagonal(); // a cube's middle to its corner
+    double away = part / std::sqrt(3) * m.diagonal(); // from the centre of a cube to its corner
     std::vector<vec> points(count);
     for (vec &p : points) {
         p = {(float)(m.lo.x + size.x * numbers.uniform(-0.1, 1.1)),
@@ -278,15 +277,15 @@ inline abut_quat random_rotation(random &numbers) {
     }
 }
 
-// Poses for the second of two models while the first stays: a random rotation, and the middle of
-// its box in a random direction from that of the first, at a random distance from none to where
-// spheres around both no longer meet.
+// Poses for the second of two models while the first is fixed: a random rotation, and the centre of
+// its box in a random direction from that of the first, at a random distance up to where the
+// spheres around both are disjoint.
 class pose_maker {
   public:
     pose_maker(const model &first, const model &second, uint64_t seed)
         : numbers(seed), a(first.centre()), b(second.centre()),
           most(0.5 * (first.diagonal() + second.diagonal())) {}
-    // The distance as a part of the largest; a random one where it is negative.
+    // The distance as a fraction of the largest; random if it is negative.
     abut_pose draw(double part = -1) {
         abut_pose pose = {random_rotation(numbers), {0, 0, 0}};
         // The first axis of a random rotation is a random direction.
@@ -307,7 +306,8 @@ class pose_maker {
     double most;
 };
 
-// Draws until half of the poses overlap by `overlaps(pose)`; both halves stay mixed.
+// Draws until half of the poses overlap by `overlaps(pose)`; overlapping and separate poses stay
+// mixed.
 template <class Overlaps>
 std::vector<abut_pose> make_poses(const model &a, const model &b, size_t count, Overlaps overlaps) {
     pose_maker maker(a, b, 5);
@@ -367,9 +367,9 @@ inline double median(std::vector<double> list) {
     return n % 2 ? list[n / 2] : 0.5 * (list[n / 2 - 1] + list[n / 2]);
 }
 
-// With one thread, time during which the machine did something else does not count: it would hit
-// long calls and spare short ones. Asking for the processor's time takes a while itself, so that
-// the clock on the wall is better for calls of a microsecond.
+// With one thread, time during which the machine did other work does not count: it would affect
+// long calls and not short ones. Reading the processor time is slow, so wall-clock time is better
+// for calls of a microsecond.
 template <class Call> double time_of(Call call, int threads) {
     double cpu = seconds(CLOCK_PROCESS_CPUTIME_ID), wall = seconds(CLOCK_MONOTONIC);
     call();
@@ -378,7 +378,7 @@ template <class Call> double time_of(Call call, int threads) {
     return threads > 1 ? wall : std::min(wall, cpu);
 }
 
-// One piece of work on each side.
+// One piece of work for each library.
 template <class Ours, class Theirs>
 times race(int rounds, Ours ours, Theirs theirs, int threads = 1) {
     std::vector<double> a, b;
@@ -423,9 +423,9 @@ spread race_each(size_t count, int rounds, Ours ours, Theirs theirs) {
 
 // ---- moving meshes, the same for every peer that can refit ----
 
-// Compares refits to vertices that move to and fro: theirs.refit(vertices) takes the new places and
-// fits its boxes. Ours is measured twice: fitting alone (the moved mesh is there already), and with
-// the making of the mesh from the new places, which also checks them.
+// Compares refits to vertices that move forward and back: theirs.refit(vertices) sets new positions
+// and refits its boxes. Ours is measured twice: the refit alone (the moved mesh exists already),
+// and including the creation of the mesh from the new positions, which also validates them.
 template <class Report, class Theirs>
 void compare_refit(Report &report, const model &m, side &ours, Theirs theirs) {
     std::vector<vec> places[2] = {move_vertices(m, 0), move_vertices(m, 2)};
@@ -449,9 +449,9 @@ void compare_refit(Report &report, const model &m, side &ours, Theirs theirs) {
         abut_mesh_destroy(mesh);
 }
 
-// ---- two posed bodies, the same for every peer that knows them ----
+// ---- two posed bodies, the same for every peer that supports them ----
 
-// What two models are asked about: `a` stays, `b` takes the poses, half of which overlap.
+// Queries of two models: `a` is fixed, `b` has the poses, half of which overlap.
 class pair_queries {
   public:
     side a, b;
@@ -480,8 +480,8 @@ class pair_queries {
         check(abut_pair_distance(&first, &second, nullptr, nullptr, &answer));
         return answer;
     }
-    // All pairs of triangles that meet, into `list`, which grows as needed.
-    size_t meetings(const abut_pose &pose, std::vector<abut_pair_intersection> &list) const {
+    // All pairs of triangles that intersect, into `list`, which grows as needed.
+    size_t intersections(const abut_pose &pose, std::vector<abut_pair_intersection> &list) const {
         abut_posed first = {a.bvh, {{0, 0, 0, 0}, {0, 0, 0}}}, second = {b.bvh, pose};
         uint64_t count = 0;
         abut_status status =
@@ -493,8 +493,8 @@ class pair_queries {
         check(status);
         return count;
     }
-    // Counts the poses where `theirs[i]` says something else than we do; the note tells how many
-    // of these are bodies inside the other.
+    // Counts the poses where `theirs[i]` differs from our result; the note has the number of these
+    // in which one body is inside the other.
     size_t disagreements(const std::vector<char> &theirs, std::string &note) const {
         size_t count = 0, inside = 0;
         for (size_t i = 0; i < poses.size(); i++) {
@@ -509,7 +509,7 @@ class pair_queries {
     }
 };
 
-// Overlap, yes or no and counting containment, pose by pose: theirs(i, pose) says what they think.
+// Overlap, including containment, pose by pose: theirs(i, pose) returns their result.
 template <class Report, class Theirs>
 void compare_overlap(Report &report, const char *what, const std::string &name,
                      const pair_queries &queries, std::string note, Theirs theirs) {
@@ -523,8 +523,8 @@ void compare_overlap(Report &report, const char *what, const std::string &name,
     report.add({what, name, 1, each.mean, 1, "pose", differing, note.c_str(), answer}, each);
 }
 
-// All contacts: ours are the pairs of triangles that meet, with their segments; theirs(pose)
-// returns how many contacts it made. They agree where both or none found any.
+// All contacts: ours are the pairs of intersecting triangles, with their segments; theirs(pose)
+// returns its number of contacts. They agree if both or none found any.
 template <class Report, class Theirs>
 void compare_contacts(Report &report, const std::string &name, const pair_queries &queries,
                       std::string note, Theirs theirs) {
@@ -534,7 +534,7 @@ void compare_contacts(Report &report, const std::string &name, const pair_querie
     std::vector<abut_pair_intersection> list(1024);
     spread each = race_each(
         count, report.pair_rounds(),
-        [&](size_t i) { ours_said[i] = queries.meetings(queries.poses[i], list); },
+        [&](size_t i) { ours_said[i] = queries.intersections(queries.poses[i], list); },
         [&](size_t i) { theirs_said[i] = theirs(queries.poses[i]); });
     for (size_t i = 0; i < count; i++) {
         differing += (ours_said[i] > 0) != (theirs_said[i] > 0);
@@ -569,7 +569,7 @@ struct result {
     double elements;  // queries or triangles of one round
     const char *unit; // "query", "pose", "triangle"
     size_t disagreements = 0;
-    const char *note = ""; // what the peer does not do, or does otherwise; one sentence
+    const char *note = ""; // what the peer does not compute, or computes differently; one sentence
     uint64_t answer = 0;   // hash of ours
 };
 
@@ -604,19 +604,19 @@ class report {
                     "abut ns", "peer ns", "ratio", "disagree");
     }
 
-    // Whether a part is to be run.
+    // Returns whether a part is selected.
     bool wants(const char *which) const {
         return part.empty() || part == which;
     }
 
-    // How many queries, poses or rounds to take.
+    // The number of queries, poses or rounds.
     size_t amount(size_t whole) const {
         return quick ? std::max<size_t>(1, whole / 100) : whole;
     }
     int rounds() const {
         return quick ? 1 : 5;
     }
-    int pair_rounds() const { // of single queries, some of which take long
+    int pair_rounds() const { // of single queries, some of which are slow
         return quick ? 1 : 3;
     }
 
@@ -686,7 +686,7 @@ class report {
                  .c_str());
     }
 
-    // Names of files may hold anything; those in results do not.
+    // Names of files may contain any character; those in results do not.
     static std::string plain(std::string text) {
         for (char &c : text)
             if ((unsigned char)c < 0x20 || c == '"' || c == '\\' || (unsigned char)c > 0x7e)

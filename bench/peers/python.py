@@ -7,13 +7,13 @@
     VENV/bin/python bench/peers/python.py [--quick] [--only CALL] [--json FILE] [--device gpu]
 
 All get the same arrays: a closed teapot of 70,000 triangles, 100,000 points around it, 100,000 rays, a torus at
-poses, and two sheets of cloth that move. Everything that is kept from call to call (trees, tensors of float32 for
-those that work in these) is made before, every call runs once to warm up, and the best of the rounds counts; all
-use two threads. Times are those of the clock and, in brackets, of the processors, all threads together, which tell
-more where the machine is busy. Packages that cannot be imported are left out. Peers without a batch are called in a loop, which
-the table marks. With --device the same calls of ours run on an OpenCL device as well, as another column; contacts are
-the CPU's there too. Answers are compared with ours: the largest difference of a number, relative to the size of the
-model, or the share of answers that differ.
+poses, and two sheets of cloth that move. Everything that is kept between calls (trees, tensors of float32 for
+packages that use these) is created before, every call runs once to warm up, and the best of the rounds counts; all
+use two threads. Times are wall-clock times and, in brackets, processor times of all threads together, which are more
+reliable on a busy machine. Packages that cannot be imported are omitted. Peers without a batch are called in a loop,
+which the table marks. With --device our calls also run on an OpenCL device, as another column; contacts are the CPU's
+there too. Results are compared with ours: the largest difference of a number, relative to the size of the model, or
+the fraction of results that differ.
 """
 import argparse
 import importlib.metadata
@@ -137,13 +137,13 @@ def trimesh_calls(i):
         manager = trimesh.collision.CollisionManager()
         manager.add_object("mesh", mesh)
 
-        def each(ask):
+        def each(query):
             def call():
                 manager.add_object("ring", ring)
                 answers = []
                 for pose in i.poses:
                     manager.set_transform("ring", pose)
-                    answers.append(ask())
+                    answers.append(query())
                 manager.remove_object("ring")
                 return np.array(answers)
 
@@ -168,12 +168,12 @@ def fcl_calls(i):
     a = fcl.CollisionObject(model(i.v, i.f), fcl.Transform())
     b = fcl.CollisionObject(model(i.ring.vertices, i.ring.faces.astype(np.int64)), fcl.Transform())
 
-    def each(poses, ask):
+    def each(poses, query):
         def call():
             answers = []
             for pose in poses:
                 b.setTransform(fcl.Transform(pose[:3, :3], pose[:3, 3]))
-                answers.append(ask())
+                answers.append(query())
             return np.array(answers)
 
         return call
@@ -205,9 +205,9 @@ def coal_calls(i):
 
     a, b, still = model(i.v, i.f), model(i.ring.vertices, i.ring.faces.astype(np.int64)), coal.Transform3s()
 
-    def each(poses, ask):
+    def each(poses, query):
         def call():
-            return np.array([ask(coal.Transform3s(pose[:3, :3], pose[:3, 3])) for pose in poses])
+            return np.array([query(coal.Transform3s(pose[:3, :3], pose[:3, 3])) for pose in poses])
 
         return call
 
@@ -215,12 +215,12 @@ def coal_calls(i):
         request = coal.CollisionRequest()
         request.num_max_contacts = count
 
-        def ask(at):
+        def query(at):
             result = coal.CollisionResult()
             coal.collide(a, still, b, at, request, result)
             return result.isCollision()
 
-        return ask
+        return query
 
     def distance(at):
         result = coal.DistanceResult()

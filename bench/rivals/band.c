@@ -1,5 +1,6 @@
-/* Narrow bands of distances, a grid a bone. Triangles belong to the bones that weigh most at their
- * corners; a grid holds its triangles at rest and a margin for what neighbours bend. */
+/* Narrow bands of distances, one grid per bone. Triangles belong to the bones with the largest
+ * weights at their corners; a grid contains its triangles at rest and a margin for the influence
+ * of neighbours. */
 #include "band_shared.h"
 #include "parts.h"
 #include "tools/get.h"
@@ -15,7 +16,7 @@ typedef struct band_axes {
 } band_axes;
 
 typedef struct band_box {
-    double lo[3], hi[3]; /* along the axes, in the world's unit */
+    double lo[3], hi[3]; /* along the axes, in world units */
 } band_box;
 
 typedef struct band_rival {
@@ -41,7 +42,7 @@ static double dot(const double a[3], const double b[3]) {
     return a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
 }
 
-/* Gram and Schmidt's way, over the columns; any other axis where one is lost. */
+/* Gram-Schmidt over the columns; any other axis if one degenerates. */
 static band_axes axes_of(const abut_character_matrix *m) {
     band_axes axes;
     for (int k = 0; k < 3; k++) {
@@ -80,7 +81,7 @@ static void corner_of(const band_axes *axes, const band_box *box, int which, dou
     }
 }
 
-/* Where a grid is now. */
+/* The current position of a grid. */
 static void place_grid(const band_axes *axes, const band_box *box, double cell, bool moved,
                        band_grid *g) {
     band_frame before = g->now;
@@ -98,7 +99,7 @@ static void place_grid(const band_axes *axes, const band_box *box, double cell, 
     for (int i = 0; i < 3; i++)
         half[i] = 0.5 * (b[i] - a[i]);
     g->centre = v3((real)(a[0] + half[0]), (real)(a[1] + half[1]), (real)(a[2] + half[2]));
-    for (int which = 0; which < 8; which++) { /* how far corners have come, in cells */
+    for (int which = 0; which < 8; which++) { /* largest motion of corners, in cells */
         corner_of(axes, box, which, a);
         vec3 p = v3((real)a[0], (real)a[1], (real)a[2]);
         vec3 d = v3_sub(band_apply(&g->now, p), band_apply(&g->before, p));
@@ -144,7 +145,7 @@ static abut_status update(rival *r, const abut_character_matrix *bones, abut_arr
         abut_context_parallel_for(r->context, b->pair_count, 256, draw, &work);
         return ABUT_OK;
     }
-    /* A copy that stays until it has arrived. */
+    /* A copy that is kept until the upload is complete. */
     band_grid *sent = (band_grid *)b->staging.at;
     sent += (size_t)(b->frame++ % FRAMES_UNDER_WAY) * b->grid_count;
     memcpy(sent, b->grids, b->grid_count * sizeof *sent);
@@ -175,7 +176,7 @@ static abut_status collide(rival *r, const rival_particles *p) {
 
 /* ---- create ---- */
 
-/* The grid of each bone that has vertices of its own, else ABUT_NONE. */
+/* The grid of each bone that has its own vertices, otherwise ABUT_NONE. */
 static void number_grids(band_rival *b, const uint32_t *owner, uint32_t bone_count,
                          uint32_t *grid_of) {
     for (uint32_t k = 0; k < bone_count; k++)
@@ -198,7 +199,7 @@ static void grow_box(band_box *box, const band_axes *axes, abut_vec3 p) {
     }
 }
 
-/* Every triangle with the grids of its corners; also grows their boxes. */
+/* Every triangle with the grids of its corners; also extends their boxes. */
 static void make_pairs(band_rival *b, const uint32_t *owner, const uint32_t *grid_of,
                        const abut_character_matrix *bones, band_pair *pairs) {
     const rival *r = &b->base;
@@ -248,7 +249,7 @@ static abut_status size_grids(band_rival *b) {
     return ABUT_OK;
 }
 
-static abut_status put(band_rival *b, const band_pair *pairs) {
+static abut_status upload_grids(band_rival *b, const band_pair *pairs) {
     rival *r = &b->base;
     abut_status status = rival_put(r, RIVAL_CORNERS, abut_mesh_indices(r->rest), r->triangle_count,
                                    3 * sizeof(uint32_t));
@@ -281,7 +282,7 @@ static abut_status make_grids(band_rival *b, const abut_character_matrix *bones,
     number_grids(b, owner, bone_count, grid_of);
     make_pairs(b, owner, grid_of, bones, pairs);
     abut_status status = size_grids(b);
-    return status ? status : put(b, pairs);
+    return status ? status : upload_grids(b, pairs);
 }
 
 static abut_status create(rival *r) {

@@ -1,21 +1,20 @@
-/* Distances in a narrow band, in a grid a bone, for C and OpenCL C alike (Friston & Steed 2019,
+/* Distances in a narrow band, with one grid per bone, for C and OpenCL C (Friston & Steed 2019,
  * section 9.3, after Fisher & Lin 2001).
  *
- * Grids go rigidly with their bones; their coordinates count cells. Every triangle of a bone
- * computes its distance from all cells in its box, grown so far that all eight corners around a
- * point within reach have a value; the least one stays. A word a cell: the distance, and in the
- * lowest bit whether it is behind the triangle.
- */
+ * Grids move rigidly with their bones; their coordinates are in cells. Every triangle of a bone
+ * computes its distance from all cells in its box, extended so far that all eight corners around
+ * a point within reach have a value; the minimum is kept. One word per cell: the distance, and
+ * in the lowest bit whether it is behind the triangle. */
 #ifndef ABUT_BENCH_BAND_SHARED_H
 #define ABUT_BENCH_BAND_SHARED_H
 
 #include "rivals_shared.h"
 
 #define BAND_EMPTY 0xffffffffu
-#define BAND_REACH REAL(0.5) /* cells: half a cell deep, as the others */
+#define BAND_REACH REAL(0.5) /* cells: half a cell deep, as for the other methods */
 #define BAND_LANES 8         /* work-items that share a triangle */
 
-/* From the world to a grid: rows of a rotation by cells a unit, and a shift. */
+/* From the world to a grid: rows of a rotation times cells per unit, and a translation. */
 typedef struct band_frame {
     vec3 row[3], shift;
 } band_frame;
@@ -23,7 +22,7 @@ typedef struct band_frame {
 typedef struct band_grid {
     band_frame now, before;
     vec3 centre;     /* of a ball around it now, in the world */
-    real radius;     /* with how far its points have come */
+    real radius;     /* including the motion of its points */
     word32 count[3]; /* cells */
     word32 begin;    /* its first cell */
 } band_grid;
@@ -37,14 +36,14 @@ static inline vec3 band_apply(ABUTI_GLOBAL const band_frame *f, vec3 p) {
               v3_dot(f->row[2], p) + f->shift.z);
 }
 
-/* From a grid to the world, as directions: cells become units where `unit` is cell^2. */
+/* Converts a direction from a grid to the world: cells become units if `unit` is cell^2. */
 static inline vec3 band_back(ABUTI_GLOBAL const band_frame *f, vec3 d, real unit) {
     vec3 sum = v3_scale(f->row[0], d.x);
     sum = v3_along(v3_along(sum, d.y, f->row[1]), d.z, f->row[2]);
     return v3_scale(sum, unit);
 }
 
-/* The part of a triangle's cells that is one lane's: every `lanes`-th. */
+/* The cells of a triangle that one lane processes: every `lanes`-th. */
 static inline void band_draw(ABUTI_GLOBAL const band_grid *grids, band_pair pair,
                              ABUTI_GLOBAL const word32 *corners,
                              ABUTI_GLOBAL const rival_point *positions, RIVAL_CHANGED word32 *cells,
@@ -81,7 +80,8 @@ static inline void band_draw(ABUTI_GLOBAL const band_grid *grids, band_pair pair
     }
 }
 
-/* The distance at a point of a grid and its gradient, trilinear; false where a corner is empty. */
+/* The distance at a point of a grid and its gradient, trilinear; returns false if a corner is
+ * empty. */
 static inline int band_sample(ABUTI_GLOBAL const band_grid *g, ABUTI_GLOBAL const word32 *cells,
                               vec3 p, real *distance, vec3 *gradient) {
     int x = rival_floor(p.x), y = rival_floor(p.y), z = rival_floor(p.z);
@@ -114,8 +114,8 @@ static inline int band_sample(ABUTI_GLOBAL const band_grid *g, ABUTI_GLOBAL cons
     return 1;
 }
 
-/* Walks from where the particle was in the grid before to where it is in the grid now (section
- * 6.2); the first point inside is where it came in. */
+/* Samples the path from the particle's previous position in the grid to its current one (section
+ * 6.2); the first point inside is the entry point. */
 static inline int band_walk(ABUTI_GLOBAL const band_grid *g, ABUTI_GLOBAL const word32 *cells,
                             vec3 start, vec3 end, word32 steps, vec3 *offset, vec3 *normal) {
     vec3 lo = v3_min(start, end), hi = v3_max(start, end);
@@ -132,7 +132,7 @@ static inline int band_walk(ABUTI_GLOBAL const band_grid *g, ABUTI_GLOBAL const 
             continue;
         *normal = v3_scale(gradient, REAL(1.0) / length);
         *offset = v3_sub(v3_along(p, -d, *normal), end);
-        return v3_dot(*offset, *normal) > REAL(0.0); /* else it has left again */
+        return v3_dot(*offset, *normal) > REAL(0.0); /* otherwise it has left again */
     }
     return 0;
 }

@@ -1,6 +1,6 @@
-/* Rivals that the library itself is: its distance fields, its nearest points, its sweeps. They wait
- * for what they ask. A hierarchy and a field take meshes, so positions on a device come back for
- * them: that is part of their time. */
+/* Competing methods of the library itself: its distance fields, its nearest points, its sweeps.
+ * They wait for their results. A BVH and a field need meshes, so positions on a device are
+ * downloaded for them, which is part of their time. */
 #include "exact_shared.h"
 #include "parts.h"
 #include "tools/get.h"
@@ -10,7 +10,7 @@
 typedef struct exact_rival {
     rival base;
     abut_bvh *bvh;
-    abut_vec3 *positions; /* here, where they come from a device */
+    abut_vec3 *positions; /* on the host, if they come from a device */
     /* nearest */
     abut_nearest *nearest;
     abut_buffer *nearest_attachment, *wrapped;
@@ -25,7 +25,8 @@ typedef struct exact_work {
     const rival_particles *particles;
 } exact_work;
 
-/* The body with these positions, in the context of the rival: all that a hierarchy gets has one. */
+/* A mesh of the body with these positions, in the context of the method: all meshes of a BVH
+ * share one. */
 static abut_status body_of(const rival *r, const abut_vec3 *positions, abut_mesh **mesh) {
     const abut_mesh_input input =
         abut_mesh_input_doubles(positions, r->vertex_count, abut_mesh_indices(r->rest),
@@ -72,7 +73,7 @@ static void destroy(rival *r) {
     abut_context_free(r->context, e->values);
 }
 
-/* Room for answers about particles, here or there. */
+/* Allocates results for particles, on the host or the device. */
 static abut_status make_room(exact_rival *e, uint32_t count) {
     rival *r = &e->base;
     if (count <= e->room)
@@ -109,12 +110,12 @@ static void respond(void *user, size_t chunk, size_t begin, size_t end) {
         exact_respond(work->e->nearest, p->from, p->to, p->friction, (word32)i);
 }
 
-/* Within ten cells: deeper ones are not found. */
+/* Within ten cells: deeper particles are not found. */
 static abut_status nearest_collide(rival *r, const rival_particles *p) {
     exact_rival *e = (exact_rival *)r;
     abut_points points = abut_points_doubles(p->to, p->count);
     abut_status status = make_room(e, p->count);
-    points.is_sorted = true; /* neighbours in a cloth are */
+    points.is_sorted = true; /* neighbours in a cloth are near each other */
     if (r->there)
         points.points = NULL;
     if (r->there && !p->to_array.buffer) {
@@ -158,7 +159,7 @@ const rival_methods rival_nearest_methods = {.name = "nearest",
 
 /* ---- fields ---- */
 
-/* Anew each frame, on a grid that fits: an update keeps its grid, and bodies walk. */
+/* Rebuilt each frame, on a grid that fits: an update keeps its grid, and bodies move. */
 static abut_status field_update(rival *r, const abut_character_matrix *bones,
                                 abut_array positions) {
     exact_rival *e = (exact_rival *)r;

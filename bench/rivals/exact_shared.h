@@ -1,4 +1,4 @@
-/* Responses to what the library itself has found, for C and OpenCL C alike. */
+/* Responses to results of the library itself, for C and OpenCL C. */
 #ifndef ABUT_BENCH_EXACT_SHARED_H
 #define ABUT_BENCH_EXACT_SHARED_H
 
@@ -16,7 +16,7 @@ typedef struct rival_signed { /* as abut_nearest */
 typedef abut_nearest rival_signed;
 #endif
 
-/* To the nearest point, where the particle is inside. */
+/* Moves a particle that is inside to the closest point. */
 static inline void exact_respond(ABUTI_GLOBAL const rival_signed *nearest,
                                  ABUTI_GLOBAL const rival_point *from, ABUTI_GLOBAL rival_point *to,
                                  real friction, word32 i) {
@@ -30,13 +30,13 @@ static inline void exact_respond(ABUTI_GLOBAL const rival_signed *nearest,
         to[i] = rival_moved(from[i], to[i], offset, normal, friction);
 }
 
-/* A dense field of the library: the centre of its first cell, cells a unit. */
+/* A dense field of the library: the centre of its first cell, cells per unit. */
 typedef struct rival_field {
     double origin[3], inverse;
     word32 count[3], unused;
 } rival_field;
 
-/* Trilinear; the surface is where the gradient says. */
+/* Trilinear; the surface is in the direction of the gradient. */
 static inline void field_respond(const rival_field *field, ABUTI_GLOBAL const float *values,
                                  ABUTI_GLOBAL const rival_point *from, ABUTI_GLOBAL rival_point *to,
                                  real friction, word32 i) {

@@ -1,6 +1,6 @@
-/* The spatial hash of triangles. Tuned: a table of three to six buckets for each cell that the
- * surface is likely to have, and buckets half as large again as the body at rest asks for. The
- * paper has 2,564,327 buckets of 20, for all bodies. */
+/* The spatial hash of triangles. Tuned: a table of three to six buckets for each expected cell
+ * of the surface, and buckets half as large again as the body at rest requires. The paper has
+ * 2,564,327 buckets of 20, for all bodies. */
 #include "hash_shared.h"
 #include "parts.h"
 
@@ -76,7 +76,7 @@ static abut_status lost(rival *r, word32 *full) {
     return ABUT_OK;
 }
 
-/* Makes buckets, and tries whether the body at rest finds room in them. */
+/* Creates buckets, and tests whether the body at rest fits into them. */
 static abut_status try_rest(hash_rival *h, abut_array positions, word32 *full) {
     rival *r = &h->base;
     const size_t buckets = (size_t)h->table.mask + 1;

@@ -1,19 +1,18 @@
-/* Spatial hash of triangles (Teschner et al. 2003), for C and OpenCL C alike.
+/* Spatial hash of triangles (Teschner et al. 2003), for C and OpenCL C.
  *
- * A table of buckets of fixed size. Each frame counts are cleared, and every triangle enters itself
- * in the bucket of each cell that it overlaps, by the conservative test of Schwarz & Seidel (2010).
- * A particle looks in the cells that are within reach, at most eight. Two cells may share a bucket:
- * that costs time, and nothing else. A bucket that is full loses triangles, which is told.
- */
+ * A table of buckets of fixed size. Each frame counts are cleared, and every triangle is
+ * inserted into the bucket of each cell that it overlaps, by the conservative test of Schwarz &
+ * Seidel (2010). A particle searches the cells within reach, at most eight. If two cells share a
+ * bucket, this only costs time. A full bucket loses triangles, which is reported. */
 #ifndef ABUT_BENCH_HASH_SHARED_H
 #define ABUT_BENCH_HASH_SHARED_H
 
 #include "rivals_shared.h"
 
 typedef struct hash_table {
-    real inverse; /* cells a unit */
+    real inverse; /* cells per unit */
     real reach;
-    word32 mask;     /* buckets, a power of two, less one */
+    word32 mask;     /* number of buckets, a power of two, minus one */
     word32 capacity; /* of a bucket */
     word32 triangle_count, unused;
 } hash_table;
@@ -23,15 +22,15 @@ static inline word32 hash_bucket(const hash_table *table, int x, int y, int z) {
     return (key ^ key >> 15) & table->mask;
 }
 
-/* Whether the projection of a cell's square, from (x, y) on, is on the inner side of an edge from
- * (px, py) along (ex, ey). */
+/* Returns whether the projection of a cell's square, from (x, y) on, is on the inner side of an
+ * edge from (px, py) along (ex, ey). */
 static inline int hash_beside(real ex, real ey, real px, real py, real side, real x, real y) {
     real nx = -ey * side, ny = ex * side;
     return nx * (x - px) + ny * (y - py) + real_max(nx, REAL(0.0)) + real_max(ny, REAL(0.0)) >=
            REAL(0.0);
 }
 
-/* Whether a triangle, in cells, overlaps the cell from p on; its box does. */
+/* Returns whether a triangle, in cells, overlaps the cell from p on; its box does. */
 static inline int hash_overlaps(const vec3 *v, const vec3 *e, vec3 n, vec3 p) {
     vec3 r = v3_sub(p, v[0]);
     vec3 far = v3(n.x > REAL(0.0), n.y > REAL(0.0), n.z > REAL(0.0));
@@ -50,7 +49,7 @@ static inline int hash_overlaps(const vec3 *v, const vec3 *e, vec3 n, vec3 p) {
     return 1;
 }
 
-/* Enters triangle i. `full` counts what found no room. */
+/* Inserts triangle i. `full` counts triangles that did not fit. */
 static inline void hash_enter(const hash_table *table, ABUTI_GLOBAL const word32 *corners,
                               ABUTI_GLOBAL const rival_point *positions,
                               ABUTI_GLOBAL rival_triangle *triangles, RIVAL_CHANGED word32 *counts,

@@ -1,14 +1,14 @@
-/* What the files of the rivals share: a rival with its memory, here or on a device. */
+/* Private declarations of the methods: a method with its memory, on the host or on a device. */
 #ifndef ABUT_BENCH_RIVALS_PARTS_H
 #define ABUT_BENCH_RIVALS_PARTS_H
 
 #include "device/kit.h"
 #include "rivals.h"
 
-/* Memory by name, whichever rival has it. */
+/* Buffers of all methods by name. */
 typedef enum rival_memory {
     RIVAL_CORNERS,
-    RIVAL_POSITIONS, /* where positions come from the host */
+    RIVAL_POSITIONS, /* if positions come from the host */
     RIVAL_TRIANGLES,
     RIVAL_COUNTS,
     RIVAL_ENTRIES,
@@ -17,7 +17,7 @@ typedef enum rival_memory {
     RIVAL_GRIDS,
     RIVAL_PAIRS,
     RIVAL_CELLS,
-    RIVAL_FROM, /* where particles come from the host */
+    RIVAL_FROM, /* if particles come from the host */
     RIVAL_TO,
     RIVAL_MEMORIES
 } rival_memory;
@@ -35,29 +35,29 @@ typedef enum rival_kernel {
     RIVAL_KERNELS
 } rival_kernel;
 
-/* Particles where the rival is. */
+/* Particles on the host or the device of the method. */
 typedef struct rival_particles {
     uint32_t count;
-    const abut_vec3 *from; /* here */
+    const abut_vec3 *from; /* on the host */
     abut_vec3 *to;
-    const abuti_buffer *from_there; /* or there */
+    const abuti_buffer *from_there; /* or on the device */
     const abuti_buffer *to_there;
-    abut_array from_array, to_array; /* as the caller gave them */
+    abut_array from_array, to_array; /* as passed by the caller */
     float friction;
 } rival_particles;
 
 typedef struct rival_methods {
     const char *name;
-    size_t bytes; /* of a structure that begins with a rival */
+    size_t bytes; /* of a structure that starts with a rival */
     abut_status (*create)(rival *r);
     abut_status (*update)(rival *r, const abut_character_matrix *bones, abut_array positions);
     abut_status (*collide)(rival *r, const rival_particles *particles);
     /* Both at once; may be null. */
     abut_status (*step)(rival *r, const abut_character_matrix *bones, abut_array positions,
                         const rival_particles *particles);
-    uint64_t (*memory)(const rival *r); /* beyond what is in the table of memory; may be null */
+    uint64_t (*memory)(const rival *r); /* in addition to the table of buffers; may be null */
     void (*destroy)(rival *r);          /* may be null */
-    bool takes_arrays; /* particles of the host need not be brought to a device for it */
+    bool takes_arrays;                  /* particles of the host need not be uploaded for it */
 } rival_methods;
 
 struct rival {
@@ -76,12 +76,13 @@ struct rival {
 extern const rival_methods rival_band, rival_field_methods, rival_hash, rival_tree,
     rival_nearest_methods, rival_sweep, rival_radial;
 
-/* Makes room, and copies content there unless `data` is null. On a device failures stick. */
+/* Allocates a buffer, and copies its content unless `data` is null. On a device failures are
+ * stored in the queue. */
 abut_status rival_put(rival *r, rival_memory which, const void *data, size_t count,
                       size_t element_bytes);
 /* Positions on the device: those of the caller, or a copy. */
 const abuti_buffer *rival_positions(rival *r, abut_array positions);
-/* Whether an array is there. */
+/* The buffer of an array on the device, or null. */
 static inline const abuti_buffer *rival_there(abut_array array) {
     return array.buffer ? &array.buffer->memory : NULL;
 }

@@ -1,4 +1,4 @@
-/* Radial fields, for the same questions as the rivals. */
+/* Radial fields, with the interface of the competing methods. */
 #include "parts.h"
 #include "tools/get.h"
 

@@ -1,4 +1,4 @@
-/* What all rivals have: create, memory, particles from the host or on a device. */
+/* Functions common to all methods: create, memory, particles from the host or on a device. */
 #include "parts.h"
 
 #include <string.h>
@@ -62,7 +62,7 @@ const abuti_buffer *rival_positions(rival *r, abut_array positions) {
 uint64_t rival_bytes(const rival *r) {
     uint64_t sum = r->methods->memory ? r->methods->memory(r) : 0;
     for (int k = 0; k < RIVAL_MEMORIES; k++)
-        sum += k == RIVAL_CORNERS ? 0 : r->bytes[k]; /* they are the mesh */
+        sum += k == RIVAL_CORNERS ? 0 : r->bytes[k]; /* they are part of the mesh */
     return sum;
 }
 

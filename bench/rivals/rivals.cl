@@ -1,4 +1,4 @@
-/* Kernels of the rivals: entry points alone. */
+/* Kernels of the methods: entry points only. */
 #include "band_shared.h"
 #include "exact_shared.h"
 #include "hash_shared.h"
@@ -28,7 +28,7 @@ __kernel GROUP void hash_collide_all(hash_table table, __global const rival_tria
 
 /* ---- tree ---- */
 
-/* Leaves and the nodes above them: a group has all children of its nodes. */
+/* Leaves and the nodes above them: a work-group has all children of its nodes. */
 __kernel GROUP void tree_fit_leaves(tree_shape tree, __global const uint *corners,
                                     __global const rival_point *positions,
                                     __global rival_triangle *triangles, __global tree_node *nodes) {
@@ -40,7 +40,7 @@ __kernel GROUP void tree_fit_leaves(tree_shape tree, __global const uint *corner
         tree_fit_node(&tree, nodes, 0, j);
 }
 
-/* What is above, by one group. */
+/* The higher levels, by one work-group. */
 __kernel __attribute__((reqd_work_group_size(256, 1, 1))) void
 tree_fit_nodes(tree_shape tree, __global tree_node *nodes) {
     for (uint level = 1; level + 1 < tree.levels; level++) {
@@ -78,7 +78,7 @@ __kernel GROUP void band_collide_all(__global const band_grid *grids, uint grid_
         band_collide(grids, grid_count, cells, unit, steps, from, to, friction, i);
 }
 
-/* ---- what the library has found ---- */
+/* ---- responses to results of the library ---- */
 
 __kernel GROUP void exact_respond_all(__global const rival_signed *nearest,
                                       __global const rival_point *from, __global rival_point *to,

@@ -1,6 +1,5 @@
-/* What the rivals compute, for C and OpenCL C alike: triangles, the nearest one of some, the
- * response. In floats, as they are built for speed; positions in and out are doubles.
- */
+/* Computations of the methods, for C and OpenCL C: triangles, the nearest of several, the
+ * response. In floats, for speed; positions in and out are doubles. */
 #ifndef ABUT_BENCH_RIVALS_SHARED_H
 #define ABUT_BENCH_RIVALS_SHARED_H
 
@@ -19,7 +18,7 @@ static inline word32 rival_count_up(RIVAL_CHANGED word32 *at) {
     return atomic_inc(at);
 }
 static inline void rival_lower(RIVAL_CHANGED word32 *at, word32 value) {
-    if (value < *at) /* it only falls */
+    if (value < *at) /* it only decreases */
         atomic_min(at, value);
 }
 static inline word32 rival_bits(float x) {
@@ -71,10 +70,10 @@ static inline vec3 rival_near(rival_point p) {
 /* ---- triangles ---- */
 
 typedef struct rival_triangle {
-    vec3 corner[3], normal; /* unit; zero where there is none */
+    vec3 corner[3], normal; /* unit; zero if there is none */
 } rival_triangle;
 
-/* Of corners; not v3_normalise(), which guards against lengths that no body has. */
+/* Not v3_normalise(), which guards against lengths that no body has. */
 static inline rival_triangle rival_triangle_of(vec3 a, vec3 b, vec3 c) {
     rival_triangle t;
     vec3 n = v3_cross(v3_sub(b, a), v3_sub(c, a));
@@ -94,8 +93,7 @@ static inline rival_triangle rival_triangle_at(ABUTI_GLOBAL const word32 *corner
                              rival_near(positions[corner[2]]));
 }
 
-/* The nearest point to the origin of a triangle that is none but flat (Ericson 2005, section
- * 5.1.5). */
+/* The closest point to the origin of a triangle with area (Ericson 2005, section 5.1.5). */
 static inline vec3 rival_nearest(vec3 a, vec3 b, vec3 c) {
     vec3 ab = v3_sub(b, a), ac = v3_sub(c, a);
     real d1 = -v3_dot(ab, a), d2 = -v3_dot(ac, a);
@@ -120,17 +118,18 @@ static inline vec3 rival_nearest(vec3 a, vec3 b, vec3 c) {
     return v3_along(v3_along(a, vb * share, ab), vc * share, ac);
 }
 
-/* Neighbours are equally near where their edge or corner is, and only the one that is seen less
- * slanted tells the side (Baerentzen & Aanaes 2005 have pseudo-normals for that, which would have
- * to be made anew each frame): a slanted one counts as so much farther. */
+/* Neighbouring triangles are equally near at their common edge or vertex, and only the one that
+ * is seen less obliquely has the right side (Baerentzen & Aanaes 2005 use pseudo-normals for
+ * that, which would have to be computed each frame): an oblique one counts as further by this
+ * factor. */
 #define RIVAL_SLANT REAL(0.0009765625)
 
-/* Along the normal, and the offset to the nearest point: how far it counts as being. */
+/* The distance with that penalty, from the distance and its component along the normal. */
 static inline real rival_farness(real distance, real along) {
     return distance + RIVAL_SLANT * (distance - real_abs(along));
 }
 
-/* The nearest of the triangles that were looked at. */
+/* The nearest triangle so far. */
 typedef struct rival_hit {
     real farness;
     word32 triangle;
@@ -138,7 +137,7 @@ typedef struct rival_hit {
     vec3 offset, normal; /* from the particle to the surface */
 } rival_hit;
 
-/* Nothing so far; only what is within reach is of interest. */
+/* No triangle yet; only those within reach count. */
 static inline rival_hit rival_hit_none(real reach) {
     rival_hit hit;
     hit.farness = reach;
@@ -148,7 +147,7 @@ static inline rival_hit rival_hit_none(real reach) {
     return hit;
 }
 
-/* The order in which triangles are looked at does not matter. */
+/* Tests a triangle. The order of triangles does not matter. */
 static inline void rival_look(rival_hit *hit, const rival_triangle *t, word32 triangle,
                               vec3 particle) {
     vec3 a = v3_sub(t->corner[0], particle);
@@ -168,13 +167,13 @@ static inline void rival_look(rival_hit *hit, const rival_triangle *t, word32 tr
 
 /* ---- response ---- */
 
-/* Equations 5 to 11: how far q1 has to be moved. `motion` is q1 - q, `offset` goes from q1 to a
- * point p of the surface, with o = p. Their equations 7 and 10 draw the particle along; with
- * friction it is held back, so V_t is subtracted here. Its direction is that of the particle's own
+/* Equations 5 to 11: the correction of q1. `motion` is q1 - q, `offset` is from q1 to a point p
+ * of the surface, with o = p. Their equations 7 and 10 move the particle along; friction must
+ * oppose the motion, so V_t is subtracted here. Its direction is that of the particle's own
  * motion below the surface. */
 static inline vec3 rival_response(vec3 motion, vec3 offset, vec3 normal, real friction) {
     vec3 out = v3_scale(normal, v3_dot(offset, normal)); /* V_n, (6) */
-    real way = v3_dot(normal, motion);                   /* (8), in shares of the motion */
+    real way = v3_dot(normal, motion);                   /* (8), as a fraction of the motion */
     real share = way == REAL(0.0) ? REAL(1.0) : v3_dot(normal, v3_add(motion, offset)) / way;
     vec3 below = v3_scale(motion, REAL(1.0) - real_clamp(share, REAL(0.0), REAL(1.0))); /* (9) */
     vec3 tangent = v3_along(below, -v3_dot(below, normal), normal);                     /* (10) */
@@ -191,7 +190,7 @@ static inline rival_point rival_moved(rival_point from, rival_point to, vec3 off
     return to;
 }
 
-/* Responds to what was found. */
+/* Applies the response to a hit. */
 static inline void rival_respond(const rival_hit *hit, ABUTI_GLOBAL const rival_point *from,
                                  ABUTI_GLOBAL rival_point *to, word32 i, real friction) {
     if (hit->inside)

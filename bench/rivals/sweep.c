@@ -1,13 +1,15 @@
-/* Cloth against the body by sweeps: every touch on the way is found, also of edges, and of corners
- * of the body that would go through the cloth. Those who touch are put back to the surface as it is
- * at the end, and all is searched again, as that can lead into what was free before. After some
- * rounds it is left as it is: a cloth that cares takes smaller steps then. */
+/* Cloth against the body by sweeps: every impact on the path is found, also of edges, and of
+ * vertices of the body that would pass through the cloth. Colliding particles are moved back to
+ * the surface at the end of the step, and the search is repeated, as this can cause new impacts.
+ * After some rounds the remaining impacts are ignored: a cloth solver would then use smaller
+ * steps. */
 #include "exact_shared.h"
 #include "parts.h"
 #include "tools/get.h"
 
 enum { ROUNDS = 4 };
-static const double gap_of_cell = 0.01; /* where particles end in front of the surface */
+static const double gap_of_cell =
+    0.01; /* distance of the particles' final positions in front of the surface */
 
 typedef struct sweep_rival {
     rival base;
@@ -76,8 +78,8 @@ static abut_status update(rival *r, const abut_character_matrix *bones, abut_arr
 
 /* ---- response ---- */
 
-/* The vertices of a feature and their weights: how many they are. `edge_at` is how far along an
- * edge. */
+/* The vertices of a feature and their weights; returns their number. `edge_at` is the parameter
+ * along an edge. */
 static int feature_of(const abut_mesh *mesh, const abut_topology *topology,
                       const abut_impact *impact, int side, uint32_t *vertices, double *weights) {
     const uint32_t element = impact->element[side];
@@ -131,8 +133,8 @@ static void respond(sweep_rival *s, const abut_impact *impact, const rival_parti
         to[cloth[k]] = rival_moved(from[cloth[k]], to[cloth[k]], offset, normal, p->friction);
 }
 
-/* All touches, with room for as many as there are. */
-static abut_status find(sweep_rival *s) {
+/* Finds all impacts; grows the list as needed. */
+static abut_status find_impacts(sweep_rival *s) {
     abut_context *context = s->base.context;
     abut_status status = abut_sweep_find(s->motion, ABUT_SWEEP_ALL, NULL, &s->found, NULL);
     if (status != ABUT_ERROR_BUFFER)
@@ -161,7 +163,7 @@ static abut_status send_particles(sweep_rival *s, const rival_particles *p) {
     return status ? status : abuti_queue_finish(&r->queue);
 }
 
-/* What responses need, from a device. */
+/* Downloads the data that responses need. */
 static abut_status fetch(sweep_rival *s, size_t all) {
     if (!s->base.there)
         return ABUT_OK;
@@ -181,7 +183,7 @@ static abut_status collide(rival *r, const rival_particles *p) {
                                                      abut_array_buffer(s->end_there))
                           : abut_sweep_set_positions(s->motion, abut_array_host(s->start),
                                                      abut_array_host(s->end));
-        status = status ? status : find(s);
+        status = status ? status : find_impacts(s);
         if (status || s->found.count == 0)
             break;
         status = changed ? ABUT_OK : fetch(s, all);

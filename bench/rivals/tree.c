@@ -1,5 +1,5 @@
-/* The hierarchy with eight children a node. Triangles are put in order once, by halving along the
- * longest side of the box of their centres; where halves are cut, whole nodes stay together. */
+/* The BVH with eight children per node. Triangles are sorted once, by halving along the longest
+ * side of the box of their centres; halves are divided such that whole nodes stay together. */
 #include "parts.h"
 #include "tree_shared.h"
 
@@ -23,7 +23,7 @@ static void swap(uint32_t *a, uint32_t *b) {
     *b = spare;
 }
 
-/* Brings the smallest to the front, up to but not including `place` (Hoare's selection). */
+/* Moves the smallest to the front, up to `place` exclusive (Hoare's selection). */
 static void select_smallest(uint32_t *order, const vec3 *centres, int axis, size_t begin,
                             size_t place, size_t end) {
     while (end - begin > 1) {
@@ -50,7 +50,7 @@ static void select_smallest(uint32_t *order, const vec3 *centres, int axis, size
     }
 }
 
-/* Leaves from `begin` to `end`; `node` leaves are in a node of the level looked at. */
+/* Leaves from `begin` to `end`; `node` leaves are in a node of the current level. */
 static void put_in_order(uint32_t *order, const vec3 *centres, size_t count, size_t begin,
                          size_t end, size_t node) {
     while (node > 1 && end - begin <= node)

@@ -1,22 +1,21 @@
-/* A hierarchy of uniform depth with eight children a node, for C and OpenCL C alike.
+/* A BVH of uniform depth with eight children per node, for C and OpenCL C.
  *
- * Triangles stand in an order that was found once, four a leaf; leaf j is child j % 8 of node j / 8
- * of level 0, and node j of a level child j % 8 of node j / 8 of the next. So there are no links.
- * A node holds the boxes of its children as structure of arrays. Each frame all boxes are fitted
- * anew from the leaves up.
- */
+ * Triangles are in an order that is computed once, four per leaf. Leaf j is child j % 8 of node
+ * j / 8 of level 0, and node j of a level is child j % 8 of node j / 8 of the next. So there are
+ * no links. A node stores the boxes of its children as structure of arrays. Each frame all boxes
+ * are refitted from the leaves up. */
 #ifndef ABUT_BENCH_TREE_SHARED_H
 #define ABUT_BENCH_TREE_SHARED_H
 
 #include "rivals_shared.h"
 
 #define TREE_WIDE 8
-#define TREE_LEAF 4    /* triangles a leaf */
+#define TREE_LEAF 4    /* triangles per leaf */
 #define TREE_LEVELS 10 /* 2^32 triangles have no more */
 #define TREE_STACK (TREE_LEVELS * (TREE_WIDE - 1) + 1)
 
 typedef struct tree_node {
-    real lo[3][TREE_WIDE], hi[3][TREE_WIDE]; /* lo > hi where there is no child */
+    real lo[3][TREE_WIDE], hi[3][TREE_WIDE]; /* lo > hi if there is no child */
 } tree_node;
 
 typedef struct tree_shape {
@@ -37,7 +36,7 @@ static inline void tree_set(ABUTI_GLOBAL tree_node *nodes, word32 parent, word32
     node->hi[2][child] = box.hi.z;
 }
 
-/* Fits leaf j: its triangles, in their order, and its box. */
+/* Refits leaf j: its triangles, in their order, and its box. */
 static inline void tree_fit_leaf(const tree_shape *tree, ABUTI_GLOBAL const word32 *corners,
                                  ABUTI_GLOBAL const rival_point *positions,
                                  ABUTI_GLOBAL rival_triangle *triangles,
@@ -52,7 +51,7 @@ static inline void tree_fit_leaf(const tree_shape *tree, ABUTI_GLOBAL const word
     tree_set(nodes, j / TREE_WIDE, j % TREE_WIDE, box);
 }
 
-/* Fits the box of node j of a level, whose children stand, in its parent. */
+/* Refits the box of node j of a level, whose children are complete, in its parent. */
 static inline void tree_fit_node(const tree_shape *tree, ABUTI_GLOBAL tree_node *nodes,
                                  word32 level, word32 j) {
     ABUTI_GLOBAL const tree_node *node = nodes + tree->begin[level] + j;
@@ -64,7 +63,7 @@ static inline void tree_fit_node(const tree_shape *tree, ABUTI_GLOBAL tree_node 
     tree_set(nodes, tree->begin[level + 1] + j / TREE_WIDE, j % TREE_WIDE, box);
 }
 
-/* Which children, a bit each, have a point within reach of their box. */
+/* A bit mask of the children with a point within reach of their box. */
 static inline word32 tree_children(ABUTI_GLOBAL const tree_node *node, vec3 p, real r) {
     int within[TREE_WIDE];
     word32 bits = 0;

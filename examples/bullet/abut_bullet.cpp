@@ -59,10 +59,10 @@ bool mesh_shape::inertia(btScalar mass, btVector3 &diagonal) const {
 
 void mesh_shape::calculateLocalInertia(btScalar mass, btVector3 &diagonal) const {
     if (!inertia(mass, diagonal))
-        diagonal.setValue(0, 0, 0); // which Bullet takes for a body that does not turn
+        diagonal.setValue(0, 0, 0); // zero means to Bullet: no rotation
 }
 
-// For drawing and rays of Bullet's own; contacts do not ask for it.
+// For Bullet's own drawing and rays; contacts do not use it.
 void mesh_shape::processAllTriangles(btTriangleCallback *callback, const btVector3 &low,
                                      const btVector3 &high) const {
     abut_mesh *mesh = abut_bvh_mesh(bvh);
@@ -82,18 +82,18 @@ void mesh_shape::processAllTriangles(btTriangleCallback *callback, const btVecto
 
 namespace {
 
-// Two bodies whose boxes overlap, for as long as they do.
-class meeting {
+// Two bodies whose boxes overlap, as long as they do.
+class overlapping_pair {
   public:
-    explicit meeting(btDispatcher *owner) : dispatcher(owner) {}
-    ~meeting() {
+    explicit overlapping_pair(btDispatcher *owner) : dispatcher(owner) {}
+    ~overlapping_pair() {
         for (btPersistentManifold *manifold : manifolds)
             dispatcher->releaseManifold(manifold);
     }
-    meeting(const meeting &) = delete;
-    meeting &operator=(const meeting &) = delete;
+    overlapping_pair(const overlapping_pair &) = delete;
+    overlapping_pair &operator=(const overlapping_pair &) = delete;
 
-    std::vector<btPersistentManifold *> manifolds; // one for a patch
+    std::vector<btPersistentManifold *> manifolds; // one per patch
 
     void process(const btCollisionObjectWrapper *first, const btCollisionObjectWrapper *second) {
         size_t used = 0;
@@ -116,7 +116,7 @@ class meeting {
     std::vector<abut_patch> patches{8};
     std::vector<abut_contact> contacts{32};
     abut_patches found = {};
-    abut_vec3 hint = {0, 0, 0}; // which way out the first was the last time
+    abut_vec3 hint = {0, 0, 0}; // contact normal of the first patch in the previous step
 
     void find(const btCollisionObjectWrapper *first, const btCollisionObjectWrapper *second) {
         abut_posed a = to_posed(first), b = to_posed(second);
@@ -135,7 +135,7 @@ class meeting {
             found.contact_capacity = contacts.size();
             status = abut_contact_patches(&a, &b, &options, &found);
         }
-        if (status) { // Bullet has no way to fail here
+        if (status) { // Bullet cannot report an error here
             std::fprintf(stderr, "abut_bullet: %s\n", abut_last_error());
             found.count = 0;
         }
@@ -159,7 +159,8 @@ class meeting {
         return manifolds[i];
     }
 
-    // Impulses of the nearest point of the last step, on the first body, if it is near.
+    // Copies the impulses of the nearest point of the previous step, on the first body, if it is
+    // near.
     void warm_start(btManifoldPoint &point, btScalar near) const {
         const btManifoldPoint *best = nullptr;
         btScalar least = near * near;
@@ -198,11 +199,12 @@ class meeting {
     }
 };
 
-// What Bullet calls; its memory has a fixed size for these, so that all else stands behind it.
+// The algorithm that Bullet calls. Its memory for these has a fixed size, so the data are behind a
+// pointer.
 class mesh_algorithm : public btCollisionAlgorithm {
   public:
     explicit mesh_algorithm(const btCollisionAlgorithmConstructionInfo &info)
-        : btCollisionAlgorithm(info), both(new meeting(info.m_dispatcher1)) {}
+        : btCollisionAlgorithm(info), both(new overlapping_pair(info.m_dispatcher1)) {}
 
     void processCollision(const btCollisionObjectWrapper *first,
                           const btCollisionObjectWrapper *second, const btDispatcherInfo &,
@@ -219,7 +221,7 @@ class mesh_algorithm : public btCollisionAlgorithm {
     }
 
   private:
-    std::unique_ptr<meeting> both;
+    std::unique_ptr<overlapping_pair> both;
 };
 
 struct mesh_create : btCollisionAlgorithmCreateFunc {

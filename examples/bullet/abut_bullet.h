@@ -4,9 +4,9 @@
 //   abut_bullet::mesh_shape shape(bvh, 0.005f);          // for any number of bodies
 //   body = new btRigidBody({mass, state, &shape, inertia});
 //
-// From there on Bullet's world knows how such bodies meet each other: a patch of contact
-// (abut_contact_patches) is a manifold, and its gaps, up to the margin, are contacts as well, which
-// let bodies come together by just that much. Impulses of points that last are kept.
+// Bullet's world then computes contacts of such bodies with each other: a contact patch
+// (abut_contact_patches) is a manifold. Gaps up to the margin are contacts too, which allow bodies
+// to approach by exactly the gap. Impulses of persistent points are kept.
 #ifndef ABUT_BULLET_H
 #define ABUT_BULLET_H
 
@@ -15,20 +15,20 @@
 
 namespace abut_bullet {
 
-// A mesh with its hierarchy, which it does not own. The origin of the mesh's coordinates is that of
-// the body: its centroid should be there.
+// A mesh with its BVH, which it does not own. The origin of the mesh's coordinates is that of the
+// body: its centroid should be there.
 class mesh_shape : public btConcaveShape {
   public:
     mesh_shape(const abut_bvh *hierarchy, btScalar margin);
-    // Of the mesh as a solid, about its axes: those of the body should be the principal ones. False
-    // where it has no volume.
+    // Computes the inertia of the mesh as a solid, about its axes, which should be the principal
+    // ones. Returns false if it has no volume.
     bool inertia(btScalar mass, btVector3 &diagonal) const;
 
     void getAabb(const btTransform &pose, btVector3 &lo, btVector3 &hi) const override;
     void calculateLocalInertia(btScalar mass, btVector3 &diagonal) const override;
     void processAllTriangles(btTriangleCallback *callback, const btVector3 &lo,
                              const btVector3 &hi) const override;
-    void setLocalScaling(const btVector3 &) override {} // it has none
+    void setLocalScaling(const btVector3 &) override {} // not supported
     const btVector3 &getLocalScaling() const override {
         return scaling;
     }
@@ -41,7 +41,7 @@ class mesh_shape : public btConcaveShape {
     btVector3 lo, hi, scaling;
 };
 
-// Lets the bodies of a world that have such shapes collide with each other.
+// Enables collisions between the bodies of a world that have such shapes.
 void register_meshes(btCollisionDispatcher &dispatcher);
 
 } // namespace abut_bullet

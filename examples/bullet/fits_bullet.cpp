@@ -13,8 +13,8 @@
 
 namespace {
 
-// GImpact keeps surfaces apart by twice the margin, so that bodies fit only if it is below half of
-// the clearance.
+// GImpact keeps surfaces apart by twice the margin, so bodies fit only if it is below half of the
+// clearance.
 constexpr btScalar OWN_MARGIN = btScalar(0.25 * FIT_CLEARANCE);
 
 // A mesh of a scene as a shape of either kind.
@@ -45,7 +45,7 @@ class shape {
     btCollisionShape *get() {
         return own ? static_cast<btCollisionShape *>(own.get()) : &exact;
     }
-    // Mass is the volume; false where there is none.
+    // The mass is the volume. Returns false if there is none.
     bool inertia(btScalar &mass, btVector3 &diagonal) const {
         abut_topology *topology = nullptr;
         abut_mesh_report report;

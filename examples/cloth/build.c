@@ -1,4 +1,4 @@
-/* Makes a cloth of a mesh: masses, edges and hinges, and their colours. */
+/* Creates a cloth from a mesh: masses, edges and hinges, and their colours. */
 #include "parts.h"
 
 #include <stdio.h>
@@ -110,7 +110,8 @@ static double edge_length(const cloth *c, uint32_t edge) {
 
 /* ---- edges ---- */
 
-/* Whether an edge is longer than all others of its triangles: the diagonal of a quadrangle. */
+/* Returns whether an edge is longer than all other edges of its triangles, as the diagonal of a
+ * quadrilateral is. */
 static bool is_diagonal(const cloth *c, uint32_t edge) {
     double length = edge_length(c, edge);
     uint32_t from = c->view.edge_face_begin[edge], to = c->view.edge_face_begin[edge + 1];
@@ -197,7 +198,8 @@ static void list_hinges(cloth *c) {
 
 /* ---- colours ---- */
 
-/* A constraint gets the first colour that none of its vertices has yet, in the order they come. */
+/* Greedy colouring: a constraint gets the first colour that none of its vertices has yet, in
+ * list order. */
 abut_status cloth_colour(const cloth *c, void *list, size_t count, size_t bytes, uint32_t corners,
                          cloth_colours *colours) {
     uint64_t *used = room(c, c->vertices, sizeof *used);
@@ -235,9 +237,10 @@ abut_status cloth_colour(const cloth *c, void *list, size_t count, size_t bytes,
     return status;
 }
 
-/* ---- the whole ---- */
+/* ---- create ---- */
 
-/* The positions of a mesh as floats; false where some cannot be. */
+/* Converts the positions of a mesh to floats. Returns false if one is outside the range of
+ * floats. */
 static bool place(const abut_mesh *mesh, vec *to) {
     vec origin = abut_mesh_local_origin(mesh);
     for (uint32_t i = 0; i < abut_mesh_vertex_count(mesh); i++) {
@@ -291,7 +294,7 @@ abut_status cloth_create(abut_context *context, abut_mesh *mesh, const cloth_opt
     c->context = context;
     c->options = *options;
     c->backend = &cloth_on_cpu;
-    c->options.grain = options->grain ? options->grain : 4096; /* worth waking a thread for */
+    c->options.grain = options->grain ? options->grain : 4096; /* enough work to wake a thread */
     c->rest = abut_mesh_retain(mesh);
     c->indices = abut_mesh_indices(mesh);
     c->vertices = c->all_vertices = abut_mesh_vertex_count(mesh);
@@ -359,12 +362,12 @@ void cloth_destroy(cloth *c) {
     abut_context_free(context, c);
 }
 
-/* ---- what is asked ---- */
+/* ---- results ---- */
 
 uint32_t cloth_vertex_count(const cloth *c) {
     return c->all_vertices;
 }
-/* Who asks need not know that positions are elsewhere. */
+/* Downloads positions if they are on the device. */
 static abut_status fetch(const cloth *c) {
     return c->backend->fetch((cloth *)(uintptr_t)c);
 }

@@ -1,9 +1,8 @@
-/* The substeps of a cloth on a device; see dynamics.c. A launch for every colour, but for those at
- * the end that are so small that one group does them all. */
+/* The substeps of a cloth on a device; see dynamics.c. One launch per colour, except for the
+ * last colours, which are so small that one work-group processes all of them. */
 #include "dynamics_shared.h"
 
 #define GROUP CLOTH_GROUP
-#define WIDE VOLUME_LANES
 #define GROUP_OF(items) __attribute__((reqd_work_group_size(items, 1, 1)))
 
 /* ---- forces ---- */
@@ -16,13 +15,14 @@ __kernel GROUP_OF(GROUP) void cloth_volumes(uint blocks, uint triangles,
         sums[i] = cloth_block_volume(corners, triangles, x, i);
 }
 
-/* One group. */
-__kernel GROUP_OF(WIDE) void cloth_pressure(cloth_substep s, uint blocks,
-                                            __global const double *sums, __local double *lanes,
-                                            __global double *pressure) {
+/* One work-group. */
+__kernel GROUP_OF(VOLUME_LANES) void cloth_pressure(cloth_substep s, uint blocks,
+                                                    __global const double *sums,
+                                                    __local double *lanes,
+                                                    __global double *pressure) {
     uint i = (uint)get_local_id(0);
     lanes[i] = cloth_lane_volume(sums, blocks, i);
-    for (uint half_lanes = WIDE / 2; half_lanes; half_lanes /= 2) {
+    for (uint half_lanes = VOLUME_LANES / 2; half_lanes; half_lanes /= 2) {
         barrier(CLK_LOCAL_MEM_FENCE);
         if (i < half_lanes)
             lanes[i] += lanes[i + half_lanes];
@@ -52,36 +52,37 @@ __kernel GROUP_OF(GROUP) void cloth_move(cloth_substep s, uint vertices, __globa
 
 /* ---- constraints and contacts ---- */
 
-/* `name` does those from first up to but not including end; `name`_tail, one group, all colours
- * from one on. Not all need `before`. */
-#define CONSTRAINT(name, type, hold)                                                              \
-    __kernel GROUP_OF(GROUP) void name(cloth_substep s, uint first, uint end,                     \
-                                       __global const type *list, __global const double *w,       \
-                                       __global vec *x, __global const vec *before) {             \
-        (void)before;                                                                             \
-        uint i = first + (uint)get_global_id(0);                                                  \
-        if (i < end)                                                                              \
-            hold;                                                                                 \
-    }                                                                                             \
-    __kernel GROUP_OF(WIDE) void name##_tail(cloth_substep s, uint colour, uint colours,          \
-                                             __global const uint *begin,                          \
-                                             __global const type *list, __global const double *w, \
-                                             __global vec *x, __global const vec *before) {       \
-        (void)before;                                                                             \
-        uint item = (uint)get_local_id(0);                                                        \
-        for (uint k = colour; k < colours; k++) {                                                 \
-            uint step = k == COLOURS - 1 ? 1 : WIDE, end = item < step ? begin[k + 1] : 0;        \
-            for (uint i = begin[k] + item; i < end; i += step)                                    \
-                hold;                                                                             \
-            barrier(CLK_GLOBAL_MEM_FENCE);                                                        \
-        }                                                                                         \
+/* `name` processes constraints from first to end, exclusive. `name`_tail, one work-group,
+ * processes all colours from one on. Not all use `before`. */
+#define CONSTRAINT(name, type, hold)                                                               \
+    __kernel GROUP_OF(GROUP) void name(cloth_substep s, uint first, uint end,                      \
+                                       __global const type *list, __global const double *w,        \
+                                       __global vec *x, __global const vec *before) {              \
+        (void)before;                                                                              \
+        uint i = first + (uint)get_global_id(0);                                                   \
+        if (i < end)                                                                               \
+            hold;                                                                                  \
+    }                                                                                              \
+    __kernel GROUP_OF(VOLUME_LANES) void name##_tail(cloth_substep s, uint colour, uint colours,   \
+                                                     __global const uint *begin,                   \
+                                                     __global const type *list,                    \
+                                                     __global const double *w, __global vec *x,    \
+                                                     __global const vec *before) {                 \
+        (void)before;                                                                              \
+        uint item = (uint)get_local_id(0);                                                         \
+        for (uint k = colour; k < colours; k++) {                                                  \
+            uint step = k == COLOURS - 1 ? 1 : VOLUME_LANES, end = item < step ? begin[k + 1] : 0; \
+            for (uint i = begin[k] + item; i < end; i += step)                                     \
+                hold;                                                                              \
+            barrier(CLK_GLOBAL_MEM_FENCE);                                                         \
+        }                                                                                          \
     }
 
 CONSTRAINT(cloth_edges, cloth_edge, cloth_hold_edge(&s, list[i], w, x))
 CONSTRAINT(cloth_hinges, cloth_hinge, cloth_hold_hinge(&s, list[i], w, x))
 CONSTRAINT(cloth_nears, cloth_near, cloth_hold_near(&list[i], s.friction, w, x, before))
 
-/* An item a hold: where it goes in the step. */
+/* One work-item per hold: its target at the end of the step. */
 __kernel GROUP_OF(GROUP) void cloth_place_holds(uint count, uint vertices,
                                                 __global const uint *solid_corners,
                                                 __global const vec *start,
@@ -106,14 +107,14 @@ __kernel GROUP_OF(GROUP) void cloth_holds(cloth_substep s, uint count,
         cloth_hold_held(&s, &list[i], w, x);
 }
 
-/* An item a vertex. Each group tells its least gap and how many touches it has. */
+/* One work-item per vertex. Each work-group writes its smallest gap and its number of touches. */
 __kernel GROUP_OF(GROUP) void cloth_find_touches(uint vertices, double thickness, double range,
                                                  __global const vec_nearest *nearest,
                                                  __global const uint *solid_corners,
                                                  __global const vec *start,
                                                  __global const vec *solid_end, uint solid_moves,
                                                  __global cloth_touch *list, __local double *gaps,
-                                                 __local uint *counts, __global double *told) {
+                                                 __local uint *counts, __global double *totals) {
     uint i = (uint)get_global_id(0), item = (uint)get_local_id(0);
     cloth_touch touch;
     bool found = false;
@@ -136,14 +137,14 @@ __kernel GROUP_OF(GROUP) void cloth_find_touches(uint vertices, double thickness
         }
     }
     if (item == 0) {
-        told[2 * get_group_id(0)] = gaps[0];
-        told[2 * get_group_id(0) + 1] = counts[0];
+        totals[2 * get_group_id(0)] = gaps[0];
+        totals[2 * get_group_id(0) + 1] = counts[0];
     }
 }
 
 /* ---- the ends of a substep and of a step ---- */
 
-/* An item a vertex: its touch, where there are any, and then its velocity. */
+/* One work-item per vertex: applies its touch, if there are any, then computes its velocity. */
 __kernel GROUP_OF(GROUP) void cloth_end(cloth_substep s, uint vertices, uint touches,
                                         __global const cloth_touch *list, __global const double *w,
                                         __global vec *x, __global const vec *before,
@@ -156,7 +157,7 @@ __kernel GROUP_OF(GROUP) void cloth_end(cloth_substep s, uint vertices, uint tou
     velocity[i] = vec_scale(vec_sub(x[i], before[i]), 1 / s.h);
 }
 
-/* Where all are about to go, the solid's vertices too. */
+/* The aims of all vertices, including those of the solid. */
 __kernel GROUP_OF(GROUP) void cloth_aims(uint all, uint vertices, __global const vec *x,
                                          __global const vec *start, __global const vec *solid_end,
                                          uint solid_moves, __global vec *end) {

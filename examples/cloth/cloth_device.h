@@ -1,4 +1,4 @@
-/* A cloth on a device, for device.c and device_quick.c: what is there. */
+/* The data of a cloth on a device, for device.c and device_quick.c. */
 #ifndef CLOTH_DEVICE_H
 #define CLOTH_DEVICE_H
 
@@ -13,7 +13,7 @@ typedef enum memory {
     MEMORY_FACE_BEGIN,
     MEMORY_FACES,
     MEMORY_INVERSE_MASS,
-    MEMORY_EDGES, /* each followed by where its colours begin */
+    MEMORY_EDGES, /* each followed by the offsets of its colours */
     MEMORY_EDGE_COLOURS,
     MEMORY_HINGES,
     MEMORY_HINGE_COLOURS,
@@ -26,10 +26,10 @@ typedef enum memory {
     MEMORY_PUSH,
     MEMORY_SUMS,
     MEMORY_PRESSURE,
-    MEMORY_TOLD,          /* of touches, by group */
-    MEMORY_SOLID_CORNERS, /* these where there is a solid */
+    MEMORY_TOUCH_TOTALS,  /* of touches, by work-group */
+    MEMORY_SOLID_CORNERS, /* these if there is a solid */
     MEMORY_SOLID_END,
-    MEMORY_HELD, /* these where there are holds */
+    MEMORY_HELD, /* these if there are holds */
     MEMORY_GIVEN,
     MEMORIES
 } memory;
@@ -37,28 +37,29 @@ typedef enum memory {
 struct cloth_device {
     abuti_queue queue;
     abuti_kit kit;
-    abut_buffer *start, *end; /* positions of all; made in the first step */
-    abut_buffer *nearest;     /* an abut_nearest a vertex */
+    abut_buffer *start, *end; /* positions of all vertices; created in the first step */
+    abut_buffer *nearest;     /* one abut_nearest per vertex */
     abut_bvh *solid;
-    uint32_t refits;              /* since it was built */
-    uint64_t solid_fit;           /* as that of the cloth */
+    uint32_t refits;              /* since the last build */
+    uint64_t solid_fit;           /* as in the cloth */
     uint32_t solid_moves;         /* in this step */
-    bool has_start, has_velocity; /* `position` and `velocity` are there */
+    bool has_start, has_velocity; /* `position` and `velocity` are uploaded */
     bool has_held;
 
     /* against radial fields: device_quick.c */
     abuti_kit quick;
     abut_buffer *hits; /* null before the first such step */
-    bool is_ahead;     /* the host has not got what is there */
+    bool is_ahead;     /* the device has newer positions than the host */
 };
 
 #define MEMORY(which) KIT_BUFFER(&d->kit, which)
 
 /* ---- device.c ---- */
 
-/* Brings what a step begins with to the device, where it is not there; failures stick. */
+/* Uploads the input of a step if necessary; failures are stored in the queue. */
 void cloth_device_begin(cloth *c);
-/* Where holds go in a step to `solid_end`, and the pressure of a substep from positions `x`. */
+/* Computes targets of holds in a step to `solid_end`, and the pressure of a substep from
+ * positions `x`. */
 void cloth_device_place_holds(cloth *c, const abuti_buffer *solid_end, uint32_t solid_moves);
 void cloth_device_measure(cloth *c, const cloth_substep *s, const abuti_buffer *x);
 

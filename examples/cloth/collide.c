@@ -1,29 +1,30 @@
-/* Nothing passes through anything.
+/* Collision response that prevents all intersections.
  *
- * A step plans where every vertex will be at its end (dynamics.c), and then looks for impacts on
- * the straight ways there with abut_sweep_find(), which misses none. Three means, one after the
- * other:
+ * Method: a step plans the positions of all vertices at its end (dynamics.c). Then
+ * abut_sweep_find() finds all impacts on the straight paths to them; it misses none. Three
+ * stages follow:
  *
- *   1. barriers: each impact becomes a plane between its two features, with the normal that they
- *      have when they meet; the ends of the ways are moved until all planes found so far hold, and
- *      the sweep is made again (impulses, as Bridson et al. 2002, section 7; that planes are kept
- * from sweep to sweep is Harmon et al. 2008, "Robust treatment of simultaneous collisions");
- *   2. halving: what still meets goes half as far, and in the end nowhere. So do vertices of the
- *      solid, later, where it may yield: they then are where cloth leaves them room, and go on from
- *      there to where they are to be in the next step;
- *   3. the whole scene, the solid with it, goes only up to just before the earliest impact. Times
- * of impact are never late, so that this way is free; and nowhere is always free.
+ *   1. Barriers: each impact becomes a plane between its two features, with the normal at the
+ *      time of impact. The ends of the paths are moved until all planes found so far are
+ *      satisfied, and the sweep is repeated (impulses as in Bridson et al. 2002, section 7;
+ *      keeping planes from sweep to sweep is Harmon et al. 2008, "Robust treatment of
+ *      simultaneous collisions").
+ *   2. Halving: vertices that still collide move half as far, and finally not at all. Later,
+ *      if the solid may yield, the same applies to its vertices. They stop where the cloth
+ *      leaves room, and continue from there to their targets in the next step.
+ *   3. The whole scene, including the solid, moves only to just before the earliest impact.
+ *      Times of impact are never late, so this path is free; a path of length zero is always
+ *      free.
  *
- * A step is taken only after a sweep of exactly its ways, rounded as they are, has found nothing.
- * Hence the guarantee: from a start without intersection to an end without one.
- */
+ * Guarantee: a step is accepted only after a sweep of exactly its paths, with their rounding,
+ * has found nothing. So a start without intersection leads to an end without one. */
 #include "parts.h"
 
-enum { BARRIER_ROUNDS = 10, BARRIER_PASSES = 6, HALVING_ROUNDS = 8, MOST_HALVINGS = 4, CUTS = 6 };
-/* Where the solid yields: rounds in which cloth alone is held back, and then both. What stops takes
- * its neighbours with it, one ring a round. */
+enum { BARRIER_ROUNDS = 10, BARRIER_PASSES = 6, HALVING_ROUNDS = 8, HALVINGS_MAX = 4, CUTS = 6 };
+/* If the solid yields: rounds in which only cloth is held back, and then both. A vertex that
+ * stops also stops its neighbours, one ring per round. */
 enum { CLOTH_ROUNDS = 4, YIELD_ROUNDS = 40 };
-#define CATCH_UP 4 /* thicknesses a step by which late vertices of the solid come back */
+#define CATCH_UP 4 /* thicknesses per step by which late vertices of the solid return */
 
 /* ---- on the CPU ---- */
 
@@ -73,7 +74,7 @@ const cloth_backend cloth_on_cpu = {cpu_destroy, cpu_begin,  cloth_find_touches,
                                     cpu_set_end, cpu_step,   cpu_finish,         cloth_quick_on_cpu,
                                     cpu_fetch,   cpu_changed};
 
-/* ---- room ---- */
+/* ---- memory ---- */
 
 static abut_status make_motions(cloth *c) {
     abut_mesh *const meshes[2] = {c->rest, c->solid};
@@ -84,7 +85,7 @@ static abut_status make_motions(cloth *c) {
                              ? ABUT_OK
                              : abut_sweep_create(meshes, 1, &options, &c->motions[0]);
     options.skip_pairs = false;
-    options.skip_self = true; /* that of the solid is the caller's business */
+    options.skip_self = true; /* the caller is responsible for the solid */
     if (!status && c->solid && !c->motions[1])
         status = abut_sweep_create(meshes, 2, &options, &c->motions[1]);
     return status;
@@ -140,11 +141,11 @@ abut_status cloth_sweep(cloth *c, abut_sweep *motion, const abut_sweep_find_opti
     return status;
 }
 
-/* What meets on the ways from `position` to `end`. */
+/* Finds the impacts on the paths from `position` to `end`. */
 static abut_status find_impacts(cloth *c, cloth_report *report) {
     abut_sweep_find_options options = abut_sweep_find_options_default();
     abut_status status = ABUT_OK;
-    options.exact = true; /* what is close but free must not be held back */
+    options.exact = true; /* features that are close but free must not be held back */
     c->impact_count = 0;
     for (int i = 0; i < 2 && !status; i++) {
         if (!c->motions[i])
@@ -215,7 +216,7 @@ static void hold_barriers(cloth *c) {
             c->end[c->barriers[i].vertex[k]] = vec_round(c->end[c->barriers[i].vertex[k]]);
 }
 
-/* ---- holding back ---- */
+/* ---- shortening paths ---- */
 
 static void halve(cloth *c, bool solid_too, cloth_report *report) {
     const uint32_t count = solid_too ? c->all_vertices : c->vertices;
@@ -225,21 +226,21 @@ static void halve(cloth *c, bool solid_too, cloth_report *report) {
         for (int k = 0; k < 4; k++) {
             uint32_t v = n.vertex[k];
             if (v < count && c->halvings[v] < 128)
-                c->halvings[v] |= 128; /* once a round */
+                c->halvings[v] |= 128; /* once per round */
         }
     }
     for (uint32_t v = 0; v < count; v++) {
         if (c->halvings[v] < 128)
             continue;
         c->halvings[v] = (unsigned char)((c->halvings[v] & 127) + 1);
-        double keep = c->halvings[v] < MOST_HALVINGS ? 0.5 : 0;
+        double keep = c->halvings[v] < HALVINGS_MAX ? 0.5 : 0;
         vec way = vec_sub(c->end[v], c->position[v]);
         c->end[v] = vec_round(vec_along(c->position[v], keep, way));
         report->zone_halved++;
     }
 }
 
-/* Cloth and solid go a part of their ways. */
+/* Shortens the paths of cloth and solid to a fraction. */
 static void cut(cloth *c, double part) {
     for (uint32_t v = 0; v < c->all_vertices; v++) {
         vec way = vec_sub(c->end[v], c->position[v]);
@@ -256,9 +257,9 @@ static double earliest(const cloth *c) {
 
 /* ---- a step ---- */
 
-/* What is done about the impacts of a round. False where there is nothing left to do: then nothing
- * moves, and nothing meets. */
-static abut_status handle(cloth *c, int round, cloth_report *report, bool *goes_on) {
+/* Resolves the impacts of a round. Writes false if no further measure exists: then nothing
+ * moves, and nothing collides. */
+static abut_status resolve_impacts(cloth *c, int round, cloth_report *report, bool *goes_on) {
     const bool yields = c->options.solid_yields;
     const int halvings = yields ? YIELD_ROUNDS : HALVING_ROUNDS;
     *goes_on = round < BARRIER_ROUNDS + halvings + CUTS;
@@ -276,7 +277,7 @@ static abut_status handle(cloth *c, int round, cloth_report *report, bool *goes_
     return c->backend->set_end(c);
 }
 
-static abut_status settle(cloth *c, cloth_report *report) {
+static abut_status resolve_all_impacts(cloth *c, cloth_report *report) {
     memcpy(c->end, c->aim, c->all_vertices * sizeof *c->end);
     memset(c->halvings, 0, c->all_vertices);
     c->barrier_count = 0;
@@ -288,14 +289,14 @@ static abut_status settle(cloth *c, cloth_report *report) {
         if (status || !c->impact_count)
             return status;
         report->impacts += round ? 0 : (uint32_t)c->impact_count;
-        status = handle(c, round, report, &goes_on);
+        status = resolve_impacts(c, round, report, &goes_on);
     }
     return status;
 }
 
-/* Where the solid goes in a step. What is late goes on with the rest, and catches up by and by: if
- * it went straight to where it is to be it would meet the same cloth in every step, which then
- * could not move either. */
+/* Returns the targets of the solid in a step. Late vertices move with the others and catch up
+ * gradually. If they moved directly to their targets they would hit the same cloth in every
+ * step, which then could not move either. */
 static const vec *catch_up(cloth *c, const vec *solid_end) {
     const uint32_t count = c->all_vertices - c->vertices;
     if (!c->goal)
@@ -311,7 +312,7 @@ static const vec *catch_up(cloth *c, const vec *solid_end) {
     return c->goal + count;
 }
 
-/* The goals of the next step's begin; of a part of a step, a part. */
+/* Sets the goals at the start of the next step; after a part of a step, a part of them. */
 static void finish_goals(cloth *c, const vec *solid_end, double fraction) {
     const uint32_t count = c->all_vertices - c->vertices;
     for (uint32_t i = 0; i < count && c->goal && solid_end; i++)
@@ -329,7 +330,7 @@ static void count_late(const cloth *c, cloth_report *report) {
     }
 }
 
-/* Where vertices could not go as they were to, their velocity is what became of it. */
+/* Vertices that could not reach their aims get the velocity of their actual motion. */
 static void finish(cloth *c, double seconds) {
     bool changed = false;
     cloth_finish_holds(c);
@@ -389,7 +390,7 @@ abut_status cloth_step(cloth *c, double seconds, const abut_vec3 *solid_end, clo
         return cloth_step_from(c, seconds, abut_array_host(solid_end), report);
     if (!c->solid)
         solid_end = NULL;
-    cloth_report told = {.fraction = 1};
+    cloth_report result = {.fraction = 1};
     double start = cloth_clock();
     const vec *given_end = solid_end;
     abut_status status = make_room(c);
@@ -398,23 +399,23 @@ abut_status cloth_step(cloth *c, double seconds, const abut_vec3 *solid_end, clo
     status = status ? status : cloth_find_contacts(c, seconds, solid_end);
     if (status)
         return status;
-    told.contacts = (uint32_t)(c->touch_count + c->near_count);
-    told.thinnest = cloth_thinnest_gap(c);
+    result.contacts = (uint32_t)(c->touch_count + c->near_count);
+    result.thinnest = cloth_thinnest_gap(c);
     double found = cloth_clock();
     memcpy(c->kept, c->velocity, c->vertices * sizeof *c->kept);
     status = plan(c, seconds, solid_end);
     double planned = cloth_clock();
-    status = status ? status : settle(c, &told);
+    status = status ? status : resolve_all_impacts(c, &result);
     if (status) {
         memcpy(c->velocity, c->kept, c->vertices * sizeof *c->kept);
         return status;
     }
-    finish_goals(c, given_end, told.fraction);
-    count_late(c, &told);
+    finish_goals(c, given_end, result.fraction);
+    count_late(c, &result);
     finish(c, seconds);
-    told.search = found - start;
-    told.dynamics = planned - found;
-    told.sweep = cloth_clock() - planned;
-    *report = told;
+    result.search = found - start;
+    result.dynamics = planned - found;
+    result.sweep = cloth_clock() - planned;
+    *report = result;
     return ABUT_OK;
 }

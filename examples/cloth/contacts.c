@@ -1,14 +1,13 @@
-/* What is near: repulsion keeps it apart.
+/* Repulsion between near features.
  *
- * At the start of a step vertices near the solid get a plane each that moves with it, and vertices
- * and faces of the cloth, or two edges, that are near each other one between the two (Bridson,
+ * At the start of a step each vertex near the solid gets a plane that moves with the solid. Near
+ * pairs of a vertex and a face of the cloth, or of two edges, get a plane between them (Bridson,
  * Fedkiw, Anderson 2002, "Robust treatment of collisions, contact and friction for cloth
- * animation", section 6). The motion keeps them as constraints. That is for looks: nothing here
- * promises anything.
- */
+ * animation", section 6). The dynamics treats these planes as constraints. They improve
+ * appearance and guarantee nothing. */
 #include "parts.h"
 
-/* ---- room ---- */
+/* ---- memory ---- */
 
 static abut_status make_room(cloth *c) {
     if (!c->touches)
@@ -54,7 +53,7 @@ abut_status cloth_fit(cloth *c, uint32_t which, abut_bvh **bvh) {
     return status;
 }
 
-/* How near is near. */
+/* The distance below which features repel each other. */
 static double range_of(const cloth *c) {
     return 1.5 * c->options.thickness;
 }
@@ -64,7 +63,7 @@ static abut_points all_points(const cloth *c) {
     return points;
 }
 
-/* How far anything will move in the step, as far as one can tell. */
+/* Estimates how far any vertex moves in the step. */
 static double expected_motion(const cloth *c, double seconds, const vec *solid_end) {
     double fastest = 0, furthest = 0;
     for (uint32_t i = 0; i < c->vertices; i++)
@@ -105,11 +104,11 @@ static abut_status find_touches(cloth *c, double seconds, const vec *solid_end) 
     return c->backend->find_touches(c, c->options.thickness + motion, solid_end);
 }
 
-/* Repulsion is for looks: where more features are near than this many a vertex, the others have to
- * wait until they meet. */
+/* Limit of near features per vertex. Repulsion is for appearance; the others are resolved by
+ * impacts. */
 enum { NEARS_A_VERTEX = 32 };
 
-/* What comes near in a step in which nothing moves: vertices and faces, edges and edges. */
+/* Finds near pairs by a step without motion: vertices and faces, edges and edges. */
 static abut_status search_near(cloth *c) {
     abut_sweep_find_options options = abut_sweep_find_options_default();
     options.separation = range_of(c);
@@ -127,7 +126,7 @@ static vec gap_of(const cloth_near *n, const vec *x) {
     return gap;
 }
 
-/* What is near at rest stays as near as it is there. */
+/* Features that are near at rest keep their rest distance. */
 static abut_status find_nears(cloth *c) {
     const vec *rest = abut_mesh_local_positions(c->rest);
     c->near_count = c->impact_count = 0;
@@ -149,8 +148,8 @@ static abut_status find_nears(cloth *c) {
     return status;
 }
 
-/* Those for which there is no colour left have to wait too: they would have to be done one after
- * the other. In a knot hundreds of features are near one vertex. */
+/* Pairs for which no colour is available are omitted too, as they would have to be processed one
+ * after the other. In a knot hundreds of features are near one vertex. */
 static abut_status colour_nears(cloth *c) {
     cloth_colours *colours = &c->near_colours;
     abut_status status = cloth_colour(c, c->nears, c->near_count, sizeof *c->nears, 4, colours);
@@ -174,7 +173,7 @@ double cloth_thinnest_gap(const cloth *c) {
     return least;
 }
 
-/* ---- exactly ---- */
+/* ---- exact test ---- */
 
 abut_status cloth_is_free(cloth *c, bool *is_free) {
     bool meets = false;

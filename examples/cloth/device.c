@@ -1,12 +1,11 @@
 /* A cloth on an OpenCL device.
  *
- * The same arithmetic in the same order as on the CPU (both take it from dynamics_shared.h), so
- * that positions are those of the CPU, bit for bit. Positions stay there: those at the start of the
- * step, from which touches are found and sweeps begin, and those at its end. All substeps are
- * queued at once; nothing is waited for in between. The host gets aims and velocities; it is told
- * what is near and what meets, since handling it takes little. This file and device_quick.c alone
- * use what is private to the library; with CLOTH_NO_DEVICES they do not, and refuse them all.
- */
+ * The arithmetic and its order are those of the CPU (both use dynamics_shared.h), so positions
+ * are equal bit for bit. Positions stay on the device: those at the start of the step, from
+ * which touches are found and sweeps begin, and those at its end. All substeps are enqueued at
+ * once, without waiting in between. The host downloads aims and velocities, and the near pairs
+ * and impacts, whose handling is cheap. Only this file and device_quick.c use private functions
+ * of the library. With CLOTH_NO_DEVICES they do not, and return an error for every device. */
 #include "parts.h"
 
 #ifndef CLOTH_NO_DEVICES
@@ -44,8 +43,8 @@ static const abuti_kernel_source sources[KERNELS] = {
 
 static const abuti_kit_table table = {sources, KERNELS, MEMORIES, cloth_modules};
 
-/* Trees become worse as a solid changes its shape; building takes as long as a few refits. */
-enum { MOST_REFITS = 50 };
+/* BVHs degrade as a solid deforms; a build takes as long as a few refits. */
+enum { REFITS_MAX = 50 };
 
 _Static_assert(sizeof(abut_nearest) == 64, "as vec_nearest");
 
@@ -68,7 +67,8 @@ static void make_memory(cloth *c) {
         [MEMORY_HINGE_COLOURS] = {1, sizeof c->hinge_colours, &c->hinge_colours},
         [MEMORY_NEAR_COLOURS] = {1, sizeof c->near_colours, NULL},
         [MEMORY_TOUCHES] = {c->vertices, sizeof(cloth_touch), NULL},
-        [MEMORY_TOLD] = {(c->vertices + (size_t)GROUP - 1) / GROUP, 2 * sizeof(double), NULL},
+        [MEMORY_TOUCH_TOTALS] = {(c->vertices + (size_t)GROUP - 1) / GROUP, 2 * sizeof(double),
+                                 NULL},
         [MEMORY_NOW] = {c->vertices, sizeof(vec), NULL},
         [MEMORY_BEFORE] = {c->vertices, sizeof(vec), NULL},
         [MEMORY_VELOCITY] = {c->vertices, sizeof(vec), NULL},
@@ -141,7 +141,7 @@ static void queue_forces(cloth *c, const cloth_substep *s) {
                   MEMORY(MEMORY_NOW), MEMORY(MEMORY_BEFORE));
 }
 
-/* The colours from which on all are small, or done one after the other. */
+/* Returns the first of the colours that are all small, or processed one after the other. */
 static uint32_t tail_of(const cloth_colours *colours) {
     uint32_t k = colours->count;
     while (k > 0 && (k == COLOURS || colours->begin[k] - colours->begin[k - 1] <= TAIL_COUNT))
@@ -197,7 +197,7 @@ static abut_status make_positions(cloth *c) {
     return status;
 }
 
-/* Holds may come after the cloth was made, and make masses infinite. */
+/* Uploads holds. They may be added after the cloth is created, and make masses infinite. */
 static void put_holds(cloth *c) {
     cloth_device *d = c->device;
     if (!c->held_count)
@@ -240,7 +240,7 @@ void cloth_device_place_holds(cloth *c, const abuti_buffer *solid_end, uint32_t 
                       ABUTI_VALUE(solid_moves), MEMORY(MEMORY_GIVEN), MEMORY(MEMORY_HELD));
 }
 
-/* The solid's tree where it is now. One that failed half-way is of no use any more. */
+/* Refits the solid's BVH. It is destroyed if that fails. */
 static abut_status fit_solid(cloth *c) {
     cloth_device *d = c->device;
     abut_mesh *mesh = NULL;
@@ -249,7 +249,7 @@ static abut_status fit_solid(cloth *c) {
     abut_status status = cloth_mesh(c, 1, &mesh);
     abut_bvh_options options = abut_bvh_options_default();
     options.device = d->queue.device;
-    bool fresh = !d->solid || d->refits >= MOST_REFITS;
+    bool fresh = !d->solid || d->refits >= REFITS_MAX;
     if (!status && !fresh)
         status = abut_bvh_set_mesh(d->solid, mesh);
     if (!status)
@@ -268,14 +268,14 @@ static abut_status fit_solid(cloth *c) {
 
 static abut_status find_touches(cloth *c, double radius, const vec *solid_end) {
     cloth_device *d = c->device;
-    const size_t groups = d->kit.buffers[MEMORY_TOLD].bytes / (2 * sizeof(double));
-    double *told = abut_context_allocate(c->context, groups, 2 * sizeof *told);
+    const size_t groups = d->kit.buffers[MEMORY_TOUCH_TOTALS].bytes / (2 * sizeof(double));
+    double *totals = abut_context_allocate(c->context, groups, 2 * sizeof *totals);
     abut_points points = abut_points_default();
     points.buffer = d->start;
     points.type = ABUT_SCALAR_FLOAT64;
     points.count = c->vertices;
-    abut_status status = told ? fit_solid(c) : ABUT_ERROR_MEMORY;
-    (void)solid_end; /* is there */
+    abut_status status = totals ? fit_solid(c) : ABUT_ERROR_MEMORY;
+    (void)solid_end; /* already uploaded */
     if (!status)
         status = abut_nearest_point_batch(d->solid, &points, radius, abut_array_buffer(d->nearest));
     if (!status) {
@@ -285,26 +285,27 @@ static abut_status find_touches(cloth *c, double radius, const vec *solid_end) {
                       ABUTI_BUFFER(&d->start->memory), MEMORY(MEMORY_SOLID_END),
                       ABUTI_VALUE(d->solid_moves), MEMORY(MEMORY_TOUCHES),
                       ABUTI_LOCAL_MEMORY(GROUP * sizeof(double)),
-                      ABUTI_LOCAL_MEMORY(GROUP * sizeof(uint32_t)), MEMORY(MEMORY_TOLD));
-        status = abuti_kit_download(&d->kit, MEMORY_TOLD, told, groups, 2 * sizeof *told);
+                      ABUTI_LOCAL_MEMORY(GROUP * sizeof(uint32_t)), MEMORY(MEMORY_TOUCH_TOTALS));
+        status =
+            abuti_kit_download(&d->kit, MEMORY_TOUCH_TOTALS, totals, groups, 2 * sizeof *totals);
     }
-    for (size_t i = 0; i < groups && !status; i++) { /* what the groups told */
-        c->touch_gap = fmin(c->touch_gap, told[2 * i]);
-        c->touch_count += (size_t)told[2 * i + 1];
+    for (size_t i = 0; i < groups && !status; i++) { /* results of the work-groups */
+        c->touch_gap = fmin(c->touch_gap, totals[2 * i]);
+        c->touch_count += (size_t)totals[2 * i + 1];
     }
-    abut_context_free(c->context, told);
+    abut_context_free(c->context, totals);
     return status;
 }
 
-/* The end there is the aim. */
+/* On the device, the end of the step is the aim. */
 static abut_status plan(cloth *c, double seconds, const vec *solid_end) {
     cloth_device *d = c->device;
     size_t bytes = c->vertices * sizeof(vec);
-    (void)solid_end; /* is there */
+    (void)solid_end; /* already uploaded */
     abuti_kit_copy(&d->kit, &d->start->memory, &d->kit.buffers[MEMORY_NOW], bytes);
     if (!d->has_velocity)
         abuti_kit_upload(&d->kit, MEMORY_VELOCITY, c->velocity, c->vertices, sizeof(vec));
-    d->has_velocity = false; /* until the step is taken */
+    d->has_velocity = false; /* until the step is accepted */
     abuti_kit_upload(&d->kit, MEMORY_NEARS, c->nears, c->near_count, sizeof *c->nears);
     abuti_kit_upload(&d->kit, MEMORY_NEAR_COLOURS, &c->near_colours, 1, sizeof c->near_colours);
     cloth_device_place_holds(c, &d->kit.buffers[MEMORY_SOLID_END], d->solid_moves);

@@ -1,12 +1,11 @@
 /* Cloth against radial fields on a device: see patches_shared.h, and quick.c for the same on the
  * CPU.
  *
- * All that a step needs is there: positions, velocities, patches; the solid's positions where the
- * caller has them in a buffer, such as a skinner's; and the fields. The host gets sixteen bytes.
- * What a step changes has two places each, which change when all went well. It waits three times:
- * for the search, since its time is told; for the substeps, since fields have a queue of their own;
- * and for the end.
- */
+ * All data of a step are on the device: positions, velocities, patches; the solid's positions,
+ * if the caller has them in a buffer, such as a skinner's; and the fields. The host downloads
+ * sixteen bytes. Data that a step changes have two buffers each, which are exchanged on success.
+ * A step waits three times: for the search, since its time is reported; for the substeps, since
+ * fields have their own queue; and at the end. */
 #include "patches.h"
 
 #ifndef CLOTH_NO_DEVICES
@@ -67,7 +66,7 @@ static abut_status make(cloth *c) {
     abuti_kit_reserve(&d->quick, NEXT, n, sizeof(vec));
     abuti_kit_reserve(&d->quick, SPARE_VELOCITY, n, sizeof(vec));
     abuti_kit_reserve(&d->quick, AIM, c->all_vertices, sizeof(vec));
-    abuti_kit_reserve(&d->quick, TOLD, 1, sizeof(cloth_told));
+    abuti_kit_reserve(&d->quick, TOLD, 1, sizeof(cloth_totals));
     if (!c->options.no_self) {
         abuti_kit_upload(&d->quick, REST, abut_mesh_local_positions(c->rest), n, sizeof(vec));
         abuti_kit_reserve(&d->quick, HEADS, q->buckets, sizeof(uint32_t));
@@ -102,8 +101,8 @@ static void search(cloth *c) {
                   ABUTI_LOCAL_MEMORY(GROUP * sizeof(uint32_t)), QUICK(SELVES), QUICK(TOLD));
 }
 
-/* From `start` to NEXT and NOW by turns; velocities go from theirs to the spare ones. Tells where
- * positions are in the end. */
+/* From `start` to NEXT and NOW alternately; velocities are written to spare buffers. Returns the
+ * buffer of the final positions. */
 static const abuti_buffer *advance(cloth *c, double seconds) {
     cloth_device *d = c->device;
     const cloth_patches *p = c->quick->patches;
@@ -133,8 +132,9 @@ static const abuti_buffer *advance(cloth *c, double seconds) {
     return x;
 }
 
-/* Vertices leave the fields, which waits for itself, and settle. */
-static abut_status leave_fields(cloth *c, double seconds, cloth_told *told, cloth_report *report) {
+/* Vertices leave the fields, which waits for the device, and get their final positions. */
+static abut_status leave_fields(cloth *c, double seconds, cloth_totals *totals,
+                                cloth_report *report) {
     cloth_device *d = c->device;
     abut_radial_particles particles = cloth_quick_particles(c);
     particles.from = abut_array_buffer(d->start);
@@ -148,10 +148,10 @@ static abut_status leave_fields(cloth *c, double seconds, cloth_told *told, clot
                   ABUTI_VALUE(seconds), MEMORY(MEMORY_INVERSE_MASS), BUFFER_OF(d->start),
                   QUICK(AIM), BUFFER_OF(d->hits), BUFFER_OF(d->end), QUICK(SPARE_VELOCITY),
                   QUICK(TOLD));
-    return abuti_kit_download(&d->quick, TOLD, told, 1, sizeof *told);
+    return abuti_kit_download(&d->quick, TOLD, totals, 1, sizeof *totals);
 }
 
-/* Where the solid goes, there. */
+/* Uploads the solid's target positions if necessary. */
 static abut_status solid_there(cloth *c, abut_array solid_end, const abuti_buffer **there) {
     cloth_device *d = c->device;
     const uint32_t count = c->all_vertices - c->vertices;
@@ -171,7 +171,7 @@ abut_status cloth_quick_on_device(cloth *c, double seconds, abut_array solid_end
     const double start = cloth_clock();
     const uint32_t moves = solid_end.host || solid_end.buffer;
     const abuti_buffer *solid = NULL;
-    cloth_told told = cloth_quick_begin(c);
+    cloth_totals totals = cloth_quick_begin(c);
     abut_status status = make(c);
     status = status ? status : solid_there(c, solid_end, &solid);
     if (status) {
@@ -181,7 +181,7 @@ abut_status cloth_quick_on_device(cloth *c, double seconds, abut_array solid_end
     cloth_device_begin(c);
     if (!d->has_velocity)
         abuti_kit_upload(&d->kit, MEMORY_VELOCITY, c->velocity, c->vertices, sizeof(vec));
-    abuti_kit_upload(&d->quick, TOLD, &told, 1, sizeof told);
+    abuti_kit_upload(&d->quick, TOLD, &totals, 1, sizeof totals);
     search(c);
     status = abuti_kit_finish(&d->quick);
     d->has_velocity = !status;
@@ -196,8 +196,8 @@ abut_status cloth_quick_on_device(cloth *c, double seconds, abut_array solid_end
                   QUICK(TOLD));
     status = abuti_kit_finish(&d->quick);
     const double planned = cloth_clock();
-    status = status ? status : leave_fields(c, seconds, &told, report);
-    status = status ? status : cloth_quick_tell(c, &told, report);
+    status = status ? status : leave_fields(c, seconds, &totals, report);
+    status = status ? status : cloth_quick_fill_report(c, &totals, report);
     if (status)
         return status;
     abut_buffer *before = d->start;
@@ -213,7 +213,7 @@ abut_status cloth_quick_on_device(cloth *c, double seconds, abut_array solid_end
     return ABUT_OK;
 }
 
-/* ---- back to the host ---- */
+/* ---- download ---- */
 
 abut_status cloth_fetch_from_device(cloth *c) {
     cloth_device *d = c->device;

@@ -1,10 +1,9 @@
-/* How a cloth moves as long as nothing is in its way.
+/* The motion of a cloth without collisions.
  *
  * Extended position-based dynamics with one pass over all constraints in each of many short
- * substeps (Macklin et al. 2019, "Small steps in physics simulation"), so that no multipliers are
- * kept. Constraints are coloured: the order of those that share a vertex is fixed, and with it
- * every bit of the result. What is done for one of them is in dynamics_shared.h.
- */
+ * substeps (Macklin et al. 2019, "Small steps in physics simulation"), so multipliers are not
+ * stored. Constraints are coloured: the order of those that share a vertex is fixed, and with it
+ * every bit of the result. dynamics_shared.h has the operations on single constraints. */
 #include "parts.h"
 
 typedef struct turn {
@@ -146,7 +145,7 @@ static void by_colour(turn *t, const cloth_colours *colours,
     }
 }
 
-/* ---- the whole ---- */
+/* ---- step ---- */
 
 static void fit_velocity(void *data, size_t chunk, size_t begin, size_t end) {
     const turn *t = data;

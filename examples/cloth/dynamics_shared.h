@@ -1,19 +1,18 @@
-/* How one piece of a cloth moves in a substep: what dynamics.c does on the CPU and cloth.cl on a
- * device, bit for bit the same.
+/* Operations on single elements of a cloth in a substep: used by dynamics.c on the CPU and by
+ * cloth.cl on a device, with the same bits.
  *
- * Constraints are those of XPBD (Macklin, Mueller, Chentanez 2016, equation 18). Kept in flat
- * arrays; x is where vertices are now, w their inverse masses.
- */
+ * Constraints are those of XPBD (Macklin, Mueller, Chentanez 2016, equation 18), stored in flat
+ * arrays. x are the current positions of vertices, w their inverse masses. */
 #ifndef CLOTH_DYNAMICS_SHARED_H
 #define CLOTH_DYNAMICS_SHARED_H
 
 #include "vector.h"
 
-/* ---- what there is ---- */
+/* ---- data ---- */
 
-/* Constraints of one colour have no vertex in common, so that the threads may share them out in any
- * way. Those of the last colour are done one after the other: what is left of vertices with very
- * many edges. */
+/* Constraints of one colour have no vertex in common, so threads may divide them in any way.
+ * Those of the last colour, which belong to vertices with very many edges, are processed one
+ * after the other. */
 enum { COLOURS = 64 };
 
 /* Keeps the length of an edge. */
@@ -22,46 +21,48 @@ typedef struct cloth_edge {
     double rest, compliance; /* m, m/N */
 } cloth_edge;
 
-/* Keeps the bend of two triangles at their common edge: |sum k_i x_i|, which is 0 where they are in
- * one plane (Bergou et al. 2006, "A quadratic bending model for inextensible surfaces", where the
- * rest shape is flat; keeping the length of that vector is what it becomes where it is not). */
+/* Keeps the bend of two triangles at their common edge: |sum k_i x_i|, which is 0 if they are
+ * coplanar (Bergou et al. 2006, "A quadratic bending model for inextensible surfaces", for a
+ * flat rest shape; for other rest shapes the length of that vector is kept). */
 typedef struct cloth_hinge {
-    uint32_t vertex[4]; /* of the edge, then opposite */
+    uint32_t vertex[4]; /* of the edge, then the opposite ones */
     double k[4], rest, compliance;
 } cloth_hinge;
 
-/* A vertex next to the solid: it stays on its side of a plane that moves with the solid. */
+/* A vertex near the solid: it stays on its side of a plane that moves with the solid. */
 typedef struct cloth_touch {
     uint32_t vertex, spare;
     vec normal;          /* unit, away from the solid */
-    vec point, movement; /* of the solid next to it: at the start of the step, and over it */
-    double gap, least;   /* distance that it has, and that it is to keep */
+    vec point, movement; /* closest point of the solid at the start of the step, and its motion
+                            during the step */
+    double gap, least;   /* current distance, and distance to keep */
 } cloth_touch;
 
-/* Two features that keep apart: sum of weight_i x_i, from the second to the first, is at least this
- * long along the normal. Vertices beyond those of the cloth are the solid's. */
+/* Two features that keep a distance: the sum of weight_i x_i, from the second to the first, is
+ * at least this long along the normal. Indices beyond the vertices of the cloth are those of the
+ * solid. */
 typedef struct cloth_near {
     uint32_t vertex[4];
-    double weight[4]; /* 1 in all for the first feature, -1 for the second */
+    double weight[4]; /* sum 1 for the first feature, -1 for the second */
     vec normal;       /* unit, from the second to the first */
     double gap, least;
 } cloth_near;
 
-/* A vertex that is held; see cloth_hold. */
+/* A vertex with a hold; see cloth_hold. */
 typedef struct cloth_held {
     uint32_t vertex, triangle;
     double weight[3], offset;
     double compliance; /* m/N; 0 = pinned */
-    vec from, to;      /* where it is held when a step begins and ends */
+    vec from, to;      /* target at the start and end of a step */
 } cloth_held;
 
-/* What is the same everywhere in a substep. */
+/* Parameters of a substep. */
 typedef struct cloth_substep {
     double h;        /* seconds */
-    double from, to; /* of the step, 0 to 1 */
-    double keep;     /* of velocities, by damping */
-    double drag;     /* these as in cloth_options */
-    double pressure; /* at the first volume */
+    double from, to; /* fractions of the step, 0 to 1 */
+    double keep;     /* factor of velocities, from damping */
+    double drag;     /* the following as in cloth_options */
+    double pressure; /* at the initial volume */
     double friction;
     double first_volume;
     double least_bend; /* below it a hinge has no direction */
@@ -70,11 +71,11 @@ typedef struct cloth_substep {
 
 /* ---- forces ---- */
 
-/* Volumes are added in blocks of triangles, blocks in lanes, lanes by halves: the same sum whoever
- * adds which. */
+/* Volumes are added in blocks of triangles, blocks in lanes, lanes by halves: the same sum for
+ * any distribution of work. */
 enum { VOLUME_BLOCK = 64, VOLUME_LANES = 256 };
-/* Work-items of a group: colours have some thousand constraints, and many small groups use more of
- * a device. */
+/* Work-items of a group: colours have some thousand constraints, and many small groups occupy
+ * more of a device. */
 enum { CLOTH_GROUP = 64 };
 
 static inline double cloth_block_volume(const CLOTH_GLOBAL uint32_t *corners, uint32_t triangles,
@@ -101,19 +102,20 @@ static inline double cloth_lane_volume(const CLOTH_GLOBAL double *sums, uint32_t
     return sum;
 }
 
-/* The law of Boyle, over that outside, within what is of use. */
+/* Boyle's law, above the outside pressure, clamped to a useful range. */
 static inline double cloth_pressure_at(const cloth_substep *s, double volume) {
     double least = 0.1 * s->first_volume;
     return s->pressure * (s->first_volume / (volume < least ? least : volume));
 }
 
-/* Wind and pressure on the third of a triangle that a vertex stands for. Air moves the cloth along
- * the normal of a triangle, and a tenth as much along its plane. */
+/* Wind and pressure on the third of a triangle that belongs to a vertex. Air moves the cloth
+ * along the normal of a triangle, and a tenth as much in its plane. */
 static inline vec cloth_push_of(const cloth_substep *s, double pressure,
                                 const CLOTH_GLOBAL uint32_t *v, const CLOTH_GLOBAL vec *x,
                                 const CLOTH_GLOBAL vec *velocity) {
     vec a = x[v[0]], b = x[v[1]], d = x[v[2]];
-    vec normal = vec_scale(vec_cross(vec_sub(b, a), vec_sub(d, a)), 0.5); /* as long as the area */
+    vec normal =
+        vec_scale(vec_cross(vec_sub(b, a), vec_sub(d, a)), 0.5); /* its length is the area */
     double area = vec_length(normal);
     if (!(area > 0))
         return vec_of(0, 0, 0);
@@ -129,12 +131,12 @@ static inline vec cloth_push_of(const cloth_substep *s, double pressure,
     return vec_scale(force, 1.0 / 3);
 }
 
-/* Whether triangles push at all. */
+/* Returns whether wind or pressure acts on triangles. */
 static inline bool cloth_has_air(const cloth_substep *s) {
     return s->drag > 0 || s->pressure > 0;
 }
 
-/* Where a vertex goes from `at` if nothing holds it, with a force. */
+/* The position of a vertex after free motion from `at` under a force. */
 static inline vec cloth_predicted(const cloth_substep *s, double w, vec force, vec velocity,
                                   vec at) {
     vec v = vec_along(velocity, s->h * w, force);
@@ -144,7 +146,7 @@ static inline vec cloth_predicted(const cloth_substep *s, double w, vec force, v
     return vec_along(at, s->h, v);
 }
 
-/* Moves vertex i there; faces[begin[i]] and so on are those around it. */
+/* Moves vertex i freely; faces[begin[i]] and so on are the faces around it. */
 static inline void cloth_predict(const cloth_substep *s, uint32_t i, double w,
                                  const CLOTH_GLOBAL uint32_t *begin,
                                  const CLOTH_GLOBAL uint32_t *faces, const CLOTH_GLOBAL vec *push,
@@ -159,7 +161,7 @@ static inline void cloth_predict(const cloth_substep *s, uint32_t i, double w,
 
 /* ---- holds ---- */
 
-/* The place of a hold on the solid. */
+/* The point of a hold on the solid. */
 static inline vec cloth_place_of(const cloth_held *h, const CLOTH_GLOBAL uint32_t *solid_corners,
                                  const CLOTH_GLOBAL vec *solid) {
     const CLOTH_GLOBAL uint32_t *v = solid_corners + 3 * (size_t)h->triangle;
@@ -170,8 +172,8 @@ static inline vec cloth_place_of(const cloth_held *h, const CLOTH_GLOBAL uint32_
     return length > 0 ? vec_along(place, h->offset / length, normal) : place;
 }
 
-/* Where a hold goes in a step from `at`, where its vertex is: `given` are the places of the last
- * step and of this one, for those that are not at the solid. */
+/* The target of a hold in a step from `at`, the position of its vertex. `given` are the targets
+ * of the last step and of this one, for holds that are not at the solid. */
 static inline void cloth_place_hold(cloth_held *h, const CLOTH_GLOBAL uint32_t *solid_corners,
                                     const CLOTH_GLOBAL vec *solid,
                                     const CLOTH_GLOBAL vec *solid_end,
@@ -182,12 +184,12 @@ static inline void cloth_place_hold(cloth_held *h, const CLOTH_GLOBAL uint32_t *
     h->from = h->compliance > 0 ? h->from : at;
 }
 
-/* Where a held vertex goes from `at`: straight to its place where it is pinned; else it is drawn to
- * it, by XPBD. */
+/* The position of an attached vertex, from `at`: its target if it is pinned; otherwise a spring
+ * pulls it there, by XPBD. */
 static inline vec cloth_held_at(const cloth_substep *s, const CLOTH_GLOBAL cloth_held *h, double w,
                                 vec at) {
     vec from = h->from, to = h->to;
-    vec place = vec_along(vec_scale(from, 1 - s->to), s->to, to); /* `to` itself at the end */
+    vec place = vec_along(vec_scale(from, 1 - s->to), s->to, to); /* exactly `to` at the end */
     double pull = 1, compliance = h->compliance;
     if (compliance > 0)
         pull = w / (w + compliance / (s->h * s->h));
@@ -201,14 +203,14 @@ static inline void cloth_hold_held(const cloth_substep *s, const CLOTH_GLOBAL cl
 
 /* ---- constraints ---- */
 
-/* Where a vertex is about to go: a float. NaN where that is beyond all bounds. */
+/* The aim of a vertex: a float. NaN if it is outside the valid range. */
 static inline vec cloth_aim_of(vec to) {
     double none = NAN;
     return vec_is_near(to) ? vec_round(to) : vec_of(none, none, none);
 }
 
-/* The same of vertex i of all: those of the cloth go to x, those of the solid behind them to
- * `solid_end` if it moves, else they stay. */
+/* The same for vertex i of all: the aim of a vertex of the cloth is x, that of the solid is
+ * `solid_end` if it moves, otherwise its position. */
 static inline vec cloth_aim_at(uint32_t i, uint32_t vertices, const CLOTH_GLOBAL vec *x,
                                const CLOTH_GLOBAL vec *start, const CLOTH_GLOBAL vec *solid_end,
                                bool solid_moves) {
@@ -220,8 +222,8 @@ static inline vec cloth_aim_at(uint32_t i, uint32_t vertices, const CLOTH_GLOBAL
     return cloth_aim_of(to);
 }
 
-/* The vertices x of an edge, of inverse masses w, are drawn together or apart. False where nothing
- * is to be done. */
+/* Moves the vertices x of an edge, with inverse masses w, together or apart. Returns false if
+ * there is nothing to do. */
 static inline bool cloth_pull_edge(const cloth_substep *s, const cloth_edge *e, const double *w,
                                    vec *x) {
     vec d = vec_sub(x[1], x[0]);
@@ -252,7 +254,7 @@ static inline bool cloth_pull_hinge(const cloth_substep *s, const cloth_hinge *g
     return true;
 }
 
-/* What a constraint does to positions, in any memory. */
+/* Applies a constraint to positions in any address space. */
 #define CLOTH_HOLD(name, type, corners, pull, space)                                               \
     static inline void name(const cloth_substep *s, type c, const space double *w, space vec *x) { \
         double some_w[corners];                                                                    \
@@ -270,13 +272,13 @@ CLOTH_HOLD(cloth_hold_hinge, cloth_hinge, 4, cloth_pull_hinge, CLOTH_GLOBAL)
 
 /* ---- contacts ---- */
 
-/* What is too near moves away by and by, so that it does not jump. */
+/* Features that are too near separate gradually, to avoid jumps. */
 static inline double cloth_distance_to_keep(double distance, double thick) {
     return distance < thick ? distance + 0.2 * (thick - distance) : thick;
 }
 
-/* The touch of a vertex, from the point of the solid next to it. The solid's vertices go from
- * `solid` to `solid_end`. False where there is none. */
+/* Computes the touch of a vertex from its closest point on the solid. The solid's vertices move
+ * from `solid` to `solid_end`. Returns false if there is none. */
 static inline bool cloth_touch_of(const CLOTH_GLOBAL vec_nearest *n, uint32_t vertex, vec at,
                                   double thickness, const CLOTH_GLOBAL uint32_t *solid_corners,
                                   const CLOTH_GLOBAL vec *solid, const CLOTH_GLOBAL vec *solid_end,
@@ -299,7 +301,8 @@ static inline bool cloth_touch_of(const CLOTH_GLOBAL vec_nearest *n, uint32_t ve
     return true;
 }
 
-/* Takes away motion along a surface: at most friction times what the surface pushed. */
+/* Friction: reduces the motion along a surface by at most the friction coefficient times the
+ * push of the surface. */
 static inline vec cloth_rub(vec slip, vec normal, double pushed, double friction) {
     slip = vec_along(slip, -vec_dot(slip, normal), normal);
     double length = vec_length(slip), most = friction * pushed;
@@ -320,8 +323,8 @@ static inline void cloth_hold_touch(const cloth_substep *s, const CLOTH_GLOBAL c
     x[v] = vec_sub(at, cloth_rub(slip, normal, off, s->friction));
 }
 
-/* Moves the vertices of two features apart where they are too near, with friction against the
- * motion since `before`. Tells how far. */
+/* Moves the vertices of two features apart if they are too near, with friction against the
+ * motion since `before`. Returns the distance moved. */
 static inline double cloth_hold_near(const CLOTH_GLOBAL cloth_near *n, double friction,
                                      const CLOTH_GLOBAL double *w, CLOTH_GLOBAL vec *x,
                                      const CLOTH_GLOBAL vec *before) {

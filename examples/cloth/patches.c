@@ -1,5 +1,5 @@
-/* Cuts a cloth into patches; see patches_shared.h. Vertices are halved along the longest side of
- * their box at rest, again and again, so that patches are compact and about equally large. */
+/* Divides a cloth into patches; see patches_shared.h. Vertices are halved recursively along the
+ * longest side of their box at rest, so that patches are compact and have about equal sizes. */
 #include "patches.h"
 
 #include <stdlib.h>
@@ -13,16 +13,16 @@ typedef struct cutter {
     cloth *c;
     cloth_patches *made;
     uint32_t *of;       /* the patch of each vertex */
-    uint32_t *local;    /* its number in the patch at hand; VEC_NONE if it is not there */
+    uint32_t *local;    /* its index in the current patch; VEC_NONE if it is not there */
     uint64_t *used;     /* colours that its constraints have there */
-    uint32_t *lists[2]; /* hinges and edges of all patches, one after the other */
+    uint32_t *lists[2]; /* hinges and edges of all patches */
     uint32_t *list_begin[2];
     uint32_t *colours; /* of the constraints of a patch */
     size_t list_room;  /* vertices */
     size_t hinge_room, edge_room;
 } cutter;
 
-/* ---- who has which vertex ---- */
+/* ---- patches of vertices ---- */
 
 static int by_place(const void *a, const void *b) {
     const place *p = a, *q = b;
@@ -35,7 +35,7 @@ static double along(vec v, int axis) {
     return axis == 0 ? v.x : axis == 1 ? v.y : v.z;
 }
 
-/* Cuts `count` places into `parts` patches, the first of which is `first`. */
+/* Divides `count` positions into `parts` patches, the first of which is `first`. */
 static void halve(const vec *rest, place *list, uint32_t count, uint32_t parts, uint32_t first,
                   uint32_t *of) {
     if (parts <= 1) {
@@ -76,7 +76,7 @@ static abut_status share_out(cutter *t) {
     return ABUT_OK;
 }
 
-/* ---- who has which constraint ---- */
+/* ---- patches of constraints ---- */
 
 static const uint32_t *corners_of(const cloth *c, int kind, uint32_t i) {
     return kind ? c->edges[i].vertex : c->hinges[i].vertex;
@@ -139,8 +139,8 @@ static abut_status add_vertex(cutter *t, cloth_patch *p, uint32_t v) {
     return ABUT_OK;
 }
 
-/* Gives each constraint of a patch the first colour that has room and none of its vertices, and
- * tells how many rounds that makes: one a colour, and those that find none a round each. */
+/* Gives each constraint of a patch the first colour that has capacity and none of its vertices.
+ * Returns the number of rounds: one per colour, and one for each constraint without a colour. */
 static uint32_t colour(cutter *t, int kind, uint32_t begin, uint32_t end) {
     enum { LAST = 63 };
     uint32_t tally[LAST + 1] = {0}, rounds = 0;
@@ -163,7 +163,7 @@ static uint32_t colour(cutter *t, int kind, uint32_t begin, uint32_t end) {
         first[k] = rounds * PATCH_LANES;
         rounds += k == LAST ? tally[k] : tally[k] > 0;
     }
-    for (uint32_t i = 0; i < end - begin; i++) { /* from colours to places */
+    for (uint32_t i = 0; i < end - begin; i++) { /* from colours to slots */
         uint32_t mine = t->colours[i];
         t->colours[i] = first[mine];
         first[mine] += mine == LAST ? PATCH_LANES : 1;
@@ -241,7 +241,7 @@ static abut_status cut_patch(cutter *t, uint32_t number, const uint32_t *own, ui
     return status;
 }
 
-/* ---- all ---- */
+/* ---- all patches ---- */
 
 static abut_status cut(cutter *t) {
     cloth *c = t->c;

@@ -1,10 +1,10 @@
-/* Cloth against radial fields on a device; see patches_shared.h. Two launches a substep. */
+/* Cloth against radial fields on a device; see patches_shared.h. Two launches per substep. */
 #include "patches_shared.h"
 
 #define GROUP CLOTH_GROUP
 #define GROUP_OF(items) __attribute__((reqd_work_group_size(items, 1, 1)))
 
-/* ---- the cloth and itself ---- */
+/* ---- self-collision ---- */
 
 __kernel GROUP_OF(GROUP) void patches_insert(cloth_search s, uint vertices, __global const vec *x,
                                              __global uint *heads, __global uint *chain) {
@@ -13,14 +13,13 @@ __kernel GROUP_OF(GROUP) void patches_insert(cloth_search s, uint vertices, __gl
         chain[i] = atomic_xchg(&heads[cloth_bucket_at(x[i], &s)], i);
 }
 
-/* CELL_LANES work-items a vertex, one for each cell around it; the best of them tells. */
-__kernel GROUP_OF(GROUP) void patches_find(cloth_search s, uint vertices,
-                                           __global const uint *heads, __global const uint *chain,
-                                           __global const uint *corners, __global const uint *begin,
-                                           __global const uint *faces, __global const vec *rest,
-                                           __global const vec *x, __local double *sqs,
-                                           __local uint *best_faces, __local uint *lanes,
-                                           __global cloth_self *selves, __global cloth_told *told) {
+/* CELL_LANES work-items per vertex, one for each cell around it; the nearest face of all cells
+ * counts. */
+__kernel GROUP_OF(GROUP) void patches_find(
+    cloth_search s, uint vertices, __global const uint *heads, __global const uint *chain,
+    __global const uint *corners, __global const uint *begin, __global const uint *faces,
+    __global const vec *rest, __global const vec *x, __local double *sqs, __local uint *best_faces,
+    __local uint *lanes, __global cloth_self *selves, __global cloth_totals *totals) {
     const uint v = (uint)get_global_id(0) / CELL_LANES, item = (uint)get_local_id(0);
     const uint lane = item % CELL_LANES;
     cloth_found best = cloth_found_none(&s);
@@ -51,13 +50,13 @@ __kernel GROUP_OF(GROUP) void patches_find(cloth_search s, uint vertices,
         return;
     }
     selves[v] = self;
-    atomic_min(&told->thinnest, as_uint((float)gap));
-    atomic_inc(&told->selves);
+    atomic_min(&totals->thinnest, as_uint((float)gap));
+    atomic_inc(&totals->selves);
 }
 
 /* ---- a substep ---- */
 
-/* A work-item a vertex: where it goes if neighbours do not hold it. */
+/* One work-item per vertex: its free motion, without constraints. */
 __kernel GROUP_OF(GROUP) void patches_move(
     cloth_substep s, uint vertices, __global const double *w, __global const uint *corners,
     __global const uint *begin, __global const uint *faces, __global const double *pressure,
@@ -76,8 +75,8 @@ __kernel GROUP_OF(GROUP) void patches_move(
     now[i] = at;
 }
 
-/* A group a patch. `x` is where the substep began, `now` where vertices went; `next` and `velocity`
- * are what becomes of them. */
+/* One work-group per patch. `x` are positions at the start of the substep, `now` after free
+ * motion; `next` and `velocity` are the results. */
 __kernel GROUP_OF(PATCH_LANES) void patches_solve(
     cloth_substep s, uint has_selves, __global const cloth_patch *patches,
     __global const uint *list, __global const cloth_hinge *hinges, __global const cloth_edge *edges,
@@ -89,7 +88,7 @@ __kernel GROUP_OF(PATCH_LANES) void patches_solve(
     cloth_hinge hinge;
     cloth_edge edge;
     hinge.vertex[0] = edge.vertex[0] = VEC_NONE;
-    /* what the next round needs is under way while this one is done */
+    /* loads for the next round overlap with this one */
     if (p.hinge_rounds)
         hinge = hinges[p.first_hinge + item];
     if (p.edge_rounds)
@@ -130,18 +129,18 @@ __kernel GROUP_OF(PATCH_LANES) void patches_solve(
 
 /* ---- the end of a step ---- */
 
-/* Where all are about to go, the solid's vertices too. */
+/* The aims of all vertices, including those of the solid. */
 __kernel GROUP_OF(GROUP) void patches_aims(uint all, uint vertices, __global const vec *x,
                                            __global const vec *start, __global const vec *solid_end,
                                            uint solid_moves, __global vec *aims, __global vec *end,
-                                           __global cloth_told *told) {
+                                           __global cloth_totals *totals) {
     uint i = (uint)get_global_id(0);
     if (i >= all)
         return;
     const vec to = cloth_aim_at(i, vertices, x, start, solid_end, solid_moves != 0u);
     aims[i] = end[i] = to;
     if (isnan(to.x))
-        atomic_or(&told->odd, i < vertices ? 1u : 2u);
+        atomic_or(&totals->odd, i < vertices ? 1u : 2u);
 }
 
 typedef struct cloth_hit { /* as abut_radial_hit */
@@ -153,12 +152,13 @@ __kernel GROUP_OF(GROUP) void patches_settle(uint vertices, double seconds,
                                              __global const double *w, __global const vec *start,
                                              __global const vec *aims,
                                              __global const cloth_hit *hits, __global vec *end,
-                                             __global vec *velocity, __global cloth_told *told) {
+                                             __global vec *velocity,
+                                             __global cloth_totals *totals) {
     uint i = (uint)get_global_id(0);
     if (i >= vertices)
         return;
     end[i] = cloth_settle(w[i], start[i], aims[i], end[i], seconds, &velocity[i]);
     float left = hits[i].left;
     if (left > 0)
-        atomic_max(&told->deepest, as_uint(left));
+        atomic_max(&totals->deepest, as_uint(left));
 }

@@ -1,25 +1,25 @@
-/* A substep in two passes, for cloth that is to be quick: C and OpenCL C, the same bits.
+/* A substep in two passes, for fast cloth: C and OpenCL C, with the same bits.
  *
- * Constraints by colours (dynamics.c) take a launch a colour, some twenty-five a substep: on a
- * device launches then take longer than the work. Here the cloth is cut into patches of some
- * hundred vertices. A patch takes copies of its own vertices and of those that constraints of its
- * own reach, holds all of these constraints one round after the other, and keeps its own vertices
- * alone (restricted additive Schwarz: Cai, Sarkis 1999). So what two patches share is done by both,
- * each as it sees it, and one launch does all patches. Momentum is kept within patches exactly, and
- * between them to the second order of what one pass moves.
+ * Constraints by colours (dynamics.c) need one launch per colour, some twenty-five per substep;
+ * on a device the launches take longer than the work. Here the cloth is divided into patches of
+ * some hundred vertices. A patch copies its own vertices and those that its constraints refer
+ * to, applies all of these constraints round by round, and stores only its own vertices
+ * (restricted additive Schwarz: Cai, Sarkis 1999). So constraints that two patches share are
+ * applied by both, each to its own copies, and one launch processes all patches. Momentum is
+ * conserved exactly within patches, and between them to the second order of the motion of one
+ * pass.
  *
- * The cloth and itself: a vertex keeps off the face that was nearest to it when the step began,
- * among those that are not near it at rest. Each moves for itself, by half; the face's vertices
- * have faces of their own. That is for looks: edges do not know each other, and what is fast
- * passes.
- */
+ * Self-collision: a vertex keeps a distance from the face that was nearest to it at the start of
+ * the step, among those that are not near it at rest. Each vertex moves by half; the vertices of
+ * the face have faces of their own. This is for appearance: edges do not collide, and fast
+ * vertices pass through. */
 #ifndef CLOTH_PATCHES_SHARED_H
 #define CLOTH_PATCHES_SHARED_H
 
 #include "dynamics_shared.h"
 
-/* Vertices that a patch has of its own at most, and with those that it copies; work-items of a
- * patch, which is also how many constraints a round has at most. */
+/* Largest number of own vertices of a patch, and including copies; work-items of a patch, which
+ * is also the largest number of constraints per round. */
 #ifndef PATCH_OWN
 #define PATCH_OWN 128
 #endif
@@ -27,11 +27,11 @@
 #define PATCH_LANES 64
 #endif
 enum { PATCH_ALL = 1024 };
-/* Work-items that look for the face of a vertex: at least as many as there are cells around it. */
+/* Work-items that search for the face of a vertex: at least the number of cells around it. */
 enum { CELL_LANES = 32 };
 
-/* Rounds of hinges, then of edges, PATCH_LANES places each; those that are not used have no first
- * vertex. Vertices of constraints are counted within the patch. */
+/* Rounds of hinges, then of edges, PATCH_LANES slots each; unused ones have no first vertex.
+ * Vertex indices of constraints are local to the patch. */
 typedef struct cloth_patch {
     uint32_t first, own, all; /* in the list of vertices: its own, then the others */
     uint32_t first_hinge, hinge_rounds;
@@ -41,24 +41,24 @@ typedef struct cloth_patch {
 CLOTH_HOLD(cloth_patch_edge, cloth_edge, 2, cloth_pull_edge, CLOTH_LOCAL)
 CLOTH_HOLD(cloth_patch_hinge, cloth_hinge, 4, cloth_pull_hinge, CLOTH_LOCAL)
 
-/* ---- the cloth and itself ---- */
+/* ---- self-collision ---- */
 
-/* What a vertex keeps off: a point of a face of the cloth. */
+/* The obstacle of a vertex: a point of a face of the cloth. */
 typedef struct cloth_self {
-    uint32_t vertex[3]; /* of the face; the first is VEC_NONE where there is none */
+    uint32_t vertex[3]; /* of the face; the first is VEC_NONE if there is none */
     uint32_t spare;
     double weight[3];
     vec normal;   /* unit, towards the vertex */
     double least; /* distance to keep */
 } cloth_self;
 
-/* How one looks for it. */
+/* Parameters of the search. */
 typedef struct cloth_search {
-    double cell;      /* of the grid: corners of a face that is in range are not farther away */
-    double range;     /* where a face is near */
-    double rest;      /* what has a corner as near at rest is left out */
-    double thickness; /* that is kept */
-    uint32_t mask;    /* buckets, less one: a power of two less one */
+    double cell;      /* of the grid: corners of a face that is in range are not further away */
+    double range;     /* distance at which a face is near */
+    double rest;      /* faces with a corner as near at rest are excluded */
+    double thickness; /* distance to keep */
+    uint32_t mask;    /* number of buckets, a power of two, minus one */
     uint32_t spare;
 } cloth_search;
 
@@ -87,7 +87,7 @@ static inline void cloth_weigh(double a, double b, double c, double *weight) {
     weight[2] = c;
 }
 
-/* The point of a triangle next to p, as weights of its corners (Ericson 2005, section 5.1.5). */
+/* The closest point of a triangle to p, as weights of its corners (Ericson 2005, section 5.1.5). */
 static inline void cloth_nearest_weights(vec p, vec a, vec b, vec c, double *weight) {
     vec ab = vec_sub(b, a), ac = vec_sub(c, a), ap = vec_sub(p, a), bp = vec_sub(p, b),
         cp = vec_sub(p, c);
@@ -119,15 +119,15 @@ static inline bool cloth_is_within(vec a, vec b, double distance) {
     return vec_dot(d, d) <= distance * distance;
 }
 
-/* The best so far of a vertex. */
+/* The nearest face so far of a vertex. */
 typedef struct cloth_found {
     double sq;
     uint32_t face;
     double weight[3];
 } cloth_found;
 
-/* Tries the faces around vertex u for vertex v. Of two as near the lower number counts, so that the
- * order in which they come does not matter. */
+/* Tests the faces around vertex u for vertex v. Of two equally near faces the lower index
+ * counts, so that the order does not matter. */
 static inline void cloth_try_faces(const cloth_search *s, uint32_t v, uint32_t u,
                                    const CLOTH_GLOBAL uint32_t *corners,
                                    const CLOTH_GLOBAL uint32_t *begin,
@@ -145,7 +145,7 @@ static inline void cloth_try_faces(const cloth_search *s, uint32_t v, uint32_t u
         vec p = x[c[0]], q = x[c[1]], r = x[c[2]];
         if ((u != c[0] && cloth_is_within(p, at, s->cell)) ||
             (u == c[2] && cloth_is_within(q, at, s->cell)))
-            continue; /* an earlier corner leads to it too */
+            continue; /* already tested through an earlier corner */
         cloth_nearest_weights(at, p, q, r, weight);
         vec off = vec_sub(at, vec_mix(p, q, r, weight));
         double sq = vec_dot(off, off);
@@ -157,7 +157,7 @@ static inline void cloth_try_faces(const cloth_search *s, uint32_t v, uint32_t u
     }
 }
 
-/* Cells around a vertex, with its own. */
+/* Cells around a vertex, including its own. */
 enum { CLOTH_CELLS = 27 };
 
 static inline cloth_found cloth_found_none(const cloth_search *s) {
@@ -168,8 +168,8 @@ static inline cloth_found cloth_found_none(const cloth_search *s) {
     return none;
 }
 
-/* Looks for faces near vertex v in one of the cells around it. Vertices of a bucket are chained:
- * the last one that came, and before each vertex the one of before. */
+/* Tests the faces near vertex v in one of the cells around it. Vertices of a bucket are a linked
+ * list, last inserted first. */
 static inline void
 cloth_search_cell(const cloth_search *s, uint32_t v, int cell, const CLOTH_GLOBAL uint32_t *heads,
                   const CLOTH_GLOBAL uint32_t *chain, const CLOTH_GLOBAL uint32_t *corners,
@@ -184,8 +184,8 @@ cloth_search_cell(const cloth_search *s, uint32_t v, int cell, const CLOTH_GLOBA
             cloth_try_faces(s, v, u, corners, begin, faces, rest, x, best);
 }
 
-/* What vertex v keeps off, from the best of all cells. Tells how far it is; the range where there
- * is nothing. */
+/* The obstacle of vertex v, from the nearest of all cells. Returns its distance; the range if
+ * there is none. */
 static inline double cloth_self_of(const cloth_search *s, uint32_t v, const cloth_found *best,
                                    const CLOTH_GLOBAL uint32_t *corners, const CLOTH_GLOBAL vec *x,
                                    cloth_self *self) {
@@ -204,8 +204,8 @@ static inline double cloth_self_of(const cloth_search *s, uint32_t v, const clot
     return distance;
 }
 
-/* Where a vertex goes from `at` to keep off its face, which goes from `before` to `now` in the
- * substep, as `was` goes to `at`. */
+/* The position of a vertex that keeps its distance from its face. In the substep the face moves
+ * from `before` to `now`, and the vertex from `was` to `at`. */
 static inline vec cloth_keep_off(const cloth_self *self, double friction, vec was, vec at,
                                  const CLOTH_GLOBAL vec *before, const CLOTH_GLOBAL vec *now) {
     const uint32_t a = self->vertex[0], b = self->vertex[1], c = self->vertex[2];
@@ -221,16 +221,17 @@ static inline vec cloth_keep_off(const cloth_self *self, double friction, vec wa
 
 /* ---- the end of a step ---- */
 
-/* What all of a step tell together. */
-typedef struct cloth_told {
-    uint32_t deepest;  /* bits of a float not below 0, which are ordered as the floats are */
+/* Totals of a step over all vertices. */
+typedef struct cloth_totals {
+    uint32_t
+        deepest; /* bits of a float that is not negative, which are ordered as the floats are */
     uint32_t thinnest; /* the same */
-    uint32_t selves;   /* vertices that keep off a face */
-    uint32_t odd;      /* 1: a vertex of the cloth is beyond all bounds, 2: of the solid */
-} cloth_told;
+    uint32_t selves;   /* vertices with an obstacle */
+    uint32_t odd;      /* 1: a vertex of the cloth is outside the valid range, 2: of the solid */
+} cloth_totals;
 
-/* The end of a vertex, after fields have moved it, and its velocity where it could not go where it
- * was to. */
+/* The final position of a vertex, after fields have moved it, and its velocity if it could not
+ * reach its aim. */
 static inline vec cloth_settle(double w, vec start, vec aim, vec end, double seconds,
                                CLOTH_GLOBAL vec *velocity) {
     end = w > 0 ? vec_round(end) : aim;

@@ -1,16 +1,16 @@
-/* Cloth against radial fields: quick, and for looks.
+/* Fast cloth against radial fields, for visual purposes.
  *
- * A step finds the faces that vertices of the cloth keep off (patches_shared.h), goes on by
- * substeps in patches, and then lets the fields move vertices out of the body. Nothing is swept.
- * This is the CPU's way, and what it shares with that of devices (device_quick.c).
- */
+ * A step finds the faces that vertices of the cloth keep a distance from (patches_shared.h),
+ * advances by substeps in patches, and then moves vertices out of the fields. There are no
+ * sweeps. This file has the computation on the CPU and functions shared with that on devices
+ * (device_quick.c). */
 #include "patches.h"
 
 typedef struct turn {
     cloth *c;
     cloth_substep s;
     double seconds;
-    cloth_told *told; /* one a chunk */
+    cloth_totals *totals; /* one per chunk */
 } turn;
 
 static void run(turn *t, size_t count, size_t grain, void (*body)(void *, size_t, size_t, size_t)) {
@@ -21,7 +21,7 @@ static void run(turn *t, size_t count, size_t grain, void (*body)(void *, size_t
 
 static cloth_search search_of(const cloth *c) {
     cloth_search s = {.thickness = c->options.thickness, .rest = 2 * c->mean_edge, .mask = 255};
-    s.range = c->options.thickness + 0.5 * c->mean_edge; /* what moves may come near in a step */
+    s.range = c->options.thickness + 0.5 * c->mean_edge; /* allows for motion during a step */
     s.cell = s.range + 0.7 * c->mean_edge; /* a corner is within 0.58 of a face's longest edge */
     while (s.mask < c->vertices && s.mask < UINT32_C(1) << 30)
         s.mask = 2 * s.mask + 1;
@@ -34,8 +34,8 @@ void cloth_free_quick(cloth *c) {
         return;
     cloth_patches_destroy(c, q->patches);
     abut_bvh_destroy(q->body);
-    void *const all[] = {q->held_of, q->next,   q->selves, q->heads,   q->chain,
-                         q->hits,    q->points, q->askers, q->answers, q};
+    void *const all[] = {q->held_of, q->next,   q->selves,  q->heads,   q->chain,
+                         q->hits,    q->points, q->queried, q->answers, q};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         abut_context_free(c->context, all[i]);
     c->quick = NULL;
@@ -77,7 +77,7 @@ static abut_status make_room(cloth *c) {
                                                                              : ABUT_ERROR_MEMORY;
 }
 
-/* ---- what is shared with devices ---- */
+/* ---- shared with devices ---- */
 
 static uint32_t bits_of(double positive) {
     float f = (float)positive;
@@ -92,26 +92,27 @@ static double of_bits(uint32_t bits) {
     return (double)f;
 }
 
-cloth_told cloth_quick_begin(const cloth *c) {
-    return (cloth_told){.thinnest = bits_of(c->quick->search.range)};
+cloth_totals cloth_quick_begin(const cloth *c) {
+    return (cloth_totals){.thinnest = bits_of(c->quick->search.range)};
 }
 
-abut_status cloth_quick_tell(const cloth *c, const cloth_told *told, cloth_report *report) {
+abut_status cloth_quick_fill_report(const cloth *c, const cloth_totals *totals,
+                                    cloth_report *report) {
     (void)c;
-    if (told->odd)
+    if (totals->odd)
         return abut_set_error(
             ABUT_ERROR_LIMIT,
-            told->odd & 1
+            totals->odd & 1
                 ? "cloth_step: the cloth flies apart; take shorter steps, or smaller forces"
                 : "cloth_step: the solid goes beyond all bounds");
-    report->contacts = told->selves;
-    report->deepest = of_bits(told->deepest);
-    report->thinnest = of_bits(told->thinnest);
+    report->contacts = totals->selves;
+    report->deepest = of_bits(totals->deepest);
+    report->thinnest = of_bits(totals->thinnest);
     return ABUT_OK;
 }
 
-/* Fields are some millimetres off the body: vertices of fine cloth keep so much of a cell at least.
- */
+/* Fields are some millimetres off the body: vertices of fine cloth keep at least this fraction
+ * of a cell. */
 #define FIELD_CELLS 0.5
 
 abut_radial_particles cloth_quick_particles(const cloth *c) {
@@ -125,7 +126,7 @@ abut_radial_particles cloth_quick_particles(const cloth *c) {
     return particles;
 }
 
-/* Which hold vertices have; holds are added once, before the first step. */
+/* Finds the hold of each vertex; holds are added once, before the first step. */
 abut_status cloth_quick_find_held(cloth *c) {
     cloth_quick *q = c->quick;
     if (!c->held_count || q->held_of)
@@ -139,13 +140,13 @@ abut_status cloth_quick_find_held(cloth *c) {
     return ABUT_OK;
 }
 
-/* ---- the cloth and itself ---- */
+/* ---- self-collision ---- */
 
 static void find_selves(void *data, size_t chunk, size_t begin, size_t end) {
     turn *t = data;
     const cloth *c = t->c;
     const cloth_quick *q = c->quick;
-    cloth_told told = cloth_quick_begin(c);
+    cloth_totals totals = cloth_quick_begin(c);
     for (size_t i = begin; i < end; i++) {
         cloth_found best = cloth_found_none(&q->search);
         for (int k = 0; k < CLOTH_CELLS; k++)
@@ -156,20 +157,20 @@ static void find_selves(void *data, size_t chunk, size_t begin, size_t end) {
             cloth_self_of(&q->search, (uint32_t)i, &best, c->indices, c->position, &q->selves[i]);
         if (q->selves[i].vertex[0] == VEC_NONE)
             continue;
-        told.selves++;
-        told.thinnest = bits_of(gap) < told.thinnest ? bits_of(gap) : told.thinnest;
+        totals.selves++;
+        totals.thinnest = bits_of(gap) < totals.thinnest ? bits_of(gap) : totals.thinnest;
     }
-    t->told[chunk] = told;
+    t->totals[chunk] = totals;
 }
 
-static abut_status search(cloth *c, cloth_told *told) {
+static abut_status search(cloth *c, cloth_totals *totals) {
     cloth_quick *q = c->quick;
     const size_t grain = c->options.grain, chunks = (c->vertices + grain - 1) / grain;
     turn t = {.c = c};
     if (c->options.no_self)
         return ABUT_OK;
-    t.told = abut_context_allocate(c->context, chunks, sizeof *t.told);
-    if (!t.told)
+    t.totals = abut_context_allocate(c->context, chunks, sizeof *t.totals);
+    if (!t.totals)
         return ABUT_ERROR_MEMORY;
     memset(q->heads, 0xff, q->buckets * sizeof *q->heads);
     for (uint32_t i = 0; i < c->vertices; i++) {
@@ -179,16 +180,17 @@ static abut_status search(cloth *c, cloth_told *told) {
     }
     run(&t, c->vertices, grain, find_selves);
     for (size_t i = 0; i < chunks; i++) {
-        told->selves += t.told[i].selves;
-        told->thinnest = t.told[i].thinnest < told->thinnest ? t.told[i].thinnest : told->thinnest;
+        totals->selves += t.totals[i].selves;
+        totals->thinnest =
+            t.totals[i].thinnest < totals->thinnest ? t.totals[i].thinnest : totals->thinnest;
     }
-    abut_context_free(c->context, t.told);
+    abut_context_free(c->context, t.totals);
     return ABUT_OK;
 }
 
 /* ---- a substep ---- */
 
-/* From `now` to `before`, which is where vertices go if neighbours do not hold them. */
+/* Free motion from `now` to `before`, without constraints. */
 static void move(void *data, size_t chunk, size_t begin, size_t end) {
     const turn *t = data;
     cloth *c = t->c;
@@ -262,16 +264,17 @@ static void advance(cloth *c, double seconds) {
 
 /* ---- a step ---- */
 
-static void aim(cloth *c, const vec *solid_end, cloth_told *told) {
+static void aim(cloth *c, const vec *solid_end, cloth_totals *totals) {
     for (uint32_t i = 0; i < c->all_vertices; i++) {
         c->aim[i] = c->end[i] =
             cloth_aim_at(i, c->vertices, c->now, c->position, solid_end, solid_end != NULL);
         if (isnan(c->aim[i].x))
-            told->odd |= i < c->vertices ? 1u : 2u;
+            totals->odd |= i < c->vertices ? 1u : 2u;
     }
 }
 
-static abut_status leave_fields(cloth *c, double seconds, cloth_told *told, cloth_report *report) {
+static abut_status leave_fields(cloth *c, double seconds, cloth_totals *totals,
+                                cloth_report *report) {
     cloth_quick *q = c->quick;
     abut_radial_particles particles = cloth_quick_particles(c);
     particles.from = abut_array_host(c->position);
@@ -284,8 +287,8 @@ static abut_status leave_fields(cloth *c, double seconds, cloth_told *told, clot
         c->end[i] = cloth_settle(c->inverse_mass[i], c->position[i], c->aim[i], c->end[i], seconds,
                                  &c->velocity[i]);
         const float left = q->hits[i].left;
-        if (left > 0 && bits_of((double)left) > told->deepest)
-            told->deepest = bits_of((double)left);
+        if (left > 0 && bits_of((double)left) > totals->deepest)
+            totals->deepest = bits_of((double)left);
     }
     report->impacts = (uint32_t)particles.hit_count;
     return ABUT_OK;
@@ -294,21 +297,21 @@ static abut_status leave_fields(cloth *c, double seconds, cloth_told *told, clot
 abut_status cloth_quick_on_cpu(cloth *c, double seconds, abut_array solid, cloth_report *report) {
     const vec *solid_end = solid.host;
     const double start = cloth_clock();
-    cloth_told told = cloth_quick_begin(c);
+    cloth_totals totals = cloth_quick_begin(c);
     abut_status status = make_room(c);
     status = status ? status : cloth_quick_find_held(c);
-    status = status ? status : search(c, &told);
+    status = status ? status : search(c, &totals);
     if (status)
         return status;
     const double found = cloth_clock();
     memcpy(c->kept, c->velocity, c->vertices * sizeof *c->kept);
     cloth_place_holds(c, solid_end);
     advance(c, seconds);
-    aim(c, solid_end, &told);
+    aim(c, solid_end, &totals);
     const double planned = cloth_clock();
-    status = cloth_quick_tell(c, &told, report);
-    status = status ? status : leave_fields(c, seconds, &told, report);
-    status = status ? status : cloth_quick_tell(c, &told, report);
+    status = cloth_quick_fill_report(c, &totals, report);
+    status = status ? status : leave_fields(c, seconds, &totals, report);
+    status = status ? status : cloth_quick_fill_report(c, &totals, report);
     if (status) {
         memcpy(c->velocity, c->kept, c->vertices * sizeof *c->kept);
         return status;
@@ -321,30 +324,30 @@ abut_status cloth_quick_on_cpu(cloth *c, double seconds, abut_array solid, cloth
 }
 
 abut_status cloth_quick_step(cloth *c, double seconds, abut_array solid_end, cloth_report *report) {
-    cloth_report told = {.fraction = 1};
-    abut_status status = c->backend->quick(c, seconds, solid_end, &told);
+    cloth_report totals = {.fraction = 1};
+    abut_status status = c->backend->quick(c, seconds, solid_end, &totals);
     if (status)
         return status;
     cloth_finish_holds(c);
     c->solid_moved += solid_end.host || solid_end.buffer;
-    *report = told;
+    *report = totals;
     return ABUT_OK;
 }
 
-/* ---- out of the solid ---- */
+/* ---- moving vertices out of the solid ---- */
 
-static abut_status make_room_for_askers(cloth *c) {
+static abut_status allocate_inside_queries(cloth *c) {
     cloth_quick *q = c->quick;
     if (!q->points)
         q->points = abut_context_allocate(c->context, c->vertices, sizeof *q->points);
-    if (!q->askers)
-        q->askers = abut_context_allocate(c->context, c->vertices, sizeof *q->askers);
+    if (!q->queried)
+        q->queried = abut_context_allocate(c->context, c->vertices, sizeof *q->queried);
     if (!q->answers)
         q->answers = abut_context_allocate(c->context, c->vertices, sizeof *q->answers);
-    return q->points && q->askers && q->answers ? ABUT_OK : ABUT_ERROR_MEMORY;
+    return q->points && q->queried && q->answers ? ABUT_OK : ABUT_ERROR_MEMORY;
 }
 
-/* The hierarchy of the solid where it is. One that fails half-way is of no use any more. */
+/* Refits the BVH of the solid. It is destroyed if that fails. */
 static abut_status fit_body(cloth *c) {
     cloth_quick *q = c->quick;
     if (q->body && q->body_fit == c->solid_moved)
@@ -368,7 +371,7 @@ static abut_status fit_body(cloth *c) {
     return status;
 }
 
-/* Puts a vertex outside where it is inside. */
+/* Moves a vertex outside if it is inside. */
 static bool leave(cloth *c, uint32_t v, const abut_nearest *n, vec *at) {
     vec out = vec_sub(n->point, *at);
     double length = vec_length(out);
@@ -380,7 +383,7 @@ static bool leave(cloth *c, uint32_t v, const abut_nearest *n, vec *at) {
     return true;
 }
 
-/* Takes the new place of a vertex; it does not go on inwards. */
+/* Stores the new position of a vertex, and removes its inward velocity. */
 static void settle_outside(cloth *c, uint32_t v) {
     vec way = vec_sub(c->now[v], c->position[v]);
     double sq = vec_dot(way, way), inwards = vec_dot(c->velocity[v], way);
@@ -391,7 +394,7 @@ static void settle_outside(cloth *c, uint32_t v) {
     c->position[v] = c->now[v];
 }
 
-/* What is inside of two parts may come out of one first. */
+/* A vertex inside two parts of a body may leave one of them first. */
 enum { LEAVE_PASSES = 3 };
 
 abut_status cloth_leave_solid(cloth *c, double depth, uint32_t *moved, double *deepest) {
@@ -401,27 +404,27 @@ abut_status cloth_leave_solid(cloth *c, double depth, uint32_t *moved, double *d
             "cloth_leave_solid: needs a cloth with a solid and radial fields, a depth "
             "above 0, and results");
     cloth_quick *q = c->quick;
-    abut_status status = make_room_for_askers(c);
+    abut_status status = allocate_inside_queries(c);
     status = status ? status : c->backend->fetch(c);
     status = status ? status : fit_body(c);
     uint32_t count = c->vertices, first = 0;
     double most = 0;
     for (uint32_t i = 0; i < count && !status; i++) {
         c->now[i] = q->points[i] = c->position[i];
-        q->askers[i] = i;
+        q->queried[i] = i;
     }
     for (int pass = 0; pass < LEAVE_PASSES && count && !status; pass++) {
         abut_points points = abut_points_doubles(q->points, count);
         uint32_t left = 0;
         status = abut_sign_nearest_batch(q->body, &points, depth, abut_array_host(q->answers));
         for (uint32_t i = 0; i < count && !status; i++) {
-            const uint32_t v = q->askers[i];
+            const uint32_t v = q->queried[i];
             if (!pass && q->answers[i].triangle != ABUT_NONE)
                 most = fmax(most, -q->answers[i].distance);
             if (!leave(c, v, &q->answers[i], &c->now[v]))
                 continue;
             q->points[left] = c->now[v];
-            q->askers[left++] = v;
+            q->queried[left++] = v;
         }
         first = pass ? first : left;
         count = left;

@@ -1,4 +1,4 @@
-/* The scenes of scenes.h. Solids move by formulas of time, so that no two runs differ. */
+/* The scenes of scenes.h. Solids move by formulas of time, so that all runs are equal. */
 #include "scenes.h"
 
 #include "critter.h"
@@ -9,7 +9,7 @@
 
 /* ball */
 #define BALL_RADIUS 1.0
-#define CRITTER_RADIUS 0.82 /* of the smallest ball around its place of rest that holds it */
+#define CRITTER_RADIUS 0.82 /* of the smallest ball around its rest position that contains it */
 #define CRITTER_RISE 0.4
 #define CRITTER_PERIOD 2.4
 #define CRITTER_SQUASH 0.12
@@ -30,9 +30,9 @@
 #define CHARACTER_SECONDS (1.0 / 30)
 #define BLEND_SECONDS 1.0 /* from the rest pose into the clip */
 #define EASE 0.0105       /* of the height */
-#define DRESS_WIND 2.5    /* times that of the sheet: dresses are held, and shall fold */
-#define RADIAL_STEPS 4    /* a frame: vertices leave the body at the end of each */
-#define LEAVE_DEPTH 0.15  /* deeper ones are left inside: they came from elsewhere */
+#define DRESS_WIND 2.5    /* times that of the sheet: dresses are attached, and should fold */
+#define RADIAL_STEPS 4    /* per frame: vertices leave the body at the end of each */
+#define LEAVE_DEPTH 0.15  /* deeper ones stay inside: they entered elsewhere */
 
 struct scene {
     abut_context *context;
@@ -47,12 +47,12 @@ struct scene {
     abut_character_matrix *bones;
     abut_radial *radial;
     abut_device *device;             /* with fields; null = the CPU */
-    abut_character_skinner *skinner; /* these where there is a device */
+    abut_character_skinner *skinner; /* these if there is a device */
     abut_buffer *skinned;
     scene_parts parts;
     bool outside;
     abut_garment *garment; /* what it wears */
-    uint32_t clip;         /* ABUT_NONE = it stands still */
+    uint32_t clip;         /* ABUT_NONE = no motion */
     bool windy;
     vec up;
 };
@@ -64,8 +64,8 @@ const char *scene_name(scene_kind kind) {
 
 /* ---- surfaces along a line ---- */
 
-/* A grid of `around` x `along` + 1 vertices on a cylinder about the x axis, and with `closed` a
- * vertex at either end. `radius` tells that of each. */
+/* A grid of `around` x `along` + 1 vertices on a cylinder about the x axis, with an additional
+ * vertex at either end if `closed`. `radius` returns the radius of each vertex. */
 static abut_status make_tube(abut_context *context, uint32_t around, uint32_t along, double length,
                              double (*radius)(double angle, double t), bool closed,
                              abut_mesh **mesh) {
@@ -77,7 +77,7 @@ static abut_status make_tube(abut_context *context, uint32_t around, uint32_t al
     if (p && t) {
         for (uint32_t i = 0; i <= along; i++)
             for (uint32_t j = 0; j < around; j++) {
-                /* every other ring is turned by half a step: triangles of equal sides */
+                /* every other ring is rotated by half a step: equilateral triangles */
                 double angle = 2 * PI * (j + 0.5 * (i & 1)) / around, at = (double)i / along;
                 double r = radius(angle, at);
                 p[(size_t)i * around + j] =
@@ -126,7 +126,7 @@ static double rod_radius(double angle, double t) {
     return ROD_RADIUS * fmax(cap, 0.2) * (1 + ROD_BUMP * cos(5 * angle) * cos(2 * PI * 14 * t));
 }
 
-/* How many triangles of equal sides lie around and along a cylinder. */
+/* Numbers of equilateral triangles around and along a cylinder. */
 static void divide(uint32_t triangles, double radius, double length, uint32_t *around,
                    uint32_t *along) {
     double cells = triangles / 2.0, side = sqrt(2 * PI * radius * length / cells / 0.866);
@@ -185,7 +185,7 @@ static abut_status make_sheet(scene *s, const scene_options *o) {
     board.extent = vec_of(BOARD_SIDE, BOARD_SIDE, BOARD_THICK);
     board.segments = (uint32_t)fmax(floor(sqrt(o->solid_triangles / 12.0) + 0.5), 1);
     abut_status status = abut_shape_create(s->context, &sheet, &raw);
-    /* not in line with the board, and a little above it */
+    /* not aligned with the board, and slightly above it */
     abut_pose over = {{0, 0, 0.2, 1}, {0, 0, BOARD_THICK / 2 + 0.03}};
     status = status ? status : abut_mesh_transform(raw, 1, over, &s->meshes[0]);
     abut_mesh_destroy(raw);
@@ -198,14 +198,14 @@ static bool has_character(const scene *s) {
     return s->kind >= SCENE_SOLID_COUNT;
 }
 
-/* A direction to the side, of unit length. */
+/* A unit vector perpendicular to `up`. */
 static vec across(vec up) {
     vec side = fabs(up.x) < 0.9 ? vec_of(1, 0, 0) : vec_of(0, 1, 0);
     side = vec_along(side, -vec_dot(side, up), up);
     return vec_scale(side, 1 / vec_length(side));
 }
 
-/* Where the bones are: from the rest pose into the clip, and then on and on. */
+/* The pose of the bones: from the rest pose into the clip, then repeated. */
 static abut_status bones_at(scene *s, double time) {
     abut_character_pose_options pose = abut_character_pose_options_default();
     pose.clip = ABUT_NONE;
@@ -213,7 +213,7 @@ static abut_status bones_at(scene *s, double time) {
         pose.other = s->clip;
         pose.blend = fmin(fmax(time / BLEND_SECONDS, 0), 1);
         pose.blend *= pose.blend * (3 - 2 * pose.blend);
-        /* to and fro: from its end back to its begin a clip would jump through the cloth */
+        /* forwards and backwards: a jump from the end to the start would pass through the cloth */
         abut_character_clip clip;
         abut_status status = abut_character_get_clip(s->character, s->clip, &clip);
         if (status)
@@ -227,7 +227,7 @@ static abut_status bones_at(scene *s, double time) {
     return abut_character_pose(s->character, &pose, s->bones);
 }
 
-/* Where the body is, as floats. */
+/* The positions of the body, as floats. */
 static abut_status pose_at(scene *s, double time) {
     abut_status status = bones_at(s, time);
     if (!status)
@@ -260,7 +260,7 @@ static abut_status take_character(scene *s, const scene_options *o) {
     return s->bones ? ABUT_OK : ABUT_ERROR_MEMORY;
 }
 
-/* The body as it stands at first. */
+/* The initial mesh of the body. */
 static abut_status make_body(scene *s) {
     abut_mesh *rest = abut_character_rest_mesh(s->character);
     uint32_t count = abut_mesh_vertex_count(rest);
@@ -277,7 +277,7 @@ static abut_status make_body(scene *s) {
 /* A garment of about as many triangles, its vertices as floats. */
 static abut_status make_garment(scene *s, const scene_options *o, double ease) {
     abut_garment_options options = abut_garment_options_default();
-    double half = o->triangles / 2.0; /* vertices, but for those of borders */
+    double half = o->triangles / 2.0; /* vertices, except for those of boundaries */
     options.kind = s->kind == SCENE_CAPE ? ABUT_GARMENT_CAPE : ABUT_GARMENT_DRESS;
     if (half + 1.6 * sqrt(half) > ABUT_GARMENT_PARTICLES_MAX)
         return abut_set_error(ABUT_ERROR_LIMIT, "a garment has at most 398000 triangles");
@@ -311,12 +311,12 @@ static double height_of(const scene *s) {
     return high - low;
 }
 
-/* Where the body is when it was skinned last: on the device, if there is one. */
+/* The positions of the body after the last skinning: on the device, if there is one. */
 static abut_array body_now(const scene *s) {
     return s->skinned ? abut_array_buffer(s->skinned) : abut_array_host(s->solid_end);
 }
 
-/* Poses and skins a body of fields. On a device the host does not learn where it is. */
+/* Poses and skins a body with fields. On a device the positions are not downloaded. */
 static abut_status skin_at(scene *s, double time) {
     abut_status status = bones_at(s, time);
     if (!status && s->skinner)
@@ -344,7 +344,7 @@ static abut_status make_fields(scene *s, const scene_options *o) {
     return status ? status : cloth_add_radial(s->cloth, s->radial);
 }
 
-/* The body holds the pins of the garment. */
+/* Attaches the pins of the garment to the body. */
 static abut_status hold_garment(scene *s, double stiffness) {
     uint32_t count;
     const uint32_t *pins = abut_garment_pins(s->garment, &count);
@@ -356,7 +356,7 @@ static abut_status hold_garment(scene *s, double stiffness) {
     return status;
 }
 
-/* Dresses the body: with more ease, until nothing meets. */
+/* Dresses the body, with increasing ease, until there are no intersections. */
 static abut_status dress(scene *s, const scene_options *o, const cloth_options *of_cloth) {
     abut_status status = make_body(s);
     double ease = status ? 0 : EASE * height_of(s);
@@ -389,7 +389,7 @@ static double ease(double t) {
     return t * t * (3 - 2 * t);
 }
 
-/* Up and down, longer on the way than at the turns. */
+/* Up and down, slower between the ends than at the turns. */
 static vec critter_at(vec p, double time) {
     double phase = 2 * PI * time / CRITTER_PERIOD, q = CRITTER_SQUASH * sin(phase);
     double start = ease(time / 0.5);
@@ -397,7 +397,7 @@ static vec critter_at(vec p, double time) {
                   p.z * (1 + q * start) + start * CRITTER_RISE * sin(phase));
 }
 
-/* Bent upwards into an arc whose middle stays, then tilted to and fro. */
+/* Bent upwards into an arc with a fixed centre, then tilted to both sides. */
 static vec rod_at(vec p, double time) {
     double bend = ROD_BEND * ease(time / ROD_SECONDS), curvature = bend / ROD_LENGTH;
     double tilt = 0.5 * ease((time - ROD_SECONDS) / 2) * sin(0.8 * (time - ROD_SECONDS));
@@ -439,7 +439,7 @@ static abut_status place_solid(scene *s, double time) {
     return ABUT_OK;
 }
 
-/* ---- the whole ---- */
+/* ---- scenes ---- */
 
 static cloth_options cloth_of(const scene *s) {
     cloth_options o = {.density = 0.2, .damping = 0.2, .gravity = {0, 0, -9.81}, .drag = 0.3};
@@ -449,7 +449,7 @@ static cloth_options cloth_of(const scene *s) {
         o.bend = 2e-4;
         o.friction = 0.3;
         o.pressure = 0.6;
-        o.gravity.z = -4; /* all of it hangs on two ears */
+        o.gravity.z = -4; /* two ears carry all of it */
         break;
     case SCENE_SLEEVE:
         o.stretch = 150;
@@ -480,7 +480,7 @@ static abut_status prepare(scene *s, const scene_options *o) {
     cloth_options of_cloth = cloth_of(s);
     of_cloth.grain = o->grain;
     of_cloth.device = o->device;
-    /* a pass carries forces from vertex to vertex, so finer cloth needs more of them */
+    /* a pass propagates forces from vertex to vertex, so finer cloth needs more of them */
     of_cloth.substeps = (uint32_t)fmin(fmax(10 * sqrt(o->triangles / 6000.0), 10), 40);
     if (has_character(s)) {
         of_cloth.substeps *= 2; /* frames are twice as long */
@@ -546,7 +546,7 @@ void scene_destroy(scene *s) {
     abut_context_free(context, s);
 }
 
-/* A frame against radial fields: several steps, what they report together. */
+/* A frame against radial fields: several steps with a common report. */
 static abut_status radial_step(scene *s, cloth_report *report) {
     double seconds = scene_frame_seconds(s) / RADIAL_STEPS;
     cloth_report all = {.fraction = 1, .thinnest = 1e300};

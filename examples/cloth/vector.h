@@ -1,5 +1,5 @@
-/* The few operations on vectors that the cloth needs, for C and OpenCL C alike. In doubles and
- * without contraction, so that both give the same bits. */
+/* Vector operations of the cloth, for C and OpenCL C. In doubles and without contraction, so
+ * that both give the same bits. */
 #ifndef CLOTH_VECTOR_H
 #define CLOTH_VECTOR_H
 
@@ -57,12 +57,12 @@ static inline vec vec_cross(vec a, vec b) {
 static inline double vec_length(vec a) {
     return sqrt(vec_dot(a, a));
 }
-/* Whether a position is one that the cloth can have: finite, and far from what a float cannot be.
- */
+/* Returns whether a position is valid: finite, and far below the largest float. */
 static inline bool vec_is_near(vec a) {
     return fabs(a.x) < 1e15 && fabs(a.y) < 1e15 && fabs(a.z) < 1e15;
 }
-/* To the nearest floats: positions at the end of a step are, so that files of floats hold them. */
+/* Rounds to floats: positions at the end of a step are floats, so that files of floats store
+ * them exactly. */
 static inline vec vec_round(vec a) {
     return vec_of((double)(float)a.x, (double)(float)a.y, (double)(float)a.z);
 }

@@ -1,4 +1,4 @@
-/* Drawing of triangles and edges into plain buffers, and the seven passes on top. */
+/* Draws triangles and edges into plain buffers, and the seven passes that use them. */
 #include "cinder.h"
 
 #include <math.h>
@@ -7,7 +7,7 @@
 
 enum { STEP = 256, HALF = STEP / 2, DEPTHS = (1 << 24) - 1 };
 
-/* A vertex on the image: steps of 1/256 of a pixel, and a depth from 0 to DEPTHS. */
+/* A projected vertex: in steps of 1/256 of a pixel, with a depth from 0 to DEPTHS. */
 typedef struct point {
     int32_t x, y;
     double z;
@@ -22,7 +22,7 @@ typedef struct image {
     point **points; /* of each solid */
 } image;
 
-/* What a fragment does where it is. */
+/* The operation of a fragment on its pixel. */
 typedef void (*fragment)(image *to, size_t pixel, uint32_t z, uint32_t number);
 
 static void write_depth(image *to, size_t pixel, uint32_t z, uint32_t number) {
@@ -60,7 +60,7 @@ static uint32_t to_depth(double z) {
     return z <= 0 ? 0 : z >= DEPTHS ? DEPTHS : (uint32_t)(z + 0.5);
 }
 
-/* One fragment for each centre of a pixel along the longer way, as OpenGL has lines. */
+/* One fragment for each pixel centre along the longer axis, as for lines in OpenGL. */
 static void draw_line(image *to, point a, point b, fragment work, uint32_t number) {
     bool wide = abs(b.x - a.x) >= abs(b.y - a.y);
     if (wide ? b.x < a.x : b.y < a.y) {
@@ -80,7 +80,7 @@ static void draw_line(image *to, point a, point b, fragment work, uint32_t numbe
 
 static int64_t side(point a, point b, int64_t x, int64_t y) {
     int64_t wide = b.x - a.x, high = b.y - a.y, at = wide * (y - a.y) - high * (x - a.x);
-    return at - !(high < 0 || (high == 0 && wide > 0)); /* top and left edges belong to it */
+    return at - !(high < 0 || (high == 0 && wide > 0)); /* top and left edges are included */
 }
 
 /* The pixels whose centres a triangle covers. */
@@ -118,7 +118,7 @@ static void draw(image *to, uint32_t solid, int what, fragment work) {
             draw_line(to, p[k], p[(k + 1) % 3], work, solid);
         double area = (double)(p[1].x - p[0].x) * (p[2].y - p[0].y) -
                       (double)(p[2].x - p[0].x) * (p[1].y - p[0].y);
-        /* x right, y down, depth away: what faces us runs against the clock, its area is < 0. */
+        /* x right, y down, depth away: a front face is counter-clockwise, its area is < 0. */
         if ((area < 0 && (what & FRONT)) || (area > 0 && (what & BACK)))
             draw_triangle(to, p, area, work, solid);
     }
@@ -141,7 +141,7 @@ static void seven_passes(image *to, uint32_t count, bool prevent) {
     }
 }
 
-/* A quarter of the pixels; the greatest of each four. */
+/* A quarter of the pixels; the maximum of each four. */
 static void halve(image *to) {
     uint32_t width = (to->width + 1) / 2, height = (to->height + 1) / 2;
     for (uint32_t y = 0; y < height; y++)
@@ -200,7 +200,7 @@ static abut_vec3 unit(abut_vec3 a) {
     return (abut_vec3){a.x / length, a.y / length, a.z / length};
 }
 
-/* Calls `work` with every posed vertex along the axes. */
+/* Calls `work` with every posed vertex in view coordinates. */
 static abut_status
 each_point(const abut_raster_item *solids, uint32_t count, const abut_vec3 axes[3],
            void (*work)(void *user, uint32_t solid, uint32_t vertex, const double place[3]),
@@ -241,13 +241,13 @@ static void grow(void *user, uint32_t solid, uint32_t vertex, const double place
     }
 }
 
-static void put(void *user, uint32_t solid, uint32_t vertex, const double place[3]) {
+static void project_vertex(void *user, uint32_t solid, uint32_t vertex, const double place[3]) {
     frame *f = user;
     double depth = f->hi[2] > f->lo[2] ? (place[2] - f->lo[2]) / (f->hi[2] - f->lo[2]) : 0;
     f->to->points[solid][vertex] = (point){
         (int32_t)floor(STEP * (1 + (place[0] - f->lo[0]) / f->pixel) + 0.5),
         (int32_t)floor(STEP * (1 + (place[1] - f->lo[1]) / f->pixel) + 0.5),
-        1 + (DEPTHS - 2) * depth, /* 0 is where nothing is */
+        1 + (DEPTHS - 2) * depth, /* 0 means empty */
     };
 }
 
@@ -303,7 +303,7 @@ abut_status cinder_find(abut_context *context, const abut_raster_item *solids, u
     to.width = (uint32_t)ceil((f.hi[0] - f.lo[0]) / f.pixel) + 2;
     to.height = (uint32_t)ceil((f.hi[1] - f.lo[1]) / f.pixel) + 2;
     status = reserve(context, &to, count);
-    status = status ? status : each_point(solids, count, axes, put, &f);
+    status = status ? status : each_point(solids, count, axes, project_vertex, &f);
     if (!status) {
         seven_passes(&to, count, options->prevent);
         for (size_t i = 0; i < (size_t)to.width * to.height; i++) {

@@ -23,7 +23,7 @@ static double real(falls *s, double lo, double hi) { /* splitmix64 */
 }
 
 static double radius(const falls *s) {
-    /* Of spheres, so that more of them do not fill the place. */
+    /* Radius of spheres, so that more of them do not fill the space. */
     uint32_t n = s->count - s->fixed;
     return s->options.kind == FALLS_BOUNCE ? 0.2 : n > 1000 ? 0.06 : n > 100 ? 0.12 : 0.2;
 }
@@ -33,7 +33,7 @@ static void *grown(abut_context *context, void *old, uint64_t count, size_t byte
     return abut_context_allocate(context, (size_t)count, bytes);
 }
 
-/* ---- the start ---- */
+/* ---- create ---- */
 
 static abut_status make_mesh(falls *s, int which, abut_shape_kind kind, abut_vec3 extent) {
     abut_shape shape = abut_shape_default(kind);
@@ -43,7 +43,7 @@ static abut_status make_mesh(falls *s, int which, abut_shape_kind kind, abut_vec
     return abut_shape_create(s->context, &shape, &s->meshes[which]);
 }
 
-/* Two pyramids on a triangle: 6 triangles, as in the document. */
+/* Two pyramids on a triangle: 6 triangles, as in the paper. */
 static abut_status make_flake(falls *s) {
     const double r = 0.05, h = 0.02;
     const double points[15] = {r, 0, 0, -0.5 * r, 0.866 * r, 0, -0.5 * r, -0.866 * r,
@@ -53,7 +53,7 @@ static abut_status make_flake(falls *s) {
     return abut_mesh_create(s->context, &input, &s->meshes[0]);
 }
 
-/* The model stands on the ground, four units large. */
+/* The model is on the ground, four units large. */
 static abut_status make_model(falls *s) {
     abut_mesh *mesh = NULL;
     abut_status status = ABUT_OK;
@@ -93,10 +93,10 @@ static abut_status make_meshes(falls *s) {
     return status;
 }
 
-/* Where a body begins; at the start of the scene, somewhere on its way. */
+/* Sets the initial position of a body; at the start of the scene, at some point of its path. */
 static void launch(falls *s, uint32_t i, bool start) {
     abut_vec3 *p = &s->solids[i].pose.translation, *v = &s->speeds[i];
-    if (s->options.kind == FALLS_STAIRS) { /* shot out over the topmost step */
+    if (s->options.kind == FALLS_STAIRS) { /* launched above the topmost step */
         double step = start ? floor(real(s, 0, STEPS)) : 0;
         *p = (abut_vec3){step + real(s, 0.2, 0.8), real(s, -0.4, 0.4) * ACROSS,
                          (STEPS - step) * RISE + real(s, 0.1, 1)};
@@ -129,8 +129,8 @@ static abut_status make_solids(falls *s) {
                 (abut_vec3){i + 0.5, 0, (STEPS - 1 - (double)i) * RISE + 0.5 * RISE};
         else if (i == 1)
             solid->pose.translation = (abut_vec3){0, 0, -0.25};
-        /* What does not fall is tried with what does; snow and spheres on the model also not with
-         * their like. */
+        /* Fixed solids are tested against falling ones; snow and spheres on the model are not
+         * tested against each other. */
         abut_layers_item item = {.mesh = solid->mesh,
                                  .pose = solid->pose,
                                  .group = i < s->fixed ? 2 : 1,
@@ -233,7 +233,7 @@ abut_status falls_find(falls *s) {
     return status;
 }
 
-/* Keeps a flake where it is on the solid, and lets it fall again from above. */
+/* Keeps a flake at its position on the solid, and restarts it from above. */
 static abut_status stick(falls *s, uint32_t on, uint32_t flake) {
     if (s->stuck_count == s->stuck_room) {
         size_t room = 2 * s->stuck_room + 256;
@@ -272,8 +272,9 @@ static abut_status respond_to_pairs(falls *s) {
     return status;
 }
 
-/* The mean normal of the edges of the model within a sphere: a plane that it reflects off, unless
- * it moves away. Hits are sorted by the penetrating solid, then by the penetrated one. */
+/* Computes the mean normal of the edges of the model within a sphere: the sphere reflects off
+ * that plane, unless it moves away. Hits are sorted by the penetrating solid, then by the
+ * penetrated one. */
 static void respond_to_hits(falls *s) {
     for (uint64_t i = 0, end; i < s->hit_count; i = end) {
         uint32_t ball = s->hits[i].penetrated;
@@ -297,8 +298,8 @@ static void respond_to_hits(falls *s) {
     }
 }
 
-/* The model turns by the same small angle each frame: the quaternion's sine and cosine are 0.008
- * and nearly 1, and its length stays 1. */
+/* Rotates the model by the same small angle each frame: the quaternion's sine and cosine are
+ * 0.008 and nearly 1, and its length stays 1. */
 static void turn(falls *s) {
     abut_quat *q = &s->solids[0].pose.rotation;
     double z = q->z + 0.008 * q->w, w = q->w - 0.008 * q->z, length = sqrt(z * z + w * w);
@@ -317,7 +318,7 @@ abut_status falls_step(falls *s) {
         abut_vec3 *p = &s->solids[i].pose.translation, *v = &s->speeds[i];
         v->z -= snow ? 0 : GRAVITY * FRAME;
         *p = (abut_vec3){p->x + FRAME * v->x, p->y + FRAME * v->y, p->z + FRAME * v->z};
-        if (p->z < (stairs ? -0.5 : -0.4)) /* past the last step, or the ground */
+        if (p->z < (stairs ? -0.5 : -0.4)) /* below the last step, or the ground */
             launch(s, i, false);
     }
     abut_pose *poses = abut_context_allocate(s->context, s->count, sizeof *poses);
@@ -350,7 +351,7 @@ static int by_names(const void *a, const void *b) {
     return p->a != q->a ? (p->a < q->a ? -1 : 1) : p->b < q->b ? -1 : p->b > q->b;
 }
 
-/* A box around a posed one. */
+/* The bounding box of a posed box. */
 static abut_status box_of(const falls *s, uint32_t i, boxed *to) {
     abut_box b = abut_mesh_bounds(s->solids[i].mesh);
     to->id = i;
@@ -437,8 +438,8 @@ double falls_pixel(const falls *s) {
     return most / (s->options.resolution ? s->options.resolution : 1024);
 }
 
-/* The widest ball in the overlap of a sphere with a step or another sphere: at most as deep as the
- * overlap, and nearly so for meshes of spheres. */
+/* The largest ball in the overlap of a sphere with a step or another sphere: at most as deep as
+ * the overlap, and nearly so for meshes of spheres. */
 static double ball_in(const falls *s, uint32_t a, uint32_t b) {
     const abut_vec3 *p = &s->solids[a].pose.translation, *q = &s->solids[b].pose.translation;
     double r = radius(s), d[3] = {fabs(q->x - p->x), fabs(q->y - p->y), fabs(q->z - p->z)};

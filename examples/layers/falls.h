@@ -1,12 +1,12 @@
-/* The scenes of Malmsten and Klasen (2005, chapter 5): what falls is moved by what
- * <abut/layers.h> finds, and by nothing else.
+/* The scenes of Malmsten and Klasen (2005, chapter 5). Only the results of <abut/layers.h> move
+ * the falling bodies.
  *
- *   stairs   spheres bounce down 11 steps. One that is in a step and goes down goes up again, with
- *            a little less speed
- *   snow     flakes stick to a model that turns, and to the ground
- *   bounce   spheres reflect off the model by the normals of its edges inside of them
+ *   stairs   spheres bounce down 11 steps. One that is in a step and moves down is reflected
+ *            up, with slightly less speed
+ *   snow     flakes stick to a rotating model, and to the ground
+ *   bounce   spheres reflect off the model by the normals of its edges inside them
  *
- * Every frame can be held against the exact overlaps of all solids. */
+ * Every frame can be compared with the exact overlaps of all solids. */
 #ifndef FALLS_H
 #define FALLS_H
 
@@ -23,7 +23,7 @@ typedef struct falls_options {
     abut_device *device;
 } falls_options;
 
-/* Where something fell, for good. */
+/* The final position of a flake. */
 typedef struct falls_stuck {
     uint32_t on; /* the solid */
     abut_pose pose;
@@ -36,50 +36,50 @@ typedef struct falls {
     abut_bvh *trees[3];
     abut_layers *layers;
     abut_layers_query query;
-    uint32_t fixed, count;    /* solids that do not fall come first; of all */
-    abut_raster_item *solids; /* where they are now; ids of `layers` are places in here */
+    uint32_t fixed, count;    /* fixed solids come first; all */
+    abut_raster_item *solids; /* their poses; ids of `layers` are indices of this array */
     const abut_bvh **bvhs;    /* of each */
-    uint32_t *which;          /* of the meshes it has */
+    uint32_t *which;          /* index of its mesh */
     abut_vec3 *speeds;        /* of each */
     bool *hit;                /* whether the last response changed it */
     uint64_t random;
-    abut_layers_pair *pairs; /* that falls_find() found */
+    abut_layers_pair *pairs; /* of falls_find() */
     uint64_t pair_count, pair_room;
     abut_layers_hit *hits;
     uint64_t hit_count, hit_room;
-    abut_world_pair *exact; /* that falls_check() found */
+    abut_world_pair *exact; /* of falls_check() */
     uint64_t exact_count, exact_room;
     falls_stuck *stuck; /* of snow */
     size_t stuck_count, stuck_room;
 } falls;
 
-/* How the pairs of a list compare with the exact ones. */
+/* Counts of correct and wrong pairs of a list, compared with the exact ones. */
 typedef struct falls_score {
     uint64_t found, missed, false_pairs;
-    double missed_ball; /* stairs: the widest ball within an overlap that was missed */
+    double missed_ball; /* stairs: the largest ball within an overlap that was missed */
 } falls_score;
 
-/* Creates a scene in which all are on their way. */
+/* Creates a scene in which all bodies are moving. */
 abut_status falls_create(abut_context *context, const falls_options *options, falls **scene);
 void falls_destroy(falls *scene); /* null is allowed */
 
-/* Finds what overlaps now: fills `pairs`, and `hits` for `bounce`. */
+/* Finds the current overlaps: fills `pairs`, and `hits` for `bounce`. */
 abut_status falls_find(falls *scene);
-/* Responds to what was found, and moves all by 1/60 s. */
+/* Responds to the overlaps, and moves all bodies by 1/60 s. */
 abut_status falls_step(falls *scene);
-/* Where the whole scene is: the same for all frames. */
+/* A box that contains the whole scene in all frames. */
 abut_box falls_region(const falls *scene);
-/* A pixel of the views. */
+/* The pixel size of the views. */
 double falls_pixel(const falls *scene);
 
-/* Whether two solids are tried with each other at all. */
+/* Returns whether two solids are tested against each other. */
 bool falls_tries(const falls *scene, uint32_t a, uint32_t b);
 /* Finds all pairs that overlap by abut_pair_overlap(): fills `exact`. */
 abut_status falls_check(falls *scene);
 /* Compares sorted pairs with `exact`, and adds to the score. */
 void falls_compare(const falls *scene, const abut_world_pair *pairs, uint64_t count,
                    falls_score *score);
-/* The pairs of falls_find() alone, for which there is room. */
+/* Copies the ids of the pairs of falls_find(); `names` must have the capacity. */
 void falls_names(const falls *scene, abut_world_pair *names);
 
 #endif

@@ -1,10 +1,9 @@
 /* A geometry class of ODE: see abut_ode.h.
  *
- * Both sides agree on what a contact is: its normal points into the first body, and moving that by
- * the depth along it ends the contact. ODE has room for as many contacts as the caller says; ours
- * are reduced to a few of each patch first, and come deepest first, so that none that matters is
- * cut off.
- */
+ * Both libraries define a contact in the same way: its normal points into the first body, and
+ * moving that body by the depth along it ends the contact. The caller of ODE limits the number
+ * of contacts. Ours are first reduced to a few per patch and sorted, deepest first, so that no
+ * important one is cut off. */
 #include "abut_ode.h"
 
 #include <math.h>
@@ -37,14 +36,14 @@ static abut_body body_of(dGeomID geom) {
     return (abut_body){s->field, s->samples, pose_of(geom)};
 }
 
-/* ---- what ODE gets ---- */
+/* ---- conversion ---- */
 
 static abut_vec3 vector_of(const dReal *v) {
     return (abut_vec3){v[0], v[1], v[2]};
 }
 
-static int give(abut_contact *list, size_t count, dGeomID a, dGeomID b, int flags, dContactGeom *to,
-                int skip) {
+static int write_contacts(abut_contact *list, size_t count, dGeomID a, dGeomID b, int flags,
+                          dContactGeom *to, int skip) {
     size_t most = (size_t)flags & 0xffff;
     count = abut_contact_reduce(list, count, shape_of(a)->patch, 0);
     count = count < most ? count : most;
@@ -69,8 +68,8 @@ static int give(abut_contact *list, size_t count, dGeomID a, dGeomID b, int flag
 
 typedef abut_status find_contacts(const abut_body *a, dGeomID other, abut_contacts *contacts);
 
-/* Asks with room for a few contacts first. What fails has no contacts: ODE has no way to hear of
- * it. */
+/* Starts with a small capacity. If an error occurs there are no contacts: ODE has no way to
+ * report errors. */
 static int collide(find_contacts *find, dGeomID a, dGeomID b, int flags, dContactGeom *to,
                    int skip) {
     abut_contact few[FEW];
@@ -84,7 +83,7 @@ static int collide(find_contacts *find, dGeomID a, dGeomID b, int flags, dContac
         status = contacts.list ? find(&body, b, &contacts) : ABUT_ERROR_MEMORY;
     }
     if (!status)
-        count = give(contacts.list, contacts.count, a, b, flags, to, skip);
+        count = write_contacts(contacts.list, contacts.count, a, b, flags, to, skip);
     if (contacts.list != few)
         free(contacts.list);
     return count;

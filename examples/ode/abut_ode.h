@@ -12,11 +12,11 @@
 #include <ode/ode.h>
 
 /* Creates a geom, in a space unless that is null. The coordinates of the mesh are those of the
- * geom, so a body needs a mesh whose centroid is at the origin. Null where ODE has no more classes.
- */
+ * geom, so a body needs a mesh whose centroid is at the origin. Returns null if ODE has no more
+ * classes. */
 dGeomID abut_ode_create(dSpaceID space, const abut_field *field, const abut_samples *samples);
 
-/* How many contacts of each patch are told to ODE at most; 4 unless set. */
+/* Sets the largest number of contacts per patch that ODE receives; the default is 4. */
 void abut_ode_set_patch(dGeomID geom, size_t most);
 
 #endif

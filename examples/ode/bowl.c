@@ -7,7 +7,7 @@
 enum { BOWL_AROUND = 96, BOWL_ALONG = 40 };
 #define PI 3.14159265358979323846
 
-/* A ring of the bowl: from the bottom up inside, over the rim, and down outside. */
+/* A point of the bowl's profile: from the bottom up inside, over the rim, and down outside. */
 static abut_vec3 bowl_point(uint32_t along, uint32_t around) {
     double most = PI / 2 + asin(BOWL_RIM); /* from the bottom to the rim */
     bool inside = along <= BOWL_ALONG / 2;

@@ -1,9 +1,8 @@
 /* The scene of drop.h.
  *
- * Every model is moved so that its centroid is at the origin, and gets a field and samples once; a
- * hundred geoms share them. The bowl is a surface of revolution that does not move: it has a field
- * and needs no samples, since those of what falls in are tried against it.
- */
+ * Every model is moved so that its centroid is at the origin, and has one field and one set of
+ * samples, which a hundred geoms share. The bowl is a fixed surface of revolution: it has a
+ * field and needs no samples, since those of the falling bodies are tested against it. */
 #include "drop.h"
 
 #include "abut_ode.h"
@@ -23,7 +22,7 @@ enum {
     CONTACTS = 64, /* of a pair */
     STEPS_A_SECOND = 180,
     FRAMES_A_SECOND = 30,
-    WAVE = 9 /* bodies that are let go side by side */
+    WAVE = 9 /* bodies that are released side by side */
 };
 #define SIZE 1.5 /* of a body */
 #define WAVE_HEIGHT 4.0
@@ -66,7 +65,7 @@ typedef struct run {
     dGeomID bowl; /* or the plane */
     body *bodies;
     abut_pose *poses;
-    uint32_t count, falling; /* bodies, and how many of them have been let go */
+    uint32_t count, falling; /* bodies, and how many of them have been released */
     bool trimesh, plane, out_of_memory;
     near_pair *pairs;
     size_t pair_count, pair_room;
@@ -82,7 +81,8 @@ static double now(void) {
 
 /* ---- models ---- */
 
-/* Facing outwards, with its centroid at the origin, SIZE large, and with the mass of its volume. */
+/* Orients the mesh outwards, moves its centroid to the origin, scales it to SIZE, and computes
+ * its mass from its volume. */
 static abut_status settle_mesh(abut_mesh *raw, model *m) {
     abut_topology *topology = NULL;
     abut_mesh *scaled = NULL;
@@ -194,7 +194,7 @@ double drop_plane(void) {
 
 /* ---- the engine ---- */
 
-/* ODE tells which pairs are near; their contacts are found together, on all threads. */
+/* ODE finds near pairs; their contacts are computed together, on all threads. */
 static void near_callback(void *data, dGeomID a, dGeomID b) {
     run *r = data;
     dBodyID body_a = dGeomGetBody(a), body_b = dGeomGetBody(b);
@@ -223,7 +223,7 @@ static void find_pairs(void *data, size_t chunk, size_t begin, size_t end) {
 
 static void find_contacts(run *r) {
     double start = now();
-    if (r->trimesh) /* those of ODE share memory among each other */
+    if (r->trimesh) /* ODE's own colliders share memory with each other */
         find_pairs(r->pairs, 0, 0, r->pair_count);
     else
         abut_context_parallel_for(NULL, r->pair_count, 4, find_pairs, r->pairs);
@@ -266,11 +266,12 @@ static double random_real(uint64_t *state) {
     return (double)(next_random(state) >> 11) * 0x1p-53;
 }
 
-/* Where a body is let go: over a plane the first in the middle. */
+/* The initial position of a body: over a plane the first one is in the centre. */
 static void place_body(body *b, uint32_t index, bool plane, uint64_t *random) {
     uint32_t in = (index + (plane ? WAVE / 2 : 0)) % WAVE;
     double x = ((double)(in % 3) - 1) * 1.9, y = ((double)(in / 3) - 1) * 1.9;
-    double turn = index / WAVE, c = cos(turn), s = sin(turn); /* no wave above the last */
+    double turn = index / WAVE, c = cos(turn),
+           s = sin(turn); /* each wave is rotated against the last */
     dQuaternion q;
     double length = 0;
     for (int k = 0; k < 4; k++) {
@@ -285,7 +286,7 @@ static void place_body(body *b, uint32_t index, bool plane, uint64_t *random) {
     dGeomDisable(b->geom);
 }
 
-/* Lets go of the next wave if it is time. */
+/* Releases the next wave when its time has come. */
 static void release_wave(run *r, double time) {
     while (r->falling < r->count && time >= WAVE_SECONDS * (r->falling / WAVE))
         for (uint32_t i = 0; i < WAVE && r->falling < r->count; i++) {
@@ -341,9 +342,9 @@ static void empty_world(run *r) {
     free(r->pairs);
 }
 
-/* ---- what it came to ---- */
+/* ---- measures ---- */
 
-/* Of all bodies: those that wait high up are at rest. */
+/* Of all bodies: those that are not released yet are at rest. */
 static double energy_of(const run *r) {
     double sum = 0;
     for (uint32_t i = 0; i < r->count; i++) {
@@ -357,7 +358,8 @@ static double energy_of(const run *r) {
             iw[k] = m->I[4 * k] * w[0] + m->I[4 * k + 1] * w[1] + m->I[4 * k + 2] * w[2];
         sum += 0.5 * m->mass * (v[0] * v[0] + v[1] * v[1] + v[2] * v[2]);
         sum += 0.5 * (w[0] * iw[0] + w[1] * iw[1] + w[2] * iw[2]);
-        /* against the bottom of the bowl, so that the whole is no difference of large numbers */
+        /* relative to the bottom of the bowl, so that the total is no difference of large
+         * numbers */
         sum += m->mass * 9.81 * (p[2] + BOWL_RADIUS);
     }
     return sum;
@@ -388,7 +390,7 @@ static double depth_of(const abut_body *a, const abut_body *b) {
     return deepest;
 }
 
-/* How far the lowest vertex is below the plane. */
+/* The depth of the lowest vertex below the plane. */
 static double depth_below(const model *m, abut_pose pose) {
     const abut_vec3 o = abut_mesh_local_origin(m->mesh), *from = abut_mesh_local_positions(m->mesh);
     const abut_quat q = pose.rotation;
@@ -401,8 +403,8 @@ static double depth_below(const model *m, abut_pose pose) {
     return PLANE_HEIGHT - pose.translation.z - lowest;
 }
 
-/* How deep bodies are in each other and in the bowl, by fields, or in the plane, whatever moved
- * them. */
+/* The largest penetration depth of bodies in each other and in the bowl, by fields, or in the
+ * plane, for either kind of contacts. */
 static double deepest_of(run *r) {
     double deepest = 0;
     abut_body bowl = {.field = r->scene->bowl.field};
@@ -422,7 +424,7 @@ static double deepest_of(run *r) {
     return deepest;
 }
 
-/* The size that depths are told in. */
+/* The unit of depths. */
 static double cell_of(const run *r) {
     abut_field_info info = abut_field_info_default();
     abut_field_get_info(r->plane ? r->scene->models[0].field : r->scene->bowl.field, &info);

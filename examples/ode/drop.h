@@ -12,38 +12,39 @@ typedef struct drop_options {
     bool plane;      /* a plane at the height of drop_plane() instead of the bowl */
     uint64_t seed;
     void *user;
-    /* Called about thirty times a second of the scene, with the poses of those bodies that have
-     * been let go. False ends it. */
+    /* Called about thirty times per second of the scene, with the poses of the released bodies.
+     * Returning false ends the run. */
     bool (*frame)(void *user, double time, const abut_pose *poses, uint32_t count);
 } drop_options;
 
 typedef struct drop_result {
     uint32_t bodies, steps;
     double seconds;  /* of the scene */
-    double wall;     /* that it took, without frames */
-    double collide;  /* of that: finding contacts */
-    double contacts; /* a step */
+    double wall;     /* elapsed, without frames */
+    double collide;  /* of that: contacts */
+    double contacts; /* per step */
     double energy_first, energy_last;
-    double energy_growth; /* the largest from one tenth of a second to the next, of the first */
+    double energy_growth; /* largest increase within a tenth of a second, relative to the initial
+                             energy */
     double speed_last;    /* the largest of any body at the end */
     double deepest;       /* at any time, in cells of the bowl, or of a body on the plane */
     double deepest_last;  /* at the end */
-    uint32_t lost;        /* bodies that fell out of the bowl or through it */
+    uint32_t lost;        /* bodies that left the bowl or passed through it */
 } drop_result;
 
 typedef struct drop_scene drop_scene;
 
-/* Makes the models and their fields. Reports progress through the context. */
+/* Creates the models and their fields. Reports progress through the context. */
 abut_status drop_create(abut_context *context, drop_scene **scene);
 void drop_destroy(drop_scene *scene);
 /* Runs it from the start. */
 abut_status drop_run(drop_scene *scene, const drop_options *options, drop_result *result);
 
-/* How long so many bodies need to fall and to come to rest. */
+/* Seconds in which so many bodies fall and come to rest. */
 double drop_seconds(uint32_t bodies);
 
-/* For pictures: the mesh and colour of a body, the bowl, a place above everything, and
- * how high the plane is. */
+/* For pictures: the mesh and colour of a body, the bowl, a point above everything, and the
+ * height of the plane. */
 abut_mesh *drop_mesh(const drop_scene *scene, uint32_t body, abut_colour *colour);
 abut_mesh *drop_bowl(const drop_scene *scene);
 abut_vec3 drop_top(void);

@@ -12,14 +12,14 @@
 #include <time.h>
 
 #define STEP FIT_STEP
-#define MARGIN FIT_MARGIN /* contacts begin this far apart */
+#define MARGIN FIT_MARGIN /* largest gap with contacts */
 #define FRICTION FIT_FRICTION
 #define GRAVITY 9.81
-#define CORRECTION 0.5 /* m/s: no faster are depths pushed out */
+#define CORRECTION 0.5 /* m/s: largest speed at which depths are corrected */
 #define REST 1e-5
 #define PLATE 0.005
 #define FALLEN 30.0 /* degrees */
-#define SIZE 1.5    /* of what falls into the bowl */
+#define SIZE 1.5    /* of bodies in the bowl */
 #define WAVE_HEIGHT 4.0
 #define WAVE_SECONDS 0.75
 
@@ -34,15 +34,15 @@ typedef struct model {
     trimesh own;
 } model;
 
-/* A body, or the floor, which has none. */
+/* A body, or the floor, which has no ODE body. */
 typedef struct thing {
     const model *model;
     dBodyID body;
     dGeomID own; /* for ODE's own colliders */
     abut_pose fixed;
-    double height;  /* where its middle belongs at the end */
-    double release; /* when it is let go */
-    double fell;    /* when it did; 0 = not yet */
+    double height;  /* expected height of its centre at the end */
+    double release; /* time of its release */
+    double fell;    /* time of its fall; 0 = not yet */
     abut_vec3 start;
 } thing;
 
@@ -53,26 +53,26 @@ typedef struct world {
     dJointGroupID joints;
     dSpaceID own;      /* of ODE's own colliders */
     abut_world *space; /* its ids are those of the things */
-    thing *things;     /* the floor first, the others as they are let go */
+    thing *things;     /* the floor first, the others in the order of release */
     model *models;
     uint32_t count, released, model_count, room;
     abut_pose *poses; /* of all things */
-    abut_pose *ends;  /* of those that are fast, and their ids */
+    abut_pose *ends;  /* of fast ones, and their ids */
     uint32_t *ids;
-    abut_contact *list; /* and events and impacts: grown where they are too short */
+    abut_contact *list; /* and events and impacts: grown if they are too short */
     uint64_t list_room;
     abut_world_event *events;
     uint64_t event_room;
     abut_world_impact *impacts;
     uint64_t impact_room;
     double time, deepest;
-    double energy, energy_first; /* all of it, a tenth of a second ago and at the start */
+    double energy, energy_first; /* total energy, a tenth of a second ago and at the start */
     uint64_t contacts;
 } world;
 
 /* ---- bodies ---- */
 
-/* Takes the mesh: scaled where a size is given, and moved to its centroid. */
+/* Takes ownership of the mesh: scaled if a size is given, and moved to its centroid. */
 static abut_status add_model(world *w, abut_mesh *raw, double size) {
     model *m = &w->models[w->model_count++];
     abut_topology *topology = NULL;
@@ -124,7 +124,7 @@ static thing *add_body(world *w, const model *m, abut_vec3 at, double density) {
     return t;
 }
 
-/* A box, or where size.y is negative a ball. */
+/* A box, or a ball if size.y is negative. */
 static abut_status add(world *w, abut_vec3 size, abut_vec3 at, double density, double height) {
     abut_shape shape = abut_shape_default(size.y > 0 ? ABUT_SHAPE_BOX : ABUT_SHAPE_ICOSPHERE);
     shape.extent = size;
@@ -153,7 +153,7 @@ static abut_status add_row(world *w, uint32_t i) {
     return status;
 }
 
-/* The first one turns about its lower edge already. */
+/* The first one already rotates about its lower edge. */
 static abut_status add_domino(world *w, uint32_t i, uint32_t bodies) {
     const double thick = 0.2, tall = 2, spin = 0.6;
     abut_vec3 at = {i - 0.5 * (bodies - 1), 0, 0.5 * tall};
@@ -189,11 +189,11 @@ static abut_status add_mixed(world *w) {
     return status ? status : add_model(w, raw, SIZE);
 }
 
-/* Let go in waves of nine, at random angles. */
+/* Released in waves of nine, at random angles. */
 static void add_falling(world *w, uint32_t i, uint32_t *seed) {
     uint32_t in = i % WAVE, wave = i / WAVE;
     double x = ((double)(in % 3) - 1) * 1.9, y = ((double)(in / 3) - 1) * 1.9, length = 0;
-    double c = cos(wave), s = sin(wave); /* no wave above the last */
+    double c = cos(wave), s = sin(wave); /* each wave is rotated against the last */
     dQuaternion q;
     thing *t = add_body(w, &w->models[1 + i % MIXED],
                         (abut_vec3){c * x - s * y, s * x + c * y, WAVE_HEIGHT}, 1);
@@ -256,7 +256,7 @@ static abut_status add_own(world *w, thing *t) {
     return ABUT_OK;
 }
 
-/* A model for each body, so that each has its own. */
+/* One model per body. */
 static abut_status build_scene(world *w, const fit_scene *scene) {
     abut_status status = ABUT_OK;
     for (uint32_t i = 0; i < scene->body_count && !status; i++) {
@@ -324,7 +324,7 @@ static abut_pose pose_of(const thing *t) {
     return (abut_pose){{q[1], q[2], q[3], q[0]}, {p[0], p[1], p[2]}};
 }
 
-/* Where it would be after a step in which nothing is in its way. */
+/* The pose after a step without collisions. */
 static abut_pose pose_after(const thing *t, const abut_pose *now) {
     if (!t->body)
         return *now;
@@ -342,9 +342,10 @@ static abut_pose pose_after(const thing *t, const abut_pose *now) {
     return there;
 }
 
-/* A gap is a contact that lets the bodies come together by just that much in the step. */
-static void give(world *w, const thing *a, const thing *b, abut_vec3 point, abut_vec3 normal,
-                 double depth) {
+/* Creates a contact joint. A gap is a contact that allows the bodies to approach by exactly the
+ * gap in the step. */
+static void add_contact_joint(world *w, const thing *a, const thing *b, abut_vec3 point,
+                              abut_vec3 normal, double depth) {
     dContact contact;
     memset(&contact, 0, sizeof contact);
     contact.surface.mode = dContactApprox1;
@@ -362,7 +363,7 @@ static void give(world *w, const thing *a, const thing *b, abut_vec3 point, abut
     w->contacts++;
 }
 
-/* How fast two bodies come together along a normal at a point. */
+/* The approach speed of two bodies along a normal at a point. */
 static double closing(const thing *a, const thing *b, abut_vec3 point, abut_vec3 normal) {
     double sum = 0;
     const thing *both[2] = {a, b};
@@ -375,7 +376,7 @@ static double closing(const thing *a, const thing *b, abut_vec3 point, abut_vec3
     return sum;
 }
 
-/* Makes room for as many elements as there are. */
+/* Grows an array to a number of elements. */
 static abut_status grow(void *array, uint64_t count, uint64_t *room, size_t bytes) {
     void *more = realloc(*(void **)array, count * bytes);
     if (!more)
@@ -385,8 +386,8 @@ static abut_status grow(void *array, uint64_t count, uint64_t *room, size_t byte
     return ABUT_OK;
 }
 
-/* Contacts of all pairs, and which pair has which. */
-static abut_status find(world *w, uint64_t *event_count) {
+/* Computes the contacts of all pairs, and the events that assign them to pairs. */
+static abut_status find_contacts(world *w, uint64_t *event_count) {
     abut_contacts found = {.list = w->list, .capacity = w->list_room};
     abut_status status = abut_world_contacts(w->space, &found);
     if (status == ABUT_ERROR_BUFFER) {
@@ -406,11 +407,12 @@ static abut_status find(world *w, uint64_t *event_count) {
     return status;
 }
 
-/* The world says from the second to the first, ODE's joints have a body first. */
-static void give_pair(world *w, uint32_t first, uint32_t second, abut_vec3 point, abut_vec3 normal,
-                      double depth) {
-    give(w, &w->things[second], &w->things[first], point,
-         (abut_vec3){-normal.x, -normal.y, -normal.z}, depth);
+/* The normals of the world point from the second item to the first; ODE's joints need a body
+ * first. */
+static void add_pair_joints(world *w, uint32_t first, uint32_t second, abut_vec3 point,
+                            abut_vec3 normal, double depth) {
+    add_contact_joint(w, &w->things[second], &w->things[first], point,
+                      (abut_vec3){-normal.x, -normal.y, -normal.z}, depth);
 }
 
 static abut_status collide(world *w, uint64_t *event_count) {
@@ -418,12 +420,12 @@ static abut_status collide(world *w, uint64_t *event_count) {
         w->poses[i] = pose_of(&w->things[i]);
     abut_status status =
         abut_world_set_poses(w->space, NULL, abut_array_host(w->poses), w->released);
-    status = status ? status : find(w, event_count);
+    status = status ? status : find_contacts(w, event_count);
     for (uint64_t i = 0; !status && i < *event_count; i++) {
         const abut_world_event *e = &w->events[i];
         for (uint64_t c = e->first; c < e->first + e->count; c++) {
             const abut_contact *contact = &w->list[c];
-            give_pair(w, e->a, e->b, contact->point, contact->normal, contact->depth);
+            add_pair_joints(w, e->a, e->b, contact->point, contact->normal, contact->depth);
             w->deepest = fmax(w->deepest, contact->depth / w->things[e->b].model->size);
         }
     }
@@ -440,20 +442,22 @@ static void collide_own(void *data, dGeomID first, dGeomID second) {
     int count = dCollide(first, second, OWN_CONTACTS, found, sizeof *found);
     for (int i = 0; i < count; i++) {
         const dReal *p = found[i].pos, *n = found[i].normal;
-        give(w, a, b, (abut_vec3){p[0], p[1], p[2]}, (abut_vec3){n[0], n[1], n[2]}, found[i].depth);
+        add_contact_joint(w, a, b, (abut_vec3){p[0], p[1], p[2]}, (abut_vec3){n[0], n[1], n[2]},
+                          found[i].depth);
         w->deepest = fmax(w->deepest, found[i].depth / a->model->size);
     }
 }
 
-/* Of its fastest point, at most. */
+/* An upper bound of the speed of its points. */
 static double speed_of(const thing *t) {
     const dReal *v = dBodyGetLinearVel(t->body), *u = dBodyGetAngularVel(t->body);
     return sqrt(v[0] * v[0] + v[1] * v[1] + v[2] * v[2]) +
            t->model->radius * sqrt(u[0] * u[0] + u[1] * u[1] + u[2] * u[2]);
 }
 
-/* Those that go further than half the margin in a step: what would they meet within it? */
-static abut_status look_ahead(world *w, uint64_t event_count) {
+/* Sweeps bodies that move further than half the margin in a step, and adds contacts for their
+ * impacts. */
+static abut_status sweep_fast_bodies(world *w, uint64_t event_count) {
     uint32_t count = 0;
     for (uint32_t i = 1; i < w->released; i++) {
         if (!w->things[i].body || STEP * speed_of(&w->things[i]) < 0.5 * MARGIN)
@@ -482,7 +486,8 @@ static abut_status look_ahead(world *w, uint64_t event_count) {
         const abut_sweep_rigid_result *touch = &m->result;
         double speed = -closing(&w->things[m->b], &w->things[m->a], touch->point, touch->normal);
         if (speed > 0)
-            give_pair(w, m->a, m->b, touch->point, touch->normal, -touch->time * speed * STEP);
+            add_pair_joints(w, m->a, m->b, touch->point, touch->normal,
+                            -touch->time * speed * STEP);
     }
     return status;
 }
@@ -507,7 +512,7 @@ static double energy_of(const thing *t) {
     return 0.5 * sum;
 }
 
-/* With that of heights, above the lowest place there is. */
+/* Including potential energy above the lowest possible position. */
 static double whole_energy(const world *w) {
     double sum = 0, lowest = w->options->kind == STAND_BOWL ? -BOWL_RADIUS : 0;
     for (uint32_t i = 1; i < w->count; i++) {
@@ -545,7 +550,7 @@ static bool is_awake(const thing *t) {
     return dBodyIsEnabled(t->body);
 }
 
-/* Lets those go whose time has come. */
+/* Releases bodies whose time has come. */
 static abut_status release(world *w) {
     abut_status status = ABUT_OK;
     for (; w->released < w->count && !status; w->released++) {
@@ -564,8 +569,8 @@ static abut_status release(world *w) {
     return status;
 }
 
-/* What a step shows goes into the result. */
-static void look(world *w, stand_result *r) {
+/* Updates the result after a step. */
+static void update_result(world *w, stand_result *r) {
     r->sunk_end = w->deepest;
     if (w->time > 1)
         r->sunk = fmax(r->sunk, w->deepest);
@@ -596,7 +601,7 @@ static abut_status step(world *w, stand_result *r) {
     if (w->options->own)
         dSpaceCollide(w->own, w, collide_own);
     else if (!status && !(status = collide(w, &event_count)))
-        status = look_ahead(w, event_count);
+        status = sweep_fast_bodies(w, event_count);
     if (status)
         return status;
     r->collide += now() - before;
@@ -605,11 +610,12 @@ static abut_status step(world *w, stand_result *r) {
     else
         dWorldStep(w->ode, STEP);
     dJointGroupEmpty(w->joints);
-    look(w, r);
+    update_result(w, r);
     return ABUT_OK;
 }
 
-/* Whether a body is not where it belongs, or a domino did not fall after the one before. */
+/* Returns whether a body is not at its expected position, or a domino did not fall after the
+ * previous one. */
 static bool is_astray(const world *w, uint32_t i) {
     const thing *t = &w->things[i];
     abut_vec3 p = pose_of(t).translation;

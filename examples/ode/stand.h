@@ -1,10 +1,9 @@
-/* Bodies that stand or fall: stacks, walls, thin plates, a fast ball, dominoes and a bowl full of
- * mixed bodies in the Open Dynamics Engine, with contacts from exact geometry: a world
- * (abut_world_contacts, abut_world_sweep) finds them.
+/* Stacks, walls, thin plates, a fast ball, dominoes and a bowl full of mixed bodies in the Open
+ * Dynamics Engine, with contacts from exact geometry, which a world (abut_world_contacts,
+ * abut_world_sweep) computes.
  *
- * Everything is a mesh of triangles, the floor too. This is the whole of what an engine needs: see
- * stand.c, "contacts".
- */
+ * Everything is a triangle mesh, including the floor. This is all that an engine needs: see
+ * stand.c, "contacts". */
 #ifndef STAND_H
 #define STAND_H
 
@@ -13,7 +12,7 @@
 #include <abut/abut.h>
 
 typedef enum stand_kind {
-    STAND_STACK,    /* cubes on each other */
+    STAND_STACK,    /* a tower of cubes */
     STAND_WALL,     /* bricks in running bond */
     STAND_PLATES,   /* plates of 0.005 that fall on each other */
     STAND_SHOT,     /* a ball of 0.05 at 100 m/s onto a plate of 0.002 */
@@ -23,13 +22,14 @@ typedef enum stand_kind {
 
 typedef struct stand_options {
     stand_kind kind;
-    fit_scene *scene; /* instead of a kind and bodies; observes itself */
-    bool own;         /* contacts of ODE's own colliders of triangle meshes; only of `scene` */
+    fit_scene *scene; /* instead of a kind and bodies; has its own observer */
+    bool own;         /* contacts of ODE's own colliders of triangle meshes; only with `scene` */
     uint32_t bodies;  /* rows of the wall. 0 = 10 cubes, 5 rows, 4 plates, 12 dominoes, 100 */
     double seconds;   /* 0 = stand_seconds() */
     bool quick;       /* ODE's iterative solver instead of its exact one; always for the bowl */
-    uint32_t seed;    /* for places that are a little off */
-    /* Told where bodies are, 60 times a second; false ends it with ABUT_ERROR_CANCELLED. */
+    uint32_t seed;    /* for small offsets of positions */
+    /* Called with the poses of bodies, 60 times per second; returning false ends the run with
+     * ABUT_ERROR_CANCELLED. */
     bool (*frame)(void *user, double time, const abut_pose *poses, abut_mesh *const *meshes,
                   uint32_t count);
     void *user;
@@ -37,21 +37,21 @@ typedef struct stand_options {
 
 typedef struct stand_result {
     uint32_t bodies;
-    double seconds, wall, collide; /* collide: of the wall time, for contacts */
-    double contacts;               /* a step */
+    double seconds, wall, collide; /* collide: part of the wall time, for contacts */
+    double contacts;               /* per step */
     double tilt, tilt_end;         /* degrees: largest at any time, and at the end */
-    double drift;                  /* largest way aside, from the start to the end */
-    double sunk, sunk_end;         /* deepest contact, of the body's size: after the first second,
-                                    * and at the end */
-    double energy;                 /* kinetic, at the end */
-    double energy_growth;          /* of all energy, with that of heights: the largest in a tenth of
-                                    * a second, of the first */
-    double rest;                   /* since when it is below 1e-5; -1 = it is not */
-    uint32_t out_of_place; /* unless there is a `scene`: bodies that ended below or above where they
-                            * belong, that left the bowl, or did not fall after the one before */
+    double drift;                  /* largest sideways distance between start and end */
+    double sunk, sunk_end; /* largest penetration depth relative to the body's size: after the first
+                              second, and at the end */
+    double energy;         /* kinetic, at the end */
+    double energy_growth;  /* of total energy, including potential energy: the largest in a tenth of
+                              a second, relative to the initial one */
+    double rest;           /* time since which it is below 1e-5; -1 = never */
+    uint32_t out_of_place; /* without a `scene`: bodies that ended below or above their expected
+                              position, left the bowl, or did not fall after the previous one */
 } stand_result;
 
-/* How long a scene is: until what falls into the bowl has come to rest, else 10. */
+/* The duration of a scene: until bodies in the bowl have come to rest, otherwise 10. */
 double stand_seconds(stand_kind kind, uint32_t bodies);
 abut_status stand_run(abut_context *context, const stand_options *options, stand_result *result);
 

@@ -8,13 +8,13 @@ typedef long double wide;
 
 #if ABUTI_REAL_BITS == 64
 #define TINY 1e-300
-#define SMALL 1e-30
-#define LARGE 1e30
+#define LENGTH_SMALL 1e-30
+#define LENGTH_LARGE 1e30
 #define HUGE_VALUE 1e300
 #else
 #define TINY 1e-37f
-#define SMALL 1e-30f
-#define LARGE 1e30f
+#define LENGTH_SMALL 1e-30f
+#define LENGTH_LARGE 1e30f
 #define HUGE_VALUE 1e37f
 #endif
 
@@ -87,7 +87,7 @@ __attribute__((noinline)) static abut_vec3 through_floats(abut_vec3 p) {
 }
 
 /* gcc 12 leaves the rounding out when it turns such neighbours into one vector operation, so the
- * build must tell it not to. */
+ * build must disable that. */
 TEST(conversion_to_float_rounds) {
     test_random random = {10};
     for (int i = 0; i < TRIES; i++) {
@@ -181,7 +181,7 @@ static void check_unit(vec3 a, const char *what) {
 }
 
 TEST(normalise_at_any_size) {
-    static const real sizes[] = {1, SMALL, LARGE, TINY, HUGE_VALUE};
+    static const real sizes[] = {1, LENGTH_SMALL, LENGTH_LARGE, TINY, HUGE_VALUE};
     test_random random = {12};
     for (size_t s = 0; s < sizeof sizes / sizeof sizes[0]; s++)
         for (int i = 0; i < TRIES; i++) {
@@ -262,7 +262,7 @@ static void random_axis(test_random *random, wide k[3]) {
 }
 
 TEST(rotation_follows_rodrigues) {
-    static const real lengths[] = {1, REAL(0.3), SMALL, LARGE, TINY, HUGE_VALUE};
+    static const real lengths[] = {1, REAL(0.3), LENGTH_SMALL, LENGTH_LARGE, TINY, HUGE_VALUE};
     test_random random = {14};
     for (int n = 0; n < TRIES; n++) {
         wide k[3], u[3], expected[3], angle = test_random_real(&random, -7, 7);

@@ -1,4 +1,4 @@
-/* Streams in, and files out that are either complete or not there. */
+/* Input streams, and atomic output files: complete or absent. */
 #include "support/support.h"
 
 #include "base/base.h"

@@ -1,4 +1,4 @@
-/* Folders of caches: what another user could have planted there is neither read nor followed. */
+/* Cache folders: files and links planted by another user are neither read nor followed. */
 #include "base/folder.h"
 #include "base/system.h"
 #include "support/support.h"
@@ -228,7 +228,7 @@ static void as_user(uid_t user, void (*work)(void)) {
 static void plant(void) {
     umask(0);
     CHECK(mkdir(test_path("two/theirs"), 0755) ==
-          0); /* nobody else may write it, but it is theirs */
+          0); /* no other user may write it, but it belongs to another */
     CHECK(symlink(test_path("two/mine/diary"), test_path("two/theirs/file")) == 0);
     CHECK(symlink(test_path("two/mine"), test_path("two/link")) == 0);
     CHECK(symlink(test_path("two/mine/diary"), test_path("two/shared/file")) == 0);

@@ -1,4 +1,4 @@
-/* Threads of the library: each task once, from any number of callers, also where helpers fail. */
+/* The thread pool: each task runs once, from any number of callers, also if helper threads fail. */
 #include "base/base.h"
 #include "base/pool.h"
 #include "support/support.h"

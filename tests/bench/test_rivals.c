@@ -71,7 +71,7 @@ static abut_vec3 above(const abut_vec3 *at, const uint32_t *corner, const double
                        w[0] * a.z + w[1] * b.z + w[2] * c.z + way * n[2] / length};
 }
 
-/* Frame 0 only tells where the body begins. */
+/* Frame 0 only sets the initial positions of the body. */
 static void make_particles(scene *s) {
     const abut_mesh *rest = abut_character_rest_mesh(s->character);
     test_random random = {7};
@@ -241,7 +241,7 @@ TEST(devices_give_the_same) {
     clear_scene(&s);
 }
 
-static abut_status work(abut_context *context, void *data) {
+static abut_status step_all_rivals(abut_context *context, void *data) {
     static abut_vec3 ends[FRAMES][PARTICLES];
     const scene *s = data;
     for (size_t k = 0; k < RIVALS; k++) {
@@ -259,6 +259,6 @@ static abut_status work(abut_context *context, void *data) {
 TEST(without_memory) {
     scene s;
     make_scene(&s, ABUT_SHAPE_BOX);
-    test_every_allocation(work, &s);
+    test_every_allocation(step_all_rivals, &s);
     clear_scene(&s);
 }

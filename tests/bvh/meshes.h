@@ -1,4 +1,4 @@
-/* Meshes that the tests of the hierarchy share: shapes, soups, and hostile ones. */
+/* Meshes for tests of BVHs: shapes, triangle soups and degenerate ones. */
 #ifndef ABUT_TEST_BVH_MESHES_H
 #define ABUT_TEST_BVH_MESHES_H
 
@@ -260,7 +260,7 @@ static inline double brute_winding(const abut_mesh *mesh, abut_vec3 point) {
     return sum / (4 * acos(-1));
 }
 
-/* abut_pair_overlap() without what the answer is worth. */
+/* abut_pair_overlap() without the reliability. */
 static inline abut_status relation_of(const abut_posed *a, const abut_posed *b,
                                       const abut_pair_options *options, abut_pair_cache *cache,
                                       abut_pair_relation *relation) {

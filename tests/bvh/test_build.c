@@ -1,4 +1,4 @@
-/* The hierarchy itself: its invariants on any mesh, its size, and that it is the same on any number
+/* The BVH: its invariants on any mesh, its size, and that it is the same on any number
  * of threads; refitting; failures in the middle. */
 #include "tools/get.h"
 #include "tree.h"
@@ -40,7 +40,7 @@ TEST(invariants) {
         check_tree(bvh);
         check_size(bvh, NULL, 0);
         assert_ptr_equal(abut_bvh_mesh(bvh), mesh);
-        abut_mesh_destroy(mesh); /* the hierarchy keeps it */
+        abut_mesh_destroy(mesh); /* the BVH holds a reference */
         assert_int_equal(abut_mesh_triangle_count(abut_bvh_mesh(bvh)), bvh->triangle_count);
         abut_bvh_destroy(bvh);
     }
@@ -204,7 +204,7 @@ TEST(refit) {
 
 /* ---- failures ---- */
 
-static abut_status work(abut_context *context, void *data) {
+static abut_status build_and_refit(abut_context *context, void *data) {
     (void)data;
     abut_shape shape = abut_shape_default(ABUT_SHAPE_ICOSPHERE);
     shape.segments = 5;
@@ -223,7 +223,7 @@ static abut_status work(abut_context *context, void *data) {
 }
 
 TEST(every_allocation) {
-    assert_true(test_every_allocation(work, NULL) >= 14);
+    assert_true(test_every_allocation(build_and_refit, NULL) >= 14);
 }
 
 static bool stop_at(void *user, const char *stage, double fraction) {

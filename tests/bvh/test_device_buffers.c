@@ -1,12 +1,12 @@
-/* Batches whose questions and answers are in buffers, by one body for every function: the bits of
- * host arrays on the CPU, whichever arrays are in buffers; nothing written beyond them, or where
- * there is no room; and nothing lost when the device or memory fails. */
+/* Batches with input and results in buffers, by one test body for every function: the bits of
+ * host arrays on the CPU, for any choice of arrays in buffers; nothing is written beyond them,
+ * or without capacity; and no leak if the device or memory fails. */
 #include <stdio.h>
 
 #ifdef ABUT_HAS_OPENCL
 #include "device/opencl.h"
 
-#include "there.h"
+#include "device_queries.h"
 
 #include <dlfcn.h>
 
@@ -28,8 +28,8 @@ typedef struct door {
     const char *question;
     size_t question_bytes, answer_bytes, compared_bytes;
     answer_kind kind;
-    abut_status (*ask)(const abut_bvh *bvh, const abut_array a[ARRAYS], size_t count,
-                       uint64_t capacity, uint64_t *total);
+    abut_status (*query)(const abut_bvh *bvh, const abut_array a[ARRAYS], size_t count,
+                         uint64_t capacity, uint64_t *total);
 } door;
 
 static abut_points points_in(abut_array array, size_t count) {
@@ -90,7 +90,7 @@ static size_t bytes_of(const door *d, int which, size_t count, uint64_t capacity
     return which == LENGTHS ? lengths[d->kind] : answers[d->kind] * d->answer_bytes;
 }
 
-/* ---- arrays, and what comes of a call ---- */
+/* ---- arrays and results of a call ---- */
 
 /* Three arrays of a call, each with a guard behind it; in memory of the host, or in a buffer with
  * a copy of that. */
@@ -125,7 +125,7 @@ static room make_room(const door *d, unsigned there, const void *questions, size
 }
 
 /* Brings what is in buffers to the host; what must not change did not. */
-static void look(room *r, const void *questions) {
+static void read_back(room *r, const void *questions) {
     for (int i = 0; i < ARRAYS; i++) {
         if (r->buffer[i])
             assert_ok(abut_buffer_read(r->buffer[i], 0, r->host[i], r->bytes[i] + GUARD));
@@ -143,11 +143,11 @@ static void free_room(room *r) {
     }
 }
 
-static room ask(const door *d, const abut_bvh *bvh, unsigned there, const void *questions,
-                size_t count, uint64_t capacity) {
+static room run_query(const door *d, const abut_bvh *bvh, unsigned there, const void *questions,
+                      size_t count, uint64_t capacity) {
     room r = make_room(d, there, questions, count, capacity);
-    r.status = d->ask(bvh, r.array, count, capacity, &r.total);
-    look(&r, questions);
+    r.status = d->query(bvh, r.array, count, capacity, &r.total);
+    read_back(&r, questions);
     return r;
 }
 
@@ -185,7 +185,7 @@ static both make_ready(abut_mesh *mesh, bool built_there) {
     return b;
 }
 
-/* What a door is asked, from malloc. */
+/* The input of a query, from malloc. */
 static void *make_questions(const door *d, const abut_mesh *mesh, size_t count, uint64_t seed) {
     abut_ray *rays = make_rays(mesh, count, seed);
     if (d->question[0] == 'r')
@@ -210,9 +210,9 @@ static void *make_questions(const door *d, const abut_mesh *mesh, size_t count, 
     return points;
 }
 
-/* How many answers a list has: told where there is no room, and nothing is written. */
+/* The number of results of a list: returned if the capacity is 0, and nothing is written. */
 static uint64_t check_overflow(const door *d, const both *b, const void *questions, size_t count) {
-    room none = ask(d, b->bvh, 0, questions, count, 0);
+    room none = run_query(d, b->bvh, 0, questions, count, 0);
     const uint64_t total = none.total;
     assert_true(total > count / 4);
     free_room(&none);
@@ -220,8 +220,8 @@ static uint64_t check_overflow(const door *d, const both *b, const void *questio
         const bool on_device = turn > 0;
         const unsigned there = turn < 2 ? 0 : turn == 2 ? ALL : 1u << (turn - ARRAYS);
         for (int little = 0; little < 2; little++) {
-            room r = ask(d, on_device ? b->there : b->bvh, there, questions, count,
-                         little ? total - 1 : 0);
+            room r = run_query(d, on_device ? b->there : b->bvh, there, questions, count,
+                               little ? total - 1 : 0);
             assert_int_equal(ABUT_ERROR_BUFFER, r.status);
             assert_non_null(strstr(abut_last_error(), "the capacity is"));
             assert_int_equal(total, r.total);
@@ -235,7 +235,7 @@ static uint64_t check_overflow(const door *d, const both *b, const void *questio
         room r = make_room(d, on_device ? 1 << QUESTIONS : 0, questions, count, 0);
         r.array[LENGTHS] = r.array[ANSWERS] = abut_array_host(NULL);
         assert_int_equal(ABUT_ERROR_BUFFER,
-                         d->ask(on_device ? b->there : b->bvh, r.array, count, 0, &r.total));
+                         d->query(on_device ? b->there : b->bvh, r.array, count, 0, &r.total));
         assert_int_equal(total, r.total);
         free_room(&r);
     }
@@ -246,12 +246,12 @@ static uint64_t check_overflow(const door *d, const both *b, const void *questio
 static void check_door(const door *d, const both *b, size_t count, unsigned from, unsigned to) {
     void *questions = make_questions(d, b->mesh, count, 3);
     uint64_t total = d->kind == LISTS ? check_overflow(d, b, questions, count) : 0;
-    room wanted = ask(d, b->bvh, 0, questions, count, total);
+    room wanted = run_query(d, b->bvh, 0, questions, count, total);
     assert_ok(wanted.status);
     if (d->kind == LISTS)
         assert_int_equal(total, wanted.total);
     for (unsigned there = from; there <= to; there++) {
-        room got = ask(d, b->there, there, questions, count, total);
+        room got = run_query(d, b->there, there, questions, count, total);
         assert_ok(got.status);
         assert_same(d, &got, &wanted);
         free_room(&got);
@@ -318,9 +318,9 @@ TEST(sub_buffers) {
     both b = make_ready(make_shape(NULL, ABUT_SHAPE_TORUS, 8), false);
     for (const door *d = doors; d < doors + DOORS; d++) {
         void *questions = make_questions(d, b.mesh, COUNT, 5);
-        room none = ask(d, b.bvh, 0, questions, COUNT, 0);
+        room none = run_query(d, b.bvh, 0, questions, COUNT, 0);
         uint64_t capacity = d->kind == LISTS ? none.total : 0;
-        room wanted = ask(d, b.bvh, 0, questions, COUNT, capacity);
+        room wanted = run_query(d, b.bvh, 0, questions, COUNT, capacity);
         room r = make_room(d, 0, questions, COUNT, capacity);
         for (int i = 0; i < ARRAYS; i++) {
             cl_buffer_region region = {(size_t)(i + 1) * APART, r.bytes[i] + GUARD};
@@ -333,8 +333,8 @@ TEST(sub_buffers) {
             assert_ok(abut_buffer_write(r.buffer[i], 0, r.host[i], region.size));
             r.array[i] = abut_array_buffer(r.buffer[i]);
         }
-        assert_ok(r.status = d->ask(b.there, r.array, COUNT, capacity, &r.total));
-        look(&r, questions);
+        assert_ok(r.status = d->query(b.there, r.array, COUNT, capacity, &r.total));
+        read_back(&r, questions);
         assert_same(d, &r, &wanted);
         free_room(&none);
         free_room(&wanted);
@@ -349,7 +349,8 @@ TEST(sub_buffers) {
 TEST(no_questions) {
     both b = make_ready(make_shape(NULL, ABUT_SHAPE_BOX, 1), false);
     for (const door *d = doors; d < doors + DOORS; d++) {
-        room wanted = ask(d, b.bvh, 0, NULL, 0, 0), got = ask(d, b.there, ALL, NULL, 0, 0);
+        room wanted = run_query(d, b.bvh, 0, NULL, 0, 0),
+             got = run_query(d, b.there, ALL, NULL, 0, 0);
         assert_ok(wanted.status);
         assert_same(d, &got, &wanted);
         if (d->kind == LISTS)
@@ -358,8 +359,8 @@ TEST(no_questions) {
         free_room(&got);
         const abut_array none[ARRAYS] = {{NULL, NULL}, {NULL, NULL}, {NULL, NULL}};
         uint64_t total = 0;
-        assert_ok(d->ask(b.bvh, none, 0, 0, &total));
-        assert_ok(d->ask(b.there, none, 0, 0, &total));
+        assert_ok(d->query(b.bvh, none, 0, 0, &total));
+        assert_ok(d->query(b.there, none, 0, 0, &total));
         assert_int_equal(0, total);
     }
     free_both(&b);
@@ -372,8 +373,8 @@ enum { REFUSED = 4 };
 /* A call with one wrong array: an error, and nothing is written. */
 static void check_refused(const door *d, const abut_bvh *bvh, room *r, const void *questions,
                           abut_status status, const char *part) {
-    assert_fails(status, part, d->ask(bvh, r->array, REFUSED, 2 * REFUSED, &r->total));
-    look(r, questions);
+    assert_fails(status, part, d->query(bvh, r->array, REFUSED, 2 * REFUSED, &r->total));
+    read_back(r, questions);
     assert_untouched(r);
 }
 
@@ -383,7 +384,8 @@ static void check_refusals(const door *d, const both *b, const void *questions, 
     const abut_array good = r.array[which];
     abut_buffer *small;
     r.array[which].host = r.host[which];
-    check_refused(d, b->there, &r, questions, ABUT_ERROR_ARGUMENT, "both a host pointer and a buffer");
+    check_refused(d, b->there, &r, questions, ABUT_ERROR_ARGUMENT,
+                  "both a host pointer and a buffer");
     r.array[which] = abut_array_buffer(foreign);
     check_refused(d, b->there, &r, questions, ABUT_ERROR_ARGUMENT, "is not on the device");
     r.array[which] = abut_array_buffer(NULL);
@@ -407,7 +409,7 @@ static void check_exact_size(const door *d, const both *b, const void *questions
         assert_ok(abut_buffer_write(r.buffer[i], 0, r.host[i], r.bytes[i]));
         r.array[i] = abut_array_buffer(r.buffer[i]);
     }
-    assert_ok(d->ask(b->there, r.array, 1, 100, &r.total));
+    assert_ok(d->query(b->there, r.array, 1, 100, &r.total));
     free_room(&r);
 }
 
@@ -432,10 +434,10 @@ TEST(refusals) {
             *second = wrong[i];
             room r = make_room(d, ALL, questions, REFUSED, 2 * REFUSED);
             assert_int_equal(ABUT_ERROR_ARGUMENT,
-                             d->ask(b.there, r.array, REFUSED, 2 * REFUSED, &r.total));
+                             d->query(b.there, r.array, REFUSED, 2 * REFUSED, &r.total));
             assert_non_null(strstr(abut_last_error(), name));
             free_room(&r);
-            r = ask(d, b.bvh, 0, questions, REFUSED, 2 * REFUSED);
+            r = run_query(d, b.bvh, 0, questions, REFUSED, 2 * REFUSED);
             assert_int_equal(ABUT_ERROR_ARGUMENT, r.status);
             assert_untouched(&r);
             free_room(&r);
@@ -443,8 +445,8 @@ TEST(refusals) {
         *second = kept;
         if (d->kind == LISTS) {
             room r = make_room(d, ALL, questions, REFUSED, 2 * REFUSED);
-            assert_refused("total is null", d->ask(b.there, r.array, REFUSED, 2 * REFUSED, NULL));
-            look(&r, questions);
+            assert_refused("total is null", d->query(b.there, r.array, REFUSED, 2 * REFUSED, NULL));
+            read_back(&r, questions);
             assert_untouched(&r);
             free_room(&r);
         }
@@ -512,18 +514,18 @@ typedef struct asking {
 
 static abut_status ask_there(abut_bvh *there, void *data) {
     asking *a = data;
-    return a->door->ask(there, a->room.array, ASKED, ROOM, &a->room.total);
+    return a->door->query(there, a->room.array, ASKED, ROOM, &a->room.total);
 }
 
 static void check_device_fails(abut_mesh *mesh, int from, int to) {
     both b = make_ready(mesh, false);
     for (const door *d = doors + from; d <= doors + to; d++) {
         void *questions = make_questions(d, b.mesh, ASKED, 3);
-        room wanted = ask(d, b.bvh, 0, questions, ASKED, ROOM);
+        room wanted = run_query(d, b.bvh, 0, questions, ASKED, ROOM);
         assert_ok(wanted.status);
         asking a = {d, make_room(d, ALL, questions, ASKED, ROOM)};
         check_failing(b.bvh, false, ask_there, &a);
-        look(&a.room, questions);
+        read_back(&a.room, questions);
         assert_same(d, &a.room, &wanted);
         free_room(&wanted);
         free_room(&a.room);

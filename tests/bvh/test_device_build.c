@@ -1,5 +1,5 @@
-/* Hierarchies built on a device: the tree of an obvious version in C, on any mesh; boxes as the CPU
- * fits them, answers as with a tree of the CPU, and about its quality; refits; failures. */
+/* BVHs built on a device: the tree of a plain version in C, on any mesh; boxes as fitted by the
+ * CPU, results equal to those with a tree of the CPU, and similar quality; refits; failures. */
 #include "tools/get.h"
 #include "tree.h"
 
@@ -324,7 +324,7 @@ TEST(quality) {
     }
 }
 
-/* Nothing to tell apart, and chains that want to be deep: bounded depth, and not a long time. */
+/* Equal triangles, and chains that lead to deep trees: the depth is bounded, and so is the time. */
 TEST(hostile) {
     static const soup_kind kinds[] = {SOUP_EQUAL, SOUP_POINT, SOUP_GROWING, SOUP_LINE, SOUP_NESTED};
     for (int i = 0; i < 5; i++) {

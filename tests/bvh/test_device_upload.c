@@ -1,4 +1,4 @@
-/* A hierarchy to a device and back: the same bytes, the same answers; nothing leaks on failure. */
+/* Upload and download of a BVH: the same bytes, the same results; nothing leaks on failure. */
 #include "meshes.h"
 #include "tools/get.h"
 

@@ -1,4 +1,4 @@
-/* The invariants of a hierarchy, wherever it was built. */
+/* The invariants of a BVH, built on any device. */
 #ifndef ABUT_TEST_BVH_TREE_H
 #define ABUT_TEST_BVH_TREE_H
 
@@ -19,7 +19,7 @@ static inline void check_wide_box(const bvh_wide_node *node, uint32_t slot, cons
     }
 }
 
-/* Every leaf once and equally deep; boxes are those of the hierarchy, rounded. */
+/* Every leaf once and equally deep; boxes are those of the BVH, rounded. */
 static inline void check_compact(const abut_bvh *bvh) {
     const bvh_compact *tree = bvh->compact;
     if (!bvh_compact_ready(bvh))

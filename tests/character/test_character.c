@@ -1,5 +1,5 @@
-/* Characters from arrays: poses and skins against what is known by hand, refusals, memory, threads.
- */
+/* Characters from arrays: poses and skins against known values, invalid arguments, memory,
+ * threads. */
 #include "support/support.h"
 #include "tools/get.h"
 

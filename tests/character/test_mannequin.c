@@ -1,5 +1,5 @@
-/* Built-in characters: sound bodies of any triangle count, weights that stay on their limbs, clips
- * that stand on the ground and do not break the body. */
+/* Built-in characters: valid bodies of any triangle count, weights that stay on their limbs,
+ * clips that stay on the ground and do not tear the body. */
 #include "support/support.h"
 #include "tools/get.h"
 
@@ -170,8 +170,7 @@ TEST(bad_options_are_refused) {
                    abut_character_create_figure(NULL, &options, &character));
     options.triangles = 0;
     options.figure = ABUT_CHARACTER_FIGURE_COUNT;
-    assert_refused("figure is 3",
-                   abut_character_create_figure(NULL, &options, &character));
+    assert_refused("figure is 3", abut_character_create_figure(NULL, &options, &character));
     options.size = 0;
     assert_int_equal(ABUT_ERROR_ARGUMENT, abut_character_create_figure(NULL, &options, &character));
     assert_null(character);

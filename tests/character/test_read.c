@@ -1,4 +1,4 @@
-/* Characters from glTF: a small one made here, what it must give, and what is refused. */
+/* Characters from glTF: a small generated one, its expected content, and rejected files. */
 #include "mesh/gltf.h"
 #include "tools/get.h"
 
@@ -16,8 +16,8 @@ static bytes rigged_bytes(float first_bind) {
         binds[i] = i % 16 % 5 == 0 ? 1 : 0;
     binds[0] = first_bind;
     binds[16 + 12] = -1; /* joint 1 is at x = 1 */
-    put(&made, joints, sizeof joints);
-    put(&made, weights, sizeof weights);
+    append_bytes(&made, joints, sizeof joints);
+    append_bytes(&made, weights, sizeof weights);
     put_floats(&made, 32, binds);
     put_floats(&made, 2, times);
     put_floats(&made, 8, turns);
@@ -62,7 +62,7 @@ static bytes rigged_bytes(float first_bind) {
                                              "weights") "],\"samplers\":[{\"input\":5,"            \
                                                         "\"output\":6},{\"input\":5,\"output\":7," \
                                                         "\"interpolation\":\"STEP\"}]}]"
-#define ALL VIEWS "," ACCESSORS "," MESH "," SKIN "," NODES "," CLIPS
+#define WHOLE_DOCUMENT VIEWS "," ACCESSORS "," MESH "," SKIN "," NODES "," CLIPS
 
 static abut_status read_character(const char *text, abut_character **character) {
     return abut_character_read_memory(NULL, text, strlen(text), "a.gltf", character);
@@ -115,9 +115,9 @@ static void check_character(abut_character *character) {
 }
 
 TEST(reads_text_and_binary) {
-    bytes buffer = rigged_bytes(1), glb = pack(ALL, &buffer);
+    bytes buffer = rigged_bytes(1), glb = pack(WHOLE_DOCUMENT, &buffer);
     abut_character *character = NULL;
-    assert_ok(read_character(embed(ALL, &buffer), &character));
+    assert_ok(read_character(embed(WHOLE_DOCUMENT, &buffer), &character));
     check_character(character);
     abut_character_destroy(character);
     assert_ok(abut_character_read(NULL, test_file("a.glb", glb.data, glb.count), &character));
@@ -143,7 +143,7 @@ TEST(rigid_parts) {
     abut_character_destroy(character);
 }
 
-/* Two skins that bind one node by different matrices: the rest pose tells whether both were kept.
+/* Two skins that bind one node by different matrices: the rest pose shows whether both were kept.
  */
 TEST(nodes_bound_twice) {
     bytes buffer = rigged_bytes(3);
@@ -267,7 +267,7 @@ TEST(refusals) {
                       "rest pose of bone 1");
     bytes bad = rigged_bytes((float)NAN);
     assert_fails(ABUT_ERROR_FORMAT, "bind matrix of bone 0",
-                 read_character(embed(ALL, &bad), &none));
+                 read_character(embed(WHOLE_DOCUMENT, &bad), &none));
     assert_fails(ABUT_ERROR_FORMAT, "is not glTF",
                  abut_character_read_memory(NULL, "v 0 0 0\n", 8, "a.obj", &none));
     assert_fails(ABUT_ERROR_FILE, "no/such", abut_character_read(NULL, "/no/such.glb", &none));
@@ -285,6 +285,6 @@ static abut_status read_one(abut_context *context, void *data) {
 }
 
 TEST(every_allocation_may_fail) {
-    bytes buffer = rigged_bytes(1), glb = pack(ALL, &buffer);
+    bytes buffer = rigged_bytes(1), glb = pack(WHOLE_DOCUMENT, &buffer);
     assert_true(test_every_allocation(read_one, &glb) > 40);
 }

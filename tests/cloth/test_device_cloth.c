@@ -1,4 +1,4 @@
-/* A cloth on a device goes exactly where it goes on the CPU. */
+/* A cloth on a device has exactly the positions of the CPU. */
 #include "device/open.h"
 
 #include "parts.h"

@@ -1,5 +1,5 @@
-/* Cloth against radial fields on a device goes exactly where it goes on the CPU, and stays there.
- */
+/* Cloth against radial fields on a device has exactly the positions of the CPU, and they stay on
+ * the device. */
 #include "device/open.h"
 
 #include "ball.h"
@@ -62,7 +62,7 @@ static abut_status step_on(fallen *f, int frame, cloth_report *report) {
 }
 
 /* With and without self-collision, pressure, wind; the body on the host or in a buffer. Several
- * patches, and steps between which nobody asks where it is. */
+ * patches, and steps without a download of positions. */
 TEST(steps_are_those_of_the_cpu) {
     for (int kind = 0; kind < 3; kind++) {
         const uint32_t pins[] = {3, 77};

@@ -1,4 +1,4 @@
-/* Cloth against radial fields: its patches, what it keeps off, and how it moves. */
+/* Cloth against radial fields: patches, distances kept, and motion. */
 #include "ball.h"
 
 #include <math.h>
@@ -342,7 +342,7 @@ TEST_THREADS(sheets_lie_on_balls) {
         memcpy(ends[k], cloth_positions(c), c->all_vertices * sizeof(vec));
 
         bool is_free = false;
-        assert_ok(cloth_is_free(c, &is_free)); /* may be asked, whatever it is */
+        assert_ok(cloth_is_free(c, &is_free)); /* may be called in any state */
         const uint32_t bytes = c->all_vertices * (uint32_t)sizeof(vec);
         cloth_destroy(c);
         abut_radial_destroy(radial);
@@ -355,7 +355,7 @@ TEST_THREADS(sheets_lie_on_balls) {
     }
 }
 
-/* Where fields see nothing vertices leave the solid exactly: all that are not too deep, but for
+/* Where fields see nothing vertices leave the solid exactly: all that are not too deep, except for
  * pinned ones. They do not go on inwards. */
 TEST(vertices_leave_the_solid) {
     abut_radial *radial = far_ball();

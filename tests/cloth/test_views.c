@@ -1,6 +1,6 @@
-/* The view-based search beside the complete one, over every frame of the scenes of cloth: steps to
- * where the cloth went, to where it was about to go before collisions were handled, and several
- * times as far. Answers are the same, whatever the scheme; and those of all pairs of features. */
+/* View-based culling against the complete search, over every frame of the scenes of cloth: steps
+ * to the final positions, to the aims before collision response, and several times as far.
+ * Results are equal for every scheme, and equal to those of all pairs of features. */
 #include "self/deform.h"
 
 #include "scenes.h"

@@ -27,7 +27,7 @@ static bool uses_goals;        /* instead of bounds */
 static bool prints;            /* statistics */
 static double pose_factor = 1; /* of the number of poses */
 
-/* All rows together ask for 2e4 answers, for 5e5 in a thorough run, and for few where a sanitizer
+/* All rows together compute 2e4 results, 5e5 in a thorough run, and few if a sanitizer
  * makes all slow. */
 static inline uint32_t pose_count(uint32_t usual) {
 #if defined(TEST_ADDRESS_SANITIZER) || defined(TEST_THREAD_SANITIZER)

@@ -1,5 +1,5 @@
-/* What programs of the contract do with their arguments: rows alone, and answers of single poses.
- */
+/* Command-line arguments of the programs of the contract: single rows, and results of single
+ * poses. */
 #ifndef ABUT_TESTS_CONTACT_CONTRACT_RUN_H
 #define ABUT_TESTS_CONTACT_CONTRACT_RUN_H
 

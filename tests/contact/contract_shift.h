@@ -1,4 +1,4 @@
-/* The shift that satisfies all patches of an answer, for rows of the contract. */
+/* The shift that satisfies all patches of a result, for rows of the contract. */
 #ifndef ABUT_TESTS_CONTACT_CONTRACT_SHIFT_H
 #define ABUT_TESTS_CONTACT_CONTRACT_SHIFT_H
 

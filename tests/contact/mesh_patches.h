@@ -1,4 +1,4 @@
-/* Contact patches of two posed meshes: what tests of abut_contact_patches() share. */
+/* Contact patches of two posed meshes: helpers for tests of abut_contact_patches(). */
 #ifndef ABUT_TESTS_CONTACT_MESH_PATCHES_H
 #define ABUT_TESTS_CONTACT_MESH_PATCHES_H
 
@@ -18,8 +18,8 @@ static inline abut_bvh *ball_of(double radius, uint32_t segments) {
     return tree_of(NULL, &shape);
 }
 
-static inline abut_patches ask(const abut_bvh *a, abut_pose pose_a, const abut_bvh *b,
-                               abut_pose pose_b, double margin) {
+static inline abut_patches find_patches(const abut_bvh *a, abut_pose pose_a, const abut_bvh *b,
+                                        abut_pose pose_b, double margin) {
     abut_posed posed[2] = {{a, pose_a}, {b, pose_b}};
     abut_patch_options options = abut_patch_options_default();
     abut_patches found = room();

@@ -1,4 +1,4 @@
-/* What tests of exact contacts share: room for answers, and what they are held against. */
+/* Helpers for tests of exact contacts: buffers for results, and checks of guarantees. */
 #ifndef ABUT_TESTS_CONTACT_PATCHES_H
 #define ABUT_TESTS_CONTACT_PATCHES_H
 
@@ -32,7 +32,7 @@ static inline abut_pose shifted(double x, double y, double z) {
     return (abut_pose){{0, 0, 0, 1}, {x, y, z}};
 }
 
-/* How far apart contacts are along an axis. */
+/* The extent of contacts along an axis. */
 static inline double spread(const abut_patches *found, int axis) {
     double lo = INFINITY, hi = -INFINITY;
     for (uint64_t i = 0; i < found->contact_count; i++) {

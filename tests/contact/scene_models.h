@@ -1,4 +1,4 @@
-/* Models of scenes: threads, gears, sheets, terrain, and what falls into a bowl. */
+/* Models of scenes: screw threads, gears, sheets, terrain, and bodies that fall into a bowl. */
 #ifndef ABUT_TESTS_CONTACT_SCENE_MODELS_H
 #define ABUT_TESTS_CONTACT_SCENE_MODELS_H
 
@@ -153,7 +153,7 @@ static inline model terrain_model(bool is_closed) {
 
 /* ---- by name, so that a pose which a scene prints can be looked at alone ---- */
 
-/* The model of that name; without a hierarchy if there is none. */
+/* The model of that name; without a BVH if there is none. */
 static inline model scene_model(const char *name) {
     outline_point outline[128];
     model m = {.radius = 0};

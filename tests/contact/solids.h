@@ -1,4 +1,5 @@
-/* What tests of solids share: some of each kind, and how far they reach, written anew. */
+/* Helpers for tests of primitives: some of each kind, and an independent implementation of their
+ * support functions. */
 #ifndef ABUT_TESTS_CONTACT_SOLIDS_H
 #define ABUT_TESTS_CONTACT_SOLIDS_H
 
@@ -61,7 +62,8 @@ static inline abut_solid cylinder_solid(double radius, abut_pose at) {
                         .shape.cylinder = {{{0, 0, -1}, {0, 0, 1}}, radius}};
 }
 
-static inline abut_patches ask(const abut_solid *a, const abut_solid *b, double margin) {
+static inline abut_patches find_solid_patches(const abut_solid *a, const abut_solid *b,
+                                              double margin) {
     abut_patch_options options = abut_patch_options_default();
     abut_patches found = room();
     options.margin = margin;

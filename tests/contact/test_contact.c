@@ -1,5 +1,5 @@
-/* Contacts against what is known of simple solids, and against a search for the true distance. */
-#include "field/things.h"
+/* Contacts against known values for simple solids, and against a search for the true distance. */
+#include "field/field_shapes.h"
 #include "tools/get.h"
 
 /* ---- depth ---- */
@@ -158,8 +158,8 @@ TEST(roles_can_be_swapped) {
     thing_free(&b);
 }
 
-/* A contact whose way out is along the sample's own normal is dropped; the deep ones are kept by
- * their other side, and nothing small is lost in something large. */
+/* A backfacing contact, whose normal is along the sample's own normal, is dropped; the deep ones
+ * are kept by their other side, and nothing small is lost in something large. */
 TEST(what_is_wholly_inside_is_deep) {
     abut_shape large = abut_shape_default(ABUT_SHAPE_BOX),
                small = abut_shape_default(ABUT_SHAPE_ICOSPHERE);
@@ -197,7 +197,7 @@ TEST(what_is_wholly_inside_is_deep) {
     }
 }
 
-/* Features that are told together, by balls, are those that touch nothing by themselves: in every
+/* Features that are pruned together, by balls, have no contact separately: in every
  * layout, with edges, and where the surface has holes. */
 TEST(balls_leave_nothing_out) {
     const struct {

@@ -1,5 +1,5 @@
 /* The contract of contacts, rows a, b, j and v: bodies that touch have contacts, gaps are
- * distances, answers are valid. See contract.h. */
+ * distances, results are valid. See contract.h. */
 #include "contact/contract_run.h"
 
 /* ---- a: nothing is missed ---- */

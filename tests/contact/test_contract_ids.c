@@ -1,5 +1,5 @@
-/* The contract of contacts, rows g and h: contacts keep their ids, and answers do not depend on
- * order and place. See contract.h. */
+/* The contract of contacts, rows g and h: contacts keep their ids, and results do not depend on
+ * order and position. See contract.h. */
 #include "contact/contract_run.h"
 
 /* ---- g: contacts keep their ids ---- */

@@ -117,7 +117,7 @@ TEST(soup_has_the_contacts_of_its_solid) {
     soup = test_mesh(NULL, corners, 36, own, 12);
     abut_bvh *loose;
     assert_ok(abut_bvh_create(soup, NULL, &loose));
-    abut_patches found = ask(loose, shifted(0.1, 0.2, 0.99), cube, shifted(0, 0, 0), 0);
+    abut_patches found = find_patches(loose, shifted(0.1, 0.2, 0.99), cube, shifted(0, 0, 0), 0);
     assert_int_equal(found.reliability.level, ABUT_RELIABILITY_GUARANTEED);
     assert_int_equal(found.contact_count, 4);
     assert_close(list[0].depth, 0.01, 1e-7);
@@ -127,7 +127,8 @@ TEST(soup_has_the_contacts_of_its_solid) {
     abut_bvh_destroy(cube);
 }
 
-/* Open meshes are limited, flipped neighbours unfit; both still have contacts where they meet. */
+/* Open meshes are limited, flipped neighbours unreliable; both still have contacts where they
+ * intersect. */
 TEST(verdicts_say_what_surfaces_allow) {
     const double square[] = {-1, -1, 0, 1, -1, 0, 1, 1, 0, -1, 1, 0};
     const uint32_t faces[] = {0, 1, 2, 0, 2, 3}, flipped[] = {0, 1, 2, 0, 3, 2};
@@ -136,11 +137,11 @@ TEST(verdicts_say_what_surfaces_allow) {
                             test_mesh(NULL, square, 4, flipped, 2)};
     assert_ok(abut_bvh_create(meshes[0], NULL, &open));
     assert_ok(abut_bvh_create(meshes[1], NULL, &turned));
-    abut_patches found = ask(ball, shifted(0.1, 0, 0.29), open, shifted(0, 0, 0), 0);
+    abut_patches found = find_patches(ball, shifted(0.1, 0, 0.29), open, shifted(0, 0, 0), 0);
     assert_int_equal(found.reliability.level, ABUT_RELIABILITY_LIMITED);
     assert_true(found.count == 1 && found.contact_count >= 1);
     assert_way(list[0].normal, v3(0, 0, 1), 1e-3);
-    found = ask(ball, shifted(0.1, 0, 0.29), turned, shifted(0, 0, 0), 0);
+    found = find_patches(ball, shifted(0.1, 0, 0.29), turned, shifted(0, 0, 0), 0);
     assert_int_equal(found.reliability.level, ABUT_RELIABILITY_UNRELIABLE);
     assert_true(found.count >= 1);
     for (int i = 0; i < 2; i++)
@@ -156,19 +157,20 @@ TEST(sizes_and_places_do_not_matter) {
     for (int s = 0; s < 3; s++) {
         double u = sizes[s];
         abut_bvh *cube = box_of(u, u, u, 1);
-        abut_patches found = ask(cube, shifted(0.2 * u, 0, 0.99 * u), cube, shifted(0, 0, 0), 0);
+        abut_patches found =
+            find_patches(cube, shifted(0.2 * u, 0, 0.99 * u), cube, shifted(0, 0, 0), 0);
         assert_int_equal(found.contact_count, 4);
         assert_close(list[0].depth, 0.01 * u, 1e-7 * u);
         assert_way(list[0].normal, v3(0, 0, 1), 1e-6);
-        found =
-            ask(cube, shifted(1e6 * u, 2e6 * u, 0.99 * u), cube, shifted(1e6 * u, 2e6 * u, 0), 0);
+        found = find_patches(cube, shifted(1e6 * u, 2e6 * u, 0.99 * u), cube,
+                             shifted(1e6 * u, 2e6 * u, 0), 0);
         assert_int_equal(found.contact_count, 4);
         assert_close(list[0].depth, 0.01 * u, 1e-6 * u);
         abut_bvh_destroy(cube);
     }
 }
 
-/* After a refit the contacts are those of a new hierarchy. */
+/* After a refit the contacts are those of a new BVH. */
 TEST(refits_are_followed) {
     abut_shape shape = abut_shape_default(ABUT_SHAPE_BOX);
     shape.segments = 2;
@@ -176,14 +178,14 @@ TEST(refits_are_followed) {
     abut_bvh *cube = tree_of(NULL, &shape), *fresh;
     abut_bvh *floor = box_of(4, 4, 1, 1);
     mesh = abut_bvh_mesh(cube);
-    ask(cube, shifted(0, 0, 0.99), floor, shifted(0, 0, 0), 0);
+    find_patches(cube, shifted(0, 0, 0.99), floor, shifted(0, 0, 0), 0);
     assert_ok(abut_mesh_transform(mesh, 1.1, shifted(0, 0, 0), &larger));
     assert_ok(abut_bvh_set_mesh(cube, larger));
     assert_ok(abut_bvh_create(larger, NULL, &fresh));
-    abut_patches found = ask(cube, shifted(0, 0, 1), floor, shifted(0, 0, 0), 0);
+    abut_patches found = find_patches(cube, shifted(0, 0, 1), floor, shifted(0, 0, 0), 0);
     abut_patch first = list[0];
     assert_close(first.depth, 0.5 + 1.1 * shape.extent.z / 2 - 1, 1e-7);
-    found = ask(fresh, shifted(0, 0, 1), floor, shifted(0, 0, 0), 0);
+    found = find_patches(fresh, shifted(0, 0, 1), floor, shifted(0, 0, 0), 0);
     assert_int_equal(found.count, 1);
     assert_true(list[0].depth == first.depth);
     abut_mesh_destroy(larger);
@@ -194,7 +196,7 @@ TEST(refits_are_followed) {
 
 /* ---- contacts of a patch ---- */
 
-/* A prism of eight sides stands on eight points if they are asked for. */
+/* A prism of eight sides has eight contact points if they are requested. */
 TEST(many_points_go_round) {
     abut_shape shape = abut_shape_default(ABUT_SHAPE_CYLINDER);
     shape.segments = 8;
@@ -245,8 +247,8 @@ TEST(ids_stay_while_bodies_shake) {
             double *numbers = (double *)&at;
             for (int k = 0; k < 7; k++)
                 numbers[k] += k == 3 ? 0 : test_random_real(&random, -shake, shake);
-            abut_patches found =
-                ask(cases[i / 2].a, at, cases[i / 2].b, shifted(0, 0, 0), i % 2 ? 0.005 : 0);
+            abut_patches found = find_patches(cases[i / 2].a, at, cases[i / 2].b, shifted(0, 0, 0),
+                                              i % 2 ? 0.005 : 0);
             assert_true(found.contact_count > 0 && found.contact_count <= 16);
             for (uint64_t k = 0; k < found.contact_count; k++)
                 ids[k] = contacts[k].id;

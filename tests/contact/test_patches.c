@@ -13,8 +13,8 @@ TEST(cubes_stand_on_four_corners) {
         for (int h = 0; h < 3; h++)
             for (int k = 0; k < 2; k++) {
                 double wide = 1 - aside[k], deep = 1 - heights[h], margin = deep < 0 ? 0.005 : 0;
-                abut_patches found =
-                    ask(cube, shifted(aside[k], 0, heights[h]), cube, shifted(0, 0, 0), margin);
+                abut_patches found = find_patches(cube, shifted(aside[k], 0, heights[h]), cube,
+                                                  shifted(0, 0, 0), margin);
                 assert_int_equal(found.count, 1);
                 assert_int_equal(found.contact_count, 4);
                 assert_true(found.is_verified);
@@ -38,7 +38,7 @@ TEST(cubes_stand_on_four_corners) {
 TEST(balls_overlap_in_a_lens) {
     const double pi = 3.14159265358979323846, r = 0.5, d = 0.9;
     abut_bvh *ball = ball_of(r, 24);
-    abut_patches found = ask(ball, shifted(0, d, 0), ball, shifted(0, 0, 0), 0);
+    abut_patches found = find_patches(ball, shifted(0, d, 0), ball, shifted(0, 0, 0), 0);
     double cap = r - d / 2, volume = 2 * pi * cap * cap * (3 * r - cap) / 3;
     assert_int_equal(found.count, 1);
     assert_true(found.is_verified);
@@ -53,11 +53,11 @@ TEST(balls_overlap_in_a_lens) {
 /* Thin plates: a ball on one, a ball that went through, plates on plates and through each other. */
 TEST(thin_plates_are_no_special_case) {
     abut_bvh *plate = box_of(1, 1, 0.002, 1), *ball = ball_of(0.05, 8);
-    abut_patches found = ask(ball, shifted(0.1, 0.2, 0.0505), plate, shifted(0, 0, 0), 0);
+    abut_patches found = find_patches(ball, shifted(0.1, 0.2, 0.0505), plate, shifted(0, 0, 0), 0);
     assert_int_equal(found.count, 1);
     assert_way(list[0].normal, v3(0, 0, 1), 1e-6);
     assert_close(list[0].depth, 0.0005, 1e-6);
-    found = ask(ball, shifted(0.1, 0.2, 0.02), plate, shifted(0, 0, 0), 0);
+    found = find_patches(ball, shifted(0.1, 0.2, 0.02), plate, shifted(0, 0, 0), 0);
     assert_int_equal(found.count, 1);
     assert_true(found.is_verified);
     assert_way(list[0].normal, v3(0, 0, 1), 1e-6); /* the shorter way */
@@ -70,14 +70,14 @@ TEST(thin_plates_are_no_special_case) {
     assert_way(list[0].normal, v3(0, 0, -1), 1e-6);
     assert_close(list[0].depth, 0.071, 1e-6);
     assert_true(found.is_verified);
-    found = ask(plate, shifted(0.2, 0, 0.0015), plate, shifted(0, 0, 0), 0);
+    found = find_patches(plate, shifted(0.2, 0, 0.0015), plate, shifted(0, 0, 0), 0);
     assert_int_equal(found.contact_count, 4);
     assert_way(list[0].normal, v3(0, 0, 1), 1e-6);
     assert_close(list[0].depth, 0.0005, 1e-7);
     abut_pose across;
     assert_ok(abut_pose_from_axis_angle(v3(1, 0, 0), 1.5707963267948966, v3(0, 0, 0.4), &across));
-    found =
-        ask(plate, across, plate, shifted(0, 0, 0), 0); /* an upright plate through a flat one */
+    found = find_patches(plate, across, plate, shifted(0, 0, 0),
+                         0); /* an upright plate through a flat one */
     assert_true(found.is_verified);
     assert_way(list[0].normal, v3(0, 0, 1), 1e-6);
     assert_close(list[0].depth, 0.101, 1e-6);
@@ -97,8 +97,8 @@ TEST(what_went_through_takes_the_shortest_way) {
             at[side] = way[side] * 0.3;
             at[other] = 0.1;
             abut_bvh *bar = box_of(extent[0], extent[1], extent[2], 1);
-            abut_patches found =
-                ask(bar, shifted(at[0], at[1], at[2]), cube, shifted(0, 0, 0), 0.005 * (i % 2));
+            abut_patches found = find_patches(bar, shifted(at[0], at[1], at[2]), cube,
+                                              shifted(0, 0, 0), 0.005 * (i % 2));
             assert_true(found.is_verified);
             assert_way(list[0].normal, v3(way[0], way[1], way[2]), 1e-6);
             assert_close(list[0].depth, 0.2 + 0.5 * extent[side], 1e-6);
@@ -141,8 +141,9 @@ TEST(what_is_clasped_is_pushed_by_both_sides) {
 TEST(what_is_inside_has_a_contact) {
     abut_bvh *cube = box_of(1, 1, 1, 1), *ball = ball_of(0.05, 4);
     for (int swap = 0; swap < 2; swap++) {
-        abut_patches found = swap ? ask(cube, shifted(0, 0, 0), ball, shifted(0.1, 0.2, 0.3), 0)
-                                  : ask(ball, shifted(0.1, 0.2, 0.3), cube, shifted(0, 0, 0), 0);
+        abut_patches found =
+            swap ? find_patches(cube, shifted(0, 0, 0), ball, shifted(0.1, 0.2, 0.3), 0)
+                 : find_patches(ball, shifted(0.1, 0.2, 0.3), cube, shifted(0, 0, 0), 0);
         assert_int_equal(found.count, 1);
         assert_true(found.contact_count >= 1 && found.is_verified);
         assert_way(list[0].normal, v3(0, 0, swap ? -1 : 1), 1e-6);
@@ -164,7 +165,7 @@ TEST(regions_that_are_apart_are_patches) {
     both[1] = moved;
     assert_ok(abut_mesh_join(both, 2, &pair));
     assert_ok(abut_bvh_create(pair, NULL, &bumps));
-    abut_patches found = ask(bumps, shifted(0, 0, 0.79), floor, shifted(0, 0, 0), 0);
+    abut_patches found = find_patches(bumps, shifted(0, 0, 0.79), floor, shifted(0, 0, 0), 0);
     assert_int_equal(found.count, 2);
     assert_close(list[0].depth, 0.01, 2e-3);
     assert_close(list[1].depth, 0.005, 2e-3);
@@ -205,7 +206,8 @@ TEST(collapsed_triangles_join_nothing) {
         abut_mesh *made = test_mesh(NULL, corners, 8, indices, 13);
         assert_ok(abut_bvh_create(made, NULL, &odd));
         for (int up = -1; up < 2; up += 2) {
-            abut_patches found = ask(odd, shifted(0.2, 0, 0.99 * up), cube, shifted(0, 0, 0), 0);
+            abut_patches found =
+                find_patches(odd, shifted(0.2, 0, 0.99 * up), cube, shifted(0, 0, 0), 0);
             assert_true(found.count == 1 && found.contact_count == 4 && found.is_verified);
             assert_close(list[0].volume, 0.008, 1e-6);
             assert_close(list[0].depth, 0.01, 1e-7);
@@ -216,8 +218,8 @@ TEST(collapsed_triangles_join_nothing) {
     abut_bvh_destroy(cube);
 }
 
-/* Of two balls in one mesh one meets the floor and the other is wholly in it: both have a patch. A
- * cavity that is wholly in the floor has none of its own. */
+/* Of two balls in one mesh one intersects the floor and the other is completely in it: both have a
+ * patch. A cavity that is wholly in the floor has none of its own. */
 TEST(parts_wholly_inside_have_patches) {
     abut_shape shape = abut_shape_default(ABUT_SHAPE_ICOSPHERE);
     abut_mesh *ball, *parts[2], *joined;
@@ -250,7 +252,7 @@ TEST(parts_wholly_inside_have_patches) {
     parts[1] = abut_bvh_mesh(cube);
     assert_ok(abut_mesh_join(parts, 2, &joined));
     assert_ok(abut_bvh_create(joined, NULL, &bodies));
-    abut_patches found = ask(bodies, shifted(0, 0, 0.55), floor, shifted(0, 0, 0), 0);
+    abut_patches found = find_patches(bodies, shifted(0, 0, 0.55), floor, shifted(0, 0, 0), 0);
     assert_int_equal(found.count, 1);
     assert_true(found.is_verified);
     assert_close(list[0].depth, 0.45, 1e-6);
@@ -273,8 +275,8 @@ TEST(corners_have_two_normals) {
     const double deep[] = {0.01, 2e-6, -0.01};
     for (int k = 0; k < 3; k++) {
         double margin = deep[k] < 0 ? 0.02 : 0;
-        abut_patches found =
-            ask(box, shifted(-0.25 + deep[k], 0, 0.25 - deep[k]), steps, shifted(0, 0, 0), margin);
+        abut_patches found = find_patches(box, shifted(-0.25 + deep[k], 0, 0.25 - deep[k]), steps,
+                                          shifted(0, 0, 0), margin);
         assert_int_equal(found.count, 2);
         assert_int_equal(found.contact_count, 8);
         assert_true(found.is_verified);
@@ -286,14 +288,14 @@ TEST(corners_have_two_normals) {
         assert_close(list[0].normal.z + list[1].normal.z, 1, 1e-6);
     }
     /* Sunk into the floor, and a gap to the wall. */
-    abut_patches found = ask(box, shifted(-0.26, 0, 0.24), steps, shifted(0, 0, 0), 0.02);
+    abut_patches found = find_patches(box, shifted(-0.26, 0, 0.24), steps, shifted(0, 0, 0), 0.02);
     assert_int_equal(found.count, 2);
     assert_true(found.is_verified);
     assert_close(list[0].depth, 0.01, 1e-6);
     assert_way(list[0].normal, v3(0, 0, 1), 1e-6);
     assert_close(list[1].depth, -0.01, 1e-6);
     assert_way(list[1].normal, v3(-1, 0, 0), 1e-6);
-    found = ask(ball, shifted(-0.49, 0, 0.49), steps, shifted(0, 0, 0), 0);
+    found = find_patches(ball, shifted(-0.49, 0, 0.49), steps, shifted(0, 0, 0), 0);
     assert_int_equal(found.count, 2);
     assert_true(found.is_verified);
     assert_close(list[0].depth, 0.01, 2e-3);
@@ -309,8 +311,8 @@ TEST(inward_meshes_are_turned) {
     abut_mesh *inward = inward_cube(cube);
     assert_ok(abut_bvh_create(inward, NULL, &turned));
     for (int k = 1; k < 4; k++) {
-        abut_patches found = ask(k & 1 ? turned : cube, shifted(0.25, 0, 0.99),
-                                 k & 2 ? turned : cube, shifted(0, 0, 0), 0);
+        abut_patches found = find_patches(k & 1 ? turned : cube, shifted(0.25, 0, 0.99),
+                                          k & 2 ? turned : cube, shifted(0, 0, 0), 0);
         assert_true(found.count == 1 && found.contact_count == 4 && found.is_verified);
         assert_close(list[0].depth, 0.01, 1e-7);
         assert_close(list[0].volume, 0.0075, 1e-6);
@@ -324,9 +326,11 @@ TEST(inward_meshes_are_turned) {
 /* No contact is further away than the margin, and none is where bodies are apart without one. */
 TEST(gaps_end_at_the_margin) {
     abut_bvh *cube = box_of(1, 1, 1, 1);
-    assert_int_equal(ask(cube, shifted(0, 0, 1 + 1e-9), cube, shifted(0, 0, 0), 0).count, 0);
-    assert_int_equal(ask(cube, shifted(1.09, 1.09, 1.09), cube, shifted(0, 0, 0), 0.1).count, 0);
-    abut_patches found = ask(cube, shifted(0, 0, 1.5), cube, shifted(0, 0, 0), 0.8);
+    assert_int_equal(find_patches(cube, shifted(0, 0, 1 + 1e-9), cube, shifted(0, 0, 0), 0).count,
+                     0);
+    assert_int_equal(
+        find_patches(cube, shifted(1.09, 1.09, 1.09), cube, shifted(0, 0, 0), 0.1).count, 0);
+    abut_patches found = find_patches(cube, shifted(0, 0, 1.5), cube, shifted(0, 0, 0), 0.8);
     assert_true(found.count >= 1);
     for (uint64_t i = 0; i < found.contact_count; i++)
         assert_true(contacts[i].depth >= -0.8 - 1e-9);
@@ -336,7 +340,7 @@ TEST(gaps_end_at_the_margin) {
     const double deep[] = {0, 5e-8, 1e-7, 1e-3};
     for (int k = 0; k < 4; k++) {
         stands.translation = v3(0.1, 0.2, 0.5 + sqrt(0.75) - deep[k]);
-        found = ask(cube, stands, cube, shifted(0, 0, 0), 0);
+        found = find_patches(cube, stands, cube, shifted(0, 0, 0), 0);
         assert_int_equal(found.count, 1);
         assert_way(list[0].normal, v3(0, 0, 1), 1e-2);
     }
@@ -379,7 +383,7 @@ TEST(wide_margins_make_no_depth) {
 }
 
 /* Two poses of a cube and a letter E that random ones found: at a corner the skins of a narrow
- * margin told a gap of 0.01296 between bodies 0.01358 apart, and those of a wide one hid an
+ * margin reported a gap of 0.01296 between bodies 0.01358 apart, and those of a wide one hid an
  * overlap. */
 TEST(skins_of_a_letter) {
     abut_shape letter = abut_shape_default(ABUT_SHAPE_LETTER_E);

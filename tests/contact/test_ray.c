@@ -1,5 +1,5 @@
-/* Rays against fields: what they hit. */
-#include "field/things.h"
+/* First hits of rays against fields. */
+#include "field/field_shapes.h"
 
 static void check_rays(abut_field_layout layout, uint64_t seed) {
     abut_shape shape = abut_shape_default(ABUT_SHAPE_TORUS);

@@ -1,4 +1,4 @@
-/* Samples: the counts of the document, what each of them is, and how even they are. */
+/* Samples: the counts of the paper, their kinds, and their distribution. */
 #include "support/support.h"
 #include "tools/get.h"
 
@@ -202,7 +202,7 @@ TEST(counts_and_limits_are_kept) {
     abut_samples_destroy(samples);
     abut_mesh_destroy(mesh);
 
-    /* Many triangles in one place: still quick, and as many as were asked for. */
+    /* Many triangles in one place: still fast, and as many as were requested. */
     enum { COPIES = 20000 };
     double positions[9] = {0, 0, 0, 1, 0, 0, 0, 1, 0};
     uint32_t *indices = malloc(3 * COPIES * sizeof *indices);
@@ -528,7 +528,7 @@ static void spit(const char *path, const unsigned char *from, size_t bytes) {
     fclose(file);
 }
 
-/* The damage must be told, the samples right, and the file whole again. */
+/* The damage must be reported, the samples correct, and the file repaired. */
 static void is_mended(abut_mesh *mesh, abut_samples_options o, const char *words) {
     heard.warnings = 0;
     assert_false(hits(mesh, o));
@@ -615,7 +615,7 @@ TEST(hostile_samples_are_made_anew) {
         {HEAD, &far, 8, "mesh cannot have"},
         {HEAD + 8, &nan, 8, "mesh cannot have"},
         {HEAD + 24, &long_normal, 8, "mesh cannot have"},
-        {HEAD + 48, &even, 4, "mesh cannot have"}, /* was not asked for */
+        {HEAD + 48, &even, 4, "mesh cannot have"}, /* was not requested */
         {HEAD + 48, &four, 4, "mesh cannot have"},
         {HEAD + 48, &huge, 4, "mesh cannot have"},
         {HEAD + 52, &vertices, 4, "mesh cannot have"}, /* beyond the last */

@@ -1,5 +1,5 @@
-/* Sheets have no inside: what a face cuts off of a sheet is reported by the shortest shift, however
- * the sheet is turned. */
+/* Sheets have no interior: the overlap of a sheet is reported by the shortest shift, for any
+ * orientation of the sheet. */
 #include "contact/scene_models.h"
 
 #define MOST_RATIO 1.3 /* a way that is less than a quarter longer may be reported */

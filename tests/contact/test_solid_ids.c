@@ -1,6 +1,6 @@
 /* Contacts of solids from step to step: ids last while bodies tremble, are unique and do not depend
  * on the order of the bodies, and stacks come to rest with them. */
-#include "contact/rest.h"
+#include "contact/resting_solver.h"
 
 /* ---- ids ---- */
 
@@ -22,7 +22,7 @@ static abut_pose trembling(test_random *random, abut_pose at, double most) {
 static uint32_t contacts_of(const abut_solid *a, const abut_solid *b, double margin,
                             uint64_t ids[8]) {
     abut_contact first[8];
-    abut_patches found = ask(a, b, margin);
+    abut_patches found = find_solid_patches(a, b, margin);
     uint32_t count = (uint32_t)found.contact_count;
     assert_true(count <= 8);
     memcpy(first, contacts, count * sizeof *first);
@@ -31,7 +31,7 @@ static uint32_t contacts_of(const abut_solid *a, const abut_solid *b, double mar
         for (uint32_t k = 0; k < i; k++)
             assert_true(ids[k] != ids[i]);
     }
-    found = ask(b, a, margin);
+    found = find_solid_patches(b, a, margin);
     assert_int_equal(found.contact_count, count);
     for (uint32_t i = 0; i < count; i++) {
         assert_true(contacts[i].id == (first[i].id ^ (uint64_t)1 << 63));
@@ -121,7 +121,7 @@ TEST(ids_last_while_bodies_tremble) {
 }
 
 /* Boxes and hulls in random poses, up to 0.02 deep. Where they are deep in each other and several
- * ways out are as short, which is taken may change with each motion: a hint is for that. */
+ * shifts are as short, the choice may change with each motion: a hint is for that. */
 TEST(random_ids_last) {
     make_hulls();
     test_random random = {29};
@@ -133,7 +133,7 @@ TEST(random_ids_last) {
             for (int k = 0; k < 2; k++)
                 pair[k] = random_solid(&random, test_random_below(&random, 2) ? ABUT_SOLID_BOX
                                                                               : ABUT_SOLID_HULL);
-            abut_patches found = ask(&pair[0], &pair[1], 0);
+            abut_patches found = find_solid_patches(&pair[0], &pair[1], 0);
             if (!found.count)
                 continue;
             double back = list[0].depth - test_random_real(&random, 0, .02);

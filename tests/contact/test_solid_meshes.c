@@ -1,8 +1,9 @@
-/* Contacts of meshes with solids: known positions, promises on random pairs, and bad input. */
+/* Contacts of meshes with primitives: known positions, guarantees on random pairs, and invalid
+ * input. */
 #include "contact/solids.h"
 
-static abut_patches ask_mesh(const abut_bvh *bvh, abut_pose at, const abut_solid *b,
-                             double margin) {
+static abut_patches find_mesh_patches(const abut_bvh *bvh, abut_pose at, const abut_solid *b,
+                                      double margin) {
     abut_posed a = {bvh, at};
     abut_patch_options options = abut_patch_options_default();
     abut_patches found = room();
@@ -26,7 +27,7 @@ static abut_bvh *box_mesh(double x, double y, double z) {
 TEST(meshes_on_planes) {
     abut_bvh *cube = box_mesh(1, 1, 1);
     abut_solid ground = floor_solid();
-    abut_patches found = ask_mesh(cube, shifted(2, 3, .49), &ground, 0);
+    abut_patches found = find_mesh_patches(cube, shifted(2, 3, .49), &ground, 0);
     assert_int_equal(found.count, 1);
     assert_int_equal(found.contact_count, 4);
     assert_true(found.is_verified);
@@ -35,8 +36,8 @@ TEST(meshes_on_planes) {
     assert_close(list[0].volume, .01, 1e-12);
     assert_close(spread(&found, 0), 1, 1e-14);
     assert_int_equal(contacts[0].kind, ABUT_CONTACT_VERTEX);
-    assert_int_equal(ask_mesh(cube, shifted(0, 0, .6), &ground, 0).count, 0);
-    found = ask_mesh(cube, shifted(0, 0, .6), &ground, .2);
+    assert_int_equal(find_mesh_patches(cube, shifted(0, 0, .6), &ground, 0).count, 0);
+    found = find_mesh_patches(cube, shifted(0, 0, .6), &ground, .2);
     assert_int_equal(found.contact_count, 4);
     assert_close(list[0].depth, -.1, 1e-15);
     assert_close(list[0].volume, 0, 0);
@@ -46,13 +47,13 @@ TEST(meshes_on_planes) {
     fine.segments = 8;
     abut_bvh *cubes[2] = {cube, tree_of(NULL, &fine)};
     for (int i = 0; i < 2; i++) {
-        found = ask_mesh(cubes[i], shifted(2, 3, .5), &ground, 0);
+        found = find_mesh_patches(cubes[i], shifted(2, 3, .5), &ground, 0);
         assert_int_equal(found.contact_count, 4);
         assert_true(list[0].depth == 0 && !signbit(list[0].depth) && !signbit(contacts[0].depth));
         assert_close(list[0].area, 1, 1e-12);
         assert_close(list[0].volume, 0, 0);
         for (int below = 0; below < 2; below++) {
-            found = ask_mesh(cubes[i], shifted(2, 3, below ? -3 : .49), &ground, 0);
+            found = find_mesh_patches(cubes[i], shifted(2, 3, below ? -3 : .49), &ground, 0);
             assert_int_equal(found.contact_count, 4);
             assert_close(spread(&found, 0), 1, 1e-14);
             assert_close(spread(&found, 1), 1, 1e-14);
@@ -64,7 +65,7 @@ TEST(meshes_on_planes) {
     /* On an edge. */
     abut_pose tilted;
     assert_ok(abut_pose_from_axis_angle(v3(1, 0, 0), atan(1), v3(0, 0, sqrt(.5) - .1), &tilted));
-    found = ask_mesh(cube, tilted, &ground, 0);
+    found = find_mesh_patches(cube, tilted, &ground, 0);
     assert_int_equal(found.contact_count, 2);
     assert_close(list[0].depth, .1, 1e-14);
     assert_close(list[0].area, .2, 1e-12);
@@ -76,7 +77,7 @@ TEST(meshes_on_planes) {
     abut_box box = abut_mesh_bounds(abut_bvh_mesh(e));
     abut_pose standing;
     assert_ok(abut_pose_from_axis_angle(v3(0, 1, 0), acos(0), v3(0, 0, box.hi.x - .01), &standing));
-    found = ask_mesh(e, standing, &ground, 0);
+    found = find_mesh_patches(e, standing, &ground, 0);
     assert_int_equal(found.count, 2);
     assert_int_equal(found.contact_count, 8);
     for (int i = 0; i < 2; i++) {
@@ -101,7 +102,7 @@ TEST(meshes_on_planes) {
             vec3 p = v3_add(abut_mesh_local_positions(mesh)[i], abut_mesh_local_origin(mesh));
             deepest = real_max(deepest, reach_of(&plane, up) - v3_dot(up, pose_apply(&at, p)));
         }
-        found = ask_mesh(bvh, at, &plane, 0);
+        found = find_mesh_patches(bvh, at, &plane, 0);
         assert_true(found.is_verified);
         assert_true((found.count > 0) == (deepest > 0) || fabs(deepest) < 1e-12);
         double volume = 0;
@@ -128,16 +129,16 @@ TEST(meshes_and_round_solids) {
         abut_solid box = box_solid(.5, .7, .4, at);
         abut_solid b = random_solid(&random, round % 2 ? ABUT_SOLID_SPHERE : ABUT_SOLID_CAPSULE);
         double margin = round % 3 ? 0 : .2;
-        abut_patches exact = ask(&box, &b, margin);
+        abut_patches exact = find_solid_patches(&box, &b, margin);
         abut_patch wanted = list[0];
-        abut_patches found = ask_mesh(cube, at, &b, margin);
+        abut_patches found = find_mesh_patches(cube, at, &b, margin);
         abut_capsule axis = b.shape.capsule;
         abut_solid core = {.kind = b.kind, .pose = b.pose};
         core.shape.capsule = axis;
         if (b.kind == ABUT_SOLID_CAPSULE) {
             core.shape.capsule.radius = 0;
             abut_patch kept = list[0];
-            uint64_t count = ask(&box, &core, 0).count;
+            uint64_t count = find_solid_patches(&box, &core, 0).count;
             list[0] = kept;
             if (count) { /* the axis is in the box */
                 through++;
@@ -166,7 +167,7 @@ TEST(meshes_and_round_solids) {
     abut_solid capsule = capsule_solid(.3, shifted(0, 0, .65));
     capsule.shape.capsule.end[0].x = -.3;
     capsule.shape.capsule.end[1].x = .4;
-    abut_patches found = ask_mesh(cube, shifted(0, 0, 0), &capsule, 0);
+    abut_patches found = find_mesh_patches(cube, shifted(0, 0, 0), &capsule, 0);
     assert_int_equal(found.count, 1);
     assert_int_equal(found.contact_count, 2);
     assert_close(list[0].depth, .05, 1e-14);
@@ -182,7 +183,7 @@ TEST(walls_and_ways_out) {
     abut_nearest near;
     /* In the middle between two arms and the back, 0.1 from each. */
     abut_solid ball = ball_solid(.13, shifted(0, -.2, 0));
-    abut_patches found = ask_mesh(e, shifted(0, 0, 0), &ball, 0);
+    abut_patches found = find_mesh_patches(e, shifted(0, 0, 0), &ball, 0);
     assert_int_equal(found.count, 3);
     vec3 sum = v3(0, 0, 0);
     for (int i = 0; i < 3; i++) {
@@ -205,7 +206,7 @@ TEST(walls_and_ways_out) {
         assert_ok(abut_shape_distance(&torus, c, &inside));
         if (fabs(inside) < .02)
             continue; /* between the shape and its triangles */
-        found = ask_mesh(ring, shifted(0, 0, 0), &ball, 0);
+        found = find_mesh_patches(ring, shifted(0, 0, 0), &ball, 0);
         double depth = radius + (inside < 0 ? near.distance : -near.distance);
         assert_int_equal(found.count > 0, depth > 0);
         if (!found.count)
@@ -243,7 +244,7 @@ TEST(points_along_normals) {
     abut_bvh *ring = tree_of(NULL, &torus);
     for (int i = 0; i < 20; i++) {
         abut_solid ball = ball_solid(.85, shifted(.002 * i, .001 * i, .55));
-        abut_patches found = ask_mesh(ring, shifted(0, 0, 0), &ball, 0);
+        abut_patches found = find_mesh_patches(ring, shifted(0, 0, 0), &ball, 0);
         assert_true(found.count > 1 && found.contact_count == found.count);
         for (uint64_t k = 0; k < found.count; k++) {
             vec3 way = v3_sub(contacts[k].point, ball.pose.translation);
@@ -312,8 +313,9 @@ TEST(meshes_and_flat_solids) {
                                              : round % 3 == 1 ? ABUT_SOLID_CYLINDER
                                                               : ABUT_SOLID_HULL);
         abut_solid box = box_solid(.5, .7, .4, at);
-        double depth = ask(&box, &b, .002).count ? list[0].depth : -1; /* a cylinder has sides */
-        abut_patches found = ask_mesh(cube, at, &b, 0);
+        double depth = find_solid_patches(&box, &b, .002).count ? list[0].depth
+                                                                : -1; /* a cylinder has sides */
+        abut_patches found = find_mesh_patches(cube, at, &b, 0);
         if (!(fabs(depth) < .002))
             assert_int_equal(found.count > 0, depth > 0);
         if (!found.count || found.count > 1)
@@ -324,7 +326,7 @@ TEST(meshes_and_flat_solids) {
             continue;
         assert_true(list[0].depth >= depth - .002);
         box.pose.translation = v3_along(at.translation, list[0].depth + .002, list[0].normal);
-        assert_int_equal(ask(&box, &b, 0).count, 0);
+        assert_int_equal(find_solid_patches(&box, &b, 0).count, 0);
     }
     assert_true(all > 10 && separate > all * 3 / 4);
     abut_bvh_destroy(cube);
@@ -348,13 +350,13 @@ TEST(sizes_of_meshes) {
                 all[4].shape.cylinder.end[k].z = (k ? 2.4 : .4) * size;
             }
             for (int i = 0; i < 5; i++) {
-                abut_patches found = ask_mesh(cube, at, &all[i], 0);
+                abut_patches found = find_mesh_patches(cube, at, &all[i], 0);
                 assert_int_equal(found.count, 1);
                 assert_close(list[0].depth / size, .1, far ? 1e-8 : 1e-12);
                 assert_close(fabs(list[0].normal.z), 1, 1e-12);
                 assert_true(found.is_verified);
                 all[i].pose.translation.z += i ? size : -size;
-                found = ask_mesh(cube, at, &all[i], 0);
+                found = find_mesh_patches(cube, at, &all[i], 0);
                 assert_true(found.count == 0);
             }
         }

@@ -1,5 +1,5 @@
-/* Contacts of solids: known positions, promises on random pairs against supports that are written
- * anew here, and bad input. */
+/* Contacts of primitives: known positions, guarantees on random pairs against independent
+ * support functions, and invalid input. */
 #include "contact/solids.h"
 
 /* ---- known positions ---- */
@@ -12,7 +12,7 @@ TEST(names) {
 
 TEST(on_a_plane) {
     abut_solid ground = floor_solid(), box = box_solid(.5, 1, 2, shifted(3, 4, 1.99));
-    abut_patches found = ask(&box, &ground, 0);
+    abut_patches found = find_solid_patches(&box, &ground, 0);
     assert_int_equal(found.contact_count, 4);
     assert_way(list[0].normal, v3(0, 0, 1), 0);
     assert_close(list[0].depth, .01, 1e-15);
@@ -25,69 +25,69 @@ TEST(on_a_plane) {
         assert_int_equal(contacts[i].kind, ABUT_CONTACT_SOLID);
         assert_int_equal(contacts[i].side, 0);
     }
-    found = ask(&ground, &box, 0);
+    found = find_solid_patches(&ground, &box, 0);
     assert_way(list[0].normal, v3(0, 0, -1), 0);
     assert_int_equal(contacts[0].side, 1);
     /* Apart, and within the margin. */
     box.pose.translation.z = 2.5;
-    assert_int_equal(ask(&box, &ground, 0).count, 0);
-    assert_int_equal(ask(&box, &ground, .4).count, 0);
-    found = ask(&box, &ground, .6);
+    assert_int_equal(find_solid_patches(&box, &ground, 0).count, 0);
+    assert_int_equal(find_solid_patches(&box, &ground, .4).count, 0);
+    found = find_solid_patches(&box, &ground, .6);
     assert_close(list[0].depth, -.5, 1e-15);
     assert_close(contacts[0].point.z, .25, 1e-15);
     abut_solid ball = ball_solid(1, shifted(0, 0, .75));
-    found = ask(&ball, &ground, 0);
+    found = find_solid_patches(&ball, &ground, 0);
     assert_int_equal(found.contact_count, 1);
     assert_close(list[0].depth, .25, 1e-15);
     abut_solid capsule = capsule_solid(.5, shifted(0, 0, .4));
-    found = ask(&capsule, &ground, 0);
+    found = find_solid_patches(&capsule, &ground, 0);
     assert_int_equal(found.contact_count, 2);
     assert_close(spread(&found, 0), 2, 1e-15);
     abut_solid cylinder = cylinder_solid(.5, shifted(0, 0, .9));
-    found = ask(&cylinder, &ground, 0);
+    found = find_solid_patches(&cylinder, &ground, 0);
     assert_int_equal(found.contact_count, 4);
     assert_close(list[0].depth, .1, 1e-15);
     assert_close(spread(&found, 0), 1, 1e-15);
     assert_close(spread(&found, 1), 1, 1e-15);
     /* Lying, and tilted a little: the deepest place of the rim comes first. */
     assert_ok(abut_pose_from_axis_angle(v3(1, 0, 0), acos(0), v3(0, 0, .4), &cylinder.pose));
-    found = ask(&cylinder, &ground, 0);
+    found = find_solid_patches(&cylinder, &ground, 0);
     assert_int_equal(found.contact_count, 2);
     assert_close(spread(&found, 1), 2, 1e-15);
     assert_ok(abut_pose_from_axis_angle(v3(1, .3, 0), 1e-3, v3(0, 0, .9), &cylinder.pose));
-    found = ask(&cylinder, &ground, 0);
+    found = find_solid_patches(&cylinder, &ground, 0);
     assert_int_equal(found.contact_count, 4);
     double tilt = 1e-3, wanted = cos(tilt) + .5 * sin(tilt) - .9;
     assert_close(list[0].depth, wanted, 1e-14);
     assert_close(contacts[0].depth, wanted, 1e-14);
     assert_close(contacts[0].point.z, -wanted / 2, 1e-14);
-    assert_int_equal(ask(&ground, &ground, 5).count, 0);
+    assert_int_equal(find_solid_patches(&ground, &ground, 5).count, 0);
 }
 
 TEST(on_each_other) {
     abut_solid below = box_solid(1, 1, 1, shifted(0, 0, 0)), box = below;
     /* Flush, deeper, with a gap, aside. */
     box.pose.translation = v3(0, 0, 2);
-    abut_patches found = ask(&box, &below, 0);
+    abut_patches found = find_solid_patches(&box, &below, 0);
     assert_int_equal(found.contact_count, 4);
     assert_close(list[0].depth, 0, 1e-15);
     assert_close(list[0].area, 4, 1e-12);
     assert_way(list[0].normal, v3(0, 0, 1), 0);
     box.pose.translation = v3(.5, .25, 1.9);
-    found = ask(&box, &below, 0);
+    found = find_solid_patches(&box, &below, 0);
     assert_int_equal(found.contact_count, 4);
     assert_close(list[0].depth, .1, 1e-15);
     assert_close(list[0].area, 1.5 * 1.75, 1e-12);
     assert_close(spread(&found, 0), 1.5, 1e-14);
     assert_close(spread(&found, 1), 1.75, 1e-14);
     box.pose.translation.z = 2.25;
-    found = ask(&box, &below, .5);
+    found = find_solid_patches(&box, &below, .5);
     assert_int_equal(found.contact_count, 4);
     assert_close(list[0].depth, -.25, 1e-15);
     assert_close(contacts[0].point.z, 1.125, 1e-15);
     /* Corner to corner. */
     box.pose.translation = v3(2.1, 2.1, 2.1);
-    found = ask(&box, &below, .5);
+    found = find_solid_patches(&box, &below, .5);
     assert_close(list[0].depth, -.1 * sqrt(3), 1e-14);
     assert_way(list[0].normal, v3(sqrt(1. / 3), sqrt(1. / 3), sqrt(1. / 3)), 1e-13);
     assert_way(contacts[0].point, v3(1.05, 1.05, 1.05), 1e-14);
@@ -95,7 +95,7 @@ TEST(on_each_other) {
     assert_ok(
         abut_pose_from_axis_angle(v3(1, 0, 0), atan(1), v3(.1, .2, 2 * sqrt(2) - .1), &box.pose));
     assert_ok(abut_pose_from_axis_angle(v3(0, 1, 0), atan(1), v3(0, 0, 0), &below.pose));
-    found = ask(&box, &below, 0);
+    found = find_solid_patches(&box, &below, 0);
     assert_int_equal(found.contact_count, 1);
     assert_close(list[0].depth, .1, 1e-14);
     assert_way(list[0].normal, v3(0, 0, 1), 1e-15);
@@ -104,24 +104,24 @@ TEST(on_each_other) {
     /* A capsule and a cylinder that lie on a box; a cylinder that stands there, half aside. */
     below = box_solid(2, 2, 1, shifted(0, 0, 0));
     abut_solid capsule = capsule_solid(.5, shifted(.5, 0, 1.45));
-    found = ask(&capsule, &below, 0);
+    found = find_solid_patches(&capsule, &below, 0);
     assert_int_equal(found.contact_count, 2);
     assert_close(list[0].depth, .05, 1e-15);
     assert_close(spread(&found, 0), 2, 1e-14);
     capsule.pose.translation.x = 1.5;
-    found = ask(&capsule, &below, 0);
+    found = find_solid_patches(&capsule, &below, 0);
     assert_int_equal(found.contact_count, 2);
     assert_close(spread(&found, 0), 1.5, 1e-14);
     abut_solid cylinder = cylinder_solid(.5, shifted(0, 0, 1.95));
-    found = ask(&cylinder, &below, 0);
+    found = find_solid_patches(&cylinder, &below, 0);
     assert_int_equal(found.contact_count, 4);
     assert_close(list[0].depth, .05, 1e-14);
     cylinder.pose.translation.x = 2;
-    found = ask(&cylinder, &below, 0);
+    found = find_solid_patches(&cylinder, &below, 0);
     assert_int_equal(found.contact_count, 4);
     assert_close(spread(&found, 0), .5, 1e-14);
     assert_ok(abut_pose_from_axis_angle(v3(1, 0, 0), acos(0), v3(0, 0, 1.45), &cylinder.pose));
-    found = ask(&cylinder, &below, 0);
+    found = find_solid_patches(&cylinder, &below, 0);
     assert_int_equal(found.contact_count, 2);
     assert_close(list[0].depth, .05, 1e-14);
     assert_close(spread(&found, 1), 2, 1e-14);
@@ -130,7 +130,8 @@ TEST(on_each_other) {
     for (int up = -1; up < 2; up += 2) {
         upper.pose.translation = v3(.3, 0, 1.99 * up);
         for (int turned = 0; turned < 2; turned++) {
-            found = turned ? ask(&lower, &upper, 0) : ask(&upper, &lower, 0);
+            found = turned ? find_solid_patches(&lower, &upper, 0)
+                           : find_solid_patches(&upper, &lower, 0);
             assert_int_equal(found.contact_count, 4);
             assert_close(list[0].depth, .01, 1e-14);
             assert_way(list[0].normal, v3(0, 0, turned ? -up : up), 1e-15);
@@ -140,12 +141,12 @@ TEST(on_each_other) {
     /* Capsules side by side, and crossed. */
     abut_solid other = capsule_solid(.5, shifted(.5, .9, 1.45));
     capsule.pose.translation.x = 0;
-    found = ask(&capsule, &other, 0);
+    found = find_solid_patches(&capsule, &other, 0);
     assert_int_equal(found.contact_count, 2);
     assert_close(list[0].depth, .1, 1e-15);
     assert_close(spread(&found, 0), 1.5, 1e-14);
     assert_ok(abut_pose_from_axis_angle(v3(0, 0, 1), acos(0), v3(.2, .1, 2.25), &other.pose));
-    found = ask(&other, &capsule, 0);
+    found = find_solid_patches(&other, &capsule, 0);
     assert_int_equal(found.contact_count, 1);
     assert_close(list[0].depth, .2, 1e-15);
     assert_way(list[0].normal, v3(0, 0, 1), 1e-15);
@@ -174,7 +175,7 @@ TEST(standing) {
         }
         on[0].pose.translation = v3(test_random_real(&random, -.3, .3),
                                     test_random_real(&random, -.3, .3), half[0] + half[1] - .01);
-        abut_patches found = ask(&on[0], &on[1], 0);
+        abut_patches found = find_solid_patches(&on[0], &on[1], 0);
         assert_true(found.contact_count >= 3);
         assert_close(list[0].depth, .01, 1e-12);
         assert_way(list[0].normal, v3(0, 0, 1), 1e-12);
@@ -198,11 +199,11 @@ TEST(concentric) {
                          .shape.hull = hulls[0]}};
     const double wanted[] = {2, 1.5, 2, 1.7, 1.5};
     for (int i = 0; i < 5; i++) {
-        abut_patches found = ask(&all[i], &all[0], 0);
+        abut_patches found = find_solid_patches(&all[i], &all[0], 0);
         assert_int_equal(found.count, 1);
         if (i < 4)
             assert_close(list[0].depth, wanted[i], 1e-9);
-        found = ask(&all[i], &all[i], 0);
+        found = find_solid_patches(&all[i], &all[i], 0);
         assert_int_equal(found.count, 1);
         assert_true(found.contact_count >= 1 && list[0].depth > 0);
     }
@@ -266,7 +267,7 @@ static double least_shift(test_random *random, const abut_solid *a, const abut_s
 
 static void check_pair(test_random *random, const abut_solid *a, const abut_solid *b,
                        double margin) {
-    abut_patches found = ask(a, b, margin);
+    abut_patches found = find_solid_patches(a, b, margin);
     bool round = a->kind == ABUT_SOLID_CYLINDER || b->kind == ABUT_SOLID_CYLINDER;
     double tolerance = round ? 3e-6 : 1e-10;
     double off = !round ? 1e-9 : a->kind == b->kind ? 1e-3 : 1e-5; /* of places */
@@ -323,7 +324,7 @@ static void check_pair(test_random *random, const abut_solid *a, const abut_soli
                              (int)found.contact_count, contacts[i].depth, patch.depth, out, side);
             }
     }
-    /* A hint chooses among ways out, not whether solids touch. */
+    /* A hint selects among contact normals, not whether solids touch. */
     abut_patch_options options = abut_patch_options_default();
     abut_patches other = room();
     options.margin = margin;
@@ -339,7 +340,7 @@ static void check_pair(test_random *random, const abut_solid *a, const abut_soli
     /* The same the other way round, unless that is the same question. */
     if (!memcmp(a, b, sizeof *a))
         return;
-    abut_patches back = ask(b, a, margin);
+    abut_patches back = find_solid_patches(b, a, margin);
     assert_true(back.count == 1 && back.contact_count == found.contact_count);
     assert_true(list[0].depth == patch.depth && list[0].area == patch.area);
     assert_way(list[0].normal, v3_scale(patch.normal, -1), 0);
@@ -379,7 +380,7 @@ TEST(ids_stay) {
                 moved.pose.rotation.x = q[k] *= 1e-7;
             moved.pose.rotation = (abut_quat){q[0], q[1], q[2], 1};
             moved.pose.translation = v3_add(moved.pose.translation, a_little.translation);
-            abut_patches found = ask(&moved, &below, 1e-4);
+            abut_patches found = find_solid_patches(&moved, &below, 1e-4);
             assert_int_equal(found.contact_count, kind == 1 ? 2 : 4);
             assert_close(list[0].depth, .001, 1e-6);
             if (kind == 2)
@@ -419,7 +420,7 @@ TEST(hulls_as_they_come) {
                            .pose = shifted(-100, -100, -99.51),
                            .shape.hull = bvh};
         abut_solid ground = floor_solid();
-        abut_patches found = ask(&hull, &ground, 0);
+        abut_patches found = find_solid_patches(&hull, &ground, 0);
         assert_int_equal(found.contact_count, 4);
         assert_close(list[0].depth, .01, 1e-12);
         /* Twice as high: 0.25 deeper to both sides. */
@@ -428,7 +429,7 @@ TEST(hulls_as_they_come) {
             moved[i][2] += .5 * (moved[i][2] - 100);
         next = test_mesh(NULL, moved, 36, NULL, 12);
         assert_ok(abut_bvh_set_mesh(bvh, next));
-        found = ask(&hull, &ground, 0);
+        found = find_solid_patches(&hull, &ground, 0);
         assert_close(list[0].depth, .26, 1e-12);
         abut_mesh_destroy(next);
         /* One corner of one triangle leaves: open. */
@@ -475,11 +476,11 @@ TEST(rounded_hulls) {
         abut_solid cube = box_solid(1, 1, 1, at), below = box_solid(3, 3, 1, at);
         abut_solid ball = ball_solid(.5, random_pose(&random, 1));
         below.pose.translation = v3_along(at.translation, -1.99, up);
-        ask(&cube, &ball, 2);
+        find_solid_patches(&cube, &ball, 2);
         double wanted = list[0].depth;
-        ask(&hull, &ball, 2);
+        find_solid_patches(&hull, &ball, 2);
         assert_close(list[0].depth, wanted, 1e-6);
-        abut_patches found = ask(&hull, &below, 0);
+        abut_patches found = find_solid_patches(&hull, &below, 0);
         assert_close(list[0].depth, .01, 1e-6);
         assert_way(list[0].normal, up, 1e-5);
         assert_in_range(found.contact_count, 3, 4);
@@ -490,7 +491,7 @@ TEST(rounded_hulls) {
     }
 }
 
-/* Slabs, discs and needles, down to hardly more than rounding, through a cube. */
+/* Slabs, discs and rods, down to little more than rounding errors, through a cube. */
 TEST(thin_hulls) {
     test_random random = {23};
     abut_solid cube = box_solid(.5, .5, .5, shifted(0, 0, 0)), ground = floor_solid();
@@ -508,18 +509,18 @@ TEST(thin_hulls) {
             abut_solid hull = {.kind = ABUT_SOLID_HULL,
                                .pose = shifted(.1, .2, .3),
                                .shape.hull = hull_tree(points, count)};
-            abut_patches found = ask(&hull, &cube, 0);
+            abut_patches found = find_solid_patches(&hull, &cube, 0);
             assert_int_equal(found.count, 1);
             assert_close(list[0].depth, .2, 1.1 * thin + 1e-6);
             assert_way(list[0].normal, v3(0, 0, 1), 1e-3);
-            found = ask(&cube, &hull, 0);
+            found = find_solid_patches(&cube, &hull, 0);
             assert_close(list[0].depth, .2, 1.1 * thin + 1e-6);
             hull.pose.translation.z = -.1;
-            found = ask(&hull, &ground, 0);
+            found = find_solid_patches(&hull, &ground, 0);
             assert_close(list[0].depth, .1, 1.1 * thin + 1e-6);
             hull.pose.translation.z = .6;
-            assert_int_equal(ask(&hull, &cube, 0).count, 0);
-            assert_int_equal(ask(&hull, &cube, .11).count, 1);
+            assert_int_equal(find_solid_patches(&hull, &cube, 0).count, 0);
+            assert_int_equal(find_solid_patches(&hull, &cube, .11).count, 1);
             abut_bvh_destroy((abut_bvh *)(uintptr_t)hull.shape.hull);
         }
 }
@@ -585,20 +586,20 @@ TEST(sizes) {
         abut_solid below = box_solid(size, size, size, shifted(0, 0, 0));
         abut_solid box = below;
         box.pose.translation = v3(.5 * size, 0, 1.5 * size);
-        abut_patches found = ask(&box, &below, 0);
+        abut_patches found = find_solid_patches(&box, &below, 0);
         assert_int_equal(found.contact_count, 4);
         assert_close(list[0].depth / size, .5, 1e-12);
     }
     abut_solid ball = ball_solid(1, shifted(1e8, 1e8, 1e8 + 1.5)),
                other = ball_solid(1, shifted(1e8, 1e8, 1e8));
-    ask(&ball, &other, 0);
+    find_solid_patches(&ball, &other, 0);
     assert_close(list[0].depth, .5, 1e-8);
     /* Without thickness. */
     abut_solid plate = box_solid(1, 1, 0, shifted(0, 0, 0)),
                point = ball_solid(0, shifted(.1, .2, 0));
-    abut_patches found = ask(&point, &plate, 0);
+    abut_patches found = find_solid_patches(&point, &plate, 0);
     assert_int_equal(found.count, 1);
     assert_close(list[0].depth, 0, 1e-15);
     plate.pose.translation.z = 1;
-    assert_int_equal(ask(&plate, &point, 0).count, 0);
+    assert_int_equal(find_solid_patches(&plate, &point, 0).count, 0);
 }

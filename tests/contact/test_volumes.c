@@ -91,8 +91,9 @@ TEST(walls_share_the_volume) {
     abut_pose turned;
     assert_ok(abut_pose_from_axis_angle(v3(0, 0, 1), 0.78539816339744828, v3(0, 0, 0), &turned));
     for (int k = 0; k < 2; k++) {
-        abut_patches found = k ? ask(peg, shifted(0, 0, 0.2), hole, turned, 0)
-                               : ask(box, shifted(-0.24, 0, 0.24), steps, shifted(0, 0, 0), 0);
+        abut_patches found =
+            k ? find_patches(peg, shifted(0, 0, 0.2), hole, turned, 0)
+              : find_patches(box, shifted(-0.24, 0, 0.24), steps, shifted(0, 0, 0), 0);
         double volume = 0;
         assert_int_equal(found.count, k ? 4 : 2);
         for (uint64_t i = 0; i < found.count; i++) {

@@ -1,9 +1,8 @@
-/* What the tests of devices share: which device, and when there is no point in trying.
+/* Helpers for tests of devices: the device to use, and when to skip.
  *
  * ABUT_TEST_DEVICE names the device (default "cpu": PoCL, the same everywhere). OpenCL runtimes
- * keep memory until the process ends, so leaks are looked for in our own counts instead of by the
- * sanitizer.
- */
+ * keep memory until the process ends, so leaks are detected by our own counts instead of by the
+ * sanitizer. */
 #ifndef ABUT_TEST_OPEN_H
 #define ABUT_TEST_OPEN_H
 

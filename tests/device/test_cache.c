@@ -272,7 +272,7 @@ TEST(oldest_go_first) {
     abuti_release(context, found);
     abuti_cache_clean(context, here, 4 * one);
     assert_true(exists(1) && !exists(5));
-    abuti_cache_clean(context, here, 0); /* but for the one that was just written */
+    abuti_cache_clean(context, here, 0); /* except for the one that was just written */
     assert_true(exists(6) && !exists(1) && !exists(2) && !exists(3));
     assert_int_equal(0, access(foreign_path, F_OK));
     /* a write cleans: by ABUT_CACHE_MAX, where that is a number */

@@ -35,7 +35,8 @@ TEST(list) {
     again = 0;
     memset(&one, 0x5a, sizeof one);
     infos[0] = one;
-    assert_fails(ABUT_ERROR_BUFFER, "capacity is", abut_device_list(NULL, count - 1, infos, &again));
+    assert_fails(ABUT_ERROR_BUFFER, "capacity is",
+                 abut_device_list(NULL, count - 1, infos, &again));
     assert_int_equal(count, again);
     assert_memory_equal(&one, &infos[0], sizeof one);
     assert_refused("count is null", abut_device_list(NULL, 64, infos, NULL));
@@ -81,8 +82,8 @@ TEST(choice) {
     for (size_t i = 0; !gpu && i < sizeof wishes / sizeof *wishes; i++)
         assert_fails(ABUT_ERROR_DEVICE,
                      "no GPU; the devices are 0: ", abut_device_open(NULL, wishes[i], &untouched));
-    assert_fails(ABUT_ERROR_DEVICE,
-                 "no device '9999'; the devices are 0: ", abut_device_open(NULL, "9999", &untouched));
+    assert_fails(ABUT_ERROR_DEVICE, "no device '9999'; the devices are 0: ",
+                 abut_device_open(NULL, "9999", &untouched));
     assert_fails(ABUT_ERROR_DEVICE, "no device 'nothing like it'",
                  abut_device_open(NULL, "nothing like it", &untouched));
     if (!cpu)
@@ -95,7 +96,8 @@ TEST(choice) {
     assert_fails(ABUT_ERROR_DEVICE, "is no longer available",
                  abuti_opencl_open(context, (uint32_t)count, &known, &untouched));
     known.driver[0] ^= 1;
-    assert_fails(ABUT_ERROR_DEVICE, "is no longer available", abuti_opencl_open(context, 0, &known, &untouched));
+    assert_fails(ABUT_ERROR_DEVICE, "is no longer available",
+                 abuti_opencl_open(context, 0, &known, &untouched));
     assert_int_equal(0, abuti_opencl_live());
     assert_ptr_equal(&infos, untouched);
     assert_refused("device is null", abut_device_open(NULL, "cpu", NULL));
@@ -163,7 +165,7 @@ TEST(clock_tells_time) {
 
 static char heard[100000];
 
-static void hear(void *user, abut_log_level level, const char *message) {
+static void collect_log(void *user, abut_log_level level, const char *message) {
     (void)user;
     (void)level;
     size_t used = strlen(heard);
@@ -172,7 +174,7 @@ static void hear(void *user, abut_log_level level, const char *message) {
 
 TEST(build_errors) {
     abut_context_options options = abut_context_options_default();
-    options.log = hear;
+    options.log = collect_log;
     abut_context *context;
     assert_ok(abut_context_create(&options, &context));
     heard[0] = 0;
@@ -450,7 +452,7 @@ static int sort_and_check(abut_device *device, int number) {
     return wrong;
 }
 
-static void *work(void *data) {
+static void *sort_in_thread(void *data) {
     worker *self = data;
     if (self->device) {
         self->wrong = sort_and_check(self->device, self->number);
@@ -473,7 +475,7 @@ static void run_threads(abut_device *device) {
     worker workers[THREADS];
     for (int i = 0; i < THREADS; i++) {
         workers[i] = (worker){.device = device, .number = i + 1};
-        assert_int_equal(0, pthread_create(&ids[i], NULL, work, &workers[i]));
+        assert_int_equal(0, pthread_create(&ids[i], NULL, sort_in_thread, &workers[i]));
     }
     for (int i = 0; i < THREADS; i++)
         pthread_join(ids[i], NULL);

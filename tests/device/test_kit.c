@@ -97,7 +97,7 @@ static abut_status make_list(abuti_kit *kit, listing *l) {
 /* put, run, swap, copy, fill, write, read, receive, send, enlarge; the content of every buffer. */
 static abut_status use(abuti_kit *kit) {
     static const uint32_t part[3] = {1, 2, 3};
-    static uint32_t staged[4]; /* as `part`: outlives a copy that nobody waits for */
+    static uint32_t staged[4]; /* as `part`: outlives an asynchronous copy */
     abuti_kit_upload(kit, IN, words, MOST, sizeof *words);
     abuti_kit_reserve(kit, OUT, MOST, sizeof *words);
     add(kit, ADD, IN, OUT, MOST, 1);

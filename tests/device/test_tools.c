@@ -1,5 +1,5 @@
-/* Reduce, scan, compact, segments and sort on a device against the obvious loops in C: sizes around
- * every boundary of tiles and groups, random data and such as breaks careless code. */
+/* Reduce, scan, compact, segments and sort on a device against plain loops in C: sizes around
+ * every boundary of tiles and groups, random data and special cases. */
 #include "device/tools.h"
 #include "open.h"
 

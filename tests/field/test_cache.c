@@ -1,5 +1,5 @@
-/* The cache of fields: found again bit for bit, never believed where it is damaged, and of no harm
- * where it cannot be written. */
+/* The cache of fields: read back bit for bit, never used if damaged, and without effect if it
+ * cannot be written. */
 #include "field/cache.h"
 #include "support/support.h"
 #include "tools/get.h"
@@ -58,7 +58,7 @@ static const char *fresh(const char *name) {
     return folder;
 }
 
-/* A field by a few ways to ask. */
+/* A field with several sets of options. */
 static abut_field_options ways(int which) {
     abut_field_options o = abut_field_options_default();
     o.cells = which == 1 ? 7 : 6;
@@ -231,7 +231,7 @@ TEST(digests_follow_the_mesh) {
     abut_mesh_destroy(mesh);
 }
 
-/* With a hierarchy the method is what that was prepared for. */
+/* With a BVH the sign method is the one that it is prepared for. */
 TEST(hierarchies_have_the_cache_too) {
     abut_mesh *mesh = mesh_of(NULL, 2);
     abut_bvh *bvh;
@@ -258,7 +258,7 @@ TEST(hierarchies_have_the_cache_too) {
 static unsigned char file[1 << 16], hurt[1 << 16];
 
 /* Every byte of a file in turn, every length of it, and files that are none: the field is right
- * each time, the damage is told, and the file is whole again. */
+ * each time, the damage is reported, and the file is repaired. */
 TEST(damage_is_told_and_mended) {
     abut_context *context = listening();
     abut_mesh *mesh = mesh_of(context, 1), *other = mesh_of(context, 2);
@@ -318,7 +318,7 @@ TEST(damage_is_told_and_mended) {
     abut_context_destroy(context);
 }
 
-/* Of two fields one is damaged: the other is still found, and only that one is told. */
+/* Of two fields one is damaged: the other is still found, and only that one is reported. */
 TEST(damage_of_one_is_not_that_of_all) {
     abut_context *context = listening();
     abut_mesh *mesh = mesh_of(context, 1);

@@ -1,11 +1,11 @@
-/* Values of blocks against a search for every cell, bit for bit: on shapes and hostile soups, for
- * every width of vectors and any number of threads. */
+/* Values of blocks against a search for every cell, bit for bit: on shapes and degenerate
+ * triangle soups, for every SIMD width and any number of threads. */
 #include "bvh/meshes.h"
 #include "tools/get.h"
 
 #include "base/simd.h"
+#include "expected_value.h"
 #include "field/build/compute.h"
-#include "wanted.h"
 
 #include <stdatomic.h>
 
@@ -267,7 +267,7 @@ static abut_bvh *make_sieve(uint32_t detail) {
 }
 
 /* No winding number changes by more than its bound, within some part of the way to the surface;
- * and bounds are worth something. */
+ * and bounds prune a useful fraction. */
 static void check_border(const abut_bvh *bvh, double part) {
     const uint32_t rounds = test_rounds(4000);
     test_random random = {5};

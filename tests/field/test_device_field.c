@@ -1,11 +1,11 @@
-/* Fields on a device: the bits of a search at every cell, whatever the mesh and the grid; and
- * nothing lost when the device or the memory fails. */
-#include "bvh/there.h"
+/* Fields on a device: the bits of a search at every cell, for any mesh and grid; and no leak if
+ * the device or the memory fails. */
+#include "bvh/device_queries.h"
 #include "tools/get.h"
 
 #include "device/open.h"
+#include "expected_value.h"
 #include "field/build/device.h"
-#include "wanted.h"
 
 /* ---- making ---- */
 
@@ -104,7 +104,7 @@ static field_account check_grid(const abut_bvh *bvh, abut_bvh *there, const abut
     return account;
 }
 
-/* The features of a hierarchy, as they are on the device. */
+/* The features of a BVH, as they are on the device. */
 typedef struct features_there {
     uint32_t count, *begin, *incidents;
     feature_record *records;
@@ -202,8 +202,8 @@ TEST(open_surfaces) {
     check_mesh(make_torn(make_shape(NULL, ABUT_SHAPE_BOX, 1), 6), 16);
 }
 
-/* A device builds another hierarchy than the CPU; values do not depend on it, nor on whether they
- * go by lists or by the search. Afterwards the hierarchy tells winding numbers as well. */
+/* A device builds another BVH than the CPU; values do not depend on it, nor on whether they
+ * go by lists or by the search. Afterwards the BVH computes winding numbers as well. */
 TEST(from_other_hierarchies) {
     abut_mesh *meshes[] = {make_torn(make_shape(NULL, ABUT_SHAPE_TORUS, 24), 150),
                            make_shape(NULL, ABUT_SHAPE_TEAPOT, 4),
@@ -269,7 +269,7 @@ TEST(siblings) {
     check_mesh(make_shape(NULL, ABUT_SHAPE_BOX, 1), 34);
 }
 
-/* Grids that are left to the search, a pool that must grow, and what a build tells. */
+/* Grids that are left to the search, a pool that must grow, and the report of a build. */
 TEST(other_ways) {
     abut_mesh *mesh = make_torn(make_shape(NULL, ABUT_SHAPE_TORUS, 16), 90);
     abut_bvh *bvh = prepare(mesh, ABUT_SIGN_AUTO);
@@ -291,7 +291,7 @@ TEST(other_ways) {
     assert_true(check_grid(bvh, there, &far, grid.cell).searched);
     abut_bvh_destroy(there);
     abut_bvh_destroy(bvh);
-    /* pseudo-normals ask the search */
+    /* pseudo-normals use the search */
     abut_mesh *closed = make_shape(NULL, ABUT_SHAPE_BOX, 1);
     bvh = prepare(closed, ABUT_SIGN_NORMAL);
     assert_ok(abuti_bvh_copy_to_device(bvh, device, &there));
@@ -304,8 +304,8 @@ TEST(other_ways) {
 }
 
 /* abut_field_create() with a device: the same bytes as without. Floats stay there until someone
- * asks on the CPU; 16 bits come back. All but the first use memory of the ones before, as it was
- * left. */
+ * queries on the CPU; fields of 16 bits are downloaded. All but the first use memory of the ones
+ * before, as it was left. */
 TEST(for_the_cpu) {
     abut_mesh *mesh = make_shape(NULL, ABUT_SHAPE_TORUS, 12);
     device->buffer_pool.bytes_min = 16;
@@ -358,7 +358,7 @@ static void ask_task(void *data, size_t chunk, size_t begin, size_t end) {
     }
 }
 
-/* All that the CPU asks of a field on a device, from several threads at once; a file of it; and
+/* All queries of the CPU on a field of a device, from several threads at once; a file of it; and
  * a cache, which gives it back on the device. */
 TEST(questions) {
     abut_mesh *mesh = make_shape(NULL, ABUT_SHAPE_TORUS, 12), *surface[2];
@@ -425,7 +425,7 @@ TEST(questions) {
     abut_mesh_destroy(mesh);
 }
 
-/* A mesh that moves: the values of a new field, wherever hierarchy and field are. A device that
+/* A mesh that moves: the values of a new field, for BVH and field on any device. A device that
  * fails half-way leaves a field that says so, until it is updated. */
 TEST(updates) {
     const abut_pose aside = {{0, 0, 0, 1}, {0.03, 0.01, 0}};
@@ -470,7 +470,7 @@ TEST(updates) {
     assert_ok(abut_field_update_from(field, there, NULL));
     assert_ok(abuti_field_host(field));
     assert_memory_equal(field->values, fresh->values, get_field_info(fresh).bytes);
-    /* a field of the CPU, by a hierarchy of the device */
+    /* a field of the CPU, by a BVH of the device */
     options.device = NULL;
     abut_field *plain;
     assert_ok(abut_field_create(mesh, &options, &plain));
@@ -546,7 +546,7 @@ static abut_status build(abut_bvh *there, const failing *f) {
 }
 
 /* The device fails at the n-th call, for some n: an error, nothing left behind, and the same
- * hierarchy builds the field afterwards. */
+ * BVH builds the field afterwards. */
 TEST(failing_device) {
     abut_mesh *mesh = make_torn(make_shape(NULL, ABUT_SHAPE_BOX, 1), 6);
     abut_bvh *bvh = prepare(mesh, ABUT_SIGN_AUTO);

@@ -1,4 +1,4 @@
-/* Files of fields: what is written comes back, and what is damaged does not. */
+/* Files of fields: written fields are read back, damaged files are rejected. */
 #include "support/support.h"
 #include "tools/get.h"
 
@@ -560,7 +560,7 @@ TEST_THREADS(a_team_writes_the_file_of_one) {
     }
 }
 
-/* From the third allocation on: the first two are for what tells the others. */
+/* From the third allocation on: the first two are for the exchange between processes. */
 TEST_THREADS(what_fails_in_one_of_a_team_fails_in_all) {
     member members[TEAM_MAX];
     uint32_t failures = 0;

@@ -1,5 +1,5 @@
-/* Values and gradients between cells: against differences, against solids whose distance is known,
- * and against the obvious formula in doubles. */
+/* Values and gradients between cells: against differences, against solids with known distances,
+ * and against the plain formula in doubles. */
 #include "support/support.h"
 #include "tools/get.h"
 
@@ -301,7 +301,8 @@ TEST(batches_are_single_points) {
     assert_refused("77", abut_field_evaluate_batch(field, &batch, 0, values));
     assert_true(values[0].distance == 1234);
     assert_refused("nan", abut_field_evaluate(field, points[77], 0, values));
-    assert_refused("interpolation is 2", abut_field_evaluate(field, points[0], (abut_interpolation)2, values));
+    assert_refused("interpolation is 2",
+                   abut_field_evaluate(field, points[0], (abut_interpolation)2, values));
     assert_refused("null", abut_field_evaluate(NULL, points[0], 0, values));
     assert_refused("null", abut_field_evaluate(field, points[0], 0, NULL));
     abut_field_destroy(field);

@@ -130,7 +130,8 @@ TEST(refusals) {
     assert_refused("path is empty", abut_frames_writer_create(r.meshes, 1, "", NULL, &writer));
     assert_refused("path is null", abut_frames_writer_create(r.meshes, 1, NULL, NULL, &writer));
     options.seconds = -1;
-    assert_refused("seconds is -1", abut_frames_writer_create(r.meshes, 1, path, &options, &writer));
+    assert_refused("seconds is -1",
+                   abut_frames_writer_create(r.meshes, 1, path, &options, &writer));
     options.seconds = (double)NAN;
     assert_refused("seconds", abut_frames_writer_create(r.meshes, 1, path, &options, &writer));
     options = abut_frames_options_default();

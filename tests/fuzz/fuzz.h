@@ -1,4 +1,4 @@
-/* What all fuzz targets share. */
+/* Helpers for all fuzz targets. */
 #ifndef ABUT_FUZZ_H
 #define ABUT_FUZZ_H
 

@@ -1,5 +1,5 @@
-/* Any bytes as a file of the cache: no field of it may be believed that is none, and adding one
- * must give a whole file again, whatever was there. */
+/* Any bytes as a cache file: no invalid field may be read from it, and adding a field must give
+ * a valid file again. */
 #include "fuzz.h"
 #include "tools/get.h"
 
@@ -44,7 +44,7 @@ static void put_file(const uint8_t *file, size_t bytes) {
 }
 
 /* How many fields there are, and how many of them can be read. */
-static size_t look(size_t *good) {
+static size_t open_cache_file(size_t *good) {
     cache_file file;
     abut_status status = abuti_cache_file_open(&file, fuzz_context(), fuzz_path());
     *good = 0;
@@ -109,7 +109,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes) {
     if (!field) {
         field = some_field();
         whole_bytes = make_whole(field, whole, sizeof whole);
-        FUZZ_CHECK(look(&good) == 2 && good == 2);
+        FUZZ_CHECK(open_cache_file(&good) == 2 && good == 2);
     }
     if (bytes < 2)
         return 0;
@@ -120,10 +120,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes) {
         mend(file, made, data[1]);
     put_file(file, made);
     free(file);
-    look(&good);
+    open_cache_file(&good);
     if (data[0] & 2) {
         FUZZ_CHECK(!abuti_cache_file_add(fuzz_context(), fuzz_path(), mesh, keys[0], field));
-        FUZZ_CHECK(look(&after) > 0 && after > 0);
+        FUZZ_CHECK(open_cache_file(&after) > 0 && after > 0);
     }
     return 0;
 }

@@ -1,5 +1,5 @@
-/* Any bytes as the JSON of a GLB and, behind the first zero, its binary part: a character. What is
- * one must pose and skin at any time, or say why not. */
+/* Any bytes as the JSON of a GLB and, after the first zero, its binary part. A valid character
+ * must pose and skin at any time, or return an error. */
 #include "fuzz.h"
 #include "tools/get.h"
 

@@ -1,4 +1,4 @@
-/* Any bytes as a file of a field; what is one must survive being written and read again. */
+/* Any bytes as a field file; a valid one must survive being written and read again. */
 #include "fuzz.h"
 #include "tools/get.h"
 

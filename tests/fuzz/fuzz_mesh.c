@@ -1,5 +1,5 @@
 /* abut_mesh_create from any bytes: types, strides, counts and values; then everything that can be
- * asked of a mesh or done to it. */
+ * computed from a mesh or changed in it. */
 #include "fuzz.h"
 #include "tools/get.h"
 
@@ -9,7 +9,7 @@ typedef struct input {
     size_t left;
 } input;
 
-static uint32_t take(input *in, size_t count) {
+static uint32_t read_number(input *in, size_t count) {
     uint32_t value = 0;
     for (size_t i = 0; i < count && in->left; i++, in->at++, in->left--)
         value = value << 8 | *in->at;
@@ -118,14 +118,14 @@ static void examine(abut_mesh *mesh, uint32_t choice) {
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes) {
     input in = {data, bytes};
-    uint32_t choice = take(&in, 1);
+    uint32_t choice = read_number(&in, 1);
     abut_mesh_input mesh_input = abut_mesh_input_default();
     mesh_input.position_type = (abut_scalar_type)(choice & 3); /* 0 and 3 do not exist */
     mesh_input.index_type = (abut_index_type)(choice >> 2 & 1);
-    mesh_input.position_stride = choice & 8 ? take(&in, 1) : 0;
-    mesh_input.index_stride = choice & 16 ? take(&in, 1) : 0;
-    mesh_input.vertex_count = take(&in, 1);
-    mesh_input.triangle_count = take(&in, 1);
+    mesh_input.position_stride = choice & 8 ? read_number(&in, 1) : 0;
+    mesh_input.index_stride = choice & 16 ? read_number(&in, 1) : 0;
+    mesh_input.vertex_count = read_number(&in, 1);
+    mesh_input.triangle_count = read_number(&in, 1);
     size_t position_bytes =
         extent(mesh_input.position_stride,
                mesh_input.position_type == ABUT_SCALAR_FLOAT32 ? 12 : 24, mesh_input.vertex_count);
@@ -142,7 +142,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes) {
     if (mesh) {
         fuzz_valid(mesh);
         check_copy(mesh, &mesh_input);
-        examine(mesh, take(&in, 1));
+        examine(mesh, read_number(&in, 1));
         abut_mesh_format format = choice & 64 ? ABUT_MESH_FORMAT_OBJ : ABUT_MESH_FORMAT_PLY;
         if (choice >= 128)
             fuzz_round_trip(mesh, format, choice & 64);

@@ -1,4 +1,4 @@
-/* Any bytes as samples of the cache: what is believed must be samples of the mesh. */
+/* Any bytes as samples of the cache: only samples of the mesh are accepted. */
 #include "fuzz.h"
 
 #include "base/checksum.h"
@@ -68,7 +68,7 @@ static cache_place place_of(void) {
 }
 
 /* Whether the file can be read as samples of the mesh. */
-static bool look(const abut_mesh *mesh) {
+static bool read_samples(const abut_mesh *mesh) {
     const cache_place place = place_of();
     abut_samples read = {.context = mesh->context};
     bool found;
@@ -104,7 +104,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes) {
         abut_shape shape = abut_shape_default(ABUT_SHAPE_BOX);
         FUZZ_CHECK(!abut_shape_create(fuzz_context(), &shape, &mesh));
         whole_bytes = make_whole(mesh, whole, sizeof whole);
-        FUZZ_CHECK(look(mesh));
+        FUZZ_CHECK(read_samples(mesh));
     }
     if (bytes < 1)
         return 0;
@@ -115,6 +115,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes) {
         mend(file, made);
     put_file(file, made);
     free(file);
-    look(mesh);
+    read_samples(mesh);
     return 0;
 }

@@ -1,5 +1,5 @@
-/* Scenes: any bytes are read or refused by name; what is read keeps the promises of scene.h. No
- * file is opened, since the scene is in memory. */
+/* Scenes: any bytes are read or rejected with a message; a scene that is read satisfies the
+ * guarantees of scene.h. No file is opened, since the scene is in memory. */
 #include "fuzz.h"
 #include "tools/get.h"
 

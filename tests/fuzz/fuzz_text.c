@@ -1,5 +1,5 @@
-/* Any bytes as a name: what is printed for it has no control characters, the library and the
- * command agree on that, and a cell of a table gives the name back. */
+/* Any bytes as a name: its printed form has no control characters, library and command agree on
+ * it, and a table cell restores the name. */
 #include "fuzz.h"
 
 #include "base/base.h"

@@ -1,5 +1,5 @@
-/* Any bytes as the state of a world: what is restored is the state of that world, and what is
- * refused changes nothing. */
+/* Any bytes as the state of a world: a restored state is that of the world, and a rejected one
+ * changes nothing. */
 #include "fuzz.h"
 
 #include "base/checksum.h"
@@ -30,7 +30,7 @@ static size_t make_state(const uint8_t *data, size_t bytes, const uint8_t *whole
     return whole_bytes;
 }
 
-static uint64_t look(abut_world *world, abut_contact *list) {
+static uint64_t find_contacts(abut_world *world, abut_contact *list) {
     static abut_world_event events[64];
     abut_contacts found = {.list = list, .capacity = 64};
     uint64_t count;
@@ -64,7 +64,7 @@ static abut_world *make_world(abut_contact *list) {
         FUZZ_CHECK(!abut_world_add(world, &item, &id));
     }
     abut_mesh_destroy(mesh);
-    look(world, list);
+    find_contacts(world, list);
     item.pose.translation.z = 0.1;
     FUZZ_CHECK(!abut_world_set_poses(world, &id, abut_array_host(&item.pose), 1));
     return world;
@@ -80,7 +80,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes) {
         world = make_world(list);
         FUZZ_CHECK(!abut_world_save(world, sizeof whole, whole, &whole_bytes));
         FUZZ_CHECK(!abut_world_restore(world, whole, whole_bytes));
-        count = look(world, expected);
+        count = find_contacts(world, expected);
     }
     if (bytes < 1)
         return 0;
@@ -94,7 +94,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes) {
     FUZZ_CHECK(!status || status == ABUT_ERROR_FORMAT || status == ABUT_ERROR_ARGUMENT ||
                status == ABUT_ERROR_UNSUPPORTED);
     /* Whatever the hints are, a state that is taken has the contacts that were saved. */
-    FUZZ_CHECK(look(world, list) == count);
+    FUZZ_CHECK(find_contacts(world, list) == count);
     for (uint64_t i = 0; i < count; i++)
         FUZZ_CHECK(list[i].id == expected[i].id && list[i].depth == expected[i].depth);
     return 0;

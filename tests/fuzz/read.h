@@ -1,5 +1,5 @@
-/* What the targets of the readers share: read any bytes; what is a mesh must survive being written
- * and read again in each format. */
+/* Helpers for the targets of the readers: read any bytes; a mesh must survive being written and
+ * read again in each format. */
 #ifndef ABUT_FUZZ_READ_H
 #define ABUT_FUZZ_READ_H
 

@@ -1,5 +1,5 @@
-/* Garments: the wanted particles, even triangles, borders where they belong, and neither the body
- * nor the garment itself touched, which is looked for exactly. */
+/* Garments: the requested number of particles, regular triangles, boundaries at their expected
+ * positions, and no intersection with the body or with itself, tested exactly. */
 #include "support/support.h"
 #include "tools/get.h"
 

@@ -1,5 +1,5 @@
-/* The referee for yes/no answers: convex sets as lists of half-spaces over exact rationals, and
- * polygons clipped by them one after the other. Slow and obvious. */
+/* The referee for yes/no results: convex sets as lists of half-spaces over exact rationals, and
+ * polygons clipped by them one after the other. Slow and simple. */
 #ifndef ABUT_TEST_CLIP_H
 #define ABUT_TEST_CLIP_H
 
@@ -128,7 +128,7 @@ static inline int polygon_dimension(polygon *g) {
 }
 
 /* The first parameter t in [0, limit] (null: no limit) with origin + t direction in the set: gives
- * 0 where there is none. */
+ * 0 if there is none. */
 static inline int first_in_set(rational3 origin, rational3 direction, number limit,
                                const convex_set *set, number *first) {
     number lo = number_of(0), hi = limit;

@@ -1,6 +1,7 @@
-/* What the one-source test computes for one item, in C and in OpenCL C: the same text, so the same
- * bits are expected. 18 numbers come in: two triangles, parts of which serve as points, segments,
- * rays and boxes. The first of all numbers serve as the values of a distance field as well. */
+/* The computation of the one-source test for one item, in C and in OpenCL C: the same text, so
+ * the same bits are expected. Input is 18 numbers: two triangles, parts of which serve as
+ * points, segments, rays and boxes. The first of all numbers also serve as the values of a
+ * distance field. */
 #ifndef ABUT_TEST_KERNEL_H
 #define ABUT_TEST_KERNEL_H
 

@@ -1,6 +1,6 @@
-/* Points, triangles and pairs of them that make exact tests hard: everything on a small grid,
- * corners placed on the other's planes and edges and moved by one ulp, mixed exponents, and all the
- * ways to be degenerate. Every coordinate is a float, so the answers must be exact. */
+/* Points, triangles and pairs of them that make exact tests hard: coordinates on a small grid,
+ * corners placed on the other's planes and edges and moved by one ulp, mixed exponents, and all
+ * kinds of degeneracy. Every coordinate is a float, so the results must be exact. */
 #ifndef ABUT_TEST_SAMPLES_H
 #define ABUT_TEST_SAMPLES_H
 

@@ -6,7 +6,7 @@
  * and Akritas 1976), and the signs of two-dimensional orientations at such a root are found by
  * refining the interval, or by a common divisor where they are zero. Where it is zero throughout,
  * the features lie in one plane all the time, and unless they touch from the start they first do
- * so where a vertex meets an edge; a point on a moving segment is a problem of the same kind, one
+ * so if a vertex touches an edge; a point on a moving segment is a problem of the same kind, one
  * degree lower. Written for clarity; integers are given back when a question is answered. */
 #ifndef ABUT_TEST_SWEEP_REFEREE_H
 #define ABUT_TEST_SWEEP_REFEREE_H
@@ -149,7 +149,7 @@ static inline poly poly_primitive(poly p) {
     return p;
 }
 /* Divides with remainder, after a times a power of b's leading coefficient; the quotient is wanted
- * only where it is exact but for a constant. */
+ * only if it is exact except for a constant. */
 static inline poly poly_remainder(poly a, poly b, poly *quotient) {
     poly rest = a, q = {.terms = a.terms - b.terms + 1};
     for (int i = 0; i < q.terms; i++) {

@@ -42,8 +42,8 @@ static inline double random_offset(test_random *random) {
     return offsets[test_random_below(random, 10)];
 }
 
-/* Three vertices move at random; the last but for an offset so that it touches at some time, and
- * along the other feature as often as not. */
+/* Three vertices move at random; the last except for an offset so that it touches at some time, and
+ * along the other feature in half of the cases. */
 static inline void random_contact(test_random *random, int kind, sweep_query *q, int whole) {
     double time = random_part(random), s = random_part(random), r = random_part(random);
     vec3 at[4], speed[4];
@@ -116,7 +116,7 @@ static inline void sample_sweep(test_random *random, int kind, uint32_t family, 
         }
         q->end[odd].z += random_offset(random);
         break;
-    case 7: /* parallel edges, or a needle of a face */
+    case 7: /* parallel edges, or a thin face */
         q->start[3] = v3_add(q->start[2], v3_sub(q->start[1], q->start[0]));
         q->end[3] = v3_add(q->end[2], v3_sub(q->end[1], q->end[0]));
         q->end[3].x += random_offset(random);

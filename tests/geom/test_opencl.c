@@ -1,6 +1,6 @@
-/* One source: the shared headers as a kernel on the first OpenCL device (PoCL will do) against the
- * same text compiled as C in the same precision; every number and answer bit for bit. Skipped, and
- * it says why, where there are no headers, no loader or no device. */
+/* One source: the shared headers as a kernel on the first OpenCL device (such as PoCL) against
+ * the same text compiled as C in the same precision; every number and result bit for bit.
+ * Skipped, with the reason, if there are no headers, no loader or no device. */
 #define ABUTI_REAL_BITS 32
 #include "support/support.h"
 

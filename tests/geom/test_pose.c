@@ -1,5 +1,5 @@
 /* Poses from matrices and from axis and angle, composed, inverted, applied: against the same in
- * long double, where every entry of a product is a sum of four products. */
+ * long double, in which every entry of a product is a sum of four products. */
 #include "support/pose.h"
 
 #include <float.h>

@@ -1,4 +1,4 @@
-/* The public functions: known answers, refusals, and properties that hold for all input. */
+/* The public functions: known results, invalid arguments, and properties for all input. */
 #include "support/support.h"
 
 #include <math.h>

@@ -1,4 +1,4 @@
-/* Elementary sweeps: cases with known answers, the public functions, exact arithmetic. */
+/* Elementary sweeps: cases with known results, the public functions, exact arithmetic. */
 #include "support/support.h"
 
 #include "base/simd.h"
@@ -60,7 +60,7 @@ TEST(edges_cross) {
     assert_false(sweep_by(SWEEP_EDGE_EDGE, in_line, v3(0.9, 0, 0), &usual, &answer));
 }
 
-/* Points, needles, things that do not move, motions without measure. */
+/* Points, degenerate triangles, features that do not move, motions of infinite length. */
 TEST(degenerate) {
     for (int kind = 1; kind <= 2; kind++) {
         sweep_answer answer;
@@ -209,7 +209,7 @@ TEST(known_sweeps) {
     options.tolerance = 0.1;
     assert_ok(abut_sweep_vertex_face(beside, below, &options, &sweep));
     assert_false(sweep.hit);
-    options.separation = 1e-300; /* as near as that cannot be told */
+    options.separation = 1e-300; /* below the resolution of doubles */
     assert_ok(abut_sweep_vertex_face(beside, below, &options, &sweep));
     assert_true(sweep.hit);
     /* the last bit beside the edge that is not: only exactly */
@@ -296,7 +296,8 @@ TEST(hostile_sizes) {
     assert_true(found[0] > least && found[1] > least);
 }
 
-/* A vertex meets the corner of a face at once, on the way to an end where differences overflow. */
+/* A vertex touches the corner of a face immediately, on the way to an end where differences
+ * overflow. */
 TEST(ends_too_far_apart) {
     const double far = 1.7e308;
     const vec3 start[4] = {{1, 1, 0}, {0, 0, 0}, {-1, -1, 1}, {-1, -1, -1}};
@@ -317,7 +318,7 @@ TEST(ends_too_far_apart) {
 
 static abut_status exact_work(abut_context *context, void *data) {
     (void)data;
-    /* they touch just at the end, or just not, which doubles cannot tell */
+    /* they touch just at the end, or just not, which doubles cannot decide */
     const vec3 start[4] = {{-1, 0, 1}, {1, 0, 1}, {0, -1, 0}, {0, 1, 0}};
     const vec3 end[4] = {{-1, 0x1p-300, 0}, {1, 0, 0x1p-200}, {0, -1, 0}, {0x1p-400, 1, 0}};
     bool touches;

@@ -15,7 +15,7 @@ static rational3 exact_at(vec3 start, vec3 end, double time) {
     rational3 a = point_of(start.x, start.y, start.z), b = point_of(end.x, end.y, end.z);
     return point_plus(a, point_times(point_minus(b, a), number_of(time)));
 }
-/* The distance at a time, exact but for the last rounding. */
+/* The distance at a time, exact except for the last rounding. */
 static double distance_at(int kind, const sweep_query *q, double time) {
     rational3 p[4];
     for (int k = 0; k < 4; k++)

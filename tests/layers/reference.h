@@ -1,10 +1,10 @@
-/* What rays through the pixels of a parallel view meet, the obvious way: every pixel against every
- * triangle in doubles, crossings sorted by depth, inside where a solid was entered more often than
+/* Intersections of the rays of a parallel view, by the plain method: every pixel against every
+ * triangle in doubles, crossings sorted by depth, inside if a solid was entered more often than
  * left, every pair with its lengths.
  *
- * The library rounds vertices to 1/256 of a pixel. Where an edge passes a pixel's centre closer
- * than that, the reference does not know what will be found: the pixel is in doubt, and all that
- * pairs whose boxes cover it could gain or lose there stands beside what is sure. */
+ * The library rounds vertices to 1/256 of a pixel. If an edge passes a pixel's centre closer
+ * than that, the reference cannot predict the result: the pixel is undecided, and all that pairs
+ * whose boxes cover it could gain or lose there is stored beside the certain values. */
 #ifndef ABUT_TEST_LAYERS_REFERENCE_H
 #define ABUT_TEST_LAYERS_REFERENCE_H
 

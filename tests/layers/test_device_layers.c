@@ -1,4 +1,4 @@
-/* Layers on a device: what the CPU finds, bit for bit; and nothing lost when the device or the
+/* Layers on a device: the results of the CPU, bit for bit; and no leak if the device or the
  * memory fails. */
 #include "device/open.h"
 #include "layers/layers.h"
@@ -53,7 +53,7 @@ typedef struct answer {
     abut_layers_result result;
 } answer;
 
-static void ask(abut_layers *layers, const abut_layers_query *query, answer *to) {
+static void run_query(abut_layers *layers, const abut_layers_query *query, answer *to) {
     memset(to, 0, sizeof *to);
     to->result = (abut_layers_result){.pairs = to->pairs,
                                       .capacity = ROOM,
@@ -68,8 +68,8 @@ static void ask(abut_layers *layers, const abut_layers_query *query, answer *to)
 static uint64_t compare(abut_layers *here, abut_layers *there, const abut_layers_query *query) {
     answer *a = malloc(sizeof *a), *b = malloc(sizeof *b);
     assert_true(a && b);
-    ask(here, query, a);
-    ask(there, query, b);
+    run_query(here, query, a);
+    run_query(there, query, b);
     assert_int_equal(a->result.count, b->result.count);
     assert_int_equal(a->result.own_count, b->result.own_count);
     assert_int_equal(a->result.hit_count, b->result.hit_count);
@@ -348,7 +348,7 @@ TEST(a_failing_device_leaves_known_positions) {
             assert_ok(abut_layers_set_positions(both[1], 0, abut_array_host(new)));
             answer *a = malloc(sizeof *a);
             assert_non_null(a);
-            ask(both[1], &query, a); /* it has a place of its own now */
+            run_query(both[1], &query, a); /* it has a place of its own now */
             free(a);
             assert_ok(abut_layers_set_positions(both[1], 0, before));
             abuti_opencl_fail_at(n);

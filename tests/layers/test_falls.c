@@ -1,4 +1,5 @@
-/* The scenes of examples/layers against exact overlaps, and what CInDeR as published loses. */
+/* The scenes of examples/layers against exact overlaps, and the pairs that CInDeR as published
+ * misses. */
 #include "support/support.h"
 
 #include "cinder.h"

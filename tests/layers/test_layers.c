@@ -1,5 +1,4 @@
-/* Layers against rays through every pixel and against exact overlaps; and the volumes of what is
- * known. */
+/* Layers against rays through every pixel and against exact overlaps; and known volumes. */
 #include "layers/layers_shared.h"
 #include "layers/scene.h"
 
@@ -212,7 +211,7 @@ TEST_THREADS(same_on_any_number_of_threads) {
     }
 }
 
-/* ---- where two can meet ---- */
+/* ---- where two solids can overlap ---- */
 
 /* Anywhere, or within 4 of a place. */
 static layers_ball random_ball(test_random *random, const layers_view *v, const vec3 *place) {
@@ -292,8 +291,8 @@ static void bring_together(scene *s, uint32_t a, uint32_t b, double by) {
     }
 }
 
-/* All that overlap are in the list, and no other (but for those within rounding with `volume`). 0
- * plain, 1 volume, 2 exact. */
+/* All that overlap are in the list, and no other (except for those within rounding with
+ * `measure_volume`). 0 plain, 1 volume, 2 exact. */
 static uint64_t check_exact(const scene *s, uint32_t resolution, int skip, uint32_t *total) {
     static abut_layers_pair pairs[PAIRS_MAX];
     abut_layers_query query = abut_layers_query_default();
@@ -438,8 +437,8 @@ typedef struct known {
 } known;
 
 /* The pair at a resolution, turned by a pose as a whole, by three views. */
-static abut_layers_pair measure(const known *k, const abut_pose *turn, uint32_t resolution,
-                                bool exact) {
+static abut_layers_pair measure_overlap(const known *k, const abut_pose *turn, uint32_t resolution,
+                                        bool exact) {
     abut_layers_query query = abut_layers_query_default();
     abut_layers_pair pair;
     abut_layers_result found = {.pairs = &pair, .capacity = 1};
@@ -495,7 +494,7 @@ TEST(volumes_of_boxes_balls_and_tori) {
         for (int turn = 0; turn < 4; turn++)
             for (int fine = 0; fine < 2; fine++) {
                 abut_pose turned = random_pose(&random, 3);
-                abut_layers_pair p = measure(&k[i], &turned, fine ? 256 : 32, false);
+                abut_layers_pair p = measure_overlap(&k[i], &turned, fine ? 256 : 32, false);
                 double off = fabs(p.volume - k[i].volume), ideal = i == 3 ? 8e-3 * k[i].volume : 0;
                 assert_true(off <= p.volume_error + ideal);
                 assert_int_equal(p.view_count, 3);
@@ -507,7 +506,7 @@ TEST(volumes_of_boxes_balls_and_tori) {
         assert_true(error[1] < 0.02 * 4 * k[i].volume);
         for (int turn = 0; turn < 4 && i < 3; turn++) { /* of the triangles themselves */
             abut_pose turned = random_pose(&random, 3);
-            abut_layers_pair p = measure(&k[i], &turned, 32, true);
+            abut_layers_pair p = measure_overlap(&k[i], &turned, 32, true);
             assert_true(fabs(p.volume - k[i].volume) < 1e-12);
             assert_int_equal(p.kind, ABUT_PAIR_KIND_OVERLAP);
         }
@@ -525,13 +524,13 @@ TEST(normals_and_centres) {
     for (int round = 0; round < 8; round++) {
         known k = {fine, fine, at_origin, shifted(0.8, 0, 0), 0};
         abut_pose turn = random_pose(&random, 1);
-        abut_layers_pair p = measure(&k, &turn, 128, false);
+        abut_layers_pair p = measure_overlap(&k, &turn, 128, false);
         vec3 centre = pose_apply(&turn, v3(0.4, 0, 0)),
              normal = v3_sub(turn.translation, pose_apply(&turn, v3(1, 0, 0)));
         assert_true(v3_length(v3_sub(p.centre, centre)) < 0.01);
         assert_true(v3_dot(p.normal, normal) > 0.99);
         assert_true(fabs(v3_length(p.normal) - 1) < 1e-9);
-        /* The circle in which both meet, of radius 0.3. */
+        /* The circle in which both intersect, of radius 0.3. */
         assert_true(fabs(p.area - 0.2827) < 0.02);
     }
     abut_mesh_destroy(fine);
@@ -593,7 +592,7 @@ TEST(cavities_are_outside) {
         abut_mesh_destroy(shells[i]);
 }
 
-/* A mesh of two boxes that overlap by half: only itself, and only where it is asked for. */
+/* A mesh of two boxes that overlap by half: only with itself, and only if requested. */
 TEST(solids_that_overlap_themselves) {
     abut_mesh *box = box_mesh(v3(1, 1, 1)), *moved, *both;
     assert_ok(abut_mesh_transform(box, 1, shifted(0.5, 0, 0), &moved));

@@ -1,4 +1,4 @@
-/* Two boxes: all that is told of their overlap, in views of all kinds. */
+/* Two boxes: all measures of their overlap, in views of all kinds. */
 #include "support/support.h"
 
 #include <math.h>

@@ -1,4 +1,4 @@
-/* Maps on a device: what the CPU finds, bit for bit; and nothing lost when the device or the memory
+/* Maps on a device: the results of the CPU, bit for bit; and no leak if the device or the memory
  * fails. */
 #include "device/open.h"
 #include "map/surfaces.h"
@@ -44,7 +44,7 @@ static void scene_free(scene *s) {
     }
 }
 
-/* Asks both and compares all. */
+/* Computes both and compares all values. */
 static abut_map_measures compare(scene *s, double limit) {
     const uint32_t n = get_map_info(s->map[0]).resolution;
     abut_map_texel *texels[2];
@@ -126,7 +126,8 @@ TEST(bodies_that_move) {
     abut_mesh_destroy(ball);
 }
 
-/* Several at once, some with signs; one in two places; far away; and one that only the CPU can ask.
+/* Several at once, some with signs; one in two places; far away; and one that only the CPU
+ * supports.
  */
 TEST(many_bodies) {
     abut_mesh *ball = made(NULL, ABUT_SHAPE_ICOSPHERE, 3, 0),

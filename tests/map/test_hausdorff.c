@@ -1,4 +1,4 @@
-/* The Hausdorff distance: between its bounds, which are as near as was asked. */
+/* The Hausdorff distance: between its bounds, which are as near as requested. */
 #include "bvh/meshes.h"
 
 typedef abut_map_hausdorff_result bounds_of;
@@ -39,8 +39,8 @@ static abut_vec3 point_on(const abut_triangle *t, test_random *random) {
     return p;
 }
 
-/* Asks, and checks all that is promised: the witness is on a and as far as `lower`, no point of a
- * is farther than `upper`, and the two are as near as was asked. */
+/* Computes, and checks all guarantees: the witness is on a and as far as `lower`, no point of a
+ * is farther than `upper`, and the two are as near as requested. */
 static bounds_of check(abut_mesh *a, abut_mesh *b, double tolerance, uint32_t samples) {
     abut_bvh *tree_a = hierarchy(abut_mesh_retain(a)), *tree_b = hierarchy(abut_mesh_retain(b));
     abut_map_hausdorff_options options = abut_map_hausdorff_options_default();
@@ -122,7 +122,7 @@ TEST(planes) {
 
 TEST(box_in_sphere) {
     /* the middles of its sides are the farthest from a ball around a box; from the ball to the box
-     * it is what is above them; both but for the ball's triangles */
+     * it is what is above them; both except for the error of the ball's triangles */
     abut_mesh *box = make_shape(NULL, ABUT_SHAPE_BOX, 1),
               *ball = make_moved(make_shape(NULL, ABUT_SHAPE_ICOSPHERE, 24), 5, vec(0, 0, 0));
     const double apart = largest_coordinate(ball) - largest_coordinate(box);

@@ -1,4 +1,4 @@
-/* Maps against single queries, sample by sample, and what is measured against sums. */
+/* Maps against single queries, sample by sample, and measures against sums. */
 #include "map/surfaces.h"
 #include "tools/get.h"
 
@@ -265,7 +265,7 @@ TEST(exact_measures_are_those_of_pairs) {
     abut_mesh_destroy(ball);
 }
 
-/* How deep bodies overlap is known from samples alone: the error covers all of the surface. */
+/* Penetration depths come from samples only: the error bound covers all of the surface. */
 TEST(exact_measures_of_bodies_that_overlap) {
     abut_mesh *ball = made(NULL, ABUT_SHAPE_ICOSPHERE, 3, 0),
               *box = made(NULL, ABUT_SHAPE_BOX, 3, 0), *cone = made(NULL, ABUT_SHAPE_CONE, 8, 1);

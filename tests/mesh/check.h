@@ -1,4 +1,4 @@
-/* What the tests of mesh files share. */
+/* Helpers for tests of mesh files. */
 #ifndef ABUT_TEST_MESH_CHECK_H
 #define ABUT_TEST_MESH_CHECK_H
 
@@ -14,7 +14,7 @@ static inline abut_mesh_read_options check_options(abut_mesh_format format) {
     return options;
 }
 
-/* Reads bytes under a name, whose ending tells the format. */
+/* Reads bytes under a name, whose extension determines the format. */
 static inline abut_status check_read(const void *data, size_t bytes, const char *name,
                                      abut_mesh **mesh) {
     return abut_mesh_read_memory(NULL, data, bytes, name, NULL, mesh);

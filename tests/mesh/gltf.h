@@ -1,4 +1,4 @@
-/* Small glTF documents for the tests of the reader, and what both programs end with. */
+/* Small glTF documents for tests of the reader, and helpers of both programs. */
 #ifndef ABUT_TEST_MESH_GLTF_H
 #define ABUT_TEST_MESH_GLTF_H
 
@@ -21,7 +21,7 @@ typedef struct bytes {
     size_t count;
 } bytes;
 
-static inline void put(bytes *to, const void *data, size_t count) {
+static inline void append_bytes(bytes *to, const void *data, size_t count) {
     assert_true(to->count + count <= sizeof to->data);
     memcpy(to->data + to->count, data, count);
     to->count += count;
@@ -30,7 +30,7 @@ static inline void put(bytes *to, const void *data, size_t count) {
 static inline void put_u32(bytes *to, uint32_t value) {
     const unsigned char little[4] = {(unsigned char)value, (unsigned char)(value >> 8),
                                      (unsigned char)(value >> 16), (unsigned char)(value >> 24)};
-    put(to, little, 4);
+    append_bytes(to, little, 4);
 }
 
 static inline void put_floats(bytes *to, size_t count, const float *values) {
@@ -74,16 +74,16 @@ static inline bytes pack(const char *members, const bytes *buffer) {
     while (strlen(text) % 4)
         strcat(text, " ");
     uint32_t length = (uint32_t)strlen(text), padded = (uint32_t)(buffer->count + 3) / 4 * 4;
-    put(&glb, "glTF", 4);
+    append_bytes(&glb, "glTF", 4);
     put_u32(&glb, 2);
     put_u32(&glb, 12 + 8 + length + 8 + padded);
     put_u32(&glb, length);
-    put(&glb, "JSON", 4);
-    put(&glb, text, length);
+    append_bytes(&glb, "JSON", 4);
+    append_bytes(&glb, text, length);
     put_u32(&glb, padded);
-    put(&glb, "BIN", 4);
-    put(&glb, buffer->data, buffer->count);
-    put(&glb, "\0\0\0", padded - buffer->count);
+    append_bytes(&glb, "BIN", 4);
+    append_bytes(&glb, buffer->data, buffer->count);
+    append_bytes(&glb, "\0\0\0", padded - buffer->count);
     return glb;
 }
 
@@ -113,7 +113,7 @@ static inline bytes square_bytes(void) {
     bytes made = {.count = 0};
     static const unsigned char corners[12] = {0, 0, 1, 0, 2, 0, 0, 0, 2, 0, 3, 0};
     put_floats(&made, 12, square);
-    put(&made, corners, sizeof corners);
+    append_bytes(&made, corners, sizeof corners);
     return made;
 }
 

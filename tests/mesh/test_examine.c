@@ -1,4 +1,4 @@
-/* The health report: known meshes, mass properties, and referees for what needs searching. */
+/* The health report: known meshes, mass properties, and referees for counts that need a search. */
 #include "mesh/shapes.h"
 
 #include "mesh/mesh.h"

@@ -1,4 +1,4 @@
-/* Normals: known values, invariances, and the sign that they promise, checked by ray parity. */
+/* Normals: known values, invariances, and the guaranteed sign, checked by ray parity. */
 #include "mesh/shapes.h"
 #include "tools/get.h"
 
@@ -163,7 +163,8 @@ TEST(any_scale_gives_the_same_bits) {
 
 /* ---- the sign ---- */
 
-/* Whether segment p q crosses the triangle: 1, 0, or -1 where it meets its border or plane. */
+/* Whether segment p q crosses the triangle: 1, 0, or -1 if it intersects its boundary or lies in
+ * its plane. */
 static int crosses(vec3 p, vec3 q, vec3 a, vec3 b, vec3 c) {
     int side_p = orient3d(a, b, c, p), side_q = orient3d(a, b, c, q);
     int turn[3] = {orient3d(p, q, a, b), orient3d(p, q, b, c), orient3d(p, q, c, a)};

@@ -1,4 +1,4 @@
-/* What all readers share: doors, formats, files, memory, cancelling, threads. */
+/* Common to all readers: arguments, formats, files, memory, cancellation, threads. */
 #include "mesh/check.h"
 
 #include <fcntl.h>
@@ -174,7 +174,8 @@ TEST(reads_a_pipe) {
         pthread_t thread;
         assert_int_equal(0, pthread_create(&thread, NULL, feed, &job));
         abut_mesh *piped = NULL, *direct = NULL;
-        /* the ending tells nothing here; only a binary STL cannot be told by its first bytes */
+        /* the extension is unknown here; only a binary STL cannot be recognised by its first bytes
+         */
         abut_mesh_read_options options =
             check_options(i == 2 ? ABUT_MESH_FORMAT_STL : ABUT_MESH_FORMAT_AUTO);
         assert_ok(abut_mesh_read(NULL, pipe_path, &options, &piped));

@@ -1,4 +1,4 @@
-/* Formats that come through Assimp; without it, the sentence that says so. */
+/* Formats that are read through Assimp; without it, the error message. */
 #include "mesh/check.h"
 
 static const char off[] = "OFF\n4 2 0\n0 0 0\n1 0 0\n1 1 0\n0 1 0\n3 0 1 2\n3 0 2 3\n";
@@ -75,7 +75,7 @@ TEST(applies_transforms) {
     abut_mesh_destroy(mesh);
 }
 
-/* Only where it is asked for, whatever the ending is and the bytes are. */
+/* Only if requested, for any extension and content. */
 TEST(is_used_when_asked_alone) {
     abut_mesh *mesh = NULL;
     static const char *const names[] = {"a.dae", "a.fbx", "a", "a.wrl"};

@@ -130,7 +130,8 @@ TEST(refuses_names_outside_the_folder) {
                  abut_mesh_read(NULL, path, NULL, &mesh));
     unlink(test_path("b..bin"));
     mkfifo(test_path("b..bin"), 0600);
-    assert_fails(ABUT_ERROR_FORMAT, "is not a regular file", abut_mesh_read(NULL, path, NULL, &mesh));
+    assert_fails(ABUT_ERROR_FORMAT, "is not a regular file",
+                 abut_mesh_read(NULL, path, NULL, &mesh));
     unlink(test_path("b..bin"));
     /* links: within the folder they are followed, out of it they are not, also on the way */
     test_file("true.bin", buffer.data, buffer.count);
@@ -189,11 +190,11 @@ TEST(reads_every_component_type) {
         for (unsigned stride = 3 * kinds[k].bytes; stride <= 16; stride += 4 - stride % 4) {
             bytes buffer = {.count = 0};
             double positions[9] = {0};
-            put(&buffer, "skipped", 7);
+            append_bytes(&buffer, "skipped", 7);
             for (int i = 0; i < 3; i++) {
                 unsigned char element[16] = {0};
                 element[(unsigned)i * kinds[k].bytes] = 100;
-                put(&buffer, element, stride);
+                append_bytes(&buffer, element, stride);
                 positions[3 * i + i] = kinds[k].one;
             }
             char members[2000];
@@ -207,7 +208,7 @@ TEST(reads_every_component_type) {
         }
     /* the lowest number of a normalized type is -1, like the one above it */
     bytes buffer = {.count = 0};
-    put(&buffer, "\x80\x81\x7f\0\x7f\0\0\0\0", 9);
+    append_bytes(&buffer, "\x80\x81\x7f\0\x7f\0\0\0\0", 9);
     static const double lowest[] = {-1, -1, 1, 0, 1, 0, 0, 0, 0};
     gives(
         embed("\"bufferViews\":[{\"buffer\":0,\"byteLength\":9}],\"accessors\":[{\"bufferView\":0,"
@@ -222,7 +223,7 @@ TEST(reads_quantized_meshes) {
     bytes buffer = {.count = 0};
     static const unsigned char at[] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 4, 0,
                                        0, 0, 0, 0, 0, 0, 0, 0, 8, 0, 0};
-    put(&buffer, at, sizeof at);
+    append_bytes(&buffer, at, sizeof at);
     static const double positions[] = {1, 0, 0, 5, 0, 0, 1, 8, 0};
     static const uint32_t corners[] = {0, 1, 2};
     gives(embed("\"extensionsUsed\":[\"KHR_mesh_quantization\"],\"extensionsRequired\":["
@@ -239,7 +240,7 @@ TEST(reads_quantized_meshes) {
 TEST(reads_sparse_accessors) {
     static const float values[] = {7, 8, 9, -1, -2, -3};
     bytes buffer = square_bytes();
-    put(&buffer, "\1\0\3\0", 4); /* as 16 bits: 1 and 3; as 8 bits: 1 and 0 */
+    append_bytes(&buffer, "\1\0\3\0", 4); /* as 16 bits: 1 and 3; as 8 bits: 1 and 0 */
     put_floats(&buffer, 6, values);
     static const double changed[] = {0, 0, 0, 7, 8, 9, 1, 1, 0, -1, -2, -3};
     static const double zeros[] = {0, 0, 0, 7, 8, 9, 0, 0, 0, -1, -2, -3};
@@ -586,8 +587,8 @@ TEST(applies_skins) {
     bytes buffer = {.count = 0};
     put_floats(&buffer, 9, triangle);
     put_floats(&buffer, 32, inverse);
-    put(&buffer, joints, sizeof joints);
-    put(&buffer, weights, sizeof weights);
+    append_bytes(&buffer, joints, sizeof joints);
+    append_bytes(&buffer, weights, sizeof weights);
 #define SKIN(nodes, skin)                                                                         \
     "\"scenes\":[{\"nodes\":[0,1]}],\"nodes\":[" nodes "],\"skins\":[" skin "],\"bufferViews\":[" \
     "{\"buffer\":0,\"byteLength\":36},{\"buffer\":0,\"byteOffset\":36,\"byteLength\":128},"       \

@@ -142,7 +142,7 @@ TEST(refuses_bad_faces) {
 }
 
 TEST(survives_truncation) {
-    /* single digits, so that what is left of a cut number is the number or nothing */
+    /* single digits, so that a truncated number is the number or nothing */
     static const char text[] = CORNERS "f 1/1 2//2 3/3/3\r\nf -4 -2 -1\nf 2 3 4\n";
     static const uint32_t all[] = {0, 1, 2, 0, 2, 3, 1, 2, 3};
     uint32_t good = 0;

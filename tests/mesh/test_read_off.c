@@ -1,4 +1,4 @@
-/* OFF in every layout that its description allows, and what is refused. */
+/* OFF in every layout that its description allows, and rejected files. */
 #include "mesh/check.h"
 
 static void refused(const char *text, const char *part) {

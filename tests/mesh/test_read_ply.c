@@ -89,7 +89,7 @@ typedef struct bytes {
     size_t count;
 } bytes;
 
-static void put(bytes *out, const char *text) {
+static void append_text(bytes *out, const char *text) {
     memcpy(out->at + out->count, text, strlen(text));
     out->count += strlen(text);
 }
@@ -135,7 +135,7 @@ static void make_binary(bytes *out, int type, int count_type, int index_type, bo
              names[count_type], names[index_type]);
     for (const char *p = head; *p; p++)
         if (*p == '\n')
-            put(out, line_end);
+            append_text(out, line_end);
         else
             out->at[out->count++] = (unsigned char)*p;
     for (int i = 0; i < 2; i++) {
@@ -176,11 +176,12 @@ TEST(reads_every_type) {
 }
 
 TEST(lone_cr_before_a_line_feed_byte) {
-    /* the first byte of the data is 10; after a lone CR it is data, not a line end */
+    /* the first byte of the data is 10; after a single CR it is data, not a line end */
     bytes file = {.count = 0};
-    put(&file, "ply\rformat binary_little_endian 1.0\relement vertex 3\rproperty char x\rproperty "
-               "char y\rproperty char z\relement face 1\rproperty list uchar uchar vertex_index\r"
-               "end_header\r\n");
+    append_text(&file,
+                "ply\rformat binary_little_endian 1.0\relement vertex 3\rproperty char x\rproperty "
+                "char y\rproperty char z\relement face 1\rproperty list uchar uchar vertex_index\r"
+                "end_header\r\n");
     static const unsigned char data[] = {0, 0, 1, 0, 0, 0, 1, 0, 3, 0, 1, 2};
     memcpy(file.at + file.count, data, sizeof data);
     file.count += sizeof data;
@@ -197,7 +198,7 @@ TEST(survives_truncation) {
         if (kind < 2)
             make_binary(&file, 6, 1, 4, kind == 1, "\n");
         else
-            put(&file, HEAD("4", "2") CORNERS "3 0 1 2\n3 0 2 3");
+            append_text(&file, HEAD("4", "2") CORNERS "3 0 1 2\n3 0 2 3");
         for (size_t length = 0; length < file.count; length++) {
             unsigned char *copy = malloc(length + 1);
             memcpy(copy, file.at, length);
@@ -221,7 +222,8 @@ TEST(plain_faces) {
     bytes file = {.count = 0};
     size_t begin[5];
     abut_mesh *mesh = NULL;
-    put(&file, "ply\nformat binary_little_endian 1.0\nelement vertex 4\nproperty float x\nproperty "
+    append_text(
+        &file, "ply\nformat binary_little_endian 1.0\nelement vertex 4\nproperty float x\nproperty "
                "float y\nproperty float z\nelement face 4\nproperty list uchar int "
                "vertex_indices\nend_header\n");
     for (int i = 0; i < 12; i++)
@@ -259,7 +261,8 @@ TEST(more_triangles_than_faces) {
     static const int32_t corners[] = {0, 1, 2, 3};
     static unsigned char data[FACES * FACE_BYTES + 1000];
     bytes head = {.count = 0};
-    put(&head, "ply\nformat binary_little_endian 1.0\nelement vertex 4\nproperty float x\nproperty "
+    append_text(
+        &head, "ply\nformat binary_little_endian 1.0\nelement vertex 4\nproperty float x\nproperty "
                "float y\nproperty float z\nelement face 10000\nproperty list uchar int "
                "vertex_indices\nend_header\n");
     for (int i = 0; i < 12; i++)
@@ -304,7 +307,8 @@ TEST(refuses_bad_headers) {
             "line 4: 'int64' is not a PLY type");
     refused("ply\nformat ascii 1.0\nelement vertex 1\nproperty\n", "line 4: a PLY type");
     refused("ply\nformat ascii 1.0\nelement vertex 1\nproperty float\n", "line 4: a property with");
-    refused("ply\nformat ascii 1.0\nelement vertex 1\nproperty list float int a\n", "must be an integer type");
+    refused("ply\nformat ascii 1.0\nelement vertex 1\nproperty list float int a\n",
+            "must be an integer type");
     refused("ply\nformat ascii 1.0\nelement vertex 1\nproperty list int\n", "line 4: a PLY type");
     refused("ply\nformat ascii 1.0\nelement vertex 1\nproperty list int int x\n",
             "line 4: 'x' of a vertex must not be a list");

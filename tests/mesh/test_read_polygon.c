@@ -1,5 +1,5 @@
-/* Polygons cut into triangles, judged by area: the triangles of a simple polygon all turn the right
- * way, and their areas add up to the polygon's. */
+/* Triangulation of polygons, checked by area: the triangles of a simple polygon all have its
+ * orientation, and their areas sum to the polygon's. */
 #include "mesh/check.h"
 
 #include "geom/predicates_shared.h"

@@ -1,4 +1,5 @@
-/* Remeshing: counts are met, the topology stays, triangles are even, borders stay in place. */
+/* Remeshing: counts are reached, the topology is kept, triangles are regular, boundaries stay in
+ * place. */
 #include "support/support.h"
 
 #include "mesh/remesh.h"
@@ -112,7 +113,7 @@ TEST(a_handle_stays) {
     abut_mesh_destroy(torus);
 }
 
-/* More is asked of a tetrahedron than can be had: it is not collapsed to nothing. */
+/* A tetrahedron cannot have fewer triangles: it is not collapsed to nothing. */
 TEST(what_cannot_be_collapsed_stays) {
     abut_mesh *sphere = make(ABUT_SHAPE_ICOSPHERE, 3, 0);
     abuti_remesh how = {.project = onto_sphere, .triangles = 2};

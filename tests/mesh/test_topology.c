@@ -1,4 +1,4 @@
-/* Topology against an obvious, quadratic referee, and against meshes with known answers. */
+/* Topology against a plain, quadratic referee, and against meshes with known results. */
 #include "mesh/shapes.h"
 #include "tools/get.h"
 

@@ -1,4 +1,4 @@
-/* Welding against the obvious quadratic clustering, and hostile input in bounded time. */
+/* Welding against plain quadratic clustering, and degenerate input in bounded time. */
 #include "mesh/shapes.h"
 
 #include "mesh/mesh.h"

@@ -212,7 +212,7 @@ typedef struct listener {
     double last;
 } listener;
 
-static bool hear(void *user, const char *stage, double fraction) {
+static bool count_progress(void *user, const char *stage, double fraction) {
     listener *ear = user;
     assert_memory_equal("writing ", stage, 8);
     assert_true(fraction >= ear->last && fraction <= 1);
@@ -222,7 +222,7 @@ static bool hear(void *user, const char *stage, double fraction) {
 
 TEST(can_be_cancelled) {
     listener ear = {0};
-    abut_context *context = test_watched(hear, &ear);
+    abut_context *context = test_watched(count_progress, &ear);
     abut_mesh *mesh = check_grid(context, 200, true);
     static const char *const names[] = {"c.obj", "c.ply", "c.stl"};
     for (int i = 0; i < 3; i++) {

@@ -1,6 +1,6 @@
-/* Nearest points on a device: the bits of the CPU's answers, whatever the mesh and the points; and
- * nothing lost when the device fails at any call. */
-#include "bvh/there.h"
+/* Nearest points on a device: the bits of the CPU's results, for any mesh and points; and no
+ * leak if the device fails at any call. */
+#include "bvh/device_queries.h"
 
 #include "nearest/device.h"
 
@@ -111,7 +111,7 @@ TEST(shapes) {
     free_both(&b);
 }
 
-/* Built and refitted on the device, with features too: the answers of a new hierarchy. */
+/* Built and refitted on the device, with features too: the results of a new BVH. */
 TEST(built_there) {
     abut_mesh *mesh = make_shape(NULL, ABUT_SHAPE_TEAPOT, 6);
     abut_pose away = {{0.1, 0.2, 0.3, 0.9}, {3, -2, 1}};
@@ -166,7 +166,7 @@ typedef struct asking {
     const abut_nearest *expected;
 } asking;
 
-static abut_status ask(abut_bvh *there, void *data) {
+static abut_status query_and_compare(abut_bvh *there, void *data) {
     const asking *a = data;
     abut_nearest got[100];
     abut_status status =
@@ -183,7 +183,7 @@ TEST(failing_device) {
     abut_nearest expected[100];
     asking a = {points_of(list, 100), expected};
     assert_ok(abut_nearest_point_batch(bvh, &a.points, HUGE_VAL, abut_array_host(expected)));
-    check_failing(bvh, true, ask, &a);
+    check_failing(bvh, true, query_and_compare, &a);
     free(list);
     abut_bvh_destroy(bvh);
 }

@@ -1,4 +1,4 @@
-/* The margin of the nearest-point search through the compact tree, with AVX-512 where it can be
+/* The margin of the nearest-point search through the compact tree, with AVX-512 if it can be
  * compiled. */
 #define LANES 16
 #define MEASURE_LANES 8
@@ -7,7 +7,8 @@
 #define abuti_bvh_search_16 search_beside /* the library has the other */
 #include "nearest/nearest_16.c"
 
-/* Boxes of the children of a node are no further than they are, but for what a bound has to spare.
+/* Boxes of the children of a node are no further than the true ones, except for the slack of a
+ * bound.
  */
 static void check_keys(const search *s, const bvh_wide_node *node, const opened_node *o) {
     vec3 point = v3_scale(v3_sub(s->point, s->bvh->mesh->origin), s->bvh->scale);

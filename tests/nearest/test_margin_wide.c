@@ -1,2 +1,2 @@
-/* The margin of the nearest-point search, with wide instructions where they can be compiled. */
+/* The margin of the nearest-point search, with wide instructions if they can be compiled. */
 #include "margin_body.h"

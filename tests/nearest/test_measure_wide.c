@@ -1,4 +1,4 @@
-/* Four triangles measured at once: bit for bit what the routine for one gives. */
+/* Four triangles measured at once: bit for bit equal to the routine for one. */
 #include "bvh/meshes.h"
 
 #include "bvh/bvh.h"

@@ -1,5 +1,5 @@
-/* Pairs at many poses: equal to one after the other, on any number of threads; memory that runs
- * out; refusals; bad input. */
+/* Pairs at many poses: equal to single queries, on any number of threads; out of memory; invalid
+ * input. */
 #include "bvh/meshes.h"
 
 #include "base/simd.h"
@@ -19,7 +19,7 @@ static void ask_all(const abut_pair_poses *poses, answers *all) {
     assert_ok(abut_pair_within_batch(poses, 0.1, NULL, all->within, NULL));
 }
 
-/* The same poses, with hierarchies on 1 thread, on 4, and one by one. */
+/* The same poses, with BVHs on 1 thread, on 4, and one by one. */
 TEST_THREADS(batch_is_single) {
     const uint32_t count = test_brief() ? 150 : POSES;
     test_random random = {3};
@@ -77,7 +77,7 @@ TEST_THREADS(batch_is_single) {
     free(all);
 }
 
-/* The same bits with 4, 8 and 16 lanes: also which of many points that meshes share is told. */
+/* The same bits with 4, 8 and 16 lanes: also which of many common points is reported. */
 TEST(lanes_change_nothing) {
     enum { COUNT = 60 };
     test_random random = {9};

@@ -1,5 +1,5 @@
-/* Questions about many poses on a device: the answers of the CPU, bit for bit, and nothing lost
- * when it fails. */
+/* Queries at many poses on a device: the results of the CPU, bit for bit, and no leak if it
+ * fails. */
 #include "bvh/meshes.h"
 
 #include "bvh/on_device.h"
@@ -234,7 +234,7 @@ TEST(soups) {
     }
 }
 
-/* Single questions to a hierarchy that the device has built: contacts, common volumes and rigid
+/* Single queries on a BVH that the device has built: contacts, intersection volumes and rigid
  * sweeps have the bits of the CPU's. */
 TEST(single_questions_of_built_trees) {
     enum { COUNT = 24 };
@@ -401,7 +401,7 @@ typedef struct answers {
     bool within[ASKED];
 } answers;
 
-static abut_status ask(int question, const abut_pair_poses *poses, answers *to) {
+static abut_status run_query(int question, const abut_pair_poses *poses, answers *to) {
     return question == 0   ? abut_pair_overlap_batch(poses, NULL, to ? to->relations : NULL, NULL)
            : question == 1 ? abut_pair_distance_batch(poses, NULL, to ? to->separations : NULL)
                            : abut_pair_within_batch(poses, 0.1, NULL, to ? to->within : NULL, NULL);
@@ -418,11 +418,11 @@ TEST(failing_device) {
     poses.poses_b = list;
     poses.count = ASKED;
     for (int question = 0; question < 3; question++) {
-        assert_ok(ask(question, &poses, &got));
+        assert_ok(run_query(question, &poses, &got));
         uint64_t live = abuti_opencl_live(), n = 1;
         for (bool done = false; !done; n++) {
             abuti_opencl_fail_at(n);
-            abut_status status = ask(question, &poses, &got);
+            abut_status status = run_query(question, &poses, &got);
             done = abuti_opencl_calls() < n;
             abuti_opencl_fail_at(0);
             assert_int_equal(done ? ABUT_OK : ABUT_ERROR_DEVICE, status);
@@ -484,18 +484,18 @@ TEST(wrong_arguments) {
         const abut_status wrong = ABUT_ERROR_ARGUMENT;
         list[7].translation.x = NAN;
         poses.count = ASKED;
-        assert_fails(wrong, "b at index 7", ask(question, &poses, &got));
+        assert_fails(wrong, "b at index 7", run_query(question, &poses, &got));
         poses.count = 1;
-        assert_fails(wrong, "poses is null", ask(question, NULL, &got));
-        assert_fails(wrong, "is null", ask(question, &poses, NULL));
+        assert_fails(wrong, "poses is null", run_query(question, NULL, &got));
+        assert_fails(wrong, "is null", run_query(question, &poses, NULL));
         other = poses;
         other.a = two.a;
-        assert_fails(wrong, "on different devices", ask(question, &other, &got));
+        assert_fails(wrong, "on different devices", run_query(question, &other, &got));
         other.a = NULL;
-        assert_fails(wrong, "poses->a is null", ask(question, &other, &got));
+        assert_fails(wrong, "poses->a is null", run_query(question, &other, &got));
         assert_memory_equal(&kept, &got, sizeof got);
         poses.count = 0;
-        assert_ok(ask(question, &poses, NULL));
+        assert_ok(run_query(question, &poses, NULL));
     }
     poses.count = 1;
     assert_refused("margin is nan", abut_pair_within_batch(&poses, NAN, NULL, got.within, NULL));
@@ -518,7 +518,7 @@ static abut_status make_and_ask(abut_context *context, void *data) {
     poses.poses_b = data;
     poses.count = ASKED;
     for (int question = 0; question < 3 && !status; question++)
-        status = ask(question, &poses, &got);
+        status = run_query(question, &poses, &got);
     abut_bvh_destroy(there);
     abut_bvh_destroy(bvh);
     abut_mesh_destroy(mesh);

@@ -62,7 +62,7 @@ typedef struct answers {
     abut_pair_group_closest closest[CONFIGURATIONS];
 } answers;
 
-static void ask(const scene *s, answers *a) {
+static void run_queries(const scene *s, answers *a) {
     memset(a, 0, sizeof *a);
     assert_ok(abut_pair_group_any(&s->group, a->any, NULL));
     assert_ok(abut_pair_group_list(&s->group, sizeof a->hits / sizeof *a->hits, a->hits, &a->count,
@@ -122,7 +122,7 @@ TEST_THREADS(group_is_all_pairs) {
             make_scene(s, context, cases[i].count, cases[i].reach);
             s->group.margin = cases[i].margin;
             s->group.surface_only = cases[i].surfaces;
-            ask(s, &all[run]);
+            run_queries(s, &all[run]);
             if (!run)
                 check(s, &all[0], NULL);
             assert_true(all[run].count > 0);
@@ -167,7 +167,7 @@ TEST(filters) {
         }
         s->group.ignored = ignored;
         s->group.ignored_count = 5;
-        ask(s, a);
+        run_queries(s, a);
         check(s, a, is_tested);
         assert_true(a->count > 0);
         if (!run)
@@ -175,12 +175,12 @@ TEST(filters) {
     }
     for (uint32_t i = 0; i < 9; i++) /* no pair at all */
         s->objects[i].mask = 4;
-    ask(s, a);
+    run_queries(s, a);
     assert_true(a->count == 0 && !a->any[0] && isinf(a->closest[0].separation.distance) &&
                 a->closest[0].a == ABUT_NONE && a->closest[0].b == ABUT_NONE);
     s->group.object_count = 0;
     s->group.ignored_count = 0;
-    ask(s, a);
+    run_queries(s, a);
     assert_true(a->count == 0 && !a->any[3]);
     free_scene(s);
     free(s);

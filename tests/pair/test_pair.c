@@ -37,7 +37,7 @@ static double tie_of(const abut_posed *a, const abut_posed *b, abut_mesh *moved_
     return frame.tie;
 }
 
-/* The lowest of all pairs that are no further than the nearest, but for a tie. */
+/* The lowest of all pairs that are no further than the nearest, within the tolerance of ties. */
 static slow_answer slowly(const abut_mesh *a, const abut_mesh *b, double tie) {
     slow_answer slow;
     uint32_t count_a = abut_mesh_triangle_count(a), count_b = abut_mesh_triangle_count(b);
@@ -73,8 +73,8 @@ static slow_answer slowly(const abut_mesh *a, const abut_mesh *b, double tie) {
     return slow;
 }
 
-/* Whether some vertex of a used triangle is inside: of surfaces that do not meet, and with closed
- * surfaces around. */
+/* Whether some vertex of a used triangle is inside: of surfaces that do not intersect, and with
+ * closed surfaces around. */
 static bool some_inside(const abut_mesh *inner, const abut_mesh *outer) {
     for (uint32_t i = 0; i < abut_mesh_triangle_count(inner); i++) {
         abut_triangle t = triangle_of(inner, i);
@@ -489,7 +489,7 @@ TEST(extremes) {
     }
 }
 
-/* Far apart the distance is that of all pairs but for rounding. */
+/* At large distances the result is that of all pairs within rounding errors. */
 TEST(far_apart) {
     static const double places[] = {100, 1e4, 1e9, 1e20, 1e30, 1e80};
     test_random random = {9};

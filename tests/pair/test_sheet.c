@@ -90,7 +90,7 @@ static double hole_share(abut_mesh *mesh) {
     return report.hole_fraction;
 }
 
-static abut_bvh *take(abut_mesh *mesh) {
+static abut_bvh *create_bvh(abut_mesh *mesh) {
     abut_bvh *bvh = NULL;
     assert_ok(abut_bvh_create(mesh, NULL, &bvh));
     abut_mesh_destroy(mesh);
@@ -201,12 +201,13 @@ static void check_sweep(const abut_bvh *outer, const abut_bvh *inner, const leve
 static void check_all(abut_mesh *outer, const levels *wanted) {
     abut_mesh *inner = robot();
     const bool inside = wanted->relation != ABUT_PAIR_APART;
-    abut_bvh *a = take(abut_mesh_retain(outer)), *b = take(abut_mesh_retain(inner));
+    abut_bvh *a = create_bvh(abut_mesh_retain(outer)), *b = create_bvh(abut_mesh_retain(inner));
     const abut_posed at[2] = {{.bvh = a}, {.bvh = b}};
     abut_pair_measures common;
     check_pairs(&at[0], &at[1], wanted);
     const levels swapped = {inside ? ABUT_PAIR_A_INSIDE : ABUT_PAIR_APART, wanted->level,
-                              !strncmp(wanted->reason, "Mesh a", 6) ? "Mesh b" : wanted->reason, wanted->distance};
+                            !strncmp(wanted->reason, "Mesh a", 6) ? "Mesh b" : wanted->reason,
+                            wanted->distance};
     check_pairs(&at[1], &at[0], &swapped);
     assert_ok(abut_pair_measure(&at[0], &at[1], NULL, &common));
     assert_int_equal(inside ? ABUT_PAIR_KIND_B_INSIDE : ABUT_PAIR_KIND_APART, common.kind);
@@ -297,7 +298,7 @@ TEST(turned_triangles_are_no_holes) {
     assert_ok(abut_shape_create(NULL, &shape, &box));
     meshes[0] = box;
     meshes[1] = open;
-    abut_bvh *ball = take(ball_mesh);
+    abut_bvh *ball = create_bvh(ball_mesh);
     for (int i = 0; i < 2; i++) {
         const uint32_t count = abut_mesh_triangle_count(meshes[i]);
         uint32_t *indices = malloc(3 * (size_t)count * sizeof *indices);
@@ -311,7 +312,7 @@ TEST(turned_triangles_are_no_holes) {
                                       abut_mesh_vertex_count(meshes[i]), indices, count);
         free(indices);
         assert_near(hole_share(meshes[i]), hole_share(turned), 1e-12);
-        abut_bvh *bvh = take(turned);
+        abut_bvh *bvh = create_bvh(turned);
         const abut_posed a = {.bvh = bvh}, b = {.bvh = ball};
         abut_overlap overlap;
         assert_ok(abut_pair_overlap(&a, &b, NULL, NULL, &overlap));
@@ -354,7 +355,7 @@ TEST(extra_faces_are_no_holes) {
         abut_mesh *extra = test_mesh(NULL, positions, vertices + 1, indices, used);
         const double share = hole_share(extra);
         assert_true(fin ? share > 0.01 && share < 0.1 : share == 0);
-        abut_bvh *bvh = take(extra), *ball = take(robot());
+        abut_bvh *bvh = create_bvh(extra), *ball = create_bvh(robot());
         const abut_posed a = {.bvh = bvh},
                          b = {.bvh = ball, .pose = {{0, 0, 0, 1}, {0.5, -0.5, 1}}};
         abut_overlap overlap;
@@ -387,7 +388,7 @@ TEST(refit_measures_holes_again) {
         moved[boundary[i]] = vec(9 * cos(2.1 * i), 9 * sin(2.1 * i), 9);
     large = test_mesh(NULL, moved, count, (const uint32_t(*)[3])abut_mesh_indices(small),
                       abut_mesh_triangle_count(small));
-    abut_bvh *bvh = take(abut_mesh_retain(small)), *ball = take(robot());
+    abut_bvh *bvh = create_bvh(abut_mesh_retain(small)), *ball = create_bvh(robot());
     const abut_posed a = {.bvh = bvh}, b = {.bvh = ball};
     abut_overlap overlap;
     assert_true(hole_share(large) > ABUT_SHEET_HOLE_FRACTION);

@@ -1,5 +1,5 @@
-/* What two solids have in common, the obvious way: sums over pairs of tetrahedra in long doubles,
- * which know nothing of surfaces. */
+/* The intersection of two solids by the plain method: sums over pairs of tetrahedra in long
+ * doubles, which do not use surfaces. */
 #ifndef ABUT_TEST_PAIR_TETRAHEDRA_H
 #define ABUT_TEST_PAIR_TETRAHEDRA_H
 
@@ -46,7 +46,7 @@ static point between(point a, point b, real_t at_a, real_t at_b) {
     return r;
 }
 
-/* Adds what is left of a tetrahedron above the planes from `plane` on. */
+/* Adds the part of a tetrahedron above the planes from `plane` on. */
 static void add_clipped(const tetrahedron *t, const point *normal, const point *at, int plane,
                         real_t sign, slow_common *sum) {
     if (plane == 4) {

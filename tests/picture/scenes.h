@@ -84,7 +84,7 @@ static inline abut_mesh_style painted(float r, float g, float b, float a) {
 }
 
 /* Adds a mesh and gives up the caller's hold on it. */
-static inline void put(abut_picture *picture, abut_mesh *mesh, abut_mesh_style style) {
+static inline void add_mesh(abut_picture *picture, abut_mesh *mesh, abut_mesh_style style) {
     assert_ok(abut_picture_add_mesh(picture, mesh, at_home, &style));
     abut_mesh_destroy(mesh);
 }

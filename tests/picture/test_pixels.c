@@ -1,4 +1,4 @@
-/* What is drawn, seen through the public functions: known pixels. */
+/* Pictures through the public functions: known pixels. */
 #include "scenes.h"
 
 static const uint8_t *pixel(const uint8_t *pixels, size_t width, size_t x, size_t y) {
@@ -21,7 +21,7 @@ static abut_picture *plan(uint32_t size) {
 
 TEST(a_red_square_fills_its_pixels) {
     abut_picture *picture = plan(100);
-    put(picture, square(1, 0), painted(1, 0, 0, 1));
+    add_mesh(picture, square(1, 0), painted(1, 0, 0, 1));
     uint8_t *pixels = develop(picture, 100, 100);
     const uint8_t *middle = pixel(pixels, 100, 50, 50);
     for (size_t y = 0; y < 100; y++)
@@ -40,7 +40,7 @@ TEST(a_red_square_fills_its_pixels) {
     free(pixels);
 }
 
-/* Two halves of one plane, whose colours meet at a quarter of pixel 50. */
+/* Two halves of one plane, whose colours have a boundary at a quarter of pixel 50. */
 TEST(borders_are_filtered_in_linear_light) {
     const double split = 0.25 / 44; /* 44 pixels a unit */
     const double p[] = {-1, -1, 0, split, -1, 0, 1, -1, 0, 1, 1, 0, split, 1, 0, -1, 1, 0};
@@ -57,7 +57,7 @@ TEST(borders_are_filtered_in_linear_light) {
             options.up = (abut_vec3){1, 0, 0}; /* the same with rows: +x is up */
         abut_picture *picture;
         assert_ok(abut_picture_create(NULL, &options, &picture));
-        put(picture, test_mesh(NULL, p, 6, t, 4), style);
+        add_mesh(picture, test_mesh(NULL, p, 6, t, 4), style);
         uint8_t *pixels = develop(picture, 100, 100);
         double mixed[3];
         for (int i = 0; i < 3; i++)
@@ -72,7 +72,7 @@ TEST(borders_are_filtered_in_linear_light) {
 /* The line is half as wide where the neighbour is missing, and not there in the plane's middle. */
 TEST(borders_have_a_line) {
     abut_picture *picture = plan(100);
-    put(picture, square(1, 0), painted(1, 1, 1, 1));
+    add_mesh(picture, square(1, 0), painted(1, 1, 1, 1));
     uint8_t *pixels = develop(picture, 100, 100);
     uint8_t plain = pixel(pixels, 100, 20, 50)[0];
     assert_true(pixel(pixels, 100, 6, 50)[0] < plain - 20);
@@ -92,7 +92,7 @@ TEST(the_back_has_another_hue) {
             options.eye_direction.z = side ? -1 : 1;
             abut_picture *picture;
             assert_ok(abut_picture_create(NULL, &options, &picture));
-            put(picture, square(1, 0), painted(fronts[i].r, fronts[i].g, fronts[i].b, 1));
+            add_mesh(picture, square(1, 0), painted(fronts[i].r, fronts[i].g, fronts[i].b, 1));
             uint8_t *pixels = develop(picture, 64, 64);
             const uint8_t *p = pixel(pixels, 64, 32, 32);
             red_over_blue[side] = p[0] - p[2];
@@ -107,7 +107,7 @@ TEST(the_back_has_another_hue) {
     abut_mesh_style style = painted(0.2f, 0.4f, 0.8f, 1);
     style.triangle_colour = colours;
     abut_picture *picture = plan(64);
-    put(picture, test_mesh(NULL, p, 4, t, 2), style);
+    add_mesh(picture, test_mesh(NULL, p, 4, t, 2), style);
     uint8_t *pixels = develop(picture, 64, 64);
     const uint8_t *front = pixel(pixels, 64, 48, 40), *back = pixel(pixels, 64, 16, 24);
     assert_true(front[2] > front[0] + 40);
@@ -121,9 +121,9 @@ TEST(nearer_covers_farther_in_any_order) {
         abut_picture *picture = plan(80);
         for (int i = 0; i < 2; i++)
             if (i == order)
-                put(picture, square(1, 0), painted(1, 0, 0, 1));
+                add_mesh(picture, square(1, 0), painted(1, 0, 0, 1));
             else
-                put(picture, square(0.5, 0.1), painted(0, 0, 1, 1));
+                add_mesh(picture, square(0.5, 0.1), painted(0, 0, 1, 1));
         drawn[order] = develop(picture, 80, 80);
     }
     assert_memory_equal(drawn[0], drawn[1], 80 * 80 * 4);
@@ -136,10 +136,10 @@ TEST(nearer_covers_farther_in_any_order) {
 
 TEST(see_through_mixes_in_any_order) {
     abut_picture *picture = plan(80);
-    put(picture, square(1, 0), painted(0.2f, 0.4f, 0.8f, 1));
+    add_mesh(picture, square(1, 0), painted(0.2f, 0.4f, 0.8f, 1));
     uint8_t *solid = develop(picture, 80, 80);
     picture = plan(80);
-    put(picture, square(1, 0), painted(0.2f, 0.4f, 0.8f, 0.25f));
+    add_mesh(picture, square(1, 0), painted(0.2f, 0.4f, 0.8f, 0.25f));
     uint8_t *glass = develop(picture, 80, 80);
     for (int c = 0; c < 3; c++)
         assert_near(0.75 + 0.25 * linear(pixel(solid, 80, 40, 40)[c]),
@@ -151,9 +151,9 @@ TEST(see_through_mixes_in_any_order) {
         picture = plan(80);
         for (int i = 0; i < 2; i++)
             if (i == order)
-                put(picture, square(1, 0), painted(1, 0, 0, 0.6f));
+                add_mesh(picture, square(1, 0), painted(1, 0, 0, 0.6f));
             else
-                put(picture, square(0.5, 0.1), painted(0, 0, 1, 0.6f));
+                add_mesh(picture, square(0.5, 0.1), painted(0, 0, 1, 0.6f));
         drawn[order] = develop(picture, 80, 80);
     }
     assert_memory_equal(drawn[0], drawn[1], 80 * 80 * 4);
@@ -171,7 +171,7 @@ TEST(crossing_glass_is_sorted_by_sample) {
         double tilt = i ? 0.5 : -0.5;
         double p[] = {-1, -1, -tilt, 1, -1, tilt, 1, 1, tilt, -1, 1, -tilt};
         static const uint32_t t[] = {0, 1, 2, 0, 2, 3};
-        put(picture, test_mesh(NULL, p, 4, t, 2), painted((float)!i, 0, (float)i, 0.7f));
+        add_mesh(picture, test_mesh(NULL, p, 4, t, 2), painted((float)!i, 0, (float)i, 0.7f));
     }
     uint8_t *pixels = develop(picture, 80, 80);
     const uint8_t *left = pixel(pixels, 80, 20, 40), *right = pixel(pixels, 80, 60, 40);
@@ -186,7 +186,7 @@ TEST(a_line_covers_its_pixels) {
     assert_ok(
         abut_picture_add_line(picture, (abut_vec3){-1, 0, 0}, (abut_vec3){1, 0, 0}, 10, colour));
     /* something that fixes the frame */
-    put(picture, square(1, -1), painted(1, 1, 1, 0.001f));
+    add_mesh(picture, square(1, -1), painted(1, 1, 1, 0.001f));
     uint8_t *pixels = develop(picture, 100, 100);
     for (size_t y = 0; y < 100; y++) {
         const uint8_t *p = pixel(pixels, 100, 50, y);
@@ -209,7 +209,7 @@ TEST(a_hidden_line_is_fainter) {
     static const double heights[4] = {0, 0.5, 0, -0.5};
     for (int i = 0; i < 4; i++) {
         abut_picture *picture = plan(100);
-        put(picture, square(1, 0), painted(1, 1, 1, i ? 1 : 0.001f));
+        add_mesh(picture, square(1, 0), painted(1, 1, 1, i ? 1 : 0.001f));
         abut_vec3 from = {-1, 0, heights[i]}, to = {1, 0, heights[i]};
         assert_ok(abut_picture_add_line(picture, from, to, 6, (abut_colour){0, 0, 0, 1}));
         uint8_t *pixels = develop(picture, 100, 100);
@@ -226,9 +226,9 @@ TEST(a_hidden_line_is_fainter) {
 
 TEST(a_half_opaque_line_mixes_once) {
     abut_picture *picture = plan(100);
-    put(picture, square(1, -1), painted(1, 1, 1, 0.001f));
+    add_mesh(picture, square(1, -1), painted(1, 1, 1, 0.001f));
     abut_colour half = {0, 0, 0, 0.5f};
-    /* two lines that overlap must not darken twice where they meet */
+    /* two lines that overlap must not darken twice where they cross */
     assert_ok(abut_picture_add_line(picture, (abut_vec3){-1, 0, 0}, (abut_vec3){0, 0, 0}, 8, half));
     assert_ok(abut_picture_add_line(picture, (abut_vec3){0, 0, 0}, (abut_vec3){1, 0, 0}, 8, half));
     uint8_t *pixels = develop(picture, 100, 100);
@@ -263,7 +263,7 @@ TEST(edges_are_drawn_and_fade) {
             abut_picture *picture = plan(100);
             abut_mesh_style style = painted(1, 1, 1, 1);
             style.edges = edges;
-            put(picture, fine ? ball(400, false) : square(1, 0), style);
+            add_mesh(picture, fine ? ball(400, false) : square(1, 0), style);
             uint8_t *pixels = develop(picture, 100, 100);
             for (size_t i = 0; i < 100 * 100; i++)
                 mean[edges] += pixels[4 * i] / 1e4;
@@ -293,7 +293,7 @@ static uint8_t *portrait(abut_mesh *mesh, bool smooth, uint32_t size) {
     assert_ok(abut_picture_create(NULL, &options, &picture));
     abut_mesh_style style = abut_mesh_style_default();
     style.smooth = smooth;
-    put(picture, mesh, style);
+    add_mesh(picture, mesh, style);
     return develop(picture, size, size);
 }
 
@@ -333,7 +333,7 @@ TEST(back_sides_have_a_hue_of_their_own_but_where_asked) {
             style.two_sided = both;
             assert_ok(abut_mesh_create(NULL, &input, &mesh));
             assert_ok(abut_picture_create(NULL, &options, &picture));
-            put(picture, mesh, style);
+            add_mesh(picture, mesh, style);
             seen[behind][both] = develop(picture, SIZE, SIZE);
         }
     assert_memory_equal(seen[0][0], seen[0][1], 4 * SIZE * SIZE);
@@ -353,7 +353,7 @@ static uint8_t *portrait_at(double scale, abut_vec3 middle, double fov) {
     assert_ok(abut_picture_create(NULL, &options, &picture));
     abut_mesh_style style = abut_mesh_style_default();
     style.edges = true;
-    put(picture, box(middle, scale), style);
+    add_mesh(picture, box(middle, scale), style);
     abut_vec3 top = {middle.x, middle.y, middle.z + 1.5 * scale};
     assert_ok(abut_picture_add_line(picture, middle, top, 3, (abut_colour){1, 0, 0, 1}));
     return develop(picture, 96, 72);
@@ -445,7 +445,7 @@ TEST(odd_scenes_are_drawn) {
             assert_ok(abut_picture_create(NULL, &options, &picture));
             abut_mesh_style style = abut_mesh_style_default();
             style.edges = style.smooth = true;
-            put(picture, test_mesh(NULL, p, 3, t, count), style);
+            add_mesh(picture, test_mesh(NULL, p, 3, t, count), style);
             assert_ok(abut_picture_add_line(picture, (abut_vec3){5, 2, 2}, (abut_vec3){5, 2, 2}, 5,
                                             (abut_colour){0}));
             free(develop(picture, 33, 33));
@@ -465,7 +465,7 @@ TEST(odd_scenes_are_drawn) {
     options = plan_view(33);
     options.eye_direction = options.up = (abut_vec3){0, 2, 0};
     assert_ok(abut_picture_create(NULL, &options, &picture));
-    put(picture, box((abut_vec3){0, 0, 0}, 1), painted(1, 0, 0, 1));
+    add_mesh(picture, box((abut_vec3){0, 0, 0}, 1), painted(1, 0, 0, 1));
     pixels = develop(picture, 33, 33);
     assert_true(pixel(pixels, 33, 16, 16)[0] > 100 && pixel(pixels, 33, 16, 16)[1] < 100);
     free(pixels);
@@ -505,7 +505,7 @@ TEST(the_floor_takes_a_shadow) {
         options.eye_direction = (abut_vec3){0.6, -1, below ? -0.55 : 0.55};
         abut_picture *picture;
         assert_ok(abut_picture_create(NULL, &options, &picture));
-        put(picture, box((abut_vec3){0, 0, 0}, 1), painted(1, 0, 0, 1));
+        add_mesh(picture, box((abut_vec3){0, 0, 0}, 1), painted(1, 0, 0, 1));
         uint8_t *pixels = develop(picture, 120, 90);
         for (size_t i = 0; i < 120 * 90; i++) {
             const uint8_t *p = pixels + 4 * i;

@@ -1,10 +1,10 @@
-/* Families of public functions at scales from ABUT_MESH_SIZE_MIN to ABUT_COORDINATE_MAX: each call
- * succeeds, or is refused with a sentence. Answers are finite, and where a call succeeds its
- * lengths, areas, volumes and counts are those of scale 1, scaled; test_tiny.c has the refusal of
- * smaller meshes. docs/limits.md has the ranges. Sanitizers look for the rest: uninitialised
- * indices, overflow, NaN as an integer.
+/* Families of public functions at scales from ABUT_MESH_SIZE_MIN to ABUT_COORDINATE_MAX: each
+ * call succeeds, or returns an error with a message. Results are finite, and if a call succeeds
+ * its lengths, areas, volumes and counts are those of scale 1, scaled; test_min_size.c tests the
+ * rejection of smaller meshes. docs/limits.md has the ranges. Sanitizers detect the rest:
+ * uninitialised indices, overflow, NaN as an integer.
  *
- * Scales are powers of two where answers are compared, so that input is scaled without rounding.
+ * Scales are powers of two if results are compared, so that input is scaled without rounding.
  * Each file test_range*.c defines try_families(), and gets the tests at the end of this one. */
 #ifndef ABUT_TESTS_PROJECT_RANGE_H
 #define ABUT_TESTS_PROJECT_RANGE_H

@@ -1,8 +1,8 @@
 #!/bin/sh
-# Every complete C program in README.md and docs/ compiles without a warning and runs, but for those
+# Every complete C program in README.md and docs/ compiles without a warning and runs, except for those
 # of the tutorial and the cookbook, which are the business of test_pages.py; every one of them, also
 # of these, is C++17 too, that of README.md without extensions; C++ programs run; no page is left out of
-# the index; every public function is named on a page. Links are followed by test_words.py.
+# the index; every public function is named on a page. Links are followed by test_page_references.py.
 # Arguments: abut command, source folder, build folder.
 set -eu
 source=$2 build=$3

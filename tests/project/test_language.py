@@ -13,6 +13,7 @@ import sys
 # Files that are written in the language of docs/glossary.md.
 REWRITTEN = [
     "README.md",
+    "bench/*",
     "docs/README.md",
     "docs/base.md",
     "docs/benchmarks.md",
@@ -24,6 +25,7 @@ REWRITTEN = [
     "docs/contact.md",
     "docs/cookbook/*.md",
     "docs/cpp.md",
+    "docs/decisions.md",
     "docs/device.md",
     "docs/field.md",
     "docs/formats.md",
@@ -38,6 +40,7 @@ REWRITTEN = [
     "docs/mpi.md",
     "docs/nearest.md",
     "docs/ode.md",
+    "docs/open-points.md",
     "docs/pair.md",
     "docs/performance.md",
     "docs/picture.md",
@@ -57,6 +60,7 @@ REWRITTEN = [
     "docs/tutorial.md",
     "docs/viewer.md",
     "docs/world.md",
+    "examples/*",
     "include/abut/base.h",
     "include/abut/bvh.h",
     "include/abut/character.h",
@@ -81,7 +85,7 @@ REWRITTEN = [
     "include/abut/sign.h",
     "include/abut/sweep.h",
     "include/abut/world.h",
-    "mpi/include/abut/mpi.h",
+    "mpi/*",
     "python/src/abut/*.py",
     "src/base/*",
     "src/bvh/*",
@@ -108,6 +112,7 @@ REWRITTEN = [
     "src/sign/*",
     "src/sweep/*",
     "src/world/*",
+    "tests/*",
     "tools/*.c",
     "tools/*.h",
 ]
@@ -159,6 +164,9 @@ CONSTANTS = re.compile(r"#define\s+(SOME|ALL|MUCH|MANY|FEW|HAIR|NEARLY|LITTLE|PA
 EXCEPTIONS = {
     ("docs/glossary.md", "*"): "lists the old words",
     ("docs/migration-0.6.md", "*"): "lists the old names",
+    ("tests/geom/test_public.c", "meet"): "name of an argument",
+    ("tests/geom/test_public.c", "meeting"): "name of an argument",
+    ("tests/project/test_language.py", "*"): "lists the words",
 }
 # Page: terms that readers search for and that the page must contain.
 TERMS = {
@@ -245,7 +253,7 @@ def check(path):
 
 def all_files():
     yield source / "README.md"
-    for folder in ("docs", "include", "src", "python", "tools", "examples", "bench", "mpi"):
+    for folder in ("docs", "include", "src", "python", "tools", "examples", "bench", "mpi", "tests"):
         for path in sorted((source / folder).rglob("*")):
             if path.suffix in (".md", ".h", ".c", ".cl", ".py") and (
                     folder == "src" or "build" not in path.parts[len(source.parts):]):

@@ -1,22 +1,22 @@
-"""The house stands on its floors: a folder of src includes only itself and folders on floors below.
+"""Layers of modules: a folder of src includes only itself and folders of lower layers.
 
-Reads the #include lines of src, include, tools, bench and examples, and fails on every arrow that
-points up or sideways. What is known to be wrong stands in EXCEPTIONS, which may only shrink: one
-that no longer occurs fails too.
+Reads the #include lines of src, include, tools, bench and examples, and fails on every include of a higher layer or of
+another module of the same layer. EXCEPTIONS lists known violations and may only shrink: one that no longer occurs is an
+error too.
 Arguments: abut command, source folder, build folder.
 """
 import pathlib
 import re
 import sys
 
-# From the ground up. Folders on one floor do not know each other.
-FLOORS = ("base", "geom", "device", "mesh", "raster", "frames shape character picture", "scene", "bvh",
+# From the lowest layer up. Folders of one layer do not include each other.
+LAYERS = ("base", "geom", "device", "mesh", "raster", "frames shape character picture", "scene", "bvh",
           "nearest", "ray sign", "pair", "sweep field", "garment contact self layers", "map radial", "world")
 
-# "who includes": {"what", ...}; a folder of src, or a file of the faces.
+# "includer": {"included", ...}; a folder of src, or a file of tools, bench and examples.
 EXCEPTIONS = {
     "geom": {"abut/sweep.h"},  # the hit of a pair and the kinds of pairs
-    # The benchmarks time private parts alone; the cloth of `abut demo` is a module of its own.
+    # The benchmarks time private functions; the cloth of `abut demo` is a separate module.
     "bench/device.c": {"device/tools.h"},
     "bench/device_build.c": {"bvh/device.h"},
     "bench/device_bvh.c": {"bvh/bvh.h", "device/device.h"},
@@ -32,7 +32,7 @@ EXCEPTIONS = {
 }
 
 source = pathlib.Path(sys.argv[2])
-floor_of = {folder: floor for floor, folders in enumerate(FLOORS) for folder in folders.split()}
+layer_of = {folder: layer for layer, folders in enumerate(LAYERS) for folder in folders.split()}
 used = set()
 problems = []
 
@@ -56,15 +56,15 @@ def files(*folders):
                 yield path, path.relative_to(source).as_posix()
 
 
-def check_floor(name, folder, what, module):
+def check_layer(name, folder, what, module):
     """`folder` includes `what`, which belongs to the folder `module`."""
     if module == folder:
         return
-    if module not in floor_of:
+    if module not in layer_of:
         complain(name, folder, what, "no folder of src has this name")
-    elif floor_of[module] >= floor_of[folder]:
-        side = "a floor above" if floor_of[module] > floor_of[folder] else "on the same floor"
-        complain(name, folder, what, f"{module} stands {side} {folder}")
+    elif layer_of[module] >= layer_of[folder]:
+        relation = "is in a higher layer than" if layer_of[module] > layer_of[folder] else "is in the layer of"
+        complain(name, folder, what, f"{module} {relation} {folder}")
 
 
 seen = 0
@@ -73,21 +73,21 @@ for path, name in files("src", "include"):
     folder = name.split("/")[1] if inside else path.stem
     if folder == "abut" and not inside:
         continue  # <abut/abut.h> includes all
-    if folder not in floor_of:
-        problems.append(f"{name}: {folder} has no floor in {pathlib.Path(__file__).name}")
+    if folder not in layer_of:
+        problems.append(f"{name}: {folder} has no layer in {pathlib.Path(__file__).name}")
         continue
     for mark, what in includes(path):
         seen += 1
         if mark == "<":
             if what.startswith("abut/"):
-                check_floor(name, folder, what, what[5:-2])
+                check_layer(name, folder, what, what[5:-2])
         elif (path.parent / what).exists():
-            check_floor(name, folder, what,
+            check_layer(name, folder, what,
                         (path.parent / what).resolve().relative_to(source.resolve()).parts[1])
         else:
-            check_floor(name, folder, what, what.split("/")[0])
+            check_layer(name, folder, what, what.split("/")[0])
 
-# The faces use what users can use: public headers and their own files.
+# tools, bench and examples use public headers and their own files.
 for path, name in files("tools", "bench", "examples"):
     for mark, what in includes(path):
         seen += 1

@@ -1,5 +1,5 @@
-/* The numbers of docs/limits.md: beyond each of them a call is refused with a sentence and gives
- * nothing, and up to it, where that takes no time, it is not. */
+/* The numbers of docs/limits.md: beyond each of them a call returns an error with a message and
+ * no result; up to it, if that takes no time, it succeeds. */
 #include "support/support.h"
 
 #include <math.h>

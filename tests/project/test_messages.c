@@ -1,5 +1,5 @@
-/* Numbers that are refused: the message has the number, the range that is allowed and the unit.
- * Contacts, worlds, pairs, sweeps, and other modules that take lengths. */
+/* Error messages about numbers: they contain the number, the allowed range and the unit.
+ * Contacts, worlds, pairs, sweeps, and other modules with lengths. */
 #include "support/pose.h"
 
 #include <math.h>

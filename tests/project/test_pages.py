@@ -28,7 +28,7 @@ write = "--write" in sys.argv
 cache = (build / "CMakeCache.txt").read_text()
 compiler = re.search(r"(?m)^CMAKE_C_COMPILER:[A-Z]*=(.*)$", cache).group(1)
 FENCE = re.compile(r"(?ms)^```([a-z]*)\n(.*?)^```$")
-# Runs blocks, one a line as JSON, in one interpreter: numpy takes long to load.
+# Runs blocks, one a line as JSON, in one interpreter: numpy is slow to import.
 RUNNER = """
 import contextlib, io, json, sys, traceback
 for line in sys.stdin:
@@ -147,8 +147,8 @@ def main():
     if not re.search(r"(?m)^ABUT_SANITIZE:STRING=$", cache):
         print("skipped: the pages are for a build without sanitizers")
         return 77
-    told = subprocess.run([str(tool), "version"], capture_output=True, text=True).stdout
-    if "pictures as .png" not in told or "reads glTF" not in told or subprocess.run(["pkg-config", "--exists", "ode"]).returncode:
+    output = subprocess.run([str(tool), "version"], capture_output=True, text=True).stdout
+    if "pictures as .png" not in output or "reads glTF" not in output or subprocess.run(["pkg-config", "--exists", "ode"]).returncode:
         print("skipped: the pages need a build with libpng and yajl, and ODE")
         return 77
     counts, fine = {}, True

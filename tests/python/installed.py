@@ -52,8 +52,8 @@ assert run("version").split()[:2] == ["abut", abut.version()]
 run("overlap", "ball.ply", "ball.ply", code=3)
 run("nonsense", code=2)
 os.environ["PATH"] = "/nowhere"
-told = abut.batch([("report", "ball.ply"), ("field --cells 16", "ball.ply")], "out")
-assert (told["done"], told["failed"]) == (2, 0), told
+result = abut.batch([("report", "ball.ply"), ("field --cells 16", "ball.ply")], "out")
+assert (result["done"], result["failed"]) == (2, 0), result
 
 # ---- pages contain the real viewer, from Python and from the command ----
 page = ring.show(title="a ring")

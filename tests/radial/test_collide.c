@@ -1,5 +1,5 @@
-/* Particles against radial fields: nothing tunnels, friction, moving fields, odd particles; points
- * and their signed distances. */
+/* Particles against radial fields: no tunnelling, friction, moving fields, invalid particles;
+ * points and their signed distances. */
 #include "radial/body.h"
 #include "tools/get.h"
 
@@ -91,7 +91,7 @@ TEST(every_cell_meets_what_tiny_steps_meet) {
             if (first <= 1 && !doubt) {
                 met++;
                 if (hit.field != 0 || hit.time > first + 1e-4)
-                    fail_msg("met at %g instead of %g", (double)hit.time, first);
+                    fail_msg("impact at %g instead of %g", (double)hit.time, first);
             }
             if (hit.field == 0) { /* never early: there it is on the surface, or
                                    * comes to be inside */
@@ -385,8 +385,8 @@ TEST(distances_of_points) {
     abut_mesh_destroy(mesh);
 }
 
-/* Neither limits nor neighbours in a list change an answer: what is left out is only what cannot
- * matter. Points go in short steps, and now and then far away. */
+/* Neither limits nor neighbours in a list change a result: particles are skipped only if they
+ * cannot matter. Points go in short steps, and now and then far away. */
 TEST(what_is_left_out_changes_nothing) {
     enum { COUNT = 400, BONES = 5 };
     test_random random = {10};

@@ -1,5 +1,5 @@
 /* Radial fields on a device: samples and particles with the bits of the CPU, positions that stay
- * there, odd ones, calls that fail. */
+ * on the device, invalid ones, failing calls. */
 #include "device/open.h"
 #include "radial/body.h"
 #include "tools/get.h"
@@ -158,7 +158,7 @@ TEST(same_bits) {
 }
 
 /* Spheres that overlap: what comes out of one is inside of another, so that all rounds are needed
- * and all ways out are tried. */
+ * and all exits are tested. */
 TEST(same_bits_in_a_cluster) {
     enum { SPHERES = 9 };
     abut_mesh *sphere = body_mesh(NULL, ABUT_SHAPE_UVSPHERE, 12);

@@ -1,5 +1,5 @@
-/* Samples of radial fields against rays in doubles through all triangles; frames of odd bones;
- * fitting; refusals; memory. */
+/* Samples of radial fields against rays in doubles through all triangles; frames of scaled and
+ * sheared bones; fitting; invalid arguments; memory. */
 #include "geom/closest_shared.h"
 #include "radial/body.h"
 #include "tools/get.h"
@@ -350,7 +350,8 @@ TEST(refusals) {
     assert_refused("bone is 2", abut_radial_create(s.character, &o, &radial));
     axis.bone = 1;
     axis.end.x = INFINITY;
-    assert_refused("axes[0] has coordinates that are not finite", abut_radial_create(s.character, &o, &radial));
+    assert_refused("axes[0] has coordinates that are not finite",
+                   abut_radial_create(s.character, &o, &radial));
     axis.end.x = 1;
     static const uint32_t counts[][2] = {{3, 0}, {100000, 0}, {0, 1}, {0, 100000}};
     for (int i = 0; i < 4; i++) {
@@ -376,7 +377,8 @@ TEST(refusals) {
     assert_ok(abut_radial_set_positions(radial, bones, abut_array_host(positions)));
     assert_refused("no surface", abut_radial_surface(radial, ABUT_NONE, &surface));
     assert_refused("field is 1", abut_radial_surface(radial, 1, &surface));
-    assert_ok(abut_radial_evaluate(radial, 1, abut_array_host(&point), 0, abut_array_host(&answer)));
+    assert_ok(
+        abut_radial_evaluate(radial, 1, abut_array_host(&point), 0, abut_array_host(&answer)));
     assert_true(answer.distance == HUGE_VAL && answer.field == ABUT_NONE);
     abut_radial_destroy(radial);
     abut_radial_destroy(NULL);
@@ -449,7 +451,7 @@ typedef struct life {
     float sum; /* of radii, in order */
 } life;
 
-/* Makes a snake and its fields, moves it twice, asks and collides. */
+/* Makes a snake and its fields, moves it twice, queries and collides. */
 static abut_status live(abut_context *context, void *data) {
     life *l = data;
     snake s = {NULL, NULL};

@@ -1,5 +1,5 @@
-/* Images on a device: what the CPU draws, bit for bit; and nothing lost when the device or the
- * memory fails. */
+/* Images on a device: the image of the CPU, bit for bit; and no leak if the device or the memory
+ * fails. */
 #include "device/open.h"
 #include "raster/raster.h"
 #include "support/pose.h"
@@ -86,7 +86,7 @@ TEST(same_as_the_cpu) {
         }
         abut_raster_view view =
             view_of(&random, round, count ? items[0].pose.translation : (abut_vec3){0, 0, 0});
-        there->lacks_atomics = narrow || round % 2;                     /* as devices without 64 bits */
+        there->lacks_atomics = narrow || round % 2;              /* as devices without 64 bits */
         there->part_pixels = round % 4 == 3 ? 700 : part_pixels; /* and with little memory */
         seen += compare(here, there, &view, items, count, false);
         seen += compare(here, there, &view, items, count, true);

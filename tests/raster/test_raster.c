@@ -139,7 +139,7 @@ TEST(many_at_once_as_one_by_one) {
     free(blocks);
 }
 
-/* Large triangles are not near, and wanted even if doubles cannot tell their area. */
+/* Large triangles are not near, and included even if their area overflows doubles. */
 TEST(what_is_not_near_is_said_to_be) {
     raster_lens lens = {.width = 1024, .height = 1024, .shift = 17};
     raster_rect within = {0, 0, 1023, 1023};

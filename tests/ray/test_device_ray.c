@@ -1,6 +1,6 @@
-/* Rays on a device: the bits of the CPU's answers, whatever the mesh and the rays; and nothing lost
- * when the device fails at any call. */
-#include "bvh/there.h"
+/* Rays on a device: the bits of the CPU's results, for any mesh and rays; and no leak if the
+ * device fails at any call. */
+#include "bvh/device_queries.h"
 
 static uint64_t hit_count, miss_count;
 
@@ -81,7 +81,7 @@ typedef struct asking {
     const abut_ray_hit *expected;
 } asking;
 
-static abut_status ask(abut_bvh *there, void *data) {
+static abut_status query_and_compare(abut_bvh *there, void *data) {
     const asking *a = data;
     abut_ray_hit got[100];
     bool any[100];
@@ -102,7 +102,7 @@ TEST(failing_device) {
     abut_bvh *bvh = hierarchy(mesh);
     assert_ok(
         abut_ray_first_batch(bvh, abut_array_host(rays), 100, HUGE_VAL, abut_array_host(expected)));
-    check_failing(bvh, false, ask, &a);
+    check_failing(bvh, false, query_and_compare, &a);
     free(rays);
     abut_bvh_destroy(bvh);
 }

@@ -84,7 +84,8 @@ static void check_ray(const abut_bvh *bvh, const abut_mesh *mesh, abut_vec3 from
     }
     memset(got, 0x5a, sizeof *got);
     abut_ray_hit before = *got;
-    assert_fails(ABUT_ERROR_BUFFER, "the capacity is", abut_ray_all(bvh, &ray, wanted - 1, got, &count));
+    assert_fails(ABUT_ERROR_BUFFER, "the capacity is",
+                 abut_ray_all(bvh, &ray, wanted - 1, got, &count));
     assert_int_equal(count, wanted);
     assert_memory_equal(got, &before, sizeof before);
 }

@@ -1,4 +1,5 @@
-/* Scenes: what a file says is what comes out, and what it must not say is refused by name. */
+/* Scenes: the content of a file is read completely, and invalid content is rejected with its
+ * name. */
 #include "support/support.h"
 #include "tools/get.h"
 
@@ -86,13 +87,13 @@ TEST(a_whole_scene) {
     assert_int_equal(memory.live_count, 0);
 }
 
-#define PART "OFF\n3 1 0\n0 0 0\n1 0 0\n0 1 0\n3 0 1 2\n"
+#define PART_FILE "OFF\n3 1 0\n0 0 0\n1 0 0\n0 1 0\n3 0 1 2\n"
 
 TEST(meshes_in_files) {
     abut_scene *scene = NULL;
     if (!readable())
         return;
-    test_file("part.off", PART, sizeof PART - 1);
+    test_file("part.off", PART_FILE, sizeof PART_FILE - 1);
     static const char text[] = "\xef\xbb\xbf{\"bodies\": [{\"mesh\": {\"file\": \"part.off\", "
                                "\"scale\": 10}}]}";
     const char *path = test_file("scene.json", text, sizeof text - 1);
@@ -302,7 +303,7 @@ TEST(limits) {
     abut_scene_destroy(scene);
 }
 
-static abut_status work(abut_context *context, void *data) {
+static abut_status read_and_destroy(abut_context *context, void *data) {
     abut_scene *scene = NULL;
     abut_status status = abut_scene_read(context, data, &scene);
     abut_scene_destroy(scene);
@@ -312,10 +313,10 @@ static abut_status work(abut_context *context, void *data) {
 TEST(no_memory) {
     if (!readable())
         return;
-    test_file("part.off", PART, sizeof PART - 1);
+    test_file("part.off", PART_FILE, sizeof PART_FILE - 1);
     static const char text[] = "{\"meshes\":{\"p\":{\"file\":\"part.off\",\"scale\":2}},\"bodies\":"
                                "[{\"mesh\":\"p\",\"group\":\"g\"},{\"mesh\":{\"shape\":\"box\","
                                "\"segments\":1}}],\"ignore\":[[\"#0\",\"#1\"]]}";
     char *path = (char *)test_file("memory.json", text, sizeof text - 1);
-    assert_true(test_every_allocation(work, path) > 8);
+    assert_true(test_every_allocation(read_and_destroy, path) > 8);
 }

@@ -1,4 +1,4 @@
-/* Meshes that deform, and the obvious search that the clever one is held against. */
+/* Deforming meshes, and a plain search as reference for view-based culling. */
 #ifndef ABUT_TEST_DEFORM_H
 #define ABUT_TEST_DEFORM_H
 

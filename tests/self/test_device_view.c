@@ -1,5 +1,5 @@
-/* The view-based search on a device: the first impact of all pairs, the sets of the CPU bit for
- * bit, and nothing lost when the device or the memory fails. */
+/* View-based culling on a device: the first impact of all pairs, the sets of the CPU bit for
+ * bit, and no leak if the device or the memory fails. */
 #include "device/open.h"
 #include "tools/get.h"
 
@@ -331,7 +331,8 @@ TEST(positions_that_are_refused) {
     step = step_there(&here, count);
     assert_refused("no device", abut_self_find(couples[1].here, &step, NULL, &result));
     step.end.host = end;
-    assert_refused("end has a host array and a device buffer", abut_self_find(view, &step, NULL, &result));
+    assert_refused("end has a host array and a device buffer",
+                   abut_self_find(view, &step, NULL, &result));
     step.end.host = NULL;
     step.start = abut_array_buffer(small);
     assert_fails(ABUT_ERROR_BUFFER, "step->start has", abut_self_find(view, &step, NULL, &result));
@@ -422,7 +423,7 @@ static abut_status live_a_little(abut_context *context, void *data) {
         if (result.node_pairs != 99)
             assert_int_equal(!open && s, result.hit);
         if (!status && !abut_self_sets(view) && result.scheme != ABUT_SELF_COMPLETE)
-            status = ABUT_ERROR_DEVICE; /* sets are brought when they are asked for */
+            status = ABUT_ERROR_DEVICE; /* sets are downloaded on demand */
         free(end);
     }
     abut_buffer_destroy(buffer);

@@ -1,6 +1,6 @@
-/* All impacts among the pairs that are looked at: the list is that part of ABUT_SWEEP_ALL whose
- * features have triangles that the sets let through, bit for bit, here and on a device; it is empty
- * only where the step is free; and what a separation means where the sets are used. */
+/* All impacts with view-based culling: the list is that part of ABUT_SWEEP_ALL whose features
+ * have triangles that the sets do not exclude, bit for bit, on the CPU and on a device; it is
+ * empty only if the step is free; and the meaning of a separation with sets. */
 #include "device/open.h"
 
 #include "self/deform.h"
@@ -8,7 +8,7 @@
 
 #include <math.h>
 
-static abut_device *device; /* null where there is none */
+static abut_device *device; /* null if there is none */
 
 enum { SCHEMES = 4, ROOM = 20000 };
 
@@ -169,7 +169,7 @@ TEST(test_lists) {
 }
 
 /* A bowl with a narrow groove whose walls both face the view-point: they come nearer to each other
- * than the separation, which nothing in between tells. */
+ * than the separation, which no set in between shows. */
 TEST(test_groove) {
     abut_mesh *mesh = make_shape(one_thread(), ABUT_SHAPE_ICOSPHERE, 8);
     const uint32_t count = abut_mesh_vertex_count(mesh);
@@ -209,7 +209,7 @@ TEST(test_groove) {
     free(end);
 }
 
-/* A response that is as simple as can be ends with a mesh that does not meet itself. */
+/* A simple response ends with a mesh that does not intersect itself. */
 TEST(test_response) {
     abut_mesh *mesh = make_shape(one_thread(), ABUT_SHAPE_ICOSPHERE, 6);
     const uint32_t count = abut_mesh_vertex_count(mesh);
@@ -241,7 +241,7 @@ TEST(test_response) {
     free(end);
 }
 
-/* Too little room: the count is told, and the same step can be made again. */
+/* Too little capacity: the count is returned, and the same step can be made again. */
 TEST(test_room) {
     abut_mesh *mesh = make_shape(one_thread(), ABUT_SHAPE_ICOSPHERE, 5);
     const uint32_t count = abut_mesh_vertex_count(mesh);

@@ -1,5 +1,5 @@
-/* The parts of the view-based search: sets by exact rationals, ghosts, what is violated,
- * fallbacks, threads, memory and bad input. */
+/* The parts of view-based culling: sets by exact rationals, ghosts, violations, fallbacks,
+ * threads, memory and invalid input. */
 #include "self/deform.h"
 #include "tools/get.h"
 
@@ -122,7 +122,7 @@ TEST(rounding_is_safe) {
         vec3 start[3], end[3], q = random_vector(&random, 1), far = random_vector(&random, 1000);
         vec3 a = random_vector(&random, 1), b = random_vector(&random, 1);
         double off = pow(10, -test_random_real(&random, 12, 18));
-        for (int k = 0; k < 3; k++) { /* in the plane of q, a, b, but for `off` */
+        for (int k = 0; k < 3; k++) { /* in the plane of q, a, b, offset by `off` */
             double u = test_random_real(&random, 0.5, 1), v = test_random_real(&random, 0.5, 1);
             start[k] = v3_add(v3_along(v3_along(q, u, a), v, b), random_vector(&random, off));
             end[k] = round % 2 ? start[k] : v3_add(start[k], random_vector(&random, off));
@@ -418,7 +418,7 @@ TEST_THREADS(threads_agree) {
     }
 }
 
-static abut_status work(abut_context *context, void *data) {
+static abut_status step_view(abut_context *context, void *data) {
     abut_vec3 *end = data;
     abut_mesh *mesh = NULL;
     abut_self *view = NULL;
@@ -439,7 +439,7 @@ TEST(memory_runs_out) {
     abut_vec3 end[16];
     for (int i = 0; i < 16; i++)
         end[i] = v3(i % 4 * 0.1, i / 4 * 0.2 * (i % 2 ? 1 : -1), i * i * 0.01);
-    assert_true(test_every_allocation(work, end) > 20);
+    assert_true(test_every_allocation(step_view, end) > 20);
 }
 
 static bool refuse(void *user, const char *stage, double fraction) {

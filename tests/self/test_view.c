@@ -1,5 +1,5 @@
-/* The promise of the view-based search: from an intersection-free start it gives the first impact
- * of all pairs, whatever the shape, the view primitive, holes and parts. */
+/* The guarantee of view-based culling: from an intersection-free start it finds the first impact
+ * of all pairs, for any shape, view primitive, holes and components. */
 #include "self/deform.h"
 
 #include "geom/solid_shared.h"
@@ -244,7 +244,7 @@ static void roll(test_random *random, curl c, abut_vec3 *p) {
     }
 }
 
-/* Refuses to go on while it is told to. */
+/* Cancels while the flag is set. */
 static bool stop_while(void *user, const char *stage, double fraction) {
     (void)stage;
     return !(*(const bool *)user && fraction > 0);
@@ -335,8 +335,8 @@ static void step_curl(curling *c, test_random *random) {
         roll(random, c->now, c->start);
 }
 
-/* Seen from the axis all of a curl is positive, whether it overlaps itself or not: only ghosts tell
- * its layers apart. Steps follow each other, go on behind an impact, or jump to the start or
+/* Seen from the axis all of a curl is positive, whether it overlaps itself or not: only ghosts show
+ * it its layers apart. Steps follow each other, go on behind an impact, or jump to the start or
  * anywhere; some fail, and some are searched completely. So a state that is kept for too long is
  * found out. */
 TEST(test_curls) {
@@ -367,7 +367,7 @@ TEST(test_curls) {
 }
 
 /* Motions of whole numbers, full of ties, contacts of edges with edges along their length, and
- * vertices on vertices: the time is that of all pairs but for the tolerance. */
+ * vertices on vertices: the time is that of all pairs within the tolerance. */
 TEST(test_ties) {
     abut_context *context = one_thread();
     test_random random = {4};

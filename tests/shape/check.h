@@ -1,5 +1,4 @@
-/* Slow and plain checks of a mesh, written apart from the mesh module so that they can judge what
- * the generators make on their own. */
+/* Slow and plain checks of a mesh, independent of the mesh module. */
 #ifndef ABUT_TEST_SHAPE_CHECK_H
 #define ABUT_TEST_SHAPE_CHECK_H
 
@@ -64,7 +63,7 @@ static uint32_t find_root(uint32_t *parent, uint32_t i) {
 static void check_edges(const abut_mesh *mesh, mesh_facts *facts) {
     size_t count = 3 * (size_t)facts->triangles;
     half_edge *halves = malloc(count * sizeof *halves);
-    /* corners of faces, joined where faces meet along an edge: one set a fan */
+    /* corners of faces, joined if faces share an edge: one set a fan */
     uint32_t *fans = malloc(count * sizeof *fans), *shells = malloc(count * sizeof *shells);
     const uint32_t *index = abut_mesh_indices(mesh);
     for (uint32_t i = 0; i < count; i++) {

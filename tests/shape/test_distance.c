@@ -103,7 +103,7 @@ TEST(distances_are_lipschitz) {
     }
 }
 
-/* The gradient has length 1 except on the medial axis, which random points nearly never meet. */
+/* The gradient has length 1 except on the medial axis, which random points almost never hit. */
 TEST(gradients_have_unit_length) {
     test_random random = {4};
     for (int kind = 0; kind < ABUT_SHAPE_TEAPOT; kind++) {

@@ -1,4 +1,5 @@
-/* What every generated mesh must be: closed, manifold, outward, of the right counts, converging. */
+/* Properties of every generated mesh: closed, manifold, oriented outwards, with the right
+ * counts, converging. */
 #include "shape/check.h"
 
 #include <stdio.h>
@@ -93,7 +94,7 @@ static double true_volume(const abut_shape *s) {
         return pi * (r * r - q * q) * h;
     case ABUT_SHAPE_STAIRS:
         return s->extent.x * s->extent.y * s->extent.z * (s->segments + 1) / (2 * s->segments);
-    case ABUT_SHAPE_LETTER_E: /* two long bars, one short, and what is left of the spine */
+    case ABUT_SHAPE_LETTER_E: /* two long bars, one short, and the rest of the spine */
         return h * h * s->extent.z * (2 * 0.6 * 0.2 + 0.5 * 0.2 + 2 * 0.2 * 0.2);
     case ABUT_SHAPE_LETTER_G: /* two long bars, the stem between, the hook */
         return h * h * s->extent.z * (2 * 0.7 * 0.2 + 0.6 * 0.2 + 0.2 * 0.2 + 0.35 * 0.15);
@@ -165,7 +166,7 @@ TEST(sizes_are_kept) {
     abut_mesh_destroy(mesh);
 }
 
-/* No edge of a letter may be longer than height / segments, nor any triangle be a needle. */
+/* No edge of a letter may be longer than height / segments, nor may any triangle be thin. */
 TEST(letters_are_cut_finely) {
     for (int kind = ABUT_SHAPE_LETTER_E; kind <= ABUT_SHAPE_LETTER_G; kind++)
         for (uint32_t segments = 1; segments <= 40; segments += 3) {

@@ -13,8 +13,8 @@ static abut_mesh *solid(uint32_t segments) {
 
 /* ---- crossings, by looking at every pair whose boxes overlap in x ---- */
 
-/* Whether a segment meets a triangle that is not in one plane with it. One plane is no matter here:
- * where coplanar triangles overlap, a neighbour crosses, or their common edge is folded. */
+/* Whether a segment intersects a triangle that is not coplanar with it. Coplanar ones do not matter
+ * here: where coplanar triangles overlap, a neighbour crosses, or their common edge is folded. */
 static bool segment_meets(vec3 p, vec3 q, const vec3 t[3]) {
     int above = orient3d(t[0], t[1], t[2], p), below = orient3d(t[0], t[1], t[2], q);
     if (above * below > 0 || (above == 0 && below == 0))
@@ -24,7 +24,7 @@ static bool segment_meets(vec3 p, vec3 q, const vec3 t[3]) {
     return (a >= 0 && b >= 0 && c >= 0) || (a <= 0 && b <= 0 && c <= 0);
 }
 
-/* Whether two triangles meet in more than the vertices they share. */
+/* Whether two triangles intersect in more than the vertices they share. */
 static bool triangles_cross(const abut_mesh *mesh, uint32_t one, uint32_t two) {
     const uint32_t *i = abut_mesh_indices(mesh) + 3 * one, *j = abut_mesh_indices(mesh) + 3 * two;
     vec3 a[3], b[3];
@@ -187,7 +187,7 @@ static bool inside_union(const abut_mesh *teapot, vec3 p) {
     return false;
 }
 
-/* Points all over, and points around the places where tubes meet the body. Where both differ, the
+/* Points all over, and points around the junctions of tubes and body. Where both differ, the
  * point must be so near to the surface that chords of the two meshes explain it. */
 TEST(same_points_as_the_parts_together) {
     abut_shape shape = abut_shape_default(ABUT_SHAPE_TEAPOT);

@@ -1,4 +1,4 @@
-/* Exact winding numbers: equal to those in rationals, wherever the point is. */
+/* Exact winding numbers: equal to those in rationals, for any point. */
 #include "winding.h"
 
 #include "sign/sign.h"
@@ -16,7 +16,7 @@ static void check_point(const abut_bvh *bvh, const abut_mesh *mesh, const abut_p
 }
 
 /* Points around, near and on: on corners, on edges, and in line with up to three corners. `mesh` is
- * what the hierarchy, posed, stands for. */
+ * the posed triangles of the BVH. */
 static void check_points(const abut_bvh *bvh, const abut_mesh *mesh, const abut_pose *motion,
                          int rounds, uint64_t seed) {
     test_random random = {seed};

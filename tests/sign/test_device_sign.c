@@ -1,6 +1,6 @@
-/* Inside, winding numbers and signed distances on a device: the bits of the CPU's answers, and
- * nothing lost when the device fails at any call. */
-#include "bvh/there.h"
+/* Inside, winding numbers and signed distances on a device: the bits of the CPU's results, and
+ * no leak if the device fails at any call. */
+#include "bvh/device_queries.h"
 
 #include "nearest/device.h"
 
@@ -146,9 +146,9 @@ TEST(borders) {
                11);
 }
 
-/* Two hierarchies of one surface with a border, one built by the CPU and one by the device: winding
+/* Two BVHs of one surface with boundary, one built by the CPU and one by the device: winding
  * numbers differ by less than 0.02, and inside only where the number is within 0.01 of a half.
- * Distances have the same bits. One hierarchy answers a point and a batch alike. */
+ * Distances have the same bits. One BVH gives equal results for a point and a batch. */
 TEST(borders_of_another_hierarchy) {
     enum { COUNT = 2000 };
     static abut_vec3 list[COUNT];
@@ -183,7 +183,7 @@ TEST(borders_of_another_hierarchy) {
         assert_ok(abut_sign_winding(bvh[1], list[i], &one));
         assert_memory_equal(&one, &winding[1][i], sizeof one);
     }
-    print_message("other hierarchy: winding numbers differ by at most %.2g\n", worst);
+    print_message("other BVH: winding numbers differ by at most %.2g\n", worst);
     assert_true(worst < 0.02);
     for (int k = 0; k < 2; k++)
         abut_bvh_destroy(bvh[k]);
@@ -206,7 +206,7 @@ typedef struct asking {
     const abut_nearest *expected;
 } asking;
 
-static abut_status ask(abut_bvh *there, void *data) {
+static abut_status check_signs(abut_bvh *there, void *data) {
     const asking *a = data;
     abut_nearest got[100];
     bool inside[100];
@@ -231,7 +231,7 @@ static void fail_everywhere(abut_mesh *mesh, abut_sign_method method) {
     assert_ok(abut_bvh_create(mesh, NULL, &bvh));
     assert_ok(abut_sign_prepare(bvh, &options));
     assert_ok(abut_sign_nearest_batch(bvh, &a.points, HUGE_VAL, abut_array_host(expected)));
-    check_failing(bvh, true, ask, &a);
+    check_failing(bvh, true, check_signs, &a);
     abut_bvh_destroy(bvh);
     abut_mesh_destroy(mesh);
 }

@@ -312,7 +312,7 @@ TEST(soups) {
 
 /* ---- moving ---- */
 
-/* Answers after a refit are those of a new hierarchy. */
+/* Answers after a refit are those of a new BVH. */
 TEST(refits) {
     abut_mesh *meshes[3] = {make_shape(NULL, ABUT_SHAPE_TORUS, 8),
                             make_shape(NULL, ABUT_SHAPE_TEAPOT, 2),
@@ -683,8 +683,8 @@ static double winding_sum(const abut_mesh *mesh, abut_vec3 p) {
     return sum / (4 * 3.14159265358979323846);
 }
 
-/* Numbers by strips are those of all triangles, but for rounding: anywhere, and where rows along x
- * pass through vertices and along edges of the border. */
+/* Numbers by strips are those of all triangles, within rounding errors: anywhere, and where rows
+ * along x pass through vertices and along edges of the border. */
 TEST(strips) {
     abut_mesh *meshes[] = {make_torn(make_shape(NULL, ABUT_SHAPE_TORUS, 12), 60),
                            make_torn(make_shape(NULL, ABUT_SHAPE_BOX, 3), 20),

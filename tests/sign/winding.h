@@ -1,6 +1,6 @@
-/* The referee of everything about inside and outside: the winding number of a point by signed
- * crossings of a ray, over all triangles, in whole numbers of any size. The ray goes in a direction
- * that meets no edge, found by trying, so that there are no ties to decide. */
+/* The referee of inside tests: the winding number of a point by signed crossings of a ray, over
+ * all triangles, in integers of any size. The direction of the ray intersects no edge, found by
+ * trying, so that there are no ties. */
 #ifndef ABUT_TEST_BVH_WINDING_H
 #define ABUT_TEST_BVH_WINDING_H
 

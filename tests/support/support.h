@@ -1,4 +1,4 @@
-/* What every test program uses. Includes cmocka in the order that it wants. */
+/* Helpers for every test program. Includes cmocka with the headers that it requires. */
 #ifndef ABUT_TEST_SUPPORT_H
 #define ABUT_TEST_SUPPORT_H
 
@@ -40,10 +40,10 @@ void test_add(const char *name, void (*test)(void **state), bool threads);
  * ABUT_TEST_THREADS in the environment and not thorough, those of threads alone. */
 int test_run(int (*before)(void **state), int (*after)(void **state));
 
-/* A counting allocator that can be told to fail. Zero it, then test_context(). */
+/* A counting allocator that can fail on demand. Zero it, then test_context(). */
 typedef struct test_paths test_paths;
 typedef struct test_memory {
-    uint64_t calls;      /* allocations asked for so far */
+    uint64_t calls;      /* allocations requested so far */
     uint64_t fail_at;    /* 1 = the first allocation fails, and so on; 0 = none */
     test_paths *paths;   /* or null: of test_every_allocation() */
     uint64_t live_count; /* allocations not yet released */

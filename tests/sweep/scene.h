@@ -1,4 +1,4 @@
-/* Motions that are made up, and the obvious search of all pairs as their referee. */
+/* Generated motions, and a plain search of all pairs as their referee. */
 #ifndef ABUT_TEST_SWEEP_SCENE_H
 #define ABUT_TEST_SWEEP_SCENE_H
 
@@ -139,7 +139,7 @@ static inline scene identical_triangles(abut_context *context, uint32_t count) {
 }
 
 /* All pairs of n identical triangles touch from the start. Where there is no room for all, their
- * number is told, and nothing is written. */
+ * number is returned, and nothing is written. */
 static inline void check_identical(abut_sweep *motion, uint32_t n, const char *told) {
     const uint64_t faces = (uint64_t)3 * n * (n - 1), edges = (uint64_t)9 * n * (n - 1) / 2;
     abut_impact impacts[7], untouched[7];
@@ -313,7 +313,7 @@ static inline void scene_judge(const scene *s, referee *r) {
     qsort(r->impacts, r->count, sizeof *r->impacts, scene_compare);
 }
 
-/* Bit for bit but for the point, which the referee does not have. */
+/* Bit for bit except for the point, which the referee does not have. */
 static inline void scene_same(const abut_impact *a, const abut_impact *b) {
     assert_int_equal(0, scene_compare(a, b));
     assert_memory_equal(&a->normal, &b->normal, sizeof a->normal);

@@ -1,5 +1,5 @@
-/* Motions on a device: the impacts of the CPU and of every pair by itself, bit for bit; with lists
- * that are too small at first; and nothing lost when the device or the memory fails. */
+/* Motions on a device: the impacts of the CPU and of all single pairs, bit for bit; with lists
+ * that are too small at first; and no leak if the device or the memory fails. */
 #include "device/open.h"
 
 #include "sweep/device.h"
@@ -49,8 +49,8 @@ TEST(random_motions_agree_with_every_pair) {
     abut_context_destroy(serial);
 }
 
-static size_t find(const scene *s, abut_sweep *motion, abut_sweep_mode mode, abut_impact **impacts,
-                   abut_sweep_counts *counts) {
+static size_t find_impacts(const scene *s, abut_sweep *motion, abut_sweep_mode mode,
+                           abut_impact **impacts, abut_sweep_counts *counts) {
     abut_impacts found = {.list = calloc(SCENE_HITS, sizeof *found.list), .capacity = SCENE_HITS};
     assert_ok(abut_sweep_find(motion, mode, &s->sweep, &found, counts));
     *impacts = found.list;
@@ -61,8 +61,8 @@ static size_t find(const scene *s, abut_sweep *motion, abut_sweep_mode mode, abu
 static void same_as_the_cpu(const scene *s, abut_sweep *there, abut_sweep *here) {
     abut_impact *impacts[2];
     abut_sweep_counts counts[2];
-    size_t count = find(s, there, ABUT_SWEEP_ALL, &impacts[0], &counts[0]);
-    assert_int_equal(count, find(s, here, ABUT_SWEEP_ALL, &impacts[1], &counts[1]));
+    size_t count = find_impacts(s, there, ABUT_SWEEP_ALL, &impacts[0], &counts[0]);
+    assert_int_equal(count, find_impacts(s, here, ABUT_SWEEP_ALL, &impacts[1], &counts[1]));
     assert_true(count > 0);
     assert_memory_equal(&counts[0], &counts[1], sizeof counts[0]);
     for (size_t i = 0; i < count; i++) {
@@ -106,7 +106,7 @@ TEST(steps_agree_with_the_cpu) {
 
 /* ---- positions that are on the device ---- */
 
-static abut_buffer *put(const vec3 *positions, uint32_t count) {
+static abut_buffer *upload(const vec3 *positions, uint32_t count) {
     abut_buffer *buffer;
     assert_ok(abut_buffer_create(device, count * sizeof *positions, &buffer));
     assert_ok(abut_buffer_write(buffer, 0, positions, count * sizeof *positions));
@@ -124,8 +124,8 @@ TEST(steps_on_the_device_agree) {
     s.options.device = NULL;
     assert_ok(abut_sweep_create(s.meshes, s.mesh_count, &s.options, &here));
     assert_ok(abut_sweep_set_positions(here, abut_array_host(s.start), abut_array_host(s.end)));
-    buffers[0] = put(s.start, s.vertex_count);
-    buffers[1] = put(s.end, s.vertex_count);
+    buffers[0] = upload(s.start, s.vertex_count);
+    buffers[1] = upload(s.end, s.vertex_count);
     assert_ok(abut_sweep_set_positions(there, abut_array_buffer(buffers[0]),
                                        abut_array_buffer(buffers[1])));
     same_as_the_cpu(&s, there, here);
@@ -176,17 +176,17 @@ TEST(refused_on_the_device) {
     abut_sweep *there = begin(&s), *here;
     abut_impact *before, *after;
     const uint32_t last = s.vertex_count - 1;
-    abut_buffer *good = put(s.end, s.vertex_count), *small = put(s.end, last), *bad;
+    abut_buffer *good = upload(s.end, s.vertex_count), *small = upload(s.end, last), *bad;
     vec3 kept = s.end[last];
     s.options.device = NULL;
     assert_ok(abut_sweep_create(s.meshes, s.mesh_count, &s.options, &here));
-    size_t count = find(&s, there, ABUT_SWEEP_ALL, &before, NULL);
-    assert_refused("motion is null",
-                   abut_sweep_set_positions(NULL, abut_array_buffer(NULL), abut_array_buffer(good)));
-    assert_refused("end is null",
-                   abut_sweep_set_positions(there, abut_array_buffer(good), abut_array_buffer(NULL)));
-    assert_refused("without a device",
-                   abut_sweep_set_positions(here, abut_array_buffer(NULL), abut_array_buffer(good)));
+    size_t count = find_impacts(&s, there, ABUT_SWEEP_ALL, &before, NULL);
+    assert_refused("motion is null", abut_sweep_set_positions(NULL, abut_array_buffer(NULL),
+                                                              abut_array_buffer(good)));
+    assert_refused("end is null", abut_sweep_set_positions(there, abut_array_buffer(good),
+                                                           abut_array_buffer(NULL)));
+    assert_refused("without a device", abut_sweep_set_positions(here, abut_array_buffer(NULL),
+                                                                abut_array_buffer(good)));
     assert_fails(ABUT_ERROR_BUFFER, "start has",
                  abut_sweep_set_positions(there, abut_array_buffer(small),
                                           abut_array_buffer(good)));
@@ -198,7 +198,7 @@ TEST(refused_on_the_device) {
         char text[64];
         s.end[last] = kept;
         (&s.end[last].x)[k] = values[k];
-        bad = put(s.end, s.vertex_count);
+        bad = upload(s.end, s.vertex_count);
         snprintf(text, sizeof text, "end[%u] is (", last);
         assert_refused(text, abut_sweep_set_positions(there, abut_array_buffer(NULL),
                                                       abut_array_buffer(bad)));
@@ -214,7 +214,7 @@ TEST(refused_on_the_device) {
     assert_non_null(tiny);
     for (uint32_t i = 0; i < s.vertex_count; i++)
         tiny[i] = v3_scale(s.end[i], 1e-120);
-    bad = put(tiny, s.vertex_count);
+    bad = upload(tiny, s.vertex_count);
     assert_refused("end: the longest side", abut_sweep_set_positions(there, abut_array_buffer(NULL),
                                                                      abut_array_buffer(bad)));
     assert_refused("start: the longest side",
@@ -230,7 +230,7 @@ TEST(refused_on_the_device) {
                                                                     abut_array_buffer(bad)));
     abut_buffer_destroy(bad);
     abut_device_destroy(other);
-    assert_int_equal(count, find(&s, there, ABUT_SWEEP_ALL, &after, NULL));
+    assert_int_equal(count, find_impacts(&s, there, ABUT_SWEEP_ALL, &after, NULL));
     assert_memory_equal(before, after, count * sizeof *before);
     free(before);
     free(after);
@@ -254,8 +254,8 @@ TEST(parts_agree_with_the_cpu) {
     for (int mode = ABUT_SWEEP_ANY; mode <= ABUT_SWEEP_EARLIEST; mode++) {
         abut_impact *impacts[2];
         look_twice(there);
-        assert_int_equal(1, find(&s, there, (abut_sweep_mode)mode, &impacts[0], NULL));
-        assert_int_equal(1, find(&s, here, (abut_sweep_mode)mode, &impacts[1], NULL));
+        assert_int_equal(1, find_impacts(&s, there, (abut_sweep_mode)mode, &impacts[0], NULL));
+        assert_int_equal(1, find_impacts(&s, here, (abut_sweep_mode)mode, &impacts[1], NULL));
         if (mode == ABUT_SWEEP_EARLIEST)
             scene_same(impacts[1], impacts[0]);
         free(impacts[0]);
@@ -281,13 +281,13 @@ TEST(any_is_the_same_every_time) {
     scene s = shapes(NULL, 1);
     abut_sweep *motion = begin(&s);
     abut_impact *first;
-    size_t count = find(&s, motion, ABUT_SWEEP_ANY, &first, NULL);
+    size_t count = find_impacts(&s, motion, ABUT_SWEEP_ANY, &first, NULL);
     assert_int_equal(1, count);
     for (int k = 0; k < 3; k++) {
         abut_impact *again;
         if (k)
             make_small(motion);
-        assert_int_equal(1, find(&s, motion, ABUT_SWEEP_ANY, &again, NULL));
+        assert_int_equal(1, find_impacts(&s, motion, ABUT_SWEEP_ANY, &again, NULL));
         assert_memory_equal(first, again, sizeof *first);
         free(again);
     }

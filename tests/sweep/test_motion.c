@@ -1,4 +1,4 @@
-/* Motions on the CPU against every pair by itself, bit for bit; and motions that are still, wild,
+/* Motions on the CPU against all single pairs, bit for bit; and motions that are zero, fast,
  * crowded, cancelled and out of memory. */
 #include "sweep/scene.h"
 
@@ -69,8 +69,8 @@ TEST(points_and_segments_are_legal) {
     }
 }
 
-/* Far steps are looked at part by part: balls that meet early, late or never, with more around them
- * that is always near itself. */
+/* Long steps are searched part by part: balls that collide early, late or never, with more around
+ * them that is always near itself. */
 TEST(earliest_is_the_first_of_all) {
     test_random random = {54};
     uint32_t late = 0, none = 0;

@@ -61,7 +61,7 @@ TEST(cubes_meet_when_they_should) {
     abut_path near = {shifted(0, 0, 1.005), shifted(0, 0, 9)}; /* nearer than that from the start */
     assert_ok(abut_sweep_rigid(cube, &near, cube, &still, &options, &touch));
     assert_true(touch.hit && touch.time == 0);
-    /* Both fly the same way: what is left is the difference. */
+    /* Both move in the same direction: only the difference counts. */
     abut_path first = {shifted(0, 0, 3), shifted(1e4, 0, 1)},
               second = {shifted(0, 0, 0), shifted(1e4, 0, 1)};
     assert_ok(abut_sweep_rigid(cube, &first, cube, &second, NULL, &touch));
@@ -126,7 +126,7 @@ TEST(no_ball_passes_a_plate) {
     abut_bvh_destroy(ball);
 }
 
-/* Against samples of time: no overlap before the time that is told; there the bodies are near; and
+/* Against samples of time: no overlap before the reported time; there the bodies are near; and
  * where it says no, there is none at all. */
 TEST(dense_samples_agree) {
     abut_shape letter = abut_shape_default(ABUT_SHAPE_LETTER_E);
@@ -209,14 +209,14 @@ TEST(bodies_touch_from_afar) {
     options.separation = 50;
     assert_ok(abut_sweep_rigid(ball, &flies, ball, &still, &options, &touch));
     assert_false(touch.hit);
-    options.separation = 0; /* anything within it may be told */
+    options.separation = 0; /* anything within it may be reported */
     options.tolerance = 100;
     assert_ok(abut_sweep_rigid(ball, &flies, ball, &still, &options, &touch));
     assert_true(!touch.hit || (touch.time >= 0 && touch.time <= 1));
     abut_bvh_destroy(ball);
 }
 
-/* ---- doors ---- */
+/* ---- arguments ---- */
 
 static bool stop_pairs(void *user, const char *stage, double fraction) {
     (void)fraction;

@@ -61,7 +61,7 @@ def main():
         make_files(tool, folder, environment)
         can = run(tool, "abut version", environment)
         left = [] if "pictures as .png" in can else [".png"]
-        left += [] if "field files are compressed" in can else ["abut cache"]  # which tells their size
+        left += [] if "field files are compressed" in can else ["abut cache"]  # which prints their size
         left += [] if "reads glTF" in can else ["scene.json", "abut character", "abut radial"]
         for name in sorted(os.listdir(folder)):
             if not name.endswith(".md") or name in ("version.md", "devices.md", "bench.md"):

@@ -395,7 +395,7 @@ demand "no pages" "$(ls gallery/models/box.obj.png gallery/models/box.obj.html '
 demand "a name is not escaped" "$(grep -c '<b>' gallery/index.html)" -eq 0
 demand "not all pictures" "$(grep -c '<img' gallery/index.html)" -eq 2
 demand "no link" "$(grep -c 'href="odd%20%26%20%3Cb%3E.obj.html">odd &#38; &#60;b&#62;.obj.html<' gallery/index.html)" -eq 1
-demand "failures are not told" "$(grep -c 'gone.obj: cannot be opened' gallery/index.html)" -eq 2
+demand "failures are not reported" "$(grep -c 'gone.obj: cannot be opened' gallery/index.html)" -eq 2
 printf 'view models/box.obj --out index.html\n' >jobs
 refuse "--index writes index.html" --jobs jobs --out gallery2 --index
 

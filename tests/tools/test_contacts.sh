@@ -262,7 +262,7 @@ esac
 try 3 "$tool" contacts twice.obj once.obj --pose 0,0,0.9
 complains "limited: Edges of a mesh have three or more faces"
 complains " Affected meshes: twice.obj"
-# What is forced is told by who did, and a depth of nothing has no sign.
+# A forced method is reported with its source, and a depth of 0 has no sign.
 printf '{"bodies":[{"name":"a","mesh":{"file":"once.obj"},"method":"exact"},{"name":"b","mesh":{"file":"once.obj"},"position":[0,0,1]}]}' >forced.json
 try 3 "$tool" contacts forced.json --explain
 says "a: exact. The method is set by the scene."

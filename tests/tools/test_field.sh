@@ -140,7 +140,7 @@ try 1 "$tool" offset ball.ply none.ply --by=-3 --cells 20
 complains "the result is empty"
 demand "a picture was written" ! -e cut.ppm
 
-# The cache: the same field again, damage that is told and mended, and its care.
+# The cache: the same field again, damage that is reported and repaired, and its maintenance.
 ABUT_CACHE_DIR=$scratch/kept
 export ABUT_CACHE_DIR
 try 0 "$tool" cache ls

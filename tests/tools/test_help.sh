@@ -39,16 +39,16 @@ for command in $commands; do
     [ -f "$page" ] || continue
     sed -n 's/^  \(--[a-z0-9-]*\).*/\1/p' one | sort -u >listed
     for option in $(cat listed); do
-        demand "docs/commands/$command.md does not tell of $option" \
+        demand "docs/commands/$command.md does not mention $option" \
             "$(grep -cF -e "$option" "$page" "$source/docs/commands/README.md" |
                 awk -F: '{n += $2} END {print n}')" -gt 0
     done
-    sed -n 's/^| `\(--[a-z0-9-]*\).*/\1/p' "$page" | sort -u >told
-    demand "docs/commands/$command.md tells of options that do not exist: \
-$(comm -13 listed told | tr '\n' ' ')" "$(comm -13 listed told | wc -l)" -eq 0
+    sed -n 's/^| `\(--[a-z0-9-]*\).*/\1/p' "$page" | sort -u >documented
+    demand "docs/commands/$command.md mentions options that do not exist: \
+$(comm -13 listed documented | tr '\n' ' ')" "$(comm -13 listed documented | wc -l)" -eq 0
     sed -n '/^Options:/,/^$/p' one | sed -n 's/^  \(--[a-z0-9-]*\).*/\1/p' | sort -u >own
-    demand "the table of docs/commands/$command.md lacks: $(comm -23 own told | tr '\n' ' ')" \
-        "$(comm -23 own told | wc -l)" -eq 0
+    demand "the table of docs/commands/$command.md lacks: $(comm -23 own documented | tr '\n' ' ')" \
+        "$(comm -23 own documented | wc -l)" -eq 0
     demand "docs/commands/README.md does not link $command" \
         "$(grep -cF "($command.md)" "$source/docs/commands/README.md")" -gt 0
 done

@@ -224,7 +224,7 @@ EOF
     try 0 "$tool" interfere $small gltf.txt
     try 0 sh -c '"$0" interfere - <cube.gltf' "$tool"
 
-    # What is wrong with a mesh of a scene is told with the scene, the body and the file.
+    # Errors of a mesh of a scene name the scene, the body and the file.
     echo '{"bodies": [{"mesh": {"file": "nowhere.stl"}}]}' >lost.json
     try 1 "$tool" interfere lost.json
     complains "lost.json: bodies[0]: nowhere.stl: cannot be opened"

@@ -75,7 +75,7 @@ complains 'is available to the first process only'
 "$mpi" --help >out # without mpirun it is one process
 says '--report tells on standard'
 try 1 run 2 field missing.obj many.abutf --sparse
-demand 'an error is told once' "$(grep -c 'missing.obj: cannot be opened' err)" = 1
+demand 'an error is reported once' "$(grep -c 'missing.obj: cannot be opened' err)" = 1
 try 1 run 2 field teapot.obj none/many.abutf --sparse
 complains 'none/many.abutf: cannot be written'
 same one.abutf many.abutf

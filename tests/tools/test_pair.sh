@@ -169,7 +169,7 @@ try 3 "$tool" overlap box.obj box.obj --pose 1,0,0 --volume --quiet
 demand "not the bare volume" "$(cat out)" = 4
 try 3 "$tool" overlap ball.ply open.obj --volume
 complains "unreliable: Mesh b has boundary edges"
-demand "more than the kind is told" "$(wc -l <out)" -eq 1
+demand "more than the kind is printed" "$(wc -l <out)" -eq 1
 try 3 "$tool" overlap ball.ply open.obj --volume --json
 is "[it[k] for k in ('volume', 'flush_area', 'centroid', 'hi', 'reliability')]" "[None, None, None, None, 'unreliable']"
 try 3 "$tool" overlap ball.ply open.obj --volume --quiet
@@ -265,7 +265,7 @@ try 0 "$tool" distance mm.obj box.obj --quiet
 mute err
 try 3 "$tool" overlap box.obj mm.obj --pose 0,0,-5000
 mute err
-# Far from the origin places are told as finely as near it.
+# Far from the origin positions are printed as precisely as near it.
 "$tool" convert box.obj far.obj --translate 100000000.25,0.25,0 --quiet
 try 0 "$tool" distance far.obj far.obj --pose 3,0,0
 says "closest a   100000001.25, "

@@ -126,12 +126,12 @@ demand "a refused picture was written" ! -e x.ppm
 if "$tool" version --json | grep -q '"gltf": true'; then
     "$tool" convert pot.ply pot.glb --quiet && "$tool" convert pot.glb floats.ply --quiet
     for view in iso front top; do
-        try 0 "$tool" picture pot.glb told.ppm --size 120x80 --view $view
+        try 0 "$tool" picture pot.glb drawn.ppm --size 120x80 --view $view
         try 0 "$tool" picture floats.ply other.ppm --size 120x80 --view $view --up y
-        demand "a glTF is not drawn with y up from $view" "$(cmp told.ppm other.ppm 2>&1)" = ""
-        try 0 "$tool" picture pot.glb told.ppm --size 120x80 --view $view --up z
+        demand "a glTF is not drawn with y up from $view" "$(cmp drawn.ppm other.ppm 2>&1)" = ""
+        try 0 "$tool" picture pot.glb drawn.ppm --size 120x80 --view $view --up z
         try 0 "$tool" picture floats.ply other.ppm --size 120x80 --view $view
-        demand "--up does not overrule a glTF from $view" "$(cmp told.ppm other.ppm 2>&1)" = ""
+        demand "--up does not overrule a glTF from $view" "$(cmp drawn.ppm other.ppm 2>&1)" = ""
     done
 fi
 # A letter that the pictures do not have is one frame in the legend, however many bytes it takes.

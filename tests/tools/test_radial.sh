@@ -33,7 +33,7 @@ done
 try 0 "$tool" radial box.glb --resolution 8 --out surface.obj
 demand "two triangles a cell" "$(grep -c '^f ' surface.obj)" -gt 100
 
-# a surface that faces inwards is told
+# an inverted surface is reported
 try 0 "$tool" radial box.glb --resolution 8 --json
 demand "what it is worth" "$(value "it['reliability']")" = limited
 

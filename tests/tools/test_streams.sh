@@ -18,7 +18,7 @@ pipe() {
     }
 }
 
-# Meshes of every format come through a pipe, told by their bytes, and go out by --to.
+# Meshes of every format are read from a pipe, recognised by their bytes, and written by --to.
 for format in obj ply stl off; do
     try 0 "$tool" convert box.obj - --to $format
     complains "wrote   -: 8 vertices, 12 triangles"

@@ -56,7 +56,7 @@ class Browser:
                                                  "goog:loggingPrefs": {"browser": "ALL"}}}}
         for _ in range(100):
             try:
-                return self.ask("POST", "/session", wish)["sessionId"]
+                return self.request("POST", "/session", wish)["sessionId"]
             except (urllib.error.URLError, ConnectionError) as error:
                 if isinstance(error, urllib.error.HTTPError):
                     raise
@@ -65,7 +65,7 @@ class Browser:
 
     def __exit__(self, *_):
         try:
-            self.ask("DELETE", f"/session/{self.session}")
+            self.request("DELETE", f"/session/{self.session}")
         except Exception:  # it ends anyway
             pass
         self.end()
@@ -79,7 +79,7 @@ class Browser:
             self.driver.wait()
         shutil.rmtree(self.folder, ignore_errors=True)
 
-    def ask(self, method, path, body=None):
+    def request(self, method, path, body=None):
         data = None if body is None else json.dumps(body).encode()
         request = urllib.request.Request(self.base + path, data, {"Content-Type": "application/json"}, method=method)
         try:
@@ -92,7 +92,7 @@ class Browser:
             raise RuntimeError(f"{method} {path}: {text[:2000]}") from None
 
     def call(self, method, path, body=None):
-        return self.ask(method, f"/session/{self.session}{path}", body)
+        return self.request(method, f"/session/{self.session}{path}", body)
 
     def open(self, page):
         """Opens a file and waits until it has drawn something; gives what it says of itself."""
@@ -118,7 +118,7 @@ class Browser:
             "args": []})
 
     def log(self):
-        """What the console has been told, without remarks of the browser about its own drawing."""
+        """The messages of the console, without remarks of the browser about its own drawing."""
         entries = self.call("POST", "/se/log", {"type": "browser"})
         return [e for e in entries if "GPU stall" not in e["message"] and "GL Driver Message" not in e["message"]]
 

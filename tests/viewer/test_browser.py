@@ -97,7 +97,7 @@ with Browser() as browser:
         browser.run("localStorage.clear(); abut.setTheme('light')")
         return shown(browser)
 
-    # ---- contacts: drawn, layers can be switched off, arrows tell what they are ----
+    # ---- contacts: drawn, layers can be switched off, arrows have labels ----
     first = open_page("contacts.html")
     many, bright = window(browser)
     assert many > 300, "nothing is drawn"
@@ -204,7 +204,7 @@ with Browser() as browser:
     browser.press(" ")
     assert not browser.run("return abut.playing")
 
-    # ---- fields: the slice moves, tells the distance, and there is an isosurface ----
+    # ---- fields: the slice moves, shows the distance, and there is an isosurface ----
     first = open_page("field.html")
     facts = browser.run("return abut.pick(640, 330)")
     assert facts["layer"] == "distances" and facts["distance"] < 0, facts
@@ -228,12 +228,12 @@ with Browser() as browser:
         }
         return (performance.now() - begun) / 3;""")
     count = browser.run("return abut.layers[0].triangleCount")
-    asked = browser.run("const t = performance.now(); const f = abut.pick(640, 330); return [performance.now() - t, f.triangle]")
-    assert count == 20 * segments**2 and asked[1] >= 0 and changed(browser, first, first) == 0
-    print(f"{count} triangles: open {opened:.1f} s, a frame {frame:.0f} ms, a pick {asked[0]:.0f} ms, by the processor alone")
+    picked = browser.run("const t = performance.now(); const f = abut.pick(640, 330); return [performance.now() - t, f.triangle]")
+    assert count == 20 * segments**2 and picked[1] >= 0 and changed(browser, first, first) == 0
+    print(f"{count} triangles: open {opened:.1f} s, a frame {frame:.0f} ms, a pick {picked[0]:.0f} ms, by the processor alone")
     assert frame < 20000, "many triangles take too long"  # a million 600 ms where nothing else runs
-    told = [entry["message"] for entry in browser.log()]
-    assert not told, told
+    messages = [entry["message"] for entry in browser.log()]
+    assert not messages, messages
 
 # ---- without WebGL: a sentence ----
 with Browser(arguments=["--disable-3d-apis"]) as browser:

@@ -76,14 +76,14 @@ for scale, shift in ((1e-30, 0), (1e30, 0), (1, 1e6)):
     assert 0.1 < largest < 2, largest  # of the size that floats and shaders are at ease with
 
 # ---- contacts: arrows with what is known of them ----
-told = json.loads(run("contacts", "box.obj", "ball.obj", "--pose", "0,0,0.9", "--html", "page.html", "--json").stdout)
+output = json.loads(run("contacts", "box.obj", "ball.obj", "--pose", "0,0,0.9", "--html", "page.html", "--json").stdout)
 head = read_page("page.html")
 arrows = [layer for layer in head["layers"] if layer["kind"] == "arrows"]
 assert len(arrows) == 1 and not [l for l in head["layers"] if l["kind"] in ("lines", "points")]
 ends = true_points(head, head["arrays"][arrows[0]["places"]])
 facts = {f["name"]: head["arrays"][f["values"]] for f in arrows[0]["facts"]}
-assert len(told["list"]) == len(ends) // 2 > 0
-for i, contact in enumerate(told["list"]):
+assert len(output["list"]) == len(ends) // 2 > 0
+for i, contact in enumerate(output["list"]):
     assert near(ends[2 * i], contact["point"], 1e-6) and facts["depth"][i] == contact["depth"]
     way = [b - a for a, b in zip(ends[2 * i], ends[2 * i + 1])]
     length = math.hypot(*way)

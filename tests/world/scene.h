@@ -1,4 +1,4 @@
-/* Worlds of random things, and the obvious way to their contacts: every pair by itself. */
+/* Worlds of random items, and a plain reference for their contacts: all single pairs. */
 #ifndef ABUT_TEST_SCENE_H
 #define ABUT_TEST_SCENE_H
 
@@ -73,7 +73,7 @@ static inline int free_things(void **state) {
     return 0;
 }
 
-/* With a field and samples; the hierarchy is for mesh_item(). */
+/* With a field and samples; the BVH is for mesh_item(). */
 static inline abut_world_item body_item(const thing *t, abut_pose where) {
     abut_world_item item;
     memset(&item, 0, sizeof item);
@@ -118,7 +118,7 @@ static inline abut_world_item random_item(test_random *random, double reach) {
     return item;
 }
 
-/* The same, with hierarchies, motions, groups and sensors of all sorts. */
+/* The same, with BVHs, motions, groups and sensors of all sorts. */
 static inline abut_world_item varied_item(test_random *random, double reach) {
     abut_world_item item = random_item(random, reach);
     item.motion = (abut_world_motion)(test_random_below(random, 8) % 5 % 3);
@@ -183,7 +183,7 @@ static inline abut_world_method method_of(const abut_world_item *a, const abut_w
     return exact ? ABUT_WORLD_EXACT : field ? ABUT_WORLD_FIELD : ABUT_WORLD_AUTO;
 }
 
-/* Of two items as they are in the world, before it is asked again. */
+/* Of two items as they are in the world, before the next query. */
 static inline abut_vec3 expected_hint(const abut_world *world, uint32_t a, uint32_t b) {
     const world_item *p = &world_items(world)[a], *q = &world_items(world)[b];
     const world_touch *touches = world->touches.data;

@@ -1,5 +1,5 @@
-/* Characters in a world: against abut_radial_contacts() of each pair by itself, bit for bit; as
- * they move, and where they cannot be tried. */
+/* Characters in a world: against abut_radial_contacts() of each single pair, bit for bit; while
+ * they move, and if they cannot be tested. */
 #include "radial/body.h"
 #include "tools/get.h"
 #include "world/scene.h"
@@ -9,7 +9,7 @@ enum { BONES = 4, ITEMS = 25, SELF = 11, ROOM = 8192 };
 static const abut_pose here = {{0, 0, 0, 1}, {0, 0, 0}};
 #define CELL 0.1
 static snake worm;
-static abut_radial *fields, *fields2; /* the second meets the first alone */
+static abut_radial *fields, *fields2; /* the second is tested against the first only */
 static abut_bvh *referees[THINGS];    /* with signs, which those of things have not */
 static uint32_t sort_shift;
 
@@ -86,7 +86,7 @@ static abut_world_item character_item(void) {
     return item;
 }
 
-/* Things that meet the character only, along it: ten sorts. */
+/* Items that are tested against the character only, along it: ten kinds. */
 enum {
     OF_FIELD,
     OF_SPHERE,
@@ -311,7 +311,7 @@ static uint64_t check_samples(abut_radial *radial, const abut_world_item *other,
             continue;
         assert_true(fabs(c->depth - depth) < 1e-5);
         assert_true(fabs(v3_length(c->normal) - 1) < 1e-9);
-        /* Along the normal is the way out, where that is known. */
+        /* The contact normal is known for these items. */
         if (other->kind == ABUT_WORLD_BOX || other->kind == ABUT_WORLD_HULL ||
             other->kind == ABUT_WORLD_CYLINDER || other->kind == ABUT_WORLD_PLANE)
             assert_true(

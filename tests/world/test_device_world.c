@@ -1,5 +1,5 @@
-/* Worlds on a device: the contacts of every pair by itself, bit for bit and in the same order; and
- * nothing lost when the device or the memory fails. */
+/* Worlds on a device: the contacts of all single pairs, bit for bit and in the same order; and
+ * no leak if the device or the memory fails. */
 #include "device/open.h"
 
 #include "radial/body.h"
@@ -49,7 +49,7 @@ TEST(same_as_every_pair) {
 }
 
 /* Meshes beside a device: the rule takes fields where they are thick and not small, made and tried
- * on the device, and contacts are those of a world on the CPU that is told to do the same. */
+ * on the device, and contacts are those of a world on the CPU with the same options. */
 TEST(meshes_by_the_rule) {
     enum { KINDS = 5, COUNT = 20 };
     static const struct {
@@ -76,7 +76,7 @@ TEST(meshes_by_the_rule) {
         for (uint32_t i = 0; i < COUNT; i++) {
             abut_shape shape = abut_shape_default(kinds[i % KINDS].kind);
             const bool by_field = kinds[i % KINDS].meant == ABUT_WORLD_FIELD;
-            /* balls by fields are nearer to each other than their radius, so that all of them meet
+            /* balls by fields are nearer to each other than their radius, so that all of them touch
              */
             abut_world_item item = {.kind = ABUT_WORLD_MESH,
                                     .pose = random_pose(&random, by_field ? 0.25 : 0.8)};
@@ -203,7 +203,7 @@ TEST(bodies_come_and_go) {
         abut_field_destroy(guest.field);
         abut_mesh_destroy(guest.mesh);
     }
-    /* what nobody has any more goes in the end */
+    /* data without references are released in the end */
     assert_true(world->device->sizes[WORLD_FIELDS] <= 2 * (STAY + 1));
     assert_true(contacts > 500);
     abut_world_destroy(world);

@@ -278,7 +278,7 @@ typedef struct ear {
     uint32_t calls, stop_at; /* 0 = never */
 } ear;
 
-static bool hear(void *user, const char *stage, double fraction) {
+static bool check_progress(void *user, const char *stage, double fraction) {
     ear *e = user;
     assert_non_null(stage);
     assert_true(fraction >= 0 && fraction <= 1);
@@ -290,7 +290,7 @@ static abut_context *make_watched(ear *e) {
     abut_context_options options = abut_context_options_default();
     abut_context *context;
     options.thread_count = 1;
-    options.progress = hear;
+    options.progress = check_progress;
     options.progress_user = e;
     assert_ok(abut_context_create(&options, &context));
     return context;

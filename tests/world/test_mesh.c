@@ -1,4 +1,4 @@
-/* Meshes in a world: what is chosen for them and told of it, and every kind against every other. */
+/* Meshes in a world: the chosen methods and their reasons, and every kind against every other. */
 #include "world/mesh_items.h"
 
 /* The mesh with every n-th triangle turned, or left out. */
@@ -61,7 +61,7 @@ TEST(choices_follow_the_rule) {
         const abut_world_item_info choice = choice_of(world, add(world, &item));
         assert_true(choice.is_forced && choice.method == (abut_world_method)method);
     }
-    /* A plate is thin beside the cells of its field, and that is told. */
+    /* A plate is thin compared with the cells of its field, and that is reported. */
     abut_world_item thin = of_mesh(plate, ABUT_WORLD_FIELD, v3(0, 0, 0));
     assert_true(choice_of(world, add(world, &thin)).thin_fraction > 0.9);
     thin.shape.mesh.mesh = ball;
@@ -181,7 +181,7 @@ TEST(wrong_calls_are_refused) {
     assert_refused("no bones", abut_world_set_positions(world, id, &bone, abut_array_host(&item)));
     assert_refused("info is null", abut_world_get_item_info(world, id, NULL));
     assert_refused("no item 9", abut_world_get_item_info(world, 9, &choice));
-    assert_refused("two items", abut_world_get_pair_info(world, id, id, &manner));
+    assert_refused("they must be two items", abut_world_get_pair_info(world, id, id, &manner));
     assert_refused("no item 9", abut_world_get_pair_info(world, id, 9, &manner));
     assert_refused("info is null", abut_world_get_pair_info(world, 0, id, NULL));
     assert_refused("no item 9", abut_world_replace(world, 9, &item));
@@ -217,7 +217,7 @@ static abut_world_method expected_method(int a, int b) {
 }
 
 /* Two items that overlap well have contacts, those far apart have none; normals push apart; and
- * what is told of the pair is what its event says. */
+ * the pair info equals that of its event. */
 static void check_two(int a, int b) {
     const vec3 low = v3(0.03, 0.02, -0.01), high = v3(0.1, 0.05, 0.25);
     abut_world *world = make_world(0.01, serial);

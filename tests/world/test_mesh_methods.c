@@ -213,7 +213,7 @@ TEST(fine_sheets_go_by_vertices) {
 
 /* ---- what is hard ---- */
 
-/* A ball in a hair-thin plate, and on it; boxes that touch face to face; one inside another. */
+/* A ball in a very thin plate, and on it; boxes that touch face to face; one inside another. */
 TEST(thin_flush_and_within) {
     static const abut_world_method ways[] = {ABUT_WORLD_AUTO, ABUT_WORLD_MAP, ABUT_WORLD_LAYERS};
     for (size_t i = 0; i < sizeof ways / sizeof *ways; i++)

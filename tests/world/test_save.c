@@ -1,5 +1,5 @@
-/* What a world remembers is saved and restored: the run goes on byte for byte in another world; a
- * state of another world, of other poses, or damaged in any way is refused and changes nothing. */
+/* Saving and restoring the state of a world: another world continues byte for byte; a state of
+ * another world, of other poses, or a damaged one is rejected and changes nothing. */
 #include "world/scene.h"
 
 #include "base/checksum.h"
@@ -129,7 +129,7 @@ static void move_on(const stage *s, abut_world *world, uint32_t step) {
         deform(s, world, step);
 }
 
-static void look(abut_world *world, bool events, record *to) {
+static void record_contacts(abut_world *world, bool events, record *to) {
     abut_contacts found = {.list = to->list, .capacity = ROOM};
     assert_ok(abut_world_contacts(world, &found));
     to->count = found.count;
@@ -175,7 +175,7 @@ TEST(a_restored_world_goes_on_byte_for_byte) {
         uint32_t step = 0, differ = 0, contacts = 0, ends = 0;
         for (; step <= SAVED; step++) {
             move_on(&s, first, step);
-            look(first, step % every == 2 % every, &x);
+            record_contacts(first, step % every == 2 % every, &x);
         }
         unsigned char *saved = save(first, &bytes);
         second = make_world(&s, SAVED);
@@ -184,12 +184,12 @@ TEST(a_restored_world_goes_on_byte_for_byte) {
         for (; step <= 2 * SAVED; step++) {
             move_on(&s, first, step);
             move_on(&s, second, step);
-            look(first, step % every == 0, &x);
-            look(second, step % every == 0, &y);
+            record_contacts(first, step % every == 0, &x);
+            record_contacts(second, step % every == 0, &y);
             assert_true(same_record(&x, &y));
             if (step <= SAVED + 10) {
                 move_on(&s, fresh, step);
-                look(fresh, step % every == 0, &z);
+                record_contacts(fresh, step % every == 0, &z);
                 differ += !same_record(&x, &z);
             }
             contacts += (uint32_t)x.count;
@@ -215,7 +215,7 @@ TEST(a_restored_world_has_the_same_state) {
     abut_world *first = make_world(&s, 0);
     for (uint32_t step = 0; step <= 60; step++) {
         move_on(&s, first, step);
-        look(first, step % 7 == 0, &x);
+        record_contacts(first, step % 7 == 0, &x);
     }
     for (int k = 0; k < 2; k++) { /* events are those of an earlier step, and of this one */
         unsigned char *saved = save(first, &bytes);
@@ -229,7 +229,7 @@ TEST(a_restored_world_has_the_same_state) {
         free(saved);
         free(other);
         abut_world_destroy(second);
-        look(first, true, &x);
+        record_contacts(first, true, &x);
     }
     abut_world_destroy(first);
     free_stage(&s);
@@ -250,7 +250,7 @@ TEST(events_of_items_that_are_gone_are_restored) {
             assert_ok(abut_world_add(worlds[k], &ball, &id));
         }
         if (!k)
-            look(worlds[k], true, &x);
+            record_contacts(worlds[k], true, &x);
         assert_ok(abut_world_remove(worlds[k], 1));
         assert_ok(abut_world_remove(worlds[k], 4));
         ball.pose.translation.x = 1;
@@ -259,8 +259,8 @@ TEST(events_of_items_that_are_gone_are_restored) {
     }
     unsigned char *saved = save(worlds[0], &bytes);
     assert_ok(abut_world_restore(worlds[1], saved, bytes));
-    look(worlds[0], true, &x);
-    look(worlds[1], true, &y);
+    record_contacts(worlds[0], true, &x);
+    record_contacts(worlds[1], true, &y);
     assert_true(same_record(&x, &y));
     uint32_t changes[3] = {0};
     for (uint64_t i = 0; i < x.event_count; i++)
@@ -308,7 +308,7 @@ static small make_small(abut_context *context) {
     }
     item = mesh_item(&things[HULL], item.pose);
     assert_ok(abut_world_add(s.world, &item, &id));
-    look(s.world, true, &x);
+    record_contacts(s.world, true, &x);
     item.pose.translation.z = 0.3;
     assert_ok(abut_world_set_poses(s.world, &id, abut_array_host(&item.pose), 1));
     s.state = save(s.world, &s.bytes);
@@ -324,7 +324,7 @@ static void free_small(small *s) {
 TEST(damage_is_refused) {
     static record x, y;
     small s = make_small(serial);
-    look(s.world, false, &x);
+    record_contacts(s.world, false, &x);
     unsigned char *bad = malloc(s.bytes + 1);
     for (size_t n = 0; n < s.bytes; n++) {
         unsigned char *cut = malloc(n ? n : 1); /* so that reading beyond it is found */
@@ -341,7 +341,7 @@ TEST(damage_is_refused) {
     memcpy(bad, s.state, s.bytes);
     bad[s.bytes] = 0;
     assert_fails(ABUT_ERROR_FORMAT, "damaged", abut_world_restore(s.world, bad, s.bytes + 1));
-    look(s.world, false, &y);
+    record_contacts(s.world, false, &y);
     assert_true(same_record(&x, &y));
     free(bad);
     free_small(&s);
@@ -374,7 +374,7 @@ TEST(forged_states_are_refused_or_harmless) {
                         status == ABUT_ERROR_UNSUPPORTED);
             *(status ? &refused : &taken) += 1;
             static record x;
-            look(s.world, true, &x);
+            record_contacts(s.world, true, &x);
         }
     assert_true(refused > 100 && taken > 100);
     free(bad);
@@ -386,7 +386,7 @@ TEST(states_of_other_worlds_are_refused) {
     abut_world *other;
     abut_world_options options = abut_world_options_default();
     static record x, y;
-    look(s.world, false, &x);
+    record_contacts(s.world, false, &x);
     /* Another pose, however small; and back. */
     uint32_t id = 1;
     abut_pose there = {{0, 0, 0, 1}, {nextafter(1, 2), 0, 0}};
@@ -395,7 +395,7 @@ TEST(states_of_other_worlds_are_refused) {
     there.translation.x = 1;
     assert_ok(abut_world_set_poses(s.world, &id, abut_array_host(&there), 1));
     assert_ok(abut_world_restore(s.world, s.state, s.bytes));
-    look(s.world, false, &y);
+    record_contacts(s.world, false, &y);
     assert_true(same_record(&x, &y));
     /* Another radius, another mesh, another group; an item less, one more; a pair that is ignored.
      */
@@ -435,7 +435,7 @@ TEST(states_of_other_worlds_are_refused) {
     sum = abuti_checksum(s.state, s.bytes - 8);
     memcpy(s.state + s.bytes - 8, &sum, 8);
     assert_refused("not those that were saved", abut_world_restore(s.world, s.state, s.bytes));
-    look(s.world, false, &y);
+    record_contacts(s.world, false, &y);
     assert_true(same_record(&x, &y));
     free_small(&s);
 }
@@ -494,7 +494,7 @@ TEST_THREADS(states_do_not_depend_on_threads) {
         abut_world *world = make_world(&s, 0);
         for (uint32_t step = 0; step <= 40; step++) {
             move_on(&s, world, step);
-            look(world, true, &x);
+            record_contacts(world, true, &x);
         }
         states[k] = save(world, &bytes[k]);
         assert_ok(abut_world_restore(world, states[0], bytes[0]));

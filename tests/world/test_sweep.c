@@ -1,4 +1,4 @@
-/* Worlds over a step: against every pair by itself, samples of time, and wrong calls. */
+/* Sweeps of worlds: against all single pairs, samples of time, and invalid arguments. */
 #include "world/scene.h"
 
 static bool in_both(const abut_world_item *items, uint32_t a, uint32_t b, abut_world_kind kind) {
@@ -195,7 +195,7 @@ static void check_sweep(const scene *s, const abut_pose *ends,
             }
         }
     assert_int_equal(at, to.count);
-    /* Pairs that touch at the start may allow less, test_rest.c. */
+    /* Pairs that touch at the start may allow less, test_sweep_resting.c. */
     assert_true(to.unswept_count <= unknown && to.time <= time);
     sums[0] += to.count - of_planes - of_solids;
     sums[1] += of_planes;
@@ -234,7 +234,7 @@ TEST(steps_agree_with_every_pair) {
     assert_true(has_all);
 }
 
-/* Solids without thickness: a square, a point, a segment and a needle that come down on it. */
+/* Solids without thickness: a square, a point, a segment and a thin triangle that fall on it. */
 TEST(thin_solids_meet) {
     abut_world *world;
     uint32_t ids[4];

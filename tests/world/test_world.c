@@ -1,4 +1,4 @@
-/* Worlds against every pair by itself, bit for bit; and worlds that are empty, crowded, changed and
+/* Worlds against all single pairs, bit for bit; and worlds that are empty, crowded, changed and
  * out of memory. */
 #include "world/scene.h"
 
@@ -264,7 +264,7 @@ TEST(crowds_are_bounded) {
     abut_world_destroy(world);
 }
 
-/* ---- who meets whom ---- */
+/* ---- filters ---- */
 
 /* All motions, with and without sensors, by the table that the page has. */
 TEST(motions_and_sensors) {
@@ -295,7 +295,7 @@ TEST(motions_and_sensors) {
 }
 
 TEST(groups_and_masks) {
-    /* group, mask, and with which of the four they meet */
+    /* group, mask, and which of the four they are tested against */
     static const struct {
         uint32_t group, mask;
         const char *meets;
@@ -414,7 +414,7 @@ static void check_events(abut_world *world, const char *expected) {
     assert_int_equal(of_events, all.count);
 }
 
-static void put(abut_world *world, uint32_t id, double x) {
+static void move_to(abut_world *world, uint32_t id, double x) {
     abut_pose where = {{0, 0, 0, 1}, {x, 0, 0}};
     assert_ok(abut_world_set_poses(world, &id, abut_array_host(&where), 1));
 }
@@ -432,21 +432,21 @@ TEST(events_tell_begin_stay_and_end) {
         assert_ok(abut_world_add(world, &item, &id));
     }
     check_events(world, "");
-    put(world, 1, 1.3);
+    move_to(world, 1, 1.3);
     check_events(world, "+0,1");
     check_events(world, "=0,1"); /* nothing changed */
-    put(world, 2, 2.6);
-    put(world, 3, 3.9); /* a sensor */
+    move_to(world, 2, 2.6);
+    move_to(world, 3, 3.9); /* a sensor */
     check_events(world, "=0,1 +1,2 +2,3");
-    put(world, 1, 1.1); /* out of 2, deeper in 0 */
+    move_to(world, 1, 1.1); /* out of 2, deeper in 0 */
     check_events(world, "=0,1 -1,2 =2,3");
-    put(world, 1, -1.3);
+    move_to(world, 1, -1.3);
     check_events(world, "=0,1 =2,3");
-    put(world, 1, 1.3); /* there and away again between two calls is nothing */
-    put(world, 1, -1.3);
+    move_to(world, 1, 1.3); /* there and away again between two calls is nothing */
+    move_to(world, 1, -1.3);
     check_events(world, "=0,1 =2,3");
 
-    /* Removed: the end is told, also where another has the id by then. */
+    /* Removed: the end is reported, also if another item has the id by then. */
     assert_ok(abut_world_remove(world, 3));
     check_events(world, "=0,1 -2,3");
     assert_ok(abut_world_remove(world, 1));
@@ -553,7 +553,7 @@ TEST(events_agree_with_every_pair) {
     abut_world_destroy(s.world);
 }
 
-/* ---- which way out ---- */
+/* ---- contact normals ---- */
 
 /* A ball that has gone halfway and more through a plate is pushed back to the side it came from: by
  * last step's normal, or by its motion. */

@@ -22,8 +22,8 @@ class Batches(unittest.TestCase):
 
     def test_once(self):
         out = self.folder / "out"
-        told = abut.batch(self.jobs, out, base=self.folder)
-        self.assertEqual((told["jobs"], told["done"], told["failed"]), (3, 3, 0))
+        result = abut.batch(self.jobs, out, base=self.folder)
+        self.assertEqual((result["jobs"], result["done"], result["failed"]), (3, 3, 0))
         self.assertIn("triangles", (out / "box.json").read_text())
         values = [abut.Field.load(path).array for path in out.glob("*.abutf")]
         self.assertEqual(len(values), 2)
@@ -37,9 +37,9 @@ class Batches(unittest.TestCase):
 
     def test_a_bad_file_among_good_ones(self):
         (self.folder / "bad.ply").write_text("no mesh")
-        told = abut.batch([*self.jobs, ("report", self.folder / "bad.ply")], self.folder / "out")
-        self.assertEqual((told["done"], told["failed"]), (3, 1))
-        self.assertIn("bad.ply", str(told["failures"]))
+        result = abut.batch([*self.jobs, ("report", self.folder / "bad.ply")], self.folder / "out")
+        self.assertEqual((result["done"], result["failed"]), (3, 1))
+        self.assertIn("bad.ply", str(result["failures"]))
 
     def test_wrong(self):
         with self.assertRaises(ValueError):

@@ -169,13 +169,13 @@ class Progress(unittest.TestCase):
         self.mesh = abut.shape("torus", segments=64, rings=32)
 
     def test_stages(self):
-        told = []
-        with abut.progress(lambda stage, fraction: told.append((stage, fraction))):
+        calls = []
+        with abut.progress(lambda stage, fraction: calls.append((stage, fraction))):
             abut.Field(self.mesh, cells=48)
-        count = len(told)
-        self.assertTrue(count and all(0 <= fraction <= 1 for _, fraction in told))
+        count = len(calls)
+        self.assertTrue(count and all(0 <= fraction <= 1 for _, fraction in calls))
         abut.Field(self.mesh, cells=16)
-        self.assertEqual(len(told), count)
+        self.assertEqual(len(calls), count)
 
     def test_cancel(self):
         with abut.progress(lambda stage, fraction: False):

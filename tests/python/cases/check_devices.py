@@ -72,8 +72,8 @@ class Devices(unittest.TestCase):
             self.same(abut.sweep(self.mesh, self.box, path_b=path), found)
 
     def test_what_the_cpu_does(self):
-        """A mesh that lives on a device answers what no device is asked for."""
-        for ask in (
+        """A mesh that lives on a device also answers queries that run without a device."""
+        for query in (
             lambda mesh: mesh.thickness(),
             lambda mesh: mesh.report(True).volume,
             lambda mesh: len(mesh.self_intersections()),
@@ -82,7 +82,7 @@ class Devices(unittest.TestCase):
             lambda mesh: abut.hausdorff(mesh, self.box),
             lambda mesh: len(abut.Motion([mesh, self.box]).step([mesh.vertices, self.box.vertices]).all()),
         ):
-            self.assertEqual(ask(self.mesh), ask(self.there))
+            self.assertEqual(query(self.mesh), query(self.there))
         answers = []
         for mesh in (self.mesh, self.there):
             manager = abut.CollisionManager()

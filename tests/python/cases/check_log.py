@@ -65,7 +65,7 @@ class Log(unittest.TestCase):
         """What they use the package for is logged when the call around them is over."""
         inside, during = [], []
 
-        def asked(stage, fraction):
+        def report_progress(stage, fraction):
             inside.append(True)
             abut.Mesh(CORNERS, TRIANGLE)
             inside.pop()
@@ -74,7 +74,7 @@ class Log(unittest.TestCase):
         handler.emit = lambda record: during.append(bool(inside))
         logging.getLogger("abut").addHandler(handler)
         try:
-            with abut.progress(asked):
+            with abut.progress(report_progress):
                 self.logged(lambda: abut.Field(abut.shape("box"), cells=16))
         finally:
             logging.getLogger("abut").removeHandler(handler)

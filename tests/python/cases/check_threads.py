@@ -151,15 +151,15 @@ class Threads(unittest.TestCase):
         self.assertEqual((done.returncode, done.stdout.split()), (0, names))
 
     def test_a_refit_is_not_held_up_by_questions(self):
-        """Six threads always ask; a refit has its turn all the same."""
+        """Six threads always query; a refit still gets its turn."""
         mesh, stop = abut.shape("icosphere", segments=16), threading.Event()
         p = np.random.default_rng(1).uniform(-1, 1, (300, 3))
 
-        def ask():
+        def query():
             while not stop.is_set():
                 mesh.nearest(p)
 
-        workers = [threading.Thread(target=ask) for _ in range(6)]
+        workers = [threading.Thread(target=query) for _ in range(6)]
         for each in workers:
             each.start()
         try:
@@ -352,11 +352,11 @@ class Copies(unittest.TestCase):
     def test_a_manager_in_another_process(self):
         program = (
             "import abut, multiprocessing\n"
-            "def ask(manager): return manager.in_collision_internal(return_names=True)\n"
+            "def query(manager): return manager.in_collision_internal(return_names=True)\n"
             "if __name__ == '__main__':\n"
             "    manager = abut.CollisionManager()\n"
             "    for name in 'ab': manager.add_object(name, abut.shape('box'))\n"
-            "    with multiprocessing.get_context('spawn').Pool(1) as pool: print(pool.apply(ask, [manager]))\n"
+            "    with multiprocessing.get_context('spawn').Pool(1) as pool: print(pool.apply(query, [manager]))\n"
         )
         with tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, "program.py")

@@ -1,0 +1,213 @@
+/* Discs of BVHs contain their triangles, their bounds are conservative, and results are the
+ * same with them and without. */
+#include "bvh/meshes.h"
+
+#include "pair/disc_bounds.h"
+
+static const abut_pose still = {{0, 0, 0, 0}, {0, 0, 0}};
+
+/* Creates them after any number of queries. */
+static const pair_disc *discs_of(const abut_bvh *bvh) {
+    const pair_disc *discs = abuti_pair_discs(bvh, bvh->leaf_count);
+    assert_non_null(discs);
+    return discs;
+}
+
+/* All triangles below a place are in its disc; calls itself for those further down. */
+static uint32_t check_discs(const abut_bvh *bvh, const pair_disc *discs, uint32_t node,
+                            uint32_t *list) {
+    uint32_t count = 0;
+    for (uint32_t slot = 0; slot < BVH_WIDTH; slot++) {
+        uint32_t child = bvh->nodes[node].child[slot], first = count;
+        if (child == ABUT_NONE)
+            continue;
+        if (child & BVH_LEAF)
+            for (uint32_t i = 0; i < BVH_WIDTH; i++)
+                list[count++] = bvh->order[(child & ~BVH_LEAF) * BVH_WIDTH + i];
+        else
+            count += check_discs(bvh, discs, child, list + count);
+        double m[3], c[3], length_sq = 0;
+        for (int k = 0; k < 3; k++) {
+            m[k] = discs[node].m[k][slot];
+            length_sq += m[k] * m[k];
+            c[k] = 0.5 * ((double)bvh->nodes[node].lo[k][slot] + bvh->nodes[node].hi[k][slot]) +
+                   m[k] * discs[node].s[slot];
+        }
+        assert_true(fabs(length_sq - 1) < 1e-6);
+        vec3 axis = v3(m[0], m[1], m[2]), centre = v3(c[0], c[1], c[2]);
+        for (uint32_t i = 3 * first; i < 3 * count; i++) {
+            uint32_t corner = bvh->mesh->indices[3 * (size_t)list[i / 3] + i % 3];
+            vec3 from = v3_sub(v3_scale(bvh->mesh->positions[corner], bvh->scale), centre);
+            double along = v3_dot(from, axis) / sqrt(length_sq);
+            assert_true(fabs(along) <= discs[node].t[slot]);
+            assert_true(v3_dot(from, from) - along * along <=
+                        (double)discs[node].r[slot] * discs[node].r[slot]);
+        }
+    }
+    return count;
+}
+
+/* No bound of two discs is beyond the triangles of leaves in them. How much nearer it is than that,
+ * at most. */
+static double check_bounds(const abut_bvh *a, abut_pose at_a, const abut_bvh *b, abut_pose at_b) {
+    const abut_posed posed[2] = {{a, at_a}, {b, at_b}};
+    const pair_disc *discs[2] = {discs_of(a), discs_of(b)};
+    pair_frame frame;
+    double least = 1;
+    assert_true(abuti_pair_frame_init(&posed[0], &posed[1], &frame));
+    for (uint32_t place = 0; place < BVH_WIDTH * a->node_count; place++) {
+        uint32_t leaf_a = pair_child(&frame.side[0], place);
+        if (leaf_a == ABUT_NONE || !(leaf_a & BVH_LEAF))
+            continue;
+        pair_box box = pair_box_at(&frame.side[0], place);
+        pair_view view = pair_view_of(&frame.side[1], &box, frame.pad);
+        disc_view disc = disc_view_of(&frame.side[1], &frame.side[0], discs[0], place);
+        for (uint32_t node = 0; node < b->node_count; node++) {
+            float lower_sq[4];
+            pair_gaps gaps;
+            f4 offset[3], half[3];
+            pair_gaps_own(&frame.side[1], &view, &b->nodes[node], &gaps, offset, half);
+            f4_store(lower_sq, discs_lower_bound_sq(&frame.side[1], &disc, &discs[1][node], offset,
+                                                    frame.pad));
+            for (uint32_t i = 0; i < BVH_WIDTH * BVH_WIDTH * BVH_WIDTH; i++) {
+                uint32_t slot = i % BVH_WIDTH, leaf_b = b->nodes[node].child[slot];
+                if (leaf_b == ABUT_NONE || !(leaf_b & BVH_LEAF))
+                    continue;
+                uint32_t j = (leaf_a & ~BVH_LEAF) * BVH_WIDTH + i / BVH_WIDTH % BVH_WIDTH;
+                uint32_t k = (leaf_b & ~BVH_LEAF) * BVH_WIDTH + i / BVH_WIDTH / BVH_WIDTH;
+                abut_triangle s = pair_triangle(&frame.side[0], a->order[j]);
+                abut_triangle t = pair_triangle(&frame.side[1], b->order[k]);
+                abut_closest_pair pair;
+                assert_ok(abut_triangle_triangle_closest(&s, &t, &pair));
+                double lower = sqrt(lower_sq[slot]), is = pair.distance * frame.scale;
+                assert_true(lower <= is * (1 + 1e-6));
+                least = lower < 0.01 ? least : fmin(least, is / lower - 1);
+            }
+        }
+    }
+    return least;
+}
+
+TEST(discs) {
+    test_random random = {17};
+    uint32_t list[4096];
+    double least = 1;
+    for (int i = 0; i < SOUP_COUNT + 4; i++) {
+        abut_bvh *a = hierarchy(i < SOUP_COUNT ? make_kind(NULL, (soup_kind)i, 60, 7)
+                                               : make_shape(NULL, ABUT_SHAPE_TORUS, 10));
+        abut_bvh *b = hierarchy(
+            make_moved(make_shape(NULL, ABUT_SHAPE_ICOSPHERE, 2), i % 2 ? 1 : 0.02, vec(0, 0, 0)));
+        check_discs(a, discs_of(a), 0, list);
+        check_discs(b, discs_of(b), 0, list);
+        least = fmin(least, check_bounds(a, any_pose(&random, 0.1), b, any_pose(&random, 3)));
+        abut_bvh_destroy(a);
+        abut_bvh_destroy(b);
+    }
+    assert_true(least < 0.05);
+}
+
+/* Lets the next allocation fail, which is not one of containment. */
+static void fail_next(const abut_bvh *bvh, test_memory *memory) {
+    const bvh_interior *interior;
+    const bvh_components *parts;
+    assert_ok(abuti_bvh_interior(bvh, &interior));
+    assert_ok(abuti_bvh_components(bvh, &parts));
+    memory->fail_at = memory->calls + 1;
+}
+
+/* Answers are the same with discs and without, also after a refit and where no memory is left for
+ * them; and they are made after a while. */
+TEST(answers_with_discs) {
+    for (int k = 0; k < 2; k++) {
+        test_random random = {3};
+        test_memory memory = {0};
+        abut_context *context = test_context(&memory, 1);
+        abut_mesh *sphere = make_shape(context, ABUT_SHAPE_ICOSPHERE, 8), *small = NULL;
+        abut_bvh *asked = NULL;
+        assert_ok(abut_mesh_transform(sphere, 0.5, still, &small));
+        assert_ok(abut_bvh_create(sphere, NULL, &asked));
+        if (k)
+            fail_next(asked, &memory);
+        int made = 0;
+        for (int i = 0; i < 40; i++) {
+            abut_bvh *fresh = hierarchy(make_moved(make_shape(NULL, ABUT_SHAPE_ICOSPHERE, 8),
+                                                   i < 20 ? 1 : 0.5, vec(0, 0, 0)));
+            if (i == 20) {
+                assert_ok(abut_bvh_set_mesh(asked, small));
+                assert_null(abuti_pair_discs(asked, 0));
+                if (k)
+                    fail_next(asked, &memory);
+            }
+            abut_pose at = any_pose(&random, 0);
+            at.translation = random_vec(&random, 3);
+            abut_separation with, without;
+            abut_posed here = {asked, still}, there = {asked, at};
+            assert_ok(abut_pair_distance(&here, &there, NULL, NULL, &with));
+            here.bvh = there.bvh = fresh;
+            assert_ok(abut_pair_distance(&here, &there, NULL, NULL, &without));
+            assert_memory_equal(&with, &without, sizeof with);
+            made += asked->parts.first != NULL;
+            abut_bvh_destroy(fresh);
+        }
+        assert_true(made > 20);
+        assert_true(memory.calls > memory.fail_at);
+        abut_bvh_destroy(asked);
+        abut_mesh_destroy(small);
+        abut_mesh_destroy(sphere);
+        abut_context_destroy(context);
+    }
+}
+
+/* The same for triangles of every kind, in all places and sizes. */
+TEST(soups_with_discs) {
+    test_random random = {23};
+    abut_pair_options options = abut_pair_options_default();
+    int apart = 0;
+    options.surface_only = true;
+    for (int i = 0; i < SOUP_COUNT; i++)
+        for (int j = i; j < SOUP_COUNT; j++) {
+            abut_bvh *with[2], *without[2];
+            for (int k = 0; k < 2; k++) {
+                soup_kind kind = (soup_kind)(k ? j : i);
+                with[k] = hierarchy(make_kind(NULL, kind, 70, (uint64_t)k + 1));
+                without[k] = hierarchy(make_kind(NULL, kind, 70, (uint64_t)k + 1));
+                discs_of(with[k]);
+            }
+            for (int n = 0; n < 4; n++) {
+                abut_pose at = any_pose(&random, n < 2 ? 1.5 : 6);
+                abut_posed a = {with[0], still}, b = {with[1], at};
+                abut_separation found, expected;
+                assert_ok(abut_pair_distance(&a, &b, &options, NULL, &found));
+                a.bvh = without[0];
+                b.bvh = without[1];
+                assert_ok(abut_pair_distance(&a, &b, &options, NULL, &expected));
+                assert_memory_equal(&found, &expected, sizeof found);
+                apart += found.relation == ABUT_PAIR_APART;
+            }
+            for (int k = 0; k < 2; k++) {
+                abut_bvh_destroy(with[k]);
+                abut_bvh_destroy(without[k]);
+            }
+        }
+    assert_true(apart > 20);
+}
+
+/* A long search makes discs for itself. */
+TEST(long_search) {
+    abut_bvh *inner = hierarchy(make_shape(NULL, ABUT_SHAPE_ICOSPHERE, 20));
+    abut_bvh *outer =
+        hierarchy(make_moved(make_shape(NULL, ABUT_SHAPE_ICOSPHERE, 20), 1.25, vec(0, 0, 0)));
+    abut_pair_options options = abut_pair_options_default();
+    abut_separation found, again;
+    test_random random = {9};
+    abut_posed a = {inner, still}, b = {outer, any_pose(&random, 0)};
+    options.surface_only = true;
+    b.pose.translation = vec(0.01, 0.02, 0);
+    assert_ok(abut_pair_distance(&a, &b, &options, NULL, &found));
+    assert_non_null(inner->parts.first);
+    assert_non_null(outer->parts.first);
+    assert_ok(abut_pair_distance(&a, &b, &options, NULL, &again));
+    assert_memory_equal(&found, &again, sizeof found);
+    abut_bvh_destroy(inner);
+    abut_bvh_destroy(outer);
+}

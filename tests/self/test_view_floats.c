@@ -1,0 +1,215 @@
+/* Floats of the view-based search: the view test in them, bounds, and lines of companions. */
+#include "self/deform.h"
+
+#include "self/self.h"
+
+#include <math.h>
+
+/* The set of a triangle by the test in double alone. */
+static unsigned set_in_double(const abut_self *view, const view_primitive *sight, uint32_t triangle,
+                              const vec3 *start, const vec3 *end) {
+    const uint32_t *corner = view->corners + 3 * triangle;
+    const vec3 from[3] = {start[corner[0]], start[corner[1]], start[corner[2]]};
+    const vec3 to[3] = {end[corner[0]], end[corner[1]], end[corner[2]]};
+    view_checks checks = view_point_checks(sight);
+    if (sight->by_line) {
+        double lo = 1, hi = 0;
+        for (int k = 0; k < 3; k++) {
+            double along[2];
+            view_along(sight, from[k], to[k], along);
+            lo = real_min(lo, along[0]);
+            hi = real_max(hi, along[1]);
+        }
+        checks = view_checks_of(sight, lo, hi);
+    }
+    return view_set_of(from, to, &checks);
+}
+
+/* A viewpoint that sees triangle t edge-on, except for so much of the angle. */
+static vec3 nearly_in_plane(test_random *random, const abut_mesh *mesh, const vec3 *p, double off) {
+    uint32_t t = test_random_below(random, abut_mesh_triangle_count(mesh));
+    const uint32_t *corner = abut_mesh_indices(mesh) + 3 * t;
+    vec3 b = v3_sub(p[corner[1]], p[corner[0]]), c = v3_sub(p[corner[2]], p[corner[0]]);
+    vec3 q = v3_along(p[corner[0]], test_random_real(random, -9, 9), b);
+    q = v3_along(q, test_random_real(random, -9, 9), c);
+    return v3_along(q, test_random_real(random, -off, off), v3_normalise(v3_cross(b, c)));
+}
+
+/* Floats classify most triangles, and never into another set than doubles: seen edge-on, from near
+ * and far, far from the origin, large and tiny, with triangles that have nearly collapsed. */
+TEST(floats_change_nothing) {
+    test_random random = {14};
+    abut_mesh *mesh = make_sheet(one_thread(), 13, 9, true);
+    uint32_t count = abut_mesh_vertex_count(mesh), sure = 0, all = 0;
+    abut_vec3 *own = positions_of(mesh), *start = positions_of(mesh), *end = positions_of(mesh);
+    for (uint32_t round = 0; round < test_rounds(240) + 16; round++) {
+        abut_self_options options = abut_self_options_default();
+        abut_self_step step = abut_self_step_default();
+        abut_self_result result;
+        abut_self_line line;
+        abut_self *view;
+        double size = round % 5 ? 1 : pow(10, test_random_real(&random, -40, 40));
+        double off = pow(10, -test_random_real(&random, 1, 9)),
+               slow = pow(10, -(double)(round % 7));
+        vec3 away = round % 3 ? v3(0, 0, 0) : random_vector(&random, 1e5);
+        options.scheme = round % 2 ? ABUT_SELF_LINE : ABUT_SELF_POINT;
+        random_motion(&random, own, end, count, 0.3 * slow, 0.02 * slow);
+        for (uint32_t i = 0; i < count; i++) { /* rows next to each other at last */
+            start[i] = v3_scale(v3_add(own[i], away), size);
+            end[i] = v3_scale(v3_add(end[i], away), size);
+            if (round % 8 == 7)
+                start[i].z *= 1e-6, end[i].z *= 1e-6;
+        }
+        for (int k = 0; k < 2; k++) {
+            line.start[k] = nearly_in_plane(&random, mesh, start, off * size);
+            line.end[k] = round % 4 ? v3_add(line.start[k], v3_sub(end[0], start[0]))
+                                    : nearly_in_plane(&random, mesh, end, off * size);
+        }
+        step.start = abut_array_host(start);
+        step.end = abut_array_host(end);
+        step.line = &line;
+        step.start_is_free = true;
+        assert_ok(abut_self_create(mesh, &options, &view));
+        assert_ok(abut_self_find(view, &step, NULL, &result));
+        view_primitive sight = abuti_view_primitive(&line, options.scheme == ABUT_SELF_LINE);
+        view_floats floats = abuti_view_floats(view, &sight);
+        for (uint32_t i = 0; i < view->triangle_count; i++) {
+            unsigned set = set_in_double(view, &sight, i, start, end);
+            if (i % 4 == 0 && i + 4 <= view->triangle_count && !sight.by_line) {
+                unsigned seen =
+                    abuti_view_floats_test(&floats, view->places, view->corners + 3 * i, NULL);
+                for (int k = 0; k < 8; k++)
+                    sure += seen >> k & 1;
+                all += 4;
+            }
+            if (view->sets[i] != SET_V)
+                assert_int_equal(set, view->sets[i]);
+        }
+        abut_self_destroy(view);
+    }
+    assert_true(sure > all / 2);
+    free(own);
+    free(start);
+    free(end);
+    abut_mesh_destroy(mesh);
+}
+
+/* ---- bounds ---- */
+
+/* Bounds of vertices have all slabs at both ends in them, and more where the sum was rounded; those
+ * of nodes are just those of what is below. */
+TEST(bounds_hold_all) {
+    test_random random = {15};
+    for (int round = 0; round < 4; round++) {
+        abut_mesh *mesh = make_sheet(one_thread(), 31 + (uint32_t)round, 23, round % 2);
+        uint32_t count = abut_mesh_vertex_count(mesh);
+        abut_vec3 *start = positions_of(mesh), *end = positions_of(mesh);
+        abut_self_options options = abut_self_options_default();
+        abut_self_step step = abut_self_step_default();
+        abut_sweep_find_options apart = abut_sweep_find_options_default();
+        abut_self_result result;
+        abut_self *view;
+        options.scheme = ABUT_SELF_COMPLETE;
+        options.bounds = round / 2 ? ABUT_SELF_AABB : ABUT_SELF_DOP16;
+        apart.separation = round ? 0.01 : 0;
+        random_motion(&random, start, end, count, 0.2, 0.01);
+        step.start = abut_array_host(start);
+        step.end = abut_array_host(end);
+        assert_ok(abut_self_create(mesh, &options, &view));
+        assert_ok(abut_self_find(view, &step, &apart, &result));
+        const int slabs = view->slabs, step_of = 2 * slabs;
+        double half = 0.5 * apart.separation * view->scale;
+        for (uint32_t i = 0; i < count; i++)
+            for (int e = 0; e < 2; e++) {
+                vec3 p = v3_scale(v3_sub(e ? end[i] : start[i], view->centre), view->scale);
+                assert_true(v3_max_abs(p) <= 1);
+                double value[8] = {p.x,       p.y,       p.z,       p.x + p.y,
+                                   p.x + p.z, p.y + p.z, p.x - p.y, p.x - p.z};
+                for (int k = 0; k < (slabs == DOP_SLABS ? 8 : 3); k++) {
+                    const float *lo = view->vertex_bounds + i * (size_t)step_of;
+                    double out =
+                        k < 3 ? (half > 0 ? half + 0x1p-24 : -0x1p-24) : half * sqrt(2) + 0x1p-23;
+                    assert_true((double)lo[k] <= value[k] - out);
+                    assert_true((double)lo[slabs + k] >= value[k] + out);
+                }
+            }
+        for (uint32_t node = 0; node < view->tree.node_count; node++) {
+            uint32_t child = view->tree.child[node];
+            const uint32_t *corner = view->corners + 3 * (size_t)(child & ~TREE_LEAF);
+            const float *own = view->tree.bounds + node * (size_t)step_of;
+            for (int k = 0; k < step_of; k++) {
+                bool leaf = child & TREE_LEAF;
+                float most = k < slabs ? INFINITY : -INFINITY;
+                for (uint32_t j = 0; j < (leaf ? 3u : 2u); j++) {
+                    float of = leaf ? view->vertex_bounds[corner[j] * (size_t)step_of + (size_t)k]
+                                    : view->tree.bounds[(child + j) * (size_t)step_of + (size_t)k];
+                    most = (k < slabs) == (of < most) ? of : most;
+                }
+                assert_true(own[k] == most);
+            }
+        }
+        abut_self_destroy(view);
+        abut_mesh_destroy(mesh);
+        free(start);
+        free(end);
+    }
+}
+
+/* ---- the line of a companion ---- */
+
+static void assert_near(vec3 a, vec3 b, double tolerance) {
+    assert_true(v3_length(v3_sub(a, b)) <= tolerance);
+}
+
+/* A rod that is moved and turned as a whole takes its line along. */
+TEST(lines_move_with_companions) {
+    test_random random = {13};
+    enum { COUNT = 3000 }; /* of which some are looked at */
+    static abut_vec3 start[COUNT], end[COUNT];
+    for (uint32_t round = 0; round < test_rounds(16) + 2; round++) {
+        uint32_t count = round % 2 ? COUNT : 40;
+        double size = round % 3 ? 1 : 1e-150;
+        vec3 shift = random_vector(&random, 10), by = random_vector(&random, 1);
+        mat3 turn = quat_matrix((quat){by.x, by.y, by.z, 2});
+        for (uint32_t i = 0; i < count; i++) {
+            vec3 p = random_vector(&random, 1);
+            p = v3_scale(v3(3 * p.x, 0.5 * p.y, 0.2 * p.z), size);
+            start[i] = v3_add(p, v3_scale(shift, size));
+            end[i] = v3_sub(m3_apply(&turn, p), v3_scale(shift, size));
+        }
+        abut_self_line line;
+        assert_ok(abut_self_fit_line(start, end, count, &line));
+        vec3 along = v3_scale(v3_sub(line.start[1], line.start[0]), 1 / size);
+        assert_true(fabs(along.x) > 2.2 && fabs(along.x) < 3.7); /* three fifths of 6, about */
+        assert_true(fabs(along.y) < 1 && fabs(along.z) < 1);
+        for (int k = 0; k < 2; k++) {
+            vec3 own = v3_sub(line.start[k], v3_scale(shift, size));
+            vec3 moved = v3_sub(m3_apply(&turn, own), v3_scale(shift, size));
+            assert_near(moved, line.end[k], 1e-12 * size);
+        }
+    }
+}
+
+TEST(lines_of_anything) {
+    const abut_vec3 p[4] = {{1, 2, 3}, {1, 2, 3}, {1e90, -1e90, 1e90}, {-1e90, 1e90, 1e90}};
+    const abut_vec3 bad[2] = {{0, 0, 0}, {0, NAN, 0}};
+    abut_self_line line;
+    assert_ok(abut_self_fit_line(p, p, 1, &line));
+    assert_ok(abut_self_fit_line(p, p + 1, 1, &line));
+    for (int k = 0; k < 2; k++) { /* a point */
+        assert_near(p[0], line.start[k], 0);
+        assert_near(p[0], line.end[k], 0);
+    }
+    assert_ok(abut_self_fit_line(p, p + 2, 2, &line)); /* out of one place, far apart */
+    for (int k = 0; k < 2; k++)
+        assert_true(v3_max_abs(line.start[k]) <= 1e90 && v3_max_abs(line.end[k]) <= 1e90);
+    memset(&line, 0x55, sizeof line);
+    abut_self_line before = line;
+    assert_refused("start is null", abut_self_fit_line(NULL, p, 1, &line));
+    assert_refused("end is null", abut_self_fit_line(p, NULL, 1, &line));
+    assert_refused("line is null", abut_self_fit_line(p, p, 1, NULL));
+    assert_refused("count is 0", abut_self_fit_line(p, p, 0, &line));
+    assert_refused("start: vertex 1", abut_self_fit_line(bad, p, 2, &line));
+    assert_refused("end: vertex 1", abut_self_fit_line(p, bad, 2, &line));
+    assert_memory_equal(&before, &line, sizeof line);
+}

@@ -105,12 +105,13 @@ static abut_status patch_run(bench_state *state) {
     abut_status status = ABUT_OK;
     data->hash = 0;
     for (uint32_t i = 0; i < data->count && !status; i++) {
-        abut_posed a = {data->bvh, data->poses[i]}, b = {data->bvh, {{0, 0, 0, 1}, {0, 0, 0}}};
+        abut_collider a = abut_collider_from_bvh(data->bvh, data->poses[i]),
+                      b = abut_collider_from_bvh(data->bvh, abut_pose_identity());
         abut_patches found = {.list = list,
                               .capacity = 256,
                               .contacts = data->list,
                               .contact_capacity = ROOM};
-        status = abut_contact_patches(&a, &b, NULL, &found);
+        status = abut_contact_find(&a, &b, NULL, &found);
         for (uint64_t k = 0; k < found.contact_count && !status; k++) {
             float depth = (float)data->list[k].depth;
             data->hash = bench_hash(data->hash, &data->list[k].id, sizeof data->list[k].id);
@@ -123,19 +124,19 @@ static abut_status patch_run(bench_state *state) {
 /* ---- primitives ---- */
 
 /* The kind that a case is about; a hull of the case's mesh. */
-static abut_solid solid_of(const contact_data *data, abut_solid_kind kind, abut_pose pose) {
-    abut_solid s = {.kind = kind, .pose = pose};
+static abut_collider solid_of(const contact_data *data, abut_collider_kind kind, abut_pose pose) {
+    abut_collider s = {.kind = kind, .pose = pose};
     const abut_capsule capsule = {{{0, 0, -0.1}, {0, 0, 0.1}}, 0.4};
     const abut_cylinder cylinder = {{{0, 0, -0.5}, {0, 0, 0.5}}, 0.4};
-    if (kind == ABUT_SOLID_PLANE)
+    if (kind == ABUT_COLLIDER_PLANE)
         s.shape.plane = (abut_plane){{0, 0, 1}, 0};
-    else if (kind == ABUT_SOLID_SPHERE)
+    else if (kind == ABUT_COLLIDER_SPHERE)
         s.shape.sphere = (abut_sphere){{0, 0, 0}, 0.5};
-    else if (kind == ABUT_SOLID_BOX)
+    else if (kind == ABUT_COLLIDER_BOX)
         s.shape.half = (abut_vec3){0.5, 0.5, 0.5};
-    else if (kind == ABUT_SOLID_HULL)
+    else if (kind == ABUT_COLLIDER_HULL)
         s.shape.hull = data->bvh;
-    else if (kind == ABUT_SOLID_CAPSULE)
+    else if (kind == ABUT_COLLIDER_CAPSULE)
         s.shape.capsule = capsule;
     else
         s.shape.cylinder = cylinder;
@@ -145,22 +146,22 @@ static abut_solid solid_of(const contact_data *data, abut_solid_kind kind, abut_
 static abut_status solid_run(bench_state *state) {
     contact_data *data = state->data;
     int variant = state->which->variant;
-    abut_solid_kind kind = (abut_solid_kind)(variant % SOLIDS);
+    abut_collider_kind kind = (abut_collider_kind)(variant % SOLIDS);
     abut_patch list[256];
     abut_status status = ABUT_OK;
     data->hash = 0;
     for (uint32_t i = 0; i < data->count && !status; i++) {
         abut_pose still = {{0, 0, 0, 1}, {0, 0, 0}}, at = data->poses[i];
-        abut_posed posed = {data->bvh, still};
+        abut_collider posed = abut_collider_from_bvh(data->bvh, still);
         abut_patches found = {.list = list,
                               .capacity = 256,
                               .contacts = data->list,
                               .contact_capacity = ROOM};
-        abut_solid a = solid_of(data, kind, at), b = solid_of(data, ABUT_SOLID_BOX, still);
-        if (kind == ABUT_SOLID_HULL)
+        abut_collider a = solid_of(data, kind, at), b = solid_of(data, ABUT_COLLIDER_BOX, still);
+        if (kind == ABUT_COLLIDER_HULL)
             b = solid_of(data, kind, still);
-        status = variant >= WITH_MESH ? abut_contact_solid(&posed, &a, NULL, &found)
-                                      : abut_contact_solids(&a, &b, NULL, &found);
+        status = variant >= WITH_MESH ? abut_contact_find(&posed, &a, NULL, &found)
+                                      : abut_contact_find(&a, &b, NULL, &found);
         for (uint64_t k = 0; k < found.contact_count && !status; k++) {
             float depth = (float)data->list[k].depth;
             data->hash = bench_hash(data->hash, &data->list[k].id, sizeof data->list[k].id);
@@ -199,15 +200,18 @@ static void hash_contact(contact_data *data, const abut_contact *c) {
 
 static abut_status touch(const bench_state *state, contact_data *data, uint32_t i) {
     const abut_pose still = {{0, 0, 0, 1}, {0, 0, 0}};
-    const abut_body a = {data->field, data->samples, still},
-                    b = {data->field, data->samples, data->poses[i]};
+    const abut_collider a = abut_collider_from_field(data->field, data->samples, still),
+                        b = abut_collider_from_field(data->field, data->samples, data->poses[i]);
     abut_contacts found = {.list = data->list, .capacity = ROOM};
     abut_status status = ABUT_OK;
     if (state->which->variant == SPHERES) {
         abut_sphere sphere = {data->poses[i].translation, 0.3};
-        status = abut_contact_sphere(&a, &sphere, NULL, &found);
+        status = abut_contact_find_sampled(&a,
+                                           &(abut_collider){.kind = ABUT_COLLIDER_SPHERE,
+                                                            .shape.sphere = sphere},
+                                           NULL, &found);
     } else {
-        status = abut_contact_bodies(&a, &b, NULL, &found);
+        status = abut_contact_find_sampled(&a, &b, NULL, &found);
     }
     for (size_t k = 0; k < found.count && !status; k++)
         hash_contact(data, &data->list[k]);
@@ -263,15 +267,15 @@ const bench_case bench_contact_cases[] = {
     PATCH("contact/patches-cubes", CUBES),
     PATCH("contact/patches-balls", BALLS),
     PATCH("contact/patches-teapot", TEAPOTS),
-    SOLID("contact/solids-plane", SOLIDS + ABUT_SOLID_PLANE),
-    SOLID("contact/solids-sphere", SOLIDS + ABUT_SOLID_SPHERE),
-    SOLID("contact/solids-capsule", SOLIDS + ABUT_SOLID_CAPSULE),
-    SOLID("contact/solids-box", SOLIDS + ABUT_SOLID_BOX),
-    SOLID("contact/solids-cylinder", SOLIDS + ABUT_SOLID_CYLINDER),
-    SOLID("contact/solids-hull", SOLIDS + ABUT_SOLID_HULL),
-    SOLID("contact/solids-teapot-plane", WITH_MESH + ABUT_SOLID_PLANE),
-    SOLID("contact/solids-teapot-sphere", WITH_MESH + ABUT_SOLID_SPHERE),
-    SOLID("contact/solids-teapot-box", WITH_MESH + ABUT_SOLID_BOX),
+    SOLID("contact/solids-plane", SOLIDS + ABUT_COLLIDER_PLANE),
+    SOLID("contact/solids-sphere", SOLIDS + ABUT_COLLIDER_SPHERE),
+    SOLID("contact/solids-capsule", SOLIDS + ABUT_COLLIDER_CAPSULE),
+    SOLID("contact/solids-box", SOLIDS + ABUT_COLLIDER_BOX),
+    SOLID("contact/solids-cylinder", SOLIDS + ABUT_COLLIDER_CYLINDER),
+    SOLID("contact/solids-hull", SOLIDS + ABUT_COLLIDER_HULL),
+    SOLID("contact/solids-teapot-plane", WITH_MESH + ABUT_COLLIDER_PLANE),
+    SOLID("contact/solids-teapot-sphere", WITH_MESH + ABUT_COLLIDER_SPHERE),
+    SOLID("contact/solids-teapot-box", WITH_MESH + ABUT_COLLIDER_BOX),
     {.name = "sweep/rigid-teapot",
      .unit = "pair",
      .setup = patch_setup,

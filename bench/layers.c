@@ -165,7 +165,7 @@ static abut_status make_flakes(bench_state *state, layers_data *data, uint32_t c
             data->poses[k][i].translation = (abut_vec3){out * p.x, out * p.y, out * p.z};
         }
     }
-    data->poses[0][0] = data->poses[1][0] = (abut_pose){{0, 0, 0, 1}, {0, 0, 0}};
+    data->poses[0][0] = data->poses[1][0] = abut_pose_identity();
     return ABUT_OK;
 }
 
@@ -197,11 +197,10 @@ static abut_status make_layers(bench_state *state, layers_data *data) {
 static abut_status make_world(bench_state *state, layers_data *data) {
     abut_status status = abut_world_create(state->context, NULL, &data->world);
     for (uint32_t i = 0; i < data->count && !status; i++) {
-        abut_world_item item;
+        abut_world_item item = abut_world_item_default();
         uint32_t id;
-        memset(&item, 0, sizeof item);
-        item.shape.body.bvh = data->bvhs[i];
-        item.pose = data->poses[0][i];
+        item.collider.shape.body.bvh = data->bvhs[i];
+        item.collider.pose = data->poses[0][i];
         item.group = group_of(data, i);
         item.mask = mask_of(state, data, i);
         status = abut_world_add(data->world, &item, &id);
@@ -281,8 +280,8 @@ static void test_pairs(void *user, size_t chunk, size_t begin, size_t end) {
     (void)chunk;
     for (size_t i = begin; i < end; i++) {
         abut_world_pair p = data->pairs[i];
-        abut_posed first = {data->bvhs[p.a], a->poses[p.a]},
-                   second = {data->bvhs[p.b], a->poses[p.b]};
+        abut_collider first = abut_collider_from_bvh(data->bvhs[p.a], a->poses[p.a]),
+                      second = abut_collider_from_bvh(data->bvhs[p.b], a->poses[p.b]);
         abut_overlap overlap = {.relation = ABUT_PAIR_APART};
         if (abut_pair_overlap(&first, &second, NULL, NULL, &overlap))
             overlap.relation = ABUT_PAIR_APART; /* the hash will differ */

@@ -114,7 +114,7 @@ static abut_status make_maps(bench_state *state, map_data *data, abut_device *de
     }
     const size_t all = (size_t)data->scene.frames * data->scene.count * (data->scene.count - 1);
     for (size_t k = 0; k < all && !status; k++) /* with two bodies the other one */
-        data->scene.others[k].bvh = data->bvhs[rigid ? 0 : 1 - k % 2];
+        data->scene.others[k].shape.body.bvh = data->bvhs[rigid ? 0 : 1 - k % 2];
     return status;
 }
 
@@ -181,7 +181,7 @@ static abut_status run_deviation(bench_state *state, map_data *data) {
     status = status ? status : abut_bvh_create(data->scene.rest[1], &where, &data->bvhs[1]);
     time = note(data, REFIT, time);
     if (!status) {
-        data->scene.others[0].bvh = data->bvhs[1];
+        data->scene.others[0].shape.body.bvh = data->bvhs[1];
         status = abut_map_compute_distance(data->maps[0], data->scene.others, 1, NULL);
     }
     time = note(data, FIND, time);

@@ -183,7 +183,7 @@ static abut_status make_poses(map_scene *scene, map_scene_kind kind) {
     const uint32_t each = scene->count - 1;
     scene->others = calloc((size_t)scene->frames * scene->count * each + 1, sizeof *scene->others);
     abut_status status = scene->others ? ABUT_OK : no_memory();
-    abut_posed *to = scene->others;
+    abut_collider *to = scene->others;
     for (uint32_t frame = 0; frame < scene->frames; frame++)
         for (uint32_t i = 0; i < scene->count; i++)
             for (uint32_t j = 0; j < scene->count && !status; j++) {

@@ -16,7 +16,7 @@ typedef enum map_scene_kind {
 typedef struct map_scene {
     uint32_t count, frames;
     abut_mesh **rest, **moved; /* moved[frame x count + body]; null if they are rigid */
-    abut_posed *others; /* (frame x count + body) x (count - 1): poses of the others relative to
+    abut_collider *others; /* (frame x count + body) x (count - 1): poses of the others relative to
                            each body; the caller sets their BVHs */
 } map_scene;
 

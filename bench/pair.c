@@ -84,10 +84,10 @@ static abut_status run_batch(bench_state *state) {
 
 static abut_status run_meetings(bench_state *state) {
     pair_data *data = state->data;
-    const abut_posed a = {.bvh = data->bvh};
+    const abut_collider a = abut_collider_from_bvh(data->bvh, abut_pose_identity());
     data->hash = 0;
     for (uint32_t i = 0; i < data->count; i++) {
-        const abut_posed b = {.bvh = data->bvh, .pose = data->poses[i]};
+        const abut_collider b = abut_collider_from_bvh(data->bvh, data->poses[i]);
         uint64_t count = 0;
         abut_status status = abut_pair_intersections(&a, &b, MOST_MEETINGS, data->meetings, &count);
         if (status)
@@ -101,10 +101,10 @@ static abut_status run_meetings(bench_state *state) {
 
 static abut_status run_common(bench_state *state) {
     pair_data *data = state->data;
-    const abut_posed a = {.bvh = data->bvh};
+    const abut_collider a = abut_collider_from_bvh(data->bvh, abut_pose_identity());
     data->hash = 0;
     for (uint32_t i = 0; i < data->count; i++) {
-        const abut_posed b = {.bvh = data->bvh, .pose = data->poses[i]};
+        const abut_collider b = abut_collider_from_bvh(data->bvh, data->poses[i]);
         abut_pair_measures common;
         abut_status status = abut_pair_measure(&a, &b, NULL, &common);
         if (status)

@@ -84,8 +84,10 @@ static abut_status make_touching(world_data *data) {
     uint64_t random = 10;
     abut_status status = ABUT_OK;
     for (uint32_t i = 0; i + 1 < data->bodies && !status; i += 2) {
-        abut_posed a = {data->trees[0], {bench_turn(i), {0, 0, 0}}},
-                   b = {data->trees[1], {bench_turn(i + 1), {0, 0, 0}}};
+        abut_collider a = abut_collider_from_bvh(data->trees[0],
+                                                 (abut_pose){bench_turn(i), {0, 0, 0}}),
+                      b = abut_collider_from_bvh(data->trees[1],
+                                                 (abut_pose){bench_turn(i + 1), {0, 0, 0}});
         double way[3], length = 0, far = 8,
                        cell[3] = {i / 2 % SIDE, i / 2 / SIDE % SIDE, i / 2 / SIDE / SIDE};
         for (int k = 0; k < 3; k++) {
@@ -185,20 +187,20 @@ static abut_pose pen_wall(const world_data *data, int i) {
 
 /* The distance of body i from walls and previous bodies, or more than `far`. */
 static abut_status pen_distance(const world_data *data, uint32_t i, double far, double *distance) {
-    const abut_posed body = {data->trees[i % MODELS], data->poses[i]};
+    const abut_collider body = abut_collider_from_bvh(data->trees[i % MODELS], data->poses[i]);
     const abut_vec3 at = body.pose.translation;
     abut_status status = ABUT_OK;
     *distance = far;
     for (uint32_t k = 0; k < i + WALLS && !status; k++) {
-        abut_posed other = {NULL, {{0, 0, 0, 1}, {0, 0, 0}}};
+        abut_collider other = abut_collider_from_bvh(NULL, abut_pose_identity());
         abut_separation apart = {.distance = far};
         if (k < i) {
             const abut_vec3 there = data->poses[k].translation;
             if (fmax(fabs(there.x - at.x), fmax(fabs(there.y - at.y), fabs(there.z - at.z))) > 2)
                 continue;
-            other = (abut_posed){data->trees[k % MODELS], data->poses[k]};
+            other = abut_collider_from_bvh(data->trees[k % MODELS], data->poses[k]);
         } else {
-            other = (abut_posed){data->walls[k - i], pen_wall(data, (int)(k - i))};
+            other = abut_collider_from_bvh(data->walls[k - i], pen_wall(data, (int)(k - i)));
         }
         status = abut_pair_distance(&body, &other, NULL, NULL, &apart);
         *distance = fmin(*distance, apart.distance);
@@ -244,24 +246,24 @@ static abut_status make_trees(bench_state *state, world_data *data) {
 
 static abut_status make_world(bench_state *state, world_data *data) {
     abut_world_options options = abut_world_options_default();
-    abut_world_item item;
+    abut_world_item item = abut_world_item_default();
     uint32_t id;
-    memset(&item, 0, sizeof item);
-    item.shape.body.field = data->field;
-    item.shape.body.samples = data->samples;
+    item.collider.shape.body.field = data->field;
+    item.collider.shape.body.samples = data->samples;
     options.device = data->device;
     options.max_patch_contacts = state->which->variant == DEVICE_REDUCED ? 4 : 0;
     options.margin = is_pen(state->which->variant) ? PEN_MARGIN : 0;
     abut_status status = abut_world_create(state->context, &options, &data->world);
     for (uint32_t i = 0; i < data->bodies && !status; i++) {
-        item.pose = data->poses[i];
-        item.shape.body.bvh = data->model_count ? data->trees[i % data->model_count] : NULL;
+        item.collider.pose = data->poses[i];
+        item.collider.shape.body.bvh =
+            data->model_count ? data->trees[i % data->model_count] : NULL;
         status = abut_world_add(data->world, &item, &id);
     }
     item.motion = ABUT_WORLD_STATIC;
     for (int i = 0; i < WALLS && data->walls[i] && !status; i++) {
-        item.pose = pen_wall(data, i);
-        item.shape.body.bvh = data->walls[i];
+        item.collider.pose = pen_wall(data, i);
+        item.collider.shape.body.bvh = data->walls[i];
         status = abut_world_add(data->world, &item, &id);
     }
     return status;
@@ -383,7 +385,8 @@ static abut_status world_finish(bench_state *state) {
         for (size_t i = 0; i < found.count; i++) {
             const abut_contact *c = &found.list[i];
             float depth = (float)c->depth;
-            state->hash = bench_hash(state->hash, &c->pair, sizeof c->pair);
+            state->hash = bench_hash(state->hash, &c->a, sizeof c->a);
+            state->hash = bench_hash(state->hash, &c->b, sizeof c->b);
             state->hash = bench_hash(state->hash, &c->id, sizeof c->id);
             state->hash = bench_hash(state->hash, &depth, sizeof depth);
         }

@@ -34,17 +34,16 @@ static abut_status add(mixed_data *data, abut_world_item *item, uint32_t *id) {
     uint32_t any;
     if (data->count == MOST_ITEMS)
         return bench_fail(ABUT_ERROR_ARGUMENT, "too many items");
-    data->poses[data->count++] = item->pose;
+    data->poses[data->count++] = item->collider.pose;
     return abut_world_add(data->world, item, id ? id : &any);
 }
 
 static abut_world_item of_mesh(abut_mesh *mesh, abut_world_method method, abut_vec3 at) {
-    abut_world_item item;
-    memset(&item, 0, sizeof item);
-    item.kind = ABUT_WORLD_MESH;
+    abut_world_item item = abut_world_item_default();
+    item.collider.kind = ABUT_COLLIDER_MESH;
     item.method = method;
-    item.pose.translation = at;
-    item.shape.mesh.mesh = mesh;
+    item.collider.pose.translation = at;
+    item.collider.shape.mesh.mesh = mesh;
     return item;
 }
 
@@ -95,10 +94,9 @@ static abut_status make_figure(bench_state *state, mixed_data *data, int which) 
 }
 
 static abut_status add_figure(mixed_data *data, int which, uint32_t *id) {
-    abut_world_item item;
-    memset(&item, 0, sizeof item);
-    item.kind = ABUT_WORLD_CHARACTER;
-    item.shape.character = data->radial[which];
+    abut_world_item item = abut_world_item_default();
+    item.collider.kind = ABUT_COLLIDER_CHARACTER;
+    item.collider.shape.character = data->radial[which];
     return add(data, &item, id);
 }
 
@@ -124,8 +122,8 @@ static abut_status fill_mixed(bench_state *state, mixed_data *data) {
     for (int i = 0; i < 2 && !status; i++) {
         abut_world_item item =
             of_mesh(data->meshes[2 + i], ABUT_WORLD_AUTO, (abut_vec3){0.2 * i, 0.9, 0.1 + 0.3 * i});
-        item.shape.mesh.deforms = true;
-        item.shape.mesh.resolution = 64;
+        item.collider.shape.mesh.deforms = true;
+        item.collider.shape.mesh.resolution = 64;
         status = make_positions(data->meshes[2 + i], i == 0, &data->positions[1 + i]);
         status = status ? status : add(data, &item, &data->ids[1 + i]);
     }
@@ -135,19 +133,18 @@ static abut_status fill_mixed(bench_state *state, mixed_data *data) {
             at[k] = bench_random_real(&random, -2, 2);
         abut_world_item item =
             of_mesh(data->meshes[i % 2], ABUT_WORLD_AUTO, (abut_vec3){at[0], at[1], at[2]});
-        item.pose.rotation = bench_turn(i);
+        item.collider.pose.rotation = bench_turn(i);
         status = add(data, &item, NULL);
     }
-    abut_world_item solid;
-    memset(&solid, 0, sizeof solid);
-    solid.kind = ABUT_WORLD_BOX;
-    solid.pose.translation = (abut_vec3){0.1, 0.5, 0.1};
-    solid.shape.half = (abut_vec3){0.3, 0.3, 0.1};
+    abut_world_item solid = abut_world_item_default();
+    solid.collider.kind = ABUT_COLLIDER_BOX;
+    solid.collider.pose.translation = (abut_vec3){0.1, 0.5, 0.1};
+    solid.collider.shape.half = (abut_vec3){0.3, 0.3, 0.1};
     status = status ? status : add(data, &solid, NULL);
-    memset(&solid, 0, sizeof solid);
-    solid.kind = ABUT_WORLD_PLANE;
+    solid = abut_world_item_default();
+    solid.collider.kind = ABUT_COLLIDER_PLANE;
     solid.motion = ABUT_WORLD_STATIC;
-    solid.shape.plane.normal.y = 1;
+    solid.collider.shape.plane.normal.y = 1;
     return status ? status : add(data, &solid, NULL);
 }
 
@@ -160,8 +157,8 @@ static abut_status fill_figure(bench_state *state, mixed_data *data) {
         item.group = 2; /* tested against the figures only */
         item.mask = 1;
         if (i == 2) {
-            item.kind = ABUT_WORLD_BOX;
-            item.shape.half = (abut_vec3){0.3, 0.3, 0.1};
+            item.collider.kind = ABUT_COLLIDER_BOX;
+            item.collider.shape.half = (abut_vec3){0.3, 0.3, 0.1};
         }
         status = add(data, &item, NULL);
     }
@@ -176,7 +173,7 @@ static abut_status fill_pairs(bench_state *state, mixed_data *data, abut_world_m
             abut_world_item item =
                 of_mesh(data->meshes[k], method,
                         (abut_vec3){8.0 * (i % 8) + 1.1 * k, 8.0 * (i / 8), 0.6 * k});
-            item.pose.rotation = bench_turn(2 * i + (uint32_t)k);
+            item.collider.pose.rotation = bench_turn(2 * i + (uint32_t)k);
             status = add(data, &item, NULL);
         }
     return status;
@@ -240,7 +237,8 @@ static abut_status mixed_finish(bench_state *state) {
     for (uint64_t i = 0; i < found.count && !status; i++) {
         const abut_contact *c = &found.list[i];
         const float depth = (float)c->depth;
-        state->hash = bench_hash(state->hash, &c->pair, sizeof c->pair);
+        state->hash = bench_hash(state->hash, &c->a, sizeof c->a);
+        state->hash = bench_hash(state->hash, &c->b, sizeof c->b);
         state->hash = bench_hash(state->hash, &c->id, sizeof c->id);
         state->hash = bench_hash(state->hash, &depth, sizeof depth);
     }

@@ -189,10 +189,9 @@ static abut_status create_scene(fit_kind kind, fit_scene **scene) {
     for (uint32_t i = 0; i < s->body_count && !status; i++) {
         const fit_body *b = &s->bodies[i];
         uint32_t id;
-        abut_world_item item = {.kind = ABUT_WORLD_BODY,
-                                .motion = b->is_fixed ? ABUT_WORLD_STATIC : ABUT_WORLD_DYNAMIC,
-                                .pose = b->start};
-        item.shape.body.bvh = s->hierarchies[b->mesh];
+        abut_world_item item = abut_world_item_default();
+        item.collider = abut_collider_from_bvh(s->hierarchies[b->mesh], b->start);
+        item.motion = b->is_fixed ? ABUT_WORLD_STATIC : ABUT_WORLD_DYNAMIC;
         status = abut_world_add(s->world, &item, &id);
     }
     if (status)

@@ -120,8 +120,8 @@ static int add_mesh(tool_run *tool, const tool_arguments *arguments, size_t whic
             text_print(&name, " (%u)", twins + 1);
         if (parts)
             text_print(&name, "#%u", i);
-        if (name.failed || !assembly_add(assembly, name.data, parts ? list[i] : mesh,
-                                         (abut_pose){{0, 0, 0, 1}, {0, 0, 0}}))
+        if (name.failed ||
+            !assembly_add(assembly, name.data, parts ? list[i] : mesh, abut_pose_identity()))
             code = fail_out_of_memory(tool);
     }
     for (uint32_t i = 0; i < count; i++)
@@ -277,8 +277,8 @@ int assembly_bvhs(tool_run *tool, tool_assembly *assembly) {
     return status ? tool_fail(tool, status) : 0;
 }
 
-abut_posed assembly_posed(const tool_assembly *assembly, uint32_t body) {
-    return (abut_posed){assembly->bvhs[body], assembly->bodies[body].pose};
+abut_collider assembly_posed(const tool_assembly *assembly, uint32_t body) {
+    return abut_collider_from_bvh(assembly->bvhs[body], assembly->bodies[body].pose);
 }
 
 int assembly_world(tool_run *tool, tool_assembly *assembly, const abut_world_options *options,
@@ -290,11 +290,12 @@ int assembly_world(tool_run *tool, tool_assembly *assembly, const abut_world_opt
     abut_status status = abut_world_create(tool->context, options, world);
     for (uint32_t i = 0; i < assembly->count && !status; i++) {
         const abut_scene_body *body = &assembly->bodies[i];
-        abut_world_item item = {.kind = ABUT_WORLD_BODY,
+        abut_world_item item = {.size = sizeof(abut_world_item),
+                                .collider.kind = ABUT_COLLIDER_BODY,
                                 .group = body->group,
                                 .mask = body->mask,
-                                .pose = body->pose,
-                                .shape.body.bvh = assembly->bvhs[i]};
+                                .collider.pose = body->pose,
+                                .collider.shape.body.bvh = assembly->bvhs[i]};
         uint32_t id;
         status = abut_world_add(*world, &item, &id);
     }

@@ -184,7 +184,7 @@ static bool is_found(const tool_clashes *clashes, uint32_t a, uint32_t b) {
 
 static int add_near(tool_run *tool, tool_assembly *assembly, const clash_options *options,
                     const abut_world_pair *tried, tool_clashes *clashes) {
-    abut_posed a = assembly_posed(assembly, tried->a), b = assembly_posed(assembly, tried->b);
+    abut_collider a = assembly_posed(assembly, tried->a), b = assembly_posed(assembly, tried->b);
     abut_separation gap;
     abut_pair_cache cache = {0};
     bool within = false;

@@ -33,7 +33,7 @@ bool assembly_add(tool_assembly *assembly, const char *name, abut_mesh *mesh, ab
 bool assembly_should_collide(const tool_assembly *assembly, uint32_t a, uint32_t b);
 /* Builds the BVHs. */
 int assembly_bvhs(tool_run *tool, tool_assembly *assembly);
-abut_posed assembly_posed(const tool_assembly *assembly, uint32_t body);
+abut_collider assembly_posed(const tool_assembly *assembly, uint32_t body);
 /* Makes a world of all bodies; ids are their indices. */
 int assembly_world(tool_run *tool, tool_assembly *assembly, const abut_world_options *options,
                    abut_world **world);

@@ -226,8 +226,8 @@ static abut_status add_pieces(tool_run *tool, abut_picture *picture, piece_list 
 
 static abut_status add_curves(abut_picture *picture, const tool_assembly *assembly,
                               const tool_clash *clash, abut_colour colour) {
-    abut_posed a = assembly_posed(assembly, clash->pair.a),
-               b = assembly_posed(assembly, clash->pair.b);
+    abut_collider a = assembly_posed(assembly, clash->pair.a),
+                  b = assembly_posed(assembly, clash->pair.b);
     uint64_t count = 0;
     abut_pair_intersection *list = NULL;
     abut_status status = abut_pair_intersections(&a, &b, 0, NULL, &count);

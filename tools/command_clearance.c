@@ -28,7 +28,8 @@ static int load_clearance(tool_run *tool, const tool_arguments *arguments, clear
             code = surface_index(tool, NULL, !option_given(arguments, "surfaces"), false,
                                  &c->surfaces[k]);
     }
-    abut_posed a = {.bvh = c->surfaces[0].bvh}, b = {.bvh = c->surfaces[1].bvh};
+    abut_collider a = abut_collider_from_bvh(c->surfaces[0].bvh, abut_pose_identity()),
+                  b = abut_collider_from_bvh(c->surfaces[1].bvh, abut_pose_identity());
     abut_pair_options options = abut_pair_options_default();
     options.surface_only = option_given(arguments, "surfaces") != NULL;
     abut_status status = code ? ABUT_OK : abut_pair_distance(&a, &b, &options, NULL, &c->apart);
@@ -50,7 +51,7 @@ static int compute_clearance(tool_run *tool, const tool_arguments *arguments, cl
     for (int k = 0; k < 2 && !code; k++) {
         c->answers[k].limits[0] = c->below;
         c->answers[k].cut = true;
-        abut_posed other = {.bvh = c->surfaces[1 - k].bvh};
+        abut_collider other = abut_collider_from_bvh(c->surfaces[1 - k].bvh, abut_pose_identity());
         code = surface_map(tool, arguments, 0, c->device, &c->surfaces[k]);
         abut_status status =
             code ? ABUT_OK : abut_map_compute_distance(c->surfaces[k].map, &other, 1, &query);

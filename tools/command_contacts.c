@@ -26,7 +26,7 @@ static abut_status make_body(const tool_arguments *arguments, contact_pair *b, i
     status =
         status ? status
                : abut_samples_create(abut_bvh_mesh(b->pair.bvh[side]), &samples, &b->samples[side]);
-    b->body[side] = (abut_body){b->field[side], b->samples[side], b->pair.pose[side]};
+    b->body[side] = abut_collider_from_field(b->field[side], b->samples[side], b->pair.pose[side]);
     return status;
 }
 
@@ -60,7 +60,7 @@ static abut_contact_options read_contact_options(const tool_arguments *arguments
 static abut_status make_map(const tool_arguments *arguments, contact_pair *b) {
     const tool_given *resolution = option_given(arguments, "resolution");
     abut_map_options o = abut_map_options_default();
-    abut_posed other = {.bvh = b->pair.bvh[1]};
+    abut_collider other = abut_collider_from_bvh(b->pair.bvh[1], abut_pose_identity());
     abut_pose inverse;
     o.resolution = resolution ? resolution->counts[0] : 0;
     abut_status status = abut_sign_prepare(b->pair.bvh[1], NULL);
@@ -98,9 +98,10 @@ static abut_status compute_patches(const contact_pair *b, const abut_patch_optio
                                    abut_patches *found) {
     if (b->map)
         return compute_map_patches(b, options, found);
-    abut_posed posed[2] = {{b->pair.bvh[0], b->pair.pose[0]}, {b->pair.bvh[1], b->pair.pose[1]}};
-    return b->with ? abut_contact_solid(&posed[0], &b->solid, options, found)
-                   : abut_contact_patches(&posed[0], &posed[1], options, found);
+    abut_collider posed[2] = {abut_collider_from_bvh(b->pair.bvh[0], b->pair.pose[0]),
+                              abut_collider_from_bvh(b->pair.bvh[1], b->pair.pose[1])};
+    return b->with ? abut_contact_find(&posed[0], &b->solid, options, found)
+                   : abut_contact_find(&posed[0], &posed[1], options, found);
 }
 
 static void print_pair_reliability(tool_run *tool, const tool_arguments *arguments,
@@ -147,13 +148,13 @@ static int find_field_contacts(tool_run *tool, const tool_arguments *arguments, 
     const tool_given *most = option_given(arguments, "most");
     abut_contact_options options = read_contact_options(arguments);
     abut_contacts found = {.capacity = 0};
-    abut_status status = abut_contact_bodies(&b->body[0], &b->body[1], &options, &found);
+    abut_status status = abut_contact_find_sampled(&b->body[0], &b->body[1], &options, &found);
     if (status == ABUT_ERROR_BUFFER) {
         found.capacity = found.count;
         b->list = found.list = malloc(found.count * sizeof *found.list);
         if (!b->list)
             return tool_fail_with(tool, "out of memory", "not enough memory for the contacts");
-        status = abut_contact_bodies(&b->body[0], &b->body[1], &options, &found);
+        status = abut_contact_find_sampled(&b->body[0], &b->body[1], &options, &found);
     }
     if (status)
         return tool_fail(tool, status);

@@ -39,7 +39,7 @@ static int compute_deviation(tool_run *tool, const tool_arguments *arguments, de
         samples ? (uint32_t)fmin(1e9, ceil(sqrt(samples->counts[0] / 0.9))) : 0;
     int code = 0;
     for (int k = 0; k < d->ways && !code; k++) {
-        abut_posed other = {.bvh = d->surfaces[1 - k].bvh};
+        abut_collider other = abut_collider_from_bvh(d->surfaces[1 - k].bvh, abut_pose_identity());
         d->answers[k].what = "deviation";
         d->answers[k].limits[0] = d->tolerance;
         d->answers[k].limits[1] = -d->tolerance;
@@ -48,7 +48,8 @@ static int compute_deviation(tool_run *tool, const tool_arguments *arguments, de
             code ? ABUT_OK : abut_map_compute_distance(d->surfaces[k].map, &other, 1, NULL);
         progress_start(tool->progress, d->surfaces[k].path);
         if (!status && !code)
-            status = abut_map_hausdorff(d->surfaces[k].bvh, other.bvh, NULL, &d->farthest[k]);
+            status =
+                abut_map_hausdorff(d->surfaces[k].bvh, other.shape.body.bvh, NULL, &d->farthest[k]);
         code = status ? tool_fail(tool, status) : code;
     }
     return code;

@@ -31,7 +31,7 @@ static void print_point(tool_output *out, const char *key, abut_vec3 point, uint
 static int run_margin(tool_run *tool, const tool_arguments *arguments, const tool_pair *pair,
                       double margin) {
     tool_output *out = &tool->out;
-    abut_posed a = pair_posed(pair, 0), b = pair_posed(pair, 1);
+    abut_collider a = pair_posed(pair, 0), b = pair_posed(pair, 1);
     bool within;
     abut_reliability reliability;
     abut_status status =
@@ -53,7 +53,7 @@ static int distance_at_pose(tool_run *tool, const tool_arguments *arguments,
                             const tool_pair *pair) {
     const tool_given *margin = option_given(arguments, "margin");
     tool_output *out = &tool->out;
-    abut_posed a = pair_posed(pair, 0), b = pair_posed(pair, 1);
+    abut_collider a = pair_posed(pair, 0), b = pair_posed(pair, 1);
     abut_separation found;
     if (margin)
         return run_margin(tool, arguments, pair, margin->numbers[0]);

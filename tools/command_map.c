@@ -33,11 +33,11 @@ static int load_map(tool_run *tool, const tool_arguments *arguments, map_run *r)
 }
 
 static int compute_map(tool_run *tool, const map_run *r) {
-    abut_posed *others = calloc(r->count, sizeof *others);
+    abut_collider *others = calloc(r->count, sizeof *others);
     if (!others)
         return tool_fail_with(tool, "out of memory", "not enough memory for the bodies");
     for (uint32_t i = 1; i < r->count; i++)
-        others[i - 1].bvh = r->surfaces[i].bvh;
+        others[i - 1].shape.body.bvh = r->surfaces[i].bvh;
     progress_start(tool->progress, r->surfaces[0].path);
     int code = map_compute(tool, r->surfaces[0].map, others, r->count - 1, &r->query);
     free(others);

@@ -19,7 +19,7 @@ typedef struct intersections {
 } intersections;
 
 static int find_intersections(tool_run *tool, const tool_pair *pair, intersections *found) {
-    abut_posed a = pair_posed(pair, 0), b = pair_posed(pair, 1);
+    abut_collider a = pair_posed(pair, 0), b = pair_posed(pair, 1);
     abut_status status = abut_pair_intersections(&a, &b, 0, NULL, &found->count);
     if (status == ABUT_ERROR_BUFFER) {
         found->list = found->count < SIZE_MAX / sizeof *found->list
@@ -91,7 +91,7 @@ static int overlap_at_pose(tool_run *tool, const tool_arguments *arguments, cons
     tool_output *out = &tool->out;
     bool listed = option_given(arguments, "pairs") != NULL;
     bool table = listed && (!out->json || option_given(arguments, "out"));
-    abut_posed a = pair_posed(pair, 0), b = pair_posed(pair, 1);
+    abut_collider a = pair_posed(pair, 0), b = pair_posed(pair, 1);
     abut_overlap overlap;
     intersections found = {0};
     abut_status status = abut_pair_overlap(&a, &b, &pair->options, NULL, &overlap);
@@ -213,7 +213,7 @@ static void print_pair_measures(tool_output *out, const abut_pair_measures *meas
 }
 
 static int measure_one(tool_run *tool, const tool_arguments *arguments, const tool_pair *pair) {
-    abut_posed a = pair_posed(pair, 0), b = pair_posed(pair, 1);
+    abut_collider a = pair_posed(pair, 0), b = pair_posed(pair, 1);
     abut_pair_measures measures;
     abut_status status = abut_pair_measure(&a, &b, NULL, &measures);
     if (status)
@@ -262,7 +262,8 @@ static int measure_many(tool_run *tool, const tool_arguments *arguments, const t
         return tool_fail_with(tool, "out of memory", "not enough memory for the answers");
     abut_status status = ABUT_OK;
     for (size_t i = 0; i < count && !status; i++) {
-        abut_posed a = pair_posed(pair, 0), b = {poses->b, poses->poses_b[i]};
+        abut_collider a = pair_posed(pair, 0),
+                      b = abut_collider_from_bvh(poses->b, poses->poses_b[i]);
         status = abut_pair_measure(&a, &b, NULL, &list[i]);
         found += !status && list[i].kind != ABUT_PAIR_KIND_APART;
     }

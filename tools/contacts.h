@@ -9,7 +9,7 @@ typedef struct contact_pair {
     tool_pair pair;
     abut_field *field[2];
     abut_samples *samples[2];
-    abut_body body[2];
+    abut_collider body[2];
     abut_contact *list;  /* from malloc */
     size_t count, all;   /* printed contacts; all contacts */
     abut_patch *patches; /* from malloc; null with --method field */
@@ -17,7 +17,7 @@ typedef struct contact_pair {
     bool exact, is_verified;
     abut_reliability reliability;
     const char *with; /* the primitive that replaces B, as given; null = B is a mesh */
-    abut_solid solid;
+    abut_collider solid;
     abut_map *map; /* distances from A to B; null without --method map */
 } contact_pair;
 

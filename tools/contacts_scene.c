@@ -31,8 +31,8 @@ static const tool_column columns[] = {
 static void fill_row(const void *data, size_t row, double *values) {
     const touches *t = data;
     const abut_contact *contact = &t->list[row];
-    values[0] = t->pairs[contact->pair].a;
-    values[1] = t->pairs[contact->pair].b;
+    values[0] = contact->a;
+    values[1] = contact->b;
     table_vector(values + 2, contact->point);
     table_vector(values + 5, contact->normal);
     values[8] = contact->depth;
@@ -101,31 +101,31 @@ static abut_status make_radial(const abut_scene_body *body, abut_radial **radial
 static abut_status make_solid(touches *t, uint32_t i, abut_world_item *item) {
     const abut_scene_body *body = &t->assembly.bodies[i];
     const abut_vec3 low = {0, 0, -0.5 * body->height}, high = {0, 0, 0.5 * body->height};
-    item->pose = body->pose;
+    item->collider.pose = body->pose;
     item->method = ABUT_WORLD_AUTO;
-    for (int k = ABUT_WORLD_PLANE; k <= ABUT_WORLD_HULL; k++)
-        if (strcmp(body->solid, abut_world_kind_name((abut_world_kind)k)) == 0)
-            item->kind = (abut_world_kind)k;
-    switch (item->kind) {
-    case ABUT_WORLD_PLANE:
+    for (int k = ABUT_COLLIDER_PLANE; k <= ABUT_COLLIDER_HULL; k++)
+        if (strcmp(body->solid, abut_collider_kind_name((abut_collider_kind)k)) == 0)
+            item->collider.kind = (abut_collider_kind)k;
+    switch (item->collider.kind) {
+    case ABUT_COLLIDER_PLANE:
         item->motion = ABUT_WORLD_STATIC;
-        item->shape.plane = (abut_plane){.normal = {0, 0, 1}};
+        item->collider.shape.plane = (abut_plane){.normal = {0, 0, 1}};
         return ABUT_OK;
-    case ABUT_WORLD_SPHERE:
-        item->shape.sphere = (abut_sphere){.radius = body->radius};
+    case ABUT_COLLIDER_SPHERE:
+        item->collider.shape.sphere = (abut_sphere){.radius = body->radius};
         return ABUT_OK;
-    case ABUT_WORLD_CAPSULE:
-        item->shape.capsule = (abut_capsule){{low, high}, body->radius};
+    case ABUT_COLLIDER_CAPSULE:
+        item->collider.shape.capsule = (abut_capsule){{low, high}, body->radius};
         return ABUT_OK;
-    case ABUT_WORLD_BOX:
-        item->shape.half = body->half;
+    case ABUT_COLLIDER_BOX:
+        item->collider.shape.half = body->half;
         return ABUT_OK;
-    case ABUT_WORLD_CYLINDER:
-        item->shape.cylinder = (abut_cylinder){{low, high}, body->radius};
+    case ABUT_COLLIDER_CYLINDER:
+        item->collider.shape.cylinder = (abut_cylinder){{low, high}, body->radius};
         return ABUT_OK;
     default: {
         abut_status status = abut_bvh_create(body->mesh, NULL, &t->hulls[i]);
-        item->shape.hull = t->hulls[i];
+        item->collider.shape.hull = t->hulls[i];
         return status;
     }
     }
@@ -136,7 +136,9 @@ static abut_status add_body(touches *t, uint32_t i, abut_world_method method) {
     const abut_scene_body *body = &t->assembly.bodies[i];
     const bool character =
         body->character && (method == ABUT_WORLD_AUTO || method == ABUT_WORLD_RADIAL);
-    abut_world_item item = {.kind = character ? ABUT_WORLD_CHARACTER : ABUT_WORLD_MESH,
+    abut_world_item item = {.size = sizeof(abut_world_item),
+                            .collider.kind =
+                                character ? ABUT_COLLIDER_CHARACTER : ABUT_COLLIDER_MESH,
                             .group = body->group,
                             .mask = body->mask,
                             .method = method};
@@ -145,10 +147,10 @@ static abut_status add_body(touches *t, uint32_t i, abut_world_method method) {
     if (body->solid) {
         status = make_solid(t, i, &item);
     } else if (character) {
-        item.shape.character = t->radial[i];
+        item.collider.shape.character = t->radial[i];
     } else {
-        item.pose = body->pose;
-        item.shape.mesh.mesh = body->mesh;
+        item.collider.pose = body->pose;
+        item.collider.shape.mesh.mesh = body->mesh;
     }
     return status ? status : abut_world_add(t->world, &item, &id);
 }
@@ -236,28 +238,23 @@ static uint32_t place_of(const touches *t, uint64_t key) {
 
 /* Collects all contacts and events in the first process, in the order of a single process. */
 static int collect(tool_run *tool, int code, touches *t) {
-    uint64_t most = t->count > t->touching ? t->count : t->touching, mine = 0;
+    uint64_t most = t->count > t->touching ? t->count : t->touching, first = 0;
     uint64_t *keys = tool->share && !code ? malloc((most + 1) * sizeof *keys) : NULL;
-    uint32_t *places = keys ? malloc((t->pair_count + 1) * sizeof *places) : NULL;
-    if (tool->share && !code && !places)
+    if (tool->share && !code && !keys)
         code = no_memory(tool);
     code = share_agree(tool, code);
-    for (uint64_t i = 0; places && i < t->pair_count; i++)
-        if (share_mine(tool, i, PAIRS_PER_CHUNK))
-            places[mine++] = (uint32_t)i;
-    if (!code && places) {
-        for (uint64_t i = 0; i < t->count; i++) {
-            t->list[i].pair = places[t->list[i].pair];
-            keys[i] = t->list[i].pair;
-        }
-        share_worst(tool, &t->reliability, mine ? places[0] : UINT64_MAX);
+    while (keys && first < t->pair_count && !share_mine(tool, first, PAIRS_PER_CHUNK))
+        first++;
+    if (!code && keys) {
+        for (uint64_t i = 0; i < t->count; i++)
+            keys[i] = place_of(t, key_of(t->list[i].a, t->list[i].b));
+        share_worst(tool, &t->reliability, first < t->pair_count ? first : UINT64_MAX);
         share_collect(tool, &t->list, &t->count, sizeof *t->list, keys);
         for (uint64_t i = 0; i < t->touching; i++)
             keys[i] = place_of(t, key_of(t->events[i].a, t->events[i].b));
         share_collect(tool, &t->events, &t->touching, sizeof *t->events, keys);
         leave_out(tool, t, false);
     }
-    free(places);
     free(keys);
     return code;
 }
@@ -440,8 +437,8 @@ static void print_scene_contacts(tool_run *tool, const tool_arguments *arguments
     for (uint64_t i = 0; out->json && i < t->count; i++) {
         const abut_contact *c = &t->list[i];
         out_object(out, NULL);
-        json_text(out, "a", t->assembly.bodies[t->pairs[c->pair].a].name);
-        json_text(out, "b", t->assembly.bodies[t->pairs[c->pair].b].name);
+        json_text(out, "a", t->assembly.bodies[c->a].name);
+        json_text(out, "b", t->assembly.bodies[c->b].name);
         json_vector(out, "point", c->point);
         json_vector(out, "normal", c->normal);
         json_number(out, "depth", c->depth);

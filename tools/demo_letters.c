@@ -86,7 +86,7 @@ static abut_status map_frame(letters *l, letter_row *row) {
         status = status ? status : abut_bvh_set_mesh(l->surfaces[k].bvh, l->surfaces[k].mesh);
     }
     for (int k = 0; k < LETTERS && !status; k++) {
-        abut_posed other = {.bvh = l->surfaces[1 - k].bvh};
+        abut_collider other = abut_collider_from_bvh(l->surfaces[1 - k].bvh, abut_pose_identity());
         status = abut_map_compute_distance(l->surfaces[k].map, &other, 1, NULL);
         status = status ? status
                         : abut_map_measure(l->surfaces[k].map, NULL, NULL, &l->answers[k].measures);
@@ -109,7 +109,8 @@ static abut_status map_frame(letters *l, letter_row *row) {
 
 /* The exact distance by triangles: 0 if the letters intersect. */
 static abut_status check_frame(letters *l, letter_row *row) {
-    abut_posed a = {.bvh = l->surfaces[0].bvh}, b = {.bvh = l->surfaces[1].bvh};
+    abut_collider a = abut_collider_from_bvh(l->surfaces[0].bvh, abut_pose_identity()),
+                  b = abut_collider_from_bvh(l->surfaces[1].bvh, abut_pose_identity());
     abut_separation apart;
     abut_status status = abut_pair_distance(&a, &b, NULL, NULL, &apart);
     row->exact = status ? 0 : apart.distance;

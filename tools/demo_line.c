@@ -10,7 +10,7 @@ enum { LINES = 1000, CELLS = 64 };
 typedef struct line_scene {
     abut_mesh *mesh;
     abut_bvh *bvh;
-    abut_body body;
+    abut_collider body;
     abut_field *field;
     double cell;
 } line_scene;
@@ -29,7 +29,7 @@ static abut_status make_scene(tool_run *tool, line_scene *s) {
     status = status ? status : abut_bvh_create(s->mesh, NULL, &s->bvh);
     status = status ? status : abut_sign_prepare(s->bvh, NULL);
     status = status ? status : abut_field_create_from(s->bvh, &options, &s->field);
-    s->body = (abut_body){.field = s->field, .pose = {{0, 0, 0, 1}, {0, 0, 0}}};
+    s->body = abut_collider_from_field(s->field, NULL, abut_pose_identity());
     s->cell = get_field_info(s->field).grid.cell;
     return status;
 }

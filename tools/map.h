@@ -99,7 +99,7 @@ int surface_map(tool_run *tool, const tool_arguments *arguments, uint32_t resolu
                 abut_device *device, tool_surface *surface);
 void surface_free(tool_surface *surface);
 /* Computes distances to others, or to itself. */
-int map_compute(tool_run *tool, abut_map *map, const abut_posed *others, uint32_t count,
+int map_compute(tool_run *tool, abut_map *map, const abut_collider *others, uint32_t count,
                 const map_query_options *query);
 /* Computes the statistics of a map. The scale is from `lo` to `hi`; if these are equal, over all
  * distances. */

@@ -108,7 +108,7 @@ void surface_free(tool_surface *surface) {
 
 /* ---- statistics ---- */
 
-int map_compute(tool_run *tool, abut_map *map, const abut_posed *others, uint32_t count,
+int map_compute(tool_run *tool, abut_map *map, const abut_collider *others, uint32_t count,
                 const map_query_options *query) {
     abut_status status = query->self ? abut_map_compute_self_distance(map, &query->query)
                                      : abut_map_compute_distance(map, others, count, &query->query);

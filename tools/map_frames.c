@@ -19,7 +19,7 @@ typedef struct frames_run {
     uint32_t body_count;
     tool_frames *folders; /* frames of each body; none if it is static; from malloc, as all */
     tool_surface *surfaces;
-    abut_posed *others;
+    abut_collider *others;
     abut_frames *recording; /* of all bodies; otherwise null */
     uint64_t frame_count;
     map_query_options query;
@@ -122,7 +122,7 @@ static int build_maps(tool_run *tool, frames_run *r) {
     int code = 0;
     for (uint32_t i = 1; i < r->body_count && !code; i++) {
         code = surface_index(tool, r->device, r->query.sign, r->query.regardless, &r->surfaces[i]);
-        r->others[i - 1].bvh = r->surfaces[i].bvh;
+        r->others[i - 1].shape.body.bvh = r->surfaces[i].bvh;
     }
     return code ? code : surface_map(tool, r->arguments, 0, r->device, &r->surfaces[0]);
 }

@@ -43,8 +43,8 @@ int pair_load(tool_run *tool, const tool_arguments *arguments, abut_device *devi
     return code;
 }
 
-abut_posed pair_posed(const tool_pair *pair, int side) {
-    abut_posed posed = {pair->bvh[side], pair->pose[side]};
+abut_collider pair_posed(const tool_pair *pair, int side) {
+    abut_collider posed = abut_collider_from_bvh(pair->bvh[side], pair->pose[side]);
     return posed;
 }
 

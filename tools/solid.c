@@ -8,25 +8,25 @@ static const struct {
     const char *name, *form;
     size_t count;
 } forms[] = {
-    [ABUT_SOLID_PLANE] = {"plane", "plane:NX,NY,NZ,D", 4},
-    [ABUT_SOLID_SPHERE] = {"sphere", "sphere:X,Y,Z,R", 4},
-    [ABUT_SOLID_CAPSULE] = {"capsule", "capsule:X,Y,Z,X,Y,Z,R", 7},
-    [ABUT_SOLID_BOX] = {"box", "box:X,Y,Z,SX,SY,SZ", 6},
-    [ABUT_SOLID_CYLINDER] = {"cylinder", "cylinder:X,Y,Z,X,Y,Z,R", 7},
+    [ABUT_COLLIDER_PLANE] = {"plane", "plane:NX,NY,NZ,D", 4},
+    [ABUT_COLLIDER_SPHERE] = {"sphere", "sphere:X,Y,Z,R", 4},
+    [ABUT_COLLIDER_CAPSULE] = {"capsule", "capsule:X,Y,Z,X,Y,Z,R", 7},
+    [ABUT_COLLIDER_BOX] = {"box", "box:X,Y,Z,SX,SY,SZ", 6},
+    [ABUT_COLLIDER_CYLINDER] = {"cylinder", "cylinder:X,Y,Z,X,Y,Z,R", 7},
 };
 
 enum { FORMS = sizeof forms / sizeof *forms };
 
-int solid_read(tool_run *tool, const char *words, const abut_pose *pose, abut_solid *solid) {
-    for (int kind = 0; kind < FORMS; kind++) {
+int solid_read(tool_run *tool, const char *words, const abut_pose *pose, abut_collider *solid) {
+    for (int kind = ABUT_COLLIDER_PLANE; kind < FORMS; kind++) {
         size_t length = strlen(forms[kind].name);
         double n[7];
         if (strncmp(words, forms[kind].name, length) != 0 || words[length] != ':')
             continue;
         if (read_numbers(words + length + 1, n, 7) != forms[kind].count)
             return tool_refuse(tool, "--with must be %s, not '%s'", forms[kind].form, words);
-        *solid = (abut_solid){.kind = (abut_solid_kind)kind, .pose = *pose};
-        if (kind == ABUT_SOLID_BOX) {
+        *solid = (abut_collider){.kind = (abut_collider_kind)kind, .pose = *pose};
+        if (kind == ABUT_COLLIDER_BOX) {
             abut_pose middle = {{0, 0, 0, 1}, {n[0], n[1], n[2]}};
             solid->shape.half = (abut_vec3){n[3] / 2, n[4] / 2, n[5] / 2};
             abut_status status = abut_pose_compose(pose, &middle, &solid->pose);
@@ -51,28 +51,32 @@ static abut_pose pose_along(abut_vec3 d, abut_vec3 at) {
     return pose;
 }
 
-abut_status solid_mesh(tool_run *tool, const abut_solid *solid, const abut_mesh *near,
+abut_status solid_mesh(tool_run *tool, const abut_collider *solid, const abut_mesh *near,
                        abut_mesh **mesh, abut_pose *pose) {
-    static const abut_shape_kind kinds[] = {ABUT_SHAPE_SHEET, ABUT_SHAPE_ICOSPHERE,
-                                            ABUT_SHAPE_CAPSULE, ABUT_SHAPE_BOX,
-                                            ABUT_SHAPE_CYLINDER};
+    static const abut_shape_kind kinds[] = {
+        [ABUT_COLLIDER_PLANE] = ABUT_SHAPE_SHEET,
+        [ABUT_COLLIDER_SPHERE] = ABUT_SHAPE_ICOSPHERE,
+        [ABUT_COLLIDER_CAPSULE] = ABUT_SHAPE_CAPSULE,
+        [ABUT_COLLIDER_BOX] = ABUT_SHAPE_BOX,
+        [ABUT_COLLIDER_CYLINDER] = ABUT_SHAPE_CYLINDER,
+    };
     abut_shape shape = abut_shape_default(kinds[solid->kind]);
     const abut_vec3 *end = solid->shape.capsule.end, half = solid->shape.half;
     abut_vec3 d = {end[1].x - end[0].x, end[1].y - end[0].y, end[1].z - end[0].z};
     abut_vec3 middle = {end[0].x + d.x / 2, end[0].y + d.y / 2, end[0].z + d.z / 2};
     abut_pose local = {{0, 0, 0, 1}, {0, 0, 0}};
-    if (solid->kind == ABUT_SOLID_PLANE) { /* the part of the plane around the mesh */
+    if (solid->kind == ABUT_COLLIDER_PLANE) { /* the part of the plane around the mesh */
         abut_box box = abut_mesh_bounds(near);
         abut_vec3 n = solid->shape.plane.normal;
         double sq = n.x * n.x + n.y * n.y + n.z * n.z, at = solid->shape.plane.offset / sq;
         double size = hypot(hypot(box.hi.x - box.lo.x, box.hi.y - box.lo.y), box.hi.z - box.lo.z);
         shape.extent = (abut_vec3){1.5 * size, 1.5 * size, 0};
         local = pose_along(n, (abut_vec3){at * n.x, at * n.y, at * n.z});
-    } else if (solid->kind == ABUT_SOLID_SPHERE) {
+    } else if (solid->kind == ABUT_COLLIDER_SPHERE) {
         shape.radius = solid->shape.sphere.radius;
         shape.segments = 16;
         local.translation = solid->shape.sphere.centre;
-    } else if (solid->kind == ABUT_SOLID_BOX) {
+    } else if (solid->kind == ABUT_COLLIDER_BOX) {
         shape.extent = (abut_vec3){2 * half.x, 2 * half.y, 2 * half.z};
     } else {
         shape.radius = solid->shape.capsule.radius;

@@ -496,10 +496,10 @@ int row_read(const char *line, double *numbers, int most);
 
 /* Reads plane:NX,NY,NZ,D and so on, at a pose. Returns 0, or the exit code after the error was
  * reported. */
-int solid_read(tool_run *tool, const char *words, const abut_pose *pose, abut_solid *solid);
+int solid_read(tool_run *tool, const char *words, const abut_pose *pose, abut_collider *solid);
 /* Makes the mesh of a primitive for a picture, and its pose; a plane is as large as a mesh near
  * it. */
-abut_status solid_mesh(tool_run *tool, const abut_solid *solid, const abut_mesh *near,
+abut_status solid_mesh(tool_run *tool, const abut_collider *solid, const abut_mesh *near,
                        abut_mesh **mesh, abut_pose *pose);
 
 /* ---- pair.c: two posed meshes ---- */
@@ -549,7 +549,7 @@ typedef struct tool_pair {
 int pair_load(tool_run *tool, const tool_arguments *arguments, abut_device *device,
               tool_pair *pair);
 void pair_free(tool_pair *pair);
-abut_posed pair_posed(const tool_pair *pair, int side);
+abut_collider pair_posed(const tool_pair *pair, int side);
 /* The functions of a command for one pose and for many; many poses may run on a device. They
  * return the exit code. */
 typedef int tool_pair_one(tool_run *tool, const tool_arguments *arguments, const tool_pair *pair);

@@ -191,11 +191,11 @@ void compare_common(peer::report &report, const model &m) {
         peer::fail("cgal: a generated model is no manifold");
     peer::pair_queries queries(m, m, report.amount(60));
     std::vector<double> ours(queries.poses.size()), theirs(queries.poses.size(), NAN);
-    const abut_posed still = {queries.a.bvh, {{0, 0, 0, 0}, {0, 0, 0}}};
+    const abut_collider still = abut_collider_from_bvh(queries.a.bvh, abut_pose_identity());
     peer::spread each = peer::race_each(
         queries.poses.size(), report.pair_rounds(),
         [&](size_t i) {
-            abut_posed moved = {queries.b.bvh, queries.poses[i]};
+            abut_collider moved = abut_collider_from_bvh(queries.b.bvh, queries.poses[i]);
             abut_pair_measures common;
             peer::check(abut_pair_measure(&still, &moved, nullptr, &common));
             ours[i] = common.volume;

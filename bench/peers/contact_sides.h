@@ -75,7 +75,8 @@ class body {
 };
 
 inline bool overlaps(const body &a, const abut_pose &at, const body &b, const abut_pose &to) {
-    abut_posed first = {a.ours.bvh, at}, second = {b.ours.bvh, to};
+    abut_collider first = abut_collider_from_bvh(a.ours.bvh, at),
+                  second = abut_collider_from_bvh(b.ours.bvh, to);
     abut_overlap found;
     check(abut_pair_overlap(&first, &second, nullptr, nullptr, &found));
     return found.relation != ABUT_PAIR_APART;
@@ -147,7 +148,8 @@ inline answer ask_abut(const body &a, const abut_pose &at, const body &b, const 
                        double margin) {
     static std::vector<abut_patch> list(4096);
     static std::vector<abut_contact> contacts(16384);
-    abut_posed first = {a.ours.bvh, at}, second = {b.ours.bvh, to};
+    abut_collider first = abut_collider_from_bvh(a.ours.bvh, at),
+                  second = abut_collider_from_bvh(b.ours.bvh, to);
     abut_patch_options options = abut_patch_options_default();
     abut_patches found = {};
     options.margin = margin;
@@ -155,7 +157,7 @@ inline answer ask_abut(const body &a, const abut_pose &at, const body &b, const 
     found.capacity = list.size();
     found.contacts = contacts.data();
     found.contact_capacity = contacts.size();
-    check(abut_contact_patches(&first, &second, &options, &found));
+    check(abut_contact_find(&first, &second, &options, &found));
     answer said;
     for (uint64_t i = 0; i < found.contact_count; i++) {
         const abut_contact &c = contacts[i];

@@ -188,7 +188,8 @@ std::vector<pair_pose> make_pair_poses(const body &a, const body &b, size_t coun
         double s = 2 * (a.size + b.size), stride = 0.01 * a.size;
         bool touches = false;
         while (s > 0 && !touches) { // by the distance, at least by a stride
-            abut_posed first = {a.ours.bvh, shifted(at, s, back)}, second = {b.ours.bvh, to};
+            abut_collider first = abut_collider_from_bvh(a.ours.bvh, shifted(at, s, back)),
+                          second = abut_collider_from_bvh(b.ours.bvh, to);
             abut_separation gap;
             check(abut_pair_distance(&first, &second, nullptr, nullptr, &gap));
             s -= std::max(gap.distance, stride);
@@ -360,9 +361,11 @@ class pile {
             options.margin = margin;
             check(abut_world_create(from.bodies[0]->ours.context, &options, &world));
             for (size_t i = 0; i < from.kinds.size(); i++) {
-                abut_world_item item = {};
+                abut_world_item item = {
+                    .size = sizeof(abut_world_item),
+                };
                 uint32_t id;
-                item.kind = ABUT_WORLD_BODY;
+                item.kind = ABUT_COLLIDER_BODY;
                 item.motion = i < PEN ? ABUT_WORLD_STATIC : ABUT_WORLD_DYNAMIC;
                 item.pose = {{0, 0, 0, 1}, {0, 0, 0}};
                 item.shape.body.bvh = from.shape(i).ours.bvh;

@@ -62,8 +62,8 @@ class crowd {
         check(abut_world_pairs(world, list.size(), list.data(), &count));
         name_set found;
         for (uint64_t i = 0; i < count; i++) {
-            abut_posed a = {tree(list[i].a), poses[frame][list[i].a]},
-                       b = {tree(list[i].b), poses[frame][list[i].b]};
+            abut_collider a = abut_collider_from_bvh(tree(list[i].a), poses[frame][list[i].a]),
+                          b = abut_collider_from_bvh(tree(list[i].b), poses[frame][list[i].b]);
             abut_overlap overlap;
             check(abut_pair_overlap(&a, &b, nullptr, nullptr, &overlap));
             if (overlap.relation != ABUT_PAIR_APART)
@@ -119,7 +119,9 @@ class crowd {
             item.mask = i < STEPS ? 1 : 3;
             item.pose = poses[0][i];
             check(abut_layers_add(layers, &item, nullptr));
-            abut_world_item body = {};
+            abut_world_item body = {
+                .size = sizeof(abut_world_item),
+            };
             uint32_t id;
             body.shape.body.bvh = tree(i);
             body.group = item.group;

@@ -50,14 +50,14 @@ class path_queries {
         return touch;
     }
     bool overlaps(const abut_path &path, double time) const {
-        abut_posed first, second;
+        abut_collider first, second;
         place(path, time, first, second);
         abut_overlap answer;
         check(abut_pair_overlap(&first, &second, nullptr, nullptr, &answer));
         return answer.relation != ABUT_PAIR_APART;
     }
     bool within(const abut_path &path, double time, double distance) const {
-        abut_posed first, second;
+        abut_collider first, second;
         bool answer;
         place(path, time, first, second);
         check(abut_pair_within(&first, &second, distance, nullptr, nullptr, &answer, nullptr));
@@ -74,7 +74,8 @@ class path_queries {
     }
 
   private:
-    void place(const abut_path &path, double time, abut_posed &first, abut_posed &second) const {
+    void place(const abut_path &path, double time, abut_collider &first,
+               abut_collider &second) const {
         first = {a.bvh, {{0, 0, 0, 1}, {0, 0, 0}}};
         second.bvh = b.bvh;
         check(abut_path_at(&path, time, &second.pose));

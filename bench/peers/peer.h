@@ -467,7 +467,8 @@ class pair_queries {
             relations.push_back(relation(pose, false));
     }
     abut_pair_relation relation(const abut_pose &pose, bool surfaces) const {
-        abut_posed first = {a.bvh, {{0, 0, 0, 0}, {0, 0, 0}}}, second = {b.bvh, pose};
+        abut_collider first = abut_collider_from_bvh(a.bvh, abut_pose_identity()),
+                      second = abut_collider_from_bvh(b.bvh, pose);
         abut_pair_options options = abut_pair_options_default();
         options.surfaces = surfaces;
         abut_overlap answer;
@@ -475,14 +476,16 @@ class pair_queries {
         return answer.relation;
     }
     abut_separation separation(const abut_pose &pose) const {
-        abut_posed first = {a.bvh, {{0, 0, 0, 0}, {0, 0, 0}}}, second = {b.bvh, pose};
+        abut_collider first = abut_collider_from_bvh(a.bvh, abut_pose_identity()),
+                      second = abut_collider_from_bvh(b.bvh, pose);
         abut_separation answer;
         check(abut_pair_distance(&first, &second, nullptr, nullptr, &answer));
         return answer;
     }
     // All pairs of triangles that intersect, into `list`, which grows as needed.
     size_t intersections(const abut_pose &pose, std::vector<abut_pair_intersection> &list) const {
-        abut_posed first = {a.bvh, {{0, 0, 0, 0}, {0, 0, 0}}}, second = {b.bvh, pose};
+        abut_collider first = abut_collider_from_bvh(a.bvh, abut_pose_identity()),
+                      second = abut_collider_from_bvh(b.bvh, pose);
         uint64_t count = 0;
         abut_status status =
             abut_pair_intersections(&first, &second, list.size(), list.data(), &count);

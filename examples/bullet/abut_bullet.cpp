@@ -19,11 +19,12 @@ abut_vec3 to_abut(const btVector3 &v) {
     return {v.x(), v.y(), v.z()};
 }
 
-abut_posed to_posed(const btCollisionObjectWrapper *object) {
+abut_collider to_collider(const btCollisionObjectWrapper *object) {
     const btTransform &t = object->getWorldTransform();
     btQuaternion q = t.getRotation();
     const auto *shape = static_cast<const mesh_shape *>(object->getCollisionShape());
-    return {shape->bvh, {{q.x(), q.y(), q.z(), q.w()}, to_abut(t.getOrigin())}};
+    return abut_collider_from_bvh(shape->bvh,
+                                  {{q.x(), q.y(), q.z(), q.w()}, to_abut(t.getOrigin())});
 }
 
 } // namespace
@@ -119,7 +120,7 @@ class overlapping_pair {
     abut_vec3 hint = {0, 0, 0}; // contact normal of the first patch in the previous step
 
     void find(const btCollisionObjectWrapper *first, const btCollisionObjectWrapper *second) {
-        abut_posed a = to_posed(first), b = to_posed(second);
+        abut_collider a = to_collider(first), b = to_collider(second);
         abut_patch_options options = abut_patch_options_default();
         options.margin = std::max(first->getCollisionShape()->getMargin(),
                                   second->getCollisionShape()->getMargin());
@@ -133,7 +134,7 @@ class overlapping_pair {
             found.capacity = patches.size();
             found.contacts = contacts.data();
             found.contact_capacity = contacts.size();
-            status = abut_contact_patches(&a, &b, &options, &found);
+            status = abut_contact_find(&a, &b, &options, &found);
         }
         if (status) { // Bullet cannot report an error here
             std::fprintf(stderr, "abut_bullet: %s\n", abut_last_error());

@@ -5,7 +5,7 @@
 //   body = new btRigidBody({mass, state, &shape, inertia});
 //
 // Bullet's world then computes contacts of such bodies with each other: a contact patch
-// (abut_contact_patches) is a manifold. Gaps up to the margin are contacts too, which allow bodies
+// (abut_contact_find) is a manifold. Gaps up to the margin are contacts too, which allow bodies
 // to approach by exactly the gap. Impulses of persistent points are kept.
 #ifndef ABUT_BULLET_H
 #define ABUT_BULLET_H

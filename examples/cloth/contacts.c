@@ -184,7 +184,8 @@ abut_status cloth_is_free(cloth *c, bool *is_free) {
         status = cloth_fit(c, 1, &c->solid_bvh);
         if (status)
             return status;
-        abut_posed a = {.bvh = c->cloth_bvh}, b = {.bvh = c->solid_bvh};
+        abut_collider a = abut_collider_from_bvh(c->cloth_bvh, abut_pose_identity()),
+                      b = abut_collider_from_bvh(c->solid_bvh, abut_pose_identity());
         status = abut_pair_intersections(&a, &b, 0, NULL, &count);
         status = status == ABUT_ERROR_BUFFER ? ABUT_OK : status;
     }

@@ -117,7 +117,7 @@ static abut_status make_solids(falls *s) {
         uint32_t which = i >= s->fixed ? 0 : stairs ? 1 : i + 1;
         abut_raster_item *solid = &s->solids[i];
         solid->mesh = s->meshes[which];
-        solid->pose = (abut_pose){{0, 0, 0, 1}, {0, 0, 0}};
+        solid->pose = abut_pose_identity();
         s->bvhs[i] = s->trees[which];
         s->which[i] = which;
         s->speeds[i] = (abut_vec3){0, 0, 0};
@@ -379,7 +379,8 @@ bool falls_tries(const falls *s, uint32_t a, uint32_t b) {
 }
 
 static abut_status test_pair(falls *s, uint32_t a, uint32_t b) {
-    abut_posed p = {s->bvhs[a], s->solids[a].pose}, q = {s->bvhs[b], s->solids[b].pose};
+    abut_collider p = abut_collider_from_bvh(s->bvhs[a], s->solids[a].pose),
+                  q = abut_collider_from_bvh(s->bvhs[b], s->solids[b].pose);
     abut_overlap overlap;
     abut_status status = abut_pair_overlap(&p, &q, NULL, NULL, &overlap);
     if (status || overlap.relation == ABUT_PAIR_APART)

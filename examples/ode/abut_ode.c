@@ -31,9 +31,9 @@ static abut_pose pose_of(dGeomID geom) {
     return (abut_pose){{q[1], q[2], q[3], q[0]}, {p[0], p[1], p[2]}};
 }
 
-static abut_body body_of(dGeomID geom) {
+static abut_collider body_of(dGeomID geom) {
     const shape *s = shape_of(geom);
-    return (abut_body){s->field, s->samples, pose_of(geom)};
+    return abut_collider_from_field(s->field, s->samples, pose_of(geom));
 }
 
 /* ---- conversion ---- */
@@ -66,7 +66,7 @@ static int write_contacts(abut_contact *list, size_t count, dGeomID a, dGeomID b
 
 /* ---- colliders ---- */
 
-typedef abut_status find_contacts(const abut_body *a, dGeomID other, abut_contacts *contacts);
+typedef abut_status find_contacts(const abut_collider *a, dGeomID other, abut_contacts *contacts);
 
 /* Starts with a small capacity. If an error occurs there are no contacts: ODE has no way to
  * report errors. */
@@ -74,7 +74,7 @@ static int collide(find_contacts *find, dGeomID a, dGeomID b, int flags, dContac
                    int skip) {
     abut_contact few[FEW];
     abut_contacts contacts = {.list = few, .capacity = FEW};
-    abut_body body = body_of(a);
+    abut_collider body = body_of(a);
     int count = 0;
     abut_status status = find(&body, b, &contacts);
     if (status == ABUT_ERROR_BUFFER) {
@@ -89,25 +89,27 @@ static int collide(find_contacts *find, dGeomID a, dGeomID b, int flags, dContac
     return count;
 }
 
-static abut_status find_field(const abut_body *a, dGeomID other, abut_contacts *contacts) {
-    abut_body b = body_of(other);
-    return abut_contact_bodies(a, &b, NULL, contacts);
+static abut_status find_field(const abut_collider *a, dGeomID other, abut_contacts *contacts) {
+    abut_collider b = body_of(other);
+    return abut_contact_find_sampled(a, &b, NULL, contacts);
 }
 
-static abut_status find_plane(const abut_body *a, dGeomID other, abut_contacts *contacts) {
+static abut_status find_plane(const abut_collider *a, dGeomID other, abut_contacts *contacts) {
     dVector4 p;
     dGeomPlaneGetParams(other, p);
     abut_plane plane = {vector_of(p), p[3]};
-    return abut_contact_plane(a, &plane, NULL, contacts);
+    return abut_contact_find_sampled(
+        a, &(abut_collider){.kind = ABUT_COLLIDER_PLANE, .shape.plane = plane}, NULL, contacts);
 }
 
-static abut_status find_sphere(const abut_body *a, dGeomID other, abut_contacts *contacts) {
+static abut_status find_sphere(const abut_collider *a, dGeomID other, abut_contacts *contacts) {
     abut_sphere sphere = {vector_of(dGeomGetPosition(other)), dGeomSphereGetRadius(other)};
-    return abut_contact_sphere(a, &sphere, NULL, contacts);
+    return abut_contact_find_sampled(
+        a, &(abut_collider){.kind = ABUT_COLLIDER_SPHERE, .shape.sphere = sphere}, NULL, contacts);
 }
 
 /* ODE's capsule is along the z axis of its geom. */
-static abut_status find_capsule(const abut_body *a, dGeomID other, abut_contacts *contacts) {
+static abut_status find_capsule(const abut_collider *a, dGeomID other, abut_contacts *contacts) {
     dReal radius, length;
     dGeomCapsuleGetParams(other, &radius, &length);
     const dReal *p = dGeomGetPosition(other), *r = dGeomGetRotation(other);
@@ -116,14 +118,19 @@ static abut_status find_capsule(const abut_body *a, dGeomID other, abut_contacts
         dReal t = (i ? 0.5 : -0.5) * length;
         capsule.end[i] = (abut_vec3){p[0] + t * r[2], p[1] + t * r[6], p[2] + t * r[10]};
     }
-    return abut_contact_capsule(a, &capsule, NULL, contacts);
+    return abut_contact_find_sampled(a,
+                                     &(abut_collider){.kind = ABUT_COLLIDER_CAPSULE,
+                                                      .shape.capsule = capsule},
+                                     NULL, contacts);
 }
 
-static abut_status find_box(const abut_body *a, dGeomID other, abut_contacts *contacts) {
+static abut_status find_box(const abut_collider *a, dGeomID other, abut_contacts *contacts) {
     dVector3 sides;
     dGeomBoxGetLengths(other, sides);
     abut_oriented_box box = {{0.5 * sides[0], 0.5 * sides[1], 0.5 * sides[2]}, pose_of(other)};
-    return abut_contact_box(a, &box, NULL, contacts);
+    return abut_contact_find_sampled(
+        a, &(abut_collider){.kind = ABUT_COLLIDER_BOX, .pose = box.pose, .shape.half = box.half},
+        NULL, contacts);
 }
 
 #define COLLIDER(name)                                                                       \

@@ -89,8 +89,7 @@ static abut_status settle_mesh(abut_mesh *raw, model *m) {
     abut_mesh_report report;
     abut_box box = abut_mesh_bounds(raw);
     double longest = fmax(box.hi.x - box.lo.x, fmax(box.hi.y - box.lo.y, box.hi.z - box.lo.z));
-    abut_status status =
-        abut_mesh_transform(raw, SIZE / longest, (abut_pose){{0, 0, 0, 0}, {0, 0, 0}}, &scaled);
+    abut_status status = abut_mesh_transform(raw, SIZE / longest, abut_pose_identity(), &scaled);
     status = status ? status : abut_topology_create(scaled, &topology);
     status = status ? status : abut_mesh_examine(topology, &report);
     if (!status) {
@@ -373,15 +372,16 @@ static void read_poses(run *r) {
     }
 }
 
-static double depth_of(const abut_body *a, const abut_body *b) {
+static double depth_of(const abut_collider *a, const abut_collider *b) {
     abut_contact few[512];
     abut_contacts contacts = {.list = few, .capacity = 512};
     double deepest = 0;
-    abut_status status = abut_contact_bodies(a, b, NULL, &contacts);
+    abut_status status = abut_contact_find_sampled(a, b, NULL, &contacts);
     if (status == ABUT_ERROR_BUFFER) {
         contacts.capacity = contacts.count;
         contacts.list = malloc(contacts.count * sizeof *contacts.list);
-        status = contacts.list ? abut_contact_bodies(a, b, NULL, &contacts) : ABUT_ERROR_MEMORY;
+        status =
+            contacts.list ? abut_contact_find_sampled(a, b, NULL, &contacts) : ABUT_ERROR_MEMORY;
     }
     for (uint64_t i = 0; !status && i < contacts.count; i++)
         deepest = fmax(deepest, contacts.list[i].depth);
@@ -407,17 +407,18 @@ static double depth_below(const model *m, abut_pose pose) {
  * plane, for either kind of contacts. */
 static double deepest_of(run *r) {
     double deepest = 0;
-    abut_body bowl = {.field = r->scene->bowl.field};
+    abut_collider bowl = abut_collider_from_field(r->scene->bowl.field, NULL, abut_pose_identity());
     read_poses(r);
     for (uint32_t i = 0; i < r->falling; i++) {
         const model *m = r->bodies[i].model;
-        abut_body a = {m->field, m->samples, r->poses[i]};
+        abut_collider a = abut_collider_from_field(m->field, m->samples, r->poses[i]);
         deepest = fmax(deepest, r->plane ? depth_below(m, r->poses[i]) : depth_of(&a, &bowl));
         for (uint32_t j = i + 1; j < r->falling; j++) {
             abut_vec3 p = r->poses[i].translation, q = r->poses[j].translation;
             if (hypot(hypot(p.x - q.x, p.y - q.y), p.z - q.z) > 2 * SIZE)
                 continue;
-            abut_body b = {r->bodies[j].model->field, r->bodies[j].model->samples, r->poses[j]};
+            abut_collider b = abut_collider_from_field(r->bodies[j].model->field,
+                                                       r->bodies[j].model->samples, r->poses[j]);
             deepest = fmax(deepest, depth_of(&a, &b));
         }
     }

@@ -555,13 +555,12 @@ static abut_status release(world *w) {
     abut_status status = ABUT_OK;
     for (; w->released < w->count && !status; w->released++) {
         thing *t = &w->things[w->released];
-        abut_world_item item = {.kind = ABUT_WORLD_BODY,
-                                .motion = t->body ? ABUT_WORLD_DYNAMIC : ABUT_WORLD_STATIC,
-                                .pose = pose_of(t)};
+        abut_world_item item = abut_world_item_default();
         uint32_t id;
         if (t->release > w->time)
             break;
-        item.shape.body.bvh = t->model->bvh;
+        item.collider = abut_collider_from_bvh(t->model->bvh, pose_of(t));
+        item.motion = t->body ? ABUT_WORLD_DYNAMIC : ABUT_WORLD_STATIC;
         status = abut_world_add(w->space, &item, &id);
         if (t->body)
             dBodyEnable(t->body);

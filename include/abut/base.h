@@ -199,6 +199,12 @@ typedef struct abut_pose {
     abut_vec3 translation;
 } abut_pose;
 
+/* Returns the pose without rotation and translation. Thread-safe. */
+static inline abut_pose abut_pose_identity(void) {
+    abut_pose identity = {{0, 0, 0, 1}, {0, 0, 0}};
+    return identity;
+}
+
 /* An axis-aligned bounding box (AABB): its smallest and its largest corner. */
 typedef struct abut_box {
     abut_vec3 lo, hi;

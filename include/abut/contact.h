@@ -1,11 +1,11 @@
 /* Contacts: contact points, contact normals and penetration depths of two bodies.
  *
  * Two methods:
- *  - Exact geometry, for meshes and primitives: abut_contact_patches(), abut_contact_solids() and
- *    abut_contact_solid(). Every overlap, and every gap within the margin, has a contact. An exact
- *    test decides whether a shift by the depths separates the bodies.
- *  - Signed distance fields: abut_contact_bodies() and the functions after it. A body is a field
- *    with the samples of its mesh. The samples and long edges of each body are evaluated in the
+ *  - Exact geometry, for meshes and primitives: abut_contact_find(). Every overlap, and every gap
+ *    within the margin, has a contact. An exact test decides whether a shift by the depths
+ * separates the bodies.
+ *  - Signed distance fields: abut_contact_find_sampled() and the functions after it. A body has a
+ *    field and samples of its mesh. The samples and long edges of each body are evaluated in the
  *    field of the other. Depths are interpolated between cells, normals are the gradient of the
  *    interpolation. A contact between samples may be missed.
  *
@@ -28,6 +28,7 @@
 #define ABUT_CONTACT_H
 
 #include <abut/base.h>
+#include <abut/collider.h>
 #include <abut/field.h>
 #include <abut/geom.h>
 #include <abut/mesh.h>
@@ -170,15 +171,7 @@ ABUT_API abut_status abut_samples_cache_list(abut_context *context, const char *
 ABUT_API abut_status abut_samples_cache_clear(abut_context *context, const char *folder, double age,
                                               uint64_t *files, uint64_t *bytes);
 
-/* ---- bodies ---- */
-
-/* A signed distance field at a pose. A zeroed pose is the identity. */
-typedef struct abut_body {
-    const abut_field *field;     /* may be null against a plane, and for one of two bodies */
-    const abut_samples *samples; /* of the same mesh; null = none: only features of the other body
-                                  * have contacts */
-    abut_pose pose;
-} abut_body;
+/* ---- contacts ---- */
 
 /* The feature that a contact belongs to. The first four values equal abut_sample_kind. */
 typedef enum abut_contact_kind {
@@ -206,7 +199,7 @@ typedef struct abut_contact {
                              * from step to step. Unique in the list of a pair: several contacts of
                              * one feature, such as of a corner at several walls, are numbered by
                              * their normals */
-    uint32_t pair;          /* copied from the options */
+    uint32_t a, b;          /* ids of the two items of a world; otherwise copied from the options */
     uint32_t side;          /* 0 if the feature belongs to a, 1 if it belongs to b */
     abut_contact_kind kind; /* with element and part as in abut_sample */
     uint32_t element, part;
@@ -216,7 +209,7 @@ typedef struct abut_contact_options {
     size_t size;
     double margin;        /* features within this distance have contacts too, with negative depths.
                            * Limited by the width of a narrow band */
-    uint32_t pair;        /* copied to every contact */
+    uint32_t a, b;        /* copied to every contact: ids of the colliders, or any numbers */
     bool skip_edges;      /* evaluate samples only; do not search edges for their deepest points */
     bool keep_backfacing; /* keep contacts whose normal points along the normal of their own
                            * feature. There the nearest surface is not the one that the feature
@@ -234,7 +227,7 @@ typedef struct abut_contacts {
                                    * evaluated, see abut_field_info */
 } abut_contacts;
 
-/* ---- two meshes, by exact geometry ---- */
+/* ---- two bodies, by exact geometry ---- */
 
 /* A contact patch (contact manifold): a connected region of the overlap of two bodies, or one wall
  * of it, or one wall within the margin. A wall is a connected part of both surfaces whose triangles
@@ -263,7 +256,7 @@ typedef struct abut_patch_options {
                             * than the nearest gap plus 5% of s are omitted. The nearest wall is
                             * never omitted */
     uint32_t max_contacts; /* maximum number of contacts in a patch; 0 = 4, at most 8 */
-    uint32_t pair;         /* copied to every contact */
+    uint32_t a, b;         /* copied to every contact: ids of the colliders, or any numbers */
     abut_vec3 hint;        /* direction of any length; zero = none. Pass the normal of the previous
                             * step, or the reversed motion of a relative to b. The search evaluates
                             * the hint as one of its normals. If a body has passed through the
@@ -298,132 +291,82 @@ typedef struct abut_patches {
                                    * neighbouring triangles face opposite ways */
 } abut_patches;
 
-/* Computes the contact patches of two posed meshes by exact geometry, without fields and samples.
+/* Computes the contact patches of two colliders by exact geometry, without fields and samples. Each
+ * is a body with a BVH or a primitive. Thread-safe.
  *
  * Guarantee: bodies that overlap have a contact, however thin they are, and also if one contains
  * the other. A sheet contains nothing, as in <abut/pair.h>. Bodies within the margin have a
  * contact, and the deepest contact of separate bodies is minus their distance. Exchanging a and b
  * exchanges the sides and reverses the normals.
  *
- * Method: overlaps come from the intersection contours of both surfaces, gaps from local minima of
- * the distance between them (Johnson and Cohen 2001). If a region has several walls, a joint shift
- * by their depths separates all of them. Opposite walls that are less deep than 5% of the smaller
- * body keep their local depths, and `is_verified` is false. A longer shift through a body is
- * reported only if the bodies have passed through each other.
+ * Two meshes: overlaps come from the intersection contours of both surfaces, gaps from local minima
+ * of the distance between them (Johnson and Cohen 2001). If a region has several walls, a joint
+ * shift by their depths separates all of them. Opposite walls that are less deep than 5% of the
+ * smaller body keep their local depths, and `is_verified` is false. A longer shift through a body
+ * is reported only if the bodies have passed through each other. The first call with a mesh
+ * computes its topology, which the BVH keeps: about 100 bytes for each triangle. Small queries
+ * allocate nothing and use about 100 KiB of stack. The progress callback of the context can cancel
+ * the call.
  *
- * The first call with a mesh computes its topology, which the BVH keeps: about 100 bytes for each
- * triangle. Small queries allocate nothing and use about 100 KiB of stack. The progress callback of
- * the context can cancel the call. Thread-safe. */
-ABUT_API abut_status abut_contact_patches(const abut_posed *a, const abut_posed *b,
-                                          const abut_patch_options *options, abut_patches *patches);
-
-/* ---- primitives, by exact geometry ---- */
-
-/* The kind of a primitive. */
-typedef enum abut_solid_kind {
-    ABUT_SOLID_PLANE = 0, /* a half-space: everything below the plane is solid */
-    ABUT_SOLID_SPHERE,
-    ABUT_SOLID_CAPSULE,
-    ABUT_SOLID_BOX, /* centred at the origin of its pose */
-    ABUT_SOLID_CYLINDER,
-    ABUT_SOLID_HULL /* a closed convex mesh */
-} abut_solid_kind;
-
-/* Returns the name of a kind of primitive, or null if there is no such kind. Thread-safe. */
-ABUT_API const char *abut_solid_kind_name(abut_solid_kind kind);
-
-/* A primitive at a pose. */
-typedef struct abut_solid {
-    abut_solid_kind kind;
-    abut_pose pose; /* zeroed = the identity */
-    union {         /* by kind, in local coordinates */
-        abut_plane plane;
-        abut_sphere sphere;
-        abut_capsule capsule;
-        abut_vec3 half; /* half extents of a box */
-        abut_cylinder cylinder;
-        const abut_bvh
-            *hull; /* must stay valid as long as the solid; see abut_mesh_create_hull() */
-    } shape;
-} abut_solid;
-
-/* Computes the contact patch of two primitives: one patch or none. Two planes have none.
- *
- * The depth is the length of the shortest shift of a that separates them, and the normal is its
- * direction. It is exact up to rounding errors. For a cylinder against a capsule, box, cylinder or
- * hull it exceeds the shortest shift by at most 1e-6 of their size. A hint excludes shifts against
- * it, unless there is no other shift.
- *
- * With a margin, separate primitives have contacts at their closest points. `area` is that of the
- * contact polygon before it is reduced to options->max_contacts points. `volume` is 0. Ids do not
- * depend on which body has the reference face: a point within 1% of the smaller face from a vertex
- * has the id of that vertex. Faces that are parallel within 2e-4 radians keep the same points when
- * they move slightly. The first contact then has the depth of the patch, at most 0.1% of the face
- * more than its own depth. Exchanging a and b exchanges the sides.
- *
- * The first call with a hull verifies that it is closed and convex; its BVH keeps the result.
- * Nothing else allocates memory. Returns ABUT_ERROR_ARGUMENT if a hull is not closed and convex,
- * and ABUT_ERROR_LIMIT if it has more than 65,536 triangles. Thread-safe. */
-ABUT_API abut_status abut_contact_solids(const abut_solid *a, const abut_solid *b,
-                                         const abut_patch_options *options, abut_patches *patches);
-
-/* Computes the contact patches of a posed mesh and a primitive.
+ * A mesh and a primitive:
  *  - Plane: one patch for each connected part of the mesh below it, with exact depths, areas and
  *    volumes.
  *  - Sphere, capsule: one patch for each wall that it touches, with exact depths and without areas.
  *    A capsule whose axis intersects the mesh is approximated by a mesh within 0.3% of its radius.
- *  - Box, hull: as meshes in abut_contact_patches().
+ *  - Box, hull: as two meshes.
  *  - Cylinder: the same, approximated by a mesh within 0.1% of its radius.
- * `is_verified` has the meaning of abut_contact_patches(). The first call with a mesh computes its
- * topology. Thread-safe. */
-ABUT_API abut_status abut_contact_solid(const abut_posed *a, const abut_solid *b,
-                                        const abut_patch_options *options, abut_patches *patches);
+ *
+ * Two primitives have one patch or none; two planes have none. The depth is the length of the
+ * shortest shift of a that separates them, and the normal is its direction. It is exact up to
+ * rounding errors. For a cylinder against a capsule, box, cylinder or hull it exceeds the shortest
+ * shift by at most 1e-6 of their size. A hint excludes shifts against it, unless there is no other
+ * shift. With a margin, separate primitives have contacts at their closest points. `area` is that
+ * of the contact polygon before it is reduced to options->max_contacts points. `volume` is 0. Ids
+ * do not depend on which body has the reference face: a point within 1% of the smaller face from a
+ * vertex has the id of that vertex. Faces that are parallel within 2e-4 radians keep the same
+ * points when they move slightly. The first contact then has the depth of the patch, at most 0.1%
+ * of the face more than its own depth.
+ *
+ * The first call with a hull verifies that it is closed and convex; its BVH keeps the result.
+ * Returns ABUT_ERROR_ARGUMENT if it is not, and for other kinds of colliders. Returns
+ * ABUT_ERROR_LIMIT if a hull has more than 65,536 triangles. */
+ABUT_API abut_status abut_contact_find(const abut_collider *a, const abut_collider *b,
+                                       const abut_patch_options *options, abut_patches *patches);
 
 /* ---- two bodies, by fields ---- */
 
-/* Computes the contacts of two bodies: samples and long edges of each in the field of the other. At
- * least one body must have a field. The test of normals
- * may reject every contact, as for a small body in the middle of a large one. Then the contacts
- * that leave in one common direction are returned. Thread-safe. */
-ABUT_API abut_status abut_contact_bodies(const abut_body *a, const abut_body *b,
-                                         const abut_contact_options *options,
-                                         abut_contacts *contacts);
+/* Computes the contacts of two colliders by signed distance fields. At least one is a body with a
+ * field. The other is one of these:
+ *  - A body: samples and long edges of each are evaluated in the field of the other. One of them
+ *    must have a field, and the other one samples. The test of normals may reject every
+ *    contact, as for a small body in the middle of a large one. Then the contacts that leave in one
+ *    common direction are returned.
+ *  - Plane: needs samples of the body, and no field. Depths are exact if vertices are among the
+ *    samples.
+ *  - Sphere: the samples of the body inside the sphere, and all points of the sphere at which the
+ *    depth has a local maximum. The latter find one contact on a large flat face without samples,
+ *    and two in a groove.
+ *  - Capsule: as a sphere at both ends and at the deepest point of its axis.
+ *  - Box: the samples of the body inside the box. Features of the box in the field are corners
+ *    (elements 0 to 7), face centres (8 to 13) and deepest points of edges (14 to 25).
+ * Returns ABUT_ERROR_ARGUMENT for other pairs. Thread-safe. */
+ABUT_API abut_status abut_contact_find_sampled(const abut_collider *a, const abut_collider *b,
+                                               const abut_contact_options *options,
+                                               abut_contacts *contacts);
 
-/* ---- a body by its field, and a primitive, point cloud or mesh as b ---- */
+/* ---- a body by its field, and a point cloud or mesh as b ---- */
 
-/* Computes the contacts of a body and a half-space: everything below the plane is solid. Needs
- * samples of a. Depths are exact if vertices are among the samples. Thread-safe. */
-ABUT_API abut_status abut_contact_plane(const abut_body *a, const abut_plane *plane,
-                                        const abut_contact_options *options,
-                                        abut_contacts *contacts);
-/* Computes the contacts of a body and a sphere: the samples of a inside the sphere, and all points
- * of the sphere at which the depth has a local maximum. The latter find one contact on a large flat
- * face without samples, and two in a groove. Thread-safe. */
-ABUT_API abut_status abut_contact_sphere(const abut_body *a, const abut_sphere *sphere,
-                                         const abut_contact_options *options,
-                                         abut_contacts *contacts);
-/* Computes the contacts of a body and a capsule, as abut_contact_sphere() at both ends of the
- * capsule and at the deepest point of its axis. Thread-safe. */
-ABUT_API abut_status abut_contact_capsule(const abut_body *a, const abut_capsule *capsule,
-                                          const abut_contact_options *options,
-                                          abut_contacts *contacts);
-/* Computes the contacts of a body and a box. Features are the samples of a inside the box. Features
- * of the box in the field are corners (elements 0 to 7), face centres (8 to 13) and deepest points
- * of edges (14 to 25).
- * Thread-safe. */
-ABUT_API abut_status abut_contact_box(const abut_body *a, const abut_oriented_box *box,
-                                      const abut_contact_options *options, abut_contacts *contacts);
 /* Computes the contacts of a body and points in world coordinates, such as a scan or the particles
  * of a liquid. Each point is a ball of `radius`. Runs on all threads of the context. Returns
  * ABUT_ERROR_ARGUMENT if a point is not finite or beyond ABUT_COORDINATE_MAX. Thread-safe. */
-ABUT_API abut_status abut_contact_points(const abut_body *a, const abut_points *points,
+ABUT_API abut_status abut_contact_points(const abut_collider *a, const abut_points *points,
                                          double radius, const abut_contact_options *options,
                                          abut_contacts *contacts);
 /* Computes the contacts of a body and a deforming mesh: its vertices, and the deepest points of its
  * edges that are longer than a cell. The mesh has no inside here, as cloth has none, so no contact
  * is rejected for its normal. `topology` may belong to an earlier shape of the mesh with the same
  * triangles. Runs on all threads of the context. Thread-safe. */
-ABUT_API abut_status abut_contact_mesh(const abut_body *a, const abut_mesh *mesh,
+ABUT_API abut_status abut_contact_mesh(const abut_collider *a, const abut_mesh *mesh,
                                        const abut_topology *topology, const abut_pose *pose,
                                        const abut_contact_options *options,
                                        abut_contacts *contacts);
@@ -453,7 +396,7 @@ typedef struct abut_field_hit {
 /* Finds the first point at which a ray enters a body, at a parameter of at most `limit` (1 for a
  * segment, HUGE_VAL for no limit). A ray that starts inside hits at its origin. A feature less than
  * 0.001 of a cell deep along the ray may be missed. Thread-safe. */
-ABUT_API abut_status abut_contact_ray(const abut_body *a, const abut_ray *ray, double limit,
+ABUT_API abut_status abut_contact_ray(const abut_collider *a, const abut_ray *ray, double limit,
                                       abut_contact_ray_method method, abut_field_hit *hit);
 
 /* ---- reduction ---- */

@@ -150,7 +150,7 @@ ABUT_DEFAULT(abut_map_query)
  * Each BVH is on the CPU or on the device of the map. The map keeps references to the BVHs until
  * the next call. Returns ABUT_ERROR_ARGUMENT if a body has coordinates beyond 1e30 or an invalid
  * pose. Reports progress as stage "map". One thread at a time for each map. */
-ABUT_API abut_status abut_map_compute_distance(abut_map *map, const abut_posed *others,
+ABUT_API abut_status abut_map_compute_distance(abut_map *map, const abut_collider *others,
                                                uint32_t count, const abut_map_query *query);
 /* Computes the distance from every sample to the surface itself, without the triangles that
  * query->rings and query->geodesic exclude. `query` may be null. The result equals a brute-force
@@ -285,8 +285,8 @@ ABUT_API abut_status abut_map_find_below(const abut_map *map, double distance, u
  * Each patch has up to options->max_contacts contacts: its deepest sample, and others far from each
  * other. A contact has the kind ABUT_CONTACT_SURFACE, the triangle as element, and the index of the
  * sample in that triangle as part. Its point is halfway to the closest point, its normal along that
- * direction. If both points coincide, the normal points out of the other body. `pair` is
- * options->pair plus the index of the body.
+ * direction. If both points coincide, the normal points out of the other body. `b` of
+ * a contact is options->b plus the index of the body.
  *
  * A patch has the area of its texels. The volumes of all patches of a body sum to that of
  * abut_pair_measure(), divided in proportion to the depths of their texels. Volumes are 0 (not

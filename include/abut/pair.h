@@ -40,17 +40,12 @@
 
 #include <abut/base.h>
 #include <abut/bvh.h>
+#include <abut/collider.h>
 #include <abut/geom.h>
 
 #ifdef __cplusplus
 extern "C" {
 #endif
-
-/* A BVH at a pose. A pose of zeros is the identity. */
-typedef struct abut_posed {
-    const abut_bvh *bvh;
-    abut_pose pose;
-} abut_posed;
 
 typedef struct abut_pair_options {
     size_t size;
@@ -92,7 +87,7 @@ typedef struct abut_overlap {
  * per component), and the BVH keeps the list. For an open mesh it also measures the holes, with
  * about 100 temporary bytes per boundary edge. Extreme poses need temporary copies of both meshes.
  * Thread-safe. */
-ABUT_API abut_status abut_pair_overlap(const abut_posed *a, const abut_posed *b,
+ABUT_API abut_status abut_pair_overlap(const abut_collider *a, const abut_collider *b,
                                        const abut_pair_options *options, abut_pair_cache *cache,
                                        abut_overlap *overlap);
 
@@ -113,7 +108,7 @@ typedef struct abut_pair_intersection {
  * b. Writes them if there are at most `capacity`; otherwise returns ABUT_ERROR_BUFFER. Sets `count`
  * to their number in both cases. The list may be null if the capacity is 0. Validates poses as
  * abut_pair_overlap() does. Thread-safe. */
-ABUT_API abut_status abut_pair_intersections(const abut_posed *a, const abut_posed *b,
+ABUT_API abut_status abut_pair_intersections(const abut_collider *a, const abut_collider *b,
                                              uint64_t capacity,
                                              abut_pair_intersection *intersections,
                                              uint64_t *count);
@@ -148,14 +143,14 @@ typedef struct abut_separation {
  * CPU's tree of its mesh from the first distance query on; batches need that tree from the first
  * overlapping pose on.
  * Validates poses as abut_pair_overlap() does. Thread-safe. */
-ABUT_API abut_status abut_pair_distance(const abut_posed *a, const abut_posed *b,
+ABUT_API abut_status abut_pair_distance(const abut_collider *a, const abut_collider *b,
                                         const abut_pair_options *options, abut_pair_cache *cache,
                                         abut_separation *separation);
 
 /* Tests whether two bodies overlap or their distance is at most `margin`. The search stops as soon
  * as that is known. `reliability` may be null. Returns ABUT_ERROR_ARGUMENT if `margin` is negative
  * or NaN, or for poses that abut_pair_overlap() rejects. Thread-safe. */
-ABUT_API abut_status abut_pair_within(const abut_posed *a, const abut_posed *b, double margin,
+ABUT_API abut_status abut_pair_within(const abut_collider *a, const abut_collider *b, double margin,
                                       const abut_pair_options *options, abut_pair_cache *cache,
                                       bool *within, abut_reliability *reliability);
 
@@ -211,7 +206,7 @@ typedef struct abut_pair_measures {
  * ABUT_ERROR_ARGUMENT if the tolerance is negative, and for poses that abut_pair_overlap() rejects.
  * Temporary memory is proportional to both meshes. The first call creates a topology that the BVH
  * keeps. Thread-safe. */
-ABUT_API abut_status abut_pair_measure(const abut_posed *a, const abut_posed *b,
+ABUT_API abut_status abut_pair_measure(const abut_collider *a, const abut_collider *b,
                                        const abut_pair_measure_options *options,
                                        abut_pair_measures *measures);
 

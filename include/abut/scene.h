@@ -28,7 +28,7 @@ typedef struct abut_scene_body {
     const char *method; /* pair method for contacts, a name of abut_world_method; null = not set */
     const abut_character *character;    /* the character that the mesh is a pose of; else null */
     const abut_character_matrix *bones; /* its bone matrices, before the pose is applied */
-    const char *solid;     /* name of an abut_solid_kind: "plane", "sphere", "capsule", "box",
+    const char *solid;     /* name of an abut_collider_kind: "plane", "sphere", "capsule", "box",
                             * "cylinder" or "hull". The body is then exactly this solid, centred at
                             * its origin with its axis along z, and the mesh approximates it. A
                             * plane is the half-space below z = 0. A hull is the mesh itself, which

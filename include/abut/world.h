@@ -10,19 +10,19 @@
  * primitive                                       exact          radial
  * character                                                      radial
  *
- *  - exact: abut_contact_patches(), abut_contact_solid(), abut_contact_solids()
+ *  - exact: abut_contact_find()
  *  - field: samples of one body in the signed distance field of the other, by
- *    abut_contact_bodies() and similar functions; vertices and edges of a mesh without an inside,
- *    by abut_contact_mesh()
+ *    abut_contact_find_sampled(); vertices and edges of a mesh without an inside, by
+ *    abut_contact_mesh()
  *  - map: samples on one surface with their exact signed distances, by abut_map_compute_distance()
  *  - layers: rays through both bodies, by abut_layers_find(); one contact for each pair
  *  - radial: vertices, samples and long edges of the other item in the radial fields, and samples
  *    of the radial fields against the other item, by abut_radial_contacts()
  *
- * The simplest item is ABUT_WORLD_MESH, a rigid or deforming mesh. The world examines the mesh and
- * selects a method; abut_world_get_item_info() returns the method and the reason. Callers that
- * already have a BVH, fields or samples pass them as ABUT_WORLD_BODY, and radial fields as
- * ABUT_WORLD_CHARACTER.
+ * The simplest item is ABUT_COLLIDER_MESH, a rigid or deforming mesh. The world examines the mesh
+ * and selects a method; abut_world_get_item_info() returns the method and the reason. Callers that
+ * already have a BVH, fields or samples pass them as ABUT_COLLIDER_BODY, and radial fields as
+ * ABUT_COLLIDER_CHARACTER.
  *
  * Guarantee: no candidate pair is missed. abut_world_get_pair_info() returns the method of a pair,
  * which contacts it is guaranteed to find, and the error bound of its depths. If maps or layers
@@ -92,22 +92,6 @@ typedef struct abut_world_options {
 
 ABUT_DEFAULT(abut_world_options)
 
-/* The kind of an item. */
-typedef enum abut_world_kind {
-    ABUT_WORLD_BODY = 0, /* a BVH, a field or samples, in any combination */
-    ABUT_WORLD_PLANE,    /* a half-space: everything below the plane is solid */
-    ABUT_WORLD_SPHERE,
-    ABUT_WORLD_CAPSULE,
-    ABUT_WORLD_BOX, /* centred at the origin of its pose */
-    ABUT_WORLD_CYLINDER,
-    ABUT_WORLD_HULL,      /* a closed convex mesh */
-    ABUT_WORLD_CHARACTER, /* radial fields, in world coordinates: the pose is the identity */
-    ABUT_WORLD_MESH       /* a mesh; the world builds the accelerators of its method */
-} abut_world_kind;
-
-/* Returns the name of a kind of item, or null if there is no such kind. Thread-safe. */
-ABUT_API const char *abut_world_kind_name(abut_world_kind kind);
-
 /* What moves an item. A pair is tested if at least one item is dynamic. A pair with a sensor is
  * tested unless both items are static. */
 typedef enum abut_world_motion {
@@ -120,42 +104,25 @@ typedef enum abut_world_motion {
 ABUT_API const char *abut_world_motion_name(abut_world_motion motion);
 
 typedef struct abut_world_item {
-    abut_world_kind kind;
+    size_t size;
+    abut_collider collider; /* shape and pose. The item keeps references to the objects of the
+                             * shape. A BVH, field and samples must not be changed, except that
+                             * abut_world_set_positions() changes a character or a mesh that
+                             * deforms. No other thread may use a character during a call of the
+                             * world. Rigid items with the same mesh, method and resolution share
+                             * what the world builds for them */
     abut_world_motion motion;
-    uint32_t
-        group; /* filter: one bit for each group that the item belongs to; 0 = the first group */
+    uint32_t group; /* filter: one bit for each group of the item; 0 = the first group */
     uint32_t mask;  /* filter: one bit for each group that it collides with; 0 = all groups. A pair
                      * is tested if each item is in a group that the other collides with */
     bool is_sensor; /* its pairs have events and no contacts */
     abut_world_method method; /* preferred method of its pairs; AUTO = by the rule. Meshes: all
                                * except RADIAL. Bodies: EXACT needs a BVH, FIELD needs a field or
                                * samples. Other kinds have one method */
-    abut_pose pose;           /* zeroed = the identity */
-    union {                   /* by kind, in local coordinates */
-        struct {
-            /* The item keeps references to these objects. They must not be refitted or updated. */
-            const abut_field *field;
-            const abut_samples *samples;
-            const abut_bvh *bvh; /* of the same mesh */
-        } body;
-        abut_plane plane;
-        abut_sphere sphere;
-        abut_capsule capsule;
-        abut_vec3 half; /* half extents of a box */
-        abut_cylinder cylinder;
-        const abut_bvh *hull;   /* referenced; must not be refitted */
-        abut_radial *character; /* referenced; abut_world_set_positions() sets its pose. No other
-                                 * thread may use it during a call of the world */
-        struct {
-            abut_mesh *mesh; /* referenced. Rigid items with the same mesh, method and resolution
-                              * share their accelerators */
-            bool deforms;    /* abut_world_set_positions() will change its positions */
-            uint32_t resolution; /* field: cells along the longest side, 0 = 64. Map: texels along
-                                  * each side, 0 = 128. Layers: pixels, 0 = 1024; the maximum of all
-                                  * items is used */
-        } mesh;
-    } shape;
+    void *user;               /* for the caller; see abut_world_get_user() */
 } abut_world_item;
+
+ABUT_DEFAULT(abut_world_item)
 
 /* Creates an empty world. `options` may be null. Returns ABUT_ERROR_DEVICE if the device rounds
  * floats differently from the CPU or has no doubles. Thread-safe. */
@@ -172,14 +139,16 @@ ABUT_API void abut_world_destroy(abut_world *world);
 ABUT_API abut_status abut_world_add(abut_world *world, const abut_world_item *item, uint32_t *id);
 /* Removes an item. Its id becomes free, and its ignored pairs are deleted. Not thread-safe. */
 ABUT_API abut_status abut_world_remove(abut_world *world, uint32_t id);
+/* Returns the user pointer of an item; null if there is no such item. Not thread-safe. */
+ABUT_API void *abut_world_get_user(const abut_world *world, uint32_t id);
 /* Replaces an item in place: groups, motion, method, pose, shape or kind. Its id and its ignored
  * pairs are kept. With another shape its pairs end and begin again; with the same shape they
  * persist. Returns the errors of abut_world_add(); on failure nothing changes. Not thread-safe. */
 ABUT_API abut_status abut_world_replace(abut_world *world, uint32_t id,
                                         const abut_world_item *item);
 /* Sets the shape of an item that is not rigid.
- *  - A mesh with shape.mesh.deforms: `positions` has one abut_vec3 for each vertex, on the host, in
- *    absolute coordinates as for abut_mesh_create(), before the pose. `bones` is null.
+ *  - A mesh with collider.shape.mesh.deforms: `positions` has one abut_vec3 for each vertex, on the
+ * host, in absolute coordinates as for abut_mesh_create(), before the pose. `bones` is null.
  *  - A character: `bones` and `positions` as for abut_radial_set_positions().
  * Returns ABUT_ERROR_ARGUMENT for other items and for positions that abut_mesh_create() rejects. On
  * failure nothing changes. Not thread-safe. */
@@ -274,8 +243,8 @@ ABUT_API abut_status abut_world_pairs(abut_world *world, uint64_t capacity, abut
 
 /* Computes the contacts of all pairs except those with sensors.
  *
- * Contacts are sorted by pair, in the order of abut_world_pairs(); `pair` of a contact is an index
- * into that list. Normals point from b to a. Within a pair the order depends on the method:
+ * Contacts are sorted by pair, in the order of abut_world_pairs(); each has the ids of its
+ * items. Normals point from b to a. Within a pair the order depends on the method:
  *  - Exact: patch by patch, deepest first.
  *  - Field: features of a, then features of b; with options.max_patch_contacts, the order of
  *    abut_contact_reduce().
@@ -287,7 +256,7 @@ ABUT_API abut_status abut_world_pairs(abut_world *world, uint64_t capacity, abut
  *    their meshes. Features of bodies are samples or vertices, and, unless options.skip_edges is
  *    set, deepest points of edges longer than a cell.
  *
- * The exact method is warm started. The hint of abut_contact_patches() is the normal of the deepest
+ * The exact method is warm started. The hint of abut_contact_find() is the normal of the deepest
  * contact of the pair in the previous computation. If there was none, it is the reversed motion of
  * a relative to b since then.
  *
@@ -339,7 +308,7 @@ ABUT_API abut_status abut_world_events(abut_world *world, uint64_t capacity,
 /* Writes the state that a world keeps between steps: the hint of each pair (abut_world_contacts)
  * and the pairs that the previous abut_world_events() reported. The caller stores items, poses,
  * shapes, options and ignored pairs. Computes the contacts if they are not up to date. The size is
- * 72 bytes, 8 for each id and 24 for each candidate pair. It is 120 bytes more for each reported
+ * 72 bytes, 8 for each id and 24 for each candidate pair. It is 112 bytes more for each reported
  * pair if abut_world_events() was not called since the contacts were computed. If the capacity is
  * too small, returns ABUT_ERROR_BUFFER and sets only *bytes, which is set in either case.
  * Not thread-safe. */
@@ -413,7 +382,7 @@ typedef struct abut_world_device_contacts {
                                * that are computed by fields */
     const abut_buffer *begin; /* uint32_t, pair_count + 1 of them: pair i has the contacts begin[i]
                                * up to, but not including, begin[i + 1] */
-    const abut_buffer *contacts; /* abut_contact; their `pair` is an index into `pairs` */
+    const abut_buffer *contacts; /* abut_contact */
     uint64_t pair_count;
     uint64_t contact_count;
 } abut_world_device_contacts;

@@ -13,6 +13,7 @@
  * bounding box of their mesh instead.
  */
 #include "contact/contact.h"
+#include "contact/find.h"
 
 #include <math.h>
 #include <string.h>
@@ -45,7 +46,7 @@ abut_status abuti_contact_pose(const char *function, const char *what, const abu
     return ABUT_OK;
 }
 
-abut_status abuti_contact_begin(contact_call *call, const char *function, const abut_body *a,
+abut_status abuti_contact_begin(contact_call *call, const char *function, const abuti_field_body *a,
                                 bool needs_field, const abut_contact_options *options,
                                 abut_contact buffer[CONTACT_STACK_COUNT], abut_contacts *out) {
     *call = (contact_call){.function = function,
@@ -119,7 +120,8 @@ void abuti_contact_add(contact_call *call, const abut_contact *contact) {
         (!call->stack || call->count < call->stored_capacity || grow_contacts(call))) {
         abut_contact *to = call->stack ? &call->stored[call->count] : &call->out->list[call->count];
         *to = *contact;
-        to->pair = call->options.pair;
+        to->a = call->options.a;
+        to->b = call->options.b;
         to->id = contact_id(to->side, to->kind, to->element, to->part);
     }
     call->count++;
@@ -350,9 +352,9 @@ abut_status abuti_contact_pair(contact_call *call, const contact_direction both[
     return status;
 }
 
-abut_status abut_contact_bodies(const abut_body *a, const abut_body *b,
-                                const abut_contact_options *options, abut_contacts *contacts) {
-    static const char function[] = "abut_contact_bodies";
+abut_status abuti_contact_bodies(const abuti_field_body *a, const abuti_field_body *b,
+                                 const abut_contact_options *options, abut_contacts *contacts) {
+    static const char function[] = "abut_contact_find_sampled";
     contact_call call;
     abut_contact buffer[CONTACT_STACK_COUNT];
     contact_motion at_a, at_b;

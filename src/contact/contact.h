@@ -12,6 +12,17 @@
 
 #include <float.h>
 
+/* A field and samples of a mesh at a pose. */
+typedef struct abuti_field_body {
+    const abut_field *field;
+    const abut_samples *samples;
+    abut_pose pose;
+} abuti_field_body;
+
+/* Converts a collider, which must be a body. Its field may be null. */
+abut_status abuti_field_body_read(const char *function, const char *what,
+                                  const abut_collider *collider, abuti_field_body *body);
+
 /* One call of a public function: its arguments and results so far. */
 typedef struct contact_call {
     const char *function;
@@ -32,7 +43,7 @@ enum { CONTACT_STACK_COUNT = 48 }; /* about 4 KiB of stack */
 
 /* Reads the options and validates the list; error messages begin with `function`. After success,
  * abuti_contact_end() must be called with the status so far. */
-abut_status abuti_contact_begin(contact_call *call, const char *function, const abut_body *a,
+abut_status abuti_contact_begin(contact_call *call, const char *function, const abuti_field_body *a,
                                 bool needs_field, const abut_contact_options *options,
                                 abut_contact stack[CONTACT_STACK_COUNT], abut_contacts *out);
 abut_status abuti_contact_pose(const char *function, const char *what, const abut_pose *pose,
@@ -103,7 +114,7 @@ double abuti_contact_reduction(double angle, uint32_t *keep);
 
 /* One direction: the samples of `of` in the field of `at`. */
 typedef struct contact_direction {
-    const abut_body *at, *of; /* their poses are not used */
+    const abuti_field_body *at, *of; /* their poses are not used */
     const contact_motion *motion_at, *motion_of;
     uint32_t side; /* that the samples belong to: 0 is a, 1 is b */
 } contact_direction;

@@ -12,7 +12,7 @@
 enum { POINTS_PER_BLOCK = 1 << 16, POINTS_PER_TASK = 1024 };
 
 typedef struct point_query {
-    const abut_body *a;
+    const abuti_field_body *a;
     const contact_motion *at;
     contact_frame frame; /* only band, away and margin are used */
     /* The features, one of: */
@@ -108,15 +108,19 @@ static abut_status test_features(contact_call *call, point_query *m, size_t coun
     return ABUT_OK;
 }
 
-abut_status abut_contact_points(const abut_body *a, const abut_points *points, double radius,
-                                const abut_contact_options *options, abut_contacts *contacts) {
+abut_status abut_contact_points(const abut_collider *collider, const abut_points *points,
+                                double radius, const abut_contact_options *options,
+                                abut_contacts *contacts) {
+    abuti_field_body body, *a = &body;
     static const char function[] = "abut_contact_points";
     contact_call call;
     abut_contact buffer[CONTACT_STACK_COUNT];
     contact_motion at;
     bvh_points list;
     box3 bounds;
-    abut_status status = abuti_contact_begin(&call, function, a, true, options, buffer, contacts);
+    abut_status status = abuti_field_body_read(function, "a", collider, a);
+    status =
+        status ? status : abuti_contact_begin(&call, function, a, true, options, buffer, contacts);
     status = status ? status : abuti_contact_pose(function, "the pose of a", &a->pose, &at);
     status = status ? status : abuti_bvh_points_read(function, NULL, points, &list);
     status = status ? status : abuti_bvh_points_check(function, a->field->context, &list, &bounds);
@@ -131,9 +135,10 @@ abut_status abut_contact_points(const abut_body *a, const abut_points *points, d
     return abuti_contact_end(&call, status);
 }
 
-abut_status abut_contact_mesh(const abut_body *a, const abut_mesh *mesh,
+abut_status abut_contact_mesh(const abut_collider *collider, const abut_mesh *mesh,
                               const abut_topology *topology, const abut_pose *pose_or_null,
                               const abut_contact_options *options, abut_contacts *contacts) {
+    abuti_field_body body, *a = &body;
     static const char function[] = "abut_contact_mesh";
     static const abut_pose none = {{0, 0, 0, 1}, {0, 0, 0}};
     contact_call call;
@@ -141,7 +146,9 @@ abut_status abut_contact_mesh(const abut_body *a, const abut_mesh *mesh,
     contact_motion at, mesh_at;
     abut_topology_arrays t = abut_topology_arrays_default();
     abut_topology_get_arrays(topology, &t);
-    abut_status status = abuti_contact_begin(&call, function, a, true, options, buffer, contacts);
+    abut_status status = abuti_field_body_read(function, "a", collider, a);
+    status =
+        status ? status : abuti_contact_begin(&call, function, a, true, options, buffer, contacts);
     if (!status && (!mesh || !topology))
         status = abuti_null(function, mesh ? "topology" : "mesh");
     if (!status && t.vertex_count != mesh->vertex_count)

@@ -1,4 +1,4 @@
-/* Contacts of two meshes by exact geometry: abut_contact_patches() and its steps.
+/* Contacts of two meshes by exact geometry: abut_contact_find() and its steps.
  *
  * 1. Both bodies are put into a canonical order, so that exchanging a and b yields the same result.
  *    A sheet is oriented so that it cuts off the smaller part of the other body.
@@ -8,6 +8,7 @@
  * 3. Surfaces within the margin add gaps (patch_proximity.c).
  * If there is no contour, one body may be inside the other. Or surfaces touch where the skins have
  * no thickness; then the touching triangles are the contact. */
+#include "contact/find.h"
 #include "contact/patch_separate.h"
 
 #include "geom/intersect_shared.h"
@@ -28,7 +29,7 @@ enum { TESTED_SEGMENTS = 8 };
 /* ---- canonical order ---- */
 
 /* Returns the position of one body in the axes of the other, relative to its origin. */
-static vec3 relative_position(const abut_posed *from, const abut_posed *to) {
+static vec3 relative_position(const abuti_posed *from, const abuti_posed *to) {
     vec3 offset = v3_sub(to->pose.translation, from->pose.translation);
     abuti_motion motion = abuti_motion_of(&from->pose);
     mat3 back = m3_transpose(&motion.rotation);
@@ -41,7 +42,7 @@ static int largest_axis(vec3 v) {
 }
 
 /* Returns whether a precedes b: the order of the meshes (order.c), then that of the poses. */
-static bool is_in_order(const abut_posed *a, const abut_posed *b) {
+static bool is_in_order(const abuti_posed *a, const abuti_posed *b) {
     int order = abuti_patch_order(a->bvh, b->bvh);
     if (order)
         return order < 0;
@@ -476,7 +477,7 @@ static abut_status add_nearest_gap(const patch_work *work, patch_call *call) {
 /* Adds the walls within the margin. If the margin exceeds GAP_RANGE, walls further behind the
  * nearest gap are omitted. */
 static abut_status add_gap_answers(patch_work *work, patch_call *call, uint32_t max_points) {
-    const abut_posed *a = &call->posed[0], *b = &call->posed[1];
+    const abuti_posed *a = &call->posed[0], *b = &call->posed[1];
     double range = call->options.margin, gap_range = GAP_RANGE * call->size;
     bool overlaps = call->count > 0;
     bool has_degenerate = work->body[0].skin->has_degenerate_triangles ||
@@ -535,12 +536,12 @@ static void divide_volume(patch_work *work, patch_call *call) {
         call->answers[largest].volume = real_max(call->answers[largest].volume + remainder, 0);
 }
 
-/* ---- abut_contact_patches() ---- */
+/* ---- abut_contact_find() ---- */
 
-static abut_status check_arguments(const abut_posed *a, const abut_posed *b,
+static abut_status check_arguments(const abuti_posed *a, const abuti_posed *b,
                                    const abut_patch_options *options, patch_call *call,
                                    const abut_patches *patches) {
-    const char *name = "abut_contact_patches";
+    const char *name = "abut_contact_find";
     abut_status status = abuti_pair_check(name, a, b, patches, "patches");
     return status ? status : abuti_patch_options(name, options, patches, &call->options);
 }
@@ -623,25 +624,26 @@ static abut_status compute_oriented_patches(patch_work *work, patch_call *call) 
     return compute_patches(work, call);
 }
 
-abut_status abut_contact_patches(const abut_posed *a, const abut_posed *b,
-                                 const abut_patch_options *options, abut_patches *patches) {
+abut_status abuti_contact_bvhs(const abuti_posed *a, const abuti_posed *b,
+                               const abut_patch_options *options, abut_patches *patches) {
     patch_call call = {.count = 0};
     abut_status status = check_arguments(a, b, options, &call, patches);
     if (status)
         return status;
     abut_context *before = abuti_context_enter(a->bvh->context); /* for either order */
     call.swapped = !is_in_order(a, b);
-    const abut_posed *first = call.swapped ? b : a, *second = call.swapped ? a : b;
+    const abuti_posed *first = call.swapped ? b : a, *second = call.swapped ? a : b;
     abut_pose back = pose_inverse(&second->pose);
-    call.posed[0] = (abut_posed){NULL, pose_multiply(&back, &first->pose)};
-    call.posed[1] = (abut_posed){NULL, {{0, 0, 0, 1}, {0, 0, 0}}};
+    call.posed[0] = (abuti_posed){NULL, pose_multiply(&back, &first->pose)};
+    call.posed[1] = (abuti_posed){NULL, {{0, 0, 0, 1}, {0, 0, 0}}};
     call.max_translation =
         real_max(v3_max_abs(a->pose.translation), v3_max_abs(b->pose.translation));
-    patch_frame frame = {.function = "abut_contact_patches",
+    patch_frame frame = {.function = "abut_contact_find",
                          .motion = abuti_motion_of(&second->pose),
                          .origin = second->bvh->mesh->origin,
                          .swapped = call.swapped,
-                         .pair = call.options.pair,
+                         .a = call.options.a,
+                         .b = call.options.b,
                          .context = a->bvh->context};
     mat3 inverse_rotation = m3_transpose(&frame.motion.rotation);
     call.hint = m3_apply(&inverse_rotation, v3_scale(call.options.hint, call.swapped ? -1 : 1));

@@ -547,7 +547,7 @@ typedef struct patch_frame {
     abuti_motion motion; /* of points relative to `origin` */
     vec3 origin;
     bool swapped;
-    uint32_t pair;
+    uint32_t a, b;         /* ids */
     abut_context *context; /* for memory; null if there are few contacts */
 } patch_frame;
 

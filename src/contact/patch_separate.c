@@ -84,7 +84,7 @@ bool abuti_patch_joint_shift(double size, const patch_answer *answers, size_t co
 }
 
 abut_status abuti_patch_test_apart(const patch_call *call, vec3 shift, bool *apart) {
-    abut_posed moved = call->posed[0];
+    abuti_posed moved = call->posed[0];
     abut_pair_relation relation;
     pair_frame frame;
     uint32_t found[2], vertex;

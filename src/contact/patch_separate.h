@@ -7,7 +7,7 @@
 typedef struct patch_call {
     patch_memory *memory;
     abut_patch_options options;
-    abut_posed posed[2]; /* the first relative to the second, which is at the identity */
+    abuti_posed posed[2]; /* the first relative to the second, which is at the identity */
     bool swapped;
     bool has_sheet;         /* one of them has no interior */
     bool is_reversed[2];    /* a sheet is oriented towards its other side */

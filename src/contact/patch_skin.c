@@ -162,7 +162,7 @@ static abut_status build_merged_mesh(const abut_mesh *mesh, bool is_reversed,
         memcpy(positions, mesh->positions, mesh->vertex_count * sizeof *positions);
         for (size_t i = 0; i < 3 * (size_t)mesh->triangle_count; i++)
             indices[i] = merged[mesh->indices[is_reversed ? i - i % 3 + 2 - i % 3 : i]];
-        status = abuti_mesh_derive(context, "abut_contact_patches", positions, mesh->vertex_count,
+        status = abuti_mesh_derive(context, "abut_contact_find", positions, mesh->vertex_count,
                                    indices, mesh->triangle_count, merged_mesh);
     } else {
         ABUTI_RELEASE(context, indices, positions);

@@ -106,7 +106,7 @@ static bool find_negative_cell(const cell_ray *r, uint32_t cell[3], double *valu
     }
 }
 
-static abut_status check_ray_arguments(const char *function, const abut_body *a,
+static abut_status check_ray_arguments(const char *function, const abuti_field_body *a,
                                        const abut_ray *ray, double limit,
                                        abut_contact_ray_method method, const void *hit,
                                        contact_motion *at) {
@@ -129,10 +129,13 @@ static abut_status check_ray_arguments(const char *function, const abut_body *a,
     return status;
 }
 
-abut_status abut_contact_ray(const abut_body *a, const abut_ray *ray, double limit,
+abut_status abut_contact_ray(const abut_collider *collider, const abut_ray *ray, double limit,
                              abut_contact_ray_method method, abut_field_hit *hit) {
+    abuti_field_body body, *a = &body;
     contact_motion at;
-    abut_status status = check_ray_arguments("abut_contact_ray", a, ray, limit, method, hit, &at);
+    abut_status status = abuti_field_body_read(__func__, "a", collider, a);
+    status =
+        status ? status : check_ray_arguments("abut_contact_ray", a, ray, limit, method, hit, &at);
     if (status)
         return status;
     const abut_grid *grid = &a->field->grid;

@@ -12,6 +12,7 @@
  * few start directions.
  */
 #include "contact/contact.h"
+#include "contact/find.h"
 
 #include "geom/closest_shared.h"
 
@@ -106,7 +107,7 @@ static double deepest_parameter(const primitive *s, vec3 a, vec3 b) {
     return 0.5 * (lo + hi);
 }
 
-static void test_samples(contact_call *call, const abut_body *a, const contact_motion *at,
+static void test_samples(contact_call *call, const abuti_field_body *a, const contact_motion *at,
                          const primitive *s) {
     abut_samples_arrays view = abut_samples_arrays_default();
     abut_samples_get_arrays(a->samples, &view);
@@ -136,9 +137,9 @@ static void test_samples(contact_call *call, const abut_body *a, const contact_m
     }
 }
 
-abut_status abut_contact_plane(const abut_body *a, const abut_plane *plane,
-                               const abut_contact_options *options, abut_contacts *contacts) {
-    static const char function[] = "abut_contact_plane";
+abut_status abuti_contact_plane(const abuti_field_body *a, const abut_plane *plane,
+                                const abut_contact_options *options, abut_contacts *contacts) {
+    static const char function[] = "abut_contact_find_sampled";
     contact_call call;
     abut_contact buffer[CONTACT_STACK_COUNT];
     contact_motion at;
@@ -243,7 +244,8 @@ static void test_sphere(contact_call *call, field_sphere *b) {
 
 /* ---- spheres and capsules ---- */
 
-static abut_status test_capsule(contact_call *call, const abut_body *a, const abut_capsule *c) {
+static abut_status test_capsule(contact_call *call, const abuti_field_body *a,
+                                const abut_capsule *c) {
     contact_motion at;
     const contact_motion still = {{{{1, 0, 0}, {0, 1, 0}, {0, 0, 1}}}, {0, 0, 0}};
     abut_status status = abuti_contact_pose(call->function, "the pose of a", &a->pose, &at);
@@ -284,9 +286,9 @@ static abut_status test_capsule(contact_call *call, const abut_body *a, const ab
     return ABUT_OK;
 }
 
-abut_status abut_contact_capsule(const abut_body *a, const abut_capsule *capsule,
-                                 const abut_contact_options *options, abut_contacts *contacts) {
-    static const char function[] = "abut_contact_capsule";
+abut_status abuti_contact_capsule(const abuti_field_body *a, const abut_capsule *capsule,
+                                  const abut_contact_options *options, abut_contacts *contacts) {
+    static const char function[] = "abut_contact_find_sampled";
     contact_call call;
     abut_contact buffer[CONTACT_STACK_COUNT];
     abut_status status = abuti_contact_begin(&call, function, a, true, options, buffer, contacts);
@@ -296,9 +298,9 @@ abut_status abut_contact_capsule(const abut_body *a, const abut_capsule *capsule
     return abuti_contact_end(&call, status);
 }
 
-abut_status abut_contact_sphere(const abut_body *a, const abut_sphere *sphere,
-                                const abut_contact_options *options, abut_contacts *contacts) {
-    static const char function[] = "abut_contact_sphere";
+abut_status abuti_contact_sphere(const abuti_field_body *a, const abut_sphere *sphere,
+                                 const abut_contact_options *options, abut_contacts *contacts) {
+    static const char function[] = "abut_contact_find_sampled";
     contact_call call;
     abut_contact buffer[CONTACT_STACK_COUNT];
     abut_status status = abuti_contact_begin(&call, function, a, true, options, buffer, contacts);
@@ -342,7 +344,7 @@ static void box_features(vec3 half, contact_point points[BOX_POINTS + 2 * BOX_ED
     }
 }
 
-static void test_box(contact_call *call, const abut_body *a, const contact_motion *at,
+static void test_box(contact_call *call, const abuti_field_body *a, const contact_motion *at,
                      const primitive *s) {
     contact_point points[BOX_POINTS + 2 * BOX_EDGES];
     contact_found found[BOX_POINTS + BOX_EDGES];
@@ -369,9 +371,9 @@ static void test_box(contact_call *call, const abut_body *a, const contact_motio
     }
 }
 
-abut_status abut_contact_box(const abut_body *a, const abut_oriented_box *box,
-                             const abut_contact_options *options, abut_contacts *contacts) {
-    static const char function[] = "abut_contact_box";
+abut_status abuti_contact_box(const abuti_field_body *a, const abut_oriented_box *box,
+                              const abut_contact_options *options, abut_contacts *contacts) {
+    static const char function[] = "abut_contact_find_sampled";
     contact_call call;
     abut_contact buffer[CONTACT_STACK_COUNT];
     contact_motion at;

@@ -41,7 +41,7 @@ typedef struct solid_polytope {
 } solid_polytope;
 
 typedef struct solid_body {
-    abut_solid_kind kind;
+    abut_collider_kind kind;
     bool is_rotated; /* `turn` applies: true for a, false for b */
     mat3 turn;
     vec3 shift;
@@ -56,10 +56,10 @@ typedef struct solid_body {
 } solid_body;
 
 /* Fails if a solid is invalid; `what` names it in messages. */
-abut_status abuti_solid_check(const char *function, const char *what, const abut_solid *solid);
+abut_status abuti_solid_check(const char *function, const char *what, const abut_collider *solid);
 /* Transforms two valid solids to the frame. A point of the frame plus `origin`, transformed by
  * `motion`, is a point of the world. Only b may be a plane. */
-void abuti_solid_transform(const abut_solid *a, const abut_solid *b, solid_body *body_a,
+void abuti_solid_transform(const abut_collider *a, const abut_collider *b, solid_body *body_a,
                            solid_body *body_b, abuti_motion *motion, vec3 *origin);
 
 static inline vec3 solid_rotate(const solid_body *s, vec3 own) {
@@ -140,11 +140,11 @@ abut_status abuti_solid_add_patch(solid_call *call, const patch_answer *answer);
 /* ---- solid_plane.c, solid_round.c ---- */
 
 abut_status abuti_solid_plane_contacts(solid_call *call, const solid_view *view,
-                                       const abut_solid *b);
+                                       const abut_collider *b);
 /* Contacts of a mesh with a sphere or capsule. `needs_mesh` is set, without contacts, if the axis
  * of a capsule intersects the mesh, is inside it or has passed through it: then the caller uses a
  * mesh of the capsule. */
 abut_status abuti_solid_round_contacts(solid_call *call, const solid_view *view,
-                                       const abut_solid *b, bool *needs_mesh);
+                                       const abut_collider *b, bool *needs_mesh);
 
 #endif

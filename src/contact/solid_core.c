@@ -26,11 +26,6 @@ enum { MAX_HULL_TRIANGLES = 1 << 16 };
 
 #define UNNUMBERED (ABUT_NONE - 1)
 
-const char *abut_solid_kind_name(abut_solid_kind kind) {
-    static const char *const names[] = {"plane", "sphere", "capsule", "box", "cylinder", "hull"};
-    return ABUTI_NAME(names, kind);
-}
-
 /* ---- tables ---- */
 
 /* Vertex i of a box has the upper x, y, z if bits 0, 1, 2 of i are set. */
@@ -404,40 +399,39 @@ static abut_status get_hull(const char *function, const abut_bvh *bvh, const sol
 
 /* ---- validation ---- */
 
-static abut_status check_numbers(const char *function, const char *what, const abut_solid *solid) {
+static abut_status check_numbers(const char *function, const char *what,
+                                 const abut_collider *solid) {
     const double *numbers = (const double *)&solid->shape;
-    static const size_t counts[] = {4, 4, 7, 3, 7};
+    static const size_t counts[] = {[ABUT_COLLIDER_PLANE] = 4,
+                                    [ABUT_COLLIDER_SPHERE] = 4,
+                                    [ABUT_COLLIDER_CAPSULE] = 7,
+                                    [ABUT_COLLIDER_BOX] = 3,
+                                    [ABUT_COLLIDER_CYLINDER] = 7};
     abut_status status = abuti_contact_check(function, what, numbers, counts[solid->kind]);
     if (status)
         return status;
-    if (solid->kind == ABUT_SOLID_PLANE && !(v3_length(solid->shape.plane.normal) > 0))
+    if (solid->kind == ABUT_COLLIDER_PLANE && !(v3_length(solid->shape.plane.normal) > 0))
         return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: %s is a plane with a normal of 0", function,
                           what);
-    const size_t first = solid->kind == ABUT_SOLID_BOX ? 0 : counts[solid->kind] - 1;
-    for (size_t i = first; i < counts[solid->kind] && solid->kind != ABUT_SOLID_PLANE; i++)
+    const size_t first = solid->kind == ABUT_COLLIDER_BOX ? 0 : counts[solid->kind] - 1;
+    for (size_t i = first; i < counts[solid->kind] && solid->kind != ABUT_COLLIDER_PLANE; i++)
         if (!(numbers[i] >= 0))
             return abuti_fail(ABUT_ERROR_ARGUMENT,
                               "%s: %s is a %s with a %s of %g; it must be from 0 to %g units of "
                               "the coordinates",
-                              function, what, abut_solid_kind_name(solid->kind),
-                              solid->kind == ABUT_SOLID_BOX ? "half size" : "radius", numbers[i],
+                              function, what, abut_collider_kind_name(solid->kind),
+                              solid->kind == ABUT_COLLIDER_BOX ? "half size" : "radius", numbers[i],
                               ABUT_COORDINATE_MAX);
     const abut_vec3 *end = solid->shape.cylinder.end;
-    if (solid->kind == ABUT_SOLID_CYLINDER && v3_max_abs(v3_sub(end[1], end[0])) == 0)
+    if (solid->kind == ABUT_COLLIDER_CYLINDER && v3_max_abs(v3_sub(end[1], end[0])) == 0)
         return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: %s is a cylinder with both ends in one place",
                           function, what);
     return ABUT_OK;
 }
 
-abut_status abuti_solid_check(const char *function, const char *what, const abut_solid *solid) {
-    if (!solid)
-        return abuti_null(function, what);
-    if ((unsigned)solid->kind > ABUT_SOLID_HULL)
-        return abuti_fail(ABUT_ERROR_ARGUMENT,
-                          "%s: %s is of kind %d; it must be from 0 to %d (abut_solid_kind)",
-                          function, what, (int)solid->kind, ABUT_SOLID_HULL);
+abut_status abuti_solid_check(const char *function, const char *what, const abut_collider *solid) {
     abut_status status = abuti_pose_check(function, what, &solid->pose);
-    if (status || solid->kind != ABUT_SOLID_HULL)
+    if (status || solid->kind != ABUT_COLLIDER_HULL)
         return status ? status : check_numbers(function, what, solid);
     const solid_hull *hull;
     status = abuti_bvh_check(function, solid->shape.hull, solid, what);
@@ -447,19 +441,19 @@ abut_status abuti_solid_check(const char *function, const char *what, const abut
 /* ---- frame ---- */
 
 /* A point at the centre of a solid, or on a plane. */
-static vec3 reference_point(const abut_solid *s) {
+static vec3 reference_point(const abut_collider *s) {
     const abut_vec3 *end = s->shape.capsule.end;
     switch (s->kind) {
-    case ABUT_SOLID_PLANE: {
+    case ABUT_COLLIDER_PLANE: {
         vec3 n = v3_normalise(s->shape.plane.normal);
         return v3_scale(n, s->shape.plane.offset / v3_length(s->shape.plane.normal));
     }
-    case ABUT_SOLID_SPHERE:
+    case ABUT_COLLIDER_SPHERE:
         return s->shape.sphere.centre;
-    case ABUT_SOLID_CAPSULE:
-    case ABUT_SOLID_CYLINDER:
+    case ABUT_COLLIDER_CAPSULE:
+    case ABUT_COLLIDER_CYLINDER:
         return v3_lerp(end[0], end[1], 0.5);
-    case ABUT_SOLID_HULL:
+    case ABUT_COLLIDER_HULL:
         return s->shape.hull->mesh->origin;
     default:
         return v3(0, 0, 0);
@@ -467,25 +461,26 @@ static vec3 reference_point(const abut_solid *s) {
 }
 
 /* Sets everything except the pose. */
-static void set_body_shape(solid_body *body, const abut_solid *s) {
+static void set_body_shape(solid_body *body, const abut_collider *s) {
     body->kind = s->kind;
     body->radius = 0;
     body->axis = v3(0, 0, 0);
     body->core = (solid_polytope){.vertices = body->own_vertices};
     double size = 0;
     const abut_vec3 *end = s->shape.capsule.end;
-    vec3 half = s->kind == ABUT_SOLID_BOX ? s->shape.half : v3_scale(v3_sub(end[1], end[0]), 0.5);
+    vec3 half =
+        s->kind == ABUT_COLLIDER_BOX ? s->shape.half : v3_scale(v3_sub(end[1], end[0]), 0.5);
     switch (s->kind) {
-    case ABUT_SOLID_PLANE:
+    case ABUT_COLLIDER_PLANE:
         body->axis = v3_normalise(s->shape.plane.normal);
         body->offset = 0;
         break;
-    case ABUT_SOLID_SPHERE:
+    case ABUT_COLLIDER_SPHERE:
         body->radius = s->shape.sphere.radius;
         body->core.vertex_count = 1;
         body->own_vertices[0] = v3(0, 0, 0);
         break;
-    case ABUT_SOLID_CAPSULE:
+    case ABUT_COLLIDER_CAPSULE:
         body->radius = s->shape.capsule.radius;
         body->core.vertex_count = v3_max_abs(half) > 0 ? 2 : 1;
         body->core.edge_count = body->core.vertex_count - 1;
@@ -494,7 +489,7 @@ static void set_body_shape(solid_body *body, const abut_solid *s) {
         body->own_vertices[1] = half;
         size = v3_length(half);
         break;
-    case ABUT_SOLID_BOX:
+    case ABUT_COLLIDER_BOX:
         body->core =
             (solid_polytope){body->own_vertices, box_faces, box_edges, box_loops, 8, 6, 12};
         for (int i = 0; i < 8; i++)
@@ -502,24 +497,26 @@ static void set_body_shape(solid_body *body, const abut_solid *s) {
                 v3(i & 1 ? half.x : -half.x, i & 2 ? half.y : -half.y, i & 4 ? half.z : -half.z);
         size = v3_length(half);
         break;
-    case ABUT_SOLID_CYLINDER:
+    case ABUT_COLLIDER_CYLINDER:
         body->axis = v3_normalise(half);
         body->half_length = v3_length(half);
         body->cylinder_radius = s->shape.cylinder.radius;
         size = body->half_length + body->cylinder_radius;
         break;
-    case ABUT_SOLID_HULL: {
+    case ABUT_COLLIDER_HULL: {
         const solid_hull *hull = NULL;
         get_hull("", s->shape.hull, &hull); /* was built by abuti_solid_check() */
         body->core = hull->core;
         size = v3_length(v3_sub(s->shape.hull->mesh->bounds.hi, s->shape.hull->mesh->bounds.lo));
         break;
     }
+    default: /* not primitives */
+        break;
     }
     body->size = size;
 }
 
-void abuti_solid_transform(const abut_solid *a, const abut_solid *b, solid_body *body_a,
+void abuti_solid_transform(const abut_collider *a, const abut_collider *b, solid_body *body_a,
                            solid_body *body_b, abuti_motion *motion, vec3 *origin) {
     *motion = abuti_motion_of(&b->pose);
     *origin = reference_point(b);
@@ -541,7 +538,7 @@ void abuti_solid_transform(const abut_solid *a, const abut_solid *b, solid_body 
 
 uint32_t abuti_solid_support_vertex(const solid_body *s, vec3 direction) {
     vec3 d = solid_rotate_back(s, direction);
-    if (s->kind == ABUT_SOLID_BOX)
+    if (s->kind == ABUT_COLLIDER_BOX)
         return (uint32_t)(d.x > 0) | (uint32_t)(d.y > 0) << 1 | (uint32_t)(d.z > 0) << 2;
     uint32_t best = 0;
     double max_dot = v3_dot(s->core.vertices[0], d);
@@ -556,7 +553,7 @@ uint32_t abuti_solid_support_vertex(const solid_body *s, vec3 direction) {
 }
 
 vec3 abuti_solid_support(const solid_body *s, vec3 direction) {
-    if (s->kind != ABUT_SOLID_CYLINDER)
+    if (s->kind != ABUT_COLLIDER_CYLINDER)
         return solid_vertex(s, abuti_solid_support_vertex(s, direction));
     double along = v3_dot(direction, s->axis);
     vec3 across = v3_along(direction, -along, s->axis);

@@ -13,6 +13,7 @@
  * ids, however edges cross around them. The reduction ignores small differences of depth, so it
  * does not depend on which of the eight points of two flat faces is deepest.
  */
+#include "contact/find.h"
 #include "contact/solid.h"
 
 #include <assert.h>
@@ -183,7 +184,7 @@ static void find_cylinder_feature(const solid_body *s, vec3 direction, vec3 towa
 /* The touching feature; the other body is centred at `towards`. */
 static void find_feature(const solid_body *s, vec3 direction, vec3 towards, double min_cosine,
                          feature *f) {
-    if (s->kind == ABUT_SOLID_CYLINDER)
+    if (s->kind == ABUT_COLLIDER_CYLINDER)
         find_cylinder_feature(s, direction, towards, min_cosine, f);
     else
         find_polytope_feature(s, direction, min_cosine, f);
@@ -418,7 +419,7 @@ typedef struct projected_vertices {
 /* Points of a cylinder's rim that move around it are excluded. */
 static void project_vertices(const manifold *p, uint32_t side, projected_vertices *projected) {
     const feature *f = &p->feature[side];
-    bool rim = (side ? p->b : p->a)->kind == ABUT_SOLID_CYLINDER && f->count > 2;
+    bool rim = (side ? p->b : p->a)->kind == ABUT_COLLIDER_CYLINDER && f->count > 2;
     double max_sq = 0;
     projected->count = 0;
     for (uint32_t i = 0; i < f->count; i++) {
@@ -518,7 +519,7 @@ static void fill_patch(manifold *p, uint32_t keep, patch_answer *answer) {
     for (uint32_t i = 1; i < p->count; i++)
         spread = real_max(spread, 0.5 * hypot(p->found[i].u - p->found[0].u,
                                               p->found[i].v - p->found[0].v));
-    if (p->b->kind == ABUT_SOLID_PLANE)
+    if (p->b->kind == ABUT_COLLIDER_PLANE)
         extent = real_max(extent, spread);
     /* Nearby points have similar depths on faces that are not parallel, too. */
     double flat_range =
@@ -595,7 +596,7 @@ static void compute_plane_patch(manifold *p, uint32_t keep, patch_answer *answer
     p->depth = p->a->radius - v3_dot(p->normal, abuti_solid_support(p->a, down));
     if (!(p->depth >= -p->max_gap))
         return;
-    if (p->a->kind == ABUT_SOLID_CYLINDER) {
+    if (p->a->kind == ABUT_COLLIDER_CYLINDER) {
         feature f;
         find_feature(p->a, down, p->a->shift, MIN_FACE_COSINE, &f);
         for (uint32_t i = 0; i < f.count; i++)
@@ -647,7 +648,7 @@ static void add_depth_point(manifold *p, const solid_separation *best, const fea
         find_feature(p->a, down, p->b->shift, 2, &f[0]);
         find_feature(p->b, p->normal, p->a->shift, 2, &f[1]);
         edges = f[0].count == 2 && f[1].count == 2;
-        side = f[1].count == 1 && (f[0].count > 1 || p->a->kind == ABUT_SOLID_CYLINDER);
+        side = f[1].count == 1 && (f[0].count > 1 || p->a->kind == ABUT_COLLIDER_CYLINDER);
     }
     const feature *deep_feature = best->is_face_normal ? &faces[side] : &f[side];
     if (!best->has_points) {
@@ -672,7 +673,7 @@ static void add_depth_point(manifold *p, const solid_separation *best, const fea
  * are. */
 static bool is_face_direction(const solid_body *s, vec3 direction) {
     feature f;
-    if (s->kind == ABUT_SOLID_CYLINDER)
+    if (s->kind == ABUT_COLLIDER_CYLINDER)
         return fabs(v3_dot(s->axis, direction)) > FACE_NORMAL_COSINE;
     find_polytope_feature(s, direction, FACE_NORMAL_COSINE, &f);
     return f.count > 2;
@@ -690,7 +691,7 @@ static void compute_patch(const solid_body *a, const solid_body *b, double margi
     p.count = 0;
     p.max_gap = margin + 1e-15 * p.size;
     answer->count = 0;
-    if (b->kind == ABUT_SOLID_PLANE) {
+    if (b->kind == ABUT_COLLIDER_PLANE) {
         compute_plane_patch(&p, keep, answer);
         return;
     }
@@ -721,7 +722,7 @@ static void compute_patch(const solid_body *a, const solid_body *b, double margi
         f[0].count > 2 && f[1].count > 2 &&
         v3_length_sq(v3_cross(f[0].normal, f[1].normal)) <= 4 * FLAT_TILT_SINE * FLAT_TILT_SINE;
     for (int side = 0; side < 2 && parallel; side++)
-        if ((side ? b : a)->kind == ABUT_SOLID_CYLINDER && f[side].count > 2)
+        if ((side ? b : a)->kind == ABUT_COLLIDER_CYLINDER && f[side].count > 2)
             omitted_depth += 0.08 * FLAT_TILT_SINE * (side ? b : a)->cylinder_radius;
     if (!(max_depth(&p) >= p.depth - LENGTH_TOLERANCE * p.size - omitted_depth))
         add_depth_point(&p, &best, f, faces[0]);
@@ -741,13 +742,16 @@ static bool poses_are_ordered(const abut_pose *a, const abut_pose *b) {
 }
 
 /* Whether a comes first: by kind, with planes last, then by parameters, then by pose. */
-static bool solids_are_ordered(const abut_solid *a, const abut_solid *b) {
+static bool solids_are_ordered(const abut_collider *a, const abut_collider *b) {
     if (a->kind != b->kind)
         return a->kind > b->kind;
-    static const size_t bytes[] = {sizeof(abut_plane), sizeof(abut_sphere), sizeof(abut_capsule),
-                                   sizeof(abut_vec3), sizeof(abut_cylinder)};
+    static const size_t bytes[] = {[ABUT_COLLIDER_PLANE] = sizeof(abut_plane),
+                                   [ABUT_COLLIDER_SPHERE] = sizeof(abut_sphere),
+                                   [ABUT_COLLIDER_CAPSULE] = sizeof(abut_capsule),
+                                   [ABUT_COLLIDER_BOX] = sizeof(abut_vec3),
+                                   [ABUT_COLLIDER_CYLINDER] = sizeof(abut_cylinder)};
     int order = 0;
-    if (a->kind != ABUT_SOLID_HULL) {
+    if (a->kind != ABUT_COLLIDER_HULL) {
         order = memcmp(&a->shape, &b->shape, bytes[a->kind]);
     } else {
         order = abuti_patch_order(a->shape.hull, b->shape.hull);
@@ -755,9 +759,9 @@ static bool solids_are_ordered(const abut_solid *a, const abut_solid *b) {
     return order ? order < 0 : poses_are_ordered(&a->pose, &b->pose);
 }
 
-abut_status abut_contact_solids(const abut_solid *a, const abut_solid *b,
-                                const abut_patch_options *options, abut_patches *patches) {
-    patch_frame frame = {.function = "abut_contact_solids"};
+abut_status abuti_contact_primitives(const abut_collider *a, const abut_collider *b,
+                                     const abut_patch_options *options, abut_patches *patches) {
+    patch_frame frame = {.function = "abut_contact_find"};
     abut_patch_options o;
     abut_status status = abuti_patch_options(frame.function, options, patches, &o);
     status = status ? status : abuti_solid_check(frame.function, "a", a);
@@ -765,11 +769,12 @@ abut_status abut_contact_solids(const abut_solid *a, const abut_solid *b,
     if (status)
         return status;
     frame.swapped = !solids_are_ordered(a, b);
-    frame.pair = o.pair;
+    frame.a = o.a;
+    frame.b = o.b;
     solid_body body[2];
     patch_answer answer;
     answer.count = 0;
-    if (a->kind != ABUT_SOLID_PLANE || b->kind != ABUT_SOLID_PLANE) {
+    if (a->kind != ABUT_COLLIDER_PLANE || b->kind != ABUT_COLLIDER_PLANE) {
         abuti_solid_transform(frame.swapped ? b : a, frame.swapped ? a : b, &body[0], &body[1],
                               &frame.motion, &frame.origin);
         mat3 back = m3_transpose(&frame.motion.rotation);

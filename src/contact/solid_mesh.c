@@ -1,9 +1,10 @@
 /* Contacts of a mesh a with a primitive or hull b: the public function, and meshes of primitives.
  *
  * Planes: solid_plane.c. Spheres and capsules: solid_round.c. Boxes, cylinders and hulls are
- * converted to meshes for abut_contact_patches(), and so are capsules whose axis penetrates the
+ * converted to meshes for abuti_contact_bvhs(), and so are capsules whose axis penetrates the
  * mesh.
  */
+#include "contact/find.h"
 #include "contact/solid.h"
 
 #include <abut/shape.h>
@@ -17,7 +18,7 @@ enum {
     CAPSULE_RINGS = 12
 };
 
-static const char function[] = "abut_contact_solid";
+static const char function[] = "abut_contact_find";
 
 abut_status abuti_solid_add_patch(solid_call *call, const patch_answer *answer) {
     return abuti_patch_add(call->memory, &call->answers, &call->count, &call->capacity, answer);
@@ -90,18 +91,18 @@ static quat rotation_to(vec3 d) {
 }
 
 /* Creates the mesh of a primitive. `at` is its pose. */
-static abut_status create_solid_mesh(abut_context *context, const abut_solid *b, abut_bvh **bvh,
+static abut_status create_solid_mesh(abut_context *context, const abut_collider *b, abut_bvh **bvh,
                                      abut_pose *at) {
     abut_shape shape = abut_shape_default(ABUT_SHAPE_BOX);
     *at = b->pose;
-    if (b->kind == ABUT_SOLID_BOX) {
+    if (b->kind == ABUT_COLLIDER_BOX) {
         shape.extent = v3_scale(b->shape.half, 2);
         shape.segments = 1;
     } else {
         const abut_capsule *c = &b->shape.capsule; /* a cylinder has the same layout */
         const abut_vec3 *end = c->end;
         vec3 axis = v3_sub(end[1], end[0]);
-        bool round = b->kind == ABUT_SOLID_CAPSULE;
+        bool round = b->kind == ABUT_COLLIDER_CAPSULE;
         shape = abut_shape_default(round ? ABUT_SHAPE_CAPSULE : ABUT_SHAPE_CYLINDER);
         shape.segments = round ? CAPSULE_SIDES : CYLINDER_SIDES;
         shape.rings = round ? CAPSULE_RINGS : 1;
@@ -111,14 +112,14 @@ static abut_status create_solid_mesh(abut_context *context, const abut_solid *b,
         pose local = {rotation_to(v3_normalise(axis)), v3_lerp(end[0], end[1], 0.5)};
         *at = pose_multiply(&b->pose, &local);
     }
-    double thickness = b->kind == ABUT_SOLID_BOX
+    double thickness = b->kind == ABUT_COLLIDER_BOX
                            ? real_min(shape.extent.x, real_min(shape.extent.y, shape.extent.z))
                            : shape.radius;
     if (!(thickness > 0))
         return abuti_fail(ABUT_ERROR_ARGUMENT,
                           "%s: b is a %s without thickness; its sizes must be positive for "
                           "contacts with a mesh",
-                          function, abut_solid_kind_name(b->kind));
+                          function, abut_collider_kind_name(b->kind));
     abut_mesh *mesh = NULL;
     abut_status status = abut_shape_create(context, &shape, &mesh);
     status = status ? status : abut_bvh_create(mesh, NULL, bvh);
@@ -126,25 +127,25 @@ static abut_status create_solid_mesh(abut_context *context, const abut_solid *b,
     return status;
 }
 
-static abut_status compute_mesh_patches(const abut_posed *a, const abut_solid *b,
+static abut_status compute_mesh_patches(const abuti_posed *a, const abut_collider *b,
                                         const abut_patch_options *options, abut_patches *patches) {
     abut_bvh *own = NULL;
-    abut_posed posed = {b->shape.hull, b->pose};
-    if (b->kind != ABUT_SOLID_HULL) {
+    abuti_posed posed = {b->shape.hull, b->pose};
+    if (b->kind != ABUT_COLLIDER_HULL) {
         abut_status status = create_solid_mesh(a->bvh->context, b, &own, &posed.pose);
         if (status)
             return status;
         posed.bvh = own;
     }
-    abut_status status = abut_contact_patches(a, &posed, options, patches);
+    abut_status status = abuti_contact_bvhs(a, &posed, options, patches);
     abut_bvh_destroy(own);
     return status;
 }
 
 /* ---- public function ---- */
 
-abut_status abut_contact_solid(const abut_posed *a, const abut_solid *b,
-                               const abut_patch_options *options, abut_patches *patches) {
+abut_status abuti_contact_bvh_primitive(const abuti_posed *a, const abut_collider *b,
+                                        const abut_patch_options *options, abut_patches *patches) {
     abut_patch_options o;
     if (!a)
         return abuti_null(function, "a");
@@ -152,13 +153,14 @@ abut_status abut_contact_solid(const abut_posed *a, const abut_solid *b,
     status = status ? status : abuti_bvh_check(function, a->bvh, patches, "patches");
     status = status ? status : abuti_pair_check_pose(function, "a", a->bvh, &a->pose);
     status = status ? status : abuti_solid_check(function, "b", b);
-    abut_posed posed_a = {NULL, {{0, 0, 0, 1}, {0, 0, 0}}};
+    abuti_posed posed_a = {NULL, {{0, 0, 0, 1}, {0, 0, 0}}};
     status = status ? status : abuti_bvh_cpu_tree(a->bvh, &posed_a.bvh);
     if (status)
         return status;
     posed_a.pose = a->pose;
     a = &posed_a;
-    if (b->kind == ABUT_SOLID_BOX || b->kind == ABUT_SOLID_CYLINDER || b->kind == ABUT_SOLID_HULL)
+    if (b->kind == ABUT_COLLIDER_BOX || b->kind == ABUT_COLLIDER_CYLINDER ||
+        b->kind == ABUT_COLLIDER_HULL)
         return compute_mesh_patches(a, b, &o, patches);
     patch_memory memory;
     solid_call call = {.bvh = a->bvh,
@@ -172,14 +174,17 @@ abut_status abut_contact_solid(const abut_posed *a, const abut_solid *b,
     if (status)
         return status;
     abuti_patch_memory_start(&memory, a->bvh->context);
-    status = b->kind == ABUT_SOLID_PLANE ? abuti_solid_plane_contacts(&call, &view, b)
-                                         : abuti_solid_round_contacts(&call, &view, b, &needs_mesh);
+    status = b->kind == ABUT_COLLIDER_PLANE
+                 ? abuti_solid_plane_contacts(&call, &view, b)
+                 : abuti_solid_round_contacts(&call, &view, b, &needs_mesh);
     patch_frame frame = {.function = function,
                          .motion = view.motion,
                          .origin = a->bvh->mesh->origin,
-                         .pair = o.pair,
+                         .a = o.a,
+                         .b = o.b,
                          .context = a->bvh->context};
-    call.is_exact |= b->kind == ABUT_SOLID_PLANE && !call.count; /* the mesh is above the plane */
+    call.is_exact |=
+        b->kind == ABUT_COLLIDER_PLANE && !call.count; /* the mesh is above the plane */
     if (!status && !needs_mesh)
         status =
             abuti_patch_write(&frame, call.answers, call.count, call.is_verified || !call.count,

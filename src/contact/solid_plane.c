@@ -202,7 +202,7 @@ static abut_status add_patches(plane_work *w) {
 }
 
 abut_status abuti_solid_plane_contacts(solid_call *call, const solid_view *view,
-                                       const abut_solid *b) {
+                                       const abut_collider *b) {
     plane_work w = {.call = call,
                     .flush = 1e-15 * call->skin->size,
                     .is_closed = call->skin->reliability.level == ABUT_RELIABILITY_GUARANTEED};

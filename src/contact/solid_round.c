@@ -497,10 +497,10 @@ static bool all_oppose_hint(const round_query *w, vec3 hint) {
 }
 
 abut_status abuti_solid_round_contacts(solid_call *call, const solid_view *view,
-                                       const abut_solid *b, bool *needs_mesh) {
+                                       const abut_collider *b, bool *needs_mesh) {
     const abut_mesh *mesh = call->bvh->mesh;
     const double *radius =
-        b->kind == ABUT_SOLID_SPHERE ? &b->shape.sphere.radius : &b->shape.capsule.radius;
+        b->kind == ABUT_COLLIDER_SPHERE ? &b->shape.sphere.radius : &b->shape.capsule.radius;
     round_query w = {.call = call,
                      .radius = *radius,
                      .reach = *radius + call->options->margin,
@@ -508,7 +508,7 @@ abut_status abuti_solid_round_contacts(solid_call *call, const solid_view *view,
     abuti_motion at = abuti_motion_of(&b->pose);
     for (int end = 0; end < 2; end++)
         w.axis.end[end] = solid_to_mesh(view, mesh,
-                                        abuti_motion_apply(&at, b->kind == ABUT_SOLID_SPHERE
+                                        abuti_motion_apply(&at, b->kind == ABUT_COLLIDER_SPHERE
                                                                     ? b->shape.sphere.centre
                                                                     : b->shape.capsule.end[end]));
     w.sphere = v3_equal(w.axis.end[0], w.axis.end[1]);

@@ -185,7 +185,7 @@ static void try_face_normals(normal_search *s) {
         try_normal(s, v3_scale(solid_rotate(s->a, s->a->core.faces[i].normal), -1), true);
     for (int side = 0; side < 2; side++) {
         const solid_body *body = side ? s->b : s->a;
-        if (body->kind == ABUT_SOLID_CYLINDER)
+        if (body->kind == ABUT_COLLIDER_CYLINDER)
             try_both_signs(s, body->axis, true);
     }
 }
@@ -570,8 +570,8 @@ static gjk_result run_gjk(normal_search *of, double reach, solid_separation *bes
 /* Tries normals in closed form and, for overlapping cores, by searches. */
 static void try_normals(normal_search *s, bool overlap, bool products) {
     const solid_body *a = s->a, *b = s->b;
-    bool round_a = a->kind == ABUT_SOLID_CYLINDER, round_b = b->kind == ABUT_SOLID_CYLINDER;
-    bool boxes = a->kind == ABUT_SOLID_BOX && b->kind == ABUT_SOLID_BOX;
+    bool round_a = a->kind == ABUT_COLLIDER_CYLINDER, round_b = b->kind == ABUT_COLLIDER_CYLINDER;
+    bool boxes = a->kind == ABUT_COLLIDER_BOX && b->kind == ABUT_COLLIDER_BOX;
     if (boxes)
         try_box_axes(s);
     else
@@ -648,7 +648,7 @@ bool abuti_solid_find_separation(const solid_body *a, const solid_body *b, doubl
     s.hint = v3(0, 0, 0);
     s.has_best = false;
     s.known_count = 0;
-    bool round_a = a->kind == ABUT_SOLID_CYLINDER, round_b = b->kind == ABUT_SOLID_CYLINDER;
+    bool round_a = a->kind == ABUT_COLLIDER_CYLINDER, round_b = b->kind == ABUT_COLLIDER_CYLINDER;
     if ((round_a && b->core.vertex_count == 1) || (round_b && a->core.vertex_count == 1)) {
         const solid_body *point = round_a ? b : a;
         search_normals(&s, true, false);
@@ -661,17 +661,17 @@ bool abuti_solid_find_separation(const solid_body *a, const solid_body *b, doubl
         *best = s.best;
         return best->separation <= reach;
     }
-    if (a->kind == ABUT_SOLID_BOX && b->core.vertex_count == 1) {
+    if (a->kind == ABUT_COLLIDER_BOX && b->core.vertex_count == 1) {
         separate_box_point(a, b, best);
         if (v3_dot(best->normal, hint) >= 0 || best->separation > b->radius)
             return best->separation <= reach;
     }
-    if (a->kind == ABUT_SOLID_BOX && b->core.vertex_count == 2 &&
+    if (a->kind == ABUT_COLLIDER_BOX && b->core.vertex_count == 2 &&
         separate_box_segment(a, b, best) &&
         (v3_dot(best->normal, hint) >= 0 || best->separation > b->radius))
         return best->separation <= reach;
     /* The axes of boxes are cheap, and sufficient for most pairs. */
-    if (a->kind == ABUT_SOLID_BOX && b->kind == ABUT_SOLID_BOX) {
+    if (a->kind == ABUT_COLLIDER_BOX && b->kind == ABUT_COLLIDER_BOX) {
         search_normals(&s, true, true);
         if (s.best.separation <= TOUCH_TOLERANCE * s.size && v3_dot(s.best.normal, hint) < 0) {
             s.has_best = false; /* overlap: find a direction that agrees with the hint */

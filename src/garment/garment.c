@@ -92,7 +92,8 @@ static void count_bone(const garment_body *b, const abut_character *character, u
 /* Tests exactly whether a garment touches the body. */
 static abut_status test_body(const garment_body *b, const abut_character *character,
                              const abut_bvh *bvh, uint32_t *touched, garment_touch *touch) {
-    const abut_posed cloth = {.bvh = bvh}, body = {.bvh = b->bvh};
+    const abut_collider cloth = abut_collider_from_bvh(bvh, abut_pose_identity()),
+                        body = abut_collider_from_bvh(b->bvh, abut_pose_identity());
     uint64_t count = 0;
     abut_status status = abut_pair_intersections(&cloth, &body, 0, NULL, &count);
     if (status != ABUT_ERROR_BUFFER)

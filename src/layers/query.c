@@ -241,13 +241,13 @@ typedef struct exact_result {
 typedef struct exact_work {
     const abut_layers_query *query;
     const uint64_t *pairs;
-    abut_posed *posed; /* by solid */
+    abut_collider *colliders; /* by solid */
     exact_result *exact_results;
     abut_status status[LAYERS_CHUNKS];
 } exact_work;
 
-static abut_status measure_intersection(const exact_work *w, const abut_posed *a,
-                                        const abut_posed *b, exact_result *to) {
+static abut_status measure_intersection(const exact_work *w, const abut_collider *a,
+                                        const abut_collider *b, exact_result *to) {
     static const abut_pair_relation relations[] = {
         [ABUT_PAIR_KIND_APART] = ABUT_PAIR_APART,
         [ABUT_PAIR_KIND_TOUCH] = ABUT_PAIR_INTERSECTING,
@@ -268,7 +268,8 @@ static abut_status measure_intersection(const exact_work *w, const abut_posed *a
 static void test_pairs_task(void *data, size_t chunk, size_t begin, size_t end) {
     exact_work *w = data;
     for (size_t i = begin; i < end && !w->status[chunk]; i++) {
-        const abut_posed *a = &w->posed[w->pairs[i] >> 32], *b = &w->posed[(uint32_t)w->pairs[i]];
+        const abut_collider *a = &w->colliders[w->pairs[i] >> 32],
+                            *b = &w->colliders[(uint32_t)w->pairs[i]];
         abut_overlap overlap = {.relation = ABUT_PAIR_APART};
         if (w->query->measure_volume) {
             w->status[chunk] = measure_intersection(w, a, b, &w->exact_results[i]);
@@ -286,14 +287,18 @@ static abut_status test_candidates(query_state *w, exact_result *exact_results) 
     uint64_t *pairs = w->candidates.data;
     size_t count = w->candidates.count, kept = 0;
     exact_work ask = {.query = w->query, .pairs = pairs, .exact_results = exact_results};
-    ask.posed = abuti_allocate_zeroed(layers->context, layers->solids.count, sizeof *ask.posed);
-    abut_status status = ask.posed ? ABUT_OK : ABUT_ERROR_MEMORY;
+    ask.colliders =
+        abuti_allocate_zeroed(layers->context, layers->solids.count, sizeof *ask.colliders);
+    abut_status status = ask.colliders ? ABUT_OK : ABUT_ERROR_MEMORY;
     for (size_t i = 0; i < 2 * count && !status; i++) {
         uint32_t id = i % 2 ? (uint32_t)pairs[i / 2] : (uint32_t)(pairs[i / 2] >> 32);
-        ask.posed[id].pose = layers_solids(layers)[id].is.pose;
-        bool first = !ask.posed[id].bvh, self_intersects = false;
+        const bool first = !ask.colliders[id].shape.body.bvh;
+        bool self_intersects = false;
+        const abut_bvh *bvh = NULL;
         if (first)
-            status = abuti_layers_bvh(layers, id, &ask.posed[id].bvh);
+            status = abuti_layers_bvh(layers, id, &bvh);
+        if (!status && first)
+            ask.colliders[id] = abut_collider_from_bvh(bvh, layers_solids(layers)[id].is.pose);
         if (!status && first && w->query->measure_volume)
             status = abuti_layers_self_intersects(layers, id, &self_intersects);
         w->self_intersects = w->self_intersects || self_intersects;
@@ -303,7 +308,7 @@ static abut_status test_candidates(query_state *w, exact_result *exact_results) 
                                     test_pairs_task, &ask);
     for (size_t c = 0; c < LAYERS_CHUNKS && !status; c++)
         status = ask.status[c];
-    abuti_release(layers->context, ask.posed);
+    abuti_release(layers->context, ask.colliders);
     for (size_t i = 0; i < count && !status; i++)
         if (exact_results[i].reliability.level > w->reliability.level)
             w->reliability = exact_results[i].reliability;

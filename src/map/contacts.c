@@ -258,14 +258,16 @@ static vec3 middle_of(const patch_search *g, uint32_t at) {
     return v3_along(g->map->points[s], 0.5, v3(way[0], way[1], way[2]));
 }
 
-static abut_contact contact_at(const patch_search *g, uint32_t at, uint32_t pair) {
+static abut_contact contact_at(const patch_search *g, uint32_t at,
+                               const abut_patch_options *options) {
     const near_texel *t = &g->list[at];
     const uint32_t triangle = g->map->ranked[t->rank];
     const uint32_t part = t->sample - g->map->first[t->rank];
     abut_contact contact = {.point = middle_of(g, at),
                             .normal = t->normal,
                             .depth = depth_of(g, at),
-                            .pair = pair + g->map->results[t->sample].other,
+                            .a = options->a,
+                            .b = options->b + g->map->results[t->sample].other,
                             .kind = ABUT_CONTACT_SURFACE,
                             .element = triangle,
                             .part = part % NUMBERS_MAX};
@@ -360,7 +362,7 @@ static uint32_t order_patches(const patch_search *g, uint32_t *members, patch_or
 static abut_status measure_volumes(const patch_search *g, const uint32_t *members,
                                    patch_order *orders, uint32_t count, abut_patch *list) {
     const abut_map *map = g->map;
-    abut_posed ours = {NULL, {{0, 0, 0, 0}, {0, 0, 0}}};
+    abut_collider ours = {0};
     for (uint32_t k = 0; k < count; k++) {
         patch_order *order = &orders[k];
         order->other = map->results[g->list[members[order->begin]].sample].other;
@@ -369,16 +371,18 @@ static abut_status measure_volumes(const patch_search *g, const uint32_t *member
             order->share += fmax(0, depth_of(g, members[i])) *
                             abuti_map_share(map, map->ranked[g->list[members[i]].rank]);
     }
-    abut_status status = abuti_map_bvh((abut_map *)(uintptr_t)map, &ours.bvh);
+    abut_status status = abuti_map_bvh((abut_map *)(uintptr_t)map, &ours.shape.body.bvh);
     for (uint32_t k = 0; k < count && !status; k++) {
         const uint32_t other = orders[k].other;
+        const abuti_posed *at = &map->others[other].posed;
+        const abut_collider body = abut_collider_from_bvh(at->bvh, at->pose);
         abut_pair_measures common;
         double sum = 0;
         if (!(orders[k].share > 0)) /* separated, or done with an earlier patch */
             continue;
         for (uint32_t i = k; i < count; i++)
             sum += orders[i].other == other ? orders[i].share : 0;
-        status = abut_pair_measure(&ours, &map->others[other].posed, NULL, &common);
+        status = abut_pair_measure(&ours, &body, NULL, &common);
         for (uint32_t i = k; i < count && !status; i++)
             if (orders[i].other == other) {
                 list[i].volume = common.volume * (orders[i].share / sum);
@@ -423,7 +427,7 @@ static abut_status write_patches(const patch_search *g, const abut_patch_options
     if (!status && volumes && g->map->last_query == MAP_OTHERS)
         status = measure_volumes(g, members, orders, count, to->list);
     for (uint32_t i = 0; i < contacts && !status; i++)
-        to->contacts[i] = contact_at(g, chosen[i], options->pair);
+        to->contacts[i] = contact_at(g, chosen[i], options);
     ABUTI_RELEASE(g->context, members, chosen, orders);
     return status;
 }
@@ -459,7 +463,8 @@ abut_status abuti_map_contacts(const abut_map *map, const abut_patch_options *op
     patch_search g = {.map = map, .context = map->context, .margin = ours.margin};
     status = status ? status : list_texels(&g);
     if (!status) {
-        abut_topology_arrays topology = abut_topology_arrays_default();        abut_topology_get_arrays(map->topology, &topology);
+        abut_topology_arrays topology = abut_topology_arrays_default();
+        abut_topology_get_arrays(map->topology, &topology);
         status = join_neighbours(&g, &topology);
     }
     status = status ? status : write_patches(&g, &ours, volumes, patches);

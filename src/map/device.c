@@ -139,7 +139,7 @@ static bool can_query_on_device(const abut_map *map, const abut_bvh *bvh) {
     return !sign || (sign->closed && sign->method == ABUT_SIGN_WINDING);
 }
 
-static map_query make_query(const abut_map *map, const abut_posed *posed, uint32_t other,
+static map_query make_query(const abut_map *map, const abuti_posed *posed, uint32_t other,
                             double limit, bool first) {
     const bvh_on_device *there = posed->bvh->there;
     const abut_mesh *mesh = there->tree.mesh;
@@ -211,7 +211,7 @@ static abut_status query_sides(abut_map *map, map_part *part, const abut_bvh *bv
                                        abut_array_buffer(d->sides));
 }
 
-static abut_status query_body(abut_map *map, const abut_posed *posed, uint32_t other, double limit,
+static abut_status query_body(abut_map *map, const abuti_posed *posed, uint32_t other, double limit,
                               bool first) {
     struct map_device *d = map->device;
     bvh_on_device *there = posed->bvh->there;
@@ -250,7 +250,7 @@ static abut_status upload_positions(abut_map *map, bvh_on_device *there) {
                                         map->mesh->vertex_count * sizeof(vec3));
 }
 
-static abut_status compute_distances(abut_map *map, const abut_posed *others, uint32_t count,
+static abut_status compute_distances(abut_map *map, const abuti_posed *others, uint32_t count,
                                      double limit) {
     uint32_t first = ABUT_NONE; /* first body within the limit */
     bool all = true;
@@ -317,7 +317,7 @@ static abut_status compute_self_distances(abut_map *map, double limit) {
     if (status)
         return status;
     bvh_on_device *there = d->own->there;
-    const abut_posed posed = {d->own, {{0, 0, 0, 0}, {0, 0, 0}}};
+    const abuti_posed posed = {d->own, {{0, 0, 0, 0}, {0, 0, 0}}};
     const mesh_frame frame = frame_of(there);
     const map_query query = make_query(map, &posed, 0, limit, true);
     status = abuti_on_device_attachment(there, &map_kind, (bvh_attachment **)&part);

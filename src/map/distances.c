@@ -46,7 +46,7 @@ static double box_gap(const box3 *a, const box3 *b) {
 
 /* The bounding box of a posed body: from the corners of the box of its mesh, extended by rounding
  * errors. */
-static box3 body_box(const abut_posed *posed) {
+static box3 body_box(const abuti_posed *posed) {
     const abut_mesh *mesh = posed->bvh->mesh;
     if (!abuti_map_motion(&posed->pose).moved)
         return mesh->bounds;
@@ -63,7 +63,7 @@ static box3 body_box(const abut_posed *posed) {
     return box;
 }
 
-double abuti_map_gap(const abut_map *map, const abut_posed *posed) {
+double abuti_map_gap(const abut_map *map, const abuti_posed *posed) {
     const box3 box = body_box(posed);
     return box_gap(&map->mesh->bounds, &box) * (1 - 0x1p-20);
 }
@@ -74,7 +74,7 @@ typedef struct distance_query {
     box3 *boxes; /* of blocks of samples */
     /* The current body: */
     uint32_t other;
-    const abut_posed *posed;
+    const abuti_posed *posed;
     map_motion motion;
     bool has_sign;
     box3 box;         /* of the body, in the coordinates of the map */
@@ -174,7 +174,7 @@ static bool order_after(const void *a, const void *b) {
     return x->gap != y->gap ? x->gap > y->gap : x->other > y->other;
 }
 
-static void set_body(distance_query *f, const abut_posed *posed, uint32_t other) {
+static void set_body(distance_query *f, const abuti_posed *posed, uint32_t other) {
     f->other = other;
     f->posed = posed;
     f->motion = abuti_map_motion(&posed->pose);
@@ -184,7 +184,7 @@ static void set_body(distance_query *f, const abut_posed *posed, uint32_t other)
     f->box = body_box(posed);
 }
 
-static abut_status query_all_bodies(distance_query *f, const abut_posed *others, uint32_t count,
+static abut_status query_all_bodies(distance_query *f, const abuti_posed *others, uint32_t count,
                                     order *orders) {
     abut_map *map = f->map;
     for (uint32_t i = 0; i < count; i++) {
@@ -202,19 +202,19 @@ static abut_status query_all_bodies(distance_query *f, const abut_posed *others,
     return status;
 }
 
-static abut_status check_others(const char *function, const abut_posed *others, uint32_t count) {
-    if (count && !others)
-        return abuti_null(function, "others");
+/* Converts and validates the other bodies. */
+static abut_status read_others(const char *function, const abut_collider *others, uint32_t count,
+                               abuti_posed *posed) {
     for (uint32_t i = 0; i < count; i++) {
-        if (!others[i].bvh)
-            return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: others[%u].bvh is null", function, i);
         char what[32];
-        snprintf(what, sizeof what, "the pose of others[%u]", i);
-        abut_status status = abuti_pose_check(function, what, &others[i].pose);
+        snprintf(what, sizeof what, "others[%u]", i);
+        abut_status status = abuti_posed_read(function, what, &others[i], &posed[i]);
         if (status)
             return status;
-        const box3 box = body_box(&others[i]);
-        snprintf(what, sizeof what, "others[%u]", i);
+        status = abuti_pose_check(function, what, &posed[i].pose);
+        if (status)
+            return status;
+        const box3 box = body_box(&posed[i]);
         status = abuti_map_check_box(function, what, &box);
         if (status)
             return status;
@@ -224,7 +224,7 @@ static abut_status check_others(const char *function, const abut_posed *others, 
 
 /* Retains the bodies for contacts and exact measures, and computes a bound of the rounding error of
  * their coordinates. */
-static abut_status retain_others(abut_map *map, const abut_posed *others, uint32_t count) {
+static abut_status retain_others(abut_map *map, const abuti_posed *others, uint32_t count) {
     map_other *kept = abuti_allocate(map->context, count, sizeof *kept);
     if (!kept)
         return ABUT_ERROR_MEMORY;
@@ -252,7 +252,7 @@ abut_status abuti_map_check_others(const char *function, const abut_map *map) {
     return ABUT_OK;
 }
 
-static abut_status query_selected(distance_query *f, const abut_posed *others, uint32_t count) {
+static abut_status query_selected(distance_query *f, const abuti_posed *others, uint32_t count) {
     abut_map *map = f->map;
     abut_context *context = map->context;
     const size_t samples = map->sample_count, blocks = abuti_chunk_count(samples, BLOCK);
@@ -274,7 +274,7 @@ static abut_status query_selected(distance_query *f, const abut_posed *others, u
     return status;
 }
 
-static abut_status compute_on_cpu(abut_map *map, const abut_posed *others, uint32_t count,
+static abut_status compute_on_cpu(abut_map *map, const abuti_posed *others, uint32_t count,
                                   double limit) {
     distance_query f = {.map = map, .limit = limit, .count = map->sample_count};
     if (count != 1 || limit < HUGE_VAL)
@@ -284,12 +284,9 @@ static abut_status compute_on_cpu(abut_map *map, const abut_posed *others, uint3
     return status ? status : query_body(&f);
 }
 
-abut_status abut_map_compute_distance(abut_map *map, const abut_posed *others, uint32_t count,
-                                      const abut_map_query *query) {
-    abut_map_query ours;
-    abut_status status = check_others(__func__, others, count);
-    status = status ? status : abuti_map_begin_query(__func__, map, query, &ours);
-    status = status ? status : retain_others(map, others, count);
+static abut_status compute_distance(abut_map *map, const abuti_posed *others, uint32_t count,
+                                    double limit) {
+    abut_status status = retain_others(map, others, count);
     if (status)
         return status;
     for (uint32_t i = 0; i < count; i++) {
@@ -302,12 +299,26 @@ abut_status abut_map_compute_distance(abut_map *map, const abut_posed *others, u
         map->has_sign = true;
     }
     abut_context *before = abuti_context_enter(map->context);
-    status = map->backend->find(map, others, count, ours.limit);
+    status = map->backend->find(map, others, count, limit);
     abuti_context_leave(before);
     if (status)
         map->has_sign = false;
     else
         map->last_query = MAP_OTHERS;
+    return status;
+}
+
+abut_status abut_map_compute_distance(abut_map *map, const abut_collider *others, uint32_t count,
+                                      const abut_map_query *query) {
+    abut_map_query ours;
+    if (count && !others)
+        return abuti_null(__func__, "others");
+    abut_context *context = abuti_context_of(map ? map->context : NULL);
+    abuti_posed *posed = abuti_allocate(context, count, sizeof *posed);
+    abut_status status = posed ? read_others(__func__, others, count, posed) : ABUT_ERROR_MEMORY;
+    status = status ? status : abuti_map_begin_query(__func__, map, query, &ours);
+    status = status ? status : compute_distance(map, posed, count, ours.limit);
+    abuti_release(context, posed);
     return status;
 }
 

@@ -8,6 +8,7 @@
 
 #include "bvh/bvh.h"
 #include "map/map_shared.h"
+#include "pair/pair.h"
 
 #include <abut/map.h>
 
@@ -54,7 +55,7 @@ typedef struct map_motion {
 } map_motion;
 map_motion abuti_map_motion(const abut_pose *given);
 /* A lower bound of the distance between the surface and a body. */
-double abuti_map_gap(const abut_map *map, const abut_posed *posed);
+double abuti_map_gap(const abut_map *map, const abuti_posed *posed);
 
 /* ---- back ends ---- */
 
@@ -63,7 +64,7 @@ typedef struct map_backend {
     abut_status (*create)(abut_map *map);
     void (*destroy)(abut_map *map);
     /* Arguments have been validated. Computes the results for these bodies. */
-    abut_status (*find)(abut_map *map, const abut_posed *others, uint32_t count, double limit);
+    abut_status (*find)(abut_map *map, const abuti_posed *others, uint32_t count, double limit);
     /* The same for the surface itself, without the triangles of the component of a sample. Null =
      * the CPU back end does it. */
     abut_status (*find_apart)(abut_map *map, double limit);
@@ -90,7 +91,7 @@ typedef enum map_query_kind {
 
 /* A body of the last query, and its mesh at that time; both are retained. */
 typedef struct map_other {
-    abut_posed posed;
+    abuti_posed posed;
     abut_mesh *mesh;
 } map_other;
 

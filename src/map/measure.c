@@ -196,10 +196,10 @@ static abut_status measure_exactly(const abut_map *map, abut_map_measures *m) {
                           "%s: options->exact needs distances to other bodies; call "
                           "abut_map_compute_distance() first",
                           function);
-    abut_posed ours = {NULL, {{0, 0, 0, 0}, {0, 0, 0}}};
+    abut_collider ours = {0};
     abut_status checked = abuti_map_check_others(function, map);
     if (!checked && !(m->min.distance < 0))
-        checked = abuti_map_bvh((abut_map *)(uintptr_t)map, &ours.bvh);
+        checked = abuti_map_bvh((abut_map *)(uintptr_t)map, &ours.shape.body.bvh);
     if (checked || m->min.distance < 0)
         return checked;
     const double lower = m->min.distance - m->min_error; /* of all signed distances */
@@ -207,6 +207,8 @@ static abut_status measure_exactly(const abut_map *map, abut_map_measures *m) {
     options.surface_only = true;
     const abut_map_witness sample = m->min;
     for (uint32_t k = 0; k < map->other_count; k++) {
+        const abuti_posed *at = &map->others[k].posed;
+        const abut_collider body = abut_collider_from_bvh(at->bvh, at->pose);
         abut_separation s;
         abut_pair_cache cache = {0};
         bool within = true;
@@ -216,11 +218,10 @@ static abut_status measure_exactly(const abut_map *map, abut_map_measures *m) {
                                       .triangle_a = sample.triangle,
                                       .triangle_b = sample.other_triangle};
         else
-            status =
-                abut_pair_within(&ours, &map->others[k].posed, fmin(m->min.distance, map->limit),
-                                 &options, NULL, &within, NULL);
+            status = abut_pair_within(&ours, &body, fmin(m->min.distance, map->limit), &options,
+                                      NULL, &within, NULL);
         if (!status && within)
-            status = abut_pair_distance(&ours, &map->others[k].posed, &options, &cache, &s);
+            status = abut_pair_distance(&ours, &body, &options, &cache, &s);
         if (status)
             return status;
         if (!within || s.distance > map->limit || !(s.distance <= m->min.distance) ||

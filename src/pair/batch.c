@@ -7,8 +7,8 @@
 
 enum { POSES_PER_TASK = 8, TASKS_PER_REPORT = 64 };
 
-static abut_posed posed_at(const abut_bvh *bvh, const abut_pose *poses, size_t i) {
-    abut_posed posed;
+static abuti_posed posed_at(const abut_bvh *bvh, const abut_pose *poses, size_t i) {
+    abuti_posed posed;
     memset(&posed, 0, sizeof posed);
     posed.bvh = bvh;
     if (poses)
@@ -19,8 +19,8 @@ static abut_posed posed_at(const abut_bvh *bvh, const abut_pose *poses, size_t i
 abut_status abuti_pair_batch_one(pair_batch *batch, size_t i, abut_pair_cache *cache) {
     abut_status status;
     unsigned flags = 0;
-    abut_posed a = posed_at(batch->poses.a, batch->poses.poses_a, i);
-    abut_posed b = posed_at(batch->poses.b, batch->poses.poses_b, i);
+    abuti_posed a = posed_at(batch->poses.a, batch->poses.poses_a, i);
+    abuti_posed b = posed_at(batch->poses.b, batch->poses.poses_b, i);
     switch (batch->what) {
     case PAIR_QUERY_OVERLAP:
         status = abuti_pair_overlap(&a, &b, batch->surfaces, cache, &batch->relations[i], &flags);

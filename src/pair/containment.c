@@ -66,7 +66,7 @@ static abut_status find_component_inside(const pair_frame *frame, int inner,
     return status;
 }
 
-abut_status abuti_pair_contains(const pair_frame *frame, const abut_posed *a, const abut_posed *b,
+abut_status abuti_pair_contains(const pair_frame *frame, const abuti_posed *a, const abuti_posed *b,
                                 abut_pair_relation *relation, uint32_t *vertex, unsigned *flags) {
     *relation = ABUT_PAIR_APART;
     if (frame->reach > PAIR_FAR_DISTANCE)

@@ -65,7 +65,7 @@ static void measure_closest(const device_chunk *chunk_search, size_t i, const pa
 
 static abut_status compute_pose_result(const device_chunk *chunk_search, size_t i,
                                        pose_result *found) {
-    abut_posed posed[2];
+    abuti_posed posed[2];
     pair_frame frame;
     uint32_t vertex;
     unsigned flags = 0;

@@ -48,6 +48,6 @@ void abuti_pair_search_begin(abuti_pair_search *search, size_t begin, size_t cou
 abut_status abuti_pair_search_end(abuti_pair_search *search);
 
 /* Both sides at pose i of the chunk. */
-void abuti_pair_search_posed(const abuti_pair_search *search, size_t i, abut_posed posed[2]);
+void abuti_pair_search_posed(const abuti_pair_search *search, size_t i, abuti_posed posed[2]);
 
 #endif

@@ -6,7 +6,7 @@
 
 enum { POSES_PER_TASK = 64 };
 
-void abuti_pair_search_posed(const abuti_pair_search *search, size_t i, abut_posed posed[2]) {
+void abuti_pair_search_posed(const abuti_pair_search *search, size_t i, abuti_posed posed[2]) {
     const abut_pair_poses *p = search->poses;
     memset(posed, 0, 2 * sizeof *posed);
     posed[0].bvh = p->a;
@@ -31,7 +31,7 @@ static void frames_task(void *data, size_t chunk, size_t begin, size_t end) {
     abuti_pair_search *search = data;
     (void)chunk;
     for (size_t i = begin; i < end; i++) {
-        abut_posed posed[2];
+        abuti_posed posed[2];
         pair_frame frame;
         abuti_pair_search_posed(search, i, posed);
         pair_pose *to = &search->frames[i];

@@ -79,9 +79,9 @@ static uint64_t pair_key(uint32_t a, uint32_t b) {
     return a < b ? (uint64_t)a << 32 | b : (uint64_t)b << 32 | a;
 }
 
-static abut_posed object_at(const group_call *call, uint32_t object, size_t configuration) {
+static abuti_posed object_at(const group_call *call, uint32_t object, size_t configuration) {
     const abut_pair_object *o = &call->group.objects[object];
-    abut_posed posed;
+    abuti_posed posed;
     memset(&posed, 0, sizeof posed);
     posed.bvh = o->bvh;
     if (o->poses)
@@ -200,7 +200,7 @@ static void compute_boxes(const group_call *call, group_scratch *s, size_t confi
                           bool is_first) {
     for (uint32_t i = 0; i < call->group.object_count; i++)
         if (is_first || (call->group.objects[i].poses && call->group.objects[i].stride)) {
-            abut_posed posed = object_at(call, i, configuration);
+            abuti_posed posed = object_at(call, i, configuration);
             s->boxes[i] = posed_box(&call->bounds[i], &posed.pose);
         }
     if (!call->active_count)
@@ -267,7 +267,7 @@ static abut_status find_candidates(const group_call *call, group_scratch *s, dou
 /* Whether two objects touch, or are within the margin. */
 static abut_status test_pair(group_call *call, size_t configuration, const group_candidate *c,
                              double margin, bool *touch) {
-    abut_posed a = object_at(call, c->a, configuration), b = object_at(call, c->b, configuration);
+    abuti_posed a = object_at(call, c->a, configuration), b = object_at(call, c->b, configuration);
     abut_pair_relation relation = ABUT_PAIR_APART;
     unsigned flags = 0;
     abut_status status;
@@ -338,7 +338,7 @@ static bool find_neighbours(const group_call *call, const group_scratch *s, uint
 
 static abut_status measure_pair(group_call *call, size_t configuration, const group_candidate *c,
                                 abut_pair_group_closest *closest) {
-    abut_posed a = object_at(call, c->a, configuration), b = object_at(call, c->b, configuration);
+    abuti_posed a = object_at(call, c->a, configuration), b = object_at(call, c->b, configuration);
     abut_separation separation;
     abut_status status = abuti_pair_distance(&a, &b, call->group.surface_only, NULL, &separation);
     if (!status && separation.distance < closest->separation.distance) {
@@ -471,7 +471,7 @@ static abut_status check_object(const group_call *call, uint32_t index) {
     double largest = real_max(v3_max_abs(box.lo), v3_max_abs(box.hi));
     size_t poses = !object->poses ? 0 : object->stride ? call->group.configuration_count : 1;
     for (size_t i = 0; i < poses && !status; i++) {
-        abut_posed posed = object_at(call, index, i);
+        abuti_posed posed = object_at(call, index, i);
         if (abuti_pair_pose_is_plain(&posed.pose, largest))
             continue;
         snprintf(what, sizeof what, "object %u in configuration %zu", index, i);

@@ -313,9 +313,9 @@ static bool is_same_rotation(const abut_quat *a, const abut_quat *b) {
 }
 
 /* Sets up both bodies in the frame. Returns the pose of a relative to b. */
-static abut_pose set_up_bodies(measure_work *work, const abut_posed *a, const abut_posed *b,
+static abut_pose set_up_bodies(measure_work *work, const abuti_posed *a, const abuti_posed *b,
                                double unit) {
-    const abut_posed *posed[2] = {a, b};
+    const abuti_posed *posed[2] = {a, b};
     abuti_motion motion[2];
     for (int side = 0; side < 2; side++) {
         contour_body *body = &work->contour.body[side];
@@ -381,7 +381,7 @@ static bool is_contained(const measure_work *work, int side, double area) {
 
 /* The result without a volume: a touch, with its position, or apart. */
 static abut_status measure_touch(const measure_work *work, const world_frame *frame,
-                                 const abut_posed posed[2], abut_pair_measures *measures) {
+                                 const abuti_posed posed[2], abut_pair_measures *measures) {
     const contour_flush *flush = &work->contour.flush;
     double area_unit = frame->length * frame->length, gap = work->contour.tolerance * frame->length;
     measures->kind = ABUT_PAIR_KIND_TOUCH;
@@ -432,7 +432,7 @@ static abut_pair_kind classify_intersection(const measure_work *work, const doub
 }
 
 static abut_status measure_intersection(const measure_work *work, const world_frame *frame,
-                                        const abut_posed posed[2], abut_pair_measures *measures) {
+                                        const abuti_posed posed[2], abut_pair_measures *measures) {
     const contour_work *contour = &work->contour;
     const contour_flush *flush = &contour->flush;
     const integral_sums *sums = work->sums;
@@ -483,7 +483,7 @@ static abut_reliability reliability_of(const measure_work *work, bool swapped) {
 
 /* Surfaces with boundary edges: only the relation is determined. */
 static abut_status classify_open_surfaces(const closed_surface *const surface[2],
-                                          const abut_posed *a, const abut_posed *b,
+                                          const abuti_posed *a, const abuti_posed *b,
                                           abut_pair_measures *measures) {
     static const abut_pair_kind kinds[] = {ABUT_PAIR_KIND_APART, ABUT_PAIR_KIND_OVERLAP,
                                            ABUT_PAIR_KIND_A_INSIDE, ABUT_PAIR_KIND_B_INSIDE};
@@ -509,11 +509,11 @@ static abut_status classify_open_surfaces(const closed_surface *const surface[2]
 
 /* ---- public ---- */
 
-static abut_status compute_measures(measure_work *work, const abut_posed *a, const abut_posed *b,
+static abut_status compute_measures(measure_work *work, const abuti_posed *a, const abuti_posed *b,
                                     double tolerance, bool swapped, abut_pair_measures *measures) {
     pair_frame frame;
     double unit = real_min(a->bvh->scale, b->bvh->scale);
-    abut_posed posed[2] = {{a->bvh, set_up_bodies(work, a, b, unit)}, {.bvh = b->bvh}};
+    abuti_posed posed[2] = {{a->bvh, set_up_bodies(work, a, b, unit)}, {.bvh = b->bvh}};
     abuti_pair_frame_init(&posed[0], &posed[1], &frame);
     double largest =
         real_max(v3_max_abs(a->pose.translation), v3_max_abs(b->pose.translation)) * unit;
@@ -536,11 +536,13 @@ static abut_status compute_measures(measure_work *work, const abut_posed *a, con
     return status ? status : measure_intersection(work, &to, posed, measures);
 }
 
-abut_status abut_pair_measure(const abut_posed *a, const abut_posed *b,
+abut_status abut_pair_measure(const abut_collider *first, const abut_collider *second,
                               const abut_pair_measure_options *options,
                               abut_pair_measures *measures) {
     abut_pair_measure_options ours = abut_pair_measure_options_default();
-    abut_status status = abuti_pair_check(__func__, a, b, measures, "measures");
+    abuti_posed posed[2];
+    const abuti_posed *a = &posed[0], *b = &posed[1];
+    abut_status status = abuti_pair_read(__func__, first, second, measures, "measures", posed);
     status = status ? status : abuti_options_read(&ours, sizeof ours, options, __func__);
     status = status ? status : abuti_check_length(__func__, "options->tolerance", ours.tolerance);
     if (status)
@@ -553,11 +555,8 @@ abut_status abut_pair_measure(const abut_posed *a, const abut_posed *b,
     abut_pair_measures found;
     memset(&found, 0, sizeof found);
     work.contour.context = a->bvh->context;
-    abut_posed ours_a = *a, ours_b = *b;
-    status = abuti_bvh_cpu_tree(a->bvh, &ours_a.bvh);
-    status = status ? status : abuti_bvh_cpu_tree(b->bvh, &ours_b.bvh);
-    a = &ours_a;
-    b = &ours_b;
+    status = abuti_bvh_cpu_tree(a->bvh, &posed[0].bvh);
+    status = status ? status : abuti_bvh_cpu_tree(b->bvh, &posed[1].bvh);
     status = status ? status : abuti_pair_closed_surface(a->bvh, &surface[0]);
     status = status ? status : abuti_pair_closed_surface(b->bvh, &surface[1]);
     if (!status && (surface[0]->open || surface[1]->open)) {

@@ -3,6 +3,8 @@
  * distances. */
 #include "pair/pair.h"
 
+#include "collider/collider.h"
+
 #include "geom/distance_shared.h"
 
 #include <math.h>
@@ -43,8 +45,8 @@ static vec3 relative_origin(const pair_side *side, const pair_side *other) {
     return v3_sub(m3_apply(&back, world), side->bvh->mesh->origin);
 }
 
-bool abuti_pair_frame_init(const abut_posed *a, const abut_posed *b, pair_frame *frame) {
-    const abut_posed *posed[2] = {a, b};
+bool abuti_pair_frame_init(const abuti_posed *a, const abuti_posed *b, pair_frame *frame) {
+    const abuti_posed *posed[2] = {a, b};
     pair_side *side = frame->side;
     for (int k = 0; k < 2; k++) {
         side[k].bvh = posed[k]->bvh;
@@ -93,7 +95,7 @@ void abuti_pair_frame_expect_direction(pair_frame *frame, vec3 direction) {
 /* ---- distant poses ---- */
 
 /* Creates a transformed copy of a mesh with a BVH of the same tree. */
-static abut_status create_posed_copy(const abut_posed *from, abut_bvh **copy) {
+static abut_status create_posed_copy(const abuti_posed *from, abut_bvh **copy) {
     const abut_bvh *old = from->bvh;
     abut_mesh *mesh = NULL;
     abut_status status = abut_mesh_transform(old->mesh, 1, from->pose, &mesh);
@@ -128,7 +130,7 @@ static abut_status create_posed_copy(const abut_posed *from, abut_bvh **copy) {
 
 /* Two posed meshes ready for a search: the originals, or transformed copies. */
 typedef struct pair_work {
-    abut_posed posed[2];
+    abuti_posed posed[2];
     abut_bvh *copy[2];
     pair_frame frame;
 } pair_work;
@@ -138,7 +140,7 @@ static void release_pair(pair_work *work) {
     abut_bvh_destroy(work->copy[1]);
 }
 
-static abut_status prepare_pair(pair_work *work, const abut_posed *a, const abut_posed *b) {
+static abut_status prepare_pair(pair_work *work, const abuti_posed *a, const abuti_posed *b) {
     work->posed[0] = *a;
     work->posed[1] = *b;
     work->copy[0] = work->copy[1] = NULL;
@@ -199,7 +201,7 @@ static abut_status compute_relation(const pair_work *work, bool surfaces, abut_p
                                flags);
 }
 
-abut_status abuti_pair_overlap(const abut_posed *a, const abut_posed *b, bool surfaces,
+abut_status abuti_pair_overlap(const abuti_posed *a, const abuti_posed *b, bool surfaces,
                                abut_pair_cache *cache, abut_pair_relation *relation,
                                unsigned *flags) {
     pair_work work;
@@ -248,14 +250,14 @@ void abuti_pair_inside(const pair_frame *frame, int inner, uint32_t vertex,
     separation->feature_b = inner ? feature : ABUT_FEATURE_FACE;
 }
 
-abut_status abuti_pair_distance(const abut_posed *a, const abut_posed *b, bool surfaces,
+abut_status abuti_pair_distance(const abuti_posed *a, const abuti_posed *b, bool surfaces,
                                 abut_pair_cache *cache, abut_separation *separation) {
     pair_work work;
     uint32_t triangle[2], vertex;
     unsigned flags = 0;
     abut_separation found;
     memset(&found, 0, sizeof found);
-    abut_posed posed[2] = {*a, *b};
+    abuti_posed posed[2] = {*a, *b};
     abut_status status = abuti_bvh_cpu_tree(a->bvh, &posed[0].bvh);
     status = status ? status : abuti_bvh_cpu_tree(b->bvh, &posed[1].bvh);
     status = status ? status : prepare_pair(&work, &posed[0], &posed[1]);
@@ -278,7 +280,7 @@ abut_status abuti_pair_distance(const abut_posed *a, const abut_posed *b, bool s
     return status;
 }
 
-abut_status abuti_pair_within(const abut_posed *a, const abut_posed *b, double margin,
+abut_status abuti_pair_within(const abuti_posed *a, const abuti_posed *b, double margin,
                               bool surfaces, abut_pair_cache *cache, bool *within,
                               unsigned *flags) {
     pair_work work;
@@ -325,7 +327,7 @@ abut_status abuti_pair_check_pose(const char *function, const char *what, const 
     return ABUT_OK;
 }
 
-abut_status abuti_pair_check(const char *function, const abut_posed *a, const abut_posed *b,
+abut_status abuti_pair_check(const char *function, const abuti_posed *a, const abuti_posed *b,
                              const void *out, const char *out_name) {
     const char *null = !a ? "a" : !b ? "b" : !a->bvh ? "a->bvh" : !b->bvh ? "b->bvh" : NULL;
     if (!null && !out)
@@ -338,40 +340,67 @@ abut_status abuti_pair_check(const char *function, const abut_posed *a, const ab
     return status ? status : abuti_pair_check_pose(function, "b", b->bvh, &b->pose);
 }
 
-abut_status abut_pair_overlap(const abut_posed *a, const abut_posed *b,
+abut_status abuti_posed_read(const char *function, const char *what, const abut_collider *collider,
+                             abuti_posed *posed) {
+    abut_collider ours;
+    abut_status status = abuti_collider_read(function, what, collider, &ours);
+    if (status)
+        return status;
+    if (ours.kind != ABUT_COLLIDER_BODY && ours.kind != ABUT_COLLIDER_HULL)
+        return abuti_collider_refuse(function, what, &ours, "a body with a BVH, or a hull");
+    *posed = (abuti_posed){ours.kind == ABUT_COLLIDER_HULL ? ours.shape.hull : ours.shape.body.bvh,
+                           ours.pose};
+    return posed->bvh ? ABUT_OK
+                      : abuti_fail(ABUT_ERROR_ARGUMENT, "%s: %s->shape.%s is null", function, what,
+                                   ours.kind == ABUT_COLLIDER_HULL ? "hull" : "body.bvh");
+}
+
+abut_status abuti_pair_read(const char *function, const abut_collider *a, const abut_collider *b,
+                            const void *out, const char *out_name, abuti_posed posed[2]) {
+    abut_status status = abuti_posed_read(function, "a", a, &posed[0]);
+    status = status ? status : abuti_posed_read(function, "b", b, &posed[1]);
+    return status ? status : abuti_pair_check(function, &posed[0], &posed[1], out, out_name);
+}
+
+abut_status abut_pair_overlap(const abut_collider *a, const abut_collider *b,
                               const abut_pair_options *options, abut_pair_cache *cache,
                               abut_overlap *overlap) {
+    abuti_posed posed[2];
     abut_pair_options ours = abut_pair_options_default();
     unsigned flags = 0;
-    abut_status status = abuti_pair_check(__func__, a, b, overlap, "overlap");
+    abut_status status = abuti_pair_read(__func__, a, b, overlap, "overlap", posed);
     status = status ? status : abuti_options_read(&ours, sizeof ours, options, __func__);
-    status = status
-                 ? status
-                 : abuti_pair_overlap(a, b, ours.surface_only, cache, &overlap->relation, &flags);
+    status = status ? status
+                    : abuti_pair_overlap(&posed[0], &posed[1], ours.surface_only, cache,
+                                         &overlap->relation, &flags);
     if (!status)
         overlap->reliability = abuti_pair_reliability_of(flags);
     return status;
 }
 
-abut_status abut_pair_distance(const abut_posed *a, const abut_posed *b,
+abut_status abut_pair_distance(const abut_collider *a, const abut_collider *b,
                                const abut_pair_options *options, abut_pair_cache *cache,
                                abut_separation *separation) {
+    abuti_posed posed[2];
     abut_pair_options ours = abut_pair_options_default();
-    abut_status status = abuti_pair_check(__func__, a, b, separation, "separation");
+    abut_status status = abuti_pair_read(__func__, a, b, separation, "separation", posed);
     status = status ? status : abuti_options_read(&ours, sizeof ours, options, __func__);
-    return status ? status : abuti_pair_distance(a, b, ours.surface_only, cache, separation);
+    return status ? status
+                  : abuti_pair_distance(&posed[0], &posed[1], ours.surface_only, cache, separation);
 }
 
-abut_status abut_pair_within(const abut_posed *a, const abut_posed *b, double margin,
+abut_status abut_pair_within(const abut_collider *a, const abut_collider *b, double margin,
                              const abut_pair_options *options, abut_pair_cache *cache, bool *within,
                              abut_reliability *reliability) {
+    abuti_posed posed[2];
     abut_pair_options ours = abut_pair_options_default();
     unsigned flags = 0;
-    abut_status status = abuti_pair_check(__func__, a, b, within, "within");
+    abut_status status = abuti_pair_read(__func__, a, b, within, "within", posed);
     status = status ? status : abuti_bvh_check_limit(__func__, "margin", margin);
     status = status ? status : abuti_options_read(&ours, sizeof ours, options, __func__);
-    status =
-        status ? status : abuti_pair_within(a, b, margin, ours.surface_only, cache, within, &flags);
+    status = status ? status
+                    : abuti_pair_within(&posed[0], &posed[1], margin, ours.surface_only, cache,
+                                        within, &flags);
     if (!status && reliability)
         *reliability = abuti_pair_reliability_of(flags);
     return status;
@@ -383,14 +412,16 @@ static bool is_after(const void *one, const void *other) {
            (a->triangle_a == b->triangle_a && a->triangle_b > b->triangle_b);
 }
 
-abut_status abut_pair_intersections(const abut_posed *a, const abut_posed *b, uint64_t capacity,
-                                    abut_pair_intersection *intersections, uint64_t *count) {
-    abut_status status = abuti_pair_check(__func__, a, b, count, "count");
+abut_status abut_pair_intersections(const abut_collider *a, const abut_collider *b,
+                                    uint64_t capacity, abut_pair_intersection *intersections,
+                                    uint64_t *count) {
+    abuti_posed posed[2];
+    abut_status status = abuti_pair_read(__func__, a, b, count, "count", posed);
     if (!status && !intersections && capacity)
         status = abuti_fail(ABUT_ERROR_ARGUMENT, "%s: intersections is null, but capacity is %llu",
                             __func__, (unsigned long long)capacity);
     pair_work work;
-    status = status ? status : prepare_pair(&work, a, b);
+    status = status ? status : prepare_pair(&work, &posed[0], &posed[1]);
     if (status)
         return status;
     /* counted first, so that a buffer that is too small stays unchanged */

@@ -35,6 +35,12 @@
 #include <math.h>
 #include <stdatomic.h>
 
+/* A BVH at a pose. */
+typedef struct abuti_posed {
+    const abut_bvh *bvh;
+    abut_pose pose;
+} abuti_posed;
+
 enum {
     /* A traversal descends in one of two BVHs at each step, so it is at most twice as deep as in
      * one BVH, and leaves three pairs per step on the stack. */
@@ -78,7 +84,7 @@ typedef struct pair_frame {
 
 /* Initialises the common frame of two sides. Returns false if the poses are so far away that only
  * transformed copies of the meshes are accurate enough. */
-bool abuti_pair_frame_init(const abut_posed *a, const abut_posed *b, pair_frame *frame);
+bool abuti_pair_frame_init(const abuti_posed *a, const abuti_posed *b, pair_frame *frame);
 /* Sets the unit direction along which a is probably beyond b. Searches test it first. */
 void abuti_pair_frame_expect_direction(pair_frame *frame, vec3 direction);
 
@@ -253,7 +259,7 @@ float abuti_pair_bounds(const pair_frame *frame, double limit, float *upper);
 
 /* For surfaces that do not intersect: determines which mesh contains a component of the other.
  * Writes the first inner vertex, an index of the inner mesh, and adds to the reliability flags. */
-abut_status abuti_pair_contains(const pair_frame *frame, const abut_posed *a, const abut_posed *b,
+abut_status abuti_pair_contains(const pair_frame *frame, const abuti_posed *a, const abuti_posed *b,
                                 abut_pair_relation *relation, uint32_t *vertex, unsigned *flags);
 
 /* The same for the component of side `inner` that a vertex belongs to. */
@@ -274,17 +280,23 @@ abut_reliability abuti_pair_reliability_of(unsigned flags);
 void abuti_pair_inside(const pair_frame *frame, int inner, uint32_t vertex,
                        abut_separation *separation);
 
+/* Converts two colliders and validates them and the output pointer. */
+abut_status abuti_pair_read(const char *function, const abut_collider *a, const abut_collider *b,
+                            const void *out, const char *out_name, abuti_posed posed[2]);
+/* Converts one collider: a body with a BVH or a hull. */
+abut_status abuti_posed_read(const char *function, const char *what, const abut_collider *collider,
+                             abuti_posed *posed);
 /* Validates two posed meshes and the output pointer. */
-abut_status abuti_pair_check(const char *function, const abut_posed *a, const abut_posed *b,
+abut_status abuti_pair_check(const char *function, const abuti_posed *a, const abuti_posed *b,
                              const void *out, const char *out_name);
 abut_status abuti_pair_check_pose(const char *function, const char *what, const abut_bvh *bvh,
                                   const abut_pose *at);
-abut_status abuti_pair_overlap(const abut_posed *a, const abut_posed *b, bool surfaces,
+abut_status abuti_pair_overlap(const abuti_posed *a, const abuti_posed *b, bool surfaces,
                                abut_pair_cache *cache, abut_pair_relation *relation,
                                unsigned *flags);
-abut_status abuti_pair_distance(const abut_posed *a, const abut_posed *b, bool surfaces,
+abut_status abuti_pair_distance(const abuti_posed *a, const abuti_posed *b, bool surfaces,
                                 abut_pair_cache *cache, abut_separation *separation);
-abut_status abuti_pair_within(const abut_posed *a, const abut_posed *b, double margin,
+abut_status abuti_pair_within(const abuti_posed *a, const abuti_posed *b, double margin,
                               bool surfaces, abut_pair_cache *cache, bool *within, unsigned *flags);
 
 /* ---- batch.c and device.c: many poses ---- */

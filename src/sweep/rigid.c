@@ -316,12 +316,12 @@ static bool add_leaf_pairs(void *data, uint32_t leaf_a, uint32_t leaf_b, unsigne
 static void find_pairs(rigid_search *s) {
     double length = s->to - s->from;
     double moves = 0.5 * length * s->speed + s->margin + s->tolerance;
-    abut_posed posed[2];
+    abuti_posed posed[2];
     pair_frame frame;
     s->count = s->left = 0;
     s->touch->hit = false;
     for (int side = 0; side < 2; side++) {
-        posed[side] = (abut_posed){s->body[side].bvh, pose_at(s, side, s->from + 0.5 * length)};
+        posed[side] = (abuti_posed){s->body[side].bvh, pose_at(s, side, s->from + 0.5 * length)};
         s->middle[side] = abuti_motion_of(&posed[side].pose);
     }
     abuti_pair_frame_init(&posed[0], &posed[1], &frame);
@@ -463,10 +463,10 @@ static abut_status search_by_distance(rigid_search *s, double *time) {
     double enough = real_max(0.5 * s->tolerance, 2 * wrong);
     abut_pair_cache cache = {0};
     for (*time = 2; t <= 1;) {
-        abut_posed posed[2];
+        abuti_posed posed[2];
         abut_separation at;
         for (int side = 0; side < 2; side++)
-            posed[side] = (abut_posed){s->body[side].bvh, pose_at(s, side, t)};
+            posed[side] = (abuti_posed){s->body[side].bvh, pose_at(s, side, t)};
         abut_status status = abuti_pair_distance(&posed[0], &posed[1], true, &cache, &at);
         double gap = at.distance - s->margin;
         if (status)
@@ -501,7 +501,7 @@ static abut_status check_path(const char *function, const char *first, const cha
 
 /* Sets the result for bodies that touch or contain each other at the start. */
 static abut_status test_start(rigid_search *s) {
-    abut_posed posed[2] = {{s->body[0].bvh, pose_at(s, 0, 0)}, {s->body[1].bvh, pose_at(s, 1, 0)}};
+    abuti_posed posed[2] = {{s->body[0].bvh, pose_at(s, 0, 0)}, {s->body[1].bvh, pose_at(s, 1, 0)}};
     abut_separation separation;
     abut_pair_relation relation;
     unsigned doubt = 0;

@@ -103,7 +103,7 @@ static uint32_t motion_class(const world_item *item) {
 }
 
 static bool has_box(const world_item *item) {
-    return item->used && item->kind != ABUT_WORLD_PLANE;
+    return item->used && item->kind != ABUT_COLLIDER_PLANE;
 }
 
 /* ---- the tree ---- */
@@ -344,10 +344,11 @@ static void find_plane_pairs(broad *b, world_chunk *chunk) {
     for (uint32_t p = 0; p < b->world->items.count && !exceeds_limit(b); p++) {
         size_t before = chunk->list.count;
         bool moves = b->sweeps && b->sweeps[p].moves;
-        if (items[p].used && items[p].kind == ABUT_WORLD_PLANE)
+        if (items[p].used && items[p].kind == ABUT_COLLIDER_PLANE)
             for (uint32_t i = 0; i < b->world->items.count && !chunk->status; i++)
                 if (items[i].used && abuti_world_should_test(b->world, p, i) &&
-                    (moves || reaches_plane(item_box(b, i), &items[p].at.solid.plane, b->margin)))
+                    (moves ||
+                     reaches_plane(item_box(b, i), &items[p].at.primitive.plane, b->margin)))
                     append_pair(b, chunk, p, i);
         atomic_fetch_add_explicit(&b->total, chunk->list.count - before, memory_order_relaxed);
     }

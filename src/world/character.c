@@ -27,14 +27,14 @@ abut_status abuti_world_download_characters(const abut_world *world) {
     abut_status status = ABUT_OK;
     for (size_t i = 0; world->characters && i < world->items.count && !status; i++) {
         const world_item *item = &world_items(world)[i];
-        if (item->used && item->kind == ABUT_WORLD_CHARACTER)
-            status = abuti_radial_download(item->is.shape.character);
+        if (item->used && item->kind == ABUT_COLLIDER_CHARACTER)
+            status = abuti_radial_download(item->is.collider.shape.character);
     }
     return status;
 }
 
 size_t abuti_world_character_size(const world_item *item) {
-    return (size_t)item->is.shape.character->info.sample_count;
+    return (size_t)item->is.collider.shape.character->info.sample_count;
 }
 
 /* ---- bounding box ---- */
@@ -57,7 +57,7 @@ abut_status abuti_world_place_character(const char *function, const world_item *
                           "%s: the pose of a character must be the identity, because its fields "
                           "are in world coordinates",
                           function);
-    abut_radial *radial = item->is.shape.character;
+    abut_radial *radial = item->is.collider.shape.character;
     box3 box = box_empty();
     for (uint32_t i = 0; i < radial->info.field_count && radial->info.has_samples; i++) {
         abut_radial_view view = abut_radial_view_default();
@@ -77,18 +77,18 @@ abut_status abuti_world_place_character(const char *function, const world_item *
 /* Creates the data of another item that pairs with characters need: the core of a primitive,
  * edges. */
 static abut_status prepare_partner(const abut_world *world, world_item *item) {
-    const bool round = item->kind >= ABUT_WORLD_PLANE && item->kind <= ABUT_WORLD_CAPSULE;
+    const bool round = item->kind >= ABUT_COLLIDER_PLANE && item->kind <= ABUT_COLLIDER_CAPSULE;
     const bool has_own = item->body.samples || (item->asset && item->asset->topology);
     const bvh_interior *interior;
     abut_status status = ABUT_OK;
-    if (round || item->kind == ABUT_WORLD_CHARACTER)
+    if (round || item->kind == ABUT_COLLIDER_CHARACTER)
         return ABUT_OK;
-    if (item->kind != ABUT_WORLD_BODY && !item->bvh)
+    if (item->kind != ABUT_COLLIDER_BODY && !item->bvh)
         status = abuti_world_core(world->context, item);
     const abut_bvh *bvh = item->bvh ? item->bvh : item->core;
     if (!status && bvh && !has_own && !item->topology)
         status = abut_topology_create(bvh->mesh, &item->topology);
-    if (!status && item->kind == ABUT_WORLD_BODY && bvh && !item->body.field)
+    if (!status && item->kind == ABUT_COLLIDER_BODY && bvh && !item->body.field)
         status = abuti_bvh_interior(bvh, &interior);
     return status;
 }
@@ -99,9 +99,9 @@ abut_status abuti_world_prepare_characters(const abut_world *world) {
     abut_status status = ABUT_OK;
     for (size_t i = 0; world->characters && i < world->pairs.count && !status; i++) {
         world_item *a = &items[pairs[i].a], *b = &items[pairs[i].b];
-        if (a->kind == ABUT_WORLD_CHARACTER)
+        if (a->kind == ABUT_COLLIDER_CHARACTER)
             status = prepare_partner(world, b);
-        if (!status && b->kind == ABUT_WORLD_CHARACTER)
+        if (!status && b->kind == ABUT_COLLIDER_CHARACTER)
             status = prepare_partner(world, a);
     }
     return status;
@@ -142,7 +142,7 @@ static box3 margin_box(const abut_world *world, const world_item *item) {
 static void test_radial_fields(feature_batch *f) {
     abut_contact list[3 * BATCH_POINTS];
     abut_contacts found = {.list = list, .capacity = 3 * BATCH_POINTS};
-    f->status = abut_radial_contacts(f->against->is.shape.character, f->count, f->places,
+    f->status = abut_radial_contacts(f->against->is.collider.shape.character, f->count, f->places,
                                      &f->world->contact, &found);
     for (uint64_t i = 0; i < found.count && !f->status; i++) {
         const uint32_t which = list[i].element;
@@ -154,7 +154,7 @@ static void test_radial_fields(feature_batch *f) {
         list[i].element = name->element;
         list[i].part = name->part;
         if (f->side == 0)
-            world_swap_contact(&list[i]);
+            contact_swap(&list[i]);
         append_contact(f->to, list[i]);
     }
 }
@@ -218,8 +218,9 @@ static abut_status evaluate_mesh(feature_batch *f, vec3 point, double *depth, ve
 /* The same in a primitive. */
 static abut_status evaluate_primitive(const world_item *b, vec3 point, double margin, double *depth,
                                       vec3 *out) {
-    const abut_solid solid = abuti_world_solid(&b->is, &b->at.pose),
-                     dot = {.kind = ABUT_SOLID_SPHERE, .shape.sphere = {point, 0}};
+    const abut_collider primitive = abuti_world_collider(b, &b->at.pose);
+    abut_collider dot = abut_collider_make(ABUT_COLLIDER_SPHERE, abut_pose_identity());
+    dot.shape.sphere.centre = point;
     abut_patch_options options = abut_patch_options_default();
     abut_patch patch;
     abut_contact contacts[8];
@@ -228,7 +229,7 @@ static abut_status evaluate_primitive(const world_item *b, vec3 point, double ma
                           .contacts = contacts,
                           .contact_capacity = 8};
     options.margin = margin;
-    abut_status status = abut_contact_solids(&dot, &solid, &options, &found);
+    abut_status status = abuti_contact_primitives(&dot, &primitive, &options, &found);
     if (status)
         return status;
     *depth = found.count ? patch.depth : -HUGE_VAL;
@@ -246,9 +247,9 @@ static void test_other(feature_batch *f, vec3 point, uint32_t element) {
     vec3 out = {0, 0, 0};
     if (!box_contains((box3){v3_sub(b->local.lo, all), v3_add(b->local.hi, all)}, at))
         return;
-    f->status = b->kind != ABUT_WORLD_BODY ? evaluate_primitive(b, point, margin, &depth, &out)
-                : b->body.field            ? evaluate_field(b, point, &depth, &out)
-                                           : evaluate_mesh(f, point, &depth, &out);
+    f->status = b->kind != ABUT_COLLIDER_BODY ? evaluate_primitive(b, point, margin, &depth, &out)
+                : b->body.field               ? evaluate_field(b, point, &depth, &out)
+                                              : evaluate_mesh(f, point, &depth, &out);
     if (!f->status && depth >= -margin && v3_max_abs(out) > 0)
         append_contact(f->to, (abut_contact){.point = point,
                                              .normal = out,
@@ -267,7 +268,7 @@ static void add_feature(feature_batch *f, abut_capsule place, abut_sample name) 
     const box3 box = {v3_min(place.end[0], place.end[1]), v3_max(place.end[0], place.end[1])};
     if (!box_overlaps(f->near, box))
         return;
-    if (f->against->kind != ABUT_WORLD_CHARACTER) {
+    if (f->against->kind != ABUT_COLLIDER_CHARACTER) {
         test_other(f, place.end[0], name.element);
         return;
     }
@@ -305,7 +306,7 @@ static void add_mesh(feature_batch *f, const world_item *of) {
     const abut_topology *topology = of->topology ? of->topology : of->asset->topology;
     abut_topology_arrays edges = abut_topology_arrays_default();
     abut_topology_get_arrays(topology, &edges);
-    const double cell = f->against->is.shape.character->info.cell;
+    const double cell = f->against->is.collider.shape.character->info.cell;
     for (uint32_t i = 0; i < mesh->vertex_count && !f->status; i++) {
         const vec3 at = contact_to_world(&of->at.motion, v3_add(mesh->origin, mesh->positions[i]));
         add_feature(f, (abut_capsule){{at, at}, 0},
@@ -359,7 +360,7 @@ static bool sample_position(const radial_scene *s, uint32_t field, uint32_t c, v
 
 /* Adds all samples of the fields that are near. */
 static void add_character(feature_batch *f, const world_item *of) {
-    abut_radial *radial = of->is.shape.character;
+    abut_radial *radial = of->is.collider.shape.character;
     const radial_scene s = abuti_radial_scene(radial);
     if (!radial->info.has_samples)
         return;
@@ -400,7 +401,7 @@ static void collide_plane(const abut_world *world, abut_radial *radial, const ab
 /* Whether samples of a character can be inside an item. */
 static bool has_interior(const world_item *item) {
     const bvh_interior *interior;
-    if (item->kind != ABUT_WORLD_BODY || item->body.field)
+    if (item->kind != ABUT_COLLIDER_BODY || item->body.field)
         return true;
     /* it was computed before the tasks started */
     return item->bvh && !abuti_bvh_interior(item->bvh, &interior) && interior->has_solids &&
@@ -427,7 +428,7 @@ static abut_status collide_both_ways(const abut_world *world, const world_item *
     f.against = a;
     f.side = 1;
     f.near = margin_box(world, a);
-    if (b->kind == ABUT_WORLD_CHARACTER)
+    if (b->kind == ABUT_COLLIDER_CHARACTER)
         add_character(&f, b);
     else if (b->body.samples)
         add_samples(&f, b);
@@ -440,17 +441,17 @@ static abut_status collide_both_ways(const abut_world *world, const world_item *
 abut_status abuti_world_character_contacts(const abut_world *world, size_t pair,
                                            const world_item *a, const world_item *b,
                                            abut_contacts *to) {
-    abut_radial *radial = a->is.shape.character;
-    const abut_sphere *sphere = &b->at.solid.sphere;
+    abut_radial *radial = a->is.collider.shape.character;
+    const abut_sphere *sphere = &b->at.primitive.sphere;
     abut_status status = ABUT_OK;
     (void)pair;
-    if (b->kind == ABUT_WORLD_PLANE) {
-        collide_plane(world, radial, &b->at.solid.plane, to);
-    } else if (b->kind == ABUT_WORLD_SPHERE || b->kind == ABUT_WORLD_CAPSULE) {
+    if (b->kind == ABUT_COLLIDER_PLANE) {
+        collide_plane(world, radial, &b->at.primitive.plane, to);
+    } else if (b->kind == ABUT_COLLIDER_SPHERE || b->kind == ABUT_COLLIDER_CAPSULE) {
         const abut_capsule capsule =
-            b->kind == ABUT_WORLD_SPHERE
+            b->kind == ABUT_COLLIDER_SPHERE
                 ? (abut_capsule){{sphere->centre, sphere->centre}, sphere->radius}
-                : b->at.solid.capsule;
+                : b->at.primitive.capsule;
         status = collide_capsule(world, radial, &capsule, to);
     } else {
         status = collide_both_ways(world, a, b, to);

@@ -97,56 +97,11 @@ static abut_status collide_bodies(const abut_world *world, size_t pair, const wo
     return status ? status : call.count > to->capacity ? ABUT_ERROR_BUFFER : ABUT_OK;
 }
 
-static abut_status collide_plane(const abut_world *world, size_t pair, const world_item *a,
-                                 const world_item *b, abut_contacts *to) {
-    const abut_body body = {a->body.field, a->body.samples, a->at.pose};
+static abut_status collide_primitive(const abut_world *world, size_t pair, const world_item *a,
+                                     const world_item *b, abut_contacts *to) {
+    const abuti_field_body body = {a->body.field, a->body.samples, a->at.pose};
     (void)pair;
-    return abut_contact_plane(&body, &b->at.solid.plane, &world->contact, to);
-}
-
-static abut_status collide_sphere(const abut_world *world, size_t pair, const world_item *a,
-                                  const world_item *b, abut_contacts *to) {
-    const abut_body body = {a->body.field, a->body.samples, a->at.pose};
-    (void)pair;
-    return abut_contact_sphere(&body, &b->at.solid.sphere, &world->contact, to);
-}
-
-static abut_status collide_capsule(const abut_world *world, size_t pair, const world_item *a,
-                                   const world_item *b, abut_contacts *to) {
-    const abut_body body = {a->body.field, a->body.samples, a->at.pose};
-    (void)pair;
-    return abut_contact_capsule(&body, &b->at.solid.capsule, &world->contact, to);
-}
-
-static abut_status collide_box(const abut_world *world, size_t pair, const world_item *a,
-                               const world_item *b, abut_contacts *to) {
-    const abut_body body = {a->body.field, a->body.samples, a->at.pose};
-    (void)pair;
-    return abut_contact_box(&body, &b->at.solid.box, &world->contact, to);
-}
-
-/* A body with an item of each kind. */
-static collider *const field_colliders[] = {collide_bodies, collide_plane, collide_sphere,
-                                            collide_capsule, collide_box};
-
-static void reverse_contacts(abut_contact *list, size_t count) {
-    for (size_t i = 0; i < count / 2; i++) {
-        abut_contact other = list[i];
-        list[i] = list[count - 1 - i];
-        list[count - 1 - i] = other;
-    }
-}
-
-/* Swaps the sides of all contacts, so that features of the first item come first again. */
-static void swap_sides(abut_contact *list, size_t count) {
-    size_t of_first = 0;
-    for (size_t i = 0; i < count; i++) {
-        of_first += !list[i].side;
-        world_swap_contact(&list[i]);
-    }
-    reverse_contacts(list, of_first);
-    reverse_contacts(list + of_first, count - of_first);
-    reverse_contacts(list, count);
+    return abuti_contact_field_primitive(&body, b->kind, &b->at.primitive, &world->contact, to);
 }
 
 /* Writes the contacts of a pair after those of the list, without changing its count. */
@@ -154,10 +109,11 @@ static abut_status compute_field_contacts(const abut_world *world, size_t pair, 
                                           const world_item *b, abuti_vector *list,
                                           abut_contacts *to) {
     const bool character = ((a->filter.traits | b->filter.traits) & WORLD_IS_CHARACTER) != 0;
-    const bool swapped = a->kind != (character ? ABUT_WORLD_CHARACTER : ABUT_WORLD_BODY);
+    const bool swapped = a->kind != (character ? ABUT_COLLIDER_CHARACTER : ABUT_COLLIDER_BODY);
     const world_item *first = swapped ? b : a, *second = swapped ? a : b;
-    collider *const try =
-        character ? abuti_world_character_contacts : field_colliders[second->kind];
+    collider *const try = character                            ? abuti_world_character_contacts
+                          : second->kind == ABUT_COLLIDER_BODY ? collide_bodies
+                                                               : collide_primitive;
     abut_status status = ABUT_ERROR_BUFFER;
     size_t room = list->count + FIELD_ROOM;
     while (status == ABUT_ERROR_BUFFER) {
@@ -173,9 +129,9 @@ static abut_status compute_field_contacts(const abut_world *world, size_t pair, 
     if (status)
         return status;
     if (swapped)
-        swap_sides(to->list, to->count);
+        abuti_contact_swap_sides(to->list, to->count);
     if (world->options.max_patch_contacts &&
-        !(world->backend->reduces && second->kind == ABUT_WORLD_BODY && !character))
+        !(world->backend->reduces && second->kind == ABUT_COLLIDER_BODY && !character))
         to->count = abut_contact_reduce(to->list, to->count, world->options.max_patch_contacts,
                                         world->options.patch_angle);
     return ABUT_OK;
@@ -240,33 +196,11 @@ static vec3 choose_hint(const abut_world *world, size_t pair, const world_item *
     return same ? last->event.deepest.normal : v3_sub(displacement(b), displacement(a));
 }
 
-/* The contacts of a primitive a with a body b, computed with exchanged items. */
-static abut_status compute_swapped_patches(const world_item *a, const world_item *b,
-                                           const abut_patch_options *options, abut_patches *found) {
-    const abut_posed body = {b->bvh, b->at.pose};
-    const abut_solid solid = abuti_world_solid(&a->is, &a->at.pose);
-    abut_patch_options ours = *options;
-    ours.hint = contact_negate(ours.hint);
-    abut_status status = abut_contact_solid(&body, &solid, &ours, found);
-    for (uint64_t i = 0; i < found->contact_count && !status; i++)
-        world_swap_contact(&found->contacts[i]);
-    for (uint64_t i = 0; i < found->count && !status; i++)
-        found->list[i].normal = contact_negate(found->list[i].normal);
-    return status;
-}
-
 abut_status abuti_world_patches(const world_item *a, const world_item *b,
                                 const abut_patch_options *options, abut_patches *found) {
-    const bool body_a = a->kind == ABUT_WORLD_BODY, body_b = b->kind == ABUT_WORLD_BODY;
-    if (!body_a && body_b)
-        return compute_swapped_patches(a, b, options, found);
-    const abut_posed p = {a->bvh, a->at.pose}, q = {b->bvh, b->at.pose};
-    if (body_a && body_b)
-        return abut_contact_patches(&p, &q, options, found);
-    const abut_solid x = abuti_world_solid(&a->is, &a->at.pose),
-                     y = abuti_world_solid(&b->is, &b->at.pose);
-    return body_a ? abut_contact_solid(&p, &y, options, found)
-                  : abut_contact_solids(&x, &y, options, found);
+    const abut_collider x = abuti_world_collider(a, &a->at.pose),
+                        y = abuti_world_collider(b, &b->at.pose);
+    return abut_contact_find(&x, &y, options, found);
 }
 
 /* Like compute_field_contacts(), with scratch memory for patches. */
@@ -314,13 +248,9 @@ static const abut_contact *find_deepest(const abut_contacts *found) {
     return deepest;
 }
 
-enum { CONTACT_BYTES = offsetof(abut_contact, part) + sizeof(uint32_t) }; /* without padding */
-
-/* Sets the index of the pair, and clears the padding, so that equal contacts have equal bytes. */
-static void set_pair(abut_contact *contact, size_t pair) {
-    contact->pair = (uint32_t)pair;
-    memset((unsigned char *)contact + CONTACT_BYTES, 0, sizeof *contact - CONTACT_BYTES);
-}
+/* Equal contacts have equal bytes. */
+_Static_assert(sizeof(abut_contact) == offsetof(abut_contact, part) + sizeof(uint32_t),
+               "a contact has no padding");
 
 /* Adds the record of a pair, and its touch unless that is null. The contacts follow those of the
  * list; those of a sensor are discarded. */
@@ -345,9 +275,9 @@ static abut_status add_pair(const abut_world *world, const world_pair_record *re
     return ABUT_OK;
 }
 
-/* Copies the contacts of the previous step. Only `pair` and `first` differ. */
-static abut_status copy_last_contacts(const abut_world *world, size_t pair,
-                                      const world_pair_record *kept, world_results *results) {
+/* Copies the contacts of the previous step. Only `first` differs. */
+static abut_status copy_last_contacts(const abut_world *world, const world_pair_record *kept,
+                                      world_results *results) {
     const world_touch *last = last_touch(world, kept);
     if (!last)
         return add_pair(world, kept, NULL, results);
@@ -361,11 +291,8 @@ static abut_status copy_last_contacts(const abut_world *world, size_t pair,
     abut_contact *to = (abut_contact *)list->data + list->count;
     if (count)
         memcpy(to, from, count * sizeof *to);
-    for (size_t i = 0; i < count; i++)
-        to[i].pair = (uint32_t)pair;
     world_touch touch = *last;
     touch.event.first = touch.event.is_sensor ? 0 : list->count;
-    touch.event.deepest.pair = (uint32_t)pair;
     return add_pair(world, kept, &touch, results);
 }
 
@@ -388,7 +315,7 @@ static abut_status copy_serial_contacts(const abut_world *world, const world_ser
 static abut_status compute_pair(const abut_world *world, size_t pair, world_results *results) {
     const world_pair_record *kept = abuti_world_valid_record(world, pair);
     if (kept)
-        return copy_last_contacts(world, pair, kept, results);
+        return copy_last_contacts(world, kept, results);
     const abut_world_pair *which = (const abut_world_pair *)world->pairs.data + pair;
     const world_item *a = &world_items(world)[which->a], *b = &world_items(world)[which->b];
     const world_serial_result *serial_result = abuti_world_serial_result(world, pair);
@@ -416,14 +343,16 @@ static abut_status compute_pair(const abut_world *world, size_t pair, world_resu
     if (status)
         return status;
     /* Depths below a plane are those of vertices, for any mesh. */
-    if (to.reliability.level != ABUT_RELIABILITY_GUARANTEED && a->kind != ABUT_WORLD_PLANE &&
-        b->kind != ABUT_WORLD_PLANE)
+    if (to.reliability.level != ABUT_RELIABILITY_GUARANTEED && a->kind != ABUT_COLLIDER_PLANE &&
+        b->kind != ABUT_COLLIDER_PLANE)
         info.error = HUGE_VAL;
     record.reliability = to.reliability;
     if (!to.count)
         return add_pair(world, &record, NULL, results);
-    for (size_t i = 0; i < to.count; i++)
-        set_pair(&to.list[i], pair);
+    for (size_t i = 0; i < to.count; i++) {
+        to.list[i].a = which->a;
+        to.list[i].b = which->b;
+    }
     const bool sensor = ((a->filter.traits | b->filter.traits) & WORLD_IS_SENSOR) != 0;
     const world_touch touch = {{a->serial, b->serial},
                                {.method = info.method,
@@ -457,7 +386,7 @@ static void compute_chunk(void *data, size_t chunk, size_t begin, size_t end) {
 
 /* An estimate of the work for an item. */
 static size_t estimate_work(const world_item *item) {
-    if (item->kind == ABUT_WORLD_CHARACTER)
+    if (item->kind == ABUT_COLLIDER_CHARACTER)
         return abuti_world_character_size(item);
     return item->bvh            ? item->bvh->triangle_count
            : item->body.samples ? item->body.samples->view.count
@@ -550,7 +479,7 @@ static void store_centres(abut_world *world) {
     for (size_t i = 0; i < world->items.count; i++) {
         world_item *item = &world_items(world)[i];
         item->last_centre = box_centre(item->at.box);
-        item->has_last_centre = item->used && item->kind != ABUT_WORLD_PLANE;
+        item->has_last_centre = item->used && item->kind != ABUT_COLLIDER_PLANE;
     }
     world->has_contacts = true;
 }
@@ -631,14 +560,14 @@ static void digest_results(uint64_t to[2], const abuti_vector *contacts,
     const abut_contact *contact = contacts->data;
     const world_touch *touch = touches->data;
     for (size_t i = 0; i < contacts->count; i++)
-        to[0] = mix(to[0], &contact[i], CONTACT_BYTES);
+        to[0] = mix(to[0], &contact[i], sizeof contact[i]);
     for (size_t i = 0; i < touches->count; i++) {
         const abut_world_event *e = &touch[i].event;
         const uint64_t facts[] = {e->a,         e->b,         (uint64_t)e->method,
                                   e->guarantee, e->is_sensor, e->is_verified,
                                   e->count};
         to[1] = mix(to[1], facts, sizeof facts);
-        to[1] = mix(to[1], &e->deepest, CONTACT_BYTES);
+        to[1] = mix(to[1], &e->deepest, sizeof e->deepest);
     }
 }
 

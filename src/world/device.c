@@ -336,7 +336,7 @@ static void upload_bodies(abut_world *world) {
         const world_item *item = &world_items(world)[i];
         const uint32_t has = item->filter.traits & (WORLD_HAS_FIELD | WORLD_HAS_SAMPLES);
         bodies[i] = (world_body){item->local, item->filter, item->ignored};
-        d->only_bodies = d->only_bodies && item->used && item->kind == ABUT_WORLD_BODY;
+        d->only_bodies = d->only_bodies && item->used && item->kind == ABUT_COLLIDER_BODY;
         if (!item->used || !has)
             bodies[i].filter = (world_filter){0, 0, 0};
     }

@@ -17,7 +17,7 @@ _Static_assert(sizeof(world_body) == 64, "the layout that world_pairs.cl reads")
 _Static_assert(sizeof(world_two) == sizeof(abut_world_pair), "same layout");
 _Static_assert(sizeof(world_direction) == 100, "the layout that world.cl reads");
 _Static_assert(sizeof(abut_contact) == 4 * WORLD_CONTACT_WORDS &&
-                   offsetof(abut_contact, part) == 4 * (WORLD_CONTACT_WORDS - 2),
+                   offsetof(abut_contact, part) == 4 * (WORLD_CONTACT_WORDS - 1),
                "the layout that world.cl writes");
 
 enum {

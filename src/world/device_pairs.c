@@ -55,7 +55,7 @@ abut_status abuti_world_device_download_poses(abut_world *world) {
     for (size_t i = 0; i < count && !status; i++) {
         world_item *item = &world_items(world)[i];
         world_place to;
-        if (!item->used || item->kind != ABUT_WORLD_BODY)
+        if (!item->used || item->kind != ABUT_COLLIDER_BODY)
             continue;
         status =
             abuti_world_place("abut_world_set_poses", item, &poses[i], world->options.margin, &to);
@@ -83,7 +83,7 @@ static abut_status find_last_poses(abut_world *world, const uint32_t *ids, size_
         status = abuti_world_check_id("abut_world_set_poses", world, id);
         if (!status) {
             last[id] = (uint32_t)i;
-            *bodies = *bodies && world_items(world)[id].kind == ABUT_WORLD_BODY;
+            *bodies = *bodies && world_items(world)[id].kind == ABUT_COLLIDER_BODY;
         }
     }
     return status;

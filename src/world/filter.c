@@ -13,8 +13,8 @@ world_filter abuti_world_filter(const abut_world *world, const world_item *made)
     const abut_world_item *item = &made->is;
     const world_asset *asset = made->asset;
     world_filter f = {item->group ? item->group : 1, item->mask ? item->mask : UINT32_MAX, 0};
-    const bool is_body = item->kind == ABUT_WORLD_BODY;
-    const bool is_character = item->kind == ABUT_WORLD_CHARACTER;
+    const bool is_body = item->collider.kind == ABUT_COLLIDER_BODY;
+    const bool is_character = item->collider.kind == ABUT_COLLIDER_CHARACTER;
     const bool is_open = world->options.method == ABUT_WORLD_AUTO; /* all methods are allowed */
     const bool exact_alone = is_body && item->method == ABUT_WORLD_EXACT;
     const abut_world_method chosen = asset ? asset->choice.method : item->method;
@@ -25,12 +25,12 @@ world_filter abuti_world_filter(const abut_world *world, const world_item *made)
                   {item->motion == ABUT_WORLD_STATIC, WORLD_IS_STATIC},
                   {item->is_sensor, WORLD_IS_SENSOR},
                   {!is_body && !is_character, WORLD_IS_SOLID},
-                  {item->kind == ABUT_WORLD_PLANE, WORLD_IS_PLANE},
-                  {!is_body && item->kind <= ABUT_WORLD_BOX, WORLD_SUPPORTS_FIELDS},
+                  {item->collider.kind == ABUT_COLLIDER_PLANE, WORLD_IS_PLANE},
+                  {!is_body && item->collider.kind <= ABUT_COLLIDER_BOX, WORLD_SUPPORTS_FIELDS},
                   {is_character, WORLD_IS_CHARACTER},
-                  {is_body && item->shape.body.bvh, WORLD_HAS_BVH},
-                  {is_body && item->shape.body.field && !exact_alone, WORLD_HAS_FIELD},
-                  {is_body && item->shape.body.samples && !exact_alone, WORLD_HAS_SAMPLES},
+                  {is_body && item->collider.shape.body.bvh, WORLD_HAS_BVH},
+                  {is_body && item->collider.shape.body.field && !exact_alone, WORLD_HAS_FIELD},
+                  {is_body && item->collider.shape.body.samples && !exact_alone, WORLD_HAS_SAMPLES},
                   {is_open && asset && asset->map, WORLD_HAS_MAP},
                   {is_open && asset && chosen == ABUT_WORLD_LAYERS, WORLD_HAS_LAYERS},
                   {is_open && is_body && chosen == ABUT_WORLD_FIELD, WORLD_PREFERS_FIELD},

@@ -241,7 +241,7 @@ static void destroy_asset(abut_context *context, world_asset *a) {
 
 static abut_status check_mesh_item(const abut_world_item *item) {
     const abut_world_method m = item->method;
-    if (!item->shape.mesh.mesh)
+    if (!item->collider.shape.mesh.mesh)
         return abuti_null(function, "item->shape.mesh.mesh");
     if (m == ABUT_WORLD_RADIAL)
         return abuti_fail(
@@ -249,7 +249,7 @@ static abut_status check_mesh_item(const abut_world_item *item) {
             "%s: a mesh has no bones for the method radial; create radial fields with "
             "abut_radial_create_mesh() and add a character",
             function);
-    if (m == ABUT_WORLD_FIELD && item->shape.mesh.deforms)
+    if (m == ABUT_WORLD_FIELD && item->collider.shape.mesh.deforms)
         return abuti_fail(ABUT_ERROR_ARGUMENT,
                           "%s: a mesh that deforms would need a new field in each step; use the "
                           "method exact or map",
@@ -260,13 +260,14 @@ static abut_status check_mesh_item(const abut_world_item *item) {
 abut_status abuti_world_asset_acquire(abut_world *world, const abut_world_item *item,
                                       world_asset *mine, world_asset **asset) {
     world_asset **list = world->assets.data;
-    const uint32_t resolution = item->shape.mesh.resolution;
+    const uint32_t resolution = item->collider.shape.mesh.resolution;
     abut_status status = check_mesh_item(item);
     if (status)
         return status;
     for (size_t i = 0; i < world->assets.count; i++)
-        if (list[i]->given == item->shape.mesh.mesh && list[i]->asked == item->method &&
-            list[i]->resolution == resolution && list[i]->deforms == item->shape.mesh.deforms &&
+        if (list[i]->given == item->collider.shape.mesh.mesh && list[i]->asked == item->method &&
+            list[i]->resolution == resolution &&
+            list[i]->deforms == item->collider.shape.mesh.deforms &&
             (!list[i]->deforms || list[i] == mine)) {
             list[i]->uses++;
             *asset = list[i];
@@ -278,11 +279,11 @@ abut_status abuti_world_asset_acquire(abut_world *world, const abut_world_item *
     if (!made)
         return ABUT_ERROR_MEMORY;
     made->uses = 1;
-    made->given = abut_mesh_retain(item->shape.mesh.mesh);
+    made->given = abut_mesh_retain(item->collider.shape.mesh.mesh);
     made->mesh = abut_mesh_retain(made->given);
     made->asked = item->method;
     made->resolution = resolution;
-    made->deforms = item->shape.mesh.deforms;
+    made->deforms = item->collider.shape.mesh.deforms;
     if ((status = create_asset(world, made))) {
         destroy_asset(world->context, made);
         return status;

@@ -6,7 +6,7 @@
 
 #include <math.h>
 
-#define CAPSULE_ERROR 0.003  /* of the radius, with a mesh: abut_contact_solid() */
+#define CAPSULE_ERROR 0.003  /* of the radius, with a mesh: abut_contact_find() */
 #define CYLINDER_ERROR 0.001 /* likewise */
 
 static const char exact_reason[] =
@@ -39,17 +39,19 @@ static double field_error(const world_item *item, const world_item *other) {
     if (!field)
         return 0;
     const bool is_known =
-        other->kind == ABUT_WORLD_PLANE ||
+        other->kind == ABUT_COLLIDER_PLANE ||
         abuti_contact_reliability(field, NULL).level == ABUT_RELIABILITY_GUARANTEED;
     return is_known ? 0.5 * sqrt(3) * field->grid.cell : HUGE_VAL;
 }
 
 static double exact_error(const world_item *solid, const world_item *other) {
-    if (other->kind != ABUT_WORLD_BODY)
+    if (other->kind != ABUT_COLLIDER_BODY)
         return 0;
-    return solid->kind == ABUT_WORLD_CAPSULE    ? CAPSULE_ERROR * solid->is.shape.capsule.radius
-           : solid->kind == ABUT_WORLD_CYLINDER ? CYLINDER_ERROR * solid->is.shape.cylinder.radius
-                                                : 0;
+    return solid->kind == ABUT_COLLIDER_CAPSULE
+               ? CAPSULE_ERROR * solid->is.collider.shape.capsule.radius
+           : solid->kind == ABUT_COLLIDER_CYLINDER
+               ? CYLINDER_ERROR * solid->is.collider.shape.cylinder.radius
+               : 0;
 }
 
 /* The larger error of the maps of both items. */
@@ -66,7 +68,7 @@ static double map_error(const world_item *a, const world_item *b) {
 static abut_status test_interior(const world_item *item, bool *guess, bool *has_sheets) {
     const abut_bvh *tree;
     const bvh_interior *interior;
-    if (item->kind != ABUT_WORLD_BODY || !item->bvh)
+    if (item->kind != ABUT_COLLIDER_BODY || !item->bvh)
         return ABUT_OK;
     abut_status status = abuti_bvh_cpu_tree(item->bvh, &tree);
     status = status ? status : abuti_bvh_interior(tree, &interior);
@@ -84,8 +86,8 @@ static abut_status reduce_guarantee(const world_item *a, const world_item *b,
                                     abut_world_pair_info *info) {
     bool guess = false, has_sheets = false;
     abut_status status =
-        b->kind == ABUT_WORLD_PLANE ? ABUT_OK : test_interior(a, &guess, &has_sheets);
-    if (!status && a->kind != ABUT_WORLD_PLANE)
+        b->kind == ABUT_COLLIDER_PLANE ? ABUT_OK : test_interior(a, &guess, &has_sheets);
+    if (!status && a->kind != ABUT_COLLIDER_PLANE)
         status = test_interior(b, &guess, &has_sheets);
     if (!status && has_sheets && info->method == ABUT_WORLD_EXACT) {
         info->error = HUGE_VAL;
@@ -139,7 +141,7 @@ abut_status abuti_world_describe_pair(const abut_world *world, const world_item 
             .method = ABUT_WORLD_AUTO,
             ABUT_WORLD_GUARANTEE_NONE,
             HUGE_VAL,
-            a->kind == ABUT_WORLD_PLANE && b->kind == ABUT_WORLD_PLANE
+            a->kind == ABUT_COLLIDER_PLANE && b->kind == ABUT_COLLIDER_PLANE
                 ? "Two planes are not tested: their overlap is unbounded."
             : world->options.method == ABUT_WORLD_AUTO
                 ? "Not tested: one of the items lacks the field, samples or BVH that a method "
@@ -190,16 +192,16 @@ static abut_world_item_info compute_item_info(const world_item *item) {
     abut_world_item_info c = {.method = item->is.method,
                               .is_forced = item->is.method != ABUT_WORLD_AUTO,
                               .reason = "The method is set by the item."};
-    if (item->kind == ABUT_WORLD_CHARACTER) {
+    if (item->kind == ABUT_COLLIDER_CHARACTER) {
         c.method = ABUT_WORLD_RADIAL;
         c.reason = "It is a character, whose radial fields follow every pose.";
-        c.cell = item->is.shape.character->info.cell;
+        c.cell = item->is.collider.shape.character->info.cell;
         return c;
     }
     c.cell = item->body.field ? item->body.field->grid.cell : 0;
     if (c.is_forced)
         return c;
-    if (item->kind != ABUT_WORLD_BODY) {
+    if (item->kind != ABUT_COLLIDER_BODY) {
         c.method = ABUT_WORLD_EXACT;
         c.reason = "It is a primitive with closed-form distances.";
     } else if (has == WORLD_HAS_BVH) {

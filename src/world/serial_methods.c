@@ -45,7 +45,7 @@ static abut_status collide_vertices(abut_world *world, const world_item *a, cons
                                     world_serial_result *to) {
     const bool swapped = !(a->filter.traits & WORLD_HAS_FIELD); /* b has the field then */
     const world_item *with = swapped ? b : a, *mesh = swapped ? a : b;
-    const abut_body body = {with->body.field, NULL, with->at.pose};
+    const abut_collider body = abut_collider_from_field(with->body.field, NULL, with->at.pose);
     abut_contacts found = {.count = CONTACT_ROOM};
     abut_status status = ABUT_ERROR_BUFFER;
     while (status == ABUT_ERROR_BUFFER) {
@@ -59,7 +59,7 @@ static abut_status collide_vertices(abut_world *world, const world_item *a, cons
     if (status)
         return status;
     for (uint64_t i = 0; i < found.count && swapped; i++)
-        world_swap_contact(&found.list[i]);
+        contact_swap(&found.list[i]);
     if (world->options.max_patch_contacts)
         found.count =
             abut_contact_reduce(found.list, found.count, world->options.max_patch_contacts,
@@ -82,7 +82,7 @@ static abut_status collide_map(abut_world *world, const world_item *x, const wor
                                bool second, world_serial_result *to) {
     abut_map *map = x->asset->map;
     const abut_pose back = pose_inverse(&x->at.pose);
-    const abut_posed other = {y->bvh, pose_multiply(&back, &y->at.pose)};
+    const abut_collider other = abut_collider_from_bvh(y->bvh, pose_multiply(&back, &y->at.pose));
     abut_map_query query = abut_map_query_default();
     abut_patch_options options = abut_patch_options_default();
     const uint32_t keep = world->options.max_patch_contacts;
@@ -114,7 +114,7 @@ static abut_status collide_map(abut_world *world, const world_item *x, const wor
         c->point = contact_to_world(&x->at.motion, c->point);
         c->normal = m3_apply(&x->at.motion.turn, c->normal);
         if (second)
-            world_swap_contact(c);
+            contact_swap(c);
     }
     world->serial_contacts.count += (size_t)found.contact_count;
     merge_reliability(&to->reliability, found.reliability);
@@ -137,7 +137,7 @@ static abut_status collide_maps(abut_world *world, const world_item *a, const wo
 
 abut_status abuti_world_add_layer(abut_world *world, world_item *item) {
     abut_layers_options options = abut_layers_options_default();
-    const abut_layers_item solid = {.mesh = item->asset->mesh, .pose = item->is.pose};
+    const abut_layers_item solid = {.mesh = item->asset->mesh, .pose = item->is.collider.pose};
     options.device = world->options.device;
     abut_status status =
         world->layers ? ABUT_OK : abut_layers_create(world->context, &options, &world->layers);

@@ -20,7 +20,7 @@
 #include "base/checksum.h"
 
 #define MAGIC "\211abutw\r\n"
-enum { VERSION = 1, ORDER = 0x01020304, CHECKSUM_BYTES = sizeof(uint64_t) };
+enum { VERSION = 2, ORDER = 0x01020304, CHECKSUM_BYTES = sizeof(uint64_t) };
 
 static const char restore_function[] = "abut_world_restore";
 
@@ -49,10 +49,10 @@ typedef struct reported_record {
     double error;
     double point[3], normal[3], depth;
     uint64_t id;
-    uint32_t pair, side, kind, element, part, zero;
+    uint32_t side, kind, element, part;
 } reported_record;
 
-_Static_assert(sizeof(state_head) == 64 && sizeof(reported_record) == 120, "layout in states");
+_Static_assert(sizeof(state_head) == 64 && sizeof(reported_record) == 112, "layout in states");
 
 /* ---- digests ---- */
 
@@ -73,7 +73,7 @@ static uint64_t digest_item(const world_item *item) {
     r.mask = item->filter.mask;
     r.traits = item->filter.traits;
     r.pose = item->at.pose;
-    if (item->kind != ABUT_WORLD_PLANE)
+    if (item->kind != ABUT_COLLIDER_PLANE)
         r.box = item->at.box;
     if (item->bvh) {
         r.mesh = abuti_contact_shape_digest(item->bvh);
@@ -94,14 +94,14 @@ static uint64_t digest_item(const world_item *item) {
     const struct {
         const void *shape;
         size_t bytes;
-    } solids[] = {[ABUT_WORLD_BODY] = {NULL, 0},
-                  [ABUT_WORLD_PLANE] = {&is->shape.plane, sizeof(abut_plane)},
-                  [ABUT_WORLD_SPHERE] = {&is->shape.sphere, sizeof(abut_sphere)},
-                  [ABUT_WORLD_CAPSULE] = {&is->shape.capsule, sizeof(abut_capsule)},
-                  [ABUT_WORLD_BOX] = {&is->shape.half, sizeof(abut_vec3)},
-                  [ABUT_WORLD_CYLINDER] = {&is->shape.cylinder, sizeof(abut_cylinder)},
-                  [ABUT_WORLD_HULL] = {NULL, 0},
-                  [ABUT_WORLD_CHARACTER] = {NULL, 0}};
+    } solids[] = {[ABUT_COLLIDER_BODY] = {NULL, 0},
+                  [ABUT_COLLIDER_PLANE] = {&is->collider.shape.plane, sizeof(abut_plane)},
+                  [ABUT_COLLIDER_SPHERE] = {&is->collider.shape.sphere, sizeof(abut_sphere)},
+                  [ABUT_COLLIDER_CAPSULE] = {&is->collider.shape.capsule, sizeof(abut_capsule)},
+                  [ABUT_COLLIDER_BOX] = {&is->collider.shape.half, sizeof(abut_vec3)},
+                  [ABUT_COLLIDER_CYLINDER] = {&is->collider.shape.cylinder, sizeof(abut_cylinder)},
+                  [ABUT_COLLIDER_HULL] = {NULL, 0},
+                  [ABUT_COLLIDER_CHARACTER] = {NULL, 0}};
     if (solids[item->kind].shape)
         memcpy(r.solid, solids[item->kind].shape, solids[item->kind].bytes);
     return abuti_checksum(&r, sizeof r);
@@ -146,7 +146,6 @@ static reported_record make_record(const abut_world *world, const world_touch *t
                          .normal = {c->normal.x, c->normal.y, c->normal.z},
                          .depth = c->depth,
                          .id = c->id,
-                         .pair = c->pair,
                          .side = c->side,
                          .kind = c->kind,
                          .element = c->element,
@@ -300,7 +299,7 @@ static bool record_is_valid(const reported_record *r, const reported_record *bef
            r->guarantee <= ABUT_WORLD_GUARANTEE_LIMITED && r->flags <= REPORTED_FLAGS &&
            r->level <= ABUT_RELIABILITY_UNRELIABLE && r->error >= 0 && is_finite(r->point, 3) &&
            is_finite(r->normal, 3) && is_finite(&r->depth, 1) && r->side <= 1 &&
-           abut_contact_kind_name((abut_contact_kind)r->kind) && !r->zero;
+           abut_contact_kind_name((abut_contact_kind)r->kind);
 }
 
 /* The serial number of an item, or one that no item has. */
@@ -332,7 +331,8 @@ static world_touch make_touch(const abut_world *world, const reported_record *r)
                                          .normal = {r->normal[0], r->normal[1], r->normal[2]},
                                          .depth = r->depth,
                                          .id = r->id,
-                                         .pair = r->pair,
+                                         .a = r->a,
+                                         .b = r->b,
                                          .side = r->side,
                                          .kind = (abut_contact_kind)r->kind,
                                          .element = r->element,

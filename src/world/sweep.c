@@ -89,16 +89,16 @@ static double item_size(const world_item *item) {
 }
 
 static double smaller_size(const world_item *a, const world_item *b) {
-    return a->kind == ABUT_WORLD_PLANE   ? item_size(b)
-           : b->kind == ABUT_WORLD_PLANE ? item_size(a)
-                                         : real_min(item_size(a), item_size(b));
+    return a->kind == ABUT_COLLIDER_PLANE   ? item_size(b)
+           : b->kind == ABUT_COLLIDER_PLANE ? item_size(a)
+                                            : real_min(item_size(a), item_size(b));
 }
 
 static double round_radius(const world_item *item) {
-    return item->kind == ABUT_WORLD_SPHERE     ? item->is.shape.sphere.radius
-           : item->kind == ABUT_WORLD_CAPSULE  ? item->is.shape.capsule.radius
-           : item->kind == ABUT_WORLD_CYLINDER ? item->is.shape.cylinder.radius
-                                               : 0;
+    return item->kind == ABUT_COLLIDER_SPHERE     ? item->is.collider.shape.sphere.radius
+           : item->kind == ABUT_COLLIDER_CAPSULE  ? item->is.collider.shape.capsule.radius
+           : item->kind == ABUT_COLLIDER_CYLINDER ? item->is.collider.shape.cylinder.radius
+                                                  : 0;
 }
 
 /* The allowed increase of the depth of a pair that touches. */
@@ -118,10 +118,10 @@ static double safe_time(const step_sweep *s, const abut_world_pair *pair, double
     const vec3 apart = v3_sub(a.start, b.start), way = v3_sub(a.shift, b.shift);
     /* For a plane: the distance of the other item from its origin. */
     const double far = real_max(v3_length(apart), v3_length(v3_add(apart, way)));
-    const double r_a = items[pair->a].kind == ABUT_WORLD_PLANE ? far + radius_of(&items[pair->b])
-                                                               : radius_of(&items[pair->a]);
-    const double r_b = items[pair->b].kind == ABUT_WORLD_PLANE ? far + radius_of(&items[pair->a])
-                                                               : radius_of(&items[pair->b]);
+    const double r_a = items[pair->a].kind == ABUT_COLLIDER_PLANE ? far + radius_of(&items[pair->b])
+                                                                  : radius_of(&items[pair->a]);
+    const double r_b = items[pair->b].kind == ABUT_COLLIDER_PLANE ? far + radius_of(&items[pair->a])
+                                                                  : radius_of(&items[pair->b]);
     const double speed = v3_length(way) + a.angle * r_a + b.angle * r_b;
     return !deeper->hit ? 1 : deeper->time * speed <= 2 * slack ? 0 : deeper->time;
 }
@@ -132,7 +132,7 @@ static void compute_path_boxes(void *data, size_t chunk, size_t begin, size_t en
     (void)chunk;
     for (size_t i = begin; i < end; i++) {
         const world_item *item = &world_items(s->world)[i];
-        if (!item->used || item->kind == ABUT_WORLD_PLANE)
+        if (!item->used || item->kind == ABUT_COLLIDER_PLANE)
             continue;
         box3 box = item->at.box;
         double more = s->reach;
@@ -166,15 +166,15 @@ static bool set_plane_points(plane_sweep *f) {
     const world_item *item = f->item;
     const abut_world_item *is = &item->is;
     f->points = f->few;
-    if (is->kind == ABUT_WORLD_SPHERE) {
-        f->few[f->count++] = is->shape.sphere.centre;
-        f->radius = is->shape.sphere.radius;
-    } else if (is->kind == ABUT_WORLD_CAPSULE) {
-        f->few[f->count++] = is->shape.capsule.end[0];
-        f->few[f->count++] = is->shape.capsule.end[1];
-        f->radius = is->shape.capsule.radius;
-    } else if (is->kind == ABUT_WORLD_BOX) {
-        const vec3 h = is->shape.half;
+    if (is->collider.kind == ABUT_COLLIDER_SPHERE) {
+        f->few[f->count++] = is->collider.shape.sphere.centre;
+        f->radius = is->collider.shape.sphere.radius;
+    } else if (is->collider.kind == ABUT_COLLIDER_CAPSULE) {
+        f->few[f->count++] = is->collider.shape.capsule.end[0];
+        f->few[f->count++] = is->collider.shape.capsule.end[1];
+        f->radius = is->collider.shape.capsule.radius;
+    } else if (is->collider.kind == ABUT_COLLIDER_BOX) {
+        const vec3 h = is->collider.shape.half;
         for (; f->count < 8; f->count++)
             f->few[f->count] =
                 v3(f->count & 1 ? h.x : -h.x, f->count & 2 ? h.y : -h.y, f->count & 4 ? h.z : -h.z);
@@ -190,7 +190,7 @@ static bool set_plane_points(plane_sweep *f) {
 /* The plane at a time, in the coordinates of the item without its origin: height = normal . local -
  * offset. */
 static abut_plane plane_at(const plane_sweep *f, double t) {
-    const abut_plane *plane = &f->plane->is.shape.plane;
+    const abut_plane *plane = &f->plane->is.collider.shape.plane;
     abut_pose at = abuti_path_pose(&f->path, t), on = abuti_path_pose(&f->plane_path, t);
     mat3 turn = quat_matrix(at.rotation), turn_plane = quat_matrix(on.rotation);
     mat3 back = m3_transpose(&turn);
@@ -235,7 +235,8 @@ static void set_impact(const plane_sweep *f, double time, size_t which,
                        abut_sweep_rigid_result *touch) {
     abut_pose at = abuti_path_pose(&f->path, time), on = abuti_path_pose(&f->plane_path, time);
     mat3 turn = quat_matrix(at.rotation), turn_plane = quat_matrix(on.rotation);
-    vec3 n = m3_apply(&turn_plane, v3_scale(f->plane->is.shape.plane.normal, 1 / f->normal_length));
+    vec3 n = m3_apply(&turn_plane,
+                      v3_scale(f->plane->is.collider.shape.plane.normal, 1 / f->normal_length));
     vec3 point = v3_add(f->origin, f->points[which]);
     point = v3_add(m3_apply(&turn, point), at.translation);
     touch->hit = true;
@@ -295,7 +296,7 @@ static bool sweep_plane(const step_sweep *s, const abut_world_pair *pair, bool p
                      .origin = {0, 0, 0}};
     if (!set_plane_points(&f))
         return false;
-    const abut_plane *plane_shape = &f.plane->is.shape.plane;
+    const abut_plane *plane_shape = &f.plane->is.collider.shape.plane;
     double r = radius_of(f.item), w = f.path.angle, u = f.plane_path.angle;
     vec3 apart = v3_sub(f.path.start, f.plane_path.start);
     vec3 way = v3_sub(f.path.shift, f.plane_path.shift);
@@ -396,13 +397,13 @@ static abut_status create_prism_core(abut_context *context, const abut_cylinder 
 
 abut_status abuti_world_core(abut_context *context, world_item *item) {
     const abut_world_item *is = &item->is;
-    vec3 axes[3], half = is->shape.half;
-    if (item->core || item->bvh || is->kind == ABUT_WORLD_BODY || is->kind == ABUT_WORLD_PLANE ||
-        is->kind == ABUT_WORLD_CHARACTER)
+    vec3 axes[3], half = is->collider.shape.half;
+    if (item->core || item->bvh || is->collider.kind == ABUT_COLLIDER_BODY ||
+        is->collider.kind == ABUT_COLLIDER_PLANE || is->collider.kind == ABUT_COLLIDER_CHARACTER)
         return ABUT_OK;
-    if (is->kind == ABUT_WORLD_CYLINDER)
-        return create_prism_core(context, &is->shape.cylinder, &item->core);
-    if (is->kind == ABUT_WORLD_BOX) {
+    if (is->collider.kind == ABUT_COLLIDER_CYLINDER)
+        return create_prism_core(context, &is->collider.shape.cylinder, &item->core);
+    if (is->collider.kind == ABUT_COLLIDER_BOX) {
         const double least =
             v3_max_abs(half) > 0 ? MIN_CORE_FRACTION * v3_max_abs(half) : MIN_CORE_FRACTION;
         axes[0] = v3(1, 0, 0);
@@ -411,11 +412,12 @@ abut_status abuti_world_core(abut_context *context, world_item *item) {
         half = v3_max(half, v3(least, least, least));
         return create_box_core(context, v3(0, 0, 0), axes, half, &item->core);
     }
-    const bool sphere = is->kind == ABUT_WORLD_SPHERE;
-    const abut_capsule c = sphere
-                               ? (abut_capsule){{is->shape.sphere.centre, is->shape.sphere.centre},
-                                                is->shape.sphere.radius}
-                               : is->shape.capsule;
+    const bool sphere = is->collider.kind == ABUT_COLLIDER_SPHERE;
+    const abut_capsule c =
+        sphere
+            ? (abut_capsule){{is->collider.shape.sphere.centre, is->collider.shape.sphere.centre},
+                             is->collider.shape.sphere.radius}
+            : is->collider.shape.capsule;
     const double thin = c.radius > 0 ? CORE_THICKNESS * c.radius : MIN_CORE_FRACTION;
     vec3 along = v3_scale(v3_sub(c.end[1], c.end[0]), 0.5);
     make_frame(along, axes);
@@ -526,7 +528,7 @@ static abut_status create_cores(const abut_world *world) {
     for (size_t i = 0; i < world->sweep_pairs.count && !status; i++) {
         world_item *both[2] = {&items[pairs[i].a], &items[pairs[i].b]};
         for (int k = 0; k < 2 && !status; k++) /* planes need only those of cylinders */
-            if (both[!k]->kind != ABUT_WORLD_PLANE || both[k]->kind == ABUT_WORLD_CYLINDER)
+            if (both[!k]->kind != ABUT_COLLIDER_PLANE || both[k]->kind == ABUT_COLLIDER_CYLINDER)
                 status = abuti_world_core(world->context, both[k]);
     }
     return status;
@@ -549,8 +551,9 @@ static void sweep_pairs(void *data, size_t chunk, size_t begin, size_t end) {
         *to = (world_swept){.touch = {.time = 1, .triangle = {ABUT_NONE, ABUT_NONE}}, .safe = 1};
         if (!sweeps[pair->a].moves && !sweeps[pair->b].moves)
             continue;
-        if (a->kind == ABUT_WORLD_PLANE || b->kind == ABUT_WORLD_PLANE) {
-            to->unknown = !sweep_plane(s, pair, a->kind == ABUT_WORLD_PLANE, &to->touch, &to->safe);
+        if (a->kind == ABUT_COLLIDER_PLANE || b->kind == ABUT_COLLIDER_PLANE) {
+            to->unknown =
+                !sweep_plane(s, pair, a->kind == ABUT_COLLIDER_PLANE, &to->touch, &to->safe);
         } else if (core_of(a) && core_of(b)) {
             const abut_path p = path_of(s->world, pair->a), q = path_of(s->world, pair->b);
             to->status = sweep_cores(s, a, &p, b, &q, &to->touch);

@@ -2,6 +2,8 @@
  * run out of memory. */
 #include "world/world.h"
 
+#include "collider/collider.h"
+
 #include "pair/pair.h"
 #include "radial/radial.h"
 
@@ -63,26 +65,26 @@ abut_status abut_world_create(abut_context *context, const abut_world_options *o
 
 /* Adds references to the objects that an item refers to. A mesh is referenced by its asset. */
 static void retain_shape(const abut_world_item *is) {
-    if (is->kind == ABUT_WORLD_BODY) {
-        abuti_bvh_retain(is->shape.body.bvh);
-        abuti_field_retain(is->shape.body.field);
-        abuti_samples_retain(is->shape.body.samples);
-    } else if (is->kind == ABUT_WORLD_HULL) {
-        abuti_bvh_retain(is->shape.hull);
-    } else if (is->kind == ABUT_WORLD_CHARACTER) {
-        abuti_radial_retain(is->shape.character);
+    if (is->collider.kind == ABUT_COLLIDER_BODY) {
+        abuti_bvh_retain(is->collider.shape.body.bvh);
+        abuti_field_retain(is->collider.shape.body.field);
+        abuti_samples_retain(is->collider.shape.body.samples);
+    } else if (is->collider.kind == ABUT_COLLIDER_HULL) {
+        abuti_bvh_retain(is->collider.shape.hull);
+    } else if (is->collider.kind == ABUT_COLLIDER_CHARACTER) {
+        abuti_radial_retain(is->collider.shape.character);
     }
 }
 
 static void release_shape(const abut_world_item *is) {
-    if (is->kind == ABUT_WORLD_BODY) {
-        abut_bvh_destroy((abut_bvh *)(uintptr_t)is->shape.body.bvh);
-        abut_field_destroy((abut_field *)(uintptr_t)is->shape.body.field);
-        abut_samples_destroy((abut_samples *)(uintptr_t)is->shape.body.samples);
-    } else if (is->kind == ABUT_WORLD_HULL) {
-        abut_bvh_destroy((abut_bvh *)(uintptr_t)is->shape.hull);
-    } else if (is->kind == ABUT_WORLD_CHARACTER) {
-        abut_radial_destroy(is->shape.character);
+    if (is->collider.kind == ABUT_COLLIDER_BODY) {
+        abut_bvh_destroy((abut_bvh *)(uintptr_t)is->collider.shape.body.bvh);
+        abut_field_destroy((abut_field *)(uintptr_t)is->collider.shape.body.field);
+        abut_samples_destroy((abut_samples *)(uintptr_t)is->collider.shape.body.samples);
+    } else if (is->collider.kind == ABUT_COLLIDER_HULL) {
+        abut_bvh_destroy((abut_bvh *)(uintptr_t)is->collider.shape.hull);
+    } else if (is->collider.kind == ABUT_COLLIDER_CHARACTER) {
+        abut_radial_destroy(is->collider.shape.character);
     }
 }
 
@@ -157,7 +159,7 @@ void abuti_world_leave(abut_world *world, abut_context *before) {
 
 /* ---- places ---- */
 
-static box3 box_of_body(const abut_body *body, const abut_bvh *bvh) {
+static box3 box_of_body(const abuti_field_body *body, const abut_bvh *bvh) {
     box3 box = bvh ? bvh->mesh->bounds : box_empty();
     if (body->field) {
         const abut_grid *g = &body->field->grid;
@@ -170,54 +172,36 @@ static box3 box_of_body(const abut_body *body, const abut_bvh *bvh) {
     return box.lo.x <= box.hi.x ? box : (box3){{0, 0, 0}, {0, 0, 0}};
 }
 
-static box3 local_box(const abut_world_item *item, const abut_body *body, const abut_bvh *bvh) {
-    const abut_capsule *c = &item->shape.capsule;
-    const abut_cylinder *y = &item->shape.cylinder;
+static box3 local_box(const abut_world_item *item, const abuti_field_body *body,
+                      const abut_bvh *bvh) {
+    const abut_capsule *c = &item->collider.shape.capsule;
+    const abut_cylinder *y = &item->collider.shape.cylinder;
     vec3 r;
-    switch (item->kind) {
-    case ABUT_WORLD_SPHERE:
-        r = v3(item->shape.sphere.radius, item->shape.sphere.radius, item->shape.sphere.radius);
-        return (box3){v3_sub(item->shape.sphere.centre, r), v3_add(item->shape.sphere.centre, r)};
-    case ABUT_WORLD_CAPSULE:
+    switch (item->collider.kind) {
+    case ABUT_COLLIDER_SPHERE:
+        r = v3(item->collider.shape.sphere.radius, item->collider.shape.sphere.radius,
+               item->collider.shape.sphere.radius);
+        return (box3){v3_sub(item->collider.shape.sphere.centre, r),
+                      v3_add(item->collider.shape.sphere.centre, r)};
+    case ABUT_COLLIDER_CAPSULE:
         r = v3(c->radius, c->radius, c->radius);
         return (box3){v3_sub(v3_min(c->end[0], c->end[1]), r),
                       v3_add(v3_max(c->end[0], c->end[1]), r)};
-    case ABUT_WORLD_BOX:
-        return (box3){v3_scale(item->shape.half, -1), item->shape.half};
-    case ABUT_WORLD_CYLINDER: /* extent of a disc along each axis */
+    case ABUT_COLLIDER_BOX:
+        return (box3){v3_scale(item->collider.shape.half, -1), item->collider.shape.half};
+    case ABUT_COLLIDER_CYLINDER: /* extent of a disc along each axis */
         r = v3_normalise(v3_sub(y->end[1], y->end[0]));
         r = v3_scale(v3(sqrt(real_max(1 - r.x * r.x, 0)), sqrt(real_max(1 - r.y * r.y, 0)),
                         sqrt(real_max(1 - r.z * r.z, 0))),
                      y->radius * (1 + 1e-12));
         return (box3){v3_sub(v3_min(y->end[0], y->end[1]), r),
                       v3_add(v3_max(y->end[0], y->end[1]), r)};
-    case ABUT_WORLD_PLANE:
-    case ABUT_WORLD_CHARACTER:
+    case ABUT_COLLIDER_PLANE:
+    case ABUT_COLLIDER_CHARACTER:
         return (box3){{0, 0, 0}, {0, 0, 0}};
     default:
         return box_of_body(body, bvh);
     }
-}
-
-static abut_status place_plane(const char *function, const abut_plane *plane, world_place *to) {
-    abut_status status = abuti_contact_check(function, "the plane", (const double *)plane, 4);
-    if (status)
-        return status;
-    double length = v3_length(plane->normal);
-    if (!(length > 0))
-        return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: the normal of the plane is zero", function);
-    abut_plane *p = &to->solid.plane;
-    p->normal = m3_apply(&to->motion.turn, v3_scale(plane->normal, 1 / length));
-    p->offset = plane->offset / length + v3_dot(p->normal, to->motion.shift);
-    return abuti_contact_check(function, "the plane at its pose", (const double *)p, 4);
-}
-
-static abut_status check_solid(const char *function, const double *numbers, size_t count,
-                               const double *sizes, size_t size_count) {
-    abut_status status = abuti_contact_check(function, "the solid", numbers, count);
-    for (size_t i = 0; i < size_count && !status; i++)
-        status = abuti_check_length(function, "a size of the primitive", sizes[i]);
-    return status;
 }
 
 abut_status abuti_world_place(const char *function, const world_item *item, const abut_pose *there,
@@ -226,44 +210,22 @@ abut_status abuti_world_place(const char *function, const world_item *item, cons
     to->pose = *there;
     if (status)
         return status;
-    const contact_motion *m = &to->motion;
-    const abut_world_item *is = &item->is;
-    if (is->kind == ABUT_WORLD_PLANE)
-        return place_plane(function, &is->shape.plane, to);
-    if (is->kind == ABUT_WORLD_CHARACTER)
+    if (item->kind == ABUT_COLLIDER_CHARACTER)
         return abuti_world_place_character(function, item, margin, to);
     if (item->bvh)
         status = abuti_pair_check_pose(function, "a body", item->bvh, there);
-    if (is->kind == ABUT_WORLD_SPHERE) {
-        abut_sphere *s = &to->solid.sphere;
-        *s = is->shape.sphere;
-        s->centre = contact_to_world(m, s->centre);
-        status = check_solid(function, (const double *)s, 4, &s->radius, 1);
-    } else if (is->kind == ABUT_WORLD_CAPSULE) {
-        abut_capsule *c = &to->solid.capsule;
-        *c = is->shape.capsule;
-        c->end[0] = contact_to_world(m, c->end[0]);
-        c->end[1] = contact_to_world(m, c->end[1]);
-        status = check_solid(function, (const double *)c, 7, &c->radius, 1);
-    } else if (is->kind == ABUT_WORLD_BOX) {
-        to->solid.box = (abut_oriented_box){is->shape.half, *there};
-        const double *half = (const double *)&to->solid.box.half;
-        status = check_solid(function, half, 3, half, 3);
-    } else if (is->kind == ABUT_WORLD_CYLINDER) {
-        abut_cylinder c = is->shape.cylinder;
-        c.end[0] = contact_to_world(m, c.end[0]);
-        c.end[1] = contact_to_world(m, c.end[1]);
-        status = check_solid(function, (const double *)&c, 7, &c.radius, 1);
-    }
-    if (!status)
-        to->box = world_box(item->local, m, margin);
+    const abut_collider collider = abuti_world_collider(item, there);
+    status =
+        status ? status : abuti_contact_place(function, &collider, &to->motion, &to->primitive);
+    if (!status && item->kind != ABUT_COLLIDER_PLANE)
+        to->box = world_box(item->local, &to->motion, margin);
     return status;
 }
 
 /* Whether an item already is at a pose, bit for bit, with the shape that it had there. Characters
  * do not count updates of their radial fields, so that they never are. */
 static bool is_at_rest(const world_item *item, const abut_pose *there) {
-    return item->kind != ABUT_WORLD_CHARACTER && !world_is_updated(item) &&
+    return item->kind != ABUT_COLLIDER_CHARACTER && !world_is_updated(item) &&
            memcmp(&item->at.pose, there, sizeof *there) == 0;
 }
 
@@ -287,56 +249,36 @@ void abuti_world_changed(abut_world *world, bool items) {
     world->backend->changed(world, items);
 }
 
-abut_solid abuti_world_solid(const abut_world_item *is, const abut_pose *at) {
-    abut_solid solid = {.kind = (abut_solid_kind)(is->kind - ABUT_WORLD_PLANE), .pose = *at};
-    switch (is->kind) {
-    case ABUT_WORLD_BODY: /* not primitives */
-    case ABUT_WORLD_CHARACTER:
-        break;
-    case ABUT_WORLD_PLANE:
-        solid.shape.plane = is->shape.plane;
-        break;
-    case ABUT_WORLD_SPHERE:
-        solid.shape.sphere = is->shape.sphere;
-        break;
-    case ABUT_WORLD_CAPSULE:
-        solid.shape.capsule = is->shape.capsule;
-        break;
-    case ABUT_WORLD_BOX:
-        solid.shape.half = is->shape.half;
-        break;
-    case ABUT_WORLD_CYLINDER:
-        solid.shape.cylinder = is->shape.cylinder;
-        break;
-    default:
-        solid.shape.hull = is->shape.hull;
-    }
-    return solid;
+abut_collider abuti_world_collider(const world_item *item, const abut_pose *at) {
+    abut_collider collider = item->is.collider;
+    collider.pose = *at;
+    return collider;
 }
 
 /* Hulls and cylinders are validated by the contact function: hulls must be convex, cylinders need
  * an axis. */
 static abut_status check_by_contact(const abut_world_item *item) {
-    const abut_pose here = {{0, 0, 0, 1}, {0, 0, 0}};
-    abut_solid solid = abuti_world_solid(item, &here), point = {.kind = ABUT_SOLID_SPHERE};
+    const abut_collider point = abut_collider_make(ABUT_COLLIDER_SPHERE, abut_pose_identity());
+    abut_collider primitive = item->collider;
+    primitive.pose = abut_pose_identity();
     abut_patch patch;
     abut_contact contacts[8];
     abut_patches found = {.list = &patch,
                           .capacity = 1,
                           .contacts = contacts,
                           .contact_capacity = 8};
-    return abut_contact_solids(&solid, &point, NULL, &found);
+    return abuti_contact_primitives(&primitive, &point, NULL, &found);
 }
 
 static abut_status check_method(const abut_world_item *item) {
     const abut_world_method m = item->method;
-    const bool is_body = item->kind == ABUT_WORLD_BODY;
-    const bool can =
-        m == ABUT_WORLD_AUTO || item->kind == ABUT_WORLD_MESH ||
-        (item->kind == ABUT_WORLD_CHARACTER ? m == ABUT_WORLD_RADIAL
-         : m == ABUT_WORLD_EXACT            ? !is_body || item->shape.body.bvh
-         : m == ABUT_WORLD_FIELD ? is_body && (item->shape.body.field || item->shape.body.samples)
-                                 : false);
+    const bool is_body = item->collider.kind == ABUT_COLLIDER_BODY;
+    const bool can = m == ABUT_WORLD_AUTO || item->collider.kind == ABUT_COLLIDER_MESH ||
+                     (item->collider.kind == ABUT_COLLIDER_CHARACTER ? m == ABUT_WORLD_RADIAL
+                      : m == ABUT_WORLD_EXACT ? !is_body || item->collider.shape.body.bvh
+                      : m == ABUT_WORLD_FIELD ? is_body && (item->collider.shape.body.field ||
+                                                            item->collider.shape.body.samples)
+                                              : false);
     if ((uint32_t)m > ABUT_WORLD_LAYERS)
         return abuti_fail(ABUT_ERROR_ARGUMENT,
                           "abut_world_add: item->method is %u; it must be a value of "
@@ -348,16 +290,12 @@ static abut_status check_method(const abut_world_item *item) {
             "abut_world_add: a %s does not support the method %s: bodies need a BVH for "
             "exact, and a field or samples for field; maps and layers are made of "
             "meshes",
-            abut_world_kind_name(item->kind), abut_world_method_name(m));
+            abut_collider_kind_name(item->collider.kind), abut_world_method_name(m));
     return ABUT_OK;
 }
 
 static abut_status check_item(const abut_world_item *item) {
     static const char function[] = "abut_world_add";
-    if ((uint32_t)item->kind > ABUT_WORLD_MESH)
-        return abuti_fail(ABUT_ERROR_ARGUMENT,
-                          "%s: item->kind is %u; it must be from 0 to %d (abut_world_kind)",
-                          function, (uint32_t)item->kind, ABUT_WORLD_MESH);
     if ((uint32_t)item->motion > ABUT_WORLD_STATIC)
         return abuti_fail(ABUT_ERROR_ARGUMENT,
                           "%s: item->motion is %u; it must be from 0 to %d (abut_world_motion)",
@@ -365,18 +303,19 @@ static abut_status check_item(const abut_world_item *item) {
     abut_status status = check_method(item);
     if (status)
         return status;
-    if (item->kind == ABUT_WORLD_BODY && !item->shape.body.field && !item->shape.body.samples &&
-        !item->shape.body.bvh)
+    if (item->collider.kind == ABUT_COLLIDER_BODY && !item->collider.shape.body.field &&
+        !item->collider.shape.body.samples && !item->collider.shape.body.bvh)
         return abuti_fail(
             ABUT_ERROR_ARGUMENT,
             "%s: the body has neither a BVH nor a field nor samples; set at least one", function);
-    if (item->kind == ABUT_WORLD_BODY && item->shape.body.bvh)
-        return abuti_bvh_check(function, item->shape.body.bvh, item, "item");
-    if (item->kind == ABUT_WORLD_HULL || item->kind == ABUT_WORLD_CYLINDER)
+    if (item->collider.kind == ABUT_COLLIDER_BODY && item->collider.shape.body.bvh)
+        return abuti_bvh_check(function, item->collider.shape.body.bvh, item, "item");
+    if (item->collider.kind == ABUT_COLLIDER_HULL || item->collider.kind == ABUT_COLLIDER_CYLINDER)
         return check_by_contact(item);
-    if (item->kind == ABUT_WORLD_CHARACTER)
-        return item->shape.character ? abuti_radial_download(item->shape.character)
-                                     : abuti_null(function, "item->shape.character");
+    if (item->collider.kind == ABUT_COLLIDER_CHARACTER)
+        return item->collider.shape.character
+                   ? abuti_radial_download(item->collider.shape.character)
+                   : abuti_null(function, "item->shape.character");
     return ABUT_OK;
 }
 
@@ -387,7 +326,7 @@ static bool is_resting_sensor(const world_item *item) {
 /* Updates the counts of sensors and characters; `by` is 1 or -1. */
 static void count_item(abut_world *world, const world_item *item, uint32_t by) {
     world->resting_sensors += is_resting_sensor(item) ? by : 0;
-    world->characters += item->kind == ABUT_WORLD_CHARACTER ? by : 0;
+    world->characters += item->kind == ABUT_COLLIDER_CHARACTER ? by : 0;
 }
 
 /* Converts a mesh to the body that is made from it. */
@@ -396,10 +335,10 @@ static abut_status make_mesh_body(abut_world *world, world_asset *mine, world_it
     if (status)
         return status;
     const world_asset *a = made->asset;
-    made->is.kind = ABUT_WORLD_BODY;
-    made->is.shape.body.field = a->field;
-    made->is.shape.body.samples = a->samples;
-    made->is.shape.body.bvh = a->bvh;
+    made->is.collider.kind = ABUT_COLLIDER_BODY;
+    made->is.collider.shape.body.field = a->field;
+    made->is.collider.shape.body.samples = a->samples;
+    made->is.collider.shape.body.bvh = a->bvh;
     return a->choice.method == ABUT_WORLD_LAYERS ? abuti_world_add_layer(world, made) : ABUT_OK;
 }
 
@@ -410,22 +349,22 @@ static abut_status fill_item(abut_world *world, const abut_world_item *item, wor
     made->used = true;
     made->is = *item;
     retain_shape(item);
-    if (item->kind == ABUT_WORLD_MESH)
+    if (item->collider.kind == ABUT_COLLIDER_MESH)
         status = make_mesh_body(world, mine, made);
     if (!status) {
         const abut_world_item *is = &made->is;
-        made->kind = is->kind;
+        made->kind = is->collider.kind;
         made->filter = abuti_world_filter(world, made);
-        if (is->kind == ABUT_WORLD_BODY) {
-            made->body.field = is->shape.body.field;
-            made->body.samples = is->shape.body.samples;
-            made->bvh = is->shape.body.bvh;
-        } else if (is->kind == ABUT_WORLD_HULL) {
-            made->bvh = is->shape.hull;
+        if (is->collider.kind == ABUT_COLLIDER_BODY) {
+            made->body.field = is->collider.shape.body.field;
+            made->body.samples = is->collider.shape.body.samples;
+            made->bvh = is->collider.shape.body.bvh;
+        } else if (is->collider.kind == ABUT_COLLIDER_HULL) {
+            made->bvh = is->collider.shape.hull;
         }
         made->local = local_box(is, &made->body, made->bvh);
-        status = abuti_world_place("abut_world_add", made, &item->pose, world->options.margin,
-                                   &made->at);
+        status = abuti_world_place("abut_world_add", made, &item->collider.pose,
+                                   world->options.margin, &made->at);
     }
     if (status)
         release_item(world, made);
@@ -441,9 +380,13 @@ static abut_status make_item(const char *function, abut_world *world, const abut
     abut_status status = abuti_world_enter(function, world, &before);
     if (status)
         return status;
-    status = check_item(item);
+    abut_world_item ours = abut_world_item_default();
+    status = abuti_options_read(&ours, sizeof ours, item, function);
+    if (!status)
+        status = abuti_collider_read(function, "item->collider", &item->collider, &ours.collider);
+    status = status ? status : check_item(&ours);
     status = status ? status : world->backend->download_poses(world);
-    status = status ? status : fill_item(world, item, mine, made);
+    status = status ? status : fill_item(world, &ours, mine, made);
     abuti_world_leave(world, before);
     return status;
 }
@@ -481,11 +424,16 @@ abut_status abut_world_add(abut_world *world, const abut_world_item *item, uint3
 
 /* Whether two items have the same shape, in local coordinates. */
 static bool same_shape(const world_item *a, const world_item *b) {
-    const size_t bytes[] = {sizeof a->is.shape.body, sizeof(abut_plane),
-                            sizeof(abut_sphere),     sizeof(abut_capsule),
-                            sizeof(abut_vec3),       sizeof(abut_cylinder),
-                            sizeof a->is.shape.hull, sizeof a->is.shape.character};
-    return a->kind == b->kind && memcmp(&a->is.shape, &b->is.shape, bytes[a->kind]) == 0;
+    const size_t bytes[] = {sizeof a->is.collider.shape.body,
+                            sizeof(abut_plane),
+                            sizeof(abut_sphere),
+                            sizeof(abut_capsule),
+                            sizeof(abut_vec3),
+                            sizeof(abut_cylinder),
+                            sizeof a->is.collider.shape.hull,
+                            sizeof a->is.collider.shape.character};
+    return a->kind == b->kind &&
+           memcmp(&a->is.collider.shape, &b->is.collider.shape, bytes[a->kind]) == 0;
 }
 
 abut_status abut_world_replace(abut_world *world, uint32_t id, const abut_world_item *item) {
@@ -537,6 +485,11 @@ abut_status abut_world_remove(abut_world *world, uint32_t id) {
     world->first_free = id;
     abuti_world_changed(world, true);
     return ABUT_OK;
+}
+
+void *abut_world_get_user(const abut_world *world, uint32_t id) {
+    const bool exists = world && id < world->items.count && world_items(world)[id].used;
+    return exists ? world_items(world)[id].is.user : NULL;
 }
 
 /* ---- move ---- */
@@ -642,7 +595,7 @@ static abut_status deform_mesh(abut_world *world, world_item *item, abut_array p
     status = status ? status : abuti_world_asset_deform(item->asset, positions.host);
     if (status)
         return status;
-    item->bvh = item->is.shape.body.bvh = item->asset->bvh;
+    item->bvh = item->is.collider.shape.body.bvh = item->asset->bvh;
     item->local = item->bvh->mesh->bounds;
     item->layer_is_old = true;
     return abuti_world_place("abut_world_set_positions", item, &item->at.pose,
@@ -660,7 +613,7 @@ abut_status abut_world_set_positions(abut_world *world, uint32_t id,
     if (status)
         return status;
     world_item *item = &world_items(world)[id];
-    const bool character = item->kind == ABUT_WORLD_CHARACTER;
+    const bool character = item->kind == ABUT_COLLIDER_CHARACTER;
     if (!character && !(item->asset && item->asset->deforms))
         return abuti_fail(ABUT_ERROR_ARGUMENT,
                           "%s: item %u is rigid; only characters, and meshes with "
@@ -677,8 +630,8 @@ abut_status abut_world_set_positions(abut_world *world, uint32_t id,
     if (status)
         return status;
     if (character) {
-        status = abut_radial_set_positions(item->is.shape.character, bones, positions);
-        status = status ? status : abuti_radial_download(item->is.shape.character);
+        status = abut_radial_set_positions(item->is.collider.shape.character, bones, positions);
+        status = status ? status : abuti_radial_download(item->is.collider.shape.character);
         if (!status)
             status =
                 abuti_world_place(function, item, &item->at.pose, world->options.margin, &item->at);
@@ -726,12 +679,6 @@ abut_status abut_world_get_device_contacts(abut_world *world, abut_world_device_
     status = world->backend->records(world, records);
     abuti_world_leave(world, before);
     return status;
-}
-
-const char *abut_world_kind_name(abut_world_kind kind) {
-    static const char *const names[] = {"body",     "plane", "sphere",    "capsule", "box",
-                                        "cylinder", "hull",  "character", "mesh"};
-    return ABUTI_NAME(names, kind);
 }
 
 const char *abut_world_motion_name(abut_world_motion motion) {

@@ -325,12 +325,12 @@ GROUP_OF_ITEMS world_write(BODIES, __global const contact_point *points, __globa
         to.normal = side ? contact_negate(outward) : outward;
         to.depth = value.depth;
         to.id = (ulong)side << 63 | (ulong)name.kind << 58 | (ulong)name.part << 32 | name.element;
-        to.pair = pair;
+        to.a = pairs[pair].a;
+        to.b = pairs[pair].b;
         to.side = side;
         to.kind = name.kind;
         to.element = name.element;
         to.part = name.part;
-        to.unused = 0;
         if (place < list_room) { /* false if the list is too small */
             contacts[place] = to;
             keys[place] = (ulong)(name.number | side << WORLD_SIDE_SHIFT) << 32 | place;

@@ -2,7 +2,7 @@
 #ifndef ABUTI_WORLD_H
 #define ABUTI_WORLD_H
 
-#include "contact/contact.h"
+#include "contact/find.h"
 #include "world/world_shared.h"
 
 #include <abut/layers.h>
@@ -13,13 +13,8 @@
 typedef struct world_place {
     abut_pose pose;
     contact_motion motion;
-    box3 box;             /* bounding box with half the margin, rounded outwards; not for planes */
-    union {               /* in world coordinates, by kind */
-        abut_plane plane; /* with unit normal */
-        abut_sphere sphere;
-        abut_capsule capsule;
-        abut_oriented_box box;
-    } solid;
+    box3 box; /* bounding box with half the margin, rounded outwards; not for planes */
+    contact_primitive primitive;
 } world_place;
 
 /* Data that the world creates for a mesh, shared by all items with this mesh; mesh.c. */
@@ -44,7 +39,7 @@ typedef struct world_asset {
 typedef struct world_item {
     bool used;
     uint32_t next; /* next free item, if not used */
-    abut_world_kind kind;
+    abut_collider_kind kind;
     world_filter filter;
     uint32_t ignored;        /* number of ignored pairs with it */
     uint64_t serial;         /* unique among all items ever added */
@@ -53,7 +48,7 @@ typedef struct world_item {
     uint32_t layer;          /* its index in the layers; ABUT_NONE: it is not in them */
     bool layer_is_old;       /* the layers have older positions */
     abut_topology *topology; /* of `bvh` or `core`, for pairs with characters; owned, or null */
-    abut_body body;          /* of bodies; without the pose */
+    abuti_field_body body;   /* of bodies; without the pose */
     const abut_bvh *bvh;     /* of a body or hull; may be null */
     abut_bvh *core; /* of a primitive that was swept or tested with a character, sweep.c; owned */
     double core_radius;
@@ -253,13 +248,6 @@ abut_status abuti_world_find_serial(abut_world *world);
 abut_status abuti_world_add_layer(abut_world *world, world_item *item);
 /* The serial result of a pair; null if it was not tested there. */
 const world_serial_result *abuti_world_serial_result(const abut_world *world, size_t pair);
-/* Converts a contact of b with a to one of a with b. */
-static inline void world_swap_contact(abut_contact *c) {
-    c->side = !c->side;
-    c->normal = contact_negate(c->normal);
-    c->id ^= contact_id(1, 0, 0, 0);
-}
-
 /* ---- sweep.c ---- */
 
 /* Creates the core of a primitive, unless it has one. */
@@ -309,8 +297,8 @@ abut_status abuti_world_check_idle(const char *function, const abut_world *world
 abut_status abuti_world_enter(const char *function, abut_world *world, abut_context **before);
 void abuti_world_leave(abut_world *world, abut_context *before);
 abut_status abuti_world_check_id(const char *function, const abut_world *world, uint32_t id);
-/* An item that is a primitive, at a pose. */
-abut_solid abuti_world_solid(const abut_world_item *is, const abut_pose *at);
+/* The collider of an item at a pose. */
+abut_collider abuti_world_collider(const world_item *item, const abut_pose *at);
 /* Validates an item at a pose and computes its place. */
 abut_status abuti_world_place(const char *function, const world_item *item, const abut_pose *there,
                               double margin, world_place *to);

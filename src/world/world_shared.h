@@ -193,7 +193,7 @@ typedef struct world_contact {
     vec3 point, normal;
     real depth;
     ulong id;
-    uint pair, side, kind, element, part, unused;
+    uint a, b, side, kind, element, part;
 } world_contact;
 #endif
 #define WORLD_CONTACT_WORDS 22

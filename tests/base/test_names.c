@@ -45,7 +45,7 @@ TEST(all_values_have_names) {
     CHECK(abut_sample_kind, ABUT_SAMPLE_SURFACE);
     CHECK(abut_contact_kind, ABUT_CONTACT_OVERLAP);
     CHECK(abut_contact_ray_method, ABUT_CONTACT_RAY_CELLS);
-    CHECK(abut_world_kind, ABUT_WORLD_MESH);
+    CHECK(abut_collider_kind, ABUT_COLLIDER_MESH);
     CHECK(abut_world_motion, ABUT_WORLD_STATIC);
     CHECK(abut_world_method, ABUT_WORLD_LAYERS);
     CHECK(abut_world_guarantee, ABUT_WORLD_GUARANTEE_LIMITED);
@@ -60,6 +60,6 @@ TEST(all_values_have_names) {
     CHECK(abut_self_fallback, ABUT_SELF_COST);
     CHECK(abut_self_scheme, ABUT_SELF_COMPLETE);
     CHECK(abut_self_set, ABUT_SELF_VIOLATED);
-    CHECK(abut_solid_kind, ABUT_SOLID_HULL);
+    CHECK(abut_collider_kind, ABUT_COLLIDER_MESH);
     CHECK(abut_sweep_mode, ABUT_SWEEP_ALL);
 }

@@ -261,7 +261,7 @@ static inline double brute_winding(const abut_mesh *mesh, abut_vec3 point) {
 }
 
 /* abut_pair_overlap() without the reliability. */
-static inline abut_status relation_of(const abut_posed *a, const abut_posed *b,
+static inline abut_status relation_of(const abut_collider *a, const abut_collider *b,
                                       const abut_pair_options *options, abut_pair_cache *cache,
                                       abut_pair_relation *relation) {
     abut_overlap overlap;

@@ -115,7 +115,8 @@ static void check_signs(abut_bvh *bvh, const abut_vec3 *places, size_t count) {
 
 /* All questions about a mesh and itself, shifted. */
 static void check_pair(const abut_bvh *bvh, abut_mesh *mesh, abut_vec3 by) {
-    abut_posed a = {bvh, {{0, 0, 0, 0}, {0, 0, 0}}}, b = {bvh, {{0, 0, 0, 0}, by}};
+    abut_collider a = abut_collider_from_bvh(bvh, abut_pose_identity()),
+                  b = abut_collider_from_bvh(bvh, (abut_pose){{0, 0, 0, 0}, by});
     abut_mesh *moved;
     assert_ok(abut_mesh_transform(mesh, 1, b.pose, &moved));
     uint32_t n = abut_mesh_triangle_count(mesh);
@@ -270,7 +271,8 @@ TEST(million) {
     assert_fails(ABUT_ERROR_LIMIT, "limit",
                  abut_pair_self_intersections(bvh, &few, 0, NULL, &pairs));
     assert_true(pairs > 0);
-    abut_posed a = {bvh, {{0, 0, 0, 0}, {0, 0, 0}}}, b = {bvh, {{0, 0, 0, 0}, {0, 0, 1}}};
+    abut_collider a = abut_collider_from_bvh(bvh, abut_pose_identity()),
+                  b = abut_collider_from_bvh(bvh, (abut_pose){{0, 0, 0, 0}, {0, 0, 1}});
     abut_pair_relation relation;
     assert_ok(relation_of(&a, &a, NULL, NULL, &relation));
     assert_int_equal(relation, ABUT_PAIR_INTERSECTING);
@@ -371,7 +373,8 @@ TEST(impossible_arrays) {
         assert_refused("radius", abut_sign_nearest(bvh, vec(0, 0, 0), radii[i], &nearest));
         assert_refused("radius",
                        abut_sign_nearest_batch(bvh, &points, radii[i], abut_array_host(&nearest)));
-        abut_posed a = {bvh, {{0, 0, 0, 0}, {0, 0, 0}}}, lost = {bvh, {{0, 0, 0, 0}, {0, 0, 0}}};
+        abut_collider a = abut_collider_from_bvh(bvh, abut_pose_identity()),
+                      lost = abut_collider_from_bvh(bvh, abut_pose_identity());
         abut_pair_relation relation;
         assert_refused("margin", abut_pair_within(&a, &a, radii[i], NULL, NULL, &any, NULL));
         lost.pose.translation.y = i < 2 ? radii[i] : -INFINITY;

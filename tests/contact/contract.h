@@ -122,12 +122,12 @@ typedef struct answer {
 
 static answer answers[2];
 
-static inline abut_posed posed_a(const question *q) {
-    return (abut_posed){q->a->bvh, q->pose_a};
+static inline abut_collider posed_a(const question *q) {
+    return abut_collider_from_bvh(q->a->bvh, q->pose_a);
 }
 
-static inline abut_posed posed_b(const question *q) {
-    return (abut_posed){q->b->bvh, q->pose_b};
+static inline abut_collider posed_b(const question *q) {
+    return abut_collider_from_bvh(q->b->bvh, q->pose_b);
 }
 
 /* ---- measures ---- */
@@ -316,7 +316,7 @@ static inline bool has_equal_ids(const answer *got) {
 
 /* Finds the contacts; the deepest depth, or -infinity if there is none. */
 static inline double find_contacts(const question *q, answer *got) {
-    const abut_posed a = posed_a(q), b = posed_b(q);
+    const abut_collider a = posed_a(q), b = posed_b(q);
     abut_patch_options options = abut_patch_options_default();
     options.margin = q->margin;
     options.hint = q->hint;
@@ -324,7 +324,7 @@ static inline double find_contacts(const question *q, answer *got) {
                                 .capacity = ROOM,
                                 .contacts = got->contacts,
                                 .contact_capacity = ROOM};
-    assert_ok(abut_contact_patches(&a, &b, &options, &got->found));
+    assert_ok(abut_contact_find(&a, &b, &options, &got->found));
     const char *flaw = find_flaw(got, q->margin);
     record("v-flaw", flaw != NULL, q, flaw);
     record("v-equal-ids", has_equal_ids(got), q, NULL);
@@ -335,14 +335,14 @@ static inline double find_contacts(const question *q, answer *got) {
 }
 
 static inline bool overlaps(const question *q) {
-    const abut_posed a = posed_a(q), b = posed_b(q);
+    const abut_collider a = posed_a(q), b = posed_b(q);
     abut_overlap overlap;
     assert_ok(abut_pair_overlap(&a, &b, NULL, NULL, &overlap));
     return overlap.relation != ABUT_PAIR_APART;
 }
 
 static inline double measure_distance(const question *q) {
-    const abut_posed a = posed_a(q), b = posed_b(q);
+    const abut_collider a = posed_a(q), b = posed_b(q);
     abut_separation separation;
     assert_ok(abut_pair_distance(&a, &b, NULL, NULL, &separation));
     return separation.distance;

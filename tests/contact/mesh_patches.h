@@ -1,4 +1,4 @@
-/* Contact patches of two posed meshes: helpers for tests of abut_contact_patches(). */
+/* Contact patches of two posed meshes: helpers for tests of abut_contact_find(). */
 #ifndef ABUT_TESTS_CONTACT_MESH_PATCHES_H
 #define ABUT_TESTS_CONTACT_MESH_PATCHES_H
 
@@ -20,11 +20,11 @@ static inline abut_bvh *ball_of(double radius, uint32_t segments) {
 
 static inline abut_patches find_patches(const abut_bvh *a, abut_pose pose_a, const abut_bvh *b,
                                         abut_pose pose_b, double margin) {
-    abut_posed posed[2] = {{a, pose_a}, {b, pose_b}};
+    abut_collider posed[2] = {abut_collider_from_bvh(a, pose_a), abut_collider_from_bvh(b, pose_b)};
     abut_patch_options options = abut_patch_options_default();
     abut_patches found = room();
     options.margin = margin;
-    assert_ok(abut_contact_patches(&posed[0], &posed[1], &options, &found));
+    assert_ok(abut_contact_find(&posed[0], &posed[1], &options, &found));
     return found;
 }
 

@@ -19,7 +19,7 @@ enum { REST_BODIES = 16, REST_CONTACTS = 256, REST_ITERATIONS = 300 };
 #define REST_PUSH 0.2       /* of the depth beyond that, a step */
 
 typedef struct rest_body {
-    abut_solid solid;
+    abut_collider solid;
     double inverse_mass;    /* 0: does not move */
     double inverse_inertia; /* about any axis through the origin of the pose, as that of a cube */
     vec3 velocity, angular; /* in the world */

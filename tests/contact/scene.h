@@ -139,8 +139,10 @@ static inline void begin_scene(double margin, double rate, double friction) {
 }
 
 /* Adds a body; what it is to the world is a mesh, unless `kind` is a box or hull. */
-static inline body *add_body(const model *m, abut_pose at, bool is_fixed, abut_world_kind kind) {
-    abut_world_item item = {.kind = kind, .pose = at};
+static inline body *add_body(const model *m, abut_pose at, bool is_fixed, abut_collider_kind kind) {
+    abut_world_item item = {.size = sizeof(abut_world_item),
+                            .collider.kind = kind,
+                            .collider.pose = at};
     const double *i = m->report.inertia;
     uint32_t id;
     body *b = &s.bodies[s.body_count];
@@ -155,12 +157,12 @@ static inline body *add_body(const model *m, abut_pose at, bool is_fixed, abut_w
         b->inverse_inertia = inverse(&b->inertia);
     }
     item.motion = is_fixed ? ABUT_WORLD_STATIC : ABUT_WORLD_DYNAMIC;
-    if (kind == ABUT_WORLD_BOX)
-        item.shape.half = v3_scale(v3(m->size, m->size, m->size), 0.5);
-    else if (kind == ABUT_WORLD_HULL)
-        item.shape.hull = m->bvh;
+    if (kind == ABUT_COLLIDER_BOX)
+        item.collider.shape.half = v3_scale(v3(m->size, m->size, m->size), 0.5);
+    else if (kind == ABUT_COLLIDER_HULL)
+        item.collider.shape.hull = m->bvh;
     else
-        item.shape.body.bvh = m->bvh;
+        item.collider.shape.body.bvh = m->bvh;
     assert_ok(abut_world_add(s.world, &item, &id));
     assert_int_equal(id, s.body_count);
     assert_true(++s.body_count < BODY_CAPACITY);
@@ -193,8 +195,8 @@ static inline double measure_ratio(const abut_world_event *e) {
     const double fractions[] = {0.5, 0.25, 0.1, 0.03, 0.01, 0.003};
     const double depth = e->deepest.depth;
     const body *bodies[] = {&s.bodies[e->a], &s.bodies[e->b]};
-    abut_posed a = {bodies[0]->model->bvh, bodies[0]->at};
-    const abut_posed b = {bodies[1]->model->bvh, bodies[1]->at};
+    abut_collider a = abut_collider_from_bvh(bodies[0]->model->bvh, bodies[0]->at);
+    const abut_collider b = abut_collider_from_bvh(bodies[1]->model->bvh, bodies[1]->at);
     double ratio = 1;
     for (uint64_t i = 0; i < e->count + 81; i++) {
         const int k = (int)i - (int)e->count;

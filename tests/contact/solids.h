@@ -36,45 +36,47 @@ static inline void make_hulls(void) {
     hulls[3] = tree_of(NULL, &shape);
 }
 
-static inline abut_solid box_solid(double x, double y, double z, abut_pose at) {
-    return (abut_solid){.kind = ABUT_SOLID_BOX, .pose = at, .shape.half = {x, y, z}};
+static inline abut_collider box_solid(double x, double y, double z, abut_pose at) {
+    return (abut_collider){.kind = ABUT_COLLIDER_BOX, .pose = at, .shape.half = {x, y, z}};
 }
 
-static inline abut_solid ball_solid(double radius, abut_pose at) {
-    return (abut_solid){.kind = ABUT_SOLID_SPHERE, .pose = at, .shape.sphere = {{0, 0, 0}, radius}};
+static inline abut_collider ball_solid(double radius, abut_pose at) {
+    return (abut_collider){.kind = ABUT_COLLIDER_SPHERE,
+                           .pose = at,
+                           .shape.sphere = {{0, 0, 0}, radius}};
 }
 
-static inline abut_solid floor_solid(void) {
-    return (abut_solid){.kind = ABUT_SOLID_PLANE, .shape.plane = {{0, 0, 2}, 0}};
+static inline abut_collider floor_solid(void) {
+    return (abut_collider){.kind = ABUT_COLLIDER_PLANE, .shape.plane = {{0, 0, 2}, 0}};
 }
 
 /* Of length 2 in x. */
-static inline abut_solid capsule_solid(double radius, abut_pose at) {
-    return (abut_solid){.kind = ABUT_SOLID_CAPSULE,
-                        .pose = at,
-                        .shape.capsule = {{{-1, 0, 0}, {1, 0, 0}}, radius}};
+static inline abut_collider capsule_solid(double radius, abut_pose at) {
+    return (abut_collider){.kind = ABUT_COLLIDER_CAPSULE,
+                           .pose = at,
+                           .shape.capsule = {{{-1, 0, 0}, {1, 0, 0}}, radius}};
 }
 
 /* Of height 2 in z. */
-static inline abut_solid cylinder_solid(double radius, abut_pose at) {
-    return (abut_solid){.kind = ABUT_SOLID_CYLINDER,
-                        .pose = at,
-                        .shape.cylinder = {{{0, 0, -1}, {0, 0, 1}}, radius}};
+static inline abut_collider cylinder_solid(double radius, abut_pose at) {
+    return (abut_collider){.kind = ABUT_COLLIDER_CYLINDER,
+                           .pose = at,
+                           .shape.cylinder = {{{0, 0, -1}, {0, 0, 1}}, radius}};
 }
 
-static inline abut_patches find_solid_patches(const abut_solid *a, const abut_solid *b,
+static inline abut_patches find_solid_patches(const abut_collider *a, const abut_collider *b,
                                               double margin) {
     abut_patch_options options = abut_patch_options_default();
     abut_patches found = room();
     options.margin = margin;
-    assert_ok(abut_contact_solids(a, b, &options, &found));
+    assert_ok(abut_contact_find(a, b, &options, &found));
     assert_true(found.count <= 1 && found.is_verified);
     assert_int_equal(found.reliability.level, ABUT_RELIABILITY_GUARANTEED);
     return found;
 }
 
-static inline abut_solid random_solid(test_random *random, abut_solid_kind kind) {
-    abut_solid s = {.kind = kind};
+static inline abut_collider random_solid(test_random *random, abut_collider_kind kind) {
+    abut_collider s = {.kind = kind};
     if (test_random_below(random, 4)) {
         s.pose = random_pose(random, 1.2);
     } else { /* a multiple of a right angle, on a grid */
@@ -88,22 +90,22 @@ static inline abut_solid random_solid(test_random *random, abut_solid_kind kind)
     for (int k = 0; k < 3; k++)
         sizes[k] = test_random_below(random, 3) ? test_random_real(random, .05, 1) : .5;
     switch (kind) {
-    case ABUT_SOLID_PLANE:
+    case ABUT_COLLIDER_PLANE:
         s.shape.plane.normal = v3(test_random_real(random, -1, 1), test_random_real(random, -1, 1),
                                   test_random_real(random, .1, 1));
         s.shape.plane.offset = test_random_real(random, -1, 1);
         break;
-    case ABUT_SOLID_SPHERE:
+    case ABUT_COLLIDER_SPHERE:
         s.shape.sphere = (abut_sphere){v3(.1, .2, -.3), sizes[0]};
         break;
-    case ABUT_SOLID_CAPSULE:
+    case ABUT_COLLIDER_CAPSULE:
         s.shape.capsule =
             (abut_capsule){{v3(-sizes[0], 0, .1), v3(sizes[1], 0, .1)}, .5 * sizes[2]};
         break;
-    case ABUT_SOLID_BOX:
+    case ABUT_COLLIDER_BOX:
         s.shape.half = v3(sizes[0], sizes[1], sizes[2]);
         break;
-    case ABUT_SOLID_CYLINDER:
+    case ABUT_COLLIDER_CYLINDER:
         s.shape.cylinder = (abut_cylinder){{v3(0, -sizes[0], .1), v3(0, sizes[1], .1)}, sizes[2]};
         break;
     default:
@@ -113,26 +115,26 @@ static inline abut_solid random_solid(test_random *random, abut_solid_kind kind)
 }
 
 /* The furthest of a solid along a unit direction of the world. */
-static inline double reach_of(const abut_solid *s, vec3 d) {
+static inline double reach_of(const abut_collider *s, vec3 d) {
     mat3 turn = quat_matrix(s->pose.rotation), back = m3_transpose(&turn);
     vec3 own = m3_apply(&back, d);
     double at = v3_dot(s->pose.translation, d);
     const abut_vec3 *end = s->shape.capsule.end;
     switch (s->kind) {
-    case ABUT_SOLID_PLANE: {
+    case ABUT_COLLIDER_PLANE: {
         double length = v3_length(s->shape.plane.normal);
         return v3_dot(own, s->shape.plane.normal) > (1 - 1e-14) * length
                    ? at + s->shape.plane.offset / length
                    : INFINITY;
     }
-    case ABUT_SOLID_SPHERE:
+    case ABUT_COLLIDER_SPHERE:
         return at + v3_dot(own, s->shape.sphere.centre) + s->shape.sphere.radius;
-    case ABUT_SOLID_CAPSULE:
+    case ABUT_COLLIDER_CAPSULE:
         return at + real_max(v3_dot(own, end[0]), v3_dot(own, end[1])) + s->shape.capsule.radius;
-    case ABUT_SOLID_BOX:
+    case ABUT_COLLIDER_BOX:
         return at + fabs(own.x) * s->shape.half.x + fabs(own.y) * s->shape.half.y +
                fabs(own.z) * s->shape.half.z;
-    case ABUT_SOLID_CYLINDER: {
+    case ABUT_COLLIDER_CYLINDER: {
         vec3 axis = v3_normalise(v3_sub(end[1], end[0]));
         return at + real_max(v3_dot(own, end[0]), v3_dot(own, end[1])) +
                s->shape.cylinder.radius * v3_length(v3_cross(axis, own));

@@ -13,21 +13,22 @@ typedef struct answer {
     abut_patches found;
 } answer;
 
-static void find_contacts(const abut_posed *a, const abut_posed *b, answer *to) {
+static void find_contacts(const abut_collider *a, const abut_collider *b, answer *to) {
     to->found = (abut_patches){.list = to->list,
                                .capacity = ROOM,
                                .contacts = to->contacts,
                                .contact_capacity = ROOM};
     abut_patch_options options = abut_patch_options_default();
     options.margin = 0.01;
-    assert_ok(abut_contact_patches(a, b, &options, &to->found));
+    assert_ok(abut_contact_find(a, b, &options, &to->found));
 }
 
 /* The same bits, except for the side and the normal. Returns the number of contacts. */
 static uint64_t check_swap(const abut_bvh *a, const abut_bvh *b, test_random *random,
                            double reach) {
     static answer one, two;
-    const abut_posed p = {a, random_pose(random, reach)}, q = {b, random_pose(random, reach)};
+    const abut_collider p = abut_collider_from_bvh(a, random_pose(random, reach)),
+                        q = abut_collider_from_bvh(b, random_pose(random, reach));
     find_contacts(&p, &q, &one);
     find_contacts(&q, &p, &two);
     assert_int_equal(one.found.contact_count, two.found.contact_count);
@@ -133,8 +134,8 @@ TEST(copies_in_other_places_have_an_order) {
     }
     assert_memory_equal(meshes[0]->positions, meshes[1]->positions,
                         count * sizeof *meshes[0]->positions);
-    const abut_posed a = {trees[0], {{0, 0, 0, 1}, {0, 0, 0}}},
-                     b = {trees[1], {{0, 0, 0, 1}, {0, 0, 0}}};
+    const abut_collider a = abut_collider_from_bvh(trees[0], abut_pose_identity()),
+                        b = abut_collider_from_bvh(trees[1], abut_pose_identity());
     find_contacts(&a, &b, &one);
     find_contacts(&b, &a, &two);
     assert_true(one.found.contact_count > 0);

@@ -20,9 +20,10 @@ TEST(spheres_in_a_box_are_as_deep_as_they_are) {
         shape.segments = segments[s];
         thing sphere = thing_of(&shape, &options);
         assert_int_equal(abut_mesh_triangle_count(sphere.mesh), 20 * segments[s] * segments[s]);
-        abut_body a = body_of(&sphere, shifted(0, 0, 1.95)), b = body_of(&box, shifted(0, 0, 0));
+        abut_collider a = body_of(&sphere, shifted(0, 0, 1.95)),
+                      b = body_of(&box, shifted(0, 0, 0));
         abut_contacts c = contacts_room();
-        assert_ok(abut_contact_bodies(&a, &b, NULL, &c));
+        assert_ok(abut_contact_find_sampled(&a, &b, NULL, &c));
         assert_true(c.count > 0);
         bool found[2] = {false, false};
         for (size_t i = 0; i < c.count; i++)
@@ -34,8 +35,8 @@ TEST(spheres_in_a_box_are_as_deep_as_they_are) {
         assert_true(found[0] && found[1]);
         /* Without a field of its own it is only tried against that of the box. */
         size_t all = c.count;
-        a.field = NULL;
-        assert_ok(abut_contact_bodies(&a, &b, NULL, &c));
+        a.shape.body.field = NULL;
+        assert_ok(abut_contact_find_sampled(&a, &b, NULL, &c));
         assert_true(c.count < all && c.count > 0 && room[c.count - 1].side == 0);
         size_t kept = abut_contact_reduce(room, c.count, 0, 0);
         assert_true(kept >= 1 && kept <= 8);
@@ -93,10 +94,10 @@ TEST(bodies_agree_with_a_search) {
          round < rounds || (round < 10 * rounds && (total <= 5 * rounds || edges <= rounds / 4));
          round++) {
         thing *a = &things[round % 3], *b = &things[round / 3 % 3];
-        abut_body body_a = body_of(a, random_pose(&random, 0.5)),
-                  body_b = body_of(b, random_pose(&random, 0.5));
+        abut_collider body_a = body_of(a, random_pose(&random, 0.5)),
+                      body_b = body_of(b, random_pose(&random, 0.5));
         abut_contacts c = contacts_room();
-        assert_ok(abut_contact_bodies(&body_a, &body_b, &options, &c));
+        assert_ok(abut_contact_find_sampled(&body_a, &body_b, &options, &c));
         check_side(a, &body_a.pose, b, &body_b.pose, room, c.count, 0);
         check_side(b, &body_b.pose, a, &body_a.pose, room, c.count, 1);
         total += c.count;
@@ -132,11 +133,11 @@ TEST(roles_can_be_swapped) {
     static abut_contact other[ROOM];
     size_t total = 0;
     for (uint32_t round = 0; round < test_rounds(32); round++) {
-        abut_body body_a = body_of(&a, random_pose(&random, 0.6)),
-                  body_b = body_of(&b, random_pose(&random, 0.6));
+        abut_collider body_a = body_of(&a, random_pose(&random, 0.6)),
+                      body_b = body_of(&b, random_pose(&random, 0.6));
         abut_contacts one = contacts_room(), two = {.list = other, .capacity = ROOM};
-        assert_ok(abut_contact_bodies(&body_a, &body_b, NULL, &one));
-        assert_ok(abut_contact_bodies(&body_b, &body_a, NULL, &two));
+        assert_ok(abut_contact_find_sampled(&body_a, &body_b, NULL, &one));
+        assert_ok(abut_contact_find_sampled(&body_b, &body_a, NULL, &two));
         assert_int_equal(one.count, two.count);
         size_t of_a = 0;
         while (of_a < one.count && room[of_a].side == 0)
@@ -175,11 +176,11 @@ TEST(what_is_wholly_inside_is_deep) {
         double band = fmin(get_field_info(box.field).band, 1.2);
         const double places[] = {0, 0.8, 1.5};
         for (int i = 0; i < 3; i++) {
-            abut_body a = body_of(&ball, shifted(places[i], 0, 0)),
-                      b = body_of(&box, shifted(0, 0, 0));
+            abut_collider a = body_of(&ball, shifted(places[i], 0, 0)),
+                          b = body_of(&box, shifted(0, 0, 0));
             abut_contacts c = contacts_room();
             abut_contact_options rejects = abut_contact_options_default();
-            assert_ok(abut_contact_bodies(&a, &b, &rejects, &c));
+            assert_ok(abut_contact_find_sampled(&a, &b, &rejects, &c));
             assert_true(c.count > 0);
             for (size_t k = 0; k < c.count; k++)
                 assert_true(v3_dot(room[k].normal, v3_sub(room[k].point, a.pose.translation)) <
@@ -228,18 +229,20 @@ TEST(balls_leave_nothing_out) {
         contact_found *found = malloc((count + edges) * sizeof *found);
         assert_non_null(found);
         for (uint32_t round = 0; round < test_rounds(150); round++) {
-            abut_body a = body_of(&t, random_pose(&random, reach)),
-                      b = body_of(&t, random_pose(&random, reach));
+            abut_collider a = body_of(&t, random_pose(&random, reach)),
+                          b = body_of(&t, random_pose(&random, reach));
             abut_contact_options how = abut_contact_options_default();
             how.keep_backfacing = true;
             how.margin = round % 2 ? 0.2 : 0;
             abut_contacts c = contacts_room();
-            b.samples = NULL;
-            assert_ok(abut_contact_bodies(&a, &b, &how, &c));
+            b.shape.body.samples = NULL;
+            assert_ok(abut_contact_find_sampled(&a, &b, &how, &c));
             contact_motion at, of;
             assert_ok(abuti_contact_pose("", "", &b.pose, &at));
             assert_ok(abuti_contact_pose("", "", &a.pose, &of));
-            const contact_direction d = {&b, &a, &at, &of, 0};
+            const abuti_field_body x = {a.shape.body.field, a.shape.body.samples, a.pose},
+                                   y = {b.shape.body.field, b.shape.body.samples, b.pose};
+            const contact_direction d = {&y, &x, &at, &of, 0};
             contact_frame frame = abuti_contact_frame_of(&d, &how);
             abuti_contact_test_features(t.field, &frame, t.samples->points, count, edges, found);
             size_t wanted = 0;
@@ -264,15 +267,16 @@ TEST(planes_cut_as_deep_as_vertices) {
     thing t = thing_by(ABUT_SHAPE_LETTER_G, 1, 24);
     test_random random = {8};
     for (uint32_t round = 0; round < test_rounds(64); round++) {
-        abut_body a = body_of(&t, random_pose(&random, 0.5));
+        abut_collider a = body_of(&t, random_pose(&random, 0.5));
         abut_plane plane = {random_pose(&random, 2).translation, 0.1};
         abut_contacts c = contacts_room();
         abut_contact_options options = abut_contact_options_default();
         double length = v3_length(plane.normal), deepest = -HUGE_VAL, told = -HUGE_VAL;
         options.keep_backfacing = true;
         options.margin = 10;
-        a.field = NULL;
-        assert_ok(abut_contact_plane(&a, &plane, &options, &c));
+        a.shape.body.field = NULL;
+        assert_ok(abut_contact_find_sampled(
+            &a, &(abut_collider){.kind = ABUT_COLLIDER_PLANE, .shape.plane = plane}, &options, &c));
         assert_int_equal(c.count, get_samples_arrays(t.samples).count);
         for (uint32_t v = 0; v < abut_mesh_vertex_count(t.mesh); v++)
             deepest =
@@ -300,32 +304,41 @@ TEST(small_solids_on_a_large_face) {
     test_random random = {2};
     for (uint32_t round = 0; round < test_rounds(64); round++) {
         abut_pose where = random_pose(&random, 1);
-        abut_body a = body_of(&box, where);
+        abut_collider a = body_of(&box, where);
         abut_vec3 up = v3_sub(pose_apply(&where, v3(0, 0, 1)), where.translation);
         abut_vec3 foot = pose_apply(&where, v3(test_random_real(&random, -1.2, 1.2),
                                                test_random_real(&random, -1.2, 1.2), 1));
         abut_contacts c = contacts_room();
         abut_sphere sphere = {v3_along(foot, 0.07, up), 0.1};
-        assert_ok(abut_contact_sphere(&a, &sphere, NULL, &c));
+        assert_ok(abut_contact_find_sampled(
+            &a, &(abut_collider){.kind = ABUT_COLLIDER_SPHERE, .shape.sphere = sphere}, NULL, &c));
         assert_int_equal(c.count, 1);
         assert_true(fabs(room[0].depth - 0.03) < 1e-5);
         assert_true(angle_between(room[0].normal, up) > 180 - 0.05); /* the box is below */
         assert_int_equal(room[0].kind, ABUT_CONTACT_SOLID);
         assert_true(v3_length(v3_sub(room[0].point, v3_along(foot, -0.03, up))) < 1e-4);
         sphere.centre = v3_along(foot, 0.11, up);
-        assert_ok(abut_contact_sphere(&a, &sphere, NULL, &c));
+        assert_ok(abut_contact_find_sampled(
+            &a, &(abut_collider){.kind = ABUT_COLLIDER_SPHERE, .shape.sphere = sphere}, NULL, &c));
         assert_int_equal(c.count, 0);
 
         abut_vec3 side = v3_sub(pose_apply(&where, v3(0.2, 0, 0.05)), where.translation);
         abut_capsule capsule = {{v3_along(foot, 0.05, up), v3_add(v3_along(foot, 0.05, up), side)},
                                 0.08};
-        assert_ok(abut_contact_capsule(&a, &capsule, NULL, &c));
+        assert_ok(abut_contact_find_sampled(&a,
+                                            &(abut_collider){.kind = ABUT_COLLIDER_CAPSULE,
+                                                             .shape.capsule = capsule},
+                                            NULL, &c));
         abut_contact_reduce(room, c.count, 0, 0);
         assert_true(c.count >= 1 && fabs(room[0].depth - 0.03) < 1e-5);
 
         abut_oriented_box solid = {v3(0.1, 0.1, 0.1), where};
         solid.pose.translation = v3_along(foot, 0.08, up);
-        assert_ok(abut_contact_box(&a, &solid, NULL, &c));
+        assert_ok(abut_contact_find_sampled(&a,
+                                            &(abut_collider){.kind = ABUT_COLLIDER_BOX,
+                                                             .pose = solid.pose,
+                                                             .shape.half = solid.half},
+                                            NULL, &c));
         size_t corners = 0;
         for (size_t i = 0; i < c.count; i++) {
             assert_true(fabs(room[i].depth - 0.02) < 1e-5 || room[i].depth < 0.02);
@@ -353,10 +366,11 @@ TEST(features_against_closed_forms) {
     test_random random = {21};
     size_t total = 0;
     for (uint32_t round = 0; round < test_rounds(128); round++) {
-        abut_body a = body_of(&t, random_pose(&random, 0.4));
+        abut_collider a = body_of(&t, random_pose(&random, 0.4));
         abut_contacts c = contacts_room();
         abut_sphere sphere = {random_pose(&random, 0.6).translation, 0.3};
-        assert_ok(abut_contact_sphere(&a, &sphere, NULL, &c));
+        assert_ok(abut_contact_find_sampled(
+            &a, &(abut_collider){.kind = ABUT_COLLIDER_SPHERE, .shape.sphere = sphere}, NULL, &c));
         for (size_t i = 0; i < c.count; i++) {
             if (room[i].side)
                 continue;
@@ -366,11 +380,15 @@ TEST(features_against_closed_forms) {
         }
         /* The box of the same shape is tried by closed forms, and as a field. */
         abut_oriented_box solid = {v3(0.5, 0.5, 0.5), random_pose(&random, 0.5)};
-        abut_body b = body_of(&t, solid.pose);
-        assert_ok(abut_contact_box(&a, &solid, NULL, &c));
+        abut_collider b = body_of(&t, solid.pose);
+        assert_ok(abut_contact_find_sampled(&a,
+                                            &(abut_collider){.kind = ABUT_COLLIDER_BOX,
+                                                             .pose = solid.pose,
+                                                             .shape.half = solid.half},
+                                            NULL, &c));
         static abut_contact other[ROOM];
         abut_contacts two = {.list = other, .capacity = ROOM};
-        assert_ok(abut_contact_bodies(&a, &b, NULL, &two));
+        assert_ok(abut_contact_find_sampled(&a, &b, NULL, &two));
         for (size_t i = 0; i < c.count; i++)
             for (size_t k = 0; k < two.count && !room[i].side; k++)
                 if (room[i].id == other[k].id && room[i].part != ABUT_SAMPLE_DEEPEST) {
@@ -394,11 +412,12 @@ TEST(a_groove_gives_two_contacts) {
     /* The tread of the first step ends at the riser of the second, in the middle. */
     abut_vec3 corner = {0.5 * (box.lo.x + box.hi.x), 0.5 * (box.lo.y + box.hi.y),
                         0.5 * (box.lo.z + box.hi.z)};
-    abut_body a = body_of(&stairs, shifted(0, 0, 0));
+    abut_collider a = body_of(&stairs, shifted(0, 0, 0));
     abut_sphere sphere = {{corner.x - 0.38, corner.y, corner.z + 0.36}, 0.4};
     abut_contacts c = contacts_room();
-    a.samples = NULL;
-    assert_ok(abut_contact_sphere(&a, &sphere, NULL, &c));
+    a.shape.body.samples = NULL;
+    assert_ok(abut_contact_find_sampled(
+        &a, &(abut_collider){.kind = ABUT_COLLIDER_SPHERE, .shape.sphere = sphere}, NULL, &c));
     assert_int_equal(c.count, 2);
     assert_true(fabs(room[0].depth - 0.04) < 0.002);
     assert_true(angle_between(room[0].normal, v3(0, 0, -1)) < 1);
@@ -417,7 +436,7 @@ TEST(meshes_touch_by_vertices_and_edges) {
     shape.extent = v3(6 * radius, 6 * radius, 0);
     assert_ok(abut_shape_create(NULL, &shape, &sheet));
     assert_ok(abut_topology_create(sheet, &topology));
-    abut_body a = body_of(&ball, shifted(0, 0, 0));
+    abut_collider a = body_of(&ball, shifted(0, 0, 0));
     abut_pose low = shifted(0, 0, 0.9 * radius);
     abut_contacts c = contacts_room();
     /* No vertex is near; the diagonal passes over the middle. */
@@ -507,12 +526,12 @@ TEST(reduction_keeps_the_largest_support) {
 /* A cube stands on another of its size, side above side, by four points about its middle. */
 TEST(cubes_stand_on_cubes) {
     thing box = thing_by(ABUT_SHAPE_BOX, 1, 48);
-    abut_body below = body_of(&box, shifted(0, 0, 0)), above = below;
+    abut_collider below = body_of(&box, shifted(0, 0, 0)), above = below;
     const double shifts[] = {0, 0.01, 0.1, 0.3};
     for (size_t s = 0; s < sizeof shifts / sizeof *shifts; s++) {
         abut_contacts c = contacts_room();
         above.pose = shifted(shifts[s], 0, 0.99);
-        assert_ok(abut_contact_bodies(&above, &below, NULL, &c));
+        assert_ok(abut_contact_find_sampled(&above, &below, NULL, &c));
         size_t kept = abut_contact_reduce(room, c.count, 0, 0);
         double lo = 1, hi = -1, near = 1, far = -1;
         for (size_t i = 0; i < kept && i < 4; i++) {
@@ -530,13 +549,13 @@ TEST(cubes_stand_on_cubes) {
 /* A body that sinks keeps the ids of its contacts. */
 TEST(ids_stay_from_frame_to_frame) {
     thing box = thing_by(ABUT_SHAPE_BOX, 1, 24);
-    abut_body floor = body_of(&box, shifted(0, 0, 0)), falls = floor;
+    abut_collider floor = body_of(&box, shifted(0, 0, 0)), falls = floor;
     uint64_t first[64];
     size_t count = 0;
     for (int frame = 0; frame < 10; frame++) {
         abut_contacts c = contacts_room();
         falls.pose = shifted(0.2 + 0.001 * frame, 0.1, 0.999 - 0.001 * frame);
-        assert_ok(abut_contact_bodies(&falls, &floor, NULL, &c));
+        assert_ok(abut_contact_find_sampled(&falls, &floor, NULL, &c));
         if (frame == 0) {
             count = c.count;
             assert_true(count > 0 && count <= 64);
@@ -575,9 +594,10 @@ TEST_THREADS(same_on_any_number_of_threads) {
         assert_ok(abut_samples_create(mesh, &options, &samples));
         assert_ok(abut_topology_create(mesh, &topology));
         assert_true(get_samples_arrays(samples).count > 3000);
-        abut_body a = {field, samples, shifted(0, 0, 0)}, b = {field, samples, shifted(0.4, 0, 0)};
+        abut_collider a = abut_collider_from_field(field, samples, shifted(0, 0, 0)),
+                      b = abut_collider_from_field(field, samples, shifted(0.4, 0, 0));
         abut_contacts c = contacts_room();
-        assert_ok(abut_contact_bodies(&a, &b, NULL, &c));
+        assert_ok(abut_contact_find_sampled(&a, &b, NULL, &c));
         counts[0] = c.count;
         c.list += c.count;
         c.capacity -= c.count;
@@ -606,32 +626,45 @@ TEST_THREADS(same_on_any_number_of_threads) {
 
 TEST(wrong_calls_are_refused) {
     thing t = thing_by(ABUT_SHAPE_BOX, 1, 12);
-    abut_body a = body_of(&t, shifted(0.7, 0.1, 0.05)), b = body_of(&t, shifted(0, 0, 0)), bad = a;
+    abut_collider a = body_of(&t, shifted(0.7, 0.1, 0.05)), b = body_of(&t, shifted(0, 0, 0)),
+                  bad = a;
     abut_contacts c = contacts_room(), none = {.capacity = 5};
     abut_contact_options options = abut_contact_options_default();
-    assert_refused("null", abut_contact_bodies(NULL, &b, NULL, &c));
-    assert_refused("b is null", abut_contact_bodies(&a, NULL, NULL, &c));
-    assert_refused("contacts", abut_contact_bodies(&a, &b, NULL, NULL));
-    assert_refused("list", abut_contact_bodies(&a, &b, NULL, &none));
-    bad.field = NULL;
-    assert_refused("neither", abut_contact_bodies(&bad, &bad, NULL, &c));
+    assert_refused("null", abut_contact_find_sampled(NULL, &b, NULL, &c));
+    assert_refused("b is null", abut_contact_find_sampled(&a, NULL, NULL, &c));
+    assert_refused("contacts", abut_contact_find_sampled(&a, &b, NULL, NULL));
+    assert_refused("list", abut_contact_find_sampled(&a, &b, NULL, &none));
+    bad.shape.body.field = NULL;
+    assert_refused("neither", abut_contact_find_sampled(&bad, &bad, NULL, &c));
     bad = a;
     bad.pose.translation.y = NAN;
-    assert_refused("pose of a", abut_contact_bodies(&bad, &b, NULL, &c));
-    assert_refused("pose of b", abut_contact_bodies(&a, &bad, NULL, &c));
+    assert_refused("pose of a", abut_contact_find_sampled(&bad, &b, NULL, &c));
+    assert_refused("pose of b", abut_contact_find_sampled(&a, &bad, NULL, &c));
     bad.pose = shifted(0, 0, 0);
     bad.pose.rotation.w = INFINITY;
-    assert_refused("not finite", abut_contact_bodies(&bad, &b, NULL, &c));
+    assert_refused("not finite", abut_contact_find_sampled(&bad, &b, NULL, &c));
     abut_plane plane = {{0, 0, 0}, 0};
-    assert_refused("normal", abut_contact_plane(&a, &plane, NULL, &c));
+    assert_refused("normal", abut_contact_find_sampled(&a,
+                                                       &(abut_collider){.kind = ABUT_COLLIDER_PLANE,
+                                                                        .shape.plane = plane},
+                                                       NULL, &c));
     plane.offset = INFINITY;
-    assert_refused("finite", abut_contact_plane(&a, &plane, NULL, &c));
+    assert_refused("finite", abut_contact_find_sampled(&a,
+                                                       &(abut_collider){.kind = ABUT_COLLIDER_PLANE,
+                                                                        .shape.plane = plane},
+                                                       NULL, &c));
     abut_sphere sphere = {{0, 0, 0}, -1};
-    assert_refused("radius", abut_contact_sphere(&a, &sphere, NULL, &c));
-    assert_refused("sphere", abut_contact_sphere(&a, NULL, NULL, &c));
-    assert_refused("capsule", abut_contact_capsule(&a, NULL, NULL, &c));
+    assert_refused("radius",
+                   abut_contact_find_sampled(&a,
+                                             &(abut_collider){.kind = ABUT_COLLIDER_SPHERE,
+                                                              .shape.sphere = sphere},
+                                             NULL, &c));
     abut_oriented_box solid = {{1, -1, 1}, shifted(0, 0, 0)};
-    assert_refused("half", abut_contact_box(&a, &solid, NULL, &c));
+    assert_refused("half", abut_contact_find_sampled(&a,
+                                                     &(abut_collider){.kind = ABUT_COLLIDER_BOX,
+                                                                      .pose = solid.pose,
+                                                                      .shape.half = solid.half},
+                                                     NULL, &c));
     abut_points points = abut_points_default();
     points.type = ABUT_SCALAR_FLOAT64;
     double nan_point[3] = {0, NAN, 0};
@@ -646,18 +679,19 @@ TEST(wrong_calls_are_refused) {
     assert_refused("method", abut_contact_ray(&a, &ray, 1, (abut_contact_ray_method)9, &hit));
     assert_true(hit.depth == 7);
     options.margin = -1;
-    assert_refused("margin", abut_contact_bodies(&a, &b, &options, &c));
+    assert_refused("margin", abut_contact_find_sampled(&a, &b, &options, &c));
     options = abut_contact_options_default();
-    options.pair = 42;
-    assert_ok(abut_contact_bodies(&a, &b, &options, &c));
-    assert_int_equal(room[0].pair, 42);
+    options.a = 42;
+    options.b = 43;
+    assert_ok(abut_contact_find_sampled(&a, &b, &options, &c));
+    assert_true(room[0].a == 42 && room[0].b == 43);
     thing_free(&t);
 }
 
 /* A body against each kind of thing. */
 static abut_status collide(int kind, const thing *t, const abut_topology *topology,
                            abut_contacts *c) {
-    const abut_body a = body_of(t, shifted(0.7, 0.1, 0.05)), b = body_of(t, shifted(0, 0, 0));
+    const abut_collider a = body_of(t, shifted(0.7, 0.1, 0.05)), b = body_of(t, shifted(0, 0, 0));
     const abut_plane plane = {{0, 0, 1}, 0.4};
     const abut_sphere sphere = {{2.7, 0.1, 0.05}, 1.7};
     const abut_capsule capsule = {{{2.7, -0.9, 0.05}, {2.7, 1.1, 0.05}}, 1.7};
@@ -666,15 +700,22 @@ static abut_status collide(int kind, const thing *t, const abut_topology *topolo
     const abut_points points = abut_points_doubles(list, 3);
     switch (kind) {
     case 0:
-        return abut_contact_bodies(&a, &b, NULL, c);
+        return abut_contact_find_sampled(&a, &b, NULL, c);
     case 1:
-        return abut_contact_plane(&a, &plane, NULL, c);
+        return abut_contact_find_sampled(
+            &a, &(abut_collider){.kind = ABUT_COLLIDER_PLANE, .shape.plane = plane}, NULL, c);
     case 2:
-        return abut_contact_sphere(&a, &sphere, NULL, c);
+        return abut_contact_find_sampled(
+            &a, &(abut_collider){.kind = ABUT_COLLIDER_SPHERE, .shape.sphere = sphere}, NULL, c);
     case 3:
-        return abut_contact_capsule(&a, &capsule, NULL, c);
+        return abut_contact_find_sampled(
+            &a, &(abut_collider){.kind = ABUT_COLLIDER_CAPSULE, .shape.capsule = capsule}, NULL, c);
     case 4:
-        return abut_contact_box(&a, &box, NULL, c);
+        return abut_contact_find_sampled(&a,
+                                         &(abut_collider){.kind = ABUT_COLLIDER_BOX,
+                                                          .pose = box.pose,
+                                                          .shape.half = box.half},
+                                         NULL, c);
     case 5:
         return abut_contact_points(&a, &points, 0.1, NULL, c);
     default:
@@ -720,9 +761,9 @@ static abut_status touch_all(abut_context *context, void *data) {
     status = status ? status : abut_field_create(mesh, &field_options, &field);
     status = status ? status : abut_samples_create(mesh, NULL, &samples);
     status = status ? status : abut_topology_create(mesh, &topology);
-    abut_body body = {field, samples, shifted(0.1, 0, 0)};
+    abut_collider body = abut_collider_from_field(field, samples, shifted(0.1, 0, 0));
     abut_contacts c = contacts_room();
-    status = status ? status : abut_contact_bodies(&body, &body, NULL, &c);
+    status = status ? status : abut_contact_find_sampled(&body, &body, NULL, &c);
     status = status ? status : abut_contact_mesh(&body, mesh, topology, NULL, NULL, &c);
     abut_topology_destroy(topology);
     abut_samples_destroy(samples);

@@ -50,8 +50,7 @@ static question find_rest(test_random *random, double w) {
         if (test_random_below(random, 2))
             q.b = &ground;
         q.pose_a = resting_pose(random, q.a, down);
-        q.pose_b =
-            q.b == &ground ? (abut_pose){{0, 0, 0, 1}, {0, 0, 0}} : resting_pose(random, q.b, up);
+        q.pose_b = q.b == &ground ? abut_pose_identity() : resting_pose(random, q.b, up);
         q.pose_a.translation.x = test_random_real(random, -0.2, 0.2);
         q.pose_a.translation.y = test_random_real(random, -0.2, 0.2);
         double lo = 0, hi = q.a->radius + q.b->radius + 0.1;
@@ -105,11 +104,11 @@ static void check_solid_ids(test_random *random, const model *hull, double motio
     options.margin = q.margin = test_random_below(random, 2) ? 0.005 : 0;
     const bool is_hull = test_random_below(random, 2);
     for (int k = 0; k < 2; k++) {
-        abut_solid solids[2];
+        abut_collider solids[2];
         for (int i = 0; i < 2; i++) {
-            solids[i] = (abut_solid){.kind = ABUT_SOLID_BOX, .shape.half = {0.5, 0.5, 0.5}};
+            solids[i] = (abut_collider){.kind = ABUT_COLLIDER_BOX, .shape.half = {0.5, 0.5, 0.5}};
             if (is_hull)
-                solids[i] = (abut_solid){.kind = ABUT_SOLID_HULL, .shape.hull = hull->bvh};
+                solids[i] = (abut_collider){.kind = ABUT_COLLIDER_HULL, .shape.hull = hull->bvh};
             solids[i].pose = i ? q.pose_b : q.pose_a;
         }
         answers[k].found = (abut_patches){.list = answers[k].list,
@@ -117,7 +116,7 @@ static void check_solid_ids(test_random *random, const model *hull, double motio
                                           .contacts = answers[k].contacts,
                                           .contact_capacity = ROOM};
         options.hint = q.hint;
-        assert_ok(abut_contact_solids(&solids[0], &solids[1], &options, &answers[k].found));
+        assert_ok(abut_contact_find(&solids[0], &solids[1], &options, &answers[k].found));
         if (!answers[k].found.contact_count)
             break;
         q.hint = deepest_normal(&answers[0]);

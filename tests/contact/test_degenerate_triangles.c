@@ -45,20 +45,25 @@ TEST(normals_of_needles_are_unit_vectors) {
         abut_bvh *needle = make_needle(&random, test_random_below(&random, 4) ? 1 : 0);
         abut_bvh *second = make_needle(&random, test_random_below(&random, 4) ? 1 : 0);
         uint32_t which = test_random_below(&random, 4);
-        abut_posed a = {needle, needle_pose(&random)};
-        abut_posed b = {which == 0 ? box : which == 1 ? sheet : second, needle_pose(&random)};
+        abut_collider a = abut_collider_from_bvh(needle, needle_pose(&random));
+        abut_collider b = abut_collider_from_bvh(which == 0   ? box
+                                                 : which == 1 ? sheet
+                                                              : second,
+                                                 needle_pose(&random));
         abut_patch_options options = abut_patch_options_default();
         options.margin = test_random_below(&random, 4) ? .05 : 0;
         options.skip_verification = test_random_below(&random, 2);
         abut_patches found = room();
-        assert_ok(abut_contact_patches(&a, &b, &options, &found));
+        assert_ok(abut_contact_find(&a, &b, &options, &found));
         touching += found.count > 0;
         check_normals(&found);
-        assert_ok(abut_contact_patches(&b, &a, &options, &found));
+        assert_ok(abut_contact_find(&b, &a, &options, &found));
         check_normals(&found);
-        abut_solid solid = random_solid(&random, (abut_solid_kind)test_random_below(&random, 6));
+        abut_collider solid =
+            random_solid(&random,
+                         (abut_collider_kind)(ABUT_COLLIDER_PLANE + test_random_below(&random, 6)));
         found = room();
-        assert_ok(abut_contact_solid(&a, &solid, &options, &found));
+        assert_ok(abut_contact_find(&a, &solid, &options, &found));
         check_normals(&found);
         abut_bvh_destroy(needle);
         abut_bvh_destroy(second);
@@ -86,13 +91,14 @@ TEST(needles_within_rounding) {
     abut_bvh *second[] = {tree_of_mesh(test_mesh(NULL, origin, 3, triangle, 1)),
                           tree_of(NULL, &shape)};
     for (int i = 0; i < 2; i++) {
-        abut_posed a = {first[i], i ? shifted(.5, 1, -.5) : shifted(0, 0, 0)};
-        abut_posed b = {second[i], shifted(0, 0, 0)};
+        abut_collider a =
+            abut_collider_from_bvh(first[i], i ? shifted(.5, 1, -.5) : shifted(0, 0, 0));
+        abut_collider b = abut_collider_from_bvh(second[i], shifted(0, 0, 0));
         abut_patch_options options = abut_patch_options_default();
         options.margin = .05;
         for (int swapped = 0; swapped < 2; swapped++) {
             abut_patches found = room();
-            assert_ok(abut_contact_patches(swapped ? &b : &a, swapped ? &a : &b, &options, &found));
+            assert_ok(abut_contact_find(swapped ? &b : &a, swapped ? &a : &b, &options, &found));
             assert_true(found.count > 0);
             check_normals(&found);
         }
@@ -114,13 +120,14 @@ TEST(flush_sheets_are_outside) {
         for (int wide = 0; wide < 2; wide++)
             for (size_t i = 0; i < sizeof gaps / sizeof *gaps; i++) {
                 abut_bvh *sheet = tree_of_mesh(test_mesh(NULL, at, 4, faces[face], 2));
-                abut_posed a = {sheet, shifted(.1, .05, .5 + gaps[i])}, b = {box, shifted(0, 0, 0)};
+                abut_collider a = abut_collider_from_bvh(sheet, shifted(.1, .05, .5 + gaps[i])),
+                              b = abut_collider_from_bvh(box, shifted(0, 0, 0));
                 abut_patch_options options = abut_patch_options_default();
                 options.margin = wide ? .005 : 0;
                 for (int swapped = 0; swapped < 2; swapped++) {
                     abut_patches found = room();
-                    assert_ok(abut_contact_patches(swapped ? &b : &a, swapped ? &a : &b, &options,
-                                                   &found));
+                    assert_ok(
+                        abut_contact_find(swapped ? &b : &a, swapped ? &a : &b, &options, &found));
                     assert_true(found.count || gaps[i] != 0);
                     for (uint64_t k = 0; k < found.contact_count; k++)
                         assert_way(contacts[k].normal, v3(0, 0, swapped ? -1 : 1), 1e-6);

@@ -51,9 +51,10 @@ static abut_patches find_contacts(const abut_bvh *a, abut_pose at, const abut_bv
                           .contacts = points,
                           .contact_capacity = 8 * MAX_PATCHES};
     abut_patch_options options = abut_patch_options_default();
-    const abut_posed first = {a, at}, second = {b, {{0, 0, 0, 1}, {0, 0, 0}}};
+    const abut_collider first = abut_collider_from_bvh(a, at),
+                        second = abut_collider_from_bvh(b, abut_pose_identity());
     options.margin = margin;
-    assert_ok(abut_contact_patches(&first, &second, &options, &found));
+    assert_ok(abut_contact_find(&first, &second, &options, &found));
     assert_true(found.count > 0);
     return found;
 }
@@ -262,7 +263,8 @@ TEST(random_boxes_separate) {
         const abut_pose at = random_pose(&random, 0.7);
         abut_bvh *a = make_shape(ABUT_SHAPE_BOX, i % 3 ? extent : plate, 1),
                  *b = make_shape(ABUT_SHAPE_BOX, random_extent(&random), 1);
-        const abut_posed first = {a, at}, second = {b, shifted(0, 0, 0)};
+        const abut_collider first = abut_collider_from_bvh(a, at),
+                            second = abut_collider_from_bvh(b, shifted(0, 0, 0));
         abut_overlap overlap;
         assert_ok(abut_pair_overlap(&first, &second, NULL, NULL, &overlap));
         if (overlap.relation != ABUT_PAIR_APART && !find_contacts(a, at, b, 0).is_verified)

@@ -11,10 +11,10 @@ typedef struct id_list {
 static id_list ids_at(const abut_bvh *a, abut_pose at_a, const abut_bvh *b, abut_pose at_b) {
     abut_patches found = room();
     abut_patch_options options = abut_patch_options_default();
-    abut_posed first = {a, at_a}, second = {b, at_b};
+    abut_collider first = abut_collider_from_bvh(a, at_a), second = abut_collider_from_bvh(b, at_b);
     options.margin = 0.005;
     options.hint = v3(0, 0, 1);
-    assert_ok(abut_contact_patches(&first, &second, &options, &found));
+    assert_ok(abut_contact_find(&first, &second, &options, &found));
     assert_true(found.contact_count > 0 && found.contact_count <= MOST);
     id_list answer = {.count = found.contact_count};
     for (uint64_t i = 0; i < answer.count; i++)

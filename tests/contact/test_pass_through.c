@@ -37,8 +37,10 @@ TEST(legs_go_through_a_plate) {
         abut_bvh *stool = make_boxes((abut_vec3){0.6, 0.6, 0.6}, counts[k][0], counts[k][1], 2);
         for (double z = -0.31; z < 0.32; z += 0.017)
             for (int hint = -1; hint <= 1; hint++) {
-                const abut_posed a = {stool, {{0, 0, 0.1, 1}, {0.03, -0.05, z}}},
-                                 b = {plate, {{0, 0, 0, 1}, {0, 0, 0}}};
+                const abut_collider a = abut_collider_from_bvh(stool,
+                                                               (abut_pose){{0, 0, 0.1, 1},
+                                                                           {0.03, -0.05, z}}),
+                                    b = abut_collider_from_bvh(plate, abut_pose_identity());
                 const bool through = fabs(z) < 0.28;
                 const double up = 0.32 - z, down = 0.32 + z;
                 const double side = hint && through ? hint : z >= 0 ? 1 : -1;
@@ -50,7 +52,7 @@ TEST(legs_go_through_a_plate) {
                                       .contacts = contacts,
                                       .contact_capacity = 128};
                 options.hint.z = hint;
-                assert_ok(abut_contact_patches(&a, &b, &options, &found));
+                assert_ok(abut_contact_find(&a, &b, &options, &found));
                 assert_int_equal(found.count, legs);
                 assert_true(found.is_verified);
                 for (uint64_t i = 0; i < found.count; i++) {

@@ -7,26 +7,28 @@
 
 TEST(bad_calls_are_refused) {
     abut_bvh *cube = box_of(1, 1, 1, 1);
-    abut_posed a = {cube, shifted(0, 0, 0.99)}, b = {cube, shifted(0, 0, 0)}, none = {NULL, a.pose};
+    abut_collider a = abut_collider_from_bvh(cube, shifted(0, 0, 0.99)),
+                  b = abut_collider_from_bvh(cube, shifted(0, 0, 0)),
+                  none = abut_collider_from_bvh(NULL, a.pose);
     abut_patch_options options = abut_patch_options_default();
     abut_patches found = room();
-    assert_refused("a is null", abut_contact_patches(NULL, &b, NULL, &found));
-    assert_refused("b is null", abut_contact_patches(&a, NULL, NULL, &found));
-    assert_refused("null", abut_contact_patches(&a, &none, NULL, &found));
-    assert_refused("patches is null", abut_contact_patches(&a, &b, NULL, NULL));
+    assert_refused("a is null", abut_contact_find(NULL, &b, NULL, &found));
+    assert_refused("b is null", abut_contact_find(&a, NULL, NULL, &found));
+    assert_refused("null", abut_contact_find(&a, &none, NULL, &found));
+    assert_refused("patches is null", abut_contact_find(&a, &b, NULL, NULL));
     found.list = NULL;
-    assert_refused("null", abut_contact_patches(&a, &b, NULL, &found));
+    assert_refused("null", abut_contact_find(&a, &b, NULL, &found));
     found = room();
     options.margin = NAN;
-    assert_refused("margin", abut_contact_patches(&a, &b, &options, &found));
+    assert_refused("margin", abut_contact_find(&a, &b, &options, &found));
     options = abut_patch_options_default();
     options.max_contacts = 9;
-    assert_refused("max_contacts", abut_contact_patches(&a, &b, &options, &found));
+    assert_refused("max_contacts", abut_contact_find(&a, &b, &options, &found));
     options = abut_patch_options_default();
     options.hint.y = INFINITY;
-    assert_refused("hint", abut_contact_patches(&a, &b, &options, &found));
+    assert_refused("hint", abut_contact_find(&a, &b, &options, &found));
     a.pose.translation.x = NAN;
-    assert_refused("pose of a", abut_contact_patches(&a, &b, NULL, &found));
+    assert_refused("pose of a", abut_contact_find(&a, &b, NULL, &found));
     a = b;
     a.pose.translation.z = 0.99;
     contacts[0].depth = 77;
@@ -34,13 +36,13 @@ TEST(bad_calls_are_refused) {
     found =
         (abut_patches){.list = list, .capacity = 4, .contacts = contacts, .contact_capacity = 3};
     assert_fails(ABUT_ERROR_BUFFER, "1 patches with 4 contacts",
-                 abut_contact_patches(&a, &b, NULL, &found));
+                 abut_contact_find(&a, &b, NULL, &found));
     assert_true(found.count == 1 && found.contact_count == 4);
     assert_true(contacts[0].depth == 77 && list[0].depth == 77);
     found = (abut_patches){0};
-    assert_fails(ABUT_ERROR_BUFFER, "capacities are 0", abut_contact_patches(&a, &b, NULL, &found));
+    assert_fails(ABUT_ERROR_BUFFER, "capacities are 0", abut_contact_find(&a, &b, NULL, &found));
     a.pose.translation.z = 3;
-    assert_ok(abut_contact_patches(&a, &b, NULL, &found));
+    assert_ok(abut_contact_find(&a, &b, NULL, &found));
     assert_int_equal(found.count, 0);
     options = abut_patch_options_default();
     for (uint32_t keep = 1; keep <= 8; keep++) { /* so many, and no more */
@@ -48,7 +50,7 @@ TEST(bad_calls_are_refused) {
         a.pose.translation.z = 0.99;
         a.pose.translation.x = 0.1;
         found = room();
-        assert_ok(abut_contact_patches(&a, &b, &options, &found));
+        assert_ok(abut_contact_find(&a, &b, &options, &found));
         assert_true(found.contact_count >= (keep < 4 ? keep : 4) && found.contact_count <= keep);
     }
     abut_bvh_destroy(cube);
@@ -62,9 +64,10 @@ static abut_status ask_all(abut_context *context, void *data) {
     (void)data;
     abut_status status = abut_shape_create(context, &shape, &mesh);
     status = status ? status : abut_bvh_create(mesh, NULL, &bvh);
-    abut_posed a = {bvh, shifted(0, 0.1, 0.3)}, b = {bvh, shifted(0, 0, 0)};
+    abut_collider a = abut_collider_from_bvh(bvh, shifted(0, 0.1, 0.3)),
+                  b = abut_collider_from_bvh(bvh, shifted(0, 0, 0));
     abut_patches found = room();
-    status = status ? status : abut_contact_patches(&a, &b, NULL, &found);
+    status = status ? status : abut_contact_find(&a, &b, NULL, &found);
     abut_mesh_destroy(mesh);
     abut_bvh_destroy(bvh);
     return status;
@@ -90,16 +93,17 @@ TEST(a_callback_may_cancel) {
     assert_ok(abut_context_create(&options, &context));
     abut_shape shape = abut_shape_default(ABUT_SHAPE_ICOSPHERE);
     abut_bvh *ball = tree_of(context, &shape);
-    abut_posed a = {ball, shifted(0.3, 0.1, 0)}, b = {ball, shifted(0, 0, 0)};
+    abut_collider a = abut_collider_from_bvh(ball, shifted(0.3, 0.1, 0)),
+                  b = abut_collider_from_bvh(ball, shifted(0, 0, 0));
     abut_patches found = room();
     double seconds = abuti_progress_interval;
     abuti_progress_interval = 0;
     goes_on = false;
     found.count = 77;
-    assert_fails(ABUT_ERROR_CANCELLED, "cancelled", abut_contact_patches(&a, &b, NULL, &found));
+    assert_fails(ABUT_ERROR_CANCELLED, "cancelled", abut_contact_find(&a, &b, NULL, &found));
     assert_int_equal(found.count, 77);
     goes_on = true;
-    assert_ok(abut_contact_patches(&a, &b, NULL, &found));
+    assert_ok(abut_contact_find(&a, &b, NULL, &found));
     assert_true(found.count == 1 && found.is_verified);
     abuti_progress_interval = seconds;
     abut_bvh_destroy(ball);
@@ -113,8 +117,9 @@ static void *ask_once(void *data) {
     abut_patch one[4];
     abut_contact few[16];
     abut_patches found = {.list = one, .capacity = 4, .contacts = few, .contact_capacity = 16};
-    abut_posed a = {shared[0], shifted(0, 0, 0.99)}, b = {shared[1], shifted(0, 0, 0)};
-    *(double *)data = abut_contact_patches(&a, &b, NULL, &found) ? -1 : one[0].depth;
+    abut_collider a = abut_collider_from_bvh(shared[0], shifted(0, 0, 0.99)),
+                  b = abut_collider_from_bvh(shared[1], shifted(0, 0, 0));
+    *(double *)data = abut_contact_find(&a, &b, NULL, &found) ? -1 : one[0].depth;
     return NULL;
 }
 

@@ -10,12 +10,12 @@
 
 /* Random poses: who overlaps has a contact; nothing apart by more than the margin has one; the
  * depth along the normal separates; the normal shrinks the overlap; exchanged, the same. */
-static void check_pair(const abut_posed *a, const abut_posed *b, uint32_t *apart,
+static void check_pair(const abut_collider *a, const abut_collider *b, uint32_t *apart,
                        uint32_t *separated) {
     abut_overlap overlap;
     assert_ok(abut_pair_overlap(a, b, NULL, NULL, &overlap));
     abut_patches found = room(), turned = room();
-    assert_ok(abut_contact_patches(a, b, NULL, &found));
+    assert_ok(abut_contact_find(a, b, NULL, &found));
     if (overlap.relation == ABUT_PAIR_APART) {
         abut_separation separation;
         assert_ok(abut_pair_distance(a, b, NULL, NULL, &separation));
@@ -32,7 +32,7 @@ static void check_pair(const abut_posed *a, const abut_posed *b, uint32_t *apart
     for (uint64_t i = 0; i < found.contact_count; i++)
         for (uint64_t k = 0; k < i; k++)
             assert_true(contacts[i].id != contacts[k].id);
-    assert_ok(abut_contact_patches(b, a, NULL, &turned));
+    assert_ok(abut_contact_find(b, a, NULL, &turned));
     assert_true(turned.count == found.count && turned.contact_count == found.contact_count);
     assert_true(list[0].depth == first.depth && list[0].volume == first.volume);
     assert_way(list[0].normal, v3_scale(first.normal, -1), 0);
@@ -40,8 +40,8 @@ static void check_pair(const abut_posed *a, const abut_posed *b, uint32_t *apart
     if (!found.is_verified)
         return;
     ++*separated;
-    abut_posed out = *a;
-    assert_ok(abut_contact_patches(a, b, NULL, &found));
+    abut_collider out = *a;
+    assert_ok(abut_contact_find(a, b, NULL, &found));
     abut_vec3 shift = v3(0, 0, 0);
     double along[64] = {0}; /* each normal: never negative */
     assert_true(found.count <= 64);
@@ -68,8 +68,8 @@ TEST(overlaps_have_contacts_that_separate) {
     for (uint32_t round = 0; round < test_rounds(400); round++)
         for (int i = 0; i < BODIES; i++)
             for (int k = 0; k <= i; k++, asked++) {
-                abut_posed a = {bodies[i], random_pose(&random, 0.8)};
-                abut_posed b = {bodies[k], random_pose(&random, 0)};
+                abut_collider a = abut_collider_from_bvh(bodies[i], random_pose(&random, 0.8));
+                abut_collider b = abut_collider_from_bvh(bodies[k], random_pose(&random, 0));
                 check_pair(&a, &b, &apart, &separated);
             }
     print_message("  of %u, %u are apart; %u of the others separate\n", asked, apart, separated);
@@ -87,8 +87,9 @@ TEST(no_special_position_is_missed) {
     for (int x = -4; x <= 4; x++)
         for (int y = -4; y <= 4; y++)
             for (int z = -4; z <= 4; z++, asked++) {
-                abut_posed a = {cube, shifted(0.25 * x, 0.25 * y, 0.25 * z)};
-                abut_posed b = {asked % 2 ? cube : bar, shifted(0, 0, 0)};
+                abut_collider a =
+                    abut_collider_from_bvh(cube, shifted(0.25 * x, 0.25 * y, 0.25 * z));
+                abut_collider b = abut_collider_from_bvh(asked % 2 ? cube : bar, shifted(0, 0, 0));
                 if (asked % 3 == 0)
                     assert_ok(abut_pose_from_axis_angle(v3(0, 0, 1), 1.5707963267948966,
                                                         a.pose.translation, &a.pose));
@@ -206,11 +207,12 @@ TEST(many_points_go_round) {
         abut_pose turned;
         assert_ok(abut_pose_from_axis_angle(v3(0, 0, 1), 0.05 * k,
                                             v3(0, 0, 0.5 - bounds.lo.z - 0.001), &turned));
-        abut_posed a = {prism, turned}, b = {floor, shifted(0, 0, 0)};
+        abut_collider a = abut_collider_from_bvh(prism, turned),
+                      b = abut_collider_from_bvh(floor, shifted(0, 0, 0));
         abut_patch_options options = abut_patch_options_default();
         abut_patches found = room();
         options.max_contacts = 8;
-        assert_ok(abut_contact_patches(&a, &b, &options, &found));
+        assert_ok(abut_contact_find(&a, &b, &options, &found));
         assert_true(found.count == 1 && found.contact_count == 8);
         for (int i = 0; i < 8; i++)
             assert_close(contacts[i].depth, 0.001, 1e-7);

@@ -129,15 +129,15 @@ TEST(ids_of_meshes_are_different) {
         static abut_patch patches[512];
         static abut_contact list[ROOM];
         abut_patch_options options = abut_patch_options_default();
-        abut_posed a = {trees[round % 3], random_pose(&random, 0.4)},
-                   b = {trees[round / 3 % 3], random_pose(&random, 0.4)};
+        abut_collider a = abut_collider_from_bvh(trees[round % 3], random_pose(&random, 0.4)),
+                      b = abut_collider_from_bvh(trees[round / 3 % 3], random_pose(&random, 0.4));
         options.margin = round % 2 ? 0.05 : 0;
         options.max_contacts = round % 4 < 2 ? 8 : 0;
         abut_patches found = {.list = patches,
                               .capacity = 512,
                               .contacts = list,
                               .contact_capacity = ROOM};
-        assert_ok(abut_contact_patches(&a, &b, &options, &found));
+        assert_ok(abut_contact_find(&a, &b, &options, &found));
         assert_different(list, found.contact_count);
         contacts += found.contact_count;
         for (uint64_t i = 0; i < found.contact_count; i++)

@@ -62,11 +62,12 @@ TEST(thin_plates_are_no_special_case) {
     assert_true(found.is_verified);
     assert_way(list[0].normal, v3(0, 0, 1), 1e-6); /* the shorter way */
     assert_close(list[0].depth, 0.031, 1e-6);
-    abut_posed posed[2] = {{ball, shifted(0.1, 0.2, 0.02)}, {plate, shifted(0, 0, 0)}};
+    abut_collider posed[2] = {abut_collider_from_bvh(ball, shifted(0.1, 0.2, 0.02)),
+                              abut_collider_from_bvh(plate, shifted(0, 0, 0))};
     abut_patch_options options = abut_patch_options_default();
     options.hint = v3(0.1, 0, -1); /* it came from below */
     found = room();
-    assert_ok(abut_contact_patches(&posed[0], &posed[1], &options, &found));
+    assert_ok(abut_contact_find(&posed[0], &posed[1], &options, &found));
     assert_way(list[0].normal, v3(0, 0, -1), 1e-6);
     assert_close(list[0].depth, 0.071, 1e-6);
     assert_true(found.is_verified);
@@ -118,11 +119,12 @@ TEST(what_is_clasped_is_pushed_by_both_sides) {
     assert_ok(abut_mesh_join(walls, 2, &joined));
     assert_ok(abut_bvh_create(joined, NULL, &slot));
     for (int k = 0; k < 2; k++) {
-        abut_posed box = {cube, shifted(0.001, 0.1, 0.3)}, around = {slot, shifted(0, 0, 0)};
+        abut_collider box = abut_collider_from_bvh(cube, shifted(0.001, 0.1, 0.3)),
+                      around = abut_collider_from_bvh(slot, shifted(0, 0, 0));
         abut_patch_options options = abut_patch_options_default();
         options.hint = v3(k, 0, 0);
         abut_patches found = room();
-        assert_ok(abut_contact_patches(&box, &around, &options, &found));
+        assert_ok(abut_contact_find(&box, &around, &options, &found));
         assert_false(found.is_verified);
         assert_int_equal(found.count, 2);
         assert_close(list[0].depth, 0.006, 1e-6);
@@ -231,9 +233,10 @@ TEST(parts_wholly_inside_have_patches) {
     assert_ok(abut_mesh_join(parts, 2, &joined));
     assert_ok(abut_bvh_create(joined, NULL, &bodies));
     for (int swap = 0; swap < 2; swap++) {
-        abut_posed a = {bodies, shifted(0, 0, 0.59)}, b = {floor, shifted(0, 0, 0)};
+        abut_collider a = abut_collider_from_bvh(bodies, shifted(0, 0, 0.59)),
+                      b = abut_collider_from_bvh(floor, shifted(0, 0, 0));
         abut_patches found = room();
-        assert_ok(abut_contact_patches(swap ? &b : &a, swap ? &a : &b, NULL, &found));
+        assert_ok(abut_contact_find(swap ? &b : &a, swap ? &a : &b, NULL, &found));
         assert_int_equal(found.count, 2);
         assert_true(found.is_verified && list[0].centre.x > 0.5 && list[1].centre.x < 0.5);
         assert_way(list[0].normal, v3(0, 0, swap ? -1 : 1), 1e-3);
@@ -357,8 +360,9 @@ TEST(wide_margins_make_no_depth) {
     test_random random = {17};
     uint32_t gaps = 0;
     for (uint32_t round = 0; round < test_rounds(2800); round++) {
-        abut_posed a = {bodies[round % BODIES], random_pose(&random, 1.5)};
-        abut_posed b = {bodies[round / BODIES % BODIES], random_pose(&random, 0)};
+        abut_collider a = abut_collider_from_bvh(bodies[round % BODIES], random_pose(&random, 1.5));
+        abut_collider b =
+            abut_collider_from_bvh(bodies[round / BODIES % BODIES], random_pose(&random, 0));
         abut_patch_options options = abut_patch_options_default();
         abut_patches found = room();
         abut_separation separation;
@@ -366,7 +370,7 @@ TEST(wide_margins_make_no_depth) {
         options.skip_verification =
             round % 2 && options.margin > 0.1; /* that is wide for all of them */
         assert_ok(abut_pair_distance(&a, &b, NULL, NULL, &separation));
-        assert_ok(abut_contact_patches(&a, &b, &options, &found));
+        assert_ok(abut_contact_find(&a, &b, &options, &found));
         if (separation.distance == 0 || separation.distance > options.margin) {
             assert_true((separation.distance == 0) == (found.count > 0));
             continue;
@@ -404,13 +408,14 @@ TEST(skins_of_a_letter) {
          0.578561},
     };
     for (int i = 0; i < 2; i++) {
-        abut_posed a = {cube, cases[i].a}, b = {e, cases[i].b};
+        abut_collider a = abut_collider_from_bvh(cube, cases[i].a),
+                      b = abut_collider_from_bvh(e, cases[i].b);
         abut_patch_options options = abut_patch_options_default();
         abut_patches found = room();
         abut_separation separation;
         options.margin = cases[i].margin;
         assert_ok(abut_pair_distance(&a, &b, NULL, NULL, &separation));
-        assert_ok(abut_contact_patches(&a, &b, &options, &found));
+        assert_ok(abut_contact_find(&a, &b, &options, &found));
         assert_true((separation.distance == 0) == (i == 1) && found.count > 0);
         if (i)
             assert_true(contacts[0].depth > 0.01);

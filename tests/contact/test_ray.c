@@ -11,7 +11,7 @@ static void check_rays(abut_field_layout layout, uint64_t seed) {
     test_random random = {seed};
     uint32_t hits = 0, late = 0;
     for (uint32_t round = 0; round < test_rounds(1000); round++) {
-        abut_body a = body_of(&t, random_pose(&random, 1));
+        abut_collider a = body_of(&t, random_pose(&random, 1));
         abut_pose back = pose_inverse(&a.pose);
         abut_ray ray = {random_pose(&random, 3).translation, random_pose(&random, 1).translation};
         ray.direction = v3_sub(v3_add(a.pose.translation, ray.direction), ray.origin);

@@ -62,10 +62,10 @@ static void run_pegs(bool is_press, const double *clearances, int clearance_coun
                 model hole = hole_model(0.25, 0.25, clearance, 0);
                 snprintf(hole.name, sizeof hole.name, "hole:%g:0", clearance);
                 begin_scene(margins[m], rates[r], 0.2);
-                add_body(&ground, at(0, 0, -0.25), true, ABUT_WORLD_BODY);
-                add_body(&hole, at(0, 0, 0.5), true, ABUT_WORLD_BODY);
+                add_body(&ground, at(0, 0, -0.25), true, ABUT_COLLIDER_BODY);
+                add_body(&hole, at(0, 0, 0.5), true, ABUT_COLLIDER_BODY);
                 add_body(&peg, at(0.3 * clearance, -0.2 * clearance, start), false,
-                         ABUT_WORLD_BODY);
+                         ABUT_COLLIDER_BODY);
                 const double kinetic = run_scene(2);
                 const abut_vec3 x = s.bodies[2].at.translation;
                 const double reach = real_max(clearance, 0);
@@ -103,7 +103,7 @@ static uint32_t add_tray(bool is_boxes, double clearance, int subdivisions, abut
     if (!is_boxes) {
         parts[0] = tray_model(clearance, subdivisions, 0);
         snprintf(parts[0].name, sizeof parts[0].name, "tray:%g:%d", clearance, subdivisions);
-        add_body(&parts[0], tilt, true, ABUT_WORLD_BODY);
+        add_body(&parts[0], tilt, true, ABUT_COLLIDER_BODY);
         return 1;
     }
     for (int i = 0; i < 5; i++) {
@@ -111,7 +111,7 @@ static uint32_t add_tray(bool is_boxes, double clearance, int subdivisions, abut
         abut_pose part = at(centre[i].x, centre[i].y, centre[i].z);
         parts[i] = box_model("part", 2 * h.x, 2 * h.y, 2 * h.z, 1);
         assert_ok(abut_pose_compose(&tilt, &part, &part));
-        add_body(&parts[i], part, true, ABUT_WORLD_BODY);
+        add_body(&parts[i], part, true, ABUT_COLLIDER_BODY);
     }
     return 5;
 }
@@ -133,7 +133,7 @@ static void run_trays(bool is_boxes, const char *name) {
                 assert_ok(abut_pose_compose(&tilt, &start, &start));
                 begin_scene(margins[m], rates[r], 0.6);
                 const uint32_t count = add_tray(is_boxes, clearances[c], c % 2, tilt, parts);
-                add_body(&cube, start, false, ABUT_WORLD_BODY);
+                add_body(&cube, start, false, ABUT_COLLIDER_BODY);
                 const double kinetic = run_scene(3);
                 assert_ok(abut_pose_invert(&tilt, &tilt));
                 assert_ok(abut_pose_compose(&tilt, &s.bodies[count].at, &local));
@@ -178,9 +178,9 @@ TEST(key_slides_into_its_lock) {
             if (!is_chosen(m + 2 * r, 3))
                 continue;
             begin_scene(margins[m], rates[r], 0.2);
-            add_body(&ground, at(0, 0, -0.25), true, ABUT_WORLD_BODY);
-            add_body(&lock, at(0, 0, 0.5), true, ABUT_WORLD_BODY);
-            add_body(&key, at(0.002, 0.001, 1.3), false, ABUT_WORLD_BODY);
+            add_body(&ground, at(0, 0, -0.25), true, ABUT_COLLIDER_BODY);
+            add_body(&lock, at(0, 0, 0.5), true, ABUT_COLLIDER_BODY);
+            add_body(&key, at(0.002, 0.001, 1.3), false, ABUT_COLLIDER_BODY);
             const double kinetic = run_scene(runs_all() ? 2 : 1.2);
             const abut_vec3 x = s.bodies[2].at.translation;
             double outside = beyond(x.z, 0.6, 0.6);
@@ -197,13 +197,13 @@ TEST(key_slides_into_its_lock) {
 }
 
 /* Ten cubes on each other, a little aside. */
-static void run_stack(abut_world_kind kind, uint32_t segments, double rate, const char *note,
+static void run_stack(abut_collider_kind kind, uint32_t segments, double rate, const char *note,
                       outcome *worst) {
     test_random random = {31};
     model ground = box_model("ground", 6, 6, 0.5, 1), cube = box_model("cube", 1, 1, 1, segments);
     abut_vec3 start[10];
     begin_scene(0.005, rate, 0.6);
-    add_body(&ground, at(0, 0, -0.25), true, ABUT_WORLD_BODY);
+    add_body(&ground, at(0, 0, -0.25), true, ABUT_COLLIDER_BODY);
     for (int i = 0; i < 10; i++) {
         start[i] = v3(test_random_real(&random, -0.005, 0.005),
                       test_random_real(&random, -0.005, 0.005), 0.5 + 1.001 * i);
@@ -223,9 +223,9 @@ static void run_stack(abut_world_kind kind, uint32_t segments, double rate, cons
 
 TEST(stack_of_meshes_rests) {
     outcome worst = {0};
-    run_stack(ABUT_WORLD_BODY, 1, 120, "12 triangles at 120 Hz", &worst);
+    run_stack(ABUT_COLLIDER_BODY, 1, 120, "12 triangles at 120 Hz", &worst);
     if (runs_all())
-        run_stack(ABUT_WORLD_BODY, 1, 480, "12 triangles at 480 Hz", &worst);
+        run_stack(ABUT_COLLIDER_BODY, 1, 480, "12 triangles at 480 Hz", &worst);
     judge("stack", &worst);
 }
 
@@ -233,14 +233,14 @@ TEST(fine_meshes_stack_and_rest) {
     outcome worst = {0};
     if (!runs_all())
         skip();
-    run_stack(ABUT_WORLD_BODY, 8, 120, "768 triangles at 120 Hz", &worst);
+    run_stack(ABUT_COLLIDER_BODY, 8, 120, "768 triangles at 120 Hz", &worst);
     judge("fine", &worst);
 }
 
 TEST(solids_stack_and_rest) {
     outcome worst = {0};
-    run_stack(ABUT_WORLD_BOX, 1, 120, "boxes at 120 Hz", &worst);
-    run_stack(ABUT_WORLD_HULL, 1, 120, "hulls at 120 Hz", &worst);
+    run_stack(ABUT_COLLIDER_BOX, 1, 120, "boxes at 120 Hz", &worst);
+    run_stack(ABUT_COLLIDER_HULL, 1, 120, "hulls at 120 Hz", &worst);
     judge("solids", &worst);
 }
 
@@ -264,7 +264,7 @@ TEST(chain_of_links_holds) {
         assert_ok(abut_pose_from_axis_angle(v3(0, 0, 1), PI / 2 * (i % 2), v3(0, 0, -pitch * i),
                                             &across));
         assert_ok(abut_pose_compose(&across, &upright, &across));
-        body *b = add_body(&link, across, i == 0, ABUT_WORLD_BODY);
+        body *b = add_body(&link, across, i == 0, ABUT_COLLIDER_BODY);
         b->velocity = i ? v3(1.0 * i / count, 0, 0) : v3(0, 0, 0);
     }
     const double kinetic = run_scene(3);
@@ -295,13 +295,13 @@ TEST(bowl_holds_concave_bodies) {
                      star_model("gear", outline, teeth, -0.25, 0.25, 1, 0.8),
                      shape_model("letter-e", ABUT_SHAPE_LETTER_E, 2, 0, 0, 0.9)};
     begin_scene(0.005, 120, 0.5);
-    add_body(&bowl, at(0, 0, 0), true, ABUT_WORLD_BODY);
+    add_body(&bowl, at(0, 0, 0), true, ABUT_COLLIDER_BODY);
     for (uint32_t i = 0; i < count; i++) {
         abut_pose start = random_pose(&random, 0.05);
         start.translation =
             v3_add(start.translation,
                    v3(-0.6 + 1.2 * (i % 2), -0.6 + 1.2 * (i / 2 % 2), -1 + 1.0 * (i / 4)));
-        add_body(&kinds[i % 4], start, false, ABUT_WORLD_BODY);
+        add_body(&kinds[i % 4], start, false, ABUT_COLLIDER_BODY);
     }
     const double kinetic = run_scene(test_brief() ? 1 : runs_all() ? 5 + 0.1 * count : 4);
     double outside = 0;

@@ -43,7 +43,7 @@ static void run_gears(double margin, double rate, outcome *worst) {
         abut_pose start;
         assert_ok(abut_pose_from_axis_angle(v3(0, 0, 1), i % 2 ? PI / 16 : 0, v3(2.02 * i, 0, 0),
                                             &start));
-        body *b = add_body(&wheel, start, false, ABUT_WORLD_BODY);
+        body *b = add_body(&wheel, start, false, ABUT_COLLIDER_BODY);
         const double about_axle = i ? 1 / b->inertia.row[2].z : 0;
         b->inverse_mass = 0;
         b->inverse_inertia = (mat3){{v3(0, 0, 0), v3(0, 0, 0), v3(0, 0, about_axle)}};
@@ -81,8 +81,8 @@ static void run_nut(double margin, double rate, double friction, int turns, outc
     const double settle = 0.25;
     model nut = scene_model("nut"), bolt = scene_model("bolt");
     begin_scene(margin, rate, friction);
-    add_body(&bolt, at(0, 0, 0), true, ABUT_WORLD_BODY);
-    body *b = add_body(&nut, at(0, 0, 2 * THREAD_PITCH), false, ABUT_WORLD_BODY);
+    add_body(&bolt, at(0, 0, 0), true, ABUT_COLLIDER_BODY);
+    body *b = add_body(&nut, at(0, 0, 2 * THREAD_PITCH), false, ABUT_COLLIDER_BODY);
     b->inverse_inertia.row[2] = v3(0, 0, 0); /* the torque is as large as it has to be */
     b->spin = v3(0, 0, -2 * PI);
     double start = 0, outside = 0, jump = 0, slant = 0, aside = 0;
@@ -140,14 +140,14 @@ static void run_basin(uint32_t count, double seconds, outcome *worst) {
     for (int i = 0; i < 4; i++)
         kinds[i] = scene_model(names[i]);
     begin_scene(0.005, 120, 0.5);
-    add_body(&basin, at(0, 0, 0), true, ABUT_WORLD_BODY);
-    add_body(&shaft, at(0, 0, 0), true, ABUT_WORLD_BODY);
+    add_body(&basin, at(0, 0, 0), true, ABUT_COLLIDER_BODY);
+    add_body(&shaft, at(0, 0, 0), true, ABUT_COLLIDER_BODY);
     for (uint32_t i = 0; i < count; i++) {
         abut_pose start = random_pose(&random, 0.05);
         const int layer = (int)i / 9, k = (int)i % 9;
         start.translation =
             v3_add(start.translation, v3(1.1 * (k % 3 - 1), 1.1 * (k / 3 - 1), -1 + 1.0 * layer));
-        add_body(&kinds[i % 4], start, false, ABUT_WORLD_BODY);
+        add_body(&kinds[i % 4], start, false, ABUT_COLLIDER_BODY);
     }
     const double kinetic = run_scene(seconds);
     double outside = 0;
@@ -181,21 +181,23 @@ TEST(basin_holds_many_bodies) {
  * shift of 0.047 along both, other normals after 0.015. */
 TEST(tooth_leaves_a_knot_by_the_shorter_way) {
     model gear = scene_model("basin-gear"), knot = scene_model("basin-knot");
-    const abut_posed a = {gear.bvh,
-                          {{0.13653966335864706, -0.064245768615291285, -0.62905294961227609,
-                            -0.76257575894401008},
-                           {1.5223437992044992, -0.72952479196671549, -1.5029112502457342}}};
-    const abut_posed b = {knot.bvh,
-                          {{-0.18412998151572746, -0.028018377076861164, 0.50004450878158169,
-                            -0.84573436118581768},
-                           {1.6635898965037137, -0.078526550455197894, -1.5146516618418209}}};
+    const abut_collider a =
+        abut_collider_from_bvh(gear.bvh, (abut_pose){{0.13653966335864706, -0.064245768615291285,
+                                                      -0.62905294961227609, -0.76257575894401008},
+                                                     {1.5223437992044992, -0.72952479196671549,
+                                                      -1.5029112502457342}});
+    const abut_collider b =
+        abut_collider_from_bvh(knot.bvh, (abut_pose){{-0.18412998151572746, -0.028018377076861164,
+                                                      0.50004450878158169, -0.84573436118581768},
+                                                     {1.6635898965037137, -0.078526550455197894,
+                                                      -1.5146516618418209}});
     abut_patch patches[16];
     abut_contact found_contacts[64];
     abut_patches found = {.list = patches,
                           .capacity = 16,
                           .contacts = found_contacts,
                           .contact_capacity = 64};
-    assert_ok(abut_contact_patches(&a, &b, NULL, &found));
+    assert_ok(abut_contact_find(&a, &b, NULL, &found));
     assert_true(found.count > 0 && found.is_verified);
     assert_true(patches[0].depth < 0.016);
     destroy_model(&gear);
@@ -211,7 +213,7 @@ static void run_sheets(bool is_pile, double margin, double rate, outcome *worst)
     model ground = scene_model("floor"), leaf = scene_model("leaf"),
           half_bowl = scene_model("half-bowl");
     begin_scene(margin, rate, 0.6);
-    add_body(&ground, at(0, 0, -0.25), true, ABUT_WORLD_BODY);
+    add_body(&ground, at(0, 0, -0.25), true, ABUT_COLLIDER_BODY);
     for (int i = 0; i < COUNT; i++) {
         abut_pose start;
         const abut_vec3 axis =
@@ -220,7 +222,7 @@ static void run_sheets(bool is_pile, double margin, double rate, outcome *worst)
                                          test_random_real(&random, -0.2, 0.2), 0.5 + 0.7 * i)
                                     : v3(1.5 * (i / 2 - 1), i % 2 ? 1 : -1, 0.6 + 0.1 * i);
         assert_ok(abut_pose_from_axis_angle(axis, 0.3 * i / COUNT, x, &start));
-        add_body(i % 2 ? &half_bowl : &leaf, start, false, ABUT_WORLD_BODY);
+        add_body(i % 2 ? &half_bowl : &leaf, start, false, ABUT_COLLIDER_BODY);
     }
     const double kinetic = run_scene(test_brief() ? 1 : runs_all() ? 4 : 3);
     double outside = 0;
@@ -266,18 +268,18 @@ static void run_terrain(bool is_closed, outcome *worst) {
           fence = scene_model("fence");
     model kinds[] = {scene_model("stone"), scene_model("ring")};
     begin_scene(0.005, 120, 0.6);
-    add_body(&ground, at(0, 0, 0), true, ABUT_WORLD_BODY);
+    add_body(&ground, at(0, 0, 0), true, ABUT_COLLIDER_BODY);
     for (int i = 0; i < FENCE; i++) {
         abut_pose side;
         const double x[] = {6.25, 0, -6.25, 0};
         assert_ok(abut_pose_from_axis_angle(v3(0, 0, 1), PI / 2 * (i % 2),
                                             v3(x[i], x[(i + 3) % 4], 0), &side));
-        add_body(&fence, side, true, ABUT_WORLD_BODY);
+        add_body(&fence, side, true, ABUT_COLLIDER_BODY);
     }
     for (int i = 0; i < COUNT; i++) {
         abut_pose start = random_pose(&random, 0);
         start.translation = v3(-4.5 + 3 * (i % 4), -4.5 + 3 * (i / 4), 1.3);
-        add_body(&kinds[i % 2], start, false, ABUT_WORLD_BODY);
+        add_body(&kinds[i % 2], start, false, ABUT_COLLIDER_BODY);
     }
     const double kinetic = run_scene(test_brief() ? 1 : runs_all() ? 3 : 2);
     double outside = 0;

@@ -16,9 +16,10 @@ static abut_patches contacts_of_nut(abut_pose nut, double margin) {
     abut_patch_options options = abut_patch_options_default();
     for (int i = 0; i < 2; i++)
         parts[i] = scene_model(i ? "nut" : "bolt");
-    const abut_posed a = {parts[0].bvh, {{0, 0, 0, 1}, {0, 0, 0}}}, b = {parts[1].bvh, nut};
+    const abut_collider a = abut_collider_from_bvh(parts[0].bvh, abut_pose_identity()),
+                        b = abut_collider_from_bvh(parts[1].bvh, nut);
     options.margin = margin;
-    assert_ok(abut_contact_patches(&a, &b, &options, &found));
+    assert_ok(abut_contact_find(&a, &b, &options, &found));
     for (int i = 0; i < 2; i++)
         abut_bvh_destroy(parts[i].bvh);
     return found;

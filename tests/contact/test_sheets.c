@@ -19,9 +19,10 @@ static double deepest(const model *a, abut_pose at_a, const model *b, abut_pose 
                           .contacts = contacts,
                           .contact_capacity = 8 * MOST};
     abut_patch_options options = abut_patch_options_default();
-    const abut_posed first = {a->bvh, at_a}, second = {b->bvh, at_b};
+    const abut_collider first = abut_collider_from_bvh(a->bvh, at_a),
+                        second = abut_collider_from_bvh(b->bvh, at_b);
     options.margin = margin;
-    assert_ok(abut_contact_patches(&first, &second, &options, &found));
+    assert_ok(abut_contact_find(&first, &second, &options, &found));
     assert_true(found.count > 0);
     *separates = found.is_verified;
     return list[0].depth;
@@ -31,7 +32,9 @@ static double deepest(const model *a, abut_pose at_a, const model *b, abut_pose 
 static abut_pose with_lowest_at(const model *m, abut_pose at, const model *ground, double height) {
     abut_separation found;
     at.translation.z = 5;
-    const abut_posed above = {m->bvh, at}, below = {ground->bvh, {{0, 0, 0, 1}, {0, 0, -0.25}}};
+    const abut_collider above = abut_collider_from_bvh(m->bvh, at),
+                        below = abut_collider_from_bvh(ground->bvh,
+                                                       (abut_pose){{0, 0, 0, 1}, {0, 0, -0.25}});
     assert_ok(abut_pair_distance(&above, &below, NULL, NULL, &found));
     at.translation.z += height - found.distance;
     return at;

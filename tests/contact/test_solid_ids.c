@@ -19,7 +19,7 @@ static abut_pose trembling(test_random *random, abut_pose at, double most) {
 }
 
 /* The contacts of a pair, each id once; the other way round the same with sides exchanged. */
-static uint32_t contacts_of(const abut_solid *a, const abut_solid *b, double margin,
+static uint32_t contacts_of(const abut_collider *a, const abut_collider *b, double margin,
                             uint64_t ids[8]) {
     abut_contact first[8];
     abut_patches found = find_solid_patches(a, b, margin);
@@ -52,13 +52,13 @@ static void count_kept(const uint64_t *before, uint32_t before_count, const uint
     }
 }
 
-static kept_ids tremble(test_random *random, const abut_solid *a, const abut_solid *b,
+static kept_ids tremble(test_random *random, const abut_collider *a, const abut_collider *b,
                         double margin, double most, uint32_t steps) {
     kept_ids sum = {0, 0};
     uint64_t ids[2][8];
     uint32_t count[2] = {0, 0};
     for (uint32_t step = 0; step < steps; step++) {
-        abut_solid moved = *a;
+        abut_collider moved = *a;
         uint32_t now = step % 2;
         moved.pose = trembling(random, a->pose, most);
         count[now] = contacts_of(&moved, b, margin, ids[now]);
@@ -69,7 +69,7 @@ static kept_ids tremble(test_random *random, const abut_solid *a, const abut_sol
 }
 
 /* What stands on a flat end: the kind of body, and half of its height. */
-static abut_solid standing_solid(int kind, double *half) {
+static abut_collider standing_solid(int kind, double *half) {
     static abut_bvh *cube;
     abut_shape shape = abut_shape_default(ABUT_SHAPE_BOX);
     shape.extent = v3(1, 1, 1);
@@ -80,19 +80,22 @@ static abut_solid standing_solid(int kind, double *half) {
     case 0:
         return box_solid(.5, .5, .5, shifted(0, 0, 0));
     case 1:
-        return (abut_solid){.kind = ABUT_SOLID_HULL, .pose = shifted(0, 0, 0), .shape.hull = cube};
+        return (abut_collider){.kind = ABUT_COLLIDER_HULL,
+                               .pose = shifted(0, 0, 0),
+                               .shape.hull = cube};
     case 2:
-        return (
-            abut_solid){.kind = ABUT_SOLID_HULL, .pose = shifted(0, 0, 0), .shape.hull = hulls[2]};
+        return (abut_collider){.kind = ABUT_COLLIDER_HULL,
+                               .pose = shifted(0, 0, 0),
+                               .shape.hull = hulls[2]};
     case 3:
         return box_solid(4, 3, .5, shifted(0, 0, 0));
     case 4:
-        return (abut_solid){.kind = ABUT_SOLID_CYLINDER,
-                            .pose = shifted(0, 0, 0),
-                            .shape.cylinder = {{{0, 0, -.5}, {0, 0, .5}}, .5}};
+        return (abut_collider){.kind = ABUT_COLLIDER_CYLINDER,
+                               .pose = shifted(0, 0, 0),
+                               .shape.cylinder = {{{0, 0, -.5}, {0, 0, .5}}, .5}};
     default:
         *half = 0;
-        return (abut_solid){.kind = ABUT_SOLID_PLANE, .shape.plane = {{0, 0, 1}, 0}};
+        return (abut_collider){.kind = ABUT_COLLIDER_PLANE, .shape.plane = {{0, 0, 1}, 0}};
     }
 }
 
@@ -107,8 +110,8 @@ TEST(ids_last_while_bodies_tremble) {
                 for (int o = 0; o < 3; o++)
                     for (int turn = 0; turn < 4; turn++) {
                         double half[2];
-                        abut_solid a = standing_solid(upper, &half[0]),
-                                   b = standing_solid(lower, &half[1]);
+                        abut_collider a = standing_solid(upper, &half[0]),
+                                      b = standing_solid(lower, &half[1]);
                         a.pose =
                             (abut_pose){{0, 0, sin(.5 * angles[turn]), cos(.5 * angles[turn])},
                                         {offsets[o], .7 * offsets[o], half[0] + half[1] - .0005}};
@@ -129,10 +132,10 @@ TEST(random_ids_last) {
     for (int m = 0; m < 2; m++) {
         kept_ids sum = {0, 0};
         while (sum.seen < 20 * test_rounds(2000)) {
-            abut_solid pair[2];
+            abut_collider pair[2];
             for (int k = 0; k < 2; k++)
-                pair[k] = random_solid(&random, test_random_below(&random, 2) ? ABUT_SOLID_BOX
-                                                                              : ABUT_SOLID_HULL);
+                pair[k] = random_solid(&random, test_random_below(&random, 2) ? ABUT_COLLIDER_BOX
+                                                                              : ABUT_COLLIDER_HULL);
             abut_patches found = find_solid_patches(&pair[0], &pair[1], 0);
             if (!found.count)
                 continue;
@@ -190,7 +193,7 @@ TEST(stacks_come_to_rest) {
             }
             if (quiet < QUIET_STEPS || s.ids_kept < s.ids_seen)
                 fail_msg("%s, turned by up to %g: %g J, %llu of %llu ids kept",
-                         abut_solid_kind_name(s.body[1].solid.kind), turns[t], rest_energy(&s),
+                         abut_collider_kind_name(s.body[1].solid.kind), turns[t], rest_energy(&s),
                          (unsigned long long)s.ids_kept, (unsigned long long)s.ids_seen);
             for (uint32_t i = 1; i < s.body_count; i++) /* stands */
                 assert_close(s.body[i].solid.pose.translation.z, i - .5, .01);

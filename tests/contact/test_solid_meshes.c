@@ -2,13 +2,13 @@
  * input. */
 #include "contact/solids.h"
 
-static abut_patches find_mesh_patches(const abut_bvh *bvh, abut_pose at, const abut_solid *b,
+static abut_patches find_mesh_patches(const abut_bvh *bvh, abut_pose at, const abut_collider *b,
                                       double margin) {
-    abut_posed a = {bvh, at};
+    abut_collider a = abut_collider_from_bvh(bvh, at);
     abut_patch_options options = abut_patch_options_default();
     abut_patches found = room();
     options.margin = margin;
-    assert_ok(abut_contact_solid(&a, b, &options, &found));
+    assert_ok(abut_contact_find(&a, b, &options, &found));
     for (uint64_t i = 0; i < found.count; i++) {
         assert_true(list[i].count >= 1 && list[i].first < found.contact_count);
         assert_true(contacts[list[i].first].depth == list[i].depth);
@@ -26,7 +26,7 @@ static abut_bvh *box_mesh(double x, double y, double z) {
 
 TEST(meshes_on_planes) {
     abut_bvh *cube = box_mesh(1, 1, 1);
-    abut_solid ground = floor_solid();
+    abut_collider ground = floor_solid();
     abut_patches found = find_mesh_patches(cube, shifted(2, 3, .49), &ground, 0);
     assert_int_equal(found.count, 1);
     assert_int_equal(found.contact_count, 4);
@@ -94,7 +94,7 @@ TEST(meshes_on_planes) {
         const abut_bvh *bvh = round % 2 ? ring : e;
         const abut_mesh *mesh = abut_bvh_mesh(bvh);
         abut_pose at = random_pose(&random, 1);
-        abut_solid plane = random_solid(&random, ABUT_SOLID_PLANE);
+        abut_collider plane = random_solid(&random, ABUT_COLLIDER_PLANE);
         double deepest = -INFINITY;
         mat3 turn = quat_matrix(plane.pose.rotation);
         vec3 up = m3_apply(&turn, v3_normalise(plane.shape.plane.normal));
@@ -126,16 +126,17 @@ TEST(meshes_and_round_solids) {
     uint32_t touching = 0, through = 0, unseparated = 0;
     for (uint32_t round = 0; round < test_rounds(4000); round++) {
         abut_pose at = random_pose(&random, .8);
-        abut_solid box = box_solid(.5, .7, .4, at);
-        abut_solid b = random_solid(&random, round % 2 ? ABUT_SOLID_SPHERE : ABUT_SOLID_CAPSULE);
+        abut_collider box = box_solid(.5, .7, .4, at);
+        abut_collider b =
+            random_solid(&random, round % 2 ? ABUT_COLLIDER_SPHERE : ABUT_COLLIDER_CAPSULE);
         double margin = round % 3 ? 0 : .2;
         abut_patches exact = find_solid_patches(&box, &b, margin);
         abut_patch wanted = list[0];
         abut_patches found = find_mesh_patches(cube, at, &b, margin);
         abut_capsule axis = b.shape.capsule;
-        abut_solid core = {.kind = b.kind, .pose = b.pose};
+        abut_collider core = {.kind = b.kind, .pose = b.pose};
         core.shape.capsule = axis;
-        if (b.kind == ABUT_SOLID_CAPSULE) {
+        if (b.kind == ABUT_COLLIDER_CAPSULE) {
             core.shape.capsule.radius = 0;
             abut_patch kept = list[0];
             uint64_t count = find_solid_patches(&box, &core, 0).count;
@@ -160,11 +161,11 @@ TEST(meshes_and_round_solids) {
         assert_close(list[0].depth, wanted.depth, 1e-10);
         if (fabs(wanted.depth) > 1e-6)
             assert_true(found.count > 1 || v3_dot(list[0].normal, wanted.normal) > 1 - 1e-9 ||
-                        b.kind == ABUT_SOLID_SPHERE);
+                        b.kind == ABUT_COLLIDER_SPHERE);
     }
     assert_true(touching > 50 && through > 10 && unseparated <= 1 + through / 100);
     /* Lying on a face: both ends. */
-    abut_solid capsule = capsule_solid(.3, shifted(0, 0, .65));
+    abut_collider capsule = capsule_solid(.3, shifted(0, 0, .65));
     capsule.shape.capsule.end[0].x = -.3;
     capsule.shape.capsule.end[1].x = .4;
     abut_patches found = find_mesh_patches(cube, shifted(0, 0, 0), &capsule, 0);
@@ -182,7 +183,7 @@ TEST(walls_and_ways_out) {
     abut_bvh *e = tree_of(NULL, &letter);
     abut_nearest near;
     /* In the middle between two arms and the back, 0.1 from each. */
-    abut_solid ball = ball_solid(.13, shifted(0, -.2, 0));
+    abut_collider ball = ball_solid(.13, shifted(0, -.2, 0));
     abut_patches found = find_mesh_patches(e, shifted(0, 0, 0), &ball, 0);
     assert_int_equal(found.count, 3);
     vec3 sum = v3(0, 0, 0);
@@ -214,13 +215,13 @@ TEST(walls_and_ways_out) {
         if (inside > 0 || found.is_verified)
             assert_true(list[0].depth >= depth - 1e-12);
         if (inside > 0) { /* depths may be larger where walls are hollow, if they are checked */
-            abut_posed a = {ring, shifted(0, 0, 0)};
+            abut_collider a = abut_collider_from_bvh(ring, shifted(0, 0, 0));
             abut_patch_options options = abut_patch_options_default();
             abut_patch kept = list[0];
             abut_patches plain = room();
             options.skip_verification = true;
             assert_true(list[0].depth <= 2 * depth + 1e-9);
-            assert_ok(abut_contact_solid(&a, &ball, &options, &plain));
+            assert_ok(abut_contact_find(&a, &ball, &options, &plain));
             assert_close(list[0].depth, depth, 1e-12);
             assert_false(plain.is_verified);
             list[0] = kept;
@@ -243,7 +244,7 @@ TEST(points_along_normals) {
     torus.radius2 = .3;
     abut_bvh *ring = tree_of(NULL, &torus);
     for (int i = 0; i < 20; i++) {
-        abut_solid ball = ball_solid(.85, shifted(.002 * i, .001 * i, .55));
+        abut_collider ball = ball_solid(.85, shifted(.002 * i, .001 * i, .55));
         abut_patches found = find_mesh_patches(ring, shifted(0, 0, 0), &ball, 0);
         assert_true(found.count > 1 && found.contact_count == found.count);
         for (uint64_t k = 0; k < found.count; k++) {
@@ -255,12 +256,12 @@ TEST(points_along_normals) {
 }
 
 /* Which way a mesh is pushed out of a solid, with a hint. */
-static abut_patch ask_hinted(const abut_bvh *bvh, const abut_solid *b, vec3 hint) {
-    abut_posed a = {bvh, shifted(0, 0, 0)};
+static abut_patch ask_hinted(const abut_bvh *bvh, const abut_collider *b, vec3 hint) {
+    abut_collider a = abut_collider_from_bvh(bvh, shifted(0, 0, 0));
     abut_patch_options options = abut_patch_options_default();
     abut_patches found = room();
     options.hint = hint;
-    assert_ok(abut_contact_solid(&a, b, &options, &found));
+    assert_ok(abut_contact_find(&a, b, &options, &found));
     assert_int_equal(found.count, 1);
     assert_true(found.is_verified);
     return list[0];
@@ -269,10 +270,10 @@ static abut_patch ask_hinted(const abut_bvh *bvh, const abut_solid *b, vec3 hint
 /* What has gone through a plate goes back the way it came. */
 TEST(hints_with_meshes) {
     abut_bvh *plate = box_mesh(4, 4, .002), *slab = box_mesh(4, 4, .3);
-    abut_solid all[] = {ball_solid(.5, shifted(.1, .1, -.1)),
-                        capsule_solid(.5, shifted(.1, .1, -.1)),
-                        box_solid(.5, .5, .5, shifted(.1, .1, -.1)),
-                        cylinder_solid(.5, shifted(.1, .1, -.6))};
+    abut_collider all[] = {ball_solid(.5, shifted(.1, .1, -.1)),
+                           capsule_solid(.5, shifted(.1, .1, -.1)),
+                           box_solid(.5, .5, .5, shifted(.1, .1, -.1)),
+                           cylinder_solid(.5, shifted(.1, .1, -.6))};
     all[3].shape.cylinder.end[0].z = 0; /* from -.6 to .4 */
     for (int i = 0; i < 4; i++)
         for (int side = -1; side <= 1; side++) {
@@ -285,7 +286,7 @@ TEST(hints_with_meshes) {
     assert_way(patch.normal, v3(0, 0, 1), 1e-12);
     /* In a slab, nearer to the bottom, which is all that the ball reaches; and in a deep cube,
      * where nothing is on the side of the hint for long. */
-    abut_solid ball = ball_solid(.1, shifted(.1, .1, -.12));
+    abut_collider ball = ball_solid(.1, shifted(.1, .1, -.12));
     patch = ask_hinted(slab, &ball, v3(0, 0, 0));
     assert_way(patch.normal, v3(0, 0, 1), 1e-12);
     assert_close(patch.depth, .13, 1e-12);
@@ -309,10 +310,10 @@ TEST(meshes_and_flat_solids) {
     uint32_t separate = 0, all = 0;
     for (uint32_t round = 0; round < test_rounds(480); round++) {
         abut_pose at = random_pose(&random, .8);
-        abut_solid b = random_solid(&random, round % 3 == 0   ? ABUT_SOLID_BOX
-                                             : round % 3 == 1 ? ABUT_SOLID_CYLINDER
-                                                              : ABUT_SOLID_HULL);
-        abut_solid box = box_solid(.5, .7, .4, at);
+        abut_collider b = random_solid(&random, round % 3 == 0   ? ABUT_COLLIDER_BOX
+                                                : round % 3 == 1 ? ABUT_COLLIDER_CYLINDER
+                                                                 : ABUT_COLLIDER_HULL);
+        abut_collider box = box_solid(.5, .7, .4, at);
         double depth = find_solid_patches(&box, &b, .002).count ? list[0].depth
                                                                 : -1; /* a cylinder has sides */
         abut_patches found = find_mesh_patches(cube, at, &b, 0);
@@ -340,10 +341,10 @@ TEST(sizes_of_meshes) {
         for (int far = 0; far < 2; far++) {
             double z = far ? 1e6 * size : 0;
             abut_pose at = shifted(z, 0, z);
-            abut_solid all[] = {floor_solid(), ball_solid(size, shifted(z, 0, z + 1.4 * size)),
-                                capsule_solid(size, shifted(z, 0, z + 1.4 * size)),
-                                box_solid(size, size, size, shifted(z, 0, z + 1.4 * size)),
-                                cylinder_solid(size, shifted(z, 0, z))};
+            abut_collider all[] = {floor_solid(), ball_solid(size, shifted(z, 0, z + 1.4 * size)),
+                                   capsule_solid(size, shifted(z, 0, z + 1.4 * size)),
+                                   box_solid(size, size, size, shifted(z, 0, z + 1.4 * size)),
+                                   cylinder_solid(size, shifted(z, 0, z))};
             all[0].shape.plane.offset = 2 * (z - .4 * size);
             for (int k = 0; k < 2; k++) {
                 all[2].shape.capsule.end[k].x *= .3 * size;
@@ -365,8 +366,9 @@ TEST(sizes_of_meshes) {
 }
 
 static abut_status ask_all(abut_context *context, void *data) {
-    static const abut_solid_kind kinds[] = {ABUT_SOLID_PLANE, ABUT_SOLID_SPHERE, ABUT_SOLID_CAPSULE,
-                                            ABUT_SOLID_BOX, ABUT_SOLID_CYLINDER};
+    static const abut_collider_kind kinds[] = {ABUT_COLLIDER_PLANE, ABUT_COLLIDER_SPHERE,
+                                               ABUT_COLLIDER_CAPSULE, ABUT_COLLIDER_BOX,
+                                               ABUT_COLLIDER_CYLINDER};
     abut_shape shape = abut_shape_default(ABUT_SHAPE_ICOSPHERE);
     shape.segments = 2;
     shape.radius = .5;
@@ -374,20 +376,21 @@ static abut_status ask_all(abut_context *context, void *data) {
     abut_bvh *bvh = NULL;
     abut_status status = abut_shape_create(context, &shape, &mesh);
     status = status ? status : abut_bvh_create(mesh, NULL, &bvh);
-    abut_posed a = {bvh, shifted(0, 0, .3)};
+    abut_collider a = abut_collider_from_bvh(bvh, shifted(0, 0, .3));
     for (int i = 0; i < 5 && !status; i++) {
-        abut_solid b = kinds[i] == ABUT_SOLID_PLANE      ? floor_solid()
-                       : kinds[i] == ABUT_SOLID_SPHERE   ? ball_solid(.5, shifted(0, 0, 0))
-                       : kinds[i] == ABUT_SOLID_CAPSULE  ? capsule_solid(.3, shifted(0, 0, 0))
-                       : kinds[i] == ABUT_SOLID_CYLINDER ? cylinder_solid(.2, shifted(0, 0, 0))
-                                                         : box_solid(1, 1, .1, shifted(0, 0, 0));
+        abut_collider b = kinds[i] == ABUT_COLLIDER_PLANE     ? floor_solid()
+                          : kinds[i] == ABUT_COLLIDER_SPHERE  ? ball_solid(.5, shifted(0, 0, 0))
+                          : kinds[i] == ABUT_COLLIDER_CAPSULE ? capsule_solid(.3, shifted(0, 0, 0))
+                          : kinds[i] == ABUT_COLLIDER_CYLINDER
+                              ? cylinder_solid(.2, shifted(0, 0, 0))
+                              : box_solid(1, 1, .1, shifted(0, 0, 0));
         abut_patches found = room();
-        status = abut_contact_solid(&a, &b, NULL, &found);
+        status = abut_contact_find(&a, &b, NULL, &found);
         assert_true(status || found.count > 0);
     }
-    abut_solid hull = {.kind = ABUT_SOLID_HULL, .shape.hull = bvh}, ground = floor_solid();
+    abut_collider hull = {.kind = ABUT_COLLIDER_HULL, .shape.hull = bvh}, ground = floor_solid();
     abut_patches found = room();
-    status = status ? status : abut_contact_solids(&hull, &ground, NULL, &found);
+    status = status ? status : abut_contact_find(&hull, &ground, NULL, &found);
     abut_bvh_destroy(bvh);
     abut_mesh_destroy(mesh);
     return status;
@@ -399,21 +402,21 @@ TEST(without_memory) {
 
 TEST(bad_input_with_meshes) {
     abut_bvh *cube = box_mesh(1, 1, 1);
-    abut_posed a = {cube, shifted(0, 0, .4)};
-    abut_solid ground = floor_solid(), bad = ball_solid(-1, shifted(0, 0, 0));
+    abut_collider a = abut_collider_from_bvh(cube, shifted(0, 0, .4));
+    abut_collider ground = floor_solid(), bad = ball_solid(-1, shifted(0, 0, 0));
     abut_patches found = room();
-    assert_refused("a", abut_contact_solid(NULL, &ground, NULL, &found));
-    assert_refused("b", abut_contact_solid(&a, NULL, NULL, &found));
-    assert_refused("patches", abut_contact_solid(&a, &ground, NULL, NULL));
-    assert_refused("radius of -1", abut_contact_solid(&a, &bad, NULL, &found));
+    assert_refused("a", abut_contact_find(NULL, &ground, NULL, &found));
+    assert_refused("b", abut_contact_find(&a, NULL, NULL, &found));
+    assert_refused("patches", abut_contact_find(&a, &ground, NULL, NULL));
+    assert_refused("radius of -1", abut_contact_find(&a, &bad, NULL, &found));
     bad = box_solid(1, 1, 0, shifted(0, 0, 0));
-    assert_refused("without thickness", abut_contact_solid(&a, &bad, NULL, &found));
+    assert_refused("without thickness", abut_contact_find(&a, &bad, NULL, &found));
     found = (abut_patches){0};
     assert_fails(ABUT_ERROR_BUFFER, "1 patches with 4 contacts",
-                 abut_contact_solid(&a, &ground, NULL, &found));
+                 abut_contact_find(&a, &ground, NULL, &found));
     assert_int_equal(found.contact_count, 4);
-    a.bvh = NULL;
+    a.shape.body.bvh = NULL;
     found = room();
-    assert_refused("bvh", abut_contact_solid(&a, &ground, NULL, &found));
+    assert_refused("bvh", abut_contact_find(&a, &ground, NULL, &found));
     abut_bvh_destroy(cube);
 }

@@ -5,13 +5,13 @@
 /* ---- known positions ---- */
 
 TEST(names) {
-    assert_string_equal(abut_solid_kind_name(ABUT_SOLID_PLANE), "plane");
-    assert_string_equal(abut_solid_kind_name(ABUT_SOLID_HULL), "hull");
-    assert_null(abut_solid_kind_name((abut_solid_kind)17));
+    assert_string_equal(abut_collider_kind_name(ABUT_COLLIDER_PLANE), "plane");
+    assert_string_equal(abut_collider_kind_name(ABUT_COLLIDER_HULL), "hull");
+    assert_null(abut_collider_kind_name((abut_collider_kind)17));
 }
 
 TEST(on_a_plane) {
-    abut_solid ground = floor_solid(), box = box_solid(.5, 1, 2, shifted(3, 4, 1.99));
+    abut_collider ground = floor_solid(), box = box_solid(.5, 1, 2, shifted(3, 4, 1.99));
     abut_patches found = find_solid_patches(&box, &ground, 0);
     assert_int_equal(found.contact_count, 4);
     assert_way(list[0].normal, v3(0, 0, 1), 0);
@@ -35,15 +35,15 @@ TEST(on_a_plane) {
     found = find_solid_patches(&box, &ground, .6);
     assert_close(list[0].depth, -.5, 1e-15);
     assert_close(contacts[0].point.z, .25, 1e-15);
-    abut_solid ball = ball_solid(1, shifted(0, 0, .75));
+    abut_collider ball = ball_solid(1, shifted(0, 0, .75));
     found = find_solid_patches(&ball, &ground, 0);
     assert_int_equal(found.contact_count, 1);
     assert_close(list[0].depth, .25, 1e-15);
-    abut_solid capsule = capsule_solid(.5, shifted(0, 0, .4));
+    abut_collider capsule = capsule_solid(.5, shifted(0, 0, .4));
     found = find_solid_patches(&capsule, &ground, 0);
     assert_int_equal(found.contact_count, 2);
     assert_close(spread(&found, 0), 2, 1e-15);
-    abut_solid cylinder = cylinder_solid(.5, shifted(0, 0, .9));
+    abut_collider cylinder = cylinder_solid(.5, shifted(0, 0, .9));
     found = find_solid_patches(&cylinder, &ground, 0);
     assert_int_equal(found.contact_count, 4);
     assert_close(list[0].depth, .1, 1e-15);
@@ -65,7 +65,7 @@ TEST(on_a_plane) {
 }
 
 TEST(on_each_other) {
-    abut_solid below = box_solid(1, 1, 1, shifted(0, 0, 0)), box = below;
+    abut_collider below = box_solid(1, 1, 1, shifted(0, 0, 0)), box = below;
     /* Flush, deeper, with a gap, aside. */
     box.pose.translation = v3(0, 0, 2);
     abut_patches found = find_solid_patches(&box, &below, 0);
@@ -103,7 +103,7 @@ TEST(on_each_other) {
     assert_int_equal(contacts[0].kind, ABUT_CONTACT_CROSSING);
     /* A capsule and a cylinder that lie on a box; a cylinder that stands there, half aside. */
     below = box_solid(2, 2, 1, shifted(0, 0, 0));
-    abut_solid capsule = capsule_solid(.5, shifted(.5, 0, 1.45));
+    abut_collider capsule = capsule_solid(.5, shifted(.5, 0, 1.45));
     found = find_solid_patches(&capsule, &below, 0);
     assert_int_equal(found.contact_count, 2);
     assert_close(list[0].depth, .05, 1e-15);
@@ -112,7 +112,7 @@ TEST(on_each_other) {
     found = find_solid_patches(&capsule, &below, 0);
     assert_int_equal(found.contact_count, 2);
     assert_close(spread(&found, 0), 1.5, 1e-14);
-    abut_solid cylinder = cylinder_solid(.5, shifted(0, 0, 1.95));
+    abut_collider cylinder = cylinder_solid(.5, shifted(0, 0, 1.95));
     found = find_solid_patches(&cylinder, &below, 0);
     assert_int_equal(found.contact_count, 4);
     assert_close(list[0].depth, .05, 1e-14);
@@ -126,7 +126,7 @@ TEST(on_each_other) {
     assert_close(list[0].depth, .05, 1e-14);
     assert_close(spread(&found, 1), 2, 1e-14);
     /* Cylinders on each other: discs of 0.5, 0.3 aside, share 0.49; what octagons share is less. */
-    abut_solid lower = cylinder_solid(.5, shifted(0, 0, 0)), upper = lower;
+    abut_collider lower = cylinder_solid(.5, shifted(0, 0, 0)), upper = lower;
     for (int up = -1; up < 2; up += 2) {
         upper.pose.translation = v3(.3, 0, 1.99 * up);
         for (int turned = 0; turned < 2; turned++) {
@@ -139,7 +139,7 @@ TEST(on_each_other) {
         }
     }
     /* Capsules side by side, and crossed. */
-    abut_solid other = capsule_solid(.5, shifted(.5, .9, 1.45));
+    abut_collider other = capsule_solid(.5, shifted(.5, .9, 1.45));
     capsule.pose.translation.x = 0;
     found = find_solid_patches(&capsule, &other, 0);
     assert_int_equal(found.contact_count, 2);
@@ -158,7 +158,7 @@ TEST(standing) {
     make_hulls();
     test_random random = {17};
     for (uint32_t round = 0; round < test_rounds(800); round++) {
-        abut_solid on[2];
+        abut_collider on[2];
         double half[2];
         for (int k = 0; k < 2; k++) {
             uint32_t kind = test_random_below(&random, 3);
@@ -167,11 +167,11 @@ TEST(standing) {
             if (test_random_below(&random, 3) == 0) /* upside down */
                 turned.rotation = (abut_quat){cos(angle), sin(angle), 0, 0};
             half[k] = kind == 0 ? .4 : kind == 1 ? 1 : .6;
-            on[k] =
-                kind == 0 ? box_solid(.5, .7, .4, turned)
-                : kind == 1
-                    ? cylinder_solid(.6, turned)
-                    : (abut_solid){.kind = ABUT_SOLID_HULL, .pose = turned, .shape.hull = hulls[2]};
+            on[k] = kind == 0   ? box_solid(.5, .7, .4, turned)
+                    : kind == 1 ? cylinder_solid(.6, turned)
+                                : (abut_collider){.kind = ABUT_COLLIDER_HULL,
+                                                  .pose = turned,
+                                                  .shape.hull = hulls[2]};
         }
         on[0].pose.translation = v3(test_random_real(&random, -.3, .3),
                                     test_random_real(&random, -.3, .3), half[0] + half[1] - .01);
@@ -190,13 +190,13 @@ TEST(standing) {
 /* Everything in one place: something separates them, always the same. */
 TEST(concentric) {
     make_hulls();
-    abut_solid all[] = {ball_solid(1, shifted(1, 2, 3)),
-                        capsule_solid(.5, shifted(1, 2, 3)),
-                        box_solid(1, 2, 3, shifted(1, 2, 3)),
-                        cylinder_solid(.7, shifted(1, 2, 3)),
-                        {.kind = ABUT_SOLID_HULL,
-                         .pose = shifted(1, 2, 3),
-                         .shape.hull = hulls[0]}};
+    abut_collider all[] = {ball_solid(1, shifted(1, 2, 3)),
+                           capsule_solid(.5, shifted(1, 2, 3)),
+                           box_solid(1, 2, 3, shifted(1, 2, 3)),
+                           cylinder_solid(.7, shifted(1, 2, 3)),
+                           {.kind = ABUT_COLLIDER_HULL,
+                            .pose = shifted(1, 2, 3),
+                            .shape.hull = hulls[0]}};
     const double wanted[] = {2, 1.5, 2, 1.7, 1.5};
     for (int i = 0; i < 5; i++) {
         abut_patches found = find_solid_patches(&all[i], &all[0], 0);
@@ -211,21 +211,21 @@ TEST(concentric) {
 
 /* A hint chooses the side. */
 TEST(hints) {
-    abut_solid plate = box_solid(1, 1, .01, shifted(0, 0, 0));
-    abut_solid ball = ball_solid(.1, shifted(.1, .1, .005));
+    abut_collider plate = box_solid(1, 1, .01, shifted(0, 0, 0));
+    abut_collider ball = ball_solid(.1, shifted(.1, .1, .005));
     abut_patch_options options = abut_patch_options_default();
     for (int below = 0; below < 2; below++) {
         ball.pose.translation.z = below ? -.05 : .005;
         options.hint = v3(0, 0, 0);
         abut_patches found = room();
-        assert_ok(abut_contact_solids(&ball, &plate, &options, &found));
+        assert_ok(abut_contact_find(&ball, &plate, &options, &found));
         assert_way(list[0].normal, v3(0, 0, below ? -1 : 1), 0);
         options.hint = v3(0, 0, below ? 3 : -3);
-        assert_ok(abut_contact_solids(&ball, &plate, &options, &found));
+        assert_ok(abut_contact_find(&ball, &plate, &options, &found));
         assert_way(list[0].normal, v3(0, 0, below ? 1 : -1), 0);
         assert_close(list[0].depth, below ? .16 : .115, 1e-15);
         options.hint = v3_scale(options.hint, -1);
-        assert_ok(abut_contact_solids(&plate, &ball, &options, &found));
+        assert_ok(abut_contact_find(&plate, &ball, &options, &found));
         assert_way(list[0].normal, v3(0, 0, below ? -1 : 1), 0);
     }
 }
@@ -233,12 +233,12 @@ TEST(hints) {
 /* ---- random pairs ---- */
 
 /* By how much a must go along n. */
-static double shift_along(const abut_solid *a, const abut_solid *b, vec3 n) {
+static double shift_along(const abut_collider *a, const abut_collider *b, vec3 n) {
     return reach_of(b, n) + reach_of(a, v3_scale(n, -1));
 }
 
 /* The least of many directions, and around the best of them. */
-static double least_shift(test_random *random, const abut_solid *a, const abut_solid *b,
+static double least_shift(test_random *random, const abut_collider *a, const abut_collider *b,
                           vec3 near) {
     double least = shift_along(a, b, near);
     vec3 best = near;
@@ -265,17 +265,17 @@ static double least_shift(test_random *random, const abut_solid *a, const abut_s
     return least;
 }
 
-static void check_pair(test_random *random, const abut_solid *a, const abut_solid *b,
+static void check_pair(test_random *random, const abut_collider *a, const abut_collider *b,
                        double margin) {
     abut_patches found = find_solid_patches(a, b, margin);
-    bool round = a->kind == ABUT_SOLID_CYLINDER || b->kind == ABUT_SOLID_CYLINDER;
+    bool round = a->kind == ABUT_COLLIDER_CYLINDER || b->kind == ABUT_COLLIDER_CYLINDER;
     double tolerance = round ? 3e-6 : 1e-10;
     double off = !round ? 1e-9 : a->kind == b->kind ? 1e-3 : 1e-5; /* of places */
     abut_contact kept[8];
     abut_patch patch = list[0];
     if (!found.count) {
         vec3 n = v3_normalise(v3_sub(a->pose.translation, b->pose.translation));
-        if (b->kind == ABUT_SOLID_PLANE || a->kind == ABUT_SOLID_PLANE)
+        if (b->kind == ABUT_COLLIDER_PLANE || a->kind == ABUT_COLLIDER_PLANE)
             return;
         if (v3_length_sq(n) == 0)
             n.z = 1;
@@ -285,8 +285,9 @@ static void check_pair(test_random *random, const abut_solid *a, const abut_soli
         return;
     }
     double told, least;
-    if (a->kind == ABUT_SOLID_PLANE || b->kind == ABUT_SOLID_PLANE) { /* one normal for all */
-        const abut_solid *plane = a->kind == ABUT_SOLID_PLANE ? a : b, *other = plane == a ? b : a;
+    if (a->kind == ABUT_COLLIDER_PLANE || b->kind == ABUT_COLLIDER_PLANE) { /* one normal for all */
+        const abut_collider *plane = a->kind == ABUT_COLLIDER_PLANE ? a : b,
+                            *other = plane == a ? b : a;
         mat3 turn = quat_matrix(plane->pose.rotation);
         vec3 up = m3_apply(&turn, v3_normalise(plane->shape.plane.normal));
         assert_way(v3_scale(patch.normal, plane == a ? -1 : 1), up, 1e-14);
@@ -297,11 +298,11 @@ static void check_pair(test_random *random, const abut_solid *a, const abut_soli
     }
     assert_close(v3_length(patch.normal), 1, 1e-14);
     if (!(fabs(told - patch.depth) <= 1e-10))
-        fail_msg("%s %s: depth %.17g, but along its normal %.17g", abut_solid_kind_name(a->kind),
-                 abut_solid_kind_name(b->kind), patch.depth, told);
+        fail_msg("%s %s: depth %.17g, but along its normal %.17g", abut_collider_kind_name(a->kind),
+                 abut_collider_kind_name(b->kind), patch.depth, told);
     if (!(patch.depth <= least + tolerance))
-        fail_msg("%s %s: depth %.17g, but %.17g is enough", abut_solid_kind_name(a->kind),
-                 abut_solid_kind_name(b->kind), patch.depth, least);
+        fail_msg("%s %s: depth %.17g, but %.17g is enough", abut_collider_kind_name(a->kind),
+                 abut_collider_kind_name(b->kind), patch.depth, least);
     assert_true(patch.depth >= -margin - 1e-12);
     assert_true(found.contact_count >= 1 && found.contact_count <= 4);
     assert_true(contacts[0].depth == patch.depth);
@@ -320,8 +321,9 @@ static void check_pair(test_random *random, const abut_solid *a, const abut_soli
                 double out = v3_dot(at, n) - reach_of(side ? b : a, n);
                 if (!(out <= (i ? .02 : off)))
                     fail_msg("%s %s: contact %d of %d, depth %g of %g, is %g out of side %d",
-                             abut_solid_kind_name(a->kind), abut_solid_kind_name(b->kind), (int)i,
-                             (int)found.contact_count, contacts[i].depth, patch.depth, out, side);
+                             abut_collider_kind_name(a->kind), abut_collider_kind_name(b->kind),
+                             (int)i, (int)found.contact_count, contacts[i].depth, patch.depth, out,
+                             side);
             }
     }
     /* A hint selects among contact normals, not whether solids touch. */
@@ -330,10 +332,10 @@ static void check_pair(test_random *random, const abut_solid *a, const abut_soli
     options.margin = margin;
     options.hint = v3(test_random_real(random, -1, 1), test_random_real(random, -1, 1),
                       test_random_real(random, -1, 1));
-    assert_ok(abut_contact_solids(a, b, &options, &other));
+    assert_ok(abut_contact_find(a, b, &options, &other));
     assert_int_equal(other.count, 1);
     assert_true(list[0].depth >= patch.depth - tolerance);
-    if (a->kind != ABUT_SOLID_PLANE && b->kind != ABUT_SOLID_PLANE) {
+    if (a->kind != ABUT_COLLIDER_PLANE && b->kind != ABUT_COLLIDER_PLANE) {
         assert_close(shift_along(a, b, list[0].normal), list[0].depth, 1e-10);
         assert_true(v3_dot(list[0].normal, options.hint) >= -1e-12 || !(patch.depth > 1e-9));
     }
@@ -353,11 +355,11 @@ static void check_pair(test_random *random, const abut_solid *a, const abut_soli
 TEST(random_pairs) {
     make_hulls();
     test_random random = {7};
-    for (int first = 0; first <= ABUT_SOLID_HULL; first++)
-        for (int second = 0; second <= first; second++)
-            for (uint32_t i = 0; i < test_rounds(test_brief() ? 400 : 1600) && first; i++) {
-                abut_solid a = random_solid(&random, (abut_solid_kind)first);
-                abut_solid b = random_solid(&random, (abut_solid_kind)second);
+    for (int first = ABUT_COLLIDER_SPHERE; first <= ABUT_COLLIDER_HULL; first++)
+        for (int second = ABUT_COLLIDER_PLANE; second <= first; second++)
+            for (uint32_t i = 0; i < test_rounds(test_brief() ? 400 : 1600); i++) {
+                abut_collider a = random_solid(&random, (abut_collider_kind)first);
+                abut_collider b = random_solid(&random, (abut_collider_kind)second);
                 check_pair(&random, &a, &b, i % 3 == 0 ? .3 : 0);
             }
 }
@@ -365,15 +367,15 @@ TEST(random_pairs) {
 /* Corners keep their ids while what rests trembles, and points move as little. */
 TEST(ids_stay) {
     test_random random = {5};
-    abut_solid below = box_solid(2, 2, 1, shifted(0, 0, 0));
-    abut_solid box = box_solid(.5, .4, .3, shifted(0, 0, 1.299));
-    abut_solid resting[] = {box, capsule_solid(.3, box.pose), cylinder_solid(.4, box.pose)};
+    abut_collider below = box_solid(2, 2, 1, shifted(0, 0, 0));
+    abut_collider box = box_solid(.5, .4, .3, shifted(0, 0, 1.299));
+    abut_collider resting[] = {box, capsule_solid(.3, box.pose), cylinder_solid(.4, box.pose)};
     resting[2].shape.cylinder.end[0].z = -.3;
     resting[2].shape.cylinder.end[1].z = .3;
     for (int kind = 0; kind < 3; kind++) {
         uint64_t ids[4], count = 0;
         for (uint32_t round = 0; round < 50; round++) {
-            abut_solid moved = resting[kind];
+            abut_collider moved = resting[kind];
             abut_pose a_little = random_pose(&random, 1e-7);
             double *q = &a_little.rotation.x;
             for (int k = 0; k < 3; k++)
@@ -416,10 +418,10 @@ TEST(hulls_as_they_come) {
         abut_mesh *mesh = test_mesh(NULL, soup, 36, NULL, 12), *next;
         abut_bvh *bvh;
         assert_ok(abut_bvh_create(mesh, NULL, &bvh));
-        abut_solid hull = {.kind = ABUT_SOLID_HULL,
-                           .pose = shifted(-100, -100, -99.51),
-                           .shape.hull = bvh};
-        abut_solid ground = floor_solid();
+        abut_collider hull = {.kind = ABUT_COLLIDER_HULL,
+                              .pose = shifted(-100, -100, -99.51),
+                              .shape.hull = bvh};
+        abut_collider ground = floor_solid();
         abut_patches found = find_solid_patches(&hull, &ground, 0);
         assert_int_equal(found.contact_count, 4);
         assert_close(list[0].depth, .01, 1e-12);
@@ -437,7 +439,7 @@ TEST(hulls_as_they_come) {
         next = test_mesh(NULL, moved, 36, NULL, 12);
         assert_ok(abut_bvh_set_mesh(bvh, next));
         found = room();
-        assert_refused("not a convex hull", abut_contact_solids(&hull, &ground, NULL, &found));
+        assert_refused("not a convex hull", abut_contact_find(&hull, &ground, NULL, &found));
         abut_mesh_destroy(next);
         abut_bvh_destroy(bvh);
         abut_mesh_destroy(mesh);
@@ -469,12 +471,12 @@ TEST(rounded_hulls) {
             p = pose_apply(&at, p);
             points[i] = v3((float)p.x, (float)p.y, (float)p.z);
         }
-        abut_solid hull = {.kind = ABUT_SOLID_HULL,
-                           .pose = shifted(0, 0, 0),
-                           .shape.hull = hull_tree(points, 200)};
+        abut_collider hull = {.kind = ABUT_COLLIDER_HULL,
+                              .pose = shifted(0, 0, 0),
+                              .shape.hull = hull_tree(points, 200)};
         vec3 up = v3_sub(pose_apply(&at, v3(0, 0, 1)), at.translation);
-        abut_solid cube = box_solid(1, 1, 1, at), below = box_solid(3, 3, 1, at);
-        abut_solid ball = ball_solid(.5, random_pose(&random, 1));
+        abut_collider cube = box_solid(1, 1, 1, at), below = box_solid(3, 3, 1, at);
+        abut_collider ball = ball_solid(.5, random_pose(&random, 1));
         below.pose.translation = v3_along(at.translation, -1.99, up);
         find_solid_patches(&cube, &ball, 2);
         double wanted = list[0].depth;
@@ -494,7 +496,7 @@ TEST(rounded_hulls) {
 /* Slabs, discs and rods, down to little more than rounding errors, through a cube. */
 TEST(thin_hulls) {
     test_random random = {23};
-    abut_solid cube = box_solid(.5, .5, .5, shifted(0, 0, 0)), ground = floor_solid();
+    abut_collider cube = box_solid(.5, .5, .5, shifted(0, 0, 0)), ground = floor_solid();
     vec3 points[100];
     for (double thin = 1e-3; thin > 1e-14; thin *= .1)
         for (int kind = 0; kind < 4; kind++) {
@@ -506,9 +508,9 @@ TEST(thin_hulls) {
                                             : v3(i & 1 ? 1 : -1, i & 2 ? 1 : -1, i & 4 ? 1 : -1);
                 points[i] = v3(p.x, kind == 3 ? thin * p.y : p.y, thin * p.z);
             }
-            abut_solid hull = {.kind = ABUT_SOLID_HULL,
-                               .pose = shifted(.1, .2, .3),
-                               .shape.hull = hull_tree(points, count)};
+            abut_collider hull = {.kind = ABUT_COLLIDER_HULL,
+                                  .pose = shifted(.1, .2, .3),
+                                  .shape.hull = hull_tree(points, count)};
             abut_patches found = find_solid_patches(&hull, &cube, 0);
             assert_int_equal(found.count, 1);
             assert_close(list[0].depth, .2, 1.1 * thin + 1e-6);
@@ -529,52 +531,52 @@ TEST(thin_hulls) {
 
 TEST(bad_input) {
     make_hulls();
-    abut_solid ball = ball_solid(1, shifted(0, 0, .5)), ground = floor_solid(), bad = ball;
+    abut_collider ball = ball_solid(1, shifted(0, 0, .5)), ground = floor_solid(), bad = ball;
     abut_patches found = room();
-    assert_refused("a", abut_contact_solids(NULL, &ball, NULL, &found));
-    assert_refused("b", abut_contact_solids(&ball, NULL, NULL, &found));
-    assert_refused("patches", abut_contact_solids(&ball, &ball, NULL, NULL));
+    assert_refused("a", abut_contact_find(NULL, &ball, NULL, &found));
+    assert_refused("b", abut_contact_find(&ball, NULL, NULL, &found));
+    assert_refused("patches", abut_contact_find(&ball, &ball, NULL, NULL));
     bad.shape.sphere.radius = -1;
     assert_refused("a is a sphere with a radius of -1",
-                   abut_contact_solids(&bad, &ball, NULL, &found));
+                   abut_contact_find(&bad, &ball, NULL, &found));
     bad.shape.sphere.radius = NAN;
-    assert_refused("nan", abut_contact_solids(&bad, &ball, NULL, &found));
+    assert_refused("nan", abut_contact_find(&bad, &ball, NULL, &found));
     bad = ball;
     bad.pose.translation.x = INFINITY;
-    assert_refused("b", abut_contact_solids(&ball, &bad, NULL, &found));
+    assert_refused("b", abut_contact_find(&ball, &bad, NULL, &found));
     bad = box_solid(1, -2, 3, shifted(0, 0, 0));
-    assert_refused("a half size of -2", abut_contact_solids(&bad, &ball, NULL, &found));
+    assert_refused("a half size of -2", abut_contact_find(&bad, &ball, NULL, &found));
     bad = ground;
     bad.shape.plane.normal.z = 0;
-    assert_refused("normal of 0", abut_contact_solids(&bad, &ball, NULL, &found));
+    assert_refused("normal of 0", abut_contact_find(&bad, &ball, NULL, &found));
     bad = cylinder_solid(1, shifted(0, 0, 0));
     bad.shape.cylinder.end[0] = bad.shape.cylinder.end[1];
-    assert_refused("both ends in one place", abut_contact_solids(&bad, &ball, NULL, &found));
-    bad.kind = (abut_solid_kind)9;
-    assert_refused("kind 9", abut_contact_solids(&bad, &ball, NULL, &found));
+    assert_refused("both ends in one place", abut_contact_find(&bad, &ball, NULL, &found));
+    bad.kind = (abut_collider_kind)9;
+    assert_refused("a->kind is 9", abut_contact_find(&bad, &ball, NULL, &found));
     abut_patch_options options = abut_patch_options_default();
     options.margin = -1;
-    assert_refused("margin", abut_contact_solids(&ball, &ball, &options, &found));
+    assert_refused("margin", abut_contact_find(&ball, &ball, &options, &found));
     options.margin = 0;
     options.max_contacts = 9;
-    assert_refused("max_contacts", abut_contact_solids(&ball, &ball, &options, &found));
+    assert_refused("max_contacts", abut_contact_find(&ball, &ball, &options, &found));
     /* No room. */
     found = (abut_patches){0};
     assert_fails(ABUT_ERROR_BUFFER, "1 patches with 1 contacts",
-                 abut_contact_solids(&ball, &ground, NULL, &found));
+                 abut_contact_find(&ball, &ground, NULL, &found));
     assert_int_equal(found.count, 1);
     assert_int_equal(found.contact_count, 1);
     /* Hulls that are none. */
-    bad = (abut_solid){.kind = ABUT_SOLID_HULL};
+    bad = (abut_collider){.kind = ABUT_COLLIDER_HULL};
     found = room();
-    assert_refused("bvh", abut_contact_solids(&bad, &ball, NULL, &found));
+    assert_refused("bvh", abut_contact_find(&bad, &ball, NULL, &found));
     abut_shape torus = abut_shape_default(ABUT_SHAPE_TORUS),
                open = abut_shape_default(ABUT_SHAPE_SHEET);
     abut_bvh *bent = tree_of(NULL, &torus), *flat = tree_of(NULL, &open);
     bad.shape.hull = bent;
-    assert_refused("not convex", abut_contact_solids(&bad, &ball, NULL, &found));
+    assert_refused("not convex", abut_contact_find(&bad, &ball, NULL, &found));
     bad.shape.hull = flat;
-    assert_refused("not closed", abut_contact_solids(&ball, &bad, NULL, &found));
+    assert_refused("not closed", abut_contact_find(&ball, &bad, NULL, &found));
     abut_bvh_destroy(bent);
     abut_bvh_destroy(flat);
 }
@@ -583,20 +585,20 @@ TEST(bad_input) {
 TEST(sizes) {
     for (int e = -60; e <= 60; e += 30) {
         double size = pow(10, e);
-        abut_solid below = box_solid(size, size, size, shifted(0, 0, 0));
-        abut_solid box = below;
+        abut_collider below = box_solid(size, size, size, shifted(0, 0, 0));
+        abut_collider box = below;
         box.pose.translation = v3(.5 * size, 0, 1.5 * size);
         abut_patches found = find_solid_patches(&box, &below, 0);
         assert_int_equal(found.contact_count, 4);
         assert_close(list[0].depth / size, .5, 1e-12);
     }
-    abut_solid ball = ball_solid(1, shifted(1e8, 1e8, 1e8 + 1.5)),
-               other = ball_solid(1, shifted(1e8, 1e8, 1e8));
+    abut_collider ball = ball_solid(1, shifted(1e8, 1e8, 1e8 + 1.5)),
+                  other = ball_solid(1, shifted(1e8, 1e8, 1e8));
     find_solid_patches(&ball, &other, 0);
     assert_close(list[0].depth, .5, 1e-8);
     /* Without thickness. */
-    abut_solid plate = box_solid(1, 1, 0, shifted(0, 0, 0)),
-               point = ball_solid(0, shifted(.1, .2, 0));
+    abut_collider plate = box_solid(1, 1, 0, shifted(0, 0, 0)),
+                  point = ball_solid(0, shifted(.1, .2, 0));
     abut_patches found = find_solid_patches(&point, &plate, 0);
     assert_int_equal(found.count, 1);
     assert_close(list[0].depth, 0, 1e-15);

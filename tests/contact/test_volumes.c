@@ -5,11 +5,11 @@
 enum { MAX_MODELS = 20 };
 
 /* Sums the volumes of all patches of a pair, none of which is below 0. */
-static double sum_volumes(const abut_posed *a, const abut_posed *b,
+static double sum_volumes(const abut_collider *a, const abut_collider *b,
                           const abut_patch_options *options) {
     abut_patches found = room();
     double sum = 0;
-    assert_ok(abut_contact_patches(a, b, options, &found));
+    assert_ok(abut_contact_find(a, b, options, &found));
     for (uint64_t i = 0; i < found.count; i++) {
         assert_true(list[i].volume >= 0);
         assert_true(list[i].depth >= 0 || list[i].volume == 0);
@@ -22,7 +22,8 @@ static double sum_volumes(const abut_posed *a, const abut_posed *b,
  * common volume. */
 static double check_volume(const abut_bvh *a, abut_pose pose_a, const abut_bvh *b,
                            abut_pose pose_b) {
-    const abut_posed posed[2] = {{a, pose_a}, {b, pose_b}};
+    const abut_collider posed[2] = {abut_collider_from_bvh(a, pose_a),
+                                    abut_collider_from_bvh(b, pose_b)};
     abut_pair_measures common;
     assert_ok(abut_pair_measure(&posed[0], &posed[1], NULL, &common));
     for (int k = 0; k < 4; k++) {
@@ -192,7 +193,7 @@ TEST(volumes_below_a_plane) {
     abut_mesh *mesh = abut_bvh_mesh(cube.bvh);
     open = make_tree(test_mesh(NULL, abut_mesh_local_positions(mesh), abut_mesh_vertex_count(mesh),
                                abut_mesh_indices(mesh), abut_mesh_triangle_count(mesh) - 1));
-    abut_solid ground = {.kind = ABUT_SOLID_PLANE};
+    abut_collider ground = {.kind = ABUT_COLLIDER_PLANE};
     ground.shape.plane.normal.z = 1;
     const double heights[] = {0.45, 0.1, 0, -0.4, -2};
     for (int i = 0; i < 5; i++) {
@@ -200,10 +201,10 @@ TEST(volumes_below_a_plane) {
                      cavity = 0.25 * real_clamp(0.25 - h, 0, 0.5);
         const abut_bvh *const bodies[] = {cube.bvh, hollow, open};
         for (int k = 0; k < 3; k++) {
-            const abut_posed a = {bodies[k], shifted(0, 0, h)};
+            const abut_collider a = abut_collider_from_bvh(bodies[k], shifted(0, 0, h));
             abut_patches found = room();
             double sum = 0;
-            assert_ok(abut_contact_solid(&a, &ground, NULL, &found));
+            assert_ok(abut_contact_find(&a, &ground, NULL, &found));
             for (uint64_t p = 0; p < found.count; p++)
                 sum += list[p].volume;
             assert_close(sum, k == 2 ? 0 : below - k * cavity, 1e-12);
@@ -226,10 +227,11 @@ TEST(open_meshes_have_no_volume) {
     const abut_bvh *const bodies[] = {sheet, holed};
     for (int k = 0; k < 2; k++)
         for (int i = 0; i < 3; i++) {
-            const abut_posed a = {ball.bvh, shifted(0.05, 0.07, 0.2 * i + 0.05)},
-                             b = {bodies[k], shifted(0, 0, 0)};
+            const abut_collider a = abut_collider_from_bvh(ball.bvh,
+                                                           shifted(0.05, 0.07, 0.2 * i + 0.05)),
+                                b = abut_collider_from_bvh(bodies[k], shifted(0, 0, 0));
             abut_patches found = room();
-            assert_ok(abut_contact_patches(&a, &b, NULL, &found));
+            assert_ok(abut_contact_find(&a, &b, NULL, &found));
             assert_true(found.count > 0);
             assert_close(sum_volumes(&a, &b, NULL), 0, 0);
         }

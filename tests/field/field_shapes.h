@@ -51,8 +51,8 @@ static inline void thing_free(thing *t) {
     abut_mesh_destroy(t->mesh);
 }
 
-static inline abut_body body_of(const thing *t, abut_pose where) {
-    abut_body body = {t->field, t->samples, where};
+static inline abut_collider body_of(const thing *t, abut_pose where) {
+    abut_collider body = abut_collider_from_field(t->field, t->samples, where);
     return body;
 }
 

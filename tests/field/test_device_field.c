@@ -400,8 +400,11 @@ TEST(questions) {
     abut_contacts lists[2] = {{.list = found[0], .capacity = 32},
                               {.list = found[1], .capacity = 32}};
     for (int i = 0; i < 2; i++) {
-        const abut_body body = {i ? there : here, NULL, none};
-        assert_ok(abut_contact_sphere(&body, &ball, NULL, &lists[i]));
+        const abut_collider body = abut_collider_from_field(i ? there : here, NULL, none);
+        assert_ok(abut_contact_find_sampled(&body,
+                                            &(abut_collider){.kind = ABUT_COLLIDER_SPHERE,
+                                                             .shape.sphere = ball},
+                                            NULL, &lists[i]));
     }
     assert_true(lists[0].count > 0 && lists[0].count == lists[1].count);
     for (size_t i = 0; i < lists[0].count; i++)

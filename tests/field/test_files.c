@@ -256,9 +256,10 @@ TEST(loaded_fields_collide) {
     assert_ok(abut_field_read(NULL, test_path("a.abutf"), NULL, &back));
     for (int i = 0; i < 2; i++) {
         const abut_field *of = i ? back : field;
-        abut_body a = {of, samples, {{0, 0, 0, 1}, {0, 0, 0}}};
-        abut_body b = {of, samples, {{0, 0, 0, 1}, {0.9, 0.1, 0.05}}};
-        assert_ok(abut_contact_bodies(&a, &b, NULL, &found[i]));
+        abut_collider a = abut_collider_from_field(of, samples, abut_pose_identity());
+        abut_collider b =
+            abut_collider_from_field(of, samples, (abut_pose){{0, 0, 0, 1}, {0.9, 0.1, 0.05}});
+        assert_ok(abut_contact_find_sampled(&a, &b, NULL, &found[i]));
     }
     assert_true(found[0].count > 0 && found[0].count < ROOM);
     assert_int_equal(found[0].count, found[1].count);

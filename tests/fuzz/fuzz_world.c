@@ -52,10 +52,12 @@ static abut_world *make_world(abut_contact *list) {
     uint32_t id;
     FUZZ_CHECK(!abut_shape_create(fuzz_context(), &shape, &mesh));
     FUZZ_CHECK(!abut_world_create(fuzz_context(), NULL, &world));
-    abut_world_item item = {.kind = ABUT_WORLD_SPHERE, .pose = {{0, 0, 0, 1}, {0, 0, 0}}};
+    abut_world_item item = {.size = sizeof(abut_world_item),
+                            .kind = ABUT_COLLIDER_SPHERE,
+                            .pose = {{0, 0, 0, 1}, {0, 0, 0}}};
     for (int i = 0; i < 4; i++) {
         memset(&item.shape, 0, sizeof item.shape);
-        item.kind = i % 2 ? ABUT_WORLD_MESH : ABUT_WORLD_SPHERE;
+        item.kind = i % 2 ? ABUT_COLLIDER_MESH : ABUT_COLLIDER_SPHERE;
         item.pose.translation.x = 0.7 * i;
         if (i % 2)
             item.shape.mesh.mesh = mesh;

@@ -34,7 +34,8 @@ static void touches_nothing(abut_mesh *mesh) {
     bool any = true;
     assert_ok(abut_bvh_create(mesh, NULL, &cloth));
     assert_ok(abut_bvh_create(abut_character_rest_mesh(human()), NULL, &body));
-    const abut_posed a = {.bvh = cloth}, b = {.bvh = body};
+    const abut_collider a = abut_collider_from_bvh(cloth, abut_pose_identity()),
+                        b = abut_collider_from_bvh(body, abut_pose_identity());
     assert_ok(abut_pair_intersections(&a, &b, 0, NULL, &count));
     assert_int_equal(0, count);
     assert_ok(abut_pair_self_intersects(cloth, NULL, &any));

@@ -183,20 +183,20 @@ static inline reference *scene_reference(const scene *s, const abut_raster_view 
 /* Whether two items overlap, decided by `pair`. */
 static inline bool scene_overlap(const scene *s, uint32_t a, uint32_t b) {
     uint32_t ids[2] = {a, b};
-    abut_posed posed[2];
+    abut_collider posed[2];
     abut_mesh *mesh[2] = {NULL, NULL};
     abut_bvh *tree[2] = {NULL, NULL};
     abut_overlap overlap;
     for (int k = 0; k < 2; k++) {
         uint32_t i = ids[k];
         const abut_mesh *model = models[s->model[i]];
-        posed[k] = (abut_posed){trees[s->model[i]], s->poses[i]};
+        posed[k] = abut_collider_from_bvh(trees[s->model[i]], s->poses[i]);
         if (!s->deformed[i])
             continue;
         mesh[k] = test_mesh(serial, s->deformed[i], abut_mesh_vertex_count(model),
                             abut_mesh_indices(model), abut_mesh_triangle_count(model));
         assert_ok(abut_bvh_create(mesh[k], NULL, &tree[k]));
-        posed[k].bvh = tree[k];
+        posed[k].shape.body.bvh = tree[k];
     }
     assert_ok(abut_pair_overlap(&posed[0], &posed[1], NULL, NULL, &overlap));
     for (int k = 0; k < 2; k++) {

@@ -280,7 +280,8 @@ TEST(balls_cut_windows_and_lose_nothing) {
 /* Moves item b of two that are apart until they overlap by some part of `by`, or just do not. */
 static void bring_together(scene *s, uint32_t a, uint32_t b, double by) {
     for (int round = 0; round < 30; round++) {
-        abut_posed p = {trees[s->model[a]], s->poses[a]}, q = {trees[s->model[b]], s->poses[b]};
+        abut_collider p = abut_collider_from_bvh(trees[s->model[a]], s->poses[a]),
+                      q = abut_collider_from_bvh(trees[s->model[b]], s->poses[b]);
         abut_separation apart;
         assert_ok(abut_pair_distance(&p, &q, NULL, NULL, &apart));
         if (apart.relation != ABUT_PAIR_APART || apart.distance < 1e-14)

@@ -9,7 +9,7 @@ static abut_device *device;
 /* A map, and the bodies around it, on the CPU and on the device. */
 typedef struct scene {
     abut_map *map[2];
-    abut_posed others[2][4];
+    abut_collider others[2][4];
     uint32_t count;
 } scene;
 
@@ -21,7 +21,7 @@ static void scene_add(scene *s, abut_mesh *mesh, bool sign, abut_pose pose) {
         assert_ok(abut_bvh_create(mesh, &options, &bvh));
         if (sign)
             assert_ok(abut_sign_prepare(bvh, NULL));
-        s->others[k][s->count] = (abut_posed){bvh, pose};
+        s->others[k][s->count] = abut_collider_from_bvh(bvh, pose);
     }
     s->count++;
 }
@@ -40,7 +40,7 @@ static void scene_free(scene *s) {
     for (int k = 0; k < 2; k++) {
         abut_map_destroy(s->map[k]);
         for (uint32_t i = 0; i < s->count; i++)
-            abut_bvh_destroy((abut_bvh *)(uintptr_t)s->others[k][i].bvh);
+            abut_bvh_destroy((abut_bvh *)(uintptr_t)s->others[k][i].shape.body.bvh);
     }
 }
 
@@ -108,14 +108,15 @@ TEST(bodies_that_move) {
               *ball = made(NULL, ABUT_SHAPE_ICOSPHERE, 5, 0);
     scene s;
     scene_make(&s, torus, 80);
-    scene_add(&s, ball, true, (abut_pose){{0, 0, 0, 0}, {0, 0, 0}});
+    scene_add(&s, ball, true, abut_pose_identity());
     for (int frame = 0; frame < 4; frame++) {
         const double bend[9] = {1, 0.2 * frame, 0, 0, 1, 0, 0, 0.1 * frame, 1};
         abut_mesh *here = moved(torus, bend, (abut_vec3){0.1 * frame, 0, 0}),
                   *there = moved(ball, bend, (abut_vec3){0.5, 0.3 * frame, 0});
         for (int k = 0; k < 2; k++) {
             assert_ok(abut_map_set_mesh(s.map[k], here));
-            assert_ok(abut_bvh_set_mesh((abut_bvh *)(uintptr_t)s.others[k][0].bvh, there));
+            assert_ok(
+                abut_bvh_set_mesh((abut_bvh *)(uintptr_t)s.others[k][0].shape.body.bvh, there));
         }
         compare(&s, 0);
         abut_mesh_destroy(here);
@@ -148,10 +149,10 @@ TEST(many_bodies) {
     scene_free(&s);
     scene_make(&s, ball, 64); /* no body; and itself, where many triangles are as near */
     compare(&s, 0);
-    scene_add(&s, ball, true, (abut_pose){{0, 0, 0, 0}, {0, 0, 0}});
+    scene_add(&s, ball, true, abut_pose_identity());
     compare(&s, 0);
     /* one on the CPU */
-    abut_posed here = s.others[1][0];
+    abut_collider here = s.others[1][0];
     s.others[1][0] = s.others[0][0];
     compare(&s, 0);
     s.others[1][0] = here;
@@ -241,7 +242,7 @@ static abut_status live_a_little(abut_context *context, void *user) {
     status = status ? status : abut_bvh_create(box, &where, &bvh);
     status = status ? status : abut_sign_prepare(bvh, NULL);
     status = status ? status : abut_map_create(box, &options, &map);
-    abut_posed other = {bvh, {{0, 0, 0, 0}, {0.4, 0.1, 0.05}}};
+    abut_collider other = abut_collider_from_bvh(bvh, (abut_pose){{0, 0, 0, 0}, {0.4, 0.1, 0.05}});
     status = status ? status : abut_map_compute_distance(map, &other, 1, NULL);
     status = status ? status : abut_map_measure(map, NULL, NULL, &measures);
     if (!status)

@@ -10,14 +10,14 @@ static abut_map_texel *texels_of(const abut_map *map) {
 }
 
 static void find_one(abut_map *map, const abut_bvh *bvh, double limit) {
-    abut_posed other = {.bvh = bvh};
+    abut_collider other = abut_collider_from_bvh(bvh, abut_pose_identity());
     abut_map_query query = abut_map_query_default();
     query.limit = limit;
     assert_ok(abut_map_compute_distance(map, &other, 1, &query));
 }
 
 /* Every sample has what a single query gives there; some of them are looked at. */
-static void check_samples(const abut_map *map, const abut_posed *others, uint32_t count,
+static void check_samples(const abut_map *map, const abut_collider *others, uint32_t count,
                           double limit, uint32_t step) {
     const uint32_t n = get_map_info(map).resolution;
     abut_map_texel *texels = texels_of(map);
@@ -35,10 +35,10 @@ static void check_samples(const abut_map *map, const abut_posed *others, uint32_
         uint32_t other = ABUT_NONE;
         for (uint32_t k = 0; k < count; k++) {
             abut_nearest nearest;
-            bool sign = get_sign_info(others[k].bvh).method != ABUT_SIGN_AUTO;
+            bool sign = get_sign_info(others[k].shape.body.bvh).method != ABUT_SIGN_AUTO;
             abut_status status =
-                sign ? abut_sign_nearest(others[k].bvh, sample.point, limit, &nearest)
-                     : abut_nearest_point(others[k].bvh, sample.point, limit, &nearest);
+                sign ? abut_sign_nearest(others[k].shape.body.bvh, sample.point, limit, &nearest)
+                     : abut_nearest_point(others[k].shape.body.bvh, sample.point, limit, &nearest);
             assert_ok(status);
             if (nearest.triangle != ABUT_NONE && (float)nearest.distance < best) {
                 best = (float)nearest.distance;
@@ -67,7 +67,7 @@ TEST(samples_are_those_of_single_queries) {
         abut_mesh *g = shifted(g0, round < 2 ? 0.9 : 0.3, 0.1, 0.07);
         abut_bvh *bvh = hierarchy_of(g, sign);
         abut_map *map = map_of(e, 200);
-        abut_posed other = {.bvh = bvh};
+        abut_collider other = abut_collider_from_bvh(bvh, abut_pose_identity());
         find_one(map, bvh, 0);
         assert_true(get_map_info(map).has_distances);
         assert_int_equal(get_map_info(map).has_sign, sign);
@@ -84,15 +84,15 @@ TEST(samples_are_those_of_single_queries) {
 
 TEST(the_nearest_of_many_bodies_wins) {
     abut_mesh *ball = made(NULL, ABUT_SHAPE_ICOSPHERE, 4, 0), *others[12];
-    abut_posed posed[12] = {{0}};
+    abut_collider posed[12] = {{0}};
     test_random random = {3};
     for (int i = 0; i < 12; i++) {
         others[i] = shifted(ball, test_random_real(&random, -2, 2),
                             test_random_real(&random, -2, 2), test_random_real(&random, -2, 2));
-        posed[i].bvh = hierarchy_of(others[i], i % 3 != 0);
+        posed[i].shape.body.bvh = hierarchy_of(others[i], i % 3 != 0);
     }
-    abut_bvh_destroy((abut_bvh *)(uintptr_t)posed[11].bvh);
-    posed[11].bvh = posed[10].bvh; /* the same twice: the first one wins */
+    abut_bvh_destroy((abut_bvh *)(uintptr_t)posed[11].shape.body.bvh);
+    posed[11].shape.body.bvh = posed[10].shape.body.bvh; /* the same twice: the first one wins */
     abut_map *map = map_of(ball, 128);
     assert_ok(abut_map_compute_distance(map, posed, 12, NULL));
     check_samples(map, posed, 12, HUGE_VAL, 3);
@@ -110,7 +110,7 @@ TEST(the_nearest_of_many_bodies_wins) {
     abut_map_destroy(map);
     for (int i = 0; i < 12; i++) {
         if (i < 11)
-            abut_bvh_destroy((abut_bvh *)(uintptr_t)posed[i].bvh);
+            abut_bvh_destroy((abut_bvh *)(uintptr_t)posed[i].shape.body.bvh);
         abut_mesh_destroy(others[i]);
     }
     abut_mesh_destroy(ball);
@@ -120,7 +120,8 @@ TEST(poses_move_bodies) {
     abut_mesh *ball = made(NULL, ABUT_SHAPE_TORUS, 24, 12),
               *e = made(NULL, ABUT_SHAPE_LETTER_E, 5, 0);
     abut_bvh *bvh = hierarchy_of(e, true);
-    abut_posed other = {bvh, {{0.5, 0.1, -0.3, 0.7}, {0.4, 0.2, 0.5}}};
+    abut_collider other =
+        abut_collider_from_bvh(bvh, (abut_pose){{0.5, 0.1, -0.3, 0.7}, {0.4, 0.2, 0.5}});
     abut_pose inverse;
     abut_map *map = map_of(ball, 128);
     assert_ok(abut_map_compute_distance(map, &other, 1, NULL));
@@ -233,10 +234,10 @@ TEST(exact_measures_are_those_of_pairs) {
     abut_map *map = map_of(torus, 64);
     test_random random = {11};
     for (int round = 0; round < 40; round++) {
-        abut_posed others[3] = {{0}}, a = {.bvh = ours};
+        abut_collider others[3] = {{0}}, a = abut_collider_from_bvh(ours, abut_pose_identity());
         double best = HUGE_VAL;
         for (int k = 0; k < 3; k++) {
-            others[k].bvh = bvh;
+            others[k].shape.body.bvh = bvh;
             others[k].pose.translation =
                 (abut_vec3){test_random_real(&random, 2.5, 4), test_random_real(&random, -3, 3),
                             test_random_real(&random, -3, 3)};
@@ -349,7 +350,8 @@ TEST(sizes_beyond_floats) {
         options.resolution = 32;
         if (k > 2e-30 && k < 1e30) {
             assert_ok(abut_map_create(here, &options, &map));
-            abut_posed other = {bvh, {{0, 0, 0, 1}, {3 * k, 0, 0}}};
+            abut_collider other =
+                abut_collider_from_bvh(bvh, (abut_pose){{0, 0, 0, 1}, {3 * k, 0, 0}});
             abut_map_measures m;
             abut_map_measure_options exact = abut_map_measure_options_default();
             exact.exact = true;
@@ -556,9 +558,8 @@ TEST(sheets_that_lie_on_a_body_are_outside) {
                     abut_mesh *closed = inward ? turned : box;
                     abut_bvh *bvh = hierarchy_of(sampled ? sheet : closed, !sampled && !inward);
                     abut_map *map = map_of(sampled ? closed : sheet, 64);
-                    abut_posed other = {.bvh = bvh,
-                                        .pose = {{0, 0, 0, 1},
-                                                 {0, 0, sampled ? gaps[i] : -gaps[i]}}};
+                    abut_collider other = abut_collider_from_bvh(
+                        bvh, (abut_pose){{0, 0, 0, 1}, {0, 0, sampled ? gaps[i] : -gaps[i]}});
                     abut_map_query query = abut_map_query_default();
                     abut_patch_options options = abut_patch_options_default();
                     abut_patch list[8];
@@ -604,7 +605,8 @@ TEST(patches_have_the_volume_of_the_overlap) {
                             .contacts = contacts,
                             .contact_capacity = 1024};
     abut_map *map = map_of(here, 128);
-    const abut_posed a = {.bvh = ours}, b = {.bvh = bvh};
+    const abut_collider a = abut_collider_from_bvh(ours, abut_pose_identity()),
+                        b = abut_collider_from_bvh(bvh, abut_pose_identity());
     abut_pair_measures common;
     double volume = 0;
     find_one(map, bvh, 0);
@@ -643,7 +645,7 @@ TEST(what_is_not_legal_is_refused) {
     abut_map_texel *texels = malloc(64 * 64 * sizeof *texels);
     assert_int_equal(abut_map_measure(map, NULL, NULL, &measures), ABUT_ERROR_ARGUMENT);
     assert_int_equal(abut_map_texels(map, 64 * 64, texels), ABUT_ERROR_ARGUMENT);
-    abut_posed other = {.bvh = bvh};
+    abut_collider other = abut_collider_from_bvh(bvh, abut_pose_identity());
     abut_map_query query = abut_map_query_default();
     const double bad[] = {NAN, -1};
     for (int i = 0; i < 2; i++) {
@@ -654,7 +656,7 @@ TEST(what_is_not_legal_is_refused) {
     assert_int_equal(abut_map_compute_distance(map, NULL, 1, NULL), ABUT_ERROR_ARGUMENT);
     other.pose.translation.x = INFINITY;
     assert_int_equal(abut_map_compute_distance(map, &other, 1, NULL), ABUT_ERROR_ARGUMENT);
-    other.bvh = NULL;
+    other.shape.body.bvh = NULL;
     assert_int_equal(abut_map_compute_distance(map, &other, 1, NULL), ABUT_ERROR_ARGUMENT);
     find_one(map, bvh, 0); /* the surface on itself */
     assert_ok(abut_map_measure(map, NULL, NULL, &measures));
@@ -685,7 +687,7 @@ TEST(places_far_from_the_origin) {
               *g0 = made(NULL, ABUT_SHAPE_LETTER_G, 4, 0);
     abut_mesh *e = shifted(e0, 1e6, 1e6, 1e6), *g = shifted(g0, 1e6 + 0.9, 1e6, 1e6);
     abut_bvh *bvh = hierarchy_of(g, true);
-    abut_posed other = {.bvh = bvh};
+    abut_collider other = abut_collider_from_bvh(bvh, abut_pose_identity());
     abut_map *map = map_of(e, 128);
     find_one(map, bvh, 0);
     check_samples(map, &other, 1, HUGE_VAL, 5);
@@ -715,7 +717,7 @@ static abut_status make_and_ask(abut_context *context, void *data) {
     status = status ? status : abut_bvh_create(other, NULL, &bvh);
     status = status ? status : abut_map_create(mesh, &options, &map);
     status = status ? status : abut_map_replace_mesh(map, other, from);
-    abut_posed posed = {bvh, {{0, 0, 0, 1}, {0.5, 0, 0.1}}};
+    abut_collider posed = abut_collider_from_bvh(bvh, (abut_pose){{0, 0, 0, 1}, {0.5, 0, 0.1}});
     status = status ? status : abut_map_compute_distance(map, &posed, 1, NULL);
     abut_map_measure_options wanted = abut_map_measure_options_default();
     wanted.quantiles = &half;

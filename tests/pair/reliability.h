@@ -117,7 +117,8 @@ TEST(inside_decides) {
     abut_bvh *ball = small_ball();
     for (int f = 0; f < FAULTS; f++) {
         abut_bvh *around = hierarchy_of(faulty((fault)f));
-        abut_posed a = {.bvh = ball}, b = {.bvh = around};
+        abut_collider a = abut_collider_from_bvh(ball, abut_pose_identity()),
+                      b = abut_collider_from_bvh(around, abut_pose_identity());
         abut_overlap one, other;
         abut_separation apart;
         abut_pair_options surfaces = abut_pair_options_default();
@@ -166,7 +167,8 @@ TEST(surfaces_decide) {
     abut_bvh *ball = small_ball();
     for (int f = 0; f < FAULTS; f++) {
         abut_bvh *around = hierarchy_of(faulty((fault)f));
-        abut_posed a = {.bvh = ball}, b = {.bvh = around};
+        abut_collider a = abut_collider_from_bvh(ball, abut_pose_identity()),
+                      b = abut_collider_from_bvh(around, abut_pose_identity());
         abut_overlap overlap;
         abut_separation apart;
         a.pose.translation = at_surface[f];
@@ -222,12 +224,13 @@ TEST(batches) {
 /* Two meshes that are both in doubt: the lower level is reported. */
 TEST(both_in_doubt) {
     abut_bvh *bowl = hierarchy_of(faulty(BOWL)), *flipped = hierarchy_of(faulty(FLIPPED));
-    abut_posed a = {.bvh = bowl}, b = {.bvh = flipped};
+    abut_collider a = abut_collider_from_bvh(bowl, abut_pose_identity()),
+                  b = abut_collider_from_bvh(flipped, abut_pose_identity());
     abut_overlap overlap;
     abut_mesh *shrunk = NULL;
     assert_ok(abut_mesh_transform(abut_bvh_mesh(bowl), 0.3, a.pose, &shrunk));
     abut_bvh *small = hierarchy_of(shrunk);
-    a.bvh = small;
+    a.shape.body.bvh = small;
     assert_ok(abut_pair_overlap(&a, &b, NULL, NULL, &overlap));
     assert_reliability(ABUT_RELIABILITY_UNRELIABLE, "of mesh b face", overlap.reliability);
     abut_bvh_destroy(small);
@@ -368,9 +371,10 @@ TEST(fields_pass_it_on) {
         assert_ok(abut_field_read(NULL, path, NULL, &again));
         assert_ptr_equal(get_field_info(field).reliability.reason,
                          get_field_info(again).reliability.reason);
-        abut_body a = {.field = own, .samples = samples}, b = {.field = again};
+        abut_collider a = abut_collider_from_field(own, samples, abut_pose_identity()),
+                      b = abut_collider_from_field(again, NULL, abut_pose_identity());
         a.pose.translation.z = -0.85;
-        assert_ok(abut_contact_bodies(&a, &b, NULL, &found));
+        assert_ok(abut_contact_find_sampled(&a, &b, NULL, &found));
         assert_int_equal(expected[f], found.reliability.level);
         abut_ray down = {{0, 0, 3}, {0, 0, -1}};
         abut_field_hit hit = {.parameter = 7};
@@ -387,19 +391,22 @@ TEST(fields_pass_it_on) {
         /* samples of the ball against a plane: no field is used */
         abut_plane plane = {{0, 0, 1}, -0.85};
         found.reliability.level = ABUT_RELIABILITY_UNRELIABLE;
-        assert_ok(abut_contact_plane(&a, &plane, NULL, &found));
+        assert_ok(abut_contact_find_sampled(
+            &a, &(abut_collider){.kind = ABUT_COLLIDER_PLANE, .shape.plane = plane}, NULL, &found));
         assert_int_equal(ABUT_RELIABILITY_GUARANTEED, found.reliability.level);
 
         abut_world *world = NULL;
-        abut_world_item item = {.kind = ABUT_WORLD_BODY, .pose = a.pose};
+        abut_world_item item = {.size = sizeof(abut_world_item),
+                                .collider.kind = ABUT_COLLIDER_BODY,
+                                .collider.pose = a.pose};
         uint32_t id;
-        item.shape.body.field = own;
-        item.shape.body.samples = samples;
+        item.collider.shape.body.field = own;
+        item.collider.shape.body.samples = samples;
         assert_ok(abut_world_create(NULL, &on, &world));
         assert_ok(abut_world_add(world, &item, &id));
-        item.shape.body.field = again;
-        item.shape.body.samples = NULL;
-        item.pose.translation.z = 0;
+        item.collider.shape.body.field = again;
+        item.collider.shape.body.samples = NULL;
+        item.collider.pose.translation.z = 0;
         assert_ok(abut_world_add(world, &item, &id));
         found.capacity = 4096;
         assert_ok(abut_world_contacts(world, &found));

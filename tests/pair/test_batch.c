@@ -44,7 +44,8 @@ TEST_THREADS(batch_is_single) {
         poses.count = count;
         ask_all(&poses, &all[run]);
         for (uint32_t i = 0; i < count && run == 0; i++) {
-            abut_posed at_a = {a, poses_a[i]}, at_b = {b, poses_b[i]};
+            abut_collider at_a = abut_collider_from_bvh(a, poses_a[i]),
+                          at_b = abut_collider_from_bvh(b, poses_b[i]);
             assert_ok(relation_of(&at_a, &at_b, NULL, NULL, &all[2].relations[i]));
             assert_ok(abut_pair_distance(&at_a, &at_b, NULL, NULL, &all[2].separations[i]));
             assert_ok(abut_pair_within(&at_a, &at_b, 0.1, NULL, NULL, &all[2].within[i], NULL));
@@ -53,7 +54,8 @@ TEST_THREADS(batch_is_single) {
         poses.count = 3;
         abut_separation some[3], one;
         assert_ok(abut_pair_distance_batch(&poses, NULL, some));
-        abut_posed at_a = {a, {{0, 0, 0, 0}, {0, 0, 0}}}, at_b = {b, poses_b[2]};
+        abut_collider at_a = abut_collider_from_bvh(a, abut_pose_identity()),
+                      at_b = abut_collider_from_bvh(b, poses_b[2]);
         assert_ok(abut_pair_distance(&at_a, &at_b, NULL, NULL, &one));
         assert_memory_equal(&some[2], &one, sizeof one);
         poses.count = 0;
@@ -114,7 +116,7 @@ static abut_status ask_everything(abut_context *context, void *data) {
     shape.segments = shape.rings = 6;
     abut_status status = abut_shape_create(context, &shape, &mesh);
     status = status ? status : abut_bvh_create(mesh, NULL, &bvh);
-    abut_posed a = {bvh, at[0]}, b = {bvh, at[1]};
+    abut_collider a = abut_collider_from_bvh(bvh, at[0]), b = abut_collider_from_bvh(bvh, at[1]);
     abut_separation separation;
     abut_pair_relation relation = (abut_pair_relation)77;
     bool within;
@@ -175,8 +177,9 @@ TEST(cancelled) {
 
 TEST(refusals) {
     abut_bvh *bvh = hierarchy(make_shape(NULL, ABUT_SHAPE_BOX, 1));
-    abut_posed good = {bvh, {{0, 0, 0, 0}, {0, 0, 0}}}, none = {NULL, {{0, 0, 0, 0}, {0, 0, 0}}};
-    abut_posed odd = good, beyond = good;
+    abut_collider good = abut_collider_from_bvh(bvh, abut_pose_identity()),
+                  none = abut_collider_from_bvh(NULL, abut_pose_identity());
+    abut_collider odd = good, beyond = good;
     abut_pair_relation relation = (abut_pair_relation)77;
     abut_separation separation;
     abut_pair_intersection meeting;
@@ -188,19 +191,19 @@ TEST(refusals) {
     beyond.pose.translation.z = 1e91;
     assert_refused("a is null", relation_of(NULL, &good, NULL, NULL, &relation));
     assert_refused("b is null", relation_of(&good, NULL, NULL, NULL, &relation));
-    assert_refused("b->bvh is null", relation_of(&good, &none, NULL, NULL, &relation));
+    assert_refused("b->shape.body.bvh is null", relation_of(&good, &none, NULL, NULL, &relation));
     assert_refused("overlap is null", abut_pair_overlap(&good, &good, NULL, NULL, NULL));
     assert_refused("the pose of a is not finite", relation_of(&odd, &good, NULL, NULL, &relation));
     assert_refused("the pose of b translates by (0, 0, 1e+91)",
                    abut_pair_distance(&good, &beyond, NULL, NULL, &separation));
     abut_mesh *vast;
     assert_ok(abut_mesh_transform(abut_bvh_mesh(bvh), 1e90, good.pose, &vast));
-    beyond.bvh = hierarchy(vast);
+    beyond.shape.body.bvh = hierarchy(vast);
     beyond.pose.translation.z = 9e89;
     assert_refused("the pose of b moves its bounding box beyond 1e+90",
                    abut_pair_distance(&good, &beyond, NULL, NULL, &separation));
-    abut_bvh_destroy((abut_bvh *)(uintptr_t)beyond.bvh);
-    beyond.bvh = bvh;
+    abut_bvh_destroy((abut_bvh *)(uintptr_t)beyond.shape.body.bvh);
+    beyond.shape.body.bvh = bvh;
     assert_refused("separation is null", abut_pair_distance(&good, &good, NULL, NULL, NULL));
     assert_refused("margin is nan", abut_pair_within(&good, &good, NAN, NULL, NULL, &within, NULL));
     assert_refused("margin is -1", abut_pair_within(&good, &good, -1, NULL, NULL, &within, NULL));
@@ -236,7 +239,8 @@ TEST(foreign_cache) {
     abut_bvh *a = hierarchy(make_shape(NULL, ABUT_SHAPE_TORUS, 9));
     abut_bvh *b = hierarchy(make_shape(NULL, ABUT_SHAPE_LETTER_E, 2));
     for (int i = 0; i < 200; i++) {
-        abut_posed at_a = {a, any_pose(&random, 0.4)}, at_b = {b, any_pose(&random, 1)};
+        abut_collider at_a = abut_collider_from_bvh(a, any_pose(&random, 0.4)),
+                      at_b = abut_collider_from_bvh(b, any_pose(&random, 1));
         abut_pair_cache cache;
         memset(&cache, 0, sizeof cache);
         cache.known = 1;
@@ -266,7 +270,8 @@ TEST(refitted) {
     abut_mesh *soup = make_soup(NULL, corners, count);
     abut_bvh *around = NULL, *speck = hierarchy(make_moved(ball, 1e-3, vec(0, 0, 0)));
     assert_ok(abut_bvh_create(soup, NULL, &around));
-    abut_posed a = {around, {{0, 0, 0, 0}, {0, 0, 0}}}, b = {speck, {{0, 0, 0, 0}, {0, 0, 0}}};
+    abut_collider a = abut_collider_from_bvh(around, abut_pose_identity()),
+                  b = abut_collider_from_bvh(speck, abut_pose_identity());
     abut_pair_relation relation;
     assert_ok(relation_of(&a, &b, NULL, NULL, &relation));
     assert_int_equal(relation, ABUT_PAIR_B_INSIDE);
@@ -299,7 +304,8 @@ TEST(opened_and_closed) {
     abut_mesh *meshes[2] = {make_soup(NULL, corners[0], 80), make_soup(NULL, corners[1], 80)};
     abut_bvh *around = NULL, *speck = hierarchy(make_moved(ball, 1e-3, vec(0, 0, 0)));
     assert_ok(abut_bvh_create(meshes[0], NULL, &around));
-    abut_posed a = {around, {{0, 0, 0, 0}, {0, 0, 0}}}, b = {speck, {{0, 0, 0, 0}, {0, 0, 0}}};
+    abut_collider a = abut_collider_from_bvh(around, abut_pose_identity()),
+                  b = abut_collider_from_bvh(speck, abut_pose_identity());
     for (int i = 0; i < 6; i++) {
         abut_pair_relation relation;
         assert_ok(abut_bvh_set_mesh(around, meshes[i % 2]));
@@ -317,7 +323,8 @@ TEST(small_and_equal) {
     abut_vec3 corners[3] = {vec(0, 0, 0), vec(1, 0, 0), vec(0, 1, 0)};
     abut_bvh *one = hierarchy(make_soup(NULL, corners, 1));
     abut_bvh *equal = hierarchy(make_kind(NULL, SOUP_EQUAL, 3000, 1));
-    abut_posed a = {one, {{0, 0, 0, 0}, {0, 0, 0}}}, b = {equal, {{0, 0, 0, 0}, {0, 0, 0.25}}};
+    abut_collider a = abut_collider_from_bvh(one, abut_pose_identity()),
+                  b = abut_collider_from_bvh(equal, (abut_pose){{0, 0, 0, 0}, {0, 0, 0.25}});
     abut_separation separation;
     assert_ok(abut_pair_distance(&a, &b, NULL, NULL, &separation));
     assert_true(separation.distance == 0.75 && separation.triangle_a == 0 &&
@@ -325,7 +332,7 @@ TEST(small_and_equal) {
     b.pose.translation.z = -0.5;
     uint64_t count;
     assert_fails(ABUT_ERROR_BUFFER, "3000 pairs", abut_pair_intersections(&a, &b, 0, NULL, &count));
-    a.bvh = equal;
+    a.shape.body.bvh = equal;
     a.pose.translation.z = 3;
     assert_ok(abut_pair_distance(&a, &b, NULL, NULL, &separation)); /* 9 million ties */
     assert_true(separation.distance == 3.5);

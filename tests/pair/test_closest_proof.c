@@ -1,6 +1,7 @@
 /* Pairs that are equally near: walls hold their triangles, and the lowest pair is found, with
  * proofs and without, as a search through all finds it. */
 #include "bvh/meshes.h"
+#include "pair/frame.h"
 
 #include "pair/closest_proof.h"
 
@@ -74,14 +75,15 @@ TEST(walls) {
 /* ---- answers ---- */
 
 /* The lowest of all pairs that are no further than the nearest, within the tolerance of ties. */
-static abut_separation slowly(const abut_posed *a, const abut_posed *b) {
+static abut_separation slowly(const abut_collider *a, const abut_collider *b) {
     pair_frame frame;
     abut_separation slow;
     double least = INFINITY;
     memset(&slow, 0, sizeof slow);
     slow.distance = INFINITY;
-    assert_true(abuti_pair_frame_init(a, b, &frame));
-    const uint32_t count[2] = {a->bvh->triangle_count, b->bvh->triangle_count};
+    assert_true(init_frame(a, b, &frame));
+    const uint32_t count[2] = {a->shape.body.bvh->triangle_count,
+                               b->shape.body.bvh->triangle_count};
     double *distance = malloc((size_t)count[0] * count[1] * sizeof *distance);
     assert_non_null(distance);
     for (uint32_t i = 0; i < count[0] * count[1]; i++) {
@@ -117,7 +119,8 @@ static void check(abut_mesh *mesh_a, abut_mesh *mesh_b, abut_pose at_a, abut_pos
             walls_of(bvh[k][0]);
             walls_of(bvh[k][1]);
         }
-        abut_posed a = {bvh[k][0], at_a}, b = {bvh[k][1], at_b};
+        abut_collider a = abut_collider_from_bvh(bvh[k][0], at_a),
+                      b = abut_collider_from_bvh(bvh[k][1], at_b);
         assert_ok(abut_pair_distance(&a, &b, &options, NULL, &got[k]));
         if (!k)
             slow = slowly(&a, &b);
@@ -250,7 +253,8 @@ TEST(large_walls) {
     abut_bvh *bvh = NULL;
     abut_separation first, next;
     assert_ok(abut_bvh_create(box, NULL, &bvh));
-    abut_posed a = {bvh, still}, b = {bvh, {{0, 0, 0, 0}, {3, 0.01, 0.02}}};
+    abut_collider a = abut_collider_from_bvh(bvh, still),
+                  b = abut_collider_from_bvh(bvh, (abut_pose){{0, 0, 0, 0}, {3, 0.01, 0.02}});
     abut_pair_options options = abut_pair_options_default();
     options.surface_only = true;
     memory.fail_at = memory.calls + 1;

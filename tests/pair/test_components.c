@@ -101,7 +101,7 @@ static double winding_of(const parts *all, abut_vec3 p) {
     return sum / (16 * atan(1));
 }
 
-static uint64_t count_patches_within(const abut_posed *a, const abut_posed *b, double margin,
+static uint64_t count_patches_within(const abut_collider *a, const abut_collider *b, double margin,
                                      bool unchecked) {
     static abut_patch list[256];
     static abut_contact contacts[1024];
@@ -112,25 +112,25 @@ static uint64_t count_patches_within(const abut_posed *a, const abut_posed *b, d
     abut_patch_options options = abut_patch_options_default();
     options.margin = margin;
     options.skip_verification = unchecked;
-    assert_ok(abut_contact_patches(a, b, &options, &patches));
+    assert_ok(abut_contact_find(a, b, &options, &patches));
     return patches.count;
 }
 
-static uint64_t count_patches(const abut_posed *a, const abut_posed *b) {
+static uint64_t count_patches(const abut_collider *a, const abut_collider *b) {
     return count_patches_within(a, b, 0, false);
 }
 
-static uint64_t count_solid_patches(const abut_posed *a, abut_vec3 at, double radius) {
+static uint64_t count_solid_patches(const abut_collider *a, abut_vec3 at, double radius) {
     static abut_patch list[256];
     static abut_contact contacts[1024];
-    abut_solid ball = {.kind = ABUT_SOLID_SPHERE};
+    abut_collider ball = {.kind = ABUT_COLLIDER_SPHERE};
     abut_patches patches = {.list = list,
                             .capacity = 256,
                             .contacts = contacts,
                             .contact_capacity = 1024};
     ball.shape.sphere.centre = at;
     ball.shape.sphere.radius = radius;
-    assert_ok(abut_contact_solid(a, &ball, NULL, &patches));
+    assert_ok(abut_contact_find(a, &ball, NULL, &patches));
     return patches.count;
 }
 
@@ -140,11 +140,10 @@ static abut_world *make_world(abut_mesh *large, abut_mesh *ball, abut_world_meth
     options.method = method;
     assert_ok(abut_world_create(NULL, &options, &world));
     for (int i = 0; i < 2; i++) {
-        abut_world_item item;
+        abut_world_item item = abut_world_item_default();
         uint32_t id;
-        memset(&item, 0, sizeof item);
-        item.kind = ABUT_WORLD_MESH;
-        item.shape.mesh.mesh = i ? ball : large;
+        item.collider.kind = ABUT_COLLIDER_MESH;
+        item.collider.shape.mesh.mesh = i ? ball : large;
         assert_ok(abut_world_add(world, &item, &id));
     }
     return world;
@@ -159,10 +158,10 @@ static uint64_t count_contacts(abut_world *world, abut_pose pose) {
     return found.count;
 }
 
-static bool group_touches(const abut_posed *a, const abut_posed *b) {
+static bool group_touches(const abut_collider *a, const abut_collider *b) {
     abut_pair_group group = abut_pair_group_default();
-    const abut_pair_object both[2] = {{.bvh = a->bvh, .poses = &a->pose},
-                                      {.bvh = b->bvh, .poses = &b->pose}};
+    const abut_pair_object both[2] = {{.bvh = a->shape.body.bvh, .poses = &a->pose},
+                                      {.bvh = b->shape.body.bvh, .poses = &b->pose}};
     bool any;
     group.objects = both;
     group.object_count = 2;
@@ -197,8 +196,8 @@ TEST(every_part_counts_by_itself) {
         assert_int_equal(!solids, report.is_sheet);
         abut_world *world = make_world(mesh, small, ABUT_WORLD_EXACT);
         for (int i = 0; i < BALLS; i++) {
-            const abut_posed a = {outer, still};
-            abut_posed b = {inner, still};
+            const abut_collider a = abut_collider_from_bvh(outer, still);
+            abut_collider b = abut_collider_from_bvh(inner, still);
             abut_overlap surfaces, overlap;
             abut_separation apart;
             abut_pair_options options = abut_pair_options_default();
@@ -261,20 +260,20 @@ TEST(sphere_leaves_an_inverted_part) {
         test_mesh(NULL, abut_mesh_local_positions(box), abut_mesh_vertex_count(box), turned, count);
     const double side = abut_mesh_bounds(mesh).hi.x;
     const abut_pose still = {{0, 0, 0, 1}, {0, 0, 0}};
-    abut_posed a = {NULL, still};
+    abut_collider a = abut_collider_from_bvh(NULL, still);
     abut_bvh *bvh = NULL;
     assert_ok(abut_bvh_create(mesh, NULL, &bvh));
-    a.bvh = bvh;
+    a.shape.body.bvh = bvh;
     abut_patch patch;
     abut_contact contact;
     abut_patches patches = {.list = &patch,
                             .capacity = 1,
                             .contacts = &contact,
                             .contact_capacity = 1};
-    abut_solid ball = {.kind = ABUT_SOLID_SPHERE};
+    abut_collider ball = {.kind = ABUT_COLLIDER_SPHERE};
     ball.shape.sphere.centre = vec(0.5 * side, 0, 0);
     ball.shape.sphere.radius = 0.25 * side;
-    assert_ok(abut_contact_solid(&a, &ball, NULL, &patches));
+    assert_ok(abut_contact_find(&a, &ball, NULL, &patches));
     assert_int_equal(1, patches.count);
     assert_true(patches.is_verified);
     assert_true(fabs(patch.depth - 0.75 * side) < 1e-9 && patch.normal.x < -1 + 1e-9);
@@ -342,8 +341,10 @@ TEST(overlap_and_contacts_agree_in_a_hole) {
     for (int turn = 0; turn < 3; turn++)
         for (int i = 0; i <= 100; i++) {
             const double angle = turn, s = sin(angle / 2), c = cos(angle / 2), x = 0.02 * turn;
-            const abut_posed a = {outer, still},
-                             b = {inner, {{s * 0.6, s * 0.8, 0, c}, {x, 0, 0.2 + 0.004 * i}}};
+            const abut_collider a = abut_collider_from_bvh(outer, still),
+                                b = abut_collider_from_bvh(inner,
+                                                           (abut_pose){{s * 0.6, s * 0.8, 0, c},
+                                                                       {x, 0, 0.2 + 0.004 * i}});
             abut_overlap overlap;
             double time;
             assert_ok(abut_pair_overlap(&a, &b, NULL, NULL, &overlap));
@@ -374,7 +375,8 @@ TEST(overlap_and_contacts_agree_in_a_hole) {
 
 /* ---- reliability of contacts ---- */
 
-static abut_reliability reliability_of(const abut_posed *a, const abut_posed *b, double margin) {
+static abut_reliability reliability_of(const abut_collider *a, const abut_collider *b,
+                                       double margin) {
     abut_patch list[16];
     abut_contact contacts[64];
     abut_patches patches = {.list = list,
@@ -383,18 +385,18 @@ static abut_reliability reliability_of(const abut_posed *a, const abut_posed *b,
                             .contact_capacity = 64};
     abut_patch_options options = abut_patch_options_default();
     options.margin = margin;
-    assert_ok(abut_contact_patches(a, b, &options, &patches));
+    assert_ok(abut_contact_find(a, b, &options, &patches));
     return patches.reliability;
 }
 
-static abut_reliability solid_reliability(const abut_posed *a, const abut_solid *b) {
+static abut_reliability solid_reliability(const abut_collider *a, const abut_collider *b) {
     abut_patch list[16];
     abut_contact contacts[64];
     abut_patches patches = {.list = list,
                             .capacity = 16,
                             .contacts = contacts,
                             .contact_capacity = 64};
-    assert_ok(abut_contact_solid(a, b, NULL, &patches));
+    assert_ok(abut_contact_find(a, b, NULL, &patches));
     return patches.reliability;
 }
 
@@ -435,8 +437,8 @@ TEST(contacts_far_from_an_open_mesh_are_guaranteed) {
     for (int i = 0; i < 3; i++)
         assert_ok(abut_bvh_create(meshes[i], NULL, &outer[i]));
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        const abut_posed a = {outer[cases[i].mesh], still};
-        abut_posed b = {inner, still};
+        const abut_collider a = abut_collider_from_bvh(outer[cases[i].mesh], still);
+        abut_collider b = abut_collider_from_bvh(inner, still);
         b.pose.translation.z = cases[i].z;
         for (int swap = 0; swap < 2; swap++) {
             const abut_reliability found =
@@ -447,7 +449,8 @@ TEST(contacts_far_from_an_open_mesh_are_guaranteed) {
         }
         if (cases[i].margin > 0)
             continue;
-        abut_solid sphere = {.kind = ABUT_SOLID_SPHERE}, plane = {.kind = ABUT_SOLID_PLANE};
+        abut_collider sphere = {.kind = ABUT_COLLIDER_SPHERE},
+                      plane = {.kind = ABUT_COLLIDER_PLANE};
         sphere.shape.sphere.centre.z = cases[i].z;
         sphere.shape.sphere.radius = 0.12;
         plane.shape.plane = (abut_plane){{0, 0, 1}, -cases[i].z};

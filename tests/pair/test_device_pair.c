@@ -203,8 +203,11 @@ TEST(witnesses_of_built_trees) {
             check_overlap(&two, &poses, NULL);
             check_distance(&two, &poses, NULL);
             for (uint32_t k = 0; k < count; k++) {
-                const abut_posed here[2] = {{.bvh = two.a}, {two.b, list[k]}};
-                const abut_posed there[2] = {{.bvh = two.there_a}, {two.there_b, list[k]}};
+                const abut_collider here[2] = {abut_collider_from_bvh(two.a, abut_pose_identity()),
+                                               abut_collider_from_bvh(two.b, list[k])};
+                const abut_collider there[2] = {abut_collider_from_bvh(two.there_a,
+                                                                       abut_pose_identity()),
+                                                abut_collider_from_bvh(two.there_b, list[k])};
                 abut_separation expected, got;
                 assert_ok(abut_pair_distance(&here[0], &here[1], NULL, NULL, &expected));
                 assert_ok(abut_pair_distance(&there[0], &there[1], NULL, NULL, &got));
@@ -257,16 +260,18 @@ TEST(single_questions_of_built_trees) {
         memset(common, 0, sizeof common);
         memset(touch, 0, sizeof touch);
         for (int k = 0; k < 2; k++) {
-            const abut_posed a = {.bvh = k ? two.there_a : two.a};
-            const abut_posed b = {k ? two.there_b : two.b, list[i]};
+            const abut_collider a =
+                abut_collider_from_bvh(k ? two.there_a : two.a, abut_pose_identity());
+            const abut_collider b = abut_collider_from_bvh(k ? two.there_b : two.b, list[i]);
             found[k] = (abut_patches){.list = patches[k],
                                       .capacity = 64,
                                       .contacts = contacts[k],
                                       .contact_capacity = 512};
-            assert_ok(abut_contact_patches(&a, &b, NULL, &found[k]));
+            assert_ok(abut_contact_find(&a, &b, NULL, &found[k]));
             assert_ok(abut_pair_measure(&a, &b, NULL, &common[k]));
             if (i % 50 < 48)
-                assert_ok(abut_sweep_rigid(a.bvh, &still, b.bvh, &path, NULL, &touch[k]));
+                assert_ok(abut_sweep_rigid(a.shape.body.bvh, &still, b.shape.body.bvh, &path, NULL,
+                                           &touch[k]));
         }
         assert_int_equal(found[0].count, found[1].count);
         assert_memory_equal(patches[0], patches[1], sizeof patches[0]);

@@ -1,6 +1,7 @@
 /* Discs of BVHs contain their triangles, their bounds are conservative, and results are the
  * same with them and without. */
 #include "bvh/meshes.h"
+#include "pair/frame.h"
 
 #include "pair/disc_bounds.h"
 
@@ -50,11 +51,12 @@ static uint32_t check_discs(const abut_bvh *bvh, const pair_disc *discs, uint32_
 /* No bound of two discs is beyond the triangles of leaves in them. How much nearer it is than that,
  * at most. */
 static double check_bounds(const abut_bvh *a, abut_pose at_a, const abut_bvh *b, abut_pose at_b) {
-    const abut_posed posed[2] = {{a, at_a}, {b, at_b}};
+    const abut_collider posed[2] = {abut_collider_from_bvh(a, at_a),
+                                    abut_collider_from_bvh(b, at_b)};
     const pair_disc *discs[2] = {discs_of(a), discs_of(b)};
     pair_frame frame;
     double least = 1;
-    assert_true(abuti_pair_frame_init(&posed[0], &posed[1], &frame));
+    assert_true(init_frame(&posed[0], &posed[1], &frame));
     for (uint32_t place = 0; place < BVH_WIDTH * a->node_count; place++) {
         uint32_t leaf_a = pair_child(&frame.side[0], place);
         if (leaf_a == ABUT_NONE || !(leaf_a & BVH_LEAF))
@@ -141,9 +143,10 @@ TEST(answers_with_discs) {
             abut_pose at = any_pose(&random, 0);
             at.translation = random_vec(&random, 3);
             abut_separation with, without;
-            abut_posed here = {asked, still}, there = {asked, at};
+            abut_collider here = abut_collider_from_bvh(asked, still),
+                          there = abut_collider_from_bvh(asked, at);
             assert_ok(abut_pair_distance(&here, &there, NULL, NULL, &with));
-            here.bvh = there.bvh = fresh;
+            here.shape.body.bvh = there.shape.body.bvh = fresh;
             assert_ok(abut_pair_distance(&here, &there, NULL, NULL, &without));
             assert_memory_equal(&with, &without, sizeof with);
             made += asked->parts.first != NULL;
@@ -175,11 +178,12 @@ TEST(soups_with_discs) {
             }
             for (int n = 0; n < 4; n++) {
                 abut_pose at = any_pose(&random, n < 2 ? 1.5 : 6);
-                abut_posed a = {with[0], still}, b = {with[1], at};
+                abut_collider a = abut_collider_from_bvh(with[0], still),
+                              b = abut_collider_from_bvh(with[1], at);
                 abut_separation found, expected;
                 assert_ok(abut_pair_distance(&a, &b, &options, NULL, &found));
-                a.bvh = without[0];
-                b.bvh = without[1];
+                a.shape.body.bvh = without[0];
+                b.shape.body.bvh = without[1];
                 assert_ok(abut_pair_distance(&a, &b, &options, NULL, &expected));
                 assert_memory_equal(&found, &expected, sizeof found);
                 apart += found.relation == ABUT_PAIR_APART;
@@ -200,7 +204,8 @@ TEST(long_search) {
     abut_pair_options options = abut_pair_options_default();
     abut_separation found, again;
     test_random random = {9};
-    abut_posed a = {inner, still}, b = {outer, any_pose(&random, 0)};
+    abut_collider a = abut_collider_from_bvh(inner, still),
+                  b = abut_collider_from_bvh(outer, any_pose(&random, 0));
     options.surface_only = true;
     b.pose.translation = vec(0.01, 0.02, 0);
     assert_ok(abut_pair_distance(&a, &b, &options, NULL, &found));

@@ -40,14 +40,15 @@ static void free_scene(scene *s) {
         abut_bvh_destroy(s->bvh[i]);
 }
 
-static abut_posed object_at(const scene *s, uint32_t object, uint32_t configuration) {
-    abut_posed posed = {s->objects[object].bvh,
-                        s->poses[s->objects[object].stride ? configuration : 0][object]};
+static abut_collider object_at(const scene *s, uint32_t object, uint32_t configuration) {
+    abut_collider posed =
+        abut_collider_from_bvh(s->objects[object].bvh,
+                               s->poses[s->objects[object].stride ? configuration : 0][object]);
     return posed;
 }
 
 static bool touches(const scene *s, uint32_t configuration, uint32_t a, uint32_t b) {
-    abut_posed at_a = object_at(s, a, configuration), at_b = object_at(s, b, configuration);
+    abut_collider at_a = object_at(s, a, configuration), at_b = object_at(s, b, configuration);
     abut_pair_options options = abut_pair_options_default();
     bool within;
     options.surface_only = s->group.surface_only;
@@ -81,7 +82,7 @@ static void check(const scene *s, const answers *a,
             for (uint32_t j = i + 1; j < s->group.object_count; j++) {
                 if (tested && !tested(s, i, j))
                     continue;
-                abut_posed at_a = object_at(s, i, k), at_b = object_at(s, j, k);
+                abut_collider at_a = object_at(s, i, k), at_b = object_at(s, j, k);
                 abut_pair_options options = abut_pair_options_default();
                 options.surface_only = s->group.surface_only;
                 if (touches(s, k, i, j)) {
@@ -218,7 +219,8 @@ TEST(boxes_follow) {
         objects[0].bvh = near_box;
         objects[1].bvh = far_box;
         at[1] = back;
-        abut_posed posed[2] = {{near_box, at[0]}, {far_box, at[1]}};
+        abut_collider posed[2] = {abut_collider_from_bvh(near_box, at[0]),
+                                  abut_collider_from_bvh(far_box, at[1])};
         abut_overlap overlap;
         assert_ok(abut_pair_overlap(&posed[0], &posed[1], NULL, NULL, &overlap));
         assert_ok(abut_pair_group_any(&group, &any, NULL));

@@ -10,7 +10,7 @@
 
 /* ---- comparing ---- */
 
-static abut_pair_measures common_of(const abut_posed *a, const abut_posed *b) {
+static abut_pair_measures common_of(const abut_collider *a, const abut_collider *b) {
     abut_pair_measures common;
     assert_ok(abut_pair_measure(a, b, NULL, &common));
     return common;
@@ -24,7 +24,7 @@ static abut_pair_measures common_of(const abut_posed *a, const abut_posed *b) {
                      near_wanted, near_got - near_wanted);                             \
     } while (0)
 
-static void check_slowly(const abut_posed *a, const abut_posed *b, bool areas) {
+static void check_slowly(const abut_collider *a, const abut_collider *b, bool areas) {
     abut_pair_measures found = common_of(a, b);
     slow_common slow = slowly(a, b, b->pose.translation);
     assert_near(slow.volume, found.volume, 1e-13 + 1e-12 * fabsl(slow.volume));
@@ -51,8 +51,9 @@ TEST(random_solids) {
     for (int i = 0; i < KINDS; i++)
         trees[i] = hierarchy(make_shape(NULL, kinds[i], kinds[i] == ABUT_SHAPE_ICOSPHERE ? 2 : 3));
     for (uint32_t round = 0; round < test_rounds(96); round++) {
-        abut_posed a = {trees[round % KINDS], random_pose(&random, 0.5)},
-                   b = {trees[test_random_below(&random, KINDS)], random_pose(&random, 0.5)};
+        abut_collider a = abut_collider_from_bvh(trees[round % KINDS], random_pose(&random, 0.5)),
+                      b = abut_collider_from_bvh(trees[test_random_below(&random, KINDS)],
+                                                 random_pose(&random, 0.5));
         check_slowly(&a, &b, true);
     }
     for (int i = 0; i < KINDS; i++)
@@ -88,19 +89,20 @@ TEST(tetrahedra_on_a_grid) {
     for (uint32_t round = 0; round < test_rounds(4000); round++) {
         uint32_t count = round % 4 ? 1 : 3;
         abut_mesh *mesh[2] = {grid_mesh(&random, count), grid_mesh(&random, count)};
-        abut_posed a = {.bvh = hierarchy(mesh[0])}, b = {.bvh = hierarchy(mesh[1])};
+        abut_collider a = abut_collider_from_bvh(hierarchy(mesh[0]), abut_pose_identity()),
+                      b = abut_collider_from_bvh(hierarchy(mesh[1]), abut_pose_identity());
         slow_common slow = slowly(&a, &b, vec(0, 0, 0));
         assert_near(slow.volume, common_of(&a, &b).volume, 1e-13);
         assert_near(slow.volume, common_of(&b, &a).volume, 1e-13);
         a.pose = random_pose(&random, 1);
         abut_mesh *moved = NULL;
-        assert_ok(abut_mesh_transform(abut_bvh_mesh(b.bvh), 1, a.pose, &moved));
-        abut_posed c = {.bvh = hierarchy(moved)};
+        assert_ok(abut_mesh_transform(abut_bvh_mesh(b.shape.body.bvh), 1, a.pose, &moved));
+        abut_collider c = abut_collider_from_bvh(hierarchy(moved), abut_pose_identity());
         assert_near(slow.volume, common_of(&a, &c).volume, 1e-12);
         assert_near(slow.volume, common_of(&c, &a).volume, 1e-12);
-        abut_bvh_destroy((abut_bvh *)(uintptr_t)a.bvh);
-        abut_bvh_destroy((abut_bvh *)(uintptr_t)b.bvh);
-        abut_bvh_destroy((abut_bvh *)(uintptr_t)c.bvh);
+        abut_bvh_destroy((abut_bvh *)(uintptr_t)a.shape.body.bvh);
+        abut_bvh_destroy((abut_bvh *)(uintptr_t)b.shape.body.bvh);
+        abut_bvh_destroy((abut_bvh *)(uintptr_t)c.shape.body.bvh);
     }
 }
 
@@ -175,8 +177,10 @@ TEST(blocks) {
         block a = random_block(&random), b = random_block(&random);
         if (round % 8 == 0)
             b = a;
-        abut_posed p = {.bvh = block_tree(&a, 1 + test_random_below(&random, 3))},
-                   q = {.bvh = block_tree(&b, 1 + test_random_below(&random, 3))};
+        abut_collider p = abut_collider_from_bvh(block_tree(&a, 1 + test_random_below(&random, 3)),
+                                                 abut_pose_identity()),
+                      q = abut_collider_from_bvh(block_tree(&b, 1 + test_random_below(&random, 3)),
+                                                 abut_pose_identity());
         abut_pair_measures found = common_of(&p, &q);
         check_blocks(&a, &b, &found, 1e-13);
         if (found.kind > ABUT_PAIR_KIND_TOUCH)
@@ -192,15 +196,15 @@ TEST(blocks) {
         check_blocks(&a, &b, &found, 1e-12);
         /* One of them as another mesh, so that nothing turns the same way. */
         abut_mesh *moved = NULL;
-        assert_ok(abut_mesh_transform(abut_bvh_mesh(p.bvh), 1, p.pose, &moved));
-        abut_posed r = {.bvh = hierarchy(moved)};
+        assert_ok(abut_mesh_transform(abut_bvh_mesh(p.shape.body.bvh), 1, p.pose, &moved));
+        abut_collider r = abut_collider_from_bvh(hierarchy(moved), abut_pose_identity());
         found = common_of(&r, &q);
         check_blocks(&a, &b, &found, 1e-12);
         found = common_of(&q, &r);
         check_blocks(&b, &a, &found, 1e-12);
-        abut_bvh_destroy((abut_bvh *)(uintptr_t)p.bvh);
-        abut_bvh_destroy((abut_bvh *)(uintptr_t)q.bvh);
-        abut_bvh_destroy((abut_bvh *)(uintptr_t)r.bvh);
+        abut_bvh_destroy((abut_bvh *)(uintptr_t)p.shape.body.bvh);
+        abut_bvh_destroy((abut_bvh *)(uintptr_t)q.shape.body.bvh);
+        abut_bvh_destroy((abut_bvh *)(uintptr_t)r.shape.body.bvh);
     }
 }
 
@@ -227,7 +231,8 @@ TEST(invariant) {
     test_random random = {44};
     abut_bvh *torus = shape_tree(ABUT_SHAPE_TORUS, 12), *ball = shape_tree(ABUT_SHAPE_ICOSPHERE, 4);
     for (uint32_t round = 0; round < test_rounds(160); round++) {
-        abut_posed a = {torus, random_pose(&random, 0.4)}, b = {ball, random_pose(&random, 0.4)};
+        abut_collider a = abut_collider_from_bvh(torus, random_pose(&random, 0.4)),
+                      b = abut_collider_from_bvh(ball, random_pose(&random, 0.4));
         abut_pair_measures here = common_of(&a, &b), turned = common_of(&b, &a);
         assert_near(here.volume, turned.volume, 1e-14);
         assert_near(here.area_a, turned.area_b, 1e-13);
@@ -236,7 +241,7 @@ TEST(invariant) {
         /* The part of a inside b and that of b inside a close each other. */
         assert_near(0, v3_length(v3_add(here.area_vector, turned.area_vector)), 1e-13);
         /* It is the gradient of the volume. */
-        abut_posed before = a, after = a;
+        abut_collider before = a, after = a;
         abut_vec3 way = random_vec(&random, 1e-5);
         before.pose.translation = v3_sub(a.pose.translation, way);
         after.pose.translation = v3_add(a.pose.translation, way);
@@ -245,8 +250,8 @@ TEST(invariant) {
         abut_pose move = random_pose(&random, 1e6);
         if (round % 2)
             move.rotation = (abut_quat){0, 0, 0, 1};
-        abut_posed c = {torus, pose_multiply(&move, &a.pose)},
-                   d = {ball, pose_multiply(&move, &b.pose)};
+        abut_collider c = abut_collider_from_bvh(torus, pose_multiply(&move, &a.pose)),
+                      d = abut_collider_from_bvh(ball, pose_multiply(&move, &b.pose));
         abut_pair_measures there = common_of(&c, &d);
         /* Poses that far away are rounded, and what they differ by is a shift of a body. */
         mat3 turn = quat_matrix(move.rotation);
@@ -260,15 +265,16 @@ TEST(invariant) {
             abut_mesh *mesh[2] = {NULL, NULL};
             assert_ok(abut_mesh_transform(abut_bvh_mesh(torus), scale, still, &mesh[0]));
             assert_ok(abut_mesh_transform(abut_bvh_mesh(ball), scale, still, &mesh[1]));
-            abut_posed e = {hierarchy(mesh[0]), a.pose}, f = {hierarchy(mesh[1]), b.pose};
+            abut_collider e = abut_collider_from_bvh(hierarchy(mesh[0]), a.pose),
+                          f = abut_collider_from_bvh(hierarchy(mesh[1]), b.pose);
             e.pose.translation = v3_scale(e.pose.translation, scale);
             f.pose.translation = v3_scale(f.pose.translation, scale);
             abut_pair_measures scaled = common_of(&e, &f);
             assert_near(here.volume, scaled.volume / pow(scale, 3), 1e-13);
             assert_near(here.area_a, scaled.area_a / pow(scale, 2), 1e-13);
             assert_int_equal(here.kind, scaled.kind);
-            abut_bvh_destroy((abut_bvh *)(uintptr_t)e.bvh);
-            abut_bvh_destroy((abut_bvh *)(uintptr_t)f.bvh);
+            abut_bvh_destroy((abut_bvh *)(uintptr_t)e.shape.body.bvh);
+            abut_bvh_destroy((abut_bvh *)(uintptr_t)f.shape.body.bvh);
         }
     }
     abut_bvh_destroy(torus);
@@ -280,7 +286,8 @@ TEST(lanes) {
     test_random random = {48};
     abut_bvh *torus = shape_tree(ABUT_SHAPE_TORUS, 12), *ball = shape_tree(ABUT_SHAPE_ICOSPHERE, 6);
     for (uint32_t round = 0; round < test_rounds(80); round++) {
-        abut_posed a = {torus, random_pose(&random, 0.4)}, b = {ball, random_pose(&random, 0.4)};
+        abut_collider a = abut_collider_from_bvh(torus, random_pose(&random, 0.4)),
+                      b = abut_collider_from_bvh(ball, random_pose(&random, 0.4));
         abut_pair_measures wide = common_of(&a, &b);
         for (int lanes = 4; lanes < 16; lanes *= 2) {
             abuti_simd_limit_lanes(lanes);
@@ -312,8 +319,9 @@ TEST(rest) {
     for (int kind = 0; kind < 3; kind++) {
         abut_bvh *b = shape_tree(kinds[kind], 6), *rest = around(make_shape(NULL, kinds[kind], 6));
         for (uint32_t round = 0; round < test_rounds(160); round++) {
-            abut_posed p = {a, random_pose(&random, 0.4)}, q = {b, random_pose(&random, 0.4)},
-                       r = {rest, q.pose};
+            abut_collider p = abut_collider_from_bvh(a, random_pose(&random, 0.4)),
+                          q = abut_collider_from_bvh(b, random_pose(&random, 0.4)),
+                          r = abut_collider_from_bvh(rest, q.pose);
             abut_pair_measures in = common_of(&p, &q), out = common_of(&p, &r);
             assert_near(volume, in.volume + out.volume, 1e-13);
             assert_near(0, v3_length(v3_add(in.area_vector, out.area_vector)), 1e-12);
@@ -327,7 +335,8 @@ TEST(rest) {
 /* ---- kinds ---- */
 
 static abut_pair_measures at(const abut_bvh *a, const abut_bvh *b, double x, double y, double z) {
-    abut_posed p = {.bvh = a}, q = {.bvh = b, .pose.translation = {x, y, z}};
+    abut_collider p = abut_collider_from_bvh(a, abut_pose_identity()),
+                  q = abut_collider_from_bvh(b, (abut_pose){{0, 0, 0, 1}, {x, y, z}});
     return common_of(&p, &q);
 }
 
@@ -436,7 +445,8 @@ TEST(touching) {
     test_random random = {46};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         for (int turn = 0; turn < 8; turn++) {
-            abut_posed a = {.bvh = box}, b = {.bvh = tip, .pose.translation = cases[i].at};
+            abut_collider a = abut_collider_from_bvh(box, abut_pose_identity()),
+                          b = abut_collider_from_bvh(tip, (abut_pose){{0, 0, 0, 1}, cases[i].at});
             if (turn) {
                 abut_pose move = random_pose(&random, 3);
                 a.pose = pose_multiply(&move, &a.pose);
@@ -459,7 +469,9 @@ TEST(touching) {
         }
     /* A tolerance makes more of it. */
     abut_pair_measure_options options = abut_pair_measure_options_default();
-    abut_posed a = {.bvh = box}, b = {.bvh = tip, .pose.translation = {0.5 + 1e-6, -0.5, -0.5}};
+    abut_collider a = abut_collider_from_bvh(box, abut_pose_identity()),
+                  b = abut_collider_from_bvh(tip,
+                                             (abut_pose){{0, 0, 0, 1}, {0.5 + 1e-6, -0.5, -0.5}});
     abut_pair_measures found;
     options.tolerance = 2e-6;
     assert_ok(abut_pair_measure(&a, &b, &options, &found));
@@ -502,9 +514,10 @@ TEST(odd_meshes) {
     free(corners);
     abut_mesh_destroy(whole);
     for (uint32_t round = 0; round < test_rounds(160); round++) {
-        abut_posed a = {torus, random_pose(&random, 0.4)}, b = {ball, random_pose(&random, 0.4)};
+        abut_collider a = abut_collider_from_bvh(torus, random_pose(&random, 0.4)),
+                      b = abut_collider_from_bvh(ball, random_pose(&random, 0.4));
         abut_pair_measures plain = common_of(&a, &b), found;
-        b.bvh = inward;
+        b.shape.body.bvh = inward;
         found = common_of(&a, &b);
         assert_near(plain.volume, found.volume, 1e-15);
         assert_near(plain.area_a, found.area_a, 1e-14);
@@ -514,22 +527,23 @@ TEST(odd_meshes) {
         assert_non_null(strstr(found.reliability.reason, "Mesh b faces inwards"));
         found = common_of(&b, &a);
         assert_near(plain.volume, found.volume, 1e-15);
-        b.bvh = soup;
+        b.shape.body.bvh = soup;
         found = common_of(&a, &b);
         assert_near(plain.volume, found.volume, 1e-15);
         assert_int_equal(plain.kind, found.kind);
-        b.bvh = needle;
+        b.shape.body.bvh = needle;
         found = common_of(&a, &b);
         assert_near(plain.volume, found.volume, 1e-14);
         assert_near(plain.area_a, found.area_a, 1e-14);
         assert_near(plain.area_b, found.area_b, 1e-14);
-        b.bvh = twice;
+        b.shape.body.bvh = twice;
         found = common_of(&a, &b);
         assert_near(2 * plain.volume, found.volume, 1e-14);
     }
-    abut_posed a = {.bvh = inward}, b = {.bvh = ball};
+    abut_collider a = abut_collider_from_bvh(inward, abut_pose_identity()),
+                  b = abut_collider_from_bvh(ball, abut_pose_identity());
     assert_int_equal(ABUT_PAIR_KIND_SAME, common_of(&a, &b).kind);
-    a.bvh = needle;
+    a.shape.body.bvh = needle;
     assert_int_equal(ABUT_PAIR_KIND_SAME, common_of(&a, &b).kind);
     abut_bvh *trees[] = {torus, ball, inward, soup, needle, twice};
     for (int i = 0; i < 6; i++)
@@ -581,7 +595,8 @@ TEST(hostile) {
     }
     for (uint32_t i = 0; i < count; i++)
         for (uint32_t j = 0; j < count; j++) {
-            abut_posed a = {.bvh = trees[i]}, b = {.bvh = trees[j]};
+            abut_collider a = abut_collider_from_bvh(trees[i], abut_pose_identity()),
+                          b = abut_collider_from_bvh(trees[j], abut_pose_identity());
             if ((i + j) % 3)
                 b.pose = random_pose(&random, (i + j) % 3 == 1 ? 0.3 : 1e30);
             abut_pair_measures c = common_of(&a, &b);
@@ -600,15 +615,16 @@ TEST(hostile) {
 
 TEST(refused) {
     abut_bvh *box = shape_tree(ABUT_SHAPE_BOX, 1);
-    abut_posed a = {.bvh = box}, none = {.bvh = NULL};
+    abut_collider a = abut_collider_from_bvh(box, abut_pose_identity()),
+                  none = abut_collider_from_bvh(NULL, abut_pose_identity());
     abut_pair_measure_options options = abut_pair_measure_options_default();
     abut_pair_measures found = {.volume = 7};
     assert_refused("a is null", abut_pair_measure(NULL, &a, NULL, &found));
-    assert_refused("b->bvh is null", abut_pair_measure(&a, &none, NULL, &found));
+    assert_refused("b->shape.body.bvh is null", abut_pair_measure(&a, &none, NULL, &found));
     assert_refused("measures is null", abut_pair_measure(&a, &a, NULL, NULL));
     static const double wrong[] = {-1, NAN, INFINITY};
     for (int i = 0; i < 3; i++) {
-        abut_posed b = a;
+        abut_collider b = a;
         options.tolerance = wrong[i];
         assert_refused("tolerance", abut_pair_measure(&a, &a, &options, &found));
         b.pose.translation.y = i ? wrong[i] : 1e200;
@@ -657,7 +673,9 @@ static abut_status measure_shape(abut_context *context, void *data) {
     abut_status status = abut_shape_create(context, &shape, &mesh);
     status = status ? status : abut_bvh_create(mesh, NULL, &bvh);
     for (int i = 0; i < 3 && !status; i++) {
-        abut_posed a = {.bvh = bvh}, b = {.bvh = bvh, .pose.translation = {0.3 * i, 0.1 * i, 0}};
+        abut_collider a = abut_collider_from_bvh(bvh, abut_pose_identity()),
+                      b = abut_collider_from_bvh(bvh,
+                                                 (abut_pose){{0, 0, 0, 1}, {0.3 * i, 0.1 * i, 0}});
         status = abut_pair_measure(&a, &b, NULL, &found);
     }
     abut_bvh_destroy(bvh);
@@ -678,7 +696,8 @@ typedef struct shared {
 
 static void *ask_shared(void *data) {
     shared *s = data;
-    abut_posed a = {.bvh = s->bvh}, b = {.bvh = s->bvh, .pose.translation = {0.2, 0.1, 0}};
+    abut_collider a = abut_collider_from_bvh(s->bvh, abut_pose_identity()),
+                  b = abut_collider_from_bvh(s->bvh, (abut_pose){{0, 0, 0, 1}, {0.2, 0.1, 0}});
     abut_pair_measures found = {.volume = -1};
     abut_pair_measure(&a, &b, NULL, &found);
     s->volume = found.volume;

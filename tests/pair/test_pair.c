@@ -1,6 +1,7 @@
 /* Pairs of posed meshes: equal, bit for bit, to a search through all pairs of triangles of meshes
  * that were transformed. */
 #include "bvh/meshes.h"
+#include "pair/frame.h"
 
 #include "base/simd.h"
 #include "pair/closest_proof.h"
@@ -21,18 +22,18 @@ static abut_mesh *transformed(const abut_bvh *bvh, abut_pose at) {
 }
 
 /* By how much distances differ that count as equal: as of copies where poses are far away. */
-static double tie_of(const abut_posed *a, const abut_posed *b, abut_mesh *moved_a,
+static double tie_of(const abut_collider *a, const abut_collider *b, abut_mesh *moved_a,
                      abut_mesh *moved_b) {
     pair_frame frame;
-    if (!abuti_pair_frame_init(a, b, &frame)) {
-        abut_posed copy[2] = {*a, *b};
+    if (!init_frame(a, b, &frame)) {
+        abut_collider copy[2] = {*a, *b};
         memset(&copy[0].pose, 0, sizeof copy[0].pose);
         memset(&copy[1].pose, 0, sizeof copy[1].pose);
-        copy[0].bvh = hierarchy(abut_mesh_retain(moved_a));
-        copy[1].bvh = hierarchy(abut_mesh_retain(moved_b));
-        assert_true(abuti_pair_frame_init(&copy[0], &copy[1], &frame));
-        abut_bvh_destroy((abut_bvh *)(uintptr_t)copy[0].bvh);
-        abut_bvh_destroy((abut_bvh *)(uintptr_t)copy[1].bvh);
+        copy[0].shape.body.bvh = hierarchy(abut_mesh_retain(moved_a));
+        copy[1].shape.body.bvh = hierarchy(abut_mesh_retain(moved_b));
+        assert_true(init_frame(&copy[0], &copy[1], &frame));
+        abut_bvh_destroy((abut_bvh *)(uintptr_t)copy[0].shape.body.bvh);
+        abut_bvh_destroy((abut_bvh *)(uintptr_t)copy[1].shape.body.bvh);
     }
     return frame.tie;
 }
@@ -115,7 +116,7 @@ static void assert_on_feature(abut_triangle t, abut_feature feature, abut_vec3 p
     assert_true(on.distance <= 1e-14 * size);
 }
 
-static void check_distance(const abut_posed *a, const abut_posed *b, const abut_mesh *moved_a,
+static void check_distance(const abut_collider *a, const abut_collider *b, const abut_mesh *moved_a,
                            const abut_mesh *moved_b, const slow_answer *slow,
                            abut_pair_cache *cache) {
     abut_pair_options options = abut_pair_options_default();
@@ -173,7 +174,8 @@ static void check_distance(const abut_posed *a, const abut_posed *b, const abut_
 }
 
 /* With 4, 8 and 16 lanes by turns. */
-static void check_meetings(const abut_posed *a, const abut_posed *b, const slow_answer *slow) {
+static void check_meetings(const abut_collider *a, const abut_collider *b,
+                           const slow_answer *slow) {
     abut_pair_intersection *got = calloc(slow->meeting_count + 1, sizeof *got);
     assert_non_null(got);
     uint64_t count = 77;
@@ -201,7 +203,8 @@ static void check_meetings(const abut_posed *a, const abut_posed *b, const slow_
 /* Everything about two posed meshes, cold and with a cache. `solid`: containment too. */
 static void check_pair(const abut_bvh *bvh_a, abut_pose pose_a, const abut_bvh *bvh_b,
                        abut_pose pose_b, bool solid, abut_pair_cache *cache) {
-    abut_posed a = {bvh_a, pose_a}, b = {bvh_b, pose_b};
+    abut_collider a = abut_collider_from_bvh(bvh_a, pose_a),
+                  b = abut_collider_from_bvh(bvh_b, pose_b);
     abut_mesh *moved_a = transformed(bvh_a, pose_a), *moved_b = transformed(bvh_b, pose_b);
     slow_answer slow = slowly(moved_a, moved_b, tie_of(&a, &b, moved_a, moved_b));
     abut_pair_options options = abut_pair_options_default();
@@ -303,7 +306,7 @@ TEST(touching) {
                 abut_pose at = {turns[t], {shifts[x], shifts[y], y == 2 ? 2 : 0}};
                 check_pair(box, still, box, at, true, NULL);
             }
-    abut_posed a = {box, still}, b = {box, still};
+    abut_collider a = abut_collider_from_bvh(box, still), b = abut_collider_from_bvh(box, still);
     abut_pair_relation relation;
     static const struct {
         abut_vec3 by;
@@ -354,14 +357,15 @@ TEST(containment) {
     const double heights[] = {0, 0.75, 2, 1};
     for (int i = 0; i < 4; i++) {
         abut_pose at = {{0, 0, 0, 0}, {0, 0, heights[i] * radius}};
-        abut_posed a = {solid, still}, b = {pair, at};
+        abut_collider a = abut_collider_from_bvh(solid, still),
+                      b = abut_collider_from_bvh(pair, at);
         abut_pair_relation relation;
         assert_ok(relation_of(&a, &b, NULL, NULL, &relation));
         assert_int_equal(relation, in_solid[i]);
         assert_ok(relation_of(&b, &a, NULL, NULL, &relation));
         assert_int_equal(relation,
                          in_solid[i] == ABUT_PAIR_B_INSIDE ? ABUT_PAIR_A_INSIDE : in_solid[i]);
-        a.bvh = shell;
+        a.shape.body.bvh = shell;
         assert_ok(relation_of(&a, &b, NULL, NULL, &relation));
         assert_int_equal(relation, in_shell[i]);
         check_pair(shell, still, pair, at, true, NULL);
@@ -417,9 +421,9 @@ TEST(borders) {
         abut_bvh *soup = hierarchy(with_holes(whole, holes[kind / 2], false));
         const bool sheet = test_examine(abut_bvh_mesh(shared)).is_sheet;
         for (int i = 0; i < 60; i++) {
-            abut_posed a = {shared, i % 3 ? any_pose(&random, 1) : still};
+            abut_collider a = abut_collider_from_bvh(shared, i % 3 ? any_pose(&random, 1) : still);
             abut_mesh *moved = transformed(shared, a.pose);
-            abut_posed b = {point, still};
+            abut_collider b = abut_collider_from_bvh(point, still);
             b.pose.translation = point_around(moved, &random, 0.9);
             if (i % 3 == 0 && i % 2) { /* right behind a vertex, along an axis */
                 abut_vec3 corner = triangle_of(moved, (uint32_t)i).corner[0];
@@ -433,7 +437,7 @@ TEST(borders) {
             double turns = fabs(brute_winding(moved, vec(o.x + p.x, o.y + p.y, o.z + p.z)));
             abut_pair_relation relation, again;
             assert_ok(relation_of(&a, &b, NULL, NULL, &relation));
-            a.bvh = soup;
+            a.shape.body.bvh = soup;
             assert_ok(relation_of(&a, &b, NULL, NULL, &again));
             assert_int_equal(relation, again);
             if (relation != ABUT_PAIR_INTERSECTING && fabs(turns - 0.5) > 1e-6) {
@@ -497,8 +501,8 @@ TEST(far_apart) {
     abut_bvh *b = hierarchy(make_shape(NULL, ABUT_SHAPE_LETTER_E, 2));
     for (int i = 0; i < 24; i++) {
         double place = places[i % 6];
-        abut_posed at_a = {a, any_pose(&random, i < 12 ? 1 : place)};
-        abut_posed at_b = {b, any_pose(&random, place)};
+        abut_collider at_a = abut_collider_from_bvh(a, any_pose(&random, i < 12 ? 1 : place));
+        abut_collider at_b = abut_collider_from_bvh(b, any_pose(&random, place));
         at_b.pose.translation.x = at_a.pose.translation.x + place;
         abut_mesh *moved_a = transformed(a, at_a.pose), *moved_b = transformed(b, at_b.pose);
         slow_answer slow = slowly(moved_a, moved_b, tie_of(&at_a, &at_b, moved_a, moved_b));
@@ -556,7 +560,7 @@ static int64_t pairs_at(double scale) {
         return -1;
     }
     assert_ok(abut_bvh_create(small, NULL, &bvh));
-    abut_posed a = {bvh, still}, b = {bvh, still};
+    abut_collider a = abut_collider_from_bvh(bvh, still), b = abut_collider_from_bvh(bvh, still);
     b.pose.translation.x = 0.25 * scale;
     status = abut_pair_intersections(&a, &b, 0, NULL, &count);
     assert_true(status == ABUT_OK || status == ABUT_ERROR_BUFFER);

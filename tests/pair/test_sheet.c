@@ -112,7 +112,7 @@ static void check_reason(const levels *wanted, abut_reliability reliability) {
         fail_msg("'%s' does not say '%s'", reliability.reason, wanted->reason);
 }
 
-static void check_pairs(const abut_posed *a, const abut_posed *b, const levels *wanted) {
+static void check_pairs(const abut_collider *a, const abut_collider *b, const levels *wanted) {
     abut_overlap overlap;
     abut_separation apart, many;
     abut_pair_relation relation;
@@ -129,8 +129,8 @@ static void check_pairs(const abut_posed *a, const abut_posed *b, const levels *
     assert_int_equal(wanted->relation != ABUT_PAIR_APART, within);
     check_reason(wanted, reliability);
     abut_pair_poses poses = abut_pair_poses_default();
-    poses.a = a->bvh;
-    poses.b = b->bvh;
+    poses.a = a->shape.body.bvh;
+    poses.b = b->shape.body.bvh;
     poses.poses_a = &a->pose;
     poses.poses_b = &b->pose;
     poses.count = 1;
@@ -145,19 +145,19 @@ static void check_pairs(const abut_posed *a, const abut_posed *b, const levels *
     check_reason(wanted, reliability);
 }
 
-static uint64_t count_patches(const abut_posed *a, const abut_posed *b) {
+static uint64_t count_patches(const abut_collider *a, const abut_collider *b) {
     abut_patch list[16];
     abut_contact contacts[64];
     abut_patches patches = {.list = list,
                             .capacity = 16,
                             .contacts = contacts,
                             .contact_capacity = 64};
-    assert_ok(abut_contact_patches(a, b, NULL, &patches));
+    assert_ok(abut_contact_find(a, b, NULL, &patches));
     return patches.count;
 }
 
-static uint64_t count_ball_patches(const abut_posed *a) {
-    abut_solid ball = {.kind = ABUT_SOLID_SPHERE};
+static uint64_t count_ball_patches(const abut_collider *a) {
+    abut_collider ball = {.kind = ABUT_COLLIDER_SPHERE};
     abut_patch list[16];
     abut_contact contacts[64];
     abut_patches patches = {.list = list,
@@ -165,7 +165,7 @@ static uint64_t count_ball_patches(const abut_posed *a) {
                             .contacts = contacts,
                             .contact_capacity = 64};
     ball.shape.sphere.radius = 0.3;
-    assert_ok(abut_contact_solid(a, &ball, NULL, &patches));
+    assert_ok(abut_contact_find(a, &ball, NULL, &patches));
     return patches.count;
 }
 
@@ -177,11 +177,10 @@ static uint64_t count_world_contacts(abut_mesh *outer, abut_mesh *inner) {
     abut_contacts found = {.list = list, .capacity = 1024};
     assert_ok(abut_world_create(NULL, &options, &world));
     for (int i = 0; i < 2; i++) {
-        abut_world_item item;
+        abut_world_item item = abut_world_item_default();
         uint32_t id;
-        memset(&item, 0, sizeof item);
-        item.kind = ABUT_WORLD_MESH;
-        item.shape.mesh.mesh = meshes[i];
+        item.collider.kind = ABUT_COLLIDER_MESH;
+        item.collider.shape.mesh.mesh = meshes[i];
         assert_ok(abut_world_add(world, &item, &id));
     }
     assert_ok(abut_world_contacts(world, &found));
@@ -202,7 +201,8 @@ static void check_all(abut_mesh *outer, const levels *wanted) {
     abut_mesh *inner = robot();
     const bool inside = wanted->relation != ABUT_PAIR_APART;
     abut_bvh *a = create_bvh(abut_mesh_retain(outer)), *b = create_bvh(abut_mesh_retain(inner));
-    const abut_posed at[2] = {{.bvh = a}, {.bvh = b}};
+    const abut_collider at[2] = {abut_collider_from_bvh(a, abut_pose_identity()),
+                                 abut_collider_from_bvh(b, abut_pose_identity())};
     abut_pair_measures common;
     check_pairs(&at[0], &at[1], wanted);
     const levels swapped = {inside ? ABUT_PAIR_A_INSIDE : ABUT_PAIR_APART, wanted->level,
@@ -313,7 +313,8 @@ TEST(turned_triangles_are_no_holes) {
         free(indices);
         assert_near(hole_share(meshes[i]), hole_share(turned), 1e-12);
         abut_bvh *bvh = create_bvh(turned);
-        const abut_posed a = {.bvh = bvh}, b = {.bvh = ball};
+        const abut_collider a = abut_collider_from_bvh(bvh, abut_pose_identity()),
+                            b = abut_collider_from_bvh(ball, abut_pose_identity());
         abut_overlap overlap;
         assert_ok(abut_pair_overlap(&a, &b, NULL, NULL, &overlap));
         assert_int_equal(i ? ABUT_RELIABILITY_GUARANTEED : ABUT_RELIABILITY_UNRELIABLE,
@@ -356,8 +357,9 @@ TEST(extra_faces_are_no_holes) {
         const double share = hole_share(extra);
         assert_true(fin ? share > 0.01 && share < 0.1 : share == 0);
         abut_bvh *bvh = create_bvh(extra), *ball = create_bvh(robot());
-        const abut_posed a = {.bvh = bvh},
-                         b = {.bvh = ball, .pose = {{0, 0, 0, 1}, {0.5, -0.5, 1}}};
+        const abut_collider a = abut_collider_from_bvh(bvh, abut_pose_identity()),
+                            b = abut_collider_from_bvh(ball,
+                                                       (abut_pose){{0, 0, 0, 1}, {0.5, -0.5, 1}});
         abut_overlap overlap;
         assert_ok(abut_pair_overlap(&a, &b, NULL, NULL, &overlap));
         assert_int_equal(ABUT_PAIR_B_INSIDE, overlap.relation);
@@ -389,7 +391,8 @@ TEST(refit_measures_holes_again) {
     large = test_mesh(NULL, moved, count, (const uint32_t(*)[3])abut_mesh_indices(small),
                       abut_mesh_triangle_count(small));
     abut_bvh *bvh = create_bvh(abut_mesh_retain(small)), *ball = create_bvh(robot());
-    const abut_posed a = {.bvh = bvh}, b = {.bvh = ball};
+    const abut_collider a = abut_collider_from_bvh(bvh, abut_pose_identity()),
+                        b = abut_collider_from_bvh(ball, abut_pose_identity());
     abut_overlap overlap;
     assert_true(hole_share(large) > ABUT_SHEET_HOLE_FRACTION);
     for (int round = 0; round < 4; round++) {

@@ -1,6 +1,7 @@
 /* Pruning beyond the line of a closest pair: it never prunes a nearer pair, and results are the
  * same with and without it. */
 #include "bvh/meshes.h"
+#include "pair/frame.h"
 
 #include "pair/witness_bound.h"
 
@@ -37,13 +38,14 @@ typedef struct counts {
 static void check_line(const abut_bvh *a, const abut_bvh *b, abut_pose at, test_random *random,
                        counts *seen) {
     static double distance[TRIANGLES][TRIANGLES];
-    const abut_posed posed[2] = {{a, still}, {b, at}};
+    const abut_collider posed[2] = {abut_collider_from_bvh(a, still),
+                                    abut_collider_from_bvh(b, at)};
     const pair_disc *discs[2] = {discs_of(a), discs_of(b)};
     uint32_t list[2][TRIANGLES];
     pair_frame frame;
     witness_bound line;
     closest_pair closest = {0, {0, 0, 0}, {0, 0, 0}}, least = {INFINITY, {0, 0, 0}, {0, 0, 0}};
-    assert_true(abuti_pair_frame_init(&posed[0], &posed[1], &frame));
+    assert_true(init_frame(&posed[0], &posed[1], &frame));
     for (uint32_t i = 0; i < a->triangle_count; i++)
         for (uint32_t j = 0; j < b->triangle_count; j++) {
             abut_triangle s = pair_triangle(&frame.side[0], i);
@@ -85,14 +87,15 @@ static void check_line(const abut_bvh *a, const abut_bvh *b, abut_pose at, test_
 /* Distances of all triangles of leaves about a middle, in floats: within the stated error of the
  * true ones. How near, at most, as a part of that. */
 static double check_corners(const abut_bvh *a, const abut_bvh *b, abut_pose at) {
-    const abut_posed posed[2] = {{a, still}, {b, at}};
+    const abut_collider posed[2] = {abut_collider_from_bvh(a, still),
+                                    abut_collider_from_bvh(b, at)};
     const pair_disc *discs[2] = {discs_of(a), discs_of(b)};
     const abut_bvh *bvh[2] = {a, b};
     uint32_t list[2][TRIANGLES];
     double worst = 0;
     pair_frame frame;
     witness_bound line;
-    assert_true(abuti_pair_frame_init(&posed[0], &posed[1], &frame));
+    assert_true(init_frame(&posed[0], &posed[1], &frame));
     abuti_witness_bound_start(&line, &frame, discs,
                               &(closest_pair){1, {0, 0, 0}, {1, 0, 0}}); /* any will do */
     for (uint32_t i = 0; i < BVH_WIDTH * a->node_count; i++)
@@ -174,10 +177,12 @@ TEST(middles_on_the_line) {
     const pair_disc *discs[2] = {discs_of(bvh), discs_of(bvh)};
     for (uint32_t i = 0; i < 1000; i++) {
         const vec3 way = v3_normalise(random_vec(&random, 1));
-        const abut_posed posed[2] = {{bvh, still}, {bvh, {still.rotation, v3_scale(way, 2.5)}}};
+        const abut_collider posed[2] = {
+            abut_collider_from_bvh(bvh, still),
+            abut_collider_from_bvh(bvh, (abut_pose){still.rotation, v3_scale(way, 2.5)})};
         pair_frame frame;
         witness_bound line;
-        assert_true(abuti_pair_frame_init(&posed[0], &posed[1], &frame));
+        assert_true(init_frame(&posed[0], &posed[1], &frame));
         abuti_witness_bound_start(&line, &frame, discs,
                                   &(closest_pair){3, {0, 0, 0}, v3_scale(way, 3)});
         assert_false(abuti_witness_bound_excludes(&line, place, 3));
@@ -235,15 +240,16 @@ TEST(pipes_and_rings) {
         }
         for (int i = 0; i < POSES; i++) {
             abut_separation found, expected;
-            abut_posed a = {with[0], still}, b = {with[1], any_pose(&random, 0)};
+            abut_collider a = abut_collider_from_bvh(with[0], still),
+                          b = abut_collider_from_bvh(with[1], any_pose(&random, 0));
             b.pose.translation = random_vec(&random, i % 2 ? 2 : 0.5);
             if (k == 2 && i % 4 == 0) {
                 b.pose.rotation = still.rotation;
                 b.pose.translation = vec(0.01, -0.02, 1);
             }
             assert_ok(abut_pair_distance(&a, &b, NULL, NULL, &found));
-            a.bvh = without[0];
-            b.bvh = without[1];
+            a.shape.body.bvh = without[0];
+            b.shape.body.bvh = without[1];
             assert_ok(abut_pair_distance(&a, &b, NULL, NULL, &expected));
             assert_memory_equal(&found, &expected, sizeof found);
             apart += found.relation == ABUT_PAIR_APART;

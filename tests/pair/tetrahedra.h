@@ -136,8 +136,8 @@ static real_t area_inside(const point *corner, const point *normal, const point 
 }
 
 /* The corners of all triangles at a pose, relative to a point near both. */
-static point *corners_of(const abut_posed *posed, abut_vec3 around) {
-    const abut_mesh *mesh = abut_bvh_mesh(posed->bvh);
+static point *corners_of(const abut_collider *posed, abut_vec3 around) {
+    const abut_mesh *mesh = abut_bvh_mesh(posed->shape.body.bvh);
     uint32_t count = abut_mesh_triangle_count(mesh);
     point *list = malloc(3 * (size_t)count * sizeof *list);
     assert_non_null(list);
@@ -172,10 +172,10 @@ typedef struct piece {
     real_t sign;
 } piece;
 
-static piece *pieces_of(const abut_posed *posed, abut_vec3 around, uint32_t *count) {
+static piece *pieces_of(const abut_collider *posed, abut_vec3 around, uint32_t *count) {
     static const point apex = {{0.0123L, 0.0271L, -0.0391L}};
     point *corners = corners_of(posed, around);
-    *count = abut_mesh_triangle_count(abut_bvh_mesh(posed->bvh));
+    *count = abut_mesh_triangle_count(abut_bvh_mesh(posed->shape.body.bvh));
     piece *list = malloc(*count * sizeof *list);
     assert_non_null(list);
     for (uint32_t i = 0; i < *count; i++) {
@@ -188,7 +188,7 @@ static piece *pieces_of(const abut_posed *posed, abut_vec3 around, uint32_t *cou
     return list;
 }
 
-static slow_common slowly(const abut_posed *a, const abut_posed *b, abut_vec3 around) {
+static slow_common slowly(const abut_collider *a, const abut_collider *b, abut_vec3 around) {
     slow_common sum = {0};
     uint32_t count_a, count_b;
     piece *of_a = pieces_of(a, around, &count_a), *of_b = pieces_of(b, around, &count_b);

@@ -29,8 +29,8 @@ typedef struct trial {
     bool compares;      /* the scale is in the range where answers are promised */
     abut_mesh *mesh[2]; /* a torus and a ball */
     abut_bvh *bvh[2];
-    abut_posed posed[2]; /* they overlap */
-    abut_posed apart;    /* the second one, apart from the first one */
+    abut_collider posed[2]; /* they overlap */
+    abut_collider apart;    /* the second one, apart from the first one */
 } trial;
 
 static fact facts[FACTS];
@@ -125,10 +125,10 @@ static inline void try_flattened(double scale, double flatness, bool compares) {
     t->mesh[1] = scaled(t, ABUT_SHAPE_ICOSPHERE, 2, 0);
     for (int i = 0; i < 2; i++) {
         assert_ok(abut_bvh_create(t->mesh[i], NULL, &t->bvh[i]));
-        t->posed[i].bvh = t->bvh[i];
+        t->posed[i].shape.body.bvh = t->bvh[i];
     }
     t->posed[1].pose = pose_at(t, 0.9, 0.3, 0.2);
-    t->apart = (abut_posed){t->bvh[1], pose_at(t, 0.5, 0.4, 5)};
+    t->apart = abut_collider_from_bvh(t->bvh[1], pose_at(t, 0.5, 0.4, 5));
     refused = 0;
     try_families(t);
     for (int i = 0; i < 2; i++) {

@@ -153,14 +153,15 @@ TEST(worlds) {
             abut_mesh *ball = make(ABUT_SHAPE_ICOSPHERE, 4, 2, shifts[k]);
             abut_mesh *soft = make(ABUT_SHAPE_ICOSPHERE, 4, 1, shifts[k]);
             abut_world *world = NULL;
-            abut_world_item item = {.kind = ABUT_WORLD_MESH};
+            abut_world_item item = {.size = sizeof(abut_world_item),
+                                    .collider.kind = ABUT_COLLIDER_MESH};
             uint32_t id;
             assert_ok(abut_world_create(NULL, NULL, &world));
             item.method = methods[m];
-            item.shape.mesh.mesh = ball;
+            item.collider.shape.mesh.mesh = ball;
             assert_ok(abut_world_add(world, &item, &id));
-            item.shape.mesh.mesh = soft;
-            item.shape.mesh.deforms = true;
+            item.collider.shape.mesh.mesh = soft;
+            item.collider.shape.mesh.deforms = true;
             assert_ok(abut_world_add(world, &item, &id));
             /* from the middle of the ball to its surface, 0.125 deep */
             abut_vec3 *p = positions_of(soft, (abut_vec3){0, 0, 1.375});

@@ -21,6 +21,9 @@ for page in $pages; do
         /^```/ { inside = 0 }
         inside { print > (base "." n ".c") }' "$source/$page"
 done
+# The files that the programs of README.md read.
+"$1" make teapot-solid "$work/teapot.ply" --quiet
+"$1" make torus "$work/ring.ply" --quiet
 for program in "$work"/*.c "$source"/examples/*.c; do
     grep -q 'int main' "$program" || continue
     "$cc" -std=c11 -Wall -Wextra ${sanitize:+-fsanitize=$sanitize} -I"$source/include" "$program" \
@@ -83,7 +86,7 @@ for page in $(cd "$source/docs" && find . -name '*.md' ! -name README.md -path '
 done
 
 # The first table of a method's page states its purpose, guarantee, cost and method.
-for page in bvh nearest sign ray pair sweep self field contact layers map radial character raster world; do
+for page in bvh nearest sign ray collider pair sweep self field contact layers map radial character raster world; do
     for row in 'use it for' guarantee cost method; do
         grep -q "^| $row | ." "$source/docs/$page.md" || { echo "docs/$page.md: there is no row '$row'"; exit 1; }
     done

@@ -158,9 +158,11 @@ TEST(of_worlds_and_pictures) {
     abut_picture *picture = NULL;
     assert_ok(abut_world_create(NULL, NULL, &world));
     for (int i = 0; i < 2; i++) {
-        abut_world_item item = {.kind = ABUT_WORLD_MESH, .pose = {{0, 0, 0, 1}, {0, 0, 0}}};
+        abut_world_item item = {.size = sizeof(abut_world_item),
+                                .collider.kind = ABUT_COLLIDER_MESH,
+                                .collider.pose = {{0, 0, 0, 1}, {0, 0, 0}}};
         uint32_t id;
-        item.shape.mesh.mesh = mesh;
+        item.collider.shape.mesh.mesh = mesh;
         assert_ok(abut_world_add(world, &item, &id));
     }
     check_getter(get_first_item, world, sizeof(abut_world_item_info));

@@ -21,6 +21,7 @@ REWRITTEN = [
     "docs/character.md",
     "docs/choosing.md",
     "docs/cloth.md",
+    "docs/collider.md",
     "docs/commands/*.md",
     "docs/contact.md",
     "docs/cookbook/*.md",

@@ -56,12 +56,13 @@ TEST(patches) {
                           .contact_capacity = 32};
     abut_patch_options options = abut_patch_options_default();
     assert_ok(abut_bvh_create(mesh, NULL, &bvh));
-    const abut_posed a = {.bvh = bvh}, b = {.bvh = bvh, .pose.translation = {0, 0, 0.9}};
+    const abut_collider a = abut_collider_from_bvh(bvh, abut_pose_identity()),
+                        b = abut_collider_from_bvh(bvh, (abut_pose){{0, 0, 0, 1}, {0, 0, 0.9}});
     options.max_contacts = 8;
-    assert_ok(abut_contact_patches(&a, &b, &options, &found));
+    assert_ok(abut_contact_find(&a, &b, &options, &found));
     assert_in_range(found.contact_count, 1, 8);
     options.max_contacts = 9;
-    refuses(abut_contact_patches(&a, &b, &options, &found));
+    refuses(abut_contact_find(&a, &b, &options, &found));
     abut_bvh_destroy(bvh);
     abut_mesh_destroy(mesh);
 }
@@ -122,20 +123,20 @@ TEST(candidates_of_worlds) {
     abut_bvh *bvh = NULL;
     abut_world *world = NULL;
     abut_world_options options = abut_world_options_default();
-    abut_world_item item = {.kind = ABUT_WORLD_BODY};
+    abut_world_item item = {.size = sizeof(abut_world_item), .collider.kind = ABUT_COLLIDER_BODY};
     abut_contact list[64];
     abut_contacts found = {.list = list, .capacity = 64};
     uint32_t id;
     options.pair_limit = 2;
     assert_ok(abut_bvh_create(mesh, NULL, &bvh));
     assert_ok(abut_world_create(NULL, &options, &world));
-    item.shape.body.bvh = bvh;
+    item.collider.shape.body.bvh = bvh;
     for (int i = 0; i < 3; i++) { /* a row: two pairs, then all three on each other */
-        item.pose = (abut_pose){{0, 0, 0, 1}, {0.9 * i, 0, 0}};
+        item.collider.pose = (abut_pose){{0, 0, 0, 1}, {0.9 * i, 0, 0}};
         assert_ok(abut_world_add(world, &item, &id));
     }
     assert_ok(abut_world_contacts(world, &found));
-    item.pose.translation.x = 0.9;
+    item.collider.pose.translation.x = 0.9;
     assert_ok(abut_world_add(world, &item, &id));
     assert_int_equal(ABUT_ERROR_LIMIT, abut_world_contacts(world, &found));
     abut_world_destroy(world);

@@ -29,8 +29,8 @@ typedef struct subjects {
     abut_bvh *bvh;
     abut_field *field;
     abut_samples *samples;
-    abut_body body;
-    abut_posed posed;
+    abut_collider body;
+    abut_collider posed;
 } subjects;
 
 static subjects make_subjects(void) {
@@ -42,8 +42,8 @@ static subjects make_subjects(void) {
     assert_ok(abut_bvh_create(s.mesh, NULL, &s.bvh));
     assert_ok(abut_field_create(s.mesh, &cells, &s.field));
     assert_ok(abut_samples_create(s.mesh, NULL, &s.samples));
-    s.body = (abut_body){.field = s.field, .samples = s.samples};
-    s.posed = (abut_posed){s.bvh, {{0, 0, 0, 1}, {0, 0, 0}}};
+    s.body = abut_collider_from_field(s.field, s.samples, abut_pose_identity());
+    s.posed = abut_collider_from_bvh(s.bvh, abut_pose_identity());
     return s;
 }
 
@@ -63,23 +63,22 @@ TEST(contacts_of_meshes_and_solids) {
                           .contacts = &contact,
                           .contact_capacity = 1};
     abut_patch_options options = abut_patch_options_default();
-    const abut_solid plane = {.kind = ABUT_SOLID_PLANE, .shape.plane.normal = {0, 0, 1}};
+    const abut_collider plane = {.kind = ABUT_COLLIDER_PLANE, .shape.plane.normal = {0, 0, 1}};
     for (int i = 0; i < LENGTH_COUNT; i++) {
         options.margin = lengths[i].number;
-        NAMES(lengths[i].words, LENGTHS,
-              abut_contact_patches(&s.posed, &s.posed, &options, &found));
-        NAMES(lengths[i].words, LENGTHS, abut_contact_solid(&s.posed, &plane, &options, &found));
-        NAMES(lengths[i].words, LENGTHS, abut_contact_solids(&plane, &plane, &options, &found));
+        NAMES(lengths[i].words, LENGTHS, abut_contact_find(&s.posed, &s.posed, &options, &found));
+        NAMES(lengths[i].words, LENGTHS, abut_contact_find(&s.posed, &plane, &options, &found));
+        NAMES(lengths[i].words, LENGTHS, abut_contact_find(&plane, &plane, &options, &found));
     }
     options = abut_patch_options_default();
     options.max_contacts = 9;
-    NAMES("9", "from 0 to 8 contacts", abut_contact_patches(&s.posed, &s.posed, &options, &found));
-    const abut_solid ball = {.kind = ABUT_SOLID_SPHERE, .shape.sphere.radius = -2};
-    NAMES("radius of -2", LENGTHS, abut_contact_solid(&s.posed, &ball, NULL, &found));
-    const abut_solid box = {.kind = ABUT_SOLID_BOX, .shape.half = {1, -3, 1}};
-    NAMES("half size of -3", LENGTHS, abut_contact_solids(&box, &plane, NULL, &found));
-    const abut_solid odd = {.kind = (abut_solid_kind)17};
-    NAMES("17", "from 0 to 5", abut_contact_solids(&odd, &plane, NULL, &found));
+    NAMES("9", "from 0 to 8 contacts", abut_contact_find(&s.posed, &s.posed, &options, &found));
+    const abut_collider ball = {.kind = ABUT_COLLIDER_SPHERE, .shape.sphere.radius = -2};
+    NAMES("radius of -2", LENGTHS, abut_contact_find(&s.posed, &ball, NULL, &found));
+    const abut_collider box = {.kind = ABUT_COLLIDER_BOX, .shape.half = {1, -3, 1}};
+    NAMES("half size of -3", LENGTHS, abut_contact_find(&box, &plane, NULL, &found));
+    const abut_collider odd = {.kind = (abut_collider_kind)17};
+    NAMES("17", "from 0 to 8", abut_contact_find(&odd, &plane, NULL, &found));
     destroy_subjects(&s);
 }
 
@@ -93,14 +92,16 @@ TEST(contacts_of_fields) {
     abut_field_hit hit;
     for (int i = 0; i < LENGTH_COUNT; i++) {
         options.margin = lengths[i].number;
-        NAMES(lengths[i].words, LENGTHS, abut_contact_bodies(&s.body, &s.body, &options, &found));
+        NAMES(lengths[i].words, LENGTHS,
+              abut_contact_find_sampled(&s.body, &s.body, &options, &found));
         NAMES(lengths[i].words, LENGTHS,
               abut_contact_points(&s.body, &none, lengths[i].number, NULL, &found));
     }
-    const abut_sphere ball = {{0, 0, 0}, -2};
-    NAMES("-2", LENGTHS, abut_contact_sphere(&s.body, &ball, NULL, &found));
-    const abut_oriented_box box = {{1, -3, 1}, {{0, 0, 0, 1}, {0, 0, 0}}};
-    NAMES("-3", LENGTHS, abut_contact_box(&s.body, &box, NULL, &found));
+    const abut_collider ball =
+        abut_collider_from_sphere((abut_sphere){{0, 0, 0}, -2}, abut_pose_identity());
+    NAMES("-2", LENGTHS, abut_contact_find_sampled(&s.body, &ball, NULL, &found));
+    const abut_collider box = abut_collider_from_box((abut_vec3){1, -3, 1}, abut_pose_identity());
+    NAMES("-3", LENGTHS, abut_contact_find_sampled(&s.body, &box, NULL, &found));
     NAMES("-4", "from 0 to inf lengths of the direction",
           abut_contact_ray(&s.body, &ray, -4, ABUT_CONTACT_RAY_TRACE, &hit));
     NAMES("17", "from 0 to 1",
@@ -136,7 +137,7 @@ TEST(samples) {
 TEST(worlds) {
     subjects s = make_subjects();
     abut_world *world = NULL;
-    abut_world_item item = {.kind = ABUT_WORLD_SPHERE};
+    abut_world_item item = {.size = sizeof(abut_world_item), .collider.kind = ABUT_COLLIDER_SPHERE};
     uint32_t id;
     for (int i = 0; i < LENGTH_COUNT; i++) {
         abut_world_options options = abut_world_options_default();
@@ -147,12 +148,12 @@ TEST(worlds) {
     options.patch_angle = 4;
     NAMES("4", "from 0 to 3 radians", abut_world_create(NULL, &options, &world));
     assert_ok(abut_world_create(NULL, NULL, &world));
-    item.kind = ABUT_WORLD_SPHERE;
-    item.shape.sphere.radius = -2;
+    item.collider.kind = ABUT_COLLIDER_SPHERE;
+    item.collider.shape.sphere.radius = -2;
     NAMES("-2", LENGTHS, abut_world_add(world, &item, &id));
-    item.kind = (abut_world_kind)17;
+    item.collider.kind = (abut_collider_kind)17;
     NAMES("17", "from 0 to 8", abut_world_add(world, &item, &id));
-    item.kind = ABUT_WORLD_SPHERE;
+    item.collider.kind = ABUT_COLLIDER_SPHERE;
     item.motion = (abut_world_motion)17;
     NAMES("17", "from 0 to ", abut_world_add(world, &item, &id));
     for (int i = 0; i < LENGTH_COUNT; i++) {

@@ -129,9 +129,9 @@ TEST(positions) {
     assert_ok(abut_layers_create(NULL, NULL, &layers));
     assert_ok(abut_layers_add(layers, &(abut_layers_item){.mesh = unit}, &solid));
     assert_ok(abut_world_create(NULL, NULL, &world));
-    abut_world_item item = {.kind = ABUT_WORLD_MESH};
-    item.shape.mesh.mesh = unit;
-    item.shape.mesh.deforms = true;
+    abut_world_item item = {.size = sizeof(abut_world_item), .collider.kind = ABUT_COLLIDER_MESH};
+    item.collider.shape.mesh.mesh = unit;
+    item.collider.shape.mesh.deforms = true;
     assert_ok(abut_world_add(world, &item, &body));
     for (int i = 0; i <= SCALES; i++) {
         const double scale = i < SCALES ? scales[i] : 0.5;
@@ -225,8 +225,9 @@ TEST(legal) {
                           .contacts = contacts,
                           .contact_capacity = 64};
     assert_ok(abut_bvh_create(mesh, NULL, &bvh));
-    const abut_posed a = {.bvh = bvh}, b = {.bvh = bvh, .pose = {.translation = {0.1, 0.1, 0.1}}};
-    assert_ok(abut_contact_patches(&a, &b, NULL, &found));
+    const abut_collider a = abut_collider_from_bvh(bvh, abut_pose_identity()),
+                        b = abut_collider_from_bvh(bvh, (abut_pose){{0, 0, 0, 1}, {0.1, 0.1, 0.1}});
+    assert_ok(abut_contact_find(&a, &b, NULL, &found));
     assert_int_equal(1, warnings);
     abut_bvh_destroy(bvh);
     abut_mesh_destroy(mesh);

@@ -11,7 +11,7 @@ import sys
 
 # Nouns beside the header's own that its functions may begin with.
 NOUNS = {
-    "base": "version features status last_error context set_error log_level",
+    "base": "version features status last_error context set_error log_level pose",
     "geom": "segment triangle ray box plane sphere capsule orient3d feature intersection pose path",
     "mesh": "topology normals problem reliability scalar index triangulation",
     "device": "buffer array",

@@ -161,7 +161,7 @@ static void try_triangles(trial *t) {
 }
 
 static void try_pairs(trial *t) {
-    const abut_posed *a = &t->posed[0], *b = &t->posed[1];
+    const abut_collider *a = &t->posed[0], *b = &t->posed[1];
     abut_overlap overlap;
     abut_separation separation;
     abut_pair_measures common;
@@ -188,16 +188,16 @@ static void try_pairs(trial *t) {
         same(t, "common volume", common.volume, 3, ROUNDED);
         same(t, "common area", common.area, 2, ROUNDED);
     }
-    if (TRY(abut_pair_self_intersects(a->bvh, NULL, &any)) && t->compares)
+    if (TRY(abut_pair_self_intersects(a->shape.body.bvh, NULL, &any)) && t->compares)
         assert_false(any);
     abut_topology *topology = NULL;
-    assert_ok(abut_topology_create(abut_bvh_mesh(a->bvh), &topology));
+    assert_ok(abut_topology_create(abut_bvh_mesh(a->shape.body.bvh), &topology));
     assert_ok(abut_mesh_examine(topology, &report));
-    TRY(abut_pair_examine(a->bvh, NULL, &report));
+    TRY(abut_pair_examine(a->shape.body.bvh, NULL, &report));
     abut_topology_destroy(topology);
     abut_pair_poses poses = abut_pair_poses_default();
-    poses.a = a->bvh;
-    poses.b = b->bvh;
+    poses.a = a->shape.body.bvh;
+    poses.b = b->shape.body.bvh;
     poses.poses_b = &t->apart.pose;
     poses.count = 1;
     abut_pair_relation relation;
@@ -205,7 +205,7 @@ static void try_pairs(trial *t) {
     NEED(abut_pair_distance_batch(&poses, NULL, &separation));
     NEED(abut_pair_within_batch(&poses, t->scale, NULL, &any, &reliability));
     const abut_path path = {t->apart.pose, b->pose}, still = {a->pose, a->pose};
-    NEED(abut_sweep_rigid(a->bvh, &still, b->bvh, &path, NULL, &touch));
+    NEED(abut_sweep_rigid(a->shape.body.bvh, &still, b->shape.body.bvh, &path, NULL, &touch));
     if (t->compares)
         same(t, "time of impact", touch.time, 0, COARSE);
 }
@@ -219,39 +219,39 @@ static void try_contacts(trial *t) {
                           .contacts = contacts,
                           .contact_capacity = sizeof contacts / sizeof *contacts};
     abut_patch_options options = abut_patch_options_default();
-    if (TRY(abut_contact_patches(&t->posed[0], &t->posed[1], NULL, &found)) && t->compares) {
+    if (TRY(abut_contact_find(&t->posed[0], &t->posed[1], NULL, &found)) && t->compares) {
         assert_true(found.count > 0);
         same(t, "patch depth", list[0].depth, 1, COARSE);
         same(t, "patch volume", list[0].volume, 3, COARSE);
     }
     options.margin = 0.1 * t->scale;
-    TRY(abut_contact_patches(&t->posed[0], &t->posed[1], &options, &found));
-    TRY(abut_contact_patches(&t->posed[0], &t->apart, &options, &found));
+    TRY(abut_contact_find(&t->posed[0], &t->posed[1], &options, &found));
+    TRY(abut_contact_find(&t->posed[0], &t->apart, &options, &found));
     /* Many poses of one pair: all lanes of the grid are used in some of them. */
     for (int i = 0; i < 12; i++) {
-        abut_posed other = t->posed[0];
+        abut_collider other = t->posed[0];
         other.pose.translation = at(t, 0.1 * i - 0.5, 0.07 * (i % 5), 0);
-        TRY(abut_contact_patches(&t->posed[0], &other, NULL, &found));
+        TRY(abut_contact_find(&t->posed[0], &other, NULL, &found));
     }
-    abut_solid solids[6] = {
-        {.kind = ABUT_SOLID_PLANE, .shape.plane = {{0, 0, 1}, 0.1 * t->scale}},
-        {.kind = ABUT_SOLID_SPHERE, .shape.sphere = {at(t, 0.3, 0, 0), t->scale}},
-        {.kind = ABUT_SOLID_CAPSULE,
+    abut_collider solids[6] = {
+        {.kind = ABUT_COLLIDER_PLANE, .shape.plane = {{0, 0, 1}, 0.1 * t->scale}},
+        {.kind = ABUT_COLLIDER_SPHERE, .shape.sphere = {at(t, 0.3, 0, 0), t->scale}},
+        {.kind = ABUT_COLLIDER_CAPSULE,
          .shape.capsule = {{at(t, 0, 0, 0), at(t, 0, 0.1, 1)}, 0.3 * t->scale}},
-        {.kind = ABUT_SOLID_BOX, .shape.half = at(t, 1, 0.5, 0.4)},
-        {.kind = ABUT_SOLID_CYLINDER,
+        {.kind = ABUT_COLLIDER_BOX, .shape.half = at(t, 1, 0.5, 0.4)},
+        {.kind = ABUT_COLLIDER_CYLINDER,
          .shape.cylinder = {{at(t, 0, 0, -1), at(t, 0, 0.1, 1)}, 0.3 * t->scale}},
-        {.kind = ABUT_SOLID_HULL, .shape.hull = t->bvh[1]}};
+        {.kind = ABUT_COLLIDER_HULL, .shape.hull = t->bvh[1]}};
     for (int i = 0; i < 6; i++) {
         char name[NAME];
         for (int k = 0; k < 6; k++) {
             snprintf(name, sizeof name, "solids %d %d", i, k);
-            if ((i || k) && TRY(abut_contact_solids(&solids[i], &solids[k], NULL, &found)) &&
+            if ((i || k) && TRY(abut_contact_find(&solids[i], &solids[k], NULL, &found)) &&
                 found.count)
                 same(t, name, list[0].depth, 1, COARSE);
         }
         snprintf(name, sizeof name, "solid %d", i);
-        if (TRY(abut_contact_solid(&t->posed[0], &solids[i], NULL, &found)) && found.count)
+        if (TRY(abut_contact_find(&t->posed[0], &solids[i], NULL, &found)) && found.count)
             same(t, name, list[0].depth, 1, COARSE);
     }
 }
@@ -332,15 +332,17 @@ static void try_worlds(trial *t) {
         bool added = true;
         for (int i = 0; i < 3; i++) {
             uint32_t id;
-            abut_world_item item = {.kind = ABUT_WORLD_MESH,
+            abut_world_item item = {.size = sizeof(abut_world_item),
+                                    .collider.kind = ABUT_COLLIDER_MESH,
                                     .method = (abut_world_method)method,
-                                    .pose = i == 2 ? t->apart.pose : t->posed[i].pose};
-            item.shape.mesh.mesh = t->mesh[i > 0];
-            item.shape.mesh.resolution = method == ABUT_WORLD_FIELD ? 16 : 64;
+                                    .collider.pose = i == 2 ? t->apart.pose : t->posed[i].pose};
+            item.collider.shape.mesh.mesh = t->mesh[i > 0];
+            item.collider.shape.mesh.resolution = method == ABUT_WORLD_FIELD ? 16 : 64;
             added = TRY(abut_world_add(world, &item, &id)) && added;
         }
-        abut_world_item ball = {.kind = ABUT_WORLD_SPHERE};
-        ball.shape.sphere = (abut_sphere){at(t, 1, 0, 0), 0.2 * t->scale};
+        abut_world_item ball = {.size = sizeof(abut_world_item),
+                                .collider.kind = ABUT_COLLIDER_SPHERE};
+        ball.collider.shape.sphere = (abut_sphere){at(t, 1, 0, 0), 0.2 * t->scale};
         uint32_t id;
         TRY(abut_world_add(world, &ball, &id));
         if (added && TRY(abut_world_contacts(world, &contacts)) && t->compares)
@@ -379,9 +381,11 @@ static void try_mixed(trial *t) {
     abut_mesh *mesh = scaled(&one, ABUT_SHAPE_TORUS, 12, 8);
     abut_bvh *bvh = NULL;
     assert_ok(abut_bvh_create(mesh, NULL, &bvh));
-    const abut_posed a = t->posed[0], b = {bvh, {{0.1, 0.2, 0, 1}, at(t, 0.4, 0.1, 0)}},
-                     c = {bvh, {{0, 0, 0, 1}, {0.5, 0, 0}}};
-    const abut_posed *others[2] = {&b, &c};
+    const abut_collider a = t->posed[0],
+                        b = abut_collider_from_bvh(bvh, (abut_pose){{0.1, 0.2, 0, 1},
+                                                                    at(t, 0.4, 0.1, 0)}),
+                        c = abut_collider_from_bvh(bvh, (abut_pose){{0, 0, 0, 1}, {0.5, 0, 0}});
+    const abut_collider *others[2] = {&b, &c};
     abut_overlap overlap;
     abut_separation separation;
     abut_pair_measures common;
@@ -394,13 +398,14 @@ static void try_mixed(trial *t) {
         assert_true(isfinite(separation.distance));
         if (TRY(abut_pair_measure(&a, others[i], NULL, &common)))
             assert_true(isfinite(common.volume));
-        if (TRY(abut_contact_patches(&a, others[i], NULL, &found)))
+        if (TRY(abut_contact_find(&a, others[i], NULL, &found)))
             for (uint64_t k = 0; k < found.count; k++)
                 assert_true(isfinite(list[k].depth) && isfinite(list[k].volume));
-        TRY(abut_contact_patches(others[i], &a, NULL, &found));
-        TRY(abut_sweep_rigid(a.bvh, &still, others[i]->bvh, &from, NULL, &touch));
+        TRY(abut_contact_find(others[i], &a, NULL, &found));
+        TRY(abut_sweep_rigid(a.shape.body.bvh, &still, others[i]->shape.body.bvh, &from, NULL,
+                             &touch));
     }
-    TRY(abut_map_hausdorff(a.bvh, bvh, NULL, &result));
+    TRY(abut_map_hausdorff(a.shape.body.bvh, bvh, NULL, &result));
     const double most = ABUT_COORDINATE_MAX;
     const abut_box all = {{-most, -most, -most}, {most, most, most}};
     const abut_ray ray = {{most, 0.1 * t->scale, 0}, {-1, 0, 0}};
@@ -409,10 +414,10 @@ static void try_mixed(trial *t) {
     abut_nearest nearest[3];
     abut_ray_hit hit;
     uint64_t count;
-    NEED(abut_bvh_find_in_box(a.bvh, &all, 1024, triangles, &count));
+    NEED(abut_bvh_find_in_box(a.shape.body.bvh, &all, 1024, triangles, &count));
     assert_int_equal(abut_mesh_triangle_count(t->mesh[0]), count);
-    NEED(abut_ray_first(a.bvh, &ray, INFINITY, &hit));
-    NEED(abut_nearest_point_batch(a.bvh, &three, INFINITY, abut_array_host(nearest)));
+    NEED(abut_ray_first(a.shape.body.bvh, &ray, INFINITY, &hit));
+    NEED(abut_nearest_point_batch(a.shape.body.bvh, &three, INFINITY, abut_array_host(nearest)));
     for (int i = 0; i < 3; i++)
         assert_true(isfinite(nearest[i].distance) &&
                     nearest[i].triangle < abut_mesh_triangle_count(t->mesh[0]));

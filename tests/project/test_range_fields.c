@@ -32,15 +32,21 @@ static void try_fields(trial *t) {
         same(t, "field", value.distance, 1, 1e-5);
         TRY(abut_field_isosurface(field, 0, &surface));
         abut_mesh_destroy(surface);
-        const abut_body a = {field, samples, t->posed[0].pose},
-                        b = {field, samples, t->posed[1].pose};
+        const abut_collider a = abut_collider_from_field(field, samples, t->posed[0].pose),
+                            b = abut_collider_from_field(field, samples, t->posed[1].pose);
         const abut_plane plane = {{0, 0, 1}, 0.1 * t->scale};
         const abut_sphere sphere = {at(t, 0.8, 0, 0), 0.5 * t->scale};
         const abut_ray ray = {at(t, 3, 0, 0), at(t, -1, 0, 0)};
         abut_field_hit hit;
-        TRY(abut_contact_bodies(&a, &b, NULL, &contacts));
-        TRY(abut_contact_plane(&a, &plane, NULL, &contacts));
-        TRY(abut_contact_sphere(&a, &sphere, NULL, &contacts));
+        TRY(abut_contact_find_sampled(&a, &b, NULL, &contacts));
+        TRY(abut_contact_find_sampled(&a,
+                                      &(abut_collider){.kind = ABUT_COLLIDER_PLANE,
+                                                       .shape.plane = plane},
+                                      NULL, &contacts));
+        TRY(abut_contact_find_sampled(&a,
+                                      &(abut_collider){.kind = ABUT_COLLIDER_SPHERE,
+                                                       .shape.sphere = sphere},
+                                      NULL, &contacts));
         TRY(abut_contact_ray(&a, &ray, INFINITY, ABUT_CONTACT_RAY_TRACE, &hit));
     }
     abut_field_destroy(field);
@@ -104,7 +110,7 @@ static void try_maps(trial *t) {
             TRY(abut_map_contacts(map, &patch_options, &found));
         }
         query.limit = t->scale;
-        const abut_posed both[2] = {t->posed[1], t->apart};
+        const abut_collider both[2] = {t->posed[1], t->apart};
         TRY(abut_map_compute_distance(map, both, 2, &query));
         if (TRY(abut_map_compute_self_distance(map, NULL)))
             try_measures(t, map, "map self", false);

@@ -477,7 +477,8 @@ TEST(contacts_of_capsules) {
     abut_contact list[8];
     abut_contacts contacts = {.list = list, .capacity = 3};
     abut_contact_options options = abut_contact_options_default();
-    options.pair = 9;
+    options.a = 9;
+    options.b = 7;
     assert_fails(ABUT_ERROR_BUFFER, "must be at least 4",
                  abut_radial_contacts(radial, 5, things, &options, &contacts));
     assert_int_equal(contacts.count, 4);
@@ -488,7 +489,7 @@ TEST(contacts_of_capsules) {
         assert_int_equal(list[i].element, elements[i]);
         assert_int_equal(list[i].part, parts[i]);
         assert_int_equal(list[i].side, 1);
-        assert_int_equal(list[i].pair, 9);
+        assert_true(list[i].a == 9 && list[i].b == 7);
         assert_true(fabs(list[i].depth - depths[i]) < 0.02 * r);
         assert_true(v3_dot(list[i].normal, outs[i]) < -0.99);
         assert_true(fabs(v3_length(list[i].point) - (r - list[i].depth)) < 0.03 * r);

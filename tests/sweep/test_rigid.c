@@ -87,7 +87,8 @@ TEST(turning_bars_hit_posts) {
     assert_true(touch.hit);
     abut_pose at;
     assert_ok(abut_path_at(&turns, touch.time, &at));
-    abut_posed a = {bar, at}, b = {post, stands.from};
+    abut_collider a = abut_collider_from_bvh(bar, at),
+                  b = abut_collider_from_bvh(post, stands.from);
     abut_separation separation;
     assert_ok(abut_pair_distance(&a, &b, NULL, NULL, &separation));
     assert_true(separation.distance < 1e-6 && separation.relation == ABUT_PAIR_APART);
@@ -150,7 +151,8 @@ TEST(dense_samples_agree) {
                 starts += touch.hit && touch.time == 0;
                 for (int s = 0; s <= SAMPLES; s++) {
                     double t = touch.time * s / SAMPLES * (touch.hit ? 1 - 1e-9 : 1);
-                    abut_posed a = {bodies[i], {{0, 0, 0, 1}, {0, 0, 0}}}, b = {bodies[k], a.pose};
+                    abut_collider a = abut_collider_from_bvh(bodies[i], abut_pose_identity()),
+                                  b = abut_collider_from_bvh(bodies[k], a.pose);
                     abut_overlap overlap;
                     assert_ok(abut_path_at(&path_a, t, &a.pose));
                     assert_ok(abut_path_at(&path_b, t, &b.pose));

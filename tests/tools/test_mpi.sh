@@ -73,7 +73,7 @@ complains 'require a scene'
 try 1 run 2 field - many.abutf --sparse
 complains 'is available to the first process only'
 "$mpi" --help >out # without mpirun it is one process
-says '--report tells on standard'
+says '--report prints on standard'
 try 1 run 2 field missing.obj many.abutf --sparse
 demand 'an error is reported once' "$(grep -c 'missing.obj: cannot be opened' err)" = 1
 try 1 run 2 field teapot.obj none/many.abutf --sparse

@@ -51,14 +51,13 @@ static inline int tear_down(void **state) {
 }
 
 static inline abut_world_item of_mesh(abut_mesh *mesh, abut_world_method method, abut_vec3 at) {
-    abut_world_item item;
-    memset(&item, 0, sizeof item);
-    item.kind = ABUT_WORLD_MESH;
+    abut_world_item item = abut_world_item_default();
+    item.collider.kind = ABUT_COLLIDER_MESH;
     item.method = method;
-    item.pose = here;
-    item.pose.translation = at;
-    item.shape.mesh.mesh = mesh;
-    item.shape.mesh.resolution = method == ABUT_WORLD_FIELD ? 24 : 0;
+    item.collider.pose = here;
+    item.collider.pose.translation = at;
+    item.collider.shape.mesh.mesh = mesh;
+    item.collider.shape.mesh.resolution = method == ABUT_WORLD_FIELD ? 24 : 0;
     return item;
 }
 
@@ -103,28 +102,28 @@ static inline abut_world_item of_sort(int sort, abut_vec3 at) {
                                                 ABUT_WORLD_AUTO,  ABUT_WORLD_AUTO};
     abut_world_item item =
         of_mesh(sort == SHEET ? sheet : ball, sort < SOLIDS ? methods[sort] : ABUT_WORLD_AUTO, at);
-    item.shape.mesh.deforms = sort == DEFORMS;
+    item.collider.shape.mesh.deforms = sort == DEFORMS;
     if (sort == MAP || sort == SHEET)
-        item.shape.mesh.resolution = 64;
+        item.collider.shape.mesh.resolution = 64;
     if (sort < SOLIDS)
         return item;
-    item.kind = (abut_world_kind)(sort - SOLIDS + ABUT_WORLD_PLANE);
-    memset(&item.shape, 0, sizeof item.shape);
-    if (item.kind == ABUT_WORLD_PLANE)
-        item.shape.plane = (abut_plane){{0, 0, 1}, 0.05};
-    else if (item.kind == ABUT_WORLD_SPHERE)
-        item.shape.sphere = (abut_sphere){{0, 0, 0}, 0.4};
-    else if (item.kind == ABUT_WORLD_CAPSULE)
-        item.shape.capsule = (abut_capsule){{{-0.3, 0, 0}, {0.4, 0, 0}}, 0.3};
-    else if (item.kind == ABUT_WORLD_BOX)
-        item.shape.half = v3(0.4, 0.5, 0.3);
-    else if (item.kind == ABUT_WORLD_CYLINDER)
-        item.shape.cylinder = (abut_cylinder){{{0, 0, -0.4}, {0, 0, 0.4}}, 0.4};
-    else if (item.kind == ABUT_WORLD_HULL)
-        item.shape.hull = things[HULL].bvh;
+    item.collider.kind = (abut_collider_kind)(sort - SOLIDS + ABUT_COLLIDER_PLANE);
+    memset(&item.collider.shape, 0, sizeof item.collider.shape);
+    if (item.collider.kind == ABUT_COLLIDER_PLANE)
+        item.collider.shape.plane = (abut_plane){{0, 0, 1}, 0.05};
+    else if (item.collider.kind == ABUT_COLLIDER_SPHERE)
+        item.collider.shape.sphere = (abut_sphere){{0, 0, 0}, 0.4};
+    else if (item.collider.kind == ABUT_COLLIDER_CAPSULE)
+        item.collider.shape.capsule = (abut_capsule){{{-0.3, 0, 0}, {0.4, 0, 0}}, 0.3};
+    else if (item.collider.kind == ABUT_COLLIDER_BOX)
+        item.collider.shape.half = v3(0.4, 0.5, 0.3);
+    else if (item.collider.kind == ABUT_COLLIDER_CYLINDER)
+        item.collider.shape.cylinder = (abut_cylinder){{{0, 0, -0.4}, {0, 0, 0.4}}, 0.4};
+    else if (item.collider.kind == ABUT_COLLIDER_HULL)
+        item.collider.shape.hull = things[HULL].bvh;
     if (sort == CHARACTER) {
-        item.pose = here;
-        item.shape.character = fields;
+        item.collider.pose = here;
+        item.collider.shape.character = fields;
     }
     return item;
 }

@@ -75,20 +75,18 @@ static inline int free_things(void **state) {
 
 /* With a field and samples; the BVH is for mesh_item(). */
 static inline abut_world_item body_item(const thing *t, abut_pose where) {
-    abut_world_item item;
-    memset(&item, 0, sizeof item);
-    item.kind = ABUT_WORLD_BODY;
-    item.pose = where;
-    item.shape.body.field = t->field;
-    item.shape.body.samples = t->samples;
+    abut_world_item item = abut_world_item_default();
+    item.collider.kind = ABUT_COLLIDER_BODY;
+    item.collider.pose = where;
+    item.collider.shape.body.field = t->field;
+    item.collider.shape.body.samples = t->samples;
     return item;
 }
 
 static inline abut_world_item mesh_item(const thing *t, abut_pose where) {
-    abut_world_item item;
-    memset(&item, 0, sizeof item);
-    item.pose = where;
-    item.shape.body.bvh = t->bvh;
+    abut_world_item item = abut_world_item_default();
+    item.collider.pose = where;
+    item.collider.shape.body.bvh = t->bvh;
     return item;
 }
 
@@ -99,21 +97,21 @@ static inline abut_world_item random_item(test_random *random, double reach) {
     uint32_t dice = test_random_below(random, 24);
     item.motion = test_random_below(random, 4) ? ABUT_WORLD_DYNAMIC : ABUT_WORLD_STATIC;
     if (dice == 0) {
-        item.shape.body.field = NULL;
+        item.collider.shape.body.field = NULL;
     } else if (dice == 1) {
-        item.shape.body.samples = NULL;
+        item.collider.shape.body.samples = NULL;
     } else if (dice == 2) {
-        item.kind = ABUT_WORLD_PLANE;
-        item.shape.plane = (abut_plane){{0.3, 0.2, 2}, -1.5 * reach};
+        item.collider.kind = ABUT_COLLIDER_PLANE;
+        item.collider.shape.plane = (abut_plane){{0.3, 0.2, 2}, -1.5 * reach};
     } else if (dice <= 4) {
-        item.kind = ABUT_WORLD_SPHERE;
-        item.shape.sphere = (abut_sphere){{0.1, 0, 0.2}, 0.3};
+        item.collider.kind = ABUT_COLLIDER_SPHERE;
+        item.collider.shape.sphere = (abut_sphere){{0.1, 0, 0.2}, 0.3};
     } else if (dice <= 6) {
-        item.kind = ABUT_WORLD_CAPSULE;
-        item.shape.capsule = (abut_capsule){{{0.1, 0, 0.2}, {-0.5, 0, 0.2}}, 0.2};
+        item.collider.kind = ABUT_COLLIDER_CAPSULE;
+        item.collider.shape.capsule = (abut_capsule){{{0.1, 0, 0.2}, {-0.5, 0, 0.2}}, 0.2};
     } else if (dice <= 8) {
-        item.kind = ABUT_WORLD_BOX;
-        item.shape.half = v3(0.3, 0.2, 0.4);
+        item.collider.kind = ABUT_COLLIDER_BOX;
+        item.collider.shape.half = v3(0.3, 0.2, 0.4);
     }
     return item;
 }
@@ -125,18 +123,19 @@ static inline abut_world_item varied_item(test_random *random, double reach) {
     item.is_sensor = test_random_below(random, 6) == 0;
     item.group = test_random_below(random, 3) ? 0 : 1 + test_random_below(random, 3);
     item.mask = test_random_below(random, 3) ? 0 : 1 + test_random_below(random, 3);
-    for (int i = 0; i < THINGS && item.kind == ABUT_WORLD_BODY; i++)
-        if (things[i].field == item.shape.body.field && test_random_below(random, 3))
-            item.shape.body.bvh = things[i].bvh;
-    if (item.kind == ABUT_WORLD_BODY && item.shape.body.bvh && test_random_below(random, 4) == 0)
-        item.shape.body.field = NULL;
+    for (int i = 0; i < THINGS && item.collider.kind == ABUT_COLLIDER_BODY; i++)
+        if (things[i].field == item.collider.shape.body.field && test_random_below(random, 3))
+            item.collider.shape.body.bvh = things[i].bvh;
+    if (item.collider.kind == ABUT_COLLIDER_BODY && item.collider.shape.body.bvh &&
+        test_random_below(random, 4) == 0)
+        item.collider.shape.body.field = NULL;
     uint32_t dice = test_random_below(random, 10);
     if (dice == 0) {
-        item.kind = ABUT_WORLD_CYLINDER;
-        item.shape.cylinder = (abut_cylinder){{{0.1, 0, 0.2}, {-0.5, 0.2, 0.2}}, 0.25};
+        item.collider.kind = ABUT_COLLIDER_CYLINDER;
+        item.collider.shape.cylinder = (abut_cylinder){{{0.1, 0, 0.2}, {-0.5, 0.2, 0.2}}, 0.25};
     } else if (dice == 1) {
-        item.kind = ABUT_WORLD_HULL;
-        item.shape.hull = things[HULL].bvh;
+        item.collider.kind = ABUT_COLLIDER_HULL;
+        item.collider.shape.hull = things[HULL].bvh;
     }
     return item;
 }
@@ -161,20 +160,21 @@ static inline bool may_meet(const abut_world_item *a, const abut_world_item *b) 
 static inline abut_world_method method_of(const abut_world_item *a, const abut_world_item *b,
                                           const abut_world_options *options) {
     bool exact = false, field = false;
-    if (a->kind != ABUT_WORLD_BODY && b->kind != ABUT_WORLD_BODY)
-        return a->kind == ABUT_WORLD_PLANE && b->kind == ABUT_WORLD_PLANE ? ABUT_WORLD_AUTO
-                                                                          : ABUT_WORLD_EXACT;
-    if (a->kind == ABUT_WORLD_BODY && b->kind == ABUT_WORLD_BODY) {
-        exact = a->shape.body.bvh && b->shape.body.bvh;
-        field = (a->shape.body.field && b->shape.body.samples) ||
-                (b->shape.body.field && a->shape.body.samples);
-    } else if (a->kind != ABUT_WORLD_BODY) {
+    if (a->collider.kind != ABUT_COLLIDER_BODY && b->collider.kind != ABUT_COLLIDER_BODY)
+        return a->collider.kind == ABUT_COLLIDER_PLANE && b->collider.kind == ABUT_COLLIDER_PLANE
+                   ? ABUT_WORLD_AUTO
+                   : ABUT_WORLD_EXACT;
+    if (a->collider.kind == ABUT_COLLIDER_BODY && b->collider.kind == ABUT_COLLIDER_BODY) {
+        exact = a->collider.shape.body.bvh && b->collider.shape.body.bvh;
+        field = (a->collider.shape.body.field && b->collider.shape.body.samples) ||
+                (b->collider.shape.body.field && a->collider.shape.body.samples);
+    } else if (a->collider.kind != ABUT_COLLIDER_BODY) {
         return method_of(b, a, options);
     } else {
-        exact = a->shape.body.bvh;
-        if (b->kind != ABUT_WORLD_CYLINDER && b->kind != ABUT_WORLD_HULL)
-            field = b->kind == ABUT_WORLD_PLANE ? a->shape.body.samples != NULL
-                                                : a->shape.body.field != NULL;
+        exact = a->collider.shape.body.bvh;
+        if (b->collider.kind != ABUT_COLLIDER_CYLINDER && b->collider.kind != ABUT_COLLIDER_HULL)
+            field = b->collider.kind == ABUT_COLLIDER_PLANE ? a->collider.shape.body.samples != NULL
+                                                            : a->collider.shape.body.field != NULL;
     }
     if (options->method == ABUT_WORLD_EXACT)
         field = false;
@@ -215,70 +215,50 @@ enum { REFEREE_ROOM = 8192 };
 /* The contacts of a body and something else, which is b. */
 static inline void ask_pair(const abut_world_item *a, const abut_world_item *b,
                             const abut_contact_options *options, abut_contacts *found) {
-    const abut_body body = {a->shape.body.field, a->shape.body.samples, a->pose};
-    contact_motion m;
-    assert_ok(abuti_contact_pose("test", "a pose", &b->pose, &m));
+    const abut_collider *x = &a->collider, *y = &b->collider;
+    const bool has_field =
+        x->shape.body.field || (y->kind == ABUT_COLLIDER_BODY && y->shape.body.field);
     found->count = 0;
-    if (b->kind == ABUT_WORLD_BODY) {
-        const abut_body other = {b->shape.body.field, b->shape.body.samples, b->pose};
-        if (body.field || other.field)
-            assert_ok(abut_contact_bodies(&body, &other, options, found));
-    } else if (b->kind == ABUT_WORLD_PLANE) {
-        double length = v3_length(b->shape.plane.normal);
-        abut_plane plane = {m3_apply(&m.turn, v3_scale(b->shape.plane.normal, 1 / length)), 0};
-        plane.offset = b->shape.plane.offset / length + v3_dot(plane.normal, m.shift);
-        if (body.samples)
-            assert_ok(abut_contact_plane(&body, &plane, options, found));
-    } else if (!body.field) {
-        return;
-    } else if (b->kind == ABUT_WORLD_SPHERE) {
-        abut_sphere s = {contact_to_world(&m, b->shape.sphere.centre), b->shape.sphere.radius};
-        assert_ok(abut_contact_sphere(&body, &s, options, found));
-    } else if (b->kind == ABUT_WORLD_CAPSULE) {
-        const abut_capsule *from = &b->shape.capsule;
-        abut_capsule c = {{contact_to_world(&m, from->end[0]), contact_to_world(&m, from->end[1])},
-                          from->radius};
-        assert_ok(abut_contact_capsule(&body, &c, options, found));
-    } else {
-        abut_oriented_box box = {b->shape.half, b->pose};
-        assert_ok(abut_contact_box(&body, &box, options, found));
-    }
+    if (y->kind == ABUT_COLLIDER_PLANE ? x->shape.body.samples != NULL : has_field)
+        assert_ok(abut_contact_find_sampled(x, y, options, found));
 }
 
-static inline abut_solid solid_of(const abut_world_item *item) {
-    abut_solid solid = {.pose = item->pose};
-    switch (item->kind) {
-    case ABUT_WORLD_PLANE:
-        solid.kind = ABUT_SOLID_PLANE;
-        solid.shape.plane = item->shape.plane;
+static inline abut_collider solid_of(const abut_world_item *item) {
+    abut_collider solid = {.pose = item->collider.pose};
+    switch (item->collider.kind) {
+    case ABUT_COLLIDER_PLANE:
+        solid.kind = ABUT_COLLIDER_PLANE;
+        solid.shape.plane = item->collider.shape.plane;
         break;
-    case ABUT_WORLD_SPHERE:
-        solid.kind = ABUT_SOLID_SPHERE;
-        solid.shape.sphere = item->shape.sphere;
+    case ABUT_COLLIDER_SPHERE:
+        solid.kind = ABUT_COLLIDER_SPHERE;
+        solid.shape.sphere = item->collider.shape.sphere;
         break;
-    case ABUT_WORLD_CAPSULE:
-        solid.kind = ABUT_SOLID_CAPSULE;
-        solid.shape.capsule = item->shape.capsule;
+    case ABUT_COLLIDER_CAPSULE:
+        solid.kind = ABUT_COLLIDER_CAPSULE;
+        solid.shape.capsule = item->collider.shape.capsule;
         break;
-    case ABUT_WORLD_BOX:
-        solid.kind = ABUT_SOLID_BOX;
-        solid.shape.half = item->shape.half;
+    case ABUT_COLLIDER_BOX:
+        solid.kind = ABUT_COLLIDER_BOX;
+        solid.shape.half = item->collider.shape.half;
         break;
-    case ABUT_WORLD_CYLINDER:
-        solid.kind = ABUT_SOLID_CYLINDER;
-        solid.shape.cylinder = item->shape.cylinder;
+    case ABUT_COLLIDER_CYLINDER:
+        solid.kind = ABUT_COLLIDER_CYLINDER;
+        solid.shape.cylinder = item->collider.shape.cylinder;
         break;
     default:
-        solid.kind = ABUT_SOLID_HULL;
-        solid.shape.hull = item->shape.hull;
+        solid.kind = ABUT_COLLIDER_HULL;
+        solid.shape.hull = item->collider.shape.hull;
     }
     return solid;
 }
 
 static inline void ask_exact(const abut_world *world, const abut_world_item *items, uint32_t a,
                              uint32_t b, const abut_world_options *options, abut_contacts *found) {
-    const abut_posed p = {items[a].shape.body.bvh, items[a].pose},
-                     q = {items[b].shape.body.bvh, items[b].pose};
+    const abut_collider p = abut_collider_from_bvh(items[a].collider.shape.body.bvh,
+                                                   items[a].collider.pose),
+                        q = abut_collider_from_bvh(items[b].collider.shape.body.bvh,
+                                                   items[b].collider.pose);
     abut_patch patches[64];
     abut_patches to = {.list = patches,
                        .capacity = 64,
@@ -289,15 +269,16 @@ static inline void ask_exact(const abut_world *world, const abut_world_item *ite
     ours.skip_verification = options->skip_verification;
     ours.max_contacts = options->max_patch_contacts;
     ours.hint = expected_hint(world, a, b);
-    if (items[a].kind == ABUT_WORLD_BODY && items[b].kind == ABUT_WORLD_BODY) {
-        assert_ok(abut_contact_patches(&p, &q, &ours, &to));
-    } else if (items[a].kind == ABUT_WORLD_BODY) {
-        const abut_solid y = solid_of(&items[b]);
-        assert_ok(abut_contact_solid(&p, &y, &ours, &to));
-    } else if (items[b].kind == ABUT_WORLD_BODY) {
-        const abut_solid x = solid_of(&items[a]);
+    if (items[a].collider.kind == ABUT_COLLIDER_BODY &&
+        items[b].collider.kind == ABUT_COLLIDER_BODY) {
+        assert_ok(abut_contact_find(&p, &q, &ours, &to));
+    } else if (items[a].collider.kind == ABUT_COLLIDER_BODY) {
+        const abut_collider y = solid_of(&items[b]);
+        assert_ok(abut_contact_find(&p, &y, &ours, &to));
+    } else if (items[b].collider.kind == ABUT_COLLIDER_BODY) {
+        const abut_collider x = solid_of(&items[a]);
         ours.hint = v3_sub(v3(0, 0, 0), ours.hint);
-        assert_ok(abut_contact_solid(&q, &x, &ours, &to));
+        assert_ok(abut_contact_find(&q, &x, &ours, &to));
         for (uint64_t i = 0; i < to.contact_count; i++) {
             abut_contact *c = &to.contacts[i];
             c->normal = v3_sub(v3(0, 0, 0), c->normal);
@@ -305,8 +286,8 @@ static inline void ask_exact(const abut_world *world, const abut_world_item *ite
             c->id ^= (uint64_t)1 << 63;
         }
     } else {
-        const abut_solid x = solid_of(&items[a]), y = solid_of(&items[b]);
-        assert_ok(abut_contact_solids(&x, &y, &ours, &to));
+        const abut_collider x = solid_of(&items[a]), y = solid_of(&items[b]);
+        assert_ok(abut_contact_find(&x, &y, &ours, &to));
     }
     found->count = to.contact_count;
 }
@@ -326,7 +307,8 @@ static inline answers ask_all(const abut_world *world, const abut_world_item *it
             if (!used[a] || !used[b] || !may_meet(&items[a], &items[b]))
                 continue;
             abut_world_method method = method_of(&items[a], &items[b], of);
-            bool swapped = method == ABUT_WORLD_FIELD && items[a].kind != ABUT_WORLD_BODY;
+            bool swapped =
+                method == ABUT_WORLD_FIELD && items[a].collider.kind != ABUT_COLLIDER_BODY;
             if (method == ABUT_WORLD_EXACT)
                 ask_exact(world, items, a, b, of, &found);
             else if (method == ABUT_WORLD_FIELD)
@@ -343,7 +325,8 @@ static inline answers ask_all(const abut_world *world, const abut_world_item *it
                         c.normal = v3_sub(v3(0, 0, 0), c.normal);
                         c.id ^= (uint64_t)1 << 63;
                     }
-                    c.pair = a * count + b;
+                    c.a = a;
+                    c.b = b;
                     if (method == ABUT_WORLD_EXACT ? !side : c.side == side)
                         all.list[all.count++] = c;
                 }
@@ -358,7 +341,7 @@ static inline answers ask_all(const abut_world *world, const abut_world_item *it
 static inline void drop_sensors(answers *all, const abut_world_item *items, uint32_t count) {
     size_t kept = 0;
     for (size_t i = 0; i < all->count; i++) {
-        uint32_t a = all->list[i].pair / count, b = all->list[i].pair % count;
+        uint32_t a = all->list[i].a, b = all->list[i].b;
         if (!items[a].is_sensor && !items[b].is_sensor)
             all->list[kept++] = all->list[i];
     }
@@ -401,9 +384,7 @@ static inline size_t check_world(abut_world *world, const abut_world_item *items
         assert_true(!i || q->a < p->a || (q->a == p->a && q->b < p->b));
     }
     for (size_t i = 0; i < all.count; i++) {
-        assert_true(found.list[i].pair < pair_count);
-        const abut_world_pair *p = &pairs[found.list[i].pair];
-        assert_int_equal(all.list[i].pair, p->a * count + p->b);
+        assert_true(found.list[i].a == all.list[i].a && found.list[i].b == all.list[i].b);
         assert_same_contact(&found.list[i], &all.list[i]);
     }
     free(pairs);

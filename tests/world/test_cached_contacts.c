@@ -26,15 +26,13 @@ static void step(steps *s) {
 static uint32_t compare_rest(const steps *x, const steps *y, uint32_t moved) {
     uint32_t same = 0, i = 0, k = 0;
     for (;; i++, k++, same++) {
-        while (i < x->count &&
-               (x->pairs[x->list[i].pair].a == moved || x->pairs[x->list[i].pair].b == moved))
+        while (i < x->count && (x->list[i].a == moved || x->list[i].b == moved))
             i++;
-        while (k < y->count &&
-               (y->pairs[y->list[k].pair].a == moved || y->pairs[y->list[k].pair].b == moved))
+        while (k < y->count && (y->list[k].a == moved || y->list[k].b == moved))
             k++;
         if (i == x->count || k == y->count)
             break;
-        const abut_world_pair *p = &x->pairs[x->list[i].pair], *q = &y->pairs[y->list[k].pair];
+        const abut_contact *p = &x->list[i], *q = &y->list[k];
         assert_true(p->a == q->a && p->b == q->b);
         assert_same_contact(&x->list[i], &y->list[k]);
     }
@@ -51,13 +49,12 @@ static void make_row(steps *s, uint32_t count, abut_pose *poses, abut_bvh **tree
     const double step_x = 0.9 * abut_mesh_bounds(mesh).hi.x;
     for (uint32_t i = 0; i < count; i++) {
         uint32_t id;
-        abut_world_item item;
-        memset(&item, 0, sizeof item);
+        abut_world_item item = abut_world_item_default();
         poses[i] = (abut_pose){{i % 2 ? 0.7071 : 0, 0, 0, i % 2 ? 0.7071 : 1}, {0, 0, 0}};
         poses[i].translation = (abut_vec3){step_x * i, 0.013 * i, 0.007 * i};
         assert_ok(abut_bvh_create(mesh, NULL, &trees[i]));
-        item.pose = poses[i];
-        item.shape.body.bvh = trees[i];
+        item.collider.pose = poses[i];
+        item.collider.shape.body.bvh = trees[i];
         assert_ok(abut_world_add(s->world, &item, &id));
     }
     abut_mesh_destroy(mesh);
@@ -118,14 +115,16 @@ TEST(pairs_at_rest_keep_their_contacts) {
                 continue;
             assert_int_equal(e->kind, ABUT_WORLD_EVENT_PERSIST);
             assert_true(e->count > 0 && e->first + e->count <= s.count);
-            assert_int_equal(s.list[e->first].pair, e->deepest.pair);
-            assert_true(s.pairs[e->deepest.pair].a == e->a && s.pairs[e->deepest.pair].b == e->b);
+            assert_true(s.list[e->first].a == e->a && s.list[e->first].b == e->b);
+            assert_true(e->deepest.a == e->a && e->deepest.b == e->b);
         }
     }
     /* An item is added, and one removed: numbers of pairs change, contacts do not. */
     last = s;
-    abut_world_item ball = {.kind = ABUT_WORLD_SPHERE, .pose = {{0, 0, 0, 1}, {0, 50, 0}}};
-    ball.shape.sphere.radius = 0.1;
+    abut_world_item ball = {.size = sizeof(abut_world_item),
+                            .collider.kind = ABUT_COLLIDER_SPHERE,
+                            .collider.pose = {{0, 0, 0, 1}, {0, 50, 0}}};
+    ball.collider.shape.sphere.radius = 0.1;
     uint32_t id;
     assert_ok(abut_world_add(s.world, &ball, &id));
     assert_int_equal(count_kept(&s), s.pair_count);
@@ -176,12 +175,11 @@ TEST(one_of_a_thousand_moves) {
     assert_ok(abut_world_create(serial, NULL, &s.world));
     for (uint32_t i = 0; i < COUNT; i++) {
         uint32_t id;
-        abut_world_item item;
-        memset(&item, 0, sizeof item);
+        abut_world_item item = abut_world_item_default();
         poses[i] = (abut_pose){{0, 0, 0, 1}, {0, 1.5 * (i / SIDE % SIDE), 1.5 * (i / SIDE / SIDE)}};
         poses[i].translation.x = 0.995 * (i % SIDE);
-        item.pose = poses[i];
-        item.shape.body.bvh = tree;
+        item.collider.pose = poses[i];
+        item.collider.shape.body.bvh = tree;
         assert_ok(abut_world_add(s.world, &item, &id));
     }
     step(&s);
@@ -240,13 +238,13 @@ TEST(changes_of_shape_are_seen) {
     assert_ok(abut_field_create(small, &options, &field));
     const double top = abut_mesh_bounds(small).hi.z;
     assert_ok(abut_world_create(serial, NULL, &world));
-    abut_world_item items[3];
-    memset(items, 0, sizeof items);
-    items[0].shape.body.field = field;
-    items[1].kind = items[2].kind = ABUT_WORLD_SPHERE;
-    items[1].shape.sphere.radius = items[2].shape.sphere.radius = 0.5;
-    items[1].pose = items[2].pose = (abut_pose){{0, 0, 0, 1}, {0, 0, top + 0.4}};
-    items[2].pose.translation.y = 40;
+    abut_world_item items[3] = {abut_world_item_default(), abut_world_item_default(),
+                                abut_world_item_default()};
+    items[0].collider.shape.body.field = field;
+    items[1].collider.kind = items[2].collider.kind = ABUT_COLLIDER_SPHERE;
+    items[1].collider.shape.sphere.radius = items[2].collider.shape.sphere.radius = 0.5;
+    items[1].collider.pose = items[2].collider.pose = (abut_pose){{0, 0, 0, 1}, {0, 0, top + 0.4}};
+    items[2].collider.pose.translation.y = 40;
     for (int i = 0; i < 3; i++)
         assert_ok(abut_world_add(world, &items[i], &ids[i]));
     abut_contact list[8];
@@ -258,15 +256,15 @@ TEST(changes_of_shape_are_seen) {
     for (int k = 0; k < 2; k++) {
         const double depth = k ? 0.1 : 0.1 + abut_mesh_bounds(large).hi.z - top;
         assert_ok(abut_field_set_mesh(field, k ? small : large, NULL));
-        items[2].pose.translation.x += k;
+        items[2].collider.pose.translation.x += k;
         assert_ok(abut_world_set_poses(world, &ids[k ? 2 : 0],
-                                       abut_array_host(&items[k ? 2 : 0].pose), 1));
+                                       abut_array_host(&items[k ? 2 : 0].collider.pose), 1));
         assert_ok(abut_world_contacts(world, &found));
         assert_int_equal(found.count, 1);
         assert_true(fabs(list[0].depth - depth) < 0.02);
     }
     /* Another radius; and a sensor, which has no contacts. */
-    items[1].shape.sphere.radius = 0.6;
+    items[1].collider.shape.sphere.radius = 0.6;
     assert_ok(abut_world_replace(world, ids[1], &items[1]));
     assert_ok(abut_world_contacts(world, &found));
     assert_true(found.count == 1 && fabs(list[0].depth - 0.2) < 0.02);

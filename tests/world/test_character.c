@@ -76,13 +76,12 @@ static int tear_down(void **state) {
 }
 
 static abut_world_item character_item(void) {
-    abut_world_item item;
-    memset(&item, 0, sizeof item);
-    item.kind = ABUT_WORLD_CHARACTER;
+    abut_world_item item = abut_world_item_default();
+    item.collider.kind = ABUT_COLLIDER_CHARACTER;
     item.motion = ABUT_WORLD_KINEMATIC;
     item.group = 1;
-    item.pose = here;
-    item.shape.character = fields;
+    item.collider.pose = here;
+    item.collider.shape.character = fields;
     return item;
 }
 
@@ -104,33 +103,33 @@ enum {
 static abut_world_item other_item(test_random *random, uint32_t dice) {
     abut_world_item item = body_item(&things[dice % THINGS], random_pose(random, 0.5));
     const uint32_t sort = dice % SORTS;
-    item.pose.translation.x += test_random_real(random, 0, BONES);
+    item.collider.pose.translation.x += test_random_real(random, 0, BONES);
     if (sort == OF_SPHERE) {
-        item.kind = ABUT_WORLD_SPHERE;
-        item.shape.sphere = (abut_sphere){{0.1, 0, 0.2}, test_random_real(random, 0, 0.4)};
+        item.collider.kind = ABUT_COLLIDER_SPHERE;
+        item.collider.shape.sphere = (abut_sphere){{0.1, 0, 0.2}, test_random_real(random, 0, 0.4)};
     } else if (sort == OF_CAPSULE) {
-        item.kind = ABUT_WORLD_CAPSULE;
-        item.shape.capsule = (abut_capsule){{{0.9, 0, 0.2}, {-9.5, 0, 0.2}}, 0.1};
+        item.collider.kind = ABUT_COLLIDER_CAPSULE;
+        item.collider.shape.capsule = (abut_capsule){{{0.9, 0, 0.2}, {-9.5, 0, 0.2}}, 0.1};
     } else if (sort == OF_PLANE) {
-        item.kind = ABUT_WORLD_PLANE;
-        item.shape.plane = (abut_plane){{0.3, 0.2, 2}, 0.2};
+        item.collider.kind = ABUT_COLLIDER_PLANE;
+        item.collider.shape.plane = (abut_plane){{0.3, 0.2, 2}, 0.2};
     } else if (sort == OF_MESH) {
-        item = mesh_item(&things[(dice / SORTS) % THINGS], item.pose);
+        item = mesh_item(&things[(dice / SORTS) % THINGS], item.collider.pose);
     } else if (sort == OF_FIELD_ALONE) {
-        item.shape.body.samples = NULL;
+        item.collider.shape.body.samples = NULL;
     } else if (sort == OF_BOX) {
-        item.kind = ABUT_WORLD_BOX;
-        item.shape.half = v3(0.5, 0.3, 0.1);
+        item.collider.kind = ABUT_COLLIDER_BOX;
+        item.collider.shape.half = v3(0.5, 0.3, 0.1);
     } else if (sort == OF_CYLINDER) {
-        item.kind = ABUT_WORLD_CYLINDER;
-        item.shape.cylinder = (abut_cylinder){{{0, 0, -0.4}, {0, 0, 0.4}}, 0.3};
+        item.collider.kind = ABUT_COLLIDER_CYLINDER;
+        item.collider.shape.cylinder = (abut_cylinder){{{0, 0, -0.4}, {0, 0, 0.4}}, 0.3};
     } else if (sort == OF_HULL) {
-        item.kind = ABUT_WORLD_HULL;
-        item.shape.hull = things[HULL].bvh;
+        item.collider.kind = ABUT_COLLIDER_HULL;
+        item.collider.shape.hull = things[HULL].bvh;
     } else if (sort == OF_CHARACTER) {
-        item.kind = ABUT_WORLD_CHARACTER;
-        item.pose = here;
-        item.shape.character = fields2;
+        item.collider.kind = ABUT_COLLIDER_CHARACTER;
+        item.collider.pose = here;
+        item.collider.shape.character = fields2;
     }
     item.group = 2;
     item.mask = 1;
@@ -189,31 +188,32 @@ static double distance_of(const abut_world_item *item, const contact_motion *m, 
     const vec3 p = contact_to_local(m, point);
     abut_field_value value;
     abut_nearest nearest;
-    switch (item->kind) {
-    case ABUT_WORLD_BODY:
-        if (item->shape.body.field) {
-            assert_ok(
-                abut_field_evaluate(item->shape.body.field, p, ABUT_INTERPOLATION_LINEAR, &value));
+    switch (item->collider.kind) {
+    case ABUT_COLLIDER_BODY:
+        if (item->collider.shape.body.field) {
+            assert_ok(abut_field_evaluate(item->collider.shape.body.field, p,
+                                          ABUT_INTERPOLATION_LINEAR, &value));
             return value.distance;
         }
         for (int i = 0; i < THINGS; i++)
-            if (things[i].bvh == item->shape.body.bvh)
+            if (things[i].bvh == item->collider.shape.body.bvh)
                 assert_ok(abut_sign_nearest(referees[i], p, HUGE_VAL, &nearest));
         return nearest.distance;
-    case ABUT_WORLD_PLANE: {
-        const double length = v3_length(item->shape.plane.normal);
-        return (v3_dot(item->shape.plane.normal, p) - item->shape.plane.offset) / length;
+    case ABUT_COLLIDER_PLANE: {
+        const double length = v3_length(item->collider.shape.plane.normal);
+        return (v3_dot(item->collider.shape.plane.normal, p) - item->collider.shape.plane.offset) /
+               length;
     }
-    case ABUT_WORLD_BOX:
-        return box_distance(p, item->shape.half);
-    case ABUT_WORLD_CYLINDER: {
+    case ABUT_COLLIDER_BOX:
+        return box_distance(p, item->collider.shape.half);
+    case ABUT_COLLIDER_CYLINDER: {
         const double across = hypot(p.x, p.y) - 0.3, along = fabs(p.z) - 0.4;
         return hypot(fmax(across, 0), fmax(along, 0)) + fmin(fmax(across, along), 0);
     }
-    case ABUT_WORLD_HULL:
+    case ABUT_COLLIDER_HULL:
         return box_distance(p, v3(0.7, 0.25, 0.35));
     default:
-        return character_distance(item->shape.character, point);
+        return character_distance(item->collider.shape.character, point);
     }
 }
 
@@ -227,16 +227,16 @@ static size_t ask_features(const abut_world_item *item, const contact_motion *m,
     abut_contacts found = {.list = list, .capacity = ROOM};
     size_t count = 0, kept = 0;
     options.margin = margin;
-    if (item->kind == ABUT_WORLD_SPHERE) {
-        const vec3 centre = contact_to_world(m, item->shape.sphere.centre);
-        capsules[count++] = (abut_capsule){{centre, centre}, item->shape.sphere.radius};
-    } else if (item->kind == ABUT_WORLD_CAPSULE) {
-        const abut_capsule *c = &item->shape.capsule;
+    if (item->collider.kind == ABUT_COLLIDER_SPHERE) {
+        const vec3 centre = contact_to_world(m, item->collider.shape.sphere.centre);
+        capsules[count++] = (abut_capsule){{centre, centre}, item->collider.shape.sphere.radius};
+    } else if (item->collider.kind == ABUT_COLLIDER_CAPSULE) {
+        const abut_capsule *c = &item->collider.shape.capsule;
         capsules[count++] =
             (abut_capsule){{contact_to_world(m, c->end[0]), contact_to_world(m, c->end[1])},
                            c->radius};
-    } else if (item->kind == ABUT_WORLD_BODY && item->shape.body.samples) {
-        const abut_samples_arrays view = get_samples_arrays(item->shape.body.samples);
+    } else if (item->collider.kind == ABUT_COLLIDER_BODY && item->collider.shape.body.samples) {
+        const abut_samples_arrays view = get_samples_arrays(item->collider.shape.body.samples);
         for (uint32_t i = 0; i < view.count + view.edge_count; i++) {
             const bool edge = i >= view.count;
             const abut_sample_edge *e = &view.edges[edge ? i - view.count : 0];
@@ -249,10 +249,11 @@ static size_t ask_features(const abut_world_item *item, const contact_motion *m,
             capsules[count++] =
                 (abut_capsule){{contact_to_world(m, from), contact_to_world(m, to)}, 0};
         }
-    } else if (item->kind == ABUT_WORLD_HULL ||
-               (item->kind == ABUT_WORLD_BODY && item->shape.body.bvh)) {
-        const bool hull = item->kind == ABUT_WORLD_HULL;
-        abut_mesh *mesh = abut_bvh_mesh(hull ? item->shape.hull : item->shape.body.bvh);
+    } else if (item->collider.kind == ABUT_COLLIDER_HULL ||
+               (item->collider.kind == ABUT_COLLIDER_BODY && item->collider.shape.body.bvh)) {
+        const bool hull = item->collider.kind == ABUT_COLLIDER_HULL;
+        abut_mesh *mesh =
+            abut_bvh_mesh(hull ? item->collider.shape.hull : item->collider.shape.body.bvh);
         abut_topology *topology = NULL;
         assert_ok(abut_topology_create(mesh, &topology));
         const abut_topology_arrays t = get_topology_arrays(topology);
@@ -275,7 +276,8 @@ static size_t ask_features(const abut_world_item *item, const contact_motion *m,
     assert_true(count <= ROOM);
     assert_ok(abut_radial_contacts(fields, count, capsules, &options, &found));
     for (size_t i = 0; i < found.count; i++) {
-        const bool solid = item->kind == ABUT_WORLD_SPHERE || item->kind == ABUT_WORLD_CAPSULE;
+        const bool solid = item->collider.kind == ABUT_COLLIDER_SPHERE ||
+                           item->collider.kind == ABUT_COLLIDER_CAPSULE;
         const abut_sample *f = &names[list[i].element];
         if (!solid && f->part == ABUT_SAMPLE_DEEPEST && list[i].part != 2)
             continue;
@@ -296,15 +298,16 @@ static double apart(abut_vec3 a, abut_vec3 b) {
  * not. Returns where they end. */
 static uint64_t check_samples(abut_radial *radial, const abut_world_item *other,
                               const contact_motion *m, double margin, double sign,
-                              const abut_contacts *found, uint32_t pair, uint64_t at) {
+                              const abut_contacts *found, abut_world_pair pair, uint64_t at) {
     static vec3 points[ROOM];
     static uint32_t numbers[ROOM];
     const size_t count = list_samples(radial, points, numbers);
     for (size_t i = 0; i < count; i++) {
         const double depth = -distance_of(other, m, points[i]);
         const abut_contact *c = &found->list[at];
-        const bool is = at < found->count && c->pair == pair && c->kind == ABUT_CONTACT_POINT &&
-                        c->element == numbers[i] && apart(c->point, points[i]) < 1e-6;
+        const bool is = at < found->count && c->a == pair.a && c->b == pair.b &&
+                        c->kind == ABUT_CONTACT_POINT && c->element == numbers[i] &&
+                        apart(c->point, points[i]) < 1e-6;
         if (fabs(depth + margin) > 1e-5)
             assert_int_equal(is, depth > -margin);
         if (!is)
@@ -312,8 +315,10 @@ static uint64_t check_samples(abut_radial *radial, const abut_world_item *other,
         assert_true(fabs(c->depth - depth) < 1e-5);
         assert_true(fabs(v3_length(c->normal) - 1) < 1e-9);
         /* The contact normal is known for these items. */
-        if (other->kind == ABUT_WORLD_BOX || other->kind == ABUT_WORLD_HULL ||
-            other->kind == ABUT_WORLD_CYLINDER || other->kind == ABUT_WORLD_PLANE)
+        if (other->collider.kind == ABUT_COLLIDER_BOX ||
+            other->collider.kind == ABUT_COLLIDER_HULL ||
+            other->collider.kind == ABUT_COLLIDER_CYLINDER ||
+            other->collider.kind == ABUT_COLLIDER_PLANE)
             assert_true(
                 fabs(distance_of(other, m, v3_along(c->point, sign * c->depth, c->normal))) < 1e-5);
         at++;
@@ -333,7 +338,7 @@ static size_t check_all(abut_world *world, const abut_world_item *items, double 
     assert_ok(abut_world_pairs(world, ITEMS, pairs, &pair_count));
     for (uint32_t i = 0; i < ITEMS; i++) {
         const bool swapped = i < SELF; /* then the character is b */
-        const bool both = items[i].kind == ABUT_WORLD_CHARACTER;
+        const bool both = items[i].collider.kind == ABUT_COLLIDER_CHARACTER;
         contact_motion m;
         if (i == SELF)
             continue;
@@ -342,20 +347,20 @@ static size_t check_all(abut_world *world, const abut_world_item *items, double 
         while (pair < pair_count &&
                (pairs[pair].a != (swapped ? i : SELF) || pairs[pair].b != (swapped ? SELF : i)))
             pair++;
-        assert_ok(abuti_contact_pose("test", "a pose", &items[i].pose, &m));
-        const bool round =
-            items[i].kind == ABUT_WORLD_SPHERE || items[i].kind == ABUT_WORLD_CAPSULE;
+        assert_ok(abuti_contact_pose("test", "a pose", &items[i].collider.pose, &m));
+        const bool round = items[i].collider.kind == ABUT_COLLIDER_SPHERE ||
+                           items[i].collider.kind == ABUT_COLLIDER_CAPSULE;
         /* Features of a come first. */
         for (int side = 0; side < 2; side++) {
             const bool of_self = side == swapped;
             const uint64_t from = at;
             if (of_self && !round) {
-                at = check_samples(fields, &items[i], &m, margin, swapped ? -1 : 1, &found, pair,
-                                   at);
+                at = check_samples(fields, &items[i], &m, margin, swapped ? -1 : 1, &found,
+                                   pairs[pair], at);
             } else if (!of_self && both) {
-                at = check_samples(fields2, &self, &m, margin, 1, &found, pair, at);
-            } else if (!of_self && items[i].kind != ABUT_WORLD_CYLINDER &&
-                       items[i].kind != ABUT_WORLD_BOX) {
+                at = check_samples(fields2, &self, &m, margin, 1, &found, pairs[pair], at);
+            } else if (!of_self && items[i].collider.kind != ABUT_COLLIDER_CYLINDER &&
+                       items[i].collider.kind != ABUT_COLLIDER_BOX) {
                 const size_t count = ask_features(&items[i], &m, margin, expected);
                 for (size_t k = 0; k < count; k++, at++) {
                     abut_contact *e = &expected[k];
@@ -367,26 +372,27 @@ static size_t check_all(abut_world *world, const abut_world_item *items, double 
                 }
             } else if (!of_self) { /* of a box, or of a prism around the cylinder */
                 size_t corners = 0;
-                for (uint32_t k = 0; k < 8 && items[i].kind == ABUT_WORLD_BOX; k++) {
-                    const vec3 h = items[i].shape.half,
+                for (uint32_t k = 0; k < 8 && items[i].collider.kind == ABUT_COLLIDER_BOX; k++) {
+                    const vec3 h = items[i].collider.shape.half,
                                corner =
                                    v3(k & 1 ? h.x : -h.x, k & 2 ? h.y : -h.y, k & 4 ? h.z : -h.z);
                     corners += distance_of(&self, &m, contact_to_world(&m, corner)) <= margin;
                 }
-                for (; at < found.count && room[at].pair == pair && room[at].side == (uint32_t)side;
+                for (; at < found.count && room[at].a == pairs[pair].a &&
+                       room[at].b == pairs[pair].b && room[at].side == (uint32_t)side;
                      at++) {
                     assert_true(fabs(distance_of(&items[i], &m, room[at].point)) < 0.001);
                     assert_true(fabs(room[at].depth + distance_of(&self, &m, room[at].point)) <
                                 1e-9);
                     corners -= room[at].kind == ABUT_CONTACT_VERTEX;
                 }
-                assert_true(corners == 0 || items[i].kind == ABUT_WORLD_CYLINDER);
+                assert_true(corners == 0 || items[i].collider.kind == ABUT_COLLIDER_CYLINDER);
             }
             for (uint64_t k = from; k < at; k++)
                 assert_int_equal(room[k].side, side);
         }
         for (uint64_t k = begin; k < at; k++)
-            assert_int_equal(room[k].pair, pair);
+            assert_true(room[k].a == pairs[pair].a && room[k].b == pairs[pair].b);
         sorts[(i + sort_shift) % SORTS] += at - begin;
     }
     assert_int_equal(at, found.count);
@@ -451,7 +457,9 @@ TEST(reduced_on_any_number_of_threads) {
         uint64_t at = 0;
         for (uint64_t begin = 0, end; begin < found[0].count; begin = end) {
             abut_contact list[ROOM];
-            for (end = begin; end < found[0].count && all[end].pair == all[begin].pair; end++)
+            for (end = begin;
+                 end < found[0].count && all[end].a == all[begin].a && all[end].b == all[begin].b;
+                 end++)
                 list[end - begin] = all[end];
             const uint64_t left = abut_contact_reduce(list, end - begin, 4, options.patch_angle);
             for (uint64_t i = 0; i < left; i++, at++)
@@ -478,8 +486,8 @@ TEST(it_comes_and_goes) {
     bend(0, 5);
     for (int i = 0; i < 3; i++) {
         if (i != 1) {
-            items[i].pose = here;
-            items[i].shape.sphere = (abut_sphere){{2, 0, 0.3}, 0.15};
+            items[i].collider.pose = here;
+            items[i].collider.shape.sphere = (abut_sphere){{2, 0, 0.3}, 0.15};
         }
         assert_ok(abut_world_add(world, &items[i], &id));
     }
@@ -532,9 +540,9 @@ TEST(inside_a_closed_part_beside_a_sheet) {
         abut_contacts found = {.list = list, .capacity = ROOM};
         abut_world_item items[2] = {character_item()};
         uint32_t id;
-        memset(&items[1], 0, sizeof items[1]);
-        items[1].kind = ABUT_WORLD_MESH;
-        items[1].shape.mesh.mesh =
+        items[1] = abut_world_item_default();
+        items[1].collider.kind = ABUT_COLLIDER_MESH;
+        items[1].collider.shape.mesh.mesh =
             test_mesh(serial, positions, 11, (const uint32_t(*)[3])indices + first, 13 - first);
         assert_ok(abut_world_create(serial, NULL, &world));
         for (int i = 0; i < 2; i++)
@@ -542,7 +550,7 @@ TEST(inside_a_closed_part_beside_a_sheet) {
         assert_ok(abut_world_contacts(world, &found));
         assert_int_equal(first == 0, found.count > 0);
         abut_world_destroy(world);
-        abut_mesh_destroy(items[1].shape.mesh.mesh);
+        abut_mesh_destroy(items[1].collider.shape.mesh.mesh);
     }
     abut_mesh_destroy(box);
 }
@@ -563,33 +571,34 @@ TEST(what_is_refused_and_never_tried) {
         options.method = (abut_world_method)method;
         assert_ok(abut_world_create(serial, &options, &world));
         abut_world_item item = character_item();
-        item.pose.translation.x = 1e-9;
+        item.collider.pose.translation.x = 1e-9;
         assert_refused("identity", abut_world_add(world, &item, &id));
         assert_ok(abut_world_add(world,
-                                 &(abut_world_item){.kind = ABUT_WORLD_CHARACTER,
-                                                    .pose = here,
-                                                    .shape.character = fields},
+                                 &(abut_world_item){.size = sizeof(abut_world_item),
+                                                    .collider.kind = ABUT_COLLIDER_CHARACTER,
+                                                    .collider.pose = here,
+                                                    .collider.shape.character = fields},
                                  &id));
         assert_refused("identity",
-                       abut_world_set_poses(world, &id, abut_array_host(&item.pose), 1));
-        item.pose = here;
-        item.shape.character = NULL;
+                       abut_world_set_poses(world, &id, abut_array_host(&item.collider.pose), 1));
+        item.collider.pose = here;
+        item.collider.shape.character = NULL;
         assert_refused("null", abut_world_add(world, &item, &id));
-        item.kind = (abut_world_kind)(ABUT_WORLD_MESH + 1);
+        item.collider.kind = (abut_collider_kind)(ABUT_COLLIDER_MESH + 1);
         assert_refused("kind is", abut_world_add(world, &item, &id));
         item = character_item();
         assert_ok(abut_world_add(world, &item, &id)); /* the same once more */
         item = mesh_item(&things[HULL], here);
         item.motion = ABUT_WORLD_STATIC;
-        item.kind = ABUT_WORLD_HULL;
-        item.shape.hull = things[HULL].bvh;
+        item.collider.kind = ABUT_COLLIDER_HULL;
+        item.collider.shape.hull = things[HULL].bvh;
         assert_ok(abut_world_add(world, &item, &id));
-        item.kind = ABUT_WORLD_BOX;
-        item.shape.half = v3(1, 1, 1);
+        item.collider.kind = ABUT_COLLIDER_BOX;
+        item.collider.shape.half = v3(1, 1, 1);
         assert_ok(abut_world_add(world, &item, &id));
         item = body_item(&things[0], here);
         item.motion = ABUT_WORLD_STATIC;
-        item.shape.body.samples = NULL;
+        item.collider.shape.body.samples = NULL;
         assert_ok(abut_world_add(world, &item, &id));
         assert_ok(abut_world_pairs(world, 16, pairs, &count));
         assert_int_equal(count, method == ABUT_WORLD_EXACT ? 0 : 4); /* all but itself */
@@ -600,10 +609,10 @@ TEST(what_is_refused_and_never_tried) {
                                                : ABUT_WORLD_GUARANTEE_SAMPLED);
         /* A sweep knows nothing of it. */
         item = other_item(&random, OF_SPHERE);
-        item.pose = here;
+        item.collider.pose = here;
         assert_ok(abut_world_add(world, &item, &id));
-        item.pose.translation.x = 1;
-        assert_ok(abut_world_sweep(world, &id, &item.pose, 1, NULL, &impacts));
+        item.collider.pose.translation.x = 1;
+        assert_ok(abut_world_sweep(world, &id, &item.collider.pose, 1, NULL, &impacts));
         assert_int_equal(impacts.unswept_count,
                          method == ABUT_WORLD_EXACT ? 0 : 3); /* a body too */
         abut_world_destroy(world);
@@ -612,11 +621,11 @@ TEST(what_is_refused_and_never_tried) {
     assert_ok(abut_radial_create(worm.character, NULL, &empty));
     assert_ok(abut_world_create(serial, NULL, &world));
     abut_world_item item = character_item();
-    item.shape.character = empty;
+    item.collider.shape.character = empty;
     assert_ok(abut_world_add(world, &item, &id));
     for (uint32_t i = 0; i < SORTS; i++) {
         item = other_item(&random, i);
-        item.pose = here;
+        item.collider.pose = here;
         assert_ok(abut_world_add(world, &item, &id));
     }
     assert_ok(abut_world_contacts(world, &found));

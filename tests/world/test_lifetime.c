@@ -50,12 +50,14 @@ TEST(world_keeps_hierarchies_and_hulls) {
         make_parts(&p);
         assert_ok(abut_world_create(NULL, NULL, &world));
         for (int i = 0; i < 2; i++) {
-            abut_world_item item = {.kind = hull ? ABUT_WORLD_HULL : ABUT_WORLD_BODY, .pose = HERE};
-            item.pose.translation.x = 0.9 * i;
+            abut_world_item item = {.size = sizeof(abut_world_item),
+                                    .collider.kind = hull ? ABUT_COLLIDER_HULL : ABUT_COLLIDER_BODY,
+                                    .collider.pose = HERE};
+            item.collider.pose.translation.x = 0.9 * i;
             if (hull)
-                item.shape.hull = p.bvh;
+                item.collider.shape.hull = p.bvh;
             else
-                item.shape.body.bvh = p.bvh;
+                item.collider.shape.body.bvh = p.bvh;
             assert_ok(abut_world_add(world, &item, &id));
         }
         assert_true(destroy_parts(&p) > 1);
@@ -70,8 +72,10 @@ TEST(world_keeps_hierarchies_and_hulls) {
         assert_ok(abut_world_remove(world, id));
         assert_true(p.memory.live_count > 1);
         assert_int_equal(contacts_of(world), 0);
-        abut_world_item ball = {.kind = ABUT_WORLD_SPHERE, .pose = HERE};
-        ball.shape.sphere.radius = 1;
+        abut_world_item ball = {.size = sizeof(abut_world_item),
+                                .collider.kind = ABUT_COLLIDER_SPHERE,
+                                .collider.pose = HERE};
+        ball.collider.shape.sphere.radius = 1;
         assert_ok(abut_world_replace(world, 0, &ball));
         assert_int_equal(p.memory.live_count, 0);
         abut_world_destroy(world);
@@ -91,15 +95,16 @@ TEST(world_keeps_fields_and_samples) {
     assert_ok(abut_samples_create(p.mesh, NULL, &samples));
     assert_ok(abut_world_create(NULL, NULL, &world));
     for (int i = 0; i < 2; i++) {
-        abut_world_item item = {.pose = HERE};
-        item.pose.translation.x = 0.9 * i;
-        item.shape.body.field = field;
-        item.shape.body.samples = samples;
+        abut_world_item item = {.size = sizeof(abut_world_item), .collider.pose = HERE};
+        item.collider.pose.translation.x = 0.9 * i;
+        item.collider.shape.body.field = field;
+        item.collider.shape.body.samples = samples;
         assert_ok(abut_world_add(world, &item, &id));
     }
     /* A refused item leaves no reference behind. */
-    abut_world_item wrong = {.pose = {{0, 0, 0, 1}, {NAN, 0, 0}}};
-    wrong.shape.body.field = field;
+    abut_world_item wrong = {.size = sizeof(abut_world_item),
+                             .collider.pose = {{0, 0, 0, 1}, {NAN, 0, 0}}};
+    wrong.collider.shape.body.field = field;
     assert_int_equal(abut_world_add(world, &wrong, &id), ABUT_ERROR_ARGUMENT);
     /* References outlast an update, which exchanges the contents of a field. */
     assert_ok(abut_field_set_mesh(field, p.mesh, NULL));
@@ -128,12 +133,16 @@ TEST(world_keeps_meshes_and_characters) {
     assert_ok(abut_radial_create_mesh(p.mesh, 1, &options, &radial));
     assert_ok(abut_radial_set_positions(radial, &bone, abut_array_host(positions)));
     assert_ok(abut_world_create(NULL, NULL, &world));
-    abut_world_item item = {.kind = ABUT_WORLD_CHARACTER, .pose = HERE};
-    item.shape.character = radial;
+    abut_world_item item = {.size = sizeof(abut_world_item),
+                            .collider.kind = ABUT_COLLIDER_CHARACTER,
+                            .collider.pose = HERE};
+    item.collider.shape.character = radial;
     assert_ok(abut_world_add(world, &item, &id));
-    abut_world_item other = {.kind = ABUT_WORLD_MESH, .pose = HERE};
-    other.shape.mesh.mesh = p.mesh;
-    other.pose.translation.x = 0.8;
+    abut_world_item other = {.size = sizeof(abut_world_item),
+                             .collider.kind = ABUT_COLLIDER_MESH,
+                             .collider.pose = HERE};
+    other.collider.shape.mesh.mesh = p.mesh;
+    other.collider.pose.translation.x = 0.8;
     assert_ok(abut_world_add(world, &other, &id));
     abut_radial_destroy(radial);
     assert_true(destroy_parts(&p) > 1);
@@ -156,7 +165,7 @@ TEST(map_keeps_the_bodies_of_its_query) {
     make_parts(&other);
     assert_ok(abut_sign_prepare(other.bvh, NULL));
     assert_ok(abut_map_create(own.mesh, &options, &map));
-    abut_posed body = {other.bvh, HERE};
+    abut_collider body = abut_collider_from_bvh(other.bvh, HERE);
     for (int i = 0; i < 2; i++) { /* apart, then overlapping; the first query is released */
         body.pose.translation.x = i ? 0.9 : 1.2;
         assert_ok(abut_map_compute_distance(map, &body, 1, NULL));
@@ -324,12 +333,14 @@ TEST(progress_is_that_of_the_world) {
     quiet.calls = 0;
     uint32_t id;
     for (int i = 0; i < 3; i++) {
-        abut_world_item item = {.pose = HERE, .kind = i == 2 ? ABUT_WORLD_MESH : ABUT_WORLD_BODY};
-        item.pose.translation.x = 0.3 * i;
+        abut_world_item item = {.size = sizeof(abut_world_item),
+                                .collider.pose = HERE,
+                                .collider.kind = i == 2 ? ABUT_COLLIDER_MESH : ABUT_COLLIDER_BODY};
+        item.collider.pose.translation.x = 0.3 * i;
         if (i == 2)
-            item.shape.mesh.mesh = meshes[0];
+            item.collider.shape.mesh.mesh = meshes[0];
         else
-            item.shape.body.bvh = trees[i];
+            item.collider.shape.body.bvh = trees[i];
         assert_ok(abut_world_add(world, &item, &id));
     }
     assert_true(loud.calls > 0);
@@ -386,10 +397,11 @@ TEST(progress_is_that_of_the_first_body) {
         assert_ok(abut_bvh_create(own, NULL, &trees[0]));
         assert_ok(abut_bvh_create(meshes[0], NULL, &trees[1]));
         quiet.calls = loud.calls = 0;
-        abut_posed a = {trees[0], HERE}, b = {trees[1], HERE};
+        abut_collider a = abut_collider_from_bvh(trees[0], HERE),
+                      b = abut_collider_from_bvh(trees[1], HERE);
         abut_patches found = {.capacity = 0};
         abut_map_hausdorff_result result;
-        assert_int_equal(abut_contact_patches(&a, &b, NULL, &found), ABUT_ERROR_BUFFER);
+        assert_int_equal(abut_contact_find(&a, &b, NULL, &found), ABUT_ERROR_BUFFER);
         assert_int_equal(quiet.calls, 0);
         assert_ok(abut_map_hausdorff(trees[0], trees[1], NULL, &result));
         assert_true(loud.calls > 0);
@@ -436,7 +448,7 @@ TEST(progress_is_that_of_layers_and_maps) {
     assert_int_equal(found.count, 1);
     assert_int_equal(quiet.calls, 0);
     loud = (ear){0};
-    abut_posed body = {other, HERE};
+    abut_collider body = abut_collider_from_bvh(other, HERE);
     assert_ok(abut_map_compute_distance(map, &body, 1, NULL));
     assert_true(loud.calls > 0);
     loud = (ear){.stop_at = 1};
@@ -465,7 +477,9 @@ typedef struct watch {
 static void enter(watch *w) {
     abut_contacts found = {.capacity = 0};
     abut_world_impacts impacts = {.capacity = 0};
-    abut_world_item item = {.kind = ABUT_WORLD_SPHERE, .pose = HERE};
+    abut_world_item item = {.size = sizeof(abut_world_item),
+                            .collider.kind = ABUT_COLLIDER_SPHERE,
+                            .collider.pose = HERE};
     abut_world_device_contacts records;
     abut_world_item_info choice = abut_world_item_info_default();
     abut_world_pair_info manner = abut_world_pair_info_default();
@@ -473,7 +487,7 @@ static void enter(watch *w) {
     uint64_t count;
     size_t bytes;
     uint32_t id;
-    item.shape.sphere.radius = 1;
+    item.collider.shape.sphere.radius = 1;
     const abut_status all[] = {abut_world_add(w->world, &item, &id),
                                abut_world_remove(w->world, 0),
                                abut_world_replace(w->world, 0, &item),
@@ -525,9 +539,11 @@ static abut_world *make_row(watch *w, uint32_t count) {
     abut_context_destroy(context);
     for (uint32_t i = 0; i < count; i++) {
         uint32_t id;
-        abut_world_item item = {.kind = ABUT_WORLD_MESH, .pose = HERE};
-        item.shape.mesh.mesh = mesh;
-        item.pose.translation.x = 0.95 * i;
+        abut_world_item item = {.size = sizeof(abut_world_item),
+                                .collider.kind = ABUT_COLLIDER_MESH,
+                                .collider.pose = HERE};
+        item.collider.shape.mesh.mesh = mesh;
+        item.collider.pose.translation.x = 0.95 * i;
         assert_ok(abut_world_add(world, &item, &id));
     }
     abut_mesh_destroy(mesh);

@@ -42,8 +42,8 @@ TEST(choices_follow_the_rule) {
                  {flipped, false, ABUT_WORLD_EXACT, ABUT_RELIABILITY_UNRELIABLE}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         abut_world_item item = of_mesh(cases[i].mesh, ABUT_WORLD_AUTO, v3(0, 0, 0));
-        item.shape.mesh.deforms = cases[i].deforms;
-        item.shape.mesh.resolution = 64;
+        item.collider.shape.mesh.deforms = cases[i].deforms;
+        item.collider.shape.mesh.resolution = 64;
         const abut_world_item_info choice = choice_of(world, add(world, &item));
         if (choice.method != cases[i].method || choice.reliability.level != cases[i].level)
             fail_msg("case %zu: %s, %s: %s", i, abut_world_method_name(choice.method),
@@ -64,7 +64,7 @@ TEST(choices_follow_the_rule) {
     /* A plate is thin compared with the cells of its field, and that is reported. */
     abut_world_item thin = of_mesh(plate, ABUT_WORLD_FIELD, v3(0, 0, 0));
     assert_true(choice_of(world, add(world, &thin)).thin_fraction > 0.9);
-    thin.shape.mesh.mesh = ball;
+    thin.collider.shape.mesh.mesh = ball;
     assert_true(choice_of(world, add(world, &thin)).thin_fraction < 0.01);
     abut_world_destroy(world);
     /* A world with one method says so. */
@@ -104,13 +104,15 @@ TEST(choices_follow_deformations) {
     assert_ok(abut_world_create(NULL, NULL, &world));
     for (int start = 0; start < 2; start++) { /* open, closed */
         const abut_vec3 closed = at[0], open = {0.97 * closed.x, 0.97 * closed.y, 0.97 * closed.z};
-        abut_world_item item = {.kind = ABUT_WORLD_MESH, .pose = {{0, 0, 0, 1}, {0, 0, 0}}};
+        abut_world_item item = {.size = sizeof(abut_world_item),
+                                .collider.kind = ABUT_COLLIDER_MESH,
+                                .collider.pose = {{0, 0, 0, 1}, {0, 0, 0}}};
         abut_world_item_info choice = abut_world_item_info_default();
         uint32_t id;
         at[vertices] = start ? closed : open;
         slit = test_mesh(NULL, at, vertices + 1, corners, triangles);
-        item.shape.mesh.mesh = slit;
-        item.shape.mesh.deforms = true;
+        item.collider.shape.mesh.mesh = slit;
+        item.collider.shape.mesh.deforms = true;
         assert_ok(abut_world_add(world, &item, &id));
         for (int k = start; k < start + 3; k++) {
             at[vertices] = k % 2 ? closed : open;
@@ -131,10 +133,12 @@ TEST(choices_follow_deformations) {
 TEST(layers_of_open_meshes_are_refused) {
     abut_world *world;
     uint32_t id;
-    abut_world_item item = {.kind = ABUT_WORLD_MESH, .method = ABUT_WORLD_LAYERS};
+    abut_world_item item = {.size = sizeof(abut_world_item),
+                            .collider.kind = ABUT_COLLIDER_MESH,
+                            .method = ABUT_WORLD_LAYERS};
     assert_ok(abut_world_create(NULL, NULL, &world));
-    item.shape.mesh.mesh = sheet;
-    item.pose.rotation.w = 1;
+    item.collider.shape.mesh.mesh = sheet;
+    item.collider.pose.rotation.w = 1;
     assert_refused("abut_world_add: the method layers requires a closed mesh",
                    abut_world_add(world, &item, &id));
     assert_null(strstr(abut_last_error(), "options"));
@@ -147,7 +151,7 @@ TEST(wrong_calls_are_refused) {
     abut_world_item_info choice = abut_world_item_info_default();
     abut_world_pair_info manner = abut_world_pair_info_default();
     uint32_t id;
-    item.shape.mesh.deforms = true;
+    item.collider.shape.mesh.deforms = true;
     assert_refused("deforms", abut_world_add(world, &item, &id));
     item = of_mesh(NULL, ABUT_WORLD_AUTO, v3(0, 0, 0));
     assert_refused("null", abut_world_add(world, &item, &id));
@@ -164,7 +168,9 @@ TEST(wrong_calls_are_refused) {
     assert_refused("a field or samples", abut_world_add(world, &item, &id));
     item.method = ABUT_WORLD_MAP;
     assert_refused("made of meshes", abut_world_add(world, &item, &id));
-    item = (abut_world_item){.kind = ABUT_WORLD_SPHERE, .method = ABUT_WORLD_FIELD};
+    item = (abut_world_item){.size = sizeof(abut_world_item),
+                             .collider.kind = ABUT_COLLIDER_SPHERE,
+                             .method = ABUT_WORLD_FIELD};
     assert_refused("a sphere does not support", abut_world_add(world, &item, &id));
 
     item = of_mesh(ball, ABUT_WORLD_AUTO, v3(0, 0, 0));
@@ -173,7 +179,7 @@ TEST(wrong_calls_are_refused) {
     assert_refused("no item 7", abut_world_set_positions(world, 7, NULL, abut_array_host(&item)));
     assert_refused("world is null",
                    abut_world_set_positions(NULL, id, NULL, abut_array_host(&item)));
-    item.shape.mesh.deforms = true;
+    item.collider.shape.mesh.deforms = true;
     id = add(world, &item);
     assert_refused("positions is null",
                    abut_world_set_positions(world, id, NULL, abut_array_host(NULL)));
@@ -188,7 +194,7 @@ TEST(wrong_calls_are_refused) {
     assert_refused("item is null", abut_world_replace(world, 0, NULL));
     assert_null(abut_world_method_name((abut_world_method)6));
     assert_string_equal(abut_world_method_name(ABUT_WORLD_LAYERS), "layers");
-    assert_string_equal(abut_world_kind_name(ABUT_WORLD_MESH), "mesh");
+    assert_string_equal(abut_collider_kind_name(ABUT_COLLIDER_MESH), "mesh");
     assert_string_equal(abut_world_guarantee_name(ABUT_WORLD_GUARANTEE_COMPLETE), "complete");
     abut_world_destroy(world);
 }
@@ -203,7 +209,7 @@ static abut_world_method expected_method(int a, int b) {
         return a == SOLIDS && b == SOLIDS ? ABUT_WORLD_AUTO : ABUT_WORLD_EXACT;
     if (a >= SOLIDS || b >= SOLIDS) { /* cylinders and hulls know no fields */
         const int mesh = a < b ? a : b, solid = a < b ? b : a;
-        return mesh == FIELD && solid - SOLIDS + ABUT_WORLD_PLANE <= ABUT_WORLD_BOX
+        return mesh == FIELD && solid - SOLIDS + ABUT_COLLIDER_PLANE <= ABUT_COLLIDER_BOX
                    ? ABUT_WORLD_FIELD
                    : ABUT_WORLD_EXACT;
     }
@@ -224,7 +230,7 @@ static void check_two(int a, int b) {
     abut_world_item items[2] = {of_sort(a, a == SOLIDS ? v3(0, 0, 0) : low),
                                 of_sort(b, b == SOLIDS ? v3(0, 0, 0) : high)};
     if (b == SHEET) /* upright */
-        items[1].pose.rotation = (abut_quat){0.7, 0, 0, 0.7};
+        items[1].collider.pose.rotation = (abut_quat){0.7, 0, 0, 0.7};
     const abut_world_method method = expected_method(a, b);
     abut_world_pair_info manner = abut_world_pair_info_default();
     abut_world_event event;
@@ -267,9 +273,11 @@ static void check_two(int a, int b) {
     }
     /* Far apart. */
     const uint32_t second = a == CHARACTER || b == SOLIDS ? 0 : 1;
-    if (items[second].kind != ABUT_WORLD_CHARACTER && items[second].kind != ABUT_WORLD_PLANE) {
-        items[second].pose.translation = v3(0, 0, 50);
-        assert_ok(abut_world_set_poses(world, &second, abut_array_host(&items[second].pose), 1));
+    if (items[second].collider.kind != ABUT_COLLIDER_CHARACTER &&
+        items[second].collider.kind != ABUT_COLLIDER_PLANE) {
+        items[second].collider.pose.translation = v3(0, 0, 50);
+        assert_ok(
+            abut_world_set_poses(world, &second, abut_array_host(&items[second].collider.pose), 1));
         assert_ok(abut_world_contacts(world, &found));
         assert_int_equal(found.count, 0);
     }

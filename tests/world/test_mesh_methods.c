@@ -20,10 +20,10 @@ TEST(meshes_are_the_bodies_made_of_them) {
         assert_ok(abut_bvh_create(made.mesh, NULL, &made.bvh));
         for (int i = 0; i < 16; i++) {
             abut_world_item item = of_mesh(made.mesh, (abut_world_method)method, v3(0, 0, 0));
-            item.pose = random_pose(&random, 1);
+            item.collider.pose = random_pose(&random, 1);
             add(worlds[0], &item);
-            item = method == ABUT_WORLD_EXACT ? mesh_item(&made, item.pose)
-                                              : body_item(&made, item.pose);
+            item = method == ABUT_WORLD_EXACT ? mesh_item(&made, item.collider.pose)
+                                              : body_item(&made, item.collider.pose);
             add(worlds[1], &item);
         }
         assert_ok(abut_world_contacts(worlds[0], &found[0]));
@@ -59,18 +59,20 @@ TEST(maps_agree_with_signed_distances) {
         abut_world_event event;
         uint64_t count;
         const bool swapped = round % 5 == 1;
-        items[0].pose = random_pose(&random, 0.2);
-        items[1].pose = random_pose(&random, 1.1);
-        items[0].shape.mesh.resolution = round % 7 ? 0 : first == sheet ? 32 : 8; /* coarse */
+        items[0].collider.pose = random_pose(&random, 0.2);
+        items[1].collider.pose = random_pose(&random, 1.1);
+        items[0].collider.shape.mesh.resolution = round % 7        ? 0
+                                                  : first == sheet ? 32
+                                                                   : 8; /* coarse */
         for (int i = 0; i < 2; i++)
             add(world, &items[i ^ swapped]);
         assert_ok(abut_world_contacts(world, &found));
         assert_ok(abut_world_events(world, 1, &event, &count));
-        const abut_posed p = {tree, items[1].pose};
+        const abut_collider p = abut_collider_from_bvh(tree, items[1].collider.pose);
         abut_bvh *other = NULL;
         bool touch = false;
         assert_ok(abut_bvh_create(first, NULL, &other));
-        const abut_posed q = {other, items[0].pose};
+        const abut_collider q = abut_collider_from_bvh(other, items[0].collider.pose);
         assert_ok(abut_pair_within(&p, &q, round % 2 ? 0.02 : 0, NULL, NULL, &touch, NULL));
         abut_bvh_destroy(other);
         if (!touch || !count) {
@@ -81,7 +83,7 @@ TEST(maps_agree_with_signed_distances) {
         by_map += event.method == ABUT_WORLD_MAP;
         by_exact += event.method == ABUT_WORLD_EXACT;
         contact_motion m;
-        assert_ok(abuti_contact_pose("test", "a pose", &items[1].pose, &m));
+        assert_ok(abuti_contact_pose("test", "a pose", &items[1].collider.pose, &m));
         for (uint64_t i = 0; i < found.count && event.method == ABUT_WORLD_MAP; i++) {
             const abut_contact *c = &list[i];
             /* The point is halfway to the surface; so both ways along the normal. */
@@ -94,12 +96,12 @@ TEST(maps_agree_with_signed_distances) {
             assert_int_equal(c->kind, ABUT_CONTACT_SURFACE);
         }
         /* No vertex of it, which is on the surface, is deeper than the error allows. */
-        assert_ok(abuti_contact_pose("test", "a pose", &items[0].pose, &m));
+        assert_ok(abuti_contact_pose("test", "a pose", &items[0].collider.pose, &m));
         for (uint32_t i = 0; i < abut_mesh_vertex_count(first); i++) {
             const vec3 at = contact_to_world(&m, body_position(first, i));
             contact_motion n;
             abut_nearest nearest;
-            assert_ok(abuti_contact_pose("test", "a pose", &items[1].pose, &n));
+            assert_ok(abuti_contact_pose("test", "a pose", &items[1].collider.pose, &n));
             assert_ok(abut_sign_nearest(tree, contact_to_local(&n, at), HUGE_VAL, &nearest));
             if (event.method == ABUT_WORLD_MAP)
                 assert_true(-nearest.distance <= event.deepest.depth + event.error + 1e-5);
@@ -127,9 +129,10 @@ TEST(layers_agree_with_layers) {
     assert_ok(abut_layers_create(serial, NULL, &layers));
     for (uint32_t i = 0; i < COUNT; i++) {
         abut_world_item item = of_mesh(i % 3 ? ball : cube, ABUT_WORLD_LAYERS, v3(0, 0, 0));
-        item.pose = random_pose(&random, 0.9);
-        item.shape.mesh.resolution = 128;
-        const abut_layers_item solid = {.mesh = item.shape.mesh.mesh, .pose = item.pose};
+        item.collider.pose = random_pose(&random, 0.9);
+        item.collider.shape.mesh.resolution = 128;
+        const abut_layers_item solid = {.mesh = item.collider.shape.mesh.mesh,
+                                        .pose = item.collider.pose};
         add(world, &item);
         assert_ok(abut_layers_add(layers, &solid, NULL));
     }
@@ -140,7 +143,7 @@ TEST(layers_agree_with_layers) {
         uint64_t at = 0;
         assert_true(result.count > 2);
         for (uint64_t i = 0; i < found.count; i++) {
-            const abut_world_pair *pair = &candidates[list[i].pair];
+            const abut_contact *pair = &list[i];
             if (list[i].kind != ABUT_CONTACT_OVERLAP)
                 continue; /* no ray is in both */
             assert_true(pairs[at].a == pair->a && pairs[at].b == pair->b);
@@ -154,11 +157,11 @@ TEST(layers_agree_with_layers) {
         if (step)
             break;
         abut_world_item item = of_mesh(cube, ABUT_WORLD_LAYERS, v3(0.3, 0, 0));
-        item.shape.mesh.resolution = 128;
+        item.collider.shape.mesh.resolution = 128;
         assert_ok(abut_world_remove(world, 4));
         assert_ok(abut_layers_remove(layers, 4));
         assert_int_equal(add(world, &item), 4);
-        const abut_layers_item solid = {.mesh = cube, .pose = item.pose};
+        const abut_layers_item solid = {.mesh = cube, .pose = item.collider.pose};
         uint32_t id;
         assert_ok(abut_layers_add(layers, &solid, &id));
         assert_int_equal(id, 4);
@@ -183,7 +186,7 @@ TEST(fine_sheets_go_by_vertices) {
             abut_field *field = NULL;
             abut_field_options cells = abut_field_options_default();
             abut_world_pair_info manner = abut_world_pair_info_default();
-            items[0].shape.mesh.deforms = true;
+            items[0].collider.shape.mesh.deforms = true;
             cells.cells = 24;
             options.margin = 0.02;
             for (int i = 0; i < 2; i++)
@@ -193,9 +196,10 @@ TEST(fine_sheets_go_by_vertices) {
             assert_ok(abut_world_contacts(world, &found));
             assert_ok(abut_topology_create(cloth, &topology));
             assert_ok(abut_field_create(ball, &cells, &field));
-            const abut_body body = {field, NULL, items[1].pose};
-            assert_ok(
-                abut_contact_mesh(&body, cloth, topology, &items[0].pose, &options, &expected));
+            const abut_collider body =
+                abut_collider_from_field(field, NULL, items[1].collider.pose);
+            assert_ok(abut_contact_mesh(&body, cloth, topology, &items[0].collider.pose, &options,
+                                        &expected));
             assert_true(found.count > 0);
             for (uint64_t i = 0; i < expected.count && fine; i++) {
                 assert_int_equal(found.count, expected.count);
@@ -226,7 +230,7 @@ TEST(thin_flush_and_within) {
             for (int k = 0; k < 2; k++) {
                 abut_world_item item =
                     of_mesh(meshes[which][k], ways[i], v3(0, 0, k * heights[which]));
-                item.shape.mesh.resolution = 64;
+                item.collider.shape.mesh.resolution = 64;
                 add(world, &item);
             }
             assert_ok(abut_world_contacts(world, &found));

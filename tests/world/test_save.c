@@ -45,17 +45,17 @@ static void make_stage(stage *s, abut_context *context) {
         {9, 0, 0}, {8.6, 0, 0.6}, {9.5, 0.2, -0.6}, {9, 1, 0.3}, {9, -1, 0}};
     for (int i = PLATE; i < COUNT; i++) {
         abut_world_item *item = &s->items[i];
-        memset(item, 0, sizeof *item);
-        item->kind = ABUT_WORLD_MESH;
+        *item = abut_world_item_default();
+        item->collider.kind = ABUT_COLLIDER_MESH;
         item->motion = i == PLATE ? ABUT_WORLD_STATIC : ABUT_WORLD_DYNAMIC;
-        item->shape.mesh.mesh = meshes[i - PLATE];
-        item->shape.mesh.deforms = i >= CLOTH;
-        item->shape.mesh.resolution = i == CLOTH ? 24 : 0;
-        item->pose = (abut_pose){{0.1, 0.2, 0.05, 1}, places[i - PLATE]};
+        item->collider.shape.mesh.mesh = meshes[i - PLATE];
+        item->collider.shape.mesh.deforms = i >= CLOTH;
+        item->collider.shape.mesh.resolution = i == CLOTH ? 24 : 0;
+        item->collider.pose = (abut_pose){{0.1, 0.2, 0.05, 1}, places[i - PLATE]};
     }
-    s->items[PLATE].pose.rotation = (abut_quat){0, 0, 0, 1};
+    s->items[PLATE].collider.pose.rotation = (abut_quat){0, 0, 0, 1};
     for (int i = 0; i < COUNT; i++)
-        s->start[i] = s->items[i].pose;
+        s->start[i] = s->items[i].collider.pose;
     for (int k = 0; k < 2; k++) {
         const abut_mesh *mesh = k ? s->ring : s->cloth;
         s->positions[k] = malloc(abut_mesh_vertex_count(mesh) * sizeof(abut_vec3));
@@ -107,7 +107,7 @@ static abut_world *make_world(const stage *s, uint32_t step) {
     assert_ok(abut_world_create(s->context, &s->options, &world));
     for (uint32_t i = 0; i < COUNT; i++) {
         abut_world_item item = s->items[i];
-        item.pose = poses[i];
+        item.collider.pose = poses[i];
         assert_ok(abut_world_add(world, &item, &id));
         assert_int_equal(id, i);
     }
@@ -238,22 +238,24 @@ TEST(a_restored_world_has_the_same_state) {
 /* Items that were removed, and others under their ids. */
 TEST(events_of_items_that_are_gone_are_restored) {
     abut_world *worlds[2];
-    abut_world_item ball = {.kind = ABUT_WORLD_SPHERE, .pose = {{0, 0, 0, 1}, {0, 0, 0}}};
-    ball.shape.sphere.radius = 1;
+    abut_world_item ball = {.size = sizeof(abut_world_item),
+                            .collider.kind = ABUT_COLLIDER_SPHERE,
+                            .collider.pose = {{0, 0, 0, 1}, {0, 0, 0}}};
+    ball.collider.shape.sphere.radius = 1;
     static record x, y;
     uint32_t id;
     size_t bytes;
     for (int k = 0; k < 2; k++) {
         assert_ok(abut_world_create(serial, NULL, &worlds[k]));
         for (int i = 0; i < 5; i++) {
-            ball.pose.translation.x = i;
+            ball.collider.pose.translation.x = i;
             assert_ok(abut_world_add(worlds[k], &ball, &id));
         }
         if (!k)
             record_contacts(worlds[k], true, &x);
         assert_ok(abut_world_remove(worlds[k], 1));
         assert_ok(abut_world_remove(worlds[k], 4));
-        ball.pose.translation.x = 1;
+        ball.collider.pose.translation.x = 1;
         assert_ok(abut_world_add(worlds[k], &ball, &id));
         assert_int_equal(id, 4);
     }
@@ -297,20 +299,22 @@ typedef struct small {
 /* Two balls and a box, of which events are those of a step before. */
 static small make_small(abut_context *context) {
     small s;
-    abut_world_item item = {.kind = ABUT_WORLD_SPHERE, .pose = {{0, 0, 0, 1}, {0, 0, 0}}};
+    abut_world_item item = {.size = sizeof(abut_world_item),
+                            .collider.kind = ABUT_COLLIDER_SPHERE,
+                            .collider.pose = {{0, 0, 0, 1}, {0, 0, 0}}};
     static record x;
     uint32_t id;
-    item.shape.sphere.radius = 1;
+    item.collider.shape.sphere.radius = 1;
     assert_ok(abut_world_create(context, NULL, &s.world));
     for (int i = 0; i < 2; i++) {
-        item.pose.translation.x = i;
+        item.collider.pose.translation.x = i;
         assert_ok(abut_world_add(s.world, &item, &id));
     }
-    item = mesh_item(&things[HULL], item.pose);
+    item = mesh_item(&things[HULL], item.collider.pose);
     assert_ok(abut_world_add(s.world, &item, &id));
     record_contacts(s.world, true, &x);
-    item.pose.translation.z = 0.3;
-    assert_ok(abut_world_set_poses(s.world, &id, abut_array_host(&item.pose), 1));
+    item.collider.pose.translation.z = 0.3;
+    assert_ok(abut_world_set_poses(s.world, &id, abut_array_host(&item.collider.pose), 1));
     s.state = save(s.world, &s.bytes);
     return s;
 }
@@ -399,11 +403,13 @@ TEST(states_of_other_worlds_are_refused) {
     assert_true(same_record(&x, &y));
     /* Another radius, another mesh, another group; an item less, one more; a pair that is ignored.
      */
-    abut_world_item ball = {.kind = ABUT_WORLD_SPHERE, .pose = there};
-    ball.shape.sphere.radius = 1.01;
+    abut_world_item ball = {.size = sizeof(abut_world_item),
+                            .collider.kind = ABUT_COLLIDER_SPHERE,
+                            .collider.pose = there};
+    ball.collider.shape.sphere.radius = 1.01;
     assert_ok(abut_world_replace(s.world, 1, &ball));
     assert_refused("item 1 is", abut_world_restore(s.world, s.state, s.bytes));
-    ball.shape.sphere.radius = 1;
+    ball.collider.shape.sphere.radius = 1;
     ball.group = 2;
     assert_ok(abut_world_replace(s.world, 1, &ball));
     assert_refused("item 1 is", abut_world_restore(s.world, s.state, s.bytes));
@@ -414,13 +420,13 @@ TEST(states_of_other_worlds_are_refused) {
     assert_refused("item 2 is", abut_world_restore(s.world, s.state, s.bytes));
     assert_ok(abut_world_remove(s.world, 2));
     assert_refused("item 2 is missing", abut_world_restore(s.world, s.state, s.bytes));
-    mesh.shape.body.bvh = things[HULL].bvh;
+    mesh.collider.shape.body.bvh = things[HULL].bvh;
     assert_ok(abut_world_add(s.world, &mesh, &id));
     assert_ok(abut_world_ignore(s.world, 0, 1, true));
     assert_refused("candidate pairs", abut_world_restore(s.world, s.state, s.bytes));
     assert_ok(abut_world_ignore(s.world, 0, 1, false));
     assert_ok(abut_world_restore(s.world, s.state, s.bytes));
-    ball.pose.translation.y = 40;
+    ball.collider.pose.translation.y = 40;
     assert_ok(abut_world_add(s.world, &ball, &id));
     assert_refused("item 3 is not in the state", abut_world_restore(s.world, s.state, s.bytes));
     /* Other options. */
@@ -447,19 +453,21 @@ static size_t memory_bytes;
 
 static abut_status restore_small(abut_context *context, void *data) {
     abut_world *world;
-    abut_world_item item = {.kind = ABUT_WORLD_SPHERE, .pose = {{0, 0, 0, 1}, {0, 0, 0}}};
+    abut_world_item item = {.size = sizeof(abut_world_item),
+                            .collider.kind = ABUT_COLLIDER_SPHERE,
+                            .collider.pose = {{0, 0, 0, 1}, {0, 0, 0}}};
     uint32_t id;
     (void)data;
-    item.shape.sphere.radius = 1;
+    item.collider.shape.sphere.radius = 1;
     abut_status status = abut_world_create(context, NULL, &world);
     if (status)
         return status;
     for (int i = 0; i < 2 && !status; i++) {
-        item.pose.translation.x = i;
+        item.collider.pose.translation.x = i;
         status = abut_world_add(world, &item, &id);
     }
-    item = mesh_item(&things[HULL], item.pose);
-    item.pose.translation.z = 0.3;
+    item = mesh_item(&things[HULL], item.collider.pose);
+    item.collider.pose.translation.z = 0.3;
     status = status ? status : abut_world_add(world, &item, &id);
     status = status ? status : abut_world_restore(world, memory_state, memory_bytes);
     unsigned char again[4096];

@@ -1,8 +1,8 @@
 /* Sweeps of worlds: against all single pairs, samples of time, and invalid arguments. */
 #include "world/scene.h"
 
-static bool in_both(const abut_world_item *items, uint32_t a, uint32_t b, abut_world_kind kind) {
-    return items[a].kind == kind || items[b].kind == kind;
+static bool in_both(const abut_world_item *items, uint32_t a, uint32_t b, abut_collider_kind kind) {
+    return items[a].collider.kind == kind || items[b].collider.kind == kind;
 }
 
 /* The lowest point of an item above a plane at a time, by all of its vertices. */
@@ -14,36 +14,41 @@ static double height_above(const abut_world_item *item, const abut_path *path,
     assert_ok(abut_path_at(plane_path, t, &on));
     assert_ok(abuti_contact_pose("test", "a pose", &at, &m));
     assert_ok(abuti_contact_pose("test", "a pose", &on, &n));
-    const abut_plane *p = &plane->shape.plane;
+    const abut_plane *p = &plane->collider.shape.plane;
     double length = v3_length(p->normal), least = HUGE_VAL;
     abut_vec3 normal = m3_apply(&n.turn, v3_scale(p->normal, 1 / length)), corner = {0, 0, 0};
-    const bool sphere = item->kind == ABUT_WORLD_SPHERE, box = item->kind == ABUT_WORLD_BOX,
-               capsule = item->kind == ABUT_WORLD_CAPSULE;
-    const abut_mesh *mesh = item->kind == ABUT_WORLD_BODY   ? item->shape.body.bvh->mesh
-                            : item->kind == ABUT_WORLD_HULL ? item->shape.hull->mesh
-                                                            : NULL;
+    const bool sphere = item->collider.kind == ABUT_COLLIDER_SPHERE,
+               box = item->collider.kind == ABUT_COLLIDER_BOX,
+               capsule = item->collider.kind == ABUT_COLLIDER_CAPSULE;
+    const abut_mesh *mesh =
+        item->collider.kind == ABUT_COLLIDER_BODY   ? item->collider.shape.body.bvh->mesh
+        : item->collider.kind == ABUT_COLLIDER_HULL ? item->collider.shape.hull->mesh
+                                                    : NULL;
     uint32_t count = sphere ? 1 : box ? 8 : capsule ? 2 : mesh ? mesh->vertex_count : 0;
-    if (item->kind == ABUT_WORLD_CYLINDER) { /* the lowest point of the rim of either end */
-        abut_vec3 u = m3_apply(&m.turn, v3_normalise(v3_sub(item->shape.cylinder.end[1],
-                                                            item->shape.cylinder.end[0])));
-        double up = v3_dot(u, normal), down = item->shape.cylinder.radius * sqrt(1 - up * up);
+    if (item->collider.kind ==
+        ABUT_COLLIDER_CYLINDER) { /* the lowest point of the rim of either end */
+        abut_vec3 u = m3_apply(&m.turn, v3_normalise(v3_sub(item->collider.shape.cylinder.end[1],
+                                                            item->collider.shape.cylinder.end[0])));
+        double up = v3_dot(u, normal),
+               down = item->collider.shape.cylinder.radius * sqrt(1 - up * up);
         for (int i = 0; i < 2; i++)
-            least =
-                fmin(least, v3_dot(normal, v3_sub(contact_to_world(&m, item->shape.cylinder.end[i]),
-                                                  on.translation)) -
-                                down);
+            least = fmin(least,
+                         v3_dot(normal,
+                                v3_sub(contact_to_world(&m, item->collider.shape.cylinder.end[i]),
+                                       on.translation)) -
+                             down);
     }
     for (uint32_t i = 0; i < count; i++) {
-        const abut_vec3 h = item->shape.half;
-        corner = sphere    ? item->shape.sphere.centre
-                 : capsule ? item->shape.capsule.end[i]
+        const abut_vec3 h = item->collider.shape.half;
+        corner = sphere    ? item->collider.shape.sphere.centre
+                 : capsule ? item->collider.shape.capsule.end[i]
                  : box     ? v3(i & 1 ? h.x : -h.x, i & 2 ? h.y : -h.y, i & 4 ? h.z : -h.z)
                            : v3_add(mesh->positions[i], mesh->origin);
         least = fmin(least, v3_dot(normal, v3_sub(contact_to_world(&m, corner), on.translation)));
     }
     return least - p->offset / length -
-           (sphere    ? item->shape.sphere.radius
-            : capsule ? item->shape.capsule.radius
+           (sphere    ? item->collider.shape.sphere.radius
+            : capsule ? item->collider.shape.capsule.radius
                       : 0);
 }
 
@@ -58,12 +63,12 @@ static axis axis_of(const abut_world_item *item) {
     abut_vec3 corners[3];
     axis made = {NULL, 0};
     abut_mesh *mesh;
-    if (item->kind == ABUT_WORLD_BODY)
-        return (axis){(abut_bvh *)item->shape.body.bvh, 0};
-    if (item->kind == ABUT_WORLD_HULL)
-        return (axis){(abut_bvh *)item->shape.hull, 0};
-    if (item->kind == ABUT_WORLD_CYLINDER) { /* inscribed, in another way */
-        const abut_cylinder *c = &item->shape.cylinder;
+    if (item->collider.kind == ABUT_COLLIDER_BODY)
+        return (axis){(abut_bvh *)item->collider.shape.body.bvh, 0};
+    if (item->collider.kind == ABUT_COLLIDER_HULL)
+        return (axis){(abut_bvh *)item->collider.shape.hull, 0};
+    if (item->collider.kind == ABUT_COLLIDER_CYLINDER) { /* inscribed, in another way */
+        const abut_cylinder *c = &item->collider.shape.cylinder;
         abut_vec3 rim[200], u = v3_normalise(v3_sub(c->end[1], c->end[0])),
                             v = v3_normalise(v3_cross(u, v3(0, 0, 1))), w = v3_cross(u, v);
         for (int i = 0; i < 200; i++)
@@ -71,15 +76,17 @@ static axis axis_of(const abut_world_item *item) {
                 v3_along(v3_along(c->end[i % 2], c->radius * cos(0.0628318530718 * (i / 2)), v),
                          c->radius * sin(0.0628318530718 * (i / 2)), w);
         assert_ok(abut_mesh_create_hull(serial, rim, 200, &mesh));
-    } else if (item->kind == ABUT_WORLD_BOX) {
+    } else if (item->collider.kind == ABUT_COLLIDER_BOX) {
         abut_shape shape = abut_shape_default(ABUT_SHAPE_BOX);
-        shape.extent = v3_scale(item->shape.half, 2);
+        shape.extent = v3_scale(item->collider.shape.half, 2);
         assert_ok(abut_shape_create(serial, &shape, &mesh));
     } else {
-        const bool sphere = item->kind == ABUT_WORLD_SPHERE;
+        const bool sphere = item->collider.kind == ABUT_COLLIDER_SPHERE;
         for (int i = 0; i < 3; i++)
-            corners[i] = sphere ? item->shape.sphere.centre : item->shape.capsule.end[i / 2];
-        made.radius = sphere ? item->shape.sphere.radius : item->shape.capsule.radius;
+            corners[i] = sphere ? item->collider.shape.sphere.centre
+                                : item->collider.shape.capsule.end[i / 2];
+        made.radius =
+            sphere ? item->collider.shape.sphere.radius : item->collider.shape.capsule.radius;
         mesh = test_mesh(serial, corners, 3, NULL, 1);
     }
     assert_ok(abut_bvh_create(mesh, NULL, &made.bvh));
@@ -89,7 +96,8 @@ static axis axis_of(const abut_world_item *item) {
 
 static double gap_at(const axis *p, const abut_path *path_p, const axis *q, const abut_path *path_q,
                      double t) {
-    abut_posed a = {.bvh = p->bvh}, b = {.bvh = q->bvh};
+    abut_collider a = abut_collider_from_bvh(p->bvh, abut_pose_identity()),
+                  b = abut_collider_from_bvh(q->bvh, abut_pose_identity());
     abut_separation apart;
     assert_ok(abut_path_at(path_p, t, &a.pose));
     assert_ok(abut_path_at(path_q, t, &b.pose));
@@ -110,18 +118,20 @@ static void check_solids(const abut_world_item *items[2], const abut_path paths[
         double gap = gap_at(&axes[0], &paths[0], &axes[1], &paths[1], until);
         double beyond = 3e-3 * (axes[0].radius + axes[1].radius) + 1e-5;
         for (int k = 0; k < 2; k++) /* outside of it, and what stands for it here inside */
-            beyond +=
-                items[k]->kind == ABUT_WORLD_CYLINDER ? 2e-3 * items[k]->shape.cylinder.radius : 0;
+            beyond += items[k]->collider.kind == ABUT_COLLIDER_CYLINDER
+                          ? 2e-3 * items[k]->collider.shape.cylinder.radius
+                          : 0;
         assert_true(gap < separation + beyond);
         assert_true(until == 0 || gap > separation - 1e-9);
         assert_true(until == 0 || fabs(v3_length(touch->normal) - 1) < 1e-12);
         for (int k = 0; k < 2; k++)
             assert_int_equal(touch->triangle[k] != ABUT_NONE || until == 0,
-                             items[k]->kind == ABUT_WORLD_BODY ||
-                                 items[k]->kind == ABUT_WORLD_HULL || until == 0);
+                             items[k]->collider.kind == ABUT_COLLIDER_BODY ||
+                                 items[k]->collider.kind == ABUT_COLLIDER_HULL || until == 0);
     }
     for (int k = 0; k < 2; k++)
-        if (items[k]->kind != ABUT_WORLD_BODY && items[k]->kind != ABUT_WORLD_HULL)
+        if (items[k]->collider.kind != ABUT_COLLIDER_BODY &&
+            items[k]->collider.kind != ABUT_COLLIDER_HULL)
             abut_bvh_destroy(axes[k].bvh);
 }
 
@@ -138,7 +148,7 @@ static void check_sweep(const scene *s, const abut_pose *ends,
     for (uint32_t a = 0; a < s->count; a++)
         for (uint32_t b = a + 1; b < s->count; b++) {
             const abut_world_item *p = &s->items[a], *q = &s->items[b];
-            const abut_path paths[2] = {{p->pose, ends[a]}, {q->pose, ends[b]}};
+            const abut_path paths[2] = {{p->collider.pose, ends[a]}, {q->collider.pose, ends[b]}};
             const bool listed = at < to.count && list[at].a == a && list[at].b == b;
             const abut_sweep_rigid_result *touch = &list[at].result;
             at += listed;
@@ -150,29 +160,31 @@ static void check_sweep(const scene *s, const abut_pose *ends,
                 assert_int_equal(list[at - 1].is_sensor, p->is_sensor || q->is_sensor);
             if (listed && touch->time > 0 && !p->is_sensor && !q->is_sensor)
                 time = fmin(time, touch->time);
-            if (!in_both(s->items, a, b, ABUT_WORLD_PLANE)) {
-                if ((!p->kind && !p->shape.body.bvh) || (!q->kind && !q->shape.body.bvh)) {
+            if (!in_both(s->items, a, b, ABUT_COLLIDER_PLANE)) {
+                if ((!p->collider.kind && !p->collider.shape.body.bvh) ||
+                    (!q->collider.kind && !q->collider.shape.body.bvh)) {
                     assert_false(listed);
                     unknown++; /* at most: boxes may be apart */
                     continue;
                 }
-                if (p->kind || q->kind) {
+                if (p->collider.kind || q->collider.kind) {
                     check_solids((const abut_world_item *[2]){p, q}, paths, listed ? touch : NULL,
                                  options ? options->separation : 0);
                     of_solids += listed;
                     continue;
                 }
                 abut_sweep_rigid_result wanted;
-                assert_ok(abut_sweep_rigid(p->shape.body.bvh, &paths[0], q->shape.body.bvh,
-                                           &paths[1], options, &wanted));
+                assert_ok(abut_sweep_rigid(p->collider.shape.body.bvh, &paths[0],
+                                           q->collider.shape.body.bvh, &paths[1], options,
+                                           &wanted));
                 assert_int_equal(wanted.hit, listed);
                 if (listed)
                     assert_memory_equal(&wanted, touch, sizeof wanted);
                 continue;
             }
-            const bool first = p->kind == ABUT_WORLD_PLANE;
+            const bool first = p->collider.kind == ABUT_COLLIDER_PLANE;
             const abut_world_item *item = first ? q : p;
-            if (item->kind == ABUT_WORLD_BODY && !item->shape.body.bvh) {
+            if (item->collider.kind == ABUT_COLLIDER_BODY && !item->collider.shape.body.bvh) {
                 assert_false(listed);
                 unknown++;
                 continue;
@@ -189,7 +201,8 @@ static void check_sweep(const scene *s, const abut_pose *ends,
                     height_above(item, &paths[first], first ? p : q, &paths[!first], until);
                 /* 1e-6 of the item; or what stands around a cylinder */
                 assert_true(height <
-                            separation + (item->kind == ABUT_WORLD_CYLINDER ? 1e-3 : 1e-5));
+                            separation +
+                                (item->collider.kind == ABUT_COLLIDER_CYLINDER ? 1e-3 : 1e-5));
                 assert_true(until == 0 || height > -1e-9);
                 assert_true(until == 0 || fabs(v3_length(touch->normal) - 1) < 1e-12);
             }
@@ -216,15 +229,15 @@ TEST(steps_agree_with_every_pair) {
         for (uint32_t i = 0; i < s.count; i++) {
             s.items[i] = varied_item(&random, round % 2 ? 4 : 2);
             if (i < 2) {
-                s.items[i].kind = ABUT_WORLD_PLANE;
-                s.items[i].shape.plane = (abut_plane){{0.3, 0.2, 2}, -7};
-                s.items[i].pose.rotation = (abut_quat){0.1 * i, 0, 0, 1};
+                s.items[i].collider.kind = ABUT_COLLIDER_PLANE;
+                s.items[i].collider.shape.plane = (abut_plane){{0.3, 0.2, 2}, -7};
+                s.items[i].collider.pose.rotation = (abut_quat){0.1 * i, 0, 0, 1};
             }
             ends[i] = random_pose(&random, 2);
             if (i == 0 || round % 4 == 3) /* a plane that stands still; none of them turns */
-                ends[i].rotation = s.items[i].pose.rotation;
+                ends[i].rotation = s.items[i].collider.pose.rotation;
             if (i == 0)
-                ends[i] = s.items[i].pose;
+                ends[i] = s.items[i].collider.pose;
         }
         scene_begin(&s, serial);
         check_sweep(&s, ends, round % 3 ? &options : NULL, impacts);
@@ -241,24 +254,26 @@ TEST(thin_solids_meet) {
     abut_pose ends[4];
     assert_ok(abut_world_create(serial, NULL, &world));
     for (int i = 0; i < 4; i++) {
-        abut_world_item item = {.kind = ABUT_WORLD_BOX, .motion = ABUT_WORLD_STATIC};
-        item.shape.half = v3(1, 1, 0);
+        abut_world_item item = {.size = sizeof(abut_world_item),
+                                .collider.kind = ABUT_COLLIDER_BOX,
+                                .motion = ABUT_WORLD_STATIC};
+        item.collider.shape.half = v3(1, 1, 0);
         if (i) {
             item.motion = ABUT_WORLD_KINEMATIC;
             item.is_sensor = true;
-            item.pose = (abut_pose){{0, 0, 0, 1}, {0.3 * i, 0.1, 1}};
+            item.collider.pose = (abut_pose){{0, 0, 0, 1}, {0.3 * i, 0.1, 1}};
         }
         if (i == 1) {
-            item.kind = ABUT_WORLD_SPHERE;
-            item.shape.sphere = (abut_sphere){{0, 0, 0}, 0};
+            item.collider.kind = ABUT_COLLIDER_SPHERE;
+            item.collider.shape.sphere = (abut_sphere){{0, 0, 0}, 0};
         } else if (i == 2) {
-            item.kind = ABUT_WORLD_CAPSULE;
-            item.shape.capsule = (abut_capsule){{{-0.1, 0, 0}, {0.1, 0, 0}}, 0};
+            item.collider.kind = ABUT_COLLIDER_CAPSULE;
+            item.collider.shape.capsule = (abut_capsule){{{-0.1, 0, 0}, {0.1, 0, 0}}, 0};
         } else if (i == 3) {
-            item.shape.half = v3(0, 0, 0.25);
+            item.collider.shape.half = v3(0, 0, 0.25);
         }
         assert_ok(abut_world_add(world, &item, &ids[i]));
-        ends[i] = item.pose;
+        ends[i] = item.collider.pose;
         ends[i].translation.z = -1;
     }
     abut_world_impact list[6];
@@ -295,9 +310,10 @@ TEST(fast_balls_meet_thin_plates) {
     for (int i = 0; i < 2; i++) {
         assert_ok(abut_shape_create(serial, &shapes[i], &meshes[i]));
         assert_ok(abut_bvh_create(meshes[i], NULL, &trees[i]));
-        abut_world_item item = {.motion = i ? ABUT_WORLD_DYNAMIC : ABUT_WORLD_STATIC,
-                                .pose = {{0, 0, 0, 1}, {0.1 * i, 0.2 * i, 0.7 * i}}};
-        item.shape.body.bvh = trees[i];
+        abut_world_item item = {.size = sizeof(abut_world_item),
+                                .motion = i ? ABUT_WORLD_DYNAMIC : ABUT_WORLD_STATIC,
+                                .collider.pose = {{0, 0, 0, 1}, {0.1 * i, 0.2 * i, 0.7 * i}}};
+        item.collider.shape.body.bvh = trees[i];
         assert_ok(abut_world_add(world, &item, &ids[i]));
     }
     abut_pose end = {{0, 0, 0, 1}, {0.1, 0.2, 0.7 - 100.0 / 60}};
@@ -372,13 +388,14 @@ TEST(reliability_of_a_sweep) {
         abut_world *world = NULL;
         abut_world_impact list[4];
         abut_world_impacts impacts = {.list = list, .capacity = 4};
-        abut_world_item item = {.kind = ABUT_WORLD_MESH};
+        abut_world_item item = {.size = sizeof(abut_world_item),
+                                .collider.kind = ABUT_COLLIDER_MESH};
         const abut_pose end = {.translation = {0.05, 0, 0}};
         uint32_t walls, id;
         assert_ok(abut_world_create(NULL, NULL, &world));
-        item.shape.mesh.mesh = i ? holed : closed;
+        item.collider.shape.mesh.mesh = i ? holed : closed;
         assert_ok(abut_world_add(world, &item, &walls));
-        item.shape.mesh.mesh = ball;
+        item.collider.shape.mesh.mesh = ball;
         assert_ok(abut_world_add(world, &item, &id));
         assert_ok(abut_world_sweep(world, &id, &end, 1, NULL, &impacts));
         assert_int_equal(i ? ABUT_RELIABILITY_LIMITED : ABUT_RELIABILITY_GUARANTEED,

@@ -33,35 +33,38 @@ static abut_world *make_world(floor_kind floor, body_kind body, double height) {
     uint32_t id;
     abut_bvh *ground = make_tree(20, 20, 1, floor == FLOOR_FINE_MESH ? 31 : 1),
              *cube = make_tree(1, 1, 1, 1);
-    abut_world_item item = {.motion = ABUT_WORLD_STATIC,
-                            .pose = {{0, 0, 0, 1}, {0.13, 0.07, -0.5}}};
+    abut_world_item item = {.size = sizeof(abut_world_item),
+                            .motion = ABUT_WORLD_STATIC,
+                            .collider.pose = {{0, 0, 0, 1}, {0.13, 0.07, -0.5}}};
     if (floor == FLOOR_PLANE) {
-        item.kind = ABUT_WORLD_PLANE;
-        item.pose = HERE;
-        item.shape.plane = (abut_plane){{0, 0, 1}, 0};
+        item.collider.kind = ABUT_COLLIDER_PLANE;
+        item.collider.pose = HERE;
+        item.collider.shape.plane = (abut_plane){{0, 0, 1}, 0};
     } else if (floor == FLOOR_BOX) {
-        item.kind = ABUT_WORLD_BOX;
-        item.shape.half = (abut_vec3){10, 10, 0.5};
+        item.collider.kind = ABUT_COLLIDER_BOX;
+        item.collider.shape.half = (abut_vec3){10, 10, 0.5};
     } else {
-        item.shape.body.bvh = ground;
+        item.collider.shape.body.bvh = ground;
     }
     assert_ok(abut_world_create(NULL, NULL, &world));
     assert_ok(abut_world_add(world, &item, &id));
-    abut_world_item on = {.kind = ABUT_WORLD_BODY, .pose = {{0, 0, 0, 1}, {0, 0, 0.5 + height}}};
+    abut_world_item on = {.size = sizeof(abut_world_item),
+                          .collider.kind = ABUT_COLLIDER_BODY,
+                          .collider.pose = {{0, 0, 0, 1}, {0, 0, 0.5 + height}}};
     if (body == BODY_MESH) {
-        on.shape.body.bvh = cube;
+        on.collider.shape.body.bvh = cube;
     } else if (body == BODY_BOX) {
-        on.kind = ABUT_WORLD_BOX;
-        on.shape.half = (abut_vec3){0.5, 0.5, 0.5};
+        on.collider.kind = ABUT_COLLIDER_BOX;
+        on.collider.shape.half = (abut_vec3){0.5, 0.5, 0.5};
     } else if (body == BODY_HULL) {
-        on.kind = ABUT_WORLD_HULL;
-        on.shape.hull = cube;
+        on.collider.kind = ABUT_COLLIDER_HULL;
+        on.collider.shape.hull = cube;
     } else if (body == BODY_SPHERE) {
-        on.kind = ABUT_WORLD_SPHERE;
-        on.shape.sphere.radius = 0.5;
+        on.collider.kind = ABUT_COLLIDER_SPHERE;
+        on.collider.shape.sphere.radius = 0.5;
     } else {
-        on.kind = ABUT_WORLD_CYLINDER;
-        on.shape.cylinder = (abut_cylinder){{{0, 0, -0.5}, {0, 0, 0.5}}, 0.5};
+        on.collider.kind = ABUT_COLLIDER_CYLINDER;
+        on.collider.shape.cylinder = (abut_cylinder){{{0, 0, -0.5}, {0, 0, 0.5}}, 0.5};
     }
     assert_ok(abut_world_add(world, &on, &id));
     abut_bvh_destroy(ground);
@@ -133,12 +136,16 @@ TEST(walls_of_the_same_mesh_stop_a_sliding_body) {
     assert_ok(abut_mesh_transform(placed, 1, (abut_pose){{0, 0, 0, 1}, {3, 0, 2}}, &parts[1]));
     assert_ok(abut_mesh_join(parts, 2, &room));
     assert_ok(abut_world_create(NULL, NULL, &world));
-    abut_world_item item = {.kind = ABUT_WORLD_MESH, .motion = ABUT_WORLD_STATIC};
-    item.pose = (abut_pose){{0, 0, 0, 1}, {0, 0, -0.5}};
-    item.shape.mesh.mesh = room;
+    abut_world_item item = {.size = sizeof(abut_world_item),
+                            .collider.kind = ABUT_COLLIDER_MESH,
+                            .motion = ABUT_WORLD_STATIC};
+    item.collider.pose = (abut_pose){{0, 0, 0, 1}, {0, 0, -0.5}};
+    item.collider.shape.mesh.mesh = room;
     assert_ok(abut_world_add(world, &item, &id));
-    abut_world_item box = {.kind = ABUT_WORLD_BOX, .pose = {{0, 0, 0, 1}, {0, 0, 0.499}}};
-    box.shape.half = (abut_vec3){0.5, 0.5, 0.5};
+    abut_world_item box = {.size = sizeof(abut_world_item),
+                           .collider.kind = ABUT_COLLIDER_BOX,
+                           .collider.pose = {{0, 0, 0, 1}, {0, 0, 0.499}}};
+    box.collider.shape.half = (abut_vec3){0.5, 0.5, 0.5};
     assert_ok(abut_world_add(world, &box, &id));
     const double time = time_of(world, (abut_vec3){8, 0, 0}, (abut_quat){0, 0, 0, 1}, -0.001);
     assert_true(fabs(time - 2.0 / 8) < 1e-3);
@@ -154,8 +161,10 @@ TEST(bodies_that_move_together_do_not_limit_the_step) {
     abut_world *world = make_world(FLOOR_BOX, BODY_BOX, -0.001);
     const uint32_t ids[2] = {0, 1};
     const double c = sqrt(0.5);
-    abut_world_item floor = {.kind = ABUT_WORLD_BOX, .pose = {{0, 0, 0, 1}, {0.13, 0.07, -0.5}}};
-    floor.shape.half = (abut_vec3){10, 10, 0.5};
+    abut_world_item floor = {.size = sizeof(abut_world_item),
+                             .collider.kind = ABUT_COLLIDER_BOX,
+                             .collider.pose = {{0, 0, 0, 1}, {0.13, 0.07, -0.5}}};
+    floor.collider.shape.half = (abut_vec3){10, 10, 0.5};
     assert_ok(abut_world_replace(world, 0, &floor));
     /* About x by a right angle, and along y. Paths are chords, so that the box does not stay where
      * it is on the floor, but close to it. */
@@ -177,14 +186,14 @@ static abut_quat random_quat(test_random *random, double most) {
 }
 
 /* The penetration depth of two primitives, by their own exact function; negative if apart. */
-static double depth_of(const abut_solid *a, const abut_solid *b) {
+static double depth_of(const abut_collider *a, const abut_collider *b) {
     abut_patch patch;
     abut_contact contacts[8];
     abut_patches found = {.list = &patch,
                           .capacity = 1,
                           .contacts = contacts,
                           .contact_capacity = 8};
-    assert_ok(abut_contact_solids(a, b, NULL, &found));
+    assert_ok(abut_contact_find(a, b, NULL, &found));
     return found.count ? patch.depth : -1;
 }
 
@@ -194,23 +203,27 @@ TEST(random_bodies_do_not_go_deeper_than_the_slack) {
     test_random random = {17};
     uint32_t counts[3] = {0, 0, 0}; /* of times that are 0, 1 and between */
     for (uint32_t round = 0; round < test_rounds(1600); round++) {
-        abut_world_item items[2] = {{.kind = ABUT_WORLD_BOX}, {.kind = ABUT_WORLD_BOX}};
-        abut_solid solids[2] = {{.kind = ABUT_SOLID_BOX}, {.kind = ABUT_SOLID_BOX}};
+        abut_world_item items[2] = {{.size = sizeof(abut_world_item),
+                                     .collider.kind = ABUT_COLLIDER_BOX},
+                                    {.size = sizeof(abut_world_item),
+                                     .collider.kind = ABUT_COLLIDER_BOX}};
+        abut_collider solids[2] = {{.kind = ABUT_COLLIDER_BOX}, {.kind = ABUT_COLLIDER_BOX}};
         double slack = 0, sizes[2];
         for (int k = 0; k < 2; k++) {
             const abut_vec3 half = {test_random_real(&random, 0.2, 1),
                                     test_random_real(&random, 0.2, 1),
                                     test_random_real(&random, 0.2, 1)};
-            items[k].shape.half = solids[k].shape.half = half;
+            items[k].collider.shape.half = solids[k].shape.half = half;
             sizes[k] = 2 * fmax(half.x, fmax(half.y, half.z));
             if (test_random_below(&random, 4) == 0) {
-                items[k].kind = ABUT_WORLD_SPHERE;
-                solids[k].kind = ABUT_SOLID_SPHERE;
-                items[k].shape.sphere = solids[k].shape.sphere = (abut_sphere){{0, 0, 0}, half.x};
+                items[k].collider.kind = ABUT_COLLIDER_SPHERE;
+                solids[k].kind = ABUT_COLLIDER_SPHERE;
+                items[k].collider.shape.sphere = solids[k].shape.sphere =
+                    (abut_sphere){{0, 0, 0}, half.x};
                 sizes[k] = 2 * half.x;
                 slack += 0.004 * half.x;
             }
-            items[k].pose.rotation = random_quat(&random, 1);
+            items[k].collider.pose.rotation = random_quat(&random, 1);
         }
         slack += 1e-4 * fmin(sizes[0], sizes[1]);
         /* b along a random way, to where both are a little deep. */
@@ -221,13 +234,13 @@ TEST(random_bodies_do_not_go_deeper_than_the_slack) {
         double near = 0, far = 20;
         for (int i = 0; i < 60; i++) {
             const double at = 0.5 * (near + far);
-            items[1].pose.translation = (abut_vec3){at * way.x, at * way.y, at * way.z};
+            items[1].collider.pose.translation = (abut_vec3){at * way.x, at * way.y, at * way.z};
             for (int k = 0; k < 2; k++)
-                solids[k].pose = items[k].pose;
+                solids[k].pose = items[k].collider.pose;
             *(depth_of(&solids[0], &solids[1]) > wanted ? &near : &far) = at;
         }
-        items[1].pose.translation = (abut_vec3){near * way.x, near * way.y, near * way.z};
-        solids[1].pose = items[1].pose;
+        items[1].collider.pose.translation = (abut_vec3){near * way.x, near * way.y, near * way.z};
+        solids[1].pose = items[1].collider.pose;
         const double start = fmax(depth_of(&solids[0], &solids[1]), 0);
         abut_world *world;
         uint32_t ids[2];
@@ -236,7 +249,7 @@ TEST(random_bodies_do_not_go_deeper_than_the_slack) {
         assert_ok(abut_world_create(NULL, NULL, &world));
         for (int k = 0; k < 2; k++) {
             assert_ok(abut_world_add(world, &items[k], &ids[k]));
-            ends[k] = items[k].pose;
+            ends[k] = items[k].collider.pose;
             const abut_quat turn = random_quat(&random, 0.1);
             const double step = test_random_below(&random, 2) ? 0.3 : 0.01;
             ends[k].rotation.x += turn.x;
@@ -244,7 +257,7 @@ TEST(random_bodies_do_not_go_deeper_than_the_slack) {
             ends[k].translation.x += test_random_real(&random, -step, step);
             ends[k].translation.y += test_random_real(&random, -step, step);
             ends[k].translation.z += test_random_real(&random, -step, step);
-            paths[k] = (abut_path){items[k].pose, ends[k]};
+            paths[k] = (abut_path){items[k].collider.pose, ends[k]};
         }
         abut_world_impact impacts[2];
         abut_world_impacts to = {.list = impacts, .capacity = 2};
@@ -263,9 +276,11 @@ TEST(random_bodies_do_not_go_deeper_than_the_slack) {
 /* A sensor stops nothing. */
 TEST(sensors_do_not_limit_the_step) {
     abut_world *world = make_world(FLOOR_MESH, BODY_MESH, -0.001);
-    abut_world_item ghost = {.kind = ABUT_WORLD_BOX, .is_sensor = true};
-    ghost.pose = (abut_pose){{0, 0, 0, 1}, {0, 0, 0.499}};
-    ghost.shape.half = (abut_vec3){0.5, 0.5, 0.5};
+    abut_world_item ghost = {.size = sizeof(abut_world_item),
+                             .collider.kind = ABUT_COLLIDER_BOX,
+                             .is_sensor = true};
+    ghost.collider.pose = (abut_pose){{0, 0, 0, 1}, {0, 0, 0.499}};
+    ghost.collider.shape.half = (abut_vec3){0.5, 0.5, 0.5};
     assert_ok(abut_world_replace(world, 1, &ghost));
     assert_true(time_of(world, (abut_vec3){0, 0, -5}, (abut_quat){0, 0, 0, 1}, -0.001) == 1);
     abut_world_destroy(world);

@@ -22,7 +22,7 @@ TEST(random_worlds_agree_with_every_pair) {
         s.options.skip_verification = round % 2;
         for (uint32_t i = 0; i < s.count; i++) {
             s.items[i] = round % 4 ? varied_item(&random, reach) : random_item(&random, reach);
-            s.items[i].pose.translation.x += scale; /* far away from 0 */
+            s.items[i].collider.pose.translation.x += scale; /* far away from 0 */
         }
         scene_begin(&s, serial);
         contacts += scene_check(&s);
@@ -43,8 +43,9 @@ TEST(changes_are_seen) {
         if (s.used[id] && round % 3 == 0) {
             assert_ok(abut_world_remove(s.world, id));
             assert_refused("no item", abut_world_remove(s.world, id));
-            assert_refused("no item", abut_world_set_poses(s.world, &id,
-                                                           abut_array_host(&s.items[id].pose), 1));
+            assert_refused("no item",
+                           abut_world_set_poses(s.world, &id,
+                                                abut_array_host(&s.items[id].collider.pose), 1));
             s.used[id] = false;
             if (round % 2) { /* the id is taken again */
                 s.items[id] = varied_item(&random, 1.5);
@@ -58,9 +59,9 @@ TEST(changes_are_seen) {
                 ids[k] = k == 2 ? ids[0] : test_random_below(&random, s.count);
             while (!s.used[ids[k]]);
             poses[k] = random_pose(&random, 1.5);
-            s.items[ids[k]].pose = poses[k];
+            s.items[ids[k]].collider.pose = poses[k];
         }
-        s.items[ids[1]].pose = ids[1] == ids[0] ? poses[2] : poses[1];
+        s.items[ids[1]].collider.pose = ids[1] == ids[0] ? poses[2] : poses[1];
         assert_ok(abut_world_set_poses(s.world, ids, abut_array_host(poses), 3));
         scene_check(&s);
     }
@@ -130,7 +131,8 @@ TEST_THREADS(same_on_any_number_of_threads) {
     assert_int_equal(counts[0], counts[1]);
     assert_int_equal(pair_counts[0], pair_counts[1]);
     for (size_t i = 0; i < counts[0]; i++) {
-        assert_int_equal(lists[0][i].pair, lists[1][i].pair);
+        assert_int_equal(lists[0][i].a, lists[1][i].a);
+        assert_int_equal(lists[0][i].b, lists[1][i].b);
         assert_same_contact(&lists[0][i], &lists[1][i]);
     }
     assert_true(swept[0].count > 20 && event_counts[0] > 20);
@@ -170,16 +172,16 @@ TEST(candidates_are_all_that_overlap) {
             item.motion = (abut_world_motion)test_random_below(&random, 3);
             item.is_sensor = round % 2 && test_random_below(&random, 5) == 0;
             if (test_random_below(&random, 3) == 0) {
-                item.kind = ABUT_WORLD_BOX; /* long ones too */
-                item.shape.half =
+                item.collider.kind = ABUT_COLLIDER_BOX; /* long ones too */
+                item.collider.shape.half =
                     v3(test_random_real(&random, 0, 9), test_random_real(&random, 0, 1), 0);
             }
             if (round == 1) /* all in a line */
-                item.pose.translation.y = item.pose.translation.z = 0;
+                item.collider.pose.translation.y = item.collider.pose.translation.z = 0;
             if (round == 2 && i % 20 == 0) /* some fell out of the world */
-                item.pose.translation.z = -1e9 * (1 + i % 3);
+                item.collider.pose.translation.z = -1e9 * (1 + i % 3);
             if (round == 3 && i % 2) /* half of it is far away */
-                item.pose.translation.x += 1e7;
+                item.collider.pose.translation.x += 1e7;
             assert_ok(abut_world_add(world, &item, &id));
         }
         abut_world_pairs(world, 0, NULL, &count);
@@ -205,7 +207,7 @@ TEST(empty_worlds_have_nothing) {
     abut_contacts none = {.list = NULL, .capacity = 0, .count = 7};
     uint64_t count = 7;
     uint32_t id;
-    abut_world_item item = body_item(&things[0], (abut_pose){{0, 0, 0, 0}, {0, 0, 0}});
+    abut_world_item item = body_item(&things[0], abut_pose_identity());
     assert_ok(abut_world_create(NULL, NULL, &world));
     for (int round = 0; round < 3; round++) { /* empty, with one, empty again */
         none.count = count = 7;
@@ -246,8 +248,8 @@ TEST(crowds_are_bounded) {
         abut_world_item item = body_item(&things[1], where);
         item.motion = i % 3 ? ABUT_WORLD_STATIC : ABUT_WORLD_KINEMATIC;
         if (i % 2) {
-            item.kind = ABUT_WORLD_SPHERE;
-            item.shape.sphere = (abut_sphere){{0, 0, 0}, 1};
+            item.collider.kind = ABUT_COLLIDER_SPHERE;
+            item.collider.shape.sphere = (abut_sphere){{0, 0, 0}, 1};
         }
         assert_ok(abut_world_add(world, &item, &id));
     }
@@ -328,13 +330,13 @@ TEST(pairs_to_ignore) {
     bool ignored[ITEMS][ITEMS] = {{false}}, used[ITEMS];
     abut_world *world;
     abut_pose poses[ITEMS];
-    abut_world_item item = mesh_item(&things[1], (abut_pose){{0, 0, 0, 1}, {0, 0, 0}});
+    abut_world_item item = mesh_item(&things[1], abut_pose_identity());
     uint32_t id;
     assert_ok(abut_world_create(serial, NULL, &world));
     for (uint32_t i = 0; i < ITEMS; i++) {
         assert_ok(abut_world_add(world, &item, &id));
         used[i] = true;
-        poses[i] = item.pose;
+        poses[i] = item.collider.pose;
     }
     for (uint32_t round = 0; round < 3000; round++) {
         uint32_t a = test_random_below(&random, ITEMS), b = test_random_below(&random, ITEMS);
@@ -423,11 +425,11 @@ static void move_to(abut_world *world, uint32_t id, double x) {
 TEST(events_tell_begin_stay_and_end) {
     abut_world *world;
     uint32_t id;
-    abut_world_item item = mesh_item(&things[1], (abut_pose){{0, 0, 0, 1}, {0, 0, 0}});
+    abut_world_item item = mesh_item(&things[1], abut_pose_identity());
     assert_ok(abut_world_create(serial, NULL, &world));
     check_events(world, "");
     for (uint32_t i = 0; i < 4; i++) {
-        item.pose.translation.x = 5.0 * i;
+        item.collider.pose.translation.x = 5.0 * i;
         item.is_sensor = i == 3;
         assert_ok(abut_world_add(world, &item, &id));
     }
@@ -450,7 +452,7 @@ TEST(events_tell_begin_stay_and_end) {
     assert_ok(abut_world_remove(world, 3));
     check_events(world, "=0,1 -2,3");
     assert_ok(abut_world_remove(world, 1));
-    item.pose.translation.x = 1.3;
+    item.collider.pose.translation.x = 1.3;
     item.is_sensor = false;
     assert_ok(abut_world_add(world, &item, &id));
     assert_int_equal(id, 1);
@@ -463,7 +465,7 @@ TEST(events_tell_begin_stay_and_end) {
 
     /* Ignored, and no longer. */
     for (uint32_t i = 0; i < 2; i++) {
-        item.pose.translation.x = 1.3 * i;
+        item.collider.pose.translation.x = 1.3 * i;
         assert_ok(abut_world_add(world, &item, &id));
     }
     abut_world_pair pair;
@@ -509,14 +511,15 @@ TEST(events_agree_with_every_pair) {
                     s.used[id] = true;
                 }
             } else {
-                s.items[i].pose = random_pose(&random, 1.2);
-                assert_ok(abut_world_set_poses(s.world, &i, abut_array_host(&s.items[i].pose), 1));
+                s.items[i].collider.pose = random_pose(&random, 1.2);
+                assert_ok(abut_world_set_poses(s.world, &i,
+                                               abut_array_host(&s.items[i].collider.pose), 1));
             }
         }
         bool now[ITEMS][ITEMS] = {{false}};
         answers all = ask_all(s.world, s.items, s.used, s.count, &s.options);
         for (size_t i = 0; i < all.count; i++)
-            now[all.list[i].pair / ITEMS][all.list[i].pair % ITEMS] = true;
+            now[all.list[i].a][all.list[i].b] = true;
         abut_world_event events[2 * ITEMS * ITEMS];
         uint64_t count, at = 0;
         assert_ok(abut_world_events(s.world, 2 * ITEMS * ITEMS, events, &count));
@@ -567,9 +570,12 @@ TEST(thin_plates_remember_the_side) {
     const double radius = abut_mesh_bounds(things[2].mesh).hi.z;
     const double half = 0.2 * radius;
     abut_world_item balls[3] = {mesh_item(&things[2], origin)};
-    balls[1] = (abut_world_item){.kind = ABUT_WORLD_SPHERE, .shape.sphere = {{0, 0, 0}, radius}};
-    balls[2] = (abut_world_item){.kind = ABUT_WORLD_CAPSULE,
-                                 .shape.capsule = {{{-half, 0, 0}, {half, 0, 0}}, radius}};
+    balls[1] = (abut_world_item){.size = sizeof(abut_world_item),
+                                 .collider.kind = ABUT_COLLIDER_SPHERE,
+                                 .collider.shape.sphere = {{0, 0, 0}, radius}};
+    balls[2] = (abut_world_item){.size = sizeof(abut_world_item),
+                                 .collider.kind = ABUT_COLLIDER_CAPSULE,
+                                 .collider.shape.capsule = {{{-half, 0, 0}, {half, 0, 0}}, radius}};
     for (int kind = 0; kind < 12; kind++)
         for (int slowly = 0; slowly < 2; slowly++)
             for (int swapped = 0; swapped < 2; swapped++) {
@@ -583,7 +589,7 @@ TEST(thin_plates_remember_the_side) {
                 for (int i = 0; i < 2; i++) {
                     bool ball = i == swapped;
                     abut_world_item item = ball ? balls[kind / 2 % 3] : mesh_item(&plate, origin);
-                    item.pose = ball ? at : origin;
+                    item.collider.pose = ball ? at : origin;
                     item.motion = ball ? ABUT_WORLD_DYNAMIC : ABUT_WORLD_STATIC;
                     assert_ok(abut_world_add(world, &item, &ids[i]));
                 }
@@ -634,39 +640,39 @@ TEST(wrong_calls_are_refused) {
     assert_refused("item is null", abut_world_add(world, NULL, &id));
     assert_refused("id is null", abut_world_add(world, &item, NULL));
     assert_refused("world is null", abut_world_add(NULL, &item, &id));
-    item.kind = (abut_world_kind)9;
+    item.collider.kind = (abut_collider_kind)9;
     assert_refused("kind is 9", abut_world_add(world, &item, &id));
     item = mesh_item(&things[1], identity);
     item.motion = (abut_world_motion)3;
     assert_refused("motion is 3", abut_world_add(world, &item, &id));
     item = body_item(&things[1], identity);
-    item.pose.translation.y = NAN;
+    item.collider.pose.translation.y = NAN;
     assert_refused("finite", abut_world_add(world, &item, &id));
-    item.pose = identity;
-    item.pose.rotation.x = INFINITY;
+    item.collider.pose = identity;
+    item.collider.pose.rotation.x = INFINITY;
     assert_refused("not finite", abut_world_add(world, &item, &id));
     item = body_item(&(thing){NULL, NULL, NULL, NULL}, identity);
     assert_refused("neither", abut_world_add(world, &item, &id));
-    item.kind = ABUT_WORLD_PLANE;
-    memset(&item.shape, 0, sizeof item.shape);
+    item.collider.kind = ABUT_COLLIDER_PLANE;
+    memset(&item.collider.shape, 0, sizeof item.collider.shape);
     assert_refused("normal", abut_world_add(world, &item, &id));
-    item.kind = ABUT_WORLD_SPHERE;
-    item.shape.sphere.radius = -1;
-    assert_refused("a size of the primitive is -1", abut_world_add(world, &item, &id));
-    item.kind = ABUT_WORLD_CAPSULE;
-    memset(&item.shape, 0, sizeof item.shape);
-    item.shape.capsule.radius = NAN;
+    item.collider.kind = ABUT_COLLIDER_SPHERE;
+    item.collider.shape.sphere.radius = -1;
+    assert_refused("is -1; it must be from 0", abut_world_add(world, &item, &id));
+    item.collider.kind = ABUT_COLLIDER_CAPSULE;
+    memset(&item.collider.shape, 0, sizeof item.collider.shape);
+    item.collider.shape.capsule.radius = NAN;
     assert_refused("finite", abut_world_add(world, &item, &id));
-    item.kind = ABUT_WORLD_BOX;
-    item.shape.half = v3(1, -2, 1);
-    assert_refused("a size of the primitive is -2", abut_world_add(world, &item, &id));
-    item.kind = ABUT_WORLD_CYLINDER;
-    item.shape.cylinder = (abut_cylinder){{{1, 2, 3}, {1, 2, 3}}, 1};
+    item.collider.kind = ABUT_COLLIDER_BOX;
+    item.collider.shape.half = v3(1, -2, 1);
+    assert_refused("is -2; it must be from 0", abut_world_add(world, &item, &id));
+    item.collider.kind = ABUT_COLLIDER_CYLINDER;
+    item.collider.shape.cylinder = (abut_cylinder){{{1, 2, 3}, {1, 2, 3}}, 1};
     assert_refused("both ends in one place", abut_world_add(world, &item, &id));
-    item.kind = ABUT_WORLD_HULL;
-    item.shape.hull = NULL;
+    item.collider.kind = ABUT_COLLIDER_HULL;
+    item.collider.shape.hull = NULL;
     assert_refused("null", abut_world_add(world, &item, &id));
-    item.shape.hull = things[3].bvh; /* a ring */
+    item.collider.shape.hull = things[3].bvh; /* a ring */
     assert_refused("convex", abut_world_add(world, &item, &id));
     assert_int_equal(id, 5);
 

@@ -30,7 +30,7 @@ from ._arrays import (
     record,
 )
 from ._core import MANY_MESHES, ArgumentError, Guard, byref, fits, lib, options, run
-from .mesh import Mesh, mesh_of
+from .mesh import Mesh, collider_of, mesh_of
 from .pair import Contacts, collect, worst, worst_of
 from .report import Reliability, reliability, warn_unless_guaranteed
 
@@ -574,11 +574,11 @@ class _Group:
         """Returns the contacts of a pair with the nearest triangles, and the reliability."""
         handles = self._handles[a], self._handles[b]
         placed = np.array([np.frombuffer(ctypes.string_at(int(self._objects["poses"][slot]), 56)) for slot in (a, b)])
-        posed = [_c.abut_posed(handle.value) for handle in handles]
+        posed = [collider_of(handle) for handle in handles]
         for each, at in zip(posed, placed):
-            ctypes.memmove(byref(each, _c.abut_posed.pose.offset), at.tobytes(), 56)
+            ctypes.memmove(byref(each, _c.abut_collider.pose.offset), at.tobytes(), 56)
         found: Contacts = collect(
-            lambda place, room: lib.abut_contact_patches(*map(byref, posed), None, room), 1, handles
+            lambda place, room: lib.abut_contact_find(*map(byref, posed), None, room), 1, handles
         )
         if not len(found):
             return [], found.reliability

@@ -99,13 +99,13 @@ class DistanceMap(Owner):
         others = listed(others)
         if poses_of is not None and len(poses_of) != len(others):
             raise ArgumentError(f"{len(others)} meshes and {len(poses_of)} poses")
-        posed = (_c.abut_posed * max(len(others), 1))()
+        posed = (_c.abut_collider * max(len(others), 1))()
         handles: list[Handle] = []
         for place, mesh in enumerate(others):
             bvh = mesh_of(mesh, "each of the others")._built(self._device)
             bvh.prepare()  # distances are signed only after this
             handles.append(bvh.handle)
-            posed[place].bvh = bvh.handle.value
+            posed[place].shape.body.bvh = bvh.handle.value
             if poses_of is not None:
                 posed[place].pose = pose(poses_of[place], f"pose {place}")
         query = options(_c.abut_map_query, limit=limit)

@@ -95,6 +95,13 @@ class AllRayHits(NamedTuple):
     barycentric: Array
 
 
+def collider_of(bvh: Handle) -> Any:
+    """Returns an abut_collider with a BVH at the identity."""
+    made = _c.abut_collider()
+    made.shape.body.bvh = bvh.value
+    return made
+
+
 class Bvh:
     """The BVH of a mesh on the CPU or on one device. On the CPU, signs are prepared with it, and threads may
     query it concurrently. On a device, one batch runs at a time."""
@@ -110,7 +117,7 @@ class Bvh:
             byref(options(_c.abut_bvh_options, device=_device.pointer(device))),
             self.handle.out,
         )
-        self.unposed = _c.abut_posed(self.handle.value)
+        self.unposed = collider_of(self.handle)
         if device is None:
             self.prepare()
 

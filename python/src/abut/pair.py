@@ -20,7 +20,7 @@ import numpy as np
 from . import _c, device as _device
 from ._arrays import Array, ArrayLike, Floats, one, one_pose, pointer, poses, record, vec, vector, write_pose
 from ._core import ArgumentError, Handle, byref, check, fits, lib, locked, number, options, run, thread_count, unchecked
-from .mesh import Mesh, mesh_of
+from .mesh import Mesh, collider_of, mesh_of
 from .report import Reliability, reliability, warn_unless_guaranteed
 
 RELATIONS = ("apart", "intersecting", "a-inside", "b-inside")
@@ -28,7 +28,7 @@ RELATIONS = ("apart", "intersecting", "a-inside", "b-inside")
 _RELATION_NAMES = np.array(RELATIONS)
 _OPTIONS = tuple(byref(options(_c.abut_pair_options, surface_only=only)) for only in (False, True))
 _overlap_unchecked = unchecked("abut_pair_overlap")
-_POSE_OFFSET = _c.abut_posed.pose.offset
+_POSE_OFFSET = _c.abut_collider.pose.offset
 
 
 class Separation(NamedTuple):
@@ -147,11 +147,11 @@ def _ask_once(
     first, second = a._built(None), b._built(None)
     posed_a, posed_b = first.unposed, second.unposed
     if pose_a is not None:
-        posed_a = _c.abut_posed(first.handle.value)
+        posed_a = collider_of(first.handle)
         if not write_pose(pose_a, "pose_a", posed_a, _POSE_OFFSET):
             return False
     if pose_b is not None:
-        posed_b = _c.abut_posed(second.handle.value)
+        posed_b = collider_of(second.handle)
         if not write_pose(pose_b, "pose_b", posed_b, _POSE_OFFSET):
             return False
     guards = [first.guard, second.guard]
@@ -205,11 +205,11 @@ class _Poses:
         run(function, *arguments, uses=self.uses)
 
     def posed(self, place: int) -> tuple[Any, Any]:
-        """Returns the abut_posed of both meshes for one pose."""
-        made = (_c.abut_posed(self.a.handle.value), _c.abut_posed(self.b.handle.value))
+        """Returns the abut_collider of both meshes for one pose."""
+        made = (collider_of(self.a.handle), collider_of(self.b.handle))
         for posed, given in zip(made, (self.at_a, self.at_b)):
             if given is not None:
-                ctypes.memmove(byref(posed, _c.abut_posed.pose.offset), given + 56 * place, 56)
+                ctypes.memmove(byref(posed, _c.abut_collider.pose.offset), given + 56 * place, 56)
         return made
 
 
@@ -394,7 +394,7 @@ def contacts(
         hint=None if hint is None else vector(hint, "hint"),
     )
     return gather(
-        lambda place, room: lib.abut_contact_patches(*map(byref, both.posed(place)), byref(given), room),
+        lambda place, room: lib.abut_contact_find(*map(byref, both.posed(place)), byref(given), room),
         both.count,
         both.uses,
     )

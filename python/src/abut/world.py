@@ -542,51 +542,53 @@ def _item(
     mask: int = 0,
 ) -> tuple[Any, Any]:
     """Returns an item of the library, and the objects that must outlive it."""
-    item = _c.abut_world_item(
+    item = options(
+        _c.abut_world_item,
         motion=value_of("abut_world_motion", motion),
         group=number(group, "group"),
         mask=number(mask, "mask"),
         is_sensor=sensor,
         method=value_of("abut_world_method", method),
-        pose=read_pose(pose, "pose"),
     )
+    collider = item.collider
+    collider.pose = read_pose(pose, "pose")
     if hasattr(shape, "vertices") and hasattr(shape, "faces"):
         shape = mesh_of(shape, "shape")
     if not isinstance(shape, Mesh) and (deforms or resolution):
         raise ArgumentError("deforms and resolution are of meshes")
     kept: Any = shape
     if isinstance(shape, Mesh):
-        item.kind = _c.ABUT_WORLD_MESH
+        collider.kind = _c.ABUT_COLLIDER_MESH
         item.handle = shape._handle  # keep it during the call: a refit releases it
-        item.shape.mesh.mesh = item.handle.value
-        item.shape.mesh.deforms = deforms
-        item.shape.mesh.resolution = number(resolution, "resolution")
+        collider.shape.mesh.mesh = item.handle.value
+        collider.shape.mesh.deforms = deforms
+        collider.shape.mesh.resolution = number(resolution, "resolution")
     elif isinstance(shape, RadialField):
-        item.kind = _c.ABUT_WORLD_CHARACTER
-        item.shape.character = shape._handle.value
+        collider.kind = _c.ABUT_COLLIDER_CHARACTER
+        collider.shape.character = shape._handle.value
     elif isinstance(shape, Plane):
-        item.kind = _c.ABUT_WORLD_PLANE
-        item.shape.plane = _c.abut_plane(vector(shape.normal, "normal"), _real(shape.offset, "offset"))
+        collider.kind = _c.ABUT_COLLIDER_PLANE
+        collider.shape.plane = _c.abut_plane(vector(shape.normal, "normal"), _real(shape.offset, "offset"))
     elif isinstance(shape, Sphere):
-        item.kind = _c.ABUT_WORLD_SPHERE
-        item.shape.sphere = _c.abut_sphere(vector(shape.centre, "centre"), _length(shape.radius, "radius"))
+        collider.kind = _c.ABUT_COLLIDER_SPHERE
+        collider.shape.sphere = _c.abut_sphere(vector(shape.centre, "centre"), _length(shape.radius, "radius"))
     elif isinstance(shape, (Capsule, Cylinder)):
         ends = (_c.abut_vec3 * 2)(vector(shape.a, "a"), vector(shape.b, "b"))
         radius = _length(shape.radius, "radius")
         if isinstance(shape, Capsule):
-            item.kind, item.shape.capsule = _c.ABUT_WORLD_CAPSULE, _c.abut_capsule(ends, radius)
+            collider.kind, collider.shape.capsule = _c.ABUT_COLLIDER_CAPSULE, _c.abut_capsule(ends, radius)
         else:
-            item.kind, item.shape.cylinder = _c.ABUT_WORLD_CYLINDER, _c.abut_cylinder(ends, radius)
+            collider.kind, collider.shape.cylinder = _c.ABUT_COLLIDER_CYLINDER, _c.abut_cylinder(ends, radius)
     elif isinstance(shape, Box):
-        item.kind = _c.ABUT_WORLD_BOX
+        collider.kind = _c.ABUT_COLLIDER_BOX
         sides = floats(shape.size, "size")
         if sides.shape not in ((), (3,)):
             raise ArgumentError(f"size must be one length or three, not of shape {sides.shape}")
-        item.shape.half = _c.abut_vec3(*(_length(side, "size") / 2 for side in np.broadcast_to(sides, 3)))
+        collider.shape.half = _c.abut_vec3(*(_length(side, "size") / 2 for side in np.broadcast_to(sides, 3)))
     elif isinstance(shape, Hull):
-        item.kind = _c.ABUT_WORLD_HULL
+        collider.kind = _c.ABUT_COLLIDER_HULL
         kept = Bvh(mesh_of(shape.mesh, "the mesh of a hull")._handle, None)
-        item.shape.hull = kept.handle.value
+        collider.shape.hull = kept.handle.value
     else:
         raise TypeError(f"a body is a Mesh, a RadialField or a solid such as abut.Box, not {type(shape).__name__}")
     return item, kept

@@ -1,0 +1,138 @@
+/* Colliders: a shape at a pose, which pair queries, contacts and worlds take.
+ *
+ * A shape is a mesh with the data structures that queries need, a primitive, or the radial fields
+ * of a character. Which kinds a function accepts is documented there: <abut/pair.h> takes bodies
+ * with a BVH and hulls, abut_contact_find() bodies with a BVH and primitives. One collider of
+ * abut_contact_find_sampled() is a body with a field. Worlds take all kinds.
+ *
+ *     abut_collider part = abut_collider_from_bvh(bvh, pose);
+ *     abut_collider crate = abut_collider_from_box(half, pose);
+ *
+ * A collider is a value: functions read it during the call. It keeps no references.
+ */
+#ifndef ABUT_COLLIDER_H
+#define ABUT_COLLIDER_H
+
+#include <abut/base.h>
+#include <abut/bvh.h>
+#include <abut/geom.h>
+#include <abut/mesh.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* A signed distance field, see <abut/field.h>. */
+typedef struct abut_field abut_field;
+/* Points on a surface, see <abut/contact.h>. */
+typedef struct abut_samples abut_samples;
+/* Radial fields of a character, see <abut/radial.h>. */
+typedef struct abut_radial abut_radial;
+
+/* The kind of a shape. */
+typedef enum abut_collider_kind {
+    ABUT_COLLIDER_BODY = 0, /* a BVH, a field or samples of one mesh, in any combination */
+    ABUT_COLLIDER_PLANE,    /* a half-space: everything below the plane is solid */
+    ABUT_COLLIDER_SPHERE,
+    ABUT_COLLIDER_CAPSULE,
+    ABUT_COLLIDER_BOX, /* centred at the origin of its pose */
+    ABUT_COLLIDER_CYLINDER,
+    ABUT_COLLIDER_HULL,      /* a closed convex mesh */
+    ABUT_COLLIDER_CHARACTER, /* radial fields, in world coordinates: the pose is the identity */
+    ABUT_COLLIDER_MESH       /* worlds only: a mesh, for which the world builds what it needs */
+} abut_collider_kind;
+
+/* Returns the name of a kind of collider, or null if there is no such kind. Thread-safe. */
+ABUT_API const char *abut_collider_kind_name(abut_collider_kind kind);
+
+typedef struct abut_collider {
+    abut_collider_kind kind;
+    abut_pose pose; /* zeroed = the identity */
+    union {         /* by kind, in local coordinates */
+        struct {
+            const abut_field *field;
+            const abut_samples *samples;
+            const abut_bvh *bvh;
+        } body;
+        abut_plane plane;
+        abut_sphere sphere;
+        abut_capsule capsule;
+        abut_vec3 half; /* half extents of a box */
+        abut_cylinder cylinder;
+        const abut_bvh *hull; /* see abut_mesh_create_hull() */
+        abut_radial *character;
+        struct {
+            abut_mesh *mesh;
+            bool deforms;        /* abut_world_set_positions() will change its positions */
+            uint32_t resolution; /* field: cells along the longest side, 0 = 64. Map: texels along
+                                  * each side, 0 = 128. Layers: pixels, 0 = 1024; the maximum of all
+                                  * items is used */
+        } mesh;
+        double reserved[12]; /* keeps the size of colliders when kinds are added */
+    } shape;
+} abut_collider;
+
+/* Return a collider of a kind at a pose. Primitives are in local coordinates. Thread-safe. */
+static inline abut_collider abut_collider_make(abut_collider_kind kind, abut_pose at) {
+    abut_collider made;
+    memset(&made, 0, sizeof made);
+    made.kind = kind;
+    made.pose = at;
+    return made;
+}
+static inline abut_collider abut_collider_from_bvh(const abut_bvh *bvh, abut_pose at) {
+    abut_collider made = abut_collider_make(ABUT_COLLIDER_BODY, at);
+    made.shape.body.bvh = bvh;
+    return made;
+}
+/* Samples of the same mesh, or null. */
+static inline abut_collider abut_collider_from_field(const abut_field *field,
+                                                     const abut_samples *samples, abut_pose at) {
+    abut_collider made = abut_collider_make(ABUT_COLLIDER_BODY, at);
+    made.shape.body.field = field;
+    made.shape.body.samples = samples;
+    return made;
+}
+/* For worlds: a rigid mesh. */
+static inline abut_collider abut_collider_from_mesh(abut_mesh *mesh, abut_pose at) {
+    abut_collider made = abut_collider_make(ABUT_COLLIDER_MESH, at);
+    made.shape.mesh.mesh = mesh;
+    return made;
+}
+static inline abut_collider abut_collider_from_plane(abut_plane plane, abut_pose at) {
+    abut_collider made = abut_collider_make(ABUT_COLLIDER_PLANE, at);
+    made.shape.plane = plane;
+    return made;
+}
+static inline abut_collider abut_collider_from_sphere(abut_sphere sphere, abut_pose at) {
+    abut_collider made = abut_collider_make(ABUT_COLLIDER_SPHERE, at);
+    made.shape.sphere = sphere;
+    return made;
+}
+static inline abut_collider abut_collider_from_capsule(abut_capsule capsule, abut_pose at) {
+    abut_collider made = abut_collider_make(ABUT_COLLIDER_CAPSULE, at);
+    made.shape.capsule = capsule;
+    return made;
+}
+static inline abut_collider abut_collider_from_box(abut_vec3 half, abut_pose at) {
+    abut_collider made = abut_collider_make(ABUT_COLLIDER_BOX, at);
+    made.shape.half = half;
+    return made;
+}
+static inline abut_collider abut_collider_from_cylinder(abut_cylinder cylinder, abut_pose at) {
+    abut_collider made = abut_collider_make(ABUT_COLLIDER_CYLINDER, at);
+    made.shape.cylinder = cylinder;
+    return made;
+}
+/* The BVH of a closed convex mesh. */
+static inline abut_collider abut_collider_from_hull(const abut_bvh *hull, abut_pose at) {
+    abut_collider made = abut_collider_make(ABUT_COLLIDER_HULL, at);
+    made.shape.hull = hull;
+    return made;
+}
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,19 @@
+/* Private functions of the collider module. */
+#ifndef ABUTI_COLLIDER_H
+#define ABUTI_COLLIDER_H
+
+#include <abut/collider.h>
+
+/* Copies a collider. Fails, with a message that begins with `function`, if it is null or its kind
+ * is unknown. `what` names the argument. */
+abut_status abuti_collider_read(const char *function, const char *what,
+                                const abut_collider *collider, abut_collider *ours);
+/* Fails for a kind that a function does not accept; `accepted` lists those that it does. */
+abut_status abuti_collider_refuse(const char *function, const char *what,
+                                  const abut_collider *collider, const char *accepted);
+
+static inline bool collider_is_primitive(const abut_collider *c) {
+    return c->kind >= ABUT_COLLIDER_PLANE && c->kind <= ABUT_COLLIDER_HULL;
+}
+
+#endif

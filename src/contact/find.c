@@ -1,0 +1,188 @@
+/* Contacts of two colliders: selects the function for their kinds.
+ *
+ * Exact geometry has one function for two BVHs, one for a BVH and a primitive, and one for two
+ * primitives. Fields have one function for two bodies and one for each kind of primitive. If the
+ * first collider is a primitive and the second one is not, they are exchanged, and the sides of all
+ * contacts afterwards.
+ */
+#include "contact/find.h"
+
+#include "collider/collider.h"
+
+/* ---- exchanged sides ---- */
+
+static void reverse_contacts(abut_contact *list, size_t count) {
+    for (size_t i = 0; i < count / 2; i++) {
+        abut_contact other = list[i];
+        list[i] = list[count - 1 - i];
+        list[count - 1 - i] = other;
+    }
+}
+
+void abuti_contact_swap_sides(abut_contact *list, size_t count) {
+    size_t of_first = 0;
+    for (size_t i = 0; i < count; i++) {
+        of_first += !list[i].side;
+        contact_swap(&list[i]);
+    }
+    reverse_contacts(list, of_first);
+    reverse_contacts(list + of_first, count - of_first);
+    reverse_contacts(list, count);
+}
+
+/* ---- exact geometry ---- */
+
+static const char exact_kinds[] = "a body with a BVH, or a primitive";
+
+/* Validates a collider for exact contacts; the BVH of a body is stored in `posed`. */
+static abut_status read_exact(const char *function, const char *what, const abut_collider *collider,
+                              abut_collider *ours, abuti_posed *posed) {
+    abut_status status = abuti_collider_read(function, what, collider, ours);
+    if (status)
+        return status;
+    if (ours->kind != ABUT_COLLIDER_BODY && !collider_is_primitive(ours))
+        return abuti_collider_refuse(function, what, ours, exact_kinds);
+    *posed = (abuti_posed){NULL, ours->pose};
+    return ours->kind == ABUT_COLLIDER_BODY ? abuti_posed_read(function, what, ours, posed)
+                                            : ABUT_OK;
+}
+
+static abut_status find_swapped(const abuti_posed *a, const abut_collider *b,
+                                const abut_patch_options *options, abut_patches *patches) {
+    abut_patch_options ours;
+    abut_status status = abuti_patch_options("abut_contact_find", options, patches, &ours);
+    ours.hint = contact_negate(ours.hint);
+    status = status ? status : abuti_contact_bvh_primitive(a, b, &ours, patches);
+    for (uint64_t i = 0; i < patches->contact_count && !status; i++)
+        contact_swap(&patches->contacts[i]);
+    for (uint64_t i = 0; i < patches->count && !status; i++)
+        patches->list[i].normal = contact_negate(patches->list[i].normal);
+    return status;
+}
+
+abut_status abut_contact_find(const abut_collider *a, const abut_collider *b,
+                              const abut_patch_options *options, abut_patches *patches) {
+    abut_collider x, y;
+    abuti_posed p, q;
+    abut_status status = read_exact(__func__, "a", a, &x, &p);
+    status = status ? status : read_exact(__func__, "b", b, &y, &q);
+    if (status)
+        return status;
+    if (p.bvh)
+        return q.bvh ? abuti_contact_bvhs(&p, &q, options, patches)
+                     : abuti_contact_bvh_primitive(&p, &y, options, patches);
+    return q.bvh ? find_swapped(&q, &x, options, patches)
+                 : abuti_contact_primitives(&x, &y, options, patches);
+}
+
+/* ---- fields ---- */
+
+static abut_status place_plane(const char *function, const abut_plane *plane,
+                               const contact_motion *m, abut_plane *to) {
+    abut_status status = abuti_contact_check(function, "the plane", (const double *)plane, 4);
+    if (status)
+        return status;
+    double length = v3_length(plane->normal);
+    if (!(length > 0))
+        return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: the normal of the plane is zero", function);
+    to->normal = m3_apply(&m->turn, v3_scale(plane->normal, 1 / length));
+    to->offset = plane->offset / length + v3_dot(to->normal, m->shift);
+    return abuti_contact_check(function, "the plane at its pose", (const double *)to, 4);
+}
+
+static abut_status check_primitive(const char *function, const double *numbers, size_t count,
+                                   const char *name, const double *lengths, size_t length_count) {
+    abut_status status = abuti_contact_check(function, "the primitive", numbers, count);
+    for (size_t i = 0; i < length_count && !status; i++)
+        status = abuti_check_length(function, name, lengths[i]);
+    return status;
+}
+
+abut_status abuti_contact_place(const char *function, const abut_collider *collider,
+                                const contact_motion *m, contact_primitive *to) {
+    const abut_capsule *capsule = &collider->shape.capsule; /* as a cylinder */
+    const double *half = (const double *)&collider->shape.half;
+    switch (collider->kind) {
+    case ABUT_COLLIDER_PLANE:
+        return place_plane(function, &collider->shape.plane, m, &to->plane);
+    case ABUT_COLLIDER_SPHERE:
+        to->sphere = collider->shape.sphere;
+        to->sphere.centre = contact_to_world(m, to->sphere.centre);
+        return check_primitive(function, (const double *)&to->sphere, 4, "the radius",
+                               &to->sphere.radius, 1);
+    case ABUT_COLLIDER_CAPSULE:
+    case ABUT_COLLIDER_CYLINDER:
+        to->capsule = (abut_capsule){{contact_to_world(m, capsule->end[0]),
+                                      contact_to_world(m, capsule->end[1])},
+                                     capsule->radius};
+        return check_primitive(function, (const double *)&to->capsule, 7, "the radius",
+                               &to->capsule.radius, 1);
+    case ABUT_COLLIDER_BOX:
+        to->box = (abut_oriented_box){collider->shape.half, collider->pose};
+        return check_primitive(function, half, 3, "a half extent of the box", half, 3);
+    default:
+        return ABUT_OK;
+    }
+}
+
+abut_status abuti_contact_field_primitive(const abuti_field_body *a, abut_collider_kind kind,
+                                          const contact_primitive *b,
+                                          const abut_contact_options *options,
+                                          abut_contacts *contacts) {
+    switch (kind) {
+    case ABUT_COLLIDER_PLANE:
+        return abuti_contact_plane(a, &b->plane, options, contacts);
+    case ABUT_COLLIDER_SPHERE:
+        return abuti_contact_sphere(a, &b->sphere, options, contacts);
+    case ABUT_COLLIDER_CAPSULE:
+        return abuti_contact_capsule(a, &b->capsule, options, contacts);
+    default:
+        return abuti_contact_box(a, &b->box, options, contacts);
+    }
+}
+
+abut_status abuti_field_body_read(const char *function, const char *what,
+                                  const abut_collider *collider, abuti_field_body *body) {
+    abut_collider ours;
+    abut_status status = abuti_collider_read(function, what, collider, &ours);
+    if (!status && ours.kind != ABUT_COLLIDER_BODY)
+        status = abuti_collider_refuse(function, what, &ours, "a body with a field");
+    if (!status)
+        *body = (abuti_field_body){ours.shape.body.field, ours.shape.body.samples, ours.pose};
+    return status;
+}
+
+abut_status abut_contact_find_sampled(const abut_collider *a, const abut_collider *b,
+                                      const abut_contact_options *options,
+                                      abut_contacts *contacts) {
+    abut_collider x, y;
+    abuti_field_body body, other;
+    contact_motion at;
+    contact_primitive primitive;
+    abut_status status = abuti_collider_read(__func__, "a", a, &x);
+    status = status ? status : abuti_collider_read(__func__, "b", b, &y);
+    if (status)
+        return status;
+    const bool swapped = x.kind != ABUT_COLLIDER_BODY && y.kind == ABUT_COLLIDER_BODY;
+    const abut_collider *first = swapped ? &y : &x, *second = swapped ? &x : &y;
+    status = abuti_field_body_read(__func__, swapped ? "b" : "a", first, &body);
+    if (status)
+        return status;
+    if (second->kind == ABUT_COLLIDER_BODY) {
+        status = abuti_field_body_read(__func__, "b", second, &other);
+        if (!status && !(body.field && other.samples) && !(other.field && body.samples))
+            status = abuti_fail(ABUT_ERROR_ARGUMENT,
+                                "%s: neither body has samples for a field of the other", __func__);
+        return status ? status : abuti_contact_bodies(&body, &other, options, contacts);
+    }
+    if (second->kind < ABUT_COLLIDER_PLANE || second->kind > ABUT_COLLIDER_BOX)
+        return abuti_collider_refuse(__func__, swapped ? "a" : "b", second,
+                                     "a body, plane, sphere, capsule or box");
+    status = abuti_contact_pose(__func__, "the pose of the primitive", &second->pose, &at);
+    status = status ? status : abuti_contact_place(__func__, second, &at, &primitive);
+    if (!status)
+        status = abuti_contact_field_primitive(&body, second->kind, &primitive, options, contacts);
+    if (!status && swapped)
+        abuti_contact_swap_sides(contacts->list, contacts->count);
+    return status;
+}

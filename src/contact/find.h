@@ -1,0 +1,54 @@
+/* Contacts by the kinds of two colliders, for this module and for worlds. */
+#ifndef ABUTI_CONTACT_FIND_H
+#define ABUTI_CONTACT_FIND_H
+
+#include "contact/patch.h"
+
+/* ---- exact geometry ---- */
+
+abut_status abuti_contact_bvhs(const abuti_posed *a, const abuti_posed *b,
+                               const abut_patch_options *options, abut_patches *patches);
+abut_status abuti_contact_bvh_primitive(const abuti_posed *a, const abut_collider *b,
+                                        const abut_patch_options *options, abut_patches *patches);
+abut_status abuti_contact_primitives(const abut_collider *a, const abut_collider *b,
+                                     const abut_patch_options *options, abut_patches *patches);
+
+/* ---- fields ---- */
+
+/* A primitive in world coordinates, by kind. Planes have unit normals. */
+typedef union contact_primitive {
+    abut_plane plane;
+    abut_sphere sphere;
+    abut_capsule capsule;
+    abut_oriented_box box;
+} contact_primitive;
+
+/* Validates a primitive and places it in world coordinates. Hulls are not stored. */
+abut_status abuti_contact_place(const char *function, const abut_collider *collider,
+                                const contact_motion *m, contact_primitive *to);
+/* Computes the contacts of a body and a plane, sphere, capsule or box. */
+abut_status abuti_contact_field_primitive(const abuti_field_body *a, abut_collider_kind kind,
+                                          const contact_primitive *b,
+                                          const abut_contact_options *options,
+                                          abut_contacts *contacts);
+abut_status abuti_contact_bodies(const abuti_field_body *a, const abuti_field_body *b,
+                                 const abut_contact_options *options, abut_contacts *contacts);
+abut_status abuti_contact_plane(const abuti_field_body *a, const abut_plane *plane,
+                                const abut_contact_options *options, abut_contacts *contacts);
+abut_status abuti_contact_sphere(const abuti_field_body *a, const abut_sphere *sphere,
+                                 const abut_contact_options *options, abut_contacts *contacts);
+abut_status abuti_contact_capsule(const abuti_field_body *a, const abut_capsule *capsule,
+                                  const abut_contact_options *options, abut_contacts *contacts);
+abut_status abuti_contact_box(const abuti_field_body *a, const abut_oriented_box *box,
+                              const abut_contact_options *options, abut_contacts *contacts);
+
+/* Converts a contact of b with a to one of a with b. */
+static inline void contact_swap(abut_contact *c) {
+    c->side = !c->side;
+    c->normal = contact_negate(c->normal);
+    c->id ^= contact_id(1, 0, 0, 0);
+}
+/* Does so for a list in which features of a come first, and then sorts it in this way again. */
+void abuti_contact_swap_sides(abut_contact *list, size_t count);
+
+#endif

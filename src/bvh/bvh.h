@@ -244,8 +244,8 @@ abut_status abuti_bvh_cpu_tree(const abut_bvh *bvh, const abut_bvh **tree);
 typedef struct bvh_components {
     uint32_t count;
     uint32_t *vertex; /* the lowest vertex in a triangle of each component */
-    uint32_t *part; /* of each vertex, as by abuti_vertex_components(); null if the surface has no boundary
-                       edges */
+    uint32_t *part;   /* of each vertex, as by abuti_vertex_components(); null if the surface has no
+                         boundary   edges */
 } bvh_components;
 
 /* The interior of a surface: that of its components that are not sheets. */

@@ -208,10 +208,10 @@ abut_status abuti_figure_surface(abut_context *context, const char *who, const f
     abut_status status = list_parts_of_blocks(&s);
     if (!status) {
         const abuti_isosurface_grid levels = {.count = {s.count[0], s.count[1], s.count[2]},
-                                     .origin = s.origin,
-                                     .cell = s.cell,
-                                     .layer = fill_layer,
-                                     .data = &s};
+                                              .origin = s.origin,
+                                              .cell = s.cell,
+                                              .layer = fill_layer,
+                                              .data = &s};
         status = abuti_isosurface_extract(context, who, &levels, &fine);
     }
     if (!status) {

@@ -140,10 +140,10 @@ static abut_status extract_level(piece_builder *t, abut_mesh **mesh) {
     t->count[1] = (uint32_t)(extent.y / t->cell) + 2;
     t->count[2] = (uint32_t)(extent.z / t->cell) + 2;
     const abuti_isosurface_grid levels = {.count = {t->count[0], t->count[1], t->count[2]},
-                                 .origin = t->origin,
-                                 .cell = t->cell,
-                                 .layer = fill_layer,
-                                 .data = t};
+                                          .origin = t->origin,
+                                          .cell = t->cell,
+                                          .layer = fill_layer,
+                                          .data = t};
     return abuti_isosurface_extract(b->context, b->who, &levels, mesh);
 }
 

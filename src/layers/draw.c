@@ -131,8 +131,8 @@ static raster_rect cut_to_window(const draw_work *w, raster_rect r, uint32_t x, 
     const layers_window *in = &layers_windows(
         w->pass)[w->at->windows + (size_t)(y - w->at->row) * w->at->columns + (x - w->at->column)];
     int left = (int)(x << w->bits), top = (int)(y << w->bits);
-    return raster_rect_clip(r,
-                           (raster_rect){left + in->x0, top + in->y0, left + in->x1, top + in->y1});
+    return raster_rect_clip(r, (raster_rect){left + in->x0, top + in->y0, left + in->x1,
+                                             top + in->y1});
 }
 
 /* Assigns the next shape to the tiles within `r` in whose windows it may have pixels. Returns false

@@ -267,7 +267,7 @@ static void fill_part(fragment_writer *p, const raster_shape *s, raster_rect r) 
 
 static raster_rect box_of_shape(const fragment_writer *p, const raster_shape *s) {
     return raster_rect_clip(raster_rect_of(&p->lens, s, (s->owner & 3) == RASTER_EDGE),
-                           p->spot->rect);
+                            p->spot->rect);
 }
 
 /* The window of the solid in a tile. */
@@ -382,8 +382,8 @@ static ulong cover_small(const fragment_writer *p, const raster_shape *s, raster
         for (uint column = (uint)box.x0 / side; column <= (uint)box.x1 / side; column++) {
             const raster_rect r =
                 raster_rect_clip(window_rect(node_of(p, column, row),
-                                            rect_of_tile(&p->lens, side, column, row)),
-                                box);
+                                             rect_of_tile(&p->lens, side, column, row)),
+                                 box);
             for (int y = r.y0; y <= r.y1; y++) {
                 long ea = a.at + a.dx * r.x0 + a.dy * y, eb = b.at + b.dx * r.x0 + b.dy * y,
                      ec = c.at + c.dx * r.x0 + c.dy * y;
@@ -529,8 +529,8 @@ __kernel void layers_large_parts(__global const layers_listed_view *view_list, u
                 const uint column = x0 + k % across, row = y0 + k / across;
                 const raster_rect in =
                     raster_rect_clip(window_rect(node_of(&p, column, row),
-                                                rect_of_tile(&p.lens, p.tile, column, row)),
-                                    box);
+                                                 rect_of_tile(&p.lens, p.tile, column, row)),
+                                     box);
                 if (!raster_rect_empty(in))
                     fill_by_group(&p, &shape, in);
             }

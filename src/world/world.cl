@@ -311,7 +311,7 @@ GROUP_OF_ITEMS world_write(BODIES, __global const contact_point *points, __globa
         size_t point = point_of(d.samples, from.feature);
         bool is_edge = from.feature >= d.samples->count;
         contact_found value = is_edge ? contact_edge_result(&d.view, &d.frame, points[point],
-                                                        points[point + 1], from.along)
+                                                            points[point + 1], from.along)
                                       : contact_test_point(&d.view, &d.frame, points[point]);
         contact_motion at = motions[side ? pairs[pair].a : pairs[pair].b];
         contact_motion of = motions[side ? pairs[pair].b : pairs[pair].a];

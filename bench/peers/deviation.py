@@ -19,7 +19,7 @@ import tempfile
 import time
 
 THREADS, SAMPLES, ROUNDS = 2, 1_000_000, 3
-os.environ["OMP_NUM_THREADS"] = str(THREADS)
+os.environ["ABUT_THREADS"] = os.environ["OMP_NUM_THREADS"] = str(THREADS)
 
 
 def ours(tool, folder):

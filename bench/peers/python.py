@@ -24,7 +24,7 @@ import time
 import warnings
 
 THREADS = 2
-for variable in ("OMP_NUM_THREADS", "TBB_NUM_THREADS", "IGL_NUM_THREADS"):
+for variable in ("ABUT_THREADS", "OMP_NUM_THREADS", "TBB_NUM_THREADS", "IGL_NUM_THREADS"):
     os.environ[variable] = str(THREADS)
 os.environ["OMP_WAIT_POLICY"] = "passive"  # threads that wait take no processor time
 warnings.filterwarnings("ignore")

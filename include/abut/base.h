@@ -110,7 +110,7 @@ typedef struct abut_context_options {
     void (*run_tasks)(void *user, uint32_t count, void (*task)(void *data, uint32_t index),
                       void *data);
     uint32_t thread_count; /* threads of the pool that a call uses; 1 = serial; 0 = the value of
-                            * the environment variable OMP_NUM_THREADS, else all processors that
+                            * the environment variable ABUT_THREADS, else all processors that
                             * the process may use. A call never uses more than the larger of 16
                             * and the processor count */
 

@@ -59,6 +59,13 @@ ABUT_DEFAULT(abut_bvh_options)
  * "bvh". Thread-safe. */
 ABUT_API abut_status abut_bvh_create(abut_mesh *mesh, const abut_bvh_options *options,
                                      abut_bvh **bvh);
+/* Creates a mesh from arrays, as abut_mesh_create(), and builds its BVH on the CPU. abut_bvh_mesh()
+ * returns the mesh. Thread-safe. */
+ABUT_API abut_status abut_bvh_create_from_arrays(abut_context *context,
+                                                 const abut_mesh_input *input, abut_bvh **bvh);
+/* Reads a mesh from a file, as abut_mesh_read(), and builds its BVH on the CPU. abut_bvh_mesh()
+ * returns the mesh. Thread-safe. */
+ABUT_API abut_status abut_bvh_read(abut_context *context, const char *path, abut_bvh **bvh);
 /* Releases the caller's reference. Worlds and maps that use the BVH keep it alive. Null is allowed.
  * Thread-safe if no other thread uses the caller's reference. */
 ABUT_API void abut_bvh_destroy(abut_bvh *bvh);

@@ -277,7 +277,7 @@ abut_status abuti_vector_reserve(abut_context *context, abuti_vector *vector, si
 
 /* ---- tasks ---- */
 
-/* Results do not depend on the number of threads. Requests for thousands (also by OMP_NUM_THREADS)
+/* Results do not depend on the number of threads. Requests for thousands (also by ABUT_THREADS)
  * are limited to the number of processors, or to 16 if there are fewer. */
 uint32_t abuti_context_threads(const abut_context *context) {
     const abut_context *working = this_thread.working ? this_thread.working : context;

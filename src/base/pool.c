@@ -307,7 +307,7 @@ uint32_t abuti_pool_processors(void) {
 
 uint32_t abuti_pool_default_threads(void) {
 #ifdef ABUT_HAS_THREADS
-    const char *variable = getenv("OMP_NUM_THREADS");
+    const char *variable = getenv("ABUT_THREADS");
     long number = variable ? strtol(variable, NULL, 10) : 0;
     if (number > 0)
         return number < INT32_MAX ? (uint32_t)number : INT32_MAX;

@@ -10,7 +10,7 @@
 void abuti_pool_run(uint32_t threads, uint32_t count, void (*task)(void *data, uint32_t index),
                     void *data);
 
-/* Number of threads if the context sets none: OMP_NUM_THREADS, which cluster schedulers set, or the
+/* Number of threads if the context sets none: the environment variable ABUT_THREADS, or the
  * number of processors that this process may use. */
 uint32_t abuti_pool_default_threads(void);
 uint32_t abuti_pool_processors(void);

@@ -191,6 +191,27 @@ abut_status abut_bvh_create(abut_mesh *mesh, const abut_bvh_options *options, ab
     return status;
 }
 
+abut_status abut_bvh_create_from_arrays(abut_context *context, const abut_mesh_input *input,
+                                        abut_bvh **bvh) {
+    abut_mesh *mesh = NULL;
+    if (!bvh)
+        return abuti_null(__func__, "bvh");
+    abut_status status = abut_mesh_create(context, input, &mesh);
+    status = status ? status : abut_bvh_create(mesh, NULL, bvh);
+    abut_mesh_destroy(mesh); /* the BVH keeps it */
+    return status;
+}
+
+abut_status abut_bvh_read(abut_context *context, const char *path, abut_bvh **bvh) {
+    abut_mesh *mesh = NULL;
+    if (!bvh)
+        return abuti_null(__func__, "bvh");
+    abut_status status = abut_mesh_read(context, path, NULL, &mesh);
+    status = status ? status : abut_bvh_create(mesh, NULL, bvh);
+    abut_mesh_destroy(mesh); /* the BVH keeps it */
+    return status;
+}
+
 abut_bvh *abuti_bvh_retain(const abut_bvh *bvh) {
     abut_bvh *shared = (abut_bvh *)(uintptr_t)bvh;
     if (shared)

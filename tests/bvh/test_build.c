@@ -47,6 +47,34 @@ TEST(invariants) {
 }
 
 /* Many boxes at one place, and each inside the next: bounded depth, no quadratic time. */
+/* From a file and from arrays in one call: the BVH of the same mesh, which it keeps. */
+TEST(one_call) {
+    static const double positions[] = {0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 1};
+    static const uint32_t indices[] = {0, 2, 1, 0, 1, 3, 0, 3, 2, 1, 2, 3};
+    static const char off[] = "OFF\n4 4 0\n0 0 0\n1 0 0\n0 1 0\n0 0 1\n"
+                              "3 0 2 1\n3 0 1 3\n3 0 3 2\n3 1 2 3\n";
+    const char *path = test_file("tetrahedron.off", off, sizeof off - 1);
+    abut_mesh_input input = abut_mesh_input_doubles(positions, 4, indices, 4);
+    abut_bvh *bvhs[2];
+    assert_ok(abut_bvh_create_from_arrays(NULL, &input, &bvhs[0]));
+    assert_ok(abut_bvh_read(NULL, path, &bvhs[1]));
+    for (int i = 0; i < 2; i++) {
+        abut_nearest nearest;
+        check_tree(bvhs[i]);
+        assert_int_equal(abut_mesh_triangle_count(abut_bvh_mesh(bvhs[i])), 4);
+        assert_ok(abut_nearest_point(bvhs[i], (abut_vec3){-3, 0, 0}, HUGE_VAL, &nearest));
+        assert_true(nearest.distance == 3);
+        abut_bvh_destroy(bvhs[i]);
+    }
+    abut_bvh *none = NULL;
+    assert_refused("bvh is null", abut_bvh_read(NULL, path, NULL));
+    assert_refused("bvh is null", abut_bvh_create_from_arrays(NULL, &input, NULL));
+    assert_fails(ABUT_ERROR_FILE, "missing.ply", abut_bvh_read(NULL, "missing.ply", &none));
+    input.triangle_count = 0;
+    assert_refused("triangle", abut_bvh_create_from_arrays(NULL, &input, &none));
+    assert_null(none);
+}
+
 TEST(hostile) {
     static const soup_kind kinds[] = {SOUP_EQUAL, SOUP_POINT, SOUP_GROWING, SOUP_LINE};
     for (int i = 0; i < 4; i++) {

@@ -129,6 +129,8 @@ abut_status bench_grid_mesh(const bench_state *state, const bench_grid *grid, ab
 
 uint64_t bench_hash(uint64_t hash, const void *data, size_t bytes);
 uint64_t bench_hash_mesh(uint64_t hash, const abut_mesh *mesh);
+/* Adds the contacts of a world: for each the index of its pair, its id and its depth. */
+abut_status bench_hash_contacts(abut_world *world, const abut_contacts *found, uint64_t *hash);
 /* Bytes of positions and indices. */
 double bench_mesh_bytes(const abut_mesh *mesh);
 

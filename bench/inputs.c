@@ -167,6 +167,29 @@ uint64_t bench_hash_mesh(uint64_t hash, const abut_mesh *mesh) {
                       (size_t)abut_mesh_triangle_count(mesh) * 3 * sizeof(uint32_t));
 }
 
+abut_status bench_hash_contacts(abut_world *world, const abut_contacts *found, uint64_t *hash) {
+    uint64_t pair_count;
+    abut_status status = abut_world_pairs(world, 0, NULL, &pair_count);
+    if (status && status != ABUT_ERROR_BUFFER)
+        return status;
+    abut_world_pair *pairs = malloc((pair_count + 1) * sizeof *pairs);
+    if (!pairs)
+        return ABUT_ERROR_MEMORY;
+    status = abut_world_pairs(world, pair_count, pairs, &pair_count);
+    uint32_t pair = 0;
+    for (uint64_t i = 0; i < found->count && !status; i++) {
+        const abut_contact *c = &found->list[i];
+        const float depth = (float)c->depth;
+        while (pair < pair_count && (pairs[pair].a != c->a || pairs[pair].b != c->b))
+            pair++; /* contacts are sorted by pair */
+        *hash = bench_hash(*hash, &pair, sizeof pair);
+        *hash = bench_hash(*hash, &c->id, sizeof c->id);
+        *hash = bench_hash(*hash, &depth, sizeof depth);
+    }
+    free(pairs);
+    return status;
+}
+
 double bench_mesh_bytes(const abut_mesh *mesh) {
     return 24.0 * abut_mesh_vertex_count(mesh) + 12.0 * abut_mesh_triangle_count(mesh);
 }

@@ -382,14 +382,9 @@ static abut_status world_finish(bench_state *state) {
         if (status)
             return status;
         data->count = found.count;
-        for (size_t i = 0; i < found.count; i++) {
-            const abut_contact *c = &found.list[i];
-            float depth = (float)c->depth;
-            state->hash = bench_hash(state->hash, &c->a, sizeof c->a);
-            state->hash = bench_hash(state->hash, &c->b, sizeof c->b);
-            state->hash = bench_hash(state->hash, &c->id, sizeof c->id);
-            state->hash = bench_hash(state->hash, &depth, sizeof depth);
-        }
+        status = bench_hash_contacts(data->world, &found, &state->hash);
+        if (status)
+            return status;
     }
     last_pairs = data->pairs;
     last_contacts = data->count;

@@ -234,14 +234,7 @@ static abut_status mixed_finish(bench_state *state) {
     abut_status status = data->round % 2 ? mixed_run(state) : ABUT_OK; /* back to the start */
     status = status ? status : abut_world_contacts(data->world, &found);
     state->hash = bench_hash(0, &data->pairs, sizeof data->pairs);
-    for (uint64_t i = 0; i < found.count && !status; i++) {
-        const abut_contact *c = &found.list[i];
-        const float depth = (float)c->depth;
-        state->hash = bench_hash(state->hash, &c->a, sizeof c->a);
-        state->hash = bench_hash(state->hash, &c->b, sizeof c->b);
-        state->hash = bench_hash(state->hash, &c->id, sizeof c->id);
-        state->hash = bench_hash(state->hash, &depth, sizeof depth);
-    }
+    status = status ? status : bench_hash_contacts(data->world, &found, &state->hash);
     last_pairs = (size_t)data->pairs;
     last_contacts = (size_t)found.count;
     return status;

@@ -30,7 +30,7 @@
  *
  * Each result has an abut_reliability. If surfaces intersect, or if no part of one mesh is in the
  * bounding box of the other, every result is exact for any mesh. If containment decides, the level
- * depends on the containing surface:
+ * depends on the surface that may contain the other body:
  *   guaranteed    it is closed, even if it faces inwards or intersects itself; or it is a sheet,
  *                 which has no interior by definition: the reason states this
  *   limited       it has small holes, near which the interior is an estimate

@@ -7,8 +7,9 @@
  * abut_sweep tests whole meshes, and abut_sweep_rigid() tests two rigid bodies that also rotate.
  *
  * Guarantee: conservative. No collision is missed and no time is late, whatever the rounding
- * errors. A hit may be a false positive within the tolerance, and a time may be early within the
- * tolerance. With `exact` there are no false positives.
+ * errors. A hit may be a false positive: features that pass each other within the tolerance. A time
+ * may be early: the distance at that time is at most the separation plus the tolerance. With
+ * `exact` there are no false positives.
  *
  * Method: for a fixed direction, the gap between two vertices is linear in time. So a direction
  * that separates the features proves them apart over an interval of time. The search advances from
@@ -123,11 +124,11 @@ ABUT_API abut_status abut_sweep_create(abut_mesh *const *meshes, size_t count,
 /* Destroys a sweep. Null is allowed. Thread-safe if no other thread uses the sweep. */
 ABUT_API void abut_sweep_destroy(abut_sweep *motion);
 
-/* Sets the positions of the next step: one abut_vec3 for each vertex, mesh after mesh, in absolute
- * coordinates. If `start` is empty, the step starts at the end of the previous step; the first step
- * starts at the positions of the meshes. The arrays are copied. Each array may be on the host. For
- * a sweep with a device it may also be in a buffer of that device. The device then validates and
- * copies it, with equal results.
+/* Sets the positions of the next step: one abut_vec3 for each vertex, mesh after mesh, in the
+ * coordinates of abut_mesh_create(). If `start` is empty, the step starts at the end of the
+ * previous step; the first step starts at the positions of the meshes. The arrays are copied. Each
+ * array may be on the host. For a sweep with a device it may also be in a buffer of that device.
+ * The device then validates and copies it, with equal results.
  *
  * Returns ABUT_ERROR_ARGUMENT for coordinates that are not finite or beyond ABUT_COORDINATE_MAX,
  * and for arrays on another device. Also returns it if the longest side of the bounding box of all

@@ -97,7 +97,7 @@ ABUT_DEFAULT(abut_world_options)
 /* What moves an item. A pair is tested if at least one item is dynamic. A pair with a sensor is
  * tested unless both items are static. */
 typedef enum abut_world_motion {
-    ABUT_WORLD_DYNAMIC = 0, /* moved by forces */
+    ABUT_WORLD_DYNAMIC = 0, /* moved by a physics solver */
     ABUT_WORLD_KINEMATIC,   /* moved by the caller, regardless of contacts */
     ABUT_WORLD_STATIC       /* does not move */
 } abut_world_motion;
@@ -145,8 +145,8 @@ ABUT_API abut_status abut_world_remove(abut_world *world, uint32_t id);
 /* Returns the user pointer of an item; null if there is no such item. Not thread-safe. */
 ABUT_API void *abut_world_get_user(const abut_world *world, uint32_t id);
 /* Replaces an item in place: groups, motion, method, pose, shape or kind. Its id and its ignored
- * pairs are kept. With another shape its pairs end and begin again; with the same shape they
- * persist. Returns the errors of abut_world_add(); on failure nothing changes. Not thread-safe. */
+ * pairs are kept. If the shape changes, pairs that touch have the events END and BEGIN; otherwise
+ * PERSIST. Returns the errors of abut_world_add(); on failure nothing changes. Not thread-safe. */
 ABUT_API abut_status abut_world_replace(abut_world *world, uint32_t id,
                                         const abut_world_item *item);
 /* Sets the shape of an item that is not rigid.
@@ -159,12 +159,12 @@ ABUT_API abut_status abut_world_replace(abut_world *world, uint32_t id,
 ABUT_API abut_status abut_world_set_positions(abut_world *world, uint32_t id,
                                               const abut_character_matrix *bones,
                                               abut_array positions);
-/* Sets the poses (abut_pose) of `count` items. Null ids are 0 to count - 1. If an id occurs twice,
- * its last pose counts. An item whose new pose equals its old pose bit for bit counts as not moved.
- * A character always counts as moved. If one pose is rejected, as in abut_world_add(), nothing
- * changes. If `poses` is a buffer, it must be on the device of the world. Such poses are downloaded
- * only if a function other than abut_world_get_device_contacts() needs them, or if an item is a
- * primitive. Not thread-safe. */
+/* Sets the poses (abut_pose) of `count` items. If `ids` is null, the ids are 0 to count - 1. If an
+ * id occurs twice, its last pose counts. An item whose new pose equals its old pose bit for bit
+ * counts as not moved. A character always counts as moved. If one pose is rejected, as in
+ * abut_world_add(), nothing changes. If `poses` is a buffer, it must be on the device of the world.
+ * Such poses are downloaded only if a function other than abut_world_get_device_contacts() needs
+ * them, or if an item is a primitive. Not thread-safe. */
 ABUT_API abut_status abut_world_set_poses(abut_world *world, const uint32_t *ids, abut_array poses,
                                           size_t count);
 
@@ -207,7 +207,7 @@ typedef enum abut_world_guarantee {
     ABUT_WORLD_GUARANTEE_COMPLETE, /* every overlap, whatever its size */
     ABUT_WORLD_GUARANTEE_LIMITED   /* every intersection of surfaces, but not every containment. A
                                     * mesh has small holes, or neighbouring triangles that face
-                                    * opposite ways. Containment in it is an estimate, that of
+                                    * opposite ways. Containment in such a mesh is an estimate by
                                     * abut_pair_overlap(), and depths have no error bound */
 } abut_world_guarantee;
 
@@ -359,9 +359,9 @@ typedef struct abut_world_impacts {
 } abut_world_impacts;
 
 /* Computes the times of impact if `count` items move to `ends` in a step while all others stay.
- * Does not change the world. Null ids are 0 to count - 1; if an id occurs twice, its last pose
- * counts. Items move along paths as described at abut_path. `options` may be null. The margin of
- * the world is not used.
+ * Does not change the world. If `ids` is null, the ids are 0 to count - 1. If an id occurs twice,
+ * its last pose counts. Items move along paths as described at abut_path. `options` may be null.
+ * The margin of the world is not used.
  *
  * Guarantee: conservative. No impact is missed and no time is late, however fast and thin the items
  * are. For spheres, capsules and cylinders, the distance at the time of impact is larger than that

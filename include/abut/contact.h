@@ -281,10 +281,10 @@ typedef struct abut_patches {
     uint64_t contact_capacity, contact_count;
     bool is_verified;             /* true if there is no overlap, or if an exact test has shown that
                                    * the joint shift separates the bodies. The joint shift is the
-                                   * shortest shift of a that moves it by at least the depth of
-                                   * every overlapping patch along the normal of the patch. Gaps do
-                                   * not limit it. False if no such shift exists, as in a press fit,
-                                   * if the search did not find one, or if
+                                   * shortest shift of body a whose component along the normal of
+                                   * every overlapping patch is at least the depth of the patch.
+                                   * Gaps do not limit it. False if no such shift exists, as in a
+                                   * press fit, if the search did not find one, or if
                                    * options->skip_verification is set */
     abut_reliability reliability; /* guaranteed for closed meshes. Also guaranteed for other meshes
                                    * if no surfaces touch within the margin and the result does not
@@ -321,11 +321,11 @@ typedef struct abut_patches {
  *  - Cylinder: as two meshes. The cylinder is approximated by a mesh within 0.1% of its radius.
  *
  * Two primitives have one patch or none; two planes have none. The depth is the length of the
- * shortest shift of a that separates them, exact up to rounding errors. The normal is the direction
- * of this shift. For a cylinder against a capsule, box, cylinder or hull, the depth exceeds the
- * shortest shift by at most 1e-6 of their size. A hint excludes shifts at more than 90 degrees to
- * it, unless there is no other shift. With a margin, separate primitives have contacts at their
- * closest points. `area` is that of the contact polygon before it is reduced to
+ * shortest shift of body a that separates them, exact up to rounding errors. The normal is the
+ * direction of this shift. For a cylinder against a capsule, box, cylinder or hull, the depth
+ * exceeds the shortest shift by at most 1e-6 of their size. A hint excludes shifts at more than 90
+ * degrees to it, unless there is no other shift. With a margin, separate primitives have contacts
+ * at their closest points. `area` is that of the contact polygon before it is reduced to
  * options->max_contacts points. `volume` is 0. Ids do not depend on which body has the reference
  * face. A contact point has the id of a vertex if its distance from the vertex is at most 1% of the
  * size of the smaller face. Faces that are parallel within 2e-4 radians keep the same contact

@@ -376,10 +376,9 @@ typedef struct abut_world_impacts {
  * To find when this happens, a second sweep first shifts item a along the contact normals, by the
  * penetration depths plus a slack. The slack is 1e-4 of the size of the smaller item plus 0.004 of
  * the radii of spheres, capsules and cylinders, or four tolerances if that is larger. So before
- * impacts->time no pair is deeper than at the start by more than the slack. A very small time is
- * replaced by 0: one before which no point of an item moves by more than twice the slack relative
- * to the other item. The time is also 0 if the shift does not separate the pair, as for interlocked
- * bodies.
+ * impacts->time no pair is deeper than at the start by more than the slack. If no point of an item
+ * moves by more than twice the slack relative to the other item before that time, the time is 0. It
+ * is also 0 if the shift does not separate the pair, as for interlocked bodies.
  *
  * The list is sorted by a, then b, and equal on any number of threads. If the capacity is too
  * small, returns ABUT_ERROR_BUFFER and sets only impacts->count. Not thread-safe. */

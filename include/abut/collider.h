@@ -1,14 +1,16 @@
-/* Colliders: a shape at a pose, which pair queries, contacts and worlds take.
+/* Colliders: a shape at a pose, the input of pair queries, contact functions and worlds.
  *
  * A shape is a mesh with the data structures that queries need, a primitive, or the radial fields
- * of a character. Which kinds a function accepts is documented there: <abut/pair.h> takes bodies
- * with a BVH and hulls, abut_contact_find() bodies with a BVH and primitives. One collider of
- * abut_contact_find_sampled() is a body with a field. Worlds take all kinds.
+ * of a character. Each function documents the kinds that it accepts. The functions of <abut/pair.h>
+ * accept hulls and bodies that have a BVH. abut_contact_find() accepts primitives and bodies that
+ * have a BVH. abut_contact_find_sampled() needs at least one body with a field or samples. Worlds
+ * accept all kinds.
  *
  *     abut_collider part = abut_collider_from_bvh(bvh, pose);
  *     abut_collider crate = abut_collider_from_box(half, pose);
  *
- * A collider is a value: functions read it during the call. It keeps no references.
+ * A collider is passed by pointer, and functions read it only during the call. It holds no
+ * references, so the caller keeps its objects alive. Worlds add references of their own.
  */
 #ifndef ABUT_COLLIDER_H
 #define ABUT_COLLIDER_H
@@ -31,15 +33,15 @@ typedef struct abut_radial abut_radial;
 
 /* The kind of a shape. */
 typedef enum abut_collider_kind {
-    ABUT_COLLIDER_BODY = 0, /* a BVH, a field or samples of one mesh, in any combination */
-    ABUT_COLLIDER_PLANE,    /* a half-space: everything below the plane is solid */
+    ABUT_COLLIDER_BODY = 0, /* one mesh, by a BVH, a field, samples, or any combination of these */
+    ABUT_COLLIDER_PLANE,    /* a half-space: the side that the normal points away from is solid */
     ABUT_COLLIDER_SPHERE,
     ABUT_COLLIDER_CAPSULE,
     ABUT_COLLIDER_BOX, /* centred at the origin of its pose */
     ABUT_COLLIDER_CYLINDER,
     ABUT_COLLIDER_HULL,      /* a closed convex mesh */
     ABUT_COLLIDER_CHARACTER, /* radial fields, in world coordinates: the pose is the identity */
-    ABUT_COLLIDER_MESH       /* worlds only: a mesh, for which the world builds what it needs */
+    ABUT_COLLIDER_MESH       /* worlds only: a mesh, for which the world builds all data */
 } abut_collider_kind;
 
 /* Returns the name of a kind of collider, or null if there is no such kind. Thread-safe. */
@@ -63,16 +65,18 @@ typedef struct abut_collider {
         abut_radial *character;
         struct {
             abut_mesh *mesh;
-            bool deforms;        /* abut_world_set_positions() will change its positions */
+            bool deforms;        /* true if abut_world_set_positions() will change its positions */
             uint32_t resolution; /* field: cells along the longest side, 0 = 64. Map: texels along
-                                  * each side, 0 = 128. Layers: pixels, 0 = 1024; the maximum of all
-                                  * items is used */
+                                  * each side, 0 = 128. Layers: pixels along the longer side of an
+                                  * image, 0 = 1024; the images of a world use the maximum of its
+                                  * items */
         } mesh;
         double reserved[12]; /* keeps the size of colliders when kinds are added */
     } shape;
 } abut_collider;
 
-/* Return a collider of a kind at a pose. Primitives are in local coordinates. Thread-safe. */
+/* The following functions return a collider of one kind at a pose. Primitives are in local
+ * coordinates. Thread-safe. */
 static inline abut_collider abut_collider_make(abut_collider_kind kind, abut_pose at) {
     abut_collider made;
     memset(&made, 0, sizeof made);
@@ -85,7 +89,7 @@ static inline abut_collider abut_collider_from_bvh(const abut_bvh *bvh, abut_pos
     made.shape.body.bvh = bvh;
     return made;
 }
-/* Samples of the same mesh, or null. */
+/* `samples` must belong to the mesh of the field, or be null. */
 static inline abut_collider abut_collider_from_field(const abut_field *field,
                                                      const abut_samples *samples, abut_pose at) {
     abut_collider made = abut_collider_make(ABUT_COLLIDER_BODY, at);
@@ -93,7 +97,7 @@ static inline abut_collider abut_collider_from_field(const abut_field *field,
     made.shape.body.samples = samples;
     return made;
 }
-/* For worlds: a rigid mesh. */
+/* A rigid mesh, for worlds only. */
 static inline abut_collider abut_collider_from_mesh(abut_mesh *mesh, abut_pose at) {
     abut_collider made = abut_collider_make(ABUT_COLLIDER_MESH, at);
     made.shape.mesh.mesh = mesh;

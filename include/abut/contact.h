@@ -2,26 +2,27 @@
  *
  * Two methods:
  *  - Exact geometry, for meshes and primitives: abut_contact_find(). Every overlap, and every gap
- *    within the margin, has a contact. An exact test decides whether a shift by the depths
- * separates the bodies.
+ *    within the margin, has a contact. An exact test decides whether shifting body a by the depths
+ *    along the normals separates the bodies.
  *  - Signed distance fields: abut_contact_find_sampled() and the functions after it. A body has a
- *    field and samples of its mesh. The samples and long edges of each body are evaluated in the
- *    field of the other. Depths are interpolated between cells, normals are the gradient of the
- *    interpolation. A contact between samples may be missed.
+ *    field, samples of its mesh, or both. The samples and long edges of each body are evaluated in
+ *    the field of the other. Depths are interpolated between the centres of cells. Normals are
+ *    gradients of the interpolated distance. An overlap that contains no sample may be missed.
  *
  * Conventions of all functions:
- *  - The normal is a unit vector from b to a. A shift of a by the depth along the normal ends the
- *    contact. docs/contact.md compares this with ODE, Bullet, Jolt and MuJoCo.
+ *  - The normal is a unit vector from b to a. Shifting body a by the depth along the normal
+ *    separates the bodies at the contact. docs/contact.md compares this convention with ODE,
+ *    Bullet, Jolt and MuJoCo.
  *  - The depth is the penetration depth. It is negative for a gap within the margin.
  *  - Contact points of exact geometry are halfway between both surfaces. Contact points of fields
- *    are on the surface of the body that has the feature.
- *  - A narrow-band field stores no larger distances: a point deeper than the band has a depth of at
- *    least the band width.
+ *    are on the surface of the body whose feature was evaluated in the field of the other (`side`).
+ *  - A narrow-band field stores no depths beyond its band. The reported depth of a point deeper
+ *    than the band is at least the width of the band.
  *  - Contacts of fields are sorted by feature: features of a, then features of b.
  *  - Counts of lists are always set. If a list is too short, the function returns
  *    ABUT_ERROR_BUFFER and sets nothing else. A list may be null if its capacity is 0.
  *
- * All functions read the bodies only, so any number of threads may call them at the same time.
+ * All functions only read the bodies, so any number of threads may call them at the same time.
  * Results depend neither on the number of threads nor on the processor.
  */
 #ifndef ABUT_CONTACT_H
@@ -44,12 +45,12 @@ extern "C" {
  * at the samples (Sundholm 2010, section 5.1.1, after Erleben 2005).
  *
  * Feature samples are:
- *  - every vertex that is not flat;
+ *  - every vertex with an edge that is not flat (see `flat_angle`);
  *  - points along every long edge that is not flat;
  *  - the centre of every large flat region, and up to eight points near its corners.
  * The interior of a flat region needs no more samples: samples of the other body find contacts
  * there. Surface samples are distributed evenly over the area, with a minimum distance. They suit
- * smooth, dense meshes with too many vertices.
+ * smooth, dense meshes that have more vertices than needed.
  *
  * Equal meshes and options give equal samples in the same order on every machine. Kind, element and
  * part identify a sample from step to step.
@@ -59,15 +60,15 @@ typedef enum abut_sample_kind {
     ABUT_SAMPLE_VERTEX = 0, /* element: the vertex */
     ABUT_SAMPLE_EDGE,       /* element: the edge, numbered as in abut_topology; part: the index of
                              * the sample along the edge, from 0, or ABUT_SAMPLE_DEEPEST */
-    ABUT_SAMPLE_FACE,       /* of a flat region; element: its lowest triangle; part: 0 for the
-                             * centre, from 1 on for points near its corners */
+    ABUT_SAMPLE_FACE,       /* point of a flat region; element: the lowest index of its triangles;
+                             * part: 0 for the centre, 1 and above for points near its corners */
     ABUT_SAMPLE_SURFACE     /* element: the triangle; part: the index of the sample on it */
 } abut_sample_kind;
 
 /* Returns the name of a kind of sample, or null if there is no such kind. Thread-safe. */
 ABUT_API const char *abut_sample_kind_name(abut_sample_kind kind);
 
-/* The part of a contact at the deepest point of an edge, which is not a sample. */
+/* The value of `part` for a contact at the deepest point of an edge, which is no sample. */
 #define ABUT_SAMPLE_DEEPEST 0x3ffffffu
 
 typedef struct abut_sample {
@@ -103,15 +104,16 @@ typedef struct abut_samples_options {
                          * bounding box of the mesh */
     double threshold;   /* minimum of the spacing along edges */
     double flat_angle;  /* radians. An edge is flat if the normals of its faces differ by no more
-                         * than this; below 1.5. 0 = 0.001 */
+                         * than this. Boundary edges are never flat. Must be below 1.5; 0 = 0.001 */
     double face_area;   /* flat regions larger than this have samples; 0 = four times the area of a
                          * face of a cell */
-    double radius;      /* minimum distance of surface samples on the same side of the surface.
-                         * 0 = the spacing along edges, unless `count` is set */
+    double radius;      /* minimum distance between surface samples whose normals differ by at most
+                         * 90 degrees, so that both sides of a thin wall have samples. 0 = the
+                         * spacing along edges, unless `count` is set */
     uint32_t count;     /* number of surface samples, distributed as evenly as possible; 0 = by
-                         * `radius`. Not together with `radius` */
-    uint32_t max_count; /* maximum number of samples. If there are more, those that are distributed
-                         * best are kept; 0 = all */
+                         * `radius`. Must be 0 if `radius` is set */
+    uint32_t max_count; /* maximum number of samples. If there are more, a subset is kept that is
+                         * distributed as evenly as possible. 0 = all */
     bool face_middles;  /* sample only the centre of a flat region, as Sundholm does */
     const char *cache;  /* folder of cached samples, with the access rules of abut_field_options;
                          * null = no cache, "" = the default folder of the user */
@@ -129,7 +131,7 @@ typedef struct abut_samples_arrays {
     const abut_sample *samples;
     const abut_sample_edge *edges; /* empty if ABUT_SAMPLES_EDGES was not requested */
     uint32_t kind_count[4];        /* number of samples of each abut_sample_kind */
-    double spacing;                /* largest distance of samples along an edge */
+    double spacing;                /* largest distance between neighbouring samples along an edge */
     double area;                   /* area of the mesh */
 } abut_samples_arrays;
 
@@ -182,9 +184,9 @@ typedef enum abut_contact_kind {
     ABUT_CONTACT_SOLID,    /* a point of a primitive, such as a corner; element: its index */
     ABUT_CONTACT_POINT,    /* a point of a point cloud; element: its index */
     ABUT_CONTACT_CROSSING, /* an edge that intersects a triangle of the other body; element: the
-                            * edge; part: the lowest 26 bits of the triangle. Of two primitives: two
-                            * edges that cross in the projection along the normal; element and
-                            * part: the edges */
+                            * edge; part: the lowest 26 bits of the index of the triangle. For two
+                            * primitives: two edges that cross in the projection along the normal;
+                            * element and part: the indices of the edges */
     ABUT_CONTACT_OVERLAP   /* the centre of the overlap of two bodies, from layers */
 } abut_contact_kind;
 
@@ -195,10 +197,10 @@ typedef struct abut_contact {
     abut_vec3 point;
     abut_vec3 normal;       /* unit, from b to a */
     double depth;           /* penetration depth; negative for a gap, at least minus the margin */
-    uint64_t id;            /* made from side, kind, element and part: the same for the same feature
-                             * from step to step. Unique in the list of a pair: several contacts of
-                             * one feature, such as of a corner at several walls, are numbered by
-                             * their normals */
+    uint64_t id;            /* identifies the contact from step to step. Computed from side, kind,
+                             * element and part, and unique among the contacts of a pair. If one
+                             * feature has several contacts, such as a corner at several walls, they
+                             * are numbered by their normals */
     uint32_t a, b;          /* ids of the two items of a world; otherwise copied from the options */
     uint32_t side;          /* 0 if the feature belongs to a, 1 if it belongs to b */
     abut_contact_kind kind; /* with element and part as in abut_sample */
@@ -208,12 +210,12 @@ typedef struct abut_contact {
 typedef struct abut_contact_options {
     size_t size;
     double margin;        /* features within this distance have contacts too, with negative depths.
-                           * Limited by the width of a narrow band */
+                           * The width of a narrow band limits the margin */
     uint32_t a, b;        /* copied to every contact: ids of the colliders, or any numbers */
     bool skip_edges;      /* evaluate samples only; do not search edges for their deepest points */
     bool keep_backfacing; /* keep contacts whose normal points along the normal of their own
-                           * feature. There the nearest surface is not the one that the feature
-                           * entered through */
+                           * feature. For such a contact, the nearest surface is not the one that
+                           * the feature entered through */
 } abut_contact_options;
 
 ABUT_DEFAULT(abut_contact_options)
@@ -223,29 +225,29 @@ typedef struct abut_contacts {
     abut_contact *list;
     uint64_t capacity;
     uint64_t count;               /* number of contacts found */
-    abut_reliability reliability; /* of inside and outside: the lowest level of the fields that were
-                                   * evaluated, see abut_field_info */
+    abut_reliability reliability; /* reliability of inside and outside: the lowest level of all
+                                   * fields that were evaluated, see abut_field_info */
 } abut_contacts;
 
 /* ---- two bodies, by exact geometry ---- */
 
-/* A contact patch (contact manifold): a connected region of the overlap of two bodies, or one wall
- * of it, or one wall within the margin. A wall is a connected part of both surfaces whose triangles
- * face each other along one normal. A square peg in a hole has four walls, a box between two walls
- * of a corner has two. */
+/* A contact patch (contact manifold). It describes a connected region of the overlap of two bodies,
+ * or one wall of such a region if it has several, or one wall of a gap within the margin. A wall is
+ * a connected part of both surfaces whose triangles face each other along one normal. A square peg
+ * in a hole has four walls. A box in a corner has two. */
 typedef struct abut_patch {
-    abut_vec3 normal; /* unit, from b to a: a shift of a along it reduces the overlap */
-    abut_vec3 centre; /* centre of the intersection contour; of one of several walls, centre of its
-                       * contacts; of a gap, the midpoint of its closest points */
-    double depth;     /* penetration depth of its deepest contact; of a gap, minus the distance */
-    double area;      /* area of the overlap in the projection along the normal; of one of several
-                       * walls, that of its own triangles. 0 for a gap and for a component that is
-                       * completely inside the other body */
-    double volume;    /* the sum over all patches is the volume of abut_pair_measure(): the deepest
-                       * wall of a region has the volume of the region, the others have 0. 0 for a
-                       * gap, and if a mesh is open */
+    abut_vec3 normal; /* unit, from b to a. A shift of body a along it reduces the overlap */
+    abut_vec3 centre; /* centre of the intersection contour. For one of several walls: centre of its
+                       * contacts. For a gap: midpoint of its closest points */
+    double depth;     /* penetration depth of its deepest contact; for a gap, minus the distance */
+    double area;      /* area of the overlap in the projection along the normal. For one of several
+                       * walls: projected area of its own triangles. 0 for a gap and for a component
+                       * that is completely inside the other body */
+    double volume;    /* intersection volume of its region. If a region has several walls, only the
+                       * deepest has the volume and the others have 0. So the sum over all patches
+                       * is the volume of abut_pair_measure(). 0 for a gap, and if a mesh is open */
     uint64_t first;   /* index of its first contact */
-    uint32_t count;   /* number of its contacts, deepest first */
+    uint32_t count;   /* number of its contacts, which are sorted by depth, deepest first */
 } abut_patch;
 
 typedef struct abut_patch_options {
@@ -259,13 +261,13 @@ typedef struct abut_patch_options {
     uint32_t a, b;         /* copied to every contact: ids of the colliders, or any numbers */
     abut_vec3 hint;        /* direction of any length; zero = none. Pass the normal of the previous
                             * step, or the reversed motion of a relative to b. The search evaluates
-                            * the hint as one of its normals. If a body has passed through the
-                            * other, the hint selects the side to which it is pushed. Shallow
-                            * opposite walls, as of a press fit, need no hint */
-    bool skip_verification; /* skip the exact tests that the depths separate the bodies, which is
-                             * faster. `is_verified` is then false for bodies that overlap, and each
-                             * region has one patch along its best normal instead of one for each
-                             * wall. Gaps do not change */
+                            * the hint as one of its candidate normals. If a body has passed through
+                            * the other, the hint selects the side to which it is pushed. Shallow
+                            * opposite walls, as in a press fit, need no hint */
+    bool skip_verification; /* do not test whether the depths separate the bodies, which saves time.
+                             * `is_verified` is then false for bodies that overlap. Each region of
+                             * the overlap has one patch along its best normal, instead of one patch
+                             * for each wall. Patches of gaps do not change */
 } abut_patch_options;
 
 ABUT_DEFAULT(abut_patch_options)
@@ -277,84 +279,89 @@ typedef struct abut_patches {
     uint64_t capacity, count;
     abut_contact *contacts; /* contacts of the first patch, then of the second, and so on */
     uint64_t contact_capacity, contact_count;
-    bool is_verified;             /* true if the joint shift separates the bodies: the shortest
-                                   * shift of a that moves by at least the depth of every
-                                   * overlapping patch along its normal. An exact test has found the
-                                   * bodies apart after it. Gaps do not limit the shift. True if
-                                   * there is no overlap. False if no shift satisfies all patches,
-                                   * as in a press fit, if the search found none, and with
-                                   * options->skip_verification */
-    abut_reliability reliability; /* guaranteed for closed meshes. Guaranteed for other meshes too
-                                   * if no surfaces touch within the margin and no boundary edge
-                                   * decides what is inside, as in <abut/pair.h>. Otherwise limited
-                                   * for a mesh with boundary edges, and unreliable for a mesh whose
-                                   * neighbouring triangles face opposite ways */
+    bool is_verified;             /* true if there is no overlap, or if an exact test has shown that
+                                   * the joint shift separates the bodies. The joint shift is the
+                                   * shortest shift of body a whose component along the normal of
+                                   * every overlapping patch is at least the depth of the patch.
+                                   * Gaps do not limit it. False if no such shift exists, as in a
+                                   * press fit, if the search did not find one, or if
+                                   * options->skip_verification is set */
+    abut_reliability reliability; /* guaranteed for closed meshes. Also guaranteed for other meshes
+                                   * if no surfaces touch within the margin and the result does not
+                                   * depend on containment in an open mesh, see <abut/pair.h>.
+                                   * Otherwise limited for a mesh with boundary edges, and
+                                   * unreliable for a mesh whose neighbouring triangles face
+                                   * opposite ways */
 } abut_patches;
 
 /* Computes the contact patches of two colliders by exact geometry, without fields and samples. Each
- * is a body with a BVH or a primitive. Thread-safe.
+ * collider is either a primitive or a body that has a BVH. Thread-safe.
  *
  * Guarantee: bodies that overlap have a contact, however thin they are, and also if one contains
  * the other. A sheet contains nothing, as in <abut/pair.h>. Bodies within the margin have a
- * contact, and the deepest contact of separate bodies is minus their distance. Exchanging a and b
- * exchanges the sides and reverses the normals.
+ * contact. If they are separate, the depth of the deepest contact is minus their distance.
+ * Exchanging a and b exchanges the sides and reverses the normals.
  *
- * Two meshes: overlaps come from the intersection contours of both surfaces, gaps from local minima
- * of the distance between them (Johnson and Cohen 2001). If a region has several walls, a joint
- * shift by their depths separates all of them. Opposite walls that are less deep than 5% of the
- * smaller body keep their local depths, and `is_verified` is false. A longer shift through a body
- * is reported only if the bodies have passed through each other. The first call with a mesh
- * computes its topology, which the BVH keeps: about 100 bytes for each triangle. Small queries
- * allocate nothing and use about 100 KiB of stack. The progress callback of the context can cancel
- * the call.
+ * Two meshes: contacts of overlaps are computed from the intersection contours of both surfaces.
+ * Contacts of gaps are local minima of the distance between the surfaces (Johnson and Cohen 2001).
+ * If a region has several walls, the joint shift by their depths separates the bodies at all of
+ * them. Opposite walls whose depths are below 5% of the size of the smaller body, as in a press
+ * fit, keep their local depths, and `is_verified` is false. A shift through the other body is
+ * reported only if the bodies have passed through each other. The first call with a mesh computes
+ * its topology, which the BVH keeps: about 100 bytes for each triangle. Small queries allocate
+ * nothing and use about 100 KiB of stack. The progress callback of the context can cancel the call.
  *
  * A mesh and a primitive:
  *  - Plane: one patch for each connected part of the mesh below it, with exact depths, areas and
  *    volumes.
- *  - Sphere, capsule: one patch for each wall that it touches, with exact depths and without areas.
- *    A capsule whose axis intersects the mesh is approximated by a mesh within 0.3% of its radius.
+ *  - Sphere, capsule: one patch for each wall that the primitive touches, with exact depths and
+ *    without areas. A capsule whose axis intersects the mesh is approximated by a mesh within 0.3%
+ *    of its radius.
  *  - Box, hull: as two meshes.
- *  - Cylinder: the same, approximated by a mesh within 0.1% of its radius.
+ *  - Cylinder: as two meshes. The cylinder is approximated by a mesh within 0.1% of its radius.
  *
  * Two primitives have one patch or none; two planes have none. The depth is the length of the
- * shortest shift of a that separates them, and the normal is its direction. It is exact up to
- * rounding errors. For a cylinder against a capsule, box, cylinder or hull it exceeds the shortest
- * shift by at most 1e-6 of their size. A hint excludes shifts against it, unless there is no other
- * shift. With a margin, separate primitives have contacts at their closest points. `area` is that
- * of the contact polygon before it is reduced to options->max_contacts points. `volume` is 0. Ids
- * do not depend on which body has the reference face: a point within 1% of the smaller face from a
- * vertex has the id of that vertex. Faces that are parallel within 2e-4 radians keep the same
- * points when they move slightly. The first contact then has the depth of the patch, at most 0.1%
- * of the face more than its own depth.
+ * shortest shift of body a that separates them, exact up to rounding errors. The normal is the
+ * direction of this shift. For a cylinder against a capsule, box, cylinder or hull, the depth
+ * exceeds the shortest shift by at most 1e-6 of their size. A hint excludes shifts at more than 90
+ * degrees to it, unless there is no other shift. With a margin, separate primitives have contacts
+ * at their closest points. `area` is that of the contact polygon before it is reduced to
+ * options->max_contacts points. `volume` is 0. Ids do not depend on which body has the reference
+ * face. A contact point has the id of a vertex if its distance from the vertex is at most 1% of the
+ * size of the smaller face. Faces that are parallel within 2e-4 radians keep the same contact
+ * points when they move slightly. The first contact then has the depth of the patch. This exceeds
+ * the true depth at that point by at most 0.1% of the size of the face.
  *
  * The first call with a hull verifies that it is closed and convex; its BVH keeps the result.
- * Returns ABUT_ERROR_ARGUMENT if it is not, and for other kinds of colliders. Returns
- * ABUT_ERROR_LIMIT if a hull has more than 65,536 triangles. */
+ * Returns ABUT_ERROR_ARGUMENT if the hull is not closed and convex, and for other kinds of
+ * colliders. Returns ABUT_ERROR_LIMIT if a hull has more than 65,536 triangles. */
 ABUT_API abut_status abut_contact_find(const abut_collider *a, const abut_collider *b,
                                        const abut_patch_options *options, abut_patches *patches);
 
 /* ---- two bodies, by fields ---- */
 
-/* Computes the contacts of two colliders by signed distance fields. At least one is a body with a
- * field. The other is one of these:
- *  - A body: samples and long edges of each are evaluated in the field of the other. One of them
- *    must have a field, and the other one samples. The test of normals may reject every
- *    contact, as for a small body in the middle of a large one. Then the contacts that leave in one
- *    common direction are returned.
- *  - Plane: needs samples of the body, and no field. Depths are exact if vertices are among the
- *    samples.
- *  - Sphere: the samples of the body inside the sphere, and all points of the sphere at which the
- *    depth has a local maximum. The latter find one contact on a large flat face without samples,
- *    and two in a groove.
+/* Computes the contacts of two colliders by signed distance fields. At least one collider is a
+ * body. The body must have a field, except where the following list states otherwise. The other
+ * collider is one of these:
+ *  - A body: samples and long edges of each body are evaluated in the field of the other. One body
+ *    must have a field, and the other must have samples. If all contacts are backfacing (see
+ *    `keep_backfacing`), as for a small body in the middle of a large one, those that separate the
+ *    bodies in one common direction are returned.
+ *  - Plane: the body must have samples, and needs no field. Depths are exact if vertices are among
+ *    the samples.
+ *  - Sphere: contacts are the samples of the body inside the sphere, and all points of the sphere
+ *    at which the depth has a local maximum. The latter points find one contact on a large flat
+ *    face without samples, and two contacts in a groove.
  *  - Capsule: as a sphere at both ends and at the deepest point of its axis.
- *  - Box: the samples of the body inside the box. Features of the box in the field are corners
- *    (elements 0 to 7), face centres (8 to 13) and deepest points of edges (14 to 25).
+ *  - Box: contacts are the samples of the body inside the box, and features of the box inside the
+ *    body. These are corners (elements 0 to 7), face centres (8 to 13) and deepest points of edges
+ *    (14 to 25).
  * Returns ABUT_ERROR_ARGUMENT for other pairs. Thread-safe. */
 ABUT_API abut_status abut_contact_find_sampled(const abut_collider *a, const abut_collider *b,
                                                const abut_contact_options *options,
                                                abut_contacts *contacts);
 
-/* ---- a body by its field, and a point cloud or mesh as b ---- */
+/* ---- a body with a field, and a point cloud or mesh as b ---- */
 
 /* Computes the contacts of a body and points in world coordinates, such as a scan or the particles
  * of a liquid. Each point is a ball of `radius`. Runs on all threads of the context. Returns
@@ -362,10 +369,10 @@ ABUT_API abut_status abut_contact_find_sampled(const abut_collider *a, const abu
 ABUT_API abut_status abut_contact_points(const abut_collider *a, const abut_points *points,
                                          double radius, const abut_contact_options *options,
                                          abut_contacts *contacts);
-/* Computes the contacts of a body and a deforming mesh: its vertices, and the deepest points of its
- * edges that are longer than a cell. The mesh has no inside here, as cloth has none, so no contact
- * is rejected for its normal. `topology` may belong to an earlier shape of the mesh with the same
- * triangles. Runs on all threads of the context. Thread-safe. */
+/* Computes the contacts of a body and a deforming mesh. The features are the vertices of the mesh,
+ * and the deepest points of its edges that are longer than a cell. The mesh has no inside here, as
+ * cloth has none, so backfacing contacts are kept. `topology` may belong to an earlier shape of the
+ * mesh with the same triangles. Runs on all threads of the context. Thread-safe. */
 ABUT_API abut_status abut_contact_mesh(const abut_collider *a, const abut_mesh *mesh,
                                        const abut_topology *topology, const abut_pose *pose,
                                        const abut_contact_options *options,
@@ -394,21 +401,21 @@ typedef struct abut_field_hit {
 } abut_field_hit;
 
 /* Finds the first point at which a ray enters a body, at a parameter of at most `limit` (1 for a
- * segment, HUGE_VAL for no limit). A ray that starts inside hits at its origin. A feature less than
- * 0.001 of a cell deep along the ray may be missed. Thread-safe. */
+ * segment, HUGE_VAL for no limit). A ray that starts inside hits at its origin. A part of the body
+ * may be missed if the ray is inside it for less than 0.001 of a cell. Thread-safe. */
 ABUT_API abut_status abut_contact_ray(const abut_collider *a, const abut_ray *ray, double limit,
                                       abut_contact_ray_method method, abut_field_hit *hit);
 
 /* ---- reduction ---- */
 
 /* Reduces the contacts of a pair to those that a solver needs, in place, and returns their number.
- * Contacts whose normals differ by at most `angle` radians (0 = 0.5, at most 3) from the deepest
- * remaining contact form a patch. Each patch keeps `keep` contacts (0 = 4, at most 64): the
- * deepest, the one furthest from it, the two that add the largest area, then those furthest from
- * all that are kept. Contacts whose depths differ by at most 1e-4 of their distance count as
- * equally deep; then the one furthest out replaces the deepest. So the corners of a face are kept
- * instead of its centre. Sorts patches by depth; the first contact of a patch is its deepest, or as
- * deep within this tolerance. Thread-safe. */
+ * The deepest remaining contact, and all contacts whose normals differ from its normal by at most
+ * `angle` radians (0 = 0.5, at most 3), form a patch. Each patch keeps `keep` contacts (0 = 4, at
+ * most 64): the deepest, the one furthest from it, the two that add the largest area, then those
+ * furthest from all that are kept. Contacts whose depths differ by at most 1e-4 of the distance
+ * between them count as equally deep. Of contacts as deep as the deepest, the one furthest from it
+ * replaces it. So the corners of a face are kept instead of its centre. Patches are sorted by
+ * depth. The first contact of a patch is the deepest within this tolerance. Thread-safe. */
 ABUT_API uint64_t abut_contact_reduce(abut_contact *list, uint64_t count, uint64_t keep,
                                       double angle);
 

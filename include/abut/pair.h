@@ -3,34 +3,38 @@
  * of objects in many configurations.
  *
  * Method: simultaneous traversal of two BVHs. Separating axes in single precision, with a proven
- * margin, cull nodes and triangles. Exact predicates or distances in doubles decide the rest.
+ * margin, cull nodes and triangles. Exact predicates or distances in doubles decide the remaining
+ * pairs of triangles.
  *
  * A mesh at a pose is the mesh that abut_mesh_transform() would create: each vertex is rotated,
  * translated and rounded once to doubles. For exactly these triangles overlap and intersection
  * results are exact, and distances are as accurate as those of <abut/geom.h>. Queries do not copy
- * the meshes, except at extreme poses: those whose rounding of vertices is not small beside the
- * size of the mesh.
+ * the meshes, except at extreme poses, where the rounding errors of the vertices are not small
+ * relative to the size of the mesh.
  *
  * In this header two bodies overlap if they have a point in common: their surfaces intersect or
  * touch, or a component of one lies inside the other (ABUT_PAIR_A_INSIDE, ABUT_PAIR_B_INSIDE).
- * Components are connected through shared vertices or vertices with equal coordinates. The
- * interior of a component:
+ * Components are connected through shared vertices or vertices with equal coordinates. The interior
+ * of a component depends on its holes:
  *   closed        the points with a winding number other than 0, whichever way it faces
- *   small holes   the points with a winding number of at least one half. The holes have up to
- *                 ABUT_SHEET_HOLE_FRACTION (0.1) of the area of the component, as in scans of
+ *   small holes   the points with a winding number of at least one half. The area of the holes is
+ *                 at most ABUT_SHEET_HOLE_FRACTION (0.1) of that of the component, as in scans of
  *                 solids
  *   sheet         empty. The holes are larger, as in a scanned room, a garment or a terrain. Only
- *                 its surface counts: a robot in the middle of an open room is apart from it
- * Winding numbers of components that are not sheets are added: an inward-facing component inside
- * another is a cavity. <abut/contact.h>, <abut/sweep.h> and <abut/world.h> use the same rule.
- * Signs of points (<abut/sign.h>, <abut/field.h>, <abut/map.h>) use winding numbers on sheets too.
+ *                 its surface counts, so a robot in the middle of an open room does not overlap
+ *                 the room
+ * The winding numbers of all components except sheets are added, so an inward-facing component
+ * inside another is a cavity. <abut/contact.h>, <abut/sweep.h> and <abut/world.h> use the same
+ * rule. Signs of points (<abut/sign.h>, <abut/field.h>, <abut/map.h>) use winding numbers on sheets
+ * too.
  *
  * Each result has an abut_reliability. If surfaces intersect, or if no part of one mesh is in the
  * bounding box of the other, every result is exact for any mesh. If containment decides, the level
- * is guaranteed    on closed surfaces, also inward-facing or self-intersecting ones; and on sheets,
- *                 which have no interior by definition: the reason states this
- *   limited       on surfaces with small holes, because the interior is an estimate near the holes
- *   unreliable    if neighbouring triangles face opposite ways, because these cancel each other
+ * depends on the surface that may contain the other body:
+ *   guaranteed    it is closed, even if it faces inwards or intersects itself; or it is a sheet,
+ *                 which has no interior by definition: the reason states this
+ *   limited       it has small holes, near which the interior is an estimate
+ *   unreliable    neighbouring triangles face opposite ways and cancel each other
  *
  * Results do not depend on the number of threads, the processor, the device or the content of a
  * cache. All functions only read BVHs, so any number of threads may query the same BVH.
@@ -54,9 +58,9 @@ typedef struct abut_pair_options {
 
 ABUT_DEFAULT(abut_pair_options)
 
-/* Warm start of consecutive queries on the same two BVHs at similar poses. Initialise it with
- * zeros and pass it to each query. It changes the time of a query, never its result. One thread at
- * a time may use a cache. All functions below accept null instead. */
+/* Warm start of consecutive queries on the same two BVHs at similar poses. Initialise it with zeros
+ * and pass it to each query. It changes the time of a query, never its result. Only one thread at a
+ * time may use a cache. All functions below accept null instead. */
 typedef struct abut_pair_cache {
     uint32_t known; /* 0 = empty; the other members are then ignored */
     uint32_t triangle_a, triangle_b;
@@ -92,9 +96,9 @@ ABUT_API abut_status abut_pair_overlap(const abut_collider *a, const abut_collid
                                        abut_overlap *overlap);
 
 /* Returns the reliability of containment for a mesh with this report. The reason also states
- * whether volume and inertia are meaningful. The level of a sheet is limited: results are exact,
- * but a sheet has no interior. Surface intersections and distances do not depend on it.
- * Thread-safe. */
+ * whether volume and inertia are meaningful. The level of a sheet is limited, because it has no
+ * interior, although results are exact. Surface intersections and distances do not depend on this
+ * reliability. Thread-safe. */
 ABUT_API abut_reliability abut_pair_reliability(const abut_mesh_report *report);
 
 /* Two triangles that intersect, and their intersection: see abut_triangle_triangle_intersect(). */
@@ -126,30 +130,30 @@ typedef struct abut_separation {
 } abut_separation;
 
 /* Computes the distance between two bodies and a pair of closest points (witness points).
- * Ties: pairs of triangles are tied if their distances differ by less than 2^-41 L and by less than
- * a thousandth. L is the sum of the largest coordinates of both bodies, so this is about 1e-12 of
- * the larger coordinate. The result is the lowest of the tied pairs, by the triangle of a, then by
- * that of b, with the distance of that pair.
- * Overlap: if surfaces intersect, the result is one of the intersecting pairs. It is the same for
- * the same poses and BVHs on every device, because the CPU's tree determines it. After a refit it
- * may differ from that of a newly built BVH. If a component lies inside the other body, the witness
- * point is a vertex of that component.
- * Limits: if the bodies are further apart than 64 times their size, the result may be any of the
- * tied pairs. Meshes with many triangles in one place may have more than about sixty thousand tied
- * pairs that are not on parallel flat faces. The distance then has an error of up to 1e-4 of the
- * size.
- * Memory: as abut_pair_overlap(). After many distance queries a BVH keeps about 11 more bytes per
- * triangle, and 22 more after queries with many tied pairs. A BVH built on a device also keeps the
- * CPU's tree of its mesh from the first distance query on; batches need that tree from the first
- * overlapping pose on.
+ *  - Ties: pairs of triangles are tied if their distances differ by less than 2^-41 L and by less
+ *    than a thousandth of the smaller distance. L is the sum of the largest coordinates of both
+ *    bodies, so 2^-41 L is about 1e-12 of the larger coordinate. Of the tied pairs, the result is
+ *    the one with the lowest triangle index of a, then of b. The distance is that of this pair.
+ *  - Overlap: if surfaces intersect, the result is one of the intersecting pairs. This pair is the
+ *    same on every device for the same poses and BVHs, because the tree of the CPU determines it.
+ *    After a refit the pair may differ from that of a newly built BVH. If a component lies inside
+ *    the other body, the witness point is a vertex of that component.
+ *  - Limits: if the bodies are further apart than 64 times their size, the result may be any of the
+ *    tied pairs. Meshes with many triangles in one place may have more than about sixty thousand
+ *    tied pairs that are not on parallel flat faces. The distance then has an error of up to 1e-4
+ *    of the size of the bodies.
+ *  - Memory: as abut_pair_overlap(). After many distance queries a BVH keeps about 11 more bytes
+ *    per triangle, and 22 more after queries with many tied pairs. The first distance query on a
+ *    BVH that was built on a device also builds the tree of the CPU, which the BVH keeps. Batches
+ *    build it at the first pose at which the bodies overlap.
  * Validates poses as abut_pair_overlap() does. Thread-safe. */
 ABUT_API abut_status abut_pair_distance(const abut_collider *a, const abut_collider *b,
                                         const abut_pair_options *options, abut_pair_cache *cache,
                                         abut_separation *separation);
 
 /* Tests whether two bodies overlap or their distance is at most `margin`. The search stops as soon
- * as that is known. `reliability` may be null. Returns ABUT_ERROR_ARGUMENT if `margin` is negative
- * or NaN, or for poses that abut_pair_overlap() rejects. Thread-safe. */
+ * as the result is known. `reliability` may be null. Returns ABUT_ERROR_ARGUMENT if `margin` is
+ * negative or NaN, or for poses that abut_pair_overlap() rejects. Thread-safe. */
 ABUT_API abut_status abut_pair_within(const abut_collider *a, const abut_collider *b, double margin,
                                       const abut_pair_options *options, abut_pair_cache *cache,
                                       bool *within, abut_reliability *reliability);
@@ -158,20 +162,22 @@ ABUT_API abut_status abut_pair_within(const abut_collider *a, const abut_collide
 
 typedef struct abut_pair_measure_options {
     size_t size;
-    double tolerance; /* surfaces closer than this coincide, and a thinner intersection has no
-                       * volume. 0 = 1e-9 of the size of the smaller body, or the rounding error of
-                       * the poses if that is larger */
+    double tolerance; /* a length. Surfaces closer than this coincide, and an intersection thinner
+                       * than this has no volume. 0 = 1e-9 of the size of the smaller body, or the
+                       * rounding error of the poses if that is larger */
 } abut_pair_measure_options;
 
 ABUT_DEFAULT(abut_pair_measure_options)
 
 typedef enum abut_pair_kind {
-    ABUT_PAIR_KIND_APART = 0, /* the intersection is empty */
-    ABUT_PAIR_KIND_TOUCH,     /* no volume: coincident faces, an edge or a point */
-    ABUT_PAIR_KIND_OVERLAP,   /* a proper part of both solids */
-    ABUT_PAIR_KIND_A_INSIDE,  /* all of a, which may touch the surface of b from inside */
-    ABUT_PAIR_KIND_B_INSIDE,  /* all of b */
-    ABUT_PAIR_KIND_SAME       /* all of both: the same solid, in any triangulation */
+    ABUT_PAIR_KIND_APART = 0, /* there is no common point */
+    ABUT_PAIR_KIND_TOUCH,     /* the intersection has no volume: coincident faces, an edge or a
+                               * point */
+    ABUT_PAIR_KIND_OVERLAP,   /* the intersection is a proper part of both solids */
+    ABUT_PAIR_KIND_A_INSIDE,  /* the intersection is all of a, which may touch the surface of b from
+                               * inside */
+    ABUT_PAIR_KIND_B_INSIDE,  /* the intersection is all of b */
+    ABUT_PAIR_KIND_SAME       /* both are the same solid, in any triangulation */
 } abut_pair_kind;
 
 /* Returns "apart", "touch", "overlap", "a-inside", "b-inside" or "same". Thread-safe. */
@@ -198,14 +204,14 @@ typedef struct abut_pair_measures {
 } abut_pair_measures;
 
 /* Measures the intersection of two solids: volume, areas, centroid and kind. Intersections of
- * triangles are decided exactly, and only sums are rounded. Volumes have an error of about 1e-15 of
- * coordinates times areas. Both surfaces must be closed. They may have cavities, several
- * components, and coplanar or coincident faces. Points count by their winding number: where a body
- * overlaps itself they count twice, as in the volume of the mesh. Surfaces with boundary edges only
- * get a kind, that of abut_pair_overlap(), and the level unreliable. `options` may be null. Returns
- * ABUT_ERROR_ARGUMENT if the tolerance is negative, and for poses that abut_pair_overlap() rejects.
- * Temporary memory is proportional to both meshes. The first call creates a topology that the BVH
- * keeps. Thread-safe. */
+ * triangles are decided exactly, and only sums are rounded. The error of a volume is about 1e-15
+ * times the largest coordinate times the areas. Both surfaces must be closed. They may have
+ * cavities, several components, and coplanar or coincident faces. Points count by their winding
+ * number: where a body overlaps itself they count twice, as in the volume of the mesh. If a surface
+ * has boundary edges, only `kind` is computed, by abut_pair_overlap(), and the reliability is
+ * unreliable. `options` may be null. Returns ABUT_ERROR_ARGUMENT if the tolerance is negative, and
+ * for poses that abut_pair_overlap() rejects. Temporary memory is proportional to both meshes. The
+ * first call creates a topology that the BVH keeps. Thread-safe. */
 ABUT_API abut_status abut_pair_measure(const abut_collider *a, const abut_collider *b,
                                        const abut_pair_measure_options *options,
                                        abut_pair_measures *measures);
@@ -223,7 +229,7 @@ typedef struct abut_pair_poses {
 ABUT_DEFAULT(abut_pair_poses)
 
 /* Run abut_pair_overlap(), abut_pair_distance() or abut_pair_within() for each pose, on all threads
- * of the context of a's mesh. Result i belongs to pose i. `reliability` is that of the least
+ * of the context of a's mesh. Result i is that of pose i. `reliability` is that of the least
  * reliable pose and may be null. A count of 0 is valid. All poses are validated before any result
  * is written. If both BVHs are on one device, the surfaces are searched there, and the CPU does the
  * remaining work. Returns ABUT_ERROR_ARGUMENT if only one BVH is on a device, or if they are on
@@ -242,15 +248,16 @@ ABUT_API abut_status abut_pair_within_batch(const abut_pair_poses *poses, double
 
 /* ---- self-intersections ---- */
 
-/* Two triangles of one mesh that intersect beyond what their common vertices imply:
+/* Two triangles of one mesh that have more points in common than their common vertices and edges.
+ * Which points count depends on the vertices that they share:
  *   no common vertex      any common point
  *   one common vertex     a common point other than that vertex
  *   a common edge         a common point off that edge: coplanar triangles folded onto each other
  *   the same vertices     always
  * Vertices with equal positions count as the same vertex, whatever their indices, so seams of an
- * unwelded mesh are not self-intersections. Degenerate triangles count as the segment or point that
- * they are, by the same rules. One that is an edge or a corner of its neighbour does not intersect
- * it. */
+ * unwelded mesh are not self-intersections. A degenerate triangle counts as a segment or a point,
+ * by the same rules. If it coincides with an edge or a corner of its neighbour, the two do not
+ * intersect. */
 typedef struct abut_pair_self_intersection {
     uint32_t triangle[2];   /* the lower index first */
     abut_intersection kind; /* kind and segment: see abut_triangle_triangle_intersect() */
@@ -265,7 +272,8 @@ typedef struct abut_pair_self_intersection {
 
 typedef struct abut_pair_self_options {
     size_t size;
-    bool by_index;  /* identify vertices by index only: a seam then intersects its other side */
+    bool by_index;  /* identify vertices by index only; the two sides of an unwelded seam then
+                     * intersect */
     uint64_t limit; /* work limit: 1 unit for each pair of triangles with overlapping bounding
                      * boxes, 16 for each pair that needs an exact test.
                      * 0 = ABUT_PAIR_SELF_LIMIT(triangle_count), UINT64_MAX = no limit */
@@ -336,13 +344,13 @@ typedef struct abut_pair_group_closest {
 /* Tests for each configuration whether any two objects overlap or are within the margin; any[i]
  * belongs to configuration i. A broad phase rejects pairs by the bounding boxes of their BVHs at
  * the time of the call. The remaining pairs are tested as by abut_pair_overlap() and
- * abut_pair_within(), in the order of their boxes along one axis, until one is a hit. `reliability`
- * is the lowest of all tests and may be null. Configurations are distributed over the threads of
- * the context of the first object. Results do not depend on the number of threads. BVHs on a device
- * are tested on the CPU. Returns ABUT_ERROR_ARGUMENT, before any result is written, for poses that
- * abut_pair_overlap() rejects and for an ignored index that is not an object. Reports progress as
- * stage "pairs". If the callback cancels or memory runs out, some results have been written.
- * Thread-safe. */
+ * abut_pair_within(), in the order of their boxes along one axis, until one of them is a hit.
+ * `reliability` is the lowest of all tests and may be null. Configurations are distributed over the
+ * threads of the context of the first object. Results do not depend on the number of threads. BVHs
+ * on a device are tested on the CPU. Returns ABUT_ERROR_ARGUMENT, before any result is written, for
+ * poses that abut_pair_overlap() rejects and for an ignored index that is not an object. Reports
+ * progress as stage "pairs". If the callback cancels or memory runs out, some results have been
+ * written. Thread-safe. */
 ABUT_API abut_status abut_pair_group_any(const abut_pair_group *group, bool *any,
                                          abut_reliability *reliability);
 /* Finds all pairs that overlap or are within the margin, sorted by configuration, then a, then b.

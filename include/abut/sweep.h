@@ -7,8 +7,9 @@
  * abut_sweep tests whole meshes, and abut_sweep_rigid() tests two rigid bodies that also rotate.
  *
  * Guarantee: conservative. No collision is missed and no time is late, whatever the rounding
- * errors. A hit may be a false positive within the tolerance, and a time may be early within the
- * tolerance. With `exact` there are no false positives.
+ * errors. A hit may be a false positive: features that pass each other within the tolerance. A time
+ * may be early: the distance at that time is at most the separation plus the tolerance. With
+ * `exact` there are no false positives.
  *
  * Method: for a fixed direction, the gap between two vertices is linear in time. So a direction
  * that separates the features proves them apart over an interval of time. The search advances from
@@ -31,13 +32,13 @@ extern "C" {
 
 typedef struct abut_sweep_find_options {
     size_t size;
-    double separation; /* features within this distance hit, such as for cloth with a thickness; a
-                        * length, 0 = features that touch */
+    double separation; /* a length. Features within this distance are a hit; use it for the
+                        * thickness of cloth. 0 = only features that touch */
     double tolerance;  /* a length. At the time of a hit the distance is at most separation plus
-                        * tolerance. Features that pass within the tolerance without touching may be
-                        * a false positive, unless a proof of separation is found. 0 = 1e-10 of the
-                        * extent of the positions. Rounding errors add about 1e-14 of the extent of
-                        * the pair */
+                        * tolerance. Features that pass each other within the tolerance may be
+                        * reported as a false positive, unless a proof of separation is found. 0 =
+                        * 1e-10 of the extent of the positions. Rounding errors add about 1e-14 of
+                        * the extent of the pair */
     bool exact;        /* decide hits within the tolerance by exact arithmetic, so that there are no
                         * false positives; only with a separation of 0 */
     uint32_t steps;    /* maximum number of steps of the search for one pair. If it is reached, the
@@ -49,11 +50,11 @@ ABUT_DEFAULT(abut_sweep_find_options)
 typedef struct abut_sweep_result {
     bool hit;
     double time;      /* time of impact, 0 to 1; 1 if there is no hit */
-    abut_vec3 point;  /* at that time, the midpoint of the closest points of both features */
+    abut_vec3 point;  /* midpoint of the closest points of both features at that time */
     abut_vec3 normal; /* unit, from the second feature to the first, just before the impact; zero if
                        * the features touch at the start and no direction is defined */
-    double weights[3]; /* vertex-face: barycentric coordinates on the face; edge-edge: parameters
-                        * along the first and the second edge, 0 to 1, and 0 */
+    double weights[3]; /* vertex-face: barycentric coordinates on the face. Edge-edge: parameters
+                        * along the first and the second edge, 0 to 1; the third weight is 0 */
     uint32_t steps;    /* number of steps of the search */
 } abut_sweep_result;
 
@@ -83,7 +84,7 @@ typedef struct abut_impact {
     double weights[3];
     abut_impact_kind kind;
     uint32_t mesh[2], element[2]; /* of the first and of the second feature. Of two edges, the first
-                                   * has the lower mesh and index */
+                                   * is the one with the lower mesh, then with the lower index */
 } abut_impact;
 
 /* Output list of impacts. If there are more than `capacity`, the function returns ABUT_ERROR_BUFFER
@@ -94,10 +95,10 @@ typedef struct abut_impacts {
 } abut_impacts;
 
 typedef enum abut_sweep_mode {
-    ABUT_SWEEP_ANY = 0,  /* one impact, or none; the fastest mode. Which one depends on the device
-                          * and on previous steps, but not on threads or SIMD width */
-    ABUT_SWEEP_EARLIEST, /* the first impact of ALL. An impact that is undecided because the maximum
-                          * of steps was reached may be skipped in favour of a true one */
+    ABUT_SWEEP_ANY = 0,  /* one impact, or none; the fastest mode. Which impact is found depends on
+                          * the device and on previous steps, but not on threads or SIMD width */
+    ABUT_SWEEP_EARLIEST, /* the first impact of ALL. If the maximum of steps leaves an impact
+                          * undecided, a decided one may be reported instead */
     ABUT_SWEEP_ALL       /* all impacts, sorted by time, then kind, then first feature (mesh,
                           * element), then second feature */
 } abut_sweep_mode;
@@ -109,7 +110,8 @@ typedef struct abut_sweep_options {
     size_t size;
     bool skip_self;      /* skip pairs within one mesh */
     bool skip_pairs;     /* skip pairs of two meshes */
-    abut_device *device; /* that computes the impacts; null = the CPU. Impacts are equal */
+    abut_device *device; /* device that computes the impacts; null = the CPU. Both give equal
+                          * impacts */
 } abut_sweep_options;
 
 ABUT_DEFAULT(abut_sweep_options)
@@ -122,13 +124,14 @@ ABUT_API abut_status abut_sweep_create(abut_mesh *const *meshes, size_t count,
 /* Destroys a sweep. Null is allowed. Thread-safe if no other thread uses the sweep. */
 ABUT_API void abut_sweep_destroy(abut_sweep *motion);
 
-/* Sets the positions of the next step: one abut_vec3 for each vertex, mesh after mesh, in absolute
- * coordinates. An empty `start` is the end of the previous step, or in the first step the positions
- * of the meshes. The arrays are copied. Each array may be on the host or, for a sweep with a
- * device, in a buffer of that device, which validates and copies it there. Results are equal.
+/* Sets the positions of the next step: one abut_vec3 for each vertex, mesh after mesh, in the
+ * coordinates of abut_mesh_create(). If `start` is empty, the step starts at the end of the
+ * previous step; the first step starts at the positions of the meshes. The arrays are copied. Each
+ * array may be on the host. For a sweep with a device it may also be in a buffer of that device.
+ * The device then validates and copies it, with equal results.
  *
  * Returns ABUT_ERROR_ARGUMENT for coordinates that are not finite or beyond ABUT_COORDINATE_MAX,
- * and for arrays on another device. It also does if the longest side of the bounding box of all
+ * and for arrays on another device. Also returns it if the longest side of the bounding box of all
  * vertices is below ABUT_MESH_SIZE_MIN but not 0. Returns ABUT_ERROR_BUFFER if a buffer is too
  * small. On failure nothing changes. Only one thread at a time may use a sweep. */
 ABUT_API abut_status abut_sweep_set_positions(abut_sweep *motion, abut_array start, abut_array end);
@@ -141,9 +144,9 @@ typedef struct abut_sweep_counts {
 
 /* Finds the impacts of the step. Pairs of features that share a vertex are skipped, since they
  * always touch. A tolerance of 0 is 1e-10 of the longest side of the bounding box of all start
- * positions. If that side is 0, the box of start and end positions counts. `options` may be null.
- * `counts` may be null; it receives the number of tested pairs: all candidate pairs for ALL, fewer
- * for the other modes.
+ * positions. If that side is 0, the bounding box of start and end positions is used instead.
+ * `options` may be null. `counts` may be null; it receives the number of tested pairs: all
+ * candidate pairs for ALL, fewer for the other modes.
  *
  * On the CPU memory grows with the capacity, not with the number of impacts. A device stores all
  * impacts of ALL, and returns ABUT_ERROR_LIMIT if they exceed an eighth of its memory. If the
@@ -164,9 +167,9 @@ ABUT_API const char *abut_sweep_mode_name(abut_sweep_mode mode);
 
 typedef struct abut_sweep_rigid_options {
     size_t size;
-    double separation; /* bodies within this distance touch; a length */
+    double separation; /* a length. Bodies within this distance count as touching */
     double tolerance;  /* a length. At the time of impact the distance is at most separation plus
-                        * tolerance. 0 = 1e-6 of the smaller body */
+                        * tolerance. 0 = 1e-6 of the size of the smaller body */
 } abut_sweep_rigid_options;
 
 ABUT_DEFAULT(abut_sweep_rigid_options)
@@ -179,7 +182,7 @@ typedef struct abut_sweep_rigid_result {
     abut_impact_kind kind;
     uint32_t triangle[2];         /* the triangles of a and of b that touch; ABUT_NONE if one body
                                    * contains the other */
-    abut_reliability reliability; /* guaranteed unless containment at the start decides, as in
+    abut_reliability reliability; /* guaranteed, unless containment at the start decides; then as in
                                    * <abut/pair.h> */
 } abut_sweep_rigid_result;
 
@@ -187,14 +190,14 @@ typedef struct abut_sweep_rigid_result {
  * advancement.
  *
  * Guarantee: no impact is missed and no time is late, however fast and thin the bodies are. The
- * time is early by no more than the tolerance allows. Bodies that touch at the start, or of which
- * one contains the other, have the time 0; a sheet (ABUT_SHEET_HOLE_FRACTION) contains nothing. If
- * separation or tolerance exceeds the size of the bodies, the distance at the time of impact may be
- * larger: by 4e-4 of the size of the larger body.
+ * time may be early, but the distance at that time is at most separation plus tolerance. The time
+ * is 0 if the bodies touch at the start or one contains the other. A sheet
+ * (ABUT_SHEET_HOLE_FRACTION) contains nothing. If separation or tolerance exceeds the size of the
+ * bodies, the distance at the time of impact may be larger by 4e-4 of the size of the larger body.
  *
  * Paths rotate about the origin of the coordinates of the mesh. A body far from its origin, or with
- * a large rotation, needs more intervals of time. `options` may be null. Allocates only as
- * abut_pair_overlap() does, and can be cancelled as that. Thread-safe. */
+ * a large rotation, needs more intervals of time. `options` may be null. Allocates memory only as
+ * abut_pair_overlap() does. The progress callback can cancel it in the same way. Thread-safe. */
 ABUT_API abut_status abut_sweep_rigid(const abut_bvh *a, const abut_path *path_a, const abut_bvh *b,
                                       const abut_path *path_b,
                                       const abut_sweep_rigid_options *options,

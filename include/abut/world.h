@@ -11,13 +11,14 @@
  * character                                                      radial
  *
  *  - exact: abut_contact_find()
- *  - field: samples of one body in the signed distance field of the other, by
- *    abut_contact_find_sampled(); vertices and edges of a mesh without an inside, by
+ *  - field: samples of one body are evaluated in the signed distance field of the other, by
+ *    abut_contact_find_sampled(). For a sheet, its vertices and edges are evaluated, by
  *    abut_contact_mesh()
- *  - map: samples on one surface with their exact signed distances, by abut_map_compute_distance()
+ *  - map: exact signed distances at samples of one surface, by abut_map_compute_distance()
  *  - layers: rays through both bodies, by abut_layers_find(); one contact for each pair
- *  - radial: vertices, samples and long edges of the other item in the radial fields, and samples
- *    of the radial fields against the other item, by abut_radial_contacts()
+ *  - radial: vertices, samples and long edges of the other item are evaluated in the radial fields
+ *    of the character, and samples of the radial fields in the other item, by
+ *    abut_radial_contacts()
  *
  * The simplest item is ABUT_COLLIDER_MESH, a rigid or deforming mesh. The world examines the mesh
  * and selects a method; abut_world_get_item_info() returns the method and the reason. Callers that
@@ -26,15 +27,16 @@
  *
  * Guarantee: no candidate pair is missed. abut_world_get_pair_info() returns the method of a pair,
  * which contacts it is guaranteed to find, and the error bound of its depths. If maps or layers
- * find no contact, the exact method is used, so that they miss no overlap either. Contacts are
- * sorted and equal on any number of threads; those of fields are equal on a device too.
+ * find no contact, the world also tests the pair by the exact method, so that no overlap is missed.
+ * Contacts are sorted, and do not depend on the number of threads. Contacts of fields are also
+ * equal on the CPU and on a device.
  *
  * Lifetime and threads: a world keeps references to the objects of its items, so these may be
  * destroyed in any order. Only one thread at a time may use a world; functions below that are "not
  * thread-safe" have this restriction. A world uses the threads, the progress callback and the
- * cancellation of its own context, whatever the contexts of its meshes are. A progress callback
- * that is called by a function of a world must not use that world: its functions then return
- * ABUT_ERROR_ARGUMENT, and it must not be destroyed.
+ * cancellation of its own context, whatever the contexts of its meshes are. While a function of a
+ * world calls the progress callback, the callback must not use or destroy that world. Functions
+ * that it calls on the world return ABUT_ERROR_ARGUMENT.
  */
 #ifndef ABUT_WORLD_H
 #define ABUT_WORLD_H
@@ -79,14 +81,14 @@ typedef struct abut_world_options {
     bool keep_backfacing;        /* as in abut_contact_options; radial fields ignore it */
     uint64_t pair_limit;         /* maximum number of candidate pairs; 0 = 2^24. A step with more
                                   * returns ABUT_ERROR_LIMIT */
-    abut_device *device;         /* computes pairs of bodies by fields; null = the CPU. Contacts are
-                                  * equal */
-    abut_world_method method;    /* AUTO: each pair by its items. If both exact and field are
-                                  * possible, exact without a device and field with one. EXACT or
-                                  * FIELD: this method only. Pairs that lack what it needs are
-                                  * skipped, except pairs of primitives, which are always exact.
-                                  * EXACT must not be combined with a device. Other methods return
-                                  * ABUT_ERROR_ARGUMENT */
+    abut_device *device;         /* device that computes pairs of bodies by fields; null = the CPU.
+                                  * Both give equal contacts */
+    abut_world_method method;    /* AUTO: the items of a pair determine its method. If both exact
+                                  * and field are possible, it is field with a device and exact
+                                  * without one. EXACT or FIELD: only this method. A pair whose
+                                  * items lack the data for the method is skipped. Pairs of
+                                  * primitives are always exact. EXACT must not be combined with a
+                                  * device. Other values return ABUT_ERROR_ARGUMENT */
     bool skip_verification;      /* as in abut_patch_options: do not verify exact depths */
 } abut_world_options;
 
@@ -95,7 +97,7 @@ ABUT_DEFAULT(abut_world_options)
 /* What moves an item. A pair is tested if at least one item is dynamic. A pair with a sensor is
  * tested unless both items are static. */
 typedef enum abut_world_motion {
-    ABUT_WORLD_DYNAMIC = 0, /* moved by forces */
+    ABUT_WORLD_DYNAMIC = 0, /* moved by a physics solver */
     ABUT_WORLD_KINEMATIC,   /* moved by the caller, regardless of contacts */
     ABUT_WORLD_STATIC       /* does not move */
 } abut_world_motion;
@@ -106,19 +108,19 @@ ABUT_API const char *abut_world_motion_name(abut_world_motion motion);
 typedef struct abut_world_item {
     size_t size;
     abut_collider collider; /* shape and pose. The item keeps references to the objects of the
-                             * shape. A BVH, field and samples must not be changed, except that
-                             * abut_world_set_positions() changes a character or a mesh that
-                             * deforms. No other thread may use a character during a call of the
-                             * world. Rigid items with the same mesh, method and resolution share
-                             * what the world builds for them */
+                             * shape. The caller must not change its BVH, field or samples. The
+                             * shape of a character or of a deforming mesh is changed by
+                             * abut_world_set_positions(). No other thread may use a character
+                             * during a call on the world. Rigid items with the same mesh, method
+                             * and resolution share what the world builds for them */
     abut_world_motion motion;
     uint32_t group; /* filter: one bit for each group of the item; 0 = the first group */
     uint32_t mask;  /* filter: one bit for each group that it collides with; 0 = all groups. A pair
                      * is tested if each item is in a group that the other collides with */
-    bool is_sensor; /* its pairs have events and no contacts */
-    abut_world_method method; /* preferred method of its pairs; AUTO = by the rule. Meshes: all
-                               * except RADIAL. Bodies: EXACT needs a BVH, FIELD needs a field or
-                               * samples. Other kinds have one method */
+    bool is_sensor; /* its pairs have events but no contacts */
+    abut_world_method method; /* preferred method of its pairs; AUTO = by the rule. Meshes accept
+                               * all values except RADIAL. Of bodies, EXACT needs a BVH, and FIELD
+                               * needs a field or samples. Other kinds have only one method */
     void *user;               /* for the caller; see abut_world_get_user() */
 } abut_world_item;
 
@@ -131,42 +133,44 @@ ABUT_API abut_status abut_world_create(abut_context *context, const abut_world_o
 /* Destroys a world and releases its references. Null is allowed. Not thread-safe. */
 ABUT_API void abut_world_destroy(abut_world *world);
 
-/* Adds an item and returns its id: the id that was freed last, or else the number of items so far.
- * For a mesh the world builds everything its method needs, at least a BVH and a mesh report.
- * Returns ABUT_ERROR_ARGUMENT for a pose or primitive that the functions of <abut/contact.h>
- * reject, and for a character with a pose. It also does for layers of a mesh that is not closed and
- * for fields of a mesh that deforms. Not thread-safe. */
+/* Adds an item and stores its id. The id is the one that was freed last; if no id is free, it is
+ * the number of items. For a mesh the world builds everything that its method needs, at least a BVH
+ * and a mesh report. Returns ABUT_ERROR_ARGUMENT for a pose or primitive that the functions of
+ * <abut/contact.h> reject, and for a character whose pose is not the identity. Also returns it if
+ * the method is LAYERS for a mesh that is not closed, or FIELD for a mesh that deforms. Not
+ * thread-safe. */
 ABUT_API abut_status abut_world_add(abut_world *world, const abut_world_item *item, uint32_t *id);
 /* Removes an item. Its id becomes free, and its ignored pairs are deleted. Not thread-safe. */
 ABUT_API abut_status abut_world_remove(abut_world *world, uint32_t id);
 /* Returns the user pointer of an item; null if there is no such item. Not thread-safe. */
 ABUT_API void *abut_world_get_user(const abut_world *world, uint32_t id);
 /* Replaces an item in place: groups, motion, method, pose, shape or kind. Its id and its ignored
- * pairs are kept. With another shape its pairs end and begin again; with the same shape they
- * persist. Returns the errors of abut_world_add(); on failure nothing changes. Not thread-safe. */
+ * pairs are kept. If the shape changes, pairs that touch have the events END and BEGIN; otherwise
+ * PERSIST. Returns the errors of abut_world_add(); on failure nothing changes. Not thread-safe. */
 ABUT_API abut_status abut_world_replace(abut_world *world, uint32_t id,
                                         const abut_world_item *item);
 /* Sets the shape of an item that is not rigid.
  *  - A mesh with collider.shape.mesh.deforms: `positions` has one abut_vec3 for each vertex, on the
- * host, in absolute coordinates as for abut_mesh_create(), before the pose. `bones` is null.
+ *    host, in the coordinates of abut_mesh_create(). The pose of the item is applied to them.
+ *    `bones` is null.
  *  - A character: `bones` and `positions` as for abut_radial_set_positions().
  * Returns ABUT_ERROR_ARGUMENT for other items and for positions that abut_mesh_create() rejects. On
  * failure nothing changes. Not thread-safe. */
 ABUT_API abut_status abut_world_set_positions(abut_world *world, uint32_t id,
                                               const abut_character_matrix *bones,
                                               abut_array positions);
-/* Sets the poses (abut_pose) of `count` items. Null ids are 0 to count - 1. If an id occurs twice,
- * its last pose counts. An item whose pose is equal bit for bit does not move; a character always
- * counts as moved. If one pose is rejected, as in abut_world_add(), nothing changes. A buffer of
- * poses needs a world with this device. They are downloaded only if the host needs them: for
- * functions other than abut_world_get_device_contacts(), or if an item is a primitive. Not
- * thread-safe. */
+/* Sets the poses (abut_pose) of `count` items. If `ids` is null, the ids are 0 to count - 1. If an
+ * id occurs twice, its last pose counts. An item whose new pose equals its old pose bit for bit
+ * counts as not moved. A character always counts as moved. If one pose is rejected, as in
+ * abut_world_add(), nothing changes. If `poses` is a buffer, it must be on the device of the world.
+ * Such poses are downloaded only if a function other than abut_world_get_device_contacts() needs
+ * them, or if an item is a primitive. Not thread-safe. */
 ABUT_API abut_status abut_world_set_poses(abut_world *world, const uint32_t *ids, abut_array poses,
                                           size_t count);
 
-/* Sets whether a pair is ignored: never tested, whatever its groups. Use it for bodies that a joint
- * connects, parts of one machine, and allowed collisions of a robot. The items must be different.
- * The setting lasts until one of them is removed. Not thread-safe. */
+/* Sets whether a pair is ignored. An ignored pair is never tested, whatever its groups are. Use it
+ * for bodies that a joint connects, parts of one machine, and allowed collisions of a robot. The
+ * items must be different. The setting lasts until one of them is removed. Not thread-safe. */
 ABUT_API abut_status abut_world_ignore(abut_world *world, uint32_t a, uint32_t b, bool ignore);
 
 /* ---- methods and guarantees ---- */
@@ -174,8 +178,10 @@ ABUT_API abut_status abut_world_ignore(abut_world *world, uint32_t a, uint32_t b
 /* The method of an item. */
 typedef struct abut_world_item_info {
     size_t size;                  /* sizeof(abut_world_item_info), set by the default function */
-    abut_world_method method;     /* AUTO for a body with several methods: each pair selects one */
-    bool is_forced;               /* set by the item or the world; otherwise selected by the rule */
+    abut_world_method method;     /* AUTO for a body with several methods, of which each pair uses
+                                   * one */
+    bool is_forced;               /* true if the item or the world sets the method; false if the
+                                   * rule selected it */
     const char *reason;           /* one static sentence */
     abut_reliability reliability; /* meshes only: reliability of inside and outside, for the current
                                    * shape */
@@ -188,9 +194,9 @@ typedef struct abut_world_item_info {
 
 ABUT_DEFAULT(abut_world_item_info)
 
-/* Stores the method of an item. The method is selected when the item is added, and is kept when
- * its mesh deforms. The first call after a deformation examines the mesh. `info->size`
- * must be set. Not thread-safe. */
+/* Stores the method of an item. The method is selected when the item is added, and does not change
+ * when its mesh deforms. The first call after a deformation examines the mesh. `info->size` must be
+ * set. Not thread-safe. */
 ABUT_API abut_status abut_world_get_item_info(const abut_world *world, uint32_t id,
                                               abut_world_item_info *info);
 
@@ -199,10 +205,10 @@ typedef enum abut_world_guarantee {
     ABUT_WORLD_GUARANTEE_NONE = 0, /* none: the pair is never tested */
     ABUT_WORLD_GUARANTEE_SAMPLED,  /* overlaps between samples may be missed */
     ABUT_WORLD_GUARANTEE_COMPLETE, /* every overlap, whatever its size */
-    ABUT_WORLD_GUARANTEE_LIMITED   /* every intersection of surfaces. A mesh has small holes, or
-                                    * neighbouring triangles that face opposite ways, so containment
-                                    * in it is an estimate: abut_pair_overlap() decides, and depths
-                                    * have no bound */
+    ABUT_WORLD_GUARANTEE_LIMITED   /* every intersection of surfaces, but not every containment. A
+                                    * mesh has small holes, or neighbouring triangles that face
+                                    * opposite ways. Containment in such a mesh is an estimate by
+                                    * abut_pair_overlap(), and depths have no error bound */
 } abut_world_guarantee;
 
 /* Returns "none", "sampled", "complete" or "limited", or null if there is no such guarantee.
@@ -214,8 +220,9 @@ typedef struct abut_world_pair_info {
     size_t size;              /* sizeof(abut_world_pair_info), set by the default function */
     abut_world_method method; /* AUTO: the pair is never tested */
     abut_world_guarantee guarantee;
-    double error;       /* error bound of the deepest contact, a length; infinity = no bound, 0 =
-                         * rounding errors only. The meshes are taken as the true surfaces */
+    double error;       /* error bound of the depth of the deepest contact, a length; infinity = no
+                         * bound, 0 = rounding errors only. The error is relative to the meshes,
+                         * whatever surfaces they approximate */
     const char *reason; /* static: what may be missed, or why the pair is never tested */
 } abut_world_pair_info;
 
@@ -248,25 +255,27 @@ ABUT_API abut_status abut_world_pairs(abut_world *world, uint64_t capacity, abut
  *  - Exact: patch by patch, deepest first.
  *  - Field: features of a, then features of b; with options.max_patch_contacts, the order of
  *    abut_contact_reduce().
- *  - Map: patch by patch; of two maps, patches of a, then patches of b.
+ *  - Map: patch by patch. If both items have maps, patches of a, then patches of b.
  *  - Layers: one contact (ABUT_CONTACT_OVERLAP) at the centre of the overlap.
  *  - Radial: features of a character are the samples of all its fields (ABUT_CONTACT_POINT).
- *    Features of spheres and capsules are points (ABUT_CONTACT_SOLID), whose elements are the
- *    parts of abut_radial_contacts(). Features of other primitives are vertices, then edges of
- *    their meshes. Features of bodies are samples or vertices, and, unless options.skip_edges is
- *    set, deepest points of edges longer than a cell.
+ *    Features of spheres and capsules are points (ABUT_CONTACT_SOLID), whose elements equal the
+ *    parts of abut_radial_contacts(): 0 and 1 for the ends, 2 for the deepest point of the axis.
+ *    Features of other primitives are vertices, then edges of their meshes. Features of bodies are
+ *    samples or vertices, and, unless options.skip_edges is set, deepest points of edges longer
+ *    than a cell.
  *
  * The exact method is warm started. The hint of abut_contact_find() is the normal of the deepest
- * contact of the pair in the previous computation. If there was none, it is the reversed motion of
- * a relative to b since then.
+ * contact of the pair in the previous computation. If that computation found no contact, the hint
+ * is the reversed motion of a relative to b since that computation.
  *
- * A pair at rest keeps its contacts bit for bit, without computation: a pair whose items have had
- * the same pose, bit for bit, and the same shape since the previous computation. Pairs of layers
- * are the exception, since their images show all items. If nothing has changed, a call only copies.
+ * A pair is at rest if its items have had the same pose, bit for bit, and the same shape since the
+ * previous computation. A pair at rest keeps its contacts bit for bit, without computation. Pairs
+ * of layers are an exception, since their images contain all items. If nothing has changed, a call
+ * only copies contacts.
  *
- * contacts->reliability is the lowest level of all pairs that were tested. If there are more than
- * contacts->capacity, returns ABUT_ERROR_BUFFER and sets only contacts->count, which is set in
- * either case. Not thread-safe. */
+ * contacts->reliability is the lowest level of all pairs that were tested. If there are more
+ * contacts than contacts->capacity, returns ABUT_ERROR_BUFFER and sets only contacts->count, which
+ * is set in either case. Not thread-safe. */
 ABUT_API abut_status abut_world_contacts(abut_world *world, abut_contacts *contacts);
 
 /* ---- events ---- */
@@ -274,7 +283,7 @@ ABUT_API abut_status abut_world_contacts(abut_world *world, abut_contacts *conta
 typedef enum abut_world_event_kind {
     ABUT_WORLD_EVENT_BEGIN = 0, /* the pair has contacts and had none at the previous call */
     ABUT_WORLD_EVENT_PERSIST,   /* it has contacts and had some */
-    ABUT_WORLD_EVENT_END        /* it had contacts and has none, or one of its items was removed */
+    ABUT_WORLD_EVENT_END        /* it had contacts and has none, or an item was removed */
 } abut_world_event_kind;
 
 /* Returns the name of a kind of event, or null if there is no such kind. Thread-safe. */
@@ -283,7 +292,7 @@ ABUT_API const char *abut_world_event_kind_name(abut_world_event_kind change);
 /* A pair that touches, or touched at the previous call. */
 typedef struct abut_world_event {
     abut_world_event_kind kind;
-    abut_world_method method; /* that computed its contacts */
+    abut_world_method method; /* the method that computed its contacts */
     abut_world_guarantee guarantee;
     double error;          /* error bound of this method, as in abut_world_pair_info */
     uint32_t a, b;         /* a < b. At an end, these ids may be free or belong to other items */
@@ -296,10 +305,11 @@ typedef struct abut_world_event {
 } abut_world_event;
 
 /* Returns what has changed since the previous successful call: pairs that begin to touch, persist
- * and end, sorted by a, then b. If an id has been reused, the end precedes the begin. A pair
- * touches if it has a contact, also one within the margin; pairs of sensors too. If the capacity is
- * too small, returns ABUT_ERROR_BUFFER and sets only *count: no event is written or lost. *count is
- * set in either case. Not thread-safe. */
+ * and end, sorted by a, then b. If an id has been reused, the event END of its old pair precedes
+ * the event BEGIN of its new pair. A pair touches if it has a contact, including contacts within
+ * the margin. This also applies to pairs with a sensor. If the capacity is too small, returns
+ * ABUT_ERROR_BUFFER and sets only *count: no event is written or lost. *count is set in either
+ * case. Not thread-safe. */
 ABUT_API abut_status abut_world_events(abut_world *world, uint64_t capacity,
                                        abut_world_event *events, uint64_t *count);
 
@@ -308,18 +318,18 @@ ABUT_API abut_status abut_world_events(abut_world *world, uint64_t capacity,
 /* Writes the state that a world keeps between steps: the hint of each pair (abut_world_contacts)
  * and the pairs that the previous abut_world_events() reported. The caller stores items, poses,
  * shapes, options and ignored pairs. Computes the contacts if they are not up to date. The size is
- * 72 bytes, 8 for each id and 24 for each candidate pair. It is 112 bytes more for each reported
- * pair if abut_world_events() was not called since the contacts were computed. If the capacity is
- * too small, returns ABUT_ERROR_BUFFER and sets only *bytes, which is set in either case.
- * Not thread-safe. */
+ * 72 bytes, plus 8 for each id, plus 24 for each candidate pair. If abut_world_events() was not
+ * called since the contacts were computed, the size is 112 bytes more for each reported pair. If
+ * the capacity is too small, returns ABUT_ERROR_BUFFER and sets only *bytes, which is set in either
+ * case. Not thread-safe. */
 ABUT_API abut_status abut_world_save(abut_world *world, size_t capacity, void *state,
                                      size_t *bytes);
 /* Restores a saved state. The items must be those of the saved world, with the same ids, shapes,
  * groups, options and ignored pairs, at the saved poses bit for bit. Recomputes all contacts with
  * the saved hints and compares them with a digest of the saved contacts. So it takes as long as a
- * step in which all items move. Afterwards equal calls give the same contacts, ids and events as in
- * the saved world, bit for bit. Only the ids of items that are added later depend on the order in
- * which ids of this world were freed.
+ * step in which all items move. Afterwards equal calls give the same contacts, contact ids and
+ * events as in the saved world, bit for bit. The exception is the ids of items that are added
+ * later: they depend on the order in which the ids of this world were freed.
  *
  * Returns ABUT_ERROR_FORMAT if the bytes are damaged or not a state, and ABUT_ERROR_UNSUPPORTED for
  * another version or byte order of the format. Returns ABUT_ERROR_ARGUMENT for a state of another
@@ -339,35 +349,36 @@ typedef struct abut_world_impacts {
     abut_world_impact *list;
     uint64_t capacity, count;
     double time;                  /* safe fraction of the step, 0 to 1, over all pairs without a
-                                   * sensor. Up to this time no pair that is separate at the start
-                                   * touches, and no pair that touches at the start becomes deeper;
-                                   * see abut_world_sweep() */
-    uint64_t unswept_count;       /* pairs whose swept bounding boxes overlap, but that cannot be
-                                   * swept */
+                                   * sensor. Before this time, no pair that is separate at the start
+                                   * touches, and no pair that touches at the start becomes deeper
+                                   * by more than the slack; see abut_world_sweep() */
+    uint64_t unswept_count;       /* number of pairs whose swept bounding boxes overlap but that
+                                   * cannot be swept */
     abut_reliability reliability; /* lowest level of all pairs that were swept; see
                                    * abut_sweep_rigid_result */
 } abut_world_impacts;
 
 /* Computes the times of impact if `count` items move to `ends` in a step while all others stay.
- * Does not change the world. Null ids are 0 to count - 1; if an id occurs twice, its last pose
- * counts. Items move along paths as described at abut_path. `options` may be null. The margin of
- * the world is not used.
+ * Does not change the world. If `ids` is null, the ids are 0 to count - 1. If an id occurs twice,
+ * its last pose counts. Items move along paths as described at abut_path. `options` may be null.
+ * The margin of the world is not used.
  *
  * Guarantee: conservative. No impact is missed and no time is late, however fast and thin the items
- * are. Times of spheres, capsules and cylinders are early by less than 0.003 of their radii. Pairs
- * are those of the narrow phase, sensors included. Bodies with a BVH and primitives are swept as by
+ * are. For spheres, capsules and cylinders, the distance at the time of impact is larger than that
+ * of abut_sweep_rigid() by less than 0.003 of the radii. The pairs are those that the narrow phase
+ * would test, including pairs with sensors. Bodies with a BVH and primitives are swept as by
  * abut_sweep_rigid(). Triangles of primitives other than hulls are ABUT_NONE. Pairs with a
  * character, or with a body without a BVH, are counted in impacts->unswept_count and have no
  * guarantee.
  *
  * Pairs that touch at the start are listed with time 0. They limit impacts->time only if they
  * become deeper: a resting body may slide along its support or leave it, but may not sink into it.
- * For this the sweep first shifts the body out along the contact normals, by its penetration depth
- * and a slack. It then sweeps the body from there. The slack is 1e-4 of the smaller item plus 0.004
- * of the radii of spheres, capsules and cylinders, or four tolerances if that is larger. So before
- * impacts->time no pair is deeper than at the start by more than the slack. The time is 0 if no
- * point moves by more than twice the slack until then. It is also 0 if the shift does not separate
- * the pair, as for interlocked bodies.
+ * To find when this happens, a second sweep first shifts item a along the contact normals, by the
+ * penetration depths plus a slack. The slack is 1e-4 of the size of the smaller item plus 0.004 of
+ * the radii of spheres, capsules and cylinders, or four tolerances if that is larger. So before
+ * impacts->time no pair is deeper than at the start by more than the slack. If no point of an item
+ * moves by more than twice the slack relative to the other item before that time, the time is 0. It
+ * is also 0 if the shift does not separate the pair, as for interlocked bodies.
  *
  * The list is sorted by a, then b, and equal on any number of threads. If the capacity is too
  * small, returns ABUT_ERROR_BUFFER and sets only impacts->count. Not thread-safe. */
@@ -378,8 +389,8 @@ ABUT_API abut_status abut_world_sweep(abut_world *world, const uint32_t *ids, co
 /* ---- contacts on the device ---- */
 
 typedef struct abut_world_device_contacts {
-    const abut_buffer *pairs; /* abut_world_pair: the pairs of abut_world_pairs() of two bodies
-                               * that are computed by fields */
+    const abut_buffer *pairs; /* abut_world_pair: those pairs of abut_world_pairs() that consist of
+                               * two bodies and are computed by fields */
     const abut_buffer *begin; /* uint32_t, pair_count + 1 of them: pair i has the contacts begin[i]
                                * up to, but not including, begin[i + 1] */
     const abut_buffer *contacts; /* abut_contact */
@@ -387,10 +398,11 @@ typedef struct abut_world_device_contacts {
     uint64_t contact_count;
 } abut_world_device_contacts;
 
-/* Computes the candidate pairs of bodies and their contacts on the device of the options, sensors
- * included, and leaves them in device memory. They are those of abut_world_contacts() in the same
- * order, bit for bit, also with options.max_patch_contacts. Only the counts are downloaded. The
- * world owns the buffers; their content is valid until the world changes. Not thread-safe. */
+/* Computes the candidate pairs of bodies and their contacts on options.device, and keeps them in
+ * device memory. Pairs with sensors are included. Otherwise the contacts equal those of
+ * abut_world_contacts() bit for bit, in the same order, also with options.max_patch_contacts. Only
+ * the counts are downloaded. The world owns the buffers; their content is valid until the world
+ * changes. Not thread-safe. */
 ABUT_API abut_status abut_world_get_device_contacts(abut_world *world,
                                                     abut_world_device_contacts *records);
 

@@ -53,22 +53,22 @@ static abut_world *make_world(abut_contact *list) {
     FUZZ_CHECK(!abut_shape_create(fuzz_context(), &shape, &mesh));
     FUZZ_CHECK(!abut_world_create(fuzz_context(), NULL, &world));
     abut_world_item item = {.size = sizeof(abut_world_item),
-                            .kind = ABUT_COLLIDER_SPHERE,
-                            .pose = {{0, 0, 0, 1}, {0, 0, 0}}};
+                            .collider.kind = ABUT_COLLIDER_SPHERE,
+                            .collider.pose = {{0, 0, 0, 1}, {0, 0, 0}}};
     for (int i = 0; i < 4; i++) {
-        memset(&item.shape, 0, sizeof item.shape);
-        item.kind = i % 2 ? ABUT_COLLIDER_MESH : ABUT_COLLIDER_SPHERE;
-        item.pose.translation.x = 0.7 * i;
+        memset(&item.collider.shape, 0, sizeof item.collider.shape);
+        item.collider.kind = i % 2 ? ABUT_COLLIDER_MESH : ABUT_COLLIDER_SPHERE;
+        item.collider.pose.translation.x = 0.7 * i;
         if (i % 2)
-            item.shape.mesh.mesh = mesh;
+            item.collider.shape.mesh.mesh = mesh;
         else
-            item.shape.sphere.radius = 0.5;
+            item.collider.shape.sphere.radius = 0.5;
         FUZZ_CHECK(!abut_world_add(world, &item, &id));
     }
     abut_mesh_destroy(mesh);
     find_contacts(world, list);
-    item.pose.translation.z = 0.1;
-    FUZZ_CHECK(!abut_world_set_poses(world, &id, abut_array_host(&item.pose), 1));
+    item.collider.pose.translation.z = 0.1;
+    FUZZ_CHECK(!abut_world_set_poses(world, &id, abut_array_host(&item.collider.pose), 1));
     return world;
 }
 

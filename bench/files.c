@@ -2,7 +2,7 @@
  *
  * The code below writes the files to read in the form that common tools export: binary PLY with
  * floats and a byte for the corner count, text with six digits, OBJ both as plain triangles and
- * as quads with texture coordinates and normals. The warm-up brings the file into the page
+ * as quads with texture coordinates and normals. The warm-up run loads the file into the page
  * cache. Writing uses only the library, including sync and rename. */
 #include "bench.h"
 

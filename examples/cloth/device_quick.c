@@ -27,7 +27,7 @@ enum {
     NEXT,
     SPARE_VELOCITY,
     AIM,
-    TOLD,
+    TOTALS,
     BUFFERS
 };
 
@@ -66,7 +66,7 @@ static abut_status make(cloth *c) {
     abuti_kit_reserve(&d->quick, NEXT, n, sizeof(vec));
     abuti_kit_reserve(&d->quick, SPARE_VELOCITY, n, sizeof(vec));
     abuti_kit_reserve(&d->quick, AIM, c->all_vertices, sizeof(vec));
-    abuti_kit_reserve(&d->quick, TOLD, 1, sizeof(cloth_totals));
+    abuti_kit_reserve(&d->quick, TOTALS, 1, sizeof(cloth_totals));
     if (!c->options.no_self) {
         abuti_kit_upload(&d->quick, REST, abut_mesh_local_positions(c->rest), n, sizeof(vec));
         abuti_kit_reserve(&d->quick, HEADS, q->buckets, sizeof(uint32_t));
@@ -98,7 +98,7 @@ static void search(cloth *c) {
                   MEMORY(MEMORY_FACE_BEGIN), MEMORY(MEMORY_FACES), QUICK(REST), BUFFER_OF(d->start),
                   ABUTI_LOCAL_MEMORY(GROUP * sizeof(double)),
                   ABUTI_LOCAL_MEMORY(GROUP * sizeof(uint32_t)),
-                  ABUTI_LOCAL_MEMORY(GROUP * sizeof(uint32_t)), QUICK(SELVES), QUICK(TOLD));
+                  ABUTI_LOCAL_MEMORY(GROUP * sizeof(uint32_t)), QUICK(SELVES), QUICK(TOTALS));
 }
 
 /* From `start` to NEXT and NOW alternately; velocities are written to spare buffers. Returns the
@@ -147,8 +147,8 @@ static abut_status leave_fields(cloth *c, double seconds, cloth_totals *totals,
     ABUTI_KIT_RUN(&d->quick, SETTLE, c->vertices, GROUP, ABUTI_VALUE(c->vertices),
                   ABUTI_VALUE(seconds), MEMORY(MEMORY_INVERSE_MASS), BUFFER_OF(d->start),
                   QUICK(AIM), BUFFER_OF(d->hits), BUFFER_OF(d->end), QUICK(SPARE_VELOCITY),
-                  QUICK(TOLD));
-    return abuti_kit_download(&d->quick, TOLD, totals, 1, sizeof *totals);
+                  QUICK(TOTALS));
+    return abuti_kit_download(&d->quick, TOTALS, totals, 1, sizeof *totals);
 }
 
 /* Uploads the solid's target positions if necessary. */
@@ -181,7 +181,7 @@ abut_status cloth_quick_on_device(cloth *c, double seconds, abut_array solid_end
     cloth_device_begin(c);
     if (!d->has_velocity)
         abuti_kit_upload(&d->kit, MEMORY_VELOCITY, c->velocity, c->vertices, sizeof(vec));
-    abuti_kit_upload(&d->quick, TOLD, &totals, 1, sizeof totals);
+    abuti_kit_upload(&d->quick, TOTALS, &totals, 1, sizeof totals);
     search(c);
     status = abuti_kit_finish(&d->quick);
     d->has_velocity = !status;
@@ -193,7 +193,7 @@ abut_status cloth_quick_on_device(cloth *c, double seconds, abut_array solid_end
     ABUTI_KIT_RUN(&d->quick, AIMS, c->all_vertices, GROUP, ABUTI_VALUE(c->all_vertices),
                   ABUTI_VALUE(c->vertices), ABUTI_BUFFER(x), BUFFER_OF(d->start),
                   ABUTI_BUFFER(solid), ABUTI_VALUE(moves), QUICK(AIM), BUFFER_OF(d->end),
-                  QUICK(TOLD));
+                  QUICK(TOTALS));
     status = abuti_kit_finish(&d->quick);
     const double planned = cloth_clock();
     status = status ? status : leave_fields(c, seconds, &totals, report);

@@ -439,8 +439,8 @@ double falls_pixel(const falls *s) {
     return most / (s->options.resolution ? s->options.resolution : 1024);
 }
 
-/* The largest ball in the overlap of a sphere with a step or another sphere: at most as deep as
- * the overlap, and nearly so for meshes of spheres. */
+/* The diameter of the largest ball in the overlap of a sphere with a step or another sphere: a
+ * lower bound of the depth of the overlap, and nearly equal to it for meshes of spheres. */
 static double ball_in(const falls *s, uint32_t a, uint32_t b) {
     const abut_vec3 *p = &s->solids[a].pose.translation, *q = &s->solids[b].pose.translation;
     double r = radius(s), d[3] = {fabs(q->x - p->x), fabs(q->y - p->y), fabs(q->z - p->z)};

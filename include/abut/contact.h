@@ -413,9 +413,10 @@ ABUT_API abut_status abut_contact_ray(const abut_collider *a, const abut_ray *ra
  * `angle` radians (0 = 0.5, at most 3), form a patch. Each patch keeps `keep` contacts (0 = 4, at
  * most 64): the deepest, the one furthest from it, the two that add the largest area, then those
  * furthest from all that are kept. Contacts whose depths differ by at most 1e-4 of the distance
- * between them count as equally deep. Of contacts as deep as the deepest, the one furthest from it
- * replaces it. So the corners of a face are kept instead of its centre. Patches are sorted by
- * depth. The first contact of a patch is the deepest within this tolerance. Thread-safe. */
+ * between them count as equally deep. If several contacts count as the deepest, the one that is
+ * furthest from it is kept in its place. So the corners of a face are kept instead of its centre.
+ * Patches are sorted by depth. The first contact of a patch is the deepest within this tolerance.
+ * Thread-safe. */
 ABUT_API uint64_t abut_contact_reduce(abut_contact *list, uint64_t count, uint64_t keep,
                                       double angle);
 

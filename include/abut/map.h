@@ -143,9 +143,9 @@ typedef struct abut_map_query {
 ABUT_DEFAULT(abut_map_query)
 
 /* Computes the distance from every sample to other bodies, the minimum over all bodies. If the
- * signs of a BVH are prepared (abut_sign_prepare()), its distances are negative inside. Poses are
- * relative to the coordinates of the map's mesh. Without bodies all distances are infinite. `query`
- * may be null.
+ * signs of a BVH are prepared (abut_sign_prepare()), its distances are negative inside. Each
+ * body is a collider with a BVH or a hull. Poses are relative to the coordinates of the map's mesh.
+ * Without bodies all distances are infinite. `query` may be null.
  *
  * Each BVH is on the CPU or on the device of the map. The map keeps references to the BVHs until
  * the next call. Returns ABUT_ERROR_ARGUMENT if a body has coordinates beyond 1e30 or an invalid

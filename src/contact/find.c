@@ -8,6 +8,7 @@
 #include "contact/find.h"
 
 #include "collider/collider.h"
+#include "contact/solid.h"
 
 /* ---- exchanged sides ---- */
 
@@ -32,8 +33,6 @@ void abuti_contact_swap_sides(abut_contact *list, size_t count) {
 
 /* ---- exact geometry ---- */
 
-static const char exact_kinds[] = "a body with a BVH, or a primitive";
-
 /* Validates a collider for exact contacts; the BVH of a body is stored in `posed`. */
 static abut_status read_exact(const char *function, const char *what, const abut_collider *collider,
                               abut_collider *ours, abuti_posed *posed) {
@@ -41,23 +40,31 @@ static abut_status read_exact(const char *function, const char *what, const abut
     if (status)
         return status;
     if (ours->kind != ABUT_COLLIDER_BODY && !collider_is_primitive(ours))
-        return abuti_collider_refuse(function, what, ours, exact_kinds);
+        return abuti_collider_refuse(function, what, ours, "a body with a BVH, or a primitive");
     *posed = (abuti_posed){NULL, ours->pose};
     return ours->kind == ABUT_COLLIDER_BODY ? abuti_posed_read(function, what, ours, posed)
                                             : ABUT_OK;
 }
 
-static abut_status find_swapped(const abuti_posed *a, const abut_collider *b,
+/* Computes the patches of a primitive a and a mesh b. */
+static abut_status find_swapped(const abut_collider *a, const abuti_posed *b,
                                 const abut_patch_options *options, abut_patches *patches) {
+    static const char function[] = "abut_contact_find";
     abut_patch_options ours;
-    abut_status status = abuti_patch_options("abut_contact_find", options, patches, &ours);
+    abut_status status = abuti_patch_options(function, options, patches, &ours);
+    status = status ? status : abuti_solid_check(function, "a", a);
+    status = status ? status : abuti_pair_check_pose(function, "b", b->bvh, &b->pose);
+    if (status)
+        return status;
     ours.hint = contact_negate(ours.hint);
-    status = status ? status : abuti_contact_bvh_primitive(a, b, &ours, patches);
-    for (uint64_t i = 0; i < patches->contact_count && !status; i++)
+    status = abuti_contact_bvh_primitive(b, a, &ours, patches);
+    if (status)
+        return status;
+    for (uint64_t i = 0; i < patches->contact_count; i++)
         contact_swap(&patches->contacts[i]);
-    for (uint64_t i = 0; i < patches->count && !status; i++)
+    for (uint64_t i = 0; i < patches->count; i++)
         patches->list[i].normal = contact_negate(patches->list[i].normal);
-    return status;
+    return ABUT_OK;
 }
 
 abut_status abut_contact_find(const abut_collider *a, const abut_collider *b,
@@ -71,7 +78,7 @@ abut_status abut_contact_find(const abut_collider *a, const abut_collider *b,
     if (p.bvh)
         return q.bvh ? abuti_contact_bvhs(&p, &q, options, patches)
                      : abuti_contact_bvh_primitive(&p, &y, options, patches);
-    return q.bvh ? find_swapped(&q, &x, options, patches)
+    return q.bvh ? find_swapped(&x, &q, options, patches)
                  : abuti_contact_primitives(&x, &y, options, patches);
 }
 

@@ -390,7 +390,7 @@ static abut_status complete_walls(patch_work *work, patch_call *call, uint32_t m
                 wall->depth > (1 + SAME_DEPTH) * along + SHIFT_SIZE_SLACK * call->size ||
                 has_wall(call, wall))
                 continue;
-            if (wall->depth > along) /* as deep as another wall, up to rounding errors */
+            if (wall->depth > along) /* equals the depth of another wall, up to rounding errors */
                 set_depth(wall, along);
             status = abuti_patch_add_answer(call, wall);
         }

@@ -536,31 +536,6 @@ static void search_depth_first(closest_search *s, pending_pair from) {
     }
 }
 
-/* Min-heap by lower_sq. */
-static void heap_push(pending_pair *heap, uint32_t *count, pending_pair item) {
-    uint32_t at = (*count)++;
-    while (at && heap[(at - 1) / 2].lower_sq > item.lower_sq) {
-        heap[at] = heap[(at - 1) / 2];
-        at = (at - 1) / 2;
-    }
-    heap[at] = item;
-}
-
-static pending_pair heap_pop(pending_pair *heap, uint32_t *count) {
-    pending_pair top = heap[0], last = heap[--*count];
-    uint32_t at = 0, child;
-    while ((child = 2 * at + 1) < *count) {
-        if (child + 1 < *count && heap[child + 1].lower_sq < heap[child].lower_sq)
-            child++;
-        if (!(heap[child].lower_sq < last.lower_sq))
-            break;
-        heap[at] = heap[child];
-        at = child;
-    }
-    heap[at] = last;
-    return top;
-}
-
 /* Visits the nearest pair of boxes first, until a pair of leaves has given an upper bound that is
  * probably close to the minimum; then depth-first, which needs no more memory. Best-first to the
  * end would save 2% of the steps and costs more than they do. */

@@ -383,7 +383,7 @@ static abut_status make_item(const char *function, abut_world *world, const abut
     abut_world_item ours = abut_world_item_default();
     status = abuti_options_read(&ours, sizeof ours, item, function);
     if (!status)
-        status = abuti_collider_read(function, "item->collider", &item->collider, &ours.collider);
+        status = abuti_collider_read(function, "item->collider", &ours.collider, &ours.collider);
     status = status ? status : check_item(&ours);
     status = status ? status : world->backend->download_poses(world);
     status = status ? status : fill_item(world, &ours, mine, made);

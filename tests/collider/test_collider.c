@@ -107,6 +107,92 @@ TEST(functions_accept_the_kinds_of_the_table) {
     destroy_objects(&o);
 }
 
+/* A primitive may be a or b: errors name the argument of the caller, and nothing is read through
+ * null pointers. */
+TEST(errors_name_the_argument) {
+    objects o = create_objects();
+    abut_patch list[4];
+    abut_contact contacts[16];
+    abut_patches found = {.list = list,
+                          .capacity = 4,
+                          .contacts = contacts,
+                          .contact_capacity = 16};
+    abut_contacts sampled = {.list = contacts, .capacity = 16};
+    const abut_collider mesh = abut_collider_from_bvh(o.bvh, abut_pose_identity());
+    const abut_collider body = abut_collider_from_field(o.field, o.samples, abut_pose_identity());
+    const abut_collider ball =
+        abut_collider_from_sphere((abut_sphere){{0, 0, 0}, 0.5}, abut_pose_identity());
+    abut_collider bad = ball, far = mesh;
+    abut_patch_options options = abut_patch_options_default();
+    bad.shape.sphere.radius = -1;
+    far.pose.translation.x = NAN;
+    assert_refused("patches is null", abut_contact_find(&ball, &mesh, NULL, NULL));
+    assert_refused("patches is null", abut_contact_find(&mesh, &ball, NULL, NULL));
+    assert_refused("patches is null", abut_contact_find(&ball, &ball, NULL, NULL));
+    assert_refused("patches is null", abut_contact_find(&mesh, &mesh, NULL, NULL));
+    assert_refused("a is null", abut_contact_find(NULL, &ball, NULL, &found));
+    assert_refused("b is null", abut_contact_find(&ball, NULL, NULL, &found));
+    assert_refused(": a is a sphere", abut_contact_find(&bad, &mesh, NULL, &found));
+    assert_refused(": b is a sphere", abut_contact_find(&mesh, &bad, NULL, &found));
+    assert_refused("pose of b", abut_contact_find(&ball, &far, NULL, &found));
+    assert_refused("pose of a", abut_contact_find(&far, &ball, NULL, &found));
+    options.margin = -1;
+    assert_refused("margin", abut_contact_find(&ball, &mesh, &options, &found));
+    assert_refused("contacts is null", abut_contact_find_sampled(&ball, &body, NULL, NULL));
+    assert_refused("radius", abut_contact_find_sampled(&bad, &body, NULL, &sampled));
+    /* A list that is too short: only the counts are set. */
+    found.capacity = found.contact_capacity = 0;
+    assert_fails(ABUT_ERROR_BUFFER, "", abut_contact_find(&ball, &mesh, NULL, &found));
+    assert_true(found.count > 0);
+    /* An item of an older, shorter version has no collider. */
+    abut_world *world;
+    uint32_t id;
+    abut_world_item item = abut_world_item_default();
+    assert_ok(abut_world_create(NULL, NULL, &world));
+    item.collider = ball;
+    item.size = sizeof item.size;
+    assert_refused("neither a BVH", abut_world_add(world, &item, &id));
+    item.size = 0;
+    assert_refused("size", abut_world_add(world, &item, &id));
+    item = abut_world_item_default();
+    item.collider.kind = (abut_collider_kind)99;
+    assert_refused("item->collider->kind is 99", abut_world_add(world, &item, &id));
+    abut_world_destroy(world);
+    destroy_objects(&o);
+}
+
+/* Exchanging a primitive and a mesh exchanges sides and reverses normals; ids of the options stay.
+ */
+TEST(exchanged_primitives_agree) {
+    objects o = create_objects();
+    abut_patch list[2][4];
+    abut_contact contacts[2][16];
+    abut_patches found[2];
+    abut_patch_options options = abut_patch_options_default();
+    const abut_collider mesh = abut_collider_from_bvh(o.bvh, abut_pose_identity());
+    const abut_collider ball =
+        abut_collider_from_sphere((abut_sphere){{0, 0, 0.1}, 0.5},
+                                  (abut_pose){{0, 0, 0, 1}, {0.1, 0.2, 0.8}});
+    options.a = 7;
+    options.b = 9;
+    for (int k = 0; k < 2; k++) {
+        found[k] = (abut_patches){.list = list[k],
+                                  .capacity = 4,
+                                  .contacts = contacts[k],
+                                  .contact_capacity = 16};
+        options.hint = (abut_vec3){0, 0, k ? 1 : -1};
+        assert_ok(abut_contact_find(k ? &ball : &mesh, k ? &mesh : &ball, &options, &found[k]));
+    }
+    assert_true(found[0].contact_count > 0);
+    assert_int_equal(found[0].contact_count, found[1].contact_count);
+    for (uint64_t i = 0; i < found[0].contact_count; i++) {
+        const abut_contact *x = &contacts[0][i], *y = &contacts[1][i];
+        assert_true(x->depth == y->depth && x->normal.z == -y->normal.z && x->side != y->side);
+        assert_true(x->a == 7 && x->b == 9 && y->a == 7 && y->b == 9);
+    }
+    destroy_objects(&o);
+}
+
 TEST(constructors_set_kind_pose_and_shape) {
     const abut_pose at = {{0, 0, 1, 0}, {1, 2, 3}};
     const abut_sphere sphere = {{4, 5, 6}, 7};

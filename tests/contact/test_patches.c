@@ -338,12 +338,13 @@ TEST(gaps_end_at_the_margin) {
     for (uint64_t i = 0; i < found.contact_count; i++)
         assert_true(contacts[i].depth >= -0.8 - 1e-9);
     /* A corner that just touches a face. */
-    abut_pose stands;
-    assert_ok(abut_pose_from_axis_angle(v3(1, -1, 0), 0.95531661812450928, v3(0, 0, 0), &stands));
+    abut_pose on_corner;
+    assert_ok(
+        abut_pose_from_axis_angle(v3(1, -1, 0), 0.95531661812450928, v3(0, 0, 0), &on_corner));
     const double deep[] = {0, 5e-8, 1e-7, 1e-3};
     for (int k = 0; k < 4; k++) {
-        stands.translation = v3(0.1, 0.2, 0.5 + sqrt(0.75) - deep[k]);
-        found = find_patches(cube, stands, cube, shifted(0, 0, 0), 0);
+        on_corner.translation = v3(0.1, 0.2, 0.5 + sqrt(0.75) - deep[k]);
+        found = find_patches(cube, on_corner, cube, shifted(0, 0, 0), 0);
         assert_int_equal(found.count, 1);
         assert_way(list[0].normal, v3(0, 0, 1), 1e-2);
     }

@@ -11,7 +11,9 @@
  * threads or on the processor. Points, rays and boxes are in the absolute coordinates of the input
  * mesh.
  *
- * Queries only read a BVH, so any number of threads may query it at once.
+ * Queries only read a BVH, so any number of threads may query it at once. Some queries need data in
+ * addition to the tree. The BVH keeps this data from query to query, and abut_bvh_prepare() builds
+ * it in advance.
  *
  * Devices: a BVH can be built and kept on a device, with its own queue and scratch memory.
  *  - Batches (functions that end in _batch) run on the device, one at a time for each BVH. Results
@@ -100,6 +102,41 @@ ABUT_API abut_status abut_bvh_get_info(const abut_bvh *bvh, abut_bvh_info *info)
 /* Returns the mesh of the BVH; null for null. The pointer is valid as long as the BVH refers to
  * that mesh. Thread-safe. */
 ABUT_API abut_mesh *abut_bvh_mesh(const abut_bvh *bvh);
+
+/* ---- preparation ---- */
+
+/* Bits of abut_bvh_prepare(): data that queries keep with a BVH. */
+enum {
+    ABUT_PREPARE_RAYS = 1,     /* batches of rays: a wider tree, 60 to 100 bytes per triangle */
+    ABUT_PREPARE_OVERLAP = 2,  /* overlap tests and rigid sweeps: components and boundary of the
+                                * surface; a few bytes if it is closed, up to 20 per triangle if it
+                                * is open */
+    ABUT_PREPARE_DISTANCE = 4, /* OVERLAP, and for distances: bounds by discs and planes, about 30
+                                * bytes per triangle */
+    ABUT_PREPARE_CONTACTS = 8, /* DISTANCE, and for abut_contact_find(): topology and components,
+                                * about 125 bytes per triangle */
+    ABUT_PREPARE_VOLUME = 16, /* DISTANCE, and for abut_pair_measure(): topology, about 75 bytes per
+                               * triangle */
+    ABUT_PREPARE_HULL = 32,   /* colliders of kind ABUT_COLLIDER_HULL: faces and edges. The
+                               * preparation verifies that the mesh is closed and convex */
+    ABUT_PREPARE_SIGNS = 64   /* queries of <abut/sign.h>: as abut_sign_prepare() without options,
+                               * unless it was called before */
+};
+
+/* Builds data for queries in advance: `data` is a sum of the bits above. Data that exists is
+ * kept. After this call, and until abut_bvh_set_mesh(), such queries build nothing.
+ *
+ * Without this call, queries build the data themselves. OVERLAP, CONTACTS, VOLUME and HULL are
+ * built by the first query that needs them; RAYS and DISTANCE after so many queries that building
+ * pays; SIGNS never, since its queries require a preparation. Results are the same with and without
+ * preparation. A query that builds data takes longer and allocates memory. abut_bvh_set_mesh()
+ * updates SIGNS, CONTACTS, VOLUME and HULL, and discards RAYS and DISTANCE.
+ *
+ * On a device, RAYS and SIGNS prepare what batches need there; the others build the tree of the CPU
+ * as well. Returns ABUT_ERROR_ARGUMENT for unknown bits, and with HULL for a mesh that is not
+ * closed and convex. On failure a part of the data may have been built, which is harmless. Not
+ * thread-safe: no other thread may use the BVH during the call. */
+ABUT_API abut_status abut_bvh_prepare(abut_bvh *bvh, uint32_t data);
 
 /* ---- points ---- */
 

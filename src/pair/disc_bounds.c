@@ -179,3 +179,10 @@ const pair_disc *abuti_pair_discs(const abut_bvh *bvh, uint32_t steps) {
                                   steps, (size_t)STEPS_PER_LEAF * bvh->leaf_count);
     return attachment ? ((const disc_attachment *)(const void *)attachment)->list : NULL;
 }
+
+const pair_disc *abuti_pair_discs_now(const abut_bvh *bvh) {
+    bvh_attachment *attachment;
+    return abuti_bvh_share_attachment(bvh, &discs_kind, &attachment)
+               ? NULL
+               : ((const disc_attachment *)(const void *)attachment)->list;
+}

@@ -26,6 +26,8 @@ typedef struct pair_disc {
  * them, or memory is exhausted. `steps` is the number of steps of a search without them since its
  * last call. Thread-safe. */
 const pair_disc *abuti_pair_discs(const abut_bvh *bvh, uint32_t steps);
+/* The same, but computes them if there are none. Null if memory is exhausted. */
+const pair_disc *abuti_pair_discs_now(const abut_bvh *bvh);
 
 /* ---- bounds ----
  *

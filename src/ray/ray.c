@@ -315,6 +315,13 @@ static const ray_wide *tree_for_rays(const abut_bvh *bvh, size_t count) {
     return (const ray_wide *)part;
 }
 
+abut_status abuti_ray_prepare(const abut_bvh *bvh) {
+    bvh_attachment *part;
+    if (bvh->there) /* a device uses its own tree */
+        return ABUT_OK;
+    return abuti_bvh_share_attachment(bvh, ABUTI_BY_LANES(abuti_ray_wide), &part);
+}
+
 /* Searches rays with the tree, or one by one. */
 static void search_rays(const abut_bvh *bvh, const ray_wide *tree, const abut_ray *rays,
                         size_t count, double limit, abut_ray_hit *hits, bool *any) {

@@ -10,6 +10,9 @@
  * on; other triangles are ignored. For validated arguments. */
 abut_ray_hit abuti_ray_find_exit(const abut_bvh *bvh, const abut_ray *ray, double limit);
 
+/* Builds the tree for batches of rays on the CPU, if there is none; see wide.h. Thread-safe. */
+abut_status abuti_ray_prepare(const abut_bvh *bvh);
+
 /* ---- device_ray.c: on a device; arguments have been validated, except for rays in a buffer ----
  */
 

@@ -79,6 +79,11 @@ class Questions(unittest.TestCase):
 
     def test_set_positions(self):
         mesh = abut.shape("torus", segments=16, rings=8).prepare()
+        self.assertIs(mesh.prepare("rays", "overlap", "distance", "contacts", "volume", "signs"), mesh)
+        with self.assertRaisesRegex(abut.ArgumentError, "convex"):
+            mesh.prepare("hull")
+        with self.assertRaises(abut.ArgumentError):
+            mesh.prepare("speed")
         moved = mesh.vertices * (1, 2, 3) + 5
         before = mesh.faces
         self.assertIs(mesh.set_positions(moved), mesh)

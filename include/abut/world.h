@@ -73,7 +73,7 @@ ABUT_API const char *abut_world_method_name(abut_world_method method);
 typedef struct abut_world_options {
     size_t size;
     double margin;               /* bodies within this distance have contacts too, with negative
-                                  * depths; a length */
+                                  * depths; a length. Items can add to it */
     uint32_t max_patch_contacts; /* maximum number of contacts in a patch. Exact: 0 = 4, at most 8.
                                   * Fields: reduced by abut_contact_reduce(); 0 = no reduction */
     double patch_angle;          /* radians: `angle` of abut_contact_reduce(); 0 = 0.5, at most 3 */
@@ -122,6 +122,8 @@ typedef struct abut_world_item {
                                * all values except RADIAL. Of bodies, EXACT needs a BVH, and FIELD
                                * needs a field or samples. Other kinds have only one method */
     void *user;               /* for the caller; see abut_world_get_user() */
+    double margin; /* a length, 0 or more, added to the margin of all its pairs. The margin
+                    * of a pair is that of the world plus those of both items */
 } abut_world_item;
 
 ABUT_DEFAULT(abut_world_item)
@@ -240,7 +242,8 @@ typedef struct abut_world_pair {
 } abut_world_pair;
 
 /* Lists the candidate pairs: those whose bounding boxes overlap, sorted by a, then b. A bounding
- * box contains the mesh, the grid of the field, all samples, and half the margin, so that no pair
+ * box contains the mesh, the grid of the field, all samples, half the margin of the world and the
+ * margin of the item, so that no pair
  * that touches is missed. If the capacity is too small, returns ABUT_ERROR_BUFFER and writes
  * only *count, which is set in either case. Not thread-safe. */
 ABUT_API abut_status abut_world_pairs(abut_world *world, uint64_t capacity, abut_world_pair *pairs,

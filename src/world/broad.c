@@ -47,7 +47,7 @@ typedef struct level {
 
 typedef struct broad {
     abut_world *world;
-    double margin;
+    double reach;              /* added to boxes and planes; sweeps */
     const world_sweep *sweeps; /* by item: boxes of a step; null: boxes at the current poses */
     const uint32_t *order;
     const box3 *boxes;
@@ -331,12 +331,12 @@ static void find_box_pairs(void *data, size_t chunk, size_t begin, size_t end) {
     }
 }
 
-/* Whether a box reaches a plane. Both include half the margin. */
-static bool reaches_plane(box3 box, const abut_plane *plane, double margin) {
+/* Whether a box is within the reach of a plane. */
+static bool reaches_plane(box3 box, const abut_plane *plane, double reach) {
     vec3 centre = box_centre(box), half = v3_sub(box.hi, centre);
     double least = v3_dot(plane->normal, centre) - v3_dot(v3_abs(plane->normal), half);
     double rounding = 1e-14 * (fabs(plane->offset) + v3_max_abs(centre) + v3_max_abs(half));
-    return least <= plane->offset + 0.5 * margin + rounding;
+    return least <= plane->offset + reach + rounding;
 }
 
 static void find_plane_pairs(broad *b, world_chunk *chunk) {
@@ -347,8 +347,8 @@ static void find_plane_pairs(broad *b, world_chunk *chunk) {
         if (items[p].used && items[p].kind == ABUT_COLLIDER_PLANE)
             for (uint32_t i = 0; i < b->world->items.count && !chunk->status; i++)
                 if (items[i].used && abuti_world_should_test(b->world, p, i) &&
-                    (moves ||
-                     reaches_plane(item_box(b, i), &items[p].at.primitive.plane, b->margin)))
+                    (moves || reaches_plane(item_box(b, i), &items[p].at.primitive.plane,
+                                            0.5 * items[p].margin + b->reach)))
                     append_pair(b, chunk, p, i);
         atomic_fetch_add_explicit(&b->total, chunk->list.count - before, memory_order_relaxed);
     }
@@ -416,9 +416,9 @@ static abut_status gather_pairs(abut_world *world, size_t chunks, abuti_vector *
     return status;
 }
 
-abut_status abuti_world_overlaps(abut_world *world, const world_sweep *sweeps, double margin,
+abut_status abuti_world_overlaps(abut_world *world, const world_sweep *sweeps, double reach,
                                  abuti_vector *pairs) {
-    broad b = {.world = world, .sweeps = sweeps, .margin = margin};
+    broad b = {.world = world, .sweeps = sweeps, .reach = reach};
     abut_status status = build_tree(&b);
     if (status)
         return status;
@@ -443,7 +443,7 @@ abut_status abuti_world_find_pairs(abut_world *world) {
     abut_status status = world->backend->download_poses(world);
     if (status)
         return status;
-    status = abuti_world_overlaps(world, NULL, world->options.margin, &world->pairs);
+    status = abuti_world_overlaps(world, NULL, 0, &world->pairs);
     world->has_pairs = !status;
     return status;
 }

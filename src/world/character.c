@@ -45,7 +45,7 @@ static box3 radial_field_box(const abut_radial_view *view) {
                   v3_add(v3_max(view->begin, view->end), r)};
 }
 
-abut_status abuti_world_place_character(const char *function, const world_item *item, double margin,
+abut_status abuti_world_place_character(const char *function, const world_item *item,
                                         world_place *to) {
     const contact_motion *m = &to->motion;
     const mat3 none = {{{1, 0, 0}, {0, 1, 0}, {0, 0, 1}}};
@@ -68,7 +68,7 @@ abut_status abuti_world_place_character(const char *function, const world_item *
             box = box_join(box, radial_field_box(&view));
     }
     /* Without a surface, the box is a point. */
-    to->box = world_box(box.lo.x <= box.hi.x ? box : (box3){{0, 0, 0}, {0, 0, 0}}, m, margin);
+    to->box = world_box(box.lo.x <= box.hi.x ? box : (box3){{0, 0, 0}, {0, 0, 0}}, m, item->margin);
     return ABUT_OK;
 }
 
@@ -118,7 +118,7 @@ static void append_contact(abut_contacts *to, abut_contact contact) {
 /* Features of one item that are collected for a batch against the other item: points, or edges as
  * capsules without radius. */
 typedef struct feature_batch {
-    const abut_world *world;
+    abut_contact_options options;
     const world_item *against;
     uint32_t side; /* the item with the features: 0 = a */
     box3 near;     /* features outside cannot touch */
@@ -131,9 +131,9 @@ typedef struct feature_batch {
     abut_sample samples[BATCH_POINTS];
 } feature_batch;
 
-/* The bounding box of an item with the whole margin. */
-static box3 margin_box(const abut_world *world, const world_item *item) {
-    const double more = 0.5 * world->options.margin * (1 + WORLD_FLOAT_SLACK);
+/* The bounding box of an item with the whole margin of its pair with another. */
+static box3 margin_box(const world_item *item, const world_item *other) {
+    const double more = 0.5 * other->margin * (1 + WORLD_FLOAT_SLACK);
     return (box3){v3_sub(item->at.box.lo, v3(more, more, more)),
                   v3_add(item->at.box.hi, v3(more, more, more))};
 }
@@ -143,7 +143,7 @@ static void test_radial_fields(feature_batch *f) {
     abut_contact list[3 * BATCH_POINTS];
     abut_contacts found = {.list = list, .capacity = 3 * BATCH_POINTS};
     f->status = abut_radial_contacts(f->against->is.collider.shape.character, f->count, f->places,
-                                     &f->world->contact, &found);
+                                     &f->options, &found);
     for (uint64_t i = 0; i < found.count && !f->status; i++) {
         const uint32_t which = list[i].element;
         const abut_sample *name = &f->samples[which];
@@ -175,7 +175,7 @@ static abut_status evaluate_field(const world_item *b, vec3 point, double *depth
  * nearest point. */
 static abut_status evaluate_mesh(feature_batch *f, vec3 point, double *depth, vec3 *out) {
     const world_item *b = f->against;
-    const double margin = f->world->options.margin;
+    const double margin = f->options.margin;
     const vec3 at = contact_to_local(&b->at.motion, point);
     const double reach = margin + FREE_FRACTION * v3_length(v3_sub(b->local.hi, b->local.lo));
     const bvh_interior *interior;
@@ -240,7 +240,7 @@ static abut_status evaluate_primitive(const world_item *b, vec3 point, double ma
 /* Tests a sample of a against an item that is not a character. */
 static void test_other(feature_batch *f, vec3 point, uint32_t element) {
     const world_item *b = f->against;
-    const double margin = f->world->options.margin,
+    const double margin = f->options.margin,
                  more = margin + WORLD_FLOAT_SLACK * v3_length(v3_sub(b->local.hi, b->local.lo));
     const vec3 at = contact_to_local(&b->at.motion, point), all = v3(more, more, more);
     double depth = -HUGE_VAL;
@@ -287,7 +287,7 @@ static void add_samples(feature_batch *f, const world_item *of) {
         const vec3 at = contact_to_world(&of->at.motion, view.samples[i].point);
         add_feature(f, (abut_capsule){{at, at}, 0}, view.samples[i]);
     }
-    for (uint32_t i = 0; i < view.edge_count && !f->status && !f->world->contact.skip_edges; i++) {
+    for (uint32_t i = 0; i < view.edge_count && !f->status && !f->options.skip_edges; i++) {
         const abut_sample_edge *e = &view.edges[i];
         add_feature(f,
                     (abut_capsule){{contact_to_world(&of->at.motion, e->end[0]),
@@ -312,7 +312,7 @@ static void add_mesh(feature_batch *f, const world_item *of) {
         add_feature(f, (abut_capsule){{at, at}, 0},
                     (abut_sample){.kind = ABUT_SAMPLE_VERTEX, .element = i});
     }
-    for (uint32_t i = 0; i < edges.edge_count && !f->status && !f->world->contact.skip_edges; i++) {
+    for (uint32_t i = 0; i < edges.edge_count && !f->status && !f->options.skip_edges; i++) {
         const vec3 p = mesh->positions[edges.edges[2 * (size_t)i]],
                    q = mesh->positions[edges.edges[2 * (size_t)i + 1]];
         if (v3_length_sq(v3_sub(p, q)) > cell * cell)
@@ -327,11 +327,11 @@ static void add_mesh(feature_batch *f, const world_item *of) {
 }
 
 /* Up to three contacts of a sphere or capsule, which are its elements. */
-static abut_status collide_capsule(const abut_world *world, abut_radial *radial,
+static abut_status collide_capsule(const abut_contact_options *options, abut_radial *radial,
                                    const abut_capsule *capsule, abut_contacts *to) {
     abut_contact list[3];
     abut_contacts found = {.list = list, .capacity = 3};
-    abut_status status = abut_radial_contacts(radial, 1, capsule, &world->contact, &found);
+    abut_status status = abut_radial_contacts(radial, 1, capsule, options, &found);
     for (uint64_t i = 0; i < found.count && !status; i++) {
         list[i].kind = ABUT_CONTACT_SOLID;
         list[i].element = list[i].part;
@@ -379,7 +379,7 @@ static void add_character(feature_batch *f, const world_item *of) {
     }
 }
 
-static void collide_plane(const abut_world *world, abut_radial *radial, const abut_plane *plane,
+static void collide_plane(double margin, abut_radial *radial, const abut_plane *plane,
                           abut_contacts *to) {
     const radial_scene s = abuti_radial_scene(radial);
     const bool has_samples = radial->info.has_samples;
@@ -389,7 +389,7 @@ static void collide_plane(const abut_world *world, abut_radial *radial, const ab
             vec3 at;
             const bool is = sample_position(&s, i, c, &at);
             const double depth = is ? plane->offset - v3_dot(plane->normal, at) : -HUGE_VAL;
-            if (is && depth >= -world->options.margin)
+            if (is && depth >= -margin)
                 append_contact(to, (abut_contact){.point = at,
                                                   .normal = plane->normal,
                                                   .depth = depth,
@@ -413,7 +413,7 @@ static bool has_interior(const world_item *item) {
 static abut_status collide_both_ways(const abut_world *world, const world_item *a,
                                      const world_item *b, abut_contacts *to) {
     feature_batch f;
-    f.world = world;
+    f.options = world_contact_options(world, a, b);
     f.to = to;
     f.status = ABUT_OK;
     f.count = 0;
@@ -421,13 +421,13 @@ static abut_status collide_both_ways(const abut_world *world, const world_item *
     f.free = v3(0, 0, 0);
     f.against = b;
     f.side = 0;
-    f.near = margin_box(world, b);
+    f.near = margin_box(b, a);
     if (has_interior(b))
         add_character(&f, a);
     flush_batch(&f);
     f.against = a;
     f.side = 1;
-    f.near = margin_box(world, a);
+    f.near = margin_box(a, b);
     if (b->kind == ABUT_COLLIDER_CHARACTER)
         add_character(&f, b);
     else if (b->body.samples)
@@ -443,16 +443,17 @@ abut_status abuti_world_character_contacts(const abut_world *world, size_t pair,
                                            abut_contacts *to) {
     abut_radial *radial = a->is.collider.shape.character;
     const abut_sphere *sphere = &b->at.primitive.sphere;
+    const abut_contact_options options = world_contact_options(world, a, b);
     abut_status status = ABUT_OK;
     (void)pair;
     if (b->kind == ABUT_COLLIDER_PLANE) {
-        collide_plane(world, radial, &b->at.primitive.plane, to);
+        collide_plane(options.margin, radial, &b->at.primitive.plane, to);
     } else if (b->kind == ABUT_COLLIDER_SPHERE || b->kind == ABUT_COLLIDER_CAPSULE) {
         const abut_capsule capsule =
             b->kind == ABUT_COLLIDER_SPHERE
                 ? (abut_capsule){{sphere->centre, sphere->centre}, sphere->radius}
                 : b->at.primitive.capsule;
-        status = collide_capsule(world, radial, &capsule, to);
+        status = collide_capsule(&options, radial, &capsule, to);
     } else {
         status = collide_both_ways(world, a, b, to);
     }

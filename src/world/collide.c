@@ -87,7 +87,7 @@ static abut_status collide_bodies(const abut_world *world, size_t pair, const wo
     const contact_direction both[2] = {{&b->body, &a->body, &b->at.motion, &a->at.motion, 0},
                                        {&a->body, &b->body, &a->at.motion, &b->at.motion, 1}};
     contact_call call = {.function = "abut_world_contacts",
-                         .options = world->contact,
+                         .options = world_contact_options(world, a, b),
                          .out = to,
                          .serial = true};
     abut_status status = world->backend->pair(world, pair, &call, both);
@@ -100,8 +100,9 @@ static abut_status collide_bodies(const abut_world *world, size_t pair, const wo
 static abut_status collide_primitive(const abut_world *world, size_t pair, const world_item *a,
                                      const world_item *b, abut_contacts *to) {
     const abuti_field_body body = {a->body.field, a->body.samples, a->at.pose};
+    const abut_contact_options options = world_contact_options(world, a, b);
     (void)pair;
-    return abuti_contact_field_primitive(&body, b->kind, &b->at.primitive, &world->contact, to);
+    return abuti_contact_field_primitive(&body, b->kind, &b->at.primitive, &options, to);
 }
 
 /* Writes the contacts of a pair after those of the list, without changing its count. */
@@ -210,7 +211,7 @@ static abut_status compute_exact_contacts(const abut_world *world, vec3 hint, co
     const abut_world_options *o = &world->options;
     abuti_vector *list = &results->contacts, *patches = &results->patches;
     abut_patch_options options = abut_patch_options_default();
-    options.margin = o->margin;
+    options.margin = world_pair_margin(a, b);
     options.max_contacts =
         o->max_patch_contacts < EXACT_CONTACTS_MAX ? o->max_patch_contacts : EXACT_CONTACTS_MAX;
     options.hint = hint;

@@ -335,7 +335,7 @@ static void upload_bodies(abut_world *world) {
     for (size_t i = 0; i < count && !abuti_kit_failed(&d->kit); i++) {
         const world_item *item = &world_items(world)[i];
         const uint32_t has = item->filter.traits & (WORLD_HAS_FIELD | WORLD_HAS_SAMPLES);
-        bodies[i] = (world_body){item->local, item->filter, item->ignored};
+        bodies[i] = (world_body){item->local, item->margin, item->filter, item->ignored};
         d->only_bodies = d->only_bodies && item->used && item->kind == ABUT_COLLIDER_BODY;
         if (!item->used || !has)
             bodies[i].filter = (world_filter){0, 0, 0};
@@ -361,7 +361,7 @@ static abut_status upload_data(abut_world *world) {
         shared_part *lists[2] = {parts, parts + count};
         for (uint32_t i = 0; i < count; i++) {
             if (!items[i].is_on_device)
-                items[i].device_parts = (world_parts){ABUT_NONE, ABUT_NONE};
+                items[i].device_parts = (world_parts){.field = ABUT_NONE, .samples = ABUT_NONE};
             if (items[i].used && items[i].body.field) {
                 lists[0][counts[0]++] = (shared_part){items[i].body.field, i};
                 abuti_kit_fail(&d->kit, prepare_field(d, items[i].body.field));
@@ -374,7 +374,9 @@ static abut_status upload_data(abut_world *world) {
         if (!abuti_kit_failed(&d->kit))
             upload_all(world, (const shared_part *const *)lists, counts);
         for (size_t i = 0; i < count; i++)
-            ((world_parts *)d->host_parts.data)[i] = items[i].device_parts;
+            ((world_parts *)d->host_parts.data)[i] =
+                (world_parts){items[i].device_parts.field, items[i].device_parts.samples,
+                              items[i].margin};
         abuti_kit_upload(&d->kit, WORLD_PARTS, d->host_parts.data, count, sizeof(world_parts));
         upload_bodies(world);
         status = abuti_queue_report(&d->queue);
@@ -399,15 +401,13 @@ static abut_status upload_data(abut_world *world) {
 static void queue_frames(const abut_world *world) {
     world_device *d = world->device;
     uint32_t count = 2 * (uint32_t)d->pair_count;
-    double margin = world->contact.margin;
     int32_t keep_backfacing = world->contact.keep_backfacing;
     ABUTI_KIT_RUN(&d->kit, WORLD_FRAMES, count < WORLD_TOTALS ? WORLD_TOTALS : count,
                   FRAME_GROUP_ITEMS, MEMORY(WORLD_FIELDS), MEMORY(WORLD_FLOATS),
                   MEMORY(WORLD_SHORTS), MEMORY(WORLD_INDICES), MEMORY(WORLD_SAMPLES),
                   MEMORY(WORLD_PARTS), MEMORY(WORLD_MOTIONS), ABUTI_BUFFER(&d->pairs->memory),
                   MEMORY(WORLD_DIRECTIONS), MEMORY(WORLD_COUNTS), MEMORY(WORLD_BACKFACING),
-                  MEMORY(WORLD_TOTAL), ABUTI_VALUE(count), ABUTI_VALUE(margin),
-                  ABUTI_VALUE(keep_backfacing));
+                  MEMORY(WORLD_TOTAL), ABUTI_VALUE(count), ABUTI_VALUE(keep_backfacing));
 }
 
 /* Prepares the directions that are searched again. */

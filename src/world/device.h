@@ -13,7 +13,7 @@ _Static_assert(sizeof(world_field) == 136, "the layout that world.cl reads");
 _Static_assert(sizeof(world_samples) == 96, "the layout that world.cl reads");
 _Static_assert(sizeof(contact_motion) == 96, "the layout that world.cl reads");
 _Static_assert(sizeof(abut_pose) == 56, "the layout that world_pairs.cl reads");
-_Static_assert(sizeof(world_body) == 64, "the layout that world_pairs.cl reads");
+_Static_assert(sizeof(world_body) == 72, "the layout that world_pairs.cl reads");
 _Static_assert(sizeof(world_two) == sizeof(abut_world_pair), "same layout");
 _Static_assert(sizeof(world_direction) == 100, "the layout that world.cl reads");
 _Static_assert(sizeof(abut_contact) == 4 * WORLD_CONTACT_WORDS &&

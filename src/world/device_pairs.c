@@ -57,8 +57,7 @@ abut_status abuti_world_device_download_poses(abut_world *world) {
         world_place to;
         if (!item->used || item->kind != ABUT_COLLIDER_BODY)
             continue;
-        status =
-            abuti_world_place("abut_world_set_poses", item, &poses[i], world->options.margin, &to);
+        status = abuti_world_place("abut_world_set_poses", item, &poses[i], &to);
         if (!status)
             abuti_world_set_place(world, item, &to);
     }
@@ -170,7 +169,6 @@ static void sort_bodies(abut_world *world) {
 static void queue_boxes(abut_world *world) {
     world_device *d = world->device;
     const uint32_t count = (uint32_t)world->items.count;
-    double margin = world->options.margin;
     abuti_kit_reserve(&d->kit, WORLD_MOTIONS, count, sizeof(contact_motion));
     abuti_kit_reserve(&d->kit, WORLD_BOXES, count, sizeof(box3));
     abuti_kit_reserve(&d->kit, WORLD_PARTNERS, count, sizeof(uint32_t));
@@ -179,7 +177,7 @@ static void queue_boxes(abut_world *world) {
     ABUTI_KIT_RUN(&d->kit, WORLD_MAKE_BOXES, count < WORLD_ITEMS ? WORLD_ITEMS : count, WORLD_ITEMS,
                   MEMORY(WORLD_BODIES), MEMORY(WORLD_POSES), MEMORY(WORLD_MOTIONS),
                   MEMORY(WORLD_BOXES), MEMORY(WORLD_PARTNERS), MEMORY(WORLD_PAIR_COUNTERS),
-                  ABUTI_VALUE(count), ABUTI_VALUE(margin));
+                  ABUTI_VALUE(count));
 }
 
 /* Levels of the tree in one buffer, items first; the last level has at most WORLD_CHILDREN

@@ -46,6 +46,7 @@ static abut_status collide_vertices(abut_world *world, const world_item *a, cons
     const bool swapped = !(a->filter.traits & WORLD_HAS_FIELD); /* b has the field then */
     const world_item *with = swapped ? b : a, *mesh = swapped ? a : b;
     const abut_collider body = abut_collider_from_field(with->body.field, NULL, with->at.pose);
+    const abut_contact_options options = world_contact_options(world, a, b);
     abut_contacts found = {.count = CONTACT_ROOM};
     abut_status status = ABUT_ERROR_BUFFER;
     while (status == ABUT_ERROR_BUFFER) {
@@ -54,7 +55,7 @@ static abut_status collide_vertices(abut_world *world, const world_item *a, cons
         found.list = contact_end(world);
         found.capacity = contact_capacity(world);
         status = abut_contact_mesh(&body, mesh->asset->mesh, mesh->asset->topology, &mesh->at.pose,
-                                   &world->contact, &found);
+                                   &options, &found);
     }
     if (status)
         return status;
@@ -86,8 +87,9 @@ static abut_status collide_map(abut_world *world, const world_item *x, const wor
     abut_map_query query = abut_map_query_default();
     abut_patch_options options = abut_patch_options_default();
     const uint32_t keep = world->options.max_patch_contacts;
-    query.limit = real_max(world->options.margin, half_width(y)) * (1 + 1e-6) + 1e-300;
-    options.margin = world->options.margin;
+    const double margin = world_pair_margin(x, y);
+    query.limit = real_max(margin, half_width(y)) * (1 + 1e-6) + 1e-300;
+    options.margin = margin;
     options.max_contacts = keep < MAP_CONTACTS_MAX ? keep : MAP_CONTACTS_MAX;
     abut_status status = y->asset ? abuti_world_asset_sign(y->asset) : ABUT_OK;
     status = status ? status : abut_map_compute_distance(map, &other, 1, &query);

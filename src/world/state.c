@@ -61,7 +61,7 @@ typedef struct item_record {
     abut_pose pose;
     box3 box;
     vec3 mesh_origin, grid_origin;
-    double grid_cell, solid[7];
+    double grid_cell, margin, solid[7];
 } item_record;
 
 /* Digest of an item. */
@@ -73,6 +73,7 @@ static uint64_t digest_item(const world_item *item) {
     r.mask = item->filter.mask;
     r.traits = item->filter.traits;
     r.pose = item->at.pose;
+    r.margin = item->margin;
     if (item->kind != ABUT_COLLIDER_PLANE)
         r.box = item->at.box;
     if (item->bvh) {

@@ -617,8 +617,8 @@ static abut_status set_ends(abut_world *world, const uint32_t *ids, const abut_p
         uint32_t id = ids ? ids[i] : (uint32_t)i;
         status = abuti_world_check_id(function, world, id);
         if (!status)
-            status = abuti_world_place(function, &world_items(world)[id], &ends[i],
-                                       world->options.margin, &sweeps[id].end);
+            status =
+                abuti_world_place(function, &world_items(world)[id], &ends[i], &sweeps[id].end);
         if (!status)
             sweeps[id].moves = true;
     }
@@ -638,8 +638,7 @@ static abut_status sweep_step(step_sweep *s) {
         abuti_parallel_for(world->context, world->items.count, ITEMS_PER_TASK, compute_path_boxes,
                            s);
     abut_status status =
-        abuti_world_overlaps(world, world->sweeps.data, world->options.margin + 2 * s->reach,
-                             &world->sweep_pairs);
+        abuti_world_overlaps(world, world->sweeps.data, s->reach, &world->sweep_pairs);
     const size_t pairs = world->sweep_pairs.count;
     status = status ? status : create_cores(world);
     if (!status)

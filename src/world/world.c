@@ -50,7 +50,6 @@ abut_status abut_world_create(abut_context *context, const abut_world_options *o
     made->context = abuti_context_retain(context);
     made->options = ours;
     made->contact = abut_contact_options_default();
-    made->contact.margin = ours.margin;
     made->contact.skip_edges = ours.skip_edges;
     made->contact.keep_backfacing = ours.keep_backfacing;
     made->first_free = ABUT_NONE;
@@ -205,20 +204,20 @@ static box3 local_box(const abut_world_item *item, const abuti_field_body *body,
 }
 
 abut_status abuti_world_place(const char *function, const world_item *item, const abut_pose *there,
-                              double margin, world_place *to) {
+                              world_place *to) {
     abut_status status = abuti_contact_pose(function, "a pose", there, &to->motion);
     to->pose = *there;
     if (status)
         return status;
     if (item->kind == ABUT_COLLIDER_CHARACTER)
-        return abuti_world_place_character(function, item, margin, to);
+        return abuti_world_place_character(function, item, to);
     if (item->bvh)
         status = abuti_pair_check_pose(function, "a body", item->bvh, there);
     const abut_collider collider = abuti_world_collider(item, there);
     status =
         status ? status : abuti_contact_place(function, &collider, &to->motion, &to->primitive);
     if (!status && item->kind != ABUT_COLLIDER_PLANE)
-        to->box = world_box(item->local, &to->motion, margin);
+        to->box = world_box(item->local, &to->motion, item->margin);
     return status;
 }
 
@@ -301,6 +300,8 @@ static abut_status check_item(const abut_world_item *item) {
                           "%s: item->motion is %u; it must be from 0 to %d (abut_world_motion)",
                           function, (uint32_t)item->motion, ABUT_WORLD_STATIC);
     abut_status status = check_method(item);
+    if (!status)
+        status = abuti_check_length(function, "item->margin", item->margin);
     if (status)
         return status;
     if (item->collider.kind == ABUT_COLLIDER_BODY && !item->collider.shape.body.field &&
@@ -355,6 +356,7 @@ static abut_status fill_item(abut_world *world, const abut_world_item *item, wor
         const abut_world_item *is = &made->is;
         made->kind = is->collider.kind;
         made->filter = abuti_world_filter(world, made);
+        made->margin = world->options.margin + 2 * item->margin;
         if (is->collider.kind == ABUT_COLLIDER_BODY) {
             made->body.field = is->collider.shape.body.field;
             made->body.samples = is->collider.shape.body.samples;
@@ -363,8 +365,7 @@ static abut_status fill_item(abut_world *world, const abut_world_item *item, wor
             made->bvh = is->collider.shape.hull;
         }
         made->local = local_box(is, &made->body, made->bvh);
-        status = abuti_world_place("abut_world_add", made, &item->collider.pose,
-                                   world->options.margin, &made->at);
+        status = abuti_world_place("abut_world_add", made, &item->collider.pose, &made->at);
     }
     if (status)
         release_item(world, made);
@@ -513,8 +514,7 @@ static abut_status place_moved_item(const move_task *m, size_t i) {
         return status;
     const world_item *item = &world_items(m->world)[id];
     if (!is_at_rest(item, &m->poses[i]))
-        return abuti_world_place("abut_world_set_poses", item, &m->poses[i],
-                                 m->world->options.margin, to);
+        return abuti_world_place("abut_world_set_poses", item, &m->poses[i], to);
     *to = item->at;
     return ABUT_OK;
 }
@@ -573,7 +573,7 @@ abut_status abut_world_set_poses(abut_world *world, const uint32_t *ids, abut_ar
 
 /* ---- deform ---- */
 
-static abut_status deform_mesh(abut_world *world, world_item *item, abut_array positions) {
+static abut_status deform_mesh(world_item *item, abut_array positions) {
     world_item next = *item;
     if (!positions.host)
         return positions.buffer
@@ -587,8 +587,8 @@ static abut_status deform_mesh(abut_world *world, world_item *item, abut_array p
         box = box_grow(box, ((const vec3 *)positions.host)[i]);
     next.local = box;
     next.bvh = NULL; /* it is checked below, with its new vertices */
-    abut_status status = abuti_world_place("abut_world_set_positions", &next, &item->at.pose,
-                                           world->options.margin, &next.at);
+    abut_status status =
+        abuti_world_place("abut_world_set_positions", &next, &item->at.pose, &next.at);
     if (!status)
         status = abuti_contact_check("abut_world_set_positions", "the mesh at its pose",
                                      (const double *)&next.at.box, 6);
@@ -598,8 +598,7 @@ static abut_status deform_mesh(abut_world *world, world_item *item, abut_array p
     item->bvh = item->is.collider.shape.body.bvh = item->asset->bvh;
     item->local = item->bvh->mesh->bounds;
     item->layer_is_old = true;
-    return abuti_world_place("abut_world_set_positions", item, &item->at.pose,
-                             world->options.margin, &item->at);
+    return abuti_world_place("abut_world_set_positions", item, &item->at.pose, &item->at);
 }
 
 abut_status abut_world_set_positions(abut_world *world, uint32_t id,
@@ -633,10 +632,9 @@ abut_status abut_world_set_positions(abut_world *world, uint32_t id,
         status = abut_radial_set_positions(item->is.collider.shape.character, bones, positions);
         status = status ? status : abuti_radial_download(item->is.collider.shape.character);
         if (!status)
-            status =
-                abuti_world_place(function, item, &item->at.pose, world->options.margin, &item->at);
+            status = abuti_world_place(function, item, &item->at.pose, &item->at);
     } else {
-        status = deform_mesh(world, item, positions);
+        status = deform_mesh(item, positions);
     }
     abuti_world_leave(world, before);
     abuti_world_new_state(world, item);

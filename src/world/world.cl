@@ -56,7 +56,7 @@ __kernel void world_frames(__global const world_field *fields, __global const fl
                            __global const contact_motion *motions, __global const world_two *pairs,
                            __global world_direction *directions, __global uint *counts,
                            __global uint *backfacing, __global uint *totals, uint count,
-                           real margin, int keep_backfacing) {
+                           int keep_backfacing) {
     size_t i = get_global_id(0);
     if (i < WORLD_TOTALS)
         totals[i] = 0;
@@ -76,6 +76,7 @@ __kernel void world_frames(__global const world_field *fields, __global const fl
         field_view view = make_view(fields + entry.field, floats, shorts, indices);
         vec3 centre = s->centre;
         vec3 middle = contact_to_local(&motion_at, contact_to_world(&motion_of, centre));
+        real margin = 0.5 * (parts[at].margin + parts[of].margin);
         real reach = (s->radius + margin) * (1 + 1e-6);
         entry.frame = contact_frame_make(&grid, &motion_at, &motion_of, centre,
                                          fields[entry.field].band, (float)margin);

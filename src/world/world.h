@@ -13,7 +13,7 @@
 typedef struct world_place {
     abut_pose pose;
     contact_motion motion;
-    box3 box; /* bounding box with half the margin, rounded outwards; not for planes */
+    box3 box; /* bounding box with half of `margin` of the item, rounded outwards; not for planes */
     contact_primitive primitive;
 } world_place;
 
@@ -52,7 +52,8 @@ typedef struct world_item {
     const abut_bvh *bvh;     /* of a body or hull; may be null */
     abut_bvh *core; /* of a primitive that was swept or tested with a character, sweep.c; owned */
     double core_radius;
-    box3 local; /* bounding box in local coordinates; not for planes and characters */
+    double margin; /* that of the world plus twice its own: boxes include half of it */
+    box3 local;    /* bounding box in local coordinates; not for planes and characters */
     world_place at;
     uint64_t state;         /* number of the change that set its shape and pose; at least 1 */
     uint64_t field_updates; /* update count of its field in that state */
@@ -61,6 +62,11 @@ typedef struct world_item {
     bool is_on_device;      /* its field and samples are on the device, with these indices */
     world_parts device_parts;
 } world_item;
+
+/* The margin of a pair: that of the world plus those of both items. */
+static inline double world_pair_margin(const world_item *a, const world_item *b) {
+    return 0.5 * (a->margin + b->margin);
+}
 
 /* An item over a step. */
 typedef struct world_sweep {
@@ -120,7 +126,7 @@ typedef struct world_backend world_backend;
 struct abut_world {
     abut_context *context; /* reference */
     abut_world_options options;
-    abut_contact_options contact; /* options of the contact functions */
+    abut_contact_options contact; /* of all pairs, without the margin */
     abuti_vector items;           /* world_item */
     uint32_t first_free;          /* ABUT_NONE: none */
     uint64_t serial_count;        /* items that were ever added */
@@ -163,6 +169,14 @@ struct abut_world {
     abuti_vector swept;       /* world_swept: by sweep pair, sweep.c */
 };
 
+/* The options of the contact functions for a pair. */
+static inline abut_contact_options world_contact_options(const abut_world *world,
+                                                         const world_item *a, const world_item *b) {
+    abut_contact_options options = world->contact;
+    options.margin = world_pair_margin(a, b);
+    return options;
+}
+
 /* Whether the field of an item was updated after the item got its state. */
 static inline bool world_is_updated(const world_item *item) {
     return item->body.field && item->body.field->updates != item->field_updates;
@@ -200,7 +214,7 @@ extern const world_backend abuti_world_on_cpu, abuti_world_on_device;
 abut_status abuti_world_find_pairs(abut_world *world);
 /* Finds the pairs whose bounding boxes overlap: at the current poses, or with `sweeps` during a
  * step. Boxes include half the margin. */
-abut_status abuti_world_overlaps(abut_world *world, const world_sweep *sweeps, double margin,
+abut_status abuti_world_overlaps(abut_world *world, const world_sweep *sweeps, double reach,
                                  abuti_vector *pairs);
 
 /* ---- events.c ---- */
@@ -261,7 +275,7 @@ abut_status abuti_world_prepare_characters(const abut_world *world);
 /* Downloads the samples of all characters, before the parallel tasks read them. */
 abut_status abuti_world_download_characters(const abut_world *world);
 /* Sets the bounding box of a character from its fields; the motion is set. */
-abut_status abuti_world_place_character(const char *function, const world_item *item, double margin,
+abut_status abuti_world_place_character(const char *function, const world_item *item,
                                         world_place *to);
 /* Appends the contacts of a, a character, with b. Contacts beyond the capacity are counted. */
 abut_status abuti_world_character_contacts(const abut_world *world, size_t pair,
@@ -301,7 +315,7 @@ abut_status abuti_world_check_id(const char *function, const abut_world *world, 
 abut_collider abuti_world_collider(const world_item *item, const abut_pose *at);
 /* Validates an item at a pose and computes its place. */
 abut_status abuti_world_place(const char *function, const world_item *item, const abut_pose *there,
-                              double margin, world_place *to);
+                              world_place *to);
 /* Moves items to poses on the host. */
 abut_status abuti_world_move(abut_world *world, const uint32_t *ids, const abut_pose *poses,
                              size_t count);

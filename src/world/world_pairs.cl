@@ -43,7 +43,7 @@ __kernel void world_update_poses(__global const pose *poses, __global const uint
 /* Also resets the counters partners[item] and totals. */
 __kernel void world_boxes(__global const world_body *bodies, __global const pose *poses,
                           __global contact_motion *motions, __global box3 *boxes,
-                          __global uint *partners, __global uint *totals, uint count, real margin) {
+                          __global uint *partners, __global uint *totals, uint count) {
     uint i = (uint)get_global_id(0);
     if (i < WORLD_PAIR_TOTALS)
         totals[i] = 0;
@@ -56,7 +56,7 @@ __kernel void world_boxes(__global const world_body *bodies, __global const pose
     motions[i] = m;
     partners[i] = 0;
     box3 none = {{DBL_MAX, DBL_MAX, DBL_MAX}, {-DBL_MAX, -DBL_MAX, -DBL_MAX}};
-    boxes[i] = bodies[i].filter.group ? world_box(bodies[i].box, &m, margin) : none;
+    boxes[i] = bodies[i].filter.group ? world_box(bodies[i].box, &m, bodies[i].margin) : none;
 }
 
 /* ---- order ---- */

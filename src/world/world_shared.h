@@ -96,7 +96,8 @@ static inline box3 world_box(box3 local_box, const contact_motion *m, real margi
 
 /* Data of an item on a device. Items with group 0 are not tested there. */
 typedef struct world_body {
-    box3 box; /* in local coordinates */
+    box3 box;    /* in local coordinates */
+    real margin; /* of the item, as in world_item */
     world_filter filter;
     word32 ignored; /* number of ignored pairs with it */
 } world_body;
@@ -148,9 +149,10 @@ typedef struct world_feature {
     word32 kind, element, part, number;
 } world_feature;
 
-/* Of an item: its field and samples, or ABUT_NONE. */
+/* Of an item: its field and samples, or ABUT_NONE, and its margin as in world_item. */
 typedef struct world_parts {
     word32 field, samples;
+    real margin;
 } world_parts;
 
 typedef struct world_two {

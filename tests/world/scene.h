@@ -123,6 +123,7 @@ static inline abut_world_item varied_item(test_random *random, double reach) {
     item.is_sensor = test_random_below(random, 6) == 0;
     item.group = test_random_below(random, 3) ? 0 : 1 + test_random_below(random, 3);
     item.mask = test_random_below(random, 3) ? 0 : 1 + test_random_below(random, 3);
+    item.margin = test_random_below(random, 3) ? 0 : test_random_real(random, 0, 0.1);
     for (int i = 0; i < THINGS && item.collider.kind == ABUT_COLLIDER_BODY; i++)
         if (things[i].field == item.collider.shape.body.field && test_random_below(random, 3))
             item.collider.shape.body.bvh = things[i].bvh;
@@ -181,6 +182,12 @@ static inline abut_world_method method_of(const abut_world_item *a, const abut_w
     if (options->method == ABUT_WORLD_FIELD || (options->device && field))
         exact = false;
     return exact ? ABUT_WORLD_EXACT : field ? ABUT_WORLD_FIELD : ABUT_WORLD_AUTO;
+}
+
+/* The margin of a pair, with the rounding of the library. */
+static inline double margin_of(const abut_world_item *a, const abut_world_item *b,
+                               const abut_world_options *options) {
+    return 0.5 * ((options->margin + 2 * a->margin) + (options->margin + 2 * b->margin));
 }
 
 /* Of two items as they are in the world, before the next query. */
@@ -265,7 +272,7 @@ static inline void ask_exact(const abut_world *world, const abut_world_item *ite
                        .contacts = found->list,
                        .contact_capacity = found->capacity};
     abut_patch_options ours = abut_patch_options_default();
-    ours.margin = options->margin;
+    ours.margin = margin_of(&items[a], &items[b], options);
     ours.skip_verification = options->skip_verification;
     ours.max_contacts = options->max_patch_contacts;
     ours.hint = expected_hint(world, a, b);
@@ -298,7 +305,6 @@ static inline answers ask_all(const abut_world *world, const abut_world_item *it
     answers all = {NULL, 0, 0};
     static abut_contact room[REFEREE_ROOM];
     abut_contact_options options = abut_contact_options_default();
-    options.margin = of->margin;
     options.skip_edges = of->skip_edges;
     options.keep_backfacing = of->keep_backfacing;
     for (uint32_t a = 0; a < count; a++)
@@ -306,6 +312,7 @@ static inline answers ask_all(const abut_world *world, const abut_world_item *it
             abut_contacts found = {.list = room, .capacity = REFEREE_ROOM};
             if (!used[a] || !used[b] || !may_meet(&items[a], &items[b]))
                 continue;
+            options.margin = margin_of(&items[a], &items[b], of);
             abut_world_method method = method_of(&items[a], &items[b], of);
             bool swapped =
                 method == ABUT_WORLD_FIELD && items[a].collider.kind != ABUT_COLLIDER_BODY;

@@ -245,6 +245,7 @@ class World(Owner):
         device: _device.Selector = None,
     ) -> None:
         self._shapes: dict[int, Shape] = {}
+        self._users: dict[int, Any] = {}
         self._handle = Handle(lib.abut_world_destroy, keeps=self._shapes, guard=Guard(outer=True))
         self._fields: list[Handle] = []  # radial fields of its characters; calls read and change them
         self._contacts: Array = np.empty(256, record(_c.abut_contact))
@@ -275,6 +276,8 @@ class World(Owner):
         sensor: bool = False,
         group: int = 0,
         mask: int = 0,
+        margin: float = 0,
+        user: Any = None,
     ) -> int:
         """Adds a body and returns its id. `shape` is a Mesh, a RadialField, or a Plane, Sphere, Capsule, Cylinder, Box
         or Hull.
@@ -285,6 +288,8 @@ class World(Owner):
         resolution  cells of a field along the longest side (64), texels of a map (128), pixels of layers (1024)
         sensor      its pairs are reported without contacts
         group, mask one bit per group that it belongs to, and that it collides with; 0 = the first group, and all
+        margin      added to the margin of the world for all its pairs
+        user        any object, which user() returns
         """
         item, kept = _item(
             shape,
@@ -296,12 +301,20 @@ class World(Owner):
             sensor=sensor,
             group=group,
             mask=mask,
+            margin=margin,
         )
         made = ctypes.c_uint32()
         with self._handle.alone():
             run(lib.abut_world_add, self._handle, byref(item), byref(made), uses=_fields([kept]))
             self._keep(made.value, kept)
+            self._users[made.value] = user
         return made.value
+
+    def user(self, body: int) -> Any:
+        """Returns the `user` object of a body."""
+        if body not in self._shapes:
+            raise ArgumentError(f"there is no body {body}")
+        return self._users.get(body)
 
     def _keep(self, body: int, shape: Any) -> None:
         if shape is None:
@@ -311,17 +324,21 @@ class World(Owner):
         self._fields = _fields(self._shapes.values())
 
     def replace(self, body: int, shape: Shape, pose: ArrayLike = None, **how: Any) -> None:
-        """Replaces a body, with the arguments of add(). It keeps its id and the pairs of ignore()."""
+        """Replaces a body, with the arguments of add(). It keeps its id, its `user` object unless another one is given,
+        and the pairs of ignore()."""
+        user = how.pop("user", self._users.get(body))
         item, kept = _item(shape, pose, **how)
         with self._handle.alone():
             run(lib.abut_world_replace, self._handle, _number(body), byref(item), uses=_fields([kept]))
             self._keep(body, kept)
+            self._users[body] = user
 
     def remove(self, body: int) -> None:
         """Removes a body. Its id may be used again."""
         with self._handle.alone():
             call(lib.abut_world_remove, self._handle, _number(body))
             self._keep(body, None)
+            self._users.pop(body, None)
 
     def ignore(self, a: int, b: int, ignore: bool = True) -> None:
         """Excludes a pair from all tests, such as the parts of a machine, or bodies that share a joint."""
@@ -540,6 +557,7 @@ def _item(
     sensor: bool = False,
     group: int = 0,
     mask: int = 0,
+    margin: float = 0,
 ) -> tuple[Any, Any]:
     """Returns an item of the library, and the objects that must outlive it."""
     item = options(
@@ -549,6 +567,7 @@ def _item(
         mask=number(mask, "mask"),
         is_sensor=sensor,
         method=value_of("abut_world_method", method),
+        margin=_length(margin, "margin"),
     )
     collider = item.collider
     collider.pose = read_pose(pose, "pose")

@@ -46,6 +46,25 @@ class Worlds(unittest.TestCase):
         apart = world.step(places + [(5 * i, 0, 0, 0, 0, 0, 0) for i in range(16)])
         self.assertEqual((len(apart), apart.ended.tolist(), list(apart)), (0, expected, []))
 
+    def test_margins_and_users(self):
+        ball = abut.shape("icosphere", radius=1, segments=8)
+        world = abut.World()
+        a = world.add(ball, user={"name": "ball"})
+        b = world.add(abut.Plane([0, 0, 1], -1.05), motion="static", user="floor")
+        self.assertEqual((world.user(a), world.user(b)), ({"name": "ball"}, "floor"))
+        self.assertEqual(len(world.step()), 0)
+        world.replace(a, ball, margin=0.1)
+        self.assertEqual(world.user(a), {"name": "ball"})
+        self.assertAlmostEqual(next(iter(world.step())).depth, -0.05, places=6)
+        world.replace(a, ball, user=None)
+        self.assertIsNone(world.user(a))
+        world.remove(b)
+        for body in (b, 7):
+            with self.assertRaises(abut.ArgumentError):
+                world.user(body)
+        with self.assertRaises(abut.ArgumentError):
+            world.add(ball, margin=-1)
+
     def test_methods(self):
         ball, box = abut.shape("icosphere", radius=1, segments=8), abut.shape("box", segments=4)
         for method, guarantee in (("exact", "complete"), ("field", "sampled"), ("map", "complete"), ("layers", "complete")):

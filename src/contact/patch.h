@@ -33,8 +33,9 @@ typedef struct patch_component {
     uint32_t face;   /* one of its triangles */
     uint32_t vertex; /* the vertex by which abuti_pair_contains() decides whether it is inside
                         another body */
-    bool is_cavity;  /* closed, with a volume of at most 0 */
-    double volume;   /* signed: negative for a cavity; meaningless if the component is open */
+    bool is_closed;
+    bool is_cavity; /* closed, with a volume of at most 0 */
+    double volume;  /* signed: negative for a cavity; meaningless if the component is open */
 } patch_component;
 
 /* A cone that contains the normals of all triangles that share a vertex with a triangle. */

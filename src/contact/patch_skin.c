@@ -198,8 +198,10 @@ static abut_reliability compute_reliability(const patch_skin *skin) {
                : abuti_guaranteed("Both surfaces are closed: bodies that touch have a contact.");
 }
 
-/* Sums the signed volumes of the tetrahedra of the triangles of each component and the origin. */
-static void sum_component_volumes(const patch_skin *skin, patch_component *components) {
+/* Computes the signed volume of each component, as a sum of tetrahedra of its triangles and the
+ * origin, and whether it is the wall of a cavity. Returns the sum of all volumes. */
+static double compute_volumes(const patch_skin *skin, patch_component *components) {
+    double sum = 0;
     const vec3 *positions = skin->bvh->mesh->positions;
     for (uint32_t i = 0; i < skin->view.component_count; i++)
         components[i].volume = 0;
@@ -209,6 +211,11 @@ static void sum_component_volumes(const patch_skin *skin, patch_component *compo
         components[skin->view.triangle_component[t]].volume +=
             v3_dot(positions[corner[0]], normal) / 6;
     }
+    for (uint32_t i = 0; i < skin->view.component_count; i++) {
+        sum += components[i].volume;
+        components[i].is_cavity = components[i].is_closed && !(components[i].volume > 0);
+    }
+    return sum;
 }
 
 /* Finds the components of abuti_pair_contains() that the vertices belong to, and the vertices that
@@ -231,18 +238,15 @@ static void fill_components(const patch_skin *skin, const uint32_t *vertex_compo
                             const uint32_t *vertex, unsigned char *closed,
                             patch_component *components, bool *is_inward) {
     const abut_topology_arrays *view = &skin->view;
-    double sum = 0;
     for (uint32_t t = view->triangle_count; t-- > 0;)
         components[view->triangle_component[t]].face = t;
-    sum_component_volumes(skin, components);
     abuti_find_watertight_components(view, closed);
     for (uint32_t i = 0; i < view->component_count; i++) {
-        sum += components[i].volume;
         components[i].vertex =
             vertex[vertex_component[skin->bvh->mesh->indices[3 * (size_t)components[i].face]]];
-        components[i].is_cavity = closed[i] && !(components[i].volume > 0);
+        components[i].is_closed = closed[i];
     }
-    *is_inward = sum < 0;
+    *is_inward = compute_volumes(skin, components) < 0;
 }
 
 static abut_status find_components(patch_skin *skin, bool *is_inward) {
@@ -324,8 +328,10 @@ static bool are_merged_vertices_equal(const patch_skin *skin) {
 static abut_status refit_oriented(bvh_attachment *attachment, bool is_reversed) {
     patch_skin *skin = (patch_skin *)(void *)attachment;
     if (are_merged_vertices_equal(skin)) {
-        sum_component_volumes(skin, skin->components);
-        return compute_geometry(skin);
+        const bool is_inward = compute_volumes(skin, skin->components) < 0;
+        if (!is_inward || is_reversed || skin->reliability.level != ABUT_RELIABILITY_GUARANTEED)
+            return compute_geometry(skin);
+        /* The surface was turned inside out: orient it again. */
     }
     const abut_bvh *bvh = skin->bvh;
     destroy_skin(attachment);

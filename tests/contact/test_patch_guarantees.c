@@ -195,6 +195,39 @@ TEST(refits_are_followed) {
     abut_bvh_destroy(floor);
 }
 
+/* A mesh that a refit turns inside out, and back, has the contacts of a new BVH. */
+TEST(refits_turn_inside_out) {
+    abut_shape shape = abut_shape_default(ABUT_SHAPE_BOX);
+    shape.segments = 1;
+    abut_bvh *cube = tree_of(NULL, &shape), *floor = box_of(4, 4, 1, 1), *fresh;
+    abut_mesh *mesh = abut_bvh_mesh(cube), *mirrored;
+    const uint32_t count = abut_mesh_vertex_count(mesh);
+    abut_vec3 positions[64];
+    assert_true(count <= 64);
+    assert_ok(abut_mesh_get_positions(mesh, positions));
+    for (int turn = 0; turn < 2; turn++) {
+        find_patches(cube, shifted(0, 0, 0.99), floor, shifted(0, 0, 0), 0);
+        for (uint32_t i = 0; i < count; i++)
+            positions[i].x = -positions[i].x;
+        mirrored = test_mesh(NULL, positions, count, abut_mesh_indices(abut_bvh_mesh(cube)),
+                             abut_mesh_triangle_count(abut_bvh_mesh(cube)));
+        assert_ok(abut_bvh_set_mesh(cube, mirrored));
+        assert_ok(abut_bvh_create(mirrored, NULL, &fresh));
+        abut_patches found = find_patches(fresh, shifted(0, 0, 0.99), floor, shifted(0, 0, 0), 0);
+        const abut_patch wanted = list[0];
+        assert_int_equal(found.count, 1);
+        found = find_patches(cube, shifted(0, 0, 0.99), floor, shifted(0, 0, 0), 0);
+        assert_int_equal(found.count, 1);
+        assert_close(wanted.volume, 0.01, 1e-9);
+        assert_close(list[0].depth, wanted.depth, 1e-12);
+        assert_close(list[0].volume, wanted.volume, 1e-12);
+        abut_mesh_destroy(mirrored);
+        abut_bvh_destroy(fresh);
+    }
+    abut_bvh_destroy(cube);
+    abut_bvh_destroy(floor);
+}
+
 /* ---- contacts of a patch ---- */
 
 /* A prism of eight sides has eight contact points if they are requested. */

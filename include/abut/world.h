@@ -116,7 +116,8 @@ typedef struct abut_world_item {
     abut_world_motion motion;
     uint32_t group; /* filter: one bit for each group of the item; 0 = the first group */
     uint32_t mask;  /* filter: one bit for each group that it collides with; 0 = all groups. A pair
-                     * is tested if each item is in a group that the other collides with */
+                     * is tested if each item is in a group that the other collides with. To collide
+                     * with nothing, set the bit of a group that no item has */
     bool is_sensor; /* its pairs have events but no contacts */
     abut_world_method method; /* preferred method of its pairs; AUTO = by the rule. Meshes accept
                                * all values except RADIAL. Of bodies, EXACT needs a BVH, and FIELD

@@ -407,6 +407,17 @@ static inline uint64_t patch_point_key(const patch_point *p) {
            (uint64_t)p->element << PATCH_KEY_ELEMENT | p->part;
 }
 
+/* The part of a point on an edge of b: its lowest face, which is the same from whichever face the
+ * edge is visited; the lower bits of it in meshes of more than CONTACT_ID_PART_MAX triangles. */
+static inline uint32_t patch_edge_part(const patch_skin *skin, uint32_t face, uint32_t k) {
+    const uint32_t *faces;
+    uint32_t edge = skin->view.triangle_edges[3 * (size_t)face + k];
+    uint32_t count = abuti_edge_faces(&skin->view, edge, &faces);
+    for (uint32_t i = 0; i < count; i++)
+        face = faces[i] < face ? faces[i] : face;
+    return face & CONTACT_ID_PART_MAX;
+}
+
 /* Fractions of the extent of a contact: points that are less far out than the outermost one by no
  * more than this count as outermost too. Crossings on a straight edge near its end must not count,
  * so their band is smaller. */

@@ -177,7 +177,7 @@ static patch_point identify_crossing(const patch_measurement *m, const patch_cro
     return (patch_point){.side = c->side,
                          .kind = ABUT_CONTACT_CROSSING,
                          .element = c->edge,
-                         .part = c->face & 0x3ffffff};
+                         .part = c->face & CONTACT_ID_PART_MAX};
 }
 
 /* Outermost points in several directions; of points that are about equally far out, the one with
@@ -413,16 +413,6 @@ static void add_deeper_vertices(patch_measurement *m, bool all_vertices) {
     }
 }
 
-/* Returns the lowest face of an edge: it identifies the edge, from whichever face it is visited. */
-static uint32_t lowest_face(const patch_skin *skin, uint32_t face, int k) {
-    const uint32_t *faces;
-    uint32_t edge = skin->view.triangle_edges[3 * (size_t)face + (size_t)k];
-    uint32_t count = abuti_edge_faces(&skin->view, edge, &faces);
-    for (uint32_t i = 0; i < count; i++)
-        face = faces[i] < face ? faces[i] : face;
-    return face;
-}
-
 /* Adds a crossing of two edges in the projection along the normal. */
 static double add_deeper_edge(void *data, const patch_projected_face *a, int k, double along,
                               const patch_projected_face *b, int l) {
@@ -433,7 +423,7 @@ static double add_deeper_edge(void *data, const patch_projected_face *a, int k, 
                          .kind = ABUT_CONTACT_CROSSING,
                          .element =
                              body->skin->view.triangle_edges[3 * (size_t)a->face + (size_t)k],
-                         .part = lowest_face(m->work->body[1].skin, b->face, l) & 0x3ffffff};
+                         .part = patch_edge_part(m->work->body[1].skin, b->face, (uint32_t)l)};
     add_candidate(m, v3_lerp(p, q, along), &point);
     return depth_to_exceed(m);
 }

@@ -119,16 +119,6 @@ static void add_wall_point(near_wall *wall, const patch_point *point, double tol
     wall->has_points = true;
 }
 
-/* Returns the lowest face of an edge, which identifies the edge. */
-static uint32_t lowest_face(const patch_body *body, uint32_t face, uint32_t k) {
-    const uint32_t *faces;
-    uint32_t edge = body->skin->view.triangle_edges[3 * (size_t)face + k];
-    uint32_t count = abuti_edge_faces(&body->skin->view, edge, &faces);
-    for (uint32_t i = 0; i < count; i++)
-        face = faces[i] < face ? faces[i] : face;
-    return face;
-}
-
 /* Identifies the crossing of edge k of a triangle of a and edge l of a triangle of b. */
 static patch_point edge_crossing_point(const patch_work *work, uint32_t f, uint32_t k, uint32_t g,
                                        uint32_t l) {
@@ -136,7 +126,7 @@ static patch_point edge_crossing_point(const patch_work *work, uint32_t f, uint3
         .side = 0,
         .kind = ABUT_CONTACT_CROSSING,
         .element = work->body[0].skin->view.triangle_edges[3 * (size_t)f + k],
-        .part = lowest_face(&work->body[1], g, l) & 0x3ffffff,
+        .part = patch_edge_part(work->body[1].skin, g, l),
     };
 }
 
@@ -387,6 +377,8 @@ static void add_wall_points(proximity_query *p, double tolerance) {
 static patch_candidate snap_to_vertex(const patch_work *work, patch_candidate c, double radius) {
     for (uint32_t side = 0; side < 2 && c.point.kind == ABUT_CONTACT_CROSSING; side++) {
         const patch_skin *skin = work->body[side].skin;
+        if (side && skin->view.triangle_count > CONTACT_ID_PART_MAX)
+            break; /* the part does not identify a triangle */
         const uint32_t *ends = side ? skin->corner + 3 * (size_t)c.point.part
                                     : skin->view.edges + 2 * (size_t)c.point.element;
         for (int k = 0; k < (side ? 3 : 2); k++) {

@@ -216,7 +216,7 @@ static void add_point(manifold *p, vec3 at_a, vec3 at_b, uint32_t side, uint32_t
                                               .side = side,
                                               .kind = kind,
                                               .element = element,
-                                              .part = part & 0x3ffffff},
+                                              .part = part & CONTACT_ID_PART_MAX},
                                              v3_dot(middle, p->along[0]),
                                              v3_dot(middle, p->along[1])};
 }

@@ -115,7 +115,7 @@ static bool test_steps(const radial_body *b, const radial_path *p,
     for (uint32_t k = 0; k <= order->steps; k++) {
         const double t = radial_time(k, order->steps, order->by);
         float q[3];
-        radial_plane plane;
+        radial_plane plane = {0.0f, 0.0f, 0.0f, 0.0f};
         if (t < p->from || t > p->to)
             continue;
         radial_at(p, t, q);
@@ -183,7 +183,7 @@ static radial_result collide_particle(const near_scene *near, const radial_colli
     const radial_scene *s = &near->scene;
     radial_mover m = radial_mover_of(from, *to);
     while (m.round < RADIAL_ROUNDS) {
-        radial_entry met;
+        radial_entry met = {.time = 1.0f};
         const uint32_t field = find_first_hit(near, order, &m, &met);
         if (field == ABUT_NONE) { /* then it is inside none either */
             *to = m.to;

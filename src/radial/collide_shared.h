@@ -151,7 +151,7 @@ static inline int radial_walk(const radial_body *b, const float from[3], const f
                                      (from[2] + begin * dz - (float)row) * b->step};
                 const float there[3] = {from[0] + end * dx, from[1] + end * dy,
                                         (from[2] + end * dz - (float)row) * b->step};
-                radial_plane plane;
+                radial_plane plane = {0.0f, 0.0f, 0.0f, 0.0f};
                 const float part = radial_first_time_below(&s, at, there, radius, &plane);
                 if (!(part <= 1.0f))
                     break;

@@ -50,8 +50,8 @@ extern "C" {
     }
 
 #define ABUT_VERSION_MAJOR 0
-#define ABUT_VERSION_MINOR 5
-#define ABUT_VERSION_PATCH 1
+#define ABUT_VERSION_MINOR 6
+#define ABUT_VERSION_PATCH 0
 
 /* Returns the version of the loaded library as "major.minor.patch". Thread-safe. */
 ABUT_API const char *abut_version(void);

@@ -200,7 +200,9 @@ static abut_status finish_nearest(bench_state *state) {
 
 static abut_status run_self(bench_state *state) {
     bvh_data *data = state->data;
-    abut_status status = abut_pair_self_intersections(data->bvh, NULL, 0, NULL, &data->pair_count);
+    abut_pair_self_intersection_list found = {NULL, 0, 0};
+    abut_status status = abut_pair_self_intersections(data->bvh, NULL, &found);
+    data->pair_count = found.count;
     return status == ABUT_ERROR_BUFFER ? ABUT_OK : status;
 }
 
@@ -279,17 +281,17 @@ static abut_status run_boxes(bench_state *state) {
     bvh_data *data = state->data;
     abut_box bounds = abut_mesh_bounds(data->mesh);
     double half = 0.005 * (bounds.hi.x - bounds.lo.x);
-    uint32_t found[1024];
-    uint64_t count;
+    uint32_t triangles[1024];
+    abut_index_list found = {triangles, 1024, 0};
     data->hash = 0;
     for (uint32_t i = 0; i < data->count; i++) {
         const double *p = data->points[i];
         const abut_box box = {{p[0] - half, p[1] - half, p[2] - half},
                               {p[0] + half, p[1] + half, p[2] + half}};
-        abut_status status = abut_bvh_find_in_box(data->bvh, &box, 1024, found, &count);
+        abut_status status = abut_bvh_find_in_box(data->bvh, &box, &found);
         if (status)
             return status;
-        data->hash = bench_hash(data->hash, found, count * sizeof *found);
+        data->hash = bench_hash(data->hash, triangles, found.count * sizeof *triangles);
     }
     return ABUT_OK;
 }

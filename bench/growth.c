@@ -116,6 +116,7 @@ static abut_status run_points(growth_data *data, bool single) {
 static abut_status growth_run(bench_state *state) {
     growth_data *data = state->data;
     abut_pair_poses poses = abut_pair_poses_default();
+    abut_pair_self_intersection_list found = {NULL, 0, 0};
     abut_status status;
     switch (state->which->variant) {
     case BUILD:
@@ -130,7 +131,8 @@ static abut_status growth_run(bench_state *state) {
         poses.count = data->count;
         return abut_pair_distance_batch(&poses, NULL, data->separations);
     case SELF:
-        status = abut_pair_self_intersections(data->bvh, NULL, 0, NULL, &data->pair_count);
+        status = abut_pair_self_intersections(data->bvh, NULL, &found);
+        data->pair_count = found.count;
         return status == ABUT_ERROR_BUFFER ? ABUT_OK : status;
     default:
         return abut_field_create(data->mesh, &data->options, &data->field);

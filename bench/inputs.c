@@ -168,25 +168,26 @@ uint64_t bench_hash_mesh(uint64_t hash, const abut_mesh *mesh) {
 }
 
 abut_status bench_hash_contacts(abut_world *world, const abut_contacts *found, uint64_t *hash) {
-    uint64_t pair_count;
-    abut_status status = abut_world_pairs(world, 0, NULL, &pair_count);
+    abut_world_pair_list pairs = {NULL, 0, 0};
+    abut_status status = abut_world_pairs(world, &pairs);
     if (status && status != ABUT_ERROR_BUFFER)
         return status;
-    abut_world_pair *pairs = malloc((pair_count + 1) * sizeof *pairs);
-    if (!pairs)
+    pairs.capacity = pairs.count;
+    pairs.list = malloc((pairs.count + 1) * sizeof *pairs.list);
+    if (!pairs.list)
         return ABUT_ERROR_MEMORY;
-    status = abut_world_pairs(world, pair_count, pairs, &pair_count);
+    status = abut_world_pairs(world, &pairs);
     uint32_t pair = 0;
     for (uint64_t i = 0; i < found->count && !status; i++) {
         const abut_contact *c = &found->list[i];
         const float depth = (float)c->depth;
-        while (pair < pair_count && (pairs[pair].a != c->a || pairs[pair].b != c->b))
+        while (pair < pairs.count && (pairs.list[pair].a != c->a || pairs.list[pair].b != c->b))
             pair++; /* contacts are sorted by pair */
         *hash = bench_hash(*hash, &pair, sizeof pair);
         *hash = bench_hash(*hash, &c->id, sizeof c->id);
         *hash = bench_hash(*hash, &depth, sizeof depth);
     }
-    free(pairs);
+    free(pairs.list);
     return status;
 }
 

@@ -290,16 +290,16 @@ static void test_pairs(void *user, size_t chunk, size_t begin, size_t end) {
 }
 
 static abut_status find_world(bench_state *state, layers_data *data, const abut_pose *poses) {
-    uint64_t count = 0;
+    abut_world_pair_list pairs = {data->pairs, data->room, 0};
     abut_status status =
         abut_world_set_poses(data->world, NULL, abut_array_host(poses), data->count);
     if (!status)
-        status = abut_world_pairs(data->world, data->room, data->pairs, &count);
+        status = abut_world_pairs(data->world, &pairs);
     if (status)
         return status;
     asking a = {data, poses};
-    abut_context_parallel_for(state->context, (size_t)count, 16, test_pairs, &a);
-    data->found = count;
+    abut_context_parallel_for(state->context, (size_t)pairs.count, 16, test_pairs, &a);
+    data->found = pairs.count;
     return ABUT_OK;
 }
 

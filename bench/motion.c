@@ -18,7 +18,7 @@ typedef struct motion_data {
     abut_vec3 *start, *end;
     abut_buffer *there[2]; /* the same, if positions are already on the device */
     abut_impact *impacts;
-    abut_impacts found;
+    abut_impact_list found;
 } motion_data;
 
 /* ---- scenes ---- */
@@ -121,7 +121,7 @@ static abut_status check(bench_state *state, motion_data *data) {
     abut_sweep *here = NULL;
     abut_sweep_mode mode = (abut_sweep_mode)(state->which->variant & MODES);
     size_t bytes = data->found.capacity * sizeof *data->impacts;
-    abut_impacts expected = {calloc(1, bytes), data->found.capacity, 0};
+    abut_impact_list expected = {calloc(1, bytes), data->found.capacity, 0};
     if (!expected.list)
         return bench_fail(ABUT_ERROR_MEMORY, "no memory");
     memset(data->impacts, 0, bytes);

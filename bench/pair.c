@@ -88,11 +88,11 @@ static abut_status run_meetings(bench_state *state) {
     data->hash = 0;
     for (uint32_t i = 0; i < data->count; i++) {
         const abut_collider b = abut_collider_from_bvh(data->bvh, data->poses[i]);
-        uint64_t count = 0;
-        abut_status status = abut_pair_intersections(&a, &b, MOST_MEETINGS, data->meetings, &count);
+        abut_pair_intersection_list found = {data->meetings, MOST_MEETINGS, 0};
+        abut_status status = abut_pair_intersections(&a, &b, &found);
         if (status)
             return status;
-        for (uint64_t k = 0; k < count; k++)
+        for (uint64_t k = 0; k < found.count; k++)
             data->hash = bench_hash(data->hash, &data->meetings[k].triangle_a,
                                     2 * sizeof data->meetings[k].triangle_a);
     }

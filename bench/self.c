@@ -127,7 +127,7 @@ static abut_status sweep_run(self_data *data) {
     abut_status status = ABUT_OK;
     for (int k = 0; k < STEPS && !status; k++) {
         abut_self_result *result = &data->results[k];
-        abut_impacts found = {.list = &result->impact, .capacity = 1};
+        abut_impact_list found = {.list = &result->impact, .capacity = 1};
         *result = (abut_self_result){.scheme = ABUT_SELF_COMPLETE};
         status = abut_sweep_set_positions(data->sweep, abut_array_host(data->at[k]),
                                           abut_array_host(data->at[k + 1]));

@@ -333,7 +333,9 @@ static abut_status world_setup(bench_state *state) {
     data->list = malloc(data->room * sizeof *data->list);
     if (!data->list)
         return bench_fail(ABUT_ERROR_MEMORY, "no memory");
-    abut_world_pairs(data->world, 0, NULL, &data->pairs);
+    abut_world_pair_list pairs = {NULL, 0, 0};
+    abut_world_pairs(data->world, &pairs);
+    data->pairs = pairs.count;
     state->elements = (double)data->pairs;
     return ABUT_OK;
 }
@@ -357,7 +359,9 @@ static abut_status world_run(bench_state *state) {
     if (status)
         return status;
     if (state->which->variant >= PAIRS) {
-        status = abut_world_pairs(data->world, 0, NULL, &data->pairs);
+        abut_world_pair_list pairs = {NULL, 0, 0};
+        status = abut_world_pairs(data->world, &pairs);
+        data->pairs = pairs.count;
         return status == ABUT_ERROR_BUFFER ? ABUT_OK : status;
     }
     if (state->which->variant == DEVICE || state->which->variant == DEVICE_REDUCED) {

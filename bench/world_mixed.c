@@ -223,7 +223,9 @@ static abut_status mixed_setup(bench_state *state) {
     data->list = malloc(data->room * sizeof *data->list);
     if (status != ABUT_ERROR_BUFFER || !data->list)
         return data->list ? status : bench_fail(ABUT_ERROR_MEMORY, "no memory");
-    status = abut_world_pairs(data->world, 0, NULL, &data->pairs);
+    abut_world_pair_list pairs = {NULL, 0, 0};
+    status = abut_world_pairs(data->world, &pairs);
+    data->pairs = pairs.count;
     state->elements = (double)data->pairs;
     return status == ABUT_ERROR_BUFFER ? ABUT_OK : status;
 }

@@ -27,6 +27,9 @@ SCALARS = {
     "void": "None",
 }
 
+# What the macro ABUT_LIST of base.h defines.
+LIST = r"typedef struct \1_list { \1 *list; uint64_t capacity; uint64_t count; } \1_list;"
+
 
 def ordered(folder):
     """The headers, each after those that it includes."""
@@ -149,6 +152,7 @@ class Mirror:
             if number is not None:
                 self.constants[name] = number
         text = re.sub(r"^#.*?(?<!\\)$", "", text, flags=re.DOTALL | re.MULTILINE)
+        text = re.sub(r"^ABUT_LIST\((\w+)\)", LIST, text, flags=re.MULTILINE)
         place = 0
         while True:
             found = re.compile(

@@ -31,7 +31,7 @@ typedef struct scene {
     abut_vec3 *position[2];
     abut_sweep *motion;
     pair_list truth[2]; /* for each kind; sorted */
-    abut_impacts found;
+    abut_impact_list found;
     abut_sweep_counts counts;
 } scene;
 

@@ -217,25 +217,27 @@ static int find_near(tool_run *tool, tool_assembly *assembly, const clash_option
                      tool_clashes *clashes) {
     abut_world_options making = abut_world_options_default();
     abut_world *world = NULL;
-    abut_world_pair *pairs = NULL;
-    uint64_t count = 0;
+    abut_world_pair_list pairs = {NULL, 0, 0};
     making.margin = options->clearance;
     int code = assembly_world(tool, assembly, &making, &world);
-    abut_status status = code ? ABUT_OK : abut_world_pairs(world, 0, NULL, &count);
+    abut_status status = code ? ABUT_OK : abut_world_pairs(world, &pairs);
     if (status == ABUT_ERROR_BUFFER) {
-        pairs = malloc(count * sizeof *pairs);
-        status = pairs ? abut_world_pairs(world, count, pairs, &count) : ABUT_OK;
-        code = pairs ? 0 : fail_out_of_memory(tool);
+        pairs.capacity = pairs.count;
+        pairs.list = malloc(pairs.count * sizeof *pairs.list);
+        status = pairs.list ? abut_world_pairs(world, &pairs) : ABUT_OK;
+        code = pairs.list ? 0 : fail_out_of_memory(tool);
     }
     if (status)
         code = tool_fail(tool, status);
-    for (uint64_t i = 0; i < count && !code; i++) {
-        if (i % 16 == 0 && !progress_report(tool->progress, "distances", (double)i / (double)count))
+    for (uint64_t i = 0; i < pairs.count && !code; i++) {
+        const abut_world_pair *pair = &pairs.list[i];
+        if (i % 16 == 0 &&
+            !progress_report(tool->progress, "distances", (double)i / (double)pairs.count))
             code = tool_fail(tool, abut_set_error(ABUT_ERROR_CANCELLED, "cancelled"));
-        else if (!is_found(clashes, pairs[i].a, pairs[i].b))
-            code = add_near(tool, assembly, options, &pairs[i], clashes);
+        else if (!is_found(clashes, pair->a, pair->b))
+            code = add_near(tool, assembly, options, pair, clashes);
     }
-    free(pairs);
+    free(pairs.list);
     abut_world_destroy(world);
     return code;
 }

@@ -228,18 +228,20 @@ static abut_status add_curves(abut_picture *picture, const tool_assembly *assemb
                               const tool_clash *clash, abut_colour colour) {
     abut_collider a = assembly_posed(assembly, clash->pair.a),
                   b = assembly_posed(assembly, clash->pair.b);
-    uint64_t count = 0;
-    abut_pair_intersection *list = NULL;
-    abut_status status = abut_pair_intersections(&a, &b, 0, NULL, &count);
-    if (status != ABUT_ERROR_BUFFER || count > LINES_MAX)
+    abut_pair_intersection_list found = {NULL, 0, 0};
+    abut_status status = abut_pair_intersections(&a, &b, &found);
+    if (status != ABUT_ERROR_BUFFER || found.count > LINES_MAX)
         return status == ABUT_ERROR_BUFFER ? ABUT_OK : status;
-    list = malloc(count * sizeof *list);
-    status = list ? abut_pair_intersections(&a, &b, count, list, &count) : ABUT_ERROR_MEMORY;
-    for (uint64_t i = 0; i < count && !status; i++)
-        if (list[i].kind != ABUT_INTERSECTION_COPLANAR)
-            status = abut_picture_add_line(picture, list[i].segment.end[0], list[i].segment.end[1],
-                                           1.5, colour);
-    free(list);
+    found.capacity = found.count;
+    found.list = malloc(found.count * sizeof *found.list);
+    status = found.list ? abut_pair_intersections(&a, &b, &found) : ABUT_ERROR_MEMORY;
+    for (uint64_t i = 0; i < found.count && !status; i++) {
+        const abut_pair_intersection *at = &found.list[i];
+        if (at->kind != ABUT_INTERSECTION_COPLANAR)
+            status =
+                abut_picture_add_line(picture, at->segment.end[0], at->segment.end[1], 1.5, colour);
+    }
+    free(found.list);
     return status;
 }
 

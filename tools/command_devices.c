@@ -82,12 +82,13 @@ static void print_absence(tool_run *tool) {
 static int run_devices(tool_run *tool, const tool_arguments *arguments) {
     tool_output *out = &tool->out;
     static abut_device_info infos[DEVICES_MAX];
-    uint64_t count = 0;
+    abut_device_info_list found = {infos, DEVICES_MAX, 0};
     bool fine = true, check = option_given(arguments, "check") != NULL;
     infos[0] = abut_device_info_default();
-    abut_status status = abut_device_list(tool->context, DEVICES_MAX, infos, &count);
+    abut_status status = abut_device_list(tool->context, &found);
     if (status)
         return tool_fail(tool, status);
+    const uint64_t count = found.count;
     uint32_t chosen = DEVICES_MAX;
     out_object(out, NULL);
     if (out->json || count) {

@@ -13,22 +13,20 @@ static const char *words_for(abut_pair_relation relation) {
 
 /* ---- pairs of triangles ---- */
 
-typedef struct intersections {
-    abut_pair_intersection *list; /* from malloc */
-    uint64_t count;
-} intersections;
-
-static int find_intersections(tool_run *tool, const tool_pair *pair, intersections *found) {
+/* The caller releases found->list by free(). */
+static int find_intersections(tool_run *tool, const tool_pair *pair,
+                              abut_pair_intersection_list *found) {
     abut_collider a = pair_posed(pair, 0), b = pair_posed(pair, 1);
-    abut_status status = abut_pair_intersections(&a, &b, 0, NULL, &found->count);
+    abut_status status = abut_pair_intersections(&a, &b, found);
     if (status == ABUT_ERROR_BUFFER) {
+        found->capacity = found->count;
         found->list = found->count < SIZE_MAX / sizeof *found->list
                           ? malloc((size_t)found->count * sizeof *found->list)
                           : NULL;
         if (!found->list)
             return tool_fail_with(tool, "out of memory", "not enough memory for %llu pairs",
                                   (unsigned long long)found->count);
-        status = abut_pair_intersections(&a, &b, found->count, found->list, &found->count);
+        status = abut_pair_intersections(&a, &b, found);
     }
     return status ? tool_fail(tool, status) : 0;
 }
@@ -44,7 +42,7 @@ static const tool_column meeting_columns[] = {{"triangle_a", COLUMN_WHOLE, NULL}
                                               {"to_z", COLUMN_REAL, NULL}};
 
 static void fill_intersection_row(const void *data, size_t row, double *values) {
-    const abut_pair_intersection *m = &((const intersections *)data)->list[row];
+    const abut_pair_intersection *m = &((const abut_pair_intersection_list *)data)->list[row];
     values[0] = m->triangle_a;
     values[1] = m->triangle_b;
     values[2] = m->kind;
@@ -53,12 +51,12 @@ static void fill_intersection_row(const void *data, size_t row, double *values) 
 }
 
 static int list_intersections(tool_run *tool, const tool_arguments *arguments,
-                              const intersections *found) {
+                              const abut_pair_intersection_list *found) {
     tool_table table = {meeting_columns, 9, (size_t)found->count, fill_intersection_row, found};
     return pair_table(tool, arguments, &table);
 }
 
-static void json_intersections(tool_output *out, const intersections *found) {
+static void json_intersections(tool_output *out, const abut_pair_intersection_list *found) {
     out_list(out, "meetings");
     for (uint64_t i = 0; out->json && i < found->count; i++) {
         const abut_pair_intersection *m = &found->list[i];
@@ -74,7 +72,7 @@ static void json_intersections(tool_output *out, const intersections *found) {
 }
 
 static int draw_intersections(tool_run *tool, const tool_arguments *arguments,
-                              const tool_pair *pair, const intersections *found) {
+                              const tool_pair *pair, const abut_pair_intersection_list *found) {
     abut_segment *segments = malloc(((size_t)found->count + 1) * sizeof *segments);
     if (!segments)
         return tool_fail_with(tool, "out of memory", "not enough memory for the picture");
@@ -93,7 +91,7 @@ static int overlap_at_pose(tool_run *tool, const tool_arguments *arguments, cons
     bool table = listed && (!out->json || option_given(arguments, "out"));
     abut_collider a = pair_posed(pair, 0), b = pair_posed(pair, 1);
     abut_overlap overlap;
-    intersections found = {0};
+    abut_pair_intersection_list found = {0};
     abut_status status = abut_pair_overlap(&a, &b, &pair->options, NULL, &overlap);
     if (status)
         return tool_fail(tool, status);
@@ -218,7 +216,7 @@ static int measure_one(tool_run *tool, const tool_arguments *arguments, const to
     abut_status status = abut_pair_measure(&a, &b, NULL, &measures);
     if (status)
         return tool_fail(tool, status);
-    intersections found = {0};
+    abut_pair_intersection_list found = {0};
     int code = picture_given(arguments) ? find_intersections(tool, pair, &found) : 0;
     if (code)
         return code;

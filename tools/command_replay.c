@@ -113,7 +113,7 @@ static abut_status read_line(const replay *r, abut_self_line *line, double *seco
 /* The complete search of sweep.h, timed as one stage. */
 static abut_status run_sweep(abut_sweep *sweep, const abut_self_step *step,
                              abut_self_result *result) {
-    abut_impacts found = {.list = &result->impact, .capacity = 1};
+    abut_impact_list found = {.list = &result->impact, .capacity = 1};
     abut_sweep_counts counts;
     double begun = seconds_now();
     memset(result, 0, sizeof *result);

@@ -25,8 +25,9 @@ static int find_self_intersections(tool_run *tool, const abut_bvh *bvh,
         if (!result->pairs)
             return tool_fail_with(tool, "out of memory", "not enough memory for %llu pairs",
                                   (unsigned long long)room);
-        status = abut_pair_self_intersections(bvh, options, room, result->pairs, &result->count);
-        room = result->count;
+        abut_pair_self_intersection_list found = {result->pairs, room, 0};
+        status = abut_pair_self_intersections(bvh, options, &found);
+        room = result->count = found.count;
     }
     result->complete = !status;
     return status && status != ABUT_ERROR_LIMIT ? tool_fail(tool, status) : 0;

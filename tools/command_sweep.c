@@ -36,7 +36,7 @@ static int find_impacts(tool_run *tool, sweep_run *s) {
                 return tool_fail_with(tool, "out of memory", "not enough memory for %zu impacts",
                                       wanted);
         }
-        abut_impacts found = {.list = s->impacts, .capacity = s->room};
+        abut_impact_list found = {.list = s->impacts, .capacity = s->room};
         status = abut_sweep_find(s->moving.motion, s->mode, &s->options, &found, &s->counts);
         s->count = found.count;
     }
@@ -63,21 +63,22 @@ static int refuse_start(tool_run *tool, const char *path, const abut_pair_self_i
 /* A mesh that intersects itself at the start has no first impact. */
 static int check_start(tool_run *tool, const char *path, abut_mesh *mesh) {
     enum { MOST = 1 << 20 };
-    abut_pair_self_intersection *pairs = NULL;
+    abut_pair_self_intersection_list pairs = {NULL, 0, 0};
     abut_bvh *bvh = NULL;
-    uint64_t count = 0;
     abut_status status = abut_bvh_create(mesh, NULL, &bvh);
-    status = status ? status : abut_pair_self_intersections(bvh, NULL, 0, NULL, &count);
-    if (status == ABUT_ERROR_BUFFER && count <= MOST &&
-        (pairs = malloc((size_t)count * sizeof *pairs)))
-        status = abut_pair_self_intersections(bvh, NULL, count, pairs, &count);
+    status = status ? status : abut_pair_self_intersections(bvh, NULL, &pairs);
+    if (status == ABUT_ERROR_BUFFER && pairs.count <= MOST &&
+        (pairs.list = malloc((size_t)pairs.count * sizeof *pairs.list))) {
+        pairs.capacity = pairs.count;
+        status = abut_pair_self_intersections(bvh, NULL, &pairs);
+    }
     abut_bvh_destroy(bvh);
     int code = 0;
     if (status && status != ABUT_ERROR_BUFFER)
         code = tool_fail(tool, status);
-    else if (count)
-        code = refuse_start(tool, path, pairs, count);
-    free(pairs);
+    else if (pairs.count)
+        code = refuse_start(tool, path, pairs.list, pairs.count);
+    free(pairs.list);
     return code;
 }
 

@@ -269,13 +269,16 @@ static int find_scene_contacts(tool_run *tool, const tool_arguments *arguments, 
     int code = make_world(tool, arguments, &options, t);
     if (code)
         return code;
-    abut_status status = abut_world_pairs(t->world, 0, NULL, &t->pair_count);
+    abut_world_pair_list pairs = {NULL, 0, 0};
+    abut_status status = abut_world_pairs(t->world, &pairs);
     if (status == ABUT_ERROR_BUFFER) {
-        t->pairs = malloc(t->pair_count * sizeof *t->pairs);
+        pairs.capacity = pairs.count;
+        t->pairs = pairs.list = malloc(pairs.count * sizeof *pairs.list);
         if (!t->pairs)
             return no_memory(tool);
-        status = abut_world_pairs(t->world, t->pair_count, t->pairs, &t->pair_count);
+        status = abut_world_pairs(t->world, &pairs);
     }
+    t->pair_count = pairs.count;
     status = status ? status : leave_out(tool, t, true);
     status = status ? status : abut_world_contacts(t->world, &found);
     if (status == ABUT_ERROR_BUFFER) {
@@ -285,14 +288,17 @@ static int find_scene_contacts(tool_run *tool, const tool_arguments *arguments, 
             return tool_fail_with(tool, "out of memory", "not enough memory for the contacts");
         status = abut_world_contacts(t->world, &found);
     }
+    abut_world_event_list events = {NULL, 0, 0};
     if (!status)
-        status = abut_world_events(t->world, 0, NULL, &t->touching);
+        status = abut_world_events(t->world, &events);
     if (status == ABUT_ERROR_BUFFER) {
-        t->events = malloc(t->touching * sizeof *t->events);
+        events.capacity = events.count;
+        t->events = events.list = malloc(events.count * sizeof *events.list);
         if (!t->events)
             return no_memory(tool);
-        status = abut_world_events(t->world, t->touching, t->events, &t->touching);
+        status = abut_world_events(t->world, &events);
     }
+    t->touching = events.count;
     if (status)
         return tool_fail(tool, status);
     t->count = found.count;

@@ -72,22 +72,22 @@ static abut_status list_cuts(abut_context *context, abut_mesh *mesh, uint64_t pa
                              uint32_t *elements) {
     abut_bvh *bvh = NULL;
     uint32_t triangles = abut_mesh_triangle_count(mesh), used = 0;
-    abut_pair_self_intersection *pairs =
-        abut_context_allocate(context, (size_t)pair_count, sizeof *pairs);
+    abut_pair_self_intersection *memory =
+        abut_context_allocate(context, (size_t)pair_count, sizeof *memory);
+    abut_pair_self_intersection_list pairs = {memory, pair_count, 0};
     unsigned char *marked = abut_context_allocate(context, triangles, 1);
-    abut_status status = pairs && marked ? abut_bvh_create(mesh, NULL, &bvh) : ABUT_ERROR_MEMORY;
-    status =
-        status ? status : abut_pair_self_intersections(bvh, NULL, pair_count, pairs, &pair_count);
+    abut_status status = memory && marked ? abut_bvh_create(mesh, NULL, &bvh) : ABUT_ERROR_MEMORY;
+    status = status ? status : abut_pair_self_intersections(bvh, NULL, &pairs);
     if (!status) {
         memset(marked, 0, triangles);
-        for (uint64_t i = 0; i < pair_count; i++)
-            marked[pairs[i].triangle[0]] = marked[pairs[i].triangle[1]] = 1;
+        for (uint64_t i = 0; i < pairs.count; i++)
+            marked[memory[i].triangle[0]] = marked[memory[i].triangle[1]] = 1;
         for (uint32_t i = 0; i < triangles; i++)
             if (marked[i])
                 elements[used++] = i;
     }
     abut_bvh_destroy(bvh);
-    abut_context_free(context, pairs);
+    abut_context_free(context, memory);
     abut_context_free(context, marked);
     return status;
 }
@@ -98,12 +98,12 @@ static abut_status draw_kind(abut_context *context, abut_picture *picture, abut_
     abut_topology_arrays view = get_topology_arrays(topology);
     uint32_t count = report->problems[mark->kind].count;
     uint32_t *elements = abut_context_allocate(context, count, sizeof *elements);
+    abut_index_list listed = {elements, count, 0};
     abut_status status = elements ? ABUT_OK : ABUT_ERROR_MEMORY;
     if (!status)
-        status =
-            mark->kind == ABUT_PROBLEM_SELF_INTERSECTION
-                ? list_cuts(context, mesh, report->self_intersection_count, elements)
-                : abut_mesh_get_problem_elements(topology, mark->kind, count, elements, &count);
+        status = mark->kind == ABUT_PROBLEM_SELF_INTERSECTION
+                     ? list_cuts(context, mesh, report->self_intersection_count, elements)
+                     : abut_mesh_get_problem_elements(topology, mark->kind, &listed);
     for (uint32_t i = 0; !status && i < count; i++)
         status = draw_element(picture, mesh, &view, elements[i], mark);
     abut_context_free(context, elements);

@@ -41,19 +41,19 @@ pair_list ours(abut_mesh *mesh, double *build_ms, double *query_ms) {
     abut_bvh *bvh;
     abut_pair_self_options options = abut_pair_self_options_default();
     options.by_index = true;
-    uint64_t count = 0;
     double start = seconds();
     check(abut_bvh_create(mesh, nullptr, &bvh));
     double middle = seconds();
     std::vector<abut_pair_self_intersection> pairs(1 << 20);
+    abut_pair_self_intersection_list found = {pairs.data(), pairs.size(), 0};
     double begin = seconds();
-    check(abut_pair_self_intersections(bvh, &options, pairs.size(), pairs.data(), &count));
+    check(abut_pair_self_intersections(bvh, &options, &found));
     double end = seconds();
     *build_ms = std::min(*build_ms, 1e3 * (middle - start));
     *query_ms = std::min(*query_ms, 1e3 * (end - begin));
     abut_bvh_destroy(bvh);
     pair_list list;
-    for (uint64_t i = 0; i < count; i++)
+    for (uint64_t i = 0; i < found.count; i++)
         list.emplace_back(pairs[i].triangle[0], pairs[i].triangle[1]);
     return list;
 }

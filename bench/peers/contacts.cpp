@@ -378,9 +378,9 @@ class pile {
         std::vector<names> candidates() const {
             std::vector<abut_world_pair> pairs(1 << 18);
             std::vector<names> both;
-            uint64_t count = 0;
-            check(abut_world_pairs(world, pairs.size(), pairs.data(), &count));
-            for (uint64_t p = 0; p < count; p++)
+            abut_world_pair_list listed = {pairs.data(), pairs.size(), 0};
+            check(abut_world_pairs(world, &listed));
+            for (uint64_t p = 0; p < listed.count; p++)
                 both.emplace_back(pairs[p].a, pairs[p].b);
             return both;
         }
@@ -391,7 +391,9 @@ class pile {
             check(
                 abut_world_set_poses(world, nullptr, abut_array_host(poses.data()), poses.size()));
             check(abut_world_contacts(world, &all));
-            check(abut_world_events(world, events.size(), events.data(), &event_count));
+            abut_world_event_list listed = {events.data(), events.size(), 0};
+            check(abut_world_events(world, &listed));
+            event_count = listed.count;
             found.clear();
             for (uint64_t i = 0; i < event_count; i++)
                 for (uint64_t k = events[i].first; k < events[i].first + events[i].count; k++)

@@ -55,13 +55,13 @@ class crowd {
     }
 
     name_set by_world(int frame) {
-        uint64_t count = 0;
         std::vector<abut_world_pair> list(64 * poses[0].size());
+        abut_world_pair_list pairs = {list.data(), list.size(), 0};
         check(abut_world_set_poses(world, nullptr, abut_array_host(poses[frame].data()),
                                    poses[frame].size()));
-        check(abut_world_pairs(world, list.size(), list.data(), &count));
+        check(abut_world_pairs(world, &pairs));
         name_set found;
-        for (uint64_t i = 0; i < count; i++) {
+        for (uint64_t i = 0; i < pairs.count; i++) {
             abut_collider a = abut_collider_from_bvh(tree(list[i].a), poses[frame][list[i].a]),
                           b = abut_collider_from_bvh(tree(list[i].b), poses[frame][list[i].b]);
             abut_overlap overlap;

@@ -486,15 +486,15 @@ class pair_queries {
     size_t intersections(const abut_pose &pose, std::vector<abut_pair_intersection> &list) const {
         abut_collider first = abut_collider_from_bvh(a.bvh, abut_pose_identity()),
                       second = abut_collider_from_bvh(b.bvh, pose);
-        uint64_t count = 0;
-        abut_status status =
-            abut_pair_intersections(&first, &second, list.size(), list.data(), &count);
+        abut_pair_intersection_list found = {list.data(), list.size(), 0};
+        abut_status status = abut_pair_intersections(&first, &second, &found);
         if (status == ABUT_ERROR_BUFFER) {
-            list.resize(count + count / 2);
-            status = abut_pair_intersections(&first, &second, list.size(), list.data(), &count);
+            list.resize(found.count + found.count / 2);
+            found = {list.data(), list.size(), 0};
+            status = abut_pair_intersections(&first, &second, &found);
         }
         check(status);
-        return count;
+        return found.count;
     }
     // Counts the poses where `theirs[i]` differs from our result; the note has the number of these
     // in which one body is inside the other.

@@ -18,7 +18,7 @@ typedef struct sweep_rival {
     uint32_t particle_count;
     abut_vec3 *start, *end; /* body, then cloth */
     abut_buffer *start_there, *end_there;
-    abut_impacts found;
+    abut_impact_list found;
     bool moved;
 } sweep_rival;
 

@@ -129,8 +129,8 @@ abut_status cloth_sweep(cloth *c, abut_sweep *motion, const abut_sweep_find_opti
                         size_t most) {
     abut_status status = ABUT_ERROR_BUFFER;
     for (int turn = 0; turn < 2 && status == ABUT_ERROR_BUFFER; turn++) {
-        abut_impacts found = {.list = c->impacts ? c->impacts + c->impact_count : NULL,
-                              .capacity = c->impact_room - c->impact_count};
+        abut_impact_list found = {.list = c->impacts ? c->impacts + c->impact_count : NULL,
+                                  .capacity = c->impact_room - c->impact_count};
         status = abut_sweep_find(motion, ABUT_SWEEP_ALL, options, &found, NULL);
         const size_t count = (size_t)found.count;
         if (!status)

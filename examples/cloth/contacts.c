@@ -177,7 +177,7 @@ double cloth_thinnest_gap(const cloth *c) {
 
 abut_status cloth_is_free(cloth *c, bool *is_free) {
     bool meets = false;
-    uint64_t count = 0;
+    abut_pair_intersection_list found = {NULL, 0, 0};
     abut_status status = cloth_fit(c, 0, &c->cloth_bvh);
     status = status ? status : abut_pair_self_intersects(c->cloth_bvh, NULL, &meets);
     if (!status && c->solid) {
@@ -186,10 +186,10 @@ abut_status cloth_is_free(cloth *c, bool *is_free) {
             return status;
         abut_collider a = abut_collider_from_bvh(c->cloth_bvh, abut_pose_identity()),
                       b = abut_collider_from_bvh(c->solid_bvh, abut_pose_identity());
-        status = abut_pair_intersections(&a, &b, 0, NULL, &count);
+        status = abut_pair_intersections(&a, &b, &found);
         status = status == ABUT_ERROR_BUFFER ? ABUT_OK : status;
     }
     if (!status)
-        *is_free = !meets && !count;
+        *is_free = !meets && !found.count;
     return status;
 }

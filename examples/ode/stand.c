@@ -398,12 +398,15 @@ static abut_status find_contacts(world *w, uint64_t *event_count) {
     }
     if (status)
         return status;
-    status = abut_world_events(w->space, w->event_room, w->events, event_count);
+    abut_world_event_list events = {w->events, w->event_room, 0};
+    status = abut_world_events(w->space, &events);
     if (status == ABUT_ERROR_BUFFER) {
-        status = grow(&w->events, *event_count, &w->event_room, sizeof *w->events);
-        status =
-            status ? status : abut_world_events(w->space, w->event_room, w->events, event_count);
+        status = grow(&w->events, events.count, &w->event_room, sizeof *w->events);
+        events.list = w->events;
+        events.capacity = w->event_room;
+        status = status ? status : abut_world_events(w->space, &events);
     }
+    *event_count = events.count;
     return status;
 }
 

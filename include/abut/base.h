@@ -3,9 +3,7 @@
  * Conventions of all functions:
  *  - A function that can fail returns abut_status. Its last parameters receive the results. They
  *    are unchanged if the function fails, and abut_last_error() returns a message.
- *  - Lists are written to memory of the caller: capacity, array, count. If the list has more
- *    elements than the capacity, the call returns ABUT_ERROR_BUFFER and stores the required count.
- *    It writes nothing else. Pass a null array with capacity 0 to query the count.
+ *  - Output lists of unknown length are structures: list, capacity, count. See ABUT_LIST.
  *  - Option structures start with their size and have an inline default function. A member that is
  *    zero selects the default value. A null pointer to options selects all defaults.
  *  - A null context is the built-in context: malloc, threads on all cores, no log.
@@ -49,6 +47,38 @@ extern "C" {
         return options;                       \
     }
 
+/* Defines the structure type_list, an output list of elements of a type. The caller sets `list` and
+ * `capacity`. A function sets `count` to the number of elements that it found, and writes them.
+ *  - If there are more elements than the capacity, it returns ABUT_ERROR_BUFFER, sets only `count`,
+ *    and writes nothing. The caller provides that many elements and calls it again.
+ *  - A null list with capacity 0 queries the count.
+ *  - A null list with a capacity, or a capacity beyond the address space, is an
+ *    ABUT_ERROR_ARGUMENT. After this and all other errors `count` is unchanged too, unless the
+ *    function documents an exception.
+ *
+ *     abut_ray_hit hits[64];
+ *     abut_ray_hit_list found = {hits, 64, 0};
+ *     if (!abut_ray_all(bvh, &ray, &found)) ... found.count hits in found.list
+ */
+#define ABUT_LIST(type)          \
+    typedef struct type##_list { \
+        type *list;              \
+        uint64_t capacity;       \
+        uint64_t count;          \
+    } type##_list;
+
+/* Output lists of indices, such as those of triangles, and of bytes. See ABUT_LIST. */
+typedef struct abut_index_list {
+    uint32_t *list;
+    uint64_t capacity;
+    uint64_t count;
+} abut_index_list;
+typedef struct abut_byte_list {
+    uint8_t *list;
+    uint64_t capacity;
+    uint64_t count;
+} abut_byte_list;
+
 #define ABUT_VERSION_MAJOR 0
 #define ABUT_VERSION_MINOR 6
 #define ABUT_VERSION_PATCH 0
@@ -71,7 +101,7 @@ typedef enum abut_status {
     ABUT_ERROR_UNSUPPORTED, /* not possible with this build, input or file version; see
                                abut_features() */
     ABUT_ERROR_LIMIT,       /* a count exceeds its limit, such as that of 32-bit indices */
-    ABUT_ERROR_BUFFER,      /* the caller's buffer is too small; lists store the required count */
+    ABUT_ERROR_BUFFER,      /* the capacity is too small; lists store the required count */
     ABUT_ERROR_CANCELLED,   /* the progress callback returned false */
     ABUT_ERROR_DEVICE       /* the device does not exist or failed; the CPU path still works */
 } abut_status;

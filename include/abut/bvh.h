@@ -170,12 +170,10 @@ static inline abut_points abut_points_floats(const void *points, size_t count) {
 
 /* ---- boxes ---- */
 
-/* Finds all triangles that intersect a box, exactly, in ascending order. Writes them if there are
- * at most `capacity`; otherwise returns ABUT_ERROR_BUFFER. Sets `count` to their number in both
- * cases. `triangles` may be null if the capacity is 0. Returns ABUT_ERROR_ARGUMENT if lo exceeds hi
- * on an axis. Thread-safe. */
+/* Finds all triangles that intersect a box, exactly, in ascending order. Returns
+ * ABUT_ERROR_ARGUMENT if lo exceeds hi on an axis. Thread-safe. */
 ABUT_API abut_status abut_bvh_find_in_box(const abut_bvh *bvh, const abut_box *box,
-                                          uint64_t capacity, uint32_t *triangles, uint64_t *count);
+                                          abut_index_list *triangles);
 
 /* The same for `count` boxes (abut_box), on all threads. The triangles (uint32_t) of box i are
  * triangles[offsets[i]] up to but not including triangles[offsets[i + 1]]; `offsets` (uint64_t) has

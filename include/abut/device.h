@@ -43,17 +43,15 @@ typedef struct abut_device_info {
 } abut_device_info;
 
 ABUT_DEFAULT(abut_device_info)
+ABUT_LIST(abut_device_info)
 
 /* An open device. It is reference counted: objects that use it keep a reference. */
 typedef struct abut_device abut_device;
 
-/* Lists the devices of all platforms. Stores their number in `count`, and their properties in
- * `infos` if the capacity suffices; returns ABUT_ERROR_BUFFER otherwise. A machine without devices
- * is not an error: the count is 0. `infos` may be null if `capacity` is 0;
- * otherwise infos[0].size must be set, and applies to all elements. The index of a device in
- * this list is the number that abut_device_open() accepts. Thread-safe. */
-ABUT_API abut_status abut_device_list(abut_context *context, uint64_t capacity,
-                                      abut_device_info *infos, uint64_t *count);
+/* Lists the devices of all platforms. A machine without devices is not an error: the count is 0.
+ * If the capacity is not 0, infos->list[0].size must be set, and applies to all elements. The index
+ * of a device in this list is the number that abut_device_open() accepts. Thread-safe. */
+ABUT_API abut_status abut_device_list(abut_context *context, abut_device_info_list *infos);
 
 /* Opens a device and runs a self-test with known results. `selector` is one of
  *   null, "" or "auto"  the fastest GPU: the largest product of compute units and clock

@@ -272,11 +272,10 @@ ABUT_API abut_status abut_map_measure(const abut_map *map, const abut_map_measur
 ABUT_API abut_status abut_map_histogram(const abut_map *map, double lo, double hi, uint32_t count,
                                         double *areas);
 
-/* Lists all texels whose distance is at most `distance`, sorted by their index y x resolution + x.
- * Returns ABUT_ERROR_BUFFER and the required count if the capacity is too small. One thread at a
- * time for each map. */
-ABUT_API abut_status abut_map_find_below(const abut_map *map, double distance, uint64_t capacity,
-                                         uint32_t *texels, uint64_t *count);
+/* Lists all texels whose distance is at most `distance`, as sorted indices y x resolution + x. One
+ * thread at a time for each map. */
+ABUT_API abut_status abut_map_find_below(const abut_map *map, double distance,
+                                         abut_index_list *texels);
 
 /* Computes contact patches from the texels whose distance is at most options->margin. The surface
  * of the map is body a. Texels are connected if they are neighbours in a triangle or on both sides

@@ -334,13 +334,12 @@ typedef struct abut_mesh_report {
  * which need a BVH: see abut_pair_examine(). Reports progress as stage "health". Thread-safe. */
 ABUT_API abut_status abut_mesh_examine(const abut_topology *topology, abut_mesh_report *report);
 
-/* Lists all elements with a problem of one kind, ascending; a report has only the first ones. Sets
- * `count` to their number. Returns ABUT_ERROR_BUFFER if that exceeds `capacity`; nothing is then
- * written. `elements` may be null if the capacity is 0. Returns ABUT_ERROR_ARGUMENT for
- * self-intersections: see abut_pair_self_intersections(). Thread-safe. */
+/* Lists all elements with a problem of one kind, ascending; a report has only the first ones.
+ * Returns ABUT_ERROR_ARGUMENT for self-intersections: see abut_pair_self_intersections().
+ * Thread-safe. */
 ABUT_API abut_status abut_mesh_get_problem_elements(const abut_topology *topology,
-                                                    abut_problem_kind kind, uint32_t capacity,
-                                                    uint32_t *elements, uint32_t *count);
+                                                    abut_problem_kind kind,
+                                                    abut_index_list *elements);
 
 /* Returns "degenerate-triangle", "duplicate-triangle", "boundary-edge", "nonmanifold-edge",
  * "nonmanifold-vertex", "flipped-edge", "inward-component", "coincident-vertex", "unused-vertex" or

@@ -30,6 +30,8 @@ typedef struct abut_nearest {
     abut_feature feature;  /* the feature of the triangle that contains the closest point */
 } abut_nearest;
 
+ABUT_LIST(abut_nearest)
+
 /* Finds the closest point of the mesh at a distance of at most `radius`, which may be infinite
  * (HUGE_VAL). Returns ABUT_ERROR_ARGUMENT if `radius` is negative or NaN, or if `point` is not
  * finite or beyond ABUT_COORDINATE_MAX. Allocates no memory. Thread-safe. */
@@ -50,11 +52,13 @@ ABUT_API abut_reliability abut_nearest_reliability(const abut_mesh_report *repor
 
 /* ---- k nearest triangles, and all within a radius ---- */
 
-/* Finds the `k` triangles nearest to a point, at a distance of at most `radius`. They are sorted by
- * distance, then by index. `nearest` has `k` elements. Sets `count` to the number found, which may
- * be smaller than `k`. Errors are as in abut_nearest_point(). Allocates no memory. Thread-safe. */
-ABUT_API abut_status abut_nearest_k(const abut_bvh *bvh, abut_vec3 point, double radius, uint32_t k,
-                                    abut_nearest *nearest, uint64_t *count);
+/* Finds the k nearest neighbours: the k triangles nearest to a point, at a distance of at most
+ * `radius`. They are sorted by distance, then by index. k is the capacity of the list, at most
+ * UINT32_MAX, and more triangles are not an error: the count is at most k, and less if fewer
+ * triangles are within the radius. Errors are as in abut_nearest_point(). Allocates no memory.
+ * Thread-safe. */
+ABUT_API abut_status abut_nearest_k(const abut_bvh *bvh, abut_vec3 point, double radius,
+                                    abut_nearest_list *nearest);
 /* The same for many points, on all threads. The triangles of point i begin at nearest[i x k]
  * (abut_nearest), and counts[i] (uint32_t) is their number; its other elements are unchanged. All
  * points are validated before any result is written. Returns ABUT_ERROR_LIMIT if the size of
@@ -63,12 +67,10 @@ ABUT_API abut_status abut_nearest_k(const abut_bvh *bvh, abut_vec3 point, double
 ABUT_API abut_status abut_nearest_k_batch(const abut_bvh *bvh, const abut_points *points,
                                           double radius, uint32_t k, abut_array nearest,
                                           abut_array counts);
-/* Finds all triangles at a distance of at most `radius`, sorted by distance, then by index. Writes
- * them if there are at most `capacity`; otherwise returns ABUT_ERROR_BUFFER. Sets `count` to their
- * number in both cases. `nearest` may be null if the capacity is 0. Other errors are as in
- * abut_nearest_point(). Thread-safe. */
+/* Finds all triangles at a distance of at most `radius`, sorted by distance, then by index. Errors
+ * are as in abut_nearest_point(). Thread-safe. */
 ABUT_API abut_status abut_nearest_within(const abut_bvh *bvh, abut_vec3 point, double radius,
-                                         uint64_t capacity, abut_nearest *nearest, uint64_t *count);
+                                         abut_nearest_list *nearest);
 
 /* The same for many points, on all threads. The triangles of point i are nearest[offsets[i]] up to
  * but not including nearest[offsets[i + 1]] (abut_nearest); `offsets` (uint64_t) has points->count

@@ -108,14 +108,12 @@ typedef struct abut_pair_intersection {
     abut_segment segment;
 } abut_pair_intersection;
 
+ABUT_LIST(abut_pair_intersection)
+
 /* Finds all pairs of intersecting triangles, exactly, sorted by the triangle of a, then by that of
- * b. Writes them if there are at most `capacity`; otherwise returns ABUT_ERROR_BUFFER. Sets `count`
- * to their number in both cases. The list may be null if the capacity is 0. Validates poses as
- * abut_pair_overlap() does. Thread-safe. */
+ * b. Validates poses as abut_pair_overlap() does. Thread-safe. */
 ABUT_API abut_status abut_pair_intersections(const abut_collider *a, const abut_collider *b,
-                                             uint64_t capacity,
-                                             abut_pair_intersection *intersections,
-                                             uint64_t *count);
+                                             abut_pair_intersection_list *intersections);
 
 /* ---- distance ---- */
 
@@ -264,6 +262,8 @@ typedef struct abut_pair_self_intersection {
     abut_segment segment;
 } abut_pair_self_intersection;
 
+ABUT_LIST(abut_pair_self_intersection)
+
 /* The default work limit. Typical meshes need 6 to 10 units per triangle. Long thin triangles and
  * fans of a thousand triangles at one vertex need up to 3,000. For 20,000 random triangles in one
  * place the search stops after about 3 s of processor time. */
@@ -282,16 +282,13 @@ typedef struct abut_pair_self_options {
 ABUT_DEFAULT(abut_pair_self_options)
 
 /* Finds all self-intersections, exactly, on all threads, sorted by the lower, then by the higher
- * triangle. Writes them if there are at most `capacity`; otherwise returns ABUT_ERROR_BUFFER. Sets
- * `count` to their number in both cases. Returns ABUT_ERROR_LIMIT if the search exceeds
- * options->limit, and sets `count` to the number found so far, which does not depend on the number
- * of threads. `options` may be null, and `pairs` if the capacity is 0. Needs about 50 temporary
- * bytes per triangle and 16 per pair. Reports progress as stage "self". Thread-safe. */
+ * triangle. Returns ABUT_ERROR_LIMIT if the search exceeds options->limit, and sets pairs->count
+ * to the number found so far, which does not depend on the number of threads. `options` may be
+ * null. Needs about 50 temporary bytes per triangle and 16 per pair. Reports progress as stage
+ * "self". Thread-safe. */
 ABUT_API abut_status abut_pair_self_intersections(const abut_bvh *bvh,
                                                   const abut_pair_self_options *options,
-                                                  uint64_t capacity,
-                                                  abut_pair_self_intersection *pairs,
-                                                  uint64_t *count);
+                                                  abut_pair_self_intersection_list *pairs);
 /* Tests whether there is a self-intersection; stops at the first. `options` may be null.
  * Thread-safe. */
 ABUT_API abut_status abut_pair_self_intersects(const abut_bvh *bvh,
@@ -335,6 +332,8 @@ typedef struct abut_pair_group_hit {
     uint32_t a, b; /* a < b */
 } abut_pair_group_hit;
 
+ABUT_LIST(abut_pair_group_hit)
+
 /* The two closest objects of one configuration. */
 typedef struct abut_pair_group_closest {
     uint32_t a, b; /* a < b; ABUT_NONE if no pair is tested, and the distance is then infinite */
@@ -354,11 +353,9 @@ typedef struct abut_pair_group_closest {
 ABUT_API abut_status abut_pair_group_any(const abut_pair_group *group, bool *any,
                                          abut_reliability *reliability);
 /* Finds all pairs that overlap or are within the margin, sorted by configuration, then a, then b.
- * Writes them if there are at most `capacity`; otherwise returns ABUT_ERROR_BUFFER. Sets `count` to
- * their number in both cases. `hits` may be null if the capacity is 0. Everything else is as in
- * abut_pair_group_any(). Thread-safe. */
-ABUT_API abut_status abut_pair_group_list(const abut_pair_group *group, uint64_t capacity,
-                                          abut_pair_group_hit *hits, uint64_t *count,
+ * Everything else is as in abut_pair_group_any(). Thread-safe. */
+ABUT_API abut_status abut_pair_group_list(const abut_pair_group *group,
+                                          abut_pair_group_hit_list *hits,
                                           abut_reliability *reliability);
 /* Finds the two closest objects of each configuration. If several pairs overlap, the result is one
  * of them, always the same for the same group. `margin` is not used. The reliability of a

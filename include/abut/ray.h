@@ -26,6 +26,8 @@ typedef struct abut_ray_hit {
     uint32_t triangle;     /* ABUT_NONE on a miss */
 } abut_ray_hit;
 
+ABUT_LIST(abut_ray_hit)
+
 /* Finds the first triangle that a ray hits at a parameter of at most `limit` (HUGE_VAL = no limit).
  * Among hits at the same parameter the lowest triangle is returned. Returns ABUT_ERROR_ARGUMENT if
  * the limit is negative or NaN, the direction is zero, or a coordinate is not finite or beyond
@@ -36,11 +38,9 @@ ABUT_API abut_status abut_ray_first(const abut_bvh *bvh, const abut_ray *ray, do
  * abut_ray_first(). Thread-safe. */
 ABUT_API abut_status abut_ray_any(const abut_bvh *bvh, const abut_ray *ray, double limit,
                                   bool *any);
-/* Finds all triangles that a ray hits, sorted by parameter, then by index. Writes them if there are
- * at most `capacity`; otherwise returns ABUT_ERROR_BUFFER. Sets `count` to their number in both
- * cases. `hits` may be null if the capacity is 0. Thread-safe. */
-ABUT_API abut_status abut_ray_all(const abut_bvh *bvh, const abut_ray *ray, uint64_t capacity,
-                                  abut_ray_hit *hits, uint64_t *count);
+/* Finds all triangles that a ray hits, sorted by parameter, then by index. Thread-safe. */
+ABUT_API abut_status abut_ray_all(const abut_bvh *bvh, const abut_ray *ray,
+                                  abut_ray_hit_list *hits);
 /* abut_ray_first() for `count` rays (abut_ray) on all threads: hits[i] (abut_ray_hit) belongs to
  * rays[i]. All rays are validated before any result is written. On the CPU, batches build a wider
  * tree once all batches together have had a ray for every four triangles, and at least 64. It has

@@ -171,7 +171,7 @@ ABUT_API abut_status abut_self_find(abut_self *view, const abut_self_step *step,
  * repeated. One thread at a time for each view. */
 ABUT_API abut_status abut_self_find_all(abut_self *view, const abut_self_step *step,
                                         const abut_sweep_find_options *options,
-                                        abut_impacts *impacts, abut_self_result *result);
+                                        abut_impact_list *impacts, abut_self_result *result);
 
 /* Returns the abut_self_set of each triangle in the last step, or null if there was no step or it
  * was searched completely. Downloads the sets from a device; returns null if that fails. Valid

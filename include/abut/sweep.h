@@ -87,12 +87,7 @@ typedef struct abut_impact {
                                    * is the one with the lower mesh, then with the lower index */
 } abut_impact;
 
-/* Output list of impacts. If there are more than `capacity`, the function returns ABUT_ERROR_BUFFER
- * and sets only `count`. */
-typedef struct abut_impacts {
-    abut_impact *list; /* may be null if the capacity is 0 */
-    uint64_t capacity, count;
-} abut_impacts;
+ABUT_LIST(abut_impact)
 
 typedef enum abut_sweep_mode {
     ABUT_SWEEP_ANY = 0,  /* one impact, or none; the fastest mode. Which impact is found depends on
@@ -149,12 +144,11 @@ typedef struct abut_sweep_counts {
  * candidate pairs for ALL, fewer for the other modes.
  *
  * On the CPU memory grows with the capacity, not with the number of impacts. A device stores all
- * impacts of ALL, and returns ABUT_ERROR_LIMIT if they exceed an eighth of its memory. If the
- * capacity is too small, returns ABUT_ERROR_BUFFER and sets impacts->count. On failure nothing else
- * changes. Reports progress as stage "sweep". Only one thread at a time may use a sweep. */
+ * impacts of ALL, and returns ABUT_ERROR_LIMIT if they exceed an eighth of its memory. Reports
+ * progress as stage "sweep". Only one thread at a time may use a sweep. */
 ABUT_API abut_status abut_sweep_find(abut_sweep *motion, abut_sweep_mode mode,
-                                     const abut_sweep_find_options *options, abut_impacts *impacts,
-                                     abut_sweep_counts *counts);
+                                     const abut_sweep_find_options *options,
+                                     abut_impact_list *impacts, abut_sweep_counts *counts);
 
 /* ---- names ---- */
 

@@ -242,13 +242,12 @@ typedef struct abut_world_pair {
     uint32_t a, b; /* a < b */
 } abut_world_pair;
 
+ABUT_LIST(abut_world_pair)
+
 /* Lists the candidate pairs: those whose bounding boxes overlap, sorted by a, then b. A bounding
  * box contains the mesh, the grid of the field, all samples, half the margin of the world and the
- * margin of the item, so that no pair
- * that touches is missed. If the capacity is too small, returns ABUT_ERROR_BUFFER and writes
- * only *count, which is set in either case. Not thread-safe. */
-ABUT_API abut_status abut_world_pairs(abut_world *world, uint64_t capacity, abut_world_pair *pairs,
-                                      uint64_t *count);
+ * margin of the item, so that no pair that touches is missed. Not thread-safe. */
+ABUT_API abut_status abut_world_pairs(abut_world *world, abut_world_pair_list *pairs);
 
 /* ---- contacts ---- */
 
@@ -308,14 +307,14 @@ typedef struct abut_world_event {
     abut_reliability reliability; /* of this pair, for the current shapes */
 } abut_world_event;
 
+ABUT_LIST(abut_world_event)
+
 /* Returns what has changed since the previous successful call: pairs that begin to touch, persist
  * and end, sorted by a, then b. If an id has been reused, the event END of its old pair precedes
  * the event BEGIN of its new pair. A pair touches if it has a contact, including contacts within
- * the margin. This also applies to pairs with a sensor. If the capacity is too small, returns
- * ABUT_ERROR_BUFFER and sets only *count: no event is written or lost. *count is set in either
- * case. Not thread-safe. */
-ABUT_API abut_status abut_world_events(abut_world *world, uint64_t capacity,
-                                       abut_world_event *events, uint64_t *count);
+ * the margin. This also applies to pairs with a sensor. If the capacity is too small, no event is
+ * lost. Not thread-safe. */
+ABUT_API abut_status abut_world_events(abut_world *world, abut_world_event_list *events);
 
 /* ---- save and restore ---- */
 
@@ -323,11 +322,9 @@ ABUT_API abut_status abut_world_events(abut_world *world, uint64_t capacity,
  * and the pairs that the previous abut_world_events() reported. The caller stores items, poses,
  * shapes, options and ignored pairs. Computes the contacts if they are not up to date. The size is
  * 72 bytes, plus 8 for each id, plus 24 for each candidate pair. If abut_world_events() was not
- * called since the contacts were computed, the size is 112 bytes more for each reported pair. If
- * the capacity is too small, returns ABUT_ERROR_BUFFER and sets only *bytes, which is set in either
- * case. Not thread-safe. */
-ABUT_API abut_status abut_world_save(abut_world *world, size_t capacity, void *state,
-                                     size_t *bytes);
+ * called since the contacts were computed, the size is 112 bytes more for each reported pair. Not
+ * thread-safe. */
+ABUT_API abut_status abut_world_save(abut_world *world, abut_byte_list *bytes);
 /* Restores a saved state. The items must be those of the saved world, with the same ids, shapes,
  * groups, options and ignored pairs, at the saved poses bit for bit. Recomputes all contacts with
  * the saved hints and compares them with a digest of the saved contacts. So it takes as long as a

@@ -45,6 +45,30 @@ abut_status abuti_info_check(const void *theirs, size_t ours_bytes, const char *
 abut_status abuti_info_write(void *theirs, const void *ours, size_t ours_bytes,
                              const char *function);
 
+/* ---- output lists (ABUT_LIST) ---- */
+
+/* Validates a list of the caller: fails if the array is null but the capacity is not 0, or if the
+ * capacity exceeds the address space. */
+abut_status abuti_list_check(const char *function, const char *name, const void *list,
+                             uint64_t capacity, size_t element_bytes);
+/* Stores the number of elements. Fails with ABUT_ERROR_BUFFER if it exceeds the capacity. */
+abut_status abuti_list_count(const char *function, const char *name, uint64_t found,
+                             uint64_t capacity, uint64_t *count);
+/* The same, and copies the elements if the capacity suffices. */
+abut_status abuti_list_write(const char *function, const char *name, const void *from,
+                             uint64_t found, size_t element_bytes, void *list, uint64_t capacity,
+                             uint64_t *count);
+/* The same for a pointer to a structure with the members list, capacity and count. The pointer is
+ * the argument `name` of the function, and may be null for ABUTI_LIST_CHECK. */
+#define ABUTI_LIST_CHECK(function, name, to) \
+    (!(to) ? abuti_null(function, name)      \
+           : abuti_list_check(function, name, (to)->list, (to)->capacity, sizeof *(to)->list))
+#define ABUTI_LIST_COUNT(function, name, to, found) \
+    abuti_list_count(function, name, found, (to)->capacity, &(to)->count)
+#define ABUTI_LIST_WRITE(function, name, to, from, found)                                         \
+    abuti_list_write(function, name, from, found, sizeof *(to)->list, (to)->list, (to)->capacity, \
+                     &(to)->count)
+
 /* The name of an enumerator from a table of names; null if the value is not in the table. */
 #define ABUTI_NAME(names, value) \
     ((size_t)(value) < sizeof(names) / sizeof *(names) ? (names)[value] : NULL)

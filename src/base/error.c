@@ -146,6 +146,38 @@ abut_status abuti_info_write(void *theirs, const void *ours, size_t ours_bytes,
     return ABUT_OK;
 }
 
+abut_status abuti_list_check(const char *function, const char *name, const void *list,
+                             uint64_t capacity, size_t element_bytes) {
+    if (!list && capacity)
+        return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: %s->list is null, but %s->capacity is %llu",
+                          function, name, name, (unsigned long long)capacity);
+    if (capacity > SIZE_MAX / element_bytes)
+        return abuti_fail(ABUT_ERROR_ARGUMENT,
+                          "%s: %s->capacity is %llu; it must be at most %llu, the address space",
+                          function, name, (unsigned long long)capacity,
+                          (unsigned long long)(SIZE_MAX / element_bytes));
+    return ABUT_OK;
+}
+
+abut_status abuti_list_count(const char *function, const char *name, uint64_t found,
+                             uint64_t capacity, uint64_t *count) {
+    *count = found;
+    if (found <= capacity)
+        return ABUT_OK;
+    return abuti_fail(ABUT_ERROR_BUFFER, "%s: there are %llu %s, but %s->capacity is %llu",
+                      function, (unsigned long long)found, name, name,
+                      (unsigned long long)capacity);
+}
+
+abut_status abuti_list_write(const char *function, const char *name, const void *from,
+                             uint64_t found, size_t element_bytes, void *list, uint64_t capacity,
+                             uint64_t *count) {
+    abut_status status = abuti_list_count(function, name, found, capacity, count);
+    if (!status && found)
+        memcpy(list, from, (size_t)found * element_bytes);
+    return status;
+}
+
 abut_status abut_set_error(abut_status status, const char *sentence) {
     return abuti_fail(status, "%s", sentence ? sentence : "no reason was given");
 }

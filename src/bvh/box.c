@@ -76,24 +76,21 @@ static abut_status check_boxes(const char *function, const abut_box *boxes, size
     return ABUT_OK;
 }
 
-abut_status abut_bvh_find_in_box(const abut_bvh *bvh, const abut_box *box, uint64_t capacity,
-                                 uint32_t *triangles, uint64_t *count) {
-    abut_status status = abuti_bvh_check(__func__, bvh, count, "count");
+abut_status abut_bvh_find_in_box(const abut_bvh *bvh, const abut_box *box,
+                                 abut_index_list *triangles) {
+    abut_status status = abuti_bvh_check(__func__, bvh, triangles, "triangles");
     status = status ? status : check_box(__func__, box, SIZE_MAX);
-    if (!status && !triangles && capacity)
-        status = abuti_fail(ABUT_ERROR_ARGUMENT, "%s: triangles is null, but capacity is %llu",
-                            __func__, (unsigned long long)capacity);
+    status = status ? status : ABUTI_LIST_CHECK(__func__, "triangles", triangles);
     if (status)
         return status;
     box_query r = {bvh, *box, bvh_region_of(bvh, box)};
-    uint32_t found =
-        visit_box(&r, NULL); /* counted first, so that a buffer that is too small stays unchanged */
-    *count = found;
-    if (found > capacity)
-        return abuti_fail(ABUT_ERROR_BUFFER, "%s: there are %u triangles, but the capacity is %llu",
-                          __func__, found, (unsigned long long)capacity);
-    visit_box(&r, triangles);
-    abuti_sort_items(triangles, found, sizeof *triangles, is_index_after);
+    const uint32_t found =
+        visit_box(&r, NULL); /* counted first, so that a list that is too short stays unchanged */
+    status = ABUTI_LIST_COUNT(__func__, "triangles", triangles, found);
+    if (status)
+        return status;
+    visit_box(&r, triangles->list);
+    abuti_sort_items(triangles->list, found, sizeof *triangles->list, is_index_after);
     return ABUT_OK;
 }
 

@@ -41,31 +41,25 @@ static abut_status write_infos(const abut_device_info *from, uint32_t count, abu
     return status;
 }
 
-abut_status abut_device_list(abut_context *context, uint64_t capacity, abut_device_info *infos,
-                             uint64_t *count) {
-    if (!count || (!infos && capacity))
-        return abuti_null(__func__, count ? "infos" : "count");
+abut_status abut_device_list(abut_context *context, abut_device_info_list *infos) {
+    abut_status status = ABUTI_LIST_CHECK(__func__, "infos", infos);
+    if (status)
+        return status;
     context = abuti_context_of(context);
     abut_device_info *all = abuti_allocate(context, DEVICES_MAX, sizeof *all);
     if (!all)
         return ABUT_ERROR_MEMORY;
     uint32_t found = 0;
     const char *absence;
-    abut_status status =
-        abuti_opencl_list(context, all, capacity ? DEVICES_MAX : 0, &found, &absence);
-    if (!status && found > capacity) {
-        *count = found;
-        status = abuti_fail(ABUT_ERROR_BUFFER,
-                            "abut_device_list: capacity is %llu, but there are %u devices",
-                            (unsigned long long)capacity, found);
-    } else if (!status) {
+    status = abuti_opencl_list(context, all, infos->capacity ? DEVICES_MAX : 0, &found, &absence);
+    if (!status && found <= infos->capacity) {
         const uint32_t fastest = find_fastest(all, found, ABUT_DEVICE_KIND_GPU);
         if (fastest < found)
             all[fastest].is_default = true;
-        status = write_infos(all, found, infos);
-        if (!status)
-            *count = found;
+        status = write_infos(all, found, infos->list);
     }
+    if (!status)
+        status = ABUTI_LIST_COUNT(__func__, "infos", infos, found);
     abuti_release(context, all);
     return status;
 }

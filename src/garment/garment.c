@@ -94,15 +94,16 @@ static abut_status test_body(const garment_body *b, const abut_character *charac
                              const abut_bvh *bvh, uint32_t *touched, garment_touch *touch) {
     const abut_collider cloth = abut_collider_from_bvh(bvh, abut_pose_identity()),
                         body = abut_collider_from_bvh(b->bvh, abut_pose_identity());
-    uint64_t count = 0;
-    abut_status status = abut_pair_intersections(&cloth, &body, 0, NULL, &count);
+    abut_pair_intersection_list found = {NULL, 0, 0};
+    abut_status status = abut_pair_intersections(&cloth, &body, &found);
     if (status != ABUT_ERROR_BUFFER)
         return status;
-    abut_pair_intersection *list = abuti_allocate(b->context, (size_t)count, sizeof *list);
-    status = list ? abut_pair_intersections(&cloth, &body, count, list, &count) : ABUT_ERROR_MEMORY;
-    for (uint64_t i = 0; i < count && !status; i++)
-        count_bone(b, character, list[i].triangle_b, touched);
-    abuti_release(b->context, list);
+    found.capacity = found.count;
+    found.list = abuti_allocate(b->context, (size_t)found.count, sizeof *found.list);
+    status = found.list ? abut_pair_intersections(&cloth, &body, &found) : ABUT_ERROR_MEMORY;
+    for (uint64_t i = 0; i < found.count && !status; i++)
+        count_bone(b, character, found.list[i].triangle_b, touched);
+    abuti_release(b->context, found.list);
     *touch = TOUCHES_BODY;
     return status;
 }
@@ -111,21 +112,21 @@ static abut_status test_body(const garment_body *b, const abut_character *charac
 static abut_status test_self(const garment_body *b, const abut_character *character,
                              const abut_mesh *mesh, const abut_bvh *bvh, uint32_t *touched,
                              garment_touch *touch) {
-    uint64_t count = 0;
-    abut_status status = abut_pair_self_intersections(bvh, NULL, 0, NULL, &count);
+    abut_pair_self_intersection_list found = {NULL, 0, 0};
+    abut_status status = abut_pair_self_intersections(bvh, NULL, &found);
     if (status != ABUT_ERROR_BUFFER)
         return status;
-    abut_pair_self_intersection *list = abuti_allocate(b->context, (size_t)count, sizeof *list);
-    status =
-        list ? abut_pair_self_intersections(bvh, NULL, count, list, &count) : ABUT_ERROR_MEMORY;
-    for (uint64_t i = 0; i < count && !status; i++) {
+    found.capacity = found.count;
+    found.list = abuti_allocate(b->context, (size_t)found.count, sizeof *found.list);
+    status = found.list ? abut_pair_self_intersections(bvh, NULL, &found) : ABUT_ERROR_MEMORY;
+    for (uint64_t i = 0; i < found.count && !status; i++) {
         abut_nearest near;
-        uint32_t vertex = mesh->indices[3 * (size_t)list[i].triangle[0]];
+        uint32_t vertex = mesh->indices[3 * (size_t)found.list[i].triangle[0]];
         status = abut_nearest_point(b->bvh, abuti_mesh_position(mesh, vertex), HUGE_VAL, &near);
         if (!status)
             count_bone(b, character, near.triangle, touched);
     }
-    abuti_release(b->context, list);
+    abuti_release(b->context, found.list);
     *touch = TOUCHES_ITSELF;
     return status;
 }

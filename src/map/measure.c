@@ -340,13 +340,13 @@ abut_status abut_map_histogram(const abut_map *map, double lo, double hi, uint32
     return ABUT_OK;
 }
 
-abut_status abut_map_find_below(const abut_map *map, double distance, uint64_t capacity,
-                                uint32_t *texels, uint64_t *count) {
+abut_status abut_map_find_below(const abut_map *map, double distance, abut_index_list *texels) {
     abut_status status = abuti_map_check_on_host(__func__, map);
     if (status)
         return status;
-    if (!count || (capacity && !texels))
-        return abuti_null(__func__, count ? "texels" : "count");
+    status = ABUTI_LIST_CHECK(__func__, "texels", texels);
+    if (status)
+        return status;
     if (isnan(distance))
         return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: distance is NaN; it must be a number",
                           __func__);
@@ -359,13 +359,12 @@ abut_status abut_map_find_below(const abut_map *map, double distance, uint64_t c
                 !(map->results[sample].distance <= distance))
                 continue;
             if (pass)
-                texels[found] = (uint32_t)i;
+                texels->list[found] = (uint32_t)i;
             found++;
         }
-        *count = found;
-        if (found > capacity)
-            return abuti_fail(ABUT_ERROR_BUFFER, "%s: capacity is %llu; it must be at least %llu",
-                              __func__, (unsigned long long)capacity, (unsigned long long)found);
+        status = ABUTI_LIST_COUNT(__func__, "texels", texels, found);
+        if (status)
+            return status;
     }
     return ABUT_OK;
 }

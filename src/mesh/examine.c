@@ -377,28 +377,29 @@ abut_status abut_mesh_examine(const abut_topology *topology, abut_mesh_report *r
 }
 
 /* Writes the elements in order, and their number. */
-static abut_status list_elements(const examination *x, abut_problem_kind kind, uint32_t capacity,
-                                 uint32_t *elements, uint32_t *count) {
+static abut_status list_elements(const examination *x, abut_problem_kind kind,
+                                 abut_index_list *elements) {
     abut_problem found = {0};
     abut_status status = collect_problem(x, element_count(x, kind), tests[kind].is_bad, &found);
+    if (!status)
+        status =
+            ABUTI_LIST_COUNT("abut_mesh_get_problem_elements", "elements", elements, found.count);
     if (status)
         return status;
-    *count = found.count;
-    if (found.count > capacity)
-        return abuti_fail(
-            ABUT_ERROR_BUFFER,
-            "abut_mesh_get_problem_elements: there are %u elements, but capacity is %u",
-            found.count, capacity);
     for (uint32_t i = 0, used = 0; used < found.count; i++)
         if (tests[kind].is_bad(x, i))
-            elements[used++] = kind == ABUT_PROBLEM_INWARD_COMPONENT ? x->first_triangle[i] : i;
+            elements->list[used++] =
+                kind == ABUT_PROBLEM_INWARD_COMPONENT ? x->first_triangle[i] : i;
     return ABUT_OK;
 }
 
 abut_status abut_mesh_get_problem_elements(const abut_topology *topology, abut_problem_kind kind,
-                                           uint32_t capacity, uint32_t *elements, uint32_t *count) {
-    if (!topology || !count || (!elements && capacity))
-        return abuti_null(__func__, !topology ? "topology" : count ? "elements" : "count");
+                                           abut_index_list *elements) {
+    if (!topology)
+        return abuti_null(__func__, "topology");
+    abut_status status = ABUTI_LIST_CHECK(__func__, "elements", elements);
+    if (status)
+        return status;
     if ((unsigned)kind >= ABUT_PROBLEM_SELF_INTERSECTION)
         return abuti_fail(ABUT_ERROR_ARGUMENT,
                           "%s: kind is %u; it must be a kind other than self-intersection",
@@ -409,8 +410,8 @@ abut_status abut_mesh_get_problem_elements(const abut_topology *topology, abut_p
                      .mesh = topology->mesh};
     abut_mesh_report report;
     memset(&report, 0, sizeof report);
-    abut_status status = prepare_examination(&x, &report);
-    status = status ? status : list_elements(&x, kind, capacity, elements, count);
+    status = prepare_examination(&x, &report);
+    status = status ? status : list_elements(&x, kind, elements);
     release_examination(&x);
     return status;
 }

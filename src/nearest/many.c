@@ -178,36 +178,36 @@ static uint32_t count_within(const abut_bvh *bvh, vec3 point, double radius) {
 
 /* ---- public ---- */
 
-abut_status abut_nearest_k(const abut_bvh *bvh, abut_vec3 point, double radius, uint32_t k,
-                           abut_nearest *nearest, uint64_t *count) {
-    abut_status status = abuti_bvh_check(__func__, bvh, count, "count");
-    if (!status && !nearest && k)
-        status = abuti_fail(ABUT_ERROR_ARGUMENT, "%s: nearest is null, but k is %u", __func__, k);
+abut_status abut_nearest_k(const abut_bvh *bvh, abut_vec3 point, double radius,
+                           abut_nearest_list *nearest) {
+    abut_status status = abuti_bvh_check(__func__, bvh, nearest, "nearest");
+    status = status ? status : ABUTI_LIST_CHECK(__func__, "nearest", nearest);
+    if (!status && nearest->capacity > UINT32_MAX)
+        status = abuti_fail(ABUT_ERROR_ARGUMENT,
+                            "%s: nearest->capacity is %llu; it must be at "
+                            "most %u",
+                            __func__, (unsigned long long)nearest->capacity, UINT32_MAX);
     status = status ? status : abuti_bvh_check_point(__func__, "point", point);
     status = status ? status : abuti_bvh_check_limit(__func__, "radius", radius);
     if (!status)
-        *count = find_k(bvh, point, radius, k, nearest);
+        nearest->count = find_k(bvh, point, radius, (uint32_t)nearest->capacity, nearest->list);
     return status;
 }
 
 abut_status abut_nearest_within(const abut_bvh *bvh, abut_vec3 point, double radius,
-                                uint64_t capacity, abut_nearest *nearest, uint64_t *count) {
-    abut_status status = abuti_bvh_check(__func__, bvh, count, "count");
-    if (!status && !nearest && capacity)
-        status = abuti_fail(ABUT_ERROR_ARGUMENT, "%s: nearest is null, but capacity is %llu",
-                            __func__, (unsigned long long)capacity);
+                                abut_nearest_list *nearest) {
+    abut_status status = abuti_bvh_check(__func__, bvh, nearest, "nearest");
+    status = status ? status : ABUTI_LIST_CHECK(__func__, "nearest", nearest);
     status = status ? status : abuti_bvh_check_point(__func__, "point", point);
     status = status ? status : abuti_bvh_check_limit(__func__, "radius", radius);
     if (status)
         return status;
-    uint32_t found = count_within(
-        bvh, point, radius); /* counted first, so that a buffer that is too small stays unchanged */
-    *count = found;
-    if (found > capacity)
-        return abuti_fail(ABUT_ERROR_BUFFER, "%s: there are %u triangles, but the capacity is %llu",
-                          __func__, found, (unsigned long long)capacity);
-    find_k(bvh, point, radius, found, nearest);
-    return ABUT_OK;
+    /* Counted first, so that a list that is too short stays unchanged. */
+    const uint32_t found = count_within(bvh, point, radius);
+    status = ABUTI_LIST_COUNT(__func__, "nearest", nearest, found);
+    if (!status)
+        find_k(bvh, point, radius, found, nearest->list);
+    return status;
 }
 
 typedef struct many_batch {

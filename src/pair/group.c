@@ -567,21 +567,15 @@ abut_status abut_pair_group_any(const abut_pair_group *group, bool *any,
     return status;
 }
 
-abut_status abut_pair_group_list(const abut_pair_group *group, uint64_t capacity,
-                                 abut_pair_group_hit *hits, uint64_t *count,
+abut_status abut_pair_group_list(const abut_pair_group *group, abut_pair_group_hit_list *hits,
                                  abut_reliability *reliability) {
     group_call call = {.function = __func__, .mode = GROUP_LIST};
-    if (!count || (!hits && capacity))
-        return abuti_null(__func__, count ? "hits" : "count");
-    abut_status status = run_group(&call, group, count, "count");
-    size_t found = call.hits.count;
+    abut_status status = ABUTI_LIST_CHECK(__func__, "hits", hits);
+    if (status)
+        return status;
+    status = run_group(&call, group, hits, "hits");
     if (!status)
-        *count = found;
-    if (!status && found > capacity)
-        status = abuti_fail(ABUT_ERROR_BUFFER, "%s: %zu pairs touch, but the capacity is %llu",
-                            __func__, found, (unsigned long long)capacity);
-    else if (!status && found)
-        memcpy(hits, call.hits.data, found * sizeof *hits);
+        status = ABUTI_LIST_WRITE(__func__, "hits", hits, call.hits.data, call.hits.count);
     if (!status && reliability)
         *reliability = reliability_of_group(&call);
     abuti_release(call.context, call.hits.data);

@@ -413,13 +413,10 @@ static bool is_after(const void *one, const void *other) {
 }
 
 abut_status abut_pair_intersections(const abut_collider *a, const abut_collider *b,
-                                    uint64_t capacity, abut_pair_intersection *intersections,
-                                    uint64_t *count) {
+                                    abut_pair_intersection_list *intersections) {
     abuti_posed posed[2];
-    abut_status status = abuti_pair_read(__func__, a, b, count, "count", posed);
-    if (!status && !intersections && capacity)
-        status = abuti_fail(ABUT_ERROR_ARGUMENT, "%s: intersections is null, but capacity is %llu",
-                            __func__, (unsigned long long)capacity);
+    abut_status status = abuti_pair_read(__func__, a, b, intersections, "intersections", posed);
+    status = status ? status : ABUTI_LIST_CHECK(__func__, "intersections", intersections);
     pair_work work;
     status = status ? status : prepare_pair(&work, &posed[0], &posed[1]);
     if (status)
@@ -428,17 +425,13 @@ abut_status abut_pair_intersections(const abut_collider *a, const abut_collider 
     uint64_t found = abuti_pair_list_intersections(&work.frame, 0, NULL);
     status = abuti_stop_status("pairs");
     if (!status)
-        *count = found;
-    if (!status && found > capacity)
-        status = abuti_fail(ABUT_ERROR_BUFFER, "%s: there are %llu pairs, but the capacity is %llu",
-                            __func__, (unsigned long long)found, (unsigned long long)capacity);
-    else if (!status && found) {
-        abuti_pair_list_intersections(&work.frame, found, intersections);
+        status = ABUTI_LIST_COUNT(__func__, "intersections", intersections, found);
+    if (!status && found) {
+        abuti_pair_list_intersections(&work.frame, found, intersections->list);
         status = abuti_stop_status("pairs");
     }
-    if (!status && found) {
-        abuti_sort_items(intersections, (size_t)found, sizeof *intersections, is_after);
-    }
+    if (!status && found)
+        abuti_sort_items(intersections->list, (size_t)found, sizeof *intersections->list, is_after);
     release_pair(&work);
     return status;
 }

@@ -324,26 +324,22 @@ static abut_status write_pairs(self_search *s, abut_pair_self_intersection *pair
 }
 
 abut_status abut_pair_self_intersections(const abut_bvh *bvh, const abut_pair_self_options *options,
-                                         uint64_t capacity, abut_pair_self_intersection *pairs,
-                                         uint64_t *count) {
-    abut_status status = abuti_bvh_check(__func__, bvh, count, "count");
-    if (!status && !pairs && capacity)
-        status = abuti_fail(ABUT_ERROR_ARGUMENT, "%s: pairs is null, but capacity is %llu",
-                            __func__, (unsigned long long)capacity);
+                                         abut_pair_self_intersection_list *pairs) {
+    abut_status status = abuti_bvh_check(__func__, bvh, pairs, "pairs");
+    status = status ? status : ABUTI_LIST_CHECK(__func__, "pairs", pairs);
     if (status)
         return status;
     self_search s;
     memset(&s, 0, sizeof s);
     s.bvh = bvh;
-    s.keys_max = capacity < SIZE_MAX / sizeof *pairs ? (size_t)capacity : SIZE_MAX / sizeof *pairs;
+    s.keys_max = (size_t)pairs->capacity;
     status = search_self_intersections(&s, __func__, options);
-    if (!status && s.count > capacity)
-        status = abuti_fail(ABUT_ERROR_BUFFER, "%s: there are %llu pairs, but the capacity is %llu",
-                            __func__, (unsigned long long)s.count, (unsigned long long)capacity);
-    else if (!status && s.count)
-        status = write_pairs(&s, pairs);
-    if (!status || status == ABUT_ERROR_BUFFER || status == ABUT_ERROR_LIMIT)
-        *count = s.count;
+    if (!status && s.count && s.count <= pairs->capacity)
+        status = write_pairs(&s, pairs->list);
+    if (!status)
+        status = ABUTI_LIST_COUNT(__func__, "pairs", pairs, s.count);
+    else if (status == ABUT_ERROR_LIMIT)
+        pairs->count = s.count;
     abuti_release(bvh->context, s.keys);
     return status;
 }

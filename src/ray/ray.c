@@ -382,23 +382,17 @@ uint32_t abuti_ray_all_hits(const abut_bvh *bvh, const abut_ray *ray, abut_ray_h
     return h.count;
 }
 
-abut_status abut_ray_all(const abut_bvh *bvh, const abut_ray *ray, uint64_t capacity,
-                         abut_ray_hit *hits, uint64_t *count) {
-    abut_status status = abuti_bvh_check(__func__, bvh, count, "count");
+abut_status abut_ray_all(const abut_bvh *bvh, const abut_ray *ray, abut_ray_hit_list *hits) {
+    abut_status status = abuti_bvh_check(__func__, bvh, hits, "hits");
     status = status ? status : check_ray(__func__, ray, SIZE_MAX);
-    if (!status && !hits && capacity)
-        status = abuti_fail(ABUT_ERROR_ARGUMENT, "%s: hits is null, but capacity is %llu", __func__,
-                            (unsigned long long)capacity);
+    status = status ? status : ABUTI_LIST_CHECK(__func__, "hits", hits);
     if (status)
         return status;
-    /* Counted first, so that a buffer that is too small stays unchanged. */
-    uint32_t found = abuti_ray_all_hits(bvh, ray, NULL);
-    *count = found;
-    if (found > capacity)
-        return abuti_fail(ABUT_ERROR_BUFFER, "%s: there are %u hits, but the capacity is %llu",
-                          __func__, found, (unsigned long long)capacity);
-    abuti_ray_all_hits(bvh, ray, hits);
-    return ABUT_OK;
+    /* Counted first, so that a list that is too short stays unchanged. */
+    status = ABUTI_LIST_COUNT(__func__, "hits", hits, abuti_ray_all_hits(bvh, ray, NULL));
+    if (!status)
+        abuti_ray_all_hits(bvh, ray, hits->list);
+    return status;
 }
 
 /* ---- batches ---- */

@@ -266,8 +266,8 @@ static abut_status search_tree(view_step *f, bool complete) {
 static abut_status search_sweep(view_step *f) {
     abut_self *view = f->view;
     abut_sweep_find_options options = abut_sweep_find_options_default();
-    abut_impacts one = {.list = &f->result.impact, .capacity = 1};
-    abut_impacts *found = f->all ? &f->impacts : &one;
+    abut_impact_list one = {.list = &f->result.impact, .capacity = 1};
+    abut_impact_list *found = f->all ? &f->impacts : &one;
     abut_sweep_counts counts = {0, 0};
     double begun = abuti_seconds();
     options.separation = f->limits.sweep.separation;

@@ -401,8 +401,8 @@ static abut_status search_on_device(view_step *f, bool complete) {
                                            .exact = f->limits.exact,
                                            .steps = f->limits.sweep.steps};
     abut_impact impact;
-    abut_impacts one = {.list = &impact, .capacity = 1};
-    abut_impacts *impacts = f->all ? &f->impacts : &one;
+    abut_impact_list one = {.list = &impact, .capacity = 1};
+    abut_impact_list *impacts = f->all ? &f->impacts : &one;
     abut_sweep_counts counts = {0, 0};
     double begun = abuti_seconds();
     if (complete)

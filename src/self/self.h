@@ -278,10 +278,10 @@ typedef struct view_step {
     uint64_t budget;             /* maximum cost of the search by sets; UINT64_MAX = unlimited */
     uint64_t cost;               /* of the search by sets so far */
     bool is_spent;
-    bool all;                /* all impacts are requested, not only the first */
-    abut_impacts impacts;    /* then the caller's list and the count */
-    view_counts counts;      /* of the view test, then of the boundary */
-    abut_self_result result; /* with the impact */
+    bool all;                 /* all impacts are requested, not only the first */
+    abut_impact_list impacts; /* then the caller's list and the count */
+    view_counts counts;       /* of the view test, then of the boundary */
+    abut_self_result result;  /* with the impact */
 } view_step;
 
 /* CPU and device compute the same sets and give the same guarantee. */

@@ -391,20 +391,19 @@ abut_status abut_self_find(abut_self *view, const abut_self_step *step,
 }
 
 abut_status abut_self_find_all(abut_self *view, const abut_self_step *step,
-                               const abut_sweep_find_options *options, abut_impacts *impacts,
+                               const abut_sweep_find_options *options, abut_impact_list *impacts,
                                abut_self_result *result) {
     if (!view || !step || !impacts || !result)
         return abuti_null(__func__, !view      ? "view"
                                     : !step    ? "step"
                                     : !impacts ? "impacts"
                                                : "result");
-    if (impacts->capacity && !impacts->list)
-        return abuti_fail(ABUT_ERROR_ARGUMENT,
-                          "abut_self_find_all: impacts->impacts is null, but its capacity is %llu",
-                          (unsigned long long)impacts->capacity);
+    abut_status status = ABUTI_LIST_CHECK(__func__, "impacts", impacts);
+    if (status)
+        return status;
     view_step f = {.view = view, .all = true, .impacts = *impacts};
     f.impacts.count = 0;
-    abut_status status = run_step(&f, step, options, result);
+    status = run_step(&f, step, options, result);
     if (!status || status == ABUT_ERROR_BUFFER)
         impacts->count = f.impacts.count;
     return status;

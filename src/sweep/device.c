@@ -349,7 +349,7 @@ static abut_status remove_false_hits(exact_task *t, uint32_t *count) {
 /* Verifies the hits of the device on the host: hits are few, and exact integer arithmetic does not
  * suit a device. */
 static abut_status find_exact_impacts(abut_sweep *m, const motion_search_options *options,
-                                      abut_impacts *impacts, abut_sweep_counts *counts) {
+                                      abut_impact_list *impacts, abut_sweep_counts *counts) {
     motion_device *d = m->on_device;
     motion_search_options ours = *options;
     exact_task task = {.motion = m};
@@ -375,7 +375,7 @@ static abut_status find_exact_impacts(abut_sweep *m, const motion_search_options
 /* ---- find on the device ---- */
 
 static abut_status find_impacts_on_device(abut_sweep *motion, const motion_search_options *options,
-                                          abut_impacts *impacts, abut_sweep_counts *counts) {
+                                          abut_impact_list *impacts, abut_sweep_counts *counts) {
     motion_device *d = motion->on_device;
     uint32_t hits = abuti_motion_device_search(motion, options, counts);
     bool fetched = hits && hits <= impacts->capacity && !abuti_kit_failed(&d->kit);
@@ -394,7 +394,7 @@ static abut_status find_impacts_on_device(abut_sweep *motion, const motion_searc
 }
 
 abut_status abuti_motion_device_find(abut_sweep *motion, const motion_search_options *options,
-                                     abut_impacts *impacts, abut_sweep_counts *counts) {
+                                     abut_impact_list *impacts, abut_sweep_counts *counts) {
     abut_sweep_counts tried = {0, 0};
     abut_status status = options->exact ? find_exact_impacts(motion, options, impacts, &tried)
                                         : find_impacts_on_device(motion, options, impacts, &tried);

@@ -358,7 +358,7 @@ static abut_status run_earliest(search *s) {
     }
 }
 
-static abut_status find_impacts(search *s, abut_impacts *impacts) {
+static abut_status find_impacts(search *s, abut_impact_list *impacts) {
     abut_status status;
     if (s->options.mode == ABUT_SWEEP_EARLIEST) {
         status = run_earliest(s);
@@ -400,7 +400,7 @@ static abut_status prepare_search(search *s) {
 }
 
 abut_status abuti_motion_find_on_cpu(abut_sweep *motion, const motion_search_options *options,
-                                     abut_impacts *impacts, abut_sweep_counts *counts) {
+                                     abut_impact_list *impacts, abut_sweep_counts *counts) {
     search s = {.motion = motion, .options = *options, .room = impacts->capacity};
     abut_status status = prepare_search(&s);
     /* no pairs within a mesh, and no pairs of meshes: no pairs remain */

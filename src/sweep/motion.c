@@ -283,7 +283,7 @@ static abut_status resolve_options(const abut_sweep *motion, abut_sweep_mode mod
 }
 
 abut_status abut_sweep_find(abut_sweep *motion, abut_sweep_mode mode,
-                            const abut_sweep_find_options *options, abut_impacts *impacts,
+                            const abut_sweep_find_options *options, abut_impact_list *impacts,
                             abut_sweep_counts *counts) {
     motion_search_options ours;
     if (!motion || !impacts)
@@ -293,15 +293,14 @@ abut_status abut_sweep_find(abut_sweep *motion, abut_sweep_mode mode,
                           "abut_sweep_find: mode is %d; it must be from %d to %d "
                           "(abut_sweep_mode)",
                           (int)mode, ABUT_SWEEP_ANY, ABUT_SWEEP_ALL);
-    if (impacts->capacity && !impacts->list)
-        return abuti_fail(ABUT_ERROR_ARGUMENT,
-                          "abut_sweep_find: impacts->list is null, but impacts->capacity is %llu",
-                          (unsigned long long)impacts->capacity);
+    abut_status status = ABUTI_LIST_CHECK(__func__, "impacts", impacts);
+    if (status)
+        return status;
     if (!motion->place.stepped)
         return abuti_fail(
             ABUT_ERROR_ARGUMENT,
             "abut_sweep_find: the motion has no step yet; call abut_sweep_set_positions() first");
-    abut_status status = resolve_options(motion, mode, options, &ours);
+    status = resolve_options(motion, mode, options, &ours);
     return status ? status : motion->backend->find(motion, &ours, impacts, counts);
 }
 
@@ -363,17 +362,12 @@ static abut_impact impact_of(const abut_sweep *motion, const motion_hit *hit) {
     return impact;
 }
 
-abut_status abuti_motion_count(uint64_t count, abut_impacts *impacts) {
-    impacts->count = count;
-    if (count <= impacts->capacity)
-        return ABUT_OK;
-    return abuti_fail(ABUT_ERROR_BUFFER,
-                      "abut_sweep_find: there are %llu impacts, but impacts->capacity is %llu",
-                      (unsigned long long)count, (unsigned long long)impacts->capacity);
+abut_status abuti_motion_count(uint64_t count, abut_impact_list *impacts) {
+    return ABUTI_LIST_COUNT("abut_sweep_find", "impacts", impacts, count);
 }
 
 abut_status abuti_motion_report(const abut_sweep *motion, const motion_hit *hits, uint64_t count,
-                                abut_impacts *impacts) {
+                                abut_impact_list *impacts) {
     abut_status status = abuti_motion_count(count, impacts);
     for (uint64_t i = 0; i < count && !status; i++)
         impacts->list[i] = impact_of(motion, &hits[i]);

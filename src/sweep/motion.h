@@ -76,11 +76,11 @@ bool abuti_motion_after(const void *a, const void *b);
 void abuti_motion_corners(const abut_sweep *motion, uint32_t kind, uint32_t first, uint32_t second,
                           uint32_t corners[4]);
 /* Writes the count; returns ABUT_ERROR_BUFFER if the capacity is too small. */
-abut_status abuti_motion_count(uint64_t count, abut_impacts *impacts);
+abut_status abuti_motion_count(uint64_t count, abut_impact_list *impacts);
 /* Writes sorted hits to the caller's list if its capacity suffices; otherwise `hits` is not read.
  */
 abut_status abuti_motion_report(const abut_sweep *motion, const motion_hit *hits, uint64_t count,
-                                abut_impacts *impacts);
+                                abut_impact_list *impacts);
 
 /* ---- positions.c ---- */
 
@@ -121,14 +121,14 @@ typedef struct motion_backend {
     /* On failure both outputs are unchanged, except that ABUT_ERROR_BUFFER sets the count of
      * impacts. */
     abut_status (*find)(abut_sweep *motion, const motion_search_options *options,
-                        abut_impacts *impacts, abut_sweep_counts *counts);
+                        abut_impact_list *impacts, abut_sweep_counts *counts);
 } motion_backend;
 
 extern const motion_backend abuti_motion_on_device; /* device.c */
 
 /* The search on the CPU; find.c. */
 abut_status abuti_motion_find_on_cpu(abut_sweep *motion, const motion_search_options *options,
-                                     abut_impacts *impacts, abut_sweep_counts *counts);
+                                     abut_impact_list *impacts, abut_sweep_counts *counts);
 
 /* ---- used by the self module ---- */
 
@@ -139,6 +139,6 @@ abut_status abuti_motion_device_send(abut_sweep *motion, int side, size_t first,
 /* Downloads positions that only the device has. */
 abut_status abuti_motion_device_download(abut_sweep *motion);
 abut_status abuti_motion_device_find(abut_sweep *motion, const motion_search_options *options,
-                                     abut_impacts *impacts, abut_sweep_counts *counts);
+                                     abut_impact_list *impacts, abut_sweep_counts *counts);
 
 #endif

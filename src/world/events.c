@@ -47,23 +47,21 @@ void abuti_world_set_reported(abut_world *world) {
     world->has_reported = true;
 }
 
-abut_status abut_world_events(abut_world *world, uint64_t capacity, abut_world_event *events,
-                              uint64_t *count) {
-    if (!world || !count || (!events && capacity))
-        return abuti_null(__func__, !world ? "world" : !count ? "count" : "events");
-    abut_status status = abuti_world_find_contacts("abut_world_events", world);
+abut_status abut_world_events(abut_world *world, abut_world_event_list *events) {
+    if (!world)
+        return abuti_null(__func__, "world");
+    abut_status status = ABUTI_LIST_CHECK(__func__, "events", events);
+    if (!status)
+        status = abuti_world_find_contacts("abut_world_events", world);
     if (!status)
         status = abuti_vector_reserve(world->context, &world->reported, world->touches.count,
                                       sizeof(world_touch));
+    if (!status)
+        status = ABUTI_LIST_COUNT(__func__, "events", events,
+                                  merge_touches(&world->reported, &world->touches, NULL));
     if (status)
         return status;
-    uint64_t found = merge_touches(&world->reported, &world->touches, NULL);
-    *count = found;
-    if (found > capacity)
-        return abuti_fail(ABUT_ERROR_BUFFER,
-                          "abut_world_events: there are %llu events, but capacity is %llu",
-                          (unsigned long long)found, (unsigned long long)capacity);
-    merge_touches(&world->reported, &world->touches, events);
+    merge_touches(&world->reported, &world->touches, events->list);
     abuti_world_set_reported(world);
     return ABUT_OK;
 }

@@ -186,10 +186,12 @@ static void write_state(const abut_world *world, const state_head *head, void *s
     append_bytes(to, &sum, sizeof sum);
 }
 
-abut_status abut_world_save(abut_world *world, size_t capacity, void *state, size_t *bytes) {
-    if (!world || !bytes || (!state && capacity))
-        return abuti_null(__func__, !world ? "world" : !bytes ? "bytes" : "state");
-    abut_status status = abuti_world_find_contacts("abut_world_save", world);
+abut_status abut_world_save(abut_world *world, abut_byte_list *bytes) {
+    if (!world)
+        return abuti_null(__func__, "world");
+    abut_status status = ABUTI_LIST_CHECK(__func__, "bytes", bytes);
+    if (!status)
+        status = abuti_world_find_contacts("abut_world_save", world);
     if (status)
         return status;
     state_head head = {.magic = {0},
@@ -202,13 +204,10 @@ abut_status abut_world_save(abut_world *world, size_t capacity, void *state, siz
                        .reported_is_current = world->has_reported};
     memcpy(head.magic, MAGIC, sizeof head.magic);
     head.reported_count = head.reported_is_current ? 0 : world->reported.count;
-    *bytes = state_bytes(&head);
-    if (*bytes > capacity)
-        return abuti_fail(ABUT_ERROR_BUFFER,
-                          "abut_world_save: the state has %zu bytes, but capacity is %zu", *bytes,
-                          capacity);
-    write_state(world, &head, state);
-    return ABUT_OK;
+    status = ABUTI_LIST_COUNT(__func__, "bytes", bytes, state_bytes(&head));
+    if (!status)
+        write_state(world, &head, bytes->list);
+    return status;
 }
 
 /* ---- restore ---- */

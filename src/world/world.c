@@ -645,26 +645,20 @@ abut_status abut_world_set_positions(abut_world *world, uint32_t id,
 
 /* ---- results ---- */
 
-abut_status abut_world_pairs(abut_world *world, uint64_t capacity, abut_world_pair *pairs,
-                             uint64_t *count) {
-    if (!world || !count || (!pairs && capacity))
-        return abuti_null(__func__, !world ? "world" : !count ? "count" : "pairs");
+abut_status abut_world_pairs(abut_world *world, abut_world_pair_list *pairs) {
+    if (!world)
+        return abuti_null(__func__, "world");
     abut_context *before;
-    abut_status status = abuti_world_enter("abut_world_pairs", world, &before);
+    abut_status status = ABUTI_LIST_CHECK(__func__, "pairs", pairs);
+    if (!status)
+        status = abuti_world_enter("abut_world_pairs", world, &before);
     if (status)
         return status;
     status = abuti_world_find_pairs(world);
     abuti_world_leave(world, before);
     if (status)
         return status;
-    *count = world->pairs.count;
-    if (world->pairs.count > capacity)
-        return abuti_fail(ABUT_ERROR_BUFFER,
-                          "abut_world_pairs: there are %zu pairs, but capacity is %llu",
-                          world->pairs.count, (unsigned long long)capacity);
-    if (world->pairs.count)
-        memcpy(pairs, world->pairs.data, world->pairs.count * sizeof *pairs);
-    return ABUT_OK;
+    return ABUTI_LIST_WRITE(__func__, "pairs", pairs, world->pairs.data, world->pairs.count);
 }
 
 abut_status abut_world_get_device_contacts(abut_world *world, abut_world_device_contacts *records) {

@@ -261,8 +261,12 @@ static void check_answers(abut_bvh *bvh, abut_mesh *mesh, int count) {
                         vec(q.x + size, q.y + size, q.z + size)};
         static uint32_t found[2][4096];
         uint64_t counts[2];
-        assert_ok(abut_bvh_find_in_box(bvh, &box, 4096, found[0], &counts[0]));
-        assert_ok(abut_bvh_find_in_box(other, &box, 4096, found[1], &counts[1]));
+        abut_index_list inside = {found[0], 4096, 0};
+        assert_ok(abut_bvh_find_in_box(bvh, &box, &inside));
+        counts[0] = inside.count;
+        inside = (abut_index_list){found[1], 4096, 0};
+        assert_ok(abut_bvh_find_in_box(other, &box, &inside));
+        counts[1] = inside.count;
         assert_int_equal(counts[0], counts[1]);
         assert_memory_equal(found[0], found[1], counts[0] * sizeof **found);
     }

@@ -45,13 +45,16 @@ static void check_ray(const abut_bvh *bvh, const abut_mesh *mesh, abut_ray ray) 
     assert_ok(abut_ray_any(bvh, &ray, HUGE_VAL, &any));
     assert_int_equal(any, expected > 0);
     assert_int_equal(first.triangle != ABUT_NONE, expected > 0);
-    assert_ok(abut_ray_all(bvh, &ray, n, hits, &count));
+    abut_ray_hit_list ray_hits = {hits, n, 0};
+    assert_ok(abut_ray_all(bvh, &ray, &ray_hits));
+    count = ray_hits.count;
     assert_int_equal(count, expected);
     if (expected) {
         assert_int_equal(hits[0].triangle, first.triangle);
         abut_ray_hit kept = hits[0];
-        assert_fails(ABUT_ERROR_BUFFER, "the capacity is",
-                     abut_ray_all(bvh, &ray, expected - 1, hits, &count));
+        ray_hits = (abut_ray_hit_list){hits, expected - 1, 0};
+        assert_fails(ABUT_ERROR_BUFFER, "->capacity is", abut_ray_all(bvh, &ray, &ray_hits));
+        count = ray_hits.count;
         assert_int_equal(count, expected);
         assert_memory_equal(&kept, &hits[0], sizeof kept);
     }
@@ -69,13 +72,16 @@ static void check_box(const abut_bvh *bvh, const abut_mesh *mesh, abut_box box) 
     }
     uint32_t *list = calloc(n, sizeof *list);
     assert_non_null(list);
-    assert_ok(abut_bvh_find_in_box(bvh, &box, n, list, &count));
+    abut_index_list inside = {list, n, 0};
+    assert_ok(abut_bvh_find_in_box(bvh, &box, &inside));
+    count = inside.count;
     assert_int_equal(count, expected);
     for (uint64_t i = 1; i < count; i++)
         assert_true(list[i - 1] < list[i]);
     if (expected) {
-        assert_fails(ABUT_ERROR_BUFFER, "the capacity is",
-                     abut_bvh_find_in_box(bvh, &box, 0, NULL, &count));
+        inside = (abut_index_list){NULL, 0, 0};
+        assert_fails(ABUT_ERROR_BUFFER, "->capacity is", abut_bvh_find_in_box(bvh, &box, &inside));
+        count = inside.count;
         assert_int_equal(count, expected);
     }
     free(list);
@@ -146,12 +152,16 @@ static void check_pair(const abut_bvh *bvh, abut_mesh *mesh, abut_vec3 by) {
     assert_true(within);
     abut_pair_intersection *meetings = malloc((expected + 1) * sizeof *meetings), kept;
     assert_non_null(meetings);
-    assert_ok(abut_pair_intersections(&a, &b, expected, meetings, &count));
+    abut_pair_intersection_list crossings = {meetings, expected, 0};
+    assert_ok(abut_pair_intersections(&a, &b, &crossings));
+    count = crossings.count;
     assert_int_equal(count, expected);
     if (expected) {
         kept = meetings[0];
-        assert_fails(ABUT_ERROR_BUFFER, "the capacity is",
-                     abut_pair_intersections(&a, &b, expected - 1, meetings, &count));
+        crossings = (abut_pair_intersection_list){meetings, expected - 1, 0};
+        assert_fails(ABUT_ERROR_BUFFER, "->capacity is",
+                     abut_pair_intersections(&a, &b, &crossings));
+        count = crossings.count;
         assert_int_equal(count, expected);
         assert_memory_equal(&kept, &meetings[0], sizeof kept);
     }
@@ -191,7 +201,9 @@ static void check_all(abut_mesh *mesh) {
     uint64_t pairs = 0;
     bool any;
     assert_ok(abut_pair_self_intersects(bvh, NULL, &any));
-    abut_status status = abut_pair_self_intersections(bvh, NULL, 0, NULL, &pairs);
+    abut_pair_self_intersection_list self_pairs = {NULL, 0, 0};
+    abut_status status = abut_pair_self_intersections(bvh, NULL, &self_pairs);
+    pairs = self_pairs.count;
     assert_int_equal(status, any ? ABUT_ERROR_BUFFER : ABUT_OK);
     assert_int_equal(pairs > 0, any);
     check_signs(bvh, places, PLACES);
@@ -258,18 +270,23 @@ TEST(million) {
     assert_true(any);
     assert_ok(abut_ray_any(bvh, &miss, HUGE_VAL, &any));
     assert_false(any);
-    assert_fails(ABUT_ERROR_BUFFER, " hits", abut_ray_all(bvh, &hit, 0, NULL, &count));
+    abut_ray_hit_list ray_hits = {NULL, 0, 0};
+    assert_fails(ABUT_ERROR_BUFFER, " hits", abut_ray_all(bvh, &hit, &ray_hits));
+    count = ray_hits.count;
     assert_int_equal(count, all);
     abut_box box = {vec(0, 0, 0), vec(1, 1, 1)};
-    assert_fails(ABUT_ERROR_BUFFER, " triangles", abut_bvh_find_in_box(bvh, &box, 0, NULL, &count));
+    abut_index_list inside = {NULL, 0, 0};
+    assert_fails(ABUT_ERROR_BUFFER, " triangles", abut_bvh_find_in_box(bvh, &box, &inside));
+    count = inside.count;
     assert_int_equal(count, all);
     assert_ok(abut_pair_self_intersects(bvh, NULL, &any));
     assert_true(any);
     abut_pair_self_options few = abut_pair_self_options_default();
     few.limit = 1;
     uint64_t pairs = 0;
-    assert_fails(ABUT_ERROR_LIMIT, "limit",
-                 abut_pair_self_intersections(bvh, &few, 0, NULL, &pairs));
+    abut_pair_self_intersection_list self_pairs = {NULL, 0, 0};
+    assert_fails(ABUT_ERROR_LIMIT, "limit", abut_pair_self_intersections(bvh, &few, &self_pairs));
+    pairs = self_pairs.count;
     assert_true(pairs > 0);
     abut_collider a = abut_collider_from_bvh(bvh, abut_pose_identity()),
                   b = abut_collider_from_bvh(bvh, (abut_pose){{0, 0, 0, 0}, {0, 0, 1}});
@@ -451,9 +468,9 @@ static abut_status sign_work(abut_mesh *mesh, const abut_bvh *bvh) {
     return status;
 }
 static abut_status self_work(abut_mesh *mesh, const abut_bvh *bvh) {
-    uint64_t count;
+    abut_pair_self_intersection_list none = {NULL, 0, 0};
     (void)mesh;
-    return abut_pair_self_intersections(bvh, NULL, 0, NULL, &count);
+    return abut_pair_self_intersections(bvh, NULL, &none);
 }
 
 /* Each piece of work is cancelled at its 1st, 2nd, ... call until it is through. */

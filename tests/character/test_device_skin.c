@@ -120,7 +120,7 @@ TEST(sweeps_take_the_buffer) {
     abut_impact found[2];
     uint64_t counts[2];
     for (int i = 0; i < 2; i++) {
-        abut_impacts impacts = {.list = &found[i], .capacity = 1};
+        abut_impact_list impacts = {.list = &found[i], .capacity = 1};
         assert_ok(abut_sweep_find(motions[i], ABUT_SWEEP_EARLIEST, NULL, &impacts, NULL));
         counts[i] = impacts.count;
         abut_sweep_destroy(motions[i]);

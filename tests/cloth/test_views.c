@@ -64,7 +64,7 @@ static void close_views(pursuit *p) {
     free(p->end);
 }
 
-static void check_against_all(const pursuit *p, const abut_impacts *impacts) {
+static void check_against_all(const pursuit *p, const abut_impact_list *impacts) {
     box3 box = box_empty();
     for (uint32_t i = 0; i < p->count; i++)
         box = box_grow(box, p->start[i]);
@@ -78,7 +78,8 @@ static void check_against_all(const pursuit *p, const abut_impacts *impacts) {
 /* One step, from `start` to `end`, by every scheme. */
 static void check_step(pursuit *p, int way, bool against_all) {
     abut_impact impact[2];
-    abut_impacts impacts[2] = {{&impact[0], 1, 0}, {&impact[1], 1, 0}}; /* the second: exactly */
+    abut_impact_list impacts[2] = {{&impact[0], 1, 0},
+                                   {&impact[1], 1, 0}}; /* the second: exactly */
     abut_sweep_find_options sweep = abut_sweep_find_options_default();
     abut_self_step step = abut_self_step_default();
     abut_self_line line;
@@ -92,7 +93,7 @@ static void check_step(pursuit *p, int way, bool against_all) {
     step.start = abut_array_host(p->start);
     step.end = abut_array_host(p->end);
     for (int k = 0; k < VIEWS; k++) {
-        const abut_impacts *truth = &impacts[schemes[k].exact];
+        const abut_impact_list *truth = &impacts[schemes[k].exact];
         abut_self_result result;
         sweep.exact = schemes[k].exact;
         step.line = schemes[k].companion ? &line : NULL;

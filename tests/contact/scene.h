@@ -237,7 +237,9 @@ static inline void find_constraints(void) {
         poses[i] = s.bodies[i].at;
     assert_ok(abut_world_set_poses(s.world, NULL, abut_array_host(poses), s.body_count));
     assert_ok(abut_world_contacts(s.world, &found));
-    assert_ok(abut_world_events(s.world, EVENT_CAPACITY, events, &count));
+    abut_world_event_list event_list = {events, EVENT_CAPACITY, 0};
+    assert_ok(abut_world_events(s.world, &event_list));
+    count = event_list.count;
     constraint *old = s.before;
     s.before = s.now;
     s.before_count = s.now_count;

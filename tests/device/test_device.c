@@ -12,17 +12,22 @@
 
 TEST(list) {
     abut_device_info infos[64], one;
-    uint64_t count = 0, again = 77;
-    assert_fails(ABUT_ERROR_BUFFER, "capacity is 0", abut_device_list(NULL, 0, NULL, &count));
+    uint64_t count = 0, again;
+    abut_device_info_list devices = {NULL, 0, 0};
+    assert_fails(ABUT_ERROR_BUFFER, "->capacity is 0", abut_device_list(NULL, &devices));
+    count = devices.count;
     assert_true(count >= 1 && count <= 64);
     infos[0] = abut_device_info_default();
     infos[0].size = 0;
-    assert_refused("the size field of the result is 0", abut_device_list(NULL, 64, infos, &again));
+    assert_refused("the size field of the result is 0",
+                   abut_device_list(NULL, &(abut_device_info_list){infos, 64, 0}));
     infos[0].size = sizeof infos[0] + 1;
-    assert_refused("start from the default function", abut_device_list(NULL, 64, infos, &again));
-    assert_int_equal(77, again);
+    assert_refused("start from the default function",
+                   abut_device_list(NULL, &(abut_device_info_list){infos, 64, 0}));
     infos[0].size = sizeof infos[0];
-    assert_ok(abut_device_list(NULL, 64, infos, &again));
+    devices = (abut_device_info_list){infos, 64, 0};
+    assert_ok(abut_device_list(NULL, &devices));
+    again = devices.count;
     assert_int_equal(count, again);
     for (uint32_t i = 0; i < count; i++) {
         assert_true(infos[i].name[0] && infos[i].vendor[0] && infos[i].driver[0]);
@@ -32,15 +37,16 @@ TEST(list) {
         assert_false(infos[i].same_bits);
         assert_true(!infos[i].is_default || infos[i].kind == ABUT_DEVICE_KIND_GPU);
     }
-    again = 0;
     memset(&one, 0x5a, sizeof one);
     infos[0] = one;
-    assert_fails(ABUT_ERROR_BUFFER, "capacity is",
-                 abut_device_list(NULL, count - 1, infos, &again));
+    devices = (abut_device_info_list){infos, count - 1, 0};
+    assert_fails(ABUT_ERROR_BUFFER, "->capacity is", abut_device_list(NULL, &devices));
+    again = devices.count;
     assert_int_equal(count, again);
     assert_memory_equal(&one, &infos[0], sizeof one);
-    assert_refused("count is null", abut_device_list(NULL, 64, infos, NULL));
-    assert_refused("infos is null", abut_device_list(NULL, 1, NULL, &count));
+    assert_refused("infos is null", abut_device_list(NULL, NULL));
+    assert_refused("infos->list is null",
+                   abut_device_list(NULL, &(abut_device_info_list){NULL, 1, 0}));
     assert_string_equal("gpu", abut_device_kind_name(ABUT_DEVICE_KIND_GPU));
     assert_string_equal("cpu", abut_device_kind_name(ABUT_DEVICE_KIND_CPU));
     assert_string_equal("other", abut_device_kind_name(ABUT_DEVICE_KIND_OTHER));
@@ -60,7 +66,9 @@ TEST(choice) {
     abut_device_info infos[64];
     uint64_t count;
     infos[0] = abut_device_info_default();
-    assert_ok(abut_device_list(NULL, 64, infos, &count));
+    abut_device_info_list devices = {infos, 64, 0};
+    assert_ok(abut_device_list(NULL, &devices));
+    count = devices.count;
     bool gpu = false, cpu = false;
     for (uint32_t i = 0; i < count; i++) {
         char number[16], part[32];

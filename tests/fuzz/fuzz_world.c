@@ -35,7 +35,9 @@ static uint64_t find_contacts(abut_world *world, abut_contact *list) {
     abut_contacts found = {.list = list, .capacity = 64};
     uint64_t count;
     FUZZ_CHECK(!abut_world_contacts(world, &found));
-    FUZZ_CHECK(!abut_world_events(world, 64, events, &count));
+    abut_world_event_list event_list = {events, 64, 0};
+    FUZZ_CHECK(!abut_world_events(world, &event_list));
+    count = event_list.count;
     for (uint64_t i = 0; i < count; i++)
         FUZZ_CHECK(events[i].a < events[i].b && events[i].reliability.reason &&
                    abut_contact_kind_name(events[i].deepest.kind) &&
@@ -80,7 +82,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes) {
     static size_t whole_bytes;
     if (!world) {
         world = make_world(list);
-        FUZZ_CHECK(!abut_world_save(world, sizeof whole, whole, &whole_bytes));
+        abut_byte_list saved = {whole, sizeof whole, 0};
+        FUZZ_CHECK(!abut_world_save(world, &saved));
+        whole_bytes = saved.count;
         FUZZ_CHECK(!abut_world_restore(world, whole, whole_bytes));
         count = find_contacts(world, expected);
     }

@@ -211,10 +211,14 @@ TEST(measures_are_sums_over_texels) {
     assert_close(total, found, 1e-9);
     assert_true(bins[0] >= inside);
     uint64_t near_count;
-    assert_int_equal(abut_map_find_below(map, 0.1, 0, NULL, &near_count), ABUT_ERROR_BUFFER);
+    abut_index_list below = {NULL, 0, 0};
+    assert_int_equal(abut_map_find_below(map, 0.1, &below), ABUT_ERROR_BUFFER);
+    near_count = below.count;
     assert_int_equal(near_count, m.within);
     uint32_t *near_texels = malloc(near_count * sizeof *near_texels);
-    assert_ok(abut_map_find_below(map, 0.1, near_count, near_texels, &near_count));
+    below = (abut_index_list){near_texels, near_count, 0};
+    assert_ok(abut_map_find_below(map, 0.1, &below));
+    near_count = below.count;
     for (uint64_t i = 0; i < near_count; i++)
         assert_true(texels[near_texels[i]].distance <= 0.1 &&
                     (!i || near_texels[i] > near_texels[i - 1]));

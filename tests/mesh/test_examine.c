@@ -633,19 +633,17 @@ TEST(cancelled_or_null) {
     assert_ok(abut_topology_create(mesh, &topology));
     assert_refused("topology is null", abut_mesh_examine(NULL, &report));
     assert_refused("report is null", abut_mesh_examine(topology, NULL));
-    uint32_t count;
     assert_refused("topology is null",
-                   abut_mesh_get_problem_elements(NULL, ABUT_PROBLEM_BOUNDARY_EDGE, 0, NULL,
-                                                  &count));
-    assert_refused("count is null",
-                   abut_mesh_get_problem_elements(topology, ABUT_PROBLEM_BOUNDARY_EDGE, 0, NULL,
-                                                  NULL));
+                   abut_mesh_get_problem_elements(NULL, ABUT_PROBLEM_BOUNDARY_EDGE,
+                                                  &(abut_index_list){NULL, 0, 0}));
     assert_refused("elements is null",
-                   abut_mesh_get_problem_elements(topology, ABUT_PROBLEM_BOUNDARY_EDGE, 1, NULL,
-                                                  &count));
+                   abut_mesh_get_problem_elements(topology, ABUT_PROBLEM_BOUNDARY_EDGE, NULL));
+    assert_refused("elements->list is null",
+                   abut_mesh_get_problem_elements(topology, ABUT_PROBLEM_BOUNDARY_EDGE,
+                                                  &(abut_index_list){NULL, 1, 0}));
     assert_refused("a kind other than self-intersection",
-                   abut_mesh_get_problem_elements(topology, ABUT_PROBLEM_SELF_INTERSECTION, 0, NULL,
-                                                  &count));
+                   abut_mesh_get_problem_elements(topology, ABUT_PROBLEM_SELF_INTERSECTION,
+                                                  &(abut_index_list){NULL, 0, 0}));
     abut_topology_destroy(topology);
     abut_mesh_destroy(mesh);
 }
@@ -693,20 +691,21 @@ TEST(every_offender_is_listed) {
     int many = 0;
     for (unsigned kind = 0; kind < ABUT_PROBLEM_SELF_INTERSECTION; kind++) {
         const abut_problem *problem = &report.problems[kind];
-        uint32_t count = 12345, *list = malloc((problem->count + 1) * sizeof *list);
+        uint32_t *list = malloc((problem->count + 1) * sizeof *list);
+        abut_index_list listed = {list, problem->count - 1, 12345};
         if (problem->count)
             assert_int_equal(ABUT_ERROR_BUFFER,
                              abut_mesh_get_problem_elements(topology, (abut_problem_kind)kind,
-                                                            problem->count - 1, list, &count));
-        assert_ok(abut_mesh_get_problem_elements(topology, (abut_problem_kind)kind, problem->count,
-                                                 list, &count));
-        assert_int_equal(problem->count, count);
-        for (uint32_t i = 0; i < count; i++) {
+                                                            &listed));
+        listed.capacity = problem->count;
+        assert_ok(abut_mesh_get_problem_elements(topology, (abut_problem_kind)kind, &listed));
+        assert_int_equal(problem->count, listed.count);
+        for (uint32_t i = 0; i < listed.count; i++) {
             assert_true(!i || list[i] > list[i - 1]);
             if (i < ABUT_PROBLEM_FIRST_COUNT)
                 assert_int_equal(problem->first[i], list[i]);
         }
-        many += count > ABUT_PROBLEM_FIRST_COUNT;
+        many += listed.count > ABUT_PROBLEM_FIRST_COUNT;
         free(list);
     }
     assert_true(many >= 5);

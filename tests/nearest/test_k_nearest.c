@@ -38,7 +38,9 @@ static void check_point(const abut_bvh *bvh, const abut_mesh *mesh, abut_vec3 po
         uint32_t room = most[i] < all ? most[i] : all, fill = room < expected ? room : expected;
         memset(got, 0x5a, (all + 1) * sizeof *got);
         abut_nearest before = got[all];
-        assert_ok(abut_nearest_k(bvh, point, radius, room, got, &count));
+        abut_nearest_list neighbours = {got, room, 0};
+        assert_ok(abut_nearest_k(bvh, point, radius, &neighbours));
+        count = neighbours.count;
         assert_int_equal(fill, count);
         for (uint64_t k = 0; k < count; k++)
             if (memcmp(&got[k], &list[k], sizeof *got) != 0)
@@ -50,15 +52,19 @@ static void check_point(const abut_bvh *bvh, const abut_mesh *mesh, abut_vec3 po
         assert_memory_equal(&got[room], &before, sizeof before);
     }
     memset(got, 0x5a, (all + 1) * sizeof *got);
-    assert_ok(abut_nearest_within(bvh, point, radius, expected, got, &count));
+    abut_nearest_list within = {got, expected, 0};
+    assert_ok(abut_nearest_within(bvh, point, radius, &within));
+    count = within.count;
     assert_int_equal(expected, count);
     assert_memory_equal(got, list, expected * sizeof *got);
     if (expected > 0) {
         memset(got, 0x5a, sizeof *got);
         abut_nearest before = got[0];
         count = 0;
-        assert_fails(ABUT_ERROR_BUFFER, "the capacity is",
-                     abut_nearest_within(bvh, point, radius, expected - 1, got, &count));
+        within = (abut_nearest_list){got, expected - 1, 0};
+        assert_fails(ABUT_ERROR_BUFFER, "->capacity is",
+                     abut_nearest_within(bvh, point, radius, &within));
+        count = within.count;
         assert_int_equal(expected, count);
         assert_memory_equal(&got[0], &before, sizeof before);
     }
@@ -130,7 +136,9 @@ static void check_within(const abut_bvh *bvh, const abut_points *points, const a
     assert_int_equal(offsets[0], 0);
     for (size_t i = 0; i < points->count; i++) {
         uint64_t count;
-        assert_ok(abut_nearest_within(bvh, p[i], radius, (uint32_t)total, one, &count));
+        abut_nearest_list within = {one, (uint32_t)total, 0};
+        assert_ok(abut_nearest_within(bvh, p[i], radius, &within));
+        count = within.count;
         assert_int_equal(offsets[i] + count, offsets[i + 1]);
         assert_memory_equal(one, got + offsets[i], count * sizeof *one);
     }
@@ -160,7 +168,9 @@ TEST_THREADS(batch_is_single) {
         assert_ok(abut_nearest_k_batch(bvh, &points, 0.1, MOST, abut_array_host(got),
                                        abut_array_host(counts)));
         for (int i = 0; i < COUNT; i++) {
-            assert_ok(abut_nearest_k(bvh, p[i], 0.1, MOST, one, &count));
+            abut_nearest_list neighbours = {one, MOST, 0};
+            assert_ok(abut_nearest_k(bvh, p[i], 0.1, &neighbours));
+            count = neighbours.count;
             assert_int_equal(count, counts[i]);
             assert_memory_equal(one, got + (size_t)i * MOST, count * sizeof *one);
         }
@@ -210,14 +220,17 @@ TEST(refusals) {
     memset(out, 0x5a, sizeof out);
     abut_nearest before = out[0];
     abut_points points = abut_points_doubles(&p, 1);
-    assert_refused("bvh is null", abut_nearest_k(NULL, p, 1, 2, out, &count));
-    assert_refused("count is null", abut_nearest_k(bvh, p, 1, 2, out, NULL));
-    assert_refused("nearest is null", abut_nearest_k(bvh, p, 1, 2, NULL, &count));
-    assert_refused("radius is nan", abut_nearest_k(bvh, p, NAN, 2, out, &count));
-    assert_refused("point is (", abut_nearest_k(bvh, bad, 1, 2, out, &count));
-    assert_refused("nearest is null", abut_nearest_within(bvh, p, 1, 2, NULL, &count));
-    assert_refused("radius is -1", abut_nearest_within(bvh, p, -1, 2, out, &count));
-    assert_refused("point is (", abut_nearest_within(bvh, bad, 1, 2, out, &count));
+    assert_refused("bvh is null", abut_nearest_k(NULL, p, 1, &(abut_nearest_list){out, 2, 0}));
+    assert_refused("nearest is null", abut_nearest_k(bvh, p, 1, NULL));
+    assert_refused("nearest->list is null",
+                   abut_nearest_k(bvh, p, 1, &(abut_nearest_list){NULL, 2, 0}));
+    assert_refused("radius is nan", abut_nearest_k(bvh, p, NAN, &(abut_nearest_list){out, 2, 0}));
+    assert_refused("point is (", abut_nearest_k(bvh, bad, 1, &(abut_nearest_list){out, 2, 0}));
+    assert_refused("nearest->list is null",
+                   abut_nearest_within(bvh, p, 1, &(abut_nearest_list){NULL, 2, 0}));
+    assert_refused("radius is -1",
+                   abut_nearest_within(bvh, p, -1, &(abut_nearest_list){out, 2, 0}));
+    assert_refused("point is (", abut_nearest_within(bvh, bad, 1, &(abut_nearest_list){out, 2, 0}));
     assert_refused("points is null", abut_nearest_k_batch(bvh, NULL, 1, 2, abut_array_host(out),
                                                           abut_array_host(&count)));
     assert_refused("counts is null", abut_nearest_k_batch(bvh, &points, 1, 2, abut_array_host(out),
@@ -256,7 +269,9 @@ TEST(refusals) {
     assert_ok(abut_nearest_within_batch(bvh, &points, 1, 0, abut_array_host(offsets),
                                         abut_array_host(NULL), &total));
     assert_true(offsets[0] == 0 && total == 0);
-    assert_ok(abut_nearest_within(bvh, vec(0, 0, 0), 0.25, 0, NULL, &count));
+    abut_nearest_list within = {NULL, 0, 0};
+    assert_ok(abut_nearest_within(bvh, vec(0, 0, 0), 0.25, &within));
+    count = within.count;
     assert_int_equal(0, count);
     abut_bvh_destroy(bvh);
 }

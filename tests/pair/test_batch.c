@@ -120,14 +120,14 @@ static abut_status ask_everything(abut_context *context, void *data) {
     abut_separation separation;
     abut_pair_relation relation = (abut_pair_relation)77;
     bool within;
-    uint64_t count;
     if (!status) {
         status = relation_of(&a, &b, NULL, NULL, &relation);
         assert_true((status == ABUT_OK) == (relation != (abut_pair_relation)77));
     }
     status = status ? status : abut_pair_distance(&a, &b, NULL, NULL, &separation);
     status = status ? status : abut_pair_within(&a, &b, 1, NULL, NULL, &within, NULL);
-    status = status ? status : abut_pair_intersections(&a, &b, 0, NULL, &count);
+    abut_pair_intersection_list crossings = {NULL, 0, 0};
+    status = status ? status : abut_pair_intersections(&a, &b, &crossings);
     if (!status) {
         abut_pair_poses poses = abut_pair_poses_default();
         abut_pair_relation relations[2];
@@ -182,8 +182,6 @@ TEST(refusals) {
     abut_collider odd = good, beyond = good;
     abut_pair_relation relation = (abut_pair_relation)77;
     abut_separation separation;
-    abut_pair_intersection meeting;
-    uint64_t count = 77;
     bool within = true;
     memset(&separation, 0x5a, sizeof separation);
     abut_separation before = separation;
@@ -208,12 +206,14 @@ TEST(refusals) {
     assert_refused("margin is nan", abut_pair_within(&good, &good, NAN, NULL, NULL, &within, NULL));
     assert_refused("margin is -1", abut_pair_within(&good, &good, -1, NULL, NULL, &within, NULL));
     assert_refused("within is null", abut_pair_within(&good, &good, 1, NULL, NULL, NULL, NULL));
-    assert_refused("intersections is null", abut_pair_intersections(&good, &good, 1, NULL, &count));
-    assert_refused("count is null", abut_pair_intersections(&good, &good, 1, &meeting, NULL));
+    assert_refused("intersections->list is null",
+                   abut_pair_intersections(&good, &good,
+                                           &(abut_pair_intersection_list){NULL, 1, 0}));
+    assert_refused("intersections is null", abut_pair_intersections(&good, &good, NULL));
     abut_pair_options options = abut_pair_options_default();
     options.size = 0;
     assert_refused("size", relation_of(&good, &good, &options, NULL, &relation));
-    assert_true(relation == (abut_pair_relation)77 && count == 77 && within);
+    assert_true(relation == (abut_pair_relation)77 && within);
     assert_memory_equal(&separation, &before, sizeof before);
 
     abut_pair_poses poses = abut_pair_poses_default();
@@ -330,8 +330,8 @@ TEST(small_and_equal) {
     assert_true(separation.distance == 0.75 && separation.triangle_a == 0 &&
                 separation.triangle_b == 0);
     b.pose.translation.z = -0.5;
-    uint64_t count;
-    assert_fails(ABUT_ERROR_BUFFER, "3000 pairs", abut_pair_intersections(&a, &b, 0, NULL, &count));
+    abut_pair_intersection_list crossings = {NULL, 0, 0};
+    assert_fails(ABUT_ERROR_BUFFER, "3000 intersections", abut_pair_intersections(&a, &b, &crossings));
     a.shape.body.bvh = equal;
     a.pose.translation.z = 3;
     assert_ok(abut_pair_distance(&a, &b, NULL, NULL, &separation)); /* 9 million ties */

@@ -66,8 +66,9 @@ typedef struct answers {
 static void run_queries(const scene *s, answers *a) {
     memset(a, 0, sizeof *a);
     assert_ok(abut_pair_group_any(&s->group, a->any, NULL));
-    assert_ok(abut_pair_group_list(&s->group, sizeof a->hits / sizeof *a->hits, a->hits, &a->count,
-                                   NULL));
+    abut_pair_group_hit_list group_hits = {a->hits, sizeof a->hits / sizeof *a->hits, 0};
+    assert_ok(abut_pair_group_list(&s->group, &group_hits, NULL));
+    a->count = group_hits.count;
     assert_ok(abut_pair_group_distance(&s->group, a->closest));
 }
 
@@ -245,7 +246,6 @@ static abut_status ask_group(abut_context *context, void *data) {
     abut_pair_group group = abut_pair_group_default();
     abut_pair_group_hit hit;
     abut_pair_group_closest closest;
-    uint64_t count;
     bool any;
     group.objects = objects;
     group.object_count = 2;
@@ -253,7 +253,8 @@ static abut_status ask_group(abut_context *context, void *data) {
     group.ignored = ignored;
     group.ignored_count = 1;
     status = status ? status : abut_pair_group_any(&group, &any, NULL);
-    status = status ? status : abut_pair_group_list(&group, 1, &hit, &count, NULL);
+    abut_pair_group_hit_list group_hits = {&hit, 1, 0};
+    status = status ? status : abut_pair_group_list(&group, &group_hits, NULL);
     status = status ? status : abut_pair_group_distance(&group, &closest);
     abut_bvh_destroy(bvh);
     abut_mesh_destroy(mesh);
@@ -269,7 +270,6 @@ TEST(out_of_memory) {
 
 TEST(refusals) {
     scene *s = malloc(sizeof *s);
-    uint64_t count = 77;
     bool any[CONFIGURATIONS];
     const uint32_t beyond[] = {1, 9};
     assert_true(s);
@@ -279,8 +279,9 @@ TEST(refusals) {
     assert_refused("group is null", abut_pair_group_any(NULL, any, NULL));
     assert_refused("any is null", abut_pair_group_any(g, NULL, NULL));
     assert_refused("closest is null", abut_pair_group_distance(g, NULL));
-    assert_refused("count is null", abut_pair_group_list(g, 0, NULL, NULL, NULL));
-    assert_refused("hits is null", abut_pair_group_list(g, 3, NULL, &count, NULL));
+    assert_refused("hits is null", abut_pair_group_list(g, NULL, NULL));
+    assert_refused("hits->list is null",
+                   abut_pair_group_list(g, &(abut_pair_group_hit_list){NULL, 3, 0}, NULL));
     g->objects = NULL;
     assert_refused("objects is null", abut_pair_group_any(g, any, NULL));
     *g = before;
@@ -303,10 +304,10 @@ TEST(refusals) {
     s->objects[4].bvh = s->bvh[0];
     for (int i = 0; i < CONFIGURATIONS; i++)
         assert_true(any[i]);
-    assert_true(count == 77);
-    assert_fails(ABUT_ERROR_BUFFER, "pairs touch, but the capacity is 0",
-                 abut_pair_group_list(g, 0, NULL, &count, NULL));
-    assert_true(count > 0 && count != 77);
+    abut_pair_group_hit_list group_hits = {NULL, 0, 0};
+    assert_fails(ABUT_ERROR_BUFFER, " hits, but hits->capacity is 0",
+                 abut_pair_group_list(g, &group_hits, NULL));
+    assert_true(group_hits.count > 0);
     free_scene(s);
     free(s);
 }

@@ -181,13 +181,16 @@ static void check_meetings(const abut_collider *a, const abut_collider *b,
     uint64_t count = 77;
     if (slow->meeting_count) {
         got[0].triangle_a = 99;
-        assert_fails(ABUT_ERROR_BUFFER, "but the capacity is",
-                     abut_pair_intersections(a, b, slow->meeting_count - 1, got, &count));
+        abut_pair_intersection_list crossings = {got, slow->meeting_count - 1, 0};
+        assert_fails(ABUT_ERROR_BUFFER, "->capacity is", abut_pair_intersections(a, b, &crossings));
+        count = crossings.count;
         assert_true(count == slow->meeting_count && got[0].triangle_a == 99);
     }
     static int turn;
     abuti_simd_limit_lanes(4 << turn++ % 3);
-    assert_ok(abut_pair_intersections(a, b, slow->meeting_count, got, &count));
+    abut_pair_intersection_list crossings = {got, slow->meeting_count, 0};
+    assert_ok(abut_pair_intersections(a, b, &crossings));
+    count = crossings.count;
     abuti_simd_limit_lanes(16);
     assert_int_equal(count, slow->meeting_count);
     for (uint64_t i = 0; i < count; i++) {
@@ -562,7 +565,9 @@ static int64_t pairs_at(double scale) {
     assert_ok(abut_bvh_create(small, NULL, &bvh));
     abut_collider a = abut_collider_from_bvh(bvh, still), b = abut_collider_from_bvh(bvh, still);
     b.pose.translation.x = 0.25 * scale;
-    status = abut_pair_intersections(&a, &b, 0, NULL, &count);
+    abut_pair_intersection_list crossings = {NULL, 0, 0};
+    status = abut_pair_intersections(&a, &b, &crossings);
+    count = crossings.count;
     assert_true(status == ABUT_OK || status == ABUT_ERROR_BUFFER);
     abut_bvh_destroy(bvh);
     abut_mesh_destroy(small);

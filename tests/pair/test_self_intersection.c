@@ -86,12 +86,16 @@ static uint64_t check(abut_mesh *mesh, bool by_index) {
     uint32_t n = abut_mesh_triangle_count(mesh);
     uint64_t count = 12345, again, at = 0;
     bool any;
-    abut_status status = abut_pair_self_intersections(bvh, &options, 0, NULL, &count);
+    abut_pair_self_intersection_list self_pairs = {NULL, 0, 0};
+    abut_status status = abut_pair_self_intersections(bvh, &options, &self_pairs);
+    count = self_pairs.count;
     assert_int_equal(status, count ? ABUT_ERROR_BUFFER : ABUT_OK);
     abut_pair_self_intersection *pairs = calloc(count + 1, sizeof *pairs);
     assert_non_null(pairs);
     abuti_simd_limit_lanes(lanes[checks++ % 3]);
-    assert_ok(abut_pair_self_intersections(bvh, &options, count, pairs, &again));
+    self_pairs = (abut_pair_self_intersection_list){pairs, count, 0};
+    assert_ok(abut_pair_self_intersections(bvh, &options, &self_pairs));
+    again = self_pairs.count;
     assert_int_equal(count, again);
     assert_ok(abut_pair_self_intersects(bvh, &options, &any));
     assert_int_equal(any, count > 0);
@@ -312,17 +316,22 @@ TEST_THREADS(threads) {
         uint64_t count, some = 0;
         bool any = false;
         assert_ok(abut_bvh_create(mesh, NULL, &bvh));
-        assert_int_equal(abut_pair_self_intersections(bvh, NULL, 0, NULL, &count),
-                         ABUT_ERROR_BUFFER);
+        abut_pair_self_intersection_list self_pairs = {NULL, 0, 0};
+        assert_int_equal(abut_pair_self_intersections(bvh, NULL, &self_pairs), ABUT_ERROR_BUFFER);
+        count = self_pairs.count;
         abut_pair_self_intersection *pairs = calloc(count, sizeof *pairs);
         assert_non_null(pairs);
-        assert_ok(abut_pair_self_intersections(bvh, NULL, count, pairs, &count));
+        self_pairs = (abut_pair_self_intersection_list){pairs, count, 0};
+        assert_ok(abut_pair_self_intersections(bvh, NULL, &self_pairs));
+        count = self_pairs.count;
         assert_ok(abut_pair_self_intersects(bvh, NULL, &any));
         assert_true(any && count > 1000);
         abut_pair_self_options few = abut_pair_self_options_default();
         few.limit = 100;
+        self_pairs = (abut_pair_self_intersection_list){pairs, count, 0};
         assert_fails(ABUT_ERROR_LIMIT, "options->limit",
-                     abut_pair_self_intersections(bvh, &few, count, pairs, &some));
+                     abut_pair_self_intersections(bvh, &few, &self_pairs));
+        some = self_pairs.count;
         assert_true(some < count);
         if (first) {
             assert_int_equal(first_count, count + some);
@@ -353,11 +362,11 @@ static abut_status find_intersections(abut_context *context, void *data) {
     input.positions = corners;
     input.vertex_count = 300;
     static abut_pair_self_intersection pairs[5000];
-    uint64_t count;
     bool any;
     abut_status status = abut_mesh_create(context, &input, &mesh);
     status = status ? status : abut_bvh_create(mesh, NULL, &bvh);
-    status = status ? status : abut_pair_self_intersections(bvh, NULL, 5000, pairs, &count);
+    abut_pair_self_intersection_list self_pairs = {pairs, 5000, 0};
+    status = status ? status : abut_pair_self_intersections(bvh, NULL, &self_pairs);
     status = status ? status : abut_pair_self_intersects(bvh, NULL, &any);
     abut_mesh_report report = {.triangle_count = 100};
     status = status ? status : abut_pair_examine(bvh, NULL, &report);
@@ -394,7 +403,9 @@ TEST(reports) {
         assert_ok(abut_pair_examine(bvh, NULL, &report));
         assert_true(report.has_self_intersection_test);
         uint64_t count = 0;
-        abut_pair_self_intersections(bvh, NULL, 0, NULL, &count);
+        abut_pair_self_intersection_list self_pairs = {NULL, 0, 0};
+        abut_pair_self_intersections(bvh, NULL, &self_pairs);
+        count = self_pairs.count;
         assert_int_equal(report.self_intersection_count, count);
         const abut_problem *problem = &report.problems[ABUT_PROBLEM_SELF_INTERSECTION];
         abut_reliability_level expected =
@@ -451,14 +462,18 @@ TEST(long_triangles_and_fans) {
     abut_bvh *bvh;
     uint64_t found = 7;
     assert_ok(abut_bvh_create(mesh, NULL, &bvh));
-    assert_ok(abut_pair_self_intersections(bvh, NULL, 0, NULL, &found));
+    abut_pair_self_intersection_list self_pairs = {NULL, 0, 0};
+    assert_ok(abut_pair_self_intersections(bvh, NULL, &self_pairs));
+    found = self_pairs.count;
     assert_int_equal(found, 0);
     abut_bvh_destroy(bvh);
     abut_mesh_destroy(mesh);
     positions[SIDES / 2] = vec(1.4, -1.4, 0);
     mesh = make_indexed(positions, 2 * SIDES, indices, count);
     assert_ok(abut_bvh_create(mesh, NULL, &bvh));
-    assert_int_equal(abut_pair_self_intersections(bvh, NULL, 0, NULL, &found), ABUT_ERROR_BUFFER);
+    self_pairs = (abut_pair_self_intersection_list){NULL, 0, 0};
+    assert_int_equal(abut_pair_self_intersections(bvh, NULL, &self_pairs), ABUT_ERROR_BUFFER);
+    found = self_pairs.count;
     assert_true(found > 0);
     abut_bvh_destroy(bvh);
     abut_mesh_destroy(mesh);
@@ -479,8 +494,10 @@ TEST_THREADS(hostile) {
     memory.peak_bytes = before;
     abut_pair_self_options options = abut_pair_self_options_default();
     options.limit = 1000000;
+    abut_pair_self_intersection_list self_pairs = {NULL, 0, 0};
     assert_fails(ABUT_ERROR_LIMIT, "limit of 1000000",
-                 abut_pair_self_intersections(bvh, &options, 0, NULL, &count));
+                 abut_pair_self_intersections(bvh, &options, &self_pairs));
+    count = self_pairs.count;
     assert_true(count >= 1000000 / 16 && count < 2000000 / 16);
     assert_true(memory.peak_bytes - before < 24 * 1024 * 1024);
     abut_bvh_destroy(bvh);
@@ -520,18 +537,18 @@ TEST(cancelled) {
     abut_context *context = test_watched(impatient, &p);
     abut_mesh *mesh = make_kind(context, SOUP_RANDOM, 1500, 9);
     abut_bvh *bvh;
-    uint64_t count = 77;
     assert_ok(abut_bvh_create(mesh, NULL, &bvh));
-    assert_int_equal(abut_pair_self_intersections(bvh, NULL, 0, NULL, &count), ABUT_ERROR_BUFFER);
+    abut_pair_self_intersection_list self_pairs = {NULL, 0, 0};
+    assert_int_equal(abut_pair_self_intersections(bvh, NULL, &self_pairs), ABUT_ERROR_BUFFER);
     assert_true(p.calls > 1 && p.last > 0.9);
     uint32_t all = p.calls;
-    count = 77;
     for (uint32_t most = 1; most <= all; most++) {
         p = (patience){0, most, 0};
         abut_pair_self_intersection none;
+        self_pairs = (abut_pair_self_intersection_list){&none, 1, 77};
         assert_fails(ABUT_ERROR_CANCELLED, "self",
-                     abut_pair_self_intersections(bvh, NULL, 1, &none, &count));
-        assert_int_equal(count, 77);
+                     abut_pair_self_intersections(bvh, NULL, &self_pairs));
+        assert_int_equal(self_pairs.count, 77);
     }
     abut_bvh_destroy(bvh);
     abut_mesh_destroy(mesh);
@@ -540,21 +557,23 @@ TEST(cancelled) {
 
 TEST(refusals) {
     abut_mesh *mesh = make_shape(serial, ABUT_SHAPE_BOX, 1);
-    uint64_t count = 5;
     bool any;
     abut_pair_self_intersection pair;
+    abut_pair_self_intersection_list one = {&pair, 1, 5};
     abut_pair_self_options options = abut_pair_self_options_default();
     abut_bvh *bvh = hierarchy(mesh);
-    assert_refused("bvh is null", abut_pair_self_intersections(NULL, NULL, 1, &pair, &count));
-    assert_refused("count is null", abut_pair_self_intersections(bvh, NULL, 1, &pair, NULL));
-    assert_refused("pairs is null", abut_pair_self_intersections(bvh, NULL, 1, NULL, &count));
+    assert_refused("bvh is null", abut_pair_self_intersections(NULL, NULL, &one));
+    assert_refused("pairs is null", abut_pair_self_intersections(bvh, NULL, NULL));
+    assert_refused("pairs->list is null",
+                   abut_pair_self_intersections(bvh, NULL,
+                                                &(abut_pair_self_intersection_list){NULL, 1, 0}));
     assert_refused("any is null", abut_pair_self_intersects(bvh, NULL, NULL));
     assert_refused("bvh is null", abut_pair_self_intersects(NULL, NULL, &any));
     options.size = 0;
-    assert_refused("size", abut_pair_self_intersections(bvh, &options, 1, &pair, &count));
-    assert_int_equal(count, 5);
-    assert_ok(abut_pair_self_intersections(bvh, NULL, UINT64_MAX, &pair, &count));
-    assert_int_equal(count, 0);
+    assert_refused("size", abut_pair_self_intersections(bvh, &options, &one));
+    assert_int_equal(one.count, 5);
+    assert_ok(abut_pair_self_intersections(bvh, NULL, &one));
+    assert_int_equal(one.count, 0);
     abut_bvh_destroy(bvh);
 }
 

@@ -103,7 +103,7 @@ TEST(sweeps) {
         assert_ok(abut_mesh_get_positions(meshes[1], end + still));
         for (uint32_t i = still; i < still + moves; i++)
             end[i].x += 1;
-        abut_impacts found = {&first[k], 1, 0};
+        abut_impact_list found = {&first[k], 1, 0};
         assert_ok(abut_sweep_set_positions(sweep, (abut_array){0}, abut_array_host(end)));
         assert_ok(abut_sweep_find(sweep, ABUT_SWEEP_EARLIEST, NULL, &found, NULL));
         assert_int_equal(1, found.count);

@@ -182,7 +182,7 @@ TEST(pairs_and_sweeps) {
                   abut_sweep_rigid(s.bvh, &path, s.bvh, &path, &rigid, &touch));
         }
     abut_sweep *motion;
-    abut_impacts impacts = {.capacity = 0};
+    abut_impact_list impacts = {.capacity = 0};
     assert_ok(abut_sweep_create(&s.mesh, 1, NULL, &motion));
     NAMES("17", "from 0 to 2", abut_sweep_find(motion, (abut_sweep_mode)17, NULL, &impacts, NULL));
     abut_sweep_destroy(motion);

@@ -16,9 +16,10 @@ static void try_meshes(trial *t) {
         same(t, "volume", report.volume, 3, ROUNDED);
         same(t, "centroid", report.centroid.x + t->scale, 1, ROUNDED);
     }
-    for (int kind = 0; kind < ABUT_PROBLEM_SELF_INTERSECTION; kind++)
-        TRY(abut_mesh_get_problem_elements(topology, (abut_problem_kind)kind, 1024, elements,
-                                           &count));
+    for (int kind = 0; kind < ABUT_PROBLEM_SELF_INTERSECTION; kind++) {
+        abut_index_list listed = {elements, 1024, 0};
+        TRY(abut_mesh_get_problem_elements(topology, (abut_problem_kind)kind, &listed));
+    }
     if (TRY(abut_mesh_orient(topology, &made, &count)))
         same(t, "flipped", count, 0, EXACT);
     abut_mesh_destroy(made);
@@ -84,11 +85,15 @@ static void try_points(trial *t) {
     same(t, "nearest", nearest.distance, 1, ROUNDED);
     NEED(abut_nearest_point_batch(bvh, &points, INFINITY, abut_array_host(&nearest)));
     same(t, "nearest batch", nearest.distance, 1, ROUNDED);
-    NEED(abut_nearest_k(bvh, point, INFINITY, 8, many, &count));
+    abut_nearest_list neighbours = {many, 8, 0};
+    NEED(abut_nearest_k(bvh, point, INFINITY, &neighbours));
+    count = neighbours.count;
     same(t, "eighth", many[7].distance, 1, ROUNDED);
     NEED(abut_nearest_k_batch(bvh, &points, INFINITY, 8, abut_array_host(many),
                               abut_array_host(&some)));
-    NEED(abut_nearest_within(bvh, point, 0.8 * t->scale, 512, several, &count));
+    abut_nearest_list within = {several, 512, 0};
+    NEED(abut_nearest_within(bvh, point, 0.8 * t->scale, &within));
+    count = within.count;
     same(t, "within", (double)count, 0, EXACT);
     NEED(abut_nearest_within_batch(bvh, &points, 0.8 * t->scale, 512, abut_array_host(offsets),
                                    abut_array_host(several), &count));
@@ -96,11 +101,15 @@ static void try_points(trial *t) {
     if (t->compares)
         same(t, "ray", hit.parameter, 0, ROUNDED);
     NEED(abut_ray_any(bvh, &ray, 1, &any));
-    NEED(abut_ray_all(bvh, &ray, 1024, hits, &count));
+    abut_ray_hit_list ray_hits = {hits, 1024, 0};
+    NEED(abut_ray_all(bvh, &ray, &ray_hits));
+    count = ray_hits.count;
     ray.direction = (abut_vec3){0, 0, -1};
     NEED(abut_ray_first_batch(bvh, abut_array_host(&ray), 1, INFINITY, abut_array_host(&hit)));
     TRY(abut_ray_thickness(bvh, &value));
-    NEED(abut_bvh_find_in_box(bvh, &box, 1024, triangles, &count));
+    abut_index_list inside = {triangles, 1024, 0};
+    NEED(abut_bvh_find_in_box(bvh, &box, &inside));
+    count = inside.count;
     if (t->compares)
         same(t, "box", (double)count, 0, EXACT);
     for (int method = ABUT_SIGN_WINDING; method <= ABUT_SIGN_NORMAL; method++) {
@@ -178,7 +187,9 @@ static void try_pairs(trial *t) {
     NEED(abut_pair_distance(a, &t->apart, NULL, NULL, &separation));
     same(t, "distance", separation.distance, 1, 1e-3);
     NEED(abut_pair_within(a, &t->apart, 5 * t->scale, NULL, NULL, &any, &reliability));
-    const abut_status status = abut_pair_intersections(a, b, 0, NULL, &count);
+    abut_pair_intersection_list crossings = {NULL, 0, 0};
+    const abut_status status = abut_pair_intersections(a, b, &crossings);
+    count = crossings.count;
     assert_true(!status || status == ABUT_ERROR_BUFFER);
     if (t->compares)
         same(t, "meetings", (double)count, 0, EXACT);
@@ -260,7 +271,7 @@ static void try_motions(trial *t) {
     abut_mesh *meshes[2] = {t->mesh[0], t->mesh[1]};
     abut_sweep *motion = NULL;
     static abut_impact list[1 << 17];
-    abut_impacts impacts = {.list = list, .capacity = 1 << 17};
+    abut_impact_list impacts = {.list = list, .capacity = 1 << 17};
     uint32_t count = 0;
     for (int m = 0; m < 2; m++)
         count += abut_mesh_vertex_count(meshes[m]);
@@ -324,7 +335,6 @@ static void try_worlds(trial *t) {
         abut_world_event events[16];
         abut_world_impact hits[16];
         abut_world_impacts impacts = {.list = hits, .capacity = 16};
-        uint64_t count;
         if (method == ABUT_WORLD_RADIAL)
             continue;
         options.margin = 0.01 * t->scale;
@@ -348,7 +358,8 @@ static void try_worlds(trial *t) {
         if (added && TRY(abut_world_contacts(world, &contacts)) && t->compares)
             assert_true(contacts.count > 0);
         if (added) {
-            TRY(abut_world_events(world, 16, events, &count));
+            abut_world_event_list event_list = {events, 16, 0};
+            TRY(abut_world_events(world, &event_list));
             const uint32_t last = 2;
             TRY(abut_world_sweep(world, &last, &t->posed[1].pose, 1, NULL, &impacts));
         }
@@ -414,7 +425,9 @@ static void try_mixed(trial *t) {
     abut_nearest nearest[3];
     abut_ray_hit hit;
     uint64_t count;
-    NEED(abut_bvh_find_in_box(a.shape.body.bvh, &all, 1024, triangles, &count));
+    abut_index_list inside = {triangles, 1024, 0};
+    NEED(abut_bvh_find_in_box(a.shape.body.bvh, &all, &inside));
+    count = inside.count;
     assert_int_equal(abut_mesh_triangle_count(t->mesh[0]), count);
     NEED(abut_ray_first(a.shape.body.bvh, &ray, INFINITY, &hit));
     NEED(abut_nearest_point_batch(a.shape.body.bvh, &three, INFINITY, abut_array_host(nearest)));

@@ -52,7 +52,9 @@ static void check_ray(const abut_bvh *bvh, const abut_mesh *mesh, abut_vec3 from
     uint32_t wanted = rays_slowly(mesh, &ray, expected);
     uint64_t count = UINT64_MAX;
     total_hits += wanted;
-    assert_ok(abut_ray_all(bvh, &ray, wanted, got, &count));
+    abut_ray_hit_list ray_hits = {got, wanted, 0};
+    assert_ok(abut_ray_all(bvh, &ray, &ray_hits));
+    count = ray_hits.count;
     assert_int_equal(count, wanted);
     for (uint32_t i = 0; i < wanted; i++)
         assert_hit(&got[i], &expected[i]);
@@ -84,8 +86,9 @@ static void check_ray(const abut_bvh *bvh, const abut_mesh *mesh, abut_vec3 from
     }
     memset(got, 0x5a, sizeof *got);
     abut_ray_hit before = *got;
-    assert_fails(ABUT_ERROR_BUFFER, "the capacity is",
-                 abut_ray_all(bvh, &ray, wanted - 1, got, &count));
+    ray_hits = (abut_ray_hit_list){got, wanted - 1, 0};
+    assert_fails(ABUT_ERROR_BUFFER, "->capacity is", abut_ray_all(bvh, &ray, &ray_hits));
+    count = ray_hits.count;
     assert_int_equal(count, wanted);
     assert_memory_equal(got, &before, sizeof before);
 }
@@ -111,38 +114,42 @@ static void check_box(const abut_bvh *bvh, const abut_mesh *mesh, abut_vec3 a, a
     uint32_t wanted = box_slowly(mesh, &box, expected);
     uint64_t count = UINT64_MAX;
     total_hits += wanted;
-    assert_ok(abut_bvh_find_in_box(bvh, &box, wanted, got, &count));
+    abut_index_list inside = {got, wanted, 0};
+    assert_ok(abut_bvh_find_in_box(bvh, &box, &inside));
+    count = inside.count;
     assert_int_equal(count, wanted);
     assert_memory_equal(got, expected, wanted * sizeof *got);
     if (wanted) {
         got[0] = 77;
-        assert_fails(ABUT_ERROR_BUFFER, "the capacity is",
-                     abut_bvh_find_in_box(bvh, &box, wanted - 1, got, &count));
+        inside = (abut_index_list){got, wanted - 1, 0};
+        assert_fails(ABUT_ERROR_BUFFER, "->capacity is", abut_bvh_find_in_box(bvh, &box, &inside));
+        count = inside.count;
         assert_true(count == wanted && got[0] == 77);
     }
 }
 
 /* Lists of many rays are those of each. */
 static void check_lists(const abut_bvh *bvh, const abut_ray *rays, size_t count) {
-    uint64_t *offsets = malloc((count + 1) * sizeof *offsets), total = 0, one_count;
+    uint64_t *offsets = malloc((count + 1) * sizeof *offsets), total = 0;
     const uint64_t room = abut_mesh_triangle_count(abut_bvh_mesh(bvh));
-    abut_ray_hit *one = malloc((size_t)room * sizeof *one), *hits;
+    abut_ray_hit *hits;
+    abut_ray_hit_list one = {malloc((size_t)room * sizeof *hits), room, 0};
     abut_status status = abut_ray_all_batch(bvh, abut_array_host(rays), count, 0,
                                             abut_array_host(NULL), abut_array_host(NULL), &total);
     hits = malloc(total * sizeof *hits + 1);
-    assert_true(offsets && one && hits && status == (total ? ABUT_ERROR_BUFFER : ABUT_OK));
+    assert_true(offsets && one.list && hits && status == (total ? ABUT_ERROR_BUFFER : ABUT_OK));
     assert_ok(abut_ray_all_batch(bvh, abut_array_host(rays), count, total, abut_array_host(offsets),
                                  abut_array_host(hits), &total));
     for (size_t i = 0; i < count; i++) {
         if (i <= kept_count) /* then all are the same */
-            assert_ok(abut_ray_all(bvh, &rays[i], room, one, &one_count));
-        assert_int_equal(offsets[i] + one_count, offsets[i + 1]);
-        for (uint64_t k = 0; k < one_count; k++)
-            assert_hit(&hits[offsets[i] + k], &one[k]);
+            assert_ok(abut_ray_all(bvh, &rays[i], &one));
+        assert_int_equal(offsets[i] + one.count, offsets[i + 1]);
+        for (uint64_t k = 0; k < one.count; k++)
+            assert_hit(&hits[offsets[i] + k], &one.list[k]);
     }
     assert_int_equal(total, offsets[count]);
     free(offsets);
-    free(one);
+    free(one.list);
     free(hits);
 }
 
@@ -425,7 +432,9 @@ TEST_THREADS(lists_are_single) {
         assert_ok(abut_ray_all_batch(bvh, abut_array_host(rays), COUNT, total,
                                      abut_array_host(offsets), abut_array_host(hits), &total));
         for (int i = 0; i < COUNT; i++) {
-            assert_ok(abut_ray_all(bvh, &rays[i], ROOM, one, &count));
+            abut_ray_hit_list ray_hits = {one, ROOM, 0};
+            assert_ok(abut_ray_all(bvh, &rays[i], &ray_hits));
+            count = ray_hits.count;
             assert_int_equal(offsets[i] + count, offsets[i + 1]);
             for (uint64_t k = 0; k < count; k++)
                 assert_hit(&hits[offsets[i] + k], &one[k]);
@@ -451,7 +460,9 @@ TEST_THREADS(lists_are_single) {
                                              abut_array_host(offsets), abut_array_host(triangles),
                                              &total));
         for (int i = 0; i < COUNT; i++) {
-            assert_ok(abut_bvh_find_in_box(bvh, &boxes[i], ROOM, few, &count));
+            abut_index_list inside = {few, ROOM, 0};
+            assert_ok(abut_bvh_find_in_box(bvh, &boxes[i], &inside));
+            count = inside.count;
             assert_int_equal(offsets[i] + count, offsets[i + 1]);
             assert_memory_equal(triangles + offsets[i], few, count * sizeof *few);
         }
@@ -598,19 +609,27 @@ TEST(refusals) {
     assert_refused("any is null", abut_ray_any(bvh, &good, 1, NULL));
     assert_refused("ray is null", abut_ray_any(bvh, NULL, 1, &any));
     assert_refused("bvh is null", abut_ray_any(NULL, &good, 1, &any));
-    assert_refused("hits is null", abut_ray_all(bvh, &good, 1, NULL, &count));
-    assert_refused("count is null", abut_ray_all(bvh, &good, 1, &hit, NULL));
-    assert_refused("bvh is null", abut_ray_all(NULL, &good, 1, &hit, &count));
-    assert_fails(ABUT_ERROR_BUFFER, "the capacity is 0", abut_ray_all(bvh, &good, 0, NULL, &count));
+    assert_refused("hits->list is null",
+                   abut_ray_all(bvh, &good, &(abut_ray_hit_list){NULL, 1, 0}));
+    assert_refused("hits is null", abut_ray_all(bvh, &good, NULL));
+    assert_refused("bvh is null", abut_ray_all(NULL, &good, &(abut_ray_hit_list){&hit, 1, 0}));
+    abut_ray_hit_list ray_hits = {NULL, 0, 0};
+    assert_fails(ABUT_ERROR_BUFFER, "->capacity is 0", abut_ray_all(bvh, &good, &ray_hits));
+    count = ray_hits.count;
     assert_true(count == 1 || count == 2); /* the diagonal of the side */
     abut_box box = {{0, 0, 0}, {1, 1, 1}}, wrong = {{0, 2, 0}, {1, 1, 1}},
              odd = {{NAN, 0, 0}, {1, 1, 1}};
-    assert_refused("beyond hi", abut_bvh_find_in_box(bvh, &wrong, 1, &triangle, &count));
-    assert_refused("box->lo is (", abut_bvh_find_in_box(bvh, &odd, 1, &triangle, &count));
-    assert_refused("box is null", abut_bvh_find_in_box(bvh, NULL, 1, &triangle, &count));
-    assert_refused("triangles is null", abut_bvh_find_in_box(bvh, &box, 1, NULL, &count));
-    assert_refused("count is null", abut_bvh_find_in_box(bvh, &box, 1, &triangle, NULL));
-    assert_refused("bvh is null", abut_bvh_find_in_box(NULL, &box, 1, &triangle, &count));
+    assert_refused("beyond hi",
+                   abut_bvh_find_in_box(bvh, &wrong, &(abut_index_list){&triangle, 1, 0}));
+    assert_refused("box->lo is (",
+                   abut_bvh_find_in_box(bvh, &odd, &(abut_index_list){&triangle, 1, 0}));
+    assert_refused("box is null",
+                   abut_bvh_find_in_box(bvh, NULL, &(abut_index_list){&triangle, 1, 0}));
+    assert_refused("triangles->list is null",
+                   abut_bvh_find_in_box(bvh, &box, &(abut_index_list){NULL, 1, 0}));
+    assert_refused("triangles is null", abut_bvh_find_in_box(bvh, &box, NULL));
+    assert_refused("bvh is null",
+                   abut_bvh_find_in_box(NULL, &box, &(abut_index_list){&triangle, 1, 0}));
     assert_memory_equal(&hit, &before, sizeof hit);
     abut_bvh_destroy(bvh);
 }

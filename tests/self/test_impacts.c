@@ -95,7 +95,7 @@ static void same_impacts(const abut_impact *a, const abut_impact *b) {
 /* Holds the list of one view against that of all pairs. */
 static void check_view(scene *s, uint32_t which, const abut_self_step *step,
                        const abut_sweep_find_options *options, uint64_t count, bool is_free) {
-    abut_impacts impacts = {s->seen, ROOM, 99};
+    abut_impact_list impacts = {s->seen, ROOM, 99};
     abut_self_result result;
     uint64_t used = 0;
     assert_ok(abut_self_find_all(s->views[which], step, options, &impacts, &result));
@@ -121,7 +121,7 @@ static void check_view(scene *s, uint32_t which, const abut_self_step *step,
 static void check_step(scene *s, const abut_vec3 *start, const abut_vec3 *end, double separation) {
     abut_sweep_find_options options = abut_sweep_find_options_default();
     abut_self_step step = abut_self_step_default();
-    abut_impacts impacts = {s->all, ROOM, 0};
+    abut_impact_list impacts = {s->all, ROOM, 0};
     step.start = abut_array_host(start);
     step.end = abut_array_host(end);
     step.partial_separation = true;
@@ -183,7 +183,7 @@ TEST(test_groove) {
     const abut_self_line middle = {{{0, 0, 0}, {0, 0, 0}}, {{0, 0, 0}, {0, 0, 0}}};
     abut_self_step step = abut_self_step_default();
     abut_sweep_find_options options = abut_sweep_find_options_default();
-    abut_impacts impacts = {s.seen, ROOM, 0};
+    abut_impact_list impacts = {s.seen, ROOM, 0};
     abut_self_result result;
     step.start = abut_array_host(start);
     step.end = abut_array_host(end);
@@ -219,7 +219,7 @@ TEST(test_response) {
     for (uint32_t i = 0; i < count; i++)
         end[i].z -= 2.6 * exp(-6 * (end[i].x * end[i].x + end[i].y * end[i].y)) * (end[i].z > 0);
     abut_self_step step = abut_self_step_default();
-    abut_impacts impacts = {s.seen, ROOM, 1};
+    abut_impact_list impacts = {s.seen, ROOM, 1};
     abut_self_result result;
     step.start = abut_array_host(start);
     step.end = abut_array_host(end);
@@ -251,7 +251,7 @@ TEST(test_room) {
         end[i].z = end[i].z > 0.4 ? -1.4 * end[i].z : end[i].z;
     for (uint32_t k = 0; k < s.view_count; k++) {
         abut_self_step step = abut_self_step_default();
-        abut_impacts none = {NULL, 0, 0}, some = {s.seen, 1, 0}, enough = {s.seen, ROOM, 0};
+        abut_impact_list none = {NULL, 0, 0}, some = {s.seen, 1, 0}, enough = {s.seen, ROOM, 0};
         abut_self_result result = {.node_pairs = 99};
         step.end = abut_array_host(end);
         assert_fails(ABUT_ERROR_BUFFER, "impacts, but impacts->capacity is 0",
@@ -271,7 +271,7 @@ TEST(test_room) {
 TEST(test_refused) {
     abut_mesh *mesh = make_shape(one_thread(), ABUT_SHAPE_BOX, 1);
     abut_self_step step = abut_self_step_default();
-    abut_impacts impacts = {NULL, 3, 7};
+    abut_impact_list impacts = {NULL, 3, 7};
     abut_self_result result = {.node_pairs = 99};
     abut_self *view;
     assert_ok(abut_self_create(mesh, NULL, &view));
@@ -295,7 +295,7 @@ static abut_status find_some(abut_context *context, void *data) {
     abut_self *view = NULL;
     abut_self_options options = abut_self_options_default();
     static abut_impact room[ROOM];
-    abut_impacts impacts = {room, ROOM, 0};
+    abut_impact_list impacts = {room, ROOM, 0};
     abut_self_result result;
     shape.segments = 3;
     options.scheme = *(const abut_self_scheme *)data;

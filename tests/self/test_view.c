@@ -57,7 +57,7 @@ static void check_marks(const abut_self *view) {
 static void check_motion(const promise *p, const abut_vec3 *start, const abut_vec3 *end,
                          brute_hit truth) {
     abut_impact impact;
-    abut_impacts impacts = {&impact, 1, 0};
+    abut_impact_list impacts = {&impact, 1, 0};
     assert_ok(abut_sweep_set_positions(p->motion, abut_array_host(start), abut_array_host(end)));
     assert_ok(abut_sweep_find(p->motion, ABUT_SWEEP_EARLIEST, NULL, &impacts, NULL));
     assert_int_equal(truth.time <= 1, impacts.count);
@@ -115,7 +115,7 @@ static void check_near_miss(const promise *p, const abut_vec3 *start, abut_vec3 
     abut_sweep_find_options exact = abut_sweep_find_options_default();
     abut_self_step step = abut_self_step_default();
     abut_impact impact;
-    abut_impacts impacts = {&impact, 1, 0};
+    abut_impact_list impacts = {&impact, 1, 0};
     for (uint32_t i = 0; i < count; i++)
         end[i] = v3_lerp(start[i], end[i], time);
     exact.exact = true;
@@ -442,7 +442,7 @@ static uint32_t follow_auto(uint32_t threads, bool pleats, double from, double t
         abut_self_step step = abut_self_step_default();
         abut_self_result result;
         abut_impact impact;
-        abut_impacts impacts = {&impact, 1, 0};
+        abut_impact_list impacts = {&impact, 1, 0};
         memcpy(start, end, count * sizeof *start);
         for (uint32_t i = 0; i < count; i++)
             end[i] = bent(flat[i], pleats, from + (to - from) * s / AUTO_STEPS);

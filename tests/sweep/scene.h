@@ -146,7 +146,7 @@ static inline void check_identical(abut_sweep *motion, uint32_t n, const char *t
     memset(impacts, 77, sizeof impacts);
     memcpy(untouched, impacts, sizeof impacts);
     for (size_t room = 0; room <= 7; room += 7) {
-        abut_impacts found = {.list = room ? impacts : NULL, .capacity = room};
+        abut_impact_list found = {.list = room ? impacts : NULL, .capacity = room};
         abut_sweep_counts counts = {6, 7};
         assert_fails(ABUT_ERROR_BUFFER, told,
                      abut_sweep_find(motion, ABUT_SWEEP_ALL, NULL, &found, &counts));
@@ -154,7 +154,7 @@ static inline void check_identical(abut_sweep *motion, uint32_t n, const char *t
         assert_int_equal(faces + edges, found.count);
         assert_memory_equal(untouched, impacts, sizeof impacts);
     }
-    abut_impacts all = {malloc((size_t)(faces + edges) * sizeof *all.list), faces + edges, 0};
+    abut_impact_list all = {malloc((size_t)(faces + edges) * sizeof *all.list), faces + edges, 0};
     abut_sweep_counts counts = {0, 0};
     assert_ok(abut_sweep_find(motion, ABUT_SWEEP_ALL, NULL, &all, &counts));
     assert_true(counts.vertex_face == faces && counts.edge_edge == edges);
@@ -165,7 +165,7 @@ static inline void check_identical(abut_sweep *motion, uint32_t n, const char *t
         assert_int_equal(1 + i, all.list[i].element[1]);
     }
     free(all.list);
-    abut_impacts first = {.list = impacts, .capacity = 1};
+    abut_impact_list first = {.list = impacts, .capacity = 1};
     assert_ok(abut_sweep_find(motion, ABUT_SWEEP_EARLIEST, NULL, &first, NULL));
     assert_int_equal(1, first.count);
     assert_true(impacts[0].time == 0 && impacts[0].kind == ABUT_IMPACT_VERTEX_FACE);
@@ -322,8 +322,8 @@ static inline void scene_same(const abut_impact *a, const abut_impact *b) {
 
 /* Holds all three modes against the referee. */
 static inline void scene_check(const scene *s, abut_sweep *motion, const referee *r) {
-    abut_impacts found = {.list = malloc((r->count + 1) * sizeof *found.list),
-                          .capacity = r->count + 1};
+    abut_impact_list found = {.list = malloc((r->count + 1) * sizeof *found.list),
+                              .capacity = r->count + 1};
     abut_sweep_counts counts = {0, 0};
     assert_ok(abut_sweep_find(motion, ABUT_SWEEP_ALL, &s->sweep, &found, &counts));
     if (s->sweep.separation == 0) { /* with one, boxes are rounded outwards */

@@ -51,7 +51,8 @@ TEST(random_motions_agree_with_every_pair) {
 
 static size_t find_impacts(const scene *s, abut_sweep *motion, abut_sweep_mode mode,
                            abut_impact **impacts, abut_sweep_counts *counts) {
-    abut_impacts found = {.list = calloc(SCENE_HITS, sizeof *found.list), .capacity = SCENE_HITS};
+    abut_impact_list found = {.list = calloc(SCENE_HITS, sizeof *found.list),
+                              .capacity = SCENE_HITS};
     assert_ok(abut_sweep_find(motion, mode, &s->sweep, &found, counts));
     *impacts = found.list;
     return found.count;
@@ -263,7 +264,7 @@ TEST(parts_agree_with_the_cpu) {
     }
     there->on_device->hits.limit = 3; /* and too many hits are refused */
     there->on_device->hits.room = 1;
-    abut_impacts found = {.count = 5};
+    abut_impact_list found = {.count = 5};
     assert_fails(ABUT_ERROR_LIMIT, "the limit is 3",
                  abut_sweep_find(there, ABUT_SWEEP_ALL, NULL, &found, NULL));
     there->on_device->pairs.limit = 2;
@@ -303,7 +304,7 @@ TEST(identical_triangles_are_counted) {
     abut_impact impacts[1];
     /* Where one is wanted, too many others are no matter. */
     motion->on_device->hits.limit = motion->on_device->hits.room = 4096;
-    abut_impacts found = {.list = impacts, .capacity = 1};
+    abut_impact_list found = {.list = impacts, .capacity = 1};
     for (int k = 0; k < 2; k++) {
         assert_ok(abut_sweep_find(motion, ABUT_SWEEP_EARLIEST, NULL, &found, NULL));
         assert_true(found.count == 1 && impacts[0].kind == ABUT_IMPACT_VERTEX_FACE);
@@ -338,7 +339,7 @@ TEST(steps_are_counted_as_on_the_cpu) {
 /* A step from positions on the device, of which a failure changes nothing. */
 static abut_status step_there(abut_sweep *motion, const scene *s) {
     abut_impact impact;
-    abut_impacts found = {.list = &impact, .capacity = 1};
+    abut_impact_list found = {.list = &impact, .capacity = 1};
     abut_buffer *end = NULL;
     const size_t bytes = s->vertex_count * sizeof(vec3);
     abut_status status = abut_buffer_create(device, bytes, &end);
@@ -376,7 +377,7 @@ static abut_status live_a_little(abut_context *context, void *data) {
                     : abut_sweep_set_positions(motion, abut_array_host(from->start),
                                                abut_array_host(from->end));
     for (int mode = 0; !status && mode < 3; mode++) {
-        abut_impacts found = {.list = impacts, .capacity = 4096, .count = UINT64_MAX};
+        abut_impact_list found = {.list = impacts, .capacity = 4096, .count = UINT64_MAX};
         if (mode == 2)
             make_small(motion);
         look_twice(motion);
@@ -392,7 +393,7 @@ static abut_status live_a_little(abut_context *context, void *data) {
                                                       abut_array_host(from->start)))) {
         assert_memory_equal(motion->end, from->end, from->vertex_count * sizeof(vec3));
         abuti_opencl_fail_at(0);
-        abut_impacts found = {.list = impacts, .capacity = 4096};
+        abut_impact_list found = {.list = impacts, .capacity = 4096};
         assert_ok(abut_sweep_find(motion, ABUT_SWEEP_ANY, NULL, &found, NULL));
         assert_int_equal(1, found.count);
     }

@@ -59,7 +59,7 @@ TEST(points_and_segments_are_legal) {
         check_scene(&s);
         abut_sweep *motion = begin(&s);
         abut_impact first;
-        abut_impacts found = {.list = &first, .capacity = 1};
+        abut_impact_list found = {.list = &first, .capacity = 1};
         assert_ok(abut_sweep_find(motion, ABUT_SWEEP_EARLIEST, NULL, &found, NULL));
         assert_int_equal(k < 2, found.count);
         if (k < 2)
@@ -86,9 +86,10 @@ TEST(earliest_is_the_first_of_all) {
                       v3((1 - k) * part * far, test_random_real(&random, -0.3, 0.3), 0));
         add_shape(&s, NULL, ABUT_SHAPE_SHEET, 6, v3(0, 0, 4), 0, v3(20, 3, 0.5));
         abut_sweep *motion = begin(&s);
-        abut_impacts all = {.list = malloc(SCENE_HITS * sizeof *all.list), .capacity = SCENE_HITS};
+        abut_impact_list all = {.list = malloc(SCENE_HITS * sizeof *all.list),
+                                .capacity = SCENE_HITS};
         abut_impact first;
-        abut_impacts one = {.list = &first, .capacity = 1};
+        abut_impact_list one = {.list = &first, .capacity = 1};
         assert_ok(abut_sweep_find(motion, ABUT_SWEEP_ALL, &s.sweep, &all, NULL));
         assert_ok(abut_sweep_find(motion, ABUT_SWEEP_EARLIEST, &s.sweep, &one, NULL));
         assert_int_equal(all.count > 0, one.count);
@@ -107,7 +108,8 @@ TEST(earliest_is_the_first_of_all) {
 
 static size_t find_all(const scene *s, abut_sweep *motion, abut_sweep_mode mode,
                        abut_impact **impacts, abut_sweep_counts *counts) {
-    abut_impacts found = {.list = calloc(SCENE_HITS, sizeof *found.list), .capacity = SCENE_HITS};
+    abut_impact_list found = {.list = calloc(SCENE_HITS, sizeof *found.list),
+                              .capacity = SCENE_HITS};
     assert_ok(abut_sweep_find(motion, mode, &s->sweep, &found, counts));
     *impacts = found.list;
     return found.count;
@@ -221,7 +223,7 @@ TEST(crowds_can_be_cancelled) {
     scene s = identical_triangles(context, 2000); /* would take a minute */
     abut_sweep *motion = begin(&s);
     abut_impact impact = {.time = 77};
-    abut_impacts found = {.list = &impact, .capacity = 1, .count = 5};
+    abut_impact_list found = {.list = &impact, .capacity = 1, .count = 5};
     abut_sweep_counts counts = {6, 7};
     assert_fails(ABUT_ERROR_CANCELLED, "sweep",
                  abut_sweep_find(motion, ABUT_SWEEP_ALL, NULL, &found, &counts));
@@ -252,7 +254,7 @@ static abut_status all_of_it(abut_context *context, void *data) {
                     : abut_sweep_set_positions(motion, abut_array_host(from->start),
                                                abut_array_host(from->end));
     for (int mode = 0; !status && mode < 3; mode++) {
-        abut_impacts found = {.list = impacts, .capacity = 4096, .count = UINT64_MAX};
+        abut_impact_list found = {.list = impacts, .capacity = 4096, .count = UINT64_MAX};
         status = abut_sweep_find(motion, (abut_sweep_mode)mode, &s.sweep, &found, NULL);
         assert_int_equal(!status, found.count != UINT64_MAX);
     }
@@ -297,7 +299,7 @@ TEST(bad_meshes_are_refused) {
 TEST(bad_steps_are_refused) {
     scene s = identical_triangles(NULL, 2);
     abut_sweep *motion;
-    abut_impacts found = {.count = 3};
+    abut_impact_list found = {.count = 3};
     assert_ok(abut_sweep_create(s.meshes, 1, NULL, &motion));
     assert_refused("abut_sweep_set_positions() first",
                    abut_sweep_find(motion, ABUT_SWEEP_ANY, NULL, &found, NULL));
@@ -323,7 +325,7 @@ TEST(bad_steps_are_refused) {
 TEST(bad_searches_are_refused) {
     scene s = identical_triangles(NULL, 2);
     abut_sweep *motion = begin(&s);
-    abut_impacts found = {.capacity = 1, .count = 3};
+    abut_impact_list found = {.capacity = 1, .count = 3};
     assert_refused("capacity is 1", abut_sweep_find(motion, ABUT_SWEEP_ANY, NULL, &found, NULL));
     found.capacity = 0;
     assert_refused("motion is null", abut_sweep_find(NULL, ABUT_SWEEP_ANY, NULL, &found, NULL));

@@ -379,11 +379,15 @@ static inline size_t check_world(abut_world *world, const abut_world_item *items
     assert_non_null(found.list);
     assert_ok(abut_world_contacts(world, &found));
     assert_int_equal(found.count, all.count);
-    status = abut_world_pairs(world, 0, NULL, &pair_count);
+    abut_world_pair_list candidate_list = {NULL, 0, 0};
+    status = abut_world_pairs(world, &candidate_list);
+    pair_count = candidate_list.count;
     assert_int_equal(status, pair_count ? ABUT_ERROR_BUFFER : ABUT_OK);
     abut_world_pair *pairs = malloc((pair_count + 1) * sizeof *pairs);
     assert_non_null(pairs);
-    assert_ok(abut_world_pairs(world, pair_count, pairs, &pair_count));
+    candidate_list = (abut_world_pair_list){pairs, pair_count, 0};
+    assert_ok(abut_world_pairs(world, &candidate_list));
+    pair_count = candidate_list.count;
     for (size_t i = 0; i < pair_count; i++) {
         const abut_world_pair *p = &pairs[i], *q = &pairs[i ? i - 1 : 0];
         assert_true(p->a < p->b && p->b < count && used[p->a] && used[p->b]);

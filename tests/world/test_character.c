@@ -335,7 +335,9 @@ static size_t check_all(abut_world *world, const abut_world_item *items, double 
     abut_world_pair pairs[ITEMS];
     uint64_t pair_count, at = 0;
     assert_ok(abut_world_contacts(world, &found));
-    assert_ok(abut_world_pairs(world, ITEMS, pairs, &pair_count));
+    abut_world_pair_list candidate_list = {pairs, ITEMS, 0};
+    assert_ok(abut_world_pairs(world, &candidate_list));
+    pair_count = candidate_list.count;
     for (uint32_t i = 0; i < ITEMS; i++) {
         const bool swapped = i < SELF; /* then the character is b */
         const bool both = items[i].collider.kind == ABUT_COLLIDER_CHARACTER;
@@ -491,7 +493,9 @@ TEST(it_comes_and_goes) {
         }
         assert_ok(abut_world_add(world, &items[i], &id));
     }
-    assert_ok(abut_world_events(world, 8, events, &count));
+    abut_world_event_list event_list = {events, 8, 0};
+    assert_ok(abut_world_events(world, &event_list));
+    count = event_list.count;
     assert_int_equal(count, 0);
     const double shifts[4] = {0, 0, 5, 0};
     const abut_world_event_kind changes[4] = {ABUT_WORLD_EVENT_BEGIN, ABUT_WORLD_EVENT_PERSIST,
@@ -500,7 +504,9 @@ TEST(it_comes_and_goes) {
     for (int step = 0; step < 4; step++) {
         bend(0, shifts[step]);
         assert_ok(abut_world_set_poses(world, &id, abut_array_host(&here), 1));
-        assert_ok(abut_world_events(world, 8, events, &count));
+        event_list = (abut_world_event_list){events, 8, 0};
+        assert_ok(abut_world_events(world, &event_list));
+        count = event_list.count;
         assert_int_equal(count, 2);
         assert_true(events[0].kind == changes[step] && events[1].kind == changes[step]);
         assert_int_equal(events[0].method, ABUT_WORLD_RADIAL);
@@ -513,7 +519,9 @@ TEST(it_comes_and_goes) {
     assert_true(list[0].kind == ABUT_CONTACT_SOLID &&
                 found.reliability.level == ABUT_RELIABILITY_LIMITED);
     assert_ok(abut_world_remove(world, 1));
-    assert_ok(abut_world_events(world, 8, events, &count));
+    event_list = (abut_world_event_list){events, 8, 0};
+    assert_ok(abut_world_events(world, &event_list));
+    count = event_list.count;
     assert_true(count == 2 && events[0].kind == ABUT_WORLD_EVENT_END);
     abut_world_destroy(world);
 }
@@ -600,7 +608,9 @@ TEST(what_is_refused_and_never_tried) {
         item.motion = ABUT_WORLD_STATIC;
         item.collider.shape.body.samples = NULL;
         assert_ok(abut_world_add(world, &item, &id));
-        assert_ok(abut_world_pairs(world, 16, pairs, &count));
+        abut_world_pair_list candidate_list = {pairs, 16, 0};
+        assert_ok(abut_world_pairs(world, &candidate_list));
+        count = candidate_list.count;
         assert_int_equal(count, method == ABUT_WORLD_EXACT ? 0 : 4); /* all but itself */
         abut_world_pair_info manner = abut_world_pair_info_default();
         assert_ok(abut_world_get_pair_info(world, 0, 2, &manner));

@@ -101,7 +101,9 @@ TEST(meshes_by_the_rule) {
         assert_ok(abut_world_contacts(world, &found[k]));
         abut_world_event events[COUNT * COUNT];
         uint64_t count = 0;
-        assert_ok(abut_world_events(world, COUNT * COUNT, events, &count));
+        abut_world_event_list event_list = {events, COUNT * COUNT, 0};
+        assert_ok(abut_world_events(world, &event_list));
+        count = event_list.count;
         for (uint64_t i = 0; i < count && k; i++)
             fields += events[i].method == ABUT_WORLD_FIELD;
         abut_world_destroy(world);
@@ -470,10 +472,14 @@ static size_t check_pairs(abut_world *world) {
     abut_world_pair *there = malloc((records.pair_count + 1) * sizeof *there);
     assert_non_null(there);
     assert_ok(abut_buffer_read(records.pairs, 0, there, records.pair_count * sizeof *there));
-    abut_world_pairs(world, 0, NULL, &count);
+    abut_world_pair_list candidate_list = {NULL, 0, 0};
+    abut_world_pairs(world, &candidate_list);
+    count = candidate_list.count;
     abut_world_pair *here = malloc((count + 1) * sizeof *here);
     assert_non_null(here);
-    assert_ok(abut_world_pairs(world, count, here, &count));
+    candidate_list = (abut_world_pair_list){here, count, 0};
+    assert_ok(abut_world_pairs(world, &candidate_list));
+    count = candidate_list.count;
     for (size_t i = 0; i < count; i++)
         if (by_fields(world, &here[i])) {
             assert_true(met < records.pair_count);

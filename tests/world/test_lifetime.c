@@ -226,7 +226,7 @@ TEST(motions_keep_their_meshes) {
     assert_true(destroy_parts(&p) > 1);
     for (uint32_t i = 0; i < count; i++)
         positions[i].z *= 1.5;
-    abut_impacts impacts = {.capacity = 0};
+    abut_impact_list impacts = {.capacity = 0};
     assert_ok(abut_sweep_set_positions(motion, abut_array_host(NULL), abut_array_host(positions)));
     assert_ok(abut_sweep_find(motion, ABUT_SWEEP_ANY, NULL, &impacts, NULL));
     assert_int_equal(impacts.count, 0);
@@ -484,10 +484,11 @@ static void enter(watch *w) {
     abut_world_item_info choice = abut_world_item_info_default();
     abut_world_pair_info manner = abut_world_pair_info_default();
     abut_vec3 position = {0, 0, 0};
-    uint64_t count;
-    size_t bytes;
     uint32_t id;
     item.collider.shape.sphere.radius = 1;
+    abut_world_pair_list pairs = {NULL, 0, 0};
+    abut_world_event_list events = {NULL, 0, 0};
+    abut_byte_list state = {NULL, 0, 0};
     const abut_status all[] = {abut_world_add(w->world, &item, &id),
                                abut_world_remove(w->world, 0),
                                abut_world_replace(w->world, 0, &item),
@@ -497,10 +498,10 @@ static void enter(watch *w) {
                                abut_world_ignore(w->world, 0, 1, true),
                                abut_world_get_item_info(w->world, 0, &choice),
                                abut_world_get_pair_info(w->world, 0, 1, &manner),
-                               abut_world_pairs(w->world, 0, NULL, &count),
+                               abut_world_pairs(w->world, &pairs),
                                abut_world_contacts(w->world, &found),
-                               abut_world_events(w->world, 0, NULL, &count),
-                               abut_world_save(w->world, 0, NULL, &bytes),
+                               abut_world_events(w->world, &events),
+                               abut_world_save(w->world, &state),
                                abut_world_restore(w->world, "", 0),
                                abut_world_sweep(w->world, NULL, &HERE, 1, NULL, &impacts),
                                abut_world_get_device_contacts(w->world, &records)};
@@ -591,7 +592,7 @@ TEST(callbacks_must_not_call_their_world) {
     abut_world_impacts to = {.list = impacts, .capacity = 8};
     abut_pose end = {{0, 0, 0, 1}, {0.01, 0, 0}};
     const abut_pose far = {{0, 0, 0, 1}, {3, 0, 0}};
-    uint64_t count;
+    abut_world_event_list none = {NULL, 0, 0};
     for (int k = 0; k < 3; k++) {
         w = (watch){.world = world, .enters = true};
         end.translation.x += 0.001;
@@ -601,7 +602,7 @@ TEST(callbacks_must_not_call_their_world) {
         else if (k == 1)
             assert_ok(abut_world_sweep(world, NULL, &far, 1, NULL, &to));
         else
-            assert_int_equal(abut_world_events(world, 0, NULL, &count), ABUT_ERROR_BUFFER);
+            assert_int_equal(abut_world_events(world, &none), ABUT_ERROR_BUFFER);
         assert_true(w.refused > 0);
     }
     /* Afterwards all is allowed. */

@@ -249,7 +249,9 @@ static void check_two(int a, int b) {
                                            ? ABUT_WORLD_GUARANTEE_SAMPLED
                                            : ABUT_WORLD_GUARANTEE_COMPLETE);
     assert_ok(abut_world_contacts(world, &found));
-    assert_ok(abut_world_events(world, 1, &event, &count));
+    abut_world_event_list event_list = {&event, 1, 0};
+    assert_ok(abut_world_events(world, &event_list));
+    count = event_list.count;
     if (method == ABUT_WORLD_AUTO) {
         assert_true(found.count == 0 && count == 0);
     } else {
@@ -308,7 +310,9 @@ TEST(depths_of_open_meshes_have_no_bound) {
             add(world, &items[i]);
         assert_ok(abut_world_get_pair_info(world, 0, 1, &manner));
         assert_ok(abut_world_contacts(world, &found));
-        assert_ok(abut_world_events(world, 1, &event, &count));
+        abut_world_event_list event_list = {&event, 1, 0};
+        assert_ok(abut_world_events(world, &event_list));
+        count = event_list.count;
         assert_int_equal(count, 1);
         assert_int_equal(manner.guarantee, ABUT_WORLD_GUARANTEE_COMPLETE);
         assert_true(manner.error == (k == 1 ? HUGE_VAL : 0));

@@ -18,7 +18,6 @@ TEST(deformed_is_as_if_new) {
                                       {.list = theirs, .capacity = ROOM}};
             abut_world_item item = of_mesh(mesh, way, v3(0.1, 0, -0.2));
             abut_world_event events[4];
-            uint64_t count;
             item.collider.shape.mesh.deforms = true;
             item.collider.shape.mesh.resolution = 64;
             assert_true(abut_mesh_vertex_count(mesh) <= 4096);
@@ -40,7 +39,8 @@ TEST(deformed_is_as_if_new) {
                 item.collider.shape.mesh.mesh = now;
                 assert_ok(abut_world_replace(worlds[1], 0, &item));
             }
-            assert_ok(abut_world_events(worlds[0], 4, events, &count));
+            abut_world_event_list event_list = {events, 4, 0};
+            assert_ok(abut_world_events(worlds[0], &event_list));
             assert_ok(abut_world_contacts(worlds[0], &found[0]));
             assert_ok(abut_world_contacts(worlds[1], &found[1]));
             assert_int_equal(found[0].count, found[1].count);
@@ -78,7 +78,9 @@ TEST(replaced_in_place) {
     add(world, &second);
     stretch(cube, 2, 0, positions);
     assert_ok(abut_world_set_positions(world, 0, NULL, abut_array_host(positions)));
-    assert_ok(abut_world_events(world, 4, events, &count));
+    abut_world_event_list event_list = {events, 4, 0};
+    assert_ok(abut_world_events(world, &event_list));
+    count = event_list.count;
     assert_true(count == 1 && events[0].kind == ABUT_WORLD_EVENT_BEGIN);
     const double depth = events[0].deepest.depth;
     /* A kinematic sensor of another group: it goes on, and is as deformed as before. */
@@ -86,30 +88,40 @@ TEST(replaced_in_place) {
     first.is_sensor = true;
     first.group = 6;
     assert_ok(abut_world_replace(world, 0, &first));
-    assert_ok(abut_world_events(world, 4, events, &count));
+    event_list = (abut_world_event_list){events, 4, 0};
+    assert_ok(abut_world_events(world, &event_list));
+    count = event_list.count;
     assert_true(count == 1 && events[0].kind == ABUT_WORLD_EVENT_PERSIST && events[0].is_sensor);
     assert_true(fabs(events[0].deepest.depth - depth) < 1e-12);
     second.mask = 1;
     assert_ok(abut_world_replace(world, 1, &second));
-    assert_ok(abut_world_events(world, 4, events, &count));
+    event_list = (abut_world_event_list){events, 4, 0};
+    assert_ok(abut_world_events(world, &event_list));
+    count = event_list.count;
     assert_true(count == 1 && events[0].kind == ABUT_WORLD_EVENT_END);
     /* A pair that is ignored stays so. */
     second.mask = 0;
     assert_ok(abut_world_ignore(world, 0, 1, true));
     assert_ok(abut_world_replace(world, 1, &second));
-    assert_ok(abut_world_pairs(world, 0, &pair, &count));
+    abut_world_pair_list candidate_list = {&pair, 0, 0};
+    assert_ok(abut_world_pairs(world, &candidate_list));
+    count = candidate_list.count;
     assert_int_equal(count, 0);
     abut_world_pair_info manner = abut_world_pair_info_default();
     assert_ok(abut_world_get_pair_info(world, 0, 1, &manner));
     assert_non_null(strstr(manner.reason, "ignore"));
     assert_ok(abut_world_ignore(world, 0, 1, false));
-    assert_ok(abut_world_events(world, 4, events, &count));
+    event_list = (abut_world_event_list){events, 4, 0};
+    assert_ok(abut_world_events(world, &event_list));
+    count = event_list.count;
     assert_true(count == 1 && events[0].kind == ABUT_WORLD_EVENT_BEGIN);
     /* Another kind, in all ways. */
     for (int sort = 0; sort < SORTS; sort++) {
         const abut_world_item item = of_sort(sort, v3(0, 0, 0.3));
         assert_ok(abut_world_replace(world, 1, &item));
-        assert_ok(abut_world_events(world, 4, events, &count));
+        event_list = (abut_world_event_list){events, 4, 0};
+        assert_ok(abut_world_events(world, &event_list));
+        count = event_list.count;
         if (!(count == 2 && events[0].kind == ABUT_WORLD_EVENT_END))
             fail_msg("sort %d: count %d change %d", sort, (int)count, events[0].kind);
         assert_true(events[1].kind == ABUT_WORLD_EVENT_BEGIN);
@@ -118,7 +130,9 @@ TEST(replaced_in_place) {
     /* What is refused changes nothing. */
     abut_world_item wrong = of_mesh(sheet, ABUT_WORLD_LAYERS, v3(0, 0, 0));
     assert_int_equal(abut_world_replace(world, 1, &wrong), ABUT_ERROR_ARGUMENT);
-    assert_ok(abut_world_events(world, 4, events, &count));
+    event_list = (abut_world_event_list){events, 4, 0};
+    assert_ok(abut_world_events(world, &event_list));
+    count = event_list.count;
     assert_true(count == 1 && events[0].kind == ABUT_WORLD_EVENT_PERSIST);
     free(positions);
     abut_world_destroy(world);

@@ -67,7 +67,9 @@ TEST(maps_agree_with_signed_distances) {
         for (int i = 0; i < 2; i++)
             add(world, &items[i ^ swapped]);
         assert_ok(abut_world_contacts(world, &found));
-        assert_ok(abut_world_events(world, 1, &event, &count));
+        abut_world_event_list event_list = {&event, 1, 0};
+        assert_ok(abut_world_events(world, &event_list));
+        count = event_list.count;
         const abut_collider p = abut_collider_from_bvh(tree, items[1].collider.pose);
         abut_bvh *other = NULL;
         bool touch = false;
@@ -124,7 +126,6 @@ TEST(layers_agree_with_layers) {
     abut_contact list[COUNT * COUNT];
     abut_contacts found = {.list = list, .capacity = COUNT * COUNT};
     abut_world_pair candidates[COUNT * COUNT];
-    uint64_t candidate_count;
     query.resolution = 128;
     assert_ok(abut_layers_create(serial, NULL, &layers));
     for (uint32_t i = 0; i < COUNT; i++) {
@@ -138,7 +139,8 @@ TEST(layers_agree_with_layers) {
     }
     for (int step = 0; step < 2; step++) { /* also after an item went and came back */
         assert_ok(abut_world_contacts(world, &found));
-        assert_ok(abut_world_pairs(world, COUNT * COUNT, candidates, &candidate_count));
+        abut_world_pair_list candidate_list = {candidates, COUNT * COUNT, 0};
+        assert_ok(abut_world_pairs(world, &candidate_list));
         assert_ok(abut_layers_find(layers, &query, &result));
         uint64_t at = 0;
         assert_true(result.count > 2);

@@ -164,8 +164,12 @@ TEST_THREADS(same_on_any_number_of_threads) {
         assert_ok(abut_world_set_poses(world, NULL, abut_array_host(poses), ITEMS));
         assert_ok(abut_world_contacts(world, &to));
         counts[n] = to.count;
-        abut_world_pairs(world, 0, NULL, &pair_counts[n]);
-        assert_ok(abut_world_events(world, FEW, events[n], &event_counts[n]));
+        abut_world_pair_list candidate_list = {NULL, 0, 0};
+        abut_world_pairs(world, &candidate_list);
+        pair_counts[n] = candidate_list.count;
+        abut_world_event_list event_list = {events[n], FEW, 0};
+        assert_ok(abut_world_events(world, &event_list));
+        event_counts[n] = event_list.count;
         abut_world_destroy(world);
         abut_context_destroy(context);
         assert_int_equal(memory.live_count, 0);
@@ -227,9 +231,13 @@ TEST(candidates_are_all_that_overlap) {
                 item.collider.pose.translation.x += 1e7;
             assert_ok(abut_world_add(world, &item, &id));
         }
-        abut_world_pairs(world, 0, NULL, &count);
+        abut_world_pair_list candidate_list = {NULL, 0, 0};
+        abut_world_pairs(world, &candidate_list);
+        count = candidate_list.count;
         pairs = malloc(count * sizeof *pairs);
-        assert_ok(abut_world_pairs(world, count, pairs, &count));
+        candidate_list = (abut_world_pair_list){pairs, count, 0};
+        assert_ok(abut_world_pairs(world, &candidate_list));
+        count = candidate_list.count;
         const world_item *items = world_items(world);
         for (uint32_t a = 0; a < ITEMS; a++)
             for (uint32_t b = a + 1; b < ITEMS; b++) {
@@ -255,7 +263,9 @@ TEST(empty_worlds_have_nothing) {
     for (int round = 0; round < 3; round++) { /* empty, with one, empty again */
         none.count = count = 7;
         assert_ok(abut_world_contacts(world, &none));
-        assert_ok(abut_world_pairs(world, 0, NULL, &count));
+        abut_world_pair_list candidate_list = {NULL, 0, 0};
+        assert_ok(abut_world_pairs(world, &candidate_list));
+        count = candidate_list.count;
         assert_true(!none.count && !count);
         assert_ok(abut_world_set_poses(world, NULL, abut_array_host(NULL), 0));
         if (round == 0)
@@ -280,7 +290,9 @@ TEST(crowds_are_bounded) {
         abut_world_item item = body_item(&things[1], where);
         assert_ok(abut_world_add(world, &item, &id));
     }
-    assert_fails(ABUT_ERROR_BUFFER, "44850 pairs", abut_world_pairs(world, 0, NULL, &count));
+    abut_world_pair_list candidate_list = {NULL, 0, 0};
+    assert_fails(ABUT_ERROR_BUFFER, "44850 pairs", abut_world_pairs(world, &candidate_list));
+    count = candidate_list.count;
     assert_int_equal(count, ITEMS * (ITEMS - 1) / 2);
     abut_world_destroy(world);
 
@@ -296,16 +308,21 @@ TEST(crowds_are_bounded) {
         }
         assert_ok(abut_world_add(world, &item, &id));
     }
-    assert_ok(abut_world_pairs(world, 0, NULL, &count));
+    candidate_list = (abut_world_pair_list){NULL, 0, 0};
+    assert_ok(abut_world_pairs(world, &candidate_list));
+    count = candidate_list.count;
     assert_int_equal(count, 0);
     abut_world_item mover = body_item(&things[1], where);
     assert_ok(abut_world_add(world, &mover, &id));
-    count = 77;
+    candidate_list = (abut_world_pair_list){NULL, 0, 77};
     assert_fails(ABUT_ERROR_LIMIT, "more than 1000 pairs",
-                 abut_world_pairs(world, 0, NULL, &count));
+                 abut_world_pairs(world, &candidate_list));
+    count = candidate_list.count;
     assert_int_equal(count, 77);
     assert_ok(abut_world_remove(world, id));
-    assert_ok(abut_world_pairs(world, 0, NULL, &count));
+    candidate_list = (abut_world_pair_list){NULL, 0, 0};
+    assert_ok(abut_world_pairs(world, &candidate_list));
+    count = candidate_list.count;
     abut_world_destroy(world);
 }
 
@@ -326,7 +343,9 @@ TEST(motions_and_sensors) {
         s.items[i].is_sensor = i >= 3;
     }
     scene_begin(&s, serial);
-    assert_ok(abut_world_pairs(s.world, 15, pairs, &count));
+    abut_world_pair_list candidate_list = {pairs, 15, 0};
+    assert_ok(abut_world_pairs(s.world, &candidate_list));
+    count = candidate_list.count;
     for (uint32_t a = 0; a < 6; a++)
         for (uint32_t b = a + 1; b < 6; b++) {
             bool listed = at < count && pairs[at].a == a && pairs[at].b == b;
@@ -355,7 +374,9 @@ TEST(groups_and_masks) {
     abut_world_pair pairs[28];
     uint64_t count;
     size_t at = 0;
-    assert_ok(abut_world_pairs(s.world, 28, pairs, &count));
+    abut_world_pair_list candidate_list = {pairs, 28, 0};
+    assert_ok(abut_world_pairs(s.world, &candidate_list));
+    count = candidate_list.count;
     for (uint32_t a = 0; a < 8; a++)
         for (uint32_t b = a + 1; b < 8; b++) {
             bool listed = at < count && pairs[at].a == a && pairs[at].b == b;
@@ -408,7 +429,9 @@ TEST(pairs_to_ignore) {
         id = test_random_below(&random, ITEMS);
         if (used[id])
             assert_ok(abut_world_set_poses(world, &id, abut_array_host(poses), 1));
-        assert_ok(abut_world_pairs(world, PAIRS, pairs, &count));
+        abut_world_pair_list candidate_list = {pairs, PAIRS, 0};
+        assert_ok(abut_world_pairs(world, &candidate_list));
+        count = candidate_list.count;
         for (uint32_t i = 0; i < ITEMS; i++)
             for (uint32_t k = i + 1; k < ITEMS; k++) {
                 bool listed = at < count && pairs[at].a == i && pairs[at].b == k;
@@ -429,14 +452,19 @@ static void check_events(abut_world *world, const char *expected) {
     char text[512] = "";
     memset(events, 77, sizeof events);
     memcpy(untouched, events, sizeof events);
-    abut_status status = abut_world_events(world, 0, NULL, &short_count);
+    abut_world_event_list event_list = {NULL, 0, 0};
+    abut_status status = abut_world_events(world, &event_list);
+    short_count = event_list.count;
     assert_int_equal(status, short_count ? ABUT_ERROR_BUFFER : ABUT_OK);
     if (short_count) { /* nothing is forgotten by that */
-        assert_fails(ABUT_ERROR_BUFFER, "capacity is",
-                     abut_world_events(world, short_count - 1, events, &count));
+        event_list = (abut_world_event_list){events, short_count - 1, 0};
+        assert_fails(ABUT_ERROR_BUFFER, "->capacity is", abut_world_events(world, &event_list));
+        count = event_list.count;
         assert_int_equal(count, short_count);
         assert_memory_equal(events, untouched, sizeof events);
-        assert_ok(abut_world_events(world, 32, events, &count));
+        event_list = (abut_world_event_list){events, 32, 0};
+        assert_ok(abut_world_events(world, &event_list));
+        count = event_list.count;
         assert_int_equal(count, short_count);
     }
     abut_contact contacts[512];
@@ -512,8 +540,8 @@ TEST(events_tell_begin_stay_and_end) {
         assert_ok(abut_world_add(world, &item, &id));
     }
     abut_world_pair pair;
-    uint64_t count;
-    assert_ok(abut_world_pairs(world, 1, &pair, &count));
+    abut_world_pair_list candidate_list = {&pair, 1, 0};
+    assert_ok(abut_world_pairs(world, &candidate_list));
     char expected[16];
     snprintf(expected, sizeof expected, "+%u,%u", pair.a, pair.b);
     check_events(world, expected);
@@ -565,7 +593,9 @@ TEST(events_agree_with_every_pair) {
             now[all.list[i].a][all.list[i].b] = true;
         abut_world_event events[2 * ITEMS * ITEMS];
         uint64_t count, at = 0;
-        assert_ok(abut_world_events(s.world, 2 * ITEMS * ITEMS, events, &count));
+        abut_world_event_list event_list = {events, 2 * ITEMS * ITEMS, 0};
+        assert_ok(abut_world_events(s.world, &event_list));
+        count = event_list.count;
         for (uint32_t a = 0; a < ITEMS; a++)
             for (uint32_t b = a + 1; b < ITEMS; b++) {
                 bool other = reborn[a] || reborn[b];
@@ -638,11 +668,15 @@ TEST(thin_plates_remember_the_side) {
                 }
                 abut_world_event event;
                 uint64_t count;
-                assert_ok(abut_world_events(world, 1, &event, &count));
+                abut_world_event_list event_list = {&event, 1, 0};
+                assert_ok(abut_world_events(world, &event_list));
+                count = event_list.count;
                 assert_int_equal(count, slowly);
                 at.translation.z = -through * side * radius; /* the middle is through */
                 assert_ok(abut_world_set_poses(world, &ids[swapped], abut_array_host(&at), 1));
-                assert_ok(abut_world_events(world, 1, &event, &count));
+                event_list = (abut_world_event_list){&event, 1, 0};
+                assert_ok(abut_world_events(world, &event_list));
+                count = event_list.count;
                 assert_int_equal(count, 1);
                 double out = event.deepest.normal.z * (swapped ? -1 : 1) * side;
                 assert_true(out > 0.9);
@@ -730,11 +764,14 @@ TEST(wrong_calls_are_refused) {
                    abut_world_set_poses(world, NULL, abut_array_host(poses), 4));
     assert_refused("poses is null", abut_world_set_poses(world, NULL, abut_array_host(NULL), 1));
     assert_refused("world is null", abut_world_set_poses(NULL, NULL, abut_array_host(poses), 1));
-    assert_fails(ABUT_ERROR_BUFFER, "3 pairs", abut_world_pairs(world, 0, NULL, &count));
+    abut_world_pair_list candidate_list = {NULL, 0, 0};
+    assert_fails(ABUT_ERROR_BUFFER, "3 pairs", abut_world_pairs(world, &candidate_list));
+    count = candidate_list.count;
     assert_int_equal(count, 3);
-    assert_refused("count is null", abut_world_pairs(world, 0, NULL, NULL));
-    assert_refused("pairs is null", abut_world_pairs(world, 1, NULL, &count));
-    assert_refused("world is null", abut_world_pairs(NULL, 0, NULL, &count));
+    assert_refused("pairs is null", abut_world_pairs(world, NULL));
+    assert_refused("pairs->list is null",
+                   abut_world_pairs(world, &(abut_world_pair_list){NULL, 1, 0}));
+    assert_refused("world is null", abut_world_pairs(NULL, &(abut_world_pair_list){NULL, 0, 0}));
     assert_refused("contacts is null", abut_world_contacts(world, NULL));
     assert_refused("list is null",
                    abut_world_contacts(world, &(abut_contacts){.list = NULL, .capacity = 4}));
@@ -743,9 +780,10 @@ TEST(wrong_calls_are_refused) {
     assert_refused("no item 7", abut_world_ignore(world, 0, 7, true));
     assert_refused("no item 7", abut_world_ignore(world, 7, 0, false));
     assert_refused("must be two items", abut_world_ignore(world, 1, 1, true));
-    assert_refused("world is null", abut_world_events(NULL, 0, NULL, &count));
-    assert_refused("count is null", abut_world_events(world, 0, NULL, NULL));
-    assert_refused("events is null", abut_world_events(world, 1, NULL, &count));
+    assert_refused("world is null", abut_world_events(NULL, &(abut_world_event_list){NULL, 0, 0}));
+    assert_refused("events is null", abut_world_events(world, NULL));
+    assert_refused("events->list is null",
+                   abut_world_events(world, &(abut_world_event_list){NULL, 1, 0}));
     abut_world_destroy(world);
 }
 
@@ -779,7 +817,6 @@ static abut_status live_a_little(abut_context *context, void *data) {
     abut_contacts to = {.list = room, .capacity = 20000};
     abut_pose poses[12];
     abut_world_event events[400];
-    uint64_t count;
     (void)data;
     abut_status status = abut_world_create(context, NULL, &world);
     for (uint32_t i = 0; i < 12 && !status; i++) {
@@ -790,13 +827,15 @@ static abut_status live_a_little(abut_context *context, void *data) {
     }
     status = status ? status : abut_world_ignore(world, 3, 4, true);
     status = status ? status : abut_world_contacts(world, &to);
-    status = status ? status : abut_world_events(world, 400, events, &count);
+    abut_world_event_list event_list = {events, 400, 0};
+    status = status ? status : abut_world_events(world, &event_list);
     abut_world_impact list[200];
     abut_world_impacts impacts = {.list = list, .capacity = 200};
     status = status ? status : abut_world_sweep(world, NULL, poses, 12, NULL, &impacts);
     status = status ? status : abut_world_set_poses(world, NULL, abut_array_host(poses), 12);
     status = status ? status : abut_world_contacts(world, &to);
-    status = status ? status : abut_world_events(world, 400, events, &count);
+    event_list = (abut_world_event_list){events, 400, 0};
+    status = status ? status : abut_world_events(world, &event_list);
     abut_world_destroy(world);
     return status;
 }

@@ -9,7 +9,7 @@ import ctypes
 import math
 import struct
 import warnings
-from typing import Any, Optional, Sequence, Union
+from typing import Any, Callable, Optional, Sequence, Union
 
 import numpy as np
 import numpy.typing as npt
@@ -152,6 +152,16 @@ def pointer(array: Array) -> int:
         return ctypes.addressof(_CHAR.from_buffer(array))  # type: ignore[arg-type,unused-ignore] # five times as fast
     except (TypeError, ValueError, BufferError):  # read-only, empty or not contiguous
         return int(array.ctypes.data)
+
+
+def fill(kind: Any, room: Array, call: Callable[[Any], bool]) -> Array:
+    """Calls `call` with an output list of type `kind` in the memory of `room`, until it returns that the list was large
+    enough. Returns the elements that it wrote."""
+    while True:
+        found = kind(pointer(room), len(room), 0)
+        if call(ctypes.byref(found)):
+            return room[: found.count]
+        room = np.empty((found.count * 5 // 4 + 1, *room.shape[1:]), room.dtype)
 
 
 def host(array: Optional[Array]) -> Any:

@@ -72,11 +72,12 @@ def devices() -> list[dict[str, Any]]:
     >>> all("name" in device for device in abut.devices())
     True
     """
-    count = ctypes.c_uint64()
-    lib.abut_device_list(context(), 0, None, byref(count))
-    infos = (_c.abut_device_info * max(count.value, 1))()
+    found = _c.abut_device_info_list()
+    lib.abut_device_list(context(), byref(found))
+    infos = (_c.abut_device_info * max(found.count, 1))()
     infos[0].size = ctypes.sizeof(_c.abut_device_info)  # of all of them
-    check(lib.abut_device_list(context(), count.value, infos, byref(count)))
+    found.list, found.capacity = ctypes.addressof(infos), found.count
+    check(lib.abut_device_list(context(), byref(found)))
     return [
         {
             "name": info.name.decode("utf-8", "replace"),
@@ -89,5 +90,5 @@ def devices() -> list[dict[str, Any]]:
             "has_doubles": info.has_doubles,
             "is_default": info.is_default,
         }
-        for info in infos[: count.value]
+        for info in infos[: found.count]
     ]

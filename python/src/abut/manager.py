@@ -22,6 +22,7 @@ from ._arrays import (
     ArrayLike,
     Bools,
     Floats,
+    fill,
     grid_of_poses,
     matrices,
     one_pose,
@@ -526,19 +527,13 @@ class _Group:
         return found
 
     def hits(self) -> tuple[list[tuple[int, int]], Reliability]:
-        count, room = ctypes.c_uint64(), np.empty(max(64, 2 * len(self.meshes)), record(_c.abut_pair_group_hit))
+        room = np.empty(max(64, 2 * len(self.meshes)), record(_c.abut_pair_group_hit))
         worth = _c.abut_reliability()
-        while not fits(
-            lib.abut_pair_group_list,
-            byref(self._given),
-            len(room),
-            pointer(room),
-            byref(count),
-            byref(worth),
-            uses=_ALL,
-        ):
-            room = np.empty(count.value, room.dtype)
-        found = room[: count.value]
+        found = fill(
+            _c.abut_pair_group_hit_list,
+            room,
+            lambda to: fits(lib.abut_pair_group_list, byref(self._given), to, byref(worth), uses=_ALL),
+        )
         return list(zip(found["a"].tolist(), found["b"].tolist())), reliability(worth)
 
     def closest(self) -> Array:

@@ -18,6 +18,7 @@ from ._arrays import (
     Floats,
     Indices,
     Rows,
+    fill,
     floats,
     grid,
     host,
@@ -317,11 +318,13 @@ class Mesh:
         >>> len(box.self_intersections()), len(two.self_intersections())
         (0, 12)
         """
-        bvh, count = self._on_cpu().handle, ctypes.c_uint64()
-        room = np.empty(64, record(_c.abut_pair_self_intersection))
-        while not fits(lib.abut_pair_self_intersections, bvh, None, len(room), pointer(room), byref(count)):
-            room = np.empty(count.value, room.dtype)
-        return np.ascontiguousarray(room["triangle"][: count.value])
+        bvh = self._on_cpu().handle
+        found = fill(
+            _c.abut_pair_self_intersection_list,
+            np.empty(64, record(_c.abut_pair_self_intersection)),
+            lambda to: fits(lib.abut_pair_self_intersections, bvh, None, to),
+        )
+        return np.ascontiguousarray(found["triangle"])
 
     def _topology(self) -> Handle:
         topology = Handle(lib.abut_topology_destroy)

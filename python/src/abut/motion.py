@@ -83,7 +83,7 @@ class Motion(Owner):
 
     def _find(self, mode: int, room: Array, exact: bool, separation: float, tolerance: float) -> int:
         given = options(_c.abut_sweep_find_options, exact=exact, separation=separation, tolerance=tolerance)
-        impacts = _c.abut_impacts(pointer(room), len(room), 0)
+        impacts = _c.abut_impact_list(pointer(room), len(room), 0)
         fits(lib.abut_sweep_find, self._handle, mode, byref(given), byref(impacts), None)
         return int(impacts.count)
 

@@ -12,7 +12,7 @@ from typing import Any, Iterable, Iterator, Literal, NamedTuple, Optional, Seque
 import numpy as np
 
 from . import _c, device as _device
-from ._arrays import Array, ArrayLike, doubles, floats, host, moves, pointer, pose as read_pose, record, vector
+from ._arrays import Array, ArrayLike, doubles, fill, floats, host, moves, pointer, pose as read_pose, record, vector
 from ._core import (
     ArgumentError,
     Guard,
@@ -419,17 +419,19 @@ class World(Owner):
         with self._handle.alone():
             if poses is not None:
                 self.set_poses(poses, bodies)
-            found, count = _c.abut_contacts(), ctypes.c_uint64()
+            found = _c.abut_contacts()
             while True:
                 found.list, found.capacity = pointer(self._contacts), len(self._contacts)
                 if fits(lib.abut_world_contacts, self._handle, byref(found), uses=self._fields):
                     break
                 self._contacts = np.empty(int(found.count * 5 // 4), self._contacts.dtype)
             said = self._warn(reliability(found.reliability))
-            while not fits(lib.abut_world_events, self._handle, len(self._events), pointer(self._events), byref(count)):
-                self._events = np.empty(count.value * 5 // 4, self._events.dtype)
-            contacts, events = self._contacts[: found.count].copy(), self._events[: count.value].copy()
-            return Step(contacts, events, said)
+            events = fill(
+                _c.abut_world_event_list, self._events, lambda to: fits(lib.abut_world_events, self._handle, to)
+            )
+            if len(events) > len(self._events):
+                self._events = np.empty(len(events) * 5 // 4, events.dtype)
+            return Step(self._contacts[: found.count].copy(), events.copy(), said)
 
     def _warn(self, said: Reliability) -> Reliability:
         if said not in self._warned:
@@ -439,10 +441,8 @@ class World(Owner):
 
     def pairs(self) -> Array:
         """Returns the candidate pairs (k, 2) of the broad phase. They include every pair that touches."""
-        room, count = np.empty((64, 2), np.uint32), ctypes.c_uint64()
-        while not fits(lib.abut_world_pairs, self._handle, len(room), pointer(room), byref(count)):
-            room = np.empty((count.value, 2), np.uint32)
-        return room[: count.value]
+        room = np.empty((64, 2), np.uint32)
+        return fill(_c.abut_world_pair_list, room, lambda to: fits(lib.abut_world_pairs, self._handle, to))
 
     def sweep(
         self,
@@ -495,10 +495,12 @@ class World(Owner):
         >>> other.restore(state).step().normal[0].round(3).tolist()       # pushed back to the side it came from
         [0.0, 0.0, -1.0]
         """
-        room, count = np.empty(0, np.uint8), ctypes.c_size_t()
-        while not fits(lib.abut_world_save, self._handle, len(room), pointer(room), byref(count), uses=self._fields):
-            room = np.empty(count.value, np.uint8)
-        return room[: count.value].tobytes()
+        state = fill(
+            _c.abut_byte_list,
+            np.empty(0, np.uint8),
+            lambda to: fits(lib.abut_world_save, self._handle, to, uses=self._fields),
+        )
+        return state.tobytes()
 
     def restore(self, state: Union[bytes, bytearray, memoryview]) -> World:
         """Restores the state that save() of this or another world returned. The world must have the same bodies with

@@ -612,7 +612,8 @@ TEST(what_is_refused_and_never_tried) {
         item.collider.pose = here;
         assert_ok(abut_world_add(world, &item, &id));
         item.collider.pose.translation.x = 1;
-        assert_ok(abut_world_sweep(world, &id, &item.collider.pose, 1, NULL, &impacts));
+        assert_ok(
+            abut_world_sweep(world, &id, abut_array_host(&item.collider.pose), 1, NULL, &impacts));
         assert_int_equal(impacts.unswept_count,
                          method == ABUT_WORLD_EXACT ? 0 : 3); /* a body too */
         abut_world_destroy(world);

@@ -6,6 +6,7 @@
 #include "geom/pose.h"
 
 #include <math.h>
+#include <stdio.h>
 
 /* Items of worlds contain colliders, so their size must not change. */
 _Static_assert(sizeof(abut_collider) == 160, "a collider has 160 bytes");
@@ -62,6 +63,36 @@ abut_status abuti_collider_check_primitive(const char *function, const char *wha
         return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: %s is a cylinder with both ends in one place",
                           function, what);
     return ABUT_OK;
+}
+
+static const abut_mesh *mesh_of(const abut_collider *collider) {
+    const abut_bvh *bvh = collider->kind == ABUT_COLLIDER_BODY   ? collider->shape.body.bvh
+                          : collider->kind == ABUT_COLLIDER_HULL ? collider->shape.hull
+                                                                 : NULL;
+    return collider->kind == ABUT_COLLIDER_MESH ? collider->shape.mesh.mesh
+           : bvh                                ? bvh->mesh
+                                                : NULL;
+}
+
+abut_status abuti_collider_read_mesh(const char *function, const char *what, size_t index,
+                                     const abut_collider *collider, const abut_mesh **mesh) {
+    *mesh = mesh_of(collider);
+    if (*mesh)
+        return ABUT_OK;
+    abut_collider ours;
+    char name[64];
+    snprintf(name, sizeof name, index == SIZE_MAX ? "%s" : "%s[%zu]", what, index);
+    abut_status status = abuti_collider_read(function, name, collider, &ours);
+    if (status)
+        return status;
+    const char *member = ours.kind == ABUT_COLLIDER_MESH   ? "mesh.mesh"
+                         : ours.kind == ABUT_COLLIDER_HULL ? "hull"
+                         : ours.kind == ABUT_COLLIDER_BODY ? "body.bvh"
+                                                           : NULL;
+    return member
+               ? abuti_fail(ABUT_ERROR_ARGUMENT, "%s: %s.shape.%s is null", function, name, member)
+               : abuti_collider_refuse(function, name, &ours,
+                                       "a mesh, a hull, or a body with a BVH");
 }
 
 static box3 extend_box(vec3 a, vec3 b, vec3 by) {

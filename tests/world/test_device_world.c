@@ -90,9 +90,11 @@ TEST(meshes_by_the_rule) {
             item.collider.shape.mesh.resolution = 16;
             if (!k && by_field)
                 item.method = ABUT_WORLD_FIELD;
-            assert_ok(abut_shape_create(serial, &shape, &item.collider.shape.mesh.mesh));
+            abut_mesh *mesh;
+            assert_ok(abut_shape_create(serial, &shape, &mesh));
+            item.collider.shape.mesh.mesh = mesh;
             assert_ok(abut_world_add(world, &item, &id));
-            abut_mesh_destroy(item.collider.shape.mesh.mesh); /* the world holds it */
+            abut_mesh_destroy(mesh); /* the world holds it */
             assert_ok(abut_world_get_item_info(world, id, &choice));
             assert_int_equal(choice.method, kinds[i % KINDS].meant);
             assert_true(choice.is_forced == (item.method != ABUT_WORLD_AUTO));

@@ -202,8 +202,9 @@ TEST(layers_keep_their_meshes) {
     make_parts(&p);
     assert_ok(abut_layers_create(NULL, NULL, &layers));
     for (int i = 0; i < 2; i++) {
-        abut_layers_item item = {.mesh = p.mesh, .pose = HERE};
-        item.pose.translation.x = 0.9 * i;
+        abut_layers_item item = {.size = sizeof(abut_layers_item),
+                                 .collider = abut_collider_from_mesh(p.mesh, HERE)};
+        item.collider.pose.translation.x = 0.9 * i;
         assert_ok(abut_layers_add(layers, &item, NULL));
     }
     assert_true(destroy_parts(&p) > 1);
@@ -440,8 +441,9 @@ TEST(progress_is_that_of_layers_and_maps) {
     abut_context_destroy(context);
     quiet.calls = 0;
     for (int i = 0; i < 2; i++) {
-        abut_layers_item item = {.mesh = meshes[i], .pose = HERE};
-        item.pose.translation.x = 0.3 * i;
+        abut_layers_item item = {.size = sizeof(abut_layers_item),
+                                 .collider = abut_collider_from_mesh(meshes[i], HERE)};
+        item.collider.pose.translation.x = 0.3 * i;
         assert_ok(abut_layers_add(layers, &item, NULL));
     }
     assert_int_equal(quiet.calls, 0);

@@ -174,15 +174,16 @@ static abut_status solid_run(bench_state *state) {
 /* From ten units away on one side to ten on the other, rotating by half a turn or less. */
 static abut_status rigid_run(bench_state *state) {
     contact_data *data = state->data;
-    const abut_path rests = {{{0, 0, 0, 1}, {0, 0, 0}}, {{0, 0, 0, 1}, {0, 0, 0}}};
+    const abut_collider rests = abut_collider_from_bvh(data->bvh, abut_pose_identity());
     abut_status status = ABUT_OK;
     data->hash = 0;
     for (uint32_t i = 0; i < data->count && !status; i++) {
-        abut_path moves = {data->poses[i], data->poses[(i + 1) % data->count]};
+        abut_collider moves = abut_collider_from_bvh(data->bvh, data->poses[i]);
+        abut_pose end = data->poses[(i + 1) % data->count];
         abut_sweep_rigid_result touch;
-        moves.from.translation.x += 10;
-        moves.to.translation.x -= 10;
-        status = abut_sweep_rigid(data->bvh, &moves, data->bvh, &rests, NULL, &touch);
+        moves.pose.translation.x += 10;
+        end.translation.x -= 10;
+        status = abut_sweep_rigid(&moves, &end, &rests, NULL, NULL, &touch);
         float time = (float)touch.time;
         data->hash = bench_hash(data->hash, &time, sizeof time);
     }

@@ -46,7 +46,7 @@ typedef struct layers_data {
     abut_mesh *meshes[2];
     abut_bvh *tree;
     uint32_t count, fixed;
-    abut_raster_item *solids;
+    abut_collider *solids;
     const abut_bvh **bvhs;
     abut_pose *poses[2]; /* used alternately */
     abut_vec3 *moved[2]; /* of the deformed solid */
@@ -118,7 +118,7 @@ static abut_status make_crowd(bench_state *state, layers_data *data, uint32_t co
             at[k] = bench_random_real(&random, 0, 1);
         data->poses[0][i] = (abut_pose){bench_turn(i), {at[0], at[1], at[2]}};
         data->poses[1][i] = (abut_pose){bench_turn(i), {at[2], at[0], at[1]}};
-        data->solids[i] = (abut_raster_item){data->meshes[0], data->poses[0][i]};
+        data->solids[i] = abut_collider_from_mesh(data->meshes[0], data->poses[0][i]);
         data->bvhs[i] = data->tree;
     }
     return status;
@@ -157,7 +157,7 @@ static abut_status make_flakes(bench_state *state, layers_data *data, uint32_t c
         }
     }
     for (uint32_t i = 0; i <= count; i++) {
-        data->solids[i].mesh = data->meshes[i > 0];
+        data->solids[i].shape.mesh.mesh = data->meshes[i > 0];
         for (int k = 0; k < 2; k++) {
             abut_vec3 p = data->moved[k][bench_random(&random) % vertices];
             double out = i % 2 ? 1 : 1.05;
@@ -184,8 +184,10 @@ static abut_status make_layers(bench_state *state, layers_data *data) {
     options.device = data->device;
     abut_status status = abut_layers_create(state->context, &options, &data->layers);
     for (uint32_t i = 0; i < data->count && !status; i++) {
-        abut_layers_item item = {.mesh = data->solids[i].mesh,
-                                 .pose = data->poses[0][i],
+        abut_layers_item item = {.size = sizeof(abut_layers_item),
+                                 .collider =
+                                     abut_collider_from_mesh(data->solids[i].shape.mesh.mesh,
+                                                             data->poses[0][i]),
                                  .group = group_of(data, i),
                                  .mask = mask_of(state, data, i)};
         uint32_t id;

@@ -12,7 +12,7 @@ enum { CONSERVATIVE = 1, SPHERES = 2, DEVICE = 4, BUFFERS = 8 };
 typedef struct raster_data {
     abut_device *device;
     abut_mesh *mesh;
-    abut_raster_item *items;
+    abut_collider *items;
     uint32_t count;
     uint32_t side;
     abut_raster *raster;
@@ -34,7 +34,7 @@ static abut_status place(bench_state *state, raster_data *data) {
     abut_status status = spheres ? abut_shape_create(state->context, &shape, &data->mesh)
                                  : bench_model_create(state, BENCH_TORUS, &data->mesh);
     for (uint32_t i = 0; i < data->count && !status; i++) {
-        data->items[i].mesh = data->mesh;
+        data->items[i] = abut_collider_from_mesh(data->mesh, abut_pose_identity());
         for (int k = 0; k < 3 && spheres; k++)
             (&data->items[i].pose.translation.x)[k] = bench_random_real(&random, 0, 1);
     }
@@ -70,7 +70,8 @@ static abut_status raster_run(bench_state *state) {
     view.width = view.height = data->side;
     view.direction = (abut_vec3){-0.5, 1, -0.375};
     bool buffers = state->which->variant & BUFFERS;
-    abut_raster_image image = {.capacity = (uint64_t)data->side * data->side,
+    abut_raster_image image = {.size = sizeof(abut_raster_image),
+                               .capacity = (uint64_t)data->side * data->side,
                                .conservative = state->which->variant & CONSERVATIVE};
     image.depths = buffers ? abut_array_buffer(data->buffers[0]) : abut_array_host(data->depths);
     image.items = buffers ? abut_array_buffer(data->buffers[1]) : abut_array_host(data->items_seen);

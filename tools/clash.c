@@ -87,8 +87,8 @@ static int make_layers(tool_run *tool, const tool_assembly *assembly, const clas
         return tool_fail(tool, status);
     for (uint32_t i = 0; i < assembly->count; i++) {
         const abut_scene_body *body = &assembly->bodies[i];
-        abut_layers_item item = {.mesh = body->mesh,
-                                 .pose = body->pose,
+        abut_layers_item item = {.size = sizeof(abut_layers_item),
+                                 .collider = abut_collider_from_mesh(body->mesh, body->pose),
                                  .group = body->group,
                                  .mask = body->mask,
                                  .value = i};

@@ -171,13 +171,13 @@ static int find_field_contacts(tool_run *tool, const tool_arguments *arguments, 
 static int print_time_of_impact(tool_run *tool, const tool_arguments *arguments,
                                 const contact_pair *b, const abut_pose *to) {
     tool_output *out = &tool->out;
-    abut_path rests = {b->pair.pose[0], b->pair.pose[0]}, moves = {b->pair.pose[1], *to};
+    const abut_collider rests = abut_collider_from_bvh(b->pair.bvh[0], b->pair.pose[0]),
+                        moves = abut_collider_from_bvh(b->pair.bvh[1], b->pair.pose[1]);
     const tool_given *margin = option_given(arguments, "margin");
     abut_sweep_rigid_options options = abut_sweep_rigid_options_default();
     abut_sweep_rigid_result touch;
     options.separation = margin ? margin->numbers[0] : 0;
-    abut_status status =
-        abut_sweep_rigid(b->pair.bvh[0], &rests, b->pair.bvh[1], &moves, &options, &touch);
+    abut_status status = abut_sweep_rigid(&rests, NULL, &moves, to, &options, &touch);
     if (status)
         return tool_fail(tool, status);
     pair_begin(out, arguments);

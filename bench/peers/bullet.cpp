@@ -153,7 +153,7 @@ btConvexHullShape hull_of(const model &m) {
     return hull;
 }
 
-double sweep_convex(const btConvexShape &a, const btConvexShape &b, const abut_path &path) {
+double sweep_convex(const btConvexShape &a, const btConvexShape &b, const peer::path &path) {
     btVoronoiSimplexSolver simplex;
     btGjkEpaPenetrationDepthSolver depth;
     btContinuousConvexCollision cast(&a, &b, &simplex, &depth);
@@ -165,7 +165,7 @@ double sweep_convex(const btConvexShape &a, const btConvexShape &b, const abut_p
     return hit ? result.m_fraction : 2;
 }
 
-double sweep_static(btCollisionObject &mesh, const btConvexShape &b, const abut_path &path) {
+double sweep_static(btCollisionObject &mesh, const btConvexShape &b, const peer::path &path) {
     btTransform from = to_transform(path.from), to = to_transform(path.to);
     btCollisionWorld::ClosestConvexResultCallback result(from.getOrigin(), to.getOrigin());
     btCollisionWorld::objectQuerySingle(&b, from, to, &mesh, mesh.getCollisionShape(),
@@ -184,7 +184,7 @@ void compare_convex(peer::report &report, const model &ball) {
     for (bool across : {true, false}) {
         peer::path_queries queries(ball, ball, report.amount(200), across);
         peer::compare_paths(report, kind_of(across, true), ball.name, queries, "",
-                            [&](const abut_path &path) { return sweep_convex(hull, hull, path); });
+                            [&](const peer::path &path) { return sweep_convex(hull, hull, path); });
     }
 }
 
@@ -200,7 +200,9 @@ void compare_sweeps(peer::report &report, const model &m, const model &ball) {
     for (bool across : {true, false}) {
         peer::path_queries queries(m, small, report.amount(200), across);
         peer::compare_paths(report, kind_of(across, false), m.name, queries, "",
-                            [&](const abut_path &path) { return sweep_static(fixed, hull, path); });
+                            [&](const peer::path &path) {
+                                return sweep_static(fixed, hull, path);
+                            });
     }
 }
 

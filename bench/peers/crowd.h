@@ -113,11 +113,11 @@ class crowd {
         check(abut_layers_create(ours_ball.context, nullptr, &layers));
         check(abut_world_create(ours_ball.context, nullptr, &world));
         for (size_t i = 0; i < poses[0].size(); i++) {
-            abut_layers_item item = {};
-            item.mesh = i < STEPS ? ours_step.mesh : ours_ball.mesh;
+            abut_layers_item item = abut_layers_item_default();
+            item.collider =
+                abut_collider_from_mesh(i < STEPS ? ours_step.mesh : ours_ball.mesh, poses[0][i]);
             item.group = i < STEPS ? 2 : 1;
             item.mask = i < STEPS ? 1 : 3;
-            item.pose = poses[0][i];
             check(abut_layers_add(layers, &item, nullptr));
             abut_world_item body = {
                 .size = sizeof(abut_world_item),

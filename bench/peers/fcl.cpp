@@ -104,16 +104,16 @@ void compare_pairs(peer::report &report, const model &m, const model &other, con
 }
 
 // About the origin; the constructor from two transforms leaves that point unset.
-fcl::InterpMotion<double> to_motion(const abut_path &path) {
+fcl::InterpMotion<double> to_motion(const peer::path &path) {
     fcl::Transform3d from = to_transform(path.from), to = to_transform(path.to);
     return {from.linear(), from.translation(), to.linear(), to.translation(),
             fcl::Vector3d::Zero()};
 }
 
-const abut_path still_path = {{{0, 0, 0, 1}, {0, 0, 0}}, {{0, 0, 0, 1}, {0, 0, 0}}};
+const peer::path still_path = {{{0, 0, 0, 1}, {0, 0, 0}}, {{0, 0, 0, 1}, {0, 0, 0}}};
 
 template <class Body>
-double sweep(const Body &a, const Body &b, const abut_path &path, fcl::CCDSolverType solver) {
+double sweep(const Body &a, const Body &b, const peer::path &path, fcl::CCDSolverType solver) {
     fcl::ContinuousCollisionRequestd request(100, 1e-4, fcl::CCDM_LINEAR, fcl::GST_LIBCCD, solver);
     fcl::ContinuousCollisionResultd result;
     fcl::InterpMotion<double> stays = to_motion(still_path), moves = to_motion(path);
@@ -124,7 +124,8 @@ double sweep(const Body &a, const Body &b, const abut_path &path, fcl::CCDSolver
 // Conservative advancement on distance(): no point of b moves faster than its origin plus the
 // rotation of its furthest vertex, so bodies are free for the time that this speed needs for the
 // distance. It ends within 1e-4 of b's size: a hundred times our tolerance.
-double sweep_by_distance(const body &a, const body &b, const model &moving, const abut_path &path) {
+double sweep_by_distance(const body &a, const body &b, const model &moving,
+                         const peer::path &path) {
     fcl::InterpMotion<double> moves = to_motion(path);
     float radius = 0;
     for (vec v : moving.vertices)
@@ -156,12 +157,12 @@ void compare_sweeps(peer::report &report, const model &m, const model &other, co
         peer::compare_paths(report, (std::string(kind) + method).c_str(), m.name, queries, "",
                             theirs);
     };
-    race("-advancement", [&](const abut_path &path) {
+    race("-advancement", [&](const peer::path &path) {
         return sweep(*round_a, *round_b, path, fcl::CCDC_CONSERVATIVE_ADVANCEMENT);
     });
-    race("-sampled", [&](const abut_path &path) { return sweep(*a, *b, path, fcl::CCDC_NAIVE); });
+    race("-sampled", [&](const peer::path &path) { return sweep(*a, *b, path, fcl::CCDC_NAIVE); });
     race("-distance",
-         [&](const abut_path &path) { return sweep_by_distance(*a, *b, other, path); });
+         [&](const peer::path &path) { return sweep_by_distance(*a, *b, other, path); });
 }
 
 void compare_sweeps(peer::report &report, const model &m) {

@@ -6,12 +6,17 @@
 
 namespace peer {
 
+// A motion from one pose to another, see abut_pose_interpolate().
+struct path {
+    abut_pose from, to;
+};
+
 // Queries of two models: `a` is fixed, `b` moves from pose to pose, and half of the paths have an
 // impact by our result. No path starts with an overlap.
 class path_queries {
   public:
     side a, b;
-    std::vector<abut_path> paths;
+    std::vector<path> paths;
     std::vector<abut_sweep_rigid_result> touches;
 
     // Across: from one side of the other body to another side, rotating by up to half a turn.
@@ -25,60 +30,61 @@ class path_queries {
         for (size_t draws = 0; paths.size() < count; draws++) {
             if (draws > 10000 * count)
                 fail("peer: these models never touch on their way, or always");
-            abut_path path = {maker.draw(across ? 1.1 : -1), maker.draw(1.1)};
+            path motion = {maker.draw(across ? 1.1 : -1), maker.draw(1.1)};
             if (!across) {
-                path.to = path.from;
-                turn(path.to.rotation, numbers, 0.05);
+                motion.to = motion.from;
+                turn(motion.to.rotation, numbers, 0.05);
                 for (double *c :
-                     {&path.to.translation.x, &path.to.translation.y, &path.to.translation.z})
+                     {&motion.to.translation.x, &motion.to.translation.y, &motion.to.translation.z})
                     *c += numbers.uniform(-0.05, 0.05) / std::sqrt(3) * size;
-                if (overlaps(path, 0) || !within(path, 0, 0.05 * size))
+                if (overlaps(motion, 0) || !within(motion, 0, 0.05 * size))
                     continue;
             }
-            abut_sweep_rigid_result touch = sweep(path);
+            abut_sweep_rigid_result touch = sweep(motion);
             if (kept[touch.hit] == wanted[touch.hit] || (touch.hit && touch.time == 0))
                 continue;
             kept[touch.hit]++;
-            paths.push_back(path);
+            paths.push_back(motion);
             touches.push_back(touch);
         }
     }
-    abut_sweep_rigid_result sweep(const abut_path &path) const {
-        const abut_path still = {{{0, 0, 0, 1}, {0, 0, 0}}, {{0, 0, 0, 1}, {0, 0, 0}}};
+    abut_sweep_rigid_result sweep(const path &motion) const {
+        const abut_collider first = abut_collider_from_bvh(a.bvh, abut_pose_identity()),
+                            second = abut_collider_from_bvh(b.bvh, motion.from);
         abut_sweep_rigid_result touch;
-        check(abut_sweep_rigid(a.bvh, &still, b.bvh, &path, nullptr, &touch));
+        check(abut_sweep_rigid(&first, nullptr, &second, &motion.to, nullptr, &touch));
         return touch;
     }
-    bool overlaps(const abut_path &path, double time) const {
+    bool overlaps(const path &motion, double time) const {
         abut_collider first, second;
-        place(path, time, first, second);
+        place(motion, time, first, second);
         abut_overlap answer;
         check(abut_pair_overlap(&first, &second, nullptr, nullptr, &answer));
         return answer.relation != ABUT_PAIR_APART;
     }
-    bool within(const abut_path &path, double time, double distance) const {
+    bool within(const path &motion, double time, double distance) const {
         abut_collider first, second;
         bool answer;
-        place(path, time, first, second);
+        place(motion, time, first, second);
         check(abut_pair_within(&first, &second, distance, nullptr, nullptr, &answer, nullptr));
         return answer;
     }
     // Returns whether bodies overlap before a time, by samples, densest after `from`.
-    bool overlaps_before(const abut_path &path, double from, double time) const {
+    bool overlaps_before(const path &motion, double from, double time) const {
         for (int i = 1; i < 200; i++) {
             double part = i / 200.0;
-            if (overlaps(path, from + part * part * (time - from)))
+            if (overlaps(motion, from + part * part * (time - from)))
                 return true;
         }
         return false;
     }
 
   private:
-    void place(const abut_path &path, double time, abut_collider &first,
-               abut_collider &second) const {
-        first = {a.bvh, {{0, 0, 0, 1}, {0, 0, 0}}};
-        second.bvh = b.bvh;
-        check(abut_path_at(&path, time, &second.pose));
+    void place(const path &motion, double time, abut_collider &first, abut_collider &second) const {
+        first = abut_collider_from_bvh(a.bvh, abut_pose_identity());
+        second = first;
+        second.shape.body.bvh = b.bvh;
+        check(abut_pose_interpolate(&motion.from, &motion.to, time, &second.pose));
     }
     static void turn(abut_quat &q, random &numbers, double most) {
         double length = 0;
@@ -105,11 +111,11 @@ void compare_paths(Report &report, const char *what, const std::string &name,
     uint64_t answer = 0;
     double worst = 0;
     for (size_t i = 0; i < count; i++) {
-        const abut_path &path = queries.paths[i];
+        const path &motion = queries.paths[i];
         const abut_sweep_rigid_result &ours = queries.touches[i];
-        ours_late += queries.overlaps_before(path, 0, ours.hit ? ours.time : 1);
+        ours_late += queries.overlaps_before(motion, 0, ours.hit ? ours.time : 1);
         bool wrong = ours.hit && said[i] > ours.time &&
-                     queries.overlaps_before(path, ours.time, std::min(said[i], 1.0));
+                     queries.overlaps_before(motion, ours.time, std::min(said[i], 1.0));
         missed += wrong && said[i] > 1;
         late += wrong && said[i] <= 1;
         alarms += !ours.hit && said[i] <= 1;

@@ -18,7 +18,7 @@ typedef struct image {
     uint32_t *depth;
     uint8_t *stencil;
     uint32_t *colour; /* penetrating solid + 1 in the upper half, penetrated + 1 in the lower */
-    const abut_raster_item *solids;
+    const abut_collider *solids;
     point **points; /* of each solid */
 } image;
 
@@ -108,7 +108,7 @@ static void draw_triangle(image *to, const point p[3], double area, fragment wor
 enum { FRONT = 1, BACK = 2, LINES = 4 };
 
 static void draw(image *to, uint32_t solid, int what, fragment work) {
-    const abut_mesh *mesh = to->solids[solid].mesh;
+    const abut_mesh *mesh = to->solids[solid].shape.mesh.mesh;
     const uint32_t *indices = abut_mesh_indices(mesh);
     for (uint32_t t = 0; t < abut_mesh_triangle_count(mesh); t++) {
         point p[3];
@@ -201,12 +201,12 @@ static abut_vec3 unit(abut_vec3 a) {
 }
 
 /* Calls `work` with every posed vertex in view coordinates. */
-static abut_status
-each_point(const abut_raster_item *solids, uint32_t count, const abut_vec3 axes[3],
-           void (*work)(void *user, uint32_t solid, uint32_t vertex, const double place[3]),
-           void *user) {
+static abut_status each_point(const abut_collider *solids, uint32_t count, const abut_vec3 axes[3],
+                              void (*work)(void *user, uint32_t solid, uint32_t vertex,
+                                           const double place[3]),
+                              void *user) {
     for (uint32_t i = 0; i < count; i++) {
-        const abut_mesh *mesh = solids[i].mesh;
+        const abut_mesh *mesh = solids[i].shape.mesh.mesh;
         const abut_vec3 *positions = abut_mesh_local_positions(mesh),
                         origin = abut_mesh_local_origin(mesh);
         double m[12];
@@ -274,7 +274,7 @@ static abut_status reserve(abut_context *context, image *to, uint32_t count) {
     for (uint32_t i = 0; i < count; i++)
         to->points[i] = NULL;
     for (uint32_t i = 0; i < count; i++) {
-        uint32_t vertices = abut_mesh_vertex_count(to->solids[i].mesh);
+        uint32_t vertices = abut_mesh_vertex_count(to->solids[i].shape.mesh.mesh);
         to->points[i] = abut_context_allocate(context, vertices, sizeof *to->points[i]);
         if (!to->points[i])
             return ABUT_ERROR_MEMORY;
@@ -282,7 +282,7 @@ static abut_status reserve(abut_context *context, image *to, uint32_t count) {
     return ABUT_OK;
 }
 
-abut_status cinder_find(abut_context *context, const abut_raster_item *solids, uint32_t count,
+abut_status cinder_find(abut_context *context, const abut_collider *solids, uint32_t count,
                         abut_vec3 direction, const cinder_options *options, abut_world_pair **pairs,
                         uint64_t *pair_count) {
     uint32_t resolution = options->resolution ? options->resolution : 1024;

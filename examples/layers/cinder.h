@@ -27,7 +27,7 @@ typedef struct cinder_options {
 
 /* Finds pairs of solids in one parallel view of all of them along `direction`: at most 65,534
  * solids. Pairs are sorted and unique, in memory of `context` that the caller releases. */
-abut_status cinder_find(abut_context *context, const abut_raster_item *solids, uint32_t count,
+abut_status cinder_find(abut_context *context, const abut_collider *solids, uint32_t count,
                         abut_vec3 direction, const cinder_options *options, abut_world_pair **pairs,
                         uint64_t *pair_count);
 

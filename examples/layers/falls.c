@@ -115,9 +115,8 @@ static abut_status make_solids(falls *s) {
     abut_status status = ABUT_OK;
     for (uint32_t i = 0; i < s->count && !status; i++) {
         uint32_t which = i >= s->fixed ? 0 : stairs ? 1 : i + 1;
-        abut_raster_item *solid = &s->solids[i];
-        solid->mesh = s->meshes[which];
-        solid->pose = abut_pose_identity();
+        abut_collider *solid = &s->solids[i];
+        *solid = abut_collider_from_mesh(s->meshes[which], abut_pose_identity());
         s->bvhs[i] = s->trees[which];
         s->which[i] = which;
         s->speeds[i] = (abut_vec3){0, 0, 0};
@@ -131,8 +130,8 @@ static abut_status make_solids(falls *s) {
             solid->pose.translation = (abut_vec3){0, 0, -0.25};
         /* Fixed solids are tested against falling ones; snow and spheres on the model are not
          * tested against each other. */
-        abut_layers_item item = {.mesh = solid->mesh,
-                                 .pose = solid->pose,
+        abut_layers_item item = {.size = sizeof(abut_layers_item),
+                                 .collider = *solid,
                                  .group = i < s->fixed ? 2 : 1,
                                  .mask = i < s->fixed ? 1
                                          : stairs     ? 3
@@ -353,7 +352,7 @@ static int by_names(const void *a, const void *b) {
 
 /* The bounding box of a posed box. */
 static abut_status box_of(const falls *s, uint32_t i, boxed *to) {
-    abut_box b = abut_mesh_bounds(s->solids[i].mesh);
+    abut_box b = abut_mesh_bounds(s->solids[i].shape.mesh.mesh);
     to->id = i;
     to->box = (abut_box){{DBL_MAX, DBL_MAX, DBL_MAX}, {-DBL_MAX, -DBL_MAX, -DBL_MAX}};
     for (int c = 0; c < 8; c++) {

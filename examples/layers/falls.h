@@ -36,12 +36,12 @@ typedef struct falls {
     abut_bvh *trees[3];
     abut_layers *layers;
     abut_layers_query query;
-    uint32_t fixed, count;    /* fixed solids come first; all */
-    abut_raster_item *solids; /* their poses; ids of `layers` are indices of this array */
-    const abut_bvh **bvhs;    /* of each */
-    uint32_t *which;          /* index of its mesh */
-    abut_vec3 *speeds;        /* of each */
-    bool *hit;                /* whether the last response changed it */
+    uint32_t fixed, count; /* fixed solids come first; all */
+    abut_collider *solids; /* their poses; ids of `layers` are indices of this array */
+    const abut_bvh **bvhs; /* of each */
+    uint32_t *which;       /* index of its mesh */
+    abut_vec3 *speeds;     /* of each */
+    bool *hit;             /* whether the last response changed it */
     uint64_t random;
     abut_layers_pair *pairs; /* of falls_find() */
     uint64_t pair_count, pair_room;

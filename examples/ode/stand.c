@@ -471,12 +471,15 @@ static abut_status sweep_fast_bodies(world *w, uint64_t event_count) {
     if (!count)
         return ABUT_OK;
     abut_world_impacts found = {.list = w->impacts, .capacity = w->impact_room};
-    abut_status status = abut_world_sweep(w->space, w->ids, w->ends, count, NULL, &found);
+    abut_status status =
+        abut_world_sweep(w->space, w->ids, abut_array_host(w->ends), count, NULL, &found);
     if (status == ABUT_ERROR_BUFFER) {
         status = grow(&w->impacts, found.count, &w->impact_room, sizeof *w->impacts);
         found.list = w->impacts;
         found.capacity = w->impact_room;
-        status = status ? status : abut_world_sweep(w->space, w->ids, w->ends, count, NULL, &found);
+        status = status ? status
+                        : abut_world_sweep(w->space, w->ids, abut_array_host(w->ends), count, NULL,
+                                           &found);
     }
     for (uint64_t i = 0, e = 0; !status && i < found.count; i++) {
         const abut_world_impact *m = &w->impacts[i];

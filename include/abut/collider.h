@@ -1,16 +1,18 @@
-/* Colliders: a shape at a pose, the input of pair queries, contact functions and worlds.
+/* Colliders: a shape at a pose, the input of pair queries, contact functions, sweeps, images and
+ * worlds.
  *
  * A shape is a mesh with the data structures that queries need, a primitive, or the radial fields
  * of a character. Each function documents the kinds that it accepts. The functions of <abut/pair.h>
- * accept hulls and bodies that have a BVH. abut_contact_find() accepts primitives and bodies that
- * have a BVH. abut_contact_find_sampled() needs at least one body with a field or samples. Worlds
- * accept all kinds.
+ * accept hulls and bodies that have a BVH. abut_contact_find() and abut_sweep_rigid() accept
+ * primitives and bodies that have a BVH. abut_contact_find_sampled() needs at least one body with a
+ * field or samples. abut_raster_draw() and abut_layers_add() accept meshes, hulls and bodies that
+ * have a BVH. Worlds accept all kinds.
  *
  *     abut_collider part = abut_collider_from_bvh(bvh, pose);
  *     abut_collider crate = abut_collider_from_box(half, pose);
  *
  * A collider is passed by pointer, and functions read it only during the call. It holds no
- * references, so the caller keeps its objects alive. Worlds add references of their own.
+ * references, so the caller keeps its objects alive. Worlds and layers add references of their own.
  */
 #ifndef ABUT_COLLIDER_H
 #define ABUT_COLLIDER_H
@@ -41,7 +43,8 @@ typedef enum abut_collider_kind {
     ABUT_COLLIDER_CYLINDER,
     ABUT_COLLIDER_HULL,      /* a closed convex mesh */
     ABUT_COLLIDER_CHARACTER, /* radial fields, in world coordinates: the pose is the identity */
-    ABUT_COLLIDER_MESH       /* worlds only: a mesh, for which the world builds all data */
+    ABUT_COLLIDER_MESH /* a mesh without other data: for images, layers and worlds, which build
+                        * what they need */
 } abut_collider_kind;
 
 /* Returns the name of a kind of collider, or null if there is no such kind. Thread-safe. */
@@ -64,7 +67,8 @@ typedef struct abut_collider {
         const abut_bvh *hull; /* see abut_mesh_create_hull() */
         abut_radial *character;
         struct {
-            abut_mesh *mesh;
+            const abut_mesh *mesh;
+            /* The following members are for worlds only. */
             bool deforms;        /* true if abut_world_set_positions() will change its positions */
             uint32_t resolution; /* field: cells along the longest side, 0 = 64. Map: texels along
                                   * each side, 0 = 128. Layers: pixels along the longer side of an
@@ -97,8 +101,8 @@ static inline abut_collider abut_collider_from_field(const abut_field *field,
     made.shape.body.samples = samples;
     return made;
 }
-/* A rigid mesh, for worlds only. */
-static inline abut_collider abut_collider_from_mesh(abut_mesh *mesh, abut_pose at) {
+/* A rigid mesh without other data. */
+static inline abut_collider abut_collider_from_mesh(const abut_mesh *mesh, abut_pose at) {
     abut_collider made = abut_collider_make(ABUT_COLLIDER_MESH, at);
     made.shape.mesh.mesh = mesh;
     return made;

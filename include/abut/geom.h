@@ -227,15 +227,11 @@ ABUT_API abut_status abut_pose_invert(const abut_pose *pose, abut_pose *inverse)
  * Thread-safe. */
 ABUT_API abut_status abut_pose_apply(const abut_pose *pose, abut_vec3 point, abut_vec3 *moved);
 
-/* A motion with constant velocity from one pose to another, at times 0 to 1. The origin of the body
- * moves along a straight line. The rotation has a fixed axis and takes the shorter way. */
-typedef struct abut_path {
-    abut_pose from, to;
-} abut_path;
-
-/* Computes the pose of a path at a time from 0 to 1. Returns ABUT_ERROR_ARGUMENT for other times.
- * Thread-safe. */
-ABUT_API abut_status abut_path_at(const abut_path *path, double time, abut_pose *pose);
+/* Computes the pose at a time from 0 to 1 of a motion with constant velocity from one pose to
+ * another. The origin of the body moves along a straight line. The rotation has a fixed axis and
+ * takes the shorter way. Returns ABUT_ERROR_ARGUMENT for other times. Thread-safe. */
+ABUT_API abut_status abut_pose_interpolate(const abut_pose *from, const abut_pose *to, double time,
+                                           abut_pose *pose);
 
 /* ---- angles and orientations ---- */
 

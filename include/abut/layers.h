@@ -32,6 +32,7 @@
 #define ABUT_LAYERS_H
 
 #include <abut/base.h>
+#include <abut/collider.h>
 #include <abut/device.h>
 #include <abut/mesh.h>
 #include <abut/pair.h>
@@ -60,19 +61,23 @@ ABUT_API abut_status abut_layers_create(abut_context *context, const abut_layers
 ABUT_API void abut_layers_destroy(abut_layers *layers);
 
 typedef struct abut_layers_item {
-    const abut_mesh *mesh; /* a closed mesh; the set keeps a reference. A mesh that faces inwards is
-                            * inverted. Items can share a mesh */
-    abut_pose pose;
+    size_t size;
+    abut_collider collider; /* a mesh, a hull, or a body with a BVH, whose mesh must be closed; the
+                             * set keeps a reference to the mesh. A mesh that faces inwards is
+                             * inverted. Items can share a mesh */
     uint32_t group; /* bit mask of the groups of this item, as in abut_world_item; 0 = the first
                      * group */
     uint32_t mask;  /* bit mask of the groups that it is tested against; 0 = all */
     uint32_t value; /* user value, copied to the hits of its edges */
 } abut_layers_item;
 
+ABUT_DEFAULT(abut_layers_item)
+
 /* Adds a solid. Its id is the one that became free last, or else the current number of items. `id`
- * may be null. Returns ABUT_ERROR_ARGUMENT if the mesh has holes (see abut_layers_options.cap), if
- * neighbouring triangles have opposite orientation, or if the pose is not finite. Returns
- * ABUT_ERROR_LIMIT if there are more than 2^30 solids. One thread at a time for each set. */
+ * may be null. Returns ABUT_ERROR_ARGUMENT for other kinds of colliders, if the mesh has holes (see
+ * abut_layers_options.cap), if neighbouring triangles have opposite orientation, or if the pose is
+ * not finite. Returns ABUT_ERROR_LIMIT if there are more than 2^30 solids. One thread at a time for
+ * each set. */
 ABUT_API abut_status abut_layers_add(abut_layers *layers, const abut_layers_item *item,
                                      uint32_t *id);
 /* Removes a solid. Its id becomes free. Returns ABUT_ERROR_ARGUMENT if there is no such item. One

@@ -20,6 +20,7 @@
 
 #include <abut/base.h>
 #include <abut/bvh.h>
+#include <abut/collider.h>
 #include <abut/device.h>
 #include <abut/geom.h>
 #include <abut/mesh.h>
@@ -60,16 +61,16 @@ typedef struct abut_sweep_result {
 
 /* Computes the time of impact of a vertex and a face. `start` and `end` have the vertex, then the
  * three corners of the face. All finite positions are valid: degenerate, coplanar, touching or at
- * rest. `options` may be null. Returns ABUT_ERROR_ARGUMENT if a coordinate is not finite; `sweep`
+ * rest. `options` may be null. Returns ABUT_ERROR_ARGUMENT if a coordinate is not finite; `result`
  * is then not changed. Thread-safe. */
 ABUT_API abut_status abut_sweep_vertex_face(const abut_vec3 start[4], const abut_vec3 end[4],
                                             const abut_sweep_find_options *options,
-                                            abut_sweep_result *sweep);
+                                            abut_sweep_result *result);
 /* Computes the time of impact of two edges. `start` and `end` have both ends of the first edge,
  * then both ends of the second. Otherwise as abut_sweep_vertex_face(). Thread-safe. */
 ABUT_API abut_status abut_sweep_edge_edge(const abut_vec3 start[4], const abut_vec3 end[4],
                                           const abut_sweep_find_options *options,
-                                          abut_sweep_result *sweep);
+                                          abut_sweep_result *result);
 
 /* ---- whole meshes ---- */
 
@@ -115,9 +116,9 @@ ABUT_DEFAULT(abut_sweep_options)
  * that no triangle uses are ignored. `options` may be null. Returns ABUT_ERROR_DEVICE if the device
  * has no doubles or rounds differently from the CPU. Thread-safe. */
 ABUT_API abut_status abut_sweep_create(abut_mesh *const *meshes, size_t count,
-                                       const abut_sweep_options *options, abut_sweep **motion);
+                                       const abut_sweep_options *options, abut_sweep **sweep);
 /* Destroys a sweep. Null is allowed. Thread-safe if no other thread uses the sweep. */
-ABUT_API void abut_sweep_destroy(abut_sweep *motion);
+ABUT_API void abut_sweep_destroy(abut_sweep *sweep);
 
 /* Sets the positions of the next step: one abut_vec3 for each vertex, mesh after mesh, in the
  * coordinates of abut_mesh_create(). If `start` is empty, the step starts at the end of the
@@ -129,7 +130,7 @@ ABUT_API void abut_sweep_destroy(abut_sweep *motion);
  * and for arrays on another device. Also returns it if the longest side of the bounding box of all
  * vertices is below ABUT_MESH_SIZE_MIN but not 0. Returns ABUT_ERROR_BUFFER if a buffer is too
  * small. On failure nothing changes. Only one thread at a time may use a sweep. */
-ABUT_API abut_status abut_sweep_set_positions(abut_sweep *motion, abut_array start, abut_array end);
+ABUT_API abut_status abut_sweep_set_positions(abut_sweep *sweep, abut_array start, abut_array end);
 
 typedef struct abut_sweep_counts {
     uint64_t vertex_face, edge_edge; /* candidate pairs: pairs whose swept bounding boxes overlap
@@ -146,7 +147,7 @@ typedef struct abut_sweep_counts {
  * On the CPU memory grows with the capacity, not with the number of impacts. A device stores all
  * impacts of ALL, and returns ABUT_ERROR_LIMIT if they exceed an eighth of its memory. Reports
  * progress as stage "sweep". Only one thread at a time may use a sweep. */
-ABUT_API abut_status abut_sweep_find(abut_sweep *motion, abut_sweep_mode mode,
+ABUT_API abut_status abut_sweep_find(abut_sweep *sweep, abut_sweep_mode mode,
                                      const abut_sweep_find_options *options,
                                      abut_impact_list *impacts, abut_sweep_counts *counts);
 
@@ -174,28 +175,35 @@ typedef struct abut_sweep_rigid_result {
     abut_vec3 point, normal; /* as in abut_sweep_result, from b to a. The normal is zero if the
                               * bodies touch, or one contains the other, at the start */
     abut_impact_kind kind;
-    uint32_t triangle[2];         /* the triangles of a and of b that touch; ABUT_NONE if one body
-                                   * contains the other */
+    uint32_t triangle[2];         /* the triangles of a and of b that touch. ABUT_NONE if one body
+                                   * contains the other, if b or a is a plane, and for primitives
+                                   * other than hulls */
     abut_reliability reliability; /* guaranteed, unless containment at the start decides; then as in
                                    * <abut/pair.h> */
 } abut_sweep_rigid_result;
 
-/* Computes the time of impact of two rigid bodies, each on its own path, by conservative
- * advancement.
+/* Computes the time of impact of two rigid bodies, by conservative advancement. Each body moves
+ * from the pose of its collider to its end pose, see abut_pose_interpolate(). A body whose end is
+ * null stays at its pose.
+ *
+ * Accepts bodies with a BVH, and primitives. Two planes are rejected.
  *
  * Guarantee: no impact is missed and no time is late, however fast and thin the bodies are. The
- * time may be early, but the distance at that time is at most separation plus tolerance. The time
- * is 0 if the bodies touch at the start or one contains the other. A sheet
- * (ABUT_SHEET_HOLE_FRACTION) contains nothing. If separation or tolerance exceeds the size of the
- * bodies, the distance at the time of impact may be larger by 4e-4 of the size of the larger body.
+ * time may be early, but the distance at that time is at most separation plus tolerance. For
+ * spheres, capsules and cylinders, 0.003 of the radii is added. The time is 0 if the bodies touch
+ * at the start or one contains the other. A sheet (ABUT_SHEET_HOLE_FRACTION) contains nothing. If
+ * separation or tolerance exceeds the size of the bodies, the distance at the time of impact may be
+ * larger by 4e-4 of the size of the larger body.
  *
- * Paths rotate about the origin of the coordinates of the mesh. A body far from its origin, or with
- * a large rotation, needs more intervals of time. `options` may be null. Allocates memory only as
- * abut_pair_overlap() does. The progress callback can cancel it in the same way. Thread-safe. */
-ABUT_API abut_status abut_sweep_rigid(const abut_bvh *a, const abut_path *path_a, const abut_bvh *b,
-                                      const abut_path *path_b,
+ * Bodies rotate about the origin of their local coordinates. A body far from its origin, or with a
+ * large rotation, needs more intervals of time. `options` may be null. Allocates memory as
+ * abut_pair_overlap() does. For each primitive except planes and hulls, it also allocates a mesh of
+ * at most 252 triangles. Worlds keep these meshes. The progress callback can cancel it as
+ * abut_pair_overlap(). Returns ABUT_ERROR_ARGUMENT for other kinds of colliders. Thread-safe. */
+ABUT_API abut_status abut_sweep_rigid(const abut_collider *a, const abut_pose *end_a,
+                                      const abut_collider *b, const abut_pose *end_b,
                                       const abut_sweep_rigid_options *options,
-                                      abut_sweep_rigid_result *touch);
+                                      abut_sweep_rigid_result *result);
 
 #ifdef __cplusplus
 }

@@ -359,18 +359,14 @@ typedef struct abut_world_impacts {
                                    * abut_sweep_rigid_result */
 } abut_world_impacts;
 
-/* Computes the times of impact if `count` items move to `ends` in a step while all others stay.
- * Does not change the world. If `ids` is null, the ids are 0 to count - 1. If an id occurs twice,
- * its last pose counts. Items move along paths as described at abut_path. `options` may be null.
- * The margin of the world is not used.
+/* Computes the times of impact if `count` items move to the poses `ends` (abut_pose) in a step
+ * while all others stay. Does not change the world. `ids`, `ends` and `count` are as in
+ * abut_world_set_poses(); poses in a buffer of the device are downloaded. Items move as
+ * abut_pose_interpolate() describes. `options` may be null. The margin of the world is not used.
  *
- * Guarantee: conservative. No impact is missed and no time is late, however fast and thin the items
- * are. For spheres, capsules and cylinders, the distance at the time of impact is larger than that
- * of abut_sweep_rigid() by less than 0.003 of the radii. The pairs are those that the narrow phase
- * would test, including pairs with sensors. Bodies with a BVH and primitives are swept as by
- * abut_sweep_rigid(). Triangles of primitives other than hulls are ABUT_NONE. Pairs with a
- * character, or with a body without a BVH, are counted in impacts->unswept_count and have no
- * guarantee.
+ * Guarantee: conservative. Each pair is swept as by abut_sweep_rigid(). The pairs are those that
+ * the narrow phase would test, including pairs with sensors. Pairs with a character, or with a body
+ * without a BVH, are counted in impacts->unswept_count and have no guarantee.
  *
  * Pairs that touch at the start are listed with time 0. They limit impacts->time only if they
  * become deeper: a resting body may slide along its support or leave it, but may not sink into it.
@@ -383,7 +379,7 @@ typedef struct abut_world_impacts {
  *
  * The list is sorted by a, then b, and equal on any number of threads. If the capacity is too
  * small, returns ABUT_ERROR_BUFFER and sets only impacts->count. Not thread-safe. */
-ABUT_API abut_status abut_world_sweep(abut_world *world, const uint32_t *ids, const abut_pose *ends,
+ABUT_API abut_status abut_world_sweep(abut_world *world, const uint32_t *ids, abut_array ends,
                                       size_t count, const abut_sweep_rigid_options *options,
                                       abut_world_impacts *impacts);
 
@@ -405,7 +401,7 @@ typedef struct abut_world_device_contacts {
  * the counts are downloaded. The world owns the buffers; their content is valid until the world
  * changes. Not thread-safe. */
 ABUT_API abut_status abut_world_get_device_contacts(abut_world *world,
-                                                    abut_world_device_contacts *records);
+                                                    abut_world_device_contacts *contacts);
 
 #ifdef __cplusplus
 }

@@ -25,17 +25,6 @@ enum {
 
 /* ---- validation ---- */
 
-abut_status abuti_contact_check(const char *function, const char *what, const double *numbers,
-                                size_t count) {
-    for (size_t i = 0; i < count; i++)
-        if (!(fabs(numbers[i]) <= ABUT_COORDINATE_MAX))
-            return abuti_fail(ABUT_ERROR_ARGUMENT,
-                              "%s: %s has the number %g; all must be finite and at most %g in "
-                              "magnitude",
-                              function, what, numbers[i], ABUT_COORDINATE_MAX);
-    return ABUT_OK;
-}
-
 abut_status abuti_contact_pose(const char *function, const char *what, const abut_pose *p,
                                contact_motion *motion) {
     abut_status status = abuti_pose_check(function, what, p);

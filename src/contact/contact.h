@@ -48,9 +48,6 @@ abut_status abuti_contact_begin(contact_call *call, const char *function, const 
                                 abut_contact stack[CONTACT_STACK_COUNT], abut_contacts *out);
 abut_status abuti_contact_pose(const char *function, const char *what, const abut_pose *pose,
                                contact_motion *motion);
-/* Fails if a number is not finite or exceeds ABUT_COORDINATE_MAX in magnitude. */
-abut_status abuti_contact_check(const char *function, const char *what, const double *numbers,
-                                size_t count);
 /* The lower reliability of the two fields. Null fields are ignored. */
 abut_reliability abuti_contact_reliability(const abut_field *a, const abut_field *b);
 abut_status abuti_contact_end(contact_call *call, abut_status status);

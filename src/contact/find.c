@@ -86,7 +86,7 @@ abut_status abut_contact_find(const abut_collider *a, const abut_collider *b,
 
 static abut_status place_plane(const char *function, const abut_plane *plane,
                                const contact_motion *m, abut_plane *to) {
-    abut_status status = abuti_contact_check(function, "the plane", (const double *)plane, 4);
+    abut_status status = abuti_check_numbers(function, "the plane", (const double *)plane, 4);
     if (status)
         return status;
     double length = v3_length(plane->normal);
@@ -94,12 +94,12 @@ static abut_status place_plane(const char *function, const abut_plane *plane,
         return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: the normal of the plane is zero", function);
     to->normal = m3_apply(&m->turn, v3_scale(plane->normal, 1 / length));
     to->offset = plane->offset / length + v3_dot(to->normal, m->shift);
-    return abuti_contact_check(function, "the plane at its pose", (const double *)to, 4);
+    return abuti_check_numbers(function, "the plane at its pose", (const double *)to, 4);
 }
 
 static abut_status check_primitive(const char *function, const double *numbers, size_t count,
                                    const char *name, const double *lengths, size_t length_count) {
-    abut_status status = abuti_contact_check(function, "the primitive", numbers, count);
+    abut_status status = abuti_check_numbers(function, "the primitive", numbers, count);
     for (size_t i = 0; i < length_count && !status; i++)
         status = abuti_check_length(function, name, lengths[i]);
     return status;

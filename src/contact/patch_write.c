@@ -152,5 +152,5 @@ abut_status abuti_patch_options(const char *function, const abut_patch_options *
     if (status)
         return status;
     checked->max_contacts = checked->max_contacts ? checked->max_contacts : DEFAULT_CONTACTS;
-    return abuti_contact_check(function, "options->hint", &checked->hint.x, 3);
+    return abuti_check_numbers(function, "options->hint", &checked->hint.x, 3);
 }

@@ -117,7 +117,7 @@ static abut_status check_ray_arguments(const char *function, const abuti_field_b
                                                 : "hit");
     abut_status status = abuti_field_host(a->field);
     status = status ? status : abuti_contact_pose(function, "the pose of a", &a->pose, at);
-    status = status ? status : abuti_contact_check(function, "the ray", (const double *)ray, 6);
+    status = status ? status : abuti_check_numbers(function, "the ray", (const double *)ray, 6);
     if (!status && v3_max_abs(ray->direction) == 0)
         status = abuti_fail(ABUT_ERROR_ARGUMENT, "%s: the direction of the ray is 0", function);
     if (!status)

@@ -149,7 +149,7 @@ abut_status abuti_contact_plane(const abuti_field_body *a, const abut_plane *pla
         status = abuti_fail(ABUT_ERROR_ARGUMENT, "%s: %s", function,
                             plane ? "the body has no samples" : "plane is null");
     status = status ? status : abuti_contact_pose(function, "the pose of a", &a->pose, &at);
-    status = status ? status : abuti_contact_check(function, "the plane", (const double *)plane, 4);
+    status = status ? status : abuti_check_numbers(function, "the plane", (const double *)plane, 4);
     if (status)
         return status;
     double length = v3_length(plane->normal);
@@ -250,7 +250,7 @@ static abut_status test_capsule(contact_call *call, const abuti_field_body *a,
     const contact_motion still = {{{{1, 0, 0}, {0, 1, 0}, {0, 0, 1}}}, {0, 0, 0}};
     abut_status status = abuti_contact_pose(call->function, "the pose of a", &a->pose, &at);
     status =
-        status ? status : abuti_contact_check(call->function, "the solid", (const double *)c, 7);
+        status ? status : abuti_check_numbers(call->function, "the solid", (const double *)c, 7);
     status = status ? status : abuti_check_length(call->function, "the radius", c->radius);
     if (status)
         return status;
@@ -385,7 +385,7 @@ abut_status abuti_contact_box(const abuti_field_body *a, const abut_oriented_box
     status = status ? status
                     : abuti_contact_pose(function, "the pose of the box", &box->pose, &s.motion);
     status =
-        status ? status : abuti_contact_check(function, "the box", (const double *)&box->half, 3);
+        status ? status : abuti_check_numbers(function, "the box", (const double *)&box->half, 3);
     const double *half = (const double *)&box->half;
     for (int k = 0; k < 3 && !status; k++)
         status = abuti_check_length(function, "a half size of the box", half[k]);

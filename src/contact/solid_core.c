@@ -9,6 +9,7 @@
  * polygon with two faces. If the faces are not polygons, which noise of about FLAT_TOLERANCE can
  * cause, each triangle is a face.
  */
+#include "collider/collider.h"
 #include "contact/solid.h"
 
 #include <math.h>
@@ -399,40 +400,10 @@ static abut_status get_hull(const char *function, const abut_bvh *bvh, const sol
 
 /* ---- validation ---- */
 
-static abut_status check_numbers(const char *function, const char *what,
-                                 const abut_collider *solid) {
-    const double *numbers = (const double *)&solid->shape;
-    static const size_t counts[] = {[ABUT_COLLIDER_PLANE] = 4,
-                                    [ABUT_COLLIDER_SPHERE] = 4,
-                                    [ABUT_COLLIDER_CAPSULE] = 7,
-                                    [ABUT_COLLIDER_BOX] = 3,
-                                    [ABUT_COLLIDER_CYLINDER] = 7};
-    abut_status status = abuti_contact_check(function, what, numbers, counts[solid->kind]);
-    if (status)
-        return status;
-    if (solid->kind == ABUT_COLLIDER_PLANE && !(v3_length(solid->shape.plane.normal) > 0))
-        return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: %s is a plane with a normal of 0", function,
-                          what);
-    const size_t first = solid->kind == ABUT_COLLIDER_BOX ? 0 : counts[solid->kind] - 1;
-    for (size_t i = first; i < counts[solid->kind] && solid->kind != ABUT_COLLIDER_PLANE; i++)
-        if (!(numbers[i] >= 0))
-            return abuti_fail(ABUT_ERROR_ARGUMENT,
-                              "%s: %s is a %s with a %s of %g; it must be from 0 to %g units of "
-                              "the coordinates",
-                              function, what, abut_collider_kind_name(solid->kind),
-                              solid->kind == ABUT_COLLIDER_BOX ? "half size" : "radius", numbers[i],
-                              ABUT_COORDINATE_MAX);
-    const abut_vec3 *end = solid->shape.cylinder.end;
-    if (solid->kind == ABUT_COLLIDER_CYLINDER && v3_max_abs(v3_sub(end[1], end[0])) == 0)
-        return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: %s is a cylinder with both ends in one place",
-                          function, what);
-    return ABUT_OK;
-}
-
 abut_status abuti_solid_check(const char *function, const char *what, const abut_collider *solid) {
     abut_status status = abuti_pose_check(function, what, &solid->pose);
     if (status || solid->kind != ABUT_COLLIDER_HULL)
-        return status ? status : check_numbers(function, what, solid);
+        return status ? status : abuti_collider_check_primitive(function, what, solid);
     const solid_hull *hull;
     status = abuti_bvh_check(function, solid->shape.hull, solid, what);
     return status ? status : get_hull(function, solid->shape.hull, &hull);

@@ -235,6 +235,17 @@ abut_status abut_box_closest_point(const abut_box *box, abut_vec3 point,
 
 /* ---- poses ---- */
 
+abut_status abuti_check_numbers(const char *function, const char *what, const double *numbers,
+                                size_t count) {
+    for (size_t i = 0; i < count; i++)
+        if (!(fabs(numbers[i]) <= ABUT_COORDINATE_MAX))
+            return abuti_fail(ABUT_ERROR_ARGUMENT,
+                              "%s: %s has the number %g; all must be finite and at most %g in "
+                              "magnitude",
+                              function, what, numbers[i], ABUT_COORDINATE_MAX);
+    return ABUT_OK;
+}
+
 abut_status abuti_pose_check(const char *function, const char *what, const abut_pose *p) {
     const abut_quat *q = &p->rotation;
     const abut_vec3 *t = &p->translation;
@@ -419,11 +430,11 @@ abut_status abut_pose_apply(const abut_pose *p, abut_vec3 point, abut_vec3 *move
     return ABUT_OK;
 }
 
-abuti_path abuti_path_of(const abut_path *path) {
-    abuti_path p = {.from = quat_normalise(path->from.rotation),
-                    .start = path->from.translation,
-                    .shift = v3_sub(path->to.translation, path->from.translation)};
-    quat turn = quat_multiply(quat_normalise(path->to.rotation), quat_conjugate(p.from));
+abuti_path abuti_path_of(const abuti_step *step) {
+    abuti_path p = {.from = quat_normalise(step->from.rotation),
+                    .start = step->from.translation,
+                    .shift = v3_sub(step->to.translation, step->from.translation)};
+    quat turn = quat_multiply(quat_normalise(step->to.rotation), quat_conjugate(p.from));
     double sign = turn.w < 0 ? -1 : 1;
     vec3 part = v3_scale(v3(turn.x, turn.y, turn.z), sign);
     p.axis = v3_normalise(part);
@@ -431,16 +442,18 @@ abuti_path abuti_path_of(const abut_path *path) {
     return p;
 }
 
-abut_status abut_path_at(const abut_path *path, double time, abut_pose *at) {
-    if (!path || !at)
-        return abuti_null(__func__, path ? "pose" : "path");
-    abut_status status = abuti_pose_check(__func__, "path->from", &path->from);
-    status = status ? status : abuti_pose_check(__func__, "path->to", &path->to);
+abut_status abut_pose_interpolate(const abut_pose *from, const abut_pose *to, double time,
+                                  abut_pose *at) {
+    abut_status status = check_pointer(__func__, "from", from);
+    status = status ? status : check_pointer(__func__, "to", to);
+    status = status ? status : check_pointer(__func__, "pose", at);
+    status = status ? status : abuti_pose_check(__func__, "from", from);
+    status = status ? status : abuti_pose_check(__func__, "to", to);
     if (!status && !(time >= 0 && time <= 1))
         status = abuti_fail(ABUT_ERROR_ARGUMENT, "%s: time is %g; it must be from 0 to 1", __func__,
                             time);
     if (!status) {
-        abuti_path p = abuti_path_of(path);
+        const abuti_path p = abuti_path_of(&(abuti_step){*from, *to});
         *at = abuti_path_pose(&p, time);
     }
     return status;

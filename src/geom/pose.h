@@ -12,6 +12,10 @@
  * length is valid (see abut_pose). `what` names the pose in the message: "the pose of a". */
 abut_status abuti_pose_check(const char *function, const char *what, const abut_pose *pose);
 
+/* Fails if a number of a shape is not finite or exceeds ABUT_COORDINATE_MAX in magnitude. */
+abut_status abuti_check_numbers(const char *function, const char *what, const double *numbers,
+                                size_t count);
+
 /* A pose prepared for many points: every posed position in the library is rounded as here. */
 typedef struct abuti_motion {
     bool rotates; /* false: positions are only translated, with fewer roundings */
@@ -30,7 +34,12 @@ static inline vec3 abuti_motion_apply(const abuti_motion *motion, vec3 p) {
     return v3_add(motion->rotates ? m3_apply(&motion->rotation, p) : p, motion->translation);
 }
 
-/* A path prepared for many evaluations. */
+/* A motion from one pose to another, see abut_pose_interpolate(). */
+typedef struct abuti_step {
+    abut_pose from, to;
+} abuti_step;
+
+/* The same, prepared for many evaluations. */
 typedef struct abuti_path {
     quat from;         /* unit quaternion */
     vec3 axis;         /* of the rotation, in world coordinates */
@@ -38,7 +47,7 @@ typedef struct abuti_path {
     vec3 start, shift; /* translation at the start, and its change over the path */
 } abuti_path;
 
-abuti_path abuti_path_of(const abut_path *path);
+abuti_path abuti_path_of(const abuti_step *step);
 
 static inline abut_pose abuti_path_pose(const abuti_path *p, double t) {
     double half = 0.5 * t * p->angle, sine = sin(half);

@@ -57,15 +57,15 @@ static double half_extent(const vec3 *start, const vec3 *end) {
 
 static abut_status sweep_features(const char *function, int kind, const vec3 *start,
                                   const vec3 *end, const abut_sweep_find_options *options,
-                                  abut_sweep_result *sweep) {
+                                  abut_sweep_result *result) {
     sweep_limits limits;
     sweep_answer answer;
     bool hit, exact;
     abut_status status = check_positions(function, "start", start);
     status = status ? status : check_positions(function, "end", end);
     status = status ? status : abuti_sweep_limits(function, options, DBL_MAX, &limits, &exact);
-    if (!status && !sweep)
-        status = abuti_fail(ABUT_ERROR_ARGUMENT, "%s: sweep is null; pass its address", function);
+    if (!status && !result)
+        status = abuti_fail(ABUT_ERROR_ARGUMENT, "%s: result is null; pass its address", function);
     if (status)
         return status;
     if (!(limits.tolerance >
@@ -77,29 +77,30 @@ static abut_status sweep_features(const char *function, int kind, const vec3 *st
         if (status)
             return status;
     }
-    memset(sweep, 0, sizeof *sweep);
-    sweep->hit = hit;
-    sweep->time = 1;
-    sweep->steps = (uint32_t)answer.steps;
+    memset(result, 0, sizeof *result);
+    result->hit = hit;
+    result->time = 1;
+    result->steps = (uint32_t)answer.steps;
     if (hit) {
-        sweep->time = answer.time;
-        sweep->point =
+        result->time = answer.time;
+        result->point =
             sweep_point(kind == SWEEP_EDGE_EDGE, start, end, answer.time, answer.weights);
-        sweep->normal = answer.normal;
-        memcpy(sweep->weights, answer.weights, sizeof sweep->weights);
+        result->normal = answer.normal;
+        memcpy(result->weights, answer.weights, sizeof result->weights);
     }
     return ABUT_OK;
 }
 
 abut_status abut_sweep_vertex_face(const abut_vec3 start[4], const abut_vec3 end[4],
                                    const abut_sweep_find_options *options,
-                                   abut_sweep_result *sweep) {
-    return sweep_features(__func__, SWEEP_VERTEX_FACE, start, end, options, sweep);
+                                   abut_sweep_result *result) {
+    return sweep_features(__func__, SWEEP_VERTEX_FACE, start, end, options, result);
 }
 
 abut_status abut_sweep_edge_edge(const abut_vec3 start[4], const abut_vec3 end[4],
-                                 const abut_sweep_find_options *options, abut_sweep_result *sweep) {
-    return sweep_features(__func__, SWEEP_EDGE_EDGE, start, end, options, sweep);
+                                 const abut_sweep_find_options *options,
+                                 abut_sweep_result *result) {
+    return sweep_features(__func__, SWEEP_EDGE_EDGE, start, end, options, result);
 }
 
 /* ---- filtering many pairs ---- */

@@ -332,9 +332,15 @@ static abut_status find_or_add_mesh(abut_layers *layers, const abut_mesh *source
 /* ---- add, remove, set poses, set positions ---- */
 
 abut_status abut_layers_add(abut_layers *layers, const abut_layers_item *item, uint32_t *id) {
-    if (!layers || !item || !item->mesh)
-        return abuti_null(__func__, !layers ? "layers" : !item ? "item" : "item->mesh");
-    abut_status status = abuti_pose_check(__func__, "the pose", &item->pose);
+    abut_layers_item ours = abut_layers_item_default();
+    const abut_mesh *mesh = NULL;
+    if (!layers || !item)
+        return abuti_null(__func__, !layers ? "layers" : "item");
+    abut_status status = abuti_options_read(&ours, sizeof ours, item, "abut_layers_add: item");
+    if (!status)
+        status =
+            abuti_collider_read_mesh(__func__, "item->collider", SIZE_MAX, &ours.collider, &mesh);
+    status = status ? status : abuti_pose_check(__func__, "the pose", &ours.collider.pose);
     if (status)
         return status;
     uint32_t at =
@@ -344,17 +350,18 @@ abut_status abut_layers_add(abut_layers *layers, const abut_layers_item *item, u
                           "abut_layers_add: more than 2^30 items are not supported");
     status = abuti_vector_reserve(layers->context, &layers->solids, layers->solids.count + 1,
                                   sizeof(layers_solid));
-    layers_solid solid = {.used = true, .next = ABUT_NONE, .is = *item};
+    ours.group = ours.group ? ours.group : 1;
+    ours.mask = ours.mask ? ours.mask : UINT32_MAX;
+    ours.collider = abut_collider_from_mesh(mesh, ours.collider.pose);
+    layers_solid solid = {.used = true, .next = ABUT_NONE, .is = ours};
     if (!status) {
         abut_context *before = abuti_context_enter(layers->context);
-        status = find_or_add_mesh(layers, item->mesh, &solid.mesh);
+        status = find_or_add_mesh(layers, mesh, &solid.mesh);
         abuti_context_leave(before);
     }
     if (status)
         return status;
-    solid.is.group = item->group ? item->group : 1;
-    solid.is.mask = item->mask ? item->mask : UINT32_MAX;
-    solid.motion = raster_motion_of(&item->pose);
+    solid.motion = raster_motion_of(&ours.collider.pose);
     solid.hull = layers_mesh_of(layers, &solid)->hull;
     if (at == layers->solids.count)
         layers->solids.count++;
@@ -399,7 +406,7 @@ static void motions_task(void *data, size_t chunk, size_t begin, size_t end) {
     (void)chunk;
     for (size_t i = begin; i < end; i++) {
         layers_solid *solid = &layers_solids(w->layers)[w->ids ? w->ids[i] : i];
-        solid->motion = raster_motion_of(&solid->is.pose);
+        solid->motion = raster_motion_of(&solid->is.collider.pose);
     }
 }
 
@@ -415,7 +422,7 @@ static abut_status set_poses(abut_layers *layers, const uint32_t *ids, const abu
             return status;
     }
     for (size_t i = 0; i < count; i++) /* if an id occurs twice, the last pose counts */
-        layers_solids(layers)[ids ? ids[i] : i].is.pose = list[i];
+        layers_solids(layers)[ids ? ids[i] : i].is.collider.pose = list[i];
     layers->has_bounds = false;
     move_work work = {layers, ids};
     abuti_parallel_for(layers->context, count, ids && count ? count : POSES_PER_TASK, motions_task,

@@ -298,7 +298,8 @@ static abut_status test_candidates(query_state *w, exact_result *exact_results) 
         if (first)
             status = abuti_layers_bvh(layers, id, &bvh);
         if (!status && first)
-            ask.colliders[id] = abut_collider_from_bvh(bvh, layers_solids(layers)[id].is.pose);
+            ask.colliders[id] =
+                abut_collider_from_bvh(bvh, layers_solids(layers)[id].is.collider.pose);
         if (!status && first && w->query->measure_volume)
             status = abuti_layers_self_intersects(layers, id, &self_intersects);
         w->self_intersects = w->self_intersects || self_intersects;

@@ -138,8 +138,9 @@ static abut_status upload_meshes(abut_raster *raster, const raster_drawing *draw
         }
     abuti_release(raster->context, keys);
     if (vertices >= UINT32_MAX)
-        return abuti_fail(ABUT_ERROR_LIMIT, "abut_raster_draw: the items have more than 2^32 - 2 "
-                                            "vertices, which a device cannot index");
+        return abuti_fail(ABUT_ERROR_LIMIT,
+                          "abut_raster_draw: the colliders have more than 2^32 - 2 "
+                          "vertices, which a device cannot index");
     abuti_kit_reserve(&d->kit, VERTICES, (size_t)vertices, sizeof(vec3));
     abuti_kit_reserve(&d->kit, INDICES, (size_t)triangles, 3 * sizeof(uint32_t));
     for (size_t i = 0; i < d->mesh_count; i++) {
@@ -244,7 +245,7 @@ static abut_status draw_on_device(abut_raster *raster, const raster_drawing *dra
     if (drawing->triangle_count >= TRIANGLES_MAX)
         return abuti_fail(
             ABUT_ERROR_LIMIT,
-            "abut_raster_draw: the items have %u triangles; a device draws at most %u",
+            "abut_raster_draw: the colliders have %u triangles; a device draws at most %u",
             drawing->triangle_count, TRIANGLES_MAX - 1);
     abut_status status = upload_items(raster, drawing);
     if (status)

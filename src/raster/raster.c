@@ -208,7 +208,7 @@ void abut_raster_destroy(abut_raster *raster) {
 
 /* ---- draw ---- */
 
-static box3 extend_region(box3 region, const abut_raster_item *item) {
+static box3 extend_region(box3 region, const raster_item *item) {
     abuti_motion motion = abuti_motion_of(&item->pose);
     box3 b = item->mesh->bounds;
     for (int k = 0; k < 8; k++) {
@@ -220,20 +220,21 @@ static box3 extend_region(box3 region, const abut_raster_item *item) {
 
 /* Validates all items and computes their transformations. */
 static abut_status place_items(const char *function, const abut_raster_view *view,
-                               raster_drawing *d) {
+                               const abut_collider *colliders, raster_drawing *d) {
     box3 region = box_empty();
     uint64_t triangles = 0;
     for (uint32_t i = 0; i < d->item_count; i++) {
-        if (!d->items[i].mesh)
-            return abuti_null(function, "items[i].mesh");
-        abut_status status = abuti_pose_check(function, "a pose", &d->items[i].pose);
+        d->items[i].pose = colliders[i].pose;
+        abut_status status =
+            abuti_collider_read_mesh(function, "colliders", i, &colliders[i], &d->items[i].mesh);
+        status = status ? status : abuti_pose_check(function, "a pose", &d->items[i].pose);
         if (status)
             return status;
         region = extend_region(region, &d->items[i]);
         d->placed[i].first = (uint32_t)triangles;
         triangles += d->items[i].mesh->triangle_count;
         if (triangles >= UINT32_MAX)
-            return abuti_fail(ABUT_ERROR_LIMIT, "%s: the items have %llu triangles or more",
+            return abuti_fail(ABUT_ERROR_LIMIT, "%s: the colliders have %llu triangles or more",
                               function, (unsigned long long)UINT32_MAX);
     }
     d->triangle_count = (uint32_t)triangles;
@@ -264,15 +265,13 @@ static abut_status check_array(const char *function, const char *what, abut_devi
 }
 
 static abut_status check_image(const char *function, const abut_raster *raster,
-                               const raster_lens *l, abut_raster_image *image) {
+                               const abut_raster_image *image) {
     abut_device *device = raster->options.device;
-    const uint64_t pixels = (uint64_t)l->width * l->height;
-    image->width = l->width;
-    image->height = l->height;
+    const uint64_t pixels = (uint64_t)image->width * image->height;
     if (image->capacity < pixels)
         return abuti_fail(ABUT_ERROR_BUFFER,
                           "%s: the image has %u x %u pixels, but image->capacity is %llu", function,
-                          l->width, l->height, (unsigned long long)image->capacity);
+                          image->width, image->height, (unsigned long long)image->capacity);
     abut_status status =
         check_array(function, "image->depths", device, image->depths, (size_t)pixels);
     if (!status)
@@ -283,26 +282,33 @@ static abut_status check_image(const char *function, const abut_raster *raster,
 }
 
 abut_status abut_raster_draw(abut_raster *raster, const abut_raster_view *view,
-                             const abut_raster_item *items, size_t count,
+                             const abut_collider *colliders, size_t count,
                              abut_raster_image *image) {
-    if (!raster || !image || (!items && count))
-        return abuti_null(__func__, !raster ? "raster" : image ? "items" : "image");
+    if (!raster || !image || (!colliders && count))
+        return abuti_null(__func__, !raster ? "raster" : image ? "colliders" : "image");
     if (count >= UINT32_MAX)
         return abuti_fail(ABUT_ERROR_LIMIT, "%s: count is %zu; it must be less than 2^32 - 1",
                           __func__, count);
     abut_raster_view ours;
+    abut_raster_image to = abut_raster_image_default();
     abut_status status = abuti_raster_view_read(view, "abut_raster_draw: view", &ours);
+    status = status ? status : abuti_options_read(&to, sizeof to, image, "abut_raster_draw: image");
     if (status)
         return status;
-    raster_drawing d = {.items = items, .item_count = (uint32_t)count};
+    raster_drawing d = {.item_count = (uint32_t)count};
     d.placed = abuti_allocate_zeroed(raster->context, count, sizeof *d.placed);
-    if (!d.placed)
-        return ABUT_ERROR_MEMORY;
-    status = place_items(__func__, &ours, &d);
-    if (!status && (image->depths.host || image->depths.buffer))
+    d.items = abuti_allocate(raster->context, count, sizeof *d.items);
+    status = d.placed && d.items ? place_items(__func__, &ours, colliders, &d) : ABUT_ERROR_MEMORY;
+    if (!status && (to.depths.host || to.depths.buffer))
         status = abuti_raster_check_depths(__func__, &d.camera);
-    status = status ? status : check_image(__func__, raster, &d.camera.lens, image);
-    status = status ? status : raster->backend->draw(raster, &d, image);
-    abuti_release(raster->context, d.placed);
+    if (!status) {
+        to.width = d.camera.lens.width;
+        to.height = d.camera.lens.height;
+        status = check_image(__func__, raster, &to);
+        if (!status || status == ABUT_ERROR_BUFFER)
+            (void)abuti_info_write(image, &to, sizeof to, __func__);
+    }
+    status = status ? status : raster->backend->draw(raster, &d, &to);
+    ABUTI_RELEASE(raster->context, d.placed, d.items);
     return status;
 }

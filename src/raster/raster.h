@@ -3,6 +3,7 @@
 #ifndef ABUTI_RASTER_H
 #define ABUTI_RASTER_H
 
+#include "collider/collider.h"
 #include "mesh/mesh.h"
 #include "raster/draw_shared.h"
 
@@ -70,10 +71,16 @@ const raster_kernel *abuti_raster_kernel(void);
 
 /* ---- the object ---- */
 
+/* A mesh at a pose. */
+typedef struct raster_item {
+    const abut_mesh *mesh;
+    abut_pose pose;
+} raster_item;
+
 /* A validated draw call. */
 typedef struct raster_drawing {
     raster_camera camera;
-    const abut_raster_item *items;
+    raster_item *items;
     raster_placed
         *placed; /* one per item; the position of its mesh is set by the device back end */
     uint32_t item_count, triangle_count;

@@ -54,10 +54,10 @@ static const motion_backend on_cpu = {.open = cpu_open,
 
 /* ---- create ---- */
 
-static abut_status check_meshes(abut_mesh *const *meshes, size_t count, abut_sweep **motion) {
+static abut_status check_meshes(abut_mesh *const *meshes, size_t count, abut_sweep **sweep) {
     uint64_t vertices = 0, faces = 0;
-    if (!motion)
-        return abuti_null("abut_sweep_create", "motion");
+    if (!sweep)
+        return abuti_null("abut_sweep_create", "sweep");
     if (!meshes || !count)
         return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_sweep_create: %s; give at least one mesh",
                           meshes ? "count is 0" : "meshes is null");
@@ -141,9 +141,9 @@ static abut_status build_motion(abut_sweep *m, abut_mesh *const *meshes, size_t 
 }
 
 abut_status abut_sweep_create(abut_mesh *const *meshes, size_t count,
-                              const abut_sweep_options *options, abut_sweep **motion) {
+                              const abut_sweep_options *options, abut_sweep **sweep) {
     abut_sweep_options ours = abut_sweep_options_default();
-    abut_status status = check_meshes(meshes, count, motion);
+    abut_status status = check_meshes(meshes, count, sweep);
     status = status ? status
                     : abuti_options_read(&ours, sizeof ours, options, "abut_sweep_create: options");
     if (status)
@@ -158,20 +158,20 @@ abut_status abut_sweep_create(abut_mesh *const *meshes, size_t count,
         abut_sweep_destroy(made);
         return status;
     }
-    *motion = made;
+    *sweep = made;
     return ABUT_OK;
 }
 
-void abut_sweep_destroy(abut_sweep *motion) {
-    if (!motion)
+void abut_sweep_destroy(abut_sweep *sweep) {
+    if (!sweep)
         return;
-    abut_context *context = motion->context;
-    motion->backend->destroy(motion);
-    void *owned[] = {motion->vertex_begin, motion->edge_begin, motion->face_begin,
-                     motion->edges,        motion->faces,      motion->room};
+    abut_context *context = sweep->context;
+    sweep->backend->destroy(sweep);
+    void *owned[] = {sweep->vertex_begin, sweep->edge_begin, sweep->face_begin,
+                     sweep->edges,        sweep->faces,      sweep->room};
     for (size_t i = 0; i < sizeof owned / sizeof *owned; i++)
         abuti_release(context, owned[i]);
-    abuti_release(context, motion);
+    abuti_release(context, sweep);
     abut_context_destroy(context);
 }
 
@@ -238,9 +238,9 @@ void abuti_motion_undo_step(abut_sweep *motion) {
     motion->place = motion->last_place;
 }
 
-abut_status abut_sweep_set_positions(abut_sweep *motion, abut_array start, abut_array end) {
-    if (!motion || (!end.host && !end.buffer))
-        return abuti_null(__func__, motion ? "end" : "motion");
+abut_status abut_sweep_set_positions(abut_sweep *sweep, abut_array start, abut_array end) {
+    if (!sweep || (!end.host && !end.buffer))
+        return abuti_null(__func__, sweep ? "end" : "sweep");
     if ((start.host && start.buffer) || (end.host && end.buffer))
         return abuti_fail(ABUT_ERROR_ARGUMENT,
                           "abut_sweep_set_positions: %s has both a host pointer and a device "
@@ -249,14 +249,14 @@ abut_status abut_sweep_set_positions(abut_sweep *motion, abut_array start, abut_
     motion_step_input input = {.function = "abut_sweep_set_positions",
                                .start_name = "start",
                                .end_name = "end",
-                               .count = motion->vertex_count,
+                               .count = sweep->vertex_count,
                                .start = start.host,
                                .end = end.host,
                                .start_buffer = start.buffer,
                                .end_buffer = end.buffer};
-    abut_status status = abuti_motion_load_step(motion, &input);
+    abut_status status = abuti_motion_load_step(sweep, &input);
     if (!status)
-        abuti_motion_accept_step(motion, &input);
+        abuti_motion_accept_step(sweep, &input);
     return status;
 }
 
@@ -282,12 +282,12 @@ static abut_status resolve_options(const abut_sweep *motion, abut_sweep_mode mod
     return ABUT_OK;
 }
 
-abut_status abut_sweep_find(abut_sweep *motion, abut_sweep_mode mode,
+abut_status abut_sweep_find(abut_sweep *sweep, abut_sweep_mode mode,
                             const abut_sweep_find_options *options, abut_impact_list *impacts,
                             abut_sweep_counts *counts) {
     motion_search_options ours;
-    if (!motion || !impacts)
-        return abuti_null(__func__, motion ? "impacts" : "motion");
+    if (!sweep || !impacts)
+        return abuti_null(__func__, sweep ? "impacts" : "sweep");
     if (mode != ABUT_SWEEP_ANY && mode != ABUT_SWEEP_EARLIEST && mode != ABUT_SWEEP_ALL)
         return abuti_fail(ABUT_ERROR_ARGUMENT,
                           "abut_sweep_find: mode is %d; it must be from %d to %d "
@@ -296,12 +296,12 @@ abut_status abut_sweep_find(abut_sweep *motion, abut_sweep_mode mode,
     abut_status status = ABUTI_LIST_CHECK(__func__, "impacts", impacts);
     if (status)
         return status;
-    if (!motion->place.stepped)
+    if (!sweep->place.stepped)
         return abuti_fail(
             ABUT_ERROR_ARGUMENT,
-            "abut_sweep_find: the motion has no step yet; call abut_sweep_set_positions() first");
-    status = resolve_options(motion, mode, options, &ours);
-    return status ? status : motion->backend->find(motion, &ours, impacts, counts);
+            "abut_sweep_find: the sweep has no step yet; call abut_sweep_set_positions() first");
+    status = resolve_options(sweep, mode, options, &ours);
+    return status ? status : sweep->backend->find(sweep, &ours, impacts, counts);
 }
 
 /* ---- results ---- */

@@ -27,6 +27,7 @@
  * reported time, the distance of the bodies is at most separation plus tolerance. Positions are
  * rounded to doubles; 2^-48 of the largest coordinate is added to the separation.
  */
+#include "sweep/rigid.h"
 #include "geom/sweep.h"
 #include "geom/sweep_point_shared.h"
 #include "pair/pair.h"
@@ -35,9 +36,7 @@
 #include <math.h>
 #include <string.h>
 
-#define TOLERANCE 1e-6       /* default, relative to the smaller body */
 #define TOLERANCE_MIN 1e-100 /* products of smaller coordinates underflow */
-#define ROUNDING 0x1p-48     /* error of positions, relative to the largest coordinate */
 /* Upper bound of the error of distances, relative to the larger body. */
 #define DISTANCE_ERROR 2e-4
 #define MOVE_MAX 4.0 /* in units of the pair; float boxes are too coarse for longer moves */
@@ -493,10 +492,10 @@ static abut_status search_by_distance(rigid_search *s, double *time) {
 
 /* ---- public function ---- */
 
-static abut_status check_path(const char *function, const char *first, const char *last,
-                              const abut_bvh *bvh, const abut_path *path) {
-    abut_status status = abuti_pair_check_pose(function, first, bvh, &path->from);
-    return status ? status : abuti_pair_check_pose(function, last, bvh, &path->to);
+static abut_status check_step(const char *side, const char *end, const abut_bvh *bvh,
+                              const abuti_step *step) {
+    abut_status status = abuti_pair_check_pose("abut_sweep_rigid", side, bvh, &step->from);
+    return status ? status : abuti_pair_check_pose("abut_sweep_rigid", end, bvh, &step->to);
 }
 
 /* Sets the result for bodies that touch or contain each other at the start. */
@@ -520,27 +519,22 @@ static abut_status test_start(rigid_search *s) {
     return ABUT_OK;
 }
 
-abut_status abut_sweep_rigid(const abut_bvh *a, const abut_path *path_a, const abut_bvh *b,
-                             const abut_path *path_b, const abut_sweep_rigid_options *options,
-                             abut_sweep_rigid_result *touch) {
+/* Sweeps two meshes, with validated options. */
+static abut_status sweep_meshes(const abut_bvh *a, const abuti_step *step_a, const abut_bvh *b,
+                                const abuti_step *step_b, const abut_sweep_rigid_options *options,
+                                abut_sweep_rigid_result *touch) {
     const char *name = "abut_sweep_rigid";
-    abut_sweep_rigid_options ours = abut_sweep_rigid_options_default();
-    if (!path_a || !path_b || !touch)
-        return abuti_null(name, !path_a ? "path_a" : !path_b ? "path_b" : "touch");
-    abut_status status = abuti_bvh_check(name, a, touch, "touch");
-    status = status ? status : abuti_bvh_check(name, b, touch, "touch");
-    status = status ? status : check_path(name, "path_a->from", "path_a->to", a, path_a);
-    status = status ? status : check_path(name, "path_b->from", "path_b->to", b, path_b);
-    status = status ? status : abuti_options_read(&ours, sizeof ours, options, name);
-    status = status ? status : abuti_check_length(name, "options->separation", ours.separation);
-    status = status ? status : abuti_check_length(name, "options->tolerance", ours.tolerance);
+    abut_status status = abuti_bvh_check(name, a, touch, "result");
+    status = status ? status : abuti_bvh_check(name, b, touch, "result");
+    status = status ? status : check_step("a", "a at end_a", a, step_a);
+    status = status ? status : check_step("b", "b at end_b", b, step_b);
     status = status ? status : abuti_bvh_cpu_tree(a, &a);
     status = status ? status : abuti_bvh_cpu_tree(b, &b);
     if (status)
         return status;
     abut_sweep_rigid_result found = {.time = 1, .triangle = {ABUT_NONE, ABUT_NONE}};
-    rigid_search s = {.body = {{.bvh = a, .path = abuti_path_of(path_a)},
-                               {.bvh = b, .path = abuti_path_of(path_b)}},
+    rigid_search s = {.body = {{.bvh = a, .path = abuti_path_of(step_a)},
+                               {.bvh = b, .path = abuti_path_of(step_b)}},
                       .touch = &found};
     s.way = v3_sub(s.body[0].path.shift, s.body[1].path.shift);
     s.speed = v3_length(s.way);
@@ -553,12 +547,13 @@ abut_status abut_sweep_rigid(const abut_bvh *a, const abut_path *path_a, const a
         s.speed += angle * body->radius;
         s.bend += angle * angle * body->radius / 8;
     }
-    double largest = v3_max_abs(v3_sub(path_a->from.translation, path_b->from.translation)) +
+    double largest = v3_max_abs(v3_sub(step_a->from.translation, step_b->from.translation)) +
                      v3_max_abs(s.way) + s.body[0].radius + s.body[1].radius;
-    s.margin = ours.separation + ROUNDING * largest;
-    s.tolerance =
-        ours.tolerance > 0 ? ours.tolerance : TOLERANCE * real_min(s.body[0].size, s.body[1].size);
-    s.tolerance = real_max(real_max(s.tolerance, ROUNDING * largest), TOLERANCE_MIN);
+    s.margin = options->separation + RIGID_ROUNDING * largest;
+    s.tolerance = options->tolerance > 0
+                      ? options->tolerance
+                      : RIGID_TOLERANCE * real_min(s.body[0].size, s.body[1].size);
+    s.tolerance = real_max(real_max(s.tolerance, RIGID_ROUNDING * largest), TOLERANCE_MIN);
     s.grain = real_max(s.tolerance, real_max(grain_of(&s.body[0]), grain_of(&s.body[1])));
     status = test_start(&s);
     if (!status && !found.hit) {
@@ -580,5 +575,119 @@ abut_status abut_sweep_rigid(const abut_bvh *a, const abut_path *path_a, const a
     }
     if (!status)
         *touch = found;
+    return status;
+}
+
+abut_status abuti_sweep_shapes(const sweep_shape *a, const abuti_step *step_a, const sweep_shape *b,
+                               const abuti_step *step_b, const abut_sweep_rigid_options *options,
+                               abut_sweep_rigid_result *result) {
+    abut_sweep_rigid_options ours = *options;
+    ours.separation += a->radius + b->radius;
+    if ((a->is_core || b->is_core) && !(ours.tolerance > 0))
+        ours.tolerance = RIGID_TOLERANCE * real_min(sweep_shape_size(a), sweep_shape_size(b));
+    abut_status status = sweep_meshes(a->bvh, step_a, b->bvh, step_b, &ours, result);
+    if (!status) { /* from the midpoint of the cores to the surfaces */
+        result->point = v3_along(result->point, 0.5 * (b->radius - a->radius), result->normal);
+        for (int k = 0; k < 2; k++)
+            result->triangle[k] = (k ? b : a)->is_core ? ABUT_NONE : result->triangle[k];
+    }
+    return status;
+}
+
+/* A collider of abut_sweep_rigid() with its motion. */
+typedef struct rigid_input {
+    abut_collider collider;
+    abuti_step step;
+    sweep_shape shape;
+    abut_bvh *core; /* owned, or null */
+} rigid_input;
+
+static abut_status read_input(const char *what, const char *end_name, const abut_collider *collider,
+                              const abut_pose *end, rigid_input *in) {
+    const char *name = "abut_sweep_rigid";
+    abut_status status = abuti_collider_read(name, what, collider, &in->collider);
+    if (status)
+        return status;
+    const abut_collider *c = &in->collider;
+    in->step = (abuti_step){c->pose, end ? *end : c->pose};
+    in->shape = (sweep_shape){.collider = c};
+    if (c->kind != ABUT_COLLIDER_BODY && !collider_is_primitive(c))
+        return abuti_collider_refuse(name, what, c, "a body with a BVH, or a primitive");
+    if (c->kind == ABUT_COLLIDER_BODY || c->kind == ABUT_COLLIDER_HULL) {
+        abuti_posed posed;
+        status = abuti_posed_read(name, what, c, &posed);
+        status = status ? status : abuti_bvh_check(name, posed.bvh, in, what);
+        if (status)
+            return status;
+        in->shape.bvh = posed.bvh;
+        in->shape.bounds = posed.bvh->mesh->bounds;
+        return check_step(what, end_name, posed.bvh, &in->step);
+    }
+    in->shape.is_core = true;
+    in->shape.bounds = abuti_collider_bounds(c);
+    status = abuti_pose_check(name, what, &in->step.from);
+    status = status ? status : abuti_pose_check(name, end_name, &in->step.to);
+    return status ? status : abuti_collider_check_primitive(name, what, c);
+}
+
+/* Creates the core of a primitive. Against a plane, only cylinders need one. */
+static abut_status create_input_core(abut_context *context, rigid_input *in, bool has_plane) {
+    const abut_collider_kind kind = in->collider.kind;
+    if (in->shape.bvh || (has_plane && kind != ABUT_COLLIDER_CYLINDER))
+        return ABUT_OK;
+    abut_status status = abuti_sweep_create_core("abut_sweep_rigid", context, &in->collider,
+                                                 &in->core, &in->shape.radius);
+    in->shape.bvh = in->core;
+    return status;
+}
+
+/* Sweeps a shape and a plane. */
+static void sweep_with_plane(const rigid_input *in, const rigid_input *plane, bool plane_is_a,
+                             const abut_sweep_rigid_options *options,
+                             abut_sweep_rigid_result *result) {
+    sweep_plane f;
+    abuti_sweep_plane_init(&f, &in->shape, &in->step, &plane->collider.shape.plane, &plane->step,
+                           options);
+    abuti_sweep_plane_search(&f, result);
+    if (plane_is_a)
+        result->normal = v3_sub(v3(0, 0, 0), result->normal); /* no -0 */
+}
+
+abut_status abut_sweep_rigid(const abut_collider *a, const abut_pose *end_a, const abut_collider *b,
+                             const abut_pose *end_b, const abut_sweep_rigid_options *options,
+                             abut_sweep_rigid_result *result) {
+    rigid_input in[2] = {{.core = NULL}, {.core = NULL}};
+    abut_sweep_rigid_options ours = abut_sweep_rigid_options_default();
+    abut_sweep_rigid_result found = {.time = 1,
+                                     .triangle = {ABUT_NONE, ABUT_NONE},
+                                     .reliability = abuti_pair_reliability_of(0)};
+    if (!result)
+        return abuti_null(__func__, "result");
+    abut_status status = read_input("a", "a at end_a", a, end_a, &in[0]);
+    status = status ? status : read_input("b", "b at end_b", b, end_b, &in[1]);
+    status = status ? status : abuti_options_read(&ours, sizeof ours, options, __func__);
+    status = status ? status : abuti_check_length(__func__, "options->separation", ours.separation);
+    status = status ? status : abuti_check_length(__func__, "options->tolerance", ours.tolerance);
+    if (status)
+        return status;
+    const bool a_is_plane = in[0].collider.kind == ABUT_COLLIDER_PLANE,
+               b_is_plane = in[1].collider.kind == ABUT_COLLIDER_PLANE,
+               has_plane = a_is_plane || b_is_plane;
+    if (a_is_plane && b_is_plane)
+        return abuti_fail(ABUT_ERROR_ARGUMENT,
+                          "%s: a and b are planes; one of them must be another kind", __func__);
+    const abut_bvh *bvh = in[0].shape.bvh ? in[0].shape.bvh : in[1].shape.bvh;
+    abut_context *context = bvh ? bvh->mesh->context : abuti_context_of(NULL);
+    for (int k = 0; k < 2 && !status; k++)
+        status = create_input_core(context, &in[k], has_plane);
+    if (!status && has_plane)
+        sweep_with_plane(&in[a_is_plane], &in[b_is_plane], a_is_plane, &ours, &found);
+    else if (!status)
+        status =
+            abuti_sweep_shapes(&in[0].shape, &in[0].step, &in[1].shape, &in[1].step, &ours, &found);
+    for (int k = 0; k < 2; k++)
+        abut_bvh_destroy(in[k].core);
+    if (!status)
+        *result = found;
     return status;
 }

@@ -279,7 +279,7 @@ abut_status abuti_world_asset_acquire(abut_world *world, const abut_world_item *
     if (!made)
         return ABUT_ERROR_MEMORY;
     made->uses = 1;
-    made->given = abut_mesh_retain(item->collider.shape.mesh.mesh);
+    made->given = abut_mesh_retain((abut_mesh *)(uintptr_t)item->collider.shape.mesh.mesh);
     made->mesh = abut_mesh_retain(made->given);
     made->asked = item->method;
     made->resolution = resolution;

@@ -139,7 +139,9 @@ static abut_status collide_maps(abut_world *world, const world_item *a, const wo
 
 abut_status abuti_world_add_layer(abut_world *world, world_item *item) {
     abut_layers_options options = abut_layers_options_default();
-    const abut_layers_item solid = {.mesh = item->asset->mesh, .pose = item->is.collider.pose};
+    const abut_layers_item solid = {.size = sizeof(abut_layers_item),
+                                    .collider = abut_collider_from_mesh(item->asset->mesh,
+                                                                        item->is.collider.pose)};
     options.device = world->options.device;
     abut_status status =
         world->layers ? ABUT_OK : abut_layers_create(world->context, &options, &world->layers);

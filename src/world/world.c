@@ -171,38 +171,6 @@ static box3 box_of_body(const abuti_field_body *body, const abut_bvh *bvh) {
     return box.lo.x <= box.hi.x ? box : (box3){{0, 0, 0}, {0, 0, 0}};
 }
 
-static box3 local_box(const abut_world_item *item, const abuti_field_body *body,
-                      const abut_bvh *bvh) {
-    const abut_capsule *c = &item->collider.shape.capsule;
-    const abut_cylinder *y = &item->collider.shape.cylinder;
-    vec3 r;
-    switch (item->collider.kind) {
-    case ABUT_COLLIDER_SPHERE:
-        r = v3(item->collider.shape.sphere.radius, item->collider.shape.sphere.radius,
-               item->collider.shape.sphere.radius);
-        return (box3){v3_sub(item->collider.shape.sphere.centre, r),
-                      v3_add(item->collider.shape.sphere.centre, r)};
-    case ABUT_COLLIDER_CAPSULE:
-        r = v3(c->radius, c->radius, c->radius);
-        return (box3){v3_sub(v3_min(c->end[0], c->end[1]), r),
-                      v3_add(v3_max(c->end[0], c->end[1]), r)};
-    case ABUT_COLLIDER_BOX:
-        return (box3){v3_scale(item->collider.shape.half, -1), item->collider.shape.half};
-    case ABUT_COLLIDER_CYLINDER: /* extent of a disc along each axis */
-        r = v3_normalise(v3_sub(y->end[1], y->end[0]));
-        r = v3_scale(v3(sqrt(real_max(1 - r.x * r.x, 0)), sqrt(real_max(1 - r.y * r.y, 0)),
-                        sqrt(real_max(1 - r.z * r.z, 0))),
-                     y->radius * (1 + 1e-12));
-        return (box3){v3_sub(v3_min(y->end[0], y->end[1]), r),
-                      v3_add(v3_max(y->end[0], y->end[1]), r)};
-    case ABUT_COLLIDER_PLANE:
-    case ABUT_COLLIDER_CHARACTER:
-        return (box3){{0, 0, 0}, {0, 0, 0}};
-    default:
-        return box_of_body(body, bvh);
-    }
-}
-
 abut_status abuti_world_place(const char *function, const world_item *item, const abut_pose *there,
                               world_place *to) {
     abut_status status = abuti_contact_pose(function, "a pose", there, &to->motion);
@@ -364,7 +332,9 @@ static abut_status fill_item(abut_world *world, const abut_world_item *item, wor
         } else if (is->collider.kind == ABUT_COLLIDER_HULL) {
             made->bvh = is->collider.shape.hull;
         }
-        made->local = local_box(is, &made->body, made->bvh);
+        made->local = is->collider.kind == ABUT_COLLIDER_BODY
+                          ? box_of_body(&made->body, made->bvh)
+                          : abuti_collider_bounds(&is->collider);
         status = abuti_world_place("abut_world_add", made, &item->collider.pose, &made->at);
     }
     if (status)
@@ -590,7 +560,7 @@ static abut_status deform_mesh(world_item *item, abut_array positions) {
     abut_status status =
         abuti_world_place("abut_world_set_positions", &next, &item->at.pose, &next.at);
     if (!status)
-        status = abuti_contact_check("abut_world_set_positions", "the mesh at its pose",
+        status = abuti_check_numbers("abut_world_set_positions", "the mesh at its pose",
                                      (const double *)&next.at.box, 6);
     status = status ? status : abuti_world_asset_deform(item->asset, positions.host);
     if (status)
@@ -661,14 +631,15 @@ abut_status abut_world_pairs(abut_world *world, abut_world_pair_list *pairs) {
     return ABUTI_LIST_WRITE(__func__, "pairs", pairs, world->pairs.data, world->pairs.count);
 }
 
-abut_status abut_world_get_device_contacts(abut_world *world, abut_world_device_contacts *records) {
-    if (!world || !records)
-        return abuti_null(__func__, world ? "records" : "world");
+abut_status abut_world_get_device_contacts(abut_world *world,
+                                           abut_world_device_contacts *contacts) {
+    if (!world || !contacts)
+        return abuti_null(__func__, world ? "contacts" : "world");
     abut_context *before;
     abut_status status = abuti_world_enter("abut_world_get_device_contacts", world, &before);
     if (status)
         return status;
-    status = world->backend->records(world, records);
+    status = world->backend->records(world, contacts);
     abuti_world_leave(world, before);
     return status;
 }

@@ -244,7 +244,7 @@ TEST(refusals) {
     abut_sweep_find_options options = abut_sweep_find_options_default();
     assert_refused("start is null", abut_sweep_vertex_face(NULL, end, NULL, &sweep));
     assert_refused("end is null", abut_sweep_edge_edge(start, NULL, NULL, &sweep));
-    assert_refused("sweep is null", abut_sweep_edge_edge(start, end, NULL, NULL));
+    assert_refused("result is null", abut_sweep_edge_edge(start, end, NULL, NULL));
     static const double bad[] = {-1, NAN, INFINITY};
     for (int i = 0; i < 3; i++) {
         options.separation = bad[i];

@@ -103,10 +103,8 @@ typedef struct scene {
 } scene;
 
 static inline abut_layers_item scene_item(const scene *s, uint32_t i) {
-    abut_layers_item item;
-    memset(&item, 0, sizeof item);
-    item.mesh = models[s->model[i]];
-    item.pose = s->poses[i];
+    abut_layers_item item = abut_layers_item_default();
+    item.collider = abut_collider_from_mesh(models[s->model[i]], s->poses[i]);
     item.value = 100 + i;
     return item;
 }

@@ -97,9 +97,11 @@ TEST(same_as_the_cpu) {
     for (uint32_t round = 0; round < test_rounds(8); round++) {
         abut_layers *both[2] = {create(NULL), create(device)};
         for (uint32_t i = 0; i < SOLIDS; i++) {
-            abut_layers_item item = {.mesh = meshes[test_random_below(&random, MESHES)],
-                                     .pose = random_pose(&random, 2),
-                                     .value = i};
+            abut_layers_item item = {
+                .size = sizeof(abut_layers_item),
+                .collider = abut_collider_from_mesh(meshes[test_random_below(&random, MESHES)],
+                                                    random_pose(&random, 2)),
+                .value = i};
             if (round % 4 == 1)
                 item.group = 1u << i % 3, item.mask = i % 5 ? 0 : 3;
             for (int k = 0; k < 2; k++)
@@ -135,7 +137,8 @@ TEST(same_as_the_cpu) {
                           o = abut_mesh_local_origin(meshes[1]);
                 positions[v] = (abut_vec3){1.5 * (p.x + o.x), p.y + o.y + 0.2 * step, p.z + o.z};
             }
-            abut_layers_item item = {.mesh = meshes[1], .pose = poses[3]};
+            abut_layers_item item = {.size = sizeof(abut_layers_item),
+                                     .collider = abut_collider_from_mesh(meshes[1], poses[3])};
             for (int k = 0; k < 2; k++) {
                 assert_ok(abut_layers_set_poses(both[k], NULL, abut_array_host(poses), SOLIDS));
                 assert_ok(abut_layers_remove(both[k], 3));
@@ -159,8 +162,10 @@ TEST(same_as_the_cpu) {
 TEST(rays_that_are_too_long_for_it) {
     abut_layers *both[2] = {create(NULL), create(device)};
     for (uint32_t i = 0; i < 60; i++) {
-        abut_layers_item item = {.mesh = meshes[0]};
-        item.pose.translation.z = 0.3 * i;
+        abut_layers_item item = {.size = sizeof(abut_layers_item),
+                                 .collider =
+                                     abut_collider_from_mesh(meshes[0], abut_pose_identity())};
+        item.collider.pose.translation.z = 0.3 * i;
         for (int k = 0; k < 2; k++)
             assert_ok(abut_layers_add(both[k], &item, NULL));
     }
@@ -179,8 +184,10 @@ TEST(crowds) {
     for (uint32_t count = 3; count < 12; count += 4) {
         abut_layers *both[2] = {create(NULL), create(device)};
         for (uint32_t i = 0; i < count; i++) {
-            abut_layers_item item = {.mesh = meshes[i % 2]};
-            item.pose.translation = (abut_vec3){0.02 * i, 0.01 * i, 0.03 * i};
+            abut_layers_item item = {.size = sizeof(abut_layers_item),
+                                     .collider = abut_collider_from_mesh(meshes[i % 2],
+                                                                         abut_pose_identity())};
+            item.collider.pose.translation = (abut_vec3){0.02 * i, 0.01 * i, 0.03 * i};
             for (int k = 0; k < 2; k++)
                 assert_ok(abut_layers_add(both[k], &item, NULL));
         }
@@ -206,7 +213,9 @@ TEST(poses_and_positions_in_buffers) {
         positions[v].z *= 1.7;
     }
     for (uint32_t i = 0; i < 8; i++) {
-        abut_layers_item item = {.mesh = meshes[2]};
+        abut_layers_item item = {.size = sizeof(abut_layers_item),
+                                 .collider =
+                                     abut_collider_from_mesh(meshes[2], abut_pose_identity())};
         poses[i] = random_pose(&random, 0.4);
         for (int k = 0; k < 2; k++)
             assert_ok(abut_layers_add(both[k], &item, NULL));
@@ -245,7 +254,9 @@ TEST(positions_stay_in_buffers) {
     assert_non_null(positions);
     assert_ok(abut_buffer_create(device, count * sizeof *positions, &buffer));
     for (uint32_t i = 0; i < ITEMS; i++) {
-        abut_layers_item item = {.mesh = meshes[i == 4 ? 2 : 1], .pose = random_pose(&random, 0.3)};
+        abut_layers_item item = {.size = sizeof(abut_layers_item),
+                                 .collider = abut_collider_from_mesh(meshes[i == 4 ? 2 : 1],
+                                                                     random_pose(&random, 0.3))};
         for (int k = 0; k < 2; k++)
             assert_ok(abut_layers_add(both[k], &item, NULL));
     }
@@ -280,8 +291,10 @@ TEST(positions_stay_in_buffers) {
         }
         if (round == 10) /* places change */
             for (int k = 0; k < 2; k++) {
-                abut_layers_item item = {.mesh = meshes[0]};
-                item.pose.translation.x = 0.2;
+                abut_layers_item item = {.size = sizeof(abut_layers_item),
+                                         .collider = abut_collider_from_mesh(meshes[0],
+                                                                             abut_pose_identity())};
+                item.collider.pose.translation.x = 0.2;
                 assert_ok(abut_layers_remove(both[k], 4));
                 assert_ok(abut_layers_add(both[k], &item, NULL));
             }
@@ -338,8 +351,11 @@ TEST(a_failing_device_leaves_known_positions) {
             abut_layers *both[2] = {create(NULL), create(device)};
             for (int k = 0; k < 2; k++)
                 for (uint32_t i = 0; i < 2; i++) {
-                    abut_layers_item item = {.mesh = meshes[1]};
-                    item.pose.translation.x = 0.3 * i;
+                    abut_layers_item item = {.size = sizeof(abut_layers_item),
+                                             .collider =
+                                                 abut_collider_from_mesh(meshes[1],
+                                                                         abut_pose_identity())};
+                    item.collider.pose.translation.x = 0.3 * i;
                     assert_ok(abut_layers_add(both[k], &item, NULL));
                 }
             abut_layers_query query = abut_layers_query_default();
@@ -380,8 +396,10 @@ static abut_status live_a_little(abut_context *context, void *user) {
     options.device = device;
     abut_status status = abut_layers_create(context, &options, &layers);
     for (uint32_t i = 0; i < 6 && !status; i++) {
-        abut_layers_item item = {.mesh = meshes[i % 2]};
-        item.pose.translation.x = 0.4 * i;
+        abut_layers_item item = {.size = sizeof(abut_layers_item),
+                                 .collider =
+                                     abut_collider_from_mesh(meshes[i % 2], abut_pose_identity())};
+        item.collider.pose.translation.x = 0.4 * i;
         status = abut_layers_add(layers, &item, NULL);
     }
     abut_layers_query query = abut_layers_query_default();

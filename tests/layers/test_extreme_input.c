@@ -8,7 +8,8 @@ static abut_layers *start(void) {
 }
 
 static uint32_t add(abut_layers *layers, const abut_mesh *mesh, double x, double y, double z) {
-    abut_layers_item item = {.mesh = mesh, .pose = shifted(x, y, z)};
+    abut_layers_item item = {.size = sizeof(abut_layers_item),
+                             .collider = abut_collider_from_mesh(mesh, shifted(x, y, z))};
     uint32_t id;
     assert_ok(abut_layers_add(layers, &item, &id));
     return id;
@@ -45,23 +46,61 @@ TEST(none_and_one) {
     abut_layers_destroy(NULL);
 }
 
+/* A mesh, its BVH and a hull are the same solid, and the set keeps the mesh. */
+TEST(kinds_of_colliders) {
+    abut_layers *layers = start();
+    abut_layers_item item = abut_layers_item_default();
+    abut_layers_pair pairs[3];
+    abut_layers_result found = {.pairs = pairs, .capacity = 3};
+    abut_layers_query query = abut_layers_query_default();
+    abut_shape shape = abut_shape_default(ABUT_SHAPE_BOX);
+    abut_mesh *mesh;
+    abut_bvh *bvh;
+    assert_ok(abut_shape_create(serial, &shape, &mesh));
+    assert_ok(abut_bvh_create(mesh, NULL, &bvh));
+    const abut_collider kinds[3] = {abut_collider_from_mesh(mesh, shifted(0, 0, 0)),
+                                    abut_collider_from_bvh(bvh, shifted(0.5, 0, 0)),
+                                    abut_collider_from_hull(bvh, shifted(1, 0.5, 0))};
+    for (int i = 0; i < 3; i++) {
+        item.collider = kinds[i];
+        assert_ok(abut_layers_add(layers, &item, NULL));
+    }
+    abut_bvh_destroy(bvh);
+    abut_mesh_destroy(mesh);
+    query.measure_volume = true;
+    assert_ok(abut_layers_find(layers, &query, &found));
+    assert_int_equal(found.count, 3);
+    const double volumes[3] = {0.5, 0, 0.25};
+    for (int i = 0; i < 3; i++)
+        assert_true(fabs(pairs[i].volume - volumes[i]) < 1e-12);
+    abut_layers_destroy(layers);
+}
+
 TEST(nonsense_is_refused) {
     abut_layers *layers = start();
-    abut_layers_item item = {.mesh = models[0]};
+    abut_layers_item item = {.size = sizeof(abut_layers_item),
+                             .collider = abut_collider_from_mesh(models[0], abut_pose_identity())};
     abut_layers_result found = {.capacity = 0};
     uint32_t id = 77;
     assert_refused("", abut_layers_create(serial, NULL, NULL));
     assert_refused("", abut_layers_add(layers, NULL, &id));
-    item.mesh = NULL;
+    item.collider.shape.mesh.mesh = NULL;
     assert_refused("", abut_layers_add(layers, &item, &id));
-    item.mesh = models[0];
+    item.collider = abut_collider_from_box((abut_vec3){1, 1, 1}, abut_pose_identity());
+    assert_refused("item->collider is a box", abut_layers_add(layers, &item, &id));
+    item.collider = abut_collider_from_bvh(NULL, abut_pose_identity());
+    assert_refused("shape.body.bvh is null", abut_layers_add(layers, &item, &id));
+    item.collider = abut_collider_from_mesh(models[0], abut_pose_identity());
+    item.size = 0;
+    assert_refused("size field is 0", abut_layers_add(layers, &item, &id));
+    item.size = sizeof item;
     const double bad[3] = {NAN, INFINITY, 1e300};
     for (int k = 0; k < 3; k++) {
-        item.pose.translation.y = bad[k];
+        item.collider.pose.translation.y = bad[k];
         assert_refused("", abut_layers_add(layers, &item, &id));
     }
-    item.pose.translation.y = 0;
-    item.pose.rotation.w = NAN;
+    item.collider.pose.translation.y = 0;
+    item.collider.pose.rotation.w = NAN;
     assert_refused("", abut_layers_add(layers, &item, &id));
     assert_int_equal(id, 77);
     for (uint32_t i = 0; i < 3; i++)
@@ -123,7 +162,8 @@ TEST(open_meshes_are_named) {
         abut_layers *layers;
         abut_layers_pair pairs[3];
         abut_layers_result found = {.pairs = pairs, .capacity = 3};
-        abut_layers_item item = {.mesh = open};
+        abut_layers_item item = {.size = sizeof(abut_layers_item),
+                                 .collider = abut_collider_from_mesh(open, abut_pose_identity())};
         abut_layers_query query = quick(64);
         uint32_t id;
         options.cap = cap;
@@ -132,7 +172,7 @@ TEST(open_meshes_are_named) {
             assert_ok(abut_layers_add(layers, &item, &id));
         else
             assert_refused("", abut_layers_add(layers, &item, &id));
-        item.mesh = twisted;
+        item.collider.shape.mesh.mesh = twisted;
         assert_refused("", abut_layers_add(layers, &item, &id));
         add(layers, box, 0.5, 0.25, 0.125);
         assert_ok(abut_layers_find(layers, &query, &found));
@@ -311,7 +351,9 @@ static abut_status live_a_little(abut_context *context, void *data) {
                                 .hit_capacity = 20000};
     abut_status status = abut_layers_create(context, NULL, &layers);
     for (uint32_t i = 0; i < FEW && !status; i++) {
-        abut_layers_item item = {.mesh = models[i + i / 3], .pose = random_pose(&random, 0.7)};
+        abut_layers_item item = {.size = sizeof(abut_layers_item),
+                                 .collider = abut_collider_from_mesh(models[i + i / 3],
+                                                                     random_pose(&random, 0.7))};
         uint32_t id;
         poses[i] = random_pose(&random, 0.7);
         status = abut_layers_add(layers, &item, &id);

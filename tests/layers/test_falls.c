@@ -21,7 +21,7 @@ static abut_mesh *make_box(double x, double y, double z) {
     return mesh;
 }
 
-static uint64_t classic(const abut_raster_item *solids, uint32_t count, abut_vec3 direction,
+static uint64_t classic(const abut_collider *solids, uint32_t count, abut_vec3 direction,
                         const cinder_options *options, abut_world_pair *to) {
     abut_world_pair *pairs;
     uint64_t found;
@@ -34,7 +34,9 @@ static uint64_t classic(const abut_raster_item *solids, uint32_t count, abut_vec
 /* Three boxes in a row, as in section 4.2.1 of the document. */
 TEST(classic_finds_what_it_can) {
     abut_mesh *box = make_box(1, 1, 1);
-    abut_raster_item boxes[3] = {{.mesh = box}, {.mesh = box}, {.mesh = box}};
+    abut_collider boxes[3] = {abut_collider_from_mesh(box, abut_pose_identity()),
+                              abut_collider_from_mesh(box, abut_pose_identity()),
+                              abut_collider_from_mesh(box, abut_pose_identity())};
     abut_world_pair pairs[16];
     for (int i = 0; i < 3; i++)
         boxes[i].pose.translation = (abut_vec3){0.7 * i, 0.6 * i, 0.5 * i};
@@ -55,7 +57,7 @@ TEST(classic_finds_what_it_can) {
 TEST(classic_loses_what_is_behind) {
     enum { PAIRS = 4 };
     abut_mesh *plate = make_box(2, 0.2, 2), *rod = make_box(0.3, 1, 0.3);
-    abut_raster_item solids[2 * PAIRS];
+    abut_collider solids[2 * PAIRS];
     abut_world_pair found[64];
     abut_layers *layers;
     abut_layers_query query = abut_layers_query_default();
@@ -63,9 +65,11 @@ TEST(classic_loses_what_is_behind) {
     abut_layers_result all = {.pairs = pairs, .capacity = 16};
     assert_ok(abut_layers_create(serial, NULL, &layers));
     for (int i = 0; i < 2 * PAIRS; i++) {
-        abut_layers_item item = {.mesh = i % 2 ? rod : plate};
-        item.pose.translation.y = 3 * (i / 2);
-        solids[i] = (abut_raster_item){item.mesh, item.pose};
+        abut_layers_item item = {.size = sizeof(abut_layers_item),
+                                 .collider = abut_collider_from_mesh(i % 2 ? rod : plate,
+                                                                     abut_pose_identity())};
+        item.collider.pose.translation.y = 3 * (i / 2);
+        solids[i] = item.collider;
         assert_ok(abut_layers_add(layers, &item, NULL));
     }
     cinder_options options = {.resolution = 100};

@@ -172,7 +172,10 @@ TEST_THREADS(same_on_any_number_of_threads) {
         abut_layers_query query = abut_layers_query_default();
         assert_ok(abut_layers_create(context, NULL, &layers));
         for (uint32_t i = 0; i < ITEMS; i++) {
-            abut_layers_item item = {.mesh = models[i % MODELS], .pose = random_pose(&random, 1.6)};
+            abut_layers_item item = {.size = sizeof(abut_layers_item),
+                                     .collider =
+                                         abut_collider_from_mesh(models[i % MODELS],
+                                                                 random_pose(&random, 1.6))};
             uint32_t id;
             assert_ok(abut_layers_add(layers, &item, &id));
         }
@@ -377,7 +380,8 @@ TEST(volumes_draw_no_images) {
     abut_layers_pair pairs[2][4];
     assert_ok(abut_layers_create(serial, NULL, &layers));
     for (int i = 0; i < 4; i++) {
-        abut_layers_item item = {.mesh = ball, .pose = shifted(0.9 * i, 0, 0)};
+        abut_layers_item item = {.size = sizeof(abut_layers_item),
+                                 .collider = abut_collider_from_mesh(ball, shifted(0.9 * i, 0, 0))};
         assert_ok(abut_layers_add(layers, &item, NULL));
     }
     for (int images = 0; images < 2; images++) {
@@ -408,7 +412,8 @@ static double row_seconds(abut_mesh *box, uint32_t count, bool volume) {
     query.measure_volume = volume;
     assert_ok(abut_layers_create(serial, NULL, &layers));
     for (uint32_t i = 0; i < count; i++) {
-        abut_layers_item item = {.mesh = box, .pose = shifted(1.5 * i, 0, 0)};
+        abut_layers_item item = {.size = sizeof(abut_layers_item),
+                                 .collider = abut_collider_from_mesh(box, shifted(1.5 * i, 0, 0))};
         assert_ok(abut_layers_add(layers, &item, NULL));
     }
     clock_t begin = clock();
@@ -446,9 +451,13 @@ static abut_layers_pair measure_overlap(const known *k, const abut_pose *turn, u
     abut_layers *layers;
     uint32_t id;
     assert_ok(abut_layers_create(serial, NULL, &layers));
-    abut_layers_item item = {.mesh = k->a, .pose = pose_multiply(turn, &k->pose_a)};
+    abut_layers_item item = {.size = sizeof(abut_layers_item),
+                             .collider =
+                                 abut_collider_from_mesh(k->a, pose_multiply(turn, &k->pose_a))};
     assert_ok(abut_layers_add(layers, &item, &id));
-    item = (abut_layers_item){.mesh = k->b, .pose = pose_multiply(turn, &k->pose_b)};
+    item = (abut_layers_item){.size = sizeof(abut_layers_item),
+                              .collider =
+                                  abut_collider_from_mesh(k->b, pose_multiply(turn, &k->pose_b))};
     assert_ok(abut_layers_add(layers, &item, &id));
     query.resolution = resolution;
     query.is_exact = query.measure_volume = exact;
@@ -552,7 +561,10 @@ TEST(flush_boxes) {
             assert_ok(abut_layers_create(serial, NULL, &layers));
             for (int i = 0; i < 3; i++) {
                 abut_pose place = shifted((push ? 0.999 : 1) * i, 0.2 * i, 0.1 * i);
-                abut_layers_item item = {.mesh = box, .pose = pose_multiply(&turn, &place)};
+                abut_layers_item item = {.size = sizeof(abut_layers_item),
+                                         .collider =
+                                             abut_collider_from_mesh(box,
+                                                                     pose_multiply(&turn, &place))};
                 uint32_t id;
                 assert_ok(abut_layers_add(layers, &item, &id));
             }
@@ -579,8 +591,10 @@ TEST(cavities_are_outside) {
         assert_ok(abut_layers_create(serial, NULL, &layers));
         for (int i = 0; i < 4; i++) {
             uint32_t id;
-            abut_layers_item item = {.mesh = shells[i]};
-            item.pose.translation.x = inside && i == 3 ? 0.4 : 0;
+            abut_layers_item item = {.size = sizeof(abut_layers_item),
+                                     .collider =
+                                         abut_collider_from_mesh(shells[i], abut_pose_identity())};
+            item.collider.pose.translation.x = inside && i == 3 ? 0.4 : 0;
             assert_ok(abut_layers_add(layers, &item, &id));
         }
         assert_ok(abut_layers_find(layers, &query, &found));
@@ -599,7 +613,8 @@ TEST(solids_that_overlap_themselves) {
     assert_ok(abut_mesh_transform(box, 1, shifted(0.5, 0, 0), &moved));
     both = joined_mesh(box, moved);
     abut_layers *layers;
-    abut_layers_item item = {.mesh = both};
+    abut_layers_item item = {.size = sizeof(abut_layers_item),
+                             .collider = abut_collider_from_mesh(both, abut_pose_identity())};
     abut_layers_query query = abut_layers_query_default();
     abut_layers_pair pairs[2], own[2];
     uint32_t id;
@@ -625,9 +640,11 @@ TEST(eye_inside_a_solid) {
     abut_layers *layers;
     uint32_t id;
     assert_ok(abut_layers_create(serial, NULL, &layers));
-    abut_layers_item item = {.mesh = large};
+    abut_layers_item item = {.size = sizeof(abut_layers_item),
+                             .collider = abut_collider_from_mesh(large, abut_pose_identity())};
     assert_ok(abut_layers_add(layers, &item, &id));
-    item = (abut_layers_item){.mesh = small, .pose = shifted(0, 0, -2)};
+    item = (abut_layers_item){.size = sizeof(abut_layers_item),
+                              .collider = abut_collider_from_mesh(small, shifted(0, 0, -2))};
     assert_ok(abut_layers_add(layers, &item, &id));
     abut_raster_view view = abut_raster_view_default();
     view.perspective = true;
@@ -666,8 +683,8 @@ TEST(groups_and_masks) {
     assert_ok(abut_layers_create(serial, NULL, &layers));
     const uint32_t groups[4] = {1, 2, 2, 4}, masks[4] = {0, 1, 1, 2};
     for (int i = 0; i < 4; i++) {
-        abut_layers_item item = {.mesh = box,
-                                 .pose = shifted(0.1 * i, 0, 0),
+        abut_layers_item item = {.size = sizeof(abut_layers_item),
+                                 .collider = abut_collider_from_mesh(box, shifted(0.1 * i, 0, 0)),
                                  .group = groups[i],
                                  .mask = masks[i]};
         uint32_t id;
@@ -700,9 +717,13 @@ TEST(edges_inside) {
     query.find_hits = true;
     assert_ok(abut_layers_create(serial, NULL, &layers));
     uint32_t id;
-    abut_layers_item item = {.mesh = large, .value = 17};
+    abut_layers_item item = {.size = sizeof(abut_layers_item),
+                             .collider = abut_collider_from_mesh(large, abut_pose_identity()),
+                             .value = 17};
     assert_ok(abut_layers_add(layers, &item, &id));
-    item = (abut_layers_item){.mesh = small, .pose = shifted(1.1, 0.6, 0.02), .value = 23};
+    item = (abut_layers_item){.size = sizeof(abut_layers_item),
+                              .collider = abut_collider_from_mesh(small, shifted(1.1, 0.6, 0.02)),
+                              .value = 23};
     assert_ok(abut_layers_add(layers, &item, &id));
     assert_ok(abut_layers_find(layers, &query, &found));
     assert_int_equal(found.count, 1);

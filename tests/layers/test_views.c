@@ -18,9 +18,10 @@ static abut_layers *two_boxes(void) {
     abut_mesh *box = make_box(1, 1, 1);
     abut_layers *layers = NULL;
     assert_ok(abut_layers_create(NULL, NULL, &layers));
-    abut_layers_item item = {.mesh = box};
+    abut_layers_item item = {.size = sizeof(abut_layers_item),
+                             .collider = abut_collider_from_mesh(box, abut_pose_identity())};
     assert_ok(abut_layers_add(layers, &item, NULL));
-    item.pose.translation = (abut_vec3){0.5, 0.25, 0.9};
+    item.collider.pose.translation = (abut_vec3){0.5, 0.25, 0.9};
     assert_ok(abut_layers_add(layers, &item, NULL));
     abut_mesh_destroy(box);
     return layers;
@@ -124,10 +125,11 @@ TEST(volumes_of_what_cuts_itself_are_limited) {
     assert_ok(abut_mesh_join(parts, 2, &both));
     abut_layers *layers = NULL;
     assert_ok(abut_layers_create(NULL, NULL, &layers));
-    abut_layers_item item = {.mesh = both};
+    abut_layers_item item = {.size = sizeof(abut_layers_item),
+                             .collider = abut_collider_from_mesh(both, abut_pose_identity())};
     assert_ok(abut_layers_add(layers, &item, NULL));
-    item.mesh = small;
-    item.pose.translation.x = 0.25;
+    item.collider.shape.mesh.mesh = small;
+    item.collider.pose.translation.x = 0.25;
     assert_ok(abut_layers_add(layers, &item, NULL));
     abut_layers_pair pair;
     abut_layers_result result = {.pairs = &pair, .capacity = 1};
@@ -142,7 +144,8 @@ TEST(volumes_of_what_cuts_itself_are_limited) {
     assert_int_equal(result.reliability.level, ABUT_RELIABILITY_LIMITED);
     assert_non_null(strstr(result.reliability.reason, "itself"));
     assert_ok(abut_layers_remove(layers, 0));
-    item = (abut_layers_item){.mesh = cube};
+    item = (abut_layers_item){.size = sizeof(abut_layers_item),
+                              .collider = abut_collider_from_mesh(cube, abut_pose_identity())};
     assert_ok(abut_layers_add(layers, &item, NULL));
     assert_ok(abut_layers_find(layers, &query, &result));
     assert_int_equal(result.reliability.level, ABUT_RELIABILITY_GUARANTEED);
@@ -173,8 +176,9 @@ TEST(what_views_cannot_tell) {
     }
     /* A speck within a box is between all rays: its place is known from boxes. */
     abut_mesh *speck = make_box(1e-5, 1e-5, 1e-5);
-    abut_layers_item item = {.mesh = speck};
-    item.pose.translation = (abut_vec3){-0.3, -0.2, -0.1};
+    abut_layers_item item = {.size = sizeof(abut_layers_item),
+                             .collider = abut_collider_from_mesh(speck, abut_pose_identity())};
+    item.collider.pose.translation = (abut_vec3){-0.3, -0.2, -0.1};
     assert_ok(abut_layers_remove(layers, 1));
     assert_ok(abut_layers_add(layers, &item, NULL));
     query = abut_layers_query_default();

@@ -314,7 +314,7 @@ static bool sweep_touches(abut_world *world, abut_pose pose, double *time) {
     const uint32_t id = 1;
     abut_pose end = pose;
     end.translation.x += 1e-3;
-    assert_ok(abut_world_sweep(world, &id, &end, 1, NULL, &found));
+    assert_ok(abut_world_sweep(world, &id, abut_array_host(&end), 1, NULL, &found));
     *time = found.time;
     return found.count && list[0].result.time == 0;
 }

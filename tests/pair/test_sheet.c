@@ -189,10 +189,11 @@ static uint64_t count_world_contacts(abut_mesh *outer, abut_mesh *inner) {
 }
 
 static void check_sweep(const abut_bvh *outer, const abut_bvh *inner, const levels *wanted) {
-    const abut_path still = {{{0, 0, 0, 1}, {0, 0, 0}}, {{0, 0, 0, 1}, {0, 0, 0}}};
-    const abut_path moves = {{{0, 0, 0, 1}, {0, 0, 0}}, {{0, 0, 0, 1}, {1, 0, 0}}};
+    const abut_collider a = abut_collider_from_bvh(outer, abut_pose_identity()),
+                        b = abut_collider_from_bvh(inner, abut_pose_identity());
+    const abut_pose end = {{0, 0, 0, 1}, {1, 0, 0}};
     abut_sweep_rigid_result touch;
-    assert_ok(abut_sweep_rigid(outer, &still, inner, &moves, NULL, &touch));
+    assert_ok(abut_sweep_rigid(&a, NULL, &b, &end, NULL, &touch));
     assert_int_equal(wanted->relation != ABUT_PAIR_APART, touch.hit);
     check_reason(wanted, touch.reliability);
 }

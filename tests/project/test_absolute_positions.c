@@ -263,7 +263,9 @@ TEST(layers) {
         abut_layers *layers = NULL;
         uint32_t id;
         assert_ok(abut_layers_create(NULL, NULL, &layers));
-        const abut_layers_item item = {.mesh = box};
+        const abut_layers_item item = {.size = sizeof(abut_layers_item),
+                                       .collider =
+                                           abut_collider_from_mesh(box, abut_pose_identity())};
         assert_ok(abut_layers_add(layers, &item, NULL));
         assert_ok(abut_layers_add(layers, &item, &id));
         abut_vec3 *p = positions_of(box, (abut_vec3){0.75, 0, 0});

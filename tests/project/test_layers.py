@@ -10,8 +10,8 @@ import re
 import sys
 
 # From the lowest layer up. Folders of one layer do not include each other.
-LAYERS = ("base", "geom", "device", "mesh", "raster", "frames shape character picture", "scene", "bvh",
-          "nearest", "ray sign", "collider", "pair", "sweep field", "garment contact self layers", "map radial",
+LAYERS = ("base", "geom", "device", "mesh", "bvh", "collider", "raster", "frames shape character picture", "scene",
+          "nearest", "ray sign", "pair", "sweep field", "garment contact self layers", "map radial",
           "world")
 
 # "includer": {"included", ...}; a folder of src, or a file of tools, bench and examples.

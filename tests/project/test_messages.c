@@ -160,7 +160,8 @@ TEST(worlds) {
         abut_sweep_rigid_options sweep = abut_sweep_rigid_options_default();
         abut_world_impacts swept = {0};
         sweep.separation = lengths[i].number;
-        NAMES(lengths[i].words, LENGTHS, abut_world_sweep(world, NULL, NULL, 0, &sweep, &swept));
+        NAMES(lengths[i].words, LENGTHS,
+              abut_world_sweep(world, NULL, abut_array_host(NULL), 0, &sweep, &swept));
     }
     abut_world_destroy(world);
     destroy_subjects(&s);
@@ -168,7 +169,6 @@ TEST(worlds) {
 
 TEST(pairs_and_sweeps) {
     subjects s = make_subjects();
-    const abut_path path = {s.posed.pose, s.posed.pose};
     abut_sweep_rigid_result touch;
     abut_pair_measures common;
     for (int i = 0; i < LENGTH_COUNT; i++)
@@ -179,7 +179,7 @@ TEST(pairs_and_sweeps) {
             *(k ? &rigid.tolerance : &rigid.separation) = lengths[i].number;
             NAMES(lengths[i].words, LENGTHS, abut_pair_measure(&s.posed, &s.posed, &pair, &common));
             NAMES(lengths[i].words, LENGTHS,
-                  abut_sweep_rigid(s.bvh, &path, s.bvh, &path, &rigid, &touch));
+                  abut_sweep_rigid(&s.posed, NULL, &s.posed, NULL, &rigid, &touch));
         }
     abut_sweep *motion;
     abut_impact_list impacts = {.capacity = 0};

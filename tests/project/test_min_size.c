@@ -127,7 +127,11 @@ TEST(positions) {
     assert_ok(abut_sweep_create(&unit, 1, NULL, &motion));
     assert_ok(abut_self_create(unit, NULL, &self));
     assert_ok(abut_layers_create(NULL, NULL, &layers));
-    assert_ok(abut_layers_add(layers, &(abut_layers_item){.mesh = unit}, &solid));
+    assert_ok(abut_layers_add(
+        layers,
+        &(abut_layers_item){.size = sizeof(abut_layers_item),
+                            .collider = abut_collider_from_mesh(unit, abut_pose_identity())},
+        &solid));
     assert_ok(abut_world_create(NULL, NULL, &world));
     abut_world_item item = {.size = sizeof(abut_world_item), .collider.kind = ABUT_COLLIDER_MESH};
     item.collider.shape.mesh.mesh = unit;

@@ -215,8 +215,9 @@ static void try_pairs(trial *t) {
     NEED(abut_pair_overlap_batch(&poses, NULL, &relation, &reliability));
     NEED(abut_pair_distance_batch(&poses, NULL, &separation));
     NEED(abut_pair_within_batch(&poses, t->scale, NULL, &any, &reliability));
-    const abut_path path = {t->apart.pose, b->pose}, still = {a->pose, a->pose};
-    NEED(abut_sweep_rigid(a->shape.body.bvh, &still, b->shape.body.bvh, &path, NULL, &touch));
+    abut_collider moves = *b;
+    moves.pose = t->apart.pose;
+    NEED(abut_sweep_rigid(a, NULL, &moves, &b->pose, NULL, &touch));
     if (t->compares)
         same(t, "time of impact", touch.time, 0, COARSE);
 }
@@ -361,7 +362,8 @@ static void try_worlds(trial *t) {
             abut_world_event_list event_list = {events, 16, 0};
             TRY(abut_world_events(world, &event_list));
             const uint32_t last = 2;
-            TRY(abut_world_sweep(world, &last, &t->posed[1].pose, 1, NULL, &impacts));
+            TRY(abut_world_sweep(world, &last, abut_array_host(&t->posed[1].pose), 1, NULL,
+                                 &impacts));
         }
         abut_world_destroy(world);
     }
@@ -403,7 +405,6 @@ static void try_mixed(trial *t) {
     abut_sweep_rigid_result touch;
     abut_map_hausdorff_result result;
     for (int i = 0; i < 2; i++) {
-        const abut_path from = {others[i]->pose, a.pose}, still = {a.pose, a.pose};
         NEED(abut_pair_overlap(&a, others[i], NULL, NULL, &overlap));
         NEED(abut_pair_distance(&a, others[i], NULL, NULL, &separation));
         assert_true(isfinite(separation.distance));
@@ -413,8 +414,7 @@ static void try_mixed(trial *t) {
             for (uint64_t k = 0; k < found.count; k++)
                 assert_true(isfinite(list[k].depth) && isfinite(list[k].volume));
         TRY(abut_contact_find(others[i], &a, NULL, &found));
-        TRY(abut_sweep_rigid(a.shape.body.bvh, &still, others[i]->shape.body.bvh, &from, NULL,
-                             &touch));
+        TRY(abut_sweep_rigid(&a, NULL, others[i], &a.pose, NULL, &touch));
     }
     TRY(abut_map_hausdorff(a.shape.body.bvh, bvh, NULL, &result));
     const double most = ABUT_COORDINATE_MAX;

@@ -137,10 +137,14 @@ static void try_images(trial *t) {
     static uint8_t colours[4 * 96 * 64];
     abut_raster_view view = abut_raster_view_default();
     abut_raster *raster = NULL;
-    const abut_raster_item drawn[2] = {{t->mesh[0], t->posed[0].pose},
-                                       {t->mesh[1], t->posed[1].pose}};
-    abut_raster_image image = {.capacity = 64 * 64, .items = abut_array_host(items)},
-                      deep = {.capacity = 64 * 64, .depths = abut_array_host(depths)};
+    const abut_collider drawn[2] = {abut_collider_from_mesh(t->mesh[0], t->posed[0].pose),
+                                    abut_collider_from_mesh(t->mesh[1], t->posed[1].pose)};
+    abut_raster_image image = {.size = sizeof(abut_raster_image),
+                               .capacity = 64 * 64,
+                               .items = abut_array_host(items)},
+                      deep = {.size = sizeof(abut_raster_image),
+                              .capacity = 64 * 64,
+                              .depths = abut_array_host(depths)};
     view.width = view.height = 64;
     assert_ok(abut_raster_create(NULL, NULL, &raster));
     for (int k = 0; k < 2; k++) {
@@ -171,8 +175,10 @@ static void try_images(trial *t) {
     bool added = true;
     for (int i = 0; i < 3; i++) {
         uint32_t id;
-        abut_layers_item item = {.mesh = t->mesh[i > 0],
-                                 .pose = i == 2 ? t->apart.pose : t->posed[i].pose};
+        abut_layers_item item = {.size = sizeof(abut_layers_item),
+                                 .collider = abut_collider_from_mesh(t->mesh[i > 0],
+                                                                     i == 2 ? t->apart.pose
+                                                                            : t->posed[i].pose)};
         added = TRY(abut_layers_add(layers, &item, &id)) && added;
     }
     query.resolution = 64;

@@ -28,7 +28,8 @@ typedef struct pixels {
 
 static abut_raster_image image_of(pixels *to, bool conservative) {
     memset(to, 0xee, sizeof *to);
-    return (abut_raster_image){.capacity = MOST,
+    return (abut_raster_image){.size = sizeof(abut_raster_image),
+                               .capacity = MOST,
                                .conservative = conservative,
                                .depths = abut_array_host(to->depths),
                                .items = abut_array_host(to->items),
@@ -37,7 +38,7 @@ static abut_raster_image image_of(pixels *to, bool conservative) {
 
 /* Both draw the same; how many pixels have something. */
 static uint32_t compare(abut_raster *here, abut_raster *there, const abut_raster_view *view,
-                        const abut_raster_item *items, size_t count, bool conservative) {
+                        const abut_collider *items, size_t count, bool conservative) {
     static pixels a, b;
     abut_raster_image on_cpu = image_of(&a, conservative), on_device = image_of(&b, conservative);
     assert_ok(abut_raster_draw(here, view, items, count, &on_cpu));
@@ -76,11 +77,11 @@ TEST(same_as_the_cpu) {
     const uint64_t part_pixels = there->part_pixels;
     uint32_t seen = 0;
     for (uint32_t round = 0; round < test_rounds(96); round++) {
-        abut_raster_item items[30];
+        abut_collider items[30];
         uint32_t count = round % 8 == 7 ? 0 : 1 + test_random_below(&random, 30);
         for (uint32_t i = 0; i < count; i++) { /* some in one place: ties */
-            items[i] = (abut_raster_item){.mesh = meshes[test_random_below(&random, MESHES)],
-                                          .pose = random_pose(&random, 1)};
+            items[i] = abut_collider_from_mesh(meshes[test_random_below(&random, MESHES)],
+                                               random_pose(&random, 1));
             if (i && round % 4 == 1)
                 items[i] = items[i - 1];
         }
@@ -100,9 +101,9 @@ TEST(same_as_the_cpu) {
 TEST(the_list_of_large_triangles_grows) {
     abut_raster *here = create(NULL), *there = create(device);
     enum { ITEMS = 250 };
-    abut_raster_item items[ITEMS];
+    abut_collider items[ITEMS];
     for (uint32_t i = 0; i < ITEMS; i++) {
-        items[i] = (abut_raster_item){.mesh = meshes[0]};
+        items[i] = abut_collider_from_mesh(meshes[0], abut_pose_identity());
         items[i].pose.translation.z = 0.01 * i;
     }
     abut_raster_view view = abut_raster_view_default();
@@ -122,7 +123,8 @@ TEST(images_stay_in_buffers) {
     abut_raster *here = create(NULL), *there = create(device);
     abut_raster_view view = abut_raster_view_default();
     view.width = view.height = SIDE;
-    abut_raster_item items[2] = {{.mesh = meshes[1]}, {.mesh = meshes[2]}};
+    abut_collider items[2] = {abut_collider_from_mesh(meshes[1], abut_pose_identity()),
+                              abut_collider_from_mesh(meshes[2], abut_pose_identity())};
     abut_raster_image image = image_of(&a, false);
     assert_ok(abut_raster_draw(here, &view, items, 2, &image));
     abut_buffer *buffers[2] = {NULL, NULL};
@@ -131,7 +133,8 @@ TEST(images_stay_in_buffers) {
     there->part_pixels = 5 * SIDE;
     uint32_t items_there[COUNT], triangles_there[COUNT];
     float depths_there[COUNT];
-    image = (abut_raster_image){.capacity = COUNT,
+    image = (abut_raster_image){.size = sizeof(abut_raster_image),
+                                .capacity = COUNT,
                                 .depths = abut_array_buffer(buffers[0]),
                                 .items = abut_array_host(items_there),
                                 .triangles = abut_array_buffer(buffers[1])};
@@ -171,7 +174,9 @@ TEST(meshes_come_and_go) {
         shape.segments = 5 + round;
         abut_mesh *mesh = NULL;
         assert_ok(abut_shape_create(NULL, &shape, &mesh));
-        abut_raster_item items[2] = {{.mesh = mesh}, {.mesh = meshes[round % MESHES]}};
+        abut_collider items[2] = {abut_collider_from_mesh(mesh, abut_pose_identity()),
+                                  abut_collider_from_mesh(meshes[round % MESHES],
+                                                          abut_pose_identity())};
         assert_true(compare(here, there, &view, items, 2, false) > 100);
         assert_true(compare(here, there, &view, items, 1, false) > 100);
         abut_mesh_destroy(mesh);
@@ -188,8 +193,12 @@ static abut_status draw_a_little(abut_context *context, void *user) {
     abut_raster_view view = abut_raster_view_default();
     view.width = view.height = 24;
     float depths[24 * 24];
-    abut_raster_image image = {.capacity = 24 * 24, .depths = abut_array_host(depths)};
-    abut_raster_item items[3] = {{.mesh = meshes[0]}, {.mesh = meshes[1]}, {.mesh = meshes[0]}};
+    abut_raster_image image = {.size = sizeof(abut_raster_image),
+                               .capacity = 24 * 24,
+                               .depths = abut_array_host(depths)};
+    abut_collider items[3] = {abut_collider_from_mesh(meshes[0], abut_pose_identity()),
+                              abut_collider_from_mesh(meshes[1], abut_pose_identity()),
+                              abut_collider_from_mesh(meshes[0], abut_pose_identity())};
     items[1].pose.translation.x = 0.5;
     (void)user;
     for (uint32_t count = 1; count <= 3 && !status; count++)
@@ -212,17 +221,18 @@ TEST(a_failure_leaves_it_usable) {
     abut_raster *here = create(NULL), *there = create(device);
     abut_raster_view view = abut_raster_view_default();
     view.width = view.height = 30;
-    abut_raster_item items[2] = {{.mesh = meshes[1]}, {.mesh = meshes[3]}};
+    abut_collider items[2] = {abut_collider_from_mesh(meshes[1], abut_pose_identity()),
+                              abut_collider_from_mesh(meshes[3], abut_pose_identity())};
     abut_raster_image image = image_of(&a, false);
     assert_ok(abut_raster_draw(here, &view, items, 2, &image));
     for (uint64_t n = 1; n < 40; n += 3) {
         abut_raster_image again = image_of(&b, false);
-        items[1].mesh = meshes[n % 2 ? 3 : 2]; /* meshes are sent anew */
+        items[1].shape.mesh.mesh = meshes[n % 2 ? 3 : 2]; /* meshes are sent anew */
         abuti_opencl_fail_at(n);
         abut_status status = abut_raster_draw(there, &view, items, 2, &again);
         abuti_opencl_fail_at(0);
         assert_true(status == ABUT_OK || status == ABUT_ERROR_DEVICE);
-        items[1].mesh = meshes[3];
+        items[1].shape.mesh.mesh = meshes[3];
         again = image_of(&b, false);
         assert_ok(abut_raster_draw(there, &view, items, 2, &again));
         assert_memory_equal(&a, &b, sizeof a);

@@ -241,11 +241,12 @@ TEST(depths_are_those_of_rays) {
             (abut_vec3){test_random_real(&random, -1, 1), test_random_real(&random, -1, 1), -0.4};
         view.perspective = round % 2;
         view.eye = v3_scale(v3_normalise(view.direction), -5);
-        abut_raster_image image = {.capacity = SIDE * SIDE,
+        abut_raster_image image = {.size = sizeof(abut_raster_image),
+                                   .capacity = SIDE * SIDE,
                                    .depths = abut_array_host(depths),
                                    .items = abut_array_host(items),
                                    .triangles = abut_array_host(triangles)};
-        abut_raster_item item = {.mesh = mesh};
+        abut_collider item = abut_collider_from_mesh(mesh, abut_pose_identity());
         assert_ok(abut_raster_draw(raster, &view, &item, 1, &image));
         raster_camera camera;
         assert_ok(abuti_raster_camera("test", &view, mesh->bounds, 0, &camera));
@@ -276,9 +277,11 @@ TEST(depths_are_those_of_rays) {
 TEST(bad_input_is_refused) {
     abut_mesh *mesh = make(ABUT_SHAPE_BOX, 1);
     abut_raster_view view = abut_raster_view_default();
-    abut_raster_item item = {.mesh = mesh};
+    abut_collider item = abut_collider_from_mesh(mesh, abut_pose_identity());
     float depths[16];
-    abut_raster_image image = {.capacity = 16, .depths = abut_array_host(depths)};
+    abut_raster_image image = {.size = sizeof(abut_raster_image),
+                               .capacity = 16,
+                               .depths = abut_array_host(depths)};
     abut_raster *raster = NULL;
     abut_raster_options options = {.size = 1};
     assert_refused("size", abut_raster_create(NULL, &options, &raster));
@@ -305,14 +308,26 @@ TEST(bad_input_is_refused) {
     view = abut_raster_view_default();
     item.pose.translation.x = INFINITY;
     assert_refused("finite", abut_raster_draw(raster, &view, &item, 1, &image));
-    item.mesh = NULL;
+    item.shape.mesh.mesh = NULL;
     assert_refused("mesh", abut_raster_draw(raster, &view, &item, 1, &image));
+    item = abut_collider_from_sphere((abut_sphere){{0, 0, 0}, 1}, abut_pose_identity());
+    assert_refused("colliders[0] is a sphere; it must be a mesh, a hull, or a body with a BVH",
+                   abut_raster_draw(raster, &view, &item, 1, &image));
+    item = abut_collider_from_hull(NULL, abut_pose_identity());
+    assert_refused("colliders[0].shape.hull is null",
+                   abut_raster_draw(raster, &view, &item, 1, &image));
+    item.kind = (abut_collider_kind)99;
+    assert_refused("kind is 99", abut_raster_draw(raster, &view, &item, 1, &image));
+    image.size = 0;
+    item = abut_collider_from_mesh(mesh, abut_pose_identity());
+    assert_refused("size field is 0", abut_raster_draw(raster, &view, &item, 1, &image));
+    image.size = sizeof image;
     assert_refused("image", abut_raster_draw(raster, &view, &item, 1, NULL));
-    assert_refused("items", abut_raster_draw(raster, &view, NULL, 1, &image));
+    assert_refused("colliders is null", abut_raster_draw(raster, &view, NULL, 1, &image));
     assert_refused("raster", abut_raster_draw(NULL, &view, &item, 1, &image));
     image.items.buffer = (abut_buffer *)(void *)depths; /* not looked into */
     view.width = view.height = 4;
-    item = (abut_raster_item){.mesh = mesh};
+    item = abut_collider_from_mesh(mesh, abut_pose_identity());
     assert_refused("no device", abut_raster_draw(raster, &view, &item, 1, &image));
     abut_raster_destroy(raster);
     abut_raster_destroy(NULL);
@@ -321,15 +336,46 @@ TEST(bad_input_is_refused) {
 
 static abut_status draw_a_little(abut_context *context, void *user) {
     abut_raster_view view = abut_raster_view_default();
-    abut_raster_item item = {.mesh = user};
+    abut_collider item = abut_collider_from_mesh(user, abut_pose_identity());
     float depths[64];
-    abut_raster_image image = {.capacity = 64, .depths = abut_array_host(depths)};
+    abut_raster_image image = {.size = sizeof(abut_raster_image),
+                               .capacity = 64,
+                               .depths = abut_array_host(depths)};
     abut_raster *raster = NULL;
     view.width = view.height = 8;
     abut_status status = abut_raster_create(context, NULL, &raster);
     status = status ? status : abut_raster_draw(raster, &view, &item, 1, &image);
     abut_raster_destroy(raster);
     return status;
+}
+
+/* A mesh, its BVH and a hull give the same image. */
+TEST(kinds_of_colliders) {
+    abut_shape shape = abut_shape_default(ABUT_SHAPE_ICOSPHERE);
+    abut_mesh *mesh;
+    abut_bvh *bvh;
+    abut_raster *raster;
+    float depths[3][256];
+    assert_ok(abut_shape_create(NULL, &shape, &mesh));
+    assert_ok(abut_bvh_create(mesh, NULL, &bvh));
+    assert_ok(abut_raster_create(NULL, NULL, &raster));
+    const abut_pose at = {{0.1, 0.2, 0.3, 0.9}, {1, 2, 3}};
+    const abut_collider kinds[3] = {abut_collider_from_mesh(mesh, at),
+                                    abut_collider_from_bvh(bvh, at),
+                                    abut_collider_from_hull(bvh, at)};
+    for (int i = 0; i < 3; i++) {
+        abut_raster_view view = abut_raster_view_default();
+        abut_raster_image image = abut_raster_image_default();
+        view.width = view.height = 16;
+        image.capacity = 256;
+        image.depths = abut_array_host(depths[i]);
+        assert_ok(abut_raster_draw(raster, &view, &kinds[i], 1, &image));
+        assert_true(image.width == 16 && image.height == 16);
+        assert_memory_equal(depths[0], depths[i], sizeof depths[0]);
+    }
+    abut_raster_destroy(raster);
+    abut_bvh_destroy(bvh);
+    abut_mesh_destroy(mesh);
 }
 
 TEST(no_memory) {
@@ -360,8 +406,9 @@ TEST(conservative_images_miss_nothing) {
         abut_raster_view view = abut_raster_view_default();
         view.region = (abut_box){{-1, -1, -2}, {1, 1, 2}};
         view.width = view.height = SIDE;
-        abut_raster_item item = {.mesh = mesh};
-        abut_raster_image image = {.capacity = SIDE * SIDE,
+        abut_collider item = abut_collider_from_mesh(mesh, abut_pose_identity());
+        abut_raster_image image = {.size = sizeof(abut_raster_image),
+                                   .capacity = SIDE * SIDE,
                                    .conservative = true,
                                    .depths = abut_array_host(depths)};
         assert_ok(abut_raster_draw(raster, &view, &item, 1, &image));

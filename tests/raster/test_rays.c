@@ -8,7 +8,8 @@ static uint32_t items[PIXELS], triangles[PIXELS];
 static abut_raster *raster; /* on one thread */
 
 static abut_raster_image image_of(uint64_t capacity) {
-    return (abut_raster_image){.capacity = capacity,
+    return (abut_raster_image){.size = sizeof(abut_raster_image),
+                               .capacity = capacity,
                                .depths = abut_array_host(depths),
                                .items = abut_array_host(items),
                                .triangles = abut_array_host(triangles)};
@@ -34,11 +35,11 @@ TEST(images_agree_with_rays) {
     for (uint32_t round = 0; round < test_rounds(160); round++) {
         scene s;
         scene_random(&s, &random, 6, 1);
-        abut_raster_item list[6];
+        abut_collider list[6];
         for (uint32_t i = 0; i < 6; i++) {
             free(s.deformed[i]);
             s.deformed[i] = NULL;
-            list[i] = (abut_raster_item){models[s.model[i]], s.poses[i]};
+            list[i] = abut_collider_from_mesh(models[s.model[i]], s.poses[i]);
         }
         abut_raster_view view = random_view(&random, 3, 48);
         abut_raster_image image = image_of(PIXELS);
@@ -70,7 +71,7 @@ TEST(images_agree_with_rays) {
  * it, so that none sees the inside. Seen along axes, edges and vertices are in centres of pixels.
  */
 TEST(no_holes) {
-    abut_raster_item item = {models[1], at_origin};
+    abut_collider item = abut_collider_from_mesh(models[1], at_origin);
     test_random random = {2};
     for (uint32_t round = 0; round < test_rounds(64); round++) {
         abut_raster_view view = random_view(&random, 0.5, 8 + test_random_below(&random, 40));
@@ -93,7 +94,8 @@ TEST(no_holes) {
 }
 
 TEST(ties_go_to_the_lowest) {
-    abut_raster_item two[2] = {{models[0], at_origin}, {models[0], at_origin}};
+    abut_collider two[2] = {abut_collider_from_mesh(models[0], at_origin),
+                            abut_collider_from_mesh(models[0], at_origin)};
     abut_raster_view view = abut_raster_view_default();
     view.region = (abut_box){{-1, -1, -1}, {1, 1, 1}};
     view.width = view.height = 32;
@@ -118,9 +120,9 @@ TEST(ties_go_to_the_lowest) {
 }
 
 static abut_status draw_a_little(abut_context *context, void *data) {
-    abut_raster_item list[3] = {{models[1], shifted(0.1, 0, 0)},
-                                {models[2], at_origin},
-                                {models[4], at_origin}};
+    abut_collider list[3] = {abut_collider_from_mesh(models[1], shifted(0.1, 0, 0)),
+                             abut_collider_from_mesh(models[2], at_origin),
+                             abut_collider_from_mesh(models[4], at_origin)};
     abut_raster_view view = abut_raster_view_default();
     view.region = (abut_box){{-1, -1, -1}, {1, 1, 1}};
     view.width = 40;

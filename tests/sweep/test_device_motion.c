@@ -182,8 +182,8 @@ TEST(refused_on_the_device) {
     s.options.device = NULL;
     assert_ok(abut_sweep_create(s.meshes, s.mesh_count, &s.options, &here));
     size_t count = find_impacts(&s, there, ABUT_SWEEP_ALL, &before, NULL);
-    assert_refused("motion is null", abut_sweep_set_positions(NULL, abut_array_buffer(NULL),
-                                                              abut_array_buffer(good)));
+    assert_refused("sweep is null", abut_sweep_set_positions(NULL, abut_array_buffer(NULL),
+                                                             abut_array_buffer(good)));
     assert_refused("end is null", abut_sweep_set_positions(there, abut_array_buffer(good),
                                                            abut_array_buffer(NULL)));
     assert_refused("without a device", abut_sweep_set_positions(here, abut_array_buffer(NULL),

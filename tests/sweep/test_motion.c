@@ -282,7 +282,7 @@ TEST(bad_meshes_are_refused) {
     abut_sweep *motion = (abut_sweep *)&s, *kept = motion;
     assert_refused("meshes is null", abut_sweep_create(NULL, 1, NULL, &motion));
     assert_refused("count is 0", abut_sweep_create(two, 0, NULL, &motion));
-    assert_refused("motion is null", abut_sweep_create(two, 1, NULL, NULL));
+    assert_refused("sweep is null", abut_sweep_create(two, 1, NULL, NULL));
     assert_refused("meshes[1] is null", abut_sweep_create(two, 2, NULL, &motion));
     two[1] = t.meshes[0];
     assert_refused("another context", abut_sweep_create(two, 2, NULL, &motion));
@@ -303,8 +303,8 @@ TEST(bad_steps_are_refused) {
     assert_ok(abut_sweep_create(s.meshes, 1, NULL, &motion));
     assert_refused("abut_sweep_set_positions() first",
                    abut_sweep_find(motion, ABUT_SWEEP_ANY, NULL, &found, NULL));
-    assert_refused("motion is null", abut_sweep_set_positions(NULL, abut_array_host(s.start),
-                                                              abut_array_host(s.end)));
+    assert_refused("sweep is null", abut_sweep_set_positions(NULL, abut_array_host(s.start),
+                                                             abut_array_host(s.end)));
     assert_refused("end is null", abut_sweep_set_positions(motion, abut_array_host(s.start),
                                                            abut_array_host(NULL)));
     const double bad[] = {NAN, INFINITY, -1e91};
@@ -328,7 +328,7 @@ TEST(bad_searches_are_refused) {
     abut_impact_list found = {.capacity = 1, .count = 3};
     assert_refused("capacity is 1", abut_sweep_find(motion, ABUT_SWEEP_ANY, NULL, &found, NULL));
     found.capacity = 0;
-    assert_refused("motion is null", abut_sweep_find(NULL, ABUT_SWEEP_ANY, NULL, &found, NULL));
+    assert_refused("sweep is null", abut_sweep_find(NULL, ABUT_SWEEP_ANY, NULL, &found, NULL));
     assert_refused("impacts is null", abut_sweep_find(motion, ABUT_SWEEP_ANY, NULL, NULL, NULL));
     assert_refused("mode is 3", abut_sweep_find(motion, (abut_sweep_mode)3, NULL, &found, NULL));
     const double bad[] = {-1, NAN, INFINITY};

@@ -549,16 +549,16 @@ TEST(inside_a_closed_part_beside_a_sheet) {
         abut_world_item items[2] = {character_item()};
         uint32_t id;
         items[1] = abut_world_item_default();
-        items[1].collider.kind = ABUT_COLLIDER_MESH;
-        items[1].collider.shape.mesh.mesh =
+        abut_mesh *mesh =
             test_mesh(serial, positions, 11, (const uint32_t(*)[3])indices + first, 13 - first);
+        items[1].collider = abut_collider_from_mesh(mesh, abut_pose_identity());
         assert_ok(abut_world_create(serial, NULL, &world));
         for (int i = 0; i < 2; i++)
             assert_ok(abut_world_add(world, &items[i], &id));
         assert_ok(abut_world_contacts(world, &found));
         assert_int_equal(first == 0, found.count > 0);
         abut_world_destroy(world);
-        abut_mesh_destroy(items[1].collider.shape.mesh.mesh);
+        abut_mesh_destroy(mesh);
     }
     abut_mesh_destroy(box);
 }
@@ -622,7 +622,8 @@ TEST(what_is_refused_and_never_tried) {
         item.collider.pose = here;
         assert_ok(abut_world_add(world, &item, &id));
         item.collider.pose.translation.x = 1;
-        assert_ok(abut_world_sweep(world, &id, &item.collider.pose, 1, NULL, &impacts));
+        assert_ok(
+            abut_world_sweep(world, &id, abut_array_host(&item.collider.pose), 1, NULL, &impacts));
         assert_int_equal(impacts.unswept_count,
                          method == ABUT_WORLD_EXACT ? 0 : 3); /* a body too */
         abut_world_destroy(world);

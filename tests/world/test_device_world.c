@@ -90,9 +90,11 @@ TEST(meshes_by_the_rule) {
             item.collider.shape.mesh.resolution = 16;
             if (!k && by_field)
                 item.method = ABUT_WORLD_FIELD;
-            assert_ok(abut_shape_create(serial, &shape, &item.collider.shape.mesh.mesh));
+            abut_mesh *mesh;
+            assert_ok(abut_shape_create(serial, &shape, &mesh));
+            item.collider.shape.mesh.mesh = mesh;
             assert_ok(abut_world_add(world, &item, &id));
-            abut_mesh_destroy(item.collider.shape.mesh.mesh); /* the world holds it */
+            abut_mesh_destroy(mesh); /* the world holds it */
             assert_ok(abut_world_get_item_info(world, id, &choice));
             assert_int_equal(choice.method, kinds[i % KINDS].meant);
             assert_true(choice.is_forced == (item.method != ABUT_WORLD_AUTO));
@@ -379,7 +381,7 @@ TEST(records_are_the_contacts) {
     for (options.max_patch_contacts = 0; options.max_patch_contacts < 3;
          options.max_patch_contacts += 2) {
         assert_ok(abut_world_create(serial, &options, &world));
-        assert_refused("records is null", abut_world_get_device_contacts(world, NULL));
+        assert_refused("contacts is null", abut_world_get_device_contacts(world, NULL));
         assert_ok(abut_world_get_device_contacts(world, &records)); /* of an empty world */
         assert_true(records.pair_count == 0 && records.contact_count == 0);
         assert_ok(abut_buffer_read(records.begin, 0, &id, sizeof id));
@@ -606,6 +608,24 @@ TEST(poses_in_buffers) {
         check_world(world, items, used, ITEMS, &options);
     }
     assert_true(contacts > 500);
+    for (uint32_t i = 0; i < ITEMS; i++)
+        poses[i] = random_pose(&random, 1.2);
+    assert_ok(abut_buffer_write(buffer, 0, poses, sizeof poses));
+    static abut_world_impact impacts[2][ITEMS * ITEMS];
+    abut_world_impacts swept[2];
+    for (int k = 0; k < 2; k++) { /* ends in a buffer */
+        swept[k] = (abut_world_impacts){.list = impacts[k], .capacity = ITEMS * ITEMS};
+        memset(impacts[k], 0, sizeof impacts[k]);
+        assert_ok(abut_world_sweep(world, NULL,
+                                   k ? abut_array_buffer(buffer) : abut_array_host(poses), ITEMS,
+                                   NULL, &swept[k]));
+    }
+    assert_true(swept[0].count == swept[1].count && swept[0].time == swept[1].time);
+    assert_int_equal(swept[0].unswept_count, swept[1].unswept_count);
+    assert_memory_equal(impacts[0], impacts[1], sizeof impacts[0]);
+    assert_fails(ABUT_ERROR_BUFFER, "ends",
+                 abut_world_sweep(world, NULL, abut_array_buffer(short_buffer), 3, NULL,
+                                  &swept[0]));
     assert_fails(ABUT_ERROR_BUFFER, "poses",
                  abut_world_set_poses(world, NULL, abut_array_buffer(short_buffer), 3));
     id = ITEMS;
@@ -617,6 +637,8 @@ TEST(poses_in_buffers) {
     assert_ok(abut_world_create(serial, NULL, &on_cpu));
     assert_ok(abut_world_add(on_cpu, &items[0], &id));
     assert_refused("no device", abut_world_set_poses(on_cpu, NULL, abut_array_buffer(buffer), 1));
+    assert_refused("no device",
+                   abut_world_sweep(on_cpu, NULL, abut_array_buffer(buffer), 1, NULL, &swept[0]));
     abut_world_destroy(on_cpu);
     abut_buffer_destroy(buffer);
     abut_buffer_destroy(short_buffer);

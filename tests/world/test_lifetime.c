@@ -66,7 +66,7 @@ TEST(world_keeps_hierarchies_and_hulls) {
         end.translation.x = 5;
         abut_world_impact impacts[4];
         abut_world_impacts to = {.list = impacts, .capacity = 4};
-        assert_ok(abut_world_sweep(world, &id, &end, 1, NULL, &to));
+        assert_ok(abut_world_sweep(world, &id, abut_array_host(&end), 1, NULL, &to));
         assert_true(to.time == 1);
         /* The first item goes on alone; then nothing is left. */
         assert_ok(abut_world_remove(world, id));
@@ -202,8 +202,9 @@ TEST(layers_keep_their_meshes) {
     make_parts(&p);
     assert_ok(abut_layers_create(NULL, NULL, &layers));
     for (int i = 0; i < 2; i++) {
-        abut_layers_item item = {.mesh = p.mesh, .pose = HERE};
-        item.pose.translation.x = 0.9 * i;
+        abut_layers_item item = {.size = sizeof(abut_layers_item),
+                                 .collider = abut_collider_from_mesh(p.mesh, HERE)};
+        item.collider.pose.translation.x = 0.9 * i;
         assert_ok(abut_layers_add(layers, &item, NULL));
     }
     assert_true(destroy_parts(&p) > 1);
@@ -367,10 +368,11 @@ TEST(progress_is_that_of_the_world) {
     abut_world_impacts to = {.list = impacts, .capacity = 8};
     end.translation.x = 4;
     loud = (ear){0};
-    assert_ok(abut_world_sweep(world, NULL, &end, 1, NULL, &to));
+    assert_ok(abut_world_sweep(world, NULL, abut_array_host(&end), 1, NULL, &to));
     assert_true(loud.calls > 0);
     loud = (ear){.stop_at = 1};
-    assert_int_equal(abut_world_sweep(world, NULL, &end, 1, NULL, &to), ABUT_ERROR_CANCELLED);
+    assert_int_equal(abut_world_sweep(world, NULL, abut_array_host(&end), 1, NULL, &to),
+                     ABUT_ERROR_CANCELLED);
     assert_int_equal(quiet.calls, 0);
     abut_world_destroy(world);
     for (int i = 0; i < 2; i++) {
@@ -439,8 +441,9 @@ TEST(progress_is_that_of_layers_and_maps) {
     abut_context_destroy(context);
     quiet.calls = 0;
     for (int i = 0; i < 2; i++) {
-        abut_layers_item item = {.mesh = meshes[i], .pose = HERE};
-        item.pose.translation.x = 0.3 * i;
+        abut_layers_item item = {.size = sizeof(abut_layers_item),
+                                 .collider = abut_collider_from_mesh(meshes[i], HERE)};
+        item.collider.pose.translation.x = 0.3 * i;
         assert_ok(abut_layers_add(layers, &item, NULL));
     }
     assert_int_equal(quiet.calls, 0);
@@ -503,7 +506,8 @@ static void enter(watch *w) {
                                abut_world_events(w->world, &events),
                                abut_world_save(w->world, &state),
                                abut_world_restore(w->world, "", 0),
-                               abut_world_sweep(w->world, NULL, &HERE, 1, NULL, &impacts),
+                               abut_world_sweep(w->world, NULL, abut_array_host(&HERE), 1, NULL,
+                                                &impacts),
                                abut_world_get_device_contacts(w->world, &records)};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         w->refused += all[i] == ABUT_ERROR_ARGUMENT;
@@ -575,7 +579,7 @@ TEST(progress_of_worlds_goes_on) {
         for (uint32_t i = 0; i < COUNT; i++)
             ends[i].translation.y = 0.01 * i;
         w = (watch){.first = 1};
-        assert_ok(abut_world_sweep(world, NULL, ends, COUNT, NULL, &to));
+        assert_ok(abut_world_sweep(world, NULL, abut_array_host(ends), COUNT, NULL, &to));
         assert_true(w.calls > 10 && w.first == 0 && w.last > 0.5 && w.last <= 1 && !w.falls);
     }
     abuti_progress_interval = before;
@@ -600,7 +604,7 @@ TEST(callbacks_must_not_call_their_world) {
         if (k == 0)
             assert_true(contacts_of(world) > 0);
         else if (k == 1)
-            assert_ok(abut_world_sweep(world, NULL, &far, 1, NULL, &to));
+            assert_ok(abut_world_sweep(world, NULL, abut_array_host(&far), 1, NULL, &to));
         else
             assert_int_equal(abut_world_events(world, &none), ABUT_ERROR_BUFFER);
         assert_true(w.refused > 0);

@@ -132,8 +132,10 @@ TEST(layers_agree_with_layers) {
         abut_world_item item = of_mesh(i % 3 ? ball : cube, ABUT_WORLD_LAYERS, v3(0, 0, 0));
         item.collider.pose = random_pose(&random, 0.9);
         item.collider.shape.mesh.resolution = 128;
-        const abut_layers_item solid = {.mesh = item.collider.shape.mesh.mesh,
-                                        .pose = item.collider.pose};
+        const abut_layers_item solid = {.size = sizeof(abut_layers_item),
+                                        .collider =
+                                            abut_collider_from_mesh(item.collider.shape.mesh.mesh,
+                                                                    item.collider.pose)};
         add(world, &item);
         assert_ok(abut_layers_add(layers, &solid, NULL));
     }
@@ -163,7 +165,9 @@ TEST(layers_agree_with_layers) {
         assert_ok(abut_world_remove(world, 4));
         assert_ok(abut_layers_remove(layers, 4));
         assert_int_equal(add(world, &item), 4);
-        const abut_layers_item solid = {.mesh = cube, .pose = item.collider.pose};
+        const abut_layers_item solid = {.size = sizeof(abut_layers_item),
+                                        .collider =
+                                            abut_collider_from_mesh(cube, item.collider.pose)};
         uint32_t id;
         assert_ok(abut_layers_add(layers, &solid, &id));
         assert_int_equal(id, 4);

@@ -1,4 +1,5 @@
 /* Steps of bodies that touch at the start: they may slide and leave, and may not go deeper. */
+#include "support/pose.h"
 #include "support/support.h"
 
 #include <math.h>
@@ -77,7 +78,7 @@ static double time_of(abut_world *world, abut_vec3 way, abut_quat turn, double h
     abut_world_impacts to = {.list = impacts, .capacity = 4};
     const uint32_t id = 1;
     const abut_pose end = {turn, {way.x, way.y, 0.5 + height + way.z}};
-    assert_ok(abut_world_sweep(world, &id, &end, 1, NULL, &to));
+    assert_ok(abut_world_sweep(world, &id, abut_array_host(&end), 1, NULL, &to));
     assert_true(to.time >= 0 && to.time <= 1);
     return to.time;
 }
@@ -172,10 +173,10 @@ TEST(bodies_that_move_together_do_not_limit_the_step) {
                                {{c, 0, 0, c}, {0, 3 - 0.499, 0}}};
     abut_world_impact impacts[4];
     abut_world_impacts to = {.list = impacts, .capacity = 4};
-    assert_ok(abut_world_sweep(world, ids, ends, 2, NULL, &to));
+    assert_ok(abut_world_sweep(world, ids, abut_array_host(ends), 2, NULL, &to));
     assert_true(to.time > 0);
     const abut_pose shifted[2] = {{{0, 0, 0, 1}, {1.13, 2.07, 2.5}}, {{0, 0, 0, 1}, {1, 2, 3.499}}};
-    assert_ok(abut_world_sweep(world, ids, shifted, 2, NULL, &to));
+    assert_ok(abut_world_sweep(world, ids, abut_array_host(shifted), 2, NULL, &to));
     assert_true(to.time == 1);
     abut_world_destroy(world);
 }
@@ -244,7 +245,7 @@ TEST(random_bodies_do_not_go_deeper_than_the_slack) {
         const double start = fmax(depth_of(&solids[0], &solids[1]), 0);
         abut_world *world;
         uint32_t ids[2];
-        abut_path paths[2];
+        test_motion_path paths[2];
         abut_pose ends[2];
         assert_ok(abut_world_create(NULL, NULL, &world));
         for (int k = 0; k < 2; k++) {
@@ -257,15 +258,16 @@ TEST(random_bodies_do_not_go_deeper_than_the_slack) {
             ends[k].translation.x += test_random_real(&random, -step, step);
             ends[k].translation.y += test_random_real(&random, -step, step);
             ends[k].translation.z += test_random_real(&random, -step, step);
-            paths[k] = (abut_path){items[k].collider.pose, ends[k]};
+            paths[k] = (test_motion_path){items[k].collider.pose, ends[k]};
         }
         abut_world_impact impacts[2];
         abut_world_impacts to = {.list = impacts, .capacity = 2};
-        assert_ok(abut_world_sweep(world, ids, ends, 2, NULL, &to));
+        assert_ok(abut_world_sweep(world, ids, abut_array_host(ends), 2, NULL, &to));
         counts[to.time == 0 ? 0 : to.time == 1 ? 1 : 2]++;
         for (int i = 0; i <= 40 && to.time > 0; i++) {
             for (int k = 0; k < 2; k++)
-                assert_ok(abut_path_at(&paths[k], to.time * i / 40, &solids[k].pose));
+                assert_ok(abut_pose_interpolate(&paths[k].from, &paths[k].to, to.time * i / 40,
+                                                &solids[k].pose));
             assert_true(depth_of(&solids[0], &solids[1]) <= start + slack + 1e-6);
         }
         abut_world_destroy(world);

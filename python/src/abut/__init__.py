@@ -30,6 +30,7 @@ from ._core import (
 )
 from .batch import batch
 from .character import Character, Collided, RadialAnswer, RadialField
+from .collider import Box, Capsule, Cylinder, Hull, Plane, Sphere
 from .device import Device, devices
 from .field import Field, FieldValue
 from .layers import Interferences, Layers, interfere
@@ -55,7 +56,7 @@ from .pair import (
 from .report import Problem, Reliability, Report
 from .shapes import hull, join, load, shape
 from .view import Page, show
-from .world import Box, Capsule, Cylinder, Hull, ItemInfo, Pair, PairInfo, Plane, Sphere, Step, Sweep, World
+from .world import ItemInfo, Pair, PairInfo, Step, Sweep, World
 
 __version__ = version()
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ctypes
-from typing import Any, Literal, Optional, Sequence
+from typing import Any, Literal, Optional, Sequence, Union
 
 import numpy as np
 
@@ -23,6 +23,7 @@ from ._core import (
     number,
     options,
 )
+from .collider import Hull
 from .mesh import Mesh, listed, mesh_of
 from .report import reliability, warn_unless_guaranteed
 
@@ -83,17 +84,14 @@ class Layers(Owner):
         check(lib.abut_layers_create(context(), byref(given), self._handle.out))
         self._counts: dict[int, int] = {}
 
-    def add(self, mesh: Mesh, pose: ArrayLike = None, *, group: int = 0, mask: int = 0) -> int:
-        """Adds a solid and returns its id. A pair is tested if the group of each solid is in the mask of the other.
+    def add(self, shape: Union[Mesh, Hull], pose: ArrayLike = None, *, group: int = 0, mask: int = 0) -> int:
+        """Adds a solid, a Mesh or a Hull, and returns its id. A pair is tested if the group of each solid is in the mask of the other.
         Each group is a bit; group 0 selects the first group, mask 0 selects all."""
-        mesh = mesh_of(mesh, "mesh")
+        mesh = mesh_of(shape.mesh if isinstance(shape, Hull) else shape, "shape")
         handle = mesh._handle
-        item = _c.abut_layers_item(
-            mesh=handle.value,
-            pose=read_pose(pose, "pose"),
-            group=number(group, "group"),
-            mask=number(mask, "mask"),
-        )
+        item = options(_c.abut_layers_item, group=number(group, "group"), mask=number(mask, "mask"))
+        item.collider.kind, item.collider.pose = _c.ABUT_COLLIDER_MESH, read_pose(pose, "pose")
+        item.collider.shape.mesh.mesh = handle.value
         made = ctypes.c_uint32()
         with self._handle.alone():
             call(lib.abut_layers_add, self._handle, byref(item), byref(made), uses=[handle])

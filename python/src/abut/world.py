@@ -31,57 +31,15 @@ from ._core import (
     value_of,
 )
 from .character import RadialField
-from .mesh import Bvh, Mesh, mesh_of
+from .collider import PRIMITIVES, Primitive, fill_primitive
+from .mesh import Mesh, mesh_of
 from .report import Reliability, reliability, warn_unless_guaranteed
 
 
 MotionName = Literal["dynamic", "kinematic", "static"]
 MethodName = Literal["auto", "exact", "field", "map", "layers"]
 
-
-class Plane(NamedTuple):
-    """A half-space: normal . x <= offset."""
-
-    normal: ArrayLike = (0, 0, 1)
-    offset: float = 0
-
-
-class Sphere(NamedTuple):
-    """A solid sphere."""
-
-    radius: float
-    centre: ArrayLike = (0, 0, 0)
-
-
-class Capsule(NamedTuple):
-    """A capsule: all points within the radius of a segment."""
-
-    a: ArrayLike
-    b: ArrayLike
-    radius: float
-
-
-class Cylinder(NamedTuple):
-    """A cylinder with flat ends: all points within the radius of the axis."""
-
-    a: ArrayLike
-    b: ArrayLike
-    radius: float
-
-
-class Box(NamedTuple):
-    """A box, centred at the origin of its pose. `size` has the lengths of its sides, or one length for all."""
-
-    size: ArrayLike = 1
-
-
-class Hull(NamedTuple):
-    """A closed convex mesh, such as one of abut.hull()."""
-
-    mesh: Mesh
-
-
-Shape = Union[Mesh, RadialField, Plane, Sphere, Capsule, Cylinder, Box, Hull]
+Shape = Union[Mesh, RadialField, Primitive]
 
 
 class ItemInfo(NamedTuple):
@@ -465,7 +423,7 @@ class World(Owner):
                 lib.abut_world_sweep,
                 self._handle,
                 _address(ids),
-                pointer(ends),
+                host(ends),
                 len(ends),
                 byref(given),
                 byref(found),
@@ -533,21 +491,6 @@ def _address(ids: Optional[Array]) -> Any:
     return None if ids is None else pointer(ids)
 
 
-def _real(value: Any, what: str) -> float:
-    try:
-        return float(value)
-    except (TypeError, ValueError):
-        raise TypeError(f"{what} must be a number, not {value!r}") from None
-
-
-def _length(value: Any, what: str) -> float:
-    length = _real(value, what)
-    max_length = _c.ABUT_COORDINATE_MAX
-    if not 0 <= length <= max_length:
-        raise ArgumentError(f"{what} is {length:g}; it must be from 0 to {max_length:g} units of the coordinates")
-    return length
-
-
 def _item(
     shape: Shape,
     pose: ArrayLike,
@@ -587,29 +530,8 @@ def _item(
     elif isinstance(shape, RadialField):
         collider.kind = _c.ABUT_COLLIDER_CHARACTER
         collider.shape.character = shape._handle.value
-    elif isinstance(shape, Plane):
-        collider.kind = _c.ABUT_COLLIDER_PLANE
-        collider.shape.plane = _c.abut_plane(vector(shape.normal, "normal"), _real(shape.offset, "offset"))
-    elif isinstance(shape, Sphere):
-        collider.kind = _c.ABUT_COLLIDER_SPHERE
-        collider.shape.sphere = _c.abut_sphere(vector(shape.centre, "centre"), _length(shape.radius, "radius"))
-    elif isinstance(shape, (Capsule, Cylinder)):
-        ends = (_c.abut_vec3 * 2)(vector(shape.a, "a"), vector(shape.b, "b"))
-        radius = _length(shape.radius, "radius")
-        if isinstance(shape, Capsule):
-            collider.kind, collider.shape.capsule = _c.ABUT_COLLIDER_CAPSULE, _c.abut_capsule(ends, radius)
-        else:
-            collider.kind, collider.shape.cylinder = _c.ABUT_COLLIDER_CYLINDER, _c.abut_cylinder(ends, radius)
-    elif isinstance(shape, Box):
-        collider.kind = _c.ABUT_COLLIDER_BOX
-        sides = floats(shape.size, "size")
-        if sides.shape not in ((), (3,)):
-            raise ArgumentError(f"size must be one length or three, not of shape {sides.shape}")
-        collider.shape.half = _c.abut_vec3(*(_length(side, "size") / 2 for side in np.broadcast_to(sides, 3)))
-    elif isinstance(shape, Hull):
-        collider.kind = _c.ABUT_COLLIDER_HULL
-        kept = Bvh(mesh_of(shape.mesh, "the mesh of a hull")._handle, None)
-        collider.shape.hull = kept.handle.value
+    elif isinstance(shape, PRIMITIVES):
+        kept = fill_primitive(collider, shape)
     else:
         raise TypeError(f"a body is a Mesh, a RadialField or a solid such as abut.Box, not {type(shape).__name__}")
     return item, kept

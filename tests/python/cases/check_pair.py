@@ -147,6 +147,21 @@ class Pairs(unittest.TestCase):
         with self.assertRaises(ValueError):
             abut.sweep(self.a, self.b, path_b=starts[:3])
 
+    def test_sweeps_of_primitives(self):
+        down = ([0, 0, 4], [0, 0, -4])
+        balls = (abut.Sphere(0.5), abut.Box(1), abut.Hull(abut.shape("box", size=1)), abut.shape("box", size=1))
+        for ball in balls:
+            for floor in (abut.Plane(offset=1), abut.Box([6, 6, 2]), abut.shape("box", size=[6, 6, 2])):
+                touch = abut.sweep(ball, floor, path_a=down)
+                self.assertTrue(touch.hit)
+                self.assertAlmostEqual(float(touch.time), 2.5 / 8, 2)
+                self.assertAlmostEqual(float(touch.normal[2]), 1, 3)
+                self.assertFalse(abut.sweep(ball, floor, path_a=([0, 0, 4], [0, 0, 5])).hit)
+        with self.assertRaises(abut.ArgumentError):
+            abut.sweep(abut.Plane(), abut.Plane())
+        with self.assertRaises(abut.ArgumentError):
+            abut.sweep(abut.Sphere(-1), abut.Plane())
+
     def test_devices(self):
         if not any(device["kind"] == "cpu" for device in abut.devices()):
             self.skipTest("no OpenCL device such as PoCL")

@@ -107,12 +107,13 @@ static abut_status patch_run(bench_state *state) {
     for (uint32_t i = 0; i < data->count && !status; i++) {
         abut_collider a = abut_collider_from_bvh(data->bvh, data->poses[i]),
                       b = abut_collider_from_bvh(data->bvh, abut_pose_identity());
-        abut_patches found = {.list = list,
-                              .capacity = 256,
-                              .contacts = data->list,
-                              .contact_capacity = ROOM};
+        abut_patches found = {.size = sizeof found,
+                              .patches.list = list,
+                              .patches.capacity = 256,
+                              .contacts.list = data->list,
+                              .contacts.capacity = ROOM};
         status = abut_contact_find(&a, &b, NULL, &found);
-        for (uint64_t k = 0; k < found.contact_count && !status; k++) {
+        for (uint64_t k = 0; k < found.contacts.count && !status; k++) {
             float depth = (float)data->list[k].depth;
             data->hash = bench_hash(data->hash, &data->list[k].id, sizeof data->list[k].id);
             data->hash = bench_hash(data->hash, &depth, sizeof depth);
@@ -153,16 +154,17 @@ static abut_status solid_run(bench_state *state) {
     for (uint32_t i = 0; i < data->count && !status; i++) {
         abut_pose still = {{0, 0, 0, 1}, {0, 0, 0}}, at = data->poses[i];
         abut_collider posed = abut_collider_from_bvh(data->bvh, still);
-        abut_patches found = {.list = list,
-                              .capacity = 256,
-                              .contacts = data->list,
-                              .contact_capacity = ROOM};
+        abut_patches found = {.size = sizeof found,
+                              .patches.list = list,
+                              .patches.capacity = 256,
+                              .contacts.list = data->list,
+                              .contacts.capacity = ROOM};
         abut_collider a = solid_of(data, kind, at), b = solid_of(data, ABUT_COLLIDER_BOX, still);
         if (kind == ABUT_COLLIDER_HULL)
             b = solid_of(data, kind, still);
         status = variant >= WITH_MESH ? abut_contact_find(&posed, &a, NULL, &found)
                                       : abut_contact_find(&a, &b, NULL, &found);
-        for (uint64_t k = 0; k < found.contact_count && !status; k++) {
+        for (uint64_t k = 0; k < found.contacts.count && !status; k++) {
             float depth = (float)data->list[k].depth;
             data->hash = bench_hash(data->hash, &data->list[k].id, sizeof data->list[k].id);
             data->hash = bench_hash(data->hash, &depth, sizeof depth);
@@ -203,7 +205,7 @@ static abut_status touch(const bench_state *state, contact_data *data, uint32_t 
     const abut_pose still = {{0, 0, 0, 1}, {0, 0, 0}};
     const abut_collider a = abut_collider_from_field(data->field, data->samples, still),
                         b = abut_collider_from_field(data->field, data->samples, data->poses[i]);
-    abut_contacts found = {.list = data->list, .capacity = ROOM};
+    abut_contacts found = {.size = sizeof found, .list = data->list, .capacity = ROOM};
     abut_status status = ABUT_OK;
     if (state->which->variant == SPHERES) {
         abut_sphere sphere = {data->poses[i].translation, 0.3};

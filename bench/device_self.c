@@ -105,6 +105,7 @@ static abut_status take_steps(const self_data *data, abut_self *view, bool there
         step.start =
             there ? abut_array_buffer(data->start_there[k]) : abut_array_host(data->start[k]);
         step.end = there ? abut_array_buffer(data->end_there[k]) : abut_array_host(data->end[k]);
+        results[k].size = sizeof results[k];
         status = abut_self_find(view, &step, NULL, &results[k]);
     }
     return status;

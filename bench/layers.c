@@ -252,7 +252,9 @@ static abut_status layers_setup(bench_state *state) {
 static abut_status find_images(const bench_state *state, layers_data *data,
                                const abut_pose *poses) {
     abut_layers_query query = abut_layers_query_default();
-    abut_layers_result found = {.pairs = data->list, .capacity = data->room};
+    abut_layers_result found = {.size = sizeof found,
+                                .pairs.list = data->list,
+                                .pairs.capacity = data->room};
     way how = specs[state->which->variant].way;
     query.resolution = state->quick ? 64 : 1024;
     query.every_pixel = how == EVERY;
@@ -266,7 +268,7 @@ static abut_status find_images(const bench_state *state, layers_data *data,
                                            how == BUFFERS ? abut_array_buffer(data->there[turn])
                                                           : abut_array_host(data->moved[turn]));
     status = status ? status : abut_layers_find(data->layers, &query, &found);
-    data->found = found.count;
+    data->found = found.pairs.count;
     data->fragments = found.fragments;
     return status;
 }

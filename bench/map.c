@@ -197,8 +197,10 @@ static abut_status run_hausdorff(map_data *data) {
     for (int i = 0; i < 2 && !status; i++)
         status = abut_bvh_create(data->scene.rest[i], NULL, &data->bvhs[i]);
     time = note(data, REFIT, time);
-    for (int i = 0; i < 2 && !status; i++)
+    for (int i = 0; i < 2 && !status; i++) {
+        data->hausdorff[i] = abut_map_hausdorff_result_default();
         status = abut_map_hausdorff(data->bvhs[i], data->bvhs[1 - i], NULL, &data->hausdorff[i]);
+    }
     note(data, FIND, time);
     return status;
 }
@@ -340,7 +342,7 @@ static void place(void *user, size_t chunk, size_t begin, size_t end) {
 static void measure_values(bench_state *state, map_data *data, uint32_t body) {
     abut_map_measures *m = &data->measures[body];
     const double within = specs[spec_of(state)].within;
-    memset(m, 0, sizeof *m);
+    *m = abut_map_measures_default();
     m->min.distance = HUGE_VAL;
     m->max.distance = -HUGE_VAL;
     for (uint32_t i = 0; i < data->anchor_count[body]; i++) {
@@ -456,6 +458,8 @@ static abut_status setup(bench_state *state) {
     data->maps = calloc(data->scene.count, sizeof(abut_map *));
     data->bvhs = calloc(data->scene.count, sizeof(abut_bvh *));
     data->measures = calloc(data->scene.count, sizeof *data->measures);
+    for (uint32_t i = 0; i < data->scene.count && data->measures; i++)
+        data->measures[i].size = sizeof *data->measures;
     data->texels =
         malloc(((size_t)resolution_of(state) * resolution_of(state) + 1) * sizeof *data->texels);
     if (!status && (!data->maps || !data->bvhs || !data->measures || !data->texels))

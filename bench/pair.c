@@ -105,7 +105,7 @@ static abut_status run_common(bench_state *state) {
     data->hash = 0;
     for (uint32_t i = 0; i < data->count; i++) {
         const abut_collider b = abut_collider_from_bvh(data->bvh, data->poses[i]);
-        abut_pair_measures common;
+        abut_pair_measures common = abut_pair_measures_default();
         abut_status status = abut_pair_measure(&a, &b, NULL, &common);
         if (status)
             return status;

@@ -128,7 +128,8 @@ static abut_status sweep_run(self_data *data) {
     for (int k = 0; k < STEPS && !status; k++) {
         abut_self_result *result = &data->results[k];
         abut_impact_list found = {.list = &result->impact, .capacity = 1};
-        *result = (abut_self_result){.scheme = ABUT_SELF_COMPLETE};
+        *result =
+            (abut_self_result){.size = sizeof(abut_self_result), .scheme = ABUT_SELF_COMPLETE};
         status = abut_sweep_set_positions(data->sweep, abut_array_host(data->at[k]),
                                           abut_array_host(data->at[k + 1]));
         if (!status)
@@ -150,6 +151,7 @@ static abut_status self_run(bench_state *state) {
         step.start = abut_array_host(data->at[k]);
         step.end = abut_array_host(data->at[k + 1]);
         step.start_is_free = true;
+        data->results[k].size = sizeof data->results[k];
         status = abut_self_find(data->view, &step, NULL, &data->results[k]);
     }
     return status;

@@ -53,6 +53,7 @@ static abut_status topology_run(bench_state *state) {
         return abut_topology_create(data->mesh, &data->topology);
     if (state->which->variant == NORMALS)
         return abut_normals_create(data->topology, &data->normals);
+    data->report.size = sizeof data->report;
     return abut_mesh_examine(data->topology, &data->report);
 }
 
@@ -95,7 +96,7 @@ static uint64_t hash_report(const abut_mesh_report *report) {
     hash = bench_hash(hash, &report->volume, sizeof report->volume);
     hash = bench_hash(hash, &report->centroid, sizeof report->centroid);
     hash = bench_hash(hash, report->inertia, sizeof report->inertia);
-    for (int i = 0; i < ABUT_PROBLEM_COUNT; i++) {
+    for (int i = 0; abut_problem_kind_name((abut_problem_kind)i); i++) {
         const abut_problem *problem = &report->problems[i];
         uint32_t listed =
             problem->count < ABUT_PROBLEM_FIRST_COUNT ? problem->count : ABUT_PROBLEM_FIRST_COUNT;

@@ -325,7 +325,7 @@ static abut_status world_setup(bench_state *state) {
         state->elements = data->bodies;
         return status;
     }
-    abut_contacts none = {.capacity = 0};
+    abut_contacts none = {.size = sizeof none, .capacity = 0};
     status = abut_world_contacts(data->world, &none);
     if (status != ABUT_ERROR_BUFFER)
         return status ? status : bench_fail(ABUT_ERROR_ARGUMENT, "nothing touches");
@@ -365,10 +365,10 @@ static abut_status world_run(bench_state *state) {
         return status == ABUT_ERROR_BUFFER ? ABUT_OK : status;
     }
     if (state->which->variant == DEVICE || state->which->variant == DEVICE_REDUCED) {
-        abut_world_device_contacts records;
+        abut_world_device_contacts records = abut_world_device_contacts_default();
         return abut_world_get_device_contacts(data->world, &records);
     }
-    abut_contacts found = {.list = data->list, .capacity = data->room};
+    abut_contacts found = {.size = sizeof found, .list = data->list, .capacity = data->room};
     return abut_world_contacts(data->world, &found);
 }
 
@@ -377,7 +377,7 @@ static abut_status world_finish(bench_state *state) {
     uint64_t pairs = data->pairs;
     state->hash = bench_hash(0, &pairs, sizeof pairs);
     if (state->which->variant < PAIRS) {
-        abut_contacts found = {.list = data->list, .capacity = data->room};
+        abut_contacts found = {.size = sizeof found, .list = data->list, .capacity = data->room};
         data->round = 0;
         memcpy(data->poses, data->poses + data->bodies, data->bodies * sizeof *data->poses);
         abut_status status =

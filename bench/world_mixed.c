@@ -181,7 +181,7 @@ static abut_status fill_pairs(bench_state *state, mixed_data *data, abut_world_m
 
 static abut_status mixed_run(bench_state *state) {
     mixed_data *data = state->data;
-    abut_contacts found = {.list = data->list, .capacity = data->room};
+    abut_contacts found = {.size = sizeof found, .list = data->list, .capacity = data->room};
     abut_status status = ABUT_OK;
     for (int i = 0; i < 3 && !status; i++)
         if (data->ids[i] != ABUT_NONE)
@@ -217,7 +217,7 @@ static abut_status mixed_setup(bench_state *state) {
         status = mixed_run(state);
     if (status != ABUT_ERROR_BUFFER)
         return status ? status : bench_fail(ABUT_ERROR_ARGUMENT, "nothing touches");
-    abut_contacts none = {.capacity = 0};
+    abut_contacts none = {.size = sizeof none, .capacity = 0};
     status = abut_world_contacts(data->world, &none);
     data->room = 2 * (size_t)none.count;
     data->list = malloc(data->room * sizeof *data->list);
@@ -232,7 +232,7 @@ static abut_status mixed_setup(bench_state *state) {
 
 static abut_status mixed_finish(bench_state *state) {
     mixed_data *data = state->data;
-    abut_contacts found = {.list = data->list, .capacity = data->room};
+    abut_contacts found = {.size = sizeof found, .list = data->list, .capacity = data->room};
     abut_status status = data->round % 2 ? mixed_run(state) : ABUT_OK; /* back to the start */
     status = status ? status : abut_world_contacts(data->world, &found);
     state->hash = bench_hash(0, &data->pairs, sizeof data->pairs);

@@ -131,7 +131,7 @@ static abut_status build_pile(fit_scene *s) {
         abut_shape shape = abut_shape_default(kinds[i]);
         abut_mesh *raw = NULL;
         abut_topology *topology = NULL;
-        abut_mesh_report report = {0};
+        abut_mesh_report report = abut_mesh_report_default();
         shape.segments = i < 2 ? 16 : 4;
         shape.rings = i ? 2 : 8;
         status = abut_shape_create(NULL, &shape, &raw);
@@ -214,7 +214,7 @@ abut_status fit_observe(fit_scene *s, const abut_pose *poses, double energy) {
     memcpy(s->poses, poses, s->body_count * sizeof *poses);
     s->energy = energy;
     s->deepest_end = 0;
-    abut_contacts found = {.list = s->contacts, .capacity = CONTACT_ROOM};
+    abut_contacts found = {.size = sizeof found, .list = s->contacts, .capacity = CONTACT_ROOM};
     abut_status status =
         abut_world_set_poses(s->world, NULL, abut_array_host(poses), s->body_count);
     status = status ? status : abut_world_contacts(s->world, &found);

@@ -7,7 +7,7 @@ int main(void) {
     abut_shape torus = abut_shape_default(ABUT_SHAPE_TORUS);
     abut_mesh *mesh;
     abut_topology *topology;
-    abut_mesh_report report;
+    abut_mesh_report report = abut_mesh_report_default();
     double distance;
     if (abut_shape_create(NULL, &torus, &mesh) || abut_topology_create(mesh, &topology) ||
         abut_mesh_examine(topology, &report) ||

@@ -3,7 +3,7 @@
 Usage: bindings.py INCLUDE-FOLDER OUTPUT [--layout PROGRAM.c]
 
 Reads what the headers of abut consist of: macros that are numbers, enums, structures (also with
-unions inside), and ABUT_API functions. Pointers become c_void_p, but for texts. What it does not
+unions inside), and ABUT_API functions. Pointers become c_void_p, except texts. What it does not
 understand ends it with a message, so that nothing is left out in silence. With --layout it also
 writes a C program that prints size and offsets of every structure, for the test that compares them
 with those of ctypes.

@@ -201,6 +201,7 @@ static double time_mode(scene *s, abut_sweep_mode mode, bool exact) {
         double began = now_ms();
         abut_status status = abut_sweep_set_positions(s->motion, abut_array_host(s->position[0]),
                                                       abut_array_host(s->position[1]));
+        s->counts.size = sizeof s->counts;
         status =
             status ? status : abut_sweep_find(s->motion, mode, &options, &s->found, &s->counts);
         double took = now_ms() - began;

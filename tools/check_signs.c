@@ -106,7 +106,7 @@ static abut_status check_points(const abut_mesh *mesh, const abut_bvh *bvh, cons
 static abut_status check_model(const char *path, const char *name, check_totals *totals) {
     abut_mesh *mesh = NULL;
     abut_topology *topology = NULL;
-    abut_mesh_report report = {.is_closed = false};
+    abut_mesh_report report = {.size = sizeof report, .is_closed = false};
     abut_bvh *bvh = NULL;
     abut_field *field = NULL;
     uint64_t before = totals->sign_errors;

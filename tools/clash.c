@@ -46,7 +46,7 @@ int layers_refuse(tool_run *tool, abut_status status, const char *name, const ch
 /* Reports the meshes that --cap has closed. */
 static bool is_open(abut_mesh *mesh) {
     abut_topology *topology = NULL;
-    abut_mesh_report report = {.has_boundary = false};
+    abut_mesh_report report = {.size = sizeof report, .has_boundary = false};
     abut_status status = abut_topology_create(mesh, &topology);
     status = status ? status : abut_mesh_examine(topology, &report);
     abut_topology_destroy(topology);
@@ -125,25 +125,27 @@ static clash_kind kind_of(const abut_layers_query *query, const abut_layers_pair
 
 static int find_pairs(tool_run *tool, const tool_assembly *assembly, const clash_options *options,
                       tool_clashes *clashes) {
-    abut_layers_result found = {.capacity = 4 * (uint64_t)assembly->count + 64,
-                                .own_capacity = assembly->count};
+    abut_layers_result found = {.size = sizeof found,
+                                .pairs.capacity = 4 * (uint64_t)assembly->count + 64,
+                                .own.capacity = assembly->count};
     abut_status status = ABUT_ERROR_BUFFER;
     int code = 0;
     for (int round = 0; round < 2 && status == ABUT_ERROR_BUFFER && !code; round++) {
-        free(found.pairs);
-        free(found.own);
-        found.capacity = found.count > found.capacity ? found.count : found.capacity;
-        found.pairs = malloc((found.capacity + 1) * sizeof *found.pairs);
-        found.own = malloc((found.own_capacity + 1) * sizeof *found.own);
-        if (!found.pairs || !found.own)
+        free(found.pairs.list);
+        free(found.own.list);
+        found.pairs.capacity =
+            found.pairs.count > found.pairs.capacity ? found.pairs.count : found.pairs.capacity;
+        found.pairs.list = malloc((found.pairs.capacity + 1) * sizeof *found.pairs.list);
+        found.own.list = malloc((found.own.capacity + 1) * sizeof *found.own.list);
+        if (!found.pairs.list || !found.own.list)
             code = fail_out_of_memory(tool);
         else
             status = abut_layers_find(clashes->layers, &options->query, &found);
     }
     if (!code && status)
         code = tool_fail(tool, status);
-    for (uint64_t i = 0; !code && i < found.count; i++) {
-        tool_clash clash = {.pair = found.pairs[i], .distance = NAN};
+    for (uint64_t i = 0; !code && i < found.pairs.count; i++) {
+        tool_clash clash = {.pair = found.pairs.list[i], .distance = NAN};
         clash.kind = kind_of(&options->query, &clash.pair);
         if (clash.kind == CLASH_FLUSH)
             clash.pair.area = clash.pair.flush_area;
@@ -152,8 +154,8 @@ static int find_pairs(tool_run *tool, const tool_assembly *assembly, const clash
             code = fail_out_of_memory(tool);
     }
     clashes->pair_count = clashes->count;
-    for (uint64_t i = 0; !code && options->query.find_self && i < found.own_count; i++) {
-        tool_clash clash = {.pair = found.own[i], .kind = CLASH_ITSELF, .distance = NAN};
+    for (uint64_t i = 0; !code && options->query.find_self && i < found.own.count; i++) {
+        tool_clash clash = {.pair = found.own.list[i], .kind = CLASH_ITSELF, .distance = NAN};
         if (!add_clash(clashes, &clash))
             code = fail_out_of_memory(tool);
     }
@@ -161,8 +163,8 @@ static int find_pairs(tool_run *tool, const tool_assembly *assembly, const clash
     clashes->candidates = found.candidates;
     clashes->tolerance = found.tolerance;
     clashes->reliability = found.reliability;
-    free(found.pairs);
-    free(found.own);
+    free(found.pairs.list);
+    free(found.own.list);
     return code;
 }
 

@@ -33,7 +33,7 @@ static void print_problem(tool_output *out, const char *problem) {
 }
 
 static void print_json(tool_output *out, const abut_field_cache_entry *entry) {
-    const abut_field_info *info = &entry->info;
+    const abut_field_info *info = entry->info;
     const double counts[3] = {info->grid.count[0], info->grid.count[1], info->grid.count[2]};
     json_text(out, "mesh", entry->mesh);
     json_path(out, "file", entry->path);
@@ -72,8 +72,8 @@ static void print_state(cache_view *view, uint64_t bytes, double age, const char
 static bool print_entry(void *user, const abut_field_cache_entry *entry) {
     cache_view *view = user;
     tool_output *out = view->out;
-    const uint32_t *n = entry->info.grid.count;
-    bool known = entry->info.bytes > 0;
+    const uint32_t *n = entry->info->grid.count;
+    bool known = entry->info->bytes > 0;
     view->fields++;
     view->damaged += entry->problem != NULL;
     view->bytes += entry->stored_bytes;
@@ -88,9 +88,9 @@ static bool print_entry(void *user, const abut_field_cache_entry *entry) {
         print_fact(out, "cells", "%u x %u x %u", n[0], n[1], n[2]);
     else
         print_fact(out, "cells", "?");
-    print_fact(out, "layout", "%s%s", known ? abut_field_layout_name(entry->info.layout) : "?",
-               known && entry->info.type == ABUT_FIELD_INT16 ? ", 16 bits" : "");
-    print_fact(out, "memory", "%.2f MB", (double)entry->info.bytes / 1e6);
+    print_fact(out, "layout", "%s%s", known ? abut_field_layout_name(entry->info->layout) : "?",
+               known && entry->info->type == ABUT_FIELD_INT16 ? ", 16 bits" : "");
+    print_fact(out, "memory", "%.2f MB", (double)entry->info->bytes / 1e6);
     print_state(view, entry->stored_bytes, entry->age, entry->problem);
     out_end(out);
     return true;

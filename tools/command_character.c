@@ -99,7 +99,7 @@ static void print_morphs(tool_output *out, const subject *s) {
 static int print_health(tool_output *out, const abut_character_report *report) {
     int kinds = 0;
     out_table(out, "problems");
-    for (int kind = 0; kind < ABUT_CHARACTER_PROBLEM_COUNT; kind++) {
+    for (int kind = 0; abut_character_problem_name((abut_character_problem)kind); kind++) {
         const abut_problem *problem = &report->problems[kind];
         tool_text first = {0};
         double elements[ABUT_PROBLEM_FIRST_COUNT];
@@ -127,12 +127,12 @@ static int print_health(tool_output *out, const abut_character_report *report) {
 
 static int print_character(tool_run *tool, const char *path, const subject *s) {
     tool_output *out = &tool->out;
-    abut_character_report report;
+    abut_character_report report = abut_character_report_default();
     abut_status status = abut_character_get_report(s->character, &report);
     if (status)
         return tool_fail(tool, status);
     int kinds = 0;
-    for (int i = 0; i < ABUT_CHARACTER_PROBLEM_COUNT; i++)
+    for (int i = 0; i < ABUT_PROBLEM_KIND_MAX; i++)
         kinds += report.problems[i].count > 0;
     json_path(out, "file", path);
     json_count(out, "vertices", s->info.vertex_count);

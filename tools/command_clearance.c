@@ -75,26 +75,26 @@ static int by_area(const void *a, const void *b) {
 
 static int find_patches(tool_run *tool, clearance *c) {
     abut_patch_options options = abut_patch_options_default();
-    abut_patches found = {0};
+    abut_patches found = abut_patches_default();
     options.margin = c->below;
     if (!(c->apart.distance < c->below))
         return 0;
     const abut_map *map = c->surfaces[0].map;
     abut_status status = abut_map_contacts(map, &options, &found);
     if (status == ABUT_ERROR_BUFFER) {
-        c->patches = malloc((size_t)found.count * sizeof *c->patches);
-        found.contacts = malloc((size_t)found.contact_count * sizeof *found.contacts);
-        found.list = c->patches;
-        found.capacity = found.count;
-        found.contact_capacity = found.contact_count;
-        status = found.list && found.contacts
+        c->patches = malloc((size_t)found.patches.count * sizeof *c->patches);
+        found.contacts.list = malloc((size_t)found.contacts.count * sizeof *found.contacts.list);
+        found.patches.list = c->patches;
+        found.patches.capacity = found.patches.count;
+        found.contacts.capacity = found.contacts.count;
+        status = found.patches.list && found.contacts.list
                      ? abut_map_contacts(map, &options, &found)
                      : abut_set_error(ABUT_ERROR_MEMORY, "not enough memory for the patches");
-        free(found.contacts);
+        free(found.contacts.list);
     }
     if (status)
         return tool_fail(tool, status);
-    c->patch_count = found.count;
+    c->patch_count = found.patches.count;
     if (c->patches)
         qsort(c->patches, (size_t)c->patch_count, sizeof *c->patches, by_area);
     return 0;

@@ -81,13 +81,13 @@ static abut_status compute_map_patches(const contact_pair *b, const abut_patch_o
                                        abut_patches *found) {
     const abut_pose *pose = &b->pair.pose[0];
     abut_status status = abut_map_contacts(b->map, options, found);
-    for (uint64_t i = 0; i < found->contact_count && !status; i++) {
-        abut_contact *contact = &found->contacts[i];
+    for (uint64_t i = 0; i < found->contacts.count && !status; i++) {
+        abut_contact *contact = &found->contacts.list[i];
         contact->normal = rotate_direction(pose, contact->normal);
         status = abut_pose_apply(pose, contact->point, &contact->point);
     }
-    for (uint64_t i = 0; i < found->count && !status; i++) {
-        abut_patch *patch = &found->list[i];
+    for (uint64_t i = 0; i < found->patches.count && !status; i++) {
+        abut_patch *patch = &found->patches.list[i];
         patch->normal = rotate_direction(pose, patch->normal);
         status = abut_pose_apply(pose, patch->centre, &patch->centre);
     }
@@ -120,23 +120,23 @@ static int find_patches(tool_run *tool, const tool_arguments *arguments, contact
     abut_patch_options options = abut_patch_options_default();
     if (hint)
         options.hint = (abut_vec3){hint->numbers[0], hint->numbers[1], hint->numbers[2]};
-    abut_patches found = {.capacity = 0};
+    abut_patches found = {.size = sizeof found, .patches.capacity = 0};
     options.margin = margin ? margin->numbers[0] : 0;
     options.max_contacts = most ? most->counts[0] : 0;
     abut_status status = compute_patches(b, &options, &found);
     if (status == ABUT_ERROR_BUFFER) {
-        found.capacity = found.count;
-        found.contact_capacity = found.contact_count;
-        b->patches = found.list = malloc(found.count * sizeof *found.list);
-        b->list = found.contacts = malloc(found.contact_count * sizeof *found.contacts);
+        found.patches.capacity = found.patches.count;
+        found.contacts.capacity = found.contacts.count;
+        b->patches = found.patches.list = malloc(found.patches.count * sizeof *found.patches.list);
+        b->list = found.contacts.list = malloc(found.contacts.count * sizeof *found.contacts.list);
         if (!b->patches || !b->list)
             return tool_fail_with(tool, "out of memory", "not enough memory for the contacts");
         status = compute_patches(b, &options, &found);
     }
     if (status)
         return tool_fail(tool, status);
-    b->all = b->count = found.contact_count;
-    b->patch_count = found.count;
+    b->all = b->count = found.contacts.count;
+    b->patch_count = found.patches.count;
     b->is_verified = found.is_verified;
     b->reliability = found.reliability;
     print_pair_reliability(tool, arguments, b);
@@ -147,7 +147,7 @@ static int find_patches(tool_run *tool, const tool_arguments *arguments, contact
 static int find_field_contacts(tool_run *tool, const tool_arguments *arguments, contact_pair *b) {
     const tool_given *most = option_given(arguments, "most");
     abut_contact_options options = read_contact_options(arguments);
-    abut_contacts found = {.capacity = 0};
+    abut_contacts found = {.size = sizeof found, .capacity = 0};
     abut_status status = abut_contact_find_sampled(&b->body[0], &b->body[1], &options, &found);
     if (status == ABUT_ERROR_BUFFER) {
         found.capacity = found.count;

@@ -47,6 +47,7 @@ static int compute_deviation(tool_run *tool, const tool_arguments *arguments, de
         abut_status status =
             code ? ABUT_OK : abut_map_compute_distance(d->surfaces[k].map, &other, 1, NULL);
         progress_start(tool->progress, d->surfaces[k].path);
+        d->farthest[k] = abut_map_hausdorff_result_default();
         if (!status && !code)
             status =
                 abut_map_hausdorff(d->surfaces[k].bvh, other.shape.body.bvh, NULL, &d->farthest[k]);

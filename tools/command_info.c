@@ -8,7 +8,7 @@
 /* The name of a kind of problem in sentences, and its kind of element. */
 static const struct {
     const char *one, *many, *element;
-} problem_words[ABUT_PROBLEM_COUNT] = {
+} problem_words[] = {
     [ABUT_PROBLEM_DEGENERATE_TRIANGLE] = {"degenerate triangle", "degenerate triangles",
                                           "triangle"},
     [ABUT_PROBLEM_DUPLICATE_TRIANGLE] = {"duplicate triangle", "duplicate triangles", "triangle"},
@@ -28,7 +28,7 @@ typedef enum self_search { SELF_COMPLETE, SELF_GIVEN_UP, SELF_SKIPPED } self_sea
 
 static uint64_t problem_total(const abut_mesh_report *report) {
     uint64_t total = 0;
-    for (int kind = 0; kind < ABUT_PROBLEM_COUNT; kind++)
+    for (int kind = 0; kind < ABUT_PROBLEM_KIND_MAX; kind++)
         total += report->problems[kind].count;
     return total;
 }
@@ -265,7 +265,7 @@ static void print_first(tool_output *out, const abut_problem *problem, bool edge
 static void print_problems(tool_output *out, const abut_mesh_report *report,
                            const abut_topology_arrays *view) {
     out_table(out, "problems");
-    for (int kind = 0; kind < ABUT_PROBLEM_COUNT; kind++) {
+    for (int kind = 0; abut_problem_kind_name((abut_problem_kind)kind); kind++) {
         const abut_problem *problem = &report->problems[kind];
         const char *element = problem_words[kind].element;
         bool edges = strcmp(element, "edge") == 0;
@@ -364,7 +364,7 @@ static abut_status examine(tool_run *tool, const char *path, const abut_mesh_rea
 static int print_file(tool_run *tool, const char *path, const tool_arguments *arguments) {
     tool_output *out = &tool->out;
     abut_topology *topology = NULL;
-    abut_mesh_report report;
+    abut_mesh_report report = abut_mesh_report_default();
     abut_mesh_read_options options = abut_mesh_read_options_default();
     const tool_given *from = option_given(arguments, "from");
     if (from)

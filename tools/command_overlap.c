@@ -212,7 +212,7 @@ static void print_pair_measures(tool_output *out, const abut_pair_measures *meas
 
 static int measure_one(tool_run *tool, const tool_arguments *arguments, const tool_pair *pair) {
     abut_collider a = pair_posed(pair, 0), b = pair_posed(pair, 1);
-    abut_pair_measures measures;
+    abut_pair_measures measures = abut_pair_measures_default();
     abut_status status = abut_pair_measure(&a, &b, NULL, &measures);
     if (status)
         return tool_fail(tool, status);
@@ -262,6 +262,7 @@ static int measure_many(tool_run *tool, const tool_arguments *arguments, const t
     for (size_t i = 0; i < count && !status; i++) {
         abut_collider a = pair_posed(pair, 0),
                       b = abut_collider_from_bvh(poses->b, poses->poses_b[i]);
+        list[i] = abut_pair_measures_default();
         status = abut_pair_measure(&a, &b, NULL, &list[i]);
         found += !status && list[i].kind != ABUT_PAIR_KIND_APART;
     }

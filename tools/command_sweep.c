@@ -37,6 +37,7 @@ static int find_impacts(tool_run *tool, sweep_run *s) {
                                       wanted);
         }
         abut_impact_list found = {.list = s->impacts, .capacity = s->room};
+        s->counts.size = sizeof s->counts;
         status = abut_sweep_find(s->moving.motion, s->mode, &s->options, &found, &s->counts);
         s->count = found.count;
     }

@@ -6,7 +6,7 @@
 /* Rays start against the normal; the library does not test which way a closed component faces. */
 static int check_inwards(tool_run *tool, abut_mesh *mesh, abut_reliability *reliability) {
     abut_topology *topology = NULL;
-    abut_mesh_report report;
+    abut_mesh_report report = abut_mesh_report_default();
     abut_status status = abut_topology_create(mesh, &topology);
     status = status ? status : abut_mesh_examine(topology, &report);
     abut_topology_destroy(topology);

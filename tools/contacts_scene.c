@@ -263,7 +263,7 @@ static int find_scene_contacts(tool_run *tool, const tool_arguments *arguments, 
     const tool_given *margin = option_given(arguments, "margin"),
                      *most = option_given(arguments, "most");
     abut_world_options options = abut_world_options_default();
-    abut_contacts found = {.capacity = 0};
+    abut_contacts found = {.size = sizeof found, .capacity = 0};
     options.margin = margin ? margin->numbers[0] : 0;
     options.max_patch_contacts = most ? most->counts[0] : 4;
     int code = make_world(tool, arguments, &options, t);

@@ -135,7 +135,7 @@ static void print_legend(tool_output *out, const char *path, const abut_mesh_rep
 static abut_status draw_all(tool_run *tool, abut_picture *picture, abut_mesh *mesh,
                             tool_legend *legend, abut_mesh_report *found, bool *given_up) {
     abut_topology *topology = NULL;
-    abut_mesh_report report;
+    abut_mesh_report report = abut_mesh_report_default();
     abut_status status = abut_topology_create(mesh, &topology);
     if (!status)
         status = abut_mesh_examine(topology, &report);
@@ -155,7 +155,7 @@ static abut_status draw_all(tool_run *tool, abut_picture *picture, abut_mesh *me
 
 abut_status defects_draw(tool_run *tool, abut_picture *picture, const char *path, abut_mesh *mesh,
                          tool_legend *legend) {
-    abut_mesh_report report;
+    abut_mesh_report report = abut_mesh_report_default();
     bool given_up = false;
     abut_status status = draw_all(tool, picture, mesh, legend, &report, &given_up);
     if (!status)
@@ -165,7 +165,7 @@ abut_status defects_draw(tool_run *tool, abut_picture *picture, const char *path
 
 abut_status defects_mark(tool_run *tool, abut_picture *picture, abut_mesh *mesh,
                          tool_legend *legend) {
-    abut_mesh_report report;
+    abut_mesh_report report = abut_mesh_report_default();
     bool given_up = false;
     return draw_all(tool, picture, mesh, legend, &report, &given_up);
 }

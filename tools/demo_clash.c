@@ -199,7 +199,7 @@ static levels compare_with_known(const tool_assembly *assembly, const tool_clash
 static int complete_known(tool_run *tool, const tool_assembly *assembly, known *list,
                           uint32_t count) {
     abut_topology *topology = NULL;
-    abut_mesh_report report;
+    abut_mesh_report report = abut_mesh_report_default();
     abut_status status = abut_topology_create(assembly->bodies[17].mesh, &topology);
     status = status ? status : abut_mesh_examine(topology, &report);
     abut_topology_destroy(topology);

@@ -88,6 +88,7 @@ static abut_status map_frame(letters *l, letter_row *row) {
     for (int k = 0; k < LETTERS && !status; k++) {
         abut_collider other = abut_collider_from_bvh(l->surfaces[1 - k].bvh, abut_pose_identity());
         status = abut_map_compute_distance(l->surfaces[k].map, &other, 1, NULL);
+        l->answers[k].measures = abut_map_measures_default();
         status = status ? status
                         : abut_map_measure(l->surfaces[k].map, NULL, NULL, &l->answers[k].measures);
     }

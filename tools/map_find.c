@@ -158,6 +158,7 @@ int map_measure(tool_run *tool, const tool_surface *surface,
     ours.quantile_count = MAP_QUANTILES;
     answer->what = answer->what ? answer->what : "distance";
     answer->info = get_map_info(surface->map);
+    answer->measures = abut_map_measures_default();
     abut_status status =
         abut_map_measure(surface->map, &ours, answer->quantiles, &answer->measures);
     const abut_map_measures *m = &answer->measures;

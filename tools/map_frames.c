@@ -163,6 +163,7 @@ static int run_frame(tool_run *tool, frames_run *r, uint64_t frame) {
     int code = frame ? update_surfaces(tool, r, frame) : build_maps(tool, r);
     code = code ? code
                 : map_compute(tool, r->surfaces[0].map, r->others, r->body_count - 1, &r->query);
+    row->measures = abut_map_measures_default();
     abut_status status =
         code ? ABUT_OK
              : abut_map_measure(r->surfaces[0].map, &r->query.measure, NULL, &row->measures);

@@ -108,7 +108,7 @@ int pair_table(tool_run *tool, const tool_arguments *arguments, const tool_table
  * limited those with a border. */
 static bool is_affected(abut_mesh *mesh, abut_reliability_level level) {
     abut_topology *topology = NULL;
-    abut_mesh_report report = {.has_boundary = false};
+    abut_mesh_report report = {.size = sizeof report, .has_boundary = false};
     abut_status status = mesh ? abut_topology_create(mesh, &topology) : ABUT_ERROR_ARGUMENT;
     status = status ? status : abut_mesh_examine(topology, &report);
     abut_topology_destroy(topology);

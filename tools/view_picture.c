@@ -87,7 +87,7 @@ static view_track *find_track(view_film *film, size_t number, const abut_picture
     for (size_t i = 0; i < film->before; i++) {
         view_track *t = &film->tracks[(number + i) % film->before];
         if (!t->used && same_triangles(t->mesh, item->mesh) &&
-            (item->mesh == t->mesh || same_colour(t->style.colour, item->style.colour)))
+            (item->mesh == t->mesh || same_colour(t->style.colour, item->colour)))
             return t;
     }
     return NULL;
@@ -100,7 +100,12 @@ static view_track *new_track(tool_view *view, const abut_picture_item *item, con
         return NULL;
     }
     view_track *t = &film->tracks[film->track_count];
-    *t = (view_track){.style = item->style, .hash = hash_of(item->mesh)};
+    *t = (view_track){.hash = hash_of(item->mesh)};
+    t->style = abut_mesh_style_default();
+    t->style.colour = item->colour;
+    t->style.edges = item->edges;
+    t->style.smooth = item->smooth;
+    t->style.two_sided = item->two_sided;
     snprintf(t->name, sizeof t->name, "%s", name ? name : "");
     t->mesh = abut_mesh_retain(item->mesh);
     film->track_count++;
@@ -162,8 +167,7 @@ static void add_body(tool_view *view, size_t number, const abut_picture_item *it
     view_track *t = find_track(film, number, item);
     if (!t) {
         t = new_track(view, item,
-                      label ? film->labels[label - 1].name
-                            : body_name(film, legend, item->style.colour));
+                      label ? film->labels[label - 1].name : body_name(film, legend, item->colour));
         if (t)
             t->label = label;
     }
@@ -171,11 +175,11 @@ static void add_body(tool_view *view, size_t number, const abut_picture_item *it
         !view_room(view, &t->tints, 4 * ((size_t)frame + 1), &t->tint_room, 1))
         return;
     t->used = true;
-    view_colour(t->tints + 4 * frame, item->style.colour);
-    t->tinted = t->tinted || !same_colour(item->style.colour, t->style.colour);
+    view_colour(t->tints + 4 * frame, item->colour);
+    t->tinted = t->tinted || !same_colour(item->colour, t->style.colour);
     view_pose(view, t->mesh, item->pose, t->poses + 7 * frame);
     add_vertices(view, t, item->mesh, frame);
-    add_colours(view, t, item->style.triangle_colour, frame);
+    add_colours(view, t, item->triangle_colour, frame);
     film->bytes += 28;
 }
 
@@ -230,9 +234,9 @@ static view_marks *find_marks(tool_view *view, const abut_picture_item *item, co
 
 static void add_mark(tool_view *view, const abut_picture_item *item, const tool_legend *legend,
                      uint32_t label) {
-    if (item->style.colour.a < 0.05f)
+    if (item->colour.a < 0.05f)
         return; /* an invisible item that only extends the view */
-    uint32_t entry = entry_of(legend, item->style.colour, 0);
+    uint32_t entry = entry_of(legend, item->colour, 0);
     bool known = legend && entry < legend->count;
     view_marks *m = find_marks(view, item,
                                label   ? view->film.labels[label - 1].name
@@ -250,7 +254,7 @@ static void add_mark(tool_view *view, const abut_picture_item *item, const tool_
     view_point(view, item->from, m->places + each * m->count);
     if (!m->points)
         view_point(view, item->to, m->places + each * m->count + 3);
-    view_colour(m->colours + 4 * m->count, item->style.colour);
+    view_colour(m->colours + 4 * m->count, item->colour);
     m->count++;
     view->film.bytes += 4 * each + 4;
 }
@@ -305,7 +309,7 @@ static void thin(view_film *film) {
 
 abut_status view_place_picture(tool_view *view, const abut_picture *picture) {
     abut_box box = {{INFINITY, INFINITY, INFINITY}, {-INFINITY, -INFINITY, -INFINITY}};
-    abut_picture_item item;
+    abut_picture_item item = abut_picture_item_default();
     for (size_t i = 0; i < abut_picture_item_count(picture) && !view->placed; i++) {
         abut_status status = abut_picture_get_item(picture, i, &item);
         if (status)
@@ -356,7 +360,7 @@ abut_status view_picture(tool_view *view, const abut_picture *picture, const too
     film->before = film->track_count;
     size_t last[2] = {film->label_begin, film->label_begin}, meshes = 0;
     for (size_t i = 0; i < abut_picture_item_count(picture) && !view->failed; i++) {
-        abut_picture_item item;
+        abut_picture_item item = abut_picture_item_default();
         abut_status status = abut_picture_get_item(picture, i, &item);
         if (status)
             return status;

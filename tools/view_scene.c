@@ -249,7 +249,7 @@ static size_t mesh_count_of(const abut_picture *picture) {
     size_t lo = 0, hi = abut_picture_item_count(picture);
     while (lo < hi) {
         size_t middle = lo + (hi - lo) / 2;
-        abut_picture_item item = {0};
+        abut_picture_item item = abut_picture_item_default();
         if (!abut_picture_get_item(picture, middle, &item) && item.mesh)
             lo = middle + 1;
         else

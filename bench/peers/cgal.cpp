@@ -196,7 +196,7 @@ void compare_common(peer::report &report, const model &m) {
         queries.poses.size(), report.pair_rounds(),
         [&](size_t i) {
             abut_collider moved = abut_collider_from_bvh(queries.b.bvh, queries.poses[i]);
-            abut_pair_measures common;
+            abut_pair_measures common = abut_pair_measures_default();
             peer::check(abut_pair_measure(&still, &moved, nullptr, &common));
             ours[i] = common.volume;
         },

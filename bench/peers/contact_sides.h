@@ -151,15 +151,13 @@ inline answer ask_abut(const body &a, const abut_pose &at, const body &b, const 
     abut_collider first = abut_collider_from_bvh(a.ours.bvh, at),
                   second = abut_collider_from_bvh(b.ours.bvh, to);
     abut_patch_options options = abut_patch_options_default();
-    abut_patches found = {};
+    abut_patches found = abut_patches_default();
     options.margin = margin;
-    found.list = list.data();
-    found.capacity = list.size();
-    found.contacts = contacts.data();
-    found.contact_capacity = contacts.size();
+    found.patches = {list.data(), list.size(), 0};
+    found.contacts = {contacts.data(), contacts.size(), 0};
     check(abut_contact_find(&first, &second, &options, &found));
     answer said;
-    for (uint64_t i = 0; i < found.contact_count; i++) {
+    for (uint64_t i = 0; i < found.contacts.count; i++) {
         const abut_contact &c = contacts[i];
         said.add(c.depth, c.normal.x, c.normal.y, c.normal.z);
     }

@@ -74,15 +74,14 @@ class crowd {
     name_set by_images(int frame, bool exact) {
         std::vector<abut_layers_pair> list(16 * poses[0].size());
         abut_layers_query query = abut_layers_query_default();
-        abut_layers_result result = {};
-        result.pairs = list.data();
-        result.capacity = list.size();
-        query.exact = exact;
+        abut_layers_result result = abut_layers_result_default();
+        result.pairs = {list.data(), list.size(), 0};
+        query.is_exact = exact;
         check(abut_layers_set_poses(layers, nullptr, abut_array_host(poses[frame].data()),
                                     poses[frame].size()));
         check(abut_layers_find(layers, &query, &result));
         name_set found;
-        for (uint64_t i = 0; i < result.count; i++)
+        for (uint64_t i = 0; i < result.pairs.count; i++)
             found.emplace_hint(found.end(), list[i].a, list[i].b);
         return found;
     }
@@ -119,14 +118,11 @@ class crowd {
             item.group = i < STEPS ? 2 : 1;
             item.mask = i < STEPS ? 1 : 3;
             check(abut_layers_add(layers, &item, nullptr));
-            abut_world_item body = {
-                .size = sizeof(abut_world_item),
-            };
+            abut_world_item body = abut_world_item_default();
             uint32_t id;
-            body.shape.body.bvh = tree(i);
+            body.collider = abut_collider_from_bvh(tree(i), item.pose);
             body.group = item.group;
             body.mask = item.mask;
-            body.pose = item.pose;
             check(abut_world_add(world, &body, &id));
         }
     }

@@ -46,7 +46,7 @@ void mesh_shape::getAabb(const btTransform &pose, btVector3 &low, btVector3 &hig
 
 bool mesh_shape::inertia(btScalar mass, btVector3 &diagonal) const {
     abut_topology *topology = nullptr;
-    abut_mesh_report report;
+    abut_mesh_report report = abut_mesh_report_default();
     abut_status status = abut_topology_create(abut_bvh_mesh(bvh), &topology);
     status = status ? status : abut_mesh_examine(topology, &report);
     abut_topology_destroy(topology);
@@ -100,7 +100,7 @@ class overlapping_pair {
         size_t used = 0;
         find(first, second);
         keep_old();
-        for (uint64_t p = 0; p < found.count; p++) {
+        for (uint64_t p = 0; p < found.patches.count; p++) {
             const abut_patch &patch = patches[p];
             btPersistentManifold *manifold =
                 manifold_at(used++, first->getCollisionObject(), second->getCollisionObject());
@@ -116,7 +116,7 @@ class overlapping_pair {
     std::vector<btManifoldPoint> old;
     std::vector<abut_patch> patches{8};
     std::vector<abut_contact> contacts{32};
-    abut_patches found = {};
+    abut_patches found = abut_patches_default();
     abut_vec3 hint = {0, 0, 0}; // contact normal of the first patch in the previous step
 
     void find(const btCollisionObjectWrapper *first, const btCollisionObjectWrapper *second) {
@@ -127,20 +127,18 @@ class overlapping_pair {
         options.hint = hint;
         abut_status status = ABUT_ERROR_BUFFER;
         while (status == ABUT_ERROR_BUFFER) {
-            patches.resize(std::max<size_t>(patches.size(), found.count));
-            contacts.resize(std::max<size_t>(contacts.size(), found.contact_count));
-            found = {};
-            found.list = patches.data();
-            found.capacity = patches.size();
-            found.contacts = contacts.data();
-            found.contact_capacity = contacts.size();
+            patches.resize(std::max<size_t>(patches.size(), found.patches.count));
+            contacts.resize(std::max<size_t>(contacts.size(), found.contacts.count));
+            found = abut_patches_default();
+            found.patches = {patches.data(), patches.size(), 0};
+            found.contacts = {contacts.data(), contacts.size(), 0};
             status = abut_contact_find(&a, &b, &options, &found);
         }
         if (status) { // Bullet cannot report an error here
             std::fprintf(stderr, "abut_bullet: %s\n", abut_last_error());
-            found.count = 0;
+            found.patches.count = 0;
         }
-        if (found.count)
+        if (found.patches.count)
             hint = patches[0].normal;
     }
 

@@ -48,7 +48,7 @@ class shape {
     // The mass is the volume. Returns false if there is none.
     bool inertia(btScalar &mass, btVector3 &diagonal) const {
         abut_topology *topology = nullptr;
-        abut_mesh_report report;
+        abut_mesh_report report = abut_mesh_report_default();
         abut_status status = abut_topology_create(abut_bvh_mesh(exact.bvh), &topology);
         status = status ? status : abut_mesh_examine(topology, &report);
         abut_topology_destroy(topology);

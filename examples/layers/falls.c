@@ -207,21 +207,22 @@ abut_box falls_region(const falls *s) {
 abut_status falls_find(falls *s) {
     abut_status status = ABUT_OK;
     for (int round = 0; round < 3; round++) {
-        abut_layers_result found = {.pairs = s->pairs,
-                                    .capacity = s->pair_room,
-                                    .hits = s->hits,
-                                    .hit_capacity = s->hit_room};
+        abut_layers_result found = {.size = sizeof found,
+                                    .pairs.list = s->pairs,
+                                    .pairs.capacity = s->pair_room,
+                                    .hits.list = s->hits,
+                                    .hits.capacity = s->hit_room};
         status = abut_layers_find(s->layers, &s->query, &found);
-        s->pair_count = found.count;
-        s->hit_count = found.hit_count;
+        s->pair_count = found.pairs.count;
+        s->hit_count = found.hits.count;
         if (status != ABUT_ERROR_BUFFER)
             return status;
-        if (found.count > s->pair_room) {
-            s->pair_room = 2 * found.count;
+        if (found.pairs.count > s->pair_room) {
+            s->pair_room = 2 * found.pairs.count;
             s->pairs = grown(s->context, s->pairs, s->pair_room, sizeof *s->pairs);
         }
-        if (found.hit_count > s->hit_room) {
-            s->hit_room = 2 * found.hit_count;
+        if (found.hits.count > s->hit_room) {
+            s->hit_room = 2 * found.hits.count;
             s->hits = grown(s->context, s->hits, s->hit_room, sizeof *s->hits);
         }
         if ((s->pair_room && !s->pairs) || (s->hit_room && !s->hits)) {

@@ -73,7 +73,7 @@ typedef abut_status find_contacts(const abut_collider *a, dGeomID other, abut_co
 static int collide(find_contacts *find, dGeomID a, dGeomID b, int flags, dContactGeom *to,
                    int skip) {
     abut_contact few[FEW];
-    abut_contacts contacts = {.list = few, .capacity = FEW};
+    abut_contacts contacts = {.size = sizeof contacts, .list = few, .capacity = FEW};
     abut_collider body = body_of(a);
     int count = 0;
     abut_status status = find(&body, b, &contacts);

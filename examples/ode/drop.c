@@ -86,7 +86,7 @@ static double now(void) {
 static abut_status settle_mesh(abut_mesh *raw, model *m) {
     abut_topology *topology = NULL;
     abut_mesh *scaled = NULL;
-    abut_mesh_report report;
+    abut_mesh_report report = abut_mesh_report_default();
     abut_box box = abut_mesh_bounds(raw);
     double longest = fmax(box.hi.x - box.lo.x, fmax(box.hi.y - box.lo.y, box.hi.z - box.lo.z));
     abut_status status = abut_mesh_transform(raw, SIZE / longest, abut_pose_identity(), &scaled);
@@ -374,7 +374,7 @@ static void read_poses(run *r) {
 
 static double depth_of(const abut_collider *a, const abut_collider *b) {
     abut_contact few[512];
-    abut_contacts contacts = {.list = few, .capacity = 512};
+    abut_contacts contacts = {.size = sizeof contacts, .list = few, .capacity = 512};
     double deepest = 0;
     abut_status status = abut_contact_find_sampled(a, b, NULL, &contacts);
     if (status == ABUT_ERROR_BUFFER) {

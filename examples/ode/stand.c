@@ -77,7 +77,7 @@ static abut_status add_model(world *w, abut_mesh *raw, double size) {
     model *m = &w->models[w->model_count++];
     abut_topology *topology = NULL;
     abut_mesh *scaled = NULL;
-    abut_mesh_report report;
+    abut_mesh_report report = abut_mesh_report_default();
     abut_box box = abut_mesh_bounds(raw);
     double longest = fmax(box.hi.x - box.lo.x, fmax(box.hi.y - box.lo.y, box.hi.z - box.lo.z));
     double scale = size > 0 ? size / longest : 1;
@@ -388,7 +388,7 @@ static abut_status grow(void *array, uint64_t count, uint64_t *room, size_t byte
 
 /* Computes the contacts of all pairs, and the events that assign them to pairs. */
 static abut_status find_contacts(world *w, uint64_t *event_count) {
-    abut_contacts found = {.list = w->list, .capacity = w->list_room};
+    abut_contacts found = {.size = sizeof found, .list = w->list, .capacity = w->list_room};
     abut_status status = abut_world_contacts(w->space, &found);
     if (status == ABUT_ERROR_BUFFER) {
         status = grow(&w->list, found.count, &w->list_room, sizeof *w->list);
@@ -470,9 +470,10 @@ static abut_status sweep_fast_bodies(world *w, uint64_t event_count) {
     }
     if (!count)
         return ABUT_OK;
-    abut_world_impacts found = {.list = w->impacts, .capacity = w->impact_room};
-    abut_status status =
-        abut_world_sweep(w->space, w->ids, abut_array_host(w->ends), count, NULL, &found);
+    abut_world_impacts found = {.size = sizeof found,
+                                .list = w->impacts,
+                                .capacity = w->impact_room};
+    abut_status status = abut_world_sweep(w->space, w->ids, abut_array_host(w->ends), count, NULL, &found);
     if (status == ABUT_ERROR_BUFFER) {
         status = grow(&w->impacts, found.count, &w->impact_room, sizeof *w->impacts);
         found.list = w->impacts;

@@ -4,8 +4,14 @@
  *  - A function that can fail returns abut_status. Its last parameters receive the results. They
  *    are unchanged if the function fails, and abut_last_error() returns a message.
  *  - Output lists of unknown length are structures: list, capacity, count. See ABUT_LIST.
- *  - Option structures start with their size and have an inline default function. A member that is
- *    zero selects the default value. A null pointer to options selects all defaults.
+ *  - Structures that may get more members in a later version start with `size` and have an inline
+ *    default function, which zeroes them and sets it: options, other inputs, and reports. The
+ *    library reads and writes only `size` bytes. So a program that was compiled against an older
+ *    version works with a newer library. A size that is larger than the library knows is an
+ *    ABUT_ERROR_ARGUMENT.
+ *  - Geometry, elements of arrays and output lists have no size: their layout is fixed.
+ *  - In options, a member that is zero selects the default value. A null pointer to options selects
+ *    all defaults.
  *  - A null context is the built-in context: malloc, threads on all cores, no log.
  *  - Objects retain their context, so objects and context may be destroyed in any order.
  *  - Every enum abut_x has a function abut_x_name(). It returns a stable name, or null for a value

@@ -227,20 +227,24 @@ typedef enum abut_character_problem {
     ABUT_CHARACTER_PROBLEM_DROPPED_VERTEX,  /* more weights than are stored */
     ABUT_CHARACTER_PROBLEM_SHORT_BONE,      /* same position as its parent */
     ABUT_CHARACTER_PROBLEM_UNUSED_BONE,     /* neither it nor a descendant moves a vertex */
-    ABUT_CHARACTER_PROBLEM_LONG_CLIP,   /* longer than its keys; the last key holds until the end */
-    ABUT_CHARACTER_PROBLEM_EMPTY_CLIP,  /* no channels */
-    ABUT_CHARACTER_PROBLEM_SEAM_VERTEX, /* an earlier vertex has its position, weights, offsets */
-    ABUT_CHARACTER_PROBLEM_COUNT
+    ABUT_CHARACTER_PROBLEM_LONG_CLIP,  /* longer than its keys; the last key holds until the end */
+    ABUT_CHARACTER_PROBLEM_EMPTY_CLIP, /* no channels */
+    ABUT_CHARACTER_PROBLEM_SEAM_VERTEX /* an earlier vertex has its position, weights, offsets */
 } abut_character_problem;
 
-/* Returns a name such as "unweighted-vertex" or "sum-vertex". Thread-safe. */
+/* Returns a name such as "unweighted-vertex" or "sum-vertex"; null for the first value that is not
+ * a problem. Thread-safe. */
 ABUT_API const char *abut_character_problem_name(abut_character_problem problem);
 
 typedef struct abut_character_report {
-    abut_problem problems[ABUT_CHARACTER_PROBLEM_COUNT]; /* counts of vertices, bones or clips */
+    size_t size; /* sizeof(abut_character_report), set by the default function */
+    abut_problem problems[ABUT_PROBLEM_KIND_MAX]; /* by abut_character_problem: vertices, bones or
+                                                   * clips */
 } abut_character_report;
 
-/* Reports problems of the input. Thread-safe. */
+ABUT_DEFAULT(abut_character_report)
+
+/* Reports problems of the input. `report->size` must be set. Thread-safe. */
 ABUT_API abut_status abut_character_get_report(const abut_character *character,
                                                abut_character_report *report);
 

@@ -19,8 +19,7 @@
  *  - A narrow-band field stores no depths beyond its band. The reported depth of a point deeper
  *    than the band is at least the width of the band.
  *  - Contacts of fields are sorted by feature: features of a, then features of b.
- *  - Counts of lists are always set. If a list is too short, the function returns
- *    ABUT_ERROR_BUFFER and sets nothing else. A list may be null if its capacity is 0.
+ *  - Results are output lists (ABUT_LIST).
  *
  * All functions only read the bodies, so any number of threads may call them at the same time.
  * Results depend neither on the number of threads nor on the processor.
@@ -151,6 +150,7 @@ ABUT_API abut_status abut_samples_get_arrays(const abut_samples *samples,
 
 /* A file of a samples cache, see abut_samples_options.cache. */
 typedef struct abut_samples_cache_entry {
+    size_t size;                /* size of this structure in the library */
     const char *path;           /* one file for each mesh and options */
     char mesh[65];              /* SHA-256 of the mesh, 64 hexadecimal digits; empty = unknown */
     uint32_t count, edge_count; /* as in abut_samples_arrays */
@@ -207,6 +207,8 @@ typedef struct abut_contact {
     uint32_t element, part;
 } abut_contact;
 
+ABUT_LIST(abut_contact)
+
 typedef struct abut_contact_options {
     size_t size;
     double margin;        /* features within this distance have contacts too, with negative depths.
@@ -220,14 +222,17 @@ typedef struct abut_contact_options {
 
 ABUT_DEFAULT(abut_contact_options)
 
-/* Output list of contacts. */
+/* Output list of contacts, and their reliability. `size` must be set. */
 typedef struct abut_contacts {
+    size_t size; /* sizeof(abut_contacts), set by the default function */
     abut_contact *list;
     uint64_t capacity;
     uint64_t count;               /* number of contacts found */
     abut_reliability reliability; /* reliability of inside and outside: the lowest level of all
                                    * fields that were evaluated, see abut_field_info */
 } abut_contacts;
+
+ABUT_DEFAULT(abut_contacts)
 
 /* ---- two bodies, by exact geometry ---- */
 
@@ -249,6 +254,8 @@ typedef struct abut_patch {
     uint64_t first;   /* index of its first contact */
     uint32_t count;   /* number of its contacts, which are sorted by depth, deepest first */
 } abut_patch;
+
+ABUT_LIST(abut_patch)
 
 typedef struct abut_patch_options {
     size_t size;
@@ -272,13 +279,12 @@ typedef struct abut_patch_options {
 
 ABUT_DEFAULT(abut_patch_options)
 
-/* Output lists of patches and of their contacts. If either is too short, the function returns
- * ABUT_ERROR_BUFFER, writes neither list, and sets both counts. */
+/* Output lists of patches and of their contacts. `size` must be set. If either list is too short,
+ * the function returns ABUT_ERROR_BUFFER, writes neither list, and sets both counts. */
 typedef struct abut_patches {
-    abut_patch *list; /* deepest first */
-    uint64_t capacity, count;
-    abut_contact *contacts; /* contacts of the first patch, then of the second, and so on */
-    uint64_t contact_capacity, contact_count;
+    size_t size;                  /* sizeof(abut_patches), set by the default function */
+    abut_patch_list patches;      /* deepest first */
+    abut_contact_list contacts;   /* contacts of the first patch, then of the second, and so on */
     bool is_verified;             /* true if there is no overlap, or if an exact test has shown that
                                    * the joint shift separates the bodies. The joint shift is the
                                    * shortest shift of body a whose component along the normal of
@@ -293,6 +299,8 @@ typedef struct abut_patches {
                                    * unreliable for a mesh whose neighbouring triangles face
                                    * opposite ways */
 } abut_patches;
+
+ABUT_DEFAULT(abut_patches)
 
 /* Computes the contact patches of two colliders by exact geometry, without fields and samples. Each
  * collider is either a primitive or a body that has a BVH. Thread-safe.

@@ -315,13 +315,14 @@ ABUT_API abut_status abut_field_matches_mesh(const abut_field *field, const abut
 
 /* A field in a cache folder (abut_field_options.cache), or a file there with a problem. */
 typedef struct abut_field_cache_entry {
-    const char *path;      /* path of the file: one for each mesh, with any number of fields */
-    char mesh[65];         /* SHA-256 of the mesh, 64 hexadecimal digits */
-    abut_field_info info;  /* properties; the range of values only after verification; zeros if
-                            * unknown */
-    uint64_t stored_bytes; /* size on disk */
-    double age;            /* seconds since a field of the file was last used */
-    const char *problem;   /* description of the problem; null = none was found */
+    size_t size;      /* size of this structure in the library */
+    const char *path; /* path of the file: one for each mesh, with any number of fields */
+    char mesh[65];    /* SHA-256 of the mesh, 64 hexadecimal digits */
+    const abut_field_info *info; /* properties; the range of values only after verification; zeros
+                                  * if unknown */
+    uint64_t stored_bytes;       /* size on disk */
+    double age;                  /* seconds since a field of the file was last used */
+    const char *problem;         /* description of the problem; null = none was found */
 } abut_field_cache_entry;
 
 /* Receives one entry, which is valid during the call. Return false to end the listing. */

@@ -153,6 +153,8 @@ typedef struct abut_layers_pair {
                    * both, the intersection of their bounding boxes, and its centre */
 } abut_layers_pair;
 
+ABUT_LIST(abut_layers_pair)
+
 /* A pixel of an edge that is inside another solid. */
 typedef struct abut_layers_hit {
     uint32_t penetrating, penetrated; /* the item with the edge, and the item that contains it */
@@ -163,21 +165,23 @@ typedef struct abut_layers_hit {
     abut_vec3 normal; /* normal of the triangle */
 } abut_layers_hit;
 
-/* The result of a query. Lists are in the caller's memory. */
+ABUT_LIST(abut_layers_hit)
+
+/* The result of a query, with three output lists. `size` must be set. */
 typedef struct abut_layers_result {
-    abut_layers_pair *pairs; /* sorted by a, then b */
-    uint64_t capacity, count;
-    abut_layers_pair *own; /* solids that overlap themselves, sorted by id; a == b */
-    uint64_t own_capacity, own_count;
-    abut_layers_hit *hits; /* sorted by penetrating, penetrated, view, y, x and triangle */
-    uint64_t hit_capacity, hit_count;
-    uint64_t fragments;  /* ray crossings that were processed */
+    size_t size;                 /* sizeof(abut_layers_result), set by the default function */
+    abut_layers_pair_list pairs; /* sorted by a, then b */
+    abut_layers_pair_list own;   /* solids that overlap themselves, sorted by id; a == b */
+    abut_layers_hit_list hits;   /* sorted by penetrating, penetrated, view, y, x and triangle */
+    uint64_t fragments;          /* ray crossings that were processed */
     uint64_t candidates; /* candidate pairs that were tested, with `is_exact` or `measure_volume` */
     double tolerance;    /* tolerance that was used, the maximum over all views; that of the query
                           * if no image was drawn */
     abut_reliability reliability; /* the lowest of all meshes; with `measure_volume` also lowered
                                    * if a mesh intersects itself */
 } abut_layers_result;
+
+ABUT_DEFAULT(abut_layers_result)
 
 /* Finds the pairs of solids that overlap. `query` may be null. If a list is too short, returns
  * ABUT_ERROR_BUFFER and writes only the counts, all of them. With `is_exact` or `measure_volume` a

@@ -245,6 +245,7 @@ typedef struct abut_map_measure_options {
 ABUT_DEFAULT(abut_map_measure_options)
 
 typedef struct abut_map_measures {
+    size_t size;             /* sizeof(abut_map_measures), set by the default function */
     uint64_t samples, found; /* all samples; samples with a distance */
     uint64_t within, inside; /* samples up to `within`; samples with a negative distance */
     double area, found_area, within_area, inside_area;
@@ -258,10 +259,13 @@ typedef struct abut_map_measures {
     double mean, rms; /* weighted by area, of samples with a distance; rms of magnitudes */
 } abut_map_measures;
 
+ABUT_DEFAULT(abut_map_measures)
+
 /* Computes statistics of the last query. values[i] receives the distance below which the fraction
  * quantiles[i] of the found area lies; infinity if that area is 0. `values` may be null without
- * quantiles. `options` may be null. Returns ABUT_ERROR_ARGUMENT before the first query, or if
- * `exact` is set after a query of self-distance or thickness. One thread at a time for each map. */
+ * quantiles. `options` may be null. `measures->size` must be set. Returns ABUT_ERROR_ARGUMENT
+ * before the first query, or if `exact` is set after a query of self-distance or thickness. One
+ * thread at a time for each map. */
 ABUT_API abut_status abut_map_measure(const abut_map *map, const abut_map_measure_options *options,
                                       double *values, abut_map_measures *measures);
 
@@ -310,6 +314,7 @@ typedef struct abut_map_hausdorff_options {
 ABUT_DEFAULT(abut_map_hausdorff_options)
 
 typedef struct abut_map_hausdorff_result {
+    size_t size;             /* sizeof(abut_map_hausdorff_result), set by the default function */
     double lower, upper;     /* bounds of the largest distance from a point of a to b */
     uint32_t triangle;       /* triangle of a */
     abut_vec3 point;         /* on it, up to rounding; its distance is `lower` or a few ulp more */
@@ -318,10 +323,12 @@ typedef struct abut_map_hausdorff_result {
     uint64_t pieces; /* triangles of a and parts of them that were examined */
 } abut_map_hausdorff_result;
 
+ABUT_DEFAULT(abut_map_hausdorff_result)
+
 /* Computes the one-sided Hausdorff distance: the point of surface a that is farthest from surface
  * b. The bounds hold for all points of a, not only for samples, and include rounding errors. Both
  * are 0 if every triangle of a is one of b. The Hausdorff distance is the maximum over both
- * directions. `options` may be null.
+ * directions. `options` may be null. `result->size` must be set.
  *
  * Both BVHs are queried on the CPU, by all threads of the context of a. Temporary memory: about 100
  * bytes for each vertex and 32 for each triangle of a; 40 and 108 of b. Returns ABUT_ERROR_ARGUMENT

@@ -260,11 +260,12 @@ typedef enum abut_problem_kind {
                                            * closed components; its lowest triangle */
     ABUT_PROBLEM_COINCIDENT_VERTEX,       /* same position as a lower vertex; vertices */
     ABUT_PROBLEM_UNUSED_VERTEX,           /* in no triangle; vertices */
-    ABUT_PROBLEM_SELF_INTERSECTION,       /* intersects another triangle beyond common vertices;
+    ABUT_PROBLEM_SELF_INTERSECTION        /* intersects another triangle beyond common vertices;
                                            * triangles. Only abut_pair_examine() finds these */
-    ABUT_PROBLEM_COUNT
 } abut_problem_kind;
 
+/* The length of the arrays of problems in reports. Elements without a kind are zeros. */
+#define ABUT_PROBLEM_KIND_MAX 32
 #define ABUT_PROBLEM_FIRST_COUNT 8
 
 typedef struct abut_problem {
@@ -295,6 +296,7 @@ typedef struct abut_reliability {
 #define ABUT_SHEET_HOLE_FRACTION 0.1
 
 typedef struct abut_mesh_report {
+    size_t size; /* sizeof(abut_mesh_report), set by the default function */
     uint32_t vertex_count, triangle_count, edge_count;
     uint32_t component_count, loop_count;
     int64_t euler_number; /* used vertices - edges + triangles */
@@ -321,8 +323,8 @@ typedef struct abut_mesh_report {
                          * tensor, including their minus sign */
     bool is_solid;      /* centroid and inertia are those of the solid: closed, oriented, with a
                          * volume */
-    abut_problem problems[ABUT_PROBLEM_COUNT];
-    bool has_self_intersection_test;  /* abut_pair_examine() has completed the report */
+    abut_problem problems[ABUT_PROBLEM_KIND_MAX]; /* by abut_problem_kind */
+    bool has_self_intersection_test;              /* abut_pair_examine() has completed the report */
     uint64_t self_intersection_count; /* if so, the number of intersecting pairs of triangles */
     double hole_fraction; /* area of the holes over `area`. Each boundary loop counts as a disc with
                            * the same perimeter, after vertices with equal coordinates are merged */
@@ -330,8 +332,11 @@ typedef struct abut_mesh_report {
     bool is_sheet;        /* every component is a sheet, so the surface has no interior */
 } abut_mesh_report;
 
-/* Examines a mesh: counts, properties, mass and problems. It does not test for self-intersections,
- * which need a BVH: see abut_pair_examine(). Reports progress as stage "health". Thread-safe. */
+ABUT_DEFAULT(abut_mesh_report)
+
+/* Examines a mesh: counts, properties, mass and problems. `report->size` must be set. It does not
+ * test for self-intersections, which need a BVH: see abut_pair_examine(). Reports progress as stage
+ * "health". Thread-safe. */
 ABUT_API abut_status abut_mesh_examine(const abut_topology *topology, abut_mesh_report *report);
 
 /* Lists all elements with a problem of one kind, ascending; a report has only the first ones.
@@ -343,7 +348,8 @@ ABUT_API abut_status abut_mesh_get_problem_elements(const abut_topology *topolog
 
 /* Returns "degenerate-triangle", "duplicate-triangle", "boundary-edge", "nonmanifold-edge",
  * "nonmanifold-vertex", "flipped-edge", "inward-component", "coincident-vertex", "unused-vertex" or
- * "self-intersection". Thread-safe. */
+ * "self-intersection"; null for the first value that is not a kind, so that loops over all kinds
+ * end there. Thread-safe. */
 ABUT_API const char *abut_problem_kind_name(abut_problem_kind kind);
 /* Returns "guaranteed", "limited" or "unreliable". Thread-safe. */
 ABUT_API const char *abut_reliability_level_name(abut_reliability_level level);

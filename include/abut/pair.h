@@ -183,6 +183,7 @@ ABUT_API const char *abut_pair_kind_name(abut_pair_kind kind);
 
 /* Measures of the intersection of two solids. All are 0 if it is empty. */
 typedef struct abut_pair_measures {
+    size_t size; /* sizeof(abut_pair_measures), set by the default function */
     abut_pair_kind kind;
     double volume;
     double area;           /* of the surface of the intersection: the sum of the next three */
@@ -201,15 +202,18 @@ typedef struct abut_pair_measures {
     abut_reliability reliability;
 } abut_pair_measures;
 
+ABUT_DEFAULT(abut_pair_measures)
+
 /* Measures the intersection of two solids: volume, areas, centroid and kind. Intersections of
  * triangles are decided exactly, and only sums are rounded. The error of a volume is about 1e-15
  * times the largest coordinate times the areas. Both surfaces must be closed. They may have
  * cavities, several components, and coplanar or coincident faces. Points count by their winding
  * number: where a body overlaps itself they count twice, as in the volume of the mesh. If a surface
  * has boundary edges, only `kind` is computed, by abut_pair_overlap(), and the reliability is
- * unreliable. `options` may be null. Returns ABUT_ERROR_ARGUMENT if the tolerance is negative, and
- * for poses that abut_pair_overlap() rejects. Temporary memory is proportional to both meshes. The
- * first call creates a topology that the BVH keeps. Thread-safe. */
+ * unreliable. `measures->size` must be set. `options` may be null. Returns ABUT_ERROR_ARGUMENT if
+ * the tolerance is negative, and for poses that abut_pair_overlap() rejects. Temporary memory is
+ * proportional to both meshes. The first call creates a topology that the BVH keeps. Thread-safe.
+ */
 ABUT_API abut_status abut_pair_measure(const abut_collider *a, const abut_collider *b,
                                        const abut_pair_measure_options *options,
                                        abut_pair_measures *measures);
@@ -304,6 +308,7 @@ ABUT_API abut_status abut_pair_examine(const abut_bvh *bvh, const abut_pair_self
 
 /* An object of a group: a BVH and its pose in each configuration. */
 typedef struct abut_pair_object {
+    size_t size; /* sizeof(abut_pair_object), set by the default function */
     const abut_bvh *bvh;
     const abut_pose *poses; /* the pose in configuration 0 first; null = the identity in all */
     size_t stride; /* bytes between the poses of consecutive configurations; 0 = one pose for all */
@@ -312,10 +317,12 @@ typedef struct abut_pair_object {
                      * tested if each belongs to a group in the mask of the other */
 } abut_pair_object;
 
+ABUT_DEFAULT(abut_pair_object)
+
 /* Objects, their configurations, and which pairs of objects are tested. */
 typedef struct abut_pair_group {
     size_t size;
-    const abut_pair_object *objects;
+    const abut_pair_object *objects; /* the size of the first applies to all */
     uint32_t object_count;
     size_t configuration_count;
     const uint32_t *ignored; /* pairs of objects that are not tested: two indices each */

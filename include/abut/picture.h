@@ -80,15 +80,19 @@ ABUT_API abut_status abut_picture_add_point(abut_picture *picture, abut_vec3 poi
 
 /* An object of a picture, for other renderers. */
 typedef struct abut_picture_item {
+    size_t size;     /* sizeof(abut_picture_item), set by the default function */
     abut_mesh *mesh; /* null for lines and points; owned by the picture, so retain it to keep it */
     abut_pose pose;  /* of the mesh */
-    abut_mesh_style style; /* of the mesh, with the colours that are drawn. Lines and points have
-                            * only `colour`. `triangle_colour` is owned by the picture and valid
-                            * until the picture changes */
+    abut_colour colour;                 /* that is drawn */
+    const abut_colour *triangle_colour; /* of the mesh, or null; owned by the picture and valid
+                                         * until the picture changes */
+    bool edges, smooth, two_sided;      /* of the mesh, as in abut_mesh_style */
     bool is_point;
     abut_vec3 from, to; /* ends of a line; both are the position of a point */
     double width;       /* in pixels */
 } abut_picture_item;
+
+ABUT_DEFAULT(abut_picture_item)
 
 /* Stores the options of a picture, with its actual width and height. `options->size` must be set.
  * One thread per picture. */
@@ -97,8 +101,8 @@ ABUT_API abut_status abut_picture_get_options(const abut_picture *picture,
 /* Returns the number of meshes, lines and points; 0 for null. One thread per picture. */
 ABUT_API size_t abut_picture_item_count(const abut_picture *picture);
 /* Stores object `number` in `item`: first the meshes, then the lines and points, each in the order
- * of addition. Returns ABUT_ERROR_ARGUMENT if `number` is not below abut_picture_item_count(). One
- * thread per picture. */
+ * of addition. `item->size` must be set. Returns ABUT_ERROR_ARGUMENT if `number` is not below
+ * abut_picture_item_count(). One thread per picture. */
 ABUT_API abut_status abut_picture_get_item(const abut_picture *picture, size_t number,
                                            abut_picture_item *item);
 

@@ -262,6 +262,7 @@ ABUT_API abut_status abut_radial_surface(abut_radial *radial, uint32_t field, ab
 /* Errors of fields by area. An error is the distance that the fields return at a point of the true
  * surface, where it should be 0. */
 typedef struct abut_radial_measures {
+    size_t size;           /* sizeof(abut_radial_measures), set by the default function */
     double area;           /* area of the surface */
     double seen_area;      /* area with an error of at most one cell */
     double missing_area;   /* area more than a cell outside all fields */
@@ -273,10 +274,13 @@ typedef struct abut_radial_measures {
                             */
 } abut_radial_measures;
 
+ABUT_DEFAULT(abut_radial_measures)
+
 /* Measures the error of fields at the centre of every triangle of `mesh`, the character in the pose
  * of the last update. `errors` may be null; otherwise it receives one signed error for each
- * triangle, negative if the field is too large. Returns ABUT_ERROR_ARGUMENT if the mesh has another
- * number of triangles. One thread at a time for each object. */
+ * triangle, negative if the field is too large. `measures->size` must be set. Returns
+ * ABUT_ERROR_ARGUMENT if the mesh has another number of triangles. One thread at a time for each
+ * object. */
 ABUT_API abut_status abut_radial_measure(abut_radial *radial, const abut_mesh *mesh, double *errors,
                                          abut_radial_measures *measures);
 

@@ -129,6 +129,7 @@ typedef struct abut_self_times { /* in seconds */
 } abut_self_times;
 
 typedef struct abut_self_result {
+    size_t size; /* sizeof(abut_self_result), set by the default function */
     bool hit;
     abut_impact impact;              /* valid if `hit` */
     abut_self_scheme scheme;         /* scheme that was used: POINT, LINE or COMPLETE */
@@ -146,8 +147,11 @@ typedef struct abut_self_result {
     abut_self_times times;
 } abut_self_result;
 
+ABUT_DEFAULT(abut_self_result)
+
 /* Finds the first impact of the mesh with itself in the next step. Of `options`, separation,
- * tolerance, exact and steps apply as in abut_sweep_find(); null gives the defaults.
+ * tolerance, exact and steps apply as in abut_sweep_find(); null gives the defaults. `result->size`
+ * must be set.
  *
  * Returns ABUT_ERROR_ARGUMENT if the step has no end, or if a coordinate is not finite or exceeds
  * ABUT_COORDINATE_MAX. Also returns it if the longest side of the bounding box is below

@@ -133,16 +133,19 @@ ABUT_API void abut_sweep_destroy(abut_sweep *sweep);
 ABUT_API abut_status abut_sweep_set_positions(abut_sweep *sweep, abut_array start, abut_array end);
 
 typedef struct abut_sweep_counts {
+    size_t size;                     /* sizeof(abut_sweep_counts), set by the default function */
     uint64_t vertex_face, edge_edge; /* candidate pairs: pairs whose swept bounding boxes overlap
                                       * and that share no vertex. The boxes are enlarged by half the
                                       * separation and rounded outwards */
 } abut_sweep_counts;
 
+ABUT_DEFAULT(abut_sweep_counts)
+
 /* Finds the impacts of the step. Pairs of features that share a vertex are skipped, since they
  * always touch. A tolerance of 0 is 1e-10 of the longest side of the bounding box of all start
  * positions. If that side is 0, the bounding box of start and end positions is used instead.
- * `options` may be null. `counts` may be null; it receives the number of tested pairs: all
- * candidate pairs for ALL, fewer for the other modes.
+ * `options` may be null. `counts` may be null, otherwise its size must be set. It receives the
+ * number of tested pairs: all candidate pairs for ALL, fewer for the other modes.
  *
  * On the CPU memory grows with the capacity, not with the number of impacts. A device stores all
  * impacts of ALL, and returns ABUT_ERROR_LIMIT if they exceed an eighth of its memory. Reports

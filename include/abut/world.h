@@ -347,8 +347,10 @@ typedef struct abut_world_impact {
 } abut_world_impact;
 
 typedef struct abut_world_impacts {
+    size_t size; /* sizeof(abut_world_impacts), set by the default function */
     abut_world_impact *list;
-    uint64_t capacity, count;
+    uint64_t capacity;
+    uint64_t count;
     double time;                  /* safe fraction of the step, 0 to 1, over all pairs without a
                                    * sensor. Before this time, no pair that is separate at the start
                                    * touches, and no pair that touches at the start becomes deeper
@@ -358,6 +360,8 @@ typedef struct abut_world_impacts {
     abut_reliability reliability; /* lowest level of all pairs that were swept; see
                                    * abut_sweep_rigid_result */
 } abut_world_impacts;
+
+ABUT_DEFAULT(abut_world_impacts)
 
 /* Computes the times of impact if `count` items move to the poses `ends` (abut_pose) in a step
  * while all others stay. Does not change the world. `ids`, `ends` and `count` are as in
@@ -386,6 +390,7 @@ ABUT_API abut_status abut_world_sweep(abut_world *world, const uint32_t *ids, ab
 /* ---- contacts on the device ---- */
 
 typedef struct abut_world_device_contacts {
+    size_t size;              /* sizeof(abut_world_device_contacts), set by the default function */
     const abut_buffer *pairs; /* abut_world_pair: those pairs of abut_world_pairs() that consist of
                                * two bodies and are computed by fields */
     const abut_buffer *begin; /* uint32_t, pair_count + 1 of them: pair i has the contacts begin[i]
@@ -395,11 +400,13 @@ typedef struct abut_world_device_contacts {
     uint64_t contact_count;
 } abut_world_device_contacts;
 
+ABUT_DEFAULT(abut_world_device_contacts)
+
 /* Computes the candidate pairs of bodies and their contacts on options.device, and keeps them in
  * device memory. Pairs with sensors are included. Otherwise the contacts equal those of
  * abut_world_contacts() bit for bit, in the same order, also with options.max_patch_contacts. Only
- * the counts are downloaded. The world owns the buffers; their content is valid until the world
- * changes. Not thread-safe. */
+ * the counts are downloaded. `contacts->size` must be set. The world owns the buffers; their content
+ * is valid until the world changes. Not thread-safe. */
 ABUT_API abut_status abut_world_get_device_contacts(abut_world *world,
                                                     abut_world_device_contacts *contacts);
 

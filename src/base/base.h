@@ -45,6 +45,14 @@ abut_status abuti_info_check(const void *theirs, size_t ours_bytes, const char *
 abut_status abuti_info_write(void *theirs, const void *ours, size_t ours_bytes,
                              const char *function);
 
+/* For a struct of the caller with lists, which is input and result. abuti_result_read() copies it
+ * over `ours`, which it zeroes first, with the size check of abuti_info_write(). Fails if it is
+ * null; `name` is the argument. abuti_result_write() copies it back after success and after
+ * ABUT_ERROR_BUFFER, and returns `status`. */
+abut_status abuti_result_read(void *ours, size_t ours_bytes, const void *theirs,
+                              const char *function, const char *name);
+abut_status abuti_result_write(void *theirs, const void *ours, abut_status status);
+
 /* ---- output lists (ABUT_LIST) ---- */
 
 /* Validates a list of the caller: fails if the array is null but the capacity is not 0, or if the
@@ -58,11 +66,12 @@ abut_status abuti_list_count(const char *function, const char *name, uint64_t fo
 abut_status abuti_list_write(const char *function, const char *name, const void *from,
                              uint64_t found, size_t element_bytes, void *list, uint64_t capacity,
                              uint64_t *count);
-/* The same for a pointer to a structure with the members list, capacity and count. The pointer is
- * the argument `name` of the function, and may be null for ABUTI_LIST_CHECK. */
+/* The same for a pointer to a structure with the members list, capacity and count. ABUTI_LIST_CHECK
+ * also fails if the pointer, which is the argument `name` of the function, is null. */
 #define ABUTI_LIST_CHECK(function, name, to) \
-    (!(to) ? abuti_null(function, name)      \
-           : abuti_list_check(function, name, (to)->list, (to)->capacity, sizeof *(to)->list))
+    (!(to) ? abuti_null(function, name) : ABUTI_LIST_CHECK_MEMBERS(function, name, to))
+#define ABUTI_LIST_CHECK_MEMBERS(function, name, to) \
+    abuti_list_check(function, name, (to)->list, (to)->capacity, sizeof *(to)->list)
 #define ABUTI_LIST_COUNT(function, name, to, found) \
     abuti_list_count(function, name, found, (to)->capacity, &(to)->count)
 #define ABUTI_LIST_WRITE(function, name, to, from, found)                                         \

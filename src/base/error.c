@@ -146,16 +146,39 @@ abut_status abuti_info_write(void *theirs, const void *ours, size_t ours_bytes,
     return ABUT_OK;
 }
 
+abut_status abuti_result_read(void *ours, size_t ours_bytes, const void *theirs,
+                              const char *function, const char *name) {
+    if (!theirs)
+        return abuti_null(function, name);
+    abut_status status = abuti_info_check(theirs, ours_bytes, function);
+    if (status)
+        return status;
+    size_t size;
+    memcpy(&size, theirs, sizeof size);
+    memset(ours, 0, ours_bytes);
+    memcpy(ours, theirs, size);
+    return ABUT_OK;
+}
+
+abut_status abuti_result_write(void *theirs, const void *ours, abut_status status) {
+    size_t size;
+    memcpy(&size, theirs, sizeof size);
+    if (!status || status == ABUT_ERROR_BUFFER)
+        memcpy(theirs, ours, size);
+    return status;
+}
+
 abut_status abuti_list_check(const char *function, const char *name, const void *list,
                              uint64_t capacity, size_t element_bytes) {
     if (!list && capacity)
-        return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: %s->list is null, but %s->capacity is %llu",
-                          function, name, name, (unsigned long long)capacity);
-    if (capacity > SIZE_MAX / element_bytes)
         return abuti_fail(ABUT_ERROR_ARGUMENT,
-                          "%s: %s->capacity is %llu; it must be at most %llu, the address space",
-                          function, name, (unsigned long long)capacity,
-                          (unsigned long long)(SIZE_MAX / element_bytes));
+                          "%s: the list of %s is null, but its capacity is %llu", function, name,
+                          (unsigned long long)capacity);
+    if (capacity > SIZE_MAX / element_bytes)
+        return abuti_fail(
+            ABUT_ERROR_ARGUMENT,
+            "%s: the capacity of %s is %llu; it must be at most %llu, the address space", function,
+            name, (unsigned long long)capacity, (unsigned long long)(SIZE_MAX / element_bytes));
     return ABUT_OK;
 }
 
@@ -164,8 +187,9 @@ abut_status abuti_list_count(const char *function, const char *name, uint64_t fo
     *count = found;
     if (found <= capacity)
         return ABUT_OK;
-    return abuti_fail(ABUT_ERROR_BUFFER, "%s: there are %llu %s, but %s->capacity is %llu",
-                      function, (unsigned long long)found, name, name,
+    const char *noun = strrchr(name, '>'); /* of a member, such as patches->contacts */
+    return abuti_fail(ABUT_ERROR_BUFFER, "%s: there are %llu %s, but the capacity of %s is %llu",
+                      function, (unsigned long long)found, noun ? noun + 1 : name, name,
                       (unsigned long long)capacity);
 }
 

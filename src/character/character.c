@@ -529,8 +529,7 @@ abut_status abut_character_get_report(const abut_character *character,
                                       abut_character_report *report) {
     if (!character || !report)
         return abuti_null(__func__, character ? "report" : "character");
-    *report = character->report;
-    return ABUT_OK;
+    return abuti_info_write(report, &character->report, sizeof *report, __func__);
 }
 
 /* ---- names ---- */
@@ -549,6 +548,10 @@ const char *abut_character_problem_name(abut_character_problem problem) {
     static const char *const names[] = {"unweighted-vertex", "sum-vertex", "negative-vertex",
                                         "dropped-vertex",    "short-bone", "unused-bone",
                                         "long-clip",         "empty-clip", "seam-vertex"};
+    _Static_assert(sizeof names / sizeof *names == ABUT_CHARACTER_PROBLEM_SEAM_VERTEX + 1,
+                   "every problem has a name");
+    _Static_assert(sizeof names / sizeof *names <= ABUT_PROBLEM_KIND_MAX,
+                   "the problems of a report have room for every kind");
     return ABUTI_NAME(names, problem);
 }
 

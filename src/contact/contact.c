@@ -44,16 +44,18 @@ abut_status abuti_contact_begin(contact_call *call, const char *function, const 
                            .stored = buffer,
                            .stored_capacity = CONTACT_STACK_COUNT,
                            .options = abut_contact_options_default()};
-    if (!a || !out || (!out->list && out->capacity))
-        return abuti_null(function, !a ? "a body" : !out ? "contacts" : "contacts->list");
+    if (!a)
+        return abuti_null(function, "a body");
+    abut_status status = ABUTI_LIST_CHECK(function, "contacts", out);
+    if (status)
+        return status;
     if (needs_field && !a->field)
         return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: the field of the body is null", function);
     call->reliability = abuti_contact_reliability(needs_field ? a->field : NULL, NULL);
     call->context = abuti_context_of(a->field     ? a->field->context
                                      : a->samples ? a->samples->context
                                                   : NULL);
-    abut_status status =
-        abuti_options_read(&call->options, sizeof call->options, options, function);
+    status = abuti_options_read(&call->options, sizeof call->options, options, function);
     if (!status)
         status = abuti_check_length(function, "options->margin", call->options.margin);
     return status ? status : abuti_field_host(a->field);
@@ -70,18 +72,10 @@ abut_reliability abuti_contact_reliability(const abut_field *a, const abut_field
 
 abut_status abuti_contact_end(contact_call *call, abut_status status) {
     status = status ? status : call->status;
-    if (!status) {
-        call->out->count = call->count;
-        if (call->count > call->out->capacity)
-            status =
-                abuti_fail(ABUT_ERROR_BUFFER,
-                           "%s: there are %zu contacts, but contacts->capacity is %llu",
-                           call->function, call->count, (unsigned long long)call->out->capacity);
-        else
-            call->out->reliability = call->reliability;
-        if (!status && call->count)
-            memcpy(call->out->list, call->stored, call->count * sizeof *call->stored);
-    }
+    if (!status)
+        status = ABUTI_LIST_WRITE(call->function, "contacts", call->out, call->stored, call->count);
+    if (!status)
+        call->out->reliability = call->reliability;
     if (call->stored != call->stack)
         abuti_release(call->context, call->stored);
     return status;

@@ -43,6 +43,12 @@ enum { CONTACT_STACK_COUNT = 48 }; /* about 4 KiB of stack */
 
 /* Reads the options and validates the list; error messages begin with `function`. After success,
  * abuti_contact_end() must be called with the status so far. */
+/* Validates the lists of the caller, and stores their counts: fails with ABUT_ERROR_BUFFER if a
+ * list is too short. */
+abut_status abuti_patches_check(const char *function, const abut_patches *patches);
+abut_status abuti_patches_count(const char *function, uint64_t count, uint64_t contact_count,
+                                abut_patches *patches);
+
 abut_status abuti_contact_begin(contact_call *call, const char *function, const abuti_field_body *a,
                                 bool needs_field, const abut_contact_options *options,
                                 abut_contact stack[CONTACT_STACK_COUNT], abut_contacts *out);

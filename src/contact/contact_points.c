@@ -118,9 +118,11 @@ abut_status abut_contact_points(const abut_collider *collider, const abut_points
     contact_motion at;
     bvh_points list;
     box3 bounds;
-    abut_status status = abuti_field_body_read(function, "a", collider, a);
+    abut_contacts ours = abut_contacts_default();
+    abut_status status = abuti_result_read(&ours, sizeof ours, contacts, function, "contacts");
+    status = status ? status : abuti_field_body_read(function, "a", collider, a);
     status =
-        status ? status : abuti_contact_begin(&call, function, a, true, options, buffer, contacts);
+        status ? status : abuti_contact_begin(&call, function, a, true, options, buffer, &ours);
     status = status ? status : abuti_contact_pose(function, "the pose of a", &a->pose, &at);
     status = status ? status : abuti_bvh_points_read(function, NULL, points, &list);
     status = status ? status : abuti_bvh_points_check(function, a->field->context, &list, &bounds);
@@ -132,7 +134,7 @@ abut_status abut_contact_points(const abut_collider *collider, const abut_points
         return status;
     point_query m = {.a = a, .at = &at, .points = &list};
     status = test_features(&call, &m, list.count, radius);
-    return abuti_contact_end(&call, status);
+    return abuti_result_write(contacts, &ours, abuti_contact_end(&call, status));
 }
 
 abut_status abut_contact_mesh(const abut_collider *collider, const abut_mesh *mesh,
@@ -145,10 +147,12 @@ abut_status abut_contact_mesh(const abut_collider *collider, const abut_mesh *me
     abut_contact buffer[CONTACT_STACK_COUNT];
     contact_motion at, mesh_at;
     abut_topology_arrays t = abut_topology_arrays_default();
+    abut_contacts ours = abut_contacts_default();
     abut_topology_get_arrays(topology, &t);
-    abut_status status = abuti_field_body_read(function, "a", collider, a);
+    abut_status status = abuti_result_read(&ours, sizeof ours, contacts, function, "contacts");
+    status = status ? status : abuti_field_body_read(function, "a", collider, a);
     status =
-        status ? status : abuti_contact_begin(&call, function, a, true, options, buffer, contacts);
+        status ? status : abuti_contact_begin(&call, function, a, true, options, buffer, &ours);
     if (!status && (!mesh || !topology))
         status = abuti_null(function, mesh ? "topology" : "mesh");
     if (!status && t.vertex_count != mesh->vertex_count)
@@ -167,5 +171,5 @@ abut_status abut_contact_mesh(const abut_collider *collider, const abut_mesh *me
     m.edges = t.edges;
     if (!status && !call.options.skip_edges)
         status = test_features(&call, &m, t.edge_count, 0);
-    return abuti_contact_end(&call, status);
+    return abuti_result_write(contacts, &ours, abuti_contact_end(&call, status));
 }

@@ -60,10 +60,10 @@ static abut_status find_swapped(const abut_collider *a, const abuti_posed *b,
     status = abuti_contact_bvh_primitive(b, a, &ours, patches);
     if (status)
         return status;
-    for (uint64_t i = 0; i < patches->contact_count; i++)
-        contact_swap(&patches->contacts[i]);
-    for (uint64_t i = 0; i < patches->count; i++)
-        patches->list[i].normal = contact_negate(patches->list[i].normal);
+    for (uint64_t i = 0; i < patches->contacts.count; i++)
+        contact_swap(&patches->contacts.list[i]);
+    for (uint64_t i = 0; i < patches->patches.count; i++)
+        patches->patches.list[i].normal = contact_negate(patches->patches.list[i].normal);
     return ABUT_OK;
 }
 
@@ -71,15 +71,19 @@ abut_status abut_contact_find(const abut_collider *a, const abut_collider *b,
                               const abut_patch_options *options, abut_patches *patches) {
     abut_collider x, y;
     abuti_posed p, q;
+    abut_patches ours = abut_patches_default();
     abut_status status = read_exact(__func__, "a", a, &x, &p);
     status = status ? status : read_exact(__func__, "b", b, &y, &q);
+    status = status ? status : abuti_result_read(&ours, sizeof ours, patches, __func__, "patches");
     if (status)
         return status;
     if (p.bvh)
-        return q.bvh ? abuti_contact_bvhs(&p, &q, options, patches)
-                     : abuti_contact_bvh_primitive(&p, &y, options, patches);
-    return q.bvh ? find_swapped(&x, &q, options, patches)
-                 : abuti_contact_primitives(&x, &y, options, patches);
+        status = q.bvh ? abuti_contact_bvhs(&p, &q, options, &ours)
+                       : abuti_contact_bvh_primitive(&p, &y, options, &ours);
+    else
+        status = q.bvh ? find_swapped(&x, &q, options, &ours)
+                       : abuti_contact_primitives(&x, &y, options, &ours);
+    return abuti_result_write(patches, &ours, status);
 }
 
 /* ---- fields ---- */
@@ -166,8 +170,11 @@ abut_status abut_contact_find_sampled(const abut_collider *a, const abut_collide
     abuti_field_body body, other;
     contact_motion at;
     contact_primitive primitive;
+    abut_contacts ours = abut_contacts_default();
     abut_status status = abuti_collider_read(__func__, "a", a, &x);
     status = status ? status : abuti_collider_read(__func__, "b", b, &y);
+    status =
+        status ? status : abuti_result_read(&ours, sizeof ours, contacts, __func__, "contacts");
     if (status)
         return status;
     const bool swapped = x.kind != ABUT_COLLIDER_BODY && y.kind == ABUT_COLLIDER_BODY;
@@ -180,7 +187,8 @@ abut_status abut_contact_find_sampled(const abut_collider *a, const abut_collide
         if (!status && !(body.field && other.samples) && !(other.field && body.samples))
             status = abuti_fail(ABUT_ERROR_ARGUMENT,
                                 "%s: neither body has samples for a field of the other", __func__);
-        return status ? status : abuti_contact_bodies(&body, &other, options, contacts);
+        status = status ? status : abuti_contact_bodies(&body, &other, options, &ours);
+        return abuti_result_write(contacts, &ours, status);
     }
     if (second->kind < ABUT_COLLIDER_PLANE || second->kind > ABUT_COLLIDER_BOX)
         return abuti_collider_refuse(__func__, swapped ? "a" : "b", second,
@@ -188,8 +196,8 @@ abut_status abut_contact_find_sampled(const abut_collider *a, const abut_collide
     status = abuti_contact_pose(__func__, "the pose of the primitive", &second->pose, &at);
     status = status ? status : abuti_contact_place(__func__, second, &at, &primitive);
     if (!status)
-        status = abuti_contact_field_primitive(&body, second->kind, &primitive, options, contacts);
+        status = abuti_contact_field_primitive(&body, second->kind, &primitive, options, &ours);
     if (!status && swapped)
-        abuti_contact_swap_sides(contacts->list, contacts->count);
-    return status;
+        abuti_contact_swap_sides(ours.list, ours.count);
+    return abuti_result_write(contacts, &ours, status);
 }

@@ -85,15 +85,9 @@ abut_status abuti_patch_write(const patch_frame *frame, const patch_answer *answ
     uint64_t contacts = 0;
     for (size_t i = 0; i < count; i++)
         contacts += answers[i].count;
-    out->count = count;
-    out->contact_count = contacts;
-    if (count > out->capacity || contacts > out->contact_capacity)
-        return abuti_fail(ABUT_ERROR_BUFFER,
-                          "%s: there are %llu patches with %llu contacts, but the capacities are "
-                          "%llu and %llu",
-                          frame->function, (unsigned long long)count, (unsigned long long)contacts,
-                          (unsigned long long)out->capacity,
-                          (unsigned long long)out->contact_capacity);
+    abut_status status = abuti_patches_count(frame->function, count, contacts, out);
+    if (status)
+        return status;
     contact_order stack_order[STACK_CONTACTS], *order = stack_order;
     if (contacts > STACK_CONTACTS && !(order = abuti_allocate(abuti_context_of(frame->context),
                                                               (size_t)contacts, sizeof *order)))
@@ -104,10 +98,10 @@ abut_status abuti_patch_write(const patch_frame *frame, const patch_answer *answ
     for (size_t i = 0; i < count; i++) {
         const patch_answer *a = &answers[i];
         vec3 normal = world_normal(frame, a->normal);
-        out->list[i] = (abut_patch){normal,         to_world(frame, a->centre),
-                                    a->depth + 0.0, a->area,
-                                    a->volume,      contacts,
-                                    a->count};
+        out->patches.list[i] = (abut_patch){normal,         to_world(frame, a->centre),
+                                            a->depth + 0.0, a->area,
+                                            a->volume,      contacts,
+                                            a->count};
         for (uint32_t k = 0; k < a->count; k++) {
             const patch_point *p = &a->points[k];
             bool is_curved = v3_max_abs(p->normal) > 0;
@@ -119,32 +113,47 @@ abut_status abuti_patch_write(const patch_frame *frame, const patch_answer *answ
             order[contacts] =
                 (contact_order){id, floor(v3_dot(a->normal, ORDER_AXIS) * ORDER_STEPS + 0.5),
                                 v3_dot(p->at, ORDER_AXIS), (uint32_t)contacts, 0};
-            out->contacts[contacts++] = (abut_contact){.point = to_world(frame, p->at),
-                                                       .normal = point_normal,
-                                                       .depth = cosine * p->depth + 0.0,
-                                                       .id = id,
-                                                       .a = frame->a,
-                                                       .b = frame->b,
-                                                       .side = side,
-                                                       .kind = (abut_contact_kind)p->kind,
-                                                       .element = p->element,
-                                                       .part = p->part};
+            out->contacts.list[contacts++] = (abut_contact){.point = to_world(frame, p->at),
+                                                            .normal = point_normal,
+                                                            .depth = cosine * p->depth + 0.0,
+                                                            .id = id,
+                                                            .a = frame->a,
+                                                            .b = frame->b,
+                                                            .side = side,
+                                                            .kind = (abut_contact_kind)p->kind,
+                                                            .element = p->element,
+                                                            .part = p->part};
         }
     }
-    number_ids(order, (size_t)contacts, out->contacts);
+    number_ids(order, (size_t)contacts, out->contacts.list);
     if (order != stack_order)
         abuti_release(abuti_context_of(frame->context), order);
     return ABUT_OK;
+}
+
+abut_status abuti_patches_check(const char *function, const abut_patches *patches) {
+    abut_status status = ABUTI_LIST_CHECK_MEMBERS(function, "patches->patches", &patches->patches);
+    return status ? status
+                  : ABUTI_LIST_CHECK_MEMBERS(function, "patches->contacts", &patches->contacts);
+}
+
+abut_status abuti_patches_count(const char *function, uint64_t count, uint64_t contact_count,
+                                abut_patches *patches) {
+    abut_status status = ABUTI_LIST_COUNT(function, "patches->patches", &patches->patches, count);
+    abut_status second =
+        ABUTI_LIST_COUNT(function, "patches->contacts", &patches->contacts, contact_count);
+    return status ? status : second;
 }
 
 abut_status abuti_patch_options(const char *function, const abut_patch_options *options,
                                 const abut_patches *patches, abut_patch_options *checked) {
     if (!patches)
         return abuti_null(function, "patches");
-    if ((!patches->list && patches->capacity) || (!patches->contacts && patches->contact_capacity))
-        return abuti_null(function, "patches->list or patches->contacts, with a capacity above 0,");
+    abut_status status = abuti_patches_check(function, patches);
+    if (status)
+        return status;
     *checked = abut_patch_options_default();
-    abut_status status = abuti_options_read(checked, sizeof *checked, options, function);
+    status = abuti_options_read(checked, sizeof *checked, options, function);
     status = status ? status : abuti_check_length(function, "options->margin", checked->margin);
     if (!status)
         status = abuti_check_range(function, "options->max_contacts", checked->max_contacts, 0,

@@ -303,6 +303,7 @@ static abut_status list_file(const cache_names *files, const char *name,
         return ABUT_OK; /* removed by another process */
     abut_samples_cache_entry entry;
     memset(&entry, 0, sizeof entry);
+    entry.size = sizeof entry;
     entry.path = path;
     entry.age = abuti_system_age(&about);
     entry.stored_bytes = (uint64_t)about.st_size;

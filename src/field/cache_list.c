@@ -72,19 +72,21 @@ static abut_status list_item(listing *l, cache_file *file, const cache_item *ite
                              abut_field_cache_entry *entry) {
     char problem[1024];
     abut_field *field = NULL;
-    entry->info = abut_field_info_default();
-    abut_status status = abuti_cache_file_load_info(file, item, &entry->info);
+    abut_field_info info = abut_field_info_default();
+    entry->info = &info;
+    abut_status status = abuti_cache_file_load_info(file, item, &info);
     if (!status && l->verify)
         status = abuti_cache_file_load(file, item, &field);
     if (status == ABUT_ERROR_MEMORY || status == ABUT_ERROR_CANCELLED)
         return status;
     if (field)
-        abut_field_get_info(field, &entry->info);
+        abut_field_get_info(field, &info);
     abut_field_destroy(field);
     entry->stored_bytes = item->bytes;
     snprintf(problem, sizeof problem, "%s", abut_last_error());
     entry->problem = status ? problem : NULL;
     l->ended = !l->visit(l->user, entry);
+    entry->info = NULL;
     return ABUT_OK;
 }
 
@@ -95,9 +97,12 @@ static abut_status list_file(listing *l, const char *folder, const char *name) {
     snprintf(path, sizeof path, "%s/%s", folder, name);
     if (abuti_system_stat(ABUTI_NO_FOLDER, path, &about) != 0)
         return ABUT_OK; /* was removed meanwhile */
+    const abut_field_info unknown = abut_field_info_default();
     abut_field_cache_entry entry;
     memset(&entry, 0, sizeof entry);
+    entry.size = sizeof entry;
     entry.path = path;
+    entry.info = &unknown;
     entry.age = abuti_system_age(&about);
     memcpy(entry.mesh, name, sizeof entry.mesh - 1);
     abut_status status = abuti_cache_file_open(&file, l->context, path);

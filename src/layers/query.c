@@ -257,6 +257,7 @@ static abut_status measure_intersection(const exact_work *w, const abut_collider
         [ABUT_PAIR_KIND_SAME] = ABUT_PAIR_INTERSECTING};
     abut_pair_measure_options options = abut_pair_measure_options_default();
     options.tolerance = w->query->tolerance;
+    to->common = abut_pair_measures_default();
     abut_status status = abut_pair_measure(a, b, &options, &to->common);
     if (!status) {
         to->relation = relations[to->common.kind];
@@ -416,27 +417,23 @@ static abut_reliability worst_reliability(const query_state *w) {
 }
 
 static abut_status write_results(query_state *w, abut_layers_result *result) {
-    result->count = w->found.count;
-    result->own_count = w->own_count;
-    result->hit_count = w->hits.count;
-    if (result->count > result->capacity || result->own_count > result->own_capacity ||
-        result->hit_count > result->hit_capacity)
-        return abuti_fail(ABUT_ERROR_BUFFER,
-                          "abut_layers_find: there are %llu pairs, %llu self-overlaps and %llu "
-                          "hits; the capacities are %llu, %llu and %llu",
-                          (unsigned long long)result->count, (unsigned long long)result->own_count,
-                          (unsigned long long)result->hit_count,
-                          (unsigned long long)result->capacity,
-                          (unsigned long long)result->own_capacity,
-                          (unsigned long long)result->hit_capacity);
-    if (result->count)
-        memcpy(result->pairs, w->found.data, w->found.count * sizeof *result->pairs);
-    if (result->hit_count)
-        memcpy(result->hits, w->hits.data, w->hits.count * sizeof *result->hits);
+    static const char function[] = "abut_layers_find";
+    /* All counts first: a list that is too short leaves the others unchanged. */
+    const abut_status counted[] = {
+        ABUTI_LIST_COUNT(function, "result->pairs", &result->pairs, w->found.count),
+        ABUTI_LIST_COUNT(function, "result->own", &result->own, w->own_count),
+        ABUTI_LIST_COUNT(function, "result->hits", &result->hits, w->hits.count)};
+    for (size_t i = 0; i < sizeof counted / sizeof *counted; i++)
+        if (counted[i])
+            return counted[i];
+    if (w->found.count)
+        memcpy(result->pairs.list, w->found.data, w->found.count * sizeof *result->pairs.list);
+    if (w->hits.count)
+        memcpy(result->hits.list, w->hits.data, w->hits.count * sizeof *result->hits.list);
     const abut_layers_pair *measured = w->measured.data;
     for (size_t k = 0, made = 0; k < w->measured.count; k++)
         if (measured[k].a == measured[k].b)
-            result->own[made++] = measured[k];
+            result->own.list[made++] = measured[k];
     result->fragments = w->fragments;
     result->candidates = w->candidate_count;
     result->tolerance = w->tolerance;
@@ -524,9 +521,9 @@ static abut_status check_query(const abut_layers_query *q, const abut_layers_res
                           q->resolution, ABUT_RASTER_MAX);
     if (q->view_count && !q->views)
         return abuti_null("abut_layers_find", "query->views");
-    if ((r->capacity && !r->pairs) || (r->own_capacity && !r->own) || (r->hit_capacity && !r->hits))
-        return abuti_null("abut_layers_find", "a list of result with a capacity");
-    return ABUT_OK;
+    status = ABUTI_LIST_CHECK_MEMBERS("abut_layers_find", "result->pairs", &r->pairs);
+    status = status ? status : ABUTI_LIST_CHECK_MEMBERS("abut_layers_find", "result->own", &r->own);
+    return status ? status : ABUTI_LIST_CHECK_MEMBERS("abut_layers_find", "result->hits", &r->hits);
 }
 
 abut_status abut_layers_find(abut_layers *layers, const abut_layers_query *query,
@@ -534,8 +531,10 @@ abut_status abut_layers_find(abut_layers *layers, const abut_layers_query *query
     abut_layers_query ours = abut_layers_query_default();
     if (!layers || !result)
         return abuti_null(__func__, layers ? "result" : "layers");
+    abut_layers_result found = abut_layers_result_default();
     abut_status status = abuti_options_read(&ours, sizeof ours, query, "abut_layers_find: query");
-    status = status ? status : check_query(&ours, result);
+    status = status ? status : abuti_result_read(&found, sizeof found, result, __func__, "result");
+    status = status ? status : check_query(&ours, &found);
     if (status)
         return status;
     query_state w = {.layers = layers,
@@ -553,11 +552,11 @@ abut_status abut_layers_find(abut_layers *layers, const abut_layers_query *query
         w.view_count = 3;
     }
     abut_context *before = abuti_context_enter(layers->context);
-    status = run_query(&w, result);
+    status = run_query(&w, &found);
     abuti_context_leave(before);
     layers->measured = w.measured;
     layers->found = w.found;
     layers->measured.count = layers->found.count = 0;
     ABUTI_RELEASE(layers->context, w.sums.data, w.hits.data, w.candidates.data);
-    return status;
+    return abuti_result_write(result, &found, status);
 }

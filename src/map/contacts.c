@@ -376,7 +376,7 @@ static abut_status measure_volumes(const patch_search *g, const uint32_t *member
         const uint32_t other = orders[k].other;
         const abuti_posed *at = &map->others[other].posed;
         const abut_collider body = abut_collider_from_bvh(at->bvh, at->pose);
-        abut_pair_measures common;
+        abut_pair_measures common = abut_pair_measures_default();
         double sum = 0;
         if (!(orders[k].share > 0)) /* separated, or done with an earlier patch */
             continue;
@@ -407,27 +407,22 @@ static abut_status write_patches(const patch_search *g, const abut_patch_options
         contacts +=
             choose_contacts(g, members + orders[k].begin, orders[k].count, keep, chosen + contacts);
     }
+    if (!status)
+        status = abuti_patches_count("abut_map_contacts", count, contacts, to);
     if (!status) {
-        to->count = count;
-        to->contact_count = contacts;
         to->is_verified = !count;
         to->reliability = g->map->reliability;
     }
-    if (!status && (count > to->capacity || contacts > to->contact_capacity))
-        status = abuti_fail(ABUT_ERROR_BUFFER,
-                            "abut_map_contacts: there are %u patches and %u contacts; the "
-                            "capacities of patches must be at least that",
-                            count, contacts);
     for (uint32_t k = 0; k < count && !status; k++) {
         const uint32_t end = k + 1 < count ? orders[k + 1].first : contacts;
-        to->list[k] = measure_patch(g, members + orders[k].begin, orders[k].count);
-        to->list[k].first = orders[k].first;
-        to->list[k].count = end - orders[k].first;
+        to->patches.list[k] = measure_patch(g, members + orders[k].begin, orders[k].count);
+        to->patches.list[k].first = orders[k].first;
+        to->patches.list[k].count = end - orders[k].first;
     }
     if (!status && volumes && g->map->last_query == MAP_OTHERS)
-        status = measure_volumes(g, members, orders, count, to->list);
+        status = measure_volumes(g, members, orders, count, to->patches.list);
     for (uint32_t i = 0; i < contacts && !status; i++)
-        to->contacts[i] = contact_at(g, chosen[i], options);
+        to->contacts.list[i] = contact_at(g, chosen[i], options);
     ABUTI_RELEASE(g->context, members, chosen, orders);
     return status;
 }
@@ -454,9 +449,9 @@ abut_status abuti_map_contacts(const abut_map *map, const abut_patch_options *op
                           "%s: options->margin is %g and options->max_contacts is %u; the margin "
                           "must be finite and at least 0, max_contacts at most %d",
                           function, ours.margin, ours.max_contacts, CONTACTS_MAX);
-    if ((patches->capacity && !patches->list) || (patches->contact_capacity && !patches->contacts))
-        return abuti_null(function, patches->capacity && !patches->list ? "patches->list"
-                                                                        : "patches->contacts");
+    status = abuti_patches_check(function, patches);
+    if (status)
+        return status;
     abut_map *lazy = (abut_map *)(uintptr_t)map; /* maps have one user at a time */
     if (!map->topology)
         status = abut_topology_create(map->mesh, &lazy->topology);
@@ -474,5 +469,9 @@ abut_status abuti_map_contacts(const abut_map *map, const abut_patch_options *op
 
 abut_status abut_map_contacts(const abut_map *map, const abut_patch_options *options,
                               abut_patches *patches) {
-    return abuti_map_contacts(map, options, true, patches);
+    abut_patches ours = abut_patches_default();
+    abut_status status = abuti_result_read(&ours, sizeof ours, patches, __func__, "patches");
+    if (status)
+        return status;
+    return abuti_result_write(patches, &ours, abuti_map_contacts(map, options, true, &ours));
 }

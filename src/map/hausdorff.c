@@ -490,7 +490,8 @@ abut_status abut_map_hausdorff(const abut_bvh *a, const abut_bvh *b,
                                abut_map_hausdorff_result *result) {
     if (!a || !b || !result)
         return abuti_null(__func__, !a ? "a" : !b ? "b" : "result");
-    abut_status status = abuti_bvh_ensure_host(a);
+    abut_status status = abuti_info_check(result, sizeof *result, __func__);
+    status = status ? status : abuti_bvh_ensure_host(a);
     status = status ? status : abuti_bvh_ensure_host(b);
     if (status)
         return status;
@@ -503,12 +504,13 @@ abut_status abut_map_hausdorff(const abut_bvh *a, const abut_bvh *b,
     if (status)
         return status;
     const finding *known = &h.known;
-    *result = (abut_map_hausdorff_result){.lower = known->lower,
-                                          .upper = real_max(known->upper, known->lower),
-                                          .triangle = known->triangle,
-                                          .point = known->point,
-                                          .other_triangle = known->other,
-                                          .other_point = known->other_point,
-                                          .pieces = known->pieces};
-    return ABUT_OK;
+    const abut_map_hausdorff_result found = {.size = sizeof found,
+                                             .lower = known->lower,
+                                             .upper = real_max(known->upper, known->lower),
+                                             .triangle = known->triangle,
+                                             .point = known->point,
+                                             .other_triangle = known->other,
+                                             .other_point = known->other_point,
+                                             .pieces = known->pieces};
+    return abuti_info_write(result, &found, sizeof found, __func__);
 }

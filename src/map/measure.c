@@ -264,6 +264,7 @@ abut_status abut_map_measure(const abut_map *map, const abut_map_measure_options
     status = status ? status
                     : abuti_options_read(&ours, sizeof ours, options, "abut_map_measure: options");
     status = status ? status : check_options(__func__, &ours, values);
+    status = status ? status : abuti_info_check(measures, sizeof *measures, __func__);
     if (status)
         return status;
     map_block *blocks = abuti_allocate(map->context, map_block_count(map), sizeof *blocks);
@@ -278,7 +279,8 @@ abut_status abut_map_measure(const abut_map *map, const abut_map_measure_options
     abuti_release(map->context, blocks);
     if (status)
         return status;
-    abut_map_measures m = {.samples = map->sample_count,
+    abut_map_measures m = {.size = sizeof m,
+                           .samples = map->sample_count,
                            .found = all.found,
                            .within = all.within,
                            .inside = all.inside,
@@ -308,9 +310,7 @@ abut_status abut_map_measure(const abut_map *map, const abut_map_measure_options
         status = abuti_map_check_on_host(__func__, map);
     if (!status && ours.quantile_count)
         status = find_quantiles(map, &ours, all.found_area, values);
-    if (!status)
-        *measures = m;
-    return status;
+    return status ? status : abuti_info_write(measures, &m, sizeof m, __func__);
 }
 
 /* ---- histogram, texels below a distance ---- */

@@ -358,22 +358,27 @@ static void release_examination(examination *x) {
 abut_status abut_mesh_examine(const abut_topology *topology, abut_mesh_report *report) {
     if (!topology || !report)
         return abuti_null(__func__, topology ? "report" : "topology");
+    abut_status status = abuti_info_check(report, sizeof *report, __func__);
+    if (status)
+        return status;
     examination x = {.context = topology->mesh->context,
                      .topology = topology,
                      .view = &topology->view,
                      .mesh = topology->mesh};
-    abut_mesh_report result;
+    abut_mesh_report result = abut_mesh_report_default();
     memset(&result, 0, sizeof result); /* including padding, so that reports can be compared */
-    abut_status status = abuti_progress(x.context, "health", 0);
+    status = abuti_progress(x.context, "health", 0);
     status = status ? status : prepare_examination(&x, &result);
     status = status ? status : abuti_progress(x.context, "health", 0.8);
     status = status ? status : find_problems(&x, &result);
     status = status ? status : finish_report(&x, &result);
     release_examination(&x);
     status = status ? status : abuti_progress(x.context, "health", 1);
-    if (!status)
-        *report = result;
-    return status;
+    return status ? status : abuti_info_write(report, &result, sizeof result, __func__);
+}
+
+bool abuti_report_read(abut_mesh_report *ours, const abut_mesh_report *theirs) {
+    return !abuti_result_read(ours, sizeof *ours, theirs, "a reliability function", "report");
 }
 
 /* Writes the elements in order, and their number. */
@@ -408,7 +413,7 @@ abut_status abut_mesh_get_problem_elements(const abut_topology *topology, abut_p
                      .topology = topology,
                      .view = &topology->view,
                      .mesh = topology->mesh};
-    abut_mesh_report report;
+    abut_mesh_report report = abut_mesh_report_default();
     memset(&report, 0, sizeof report);
     status = prepare_examination(&x, &report);
     status = status ? status : list_elements(&x, kind, elements);
@@ -419,11 +424,15 @@ abut_status abut_mesh_get_problem_elements(const abut_topology *topology, abut_p
 /* ---- names ---- */
 
 const char *abut_problem_kind_name(abut_problem_kind kind) {
-    static const char *const names[ABUT_PROBLEM_COUNT] = {
+    static const char *const names[] = {
         "degenerate-triangle", "duplicate-triangle", "boundary-edge",    "nonmanifold-edge",
         "nonmanifold-vertex",  "flipped-edge",       "inward-component", "coincident-vertex",
         "unused-vertex",       "self-intersection",
     };
+    _Static_assert(sizeof names / sizeof *names == ABUT_PROBLEM_SELF_INTERSECTION + 1,
+                   "every kind of problem has a name");
+    _Static_assert(sizeof names / sizeof *names <= ABUT_PROBLEM_KIND_MAX,
+                   "the problems of a report have room for every kind");
     return ABUTI_NAME(names, kind);
 }
 

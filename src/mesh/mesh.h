@@ -183,6 +183,9 @@ static inline abut_reliability abuti_limited(const char *reason) {
 static inline abut_reliability abuti_unreliable(const char *reason) {
     return (abut_reliability){ABUT_RELIABILITY_UNRELIABLE, reason};
 }
+/* Copies a report of the caller, who may have been compiled against a shorter struct. Returns false
+ * if it is null or has a wrong size. */
+bool abuti_report_read(abut_mesh_report *ours, const abut_mesh_report *theirs);
 static inline uint32_t abuti_problems(const abut_mesh_report *report, abut_problem_kind kind) {
     return report->problems[kind].count;
 }

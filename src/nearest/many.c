@@ -184,7 +184,7 @@ abut_status abut_nearest_k(const abut_bvh *bvh, abut_vec3 point, double radius,
     status = status ? status : ABUTI_LIST_CHECK(__func__, "nearest", nearest);
     if (!status && nearest->capacity > UINT32_MAX)
         status = abuti_fail(ABUT_ERROR_ARGUMENT,
-                            "%s: nearest->capacity is %llu; it must be at "
+                            "%s: the capacity of nearest is %llu; it must be at "
                             "most %u",
                             __func__, (unsigned long long)nearest->capacity, UINT32_MAX);
     status = status ? status : abuti_bvh_check_point(__func__, "point", point);

@@ -57,6 +57,7 @@ typedef struct group_call {
     size_t begin;
     abuti_vector chunk_hits[TASKS_PER_REPORT];
     atomic_uint failure, flags;
+    abut_pair_object *objects; /* a copy of those of the caller */
 } group_call;
 
 typedef struct group_candidate {
@@ -80,7 +81,7 @@ static uint64_t pair_key(uint32_t a, uint32_t b) {
 }
 
 static abuti_posed object_at(const group_call *call, uint32_t object, size_t configuration) {
-    const abut_pair_object *o = &call->group.objects[object];
+    const abut_pair_object *o = &call->objects[object];
     abuti_posed posed;
     memset(&posed, 0, sizeof posed);
     posed.bvh = o->bvh;
@@ -110,7 +111,7 @@ static bool is_allowed(const abut_pair_object *p, const abut_pair_object *q) {
 /* Finds the objects such that every tested pair has one of them, if they are few: all objects
  * except those of one group and mask that are not tested against each other. */
 static void find_active(group_call *call) {
-    const abut_pair_object *objects = call->group.objects, *passive = NULL;
+    const abut_pair_object *objects = call->objects, *passive = NULL;
     uint32_t count = call->group.object_count;
     for (uint32_t i = 0; i < count && !passive; i++)
         passive = is_allowed(&objects[i], &objects[i]) ? NULL : &objects[i];
@@ -199,7 +200,7 @@ static void sort_boxes(const group_call *call, group_scratch *s) {
 static void compute_boxes(const group_call *call, group_scratch *s, size_t configuration,
                           bool is_first) {
     for (uint32_t i = 0; i < call->group.object_count; i++)
-        if (is_first || (call->group.objects[i].poses && call->group.objects[i].stride)) {
+        if (is_first || (call->objects[i].poses && call->objects[i].stride)) {
             abuti_posed posed = object_at(call, i, configuration);
             s->boxes[i] = posed_box(&call->bounds[i], &posed.pose);
         }
@@ -210,7 +211,7 @@ static void compute_boxes(const group_call *call, group_scratch *s, size_t confi
 /* Whether two objects are tested, and their boxes are at most `margin` apart. */
 static bool is_candidate(const group_call *call, const group_scratch *s, uint32_t a, uint32_t b,
                          double margin, group_candidate *found) {
-    if (a == b || !is_allowed(&call->group.objects[a], &call->group.objects[b]))
+    if (a == b || !is_allowed(&call->objects[a], &call->objects[b]))
         return false;
     found->bound = box_distance(&s->boxes[a], &s->boxes[b]);
     found->a = a < b ? a : b;
@@ -461,7 +462,7 @@ static abut_status run_configurations(group_call *call) {
 /* ---- arguments ---- */
 
 static abut_status check_object(const group_call *call, uint32_t index) {
-    const abut_pair_object *object = &call->group.objects[index];
+    const abut_pair_object *object = &call->objects[index];
     char what[64];
     if (!object->bvh)
         return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: objects[%u].bvh is null; pass a BVH",
@@ -478,6 +479,27 @@ static abut_status check_object(const group_call *call, uint32_t index) {
         status = abuti_pair_check_pose(call->function, what, object->bvh, &posed.pose);
     }
     return status;
+}
+
+/* Copies the objects of the caller, whose elements have the size of the first. */
+static abut_status read_objects(group_call *call) {
+    const uint32_t count = call->group.object_count;
+    abut_pair_object first = abut_pair_object_default();
+    char what[96];
+    if (!count)
+        return ABUT_OK;
+    snprintf(what, sizeof what, "%s: group->objects[0]", call->function);
+    abut_status status = abuti_options_read(&first, sizeof first, call->group.objects, what);
+    if (status)
+        return status;
+    if (!first.bvh)
+        return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: objects[0].bvh is null; pass a BVH",
+                          call->function);
+    call->context = abuti_context_of(first.bvh->context);
+    call->objects = abuti_allocate_zeroed(call->context, count, sizeof *call->objects);
+    for (uint32_t i = 0; i < count && call->objects; i++)
+        memcpy(&call->objects[i], (const char *)call->group.objects + i * first.size, first.size);
+    return call->objects ? ABUT_OK : ABUT_ERROR_MEMORY;
 }
 
 static abut_status check_group(group_call *call, const abut_pair_group *theirs, const void *out,
@@ -501,6 +523,7 @@ static abut_status check_group(group_call *call, const abut_pair_group *theirs, 
             return abuti_fail(ABUT_ERROR_ARGUMENT,
                               "%s: ignored pair %zu names object %u, but there are %u objects",
                               call->function, i / 2, group->ignored[i], group->object_count);
+    status = read_objects(call);
     for (uint32_t i = 0; i < group->object_count && !status; i++)
         status = check_object(call, i);
     return status;
@@ -510,13 +533,13 @@ static abut_status check_group(group_call *call, const abut_pair_group *theirs, 
 static abut_status prepare_group(group_call *call) {
     const abut_pair_group *group = &call->group;
     size_t ignored = group->ignored_count;
-    call->context = abuti_context_of(group->object_count ? group->objects[0].bvh->context : NULL);
+    call->context = abuti_context_of(group->object_count ? call->context : NULL);
     call->bounds = abuti_allocate(call->context, group->object_count, sizeof *call->bounds);
     call->ignored = abuti_allocate(call->context, ignored, 2 * sizeof *call->ignored);
     if (!call->bounds || !call->ignored)
         return ABUT_ERROR_MEMORY;
     for (uint32_t i = 0; i < group->object_count; i++) {
-        abut_box box = group->objects[i].bvh->mesh->bounds;
+        abut_box box = call->objects[i].bvh->mesh->bounds;
         group_bounds *bounds = &call->bounds[i];
         bounds->centre = v3_scale(v3_add(box.lo, box.hi), 0.5);
         bounds->half = v3_scale(v3_sub(box.hi, box.lo), 0.5);
@@ -534,13 +557,11 @@ static abut_status run_group(group_call *call, const abut_pair_group *group, con
     atomic_init(&call->failure, ABUT_OK);
     atomic_init(&call->flags, 0);
     abut_status status = check_group(call, group, out, out_name);
-    if (status)
-        return status;
-    status = prepare_group(call);
+    status = status ? status : prepare_group(call);
     status = status ? status : run_configurations(call);
     for (size_t i = 0; i < TASKS_PER_REPORT; i++)
         abuti_release(call->context, call->chunk_hits[i].data);
-    ABUTI_RELEASE(call->context, call->bounds, call->ignored);
+    ABUTI_RELEASE(call->context, call->bounds, call->ignored, call->objects);
     return status;
 }
 

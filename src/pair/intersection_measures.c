@@ -545,6 +545,7 @@ abut_status abut_pair_measure(const abut_collider *first, const abut_collider *s
     abut_status status = abuti_pair_read(__func__, first, second, measures, "measures", posed);
     status = status ? status : abuti_options_read(&ours, sizeof ours, options, __func__);
     status = status ? status : abuti_check_length(__func__, "options->tolerance", ours.tolerance);
+    status = status ? status : abuti_info_check(measures, sizeof *measures, __func__);
     if (status)
         return status;
     measure_work work;
@@ -552,7 +553,7 @@ abut_status abut_pair_measure(const abut_collider *first, const abut_collider *s
            offsetof(measure_work,
                     contour.leaves)); /* the leaf cache is large and initialised later */
     const closed_surface *surface[2];
-    abut_pair_measures found;
+    abut_pair_measures found = abut_pair_measures_default();
     memset(&found, 0, sizeof found);
     work.contour.context = a->bvh->context;
     status = abuti_bvh_cpu_tree(a->bvh, &posed[0].bvh);
@@ -569,7 +570,7 @@ abut_status abut_pair_measure(const abut_collider *first, const abut_collider *s
                                   &found);
     }
     if (!status)
-        *measures = found;
+        status = abuti_info_write(measures, &found, sizeof found, __func__);
     abut_context *context = work.contour.context;
     for (int side = 0; side < 2; side++)
         ABUTI_RELEASE(context, work.contour.records[side], work.contour.record_of[side],

@@ -446,8 +446,10 @@ const char *abut_pair_relation_name(abut_pair_relation relation) {
 /* The reliability of results that depend on containment (containment.c): exact without boundary
  * edges, whichever way components face. Volume and inertia need more. */
 abut_reliability abut_pair_reliability(const abut_mesh_report *report) {
-    if (!report)
-        return abuti_unreliable("The report is null.");
+    abut_mesh_report ours = abut_mesh_report_default();
+    if (!abuti_report_read(&ours, report))
+        return abuti_unreliable("The report is null, or its size is not set.");
+    report = &ours;
     if (report->is_sheet)
         return abuti_limited(
             "A sheet: its holes exceed a tenth of its area, so it has no interior, nothing is "

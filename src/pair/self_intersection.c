@@ -361,12 +361,14 @@ abut_status abut_pair_self_intersects(const abut_bvh *bvh, const abut_pair_self_
 
 abut_status abut_pair_examine(const abut_bvh *bvh, const abut_pair_self_options *options,
                               abut_mesh_report *report) {
+    abut_mesh_report ours = abut_mesh_report_default();
     abut_status status = abuti_bvh_check(__func__, bvh, report, "report");
-    if (!status && report->triangle_count != bvh->triangle_count)
+    status = status ? status : abuti_result_read(&ours, sizeof ours, report, __func__, "report");
+    if (!status && ours.triangle_count != bvh->triangle_count)
         status = abuti_fail(ABUT_ERROR_ARGUMENT,
                             "%s: the report is of a mesh with %u triangles, but the BVH has %u; "
                             "pass the report of the mesh of the BVH",
-                            __func__, report->triangle_count, bvh->triangle_count);
+                            __func__, ours.triangle_count, bvh->triangle_count);
     if (status)
         return status;
     self_search s;
@@ -384,10 +386,10 @@ abut_status abut_pair_examine(const abut_bvh *bvh, const abut_pair_self_options 
                 problem.first[problem.count] = i;
             problem.count++;
         }
-        report->problems[ABUT_PROBLEM_SELF_INTERSECTION] = problem;
-        report->self_intersection_count = s.count;
-        report->has_self_intersection_test = true;
+        ours.problems[ABUT_PROBLEM_SELF_INTERSECTION] = problem;
+        ours.self_intersection_count = s.count;
+        ours.has_self_intersection_test = true;
     }
     abuti_release(bvh->context, s.is_in_pair);
-    return status;
+    return abuti_result_write(report, &ours, status);
 }

@@ -241,26 +241,25 @@ abut_status abut_picture_get_item(const abut_picture *picture, size_t number,
         return abuti_fail(ABUT_ERROR_ARGUMENT,
                           "abut_picture_get_item: number is %zu; the picture has %zu items", number,
                           abut_picture_item_count(picture));
-    abut_picture_item found = {.style = abut_mesh_style_default()};
+    abut_picture_item found = abut_picture_item_default();
     if (number < picture->item_count) {
         const picture_item *from = &picture->items[number];
         found.mesh = from->mesh;
         found.pose = from->pose;
-        found.style.colour = from->colour;
-        found.style.triangle_colour = from->triangle_colour;
-        found.style.edges = from->edges;
-        found.style.smooth = from->smooth;
-        found.style.two_sided = from->two_sided;
+        found.colour = from->colour;
+        found.triangle_colour = from->triangle_colour;
+        found.edges = from->edges;
+        found.smooth = from->smooth;
+        found.two_sided = from->two_sided;
     } else {
         const picture_mark *from = &picture->marks[number - picture->item_count];
-        found.style.colour = from->colour;
+        found.colour = from->colour;
         found.is_point = from->is_point;
         found.from = from->from;
         found.to = from->to;
         found.width = (double)from->width;
     }
-    *item = found;
-    return ABUT_OK;
+    return abuti_info_write(item, &found, sizeof found, __func__);
 }
 
 /* ---- render ---- */

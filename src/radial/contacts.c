@@ -68,10 +68,13 @@ abut_status abut_radial_contacts(abut_radial *radial, size_t count, const abut_c
                                  const abut_contact_options *options, abut_contacts *contacts) {
     if (!radial || !contacts || (count && !capsules))
         return abuti_null(__func__, !radial ? "radial" : contacts ? "capsules" : "contacts");
-    if (contacts->capacity && !contacts->list)
-        return abuti_null(__func__, "list");
+    abut_contacts ours = abut_contacts_default();
+    abut_status status = abuti_result_read(&ours, sizeof ours, contacts, __func__, "contacts");
+    status = status ? status : ABUTI_LIST_CHECK_MEMBERS(__func__, "contacts", &ours);
+    if (status)
+        return status;
     abut_contact_options o = abut_contact_options_default();
-    abut_status status = abuti_options_read(&o, sizeof o, options, "abut_contact_options");
+    status = abuti_options_read(&o, sizeof o, options, "abut_contact_options");
     if (!status && !(o.margin >= 0 && o.margin <= ABUT_COORDINATE_MAX))
         status = abuti_fail(ABUT_ERROR_ARGUMENT,
                             "%s: options->margin is %g; it must be finite and at least 0", __func__,
@@ -97,7 +100,6 @@ abut_status abut_radial_contacts(abut_radial *radial, size_t count, const abut_c
     if (!status)
         status = abuti_radial_find_nearest(radial, places, points, limit, answers);
     /* counts, then writes */
-    uint64_t total = 0;
     for (int pass = 0; pass < 2 && !status; pass++) {
         uint64_t found = 0;
         at = 0;
@@ -107,21 +109,16 @@ abut_status abut_radial_contacts(abut_radial *radial, size_t count, const abut_c
             const uint32_t here =
                 find_capsule_contacts(&capsules[i], (uint32_t)i, n, answers + at, &o, list);
             if (pass && here)
-                memcpy(contacts->list + found, list, here * sizeof *list);
+                memcpy(ours.list + found, list, here * sizeof *list);
             found += here;
             at += n;
         }
-        total = found;
-        if (!pass && total > contacts->capacity)
-            status = abuti_fail(ABUT_ERROR_BUFFER, "%s: capacity is %llu; it must be at least %llu",
-                                __func__, (unsigned long long)contacts->capacity,
-                                (unsigned long long)total);
+        if (!pass)
+            status = ABUTI_LIST_COUNT(__func__, "contacts", &ours, found);
     }
-    if (!status || status == ABUT_ERROR_BUFFER)
-        contacts->count = total;
     if (!status)
-        contacts->reliability =
+        ours.reliability =
             abuti_limited("Depths are those of radial fields, accurate to about a cell.");
     ABUTI_RELEASE(radial->context, points, answers);
-    return status;
+    return abuti_result_write(contacts, &ours, status);
 }

@@ -59,11 +59,15 @@ abut_status abut_radial_measure(abut_radial *radial, const abut_mesh *mesh, doub
         return abuti_fail(ABUT_ERROR_ARGUMENT,
                           "%s: the mesh has %u triangles; the mesh of the fields has %u", __func__,
                           mesh->triangle_count, radial->info.triangle_count);
+    abut_radial_measures found = abut_radial_measures_default();
+    abut_status status = abuti_info_check(measures, sizeof *measures, __func__);
+    if (status)
+        return status;
     const size_t count = mesh->triangle_count;
     vec3 *middles = abuti_allocate(radial->context, count, sizeof *middles);
     abut_radial_answer *answers = abuti_allocate(radial->context, count, sizeof *answers);
     measured *list = abuti_allocate(radial->context, count, sizeof *list);
-    abut_status status = middles && answers && list ? ABUT_OK : ABUT_ERROR_MEMORY;
+    status = middles && answers && list ? ABUT_OK : ABUT_ERROR_MEMORY;
     for (size_t i = 0; i < count && !status; i++) {
         vec3 p[3];
         for (size_t k = 0; k < 3; k++)
@@ -76,14 +80,14 @@ abut_status abut_radial_measure(abut_radial *radial, const abut_mesh *mesh, doub
         status = abut_radial_evaluate(radial, count, abut_array_host(middles), 0,
                                       abut_array_host(answers));
     if (!status) {
-        *measures = (abut_radial_measures){0};
         for (size_t i = 0; i < count; i++) {
             list[i].error = answers[i].distance;
             if (errors)
                 errors[i] = answers[i].distance;
         }
         qsort(list, count, sizeof *list, compare_errors);
-        sum_up_errors(radial, list, count, measures);
+        sum_up_errors(radial, list, count, &found);
+        status = abuti_info_write(measures, &found, sizeof found, __func__);
     }
     ABUTI_RELEASE(radial->context, middles, answers, list);
     return status;

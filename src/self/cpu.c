@@ -268,7 +268,7 @@ static abut_status search_sweep(view_step *f) {
     abut_sweep_find_options options = abut_sweep_find_options_default();
     abut_impact_list one = {.list = &f->result.impact, .capacity = 1};
     abut_impact_list *found = f->all ? &f->impacts : &one;
-    abut_sweep_counts counts = {0, 0};
+    abut_sweep_counts counts = abut_sweep_counts_default();
     double begun = abuti_seconds();
     options.separation = f->limits.sweep.separation;
     options.tolerance = f->limits.sweep.tolerance;

@@ -403,7 +403,7 @@ static abut_status search_on_device(view_step *f, bool complete) {
     abut_impact impact;
     abut_impact_list one = {.list = &impact, .capacity = 1};
     abut_impact_list *impacts = f->all ? &f->impacts : &one;
-    abut_sweep_counts counts = {0, 0};
+    abut_sweep_counts counts = abut_sweep_counts_default();
     double begun = abuti_seconds();
     if (complete)
         abuti_motion_device_no_sets(d->motion);

@@ -378,8 +378,7 @@ static abut_status run_step(view_step *f, const abut_self_step *step,
         f->result.impact = f->impacts.list[0];
     }
     accept_step(f);
-    *result = f->result;
-    return ABUT_OK;
+    return abuti_info_write(result, &f->result, sizeof *result, "abut_self_find");
 }
 
 abut_status abut_self_find(abut_self *view, const abut_self_step *step,
@@ -387,7 +386,8 @@ abut_status abut_self_find(abut_self *view, const abut_self_step *step,
     if (!view || !step || !result)
         return abuti_null(__func__, !view ? "view" : !step ? "step" : "result");
     view_step f = {.view = view};
-    return run_step(&f, step, options, result);
+    abut_status status = abuti_info_check(result, sizeof *result, __func__);
+    return status ? status : run_step(&f, step, options, result);
 }
 
 abut_status abut_self_find_all(abut_self *view, const abut_self_step *step,
@@ -399,6 +399,7 @@ abut_status abut_self_find_all(abut_self *view, const abut_self_step *step,
                                     : !impacts ? "impacts"
                                                : "result");
     abut_status status = ABUTI_LIST_CHECK(__func__, "impacts", impacts);
+    status = status ? status : abuti_info_check(result, sizeof *result, __func__);
     if (status)
         return status;
     view_step f = {.view = view, .all = true, .impacts = *impacts};
@@ -470,8 +471,10 @@ const char *abut_self_set_name(abut_self_set set) {
 /* The view test derives inside and outside from the orientation of triangles (Cheng 2011, chapter
  * 3). It needs one consistently oriented manifold, whose holes it closes itself. */
 abut_reliability abut_self_reliability(const abut_mesh_report *report) {
-    if (!report)
-        return abuti_unreliable("report is null.");
+    abut_mesh_report ours = abut_mesh_report_default();
+    if (!abuti_report_read(&ours, report))
+        return abuti_unreliable("The report is null, or its size is not set.");
+    report = &ours;
     if (!report->is_manifold)
         return abuti_unreliable("The view test needs a manifold, but some edges or vertices are "
                                 "non-manifold: split them, or use the complete search.");

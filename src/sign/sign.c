@@ -379,7 +379,9 @@ static abut_reliability winding_reliability(const abut_mesh_report *report) {
 }
 
 abut_reliability abut_sign_reliability(const abut_mesh_report *report, abut_sign_method method) {
-    if (!report)
-        return abuti_unreliable("The report is null.");
+    abut_mesh_report ours = abut_mesh_report_default();
+    if (!abuti_report_read(&ours, report))
+        return abuti_unreliable("The report is null, or its size is not set.");
+    report = &ours;
     return method == ABUT_SIGN_NORMAL ? normal_reliability(report) : winding_reliability(report);
 }

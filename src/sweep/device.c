@@ -395,7 +395,7 @@ static abut_status find_impacts_on_device(abut_sweep *motion, const motion_searc
 
 abut_status abuti_motion_device_find(abut_sweep *motion, const motion_search_options *options,
                                      abut_impact_list *impacts, abut_sweep_counts *counts) {
-    abut_sweep_counts tried = {0, 0};
+    abut_sweep_counts tried = abut_sweep_counts_default();
     abut_status status = options->exact ? find_exact_impacts(motion, options, impacts, &tried)
                                         : find_impacts_on_device(motion, options, impacts, &tried);
     if (counts && !status)

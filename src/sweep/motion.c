@@ -300,8 +300,11 @@ abut_status abut_sweep_find(abut_sweep *sweep, abut_sweep_mode mode,
         return abuti_fail(
             ABUT_ERROR_ARGUMENT,
             "abut_sweep_find: the sweep has no step yet; call abut_sweep_set_positions() first");
-    status = resolve_options(sweep, mode, options, &ours);
-    return status ? status : sweep->backend->find(sweep, &ours, impacts, counts);
+    abut_sweep_counts tried = abut_sweep_counts_default();
+    status = counts ? abuti_info_check(counts, sizeof *counts, __func__) : ABUT_OK;
+    status = status ? status : resolve_options(sweep, mode, options, &ours);
+    status = status ? status : sweep->backend->find(sweep, &ours, impacts, &tried);
+    return status || !counts ? status : abuti_info_write(counts, &tried, sizeof tried, __func__);
 }
 
 /* ---- results ---- */

@@ -141,7 +141,7 @@ static box3 margin_box(const world_item *item, const world_item *other) {
 /* Tests the batch against radial fields. */
 static void test_radial_fields(feature_batch *f) {
     abut_contact list[3 * BATCH_POINTS];
-    abut_contacts found = {.list = list, .capacity = 3 * BATCH_POINTS};
+    abut_contacts found = {.size = sizeof found, .list = list, .capacity = 3 * BATCH_POINTS};
     f->status = abut_radial_contacts(f->against->is.collider.shape.character, f->count, f->places,
                                      &f->options, &found);
     for (uint64_t i = 0; i < found.count && !f->status; i++) {
@@ -224,16 +224,17 @@ static abut_status evaluate_primitive(const world_item *b, vec3 point, double ma
     abut_patch_options options = abut_patch_options_default();
     abut_patch patch;
     abut_contact contacts[8];
-    abut_patches found = {.list = &patch,
-                          .capacity = 1,
-                          .contacts = contacts,
-                          .contact_capacity = 8};
+    abut_patches found = {.size = sizeof found,
+                          .patches.list = &patch,
+                          .patches.capacity = 1,
+                          .contacts.list = contacts,
+                          .contacts.capacity = 8};
     options.margin = margin;
     abut_status status = abuti_contact_primitives(&dot, &primitive, &options, &found);
     if (status)
         return status;
-    *depth = found.count ? patch.depth : -HUGE_VAL;
-    *out = found.count ? patch.normal : v3(0, 0, 1);
+    *depth = found.patches.count ? patch.depth : -HUGE_VAL;
+    *out = found.patches.count ? patch.normal : v3(0, 0, 1);
     return ABUT_OK;
 }
 
@@ -330,7 +331,7 @@ static void add_mesh(feature_batch *f, const world_item *of) {
 static abut_status collide_capsule(const abut_contact_options *options, abut_radial *radial,
                                    const abut_capsule *capsule, abut_contacts *to) {
     abut_contact list[3];
-    abut_contacts found = {.list = list, .capacity = 3};
+    abut_contacts found = {.size = sizeof found, .list = list, .capacity = 3};
     abut_status status = abut_radial_contacts(radial, 1, capsule, options, &found);
     for (uint64_t i = 0; i < found.count && !status; i++) {
         list[i].kind = ABUT_CONTACT_SOLID;

@@ -216,25 +216,30 @@ static abut_status compute_exact_contacts(const abut_world *world, vec3 hint, co
         o->max_patch_contacts < EXACT_CONTACTS_MAX ? o->max_patch_contacts : EXACT_CONTACTS_MAX;
     options.hint = hint;
     options.skip_verification = o->skip_verification;
-    abut_patches found = {.count = PATCH_ROOM, .contact_count = EXACT_ROOM};
+    abut_patches found = {.size = sizeof found,
+                          .patches.count = PATCH_ROOM,
+                          .contacts.count = EXACT_ROOM};
     abut_status status = ABUT_ERROR_BUFFER;
     while (status == ABUT_ERROR_BUFFER) {
-        status =
-            abuti_vector_reserve(world->context, patches, (size_t)found.count, sizeof(abut_patch));
+        status = abuti_vector_reserve(world->context, patches, (size_t)found.patches.count,
+                                      sizeof(abut_patch));
         if (!status)
             status = abuti_vector_reserve(world->context, list,
-                                          list->count + (size_t)found.contact_count,
+                                          list->count + (size_t)found.contacts.count,
                                           sizeof(abut_contact));
         if (status)
             return status;
-        found.list = patches->data;
-        found.capacity = patches->room;
-        found.contacts = (abut_contact *)list->data + list->count;
-        found.contact_capacity = list->room - list->count;
+        found.patches.list = patches->data;
+        found.patches.capacity = patches->room;
+        found.contacts.list = (abut_contact *)list->data + list->count;
+        found.contacts.capacity = list->room - list->count;
         status = abuti_world_patches(a, b, &options, &found);
     }
-    *to = (abut_contacts){found.contacts, found.contact_capacity, found.contact_count,
-                          found.reliability};
+    *to = (abut_contacts){.size = sizeof(abut_contacts),
+                          .list = found.contacts.list,
+                          .capacity = found.contacts.capacity,
+                          .count = found.contacts.count,
+                          .reliability = found.reliability};
     *verified = found.is_verified;
     return status;
 }
@@ -321,7 +326,7 @@ static abut_status compute_pair(const abut_world *world, size_t pair, world_resu
     const world_item *a = &world_items(world)[which->a], *b = &world_items(world)[which->b];
     const world_serial_result *serial_result = abuti_world_serial_result(world, pair);
     abut_world_pair_info info;
-    abut_contacts to = {.count = 0};
+    abut_contacts to = {.size = sizeof to, .count = 0};
     world_pair_record record = {.pair = *which, .state = {a->state, b->state}};
     bool verified = false;
     abut_status status = abuti_world_describe_pair(world, a, b, &info);
@@ -597,20 +602,17 @@ abut_status abuti_world_repeat_contacts(abut_world *world, const vec3 *hints, ui
 }
 
 abut_status abut_world_contacts(abut_world *world, abut_contacts *contacts) {
-    if (!world || !contacts || (!contacts->list && contacts->capacity))
-        return abuti_null(__func__, !world ? "world" : !contacts ? "contacts" : "contacts->list");
-    abut_status status = abuti_world_find_contacts("abut_world_contacts", world);
+    abut_contacts ours = abut_contacts_default();
+    if (!world)
+        return abuti_null(__func__, "world");
+    abut_status status = abuti_result_read(&ours, sizeof ours, contacts, __func__, "contacts");
+    status = status ? status : ABUTI_LIST_CHECK_MEMBERS(__func__, "contacts", &ours);
+    status = status ? status : abuti_world_find_contacts("abut_world_contacts", world);
     if (status)
         return status;
-    contacts->count = world->contacts.count;
-    if (world->contacts.count > contacts->capacity)
-        return abuti_fail(
-            ABUT_ERROR_BUFFER,
-            "abut_world_contacts: there are %zu contacts, but contacts->capacity is %llu",
-            world->contacts.count, (unsigned long long)contacts->capacity);
-    contacts->reliability = world->reliability;
-    if (world->contacts.count)
-        memcpy(contacts->list, world->contacts.data,
-               world->contacts.count * sizeof *contacts->list);
-    return ABUT_OK;
+    status =
+        ABUTI_LIST_WRITE(__func__, "contacts", &ours, world->contacts.data, world->contacts.count);
+    if (!status)
+        ours.reliability = world->reliability;
+    return abuti_result_write(contacts, &ours, status);
 }

@@ -551,8 +551,12 @@ static abut_status get_device_records(abut_world *world, abut_world_device_conta
     abut_status status = find_device_contacts(world);
     const world_device *d = world->device;
     if (!status)
-        *to = (abut_world_device_contacts){d->pairs, d->begin, d->contacts, d->pair_count,
-                                           d->contact_count};
+        *to = (abut_world_device_contacts){.size = sizeof(abut_world_device_contacts),
+                                           .pairs = d->pairs,
+                                           .begin = d->begin,
+                                           .contacts = d->contacts,
+                                           .pair_count = d->pair_count,
+                                           .contact_count = d->contact_count};
     return status;
 }
 

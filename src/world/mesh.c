@@ -30,7 +30,7 @@ static const char function[] = "abut_world_add";
 static abut_status measure_thin_fraction(abut_mesh *mesh, double wall, double *share) {
     abut_map_options options = abut_map_options_default();
     abut_map_query query = abut_map_query_default();
-    abut_map_measures measures;
+    abut_map_measures measures = abut_map_measures_default();
     abut_map *map = NULL;
     const double texels = ceil(sqrt(2.0 * mesh->triangle_count));
     *share = 0;
@@ -127,7 +127,7 @@ static void set_health(world_asset *a, const abut_mesh_report *report) {
 
 abut_status abuti_world_asset_examine(world_asset *a) {
     abut_topology *topology = NULL;
-    abut_mesh_report report;
+    abut_mesh_report report = abut_mesh_report_default();
     if (a->has_health)
         return ABUT_OK;
     abut_status status = abut_topology_create(a->mesh, &topology);
@@ -213,7 +213,7 @@ static abut_status check_layers(const abut_mesh_report *r) {
 }
 
 static abut_status create_asset(const abut_world *world, world_asset *a) {
-    abut_mesh_report report;
+    abut_mesh_report report = abut_mesh_report_default();
     abut_status status = examine_asset(world, a, &report);
     if (!status && a->asked == ABUT_WORLD_LAYERS)
         status = check_layers(&report);

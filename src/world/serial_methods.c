@@ -47,7 +47,7 @@ static abut_status collide_vertices(abut_world *world, const world_item *a, cons
     const world_item *with = swapped ? b : a, *mesh = swapped ? a : b;
     const abut_collider body = abut_collider_from_field(with->body.field, NULL, with->at.pose);
     const abut_contact_options options = world_contact_options(world, a, b);
-    abut_contacts found = {.count = CONTACT_ROOM};
+    abut_contacts found = {.size = sizeof found, .count = CONTACT_ROOM};
     abut_status status = ABUT_ERROR_BUFFER;
     while (status == ABUT_ERROR_BUFFER) {
         if ((status = reserve_contacts(world, found.count)))
@@ -95,30 +95,32 @@ static abut_status collide_map(abut_world *world, const world_item *x, const wor
     status = status ? status : abut_map_compute_distance(map, &other, 1, &query);
     if (status)
         return status;
-    abut_patches found = {.count = PATCH_ROOM, .contact_count = CONTACT_ROOM};
+    abut_patches found = {.size = sizeof found,
+                          .patches.count = PATCH_ROOM,
+                          .contacts.count = CONTACT_ROOM};
     status = ABUT_ERROR_BUFFER;
     while (status == ABUT_ERROR_BUFFER) {
-        status = abuti_vector_reserve(world->context, &world->serial_patches, (size_t)found.count,
-                                      sizeof(abut_patch));
-        status = status ? status : reserve_contacts(world, found.contact_count);
+        status = abuti_vector_reserve(world->context, &world->serial_patches,
+                                      (size_t)found.patches.count, sizeof(abut_patch));
+        status = status ? status : reserve_contacts(world, found.contacts.count);
         if (status)
             return status;
-        found.list = world->serial_patches.data;
-        found.capacity = world->serial_patches.room;
-        found.contacts = contact_end(world);
-        found.contact_capacity = contact_capacity(world);
+        found.patches.list = world->serial_patches.data;
+        found.patches.capacity = world->serial_patches.room;
+        found.contacts.list = contact_end(world);
+        found.contacts.capacity = contact_capacity(world);
         status = abuti_map_contacts(map, &options, false, &found);
     }
     if (status)
         return status;
-    for (uint64_t i = 0; i < found.contact_count; i++) {
-        abut_contact *c = &found.contacts[i];
+    for (uint64_t i = 0; i < found.contacts.count; i++) {
+        abut_contact *c = &found.contacts.list[i];
         c->point = contact_to_world(&x->at.motion, c->point);
         c->normal = m3_apply(&x->at.motion.turn, c->normal);
         if (second)
             contact_swap(c);
     }
-    world->serial_contacts.count += (size_t)found.contact_count;
+    world->serial_contacts.count += (size_t)found.contacts.count;
     merge_reliability(&to->reliability, found.reliability);
     merge_reliability(&to->reliability, map->reliability);
     return ABUT_OK;
@@ -175,7 +177,7 @@ static abut_status update_layers(abut_world *world) {
 
 static abut_status find_layers(abut_world *world) {
     abut_layers_query query = abut_layers_query_default();
-    abut_layers_result result = {.count = PATCH_ROOM};
+    abut_layers_result result = {.size = sizeof result, .pairs.count = PATCH_ROOM};
     const world_item *items = world_items(world);
     for (size_t i = 0; i < world->items.count; i++)
         if (items[i].used && items[i].layer != ABUT_NONE &&
@@ -186,15 +188,15 @@ static abut_status find_layers(abut_world *world) {
         return status;
     status = ABUT_ERROR_BUFFER;
     while (status == ABUT_ERROR_BUFFER) {
-        status = abuti_vector_reserve(world->context, &world->layer_pairs, (size_t)result.count,
-                                      sizeof(abut_layers_pair));
+        status = abuti_vector_reserve(world->context, &world->layer_pairs,
+                                      (size_t)result.pairs.count, sizeof(abut_layers_pair));
         if (status)
             return status;
-        result.pairs = world->layer_pairs.data;
-        result.capacity = world->layer_pairs.room;
+        result.pairs.list = world->layer_pairs.data;
+        result.pairs.capacity = world->layer_pairs.room;
         status = abut_layers_find(world->layers, &query, &result);
     }
-    world->layer_pairs.count = status ? 0 : (size_t)result.count;
+    world->layer_pairs.count = status ? 0 : (size_t)result.pairs.count;
     return status;
 }
 

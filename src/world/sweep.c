@@ -176,19 +176,22 @@ static abut_status find_patches(const step_sweep *s, const world_item *a, const 
     abut_context *context = s->world->context;
     abut_patch_options options = abut_patch_options_default();
     options.margin = margin;
-    *found = (abut_patches){.count = PATCH_ROOM, .contact_count = CONTACT_ROOM};
+    *found = (abut_patches){.size = sizeof(abut_patches),
+                            .patches.count = PATCH_ROOM,
+                            .contacts.count = CONTACT_ROOM};
     abut_status status = ABUT_ERROR_BUFFER;
     while (status == ABUT_ERROR_BUFFER) {
-        status = abuti_vector_reserve(context, list, (size_t)found->count, sizeof(abut_patch));
+        status =
+            abuti_vector_reserve(context, list, (size_t)found->patches.count, sizeof(abut_patch));
         if (!status)
-            status = abuti_vector_reserve(context, contacts, (size_t)found->contact_count,
+            status = abuti_vector_reserve(context, contacts, (size_t)found->contacts.count,
                                           sizeof(abut_contact));
         if (status)
             return status;
-        found->list = list->data;
-        found->capacity = list->room;
-        found->contacts = contacts->data;
-        found->contact_capacity = contacts->room;
+        found->patches.list = list->data;
+        found->patches.capacity = list->room;
+        found->contacts.list = contacts->data;
+        found->contacts.capacity = contacts->room;
         status = abuti_world_patches(a, b, &options, found);
     }
     return status;
@@ -200,8 +203,8 @@ static abut_status find_patches(const step_sweep *s, const world_item *a, const 
 static vec3 separating_shift(const abut_patches *found, double more) {
     vec3 shift = v3(0, 0, 0);
     for (int round = 0; round < SHIFT_ROUNDS; round++)
-        for (uint64_t i = 0; i < found->count; i++) {
-            const abut_patch *p = &found->list[i];
+        for (uint64_t i = 0; i < found->patches.count; i++) {
+            const abut_patch *p = &found->patches.list[i];
             const double lacks = p->depth + more - v3_dot(shift, p->normal);
             if (lacks > 0)
                 shift = v3_along(shift, lacks, p->normal);
@@ -214,14 +217,14 @@ static abut_status sweep_shifted(const step_sweep *s, const abut_world_pair *pai
     const world_item *a = &world_items(s->world)[pair->a], *b = &world_items(s->world)[pair->b];
     const double slack = slack_of(s, a, b), separation = s->options.separation;
     abuti_vector list = {0}, contacts = {0};
-    abut_patches found;
+    abut_patches found = abut_patches_default();
     *safe = 0;
     abut_status status =
         find_patches(s, a, b, separation > 0 ? separation + slack : 0, &list, &contacts, &found);
-    if (!status && !found.count && !(separation > 0))
+    if (!status && !found.patches.count && !(separation > 0))
         status = find_patches(s, a, b, slack, &list, &contacts, &found);
     const vec3 shift =
-        !status && found.count ? separating_shift(&found, separation + slack) : v3(0, 0, 0);
+        !status && found.patches.count ? separating_shift(&found, separation + slack) : v3(0, 0, 0);
     ABUTI_RELEASE(s->world->context, list.data, contacts.data);
     const double length = v3_length(shift);
     if (status || !(length > 0) || length > SHIFT_MAX * smaller_size(a, b) + separation + slack)
@@ -302,11 +305,9 @@ static abut_status write_impacts(const abut_world *world, abut_world_impacts *im
         abuti_guaranteed("No containment was decided, or all were decided exactly.");
     for (size_t i = 0; i < world->sweep_pairs.count; i++)
         count += swept[i].touch.hit;
-    impacts->count = count;
-    if (count > impacts->capacity)
-        return abuti_fail(ABUT_ERROR_BUFFER,
-                          "abut_world_sweep: there are %llu impacts, but impacts->capacity is %llu",
-                          (unsigned long long)count, (unsigned long long)impacts->capacity);
+    abut_status status = ABUTI_LIST_COUNT("abut_world_sweep", "impacts", impacts, count);
+    if (status)
+        return status;
     count = 0;
     for (size_t i = 0; i < world->sweep_pairs.count; i++) {
         const abut_sweep_rigid_result *touch = &swept[i].touch;
@@ -406,18 +407,19 @@ static abut_status download_ends(const abut_world *world, const abut_buffer *end
 abut_status abut_world_sweep(abut_world *world, const uint32_t *ids, abut_array ends, size_t count,
                              const abut_sweep_rigid_options *options, abut_world_impacts *impacts) {
     step_sweep s = {.world = world, .options = abut_sweep_rigid_options_default()};
+    abut_world_impacts ours = abut_world_impacts_default();
     const bool has_ends = ends.host || ends.buffer || !count;
-    if (!world || !impacts || !has_ends || (!impacts->list && impacts->capacity))
-        return abuti_null(__func__, !world      ? "world"
-                                    : !impacts  ? "impacts"
-                                    : !has_ends ? "ends"
-                                                : "impacts->list");
+    if (!world || !has_ends)
+        return abuti_null(__func__, world ? "ends" : "world");
+    abut_status status = abuti_result_read(&ours, sizeof ours, impacts, __func__, "impacts");
+    status = status ? status : ABUTI_LIST_CHECK_MEMBERS(__func__, "impacts", &ours);
+    if (status)
+        return status;
     if (!ids && count > world->items.count)
         return abuti_fail(ABUT_ERROR_ARGUMENT,
                           "abut_world_sweep: there are %zu poses, but the world has only %zu items",
                           count, world->items.count);
-    abut_status status =
-        abuti_options_read(&s.options, sizeof s.options, options, "abut_world_sweep: options");
+    status = abuti_options_read(&s.options, sizeof s.options, options, "abut_world_sweep: options");
     status = status ? status : check_options(&s.options);
     abut_context *before;
     status = status ? status : abuti_world_enter("abut_world_sweep", world, &before);
@@ -433,5 +435,6 @@ abut_status abut_world_sweep(abut_world *world, const uint32_t *ids, abut_array 
     abuti_release(world->context, downloaded);
     abuti_set_fraction(0);
     abuti_world_leave(world, before);
-    return status ? status : write_impacts(world, impacts);
+    status = status ? status : write_impacts(world, &ours);
+    return abuti_result_write(impacts, &ours, status);
 }

@@ -230,10 +230,11 @@ static abut_status check_by_contact(const abut_world_item *item) {
     primitive.pose = abut_pose_identity();
     abut_patch patch;
     abut_contact contacts[8];
-    abut_patches found = {.list = &patch,
-                          .capacity = 1,
-                          .contacts = contacts,
-                          .contact_capacity = 8};
+    abut_patches found = {.size = sizeof found,
+                          .patches.list = &patch,
+                          .patches.capacity = 1,
+                          .contacts.list = contacts,
+                          .contacts.capacity = 8};
     return abuti_contact_primitives(&primitive, &point, NULL, &found);
 }
 
@@ -636,12 +637,14 @@ abut_status abut_world_get_device_contacts(abut_world *world,
     if (!world || !contacts)
         return abuti_null(__func__, world ? "contacts" : "world");
     abut_context *before;
-    abut_status status = abuti_world_enter("abut_world_get_device_contacts", world, &before);
+    abut_world_device_contacts found = abut_world_device_contacts_default();
+    abut_status status = abuti_info_check(contacts, sizeof *contacts, __func__);
+    status = status ? status : abuti_world_enter("abut_world_get_device_contacts", world, &before);
     if (status)
         return status;
-    status = world->backend->records(world, contacts);
+    status = world->backend->records(world, &found);
     abuti_world_leave(world, before);
-    return status;
+    return status ? status : abuti_info_write(contacts, &found, sizeof found, __func__);
 }
 
 const char *abut_world_motion_name(abut_world_motion motion) {

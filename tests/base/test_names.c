@@ -20,7 +20,7 @@ TEST(all_values_have_names) {
     CHECK(abut_log_level, ABUT_LOG_WARNING);
     CHECK(abut_character_target, ABUT_CHARACTER_TARGET_MORPH);
     CHECK(abut_character_interpolation, ABUT_CHARACTER_INTERPOLATION_CUBIC);
-    CHECK(abut_character_problem, ABUT_CHARACTER_PROBLEM_COUNT - 1);
+    CHECK(abut_character_problem, ABUT_CHARACTER_PROBLEM_SEAM_VERTEX);
     CHECK(abut_character_skinning, ABUT_CHARACTER_SKINNING_DUAL);
     CHECK(abut_character_figure, ABUT_CHARACTER_FIGURE_OGRE);
     CHECK(abut_garment_kind, ABUT_GARMENT_DRESS);
@@ -32,7 +32,7 @@ TEST(all_values_have_names) {
     CHECK(abut_index_type, ABUT_INDEX_UINT16);
     CHECK(abut_mesh_format, ABUT_MESH_FORMAT_OTHER);
     CHECK(abut_triangulation, ABUT_TRIANGULATION_FAN);
-    CHECK(abut_problem_kind, ABUT_PROBLEM_COUNT - 1);
+    CHECK(abut_problem_kind, ABUT_PROBLEM_SELF_INTERSECTION);
     CHECK(abut_reliability_level, ABUT_RELIABILITY_UNRELIABLE);
     CHECK(abut_shape_kind, ABUT_SHAPE_COUNT - 1);
     CHECK(abut_pair_relation, ABUT_PAIR_B_INSIDE);

@@ -53,7 +53,7 @@ static void check_ray(const abut_bvh *bvh, const abut_mesh *mesh, abut_ray ray) 
         assert_int_equal(hits[0].triangle, first.triangle);
         abut_ray_hit kept = hits[0];
         ray_hits = (abut_ray_hit_list){hits, expected - 1, 0};
-        assert_fails(ABUT_ERROR_BUFFER, "->capacity is", abut_ray_all(bvh, &ray, &ray_hits));
+        assert_fails(ABUT_ERROR_BUFFER, "but the capacity of ", abut_ray_all(bvh, &ray, &ray_hits));
         count = ray_hits.count;
         assert_int_equal(count, expected);
         assert_memory_equal(&kept, &hits[0], sizeof kept);
@@ -80,7 +80,8 @@ static void check_box(const abut_bvh *bvh, const abut_mesh *mesh, abut_box box) 
         assert_true(list[i - 1] < list[i]);
     if (expected) {
         inside = (abut_index_list){NULL, 0, 0};
-        assert_fails(ABUT_ERROR_BUFFER, "->capacity is", abut_bvh_find_in_box(bvh, &box, &inside));
+        assert_fails(ABUT_ERROR_BUFFER, "but the capacity of ",
+                     abut_bvh_find_in_box(bvh, &box, &inside));
         count = inside.count;
         assert_int_equal(count, expected);
     }
@@ -159,7 +160,7 @@ static void check_pair(const abut_bvh *bvh, abut_mesh *mesh, abut_vec3 by) {
     if (expected) {
         kept = meetings[0];
         crossings = (abut_pair_intersection_list){meetings, expected - 1, 0};
-        assert_fails(ABUT_ERROR_BUFFER, "->capacity is",
+        assert_fails(ABUT_ERROR_BUFFER, "but the capacity of ",
                      abut_pair_intersections(&a, &b, &crossings));
         count = crossings.count;
         assert_int_equal(count, expected);

@@ -218,7 +218,7 @@ TEST(times) {
     a.channel.interpolation = ABUT_CHARACTER_INTERPOLATION_STEP;
     a.clip.duration = 3; /* longer than its keys, which then hold */
     character = create(&a);
-    abut_character_report report;
+    abut_character_report report = abut_character_report_default();
     assert_ok(abut_character_get_report(character, &report));
     assert_int_equal(1, report.problems[ABUT_CHARACTER_PROBLEM_LONG_CLIP].count);
     near_number(0, bend_of(character, 0.999, false), 1e-15);
@@ -310,7 +310,7 @@ TEST(weights_are_kept_and_told) {
     arm a;
     uint32_t many_bones[VERTICES][12], bones[ABUT_CHARACTER_WEIGHT_COUNT];
     double many[VERTICES][12], weights[ABUT_CHARACTER_WEIGHT_COUNT];
-    abut_character_report report;
+    abut_character_report report = abut_character_report_default();
     make_arm(NULL, &a);
     abut_character_bone more[4] = {a.bones[1], a.bones[0], a.bones[1], a.bones[1]};
     more[0].parent = more[2].parent = more[3].parent = 1; /* a child before its parent */
@@ -434,7 +434,7 @@ TEST(refusals) {
 
 TEST(empty_clip) {
     arm a;
-    abut_character_report report;
+    abut_character_report report = abut_character_report_default();
     make_arm(NULL, &a);
     a.clip.channel_count = 0;
     abut_character *character = create(&a);

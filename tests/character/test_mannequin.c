@@ -81,7 +81,7 @@ TEST(bodies_are_sound) {
             kind ? make(NULL, (abut_character_figure)kind, counts[kind]) : shared();
         abut_mesh *rest = abut_character_rest_mesh(character);
         abut_mesh_report report = examine(rest);
-        abut_character_report health;
+        abut_character_report health = abut_character_report_default();
         abut_character_info info = get_character_info(character);
         abut_box box = abut_mesh_bounds(rest);
         uint32_t wanted = counts[kind] ? counts[kind] : 17212;
@@ -96,7 +96,7 @@ TEST(bodies_are_sound) {
         assert_in_range(info.bone_count, 50, 60);
         assert_int_equal(FIGURE_WEIGHTS, info.weight_count);
         assert_ok(abut_character_get_report(character, &health));
-        for (int i = 0; i < ABUT_CHARACTER_PROBLEM_COUNT; i++)
+        for (int i = 0; i < ABUT_PROBLEM_KIND_MAX; i++)
             assert_int_equal(0, health.problems[i].count);
         if (kind != ABUT_CHARACTER_FIGURE_OGRE)
             check_weights(character, 1);

@@ -310,7 +310,7 @@ TEST(seams_are_closed) {
     const abut_character_morph split_morph = {"one", 0.5, moved, moves, shifts};
     abut_character_input input = r->input;
     abut_character *whole = NULL, *split = NULL, *welded = NULL;
-    abut_character_report report;
+    abut_character_report report = abut_character_report_default();
     abut_character_matrix pose[RIG_BONES];
     test_random random = {12};
     r->input.morph_count = 1;

@@ -94,7 +94,7 @@ static void check_step(pursuit *p, int way, bool against_all) {
     step.end = abut_array_host(p->end);
     for (int k = 0; k < VIEWS; k++) {
         const abut_impact_list *truth = &impacts[schemes[k].exact];
-        abut_self_result result;
+        abut_self_result result = abut_self_result_default();
         sweep.exact = schemes[k].exact;
         step.line = schemes[k].companion ? &line : NULL;
         assert_ok(abut_self_find(p->views[way][k], &step, &sweep, &result));

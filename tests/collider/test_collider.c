@@ -79,11 +79,12 @@ TEST(functions_accept_the_kinds_of_the_table) {
         abut_separation separation;
         abut_patch list[64];
         abut_contact contacts[4096];
-        abut_patches patches = {.list = list,
-                                .capacity = 64,
-                                .contacts = contacts,
-                                .contact_capacity = 4096};
-        abut_contacts found = {.list = contacts, .capacity = 4096};
+        abut_patches patches = {.size = sizeof patches,
+                                .patches.list = list,
+                                .patches.capacity = 64,
+                                .contacts.list = contacts,
+                                .contacts.capacity = 4096};
+        abut_contacts found = {.size = sizeof found, .list = contacts, .capacity = 4096};
         abut_field_hit hit;
         uint32_t id;
         check(r, "abut_pair_distance", r->pair,
@@ -113,11 +114,12 @@ TEST(errors_name_the_argument) {
     objects o = create_objects();
     abut_patch list[4];
     abut_contact contacts[16];
-    abut_patches found = {.list = list,
-                          .capacity = 4,
-                          .contacts = contacts,
-                          .contact_capacity = 16};
-    abut_contacts sampled = {.list = contacts, .capacity = 16};
+    abut_patches found = {.size = sizeof found,
+                          .patches.list = list,
+                          .patches.capacity = 4,
+                          .contacts.list = contacts,
+                          .contacts.capacity = 16};
+    abut_contacts sampled = {.size = sizeof sampled, .list = contacts, .capacity = 16};
     const abut_collider mesh = abut_collider_from_bvh(o.bvh, abut_pose_identity());
     const abut_collider body = abut_collider_from_field(o.field, o.samples, abut_pose_identity());
     const abut_collider ball =
@@ -141,9 +143,9 @@ TEST(errors_name_the_argument) {
     assert_refused("contacts is null", abut_contact_find_sampled(&ball, &body, NULL, NULL));
     assert_refused("radius", abut_contact_find_sampled(&bad, &body, NULL, &sampled));
     /* A list that is too short: only the counts are set. */
-    found.capacity = found.contact_capacity = 0;
+    found.patches.capacity = found.contacts.capacity = 0;
     assert_fails(ABUT_ERROR_BUFFER, "", abut_contact_find(&ball, &mesh, NULL, &found));
-    assert_true(found.count > 0);
+    assert_true(found.patches.count > 0);
     /* An item of an older, shorter version has no collider. */
     abut_world *world;
     uint32_t id;
@@ -167,7 +169,7 @@ TEST(exchanged_primitives_agree) {
     objects o = create_objects();
     abut_patch list[2][4];
     abut_contact contacts[2][16];
-    abut_patches found[2];
+    abut_patches found[2] = {abut_patches_default(), abut_patches_default()};
     abut_patch_options options = abut_patch_options_default();
     const abut_collider mesh = abut_collider_from_bvh(o.bvh, abut_pose_identity());
     const abut_collider ball =
@@ -176,16 +178,17 @@ TEST(exchanged_primitives_agree) {
     options.a = 7;
     options.b = 9;
     for (int k = 0; k < 2; k++) {
-        found[k] = (abut_patches){.list = list[k],
-                                  .capacity = 4,
-                                  .contacts = contacts[k],
-                                  .contact_capacity = 16};
+        found[k] = (abut_patches){.size = sizeof(abut_patches),
+                                  .patches.list = list[k],
+                                  .patches.capacity = 4,
+                                  .contacts.list = contacts[k],
+                                  .contacts.capacity = 16};
         options.hint = (abut_vec3){0, 0, k ? 1 : -1};
         assert_ok(abut_contact_find(k ? &ball : &mesh, k ? &mesh : &ball, &options, &found[k]));
     }
-    assert_true(found[0].contact_count > 0);
-    assert_int_equal(found[0].contact_count, found[1].contact_count);
-    for (uint64_t i = 0; i < found[0].contact_count; i++) {
+    assert_true(found[0].contacts.count > 0);
+    assert_int_equal(found[0].contacts.count, found[1].contacts.count);
+    for (uint64_t i = 0; i < found[0].contacts.count; i++) {
         const abut_contact *x = &contacts[0][i], *y = &contacts[1][i];
         assert_true(x->depth == y->depth && x->normal.z == -y->normal.z && x->side != y->side);
         assert_true(x->a == 7 && x->b == 9 && y->a == 7 && y->b == 9);

@@ -281,7 +281,7 @@ static inline void judge(char row) {
 static inline const char *find_flaw(const answer *got, double margin) {
     const abut_patches *f = &got->found;
     uint64_t next = 0;
-    for (uint64_t i = 0; i < f->count; i++) {
+    for (uint64_t i = 0; i < f->patches.count; i++) {
         const abut_patch *p = &got->list[i];
         if (p->first != next || !p->count)
             return "contacts of patches do not follow each other";
@@ -291,9 +291,9 @@ static inline const char *find_flaw(const answer *got, double margin) {
             return "a patch without a normal or depth";
         next += p->count;
     }
-    if (next != f->contact_count)
+    if (next != f->contacts.count)
         return "contacts without a patch";
-    for (uint64_t i = 0; i < f->contact_count; i++) {
+    for (uint64_t i = 0; i < f->contacts.count; i++) {
         const abut_contact *c = &got->contacts[i];
         if (!isfinite(c->depth) || !isfinite(v3_length(c->point)))
             return "a contact that is not finite";
@@ -306,7 +306,7 @@ static inline const char *find_flaw(const answer *got, double margin) {
 }
 
 static inline bool has_equal_ids(const answer *got) {
-    const uint64_t count = got->found.contact_count < 1024 ? got->found.contact_count : 1024;
+    const uint64_t count = got->found.contacts.count < 1024 ? got->found.contacts.count : 1024;
     for (uint64_t i = 0; i < count; i++)
         for (uint64_t k = 0; k < i; k++)
             if (got->contacts[i].id == got->contacts[k].id)
@@ -320,16 +320,17 @@ static inline double find_contacts(const question *q, answer *got) {
     abut_patch_options options = abut_patch_options_default();
     options.margin = q->margin;
     options.hint = q->hint;
-    got->found = (abut_patches){.list = got->list,
-                                .capacity = ROOM,
-                                .contacts = got->contacts,
-                                .contact_capacity = ROOM};
+    got->found = (abut_patches){.size = sizeof(abut_patches),
+                                .patches.list = got->list,
+                                .patches.capacity = ROOM,
+                                .contacts.list = got->contacts,
+                                .contacts.capacity = ROOM};
     assert_ok(abut_contact_find(&a, &b, &options, &got->found));
     const char *flaw = find_flaw(got, q->margin);
     record("v-flaw", flaw != NULL, q, flaw);
     record("v-equal-ids", has_equal_ids(got), q, NULL);
     double deepest = -INFINITY;
-    for (uint64_t i = 0; i < got->found.contact_count; i++)
+    for (uint64_t i = 0; i < got->found.contacts.count; i++)
         deepest = real_max(deepest, got->contacts[i].depth);
     return deepest;
 }
@@ -455,7 +456,7 @@ static inline question moved_on(question q, double motion, double share, abut_ve
 
 static inline abut_vec3 deepest_normal(const answer *got) {
     const abut_contact *deepest = &got->contacts[0];
-    for (uint64_t i = 1; i < got->found.contact_count; i++)
+    for (uint64_t i = 1; i < got->found.contacts.count; i++)
         if (got->contacts[i].depth > deepest->depth)
             deepest = &got->contacts[i];
     return deepest->normal;

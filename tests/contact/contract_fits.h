@@ -145,7 +145,7 @@ static inline double deepest_at_wall(const wall *w, const abut_pose *world, bool
     const abut_pose back = pose_inverse(world);
     const abut_vec3 normal = v3_scale(m3_apply(&turn, w->normal), swapped ? -1 : 1);
     double deepest = -INFINITY;
-    for (uint64_t i = 0; i < got->found.contact_count; i++) {
+    for (uint64_t i = 0; i < got->found.contacts.count; i++) {
         const abut_contact *c = &got->contacts[i];
         if (v3_dot(c->normal, normal) > 0.9 && w->side * pose_apply(&back, c->point).x >= 0)
             deepest = real_max(deepest, c->depth);

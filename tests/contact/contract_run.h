@@ -71,23 +71,23 @@ static inline int show_pose(int count, char **text) {
     printf("%s, distance %.17g\n", overlaps(&q) ? "touching" : "apart", measure_distance(&q));
     find_contacts(&q, &answers[0]);
     const abut_patches *f = &answers[0].found;
-    printf("%u patches, separates %d, %s\n", (unsigned)f->count, f->is_verified,
+    printf("%u patches, separates %d, %s\n", (unsigned)f->patches.count, f->is_verified,
            abut_reliability_level_name(f->reliability.level));
-    for (uint64_t i = 0; i < f->count; i++) {
-        const abut_patch *p = &f->list[i];
+    for (uint64_t i = 0; i < f->patches.count; i++) {
+        const abut_patch *p = &f->patches.list[i];
         printf("patch %u: depth %.9g normal %.6f %.6f %.6f centre %.6f %.6f %.6f area %.6g volume "
                "%.6g\n",
                (unsigned)i, p->depth, p->normal.x, p->normal.y, p->normal.z, p->centre.x,
                p->centre.y, p->centre.z, p->area, p->volume);
         for (uint64_t k = p->first; k < p->first + p->count; k++) {
-            const abut_contact *c = &f->contacts[k];
+            const abut_contact *c = &f->contacts.list[k];
             printf("  depth %.9g normal %.6f %.6f %.6f point %.9f %.9f %.9f id %016llx\n", c->depth,
                    c->normal.x, c->normal.y, c->normal.z, c->point.x, c->point.y, c->point.z,
                    (unsigned long long)c->id);
         }
     }
     abut_vec3 v;
-    if (f->count && f->count <= 64) {
+    if (f->patches.count && f->patches.count <= 64) {
         if (find_joint_shift(&answers[0], &v))
             printf("joint shift %.9g: %.9f %.9f %.9f, lacks %g\n", v3_length(v), v.x, v.y, v.z,
                    measure_shortfall(&q, &answers[0]));

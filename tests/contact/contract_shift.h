@@ -41,7 +41,8 @@ static inline bool solve_active(const abut_vec3 *n, const double *d, int count, 
 static inline bool find_joint_shift(const answer *got, abut_vec3 *shortest) {
     uint32_t count = 0;
     double best = INFINITY;
-    while (count < got->found.count && got->list[count].depth > 0) /* the deepest comes first */
+    while (count < got->found.patches.count &&
+           got->list[count].depth > 0) /* the deepest comes first */
         count++;
     if (!count) {
         *shortest = v3(0, 0, 0);

@@ -11,10 +11,11 @@ static abut_patch list[ROOM];
 static abut_contact contacts[ROOM];
 
 static inline abut_patches room(void) {
-    return (abut_patches){.list = list,
-                          .capacity = ROOM,
-                          .contacts = contacts,
-                          .contact_capacity = ROOM};
+    return (abut_patches){.size = sizeof(abut_patches),
+                          .patches.list = list,
+                          .patches.capacity = ROOM,
+                          .contacts.list = contacts,
+                          .contacts.capacity = ROOM};
 }
 
 static inline void assert_close(double value, double wanted, double tolerance) {
@@ -35,7 +36,7 @@ static inline abut_pose shifted(double x, double y, double z) {
 /* The extent of contacts along an axis. */
 static inline double spread(const abut_patches *found, int axis) {
     double lo = INFINITY, hi = -INFINITY;
-    for (uint64_t i = 0; i < found->contact_count; i++) {
+    for (uint64_t i = 0; i < found->contacts.count; i++) {
         double x = v3_get(contacts[i].point, axis);
         lo = real_min(lo, x);
         hi = real_max(hi, x);

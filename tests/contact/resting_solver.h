@@ -98,7 +98,7 @@ static inline void rest_collide(rest_scene *s) {
                 continue;
             abut_patches found =
                 find_solid_patches(&s->body[a].solid, &s->body[b].solid, REST_MARGIN);
-            for (uint64_t i = 0; i < found.contact_count; i++) {
+            for (uint64_t i = 0; i < found.contacts.count; i++) {
                 assert_true(s->contact_count < REST_CONTACTS);
                 rest_contact c = rest_prepare(s, a, b, &contacts[i]);
                 s->ids_seen++;

@@ -231,7 +231,7 @@ static inline void find_constraints(void) {
     const double checked_depth = 0.004; /* soft constraints leave less than this */
     const double large_depth = 0.02;    /* few of these are expected, so more are checked */
     abut_pose poses[BODY_CAPACITY];
-    abut_contacts found = {.list = contacts, .capacity = CONTACT_CAPACITY};
+    abut_contacts found = {.size = sizeof found, .list = contacts, .capacity = CONTACT_CAPACITY};
     uint64_t count;
     for (uint32_t i = 0; i < s.body_count; i++)
         poses[i] = s.bodies[i].at;

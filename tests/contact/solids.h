@@ -70,7 +70,7 @@ static inline abut_patches find_solid_patches(const abut_collider *a, const abut
     abut_patches found = room();
     options.margin = margin;
     assert_ok(abut_contact_find(a, b, &options, &found));
-    assert_true(found.count <= 1 && found.is_verified);
+    assert_true(found.patches.count <= 1 && found.is_verified);
     assert_int_equal(found.reliability.level, ABUT_RELIABILITY_GUARANTEED);
     return found;
 }

@@ -14,10 +14,11 @@ typedef struct answer {
 } answer;
 
 static void find_contacts(const abut_collider *a, const abut_collider *b, answer *to) {
-    to->found = (abut_patches){.list = to->list,
-                               .capacity = ROOM,
-                               .contacts = to->contacts,
-                               .contact_capacity = ROOM};
+    to->found = (abut_patches){.size = sizeof(abut_patches),
+                               .patches.list = to->list,
+                               .patches.capacity = ROOM,
+                               .contacts.list = to->contacts,
+                               .contacts.capacity = ROOM};
     abut_patch_options options = abut_patch_options_default();
     options.margin = 0.01;
     assert_ok(abut_contact_find(a, b, &options, &to->found));
@@ -31,15 +32,15 @@ static uint64_t check_swap(const abut_bvh *a, const abut_bvh *b, test_random *ra
                         q = abut_collider_from_bvh(b, random_pose(random, reach));
     find_contacts(&p, &q, &one);
     find_contacts(&q, &p, &two);
-    assert_int_equal(one.found.contact_count, two.found.contact_count);
-    for (uint64_t i = 0; i < one.found.contact_count; i++) {
+    assert_int_equal(one.found.contacts.count, two.found.contacts.count);
+    for (uint64_t i = 0; i < one.found.contacts.count; i++) {
         const abut_contact *x = &one.contacts[i], *y = &two.contacts[i];
         assert_memory_equal(&x->point, &y->point, sizeof x->point);
         assert_true(x->depth == y->depth && x->side != y->side);
         assert_true(v3_length(v3_add(x->normal, y->normal)) == 0);
         assert_true((x->id ^ y->id) == (uint64_t)1 << 63);
     }
-    return one.found.contact_count;
+    return one.found.contacts.count;
 }
 
 /* A torus; from vertex 40 on moved along z. */
@@ -138,9 +139,9 @@ TEST(copies_in_other_places_have_an_order) {
                         b = abut_collider_from_bvh(trees[1], abut_pose_identity());
     find_contacts(&a, &b, &one);
     find_contacts(&b, &a, &two);
-    assert_true(one.found.contact_count > 0);
-    assert_int_equal(one.found.contact_count, two.found.contact_count);
-    for (uint64_t i = 0; i < one.found.contact_count; i++) {
+    assert_true(one.found.contacts.count > 0);
+    assert_int_equal(one.found.contacts.count, two.found.contacts.count);
+    for (uint64_t i = 0; i < one.found.contacts.count; i++) {
         const abut_contact *x = &one.contacts[i], *y = &two.contacts[i];
         assert_memory_equal(&x->point, &y->point, sizeof x->point);
         assert_true(x->depth == y->depth && (x->id ^ y->id) == (uint64_t)1 << 63);

@@ -135,7 +135,8 @@ TEST(roles_can_be_swapped) {
     for (uint32_t round = 0; round < test_rounds(32); round++) {
         abut_collider body_a = body_of(&a, random_pose(&random, 0.6)),
                       body_b = body_of(&b, random_pose(&random, 0.6));
-        abut_contacts one = contacts_room(), two = {.list = other, .capacity = ROOM};
+        abut_contacts one = contacts_room(),
+                      two = {.size = sizeof two, .list = other, .capacity = ROOM};
         assert_ok(abut_contact_find_sampled(&body_a, &body_b, NULL, &one));
         assert_ok(abut_contact_find_sampled(&body_b, &body_a, NULL, &two));
         assert_int_equal(one.count, two.count);
@@ -387,7 +388,7 @@ TEST(features_against_closed_forms) {
                                                              .shape.half = solid.half},
                                             NULL, &c));
         static abut_contact other[ROOM];
-        abut_contacts two = {.list = other, .capacity = ROOM};
+        abut_contacts two = {.size = sizeof two, .list = other, .capacity = ROOM};
         assert_ok(abut_contact_find_sampled(&a, &b, NULL, &two));
         for (size_t i = 0; i < c.count; i++)
             for (size_t k = 0; k < two.count && !room[i].side; k++)
@@ -628,7 +629,7 @@ TEST(wrong_calls_are_refused) {
     thing t = thing_by(ABUT_SHAPE_BOX, 1, 12);
     abut_collider a = body_of(&t, shifted(0.7, 0.1, 0.05)), b = body_of(&t, shifted(0, 0, 0)),
                   bad = a;
-    abut_contacts c = contacts_room(), none = {.capacity = 5};
+    abut_contacts c = contacts_room(), none = {.size = sizeof none, .capacity = 5};
     abut_contact_options options = abut_contact_options_default();
     assert_refused("null", abut_contact_find_sampled(NULL, &b, NULL, &c));
     assert_refused("b is null", abut_contact_find_sampled(&a, NULL, NULL, &c));
@@ -733,9 +734,11 @@ TEST(overflow) {
         assert_ok(collide(kind, &t, topology, &c));
         assert_true(c.count > 1 && c.reliability.reason);
         for (uint64_t capacity = 0; capacity < c.count; capacity += c.count - 1) {
-            abut_contacts small = {.list = capacity ? room : NULL, .capacity = capacity};
+            abut_contacts small = {.size = sizeof small,
+                                   .list = capacity ? room : NULL,
+                                   .capacity = capacity};
             memset(room, 0x5a, c.count * sizeof *room);
-            assert_fails(ABUT_ERROR_BUFFER, "contacts->capacity is",
+            assert_fails(ABUT_ERROR_BUFFER, "but the capacity of ",
                          collide(kind, &t, topology, &small));
             assert_int_equal(small.count, c.count);
             assert_null(small.reliability.reason);

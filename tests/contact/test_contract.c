@@ -13,7 +13,7 @@ static void check_presence(question q, const char *const names[3]) {
         if (k && distance > 2 * q.margin)
             continue;
         find_contacts(&q, &answers[0]);
-        const bool none = !answers[0].found.contact_count;
+        const bool none = !answers[0].found.contacts.count;
         if (distance == 0)
             record(names[0], none, &q, NULL);
         else if (distance < q.margin * (1 - 1e-9))
@@ -103,8 +103,8 @@ TEST(j_sheets_have_contacts) {
         assert_ok(abut_pose_compose(&world, &local, &q.pose_a));
         q.margin = 0.005;
         find_contacts(&q, &answers[0]);
-        record("j-flush-without-contact", !answers[0].found.contact_count, &q, NULL);
-        for (uint64_t k = 0; k < answers[0].found.contact_count; k++)
+        record("j-flush-without-contact", !answers[0].found.contacts.count, &q, NULL);
+        for (uint64_t k = 0; k < answers[0].found.contacts.count; k++)
             record("j-flush-normal-reversed",
                    v3_dot(answers[0].contacts[k].normal, m3_apply(&turn, v3(0, 0, 1))) < 0, &q,
                    NULL);
@@ -208,10 +208,11 @@ TEST(k_poses_of_other_seeds) {
             word[count++] = w;
         const question q = read_question(count, word);
         const double deepest = find_contacts(&q, &answers[0]);
-        if (answers[0].found.count < kept->count || deepest > kept->deepest ||
+        if (answers[0].found.patches.count < kept->count || deepest > kept->deepest ||
             (kept->separates && !answers[0].found.is_verified))
             fail_msg("pose %u: %u patches, deepest %g, separates %d", (unsigned)i,
-                     (unsigned)answers[0].found.count, deepest, answers[0].found.is_verified);
+                     (unsigned)answers[0].found.patches.count, deepest,
+                     answers[0].found.is_verified);
     }
 }
 

@@ -55,10 +55,10 @@ TEST(e_verified_depths_separate) {
                 record("e-shallow-not-separated", !separates, &q, NULL);
             else
                 record("e-deep-not-separated", !separates, &q, NULL);
-            if (!separates || answers[0].found.count > 64)
+            if (!separates || answers[0].found.patches.count > 64)
                 continue;
             snprintf(note, sizeof note, "%u patches, deepest %.6g",
-                     (unsigned)answers[0].found.count, deepest);
+                     (unsigned)answers[0].found.patches.count, deepest);
             record(k == 1 ? "e-shift-too-short-margin" : "e-shift-too-short",
                    measure_shortfall(&q, &answers[0]), &q, note);
         }

@@ -78,7 +78,7 @@ static void check_peg(const fit *f, const abut_pose *local, const abut_pose *wor
             continue;
         const bool found = deepest_at_wall(&f->walls[i], world, false, &answers[0]) > -INFINITY;
         snprintf(note, sizeof note, "gap %.6g, %u contacts", gap,
-                 (unsigned)answers[0].found.contact_count);
+                 (unsigned)answers[0].found.contacts.count);
         record(f->clearance > 0 ? "i-walls-missing" : "i-press-fit-walls-missing", !found, &q,
                note);
     }

@@ -71,25 +71,25 @@ static question find_rest(test_random *random, double w) {
 
 static double share_of_ids_lost(const abut_patches *was, const abut_patches *is) {
     uint64_t lost = 0;
-    for (uint64_t i = 0; i < was->contact_count; i++) {
+    for (uint64_t i = 0; i < was->contacts.count; i++) {
         bool kept = false;
-        for (uint64_t k = 0; k < is->contact_count && !kept; k++)
-            kept = was->contacts[i].id == is->contacts[k].id;
+        for (uint64_t k = 0; k < is->contacts.count && !kept; k++)
+            kept = was->contacts.list[i].id == is->contacts.list[k].id;
         lost += !kept;
     }
-    return was->contact_count ? (double)lost / (double)was->contact_count : 0;
+    return was->contacts.count ? (double)lost / (double)was->contacts.count : 0;
 }
 
 static void check_ids(question q, test_random *random, double motion, const char *measure_name) {
     find_contacts(&q, &answers[0]);
-    if (!answers[0].found.contact_count)
+    if (!answers[0].found.contacts.count)
         return;
     q.hint = deepest_normal(&answers[0]);
     q = moved_on(q, motion, 0.5, random_direction(random), random_direction(random));
     find_contacts(&q, &answers[1]);
     char note[128];
-    snprintf(note, sizeof note, "%u contacts, then %u", (unsigned)answers[0].found.contact_count,
-             (unsigned)answers[1].found.contact_count);
+    snprintf(note, sizeof note, "%u contacts, then %u", (unsigned)answers[0].found.contacts.count,
+             (unsigned)answers[1].found.contacts.count);
     record(measure_name, share_of_ids_lost(&answers[0].found, &answers[1].found), &q, note);
 }
 
@@ -111,13 +111,14 @@ static void check_solid_ids(test_random *random, const model *hull, double motio
                 solids[i] = (abut_collider){.kind = ABUT_COLLIDER_HULL, .shape.hull = hull->bvh};
             solids[i].pose = i ? q.pose_b : q.pose_a;
         }
-        answers[k].found = (abut_patches){.list = answers[k].list,
-                                          .capacity = ROOM,
-                                          .contacts = answers[k].contacts,
-                                          .contact_capacity = ROOM};
+        answers[k].found = (abut_patches){.size = sizeof(abut_patches),
+                                          .patches.list = answers[k].list,
+                                          .patches.capacity = ROOM,
+                                          .contacts.list = answers[k].contacts,
+                                          .contacts.capacity = ROOM};
         options.hint = q.hint;
         assert_ok(abut_contact_find(&solids[0], &solids[1], &options, &answers[k].found));
-        if (!answers[k].found.contact_count)
+        if (!answers[k].found.contacts.count)
             break;
         q.hint = deepest_normal(&answers[0]);
         q = moved_on(q, k ? 0 : motion, 0.5, random_direction(random), random_direction(random));
@@ -159,14 +160,14 @@ static double compare_answers(const answer *first, const answer *second, const a
                               bool swapped) {
     const mat3 turn = quat_matrix(to->rotation);
     double worst = 0;
-    if (first->found.contact_count != second->found.contact_count)
+    if (first->found.contacts.count != second->found.contacts.count)
         return 1;
-    for (uint64_t i = 0; i < first->found.contact_count; i++) {
+    for (uint64_t i = 0; i < first->found.contacts.count; i++) {
         const abut_contact *c = &first->contacts[i];
         const abut_vec3 point = pose_apply(to, c->point);
         const abut_vec3 normal = v3_scale(m3_apply(&turn, c->normal), swapped ? -1 : 1);
         double best = 1;
-        for (uint64_t k = 0; k < second->found.contact_count; k++) {
+        for (uint64_t k = 0; k < second->found.contacts.count; k++) {
             const abut_contact *d = &second->contacts[k];
             best = real_min(best, v3_length(v3_sub(point, d->point)) +
                                       v3_length(v3_sub(normal, d->normal)) +
@@ -202,8 +203,8 @@ static void check_invariance(const question *q, test_random *random) {
         const double differs = compare_answers(&answers[0], &answers[1], &to, k == 0);
         char note[128];
         snprintf(note, sizeof note, "deepest %.9g, then %.9g; contacts %u, then %u; differ by %.3g",
-                 deepest, then, (unsigned)answers[0].found.contact_count,
-                 (unsigned)answers[1].found.contact_count, differs);
+                 deepest, then, (unsigned)answers[0].found.contacts.count,
+                 (unsigned)answers[1].found.contacts.count, differs);
         record(kind[k][0], deepest == then ? 0 : fabs(deepest - then), &other, note);
         record(kind[k][1], differs > tolerance[k], &other, note);
     }

@@ -17,9 +17,9 @@ static abut_bvh *make_needle(test_random *random, double scale) {
 }
 
 static void check_normals(const abut_patches *found) {
-    for (uint64_t i = 0; i < found->count; i++)
+    for (uint64_t i = 0; i < found->patches.count; i++)
         assert_close(v3_length(list[i].normal), 1, 1e-12);
-    for (uint64_t i = 0; i < found->contact_count; i++)
+    for (uint64_t i = 0; i < found->contacts.count; i++)
         assert_close(v3_length(contacts[i].normal), 1, 1e-12);
 }
 
@@ -55,7 +55,7 @@ TEST(normals_of_needles_are_unit_vectors) {
         options.skip_verification = test_random_below(&random, 2);
         abut_patches found = room();
         assert_ok(abut_contact_find(&a, &b, &options, &found));
-        touching += found.count > 0;
+        touching += found.patches.count > 0;
         check_normals(&found);
         assert_ok(abut_contact_find(&b, &a, &options, &found));
         check_normals(&found);
@@ -99,7 +99,7 @@ TEST(needles_within_rounding) {
         for (int swapped = 0; swapped < 2; swapped++) {
             abut_patches found = room();
             assert_ok(abut_contact_find(swapped ? &b : &a, swapped ? &a : &b, &options, &found));
-            assert_true(found.count > 0);
+            assert_true(found.patches.count > 0);
             check_normals(&found);
         }
         abut_bvh_destroy(first[i]);
@@ -128,8 +128,8 @@ TEST(flush_sheets_are_outside) {
                     abut_patches found = room();
                     assert_ok(
                         abut_contact_find(swapped ? &b : &a, swapped ? &a : &b, &options, &found));
-                    assert_true(found.count || gaps[i] != 0);
-                    for (uint64_t k = 0; k < found.contact_count; k++)
+                    assert_true(found.patches.count || gaps[i] != 0);
+                    for (uint64_t k = 0; k < found.contacts.count; k++)
                         assert_way(contacts[k].normal, v3(0, 0, swapped ? -1 : 1), 1e-6);
                 }
                 abut_bvh_destroy(sheet);

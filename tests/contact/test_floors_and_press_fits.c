@@ -46,16 +46,17 @@ static abut_bvh *make_tray(void) {
 
 static abut_patches find_contacts(const abut_bvh *a, abut_pose at, const abut_bvh *b,
                                   double margin) {
-    abut_patches found = {.list = patches,
-                          .capacity = MAX_PATCHES,
-                          .contacts = points,
-                          .contact_capacity = 8 * MAX_PATCHES};
+    abut_patches found = {.size = sizeof found,
+                          .patches.list = patches,
+                          .patches.capacity = MAX_PATCHES,
+                          .contacts.list = points,
+                          .contacts.capacity = 8 * MAX_PATCHES};
     abut_patch_options options = abut_patch_options_default();
     const abut_collider first = abut_collider_from_bvh(a, at),
                         second = abut_collider_from_bvh(b, abut_pose_identity());
     options.margin = margin;
     assert_ok(abut_contact_find(&first, &second, &options, &found));
-    assert_true(found.count > 0);
+    assert_true(found.patches.count > 0);
     return found;
 }
 
@@ -75,7 +76,7 @@ TEST(cube_rests_on_a_coarse_open_floor) {
             if (!(fabs(patches[0].depth - depth) < 1e-9) || !(patches[0].normal.z * side > 0.999))
                 fail_msg("%u cells: depth %g, normal %g for %g", cells, patches[0].depth,
                          patches[0].normal.z, depth);
-            assert_true(found.contact_count >= 4);
+            assert_true(found.contacts.count >= 4);
         }
         abut_bvh_destroy(ground);
     }
@@ -91,7 +92,7 @@ TEST(press_fit_in_a_tray_keeps_its_walls) {
         abut_bvh *cube = make_shape(ABUT_SHAPE_BOX, v3(1 + 2 * e, 1 + 2 * e, 1), 1);
         const abut_pose at = {{0, 0, 0, 1}, {0, 0, 0.5}};
         const abut_patches found = find_contacts(cube, at, tray, i % 2 ? 0.005 : 0);
-        assert_int_equal(found.count, 5);
+        assert_int_equal(found.patches.count, 5);
         for (int k = 0; k < 5; k++)
             if (!(fabs(patches[k].depth - (k < 4 ? e : 0)) < 1e-9))
                 fail_msg("wall %d is %g deep instead of %g", k, patches[k].depth, k < 4 ? e : 0);
@@ -105,7 +106,7 @@ static bool is_held(const abut_patches *found) {
     for (int i = 0; i < 72; i++) {
         const abut_vec3 way = v3(cos(i * 0.0872664626), sin(i * 0.0872664626), 0);
         double most = -1;
-        for (uint64_t k = 0; k < found->count; k++)
+        for (uint64_t k = 0; k < found->patches.count; k++)
             most = real_max(most, v3_dot(patches[k].normal, way));
         if (most < 0.49) /* 60 degrees, of the three walls of a triangle */
             return false;
@@ -134,8 +135,8 @@ TEST(press_fit_of_a_round_peg_is_held_all_round) {
         const abut_patches found =
             find_contacts(trees[0], shifted(at.x, at.y, at.z), trees[1], i % 4 < 2 ? 0 : 0.005);
         assert_false(found.is_verified);
-        assert_true(found.count >= 3 && is_held(&found));
-        for (uint64_t k = 0; k < found.count; k++) {
+        assert_true(found.patches.count >= 3 && is_held(&found));
+        for (uint64_t k = 0; k < found.patches.count; k++) {
             const double local =
                 excess * cos(3.14159265358979 / sides[i / 4]) - v3_dot(at, patches[k].normal);
             /* The faces of a wall differ from its normal by 26 degrees at most. */
@@ -178,7 +179,7 @@ TEST(press_fit_in_a_closed_cavity_keeps_its_walls) {
         const abut_patches found =
             find_contacts(cube, shifted(shift, -0.5 * shift, 0), shell, i % 4 < 2 ? 0 : 0.005);
         assert_false(found.is_verified);
-        assert_int_equal(found.count, 6);
+        assert_int_equal(found.patches.count, 6);
         abut_vec3 sum = v3(0, 0, 0);
         for (int k = 0; k < 6; k++) {
             const abut_vec3 n = patches[k].normal;

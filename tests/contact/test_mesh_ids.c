@@ -15,8 +15,8 @@ static id_list ids_at(const abut_bvh *a, abut_pose at_a, const abut_bvh *b, abut
     options.margin = 0.005;
     options.hint = v3(0, 0, 1);
     assert_ok(abut_contact_find(&first, &second, &options, &found));
-    assert_true(found.contact_count > 0 && found.contact_count <= MOST);
-    id_list answer = {.count = found.contact_count};
+    assert_true(found.contacts.count > 0 && found.contacts.count <= MOST);
+    id_list answer = {.count = found.contacts.count};
     for (uint64_t i = 0; i < answer.count; i++)
         answer.ids[i] = contacts[i].id;
     return answer;

@@ -47,15 +47,16 @@ TEST(legs_go_through_a_plate) {
                 abut_patch_options options = abut_patch_options_default();
                 abut_patch patches[32];
                 abut_contact contacts[128];
-                abut_patches found = {.list = patches,
-                                      .capacity = 32,
-                                      .contacts = contacts,
-                                      .contact_capacity = 128};
+                abut_patches found = {.size = sizeof found,
+                                      .patches.list = patches,
+                                      .patches.capacity = 32,
+                                      .contacts.list = contacts,
+                                      .contacts.capacity = 128};
                 options.hint.z = hint;
                 assert_ok(abut_contact_find(&a, &b, &options, &found));
-                assert_int_equal(found.count, legs);
+                assert_int_equal(found.patches.count, legs);
                 assert_true(found.is_verified);
-                for (uint64_t i = 0; i < found.count; i++) {
+                for (uint64_t i = 0; i < found.patches.count; i++) {
                     if (through && !hint && fabs(z) < 0.02)
                         continue; /* either side */
                     assert_true(fabs(patches[i].normal.z - side) < 1e-6);

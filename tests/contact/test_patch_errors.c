@@ -16,7 +16,7 @@ TEST(bad_calls_are_refused) {
     assert_refused("b is null", abut_contact_find(&a, NULL, NULL, &found));
     assert_refused("null", abut_contact_find(&a, &none, NULL, &found));
     assert_refused("patches is null", abut_contact_find(&a, &b, NULL, NULL));
-    found.list = NULL;
+    found.patches.list = NULL;
     assert_refused("null", abut_contact_find(&a, &b, NULL, &found));
     found = room();
     options.margin = NAN;
@@ -33,17 +33,23 @@ TEST(bad_calls_are_refused) {
     a.pose.translation.z = 0.99;
     contacts[0].depth = 77;
     list[0].depth = 77;
-    found =
-        (abut_patches){.list = list, .capacity = 4, .contacts = contacts, .contact_capacity = 3};
-    assert_fails(ABUT_ERROR_BUFFER, "1 patches with 4 contacts",
+    found = (abut_patches){.size = sizeof(abut_patches),
+                           .patches.list = list,
+                           .patches.capacity = 4,
+                           .contacts.list = contacts,
+                           .contacts.capacity = 3};
+    assert_fails(ABUT_ERROR_BUFFER,
+                 "there are 4 contacts, but the capacity of patches->contacts is 3",
                  abut_contact_find(&a, &b, NULL, &found));
-    assert_true(found.count == 1 && found.contact_count == 4);
+    assert_true(found.patches.count == 1 && found.contacts.count == 4);
     assert_true(contacts[0].depth == 77 && list[0].depth == 77);
-    found = (abut_patches){0};
-    assert_fails(ABUT_ERROR_BUFFER, "capacities are 0", abut_contact_find(&a, &b, NULL, &found));
+    found = abut_patches_default();
+    assert_fails(ABUT_ERROR_BUFFER, "capacity of patches->",
+                 abut_contact_find(&a, &b, NULL, &found));
+    assert_true(found.patches.count == 1 && found.contacts.count == 4);
     a.pose.translation.z = 3;
     assert_ok(abut_contact_find(&a, &b, NULL, &found));
-    assert_int_equal(found.count, 0);
+    assert_int_equal(found.patches.count, 0);
     options = abut_patch_options_default();
     for (uint32_t keep = 1; keep <= 8; keep++) { /* so many, and no more */
         options.max_contacts = keep;
@@ -51,7 +57,7 @@ TEST(bad_calls_are_refused) {
         a.pose.translation.x = 0.1;
         found = room();
         assert_ok(abut_contact_find(&a, &b, &options, &found));
-        assert_true(found.contact_count >= (keep < 4 ? keep : 4) && found.contact_count <= keep);
+        assert_true(found.contacts.count >= (keep < 4 ? keep : 4) && found.contacts.count <= keep);
     }
     abut_bvh_destroy(cube);
 }
@@ -99,12 +105,12 @@ TEST(a_callback_may_cancel) {
     double seconds = abuti_progress_interval;
     abuti_progress_interval = 0;
     goes_on = false;
-    found.count = 77;
+    found.patches.count = 77;
     assert_fails(ABUT_ERROR_CANCELLED, "cancelled", abut_contact_find(&a, &b, NULL, &found));
-    assert_int_equal(found.count, 77);
+    assert_int_equal(found.patches.count, 77);
     goes_on = true;
     assert_ok(abut_contact_find(&a, &b, NULL, &found));
-    assert_true(found.count == 1 && found.is_verified);
+    assert_true(found.patches.count == 1 && found.is_verified);
     abuti_progress_interval = seconds;
     abut_bvh_destroy(ball);
     abut_context_destroy(context);
@@ -116,7 +122,11 @@ static const abut_bvh *shared[2];
 static void *ask_once(void *data) {
     abut_patch one[4];
     abut_contact few[16];
-    abut_patches found = {.list = one, .capacity = 4, .contacts = few, .contact_capacity = 16};
+    abut_patches found = {.size = sizeof found,
+                          .patches.list = one,
+                          .patches.capacity = 4,
+                          .contacts.list = few,
+                          .contacts.capacity = 16};
     abut_collider a = abut_collider_from_bvh(shared[0], shifted(0, 0, 0.99)),
                   b = abut_collider_from_bvh(shared[1], shifted(0, 0, 0));
     *(double *)data = abut_contact_find(&a, &b, NULL, &found) ? -1 : one[0].depth;

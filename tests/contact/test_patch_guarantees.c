@@ -19,21 +19,22 @@ static void check_pair(const abut_collider *a, const abut_collider *b, uint32_t 
     if (overlap.relation == ABUT_PAIR_APART) {
         abut_separation separation;
         assert_ok(abut_pair_distance(a, b, NULL, NULL, &separation));
-        assert_true(found.count == 0 || separation.distance < 1e-6);
+        assert_true(found.patches.count == 0 || separation.distance < 1e-6);
         ++*apart;
         return;
     }
-    assert_true(found.count > 0 && found.contact_count >= found.count);
+    assert_true(found.patches.count > 0 && found.contacts.count >= found.patches.count);
     abut_patch first = list[0];
     abut_contact deepest = contacts[0];
     assert_close(v3_length(first.normal), 1, 1e-12);
     assert_true(first.depth >= 0 || overlap.relation == ABUT_PAIR_INTERSECTING);
     assert_true(deepest.depth == first.depth && first.depth > -1e-6);
-    for (uint64_t i = 0; i < found.contact_count; i++)
+    for (uint64_t i = 0; i < found.contacts.count; i++)
         for (uint64_t k = 0; k < i; k++)
             assert_true(contacts[i].id != contacts[k].id);
     assert_ok(abut_contact_find(b, a, NULL, &turned));
-    assert_true(turned.count == found.count && turned.contact_count == found.contact_count);
+    assert_true(turned.patches.count == found.patches.count &&
+                turned.contacts.count == found.contacts.count);
     assert_true(list[0].depth == first.depth && list[0].volume == first.volume);
     assert_way(list[0].normal, v3_scale(first.normal, -1), 0);
     assert_int_equal(contacts[0].side, !deepest.side);
@@ -44,9 +45,9 @@ static void check_pair(const abut_collider *a, const abut_collider *b, uint32_t 
     assert_ok(abut_contact_find(a, b, NULL, &found));
     abut_vec3 shift = v3(0, 0, 0);
     double along[64] = {0}; /* each normal: never negative */
-    assert_true(found.count <= 64);
+    assert_true(found.patches.count <= 64);
     for (int round = 0; round < 1000; round++) /* the shortest that satisfies all (Hildreth 1957) */
-        for (uint64_t i = 0; i < found.count; i++) {
+        for (uint64_t i = 0; i < found.patches.count; i++) {
             double wanted = list[i].depth * (1 + 2e-6) + 1e-6;
             double missing = wanted - v3_dot(shift, list[i].normal);
             double step = real_max(missing, -along[i]);
@@ -120,7 +121,7 @@ TEST(soup_has_the_contacts_of_its_solid) {
     assert_ok(abut_bvh_create(soup, NULL, &loose));
     abut_patches found = find_patches(loose, shifted(0.1, 0.2, 0.99), cube, shifted(0, 0, 0), 0);
     assert_int_equal(found.reliability.level, ABUT_RELIABILITY_GUARANTEED);
-    assert_int_equal(found.contact_count, 4);
+    assert_int_equal(found.contacts.count, 4);
     assert_close(list[0].depth, 0.01, 1e-7);
     assert_close(list[0].volume, 0.9 * 0.8 * 0.01, 1e-6);
     abut_mesh_destroy(soup);
@@ -140,11 +141,11 @@ TEST(verdicts_say_what_surfaces_allow) {
     assert_ok(abut_bvh_create(meshes[1], NULL, &turned));
     abut_patches found = find_patches(ball, shifted(0.1, 0, 0.29), open, shifted(0, 0, 0), 0);
     assert_int_equal(found.reliability.level, ABUT_RELIABILITY_LIMITED);
-    assert_true(found.count == 1 && found.contact_count >= 1);
+    assert_true(found.patches.count == 1 && found.contacts.count >= 1);
     assert_way(list[0].normal, v3(0, 0, 1), 1e-3);
     found = find_patches(ball, shifted(0.1, 0, 0.29), turned, shifted(0, 0, 0), 0);
     assert_int_equal(found.reliability.level, ABUT_RELIABILITY_UNRELIABLE);
-    assert_true(found.count >= 1);
+    assert_true(found.patches.count >= 1);
     for (int i = 0; i < 2; i++)
         abut_mesh_destroy(meshes[i]);
     abut_bvh_destroy(ball);
@@ -160,12 +161,12 @@ TEST(sizes_and_places_do_not_matter) {
         abut_bvh *cube = box_of(u, u, u, 1);
         abut_patches found =
             find_patches(cube, shifted(0.2 * u, 0, 0.99 * u), cube, shifted(0, 0, 0), 0);
-        assert_int_equal(found.contact_count, 4);
+        assert_int_equal(found.contacts.count, 4);
         assert_close(list[0].depth, 0.01 * u, 1e-7 * u);
         assert_way(list[0].normal, v3(0, 0, 1), 1e-6);
         found = find_patches(cube, shifted(1e6 * u, 2e6 * u, 0.99 * u), cube,
                              shifted(1e6 * u, 2e6 * u, 0), 0);
-        assert_int_equal(found.contact_count, 4);
+        assert_int_equal(found.contacts.count, 4);
         assert_close(list[0].depth, 0.01 * u, 1e-6 * u);
         abut_bvh_destroy(cube);
     }
@@ -187,7 +188,7 @@ TEST(refits_are_followed) {
     abut_patch first = list[0];
     assert_close(first.depth, 0.5 + 1.1 * shape.extent.z / 2 - 1, 1e-7);
     found = find_patches(fresh, shifted(0, 0, 1), floor, shifted(0, 0, 0), 0);
-    assert_int_equal(found.count, 1);
+    assert_int_equal(found.patches.count, 1);
     assert_true(list[0].depth == first.depth);
     abut_mesh_destroy(larger);
     abut_bvh_destroy(cube);
@@ -246,7 +247,7 @@ TEST(many_points_go_round) {
         abut_patches found = room();
         options.max_contacts = 8;
         assert_ok(abut_contact_find(&a, &b, &options, &found));
-        assert_true(found.count == 1 && found.contact_count == 8);
+        assert_true(found.patches.count == 1 && found.contacts.count == 8);
         for (int i = 0; i < 8; i++)
             assert_close(contacts[i].depth, 0.001, 1e-7);
     }
@@ -284,15 +285,15 @@ TEST(ids_stay_while_bodies_shake) {
                 numbers[k] += k == 3 ? 0 : test_random_real(&random, -shake, shake);
             abut_patches found = find_patches(cases[i / 2].a, at, cases[i / 2].b, shifted(0, 0, 0),
                                               i % 2 ? 0.005 : 0);
-            assert_true(found.contact_count > 0 && found.contact_count <= 16);
-            for (uint64_t k = 0; k < found.contact_count; k++)
+            assert_true(found.contacts.count > 0 && found.contacts.count <= 16);
+            for (uint64_t k = 0; k < found.contacts.count; k++)
                 ids[k] = contacts[k].id;
-            qsort(ids, found.contact_count, sizeof *ids, by_number);
+            qsort(ids, found.contacts.count, sizeof *ids, by_number);
             if (!round) {
-                count = found.contact_count;
+                count = found.contacts.count;
                 memcpy(first, ids, sizeof ids);
             }
-            assert_int_equal(found.contact_count, count);
+            assert_int_equal(found.contacts.count, count);
             assert_memory_equal(ids, first, count * sizeof *ids);
         }
     }

@@ -35,12 +35,13 @@ static abut_patches write_answers(const patch_answer *answers, size_t count, boo
     const patch_frame frame = {.function = "test",
                                .motion = abuti_motion_of(&here),
                                .swapped = swapped};
-    abut_patches out = {.list = patches,
-                        .capacity = ROOM,
-                        .contacts = contacts,
-                        .contact_capacity = ROOM};
+    abut_patches out = {.size = sizeof out,
+                        .patches.list = patches,
+                        .patches.capacity = ROOM,
+                        .contacts.list = contacts,
+                        .contacts.capacity = ROOM};
     assert_ok(abuti_patch_write(&frame, answers, count, true, abuti_guaranteed(""), &out));
-    assert_different(out.contacts, out.contact_count);
+    assert_different(out.contacts.list, out.contacts.count);
     return out;
 }
 
@@ -61,9 +62,10 @@ TEST(ids_stay_with_their_wall) {
                 for (int i = 0; i < 3; i++) {
                     const int wall = (first + way * i) % 3;
                     if (first == 0 && way == 1)
-                        ids[swapped][wall] = out.contacts[i].id;
-                    assert_true(out.contacts[i].id == ids[swapped][wall]);
-                    assert_true(out.contacts[i].element == 7 && out.contacts[i].part == 0);
+                        ids[swapped][wall] = out.contacts.list[i].id;
+                    assert_true(out.contacts.list[i].id == ids[swapped][wall]);
+                    assert_true(out.contacts.list[i].element == 7 &&
+                                out.contacts.list[i].part == 0);
                 }
             }
     for (int i = 0; i < 3; i++) /* the other side, and nothing else */
@@ -83,8 +85,8 @@ TEST(ids_stay_with_their_point) {
         abut_patches out = write_answers(&answer, 1, false);
         for (int i = 0; i < 2; i++) {
             if (!deeper)
-                ids[i] = out.contacts[i].id;
-            assert_true(out.contacts[i].id == ids[deeper ? !i : i]);
+                ids[i] = out.contacts.list[i].id;
+            assert_true(out.contacts.list[i].id == ids[deeper ? !i : i]);
         }
     }
 }
@@ -133,14 +135,15 @@ TEST(ids_of_meshes_are_different) {
                       b = abut_collider_from_bvh(trees[round / 3 % 3], random_pose(&random, 0.4));
         options.margin = round % 2 ? 0.05 : 0;
         options.max_contacts = round % 4 < 2 ? 8 : 0;
-        abut_patches found = {.list = patches,
-                              .capacity = 512,
-                              .contacts = list,
-                              .contact_capacity = ROOM};
+        abut_patches found = {.size = sizeof found,
+                              .patches.list = patches,
+                              .patches.capacity = 512,
+                              .contacts.list = list,
+                              .contacts.capacity = ROOM};
         assert_ok(abut_contact_find(&a, &b, &options, &found));
-        assert_different(list, found.contact_count);
-        contacts += found.contact_count;
-        for (uint64_t i = 0; i < found.contact_count; i++)
+        assert_different(list, found.contacts.count);
+        contacts += found.contacts.count;
+        for (uint64_t i = 0; i < found.contacts.count; i++)
             shared += (list[i].id >> 61 & 3) != 0;
     }
     assert_true(contacts > 50 && (shared > 0 || getenv("ABUT_TEST_SEED")));

@@ -15,8 +15,8 @@ TEST(cubes_stand_on_four_corners) {
                 double wide = 1 - aside[k], deep = 1 - heights[h], margin = deep < 0 ? 0.005 : 0;
                 abut_patches found = find_patches(cube, shifted(aside[k], 0, heights[h]), cube,
                                                   shifted(0, 0, 0), margin);
-                assert_int_equal(found.count, 1);
-                assert_int_equal(found.contact_count, 4);
+                assert_int_equal(found.patches.count, 1);
+                assert_int_equal(found.contacts.count, 4);
                 assert_true(found.is_verified);
                 assert_int_equal(found.reliability.level, ABUT_RELIABILITY_GUARANTEED);
                 assert_way(list[0].normal, v3(0, 0, 1), 1e-6);
@@ -40,7 +40,7 @@ TEST(balls_overlap_in_a_lens) {
     abut_bvh *ball = ball_of(r, 24);
     abut_patches found = find_patches(ball, shifted(0, d, 0), ball, shifted(0, 0, 0), 0);
     double cap = r - d / 2, volume = 2 * pi * cap * cap * (3 * r - cap) / 3;
-    assert_int_equal(found.count, 1);
+    assert_int_equal(found.patches.count, 1);
     assert_true(found.is_verified);
     assert_way(list[0].normal, v3(0, 1, 0), 1e-3);
     assert_close(list[0].depth, 2 * r - d, 1e-3);
@@ -54,11 +54,11 @@ TEST(balls_overlap_in_a_lens) {
 TEST(thin_plates_are_no_special_case) {
     abut_bvh *plate = box_of(1, 1, 0.002, 1), *ball = ball_of(0.05, 8);
     abut_patches found = find_patches(ball, shifted(0.1, 0.2, 0.0505), plate, shifted(0, 0, 0), 0);
-    assert_int_equal(found.count, 1);
+    assert_int_equal(found.patches.count, 1);
     assert_way(list[0].normal, v3(0, 0, 1), 1e-6);
     assert_close(list[0].depth, 0.0005, 1e-6);
     found = find_patches(ball, shifted(0.1, 0.2, 0.02), plate, shifted(0, 0, 0), 0);
-    assert_int_equal(found.count, 1);
+    assert_int_equal(found.patches.count, 1);
     assert_true(found.is_verified);
     assert_way(list[0].normal, v3(0, 0, 1), 1e-6); /* the shorter way */
     assert_close(list[0].depth, 0.031, 1e-6);
@@ -72,7 +72,7 @@ TEST(thin_plates_are_no_special_case) {
     assert_close(list[0].depth, 0.071, 1e-6);
     assert_true(found.is_verified);
     found = find_patches(plate, shifted(0.2, 0, 0.0015), plate, shifted(0, 0, 0), 0);
-    assert_int_equal(found.contact_count, 4);
+    assert_int_equal(found.contacts.count, 4);
     assert_way(list[0].normal, v3(0, 0, 1), 1e-6);
     assert_close(list[0].depth, 0.0005, 1e-7);
     abut_pose across;
@@ -126,7 +126,7 @@ TEST(what_is_clasped_is_pushed_by_both_sides) {
         abut_patches found = room();
         assert_ok(abut_contact_find(&box, &around, &options, &found));
         assert_false(found.is_verified);
-        assert_int_equal(found.count, 2);
+        assert_int_equal(found.patches.count, 2);
         assert_close(list[0].depth, 0.006, 1e-6);
         assert_close(list[1].depth, 0.004, 1e-6);
         assert_way(list[0].normal, v3(-1, 0, 0), 1e-6);
@@ -146,8 +146,8 @@ TEST(what_is_inside_has_a_contact) {
         abut_patches found =
             swap ? find_patches(cube, shifted(0, 0, 0), ball, shifted(0.1, 0.2, 0.3), 0)
                  : find_patches(ball, shifted(0.1, 0.2, 0.3), cube, shifted(0, 0, 0), 0);
-        assert_int_equal(found.count, 1);
-        assert_true(found.contact_count >= 1 && found.is_verified);
+        assert_int_equal(found.patches.count, 1);
+        assert_true(found.contacts.count >= 1 && found.is_verified);
         assert_way(list[0].normal, v3(0, 0, swap ? -1 : 1), 1e-6);
         assert_close(list[0].depth, 0.25, 2e-3);
     }
@@ -168,12 +168,12 @@ TEST(regions_that_are_apart_are_patches) {
     assert_ok(abut_mesh_join(both, 2, &pair));
     assert_ok(abut_bvh_create(pair, NULL, &bumps));
     abut_patches found = find_patches(bumps, shifted(0, 0, 0.79), floor, shifted(0, 0, 0), 0);
-    assert_int_equal(found.count, 2);
+    assert_int_equal(found.patches.count, 2);
     assert_close(list[0].depth, 0.01, 2e-3);
     assert_close(list[1].depth, 0.005, 2e-3);
     assert_true(list[0].depth > list[1].depth && list[0].centre.x < 0.5 && list[1].centre.x > 0.5);
     assert_int_equal(list[1].first, list[0].count);
-    assert_int_equal(found.contact_count, list[0].count + list[1].count);
+    assert_int_equal(found.contacts.count, list[0].count + list[1].count);
     abut_mesh_destroy(ball);
     abut_mesh_destroy(moved);
     abut_mesh_destroy(pair);
@@ -210,7 +210,7 @@ TEST(collapsed_triangles_join_nothing) {
         for (int up = -1; up < 2; up += 2) {
             abut_patches found =
                 find_patches(odd, shifted(0.2, 0, 0.99 * up), cube, shifted(0, 0, 0), 0);
-            assert_true(found.count == 1 && found.contact_count == 4 && found.is_verified);
+            assert_true(found.patches.count == 1 && found.contacts.count == 4 && found.is_verified);
             assert_close(list[0].volume, 0.008, 1e-6);
             assert_close(list[0].depth, 0.01, 1e-7);
         }
@@ -237,7 +237,7 @@ TEST(parts_wholly_inside_have_patches) {
                       b = abut_collider_from_bvh(floor, shifted(0, 0, 0));
         abut_patches found = room();
         assert_ok(abut_contact_find(swap ? &b : &a, swap ? &a : &b, NULL, &found));
-        assert_int_equal(found.count, 2);
+        assert_int_equal(found.patches.count, 2);
         assert_true(found.is_verified && list[0].centre.x > 0.5 && list[1].centre.x < 0.5);
         assert_way(list[0].normal, v3(0, 0, swap ? -1 : 1), 1e-3);
         assert_close(list[0].depth, 0.36, 4e-3);
@@ -256,7 +256,7 @@ TEST(parts_wholly_inside_have_patches) {
     assert_ok(abut_mesh_join(parts, 2, &joined));
     assert_ok(abut_bvh_create(joined, NULL, &bodies));
     abut_patches found = find_patches(bodies, shifted(0, 0, 0.55), floor, shifted(0, 0, 0), 0);
-    assert_int_equal(found.count, 1);
+    assert_int_equal(found.patches.count, 1);
     assert_true(found.is_verified);
     assert_close(list[0].depth, 0.45, 1e-6);
     abut_bvh_destroy(bodies);
@@ -280,8 +280,8 @@ TEST(corners_have_two_normals) {
         double margin = deep[k] < 0 ? 0.02 : 0;
         abut_patches found = find_patches(box, shifted(-0.25 + deep[k], 0, 0.25 - deep[k]), steps,
                                           shifted(0, 0, 0), margin);
-        assert_int_equal(found.count, 2);
-        assert_int_equal(found.contact_count, 8);
+        assert_int_equal(found.patches.count, 2);
+        assert_int_equal(found.contacts.count, 8);
         assert_true(found.is_verified);
         for (int i = 0; i < 2; i++) {
             assert_close(list[i].depth, deep[k], 1e-6);
@@ -292,14 +292,14 @@ TEST(corners_have_two_normals) {
     }
     /* Sunk into the floor, and a gap to the wall. */
     abut_patches found = find_patches(box, shifted(-0.26, 0, 0.24), steps, shifted(0, 0, 0), 0.02);
-    assert_int_equal(found.count, 2);
+    assert_int_equal(found.patches.count, 2);
     assert_true(found.is_verified);
     assert_close(list[0].depth, 0.01, 1e-6);
     assert_way(list[0].normal, v3(0, 0, 1), 1e-6);
     assert_close(list[1].depth, -0.01, 1e-6);
     assert_way(list[1].normal, v3(-1, 0, 0), 1e-6);
     found = find_patches(ball, shifted(-0.49, 0, 0.49), steps, shifted(0, 0, 0), 0);
-    assert_int_equal(found.count, 2);
+    assert_int_equal(found.patches.count, 2);
     assert_true(found.is_verified);
     assert_close(list[0].depth, 0.01, 2e-3);
     assert_close(list[1].depth, 0.01, 2e-3);
@@ -316,7 +316,7 @@ TEST(inward_meshes_are_turned) {
     for (int k = 1; k < 4; k++) {
         abut_patches found = find_patches(k & 1 ? turned : cube, shifted(0.25, 0, 0.99),
                                           k & 2 ? turned : cube, shifted(0, 0, 0), 0);
-        assert_true(found.count == 1 && found.contact_count == 4 && found.is_verified);
+        assert_true(found.patches.count == 1 && found.contacts.count == 4 && found.is_verified);
         assert_close(list[0].depth, 0.01, 1e-7);
         assert_close(list[0].volume, 0.0075, 1e-6);
         assert_way(list[0].normal, v3(0, 0, 1), 1e-9);
@@ -329,13 +329,14 @@ TEST(inward_meshes_are_turned) {
 /* No contact is further away than the margin, and none is where bodies are apart without one. */
 TEST(gaps_end_at_the_margin) {
     abut_bvh *cube = box_of(1, 1, 1, 1);
-    assert_int_equal(find_patches(cube, shifted(0, 0, 1 + 1e-9), cube, shifted(0, 0, 0), 0).count,
-                     0);
     assert_int_equal(
-        find_patches(cube, shifted(1.09, 1.09, 1.09), cube, shifted(0, 0, 0), 0.1).count, 0);
+        find_patches(cube, shifted(0, 0, 1 + 1e-9), cube, shifted(0, 0, 0), 0).patches.count, 0);
+    assert_int_equal(
+        find_patches(cube, shifted(1.09, 1.09, 1.09), cube, shifted(0, 0, 0), 0.1).patches.count,
+        0);
     abut_patches found = find_patches(cube, shifted(0, 0, 1.5), cube, shifted(0, 0, 0), 0.8);
-    assert_true(found.count >= 1);
-    for (uint64_t i = 0; i < found.contact_count; i++)
+    assert_true(found.patches.count >= 1);
+    for (uint64_t i = 0; i < found.contacts.count; i++)
         assert_true(contacts[i].depth >= -0.8 - 1e-9);
     /* A corner that just touches a face. */
     abut_pose on_corner;
@@ -345,7 +346,7 @@ TEST(gaps_end_at_the_margin) {
     for (int k = 0; k < 4; k++) {
         on_corner.translation = v3(0.1, 0.2, 0.5 + sqrt(0.75) - deep[k]);
         found = find_patches(cube, on_corner, cube, shifted(0, 0, 0), 0);
-        assert_int_equal(found.count, 1);
+        assert_int_equal(found.patches.count, 1);
         assert_way(list[0].normal, v3(0, 0, 1), 1e-2);
     }
     abut_bvh_destroy(cube);
@@ -373,13 +374,13 @@ TEST(wide_margins_make_no_depth) {
         assert_ok(abut_pair_distance(&a, &b, NULL, NULL, &separation));
         assert_ok(abut_contact_find(&a, &b, &options, &found));
         if (separation.distance == 0 || separation.distance > options.margin) {
-            assert_true((separation.distance == 0) == (found.count > 0));
+            assert_true((separation.distance == 0) == (found.patches.count > 0));
             continue;
         }
-        for (uint64_t i = 0; i < found.contact_count; i++)
+        for (uint64_t i = 0; i < found.contacts.count; i++)
             assert_true(contacts[i].depth <= 1e-6 - separation.distance &&
                         contacts[i].depth >= -options.margin - 1e-9);
-        assert_true(found.contact_count > 0);
+        assert_true(found.contacts.count > 0);
         gaps++;
     }
     assert_true(gaps > 40);
@@ -417,7 +418,7 @@ TEST(skins_of_a_letter) {
         options.margin = cases[i].margin;
         assert_ok(abut_pair_distance(&a, &b, NULL, NULL, &separation));
         assert_ok(abut_contact_find(&a, &b, &options, &found));
-        assert_true((separation.distance == 0) == (i == 1) && found.count > 0);
+        assert_true((separation.distance == 0) == (i == 1) && found.patches.count > 0);
         if (i)
             assert_true(contacts[0].depth > 0.01);
         else

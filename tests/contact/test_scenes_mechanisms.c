@@ -193,12 +193,13 @@ TEST(tooth_leaves_a_knot_by_the_shorter_way) {
                                                       -1.5146516618418209}});
     abut_patch patches[16];
     abut_contact found_contacts[64];
-    abut_patches found = {.list = patches,
-                          .capacity = 16,
-                          .contacts = found_contacts,
-                          .contact_capacity = 64};
+    abut_patches found = {.size = sizeof found,
+                          .patches.list = patches,
+                          .patches.capacity = 16,
+                          .contacts.list = found_contacts,
+                          .contacts.capacity = 64};
     assert_ok(abut_contact_find(&a, &b, NULL, &found));
-    assert_true(found.count > 0 && found.is_verified);
+    assert_true(found.patches.count > 0 && found.is_verified);
     assert_true(patches[0].depth < 0.016);
     destroy_model(&gear);
     destroy_model(&knot);

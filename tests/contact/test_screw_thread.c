@@ -9,10 +9,11 @@ static abut_contact contacts[8 * MOST];
 
 static abut_patches contacts_of_nut(abut_pose nut, double margin) {
     static model parts[2];
-    abut_patches found = {.list = list,
-                          .capacity = MOST,
-                          .contacts = contacts,
-                          .contact_capacity = 8 * MOST};
+    abut_patches found = {.size = sizeof found,
+                          .patches.list = list,
+                          .patches.capacity = MOST,
+                          .contacts.list = contacts,
+                          .contacts.capacity = 8 * MOST};
     abut_patch_options options = abut_patch_options_default();
     for (int i = 0; i < 2; i++)
         parts[i] = scene_model(i ? "nut" : "bolt");
@@ -47,8 +48,8 @@ TEST(contacts_of_a_thread_have_normals_of_its_flanks) {
          {-0.00018625876163084215, -0.0002118023079206178, 0.48587323777672498}}};
     for (int i = 0; i < 2; i++) {
         const abut_patches found = contacts_of_nut(poses[i], 0.005);
-        assert_true(found.contact_count > 16);
-        for (uint64_t k = 0; k < found.contact_count; k++)
+        assert_true(found.contacts.count > 16);
+        for (uint64_t k = 0; k < found.contacts.count; k++)
             if (angle_off(&contacts[k]) > 3)
                 fail_msg("pose %d: the normal of a contact at (%g, %g, %g) is %g degrees off", i,
                          contacts[k].point.x, contacts[k].point.y, contacts[k].point.z,

@@ -14,16 +14,17 @@ static double deepest(const model *a, abut_pose at_a, const model *b, abut_pose 
                       bool *separates) {
     static abut_patch list[MOST];
     static abut_contact contacts[8 * MOST];
-    abut_patches found = {.list = list,
-                          .capacity = MOST,
-                          .contacts = contacts,
-                          .contact_capacity = 8 * MOST};
+    abut_patches found = {.size = sizeof found,
+                          .patches.list = list,
+                          .patches.capacity = MOST,
+                          .contacts.list = contacts,
+                          .contacts.capacity = 8 * MOST};
     abut_patch_options options = abut_patch_options_default();
     const abut_collider first = abut_collider_from_bvh(a->bvh, at_a),
                         second = abut_collider_from_bvh(b->bvh, at_b);
     options.margin = margin;
     assert_ok(abut_contact_find(&first, &second, &options, &found));
-    assert_true(found.count > 0);
+    assert_true(found.patches.count > 0);
     *separates = found.is_verified;
     return list[0].depth;
 }

@@ -23,7 +23,7 @@ static uint32_t contacts_of(const abut_collider *a, const abut_collider *b, doub
                             uint64_t ids[8]) {
     abut_contact first[8];
     abut_patches found = find_solid_patches(a, b, margin);
-    uint32_t count = (uint32_t)found.contact_count;
+    uint32_t count = (uint32_t)found.contacts.count;
     assert_true(count <= 8);
     memcpy(first, contacts, count * sizeof *first);
     for (uint32_t i = 0; i < count; i++) {
@@ -32,7 +32,7 @@ static uint32_t contacts_of(const abut_collider *a, const abut_collider *b, doub
             assert_true(ids[k] != ids[i]);
     }
     found = find_solid_patches(b, a, margin);
-    assert_int_equal(found.contact_count, count);
+    assert_int_equal(found.contacts.count, count);
     for (uint32_t i = 0; i < count; i++) {
         assert_true(contacts[i].id == (first[i].id ^ (uint64_t)1 << 63));
         assert_true(contacts[i].side != first[i].side && contacts[i].element == first[i].element &&
@@ -137,7 +137,7 @@ TEST(random_ids_last) {
                 pair[k] = random_solid(&random, test_random_below(&random, 2) ? ABUT_COLLIDER_BOX
                                                                               : ABUT_COLLIDER_HULL);
             abut_patches found = find_solid_patches(&pair[0], &pair[1], 0);
-            if (!found.count)
+            if (!found.patches.count)
                 continue;
             double back = list[0].depth - test_random_real(&random, 0, .02);
             pair[0].pose.translation = v3_along(pair[0].pose.translation, back, list[0].normal);

@@ -9,8 +9,8 @@ static abut_patches find_mesh_patches(const abut_bvh *bvh, abut_pose at, const a
     abut_patches found = room();
     options.margin = margin;
     assert_ok(abut_contact_find(&a, b, &options, &found));
-    for (uint64_t i = 0; i < found.count; i++) {
-        assert_true(list[i].count >= 1 && list[i].first < found.contact_count);
+    for (uint64_t i = 0; i < found.patches.count; i++) {
+        assert_true(list[i].count >= 1 && list[i].first < found.contacts.count);
         assert_true(contacts[list[i].first].depth == list[i].depth);
         assert_true(i == 0 || list[i].depth <= list[i - 1].depth);
     }
@@ -28,17 +28,17 @@ TEST(meshes_on_planes) {
     abut_bvh *cube = box_mesh(1, 1, 1);
     abut_collider ground = floor_solid();
     abut_patches found = find_mesh_patches(cube, shifted(2, 3, .49), &ground, 0);
-    assert_int_equal(found.count, 1);
-    assert_int_equal(found.contact_count, 4);
+    assert_int_equal(found.patches.count, 1);
+    assert_int_equal(found.contacts.count, 4);
     assert_true(found.is_verified);
     assert_close(list[0].depth, .01, 1e-15);
     assert_close(list[0].area, 1, 1e-12);
     assert_close(list[0].volume, .01, 1e-12);
     assert_close(spread(&found, 0), 1, 1e-14);
     assert_int_equal(contacts[0].kind, ABUT_CONTACT_VERTEX);
-    assert_int_equal(find_mesh_patches(cube, shifted(0, 0, .6), &ground, 0).count, 0);
+    assert_int_equal(find_mesh_patches(cube, shifted(0, 0, .6), &ground, 0).patches.count, 0);
     found = find_mesh_patches(cube, shifted(0, 0, .6), &ground, .2);
-    assert_int_equal(found.contact_count, 4);
+    assert_int_equal(found.contacts.count, 4);
     assert_close(list[0].depth, -.1, 1e-15);
     assert_close(list[0].volume, 0, 0);
     /* Flush, and wholly below: the lowest corners, whatever else there is. */
@@ -48,13 +48,13 @@ TEST(meshes_on_planes) {
     abut_bvh *cubes[2] = {cube, tree_of(NULL, &fine)};
     for (int i = 0; i < 2; i++) {
         found = find_mesh_patches(cubes[i], shifted(2, 3, .5), &ground, 0);
-        assert_int_equal(found.contact_count, 4);
+        assert_int_equal(found.contacts.count, 4);
         assert_true(list[0].depth == 0 && !signbit(list[0].depth) && !signbit(contacts[0].depth));
         assert_close(list[0].area, 1, 1e-12);
         assert_close(list[0].volume, 0, 0);
         for (int below = 0; below < 2; below++) {
             found = find_mesh_patches(cubes[i], shifted(2, 3, below ? -3 : .49), &ground, 0);
-            assert_int_equal(found.contact_count, 4);
+            assert_int_equal(found.contacts.count, 4);
             assert_close(spread(&found, 0), 1, 1e-14);
             assert_close(spread(&found, 1), 1, 1e-14);
             for (int k = 0; k < 4; k++)
@@ -66,7 +66,7 @@ TEST(meshes_on_planes) {
     abut_pose tilted;
     assert_ok(abut_pose_from_axis_angle(v3(1, 0, 0), atan(1), v3(0, 0, sqrt(.5) - .1), &tilted));
     found = find_mesh_patches(cube, tilted, &ground, 0);
-    assert_int_equal(found.contact_count, 2);
+    assert_int_equal(found.contacts.count, 2);
     assert_close(list[0].depth, .1, 1e-14);
     assert_close(list[0].area, .2, 1e-12);
     assert_close(list[0].volume, .01, 1e-12);
@@ -78,8 +78,8 @@ TEST(meshes_on_planes) {
     abut_pose standing;
     assert_ok(abut_pose_from_axis_angle(v3(0, 1, 0), acos(0), v3(0, 0, box.hi.x - .01), &standing));
     found = find_mesh_patches(e, standing, &ground, 0);
-    assert_int_equal(found.count, 2);
-    assert_int_equal(found.contact_count, 8);
+    assert_int_equal(found.patches.count, 2);
+    assert_int_equal(found.contacts.count, 8);
     for (int i = 0; i < 2; i++) {
         assert_close(list[i].depth, .01, 1e-12);
         assert_close(list[i].volume, .01 * list[i].area, 1e-10);
@@ -104,14 +104,14 @@ TEST(meshes_on_planes) {
         }
         found = find_mesh_patches(bvh, at, &plane, 0);
         assert_true(found.is_verified);
-        assert_true((found.count > 0) == (deepest > 0) || fabs(deepest) < 1e-12);
+        assert_true((found.patches.count > 0) == (deepest > 0) || fabs(deepest) < 1e-12);
         double volume = 0;
-        for (uint64_t i = 0; i < found.count; i++)
+        for (uint64_t i = 0; i < found.patches.count; i++)
             volume += list[i].volume;
-        if (found.count)
+        if (found.patches.count)
             assert_close(list[0].depth, deepest, 1e-12);
         assert_true(volume >= 0 && volume <= 10);
-        for (uint64_t i = 0; i < found.count; i++) /* what is cut is no deeper than that */
+        for (uint64_t i = 0; i < found.patches.count; i++) /* what is cut is no deeper than that */
             assert_true(list[i].volume <= 4 * torus.radius * torus.radius * list[i].depth + 1e-9 ||
                         bvh == e);
     }
@@ -139,28 +139,29 @@ TEST(meshes_and_round_solids) {
         if (b.kind == ABUT_COLLIDER_CAPSULE) {
             core.shape.capsule.radius = 0;
             abut_patch kept = list[0];
-            uint64_t count = find_solid_patches(&box, &core, 0).count;
+            uint64_t count = find_solid_patches(&box, &core, 0).patches.count;
             list[0] = kept;
             if (count) { /* the axis is in the box */
                 through++;
-                assert_true(found.count > 0);
+                assert_true(found.patches.count > 0);
                 unseparated += !found.is_verified;
-                assert_true(list[0].depth >= wanted.depth - .004 * axis.radius || found.count > 1 ||
-                            !found.is_verified);
+                assert_true(list[0].depth >= wanted.depth - .004 * axis.radius ||
+                            found.patches.count > 1 || !found.is_verified);
                 continue;
             }
         }
-        if (!exact.count) {
-            assert_int_equal(found.count, 0);
+        if (!exact.patches.count) {
+            assert_int_equal(found.patches.count, 0);
             continue;
         }
         touching++;
-        assert_true(found.count >= 1);
+        assert_true(found.patches.count >= 1);
         if (wanted.depth > 0)
             assert_true(found.is_verified);
         assert_close(list[0].depth, wanted.depth, 1e-10);
         if (fabs(wanted.depth) > 1e-6)
-            assert_true(found.count > 1 || v3_dot(list[0].normal, wanted.normal) > 1 - 1e-9 ||
+            assert_true(found.patches.count > 1 ||
+                        v3_dot(list[0].normal, wanted.normal) > 1 - 1e-9 ||
                         b.kind == ABUT_COLLIDER_SPHERE);
     }
     assert_true(touching > 50 && through > 10 && unseparated <= 1 + through / 100);
@@ -169,8 +170,8 @@ TEST(meshes_and_round_solids) {
     capsule.shape.capsule.end[0].x = -.3;
     capsule.shape.capsule.end[1].x = .4;
     abut_patches found = find_mesh_patches(cube, shifted(0, 0, 0), &capsule, 0);
-    assert_int_equal(found.count, 1);
-    assert_int_equal(found.contact_count, 2);
+    assert_int_equal(found.patches.count, 1);
+    assert_int_equal(found.contacts.count, 2);
     assert_close(list[0].depth, .05, 1e-14);
     assert_way(list[0].normal, v3(0, 0, -1), 1e-15);
     assert_close(spread(&found, 0), .7, 1e-14);
@@ -185,7 +186,7 @@ TEST(walls_and_ways_out) {
     /* In the middle between two arms and the back, 0.1 from each. */
     abut_collider ball = ball_solid(.13, shifted(0, -.2, 0));
     abut_patches found = find_mesh_patches(e, shifted(0, 0, 0), &ball, 0);
-    assert_int_equal(found.count, 3);
+    assert_int_equal(found.patches.count, 3);
     vec3 sum = v3(0, 0, 0);
     for (int i = 0; i < 3; i++) {
         assert_close(list[i].depth, .03, 1e-12);
@@ -209,8 +210,8 @@ TEST(walls_and_ways_out) {
             continue; /* between the shape and its triangles */
         found = find_mesh_patches(ring, shifted(0, 0, 0), &ball, 0);
         double depth = radius + (inside < 0 ? near.distance : -near.distance);
-        assert_int_equal(found.count > 0, depth > 0);
-        if (!found.count)
+        assert_int_equal(found.patches.count > 0, depth > 0);
+        if (!found.patches.count)
             continue;
         if (inside > 0 || found.is_verified)
             assert_true(list[0].depth >= depth - 1e-12);
@@ -226,7 +227,8 @@ TEST(walls_and_ways_out) {
             assert_false(plain.is_verified);
             list[0] = kept;
         }
-        if (found.is_verified && found.count == 1) { /* the mesh moves: the centre the other way */
+        if (found.is_verified &&
+            found.patches.count == 1) { /* the mesh moves: the centre the other way */
             double left;
             vec3 out = v3_along(c, -list[0].depth * (1 + 1e-5), list[0].normal);
             assert_ok(abut_shape_distance(&torus, out, &left));
@@ -246,8 +248,8 @@ TEST(points_along_normals) {
     for (int i = 0; i < 20; i++) {
         abut_collider ball = ball_solid(.85, shifted(.002 * i, .001 * i, .55));
         abut_patches found = find_mesh_patches(ring, shifted(0, 0, 0), &ball, 0);
-        assert_true(found.count > 1 && found.contact_count == found.count);
-        for (uint64_t k = 0; k < found.count; k++) {
+        assert_true(found.patches.count > 1 && found.contacts.count == found.patches.count);
+        for (uint64_t k = 0; k < found.patches.count; k++) {
             vec3 way = v3_sub(contacts[k].point, ball.pose.translation);
             assert_way(v3_normalise(way), contacts[k].normal, 1e-9);
         }
@@ -262,7 +264,7 @@ static abut_patch ask_hinted(const abut_bvh *bvh, const abut_collider *b, vec3 h
     abut_patches found = room();
     options.hint = hint;
     assert_ok(abut_contact_find(&a, b, &options, &found));
-    assert_int_equal(found.count, 1);
+    assert_int_equal(found.patches.count, 1);
     assert_true(found.is_verified);
     return list[0];
 }
@@ -314,12 +316,13 @@ TEST(meshes_and_flat_solids) {
                                                 : round % 3 == 1 ? ABUT_COLLIDER_CYLINDER
                                                                  : ABUT_COLLIDER_HULL);
         abut_collider box = box_solid(.5, .7, .4, at);
-        double depth = find_solid_patches(&box, &b, .002).count ? list[0].depth
-                                                                : -1; /* a cylinder has sides */
+        double depth = find_solid_patches(&box, &b, .002).patches.count
+                           ? list[0].depth
+                           : -1; /* a cylinder has sides */
         abut_patches found = find_mesh_patches(cube, at, &b, 0);
         if (!(fabs(depth) < .002))
-            assert_int_equal(found.count > 0, depth > 0);
-        if (!found.count || found.count > 1)
+            assert_int_equal(found.patches.count > 0, depth > 0);
+        if (!found.patches.count || found.patches.count > 1)
             continue;
         all++;
         separate += found.is_verified;
@@ -327,7 +330,7 @@ TEST(meshes_and_flat_solids) {
             continue;
         assert_true(list[0].depth >= depth - .002);
         box.pose.translation = v3_along(at.translation, list[0].depth + .002, list[0].normal);
-        assert_int_equal(find_solid_patches(&box, &b, 0).count, 0);
+        assert_int_equal(find_solid_patches(&box, &b, 0).patches.count, 0);
     }
     assert_true(all > 10 && separate > all * 3 / 4);
     abut_bvh_destroy(cube);
@@ -352,13 +355,13 @@ TEST(sizes_of_meshes) {
             }
             for (int i = 0; i < 5; i++) {
                 abut_patches found = find_mesh_patches(cube, at, &all[i], 0);
-                assert_int_equal(found.count, 1);
+                assert_int_equal(found.patches.count, 1);
                 assert_close(list[0].depth / size, .1, far ? 1e-8 : 1e-12);
                 assert_close(fabs(list[0].normal.z), 1, 1e-12);
                 assert_true(found.is_verified);
                 all[i].pose.translation.z += i ? size : -size;
                 found = find_mesh_patches(cube, at, &all[i], 0);
-                assert_true(found.count == 0);
+                assert_true(found.patches.count == 0);
             }
         }
         abut_bvh_destroy(cube);
@@ -386,7 +389,7 @@ static abut_status ask_all(abut_context *context, void *data) {
                               : box_solid(1, 1, .1, shifted(0, 0, 0));
         abut_patches found = room();
         status = abut_contact_find(&a, &b, NULL, &found);
-        assert_true(status || found.count > 0);
+        assert_true(status || found.patches.count > 0);
     }
     abut_collider hull = {.kind = ABUT_COLLIDER_HULL, .shape.hull = bvh}, ground = floor_solid();
     abut_patches found = room();
@@ -411,10 +414,10 @@ TEST(bad_input_with_meshes) {
     assert_refused("radius of -1", abut_contact_find(&a, &bad, NULL, &found));
     bad = box_solid(1, 1, 0, shifted(0, 0, 0));
     assert_refused("without thickness", abut_contact_find(&a, &bad, NULL, &found));
-    found = (abut_patches){0};
-    assert_fails(ABUT_ERROR_BUFFER, "1 patches with 4 contacts",
+    found = abut_patches_default();
+    assert_fails(ABUT_ERROR_BUFFER, "4 contacts, but the capacity of patches->contacts is",
                  abut_contact_find(&a, &ground, NULL, &found));
-    assert_int_equal(found.contact_count, 4);
+    assert_int_equal(found.contacts.count, 4);
     a.shape.body.bvh = NULL;
     found = room();
     assert_refused("bvh", abut_contact_find(&a, &ground, NULL, &found));

@@ -13,7 +13,7 @@ TEST(names) {
 TEST(on_a_plane) {
     abut_collider ground = floor_solid(), box = box_solid(.5, 1, 2, shifted(3, 4, 1.99));
     abut_patches found = find_solid_patches(&box, &ground, 0);
-    assert_int_equal(found.contact_count, 4);
+    assert_int_equal(found.contacts.count, 4);
     assert_way(list[0].normal, v3(0, 0, 1), 0);
     assert_close(list[0].depth, .01, 1e-15);
     assert_close(list[0].area, 2, 1e-12);
@@ -30,38 +30,38 @@ TEST(on_a_plane) {
     assert_int_equal(contacts[0].side, 1);
     /* Apart, and within the margin. */
     box.pose.translation.z = 2.5;
-    assert_int_equal(find_solid_patches(&box, &ground, 0).count, 0);
-    assert_int_equal(find_solid_patches(&box, &ground, .4).count, 0);
+    assert_int_equal(find_solid_patches(&box, &ground, 0).patches.count, 0);
+    assert_int_equal(find_solid_patches(&box, &ground, .4).patches.count, 0);
     found = find_solid_patches(&box, &ground, .6);
     assert_close(list[0].depth, -.5, 1e-15);
     assert_close(contacts[0].point.z, .25, 1e-15);
     abut_collider ball = ball_solid(1, shifted(0, 0, .75));
     found = find_solid_patches(&ball, &ground, 0);
-    assert_int_equal(found.contact_count, 1);
+    assert_int_equal(found.contacts.count, 1);
     assert_close(list[0].depth, .25, 1e-15);
     abut_collider capsule = capsule_solid(.5, shifted(0, 0, .4));
     found = find_solid_patches(&capsule, &ground, 0);
-    assert_int_equal(found.contact_count, 2);
+    assert_int_equal(found.contacts.count, 2);
     assert_close(spread(&found, 0), 2, 1e-15);
     abut_collider cylinder = cylinder_solid(.5, shifted(0, 0, .9));
     found = find_solid_patches(&cylinder, &ground, 0);
-    assert_int_equal(found.contact_count, 4);
+    assert_int_equal(found.contacts.count, 4);
     assert_close(list[0].depth, .1, 1e-15);
     assert_close(spread(&found, 0), 1, 1e-15);
     assert_close(spread(&found, 1), 1, 1e-15);
     /* Lying, and tilted a little: the deepest place of the rim comes first. */
     assert_ok(abut_pose_from_axis_angle(v3(1, 0, 0), acos(0), v3(0, 0, .4), &cylinder.pose));
     found = find_solid_patches(&cylinder, &ground, 0);
-    assert_int_equal(found.contact_count, 2);
+    assert_int_equal(found.contacts.count, 2);
     assert_close(spread(&found, 1), 2, 1e-15);
     assert_ok(abut_pose_from_axis_angle(v3(1, .3, 0), 1e-3, v3(0, 0, .9), &cylinder.pose));
     found = find_solid_patches(&cylinder, &ground, 0);
-    assert_int_equal(found.contact_count, 4);
+    assert_int_equal(found.contacts.count, 4);
     double tilt = 1e-3, wanted = cos(tilt) + .5 * sin(tilt) - .9;
     assert_close(list[0].depth, wanted, 1e-14);
     assert_close(contacts[0].depth, wanted, 1e-14);
     assert_close(contacts[0].point.z, -wanted / 2, 1e-14);
-    assert_int_equal(find_solid_patches(&ground, &ground, 5).count, 0);
+    assert_int_equal(find_solid_patches(&ground, &ground, 5).patches.count, 0);
 }
 
 TEST(on_each_other) {
@@ -69,20 +69,20 @@ TEST(on_each_other) {
     /* Flush, deeper, with a gap, aside. */
     box.pose.translation = v3(0, 0, 2);
     abut_patches found = find_solid_patches(&box, &below, 0);
-    assert_int_equal(found.contact_count, 4);
+    assert_int_equal(found.contacts.count, 4);
     assert_close(list[0].depth, 0, 1e-15);
     assert_close(list[0].area, 4, 1e-12);
     assert_way(list[0].normal, v3(0, 0, 1), 0);
     box.pose.translation = v3(.5, .25, 1.9);
     found = find_solid_patches(&box, &below, 0);
-    assert_int_equal(found.contact_count, 4);
+    assert_int_equal(found.contacts.count, 4);
     assert_close(list[0].depth, .1, 1e-15);
     assert_close(list[0].area, 1.5 * 1.75, 1e-12);
     assert_close(spread(&found, 0), 1.5, 1e-14);
     assert_close(spread(&found, 1), 1.75, 1e-14);
     box.pose.translation.z = 2.25;
     found = find_solid_patches(&box, &below, .5);
-    assert_int_equal(found.contact_count, 4);
+    assert_int_equal(found.contacts.count, 4);
     assert_close(list[0].depth, -.25, 1e-15);
     assert_close(contacts[0].point.z, 1.125, 1e-15);
     /* Corner to corner. */
@@ -96,7 +96,7 @@ TEST(on_each_other) {
         abut_pose_from_axis_angle(v3(1, 0, 0), atan(1), v3(.1, .2, 2 * sqrt(2) - .1), &box.pose));
     assert_ok(abut_pose_from_axis_angle(v3(0, 1, 0), atan(1), v3(0, 0, 0), &below.pose));
     found = find_solid_patches(&box, &below, 0);
-    assert_int_equal(found.contact_count, 1);
+    assert_int_equal(found.contacts.count, 1);
     assert_close(list[0].depth, .1, 1e-14);
     assert_way(list[0].normal, v3(0, 0, 1), 1e-15);
     assert_way(contacts[0].point, v3(0, .2, sqrt(2) - .05), 1e-14);
@@ -105,24 +105,24 @@ TEST(on_each_other) {
     below = box_solid(2, 2, 1, shifted(0, 0, 0));
     abut_collider capsule = capsule_solid(.5, shifted(.5, 0, 1.45));
     found = find_solid_patches(&capsule, &below, 0);
-    assert_int_equal(found.contact_count, 2);
+    assert_int_equal(found.contacts.count, 2);
     assert_close(list[0].depth, .05, 1e-15);
     assert_close(spread(&found, 0), 2, 1e-14);
     capsule.pose.translation.x = 1.5;
     found = find_solid_patches(&capsule, &below, 0);
-    assert_int_equal(found.contact_count, 2);
+    assert_int_equal(found.contacts.count, 2);
     assert_close(spread(&found, 0), 1.5, 1e-14);
     abut_collider cylinder = cylinder_solid(.5, shifted(0, 0, 1.95));
     found = find_solid_patches(&cylinder, &below, 0);
-    assert_int_equal(found.contact_count, 4);
+    assert_int_equal(found.contacts.count, 4);
     assert_close(list[0].depth, .05, 1e-14);
     cylinder.pose.translation.x = 2;
     found = find_solid_patches(&cylinder, &below, 0);
-    assert_int_equal(found.contact_count, 4);
+    assert_int_equal(found.contacts.count, 4);
     assert_close(spread(&found, 0), .5, 1e-14);
     assert_ok(abut_pose_from_axis_angle(v3(1, 0, 0), acos(0), v3(0, 0, 1.45), &cylinder.pose));
     found = find_solid_patches(&cylinder, &below, 0);
-    assert_int_equal(found.contact_count, 2);
+    assert_int_equal(found.contacts.count, 2);
     assert_close(list[0].depth, .05, 1e-14);
     assert_close(spread(&found, 1), 2, 1e-14);
     /* Cylinders on each other: discs of 0.5, 0.3 aside, share 0.49; what octagons share is less. */
@@ -132,7 +132,7 @@ TEST(on_each_other) {
         for (int turned = 0; turned < 2; turned++) {
             found = turned ? find_solid_patches(&lower, &upper, 0)
                            : find_solid_patches(&upper, &lower, 0);
-            assert_int_equal(found.contact_count, 4);
+            assert_int_equal(found.contacts.count, 4);
             assert_close(list[0].depth, .01, 1e-14);
             assert_way(list[0].normal, v3(0, 0, turned ? -up : up), 1e-15);
             assert_true(list[0].area > .4 && list[0].area < .5);
@@ -142,12 +142,12 @@ TEST(on_each_other) {
     abut_collider other = capsule_solid(.5, shifted(.5, .9, 1.45));
     capsule.pose.translation.x = 0;
     found = find_solid_patches(&capsule, &other, 0);
-    assert_int_equal(found.contact_count, 2);
+    assert_int_equal(found.contacts.count, 2);
     assert_close(list[0].depth, .1, 1e-15);
     assert_close(spread(&found, 0), 1.5, 1e-14);
     assert_ok(abut_pose_from_axis_angle(v3(0, 0, 1), acos(0), v3(.2, .1, 2.25), &other.pose));
     found = find_solid_patches(&other, &capsule, 0);
-    assert_int_equal(found.contact_count, 1);
+    assert_int_equal(found.contacts.count, 1);
     assert_close(list[0].depth, .2, 1e-15);
     assert_way(list[0].normal, v3(0, 0, 1), 1e-15);
     assert_way(contacts[0].point, v3(.2, 0, 1.85), 1e-15);
@@ -176,11 +176,11 @@ TEST(standing) {
         on[0].pose.translation = v3(test_random_real(&random, -.3, .3),
                                     test_random_real(&random, -.3, .3), half[0] + half[1] - .01);
         abut_patches found = find_solid_patches(&on[0], &on[1], 0);
-        assert_true(found.contact_count >= 3);
+        assert_true(found.contacts.count >= 3);
         assert_close(list[0].depth, .01, 1e-12);
         assert_way(list[0].normal, v3(0, 0, 1), 1e-12);
         assert_true(list[0].area > .2);
-        for (uint64_t i = 0; i < found.contact_count; i++) {
+        for (uint64_t i = 0; i < found.contacts.count; i++) {
             assert_close(contacts[i].depth, .01, 1e-12);
             assert_close(contacts[i].point.z, half[1] - .005, 1e-12);
         }
@@ -200,12 +200,12 @@ TEST(concentric) {
     const double wanted[] = {2, 1.5, 2, 1.7, 1.5};
     for (int i = 0; i < 5; i++) {
         abut_patches found = find_solid_patches(&all[i], &all[0], 0);
-        assert_int_equal(found.count, 1);
+        assert_int_equal(found.patches.count, 1);
         if (i < 4)
             assert_close(list[0].depth, wanted[i], 1e-9);
         found = find_solid_patches(&all[i], &all[i], 0);
-        assert_int_equal(found.count, 1);
-        assert_true(found.contact_count >= 1 && list[0].depth > 0);
+        assert_int_equal(found.patches.count, 1);
+        assert_true(found.contacts.count >= 1 && list[0].depth > 0);
     }
 }
 
@@ -273,7 +273,7 @@ static void check_pair(test_random *random, const abut_collider *a, const abut_c
     double off = !round ? 1e-9 : a->kind == b->kind ? 1e-3 : 1e-5; /* of places */
     abut_contact kept[8];
     abut_patch patch = list[0];
-    if (!found.count) {
+    if (!found.patches.count) {
         vec3 n = v3_normalise(v3_sub(a->pose.translation, b->pose.translation));
         if (b->kind == ABUT_COLLIDER_PLANE || a->kind == ABUT_COLLIDER_PLANE)
             return;
@@ -304,9 +304,9 @@ static void check_pair(test_random *random, const abut_collider *a, const abut_c
         fail_msg("%s %s: depth %.17g, but %.17g is enough", abut_collider_kind_name(a->kind),
                  abut_collider_kind_name(b->kind), patch.depth, least);
     assert_true(patch.depth >= -margin - 1e-12);
-    assert_true(found.contact_count >= 1 && found.contact_count <= 4);
+    assert_true(found.contacts.count >= 1 && found.contacts.count <= 4);
     assert_true(contacts[0].depth == patch.depth);
-    for (uint64_t i = 0; i < found.contact_count; i++) {
+    for (uint64_t i = 0; i < found.contacts.count; i++) {
         kept[i] = contacts[i];
         assert_true(contacts[i].depth <= patch.depth && contacts[i].depth >= -margin - 1e-12);
         for (uint64_t k = 0; k < i; k++)
@@ -322,7 +322,7 @@ static void check_pair(test_random *random, const abut_collider *a, const abut_c
                 if (!(out <= (i ? .02 : off)))
                     fail_msg("%s %s: contact %d of %d, depth %g of %g, is %g out of side %d",
                              abut_collider_kind_name(a->kind), abut_collider_kind_name(b->kind),
-                             (int)i, (int)found.contact_count, contacts[i].depth, patch.depth, out,
+                             (int)i, (int)found.contacts.count, contacts[i].depth, patch.depth, out,
                              side);
             }
     }
@@ -333,7 +333,7 @@ static void check_pair(test_random *random, const abut_collider *a, const abut_c
     options.hint = v3(test_random_real(random, -1, 1), test_random_real(random, -1, 1),
                       test_random_real(random, -1, 1));
     assert_ok(abut_contact_find(a, b, &options, &other));
-    assert_int_equal(other.count, 1);
+    assert_int_equal(other.patches.count, 1);
     assert_true(list[0].depth >= patch.depth - tolerance);
     if (a->kind != ABUT_COLLIDER_PLANE && b->kind != ABUT_COLLIDER_PLANE) {
         assert_close(shift_along(a, b, list[0].normal), list[0].depth, 1e-10);
@@ -343,10 +343,10 @@ static void check_pair(test_random *random, const abut_collider *a, const abut_c
     if (!memcmp(a, b, sizeof *a))
         return;
     abut_patches back = find_solid_patches(b, a, margin);
-    assert_true(back.count == 1 && back.contact_count == found.contact_count);
+    assert_true(back.patches.count == 1 && back.contacts.count == found.contacts.count);
     assert_true(list[0].depth == patch.depth && list[0].area == patch.area);
     assert_way(list[0].normal, v3_scale(patch.normal, -1), 0);
-    for (uint64_t i = 0; i < found.contact_count; i++) {
+    for (uint64_t i = 0; i < found.contacts.count; i++) {
         assert_way(contacts[i].point, kept[i].point, 0);
         assert_true(contacts[i].depth == kept[i].depth && contacts[i].side != kept[i].side);
     }
@@ -383,11 +383,11 @@ TEST(ids_stay) {
             moved.pose.rotation = (abut_quat){q[0], q[1], q[2], 1};
             moved.pose.translation = v3_add(moved.pose.translation, a_little.translation);
             abut_patches found = find_solid_patches(&moved, &below, 1e-4);
-            assert_int_equal(found.contact_count, kind == 1 ? 2 : 4);
+            assert_int_equal(found.contacts.count, kind == 1 ? 2 : 4);
             assert_close(list[0].depth, .001, 1e-6);
             if (kind == 2)
                 continue; /* which of its rim is deepest is anyone's guess */
-            for (uint64_t i = 0; i < found.contact_count; i++) {
+            for (uint64_t i = 0; i < found.contacts.count; i++) {
                 bool known = round == 0;
                 for (uint64_t k = 0; k < count; k++)
                     known |= ids[k] == contacts[i].id;
@@ -423,7 +423,7 @@ TEST(hulls_as_they_come) {
                               .shape.hull = bvh};
         abut_collider ground = floor_solid();
         abut_patches found = find_solid_patches(&hull, &ground, 0);
-        assert_int_equal(found.contact_count, 4);
+        assert_int_equal(found.contacts.count, 4);
         assert_close(list[0].depth, .01, 1e-12);
         /* Twice as high: 0.25 deeper to both sides. */
         memcpy(moved, soup, sizeof moved);
@@ -485,7 +485,7 @@ TEST(rounded_hulls) {
         abut_patches found = find_solid_patches(&hull, &below, 0);
         assert_close(list[0].depth, .01, 1e-6);
         assert_way(list[0].normal, up, 1e-5);
-        assert_in_range(found.contact_count, 3, 4);
+        assert_in_range(found.contacts.count, 3, 4);
         /* Rounding tilts thin triangles, and then less of the face counts: down to a fifth of it,
          * and to three contacts, in one of 600 rounds. */
         assert_true(list[0].area > 0.1 && list[0].area < 4.01);
@@ -512,7 +512,7 @@ TEST(thin_hulls) {
                                   .pose = shifted(.1, .2, .3),
                                   .shape.hull = hull_tree(points, count)};
             abut_patches found = find_solid_patches(&hull, &cube, 0);
-            assert_int_equal(found.count, 1);
+            assert_int_equal(found.patches.count, 1);
             assert_close(list[0].depth, .2, 1.1 * thin + 1e-6);
             assert_way(list[0].normal, v3(0, 0, 1), 1e-3);
             found = find_solid_patches(&cube, &hull, 0);
@@ -521,8 +521,8 @@ TEST(thin_hulls) {
             found = find_solid_patches(&hull, &ground, 0);
             assert_close(list[0].depth, .1, 1.1 * thin + 1e-6);
             hull.pose.translation.z = .6;
-            assert_int_equal(find_solid_patches(&hull, &cube, 0).count, 0);
-            assert_int_equal(find_solid_patches(&hull, &cube, .11).count, 1);
+            assert_int_equal(find_solid_patches(&hull, &cube, 0).patches.count, 0);
+            assert_int_equal(find_solid_patches(&hull, &cube, .11).patches.count, 1);
             abut_bvh_destroy((abut_bvh *)(uintptr_t)hull.shape.hull);
         }
 }
@@ -561,11 +561,11 @@ TEST(bad_input) {
     options.max_contacts = 9;
     assert_refused("max_contacts", abut_contact_find(&ball, &ball, &options, &found));
     /* No room. */
-    found = (abut_patches){0};
-    assert_fails(ABUT_ERROR_BUFFER, "1 patches with 1 contacts",
+    found = abut_patches_default();
+    assert_fails(ABUT_ERROR_BUFFER, "1 contacts, but the capacity of patches->contacts is",
                  abut_contact_find(&ball, &ground, NULL, &found));
-    assert_int_equal(found.count, 1);
-    assert_int_equal(found.contact_count, 1);
+    assert_int_equal(found.patches.count, 1);
+    assert_int_equal(found.contacts.count, 1);
     /* Hulls that are none. */
     bad = (abut_collider){.kind = ABUT_COLLIDER_HULL};
     found = room();
@@ -589,7 +589,7 @@ TEST(sizes) {
         abut_collider box = below;
         box.pose.translation = v3(.5 * size, 0, 1.5 * size);
         abut_patches found = find_solid_patches(&box, &below, 0);
-        assert_int_equal(found.contact_count, 4);
+        assert_int_equal(found.contacts.count, 4);
         assert_close(list[0].depth / size, .5, 1e-12);
     }
     abut_collider ball = ball_solid(1, shifted(1e8, 1e8, 1e8 + 1.5)),
@@ -600,8 +600,8 @@ TEST(sizes) {
     abut_collider plate = box_solid(1, 1, 0, shifted(0, 0, 0)),
                   point = ball_solid(0, shifted(.1, .2, 0));
     abut_patches found = find_solid_patches(&point, &plate, 0);
-    assert_int_equal(found.count, 1);
+    assert_int_equal(found.patches.count, 1);
     assert_close(list[0].depth, 0, 1e-15);
     plate.pose.translation.z = 1;
-    assert_int_equal(find_solid_patches(&plate, &point, 0).count, 0);
+    assert_int_equal(find_solid_patches(&plate, &point, 0).patches.count, 0);
 }

@@ -10,7 +10,7 @@ static double sum_volumes(const abut_collider *a, const abut_collider *b,
     abut_patches found = room();
     double sum = 0;
     assert_ok(abut_contact_find(a, b, options, &found));
-    for (uint64_t i = 0; i < found.count; i++) {
+    for (uint64_t i = 0; i < found.patches.count; i++) {
         assert_true(list[i].volume >= 0);
         assert_true(list[i].depth >= 0 || list[i].volume == 0);
         sum += list[i].volume;
@@ -24,7 +24,7 @@ static double check_volume(const abut_bvh *a, abut_pose pose_a, const abut_bvh *
                            abut_pose pose_b) {
     const abut_collider posed[2] = {abut_collider_from_bvh(a, pose_a),
                                     abut_collider_from_bvh(b, pose_b)};
-    abut_pair_measures common;
+    abut_pair_measures common = abut_pair_measures_default();
     assert_ok(abut_pair_measure(&posed[0], &posed[1], NULL, &common));
     for (int k = 0; k < 4; k++) {
         abut_patch_options options = abut_patch_options_default();
@@ -96,8 +96,8 @@ TEST(walls_share_the_volume) {
             k ? find_patches(peg, shifted(0, 0, 0.2), hole, turned, 0)
               : find_patches(box, shifted(-0.24, 0, 0.24), steps, shifted(0, 0, 0), 0);
         double volume = 0;
-        assert_int_equal(found.count, k ? 4 : 2);
-        for (uint64_t i = 0; i < found.count; i++) {
+        assert_int_equal(found.patches.count, k ? 4 : 2);
+        for (uint64_t i = 0; i < found.patches.count; i++) {
             volume += list[i].volume;
             assert_close(list[i].depth, k ? 0.001 : 0.01, 1e-6);
             if (k)
@@ -205,7 +205,7 @@ TEST(volumes_below_a_plane) {
             abut_patches found = room();
             double sum = 0;
             assert_ok(abut_contact_find(&a, &ground, NULL, &found));
-            for (uint64_t p = 0; p < found.count; p++)
+            for (uint64_t p = 0; p < found.patches.count; p++)
                 sum += list[p].volume;
             assert_close(sum, k == 2 ? 0 : below - k * cavity, 1e-12);
         }
@@ -232,7 +232,7 @@ TEST(open_meshes_have_no_volume) {
                                 b = abut_collider_from_bvh(bodies[k], shifted(0, 0, 0));
             abut_patches found = room();
             assert_ok(abut_contact_find(&a, &b, NULL, &found));
-            assert_true(found.count > 0);
+            assert_true(found.patches.count > 0);
             assert_close(sum_volumes(&a, &b, NULL), 0, 0);
         }
     abut_bvh_destroy(ball.bvh);

@@ -14,7 +14,7 @@ TEST(list) {
     abut_device_info infos[64], one;
     uint64_t count = 0, again;
     abut_device_info_list devices = {NULL, 0, 0};
-    assert_fails(ABUT_ERROR_BUFFER, "->capacity is 0", abut_device_list(NULL, &devices));
+    assert_fails(ABUT_ERROR_BUFFER, "but the capacity of ", abut_device_list(NULL, &devices));
     count = devices.count;
     assert_true(count >= 1 && count <= 64);
     infos[0] = abut_device_info_default();
@@ -40,12 +40,12 @@ TEST(list) {
     memset(&one, 0x5a, sizeof one);
     infos[0] = one;
     devices = (abut_device_info_list){infos, count - 1, 0};
-    assert_fails(ABUT_ERROR_BUFFER, "->capacity is", abut_device_list(NULL, &devices));
+    assert_fails(ABUT_ERROR_BUFFER, "but the capacity of ", abut_device_list(NULL, &devices));
     again = devices.count;
     assert_int_equal(count, again);
     assert_memory_equal(&one, &infos[0], sizeof one);
     assert_refused("infos is null", abut_device_list(NULL, NULL));
-    assert_refused("infos->list is null",
+    assert_refused("the list of infos is null",
                    abut_device_list(NULL, &(abut_device_info_list){NULL, 1, 0}));
     assert_string_equal("gpu", abut_device_kind_name(ABUT_DEVICE_KIND_GPU));
     assert_string_equal("cpu", abut_device_kind_name(ABUT_DEVICE_KIND_CPU));

@@ -64,7 +64,7 @@ static inline abut_pose shifted(double x, double y, double z) {
 #define ROOM 20000
 static abut_contact room[ROOM];
 static inline abut_contacts contacts_room(void) {
-    abut_contacts c = {.list = room, .capacity = ROOM};
+    abut_contacts c = {.size = sizeof c, .list = room, .capacity = ROOM};
     return c;
 }
 

@@ -107,6 +107,7 @@ static size_t files_in(const char *folder, char path[CACHE_PATH_BYTES]) {
 typedef struct seen {
     size_t count, problems, stored;
     abut_field_cache_entry last;
+    abut_field_info info; /* of the last */
     char problem[1024];
 } seen;
 
@@ -115,7 +116,9 @@ static bool see(void *user, const abut_field_cache_entry *entry) {
     s->count++;
     s->problems += entry->problem != NULL;
     s->stored += (size_t)entry->stored_bytes;
+    assert_int_equal(sizeof *entry, entry->size);
     s->last = *entry;
+    s->info = *entry->info;
     if (entry->problem)
         snprintf(s->problem, sizeof s->problem, "%s", entry->problem);
     assert_true(entry->age >= 0 && entry->age < 1000);
@@ -586,18 +589,18 @@ TEST(folders_are_listed_and_cleared) {
     assert_true(s.count == 2 && s.problems == 0);
     assert_int_equal(64, strlen(s.last.mesh));
     o.layout = ABUT_FIELD_DENSE;
-    assert_int_equal(6, s.last.info.grid.count[0]);
-    assert_true(s.last.info.bytes == 6 * 6 * 6 * 4 && s.last.info.band == (double)INFINITY);
+    assert_int_equal(6, s.info.grid.count[0]);
+    assert_true(s.info.bytes == 6 * 6 * 6 * 4 && s.info.band == (double)INFINITY);
     assert_ok(abut_field_cache_clear(NULL, o.cache, 0, NULL, NULL));
     o = ways(3);
     o.cache = test_path("listed");
     assert_false(hits(mesh, o, field));
     s = (seen){0};
     assert_ok(abut_field_cache_list(NULL, o.cache, see, &s));
-    assert_true(s.last.info.bytes == info.bytes && s.last.info.bricks == info.bricks);
-    assert_true(s.last.info.highest == 0);
+    assert_true(s.info.bytes == info.bytes && s.info.bricks == info.bricks);
+    assert_true(s.info.highest == 0);
     assert_ok(abut_field_cache_verify(NULL, o.cache, see, &s));
-    assert_true(s.last.info.highest == info.highest && s.last.info.lowest == info.lowest);
+    assert_true(s.info.highest == info.highest && s.info.lowest == info.lowest);
     test_every_allocation(look_through, (void *)(uintptr_t)o.cache);
     size_t calls = 0;
     assert_ok(abut_field_cache_list(NULL, o.cache, stop, &calls));

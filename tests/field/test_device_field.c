@@ -397,8 +397,8 @@ TEST(questions) {
     const abut_sphere ball = {vec(0.9, 0.1, 0.2), 0.3};
     const abut_pose none = {{0, 0, 0, 1}, {0, 0, 0}};
     abut_contact found[2][32];
-    abut_contacts lists[2] = {{.list = found[0], .capacity = 32},
-                              {.list = found[1], .capacity = 32}};
+    abut_contacts lists[2] = {{.size = sizeof(abut_contacts), .list = found[0], .capacity = 32},
+                              {.size = sizeof(abut_contacts), .list = found[1], .capacity = 32}};
     for (int i = 0; i < 2; i++) {
         const abut_collider body = abut_collider_from_field(i ? there : here, NULL, none);
         assert_ok(abut_contact_find_sampled(&body,

@@ -249,8 +249,8 @@ TEST(loaded_fields_collide) {
     abut_mesh *mesh = torus(NULL);
     abut_field *field = field_of(mesh, 0, 24), *back;
     abut_samples *samples;
-    abut_contacts found[2] = {{.list = lists[0], .capacity = ROOM},
-                              {.list = lists[1], .capacity = ROOM}};
+    abut_contacts found[2] = {{.size = sizeof(abut_contacts), .list = lists[0], .capacity = ROOM},
+                              {.size = sizeof(abut_contacts), .list = lists[1], .capacity = ROOM}};
     assert_ok(abut_samples_create(mesh, NULL, &samples));
     assert_ok(abut_field_write(field, test_path("a.abutf"), NULL));
     assert_ok(abut_field_read(NULL, test_path("a.abutf"), NULL, &back));

@@ -93,7 +93,7 @@ static void examine(abut_mesh *mesh, uint32_t choice) {
     abut_normals *normals = NULL;
     FUZZ_CHECK(abut_normals_create(topology, &normals) == ABUT_OK);
     abut_normals_destroy(normals);
-    abut_mesh_report report;
+    abut_mesh_report report = abut_mesh_report_default();
     FUZZ_CHECK(abut_mesh_examine(topology, &report) == ABUT_OK);
     FUZZ_CHECK(report.edge_count == view.edge_count && report.area >= 0);
     abut_mesh *made = NULL;

@@ -32,7 +32,7 @@ static size_t make_state(const uint8_t *data, size_t bytes, const uint8_t *whole
 
 static uint64_t find_contacts(abut_world *world, abut_contact *list) {
     static abut_world_event events[64];
-    abut_contacts found = {.list = list, .capacity = 64};
+    abut_contacts found = {.size = sizeof found, .list = list, .capacity = 64};
     uint64_t count;
     FUZZ_CHECK(!abut_world_contacts(world, &found));
     abut_world_event_list event_list = {events, 64, 0};

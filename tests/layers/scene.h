@@ -207,12 +207,13 @@ static inline bool scene_overlap(const scene *s, uint32_t a, uint32_t b) {
 /* Finds pairs and solids that overlap themselves into lists of PAIRS_MAX each. */
 static inline abut_layers_result find_pairs(abut_layers *layers, const abut_layers_query *query,
                                             abut_layers_pair *pairs, abut_layers_pair *own) {
-    abut_layers_result found = {.pairs = pairs,
-                                .capacity = PAIRS_MAX,
-                                .own = own,
-                                .own_capacity = own ? PAIRS_MAX : 0};
+    abut_layers_result found = {.size = sizeof found,
+                                .pairs.list = pairs,
+                                .pairs.capacity = PAIRS_MAX,
+                                .own.list = own,
+                                .own.capacity = own ? PAIRS_MAX : 0};
     assert_ok(abut_layers_find(layers, query, &found));
-    for (uint64_t i = 0; i < found.count; i++) {
+    for (uint64_t i = 0; i < found.pairs.count; i++) {
         assert_true(pairs[i].a < pairs[i].b);
         assert_true(i == 0 || pairs[i - 1].a < pairs[i].a ||
                     (pairs[i - 1].a == pairs[i].a && pairs[i - 1].b < pairs[i].b));

@@ -55,12 +55,13 @@ typedef struct answer {
 
 static void run_query(abut_layers *layers, const abut_layers_query *query, answer *to) {
     memset(to, 0, sizeof *to);
-    to->result = (abut_layers_result){.pairs = to->pairs,
-                                      .capacity = ROOM,
-                                      .own = to->own,
-                                      .own_capacity = ROOM,
-                                      .hits = to->hits,
-                                      .hit_capacity = HITS};
+    to->result = (abut_layers_result){.size = sizeof(abut_layers_result),
+                                      .pairs.list = to->pairs,
+                                      .pairs.capacity = ROOM,
+                                      .own.list = to->own,
+                                      .own.capacity = ROOM,
+                                      .hits.list = to->hits,
+                                      .hits.capacity = HITS};
     assert_ok(abut_layers_find(layers, query, &to->result));
 }
 
@@ -70,14 +71,14 @@ static uint64_t compare(abut_layers *here, abut_layers *there, const abut_layers
     assert_true(a && b);
     run_query(here, query, a);
     run_query(there, query, b);
-    assert_int_equal(a->result.count, b->result.count);
-    assert_int_equal(a->result.own_count, b->result.own_count);
-    assert_int_equal(a->result.hit_count, b->result.hit_count);
+    assert_int_equal(a->result.pairs.count, b->result.pairs.count);
+    assert_int_equal(a->result.own.count, b->result.own.count);
+    assert_int_equal(a->result.hits.count, b->result.hits.count);
     assert_int_equal(a->result.fragments, b->result.fragments);
     assert_memory_equal(a->pairs, b->pairs, sizeof a->pairs);
     assert_memory_equal(a->own, b->own, sizeof a->own);
     assert_memory_equal(a->hits, b->hits, sizeof a->hits);
-    uint64_t count = a->result.count + a->result.hit_count;
+    uint64_t count = a->result.pairs.count + a->result.hits.count;
     free(a);
     free(b);
     return count;
@@ -406,9 +407,9 @@ static abut_status live_a_little(abut_context *context, void *user) {
     query.resolution = 24;
     query.count_edges = true;
     abut_layers_pair pairs[20];
-    abut_layers_result result = {.pairs = pairs, .capacity = 20};
+    abut_layers_result result = {.size = sizeof result, .pairs.list = pairs, .pairs.capacity = 20};
     if (!status && !(status = abut_layers_find(layers, &query, &result)))
-        assert_true(result.count >= 5);
+        assert_true(result.pairs.count >= 5);
     abut_layers_destroy(layers);
     return status;
 }

@@ -24,21 +24,25 @@ static abut_layers_query quick(uint32_t resolution) {
 TEST(none_and_one) {
     abut_layers *layers = start();
     abut_layers_pair pairs[2];
-    abut_layers_result found = {.pairs = pairs, .capacity = 2, .own = pairs, .own_capacity = 2};
+    abut_layers_result found = {.size = sizeof found,
+                                .pairs.list = pairs,
+                                .pairs.capacity = 2,
+                                .own.list = pairs,
+                                .own.capacity = 2};
     abut_layers_query query = quick(64);
     for (int k = 0; k < 8; k++) {
-        found.count = 7;
+        found.pairs.count = 7;
         query.is_exact = k & 1;
         query.measure_volume = query.find_self = k & 2;
         assert_ok(abut_layers_find(layers, k & 4 ? NULL : &query, &found));
-        assert_int_equal(found.count, 0);
-        assert_int_equal(found.own_count, 0);
+        assert_int_equal(found.pairs.count, 0);
+        assert_int_equal(found.own.count, 0);
         if (k == 3)
             add(layers, models[2], 0, 0, 0);
     }
     assert_ok(abut_layers_remove(layers, 0));
     assert_ok(abut_layers_find(layers, &query, &found));
-    assert_int_equal(found.count, 0);
+    assert_int_equal(found.pairs.count, 0);
     assert_refused("", abut_layers_remove(layers, 0));
     assert_refused("", abut_layers_remove(layers, ABUT_NONE));
     assert_refused("", abut_layers_set_positions(layers, 0, abut_array_host(pairs)));
@@ -51,7 +55,7 @@ TEST(kinds_of_colliders) {
     abut_layers *layers = start();
     abut_layers_item item = abut_layers_item_default();
     abut_layers_pair pairs[3];
-    abut_layers_result found = {.pairs = pairs, .capacity = 3};
+    abut_layers_result found = {.size = sizeof found, .pairs = {pairs, 3, 0}};
     abut_layers_query query = abut_layers_query_default();
     abut_shape shape = abut_shape_default(ABUT_SHAPE_BOX);
     abut_mesh *mesh;
@@ -69,7 +73,7 @@ TEST(kinds_of_colliders) {
     abut_mesh_destroy(mesh);
     query.measure_volume = true;
     assert_ok(abut_layers_find(layers, &query, &found));
-    assert_int_equal(found.count, 3);
+    assert_int_equal(found.pairs.count, 3);
     const double volumes[3] = {0.5, 0, 0.25};
     for (int i = 0; i < 3; i++)
         assert_true(fabs(pairs[i].volume - volumes[i]) < 1e-12);
@@ -80,7 +84,7 @@ TEST(nonsense_is_refused) {
     abut_layers *layers = start();
     abut_layers_item item = {.size = sizeof(abut_layers_item),
                              .collider = abut_collider_from_mesh(models[0], abut_pose_identity())};
-    abut_layers_result found = {.capacity = 0};
+    abut_layers_result found = {.size = sizeof found, .pairs.capacity = 0};
     uint32_t id = 77;
     assert_refused("", abut_layers_create(serial, NULL, NULL));
     assert_refused("", abut_layers_add(layers, NULL, &id));
@@ -117,7 +121,7 @@ TEST(nonsense_is_refused) {
     assert_refused("", abut_layers_set_positions(layers, 0, abut_array_host(moved)));
     abut_layers_query query = quick(32);
     assert_int_equal(abut_layers_find(layers, &query, &found), ABUT_ERROR_BUFFER);
-    assert_int_equal(found.count, 2);
+    assert_int_equal(found.pairs.count, 2);
     query.tolerance = NAN;
     assert_refused("tolerance", abut_layers_find(layers, &query, &found));
     query.tolerance = -1;
@@ -161,7 +165,7 @@ TEST(open_meshes_are_named) {
     for (int cap = 0; cap < 2; cap++) {
         abut_layers *layers;
         abut_layers_pair pairs[3];
-        abut_layers_result found = {.pairs = pairs, .capacity = 3};
+        abut_layers_result found = {.size = sizeof found, .pairs.list = pairs, .pairs.capacity = 3};
         abut_layers_item item = {.size = sizeof(abut_layers_item),
                                  .collider = abut_collider_from_mesh(open, abut_pose_identity())};
         abut_layers_query query = quick(64);
@@ -176,7 +180,7 @@ TEST(open_meshes_are_named) {
         assert_refused("", abut_layers_add(layers, &item, &id));
         add(layers, box, 0.5, 0.25, 0.125);
         assert_ok(abut_layers_find(layers, &query, &found));
-        assert_int_equal(found.count, cap);
+        assert_int_equal(found.pairs.count, cap);
         if (cap)
             assert_true(fabs(pairs[0].volume - 0.5 * 0.75 * 0.875) < 0.03);
         abut_layers_destroy(layers);
@@ -198,7 +202,7 @@ TEST(seventy_thousand_solids) {
     abut_mesh *mesh = tetrahedron(0.4);
     abut_layers *layers = start();
     abut_layers_pair pairs[4];
-    abut_layers_result found = {.pairs = pairs, .capacity = 4};
+    abut_layers_result found = {.size = sizeof found, .pairs.list = pairs, .pairs.capacity = 4};
     for (uint32_t i = 0; i < COUNT; i++)
         add(layers, mesh, i % SIDE, i / SIDE, 0);
     abut_pose place = shifted((COUNT - 1) % SIDE - 0.1, (COUNT - 1) / SIDE, 0.1);
@@ -210,7 +214,7 @@ TEST(seventy_thousand_solids) {
     for (int k = 0; k < 2; k++) {
         query.is_exact = k;
         assert_ok(abut_layers_find(layers, &query, &found));
-        assert_int_equal(found.count, 2);
+        assert_int_equal(found.pairs.count, 2);
         assert_true(pairs[0].a == 5 && pairs[0].b == COUNT - 1);
         assert_true(pairs[1].a == 65536 && pairs[1].b == 69000);
     }
@@ -225,7 +229,9 @@ TEST(ten_thousand_layers_in_a_pixel) {
     abut_layers *layers = start();
     abut_layers_pair *pairs = calloc(PLATES, sizeof *pairs);
     assert_non_null(pairs);
-    abut_layers_result found = {.pairs = pairs, .capacity = PLATES};
+    abut_layers_result found = {.size = sizeof found,
+                                .pairs.list = pairs,
+                                .pairs.capacity = PLATES};
     for (uint32_t i = 0; i < PLATES; i++) /* 0.6 thick */
         add(layers, plate, 0, 0, 0.59 * i);
     abut_raster_view view = abut_raster_view_default();
@@ -234,7 +240,7 @@ TEST(ten_thousand_layers_in_a_pixel) {
     query.views = &view;
     query.view_count = 1;
     assert_ok(abut_layers_find(layers, &query, &found));
-    assert_int_equal(found.count, PLATES - 1);
+    assert_int_equal(found.pairs.count, PLATES - 1);
     assert_true(found.fragments >= 2 * PLATES);
     for (uint32_t i = 0; i + 1 < PLATES; i++) {
         assert_true(pairs[i].a == i && pairs[i].b == i + 1);
@@ -247,7 +253,7 @@ TEST(ten_thousand_layers_in_a_pixel) {
         add(crowd, plate, 0, 0, 0.001 * i);
     query.resolution = 8;
     assert_ok(abut_layers_find(crowd, &query, &found));
-    assert_int_equal(found.count, CROWD * (CROWD - 1) / 2);
+    assert_int_equal(found.pairs.count, CROWD * (CROWD - 1) / 2);
     abut_layers_destroy(crowd);
     abut_layers_destroy(layers);
     abut_mesh_destroy(plate);
@@ -260,7 +266,7 @@ TEST(large_and_small_together) {
               *small = shape_mesh(ABUT_SHAPE_BOX, 1e-6, 1);
     abut_layers *layers = start();
     abut_layers_pair pairs[8];
-    abut_layers_result found = {.pairs = pairs, .capacity = 8};
+    abut_layers_result found = {.size = sizeof found, .pairs.list = pairs, .pairs.capacity = 8};
     abut_layers_query query = quick(64);
     add(layers, large, 0, 0, 0);
     add(layers, small, 3, 5, 7);
@@ -268,7 +274,7 @@ TEST(large_and_small_together) {
     add(layers, small, 3, 5, 4e5);
     query.is_exact = true;
     assert_ok(abut_layers_find(layers, &query, &found));
-    assert_int_equal(found.count, 3);
+    assert_int_equal(found.pairs.count, 3);
     assert_true(pairs[0].a == 0 && pairs[0].b == 1 && pairs[1].b == 2 && pairs[2].a == 1);
     /* A region makes the small ones large. */
     abut_raster_view view = abut_raster_view_default();
@@ -277,7 +283,7 @@ TEST(large_and_small_together) {
     query.views = &view;
     query.view_count = 1;
     assert_ok(abut_layers_find(layers, &query, &found));
-    assert_int_equal(found.count, 3);
+    assert_int_equal(found.pairs.count, 3);
     assert_true(fabs(pairs[2].length - 0.4e-6) < 1e-8);
     abut_layers_destroy(layers);
     abut_mesh_destroy(large);
@@ -287,7 +293,7 @@ TEST(large_and_small_together) {
 TEST(outside_every_view) {
     abut_layers *layers = start();
     abut_layers_pair pairs[2];
-    abut_layers_result found = {.pairs = pairs, .capacity = 2};
+    abut_layers_result found = {.size = sizeof found, .pairs.list = pairs, .pairs.capacity = 2};
     abut_raster_view views[2] = {abut_raster_view_default(), abut_raster_view_default()};
     abut_layers_query query = quick(64);
     add(layers, models[0], 0, 0, 0);
@@ -302,7 +308,7 @@ TEST(outside_every_view) {
         query.every_pixel = k & 1;
         query.find_hits = k & 2;
         assert_ok(abut_layers_find(layers, &query, &found));
-        assert_int_equal(found.count, 0);
+        assert_int_equal(found.pairs.count, 0);
     }
     abut_layers_destroy(layers);
 }
@@ -312,7 +318,7 @@ TEST(a_hundred_thousand_pixels_wide) {
     abut_mesh *box = shape_mesh(ABUT_SHAPE_BOX, 1, 1);
     abut_layers *layers = start();
     abut_layers_pair pairs[2];
-    abut_layers_result found = {.pairs = pairs, .capacity = 2};
+    abut_layers_result found = {.size = sizeof found, .pairs.list = pairs, .pairs.capacity = 2};
     abut_raster_view view = abut_raster_view_default();
     abut_layers_query query = quick(ABUT_RASTER_MAX);
     view.region = (abut_box){{-500, -500, -5}, {500, 500, 5}};
@@ -321,7 +327,7 @@ TEST(a_hundred_thousand_pixels_wide) {
     query.views = &view;
     query.view_count = 1;
     assert_ok(abut_layers_find(layers, &query, &found));
-    assert_int_equal(found.count, 1);
+    assert_int_equal(found.pairs.count, 1);
     assert_true(fabs(pairs[0].volume - 0.1 * 0.8 * 0.6) < 0.012);
     abut_layers_destroy(layers);
     abut_mesh_destroy(box);
@@ -343,12 +349,13 @@ static abut_status live_a_little(abut_context *context, void *data) {
     abut_pose poses[FEW];
     static abut_layers_pair pairs[64], own[FEW];
     static abut_layers_hit hits[20000];
-    abut_layers_result found = {.pairs = pairs,
-                                .capacity = 64,
-                                .own = own,
-                                .own_capacity = FEW,
-                                .hits = hits,
-                                .hit_capacity = 20000};
+    abut_layers_result found = {.size = sizeof found,
+                                .pairs.list = pairs,
+                                .pairs.capacity = 64,
+                                .own.list = own,
+                                .own.capacity = FEW,
+                                .hits.list = hits,
+                                .hits.capacity = 20000};
     abut_status status = abut_layers_create(context, NULL, &layers);
     for (uint32_t i = 0; i < FEW && !status; i++) {
         abut_layers_item item = {.size = sizeof(abut_layers_item),
@@ -359,7 +366,7 @@ static abut_status live_a_little(abut_context *context, void *data) {
         status = abut_layers_add(layers, &item, &id);
     }
     status = status ? status : abut_layers_find(layers, &p->query, &found);
-    uint64_t before = found.count;
+    uint64_t before = found.pairs.count;
     status = status ? status : abut_layers_set_poses(layers, NULL, abut_array_host(poses), FEW);
     abut_vec3 bent[8];
     memset(bent, 0, sizeof bent);
@@ -367,7 +374,7 @@ static abut_status live_a_little(abut_context *context, void *data) {
         bent[i] = v3_add(abut_mesh_local_positions(models[0])[i], v3(0.1 * i, 0, 0));
     status = status ? status : abut_layers_set_positions(layers, 0, abut_array_host(bent));
     status = status ? status : abut_layers_find(layers, &p->query, &found);
-    assert_true(status || before + found.count > 0);
+    assert_true(status || before + found.pairs.count > 0);
     abut_layers_destroy(layers);
     return status;
 }

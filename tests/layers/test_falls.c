@@ -62,7 +62,7 @@ TEST(classic_loses_what_is_behind) {
     abut_layers *layers;
     abut_layers_query query = abut_layers_query_default();
     abut_layers_pair pairs[16];
-    abut_layers_result all = {.pairs = pairs, .capacity = 16};
+    abut_layers_result all = {.size = sizeof all, .pairs.list = pairs, .pairs.capacity = 16};
     assert_ok(abut_layers_create(serial, NULL, &layers));
     for (int i = 0; i < 2 * PAIRS; i++) {
         abut_layers_item item = {.size = sizeof(abut_layers_item),
@@ -75,7 +75,7 @@ TEST(classic_loses_what_is_behind) {
     cinder_options options = {.resolution = 100};
     query.resolution = 100;
     assert_ok(abut_layers_find(layers, &query, &all));
-    assert_int_equal(all.count, PAIRS);
+    assert_int_equal(all.pairs.count, PAIRS);
     assert_true(classic(solids, 2 * PAIRS, (abut_vec3){0, 1, 0}, &options, found) < PAIRS);
     abut_layers_destroy(layers);
     abut_mesh_destroy(plate);

@@ -47,13 +47,13 @@ static uint64_t check_scene(const scene *s, const abut_raster_view *view, bool e
     reference *r = scene_reference(s, view, found.tolerance);
     for (uint32_t a = 0; a < s->count; a++) {
         for (uint32_t b = a + 1; b < s->count; b++)
-            check_pair(r, &r->pairs[a][b], pair_of(pairs, found.count, a, b));
+            check_pair(r, &r->pairs[a][b], pair_of(pairs, found.pairs.count, a, b));
         if (every_pixel)
-            check_pair(r, &r->pairs[a][a], pair_of(own, found.own_count, a, a));
+            check_pair(r, &r->pairs[a][a], pair_of(own, found.own.count, a, a));
     }
     assert_true(fabs(found.tolerance - 1e-6 * r->view.depth) < 1e-8 * r->view.depth);
     reference_free(r);
-    return found.count;
+    return found.pairs.count;
 }
 
 TEST(random_scenes_agree_with_rays) {
@@ -127,7 +127,7 @@ TEST(culled_pixels_have_nothing) {
     for (uint32_t round = 0; round < test_rounds(64); round++) {
         static abut_layers_pair pairs[2][PAIRS_MAX], own[2][PAIRS_MAX];
         abut_layers_query query = abut_layers_query_default();
-        abut_layers_result found[2];
+        abut_layers_result found[2] = {abut_layers_result_default(), abut_layers_result_default()};
         scene s;
         scene_random(&s, &random, 8, 1.2);
         scene_begin(&s, serial);
@@ -138,21 +138,22 @@ TEST(culled_pixels_have_nothing) {
             uint64_t hits = 0;
             abut_layers_hit *list = calloc(20000, sizeof *list);
             assert_non_null(list);
-            found[k] = (abut_layers_result){.pairs = pairs[k],
-                                            .capacity = PAIRS_MAX,
-                                            .own = own[k],
-                                            .own_capacity = PAIRS_MAX,
-                                            .hits = list,
-                                            .hit_capacity = 20000};
+            found[k] = (abut_layers_result){.size = sizeof(abut_layers_result),
+                                            .pairs.list = pairs[k],
+                                            .pairs.capacity = PAIRS_MAX,
+                                            .own.list = own[k],
+                                            .own.capacity = PAIRS_MAX,
+                                            .hits.list = list,
+                                            .hits.capacity = 20000};
             assert_ok(abut_layers_find(s.layers, &query, &found[k]));
-            hits = found[k].hit_count;
+            hits = found[k].hits.count;
             assert_true(round % 2 || hits == 0);
             free(list);
             fragments[k] += found[k].fragments;
         }
-        assert_int_equal(found[0].count, found[1].count);
-        assert_int_equal(found[0].hit_count, found[1].hit_count);
-        for (uint64_t i = 0; i < found[0].count; i++)
+        assert_int_equal(found[0].pairs.count, found[1].pairs.count);
+        assert_int_equal(found[0].hits.count, found[1].hits.count);
+        for (uint64_t i = 0; i < found[0].pairs.count; i++)
             assert_same(&pairs[0][i], &pairs[1][i]);
         scene_end(&s);
     }
@@ -163,7 +164,7 @@ TEST_THREADS(same_on_any_number_of_threads) {
     enum { ITEMS = 36, ROOM = 1000, HITS = 40000 };
     abut_layers_pair *pairs[2];
     abut_layers_hit *hits[2];
-    abut_layers_result found[2];
+    abut_layers_result found[2] = {abut_layers_result_default(), abut_layers_result_default()};
     for (int n = 0; n < 2; n++) {
         test_memory memory = {0};
         test_random random = {4};
@@ -184,26 +185,27 @@ TEST_THREADS(same_on_any_number_of_threads) {
         pairs[n] = calloc(ROOM, sizeof *pairs[n]);
         hits[n] = calloc(HITS, sizeof *hits[n]);
         assert_true(pairs[n] && hits[n]);
-        found[n] = (abut_layers_result){.pairs = pairs[n],
-                                        .capacity = ROOM,
-                                        .hits = hits[n],
-                                        .hit_capacity = HITS};
+        found[n] = (abut_layers_result){.size = sizeof(abut_layers_result),
+                                        .pairs.list = pairs[n],
+                                        .pairs.capacity = ROOM,
+                                        .hits.list = hits[n],
+                                        .hits.capacity = HITS};
         abut_layers_pair own[ITEMS];
-        found[n].own = own;
-        found[n].own_capacity = ITEMS;
+        found[n].own.list = own;
+        found[n].own.capacity = ITEMS;
         assert_ok(abut_layers_find(layers, &query, &found[n]));
         abut_layers_destroy(layers);
         abut_context_destroy(context);
         assert_int_equal(memory.live_count, 0);
     }
-    assert_true(found[0].count > 20 && found[0].hit_count > 100);
-    assert_int_equal(found[0].count, found[1].count);
-    assert_int_equal(found[0].own_count, found[1].own_count);
-    assert_int_equal(found[0].hit_count, found[1].hit_count);
+    assert_true(found[0].pairs.count > 20 && found[0].hits.count > 100);
+    assert_int_equal(found[0].pairs.count, found[1].pairs.count);
+    assert_int_equal(found[0].own.count, found[1].own.count);
+    assert_int_equal(found[0].hits.count, found[1].hits.count);
     assert_int_equal(found[0].fragments, found[1].fragments);
-    for (uint64_t i = 0; i < found[0].count; i++)
+    for (uint64_t i = 0; i < found[0].pairs.count; i++)
         assert_same(&pairs[0][i], &pairs[1][i]);
-    for (uint64_t i = 0; i < found[0].hit_count; i++) {
+    for (uint64_t i = 0; i < found[0].hits.count; i++) {
         const abut_layers_hit *p = &hits[0][i], *q = &hits[1][i];
         assert_memory_equal(&p->penetrating, &q->penetrating, 8 * sizeof(uint32_t));
         assert_memory_equal(&p->point, &q->point, 2 * sizeof(abut_vec3));
@@ -315,7 +317,7 @@ static uint64_t check_exact(const scene *s, uint32_t resolution, int skip, uint3
         for (uint32_t a = 0; a < s->count; a++)
             for (uint32_t b = a + 1; b < s->count; b++) {
                 bool overlap = overlaps[a][b];
-                const abut_layers_pair *p = pair_of(pairs, found.count, a, b);
+                const abut_layers_pair *p = pair_of(pairs, found.pairs.count, a, b);
                 missed += k == 0 && overlap && !p;
                 if (k > 0 && overlap)
                     assert_non_null(p);
@@ -389,10 +391,10 @@ TEST(volumes_draw_no_images) {
         query.measure_volume = true;
         query.is_exact = images;
         abut_layers_result found = find_pairs(layers, &query, pairs[images], NULL);
-        assert_int_equal(found.count, 3);
+        assert_int_equal(found.pairs.count, 3);
         assert_int_equal(found.candidates, 3);
         assert_true(images ? found.fragments > 0 : found.fragments == 0);
-        for (uint64_t i = 0; i < found.count; i++) {
+        for (uint64_t i = 0; i < found.pairs.count; i++) {
             const abut_layers_pair *p = &pairs[images][i];
             assert_true(images ? p->depth > 0 && p->pixels > 0 : p->depth == 0 && p->pixels == 0);
             assert_int_equal(p->kind, ABUT_PAIR_KIND_OVERLAP);
@@ -407,7 +409,7 @@ TEST(volumes_draw_no_images) {
 static double row_seconds(abut_mesh *box, uint32_t count, bool volume) {
     abut_layers *layers;
     abut_layers_query query = abut_layers_query_default();
-    abut_layers_result found = {.capacity = 0};
+    abut_layers_result found = {.size = sizeof found, .pairs.capacity = 0};
     query.resolution = volume ? 0 : 16;
     query.measure_volume = volume;
     assert_ok(abut_layers_create(serial, NULL, &layers));
@@ -419,7 +421,7 @@ static double row_seconds(abut_mesh *box, uint32_t count, bool volume) {
     clock_t begin = clock();
     assert_ok(abut_layers_find(layers, &query, &found));
     clock_t end = clock();
-    assert_int_equal(found.count, 0);
+    assert_int_equal(found.pairs.count, 0);
     abut_layers_destroy(layers);
     return (double)(end - begin) / CLOCKS_PER_SEC;
 }
@@ -447,7 +449,7 @@ static abut_layers_pair measure_overlap(const known *k, const abut_pose *turn, u
                                         bool exact) {
     abut_layers_query query = abut_layers_query_default();
     abut_layers_pair pair;
-    abut_layers_result found = {.pairs = &pair, .capacity = 1};
+    abut_layers_result found = {.size = sizeof found, .pairs.list = &pair, .pairs.capacity = 1};
     abut_layers *layers;
     uint32_t id;
     assert_ok(abut_layers_create(serial, NULL, &layers));
@@ -462,14 +464,14 @@ static abut_layers_pair measure_overlap(const known *k, const abut_pose *turn, u
     query.resolution = resolution;
     query.is_exact = query.measure_volume = exact;
     assert_ok(abut_layers_find(layers, &query, &found));
-    assert_int_equal(found.count, 1);
+    assert_int_equal(found.pairs.count, 1);
     abut_layers_destroy(layers);
     return pair;
 }
 
 static double mesh_volume(abut_mesh *mesh) {
     abut_topology *topology;
-    abut_mesh_report report;
+    abut_mesh_report report = abut_mesh_report_default();
     assert_ok(abut_topology_create(mesh, &topology));
     assert_ok(abut_mesh_examine(topology, &report));
     abut_topology_destroy(topology);
@@ -557,7 +559,9 @@ TEST(flush_boxes) {
             abut_layers *layers;
             abut_layers_query query = abut_layers_query_default();
             abut_layers_pair pairs[3];
-            abut_layers_result found = {.pairs = pairs, .capacity = 3};
+            abut_layers_result found = {.size = sizeof found,
+                                        .pairs.list = pairs,
+                                        .pairs.capacity = 3};
             assert_ok(abut_layers_create(serial, NULL, &layers));
             for (int i = 0; i < 3; i++) {
                 abut_pose place = shifted((push ? 0.999 : 1) * i, 0.2 * i, 0.1 * i);
@@ -571,7 +575,7 @@ TEST(flush_boxes) {
             query.resolution = 64;
             query.tolerance = 1e-5;
             assert_ok(abut_layers_find(layers, &query, &found));
-            assert_int_equal(found.count, push ? 2 : 0);
+            assert_int_equal(found.pairs.count, push ? 2 : 0);
             abut_layers_destroy(layers);
         }
     }
@@ -587,7 +591,7 @@ TEST(cavities_are_outside) {
     query.resolution = 100;
     for (int inside = 0; inside < 2; inside++) {
         abut_layers *layers;
-        abut_layers_result found = {.pairs = pairs, .capacity = 8};
+        abut_layers_result found = {.size = sizeof found, .pairs.list = pairs, .pairs.capacity = 8};
         assert_ok(abut_layers_create(serial, NULL, &layers));
         for (int i = 0; i < 4; i++) {
             uint32_t id;
@@ -598,7 +602,7 @@ TEST(cavities_are_outside) {
             assert_ok(abut_layers_add(layers, &item, &id));
         }
         assert_ok(abut_layers_find(layers, &query, &found));
-        assert_int_equal(found.count, inside);
+        assert_int_equal(found.pairs.count, inside);
         assert_true(!inside || (pairs[0].a == 2 && pairs[0].b == 3));
         query.is_exact = inside;
         abut_layers_destroy(layers);
@@ -622,10 +626,14 @@ TEST(solids_that_overlap_themselves) {
     assert_ok(abut_layers_add(layers, &item, &id));
     query.resolution = 100;
     query.find_self = true;
-    abut_layers_result found = {.pairs = pairs, .capacity = 2, .own = own, .own_capacity = 2};
+    abut_layers_result found = {.size = sizeof found,
+                                .pairs.list = pairs,
+                                .pairs.capacity = 2,
+                                .own.list = own,
+                                .own.capacity = 2};
     assert_ok(abut_layers_find(layers, &query, &found));
-    assert_int_equal(found.count, 0);
-    assert_int_equal(found.own_count, 1);
+    assert_int_equal(found.pairs.count, 0);
+    assert_int_equal(found.own.count, 1);
     assert_true(own[0].a == id && own[0].b == id);
     assert_true(fabs(own[0].volume - 0.5) < 0.03);
     abut_layers_destroy(layers);
@@ -654,18 +662,18 @@ TEST(eye_inside_a_solid) {
     view.width = view.height = 64;
     view.near_distance = 0.1;
     abut_layers_pair pair;
-    abut_layers_result found = {.pairs = &pair, .capacity = 1};
+    abut_layers_result found = {.size = sizeof found, .pairs.list = &pair, .pairs.capacity = 1};
     abut_layers_query query = one_view(&view);
     assert_ok(abut_layers_find(layers, &query, &found));
     /* The small one reaches from -2.5 to -1.5, and the large one ends at -2. */
-    assert_int_equal(found.count, 1);
+    assert_int_equal(found.pairs.count, 1);
     assert_true(fabs(pair.length - 0.5) < 0.06);
     assert_true(fabs(pair.volume - 0.5) < 0.06);
     /* Within both: the near plane cuts both open. */
     view.eye = v3(0, 0, -1.6);
     query = one_view(&view);
     assert_ok(abut_layers_find(layers, &query, &found));
-    assert_int_equal(found.count, 1);
+    assert_int_equal(found.pairs.count, 1);
     assert_int_equal(pair.pixels, 64 * 64);
     assert_true(pair.length > 0.3 && pair.length < 0.3 * 1.3);
     abut_layers_destroy(layers);
@@ -677,7 +685,7 @@ TEST(groups_and_masks) {
     abut_mesh *box = box_mesh(v3(1, 1, 1));
     abut_layers *layers;
     abut_layers_pair pairs[6];
-    abut_layers_result found = {.pairs = pairs, .capacity = 6};
+    abut_layers_result found = {.size = sizeof found, .pairs.list = pairs, .pairs.capacity = 6};
     abut_layers_query query = abut_layers_query_default();
     query.resolution = 20;
     assert_ok(abut_layers_create(serial, NULL, &layers));
@@ -695,7 +703,7 @@ TEST(groups_and_masks) {
         assert_ok(abut_layers_find(layers, &query, &found));
         /* 0 with 1 and 2; 1 and 2 not with each other; 3 is of a group that 0 collides with, but
          * collides with 2 and 1 alone, who do not with it. */
-        assert_int_equal(found.count, 2);
+        assert_int_equal(found.pairs.count, 2);
         assert_true(pairs[0].a == 0 && pairs[0].b == 1 && pairs[1].a == 0 && pairs[1].b == 2);
     }
     abut_layers_destroy(layers);
@@ -712,7 +720,11 @@ TEST(edges_inside) {
     enum { HITS = 20000 };
     abut_layers_hit *hits = calloc(HITS, sizeof *hits);
     assert_non_null(hits);
-    abut_layers_result found = {.pairs = &pair, .capacity = 1, .hits = hits, .hit_capacity = HITS};
+    abut_layers_result found = {.size = sizeof found,
+                                .pairs.list = &pair,
+                                .pairs.capacity = 1,
+                                .hits.list = hits,
+                                .hits.capacity = HITS};
     query.resolution = 100;
     query.find_hits = true;
     assert_ok(abut_layers_create(serial, NULL, &layers));
@@ -726,11 +738,11 @@ TEST(edges_inside) {
                               .value = 23};
     assert_ok(abut_layers_add(layers, &item, &id));
     assert_ok(abut_layers_find(layers, &query, &found));
-    assert_int_equal(found.count, 1);
+    assert_int_equal(found.pairs.count, 1);
     assert_int_equal(pair.edges_a, 0); /* no edge of the large one is in the small one */
     assert_true(pair.edges_b > 100);
-    assert_int_equal(found.hit_count, pair.edges_b);
-    for (uint64_t i = 0; i < found.hit_count; i++) {
+    assert_int_equal(found.hits.count, pair.edges_b);
+    for (uint64_t i = 0; i < found.hits.count; i++) {
         const abut_layers_hit *h = &hits[i];
         assert_true(h->penetrating == 1 && h->penetrated == 0 && h->value == 23);
         assert_true(h->triangle < 12 && h->edge < 3 && h->view < 3 && h->x < 100 && h->y < 100);
@@ -745,12 +757,12 @@ TEST(edges_inside) {
     assert_ok(abut_layers_set_poses(layers, NULL, abut_array_host(poses), 2));
     assert_ok(abut_layers_find(layers, &query, &found));
     assert_true(pair.edges_a > 10 && pair.edges_b > 10);
-    assert_int_equal(found.hit_count, pair.edges_a + pair.edges_b);
-    found.hit_capacity = 3;
-    uint64_t count = found.hit_count;
+    assert_int_equal(found.hits.count, pair.edges_a + pair.edges_b);
+    found.hits.capacity = 3;
+    uint64_t count = found.hits.count;
     assert_int_equal(abut_layers_find(layers, &query, &found), ABUT_ERROR_BUFFER);
-    assert_int_equal(found.hit_count, count);
-    assert_int_equal(found.count, 1);
+    assert_int_equal(found.hits.count, count);
+    assert_int_equal(found.pairs.count, 1);
     abut_layers_destroy(layers);
     abut_mesh_destroy(large);
     abut_mesh_destroy(small);
@@ -791,7 +803,7 @@ TEST(images_agree_with_rays) {
         abut_layers_query query = one_view(&view);
         abut_layers_result found = find_pairs(s.layers, &query, pairs, NULL);
         double sum = 0, lengths = 0;
-        for (uint64_t i = 0; i < found.count; i++)
+        for (uint64_t i = 0; i < found.pairs.count; i++)
             sum += pairs[i].volume;
         assert_ok(
             abut_layers_image(s.layers, &view, ABUT_LAYERS_LENGTH, 1600, pixels, &width, &height));

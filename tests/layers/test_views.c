@@ -30,12 +30,12 @@ static abut_layers *two_boxes(void) {
 TEST(what_is_told_of_a_pair) {
     abut_layers *layers = two_boxes();
     abut_layers_pair pair;
-    abut_layers_result result = {.pairs = &pair, .capacity = 1};
+    abut_layers_result result = {.size = sizeof result, .pairs.list = &pair, .pairs.capacity = 1};
     abut_layers_query query = abut_layers_query_default();
     query.resolution = 512;
     query.count_edges = true;
     assert_ok(abut_layers_find(layers, &query, &result));
-    assert_int_equal(result.count, 1);
+    assert_int_equal(result.pairs.count, 1);
     assert_true(pair.a == 0 && pair.b == 1 && pair.view_count == 3);
     assert_true(fabs(pair.length - 0.75) < 1e-6 && fabs(pair.depth - 0.1) < 1e-6);
     assert_true(fabs(pair.mean_length - 0.1) < 1e-6);
@@ -55,7 +55,7 @@ TEST(what_is_told_of_a_pair) {
 TEST(an_eye_and_regions) {
     abut_layers *layers = two_boxes();
     abut_layers_pair pair;
-    abut_layers_result result = {.pairs = &pair, .capacity = 1};
+    abut_layers_result result = {.size = sizeof result, .pairs.list = &pair, .pairs.capacity = 1};
     abut_layers_query query = abut_layers_query_default();
     abut_raster_view view = abut_raster_view_default();
     query.views = &view;
@@ -65,7 +65,7 @@ TEST(an_eye_and_regions) {
     view.eye = (abut_vec3){0.25, 0.125, 4};
     view.angle = 0.5;
     assert_ok(abut_layers_find(layers, &query, &result));
-    assert_int_equal(result.count, 1);
+    assert_int_equal(result.pairs.count, 1);
     assert_true(fabs(pair.volume - 0.0375) < pair.volume_error && pair.volume_error < 0.001);
     assert_true(pair.depth > 0.1 - 1e-5 && pair.depth < 0.1 * 1.05);
     /* From inside both: what is before the eye, capped. */
@@ -73,18 +73,18 @@ TEST(an_eye_and_regions) {
     view.angle = 1.5;
     view.near_distance = 0.001;
     assert_ok(abut_layers_find(layers, &query, &result));
-    assert_int_equal(result.count, 1);
+    assert_int_equal(result.pairs.count, 1);
     assert_int_equal(pair.pixels, 700 * 700);
     /* A parallel view that begins inside the overlap. */
     view = abut_raster_view_default();
     view.width = view.height = 256;
     view.region = (abut_box){{-1, -1, -1}, {1, 1, 0.45}};
     assert_ok(abut_layers_find(layers, &query, &result));
-    assert_int_equal(result.count, 1);
+    assert_int_equal(result.pairs.count, 1);
     assert_true(fabs(pair.length - 0.05) < 1e-6);
     view.region = (abut_box){{-1, -1, -1}, {1, 1, 0.39}}; /* ends before it */
     assert_ok(abut_layers_find(layers, &query, &result));
-    assert_int_equal(result.count, 0);
+    assert_int_equal(result.pairs.count, 0);
     abut_layers_destroy(layers);
 }
 
@@ -132,7 +132,7 @@ TEST(volumes_of_what_cuts_itself_are_limited) {
     item.collider.pose.translation.x = 0.25;
     assert_ok(abut_layers_add(layers, &item, NULL));
     abut_layers_pair pair;
-    abut_layers_result result = {.pairs = &pair, .capacity = 1};
+    abut_layers_result result = {.size = sizeof result, .pairs.list = &pair, .pairs.capacity = 1};
     abut_layers_query query = abut_layers_query_default();
     query.resolution = 64;
     assert_ok(abut_layers_find(layers, &query, &result));
@@ -160,7 +160,7 @@ TEST(volumes_of_what_cuts_itself_are_limited) {
 TEST(what_views_cannot_tell) {
     abut_layers *layers = two_boxes();
     abut_layers_pair pair;
-    abut_layers_result result = {.pairs = &pair, .capacity = 1};
+    abut_layers_result result = {.size = sizeof result, .pairs.list = &pair, .pairs.capacity = 1};
     abut_layers_query query = abut_layers_query_default();
     abut_raster_view views[3];
     for (int k = 0; k < 3; k++) {
@@ -171,7 +171,7 @@ TEST(what_views_cannot_tell) {
     query.views = views;
     for (query.view_count = 1; query.view_count <= 3; query.view_count++) { /* all one way */
         assert_ok(abut_layers_find(layers, &query, &result));
-        assert_true(result.count == 1 && pair.volume > 0 && pair.area == 0);
+        assert_true(result.pairs.count == 1 && pair.volume > 0 && pair.area == 0);
         assert_true(pair.normal.x == 0 && pair.normal.y == 0 && pair.normal.z == 0);
     }
     /* A speck within a box is between all rays: its place is known from boxes. */
@@ -185,7 +185,7 @@ TEST(what_views_cannot_tell) {
     query.resolution = 8;
     query.is_exact = true;
     assert_ok(abut_layers_find(layers, &query, &result));
-    assert_true(result.count == 1 && pair.relation == ABUT_PAIR_B_INSIDE && !pair.pixels);
+    assert_true(result.pairs.count == 1 && pair.relation == ABUT_PAIR_B_INSIDE && !pair.pixels);
     assert_true(fabs(pair.centre.x + 0.3) < 1e-6 && fabs(pair.centre.y + 0.2) < 1e-6 &&
                 fabs(pair.centre.z + 0.1) < 1e-6);
     abut_mesh_destroy(speck);

@@ -48,14 +48,13 @@ static void scene_free(scene *s) {
 static abut_map_measures compare(scene *s, double limit) {
     const uint32_t n = get_map_info(s->map[0]).resolution;
     abut_map_texel *texels[2];
-    abut_map_measures m[2];
+    abut_map_measures m[2] = {abut_map_measures_default(), abut_map_measures_default()};
     abut_map_query query = abut_map_query_default();
     abut_map_measure_options wanted = abut_map_measure_options_default();
     const double half = 0.5;
     double value[2];
     query.limit = limit;
     wanted.within = 0.1;
-    memset(m, 0, sizeof m);
     for (int k = 0; k < 2; k++) {
         texels[k] = malloc((size_t)n * n * sizeof **texels);
         assert_ok(abut_map_compute_distance(s->map[k], s->others[k], s->count, &query));
@@ -233,7 +232,7 @@ static abut_status live_a_little(abut_context *context, void *user) {
     abut_mesh *box = NULL;
     abut_bvh *bvh = NULL;
     abut_map *map = NULL;
-    abut_map_measures measures;
+    abut_map_measures measures = abut_map_measures_default();
     (void)user;
     where.device = options.device = device;
     options.resolution = 24;

@@ -47,6 +47,7 @@ static bounds_of check(abut_mesh *a, abut_mesh *b, double tolerance, uint32_t sa
     bounds_of got;
     options.tolerance = tolerance;
     memset(&got, 0xff, sizeof got);
+    got.size = sizeof got;
     assert_ok(abut_map_hausdorff(tree_a, tree_b, &options, &got));
     const double coordinate = fmax(largest_coordinate(a), largest_coordinate(b));
     const double rounding = 1e-13 * coordinate + DBL_MIN;
@@ -254,7 +255,7 @@ TEST(small_coordinates) {
         abut_mesh *a = make_moved(make_shape(NULL, ABUT_SHAPE_TORUS, 6), sizes[i], vec(0, 0, 0)),
                   *b = make_moved(make_shape(NULL, ABUT_SHAPE_BOX, 2), sizes[i], vec(0, 0, 0));
         abut_bvh *of_a = NULL, *of_b = NULL;
-        abut_map_hausdorff_result found;
+        abut_map_hausdorff_result found = abut_map_hausdorff_result_default();
         assert_ok(abut_bvh_create(a, NULL, &of_a));
         assert_ok(abut_bvh_create(b, NULL, &of_b));
         assert_ok(abut_map_hausdorff(of_a, of_b, NULL, &found));
@@ -290,6 +291,7 @@ static bounds_of ask_on(uint32_t threads) {
     abut_bvh *tree_a = hierarchy(abut_mesh_retain(a)), *tree_b = hierarchy(abut_mesh_retain(b));
     bounds_of got;
     memset(&got, 0, sizeof got);
+    got.size = sizeof got;
     assert_ok(abut_map_hausdorff(tree_a, tree_b, NULL, &got));
     abut_bvh_destroy(tree_a);
     abut_bvh_destroy(tree_b);
@@ -316,7 +318,7 @@ static abut_status ask_all(abut_context *context, void *data) {
     abut_mesh *mesh[2] = {NULL, NULL};
     abut_bvh *tree[2] = {NULL, NULL};
     abut_status status = ABUT_OK;
-    bounds_of got;
+    bounds_of got = abut_map_hausdorff_result_default();
     (void)data;
     for (uint32_t i = 0; i < 2 && !status; i++) {
         shape.segments = shape.rings = 5 + i;
@@ -349,6 +351,7 @@ TEST(cancelled) {
     abut_bvh *tree_a = hierarchy(abut_mesh_retain(a)), *tree_b = hierarchy(abut_mesh_retain(b));
     bounds_of got, before;
     memset(&got, 0x5a, sizeof got);
+    got.size = sizeof got;
     before = got;
     assert_int_equal(abut_map_hausdorff(tree_a, tree_b, NULL, &got), ABUT_ERROR_CANCELLED);
     assert_memory_equal(&got, &before, sizeof got);
@@ -364,7 +367,7 @@ TEST(refusals) {
     abut_mesh *mesh = make_shape(NULL, ABUT_SHAPE_BOX, 1);
     abut_bvh *tree = hierarchy(abut_mesh_retain(mesh));
     abut_map_hausdorff_options options = abut_map_hausdorff_options_default();
-    bounds_of got;
+    bounds_of got = abut_map_hausdorff_result_default();
     assert_refused("a is null", abut_map_hausdorff(NULL, tree, NULL, &got));
     assert_refused("b is null", abut_map_hausdorff(tree, NULL, NULL, &got));
     assert_refused("result is null", abut_map_hausdorff(tree, tree, NULL, NULL));

@@ -103,7 +103,7 @@ TEST(the_nearest_of_many_bodies_wins) {
     /* None is infinitely far. */
     assert_ok(abut_map_compute_distance(map, NULL, 0, NULL));
     check_samples(map, NULL, 0, HUGE_VAL, 1);
-    abut_map_measures measures;
+    abut_map_measures measures = abut_map_measures_default();
     assert_ok(abut_map_measure(map, NULL, NULL, &measures));
     assert_int_equal(measures.found, 0);
     assert_int_equal(measures.min.other, ABUT_NONE);
@@ -179,7 +179,7 @@ TEST(measures_are_sums_over_texels) {
     const double quantiles[] = {0, 0.1, 0.5, 0.9, 1};
     double values[5], bins[10], total = 0;
     abut_map_measure_options options = abut_map_measure_options_default();
-    abut_map_measures m;
+    abut_map_measures m = abut_map_measures_default();
     options.within = 0.1;
     options.quantiles = quantiles;
     options.quantile_count = 5;
@@ -253,7 +253,7 @@ TEST(exact_measures_are_those_of_pairs) {
         }
         assert_ok(abut_map_compute_distance(map, others, 3, NULL));
         abut_map_measure_options options = abut_map_measure_options_default();
-        abut_map_measures plain, exact;
+        abut_map_measures plain = abut_map_measures_default(), exact = abut_map_measures_default();
         assert_ok(abut_map_measure(map, &options, NULL, &plain));
         options.exact = true;
         assert_ok(abut_map_measure(map, &options, NULL, &exact));
@@ -285,7 +285,7 @@ TEST(exact_measures_of_bodies_that_overlap) {
                     tip ? to.lo.z - at.hi.z + 0.002 : to.lo.z - at.hi.z + 0.05 * round);
         abut_map *map = map_of(here, tip ? 12 : 40);
         abut_map_measure_options options = abut_map_measure_options_default();
-        abut_map_measures exact;
+        abut_map_measures exact = abut_map_measures_default();
         find_one(map, bvh, 0);
         options.exact = true;
         assert_ok(abut_map_measure(map, &options, NULL, &exact));
@@ -322,8 +322,8 @@ TEST(bodies_that_were_refitted) {
     abut_map *map = map_of(ball, 64);
     abut_map_measure_options options = abut_map_measure_options_default();
     abut_patch_options patch_options = abut_patch_options_default();
-    abut_patches patches = {0};
-    abut_map_measures before, after;
+    abut_patches patches = abut_patches_default();
+    abut_map_measures before = abut_map_measures_default(), after = abut_map_measures_default();
     find_one(map, bvh, 0);
     options.exact = true;
     assert_ok(abut_map_measure(map, &options, NULL, &before));
@@ -356,7 +356,7 @@ TEST(sizes_beyond_floats) {
             assert_ok(abut_map_create(here, &options, &map));
             abut_collider other =
                 abut_collider_from_bvh(bvh, (abut_pose){{0, 0, 0, 1}, {3 * k, 0, 0}});
-            abut_map_measures m;
+            abut_map_measures m = abut_map_measures_default();
             abut_map_measure_options exact = abut_map_measure_options_default();
             exact.exact = true;
             assert_ok(abut_map_compute_distance(map, &other, 1, NULL));
@@ -493,14 +493,15 @@ TEST(patches_are_where_bodies_are_near) {
         abut_patch list[4];
         abut_contact contacts[16];
         abut_patch_options options = abut_patch_options_default();
-        abut_patches patches = {.list = list,
-                                .capacity = 4,
-                                .contacts = contacts,
-                                .contact_capacity = 16};
+        abut_patches patches = {.size = sizeof patches,
+                                .patches.list = list,
+                                .patches.capacity = 4,
+                                .contacts.list = contacts,
+                                .contacts.capacity = 16};
         options.margin = 0.005;
         find_one(map, bvh, 0);
         assert_ok(abut_map_contacts(map, &options, &patches));
-        assert_int_equal(patches.count, 2);
+        assert_int_equal(patches.patches.count, 2);
         assert_false(patches.is_verified);
         for (int k = 0; k < 2; k++) {
             const double walls = gap < 0 ? 4 * 0.2 * -gap : 0; /* of each foot below the floor */
@@ -520,9 +521,9 @@ TEST(patches_are_where_bodies_are_near) {
                     assert_true(c->id != contacts[list[k].first + j].id);
             }
         }
-        patches.capacity = 1;
+        patches.patches.capacity = 1;
         assert_int_equal(abut_map_contacts(map, &options, &patches), ABUT_ERROR_BUFFER);
-        assert_int_equal(patches.count, 2);
+        assert_int_equal(patches.patches.count, 2);
         options.margin = NAN;
         assert_int_equal(abut_map_contacts(map, &options, &patches), ABUT_ERROR_ARGUMENT);
         abut_map_destroy(map);
@@ -568,19 +569,20 @@ TEST(sheets_that_lie_on_a_body_are_outside) {
                     abut_patch_options options = abut_patch_options_default();
                     abut_patch list[8];
                     abut_contact contacts[32];
-                    abut_patches found = {.list = list,
-                                          .capacity = 8,
-                                          .contacts = contacts,
-                                          .contact_capacity = 32};
+                    abut_patches found = {.size = sizeof found,
+                                          .patches.list = list,
+                                          .patches.capacity = 8,
+                                          .contacts.list = contacts,
+                                          .contacts.capacity = 32};
                     options.margin = 1e-3;
                     assert_ok(abut_map_compute_distance(map, &other, 1, &query));
                     assert_ok(abut_map_contacts(map, &options, &found));
-                    assert_true(found.count >= 1);
+                    assert_true(found.patches.count >= 1);
                     /* Distances to a sheet have no sign: which side is meant is known at 0 alone.
                      */
                     bool known = sampled ? fabs(gaps[i]) <= 1e-14 && !inward
                                          : !inward || gaps[i] >= 0 || fabs(gaps[i]) <= 1e-14;
-                    for (uint64_t k = 0; k < found.contact_count && known; k++)
+                    for (uint64_t k = 0; k < found.contacts.count && known; k++)
                         if (!((sampled ? -1 : 1) * contacts[k].normal.z > 0.99))
                             fail_msg("gap %g, sampled %d, face %d, inward %d: normal %g %g %g",
                                      gaps[i], sampled, face, inward, contacts[k].normal.x,
@@ -604,21 +606,22 @@ TEST(patches_have_the_volume_of_the_overlap) {
     abut_bvh *bvh = hierarchy_of(ring, true), *ours = hierarchy_of(here, false);
     abut_patch list[256];
     abut_contact contacts[1024];
-    abut_patches patches = {.list = list,
-                            .capacity = 256,
-                            .contacts = contacts,
-                            .contact_capacity = 1024};
+    abut_patches patches = {.size = sizeof patches,
+                            .patches.list = list,
+                            .patches.capacity = 256,
+                            .contacts.list = contacts,
+                            .contacts.capacity = 1024};
     abut_map *map = map_of(here, 128);
     const abut_collider a = abut_collider_from_bvh(ours, abut_pose_identity()),
                         b = abut_collider_from_bvh(bvh, abut_pose_identity());
-    abut_pair_measures common;
+    abut_pair_measures common = abut_pair_measures_default();
     double volume = 0;
     find_one(map, bvh, 0);
     assert_ok(abut_pair_measure(&a, &b, NULL, &common));
     assert_true(common.volume > 1e-3);
     assert_ok(abut_map_contacts(map, NULL, &patches));
-    assert_true(patches.count > 0 && list[0].depth > 0);
-    for (uint64_t i = 0; i < patches.count; i++)
+    assert_true(patches.patches.count > 0 && list[0].depth > 0);
+    for (uint64_t i = 0; i < patches.patches.count; i++)
         volume += list[i].volume;
     assert_close(volume, common.volume, 1e-12);
     abut_map_destroy(map);
@@ -627,7 +630,7 @@ TEST(patches_have_the_volume_of_the_overlap) {
     abut_bvh *open = hierarchy_of(sheet, true);
     find_one(map, open, 0);
     assert_ok(abut_map_contacts(map, NULL, &patches));
-    for (uint64_t i = 0; i < patches.count; i++)
+    for (uint64_t i = 0; i < patches.patches.count; i++)
         assert_true(list[i].volume == 0);
     abut_map_destroy(map);
     abut_bvh_destroy(open);
@@ -645,7 +648,7 @@ TEST(what_is_not_legal_is_refused) {
     abut_mesh *box = made(NULL, ABUT_SHAPE_BOX, 2, 0);
     abut_bvh *bvh = hierarchy_of(box, false);
     abut_map *map = map_of(box, 64);
-    abut_map_measures measures;
+    abut_map_measures measures = abut_map_measures_default();
     abut_map_texel *texels = malloc(64 * 64 * sizeof *texels);
     assert_int_equal(abut_map_measure(map, NULL, NULL, &measures), ABUT_ERROR_ARGUMENT);
     assert_int_equal(abut_map_texels(map, 64 * 64, texels), ABUT_ERROR_ARGUMENT);
@@ -709,7 +712,7 @@ static abut_status make_and_ask(abut_context *context, void *data) {
     abut_map *map = NULL;
     abut_shape box = abut_shape_default(ABUT_SHAPE_BOX);
     abut_map_options options = abut_map_options_default();
-    abut_map_measures measures;
+    abut_map_measures measures = abut_map_measures_default();
     const double half = 0.5;
     double value;
     uint32_t from[12] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, ABUT_NONE, ABUT_NONE};
@@ -729,10 +732,11 @@ static abut_status make_and_ask(abut_context *context, void *data) {
     status = status ? status : abut_map_measure(map, &wanted, &value, &measures);
     abut_patch list[8];
     abut_contact contacts[64];
-    abut_patches patches = {.list = list,
-                            .capacity = 8,
-                            .contacts = contacts,
-                            .contact_capacity = 64};
+    abut_patches patches = {.size = sizeof patches,
+                            .patches.list = list,
+                            .patches.capacity = 8,
+                            .contacts.list = contacts,
+                            .contacts.capacity = 64};
     abut_patch_options margin = abut_patch_options_default();
     margin.margin = 0.2;
     status = status ? status : abut_map_contacts(map, &margin, &patches);
@@ -749,7 +753,7 @@ TEST(no_memory_leaves_nothing_behind) {
 
 TEST_THREADS(answers_do_not_depend_on_threads) {
     abut_map_texel *first = NULL;
-    abut_map_measures one, many;
+    abut_map_measures one = abut_map_measures_default(), many = abut_map_measures_default();
     for (uint32_t threads = 1; threads <= 4; threads += 3) {
         test_memory memory = {0};
         abut_context *context = test_context(&memory, threads);
@@ -759,7 +763,7 @@ TEST_THREADS(answers_do_not_depend_on_threads) {
         abut_map *map = map_of(e, 160);
         find_one(map, bvh, 0);
         abut_map_texel *texels = texels_of(map);
-        memset(&many, 0, sizeof many);
+        many = abut_map_measures_default();
         assert_ok(abut_map_measure(map, NULL, NULL, &many));
         if (first) {
             assert_memory_equal(first, texels, 160 * 160 * sizeof *texels);

@@ -16,7 +16,7 @@ static soup *fresh(void) {
 
 static abut_mesh_report examine_mesh(abut_mesh *mesh) {
     abut_topology *topology = NULL;
-    abut_mesh_report report;
+    abut_mesh_report report = abut_mesh_report_default();
     assert_ok(abut_topology_create(mesh, &topology));
     assert_ok(abut_mesh_examine(topology, &report));
     abut_topology_destroy(topology);
@@ -79,7 +79,7 @@ TEST(healthy_meshes) {
     soup *s = fresh();
     soup_box(s, 0, 2);
     abut_mesh_report r = examine(s);
-    for (int i = 0; i < ABUT_PROBLEM_COUNT; i++)
+    for (int i = 0; i < ABUT_PROBLEM_KIND_MAX; i++)
         assert_int_equal(0, r.problems[i].count);
     assert_true(r.is_closed && r.is_manifold && r.is_oriented && r.is_solid);
     assert_int_equal(2, r.euler_number);
@@ -503,7 +503,7 @@ TEST(order_does_not_matter) {
     assert_int_equal(a.euler_number, b.euler_number);
     assert_int_equal(a.component_count, b.component_count);
     assert_int_equal(a.loop_count, b.loop_count);
-    for (int i = 0; i < ABUT_PROBLEM_COUNT; i++)
+    for (int i = 0; i < ABUT_PROBLEM_KIND_MAX; i++)
         assert_int_equal(a.problems[i].count, b.problems[i].count);
     assert_close(a.area, b.area, 1e-12);
     assert_close(a.volume, b.volume, 1e-12);
@@ -594,6 +594,7 @@ static abut_status examine_soup(abut_context *context, void *data) {
     abut_topology *topology = NULL;
     abut_mesh_report report, untouched;
     memset(&report, 0x55, sizeof report);
+    report.size = sizeof report;
     untouched = report;
     abut_status status = soup_try(context, s, &mesh);
     status = status ? status : abut_topology_create(mesh, &topology);
@@ -629,7 +630,7 @@ TEST(cancelled_or_null) {
     }
     abut_mesh *mesh = soup_mesh(NULL, s);
     abut_topology *topology;
-    abut_mesh_report report;
+    abut_mesh_report report = abut_mesh_report_default();
     assert_ok(abut_topology_create(mesh, &topology));
     assert_refused("topology is null", abut_mesh_examine(NULL, &report));
     assert_refused("report is null", abut_mesh_examine(topology, NULL));
@@ -638,7 +639,7 @@ TEST(cancelled_or_null) {
                                                   &(abut_index_list){NULL, 0, 0}));
     assert_refused("elements is null",
                    abut_mesh_get_problem_elements(topology, ABUT_PROBLEM_BOUNDARY_EDGE, NULL));
-    assert_refused("elements->list is null",
+    assert_refused("the list of elements is null",
                    abut_mesh_get_problem_elements(topology, ABUT_PROBLEM_BOUNDARY_EDGE,
                                                   &(abut_index_list){NULL, 1, 0}));
     assert_refused("a kind other than self-intersection",
@@ -684,7 +685,7 @@ TEST(every_offender_is_listed) {
         abut_mesh_input_doubles(positions, 2 * vertices + 20, indices, 2 * faces + 40);
     abut_mesh *made = NULL;
     abut_topology *topology = NULL;
-    abut_mesh_report report;
+    abut_mesh_report report = abut_mesh_report_default();
     assert_ok(abut_mesh_create(NULL, &input, &made));
     assert_ok(abut_topology_create(made, &topology));
     assert_ok(abut_mesh_examine(topology, &report));

@@ -30,7 +30,7 @@ static abut_mesh *orient(const soup *s, abut_context *context, uint32_t *flipped
 
 static abut_mesh_report examine(abut_mesh *mesh) {
     abut_topology *topology;
-    abut_mesh_report report;
+    abut_mesh_report report = abut_mesh_report_default();
     assert_ok(abut_topology_create(mesh, &topology));
     assert_ok(abut_mesh_examine(topology, &report));
     abut_topology_destroy(topology);

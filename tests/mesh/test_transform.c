@@ -12,7 +12,7 @@ static soup *fresh(void) {
 
 static double volume_of(abut_mesh *mesh) {
     abut_topology *topology;
-    abut_mesh_report report;
+    abut_mesh_report report = abut_mesh_report_default();
     assert_ok(abut_topology_create(mesh, &topology));
     assert_ok(abut_mesh_examine(topology, &report));
     assert_true(report.is_closed && report.is_oriented);

@@ -136,7 +136,7 @@ TEST(a_cut_box_is_closed_again) {
     assert_int_equal(8, welded->vertex_count);
     assert_int_equal(12, welded->triangle_count);
     abut_topology *topology;
-    abut_mesh_report report;
+    abut_mesh_report report = abut_mesh_report_default();
     assert_ok(abut_topology_create(welded, &topology));
     assert_ok(abut_mesh_examine(topology, &report));
     assert_true(report.is_closed && report.is_manifold && report.is_oriented);

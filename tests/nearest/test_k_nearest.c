@@ -62,7 +62,7 @@ static void check_point(const abut_bvh *bvh, const abut_mesh *mesh, abut_vec3 po
         abut_nearest before = got[0];
         count = 0;
         within = (abut_nearest_list){got, expected - 1, 0};
-        assert_fails(ABUT_ERROR_BUFFER, "->capacity is",
+        assert_fails(ABUT_ERROR_BUFFER, "but the capacity of ",
                      abut_nearest_within(bvh, point, radius, &within));
         count = within.count;
         assert_int_equal(expected, count);
@@ -222,11 +222,11 @@ TEST(refusals) {
     abut_points points = abut_points_doubles(&p, 1);
     assert_refused("bvh is null", abut_nearest_k(NULL, p, 1, &(abut_nearest_list){out, 2, 0}));
     assert_refused("nearest is null", abut_nearest_k(bvh, p, 1, NULL));
-    assert_refused("nearest->list is null",
+    assert_refused("the list of nearest is null",
                    abut_nearest_k(bvh, p, 1, &(abut_nearest_list){NULL, 2, 0}));
     assert_refused("radius is nan", abut_nearest_k(bvh, p, NAN, &(abut_nearest_list){out, 2, 0}));
     assert_refused("point is (", abut_nearest_k(bvh, bad, 1, &(abut_nearest_list){out, 2, 0}));
-    assert_refused("nearest->list is null",
+    assert_refused("the list of nearest is null",
                    abut_nearest_within(bvh, p, 1, &(abut_nearest_list){NULL, 2, 0}));
     assert_refused("radius is -1",
                    abut_nearest_within(bvh, p, -1, &(abut_nearest_list){out, 2, 0}));

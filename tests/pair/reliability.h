@@ -243,7 +243,7 @@ TEST(reports_agree) {
     for (int f = 0; f < FAULTS; f++) {
         abut_mesh *mesh = faulty((fault)f);
         abut_topology *topology;
-        abut_mesh_report report;
+        abut_mesh_report report = abut_mesh_report_default();
         assert_ok(abut_topology_create(mesh, &topology));
         assert_ok(abut_mesh_examine(topology, &report));
         assert_int_equal(expected[f], abut_sign_reliability(&report, ABUT_SIGN_WINDING).level);
@@ -260,7 +260,7 @@ TEST(reports_agree) {
 /* And of any mesh: soups, seams, turned parts, extra faces. Takes the mesh. */
 static abut_reliability_level check_agreement(abut_mesh *mesh) {
     abut_topology *topology;
-    abut_mesh_report report;
+    abut_mesh_report report = abut_mesh_report_default();
     assert_ok(abut_topology_create(mesh, &topology));
     assert_ok(abut_mesh_examine(topology, &report));
     abut_topology_destroy(topology);
@@ -360,7 +360,7 @@ TEST(fields_pass_it_on) {
         abut_bvh *around = hierarchy_of(faulty((fault)f));
         abut_field *field = NULL, *again = NULL;
         static abut_contact room[4096];
-        abut_contacts found = {.list = room, .capacity = 4096};
+        abut_contacts found = {.size = sizeof found, .list = room, .capacity = 4096};
         check_signs(around, (fault)f);
         assert_ok(abut_sign_prepare(around, NULL));
         assert_int_equal(expected[f], get_sign_info(around).reliability.level);

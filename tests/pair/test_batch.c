@@ -206,7 +206,7 @@ TEST(refusals) {
     assert_refused("margin is nan", abut_pair_within(&good, &good, NAN, NULL, NULL, &within, NULL));
     assert_refused("margin is -1", abut_pair_within(&good, &good, -1, NULL, NULL, &within, NULL));
     assert_refused("within is null", abut_pair_within(&good, &good, 1, NULL, NULL, NULL, NULL));
-    assert_refused("intersections->list is null",
+    assert_refused("the list of intersections is null",
                    abut_pair_intersections(&good, &good,
                                            &(abut_pair_intersection_list){NULL, 1, 0}));
     assert_refused("intersections is null", abut_pair_intersections(&good, &good, NULL));
@@ -331,7 +331,8 @@ TEST(small_and_equal) {
                 separation.triangle_b == 0);
     b.pose.translation.z = -0.5;
     abut_pair_intersection_list crossings = {NULL, 0, 0};
-    assert_fails(ABUT_ERROR_BUFFER, "3000 intersections", abut_pair_intersections(&a, &b, &crossings));
+    assert_fails(ABUT_ERROR_BUFFER, "3000 intersections",
+                 abut_pair_intersections(&a, &b, &crossings));
     a.shape.body.bvh = equal;
     a.pose.translation.z = 3;
     assert_ok(abut_pair_distance(&a, &b, NULL, NULL, &separation)); /* 9 million ties */

@@ -105,15 +105,16 @@ static uint64_t count_patches_within(const abut_collider *a, const abut_collider
                                      bool unchecked) {
     static abut_patch list[256];
     static abut_contact contacts[1024];
-    abut_patches patches = {.list = list,
-                            .capacity = 256,
-                            .contacts = contacts,
-                            .contact_capacity = 1024};
+    abut_patches patches = {.size = sizeof patches,
+                            .patches.list = list,
+                            .patches.capacity = 256,
+                            .contacts.list = contacts,
+                            .contacts.capacity = 1024};
     abut_patch_options options = abut_patch_options_default();
     options.margin = margin;
     options.skip_verification = unchecked;
     assert_ok(abut_contact_find(a, b, &options, &patches));
-    return patches.count;
+    return patches.patches.count;
 }
 
 static uint64_t count_patches(const abut_collider *a, const abut_collider *b) {
@@ -124,14 +125,15 @@ static uint64_t count_solid_patches(const abut_collider *a, abut_vec3 at, double
     static abut_patch list[256];
     static abut_contact contacts[1024];
     abut_collider ball = {.kind = ABUT_COLLIDER_SPHERE};
-    abut_patches patches = {.list = list,
-                            .capacity = 256,
-                            .contacts = contacts,
-                            .contact_capacity = 1024};
+    abut_patches patches = {.size = sizeof patches,
+                            .patches.list = list,
+                            .patches.capacity = 256,
+                            .contacts.list = contacts,
+                            .contacts.capacity = 1024};
     ball.shape.sphere.centre = at;
     ball.shape.sphere.radius = radius;
     assert_ok(abut_contact_find(a, &ball, NULL, &patches));
-    return patches.count;
+    return patches.patches.count;
 }
 
 static abut_world *make_world(abut_mesh *large, abut_mesh *ball, abut_world_method method) {
@@ -151,7 +153,7 @@ static abut_world *make_world(abut_mesh *large, abut_mesh *ball, abut_world_meth
 
 static uint64_t count_contacts(abut_world *world, abut_pose pose) {
     static abut_contact list[4096];
-    abut_contacts found = {.list = list, .capacity = 4096};
+    abut_contacts found = {.size = sizeof found, .list = list, .capacity = 4096};
     const uint32_t id = 1;
     assert_ok(abut_world_set_poses(world, &id, abut_array_host(&pose), 1));
     assert_ok(abut_world_contacts(world, &found));
@@ -160,7 +162,9 @@ static uint64_t count_contacts(abut_world *world, abut_pose pose) {
 
 static bool group_touches(const abut_collider *a, const abut_collider *b) {
     abut_pair_group group = abut_pair_group_default();
-    const abut_pair_object both[2] = {{.bvh = a->shape.body.bvh, .poses = &a->pose},
+    const abut_pair_object both[2] = {{.size = sizeof(abut_pair_object),
+                                       .bvh = a->shape.body.bvh,
+                                       .poses = &a->pose},
                                       {.bvh = b->shape.body.bvh, .poses = &b->pose}};
     bool any;
     group.objects = both;
@@ -266,15 +270,16 @@ TEST(sphere_leaves_an_inverted_part) {
     a.shape.body.bvh = bvh;
     abut_patch patch;
     abut_contact contact;
-    abut_patches patches = {.list = &patch,
-                            .capacity = 1,
-                            .contacts = &contact,
-                            .contact_capacity = 1};
+    abut_patches patches = {.size = sizeof patches,
+                            .patches.list = &patch,
+                            .patches.capacity = 1,
+                            .contacts.list = &contact,
+                            .contacts.capacity = 1};
     abut_collider ball = {.kind = ABUT_COLLIDER_SPHERE};
     ball.shape.sphere.centre = vec(0.5 * side, 0, 0);
     ball.shape.sphere.radius = 0.25 * side;
     assert_ok(abut_contact_find(&a, &ball, NULL, &patches));
-    assert_int_equal(1, patches.count);
+    assert_int_equal(1, patches.patches.count);
     assert_true(patches.is_verified);
     assert_true(fabs(patch.depth - 0.75 * side) < 1e-9 && patch.normal.x < -1 + 1e-9);
     abut_bvh_destroy(bvh);
@@ -310,7 +315,7 @@ static abut_mesh *make_bowl(double height) {
 /* The touch of a world's sweep at time 0, for a ball that stays or moves a little. */
 static bool sweep_touches(abut_world *world, abut_pose pose, double *time) {
     abut_world_impact list[4];
-    abut_world_impacts found = {.list = list, .capacity = 4};
+    abut_world_impacts found = {.size = sizeof found, .list = list, .capacity = 4};
     const uint32_t id = 1;
     abut_pose end = pose;
     end.translation.x += 1e-3;
@@ -379,10 +384,11 @@ static abut_reliability reliability_of(const abut_collider *a, const abut_collid
                                        double margin) {
     abut_patch list[16];
     abut_contact contacts[64];
-    abut_patches patches = {.list = list,
-                            .capacity = 16,
-                            .contacts = contacts,
-                            .contact_capacity = 64};
+    abut_patches patches = {.size = sizeof patches,
+                            .patches.list = list,
+                            .patches.capacity = 16,
+                            .contacts.list = contacts,
+                            .contacts.capacity = 64};
     abut_patch_options options = abut_patch_options_default();
     options.margin = margin;
     assert_ok(abut_contact_find(a, b, &options, &patches));
@@ -392,10 +398,11 @@ static abut_reliability reliability_of(const abut_collider *a, const abut_collid
 static abut_reliability solid_reliability(const abut_collider *a, const abut_collider *b) {
     abut_patch list[16];
     abut_contact contacts[64];
-    abut_patches patches = {.list = list,
-                            .capacity = 16,
-                            .contacts = contacts,
-                            .contact_capacity = 64};
+    abut_patches patches = {.size = sizeof patches,
+                            .patches.list = list,
+                            .patches.capacity = 16,
+                            .contacts.list = contacts,
+                            .contacts.capacity = 64};
     assert_ok(abut_contact_find(a, b, NULL, &patches));
     return patches.reliability;
 }

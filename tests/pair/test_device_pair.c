@@ -249,23 +249,23 @@ TEST(single_questions_of_built_trees) {
     for (uint32_t i = 0; i < COUNT; i++) {
         static abut_patch patches[2][64];
         static abut_contact contacts[2][512];
-        abut_patches found[2];
-        abut_pair_measures common[2];
+        abut_patches found[2] = {abut_patches_default(), abut_patches_default()};
+        abut_pair_measures common[2] = {abut_pair_measures_default(), abut_pair_measures_default()};
         abut_sweep_rigid_result touch[2];
         abut_pose start = list[i];
         start.translation.x += 3;
         memset(patches, 0, sizeof patches);
         memset(contacts, 0, sizeof contacts);
-        memset(common, 0, sizeof common);
         memset(touch, 0, sizeof touch);
         for (int k = 0; k < 2; k++) {
             const abut_collider a =
                 abut_collider_from_bvh(k ? two.there_a : two.a, abut_pose_identity());
             const abut_collider b = abut_collider_from_bvh(k ? two.there_b : two.b, list[i]);
-            found[k] = (abut_patches){.list = patches[k],
-                                      .capacity = 64,
-                                      .contacts = contacts[k],
-                                      .contact_capacity = 512};
+            found[k] = (abut_patches){.size = sizeof(abut_patches),
+                                      .patches.list = patches[k],
+                                      .patches.capacity = 64,
+                                      .contacts.list = contacts[k],
+                                      .contacts.capacity = 512};
             assert_ok(abut_contact_find(&a, &b, NULL, &found[k]));
             assert_ok(abut_pair_measure(&a, &b, NULL, &common[k]));
             abut_collider moves = b;
@@ -273,12 +273,12 @@ TEST(single_questions_of_built_trees) {
             if (i % 50 < 48)
                 assert_ok(abut_sweep_rigid(&a, NULL, &moves, &list[i], NULL, &touch[k]));
         }
-        assert_int_equal(found[0].count, found[1].count);
+        assert_int_equal(found[0].patches.count, found[1].patches.count);
         assert_memory_equal(patches[0], patches[1], sizeof patches[0]);
         assert_memory_equal(contacts[0], contacts[1], sizeof contacts[0]);
         assert_memory_equal(&common[0], &common[1], sizeof common[0]);
         assert_memory_equal(&touch[0], &touch[1], sizeof touch[0]);
-        touching += found[0].count > 0;
+        touching += found[0].patches.count > 0;
     }
     assert_true(touching > COUNT / 4);
     free(list);

@@ -26,8 +26,12 @@ static void make_scene(scene *s, abut_context *context, uint32_t count, double r
     for (uint32_t i = 0; i < count; i++) {
         for (uint32_t k = 0; k < CONFIGURATIONS; k++)
             s->poses[k][i] = any_pose(&random, reach);
-        abut_pair_object object = {s->bvh[i % KINDS], &s->poses[0][i],
-                                   i % 3 ? sizeof s->poses[0] : 0, 0, 0};
+        abut_pair_object object = {sizeof object,
+                                   s->bvh[i % KINDS],
+                                   &s->poses[0][i],
+                                   i % 3 ? sizeof s->poses[0] : 0,
+                                   0,
+                                   0};
         s->objects[i] = object;
     }
     s->group.objects = s->objects;
@@ -194,7 +198,8 @@ TEST(boxes_follow) {
     abut_pose at[2] = {{{0, 0, 0, 0}, {0, 0, 0}}, {{0, 0, 0, 0}, {3, 0, 0}}};
     abut_bvh *ball = hierarchy(make_shape(NULL, ABUT_SHAPE_ICOSPHERE, 4));
     abut_bvh *other = hierarchy(make_shape(NULL, ABUT_SHAPE_ICOSPHERE, 4));
-    abut_pair_object objects[2] = {{ball, &at[0], 0, 0, 0}, {other, &at[1], 0, 0, 0}};
+    abut_pair_object objects[2] = {{sizeof(abut_pair_object), ball, &at[0], 0, 0, 0},
+                                   {sizeof(abut_pair_object), other, &at[1], 0, 0, 0}};
     abut_pair_group group = abut_pair_group_default();
     bool any = true;
     group.objects = objects;
@@ -241,7 +246,8 @@ static abut_status ask_group(abut_context *context, void *data) {
     shape.segments = shape.rings = 6;
     abut_status status = abut_shape_create(context, &shape, &mesh);
     status = status ? status : abut_bvh_create(mesh, NULL, &bvh);
-    abut_pair_object objects[2] = {{bvh, &at[0], 0, 0, 0}, {bvh, &at[1], 0, 0, 0}};
+    abut_pair_object objects[2] = {{sizeof(abut_pair_object), bvh, &at[0], 0, 0, 0},
+                                   {sizeof(abut_pair_object), bvh, &at[1], 0, 0, 0}};
     uint32_t ignored[2] = {0, 0};
     abut_pair_group group = abut_pair_group_default();
     abut_pair_group_hit hit;
@@ -280,7 +286,7 @@ TEST(refusals) {
     assert_refused("any is null", abut_pair_group_any(g, NULL, NULL));
     assert_refused("closest is null", abut_pair_group_distance(g, NULL));
     assert_refused("hits is null", abut_pair_group_list(g, NULL, NULL));
-    assert_refused("hits->list is null",
+    assert_refused("the list of hits is null",
                    abut_pair_group_list(g, &(abut_pair_group_hit_list){NULL, 3, 0}, NULL));
     g->objects = NULL;
     assert_refused("objects is null", abut_pair_group_any(g, any, NULL));
@@ -305,7 +311,7 @@ TEST(refusals) {
     for (int i = 0; i < CONFIGURATIONS; i++)
         assert_true(any[i]);
     abut_pair_group_hit_list group_hits = {NULL, 0, 0};
-    assert_fails(ABUT_ERROR_BUFFER, " hits, but hits->capacity is 0",
+    assert_fails(ABUT_ERROR_BUFFER, " hits, but the capacity of hits is 0",
                  abut_pair_group_list(g, &group_hits, NULL));
     assert_true(group_hits.count > 0);
     free_scene(s);

@@ -11,7 +11,7 @@
 /* ---- comparing ---- */
 
 static abut_pair_measures common_of(const abut_collider *a, const abut_collider *b) {
-    abut_pair_measures common;
+    abut_pair_measures common = abut_pair_measures_default();
     assert_ok(abut_pair_measure(a, b, NULL, &common));
     return common;
 }
@@ -472,7 +472,7 @@ TEST(touching) {
     abut_collider a = abut_collider_from_bvh(box, abut_pose_identity()),
                   b = abut_collider_from_bvh(tip,
                                              (abut_pose){{0, 0, 0, 1}, {0.5 + 1e-6, -0.5, -0.5}});
-    abut_pair_measures found;
+    abut_pair_measures found = abut_pair_measures_default();
     options.tolerance = 2e-6;
     assert_ok(abut_pair_measure(&a, &b, &options, &found));
     assert_int_equal(ABUT_PAIR_KIND_TOUCH, found.kind);
@@ -516,7 +516,7 @@ TEST(odd_meshes) {
     for (uint32_t round = 0; round < test_rounds(160); round++) {
         abut_collider a = abut_collider_from_bvh(torus, random_pose(&random, 0.4)),
                       b = abut_collider_from_bvh(ball, random_pose(&random, 0.4));
-        abut_pair_measures plain = common_of(&a, &b), found;
+        abut_pair_measures plain = common_of(&a, &b), found = abut_pair_measures_default();
         b.shape.body.bvh = inward;
         found = common_of(&a, &b);
         assert_near(plain.volume, found.volume, 1e-15);
@@ -618,7 +618,7 @@ TEST(refused) {
     abut_collider a = abut_collider_from_bvh(box, abut_pose_identity()),
                   none = abut_collider_from_bvh(NULL, abut_pose_identity());
     abut_pair_measure_options options = abut_pair_measure_options_default();
-    abut_pair_measures found = {.volume = 7};
+    abut_pair_measures found = {.size = sizeof found, .volume = 7};
     assert_refused("a is null", abut_pair_measure(NULL, &a, NULL, &found));
     assert_refused("b->shape.body.bvh is null", abut_pair_measure(&a, &none, NULL, &found));
     assert_refused("measures is null", abut_pair_measure(&a, &a, NULL, NULL));
@@ -668,7 +668,7 @@ static abut_status measure_shape(abut_context *context, void *data) {
     abut_shape shape = abut_shape_default(*(const abut_shape_kind *)data);
     abut_mesh *mesh = NULL;
     abut_bvh *bvh = NULL;
-    abut_pair_measures found;
+    abut_pair_measures found = abut_pair_measures_default();
     shape.segments = shape.rings = 4;
     abut_status status = abut_shape_create(context, &shape, &mesh);
     status = status ? status : abut_bvh_create(mesh, NULL, &bvh);
@@ -698,7 +698,7 @@ static void *ask_shared(void *data) {
     shared *s = data;
     abut_collider a = abut_collider_from_bvh(s->bvh, abut_pose_identity()),
                   b = abut_collider_from_bvh(s->bvh, (abut_pose){{0, 0, 0, 1}, {0.2, 0.1, 0}});
-    abut_pair_measures found = {.volume = -1};
+    abut_pair_measures found = {.size = sizeof found, .volume = -1};
     abut_pair_measure(&a, &b, NULL, &found);
     s->volume = found.volume;
     return NULL;

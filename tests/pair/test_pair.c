@@ -182,7 +182,8 @@ static void check_meetings(const abut_collider *a, const abut_collider *b,
     if (slow->meeting_count) {
         got[0].triangle_a = 99;
         abut_pair_intersection_list crossings = {got, slow->meeting_count - 1, 0};
-        assert_fails(ABUT_ERROR_BUFFER, "->capacity is", abut_pair_intersections(a, b, &crossings));
+        assert_fails(ABUT_ERROR_BUFFER, "but the capacity of ",
+                     abut_pair_intersections(a, b, &crossings));
         count = crossings.count;
         assert_true(count == slow->meeting_count && got[0].triangle_a == 99);
     }

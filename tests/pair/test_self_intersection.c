@@ -368,7 +368,7 @@ static abut_status find_intersections(abut_context *context, void *data) {
     abut_pair_self_intersection_list self_pairs = {pairs, 5000, 0};
     status = status ? status : abut_pair_self_intersections(bvh, NULL, &self_pairs);
     status = status ? status : abut_pair_self_intersects(bvh, NULL, &any);
-    abut_mesh_report report = {.triangle_count = 100};
+    abut_mesh_report report = {.size = sizeof report, .triangle_count = 100};
     status = status ? status : abut_pair_examine(bvh, NULL, &report);
     abut_bvh_destroy(bvh);
     abut_mesh_destroy(mesh);
@@ -389,7 +389,7 @@ TEST(reports) {
         assert_ok(abut_mesh_join(parts, 2, &mesh));
         abut_topology *topology;
         abut_bvh *bvh, *other;
-        abut_mesh_report report, before;
+        abut_mesh_report report = abut_mesh_report_default(), before = abut_mesh_report_default();
         assert_ok(abut_topology_create(mesh, &topology));
         assert_ok(abut_mesh_examine(topology, &report));
         assert_false(report.has_self_intersection_test);
@@ -564,7 +564,7 @@ TEST(refusals) {
     abut_bvh *bvh = hierarchy(mesh);
     assert_refused("bvh is null", abut_pair_self_intersections(NULL, NULL, &one));
     assert_refused("pairs is null", abut_pair_self_intersections(bvh, NULL, NULL));
-    assert_refused("pairs->list is null",
+    assert_refused("the list of pairs is null",
                    abut_pair_self_intersections(bvh, NULL,
                                                 &(abut_pair_self_intersection_list){NULL, 1, 0}));
     assert_refused("any is null", abut_pair_self_intersects(bvh, NULL, NULL));

@@ -148,25 +148,27 @@ static void check_pairs(const abut_collider *a, const abut_collider *b, const le
 static uint64_t count_patches(const abut_collider *a, const abut_collider *b) {
     abut_patch list[16];
     abut_contact contacts[64];
-    abut_patches patches = {.list = list,
-                            .capacity = 16,
-                            .contacts = contacts,
-                            .contact_capacity = 64};
+    abut_patches patches = {.size = sizeof patches,
+                            .patches.list = list,
+                            .patches.capacity = 16,
+                            .contacts.list = contacts,
+                            .contacts.capacity = 64};
     assert_ok(abut_contact_find(a, b, NULL, &patches));
-    return patches.count;
+    return patches.patches.count;
 }
 
 static uint64_t count_ball_patches(const abut_collider *a) {
     abut_collider ball = {.kind = ABUT_COLLIDER_SPHERE};
     abut_patch list[16];
     abut_contact contacts[64];
-    abut_patches patches = {.list = list,
-                            .capacity = 16,
-                            .contacts = contacts,
-                            .contact_capacity = 64};
+    abut_patches patches = {.size = sizeof patches,
+                            .patches.list = list,
+                            .patches.capacity = 16,
+                            .contacts.list = contacts,
+                            .contacts.capacity = 64};
     ball.shape.sphere.radius = 0.3;
     assert_ok(abut_contact_find(a, &ball, NULL, &patches));
-    return patches.count;
+    return patches.patches.count;
 }
 
 static uint64_t count_world_contacts(abut_mesh *outer, abut_mesh *inner) {
@@ -174,7 +176,7 @@ static uint64_t count_world_contacts(abut_mesh *outer, abut_mesh *inner) {
     abut_world *world = NULL;
     abut_mesh *meshes[2] = {outer, inner};
     abut_contact list[1024];
-    abut_contacts found = {.list = list, .capacity = 1024};
+    abut_contacts found = {.size = sizeof found, .list = list, .capacity = 1024};
     assert_ok(abut_world_create(NULL, &options, &world));
     for (int i = 0; i < 2; i++) {
         abut_world_item item = abut_world_item_default();
@@ -204,7 +206,7 @@ static void check_all(abut_mesh *outer, const levels *wanted) {
     abut_bvh *a = create_bvh(abut_mesh_retain(outer)), *b = create_bvh(abut_mesh_retain(inner));
     const abut_collider at[2] = {abut_collider_from_bvh(a, abut_pose_identity()),
                                  abut_collider_from_bvh(b, abut_pose_identity())};
-    abut_pair_measures common;
+    abut_pair_measures common = abut_pair_measures_default();
     check_pairs(&at[0], &at[1], wanted);
     const levels swapped = {inside ? ABUT_PAIR_A_INSIDE : ABUT_PAIR_APART, wanted->level,
                             !strncmp(wanted->reason, "Mesh a", 6) ? "Mesh b" : wanted->reason,

@@ -122,7 +122,7 @@ TEST(items_are_given_back_as_they_were_added) {
     abut_picture_options options = abut_picture_options_default();
     abut_mesh_style style = abut_mesh_style_default();
     abut_picture *picture;
-    abut_picture_item item;
+    abut_picture_item item = abut_picture_item_default();
     abut_mesh *mesh = square(1, 0);
     const abut_pose pose = {{0, 0, 1, 0}, {1, 2, 3}};
     const abut_colour red = {1, 0, 0, 0.5f}, two[2] = {{0, 1, 0, 1}, {0, 0, 0, 0}};
@@ -147,19 +147,19 @@ TEST(items_are_given_back_as_they_were_added) {
     abut_colour first = abut_picture_colour(0);
     assert_ptr_equal(item.mesh, mesh);
     assert_memory_equal(&item.pose, &pose, sizeof pose);
-    assert_memory_equal(&item.style.colour, &first, sizeof first);
-    assert_null(item.style.triangle_colour);
+    assert_memory_equal(&item.colour, &first, sizeof first);
+    assert_null(item.triangle_colour);
     assert_ok(abut_picture_get_item(picture, 1, &item));
-    assert_true(item.style.edges && item.style.two_sided && !item.style.smooth);
-    assert_memory_equal(&item.style.triangle_colour[0], &two[0], sizeof red);
-    assert_memory_equal(&item.style.triangle_colour[1], &red, sizeof red); /* that of the mesh */
+    assert_true(item.edges && item.two_sided && !item.smooth);
+    assert_memory_equal(&item.triangle_colour[0], &two[0], sizeof red);
+    assert_memory_equal(&item.triangle_colour[1], &red, sizeof red); /* that of the mesh */
     assert_ok(abut_picture_get_item(picture, 2, &item));
     assert_true(!item.mesh && !item.is_point && item.from.x == 1 && item.to.y == 1);
     assert_true(item.width == 2);
-    assert_memory_equal(&item.style.colour, &red, sizeof red);
+    assert_memory_equal(&item.colour, &red, sizeof red);
     assert_ok(abut_picture_get_item(picture, 3, &item));
     assert_true(item.is_point && item.from.z == 6 && item.width == 3);
-    assert_true(item.style.colour.a == 1 && item.style.colour.r < 0.2f); /* ink */
+    assert_true(item.colour.a == 1 && item.colour.r < 0.2f); /* ink */
     assert_refused("4 items", abut_picture_get_item(picture, 4, &item));
     assert_refused("picture is null", abut_picture_get_item(NULL, 0, &item));
     assert_refused("item is null", abut_picture_get_item(picture, 0, NULL));

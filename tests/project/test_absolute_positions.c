@@ -118,7 +118,7 @@ TEST(sweeps) {
 }
 
 TEST(self_collisions) {
-    abut_self_result result[2];
+    abut_self_result result[2] = {abut_self_result_default(), abut_self_result_default()};
     for (int k = 0; k < 2; k++) {
         abut_mesh *mesh = make(ABUT_SHAPE_ICOSPHERE, 6, 2, shifts[k]);
         const uint32_t count = abut_mesh_vertex_count(mesh);
@@ -148,7 +148,7 @@ TEST(worlds) {
                                                 ABUT_WORLD_LAYERS};
     static abut_contact list[2][4096];
     for (size_t m = 0; m < sizeof methods / sizeof *methods; m++) {
-        abut_contacts found[2];
+        abut_contacts found[2] = {abut_contacts_default(), abut_contacts_default()};
         for (int k = 0; k < 2; k++) {
             abut_mesh *ball = make(ABUT_SHAPE_ICOSPHERE, 4, 2, shifts[k]);
             abut_mesh *soft = make(ABUT_SHAPE_ICOSPHERE, 4, 1, shifts[k]);
@@ -166,7 +166,8 @@ TEST(worlds) {
             /* from the middle of the ball to its surface, 0.125 deep */
             abut_vec3 *p = positions_of(soft, (abut_vec3){0, 0, 1.375});
             assert_ok(abut_world_set_positions(world, id, NULL, abut_array_host(p)));
-            found[k] = (abut_contacts){.list = list[k], .capacity = 4096};
+            found[k] =
+                (abut_contacts){.size = sizeof(abut_contacts), .list = list[k], .capacity = 4096};
             assert_ok(abut_world_contacts(world, &found[k]));
             assert_true(found[k].count > 0);
             free(p);
@@ -271,11 +272,13 @@ TEST(layers) {
         abut_vec3 *p = positions_of(box, (abut_vec3){0.75, 0, 0});
         assert_ok(abut_layers_set_positions(layers, id, abut_array_host(p)));
         abut_layers_query query = abut_layers_query_default();
-        abut_layers_result result = {.pairs = &pair[k], .capacity = 1};
+        abut_layers_result result = {.size = sizeof result,
+                                     .pairs.list = &pair[k],
+                                     .pairs.capacity = 1};
         query.resolution = 64;
         query.measure_volume = true;
         assert_ok(abut_layers_find(layers, &query, &result));
-        assert_int_equal(1, result.count);
+        assert_int_equal(1, result.pairs.count);
         free(p);
         abut_layers_destroy(layers);
         abut_mesh_destroy(box);

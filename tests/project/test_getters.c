@@ -1,4 +1,5 @@
-/* The getters of all modules: abut_x_get_info(x, &info) and those for arrays and options.
+/* The getters of all modules: abut_x_get_info(x, &info) and those for arrays and options. Also the
+ * functions that fill a report or other result with a size.
  *
  * Each rejects null and a size field that this library does not know, writes no more than the size
  * field allows, as for a caller that was compiled against a shorter structure, and keeps that
@@ -41,7 +42,51 @@ static abut_status get_first_pair(const void *object, void *out) {
     return abut_world_get_pair_info((const abut_world *)object, 0, 1, (abut_world_pair_info *)out);
 }
 
-enum { ROOM = 1024, UNTOUCHED = 0x5a };
+GETTER(abut_mesh_examine, abut_topology, abut_mesh_report)
+GETTER(abut_character_get_report, abut_character, abut_character_report)
+
+static abut_status measure_itself(const void *object, void *out) {
+    const abut_collider body = abut_collider_from_bvh(object, abut_pose_identity());
+    return abut_pair_measure(&body, &body, NULL, (abut_pair_measures *)out);
+}
+
+static abut_status measure_map(const void *object, void *out) {
+    return abut_map_measure((const abut_map *)object, NULL, NULL, (abut_map_measures *)out);
+}
+
+static abut_status measure_hausdorff(const void *object, void *out) {
+    return abut_map_hausdorff(object, object, NULL, (abut_map_hausdorff_result *)out);
+}
+
+static abut_mesh *radial_mesh;
+
+static abut_status measure_radial(const void *object, void *out) {
+    return abut_radial_measure((abut_radial *)(uintptr_t)object, radial_mesh, NULL,
+                               (abut_radial_measures *)out);
+}
+
+static abut_status find_self(const void *object, void *out) {
+    abut_self_step step = abut_self_step_default();
+    abut_vec3 end[26] = {{0, 0, 0}};
+    if (object)
+        assert_ok(abut_mesh_get_positions(radial_mesh, end));
+    step.start = step.end = abut_array_host(end);
+    return abut_self_find((abut_self *)(uintptr_t)object, &step, NULL, (abut_self_result *)out);
+}
+
+static abut_status count_sweep(const void *object, void *out) {
+    abut_impact_list none = {NULL, 0, 0};
+    if (!out)
+        return abut_set_error(ABUT_ERROR_ARGUMENT, "counts may be null: counts is null");
+    return abut_sweep_find((abut_sweep *)(uintptr_t)object, ABUT_SWEEP_ALL, NULL, &none,
+                           (abut_sweep_counts *)out);
+}
+
+static abut_status get_picture_item(const void *object, void *out) {
+    return abut_picture_get_item((const abut_picture *)object, 0, (abut_picture_item *)out);
+}
+
+enum { ROOM = 2048, UNTOUCHED = 0x5a };
 
 static void set_size(unsigned char *out, size_t size) {
     memset(out, UNTOUCHED, ROOM);
@@ -114,6 +159,23 @@ TEST(of_meshes) {
     check_getter(call_abut_field_get_info, field, sizeof(abut_field_info));
     check_getter(call_abut_map_get_info, map, sizeof(abut_map_info));
     check_getter(call_abut_self_get_info, self, sizeof(abut_self_info));
+    check_getter(call_abut_mesh_examine, topology, sizeof(abut_mesh_report));
+    check_getter(measure_itself, bvh, sizeof(abut_pair_measures));
+    check_getter(measure_hausdorff, bvh, sizeof(abut_map_hausdorff_result));
+    const abut_collider body = abut_collider_from_bvh(bvh, abut_pose_identity());
+    assert_ok(abut_map_compute_distance(map, &body, 1, NULL));
+    check_getter(measure_map, map, sizeof(abut_map_measures));
+    abut_self_result first = abut_self_result_default();
+    radial_mesh = mesh;
+    assert_ok(find_self(self, &first)); /* the next steps change no set */
+    check_getter(find_self, self, sizeof(abut_self_result));
+    abut_sweep *sweep = NULL;
+    abut_vec3 end[26];
+    assert_ok(abut_sweep_create(&mesh, 1, NULL, &sweep));
+    assert_ok(abut_mesh_get_positions(mesh, end));
+    assert_ok(abut_sweep_set_positions(sweep, abut_array_host(NULL), abut_array_host(end)));
+    check_getter(count_sweep, sweep, sizeof(abut_sweep_counts));
+    abut_sweep_destroy(sweep);
     abut_self_destroy(self);
     abut_map_destroy(map);
     abut_field_destroy(field);
@@ -136,7 +198,10 @@ TEST(of_characters) {
     assert_ok(abut_character_create_figure(NULL, &options, &character));
     assert_ok(abut_radial_create(character, NULL, &radial));
     check_getter(call_abut_character_get_info, character, sizeof(abut_character_info));
+    check_getter(call_abut_character_get_report, character, sizeof(abut_character_report));
     check_getter(call_abut_radial_get_info, radial, sizeof(abut_radial_info));
+    radial_mesh = abut_character_rest_mesh(character);
+    check_getter(measure_radial, radial, sizeof(abut_radial_measures));
     check_getter(get_first_field, radial, sizeof(abut_radial_view));
     assert_ok(abut_character_get_info(character, &info));
     assert_ok(abut_character_get_bone(character, info.bone_count - 1, &bone));
@@ -169,6 +234,8 @@ TEST(of_worlds_and_pictures) {
     check_getter(get_first_pair, world, sizeof(abut_world_pair_info));
     assert_ok(abut_picture_create(NULL, NULL, &picture));
     check_getter(call_abut_picture_get_options, picture, sizeof(abut_picture_options));
+    assert_ok(abut_picture_add_point(picture, (abut_vec3){1, 2, 3}, 4, (abut_colour){1, 1, 1, 1}));
+    check_getter(get_picture_item, picture, sizeof(abut_picture_item));
     abut_picture_destroy(picture);
     abut_world_destroy(world);
     abut_mesh_destroy(mesh);
@@ -199,5 +266,118 @@ TEST(of_files) {
         check_getter(call_abut_scene_get_arrays, scene, sizeof(abut_scene_arrays));
     }
     abut_scene_destroy(scene);
+    abut_mesh_destroy(mesh);
+}
+
+/* ---- results with lists ---- */
+
+/* Sets the size of a result to values that the library does not know. */
+#define CHECK_SIZES(result, call)                            \
+    do {                                                     \
+        const size_t all = sizeof(result);                   \
+        (result).size = 0;                                   \
+        assert_refused("size field of the result is", call); \
+        (result).size = all + 1;                             \
+        assert_refused("size field of the result is", call); \
+        (result).size = all;                                 \
+    } while (0)
+
+TEST(of_lists) {
+    abut_mesh *mesh = box();
+    abut_bvh *bvh = NULL;
+    abut_layers *layers = NULL;
+    abut_world *world = NULL;
+    assert_ok(abut_bvh_create(mesh, NULL, &bvh));
+    assert_ok(abut_layers_create(NULL, NULL, &layers));
+    assert_ok(abut_world_create(NULL, NULL, &world));
+    const abut_pose poses[2] = {{{0, 0, 0, 1}, {0, 0, 0}}, {{0, 0, 0, 1}, {0, 0, 0.9}}};
+    abut_collider bodies[2];
+    for (int i = 0; i < 2; i++) {
+        bodies[i] = abut_collider_from_bvh(bvh, poses[i]);
+        abut_layers_item solid = {.mesh = mesh, .pose = poses[i]};
+        abut_world_item item = abut_world_item_default();
+        uint32_t id;
+        item.collider = bodies[i];
+        assert_ok(abut_layers_add(layers, &solid, NULL));
+        assert_ok(abut_world_add(world, &item, &id));
+    }
+    abut_patch patches[8];
+    abut_contact contacts[64];
+    abut_patches manifold = abut_patches_default();
+    CHECK_SIZES(manifold, abut_contact_find(&bodies[0], &bodies[1], NULL, &manifold));
+    assert_int_equal(ABUT_ERROR_BUFFER, abut_contact_find(&bodies[0], &bodies[1], NULL, &manifold));
+    assert_true(manifold.patches.count == 1 && manifold.contacts.count == 4);
+    assert_true(!manifold.is_verified && !manifold.reliability.reason);
+    manifold.patches = (abut_patch_list){patches, 8, 0};
+    assert_fails(ABUT_ERROR_BUFFER, "4 contacts, but the capacity of patches->contacts is 0",
+                 abut_contact_find(&bodies[0], &bodies[1], NULL, &manifold));
+    manifold.contacts = (abut_contact_list){NULL, 3, 0};
+    assert_refused("the list of patches->contacts is null",
+                   abut_contact_find(&bodies[0], &bodies[1], NULL, &manifold));
+    manifold.contacts = (abut_contact_list){contacts, 64, 0};
+    manifold.size = offsetof(abut_patches, reliability); /* an older, shorter struct */
+    assert_ok(abut_contact_find(&bodies[0], &bodies[1], NULL, &manifold));
+    assert_true(manifold.contacts.count == 4 && manifold.is_verified);
+    assert_null(manifold.reliability.reason);
+
+    abut_contacts found = abut_contacts_default();
+    found.list = contacts;
+    found.capacity = 64;
+    CHECK_SIZES(found, abut_world_contacts(world, &found));
+    found.size = offsetof(abut_contacts, reliability);
+    assert_ok(abut_world_contacts(world, &found));
+    assert_true(found.count == 4 && !found.reliability.reason);
+    found.size = sizeof found;
+    assert_ok(abut_world_contacts(world, &found));
+    assert_non_null(found.reliability.reason);
+
+    abut_layers_pair pairs[4];
+    abut_layers_result result = abut_layers_result_default();
+    CHECK_SIZES(result, abut_layers_find(layers, NULL, &result));
+    assert_fails(ABUT_ERROR_BUFFER, "1 pairs, but the capacity of result->pairs is 0",
+                 abut_layers_find(layers, NULL, &result));
+    assert_true(result.pairs.count == 1 && result.fragments == 0);
+    result.pairs = (abut_layers_pair_list){pairs, 4, 0};
+    result.size = offsetof(abut_layers_result, tolerance);
+    assert_ok(abut_layers_find(layers, NULL, &result));
+    assert_true(result.fragments > 0 && result.tolerance == 0);
+    result.hits = (abut_layers_hit_list){NULL, 1, 0};
+    assert_refused("the list of result->hits is null", abut_layers_find(layers, NULL, &result));
+
+    abut_world_impact list[4];
+    abut_world_impacts impacts = abut_world_impacts_default();
+    CHECK_SIZES(impacts, abut_world_sweep(world, NULL, poses, 2, NULL, &impacts));
+    assert_int_equal(ABUT_ERROR_BUFFER, abut_world_sweep(world, NULL, poses, 2, NULL, &impacts));
+    assert_true(impacts.count == 1 && impacts.time == 0 && !impacts.reliability.reason);
+    impacts.list = list;
+    impacts.capacity = 4;
+    assert_ok(abut_world_sweep(world, NULL, poses, 2, NULL, &impacts));
+    assert_true(impacts.count == 1 && impacts.reliability.reason);
+
+    /* The size of the first object applies to all. */
+    abut_pair_object objects[2] = {abut_pair_object_default(), abut_pair_object_default()};
+    abut_pair_group group = abut_pair_group_default();
+    bool any = false;
+    objects[0].bvh = objects[1].bvh = bvh;
+    group.objects = objects;
+    group.object_count = 2;
+    group.configuration_count = 1;
+    assert_ok(abut_pair_group_any(&group, &any, NULL));
+    assert_true(any);
+    objects[0].size = 0;
+    assert_refused("group->objects[0]: its size field is 0",
+                   abut_pair_group_any(&group, &any, NULL));
+
+    /* Reliabilities need a report with a size. */
+    abut_mesh_report report;
+    memset(&report, 0, sizeof report);
+    assert_int_equal(ABUT_RELIABILITY_UNRELIABLE, abut_pair_reliability(&report).level);
+    assert_int_equal(ABUT_RELIABILITY_UNRELIABLE, abut_self_reliability(&report).level);
+    assert_int_equal(ABUT_RELIABILITY_UNRELIABLE,
+                     abut_sign_reliability(&report, ABUT_SIGN_AUTO).level);
+    assert_refused("size field of the result is 0", abut_pair_examine(bvh, NULL, &report));
+    abut_world_destroy(world);
+    abut_layers_destroy(layers);
+    abut_bvh_destroy(bvh);
     abut_mesh_destroy(mesh);
 }

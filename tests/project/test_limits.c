@@ -50,17 +50,18 @@ TEST(patches) {
     abut_bvh *bvh = NULL;
     abut_patch patch[4];
     abut_contact contacts[32];
-    abut_patches found = {.list = patch,
-                          .capacity = 4,
-                          .contacts = contacts,
-                          .contact_capacity = 32};
+    abut_patches found = {.size = sizeof found,
+                          .patches.list = patch,
+                          .patches.capacity = 4,
+                          .contacts.list = contacts,
+                          .contacts.capacity = 32};
     abut_patch_options options = abut_patch_options_default();
     assert_ok(abut_bvh_create(mesh, NULL, &bvh));
     const abut_collider a = abut_collider_from_bvh(bvh, abut_pose_identity()),
                         b = abut_collider_from_bvh(bvh, (abut_pose){{0, 0, 0, 1}, {0, 0, 0.9}});
     options.max_contacts = 8;
     assert_ok(abut_contact_find(&a, &b, &options, &found));
-    assert_in_range(found.contact_count, 1, 8);
+    assert_in_range(found.contacts.count, 1, 8);
     options.max_contacts = 9;
     refuses(abut_contact_find(&a, &b, &options, &found));
     abut_bvh_destroy(bvh);
@@ -125,7 +126,7 @@ TEST(candidates_of_worlds) {
     abut_world_options options = abut_world_options_default();
     abut_world_item item = {.size = sizeof(abut_world_item), .collider.kind = ABUT_COLLIDER_BODY};
     abut_contact list[64];
-    abut_contacts found = {.list = list, .capacity = 64};
+    abut_contacts found = {.size = sizeof found, .list = list, .capacity = 64};
     uint32_t id;
     options.pair_limit = 2;
     assert_ok(abut_bvh_create(mesh, NULL, &bvh));

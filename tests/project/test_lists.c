@@ -9,6 +9,7 @@
 #include "support/support.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 typedef struct any_list {
     void *list;
@@ -99,22 +100,22 @@ enum { UNTOUCHED = 0x5a };
 static void check_list(size_t k) {
     const char *name = functions[k].name;
     const size_t bytes = functions[k].bytes;
-    char message[64];
+    char message[96];
     snprintf(message, sizeof message, "%s is null", name);
     assert_refused(message, functions[k].call(NULL));
     any_list to = {NULL, 3, 77};
-    snprintf(message, sizeof message, "%s->list is null, but %s->capacity is 3", name, name);
+    snprintf(message, sizeof message, "the list of %s is null, but its capacity is 3", name);
     assert_refused(message, functions[k].call(&to));
     unsigned char one[1024];
     to = (any_list){one, UINT64_MAX, 77};
-    snprintf(message, sizeof message, "%s->capacity is 18446744073709551615", name);
+    snprintf(message, sizeof message, "the capacity of %s is 18446744073709551615", name);
     if (bytes > 1)
         assert_refused(message, functions[k].call(&to));
     assert_int_equal(to.count, 77);
 
     /* Query the count. */
     to = (any_list){NULL, 0, 77};
-    snprintf(message, sizeof message, " %s, but %s->capacity is 0", name, name);
+    snprintf(message, sizeof message, " %s, but the capacity of %s is 0", name, name);
     assert_fails(ABUT_ERROR_BUFFER, message, functions[k].call(&to));
     const uint64_t count = to.count;
     assert_in_range(count, 1, 100000);
@@ -145,10 +146,10 @@ static void check_k(void) {
         assert_int_equal(to.count, k < 4 ? k : 4);
     }
     to = (abut_nearest_list){room, (uint64_t)UINT32_MAX + 1, 77};
-    assert_refused("nearest->capacity is 4294967296; it must be at most 4294967295",
+    assert_refused("the capacity of nearest is 4294967296; it must be at most 4294967295",
                    abut_nearest_k(bvh, centre, 9, &to));
     to = (abut_nearest_list){NULL, 1, 77};
-    assert_refused("nearest->list is null", abut_nearest_k(bvh, centre, 9, &to));
+    assert_refused("the list of nearest is null", abut_nearest_k(bvh, centre, 9, &to));
     assert_refused("nearest is null", abut_nearest_k(bvh, centre, 9, NULL));
     assert_int_equal(to.count, 77);
 }
@@ -168,7 +169,7 @@ TEST(of_all_functions) {
     for (int i = 4; i < 8; i++)
         end[i].x += 3;
     assert_ok(abut_sweep_set_positions(sweep, abut_array_host(NULL), abut_array_host(end)));
-    abut_pair_object objects[2] = {{.bvh = bvh}, {.bvh = bvh}};
+    abut_pair_object objects[2] = {{.size = sizeof(abut_pair_object), .bvh = bvh}, {.bvh = bvh}};
     group = abut_pair_group_default();
     group.objects = objects;
     group.object_count = 2;

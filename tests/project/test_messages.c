@@ -58,10 +58,11 @@ TEST(contacts_of_meshes_and_solids) {
     subjects s = make_subjects();
     abut_patch patch;
     abut_contact contact;
-    abut_patches found = {.list = &patch,
-                          .capacity = 1,
-                          .contacts = &contact,
-                          .contact_capacity = 1};
+    abut_patches found = {.size = sizeof found,
+                          .patches.list = &patch,
+                          .patches.capacity = 1,
+                          .contacts.list = &contact,
+                          .contacts.capacity = 1};
     abut_patch_options options = abut_patch_options_default();
     const abut_collider plane = {.kind = ABUT_COLLIDER_PLANE, .shape.plane.normal = {0, 0, 1}};
     for (int i = 0; i < LENGTH_COUNT; i++) {
@@ -85,7 +86,7 @@ TEST(contacts_of_meshes_and_solids) {
 TEST(contacts_of_fields) {
     subjects s = make_subjects();
     abut_contact list[4];
-    abut_contacts found = {.list = list, .capacity = 4};
+    abut_contacts found = {.size = sizeof found, .list = list, .capacity = 4};
     abut_contact_options options = abut_contact_options_default();
     const abut_points none = abut_points_default();
     const abut_ray ray = {{5, 0, 0}, {-1, 0, 0}};
@@ -158,7 +159,7 @@ TEST(worlds) {
     NAMES("17", "from 0 to ", abut_world_add(world, &item, &id));
     for (int i = 0; i < LENGTH_COUNT; i++) {
         abut_sweep_rigid_options sweep = abut_sweep_rigid_options_default();
-        abut_world_impacts swept = {0};
+        abut_world_impacts swept = abut_world_impacts_default();
         sweep.separation = lengths[i].number;
         NAMES(lengths[i].words, LENGTHS,
               abut_world_sweep(world, NULL, abut_array_host(NULL), 0, &sweep, &swept));
@@ -170,7 +171,7 @@ TEST(worlds) {
 TEST(pairs_and_sweeps) {
     subjects s = make_subjects();
     abut_sweep_rigid_result touch;
-    abut_pair_measures common;
+    abut_pair_measures common = abut_pair_measures_default();
     for (int i = 0; i < LENGTH_COUNT; i++)
         for (int k = 0; k < 2; k++) {
             abut_pair_measure_options pair = abut_pair_measure_options_default();

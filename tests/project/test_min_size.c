@@ -122,7 +122,7 @@ TEST(positions) {
     abut_self *self = NULL;
     abut_layers *layers = NULL;
     abut_world *world = NULL;
-    abut_self_result result;
+    abut_self_result result = abut_self_result_default();
     uint32_t solid, body;
     assert_ok(abut_sweep_create(&unit, 1, NULL, &motion));
     assert_ok(abut_self_create(unit, NULL, &self));
@@ -224,10 +224,11 @@ TEST(legal) {
     abut_bvh *bvh = NULL;
     abut_patch list[16];
     abut_contact contacts[64];
-    abut_patches found = {.list = list,
-                          .capacity = 16,
-                          .contacts = contacts,
-                          .contact_capacity = 64};
+    abut_patches found = {.size = sizeof found,
+                          .patches.list = list,
+                          .patches.capacity = 16,
+                          .contacts.list = contacts,
+                          .contacts.capacity = 64};
     assert_ok(abut_bvh_create(mesh, NULL, &bvh));
     const abut_collider a = abut_collider_from_bvh(bvh, abut_pose_identity()),
                         b = abut_collider_from_bvh(bvh, (abut_pose){{0, 0, 0, 1}, {0.1, 0.1, 0.1}});

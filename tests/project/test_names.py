@@ -16,7 +16,7 @@ NOUNS = {
     "mesh": "topology normals problem reliability scalar index triangulation",
     "device": "buffer array",
     "bvh": "points",
-    "contact": "samples sample patch solid",
+    "contact": "contacts samples sample patch patches solid",
     "field": "interpolation combination",
     "picture": "mesh_style",
     "sweep": "impact",

@@ -4,7 +4,7 @@
 static void try_meshes(trial *t) {
     abut_topology *topology = NULL;
     abut_normals *normals = NULL;
-    abut_mesh_report report;
+    abut_mesh_report report = abut_mesh_report_default();
     abut_mesh *made = NULL;
     uint32_t count, elements[1024];
     assert_ok(abut_topology_create(t->mesh[0], &topology));
@@ -173,9 +173,9 @@ static void try_pairs(trial *t) {
     const abut_collider *a = &t->posed[0], *b = &t->posed[1];
     abut_overlap overlap;
     abut_separation separation;
-    abut_pair_measures common;
+    abut_pair_measures common = abut_pair_measures_default();
     abut_reliability reliability;
-    abut_mesh_report report;
+    abut_mesh_report report = abut_mesh_report_default();
     abut_sweep_rigid_result touch;
     uint64_t count = 0;
     bool any;
@@ -226,13 +226,14 @@ static void try_contacts(trial *t) {
     enum { ROOM = 4096 };
     static abut_patch list[ROOM];
     static abut_contact contacts[8 * ROOM];
-    abut_patches found = {.list = list,
-                          .capacity = ROOM,
-                          .contacts = contacts,
-                          .contact_capacity = sizeof contacts / sizeof *contacts};
+    abut_patches found = {.size = sizeof found,
+                          .patches.list = list,
+                          .patches.capacity = ROOM,
+                          .contacts.list = contacts,
+                          .contacts.capacity = sizeof contacts / sizeof *contacts};
     abut_patch_options options = abut_patch_options_default();
     if (TRY(abut_contact_find(&t->posed[0], &t->posed[1], NULL, &found)) && t->compares) {
-        assert_true(found.count > 0);
+        assert_true(found.patches.count > 0);
         same(t, "patch depth", list[0].depth, 1, COARSE);
         same(t, "patch volume", list[0].volume, 3, COARSE);
     }
@@ -259,11 +260,11 @@ static void try_contacts(trial *t) {
         for (int k = 0; k < 6; k++) {
             snprintf(name, sizeof name, "solids %d %d", i, k);
             if ((i || k) && TRY(abut_contact_find(&solids[i], &solids[k], NULL, &found)) &&
-                found.count)
+                found.patches.count)
                 same(t, name, list[0].depth, 1, COARSE);
         }
         snprintf(name, sizeof name, "solid %d", i);
-        if (TRY(abut_contact_find(&t->posed[0], &solids[i], NULL, &found)) && found.count)
+        if (TRY(abut_contact_find(&t->posed[0], &solids[i], NULL, &found)) && found.patches.count)
             same(t, name, list[0].depth, 1, COARSE);
     }
 }
@@ -307,7 +308,7 @@ static void try_motions(trial *t) {
     for (int scheme = 0; scheme <= ABUT_SELF_COMPLETE; scheme++) {
         abut_self_options options = abut_self_options_default();
         abut_self_step step = abut_self_step_default();
-        abut_self_result result;
+        abut_self_result result = abut_self_result_default();
         abut_self *self = NULL;
         options.scheme = (abut_self_scheme)scheme;
         step.start = abut_array_host(start);
@@ -332,10 +333,10 @@ static void try_worlds(trial *t) {
     for (int method = ABUT_WORLD_AUTO; method <= ABUT_WORLD_LAYERS; method++) {
         abut_world_options options = abut_world_options_default();
         abut_world *world = NULL;
-        abut_contacts contacts = {.list = list, .capacity = 4096};
+        abut_contacts contacts = {.size = sizeof contacts, .list = list, .capacity = 4096};
         abut_world_event events[16];
         abut_world_impact hits[16];
-        abut_world_impacts impacts = {.list = hits, .capacity = 16};
+        abut_world_impacts impacts = {.size = sizeof impacts, .list = hits, .capacity = 16};
         if (method == ABUT_WORLD_RADIAL)
             continue;
         options.margin = 0.01 * t->scale;
@@ -386,10 +387,11 @@ static void try_mixed(trial *t) {
     static abut_patch list[ROOM];
     static abut_contact contacts[8 * ROOM];
     static uint32_t triangles[1024];
-    abut_patches found = {.list = list,
-                          .capacity = ROOM,
-                          .contacts = contacts,
-                          .contact_capacity = sizeof contacts / sizeof *contacts};
+    abut_patches found = {.size = sizeof found,
+                          .patches.list = list,
+                          .patches.capacity = ROOM,
+                          .contacts.list = contacts,
+                          .contacts.capacity = sizeof contacts / sizeof *contacts};
     const trial one = {.scale = 1};
     abut_mesh *mesh = scaled(&one, ABUT_SHAPE_TORUS, 12, 8);
     abut_bvh *bvh = NULL;
@@ -401,9 +403,9 @@ static void try_mixed(trial *t) {
     const abut_collider *others[2] = {&b, &c};
     abut_overlap overlap;
     abut_separation separation;
-    abut_pair_measures common;
+    abut_pair_measures common = abut_pair_measures_default();
     abut_sweep_rigid_result touch;
-    abut_map_hausdorff_result result;
+    abut_map_hausdorff_result result = abut_map_hausdorff_result_default();
     for (int i = 0; i < 2; i++) {
         NEED(abut_pair_overlap(&a, others[i], NULL, NULL, &overlap));
         NEED(abut_pair_distance(&a, others[i], NULL, NULL, &separation));
@@ -411,7 +413,7 @@ static void try_mixed(trial *t) {
         if (TRY(abut_pair_measure(&a, others[i], NULL, &common)))
             assert_true(isfinite(common.volume));
         if (TRY(abut_contact_find(&a, others[i], NULL, &found)))
-            for (uint64_t k = 0; k < found.count; k++)
+            for (uint64_t k = 0; k < found.patches.count; k++)
                 assert_true(isfinite(list[k].depth) && isfinite(list[k].volume));
         TRY(abut_contact_find(others[i], &a, NULL, &found));
         TRY(abut_sweep_rigid(&a, NULL, others[i], &a.pose, NULL, &touch));

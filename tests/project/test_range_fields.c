@@ -10,7 +10,7 @@ static void try_fields(trial *t) {
     abut_mesh *surface = NULL;
     abut_field_value value;
     static abut_contact list[8192];
-    abut_contacts contacts = {.list = list, .capacity = 8192};
+    abut_contacts contacts = {.size = sizeof contacts, .list = list, .capacity = 8192};
     options.cells = 24;
     samples_options.kinds =
         ABUT_SAMPLES_VERTICES | ABUT_SAMPLES_EDGES | ABUT_SAMPLES_FACES | ABUT_SAMPLES_SURFACE;
@@ -60,7 +60,7 @@ static void try_fields(trial *t) {
 
 static void try_measures(trial *t, const abut_map *map, const char *name, bool exact) {
     abut_map_measure_options options = abut_map_measure_options_default();
-    abut_map_measures m;
+    abut_map_measures m = abut_map_measures_default();
     const double half = 0.5;
     double value;
     options.within = t->scale;
@@ -90,14 +90,15 @@ static void try_maps(trial *t) {
     enum { ROOM = 4096 };
     static abut_patch list[ROOM];
     static abut_contact contacts[8 * ROOM];
-    abut_patches found = {.list = list,
-                          .capacity = ROOM,
-                          .contacts = contacts,
-                          .contact_capacity = sizeof contacts / sizeof *contacts};
+    abut_patches found = {.size = sizeof found,
+                          .patches.list = list,
+                          .patches.capacity = ROOM,
+                          .contacts.list = contacts,
+                          .contacts.capacity = sizeof contacts / sizeof *contacts};
     abut_map_options options = abut_map_options_default();
     abut_map_query query = abut_map_query_default();
     abut_patch_options patch_options = abut_patch_options_default();
-    abut_map_hausdorff_result result;
+    abut_map_hausdorff_result result = abut_map_hausdorff_result_default();
     abut_map *map = NULL;
     options.resolution = 40;
     patch_options.margin = 0.1 * t->scale;
@@ -169,7 +170,7 @@ static void try_images(trial *t) {
 
     abut_layers *layers = NULL;
     abut_layers_pair pairs[4];
-    abut_layers_result result = {.pairs = pairs, .capacity = 4};
+    abut_layers_result result = {.size = sizeof result, .pairs.list = pairs, .pairs.capacity = 4};
     abut_layers_query query = abut_layers_query_default();
     assert_ok(abut_layers_create(NULL, NULL, &layers));
     bool added = true;
@@ -186,7 +187,7 @@ static void try_images(trial *t) {
         query.is_exact = k == 1;
         query.measure_volume = k == 2;
         if (TRY(abut_layers_find(layers, &query, &result)) && t->compares) {
-            assert_int_equal(1, result.count);
+            assert_int_equal(1, result.pairs.count);
             same(t,
                  k == 0   ? "layers"
                  : k == 1 ? "layers exact"
@@ -264,10 +265,10 @@ static void try_radial(trial *t) {
                 abut_mesh *surface = NULL;
                 TRY(abut_radial_surface(radial, 0, &surface));
                 abut_mesh_destroy(surface);
-                abut_radial_measures measures;
+                abut_radial_measures measures = abut_radial_measures_default();
                 TRY(abut_radial_measure(radial, mesh, NULL, &measures));
                 static abut_contact list[64];
-                abut_contacts contacts = {.list = list, .capacity = 64};
+                abut_contacts contacts = {.size = sizeof contacts, .list = list, .capacity = 64};
                 const abut_capsule capsule = {{at(t, 0.5, 0, 0), at(t, 1, 0, 0.2)}, 0.1 * t->scale};
                 TRY(abut_radial_contacts(radial, 1, &capsule, NULL, &contacts));
             }

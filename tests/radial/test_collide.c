@@ -421,7 +421,7 @@ TEST(what_is_left_out_changes_nothing) {
         assert_ok(abut_radial_evaluate(radial, COUNT, abut_array_host(points), limit,
                                        abut_array_host(answers)));
         near.margin = limit / 2;
-        abut_contacts found = {.list = list, .capacity = COUNT};
+        abut_contacts found = {.size = sizeof found, .list = list, .capacity = COUNT};
         assert_ok(abut_radial_contacts(radial, COUNT, dots, &near, &found));
         const abut_contact *next = list;
         for (int i = 0; i < COUNT; i++) {
@@ -475,11 +475,11 @@ TEST(contacts_of_capsules) {
     const double depths[] = {0.1 * r, 0.1 * r, 0.1 * r, 0.1 * r};
     const abut_vec3 outs[] = {{1, 0, 0}, {0, 1, 0}, {0, -1, 0}, {1, 0, 0}};
     abut_contact list[8];
-    abut_contacts contacts = {.list = list, .capacity = 3};
+    abut_contacts contacts = {.size = sizeof contacts, .list = list, .capacity = 3};
     abut_contact_options options = abut_contact_options_default();
     options.a = 9;
     options.b = 7;
-    assert_fails(ABUT_ERROR_BUFFER, "must be at least 4",
+    assert_fails(ABUT_ERROR_BUFFER, "4 contacts, but the capacity of contacts is",
                  abut_radial_contacts(radial, 5, things, &options, &contacts));
     assert_int_equal(contacts.count, 4);
     contacts.capacity = 8;
@@ -517,7 +517,7 @@ TEST(measures) {
     const abut_character_matrix none = matrix_none();
     const uint32_t count = abut_mesh_triangle_count(mesh);
     double *errors = malloc(count * sizeof *errors), last = 1;
-    abut_radial_measures m;
+    abut_radial_measures m = abut_radial_measures_default();
     for (uint32_t n = 16; n <= 64; n *= 2) { /* error falls with the square of cells */
         abut_radial *radial =
             body_field(mesh, -1.001 * r, 1.001 * r, 2 * n, n, ABUT_RADIAL_DISTANCE_POLAR);

@@ -87,7 +87,7 @@ static void check_ray(const abut_bvh *bvh, const abut_mesh *mesh, abut_vec3 from
     memset(got, 0x5a, sizeof *got);
     abut_ray_hit before = *got;
     ray_hits = (abut_ray_hit_list){got, wanted - 1, 0};
-    assert_fails(ABUT_ERROR_BUFFER, "->capacity is", abut_ray_all(bvh, &ray, &ray_hits));
+    assert_fails(ABUT_ERROR_BUFFER, "but the capacity of ", abut_ray_all(bvh, &ray, &ray_hits));
     count = ray_hits.count;
     assert_int_equal(count, wanted);
     assert_memory_equal(got, &before, sizeof before);
@@ -122,7 +122,8 @@ static void check_box(const abut_bvh *bvh, const abut_mesh *mesh, abut_vec3 a, a
     if (wanted) {
         got[0] = 77;
         inside = (abut_index_list){got, wanted - 1, 0};
-        assert_fails(ABUT_ERROR_BUFFER, "->capacity is", abut_bvh_find_in_box(bvh, &box, &inside));
+        assert_fails(ABUT_ERROR_BUFFER, "but the capacity of ",
+                     abut_bvh_find_in_box(bvh, &box, &inside));
         count = inside.count;
         assert_true(count == wanted && got[0] == 77);
     }
@@ -609,12 +610,12 @@ TEST(refusals) {
     assert_refused("any is null", abut_ray_any(bvh, &good, 1, NULL));
     assert_refused("ray is null", abut_ray_any(bvh, NULL, 1, &any));
     assert_refused("bvh is null", abut_ray_any(NULL, &good, 1, &any));
-    assert_refused("hits->list is null",
+    assert_refused("the list of hits is null",
                    abut_ray_all(bvh, &good, &(abut_ray_hit_list){NULL, 1, 0}));
     assert_refused("hits is null", abut_ray_all(bvh, &good, NULL));
     assert_refused("bvh is null", abut_ray_all(NULL, &good, &(abut_ray_hit_list){&hit, 1, 0}));
     abut_ray_hit_list ray_hits = {NULL, 0, 0};
-    assert_fails(ABUT_ERROR_BUFFER, "->capacity is 0", abut_ray_all(bvh, &good, &ray_hits));
+    assert_fails(ABUT_ERROR_BUFFER, "but the capacity of ", abut_ray_all(bvh, &good, &ray_hits));
     count = ray_hits.count;
     assert_true(count == 1 || count == 2); /* the diagonal of the side */
     abut_box box = {{0, 0, 0}, {1, 1, 1}}, wrong = {{0, 2, 0}, {1, 1, 1}},
@@ -625,7 +626,7 @@ TEST(refusals) {
                    abut_bvh_find_in_box(bvh, &odd, &(abut_index_list){&triangle, 1, 0}));
     assert_refused("box is null",
                    abut_bvh_find_in_box(bvh, NULL, &(abut_index_list){&triangle, 1, 0}));
-    assert_refused("triangles->list is null",
+    assert_refused("the list of triangles is null",
                    abut_bvh_find_in_box(bvh, &box, &(abut_index_list){NULL, 1, 0}));
     assert_refused("triangles is null", abut_bvh_find_in_box(bvh, &box, NULL));
     assert_refused("bvh is null",

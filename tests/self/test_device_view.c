@@ -92,7 +92,7 @@ static void check_resident(const couple *c, const abut_self_step *step,
                            const abut_sweep_find_options *sweep, const abut_self_result *expected,
                            double time) {
     abut_self_step moved = step_there(step, c->there->vertex_count);
-    abut_self_result result;
+    abut_self_result result = abut_self_result_default();
     if (time > 0.9 || time < 0.2)
         moved.start = step->start;
     if (time > 0.9 || (time > 0.2 && time < 0.3))
@@ -106,7 +106,7 @@ static void check_resident(const couple *c, const abut_self_step *step,
 
 static void check_couple(const couple *c, const abut_self_step *step,
                          const abut_sweep_find_options *sweep, brute_hit truth) {
-    abut_self_result here, there;
+    abut_self_result here = abut_self_result_default(), there = abut_self_result_default();
     assert_ok(abut_self_find(c->here, step, sweep, &here));
     assert_ok(abut_self_find(c->there, step, sweep, &there));
     check_resident(c, step, sweep, &there, truth.time);
@@ -196,7 +196,7 @@ static uint32_t follow_large(abut_mesh *mesh, abut_self_options options, uint32_
     c.there->on_device->boundary_room = 1;
     for (uint32_t s = 0; s < steps; s++) {
         abut_self_step step = abut_self_step_default();
-        abut_self_result here, there;
+        abut_self_result here = abut_self_result_default(), there = abut_self_result_default();
         random_motion(random, start, end, count, size, 0.0);
         step.start = abut_array_host(s % 11 == 10 ? start : NULL);
         step.end = abut_array_host(end);
@@ -260,7 +260,8 @@ TEST(a_dent) {
     open_couples(mesh, couples);
     for (int frame = 1; frame <= 20 && !hits; frame++) {
         abut_self_step step = abut_self_step_default();
-        abut_self_result here, there, complete;
+        abut_self_result here = abut_self_result_default(), there = abut_self_result_default(),
+                         complete = abut_self_result_default();
         for (uint32_t i = 0; i < count; i++) {
             vec3 p = from[i];
             p.z -= 0.12 * frame * exp(-6 * (p.x * p.x + p.y * p.y)) * (p.z > 0);
@@ -300,7 +301,7 @@ TEST(fallbacks) {
         end[i] = v3_scale(end[i], 0.5);
     for (int k = 0; k < 4; k++) {
         abut_self_step step = abut_self_step_default();
-        abut_self_result here, there;
+        abut_self_result here = abut_self_result_default(), there = abut_self_result_default();
         step.end = abut_array_host(end);
         apart.separation = 0.01;
         assert_ok(abut_self_find(couples[k].here, &step, &apart, &here));
@@ -321,7 +322,7 @@ TEST(positions_that_are_refused) {
     uint32_t count = abut_mesh_vertex_count(mesh);
     abut_vec3 *end = positions_of(mesh);
     couple couples[SCHEMES];
-    abut_self_result result = {.node_pairs = 99};
+    abut_self_result result = {.size = sizeof result, .node_pairs = 99};
     abut_buffer *small;
     open_couples(mesh, couples);
     abut_self *view = couples[1].resident;
@@ -355,7 +356,7 @@ TEST(positions_that_are_refused) {
         again[i].z += 0.01 * i;
     here.end = abut_array_host(again);
     step = step_there(&here, count);
-    abut_self_result expected;
+    abut_self_result expected = abut_self_result_default();
     assert_ok(abut_self_find(couples[1].there, &here, NULL, &expected));
     assert_ok(abut_self_find(view, &step, NULL, &result));
     same_results(&expected, &result);
@@ -403,7 +404,7 @@ static abut_status live_a_little(abut_context *context, void *data) {
     for (int s = 0; s < 2 && !status; s++) {
         abut_vec3 *end = positions_of(mesh);
         abut_self_step step = abut_self_step_default();
-        abut_self_result result = {.node_pairs = 99};
+        abut_self_result result = {.size = sizeof result, .node_pairs = 99};
         /* all but one vertex stay; that one goes through to the other side of the ball */
         if (open)
             end[0].z = s ? 0.7 : -0.2;

@@ -96,7 +96,7 @@ static void same_impacts(const abut_impact *a, const abut_impact *b) {
 static void check_view(scene *s, uint32_t which, const abut_self_step *step,
                        const abut_sweep_find_options *options, uint64_t count, bool is_free) {
     abut_impact_list impacts = {s->seen, ROOM, 99};
-    abut_self_result result;
+    abut_self_result result = abut_self_result_default();
     uint64_t used = 0;
     assert_ok(abut_self_find_all(s->views[which], step, options, &impacts, &result));
     const unsigned char *sets = abut_self_sets(s->views[which]);
@@ -184,7 +184,7 @@ TEST(test_groove) {
     abut_self_step step = abut_self_step_default();
     abut_sweep_find_options options = abut_sweep_find_options_default();
     abut_impact_list impacts = {s.seen, ROOM, 0};
-    abut_self_result result;
+    abut_self_result result = abut_self_result_default();
     step.start = abut_array_host(start);
     step.end = abut_array_host(end);
     step.line = &middle;
@@ -220,7 +220,7 @@ TEST(test_response) {
         end[i].z -= 2.6 * exp(-6 * (end[i].x * end[i].x + end[i].y * end[i].y)) * (end[i].z > 0);
     abut_self_step step = abut_self_step_default();
     abut_impact_list impacts = {s.seen, ROOM, 1};
-    abut_self_result result;
+    abut_self_result result = abut_self_result_default();
     step.start = abut_array_host(start);
     step.end = abut_array_host(end);
     while (impacts.count && rounds++ < 100) {
@@ -252,11 +252,11 @@ TEST(test_room) {
     for (uint32_t k = 0; k < s.view_count; k++) {
         abut_self_step step = abut_self_step_default();
         abut_impact_list none = {NULL, 0, 0}, some = {s.seen, 1, 0}, enough = {s.seen, ROOM, 0};
-        abut_self_result result = {.node_pairs = 99};
+        abut_self_result result = {.size = sizeof result, .node_pairs = 99};
         step.end = abut_array_host(end);
-        assert_fails(ABUT_ERROR_BUFFER, "impacts, but impacts->capacity is 0",
+        assert_fails(ABUT_ERROR_BUFFER, "impacts, but the capacity of impacts is 0",
                      abut_self_find_all(s.views[k], &step, NULL, &none, &result));
-        assert_fails(ABUT_ERROR_BUFFER, "impacts, but impacts->capacity is 1",
+        assert_fails(ABUT_ERROR_BUFFER, "impacts, but the capacity of impacts is 1",
                      abut_self_find_all(s.views[k], &step, NULL, &some, &result));
         assert_int_equal(99, result.node_pairs);
         assert_ok(abut_self_find_all(s.views[k], &step, NULL, &enough, &result));
@@ -272,7 +272,7 @@ TEST(test_refused) {
     abut_mesh *mesh = make_shape(one_thread(), ABUT_SHAPE_BOX, 1);
     abut_self_step step = abut_self_step_default();
     abut_impact_list impacts = {NULL, 3, 7};
-    abut_self_result result = {.node_pairs = 99};
+    abut_self_result result = {.size = sizeof result, .node_pairs = 99};
     abut_self *view;
     assert_ok(abut_self_create(mesh, NULL, &view));
     assert_refused("view is null", abut_self_find_all(NULL, &step, NULL, &impacts, &result));
@@ -296,7 +296,7 @@ static abut_status find_some(abut_context *context, void *data) {
     abut_self_options options = abut_self_options_default();
     static abut_impact room[ROOM];
     abut_impact_list impacts = {room, ROOM, 0};
-    abut_self_result result;
+    abut_self_result result = abut_self_result_default();
     shape.segments = 3;
     options.scheme = *(const abut_self_scheme *)data;
     abut_status status = abut_shape_create(context, &shape, &mesh);

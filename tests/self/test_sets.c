@@ -75,7 +75,7 @@ TEST(sets_are_true) {
         bool by_line = round % 3;
         abut_self_options options = abut_self_options_default();
         abut_self_step step = abut_self_step_default();
-        abut_self_result result;
+        abut_self_result result = abut_self_result_default();
         abut_self_line line;
         abut_self *view;
         options.scheme = by_line ? ABUT_SELF_LINE : ABUT_SELF_POINT;
@@ -199,7 +199,7 @@ TEST(violated_until_back) {
     uint32_t count = abut_mesh_vertex_count(mesh);
     abut_vec3 *in = positions_of(mesh), *rest = positions_of(mesh);
     abut_self *view;
-    abut_self_result result;
+    abut_self_result result = abut_self_result_default();
     abut_self_step step = abut_self_step_default();
     abut_self_options options = abut_self_options_default();
     for (uint32_t i = 0; i < count; i++)
@@ -254,7 +254,7 @@ static abut_self_result find_one(abut_mesh *mesh, const abut_self_options *optio
                                  const abut_vec3 *end, const abut_sweep_find_options *sweep) {
     abut_self *view;
     abut_self_step step = abut_self_step_default();
-    abut_self_result result;
+    abut_self_result result = abut_self_result_default();
     step.end = abut_array_host(end);
     assert_ok(abut_self_create(mesh, options, &view));
     assert_ok(abut_self_find(view, &step, sweep, &result));
@@ -397,6 +397,7 @@ TEST_THREADS(threads_agree) {
             step.start = abut_array_host(start);
             step.end = abut_array_host(end);
             step.start_is_free = true; /* or not: the answers are the same in any case */
+            results[k][s] = abut_self_result_default();
             assert_ok(abut_self_find(view, &step, NULL, &results[k][s]));
             memset(&results[k][s].times, 0, sizeof results[k][s].times);
             memcpy(start, end, count * sizeof *end);
@@ -422,7 +423,7 @@ static abut_status step_view(abut_context *context, void *data) {
     abut_vec3 *end = data;
     abut_mesh *mesh = NULL;
     abut_self *view = NULL;
-    abut_self_result result;
+    abut_self_result result = abut_self_result_default();
     abut_self_step step = abut_self_step_default();
     abut_shape shape = abut_shape_default(ABUT_SHAPE_SHEET);
     shape.segments = shape.rings = 3;
@@ -484,7 +485,7 @@ TEST(progress_is_real) {
     for (int k = 0; k < 2; k++) {
         abut_self_options of_view = abut_self_options_default();
         abut_self_step step = abut_self_step_default();
-        abut_self_result result;
+        abut_self_result result = abut_self_result_default();
         abut_self *view;
         of_view.scheme = k ? ABUT_SELF_POINT : ABUT_SELF_COMPLETE;
         step.end = abut_array_host(end);
@@ -508,7 +509,7 @@ TEST(refusals) {
     abut_mesh *mesh = make_shape(one_thread(), ABUT_SHAPE_BOX, 1);
     abut_vec3 *end = positions_of(mesh);
     abut_self *view = NULL;
-    abut_self_result result, before;
+    abut_self_result result = abut_self_result_default(), before = abut_self_result_default();
     abut_self_options options = abut_self_options_default();
     abut_self_step step = abut_self_step_default();
     abut_sweep_find_options sweep = abut_sweep_find_options_default();
@@ -523,6 +524,7 @@ TEST(refusals) {
     assert_refused("options", abut_self_create(mesh, &options, &view));
     assert_ok(abut_self_create(mesh, NULL, &view));
     memset(&result, 0x55, sizeof result);
+    result.size = sizeof result;
     before = result;
     assert_refused("end is null", abut_self_find(view, &step, NULL, &result));
     step.end = abut_array_host(end);

@@ -124,7 +124,7 @@ static void check_near_miss(const promise *p, const abut_vec3 *start, abut_vec3 
     assert_ok(abut_sweep_set_positions(p->motion, abut_array_host(start), abut_array_host(end)));
     assert_ok(abut_sweep_find(p->motion, ABUT_SWEEP_EARLIEST, &exact, &impacts, NULL));
     for (int k = 0; k < VIEWS; k++) {
-        abut_self_result result;
+        abut_self_result result = abut_self_result_default();
         assert_ok(abut_self_find(p->views[k], &step, &exact, &result));
         assert_int_equal(impacts.count, result.hit);
         assert_true(!result.hit || result.impact.time == impact.time);
@@ -145,7 +145,7 @@ static void follow(promise *p, test_random *random, uint32_t steps, double size,
         bool own = test_random_below(random, 3) > 0;
         for (int k = 0; k < VIEWS; k++) {
             abut_self_step step = abut_self_step_default();
-            abut_self_result result;
+            abut_self_result result = abut_self_result_default();
             step.start = abut_array_host(start);
             step.end = abut_array_host(end);
             step.line = own ? &line : NULL;
@@ -309,7 +309,7 @@ static void step_curl(curling *c, test_random *random) {
     const abut_self_line axis = {{{0, 0, -0.6}, {0, 0, 0.6}}, {{0, 0, -0.6}, {0, 0, 0.6}}};
     abut_self_step step = abut_self_step_default();
     abut_sweep_find_options apart = abut_sweep_find_options_default();
-    abut_self_result result;
+    abut_self_result result = abut_self_result_default();
     uint32_t kind = test_random_below(random, 6);
     curl next = next_curl(random, c->now);
     roll(random, next, c->end);
@@ -390,7 +390,7 @@ TEST(test_ties) {
                                   start[i].z + test_random_below(&random, 3) - 1);
             brute_hit truth = brute_find(mesh, start, end, tolerance_of(start, count));
             abut_self_step step = abut_self_step_default();
-            abut_self_result result;
+            abut_self_result result = abut_self_result_default();
             step.start = abut_array_host(start);
             step.end = abut_array_host(end);
             assert_ok(abut_self_find(view, &step, NULL, &result));
@@ -440,7 +440,7 @@ static uint32_t follow_auto(uint32_t threads, bool pleats, double from, double t
     assert_ok(abut_sweep_create(&mesh, 1, NULL, &motion));
     for (uint32_t s = 0; s <= AUTO_STEPS; s++) {
         abut_self_step step = abut_self_step_default();
-        abut_self_result result;
+        abut_self_result result = abut_self_result_default();
         abut_impact impact;
         abut_impact_list impacts = {&impact, 1, 0};
         memcpy(start, end, count * sizeof *start);

@@ -45,7 +45,7 @@ TEST(floats_change_nothing) {
     for (uint32_t round = 0; round < test_rounds(240) + 16; round++) {
         abut_self_options options = abut_self_options_default();
         abut_self_step step = abut_self_step_default();
-        abut_self_result result;
+        abut_self_result result = abut_self_result_default();
         abut_self_line line;
         abut_self *view;
         double size = round % 5 ? 1 : pow(10, test_random_real(&random, -40, 40));
@@ -107,7 +107,7 @@ TEST(bounds_hold_all) {
         abut_self_options options = abut_self_options_default();
         abut_self_step step = abut_self_step_default();
         abut_sweep_find_options apart = abut_sweep_find_options_default();
-        abut_self_result result;
+        abut_self_result result = abut_self_result_default();
         abut_self *view;
         options.scheme = ABUT_SELF_COMPLETE;
         options.bounds = round / 2 ? ABUT_SELF_AABB : ABUT_SELF_DOP16;

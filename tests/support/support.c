@@ -343,7 +343,7 @@ const char *test_file(const char *name, const void *data, size_t bytes) {
 
 abut_mesh_report test_examine(abut_mesh *mesh) {
     abut_topology *topology = NULL;
-    abut_mesh_report report;
+    abut_mesh_report report = abut_mesh_report_default();
     assert_ok(abut_topology_create(mesh, &topology));
     assert_ok(abut_mesh_examine(topology, &report));
     abut_topology_destroy(topology);

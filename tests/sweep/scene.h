@@ -147,7 +147,7 @@ static inline void check_identical(abut_sweep *motion, uint32_t n, const char *t
     memcpy(untouched, impacts, sizeof impacts);
     for (size_t room = 0; room <= 7; room += 7) {
         abut_impact_list found = {.list = room ? impacts : NULL, .capacity = room};
-        abut_sweep_counts counts = {6, 7};
+        abut_sweep_counts counts = {sizeof counts, 6, 7};
         assert_fails(ABUT_ERROR_BUFFER, told,
                      abut_sweep_find(motion, ABUT_SWEEP_ALL, NULL, &found, &counts));
         assert_true(counts.vertex_face == 6 && counts.edge_edge == 7);
@@ -155,7 +155,7 @@ static inline void check_identical(abut_sweep *motion, uint32_t n, const char *t
         assert_memory_equal(untouched, impacts, sizeof impacts);
     }
     abut_impact_list all = {malloc((size_t)(faces + edges) * sizeof *all.list), faces + edges, 0};
-    abut_sweep_counts counts = {0, 0};
+    abut_sweep_counts counts = abut_sweep_counts_default();
     assert_ok(abut_sweep_find(motion, ABUT_SWEEP_ALL, NULL, &all, &counts));
     assert_true(counts.vertex_face == faces && counts.edge_edge == edges);
     assert_int_equal(faces + edges, all.count);
@@ -324,7 +324,7 @@ static inline void scene_same(const abut_impact *a, const abut_impact *b) {
 static inline void scene_check(const scene *s, abut_sweep *motion, const referee *r) {
     abut_impact_list found = {.list = malloc((r->count + 1) * sizeof *found.list),
                               .capacity = r->count + 1};
-    abut_sweep_counts counts = {0, 0};
+    abut_sweep_counts counts = abut_sweep_counts_default();
     assert_ok(abut_sweep_find(motion, ABUT_SWEEP_ALL, &s->sweep, &found, &counts));
     if (s->sweep.separation == 0) { /* with one, boxes are rounded outwards */
         assert_int_equal(r->counts.vertex_face, counts.vertex_face);

@@ -61,7 +61,7 @@ static size_t find_impacts(const scene *s, abut_sweep *motion, abut_sweep_mode m
 /* Points too, which the referee does not have. */
 static void same_as_the_cpu(const scene *s, abut_sweep *there, abut_sweep *here) {
     abut_impact *impacts[2];
-    abut_sweep_counts counts[2];
+    abut_sweep_counts counts[2] = {abut_sweep_counts_default(), abut_sweep_counts_default()};
     size_t count = find_impacts(s, there, ABUT_SWEEP_ALL, &impacts[0], &counts[0]);
     assert_int_equal(count, find_impacts(s, here, ABUT_SWEEP_ALL, &impacts[1], &counts[1]));
     assert_true(count > 0);

@@ -119,13 +119,13 @@ TEST_THREADS(threads_and_lanes_make_no_difference) {
     for (int mode = ABUT_SWEEP_ANY; mode <= ABUT_SWEEP_ALL; mode++) {
         abut_impact *first = NULL;
         size_t first_count = 0;
-        abut_sweep_counts first_counts = {0, 0};
+        abut_sweep_counts first_counts = abut_sweep_counts_default();
         for (int k = 0; k < (abuti_simd_lanes() > 4 ? 4 : 2); k++) {
             abut_context *context = test_context(NULL, k == 1 ? 5 : 1);
             scene s = shapes(context, 1);
             abut_sweep *motion = begin(&s);
             abut_impact *impacts;
-            abut_sweep_counts counts;
+            abut_sweep_counts counts = abut_sweep_counts_default();
             abuti_simd_limit_lanes(k == 2 ? 8 : k == 3 ? 4 : 16);
             size_t count = find_all(&s, motion, (abut_sweep_mode)mode, &impacts, &counts);
             abuti_simd_limit_lanes(16);
@@ -224,7 +224,7 @@ TEST(crowds_can_be_cancelled) {
     abut_sweep *motion = begin(&s);
     abut_impact impact = {.time = 77};
     abut_impact_list found = {.list = &impact, .capacity = 1, .count = 5};
-    abut_sweep_counts counts = {6, 7};
+    abut_sweep_counts counts = {sizeof counts, 6, 7};
     assert_fails(ABUT_ERROR_CANCELLED, "sweep",
                  abut_sweep_find(motion, ABUT_SWEEP_ALL, NULL, &found, &counts));
     assert_int_equal(2, p.calls);

@@ -267,10 +267,11 @@ static inline void ask_exact(const abut_world *world, const abut_world_item *ite
                         q = abut_collider_from_bvh(items[b].collider.shape.body.bvh,
                                                    items[b].collider.pose);
     abut_patch patches[64];
-    abut_patches to = {.list = patches,
-                       .capacity = 64,
-                       .contacts = found->list,
-                       .contact_capacity = found->capacity};
+    abut_patches to = {.size = sizeof to,
+                       .patches.list = patches,
+                       .patches.capacity = 64,
+                       .contacts.list = found->list,
+                       .contacts.capacity = found->capacity};
     abut_patch_options ours = abut_patch_options_default();
     ours.margin = margin_of(&items[a], &items[b], options);
     ours.skip_verification = options->skip_verification;
@@ -286,8 +287,8 @@ static inline void ask_exact(const abut_world *world, const abut_world_item *ite
         const abut_collider x = solid_of(&items[a]);
         ours.hint = v3_sub(v3(0, 0, 0), ours.hint);
         assert_ok(abut_contact_find(&q, &x, &ours, &to));
-        for (uint64_t i = 0; i < to.contact_count; i++) {
-            abut_contact *c = &to.contacts[i];
+        for (uint64_t i = 0; i < to.contacts.count; i++) {
+            abut_contact *c = &to.contacts.list[i];
             c->normal = v3_sub(v3(0, 0, 0), c->normal);
             c->side = 1 - c->side;
             c->id ^= (uint64_t)1 << 63;
@@ -296,7 +297,7 @@ static inline void ask_exact(const abut_world *world, const abut_world_item *ite
         const abut_collider x = solid_of(&items[a]), y = solid_of(&items[b]);
         assert_ok(abut_contact_find(&x, &y, &ours, &to));
     }
-    found->count = to.contact_count;
+    found->count = to.contacts.count;
 }
 
 /* All pairs one after the other; `pair` of a contact is a * count + b. Those of sensors too. */
@@ -309,7 +310,7 @@ static inline answers ask_all(const abut_world *world, const abut_world_item *it
     options.keep_backfacing = of->keep_backfacing;
     for (uint32_t a = 0; a < count; a++)
         for (uint32_t b = a + 1; b < count; b++) {
-            abut_contacts found = {.list = room, .capacity = REFEREE_ROOM};
+            abut_contacts found = {.size = sizeof found, .list = room, .capacity = REFEREE_ROOM};
             if (!used[a] || !used[b] || !may_meet(&items[a], &items[b]))
                 continue;
             options.margin = margin_of(&items[a], &items[b], of);
@@ -368,7 +369,7 @@ static inline size_t check_world(abut_world *world, const abut_world_item *items
                                  uint32_t count, const abut_world_options *options) {
     answers all = ask_all(world, items, used, count, options);
     drop_sensors(&all, items, count);
-    abut_contacts found = {.list = NULL, .capacity = 0};
+    abut_contacts found = {.size = sizeof found, .list = NULL, .capacity = 0};
     uint64_t pair_count = 0;
     abut_status status = abut_world_contacts(world, &found);
     assert_int_equal(status, all.count ? ABUT_ERROR_BUFFER : ABUT_OK);

@@ -14,7 +14,7 @@ typedef struct steps {
 } steps;
 
 static void step(steps *s) {
-    abut_contacts found = {.list = s->list, .capacity = ROOM};
+    abut_contacts found = {.size = sizeof found, .list = s->list, .capacity = ROOM};
     assert_ok(abut_world_contacts(s->world, &found));
     abut_world_event_list event_list = {s->events, ROOM, 0};
     assert_ok(abut_world_events(s->world, &event_list));
@@ -254,7 +254,7 @@ TEST(changes_of_shape_are_seen) {
     for (int i = 0; i < 3; i++)
         assert_ok(abut_world_add(world, &items[i], &ids[i]));
     abut_contact list[8];
-    abut_contacts found = {.list = list, .capacity = 8};
+    abut_contacts found = {.size = sizeof found, .list = list, .capacity = 8};
     assert_ok(abut_world_contacts(world, &found));
     assert_int_equal(found.count, 1);
     assert_true(fabs(list[0].depth - 0.1) < 0.02);
@@ -302,7 +302,7 @@ TEST(memory_is_bounded) {
         assert_ok(abut_world_add(world, &item, &id));
     }
     for (uint32_t round = 0; round < 40; round++) {
-        abut_contacts found = {.list = list, .capacity = ROOM};
+        abut_contacts found = {.size = sizeof found, .list = list, .capacity = ROOM};
         assert_ok(abut_world_set_poses(world, NULL, abut_array_host(poses[round % 2]), 24));
         assert_ok(abut_world_contacts(world, &found));
         bytes = round == 4 ? memory.live_bytes : bytes;

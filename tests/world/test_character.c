@@ -172,7 +172,7 @@ static double character_distance(abut_radial *radial, vec3 point) {
     const abut_capsule capsule = {{point, point}, 0};
     abut_contact_options options = abut_contact_options_default();
     abut_contact contact;
-    abut_contacts found = {.list = &contact, .capacity = 1};
+    abut_contacts found = {.size = sizeof found, .list = &contact, .capacity = 1};
     abut_radial_answer answer;
     options.margin = 100;
     assert_ok(abut_radial_contacts(radial, 1, &capsule, &options, &found));
@@ -224,7 +224,7 @@ static size_t ask_features(const abut_world_item *item, const contact_motion *m,
     static abut_capsule capsules[ROOM];
     static abut_sample names[ROOM];
     abut_contact_options options = abut_contact_options_default();
-    abut_contacts found = {.list = list, .capacity = ROOM};
+    abut_contacts found = {.size = sizeof found, .list = list, .capacity = ROOM};
     size_t count = 0, kept = 0;
     options.margin = margin;
     if (item->collider.kind == ABUT_COLLIDER_SPHERE) {
@@ -331,7 +331,7 @@ static size_t check_all(abut_world *world, const abut_world_item *items, double 
                         size_t sorts[SORTS]) {
     static abut_contact expected[ROOM], room[ITEMS * ROOM];
     const abut_world_item self = character_item();
-    abut_contacts found = {.list = room, .capacity = ITEMS * ROOM};
+    abut_contacts found = {.size = sizeof found, .list = room, .capacity = ITEMS * ROOM};
     abut_world_pair pairs[ITEMS];
     uint64_t pair_count, at = 0;
     assert_ok(abut_world_contacts(world, &found));
@@ -439,9 +439,10 @@ TEST(reduced_on_any_number_of_threads) {
     static abut_contact all[ITEMS * ROOM], few[ITEMS * ROOM];
     abut_world *worlds[3] = {NULL};
     abut_world_options options = abut_world_options_default();
-    abut_contacts found[3] = {{.list = all, .capacity = ITEMS * ROOM},
-                              {.list = few, .capacity = ITEMS * ROOM},
-                              {.list = few, .capacity = ITEMS * ROOM}};
+    abut_contacts found[3] = {
+        {.size = sizeof(abut_contacts), .list = all, .capacity = ITEMS * ROOM},
+        {.size = sizeof(abut_contacts), .list = few, .capacity = ITEMS * ROOM},
+        {.size = sizeof(abut_contacts), .list = few, .capacity = ITEMS * ROOM}};
     options.margin = 0.03;
     bend(0.1, 0);
     for (int k = 0; k < 3; k++) {
@@ -480,7 +481,7 @@ TEST(it_comes_and_goes) {
     abut_world_item items[3] = {other_item(&(test_random){1}, OF_SPHERE), character_item(),
                                 other_item(&(test_random){1}, OF_SPHERE)};
     abut_contact list[8];
-    abut_contacts found = {.list = list, .capacity = 8};
+    abut_contacts found = {.size = sizeof found, .list = list, .capacity = 8};
     abut_world_event events[8];
     uint64_t count;
     uint32_t id;
@@ -545,7 +546,7 @@ TEST(inside_a_closed_part_beside_a_sheet) {
     bend(0, 0);
     for (uint32_t first = 0; first <= 12; first += 12) {
         abut_world *world = NULL;
-        abut_contacts found = {.list = list, .capacity = ROOM};
+        abut_contacts found = {.size = sizeof found, .list = list, .capacity = ROOM};
         abut_world_item items[2] = {character_item()};
         uint32_t id;
         items[1] = abut_world_item_default();
@@ -569,9 +570,9 @@ TEST(what_is_refused_and_never_tried) {
     abut_world_options options = abut_world_options_default();
     abut_radial *empty = NULL;
     abut_world_pair pairs[16];
-    abut_contacts found = {.list = NULL};
+    abut_contacts found = {.size = sizeof found, .list = NULL};
     abut_world_impact touched[8];
-    abut_world_impacts impacts = {.list = touched, .capacity = 8};
+    abut_world_impacts impacts = {.size = sizeof impacts, .list = touched, .capacity = 8};
     uint64_t count;
     uint32_t id;
     bend(0, 0);
@@ -649,7 +650,7 @@ static abut_status live_a_little(abut_context *context, void *data) {
     static abut_contact room[20000];
     test_random random = {16};
     abut_world *world = NULL;
-    abut_contacts to = {.list = room, .capacity = 20000};
+    abut_contacts to = {.size = sizeof to, .list = room, .capacity = 20000};
     (void)data;
     abut_status status = abut_world_create(context, NULL, &world);
     for (uint32_t i = 0; i < 12 && !status; i++) {

@@ -65,7 +65,7 @@ TEST(meshes_by_the_rule) {
                       {ABUT_SHAPE_ICOSPHERE, 4, {0, 0, 0}, true, ABUT_WORLD_EXACT}};
     enum { ROOM = 16384 };
     static abut_contact lists[2][ROOM];
-    abut_contacts found[2];
+    abut_contacts found[2] = {abut_contacts_default(), abut_contacts_default()};
     uint32_t fields = 0;
     for (int k = 0; k < 2; k++) {
         test_random random = {29};
@@ -99,7 +99,8 @@ TEST(meshes_by_the_rule) {
             assert_int_equal(choice.method, kinds[i % KINDS].meant);
             assert_true(choice.is_forced == (item.method != ABUT_WORLD_AUTO));
         }
-        found[k] = (abut_contacts){.list = lists[k], .capacity = ROOM};
+        found[k] =
+            (abut_contacts){.size = sizeof(abut_contacts), .list = lists[k], .capacity = ROOM};
         assert_ok(abut_world_contacts(world, &found[k]));
         abut_world_event events[COUNT * COUNT];
         uint64_t count = 0;
@@ -122,7 +123,7 @@ TEST(meshes_by_the_rule) {
 /* Pairs of a character go by the CPU, between those of bodies, wherever the fields are. */
 TEST(characters_go_by_the_cpu) {
     static abut_contact lists[2][4096];
-    abut_contacts found[2];
+    abut_contacts found[2] = {abut_contacts_default(), abut_contacts_default()};
     abut_mesh *mesh = body_mesh(serial, ABUT_SHAPE_ICOSPHERE, 3);
     abut_radial_axis axis = {.begin = {0, 0, -0.6}, .end = {0, 0, 0.6}, .around = 24, .along = 12};
     const abut_character_matrix none = matrix_none();
@@ -153,7 +154,8 @@ TEST(characters_go_by_the_cpu) {
         id = 4;
         const abut_pose here = {{0, 0, 0, 1}, {0, 0, 0}};
         assert_ok(abut_world_set_poses(world, &id, abut_array_host(&here), 1));
-        found[k] = (abut_contacts){.list = lists[k], .capacity = 4096};
+        found[k] =
+            (abut_contacts){.size = sizeof(abut_contacts), .list = lists[k], .capacity = 4096};
         assert_ok(abut_world_contacts(world, &found[k]));
         abut_world_destroy(world);
         abut_radial_destroy(radial);
@@ -285,7 +287,7 @@ TEST(fields_on_devices) {
         abut_world_item items[BODIES];
         bool used[BODIES];
         abut_contact *list = malloc(REFEREE_ROOM * sizeof *list);
-        abut_contacts to = {.list = list, .capacity = REFEREE_ROOM};
+        abut_contacts to = {.size = sizeof to, .list = list, .capacity = REFEREE_ROOM};
         abut_world *world;
         uint32_t id;
         assert_non_null(list);
@@ -315,7 +317,7 @@ TEST(fields_on_devices) {
 TEST(lost_fields) {
     abut_world_options options = abut_world_options_default();
     abut_contact *list = malloc(REFEREE_ROOM * sizeof *list);
-    abut_contacts to = {.list = list, .capacity = REFEREE_ROOM, .count = 77};
+    abut_contacts to = {.size = sizeof to, .list = list, .capacity = REFEREE_ROOM, .count = 77};
     abut_world *world;
     uint32_t id;
     assert_non_null(list);
@@ -339,7 +341,7 @@ TEST(lost_fields) {
 
 /* What stays on the device against what comes to the host. */
 static void check_records(abut_world *world) {
-    abut_world_device_contacts records;
+    abut_world_device_contacts records = abut_world_device_contacts_default();
     assert_ok(abut_world_get_device_contacts(world, &records));
     size_t count = (size_t)records.contact_count, bytes = count * sizeof(abut_contact);
     abut_contact *list = malloc(bytes + 1), *got = malloc(bytes + 1);
@@ -350,7 +352,7 @@ static void check_records(abut_world *world) {
     assert_ok(abut_buffer_read(records.pairs, 0, pairs, records.pair_count * sizeof *pairs));
     assert_ok(abut_buffer_read(records.contacts, 0, got, bytes));
     assert_ok(abut_buffer_read(records.begin, 0, begin, (records.pair_count + 1) * sizeof *begin));
-    abut_contacts to = {.list = list, .capacity = count};
+    abut_contacts to = {.size = sizeof to, .list = list, .capacity = count};
     assert_ok(abut_world_contacts(world, &to));
     assert_int_equal(to.count, count);
     assert_int_equal(begin[records.pair_count], count);
@@ -370,7 +372,7 @@ static void check_records(abut_world *world) {
 TEST(records_are_the_contacts) {
     test_random random = {22};
     abut_world_options options = abut_world_options_default();
-    abut_world_device_contacts records;
+    abut_world_device_contacts records = abut_world_device_contacts_default();
     abut_world *world;
     uint32_t id;
     assert_ok(abut_world_create(serial, NULL, &world));
@@ -467,7 +469,7 @@ static bool by_fields(const abut_world *world, const abut_world_pair *p) {
 
 /* Pairs that the device has found against those of the host. Returns their number. */
 static size_t check_pairs(abut_world *world) {
-    abut_world_device_contacts records;
+    abut_world_device_contacts records = abut_world_device_contacts_default();
     uint64_t count = 0;
     size_t met = 0;
     assert_ok(abut_world_get_device_contacts(world, &records));
@@ -538,7 +540,7 @@ TEST(pairs_are_those_of_the_host) {
     assert_true(met > test_rounds(48) * 100 && old > 1);
     options.pair_limit = 3;
     abut_world *small;
-    abut_world_device_contacts records;
+    abut_world_device_contacts records = abut_world_device_contacts_default();
     assert_ok(abut_world_create(serial, &options, &small));
     for (uint32_t i = 0; i < 5; i++) {
         abut_world_item item = body_item(&things[0], (abut_pose){{0, 0, 0, 1}, {0.01 * i, 0, 0}});
@@ -561,7 +563,7 @@ TEST(poses_in_buffers) {
     bool used[ITEMS];
     abut_pose poses[ITEMS];
     abut_world *world, *on_cpu;
-    abut_world_device_contacts records;
+    abut_world_device_contacts records = abut_world_device_contacts_default();
     abut_buffer *buffer, *short_buffer;
     size_t contacts = 0;
     uint32_t id;
@@ -665,7 +667,7 @@ static abut_status live_a_little(abut_context *context, void *data) {
     status = status ? status : abut_buffer_create(device, sizeof poses, &buffer);
     status = status ? status : abut_buffer_write(buffer, 0, poses, sizeof poses);
     for (int step = 0; step < 2 && !status; step++) {
-        abut_contacts to = {.list = room, .capacity = 20000, .count = 77};
+        abut_contacts to = {.size = sizeof to, .list = room, .capacity = 20000, .count = 77};
         status = abut_world_contacts(world, &to);
         if (status) { /* the next try is as good as any */
             assert_int_equal(to.count, 77);

@@ -35,7 +35,7 @@ static uint64_t destroy_parts(parts *p) {
 
 static uint64_t contacts_of(abut_world *world) {
     abut_contact list[512];
-    abut_contacts found = {.list = list, .capacity = 512};
+    abut_contacts found = {.size = sizeof found, .list = list, .capacity = 512};
     assert_ok(abut_world_contacts(world, &found));
     return found.count;
 }
@@ -65,7 +65,7 @@ TEST(world_keeps_hierarchies_and_hulls) {
         abut_pose end = HERE;
         end.translation.x = 5;
         abut_world_impact impacts[4];
-        abut_world_impacts to = {.list = impacts, .capacity = 4};
+        abut_world_impacts to = {.size = sizeof to, .list = impacts, .capacity = 4};
         assert_ok(abut_world_sweep(world, &id, abut_array_host(&end), 1, NULL, &to));
         assert_true(to.time == 1);
         /* The first item goes on alone; then nothing is left. */
@@ -171,7 +171,7 @@ TEST(map_keeps_the_bodies_of_its_query) {
         assert_ok(abut_map_compute_distance(map, &body, 1, NULL));
         if (!i) {
             abut_map_measure_options exact = abut_map_measure_options_default();
-            abut_map_measures measures;
+            abut_map_measures measures = abut_map_measures_default();
             exact.exact = true;
             assert_ok(abut_map_measure(map, &exact, NULL, &measures));
             assert_true(fabs(measures.min.distance - 0.2) < 0.02);
@@ -181,12 +181,13 @@ TEST(map_keeps_the_bodies_of_its_query) {
     assert_true(destroy_parts(&other) > 1);
     abut_patch patches[16];
     abut_contact contacts[256];
-    abut_patches found = {.list = patches,
-                          .capacity = 16,
-                          .contacts = contacts,
-                          .contact_capacity = 256};
+    abut_patches found = {.size = sizeof found,
+                          .patches.list = patches,
+                          .patches.capacity = 16,
+                          .contacts.list = contacts,
+                          .contacts.capacity = 256};
     assert_ok(abut_map_contacts(map, NULL, &found));
-    assert_true(found.contact_count > 0);
+    assert_true(found.contacts.count > 0);
     abut_map_destroy(map);
     assert_int_equal(own.memory.live_count + other.memory.live_count, 0);
 }
@@ -196,7 +197,7 @@ TEST(layers_keep_their_meshes) {
     abut_layers *layers;
     abut_layers_query query = abut_layers_query_default();
     abut_layers_pair pairs[4];
-    abut_layers_result found = {.pairs = pairs, .capacity = 4};
+    abut_layers_result found = {.size = sizeof found, .pairs.list = pairs, .pairs.capacity = 4};
     query.resolution = 32;
     query.is_exact = true;
     make_parts(&p);
@@ -209,7 +210,7 @@ TEST(layers_keep_their_meshes) {
     }
     assert_true(destroy_parts(&p) > 1);
     assert_ok(abut_layers_find(layers, &query, &found));
-    assert_int_equal(found.count, 1);
+    assert_int_equal(found.pairs.count, 1);
     abut_layers_destroy(layers);
     assert_int_equal(p.memory.live_count, 0);
 }
@@ -232,7 +233,7 @@ TEST(motions_keep_their_meshes) {
     assert_ok(abut_sweep_find(motion, ABUT_SWEEP_ANY, NULL, &impacts, NULL));
     assert_int_equal(impacts.count, 0);
     abut_self_step step = abut_self_step_default();
-    abut_self_result result;
+    abut_self_result result = abut_self_result_default();
     step.end = abut_array_host(positions);
     assert_ok(abut_self_find(view, &step, NULL, &result));
     assert_int_equal(get_self_info(view).vertex_count, count);
@@ -269,7 +270,7 @@ TEST(trees_fields_and_pictures_keep_their_mesh) {
     assert_ok(abut_field_evaluate(field, (abut_vec3){0, 0, 0}, ABUT_INTERPOLATION_LINEAR, &value));
     assert_true(value.distance < -0.4);
     assert_ok(abut_field_set_mesh(field, abut_bvh_mesh(bvh), NULL));
-    abut_mesh_report report;
+    abut_mesh_report report = abut_mesh_report_default();
     assert_ok(abut_mesh_examine(topology, &report));
     assert_true(report.is_closed);
     abut_topology_destroy(topology);
@@ -350,7 +351,7 @@ TEST(progress_is_that_of_the_world) {
     assert_true(loud.calls > 0);
     /* Cancelled at the first call, and at one in the middle; afterwards the answer is as before. */
     abut_pose end = {{0, 0, 0, 1}, {0.05, 0, 0}};
-    abut_contacts counted = {.capacity = 0};
+    abut_contacts counted = {.size = sizeof counted, .capacity = 0};
     assert_ok(abut_world_set_poses(world, NULL, abut_array_host(&end), 1));
     loud = (ear){0};
     assert_true(contacts_of(world) > 0);
@@ -365,7 +366,7 @@ TEST(progress_is_that_of_the_world) {
     loud = (ear){0};
     assert_true(contacts_of(world) > 0);
     abut_world_impact impacts[8];
-    abut_world_impacts to = {.list = impacts, .capacity = 8};
+    abut_world_impacts to = {.size = sizeof to, .list = impacts, .capacity = 8};
     end.translation.x = 4;
     loud = (ear){0};
     assert_ok(abut_world_sweep(world, NULL, abut_array_host(&end), 1, NULL, &to));
@@ -401,8 +402,8 @@ TEST(progress_is_that_of_the_first_body) {
         quiet.calls = loud.calls = 0;
         abut_collider a = abut_collider_from_bvh(trees[0], HERE),
                       b = abut_collider_from_bvh(trees[1], HERE);
-        abut_patches found = {.capacity = 0};
-        abut_map_hausdorff_result result;
+        abut_patches found = {.size = sizeof found, .patches.capacity = 0};
+        abut_map_hausdorff_result result = abut_map_hausdorff_result_default();
         assert_int_equal(abut_contact_find(&a, &b, NULL, &found), ABUT_ERROR_BUFFER);
         assert_int_equal(quiet.calls, 0);
         assert_ok(abut_map_hausdorff(trees[0], trees[1], NULL, &result));
@@ -427,7 +428,7 @@ TEST(progress_is_that_of_layers_and_maps) {
     abut_bvh *other;
     abut_layers_query query = abut_layers_query_default();
     abut_layers_pair pairs[4];
-    abut_layers_result found = {.pairs = pairs, .capacity = 4};
+    abut_layers_result found = {.size = sizeof found, .pairs.list = pairs, .pairs.capacity = 4};
     query.resolution = 64;
     query.is_exact = true;
     abuti_progress_interval = 0; /* at every opportunity */
@@ -448,7 +449,7 @@ TEST(progress_is_that_of_layers_and_maps) {
     }
     assert_int_equal(quiet.calls, 0);
     assert_ok(abut_layers_find(layers, &query, &found));
-    assert_int_equal(found.count, 1);
+    assert_int_equal(found.pairs.count, 1);
     assert_int_equal(quiet.calls, 0);
     loud = (ear){0};
     abut_collider body = abut_collider_from_bvh(other, HERE);
@@ -478,12 +479,12 @@ typedef struct watch {
 
 /* Every function of the world is refused in the callback of one of its calls. */
 static void enter(watch *w) {
-    abut_contacts found = {.capacity = 0};
-    abut_world_impacts impacts = {.capacity = 0};
+    abut_contacts found = {.size = sizeof found, .capacity = 0};
+    abut_world_impacts impacts = {.size = sizeof impacts, .capacity = 0};
     abut_world_item item = {.size = sizeof(abut_world_item),
                             .collider.kind = ABUT_COLLIDER_SPHERE,
                             .collider.pose = HERE};
-    abut_world_device_contacts records;
+    abut_world_device_contacts records = abut_world_device_contacts_default();
     abut_world_item_info choice = abut_world_item_info_default();
     abut_world_pair_info manner = abut_world_pair_info_default();
     abut_vec3 position = {0, 0, 0};
@@ -564,10 +565,10 @@ TEST(progress_of_worlds_goes_on) {
     abuti_progress_interval = 0; /* at every opportunity */
     abut_world *world = make_row(&w, COUNT);
     static abut_contact list[4096];
-    abut_contacts found = {.list = list, .capacity = 4096};
+    abut_contacts found = {.size = sizeof found, .list = list, .capacity = 4096};
     abut_pose ends[COUNT];
     abut_world_impact impacts[COUNT];
-    abut_world_impacts to = {.list = impacts, .capacity = COUNT};
+    abut_world_impacts to = {.size = sizeof to, .list = impacts, .capacity = COUNT};
     assert_ok(abut_world_contacts(world, &found));
     for (int round = 0; round < 2; round++) {
         for (uint32_t i = 0; i < COUNT; i++)
@@ -593,7 +594,7 @@ TEST(callbacks_must_not_call_their_world) {
     abuti_progress_interval = 0;
     abut_world *world = make_row(&w, 4);
     abut_world_impact impacts[8];
-    abut_world_impacts to = {.list = impacts, .capacity = 8};
+    abut_world_impacts to = {.size = sizeof to, .list = impacts, .capacity = 8};
     abut_pose end = {{0, 0, 0, 1}, {0.01, 0, 0}};
     const abut_pose far = {{0, 0, 0, 1}, {3, 0, 0}};
     abut_world_event_list none = {NULL, 0, 0};

@@ -235,7 +235,7 @@ static void check_two(int a, int b) {
     abut_world_pair_info manner = abut_world_pair_info_default();
     abut_world_event event;
     abut_contact *list = malloc((16 * ROOM) * sizeof *list);
-    abut_contacts found = {.list = list, .capacity = (16 * ROOM)};
+    abut_contacts found = {.size = sizeof found, .list = list, .capacity = (16 * ROOM)};
     uint64_t count;
     for (int i = 0; i < 2; i++)
         add(world, &items[i]);
@@ -302,7 +302,7 @@ TEST(depths_of_open_meshes_have_no_bound) {
         abut_world_pair_info manner = abut_world_pair_info_default();
         abut_world_event event;
         abut_contact list[64];
-        abut_contacts found = {.list = list, .capacity = 64};
+        abut_contacts found = {.size = sizeof found, .list = list, .capacity = 64};
         uint64_t count;
         if (k == 2)
             items[1] = of_sort(SOLIDS, v3(0, 0, 0));

@@ -14,8 +14,9 @@ TEST(deformed_is_as_if_new) {
                                           : sort == 3 ? ABUT_WORLD_LAYERS
                                                       : ABUT_WORLD_AUTO;
             abut_world *worlds[2] = {make_world(0.01, NULL), make_world(0.01, serial)};
-            abut_contacts found[2] = {{.list = ours, .capacity = ROOM},
-                                      {.list = theirs, .capacity = ROOM}};
+            abut_contacts found[2] = {
+                {.size = sizeof(abut_contacts), .list = ours, .capacity = ROOM},
+                {.size = sizeof(abut_contacts), .list = theirs, .capacity = ROOM}};
             abut_world_item item = of_mesh(mesh, way, v3(0.1, 0, -0.2));
             abut_world_event events[4];
             item.collider.shape.mesh.deforms = true;
@@ -156,8 +157,9 @@ static size_t fill(abut_world *world) {
 TEST(same_bits_on_any_number_of_threads) {
     static abut_contact lists[2][20 * ROOM];
     abut_world *worlds[2] = {make_world(0.01, NULL), make_world(0.01, serial)};
-    abut_contacts found[2] = {{.list = lists[0], .capacity = 20 * ROOM},
-                              {.list = lists[1], .capacity = 20 * ROOM}};
+    abut_contacts found[2] = {
+        {.size = sizeof(abut_contacts), .list = lists[0], .capacity = 20 * ROOM},
+        {.size = sizeof(abut_contacts), .list = lists[1], .capacity = 20 * ROOM}};
     for (int i = 0; i < 2; i++) {
         fill(worlds[i]);
         assert_ok(abut_world_contacts(worlds[i], &found[i]));
@@ -175,7 +177,7 @@ TEST(same_bits_on_any_number_of_threads) {
 static abut_status live_a_little(abut_context *context, void *data) {
     static abut_contact room[4 * ROOM];
     abut_world *world = NULL;
-    abut_contacts to = {.list = room, .capacity = 4 * ROOM};
+    abut_contacts to = {.size = sizeof to, .list = room, .capacity = 4 * ROOM};
     abut_shape box = abut_shape_default(ABUT_SHAPE_BOX),
                cloth = abut_shape_default(ABUT_SHAPE_SHEET);
     abut_mesh *meshes[2] = {NULL, NULL};

@@ -9,8 +9,10 @@ TEST(meshes_are_the_bodies_made_of_them) {
     for (int method = ABUT_WORLD_EXACT; method <= ABUT_WORLD_FIELD; method++) {
         static abut_contact ours[ROOM], theirs[ROOM];
         abut_world *worlds[2] = {make_world(0.02, NULL), make_world(0.02, serial)};
-        abut_contacts found[2] = {{.list = ours, .capacity = ROOM},
-                                  {.list = theirs, .capacity = ROOM}};
+        abut_contacts found[2] = {{.size = sizeof(abut_contacts), .list = ours, .capacity = ROOM},
+                                  {.size = sizeof(abut_contacts),
+                                   .list = theirs,
+                                   .capacity = ROOM}};
         thing made = {0};
         abut_shape shape = abut_shape_default(ABUT_SHAPE_TORUS);
         abut_field_options field = abut_field_options_default();
@@ -51,7 +53,7 @@ TEST(maps_agree_with_signed_distances) {
     assert_ok(abut_sign_prepare(tree, NULL));
     for (uint32_t round = 0; round < test_rounds(160); round++) {
         static abut_contact list[ROOM];
-        abut_contacts found = {.list = list, .capacity = ROOM};
+        abut_contacts found = {.size = sizeof found, .list = list, .capacity = ROOM};
         abut_world *world = make_world(round % 2 ? 0.02 : 0, round % 3 ? serial : NULL);
         abut_mesh *first = round % 4 == 3 ? sheet : cube;
         abut_world_item items[2] = {of_mesh(first, ABUT_WORLD_MAP, v3(0, 0, 0)),
@@ -121,10 +123,12 @@ TEST(layers_agree_with_layers) {
     abut_world *world = make_world(0, NULL);
     abut_layers *layers = NULL;
     abut_layers_pair pairs[COUNT * COUNT];
-    abut_layers_result result = {.pairs = pairs, .capacity = COUNT * COUNT};
+    abut_layers_result result = {.size = sizeof result,
+                                 .pairs.list = pairs,
+                                 .pairs.capacity = COUNT * COUNT};
     abut_layers_query query = abut_layers_query_default();
     abut_contact list[COUNT * COUNT];
-    abut_contacts found = {.list = list, .capacity = COUNT * COUNT};
+    abut_contacts found = {.size = sizeof found, .list = list, .capacity = COUNT * COUNT};
     abut_world_pair candidates[COUNT * COUNT];
     query.resolution = 128;
     assert_ok(abut_layers_create(serial, NULL, &layers));
@@ -145,7 +149,7 @@ TEST(layers_agree_with_layers) {
         assert_ok(abut_world_pairs(world, &candidate_list));
         assert_ok(abut_layers_find(layers, &query, &result));
         uint64_t at = 0;
-        assert_true(result.count > 2);
+        assert_true(result.pairs.count > 2);
         for (uint64_t i = 0; i < found.count; i++) {
             const abut_contact *pair = &list[i];
             if (list[i].kind != ABUT_CONTACT_OVERLAP)
@@ -157,7 +161,7 @@ TEST(layers_agree_with_layers) {
                 assert_memory_equal(&pairs[at].normal, &list[i].normal, sizeof list[i].normal);
             at++;
         }
-        assert_int_equal(at, result.count);
+        assert_int_equal(at, result.pairs.count);
         if (step)
             break;
         abut_world_item item = of_mesh(cube, ABUT_WORLD_LAYERS, v3(0.3, 0, 0));
@@ -185,8 +189,8 @@ TEST(fine_sheets_go_by_vertices) {
             abut_world *world = make_world(0.02, NULL);
             abut_world_item items[2] = {of_mesh(cloth, ABUT_WORLD_AUTO, v3(0, 0, 0.45)),
                                         of_mesh(ball, ABUT_WORLD_FIELD, v3(0.1, 0.1, 0))};
-            abut_contacts found = {.list = ours, .capacity = ROOM},
-                          expected = {.list = theirs, .capacity = ROOM};
+            abut_contacts found = {.size = sizeof found, .list = ours, .capacity = ROOM},
+                          expected = {.size = sizeof expected, .list = theirs, .capacity = ROOM};
             abut_contact_options options = abut_contact_options_default();
             abut_topology *topology = NULL;
             abut_field *field = NULL;
@@ -232,7 +236,7 @@ TEST(thin_flush_and_within) {
             abut_mesh *meshes[4][2] = {{plate, ball}, {plate, ball}, {cube, cube}, {ball, cube}};
             const double heights[4] = {0.2, 5, 1, 0};
             abut_contact list[256];
-            abut_contacts found = {.list = list, .capacity = 256};
+            abut_contacts found = {.size = sizeof found, .list = list, .capacity = 256};
             for (int k = 0; k < 2; k++) {
                 abut_world_item item =
                     of_mesh(meshes[which][k], ways[i], v3(0, 0, k * heights[which]));

@@ -130,7 +130,7 @@ static void move_on(const stage *s, abut_world *world, uint32_t step) {
 }
 
 static void record_contacts(abut_world *world, bool events, record *to) {
-    abut_contacts found = {.list = to->list, .capacity = ROOM};
+    abut_contacts found = {.size = sizeof found, .list = to->list, .capacity = ROOM};
     assert_ok(abut_world_contacts(world, &found));
     to->count = found.count;
     abut_world_event_list event_list = {to->events, ROOM, 0};
@@ -290,7 +290,8 @@ TEST(an_empty_world_is_saved) {
     assert_refused("world is null", abut_world_restore(NULL, saved, bytes));
     assert_refused("world is null", abut_world_save(NULL, &(abut_byte_list){NULL, 0, 0}));
     assert_refused("bytes is null", abut_world_save(world, NULL));
-    assert_refused("bytes->list is null", abut_world_save(world, &(abut_byte_list){NULL, 1, 0}));
+    assert_refused("the list of bytes is null",
+                   abut_world_save(world, &(abut_byte_list){NULL, 1, 0}));
     free(saved);
     abut_world_destroy(world);
 }

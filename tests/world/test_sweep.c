@@ -167,7 +167,7 @@ static void check_sweep(const scene *s, const abut_pose *ends,
                         const abut_sweep_rigid_options *options, size_t sums[3]) {
     enum { ROOM = MOST * MOST / 2, SAMPLES = 200 };
     static abut_world_impact list[ROOM];
-    abut_world_impacts to = {.list = list, .capacity = ROOM};
+    abut_world_impacts to = {.size = sizeof to, .list = list, .capacity = ROOM};
     assert_ok(abut_world_sweep(s->world, NULL, abut_array_host(ends), s->count, options, &to));
     size_t at = 0, of_planes = 0, of_solids = 0;
     uint64_t unknown = 0;
@@ -302,7 +302,7 @@ TEST(thin_solids_meet) {
         ends[i].translation.z = -1;
     }
     abut_world_impact list[6];
-    abut_world_impacts to = {.list = list, .capacity = 6};
+    abut_world_impacts to = {.size = sizeof to, .list = list, .capacity = 6};
     assert_ok(abut_world_sweep(world, ids + 1, abut_array_host(ends + 1), 3, NULL, &to));
     assert_int_equal(to.count, 3);
     const double when[3] = {0.5, 0.5, 0.375};
@@ -345,7 +345,7 @@ TEST(fast_balls_meet_thin_plates) {
     }
     abut_pose end = {{0, 0, 0, 1}, {0.1, 0.2, 0.7 - 100.0 / 60}};
     abut_world_impact impact;
-    abut_world_impacts to = {.list = &impact, .capacity = 1};
+    abut_world_impacts to = {.size = sizeof to, .list = &impact, .capacity = 1};
     assert_ok(abut_world_sweep(world, &ids[1], abut_array_host(&end), 1, NULL, &to));
     assert_int_equal(to.count, 1);
     assert_true(fabs(to.time - (0.7 - 0.001 - 0.05) * 60 / 100) < 1e-4 && to.time < 0.3895);
@@ -377,8 +377,7 @@ TEST(fast_balls_meet_thin_plates) {
                    abut_world_sweep(world, NULL, abut_array_host(&end), 3, NULL, &to));
     to.list = NULL;
     to.capacity = 1;
-    assert_refused("list is null",
-                   abut_world_sweep(world, ids, abut_array_host(&end), 1, NULL, &to));
+    assert_refused("the list of impacts is null", abut_world_sweep(world, ids, abut_array_host(&end), 1, NULL, &to));
     to.capacity = 0;
     uint32_t wrong = 2;
     assert_refused("no item 2",
@@ -421,7 +420,7 @@ TEST(reliability_of_a_sweep) {
     for (int i = 0; i < 2; i++) {
         abut_world *world = NULL;
         abut_world_impact list[4];
-        abut_world_impacts impacts = {.list = list, .capacity = 4};
+        abut_world_impacts impacts = {.size = sizeof impacts, .list = list, .capacity = 4};
         abut_world_item item = {.size = sizeof(abut_world_item),
                                 .collider.kind = ABUT_COLLIDER_MESH};
         const abut_pose end = {.translation = {0.05, 0, 0}};

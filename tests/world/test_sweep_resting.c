@@ -75,7 +75,7 @@ static abut_world *make_world(floor_kind floor, body_kind body, double height) {
 
 static double time_of(abut_world *world, abut_vec3 way, abut_quat turn, double height) {
     abut_world_impact impacts[4];
-    abut_world_impacts to = {.list = impacts, .capacity = 4};
+    abut_world_impacts to = {.size = sizeof to, .list = impacts, .capacity = 4};
     const uint32_t id = 1;
     const abut_pose end = {turn, {way.x, way.y, 0.5 + height + way.z}};
     assert_ok(abut_world_sweep(world, &id, abut_array_host(&end), 1, NULL, &to));
@@ -172,7 +172,7 @@ TEST(bodies_that_move_together_do_not_limit_the_step) {
     const abut_pose ends[2] = {{{c, 0, 0, c}, {0.13, 3 + 0.5, 0.07}},
                                {{c, 0, 0, c}, {0, 3 - 0.499, 0}}};
     abut_world_impact impacts[4];
-    abut_world_impacts to = {.list = impacts, .capacity = 4};
+    abut_world_impacts to = {.size = sizeof to, .list = impacts, .capacity = 4};
     assert_ok(abut_world_sweep(world, ids, abut_array_host(ends), 2, NULL, &to));
     assert_true(to.time > 0);
     const abut_pose shifted[2] = {{{0, 0, 0, 1}, {1.13, 2.07, 2.5}}, {{0, 0, 0, 1}, {1, 2, 3.499}}};
@@ -190,12 +190,13 @@ static abut_quat random_quat(test_random *random, double most) {
 static double depth_of(const abut_collider *a, const abut_collider *b) {
     abut_patch patch;
     abut_contact contacts[8];
-    abut_patches found = {.list = &patch,
-                          .capacity = 1,
-                          .contacts = contacts,
-                          .contact_capacity = 8};
+    abut_patches found = {.size = sizeof found,
+                          .patches.list = &patch,
+                          .patches.capacity = 1,
+                          .contacts.list = contacts,
+                          .contacts.capacity = 8};
     assert_ok(abut_contact_find(a, b, NULL, &found));
-    return found.count ? patch.depth : -1;
+    return found.patches.count ? patch.depth : -1;
 }
 
 /* The guarantee for random convex bodies that touch or overlap at the start, whose depth is known
@@ -261,7 +262,7 @@ TEST(random_bodies_do_not_go_deeper_than_the_slack) {
             paths[k] = (test_motion_path){items[k].collider.pose, ends[k]};
         }
         abut_world_impact impacts[2];
-        abut_world_impacts to = {.list = impacts, .capacity = 2};
+        abut_world_impacts to = {.size = sizeof to, .list = impacts, .capacity = 2};
         assert_ok(abut_world_sweep(world, ids, abut_array_host(ends), 2, NULL, &to));
         counts[to.time == 0 ? 0 : to.time == 1 ? 1 : 2]++;
         for (int i = 0; i <= 40 && to.time > 0; i++) {

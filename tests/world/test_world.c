@@ -137,7 +137,7 @@ TEST_THREADS(same_on_any_number_of_threads) {
     uint64_t pair_counts[2], event_counts[2];
     static abut_world_impact impacts[2][FEW];
     static abut_world_event events[2][FEW];
-    abut_world_impacts swept[2];
+    abut_world_impacts swept[2] = {abut_world_impacts_default(), abut_world_impacts_default()};
     memset(events, 0, sizeof events);
     memset(impacts, 0, sizeof impacts);
     for (int n = 0; n < 2; n++) {
@@ -157,11 +157,12 @@ TEST_THREADS(same_on_any_number_of_threads) {
         }
         lists[n] = calloc(ROOM, sizeof *lists[n]);
         assert_non_null(lists[n]);
-        abut_contacts to = {.list = lists[n], .capacity = ROOM};
+        abut_contacts to = {.size = sizeof to, .list = lists[n], .capacity = ROOM};
         assert_ok(abut_world_contacts(world, &to));
-        swept[n] = (abut_world_impacts){.list = impacts[n], .capacity = FEW};
-        assert_ok(
-            abut_world_sweep(world, NULL, abut_array_host(poses), ITEMS / 4, NULL, &swept[n]));
+        swept[n] = (abut_world_impacts){.size = sizeof(abut_world_impacts),
+                                        .list = impacts[n],
+                                        .capacity = FEW};
+        assert_ok(abut_world_sweep(world, NULL, abut_array_host(poses), ITEMS / 4, NULL, &swept[n]));
         assert_ok(abut_world_set_poses(world, NULL, abut_array_host(poses), ITEMS));
         assert_ok(abut_world_contacts(world, &to));
         counts[n] = to.count;
@@ -256,7 +257,7 @@ TEST(candidates_are_all_that_overlap) {
 
 TEST(empty_worlds_have_nothing) {
     abut_world *world;
-    abut_contacts none = {.list = NULL, .capacity = 0, .count = 7};
+    abut_contacts none = {.size = sizeof none, .list = NULL, .capacity = 0, .count = 7};
     uint64_t count = 7;
     uint32_t id;
     abut_world_item item = body_item(&things[0], abut_pose_identity());
@@ -459,7 +460,8 @@ static void check_events(abut_world *world, const char *expected) {
     assert_int_equal(status, short_count ? ABUT_ERROR_BUFFER : ABUT_OK);
     if (short_count) { /* nothing is forgotten by that */
         event_list = (abut_world_event_list){events, short_count - 1, 0};
-        assert_fails(ABUT_ERROR_BUFFER, "->capacity is", abut_world_events(world, &event_list));
+        assert_fails(ABUT_ERROR_BUFFER, "but the capacity of ",
+                     abut_world_events(world, &event_list));
         count = event_list.count;
         assert_int_equal(count, short_count);
         assert_memory_equal(events, untouched, sizeof events);
@@ -469,7 +471,7 @@ static void check_events(abut_world *world, const char *expected) {
         assert_int_equal(count, short_count);
     }
     abut_contact contacts[512];
-    abut_contacts all = {.list = contacts, .capacity = 512};
+    abut_contacts all = {.size = sizeof all, .list = contacts, .capacity = 512};
     assert_ok(abut_world_contacts(world, &all));
     uint64_t of_events = 0;
     for (size_t i = 0; i < short_count; i++) {
@@ -770,12 +772,14 @@ TEST(wrong_calls_are_refused) {
     count = candidate_list.count;
     assert_int_equal(count, 3);
     assert_refused("pairs is null", abut_world_pairs(world, NULL));
-    assert_refused("pairs->list is null",
+    assert_refused("the list of pairs is null",
                    abut_world_pairs(world, &(abut_world_pair_list){NULL, 1, 0}));
     assert_refused("world is null", abut_world_pairs(NULL, &(abut_world_pair_list){NULL, 0, 0}));
     assert_refused("contacts is null", abut_world_contacts(world, NULL));
-    assert_refused("list is null",
-                   abut_world_contacts(world, &(abut_contacts){.list = NULL, .capacity = 4}));
+    assert_refused("the list of contacts is null",
+                   abut_world_contacts(world, &(abut_contacts){.size = sizeof(abut_contacts),
+                                                               .list = NULL,
+                                                               .capacity = 4}));
     assert_refused("world is null", abut_world_remove(NULL, 0));
     assert_refused("world is null", abut_world_ignore(NULL, 0, 1, true));
     assert_refused("no item 7", abut_world_ignore(world, 0, 7, true));
@@ -783,7 +787,7 @@ TEST(wrong_calls_are_refused) {
     assert_refused("must be two items", abut_world_ignore(world, 1, 1, true));
     assert_refused("world is null", abut_world_events(NULL, &(abut_world_event_list){NULL, 0, 0}));
     assert_refused("events is null", abut_world_events(world, NULL));
-    assert_refused("events->list is null",
+    assert_refused("the list of events is null",
                    abut_world_events(world, &(abut_world_event_list){NULL, 1, 0}));
     abut_world_destroy(world);
 }
@@ -801,8 +805,9 @@ TEST(short_lists_get_nothing) {
     memset(list, 77, all * sizeof *list);
     memcpy(untouched, list, all * sizeof *list);
     for (size_t room = 0; room < all; room += 7) {
-        abut_contacts to = {.list = list, .capacity = room};
-        assert_fails(ABUT_ERROR_BUFFER, "capacity is", abut_world_contacts(s.world, &to));
+        abut_contacts to = {.size = sizeof to, .list = list, .capacity = room};
+        assert_fails(ABUT_ERROR_BUFFER, "but the capacity of contacts is ",
+                     abut_world_contacts(s.world, &to));
         assert_int_equal(to.count, all);
         assert_memory_equal(untouched, list, all * sizeof *list);
     }
@@ -815,7 +820,7 @@ static abut_status live_a_little(abut_context *context, void *data) {
     static abut_contact room[20000];
     test_random random = {16};
     abut_world *world = NULL;
-    abut_contacts to = {.list = room, .capacity = 20000};
+    abut_contacts to = {.size = sizeof to, .list = room, .capacity = 20000};
     abut_pose poses[12];
     abut_world_event events[400];
     (void)data;
@@ -831,9 +836,8 @@ static abut_status live_a_little(abut_context *context, void *data) {
     abut_world_event_list event_list = {events, 400, 0};
     status = status ? status : abut_world_events(world, &event_list);
     abut_world_impact list[200];
-    abut_world_impacts impacts = {.list = list, .capacity = 200};
-    status =
-        status ? status : abut_world_sweep(world, NULL, abut_array_host(poses), 12, NULL, &impacts);
+    abut_world_impacts impacts = {.size = sizeof impacts, .list = list, .capacity = 200};
+    status = status ? status : abut_world_sweep(world, NULL, abut_array_host(poses), 12, NULL, &impacts);
     status = status ? status : abut_world_set_poses(world, NULL, abut_array_host(poses), 12);
     status = status ? status : abut_world_contacts(world, &to);
     event_list = (abut_world_event_list){events, 400, 0};

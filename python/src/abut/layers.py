@@ -133,13 +133,13 @@ class Layers(Owner):
             measure_volume=method == "volume",
             is_exact=method == "exact",
         )
-        result = _c.abut_layers_result()
+        result = options(_c.abut_layers_result)
         room = np.empty(max(64, 4 * len(self)), record(_c.abut_layers_pair))
         while True:
-            result.pairs, result.capacity = pointer(room), len(room)
+            result.pairs = _c.abut_layers_pair_list(pointer(room), len(room), 0)
             if fits(lib.abut_layers_find, self._handle, byref(query), byref(result)):
-                return Interferences(room[: result.count].copy(), result.reliability)
-            room = np.empty(result.count, record(_c.abut_layers_pair))
+                return Interferences(room[: result.pairs.count].copy(), result.reliability)
+            room = np.empty(result.pairs.count, record(_c.abut_layers_pair))
 
     def __len__(self) -> int:
         return len(self._counts)

@@ -470,6 +470,7 @@ class _Group:
         self._solids = solids
         self._kept: list[Any] = [placed]
         self._objects: Array = np.zeros(len(meshes), record(_c.abut_pair_object))
+        self._objects["size"] = ctypes.sizeof(_c.abut_pair_object)
         self._objects["bvh"] = [each.address for each in self._handles]
         self._objects["poses"] = address + np.arange(len(meshes), dtype=np.uintp) * np.uintp(56)
         self._prepare()

@@ -156,7 +156,7 @@ class DistanceMap(Owner):
             exact=exact,
             quantiles=pointer(shares) if len(shares) else None,
         )
-        made = _c.abut_map_measures()
+        made = options(_c.abut_map_measures)
         run(
             lib.abut_map_measure,
             self._handle,

@@ -302,7 +302,7 @@ class Mesh:
         >>> report.is_closed, round(report.volume, 9), report.problems["boundary-edge"].count
         (True, 1.0, 0)
         """
-        topology, made = self._topology(), _c.abut_mesh_report()
+        topology, made = self._topology(), options(_c.abut_mesh_report)
         run(lib.abut_mesh_examine, topology, byref(made))
         if self_intersections:
             run(lib.abut_pair_examine, self._on_cpu().handle, None, byref(made))

@@ -189,7 +189,7 @@ class SelfCollision(Owner):
                 raise ArgumentError(f"line must be of shape (2, 2, 3), not {ends.shape}")
             step.line = pointer(ends)
         given = options(_c.abut_sweep_find_options, exact=exact, separation=separation, tolerance=tolerance)
-        found = _c.abut_self_result()
+        found = options(_c.abut_self_result)
         run(lib.abut_self_find, self._handle, byref(step), byref(given), byref(found))
         return SelfStep(
             _impact(np.frombuffer(found.impact, record(_c.abut_impact))[0]) if found.hit else None,

@@ -408,23 +408,24 @@ class _Room:
     def __init__(self) -> None:
         self.contacts: Array = np.empty(64, f"V{ctypes.sizeof(_c.abut_contact)}")
         self.patches: Array = np.empty(16, f"V{ctypes.sizeof(_c.abut_patch)}")
-        self.made = _c.abut_patches()
+        self.made = options(_c.abut_patches)
+        self._lists = self.made.patches, self.made.contacts
 
     def find(self, question: Any, place: int, uses: Sequence[Handle]) -> tuple[Array, Array, bool, Reliability]:
         """Returns the contacts and patches of one pose, whether they are verified, and the reliability."""
         while True:
-            made = self.made
-            made.list, made.capacity = pointer(self.patches), len(self.patches)
-            made.contacts, made.contact_capacity = pointer(self.contacts), len(self.contacts)
+            made, (patches, contacts) = self.made, self._lists
+            patches.list, patches.capacity = pointer(self.patches), len(self.patches)
+            contacts.list, contacts.capacity = pointer(self.contacts), len(self.contacts)
             if fits(question, place, byref(made), uses=uses):
                 return (
-                    self.contacts[: made.contact_count].copy(),
-                    self.patches[: made.count].copy(),
+                    self.contacts[: contacts.count].copy(),
+                    self.patches[: patches.count].copy(),
                     made.is_verified,
                     reliability(made.reliability),
                 )
-            self.contacts = np.empty(max(made.contact_count, 64), self.contacts.dtype)
-            self.patches = np.empty(max(made.count, 16), self.patches.dtype)
+            self.contacts = np.empty(max(contacts.count, 64), self.contacts.dtype)
+            self.patches = np.empty(max(patches.count, 16), self.patches.dtype)
 
 
 def on_threads(count: int, work: Callable[[Iterator[int]], None]) -> None:
@@ -601,7 +602,7 @@ def intersection(
     both = _Poses(a, b, pose_a, pose_b, None, on_cpu=True)
     if both.count != 1:
         raise ArgumentError("intersection: one pose of each")
-    made = _c.abut_pair_measures()
+    made = options(_c.abut_pair_measures)
     run(
         lib.abut_pair_measure,
         *map(byref, both.posed(0)),
@@ -621,7 +622,7 @@ def intersection(
 
 def hausdorff(a: Mesh, b: Mesh, *, tolerance: float = 0) -> tuple[float, float]:
     """Computes bounds (lower, upper) of the one-sided Hausdorff distance from a to b."""
-    made = _c.abut_map_hausdorff_result()
+    made = options(_c.abut_map_hausdorff_result)
     run(
         lib.abut_map_hausdorff,
         mesh_of(a, "a")._on_cpu().handle,

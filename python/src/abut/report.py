@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import sys
 import warnings
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -10,7 +11,7 @@ import numpy as np
 
 from . import _c
 from ._arrays import Array, Floats, vec
-from ._core import ReliabilityWarning, name_of
+from ._core import ReliabilityWarning, lib, name_of
 
 
 class Reliability(NamedTuple):
@@ -78,7 +79,7 @@ class Report:
 
     def __init__(self, given: Any) -> None:
         fields: list[tuple[str, Any]] = _c.abut_mesh_report._fields_  # type: ignore[assignment,unused-ignore]
-        for name, kind in fields:
+        for name, kind in fields[1:]:  # without size
             value = getattr(given, name)
             if kind is _c.abut_vec3:
                 value = vec(value)
@@ -88,9 +89,10 @@ class Report:
                 xx, yy, zz, xy, yz, zx = value
                 value = np.array(((xx, xy, zx), (xy, yy, yz), (zx, yz, zz)))
             elif name == "problems":
+                names = itertools.takewhile(bool, map(lib.abut_problem_kind_name, itertools.count()))
                 value = {
-                    name_of("abut_problem_kind", i): Problem(p.count, np.array(p.first[: min(p.count, 8)], np.uint32))
-                    for i, p in enumerate(value)
+                    str(kind.decode()): Problem(p.count, np.array(p.first[: min(p.count, 8)], np.uint32))
+                    for kind, p in zip(names, value)
                 }
             setattr(self, name, value)
 

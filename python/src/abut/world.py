@@ -377,7 +377,7 @@ class World(Owner):
         with self._handle.alone():
             if poses is not None:
                 self.set_poses(poses, bodies)
-            found = _c.abut_contacts()
+            found = options(_c.abut_contacts)
             while True:
                 found.list, found.capacity = pointer(self._contacts), len(self._contacts)
                 if fits(lib.abut_world_contacts, self._handle, byref(found), uses=self._fields):
@@ -415,7 +415,7 @@ class World(Owner):
         the step, also for bodies that touch at the start. The world does not change."""
         ids, ends = moves(poses, bodies, "body")
         given = options(_c.abut_sweep_rigid_options, separation=separation, tolerance=tolerance)
-        found = _c.abut_world_impacts()
+        found = options(_c.abut_world_impacts)
         room = np.empty(64, record(_c.abut_world_impact))
         while True:
             found.list, found.capacity = pointer(room), len(room)

@@ -361,14 +361,11 @@ class pile {
             options.margin = margin;
             check(abut_world_create(from.bodies[0]->ours.context, &options, &world));
             for (size_t i = 0; i < from.kinds.size(); i++) {
-                abut_world_item item = {
-                    .size = sizeof(abut_world_item),
-                };
+                abut_world_item item = abut_world_item_default();
                 uint32_t id;
-                item.kind = ABUT_COLLIDER_BODY;
                 item.motion = i < PEN ? ABUT_WORLD_STATIC : ABUT_WORLD_DYNAMIC;
-                item.pose = {{0, 0, 0, 1}, {0, 0, 0}};
-                item.shape.body.bvh = from.shape(i).ours.bvh;
+                item.collider =
+                    abut_collider_from_bvh(from.shape(i).ours.bvh, abut_pose_identity());
                 check(abut_world_add(world, &item, &id));
             }
         }

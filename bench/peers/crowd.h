@@ -77,7 +77,7 @@ class crowd {
         abut_layers_result result = {};
         result.pairs = list.data();
         result.capacity = list.size();
-        query.exact = exact;
+        query.is_exact = exact;
         check(abut_layers_set_poses(layers, nullptr, abut_array_host(poses[frame].data()),
                                     poses[frame].size()));
         check(abut_layers_find(layers, &query, &result));
@@ -119,14 +119,11 @@ class crowd {
             item.group = i < STEPS ? 2 : 1;
             item.mask = i < STEPS ? 1 : 3;
             check(abut_layers_add(layers, &item, nullptr));
-            abut_world_item body = {
-                .size = sizeof(abut_world_item),
-            };
+            abut_world_item body = abut_world_item_default();
             uint32_t id;
-            body.shape.body.bvh = tree(i);
+            body.collider = abut_collider_from_bvh(tree(i), poses[0][i]);
             body.group = item.group;
             body.mask = item.mask;
-            body.pose = item.pose;
             check(abut_world_add(world, &body, &id));
         }
     }

@@ -88,8 +88,13 @@ bool assembly_add(tool_assembly *assembly, const char *name, abut_mesh *mesh, ab
         return false;
     }
     memcpy(copy, name, bytes);
-    assembly->bodies[assembly->count++] = (abut_scene_body){
-        .name = copy, .mesh = abut_mesh_retain(mesh), .pose = pose, .group = 1, .mask = UINT32_MAX};
+    assembly->bodies[assembly->count++] =
+        (abut_scene_body){.size = sizeof(abut_scene_body),
+                          .name = copy,
+                          .collider = abut_collider_from_mesh(mesh, pose),
+                          .mesh = abut_mesh_retain(mesh),
+                          .group = 1,
+                          .mask = UINT32_MAX};
     return true;
 }
 
@@ -155,12 +160,11 @@ static int add_scene(tool_run *tool, const char *path, const tool_text *text, bo
         return tool_fail(tool, status);
     abut_scene_arrays it = get_scene_arrays(assembly->scene);
     for (uint32_t i = 0; i < it.body_count; i++) {
-        const abut_scene_body *body = &it.bodies[i];
-        if (!assembly_add(assembly, body->name, body->mesh, body->pose))
+        abut_scene_body body = get_scene_body(assembly->scene, i);
+        if (!assembly_add(assembly, body.name, body.mesh, body.collider.pose))
             return fail_out_of_memory(tool);
-        const char *name = assembly->bodies[i].name;
-        assembly->bodies[i] = *body; /* the reference was retained */
-        assembly->bodies[i].name = name;
+        body.name = assembly->bodies[i].name;
+        assembly->bodies[i] = body; /* the reference was retained */
     }
     return 0;
 }
@@ -278,7 +282,7 @@ int assembly_bvhs(tool_run *tool, tool_assembly *assembly) {
 }
 
 abut_collider assembly_posed(const tool_assembly *assembly, uint32_t body) {
-    return abut_collider_from_bvh(assembly->bvhs[body], assembly->bodies[body].pose);
+    return abut_collider_from_bvh(assembly->bvhs[body], assembly->bodies[body].collider.pose);
 }
 
 int assembly_world(tool_run *tool, tool_assembly *assembly, const abut_world_options *options,
@@ -291,11 +295,9 @@ int assembly_world(tool_run *tool, tool_assembly *assembly, const abut_world_opt
     for (uint32_t i = 0; i < assembly->count && !status; i++) {
         const abut_scene_body *body = &assembly->bodies[i];
         abut_world_item item = {.size = sizeof(abut_world_item),
-                                .collider.kind = ABUT_COLLIDER_BODY,
+                                .collider = assembly_posed(assembly, i),
                                 .group = body->group,
-                                .mask = body->mask,
-                                .collider.pose = body->pose,
-                                .collider.shape.body.bvh = assembly->bvhs[i]};
+                                .mask = body->mask};
         uint32_t id;
         status = abut_world_add(*world, &item, &id);
     }
@@ -311,6 +313,6 @@ abut_status assembly_draw(abut_picture *picture, const tool_assembly *assembly, 
     abut_mesh_style style = abut_mesh_style_default();
     style.smooth = true;
     style.colour = colour;
-    return abut_picture_add_mesh(picture, assembly->bodies[body].mesh, assembly->bodies[body].pose,
-                                 &style);
+    return abut_picture_add_mesh(picture, assembly->bodies[body].mesh,
+                                 assembly->bodies[body].collider.pose, &style);
 }

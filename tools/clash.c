@@ -88,7 +88,8 @@ static int make_layers(tool_run *tool, const tool_assembly *assembly, const clas
     for (uint32_t i = 0; i < assembly->count; i++) {
         const abut_scene_body *body = &assembly->bodies[i];
         abut_layers_item item = {.size = sizeof(abut_layers_item),
-                                 .collider = abut_collider_from_mesh(body->mesh, body->pose),
+                                 .collider =
+                                     abut_collider_from_mesh(body->mesh, body->collider.pose),
                                  .group = body->group,
                                  .mask = body->mask,
                                  .value = i};

@@ -96,7 +96,7 @@ static abut_status cut_body(const tool_assembly *assembly, uint32_t body, piece_
     const uint32_t *index = abut_mesh_indices(b->mesh);
     double m[12];
     to->count = 0;
-    abut_status status = abut_pose_to_matrix(&b->pose, m);
+    abut_status status = abut_pose_to_matrix(&b->collider.pose, m);
     for (uint32_t i = 0; i < abut_mesh_triangle_count(b->mesh) && !status && !to->failed; i++) {
         piece t;
         for (int k = 0; k < 3; k++) {
@@ -270,7 +270,7 @@ static abut_status draw_clash(tool_run *tool, abut_picture *picture, const tool_
     for (int side = 0; side < (touch > 0 ? 1 : 2) && !status; side++) {
         uint32_t own = side ? pair->b : pair->a, other = side ? pair->a : pair->b;
         clipper by = {.bvh = assembly->bvhs[other], .touch = touch};
-        status = abut_pose_invert(&assembly->bodies[other].pose, &by.back);
+        status = abut_pose_invert(&assembly->bodies[other].collider.pose, &by.back);
         status = status ? status : cut_body(assembly, own, pieces);
         status = status ? status : keep_inside(&by, pieces);
         status = status ? status : add_pieces(tool, picture, pieces, 3e-4 * scale, colour);
@@ -294,7 +294,7 @@ static double assembly_size(const tool_assembly *assembly) {
         for (int k = 0; k < 8; k++) {
             abut_vec3 corner = {k & 1 ? own.lo.x : own.hi.x, k & 2 ? own.lo.y : own.hi.y,
                                 k & 4 ? own.lo.z : own.hi.z};
-            if (!abut_pose_apply(&assembly->bodies[i].pose, corner, &corner))
+            if (!abut_pose_apply(&assembly->bodies[i].collider.pose, corner, &corner))
                 box_add(&all, corner);
         }
     }

@@ -130,9 +130,10 @@ static abut_status add_mesh(const viewing *v, abut_picture *picture, abut_mesh *
 static abut_status add_scene(const viewing *v, abut_picture *picture, const view_result *r) {
     abut_scene_arrays all = get_scene_arrays(r->scene);
     abut_status status = ABUT_OK;
-    for (uint32_t i = 0; i < all.body_count && !status; i++)
-        status = add_mesh(v, picture, all.bodies[i].mesh, all.bodies[i].pose,
-                          abut_picture_colour(i), false);
+    for (uint32_t i = 0; i < all.body_count && !status; i++) {
+        const abut_scene_body body = get_scene_body(r->scene, i);
+        status = add_mesh(v, picture, body.mesh, body.collider.pose, abut_picture_colour(i), false);
+    }
     return status;
 }
 
@@ -195,7 +196,8 @@ static void name_layers(viewing *v) {
         if (v->count == 1 && r->scene) {
             abut_scene_arrays all = get_scene_arrays(r->scene);
             for (uint32_t k = 0; k < all.body_count && all.body_count <= LEGEND_MAX; k++)
-                legend_add(&v->legend, abut_picture_colour(k), "%s", all.bodies[k].name);
+                legend_add(&v->legend, abut_picture_colour(k), "%s",
+                           get_scene_body(r->scene, k).name);
         }
     }
 }

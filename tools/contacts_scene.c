@@ -18,7 +18,6 @@ typedef struct touches {
     uint64_t count, touching; /* pairs with a contact */
     abut_world_event *events; /* of pairs with a contact, `touching` of them; from malloc */
     abut_radial **radial;     /* of characters; from malloc */
-    abut_bvh **hulls;         /* of primitives that are convex meshes; from malloc */
     abut_reliability reliability;
 } touches;
 
@@ -68,13 +67,13 @@ static void rows_of(abut_quat q, abut_vec3 rows[3]) {
 static abut_status make_radial(const abut_scene_body *body, abut_radial **radial) {
     const uint32_t bone_count = get_character_info(body->character).bone_count;
     const uint32_t count = abut_mesh_vertex_count(body->mesh);
-    const abut_vec3 o = abut_mesh_local_origin(body->mesh), t = body->pose.translation;
+    const abut_vec3 o = abut_mesh_local_origin(body->mesh), t = body->collider.pose.translation;
     abut_character_matrix *bones = malloc(((size_t)bone_count + 1) * sizeof *bones);
     abut_vec3 *positions = malloc(((size_t)count + 1) * sizeof *positions), rows[3];
     abut_status status =
         bones && positions ? abut_radial_create(body->character, NULL, radial)
                            : abut_set_error(ABUT_ERROR_MEMORY, "not enough memory for a character");
-    rows_of(body->pose.rotation, rows);
+    rows_of(body->collider.pose.rotation, rows);
     for (uint32_t i = 0; i < bone_count && !status; i++)
         for (int column = 0; column < 4; column++) {
             const abut_character_matrix *m = &body->bones[i];
@@ -97,60 +96,24 @@ static abut_status make_radial(const abut_scene_body *body, abut_radial **radial
     return status;
 }
 
-/* The primitive of a body of the scene. */
-static abut_status make_solid(touches *t, uint32_t i, abut_world_item *item) {
-    const abut_scene_body *body = &t->assembly.bodies[i];
-    const abut_vec3 low = {0, 0, -0.5 * body->height}, high = {0, 0, 0.5 * body->height};
-    item->collider.pose = body->pose;
-    item->method = ABUT_WORLD_AUTO;
-    for (int k = ABUT_COLLIDER_PLANE; k <= ABUT_COLLIDER_HULL; k++)
-        if (strcmp(body->solid, abut_collider_kind_name((abut_collider_kind)k)) == 0)
-            item->collider.kind = (abut_collider_kind)k;
-    switch (item->collider.kind) {
-    case ABUT_COLLIDER_PLANE:
-        item->motion = ABUT_WORLD_STATIC;
-        item->collider.shape.plane = (abut_plane){.normal = {0, 0, 1}};
-        return ABUT_OK;
-    case ABUT_COLLIDER_SPHERE:
-        item->collider.shape.sphere = (abut_sphere){.radius = body->radius};
-        return ABUT_OK;
-    case ABUT_COLLIDER_CAPSULE:
-        item->collider.shape.capsule = (abut_capsule){{low, high}, body->radius};
-        return ABUT_OK;
-    case ABUT_COLLIDER_BOX:
-        item->collider.shape.half = body->half;
-        return ABUT_OK;
-    case ABUT_COLLIDER_CYLINDER:
-        item->collider.shape.cylinder = (abut_cylinder){{low, high}, body->radius};
-        return ABUT_OK;
-    default: {
-        abut_status status = abut_bvh_create(body->mesh, NULL, &t->hulls[i]);
-        item->collider.shape.hull = t->hulls[i];
-        return status;
-    }
-    }
-}
-
 /* Makes a character body, unless another method is selected. */
 static abut_status add_body(touches *t, uint32_t i, abut_world_method method) {
     const abut_scene_body *body = &t->assembly.bodies[i];
     const bool character =
         body->character && (method == ABUT_WORLD_AUTO || method == ABUT_WORLD_RADIAL);
+    const abut_collider_kind kind = body->collider.kind;
     abut_world_item item = {.size = sizeof(abut_world_item),
-                            .collider.kind =
-                                character ? ABUT_COLLIDER_CHARACTER : ABUT_COLLIDER_MESH,
+                            .collider = body->collider,
+                            .motion = kind == ABUT_COLLIDER_PLANE ? ABUT_WORLD_STATIC
+                                                                  : ABUT_WORLD_DYNAMIC,
                             .group = body->group,
                             .mask = body->mask,
-                            .method = method};
+                            .method = kind == ABUT_COLLIDER_MESH ? method : ABUT_WORLD_AUTO};
     abut_status status = character ? make_radial(body, &t->radial[i]) : ABUT_OK;
     uint32_t id;
-    if (body->solid) {
-        status = make_solid(t, i, &item);
-    } else if (character) {
+    if (character) { /* in world coordinates */
+        item.collider = abut_collider_make(ABUT_COLLIDER_CHARACTER, abut_pose_identity());
         item.collider.shape.character = t->radial[i];
-    } else {
-        item.collider.pose = body->pose;
-        item.collider.shape.mesh.mesh = body->mesh;
     }
     return status ? status : abut_world_add(t->world, &item, &id);
 }
@@ -165,8 +128,7 @@ static int make_world(tool_run *tool, const tool_arguments *arguments,
             tool, "--method of a scene must be auto, exact, field, map or layers, not '%s'",
             given->words);
     t->radial = calloc((size_t)t->assembly.count + 1, sizeof(abut_radial *));
-    t->hulls = calloc((size_t)t->assembly.count + 1, sizeof(abut_bvh *));
-    if (!t->radial || !t->hulls)
+    if (!t->radial)
         return tool_fail_with(tool, "out of memory", "not enough memory for the bodies");
     abut_status status = abut_world_create(tool->context, options, &t->world);
     for (uint32_t i = 0; i < t->assembly.count && !status; i++) {
@@ -505,9 +467,6 @@ int contacts_scene(tool_run *tool, const tool_arguments *arguments) {
     abut_world_destroy(t.world);
     for (uint32_t i = 0; t.radial && i < t.assembly.count; i++)
         abut_radial_destroy(t.radial[i]);
-    for (uint32_t i = 0; t.hulls && i < t.assembly.count; i++)
-        abut_bvh_destroy(t.hulls[i]);
-    free(t.hulls);
     free(t.radial);
     free(t.events);
     free(t.pairs);

@@ -46,6 +46,12 @@ GET_ONE(clip)
 GET_ONE(morph)
 #undef GET_ONE
 
+static inline abut_scene_body get_scene_body(const abut_scene *scene, uint32_t index) {
+    abut_scene_body made = abut_scene_body_default();
+    abut_scene_get_body(scene, index, &made);
+    return made;
+}
+
 static inline abut_radial_view get_radial_field(abut_radial *radial, uint32_t index) {
     abut_radial_view made = abut_radial_view_default();
     abut_radial_get_field(radial, index, &made);

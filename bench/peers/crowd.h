@@ -120,7 +120,7 @@ class crowd {
             check(abut_layers_add(layers, &item, nullptr));
             abut_world_item body = abut_world_item_default();
             uint32_t id;
-            body.collider = abut_collider_from_bvh(tree(i), item.pose);
+            body.collider = abut_collider_from_bvh(tree(i), poses[0][i]);
             body.group = item.group;
             body.mask = item.mask;
             check(abut_world_add(world, &body, &id));

@@ -10,6 +10,7 @@
 
 #include <abut/base.h>
 #include <abut/character.h>
+#include <abut/collider.h>
 #include <abut/mesh.h>
 
 #ifdef __cplusplus
@@ -18,25 +19,25 @@ extern "C" {
 
 typedef struct abut_scene abut_scene;
 
+/* A body. All pointers are valid until the scene is destroyed. */
 typedef struct abut_scene_body {
-    const char *name; /* unique; the file may omit it: the eighth body is then "#7" */
-    abut_mesh *mesh;  /* owned by the scene; several bodies may share a mesh */
-    abut_pose pose;
+    size_t size;
+    const char *name;       /* unique; the file may omit it: the eighth body is then "#7" */
+    abut_collider collider; /* the body at its pose, for abut_world_item. ABUT_COLLIDER_MESH with
+                             * the mesh. If the file marks the body as solid: a primitive, centred
+                             * at its origin with its axis along z. A plane is the half-space below
+                             * z = 0, and must be static in a world. A hull is the mesh itself,
+                             * which must be closed and convex */
+    abut_mesh *mesh;    /* for images. It approximates a primitive. Several bodies may share it */
     uint32_t group;     /* a bit, as in abut_world_item; bit 0 if the file names no group */
     uint32_t mask;      /* the groups that this body collides with; never 0 */
     const char *file;   /* path of the mesh as written in the scene; null for a shape */
     const char *method; /* pair method for contacts, a name of abut_world_method; null = not set */
     const abut_character *character;    /* the character that the mesh is a pose of; else null */
     const abut_character_matrix *bones; /* its bone matrices, before the pose is applied */
-    const char *solid;     /* name of an abut_collider_kind: "plane", "sphere", "capsule", "box",
-                            * "cylinder" or "hull". The body is then exactly this solid, centred at
-                            * its origin with its axis along z, and the mesh approximates it. A
-                            * plane is the half-space below z = 0. A hull is the mesh itself, which
-                            * must be closed and convex. Null = the body is its mesh */
-    double radius, height; /* of the solid; height is the full height of a cylinder, and that of
-                            * the straight part of a capsule */
-    abut_vec3 half;        /* half extents of a box */
 } abut_scene_body;
+
+ABUT_DEFAULT(abut_scene_body)
 
 /* Two bodies that do not collide, whatever their groups. */
 typedef struct abut_scene_pair {
@@ -45,9 +46,8 @@ typedef struct abut_scene_pair {
 
 /* The content of a scene. All pointers are valid until the scene is destroyed. */
 typedef struct abut_scene_arrays {
-    size_t size; /* sizeof(abut_scene_arrays), set by the default function */
-    uint32_t body_count;
-    const abut_scene_body *bodies; /* in the order of the file */
+    size_t size;         /* sizeof(abut_scene_arrays), set by the default function */
+    uint32_t body_count; /* see abut_scene_get_body() */
     uint64_t ignored_count;
     const abut_scene_pair *ignored; /* sorted by a, then b; without duplicates */
     uint32_t group_count;
@@ -77,6 +77,10 @@ ABUT_API abut_status abut_scene_read_memory(abut_context *context, const void *d
 ABUT_API void abut_scene_destroy(abut_scene *scene);
 /* Stores the content of a scene. `arrays->size` must be set. Thread-safe. */
 ABUT_API abut_status abut_scene_get_arrays(const abut_scene *scene, abut_scene_arrays *arrays);
+/* Stores a body; bodies are in the order of the file. `body->size` must be set. Returns
+ * ABUT_ERROR_ARGUMENT if `index` is not below the number of bodies. Thread-safe. */
+ABUT_API abut_status abut_scene_get_body(const abut_scene *scene, uint32_t index,
+                                         abut_scene_body *body);
 /* Returns whether two bodies may collide: they are different, their groups and masks allow it, and
  * the pair is not ignored. Returns false for an invalid index. Thread-safe. */
 ABUT_API bool abut_scene_should_collide(const abut_scene *scene, uint32_t a, uint32_t b);

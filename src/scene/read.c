@@ -514,8 +514,9 @@ static abut_status read_method(scene_reader *r, const member *method, const char
 }
 
 static abut_status set_body_mesh(scene_reader *r, size_t index, bool solid, abut_scene_body *body) {
-    const scene_mesh *from = &r->scene->meshes[index];
+    scene_mesh *from = &r->scene->meshes[index];
     body->mesh = from->mesh;
+    body->collider = abut_collider_from_mesh(from->mesh, body->collider.pose);
     body->file = from->file;
     body->character = from->character;
     body->bones = from->bones;
@@ -523,9 +524,7 @@ static abut_status set_body_mesh(scene_reader *r, size_t index, bool solid, abut
         return fail_at_place(r, "'solid' is not allowed for characters");
     if (solid && body->method)
         return fail_at_place(r, "'method' is not allowed for a 'solid', which has only one");
-    if (solid)
-        abuti_scene_solid(from, body);
-    return ABUT_OK;
+    return solid ? abuti_scene_solid(from, &body->collider) : ABUT_OK;
 }
 
 static abut_status read_body(scene_reader *r, uint32_t object, uint32_t index) {
@@ -538,7 +537,7 @@ static abut_status read_body(scene_reader *r, uint32_t object, uint32_t index) {
         [BODY_METHOD] = MEMBER("method", TEXT),        [BODY_SOLID] = MEMBER("solid", BOOLEAN)};
     if (value_at(r, object)->kind != ABUTI_JSON_OBJECT)
         return fail_at_place(r, "it must be an object");
-    *body = (abut_scene_body){.group = 1, .mask = UINT32_MAX};
+    *body = (abut_scene_body){.size = sizeof *body, .group = 1, .mask = UINT32_MAX};
     abut_status status = read_members(r, object, m, BODY_MEMBERS);
     if (!status && !m[BODY_MESH].at)
         status = fail_at_place(r, "it has no 'mesh'");
@@ -549,7 +548,7 @@ static abut_status read_body(scene_reader *r, uint32_t object, uint32_t index) {
         body->name = r->letter;
         r->letter += snprintf(r->letter, 12, "#%u", index) + 1;
     }
-    status = status ? status : read_pose(r, m, &body->pose);
+    status = status ? status : read_pose(r, m, &body->collider.pose);
     if (!status && m[BODY_GROUP].at)
         status = read_group(r, &m[BODY_GROUP], &body->group);
     if (!status && m[BODY_METHOD].at)

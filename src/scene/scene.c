@@ -1,4 +1,4 @@
-/* Scenes after reading: their arrays, and which bodies collide. */
+/* Scenes after reading: their bodies and arrays, and which bodies collide. */
 #include "scene/scene.h"
 
 void abut_scene_destroy(abut_scene *scene) {
@@ -7,6 +7,7 @@ void abut_scene_destroy(abut_scene *scene) {
     abut_context *context = scene->context;
     for (size_t i = 0; i < scene->mesh_count; i++) {
         abut_mesh_destroy(scene->meshes[i].mesh);
+        abut_bvh_destroy(scene->meshes[i].hull);
         abut_character_destroy(scene->meshes[i].character);
         abuti_release(context, scene->meshes[i].bones);
     }
@@ -19,12 +20,21 @@ abut_status abut_scene_get_arrays(const abut_scene *scene, abut_scene_arrays *ar
         return abuti_null(__func__, scene ? "arrays" : "scene");
     const abut_scene_arrays made = {.size = sizeof made,
                                     .body_count = scene->body_count,
-                                    .bodies = scene->bodies,
                                     .ignored_count = scene->ignored_count,
                                     .ignored = scene->ignored,
                                     .group_count = scene->group_count,
                                     .groups = scene->groups};
     return abuti_info_write(arrays, &made, sizeof made, __func__);
+}
+
+abut_status abut_scene_get_body(const abut_scene *scene, uint32_t index, abut_scene_body *body) {
+    if (!scene || !body)
+        return abuti_null(__func__, scene ? "body" : "scene");
+    if (index >= scene->body_count)
+        return abuti_fail(ABUT_ERROR_ARGUMENT,
+                          "%s: index is %u; it must be less than %u, the number of bodies",
+                          __func__, index, scene->body_count);
+    return abuti_info_write(body, &scene->bodies[index], sizeof *body, __func__);
 }
 
 bool abut_scene_should_collide(const abut_scene *scene, uint32_t a, uint32_t b) {
@@ -49,19 +59,35 @@ bool abut_scene_should_collide(const abut_scene *scene, uint32_t a, uint32_t b) 
 
 /* ---- primitives ---- */
 
-void abuti_scene_solid(const scene_mesh *mesh, abut_scene_body *body) {
-    static const char *const words[ABUT_SHAPE_COUNT] = {
-        [ABUT_SHAPE_SHEET] = "plane",      [ABUT_SHAPE_UVSPHERE] = "sphere",
-        [ABUT_SHAPE_ICOSPHERE] = "sphere", [ABUT_SHAPE_CAPSULE] = "capsule",
-        [ABUT_SHAPE_BOX] = "box",          [ABUT_SHAPE_CYLINDER] = "cylinder"};
-    const char *word = mesh->has_shape ? words[mesh->shape.kind] : NULL;
-    body->solid = word ? word : "hull";
-    if (!word)
-        return;
-    body->radius = mesh->shape.radius;
-    body->height = mesh->shape.height;
-    const abut_vec3 size = mesh->shape.extent;
-    body->half = (abut_vec3){0.5 * size.x, 0.5 * size.y, 0.5 * size.z};
+abut_status abuti_scene_solid(scene_mesh *mesh, abut_collider *collider) {
+    const abut_pose pose = collider->pose;
+    const abut_shape *shape = &mesh->shape;
+    const abut_vec3 low = {0, 0, -0.5 * shape->height}, high = {0, 0, 0.5 * shape->height},
+                    size = shape->extent;
+    switch (mesh->has_shape ? shape->kind : ABUT_SHAPE_COUNT) {
+    case ABUT_SHAPE_SHEET:
+        *collider = abut_collider_from_plane((abut_plane){.normal = {0, 0, 1}}, pose);
+        return ABUT_OK;
+    case ABUT_SHAPE_UVSPHERE:
+    case ABUT_SHAPE_ICOSPHERE:
+        *collider = abut_collider_from_sphere((abut_sphere){.radius = shape->radius}, pose);
+        return ABUT_OK;
+    case ABUT_SHAPE_CAPSULE:
+        *collider = abut_collider_from_capsule((abut_capsule){{low, high}, shape->radius}, pose);
+        return ABUT_OK;
+    case ABUT_SHAPE_BOX:
+        *collider =
+            abut_collider_from_box((abut_vec3){0.5 * size.x, 0.5 * size.y, 0.5 * size.z}, pose);
+        return ABUT_OK;
+    case ABUT_SHAPE_CYLINDER:
+        *collider = abut_collider_from_cylinder((abut_cylinder){{low, high}, shape->radius}, pose);
+        return ABUT_OK;
+    default: {
+        abut_status status = mesh->hull ? ABUT_OK : abut_bvh_create(mesh->mesh, NULL, &mesh->hull);
+        *collider = abut_collider_from_hull(mesh->hull, pose);
+        return status;
+    }
+    }
 }
 
 /* ---- builds without a JSON parser ---- */

@@ -12,6 +12,7 @@ typedef struct scene_mesh {
     const char *file;          /* in `letters`; null for a built-in shape */
     abut_character *character; /* owned, like its bones; null if it is not a character */
     abut_character_matrix *bones;
+    abut_bvh *hull; /* owned; null if no body is its hull */
     bool has_shape;
     abut_shape shape; /* with the size of the mesh */
 } scene_mesh;
@@ -24,8 +25,8 @@ typedef struct scene_pose {
 
 /* Scales a mesh about the origin; on failure it is null. */
 abut_status abuti_scene_scale(scene_mesh *mesh, double scale);
-/* Describes a body by the primitive that its mesh approximates. */
-void abuti_scene_solid(const scene_mesh *mesh, abut_scene_body *body);
+/* Sets the collider to the primitive that the mesh approximates, at the pose that it has. */
+abut_status abuti_scene_solid(scene_mesh *mesh, abut_collider *collider);
 /* Rotation about an axis; `largest` is its largest absolute coordinate and not 0. */
 abut_quat abuti_scene_rotation(const double axis[3], double largest, double degrees);
 /* Creates mesh, character and bones. Messages of format errors do not name the file. */

@@ -15,11 +15,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes) {
     }
     abut_scene_arrays it = get_scene_arrays(scene);
     for (uint32_t i = 0; i < it.body_count; i++) {
-        const abut_scene_body *body = &it.bodies[i];
+        const abut_scene_body each = get_scene_body(scene, i), *body = &each;
         FUZZ_CHECK(body->name[0] && body->mesh && body->mask);
         FUZZ_CHECK(body->group && !(body->group & (body->group - 1)));
         FUZZ_CHECK(body->group == 1 || body->group <= UINT32_C(1) << it.group_count);
-        FUZZ_CHECK(isfinite(body->pose.translation.x) && isfinite(body->pose.rotation.w));
+        FUZZ_CHECK(isfinite(body->collider.pose.translation.x) &&
+                   isfinite(body->collider.pose.rotation.w));
         FUZZ_CHECK(!abut_scene_should_collide(scene, i, i));
     }
     for (uint64_t i = 0; i < it.ignored_count; i++) {

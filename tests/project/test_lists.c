@@ -4,8 +4,6 @@
  * space, and changes nothing then. With a capacity that is too small it sets only the count. The
  * count that it returns is sufficient, and elements beyond the count stay unchanged.
  */
-#include <stdlib.h>
-
 #include "support/support.h"
 
 #include <stdio.h>

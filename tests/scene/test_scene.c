@@ -52,23 +52,26 @@ TEST(a_whole_scene) {
     abut_scene_arrays it = get_scene_arrays(scene);
     assert_int_equal(it.body_count, 5);
     static const char *const names[] = {"low", "high", "b\xc3\xb6lt", "#3", "last"};
-    for (int i = 0; i < 5; i++)
-        assert_string_equal(it.bodies[i].name, names[i]);
-    assert_ptr_equal(it.bodies[0].mesh, it.bodies[1].mesh);
-    assert_ptr_equal(it.bodies[2].mesh, it.bodies[4].mesh);
-    abut_box box = abut_mesh_bounds(it.bodies[0].mesh);
+    for (uint32_t i = 0; i < 5; i++)
+        assert_string_equal(get_scene_body(scene, i).name, names[i]);
+    assert_ptr_equal(get_scene_body(scene, 0).mesh, get_scene_body(scene, 1).mesh);
+    assert_ptr_equal(get_scene_body(scene, 2).mesh, get_scene_body(scene, 4).mesh);
+    abut_box box = abut_mesh_bounds(get_scene_body(scene, 0).mesh);
     assert_true(box.hi.x == 1 && box.lo.y == -1 && box.hi.z == 0.25);
-    box = abut_mesh_bounds(it.bodies[2].mesh);
+    box = abut_mesh_bounds(get_scene_body(scene, 2).mesh);
     assert_true(box.hi.z == 4 && fabs(box.hi.x - 0.5) < 1e-15);
-    assert_true(it.bodies[1].pose.translation.z == 0.5 && it.bodies[1].pose.rotation.w == 1);
-    assert_true(fabs(it.bodies[2].pose.rotation.z - sqrt(0.5)) < 1e-15 &&
-                fabs(it.bodies[2].pose.rotation.w - sqrt(0.5)) < 1e-15);
-    assert_true(it.bodies[3].pose.rotation.z == 2 && it.bodies[3].pose.translation.x == 9);
+    assert_true(get_scene_body(scene, 1).collider.pose.translation.z == 0.5 &&
+                get_scene_body(scene, 1).collider.pose.rotation.w == 1);
+    assert_true(fabs(get_scene_body(scene, 2).collider.pose.rotation.z - sqrt(0.5)) < 1e-15 &&
+                fabs(get_scene_body(scene, 2).collider.pose.rotation.w - sqrt(0.5)) < 1e-15);
+    assert_true(get_scene_body(scene, 3).collider.pose.rotation.z == 2 &&
+                get_scene_body(scene, 3).collider.pose.translation.x == 9);
     assert_int_equal(it.group_count, 2);
     assert_string_equal(it.groups[0], "plates");
     assert_string_equal(it.groups[1], "bolts");
-    assert_true(it.bodies[0].group == 2 && it.bodies[2].group == 4 && it.bodies[4].group == 1);
-    assert_true(it.bodies[0].mask == ~2u && it.bodies[2].mask == ~0u);
+    assert_true(get_scene_body(scene, 0).group == 2 && get_scene_body(scene, 2).group == 4 &&
+                get_scene_body(scene, 4).group == 1);
+    assert_true(get_scene_body(scene, 0).mask == ~2u && get_scene_body(scene, 2).mask == ~0u);
     assert_int_equal(it.ignored_count, 2);
     assert_true(it.ignored[0].a == 2 && it.ignored[0].b == 4);
     assert_true(it.ignored[1].a == 3 && it.ignored[1].b == 4);
@@ -98,7 +101,7 @@ TEST(meshes_in_files) {
                                "\"scale\": 10}}]}";
     const char *path = test_file("scene.json", text, sizeof text - 1);
     assert_ok(abut_scene_read(NULL, path, &scene));
-    assert_true(abut_mesh_bounds(get_scene_arrays(scene).bodies[0].mesh).hi.x == 10);
+    assert_true(abut_mesh_bounds(get_scene_body(scene, 0).mesh).hi.x == 10);
     abut_scene_destroy(scene);
     scene = NULL;
     assert_ok(abut_scene_read_memory(NULL, text, sizeof text - 1, path, &scene)); /* its folder */
@@ -108,7 +111,7 @@ TEST(meshes_in_files) {
     snprintf(absolute, sizeof absolute, "{\"bodies\":[{\"mesh\":{\"file\":\"%s\"}}]}",
              test_path("part.off"));
     assert_ok(abut_scene_read_memory(NULL, absolute, strlen(absolute), "elsewhere", &scene));
-    assert_string_equal(test_path("part.off"), get_scene_arrays(scene).bodies[0].file);
+    assert_string_equal(test_path("part.off"), get_scene_body(scene, 0).file);
     abut_scene_destroy(scene);
     scene = NULL;
     static const char missing[] = "{\"bodies\":[{\"mesh\":{\"file\":\"nothing.obj\"}}]}",
@@ -153,7 +156,7 @@ TEST(characters_and_methods) {
     abut_character_pose_options pose = abut_character_pose_options_default();
     if (!test_brief())
         assert_ok(abut_character_create_figure(NULL, NULL, &made));
-    const abut_character *figure = made ? made : it.bodies[0].character;
+    const abut_character *figure = made ? made : get_scene_body(scene, 0).character;
     assert_true(get_character_info(figure).bone_count <= 256);
     pose.time = 0.3;
     for (uint32_t i = 0; i < it.body_count; i += 2) {
@@ -161,7 +164,7 @@ TEST(characters_and_methods) {
         assert_string_equal(get_character_clip(figure, 0).name, "walk");
         assert_ok(abut_character_pose(figure, &pose, bones));
         assert_ok(abut_character_mesh(figure, bones, ABUT_CHARACTER_SKINNING_LINEAR, &mesh));
-        const abut_scene_body *body = &it.bodies[i];
+        const abut_scene_body each = get_scene_body(scene, i), *body = &each;
         assert_non_null(body->character);
         assert_memory_equal(body->bones, bones,
                             get_character_info(figure).bone_count * sizeof *bones);
@@ -169,10 +172,10 @@ TEST(characters_and_methods) {
                             abut_mesh_vertex_count(mesh) * sizeof(abut_vec3));
         abut_mesh_destroy(mesh);
     }
-    assert_null(it.bodies[0].method);
-    assert_string_equal(it.bodies[1].method, "map");
-    assert_null(it.bodies[1].character);
-    assert_true(test_brief() || it.bodies[2].pose.translation.x == 1);
+    assert_null(get_scene_body(scene, 0).method);
+    assert_string_equal(get_scene_body(scene, 1).method, "map");
+    assert_null(get_scene_body(scene, 1).character);
+    assert_true(test_brief() || get_scene_body(scene, 2).collider.pose.translation.x == 1);
     abut_character_destroy(made);
     abut_scene_destroy(scene);
 }
@@ -185,27 +188,54 @@ TEST(solids) {
         NULL,
         "{'meshes': {'post': {'shape': 'cylinder', 'radius': 0.25, 'height': 1, 'scale': 2},"
         "            'pill': {'shape': 'capsule', 'radius': 0.5, 'height': 3}},"
-        " 'bodies': [{'mesh': {'shape': 'sheet'}, 'solid': true}, {'mesh': 'post', 'solid': true},"
-        " {'mesh': 'post', 'solid': false}, {'mesh': 'post'}, {'mesh': 'pill', 'solid': true},"
-        " {'mesh': {'shape': 'box', 'size': [2, 4, 6]}, 'solid': true},"
-        " {'mesh': {'shape': 'icosphere', 'radius': 7}, 'solid': true},"
-        " {'mesh': {'shape': 'uvsphere', 'radius': 8}, 'solid': true},"
-        " {'mesh': {'shape': 'cone'}, 'solid': true}]}",
+        " 'bodies': [{'position': [0, 0, 0], 'mesh': {'shape': 'sheet'}, 'solid': true}, "
+        "{'position': [1, 0, 0], 'mesh': 'post', 'solid': true},"
+        " {'position': [2, 0, 0], 'mesh': 'post', 'solid': false}, {'position': [3, 0, 0], 'mesh': "
+        "'post'}, {'position': [4, 0, 0], 'mesh': 'pill', 'solid': true},"
+        " {'position': [5, 0, 0], 'mesh': {'shape': 'box', 'size': [2, 4, 6]}, 'solid': true},"
+        " {'position': [6, 0, 0], 'mesh': {'shape': 'icosphere', 'radius': 7}, 'solid': true},"
+        " {'position': [7, 0, 0], 'mesh': {'shape': 'uvsphere', 'radius': 8}, 'solid': true},"
+        " {'position': [8, 0, 0], 'mesh': {'shape': 'cone'}, 'solid': true}]}",
         &scene));
-    const abut_scene_body *body = get_scene_arrays(scene).bodies;
-    static const char *const words[9] = {"plane", "cylinder", NULL,     NULL,  "capsule",
-                                         "box",   "sphere",   "sphere", "hull"};
-    for (int i = 0; i < 9; i++) {
-        assert_non_null(body[i].mesh);
-        if (words[i])
-            assert_string_equal(body[i].solid, words[i]);
-        else
-            assert_null(body[i].solid);
+    static const abut_collider_kind kinds[9] = {ABUT_COLLIDER_PLANE,   ABUT_COLLIDER_CYLINDER,
+                                                ABUT_COLLIDER_MESH,    ABUT_COLLIDER_MESH,
+                                                ABUT_COLLIDER_CAPSULE, ABUT_COLLIDER_BOX,
+                                                ABUT_COLLIDER_SPHERE,  ABUT_COLLIDER_SPHERE,
+                                                ABUT_COLLIDER_HULL};
+    abut_collider c[9];
+    abut_world *world;
+    assert_ok(abut_world_create(NULL, NULL, &world));
+    for (uint32_t i = 0; i < 9; i++) {
+        const abut_scene_body body = get_scene_body(scene, i);
+        abut_world_item item = abut_world_item_default();
+        uint32_t id;
+        c[i] = body.collider;
+        assert_non_null(body.mesh);
+        assert_int_equal(c[i].kind, kinds[i]);
+        assert_true(c[i].pose.translation.x == i);
+        if (kinds[i] == ABUT_COLLIDER_MESH)
+            assert_ptr_equal(c[i].shape.mesh.mesh, body.mesh);
+        item.collider = c[i]; /* without further code */
+        item.motion = kinds[i] == ABUT_COLLIDER_PLANE ? ABUT_WORLD_STATIC : ABUT_WORLD_DYNAMIC;
+        assert_ok(abut_world_add(world, &item, &id));
     }
-    assert_true(body[1].radius == 0.5 && body[1].height == 2); /* it is scaled */
-    assert_true(body[4].radius == 0.5 && body[4].height == 3);
-    assert_true(body[5].half.x == 1 && body[5].half.y == 2 && body[5].half.z == 3);
-    assert_true(body[6].radius == 7 && body[7].radius == 8);
+    abut_world_destroy(world);
+    assert_true(c[0].shape.plane.normal.z == 1 && c[0].shape.plane.offset == 0);
+    const abut_cylinder *post = &c[1].shape.cylinder; /* it is scaled */
+    assert_true(post->radius == 0.5 && post->end[0].z == -1 && post->end[1].z == 1);
+    const abut_capsule *pill = &c[4].shape.capsule;
+    assert_true(pill->radius == 0.5 && pill->end[0].z == -1.5 && pill->end[1].z == 1.5);
+    const abut_vec3 half = c[5].shape.half;
+    assert_true(half.x == 1 && half.y == 2 && half.z == 3);
+    assert_true(c[6].shape.sphere.radius == 7 && c[7].shape.sphere.radius == 8);
+    abut_scene_body kept = abut_scene_body_default();
+    kept.group = 77;
+    assert_refused("index is 9; it must be less than 9", abut_scene_get_body(scene, 9, &kept));
+    assert_refused("scene is null", abut_scene_get_body(NULL, 0, &kept));
+    assert_refused("body is null", abut_scene_get_body(scene, 0, NULL));
+    kept.size = 0;
+    assert_refused("size", abut_scene_get_body(scene, 0, &kept));
+    assert_int_equal(kept.group, 77);
     abut_scene_destroy(scene);
 }
 

@@ -76,8 +76,9 @@ class path_queries {
   private:
     void place(const abut_path &path, double time, abut_collider &first,
                abut_collider &second) const {
-        first = {a.bvh, {{0, 0, 0, 1}, {0, 0, 0}}};
-        second.bvh = b.bvh;
+        first = abut_collider_from_bvh(a.bvh, abut_pose_identity());
+        second = first;
+        second.shape.body.bvh = b.bvh;
         check(abut_path_at(&path, time, &second.pose));
     }
     static void turn(abut_quat &q, random &numbers, double most) {

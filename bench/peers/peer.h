@@ -470,7 +470,7 @@ class pair_queries {
         abut_collider first = abut_collider_from_bvh(a.bvh, abut_pose_identity()),
                       second = abut_collider_from_bvh(b.bvh, pose);
         abut_pair_options options = abut_pair_options_default();
-        options.surfaces = surfaces;
+        options.surface_only = surfaces;
         abut_overlap answer;
         check(abut_pair_overlap(&first, &second, &options, nullptr, &answer));
         return answer.relation;

@@ -116,7 +116,7 @@ static abut_status run_sweep(abut_sweep *sweep, const abut_self_step *step,
     abut_impact_list found = {.list = &result->impact, .capacity = 1};
     abut_sweep_counts counts = abut_sweep_counts_default();
     double begun = seconds_now();
-    memset(result, 0, sizeof *result);
+    *result = abut_self_result_default();
     result->scheme = ABUT_SELF_COMPLETE;
     abut_status status = abut_sweep_set_positions(sweep, step->start, step->end);
     if (!status)
@@ -155,7 +155,7 @@ static abut_status run_scheme(tool_run *tool, replay *r, uint64_t number, int wh
 
 static abut_status run_step(tool_run *tool, replay *r, uint64_t number) {
     abut_self_step step = abut_self_step_default();
-    abut_self_result first = abut_self_result_default(), result;
+    abut_self_result first = abut_self_result_default(), result = first;
     abut_self_line line;
     double line_seconds = 0;
     abut_status status = read_step(r, frame_of(r, number));

@@ -34,15 +34,14 @@ static void run_queries(uint32_t data, const abut_bvh *bvh, const abut_bvh *othe
         if (data & ABUT_PREPARE_CONTACTS) {
             abut_patch patch[64];
             abut_contact contact[256];
-            abut_patches patches = {.list = patch,
-                                    .capacity = 64,
-                                    .contacts = contact,
-                                    .contact_capacity = 256};
+            abut_patches patches = abut_patches_default();
+            patches.patches = (abut_patch_list){patch, 64, 0};
+            patches.contacts = (abut_contact_list){contact, 256, 0};
             assert_ok(abut_contact_find(&a, &b, NULL, &patches));
-            results->depth[i] = patches.count ? patch[0].depth : -1;
+            results->depth[i] = patches.patches.count ? patch[0].depth : -1;
         }
         if (data & ABUT_PREPARE_VOLUME) {
-            abut_pair_measures measures;
+            abut_pair_measures measures = abut_pair_measures_default();
             assert_ok(abut_pair_measure(&a, &b, NULL, &measures));
             results->volume[i] = measures.volume;
         }
@@ -52,12 +51,11 @@ static void run_queries(uint32_t data, const abut_bvh *bvh, const abut_bvh *othe
                 abut_collider_from_sphere((abut_sphere){{0, 0, 0}, 0.5}, b.pose);
             abut_patch patch[1];
             abut_contact contact[4];
-            abut_patches patches = {.list = patch,
-                                    .capacity = 1,
-                                    .contacts = contact,
-                                    .contact_capacity = 4};
+            abut_patches patches = abut_patches_default();
+            patches.patches = (abut_patch_list){patch, 1, 0};
+            patches.contacts = (abut_contact_list){contact, 4, 0};
             assert_ok(abut_contact_find(&hull, &ball, NULL, &patches));
-            results->depth[i] = patches.count ? patch[0].depth : -1;
+            results->depth[i] = patches.patches.count ? patch[0].depth : -1;
         }
         if (data & ABUT_PREPARE_SIGNS)
             assert_ok(abut_sign_inside(bvh, random_vec(&random, 1.2), &results->inside[i]));

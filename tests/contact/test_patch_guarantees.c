@@ -216,9 +216,9 @@ TEST(refits_turn_inside_out) {
         assert_ok(abut_bvh_create(mirrored, NULL, &fresh));
         abut_patches found = find_patches(fresh, shifted(0, 0, 0.99), floor, shifted(0, 0, 0), 0);
         const abut_patch wanted = list[0];
-        assert_int_equal(found.count, 1);
+        assert_int_equal(found.patches.count, 1);
         found = find_patches(cube, shifted(0, 0, 0.99), floor, shifted(0, 0, 0), 0);
-        assert_int_equal(found.count, 1);
+        assert_int_equal(found.patches.count, 1);
         assert_close(wanted.volume, 0.01, 1e-9);
         assert_close(list[0].depth, wanted.depth, 1e-12);
         assert_close(list[0].volume, wanted.volume, 1e-12);

@@ -17,10 +17,10 @@ import sys
 
 BY_VALUE_MAX = 128
 
-# Structures with a fixed layout, by reason. "later" marks inputs that another change gives a size.
+# Structures with a fixed layout, by reason.
 FIXED = {
     "geometry": "abut_vec3 abut_quat abut_pose abut_box abut_triangle abut_segment abut_ray abut_plane abut_sphere "
-    "abut_capsule abut_cylinder abut_oriented_box abut_path abut_character_matrix abut_self_line abut_colour abut_grid",
+    "abut_capsule abut_cylinder abut_oriented_box abut_character_matrix abut_self_line abut_colour abut_grid",
     "result": "abut_closest_on_segment abut_closest_on_triangle abut_closest_pair abut_ray_triangle_hit "
     "abut_signed_closest abut_sweep_result abut_sweep_rigid_result abut_overlap abut_field_hit abut_map_sample "
     "abut_map_value",
@@ -31,9 +31,8 @@ FIXED = {
     "abut_scene_pair abut_impact abut_world_pair abut_world_event abut_world_impact",
     "part": "abut_reliability abut_map_witness abut_self_times",
     "array": "abut_array",
-    "reserved": "abut_pair_cache",
+    "reserved": "abut_pair_cache abut_collider",
     "callback": "abut_samples_cache_entry abut_field_cache_entry",
-    "later": "abut_collider abut_layers_item abut_raster_item abut_raster_image abut_scene_body",
 }
 
 source = pathlib.Path(sys.argv[2])

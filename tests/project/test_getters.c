@@ -294,7 +294,8 @@ TEST(of_lists) {
     abut_collider bodies[2];
     for (int i = 0; i < 2; i++) {
         bodies[i] = abut_collider_from_bvh(bvh, poses[i]);
-        abut_layers_item solid = {.mesh = mesh, .pose = poses[i]};
+        abut_layers_item solid = abut_layers_item_default();
+        solid.collider = bodies[i];
         abut_world_item item = abut_world_item_default();
         uint32_t id;
         item.collider = bodies[i];
@@ -346,12 +347,13 @@ TEST(of_lists) {
 
     abut_world_impact list[4];
     abut_world_impacts impacts = abut_world_impacts_default();
-    CHECK_SIZES(impacts, abut_world_sweep(world, NULL, poses, 2, NULL, &impacts));
-    assert_int_equal(ABUT_ERROR_BUFFER, abut_world_sweep(world, NULL, poses, 2, NULL, &impacts));
+    CHECK_SIZES(impacts, abut_world_sweep(world, NULL, abut_array_host(poses), 2, NULL, &impacts));
+    assert_int_equal(ABUT_ERROR_BUFFER,
+                     abut_world_sweep(world, NULL, abut_array_host(poses), 2, NULL, &impacts));
     assert_true(impacts.count == 1 && impacts.time == 0 && !impacts.reliability.reason);
     impacts.list = list;
     impacts.capacity = 4;
-    assert_ok(abut_world_sweep(world, NULL, poses, 2, NULL, &impacts));
+    assert_ok(abut_world_sweep(world, NULL, abut_array_host(poses), 2, NULL, &impacts));
     assert_true(impacts.count == 1 && impacts.reliability.reason);
 
     /* The size of the first object applies to all. */

@@ -108,6 +108,7 @@ static abut_status add_body(touches *t, uint32_t i, abut_world_method method) {
                                                                   : ABUT_WORLD_DYNAMIC,
                             .group = body->group,
                             .mask = body->mask,
+                            .margin = body->margin,
                             .method = kind == ABUT_COLLIDER_MESH ? method : ABUT_WORLD_AUTO};
     abut_status status = character ? make_radial(body, &t->radial[i]) : ABUT_OK;
     uint32_t id;

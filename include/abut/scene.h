@@ -35,6 +35,7 @@ typedef struct abut_scene_body {
     const char *method; /* pair method for contacts, a name of abut_world_method; null = not set */
     const abut_character *character;    /* the character that the mesh is a pose of; else null */
     const abut_character_matrix *bones; /* its bone matrices, before the pose is applied */
+    double margin;                      /* as in abut_world_item */
 } abut_scene_body;
 
 ABUT_DEFAULT(abut_scene_body)

@@ -143,6 +143,14 @@ static abut_status read_positive(scene_reader *r, const member *m, double *numbe
                : fail_at_place(r, "'%s' is %g; it must be greater than 0", m->name, *number);
 }
 
+static abut_status read_margin(scene_reader *r, const member *m, double *number) {
+    *number = value_at(r, m->at)->is.number;
+    return *number >= 0 && *number <= ABUT_COORDINATE_MAX
+               ? ABUT_OK
+               : fail_at_place(r, "'%s' is %g; it must be from 0 to %g", m->name, *number,
+                               ABUT_COORDINATE_MAX);
+}
+
 /* ---- names ---- */
 
 /* Copies a name of the file to the scene. */
@@ -449,6 +457,7 @@ enum {
     BODY_GROUP,
     BODY_METHOD,
     BODY_SOLID,
+    BODY_MARGIN,
     BODY_MEMBERS
 };
 
@@ -534,7 +543,8 @@ static abut_status read_body(scene_reader *r, uint32_t object, uint32_t index) {
         [BODY_MESH] = MEMBER_OR("mesh", TEXT, OBJECT), [BODY_POSITION] = MEMBER("position", LIST),
         [BODY_ROTATION] = MEMBER("rotation", LIST),    [BODY_AXIS] = MEMBER("axis", LIST),
         [BODY_DEGREES] = MEMBER("degrees", NUMBER),    [BODY_GROUP] = MEMBER("group", TEXT),
-        [BODY_METHOD] = MEMBER("method", TEXT),        [BODY_SOLID] = MEMBER("solid", BOOLEAN)};
+        [BODY_METHOD] = MEMBER("method", TEXT),        [BODY_SOLID] = MEMBER("solid", BOOLEAN),
+        [BODY_MARGIN] = MEMBER("margin", NUMBER)};
     if (value_at(r, object)->kind != ABUTI_JSON_OBJECT)
         return fail_at_place(r, "it must be an object");
     *body = (abut_scene_body){.size = sizeof *body, .group = 1, .mask = UINT32_MAX};
@@ -553,6 +563,8 @@ static abut_status read_body(scene_reader *r, uint32_t object, uint32_t index) {
         status = read_group(r, &m[BODY_GROUP], &body->group);
     if (!status && m[BODY_METHOD].at)
         status = read_method(r, &m[BODY_METHOD], &body->method);
+    if (!status && m[BODY_MARGIN].at)
+        status = read_margin(r, &m[BODY_MARGIN], &body->margin);
     if (status)
         return status;
     const bool solid = m[BODY_SOLID].at && value_at(r, m[BODY_SOLID].at)->is.number != 0;

@@ -146,7 +146,7 @@ TEST(characters_and_methods) {
         return;
 #define WALKS                                                                     \
     "{'bodies': [{'mesh': {'figure': 'mannequin', 'clip': 'walk', 'time': 0.3}}," \
-    " {'mesh': {'shape': 'box'}, 'method': 'map'}"
+    " {'mesh': {'shape': 'box'}, 'method': 'map', 'margin': 0.25}"
 #define STANDS ", {'mesh': {'figure': 'mannequin'}, 'position': [1, 0, 0]}"
     assert_ok(read_scene(NULL, test_brief() ? WALKS "]}" : WALKS STANDS "]}", &scene));
     const abut_scene_arrays it = get_scene_arrays(scene);
@@ -174,6 +174,7 @@ TEST(characters_and_methods) {
     }
     assert_null(get_scene_body(scene, 0).method);
     assert_string_equal(get_scene_body(scene, 1).method, "map");
+    assert_true(get_scene_body(scene, 0).margin == 0 && get_scene_body(scene, 1).margin == 0.25);
     assert_null(get_scene_body(scene, 1).character);
     assert_true(test_brief() || get_scene_body(scene, 2).collider.pose.translation.x == 1);
     abut_character_destroy(made);
@@ -291,6 +292,9 @@ TEST(what_is_refused) {
     refused("control character", BODY("'name': 'a\\u0000b'"));
     refused("begins with #", BODY("'name': '#0'"));
     refused("no member 'naem'", BODY("'naem': 'x'"));
+    refused("'margin' is -1; it must be", BODY("'margin': -1"));
+    refused("'margin' is 1e+99; it must be", BODY("'margin': 1e99"));
+    refused("'margin' is a string; it must be a number", BODY("'margin': 'wide'"));
     refused("'method' is 'fast'; it must be", BODY("'method': 'fast'"));
     refused("'solid' is a number; it must be true or false", BODY("'solid': 1"));
     refused("'method' is not allowed for a 'solid'", BODY("'solid': true, 'method': 'exact'"));

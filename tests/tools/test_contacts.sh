@@ -222,7 +222,7 @@ EOF
     complains "second file"
     sed 's/"position": \[9, 0, 0\]/"position": [1.2, 0, 0], "margin": 0.3/' scene.json >margin.json
     try 3 "$tool" contacts margin.json --json # a gap of 0.2 within the margin of one body
-    is "it['touching'], min(abs(c['depth'] + 0.2) for c in it['list']) < 1e-9" "(2, True)"
+    is "it['touching'], min(abs(c['depth'] + 0.2) for c in it['list']) < 1e-9" "(3, True)"
     try 2 "$tool" contacts scene.json --hint 0,0,1
     complains "--hint applies to two meshes"
     # Solids, and why each body is tried as it is.

@@ -66,7 +66,7 @@ def read_obj(path):
 
 
 def hole_share(points, faces):
-    """Discs as long around as the borders, over the area: as src/world/mesh.c has it."""
+    """Discs as long around as the borders, over the area: as src/world/world/mesh.c has it."""
     first = {}
     same = [first.setdefault(tuple(p), i) for i, p in enumerate(points)]
     edges, area, discs = set(), 0, 0

@@ -14,7 +14,7 @@ add_library(abut_cloth STATIC examples/critter.c examples/cloth/build.c examples
                               examples/cloth/scenes.c
                               ${PROJECT_BINARY_DIR}/cloth_kernels.c)
 target_include_directories(abut_cloth PUBLIC examples examples/cloth
-                                      PRIVATE src) # device.c and device_quick.c alone
+                                      PRIVATE ${ABUT_PRIVATE}) # device.c and device_quick.c alone
 target_link_libraries(abut_cloth PUBLIC abut_static abut_flags)
 
 # Scenes for engines.

@@ -1,8 +1,7 @@
 # Makes a C file that holds kernel text: every .cl file in KERNELS becomes a module of its name, with
-# its #include "..." resolved below ROOT, each file once, and #line marks so that a compiler's
+# its #include "..." resolved below one of ROOTS, each file once, and #line marks so that a compiler's
 # complaints name the file that people edit.
-# Usage: cmake -DROOT=src -DKERNELS="a.cl|b.cl" -DOUT=file.c -DTABLE=modules -P embed.cmake
-# What is not below ROOT is looked for below -DOTHER, where that is given.
+# Usage: cmake "-DROOTS=a|b" -DKERNELS="a.cl|b.cl" -DOUT=file.c -DTABLE=modules -P embed.cmake
 cmake_minimum_required(VERSION 3.18)
 
 function(count_lines text result)
@@ -11,19 +10,21 @@ function(count_lines text result)
   set(${result} ${count} PARENT_SCOPE)
 endfunction()
 
-# Appends the file to the global property FLAT. Its path is relative to ROOT.
+# Appends the file to the global property FLAT. Its path is relative to one of ROOTS.
 function(flatten path)
   get_property(seen GLOBAL PROPERTY SEEN)
   if("|${path}|" IN_LIST seen)
     return()
   endif()
   set_property(GLOBAL APPEND PROPERTY SEEN "|${path}|")
-  set(file "${ROOT}/${path}")
-  if(NOT EXISTS "${file}" AND OTHER)
-    set(file "${OTHER}/${path}")
-  endif()
-  if(NOT EXISTS "${file}")
-    message(FATAL_ERROR "embed: ${path} is included but not in ${ROOT}")
+  set(file "")
+  foreach(root ${ROOTS})
+    if(NOT file AND EXISTS "${root}/${path}")
+      set(file "${root}/${path}")
+    endif()
+  endforeach()
+  if(NOT file)
+    message(FATAL_ERROR "embed: ${path} is included but not in ${ROOTS}")
   endif()
   file(READ "${file}" rest)
   set(rest "\n${rest}")
@@ -50,10 +51,16 @@ endfunction()
 set(arrays "")
 set(table "")
 string(REPLACE "|" ";" KERNELS "${KERNELS}")
+string(REPLACE "|" ";" ROOTS "${ROOTS}")
 foreach(kernel ${KERNELS})
   set_property(GLOBAL PROPERTY SEEN "")
   set_property(GLOBAL PROPERTY FLAT "")
-  file(RELATIVE_PATH path "${ROOT}" "${kernel}")
+  foreach(root ${ROOTS})
+    string(FIND "${kernel}" "${root}/" at)
+    if(at EQUAL 0)
+      file(RELATIVE_PATH path "${root}" "${kernel}")
+    endif()
+  endforeach()
   get_filename_component(name "${kernel}" NAME_WE)
   flatten("${path}")
   get_property(flat GLOBAL PROPERTY FLAT)

@@ -15,21 +15,22 @@ if(ABUT_OPENCL)
   endif()
 endif()
 
-# Makes the C file OUT that holds the kernels of a folder ROOT in a table; the rest is all that they
-# are made of: .cl files, and what these include.
-function(abut_embed ROOT TABLE OUT)
+# Makes the C file OUT that holds kernels in a table; the rest is all that they are made of: .cl
+# files, and what these include, relative to FOLDER or to a group of the library.
+function(abut_embed FOLDER TABLE OUT)
+  list(JOIN ABUT_PRIVATE "|" roots)
   set(kernels ${ARGN})
   list(FILTER kernels INCLUDE REGEX "[.]cl$")
   list(JOIN kernels "|" kernels)
   add_custom_command(OUTPUT ${OUT}
-                     COMMAND ${CMAKE_COMMAND} -DROOT=${ROOT} "-DKERNELS=${kernels}" -DOUT=${OUT}
-                             -DTABLE=${TABLE} -DOTHER=${PROJECT_SOURCE_DIR}/src -P ${PROJECT_SOURCE_DIR}/cmake/embed.cmake
+                     COMMAND ${CMAKE_COMMAND} "-DROOTS=${FOLDER}|${roots}" "-DKERNELS=${kernels}" -DOUT=${OUT}
+                             -DTABLE=${TABLE} -P ${PROJECT_SOURCE_DIR}/cmake/embed.cmake
                      DEPENDS ${ARGN} ${PROJECT_SOURCE_DIR}/cmake/embed.cmake
                      COMMENT "Embedding kernel text" VERBATIM)
 endfunction()
 
 set(ABUT_KERNELS "")
-foreach(folder src/* src/*/*)
+foreach(folder src/*/* src/*/*/*)
   foreach(kind .cl _shared.h _cl.h)
     file(GLOB found CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${folder}/*${kind})
     list(APPEND ABUT_KERNELS ${found})

@@ -29,7 +29,7 @@ class Abut(ConanFile):
         self.version = ".".join(re.findall(r"#define ABUT_VERSION_[A-Z]+ ([0-9]+)", text))
 
     def export_sources(self):
-        for pattern in ("CMakeLists.txt", "LICENSE", "README.md", "CHANGELOG.md", "cmake/*", "include/*", "src/*"):
+        for pattern in ("CMakeLists.txt", "LICENSE", "README.md", "CHANGELOG.md", "cmake/*", "include/*", "src/*", "apps/*"):
             copy(self, pattern, self._tree(), self.export_sources_folder)
 
     def requirements(self):

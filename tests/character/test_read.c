@@ -1,5 +1,5 @@
 /* Characters from glTF: a small generated one, its expected content, and rejected files. */
-#include "mesh/gltf.h"
+#include "io/gltf.h"
 #include "tools/get.h"
 
 /* The square of tests/mesh/gltf.h on two joints: vertices 0 and 3 to joint 0, 1 and 2 to joint 1.

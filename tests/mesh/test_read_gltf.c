@@ -1,7 +1,7 @@
 /* glTF 2.0 and GLB: small documents made here, one for each rule that the reader follows. */
-#include "mesh/gltf.h"
+#include "io/gltf.h"
 
-#include "mesh/json.h"
+#include "io/json.h"
 
 #include <inttypes.h>
 #include <sys/stat.h>

@@ -1,7 +1,7 @@
 /* glTF that is hard on the reader: JSON of any kind, sizes, bombs, memory, cancelling, any byte. */
-#include "mesh/gltf.h"
+#include "io/gltf.h"
 
-#include "mesh/json.h"
+#include "io/json.h"
 
 /* ---- JSON ---- */
 

@@ -1,7 +1,7 @@
 /* Numbers as text against the C library, which rounds correctly. */
 #include "support/support.h"
 
-#include "mesh/files.h"
+#include "io/files.h"
 
 #include <stdio.h>
 #include <stdlib.h>

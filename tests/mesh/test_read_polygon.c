@@ -3,7 +3,7 @@
 #include "mesh/check.h"
 
 #include "geom/predicates_shared.h"
-#include "mesh/files.h"
+#include "io/files.h"
 
 enum { MOST = ABUTI_POLYGON_MAX };
 

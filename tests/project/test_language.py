@@ -13,6 +13,7 @@ import sys
 # Files that are written in the language of docs/glossary.md.
 REWRITTEN = [
     "README.md",
+    "apps/*",
     "bench/*",
     "docs/README.md",
     "docs/base.md",
@@ -88,31 +89,7 @@ REWRITTEN = [
     "include/abut/world.h",
     "mpi/*",
     "python/src/abut/*.py",
-    "src/base/*",
-    "src/bvh/*",
-    "src/character/*",
-    "src/contact/*",
-    "src/device/*",
-    "src/field/*",
-    "src/field/build/*",
-    "src/frames/*",
-    "src/garment/*",
-    "src/geom/*",
-    "src/layers/*",
-    "src/map/*",
-    "src/mesh/*",
-    "src/nearest/*",
-    "src/pair/*",
-    "src/picture/*",
-    "src/radial/*",
-    "src/raster/*",
-    "src/ray/*",
-    "src/scene/*",
-    "src/self/*",
-    "src/shape/*",
-    "src/sign/*",
-    "src/sweep/*",
-    "src/world/*",
+    "src/*",
     "tests/*",
     "tools/*.c",
     "tools/*.h",
@@ -254,7 +231,7 @@ def check(path):
 
 def all_files():
     yield source / "README.md"
-    for folder in ("docs", "include", "src", "python", "tools", "examples", "bench", "mpi", "tests"):
+    for folder in ("apps", "docs", "include", "src", "python", "tools", "examples", "bench", "mpi", "tests"):
         for path in sorted((source / folder).rglob("*")):
             if path.suffix in (".md", ".h", ".c", ".cl", ".py") and (
                     folder == "src" or "build" not in path.parts[len(source.parts):]):

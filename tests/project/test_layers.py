@@ -9,10 +9,19 @@ import pathlib
 import re
 import sys
 
-# From the lowest layer up. Folders of one layer do not include each other.
-LAYERS = ("base", "geom", "device", "mesh", "bvh", "collider", "raster", "frames shape character picture", "scene",
-          "nearest", "ray sign", "pair", "sweep field", "garment contact self layers", "map radial",
-          "world")
+# Groups of modules, from the lowest up: a module includes only modules above it in this list. Modules in
+# one string do not include each other.
+GROUPS = {
+    "src/foundation": ("base", "geom", "device"),
+    "src/data": ("mesh", "io", "frames shape", "character"),
+    "src/query": ("bvh", "collider", "nearest", "ray sign raster", "pair", "sweep"),
+    "src/method": ("field", "contact self layers", "map radial"),
+    "src/world": ("scene", "world"),
+    "apps/draw": ("picture",),
+    "apps/demos": ("garment",),
+}
+LAYERS = [layer for layers in GROUPS.values() for layer in layers]
+GROUP_OF = {module: group for group, layers in GROUPS.items() for layer in layers for module in layer.split()}
 
 # "includer": {"included", ...}; a folder of src, or a file of tools, bench and examples.
 EXCEPTIONS = {
@@ -69,9 +78,11 @@ def check_layer(name, folder, what, module):
 
 
 seen = 0
-for path, name in files("src", "include"):
-    inside = name.startswith("src/")
-    folder = name.split("/")[1] if inside else path.stem
+for path, name in files(*GROUPS, "include"):
+    inside = not name.startswith("include/")
+    folder = name.split("/")[2] if inside else path.stem
+    if inside and GROUP_OF.get(folder) != "/".join(name.split("/")[:2]):
+        problems.append(f"{name}: {folder} does not belong there")
     if folder == "abut" and not inside:
         continue  # <abut/abut.h> includes all
     if folder not in layer_of:
@@ -84,7 +95,7 @@ for path, name in files("src", "include"):
                 check_layer(name, folder, what, what[5:-2])
         elif (path.parent / what).exists():
             check_layer(name, folder, what,
-                        (path.parent / what).resolve().relative_to(source.resolve()).parts[1])
+                        (path.parent / what).resolve().relative_to(source.resolve()).parts[2])
         else:
             check_layer(name, folder, what, what.split("/")[0])
 
@@ -92,7 +103,7 @@ for path, name in files("src", "include"):
 for path, name in files("tools", "bench", "examples"):
     for mark, what in includes(path):
         seen += 1
-        if mark == '"' and (source / "src" / what).exists() and not (path.parent / what).exists():
+        if mark == '"' and any((source / group / what).exists() for group in GROUPS) and not (path.parent / what).exists():
             complain(name, name, what, "it is private")
 
 for who, whats in EXCEPTIONS.items():

@@ -1,4 +1,4 @@
-"""One name from top to bottom: <abut/x.h>, src/x, docs/x.md, tests/x, functions abut_x_..., and a name
+"""One name from top to bottom: <abut/x.h>, a folder x of a group, docs/x.md, tests/x, functions abut_x_..., and a name
 for each value of a public enum.
 
 A header may have more nouns than its own; they stand in NOUNS. What does not fit yet stands in the
@@ -28,6 +28,8 @@ FOREIGN = {
 }
 
 source = pathlib.Path(sys.argv[2])
+FOLDERS = {path.name for group in ("src/*", "apps/draw", "apps/demos") for path in source.glob(f"{group}/*") if path.is_dir()}
+PRIVATE = {"io"}  # readers and writers of <abut/mesh.h> and <abut/character.h>
 problems = []
 functions = 0
 headers = sorted(path for path in (source / "include/abut").glob("*.h") if path.stem != "abut")
@@ -35,7 +37,9 @@ checked = (source / "tests/base/test_names.c").read_text()
 umbrella = (source / "include/abut/abut.h").read_text()
 for header in headers:
     name = header.stem
-    for other in (f"src/{name}", f"docs/{name}.md", f"tests/{name}"):
+    if name not in FOLDERS:
+        problems.append(f"<abut/{name}.h> has no folder {name} in a group")
+    for other in (f"docs/{name}.md", f"tests/{name}"):
         if (source / other).exists() == (other in MISSING):
             problems.append(f"{other} is missing" if other not in MISSING
                             else f"{other} is there now: take it out of MISSING")
@@ -60,9 +64,8 @@ for header in headers:
     problems += [f"<abut/{name}.h> has no {function}: take it out of FOREIGN"
                  for function in sorted(foreign)]
 known = {header.stem for header in headers}
-for folder in sorted(path.name for path in (source / "src").iterdir() if path.is_dir()):
-    if folder not in known:
-        problems.append(f"src/{folder} has no header <abut/{folder}.h>")
+for folder in sorted(FOLDERS - known - PRIVATE):
+    problems.append(f"the module {folder} has no header <abut/{folder}.h>")
 if functions < 150 or len(headers) < 15:
     problems.append(f"only {functions} functions in {len(headers)} headers were found")
 for problem in problems:

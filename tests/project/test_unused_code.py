@@ -56,7 +56,7 @@ def plain(text):
 counts = collections.Counter()
 pasted = set()  # pieces of names that ## puts together
 texts = {}
-for folder in ("src", "include", "tools", "bench", "examples"):
+for folder in ("src", "apps", "include", "tools", "bench", "examples"):
     for path in sorted((source / folder).rglob("*")):
         if path.suffix in (".c", ".h", ".cl", ".cpp"):
             text = plain(path.read_text())
@@ -64,7 +64,7 @@ for folder in ("src", "include", "tools", "bench", "examples"):
             counts.update(re.findall(r"\w+", text))
             pasted.update(re.findall(r"(\w+?_)\s*##", text))
 for name, text in texts.items():
-    if not name.startswith("src/"):
+    if not name.startswith(("src/", "apps/")):
         continue
     found = re.findall(r"^[ \t]*#[ \t]*define[ \t]+(\w+)", text, re.MULTILINE)
     for body in [] if name.endswith(".c") else re.findall(r"\benum\b[^;{()]*\{([^}]*)\}", text):

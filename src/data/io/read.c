@@ -1,0 +1,314 @@
+/* Reading mesh files: finds the format, calls its reader, creates the mesh. */
+#include "io/files.h"
+
+#include <string.h>
+
+/* ---- format ---- */
+
+/* The ending of a name without its dot, in lower case; empty if there is none. */
+static void ending_of(const char *name, char *ending, size_t bytes) {
+    const char *slash = name ? strrchr(name, '/') : NULL;
+    const char *base = slash ? slash + 1 : name;
+    const char *dot = base ? strrchr(base, '.') : NULL;
+    size_t length = 0;
+    for (dot = dot ? dot + 1 : ""; dot[length] && length + 1 < bytes; length++)
+        ending[length] =
+            (char)(dot[length] >= 'A' && dot[length] <= 'Z' ? dot[length] + 32 : dot[length]);
+    ending[dot[length] ? 0 : length] = 0; /* longer than any known ending */
+}
+
+static abut_mesh_format format_of_ending(const char *ending) {
+    return !strcmp(ending, "obj")                              ? ABUT_MESH_FORMAT_OBJ
+           : !strcmp(ending, "ply")                            ? ABUT_MESH_FORMAT_PLY
+           : !strcmp(ending, "stl")                            ? ABUT_MESH_FORMAT_STL
+           : !strcmp(ending, "off")                            ? ABUT_MESH_FORMAT_OFF
+           : !strcmp(ending, "gltf") || !strcmp(ending, "glb") ? ABUT_MESH_FORMAT_GLTF
+                                                               : ABUT_MESH_FORMAT_AUTO;
+}
+
+abut_mesh_format abuti_mesh_format_of_name(const char *name) {
+    char ending[16];
+    ending_of(name, ending, sizeof ending);
+    return format_of_ending(ending);
+}
+
+/* Whether the first line that is neither empty nor a comment is a statement of OBJ. */
+static bool looks_like_obj(const unsigned char *p, const unsigned char *end) {
+    static const char *const words[] = {"v", "vn", "vt",     "vp",     "f", "o",
+                                        "g", "s",  "mtllib", "usemtl", "l", "p"};
+    if (end - p >= 5 && !memcmp(p, "#VRML", 5))
+        return false;
+    bool comment = false;
+    while (p < end && (abuti_is_space(*p) || *p == '#')) {
+        comment = comment || *p == '#';
+        if (*p == '#')
+            while (p < end && !abuti_is_line_end(*p))
+                p++;
+        else
+            p++;
+    }
+    if (p == end)
+        return comment; /* only comments in the visible bytes */
+    size_t length = 0;
+    while (p + length < end && !abuti_is_space(p[length]))
+        length++;
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (strlen(words[i]) == length && !memcmp(p, words[i], length))
+            return true;
+    return false;
+}
+
+/* GLB by its first word, or JSON; no other supported format begins with a brace. */
+static bool looks_like_gltf(const unsigned char *p, const unsigned char *end) {
+    if (end - p >= 4 && !memcmp(p, "glTF", 4))
+        return true;
+    while (p < end && abuti_is_space(*p))
+        p++;
+    return p < end && *p == '{';
+}
+
+/* For a pipe, whose size is unknown: bytes that are not text, and none of the other binary formats,
+ * which all begin with their name. */
+static bool looks_like_binary_stl(const unsigned char *p, size_t visible) {
+    return visible >= 84 && memchr(p, 0, 84) && memcmp(p, "glTF", 4) &&
+           memcmp(p, "Kaydara FBX", 11) && memcmp(p, "3ds", 3) && memcmp(p, "BLENDER", 7);
+}
+
+static abut_mesh_format format_of_bytes(abuti_reader *reader) {
+    abuti_source *source = &reader->source;
+    size_t visible = abuti_source_fill(source, ABUTI_SOURCE_LOOKAHEAD);
+    const unsigned char *p = source->at;
+    if (visible > ABUTI_SOURCE_LOOKAHEAD)
+        visible = ABUTI_SOURCE_LOOKAHEAD;
+    if (visible >= 4 && !memcmp(p, "ply", 3) && abuti_is_space(p[3]))
+        return ABUT_MESH_FORMAT_PLY;
+    if (abuti_off_starts(p, visible))
+        return ABUT_MESH_FORMAT_OFF;
+    if (!source->total && source->descriptor >= 0 && looks_like_binary_stl(p, visible))
+        return ABUT_MESH_FORMAT_STL;
+    if (abuti_stl_size_fits(reader) || (visible >= 5 && !memcmp(p, "solid", 5)))
+        return ABUT_MESH_FORMAT_STL;
+    if (looks_like_gltf(p, p + visible))
+        return ABUT_MESH_FORMAT_GLTF;
+    return looks_like_obj(p, p + visible) ? ABUT_MESH_FORMAT_OBJ : ABUT_MESH_FORMAT_AUTO;
+}
+
+static abut_mesh_format choose_format(abuti_reader *reader, const char *name) {
+    char ending[16];
+    ending_of(name, ending, sizeof ending);
+    abut_mesh_format format = format_of_ending(ending);
+    return format != ABUT_MESH_FORMAT_AUTO ? format : format_of_bytes(reader);
+}
+
+/* The known format with which an invalid file begins, as text for the message; null if unknown. */
+static const char *beginning_of(abuti_reader *reader, abut_mesh_format format) {
+    static const struct {
+        const char *bytes, *words;
+        abut_mesh_format format;
+    } known[] = {{"ply\n", "PLY does: set that format, or rename the file", ABUT_MESH_FORMAT_PLY},
+                 {"ply\r", "PLY does: set that format, or rename the file", ABUT_MESH_FORMAT_PLY},
+                 {"OFF\n", "OFF does: set that format, or rename the file", ABUT_MESH_FORMAT_OFF},
+                 {"solid ", "STL does: set that format, or rename the file", ABUT_MESH_FORMAT_STL},
+                 {"glTF", "glTF does: set that format, or rename the file", ABUT_MESH_FORMAT_GLTF},
+                 {"\x89PNG", "a PNG picture does", ABUT_MESH_FORMAT_AUTO},
+                 {"\xff\xd8\xff", "a JPEG picture does", ABUT_MESH_FORMAT_AUTO},
+                 {"%PDF", "PDF does", ABUT_MESH_FORMAT_AUTO},
+                 {"<", "XML or HTML does", ABUT_MESH_FORMAT_AUTO},
+                 {"PK\3\4", "a ZIP archive does: unpack it", ABUT_MESH_FORMAT_AUTO},
+                 {"\x1f\x8b", "gzip does: unpack it", ABUT_MESH_FORMAT_AUTO},
+                 {"\x28\xb5\x2f\xfd", "zstd does: unpack it", ABUT_MESH_FORMAT_AUTO},
+                 {"BZh", "bzip2 does: unpack it", ABUT_MESH_FORMAT_AUTO},
+                 {"\xfd"
+                  "7zXZ",
+                  "xz does: unpack it", ABUT_MESH_FORMAT_AUTO},
+                 {"Kaydara FBX", "FBX does: set the format 'other'", ABUT_MESH_FORMAT_OTHER},
+                 {"BLENDER", "a file of Blender does: export it", ABUT_MESH_FORMAT_OTHER}};
+    size_t visible = abuti_source_fill(&reader->source, 16);
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        size_t length = strlen(known[i].bytes);
+        if (visible >= length && !memcmp(reader->source.at, known[i].bytes, length) &&
+            (format != known[i].format || format == ABUT_MESH_FORMAT_AUTO))
+            return known[i].words;
+    }
+    return NULL;
+}
+
+/* Adds the format with which the file begins to the message of a failure. */
+static abut_status fail_with_beginning(abut_status status, const char *begins) {
+    char words[600];
+    if (!begins || (status != ABUT_ERROR_FORMAT && status != ABUT_ERROR_UNSUPPORTED))
+        return status;
+    snprintf(words, sizeof words, "%s", abut_last_error());
+    return abuti_fail(status, "%s; it begins as %s", words, begins);
+}
+
+/* ---- reading ---- */
+
+/* A name for messages: printable, and of a very long one only the end. */
+static void format_name(const char *name, char *shown, size_t bytes) {
+    const size_t shown_max = 300;
+    size_t length = strlen(name), skipped = length > shown_max ? length - shown_max : 0;
+    size_t dots = skipped ? 3 : 0;
+    memcpy(shown, "...", dots);
+    abuti_escape(name + skipped, shown + dots, bytes - dots);
+}
+
+/* Skips a byte order mark of UTF-8. UTF-16 text fails: readers would only report that the file is
+ * empty. No supported binary format begins with these bytes. */
+static abut_status skip_byte_order_mark(abuti_reader *reader) {
+    abuti_source *source = &reader->source;
+    size_t visible = abuti_source_fill(source, 4);
+    const unsigned char *p = source->at;
+    if (visible >= 3 && !memcmp(p, "\xef\xbb\xbf", 3)) {
+        source->at += 3;
+    } else if (visible >= 4 && (!memcmp(p, "\xff\xfe", 2) || !memcmp(p, "\xfe\xff", 2)) &&
+               !(p[2] && p[3])) {
+        return abuti_fail(ABUT_ERROR_FORMAT, "%s: is UTF-16 text; save it as UTF-8", reader->name);
+    }
+    return ABUT_OK;
+}
+
+/* Whether it begins as a file of <abut/frames.h>. */
+static bool is_recording(abuti_source *source) {
+    static const char magic[] = "\211abutm\r\n"; /* FRAMES_MAGIC of a module above this one */
+    return abuti_source_fill(source, sizeof magic - 1) >= sizeof magic - 1 &&
+           !memcmp(source->at, magic, sizeof magic - 1);
+}
+
+/* Reads from the source of the reader. `path` is null for memory; `name` has the ending. */
+static abut_status read_source(abuti_reader *reader, const char *path, const char *name,
+                               const abut_mesh_read_options *options, abut_mesh **mesh) {
+    abuti_source *source = &reader->source;
+    if (!abuti_source_fill(source, 1) && !source->failed)
+        return abuti_fail(ABUT_ERROR_FORMAT, "%s: is empty", reader->name);
+    abut_mesh_format format = options->format;
+    abut_status status = skip_byte_order_mark(reader);
+    if (!status && format == ABUT_MESH_FORMAT_AUTO)
+        format = choose_format(reader, name);
+    if (!status && reader->rig && format != ABUT_MESH_FORMAT_GLTF)
+        status = abuti_fail(ABUT_ERROR_FORMAT,
+                            "%s: is not glTF; characters can only be read from glTF", reader->name);
+    const char *begins = status ? NULL : beginning_of(reader, format);
+    if (!status)
+        status = abuti_progress(reader->context, reader->stage, 0);
+    if (!status && format == ABUT_MESH_FORMAT_OTHER) {
+        char ending[16];
+        ending_of(name, ending, sizeof ending);
+        /* Assimp opens the path itself, and a pipe can be opened only once */
+        if (path && !source->total)
+            status = abuti_fail(ABUT_ERROR_FORMAT,
+                                "%s: Assimp, which reads other formats, cannot read pipes",
+                                reader->name);
+        else
+            status = abuti_read_assimp(reader, path, ending);
+    } else if (!status && format == ABUT_MESH_FORMAT_AUTO && is_recording(source)) {
+        status = abuti_fail(ABUT_ERROR_UNSUPPORTED,
+                            "%s: is a recording of moving meshes (.abutm), not a mesh; abut view, "
+                            "map and replay read it, and abut_frames_open()",
+                            reader->name);
+    } else if (!status && format == ABUT_MESH_FORMAT_AUTO) {
+        status = abuti_fail(ABUT_ERROR_UNSUPPORTED,
+                            "%s: is not OBJ, PLY, STL, OFF or glTF; set the format 'other' to "
+                            "read it through Assimp",
+                            reader->name);
+    } else if (!status) {
+        status = format == ABUT_MESH_FORMAT_OBJ    ? abuti_read_obj(reader)
+                 : format == ABUT_MESH_FORMAT_PLY  ? abuti_read_ply(reader)
+                 : format == ABUT_MESH_FORMAT_OFF  ? abuti_read_off(reader)
+                 : format == ABUT_MESH_FORMAT_GLTF ? abuti_read_gltf(reader, path)
+                                                   : abuti_read_stl(reader);
+    }
+    if (source->cancelled)
+        return abuti_source_outcome(source, status);
+    if (source->failed)
+        return abuti_fail(ABUT_ERROR_FILE, "%s: byte %llu: cannot be read further", reader->name,
+                          (unsigned long long)abuti_source_offset(source));
+    return fail_with_beginning(status ? status : abuti_read_finish(reader, mesh), begins);
+}
+
+static abut_status check_options(const char *function, const abut_mesh_read_options *options,
+                                 abut_mesh_read_options *ours) {
+    *ours = abut_mesh_read_options_default();
+    abut_status status = abuti_options_read(ours, sizeof *ours, options, function);
+    if (!status && ((unsigned)ours->format > ABUT_MESH_FORMAT_OTHER ||
+                    (unsigned)ours->triangulation > ABUT_TRIANGULATION_FAN))
+        status = abuti_fail(ABUT_ERROR_ARGUMENT, "%s: unknown format %u or triangulation %u",
+                            function, (unsigned)ours->format, (unsigned)ours->triangulation);
+    return status;
+}
+
+/* Initialises the reader, calls read_source() and closes the source. */
+static abut_status read_and_close(abuti_reader *reader, const char *path, const char *name,
+                                  const abut_mesh_read_options *options, abut_mesh **mesh) {
+    reader->line = 1;
+    reader->triangulation = options->triangulation;
+    reader->positions.element_bytes = sizeof(vec3);
+    reader->triangles.element_bytes = 3 * sizeof(uint32_t);
+    reader->polygons.element_bytes = sizeof(abuti_polygon);
+    format_name(name ? name : "memory", reader->name, sizeof reader->name);
+    snprintf(reader->stage, sizeof reader->stage, "reading %s", reader->name);
+    reader->source.stage = reader->stage;
+    reader->locale = newlocale(LC_ALL_MASK, "C", (locale_t)0);
+    abut_status status;
+    if (reader->locale == (locale_t)0) {
+        status = abuti_fail(ABUT_ERROR_MEMORY, "%s: out of memory for a locale", reader->name);
+    } else {
+        status = read_source(reader, path, name, options, mesh);
+        freelocale(reader->locale);
+    }
+    abuti_block_list_release(reader->context, &reader->positions);
+    abuti_block_list_release(reader->context, &reader->triangles);
+    abuti_block_list_release(reader->context, &reader->polygons);
+    abuti_source_close(&reader->source);
+    return status;
+}
+
+abut_status abut_mesh_read(abut_context *context, const char *path,
+                           const abut_mesh_read_options *options, abut_mesh **mesh) {
+    if (!path || !mesh)
+        return abuti_null(__func__, path ? "mesh" : "path");
+    abut_mesh_read_options ours;
+    abut_status status = check_options("abut_mesh_read", options, &ours);
+    if (status)
+        return status;
+    abuti_reader reader = {.context = abuti_context_of(context)};
+    status = abuti_source_open(&reader.source, reader.context, path);
+    return status ? status : read_and_close(&reader, path, path, &ours, mesh);
+}
+
+abut_status abut_mesh_read_memory(abut_context *context, const void *data, size_t bytes,
+                                  const char *name, const abut_mesh_read_options *options,
+                                  abut_mesh **mesh) {
+    if ((!data && bytes) || !mesh)
+        return abuti_null(__func__, mesh ? "data" : "mesh");
+    abut_mesh_read_options ours;
+    abut_status status = check_options("abut_mesh_read_memory", options, &ours);
+    if (status)
+        return status;
+    abuti_reader reader = {.context = abuti_context_of(context)};
+    abuti_source_memory(&reader.source, reader.context, data, bytes, name);
+    return read_and_close(&reader, NULL, name, &ours, mesh);
+}
+
+abut_status abuti_mesh_read_rigged(abut_context *context, const char *path, const void *data,
+                                   size_t bytes, const char *name, struct abuti_rig *rig,
+                                   abut_mesh **mesh) {
+    const abut_mesh_read_options options = abut_mesh_read_options_default();
+    abuti_reader reader = {.context = abuti_context_of(context), .rig = rig};
+    if (!path)
+        abuti_source_memory(&reader.source, reader.context, data, bytes, name);
+    abut_status status = path ? abuti_source_open(&reader.source, reader.context, path) : ABUT_OK;
+    return status ? status : read_and_close(&reader, path, path ? path : name, &options, mesh);
+}
+
+/* ---- names ---- */
+
+const char *abut_mesh_format_name(abut_mesh_format format) {
+    static const char *const names[] = {"auto", "obj", "ply", "stl", "off", "gltf", "other"};
+    return ABUTI_NAME(names, format);
+}
+
+const char *abut_triangulation_name(abut_triangulation triangulation) {
+    static const char *const names[] = {"auto", "fan"};
+    return ABUTI_NAME(names, triangulation);
+}

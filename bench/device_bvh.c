@@ -61,13 +61,14 @@ static abut_status check_nearest(bench_state *state) {
     query_data *data = state->data;
     size_t some = data->count < CHECKED ? data->count : CHECKED, first = (data->count - some) / 2;
     abut_nearest *got = malloc(some * sizeof *got), *expected = malloc(some * sizeof *expected);
-    abut_points points = abut_points_floats(data->points[first], some);
+    abut_array points = abut_array_floats(data->points[first]);
     abut_status status =
         got && expected ? run_nearest(state) : bench_fail(ABUT_ERROR_MEMORY, "no memory");
     if (!status)
         status = abut_buffer_read(data->out, first * sizeof *got, got, some * sizeof *got);
     if (!status)
-        status = abut_nearest_point_batch(data->bvh, &points, HUGE_VAL, abut_array_host(expected));
+        status =
+            abut_nearest_point_batch(data->bvh, points, some, HUGE_VAL, abut_array_host(expected));
     if (!status && memcmp(got, expected, some * sizeof *got) != 0)
         status = bench_fail(ABUT_ERROR_DEVICE, "the answers are not those of the CPU");
     free(got);

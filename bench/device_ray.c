@@ -119,7 +119,7 @@ static abut_status make_input(bench_state *state) {
 
 /* Of the host; the device's are the same. */
 static abut_points points_of(const ray_data *data, size_t count) {
-    abut_points points = abut_points_doubles(data->points, count);
+    abut_array points = abut_array_host(data->points);
     return points;
 }
 
@@ -128,7 +128,8 @@ static abut_status run_signed(const ray_data *data) {
     points.buffer = data->in;
     points.type = ABUT_SCALAR_FLOAT64;
     points.count = data->count;
-    return abut_sign_nearest_batch(data->there, &points, HUGE_VAL, abut_array_buffer(data->out));
+    return abut_sign_nearest_batch(data->there, points, count, HUGE_VAL,
+                                   abut_array_buffer(data->out));
 }
 
 static abut_status run(bench_state *state) {
@@ -149,11 +150,11 @@ static abut_status run(bench_state *state) {
         return abut_ray_any_batch(data->there, abut_array_host(data->rays), data->count, HUGE_VAL,
                                   abut_array_host(data->answers));
     case INSIDE:
-        return abut_sign_inside_batch(data->there, &points, abut_array_host(data->answers));
+        return abut_sign_inside_batch(data->there, points, count, abut_array_host(data->answers));
     case SIGNED:
         return run_signed(data);
     default:
-        return abut_sign_nearest_batch(data->there, &points, HUGE_VAL,
+        return abut_sign_nearest_batch(data->there, points, count, HUGE_VAL,
                                        abut_array_host(data->answers));
     }
 }
@@ -174,9 +175,9 @@ static abut_status check(bench_state *state) {
     abut_status status = wanted ? run(state) : bench_fail(ABUT_ERROR_MEMORY, "no memory");
     status = status ? status : fetch(state);
     if (!status && state->which->variant == INSIDE)
-        status = abut_sign_inside_batch(data->bvh, &points, abut_array_host((bool *)wanted));
+        status = abut_sign_inside_batch(data->bvh, points, count, abut_array_host((bool *)wanted));
     if (!status && state->which->variant >= SIGNED_HOST)
-        status = abut_sign_nearest_batch(data->bvh, &points, HUGE_VAL,
+        status = abut_sign_nearest_batch(data->bvh, points, count, HUGE_VAL,
                                          abut_array_host((abut_nearest *)wanted));
     for (size_t i = 0; !status && i < count && state->which->variant < INSIDE; i++) {
         if (data->answer_bytes == sizeof(bool))

@@ -159,7 +159,7 @@ static int find_nearest(tool_run *tool, const tool_arguments *arguments, const a
     const tool_given *most = option_given(arguments, "most");
     const tool_given *out_path = option_given(arguments, "out");
     double reach = radius ? radius->numbers[0] : HUGE_VAL;
-    abut_points batch = abut_points_doubles(points->list, points->count);
+    abut_array batch = abut_array_host(points->list);
     answers a = {.points = points};
     int code = most ? find_many(tool, bvh, &batch, reach, most->counts[0], &a)
                     : find_one(tool, bvh, &batch, reach, option_given(arguments, "sign"), &a);

@@ -59,7 +59,7 @@ static double range_of(const cloth *c) {
 }
 
 static abut_points all_points(const cloth *c) {
-    abut_points points = abut_points_doubles(c->position, c->vertices);
+    abut_array points = abut_array_host(c->position);
     return points;
 }
 
@@ -80,7 +80,7 @@ abut_status cloth_find_touches(cloth *c, double radius, const vec *solid_end) {
     abut_status status = make_room(c);
     status = status ? status : cloth_fit(c, 1, &c->solid_bvh);
     status = status ? status
-                    : abut_nearest_point_batch(c->solid_bvh, &points, radius,
+                    : abut_nearest_point_batch(c->solid_bvh, points, c->vertices, radius,
                                                abut_array_host(c->nearest));
     const uint32_t *corners = abut_mesh_indices(c->solid);
     const vec *solid = c->position + c->vertices;

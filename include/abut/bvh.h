@@ -138,36 +138,6 @@ enum {
  * thread-safe: no other thread may use the BVH during the call. */
 ABUT_API abut_status abut_bvh_prepare(abut_bvh *bvh, uint32_t data);
 
-/* ---- points ---- */
-
-/* Points in host memory or in a buffer. */
-typedef struct abut_points {
-    size_t size;
-    const void *points;    /* three scalars per point, with any alignment */
-    abut_scalar_type type; /* required, unless count is 0 */
-    size_t stride;         /* bytes from point to point; 0 = packed. Buffers must be packed */
-    size_t count;
-    const abut_buffer *buffer; /* instead of `points`: a buffer on the device of the BVH; or null */
-    bool is_sorted; /* consecutive points are close together, as along a surface or in the rows of
-                     * a grid, so that batches do not sort them. It changes the time, not results */
-} abut_points;
-
-ABUT_DEFAULT(abut_points)
-
-/* Return packed points of doubles (also an array of abut_vec3) or of floats. Thread-safe. */
-static inline abut_points abut_points_doubles(const void *points, size_t count) {
-    abut_points made = abut_points_default();
-    made.points = points;
-    made.type = ABUT_SCALAR_FLOAT64;
-    made.count = count;
-    return made;
-}
-static inline abut_points abut_points_floats(const void *points, size_t count) {
-    abut_points made = abut_points_doubles(points, count);
-    made.type = ABUT_SCALAR_FLOAT32;
-    return made;
-}
-
 /* ---- boxes ---- */
 
 /* Finds all triangles that intersect a box, exactly, in ascending order. Returns

@@ -177,7 +177,7 @@ typedef struct abut_radial_answer {
  *
  * Points and answers (abut_radial_answer) are on the host. Returns ABUT_ERROR_ARGUMENT otherwise,
  * or if the limit is negative. One thread at a time for each object. */
-ABUT_API abut_status abut_radial_evaluate(abut_radial *radial, size_t count, abut_array points,
+ABUT_API abut_status abut_radial_evaluate(abut_radial *radial, abut_array points, size_t count,
                                           double limit, abut_array answers);
 
 /* Computes the contacts of capsules (body b) with the character (body a). A sphere is a capsule of

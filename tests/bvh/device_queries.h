@@ -37,7 +37,7 @@ static inline void free_both(both *b) {
 }
 
 static inline abut_points points_of(const abut_vec3 *list, size_t count) {
-    abut_points points = abut_points_doubles(list, count);
+    abut_array points = abut_array_host(list);
     return points;
 }
 

@@ -698,7 +698,7 @@ static abut_status collide(int kind, const thing *t, const abut_topology *topolo
     const abut_capsule capsule = {{{2.7, -0.9, 0.05}, {2.7, 1.1, 0.05}}, 1.7};
     const abut_oriented_box box = {{1, 1, 1}, shifted(2.1, 0.1, 0.05)};
     const abut_vec3 list[3] = {{0.6, 0.1, 0}, {0.7, 0.2, 0}, {0.8, 0, 0.1}};
-    const abut_points points = abut_points_doubles(list, 3);
+    const abut_array points = abut_array_host(list);
     switch (kind) {
     case 0:
         return abut_contact_find_sampled(&a, &b, NULL, c);
@@ -718,7 +718,7 @@ static abut_status collide(int kind, const thing *t, const abut_topology *topolo
                                                           .shape.half = box.half},
                                          NULL, c);
     case 5:
-        return abut_contact_points(&a, &points, 0.1, NULL, c);
+        return abut_contact_points(&a, points, 3, 0.1, NULL, c);
     default:
         return abut_contact_mesh(&a, t->mesh, topology, NULL, NULL, c);
     }

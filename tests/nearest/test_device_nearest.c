@@ -197,27 +197,27 @@ TEST(bad_arguments) {
     abut_nearest got[2], kept[2];
     memset(kept, 0x5a, sizeof kept);
     memcpy(got, kept, sizeof got);
-    abut_points points = abut_points_doubles(list, 2);
-    assert_int_equal(abut_nearest_point_batch(on_device, &points, 1, abut_array_host(got)),
+    abut_array points = abut_array_host(list);
+    assert_int_equal(abut_nearest_point_batch(on_device, points, 2, 1, abut_array_host(got)),
                      ABUT_ERROR_ARGUMENT);
     points.count = 1;
-    assert_int_equal(abut_nearest_point_batch(on_device, &points, NAN, abut_array_host(got)),
+    assert_int_equal(abut_nearest_point_batch(on_device, points, 2, NAN, abut_array_host(got)),
                      ABUT_ERROR_ARGUMENT);
-    assert_int_equal(abut_nearest_point_batch(on_device, &points, -1, abut_array_host(got)),
+    assert_int_equal(abut_nearest_point_batch(on_device, points, 2, -1, abut_array_host(got)),
                      ABUT_ERROR_ARGUMENT);
-    assert_int_equal(abut_nearest_point_batch(on_device, &points, 1, abut_array_host(NULL)),
+    assert_int_equal(abut_nearest_point_batch(on_device, points, 2, 1, abut_array_host(NULL)),
                      ABUT_ERROR_ARGUMENT);
     assert_int_equal(abut_nearest_point_batch(on_device, NULL, 1, abut_array_host(got)),
                      ABUT_ERROR_ARGUMENT);
-    assert_int_equal(abut_nearest_point_batch(NULL, &points, 1, abut_array_host(got)),
+    assert_int_equal(abut_nearest_point_batch(NULL, points, 2, 1, abut_array_host(got)),
                      ABUT_ERROR_ARGUMENT);
     points.stride = 8;
-    assert_int_equal(abut_nearest_point_batch(on_device, &points, 1, abut_array_host(got)),
+    assert_int_equal(abut_nearest_point_batch(on_device, points, 2, 1, abut_array_host(got)),
                      ABUT_ERROR_ARGUMENT);
     assert_memory_equal(got, kept, sizeof got);
     points = abut_points_default();
     points.type = ABUT_SCALAR_FLOAT64;
-    assert_ok(abut_nearest_point_batch(on_device, &points, 1, abut_array_host(NULL)));
+    assert_ok(abut_nearest_point_batch(on_device, points, 2, 1, abut_array_host(NULL)));
     abut_bvh_destroy(on_device);
     abut_bvh_destroy(NULL);
     abut_bvh_destroy(bvh);

@@ -164,8 +164,8 @@ TEST_THREADS(batch_is_single) {
         assert_ok(abut_bvh_create(mesh, NULL, &bvh));
         for (int i = 0; i < COUNT; i++)
             p[i] = point_around(mesh, &random, 1.2);
-        abut_points points = abut_points_doubles(p, COUNT);
-        assert_ok(abut_nearest_k_batch(bvh, &points, 0.1, MOST, abut_array_host(got),
+        abut_array points = abut_array_host(p);
+        assert_ok(abut_nearest_k_batch(bvh, points, COUNT, 0.1, MOST, abut_array_host(got),
                                        abut_array_host(counts)));
         for (int i = 0; i < COUNT; i++) {
             abut_nearest_list neighbours = {one, MOST, 0};
@@ -174,7 +174,7 @@ TEST_THREADS(batch_is_single) {
             assert_int_equal(count, counts[i]);
             assert_memory_equal(one, got + (size_t)i * MOST, count * sizeof *one);
         }
-        assert_ok(abut_nearest_k_batch(bvh, &points, 0.1, 0, abut_array_host(NULL),
+        assert_ok(abut_nearest_k_batch(bvh, points, COUNT, 0.1, 0, abut_array_host(NULL),
                                        abut_array_host(counts)));
         assert_int_equal(0, counts[0]);
         check_within(bvh, &points, p, 0.1);
@@ -203,8 +203,8 @@ static abut_status ask_many(abut_context *context, void *data) {
     abut_status status = abut_shape_create(context, &shape, &mesh);
     status = status ? status : abut_bvh_create(mesh, NULL, &bvh);
     status = status ? status
-                    : abut_nearest_k_batch(bvh, &points, HUGE_VAL, 2, abut_array_host(nearest),
-                                           abut_array_host(counts));
+                    : abut_nearest_k_batch(bvh, points, COUNT, HUGE_VAL, 2,
+                                           abut_array_host(nearest), abut_array_host(counts));
     abut_bvh_destroy(bvh);
     abut_mesh_destroy(mesh);
     return status;
@@ -219,7 +219,7 @@ TEST(refusals) {
     uint64_t count = 77;
     memset(out, 0x5a, sizeof out);
     abut_nearest before = out[0];
-    abut_points points = abut_points_doubles(&p, 1);
+    abut_array points = abut_array_host(&p);
     assert_refused("bvh is null", abut_nearest_k(NULL, p, 1, &(abut_nearest_list){out, 2, 0}));
     assert_refused("nearest is null", abut_nearest_k(bvh, p, 1, NULL));
     assert_refused("the list of nearest is null",
@@ -233,40 +233,42 @@ TEST(refusals) {
     assert_refused("point is (", abut_nearest_within(bvh, bad, 1, &(abut_nearest_list){out, 2, 0}));
     assert_refused("points is null", abut_nearest_k_batch(bvh, NULL, 1, 2, abut_array_host(out),
                                                           abut_array_host(&count)));
-    assert_refused("counts is null", abut_nearest_k_batch(bvh, &points, 1, 2, abut_array_host(out),
-                                                          abut_array_host(NULL)));
+    assert_refused("counts is null",
+                   abut_nearest_k_batch(bvh, points, 1, 1, 2, abut_array_host(out),
+                                        abut_array_host(NULL)));
     assert_refused("nearest is null",
-                   abut_nearest_k_batch(bvh, &points, 1, 2, abut_array_host(NULL),
+                   abut_nearest_k_batch(bvh, points, 1, 1, 2, abut_array_host(NULL),
                                         abut_array_host(&count)));
-    assert_refused("radius is nan", abut_nearest_k_batch(bvh, &points, NAN, 2, abut_array_host(out),
-                                                         abut_array_host(&count)));
+    assert_refused("radius is nan",
+                   abut_nearest_k_batch(bvh, points, 1, NAN, 2, abut_array_host(out),
+                                        abut_array_host(&count)));
     uint64_t offsets[2] = {77, 77}, total = 77;
     assert_refused("bvh is null",
-                   abut_nearest_within_batch(NULL, &points, 1, 2, abut_array_host(offsets),
+                   abut_nearest_within_batch(NULL, points, 1, 1, 2, abut_array_host(offsets),
                                              abut_array_host(out), &total));
     assert_refused("points is null",
                    abut_nearest_within_batch(bvh, NULL, 1, 2, abut_array_host(offsets),
                                              abut_array_host(out), &total));
     assert_refused("offsets is null",
-                   abut_nearest_within_batch(bvh, &points, 1, 2, abut_array_host(NULL),
+                   abut_nearest_within_batch(bvh, points, 1, 1, 2, abut_array_host(NULL),
                                              abut_array_host(out), &total));
     assert_refused("nearest is null, but capacity is 2",
-                   abut_nearest_within_batch(bvh, &points, 1, 2, abut_array_host(offsets),
+                   abut_nearest_within_batch(bvh, points, 1, 1, 2, abut_array_host(offsets),
                                              abut_array_host(NULL), &total));
     assert_refused("radius is -1",
-                   abut_nearest_within_batch(bvh, &points, -1, 2, abut_array_host(offsets),
+                   abut_nearest_within_batch(bvh, points, 1, -1, 2, abut_array_host(offsets),
                                              abut_array_host(out), &total));
     p.x = NAN;
     assert_refused("point 0 is (",
-                   abut_nearest_within_batch(bvh, &points, 1, 2, abut_array_host(offsets),
+                   abut_nearest_within_batch(bvh, points, 1, 1, 2, abut_array_host(offsets),
                                              abut_array_host(out), &total));
     assert_true(offsets[0] == 77 && total == 77);
-    assert_refused("point 0 is (", abut_nearest_k_batch(bvh, &points, 1, 2, abut_array_host(out),
+    assert_refused("point 0 is (", abut_nearest_k_batch(bvh, points, 1, 1, 2, abut_array_host(out),
                                                         abut_array_host(&count)));
     assert_int_equal(77, count);
     assert_memory_equal(&out[0], &before, sizeof before);
     points.count = 0;
-    assert_ok(abut_nearest_within_batch(bvh, &points, 1, 0, abut_array_host(offsets),
+    assert_ok(abut_nearest_within_batch(bvh, points, 1, 1, 0, abut_array_host(offsets),
                                         abut_array_host(NULL), &total));
     assert_true(offsets[0] == 0 && total == 0);
     abut_nearest_list within = {NULL, 0, 0};

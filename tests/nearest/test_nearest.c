@@ -166,8 +166,8 @@ TEST(batch_of_equals) {
             packed[i][0] = 3 + line * i * 1e-3;
             packed[i][1] = packed[i][2] = 0.25;
         }
-        abut_points points = abut_points_doubles(packed, COUNT);
-        assert_ok(abut_nearest_point_batch(bvh, &points, HUGE_VAL, abut_array_host(got)));
+        abut_array points = abut_array_host(packed);
+        assert_ok(abut_nearest_point_batch(bvh, points, COUNT, HUGE_VAL, abut_array_host(got)));
         for (int i = 0; i < COUNT; i++) {
             abut_vec3 p = vec(packed[i][0], packed[i][1], packed[i][2]);
             assert_ok(abut_nearest_point(bvh, p, HUGE_VAL, &one));
@@ -197,10 +197,10 @@ TEST(refusals) {
             at[axis] = two[1][axis] = bad[i];
             assert_refused("point is (",
                            abut_nearest_point(bvh, vec(at[0], at[1], at[2]), 1, &out));
-            abut_points points = abut_points_doubles(two, 2);
+            abut_array points = abut_array_host(two);
             abut_nearest both[2] = {out, out};
             assert_refused("point 1 is (",
-                           abut_nearest_point_batch(bvh, &points, 1, abut_array_host(both)));
+                           abut_nearest_point_batch(bvh, points, 2, 1, abut_array_host(both)));
             assert_memory_equal(&both[0], &before, sizeof out);
         }
     /* the first of several is named, also where many threads look */
@@ -208,32 +208,34 @@ TEST(refusals) {
     double(*many)[3] = calloc(MANY, sizeof *many);
     assert_non_null(many);
     many[49000][0] = many[35001][1] = many[35000][2] = NAN;
-    abut_points points = abut_points_doubles(many, MANY);
+    abut_array points = abut_array_host(many);
     assert_refused("point 35000 is (0, 0, ",
-                   abut_nearest_point_batch(bvh, &points, 1, abut_array_host(&out)));
+                   abut_nearest_point_batch(bvh, points, MANY, 1, abut_array_host(&out)));
     free(many);
     points = abut_points_default();
     assert_refused("points is null", abut_nearest_point_batch(bvh, NULL, 1, abut_array_host(&out)));
-    assert_ok(abut_nearest_point_batch(bvh, &points, 1, abut_array_host(NULL)));
+    assert_ok(abut_nearest_point_batch(bvh, points, MANY, 1, abut_array_host(NULL)));
     points.count = 1;
     points.type = ABUT_SCALAR_FLOAT64;
     assert_refused("points->points is null",
-                   abut_nearest_point_batch(bvh, &points, 1, abut_array_host(&out)));
+                   abut_nearest_point_batch(bvh, points, MANY, 1, abut_array_host(&out)));
     points.points = &p;
     assert_refused("nearest is null",
-                   abut_nearest_point_batch(bvh, &points, 1, abut_array_host(NULL)));
+                   abut_nearest_point_batch(bvh, points, MANY, 1, abut_array_host(NULL)));
     assert_refused("radius is nan",
-                   abut_nearest_point_batch(bvh, &points, NAN, abut_array_host(&out)));
+                   abut_nearest_point_batch(bvh, points, MANY, NAN, abut_array_host(&out)));
     points.stride = 8;
-    assert_refused("stride is 8", abut_nearest_point_batch(bvh, &points, 1, abut_array_host(&out)));
+    assert_refused("stride is 8",
+                   abut_nearest_point_batch(bvh, points, MANY, 1, abut_array_host(&out)));
     points.stride = 0;
     points.type = (abut_scalar_type)7;
-    assert_refused("type is 7", abut_nearest_point_batch(bvh, &points, 1, abut_array_host(&out)));
+    assert_refused("type is 7",
+                   abut_nearest_point_batch(bvh, points, MANY, 1, abut_array_host(&out)));
     points.type = ABUT_SCALAR_FLOAT64;
     points.count = SIZE_MAX / 2;
-    assert_refused("stride", abut_nearest_point_batch(bvh, &points, 1, abut_array_host(&out)));
+    assert_refused("stride", abut_nearest_point_batch(bvh, points, MANY, 1, abut_array_host(&out)));
     points.size = 0;
-    assert_refused("size", abut_nearest_point_batch(bvh, &points, 1, abut_array_host(&out)));
+    assert_refused("size", abut_nearest_point_batch(bvh, points, MANY, 1, abut_array_host(&out)));
     assert_memory_equal(&out, &before, sizeof out);
     abut_bvh_destroy(bvh);
 }

@@ -308,7 +308,7 @@ static abut_status make_and_ask(abut_context *context, void *data) {
 
 TEST(no_memory) {
     float list[10][4] = {{0.25f, 0.1f, 0}};
-    abut_points points = abut_points_floats(list, 10);
+    abut_array points = abut_array_floats(list);
     points.stride = sizeof *list;
     test_every_allocation(make_and_ask, &points);
 }
@@ -323,30 +323,31 @@ TEST(bad_arguments) {
     double winding = 7;
     memset(&kept, 0x5a, sizeof kept);
     memcpy(&got, &kept, sizeof got);
-    abut_points points = abut_points_doubles(list, 2);
+    abut_array points = abut_array_host(list);
     assert_ok(abut_bvh_create(mesh, NULL, &bvh));
     assert_ok(abuti_bvh_copy_to_device(bvh, device, &on_device));
     assert_refused("abut_sign_prepare",
-                   abut_sign_inside_batch(on_device, &points, abut_array_host(&inside)));
+                   abut_sign_inside_batch(on_device, points, 2, abut_array_host(&inside)));
     abut_bvh_destroy(on_device);
     assert_ok(abut_sign_prepare(bvh, NULL));
     assert_ok(abuti_bvh_copy_to_device(bvh, device, &on_device));
-    assert_refused("point 1", abut_sign_inside_batch(on_device, &points, abut_array_host(&inside)));
+    assert_refused("point 1",
+                   abut_sign_inside_batch(on_device, points, 2, abut_array_host(&inside)));
     points.count = 1;
     assert_refused("inside is null",
-                   abut_sign_inside_batch(on_device, &points, abut_array_host(NULL)));
+                   abut_sign_inside_batch(on_device, points, 2, abut_array_host(NULL)));
     assert_refused("winding is null",
-                   abut_sign_winding_batch(on_device, &points, abut_array_host(NULL)));
+                   abut_sign_winding_batch(on_device, points, 2, abut_array_host(NULL)));
     assert_refused("bvh is null",
-                   abut_sign_winding_batch(NULL, &points, abut_array_host(&winding)));
+                   abut_sign_winding_batch(NULL, points, 2, abut_array_host(&winding)));
     assert_refused("points", abut_sign_winding_batch(on_device, NULL, abut_array_host(&winding)));
     assert_refused("radius",
-                   abut_sign_nearest_batch(on_device, &points, NAN, abut_array_host(&got)));
-    assert_ok(abut_sign_inside_batch(on_device, &points, abut_array_host(&inside)));
+                   abut_sign_nearest_batch(on_device, points, 2, NAN, abut_array_host(&got)));
+    assert_ok(abut_sign_inside_batch(on_device, points, 2, abut_array_host(&inside)));
     assert_true(inside);
     points = abut_points_default();
     points.type = ABUT_SCALAR_FLOAT64;
-    assert_ok(abut_sign_inside_batch(on_device, &points, abut_array_host(NULL)));
+    assert_ok(abut_sign_inside_batch(on_device, points, 2, abut_array_host(NULL)));
     abut_bvh_destroy(on_device);
     points.points = list;
     points.count = 1;
@@ -354,7 +355,7 @@ TEST(bad_arguments) {
     device->info.has_doubles = false;
     assert_ok(abuti_bvh_copy_to_device(bvh, device, &on_device));
     assert_fails(ABUT_ERROR_DEVICE, "no doubles",
-                 abut_sign_winding_batch(on_device, &points, abut_array_host(&winding)));
+                 abut_sign_winding_batch(on_device, points, 2, abut_array_host(&winding)));
     device->info.has_doubles = doubles;
     abut_bvh_destroy(on_device);
     abut_bvh_destroy(bvh);
@@ -366,7 +367,7 @@ TEST(bad_arguments) {
     bool same = device->info.same_bits;
     device->info.same_bits = false;
     assert_fails(ABUT_ERROR_DEVICE, "boundary edges",
-                 abut_sign_nearest_batch(on_device, &points, 1, abut_array_host(&got)));
+                 abut_sign_nearest_batch(on_device, points, 2, 1, abut_array_host(&got)));
     device->info.same_bits = same;
     assert_memory_equal(&got, &kept, sizeof got);
     assert_true(winding == 7);

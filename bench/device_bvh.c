@@ -50,11 +50,10 @@ static void fill_points(query_data *data, bool random_points, size_t side) {
 
 static abut_status run_nearest(bench_state *state) {
     query_data *data = state->data;
-    abut_points points = abut_points_default();
-    points.buffer = data->in;
+    abut_array points = abut_array_buffer(data->in);
     points.type = ABUT_SCALAR_FLOAT32;
-    points.count = data->count;
-    return abut_nearest_point_batch(data->there, &points, HUGE_VAL, abut_array_buffer(data->out));
+    return abut_nearest_point_batch(data->there, points, data->count, HUGE_VAL,
+                                    abut_array_buffer(data->out));
 }
 
 static abut_status check_nearest(bench_state *state) {

@@ -117,7 +117,7 @@ static abut_status nearest_collide(rival *r, const rival_particles *p) {
     abut_status status = make_room(e, p->count);
     points.is_sorted = true; /* neighbours in a cloth are near each other */
     if (r->there)
-        points.points = NULL;
+        points.host = NULL;
     if (r->there && !p->to_array.buffer) {
         status = status ? status : abuti_queue_finish(&r->queue);
         status =

@@ -100,10 +100,11 @@ ABUT_API abut_status abut_buffer_read(const abut_buffer *buffer, size_t offset, 
  * start at its beginning; to use a part of a buffer, wrap a sub-buffer. Inputs are only read.
  *
  * Elements are those that a function documents: abut_vec3, abut_ray, abut_box, abut_pose and so on,
- * contiguous and of doubles. Inputs may instead consist of floats, with as many numbers in the same
- * order. In host memory they may have any stride and alignment, such as positions among other
- * attributes of vertices. In a buffer, elements are contiguous, and only points may be floats.
- * Outputs have neither type nor stride. */
+ * contiguous and of doubles. Unless a function excludes it, inputs may instead consist of floats,
+ * with as many numbers in the same order. In host memory they may have any stride and alignment,
+ * such as positions among other attributes of vertices. In a buffer, elements are contiguous, and
+ * only points may be floats. Outputs, and arrays that are also written, have neither type nor
+ * stride. */
 typedef struct abut_array {
     void *host;            /* host memory, or null */
     abut_buffer *buffer;   /* on the device of the object that processes the batch, or null */
@@ -130,7 +131,7 @@ ABUT_UNREAD static inline abut_array abut_array_host(const void *host) {
 }
 
 /* The same for numbers of type float. Thread-safe. */
-static inline abut_array abut_array_floats(const float *host) {
+static inline abut_array abut_array_floats(const void *host) {
     abut_array array = abut_array_host(host);
     array.type = ABUT_SCALAR_FLOAT32;
     return array;

@@ -58,7 +58,8 @@ abut_status abuti_array_convert(const char *function, const char *what, abut_con
     const unsigned char *from = array->host;
     array->type = ABUT_SCALAR_NONE;
     array->stride = 0;
-    if (!from || !count || array->buffer || (stride == packed && !is_float))
+    if (!from || !count || array->buffer ||
+        (stride == packed && !is_float && (uintptr_t)from % sizeof(double) == 0))
         return ABUT_OK;
     double *to = abuti_allocate(context, count, numbers * sizeof *to);
     if (!to)

@@ -60,7 +60,7 @@ static void check_batch(const abut_bvh *bvh, const abut_vec3 *p, size_t count, d
     /* and by lists, though there may be too few for them */
     nearest_batch b = {.bvh = bvh, .radius = radius, .nearest = ordered};
     memset(ordered, 0xff, sizeof ordered);
-    assert_ok(abuti_bvh_points_read(__func__, bvh, &points, &b.points));
+    assert_ok(abuti_bvh_points_read(__func__, bvh, points, count, &b.points));
     assert_ok(abuti_batch_lists(&b));
     assert_memory_equal(got, ordered, count * sizeof *got);
     for (size_t i = 0; i < count; i++) {

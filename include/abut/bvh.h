@@ -30,7 +30,8 @@
  * Inputs and outputs of a batch are arrays (abut_array): host memory or buffers on the device of
  * the BVH, in any combination. Data in buffers stays on the device. A buffer is rejected with
  * ABUT_ERROR_ARGUMENT if the BVH is on the CPU or on another device, and with ABUT_ERROR_BUFFER if
- * it is too small.
+ * it is too small. Points (abut_vec3), rays and boxes may be floats, and may have a stride in host
+ * memory; see abut_array.
  */
 #ifndef ABUT_BVH_H
 #define ABUT_BVH_H

@@ -218,7 +218,7 @@ typedef struct abut_radial_hit {
 
 typedef struct abut_radial_particles {
     size_t size;
-    size_t count;
+    size_t count;          /* elements of each array; arrays are contiguous and of doubles */
     abut_array from;       /* abut_vec3: positions before the step */
     abut_array to;         /* abut_vec3: positions after the step; changed in place */
     abut_array hits;       /* abut_radial_hit; null = not requested */

@@ -616,7 +616,9 @@ TEST(poses_in_buffers) {
     static abut_world_impact impacts[2][ITEMS * ITEMS];
     abut_world_impacts swept[2];
     for (int k = 0; k < 2; k++) { /* ends in a buffer */
-        swept[k] = (abut_world_impacts){.list = impacts[k], .capacity = ITEMS * ITEMS};
+        swept[k] = (abut_world_impacts){.size = sizeof(abut_world_impacts),
+                                        .list = impacts[k],
+                                        .capacity = ITEMS * ITEMS};
         memset(impacts[k], 0, sizeof impacts[k]);
         assert_ok(abut_world_sweep(world, NULL,
                                    k ? abut_array_buffer(buffer) : abut_array_host(poses), ITEMS,

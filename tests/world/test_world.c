@@ -37,7 +37,7 @@ TEST(margins_of_items_add_up) {
         abut_world_options options = abut_world_options_default();
         abut_world_item ball = abut_world_item_default(), other = ball;
         abut_contact list[4];
-        abut_contacts contacts = {.list = list, .capacity = 4};
+        abut_contacts contacts = {.size = sizeof contacts, .list = list, .capacity = 4};
         abut_world *world;
         uint32_t a, b;
         options.margin = 0.01;

@@ -65,7 +65,7 @@ def _real(value: Any, what: str) -> float:
         raise TypeError(f"{what} must be a number, not {value!r}") from None
 
 
-def _length(value: Any, what: str) -> float:
+def length_of(value: Any, what: str) -> float:
     length = _real(value, what)
     max_length = _c.ABUT_COORDINATE_MAX
     if not 0 <= length <= max_length:
@@ -80,10 +80,10 @@ def fill_primitive(collider: Any, shape: Primitive) -> Any:
         collider.shape.plane = _c.abut_plane(vector(shape.normal, "normal"), _real(shape.offset, "offset"))
     elif isinstance(shape, Sphere):
         collider.kind = _c.ABUT_COLLIDER_SPHERE
-        collider.shape.sphere = _c.abut_sphere(vector(shape.centre, "centre"), _length(shape.radius, "radius"))
+        collider.shape.sphere = _c.abut_sphere(vector(shape.centre, "centre"), length_of(shape.radius, "radius"))
     elif isinstance(shape, (Capsule, Cylinder)):
         ends = (_c.abut_vec3 * 2)(vector(shape.a, "a"), vector(shape.b, "b"))
-        radius = _length(shape.radius, "radius")
+        radius = length_of(shape.radius, "radius")
         if isinstance(shape, Capsule):
             collider.kind, collider.shape.capsule = _c.ABUT_COLLIDER_CAPSULE, _c.abut_capsule(ends, radius)
         else:
@@ -93,7 +93,7 @@ def fill_primitive(collider: Any, shape: Primitive) -> Any:
         sides = floats(shape.size, "size")
         if sides.shape not in ((), (3,)):
             raise ArgumentError(f"size must be one length or three, not of shape {sides.shape}")
-        collider.shape.half = _c.abut_vec3(*(_length(side, "size") / 2 for side in np.broadcast_to(sides, 3)))
+        collider.shape.half = _c.abut_vec3(*(length_of(side, "size") / 2 for side in np.broadcast_to(sides, 3)))
     else:
         collider.kind = _c.ABUT_COLLIDER_HULL
         bvh = Bvh(mesh_of(shape.mesh, "the mesh of a hull")._handle, None)

@@ -44,7 +44,7 @@ from ._core import (
     value_of,
 )
 from .character import RadialField
-from .collider import PRIMITIVES, Primitive, fill_primitive
+from .collider import PRIMITIVES, Primitive, fill_primitive, length_of
 from .mesh import Mesh, mesh_of
 from .report import Reliability, reliability, warn_unless_guaranteed
 
@@ -525,7 +525,7 @@ def _item(
         mask=number(mask, "mask"),
         is_sensor=sensor,
         method=value_of("abut_world_method", method),
-        margin=_length(margin, "margin"),
+        margin=length_of(margin, "margin"),
     )
     collider = item.collider
     collider.pose = read_pose(pose, "pose")

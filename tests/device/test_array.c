@@ -109,6 +109,15 @@ static uint64_t hash_list(const void *list, size_t count, size_t stride, size_t 
     }
 #define OUT abut_array_host
 
+/* Some points are inside, others outside. */
+static uint64_t hash_inside_list(const subject *s, size_t count) {
+    size_t inside = 0;
+    for (size_t i = 0; i < count; i++)
+        inside += s->flags[i];
+    assert_true(inside > 2 && inside + 2 < count);
+    return HASH_LIST(s->flags, count);
+}
+
 QUERY(point, abut_nearest_point_batch(s->bvh, in, count, HUGE_VAL, OUT(s->nearest)),
       HASH_LIST(s->nearest, count))
 QUERY(neighbours, abut_nearest_k_batch(s->bvh, in, count, 9, 2, OUT(s->nearest), OUT(s->counts)),
@@ -117,7 +126,7 @@ QUERY(within,
       abut_nearest_within_batch(s->bvh, in, count, 0.5, LIST_MAX, OUT(s->offsets), OUT(s->nearest),
                                 &s->total),
       HASH_LIST(s->nearest, s->total))
-QUERY(inside, abut_sign_inside_batch(s->bvh, in, count, OUT(s->flags)), HASH_LIST(s->flags, count))
+QUERY(inside, abut_sign_inside_batch(s->bvh, in, count, OUT(s->flags)), hash_inside_list(s, count))
 QUERY(winding, abut_sign_winding_batch(s->bvh, in, count, OUT(s->winding)),
       HASH_LIST(s->winding, count))
 QUERY(sign, abut_sign_nearest_batch(s->bvh, in, count, HUGE_VAL, OUT(s->nearest)),
@@ -329,7 +338,7 @@ static double *make_numbers(const query *q, const subject *s, size_t *count) {
     double *numbers = malloc(*count * q->numbers * sizeof *numbers);
     assert_non_null(numbers);
     for (size_t i = 0; i < *count * q->numbers; i++)
-        numbers[i] = random_number(&random, 0.75);
+        numbers[i] = random_number(&random, q->numbers == 3 ? 0.5 : 0.75);
     for (size_t i = 0; i < *count; i++) {
         double *e = numbers + i * q->numbers;
         if (q->name[0] == 'b')

@@ -185,11 +185,12 @@ static abut_status run_nearest(bench_state *state) {
         }
         return ABUT_OK;
     }
-    abut_points points = abut_points_doubles(data->points, data->count);
+    abut_array points = abut_array_host(data->points);
     if (state->which->variant & SIGNED)
-        return abut_sign_nearest_batch(data->bvh, &points, HUGE_VAL,
+        return abut_sign_nearest_batch(data->bvh, points, data->count, HUGE_VAL,
                                        abut_array_host(data->nearest));
-    return abut_nearest_point_batch(data->bvh, &points, HUGE_VAL, abut_array_host(data->nearest));
+    return abut_nearest_point_batch(data->bvh, points, data->count, HUGE_VAL,
+                                    abut_array_host(data->nearest));
 }
 
 static abut_status finish_nearest(bench_state *state) {
@@ -215,8 +216,8 @@ static abut_status finish_self(bench_state *state) {
 
 static abut_status run_inside(bench_state *state) {
     bvh_data *data = state->data;
-    abut_points points = abut_points_doubles(data->points, data->count);
-    return abut_sign_inside_batch(data->bvh, &points, abut_array_host(data->inside));
+    abut_array points = abut_array_host(data->points);
+    return abut_sign_inside_batch(data->bvh, points, data->count, abut_array_host(data->inside));
 }
 
 static abut_status finish_inside(bench_state *state) {

@@ -50,24 +50,24 @@ static void fill_points(query_data *data, bool random_points, size_t side) {
 
 static abut_status run_nearest(bench_state *state) {
     query_data *data = state->data;
-    abut_points points = abut_points_default();
-    points.buffer = data->in;
+    abut_array points = abut_array_buffer(data->in);
     points.type = ABUT_SCALAR_FLOAT32;
-    points.count = data->count;
-    return abut_nearest_point_batch(data->there, &points, HUGE_VAL, abut_array_buffer(data->out));
+    return abut_nearest_point_batch(data->there, points, data->count, HUGE_VAL,
+                                    abut_array_buffer(data->out));
 }
 
 static abut_status check_nearest(bench_state *state) {
     query_data *data = state->data;
     size_t some = data->count < CHECKED ? data->count : CHECKED, first = (data->count - some) / 2;
     abut_nearest *got = malloc(some * sizeof *got), *expected = malloc(some * sizeof *expected);
-    abut_points points = abut_points_floats(data->points[first], some);
+    abut_array points = abut_array_floats(data->points[first]);
     abut_status status =
         got && expected ? run_nearest(state) : bench_fail(ABUT_ERROR_MEMORY, "no memory");
     if (!status)
         status = abut_buffer_read(data->out, first * sizeof *got, got, some * sizeof *got);
     if (!status)
-        status = abut_nearest_point_batch(data->bvh, &points, HUGE_VAL, abut_array_host(expected));
+        status =
+            abut_nearest_point_batch(data->bvh, points, some, HUGE_VAL, abut_array_host(expected));
     if (!status && memcmp(got, expected, some * sizeof *got) != 0)
         status = bench_fail(ABUT_ERROR_DEVICE, "the answers are not those of the CPU");
     free(got);

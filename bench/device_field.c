@@ -87,9 +87,10 @@ static abut_status check(bench_state *state) {
             grid_centre(&info.grid, (uint32_t)(cells[i] % n[0]), (uint32_t)(cells[i] / n[0] % n[1]),
                         (uint32_t)(cells[i] / n[0] / n[1]));
     }
-    abut_points points = abut_points_doubles(centres, some);
+    abut_array points = abut_array_host(centres);
     if (!status)
-        status = abut_sign_nearest_batch(data->bvh, &points, HUGE_VAL, abut_array_host(nearest));
+        status =
+            abut_sign_nearest_batch(data->bvh, points, some, HUGE_VAL, abut_array_host(nearest));
     status = status ? status : compare(data, values, nearest, cells, some);
     free(values);
     free(cells);

@@ -117,23 +117,9 @@ static abut_status make_input(bench_state *state) {
 
 /* ---- a run ---- */
 
-/* Of the host; the device's are the same. */
-static abut_points points_of(const ray_data *data, size_t count) {
-    abut_points points = abut_points_doubles(data->points, count);
-    return points;
-}
-
-static abut_status run_signed(const ray_data *data) {
-    abut_points points = abut_points_default();
-    points.buffer = data->in;
-    points.type = ABUT_SCALAR_FLOAT64;
-    points.count = data->count;
-    return abut_sign_nearest_batch(data->there, &points, HUGE_VAL, abut_array_buffer(data->out));
-}
-
 static abut_status run(bench_state *state) {
     ray_data *data = state->data;
-    abut_points points = points_of(data, data->count);
+    const abut_array points = abut_array_host(data->points); /* also in data->in */
     switch (state->which->variant) {
     case FIRST:
     case ORDERED:
@@ -149,11 +135,13 @@ static abut_status run(bench_state *state) {
         return abut_ray_any_batch(data->there, abut_array_host(data->rays), data->count, HUGE_VAL,
                                   abut_array_host(data->answers));
     case INSIDE:
-        return abut_sign_inside_batch(data->there, &points, abut_array_host(data->answers));
+        return abut_sign_inside_batch(data->there, points, data->count,
+                                      abut_array_host(data->answers));
     case SIGNED:
-        return run_signed(data);
+        return abut_sign_nearest_batch(data->there, abut_array_buffer(data->in), data->count,
+                                       HUGE_VAL, abut_array_buffer(data->out));
     default:
-        return abut_sign_nearest_batch(data->there, &points, HUGE_VAL,
+        return abut_sign_nearest_batch(data->there, points, data->count, HUGE_VAL,
                                        abut_array_host(data->answers));
     }
 }
@@ -169,14 +157,14 @@ static abut_status fetch(bench_state *state) {
 static abut_status check(bench_state *state) {
     ray_data *data = state->data;
     size_t count = data->count < CHECKED ? data->count : CHECKED, wrong = 0;
-    abut_points points = points_of(data, count);
+    const abut_array points = abut_array_host(data->points);
     unsigned char *wanted = calloc(count, data->answer_bytes);
     abut_status status = wanted ? run(state) : bench_fail(ABUT_ERROR_MEMORY, "no memory");
     status = status ? status : fetch(state);
     if (!status && state->which->variant == INSIDE)
-        status = abut_sign_inside_batch(data->bvh, &points, abut_array_host((bool *)wanted));
+        status = abut_sign_inside_batch(data->bvh, points, count, abut_array_host((bool *)wanted));
     if (!status && state->which->variant >= SIGNED_HOST)
-        status = abut_sign_nearest_batch(data->bvh, &points, HUGE_VAL,
+        status = abut_sign_nearest_batch(data->bvh, points, count, HUGE_VAL,
                                          abut_array_host((abut_nearest *)wanted));
     for (size_t i = 0; !status && i < count && state->which->variant < INSIDE; i++) {
         if (data->answer_bytes == sizeof(bool))

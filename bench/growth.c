@@ -100,10 +100,10 @@ static abut_status setup_field(bench_state *state, growth_data *data) {
 }
 
 static abut_status run_points(growth_data *data, bool single) {
-    abut_points points = abut_points_doubles(data->points, data->count);
+    abut_array points = abut_array_host(data->points);
     abut_status status = ABUT_OK;
     if (!single)
-        return abut_nearest_point_batch(data->bvh, &points, HUGE_VAL,
+        return abut_nearest_point_batch(data->bvh, points, data->count, HUGE_VAL,
                                         abut_array_host(data->nearest));
     for (uint32_t i = 0; i < data->count && !status; i++) {
         const double *p = data->points[i];

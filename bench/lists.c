@@ -36,13 +36,13 @@ typedef struct list_data {
 static abut_status run_queries(list_data *data, int what, bool there, size_t count,
                                uint64_t *offsets, uint32_t *counts, uint64_t capacity,
                                void *answers) {
-    abut_points points = abut_points_doubles(data->questions, count);
+    abut_array points = abut_array_host(data->questions);
     points.stride = sizeof *data->questions;
     const void *list = data->questions;
     const abut_bvh *bvh = there ? data->there : data->bvh;
     if (what == NEAREST)
-        return abut_nearest_k_batch(bvh, &points, HUGE_VAL, NEIGHBOURS, abut_array_host(answers),
-                                    abut_array_host(counts));
+        return abut_nearest_k_batch(bvh, points, count, HUGE_VAL, NEIGHBOURS,
+                                    abut_array_host(answers), abut_array_host(counts));
     if (what == RAYS)
         return abut_ray_all_batch(bvh, abut_array_host(list), count, capacity,
                                   abut_array_host(offsets), abut_array_host(answers), &data->total);

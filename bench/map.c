@@ -371,9 +371,9 @@ static abut_status run_fields(bench_state *state, map_data *data) {
         double start = now_ms();
         abut_context_parallel_for(state->context, data->anchor_count[i], 4096, place, &p);
         points_ms += now_ms() - start;
-        abut_points points = abut_points_doubles(data->points, data->anchor_count[i]);
-        status = abut_field_evaluate_batch(data->fields[1 - i], &points, ABUT_INTERPOLATION_LINEAR,
-                                           data->values);
+        abut_array points = abut_array_host(data->points);
+        status = abut_field_evaluate_batch(data->fields[1 - i], points, data->anchor_count[i],
+                                           ABUT_INTERPOLATION_LINEAR, data->values);
         if (!status)
             measure_values(state, data, i);
     }

@@ -268,12 +268,13 @@ static abut_status count_inside(const rival_state *c, const abut_vec3 *const *wh
     *some = *deep = 0;
     for (int f = 0; f < RIVAL_FRAMES && !status; f++) {
         abut_mesh *mesh = NULL;
-        abut_points points = abut_points_doubles(where[f], s->particles);
+        abut_array points = abut_array_host(where[f]);
         status = abut_character_mesh(s->character, s->frames[f].bones[1],
                                      ABUT_CHARACTER_SKINNING_LINEAR, &mesh);
         status = status ? status : abut_bvh_set_mesh(bvh, mesh);
         status = status ? status
-                        : abut_sign_nearest_batch(bvh, &points, HUGE_VAL, abut_array_host(nearest));
+                        : abut_sign_nearest_batch(bvh, points, s->particles, HUGE_VAL,
+                                                  abut_array_host(nearest));
         for (uint32_t i = 0; i < s->particles && !status; i++) {
             *some += nearest[i].distance < -0.1 * s->cell;
             *deep += nearest[i].distance < -s->cell;

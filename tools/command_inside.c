@@ -75,7 +75,7 @@ static int classify_points(tool_run *tool, const tool_arguments *arguments, cons
                            const tool_points *points) {
     const tool_given *out_path = option_given(arguments, "out");
     bool numbers = option_given(arguments, "winding") != NULL;
-    abut_points batch = abut_points_doubles(points->list, points->count);
+    abut_array batch = abut_array_host(points->list);
     answers a = {.points = points};
     a.inside = malloc((points->count + 1) * sizeof *a.inside);
     if (numbers)
@@ -85,8 +85,9 @@ static int classify_points(tool_run *tool, const tool_arguments *arguments, cons
     if (!a.inside || (numbers && !a.winding))
         code = tool_fail_with(tool, "out of memory", "not enough memory for the answers");
     if (!code &&
-        ((status = abut_sign_inside_batch(bvh, &batch, abut_array_host(a.inside))) ||
-         (numbers && (status = abut_sign_winding_batch(bvh, &batch, abut_array_host(a.winding))))))
+        ((status = abut_sign_inside_batch(bvh, batch, points->count, abut_array_host(a.inside))) ||
+         (numbers && (status = abut_sign_winding_batch(bvh, batch, points->count,
+                                                       abut_array_host(a.winding))))))
         code = tool_fail(tool, status);
     tool_table table = {columns, numbers ? 5 : 4, points->count, fill_inside_row, &a};
     code = code ? code : table_write(tool, out_path ? out_path->words : NULL, &table);

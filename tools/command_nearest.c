@@ -98,18 +98,18 @@ static bool close_gaps(answers *a, const uint32_t *counts, uint32_t most) {
     return true;
 }
 
-static int find_many(tool_run *tool, const abut_bvh *bvh, const abut_points *batch, double radius,
+static int find_many(tool_run *tool, const abut_bvh *bvh, const tool_points *points, double radius,
                      uint32_t most, answers *a) {
     uint32_t triangles = get_bvh_info(bvh).triangle_count;
     most = most < triangles ? most : triangles;
-    uint32_t *counts = malloc((batch->count + 1) * sizeof *counts);
-    if (batch->count < SIZE_MAX / sizeof *a->nearest / most)
-        a->nearest = malloc((batch->count * most + 1) * sizeof *a->nearest);
+    uint32_t *counts = malloc((points->count + 1) * sizeof *counts);
+    if (points->count < SIZE_MAX / sizeof *a->nearest / most)
+        a->nearest = malloc((points->count * most + 1) * sizeof *a->nearest);
     abut_status status = ABUT_OK;
     int code = counts && a->nearest ? 0 : fail_out_of_memory(tool);
     if (!code &&
-        (status = abut_nearest_k_batch(bvh, batch, radius, most, abut_array_host(a->nearest),
-                                       abut_array_host(counts))))
+        (status = abut_nearest_k_batch(bvh, abut_array_host(points->list), points->count, radius,
+                                       most, abut_array_host(a->nearest), abut_array_host(counts))))
         code = tool_fail(tool, status);
     if (!code && !close_gaps(a, counts, most))
         code = fail_out_of_memory(tool);
@@ -117,15 +117,17 @@ static int find_many(tool_run *tool, const abut_bvh *bvh, const abut_points *bat
     return code;
 }
 
-static int find_one(tool_run *tool, const abut_bvh *bvh, const abut_points *batch, double radius,
+static int find_one(tool_run *tool, const abut_bvh *bvh, const tool_points *points, double radius,
                     bool is_signed, answers *a) {
-    a->nearest = malloc((batch->count + 1) * sizeof *a->nearest);
+    a->nearest = malloc((points->count + 1) * sizeof *a->nearest);
     if (!a->nearest)
         return fail_out_of_memory(tool);
-    a->count = batch->count;
-    abut_status status =
-        is_signed ? abut_sign_nearest_batch(bvh, batch, radius, abut_array_host(a->nearest))
-                  : abut_nearest_point_batch(bvh, batch, radius, abut_array_host(a->nearest));
+    a->count = points->count;
+    const abut_array batch = abut_array_host(points->list);
+    abut_status status = is_signed ? abut_sign_nearest_batch(bvh, batch, points->count, radius,
+                                                             abut_array_host(a->nearest))
+                                   : abut_nearest_point_batch(bvh, batch, points->count, radius,
+                                                              abut_array_host(a->nearest));
     return status ? tool_fail(tool, status) : 0;
 }
 
@@ -159,10 +161,9 @@ static int find_nearest(tool_run *tool, const tool_arguments *arguments, const a
     const tool_given *most = option_given(arguments, "most");
     const tool_given *out_path = option_given(arguments, "out");
     double reach = radius ? radius->numbers[0] : HUGE_VAL;
-    abut_points batch = abut_points_doubles(points->list, points->count);
     answers a = {.points = points};
-    int code = most ? find_many(tool, bvh, &batch, reach, most->counts[0], &a)
-                    : find_one(tool, bvh, &batch, reach, option_given(arguments, "sign"), &a);
+    int code = most ? find_many(tool, bvh, points, reach, most->counts[0], &a)
+                    : find_one(tool, bvh, points, reach, option_given(arguments, "sign"), &a);
     tool_table table = {most ? columns : columns + 1, most ? 10 : 9, a.count, fill_nearest_row, &a};
     code = code ? code : table_write(tool, out_path ? out_path->words : NULL, &table);
     code = code ? code : write_nearest_page(tool, arguments->operands[0], bvh, &a);

@@ -177,7 +177,7 @@ static int print_points(tool_run *tool, const tool_arguments *arguments, const r
             continue;
         const abut_vec3 point = {given->numbers[0], given->numbers[1], given->numbers[2]};
         abut_radial_answer answer;
-        abut_status status = abut_radial_evaluate(s->radial, 1, abut_array_host(&point), 0,
+        abut_status status = abut_radial_evaluate(s->radial, abut_array_host(&point), 1, 0,
                                                   abut_array_host(&answer));
         if (status)
             return tool_fail(tool, status);

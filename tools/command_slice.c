@@ -55,16 +55,16 @@ static abut_vec3 *points_of(const slice *s) {
 }
 
 /* Computes exact distances of a mesh; the gradient is the direction from the closest point. */
-static abut_status values_of_mesh(const abut_bvh *bvh, const abut_points *points,
+static abut_status values_of_mesh(const abut_bvh *bvh, const abut_vec3 *points, size_t count,
                                   abut_field_value *values) {
-    abut_nearest *nearest = malloc(points->count * sizeof *nearest);
-    const abut_vec3 *list = points->points;
+    abut_nearest *nearest = malloc(count * sizeof *nearest);
     if (!nearest)
         return ABUT_ERROR_MEMORY;
-    abut_status status = abut_sign_nearest_batch(bvh, points, HUGE_VAL, abut_array_host(nearest));
-    for (size_t i = 0; i < points->count && !status; i++) {
+    abut_status status = abut_sign_nearest_batch(bvh, abut_array_host(points), count, HUGE_VAL,
+                                                 abut_array_host(nearest));
+    for (size_t i = 0; i < count && !status; i++) {
         double d = nearest[i].distance;
-        abut_vec3 p = nearest[i].point, q = list[i];
+        abut_vec3 p = nearest[i].point, q = points[i];
         values[i].distance = d;
         values[i].gradient = (abut_vec3){0, 0, 0};
         if (d != 0)
@@ -76,25 +76,23 @@ static abut_status values_of_mesh(const abut_bvh *bvh, const abut_points *points
 
 static int evaluate_distances(tool_run *tool, const tool_arguments *arguments, slice *s,
                               const abut_field *field, const abut_bvh *bvh) {
-    abut_points batch = abut_points_default();
-    batch.type = ABUT_SCALAR_FLOAT64;
     abut_vec3 *points = points_of(s);
-    batch.points = points;
-    batch.count = (size_t)s->width * s->height;
-    s->values = malloc(batch.count * sizeof *s->values);
+    const size_t count = (size_t)s->width * s->height;
+    s->values = malloc(count * sizeof *s->values);
     if (!points || !s->values) {
         free(points);
         return tool_fail_with(tool, "out of memory", "not enough memory for the slice");
     }
     abut_interpolation how =
         option_given(arguments, "cubic") ? ABUT_INTERPOLATION_CUBIC : ABUT_INTERPOLATION_LINEAR;
-    abut_status status = field ? abut_field_evaluate_batch(field, &batch, how, s->values)
-                               : values_of_mesh(bvh, &batch, s->values);
+    abut_status status =
+        field ? abut_field_evaluate_batch(field, abut_array_host(points), count, how, s->values)
+              : values_of_mesh(bvh, points, count, s->values);
     free(points);
     if (status)
         return tool_fail(tool, status);
     double least = 0, most = 0;
-    for (size_t i = 0; i < batch.count; i++) {
+    for (size_t i = 0; i < count; i++) {
         least = fmin(least, s->values[i].distance);
         most = fmax(most, s->values[i].distance);
     }

@@ -182,13 +182,13 @@ static abut_status field_frame(letters *l, letter_row *row) {
         abut_field *field = NULL;
         size_t count = 0;
         status = gather_samples(l, k, &count);
-        abut_points points = abut_points_doubles(l->points, count);
+        abut_array points = abut_array_host(l->points);
         options.grid = grid_over(l, reach);
         options.device = l->device;
         double start = seconds_now();
         status = status ? status : abut_field_create_from(l->surfaces[1 - k].bvh, &options, &field);
         status = status ? status
-                        : abut_field_evaluate_batch(field, &points, ABUT_INTERPOLATION_LINEAR,
+                        : abut_field_evaluate_batch(field, points, count, ABUT_INTERPOLATION_LINEAR,
                                                     l->values);
         row->field_ms += 1e3 * (seconds_now() - start);
         row->cells += (double)options.grid.count[0] * options.grid.count[1] * options.grid.count[2];

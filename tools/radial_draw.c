@@ -175,7 +175,7 @@ static abut_status errors_of(const radial_subject *s, abut_radial_answer *answer
         middles[t] =
             (abut_vec3){(a.x + b.x + c.x) / 3, (a.y + b.y + c.y) / 3, (a.z + b.z + c.z) / 3};
     }
-    abut_status status = abut_radial_evaluate(s->radial, count, abut_array_host(middles), 0,
+    abut_status status = abut_radial_evaluate(s->radial, abut_array_host(middles), count, 0,
                                               abut_array_host(answers));
     free(middles);
     return status;

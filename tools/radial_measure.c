@@ -80,8 +80,8 @@ static abut_status drop_hidden(const radial_subject *s, const abut_bvh *bvh, rad
     for (int side = 0; side < 2 && !status; side++) {
         for (size_t i = 0; i < truth->count; i++)
             truth->near[i] = along(truth->on[i], side ? -off : off, normals[i]);
-        const abut_points points = abut_points_doubles(truth->near, truth->count);
-        status = abut_sign_inside_batch(bvh, &points,
+        const abut_array points = abut_array_host(truth->near);
+        status = abut_sign_inside_batch(bvh, points, truth->count,
                                         abut_array_host(inside + (size_t)side * truth->count));
     }
     size_t kept = 0;
@@ -108,8 +108,9 @@ static abut_status measure_near(const abut_bvh *bvh, double reach, const abut_ve
         truth->near[i] =
             along(truth->on[i], reach * (2 * low_discrepancy(i + 1, 0.6180339887498949) - 1),
                   normals[i]);
-    const abut_points points = abut_points_doubles(truth->near, truth->count);
-    abut_status status = abut_sign_nearest_batch(bvh, &points, HUGE_VAL, abut_array_host(nearest));
+    const abut_array points = abut_array_host(truth->near);
+    abut_status status =
+        abut_sign_nearest_batch(bvh, points, truth->count, HUGE_VAL, abut_array_host(nearest));
     for (size_t i = 0; i < truth->count && !status; i++)
         truth->exact[i] = nearest[i].distance;
     free(nearest);
@@ -180,7 +181,7 @@ static abut_status measure_points(const radial_subject *s, const abut_vec3 *poin
     abut_radial_answer *answers = malloc((count + 1) * sizeof *answers);
     if (!answers)
         return fail_out_of_memory();
-    abut_status status = abut_radial_evaluate(s->radial, count, abut_array_host(points), 0,
+    abut_status status = abut_radial_evaluate(s->radial, abut_array_host(points), count, 0,
                                               abut_array_host(answers));
     for (size_t i = 0; i < count && !status; i++)
         errors[i] = answers[i].distance - (exact ? exact[i] : 0);

@@ -233,9 +233,9 @@ std::vector<node> nodes_of_cell(const btMiniSDF &sdf) {
 // The exact signed distances at many points.
 std::vector<abut_nearest> ask(const peer::side &ours, const std::vector<abut_vec3> &points) {
     std::vector<abut_nearest> nearest(points.size());
-    abut_points batch = abut_points_doubles(points.data(), points.size());
-    peer::check(
-        abut_sign_nearest_batch(ours.bvh, &batch, HUGE_VAL, abut_array_host(nearest.data())));
+    abut_array batch = abut_array_host(points.data());
+    peer::check(abut_sign_nearest_batch(ours.bvh, batch, points.size(), HUGE_VAL,
+                                        abut_array_host(nearest.data())));
     return nearest;
 }
 

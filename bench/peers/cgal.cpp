@@ -69,13 +69,13 @@ void compare_nearest(peer::report &report, const model &m, const peer::side &our
                 (void)id;
             }
         };
-        abut_points batch = abut_points_floats(points.data(), count);
+        abut_array batch = abut_array_floats(points.data());
         for (bool single : {true, false}) {
             peer::times time = peer::race(
                 report.rounds(),
                 [&] {
                     if (!single)
-                        peer::check(abut_nearest_point_batch(ours.bvh, &batch, HUGE_VAL,
+                        peer::check(abut_nearest_point_batch(ours.bvh, batch, count, HUGE_VAL,
                                                              abut_array_host(nearest.data())));
                     for (size_t i = 0; single && i < count; i++)
                         peer::check(abut_nearest_point(ours.bvh,

@@ -122,7 +122,7 @@ void compare_nearest(peer::report &report, const model &m, const peer::side &our
         std::vector<vec> points = peer::make_points(m, count, which.near, which.part);
         std::vector<abut_nearest> nearest(count);
         std::vector<answer> answers(count);
-        abut_points batch = abut_points_floats(points.data(), count);
+        abut_array batch = abut_array_floats(points.data());
         auto one_by_one = [&] {
 #pragma omp parallel for num_threads(threads) schedule(dynamic, 512)
             for (size_t i = 0; i < count; i++)
@@ -138,7 +138,7 @@ void compare_nearest(peer::report &report, const model &m, const peer::side &our
                     if (single)
                         one_by_one();
                     else
-                        peer::check(abut_nearest_point_batch(ours.bvh, &batch, HUGE_VAL,
+                        peer::check(abut_nearest_point_batch(ours.bvh, batch, count, HUGE_VAL,
                                                              abut_array_host(nearest.data())));
                 },
                 [&] { embree_run(scene, m, points, answers, threads); }, threads);

@@ -57,8 +57,9 @@ errors examine(const openvdb::FloatGrid &volume, const abut_grid &grid, const ab
         values.push_back(*voxel);
     }
     std::vector<abut_nearest> exact(points.size());
-    abut_points batch = abut_points_doubles(points.data(), points.size());
-    peer::check(abut_sign_nearest_batch(bvh, &batch, HUGE_VAL, abut_array_host(exact.data())));
+    abut_array batch = abut_array_host(points.data());
+    peer::check(abut_sign_nearest_batch(bvh, batch, points.size(), HUGE_VAL,
+                                        abut_array_host(exact.data())));
     errors e;
     e.voxels = points.size();
     for (size_t i = 0; i < points.size(); i++) {

@@ -113,11 +113,11 @@ static void respond(void *user, size_t chunk, size_t begin, size_t end) {
 /* Within ten cells: deeper particles are not found. */
 static abut_status nearest_collide(rival *r, const rival_particles *p) {
     exact_rival *e = (exact_rival *)r;
-    abut_points points = abut_points_doubles(p->to, p->count);
+    abut_array points = abut_array_host(p->to);
     abut_status status = make_room(e, p->count);
     points.is_sorted = true; /* neighbours in a cloth are near each other */
     if (r->there)
-        points.points = NULL;
+        points.host = NULL;
     if (r->there && !p->to_array.buffer) {
         status = status ? status : abuti_queue_finish(&r->queue);
         status =
@@ -125,7 +125,7 @@ static abut_status nearest_collide(rival *r, const rival_particles *p) {
     }
     points.buffer = p->to_array.buffer ? p->to_array.buffer : e->wrapped;
     status = status ? status
-                    : abut_sign_nearest_batch(e->bvh, &points, 10 * r->options.cell,
+                    : abut_sign_nearest_batch(e->bvh, points, p->count, 10 * r->options.cell,
                                               r->there ? abut_array_buffer(e->nearest_attachment)
                                                        : abut_array_host(e->nearest));
     abut_buffer_destroy(e->wrapped);

@@ -58,11 +58,6 @@ static double range_of(const cloth *c) {
     return 1.5 * c->options.thickness;
 }
 
-static abut_points all_points(const cloth *c) {
-    abut_points points = abut_points_doubles(c->position, c->vertices);
-    return points;
-}
-
 /* Estimates how far any vertex moves in the step. */
 static double expected_motion(const cloth *c, double seconds, const vec *solid_end) {
     double fastest = 0, furthest = 0;
@@ -76,12 +71,11 @@ static double expected_motion(const cloth *c, double seconds, const vec *solid_e
 }
 
 abut_status cloth_find_touches(cloth *c, double radius, const vec *solid_end) {
-    abut_points points = all_points(c);
     abut_status status = make_room(c);
     status = status ? status : cloth_fit(c, 1, &c->solid_bvh);
     status = status ? status
-                    : abut_nearest_point_batch(c->solid_bvh, &points, radius,
-                                               abut_array_host(c->nearest));
+                    : abut_nearest_point_batch(c->solid_bvh, abut_array_host(c->position),
+                                               c->vertices, radius, abut_array_host(c->nearest));
     const uint32_t *corners = abut_mesh_indices(c->solid);
     const vec *solid = c->position + c->vertices;
     for (uint32_t i = 0; i < c->vertices && !status; i++) {

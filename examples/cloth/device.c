@@ -270,14 +270,11 @@ static abut_status find_touches(cloth *c, double radius, const vec *solid_end) {
     cloth_device *d = c->device;
     const size_t groups = d->kit.buffers[MEMORY_TOUCH_TOTALS].bytes / (2 * sizeof(double));
     double *totals = abut_context_allocate(c->context, groups, 2 * sizeof *totals);
-    abut_points points = abut_points_default();
-    points.buffer = d->start;
-    points.type = ABUT_SCALAR_FLOAT64;
-    points.count = c->vertices;
     abut_status status = totals ? fit_solid(c) : ABUT_ERROR_MEMORY;
     (void)solid_end; /* already uploaded */
     if (!status)
-        status = abut_nearest_point_batch(d->solid, &points, radius, abut_array_buffer(d->nearest));
+        status = abut_nearest_point_batch(d->solid, abut_array_buffer(d->start), c->vertices,
+                                          radius, abut_array_buffer(d->nearest));
     if (!status) {
         ABUTI_KIT_RUN(&d->kit, KERNEL_FIND_TOUCHES, c->vertices, GROUP, ABUTI_VALUE(c->vertices),
                       ABUTI_VALUE(c->options.thickness), ABUTI_VALUE(c->touch_gap),

@@ -414,9 +414,10 @@ abut_status cloth_leave_solid(cloth *c, double depth, uint32_t *moved, double *d
         q->queried[i] = i;
     }
     for (int pass = 0; pass < LEAVE_PASSES && count && !status; pass++) {
-        abut_points points = abut_points_doubles(q->points, count);
+        abut_array points = abut_array_host(q->points);
         uint32_t left = 0;
-        status = abut_sign_nearest_batch(q->body, &points, depth, abut_array_host(q->answers));
+        status =
+            abut_sign_nearest_batch(q->body, points, count, depth, abut_array_host(q->answers));
         for (uint32_t i = 0; i < count && !status; i++) {
             const uint32_t v = q->queried[i];
             if (!pass && q->answers[i].triangle != ABUT_NONE)

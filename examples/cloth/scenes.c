@@ -609,13 +609,14 @@ abut_status scene_depth(const scene *s, double *depth) {
     abut_mesh *body = NULL;
     abut_bvh *bvh = NULL;
     uint32_t count = abut_mesh_vertex_count(s->meshes[0]);
-    abut_points points = abut_points_doubles(cloth_positions(s->cloth), count);
+    abut_array points = abut_array_host(cloth_positions(s->cloth));
     abut_nearest *answers = abut_context_allocate(s->context, count, sizeof *answers);
     abut_status status = answers ? cloth_mesh(s->cloth, 1, &body) : ABUT_ERROR_MEMORY;
     status = status ? status : abut_bvh_create(body, NULL, &bvh);
     status = status ? status : abut_sign_prepare(bvh, NULL);
-    status =
-        status ? status : abut_sign_nearest_batch(bvh, &points, HUGE_VAL, abut_array_host(answers));
+    status = status
+                 ? status
+                 : abut_sign_nearest_batch(bvh, points, count, HUGE_VAL, abut_array_host(answers));
     double deepest = 0;
     for (uint32_t i = 0; i < count && !status; i++)
         deepest = fmax(deepest, -answers[i].distance);

@@ -473,7 +473,8 @@ static abut_status sweep_fast_bodies(world *w, uint64_t event_count) {
     abut_world_impacts found = {.size = sizeof found,
                                 .list = w->impacts,
                                 .capacity = w->impact_room};
-    abut_status status = abut_world_sweep(w->space, w->ids, abut_array_host(w->ends), count, NULL, &found);
+    abut_status status =
+        abut_world_sweep(w->space, w->ids, abut_array_host(w->ends), count, NULL, &found);
     if (status == ABUT_ERROR_BUFFER) {
         status = grow(&w->impacts, found.count, &w->impact_room, sizeof *w->impacts);
         found.list = w->impacts;

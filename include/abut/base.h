@@ -241,6 +241,16 @@ static inline abut_pose abut_pose_identity(void) {
     return identity;
 }
 
+/* The type of the numbers in an array. */
+typedef enum abut_scalar_type {
+    ABUT_SCALAR_NONE = 0, /* not specified */
+    ABUT_SCALAR_FLOAT64,
+    ABUT_SCALAR_FLOAT32
+} abut_scalar_type;
+
+/* Returns "none", "float64" or "float32". Thread-safe. */
+ABUT_API const char *abut_scalar_type_name(abut_scalar_type type);
+
 /* An axis-aligned bounding box (AABB): its smallest and its largest corner. */
 typedef struct abut_box {
     abut_vec3 lo, hi;

@@ -30,7 +30,8 @@
  * Inputs and outputs of a batch are arrays (abut_array): host memory or buffers on the device of
  * the BVH, in any combination. Data in buffers stays on the device. A buffer is rejected with
  * ABUT_ERROR_ARGUMENT if the BVH is on the CPU or on another device, and with ABUT_ERROR_BUFFER if
- * it is too small.
+ * it is too small. Points (abut_vec3), rays and boxes may be floats, and may have a stride in host
+ * memory; see abut_array.
  */
 #ifndef ABUT_BVH_H
 #define ABUT_BVH_H
@@ -137,36 +138,6 @@ enum {
  * closed and convex. On failure a part of the data may have been built, which is harmless. Not
  * thread-safe: no other thread may use the BVH during the call. */
 ABUT_API abut_status abut_bvh_prepare(abut_bvh *bvh, uint32_t data);
-
-/* ---- points ---- */
-
-/* Points in host memory or in a buffer. */
-typedef struct abut_points {
-    size_t size;
-    const void *points;    /* three scalars per point, with any alignment */
-    abut_scalar_type type; /* required, unless count is 0 */
-    size_t stride;         /* bytes from point to point; 0 = packed. Buffers must be packed */
-    size_t count;
-    const abut_buffer *buffer; /* instead of `points`: a buffer on the device of the BVH; or null */
-    bool is_sorted; /* consecutive points are close together, as along a surface or in the rows of
-                     * a grid, so that batches do not sort them. It changes the time, not results */
-} abut_points;
-
-ABUT_DEFAULT(abut_points)
-
-/* Return packed points of doubles (also an array of abut_vec3) or of floats. Thread-safe. */
-static inline abut_points abut_points_doubles(const void *points, size_t count) {
-    abut_points made = abut_points_default();
-    made.points = points;
-    made.type = ABUT_SCALAR_FLOAT64;
-    made.count = count;
-    return made;
-}
-static inline abut_points abut_points_floats(const void *points, size_t count) {
-    abut_points made = abut_points_doubles(points, count);
-    made.type = ABUT_SCALAR_FLOAT32;
-    return made;
-}
 
 /* ---- boxes ---- */
 

@@ -371,10 +371,11 @@ ABUT_API abut_status abut_contact_find_sampled(const abut_collider *a, const abu
 
 /* ---- a body with a field, and a point cloud or mesh as b ---- */
 
-/* Computes the contacts of a body and points in world coordinates, such as a scan or the particles
- * of a liquid. Each point is a ball of `radius`. Runs on all threads of the context. Returns
- * ABUT_ERROR_ARGUMENT if a point is not finite or beyond ABUT_COORDINATE_MAX. Thread-safe. */
-ABUT_API abut_status abut_contact_points(const abut_collider *a, const abut_points *points,
+/* Computes the contacts of a body and points (abut_vec3) in world coordinates, such as a scan or
+ * the particles of a liquid. Each point is a ball of `radius`. Points are on the host. Runs on all
+ * threads of the context. Returns ABUT_ERROR_ARGUMENT if a point is not finite or beyond
+ * ABUT_COORDINATE_MAX. Thread-safe. */
+ABUT_API abut_status abut_contact_points(const abut_collider *a, abut_array points, size_t count,
                                          double radius, const abut_contact_options *options,
                                          abut_contacts *contacts);
 /* Computes the contacts of a body and a deforming mesh. The features are the vertices of the mesh,

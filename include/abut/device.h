@@ -96,12 +96,23 @@ ABUT_API abut_status abut_buffer_read(const abut_buffer *buffer, size_t offset, 
                                       size_t bytes);
 
 /* An array of elements in host memory or in a device buffer: the inputs and outputs of a batch. At
- * most one of the two members is set; neither is set if there is no array. Elements are contiguous
- * and start at the beginning of the buffer. To use a part of a buffer, wrap a sub-buffer. Inputs
- * are only read. */
+ * most one of `host` and `buffer` is set; neither is set if there is no array. Elements in a buffer
+ * start at its beginning; to use a part of a buffer, wrap a sub-buffer. Inputs are only read.
+ *
+ * Elements are those that a function documents: abut_vec3, abut_ray, abut_box, abut_pose and so on,
+ * contiguous and of doubles. Unless a function excludes it, inputs may instead consist of floats,
+ * with as many numbers in the same order. In host memory they may have any stride and alignment,
+ * such as positions among other attributes of vertices. In a buffer, elements are contiguous, and
+ * only points may be floats. Outputs, and arrays that are also written, have neither type nor
+ * stride. */
 typedef struct abut_array {
-    void *host;          /* host memory, or null */
-    abut_buffer *buffer; /* on the device of the object that processes the batch, or null */
+    void *host;            /* host memory, or null */
+    abut_buffer *buffer;   /* on the device of the object that processes the batch, or null */
+    size_t stride;         /* inputs: bytes from element to element; 0 = contiguous */
+    abut_scalar_type type; /* inputs: type of the numbers; ABUT_SCALAR_NONE = doubles */
+    bool is_sorted; /* points: consecutive points are close together, as along a surface or in
+                     * the rows of a grid, so that batches do not sort them. It changes the
+                     * time, not results */
 } abut_array;
 
 /* Suppresses a gcc warning: the memory that the pointer refers to may be uninitialised. */
@@ -111,18 +122,24 @@ typedef struct abut_array {
 #define ABUT_UNREAD
 #endif
 
-/* Returns an array in host memory; null = no array. Thread-safe. */
+/* Returns an array in host memory, contiguous and of doubles; null = no array. Thread-safe. */
 ABUT_UNREAD static inline abut_array abut_array_host(const void *host) {
     abut_array array;
+    memset(&array, 0, sizeof array);
     array.host = (void *)(uintptr_t)host;
-    array.buffer = NULL;
+    return array;
+}
+
+/* The same for numbers of type float. Thread-safe. */
+static inline abut_array abut_array_floats(const void *host) {
+    abut_array array = abut_array_host(host);
+    array.type = ABUT_SCALAR_FLOAT32;
     return array;
 }
 
 /* Returns an array in a buffer; null = no array. Thread-safe. */
 static inline abut_array abut_array_buffer(const abut_buffer *buffer) {
-    abut_array array;
-    array.host = NULL;
+    abut_array array = abut_array_host(NULL);
     array.buffer = (abut_buffer *)(uintptr_t)buffer;
     return array;
 }

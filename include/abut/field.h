@@ -179,10 +179,11 @@ typedef enum abut_interpolation {
  * coordinate is not finite or exceeds ABUT_COORDINATE_MAX in magnitude. Thread-safe. */
 ABUT_API abut_status abut_field_evaluate(const abut_field *field, abut_vec3 point,
                                          abut_interpolation interpolation, abut_field_value *value);
-/* Interpolates at many points, in parallel. Validates all points before it writes a value. Errors
- * are those of abut_field_evaluate(). Thread-safe. */
-ABUT_API abut_status abut_field_evaluate_batch(const abut_field *field, const abut_points *points,
-                                               abut_interpolation interpolation,
+/* Interpolates at many points (abut_vec3) on the host, in parallel: values[i] belongs to point i.
+ * Validates all points before it writes a value. Errors are those of abut_field_evaluate().
+ * Thread-safe. */
+ABUT_API abut_status abut_field_evaluate_batch(const abut_field *field, abut_array points,
+                                               size_t count, abut_interpolation interpolation,
                                                abut_field_value *values);
 
 /* ---- isosurfaces and Boolean combinations ---- */

@@ -17,17 +17,9 @@ typedef struct abut_mesh abut_mesh;
 
 /* ---- from arrays ---- */
 
-/* The type of the numbers in an array. There is no default: arrays without a type are rejected. */
-typedef enum abut_scalar_type {
-    ABUT_SCALAR_NONE = 0, /* not specified */
-    ABUT_SCALAR_FLOAT64,
-    ABUT_SCALAR_FLOAT32
-} abut_scalar_type;
-
 typedef enum abut_index_type { ABUT_INDEX_UINT32 = 0, ABUT_INDEX_UINT16 } abut_index_type;
 
-/* Return "none", "float64" or "float32"; "uint32" or "uint16". Thread-safe. */
-ABUT_API const char *abut_scalar_type_name(abut_scalar_type type);
+/* Returns "uint32" or "uint16". Thread-safe. */
 ABUT_API const char *abut_index_type_name(abut_index_type type);
 
 typedef struct abut_mesh_input {

@@ -40,10 +40,10 @@ ABUT_API abut_status abut_nearest_point(const abut_bvh *bvh, abut_vec3 point, do
 
 /* The same for many points, on all threads: nearest[i] (abut_nearest) belongs to point i. Sorts the
  * points by position first, so a batch is faster than single queries for any order of points.
- * `nearest` has points->count elements, which may be 0. All points are validated before any result
- * is written. Reports progress as stage "nearest". If the callback cancels, some results have been
+ * `nearest` has `count` elements; the count may be 0. All points are validated before any result is
+ * written. Reports progress as stage "nearest". If the callback cancels, some results have been
  * written. Thread-safe; on a device one batch at a time. */
-ABUT_API abut_status abut_nearest_point_batch(const abut_bvh *bvh, const abut_points *points,
+ABUT_API abut_status abut_nearest_point_batch(const abut_bvh *bvh, abut_array points, size_t count,
                                               double radius, abut_array nearest);
 
 /* Returns the reliability of unsigned distances, rays and intersections on a mesh: guaranteed for
@@ -64,7 +64,7 @@ ABUT_API abut_status abut_nearest_k(const abut_bvh *bvh, abut_vec3 point, double
  * points are validated before any result is written. Returns ABUT_ERROR_LIMIT if the size of
  * `nearest` overflows. Reports progress as stage "nearest". If the callback cancels, some results
  * have been written. Thread-safe; on a device one batch at a time. */
-ABUT_API abut_status abut_nearest_k_batch(const abut_bvh *bvh, const abut_points *points,
+ABUT_API abut_status abut_nearest_k_batch(const abut_bvh *bvh, abut_array points, size_t count,
                                           double radius, uint32_t k, abut_array nearest,
                                           abut_array counts);
 /* Finds all triangles at a distance of at most `radius`, sorted by distance, then by index. Errors
@@ -73,13 +73,13 @@ ABUT_API abut_status abut_nearest_within(const abut_bvh *bvh, abut_vec3 point, d
                                          abut_nearest_list *nearest);
 
 /* The same for many points, on all threads. The triangles of point i are nearest[offsets[i]] up to
- * but not including nearest[offsets[i + 1]] (abut_nearest); `offsets` (uint64_t) has points->count
- * + 1 elements. Sets `total` to the number of all triangles. Returns ABUT_ERROR_BUFFER if that
+ * but not including nearest[offsets[i + 1]] (abut_nearest); `offsets` (uint64_t) has count + 1
+ * elements. Sets `total` to the number of all triangles. Returns ABUT_ERROR_BUFFER if that
  * exceeds `capacity`; `offsets` and `nearest` are then unchanged. Both may be null if the capacity
  * is 0. All points are validated before any result is written. Needs at most 8 temporary bytes per
  * point. Reports progress as stage "nearest". If the callback cancels, some results have been
  * written. Thread-safe; on a device one batch at a time. */
-ABUT_API abut_status abut_nearest_within_batch(const abut_bvh *bvh, const abut_points *points,
+ABUT_API abut_status abut_nearest_within_batch(const abut_bvh *bvh, abut_array points, size_t count,
                                                double radius, uint64_t capacity, abut_array offsets,
                                                abut_array nearest, uint64_t *total);
 

@@ -177,7 +177,7 @@ typedef struct abut_radial_answer {
  *
  * Points and answers (abut_radial_answer) are on the host. Returns ABUT_ERROR_ARGUMENT otherwise,
  * or if the limit is negative. One thread at a time for each object. */
-ABUT_API abut_status abut_radial_evaluate(abut_radial *radial, size_t count, abut_array points,
+ABUT_API abut_status abut_radial_evaluate(abut_radial *radial, abut_array points, size_t count,
                                           double limit, abut_array answers);
 
 /* Computes the contacts of capsules (body b) with the character (body a). A sphere is a capsule of
@@ -218,7 +218,7 @@ typedef struct abut_radial_hit {
 
 typedef struct abut_radial_particles {
     size_t size;
-    size_t count;
+    size_t count;          /* elements of each array; arrays are contiguous and of doubles */
     abut_array from;       /* abut_vec3: positions before the step */
     abut_array to;         /* abut_vec3: positions after the step; changed in place */
     abut_array hits;       /* abut_radial_hit; null = not requested */

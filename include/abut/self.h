@@ -83,8 +83,8 @@ ABUT_API abut_status abut_self_fit_line(const abut_vec3 *start, const abut_vec3 
 typedef struct abut_self_step {
     size_t size;
     /* Absolute positions of all vertices, an abut_vec3 each, on the host or on the device of the
-     * view; start and end may differ in that. They are copied. If start is null, it is the end of
-     * the last step, or the initial mesh. */
+     * view; start and end may differ in that. They are contiguous doubles, and are copied. If
+     * start is null, it is the end of the last step, or the initial mesh. */
     abut_array start, end;
     const abut_self_line *line; /* null = that of abut_self_fit_line() for the mesh */
     bool start_is_free;         /* the caller guarantees that the mesh has no self-intersection at

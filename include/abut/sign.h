@@ -95,7 +95,7 @@ ABUT_API abut_status abut_sign_inside(const abut_bvh *bvh, abut_vec3 point, bool
  * ABUT_ERROR_DEVICE if the device does not round floats as the CPU does. Reports progress as stage
  * "inside". If the callback cancels, some results have been written. Thread-safe; on a device one
  * batch at a time. */
-ABUT_API abut_status abut_sign_inside_batch(const abut_bvh *bvh, const abut_points *points,
+ABUT_API abut_status abut_sign_inside_batch(const abut_bvh *bvh, abut_array points, size_t count,
                                             abut_array inside);
 
 /* Computes the winding number of the surface around a point: 1 inside a solid that faces outwards,
@@ -106,7 +106,7 @@ ABUT_API abut_status abut_sign_inside_batch(const abut_bvh *bvh, const abut_poin
 ABUT_API abut_status abut_sign_winding(const abut_bvh *bvh, abut_vec3 point, double *winding);
 /* The same for many points: winding[i] (double) belongs to point i. Everything else is as in
  * abut_sign_inside_batch(), with stage "winding". Thread-safe; on a device one batch at a time. */
-ABUT_API abut_status abut_sign_winding_batch(const abut_bvh *bvh, const abut_points *points,
+ABUT_API abut_status abut_sign_winding_batch(const abut_bvh *bvh, abut_array points, size_t count,
                                              abut_array winding);
 
 /* abut_nearest_point() with a signed distance, negative inside. A distance of 0, or of infinity if
@@ -118,7 +118,7 @@ ABUT_API abut_status abut_sign_nearest(const abut_bvh *bvh, abut_vec3 point, dou
                                        abut_nearest *nearest);
 /* The same for many points, as abut_nearest_point_batch(). Thread-safe; on a device one batch at a
  * time. */
-ABUT_API abut_status abut_sign_nearest_batch(const abut_bvh *bvh, const abut_points *points,
+ABUT_API abut_status abut_sign_nearest_batch(const abut_bvh *bvh, abut_array points, size_t count,
                                              double radius, abut_array nearest);
 
 #ifdef __cplusplus

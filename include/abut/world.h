@@ -405,8 +405,8 @@ ABUT_DEFAULT(abut_world_device_contacts)
 /* Computes the candidate pairs of bodies and their contacts on options.device, and keeps them in
  * device memory. Pairs with sensors are included. Otherwise the contacts equal those of
  * abut_world_contacts() bit for bit, in the same order, also with options.max_patch_contacts. Only
- * the counts are downloaded. `contacts->size` must be set. The world owns the buffers; their content
- * is valid until the world changes. Not thread-safe. */
+ * the counts are downloaded. `contacts->size` must be set. The world owns the buffers; their
+ * content is valid until the world changes. Not thread-safe. */
 ABUT_API abut_status abut_world_get_device_contacts(abut_world *world,
                                                     abut_world_device_contacts *contacts);
 

@@ -36,11 +36,6 @@ static inline void free_both(both *b) {
     abut_mesh_destroy(b->mesh);
 }
 
-static inline abut_points points_of(const abut_vec3 *list, size_t count) {
-    abut_points points = abut_points_doubles(list, count);
-    return points;
-}
-
 /* ---- questions ---- */
 
 static inline double clamp(double x) {

@@ -144,8 +144,8 @@ TEST_THREADS(threads) {
         for (int p = 0; p < POINTS; p++) /* from -1.5 to 1.5, whatever ABUT_TEST_SEED is */
             for (int axis = 0; axis < 3; axis++)
                 points[p][axis] = (p * (7919 + 1013 * axis) % 3001) / 1000.0 - 1.5;
-        abut_points input = abut_points_doubles(points, POINTS);
-        assert_ok(abut_nearest_point_batch(bvh, &input, HUGE_VAL, abut_array_host(nearest)));
+        abut_array input = abut_array_host(points);
+        assert_ok(abut_nearest_point_batch(bvh, input, POINTS, HUGE_VAL, abut_array_host(nearest)));
         answers[i] = hash_bytes(0xcbf29ce484222325u, nearest, sizeof nearest);
         abut_bvh_destroy(bvh);
         abut_mesh_destroy(mesh);
@@ -241,10 +241,11 @@ static abut_status build_and_refit(abut_context *context, void *data) {
     double points[20][3];
     abut_nearest nearest[20];
     memset(points, 0, sizeof points);
-    abut_points input = abut_points_doubles(points, 20);
+    abut_array input = abut_array_host(points);
     abut_status status = abut_shape_create(context, &shape, &mesh);
     status = status ? status : abut_bvh_create(mesh, NULL, &bvh);
-    status = status ? status : abut_nearest_point_batch(bvh, &input, 2, abut_array_host(nearest));
+    status =
+        status ? status : abut_nearest_point_batch(bvh, input, 20, 2, abut_array_host(nearest));
     abut_bvh_destroy(bvh);
     abut_mesh_destroy(mesh);
     return status;
@@ -279,9 +280,9 @@ TEST(cancelled) {
     assert_true(calls >= 3);
     abut_vec3 p = vec(0, 0, 0);
     abut_nearest nearest;
-    abut_points points = abut_points_doubles(&p, 1);
+    abut_array points = abut_array_host(&p);
     left = 0;
-    assert_int_equal(abut_nearest_point_batch(bvh, &points, 5, abut_array_host(&nearest)),
+    assert_int_equal(abut_nearest_point_batch(bvh, points, 1, 5, abut_array_host(&nearest)),
                      ABUT_ERROR_CANCELLED);
     abut_ray ray = {{0, 0, 0}, {1, 0, 0}};
     abut_ray_hit hit;

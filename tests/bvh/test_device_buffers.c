@@ -32,29 +32,21 @@ typedef struct door {
                          uint64_t capacity, uint64_t *total);
 } door;
 
-static abut_points points_in(abut_array array, size_t count) {
-    abut_points points = abut_points_default();
-    points.points = array.host;
-    points.buffer = array.buffer;
-    points.type = scalar;
-    points.count = count;
-    return points;
-}
-
 #define ASK(name, ...)                                                                           \
     static abut_status ask_##name(const abut_bvh *bvh, const abut_array a[ARRAYS], size_t count, \
                                   uint64_t capacity, uint64_t *total) {                          \
-        const abut_points points = points_in(a[QUESTIONS], count);                               \
+        abut_array points = a[QUESTIONS];                                                        \
+        points.type = scalar;                                                                    \
         (void)capacity, (void)total, (void)points;                                               \
         return __VA_ARGS__;                                                                      \
     }
-ASK(nearest, abut_nearest_point_batch(bvh, &points, radius, a[ANSWERS]))
-ASK(many, abut_nearest_k_batch(bvh, &points, radius, MOST, a[ANSWERS], a[LENGTHS]))
+ASK(nearest, abut_nearest_point_batch(bvh, points, count, radius, a[ANSWERS]))
+ASK(many, abut_nearest_k_batch(bvh, points, count, radius, MOST, a[ANSWERS], a[LENGTHS]))
 ASK(within,
-    abut_nearest_within_batch(bvh, &points, radius, capacity, a[LENGTHS], a[ANSWERS], total))
-ASK(inside, abut_sign_inside_batch(bvh, &points, a[ANSWERS]))
-ASK(winding, abut_sign_winding_batch(bvh, &points, a[ANSWERS]))
-ASK(signed, abut_sign_nearest_batch(bvh, &points, radius, a[ANSWERS]))
+    abut_nearest_within_batch(bvh, points, count, radius, capacity, a[LENGTHS], a[ANSWERS], total))
+ASK(inside, abut_sign_inside_batch(bvh, points, count, a[ANSWERS]))
+ASK(winding, abut_sign_winding_batch(bvh, points, count, a[ANSWERS]))
+ASK(signed, abut_sign_nearest_batch(bvh, points, count, radius, a[ANSWERS]))
 ASK(first, abut_ray_first_batch(bvh, a[QUESTIONS], count, HUGE_VAL, a[ANSWERS]))
 ASK(any, abut_ray_any_batch(bvh, a[QUESTIONS], count, HUGE_VAL, a[ANSWERS]))
 ASK(hits, abut_ray_all_batch(bvh, a[QUESTIONS], count, capacity, a[LENGTHS], a[ANSWERS], total))
@@ -357,7 +349,7 @@ TEST(no_questions) {
             assert_true(got.total == 0 && *(uint64_t *)(void *)got.host[LENGTHS] == 0);
         free_room(&wanted);
         free_room(&got);
-        const abut_array none[ARRAYS] = {{NULL, NULL}, {NULL, NULL}, {NULL, NULL}};
+        const abut_array none[ARRAYS] = {{0}};
         uint64_t total = 0;
         assert_ok(d->query(b.bvh, none, 0, 0, &total));
         assert_ok(d->query(b.there, none, 0, 0, &total));
@@ -467,20 +459,19 @@ TEST(none_nearest) {
     assert_ok(abut_buffer_create(device, sizeof counts, &out));
     assert_ok(abut_buffer_write(out, 0, counts, sizeof counts));
     const abut_array none = abut_array_host(NULL), to = abut_array_buffer(out);
-    const abut_points points = points_in(abut_array_buffer(in), 2);
+    abut_array points = abut_array_buffer(in);
     list[1].y = NAN;
     assert_ok(abut_buffer_write(in, 0, list, sizeof list));
-    assert_refused("point 1", abut_nearest_k_batch(b.there, &points, 1, 0, none, to));
+    assert_refused("point 1", abut_nearest_k_batch(b.there, points, 2, 1, 0, none, to));
     assert_ok(abut_buffer_read(out, 0, counts, sizeof counts));
     assert_true(counts[0] == 77 && counts[1] == 77);
     list[1].y = 1;
     assert_ok(abut_buffer_write(in, 0, list, sizeof list));
-    assert_ok(abut_nearest_k_batch(b.there, &points, 1, 0, none, to));
+    assert_ok(abut_nearest_k_batch(b.there, points, 2, 1, 0, none, to));
     assert_ok(abut_buffer_read(out, 0, counts, sizeof counts));
     assert_true(counts[0] == 0 && counts[1] == 0);
-    abut_points apart = points;
-    apart.stride = 32;
-    assert_refused("packed", abut_nearest_k_batch(b.there, &apart, 1, 0, none, to));
+    points.stride = 32;
+    assert_refused("contiguous", abut_nearest_k_batch(b.there, points, 2, 1, 0, none, to));
     abut_buffer_destroy(in);
     abut_buffer_destroy(out);
     free_both(&b);

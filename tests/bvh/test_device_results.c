@@ -22,13 +22,14 @@ static void destroy_trees(void) {
         abut_bvh_destroy(trees[k]);
 }
 
-static void compare_nearest(const abut_points *points, double radius) {
+static void compare_nearest(abut_array points, double radius) {
     static abut_nearest nearest[2][COUNT], many[2][COUNT * NEIGHBOURS];
     static uint32_t counts[2][COUNT];
     for (int k = 0; k < 2; k++) {
-        assert_ok(abut_nearest_point_batch(trees[k], points, radius, abut_array_host(nearest[k])));
+        assert_ok(
+            abut_nearest_point_batch(trees[k], points, COUNT, radius, abut_array_host(nearest[k])));
         memset(many[k], 0, sizeof many[k]);
-        assert_ok(abut_nearest_k_batch(trees[k], points, radius, NEIGHBOURS,
+        assert_ok(abut_nearest_k_batch(trees[k], points, COUNT, radius, NEIGHBOURS,
                                        abut_array_host(many[k]), abut_array_host(counts[k])));
     }
     assert_nearest(nearest[1], nearest[0], COUNT);
@@ -37,7 +38,7 @@ static void compare_nearest(const abut_points *points, double radius) {
         assert_nearest(&many[1][i * NEIGHBOURS], &many[0][i * NEIGHBOURS], counts[0][i]);
 }
 
-static void compare_signs(const abut_points *points) {
+static void compare_signs(abut_array points) {
     static abut_nearest nearest[2][COUNT];
     static double winding[2][COUNT];
     static bool inside[2][COUNT];
@@ -45,9 +46,10 @@ static void compare_signs(const abut_points *points) {
     if (!closed && !device->info.same_bits)
         return;
     for (int k = 0; k < 2; k++) {
-        assert_ok(abut_sign_nearest_batch(trees[k], points, HUGE_VAL, abut_array_host(nearest[k])));
-        assert_ok(abut_sign_winding_batch(trees[k], points, abut_array_host(winding[k])));
-        assert_ok(abut_sign_inside_batch(trees[k], points, abut_array_host(inside[k])));
+        assert_ok(abut_sign_nearest_batch(trees[k], points, COUNT, HUGE_VAL,
+                                          abut_array_host(nearest[k])));
+        assert_ok(abut_sign_winding_batch(trees[k], points, COUNT, abut_array_host(winding[k])));
+        assert_ok(abut_sign_inside_batch(trees[k], points, COUNT, abut_array_host(inside[k])));
     }
     for (size_t i = 0; i < COUNT; i++) {
         const bool doubtful = !closed && fabs(fabs(winding[0][i]) - 0.5) < 0.02;
@@ -132,10 +134,10 @@ static void compare_all(abut_mesh *mesh, uint64_t seed) {
     abut_vec3 *points = make_points(mesh, COUNT, seed);
     abut_ray *rays = make_rays(mesh, COUNT, seed);
     build_trees(mesh);
-    abut_points batch = points_of(points, COUNT);
-    compare_nearest(&batch, HUGE_VAL);
-    compare_nearest(&batch, 0.1 * size);
-    compare_signs(&batch);
+    const abut_array batch = abut_array_host(points);
+    compare_nearest(batch, HUGE_VAL);
+    compare_nearest(batch, 0.1 * size);
+    compare_signs(batch);
     compare_rays(rays);
     compare_boxes(points, size);
     compare_pairs(size, &random);

@@ -19,9 +19,9 @@ static void check_nearest(const abut_bvh *bvh, const abut_mesh *mesh, abut_vec3 
         }
     }
     abut_nearest one, many;
-    abut_points points = abut_points_doubles(&point, 1);
+    abut_array points = abut_array_host(&point);
     assert_ok(abut_nearest_point(bvh, point, HUGE_VAL, &one));
-    assert_ok(abut_nearest_point_batch(bvh, &points, HUGE_VAL, abut_array_host(&many)));
+    assert_ok(abut_nearest_point_batch(bvh, points, 1, HUGE_VAL, abut_array_host(&many)));
     assert_int_equal(one.triangle, triangle);
     assert_int_equal(many.triangle, triangle);
     assert_true(one.distance == best.distance && many.distance == best.distance);
@@ -101,11 +101,11 @@ static void check_signs(abut_bvh *bvh, const abut_vec3 *places, size_t count) {
     abut_nearest nearest[8], with, without;
     double winding[8], wound;
     bool inside[8], in;
-    abut_points points = abut_points_doubles(places, count);
+    abut_array points = abut_array_host(places);
     assert_true(count <= 8);
-    assert_ok(abut_sign_inside_batch(bvh, &points, abut_array_host(inside)));
-    assert_ok(abut_sign_winding_batch(bvh, &points, abut_array_host(winding)));
-    assert_ok(abut_sign_nearest_batch(bvh, &points, HUGE_VAL, abut_array_host(nearest)));
+    assert_ok(abut_sign_inside_batch(bvh, points, count, abut_array_host(inside)));
+    assert_ok(abut_sign_winding_batch(bvh, points, count, abut_array_host(winding)));
+    assert_ok(abut_sign_nearest_batch(bvh, points, count, HUGE_VAL, abut_array_host(nearest)));
     for (size_t i = 0; i < count; i++) {
         assert_ok(abut_sign_inside(bvh, places[i], &in));
         assert_ok(abut_sign_winding(bvh, places[i], &wound));
@@ -324,12 +324,10 @@ TEST(exact_arrays) {
                 double pair[3] = {i, 0, 0};
                 memcpy(bytes + (size_t)i * stride, type ? (void *)single : (void *)pair, packed);
             }
-            abut_points points = abut_points_default();
-            points.points = bytes;
-            points.type = type ? ABUT_SCALAR_FLOAT32 : ABUT_SCALAR_FLOAT64;
+            abut_array points = type ? abut_array_floats(bytes) : abut_array_host(bytes);
             points.stride = stride;
-            points.count = COUNT;
-            assert_ok(abut_nearest_point_batch(bvh, &points, HUGE_VAL, abut_array_host(nearest)));
+            assert_ok(
+                abut_nearest_point_batch(bvh, points, COUNT, HUGE_VAL, abut_array_host(nearest)));
             for (int i = 0; i < COUNT; i++) {
                 abut_nearest one;
                 assert_ok(abut_nearest_point(bvh, vec(i, 0, 0), HUGE_VAL, &one));
@@ -348,9 +346,10 @@ TEST(impossible_arrays) {
         size_t stride, count;
         abut_status status;
     } cases[] = {
-        {0, SIZE_MAX, ABUT_ERROR_ARGUMENT}, {0, SIZE_MAX / 24 + 1, ABUT_ERROR_ARGUMENT},
-        {SIZE_MAX, 2, ABUT_ERROR_ARGUMENT}, {SIZE_MAX / 2 + 1, 2, ABUT_ERROR_ARGUMENT},
-        {23, 1, ABUT_ERROR_ARGUMENT},       {1, 1, ABUT_ERROR_ARGUMENT},
+        {24, SIZE_MAX, ABUT_ERROR_ARGUMENT}, {24, SIZE_MAX / 24 + 1, ABUT_ERROR_ARGUMENT},
+        {0, SIZE_MAX, ABUT_ERROR_LIMIT},     {0, SIZE_MAX / 24 + 1, ABUT_ERROR_LIMIT},
+        {SIZE_MAX, 2, ABUT_ERROR_ARGUMENT},  {SIZE_MAX / 2 + 1, 2, ABUT_ERROR_ARGUMENT},
+        {23, 1, ABUT_ERROR_ARGUMENT},        {1, 1, ABUT_ERROR_ARGUMENT},
         {0, UINT32_MAX, ABUT_ERROR_LIMIT},
     };
     abut_mesh *mesh = make_shape(NULL, ABUT_SHAPE_BOX, 1);
@@ -361,36 +360,36 @@ TEST(impossible_arrays) {
     memset(&nearest, 0x5a, sizeof nearest);
     before = nearest;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        abut_points points = abut_points_doubles(one, cases[i].count);
+        abut_array points = abut_array_host(one);
         points.stride = cases[i].stride;
         bool inside;
-        assert_int_equal(abut_nearest_point_batch(bvh, &points, 1, abut_array_host(&nearest)),
+        assert_int_equal(abut_nearest_point_batch(bvh, points, cases[i].count, 1,
+                                                  abut_array_host(&nearest)),
                          cases[i].status);
-        assert_int_equal(abut_sign_nearest_batch(bvh, &points, 1, abut_array_host(&nearest)),
+        assert_int_equal(abut_sign_nearest_batch(bvh, points, cases[i].count, 1,
+                                                 abut_array_host(&nearest)),
                          cases[i].status);
-        assert_int_equal(abut_sign_inside_batch(bvh, &points, abut_array_host(&inside)),
+        assert_int_equal(abut_sign_inside_batch(bvh, points, cases[i].count,
+                                                abut_array_host(&inside)),
                          cases[i].status);
         assert_memory_equal(&nearest, &before, sizeof nearest);
     }
     static const double radii[] = {NAN, -NAN, -1, -INFINITY, -0x1p-1074};
     for (size_t i = 0; i < sizeof radii / sizeof *radii; i++) {
-        abut_points points = abut_points_default();
-        points.type = ABUT_SCALAR_FLOAT64;
+        const abut_array points = abut_array_host(one);
         abut_ray ray = {{0, 0, 0}, {1, 0, 0}};
         abut_ray_hit hit;
         bool any;
-        points.points = one;
-        points.count = 1;
         assert_refused("radius", abut_nearest_point(bvh, vec(0, 0, 0), radii[i], &nearest));
-        assert_refused("radius",
-                       abut_nearest_point_batch(bvh, &points, radii[i], abut_array_host(&nearest)));
+        assert_refused("radius", abut_nearest_point_batch(bvh, points, 1, radii[i],
+                                                          abut_array_host(&nearest)));
         assert_refused("limit", abut_ray_first(bvh, &ray, radii[i], &hit));
         assert_refused("limit", abut_ray_any(bvh, &ray, radii[i], &any));
         assert_refused("limit", abut_ray_first_batch(bvh, abut_array_host(&ray), 1, radii[i],
                                                      abut_array_host(&hit)));
         assert_refused("radius", abut_sign_nearest(bvh, vec(0, 0, 0), radii[i], &nearest));
-        assert_refused("radius",
-                       abut_sign_nearest_batch(bvh, &points, radii[i], abut_array_host(&nearest)));
+        assert_refused("radius", abut_sign_nearest_batch(bvh, points, 1, radii[i],
+                                                         abut_array_host(&nearest)));
         abut_collider a = abut_collider_from_bvh(bvh, abut_pose_identity()),
                       lost = abut_collider_from_bvh(bvh, abut_pose_identity());
         abut_pair_relation relation;
@@ -434,11 +433,11 @@ static abut_status build_work(abut_mesh *mesh, const abut_bvh *unused) {
     return status;
 }
 static abut_status nearest_work(abut_mesh *mesh, const abut_bvh *bvh) {
-    abut_points points =
-        abut_points_doubles(abut_mesh_local_positions(mesh), abut_mesh_vertex_count(mesh));
-    abut_nearest *nearest = malloc(points.count * sizeof *nearest);
+    abut_array points = abut_array_host(abut_mesh_local_positions(mesh));
+    abut_nearest *nearest = malloc(abut_mesh_vertex_count(mesh) * sizeof *nearest);
     assert_non_null(nearest);
-    abut_status status = abut_nearest_point_batch(bvh, &points, 1, abut_array_host(nearest));
+    abut_status status = abut_nearest_point_batch(bvh, points, abut_mesh_vertex_count(mesh), 1,
+                                                  abut_array_host(nearest));
     free(nearest);
     return status;
 }
@@ -457,13 +456,15 @@ static abut_status ray_work(abut_mesh *mesh, const abut_bvh *bvh) {
     return status;
 }
 static abut_status sign_work(abut_mesh *mesh, const abut_bvh *bvh) {
-    abut_points points =
-        abut_points_doubles(abut_mesh_local_positions(mesh), abut_mesh_vertex_count(mesh));
-    abut_nearest *nearest = malloc(points.count * sizeof *nearest);
-    bool *inside = malloc(points.count * sizeof *inside);
+    abut_array points = abut_array_host(abut_mesh_local_positions(mesh));
+    abut_nearest *nearest = malloc(abut_mesh_vertex_count(mesh) * sizeof *nearest);
+    bool *inside = malloc(abut_mesh_vertex_count(mesh) * sizeof *inside);
     assert_true(nearest && inside);
-    abut_status status = abut_sign_nearest_batch(bvh, &points, 1, abut_array_host(nearest));
-    status = status ? status : abut_sign_inside_batch(bvh, &points, abut_array_host(inside));
+    abut_status status = abut_sign_nearest_batch(bvh, points, abut_mesh_vertex_count(mesh), 1,
+                                                 abut_array_host(nearest));
+    status = status ? status
+                    : abut_sign_inside_batch(bvh, points, abut_mesh_vertex_count(mesh),
+                                             abut_array_host(inside));
     free(nearest);
     free(inside);
     return status;

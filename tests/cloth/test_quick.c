@@ -431,7 +431,7 @@ TEST(refusals) {
     assert_refused("seconds above 0", cloth_step_from(c, 0, abut_array_host(NULL), &report));
     assert_refused("seconds above 0", cloth_step_from(NULL, 1, abut_array_host(NULL), &report));
     assert_refused("a cloth on a device",
-                   cloth_step_from(c, 1, (abut_array){NULL, (abut_buffer *)(void *)before},
+                   cloth_step_from(c, 1, abut_array_buffer((abut_buffer *)(void *)before),
                                    &report));
     cloth_destroy(c);
     abut_mesh_destroy(sheet);

@@ -347,12 +347,8 @@ TEST(small_solids_on_a_large_face) {
         }
         assert_int_equal(corners, 4);
 
-        abut_points points = abut_points_default();
-        points.type = ABUT_SCALAR_FLOAT64;
         abut_vec3 cloud[3] = {v3_along(foot, -0.02, up), v3_along(foot, 0.05, up), foot};
-        points.points = cloud;
-        points.count = 3;
-        assert_ok(abut_contact_points(&a, &points, 0.04, NULL, &c));
+        assert_ok(abut_contact_points(&a, abut_array_host(cloud), 3, 0.04, NULL, &c));
         assert_int_equal(c.count, 2);
         assert_true(fabs(room[0].depth - 0.06) < 1e-5 && fabs(room[1].depth - 0.04) < 1e-5);
         assert_int_equal(room[1].element, 2);
@@ -666,12 +662,17 @@ TEST(wrong_calls_are_refused) {
                                                                       .pose = solid.pose,
                                                                       .shape.half = solid.half},
                                                      NULL, &c));
-    abut_points points = abut_points_default();
-    points.type = ABUT_SCALAR_FLOAT64;
     double nan_point[3] = {0, NAN, 0};
-    points.points = nan_point;
-    points.count = 1;
-    assert_int_equal(ABUT_ERROR_ARGUMENT, abut_contact_points(&a, &points, 0, NULL, &c));
+    assert_refused("point 0", abut_contact_points(&a, abut_array_host(nan_point), 1, 0, NULL, &c));
+    assert_refused("points is null",
+                   abut_contact_points(&a, abut_array_host(NULL), 1, 0, NULL, &c));
+    assert_refused("points.type is 9",
+                   abut_contact_points(&a,
+                                       (abut_array){.host = nan_point, .type = (abut_scalar_type)9},
+                                       1, 0, NULL, &c));
+    assert_refused("points.stride is 23",
+                   abut_contact_points(&a, (abut_array){.host = nan_point, .stride = 23}, 1, 0,
+                                       NULL, &c));
     abut_ray ray = {{0, 0, 5}, {0, 0, 0}};
     abut_field_hit hit = {.depth = 7};
     assert_refused("direction", abut_contact_ray(&a, &ray, 1, ABUT_CONTACT_RAY_TRACE, &hit));
@@ -698,7 +699,7 @@ static abut_status collide(int kind, const thing *t, const abut_topology *topolo
     const abut_capsule capsule = {{{2.7, -0.9, 0.05}, {2.7, 1.1, 0.05}}, 1.7};
     const abut_oriented_box box = {{1, 1, 1}, shifted(2.1, 0.1, 0.05)};
     const abut_vec3 list[3] = {{0.6, 0.1, 0}, {0.7, 0.2, 0}, {0.8, 0, 0.1}};
-    const abut_points points = abut_points_doubles(list, 3);
+    const abut_array points = abut_array_host(list);
     switch (kind) {
     case 0:
         return abut_contact_find_sampled(&a, &b, NULL, c);
@@ -718,7 +719,7 @@ static abut_status collide(int kind, const thing *t, const abut_topology *topolo
                                                           .shape.half = box.half},
                                          NULL, c);
     case 5:
-        return abut_contact_points(&a, &points, 0.1, NULL, c);
+        return abut_contact_points(&a, points, 3, 0.1, NULL, c);
     default:
         return abut_contact_mesh(&a, t->mesh, topology, NULL, NULL, c);
     }

@@ -50,8 +50,8 @@ static float *values_of(const abut_bvh *bvh, const abut_grid *grid, double band)
         points[i] = grid_centre(grid, (uint32_t)(i % grid->count[0]),
                                 (uint32_t)(i / grid->count[0] % grid->count[1]),
                                 (uint32_t)(i / grid->count[0] / grid->count[1]));
-    abut_points batch = abut_points_doubles(points, count);
-    assert_ok(abut_sign_nearest_batch(bvh, &batch, HUGE_VAL, abut_array_host(nearest)));
+    abut_array batch = abut_array_host(points);
+    assert_ok(abut_sign_nearest_batch(bvh, batch, count, HUGE_VAL, abut_array_host(nearest)));
     for (size_t i = 0; i < count; i++)
         values[i] =
             (float)fmax(-band, fmin(band, wanted_distance(bvh, points[i], nearest[i].distance)));

@@ -286,9 +286,9 @@ TEST(batches_are_single_points) {
         points[i] = random_point(&field->grid, &random);
         points[i].x *= 1.2;
     }
-    abut_points batch = abut_points_doubles(points, COUNT);
+    abut_array batch = abut_array_host(points);
     for (int how = 0; how < 2; how++) {
-        assert_ok(abut_field_evaluate_batch(field, &batch, (abut_interpolation)how, values));
+        assert_ok(abut_field_evaluate_batch(field, batch, COUNT, (abut_interpolation)how, values));
         for (uint32_t i = 0; i < COUNT; i++) {
             abut_field_value one;
             assert_ok(abut_field_evaluate(field, points[i], (abut_interpolation)how, &one));
@@ -298,7 +298,7 @@ TEST(batches_are_single_points) {
     }
     points[77].y = NAN;
     values[0].distance = 1234;
-    assert_refused("77", abut_field_evaluate_batch(field, &batch, 0, values));
+    assert_refused("77", abut_field_evaluate_batch(field, batch, COUNT, 0, values));
     assert_true(values[0].distance == 1234);
     assert_refused("nan", abut_field_evaluate(field, points[77], 0, values));
     assert_refused("interpolation is 2",

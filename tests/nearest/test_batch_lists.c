@@ -50,17 +50,17 @@ static abut_vec3 some_point(const abut_mesh *mesh, test_random *random, int kind
 
 static void check_batch(const abut_bvh *bvh, const abut_vec3 *p, size_t count, double radius) {
     static abut_nearest got[MOST];
-    abut_points points = abut_points_doubles(p, count);
+    abut_array points = abut_array_host(p);
     memset(got, 0xff, sizeof got);
-    assert_ok(abut_nearest_point_batch(bvh, &points, radius, abut_array_host(got)));
+    assert_ok(abut_nearest_point_batch(bvh, points, count, radius, abut_array_host(got)));
     static abut_nearest ordered[MOST];
     points.is_sorted = true;
-    assert_ok(abut_nearest_point_batch(bvh, &points, radius, abut_array_host(ordered)));
+    assert_ok(abut_nearest_point_batch(bvh, points, count, radius, abut_array_host(ordered)));
     assert_memory_equal(got, ordered, count * sizeof *got);
     /* and by lists, though there may be too few for them */
     nearest_batch b = {.bvh = bvh, .radius = radius, .nearest = ordered};
     memset(ordered, 0xff, sizeof ordered);
-    assert_ok(abuti_bvh_points_read(__func__, bvh, &points, &b.points));
+    assert_ok(abuti_bvh_points_read(__func__, bvh, points, count, &b.points));
     assert_ok(abuti_batch_lists(&b));
     assert_memory_equal(got, ordered, count * sizeof *got);
     for (size_t i = 0; i < count; i++) {
@@ -174,9 +174,9 @@ static abut_status batch_work(abut_context *context, void *data) {
     if (status)
         return status;
     status = abut_bvh_create(mesh, NULL, &bvh);
-    abut_points points = abut_points_doubles(data, COUNT);
-    status =
-        status ? status : abut_nearest_point_batch(bvh, &points, HUGE_VAL, abut_array_host(got));
+    abut_array points = abut_array_host(data);
+    status = status ? status
+                    : abut_nearest_point_batch(bvh, points, COUNT, HUGE_VAL, abut_array_host(got));
     abut_bvh_destroy(bvh);
     abut_mesh_destroy(mesh);
     return status;
@@ -204,9 +204,9 @@ TEST_THREADS(threads_agree) {
         test_random random = {9};
         for (int i = 0; i < MANY; i++)
             p[i] = some_point(mesh, &random, i % 2);
-        abut_points points = abut_points_doubles(p, MANY);
+        abut_array points = abut_array_host(p);
         memset(got, 0, MANY * sizeof *got);
-        assert_ok(abut_nearest_point_batch(bvh, &points, HUGE_VAL,
+        assert_ok(abut_nearest_point_batch(bvh, points, MANY, HUGE_VAL,
                                            abut_array_host(threads == 1 ? first : got)));
         abut_bvh_destroy(bvh);
         abut_mesh_destroy(mesh);
@@ -240,12 +240,12 @@ TEST(cancelling) {
     abut_vec3 *p = calloc(MANY, sizeof *p);
     abut_nearest *got = calloc(MANY, sizeof *got);
     assert_true(p && got);
-    abut_points points = abut_points_doubles(p, MANY);
+    abut_array points = abut_array_host(p);
     assert_int_equal(ABUT_ERROR_CANCELLED,
-                     abut_nearest_point_batch(bvh, &points, HUGE_VAL, abut_array_host(got)));
+                     abut_nearest_point_batch(bvh, points, MANY, HUGE_VAL, abut_array_host(got)));
     assert_int_equal(left, 0);
     left = 100;
-    assert_ok(abut_nearest_point_batch(bvh, &points, HUGE_VAL, abut_array_host(got)));
+    assert_ok(abut_nearest_point_batch(bvh, points, MANY, HUGE_VAL, abut_array_host(got)));
     assert_int_equal(left, 97);
     free(p);
     free(got);

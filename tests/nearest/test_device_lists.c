@@ -18,9 +18,8 @@ typedef struct lists {
 static abut_status ask_within_of(const abut_bvh *bvh, const void *questions, size_t count,
                                  uint64_t capacity, uint64_t *offsets, void *answers,
                                  uint64_t *total) {
-    abut_points points = points_of(questions, count);
-    return abut_nearest_within_batch(bvh, &points, radius, capacity, abut_array_host(offsets),
-                                     abut_array_host(answers), total);
+    return abut_nearest_within_batch(bvh, abut_array_host(questions), count, radius, capacity,
+                                     abut_array_host(offsets), abut_array_host(answers), total);
 }
 
 static bool within_holds(const void *question, const abut_triangle *t) {
@@ -160,22 +159,22 @@ static abut_box *make_boxes(const abut_mesh *mesh, size_t count, uint64_t seed) 
 
 /* ---- several nearest ---- */
 
-static void check_most(const both *b, const abut_points *points, double within, uint32_t most,
+static void check_most(const both *b, abut_array points, size_t count, double within, uint32_t most,
                        size_t room) {
-    size_t bytes = points->count * room * sizeof(abut_nearest);
+    size_t bytes = count * room * sizeof(abut_nearest);
     abut_nearest *got = malloc(bytes + 1), *wanted = malloc(bytes + 1);
-    uint32_t *counts = malloc((points->count + 1) * sizeof *counts);
-    uint32_t *wanted_counts = malloc((points->count + 1) * sizeof *wanted_counts);
+    uint32_t *counts = malloc((count + 1) * sizeof *counts);
+    uint32_t *wanted_counts = malloc((count + 1) * sizeof *wanted_counts);
     assert_true(got && wanted && counts && wanted_counts);
     memset(got, 0x5a, bytes);
     memset(wanted, 0x5a, bytes);
-    memset(counts, 0x5a, points->count * sizeof *counts);
-    assert_ok(abut_nearest_k_batch(b->bvh, points, within, most, abut_array_host(wanted),
+    memset(counts, 0x5a, count * sizeof *counts);
+    assert_ok(abut_nearest_k_batch(b->bvh, points, count, within, most, abut_array_host(wanted),
                                    abut_array_host(wanted_counts)));
-    assert_ok(abut_nearest_k_batch(b->there, points, within, most, abut_array_host(got),
+    assert_ok(abut_nearest_k_batch(b->there, points, count, within, most, abut_array_host(got),
                                    abut_array_host(counts)));
-    assert_memory_equal(counts, wanted_counts, points->count * sizeof *counts);
-    assert_nearest(got, wanted, points->count * room);
+    assert_memory_equal(counts, wanted_counts, count * sizeof *counts);
+    assert_nearest(got, wanted, count * room);
     free(got);
     free(wanted);
     free(counts);
@@ -185,14 +184,13 @@ static void check_most(const both *b, const abut_points *points, double within, 
 static void check_many(const both *b, const abut_vec3 *list, size_t count) {
     uint32_t all = abut_mesh_triangle_count(b->mesh);
     const uint32_t most[] = {0, 1, 2, 9, all / 2 + 1};
-    abut_points points = points_of(list, count);
+    abut_array points = abut_array_host(list);
+    const size_t some = count < 20 ? count : 20;
     for (int i = 0; i < 5; i++)
-        check_most(b, &points, i == 3 ? radius : HUGE_VAL, most[i], most[i]);
-    points.count = count < 20 ? count : 20;
-    check_most(b, &points, HUGE_VAL, all, all);
-    check_most(b, &points, HUGE_VAL, all + 3, all + 3);
-    points.count = 1;
-    check_most(b, &points, HUGE_VAL, UINT32_MAX, all);
+        check_most(b, points, count, i == 3 ? radius : HUGE_VAL, most[i], most[i]);
+    check_most(b, points, some, HUGE_VAL, all, all);
+    check_most(b, points, some, HUGE_VAL, all + 3, all + 3);
+    check_most(b, points, 1, HUGE_VAL, UINT32_MAX, all);
     float(*floats)[4] = malloc(count * sizeof *floats);
     assert_non_null(floats);
     for (size_t i = 0; i < count; i++)
@@ -200,11 +198,9 @@ static void check_many(const both *b, const abut_vec3 *list, size_t count) {
             double x = (&list[i].x)[k];
             floats[i][k] = fabs(x) < FLT_MAX ? (float)x : 0;
         }
-    points.points = floats;
-    points.type = ABUT_SCALAR_FLOAT32;
+    points = abut_array_floats(floats);
     points.stride = sizeof *floats;
-    points.count = count;
-    check_most(b, &points, HUGE_VAL, 4, 4);
+    check_most(b, points, count, HUGE_VAL, 4, 4);
     free(floats);
 }
 
@@ -326,8 +322,8 @@ typedef struct asking {
 
 static abut_status ask_many(abut_bvh *there, void *data) {
     asking *a = data;
-    abut_points points = points_of(a->points, ASKED);
-    return abut_nearest_k_batch(there, &points, HUGE_VAL, MOST, abut_array_host(a->many),
+    const abut_array points = abut_array_host(a->points);
+    return abut_nearest_k_batch(there, points, ASKED, HUGE_VAL, MOST, abut_array_host(a->many),
                                 abut_array_host(a->counts));
 }
 
@@ -367,10 +363,10 @@ TEST(failing_device) {
     abut_mesh *mesh = make_shape(NULL, ABUT_SHAPE_BOX, 2);
     abut_bvh *bvh = hierarchy(mesh);
     asking *a = make_asking(mesh), *wanted = make_asking(mesh);
-    abut_points points = points_of(a->points, ASKED);
-    assert_ok(abut_nearest_k_batch(bvh, &points, HUGE_VAL, MOST, abut_array_host(wanted->many),
-                                   abut_array_host(wanted->counts)));
-    assert_ok(abut_nearest_within_batch(bvh, &points, radius, ROOM,
+    const abut_array points = abut_array_host(a->points);
+    assert_ok(abut_nearest_k_batch(bvh, points, ASKED, HUGE_VAL, MOST,
+                                   abut_array_host(wanted->many), abut_array_host(wanted->counts)));
+    assert_ok(abut_nearest_within_batch(bvh, points, ASKED, radius, ROOM,
                                         abut_array_host(wanted->offsets[0]),
                                         abut_array_host(wanted->within), &wanted->total));
     assert_ok(abut_ray_all_batch(bvh, abut_array_host(a->rays), ASKED, ROOM,
@@ -433,39 +429,39 @@ TEST(bad_arguments) {
     uint64_t offsets[3] = {77, 77, 77}, total = 77;
     memset(nearest, 0x5a, sizeof nearest);
     kept = nearest[0];
-    abut_points points = points_of(list, 2), none = points_of(NULL, 0);
-    assert_refused("point 1", abut_nearest_k_batch(b.there, &points, 1, 2, abut_array_host(nearest),
-                                                   abut_array_host(counts)));
+    const abut_array points = abut_array_host(list), none = abut_array_host(NULL);
     assert_refused("point 1",
-                   abut_nearest_within_batch(b.there, &points, 1, 2, abut_array_host(offsets),
+                   abut_nearest_k_batch(b.there, points, 2, 1, 2, abut_array_host(nearest),
+                                        abut_array_host(counts)));
+    assert_refused("point 1",
+                   abut_nearest_within_batch(b.there, points, 2, 1, 2, abut_array_host(offsets),
                                              abut_array_host(nearest), &total));
-    points.count = 1;
     assert_refused("bvh is null",
-                   abut_nearest_k_batch(NULL, &points, 1, 2, abut_array_host(nearest),
+                   abut_nearest_k_batch(NULL, points, 1, 1, 2, abut_array_host(nearest),
                                         abut_array_host(counts)));
     assert_refused("points is null",
-                   abut_nearest_k_batch(b.there, NULL, 1, 2, abut_array_host(nearest),
+                   abut_nearest_k_batch(b.there, none, 1, 1, 2, abut_array_host(nearest),
                                         abut_array_host(counts)));
     assert_refused("nearest is null",
-                   abut_nearest_k_batch(b.there, &points, 1, 2, abut_array_host(NULL),
+                   abut_nearest_k_batch(b.there, points, 1, 1, 2, abut_array_host(NULL),
                                         abut_array_host(counts)));
     assert_refused("counts is null",
-                   abut_nearest_k_batch(b.there, &points, 1, 2, abut_array_host(nearest),
+                   abut_nearest_k_batch(b.there, points, 1, 1, 2, abut_array_host(nearest),
                                         abut_array_host(NULL)));
     assert_refused("radius is nan",
-                   abut_nearest_k_batch(b.there, &points, NAN, 2, abut_array_host(nearest),
+                   abut_nearest_k_batch(b.there, points, 1, NAN, 2, abut_array_host(nearest),
                                         abut_array_host(counts)));
     assert_refused("bvh is null",
-                   abut_nearest_within_batch(NULL, &points, 1, 2, abut_array_host(offsets),
+                   abut_nearest_within_batch(NULL, points, 1, 1, 2, abut_array_host(offsets),
                                              abut_array_host(nearest), &total));
     assert_refused("offsets is null",
-                   abut_nearest_within_batch(b.there, &points, 1, 2, abut_array_host(NULL),
+                   abut_nearest_within_batch(b.there, points, 1, 1, 2, abut_array_host(NULL),
                                              abut_array_host(nearest), &total));
     assert_refused("nearest is null, but capacity is 2",
-                   abut_nearest_within_batch(b.there, &points, 1, 2, abut_array_host(offsets),
+                   abut_nearest_within_batch(b.there, points, 1, 1, 2, abut_array_host(offsets),
                                              abut_array_host(NULL), &total));
     assert_refused("radius is -1",
-                   abut_nearest_within_batch(b.there, &points, -1, 2, abut_array_host(offsets),
+                   abut_nearest_within_batch(b.there, points, 1, -1, 2, abut_array_host(offsets),
                                              abut_array_host(nearest), &total));
     assert_refused("ray 1: direction is zero",
                    abut_ray_all_batch(b.there, abut_array_host(rays), 2, 4,
@@ -496,8 +492,8 @@ TEST(bad_arguments) {
     assert_true(counts[0] == 77 && offsets[0] == 77 && triangles[0] == 77 && total == 77);
     assert_memory_equal(&nearest[0], &kept, sizeof kept);
     assert_ok(
-        abut_nearest_k_batch(b.there, &none, 1, 2, abut_array_host(NULL), abut_array_host(NULL)));
-    assert_ok(abut_nearest_within_batch(b.there, &none, 1, 0, abut_array_host(offsets),
+        abut_nearest_k_batch(b.there, none, 0, 1, 2, abut_array_host(NULL), abut_array_host(NULL)));
+    assert_ok(abut_nearest_within_batch(b.there, none, 0, 1, 0, abut_array_host(offsets),
                                         abut_array_host(NULL), &total));
     assert_int_equal(offsets[0], 0);
     offsets[0] = 77;
@@ -521,16 +517,16 @@ TEST(no_doubles) {
     abut_ray_hit hits[4];
     uint32_t counts[2], triangles[20];
     uint64_t offsets[3], total;
-    abut_points points = points_of(list, 1);
+    const abut_array points = abut_array_host(list);
     abut_bvh_destroy(b.there);
     bool doubles = device->info.has_doubles;
     device->info.has_doubles = false;
     assert_ok(abuti_bvh_copy_to_device(b.bvh, device, &b.there));
     assert_fails(ABUT_ERROR_DEVICE, "abut_nearest_k_batch",
-                 abut_nearest_k_batch(b.there, &points, 1, 2, abut_array_host(nearest),
+                 abut_nearest_k_batch(b.there, points, 1, 1, 2, abut_array_host(nearest),
                                       abut_array_host(counts)));
     assert_fails(ABUT_ERROR_DEVICE, "abut_nearest_within_batch",
-                 abut_nearest_within_batch(b.there, &points, 1, 2, abut_array_host(offsets),
+                 abut_nearest_within_batch(b.there, points, 1, 1, 2, abut_array_host(offsets),
                                            abut_array_host(nearest), &total));
     assert_fails(ABUT_ERROR_DEVICE, "abut_ray_all_batch",
                  abut_ray_all_batch(b.there, abut_array_host(rays), 1, 4, abut_array_host(offsets),

@@ -17,14 +17,14 @@ static void check_points(const abut_bvh *bvh, abut_bvh *on_device, const abut_ve
     abut_nearest *got = malloc(count * sizeof *got), *expected = malloc(count * sizeof *expected);
     float(*floats)[4] = malloc(count * sizeof *floats);
     assert_true(got && expected && floats);
-    abut_points points = points_of(list, count);
-    assert_ok(abut_nearest_point_batch(bvh, &points, HUGE_VAL, abut_array_host(expected)));
+    abut_array points = abut_array_host(list);
+    assert_ok(abut_nearest_point_batch(bvh, points, count, HUGE_VAL, abut_array_host(expected)));
     memset(got, 0xff, count * sizeof *got);
-    assert_ok(abut_nearest_point_batch(on_device, &points, HUGE_VAL, abut_array_host(got)));
+    assert_ok(abut_nearest_point_batch(on_device, points, count, HUGE_VAL, abut_array_host(got)));
     assert_nearest(got, expected, count);
     double radius = expected[count / 2].distance;
-    assert_ok(abut_nearest_point_batch(bvh, &points, radius, abut_array_host(expected)));
-    assert_ok(abut_nearest_point_batch(on_device, &points, radius, abut_array_host(got)));
+    assert_ok(abut_nearest_point_batch(bvh, points, count, radius, abut_array_host(expected)));
+    assert_ok(abut_nearest_point_batch(on_device, points, count, radius, abut_array_host(got)));
     assert_nearest(got, expected, count);
     bool fits = true;
     for (size_t i = 0; i < count; i++) {
@@ -34,11 +34,10 @@ static void check_points(const abut_bvh *bvh, abut_bvh *on_device, const abut_ve
             floats[i][k] = fits ? (float)p[k] : 0;
         }
     }
-    points.points = floats;
-    points.type = ABUT_SCALAR_FLOAT32;
+    points = abut_array_floats(floats);
     points.stride = sizeof *floats;
-    assert_ok(abut_nearest_point_batch(bvh, &points, HUGE_VAL, abut_array_host(expected)));
-    assert_ok(abut_nearest_point_batch(on_device, &points, HUGE_VAL, abut_array_host(got)));
+    assert_ok(abut_nearest_point_batch(bvh, points, count, HUGE_VAL, abut_array_host(expected)));
+    assert_ok(abut_nearest_point_batch(on_device, points, count, HUGE_VAL, abut_array_host(got)));
     assert_nearest(got, expected, count);
     free(got);
     free(expected);
@@ -47,9 +46,8 @@ static void check_points(const abut_bvh *bvh, abut_bvh *on_device, const abut_ve
 
 static abut_status ask_buffers(const abut_bvh *bvh, abut_buffer *in, size_t count, double radius,
                                abut_buffer *out) {
-    abut_points points = points_of(NULL, count);
-    points.buffer = in;
-    return abut_nearest_point_batch(bvh, &points, radius, abut_array_buffer(out));
+    return abut_nearest_point_batch(bvh, abut_array_buffer(in), count, radius,
+                                    abut_array_buffer(out));
 }
 
 /* Points and answers that stay on the device. */
@@ -61,8 +59,8 @@ static void check_buffers(const abut_bvh *bvh, abut_bvh *on_device, const abut_v
     assert_ok(abut_buffer_create(device, count * sizeof *list, &in));
     assert_ok(abut_buffer_create(device, count * sizeof *got, &out));
     assert_ok(abut_buffer_write(in, 0, list, count * sizeof *list));
-    abut_points points = points_of(list, count);
-    assert_ok(abut_nearest_point_batch(bvh, &points, HUGE_VAL, abut_array_host(expected)));
+    const abut_array points = abut_array_host(list);
+    assert_ok(abut_nearest_point_batch(bvh, points, count, HUGE_VAL, abut_array_host(expected)));
     assert_ok(ask_buffers(on_device, in, count, HUGE_VAL, out));
     assert_ok(abut_buffer_read(out, 0, got, count * sizeof *got));
     assert_nearest(got, expected, count);
@@ -162,15 +160,15 @@ TEST(sizes) {
 }
 
 typedef struct asking {
-    abut_points points;
+    const abut_vec3 *points;
     const abut_nearest *expected;
 } asking;
 
 static abut_status query_and_compare(abut_bvh *there, void *data) {
     const asking *a = data;
     abut_nearest got[100];
-    abut_status status =
-        abut_nearest_point_batch(there, &a->points, HUGE_VAL, abut_array_host(got));
+    abut_status status = abut_nearest_point_batch(there, abut_array_host(a->points), 100, HUGE_VAL,
+                                                  abut_array_host(got));
     if (!status)
         assert_nearest(got, a->expected, 100);
     return status;
@@ -181,8 +179,9 @@ TEST(failing_device) {
     abut_bvh *bvh = hierarchy(mesh);
     abut_vec3 *list = make_points(mesh, 100, 3);
     abut_nearest expected[100];
-    asking a = {points_of(list, 100), expected};
-    assert_ok(abut_nearest_point_batch(bvh, &a.points, HUGE_VAL, abut_array_host(expected)));
+    asking a = {list, expected};
+    assert_ok(abut_nearest_point_batch(bvh, abut_array_host(list), 100, HUGE_VAL,
+                                       abut_array_host(expected)));
     check_failing(bvh, true, query_and_compare, &a);
     free(list);
     abut_bvh_destroy(bvh);
@@ -197,27 +196,26 @@ TEST(bad_arguments) {
     abut_nearest got[2], kept[2];
     memset(kept, 0x5a, sizeof kept);
     memcpy(got, kept, sizeof got);
-    abut_points points = abut_points_doubles(list, 2);
-    assert_int_equal(abut_nearest_point_batch(on_device, &points, 1, abut_array_host(got)),
+    abut_array points = abut_array_host(list);
+    assert_int_equal(abut_nearest_point_batch(on_device, points, 2, 1, abut_array_host(got)),
                      ABUT_ERROR_ARGUMENT);
-    points.count = 1;
-    assert_int_equal(abut_nearest_point_batch(on_device, &points, NAN, abut_array_host(got)),
+    assert_int_equal(abut_nearest_point_batch(on_device, points, 1, NAN, abut_array_host(got)),
                      ABUT_ERROR_ARGUMENT);
-    assert_int_equal(abut_nearest_point_batch(on_device, &points, -1, abut_array_host(got)),
+    assert_int_equal(abut_nearest_point_batch(on_device, points, 1, -1, abut_array_host(got)),
                      ABUT_ERROR_ARGUMENT);
-    assert_int_equal(abut_nearest_point_batch(on_device, &points, 1, abut_array_host(NULL)),
+    assert_int_equal(abut_nearest_point_batch(on_device, points, 1, 1, abut_array_host(NULL)),
                      ABUT_ERROR_ARGUMENT);
-    assert_int_equal(abut_nearest_point_batch(on_device, NULL, 1, abut_array_host(got)),
+    assert_int_equal(abut_nearest_point_batch(on_device, abut_array_host(NULL), 1, 1,
+                                              abut_array_host(got)),
                      ABUT_ERROR_ARGUMENT);
-    assert_int_equal(abut_nearest_point_batch(NULL, &points, 1, abut_array_host(got)),
+    assert_int_equal(abut_nearest_point_batch(NULL, points, 1, 1, abut_array_host(got)),
                      ABUT_ERROR_ARGUMENT);
     points.stride = 8;
-    assert_int_equal(abut_nearest_point_batch(on_device, &points, 1, abut_array_host(got)),
+    assert_int_equal(abut_nearest_point_batch(on_device, points, 1, 1, abut_array_host(got)),
                      ABUT_ERROR_ARGUMENT);
     assert_memory_equal(got, kept, sizeof got);
-    points = abut_points_default();
-    points.type = ABUT_SCALAR_FLOAT64;
-    assert_ok(abut_nearest_point_batch(on_device, &points, 1, abut_array_host(NULL)));
+    assert_ok(
+        abut_nearest_point_batch(on_device, abut_array_host(NULL), 0, 1, abut_array_host(NULL)));
     abut_bvh_destroy(on_device);
     abut_bvh_destroy(NULL);
     abut_bvh_destroy(bvh);

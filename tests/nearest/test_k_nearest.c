@@ -111,13 +111,15 @@ TEST(sizes_and_places) {
 }
 
 /* Lists within a radius side by side, with too little room and with enough. */
-static void check_within(const abut_bvh *bvh, const abut_points *points, const abut_vec3 *p,
+static void check_within(const abut_bvh *bvh, const abut_vec3 *p, size_t point_count,
                          double radius) {
-    uint64_t *offsets = malloc((points->count + 1) * sizeof *offsets), total;
+    const abut_array points = abut_array_host(p);
+    uint64_t *offsets = malloc((point_count + 1) * sizeof *offsets), total;
     assert_non_null(offsets);
-    memset(offsets, 0x5a, (points->count + 1) * sizeof *offsets);
-    abut_status status = abut_nearest_within_batch(bvh, points, radius, 0, abut_array_host(NULL),
-                                                   abut_array_host(NULL), &total);
+    memset(offsets, 0x5a, (point_count + 1) * sizeof *offsets);
+    abut_status status =
+        abut_nearest_within_batch(bvh, points, point_count, radius, 0, abut_array_host(NULL),
+                                  abut_array_host(NULL), &total);
     assert_int_equal(status, total ? ABUT_ERROR_BUFFER : ABUT_OK);
     abut_nearest *got = malloc((total + 1) * sizeof *got), *one = malloc((total + 1) * sizeof *one);
     assert_true(got && one);
@@ -125,16 +127,16 @@ static void check_within(const abut_bvh *bvh, const abut_points *points, const a
     memset(one, 0x5a, (total + 1) * sizeof *one);
     if (total)
         assert_fails(ABUT_ERROR_BUFFER, "the capacity is",
-                     abut_nearest_within_batch(bvh, points, radius, total - 1,
+                     abut_nearest_within_batch(bvh, points, point_count, radius, total - 1,
                                                abut_array_host(offsets), abut_array_host(got),
                                                &total));
     assert_memory_equal(got, one, (total + 1) * sizeof *got); /* untouched */
-    for (size_t i = 0; i <= points->count; i++)
+    for (size_t i = 0; i <= point_count; i++)
         assert_int_equal(0x5a5a5a5a5a5a5a5a, offsets[i]);
-    assert_ok(abut_nearest_within_batch(bvh, points, radius, total, abut_array_host(offsets),
-                                        abut_array_host(got), &total));
+    assert_ok(abut_nearest_within_batch(bvh, points, point_count, radius, total,
+                                        abut_array_host(offsets), abut_array_host(got), &total));
     assert_int_equal(offsets[0], 0);
-    for (size_t i = 0; i < points->count; i++) {
+    for (size_t i = 0; i < point_count; i++) {
         uint64_t count;
         abut_nearest_list within = {one, (uint32_t)total, 0};
         assert_ok(abut_nearest_within(bvh, p[i], radius, &within));
@@ -142,7 +144,7 @@ static void check_within(const abut_bvh *bvh, const abut_points *points, const a
         assert_int_equal(offsets[i] + count, offsets[i + 1]);
         assert_memory_equal(one, got + offsets[i], count * sizeof *one);
     }
-    assert_int_equal(offsets[points->count], total);
+    assert_int_equal(offsets[point_count], total);
     free(offsets);
     free(got);
     free(one);
@@ -164,8 +166,8 @@ TEST_THREADS(batch_is_single) {
         assert_ok(abut_bvh_create(mesh, NULL, &bvh));
         for (int i = 0; i < COUNT; i++)
             p[i] = point_around(mesh, &random, 1.2);
-        abut_points points = abut_points_doubles(p, COUNT);
-        assert_ok(abut_nearest_k_batch(bvh, &points, 0.1, MOST, abut_array_host(got),
+        abut_array points = abut_array_host(p);
+        assert_ok(abut_nearest_k_batch(bvh, points, COUNT, 0.1, MOST, abut_array_host(got),
                                        abut_array_host(counts)));
         for (int i = 0; i < COUNT; i++) {
             abut_nearest_list neighbours = {one, MOST, 0};
@@ -174,11 +176,11 @@ TEST_THREADS(batch_is_single) {
             assert_int_equal(count, counts[i]);
             assert_memory_equal(one, got + (size_t)i * MOST, count * sizeof *one);
         }
-        assert_ok(abut_nearest_k_batch(bvh, &points, 0.1, 0, abut_array_host(NULL),
+        assert_ok(abut_nearest_k_batch(bvh, points, COUNT, 0.1, 0, abut_array_host(NULL),
                                        abut_array_host(counts)));
         assert_int_equal(0, counts[0]);
-        check_within(bvh, &points, p, 0.1);
-        check_within(bvh, &points, p, 0);
+        check_within(bvh, p, COUNT, 0.1);
+        check_within(bvh, p, COUNT, 0);
         abut_bvh_destroy(bvh);
         abut_mesh_destroy(mesh);
         abut_context_destroy(context);
@@ -194,17 +196,13 @@ static abut_status ask_many(abut_context *context, void *data) {
     double p[20][3] = {{0}};
     abut_nearest nearest[40];
     uint32_t counts[20];
-    abut_points points = abut_points_default();
-    points.type = ABUT_SCALAR_FLOAT64;
     (void)data;
     shape.segments = 1;
-    points.points = p;
-    points.count = 20;
     abut_status status = abut_shape_create(context, &shape, &mesh);
     status = status ? status : abut_bvh_create(mesh, NULL, &bvh);
     status = status ? status
-                    : abut_nearest_k_batch(bvh, &points, HUGE_VAL, 2, abut_array_host(nearest),
-                                           abut_array_host(counts));
+                    : abut_nearest_k_batch(bvh, abut_array_host(p), 20, HUGE_VAL, 2,
+                                           abut_array_host(nearest), abut_array_host(counts));
     abut_bvh_destroy(bvh);
     abut_mesh_destroy(mesh);
     return status;
@@ -219,7 +217,7 @@ TEST(refusals) {
     uint64_t count = 77;
     memset(out, 0x5a, sizeof out);
     abut_nearest before = out[0];
-    abut_points points = abut_points_doubles(&p, 1);
+    abut_array points = abut_array_host(&p);
     assert_refused("bvh is null", abut_nearest_k(NULL, p, 1, &(abut_nearest_list){out, 2, 0}));
     assert_refused("nearest is null", abut_nearest_k(bvh, p, 1, NULL));
     assert_refused("the list of nearest is null",
@@ -231,42 +229,44 @@ TEST(refusals) {
     assert_refused("radius is -1",
                    abut_nearest_within(bvh, p, -1, &(abut_nearest_list){out, 2, 0}));
     assert_refused("point is (", abut_nearest_within(bvh, bad, 1, &(abut_nearest_list){out, 2, 0}));
-    assert_refused("points is null", abut_nearest_k_batch(bvh, NULL, 1, 2, abut_array_host(out),
-                                                          abut_array_host(&count)));
-    assert_refused("counts is null", abut_nearest_k_batch(bvh, &points, 1, 2, abut_array_host(out),
-                                                          abut_array_host(NULL)));
-    assert_refused("nearest is null",
-                   abut_nearest_k_batch(bvh, &points, 1, 2, abut_array_host(NULL),
+    assert_refused("points is null",
+                   abut_nearest_k_batch(bvh, abut_array_host(NULL), 1, 1, 2, abut_array_host(out),
                                         abut_array_host(&count)));
-    assert_refused("radius is nan", abut_nearest_k_batch(bvh, &points, NAN, 2, abut_array_host(out),
-                                                         abut_array_host(&count)));
+    assert_refused("counts is null",
+                   abut_nearest_k_batch(bvh, points, 1, 1, 2, abut_array_host(out),
+                                        abut_array_host(NULL)));
+    assert_refused("nearest is null",
+                   abut_nearest_k_batch(bvh, points, 1, 1, 2, abut_array_host(NULL),
+                                        abut_array_host(&count)));
+    assert_refused("radius is nan",
+                   abut_nearest_k_batch(bvh, points, 1, NAN, 2, abut_array_host(out),
+                                        abut_array_host(&count)));
     uint64_t offsets[2] = {77, 77}, total = 77;
     assert_refused("bvh is null",
-                   abut_nearest_within_batch(NULL, &points, 1, 2, abut_array_host(offsets),
+                   abut_nearest_within_batch(NULL, points, 1, 1, 2, abut_array_host(offsets),
                                              abut_array_host(out), &total));
-    assert_refused("points is null",
-                   abut_nearest_within_batch(bvh, NULL, 1, 2, abut_array_host(offsets),
-                                             abut_array_host(out), &total));
+    assert_refused("points is null", abut_nearest_within_batch(bvh, abut_array_host(NULL), 1, 1, 2,
+                                                               abut_array_host(offsets),
+                                                               abut_array_host(out), &total));
     assert_refused("offsets is null",
-                   abut_nearest_within_batch(bvh, &points, 1, 2, abut_array_host(NULL),
+                   abut_nearest_within_batch(bvh, points, 1, 1, 2, abut_array_host(NULL),
                                              abut_array_host(out), &total));
     assert_refused("nearest is null, but capacity is 2",
-                   abut_nearest_within_batch(bvh, &points, 1, 2, abut_array_host(offsets),
+                   abut_nearest_within_batch(bvh, points, 1, 1, 2, abut_array_host(offsets),
                                              abut_array_host(NULL), &total));
     assert_refused("radius is -1",
-                   abut_nearest_within_batch(bvh, &points, -1, 2, abut_array_host(offsets),
+                   abut_nearest_within_batch(bvh, points, 1, -1, 2, abut_array_host(offsets),
                                              abut_array_host(out), &total));
     p.x = NAN;
     assert_refused("point 0 is (",
-                   abut_nearest_within_batch(bvh, &points, 1, 2, abut_array_host(offsets),
+                   abut_nearest_within_batch(bvh, points, 1, 1, 2, abut_array_host(offsets),
                                              abut_array_host(out), &total));
     assert_true(offsets[0] == 77 && total == 77);
-    assert_refused("point 0 is (", abut_nearest_k_batch(bvh, &points, 1, 2, abut_array_host(out),
+    assert_refused("point 0 is (", abut_nearest_k_batch(bvh, points, 1, 1, 2, abut_array_host(out),
                                                         abut_array_host(&count)));
     assert_int_equal(77, count);
     assert_memory_equal(&out[0], &before, sizeof before);
-    points.count = 0;
-    assert_ok(abut_nearest_within_batch(bvh, &points, 1, 0, abut_array_host(offsets),
+    assert_ok(abut_nearest_within_batch(bvh, points, 0, 1, 0, abut_array_host(offsets),
                                         abut_array_host(NULL), &total));
     assert_true(offsets[0] == 0 && total == 0);
     abut_nearest_list within = {NULL, 0, 0};

@@ -131,14 +131,11 @@ TEST(batch_is_single) {
     }
     for (size_t count = 0; count <= COUNT; count = count < 20 ? count + 1 : 12 * count)
         for (int type = 0; type < 2; type++) {
-            abut_points points = abut_points_default();
-            points.points = type ? (void *)floats : (void *)doubles;
-            points.type = type ? ABUT_SCALAR_FLOAT32 : ABUT_SCALAR_FLOAT64;
+            abut_array points = type ? abut_array_floats(floats) : abut_array_host(doubles);
             points.stride = type ? 4 * sizeof *floats : sizeof *doubles;
-            points.count = count;
             double radius = type ? 0.5 : HUGE_VAL;
             memset(got, 0xff, COUNT * sizeof *got);
-            assert_ok(abut_nearest_point_batch(bvh, &points, radius, abut_array_host(got)));
+            assert_ok(abut_nearest_point_batch(bvh, points, count, radius, abut_array_host(got)));
             for (size_t i = 0; i < count; i++) {
                 abut_vec3 p = type ? vec(floats[4 * i], floats[4 * i + 1], floats[4 * i + 2])
                                    : vec(doubles[i].p[0], doubles[i].p[1], doubles[i].p[2]);
@@ -166,8 +163,8 @@ TEST(batch_of_equals) {
             packed[i][0] = 3 + line * i * 1e-3;
             packed[i][1] = packed[i][2] = 0.25;
         }
-        abut_points points = abut_points_doubles(packed, COUNT);
-        assert_ok(abut_nearest_point_batch(bvh, &points, HUGE_VAL, abut_array_host(got)));
+        abut_array points = abut_array_host(packed);
+        assert_ok(abut_nearest_point_batch(bvh, points, COUNT, HUGE_VAL, abut_array_host(got)));
         for (int i = 0; i < COUNT; i++) {
             abut_vec3 p = vec(packed[i][0], packed[i][1], packed[i][2]);
             assert_ok(abut_nearest_point(bvh, p, HUGE_VAL, &one));
@@ -197,10 +194,10 @@ TEST(refusals) {
             at[axis] = two[1][axis] = bad[i];
             assert_refused("point is (",
                            abut_nearest_point(bvh, vec(at[0], at[1], at[2]), 1, &out));
-            abut_points points = abut_points_doubles(two, 2);
+            abut_array points = abut_array_host(two);
             abut_nearest both[2] = {out, out};
             assert_refused("point 1 is (",
-                           abut_nearest_point_batch(bvh, &points, 1, abut_array_host(both)));
+                           abut_nearest_point_batch(bvh, points, 2, 1, abut_array_host(both)));
             assert_memory_equal(&both[0], &before, sizeof out);
         }
     /* the first of several is named, also where many threads look */
@@ -208,32 +205,35 @@ TEST(refusals) {
     double(*many)[3] = calloc(MANY, sizeof *many);
     assert_non_null(many);
     many[49000][0] = many[35001][1] = many[35000][2] = NAN;
-    abut_points points = abut_points_doubles(many, MANY);
+    abut_array points = abut_array_host(many);
     assert_refused("point 35000 is (0, 0, ",
-                   abut_nearest_point_batch(bvh, &points, 1, abut_array_host(&out)));
+                   abut_nearest_point_batch(bvh, points, MANY, 1, abut_array_host(&out)));
     free(many);
-    points = abut_points_default();
-    assert_refused("points is null", abut_nearest_point_batch(bvh, NULL, 1, abut_array_host(&out)));
-    assert_ok(abut_nearest_point_batch(bvh, &points, 1, abut_array_host(NULL)));
-    points.count = 1;
-    points.type = ABUT_SCALAR_FLOAT64;
-    assert_refused("points->points is null",
-                   abut_nearest_point_batch(bvh, &points, 1, abut_array_host(&out)));
-    points.points = &p;
+    assert_ok(abut_nearest_point_batch(bvh, abut_array_host(NULL), 0, 1, abut_array_host(NULL)));
+    assert_refused("points is null", abut_nearest_point_batch(bvh, abut_array_host(NULL), 1, 1,
+                                                              abut_array_host(&out)));
+    points = abut_array_host(&p);
     assert_refused("nearest is null",
-                   abut_nearest_point_batch(bvh, &points, 1, abut_array_host(NULL)));
+                   abut_nearest_point_batch(bvh, points, 1, 1, abut_array_host(NULL)));
     assert_refused("radius is nan",
-                   abut_nearest_point_batch(bvh, &points, NAN, abut_array_host(&out)));
+                   abut_nearest_point_batch(bvh, points, 1, NAN, abut_array_host(&out)));
     points.stride = 8;
-    assert_refused("stride is 8", abut_nearest_point_batch(bvh, &points, 1, abut_array_host(&out)));
+    assert_refused("points.stride is 8",
+                   abut_nearest_point_batch(bvh, points, 1, 1, abut_array_host(&out)));
+    points.stride = 24;
+    assert_refused("points.stride is 24",
+                   abut_nearest_point_batch(bvh, points, SIZE_MAX / 2, 1, abut_array_host(&out)));
     points.stride = 0;
+    assert_fails(ABUT_ERROR_LIMIT, "points; at most",
+                 abut_nearest_point_batch(bvh, points, SIZE_MAX / 2, 1, abut_array_host(&out)));
     points.type = (abut_scalar_type)7;
-    assert_refused("type is 7", abut_nearest_point_batch(bvh, &points, 1, abut_array_host(&out)));
+    assert_refused("points.type is 7",
+                   abut_nearest_point_batch(bvh, points, 1, 1, abut_array_host(&out)));
     points.type = ABUT_SCALAR_FLOAT64;
-    points.count = SIZE_MAX / 2;
-    assert_refused("stride", abut_nearest_point_batch(bvh, &points, 1, abut_array_host(&out)));
-    points.size = 0;
-    assert_refused("size", abut_nearest_point_batch(bvh, &points, 1, abut_array_host(&out)));
+    assert_refused("nearest has a type (1)",
+                   abut_nearest_point_batch(bvh, points, 1, 1,
+                                            (abut_array){.host = &out,
+                                                         .type = ABUT_SCALAR_FLOAT64}));
     assert_memory_equal(&out, &before, sizeof out);
     abut_bvh_destroy(bvh);
 }

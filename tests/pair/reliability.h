@@ -318,7 +318,7 @@ TEST(any_mesh_agrees) {
  */
 static void check_signs(abut_bvh *bvh, fault f) {
     const abut_vec3 list[3] = {{0, 0, 0}, {0, 0, -0.8}, {0, 0, -1.5}};
-    const abut_points points = abut_points_doubles(list, 3);
+    const abut_array points = abut_array_host(list);
     abut_sign_options options = abut_sign_options_default();
     for (options.method = ABUT_SIGN_WINDING; options.method <= ABUT_SIGN_NORMAL; options.method++) {
         abut_nearest nearest[3], one;
@@ -331,8 +331,8 @@ static void check_signs(abut_bvh *bvh, fault f) {
         assert_ok(abut_sign_prepare(bvh, &options));
         assert_int_equal(by_normals ? ABUT_RELIABILITY_LIMITED : expected[f],
                          get_sign_info(bvh).reliability.level);
-        assert_ok(abut_sign_inside_batch(bvh, &points, abut_array_host(inside)));
-        assert_ok(abut_sign_nearest_batch(bvh, &points, HUGE_VAL, abut_array_host(nearest)));
+        assert_ok(abut_sign_inside_batch(bvh, points, 3, abut_array_host(inside)));
+        assert_ok(abut_sign_nearest_batch(bvh, points, 3, HUGE_VAL, abut_array_host(nearest)));
         for (int i = 0; i < 3; i++) {
             assert_ok(abut_sign_nearest(bvh, list[i], HUGE_VAL, &one));
             assert_true(one.distance == nearest[i].distance);

@@ -12,6 +12,7 @@ import sys
 
 # Files that are written in the language of docs/glossary.md.
 REWRITTEN = [
+    "CHANGELOG.md",
     "README.md",
     "apps/*",
     "bench/*",
@@ -230,7 +231,7 @@ def check(path):
 
 
 def all_files():
-    yield source / "README.md"
+    yield from (source / "CHANGELOG.md", source / "README.md")
     for folder in ("apps", "docs", "include", "src", "python", "tools", "examples", "bench", "mpi", "tests"):
         for path in sorted((source / folder).rglob("*")):
             if path.suffix in (".md", ".h", ".c", ".cl", ".py") and (

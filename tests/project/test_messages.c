@@ -88,7 +88,7 @@ TEST(contacts_of_fields) {
     abut_contact list[4];
     abut_contacts found = {.size = sizeof found, .list = list, .capacity = 4};
     abut_contact_options options = abut_contact_options_default();
-    const abut_points none = abut_points_default();
+    const abut_array none = abut_array_host(NULL);
     const abut_ray ray = {{5, 0, 0}, {-1, 0, 0}};
     abut_field_hit hit;
     for (int i = 0; i < LENGTH_COUNT; i++) {
@@ -96,7 +96,7 @@ TEST(contacts_of_fields) {
         NAMES(lengths[i].words, LENGTHS,
               abut_contact_find_sampled(&s.body, &s.body, &options, &found));
         NAMES(lengths[i].words, LENGTHS,
-              abut_contact_points(&s.body, &none, lengths[i].number, NULL, &found));
+              abut_contact_points(&s.body, none, 0, lengths[i].number, NULL, &found));
     }
     const abut_collider ball =
         abut_collider_from_sphere((abut_sphere){{0, 0, 0}, -2}, abut_pose_identity());

@@ -11,11 +11,10 @@ import sys
 
 # Nouns beside the header's own that its functions may begin with.
 NOUNS = {
-    "base": "version features status last_error context set_error log_level pose",
+    "base": "version features status last_error context set_error log_level pose scalar",
     "geom": "segment triangle ray box plane sphere capsule orient3d feature intersection pose path",
-    "mesh": "topology normals problem reliability scalar index triangulation",
+    "mesh": "topology normals problem reliability index triangulation",
     "device": "buffer array",
-    "bvh": "points",
     "contact": "contacts samples sample patch patches solid",
     "field": "interpolation combination",
     "picture": "mesh_style",

@@ -70,7 +70,7 @@ static void try_meshes(trial *t) {
 
 static void try_points(trial *t) {
     const abut_vec3 point = at(t, 0.3, 0.2, 0.9);
-    const abut_points points = abut_points_doubles(&point, 1);
+    const abut_array points = abut_array_host(&point);
     const abut_bvh *bvh = t->bvh[0];
     abut_nearest nearest, many[8], several[512];
     abut_ray ray = {point, at(t, 0, 0.01, -1)};
@@ -83,19 +83,19 @@ static void try_points(trial *t) {
     uint32_t some;
     NEED(abut_nearest_point(bvh, point, INFINITY, &nearest));
     same(t, "nearest", nearest.distance, 1, ROUNDED);
-    NEED(abut_nearest_point_batch(bvh, &points, INFINITY, abut_array_host(&nearest)));
+    NEED(abut_nearest_point_batch(bvh, points, 1, INFINITY, abut_array_host(&nearest)));
     same(t, "nearest batch", nearest.distance, 1, ROUNDED);
     abut_nearest_list neighbours = {many, 8, 0};
     NEED(abut_nearest_k(bvh, point, INFINITY, &neighbours));
     count = neighbours.count;
     same(t, "eighth", many[7].distance, 1, ROUNDED);
-    NEED(abut_nearest_k_batch(bvh, &points, INFINITY, 8, abut_array_host(many),
+    NEED(abut_nearest_k_batch(bvh, points, 1, INFINITY, 8, abut_array_host(many),
                               abut_array_host(&some)));
     abut_nearest_list within = {several, 512, 0};
     NEED(abut_nearest_within(bvh, point, 0.8 * t->scale, &within));
     count = within.count;
     same(t, "within", (double)count, 0, EXACT);
-    NEED(abut_nearest_within_batch(bvh, &points, 0.8 * t->scale, 512, abut_array_host(offsets),
+    NEED(abut_nearest_within_batch(bvh, points, 1, 0.8 * t->scale, 512, abut_array_host(offsets),
                                    abut_array_host(several), &count));
     NEED(abut_ray_first(bvh, &ray, INFINITY, &hit));
     if (t->compares)
@@ -121,7 +121,7 @@ static void try_points(trial *t) {
             NEED(abut_sign_inside(own, at(t, 0.1, 0.1, 0.1), &any));
             if (t->compares)
                 assert_true(any);
-            NEED(abut_sign_inside_batch(own, &points, abut_array_host(&any)));
+            NEED(abut_sign_inside_batch(own, points, 1, abut_array_host(&any)));
             NEED(abut_sign_nearest(own, point, INFINITY, &nearest));
             same(t, method == ABUT_SIGN_NORMAL ? "signed by normal" : "signed", nearest.distance, 1,
                  ROUNDED);
@@ -423,7 +423,7 @@ static void try_mixed(trial *t) {
     const abut_box all = {{-most, -most, -most}, {most, most, most}};
     const abut_ray ray = {{most, 0.1 * t->scale, 0}, {-1, 0, 0}};
     const abut_vec3 points[3] = {{most, most, -most}, at(t, 5, 0, 1), {5e-324, 0, 1e-200}};
-    const abut_points three = abut_points_doubles(points, 3);
+    const abut_array three = abut_array_host(points);
     abut_nearest nearest[3];
     abut_ray_hit hit;
     uint64_t count;
@@ -432,7 +432,7 @@ static void try_mixed(trial *t) {
     count = inside.count;
     assert_int_equal(abut_mesh_triangle_count(t->mesh[0]), count);
     NEED(abut_ray_first(a.shape.body.bvh, &ray, INFINITY, &hit));
-    NEED(abut_nearest_point_batch(a.shape.body.bvh, &three, INFINITY, abut_array_host(nearest)));
+    NEED(abut_nearest_point_batch(a.shape.body.bvh, three, 3, INFINITY, abut_array_host(nearest)));
     for (int i = 0; i < 3; i++)
         assert_true(isfinite(nearest[i].distance) &&
                     nearest[i].triangle < abut_mesh_triangle_count(t->mesh[0]));

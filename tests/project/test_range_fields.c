@@ -249,7 +249,7 @@ static void try_radial(trial *t) {
             if (TRY(abut_radial_set_positions(radial, &still, abut_array_host(positions)))) {
                 const abut_vec3 point = at(t, 0.7, 0.1, 0.1);
                 abut_radial_answer answer;
-                if (TRY(abut_radial_evaluate(radial, 1, abut_array_host(&point), INFINITY,
+                if (TRY(abut_radial_evaluate(radial, abut_array_host(&point), 1, INFINITY,
                                              abut_array_host(&answer))) &&
                     t->compares)
                     same(t, kind ? "radial plane" : "radial", answer.distance, 1, 1e-5);

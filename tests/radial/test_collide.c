@@ -322,7 +322,7 @@ TEST(snake_among_particles) {
             to[i] = v3_add(at[i], random_point(&random, 0.1));
         collide(radial, COUNT, at, to, hits, ABUT_RADIAL_WALK_EVERY_CELL, 0.2, 0);
         assert_ok(
-            abut_radial_evaluate(radial, COUNT, abut_array_host(to), 0, abut_array_host(answers)));
+            abut_radial_evaluate(radial, abut_array_host(to), COUNT, 0, abut_array_host(answers)));
         for (int i = 0; i < COUNT; i++) {
             met += hits[i].field != ABUT_NONE;
             if (!(answers[i].distance > -options.cell))
@@ -355,7 +355,7 @@ TEST(distances_of_points) {
             v3_scale(v3_normalise(random_point(&random, 1)), r * test_random_real(&random, 0.6, 2));
     points[0] = v3(NAN, 0, 0);
     assert_ok(
-        abut_radial_evaluate(radial, COUNT, abut_array_host(points), 0, abut_array_host(answers)));
+        abut_radial_evaluate(radial, abut_array_host(points), COUNT, 0, abut_array_host(answers)));
     assert_true(answers[0].distance == HUGE_VAL && answers[0].field == ABUT_NONE);
     for (int i = 1; i < COUNT; i++) {
         const double meant = v3_length(points[i]) - r;
@@ -364,7 +364,7 @@ TEST(distances_of_points) {
         assert_true(v3_dot(answers[i].normal, v3_normalise(points[i])) > 0.9);
         assert_true(fabs(v3_length(answers[i].point) - r) < 0.03 * r);
     }
-    assert_ok(abut_radial_evaluate(radial, COUNT, abut_array_host(points), 0.1 * r,
+    assert_ok(abut_radial_evaluate(radial, abut_array_host(points), COUNT, 0.1 * r,
                                    abut_array_host(answers)));
     for (int i = 1; i < COUNT; i++) {
         const double meant = v3_length(points[i]) - r;
@@ -373,13 +373,13 @@ TEST(distances_of_points) {
         else if (meant < 0.05 * r)
             assert_true(answers[i].distance < 0.1 * r);
     }
-    assert_refused("radial", abut_radial_evaluate(NULL, 1, abut_array_host(points), 0,
+    assert_refused("radial", abut_radial_evaluate(NULL, abut_array_host(points), 1, 0,
                                                   abut_array_host(answers)));
-    assert_refused("limit", abut_radial_evaluate(radial, 1, abut_array_host(points), -1,
+    assert_refused("limit", abut_radial_evaluate(radial, abut_array_host(points), 1, -1,
                                                  abut_array_host(answers)));
-    assert_refused("points", abut_radial_evaluate(radial, 1, abut_array_host(NULL), 0,
+    assert_refused("points", abut_radial_evaluate(radial, abut_array_host(NULL), 1, 0,
                                                   abut_array_host(answers)));
-    assert_refused("answers", abut_radial_evaluate(radial, 1, abut_array_host(points), 0,
+    assert_refused("answers", abut_radial_evaluate(radial, abut_array_host(points), 1, 0,
                                                    abut_array_host(NULL)));
     abut_radial_destroy(radial);
     abut_mesh_destroy(mesh);
@@ -416,16 +416,16 @@ TEST(what_is_left_out_changes_nothing) {
                                : v3_add(any, random_point(&random, 0.3));
             dots[i] = (abut_capsule){{points[i], points[i]}, 0};
         }
-        assert_ok(abut_radial_evaluate(radial, COUNT, abut_array_host(points), 0,
+        assert_ok(abut_radial_evaluate(radial, abut_array_host(points), COUNT, 0,
                                        abut_array_host(whole)));
-        assert_ok(abut_radial_evaluate(radial, COUNT, abut_array_host(points), limit,
+        assert_ok(abut_radial_evaluate(radial, abut_array_host(points), COUNT, limit,
                                        abut_array_host(answers)));
         near.margin = limit / 2;
         abut_contacts found = {.size = sizeof found, .list = list, .capacity = COUNT};
         assert_ok(abut_radial_contacts(radial, COUNT, dots, &near, &found));
         const abut_contact *next = list;
         for (int i = 0; i < COUNT; i++) {
-            assert_ok(abut_radial_evaluate(radial, 1, abut_array_host(&points[i]), 0,
+            assert_ok(abut_radial_evaluate(radial, abut_array_host(&points[i]), 1, 0,
                                            abut_array_host(&one)));
             assert_true(one.distance == whole[i].distance && one.field == whole[i].field &&
                         one.within == whole[i].within && v3_equal(one.normal, whole[i].normal));

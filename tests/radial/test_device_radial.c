@@ -317,7 +317,7 @@ TEST(positions_stay) {
     at[0] = v3(0.5, 0.1, 0.05), at[1] = v3(1.5, 0.6, 0), at[2] = v3(0, (double)NAN, 0);
     for (int k = 0; k < 2; k++)
         assert_ok(
-            abut_radial_evaluate(both[k], 3, abut_array_host(at), 0, abut_array_host(answers[k])));
+            abut_radial_evaluate(both[k], abut_array_host(at), 3, 0, abut_array_host(answers[k])));
     for (int i = 0; i < 3; i++)
         assert_true(answers[0][i].distance == answers[1][i].distance &&
                     answers[0][i].field == answers[1][i].field);

@@ -378,7 +378,7 @@ TEST(refusals) {
     assert_refused("no surface", abut_radial_surface(radial, ABUT_NONE, &surface));
     assert_refused("field is 1", abut_radial_surface(radial, 1, &surface));
     assert_ok(
-        abut_radial_evaluate(radial, 1, abut_array_host(&point), 0, abut_array_host(&answer)));
+        abut_radial_evaluate(radial, abut_array_host(&point), 1, 0, abut_array_host(&answer)));
     assert_true(answer.distance == HUGE_VAL && answer.field == ABUT_NONE);
     abut_radial_destroy(radial);
     abut_radial_destroy(NULL);
@@ -419,7 +419,7 @@ TEST(the_mesh_is_within) {
         for (int i = 0; i < POINTS; i++)
             for (int k = 0; k < 3; k++)
                 (&points[i].x)[k] = test_random_real(&random, -2, 2);
-        assert_ok(abut_radial_evaluate(radial, POINTS, abut_array_host(points), 0,
+        assert_ok(abut_radial_evaluate(radial, abut_array_host(points), POINTS, 0,
                                        abut_array_host(answers)));
         for (int i = 0; i < POINTS; i++) {
             const double meant = true_distance(mesh, &bone, points[i]);
@@ -433,7 +433,7 @@ TEST(the_mesh_is_within) {
         radial = body_field(mesh, -1.3, 1.4, 23, 17, ABUT_RADIAL_DISTANCE_PLANE);
         body_pose(radial, mesh, &bone);
         assert_ok(
-            abut_radial_evaluate(radial, 1, abut_array_host(points), 0, abut_array_host(answers)));
+            abut_radial_evaluate(radial, abut_array_host(points), 1, 0, abut_array_host(answers)));
         assert_true(answers[0].within == HUGE_VAL);
         abut_radial_destroy(radial);
         abut_mesh_destroy(mesh);
@@ -492,7 +492,7 @@ static abut_status live(abut_context *context, void *data) {
     status = status ? status : abut_radial_collide(radial, &particles);
     status =
         status ? status
-               : abut_radial_evaluate(radial, PARTICLES, particles.to, 0, abut_array_host(answers));
+               : abut_radial_evaluate(radial, particles.to, PARTICLES, 0, abut_array_host(answers));
     status = status ? status : abut_radial_surface(radial, ABUT_NONE, &surface);
     if (!status) {
         l->hits = particles.hit_count;

@@ -151,7 +151,7 @@ TEST(images_stay_in_buffers) {
     image.items = abut_array_host(NULL);
     assert_ok(abut_raster_draw(there, &view, items, 2, &image));
     /* bad ones */
-    image.items = (abut_array){items_there, buffers[0]};
+    image.items = (abut_array){.host = items_there, .buffer = buffers[0]};
     assert_refused("has both a host pointer", abut_raster_draw(there, &view, items, 2, &image));
     image.items = abut_array_buffer(buffers[0]);
     assert_refused("no device", abut_raster_draw(here, &view, items, 2, &image));

@@ -39,18 +39,18 @@ static abut_vec3 make_point(const abut_mesh *mesh, size_t i, test_random *random
 
 static uint64_t inside_count, outside_count;
 
-static void check_points(const abut_bvh *bvh, abut_bvh *on_device, const abut_points *points) {
-    size_t count = points->count;
+static void check_points(const abut_bvh *bvh, abut_bvh *on_device, abut_array points,
+                         size_t count) {
     unsigned char *inside = malloc(count), *inside_wanted = malloc(count);
     double *winding = malloc(count * sizeof *winding), *wanted = malloc(count * sizeof *wanted);
     abut_nearest *nearest = malloc(count * sizeof *nearest);
     abut_nearest *nearest_wanted = malloc(count * sizeof *nearest_wanted);
     assert_true(inside && inside_wanted && winding && wanted && nearest && nearest_wanted);
     memset(inside, 0xff, count);
-    assert_ok(abut_sign_inside_batch(bvh, points, abut_array_host((bool *)inside_wanted)));
-    assert_ok(abut_sign_inside_batch(on_device, points, abut_array_host((bool *)inside)));
-    assert_ok(abut_sign_winding_batch(bvh, points, abut_array_host(wanted)));
-    assert_ok(abut_sign_winding_batch(on_device, points, abut_array_host(winding)));
+    assert_ok(abut_sign_inside_batch(bvh, points, count, abut_array_host((bool *)inside_wanted)));
+    assert_ok(abut_sign_inside_batch(on_device, points, count, abut_array_host((bool *)inside)));
+    assert_ok(abut_sign_winding_batch(bvh, points, count, abut_array_host(wanted)));
+    assert_ok(abut_sign_winding_batch(on_device, points, count, abut_array_host(winding)));
     for (size_t i = 0; i < count; i++) {
         if (inside[i] != inside_wanted[i] || memcmp(&winding[i], &wanted[i], sizeof *wanted) != 0)
             fail_msg("point %zu: %d, %g instead of %d, %g", i, inside[i], winding[i],
@@ -58,12 +58,14 @@ static void check_points(const abut_bvh *bvh, abut_bvh *on_device, const abut_po
         inside_count += inside[i];
         outside_count += !inside[i];
     }
-    assert_ok(abut_sign_nearest_batch(bvh, points, HUGE_VAL, abut_array_host(nearest_wanted)));
-    assert_ok(abut_sign_nearest_batch(on_device, points, HUGE_VAL, abut_array_host(nearest)));
+    assert_ok(
+        abut_sign_nearest_batch(bvh, points, count, HUGE_VAL, abut_array_host(nearest_wanted)));
+    assert_ok(
+        abut_sign_nearest_batch(on_device, points, count, HUGE_VAL, abut_array_host(nearest)));
     assert_nearest(nearest, nearest_wanted, count);
     double radius = fabs(nearest[count / 2].distance);
-    assert_ok(abut_sign_nearest_batch(bvh, points, radius, abut_array_host(nearest_wanted)));
-    assert_ok(abut_sign_nearest_batch(on_device, points, radius, abut_array_host(nearest)));
+    assert_ok(abut_sign_nearest_batch(bvh, points, count, radius, abut_array_host(nearest_wanted)));
+    assert_ok(abut_sign_nearest_batch(on_device, points, count, radius, abut_array_host(nearest)));
     assert_nearest(nearest, nearest_wanted, count);
     free(inside);
     free(inside_wanted);
@@ -87,16 +89,14 @@ static void check_mesh(abut_mesh *mesh, abut_sign_method method, size_t count, u
     assert_ok(abut_bvh_create(mesh, NULL, &bvh));
     assert_ok(abut_sign_prepare(bvh, &options));
     assert_ok(abuti_bvh_copy_to_device(bvh, device, &on_device));
-    abut_points points = points_of(list, count);
-    check_points(bvh, on_device, &points);
+    const abut_array points = abut_array_host(list);
+    check_points(bvh, on_device, points, count);
     if (seed == 1) {
-        points.count = 1;
-        check_points(bvh, on_device, &points);
+        check_points(bvh, on_device, points, 1);
         nearest_attachment *engine;
         assert_ok(abuti_nearest_get_attachment(on_device->there, &engine));
         engine->features_points_min = 1; /* as large batches on a GPU are measured */
-        points.count = count;
-        check_points(bvh, on_device, &points);
+        check_points(bvh, on_device, points, count);
     }
     abut_bvh_destroy(on_device);
     abut_bvh_destroy(bvh);
@@ -163,15 +163,16 @@ TEST(borders_of_another_hierarchy) {
         skip();
     for (size_t i = 0; i < COUNT; i++)
         list[i] = point_around(mesh, &random, i % 2 ? 1.1 : 2);
-    abut_points points = points_of(list, COUNT);
+    const abut_array points = abut_array_host(list);
     for (int k = 0; k < 2; k++) {
         abut_bvh_options options = abut_bvh_options_default();
         options.device = k ? device : NULL;
         assert_ok(abut_bvh_create(mesh, &options, &bvh[k]));
         assert_ok(abut_sign_prepare(bvh[k], NULL));
-        assert_ok(abut_sign_winding_batch(bvh[k], &points, abut_array_host(winding[k])));
-        assert_ok(abut_sign_inside_batch(bvh[k], &points, abut_array_host(inside[k])));
-        assert_ok(abut_sign_nearest_batch(bvh[k], &points, HUGE_VAL, abut_array_host(nearest[k])));
+        assert_ok(abut_sign_winding_batch(bvh[k], points, COUNT, abut_array_host(winding[k])));
+        assert_ok(abut_sign_inside_batch(bvh[k], points, COUNT, abut_array_host(inside[k])));
+        assert_ok(
+            abut_sign_nearest_batch(bvh[k], points, COUNT, HUGE_VAL, abut_array_host(nearest[k])));
     }
     for (size_t i = 0; i < COUNT; i++) {
         const bool doubtful = fabs(fabs(winding[0][i]) - 0.5) < 0.02;
@@ -202,7 +203,7 @@ TEST(sizes) {
 }
 
 typedef struct asking {
-    abut_points points;
+    const abut_vec3 *points;
     const abut_nearest *expected;
 } asking;
 
@@ -210,9 +211,11 @@ static abut_status check_signs(abut_bvh *there, void *data) {
     const asking *a = data;
     abut_nearest got[100];
     bool inside[100];
-    abut_status status = abut_sign_inside_batch(there, &a->points, abut_array_host(inside));
+    abut_status status =
+        abut_sign_inside_batch(there, abut_array_host(a->points), 100, abut_array_host(inside));
     if (!status)
-        status = abut_sign_nearest_batch(there, &a->points, HUGE_VAL, abut_array_host(got));
+        status = abut_sign_nearest_batch(there, abut_array_host(a->points), 100, HUGE_VAL,
+                                         abut_array_host(got));
     if (!status)
         assert_nearest(got, a->expected, 100);
     return status;
@@ -225,12 +228,13 @@ static void fail_everywhere(abut_mesh *mesh, abut_sign_method method) {
     test_random random = {3};
     abut_vec3 list[100];
     abut_nearest expected[100];
-    asking a = {points_of(list, 100), expected};
+    asking a = {list, expected};
     for (size_t i = 0; i < 100; i++)
         list[i] = make_point(mesh, i, &random);
     assert_ok(abut_bvh_create(mesh, NULL, &bvh));
     assert_ok(abut_sign_prepare(bvh, &options));
-    assert_ok(abut_sign_nearest_batch(bvh, &a.points, HUGE_VAL, abut_array_host(expected)));
+    assert_ok(abut_sign_nearest_batch(bvh, abut_array_host(list), 100, HUGE_VAL,
+                                      abut_array_host(expected)));
     check_failing(bvh, true, check_signs, &a);
     abut_bvh_destroy(bvh);
     abut_mesh_destroy(mesh);
@@ -266,11 +270,12 @@ TEST(parts) {
         assert_true(list && winding);
         for (size_t i = 0; i < COUNT; i++)
             list[i] = point_around(mesh, &random, 1.2);
-        abut_points points = points_of(list, COUNT);
+        const abut_array points = abut_array_host(list);
         if (!open || device->info.same_bits) {
-            check_points(bvh, on_device, &points);
+            check_points(bvh, on_device, points, COUNT);
             when = (stopping){"winding", 2};
-            assert_int_equal(abut_sign_winding_batch(on_device, &points, abut_array_host(winding)),
+            assert_int_equal(abut_sign_winding_batch(on_device, points, COUNT,
+                                                     abut_array_host(winding)),
                              ABUT_ERROR_CANCELLED);
             assert_int_equal(when.reports, 0);
         }
@@ -286,7 +291,7 @@ TEST(parts) {
 
 /* No memory at the n-th call, for every n. */
 static abut_status make_and_ask(abut_context *context, void *data) {
-    const abut_points *points = data;
+    const abut_array *points = data;
     abut_nearest got[10];
     abut_bvh *on_device = NULL;
     abut_bvh *bvh = NULL;
@@ -299,7 +304,7 @@ static abut_status make_and_ask(abut_context *context, void *data) {
     status = status ? status : abut_sign_prepare(bvh, &options);
     status = status ? status : abuti_bvh_copy_to_device(bvh, device, &on_device);
     if (!status)
-        status = abut_sign_nearest_batch(on_device, points, HUGE_VAL, abut_array_host(got));
+        status = abut_sign_nearest_batch(on_device, *points, 10, HUGE_VAL, abut_array_host(got));
     abut_bvh_destroy(on_device);
     abut_bvh_destroy(bvh);
     abut_mesh_destroy(mesh);
@@ -308,7 +313,7 @@ static abut_status make_and_ask(abut_context *context, void *data) {
 
 TEST(no_memory) {
     float list[10][4] = {{0.25f, 0.1f, 0}};
-    abut_points points = abut_points_floats(list, 10);
+    abut_array points = abut_array_floats(list);
     points.stride = sizeof *list;
     test_every_allocation(make_and_ask, &points);
 }
@@ -323,38 +328,39 @@ TEST(bad_arguments) {
     double winding = 7;
     memset(&kept, 0x5a, sizeof kept);
     memcpy(&got, &kept, sizeof got);
-    abut_points points = abut_points_doubles(list, 2);
+    abut_array points = abut_array_host(list);
     assert_ok(abut_bvh_create(mesh, NULL, &bvh));
     assert_ok(abuti_bvh_copy_to_device(bvh, device, &on_device));
     assert_refused("abut_sign_prepare",
-                   abut_sign_inside_batch(on_device, &points, abut_array_host(&inside)));
+                   abut_sign_inside_batch(on_device, points, 2, abut_array_host(&inside)));
     abut_bvh_destroy(on_device);
     assert_ok(abut_sign_prepare(bvh, NULL));
     assert_ok(abuti_bvh_copy_to_device(bvh, device, &on_device));
-    assert_refused("point 1", abut_sign_inside_batch(on_device, &points, abut_array_host(&inside)));
-    points.count = 1;
+    assert_refused("point 1",
+                   abut_sign_inside_batch(on_device, points, 2, abut_array_host(&inside)));
     assert_refused("inside is null",
-                   abut_sign_inside_batch(on_device, &points, abut_array_host(NULL)));
+                   abut_sign_inside_batch(on_device, points, 1, abut_array_host(NULL)));
     assert_refused("winding is null",
-                   abut_sign_winding_batch(on_device, &points, abut_array_host(NULL)));
+                   abut_sign_winding_batch(on_device, points, 1, abut_array_host(NULL)));
     assert_refused("bvh is null",
-                   abut_sign_winding_batch(NULL, &points, abut_array_host(&winding)));
-    assert_refused("points", abut_sign_winding_batch(on_device, NULL, abut_array_host(&winding)));
+                   abut_sign_winding_batch(NULL, points, 1, abut_array_host(&winding)));
+    assert_refused("points is null", abut_sign_winding_batch(on_device, abut_array_host(NULL), 1,
+                                                             abut_array_host(&winding)));
+    abut_array output = abut_array_host(&winding);
+    output.stride = sizeof winding;
+    assert_refused("winding has a type (0) or a stride (8)",
+                   abut_sign_winding_batch(on_device, points, 1, output));
     assert_refused("radius",
-                   abut_sign_nearest_batch(on_device, &points, NAN, abut_array_host(&got)));
-    assert_ok(abut_sign_inside_batch(on_device, &points, abut_array_host(&inside)));
+                   abut_sign_nearest_batch(on_device, points, 1, NAN, abut_array_host(&got)));
+    assert_ok(abut_sign_inside_batch(on_device, points, 1, abut_array_host(&inside)));
     assert_true(inside);
-    points = abut_points_default();
-    points.type = ABUT_SCALAR_FLOAT64;
-    assert_ok(abut_sign_inside_batch(on_device, &points, abut_array_host(NULL)));
+    assert_ok(abut_sign_inside_batch(on_device, abut_array_host(NULL), 0, abut_array_host(NULL)));
     abut_bvh_destroy(on_device);
-    points.points = list;
-    points.count = 1;
     bool doubles = device->info.has_doubles;
     device->info.has_doubles = false;
     assert_ok(abuti_bvh_copy_to_device(bvh, device, &on_device));
     assert_fails(ABUT_ERROR_DEVICE, "no doubles",
-                 abut_sign_winding_batch(on_device, &points, abut_array_host(&winding)));
+                 abut_sign_winding_batch(on_device, points, 1, abut_array_host(&winding)));
     device->info.has_doubles = doubles;
     abut_bvh_destroy(on_device);
     abut_bvh_destroy(bvh);
@@ -366,7 +372,7 @@ TEST(bad_arguments) {
     bool same = device->info.same_bits;
     device->info.same_bits = false;
     assert_fails(ABUT_ERROR_DEVICE, "boundary edges",
-                 abut_sign_nearest_batch(on_device, &points, 1, abut_array_host(&got)));
+                 abut_sign_nearest_batch(on_device, points, 1, 1, abut_array_host(&got)));
     device->info.same_bits = same;
     assert_memory_equal(&got, &kept, sizeof got);
     assert_true(winding == 7);

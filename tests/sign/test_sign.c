@@ -410,11 +410,11 @@ TEST_THREADS(batch_is_single) {
                 for (int i = 0; i < COUNT; i++)
                     p[i] =
                         i % 2 ? point_around(mesh, &random, 1.2) : point_near(mesh, &random, 0.01);
-                abut_points points = abut_points_doubles(p, COUNT);
-                assert_ok(
-                    abut_sign_nearest_batch(bvh, &points, HUGE_VAL, abut_array_host(nearest)));
-                assert_ok(abut_sign_inside_batch(bvh, &points, abut_array_host(inside)));
-                assert_ok(abut_sign_winding_batch(bvh, &points, abut_array_host(winding)));
+                abut_array points = abut_array_host(p);
+                assert_ok(abut_sign_nearest_batch(bvh, points, COUNT, HUGE_VAL,
+                                                  abut_array_host(nearest)));
+                assert_ok(abut_sign_inside_batch(bvh, points, COUNT, abut_array_host(inside)));
+                assert_ok(abut_sign_winding_batch(bvh, points, COUNT, abut_array_host(winding)));
                 for (int i = 0; i < COUNT; i++) {
                     assert_ok(abut_sign_nearest(bvh, p[i], HUGE_VAL, &one));
                     assert_memory_equal(&one, &nearest[i], sizeof one);
@@ -423,7 +423,8 @@ TEST_THREADS(batch_is_single) {
                     assert_ok(abut_sign_winding(bvh, p[i], &w));
                     assert_true(w == winding[i]);
                 }
-                assert_ok(abut_sign_nearest_batch(bvh, &points, 0.05, abut_array_host(nearest)));
+                assert_ok(
+                    abut_sign_nearest_batch(bvh, points, COUNT, 0.05, abut_array_host(nearest)));
                 for (int i = 0; i < COUNT; i++) {
                     assert_ok(abut_sign_nearest(bvh, p[i], 0.05, &one));
                     assert_memory_equal(&one, &nearest[i], sizeof one);
@@ -454,8 +455,8 @@ TEST(batch_next_to_surface) {
         double t = test_random_real(&random, 0.5, 1.5);
         p[1] = vec(p[0].x + t * (near.point.x - p[0].x), p[0].y + t * (near.point.y - p[0].y),
                    p[0].z + t * (near.point.z - p[0].z));
-        abut_points points = abut_points_doubles(p, 2);
-        assert_ok(abut_sign_nearest_batch(bvh, &points, HUGE_VAL, abut_array_host(nearest)));
+        abut_array points = abut_array_host(p);
+        assert_ok(abut_sign_nearest_batch(bvh, points, 2, HUGE_VAL, abut_array_host(nearest)));
         for (int k = 0; k < 2; k++) {
             assert_ok(abut_sign_nearest(bvh, p[k], HUGE_VAL, &one));
             assert_memory_equal(&one, &nearest[k], sizeof one);
@@ -481,18 +482,18 @@ TEST(cancelled) {
     double p[20][3] = {{0}}, winding[20];
     bool inside[20];
     abut_nearest nearest[20];
-    abut_points points = abut_points_doubles(p, 20);
+    abut_array points = abut_array_host(p);
     stage = "inside";
     assert_int_equal(ABUT_ERROR_CANCELLED,
-                     abut_sign_inside_batch(bvh, &points, abut_array_host(inside)));
-    assert_ok(abut_sign_winding_batch(bvh, &points, abut_array_host(winding)));
+                     abut_sign_inside_batch(bvh, points, 20, abut_array_host(inside)));
+    assert_ok(abut_sign_winding_batch(bvh, points, 20, abut_array_host(winding)));
     stage = "winding";
     assert_int_equal(ABUT_ERROR_CANCELLED,
-                     abut_sign_winding_batch(bvh, &points, abut_array_host(winding)));
+                     abut_sign_winding_batch(bvh, points, 20, abut_array_host(winding)));
     stage = "nearest";
     assert_int_equal(ABUT_ERROR_CANCELLED,
-                     abut_sign_nearest_batch(bvh, &points, HUGE_VAL, abut_array_host(nearest)));
-    assert_ok(abut_sign_inside_batch(bvh, &points, abut_array_host(inside)));
+                     abut_sign_nearest_batch(bvh, points, 20, HUGE_VAL, abut_array_host(nearest)));
+    assert_ok(abut_sign_inside_batch(bvh, points, 20, abut_array_host(inside)));
     abut_bvh_destroy(bvh);
     abut_mesh_destroy(mesh);
     abut_context_destroy(context);
@@ -527,11 +528,11 @@ static abut_status prepare_and_ask(abut_context *context, void *data) {
     double p[20][3] = {{0}};
     bool inside[20];
     abut_nearest nearest[20];
-    abut_points points = abut_points_doubles(p, 20);
+    abut_array points = abut_array_host(p);
     status = status ? status : abut_sign_prepare(bvh, &options); /* again */
-    status = status ? status : abut_sign_inside_batch(bvh, &points, abut_array_host(inside));
-    status =
-        status ? status : abut_sign_nearest_batch(bvh, &points, HUGE_VAL, abut_array_host(nearest));
+    status = status ? status : abut_sign_inside_batch(bvh, points, 20, abut_array_host(inside));
+    status = status ? status
+                    : abut_sign_nearest_batch(bvh, points, 20, HUGE_VAL, abut_array_host(nearest));
     status = status ? status : abut_bvh_set_mesh(bvh, mesh);
     abut_bvh_destroy(bvh);
     abut_mesh_destroy(mesh);
@@ -558,18 +559,18 @@ TEST(refusals) {
     memset(&inside, 0x5a, sizeof inside);
     memset(&nearest, 0x5a, sizeof nearest);
     abut_nearest before = nearest;
-    abut_points points = abut_points_doubles(&p, 1);
+    abut_array points = abut_array_host(&p);
     assert_int_equal(0, get_sign_info(NULL).bytes);
     assert_int_equal(ABUT_SIGN_AUTO, get_sign_info(bvh).method);
     assert_refused("abut_sign_prepare() first", abut_sign_inside(bvh, p, &inside));
     assert_refused("abut_sign_prepare() first",
-                   abut_sign_inside_batch(bvh, &points, abut_array_host(&inside)));
+                   abut_sign_inside_batch(bvh, points, 1, abut_array_host(&inside)));
     assert_refused("abut_sign_prepare() first", abut_sign_winding(bvh, p, &winding));
     assert_refused("abut_sign_prepare() first",
-                   abut_sign_winding_batch(bvh, &points, abut_array_host(&winding)));
+                   abut_sign_winding_batch(bvh, points, 1, abut_array_host(&winding)));
     assert_refused("abut_sign_prepare() first", abut_sign_nearest(bvh, p, 1, &nearest));
     assert_refused("abut_sign_prepare() first",
-                   abut_sign_nearest_batch(bvh, &points, 1, abut_array_host(&nearest)));
+                   abut_sign_nearest_batch(bvh, points, 1, 1, abut_array_host(&nearest)));
     abut_sign_options options = abut_sign_options_default();
     options.method = ABUT_SIGN_NORMAL;
     assert_refused("closed and consistently oriented", abut_sign_prepare(bvh, &options));
@@ -590,22 +591,23 @@ TEST(refusals) {
     assert_refused("nearest is null", abut_sign_nearest(bvh, p, 1, NULL));
     assert_refused("radius is nan", abut_sign_nearest(bvh, p, NAN, &nearest));
     assert_refused("radius is -1",
-                   abut_sign_nearest_batch(bvh, &points, -1, abut_array_host(&nearest)));
-    assert_refused("points is null", abut_sign_inside_batch(bvh, NULL, abut_array_host(&inside)));
-    assert_refused("inside is null", abut_sign_inside_batch(bvh, &points, abut_array_host(NULL)));
-    assert_refused("winding is null", abut_sign_winding_batch(bvh, &points, abut_array_host(NULL)));
+                   abut_sign_nearest_batch(bvh, points, 1, -1, abut_array_host(&nearest)));
+    assert_refused("points is null",
+                   abut_sign_inside_batch(bvh, abut_array_host(NULL), 1, abut_array_host(&inside)));
+    assert_refused("inside is null", abut_sign_inside_batch(bvh, points, 1, abut_array_host(NULL)));
+    assert_refused("winding is null",
+                   abut_sign_winding_batch(bvh, points, 1, abut_array_host(NULL)));
     p.y = NAN;
     assert_refused("point is (", abut_sign_inside(bvh, p, &inside));
     assert_refused("point is (", abut_sign_winding(bvh, p, &winding));
     assert_refused("point is (", abut_sign_nearest(bvh, p, 1, &nearest));
     assert_refused("point 0 is (",
-                   abut_sign_nearest_batch(bvh, &points, 1, abut_array_host(&nearest)));
+                   abut_sign_nearest_batch(bvh, points, 1, 1, abut_array_host(&nearest)));
     assert_true(winding == 77);
     assert_memory_equal(&nearest, &before, sizeof nearest);
-    points.count = 0;
-    assert_ok(abut_sign_inside_batch(bvh, &points, abut_array_host(NULL)));
-    assert_ok(abut_sign_winding_batch(bvh, &points, abut_array_host(NULL)));
-    assert_ok(abut_sign_nearest_batch(bvh, &points, 1, abut_array_host(NULL)));
+    assert_ok(abut_sign_inside_batch(bvh, points, 0, abut_array_host(NULL)));
+    assert_ok(abut_sign_winding_batch(bvh, points, 0, abut_array_host(NULL)));
+    assert_ok(abut_sign_nearest_batch(bvh, points, 0, 1, abut_array_host(NULL)));
     abut_bvh_destroy(bvh);
     abut_mesh_destroy(mesh);
 }
@@ -746,8 +748,8 @@ TEST(layers_do_not_add_up) {
                 points[k] = vec(0.5 + spread * (x - 0.5), 0.5 + spread * (y - 0.5),
                                 0.5 + spread * (z - 0.5));
             }
-            abut_points batch = abut_points_doubles(points, POINTS);
-            assert_ok(abut_sign_winding_batch(bvh, &batch, abut_array_host(got)));
+            abut_array batch = abut_array_host(points);
+            assert_ok(abut_sign_winding_batch(bvh, batch, POINTS, abut_array_host(got)));
             double here = 0;
             for (int k = 0; k < POINTS; k++) {
                 double error = fabs(got[k] - winding_sum(mesh, points[k]));

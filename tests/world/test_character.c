@@ -178,7 +178,7 @@ static double character_distance(abut_radial *radial, vec3 point) {
     assert_ok(abut_radial_contacts(radial, 1, &capsule, &options, &found));
     const double distance = found.count ? -contact.depth : HUGE_VAL;
     assert_ok(
-        abut_radial_evaluate(radial, 1, abut_array_host(&point), 100, abut_array_host(&answer)));
+        abut_radial_evaluate(radial, abut_array_host(&point), 1, 100, abut_array_host(&answer)));
     assert_true(fmin(fmax(distance, -answer.within), answer.within) == answer.distance);
     return distance;
 }

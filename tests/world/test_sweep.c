@@ -377,7 +377,8 @@ TEST(fast_balls_meet_thin_plates) {
                    abut_world_sweep(world, NULL, abut_array_host(&end), 3, NULL, &to));
     to.list = NULL;
     to.capacity = 1;
-    assert_refused("the list of impacts is null", abut_world_sweep(world, ids, abut_array_host(&end), 1, NULL, &to));
+    assert_refused("the list of impacts is null",
+                   abut_world_sweep(world, ids, abut_array_host(&end), 1, NULL, &to));
     to.capacity = 0;
     uint32_t wrong = 2;
     assert_refused("no item 2",

@@ -162,7 +162,8 @@ TEST_THREADS(same_on_any_number_of_threads) {
         swept[n] = (abut_world_impacts){.size = sizeof(abut_world_impacts),
                                         .list = impacts[n],
                                         .capacity = FEW};
-        assert_ok(abut_world_sweep(world, NULL, abut_array_host(poses), ITEMS / 4, NULL, &swept[n]));
+        assert_ok(
+            abut_world_sweep(world, NULL, abut_array_host(poses), ITEMS / 4, NULL, &swept[n]));
         assert_ok(abut_world_set_poses(world, NULL, abut_array_host(poses), ITEMS));
         assert_ok(abut_world_contacts(world, &to));
         counts[n] = to.count;
@@ -837,7 +838,8 @@ static abut_status live_a_little(abut_context *context, void *data) {
     status = status ? status : abut_world_events(world, &event_list);
     abut_world_impact list[200];
     abut_world_impacts impacts = {.size = sizeof impacts, .list = list, .capacity = 200};
-    status = status ? status : abut_world_sweep(world, NULL, abut_array_host(poses), 12, NULL, &impacts);
+    status =
+        status ? status : abut_world_sweep(world, NULL, abut_array_host(poses), 12, NULL, &impacts);
     status = status ? status : abut_world_set_poses(world, NULL, abut_array_host(poses), 12);
     status = status ? status : abut_world_contacts(world, &to);
     event_list = (abut_world_event_list){events, 400, 0};

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _c
-from ._core import ArgumentError, lib, number, options, sentence, unchecked
+from ._core import ArgumentError, lib, number, sentence, unchecked
 
 Array = npt.NDArray[Any]
 ArrayLike = Any
@@ -135,16 +135,11 @@ def scalar_type(array: Array) -> int:
     return int(_c.ABUT_SCALAR_FLOAT32 if array.dtype == np.float32 else _c.ABUT_SCALAR_FLOAT64)
 
 
-def points(array: Array, ordered: bool = False) -> Any:
-    """Returns the abut_points structure of an array from vectors()."""
-    return options(
-        _c.abut_points,
-        points=pointer(array),
-        type=scalar_type(array),
-        count=len(array),
-        stride=array.strides[0] if len(array) > 1 else 0,
-        is_sorted=ordered,
-    )
+def batch(array: Array) -> Any:
+    """Returns an input of a batch as an abut_array: float64 or float32, with contiguous rows at any stride, as from
+    vectors()."""
+    stride = array.strides[0] if len(array) > 1 else 0
+    return _c.abut_array(pointer(array), None, stride, scalar_type(array), False)
 
 
 def pointer(array: Array) -> int:
@@ -165,7 +160,7 @@ def fill(kind: Any, room: Array, call: Callable[[Any], bool]) -> Array:
 
 
 def host(array: Optional[Array]) -> Any:
-    """Returns an abut_array in host memory."""
+    """Returns an abut_array of packed elements in host memory."""
     return _c.abut_array(None if array is None else pointer(array), None)
 
 

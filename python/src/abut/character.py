@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple, Optional, Union
 import numpy as np
 
 from . import _c, device as _device
-from ._arrays import NONE, Array, ArrayLike, Floats, doubles, host, one, pointer, record
+from ._arrays import NONE, Array, ArrayLike, Floats, batch, doubles, host, one, pointer, record, vectors
 from ._core import (
     ArgumentError,
     Guard,
@@ -210,10 +210,10 @@ class RadialField(Owner):
         if positions is None:
             array = self._character.skin(bones)
         else:
-            array, _ = doubles(positions, "positions")
+            array, _ = vectors(positions, "positions")
             if len(array) != self._character.vertex_count:
                 raise ArgumentError(f"the character has {self._character.vertex_count} vertices, not {len(array)}")
-        run(lib.abut_radial_set_positions, self._handle, pointer(bones), host(array))
+        run(lib.abut_radial_set_positions, self._handle, pointer(bones), batch(array))
         return self
 
     @property
@@ -230,9 +230,9 @@ class RadialField(Owner):
 
     def evaluate(self, p: ArrayLike, limit: float = 0) -> RadialAnswer:
         """Estimates the signed distances of points (n, 3), or of one point; outside up to `limit`, 0 = no limit."""
-        array, single = doubles(p, "points")
+        array, single = vectors(p, "points")
         found = np.empty(len(array), record(_c.abut_radial_answer))
-        run(lib.abut_radial_evaluate, self._handle, len(array), host(array), limit, host(found))
+        run(lib.abut_radial_evaluate, self._handle, batch(array), len(array), limit, host(found))
         return RadialAnswer(*(one(found[name], single) for name in ("distance", "normal", "point", "field", "within")))
 
     def surface(self, field: Optional[int] = None) -> Mesh:

@@ -9,7 +9,7 @@ from typing import Any, Literal, NamedTuple, Optional
 import numpy as np
 
 from . import _c, device as _device
-from ._arrays import Array, ArrayLike, Floats, grid, one, pointer, points, record, vec
+from ._arrays import Array, ArrayLike, Floats, batch, grid, one, pointer, record, vec
 from ._core import (
     ArgumentError,
     Guard,
@@ -155,7 +155,8 @@ class Field(Owner):
         run(
             lib.abut_field_evaluate_batch,
             self._handle,
-            byref(points(array)),
+            batch(array),
+            len(array),
             value_of("abut_interpolation", interpolation),
             pointer(found),
         )

@@ -8,7 +8,18 @@ from typing import Any, Literal, Optional, Sequence, Union
 import numpy as np
 
 from . import _c, device as _device
-from ._arrays import Array, ArrayLike, doubles, host, moves, pointer, pose as read_pose, poses as read_poses, record
+from ._arrays import (
+    Array,
+    ArrayLike,
+    batch,
+    host,
+    moves,
+    pointer,
+    pose as read_pose,
+    poses as read_poses,
+    record,
+    vectors,
+)
 from ._core import (
     ArgumentError,
     Guard,
@@ -115,11 +126,11 @@ class Layers(Owner):
 
     def set_positions(self, solid: int, positions: Optional[ArrayLike]) -> Layers:
         """Sets new vertex positions (n, 3) of a solid, before its pose is applied. None restores those of its mesh."""
-        array = None if positions is None else doubles(positions, "positions")[0]
+        array = None if positions is None else vectors(positions, "positions")[0]
         count = self._counts.get(number(solid, "the number of a solid"))
         if array is not None and count is not None and len(array) != count:
             raise ArgumentError(f"solid {solid} has {count} vertices, and {len(array)} positions were given")
-        call(lib.abut_layers_set_positions, self._handle, solid, host(array))
+        call(lib.abut_layers_set_positions, self._handle, solid, host(None) if array is None else batch(array))
         return self
 
     def find(self, method: MethodName = "volume", *, resolution: int = 0, tolerance: float = 0) -> Interferences:

@@ -18,6 +18,7 @@ from ._arrays import (
     Floats,
     Indices,
     Rows,
+    batch,
     fill,
     floats,
     grid,
@@ -25,7 +26,6 @@ from ._arrays import (
     indices,
     one,
     pointer,
-    points,
     pose,
     record,
     scalar_type,
@@ -477,7 +477,7 @@ class Mesh:
         array, single = grid(p, "points")
         found = np.empty(len(array), record(_c.abut_nearest))
         function = lib.abut_sign_nearest_batch if signed else lib.abut_nearest_point_batch
-        self._bvh(device).run_batch(function, byref(points(array)), radius, host(found), signs=signed)
+        self._bvh(device).run_batch(function, batch(array), len(array), radius, host(found), signs=signed)
         return found, single
 
     @overload
@@ -514,7 +514,7 @@ class Mesh:
         """
         array, single = grid(p, "points")
         found = np.empty(len(array), np.bool_)
-        self._bvh(device).run_batch(lib.abut_sign_inside_batch, byref(points(array)), host(found), signs=True)
+        self._bvh(device).run_batch(lib.abut_sign_inside_batch, batch(array), len(array), host(found), signs=True)
         return one(found, single)
 
     @overload
@@ -531,7 +531,7 @@ class Mesh:
         """
         array, single = grid(p, "points")
         found = np.empty(len(array), np.float64)
-        self._bvh(device).run_batch(lib.abut_sign_winding_batch, byref(points(array)), host(found), signs=True)
+        self._bvh(device).run_batch(lib.abut_sign_winding_batch, batch(array), len(array), host(found), signs=True)
         return one(found, single)
 
     def inside_reliability(self) -> Reliability:
@@ -551,7 +551,7 @@ class Mesh:
         """
         rays, single = _rays(origins, directions)
         found = np.empty(len(rays), record(_c.abut_ray_hit))
-        self._bvh(device).run_batch(lib.abut_ray_first_batch, host(rays), len(rays), limit, host(found))
+        self._bvh(device).run_batch(lib.abut_ray_first_batch, batch(rays), len(rays), limit, host(found))
         return RayHits(
             one(found["parameter"], single), one(found["triangle"], single), one(found["barycentric"], single)
         )
@@ -577,7 +577,7 @@ class Mesh:
         """Tests whether rays hit the mesh at a parameter of at most `limit`. Faster than ray()."""
         rays, single = _rays(origins, directions)
         found = np.empty(len(rays), np.bool_)
-        self._bvh(device).run_batch(lib.abut_ray_any_batch, host(rays), len(rays), limit, host(found))
+        self._bvh(device).run_batch(lib.abut_ray_any_batch, batch(rays), len(rays), limit, host(found))
         return one(found, single)
 
     def ray_all(self, origins: ArrayLike, directions: ArrayLike, *, device: _device.Selector = None) -> AllRayHits:
@@ -597,7 +597,7 @@ class Mesh:
             if fits(
                 lib.abut_ray_all_batch,
                 bvh.handle,
-                host(rays),
+                batch(rays),
                 len(rays),
                 room,
                 host(offsets),
@@ -625,7 +625,7 @@ def _rays(origins: ArrayLike, directions: ArrayLike) -> tuple[Array, Rows]:
         rows = np.broadcast_shapes(o.shape, d.shape)[:-1]
     except ValueError:
         raise ArgumentError(f"origins {o.shape} and directions {d.shape} do not go together") from None
-    rays = np.empty((*rows, 6))
+    rays = np.empty((*rows, 6), np.result_type(o, d))
     rays[..., :3] = o
     rays[..., 3:] = d
     return rays.reshape(-1, 6), True if not rows else False if len(rows) == 1 else rows

@@ -8,7 +8,7 @@ from typing import Any, Literal, NamedTuple, Optional, Sequence
 import numpy as np
 
 from . import _c, device as _device
-from ._arrays import Array, ArrayLike, Floats, doubles, floats, host, pointer, record
+from ._arrays import Array, ArrayLike, Floats, batch, doubles, floats, host, pointer, record, vectors
 from ._core import ArgumentError, Guard, Handle, Owner, byref, fits, get, lib, name_of, options, run, value_of
 from .mesh import Mesh, handles, listed, mesh_of
 
@@ -67,8 +67,8 @@ class Motion(Owner):
     def _positions(self, value: Any, what: str) -> Array:
         """Returns the vertices of all meshes in order, from one array or from a list with one array per mesh."""
         if isinstance(value, (list, tuple)) and len(value) == len(self._counts) and np.ndim(value[0]) == 2:
-            value = np.concatenate([doubles(part, what)[0] for part in value])
-        array, _ = doubles(value, what)
+            value = np.concatenate([vectors(part, what)[0] for part in value])
+        array, _ = vectors(value, what)
         if len(array) != sum(self._counts):
             raise ArgumentError(f"{what}: the meshes have {sum(self._counts)} vertices, and {len(array)} were given")
         return array
@@ -78,7 +78,7 @@ class Motion(Owner):
         per mesh. Without `start`, the step starts at the end of the last one."""
         last = self._positions(end, "end")
         first = None if start is None else self._positions(start, "start")
-        run(lib.abut_sweep_set_positions, self._handle, host(first), host(last))
+        run(lib.abut_sweep_set_positions, self._handle, host(None) if first is None else batch(first), batch(last))
         return self
 
     def _find(self, mode: int, room: Array, exact: bool, separation: float, tolerance: float) -> int:

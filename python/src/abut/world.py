@@ -12,7 +12,20 @@ from typing import Any, Iterable, Iterator, Literal, NamedTuple, Optional, Seque
 import numpy as np
 
 from . import _c, device as _device
-from ._arrays import Array, ArrayLike, doubles, fill, floats, host, moves, pointer, pose as read_pose, record, vector
+from ._arrays import (
+    Array,
+    ArrayLike,
+    batch,
+    fill,
+    floats,
+    host,
+    moves,
+    pointer,
+    pose as read_pose,
+    record,
+    vector,
+    vectors,
+)
 from ._core import (
     ArgumentError,
     Guard,
@@ -321,17 +334,17 @@ class World(Owner):
             if pose is None:
                 raise ArgumentError(f"body {body} is a character: it needs a pose")
             bones = shape._character._matrices(pose)
-            array = shape._character.skin(bones) if positions is None else doubles(positions, "positions")[0]
+            array = shape._character.skin(bones) if positions is None else vectors(positions, "positions")[0]
             count = shape._character.vertex_count
         else:
             if positions is None or pose is not None:
                 raise ArgumentError(f"body {body} is no character: it needs positions, and no pose")
-            array, _ = doubles(positions, "positions")
+            array, _ = vectors(positions, "positions")
             count = shape.vertex_count if isinstance(shape, Mesh) else len(array)
         if len(array) != count:
             raise ArgumentError(f"body {body} has {count} vertices, and {len(array)} positions were given")
         bone_list = None if bones is None else pointer(bones)
-        run(lib.abut_world_set_positions, self._handle, body, bone_list, host(array), uses=self._fields)
+        run(lib.abut_world_set_positions, self._handle, body, bone_list, batch(array), uses=self._fields)
         return self
 
     @property

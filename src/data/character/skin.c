@@ -2,6 +2,7 @@
  * functions. The formulas are in skin_shared.h. */
 #include "character/character.h"
 #include "character/skin_shared.h"
+#include "device/array.h"
 
 enum { VERTICES_PER_TASK = 1024 };
 
@@ -288,6 +289,9 @@ abut_status abut_character_skinner_run(abut_character_skinner *skinner,
                                        abut_array positions) {
     if (!skinner || !bones || (!positions.host && !positions.buffer))
         return abuti_null(__func__, !skinner ? "skinner" : bones ? "positions" : "bones");
+    abut_status plain = abuti_array_check_plain(__func__, "positions", positions);
+    if (plain)
+        return plain;
     if (positions.buffer && !skinner->options.device)
         return abuti_fail(ABUT_ERROR_ARGUMENT,
                           "%s: positions is a device buffer, but this skinner runs on the CPU; "

@@ -407,11 +407,6 @@ abut_status abut_mesh_get_positions(const abut_mesh *mesh, abut_vec3 *positions)
 
 /* ---- names ---- */
 
-const char *abut_scalar_type_name(abut_scalar_type type) {
-    static const char *const names[] = {"none", "float64", "float32"};
-    return ABUTI_NAME(names, type);
-}
-
 const char *abut_index_type_name(abut_index_type type) {
     static const char *const names[] = {"uint32", "uint16"};
     return ABUTI_NAME(names, type);

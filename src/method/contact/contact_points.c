@@ -108,7 +108,7 @@ static abut_status test_features(contact_call *call, point_query *m, size_t coun
     return ABUT_OK;
 }
 
-abut_status abut_contact_points(const abut_collider *collider, const abut_points *points,
+abut_status abut_contact_points(const abut_collider *collider, abut_array points, size_t count,
                                 double radius, const abut_contact_options *options,
                                 abut_contacts *contacts) {
     abuti_field_body body, *a = &body;
@@ -124,7 +124,7 @@ abut_status abut_contact_points(const abut_collider *collider, const abut_points
     status =
         status ? status : abuti_contact_begin(&call, function, a, true, options, buffer, &ours);
     status = status ? status : abuti_contact_pose(function, "the pose of a", &a->pose, &at);
-    status = status ? status : abuti_bvh_points_read(function, NULL, points, &list);
+    status = status ? status : abuti_bvh_points_read(function, NULL, points, count, &list);
     status = status ? status : abuti_bvh_points_check(function, a->field->context, &list, &bounds);
     status = status ? status : abuti_check_length(function, "radius", radius);
     if (!status && list.count > UINT32_MAX)

@@ -115,13 +115,14 @@ static void points_task(void *data, size_t chunk, size_t begin, size_t end) {
     }
 }
 
-abut_status abut_field_evaluate_batch(const abut_field *field, const abut_points *points,
+abut_status abut_field_evaluate_batch(const abut_field *field, abut_array points, size_t count,
                                       abut_interpolation interpolation, abut_field_value *values) {
     batch b = {.field = field, .interpolation = interpolation, .values = values};
     box3 bounds;
     abut_status status = check_query("abut_field_evaluate_batch", field, interpolation);
-    status = status ? status
-                    : abuti_bvh_points_read("abut_field_evaluate_batch", NULL, points, &b.points);
+    status =
+        status ? status
+               : abuti_bvh_points_read("abut_field_evaluate_batch", NULL, points, count, &b.points);
     if (!status && !values && b.points.count)
         status = abuti_null(__func__, "values");
     status = status ? status

@@ -2,6 +2,7 @@
  * memory can fail. */
 #include "layers/layers.h"
 
+#include "device/array.h"
 #include "device/device.h"
 
 #include <math.h>
@@ -453,14 +454,16 @@ abut_status abut_layers_set_poses(abut_layers *layers, const uint32_t *ids, abut
                                   size_t count) {
     if (!layers || (count && !poses.host && !poses.buffer))
         return abuti_null(__func__, layers ? "poses" : "layers");
-    if (!poses.buffer)
-        return set_poses(layers, ids, poses.host, count);
-    void *list = NULL;
+    void *list;
     abut_status status =
-        check_buffer(layers, __func__, "poses", poses.buffer, count, sizeof(abut_pose));
-    status =
-        status ? status : download_buffer(layers, poses.buffer, count, sizeof(abut_pose), &list);
-    status = status ? status : set_poses(layers, ids, list, count);
+        abuti_array_convert(__func__, "poses", layers->context, &poses, count, POSE_NUMBERS, &list);
+    if (!status && poses.buffer) {
+        status = check_buffer(layers, __func__, "poses", poses.buffer, count, sizeof(abut_pose));
+        if (!status)
+            status = download_buffer(layers, poses.buffer, count, sizeof(abut_pose), &list);
+        poses.host = list;
+    }
+    status = status ? status : set_poses(layers, ids, poses.host, count);
     abuti_release(layers->context, list);
     return status;
 }
@@ -552,9 +555,16 @@ abut_status abut_layers_set_positions(abut_layers *layers, uint32_t id, abut_arr
     abut_status status = check_id(__func__, layers, id);
     if (status)
         return status;
-    return positions.buffer
-               ? set_device_positions(layers, id, positions.buffer)
-               : set_host_positions(layers, &layers_solids(layers)[id], positions.host);
+    layers_solid *solid = &layers_solids(layers)[id];
+    const layers_mesh *kept = layers_mesh_of(layers, solid);
+    void *copy;
+    status = abuti_array_convert(__func__, "positions", layers->context, &positions,
+                                 kept->mesh->vertex_count - kept->cap_count, 3, &copy);
+    if (!status)
+        status = positions.buffer ? set_device_positions(layers, id, positions.buffer)
+                                  : set_host_positions(layers, solid, positions.host);
+    abuti_release(layers->context, copy);
+    return status;
 }
 
 abut_status abuti_layers_download_positions(abut_layers *layers) {

@@ -3,6 +3,7 @@
  * Boxes of fields are tested several at once, by loops that compilers vectorise. Most points of a
  * path are in the same cell, whose planes are computed once. A path that stays above them needs two
  * tests. */
+#include "device/array.h"
 #include "radial/radial.h"
 
 enum { PARTICLE_GRAIN = 128, LIST_FIELDS = 64, STEPS_DEFAULT = 8, STEPS_MAX = 4096 };
@@ -39,7 +40,7 @@ static abut_status check_array(const char *function, const char *name, const abu
             ABUT_ERROR_ARGUMENT,
             "%s: %s are on a device, but the fields are on the CPU; set options->device", function,
             name);
-    return ABUT_OK;
+    return abuti_array_check_plain(function, name, array);
 }
 
 /* ---- broad phase ---- */

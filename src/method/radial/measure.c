@@ -77,7 +77,7 @@ abut_status abut_radial_measure(abut_radial *radial, const abut_mesh *mesh, doub
         list[i].triangle = (uint32_t)i;
     }
     if (!status)
-        status = abut_radial_evaluate(radial, count, abut_array_host(middles), 0,
+        status = abut_radial_evaluate(radial, abut_array_host(middles), count, 0,
                                       abut_array_host(answers));
     if (!status) {
         for (size_t i = 0; i < count; i++) {

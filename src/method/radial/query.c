@@ -15,6 +15,7 @@
  */
 #include "radial/radial.h"
 
+#include "device/array.h"
 #include "geom/closest_shared.h"
 
 #include <stdlib.h>
@@ -415,7 +416,7 @@ abut_status abuti_radial_find_nearest(abut_radial *radial, size_t count, const v
     return query_all_points(radial, count, points, limit, false, answers);
 }
 
-abut_status abut_radial_evaluate(abut_radial *radial, size_t count, abut_array points, double limit,
+abut_status abut_radial_evaluate(abut_radial *radial, abut_array points, size_t count, double limit,
                                  abut_array answers) {
     if (!radial)
         return abuti_null(__func__, "radial");
@@ -430,7 +431,15 @@ abut_status abut_radial_evaluate(abut_radial *radial, size_t count, abut_array p
                                 "%s: points and answers must be host arrays, not device buffers",
                                 __func__)
                    : abuti_null(__func__, points.host ? "answers" : "points");
-    return query_all_points(radial, count, points.host, limit, true, answers.host);
+    void *copy;
+    abut_status status = abuti_array_check_plain(__func__, "answers", answers);
+    if (status)
+        return status;
+    status = abuti_array_convert(__func__, "points", radial->context, &points, count, 3, &copy);
+    if (!status)
+        status = query_all_points(radial, count, points.host, limit, true, answers.host);
+    abuti_release(radial->context, copy);
+    return status;
 }
 
 /* ---- surface ---- */

@@ -1,5 +1,6 @@
 /* Creation of radial fields, frames, and updates. */
 #include "radial/radial.h"
+#include "device/array.h"
 
 /* Limit on the samples of all fields: their indices fit into 32 bits and into buffers of a device.
  */
@@ -653,10 +654,10 @@ static abut_status compute_frames(const char *function, const abut_radial *r,
 }
 
 /* Then collides particles, unless `order` is null. */
-static abut_status update_samples(const char *function, abut_radial *r,
-                                  const abut_character_matrix *bones, abut_array positions,
-                                  const radial_collision_options *order,
-                                  abut_radial_particles *particles) {
+static abut_status update_packed(const char *function, abut_radial *r,
+                                 const abut_character_matrix *bones, abut_array positions,
+                                 const radial_collision_options *order,
+                                 abut_radial_particles *particles) {
     const uint32_t n = r->info.field_count;
     abut_status status = check_pose(function, r, bones, positions);
     if (status)
@@ -692,6 +693,19 @@ static abut_status update_samples(const char *function, abut_radial *r,
     abuti_release(r->context, is_first ? now : before);
     r->info.has_samples = true;
     return ABUT_OK;
+}
+
+static abut_status update_samples(const char *function, abut_radial *r,
+                                  const abut_character_matrix *bones, abut_array positions,
+                                  const radial_collision_options *order,
+                                  abut_radial_particles *particles) {
+    void *copy;
+    abut_status status = abuti_array_convert(function, "positions", r->context, &positions,
+                                             r->info.vertex_count, 3, &copy);
+    if (!status)
+        status = update_packed(function, r, bones, positions, order, particles);
+    abuti_release(r->context, copy);
+    return status;
 }
 
 abut_status abut_radial_set_positions(abut_radial *radial, const abut_character_matrix *bones,

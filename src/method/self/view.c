@@ -1,5 +1,6 @@
 /* Steps of the view-based search, from validation to the result. docs/self.md has the proof; the
  * heads of the other files describe the parts. */
+#include "device/array.h"
 #include "self/self.h"
 
 #include <abut/pair.h>
@@ -117,6 +118,9 @@ static abut_status check_step(const abut_self *view, const abut_self_step *step)
                               "abut_self_find: step->%s has a host array and a device buffer; set "
                               "only one of them",
                               name);
+        status = abuti_array_check_plain("abut_self_find", name, *array);
+        if (status)
+            return status;
     }
     for (int k = 0; k < 2 && step->line && !status; k++)
         if (!is_in_coordinate_range(step->line->start[k]) ||

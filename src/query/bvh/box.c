@@ -3,6 +3,7 @@
 #include "bvh/cull.h"
 #include "bvh/gather.h"
 
+#include "device/array.h"
 #include "geom/intersect_shared.h"
 
 typedef struct box_query {
@@ -111,19 +112,32 @@ static uint32_t find_in_box(const void *user, size_t i, bool write, uint64_t at)
     return found;
 }
 
-abut_status abut_bvh_find_in_box_batch(const abut_bvh *bvh, abut_array boxes, size_t count,
-                                       uint64_t capacity, abut_array offsets, abut_array triangles,
-                                       uint64_t *total) {
+static abut_status find_in_boxes(const char *function, const abut_bvh *bvh, abut_array boxes,
+                                 size_t count, uint64_t capacity, abut_array offsets,
+                                 abut_array triangles, uint64_t *total) {
     const box_batch b = {bvh, boxes.host, triangles.host};
-    const bvh_gather g = {__func__,  "boxes", "triangles",      bvh, count,      capacity, offsets,
+    const bvh_gather g = {function,  "boxes", "triangles",      bvh, count,      capacity, offsets,
                           triangles, total,   sizeof(uint32_t), &b,  find_in_box};
-    abut_status status = abuti_bvh_check_batch(__func__, bvh, bvh, "bvh");
+    abut_status status = abuti_bvh_check_batch(function, bvh, bvh, "bvh");
     status = status ? status : abuti_gather_check(&g);
     if (!status)
-        status = abuti_bvh_check_array(__func__, "boxes", bvh, boxes, count, sizeof(abut_box));
+        status = abuti_bvh_check_array(function, "boxes", bvh, boxes, count, sizeof(abut_box));
     if (!status && boxes.host)
-        status = check_boxes(__func__, boxes.host, count);
+        status = check_boxes(function, boxes.host, count);
     if (status)
         return status;
     return bvh->there ? abuti_bvh_boxes_on_device(&g, boxes) : abuti_gather_run(&g);
+}
+
+abut_status abut_bvh_find_in_box_batch(const abut_bvh *bvh, abut_array boxes, size_t count,
+                                       uint64_t capacity, abut_array offsets, abut_array triangles,
+                                       uint64_t *total) {
+    abut_context *context = bvh ? bvh->context : NULL;
+    void *copy;
+    abut_status status = abuti_array_convert(__func__, "boxes", context, &boxes, count,
+                                             sizeof(abut_box) / sizeof(double), &copy);
+    if (!status)
+        status = find_in_boxes(__func__, bvh, boxes, count, capacity, offsets, triangles, total);
+    abuti_release(context, copy);
+    return status;
 }

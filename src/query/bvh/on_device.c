@@ -1,6 +1,7 @@
 /* BVHs on a device: built there or uploaded, with the data of batches, and downloaded for queries
  * on the CPU. */
 #include "bvh/on_device.h"
+#include "device/array.h"
 
 #define BATCH_ARRAYS (ABUTI_BVH_TRIANGLES | ABUTI_BVH_CORNERS)
 
@@ -50,6 +51,9 @@ abut_status abuti_on_device_attachment(bvh_on_device *there, const bvh_attachmen
 
 abut_status abuti_bvh_check_array(const char *function, const char *what, const abut_bvh *bvh,
                                   abut_array array, uint64_t count, size_t element_bytes) {
+    abut_status status = abuti_array_check_plain(function, what, array);
+    if (status)
+        return status;
     if (!array.buffer)
         return array.host || !count ? ABUT_OK : abuti_null(function, what);
     if (array.host)

@@ -1,37 +1,22 @@
 /* Points of a batch; see points.h. */
 #include "bvh/points.h"
+#include "device/array.h"
 
-abut_status abuti_bvh_points_read(const char *function, const abut_bvh *bvh,
-                                  const abut_points *points, bvh_points *to) {
-    abut_points in = abut_points_default();
-    if (!points)
-        return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: points is null; pass its address", function);
-    abut_status status = abuti_options_read(&in, sizeof in, points, function);
+abut_status abuti_bvh_points_read(const char *function, const abut_bvh *bvh, abut_array points,
+                                  size_t count, bvh_points *to) {
+    const abut_scalar_type type = points.type ? points.type : ABUT_SCALAR_FLOAT64;
+    const size_t packed = bvh_point_bytes(type);
+    abut_status status = abuti_array_check_input(function, "points", points, count, 3);
     if (status)
         return status;
-    if (in.type != ABUT_SCALAR_FLOAT32 && in.type != ABUT_SCALAR_FLOAT64 &&
-        (in.count || in.type != ABUT_SCALAR_NONE))
-        return abuti_fail(ABUT_ERROR_ARGUMENT,
-                          "%s: points->type is %u; set it to ABUT_SCALAR_FLOAT64 or "
-                          "ABUT_SCALAR_FLOAT32, as abut_points_doubles() and _floats() do",
-                          function, (unsigned)in.type);
-    size_t packed = bvh_point_bytes(in.type), bytes, stride = in.stride ? in.stride : packed;
-    if (stride < packed || abuti_multiply_overflows(stride, in.count, &bytes))
-        return abuti_fail(ABUT_ERROR_ARGUMENT,
-                          "%s: points->stride is %zu for %zu points; it must be at least %zu, or 0 "
-                          "for packed points",
-                          function, in.stride, in.count, packed);
-    if (in.count >= ABUT_NONE)
+    if (count >= ABUT_NONE)
         return abuti_fail(ABUT_ERROR_LIMIT, "%s: %zu points; at most %u are possible at once",
-                          function, in.count, ABUT_NONE - 1);
-    if (in.buffer && stride != packed)
-        return abuti_fail(
-            ABUT_ERROR_ARGUMENT,
-            "%s: points->stride is not that of packed points; points in a buffer must be packed",
-            function);
-    *to = (bvh_points){in.points, in.type, stride, in.count, in.buffer, in.is_sorted};
-    const abut_array array = {(void *)(uintptr_t)in.points, (abut_buffer *)(uintptr_t)in.buffer};
-    return abuti_bvh_check_array(function, "points->points", bvh, array, in.count, packed);
+                          function, count, ABUT_NONE - 1);
+    *to = (bvh_points){points.host, type,          points.stride ? points.stride : packed,
+                       count,       points.buffer, points.is_sorted};
+    points.stride = 0;
+    points.type = ABUT_SCALAR_NONE;
+    return abuti_bvh_check_array(function, "points", bvh, points, count, packed);
 }
 
 /* ---- validation ---- */

@@ -31,8 +31,8 @@ static inline vec3 bvh_point_at(const bvh_points *points, size_t i) {
 
 /* Reads the description. Error messages begin with `function`. Fails for a buffer that a BVH (null
  * = none) cannot read. */
-abut_status abuti_bvh_points_read(const char *function, const abut_bvh *bvh,
-                                  const abut_points *points, bvh_points *to);
+abut_status abuti_bvh_points_read(const char *function, const abut_bvh *bvh, abut_array points,
+                                  size_t count, bvh_points *to);
 /* Fails for the first point that is not finite or too large. Computes the bounding box of all.
  * Points in a buffer are validated by the kernel that reads them. */
 abut_status abuti_bvh_points_check(const char *function, abut_context *context,

@@ -228,12 +228,12 @@ abut_status abuti_batch_nearest(nearest_batch *b, const box3 *bounds) {
     return abuti_bvh_points_visit(b->bvh->context, &b->points, bounds, "nearest", search_range, b);
 }
 
-abut_status abut_nearest_point_batch(const abut_bvh *bvh, const abut_points *points, double radius,
-                                     abut_array nearest) {
+abut_status abut_nearest_point_batch(const abut_bvh *bvh, abut_array points, size_t count,
+                                     double radius, abut_array nearest) {
     nearest_batch b = {.bvh = bvh, .radius = radius, .nearest = nearest.host};
     box3 bounds;
-    abut_status status = abuti_bvh_check_batch(__func__, bvh, points, "points");
-    status = status ? status : abuti_bvh_points_read(__func__, bvh, points, &b.points);
+    abut_status status = abuti_bvh_check_batch(__func__, bvh, bvh, "bvh");
+    status = status ? status : abuti_bvh_points_read(__func__, bvh, points, count, &b.points);
     if (!status)
         status = abuti_bvh_check_array(__func__, "nearest", bvh, nearest, b.points.count,
                                        sizeof(abut_nearest));

@@ -244,13 +244,13 @@ static abut_status check_rows(const char *function, const abut_bvh *bvh, size_t 
                                           sizeof(abut_nearest));
 }
 
-abut_status abut_nearest_k_batch(const abut_bvh *bvh, const abut_points *points, double radius,
-                                 uint32_t k, abut_array nearest, abut_array counts) {
+abut_status abut_nearest_k_batch(const abut_bvh *bvh, abut_array points, size_t count,
+                                 double radius, uint32_t k, abut_array nearest, abut_array counts) {
     many_batch b = {
         .bvh = bvh, .radius = radius, .k = k, .nearest = nearest.host, .counts = counts.host};
     box3 bounds;
-    abut_status status = abuti_bvh_check_batch(__func__, bvh, points, "points");
-    status = status ? status : abuti_bvh_points_read(__func__, bvh, points, &b.points);
+    abut_status status = abuti_bvh_check_batch(__func__, bvh, bvh, "bvh");
+    status = status ? status : abuti_bvh_points_read(__func__, bvh, points, count, &b.points);
     status = status ? status : check_rows(__func__, bvh, b.points.count, k, nearest, counts);
     status = status ? status : abuti_bvh_check_limit(__func__, "radius", radius);
     status = status ? status : abuti_bvh_points_check(__func__, bvh->context, &b.points, &bounds);
@@ -283,16 +283,16 @@ static uint32_t find_within(const void *user, size_t i, bool write, uint64_t at)
                  : count_within(b->bvh, point, b->radius);
 }
 
-abut_status abut_nearest_within_batch(const abut_bvh *bvh, const abut_points *points, double radius,
-                                      uint64_t capacity, abut_array offsets, abut_array nearest,
-                                      uint64_t *total) {
+abut_status abut_nearest_within_batch(const abut_bvh *bvh, abut_array points, size_t count,
+                                      double radius, uint64_t capacity, abut_array offsets,
+                                      abut_array nearest, uint64_t *total) {
     within_batch b = {.bvh = bvh,
                       .radius = radius,
                       .offsets = offsets.host,
                       .nearest = nearest.host};
     box3 bounds;
-    abut_status status = abuti_bvh_check_batch(__func__, bvh, points, "points");
-    status = status ? status : abuti_bvh_points_read(__func__, bvh, points, &b.points);
+    abut_status status = abuti_bvh_check_batch(__func__, bvh, bvh, "bvh");
+    status = status ? status : abuti_bvh_points_read(__func__, bvh, points, count, &b.points);
     if (status)
         return status;
     const bvh_gather g = {__func__, "nearest",  "nearest", bvh,   b.points.count,

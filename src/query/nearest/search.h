@@ -187,7 +187,7 @@ static inline void prune_candidates(search *s) {
 }
 
 static inline void measure_candidates(search *s) {
-    uint32_t triangles[MEASURE_MAX] = {0}, count = 0;
+    uint32_t triangles[MEASURE_MAX], count = 0;
     prune_candidates(s);
     if (s->count >= ROUGH_CANDIDATES_MIN)
         prune_by_rough_distance(s);

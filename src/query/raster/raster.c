@@ -2,6 +2,7 @@
  * sorted into bands of rows; each band is drawn by one task. */
 #include "raster/raster.h"
 
+#include "device/array.h"
 #include "device/device.h"
 
 #include <math.h>
@@ -251,8 +252,9 @@ static abut_status place_items(const char *function, const abut_raster_view *vie
 /* Checks one image: memory of the host or a buffer of the device, or null. */
 static abut_status check_array(const char *function, const char *what, abut_device *device,
                                abut_array array, size_t pixels) {
-    if (!array.buffer)
-        return ABUT_OK;
+    abut_status status = abuti_array_check_plain(function, what, array);
+    if (status || !array.buffer)
+        return status;
     if (array.host || !device)
         return abuti_fail(ABUT_ERROR_ARGUMENT,
                           array.host

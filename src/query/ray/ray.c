@@ -19,6 +19,7 @@
 #include "bvh/gather.h"
 #include "ray/wide.h"
 
+#include "device/array.h"
 #include "geom/intersect_shared.h"
 #include "geom/path_shared.h"
 
@@ -458,29 +459,56 @@ static abut_status run_batch(ray_batch *b) {
     return status;
 }
 
-abut_status abut_ray_first_batch(const abut_bvh *bvh, abut_array rays, size_t count, double limit,
-                                 abut_array hits) {
-    abut_status status = abuti_bvh_check_batch(__func__, bvh, bvh, "bvh");
-    status = status ? status : abuti_bvh_check_limit(__func__, "limit", limit);
+static abut_status find_first_hits(const char *function, const abut_bvh *bvh, abut_array rays,
+                                   size_t count, double limit, abut_array hits) {
+    abut_status status = abuti_bvh_check_batch(function, bvh, bvh, "bvh");
+    status = status ? status : abuti_bvh_check_limit(function, "limit", limit);
     if (!status)
-        status = check_batch(__func__, bvh, rays, count, hits, "hits", sizeof(abut_ray_hit));
+        status = check_batch(function, bvh, rays, count, hits, "hits", sizeof(abut_ray_hit));
     if (status || !count)
         return status;
     ray_batch b = {bvh, NULL, rays.host, count, 0, limit, hits.host, NULL};
-    return bvh->there ? abuti_ray_on_device(__func__, bvh->there, rays, count, limit, false, hits)
+    return bvh->there ? abuti_ray_on_device(function, bvh->there, rays, count, limit, false, hits)
                       : run_batch(&b);
+}
+
+static abut_status find_any_hits(const char *function, const abut_bvh *bvh, abut_array rays,
+                                 size_t count, double limit, abut_array any) {
+    abut_status status = abuti_bvh_check_batch(function, bvh, bvh, "bvh");
+    status = status ? status : abuti_bvh_check_limit(function, "limit", limit);
+    status = status ? status : check_batch(function, bvh, rays, count, any, "any", sizeof(bool));
+    if (status || !count)
+        return status;
+    ray_batch b = {bvh, NULL, rays.host, count, 0, limit, NULL, any.host};
+    return bvh->there ? abuti_ray_on_device(function, bvh->there, rays, count, limit, true, any)
+                      : run_batch(&b);
+}
+
+/* The number of coordinates of a ray. */
+enum { RAY_NUMBERS = sizeof(abut_ray) / sizeof(double) };
+
+abut_status abut_ray_first_batch(const abut_bvh *bvh, abut_array rays, size_t count, double limit,
+                                 abut_array hits) {
+    abut_context *context = bvh ? bvh->context : NULL;
+    void *copy;
+    abut_status status =
+        abuti_array_convert(__func__, "rays", context, &rays, count, RAY_NUMBERS, &copy);
+    if (!status)
+        status = find_first_hits(__func__, bvh, rays, count, limit, hits);
+    abuti_release(context, copy);
+    return status;
 }
 
 abut_status abut_ray_any_batch(const abut_bvh *bvh, abut_array rays, size_t count, double limit,
                                abut_array any) {
-    abut_status status = abuti_bvh_check_batch(__func__, bvh, bvh, "bvh");
-    status = status ? status : abuti_bvh_check_limit(__func__, "limit", limit);
-    status = status ? status : check_batch(__func__, bvh, rays, count, any, "any", sizeof(bool));
-    if (status || !count)
-        return status;
-    ray_batch b = {bvh, NULL, rays.host, count, 0, limit, NULL, any.host};
-    return bvh->there ? abuti_ray_on_device(__func__, bvh->there, rays, count, limit, true, any)
-                      : run_batch(&b);
+    abut_context *context = bvh ? bvh->context : NULL;
+    void *copy;
+    abut_status status =
+        abuti_array_convert(__func__, "rays", context, &rays, count, RAY_NUMBERS, &copy);
+    if (!status)
+        status = find_any_hits(__func__, bvh, rays, count, limit, any);
+    abuti_release(context, copy);
+    return status;
 }
 
 typedef struct all_batch {
@@ -494,21 +522,34 @@ static uint32_t find_all(const void *user, size_t i, bool write, uint64_t at) {
     return abuti_ray_all_hits(b->bvh, &b->rays[i], write ? b->hits + at : NULL);
 }
 
-abut_status abut_ray_all_batch(const abut_bvh *bvh, abut_array rays, size_t count,
-                               uint64_t capacity, abut_array offsets, abut_array hits,
-                               uint64_t *total) {
+static abut_status find_all_hits(const char *function, const abut_bvh *bvh, abut_array rays,
+                                 size_t count, uint64_t capacity, abut_array offsets,
+                                 abut_array hits, uint64_t *total) {
     const all_batch b = {bvh, rays.host, hits.host};
-    const bvh_gather g = {__func__, "rays",  "hits", bvh,   count,
+    const bvh_gather g = {function, "rays",  "hits", bvh,   count,
                           capacity, offsets, hits,   total, sizeof(abut_ray_hit),
                           &b,       find_all};
-    abut_status status = abuti_bvh_check_batch(__func__, bvh, bvh, "bvh");
+    abut_status status = abuti_bvh_check_batch(function, bvh, bvh, "bvh");
     status = status ? status : abuti_gather_check(&g);
     if (!status)
-        status = check_batch(__func__, bvh, rays, count, abut_array_host(bvh), "bvh", 0);
+        status = check_batch(function, bvh, rays, count, abut_array_host(bvh), "bvh", 0);
     if (status)
         return status;
     if (bvh->there)
         return abuti_ray_all_on_device(&g, rays);
     const ray_wide *tree = tree_for_rays(bvh, count);
     return tree ? abuti_ray_all_run(&g, tree, rays.host) : abuti_gather_run(&g);
+}
+
+abut_status abut_ray_all_batch(const abut_bvh *bvh, abut_array rays, size_t count,
+                               uint64_t capacity, abut_array offsets, abut_array hits,
+                               uint64_t *total) {
+    abut_context *context = bvh ? bvh->context : NULL;
+    void *copy;
+    abut_status status =
+        abuti_array_convert(__func__, "rays", context, &rays, count, RAY_NUMBERS, &copy);
+    if (!status)
+        status = find_all_hits(__func__, bvh, rays, count, capacity, offsets, hits, total);
+    abuti_release(context, copy);
+    return status;
 }

@@ -159,11 +159,11 @@ static void compute_winding(void *data, const bvh_sorted_point *places, size_t b
 }
 
 /* Validates the arguments of a batch. */
-static abut_status init_batch(const char *function, sign_batch *b, const abut_points *points,
+static abut_status init_batch(const char *function, sign_batch *b, abut_array points, size_t count,
                               abut_array out, const char *out_name, size_t element_bytes) {
-    abut_status status = abuti_bvh_check_batch(function, b->bvh, points, "points");
+    abut_status status = abuti_bvh_check_batch(function, b->bvh, b->bvh, "bvh");
     status = status ? status : check_prepared(function, b->bvh);
-    status = status ? status : abuti_bvh_points_read(function, b->bvh, points, &b->points);
+    status = status ? status : abuti_bvh_points_read(function, b->bvh, points, count, &b->points);
     if (!status)
         status =
             abuti_bvh_check_array(function, out_name, b->bvh, out, b->points.count, element_bytes);
@@ -179,30 +179,32 @@ static abut_status run_batch(sign_batch *b, const char *stage, bvh_visit *visit)
     return abuti_bvh_points_visit(b->bvh->context, &b->points, &b->bounds, stage, visit, b);
 }
 
-abut_status abut_sign_inside_batch(const abut_bvh *bvh, const abut_points *points,
+abut_status abut_sign_inside_batch(const abut_bvh *bvh, abut_array points, size_t count,
                                    abut_array inside) {
     sign_batch b = {.bvh = bvh, .inside = inside.host};
-    abut_status status = init_batch(__func__, &b, points, inside, "inside", sizeof(bool));
+    abut_status status = init_batch(__func__, &b, points, count, inside, "inside", sizeof(bool));
     if (status)
         return status;
     return bvh->there ? abuti_sign_inside_on_device(__func__, bvh->there, &b.points, inside)
                       : run_batch(&b, "inside", compute_inside);
 }
 
-abut_status abut_sign_winding_batch(const abut_bvh *bvh, const abut_points *points,
+abut_status abut_sign_winding_batch(const abut_bvh *bvh, abut_array points, size_t count,
                                     abut_array winding) {
     sign_batch b = {.bvh = bvh, .winding = winding.host};
-    abut_status status = init_batch(__func__, &b, points, winding, "winding", sizeof(double));
+    abut_status status =
+        init_batch(__func__, &b, points, count, winding, "winding", sizeof(double));
     if (status)
         return status;
     return bvh->there ? abuti_sign_winding_on_device(__func__, bvh->there, &b.points, winding)
                       : run_batch(&b, "winding", compute_winding);
 }
 
-abut_status abut_sign_nearest_batch(const abut_bvh *bvh, const abut_points *points, double radius,
-                                    abut_array nearest) {
+abut_status abut_sign_nearest_batch(const abut_bvh *bvh, abut_array points, size_t count,
+                                    double radius, abut_array nearest) {
     sign_batch b = {.bvh = bvh, .radius = radius};
-    abut_status status = init_batch(__func__, &b, points, nearest, "nearest", sizeof(abut_nearest));
+    abut_status status =
+        init_batch(__func__, &b, points, count, nearest, "nearest", sizeof(abut_nearest));
     if (status)
         return status;
     if (bvh->there)

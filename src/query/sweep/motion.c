@@ -2,6 +2,7 @@
  * reject its own options. */
 #include "sweep/motion.h"
 
+#include "device/array.h"
 #include "geom/sweep.h"
 #include "geom/sweep_point_shared.h"
 #include "mesh/mesh.h"
@@ -246,6 +247,12 @@ abut_status abut_sweep_set_positions(abut_sweep *sweep, abut_array start, abut_a
                           "abut_sweep_set_positions: %s has both a host pointer and a device "
                           "buffer; set one of them",
                           end.host && end.buffer ? "end" : "start");
+    void *copies[2] = {NULL, NULL};
+    abut_status status = abuti_array_convert(__func__, "start", sweep->context, &start,
+                                             sweep->vertex_count, 3, &copies[0]);
+    if (!status)
+        status = abuti_array_convert(__func__, "end", sweep->context, &end, sweep->vertex_count, 3,
+                                     &copies[1]);
     motion_step_input input = {.function = "abut_sweep_set_positions",
                                .start_name = "start",
                                .end_name = "end",
@@ -254,9 +261,10 @@ abut_status abut_sweep_set_positions(abut_sweep *sweep, abut_array start, abut_a
                                .end = end.host,
                                .start_buffer = start.buffer,
                                .end_buffer = end.buffer};
-    abut_status status = abuti_motion_load_step(sweep, &input);
+    status = status ? status : abuti_motion_load_step(sweep, &input);
     if (!status)
         abuti_motion_accept_step(sweep, &input);
+    ABUTI_RELEASE(sweep->context, copies[0], copies[1]);
     return status;
 }
 

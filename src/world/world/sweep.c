@@ -18,6 +18,7 @@
  */
 #include "world/world.h"
 
+#include "device/array.h"
 #include "sweep/rigid.h"
 
 #include <math.h>
@@ -428,11 +429,16 @@ abut_status abut_world_sweep(abut_world *world, const uint32_t *ids, abut_array 
     s.reach = 0.5 * (s.options.separation + s.options.tolerance);
     status = world->backend->download_poses(world);
     abut_pose *downloaded = NULL;
+    void *copy = NULL;
+    if (!status)
+        status = abuti_array_convert("abut_world_sweep", "ends", world->context, &ends, count,
+                                     POSE_NUMBERS, &copy);
     if (!status && ends.buffer)
         status = download_ends(world, ends.buffer, count, &downloaded);
     status = status ? status : set_ends(world, ids, ends.buffer ? downloaded : ends.host, count);
     status = status ? status : sweep_step(&s);
     abuti_release(world->context, downloaded);
+    abuti_release(world->context, copy);
     abuti_set_fraction(0);
     abuti_world_leave(world, before);
     status = status ? status : write_impacts(world, &ours);

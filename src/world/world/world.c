@@ -4,6 +4,7 @@
 
 #include "collider/collider.h"
 
+#include "device/array.h"
 #include "pair/pair.h"
 #include "radial/radial.h"
 
@@ -536,8 +537,13 @@ abut_status abut_world_set_poses(abut_world *world, const uint32_t *ids, abut_ar
     abut_status status = abuti_world_enter("abut_world_set_poses", world, &before);
     if (status)
         return status;
-    status = poses.buffer ? world->backend->move(world, ids, poses.buffer, count)
-                          : abuti_world_move(world, ids, poses.host, count);
+    void *copy;
+    status = abuti_array_convert("abut_world_set_poses", "poses", world->context, &poses, count,
+                                 POSE_NUMBERS, &copy);
+    if (!status)
+        status = poses.buffer ? world->backend->move(world, ids, poses.buffer, count)
+                              : abuti_world_move(world, ids, poses.host, count);
+    abuti_release(world->context, copy);
     abuti_world_leave(world, before);
     return status;
 }
@@ -605,7 +611,11 @@ abut_status abut_world_set_positions(abut_world *world, uint32_t id,
         if (!status)
             status = abuti_world_place(function, item, &item->at.pose, &item->at);
     } else {
-        status = deform_mesh(item, positions);
+        void *copy;
+        status = abuti_array_convert(function, "positions", world->context, &positions,
+                                     item->asset->mesh->vertex_count, 3, &copy);
+        status = status ? status : deform_mesh(item, positions);
+        abuti_release(world->context, copy);
     }
     abuti_world_leave(world, before);
     abuti_world_new_state(world, item);

@@ -118,7 +118,8 @@ class Arrays(unittest.TestCase):
         for array in (self.p, self.p.astype(np.float32), wide[:, 1:4], wide[::2, :3]):
             made, _ = _arrays.vectors(array, "points")
             self.assertIs(made, array)
-            self.assertEqual(_arrays.points(made).points, array.ctypes.data)
+            batch = _arrays.batch(made)
+            self.assertEqual((batch.host, batch.stride), (array.ctypes.data, array.strides[0]))
 
     def test_strides(self):
         wide = np.zeros((100, 5))
@@ -148,6 +149,29 @@ class Arrays(unittest.TestCase):
             self.mesh.nearest(halves).distance, self.mesh.nearest(halves.astype(float)).distance
         )
         self.assertEqual(self.mesh.nearest(np.array([[2, 0, 0]])).distance.shape, (1,))
+        for d in (-single, -single.astype(float)):  # one type, or two
+            here, there = self.mesh.ray(single, d), self.mesh.ray(single.astype(float), d.astype(float))
+            for one, other in zip(here, there):
+                np.testing.assert_array_equal(one, other)
+            np.testing.assert_array_equal(self.mesh.ray_any(single, d), here.hit)
+
+    def test_positions(self):
+        """The same results from float32, and from columns of a wider array."""
+        vertices = self.mesh.vertices.astype(np.float32)
+        wide = np.zeros((len(vertices), 7), np.float32)
+        wide[:, 2:5] = vertices + np.float32(0.125)
+        found = []
+        for array in (wide[:, 2:5].astype(float), wide[:, 2:5]):
+            world = abut.World()
+            body = world.add(abut.Mesh(vertices, self.mesh.faces), deforms=True)
+            world.add(self.mesh, pose=(1, 0, 0))
+            world.set_positions(body, array)
+            motion = abut.Motion([self.mesh, abut.shape("box")])
+            motion.step(end=[array, abut.shape("box").vertices])
+            found.append(([pair.depth for pair in world.step()], motion.earliest()))
+        self.assertEqual(len(found[0][0]), 1)
+        self.assertEqual(found[0][0], found[1][0])
+        self.assertEqual(str(found[0][1]), str(found[1][1]))
 
     def test_wrong_arrays(self):
         for wrong in (

@@ -34,8 +34,8 @@ abut_status abuti_field_compute_plain(const field_job *job) {
         for (size_t b = 0; b < count; b++)
             list_centres(job, job->wanted ? job->wanted[first + b] : first + b, points + b * cells,
                          begin);
-        abut_points batch = abut_points_doubles(points, count * cells);
-        status = abut_sign_nearest_batch(job->bvh, &batch, HUGE_VAL, abut_array_host(nearest));
+        status = abut_sign_nearest_batch(job->bvh, abut_array_host(points), count * cells, HUGE_VAL,
+                                         abut_array_host(nearest));
         for (size_t b = 0; b < count && !status; b++) {
             size_t number = job->wanted ? job->wanted[first + b] : first + b;
             list_centres(job, number, points, begin);

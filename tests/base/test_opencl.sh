@@ -11,7 +11,7 @@ for standard in CL1.2 CL3.0; do
     for bits in 32 64; do
         clang -x cl -cl-std=$standard -DABUTI_REAL_BITS=$bits -target spir64 \
             -Xclang -finclude-default-header -Wall -Wextra -Wconversion -Wshadow -Werror \
-            -I"$source/src" -fsyntax-only "$source/tests/base/math.cl"
+            -I"$source/src/foundation" -fsyntax-only "$source/tests/base/math.cl"
         echo "$standard, $bits bits: compiles"
     done
 done

@@ -40,7 +40,7 @@ int main(void) {
     return all[1].name || fwrite(all[0].text, 1, all[0].bytes, stdout) != all[0].bytes;
 }
 END
-cc -std=c11 -I"$source/src" -I"$source/include" -o "$work/print" "$work/print.c" "$work/out.c"
+cc -std=c11 -I"$source/src/foundation" -I"$source/include" -o "$work/print" "$work/print.c" "$work/out.c"
 "$work/print" | diff "$work/wanted" -
 printf '#include "a/missing.h"\n' >"$work/a/m.cl"
 if cmake -DROOT="$work" -DKERNELS="$work/a/m.cl" -DOUT="$work/no.c" -DTABLE=all \

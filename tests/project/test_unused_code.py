@@ -38,7 +38,7 @@ for line in lines:
     where, kind, symbol = re.match(r"(.*?\.o):\s*[0-9a-f]*\s+(\w) (\S+)", line).groups()
     if kind in "Uw":
         users[symbol].add(where)
-    elif symbol.startswith("abuti_") and "abut_objects.dir/src/" in where:
+    elif symbol.startswith("abuti_") and re.search("abut_objects.dir/(src|apps)/", where):
         name = re.sub(r".*abut_objects.dir/", "", where)[:-2]
         if (source / name).exists():  # else it is left from an older state
             defined[symbol] = where

@@ -12,7 +12,7 @@ mkdir "$work/a"
 printf '/* one; [two] "three" \\n ??/ */\n#include "a/x.h"\n#include "a/y.h"\nlast; ;[\n' >"$work/a/m.cl"
 printf 'x1\n#include "a/y.h"\nx3\n' >"$work/a/x.h"
 printf 'y1\n#include <other.h>\n' >"$work/a/y.h"
-cmake -DROOT="$work" -DKERNELS="$work/a/m.cl" -DOUT="$work/out.c" -DTABLE=all \
+cmake -DROOTS="$work" -DKERNELS="$work/a/m.cl" -DOUT="$work/out.c" -DTABLE=all \
     -P "$source/cmake/embed.cmake"
 cat >"$work/wanted" <<'END'
 #line 1 "a/m.cl"
@@ -43,7 +43,7 @@ END
 cc -std=c11 -I"$source/src/foundation" -I"$source/include" -o "$work/print" "$work/print.c" "$work/out.c"
 "$work/print" | diff "$work/wanted" -
 printf '#include "a/missing.h"\n' >"$work/a/m.cl"
-if cmake -DROOT="$work" -DKERNELS="$work/a/m.cl" -DOUT="$work/no.c" -DTABLE=all \
+if cmake -DROOTS="$work" -DKERNELS="$work/a/m.cl" -DOUT="$work/no.c" -DTABLE=all \
     -P "$source/cmake/embed.cmake" 2>"$work/said"; then
     echo "a missing include went unnoticed"
     exit 1

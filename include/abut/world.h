@@ -124,7 +124,8 @@ typedef struct abut_world_item {
                                * needs a field or samples. Other kinds have only one method */
     void *user;               /* for the caller; see abut_world_get_user() */
     double margin; /* a length, 0 or more, added to the margin of all its pairs. The margin
-                    * of a pair is that of the world plus those of both items */
+                    * of a pair is that of the world plus those of both items. The margin of the
+                    * world plus twice this one must not exceed ABUT_COORDINATE_MAX */
 } abut_world_item;
 
 ABUT_DEFAULT(abut_world_item)

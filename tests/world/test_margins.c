@@ -37,11 +37,15 @@ TEST(margins_of_items_add_up) {
         assert_ok(abut_world_replace(world, b, &other));
         assert_ok(abut_world_contacts(world, &contacts));
         assert_int_equal(contacts.count, 0);
-        const double bad[] = {-1, NAN, INFINITY};
-        for (int i = 0; i < 3; i++) {
+        const double bad[] = {-1, NAN, INFINITY, 0.6 * ABUT_COORDINATE_MAX};
+        for (int i = 0; i < 4; i++) {
             other.margin = bad[i];
             assert_refused("item->margin", abut_world_add(world, &other, &b));
         }
+        other.margin = 0.4 * ABUT_COORDINATE_MAX; /* every pair is within this margin */
+        assert_ok(abut_world_replace(world, b, &other));
+        assert_ok(abut_world_contacts(world, &contacts));
+        assert_int_equal(contacts.count, 1);
         abut_world_destroy(world);
     }
 }

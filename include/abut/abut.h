@@ -1,4 +1,4 @@
-/* abut: whether triangle meshes touch, where, how deep, how far apart, and when.
+/* abut: intersections, distances, contacts and times of impact of triangle meshes.
  * This header includes every public header; each of them also stands alone. */
 #ifndef ABUT_ABUT_H
 #define ABUT_ABUT_H

@@ -9,7 +9,8 @@
  *    library reads and writes only `size` bytes. So a program that was compiled against an older
  *    version works with a newer library. A size that is larger than the library knows is an
  *    ABUT_ERROR_ARGUMENT.
- *  - Geometry, elements of arrays and output lists have no size: their layout is fixed.
+ *  - Geometry, elements of arrays, output lists and small results of one query, such as
+ *    abut_separation, have no size: their layout is fixed.
  *  - In options, a member that is zero selects the default value. A null pointer to options selects
  *    all defaults.
  *  - A null context is the built-in context: malloc, threads on all cores, no log.
@@ -57,7 +58,8 @@ extern "C" {
  * `capacity`. A function sets `count` to the number of elements that it found, and writes them.
  *  - If there are more elements than the capacity, it returns ABUT_ERROR_BUFFER, sets only `count`,
  *    and writes nothing. The caller provides that many elements and calls it again.
- *  - A null list with capacity 0 queries the count.
+ *  - A null list with capacity 0 queries the count: the call returns ABUT_ERROR_BUFFER, or ABUT_OK
+ *    if there are no elements.
  *  - A null list with a capacity, or a capacity beyond the address space, is an
  *    ABUT_ERROR_ARGUMENT. After this and all other errors `count` is unchanged too, unless the
  *    function documents an exception.

@@ -87,7 +87,7 @@ typedef struct abut_bvh_info {
     size_t size; /* sizeof(abut_bvh_info), set by the default function */
     uint32_t triangle_count;
     uint32_t node_count, depth; /* nodes with four children; nodes from the root to the deepest */
-    uint64_t bytes;             /* without the mesh */
+    uint64_t bytes;             /* of the tree, without the mesh and without prepared data */
     double cost;         /* expected number of node visits of a random ray (surface area heuristic):
                           * the sum of the surface areas of all boxes over that of the root */
     double built_cost;   /* cost after the build; on a device, when the CPU first copied the tree */
@@ -124,19 +124,21 @@ enum {
                                * unless it was called before */
 };
 
-/* Builds data for queries in advance: `data` is a sum of the bits above. Data that exists is
+/* Builds data for queries in advance: `data` combines the bits above by |. Data that exists is
  * kept. After this call, and until abut_bvh_set_mesh(), such queries build nothing.
  *
- * Without this call, queries build the data themselves. OVERLAP, CONTACTS, VOLUME and HULL are
- * built by the first query that needs them; RAYS and DISTANCE after so many queries that building
- * pays; SIGNS never, since its queries require a preparation. Results are the same with and without
- * preparation. A query that builds data takes longer and allocates memory. abut_bvh_set_mesh()
- * updates SIGNS, CONTACTS, VOLUME and HULL, and discards RAYS and DISTANCE.
+ * Without this call, queries build the data themselves: OVERLAP, CONTACTS, VOLUME and HULL in the
+ * first query that needs them, RAYS and DISTANCE when queries without them have taken about as long
+ * as building takes. Queries of signs never do; they require a preparation. Results are the same
+ * with and without preparation. A query that builds data takes longer and allocates memory.
  *
- * On a device, RAYS and SIGNS prepare what batches need there; the others build the tree of the CPU
- * as well. Returns ABUT_ERROR_ARGUMENT for unknown bits, and with HULL for a mesh that is not
- * closed and convex. On failure a part of the data may have been built, which is harmless. Not
- * thread-safe: no other thread may use the BVH during the call. */
+ * abut_bvh_set_mesh() updates all data except RAYS and DISTANCE, which it discards; CONTACTS and
+ * VOLUME then lack the part that DISTANCE includes. Call abut_bvh_prepare() again to complete them.
+ *
+ * On a device, RAYS and SIGNS prepare batches on that device. All other bits are for queries on the
+ * CPU, and build a tree of the CPU. Returns ABUT_ERROR_ARGUMENT for unknown bits, and with HULL for
+ * a mesh that is not closed and convex. On failure a part of the data may have been built, which is
+ * harmless. Not thread-safe: no other thread may use the BVH during the call. */
 ABUT_API abut_status abut_bvh_prepare(abut_bvh *bvh, uint32_t data);
 
 /* ---- boxes ---- */

@@ -3,7 +3,7 @@
  *
  * A shape is a mesh with the data structures that queries need, a primitive, or the radial fields
  * of a character. Each function documents the kinds that it accepts. The functions of <abut/pair.h>
- * accept hulls and bodies that have a BVH. abut_contact_find() and abut_sweep_rigid() accept
+ * accept bodies that have a BVH, and hulls. abut_contact_find() and abut_sweep_rigid() accept
  * primitives and bodies that have a BVH. abut_contact_find_sampled() needs at least one body with a
  * field or samples. abut_raster_draw() and abut_layers_add() accept meshes, hulls and bodies that
  * have a BVH. Worlds accept all kinds.
@@ -36,13 +36,14 @@ typedef struct abut_radial abut_radial;
 /* The kind of a shape. */
 typedef enum abut_collider_kind {
     ABUT_COLLIDER_BODY = 0, /* one mesh, by a BVH, a field, samples, or any combination of these */
-    ABUT_COLLIDER_PLANE,    /* a half-space: the side that the normal points away from is solid */
+    ABUT_COLLIDER_PLANE, /* a half-space: solid below the plane, empty on the side of its normal */
     ABUT_COLLIDER_SPHERE,
     ABUT_COLLIDER_CAPSULE,
     ABUT_COLLIDER_BOX, /* centred at the origin of its pose */
     ABUT_COLLIDER_CYLINDER,
     ABUT_COLLIDER_HULL,      /* a closed convex mesh */
-    ABUT_COLLIDER_CHARACTER, /* radial fields, in world coordinates: the pose is the identity */
+    ABUT_COLLIDER_CHARACTER, /* radial fields, in world coordinates: the pose must be the identity
+                              */
     ABUT_COLLIDER_MESH /* a mesh without other data: for images, layers and worlds, which build
                         * what they need */
 } abut_collider_kind;

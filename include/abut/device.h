@@ -96,15 +96,19 @@ ABUT_API abut_status abut_buffer_read(const abut_buffer *buffer, size_t offset, 
                                       size_t bytes);
 
 /* An array of elements in host memory or in a device buffer: the inputs and outputs of a batch. At
- * most one of `host` and `buffer` is set; neither is set if there is no array. Elements in a buffer
- * start at its beginning; to use a part of a buffer, wrap a sub-buffer. Inputs are only read.
+ * most one of `host` and `buffer` is set. If both are null, the array is absent. Elements in a
+ * buffer start at its beginning; to use a part of a buffer, wrap a sub-buffer. Inputs are only
+ * read.
  *
- * Elements are those that a function documents: abut_vec3, abut_ray, abut_box, abut_pose and so on,
- * contiguous and of doubles. Unless a function excludes it, inputs may instead consist of floats,
- * with as many numbers in the same order. In host memory they may have any stride and alignment,
- * such as positions among other attributes of vertices. In a buffer, elements are contiguous, and
- * only points may be floats. Outputs, and arrays that are also written, have neither type nor
- * stride. */
+ * Each function documents the type of the elements, such as abut_ray or uint32_t. They are
+ * contiguous. Inputs of doubles (abut_vec3, abut_ray, abut_box, abut_pose) have two more forms,
+ * unless the function excludes them:
+ *  - In host memory they may have any stride and alignment, such as positions among other
+ *    attributes of vertices.
+ *  - They may consist of floats instead of doubles, with as many numbers in the same order. In a
+ *    buffer, only points may.
+ * Functions convert such inputs to a temporary array of doubles, except points, which are read in
+ * place. An array that a function writes must have neither type nor stride. */
 typedef struct abut_array {
     void *host;            /* host memory, or null */
     abut_buffer *buffer;   /* on the device of the object that processes the batch, or null */
@@ -122,7 +126,7 @@ typedef struct abut_array {
 #define ABUT_UNREAD
 #endif
 
-/* Returns an array in host memory, contiguous and of doubles; null = no array. Thread-safe. */
+/* Returns an array of contiguous elements in host memory; null = no array. Thread-safe. */
 ABUT_UNREAD static inline abut_array abut_array_host(const void *host) {
     abut_array array;
     memset(&array, 0, sizeof array);
@@ -130,7 +134,7 @@ ABUT_UNREAD static inline abut_array abut_array_host(const void *host) {
     return array;
 }
 
-/* The same for numbers of type float. Thread-safe. */
+/* The same for an input that consists of floats instead of doubles. Thread-safe. */
 static inline abut_array abut_array_floats(const void *host) {
     abut_array array = abut_array_host(host);
     array.type = ABUT_SCALAR_FLOAT32;

@@ -23,12 +23,13 @@ typedef struct abut_scene abut_scene;
 typedef struct abut_scene_body {
     size_t size;
     const char *name;       /* unique; the file may omit it: the eighth body is then "#7" */
-    abut_collider collider; /* the body at its pose, for abut_world_item. ABUT_COLLIDER_MESH with
-                             * the mesh. If the file marks the body as solid: a primitive, centred
-                             * at its origin with its axis along z. A plane is the half-space below
-                             * z = 0, and must be static in a world. A hull is the mesh itself,
-                             * which must be closed and convex */
-    abut_mesh *mesh;    /* for images. It approximates a primitive. Several bodies may share it */
+    abut_collider collider; /* the body at its pose, for abut_world_item: ABUT_COLLIDER_MESH, or a
+                             * primitive if the file has `solid` for this body. A primitive is
+                             * centred at its origin with its axis along z. A plane is the
+                             * half-space below z = 0. A hull is the mesh itself, which must be
+                             * closed and convex */
+    abut_mesh *mesh;    /* to draw the body; a primitive is approximated by it. Several bodies may
+                         * share a mesh */
     uint32_t group;     /* a bit, as in abut_world_item; bit 0 if the file names no group */
     uint32_t mask;      /* the groups that this body collides with; never 0 */
     const char *file;   /* path of the mesh as written in the scene; null for a shape */
@@ -52,7 +53,7 @@ typedef struct abut_scene_arrays {
     uint64_t ignored_count;
     const abut_scene_pair *ignored; /* sorted by a, then b; without duplicates */
     uint32_t group_count;
-    const char *const *groups; /* names of the groups from bit 1 on; bit 0 has no name */
+    const char *const *groups; /* names of groups: groups[0] is bit 1, and so on */
 } abut_scene_arrays;
 
 ABUT_DEFAULT(abut_scene_arrays)
@@ -64,7 +65,7 @@ ABUT_DEFAULT(abut_scene_arrays)
 /* Reads a scene and all meshes that it refers to: OBJ, PLY, STL, OFF or glTF. Relative paths start
  * at the folder of the scene file. Only regular files are opened. Returns
  *  - ABUT_ERROR_FORMAT for content that the format does not define, too many groups or segments;
- * the error message names the file and the member,
+ *    the error message names the file and the member,
  *  - ABUT_ERROR_LIMIT for more than ABUT_SCENE_IGNORED ignored pairs, more than 4096 entries of
  *    `ignore` with a group, or more than 4,194,304 triangles of all shapes together,
  *  - ABUT_ERROR_UNSUPPORTED without the "gltf" feature.

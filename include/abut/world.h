@@ -94,8 +94,8 @@ typedef struct abut_world_options {
 
 ABUT_DEFAULT(abut_world_options)
 
-/* What moves an item. A pair is tested if at least one item is dynamic. A pair with a sensor is
- * tested unless both items are static. */
+/* What moves an item. A pair is tested if at least one item is dynamic. If one of them is a sensor,
+ * it is tested if at least one item is dynamic or kinematic. */
 typedef enum abut_world_motion {
     ABUT_WORLD_DYNAMIC = 0, /* moved by a physics solver */
     ABUT_WORLD_KINEMATIC,   /* moved by the caller, regardless of contacts */
@@ -124,7 +124,8 @@ typedef struct abut_world_item {
                                * needs a field or samples. Other kinds have only one method */
     void *user;               /* for the caller; see abut_world_get_user() */
     double margin; /* a length, 0 or more, added to the margin of all its pairs. The margin
-                    * of a pair is that of the world plus those of both items */
+                    * of a pair is that of the world plus those of both items. The margin of the
+                    * world plus twice this one must not exceed ABUT_COORDINATE_MAX */
 } abut_world_item;
 
 ABUT_DEFAULT(abut_world_item)
@@ -136,20 +137,21 @@ ABUT_API abut_status abut_world_create(abut_context *context, const abut_world_o
 /* Destroys a world and releases its references. Null is allowed. Not thread-safe. */
 ABUT_API void abut_world_destroy(abut_world *world);
 
-/* Adds an item and stores its id. The id is the one that was freed last; if no id is free, it is
- * the number of items. For a mesh the world builds everything that its method needs, at least a BVH
- * and a mesh report. Returns ABUT_ERROR_ARGUMENT for a pose or primitive that the functions of
- * <abut/contact.h> reject, and for a character whose pose is not the identity. Also returns it if
- * the method is LAYERS for a mesh that is not closed, or FIELD for a mesh that deforms. Not
- * thread-safe. */
+/* Adds an item and stores its id in `id`, which must not be null. The id is the one that was freed
+ * last; if no id is free, it is the number of items. For a mesh the world builds everything that
+ * its method needs, at least a BVH and a mesh report. Returns ABUT_ERROR_ARGUMENT for a pose or
+ * primitive that the functions of <abut/contact.h> reject, and for a character whose pose is not
+ * the identity. Also returns it if the method is LAYERS for a mesh that is not closed, or FIELD for
+ * a mesh that deforms. Not thread-safe. */
 ABUT_API abut_status abut_world_add(abut_world *world, const abut_world_item *item, uint32_t *id);
 /* Removes an item. Its id becomes free, and its ignored pairs are deleted. Not thread-safe. */
 ABUT_API abut_status abut_world_remove(abut_world *world, uint32_t id);
 /* Returns the user pointer of an item; null if there is no such item. Not thread-safe. */
 ABUT_API void *abut_world_get_user(const abut_world *world, uint32_t id);
-/* Replaces an item in place: groups, motion, method, pose, shape or kind. Its id and its ignored
- * pairs are kept. If the shape changes, pairs that touch have the events END and BEGIN; otherwise
- * PERSIST. Returns the errors of abut_world_add(); on failure nothing changes. Not thread-safe. */
+/* Replaces an item in place, with all members of `item`, such as pose, shape, margin and user
+ * pointer. Its id and its ignored pairs are kept. If the shape changes, pairs that touch have the
+ * events END and BEGIN; otherwise PERSIST. Returns the errors of abut_world_add(); on failure
+ * nothing changes. Not thread-safe. */
 ABUT_API abut_status abut_world_replace(abut_world *world, uint32_t id,
                                         const abut_world_item *item);
 /* Sets the shape of an item that is not rigid.
@@ -277,8 +279,8 @@ ABUT_API abut_status abut_world_pairs(abut_world *world, abut_world_pair_list *p
  * only copies contacts.
  *
  * contacts->reliability is the lowest level of all pairs that were tested. If there are more
- * contacts than contacts->capacity, returns ABUT_ERROR_BUFFER and sets only contacts->count, which
- * is set in either case. Not thread-safe. */
+ * contacts than contacts->capacity, returns ABUT_ERROR_BUFFER and sets only contacts->count. Not
+ * thread-safe. */
 ABUT_API abut_status abut_world_contacts(abut_world *world, abut_contacts *contacts);
 
 /* ---- events ---- */
@@ -366,7 +368,8 @@ ABUT_DEFAULT(abut_world_impacts)
 /* Computes the times of impact if `count` items move to the poses `ends` (abut_pose) in a step
  * while all others stay. Does not change the world. `ids`, `ends` and `count` are as in
  * abut_world_set_poses(); poses in a buffer of the device are downloaded. Items move as
- * abut_pose_interpolate() describes. `options` may be null. The margin of the world is not used.
+ * abut_pose_interpolate() describes. `options` may be null. Margins of
+ * the world and of items are not used.
  *
  * Guarantee: conservative. Each pair is swept as by abut_sweep_rigid(). The pairs are those that
  * the narrow phase would test, including pairs with sensors. Pairs with a character, or with a body

@@ -459,6 +459,22 @@ TEST(refusals) {
 }
 
 /* Outputs have neither type nor stride. */
+/* A null BVH is refused before an input is converted. */
+TEST(no_bvh) {
+    static const float numbers[12] = {0, 0, 0, 1, 1, 1, 2, 2, 2, 3, 3, 3};
+    const abut_array in = abut_array_floats(numbers);
+    uint64_t offsets[3], total;
+    abut_ray_hit hits[2];
+    bool any[2];
+    uint32_t triangles[2];
+    const abut_array at = abut_array_host(offsets), to = abut_array_host(hits);
+    assert_refused("bvh is null", abut_ray_first_batch(NULL, in, 2, 1, to));
+    assert_refused("bvh is null", abut_ray_any_batch(NULL, in, 2, 1, abut_array_host(any)));
+    assert_refused("bvh is null", abut_ray_all_batch(NULL, in, 2, 2, at, to, &total));
+    assert_refused("bvh is null", abut_bvh_find_in_box_batch(NULL, in, 2, 2, at,
+                                                             abut_array_host(triangles), &total));
+}
+
 TEST(outputs) {
     subject *s = make_subject(NULL);
     const abut_vec3 point = {0, 0, 2};

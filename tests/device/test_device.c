@@ -22,8 +22,7 @@ TEST(list) {
     assert_refused("the size field of the result is 0",
                    abut_device_list(NULL, &(abut_device_info_list){infos, 64, 0}));
     infos[0].size = sizeof infos[0] + 1;
-    assert_refused("start from the default function",
-                   abut_device_list(NULL, &(abut_device_info_list){infos, 64, 0}));
+    assert_refused("_default()", abut_device_list(NULL, &(abut_device_info_list){infos, 64, 0}));
     infos[0].size = sizeof infos[0];
     devices = (abut_device_info_list){infos, 64, 0};
     assert_ok(abut_device_list(NULL, &devices));

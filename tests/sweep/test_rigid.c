@@ -82,23 +82,23 @@ TEST(cubes_meet_when_they_should) {
 TEST(turning_bars_hit_posts) {
     abut_bvh *bar = box_of(2, 0.1, 0.1), *post = box_of(0.02, 0.02, 1);
     test_motion_path turns = {shifted(0, 0, 0), turned(v3(0, 0, 1), 1.5, v3(0, 0, 0))};
-    test_motion_path stands = {shifted(0.6, 0.6, 0), shifted(0.6, 0.6, 0)};
+    test_motion_path resting = {shifted(0.6, 0.6, 0), shifted(0.6, 0.6, 0)};
     abut_sweep_rigid_result touch;
-    assert_ok(test_sweep_rigid(bar, &turns, post, &stands, NULL, &touch));
+    assert_ok(test_sweep_rigid(bar, &turns, post, &resting, NULL, &touch));
     assert_true(touch.hit);
     abut_pose at;
     assert_ok(abut_pose_interpolate(&turns.from, &turns.to, touch.time, &at));
     abut_collider a = abut_collider_from_bvh(bar, at),
-                  b = abut_collider_from_bvh(post, stands.from);
+                  b = abut_collider_from_bvh(post, resting.from);
     abut_separation separation;
     assert_ok(abut_pair_distance(&a, &b, NULL, NULL, &separation));
     assert_true(separation.distance < 1e-6 && separation.relation == ABUT_PAIR_APART);
     double angle = 2 * atan2(at.rotation.z, at.rotation.w); /* its upper face reaches a corner */
     double corner = atan2(0.59, 0.61) - asin(0.05 / hypot(0.61, 0.59));
     assert_true(angle <= corner && angle > corner - 1e-5);
-    stands.from.translation.x = stands.to.translation.x = 0.8; /* beyond its reach */
-    stands.from.translation.y = stands.to.translation.y = 0.8;
-    assert_ok(test_sweep_rigid(bar, &turns, post, &stands, NULL, &touch));
+    resting.from.translation.x = resting.to.translation.x = 0.8; /* beyond its reach */
+    resting.from.translation.y = resting.to.translation.y = 0.8;
+    assert_ok(test_sweep_rigid(bar, &turns, post, &resting, NULL, &touch));
     assert_false(touch.hit);
     abut_bvh_destroy(bar);
     abut_bvh_destroy(post);

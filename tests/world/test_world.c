@@ -31,49 +31,6 @@ TEST(random_worlds_agree_with_every_pair) {
     assert_true(contacts > 500);
 }
 
-/* Two spheres with a gap have a contact if the margins of world and items together reach it. */
-TEST(margins_of_items_add_up) {
-    for (int motion = 0; motion < 2; motion++) { /* of a plane that may be b */
-        abut_world_options options = abut_world_options_default();
-        abut_world_item ball = abut_world_item_default(), other = ball;
-        abut_contact list[4];
-        abut_contacts contacts = {.size = sizeof contacts, .list = list, .capacity = 4};
-        abut_world *world;
-        uint32_t a, b;
-        options.margin = 0.01;
-        assert_ok(abut_world_create(NULL, &options, &world));
-        ball.collider =
-            abut_collider_from_sphere((abut_sphere){{0, 0, 0}, 1}, abut_pose_identity());
-        other.collider =
-            motion
-                ? abut_collider_from_plane((abut_plane){{0, 0, 1}, -1.1}, abut_pose_identity())
-                : abut_collider_from_sphere((abut_sphere){{0, 0, -2.1}, 1}, abut_pose_identity());
-        assert_ok(abut_world_add(world, &ball, &a));
-        assert_ok(abut_world_add(world, &other, &b));
-        assert_ok(abut_world_contacts(world, &contacts));
-        assert_int_equal(contacts.count, 0);
-        ball.margin = 0.08; /* 0.01 + 0.08 < 0.1 */
-        assert_ok(abut_world_replace(world, a, &ball));
-        assert_ok(abut_world_contacts(world, &contacts));
-        assert_int_equal(contacts.count, 0);
-        other.margin = 0.02;
-        assert_ok(abut_world_replace(world, b, &other));
-        assert_ok(abut_world_contacts(world, &contacts));
-        assert_int_equal(contacts.count, 1);
-        assert_true(fabs(list[0].depth + 0.1) < 1e-12);
-        other.margin = 0;
-        assert_ok(abut_world_replace(world, b, &other));
-        assert_ok(abut_world_contacts(world, &contacts));
-        assert_int_equal(contacts.count, 0);
-        const double bad[] = {-1, NAN, INFINITY};
-        for (int i = 0; i < 3; i++) {
-            other.margin = bad[i];
-            assert_refused("item->margin", abut_world_add(world, &other, &b));
-        }
-        abut_world_destroy(world);
-    }
-}
-
 TEST(changes_are_seen) {
     test_random random = {12};
     scene s = {.options = abut_world_options_default(), .count = 24};
@@ -631,66 +588,6 @@ TEST(events_agree_with_every_pair) {
     }
     assert_true(told[0] > 10 && told[1] > 10 && told[2] > 10);
     abut_world_destroy(s.world);
-}
-
-/* ---- contact normals ---- */
-
-/* A ball that has gone halfway and more through a plate is pushed back to the side it came from: by
- * last step's normal, or by its motion. */
-TEST(thin_plates_remember_the_side) {
-    abut_shape shape = abut_shape_default(ABUT_SHAPE_BOX);
-    thing plate = {NULL, NULL, NULL, NULL};
-    shape.extent = v3(4, 4, 0.01);
-    assert_ok(abut_shape_create(serial, &shape, &plate.mesh));
-    assert_ok(abut_bvh_create(plate.mesh, NULL, &plate.bvh));
-    const abut_pose origin = {{0, 0, 0, 1}, {0.2, 0.1, 0}};
-    const double radius = abut_mesh_bounds(things[2].mesh).hi.z;
-    const double half = 0.2 * radius;
-    abut_world_item balls[3] = {mesh_item(&things[2], origin)};
-    balls[1] = (abut_world_item){.size = sizeof(abut_world_item),
-                                 .collider.kind = ABUT_COLLIDER_SPHERE,
-                                 .collider.shape.sphere = {{0, 0, 0}, radius}};
-    balls[2] = (abut_world_item){.size = sizeof(abut_world_item),
-                                 .collider.kind = ABUT_COLLIDER_CAPSULE,
-                                 .collider.shape.capsule = {{{-half, 0, 0}, {half, 0, 0}}, radius}};
-    for (int kind = 0; kind < 12; kind++)
-        for (int slowly = 0; slowly < 2; slowly++)
-            for (int swapped = 0; swapped < 2; swapped++) {
-                abut_world *world;
-                abut_pose at = origin;
-                int side = kind % 2 ? 1 : -1;
-                double through = kind < 6 ? 0.1 : 0.5;
-                at.translation.z = side * (slowly ? 0.5 : 1.2) * radius;
-                uint32_t ids[2];
-                assert_ok(abut_world_create(serial, NULL, &world));
-                for (int i = 0; i < 2; i++) {
-                    bool ball = i == swapped;
-                    abut_world_item item = ball ? balls[kind / 2 % 3] : mesh_item(&plate, origin);
-                    item.collider.pose = ball ? at : origin;
-                    item.motion = ball ? ABUT_WORLD_DYNAMIC : ABUT_WORLD_STATIC;
-                    assert_ok(abut_world_add(world, &item, &ids[i]));
-                }
-                abut_world_event event;
-                uint64_t count;
-                abut_world_event_list event_list = {&event, 1, 0};
-                assert_ok(abut_world_events(world, &event_list));
-                count = event_list.count;
-                assert_int_equal(count, slowly);
-                at.translation.z = -through * side * radius; /* the middle is through */
-                assert_ok(abut_world_set_poses(world, &ids[swapped], abut_array_host(&at), 1));
-                event_list = (abut_world_event_list){&event, 1, 0};
-                assert_ok(abut_world_events(world, &event_list));
-                count = event_list.count;
-                assert_int_equal(count, 1);
-                double out = event.deepest.normal.z * (swapped ? -1 : 1) * side;
-                assert_true(out > 0.9);
-                assert_true(event.is_verified);
-                double depth = (1 + through) * radius + 0.005;
-                assert_true(fabs(event.deepest.depth - depth) < 0.01 * radius);
-                abut_world_destroy(world);
-            }
-    abut_bvh_destroy(plate.bvh);
-    abut_mesh_destroy(plate.mesh);
 }
 
 /* ---- wrong calls ---- */

@@ -20,7 +20,7 @@ class Plane(NamedTuple):
 
 
 class Sphere(NamedTuple):
-    """A solid sphere."""
+    """A solid sphere: its radius, then its centre."""
 
     radius: float
     centre: ArrayLike = (0, 0, 0)

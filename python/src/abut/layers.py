@@ -96,7 +96,8 @@ class Layers(Owner):
         self._counts: dict[int, int] = {}
 
     def add(self, shape: Union[Mesh, Hull], pose: ArrayLike = None, *, group: int = 0, mask: int = 0) -> int:
-        """Adds a solid, a Mesh or a Hull, and returns its id. A pair is tested if the group of each solid is in the mask of the other.
+        """Adds a solid, a Mesh or a Hull, and returns its id. A pair is tested if the group of each solid is in the mask
+        of the other.
         Each group is a bit; group 0 selects the first group, mask 0 selects all."""
         mesh = mesh_of(shape.mesh if isinstance(shape, Hull) else shape, "shape")
         handle = mesh._handle

@@ -442,7 +442,7 @@ class Mesh:
         >>> abut.overlap(abut.shape("torus").prepare("overlap"), abut.shape("box"))
         True
         """
-        unknown = [name for name in data if name not in _PREPARE]
+        unknown = [name for name in data if not isinstance(name, str) or name not in _PREPARE]
         if unknown:
             raise ArgumentError(f"{unknown[0]!r} is none of {', '.join(map(repr, _PREPARE))}")
         bits = sum({_PREPARE[name] for name in data})

@@ -295,9 +295,8 @@ class World(Owner):
         self._fields = _fields(self._shapes.values())
 
     def replace(self, body: int, shape: Shape, pose: ArrayLike = None, **how: Any) -> None:
-        """Replaces a body, with the arguments of add(). It keeps its id, its `user` object unless another one is given,
-        and the pairs of ignore()."""
-        user = how.pop("user", self._users.get(body))
+        """Replaces a body, with the arguments of add(). It keeps its id and the pairs of ignore()."""
+        user = how.pop("user", None)
         item, kept = _item(shape, pose, **how)
         with self._handle.alone():
             run(lib.abut_world_replace, self._handle, _number(body), byref(item), uses=_fields([kept]))

@@ -117,8 +117,8 @@ abut_status abuti_options_read(void *ours, size_t ours_bytes, const void *theirs
     if (size < sizeof size || size > ours_bytes)
         return abuti_fail(
             ABUT_ERROR_ARGUMENT,
-            "%s: its size field is %zu; this library accepts up to %zu; initialise it "
-            "with the default function",
+            "%s: its size field is %zu; initialise the structure with its function ..._default(), "
+            "which sets the size (%zu in this library)",
             what, size, ours_bytes);
     memcpy(ours, theirs, size);
     return ABUT_OK;
@@ -129,9 +129,9 @@ abut_status abuti_info_check(const void *theirs, size_t ours_bytes, const char *
     memcpy(&size, theirs, sizeof size);
     if (size < sizeof size || size > ours_bytes)
         return abuti_fail(ABUT_ERROR_ARGUMENT,
-                          "%s: the size field of the result is %zu; it must be %zu to %zu: start "
-                          "from the default function",
-                          function, size, sizeof size, ours_bytes);
+                          "%s: the size field of the result is %zu; initialise the structure with "
+                          "its function ..._default(), which sets the size (%zu in this library)",
+                          function, size, ours_bytes);
     return ABUT_OK;
 }
 

@@ -40,8 +40,8 @@ static abut_status prepare_distance(const abut_bvh *tree) {
 
 static abut_status prepare_contacts(const abut_bvh *tree) {
     const patch_skin *skin;
-    abuti_contact_shape_digest(tree);
-    return abuti_patch_skin(tree, false, &skin);
+    abut_status status = abuti_contact_keep_digest(tree);
+    return status ? status : abuti_patch_skin(tree, false, &skin);
 }
 
 abut_status abut_bvh_prepare(abut_bvh *bvh, uint32_t data) {

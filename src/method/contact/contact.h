@@ -132,5 +132,7 @@ abut_status abuti_contact_pair(contact_call *call, const contact_direction both[
 
 /* A checksum of the vertices and triangles of the mesh, cached in the BVH. Thread-safe. */
 uint64_t abuti_contact_shape_digest(const abut_bvh *bvh);
+/* Computes it in advance; a BVH keeps it. Thread-safe. */
+abut_status abuti_contact_keep_digest(const abut_bvh *bvh);
 
 #endif

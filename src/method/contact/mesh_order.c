@@ -36,6 +36,11 @@ static void destroy_digest(bvh_attachment *part) {
 static const bvh_attachment_kind digest_kind = {sizeof(shape_digest), create_digest,
                                                 abuti_bvh_discard_attachment, destroy_digest};
 
+abut_status abuti_contact_keep_digest(const abut_bvh *bvh) {
+    bvh_attachment *part;
+    return abuti_bvh_share_attachment(bvh, &digest_kind, &part);
+}
+
 uint64_t abuti_contact_shape_digest(const abut_bvh *bvh) {
     bvh_attachment *part;
     return abuti_bvh_share_attachment(bvh, &digest_kind, &part)

@@ -118,8 +118,7 @@ static abut_status find_in_boxes(const char *function, const abut_bvh *bvh, abut
     const box_batch b = {bvh, boxes.host, triangles.host};
     const bvh_gather g = {function,  "boxes", "triangles",      bvh, count,      capacity, offsets,
                           triangles, total,   sizeof(uint32_t), &b,  find_in_box};
-    abut_status status = abuti_bvh_check_batch(function, bvh, bvh, "bvh");
-    status = status ? status : abuti_gather_check(&g);
+    abut_status status = abuti_gather_check(&g);
     if (!status)
         status = abuti_bvh_check_array(function, "boxes", bvh, boxes, count, sizeof(abut_box));
     if (!status && boxes.host)
@@ -132,12 +131,14 @@ static abut_status find_in_boxes(const char *function, const abut_bvh *bvh, abut
 abut_status abut_bvh_find_in_box_batch(const abut_bvh *bvh, abut_array boxes, size_t count,
                                        uint64_t capacity, abut_array offsets, abut_array triangles,
                                        uint64_t *total) {
-    abut_context *context = bvh ? bvh->context : NULL;
     void *copy;
-    abut_status status = abuti_array_convert(__func__, "boxes", context, &boxes, count,
-                                             sizeof(abut_box) / sizeof(double), &copy);
+    abut_status status = abuti_bvh_check_batch(__func__, bvh, bvh, "bvh");
+    if (status)
+        return status;
+    status = abuti_array_convert(__func__, "boxes", bvh->context, &boxes, count,
+                                 sizeof(abut_box) / sizeof(double), &copy);
     if (!status)
         status = find_in_boxes(__func__, bvh, boxes, count, capacity, offsets, triangles, total);
-    abuti_release(context, copy);
+    abuti_release(bvh->context, copy);
     return status;
 }

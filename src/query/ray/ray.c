@@ -459,56 +459,41 @@ static abut_status run_batch(ray_batch *b) {
     return status;
 }
 
-static abut_status find_first_hits(const char *function, const abut_bvh *bvh, abut_array rays,
-                                   size_t count, double limit, abut_array hits) {
-    abut_status status = abuti_bvh_check_batch(function, bvh, bvh, "bvh");
-    status = status ? status : abuti_bvh_check_limit(function, "limit", limit);
-    if (!status)
-        status = check_batch(function, bvh, rays, count, hits, "hits", sizeof(abut_ray_hit));
-    if (status || !count)
-        return status;
-    ray_batch b = {bvh, NULL, rays.host, count, 0, limit, hits.host, NULL};
-    return bvh->there ? abuti_ray_on_device(function, bvh->there, rays, count, limit, false, hits)
-                      : run_batch(&b);
-}
-
-static abut_status find_any_hits(const char *function, const abut_bvh *bvh, abut_array rays,
-                                 size_t count, double limit, abut_array any) {
-    abut_status status = abuti_bvh_check_batch(function, bvh, bvh, "bvh");
-    status = status ? status : abuti_bvh_check_limit(function, "limit", limit);
-    status = status ? status : check_batch(function, bvh, rays, count, any, "any", sizeof(bool));
-    if (status || !count)
-        return status;
-    ray_batch b = {bvh, NULL, rays.host, count, 0, limit, NULL, any.host};
-    return bvh->there ? abuti_ray_on_device(function, bvh->there, rays, count, limit, true, any)
-                      : run_batch(&b);
-}
-
 /* The number of coordinates of a ray. */
 enum { RAY_NUMBERS = sizeof(abut_ray) / sizeof(double) };
 
+/* First hits, or whether there are any. */
+static abut_status cast_rays(const char *function, const abut_bvh *bvh, abut_array rays,
+                             size_t count, double limit, bool any, abut_array out) {
+    void *copy = NULL;
+    abut_status status = abuti_bvh_check_batch(function, bvh, bvh, "bvh");
+    status = status ? status : abuti_bvh_check_limit(function, "limit", limit);
+    if (status)
+        return status;
+    status = abuti_array_convert(function, "rays", bvh->context, &rays, count, RAY_NUMBERS, &copy);
+    if (!status)
+        status = check_batch(function, bvh, rays, count, out, any ? "any" : "hits",
+                             any ? sizeof(bool) : sizeof(abut_ray_hit));
+    if (!status && count) {
+        ray_batch b = {.bvh = bvh, .rays = rays.host, .count = count, .limit = limit};
+        b.hits = any ? NULL : out.host;
+        b.any = any ? out.host : NULL;
+        status = bvh->there
+                     ? abuti_ray_on_device(function, bvh->there, rays, count, limit, any, out)
+                     : run_batch(&b);
+    }
+    abuti_release(bvh->context, copy);
+    return status;
+}
+
 abut_status abut_ray_first_batch(const abut_bvh *bvh, abut_array rays, size_t count, double limit,
                                  abut_array hits) {
-    abut_context *context = bvh ? bvh->context : NULL;
-    void *copy;
-    abut_status status =
-        abuti_array_convert(__func__, "rays", context, &rays, count, RAY_NUMBERS, &copy);
-    if (!status)
-        status = find_first_hits(__func__, bvh, rays, count, limit, hits);
-    abuti_release(context, copy);
-    return status;
+    return cast_rays(__func__, bvh, rays, count, limit, false, hits);
 }
 
 abut_status abut_ray_any_batch(const abut_bvh *bvh, abut_array rays, size_t count, double limit,
                                abut_array any) {
-    abut_context *context = bvh ? bvh->context : NULL;
-    void *copy;
-    abut_status status =
-        abuti_array_convert(__func__, "rays", context, &rays, count, RAY_NUMBERS, &copy);
-    if (!status)
-        status = find_any_hits(__func__, bvh, rays, count, limit, any);
-    abuti_release(context, copy);
-    return status;
+    return cast_rays(__func__, bvh, rays, count, limit, true, any);
 }
 
 typedef struct all_batch {
@@ -529,8 +514,7 @@ static abut_status find_all_hits(const char *function, const abut_bvh *bvh, abut
     const bvh_gather g = {function, "rays",  "hits", bvh,   count,
                           capacity, offsets, hits,   total, sizeof(abut_ray_hit),
                           &b,       find_all};
-    abut_status status = abuti_bvh_check_batch(function, bvh, bvh, "bvh");
-    status = status ? status : abuti_gather_check(&g);
+    abut_status status = abuti_gather_check(&g);
     if (!status)
         status = check_batch(function, bvh, rays, count, abut_array_host(bvh), "bvh", 0);
     if (status)
@@ -544,12 +528,13 @@ static abut_status find_all_hits(const char *function, const abut_bvh *bvh, abut
 abut_status abut_ray_all_batch(const abut_bvh *bvh, abut_array rays, size_t count,
                                uint64_t capacity, abut_array offsets, abut_array hits,
                                uint64_t *total) {
-    abut_context *context = bvh ? bvh->context : NULL;
     void *copy;
-    abut_status status =
-        abuti_array_convert(__func__, "rays", context, &rays, count, RAY_NUMBERS, &copy);
+    abut_status status = abuti_bvh_check_batch(__func__, bvh, bvh, "bvh");
+    if (status)
+        return status;
+    status = abuti_array_convert(__func__, "rays", bvh->context, &rays, count, RAY_NUMBERS, &copy);
     if (!status)
         status = find_all_hits(__func__, bvh, rays, count, capacity, offsets, hits, total);
-    abuti_release(context, copy);
+    abuti_release(bvh->context, copy);
     return status;
 }

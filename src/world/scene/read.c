@@ -678,24 +678,6 @@ static abut_status read_ignored(scene_reader *r, uint32_t list, pair_keys *pairs
     return status;
 }
 
-static abut_status sort_ignored(scene_reader *r, pair_keys *pairs) {
-    abut_scene *scene = r->scene;
-    uint64_t *buffer = abuti_allocate(r->context, pairs->count, sizeof *buffer);
-    scene->ignored = abuti_allocate(r->context, pairs->count, sizeof *scene->ignored);
-    if (!buffer || !scene->ignored) {
-        abuti_release(r->context, buffer);
-        return ABUT_ERROR_MEMORY;
-    }
-    if (pairs->count)
-        abuti_sort_keys(pairs->keys, buffer, pairs->count);
-    for (size_t i = 0; i < pairs->count; i++)
-        if (!i || pairs->keys[i] != pairs->keys[i - 1])
-            scene->ignored[scene->ignored_count++] =
-                (abut_scene_pair){(uint32_t)(pairs->keys[i] >> 32), (uint32_t)pairs->keys[i]};
-    abuti_release(r->context, buffer);
-    return ABUT_OK;
-}
-
 /* ---- document ---- */
 
 static abut_status read_document(scene_reader *r) {
@@ -722,7 +704,7 @@ static abut_status read_document(scene_reader *r) {
         return status;
     pair_keys pairs = {0};
     status = read_ignored(r, m[IGNORE].at, &pairs);
-    status = status ? status : sort_ignored(r, &pairs);
+    status = status ? status : abuti_scene_set_ignored(r->scene, pairs.keys, pairs.count);
     abuti_release(r->context, pairs.keys);
     return status;
 }

@@ -1,6 +1,8 @@
 /* Scenes after reading: their bodies and arrays, and which bodies collide. */
 #include "scene/scene.h"
 
+#include "base/sort.h"
+
 void abut_scene_destroy(abut_scene *scene) {
     if (!scene)
         return;
@@ -113,3 +115,20 @@ abut_status abut_scene_read_memory(abut_context *context, const void *data, size
 }
 
 #endif
+
+abut_status abuti_scene_set_ignored(abut_scene *scene, uint64_t *pairs, size_t count) {
+    uint64_t *buffer = abuti_allocate(scene->context, count, sizeof *buffer);
+    scene->ignored = abuti_allocate(scene->context, count, sizeof *scene->ignored);
+    if (!buffer || !scene->ignored) {
+        abuti_release(scene->context, buffer);
+        return ABUT_ERROR_MEMORY;
+    }
+    if (count)
+        abuti_sort_keys(pairs, buffer, count);
+    for (size_t i = 0; i < count; i++)
+        if (!i || pairs[i] != pairs[i - 1])
+            scene->ignored[scene->ignored_count++] =
+                (abut_scene_pair){(uint32_t)(pairs[i] >> 32), (uint32_t)pairs[i]};
+    abuti_release(scene->context, buffer);
+    return ABUT_OK;
+}

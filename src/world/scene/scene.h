@@ -27,6 +27,8 @@ typedef struct scene_pose {
 abut_status abuti_scene_scale(scene_mesh *mesh, double scale);
 /* Sets the collider to the primitive that the mesh approximates, at the pose that it has. */
 abut_status abuti_scene_solid(scene_mesh *mesh, abut_collider *collider);
+/* Sorts pairs (a << 32 | b) and stores each once, as the ignored pairs of the scene. */
+abut_status abuti_scene_set_ignored(abut_scene *scene, uint64_t *pairs, size_t count);
 /* Rotation about an axis; `largest` is its largest absolute coordinate and not 0. */
 abut_quat abuti_scene_rotation(const double axis[3], double largest, double degrees);
 /* Creates mesh, character and bones. Messages of format errors do not name the file. */

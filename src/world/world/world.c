@@ -337,7 +337,11 @@ static abut_status fill_item(abut_world *world, const abut_world_item *item, wor
         made->local = is->collider.kind == ABUT_COLLIDER_BODY
                           ? box_of_body(&made->body, made->bvh)
                           : abuti_collider_bounds(&is->collider);
-        status = abuti_world_place("abut_world_add", made, &item->collider.pose, &made->at);
+        status =
+            abuti_check_length("abut_world_add", "the margin of the world plus twice item->margin",
+                               made->margin);
+        if (!status)
+            status = abuti_world_place("abut_world_add", made, &item->collider.pose, &made->at);
     }
     if (status)
         release_item(world, made);

@@ -82,8 +82,9 @@ class Questions(unittest.TestCase):
         self.assertIs(mesh.prepare("rays", "overlap", "distance", "contacts", "volume", "signs"), mesh)
         with self.assertRaisesRegex(abut.ArgumentError, "convex"):
             mesh.prepare("hull")
-        with self.assertRaises(abut.ArgumentError):
-            mesh.prepare("speed")
+        for wrong in ("speed", ["rays"], 3):
+            with self.assertRaises(abut.ArgumentError):
+                mesh.prepare(wrong)
         moved = mesh.vertices * (1, 2, 3) + 5
         before = mesh.faces
         self.assertIs(mesh.set_positions(moved), mesh)

@@ -53,10 +53,10 @@ class Worlds(unittest.TestCase):
         b = world.add(abut.Plane([0, 0, 1], -1.05), motion="static", user="floor")
         self.assertEqual((world.user(a), world.user(b)), ({"name": "ball"}, "floor"))
         self.assertEqual(len(world.step()), 0)
-        world.replace(a, ball, margin=0.1)
-        self.assertEqual(world.user(a), {"name": "ball"})
+        world.replace(a, ball, margin=0.1, user="other")
+        self.assertEqual(world.user(a), "other")
         self.assertAlmostEqual(next(iter(world.step())).depth, -0.05, places=6)
-        world.replace(a, ball, user=None)
+        world.replace(a, ball)
         self.assertIsNone(world.user(a))
         world.remove(b)
         for body in (b, 7):

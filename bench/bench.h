@@ -4,7 +4,7 @@
 #ifndef ABUT_BENCH_H
 #define ABUT_BENCH_H
 
-#include "tools/get.h"
+#include "apps/get.h"
 
 #include <abut/abut.h>
 

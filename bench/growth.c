@@ -2,7 +2,7 @@
  * large medial surfaces compared with a scan; bench/growth.py runs them and draws plots.
  * ABUT_BENCH_SHAPE names the shape, ABUT_BENCH_TRIANGLES and ABUT_BENCH_CELLS set the counts. */
 #include "growth.h"
-#include "tools/get.h"
+#include "apps/get.h"
 
 #include <math.h>
 #include <stdlib.h>

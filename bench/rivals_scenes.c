@@ -5,7 +5,7 @@
  * body does. The target of each particle is from 4 mm below its surface to 16 mm above it; that
  * of one in fifty, which moves fast, is 3 cm below. All start at least 8 mm above it. */
 #include "rivals_scenes.h"
-#include "tools/get.h"
+#include "apps/get.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -29,17 +29,19 @@ target_compile_options(abut_falls PRIVATE ${ABUT_CALLER_OPTIONS})
 target_include_directories(abut_falls PUBLIC examples/layers)
 target_link_libraries(abut_falls PUBLIC abut_cloth abut_static abut_flags)
 
-file(GLOB ABUT_TOOL_SOURCES CONFIGURE_DEPENDS tools/*.c)
-list(FILTER ABUT_TOOL_SOURCES EXCLUDE REGEX "/(check_[a-z]*|abut).c$")
-file(GLOB ABUT_CHECK_SOURCES CONFIGURE_DEPENDS tools/check_*.c)
+file(GLOB ABUT_TOOL_SOURCES CONFIGURE_DEPENDS apps/cmd/*.c apps/demos/demo_*.c)
+list(FILTER ABUT_TOOL_SOURCES EXCLUDE REGEX "/abut.c$") # its main()
+file(GLOB ABUT_CHECK_SOURCES CONFIGURE_DEPENDS tests/data/check_*.c)
 add_executable(abut_check_data ${ABUT_CHECK_SOURCES}) # for tools/check-data, not installed
 set_target_properties(abut_check_data PROPERTIES OUTPUT_NAME abut-check-data)
+target_include_directories(abut_check_data PRIVATE ${PROJECT_SOURCE_DIR})
 target_link_libraries(abut_check_data PRIVATE abut_static abut_flags)
 add_library(abut_commands OBJECT ${ABUT_TOOL_SOURCES}) # abut and abut-mpi are made of them
+target_include_directories(abut_commands PRIVATE ${PROJECT_SOURCE_DIR} apps/cmd)
 target_link_libraries(abut_commands PUBLIC abut_bench_cases abut_static abut_flags)
 target_link_libraries(abut_commands PUBLIC abut_cloth abut_falls)
 target_compile_options(abut_commands PRIVATE ${ABUT_CALLER_OPTIONS})
-add_executable(abut_tool tools/abut.c)
+add_executable(abut_tool apps/cmd/abut.c)
 set_target_properties(abut_tool PROPERTIES OUTPUT_NAME abut)
 target_link_libraries(abut_tool PRIVATE abut_commands abut_bench_cases)
 if(ABUT_INSTALL) # a wheel is installed anywhere: its viewer is beside the command

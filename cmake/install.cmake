@@ -31,9 +31,9 @@ if(ABUT_COMMAND)
   if(ABUT_MPI AND ABUT_FOUND_MPI)
     install(TARGETS abut_mpi_tool abut_mpi RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR}
             ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
-    install(DIRECTORY mpi/include/abut DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+    install(DIRECTORY apps/mpi/include/abut DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
   endif()
-  install(FILES tools/completion.bash RENAME abut
+  install(FILES apps/cmd/completion.bash RENAME abut
           DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
   if(NOT CMAKE_CROSSCOMPILING)
     install(FILES ${PROJECT_BINARY_DIR}/abut.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)

@@ -1,9 +1,9 @@
 /* Narrow bands of distances, one grid per bone. Triangles belong to the bones with the largest
  * weights at their corners; a grid contains its triangles at rest and a margin for the influence
  * of neighbours. */
+#include "apps/get.h"
 #include "band_shared.h"
 #include "parts.h"
-#include "tools/get.h"
 
 #include <float.h>
 #include <math.h>

@@ -1,9 +1,9 @@
 /* Competing methods of the library itself: its distance fields, its nearest points, its sweeps.
  * They wait for their results. A BVH and a field need meshes, so positions on a device are
  * downloaded for them, which is part of their time. */
+#include "apps/get.h"
 #include "exact_shared.h"
 #include "parts.h"
-#include "tools/get.h"
 
 #include <math.h>
 

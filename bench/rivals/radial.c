@@ -1,6 +1,6 @@
 /* Radial fields, with the interface of the competing methods. */
+#include "apps/get.h"
 #include "parts.h"
-#include "tools/get.h"
 
 typedef struct radial_rival {
     rival base;

@@ -3,9 +3,9 @@
  * the surface at the end of the step, and the search is repeated, as this can cause new impacts.
  * After some rounds the remaining impacts are ignored: a cloth solver would then use smaller
  * steps. */
+#include "apps/get.h"
 #include "exact_shared.h"
 #include "parts.h"
-#include "tools/get.h"
 
 enum { ROUNDS = 4 };
 static const double gap_of_cell =

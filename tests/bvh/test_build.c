@@ -1,6 +1,6 @@
 /* The BVH: its invariants on any mesh, its size, and that it is the same on any number
  * of threads; refitting; failures in the middle. */
-#include "tools/get.h"
+#include "apps/get.h"
 #include "tree.h"
 
 #include "base/simd.h"

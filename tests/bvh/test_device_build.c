@@ -1,6 +1,6 @@
 /* BVHs built on a device: the tree of a plain version in C, on any mesh; boxes as fitted by the
  * CPU, results equal to those with a tree of the CPU, and similar quality; refits; failures. */
-#include "tools/get.h"
+#include "apps/get.h"
 #include "tree.h"
 
 #include "bvh/device.h"

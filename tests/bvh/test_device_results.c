@@ -1,8 +1,8 @@
 /* Public batches on a BVH that a device built, against one that the CPU built: two trees of one
  * mesh. Other tests of queries on devices copy the CPU's tree, which shows less. Results that
  * depend on the tree by their contract (docs/device.md) are compared with their bounds here. */
+#include "apps/get.h"
 #include "bvh/device_queries.h"
-#include "tools/get.h"
 
 #include "support/pose.h"
 

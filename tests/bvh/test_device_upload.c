@@ -1,6 +1,6 @@
 /* Upload and download of a BVH: the same bytes, the same results; nothing leaks on failure. */
+#include "apps/get.h"
 #include "meshes.h"
-#include "tools/get.h"
 
 #include "bvh/device.h"
 #include "device/open.h"

@@ -1,8 +1,8 @@
 /* Extreme input to every function of BVHs: meshes that are valid but degenerate, buffers too
  * small, arrays that end early, NaN and infinity, cancellation. Results are those of a search
  * through all triangles. */
+#include "apps/get.h"
 #include "meshes.h"
-#include "tools/get.h"
 
 /* ---- every query on one mesh ---- */
 

@@ -1,7 +1,7 @@
 /* Characters from arrays: poses and skins against known values, invalid arguments, memory,
  * threads. */
+#include "apps/get.h"
 #include "support/support.h"
-#include "tools/get.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* Built-in characters: valid bodies of any triangle count, weights that stay on their limbs,
  * clips that stay on the ground and do not tear the body. */
+#include "apps/get.h"
 #include "support/support.h"
-#include "tools/get.h"
 
 #include "character/mannequin.h"
 

@@ -1,8 +1,8 @@
 /* Characters from glTF: a small generated one, its expected content, and rejected files. */
-#include "io/gltf.h"
-#include "tools/get.h"
+#include "apps/get.h"
+#include "io/gltf_files.h"
 
-/* The square of tests/mesh/gltf.h on two joints: vertices 0 and 3 to joint 0, 1 and 2 to joint 1.
+/* The square of tests/io/gltf_files.h on two joints: vertices 0 and 3 to joint 0, 1 and 2 to joint 1.
  * View 2 has joints (bytes), view 3 weights (bytes), view 4 two bind matrices, view 5 times, view 6
  * rotations, view 7 translations. */
 static bytes rigged_bytes(float first_bind) {

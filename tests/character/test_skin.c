@@ -1,6 +1,6 @@
 /* Skinning and morph targets at random against the plain formulas. */
+#include "apps/get.h"
 #include "character/rig.h"
-#include "tools/get.h"
 
 /* Vertex v, moved by morph targets. */
 static abut_vec3 morphed(const rig *r, uint32_t v, const double *weights) {

@@ -1,6 +1,6 @@
 /* Contacts against known values for simple solids, and against a search for the true distance. */
+#include "apps/get.h"
 #include "field/field_shapes.h"
-#include "tools/get.h"
 
 /* ---- depth ---- */
 

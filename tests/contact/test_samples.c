@@ -1,6 +1,6 @@
 /* Samples: the counts of the paper, their kinds, and their distribution. */
+#include "apps/get.h"
 #include "support/support.h"
-#include "tools/get.h"
 
 #include "base/checksum.h"
 #include "contact/samples.h"

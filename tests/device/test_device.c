@@ -1,9 +1,9 @@
 /* Devices: the list, the choice, programs and their cache, holders, and every call of OpenCL
  * failing in turn. */
+#include "apps/get.h"
 #include "device/cache.h"
 #include "device/tools.h"
 #include "open.h"
-#include "tools/get.h"
 
 #include <dirent.h>
 #include <pthread.h>

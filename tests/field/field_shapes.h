@@ -2,9 +2,9 @@
 #ifndef ABUT_TEST_FIELD_SHAPES_H
 #define ABUT_TEST_FIELD_SHAPES_H
 
+#include "apps/get.h"
 #include "support/pose.h"
 #include "support/support.h"
-#include "tools/get.h"
 
 #include "contact/contact.h"
 

@@ -1,8 +1,8 @@
 /* The cache of fields: read back bit for bit, never used if damaged, and without effect if it
  * cannot be written. */
+#include "apps/get.h"
 #include "field/cache.h"
 #include "support/support.h"
-#include "tools/get.h"
 
 #include <dirent.h>
 #include <fcntl.h>

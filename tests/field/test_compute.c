@@ -1,7 +1,7 @@
 /* Values of blocks against a search for every cell, bit for bit: on shapes and degenerate
  * triangle soups, for every SIMD width and any number of threads. */
+#include "apps/get.h"
 #include "bvh/meshes.h"
-#include "tools/get.h"
 
 #include "base/simd.h"
 #include "expected_value.h"

@@ -1,7 +1,7 @@
 /* Fields on a device: the bits of a search at every cell, for any mesh and grid; and no leak if
  * the device or the memory fails. */
+#include "apps/get.h"
 #include "bvh/device_queries.h"
-#include "tools/get.h"
 
 #include "device/open.h"
 #include "expected_value.h"

@@ -1,6 +1,6 @@
 /* Fields against a search at every cell, and against solids whose distance is known. */
+#include "apps/get.h"
 #include "support/support.h"
-#include "tools/get.h"
 
 #include "field/field.h"
 

@@ -1,6 +1,6 @@
 /* Files of fields: written fields are read back, damaged files are rejected. */
+#include "apps/get.h"
 #include "support/support.h"
-#include "tools/get.h"
 
 #include "base/checksum.h"
 #include "field/field.h"

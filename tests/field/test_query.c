@@ -1,7 +1,7 @@
 /* Values and gradients between cells: against differences, against solids with known distances,
  * and against the plain formula in doubles. */
+#include "apps/get.h"
 #include "support/support.h"
-#include "tools/get.h"
 
 #include "field/field.h"
 

@@ -1,6 +1,6 @@
 /* Files of recorded motion: back bit for bit, and nothing that is not one is taken for one. */
+#include "apps/get.h"
 #include "support/support.h"
-#include "tools/get.h"
 
 #include "frames/frames.h"
 

@@ -1,7 +1,7 @@
 /* Any bytes as a cache file: no invalid field may be read from it, and adding a field must give
  * a valid file again. */
+#include "apps/get.h"
 #include "fuzz.h"
-#include "tools/get.h"
 
 #include "base/checksum.h"
 #include "field/cache.h"

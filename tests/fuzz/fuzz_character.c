@@ -1,7 +1,7 @@
 /* Any bytes as the JSON of a GLB and, after the first zero, its binary part. A valid character
  * must pose and skin at any time, or return an error. */
+#include "apps/get.h"
 #include "fuzz.h"
-#include "tools/get.h"
 
 static void put_u32(uint8_t *to, size_t value) {
     for (int i = 0; i < 4; i++)

@@ -1,6 +1,6 @@
 /* Any bytes as a field file; a valid one must survive being written and read again. */
+#include "apps/get.h"
 #include "fuzz.h"
-#include "tools/get.h"
 
 #include "base/checksum.h"
 

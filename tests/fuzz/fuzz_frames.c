@@ -1,6 +1,6 @@
 /* Any bytes as a recording; a valid one must survive being written and read again. */
+#include "apps/get.h"
 #include "fuzz.h"
-#include "tools/get.h"
 
 #include "frames/frames.h"
 

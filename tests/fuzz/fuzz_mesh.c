@@ -1,7 +1,7 @@
 /* abut_mesh_create from any bytes: types, strides, counts and values; then everything that can be
  * computed from a mesh or changed in it. */
+#include "apps/get.h"
 #include "fuzz.h"
-#include "tools/get.h"
 
 /* Takes bytes from the front of the input. */
 typedef struct input {

@@ -1,7 +1,7 @@
 /* Scenes: any bytes are read or rejected with a message; a scene that is read satisfies the
  * guarantees of scene.h. No file is opened, since the scene is in memory. */
+#include "apps/get.h"
 #include "fuzz.h"
-#include "tools/get.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes) {
     abut_scene *scene = NULL;

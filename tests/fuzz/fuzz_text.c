@@ -4,7 +4,7 @@
 
 #include "base/base.h"
 
-#include "../../tools/text.c"
+#include "../../apps/cmd/text.c"
 
 /* Whether text is UTF-8 without controls, written anew: `allowed` are bytes that may occur. */
 static bool is_harmless(const char *text, const char *allowed) {

@@ -1,7 +1,7 @@
 /* Garments: the requested number of particles, regular triangles, boundaries at their expected
  * positions, and no intersection with the body or with itself, tested exactly. */
+#include "apps/get.h"
 #include "support/support.h"
-#include "tools/get.h"
 
 #include "garment/garment.h"
 

@@ -1,6 +1,6 @@
 /* The atlas: every triangle has texels, no texel two triangles, and samples are near. */
+#include "apps/get.h"
 #include "map/surfaces.h"
-#include "tools/get.h"
 
 /* All samples, by texel, and by triangle. */
 typedef struct samples {

@@ -1,8 +1,8 @@
 /* Maps on a device: the results of the CPU, bit for bit; and no leak if the device or the memory
  * fails. */
+#include "apps/get.h"
 #include "device/open.h"
 #include "map/surfaces.h"
-#include "tools/get.h"
 
 static abut_device *device;
 

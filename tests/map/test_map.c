@@ -1,6 +1,6 @@
 /* Maps against single queries, sample by sample, and measures against sums. */
+#include "apps/get.h"
 #include "map/surfaces.h"
-#include "tools/get.h"
 
 static abut_map_texel *texels_of(const abut_map *map) {
     const uint32_t n = get_map_info(map).resolution;

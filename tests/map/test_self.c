@@ -1,6 +1,6 @@
 /* Distances of a surface to itself, and how thick walls are: against complete searches. */
+#include "apps/get.h"
 #include "surfaces.h"
-#include "tools/get.h"
 
 static abut_map_texel *texels_of(const abut_map *map) {
     const uint32_t n = get_map_info(map).resolution;

@@ -1,6 +1,6 @@
 /* Normals: known values, invariances, and the guaranteed sign, checked by ray parity. */
+#include "apps/get.h"
 #include "mesh/shapes.h"
-#include "tools/get.h"
 
 #include "geom/closest_shared.h"
 #include "geom/predicates_shared.h"

@@ -1,6 +1,6 @@
 /* Topology against a plain, quadratic referee, and against meshes with known results. */
+#include "apps/get.h"
 #include "mesh/shapes.h"
-#include "tools/get.h"
 
 #include "mesh/mesh.h"
 

@@ -4,8 +4,8 @@
 #ifndef ABUT_TEST_PAIR_RELIABILITY_H
 #define ABUT_TEST_PAIR_RELIABILITY_H
 
+#include "apps/get.h"
 #include "bvh/meshes.h"
-#include "tools/get.h"
 
 #include <abut/abut.h>
 

@@ -1,7 +1,7 @@
 /* The reliability of results of a device; see reliability.h. */
+#include "apps/get.h"
 #include "device/open.h"
 #include "reliability.h"
-#include "tools/get.h"
 
 int main(void) {
     SKIP_WITHOUT_DEVICE();

@@ -1,7 +1,7 @@
 /* One rule for open surfaces: a sheet, whose holes exceed a tenth of its area, has no inside, and
  * every function that compares bodies says so; small holes leave an inside. */
+#include "apps/get.h"
 #include "bvh/meshes.h"
-#include "tools/get.h"
 
 #include "bvh/bvh.h"
 

@@ -1,6 +1,6 @@
 /* Files, arguments, cancelling, and running out of memory. */
+#include "apps/get.h"
 #include "scenes.h"
-#include "tools/get.h"
 
 #include <stdio.h>
 #include <sys/stat.h>

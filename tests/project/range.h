@@ -9,8 +9,8 @@
 #ifndef ABUT_TESTS_PROJECT_RANGE_H
 #define ABUT_TESTS_PROJECT_RANGE_H
 
+#include "apps/get.h"
 #include "support/support.h"
-#include "tools/get.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -33,7 +33,7 @@ cat >"$work/windows.h" <<'END'
 #define ABSOLUTE 1
 END
 count=0
-for header in "$source"/include/abut/*.h "$source"/tools/get.h; do
+for header in "$source"/include/abut/*.h "$source"/apps/get.h; do
     name=$(echo "$header" | sed "s|^$source/include/||")
     echo "#include <$name>" >"$work/alone.c"
     [ "${name#/}" = "$name" ] || echo "#include \"$name\"" >"$work/alone.c"

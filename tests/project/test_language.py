@@ -88,12 +88,14 @@ REWRITTEN = [
     "include/abut/sign.h",
     "include/abut/sweep.h",
     "include/abut/world.h",
-    "mpi/*",
+    "apps/mpi/*",
     "python/src/abut/*.py",
     "src/*",
     "tests/*",
-    "tools/*.c",
-    "tools/*.h",
+    "apps/cmd/*.c",
+    "apps/cmd/*.h",
+    "apps/demos/*",
+    "apps/draw/*",
 ]
 
 # Phrase (regular expression, whole words, any case): what to write instead.
@@ -232,7 +234,7 @@ def check(path):
 
 def all_files():
     yield from (source / "CHANGELOG.md", source / "README.md")
-    for folder in ("apps", "docs", "include", "src", "python", "tools", "examples", "bench", "mpi", "tests"):
+    for folder in ("apps", "docs", "include", "src", "python", "tools", "examples", "bench", "tests"):
         for path in sorted((source / folder).rglob("*")):
             if path.suffix in (".md", ".h", ".c", ".cl", ".py") and (
                     folder == "src" or "build" not in path.parts[len(source.parts):]):

@@ -1,6 +1,6 @@
 """Layers of modules: a folder of src includes only itself and folders of lower layers.
 
-Reads the #include lines of src, include, tools, bench and examples, and fails on every include of a higher layer or of
+Reads the #include lines of src, include, apps, bench and examples, and fails on every include of a higher layer or of
 another module of the same layer. EXCEPTIONS lists known violations and may only shrink: one that no longer occurs is an
 error too.
 Arguments: abut command, source folder, build folder.
@@ -23,7 +23,7 @@ GROUPS = {
 LAYERS = [layer for layers in GROUPS.values() for layer in layers]
 GROUP_OF = {module: group for group, layers in GROUPS.items() for layer in layers for module in layer.split()}
 
-# "includer": {"included", ...}; a folder of src, or a file of tools, bench and examples.
+# "includer": {"included", ...}; a folder of src, or a file of apps, bench and examples.
 EXCEPTIONS = {
     "geom": {"abut/sweep.h"},  # the hit of a pair and the kinds of pairs
     # The benchmarks time private functions; the cloth of `abut demo` is a separate module.
@@ -79,6 +79,8 @@ def check_layer(name, folder, what, module):
 
 seen = 0
 for path, name in files(*GROUPS, "include"):
+    if name.startswith("apps/") and name.count("/") == 2:
+        continue  # no module: below
     inside = not name.startswith("include/")
     folder = name.split("/")[2] if inside else path.stem
     if inside and GROUP_OF.get(folder) != "/".join(name.split("/")[:2]):
@@ -99,8 +101,10 @@ for path, name in files(*GROUPS, "include"):
         else:
             check_layer(name, folder, what, what.split("/")[0])
 
-# tools, bench and examples use public headers and their own files.
-for path, name in files("tools", "bench", "examples"):
+# The command, bench and examples use public headers and their own files.
+for path, name in files("apps/cmd", "apps/demos", "apps/mpi", "bench", "examples"):
+    if name.startswith("apps/demos/") and name.count("/") > 2:
+        continue
     for mark, what in includes(path):
         seen += 1
         if mark == '"' and any((source / group / what).exists() for group in GROUPS) and not (path.parent / what).exists():

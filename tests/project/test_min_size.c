@@ -2,8 +2,8 @@
  * sets the positions of one rejects a bounding box smaller than ABUT_MESH_SIZE_MIN, with the
  * size in the message, and changes nothing. A single point and single tiny coordinates are
  * valid. docs/limits.md has the range; test_range.c tests the rest of it. */
+#include "apps/get.h"
 #include "support/support.h"
-#include "tools/get.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -13,7 +13,7 @@ import sys
 tool, source = sys.argv[1], pathlib.Path(sys.argv[2])
 PAST = ("CHANGELOG.md", "docs/decisions.md", "docs/roadmap.md", "docs/open-points.md")  # contain names of older versions
 MIGRATION = "docs/migration-0.6.md"
-CODE = ("include", "src", "apps", "examples", "tools", "mpi", "bench", "cmake", "tests", "CMakeLists.txt", "packaging", "python", "test", "demo")
+CODE = ("include", "src", "apps", "examples", "tools", "bench", "cmake", "tests", "CMakeLists.txt", "packaging", "python", "test", "demo")
 
 code = []
 for place in CODE:

@@ -56,7 +56,7 @@ def plain(text):
 counts = collections.Counter()
 pasted = set()  # pieces of names that ## puts together
 texts = {}
-for folder in ("src", "apps", "include", "tools", "bench", "examples"):
+for folder in ("src", "apps", "include", "bench", "examples"):
     for path in sorted((source / folder).rglob("*")):
         if path.suffix in (".c", ".h", ".cl", ".cpp"):
             text = plain(path.read_text())

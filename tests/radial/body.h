@@ -2,9 +2,9 @@
 #ifndef ABUT_TEST_RADIAL_BODY_H
 #define ABUT_TEST_RADIAL_BODY_H
 
+#include "apps/get.h"
 #include "geom/types_shared.h"
 #include "support/support.h"
-#include "tools/get.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* Particles against radial fields: no tunnelling, friction, moving fields, invalid particles;
  * points and their signed distances. */
+#include "apps/get.h"
 #include "radial/body.h"
-#include "tools/get.h"
 
 /* Whether a point is inside of the surface between samples, by rays from the axis through the
  * triangles of the mesh of that surface: the referee of cells. -1 = in doubt. */

@@ -1,8 +1,8 @@
 /* Radial fields on a device: samples and particles with the bits of the CPU, positions that stay
  * on the device, invalid ones, failing calls. */
+#include "apps/get.h"
 #include "device/open.h"
 #include "radial/body.h"
-#include "tools/get.h"
 
 static abut_device *device;
 

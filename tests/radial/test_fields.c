@@ -1,8 +1,8 @@
 /* Samples of radial fields against rays in doubles through all triangles; frames of scaled and
  * sheared bones; fitting; invalid arguments; memory. */
+#include "apps/get.h"
 #include "geom/closest_shared.h"
 #include "radial/body.h"
-#include "tools/get.h"
 
 /* The nearest outward crossing of the ray of a sample, in doubles; *doubt where an edge or another
  * crossing is so near that floats may differ. */

@@ -1,7 +1,7 @@
 /* Scenes: the content of a file is read completely, and invalid content is rejected with its
  * name. */
+#include "apps/get.h"
 #include "support/support.h"
-#include "tools/get.h"
 
 #include <math.h>
 #include <stdio.h>

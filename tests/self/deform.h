@@ -2,8 +2,8 @@
 #ifndef ABUT_TEST_DEFORM_H
 #define ABUT_TEST_DEFORM_H
 
+#include "apps/get.h"
 #include "support/support.h"
-#include "tools/get.h"
 
 #include "geom/sweep.h"
 

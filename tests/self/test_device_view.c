@@ -1,7 +1,7 @@
 /* View-based culling on a device: the first impact of all pairs, the sets of the CPU bit for
  * bit, and no leak if the device or the memory fails. */
+#include "apps/get.h"
 #include "device/open.h"
-#include "tools/get.h"
 
 #include "self/deform.h"
 #include "self/device.h"

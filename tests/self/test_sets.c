@@ -1,7 +1,7 @@
 /* The parts of view-based culling: sets by exact rationals, ghosts, violations, fallbacks,
  * threads, memory and invalid input. */
+#include "apps/get.h"
 #include "self/deform.h"
-#include "tools/get.h"
 
 #include "geom/rational.h"
 #include "self/self.h"

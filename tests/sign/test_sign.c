@@ -1,6 +1,6 @@
 /* Inside, winding numbers and signed distances: exact on surfaces without border, and close to the
  * sum of all solid angles on others. */
-#include "tools/get.h"
+#include "apps/get.h"
 #include "winding.h"
 
 #include "base/simd.h"

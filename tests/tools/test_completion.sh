@@ -1,8 +1,8 @@
 # The bash completion: the installed file is the generated one, and it completes.
 . "$(dirname "$0")/support.sh"
 try 0 "$tool" completion
-demand "tools/completion.bash is old; run 'abut completion >tools/completion.bash'" \
-    "$(cmp out "$source/tools/completion.bash" 2>&1)" = ""
+demand "apps/cmd/completion.bash is old; run 'abut completion >apps/cmd/completion.bash'" \
+    "$(cmp out "$source/apps/cmd/completion.bash" 2>&1)" = ""
 if ! command -v bash >/dev/null; then
     skip "completing: there is no bash"
     finish
@@ -21,7 +21,7 @@ completes() { # completes "EXPECTED " WORD...: the words as bash splits them, th
     expected=$1
     shift
     checks=$((checks + 1))
-    got=$(bash complete.bash "$source/tools/completion.bash" "$@")
+    got=$(bash complete.bash "$source/apps/cmd/completion.bash" "$@")
     [ "$got" = "$expected" ] || wrong "'$*' completes to '$got' instead of '$expected'"
 }
 completes "contacts convert " abut co
@@ -68,7 +68,7 @@ END
 for command in $("$tool" help | sed -n 's/^  \([a-z]*\)  .*/\1/p'); do
     "$tool" help "$command" | sed -n "s/^  \(--[a-z0-9-]*\).*/$command \1/p"
 done >options
-bash options.bash "$source/tools/completion.bash" <options >completed
+bash options.bash "$source/apps/cmd/completion.bash" <options >completed
 checks=$((checks + $(wc -l <completed)))
 demand "not every option was tried" "$(wc -l <completed)" -eq "$(wc -l <options)"
 demand "no options were found" "$(wc -l <options)" -gt 100

@@ -2,9 +2,9 @@
 #ifndef ABUT_TEST_SCENE_H
 #define ABUT_TEST_SCENE_H
 
+#include "apps/get.h"
 #include "support/pose.h"
 #include "support/support.h"
-#include "tools/get.h"
 
 #include "world/world.h"
 

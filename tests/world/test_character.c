@@ -1,7 +1,7 @@
 /* Characters in a world: against abut_radial_contacts() of each single pair, bit for bit; while
  * they move, and if they cannot be tested. */
+#include "apps/get.h"
 #include "radial/body.h"
-#include "tools/get.h"
 #include "world/scene.h"
 
 enum { BONES = 4, ITEMS = 25, SELF = 11, ROOM = 8192 };

@@ -1,7 +1,7 @@
 /* Lifetime: objects keep references to what they use, so that inputs may be destroyed first. Every
  * test destroys the inputs of an object, and their context, before it uses the object. */
+#include "apps/get.h"
 #include "support/support.h"
-#include "tools/get.h"
 
 #include <math.h>
 #include <stdlib.h>

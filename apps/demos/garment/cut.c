@@ -7,7 +7,7 @@
  */
 #include "garment/garment.h"
 
-#include "mesh/isosurface.h"
+#include "mesh/marching_cubes.h"
 #include "mesh/remesh.h"
 
 #include <math.h>

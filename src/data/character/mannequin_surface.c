@@ -8,7 +8,7 @@
  */
 #include "character/mannequin.h"
 
-#include "mesh/isosurface.h"
+#include "mesh/marching_cubes.h"
 #include "mesh/remesh.h"
 
 #include <math.h>

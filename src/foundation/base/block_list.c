@@ -1,7 +1,8 @@
 /* Lists of elements that grow by blocks; see block_list.h. */
 #include "base/block_list.h"
 
-abut_status abuti_block_list_reserve(abut_context *context, abuti_block_list *list, uint64_t count) {
+abut_status abuti_block_list_reserve(abut_context *context, abuti_block_list *list,
+                                     uint64_t count) {
     if (list->block_count || list->whole || count < ABUTI_BLOCK_ELEMENTS || count > ABUT_NONE)
         return ABUT_OK;
     list->whole = abuti_allocate(context, (size_t)count, list->element_bytes);
@@ -26,9 +27,10 @@ abut_status abuti_block_list_grow(abut_context *context, abuti_block_list *list)
         list->blocks = blocks;
         list->block_capacity = capacity;
     }
-    unsigned char *block = list->block_count < blocks_in_whole(list)
-                               ? list->whole + list->block_count * ABUTI_BLOCK_ELEMENTS * list->element_bytes
-                               : abuti_allocate(context, ABUTI_BLOCK_ELEMENTS, list->element_bytes);
+    unsigned char *block =
+        list->block_count < blocks_in_whole(list)
+            ? list->whole + list->block_count * ABUTI_BLOCK_ELEMENTS * list->element_bytes
+            : abuti_allocate(context, ABUTI_BLOCK_ELEMENTS, list->element_bytes);
     if (!block)
         return ABUT_ERROR_MEMORY;
     list->blocks[list->block_count++] = block;

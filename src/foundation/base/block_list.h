@@ -17,7 +17,8 @@ typedef struct abuti_block_list {
 } abuti_block_list;
 
 static inline void *abuti_block_list_at(const abuti_block_list *list, size_t index) {
-    return list->blocks[index / ABUTI_BLOCK_ELEMENTS] + index % ABUTI_BLOCK_ELEMENTS * list->element_bytes;
+    return list->blocks[index / ABUTI_BLOCK_ELEMENTS] +
+           index % ABUTI_BLOCK_ELEMENTS * list->element_bytes;
 }
 /* Prepares an empty list for `count` elements: if exactly so many are added, the list need not be
  * copied at the end. */
@@ -26,7 +27,8 @@ abut_status abuti_block_list_reserve(abut_context *context, abuti_block_list *li
 abut_status abuti_block_list_grow(abut_context *context, abuti_block_list *list);
 /* Adds an element and returns its address, or null with the error set. */
 static inline void *abuti_block_list_push(abut_context *context, abuti_block_list *list) {
-    if (list->count / ABUTI_BLOCK_ELEMENTS == list->block_count && abuti_block_list_grow(context, list))
+    if (list->count / ABUTI_BLOCK_ELEMENTS == list->block_count &&
+        abuti_block_list_grow(context, list))
         return NULL;
     return abuti_block_list_at(list, list->count++);
 }

@@ -1,5 +1,5 @@
 /* Isosurfaces and offset surfaces of fields, and Boolean combinations of fields. */
-#include "mesh/isosurface.h"
+#include "mesh/marching_cubes.h"
 
 #include "field/field.h"
 

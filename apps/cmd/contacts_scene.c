@@ -1,0 +1,477 @@
+/* abut contacts SCENE.json: all contacts of a world. Each body uses the method that suits it, or
+ * the one of the scene or of --method. */
+#include "apps/get.h"
+#include "clash.h"
+#include "view.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct touches {
+    tool_assembly assembly;
+    abut_world *world;
+    abut_world_pair *pairs; /* from malloc, as the list */
+    uint64_t pair_count;
+    abut_contact *list;
+    uint64_t count, touching; /* pairs with a contact */
+    abut_world_event *events; /* of pairs with a contact, `touching` of them; from malloc */
+    abut_radial **radial;     /* of characters; from malloc */
+    abut_reliability reliability;
+} touches;
+
+static const tool_column columns[] = {
+    {"a", COLUMN_NAME, NULL},  {"b", COLUMN_NAME, NULL},  {"x", COLUMN_REAL, NULL},
+    {"y", COLUMN_REAL, NULL},  {"z", COLUMN_REAL, NULL},  {"nx", COLUMN_REAL, NULL},
+    {"ny", COLUMN_REAL, NULL}, {"nz", COLUMN_REAL, NULL}, {"depth", COLUMN_REAL, NULL},
+};
+
+static void fill_row(const void *data, size_t row, double *values) {
+    const touches *t = data;
+    const abut_contact *contact = &t->list[row];
+    values[0] = contact->a;
+    values[1] = contact->b;
+    table_vector(values + 2, contact->point);
+    table_vector(values + 5, contact->normal);
+    values[8] = contact->depth;
+}
+
+/* ---- building the world ---- */
+
+static bool method_of(const char *word, abut_world_method *method) {
+    for (int i = ABUT_WORLD_AUTO; i <= ABUT_WORLD_LAYERS; i++)
+        if (strcmp(word, abut_world_method_name((abut_world_method)i)) == 0) {
+            *method = (abut_world_method)i;
+            return true;
+        }
+    return false;
+}
+
+static abut_vec3 turned(const abut_vec3 rows[3], abut_vec3 v) {
+    return (abut_vec3){rows[0].x * v.x + rows[0].y * v.y + rows[0].z * v.z,
+                       rows[1].x * v.x + rows[1].y * v.y + rows[1].z * v.z,
+                       rows[2].x * v.x + rows[2].y * v.y + rows[2].z * v.z};
+}
+
+/* The rows of the matrix of a quaternion. */
+static void rows_of(abut_quat q, abut_vec3 rows[3]) {
+    const double n = sqrt(q.x * q.x + q.y * q.y + q.z * q.z + q.w * q.w);
+    const double x = q.x / n, y = q.y / n, z = q.z / n, w = q.w / n;
+    rows[0] = (abut_vec3){1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)};
+    rows[1] = (abut_vec3){2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)};
+    rows[2] = (abut_vec3){2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)};
+}
+
+/* The radial fields of a posed character at the pose of its body. */
+static abut_status make_radial(const abut_scene_body *body, abut_radial **radial) {
+    const uint32_t bone_count = get_character_info(body->character).bone_count;
+    const uint32_t count = abut_mesh_vertex_count(body->mesh);
+    const abut_vec3 o = abut_mesh_local_origin(body->mesh), t = body->collider.pose.translation;
+    abut_character_matrix *bones = malloc(((size_t)bone_count + 1) * sizeof *bones);
+    abut_vec3 *positions = malloc(((size_t)count + 1) * sizeof *positions), rows[3];
+    abut_status status =
+        bones && positions ? abut_radial_create(body->character, NULL, radial)
+                           : abut_set_error(ABUT_ERROR_MEMORY, "not enough memory for a character");
+    rows_of(body->collider.pose.rotation, rows);
+    for (uint32_t i = 0; i < bone_count && !status; i++)
+        for (int column = 0; column < 4; column++) {
+            const abut_character_matrix *m = &body->bones[i];
+            const abut_vec3 v =
+                turned(rows, (abut_vec3){m->m[0][column], m->m[1][column], m->m[2][column]});
+            const bool last = column == 3;
+            bones[i].m[0][column] = v.x + (last ? t.x : 0);
+            bones[i].m[1][column] = v.y + (last ? t.y : 0);
+            bones[i].m[2][column] = v.z + (last ? t.z : 0);
+        }
+    for (uint32_t i = 0; i < count && !status; i++) {
+        const abut_vec3 p = abut_mesh_local_positions(body->mesh)[i];
+        const abut_vec3 v = turned(rows, (abut_vec3){p.x + o.x, p.y + o.y, p.z + o.z});
+        positions[i] = (abut_vec3){v.x + t.x, v.y + t.y, v.z + t.z};
+    }
+    status =
+        status ? status : abut_radial_set_positions(*radial, bones, abut_array_host(positions));
+    free(bones);
+    free(positions);
+    return status;
+}
+
+/* Makes a character body, unless another method is selected. */
+static abut_status add_body(touches *t, uint32_t i, abut_world_method method) {
+    const abut_scene_body *body = &t->assembly.bodies[i];
+    const bool character =
+        body->character && (method == ABUT_WORLD_AUTO || method == ABUT_WORLD_RADIAL);
+    const abut_collider_kind kind = body->collider.kind;
+    abut_world_item item = {.size = sizeof(abut_world_item),
+                            .collider = body->collider,
+                            .motion = kind == ABUT_COLLIDER_PLANE ? ABUT_WORLD_STATIC
+                                                                  : ABUT_WORLD_DYNAMIC,
+                            .group = body->group,
+                            .mask = body->mask,
+                            .margin = body->margin,
+                            .method = kind == ABUT_COLLIDER_MESH ? method : ABUT_WORLD_AUTO};
+    abut_status status = character ? make_radial(body, &t->radial[i]) : ABUT_OK;
+    uint32_t id;
+    if (character) { /* in world coordinates */
+        item.collider = abut_collider_make(ABUT_COLLIDER_CHARACTER, abut_pose_identity());
+        item.collider.shape.character = t->radial[i];
+    }
+    return status ? status : abut_world_add(t->world, &item, &id);
+}
+
+static int make_world(tool_run *tool, const tool_arguments *arguments,
+                      const abut_world_options *options, touches *t) {
+    const tool_given *given = option_given(arguments, "method");
+    const abut_scene_arrays it = get_scene_arrays(t->assembly.scene);
+    abut_world_method all = ABUT_WORLD_AUTO, method;
+    if (given && !method_of(given->words, &all))
+        return tool_refuse(
+            tool, "--method of a scene must be auto, exact, field, map or layers, not '%s'",
+            given->words);
+    t->radial = calloc((size_t)t->assembly.count + 1, sizeof(abut_radial *));
+    if (!t->radial)
+        return tool_fail_with(tool, "out of memory", "not enough memory for the bodies");
+    abut_status status = abut_world_create(tool->context, options, &t->world);
+    for (uint32_t i = 0; i < t->assembly.count && !status; i++) {
+        const char *said = t->assembly.bodies[i].method;
+        method = all;
+        if (said)
+            method_of(said, &method);
+        if ((status = add_body(t, i, method))) {
+            tool_text name = {0};
+            assembly_name(&t->assembly, i, &name);
+            text_print(&name, ": %s", abut_last_error());
+            if (name.data)
+                abut_set_error(status, name.data);
+            text_free(&name);
+        }
+    }
+    for (uint64_t i = 0; i < it.ignored_count && !status; i++)
+        status = abut_world_ignore(t->world, it.ignored[i].a, it.ignored[i].b, true);
+    return status ? tool_fail(tool, status) : 0;
+}
+
+/* Prints the reliability with the names of the affected bodies. */
+static void print_scene_reliability(tool_run *tool, const touches *t) {
+    abut_mesh **meshes = malloc((size_t)(t->assembly.count + 1) * sizeof *meshes);
+    const char **names = malloc((size_t)(t->assembly.count + 1) * sizeof *names);
+    for (uint32_t i = 0; meshes && names && i < t->assembly.count; i++) {
+        meshes[i] = t->assembly.bodies[i].mesh;
+        names[i] = t->assembly.bodies[i].name;
+    }
+    print_reliability_of(tool, &t->reliability, meshes, names,
+                         meshes && names ? t->assembly.count : 0);
+    free(meshes);
+    free(names);
+}
+
+/* ---- computing contacts ---- */
+
+enum { PAIRS_PER_CHUNK = 4 }; /* pairs are assigned to processes in chunks of this size */
+
+static uint64_t key_of(uint32_t a, uint32_t b) {
+    return (uint64_t)a << 32 | b;
+}
+
+static int no_memory(tool_run *tool) {
+    return tool_fail_with(tool, "out of memory", "not enough memory for the pairs");
+}
+
+/* Excludes the pairs of other processes from the world, or includes them again. */
+static abut_status leave_out(const tool_run *tool, touches *t, bool out) {
+    abut_status status = ABUT_OK;
+    for (uint64_t i = 0; i < t->pair_count && !status; i++)
+        if (!share_mine(tool, i, PAIRS_PER_CHUNK))
+            status = abut_world_ignore(t->world, t->pairs[i].a, t->pairs[i].b, out);
+    return status;
+}
+
+/* Finds the index of a pair in the sorted list. */
+static uint32_t place_of(const touches *t, uint64_t key) {
+    uint64_t lo = 0, hi = t->pair_count;
+    while (hi - lo > 1) {
+        uint64_t middle = lo + (hi - lo) / 2;
+        if (key_of(t->pairs[middle].a, t->pairs[middle].b) <= key)
+            lo = middle;
+        else
+            hi = middle;
+    }
+    return (uint32_t)lo;
+}
+
+/* Collects all contacts and events in the first process, in the order of a single process. */
+static int collect(tool_run *tool, int code, touches *t) {
+    uint64_t most = t->count > t->touching ? t->count : t->touching, first = 0;
+    uint64_t *keys = tool->share && !code ? malloc((most + 1) * sizeof *keys) : NULL;
+    if (tool->share && !code && !keys)
+        code = no_memory(tool);
+    code = share_agree(tool, code);
+    while (keys && first < t->pair_count && !share_mine(tool, first, PAIRS_PER_CHUNK))
+        first++;
+    if (!code && keys) {
+        for (uint64_t i = 0; i < t->count; i++)
+            keys[i] = place_of(t, key_of(t->list[i].a, t->list[i].b));
+        share_worst(tool, &t->reliability, first < t->pair_count ? first : UINT64_MAX);
+        share_collect(tool, &t->list, &t->count, sizeof *t->list, keys);
+        for (uint64_t i = 0; i < t->touching; i++)
+            keys[i] = place_of(t, key_of(t->events[i].a, t->events[i].b));
+        share_collect(tool, &t->events, &t->touching, sizeof *t->events, keys);
+        leave_out(tool, t, false);
+    }
+    free(keys);
+    return code;
+}
+
+static int find_scene_contacts(tool_run *tool, const tool_arguments *arguments, touches *t) {
+    const tool_given *margin = option_given(arguments, "margin"),
+                     *most = option_given(arguments, "most");
+    abut_world_options options = abut_world_options_default();
+    abut_contacts found = {.size = sizeof found, .capacity = 0};
+    options.margin = margin ? margin->numbers[0] : 0;
+    options.max_patch_contacts = most ? most->counts[0] : 4;
+    int code = make_world(tool, arguments, &options, t);
+    if (code)
+        return code;
+    abut_world_pair_list pairs = {NULL, 0, 0};
+    abut_status status = abut_world_pairs(t->world, &pairs);
+    if (status == ABUT_ERROR_BUFFER) {
+        pairs.capacity = pairs.count;
+        t->pairs = pairs.list = malloc(pairs.count * sizeof *pairs.list);
+        if (!t->pairs)
+            return no_memory(tool);
+        status = abut_world_pairs(t->world, &pairs);
+    }
+    t->pair_count = pairs.count;
+    status = status ? status : leave_out(tool, t, true);
+    status = status ? status : abut_world_contacts(t->world, &found);
+    if (status == ABUT_ERROR_BUFFER) {
+        found.capacity = found.count;
+        t->list = found.list = malloc(found.count * sizeof *found.list);
+        if (!t->list)
+            return tool_fail_with(tool, "out of memory", "not enough memory for the contacts");
+        status = abut_world_contacts(t->world, &found);
+    }
+    abut_world_event_list events = {NULL, 0, 0};
+    if (!status)
+        status = abut_world_events(t->world, &events);
+    if (status == ABUT_ERROR_BUFFER) {
+        events.capacity = events.count;
+        t->events = events.list = malloc(events.count * sizeof *events.list);
+        if (!t->events)
+            return no_memory(tool);
+        status = abut_world_events(t->world, &events);
+    }
+    t->touching = events.count;
+    if (status)
+        return tool_fail(tool, status);
+    t->count = found.count;
+    t->reliability = found.reliability;
+    return 0;
+}
+
+/* ---- output ---- */
+
+static const abut_colour red = {0.8f, 0.1f, 0.05f, 1};
+
+static abut_colour colour_of(const void *data, size_t contact) {
+    (void)data;
+    (void)contact;
+    return red;
+}
+
+static abut_status draw(tool_run *tool, const tool_arguments *arguments,
+                        const abut_picture_options *camera, const touches *t) {
+    tool_legend legend = {0};
+    abut_picture *picture = NULL;
+    abut_box all = {{HUGE_VAL, HUGE_VAL, HUGE_VAL}, {-HUGE_VAL, -HUGE_VAL, -HUGE_VAL}};
+    abut_status status = abut_picture_create(tool->context, camera, &picture);
+    for (uint32_t i = 0; i < t->assembly.count && !status; i++) {
+        abut_colour colour = abut_picture_colour(i);
+        if (t->assembly.count < LEGEND_MAX)
+            legend_add(&legend, colour, "%s", t->assembly.bodies[i].name);
+        colour.a = 0.4f;
+        status = assembly_draw(picture, &t->assembly, i, colour);
+    }
+    for (uint64_t i = 0; i < t->count; i++) {
+        abut_vec3 p = t->list[i].point;
+        all.lo = (abut_vec3){fmin(all.lo.x, p.x), fmin(all.lo.y, p.y), fmin(all.lo.z, p.z)};
+        all.hi = (abut_vec3){fmax(all.hi.x, p.x), fmax(all.hi.y, p.y), fmax(all.hi.z, p.z)};
+    }
+    double arrow =
+        0.06 * hypot(hypot(all.hi.x - all.lo.x, all.hi.y - all.lo.y), all.hi.z - all.lo.z);
+    for (uint64_t i = 0; i < t->count && !status; i++) {
+        abut_vec3 p = t->list[i].point, n = t->list[i].normal;
+        abut_vec3 q = {p.x + arrow * n.x, p.y + arrow * n.y, p.z + arrow * n.z};
+        status = abut_picture_add_point(picture, p, 7, red);
+        status = status ? status : abut_picture_add_line(picture, p, q, 2, red);
+    }
+    if (t->count)
+        legend_add(&legend, red, "contacts, with their normals");
+    const char *path = picture_given(arguments)->words;
+    if (!status && tool->view)
+        status =
+            view_contacts(tool->view, picture, t->list, (size_t)t->count, arrow, colour_of, NULL);
+    status = status ? status : picture_write(tool, picture, camera, &legend, path);
+    abut_picture_destroy(picture);
+    return status;
+}
+
+/* Prints the method of each body, and the guarantee of each touching pair, as JSON. */
+static void print_choices(tool_output *out, const touches *t) {
+    out_list(out, "methods");
+    for (uint32_t i = 0; out->json && i < t->assembly.count; i++) {
+        abut_world_item_info choice = abut_world_item_info_default();
+        if (abut_world_get_item_info(t->world, i, &choice))
+            break;
+        out_object(out, NULL);
+        json_text(out, "name", t->assembly.bodies[i].name);
+        json_text(out, "method", abut_world_method_name(choice.method));
+        json_boolean(out, "forced", choice.is_forced);
+        json_text(out, "why", choice.reason);
+        out_end(out);
+    }
+    out_end(out);
+    out_list(out, "pairs");
+    for (uint64_t i = 0; out->json && i < t->touching; i++) {
+        const abut_world_event *e = &t->events[i];
+        out_object(out, NULL);
+        json_text(out, "a", t->assembly.bodies[e->a].name);
+        json_text(out, "b", t->assembly.bodies[e->b].name);
+        json_text(out, "method", abut_world_method_name(e->method));
+        json_text(out, "guarantee", abut_world_guarantee_name(e->guarantee));
+        if (e->error < HUGE_VAL)
+            json_number(out, "error", e->error);
+        else
+            json_null(out, "error");
+        json_count(out, "contacts", e->count);
+        json_number(out, "depth", e->deepest.depth);
+        out_end(out);
+    }
+    out_end(out);
+}
+
+/* The same as text, instead of contacts. */
+static void explain(tool_run *tool, const touches *t) {
+    tool_output *out = &tool->out;
+    tool_text both = {0};
+    for (uint32_t i = 0; i < t->assembly.count; i++) {
+        abut_world_item_info choice = abut_world_item_info_default();
+        if (abut_world_get_item_info(t->world, i, &choice))
+            break;
+        const char *said = t->assembly.bodies[i].method;
+        print_line_of(out, t->assembly.bodies[i].name, "%s. %s",
+                      abut_world_method_name(choice.method),
+                      strcmp(choice.reason, "The method is set by the item.") != 0 ? choice.reason
+                      : said ? "The method is set by the scene."
+                             : "The method is set by --method.");
+    }
+    for (uint64_t i = 0; i < t->touching; i++) {
+        const abut_world_event *e = &t->events[i];
+        abut_world_pair_info manner = abut_world_pair_info_default();
+        char error[60];
+        if (abut_world_get_pair_info(t->world, e->a, e->b, &manner))
+            break;
+        if (e->error < HUGE_VAL)
+            snprintf(error, sizeof error, "error bound %.3g", e->error);
+        else
+            snprintf(error, sizeof error, "no error bound");
+        text_clear(&both);
+        text_print(&both, "%s, %s", t->assembly.bodies[e->a].name, t->assembly.bodies[e->b].name);
+        print_line_of(out, both.data ? both.data : "a pair",
+                      "%s, %llu contact%s, penetration depth %.6g, %s. %s",
+                      abut_world_method_name(e->method), (unsigned long long)e->count,
+                      e->count == 1 ? "" : "s", e->deepest.depth + 0.0, error, manner.reason);
+    }
+    text_free(&both);
+}
+
+static void print_scene_contacts(tool_run *tool, const tool_arguments *arguments,
+                                 const touches *t) {
+    tool_output *out = &tool->out;
+    double deepest = -HUGE_VAL;
+    for (uint64_t i = 0; i < t->count; i++)
+        deepest = fmax(deepest, t->list[i].depth);
+    out_object(out, NULL);
+    json_path(out, "scene", arguments->operands[0]);
+    fact_count(out, "bodies", t->assembly.count);
+    fact_count(out, "touching", t->touching);
+    fact_count(out, "contacts", t->count);
+    if (t->count)
+        fact_number(out, "depth", deepest);
+    else
+        json_null(out, "depth");
+    json_reliability(out, &t->reliability);
+    print_choices(out, t);
+    out_list(out, "list");
+    for (uint64_t i = 0; out->json && i < t->count; i++) {
+        const abut_contact *c = &t->list[i];
+        out_object(out, NULL);
+        json_text(out, "a", t->assembly.bodies[c->a].name);
+        json_text(out, "b", t->assembly.bodies[c->b].name);
+        json_vector(out, "point", c->point);
+        json_vector(out, "normal", c->normal);
+        json_number(out, "depth", c->depth);
+        out_end(out);
+    }
+    out_end(out);
+}
+
+static int run_scene_contacts(tool_run *tool, const tool_arguments *arguments, touches *t) {
+    const tool_given *path = option_given(arguments, "out"), *png = picture_given(arguments);
+    abut_picture_options camera = abut_picture_options_default();
+    int code = png ? picture_check(tool, png->words) : 0;
+    code = code ? code : assembly_load(tool, arguments, false, &t->assembly);
+    if (!code && !t->assembly.scene)
+        code = tool_refuse(tool, "the second file is missing: name B, or use --with");
+    code = collect(tool, code ? code : find_scene_contacts(tool, arguments, t), t);
+    if (!code && !share_prints(tool))
+        return 0;
+    if (!code)
+        print_scene_reliability(tool, t);
+    if (!code && png)
+        code = camera_read(tool, arguments, &camera);
+    const bool why = option_given(arguments, "explain") && !tool->out.json;
+    if (!code && why)
+        explain(tool, t);
+    tool_table table = {columns, sizeof columns / sizeof *columns, (size_t)t->count, fill_row, t};
+    if (!code && (path || !(png || why)))
+        code = table_put_bodies(tool, path ? path->words : NULL, &table, t->assembly.bodies);
+    abut_status status = ABUT_OK;
+    if (!code && png && (status = draw(tool, arguments, &camera, t)))
+        code = tool_fail(tool, status);
+    if (!code && why)
+        answer(tool, "%llu", (unsigned long long)t->count);
+    if (!code && (tool->out.json || path || png)) {
+        print_scene_contacts(tool, arguments, t);
+        pictures_print_paths(tool, arguments);
+        out_end(&tool->out);
+        answer(tool, "%llu", (unsigned long long)t->count);
+    }
+    return code ? code : t->count ? CODE_FOUND : CODE_FINE;
+}
+
+int contacts_scene(tool_run *tool, const tool_arguments *arguments) {
+    for (size_t i = 0; i < arguments->given_count; i++) {
+        const char *name = arguments->given[i].option->name;
+        if (!word_in(name,
+                     "margin|most|method|explain|out|png|html|view|up|json|quiet|threads|help"))
+            return tool_refuse(tool, "--%s applies to two meshes, not to a scene", name);
+    }
+    int code = option_length(tool, option_given(arguments, "margin"));
+    if (!code)
+        code = option_range(tool, option_given(arguments, "most"), 1, 8,
+                            "contacts with --method exact");
+    if (code)
+        return code;
+    touches t = {0};
+    code = run_scene_contacts(tool, arguments, &t);
+    abut_world_destroy(t.world);
+    for (uint32_t i = 0; t.radial && i < t.assembly.count; i++)
+        abut_radial_destroy(t.radial[i]);
+    free(t.radial);
+    free(t.events);
+    free(t.pairs);
+    free(t.list);
+    assembly_free(&t.assembly);
+    return code;
+}

@@ -1,0 +1,231 @@
+/* Output of abut replay: a line for each step, or the means of all steps, as in tables 6.2 to
+ * 6.17 of Cheng 2011. */
+#include "apps/get.h"
+#include "replay.h"
+
+/* ---- steps ---- */
+
+void replay_print_step(tool_run *tool, const replay *r, uint64_t frame, bool counts, int which,
+                       const abut_self_result *result, const double stages[STAGES]) {
+    tool_output *out = &tool->out;
+    if (!out->json || r->summary)
+        return;
+    out_object(out, NULL);
+    json_count(out, "frame", frame);
+    json_text(out, "scheme", replay_rivals[which].name);
+    json_boolean(out, "counts", counts);
+    json_boolean(out, "complete", result->scheme == ABUT_SELF_COMPLETE);
+    json_text(out, "reason", abut_self_fallback_name(result->reason));
+    json_boolean(out, "hit", result->hit);
+    if (result->hit) {
+        json_number(out, "time", result->impact.time);
+        json_vector(out, "point", result->impact.point);
+    }
+    for (int k = 0; k < 4; k++)
+        json_count(out, abut_self_set_name((abut_self_set)k), result->sets[k]);
+    for (int k = 0; k < STAGES; k++)
+        json_number(out, replay_stages[k], stages[k]);
+    out_end(out);
+    progress_erase(tool->progress);
+    output_flush(out);
+}
+
+/* ---- text output ---- */
+
+/* Prints the speed-up over another scheme, or "" if that one was not run. */
+static void print_ratio(tool_output *out, const replay *r, const char *head, int other, int which) {
+    double theirs = replay_total(&r->tallies[other]), ours = replay_total(&r->tallies[which]);
+    if (!r->wanted[other])
+        return;
+    if (ours > 0 && which != other)
+        print_fact(out, head, "%.2f", theirs / ours);
+    else
+        print_fact(out, head, "-");
+}
+
+static void print_times(tool_output *out, const replay *r) {
+    double steps = (double)r->counted;
+    out_table(out, "milliseconds");
+    for (int k = 0; k < SCHEMES; k++) {
+        const replay_tally *t = &r->tallies[k];
+        if (!r->wanted[k])
+            continue;
+        out_object(out, NULL);
+        print_fact(out, "milliseconds", "%s", replay_rivals[k].about);
+        for (int s = 0; s < STAGES; s++)
+            if (s != STAGE_START)
+                print_fact(out, replay_stages[s], "%.2f", 1e3 * t->stages[s] / steps);
+        print_fact(out, "total", "%.2f", 1e3 * replay_total(t) / steps);
+        print_ratio(out, r, "x 16-DOPs", RIVAL_COMPLETE, k);
+        print_ratio(out, r, "x boxes", RIVAL_BOXES, k);
+        print_ratio(out, r, "x sweep", RIVAL_SWEEP, k);
+        out_end(out);
+    }
+    out_end(out);
+}
+
+static void print_sets_facts(tool_output *out, const replay *r) {
+    double steps = (double)r->counted;
+    out_table(out, "sets");
+    for (int k = 0; k < SCHEMES; k++) {
+        const replay_tally *t = &r->tallies[k];
+        if (!r->wanted[k])
+            continue;
+        out_object(out, NULL);
+        print_fact(out, "mean per step", "%s", replay_rivals[k].about);
+        for (int s = 0; s < 4; s++)
+            print_fact(out, abut_self_set_name((abut_self_set)s), "%.0f", t->sets[s] / steps);
+        print_fact(out, "pairs", "%.0f", t->triangle_pairs / steps);
+        print_fact(out, "features", "%.0f", t->features / steps);
+        out_end(out);
+    }
+    out_end(out);
+}
+
+/* Prints the triangles that changed their view set, from and to each. */
+static void print_changes(tool_output *out, const replay *r) {
+    double steps = (double)r->counted;
+    out_table(out, "changes");
+    for (int k = 0; k < SCHEMES; k++) {
+        const replay_tally *t = &r->tallies[k];
+        if (!r->wanted[k] || replay_rivals[k].scheme == ABUT_SELF_COMPLETE)
+            continue;
+        out_object(out, NULL);
+        print_fact(out, "changes", "%s", replay_rivals[k].about);
+        for (int side = 0; side < 2; side++)
+            for (int s = 0; s < 4; s++) {
+                static const char *const heads[2][4] = {{"to V+", "to V-", "to V0", "to Vv"},
+                                                        {"V+ to", "V- to", "V0 to", "Vv to"}};
+                print_fact(out, heads[side][s], "%.1f", (side ? t->left : t->entered)[s] / steps);
+            }
+        out_end(out);
+    }
+    out_end(out);
+}
+
+static void print_regions(tool_output *out, const replay *r) {
+    out_table(out, "regions");
+    for (int k = 0; k < SCHEMES; k++) {
+        const replay_tally *t = &r->tallies[k];
+        if (!r->wanted[k] || !t->lines)
+            continue;
+        out_object(out, NULL);
+        print_fact(out, "vertices", "%s", replay_rivals[k].about);
+        for (int i = 0; i < 5; i++)
+            print_fact(out, replay_regions[i], "%.1f", t->regions[i] / (double)t->lines);
+        out_end(out);
+    }
+    out_end(out);
+}
+
+/* The minimum of all schemes that classify nodes, which do the same work. */
+static double mark_all(const replay *r) {
+    double least = 0;
+    for (int k = 0; k < SCHEMES; k++) {
+        double one = r->tallies[k].mark_all;
+        least = one > 0 && (one < least || !(least > 0)) ? one : least;
+    }
+    return least;
+}
+
+static void print_summary_facts(tool_output *out, const replay *r) {
+    abut_self_info info = get_self_info(r->tallies[r->leader].view);
+    const replay_tally *t = &r->tallies[r->leader];
+    tool_text words = {0};
+    text_grouped(&words, info.triangle_count);
+    print_line_of(out, r->path, "%s triangles, %u vertices, %u holes, %u ghosts",
+                  words.data ? words.data : "", info.vertex_count, info.hole_count,
+                  info.ghost_count);
+    text_free(&words);
+    print_times(out, r);
+    print_sets_facts(out, r);
+    print_changes(out, r);
+    print_regions(out, r);
+    if (mark_all(r) > 0)
+        print_line(out, "classification of all nodes: %.3f ms", 1e3 * mark_all(r));
+    print_line(out, "%llu of %llu steps with an impact%s", (unsigned long long)t->hits,
+               (unsigned long long)r->step_count,
+               r->differed ? "" : "; all schemes have the same results");
+    for (int k = 0; k < SCHEMES; k++)
+        if (r->wanted[k] && (r->tallies[k].differ || r->tallies[k].fallbacks))
+            print_line(out, "%s: %llu results differ, %llu steps fell back to a complete search",
+                       replay_rivals[k].name, (unsigned long long)r->tallies[k].differ,
+                       (unsigned long long)r->tallies[k].fallbacks);
+}
+
+/* ---- JSON output ---- */
+
+static void print_numbers(tool_output *out, const char *key, const char *const *names, int count,
+                          const double *sums, double share) {
+    out_object(out, key);
+    for (int k = 0; k < count; k++)
+        json_number(out, names[k], share * sums[k]);
+    out_end(out);
+}
+
+static void print_sets(tool_output *out, const char *key, const double sums[4], double share) {
+    const char *names[4];
+    for (int k = 0; k < 4; k++)
+        names[k] = abut_self_set_name((abut_self_set)k);
+    print_numbers(out, key, names, 4, sums, share);
+}
+
+static void print_scheme(tool_output *out, const replay *r, int which) {
+    const replay_tally *t = &r->tallies[which];
+    double share = 1 / (double)r->counted, total = replay_total(t);
+    out_object(out, NULL);
+    json_text(out, "scheme", replay_rivals[which].name);
+    print_numbers(out, "milliseconds", replay_stages, STAGES, t->stages, 1e3 * share);
+    json_number(out, "total", 1e3 * share * total);
+    if (r->wanted[RIVAL_COMPLETE] && total > 0)
+        json_number(out, "ratio_to_complete", replay_total(&r->tallies[RIVAL_COMPLETE]) / total);
+    if (r->wanted[RIVAL_BOXES] && total > 0)
+        json_number(out, "ratio_to_boxes", replay_total(&r->tallies[RIVAL_BOXES]) / total);
+    if (r->wanted[RIVAL_SWEEP] && total > 0)
+        json_number(out, "ratio_to_sweep", replay_total(&r->tallies[RIVAL_SWEEP]) / total);
+    print_sets(out, "sets", t->sets, share);
+    print_sets(out, "entered", t->entered, share);
+    print_sets(out, "left", t->left, share);
+    if (t->lines)
+        print_numbers(out, "regions", replay_regions, 5, t->regions, 1 / (double)t->lines);
+    json_number(out, "node_pairs", share * t->node_pairs);
+    json_number(out, "triangle_pairs", share * t->triangle_pairs);
+    json_number(out, "features", share * t->features);
+    json_count(out, "hits", t->hits);
+    json_count(out, "searched_completely", t->fallbacks);
+    json_count(out, "differ", t->differ);
+    out_end(out);
+}
+
+static void print_summary(tool_output *out, const replay *r) {
+    abut_self_info info = get_self_info(r->tallies[r->leader].view);
+    out_object(out, NULL);
+    json_path(out, "recording", r->path);
+    json_text(out, "device", r->device ? r->place.name : "cpu");
+    json_text(out, "line", r->companion ? "companion" : "own");
+    json_text(out, "steps_to", r->aims ? "aims" : "frames");
+    json_count(out, "triangles", info.triangle_count);
+    json_count(out, "vertices", info.vertex_count);
+    json_count(out, "holes", info.hole_count);
+    json_count(out, "ghosts", info.ghost_count);
+    json_count(out, "from", r->first + 1);
+    json_count(out, "to", r->last);
+    json_count(out, "every", r->every);
+    json_count(out, "steps", r->step_count);
+    json_count(out, "steps_that_count", r->counted);
+    json_number(out, "mark_all", 1e3 * mark_all(r));
+    out_list(out, "schemes");
+    for (int k = 0; k < SCHEMES; k++)
+        if (r->wanted[k])
+            print_scheme(out, r, k);
+    out_end(out);
+    out_end(out);
+}
+
+void replay_print_summary(tool_run *tool, const replay *r) {
+    if (!tool->out.json)
+        print_summary_facts(&tool->out, r);
+    else if (r->summary)
+        print_summary(&tool->out, r);
+    answer(tool, "%llu", (unsigned long long)r->tallies[r->leader].hits);
+}

@@ -88,10 +88,13 @@ static void append_file(const char *name) {
             return;
     assert_true(included_count < 32 && strlen(name) < sizeof included[0]);
     strcpy(included[included_count++], name);
+    static const char *const roots[] = {"tests", "src/foundation", "src/data", "src/query"};
     char path[1024], line[512], inner[256];
-    snprintf(path, sizeof path, "%s/%s/%s", ABUT_SOURCE_DIR,
-             strcmp(name, "geom/kernel.h") ? "src" : "tests", name);
-    FILE *file = fopen(path, "r");
+    FILE *file = NULL;
+    for (size_t i = 0; i < sizeof roots / sizeof *roots && !file; i++) {
+        snprintf(path, sizeof path, "%s/%s/%s", ABUT_SOURCE_DIR, roots[i], name);
+        file = fopen(path, "r");
+    }
     assert_non_null(file);
     while (fgets(line, sizeof line, file)) {
         if (sscanf(line, "#include \"%255[^\"]\"", inner) == 1) {

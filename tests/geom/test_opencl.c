@@ -88,7 +88,7 @@ static void append_file(const char *name) {
             return;
     assert_true(included_count < 32 && strlen(name) < sizeof included[0]);
     strcpy(included[included_count++], name);
-    static const char *const roots[] = {"tests", "src/foundation", "src/data", "src/query"};
+    static const char *const roots[] = {"tests", "src/foundation", "src/query", "src/method"};
     char path[1024], line[512], inner[256];
     FILE *file = NULL;
     for (size_t i = 0; i < sizeof roots / sizeof *roots && !file; i++) {

@@ -17,6 +17,8 @@ import subprocess
 import sys
 import tempfile
 
+from report import table
+
 tool, share = os.path.abspath(sys.argv[1]), float(sys.argv[2]) if len(sys.argv) > 2 else 1
 scratch = tempfile.TemporaryDirectory(prefix="abut-choosing-")
 CELLS = 64  # of a field, along the longest side
@@ -40,10 +42,8 @@ def probes(mesh, places, **more):
     return [{"name": f"p{i}", "mesh": mesh, "position": list(p), "group": "probes", **more} for i, p in enumerate(places)]
 
 
-def table(title, head, rows):
-    print(f"\n{title}\n\n| {' | '.join(head)} |\n|{'---|' * len(head)}")
-    for row in rows:
-        print(f"| {' | '.join(row)} |")
+def print_table(title, head, rows):
+    print("\n" + "\n".join([title, "", *table(head, rows)]))
 
 
 def on_sphere(rng):
@@ -95,7 +95,7 @@ def files(paths):
             points, faces = read_obj("model.obj")
             part = hole_share(points, faces)
             rows.append((part, [pathlib.Path(path).name, f"{len(faces):,}", f"{100 * part:.3g}%"]))
-    table("Models", ["model", "triangles", "holes"], [row for _, row in sorted(rows)])
+    print_table("Models", ["model", "triangles", "holes"], [row for _, row in sorted(rows)])
 
 
 def holes():
@@ -130,7 +130,7 @@ def holes():
             errors = sorted(abs(got.get(k, 0) - d) / cell for k, d in meant.items())
             columns.append(f"{errors[len(errors) // 2]:.2f}, {errors[int(0.95 * len(errors))]:.2f}")
         rows.append([f"{100 * hole_share(points, kept):.3g}%", f"{100 * len(found) / len(within):.1f}%", *columns])
-    table("A ball without its top; depths are off by the median and by 95%, in cells",
+    print_table("A ball without its top; depths are off by the median and by 95%, in cells",
           ["hole", "inside by winding numbers, of what is", "depth off by field", "by map"], rows)
 
 
@@ -167,7 +167,7 @@ def thin():
         missed = sum(k not in found["field"] for k in found["exact"]) / len(found["exact"])
         errors = sorted(abs(found["field"].get(k, 0) - d) / t for k, d in found["exact"].items())
         rows.append([f"{cells:g}", f"{100 * missed:.0f}%", f"{100 * errors[len(errors) // 2]:.0f}%", f"{100 * errors[-1]:.0f}%"])
-    table("A plate stands on another, half of its thickness deep; depths are off by a share of the thickness",
+    print_table("A plate stands on another, half of its thickness deep; depths are off by a share of the thickness",
           ["thickness, cells", "missed by fields", "depth off, median", "worst"], rows)
 
 
@@ -191,7 +191,7 @@ def few():
         errors = sorted(abs(found["field"].get(k, 0) - d) * CELLS for k, d in found["exact"].items())
         rows.append([f"{12 * segments * segments:,}", *(f"{1e6 * cost[m]:.0f} us" for m in ("exact", "field")),
                      f"{errors[len(errors) // 2]:.2f}, {errors[int(0.95 * len(errors))]:.2f}"])
-    table("Boxes that touch; depths are off by the median and by 95%, in cells", ["triangles", "a pair, exact", "by fields", "depth off by fields"], rows)
+    print_table("Boxes that touch; depths are off by the median and by 95%, in cells", ["triangles", "a pair, exact", "by fields", "depth off by fields"], rows)
 
 
 def coarse():
@@ -209,7 +209,7 @@ def coarse():
             missed = away * math.sqrt(2)
             worst, sum_ = max(worst, missed), sum_ + missed
         rows.append([f"{edge:g}", f"{sum_ / count:.2f}", f"{worst:.2f}"])
-    table("A corner of a cube through a sheet", ["edges, cells", "deepest that is missed, mean, cells", "worst"], rows)
+    print_table("A corner of a cube through a sheet", ["edges, cells", "deepest that is missed, mean, cells", "worst"], rows)
 
 
 models = [os.path.abspath(path) for path in sys.argv[3:]]

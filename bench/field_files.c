@@ -51,7 +51,7 @@ static abut_status run(bench_state *state) {
     files_data *data = state->data;
     return state->which->variant & WRITE
                ? write_file(state)
-               : abut_field_read(state->context, data->path, NULL, &data->loaded);
+               : abut_field_read(state->context, data->path, &data->loaded);
 }
 
 static abut_status finish(bench_state *state) {
@@ -59,7 +59,7 @@ static abut_status finish(bench_state *state) {
     abut_field *field = data->loaded;
     abut_status status = ABUT_OK;
     if (!field)
-        status = abut_field_read(state->context, data->path, NULL, &field);
+        status = abut_field_read(state->context, data->path, &field);
     data->loaded = NULL;
     if (status)
         return status;

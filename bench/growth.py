@@ -18,9 +18,8 @@ import subprocess
 import sys
 import tempfile
 
-from field_tables import plot, put_between
+from report import load, plot, put_between, table
 
-BEGIN, END = "<!-- growth: begin -->", "<!-- growth: end -->"
 SHAPES = ["scan", "torus", "nested", "cylinder", "plates", "spiral"]
 TRIANGLES = [1000, 10000, 100000, 1000000]
 CELLS = [64, 128, 256, 512]
@@ -52,8 +51,7 @@ def bench(tool, part, shape, triangles, cells, folder):
                        ABUT_BENCH_CELLS=str(cells))
     subprocess.run([tool, "--filter", "growth/" + part, "--threads", "1", "--repeat", str(repeats), "--out", path],
                    env=environment, check=True, stdout=subprocess.DEVNULL)
-    with open(path, encoding="utf-8") as file:
-        results = json.load(file)
+    results = load(path)
     for found in results["cases"]:
         yield dict(case=found["case"].split("/")[1], shape=shape, triangles=triangles, cells=cells,
                    cpu_ms=round(found["cpu_ms"], 4), peak_bytes=found["peak_bytes"], hash=found["hash"],
@@ -61,10 +59,8 @@ def bench(tool, part, shape, triangles, cells, folder):
 
 
 def run(arguments):
-    kept = {}
-    if os.path.exists(arguments.results):
-        with open(arguments.results, encoding="utf-8") as file:
-            kept = {(e["case"], e["shape"], e["triangles"], e["cells"]): e for e in json.load(file)["growth"]}
+    known = load(arguments.results, {"growth": []})["growth"]
+    kept = {(e["case"], e["shape"], e["triangles"], e["cells"]): e for e in known}
     wanted = [(arguments.only, shape, n, 128) for n in TRIANGLES + [10000000] * arguments.large for shape in SHAPES]
     if "field".startswith(arguments.only[:5]):
         wanted += [(arguments.only or "field", shape, 100000, cells) for cells in CELLS + [1024] * arguments.large
@@ -108,8 +104,7 @@ def brief(ratio):
 
 
 def shape_table(results):
-    lines = ["| question | " + " | ".join(["triangles", "scan, ms"] + SHAPES[1:]) + " |",
-             "|---|" + "---:|" * (len(SHAPES) + 1)]
+    rows = []
     for case, name, *_ in QUESTIONS:
         scan = dict(curve(results, case, "scan"))
         for n in (n for n in sorted(scan) if n >= 100000):
@@ -117,16 +112,14 @@ def shape_table(results):
             for shape in SHAPES[1:]:
                 ratio = dict(curve(results, case, shape)).get(n, math.nan) / scan[n]
                 cells.append("" if math.isnan(ratio) else f"**{brief(ratio)}**" if ratio > GOAL else brief(ratio))
-            lines.append(f"| {name} | {n:,} | {digits(scan[n])} | " + " | ".join(cells) + " |")
-    return lines
+            rows.append([name, f"{n:,}", digits(scan[n]), *cells])
+    return table(["question", "triangles", "scan, ms"] + SHAPES[1:], rows, right=True)
 
 
 def exponent_table(results):
-    lines = ["| exponent of | " + " | ".join(SHAPES) + " |", "|---|" + "---:|" * len(SHAPES)]
-    for case, name, *_ in QUESTIONS:
-        cells = [f"{exponent([p for p in curve(results, case, shape) if p[0] >= 10000]):.2f}" for shape in SHAPES]
-        lines.append(f"| {name} | " + " | ".join(cells) + " |")
-    return lines
+    rows = [[name] + [f"{exponent([p for p in curve(results, case, shape) if p[0] >= 10000]):.2f}" for shape in SHAPES]
+            for case, name, *_ in QUESTIONS]
+    return table(["exponent of"] + SHAPES, rows, right=True)
 
 
 def cell_curves(results):
@@ -141,13 +134,12 @@ def cell_curves(results):
 def cell_table(results):
     curves = cell_curves(results)
     sides = sorted({x for points in curves.values() for x, _ in points})
-    lines = ["| field, ms | " + " | ".join(f"{side}^3" for side in sides) + " | exponent |",
-             "|---|" + "---:|" * (len(sides) + 1)]
+    rows = []
     for (shape, name), points in curves.items():
         at = dict(points)
         cells = [digits(at[side]) if side in at else "" for side in sides]
-        lines.append(f"| {shape}, {name} | " + " | ".join(cells) + f" | {exponent(points):.2f} |")
-    return lines
+        rows.append([f"{shape}, {name}", *cells, f"{exponent(points):.2f}"])
+    return table(["field, ms"] + [f"{side}^3" for side in sides] + ["exponent"], rows, right=True)
 
 
 # ---- the page ----
@@ -173,13 +165,12 @@ def draw(results, folder):
 
 
 def write(arguments):
-    with open(arguments.results, encoding="utf-8") as file:
-        results = json.load(file)["growth"]
+    results = load(arguments.results)["growth"]
     days, commits = ({e[key] for e in results} for key in ("date", "commit"))
     parts = shape_table(results) + [""] + exponent_table(results) + [""] + cell_table(results)
     parts += ["", f"Measured {', '.join(sorted(days))} at commit {', '.join(sorted(commits))};",
               f"in `bench/results/{os.path.basename(arguments.results)}`."]
-    put_between(arguments.page, BEGIN, END, parts)
+    put_between(arguments.page, "growth", parts)
     draw(results, arguments.pictures)
 
 

@@ -14,8 +14,8 @@
  * All set all poses each time. Exact cases have the same hash. */
 #include "bench.h"
 
+#include "apps/demos/falls.h"
 #include "cinder.h"
-#include "falls.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -14,7 +14,7 @@ import subprocess
 import sys
 import tempfile
 
-from field_tables import plot
+from report import plot
 
 PROCESSES = (1, 2, 4, 8)
 CELLS = (256, 512, 768, 1024)

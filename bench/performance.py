@@ -6,13 +6,14 @@
 SOURCE is the root of the tree, by default that of this file. The latest measurement of each case is used. The test
 bench_performance fails if the page differs from the output of this script. Needs only python3.
 """
-import json
 import math
 import pathlib
 import re
 import statistics
 import sys
 from html import escape
+
+from report import Svg, load, read_lines
 
 # Title, plot, unit of a bar, introduction, rows: label, end of the case name, model. Peers come from the cases.
 SECTIONS = [
@@ -61,6 +62,7 @@ SECTIONS = [
 COLOURS = {"abut": "#2f6fae", "Embree": "#b3472f", "FCL": "#e0a030", "CGAL": "#7a5195", "Bullet": "#6b8e4e",
            "ODE": "#9a8c7c", "OpenVDB": "#c2698c", "Open3D": "#b3472f", "MeshLab": "#e0a030"}
 OTHER = "#8a919c"
+RIVALS_FOLDER = "reproduce/friston"
 RIVALS_DAY = "2026-11-17"  # of the last run: its records have no date
 RIVALS = {"radial": "radial fields", "band": "narrow-band fields", "field": "dense fields", "hash": "spatial hash",
           "tree": "eight-wide BVH", "nearest": "closest points", "sweep": "sweeps (CCD)"}
@@ -91,20 +93,11 @@ class Results:
     """The latest result of each case in all files, by name, threads and machine (a device or none)."""
 
     def __init__(self, folder):
-        self.peers, self.device, self.cpu, self.rivals, self.deviation = {}, {}, {}, {}, {}
-        self.python = {}
-        for path in sorted(folder.glob("*.json*")):
-            text = path.read_text(encoding="utf-8")
-            if path.suffix == ".jsonl" and "rivals" in path.name:
-                self.add_rivals(path, text)
-            elif path.suffix == ".json":
-                self.add(path, json.loads(text))
-
-    def add_rivals(self, path, text):
-        for line in filter(str.strip, text.split("\n")):
-            line = json.loads(line)
-            line["from"] = path.name
-            self.rivals[line["condition"], line["rival"], line["place"]] = line
+        self.peers, self.device, self.cpu, self.deviation, self.python = {}, {}, {}, {}, {}
+        for path in sorted((folder / "results").glob("*.json")):
+            self.add(path, load(path))
+        self.rivals = {(line["condition"], line["rival"], line["place"]): line
+                       for line in read_lines(sorted((folder / RIVALS_FOLDER).glob("*.jsonl")))}
 
     def add(self, path, data):
         if "python" in data:
@@ -191,32 +184,28 @@ def plot(path, title, unit, groups, note):
     def place(ns):
         return LEFT + math.log(ns / low) / math.log(high / low) * (WIDTH - LEFT - RIGHT)
 
-    def text(x, y, words, anchor="start", size=13, more=""):
-        parts.append(f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" font-size="{size}"{more}>{escape(words)}</text>')
-
-    parts = [f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{height}" font-family="sans-serif" '
-             'fill="#222831">', f'<rect width="{WIDTH}" height="{height}" fill="#ffffff"/>']
-    text(16, 26, title, size=17, more=' font-weight="bold"')
-    text(16, 46, f"time for {unit}, logarithmic scale; in brackets: time relative to abut", size=12, more=' fill="#5b6470"')
+    svg = Svg(WIDTH, height)
+    svg.text(16, 26, title, "start", 17, ' font-weight="bold"')
+    svg.text(16, 46, f"time for {unit}, logarithmic scale; in brackets: time relative to abut", "start", 12, ' fill="#5b6470"')
     power = low
     while power <= high * 1.0001:
-        parts.append(f'<line x1="{place(power):.1f}" y1="{TOP}" x2="{place(power):.1f}" y2="{height - 50}" stroke="#d5d9e0"/>')
-        text(place(power), height - 34, time_of(power).replace(".00", "").replace(".0", ""), "middle", 12)
+        svg.line((place(power), TOP), (place(power), height - 50))
+        svg.text(place(power), height - 34, time_of(power).replace(".00", "").replace(".0", ""), "middle", 12)
         power *= 10
     y = TOP + 8
     for label, bars in groups:
-        text(LEFT - 96, y + len(bars) * BAR / 2 + 4, label, "end", 12)
+        svg.text(LEFT - 96, y + len(bars) * BAR / 2 + 4, label, "end", 12)
         for name, ns, remark in bars:
             colour = COLOURS.get(name.split()[0], OTHER)
             weight = ' font-weight="bold"' if name == "abut" else ""
-            text(LEFT - 8, y + 13, name.split(" ")[0], "end", 12, weight)
-            parts.append(f'<rect x="{LEFT}" y="{y:.1f}" width="{max(place(ns) - LEFT, 1):.1f}" height="{BAR - 4}" '
-                         f'fill="{colour}"/>')
-            text(place(ns) + 6, y + 13, time_of(ns) + remark, size=12, more=weight)
+            svg.text(LEFT - 8, y + 13, name.split(" ")[0], "end", 12, weight)
+            svg.parts.append(f'<rect x="{LEFT}" y="{y:.1f}" width="{max(place(ns) - LEFT, 1):.1f}" height="{BAR - 4}" '
+                             f'fill="{colour}"/>')
+            svg.text(place(ns) + 6, y + 13, time_of(ns) + remark, "start", 12, weight)
             y += BAR
         y += GAP
-    text(16, height - 12, note, size=11, more=' fill="#5b6470"')
-    path.write_text("\n".join(parts + ["</svg>", ""]), encoding="utf-8")
+    svg.text(16, height - 12, note, "start", 11, ' fill="#5b6470"')
+    svg.save(path)
 
 
 # ---- sections ----
@@ -309,7 +298,6 @@ def rivals_section(results, pictures):
     if not groups:
         return []
     sample = next(line for key, line in results.rivals.items() if key[0] == condition)
-    files = sorted({line["from"] for line in results.rivals.values()})
     note = f"two cores of the Intel Xeon beside the GPU, and one NVIDIA H200; {RIVALS_DAY}"
     plot(pictures / "performance-cloth.svg", "Cloth against a character", "a frame: the body's new pose and all particles",
          groups, note)
@@ -319,7 +307,7 @@ def rivals_section(results, pictures):
                   "comparison. [Comparison of radial fields](radial_table.md) has all conditions."), "",
             "![Bars of times: radial fields and other techniques](pictures/performance-cloth.svg)", "",
             *table(["machine", "technique", "time per frame", "ratio", "particles left deep inside", "memory"], lines),
-            *wrap(f"Measured on {note}. Data: {quoted(files)}. At commit 05dd4d6c (2026-11-17, another H200), dense "
+            *wrap(f"Measured on {note}. Data: `bench/{RIVALS_FOLDER}`. At commit 05dd4d6c (2026-11-17, another H200), dense "
                   "fields took 3.2 ms a frame (22 times radial fields), and closest points 1.6 ms (11 times)."), ""]
 
 
@@ -399,7 +387,7 @@ def main():
     root = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else pathlib.Path(__file__).resolve().parent.parent)
     out = pathlib.Path(sys.argv[2]) if len(sys.argv) > 2 else root / "docs"  # elsewhere: for the test
     (out / "pictures").mkdir(parents=True, exist_ok=True)
-    results = Results(root / "bench/results")
+    results = Results(root / "bench")
     (out / "performance.md").write_text(page(results, out / "pictures"), encoding="utf-8")
 
 

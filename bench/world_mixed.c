@@ -5,7 +5,7 @@
  * ring that overlap, computed by one method: the time per pair. And a figure against a ring, a
  * box, a sheet and another figure, one pair each. */
 #include "bench.h"
-#include "rivals_scenes.h"
+#include "reproduce/friston/conditions.h"
 
 #include <math.h>
 #include <stdlib.h>

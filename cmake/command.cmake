@@ -24,10 +24,14 @@ target_include_directories(abut_fits PUBLIC examples examples/ode)
 target_link_libraries(abut_fits PUBLIC abut_static abut_flags)
 
 # What it shows of solids in images; tests and benchmarks use it too.
-add_library(abut_falls STATIC examples/layers/cinder.c examples/layers/falls.c)
+add_library(abut_falls STATIC apps/demos/falls.c bench/reproduce/malmsten/cinder.c)
 target_compile_options(abut_falls PRIVATE ${ABUT_CALLER_OPTIONS})
-target_include_directories(abut_falls PUBLIC examples/layers)
+target_include_directories(abut_falls PUBLIC apps/demos bench/reproduce/malmsten)
 target_link_libraries(abut_falls PUBLIC abut_cloth abut_static abut_flags)
+
+add_library(abut_sundholm STATIC bench/reproduce/sundholm/cells.c) # for `abut demo line`
+target_compile_options(abut_sundholm PRIVATE ${ABUT_CALLER_OPTIONS})
+target_link_libraries(abut_sundholm PUBLIC abut_static abut_flags)
 
 file(GLOB ABUT_TOOL_SOURCES CONFIGURE_DEPENDS apps/cmd/*.c apps/demos/demo_*.c)
 list(FILTER ABUT_TOOL_SOURCES EXCLUDE REGEX "/abut.c$") # its main()
@@ -39,7 +43,7 @@ target_link_libraries(abut_check_data PRIVATE abut_static abut_flags)
 add_library(abut_commands OBJECT ${ABUT_TOOL_SOURCES}) # abut and abut-mpi are made of them
 target_include_directories(abut_commands PRIVATE ${PROJECT_SOURCE_DIR} apps/cmd)
 target_link_libraries(abut_commands PUBLIC abut_bench_cases abut_static abut_flags)
-target_link_libraries(abut_commands PUBLIC abut_cloth abut_falls)
+target_link_libraries(abut_commands PUBLIC abut_cloth abut_falls abut_sundholm)
 target_compile_options(abut_commands PRIVATE ${ABUT_CALLER_OPTIONS})
 add_executable(abut_tool apps/cmd/abut.c)
 set_target_properties(abut_tool PROPERTIES OUTPUT_NAME abut)

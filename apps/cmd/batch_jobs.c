@@ -6,7 +6,7 @@
 #include <string.h>
 
 /* Commands that produce one output file from one input file. */
-static const batch_kind kinds[] = {{&command_field, PRODUCT_OPERAND, "abutf|vti|npy|dcache"},
+static const batch_kind kinds[] = {{&command_field, PRODUCT_OPERAND, "abutf|vti|npy"},
                                    {&command_info, PRODUCT_JSON, "json"},
                                    {&command_samples, PRODUCT_OPTION, "csv|ply|npy"},
                                    {&command_convert, PRODUCT_OPERAND, "ply|obj|stl|off|glb|gltf"},

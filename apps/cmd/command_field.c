@@ -56,7 +56,7 @@ static void print_field(tool_output *out, const char *path, const abut_field_inf
 
 static int check_format(tool_run *tool, const char *file, const tool_given *to,
                         abut_field_format *format) {
-    static const char *const names[] = {"", "abutf", "vti", "npy", "raw", "dcache"};
+    static const char *const names[] = {"", "abutf", "vti", "npy", "raw"};
     bool standard = file && strcmp(file, "-") == 0;
     const char *word = to ? to->words : standard ? "abutf" : file ? path_ending(file) : "abutf";
     for (unsigned i = 1; i < sizeof names / sizeof *names; i++)
@@ -69,8 +69,8 @@ static int check_format(tool_run *tool, const char *file, const tool_given *to,
                            "a .raw field has two files and cannot be written to standard output");
     if (!*format)
         return tool_refuse(tool,
-                           "%s: the name of a field must end in .abutf, .vti, .npy, .raw or "
-                           ".dcache, unless --to is given",
+                           "%s: the name of a field must end in .abutf, .vti, .npy or .raw, "
+                           "unless --to is given",
                            file);
     return 0;
 }
@@ -283,7 +283,7 @@ static int run_field(tool_run *tool, const tool_arguments *arguments) {
 
 static const tool_option options_of_field[] = {
     {"to", "FORMAT", OPTION_CHOICE, "format of OUT (default: by the file extension)",
-     "abutf|vti|npy|raw|dcache", false},
+     "abutf|vti|npy|raw", false},
     {"sparse", NULL, OPTION_FLAG, "store only cells near the surface", NULL, false},
     {"int16", NULL, OPTION_FLAG, "store 16 bits for each value", NULL, false},
     {"plain", NULL, OPTION_FLAG, "do not compress the .abutf file", NULL, false},
@@ -311,8 +311,8 @@ const tool_command command_field = {
     .operands = "MESH [OUT]",
     .summary = "compute a signed distance field (SDF) of a mesh on a grid",
     .about = "Computes the signed distance to the mesh, negative inside, at the centre of every "
-             "cell of a grid, and writes it to OUT: .abutf (complete), .vti, .npy, .raw (and "
-             ".json) or .dcache. Each value is computed exactly, not propagated from neighbours. "
+             "cell of a grid, and writes it to OUT: .abutf (complete), .vti, .npy or .raw (and "
+             ".json). Each value is computed exactly, not propagated from neighbours. "
              "'abut slice' draws the result.",
     .examples = "  abut field bunny.obj bunny.abutf --cells 128\n"
                 "  abut field bunny.obj bunny.vti --cell 0.001 --band 0.01\n"

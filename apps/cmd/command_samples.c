@@ -70,8 +70,7 @@ static abut_samples_options options_of(const tool_arguments *arguments, const ab
         const char *level = features ? features->words : "faces";
         o.kinds = ABUT_SAMPLES_VERTICES;
         o.kinds |= strcmp(level, "vertices") != 0 ? ABUT_SAMPLES_EDGES : 0;
-        o.face_middles = strcmp(level, "middles") == 0;
-        o.kinds |= strcmp(level, "faces") == 0 || o.face_middles ? ABUT_SAMPLES_FACES : 0;
+        o.kinds |= strcmp(level, "faces") == 0 ? ABUT_SAMPLES_FACES : 0;
     }
     o.kinds |= surface ? ABUT_SAMPLES_SURFACE : 0;
     return o;
@@ -160,9 +159,9 @@ static int run_samples(tool_run *tool, const tool_arguments *arguments) {
 
 static const tool_option options[] = {
     {"features", "LEVEL", OPTION_CHOICE,
-     "sample vertices; also edges; also the middles of flat faces; also their corners (default: "
-     "faces, or none if surface samples are requested)",
-     "vertices|edges|middles|faces", false},
+     "sample vertices; also edges; also flat faces (default: faces, or none if surface samples are "
+     "requested)",
+     "vertices|edges|faces", false},
     {"cells", "N", OPTION_COUNT,
      "for a grid of N cells along the longest side, including a margin of two cells at each end "
      "(default: 68)",

@@ -360,7 +360,7 @@ const tool_command command_slice = {
     .operands = "FILE [OUT.png]",
     .summary = "draw a cross-section of a signed distance field or a mesh",
     .about = "Draws the distances in a plane as colours, with a dark line at the surface, thin "
-             "isolines, and a legend. FILE is a field (.abutf, .dcache), or a mesh, whose distance "
+             "isolines, and a legend. FILE is a field (.abutf), or a mesh, whose distance "
              "is computed exactly at every pixel. A page (--html) shows the cross-section at its "
              "position in the surface.",
     .examples = "  abut slice bunny.abutf cut.png\n"

@@ -181,7 +181,7 @@ _abut_values() {
     replay:--view) values="front back left right top bottom iso" ;;
     replay:--up) values="x y z -x -y -z" ;;
     replay:--device) values="cpu gpu" ;;
-    field:--to) values="abutf vti npy raw dcache" ;;
+    field:--to) values="abutf vti npy raw" ;;
     field:--png) values="" ;;
     field:--html) values="" ;;
     field:--palette) values="thesis diverging grey" ;;
@@ -205,7 +205,7 @@ _abut_values() {
     offset:--sign) values="auto winding normal" ;;
     offset:--to) values="obj ply stl off gltf" ;;
     offset:--device) values="cpu gpu" ;;
-    samples:--features) values="vertices edges middles faces" ;;
+    samples:--features) values="vertices edges faces" ;;
     samples:--cells) values="" ;;
     samples:--cell) values="" ;;
     samples:--threshold) values="" ;;

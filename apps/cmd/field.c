@@ -57,8 +57,7 @@ int field_build(tool_run *tool, const tool_arguments *arguments, abut_mesh *mesh
 /* ---- reading a field or a mesh ---- */
 
 static bool begins_as_field(const char *bytes, size_t count) {
-    return count >= 8 &&
-           (memcmp(bytes, "\211abutf\r\n", 8) == 0 || memcmp(bytes, "DISTCACH", 8) == 0);
+    return count >= 8 && memcmp(bytes, "\211abutf\r\n", 8) == 0;
 }
 
 static bool is_field_file(const char *path) {
@@ -68,7 +67,7 @@ static bool is_field_file(const char *path) {
     bool regular = stat(path, &about) == 0 && S_ISREG(about.st_mode);
     FILE *file = regular ? fopen(path, "rb") : NULL;
     if (!file)
-        return word_in(path_ending(path), "abutf|dcache");
+        return word_in(path_ending(path), "abutf");
     size_t got = fread(first, 1, sizeof first, file);
     fclose(file);
     return begins_as_field(first, got);
@@ -96,13 +95,13 @@ int field_or_mesh(tool_run *tool, const char *path, abut_field **field, abut_mes
         status =
             code ? ABUT_OK
             : begins_as_field(bytes.data ? bytes.data : "", bytes.used)
-                ? abut_field_read_memory(tool->context, bytes.data, bytes.used, "-", NULL, field)
+                ? abut_field_read_memory(tool->context, bytes.data, bytes.used, "-", field)
                 : abut_mesh_read_memory(tool->context, bytes.data, bytes.used, "-", NULL, mesh);
         text_free(&bytes);
         if (code)
             return code;
     } else if (is_field_file(path)) {
-        status = abut_field_read(tool->context, path, NULL, field);
+        status = abut_field_read(tool->context, path, field);
     } else {
         status = tool_read(tool, path, NULL, mesh);
     }

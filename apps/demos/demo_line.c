@@ -2,6 +2,8 @@
  * sphere tracing, by cells, and exactly. */
 #include "tool.h"
 
+#include "bench/reproduce/sundholm/cells.h"
+
 #include <math.h>
 
 enum { LINES = 1000, CELLS = 64 };
@@ -61,11 +63,11 @@ static void add_entry_error(line_gap *gap, double parameter, double exact, doubl
 
 /* Draws the segment, its entry, the normal there, and the centre of the first cell inside. */
 static abut_status draw_line(tool_run *tool, const line_scene *s, const abut_ray *line,
-                             const abut_field_hit hits[2], tool_film *film) {
+                             const abut_field_hit *entry, abut_vec3 cell, tool_film *film) {
     abut_picture_options camera = abut_picture_options_default();
     abut_mesh_style style = abut_mesh_style_default();
     abut_picture *picture = NULL;
-    const abut_vec3 o = line->origin, d = line->direction, p = hits[0].point, n = hits[0].normal;
+    const abut_vec3 o = line->origin, d = line->direction, p = entry->point, n = entry->normal;
     const abut_vec3 end = {o.x + d.x, o.y + d.y, o.z + d.z};
     const abut_vec3 tip = {p.x + n.x, p.y + n.y, p.z + n.z};
     camera.width = FILM_WIDTH;
@@ -87,7 +89,7 @@ static abut_status draw_line(tool_run *tool, const line_scene *s, const abut_ray
     if (!status)
         status = abut_picture_add_line(picture, p, tip, 2, (abut_colour){0.1f, 0.5f, 0.15f, 1});
     if (!status)
-        status = abut_picture_add_point(picture, hits[1].point, 6, (abut_colour){1, 0.8f, 0, 1});
+        status = abut_picture_add_point(picture, cell, 6, (abut_colour){1, 0.8f, 0, 1});
     if (!status)
         status = abut_picture_add_point(picture, p, 8, (abut_colour){0.85f, 0.05f, 0.05f, 1});
     status = status ? status : film_page(film, picture);
@@ -99,23 +101,24 @@ static abut_status draw_line(tool_run *tool, const line_scene *s, const abut_ray
 
 static abut_status measure_gaps(tool_run *tool, const line_scene *s, tool_film *film,
                                 line_gap gaps[2]) {
-    static const abut_contact_ray_method methods[] = {ABUT_CONTACT_RAY_TRACE,
-                                                      ABUT_CONTACT_RAY_CELLS};
     abut_status status = ABUT_OK;
     for (uint32_t i = 0; i < LINES && !status; i++) {
         const abut_ray line = line_at(i);
         abut_ray_hit exact;
-        abut_field_hit hits[2];
+        abut_field_hit traced;
+        sundholm_hit cell;
         status = abut_ray_first(s->bvh, &line, 1, &exact);
-        for (int k = 0; k < 2 && !status; k++) {
-            status = abut_contact_ray(&s->body, &line, 1, methods[k], &hits[k]);
-            if (!status)
-                add_entry_error(&gaps[k], hits[k].parameter, exact.parameter, s->cell);
-        }
-        bool both = !status && hits[0].parameter <= 1 && hits[1].parameter <= 1;
-        if (both &&
+        if (!status)
+            status = abut_contact_ray(&s->body, &line, 1, &traced);
+        if (!status)
+            status = sundholm_ray(&s->body, &line, 1, &cell);
+        if (status)
+            return status;
+        add_entry_error(&gaps[0], traced.parameter, exact.parameter, s->cell);
+        add_entry_error(&gaps[1], cell.parameter, exact.parameter, s->cell);
+        if (traced.parameter <= 1 && cell.parameter <= 1 &&
             (film->pixels ? i == LINES / FILM_FRAMES * film->taken : film->page && i % 10 == 0))
-            status = draw_line(tool, s, &line, hits, film);
+            status = draw_line(tool, s, &line, &traced, cell.point, film);
     }
     return status;
 }

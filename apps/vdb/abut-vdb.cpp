@@ -58,11 +58,11 @@ static openvdb::FloatGrid::Ptr gridOf(const abut_field *field, const abut_field_
 int main(int count, char **words) {
     if (count != 3 || std::strcmp(words[1], "--help") == 0) {
         std::fprintf(stderr, "usage: abut-vdb FIELD OUT.vdb\n"
-                             "writes a field of 'abut field' (.abutf, .dcache) for OpenVDB\n");
+                             "writes a field of 'abut field' (.abutf) for OpenVDB\n");
         return count == 2 && std::strcmp(words[1], "--help") == 0 ? 0 : 2;
     }
     abut_field *field = nullptr;
-    if (abut_field_read(nullptr, words[1], nullptr, &field))
+    if (abut_field_read(nullptr, words[1], &field))
         return fail(abut_last_error());
     std::string aside = std::string(words[2]) + ".part";
     int code = 0;

@@ -113,7 +113,6 @@ typedef struct abut_samples_options {
                          * `radius`. Must be 0 if `radius` is set */
     uint32_t max_count; /* maximum number of samples. If there are more, a subset is kept that is
                          * distributed as evenly as possible. 0 = all */
-    bool face_middles;  /* sample only the centre of a flat region, as Sundholm does */
     const char *cache;  /* folder of cached samples, with the access rules of abut_field_options;
                          * null = no cache, "" = the default folder of the user */
 } abut_samples_options;
@@ -389,31 +388,22 @@ ABUT_API abut_status abut_contact_mesh(const abut_collider *a, const abut_mesh *
 
 /* ---- rays ---- */
 
-typedef enum abut_contact_ray_method {
-    ABUT_CONTACT_RAY_TRACE = 0, /* sphere tracing to the first zero of the interpolated distance, by
-                                 * steps that cannot pass it, then bisection (Hart 1996) */
-    ABUT_CONTACT_RAY_CELLS /* the centre of the first cell along the ray whose value is negative
-                            * (Sundholm 2010, section 5.3) */
-} abut_contact_ray_method;
-
-/* Returns the name of a method, or null if there is no such method. Thread-safe. */
-ABUT_API const char *abut_contact_ray_method_name(abut_contact_ray_method method);
-
 typedef struct abut_field_hit {
     double parameter; /* point = origin + parameter * direction; infinity for a miss. A miss sets
                        * only this and the reliability */
     abut_vec3 point;
-    abut_vec3 normal;             /* outward; for CELLS, the reversed direction of the ray */
-    double depth;                 /* penetration depth of the point: 0 unless the ray starts inside;
-                                   * for CELLS, that of the cell */
+    abut_vec3 normal; /* outward */
+    double depth;     /* penetration depth of the point: 0 unless the ray starts inside */
     abut_reliability reliability; /* as in abut_contacts */
 } abut_field_hit;
 
 /* Finds the first point at which a ray enters a body, at a parameter of at most `limit` (1 for a
- * segment, HUGE_VAL for no limit). A ray that starts inside hits at its origin. A part of the body
- * may be missed if the ray is inside it for less than 0.001 of a cell. Thread-safe. */
+ * segment, HUGE_VAL for no limit): sphere tracing to the first zero of the interpolated distance,
+ * by steps that cannot pass it, then bisection (Hart 1996). A ray that starts inside hits at its
+ * origin. A part of the body may be missed if the ray is inside it for less than 0.001 of a cell.
+ * Thread-safe. */
 ABUT_API abut_status abut_contact_ray(const abut_collider *a, const abut_ray *ray, double limit,
-                                      abut_contact_ray_method method, abut_field_hit *hit);
+                                      abut_field_hit *hit);
 
 /* ---- reduction ---- */
 

@@ -227,9 +227,7 @@ typedef enum abut_field_format {
                                  * docs/field.md */
     ABUT_FIELD_FORMAT_VTI,      /* .vti: VTK image data, for ParaView and others */
     ABUT_FIELD_FORMAT_NPY,      /* .npy: an array [z, y, x] of floats for NumPy */
-    ABUT_FIELD_FORMAT_RAW,      /* .raw: floats, x fastest; the grid is in NAME.json next to it */
-    ABUT_FIELD_FORMAT_DCACHE    /* .dcache: the text format of Sundholm (2010), without sampling
-                                 * points */
+    ABUT_FIELD_FORMAT_RAW       /* .raw: floats, x fastest; the grid is in NAME.json next to it */
 } abut_field_format;
 
 typedef struct abut_field_write_options {
@@ -247,30 +245,16 @@ ABUT_DEFAULT(abut_field_write_options)
 ABUT_API abut_status abut_field_write(const abut_field *field, const char *path,
                                       const abut_field_write_options *options);
 
-typedef struct abut_field_read_options {
-    size_t size;
-    /* The members below apply to .dcache, a format that does not contain them. */
-    abut_vec3 origin; /* centre of the first cell */
-    double cell;      /* edge length of a cell; 0 = 1 */
-    uint32_t number;  /* index of the field in the file, from 0 */
-} abut_field_read_options;
-
-ABUT_DEFAULT(abut_field_read_options)
-
-/* Reads a field from an .abutf or .dcache file and detects the format by the first bytes. `options`
- * may be null. The field has no mesh.
+/* Reads a field from an .abutf file. The field has no mesh.
  *
  * Returns ABUT_ERROR_FORMAT if the file is truncated, damaged or of another format. Returns
  * ABUT_ERROR_UNSUPPORTED if a newer version wrote the file, or if it is compressed and this build
  * lacks zstd. Returns ABUT_ERROR_FILE if the file cannot be read. Thread-safe. */
-ABUT_API abut_status abut_field_read(abut_context *context, const char *path,
-                                     const abut_field_read_options *options, abut_field **field);
+ABUT_API abut_status abut_field_read(abut_context *context, const char *path, abut_field **field);
 /* Reads a field as abut_field_read() does, from memory. `name` replaces the path in messages and
  * may be null. Thread-safe. */
 ABUT_API abut_status abut_field_read_memory(abut_context *context, const void *data, size_t bytes,
-                                            const char *name,
-                                            const abut_field_read_options *options,
-                                            abut_field **field);
+                                            const char *name, abut_field **field);
 
 /* ---- distributed construction ---- */
 

@@ -39,12 +39,11 @@ TEST(all_values_have_names) {
     CHECK(abut_sign_method, ABUT_SIGN_NORMAL);
     CHECK(abut_field_layout, ABUT_FIELD_SPARSE);
     CHECK(abut_field_type, ABUT_FIELD_INT16);
-    CHECK(abut_field_format, ABUT_FIELD_FORMAT_DCACHE);
+    CHECK(abut_field_format, ABUT_FIELD_FORMAT_RAW);
     CHECK(abut_interpolation, ABUT_INTERPOLATION_CUBIC);
     CHECK(abut_combination, ABUT_COMBINATION_DIFFERENCE);
     CHECK(abut_sample_kind, ABUT_SAMPLE_SURFACE);
     CHECK(abut_contact_kind, ABUT_CONTACT_OVERLAP);
-    CHECK(abut_contact_ray_method, ABUT_CONTACT_RAY_CELLS);
     CHECK(abut_collider_kind, ABUT_COLLIDER_MESH);
     CHECK(abut_world_motion, ABUT_WORLD_STATIC);
     CHECK(abut_world_method, ABUT_WORLD_LAYERS);

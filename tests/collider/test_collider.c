@@ -97,8 +97,7 @@ TEST(functions_accept_the_kinds_of_the_table) {
               abut_contact_find_sampled(&r->collider, &other, NULL, &found));
         check(r, "abut_contact_find_sampled, exchanged", r->sampled,
               abut_contact_find_sampled(&other, &r->collider, NULL, &found));
-        check(r, "abut_contact_ray", r->ray,
-              abut_contact_ray(&r->collider, &ray, HUGE_VAL, ABUT_CONTACT_RAY_TRACE, &hit));
+        check(r, "abut_contact_ray", r->ray, abut_contact_ray(&r->collider, &ray, HUGE_VAL, &hit));
         abut_world_item item = abut_world_item_default();
         item.collider = r->collider;
         if (r->collider.kind != ABUT_COLLIDER_CHARACTER) /* here without radial fields */

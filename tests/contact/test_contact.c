@@ -675,10 +675,9 @@ TEST(wrong_calls_are_refused) {
                                        NULL, &c));
     abut_ray ray = {{0, 0, 5}, {0, 0, 0}};
     abut_field_hit hit = {.depth = 7};
-    assert_refused("direction", abut_contact_ray(&a, &ray, 1, ABUT_CONTACT_RAY_TRACE, &hit));
+    assert_refused("direction", abut_contact_ray(&a, &ray, 1, &hit));
     ray.direction.z = -1;
-    assert_refused("limit", abut_contact_ray(&a, &ray, -1, ABUT_CONTACT_RAY_TRACE, &hit));
-    assert_refused("method", abut_contact_ray(&a, &ray, 1, (abut_contact_ray_method)9, &hit));
+    assert_refused("limit", abut_contact_ray(&a, &ray, -1, &hit));
     assert_true(hit.depth == 7);
     options.margin = -1;
     assert_refused("margin", abut_contact_find_sampled(&a, &b, &options, &c));

@@ -1,4 +1,5 @@
-/* First hits of rays against fields. */
+/* First hits of rays against fields, and those of Sundholm (2010). */
+#include "bench/reproduce/sundholm/cells.h"
 #include "field/field_shapes.h"
 
 static void check_rays(abut_field_layout layout, uint64_t seed) {
@@ -19,10 +20,11 @@ static void check_rays(abut_field_layout layout, uint64_t seed) {
         local.direction =
             v3_sub(pose_apply(&back, v3_add(ray.origin, ray.direction)), local.origin);
         abut_ray_hit wanted;
-        abut_field_hit hit, cell;
+        abut_field_hit hit;
+        sundholm_hit cell;
         assert_ok(abut_ray_first(t.bvh, &local, 2, &wanted));
-        assert_ok(abut_contact_ray(&a, &ray, 2, ABUT_CONTACT_RAY_TRACE, &hit));
-        assert_ok(abut_contact_ray(&a, &ray, 2, ABUT_CONTACT_RAY_CELLS, &cell));
+        assert_ok(abut_contact_ray(&a, &ray, 2, &hit));
+        assert_ok(sundholm_ray(&a, &ray, 2, &cell));
         double length = v3_length(ray.direction);
         double start = truth(&t, &a.pose, ray.origin);
         if (start < t.cell) {

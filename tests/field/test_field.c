@@ -251,7 +251,7 @@ TEST(all_have_names) {
     assert_string_equal("int16", abut_field_type_name(ABUT_FIELD_INT16));
     assert_string_equal("cubic", abut_interpolation_name(ABUT_INTERPOLATION_CUBIC));
     assert_string_equal("difference", abut_combination_name(ABUT_COMBINATION_DIFFERENCE));
-    assert_string_equal("dcache", abut_field_format_name(ABUT_FIELD_FORMAT_DCACHE));
+    assert_string_equal("raw", abut_field_format_name(ABUT_FIELD_FORMAT_RAW));
     assert_null(abut_field_layout_name((abut_field_layout)2));
     assert_null(abut_field_type_name((abut_field_type)2));
     assert_null(abut_interpolation_name((abut_interpolation)2));

@@ -96,7 +96,7 @@ TEST(fields_come_back) {
         options.plain = variant & 4;
         bool is;
         assert_ok(abut_field_write(field, test_path("a.abutf"), &options));
-        assert_ok(abut_field_read(NULL, test_path("a.abutf"), NULL, &back));
+        assert_ok(abut_field_read(NULL, test_path("a.abutf"), &back));
         same_fields(field, back);
         assert_ok(abut_field_matches_mesh(back, mesh, &is));
         assert_true(is);
@@ -129,7 +129,7 @@ TEST_THREADS(threads_do_not_matter) {
         assert_ok(abut_field_write(field, test_path("a.abutf"), NULL));
         files[threads - 1] = slurp(test_path("a.abutf"));
         abut_field *back;
-        assert_ok(abut_field_read(context, test_path("a.abutf"), NULL, &back));
+        assert_ok(abut_field_read(context, test_path("a.abutf"), &back));
         same_fields(field, back);
         abut_field_destroy(back);
         abut_field_destroy(field);
@@ -155,12 +155,11 @@ TEST(damage_is_noticed) {
         for (size_t i = 0; i < file.count; i += i < 400 ? 1 : step) {
             unsigned char bit = (unsigned char)(1u << test_random_below(&random, 8));
             file.data[i] ^= bit;
-            abut_status status =
-                abut_field_read_memory(NULL, file.data, file.count, "a", NULL, &back);
+            abut_status status = abut_field_read_memory(NULL, file.data, file.count, "a", &back);
             assert_true(status == ABUT_ERROR_FORMAT || status == ABUT_ERROR_UNSUPPORTED);
             assert_memory_equal("a: ", abut_last_error(), 3);
             file.data[i] ^= bit;
-            status = abut_field_read_memory(NULL, file.data, i, "a", NULL, &back);
+            status = abut_field_read_memory(NULL, file.data, i, "a", &back);
             assert_int_equal(ABUT_ERROR_FORMAT, status);
             assert_null(back);
         }
@@ -168,20 +167,20 @@ TEST(damage_is_noticed) {
         assert_non_null(file.data);
         file.data[file.count] = 0;
         assert_fails(ABUT_ERROR_FORMAT, "extra bytes at its end",
-                     abut_field_read_memory(NULL, file.data, file.count + 1, "a", NULL, &back));
+                     abut_field_read_memory(NULL, file.data, file.count + 1, "a", &back));
         file.data[12] = 9;
         assert_fails(ABUT_ERROR_UNSUPPORTED, "newer version",
-                     abut_field_read_memory(NULL, file.data, file.count, "a", NULL, &back));
+                     abut_field_read_memory(NULL, file.data, file.count, "a", &back));
         free(file.data);
         abut_field_destroy(field);
     }
     abut_field *none = NULL;
-    assert_fails(ABUT_ERROR_FORMAT, "is empty", abut_field_read_memory(NULL, "", 0, "a", 0, &none));
+    assert_fails(ABUT_ERROR_FORMAT, "is empty", abut_field_read_memory(NULL, "", 0, "a", &none));
     assert_fails(ABUT_ERROR_FORMAT, "is not a field",
-                 abut_field_read_memory(NULL, "solid of STL", 12, NULL, NULL, &none));
+                 abut_field_read_memory(NULL, "solid of STL", 12, NULL, &none));
     assert_fails(ABUT_ERROR_FILE, "cannot be opened",
-                 abut_field_read(NULL, test_path("missing.abutf"), NULL, &none));
-    assert_refused("null", abut_field_read(NULL, NULL, NULL, &none));
+                 abut_field_read(NULL, test_path("missing.abutf"), &none));
+    assert_refused("null", abut_field_read(NULL, NULL, &none));
     abut_mesh_destroy(mesh);
 }
 
@@ -227,8 +226,8 @@ static abut_status write_and_load(abut_context *context, void *data) {
     abut_status status = abut_shape_create(context, &shape, &mesh);
     status = status ? status : abut_field_create(mesh, &how, &field);
     status = status ? status : abut_field_write(field, test_path("memory.file"), &options);
-    if (!status && (j->format == ABUT_FIELD_FORMAT_ABUT || j->format == ABUT_FIELD_FORMAT_DCACHE))
-        status = abut_field_read(context, test_path("memory.file"), NULL, &back);
+    if (!status && j->format == ABUT_FIELD_FORMAT_ABUT)
+        status = abut_field_read(context, test_path("memory.file"), &back);
     abut_field_destroy(back);
     abut_field_destroy(field);
     abut_mesh_destroy(mesh);
@@ -236,7 +235,7 @@ static abut_status write_and_load(abut_context *context, void *data) {
 }
 
 TEST(memory_that_fails_is_no_harm) {
-    for (int format = ABUT_FIELD_FORMAT_ABUT; format <= ABUT_FIELD_FORMAT_DCACHE; format++) {
+    for (int format = ABUT_FIELD_FORMAT_ABUT; format <= ABUT_FIELD_FORMAT_RAW; format++) {
         job j = {(abut_field_format)format, format == ABUT_FIELD_FORMAT_ABUT};
         test_every_allocation(write_and_load, &j);
     }
@@ -253,7 +252,7 @@ TEST(loaded_fields_collide) {
                               {.size = sizeof(abut_contacts), .list = lists[1], .capacity = ROOM}};
     assert_ok(abut_samples_create(mesh, NULL, &samples));
     assert_ok(abut_field_write(field, test_path("a.abutf"), NULL));
-    assert_ok(abut_field_read(NULL, test_path("a.abutf"), NULL, &back));
+    assert_ok(abut_field_read(NULL, test_path("a.abutf"), &back));
     for (int i = 0; i < 2; i++) {
         const abut_field *of = i ? back : field;
         abut_collider a = abut_collider_from_field(of, samples, abut_pose_identity());
@@ -322,56 +321,6 @@ TEST(exports_hold_the_values) {
         abut_field_destroy(field);
     }
     abut_mesh_destroy(mesh);
-}
-
-TEST(dcache_comes_back) {
-    abut_mesh *mesh = torus(NULL);
-    abut_field *field = field_of(mesh, 0, 20), *back;
-    abut_field_read_options options = abut_field_read_options_default();
-    options.origin = field->grid.origin;
-    options.cell = field->grid.cell;
-    assert_ok(abut_field_write(field, test_path("a.dcache"), NULL));
-    assert_ok(abut_field_read(NULL, test_path("a.dcache"), &options, &back));
-    assert_memory_equal(&field->grid, &back->grid,
-                        offsetof(abut_grid, count) + sizeof field->grid.count);
-    assert_memory_equal(field->values, back->values, field->value_count * sizeof(float));
-    abut_field_destroy(back);
-    abut_field_destroy(field);
-    abut_mesh_destroy(mesh);
-}
-
-static abut_status load_text(const char *text, uint32_t number, abut_field **field) {
-    abut_field_read_options options = abut_field_read_options_default();
-    options.number = number;
-    return abut_field_read_memory(NULL, text, strlen(text), "t.dcache", &options, field);
-}
-
-TEST(dcache_is_read_as_published) {
-    static const char two[] = "DISTCACHE %a note\n8 2 2 2 0.5 0.25\n1 2 3\n4 5 6 7 -8\n"
-                              "2\n0 0 0 1 0 0\n1 1 1 0 1 0\n"
-                              "DISTCACHE\n12 3 2 2 0 0 1 2 3 4 5 6 7 8 9 10 11 12\n0\n";
-    abut_field *field = NULL;
-    assert_ok(load_text(two, 0, &field));
-    assert_true(((float *)field->values)[7] == -8 && field->band == 0.5);
-    assert_true(field->grid.cell == 1 && field->lowest == -8 && field->highest == 7);
-    abut_field_destroy(field);
-    assert_ok(load_text(two, 1, &field));
-    assert_int_equal(field->grid.count[0], 3);
-    assert_true(((float *)field->values)[11] == 12 && field->band == HUGE_VAL);
-    abut_field_destroy(field);
-    assert_refused("2 fields", load_text(two, 2, &field));
-    assert_fails(ABUT_ERROR_FORMAT, "line 3",
-                 load_text("DISTCACHE\n8 2 2 2 0 0\n1 x 2 3 4 5 6 7", 0, &field));
-    assert_fails(ABUT_ERROR_FORMAT, "only complete fields",
-                 load_text("DISTCACHE\n7 2 2 2 0 0 1 2 3 4 5 6 7 0", 0, &field));
-    assert_fails(ABUT_ERROR_FORMAT, "finite",
-                 load_text("DISTCACHE\n8 2 2 2 0 0 1 2 nan 4 5 6 7 8 0", 0, &field));
-    assert_fails(ABUT_ERROR_FORMAT, "at least 2",
-                 load_text("DISTCACHE\n4 1 2 2 0 0 1 2 3 4 0", 0, &field));
-    assert_fails(ABUT_ERROR_FORMAT, "end",
-                 load_text("DISTCACHE 1000000000 1000 1000 1000 0 0 1 2", 0, &field));
-    assert_fails(ABUT_ERROR_FORMAT, "end",
-                 load_text("DISTCACHE 8 2 2 2 0 0 1.5 2.5 3.5 4.5", 0, &field));
 }
 
 /* ---- values of the caller ---- */
@@ -547,7 +496,7 @@ TEST_THREADS(a_team_writes_the_file_of_one) {
         assert_true(is.bricks > 100); /* two blocks of a file or more */
         assert_true(one.count == the_meeting.file_bytes);
         assert_memory_equal(one.data, the_meeting.file, one.count);
-        assert_ok(abut_field_read_memory(NULL, the_meeting.file, one.count, NULL, NULL, &back));
+        assert_ok(abut_field_read_memory(NULL, the_meeting.file, one.count, NULL, &back));
         same_fields(field, back);
         for (uint32_t k = 0; k < cases[i].count; k++) {
             assert_ok(members[k].status);

@@ -33,8 +33,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes) {
     memcpy(file, data + 1, bytes - 1);
     if (data[0] & 1)
         mend(file, bytes - 1);
-    abut_status status =
-        abut_field_read_memory(fuzz_context(), file, bytes - 1, "fuzz", NULL, &field);
+    abut_status status = abut_field_read_memory(fuzz_context(), file, bytes - 1, "fuzz", &field);
     free(file);
     FUZZ_CHECK(!status == (field != NULL));
     if (status) {
@@ -52,7 +51,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes) {
     options.format = ABUT_FIELD_FORMAT_ABUT;
     if (info.bytes < 1 << 20) {
         FUZZ_CHECK(abut_field_write(field, fuzz_path(), &options) == ABUT_OK);
-        FUZZ_CHECK(abut_field_read(fuzz_context(), fuzz_path(), NULL, &back) == ABUT_OK);
+        FUZZ_CHECK(abut_field_read(fuzz_context(), fuzz_path(), &back) == ABUT_OK);
         abut_field_info again = get_field_info(back);
         FUZZ_CHECK(info.lowest == again.lowest && info.highest == again.highest);
         abut_field_destroy(back);

@@ -368,7 +368,7 @@ TEST(fields_pass_it_on) {
         assert_int_equal(expected[f], get_field_info(field).reliability.level);
         const char *path = test_path("field.abutf");
         assert_ok(abut_field_write(field, path, NULL));
-        assert_ok(abut_field_read(NULL, path, NULL, &again));
+        assert_ok(abut_field_read(NULL, path, &again));
         assert_ptr_equal(get_field_info(field).reliability.reason,
                          get_field_info(again).reliability.reason);
         abut_collider a = abut_collider_from_field(own, samples, abut_pose_identity()),
@@ -378,14 +378,14 @@ TEST(fields_pass_it_on) {
         assert_int_equal(expected[f], found.reliability.level);
         abut_ray down = {{0, 0, 3}, {0, 0, -1}};
         abut_field_hit hit = {.parameter = 7};
-        assert_ok(abut_contact_ray(&b, &down, 9, ABUT_CONTACT_RAY_TRACE, &hit));
+        assert_ok(abut_contact_ray(&b, &down, 9, &hit));
         assert_int_equal(expected[f], hit.reliability.level);
         assert_ptr_equal(expected[f] ? get_field_info(field).reliability.reason
                                      : hit.reliability.reason,
                          hit.reliability.reason);
         down.direction.z = 1; /* a miss says so too */
         hit.reliability.level = (abut_reliability_level)9;
-        assert_ok(abut_contact_ray(&b, &down, 9, ABUT_CONTACT_RAY_CELLS, &hit));
+        assert_ok(abut_contact_ray(&b, &down, 9, &hit));
         assert_true(hit.parameter == HUGE_VAL && hit.reliability.level == expected[f]);
         assert_non_null(hit.reliability.reason);
         /* samples of the ball against a plane: no field is used */

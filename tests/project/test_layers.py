@@ -35,8 +35,8 @@ EXCEPTIONS = {
     "bench/device_self.c": {"device/device.h"},
     "bench/lists.c": {"bvh/bvh.h"},
     "bench/motion.c": {"sweep/device.h"},
-    "bench/rivals/parts.h": {"device/kit.h"},
-    "bench/rivals/rivals_shared.h": {"base/math_shared.h"},
+    "bench/reproduce/friston/parts.h": {"device/kit.h"},
+    "bench/reproduce/friston/rivals_shared.h": {"base/math_shared.h"},
     "bench/sweep_pairs.c": {"geom/sweep.h"},
     "examples/cloth/cloth_device.h": {"device/kit.h"},
 }

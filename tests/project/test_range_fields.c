@@ -47,7 +47,7 @@ static void try_fields(trial *t) {
                                       &(abut_collider){.kind = ABUT_COLLIDER_SPHERE,
                                                        .shape.sphere = sphere},
                                       NULL, &contacts));
-        TRY(abut_contact_ray(&a, &ray, INFINITY, ABUT_CONTACT_RAY_TRACE, &hit));
+        TRY(abut_contact_ray(&a, &ray, INFINITY, &hit));
     }
     abut_field_destroy(field);
     field = NULL;

@@ -10,12 +10,13 @@ try 0 "$tool" samples box.obj --cells 80 --json --features vertices
 is "it['samples']" 56
 try 0 "$tool" samples box.obj --cells 80 --json --features edges
 is "it['samples']" 536
-try 0 "$tool" samples box.obj --cells 80 --json --features middles
-is "[it[k] for k in ('samples', 'vertices', 'edges', 'faces', 'surface')]" "[542, 56, 480, 6, 0]"
+try 0 "$tool" samples box.obj --cells 80 --json --features faces
+is "[it[k] for k in ('samples', 'vertices', 'edges', 'faces', 'surface')]" "[566, 56, 480, 30, 0]"
 try 0 "$tool" samples box.obj --cells 80
 mute err
 says "x,y,z,nx,ny,nz,kind,element,part"
 demand "not a line for each" "$(wc -l <out)" -eq 567
+demand "not 542 samples without corners of flat faces" "$(awk -F, 'NR > 1 && !($7 == "face" && $9 > 0)' out | wc -l)" -eq 542
 try 0 "$tool" samples ball.obj --count 77 --out even.csv
 says "77"
 demand "not a line for each" "$(wc -l <even.csv)" -eq 78

@@ -36,8 +36,20 @@ mute out
 demand "there is no box.json" -s box.json
 try 0 "$tool" field box.obj box.vti --cells 10 --band 0.3 --sign normal --json
 is "it['band'], it['sign'], round(it['highest'], 6)" "(0.3, 'normal', 0.3)"
-try 0 "$tool" field box.obj box.dcache --cells 10 --quiet
-demand "a text field has no head" "$(head -n 1 box.dcache)" = DISTCACHE
+if [ -n "$python" ]; then # the text format of Sundholm (2010)
+    dcache="$source/bench/reproduce/sundholm/dcache.py"
+    try 0 "$python" "$dcache" box.npy box.dcache
+    demand "a text field has no head" "$(head -n 1 box.dcache)" = DISTCACHE
+    try 0 "$python" "$dcache" box.dcache back.npy
+    demand "a text field changes values" "$(cmp box.npy back.npy 2>&1)" = ""
+    printf 'DISTCACHE %%a note\n8 2 2 2 0.5 0.25\n1 2 3\n4 5 6 7 -8\n2\n0 0 0 1 0 0\n1 1 1 0 1 0\n' >two.dcache
+    printf 'DISTCACHE\n12 3 2 2 0 0 1 2 3 4 5 6 7 8 9 10 11 12\n0\n' >>two.dcache
+    try 0 "$python" "$dcache" two.dcache second.npy 1
+    demand "the second field has not 3 x 2 x 2 values" "$(head -c 128 second.npy | grep -ac "(2, 2, 3)")" = 1
+    try 1 "$python" "$dcache" two.dcache third.npy 2
+    printf 'DISTCACHE 8 2 2 2 0 0 1.5 2.5' >short.dcache
+    try 1 "$python" "$dcache" short.dcache short.npy
+fi
 try 0 "$tool" field box.obj --sparse --int16 --cells 40 --json
 is "it['layout'], it['type'], it['bricks'] > 10" "('sparse', 'int16', True)"
 try 0 "$tool" field teapot.obj --cells 12 --time
@@ -80,7 +92,7 @@ mute out
 demand "compression changes values" "$(cmp one.ppm plain.ppm 2>&1)" = ""
 try 0 "$tool" slice ball.ply exact.ppm --size 100 --axis x --at 25% --palette thesis --json
 is "it['axis'], round(it['at'], 6)" "('x', -0.325)"
-try 0 "$tool" slice box.dcache text.ppm --size 60 --axis y --cubic --palette grey
+try 0 "$tool" slice box.abutf text.ppm --size 60 --axis y --cubic --palette grey
 
 # Offsets.
 try 0 "$tool" offset teapot.obj closed.ply --cells 24

@@ -17,14 +17,19 @@ demand "and one step in four" "$(grep '"counts": true' lines | grep -c '"scheme"
 "$tool" replay sheet.abutm --scheme line --line companion --json --summary --threads 1 >own 2>err || true
 demand "the line is the companion's" "$(grep -c '"line": "companion"' own)" = 1
 if [ -n "$python" ]; then
-    mkdir results
-    "$tool" replay sheet.abutm --scheme all --every 4 --json --summary --threads 1 >results/sheet-80000.cpu.json 2>err || true
-    cp results/sheet-80000.cpu.json results/sheet-80000.device.json
-    cp own results/sheet-80000.companion.json
-    try 0 "$python" "$source/bench/self_tables.py" write results
+    tables="$source/bench/reproduce/cheng/tables.py"
+    mkdir recordings
+    cp sheet.abutm recordings/sheet-80000.abutm
+    try 0 "$python" "$tables" run "$tool" recordings results.json --every 4 --only sheet-80000
+    "$python" -c "
+import json
+results = json.load(open('results.json'))
+results['sheet-80000.device'] = results['sheet-80000.companion'] = results['sheet-80000.cpu']
+json.dump(results, open('results.json', 'w'))"
+    try 0 "$python" "$tables" write results.json
     demand "there are tables" "$(grep -c '^Tables* 6' out)" = 11
     demand "with a row each, and four for boundaries and lines" "$(grep -c '^| sheet of' out)" = 14
-    try 1 "$python" "$source/bench/self_tables.py" write results sheet.abutm
+    try 1 "$python" "$tables" write results.json "$tables"
 fi
 "$tool" replay sheet.abutm --scheme line --png sets.ppm --quiet --threads 1 >out 2>err || true
 demand "there is a plot" -s sets.ppm

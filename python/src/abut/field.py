@@ -99,9 +99,9 @@ class Field(Owner):
 
     @classmethod
     def load(cls, path: Path) -> Field:
-        """Reads an .abutf or .dcache file."""
+        """Reads an .abutf file."""
         text, handle = os.fspath(path), _handle()
-        run(lib.abut_field_read, context(), path_bytes(text), None, handle.out, path=text)
+        run(lib.abut_field_read, context(), path_bytes(text), handle.out, path=text)
         return cls._of(handle)
 
     @classmethod
@@ -189,7 +189,7 @@ class Field(Owner):
         return Field._of(handle)
 
     def save(self, path: Path) -> None:
-        """Writes .abutf, .vti, .npy, .raw or .dcache, by the extension."""
+        """Writes .abutf, .vti, .npy or .raw, by the extension."""
         text = os.fspath(path)
         run(lib.abut_field_write, self._handle, path_bytes(text), None, path=text)
 

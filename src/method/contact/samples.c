@@ -307,8 +307,7 @@ static abut_status sample_faces(sample_work *w) {
             break;
         vec3 middle = region_centre(w, queue, count, area);
         add_sample(w, middle, w->normals.faces[f], ABUT_SAMPLE_FACE, f, 0);
-        if (!w->options.face_middles)
-            add_corners(w, queue, count, middle, distances);
+        add_corners(w, queue, count, middle, distances);
     }
     ABUTI_RELEASE(w->mesh->context, seen, queue, distances);
     return status;
@@ -412,7 +411,7 @@ static void find_cache_file(const sample_work *w, cache_place *place) {
     const vec3 from = w->mesh->origin; /* positions are relative to it */
     const double lengths[] = {from.x,     from.y,       from.z,        w->cell,
                               w->spacing, w->face_area, w->min_cosine, o->radius};
-    const uint32_t numbers[] = {o->kinds, o->count, o->max_count, o->face_middles};
+    const uint32_t numbers[] = {o->kinds, o->count, o->max_count};
     abuti_digest sum;
     abuti_mesh_digest(w->mesh, place->mesh);
     abuti_digest_begin(&sum);

@@ -367,6 +367,6 @@ const char *abut_combination_name(abut_combination combination) {
 }
 
 const char *abut_field_format_name(abut_field_format format) {
-    static const char *const names[] = {"auto", "abutf", "vti", "npy", "raw", "dcache"};
+    static const char *const names[] = {"auto", "abutf", "vti", "npy", "raw"};
     return ABUTI_NAME(names, format);
 }

@@ -228,8 +228,6 @@ enum { FIELD_MAGIC_BYTES = 8 };
 abut_status abuti_field_restore(abuti_source *source, const char *name, abut_field **field);
 /* Reads only the head: all members of `info` except the range of values. */
 abut_status abuti_field_restore_info(abuti_source *source, const char *name, abut_field_info *info);
-abut_status abuti_field_read_dcache(abuti_source *source, const char *name,
-                                    const abut_field_read_options *options, abut_field **field);
 
 /* block.c: compression of file blocks by differences of neighbours, byte planes and zstd. Returns
  * the compressed size, or 0 if compression gains nothing. `to` and `scratch` have space for

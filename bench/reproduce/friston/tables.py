@@ -3,12 +3,15 @@
 
     ABUT_BENCH_RIVALS=cpu.jsonl build/release/abut-bench --filter rivals/ --threads 2 --repeat 3
     ABUT_BENCH_RIVALS=gpu.jsonl build/release/abut-bench --filter rivals/device --device gpu --repeat 5
-    python3 bench/radial_tables.py cpu.jsonl gpu.jsonl > tables.md
+    python3 bench/reproduce/friston/tables.py cpu.jsonl gpu.jsonl > tables.md
 
 Of several lines for one condition, rival and place the last counts. Needs nothing but python3.
 """
-import json
+import pathlib
 import sys
+
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[2]))
+from report import read_lines, table  # noqa: E402
 
 # Condition: triangles, particles, and for each technique of the paper MB, ms of update, ms of collide.
 PAPER = {
@@ -37,18 +40,6 @@ ORDER = ["radial", "band", "field", "hash", "tree", "nearest", "sweep"]
 COLUMNS = 3  # memory, update, collide
 
 
-def read(paths):
-    """The last line of each condition, rival and place."""
-    lines = {}
-    for path in paths:
-        with open(path, encoding="utf-8") as file:
-            for text in file:
-                if text.strip():
-                    line = json.loads(text)
-                    lines[line["condition"], line["rival"], line["place"]] = line
-    return lines
-
-
 def key(place, part):
     """Which time counts: the least on a CPU that has other work too, the median on a device."""
     return part + ("_least_ms" if place == "CPU" else "_ms")
@@ -60,12 +51,8 @@ def number(value):
         f"{value:.3f}"
 
 
-def table(head, rows):
-    print("| " + " | ".join(head) + " |")
-    print("|---|" + "---:|" * (len(head) - 1))
-    for row in rows:
-        print("| " + " | ".join(row) + " |")
-    print()
+def print_table(head, rows):
+    print("\n".join(table(head, rows, right=True)) + "\n")
 
 
 def print_place(lines, place, names):
@@ -79,13 +66,13 @@ def print_place(lines, place, names):
                 ["–"] * COLUMNS
         rows.append(row)
     head = ["C."] + [word for name in names for word in (f"{name} MB", "upd.", "coll.")]
-    table(head, rows)
+    print_table(head, rows)
 
 
 def print_paper(names):
     rows = [[str(c), str(triangles), str(particles)] + [f"{x:.2f}" for name in names for x in figures[name]]
             for c, (triangles, particles, figures) in PAPER.items()]
-    table(["C.", "triangles", "particles"] + [word for name in names for word in (f"{name} MB", "upd.", "coll.")], rows)
+    print_table(["C.", "triangles", "particles"] + [word for name in names for word in (f"{name} MB", "upd.", "coll.")], rows)
 
 
 def together(line, place):
@@ -109,7 +96,7 @@ def print_sums(lines, place, names, skin):
             line = lines.get((condition, "skin", place))
             row.append(number(line[key(place, "update")]) if line else "–")
         rows.append(row)
-    table(["C.", "paper, radial"] + names + (["skin"] if skin else []), rows)
+    print_table(["C.", "paper, radial"] + names + (["skin"] if skin else []), rows)
 
 
 def print_clock(lines, place, names):
@@ -127,7 +114,7 @@ def print_clock(lines, place, names):
                     f"{line['queued_frame_ms']:.3f}"] if line else ["–"] * COLUMNS
         rows.append(row)
     print("By the clock of the device, and a frame with synchronisation after every sixth frame only:\n")
-    table(["C."] + [word for name in names for word in (f"{name} upd.", "coll.", "frame")], rows)
+    print_table(["C."] + [word for name in names for word in (f"{name} upd.", "coll.", "frame")], rows)
 
 
 def print_inside(lines, place, names):
@@ -142,13 +129,13 @@ def print_inside(lines, place, names):
             line = lines.get((condition, name, place))
             row.append(f"{1e3 * line['inside'] / line['of']:.1f} / {1e3 * line['deep'] / line['of']:.1f}" if line else "–")
         rows.append(row)
-    table(["C.", "target inside", "by a cell"] + names, rows)
+    print_table(["C.", "target inside", "by a cell"] + names, rows)
 
 
 def main():
     if len(sys.argv) < 2:
         sys.exit(__doc__)
-    lines = read(sys.argv[1:])
+    lines = {(line["condition"], line["rival"], line["place"]): line for line in read_lines(sys.argv[1:])}
     names = [name for name in ORDER if any(key[1] == name for key in lines)]
     print("### The paper: GTX 1080, ms\n")
     print_paper(["radial", "band", "hash", "tree"])

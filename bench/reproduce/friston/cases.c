@@ -1,4 +1,4 @@
-/* Cases: radial fields and competing methods (bench/rivals). One run is six frames of each of
+/* Cases: radial fields and competing methods (rivals.h). One run is six frames of each of
  * the ten conditions of table 1 of Friston & Steed (2019): the body follows the clip
  * "gymnastics", then the particles of its clothes are moved out of it. Quick runs have a small
  * ball instead.
@@ -7,12 +7,12 @@
  * device has positions and particles already, as if it had skinned them.
  *
  * ABUT_BENCH_CONDITIONS=1,8 selects conditions. ABUT_BENCH_RIVALS names a file that gets a line
- * of JSON for each condition and run of a case, for bench/radial_tables.py: times of update and
+ * of JSON for each condition and run of a case, for tables.py: times of update and
  * of collide, each with waiting; on a device also of both with one wait, and its own clock; and
  * the number of particles that remain inside. */
 #include "rivals.h"
 #include "bench.h"
-#include "rivals_scenes.h"
+#include "conditions.h"
 
 #include <math.h>
 #include <stdlib.h>

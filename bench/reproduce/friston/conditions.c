@@ -4,7 +4,7 @@
  * which the vertices nearest to the middle of the body are kept. It follows the bones as the
  * body does. The target of each particle is from 4 mm below its surface to 16 mm above it; that
  * of one in fifty, which moves fast, is 3 cm below. All start at least 8 mm above it. */
-#include "rivals_scenes.h"
+#include "conditions.h"
 #include "apps/get.h"
 
 #include <math.h>

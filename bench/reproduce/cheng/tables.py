@@ -1,20 +1,22 @@
 #!/usr/bin/env python3
 """The tables of docs/self.md: `abut replay` over recorded cloth, beside Cheng 2011, chapter 6.
 
-    python3 bench/self_tables.py run build/release/abut RECORDINGS RESULTS [--device gpu]
-    python3 bench/self_tables.py write RESULTS docs/self.md
+    python3 bench/reproduce/cheng/tables.py run build/release/abut RECORDINGS RESULTS.json [--device gpu]
+    python3 bench/reproduce/cheng/tables.py write RESULTS.json docs/self.md
 
 `run` searches samples of the recordings (made by `abut demo` where they are missing), on one thread
-and, with --device, on a device too, and leaves a file of JSON for each in RESULTS. `write` turns
-these into tables, between the two marks in the page. Needs nothing but python3.
+and, with --device, on a device too, and keeps what the tables need in RESULTS.json. `write` turns
+this into tables, between the two marks in the page. Needs nothing but python3.
 """
 import argparse
 import json
 import os
+import pathlib
 import subprocess
 import sys
 
-BEGIN, END = "<!-- tables: begin -->", "<!-- tables: end -->"
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[2]))
+from report import load, put_between, run_json, table  # noqa: E402
 
 # Name, words of `abut demo`, triangles of the cloth and of the solid, animation of the document,
 # frames there.
@@ -28,6 +30,11 @@ RECORDINGS = [
 ]
 ANIMATIONS = {name: animation for name, _, _, _, animation, _ in RECORDINGS}
 LABELS = {"wind": "dress in the wind", "dress": "walking dress"}
+
+# What the tables need of `abut replay --json`.
+RESULT_KEYS = ("recording", "device", "triangles", "holes", "from", "to", "every", "steps", "steps_that_count", "mark_all")
+SCHEME_KEYS = ("scheme", "milliseconds", "total", "ratio_to_boxes", "ratio_to_complete", "ratio_to_sweep", "sets", "entered",
+               "left", "regions", "hits", "differ")
 
 # Figures of the document, in ms unless said otherwise.
 # 6.2 and 6.3: view tests, boundary, update, traversal, elementary tests, total
@@ -113,19 +120,33 @@ CHANGES = {"one": (3, 4, 7, 0, 4, 3, 7, 28), "two": (28, 40, 67, 0, 40, 28, 67, 
 
 # ---- running ----
 
-def run_one(tool, path, extra, to):
+def rounded(value):
+    if isinstance(value, dict):
+        return {key: rounded(entry) for key, entry in value.items()}
+    return float(f"{value:.9g}") if isinstance(value, float) else value
+
+
+def run_one(tool, path, extra):
+    """Searches a recording; returns what the tables need."""
     command = [tool, "replay", path, "--scheme", "all", "--json", "--summary", "--quiet"] + extra
     print(" ".join(command), file=sys.stderr)
-    done = subprocess.run(command, stdout=subprocess.PIPE, check=False)
-    if done.returncode not in (0, 3):  # 3: something was hit
-        sys.exit("%s ended with %d" % (" ".join(command), done.returncode))
-    json.loads(done.stdout)
-    with open(to, "wb") as out:
-        out.write(done.stdout)
+    found = run_json(command, accept=(0, 3))  # 3: something was hit
+    schemes = [{key: rounded(scheme[key]) for key in SCHEME_KEYS if key in scheme} for scheme in found["schemes"]]
+    return {**{key: rounded(found[key]) for key in RESULT_KEYS}, "schemes": schemes}
+
+
+def save(path, results):
+    """One line for each scheme."""
+    texts = []
+    for key, result in results.items():
+        head = json.dumps({name: value for name, value in result.items() if name != "schemes"})
+        schemes = ",\n  ".join(json.dumps(scheme) for scheme in result["schemes"])
+        texts.append(f' "{key}": {head[:-1]}, "schemes": [\n  {schemes}]}}')
+    pathlib.Path(path).write_text("{\n" + ",\n".join(texts) + "\n}\n", encoding="utf-8")
 
 
 def run(options):
-    os.makedirs(options.results, exist_ok=True)
+    results = load(options.results, {})
     os.makedirs(options.recordings, exist_ok=True)
     for name, words, triangles, solid, _, frames in RECORDINGS:
         path = os.path.join(options.recordings, name + ".abutm")
@@ -138,14 +159,12 @@ def run(options):
             print(" ".join(command), file=sys.stderr)
             subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
         every = ["--every", str(options.every)]
-        result = os.path.join(options.results, name)
-        run_one(options.tool, path, every + ["--threads", "1"], result + ".cpu.json")
+        results[name + ".cpu"] = run_one(options.tool, path, every + ["--threads", "1"])
         if words == "sleeve":
-            run_one(options.tool, path, every + ["--threads", "1", "--line", "companion"],
-                    result + ".companion.json")
+            results[name + ".companion"] = run_one(options.tool, path, every + ["--threads", "1", "--line", "companion"])
         if options.device:
-            run_one(options.tool, path, every + ["--device", options.device],
-                    result + ".device.json")
+            results[name + ".device"] = run_one(options.tool, path, every + ["--device", options.device])
+        save(options.results, results)
 
 
 # ---- tables ----
@@ -170,11 +189,8 @@ def show_theirs(value):
     return "{:,}".format(value) if isinstance(value, int) else "%g" % value
 
 
-def table(title, heads, rows):
-    if not rows:
-        return []
-    lines = [title, "", "| " + " | ".join(heads) + " |", "|" + "---|" * len(heads)]
-    return lines + ["| " + " | ".join(row) + " |" for row in rows] + [""]
+def titled(title, heads, rows):
+    return [title, "", *table(heads, rows), ""] if rows else []
 
 
 def schemes_of(result):
@@ -365,71 +381,56 @@ def pages(results, companions, devices):
               "others", "total"]
     text = words_on(results, devices)
     for number, which in (("6.2", "point"), ("6.3", "line")):
-        text += table("Table %s, the view-%s on one thread, ms:" % (number, which), stages,
+        text += titled("Table %s, the view-%s on one thread, ms:" % (number, which), stages,
                       stage_rows(results, which))
-    text += table("Table 6.4, one thread, ms, and how many times as fast:",
+    text += titled("Table 6.4, one thread, ms, and how many times as fast:",
                   ["recording", "boxes", "16-DOPs", "sweep", "view-point", "view-line", "`AUTO`",
                    "point, to boxes", "line", "point, to 16-DOPs", "line", "point, to sweep",
                    "line", "`AUTO`"],
                   comparison_rows(results))
-    text += table("The view-line along the mesh, and along its companion:",
+    text += titled("The view-line along the mesh, and along its companion:",
                   ["recording", "line", "V-", "V0", "Vv", "total, ms"],
                   companion_rows(results, companions))
     if devices:
         text += ["On %s:" % devices[0]["device"], ""]
     for number, which in (("6.6", "point"), ("6.7", "line")):
-        text += table("Table %s, the view-%s on the device, ms:" % (number, which),
+        text += titled("Table %s, the view-%s on the device, ms:" % (number, which),
                       ["recording", "view tests", "boundary", "search", "others", "total",
                        "`AUTO`", "all pairs"], device_rows(devices, which))
     for number, which in (("6.8", "point"), ("6.9", "line")):
-        text += table("Table %s, the view-%s, times as fast as on one thread:" % (number, which),
+        text += titled("Table %s, the view-%s, times as fast as on one thread:" % (number, which),
                       ["recording", "view tests", "boundary", "search", "total",
                        "`AUTO` to the quickest"], speed_rows(results, devices, which))
-    text += table("Tables 6.10 and 6.11, boundaries by sweeps, and by bounds alone; with the line, "
+    text += titled("Tables 6.10 and 6.11, boundaries by sweeps, and by bounds alone; with the line, "
                   "ms:", ["recording", "on", "boundary", "violated", "search", "total",
                           "by bounds: boundary", "violated", "search", "total"],
                   boundary_rows(results, devices))
-    text += table("Table 6.13, vertices by where the line sees them from:",
+    text += titled("Table 6.13, vertices by where the line sees them from:",
                   ["recording", "before", "beyond", "beside", "before and beside",
                    "beyond and beside"], region_rows(results))
-    text += table("Table 6.16, marking all nodes, ms:", ["recording", "marking all"],
+    text += titled("Table 6.16, marking all nodes, ms:", ["recording", "marking all"],
                   mark_rows(results))
-    text += table("Table 6.17, triangles that change their set in a step (line):",
+    text += titled("Table 6.17, triangles that change their set in a step (line):",
                   ["recording", "to V+", "to V-", "to V0", "to Vv", "from V+", "from V-",
                    "from V0", "from Vv", "both together"], change_rows(results))
-    return "\n".join(text)
+    return text
 
 
-def load(folder, ending):
-    results = []
+def select(results, place):
     order = [name for name, *_ in RECORDINGS]
-    names = [name for name in os.listdir(folder) if name.endswith(ending)]
-    names.sort(key=lambda name: (order + [name[:-len(ending)]]).index(name[:-len(ending)]))
-    for name in names:
-        with open(os.path.join(folder, name), encoding="utf-8") as file:
-            results.append(json.load(file))
-    return results
+    names = sorted((key for key in results if key.endswith(place)), key=lambda key: order.index(key[:-len(place)]))
+    return [results[name] for name in names]
 
 
 def write(options):
-    results = load(options.results, ".cpu.json")
-    if not results:
-        sys.exit("%s has no results; run them first" % options.results)
-    text = pages(results, load(options.results, ".companion.json"),
-                 load(options.results, ".device.json"))
+    results = load(options.results)
+    lines = pages(*(select(results, place) for place in (".cpu", ".companion", ".device")))
     if options.note:
-        text = options.note + "\n\n" + text
-    if not options.page:
-        print(text)
-        return
-    with open(options.page, encoding="utf-8") as file:
-        page = file.read()
-    if page.count(BEGIN) != 1 or page.count(END) != 1:
-        sys.exit("%s: there must be one '%s' and one '%s'" % (options.page, BEGIN, END))
-    before, rest = page.split(BEGIN)
-    after = rest.split(END)[1]
-    with open(options.page, "w", encoding="utf-8") as file:
-        file.write(before + BEGIN + "\n\n" + text + "\n" + END + after)
+        lines = [options.note, ""] + lines
+    if options.page:
+        put_between(options.page, "tables", ["", *lines])
+    else:
+        print("\n".join(lines))
 
 
 def main():
@@ -439,14 +440,14 @@ def main():
     search = commands.add_parser("run", help="search recordings")
     search.add_argument("tool", help="the abut command")
     search.add_argument("recordings", help="folder of recordings")
-    search.add_argument("results", help="folder for results")
+    search.add_argument("results", help="file of results")
     search.add_argument("--device", help="where to search as well")
     search.add_argument("--every", type=int, default=10, help="frames from sample to sample")
     search.add_argument("--frames", type=int, help="of recordings that are made (default: those "
                         "of the document)")
     search.add_argument("--only", action="append", help="this recording only; may be repeated")
     page = commands.add_parser("write", help="make tables of results")
-    page.add_argument("results", help="folder of results")
+    page.add_argument("results", help="file of results")
     page.add_argument("page", nargs="?", help="page to renew; without one, tables are printed")
     page.add_argument("--note", help="a sentence on the machine, to stand first")
     options = parser.parse_args()

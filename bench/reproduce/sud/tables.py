@@ -4,16 +4,18 @@ Sud, Govindaraju, Gayle and Manocha 2006.
 
     ABUT_BENCH_FRAMES=cpu.csv build/release/abut-bench --filter letters --threads 2 --repeat 100
     ABUT_BENCH_FRAMES=gpu.csv build/release/abut-bench --filter letters --device gpu --repeat 100
-    python3 bench/map_tables.py cpu.csv gpu.csv docs/pictures
+    python3 bench/reproduce/sud/tables.py cpu.csv gpu.csv docs/pictures
 
 Files that are there already are added to; the least time of a frame counts. Needs nothing but
 python3.
 """
 import csv
 import os
+import pathlib
 import sys
 
-from field_tables import plot
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[2]))
+from report import median, plot  # noqa: E402
 
 CURVES = [
     ("map/field-letters", "fields, 2 cores", "#b3472f"),
@@ -50,8 +52,7 @@ def main():
          [(words, colour, list(times[name].items())) for name, words, colour in CURVES if name in times],
          "frame", (0, 100), ticks)
     for name, frames in times.items():
-        ordered = sorted(frames.values())
-        print(f"{name}: {len(ordered)} frames, median {ordered[len(ordered) // 2]:.3f} ms")
+        print(f"{name}: {len(frames)} frames, median {median(frames.values()):.3f} ms")
     print(f"reach: {min(reach.values()):.3f} to {max(reach.values()):.3f} of that at rest")
 
 

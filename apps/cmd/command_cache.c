@@ -35,7 +35,10 @@ static void print_problem(tool_output *out, const char *problem) {
 static void print_json(tool_output *out, const abut_field_cache_entry *entry) {
     const abut_field_info *info = entry->info;
     const double counts[3] = {info->grid.count[0], info->grid.count[1], info->grid.count[2]};
-    json_text(out, "mesh", entry->mesh);
+    if (entry->mesh[0])
+        json_text(out, "mesh", entry->mesh);
+    else
+        json_null(out, "mesh");
     json_path(out, "file", entry->path);
     json_count(out, "stored_bytes", entry->stored_bytes);
     json_number(out, "age_s", entry->age);
@@ -83,7 +86,7 @@ static bool print_entry(void *user, const abut_field_cache_entry *entry) {
         out_end(out);
         return true;
     }
-    print_fact(out, "mesh", "%.12s", entry->mesh);
+    print_fact(out, "mesh", "%.12s", known ? entry->mesh : "?");
     if (known)
         print_fact(out, "cells", "%u x %u x %u", n[0], n[1], n[2]);
     else
@@ -144,7 +147,8 @@ static int list_entries(tool_run *tool, const char *folder, bool verify) {
                                 : abut_field_cache_list(tool->context, folder, print_entry, &view);
     out_end(out);
     out_table(out, "samples");
-    status = status ? status : abut_samples_cache_list(tool->context, folder, print_samples, &view);
+    if (!status)
+        status = abut_samples_cache_list(tool->context, folder, print_samples, &view);
     out_end(out);
     json_count(out, "stored_bytes", view.bytes);
     json_count(out, "damaged", view.damaged);
@@ -174,9 +178,8 @@ static int clear_cache(tool_run *tool, const char *folder, const tool_given *old
     uint64_t files, bytes, more_files, more_bytes;
     const double age = older ? 86400 * older->numbers[0] : 0;
     abut_status status = abut_field_cache_clear(tool->context, folder, age, &files, &bytes);
-    status = status
-                 ? status
-                 : abut_samples_cache_clear(tool->context, folder, age, &more_files, &more_bytes);
+    if (!status)
+        status = abut_samples_cache_clear(tool->context, folder, age, &more_files, &more_bytes);
     if (status)
         return tool_fail(tool, status);
     files += more_files;
@@ -214,11 +217,12 @@ const tool_command command_cache = {
     .name = "cache",
     .operands = "ls|verify|clear [FOLDER]",
     .summary = "list, verify or remove the fields and samples cached on disk",
-    .about =
-        "Manages the signed distance fields that '--cache' stores, one file for each mesh, and the "
-        "samples, one file for each mesh and options: 'ls' lists them, 'verify' also reads them to "
-        "find damage, and 'clear' removes them. The default folder is ~/.cache/abut/fields, or "
-        "'fields' in ABUT_CACHE_DIR. Damaged files are replaced at their next use.",
+    .about = "Manages the signed distance fields and samples that '--cache' stores, one file for "
+             "each mesh "
+             "and options: 'ls' lists them, 'verify' also reads them to find damage, and 'clear' "
+             "removes "
+             "them. The default folder is ~/.cache/abut/fields, or "
+             "'fields' in ABUT_CACHE_DIR. Damaged files are replaced at their next use.",
     .examples = "  abut field bunny.obj --cells 256 --cache\n"
                 "  abut cache ls\n"
                 "  abut cache verify --json\n"

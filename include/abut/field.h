@@ -301,20 +301,20 @@ ABUT_API abut_status abut_field_matches_mesh(const abut_field *field, const abut
 /* A field in a cache folder (abut_field_options.cache), or a file there with a problem. */
 typedef struct abut_field_cache_entry {
     size_t size;      /* size of this structure in the library */
-    const char *path; /* path of the file: one for each mesh, with any number of fields */
-    char mesh[65];    /* SHA-256 of the mesh, 64 hexadecimal digits */
+    const char *path; /* path of the file: one for each field */
+    char mesh[65];    /* SHA-256 of the mesh, 64 hexadecimal digits; empty if it is unknown */
     const abut_field_info *info; /* properties; the range of values only after verification; zeros
                                   * if unknown */
     uint64_t stored_bytes;       /* size on disk */
-    double age;                  /* seconds since a field of the file was last used */
+    double age;                  /* seconds since the field was last used */
     const char *problem;         /* description of the problem; null = none was found */
 } abut_field_cache_entry;
 
 /* Receives one entry, which is valid during the call. Return false to end the listing. */
 typedef bool abut_field_cache_visit(void *user, const abut_field_cache_entry *entry);
 
-/* Lists the fields of a cache folder, sorted by file name; "" = the default folder of the user. A
- * folder that does not exist has no entries. Thread-safe. */
+/* Lists the fields of a cache folder, least recently used first; "" = the default folder of the
+ * user. A folder that does not exist has no entries. Thread-safe. */
 ABUT_API abut_status abut_field_cache_list(abut_context *context, const char *folder,
                                            abut_field_cache_visit *visit, void *user);
 /* Lists the fields as abut_field_cache_list() does, and reads each one completely to detect damage.

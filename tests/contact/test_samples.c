@@ -380,13 +380,13 @@ static void same_samples(const abut_samples *a, const abut_samples *b) {
 }
 
 /* How many files of samples a folder has; gives the path of the last. */
-static size_t files_in(const char *folder, char path[CACHE_PATH_BYTES]) {
+static size_t files_in(const char *folder, char path[ABUTI_CACHE_PATH_BYTES]) {
     size_t count = 0;
     DIR *opened = opendir(folder);
     for (struct dirent *entry; opened && (entry = readdir(opened));)
         if (strcmp(entry->d_name, ".") && strcmp(entry->d_name, "..")) {
-            assert_true(abuti_folder_is_name(entry->d_name, SAMPLES_SUFFIX));
-            snprintf(path, CACHE_PATH_BYTES, "%s/%s", folder, entry->d_name);
+            assert_true(abuti_folder_is_name(entry->d_name, abuti_cache_samples.suffix));
+            snprintf(path, ABUTI_CACHE_PATH_BYTES, "%s/%s", folder, entry->d_name);
             count++;
         }
     if (opened)
@@ -462,7 +462,7 @@ TEST(samples_are_found_again) {
     abut_mesh *mesh = cube_that_listens(2), *again = cube_that_listens(2),
               *other = cube_that_listens(3);
     const char *folder = test_path("found/deeper");
-    char path[CACHE_PATH_BYTES];
+    char path[ABUTI_CACHE_PATH_BYTES];
     for (int i = 0; i < WAYS; i++) {
         abut_samples_options o = ways(i);
         o.cache = folder;
@@ -546,14 +546,14 @@ TEST(damaged_samples_are_made_anew) {
     abut_context *context = listening();
     abut_mesh *mesh = test_mesh(context, corners, 3, triangle, 1);
     abut_samples_options o = ways(0);
-    char path[CACHE_PATH_BYTES];
+    char path[ABUTI_CACHE_PATH_BYTES];
     o.cell = 0.4;
     o.max_count = 2;
     o.cache = test_path("damaged");
     assert_false(hits(mesh, o));
     assert_int_equal(1, files_in(o.cache, path));
     size_t bytes = slurp(path);
-    assert_int_equal(bytes, 96 + 2 * 64 + 3 * 80 + 8);
+    assert_int_equal(bytes, 72 + 48 + 2 * 64 + 3 * 80 + 8);
     test_random random = {1};
     for (size_t i = 0; i < bytes; i++)
         for (int cut = 0; cut < 2; cut++) {
@@ -572,7 +572,7 @@ TEST(damaged_samples_are_made_anew) {
     assert_ok(abut_samples_cache_list(NULL, o.cache, see, &s));
     assert_true(s.count == 1 && s.problems == 1);
     is_mended(mesh, o, "length");
-    hurt[12] = 2;
+    hurt[12] = 3;
     spit(path, hurt, bytes);
     is_mended(mesh, o, "newer version");
     assert_int_equal(0, chmod(path, 0666));
@@ -583,10 +583,10 @@ TEST(damaged_samples_are_made_anew) {
 
 /* Files with a right checksum that lie. */
 TEST(hostile_samples_are_made_anew) {
-    enum { HEAD = 96, SAMPLE = 64, EDGE = 80 };
+    enum { FILE_HEAD = 72, COUNTS = FILE_HEAD + 32, HEAD = FILE_HEAD + 48, SAMPLE = 64, EDGE = 80 };
     abut_mesh *mesh = cube_that_listens(1);
     abut_samples_options o = ways(0), other = ways(5);
-    char path[CACHE_PATH_BYTES], other_path[CACHE_PATH_BYTES];
+    char path[ABUTI_CACHE_PATH_BYTES], other_path[ABUTI_CACHE_PATH_BYTES];
     o.cell = 0.4;
     o.cache = test_path("hostile");
     other.cache = test_path("hostile_other");
@@ -594,8 +594,8 @@ TEST(hostile_samples_are_made_anew) {
     assert_int_equal(1, files_in(o.cache, path));
     size_t bytes = slurp(path);
     uint32_t count, edges;
-    memcpy(&count, whole + 80, sizeof count);
-    memcpy(&edges, whole + 84, sizeof edges);
+    memcpy(&count, whole + COUNTS, sizeof count);
+    memcpy(&edges, whole + COUNTS + 4, sizeof edges);
     assert_true(count > 8 && edges > 1);
     assert_int_equal(bytes, HEAD + SAMPLE * count + EDGE * edges + 8);
     const size_t edge = HEAD + SAMPLE * (size_t)count;
@@ -607,12 +607,10 @@ TEST(hostile_samples_are_made_anew) {
         size_t bytes;
         const char *words;
     } lies[] = {
-        {16, &huge, 4, "another mesh"},
-        {48, &huge, 4, "other options"},
-        {80, &huge, 4, "length"},
-        {84, &huge, 4, "length"},
-        {88, &negative, 8, "mesh cannot have"},
-        {88, &nan, 8, "mesh cannot have"},
+        {COUNTS, &huge, 4, "length"},
+        {COUNTS + 4, &huge, 4, "length"},
+        {COUNTS + 8, &negative, 8, "mesh cannot have"},
+        {COUNTS + 8, &nan, 8, "mesh cannot have"},
         {HEAD, &far, 8, "mesh cannot have"},
         {HEAD + 8, &nan, 8, "mesh cannot have"},
         {HEAD + 24, &long_normal, 8, "mesh cannot have"},
@@ -631,7 +629,7 @@ TEST(hostile_samples_are_made_anew) {
     for (size_t i = 0; i < sizeof lies / sizeof *lies; i++) {
         memcpy(hurt, whole, bytes);
         memcpy(hurt + lies[i].at, lies[i].value, lies[i].bytes);
-        uint64_t sum = abuti_checksum(hurt, bytes - 8);
+        uint64_t sum = abuti_checksum(hurt + FILE_HEAD, bytes - FILE_HEAD - 8);
         memcpy(hurt + bytes - 8, &sum, sizeof sum);
         spit(path, hurt, bytes);
         is_mended(mesh, o, lies[i].words);
@@ -640,7 +638,7 @@ TEST(hostile_samples_are_made_anew) {
     assert_false(hits(mesh, other));
     assert_int_equal(1, files_in(other.cache, other_path));
     assert_int_equal(0, rename(other_path, path));
-    is_mended(mesh, o, "other options");
+    is_mended(mesh, o, "another key");
     assert_int_equal(0, unlink(path));
     assert_int_equal(0, mkdir(path, 0700));
     heard.warnings = 0;
@@ -652,7 +650,8 @@ TEST(hostile_samples_are_made_anew) {
 
 /* As for fields: a link is replaced and not followed, a folder of others is not used. */
 TEST(planted_links_and_folders_of_others) {
-    char folder[CACHE_PATH_BYTES], path[CACHE_PATH_BYTES + 300], diary[CACHE_PATH_BYTES];
+    char folder[ABUTI_CACHE_PATH_BYTES], path[ABUTI_CACHE_PATH_BYTES + 300],
+        diary[ABUTI_CACHE_PATH_BYTES];
     struct stat about;
     abut_mesh *mesh = cube_that_listens(1);
     abut_samples_options o = ways(0);
@@ -662,7 +661,7 @@ TEST(planted_links_and_folders_of_others) {
     DIR *opened = opendir(folder);
     assert_non_null(opened);
     for (struct dirent *entry; (entry = readdir(opened));)
-        if (abuti_folder_is_name(entry->d_name, SAMPLES_SUFFIX))
+        if (abuti_folder_is_name(entry->d_name, abuti_cache_samples.suffix))
             snprintf(path, sizeof path, "%s/%s", folder, entry->d_name);
     closedir(opened);
     snprintf(diary, sizeof diary, "%s", test_path("diary"));
@@ -690,7 +689,7 @@ TEST(planted_links_and_folders_of_others) {
 
 /* As a user without rights, if there is one. */
 TEST(folders_that_cannot_be_written_do_no_harm) {
-    char locked[CACHE_PATH_BYTES];
+    char locked[ABUTI_CACHE_PATH_BYTES];
     snprintf(locked, sizeof locked, "%s", test_path("locked"));
     assert_int_equal(0, mkdir(locked, 0500));
     assert_int_equal(0, chmod(locked, 0555));
@@ -712,9 +711,9 @@ TEST(folders_that_cannot_be_written_do_no_harm) {
     assert_int_equal(child, waitpid(child, &result, 0));
     assert_true(WIFEXITED(result) && WEXITSTATUS(result) == 0);
     /* names that are too long */
-    char name[CACHE_PATH_BYTES + 10];
+    char name[ABUTI_CACHE_PATH_BYTES + 10];
     memset(name, 'x', sizeof name - 1);
-    for (size_t length = CACHE_PATH_BYTES - 40; length < sizeof name; length += 40) {
+    for (size_t length = ABUTI_CACHE_PATH_BYTES - 40; length < sizeof name; length += 40) {
         abut_mesh *mesh = cube_that_listens(1);
         abut_samples_options o = ways(0);
         name[length] = 0;
@@ -734,7 +733,7 @@ static abut_status list_all(abut_context *context, void *data) {
 
 /* Samples that cannot be kept are given all the same. */
 TEST(out_of_memory_with_a_cache) {
-    char folder[CACHE_PATH_BYTES];
+    char folder[ABUTI_CACHE_PATH_BYTES];
     uint64_t n = 0;
     bool done = false;
     snprintf(folder, sizeof folder, "%s", test_path("memory"));

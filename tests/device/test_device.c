@@ -1,7 +1,7 @@
 /* Devices: the list, the choice, programs and their cache, holders, and every call of OpenCL
  * failing in turn. */
 #include "apps/get.h"
-#include "device/cache.h"
+#include "base/cache.h"
 #include "device/tools.h"
 #include "open.h"
 
@@ -274,32 +274,31 @@ static uint32_t run_module(const abuti_module *module, const char *name) {
     return result;
 }
 
-/* The key of the only entry of a module, by the line for people in its file. */
-static void find_key(const char *folder, const char *module, unsigned char *key) {
-    DIR *files = opendir(folder);
-    int found = 0;
-    assert_non_null(files);
-    for (struct dirent *entry; (entry = readdir(files));) {
-        char path[2048], line[300] = "";
-        snprintf(path, sizeof path, "%s/%s", folder, entry->d_name);
-        FILE *file = entry->d_name[0] == '.' ? NULL : fopen(path, "rb");
-        if (!file)
-            continue;
-        size_t bytes = fread(line, 1, sizeof line - 1, file);
-        fclose(file);
-        for (size_t i = 60; i < bytes; i++) /* after the head */
-            if (strncmp(line + i, module, strlen(module)) == 0) {
-                for (int k = 0; k < ABUTI_DIGEST_BYTES; k++) {
-                    unsigned byte;
-                    assert_int_equal(1, sscanf(entry->d_name + 2 * k, "%2x", &byte));
-                    key[k] = (unsigned char)byte;
-                }
-                found++;
-                break;
-            }
-    }
-    closedir(files);
-    assert_int_equal(1, found);
+/* The entries that were listed so far, and the last new one. */
+typedef struct known_entries {
+    unsigned char keys[8][ABUTI_DIGEST_BYTES];
+    size_t count;
+    abuti_cache_entry last;
+} known_entries;
+
+static abut_status add_entry(void *user, const abuti_cache_file *file, bool *more) {
+    known_entries *known = user;
+    (void)more;
+    for (size_t i = 0; i < known->count; i++)
+        if (memcmp(known->keys[i], file->entry.key, ABUTI_DIGEST_BYTES) == 0)
+            return ABUT_OK;
+    assert_true(known->count < 8);
+    memcpy(known->keys[known->count++], file->entry.key, ABUTI_DIGEST_BYTES);
+    known->last = file->entry;
+    return ABUT_OK;
+}
+
+static abuti_cache_entry only_new_entry(known_entries *known) {
+    const size_t before = known->count;
+    assert_ok(
+        abuti_cache_list("", abuti_context_of(NULL), &abuti_cache_programs, "", add_entry, known));
+    assert_int_equal(before + 1, known->count);
+    return known->last;
 }
 
 /* Entries that are whole by their checksums but of no use: noise, nothing, a program without the
@@ -311,22 +310,25 @@ TEST(useless_programs_are_replaced) {
     snprintf(folder, sizeof folder, "%s", test_path("useless"));
     setenv("ABUT_CACHE_DIR", folder, 1);
     abut_context *context = abuti_context_of(NULL);
-    unsigned char one_key[ABUTI_DIGEST_BYTES], two_key[ABUTI_DIGEST_BYTES], *one, *now;
+    unsigned char *one, *now;
     size_t one_bytes, now_bytes;
+    known_entries known = {.count = 0};
+    abut_device_destroy(test_device(NULL));
+    only_new_entry(&known); /* the program that checks a device */
     assert_int_equal(1, run_module(&one_module, "one"));
+    const abuti_cache_entry one_entry = only_new_entry(&known);
     assert_int_equal(2, run_module(&two_module, "two"));
-    find_key(folder, "module cache_one", one_key);
-    find_key(folder, "module cache_two", two_key);
-    assert_true(abuti_cache_read(context, one_key, &one, &one_bytes));
+    const abuti_cache_entry two_entry = only_new_entry(&known);
+    assert_ok(abuti_cache_load(context, &one_entry, &one, &one_bytes));
     static const unsigned char noise[4000] = {1, 2, 3};
     const struct {
         const unsigned char *program;
         size_t bytes;
     } useless[] = {{noise, sizeof noise}, {noise, 0}, {one, one_bytes}};
     for (size_t i = 0; i < sizeof useless / sizeof *useless; i++) {
-        abuti_cache_write(context, two_key, "", useless[i].program, useless[i].bytes);
+        abuti_cache_store(context, &two_entry, useless[i].program, useless[i].bytes);
         assert_int_equal(2, run_module(&two_module, "two"));
-        assert_true(abuti_cache_read(context, two_key, &now, &now_bytes));
+        assert_ok(abuti_cache_load(context, &two_entry, &now, &now_bytes));
         if (now_bytes == useless[i].bytes)
             assert_true(memcmp(now, useless[i].program, now_bytes) != 0);
         abuti_release(context, now);

@@ -1,129 +1,164 @@
-/* Any bytes as a cache file: no invalid field may be read from it, and adding a field must give
- * a valid file again. */
+/* Any bytes as a file of the disk cache: of a field, of samples or of a program. No invalid field
+ * and no samples that the mesh cannot have may be read, and storing gives a valid file again. */
 #include "apps/get.h"
 #include "fuzz.h"
 
 #include "base/checksum.h"
-#include "field/cache.h"
+#include "contact/samples.h"
 
 #include <sys/stat.h>
 
-/* With the first byte odd the marks, lengths and checksums of head and table are put right, else
- * nothing but the first bytes would ever be looked at. The number of fields is the second byte. */
-static void mend(uint8_t *file, size_t bytes, uint8_t count) {
-    enum { HEAD = 56, ITEM = 48, TAIL = 24 };
-    const uint64_t number = count % 4u, length = bytes;
-    if (bytes < HEAD + ITEM * number + TAIL)
+enum { HEAD = 72, SAMPLES_HEAD = 48, SAMPLE = 64, EDGE = 80, KINDS = 7, FILE_BYTES_MAX = 8192 };
+
+/* The first byte of the input. */
+enum { REPAIR = 1, CHANGE = 2, STORE = 4, SAMPLES = 8, PROGRAM = 16 };
+
+static abut_mesh *mesh;
+static abut_field *field;
+
+/* The entry whose key is all zeros. */
+static abuti_cache_entry entry_of(uint8_t choice) {
+    abuti_cache_entry entry = {.kind = choice & PROGRAM   ? &abuti_cache_programs
+                                       : choice & SAMPLES ? &abuti_cache_samples
+                                                          : &abuti_cache_fields};
+    snprintf(entry.path, sizeof entry.path, "%s", fuzz_path());
+    return entry;
+}
+
+/* Repairs marks, sizes and checksums; otherwise only the first bytes would ever be read. */
+static void repair(uint8_t *file, size_t bytes, uint8_t choice) {
+    const uint32_t kind = entry_of(choice).kind->number;
+    if (bytes < HEAD + 8)
         return;
-    memcpy(file, "\211abutc\r\n\4\3\2\1\1\0\0", 16);
+    const uint64_t content = bytes - HEAD;
+    memcpy(file, "\211abutc\r\n\4\3\2\1\2\0\0", 16);
+    memcpy(file + 16, &kind, sizeof kind);
+    memset(file + 20, 0, HEAD - 20);
+    memcpy(file + 56, &content, sizeof content);
     uint64_t sum = abuti_checksum(file, HEAD - 8);
     memcpy(file + HEAD - 8, &sum, sizeof sum);
-    memcpy(file + bytes - 24, &number, sizeof number);
-    memcpy(file + bytes - 16, &length, sizeof length);
-    sum = abuti_checksum(file + bytes - TAIL - ITEM * number, ITEM * number + TAIL - 8);
+    if (!(choice & (SAMPLES | PROGRAM)))
+        return;
+    if (choice & SAMPLES && bytes >= HEAD + SAMPLES_HEAD + 8) {
+        uint32_t edges, count;
+        const size_t records = bytes - HEAD - SAMPLES_HEAD - 8;
+        memcpy(&edges, file + HEAD + 36, sizeof edges);
+        edges %= 4;
+        if (edges * EDGE <= records) {
+            count = (uint32_t)((records - edges * EDGE) / SAMPLE);
+            memcpy(file + HEAD + 32, &count, sizeof count);
+            memcpy(file + HEAD + 36, &edges, sizeof edges);
+        }
+    }
+    sum = abuti_checksum(file + HEAD, bytes - HEAD - 8);
     memcpy(file + bytes - 8, &sum, sizeof sum);
 }
 
-/* The bytes themselves, or a whole file with some of its bytes changed: three say which and how. */
-static size_t make_file(const uint8_t *data, size_t bytes, const uint8_t *whole, size_t whole_bytes,
-                        uint8_t *file) {
-    if (!(data[0] & 4)) {
-        memcpy(file, data + 2, bytes - 2);
-        return bytes - 2;
+static bool read_field(const abuti_cache_entry *entry) {
+    abuti_source source;
+    abut_field_info info;
+    abut_field *read = NULL;
+    unsigned char digest[ABUTI_DIGEST_BYTES];
+    abut_status status = abuti_cache_open(fuzz_context(), entry, &source);
+    if (!status) {
+        abut_status seen = abuti_field_restore_info(&source, entry->path, &info, digest);
+        abuti_source_close(&source);
+        FUZZ_CHECK(abuti_cache_open(fuzz_context(), entry, &source) == ABUT_OK);
+        status = abuti_field_restore(&source, entry->path, &read);
+        abuti_source_close(&source);
+        FUZZ_CHECK(!status == (read != NULL) && (!seen || status));
     }
-    memcpy(file, whole, whole_bytes);
-    for (size_t i = 2; i + 3 <= bytes; i += 3)
-        file[(data[i] | (size_t)data[i + 1] << 8) % whole_bytes] ^= data[i + 2];
-    return whole_bytes;
+    FUZZ_CHECK(!status || status == ABUT_ERROR_FORMAT || status == ABUT_ERROR_UNSUPPORTED ||
+               status == ABUT_ERROR_LIMIT);
+    if (read)
+        FUZZ_CHECK(info.bytes == get_field_info(read).bytes);
+    abut_field_destroy(read);
+    return !status;
 }
 
-static void put_file(const uint8_t *file, size_t bytes) {
-    FILE *out = fopen(fuzz_path(), "wb");
-    FUZZ_CHECK(out && fwrite(file, 1, bytes, out) == bytes && fclose(out) == 0);
-    FUZZ_CHECK(chmod(fuzz_path(), 0600) == 0);
+static bool read_samples(const abuti_cache_entry *entry) {
+    const uint32_t triangles = mesh->triangle_count;
+    abut_samples read = {.context = mesh->context};
+    bool found;
+    FUZZ_CHECK(!abuti_samples_cache_load(entry, mesh, KINDS, &read, &found));
+    FUZZ_CHECK(found || (!read.samples && !read.edges));
+    for (uint32_t i = 0; i < read.view.count; i++) {
+        const abut_sample *at = &read.samples[i];
+        FUZZ_CHECK(at->kind < ABUT_SAMPLE_SURFACE);
+        FUZZ_CHECK(at->element < (at->kind == ABUT_SAMPLE_VERTEX ? mesh->vertex_count
+                                  : at->kind == ABUT_SAMPLE_EDGE ? 3 * triangles
+                                                                 : triangles));
+        FUZZ_CHECK(v3_max_abs(at->point) <= 1e91 && v3_max_abs(at->normal) < 2);
+    }
+    for (uint32_t i = 0; i < read.view.edge_count; i++)
+        FUZZ_CHECK(read.edges[i].edge < 3 * triangles && v3_max_abs(read.edges[i].normal) < 2);
+    ABUTI_RELEASE(mesh->context, read.samples, read.edges);
+    return found;
 }
 
-/* How many fields there are, and how many of them can be read. */
-static size_t open_cache_file(size_t *good) {
-    cache_file file;
-    abut_status status = abuti_cache_file_open(&file, fuzz_context(), fuzz_path());
-    *good = 0;
-    if (status) {
-        FUZZ_CHECK(status == ABUT_ERROR_FORMAT || status == ABUT_ERROR_UNSUPPORTED);
-        return 0;
-    }
-    for (size_t i = 0; i < file.count; i++) {
-        abut_field_info info;
-        abut_field *field = NULL;
-        abut_status seen = abuti_cache_file_load_info(&file, &file.items[i], &info);
-        abut_status read = abuti_cache_file_load(&file, &file.items[i], &field);
-        FUZZ_CHECK(!read == (field != NULL) && (!seen || read));
-        if (field) {
-            FUZZ_CHECK(info.bytes == get_field_info(field).bytes);
-            ++*good;
-        }
-        abut_field_destroy(field);
-    }
-    size_t count = file.count;
-    abuti_cache_file_close(&file);
-    return count;
+static bool read_entry(uint8_t choice) {
+    const abuti_cache_entry entry = entry_of(choice);
+    unsigned char *data = NULL;
+    size_t bytes;
+    if (!(choice & PROGRAM))
+        return choice & SAMPLES ? read_samples(&entry) : read_field(&entry);
+    FUZZ_CHECK(!abuti_cache_load(fuzz_context(), &entry, &data, &bytes) == (data != NULL));
+    abuti_release(fuzz_context(), data);
+    return data != NULL;
 }
 
-static abut_field *some_field(void) {
+static void store_entry(uint8_t choice) {
+    field_cache cache = {.entry = entry_of(choice)};
+    abut_samples *samples;
+    if (choice & PROGRAM) {
+        abuti_cache_store(fuzz_context(), &cache.entry, "program", 7);
+    } else if (choice & SAMPLES) {
+        abut_samples_options options = abut_samples_options_default();
+        options.cell = 0.4;
+        FUZZ_CHECK(!abut_samples_create(mesh, &options, &samples));
+        abuti_samples_cache_store(&cache.entry, cache.mesh, samples);
+        abut_samples_destroy(samples);
+    } else {
+        abuti_field_cache_store(&cache, field);
+    }
+    FUZZ_CHECK(read_entry(choice));
+}
+
+static void set_up(void) {
     const abut_grid grid = {{0, 0, 0}, 1, {2, 2, 2}};
     const float values[8] = {1, 2, 3, 4, 5, 6, 7, -8};
-    abut_field *field;
-    FUZZ_CHECK(abut_field_create_values(fuzz_context(), &grid, values, &field) == ABUT_OK);
-    field->has_digest = true; /* of a mesh whose digest is all zeros */
-    return field;
+    abut_shape shape = abut_shape_default(ABUT_SHAPE_BOX);
+    FUZZ_CHECK(!abut_shape_create(fuzz_context(), &shape, &mesh));
+    FUZZ_CHECK(!abut_field_create_values(fuzz_context(), &grid, values, &field));
 }
 
-static const unsigned char mesh[ABUTI_DIGEST_BYTES], keys[2][ABUTI_DIGEST_BYTES] = {{1}, {2}};
-
-static void remove_lock(void) {
-    char path[sizeof fuzz_file + 16];
-    snprintf(path, sizeof path, "%.*s/fields.lock", (int)(strrchr(fuzz_file, '/') - fuzz_file),
-             fuzz_file);
-    unlink(path);
-}
-
-/* A file with two fields. */
-static size_t make_whole(const abut_field *field, uint8_t *whole, size_t room) {
-    unlink(fuzz_path());
-    atexit(remove_lock);
-    for (int i = 0; i < 2; i++)
-        FUZZ_CHECK(!abuti_cache_file_add(fuzz_context(), fuzz_path(), mesh, keys[i], field));
-    FILE *in = fopen(fuzz_path(), "rb");
-    FUZZ_CHECK(in);
-    size_t bytes = fread(whole, 1, room, in);
-    fclose(in);
-    FUZZ_CHECK(bytes < room);
-    return bytes;
-}
-
+/* The bytes themselves, or those of a valid file with some changes: three bytes for each change
+ * select the place and the difference. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes) {
-    static abut_field *field;
-    static uint8_t whole[4096];
-    static size_t whole_bytes;
-    size_t good, after;
-    if (!field) {
-        field = some_field();
-        whole_bytes = make_whole(field, whole, sizeof whole);
-        FUZZ_CHECK(open_cache_file(&good) == 2 && good == 2);
-    }
-    if (bytes < 2)
+    static uint8_t file[FILE_BYTES_MAX];
+    if (!mesh)
+        set_up();
+    if (bytes < 1 || bytes > FILE_BYTES_MAX)
         return 0;
-    uint8_t *file = malloc(bytes + whole_bytes);
-    FUZZ_CHECK(file);
-    size_t made = make_file(data, bytes, whole, whole_bytes, file);
-    if (data[0] & 1)
-        mend(file, made, data[1]);
-    put_file(file, made);
-    free(file);
-    open_cache_file(&good);
-    if (data[0] & 2) {
-        FUZZ_CHECK(!abuti_cache_file_add(fuzz_context(), fuzz_path(), mesh, keys[0], field));
-        FUZZ_CHECK(open_cache_file(&after) > 0 && after > 0);
+    size_t made = bytes - 1;
+    memcpy(file, data + 1, made);
+    if (data[0] & CHANGE) {
+        store_entry(data[0]);
+        FILE *in = fopen(fuzz_path(), "rb");
+        FUZZ_CHECK(in);
+        made = fread(file, 1, sizeof file, in);
+        fclose(in);
+        FUZZ_CHECK(made < sizeof file);
+        for (size_t i = 1; i + 3 <= bytes; i += 3)
+            file[(data[i] | (size_t)data[i + 1] << 8) % made] ^= data[i + 2];
     }
+    if (data[0] & REPAIR)
+        repair(file, made, data[0]);
+    FILE *out = fopen(fuzz_path(), "wb");
+    FUZZ_CHECK(out && fwrite(file, 1, made, out) == made && fclose(out) == 0);
+    FUZZ_CHECK(chmod(fuzz_path(), 0600) == 0);
+    read_entry(data[0]);
+    if (data[0] & STORE)
+        store_entry(data[0]);
     return 0;
 }

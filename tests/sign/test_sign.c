@@ -187,32 +187,6 @@ static abut_mesh *make_torn(abut_mesh *mesh, uint32_t each) {
 
 static double worst_error;
 
-/* Points around one, of which one is that itself, with all widths that run here. */
-static void check_neighbours(const abut_bvh *bvh, abut_vec3 p, double apart, test_random *random) {
-    enum { MOST = 19 };
-    const int most = abuti_simd_lanes();
-    const uint32_t count = 1 + test_random_below(random, MOST);
-    vec3 points[MOST];
-    double got[MOST], first[MOST];
-    assert_ok(abuti_sign_far(bvh));
-    for (uint32_t i = 0; i < count; i++)
-        points[i] = i ? v3_add(p, v3_scale(v3(test_random_real(random, -1, 1),
-                                              test_random_real(random, -1, 1),
-                                              test_random_real(random, -1, 1)),
-                                           apart))
-                      : p;
-    for (int lanes = 4; lanes <= most; lanes *= 2) {
-        abuti_simd_limit_lanes(lanes);
-        ABUTI_BY_LANES(abuti_sign_windings)(bvh, bvh_sign_of(bvh)->far, points, count, got);
-        abuti_simd_limit_lanes(16);
-        if (lanes == 4)
-            memcpy(first, got, sizeof got);
-        assert_memory_equal(got, first, count * sizeof *got);
-        for (uint32_t i = 0; i < count; i++)
-            assert_true(fabs(got[i] - brute_winding(bvh->mesh, points[i])) <= WINDING_ERROR);
-    }
-}
-
 static void check_open(abut_mesh *mesh, int rounds, uint64_t seed) {
     test_random random = {seed};
     abut_bvh *bvh = make_bvh(mesh, ABUT_SIGN_AUTO);
@@ -229,8 +203,6 @@ static void check_open(abut_mesh *mesh, int rounds, uint64_t seed) {
         if (fabs(got - expected) > WINDING_ERROR)
             fail_msg("at (%.17g, %.17g, %.17g): %.17g instead of %.17g", p.x, p.y, p.z, got,
                      expected);
-        if (i % 16 < 2)
-            check_neighbours(bvh, p, (i % 32 < 16 ? 0.01 : 1) * size, &random);
         bool inside;
         abut_nearest with, without;
         assert_ok(abut_sign_inside(bvh, p, &inside));

@@ -129,39 +129,29 @@ bool abuti_folder_is_usable(abut_context *context, const char *path) {
     return false;
 }
 
-int abuti_folder_open_file(const char *path, int flags) {
+abut_status abuti_source_open_own(abuti_source *source, abut_context *context, const char *path) {
     char where[ABUTI_FOLDER_BYTES];
     const char *problem;
     struct stat about;
-    if (flags & O_CREAT)
-        make_folders(path);
-    int folder = open_folder_of(path, where, &problem);
-    if (folder < 0)
-        return -1;
-    /* without O_NONBLOCK, opening a pipe would wait for its other end */
-    int file = abuti_system_open(folder, path, flags | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
-    int error = errno;
-    abuti_system_close_folder(folder);
-    if (file >= 0 && fstat(file, &about) == 0 && S_ISREG(about.st_mode) &&
-        abuti_system_is_private(&about))
-        return file;
-    if (file >= 0) {
-        close(file);
-        error = EPERM;
+    int file = -1, folder = open_folder_of(path, where, &problem);
+    if (folder >= 0) {
+        /* without O_NONBLOCK, opening a pipe would wait for its other end */
+        file = abuti_system_open(folder, path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0);
+        int error = errno;
+        abuti_system_close_folder(folder);
+        errno = error;
     }
-    errno = error;
-    return -1;
-}
-
-abut_status abuti_source_open_own(abuti_source *source, abut_context *context, const char *path) {
-    int file = abuti_folder_open_file(path, O_RDONLY);
-    if (file < 0 && (errno == EPERM || errno == ELOOP))
-        return abuti_fail(
-            ABUT_ERROR_FILE,
-            "%s: is not used: it must be a regular file that belongs to you and that no "
-            "other user can write, and so must its folder",
-            path);
-    return abuti_source_open_descriptor(source, context, file, path);
+    bool is_private = file < 0 ? errno != EPERM && errno != ELOOP
+                               : fstat(file, &about) == 0 && S_ISREG(about.st_mode) &&
+                                     abuti_system_is_private(&about);
+    if (is_private)
+        return abuti_source_open_descriptor(source, context, file, path);
+    if (file >= 0)
+        close(file);
+    return abuti_fail(ABUT_ERROR_FILE,
+                      "%s: is not used: it must be a regular file that belongs to you and that no "
+                      "other user can write, and so must its folder",
+                      path);
 }
 
 abut_status abuti_sink_open_own(abuti_sink *sink, abut_context *context, const char *path) {

@@ -26,12 +26,8 @@ bool abuti_folder_is_name(const char *name, const char *ending);
  */
 bool abuti_folder_is_temporary(const char *name);
 
-/* Opens a file in such a folder; `flags` are those of open(). O_CREAT also creates the missing
- * folders, with access for the user only. Returns -1 with errno set: EPERM if the folder is not
- * usable, or if the file is not a regular file of the user that no other user can write; ELOOP if
- * it is a symbolic link. */
-int abuti_folder_open_file(const char *path, int flags);
-/* As abuti_source_open() for a file in such a folder. */
+/* As abuti_source_open() for a file in such a folder. Fails unless it is a regular file of the user
+ * that no other user can write; a symbolic link is never followed. */
 abut_status abuti_source_open_own(abuti_source *source, abut_context *context, const char *path);
 /* As abuti_sink_open() for a file in such a folder; creates the missing folders, with access for
  * the user only. An existing entry of that name is replaced; a symbolic link is never followed. */

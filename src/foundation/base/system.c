@@ -176,15 +176,6 @@ int abuti_system_remove_entry(DIR *folder, const char *path, const char *name) {
     return unlinkat(dirfd(folder), name, 0);
 }
 
-void abuti_system_lock(int descriptor, uint64_t byte) {
-    struct flock lock = {.l_type = F_WRLCK,
-                         .l_whence = SEEK_SET,
-                         .l_start = (off_t)byte, /* a lock may be beyond the end of the file */
-                         .l_len = 1};
-    while (fcntl(descriptor, F_SETLKW, &lock) != 0 && errno == EINTR)
-        ;
-}
-
 void *abuti_system_load_library(const char *name) {
     return dlopen(name, RTLD_NOW | RTLD_LOCAL);
 }

@@ -88,9 +88,6 @@ void abuti_system_touch(const char *path);
 /* lstat() and unlink() for an entry of an open folder with this path. */
 int abuti_system_stat_entry(DIR *folder, const char *path, const char *name, struct stat *about);
 int abuti_system_remove_entry(DIR *folder, const char *path, const char *name);
-/* Locks one byte of a file, which may be beyond its end, until the file is closed. Blocks while
- * another process holds the lock. */
-void abuti_system_lock(int descriptor, uint64_t byte);
 
 /* Loads a shared library at run time; never unloads it. Null if there is none. */
 void *abuti_system_load_library(const char *name);

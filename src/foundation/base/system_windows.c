@@ -159,11 +159,6 @@ int abuti_system_remove_entry(DIR *folder, const char *path, const char *name) {
     return join_path(whole, sizeof whole, path, name) ? _unlink(whole) : -1;
 }
 
-void abuti_system_lock(int descriptor, uint64_t byte) {
-    OVERLAPPED where = {.Offset = (DWORD)byte, .OffsetHigh = (DWORD)(byte >> 32)};
-    (void)LockFileEx((HANDLE)_get_osfhandle(descriptor), LOCKFILE_EXCLUSIVE_LOCK, 0, 1, 0, &where);
-}
-
 /* ---- libraries ---- */
 
 void *abuti_system_load_library(const char *name) {

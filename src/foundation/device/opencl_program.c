@@ -1,16 +1,16 @@
 /* Programs: embedded source, compiled once for a device, kept in memory and on disk. */
 #ifdef ABUT_HAS_OPENCL
-#include "base/folder.h"
-#include "device/cache.h"
+#include "base/cache.h"
 #include "device/opencl.h"
 
 #include <string.h>
 
-/* ---- cache keys ---- */
+/* ---- disk cache ---- */
 
-static void compute_key(const opencl_device *device, const abuti_module *module,
-                        const char *options, unsigned char key[ABUTI_DIGEST_BYTES]) {
+static void find_entry(const opencl_device *device, const abuti_module *module, const char *options,
+                       abuti_cache_entry *entry) {
     const abut_device_info *info = &device->base.info;
+    unsigned char key[ABUTI_DIGEST_BYTES];
     abuti_digest digest;
     abuti_digest_begin(&digest);
     abuti_digest_text(&digest, abut_version());
@@ -24,17 +24,18 @@ static void compute_key(const opencl_device *device, const abuti_module *module,
     abuti_digest_text(&digest, module->name);
     abuti_digest_add(&digest, module->text, module->bytes);
     abuti_digest_end(&digest, key);
+    abuti_cache_find(device->base.context, &abuti_cache_programs, "", key, entry);
 }
 
-/* ---- loading from the cache ---- */
-
 /* Returns null if there is no entry or the driver rejects it. */
-static cl_program load_program(opencl_device *device, const unsigned char *key,
+static cl_program load_program(opencl_device *device, const abuti_cache_entry *entry,
                                const char *options) {
     abut_context *context = device->base.context;
-    unsigned char *binary;
+    unsigned char *binary = NULL;
     size_t bytes;
-    if (!abuti_cache_read(context, key, &binary, &bytes))
+    if (!abuti_cache_exists(entry) ||
+        abuti_cache_end(context, entry, abuti_cache_load(context, entry, &binary, &bytes)) ||
+        !binary)
         return NULL;
     const unsigned char *const_binary = binary;
     cl_int binary_status = 0, error = 0;
@@ -52,24 +53,20 @@ static cl_program load_program(opencl_device *device, const unsigned char *key,
     return program;
 }
 
-static void save_program(opencl_device *device, const unsigned char *key, const char *module,
-                         const char *options, cl_program program) {
+static void save_program(opencl_device *device, const abuti_cache_entry *entry,
+                         cl_program program) {
     abut_context *context = device->base.context;
-    char path[1024];
     size_t bytes = 0;
-    if (!abuti_cache_path(key, path, sizeof path) || !abuti_folder_is_usable(context, path))
-        return; /* before reading the binary, which is slow with some drivers */
+    if (!entry->path[0]) /* before reading the binary, which is slow with some drivers */
+        return;
     if (OPENCL(clGetProgramInfo, program, CL_PROGRAM_BINARY_SIZES, sizeof bytes, &bytes, NULL) ||
         !bytes)
         return;
     unsigned char *binary = abuti_allocate(context, bytes, 1);
     if (!binary)
         return;
-    char about[512];
-    snprintf(about, sizeof about, "abut %s, module %s, options %s, device %s, driver %s\n",
-             abut_version(), module, options, device->base.info.name, device->base.info.driver);
     if (!OPENCL(clGetProgramInfo, program, CL_PROGRAM_BINARIES, sizeof binary, &binary, NULL))
-        abuti_cache_write(context, key, about, binary, bytes);
+        abuti_cache_store(context, entry, binary, bytes);
     abuti_release(context, binary);
 }
 
@@ -164,15 +161,15 @@ static char *full_options(const opencl_device *device, const char *options) {
  * whether it came from the cache. */
 static abut_status load_or_compile(opencl_device *device, const abuti_module *module,
                                    const char *options, bool *cached, cl_program *native) {
-    unsigned char key[ABUTI_DIGEST_BYTES];
-    compute_key(device, module, options, key);
-    *native = *cached ? load_program(device, key, options) : NULL;
+    abuti_cache_entry entry;
+    find_entry(device, module, options, &entry);
+    *native = *cached ? load_program(device, &entry, options) : NULL;
     *cached = *native != NULL;
     if (*cached)
         return ABUT_OK;
     abut_status status = compile_program(device, module, options, native);
     if (!status)
-        save_program(device, key, module->name, options, *native);
+        save_program(device, &entry, *native);
     return status;
 }
 

@@ -404,40 +404,42 @@ static abut_status compute_samples(sample_work *w, abut_samples *to) {
     return status;
 }
 
-/* The cache file of these samples. The key is a digest of the mesh and of all parameters that
- * change the samples, after defaults are replaced. */
-static void find_cache_file(const sample_work *w, cache_place *place) {
+/* Finds the cache entry of these samples. The key is a digest of the mesh and of all parameters
+ * that change the samples, after defaults are replaced. */
+static void find_cache_entry(const sample_work *w, unsigned char mesh[ABUTI_DIGEST_BYTES],
+                             abuti_cache_entry *entry) {
     const abut_samples_options *o = &w->options;
     const vec3 from = w->mesh->origin; /* positions are relative to it */
     const double lengths[] = {from.x,     from.y,       from.z,        w->cell,
                               w->spacing, w->face_area, w->min_cosine, o->radius};
     const uint32_t numbers[] = {o->kinds, o->count, o->max_count};
+    unsigned char key[ABUTI_DIGEST_BYTES];
     abuti_digest sum;
-    abuti_mesh_digest(w->mesh, place->mesh);
+    abuti_mesh_digest(w->mesh, mesh);
     abuti_digest_begin(&sum);
     abuti_digest_text(&sum, abut_version()); /* other versions may choose other samples */
-    abuti_digest_add(&sum, place->mesh, sizeof place->mesh);
+    abuti_digest_add(&sum, mesh, ABUTI_DIGEST_BYTES);
     abuti_digest_add(&sum, lengths, sizeof lengths);
     abuti_digest_add(&sum, numbers, sizeof numbers);
-    abuti_digest_end(&sum, place->key);
-    abuti_cache_file_path(w->mesh->context, o->cache, place->key, SAMPLES_SUFFIX, place->path);
+    abuti_digest_end(&sum, key);
+    abuti_cache_find(w->mesh->context, &abuti_cache_samples, o->cache, key, entry);
 }
 
 /* Reads the samples from the cache, or computes them and adds them to the cache. */
 static abut_status load_or_compute(sample_work *w, abut_samples *to) {
-    cache_place place = {.path = ""};
+    abuti_cache_entry entry;
+    unsigned char mesh[ABUTI_DIGEST_BYTES];
     bool found = false;
-    if (w->options.cache)
-        find_cache_file(w, &place);
-    abut_status status = ABUT_OK;
-    if (place.path[0])
-        status = abuti_samples_cache_load(&place, w->mesh, w->options.kinds, to, &found);
+    if (!w->options.cache)
+        return compute_samples(w, to);
+    find_cache_entry(w, mesh, &entry);
+    abut_status status = abuti_samples_cache_load(&entry, w->mesh, w->options.kinds, to, &found);
     if (status || found)
         return status;
-    status = compute_samples(w, to);
-    if (!status && place.path[0])
-        abuti_samples_cache_store(&place, to);
-    return status;
+    if ((status = compute_samples(w, to)))
+        return status;
+    abuti_samples_cache_store(&entry, mesh, to);
+    return ABUT_OK;
 }
 
 abut_status abut_samples_create(abut_mesh *mesh, const abut_samples_options *options,

@@ -3,7 +3,7 @@
 #define ABUTI_CONTACT_SAMPLES_H
 
 #include "contact/contact_shared.h"
-#include "field/cache.h"
+#include "field/field.h"
 #include "mesh/mesh.h"
 
 #include <abut/contact.h>
@@ -40,14 +40,14 @@ abut_status abuti_samples_build_balls(abut_samples *samples);
 
 /* ---- samples_cache.c ---- */
 
-#define SAMPLES_SUFFIX ".samples"
-
 /* Reads samples from the cache; `found` is false if they are not there or unusable. Fails only if
  * memory cannot be allocated or the call is cancelled. */
-abut_status abuti_samples_cache_load(const cache_place *place, const abut_mesh *mesh,
+abut_status abuti_samples_cache_load(const abuti_cache_entry *entry, const abut_mesh *mesh,
                                      uint32_t kinds, abut_samples *samples, bool *found);
-/* Writes samples to the cache. Failures are logged. */
-void abuti_samples_cache_store(const cache_place *place, const abut_samples *samples);
+/* Writes samples of the mesh with this digest to the cache. Failures are logged. */
+void abuti_samples_cache_store(const abuti_cache_entry *entry,
+                               const unsigned char mesh[ABUTI_DIGEST_BYTES],
+                               const abut_samples *samples);
 
 /* ---- samples_even.c ---- */
 

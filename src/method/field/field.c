@@ -1,6 +1,5 @@
 /* Creation of fields: validation of options, choice of the grid, and information about a field. */
 #include "field/build/device.h"
-#include "field/cache.h"
 
 #include "sign/sign.h"
 
@@ -197,40 +196,27 @@ abut_status abuti_field_set_up(const abut_bvh *bvh, const abut_field_options *o,
     return ABUT_OK;
 }
 
+/* Builds the field. Stores it in the cache if the options name one. */
 static abut_status build_field(const abut_bvh *bvh, const abut_field_options *o,
-                               const cache_place *place, abut_field **field) {
+                               const field_cache *cache, abut_field **field) {
     abut_field *made;
     if (abuti_field_new(bvh->context, &made))
         return ABUT_ERROR_MEMORY;
     made->mesh = abut_mesh_retain(bvh->mesh);
     if (o->cache) {
         made->has_digest = true;
-        memcpy(made->digest, place->mesh, sizeof made->digest);
+        memcpy(made->digest, cache->mesh, sizeof made->digest);
     }
     abut_status status = abuti_field_set_up(bvh, o, made);
-    status = status ? status : abuti_field_build(made, bvh, NULL, NULL);
+    if (!status)
+        status = abuti_field_build(made, bvh, NULL, NULL);
     if (status) {
         abut_field_destroy(made);
         return status;
     }
-    if (o->cache)
-        abuti_cache_store(place, made);
+    abuti_field_cache_store(cache, made);
     *field = made;
     return ABUT_OK;
-}
-
-/* Loads the field from the cache, if the options name one. `found` stays null if it is not cached.
- */
-static abut_status load_from_cache(abut_mesh *mesh, const abut_field_options *o,
-                                   abut_device *device, cache_place *place, abut_field **found) {
-    abut_status status = o->cache ? abuti_cache_load(mesh, o, place, found) : ABUT_OK;
-    if (!status && *found && device)
-        status = abuti_field_upload(*found, device);
-    if (status) {
-        abut_field_destroy(*found);
-        *found = NULL;
-    }
-    return status;
 }
 
 abut_status abuti_field_read_options(const abut_field_options *options, abut_field_options *ours) {
@@ -256,19 +242,21 @@ abut_status abuti_field_prepare_signs(const char *function, abut_bvh *bvh,
 abut_status abut_field_create_from(abut_bvh *bvh, const abut_field_options *options,
                                    abut_field **field) {
     abut_field_options ours;
+    field_cache cache;
+    abut_field *found = NULL;
+    abut_status status;
     if (!bvh || !field)
         return abuti_null(__func__, bvh ? "field" : "bvh");
-    abut_status status = abuti_field_read_options(options, &ours);
-    status = status ? status : abuti_field_prepare_signs(__func__, bvh, ours.sign);
-    if (status)
+    if ((status = abuti_field_read_options(options, &ours)) ||
+        (status = abuti_field_prepare_signs(__func__, bvh, ours.sign)))
         return status;
     ours.sign = bvh_sign_of(bvh)->method;
-    cache_place place;
-    abut_field *found = NULL;
-    status = load_from_cache(bvh->mesh, &ours, choose_device(bvh, &ours), &place, &found);
-    if (found)
+    status = abuti_field_cache_load(bvh->mesh, &ours, choose_device(bvh, &ours), &cache, &found);
+    if (!status && !found)
+        status = build_field(bvh, &ours, &cache, &found);
+    if (!status)
         *field = found;
-    return status || found ? status : build_field(bvh, &ours, &place, field);
+    return status;
 }
 
 abut_status abut_field_create(abut_mesh *mesh, const abut_field_options *options,
@@ -277,26 +265,28 @@ abut_status abut_field_create(abut_mesh *mesh, const abut_field_options *options
     abut_bvh *bvh = NULL;
     abut_bvh_options tree = abut_bvh_options_default();
     abut_sign_options sign = abut_sign_options_default();
+    field_cache cache;
+    abut_field *found = NULL;
+    abut_status status;
     if (!mesh || !field)
         return abuti_null(__func__, mesh ? "field" : "mesh");
-    abut_status status = abuti_field_read_options(options, &ours);
-    cache_place place;
-    abut_field *found = NULL;
-    status = status ? status : load_from_cache(mesh, &ours, ours.device, &place, &found);
-    if (status)
+    if ((status = abuti_field_read_options(options, &ours)) ||
+        (status = abuti_field_cache_load(mesh, &ours, ours.device, &cache, &found)))
         return status;
-    if (found) {
-        *field = found;
-        return ABUT_OK;
+    if (!found) {
+        tree.device = ours.device;
+        sign.method = ours.sign;
+        if (ours.device)
+            abuti_field_prepare(ours.device, mesh->triangle_count);
+        status = abut_bvh_create(mesh, &tree, &bvh);
+        if (!status)
+            status = abut_sign_prepare(bvh, &sign);
+        if (!status)
+            status = build_field(bvh, &ours, &cache, &found);
+        abut_bvh_destroy(bvh);
     }
-    tree.device = ours.device;
-    sign.method = ours.sign;
-    if (ours.device)
-        abuti_field_prepare(ours.device, mesh->triangle_count);
-    status = abut_bvh_create(mesh, &tree, &bvh);
-    status = status ? status : abut_sign_prepare(bvh, &sign);
-    status = status ? status : build_field(bvh, &ours, &place, field);
-    abut_bvh_destroy(bvh);
+    if (!status)
+        *field = found;
     return status;
 }
 

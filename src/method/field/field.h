@@ -13,7 +13,7 @@
 #define ABUTI_FIELD_H
 
 #include "base/base.h"
-#include "base/digest.h"
+#include "base/cache.h"
 #include "base/math_shared.h"
 
 #include "bvh/bvh.h"
@@ -226,8 +226,23 @@ void abuti_field_save_head(const abut_field *field, unsigned char to[FIELD_FILE_
 #define FIELD_MAGIC "\211abutf\r\n"
 enum { FIELD_MAGIC_BYTES = 8 };
 abut_status abuti_field_restore(abuti_source *source, const char *name, abut_field **field);
-/* Reads only the head: all members of `info` except the range of values. */
-abut_status abuti_field_restore_info(abuti_source *source, const char *name, abut_field_info *info);
+/* Reads only the head: all members of `info` except the range of values, and the digest of the mesh
+ * (zeros if it is unknown). */
+abut_status abuti_field_restore_info(abuti_source *source, const char *name, abut_field_info *info,
+                                     unsigned char mesh[ABUTI_DIGEST_BYTES]);
+
+/* cache.c */
+typedef struct field_cache {
+    abuti_cache_entry entry;
+    unsigned char mesh[ABUTI_DIGEST_BYTES]; /* set only if the options name a cache folder */
+} field_cache;
+
+/* Loads the field that these options describe to the device (may be null). *field is unchanged if
+ * it is not cached. Fails only if memory is exhausted, the caller cancels or the device fails. */
+abut_status abuti_field_cache_load(abut_mesh *mesh, const abut_field_options *options,
+                                   abut_device *device, field_cache *cache, abut_field **field);
+/* Stores a field in its entry. Failures are logged. */
+void abuti_field_cache_store(const field_cache *cache, const abut_field *field);
 
 /* block.c: compression of file blocks by differences of neighbours, byte planes and zstd. Returns
  * the compressed size, or 0 if compression gains nothing. `to` and `scratch` have space for

@@ -327,13 +327,15 @@ static abut_status check_size(const abuti_source *source, const char *name, cons
     return ABUT_OK;
 }
 
-abut_status abuti_field_restore_info(abuti_source *source, const char *name,
-                                     abut_field_info *info) {
+abut_status abuti_field_restore_info(abuti_source *source, const char *name, abut_field_info *info,
+                                     unsigned char mesh[ABUTI_DIGEST_BYTES]) {
     file_head h;
     abut_status status = read_file_head(source, name, &h);
-    status = status ? status : check_size(source, name, &h);
+    if (!status)
+        status = check_size(source, name, &h);
     if (status)
         return status;
+    memcpy(mesh, h.digest, sizeof h.digest);
     abut_field field = {.layout = (abut_field_layout)h.layout,
                         .type = (abut_field_type)h.type,
                         .grid = grid_of(&h),

@@ -105,16 +105,6 @@ abut_status abuti_sign_far(const abut_bvh *bvh);
 
 void abuti_sign_winding_fit(const abut_bvh *bvh, bvh_far_node *far);
 double abuti_sign_winding(const abut_bvh *bvh, const bvh_far_node *far, vec3 point);
-struct half_angles;
-/* Adds the triangles of a leaf, given as a child of its node; `at` is the point in the frame. */
-void abuti_sign_add_leaf(struct half_angles *sum, const abut_bvh *bvh, const bvh_node *node,
-                         uint32_t slot, bool apart, vec3 point, const float at[3]);
-
-/* winding_lanes.c: the same for neighbouring points, with different rounding: use
- * ABUTI_BY_LANES(abuti_sign_windings). */
-typedef void sign_windings(const abut_bvh *bvh, const bvh_far_node *far, const vec3 *points,
-                           uint32_t count, double *windings);
-sign_windings abuti_sign_windings_4, abuti_sign_windings_8, abuti_sign_windings_16;
 
 /* ---- normals.c: signs by pseudo-normals ---- */
 

@@ -291,8 +291,9 @@ abut_status abuti_sign_far(const abut_bvh *bvh) {
 
 /* ---- queries ---- */
 
-void abuti_sign_add_leaf(half_angles *sum, const abut_bvh *bvh, const bvh_node *node, uint32_t slot,
-                         bool apart, vec3 point, const float at[3]) {
+/* Adds the triangles of a leaf, given as a child of its node; `at` is the point in the frame. */
+static void add_leaf(half_angles *sum, const abut_bvh *bvh, const bvh_node *node, uint32_t slot,
+                     bool apart, vec3 point, const float at[3]) {
     uint32_t leaf = node->child[slot] & ~BVH_LEAF, fill = bvh_leaf_fill(bvh, leaf);
     if (apart) {
         add_distant_leaf(sum, node, (int)slot, &bvh->blocks[leaf], (int)fill, at);
@@ -327,7 +328,7 @@ double abuti_sign_winding(const abut_bvh *bvh, const bvh_far_node *far, vec3 poi
             else if (!(child & BVH_LEAF))
                 stack[used++] = child;
             else
-                abuti_sign_add_leaf(&near, bvh, node, slot, view.apart >> slot & 1, point, at);
+                add_leaf(&near, bvh, node, slot, view.apart >> slot & 1, point, at);
         }
     }
     return winding_value(angle, near.x, near.y, near.turns);

@@ -1,6 +1,5 @@
-/* SHA-256 against its published examples, and the program cache against every damage. No device is
- * needed. */
-#include "device/cache.h"
+/* SHA-256 against its published examples, and the disk cache against every damage. */
+#include "base/cache.h"
 #include "support/support.h"
 
 #include <fcntl.h>
@@ -64,15 +63,35 @@ static unsigned char file[2000];
 static size_t file_bytes;
 static char path[1024];
 
-static bool cached(void) {
-    unsigned char *found = NULL;
-    size_t bytes = 0;
+static abuti_cache_entry entry_of(const unsigned char *of) {
+    abuti_cache_entry entry;
+    abuti_cache_find(abuti_context_of(NULL), &abuti_cache_programs, "", of, &entry);
+    return entry;
+}
+
+static bool load(const unsigned char *of, unsigned char **found, size_t *bytes) {
     abut_context *context = abuti_context_of(NULL);
-    if (!abuti_cache_read(context, key, &found, &bytes))
+    const abuti_cache_entry entry = entry_of(of);
+    *found = NULL;
+    if (abuti_cache_exists(&entry))
+        assert_ok(
+            abuti_cache_end(context, &entry, abuti_cache_load(context, &entry, found, bytes)));
+    return *found != NULL;
+}
+
+static void store(const unsigned char *of, size_t bytes) {
+    const abuti_cache_entry entry = entry_of(of);
+    abuti_cache_store(abuti_context_of(NULL), &entry, program, bytes);
+}
+
+static bool cached(void) {
+    unsigned char *found;
+    size_t bytes = 0;
+    if (!load(key, &found, &bytes))
         return false;
     assert_int_equal(sizeof program, bytes);
     assert_memory_equal(program, found, bytes);
-    abuti_release(context, found);
+    abuti_release(abuti_context_of(NULL), found);
     return true;
 }
 
@@ -89,8 +108,8 @@ static int set_up(void **state) {
         program[i] = (unsigned char)(i * i);
     for (size_t i = 0; i < sizeof key; i++)
         key[i] = (unsigned char)(200 + i);
-    assert_true(abuti_cache_path(key, path, sizeof path));
-    abuti_cache_write(abuti_context_of(NULL), key, "for people\n", program, sizeof program);
+    strcpy(path, entry_of(key).path);
+    store(key, sizeof program);
     FILE *in = fopen(path, "rb");
     assert_non_null(in);
     file_bytes = fread(file, 1, sizeof file, in);
@@ -139,10 +158,13 @@ TEST(changed_anywhere) {
 /* A whole entry of another key under this key's name. */
 TEST(foreign) {
     unsigned char other[ABUTI_DIGEST_BYTES] = {1};
-    char other_path[1024];
-    abuti_cache_write(abuti_context_of(NULL), other, "", program, sizeof program);
-    assert_true(abuti_cache_path(other, other_path, sizeof other_path));
-    assert_int_equal(0, rename(other_path, path));
+    store(other, sizeof program);
+    assert_int_equal(0, rename(entry_of(other).path, path));
+    assert_false(cached());
+    const abuti_cache_entry entry = entry_of(key);
+    abuti_cache_entry samples = entry; /* of the right key, and another kind */
+    samples.kind = &abuti_cache_samples;
+    abuti_cache_store(abuti_context_of(NULL), &samples, program, sizeof program);
     assert_false(cached());
     static unsigned char noise[100000];
     write_file(noise, sizeof noise);
@@ -150,7 +172,7 @@ TEST(foreign) {
     assert_int_equal(0, remove(path));
     assert_int_equal(0, mkdir(path, 0700));
     assert_false(cached());
-    abuti_cache_write(abuti_context_of(NULL), key, "", program, sizeof program); /* no crash */
+    store(key, sizeof program); /* no crash */
     assert_int_equal(0, rmdir(path));
     assert_false(cached());
     write_file(file, file_bytes);
@@ -177,7 +199,7 @@ TEST(planted_link) {
     assert_int_equal(0, unlink(path));
     assert_int_equal(0, symlink(diary, path));
     assert_false(cached()); /* whole, of the user, but it may have come from anywhere */
-    abuti_cache_write(abuti_context_of(NULL), key, "other words\n", program, sizeof program);
+    store(key, sizeof program);
     assert_true(cached());
     assert_int_equal(0, lstat(path, &about));
     assert_true(S_ISREG(about.st_mode));
@@ -190,7 +212,7 @@ TEST(folder_of_others) {
     const char *folder = test_path("deep/er/cache");
     assert_int_equal(0, chmod(folder, 0777));
     assert_false(cached());
-    abuti_cache_write(abuti_context_of(NULL), key, "other words\n", program, sizeof program);
+    store(key, sizeof program);
     assert_int_equal(0, chmod(folder, 0700));
     assert_true(cached());
     unsigned char now[sizeof file];
@@ -204,33 +226,30 @@ TEST(folder_of_others) {
 TEST(empty_program) {
     unsigned char other[ABUTI_DIGEST_BYTES] = {2}, *found;
     size_t bytes = 9;
-    abuti_cache_write(abuti_context_of(NULL), other, "", program, 0);
-    assert_true(abuti_cache_read(abuti_context_of(NULL), other, &found, &bytes));
+    store(other, 0);
+    assert_true(load(other, &found, &bytes));
     assert_int_equal(0, bytes);
     abuti_release(abuti_context_of(NULL), found);
 }
 
 /* ---- the bound ---- */
 
-static void path_of(unsigned char first, char *at) {
-    unsigned char other[ABUTI_DIGEST_BYTES] = {first};
-    assert_true(abuti_cache_path(other, at, 1024));
+static abuti_cache_entry entry_at(unsigned char first) {
+    const unsigned char other[ABUTI_DIGEST_BYTES] = {first};
+    return entry_of(other);
 }
 
 static bool exists(unsigned char first) {
-    char at[1024];
-    path_of(first, at);
-    return access(at, F_OK) == 0;
+    const abuti_cache_entry entry = entry_at(first);
+    return abuti_cache_exists(&entry);
 }
 
 /* An entry that was last used at this second. */
 static void keep(unsigned char first, time_t second) {
-    unsigned char other[ABUTI_DIGEST_BYTES] = {first};
-    char at[1024];
-    abuti_cache_write(abuti_context_of(NULL), other, "", program, sizeof program);
-    path_of(first, at);
+    const abuti_cache_entry entry = entry_at(first);
+    abuti_cache_store(abuti_context_of(NULL), &entry, program, sizeof program);
     struct timespec times[2] = {{second, 0}, {second, 0}};
-    assert_int_equal(0, utimensat(AT_FDCWD, at, times, 0));
+    assert_int_equal(0, utimensat(AT_FDCWD, entry.path, times, 0));
 }
 
 TEST(oldest_go_first) {
@@ -241,10 +260,10 @@ TEST(oldest_go_first) {
     setenv("ABUT_CACHE_DIR", folder, 1);
     for (unsigned char i = 1; i <= 6; i++)
         keep(i, 1000 + 10 * (i % 4)); /* oldest: 4, then 1 and 5, 2 and 6, 3 */
-    char here[1024], foreign_path[1100], part[1100];
-    path_of(6, here);
+    char foreign_path[1100], part[1100];
+    const abuti_cache_entry here = entry_at(6);
     struct stat about;
-    assert_int_equal(0, stat(here, &about));
+    assert_int_equal(0, stat(here.path, &about));
     uint64_t one = (uint64_t)about.st_size;
     /* what is not ours stays, whatever its age; what a dead process left goes like an entry */
     snprintf(foreign_path, sizeof foreign_path, "%s/notes.txt", folder);
@@ -257,22 +276,22 @@ TEST(oldest_go_first) {
         struct timespec times[2] = {{5, 0}, {5, 0}};
         assert_int_equal(0, utimensat(AT_FDCWD, i ? part : foreign_path, times, 0));
     }
-    abuti_cache_clean(context, here, 6 * one + 100); /* fits */
+    abuti_cache_evict(context, &here, 6 * one + 100); /* fits */
     assert_int_equal(0, access(part, F_OK));
-    abuti_cache_clean(context, here, 6 * one);
+    abuti_cache_evict(context, &here, 6 * one);
     assert_int_not_equal(0, access(part, F_OK));
     assert_true(exists(4));
-    abuti_cache_clean(context, here, 5 * one);
+    abuti_cache_evict(context, &here, 5 * one);
     assert_false(exists(4));
     assert_true(exists(1) && exists(5));
     /* reading makes an entry young */
     unsigned char first[ABUTI_DIGEST_BYTES] = {1}, *found;
     size_t bytes;
-    assert_true(abuti_cache_read(context, first, &found, &bytes));
+    assert_true(load(first, &found, &bytes));
     abuti_release(context, found);
-    abuti_cache_clean(context, here, 4 * one);
+    abuti_cache_evict(context, &here, 4 * one);
     assert_true(exists(1) && !exists(5));
-    abuti_cache_clean(context, here, 0); /* except for the one that was just written */
+    abuti_cache_evict(context, &here, 0); /* except for the one that was just written */
     assert_true(exists(6) && !exists(1) && !exists(2) && !exists(3));
     assert_int_equal(0, access(foreign_path, F_OK));
     /* a write cleans: by ABUT_CACHE_MAX, where that is a number */
@@ -283,32 +302,28 @@ TEST(oldest_go_first) {
     keep(8, 2000);
     assert_true(exists(8) && !exists(6) && !exists(7));
     unsetenv("ABUT_CACHE_MAX");
-    abuti_cache_clean(context, "/nowhere/at/all", 0);
-    abuti_cache_clean(context, "nothing", 0);
+    abuti_cache_evict(context, &(abuti_cache_entry){&abuti_cache_programs, {0}, "/nowhere/at"}, 0);
+    abuti_cache_evict(context, &(abuti_cache_entry){&abuti_cache_programs, {0}, "nothing"}, 0);
     setenv("ABUT_CACHE_DIR", old, 1);
 }
 
 TEST(where) {
-    char at[1024], tiny[20];
     setenv("ABUT_CACHE_DIR", "off", 1);
-    assert_false(abuti_cache_path(key, at, sizeof at));
+    assert_int_equal(0, entry_of(key).path[0]);
     assert_false(cached());
-    abuti_cache_write(abuti_context_of(NULL), key, "", program, sizeof program);
+    store(key, sizeof program);
     unsetenv("ABUT_CACHE_DIR");
     setenv("XDG_CACHE_HOME", "/somewhere", 1);
-    assert_true(abuti_cache_path(key, at, sizeof at));
-    assert_int_equal(0, strncmp(at, "/somewhere/abut/c8c9cacb", 24));
-    assert_false(abuti_cache_path(key, tiny, sizeof tiny));
+    assert_int_equal(0, strncmp(entry_of(key).path, "/somewhere/abut/c8c9cacb", 24));
     setenv("XDG_CACHE_HOME", "relative", 1);
     setenv("HOME", "/home/of", 1);
-    assert_true(abuti_cache_path(key, at, sizeof at));
-    assert_int_equal(0, strncmp(at, "/home/of/.cache/abut/c8c9", 25));
+    assert_int_equal(0, strncmp(entry_of(key).path, "/home/of/.cache/abut/c8c9", 25));
     unsetenv("XDG_CACHE_HOME");
     unsetenv("HOME");
-    assert_false(abuti_cache_path(key, at, sizeof at));
+    assert_int_equal(0, entry_of(key).path[0]);
     setenv("ABUT_CACHE_DIR", "/dev/null/no", 1); /* a folder that cannot be */
     assert_false(cached());
-    abuti_cache_write(abuti_context_of(NULL), key, "", program, sizeof program);
+    store(key, sizeof program);
 }
 
 int main(void) {

@@ -18,7 +18,7 @@ GROUPS = {
     "src/method": ("field", "contact self layers", "map radial"),
     "src/world": ("scene", "world"),
     "apps/draw": ("picture",),
-    "apps/demos": ("garment",),
+    "apps/demos": ("mannequin", "garment"),
 }
 LAYERS = [layer for layers in GROUPS.values() for layer in layers]
 GROUP_OF = {module: group for group, layers in GROUPS.items() for layer in layers for module in layer.split()}

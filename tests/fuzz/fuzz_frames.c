@@ -2,7 +2,7 @@
 #include "apps/get.h"
 #include "fuzz.h"
 
-#include "frames/frames.h"
+#include "io/frames.h"
 
 /* Random bytes never get past checksums, so with the first byte odd all are put right, as far as
  * they can be found. */

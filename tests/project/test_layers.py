@@ -13,15 +13,18 @@ import sys
 # one string do not include each other.
 GROUPS = {
     "src/foundation": ("base", "geom", "device"),
-    "src/data": ("mesh", "io", "frames shape", "character"),
+    "src/data": ("mesh", "io", "shape", "character"),
     "src/query": ("bvh", "collider", "nearest", "ray sign raster", "pair", "sweep"),
     "src/method": ("field", "contact self layers", "map radial"),
     "src/world": ("scene", "world"),
     "apps/draw": ("picture",),
-    "apps/demos": ("garment",),
+    "apps/demos": ("mannequin", "garment"),
 }
 LAYERS = [layer for layers in GROUPS.values() for layer in layers]
 GROUP_OF = {module: group for group, layers in GROUPS.items() for layer in layers for module in layer.split()}
+
+# Public headers of modules with another name.
+HEADERS = {"frames": "io"}
 
 # "includer": {"included", ...}; a folder of src, or a file of apps, bench and examples.
 EXCEPTIONS = {
@@ -82,7 +85,7 @@ for path, name in files(*GROUPS, "include"):
     if name.startswith("apps/") and name.count("/") == 2:
         continue  # no module: below
     inside = not name.startswith("include/")
-    folder = name.split("/")[2] if inside else path.stem
+    folder = name.split("/")[2] if inside else HEADERS.get(path.stem, path.stem)
     if inside and GROUP_OF.get(folder) != "/".join(name.split("/")[:2]):
         problems.append(f"{name}: {folder} does not belong there")
     if folder == "abut" and not inside:
@@ -94,7 +97,7 @@ for path, name in files(*GROUPS, "include"):
         seen += 1
         if mark == "<":
             if what.startswith("abut/"):
-                check_layer(name, folder, what, what[5:-2])
+                check_layer(name, folder, what, HEADERS.get(what[5:-2], what[5:-2]))
         elif (path.parent / what).exists():
             check_layer(name, folder, what,
                         (path.parent / what).resolve().relative_to(source.resolve()).parts[2])

@@ -464,7 +464,7 @@ TEST(many_contacts_of_a_pair) {
 static bool by_fields(const abut_world *world, const abut_world_pair *p) {
     const world_item *items = world_items(world);
     return items[p->a].kind == ABUT_COLLIDER_BODY && items[p->b].kind == ABUT_COLLIDER_BODY &&
-           abuti_world_method(world, &items[p->a], &items[p->b]) == ABUT_WORLD_FIELD;
+           abuti_world_method(world, &items[p->a], &items[p->b]) == &abuti_world_field;
 }
 
 /* Pairs that the device has found against those of the host. Returns their number. */

@@ -7,8 +7,8 @@
  */
 #include "garment/garment.h"
 
+#include "mannequin/remesh.h"
 #include "mesh/marching_cubes.h"
-#include "mesh/remesh.h"
 
 #include <math.h>
 

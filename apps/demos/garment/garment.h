@@ -2,7 +2,7 @@
 #ifndef ABUTI_GARMENT_H
 #define ABUTI_GARMENT_H
 
-#include "character/mannequin.h"
+#include "mannequin/mannequin.h"
 
 #include <abut/field.h>
 #include <abut/garment.h>

@@ -17,128 +17,13 @@
 enum {
     PAIRS_PER_TASK = 2,
     FEW_PAIRS = 64,
-    SMALL_SIZE = 16384, /* triangles or samples of few pairs */
+    SMALL_WORK = 16384, /* of few pairs */
     MANY_CONTACTS = 16384,
-    FIELD_ROOM = 256,
-    EXACT_ROOM = 32,
-    PATCH_ROOM = 8,
-    EXACT_CONTACTS_MAX = 8
+    PATCH_ROOM = 16,
+    PATCH_CONTACTS_MAX = 8
 };
 
-/* Appends the contacts of a, a body, with b. Contacts beyond the capacity are counted. */
-typedef abut_status collider(const abut_world *world, size_t pair, const world_item *a,
-                             const world_item *b, abut_contacts *to);
-
-/* ---- on the CPU ---- */
-
-static abut_status cpu_do_nothing(abut_world *world) {
-    (void)world;
-    return ABUT_OK;
-}
-
-static void cpu_destroy(abut_world *world) {
-    (void)world;
-}
-
-static void cpu_changed(abut_world *world, bool items) {
-    (void)world;
-    (void)items;
-}
-
-static abut_status cpu_pair(const abut_world *world, size_t pair, contact_call *call,
-                            const contact_direction both[2]) {
-    (void)world;
-    (void)pair;
-    return abuti_contact_pair(call, both);
-}
-
-static abut_status cpu_records(abut_world *world, abut_world_device_contacts *records) {
-    (void)world;
-    (void)records;
-    return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_world_get_device_contacts: the world has no "
-                                           "device; set options->device of abut_world_create()");
-}
-
-static abut_status cpu_move(abut_world *world, const uint32_t *ids, const abut_buffer *poses,
-                            size_t count) {
-    (void)world;
-    (void)ids;
-    (void)poses;
-    (void)count;
-    return abuti_fail(
-        ABUT_ERROR_ARGUMENT,
-        "abut_world_set_poses: poses is a device buffer, but the world has no device; "
-        "set options->device of abut_world_create(), or pass poses in host memory");
-}
-
-const world_backend abuti_world_on_cpu = {.create = cpu_do_nothing,
-                                          .destroy = cpu_destroy,
-                                          .changed = cpu_changed,
-                                          .prepare = cpu_do_nothing,
-                                          .pair = cpu_pair,
-                                          .records = cpu_records,
-                                          .move = cpu_move,
-                                          .download_poses = cpu_do_nothing};
-
-/* ---- fields ---- */
-
-static abut_status collide_bodies(const abut_world *world, size_t pair, const world_item *a,
-                                  const world_item *b, abut_contacts *to) {
-    const contact_direction both[2] = {{&b->body, &a->body, &b->at.motion, &a->at.motion, 0},
-                                       {&a->body, &b->body, &a->at.motion, &b->at.motion, 1}};
-    contact_call call = {.function = "abut_world_contacts",
-                         .options = world_contact_options(world, a, b),
-                         .out = to,
-                         .serial = true};
-    abut_status status = world->backend->pair(world, pair, &call, both);
-    to->count = call.count;
-    to->reliability = abuti_contact_reliability(b->body.samples ? a->body.field : NULL,
-                                                a->body.samples ? b->body.field : NULL);
-    return status ? status : call.count > to->capacity ? ABUT_ERROR_BUFFER : ABUT_OK;
-}
-
-static abut_status collide_primitive(const abut_world *world, size_t pair, const world_item *a,
-                                     const world_item *b, abut_contacts *to) {
-    const abuti_field_body body = {a->body.field, a->body.samples, a->at.pose};
-    const abut_contact_options options = world_contact_options(world, a, b);
-    (void)pair;
-    return abuti_contact_field_primitive(&body, b->kind, &b->at.primitive, &options, to);
-}
-
-/* Writes the contacts of a pair after those of the list, without changing its count. */
-static abut_status compute_field_contacts(const abut_world *world, size_t pair, const world_item *a,
-                                          const world_item *b, abuti_vector *list,
-                                          abut_contacts *to) {
-    const bool character = ((a->filter.traits | b->filter.traits) & WORLD_IS_CHARACTER) != 0;
-    const bool swapped = a->kind != (character ? ABUT_COLLIDER_CHARACTER : ABUT_COLLIDER_BODY);
-    const world_item *first = swapped ? b : a, *second = swapped ? a : b;
-    collider *const try = character                            ? abuti_world_character_contacts
-                          : second->kind == ABUT_COLLIDER_BODY ? collide_bodies
-                                                               : collide_primitive;
-    abut_status status = ABUT_ERROR_BUFFER;
-    size_t room = list->count + FIELD_ROOM;
-    while (status == ABUT_ERROR_BUFFER) {
-        status = abuti_vector_reserve(world->context, list, room, sizeof(abut_contact));
-        if (status)
-            return status;
-        to->list = (abut_contact *)list->data + list->count;
-        to->capacity = list->room - list->count;
-        to->count = 0;
-        status = try(world, pair, first, second, to);
-        room = list->count + (size_t)to->count;
-    }
-    if (status)
-        return status;
-    if (swapped)
-        abuti_contact_swap_sides(to->list, to->count);
-    if (world->options.max_patch_contacts &&
-        !(world->backend->reduces && second->kind == ABUT_COLLIDER_BODY && !character))
-        to->count = abut_contact_reduce(to->list, to->count, world->options.max_patch_contacts,
-                                        world->options.patch_angle);
-    return ABUT_OK;
-}
-
-/* ---- exact ---- */
+/* ---- pairs of the last step ---- */
 
 static int compare_pairs(const abut_world_pair *x, const abut_world_pair *y) {
     if (x->a != y->a)
@@ -197,56 +82,62 @@ static vec3 choose_hint(const abut_world *world, size_t pair, const world_item *
     return same ? last->event.deepest.normal : v3_sub(displacement(b), displacement(a));
 }
 
-abut_status abuti_world_patches(const world_item *a, const world_item *b,
-                                const abut_patch_options *options, abut_patches *found) {
-    const abut_collider x = abuti_world_collider(a, &a->at.pose),
-                        y = abuti_world_collider(b, &b->at.pose);
-    return abut_contact_find(&x, &y, options, found);
-}
+/* ---- one pair ---- */
 
-/* Like compute_field_contacts(), with scratch memory for patches. */
-static abut_status compute_exact_contacts(const abut_world *world, vec3 hint, const world_item *a,
-                                          const world_item *b, world_results *results,
-                                          abut_contacts *to, bool *verified) {
-    const abut_world_options *o = &world->options;
-    abuti_vector *list = &results->contacts, *patches = &results->patches;
-    abut_patch_options options = abut_patch_options_default();
-    options.margin = world_pair_margin(a, b);
-    options.max_contacts =
-        o->max_patch_contacts < EXACT_CONTACTS_MAX ? o->max_patch_contacts : EXACT_CONTACTS_MAX;
-    options.hint = hint;
-    options.skip_verification = o->skip_verification;
-    abut_patches found = {.size = sizeof found,
-                          .patches.count = PATCH_ROOM,
-                          .contacts.count = EXACT_ROOM};
-    abut_status status = ABUT_ERROR_BUFFER;
-    while (status == ABUT_ERROR_BUFFER) {
-        status = abuti_vector_reserve(world->context, patches, (size_t)found.patches.count,
-                                      sizeof(abut_patch));
-        if (!status)
-            status = abuti_vector_reserve(world->context, list,
-                                          list->count + (size_t)found.contacts.count,
-                                          sizeof(abut_contact));
-        if (status)
+abut_status abuti_world_collide(const world_method *method, const world_call *call,
+                                abuti_vector *contacts, abuti_vector *patches,
+                                abut_patches *found) {
+    abut_context *context = call->world->context;
+    *found = (abut_patches){.size = sizeof(abut_patches),
+                            .patches.count = PATCH_ROOM,
+                            .contacts.count = method->room};
+    abut_status status;
+    do {
+        if ((status = abuti_vector_reserve(context, patches, (size_t)found->patches.count,
+                                           sizeof(abut_patch))) ||
+            (status = abuti_vector_reserve(context, contacts,
+                                           contacts->count + (size_t)found->contacts.count,
+                                           sizeof(abut_contact))))
             return status;
-        found.patches.list = patches->data;
-        found.patches.capacity = patches->room;
-        found.contacts.list = (abut_contact *)list->data + list->count;
-        found.contacts.capacity = list->room - list->count;
-        status = abuti_world_patches(a, b, &options, &found);
-    }
-    *to = (abut_contacts){.size = sizeof(abut_contacts),
-                          .list = found.contacts.list,
-                          .capacity = found.contacts.capacity,
-                          .count = found.contacts.count,
-                          .reliability = found.reliability};
-    *verified = found.is_verified;
+        found->patches.list = patches->data;
+        found->patches.capacity = patches->room;
+        found->contacts.list = (abut_contact *)contacts->data + contacts->count;
+        found->contacts.capacity = contacts->room - contacts->count;
+        status = method->collide(call, found);
+    } while (status == ABUT_ERROR_BUFFER);
     return status;
 }
 
-/* ---- one pair ---- */
+static world_call make_call(const abut_world *world, size_t pair) {
+    const abut_world_options *o = &world->options;
+    const abut_world_pair *which = (const abut_world_pair *)world->pairs.data + pair;
+    world_call call = {.world = (abut_world *)(uintptr_t)world,
+                       .pair = pair,
+                       .a = &world_items(world)[which->a],
+                       .b = &world_items(world)[which->b],
+                       .options = abut_patch_options_default()};
+    call.options.margin = world_pair_margin(call.a, call.b);
+    call.options.max_contacts =
+        o->max_patch_contacts < PATCH_CONTACTS_MAX ? o->max_patch_contacts : PATCH_CONTACTS_MAX;
+    call.options.skip_verification = o->skip_verification;
+    return call;
+}
 
-static const abut_contact *find_deepest(const abut_contacts *found) {
+/* The result of a pair that a serial method has tested; null if none has. */
+static const world_serial_result *find_serial_result(const abut_world *world, size_t pair) {
+    const world_serial_result *list = world->serial_results.data;
+    size_t begin = 0, end = world->serial_results.count;
+    while (begin < end) {
+        size_t middle = begin + (end - begin) / 2;
+        if (list[middle].pair < pair)
+            begin = middle + 1;
+        else
+            end = middle;
+    }
+    return begin < world->serial_results.count && list[begin].pair == pair ? &list[begin] : NULL;
+}
+
+static const abut_contact *find_deepest(const abut_contact_list *found) {
     const abut_contact *deepest = found->list;
     for (uint64_t i = 1; i < found->count; i++)
         if (found->list[i].depth > deepest->depth)
@@ -302,19 +193,19 @@ static abut_status copy_last_contacts(const abut_world *world, const world_pair_
     return add_pair(world, kept, &touch, results);
 }
 
-/* Like compute_field_contacts(), from a serial result. */
+/* Like abuti_world_collide(), from a serial result. */
 static abut_status copy_serial_contacts(const abut_world *world, const world_serial_result *from,
-                                        abuti_vector *list, abut_contacts *to) {
+                                        abuti_vector *list, abut_patches *to) {
     abut_status status =
         abuti_vector_reserve(world->context, list, list->count + from->count, sizeof(abut_contact));
     if (status)
         return status;
-    to->list = (abut_contact *)list->data + list->count;
-    to->count = from->count;
+    to->contacts.list = (abut_contact *)list->data + list->count;
+    to->contacts.count = from->count;
     to->reliability = from->reliability;
     if (from->count)
-        memcpy(to->list, (const abut_contact *)world->serial_contacts.data + from->first,
-               from->count * sizeof *to->list);
+        memcpy(to->contacts.list, (const abut_contact *)world->serial_contacts.data + from->first,
+               from->count * sizeof *to->contacts.list);
     return ABUT_OK;
 }
 
@@ -322,56 +213,57 @@ static abut_status compute_pair(const abut_world *world, size_t pair, world_resu
     const world_pair_record *kept = abuti_world_valid_record(world, pair);
     if (kept)
         return copy_last_contacts(world, kept, results);
-    const abut_world_pair *which = (const abut_world_pair *)world->pairs.data + pair;
-    const world_item *a = &world_items(world)[which->a], *b = &world_items(world)[which->b];
-    const world_serial_result *serial_result = abuti_world_serial_result(world, pair);
-    abut_world_pair_info info;
-    abut_contacts to = {.size = sizeof to, .count = 0};
-    world_pair_record record = {.pair = *which, .state = {a->state, b->state}};
-    bool verified = false;
-    abut_status status = abuti_world_describe_pair(world, a, b, &info);
+    world_call call = make_call(world, pair);
+    const world_item *a = call.a, *b = call.b;
+    const world_method *method = abuti_world_method(world, a, b);
+    const world_serial_result *serial_result = find_serial_result(world, pair);
+    abut_world_pair_info info = {.method = method->method};
+    world_pair_record record = {.pair = ((const abut_world_pair *)world->pairs.data)[pair]};
+    if (!method->uses_all_items) {
+        record.state[0] = a->state;
+        record.state[1] = b->state;
+    }
+    abut_patches found = {.size = sizeof found};
+    abut_status status = method->guarantee(a, b, &info);
     if (status)
         return status;
-    if (info.method == ABUT_WORLD_LAYERS)
-        record.state[0] = record.state[1] = 0;
-    /* If maps or layers find nothing, the pair is computed exactly. */
-    if (serial_result && !serial_result->count && info.method != ABUT_WORLD_FIELD) {
+    if (serial_result && !serial_result->count && method->is_completed) {
+        method = &abuti_world_exact;
+        serial_result = NULL;
         info.method = ABUT_WORLD_EXACT;
         info.error = info.guarantee == ABUT_WORLD_GUARANTEE_LIMITED ? info.error : 0;
     }
-    if (info.method == ABUT_WORLD_EXACT) {
-        record.hint = choose_hint(world, pair, a, b);
-        status = compute_exact_contacts(world, record.hint, a, b, results, &to, &verified);
-    } else if (serial_result)
-        status = copy_serial_contacts(world, serial_result, &results->contacts, &to);
-    else
-        status = compute_field_contacts(world, pair, a, b, &results->contacts, &to);
+    if (method == &abuti_world_exact)
+        call.options.hint = record.hint = choose_hint(world, pair, a, b);
+    status = serial_result ? copy_serial_contacts(world, serial_result, &results->contacts, &found)
+                           : abuti_world_collide(method, &call, &results->contacts,
+                                                 &results->patches, &found);
     if (status)
         return status;
     /* Depths below a plane are those of vertices, for any mesh. */
-    if (to.reliability.level != ABUT_RELIABILITY_GUARANTEED && a->kind != ABUT_COLLIDER_PLANE &&
+    if (found.reliability.level != ABUT_RELIABILITY_GUARANTEED && a->kind != ABUT_COLLIDER_PLANE &&
         b->kind != ABUT_COLLIDER_PLANE)
         info.error = HUGE_VAL;
-    record.reliability = to.reliability;
-    if (!to.count)
+    record.reliability = found.reliability;
+    if (!found.contacts.count)
         return add_pair(world, &record, NULL, results);
-    for (size_t i = 0; i < to.count; i++) {
-        to.list[i].a = which->a;
-        to.list[i].b = which->b;
+    for (size_t i = 0; i < found.contacts.count; i++) {
+        found.contacts.list[i].a = record.pair.a;
+        found.contacts.list[i].b = record.pair.b;
     }
     const bool sensor = ((a->filter.traits | b->filter.traits) & WORLD_IS_SENSOR) != 0;
     const world_touch touch = {{a->serial, b->serial},
                                {.method = info.method,
                                 .guarantee = info.guarantee,
                                 .error = info.error,
-                                .a = which->a,
-                                .b = which->b,
+                                .a = record.pair.a,
+                                .b = record.pair.b,
                                 .is_sensor = sensor,
-                                .is_verified = verified,
+                                .is_verified = found.is_verified,
                                 .first = sensor ? 0 : results->contacts.count,
-                                .count = sensor ? 0 : to.count,
-                                .deepest = *find_deepest(&to),
-                                .reliability = to.reliability}};
+                                .count = sensor ? 0 : found.contacts.count,
+                                .deepest = *find_deepest(&found.contacts),
+                                .reliability = found.reliability}};
     return add_pair(world, &record, &touch, results);
 }
 
@@ -390,13 +282,42 @@ static void compute_chunk(void *data, size_t chunk, size_t begin, size_t end) {
     }
 }
 
-/* An estimate of the work for an item. */
-static size_t estimate_work(const world_item *item) {
-    if (item->kind == ABUT_COLLIDER_CHARACTER)
-        return abuti_world_character_size(item);
-    return item->bvh            ? item->bvh->triangle_count
-           : item->body.samples ? item->body.samples->view.count
-                                : 1;
+/* Prepares the methods of all pairs, and tests those with serial methods. */
+static abut_status prepare_pairs(abut_world *world) {
+    const abut_world_pair *pairs = world->pairs.data;
+    world_item *items = world_items(world);
+    const size_t count = world->assets.count || world->characters ? world->pairs.count : 0;
+    uint32_t prepared = 0; /* bits of methods */
+    abut_status status;
+    world->serial_results.count = world->serial_contacts.count = 0;
+    for (size_t i = 0; i < count; i++) {
+        world_item *a = &items[pairs[i].a], *b = &items[pairs[i].b];
+        if (abuti_world_valid_record(world, i))
+            continue;
+        const world_method *method = abuti_world_method(world, a, b);
+        if (method->prepare && !(prepared >> method->method & 1) &&
+            (status = method->prepare(world)))
+            return status;
+        prepared |= 1u << method->method;
+        if (method->prepare_pair && (status = method->prepare_pair(world, a, b)))
+            return status;
+        if (!method->is_serial)
+            continue;
+        abuti_set_fraction(0.5 * (double)i / (double)count);
+        const world_call call = make_call(world, i);
+        const size_t first = world->serial_contacts.count;
+        abut_patches found;
+        if ((status = abuti_vector_reserve(world->context, &world->serial_results,
+                                           world->serial_results.count + 1,
+                                           sizeof(world_serial_result))) ||
+            (status = abuti_world_collide(method, &call, &world->serial_contacts,
+                                          &world->serial_patches, &found)))
+            return status;
+        world->serial_contacts.count += (size_t)found.contacts.count;
+        ((world_serial_result *)world->serial_results.data)[world->serial_results.count++] =
+            (world_serial_result){i, first, (size_t)found.contacts.count, found.reliability};
+    }
+    return ABUT_OK;
 }
 
 /* The number of pairs per task. A step that takes about 100 us is one task: waking other threads
@@ -404,11 +325,10 @@ static size_t estimate_work(const world_item *item) {
 static size_t choose_grain(const abut_world *world) {
     const size_t count = world->pairs.count;
     const abut_world_pair *pairs = world->pairs.data;
-    size_t size = 0;
+    size_t work = 0;
     for (size_t i = 0; i < count && i < FEW_PAIRS; i++)
-        size += estimate_work(&world_items(world)[pairs[i].a]) +
-                estimate_work(&world_items(world)[pairs[i].b]);
-    return count < FEW_PAIRS && size < SMALL_SIZE ? (count ? count : 1)
+        work += world_items(world)[pairs[i].a].work + world_items(world)[pairs[i].b].work;
+    return count < FEW_PAIRS && work < SMALL_WORK ? (count ? count : 1)
                                                   : world_grain(count, PAIRS_PER_TASK);
 }
 
@@ -503,11 +423,8 @@ static void invalidate_updated(abut_world *world) {
 static abut_status compute_results(abut_world *world) {
     size_t count = world->pairs.count, grain = world->grain = choose_grain(world);
     invalidate_updated(world);
-    abut_status status = world->backend->prepare(world);
-    status = status ? status : abuti_world_download_characters(world);
-    status = status ? status : abuti_world_prepare_characters(world);
-    status = status ? status : abuti_world_find_serial(world);
-    if (status)
+    abut_status status = world->backend->prepare ? world->backend->prepare(world) : ABUT_OK;
+    if (status || (status = prepare_pairs(world)))
         return status;
     if (count)
         status = abuti_parallel_try(world->context, "world", count, grain, compute_chunk, world);
@@ -606,9 +523,8 @@ abut_status abut_world_contacts(abut_world *world, abut_contacts *contacts) {
     if (!world)
         return abuti_null(__func__, "world");
     abut_status status = abuti_result_read(&ours, sizeof ours, contacts, __func__, "contacts");
-    status = status ? status : ABUTI_LIST_CHECK_MEMBERS(__func__, "contacts", &ours);
-    status = status ? status : abuti_world_find_contacts("abut_world_contacts", world);
-    if (status)
+    if (status || (status = ABUTI_LIST_CHECK_MEMBERS(__func__, "contacts", &ours)) ||
+        (status = abuti_world_find_contacts(__func__, world)))
         return status;
     status =
         ABUTI_LIST_WRITE(__func__, "contacts", &ours, world->contacts.data, world->contacts.count);

@@ -1,5 +1,5 @@
-/* Which pairs of items are tested, and with which method: motion, groups and masks, the data of the
- * items, and ignored pairs.
+/* Which pairs of items are tested: motion, groups and masks, a method for their data, and ignored
+ * pairs.
  *
  * Ignored pairs are in a hash table with linear probing. The key is (lower id, higher id); 0 marks
  * an empty slot, because no pair has two ids of 0. Only pairs of items that have ignored pairs are
@@ -7,93 +7,7 @@
  */
 #include "world/world.h"
 
-enum { FIRST_SLOTS = 64, CELLS_PER_EDGE = 2 };
-
-world_filter abuti_world_filter(const abut_world *world, const world_item *made) {
-    const abut_world_item *item = &made->is;
-    const world_asset *asset = made->asset;
-    world_filter f = {item->group ? item->group : 1, item->mask ? item->mask : UINT32_MAX, 0};
-    const bool is_body = item->collider.kind == ABUT_COLLIDER_BODY;
-    const bool is_character = item->collider.kind == ABUT_COLLIDER_CHARACTER;
-    const bool is_open = world->options.method == ABUT_WORLD_AUTO; /* all methods are allowed */
-    const bool exact_alone = is_body && item->method == ABUT_WORLD_EXACT;
-    const abut_world_method chosen = asset ? asset->choice.method : item->method;
-    const struct {
-        bool is;
-        uint32_t trait;
-    } traits[] = {{item->motion == ABUT_WORLD_DYNAMIC, WORLD_IS_DYNAMIC},
-                  {item->motion == ABUT_WORLD_STATIC, WORLD_IS_STATIC},
-                  {item->is_sensor, WORLD_IS_SENSOR},
-                  {!is_body && !is_character, WORLD_IS_SOLID},
-                  {item->collider.kind == ABUT_COLLIDER_PLANE, WORLD_IS_PLANE},
-                  {!is_body && item->collider.kind <= ABUT_COLLIDER_BOX, WORLD_SUPPORTS_FIELDS},
-                  {is_character, WORLD_IS_CHARACTER},
-                  {is_body && item->collider.shape.body.bvh, WORLD_HAS_BVH},
-                  {is_body && item->collider.shape.body.field && !exact_alone, WORLD_HAS_FIELD},
-                  {is_body && item->collider.shape.body.samples && !exact_alone, WORLD_HAS_SAMPLES},
-                  {is_open && asset && asset->map, WORLD_HAS_MAP},
-                  {is_open && asset && chosen == ABUT_WORLD_LAYERS, WORLD_HAS_LAYERS},
-                  {is_open && is_body && chosen == ABUT_WORLD_FIELD, WORLD_PREFERS_FIELD},
-                  {asset && !asset->field && asset->asked == ABUT_WORLD_AUTO &&
-                       (asset->sheet || !is_open),
-                   WORLD_HAS_VERTICES}};
-    for (size_t i = 0; i < sizeof traits / sizeof *traits; i++)
-        f.traits |= traits[i].is ? traits[i].trait : 0;
-    return f;
-}
-
-/* ---- method ---- */
-
-static bool are_primitives(uint32_t a, uint32_t b) {
-    return (a & b & WORLD_IS_SOLID) && !(a & b & WORLD_IS_PLANE);
-}
-
-static bool can_use_exact(uint32_t a, uint32_t b) {
-    const uint32_t fit = WORLD_HAS_BVH | WORLD_IS_SOLID;
-    return (a & fit) && (b & fit) && !(a & b & WORLD_IS_PLANE);
-}
-
-/* Vertices and edges of a mesh against a field: if triangles are not larger than cells, so that the
- * field cannot represent what passes between vertices; or if there is no other method. */
-bool abuti_world_by_vertices(const abut_world *world, const world_item *a, const world_item *b) {
-    const uint32_t p = a->filter.traits, q = b->filter.traits;
-    const bool first = (p & WORLD_HAS_VERTICES) != 0;
-    const world_item *mesh = first ? a : b, *field = first ? b : a;
-    if (!(mesh->filter.traits & WORLD_HAS_VERTICES) || !(field->filter.traits & WORLD_HAS_FIELD) ||
-        world_has_fields(p, q))
-        return false;
-    return world->options.method == ABUT_WORLD_FIELD ||
-           mesh->asset->longest_edge <= CELLS_PER_EDGE * field->body.field->grid.cell;
-}
-
-static bool can_use_field(uint32_t a, uint32_t b) {
-    uint32_t body = a & WORLD_IS_SOLID ? b : a, other = a & WORLD_IS_SOLID ? a : b;
-    if (body & WORLD_IS_SOLID)
-        return false;
-    if (other & WORLD_IS_SOLID)
-        return (other & WORLD_SUPPORTS_FIELDS) &&
-               (body & (other & WORLD_IS_PLANE ? WORLD_HAS_SAMPLES : WORLD_HAS_FIELD)) != 0;
-    return world_has_fields(a, b);
-}
-
-abut_world_method abuti_world_method(const abut_world *world, const world_item *a,
-                                     const world_item *b) {
-    const abut_world_method wanted = world->options.method;
-    const uint32_t p = a->filter.traits, q = b->filter.traits;
-    if ((p | q) & WORLD_IS_CHARACTER)
-        return wanted == ABUT_WORLD_EXACT ? ABUT_WORLD_AUTO : ABUT_WORLD_RADIAL;
-    if (p & q & WORLD_HAS_LAYERS)
-        return ABUT_WORLD_LAYERS;
-    bool exact = (wanted != ABUT_WORLD_FIELD || are_primitives(p, q)) && can_use_exact(p, q);
-    bool field =
-        wanted != ABUT_WORLD_EXACT && (can_use_field(p, q) || abuti_world_by_vertices(world, a, b));
-    if (exact && ((p | q) & WORLD_HAS_MAP) && (p & q & WORLD_HAS_BVH))
-        return field ? ABUT_WORLD_FIELD : ABUT_WORLD_MAP;
-    if (exact && field)
-        return world->options.device || ((p | q) & WORLD_PREFERS_FIELD) ? ABUT_WORLD_FIELD
-                                                                        : ABUT_WORLD_EXACT;
-    return exact ? ABUT_WORLD_EXACT : field ? ABUT_WORLD_FIELD : ABUT_WORLD_AUTO;
-}
+enum { FIRST_SLOTS = 64 };
 
 /* ---- ignored pairs ---- */
 
@@ -166,14 +80,9 @@ void abuti_world_clear_ignored(abut_world *world, uint32_t id) {
 abut_status abut_world_ignore(abut_world *world, uint32_t a, uint32_t b, bool ignore) {
     if (!world)
         return abuti_null(__func__, "world");
-    abut_status status = abuti_world_check_idle("abut_world_ignore", world);
-    status = status ? status : world->backend->download_poses(world);
-    status = status ? status : abuti_world_check_id("abut_world_ignore", world, a);
-    status = status ? status : abuti_world_check_id("abut_world_ignore", world, b);
-    if (!status && a == b)
-        status = abuti_fail(ABUT_ERROR_ARGUMENT,
-                            "abut_world_ignore: a and b are both %u; they must be two items", a);
-    if (status || is_ignored(world, world_ignored_key(a, b)) == ignore)
+    abut_status status = abuti_world_check_pair(__func__, world, a, b);
+    if (status || (status = world->backend->download_poses(world)) ||
+        is_ignored(world, world_ignored_key(a, b)) == ignore)
         return status;
     if (ignore && (status = insert_ignored(world, world_ignored_key(a, b))))
         return status;
@@ -192,6 +101,6 @@ abut_status abut_world_ignore(abut_world *world, uint32_t a, uint32_t b, bool ig
 bool abuti_world_should_test(const abut_world *world, uint32_t a, uint32_t b) {
     const world_item *p = &world_items(world)[a], *q = &world_items(world)[b];
     const world_filter *f = &p->filter, *g = &q->filter;
-    return world_may_collide(f, g) && abuti_world_method(world, p, q) != ABUT_WORLD_AUTO &&
+    return world_may_collide(f, g) && abuti_world_method(world, p, q) &&
            !(p->ignored && q->ignored && is_ignored(world, world_ignored_key(a, b)));
 }

@@ -371,18 +371,14 @@ static abut_status restore_state(abut_world *world, const unsigned char *state, 
     const unsigned char *digests = state + sizeof head,
                         *hints = digests + head.item_count * sizeof(uint64_t),
                         *reported = hints + head.pair_count * sizeof(vec3);
-    status = check_reported(head.reported_count, reported);
-    status = status ? status : abuti_world_find_pairs(world);
-    status = status ? status : check_world(world, &head, digests);
-    status = status ? status : read_hints(world, head.pair_count, hints);
-    if (!status)
-        status = abuti_vector_reserve(world->context, &world->reported,
-                                      head.reported_is_current ? world->pairs.count
-                                                               : (size_t)head.reported_count,
-                                      sizeof(world_touch));
-    if (!status)
-        status = abuti_world_repeat_contacts(world, world->hints.data, head.contacts);
-    if (status)
+    if ((status = check_reported(head.reported_count, reported)) ||
+        (status = abuti_world_find_pairs(world)) || (status = check_world(world, &head, digests)) ||
+        (status = read_hints(world, head.pair_count, hints)) ||
+        (status = abuti_vector_reserve(world->context, &world->reported,
+                                       head.reported_is_current ? world->pairs.count
+                                                                : (size_t)head.reported_count,
+                                       sizeof(world_touch))) ||
+        (status = abuti_world_repeat_contacts(world, world->hints.data, head.contacts)))
         return status;
     if (head.reported_is_current)
         abuti_world_set_reported(world);

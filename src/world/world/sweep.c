@@ -23,7 +23,7 @@
 
 #include <math.h>
 
-enum { ITEMS_PER_TASK = 256, FEW_PAIRS = 8, PATCH_ROOM = 8, CONTACT_ROOM = 32, SHIFT_ROUNDS = 64 };
+enum { ITEMS_PER_TASK = 256, FEW_PAIRS = 8, SHIFT_ROUNDS = 64 };
 
 #define SLACK 1e-4        /* of the smaller item */
 #define ROUND_SLACK 0.004 /* of a radius: cores exceed primitives by up to 0.003 of it */
@@ -170,34 +170,6 @@ abut_status abuti_world_core(abut_context *context, world_item *item) {
 
 /* ---- pairs that touch at the start ---- */
 
-/* Computes the contact patches of a pair at its poses, in the memory of `list` and `contacts`. */
-static abut_status find_patches(const step_sweep *s, const world_item *a, const world_item *b,
-                                double margin, abuti_vector *list, abuti_vector *contacts,
-                                abut_patches *found) {
-    abut_context *context = s->world->context;
-    abut_patch_options options = abut_patch_options_default();
-    options.margin = margin;
-    *found = (abut_patches){.size = sizeof(abut_patches),
-                            .patches.count = PATCH_ROOM,
-                            .contacts.count = CONTACT_ROOM};
-    abut_status status = ABUT_ERROR_BUFFER;
-    while (status == ABUT_ERROR_BUFFER) {
-        status =
-            abuti_vector_reserve(context, list, (size_t)found->patches.count, sizeof(abut_patch));
-        if (!status)
-            status = abuti_vector_reserve(context, contacts, (size_t)found->contacts.count,
-                                          sizeof(abut_contact));
-        if (status)
-            return status;
-        found->patches.list = list->data;
-        found->patches.capacity = list->room;
-        found->contacts.list = contacts->data;
-        found->contacts.capacity = contacts->room;
-        status = abuti_world_patches(a, b, &options, found);
-    }
-    return status;
-}
-
 /* A shift of a that exceeds the depth of every patch by `more`, nearly the shortest one:
  * projections onto one half-space after the other. It need not separate the pair, because a sweep
  * from there verifies it. */
@@ -219,11 +191,14 @@ static abut_status sweep_shifted(const step_sweep *s, const abut_world_pair *pai
     const double slack = slack_of(s, a, b), separation = s->options.separation;
     abuti_vector list = {0}, contacts = {0};
     abut_patches found = abut_patches_default();
+    world_call call = {.world = s->world, .a = a, .b = b, .options = abut_patch_options_default()};
     *safe = 0;
-    abut_status status =
-        find_patches(s, a, b, separation > 0 ? separation + slack : 0, &list, &contacts, &found);
-    if (!status && !found.patches.count && !(separation > 0))
-        status = find_patches(s, a, b, slack, &list, &contacts, &found);
+    call.options.margin = separation > 0 ? separation + slack : 0;
+    abut_status status = abuti_world_collide(&abuti_world_exact, &call, &contacts, &list, &found);
+    if (!status && !found.patches.count && !(separation > 0)) {
+        call.options.margin = slack;
+        status = abuti_world_collide(&abuti_world_exact, &call, &contacts, &list, &found);
+    }
     const vec3 shift =
         !status && found.patches.count ? separating_shift(&found, separation + slack) : v3(0, 0, 0);
     ABUTI_RELEASE(s->world->context, list.data, contacts.data);
@@ -354,12 +329,6 @@ static abut_status set_ends(abut_world *world, const uint32_t *ids, const abut_p
     return status;
 }
 
-static abut_status check_options(const abut_sweep_rigid_options *o) {
-    const char *function = "abut_world_sweep";
-    abut_status status = abuti_check_length(function, "options->separation", o->separation);
-    return status ? status : abuti_check_length(function, "options->tolerance", o->tolerance);
-}
-
 /* Sweeps all pairs of a step whose ends are set. */
 static abut_status sweep_step(step_sweep *s) {
     abut_world *world = s->world;
@@ -369,7 +338,8 @@ static abut_status sweep_step(step_sweep *s) {
     abut_status status =
         abuti_world_overlaps(world, world->sweeps.data, s->reach, &world->sweep_pairs);
     const size_t pairs = world->sweep_pairs.count;
-    status = status ? status : create_cores(world);
+    if (!status)
+        status = create_cores(world);
     if (!status)
         status = abuti_vector_reserve(world->context, &world->swept, pairs, sizeof(world_swept));
     if (!status && pairs)
@@ -413,18 +383,18 @@ abut_status abut_world_sweep(abut_world *world, const uint32_t *ids, abut_array 
     if (!world || !has_ends)
         return abuti_null(__func__, world ? "ends" : "world");
     abut_status status = abuti_result_read(&ours, sizeof ours, impacts, __func__, "impacts");
-    status = status ? status : ABUTI_LIST_CHECK_MEMBERS(__func__, "impacts", &ours);
-    if (status)
+    if (status || (status = ABUTI_LIST_CHECK_MEMBERS(__func__, "impacts", &ours)))
         return status;
     if (!ids && count > world->items.count)
         return abuti_fail(ABUT_ERROR_ARGUMENT,
                           "abut_world_sweep: there are %zu poses, but the world has only %zu items",
                           count, world->items.count);
-    status = abuti_options_read(&s.options, sizeof s.options, options, "abut_world_sweep: options");
-    status = status ? status : check_options(&s.options);
     abut_context *before;
-    status = status ? status : abuti_world_enter("abut_world_sweep", world, &before);
-    if (status)
+    const abut_sweep_rigid_options *o = &s.options;
+    status = abuti_options_read(&s.options, sizeof s.options, options, "abut_world_sweep: options");
+    if (status || (status = abuti_check_length(__func__, "options->separation", o->separation)) ||
+        (status = abuti_check_length(__func__, "options->tolerance", o->tolerance)) ||
+        (status = abuti_world_enter(__func__, world, &before)))
         return status;
     s.reach = 0.5 * (s.options.separation + s.options.tolerance);
     status = world->backend->download_poses(world);
@@ -435,12 +405,15 @@ abut_status abut_world_sweep(abut_world *world, const uint32_t *ids, abut_array 
                                      POSE_NUMBERS, &copy);
     if (!status && ends.buffer)
         status = download_ends(world, ends.buffer, count, &downloaded);
-    status = status ? status : set_ends(world, ids, ends.buffer ? downloaded : ends.host, count);
-    status = status ? status : sweep_step(&s);
+    if (!status)
+        status = set_ends(world, ids, ends.buffer ? downloaded : ends.host, count);
+    if (!status)
+        status = sweep_step(&s);
     abuti_release(world->context, downloaded);
     abuti_release(world->context, copy);
     abuti_set_fraction(0);
     abuti_world_leave(world, before);
-    status = status ? status : write_impacts(world, &ours);
+    if (!status)
+        status = write_impacts(world, &ours);
     return abuti_result_write(impacts, &ours, status);
 }

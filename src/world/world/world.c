@@ -6,7 +6,6 @@
 
 #include "device/array.h"
 #include "pair/pair.h"
-#include "radial/radial.h"
 
 #include <math.h>
 
@@ -40,8 +39,7 @@ abut_status abut_world_create(abut_context *context, const abut_world_options *o
         return abuti_null(__func__, "world");
     abut_status status =
         abuti_options_read(&ours, sizeof ours, options, "abut_world_create: options");
-    status = status ? status : check_options(&ours);
-    if (status)
+    if (status || (status = check_options(&ours)))
         return status;
     ours.pair_limit = ours.pair_limit ? ours.pair_limit : (uint64_t)1 << 24;
     context = abuti_context_of(context);
@@ -55,7 +53,7 @@ abut_status abut_world_create(abut_context *context, const abut_world_options *o
     made->contact.keep_backfacing = ours.keep_backfacing;
     made->first_free = ABUT_NONE;
     made->backend = ours.device ? &abuti_world_on_device : &abuti_world_on_cpu;
-    if ((status = made->backend->create(made))) {
+    if (made->backend->create && (status = made->backend->create(made))) {
         abut_world_destroy(made);
         return status;
     }
@@ -63,54 +61,52 @@ abut_status abut_world_create(abut_context *context, const abut_world_options *o
     return ABUT_OK;
 }
 
-/* Adds references to the objects that an item refers to. A mesh is referenced by its asset. */
-static void retain_shape(const abut_world_item *is) {
-    if (is->collider.kind == ABUT_COLLIDER_BODY) {
-        abuti_bvh_retain(is->collider.shape.body.bvh);
-        abuti_field_retain(is->collider.shape.body.field);
-        abuti_samples_retain(is->collider.shape.body.samples);
-    } else if (is->collider.kind == ABUT_COLLIDER_HULL) {
-        abuti_bvh_retain(is->collider.shape.hull);
-    } else if (is->collider.kind == ABUT_COLLIDER_CHARACTER) {
-        abuti_radial_retain(is->collider.shape.character);
+/* Adds references to the objects that a body or hull refers to. A mesh is referenced by its asset,
+ * a character by its method. */
+static void retain_shape(const abut_collider *c) {
+    abuti_bvh_retain(c->kind == ABUT_COLLIDER_BODY   ? c->shape.body.bvh
+                     : c->kind == ABUT_COLLIDER_HULL ? c->shape.hull
+                                                     : NULL);
+    if (c->kind == ABUT_COLLIDER_BODY) {
+        abuti_field_retain(c->shape.body.field);
+        abuti_samples_retain(c->shape.body.samples);
     }
 }
 
-static void release_shape(const abut_world_item *is) {
-    if (is->collider.kind == ABUT_COLLIDER_BODY) {
-        abut_bvh_destroy((abut_bvh *)(uintptr_t)is->collider.shape.body.bvh);
-        abut_field_destroy((abut_field *)(uintptr_t)is->collider.shape.body.field);
-        abut_samples_destroy((abut_samples *)(uintptr_t)is->collider.shape.body.samples);
-    } else if (is->collider.kind == ABUT_COLLIDER_HULL) {
-        abut_bvh_destroy((abut_bvh *)(uintptr_t)is->collider.shape.hull);
-    } else if (is->collider.kind == ABUT_COLLIDER_CHARACTER) {
-        abut_radial_destroy(is->collider.shape.character);
+static void release_shape(const abut_collider *c) {
+    if (c->kind == ABUT_COLLIDER_BODY) {
+        abut_bvh_destroy((abut_bvh *)(uintptr_t)c->shape.body.bvh);
+        abut_field_destroy((abut_field *)(uintptr_t)c->shape.body.field);
+        abut_samples_destroy((abut_samples *)(uintptr_t)c->shape.body.samples);
+    } else if (c->kind == ABUT_COLLIDER_HULL) {
+        abut_bvh_destroy((abut_bvh *)(uintptr_t)c->shape.hull);
     }
 }
 
 /* Releases all data of an item. */
 static void release_item(abut_world *world, world_item *item) {
     if (item->used && !item->asset)
-        release_shape(&item->is);
+        release_shape(&item->is.collider);
     abut_bvh_destroy(item->core);
     abut_topology_destroy(item->topology);
-    if (item->used && item->layer != ABUT_NONE)
-        (void)abut_layers_remove(world->layers, item->layer);
+    if (item->used && item->method && item->method->remove)
+        item->method->remove(world, item);
     abuti_world_asset_release(world, item->asset);
     item->core = NULL;
     item->topology = NULL;
     item->asset = NULL;
-    item->layer = ABUT_NONE;
 }
 
 void abut_world_destroy(abut_world *world) {
     if (!world)
         return;
     abut_context *context = world->context;
-    world->backend->destroy(world);
+    if (world->backend->destroy)
+        world->backend->destroy(world);
     for (size_t i = 0; i < world->items.count; i++)
         release_item(world, &world_items(world)[i]);
-    abut_layers_destroy(world->layers);
+    if (world->layers)
+        abuti_world_layers.close(world);
     abuti_vector *lists[] = {&world->items,          &world->places,
                              &world->keys,           &world->spare,
                              &world->order,          &world->boxes,
@@ -178,13 +174,12 @@ abut_status abuti_world_place(const char *function, const world_item *item, cons
     to->pose = *there;
     if (status)
         return status;
-    if (item->kind == ABUT_COLLIDER_CHARACTER)
-        return abuti_world_place_character(function, item, to);
-    if (item->bvh)
-        status = abuti_pair_check_pose(function, "a body", item->bvh, there);
+    if (item->method->place)
+        return item->method->place(function, item, to);
+    if (item->bvh && (status = abuti_pair_check_pose(function, "a body", item->bvh, there)))
+        return status;
     const abut_collider collider = abuti_world_collider(item, there);
-    status =
-        status ? status : abuti_contact_place(function, &collider, &to->motion, &to->primitive);
+    status = abuti_contact_place(function, &collider, &to->motion, &to->primitive);
     if (!status && item->kind != ABUT_COLLIDER_PLANE)
         to->box = world_box(item->local, &to->motion, item->margin);
     return status;
@@ -214,7 +209,8 @@ bool abuti_world_set_place(abut_world *world, world_item *item, const world_plac
 
 void abuti_world_changed(abut_world *world, bool items) {
     world->has_pairs = world->has_contacts = false;
-    world->backend->changed(world, items);
+    if (world->backend->changed)
+        world->backend->changed(world, items);
 }
 
 abut_collider abuti_world_collider(const world_item *item, const abut_pose *at) {
@@ -283,10 +279,8 @@ static abut_status check_item(const abut_world_item *item) {
         return abuti_bvh_check(function, item->collider.shape.body.bvh, item, "item");
     if (item->collider.kind == ABUT_COLLIDER_HULL || item->collider.kind == ABUT_COLLIDER_CYLINDER)
         return check_by_contact(item);
-    if (item->collider.kind == ABUT_COLLIDER_CHARACTER)
-        return item->collider.shape.character
-                   ? abuti_radial_download(item->collider.shape.character)
-                   : abuti_null(function, "item->shape.character");
+    if (item->collider.kind == ABUT_COLLIDER_CHARACTER && !item->collider.shape.character)
+        return abuti_null(function, "item->shape.character");
     return ABUT_OK;
 }
 
@@ -300,49 +294,50 @@ static void count_item(abut_world *world, const world_item *item, uint32_t by) {
     world->characters += item->kind == ABUT_COLLIDER_CHARACTER ? by : 0;
 }
 
-/* Converts a mesh to the body that is made from it. */
-static abut_status make_mesh_body(abut_world *world, world_asset *mine, world_item *made) {
-    abut_status status = abuti_world_asset_acquire(world, &made->is, mine, &made->asset);
-    if (status)
-        return status;
-    const world_asset *a = made->asset;
-    made->is.collider.kind = ABUT_COLLIDER_BODY;
-    made->is.collider.shape.body.field = a->field;
-    made->is.collider.shape.body.samples = a->samples;
-    made->is.collider.shape.body.bvh = a->bvh;
-    return a->choice.method == ABUT_WORLD_LAYERS ? abuti_world_add_layer(world, made) : ABUT_OK;
-}
-
-/* Fills a validated item, in the context of the world. */
+/* Fills a validated item, in the context of the world. A mesh becomes the body that is made from
+ * it. */
 static abut_status fill_item(abut_world *world, const abut_world_item *item, world_asset *mine,
                              world_item *made) {
-    abut_status status = ABUT_OK;
+    abut_collider *c = &made->is.collider;
     made->used = true;
     made->is = *item;
-    retain_shape(item);
-    if (item->collider.kind == ABUT_COLLIDER_MESH)
-        status = make_mesh_body(world, mine, made);
-    if (!status) {
-        const abut_world_item *is = &made->is;
-        made->kind = is->collider.kind;
-        made->filter = abuti_world_filter(world, made);
-        made->margin = world->options.margin + 2 * item->margin;
-        if (is->collider.kind == ABUT_COLLIDER_BODY) {
-            made->body.field = is->collider.shape.body.field;
-            made->body.samples = is->collider.shape.body.samples;
-            made->bvh = is->collider.shape.body.bvh;
-        } else if (is->collider.kind == ABUT_COLLIDER_HULL) {
-            made->bvh = is->collider.shape.hull;
-        }
-        made->local = is->collider.kind == ABUT_COLLIDER_BODY
-                          ? box_of_body(&made->body, made->bvh)
-                          : abuti_collider_bounds(&is->collider);
-        status =
-            abuti_check_length("abut_world_add", "the margin of the world plus twice item->margin",
-                               made->margin);
-        if (!status)
-            status = abuti_world_place("abut_world_add", made, &item->collider.pose, &made->at);
+    retain_shape(c);
+    made->margin = world->options.margin + 2 * item->margin;
+    abut_status status =
+        abuti_check_length("abut_world_add", "the margin of the world plus twice item->margin",
+                           made->margin);
+    if (!status && c->kind == ABUT_COLLIDER_MESH)
+        status = abuti_world_asset_acquire(world, &made->is, mine, &made->asset);
+    if (!status && made->asset) {
+        c->kind = ABUT_COLLIDER_BODY;
+        c->shape.body.field = made->asset->field;
+        c->shape.body.samples = made->asset->samples;
+        c->shape.body.bvh = made->asset->bvh;
     }
+    if (!status) {
+        made->kind = c->kind;
+        made->method =
+            abuti_world_method_of_items(made->asset ? made->asset->choice.method
+                                        : c->kind == ABUT_COLLIDER_CHARACTER ? ABUT_WORLD_RADIAL
+                                                                             : ABUT_WORLD_EXACT);
+        made->filter = abuti_world_filter(world, made);
+        if (c->kind == ABUT_COLLIDER_BODY) {
+            made->body.field = c->shape.body.field;
+            made->body.samples = c->shape.body.samples;
+            made->bvh = c->shape.body.bvh;
+        } else if (c->kind == ABUT_COLLIDER_HULL) {
+            made->bvh = c->shape.hull;
+        }
+        made->work = made->bvh            ? made->bvh->triangle_count
+                     : made->body.samples ? made->body.samples->view.count
+                                          : 1;
+        made->local = c->kind == ABUT_COLLIDER_BODY ? box_of_body(&made->body, made->bvh)
+                                                    : abuti_collider_bounds(c);
+    }
+    if (!status && made->method->add)
+        status = made->method->add(world, made);
+    if (!status)
+        status = abuti_world_place("abut_world_add", made, &item->collider.pose, &made->at);
     if (status)
         release_item(world, made);
     return status;
@@ -361,9 +356,12 @@ static abut_status make_item(const char *function, abut_world *world, const abut
     status = abuti_options_read(&ours, sizeof ours, item, function);
     if (!status)
         status = abuti_collider_read(function, "item->collider", &ours.collider, &ours.collider);
-    status = status ? status : check_item(&ours);
-    status = status ? status : world->backend->download_poses(world);
-    status = status ? status : fill_item(world, &ours, mine, made);
+    if (!status)
+        status = check_item(&ours);
+    if (!status)
+        status = world->backend->download_poses(world);
+    if (!status)
+        status = fill_item(world, &ours, mine, made);
     abuti_world_leave(world, before);
     return status;
 }
@@ -446,13 +444,24 @@ abut_status abuti_world_check_id(const char *function, const abut_world *world, 
     return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: there is no item %u in the world", function, id);
 }
 
+abut_status abuti_world_check_pair(const char *function, const abut_world *world, uint32_t a,
+                                   uint32_t b) {
+    abut_status status;
+    if ((status = abuti_world_check_idle(function, world)) ||
+        (status = abuti_world_check_id(function, world, a)) ||
+        (status = abuti_world_check_id(function, world, b)))
+        return status;
+    return a != b ? ABUT_OK
+                  : abuti_fail(ABUT_ERROR_ARGUMENT,
+                               "%s: a and b are both %u; they must be two items", function, a);
+}
+
 abut_status abut_world_remove(abut_world *world, uint32_t id) {
     if (!world)
         return abuti_null(__func__, "world");
-    abut_status status = abuti_world_check_idle("abut_world_remove", world);
-    status = status ? status : abuti_world_check_id("abut_world_remove", world, id);
-    status = status ? status : world->backend->download_poses(world);
-    if (status)
+    abut_status status = abuti_world_check_idle(__func__, world);
+    if (status || (status = abuti_world_check_id(__func__, world, id)) ||
+        (status = world->backend->download_poses(world)))
         return status;
     abuti_world_clear_ignored(world, id);
     count_item(world, &world_items(world)[id], UINT32_MAX);
@@ -509,8 +518,7 @@ abut_status abuti_world_move(abut_world *world, const uint32_t *ids, const abut_
     abut_status status = world->backend->download_poses(world);
     if (!status)
         status = abuti_vector_reserve(world->context, &world->places, count, sizeof(world_place));
-    status = status ? status : abuti_world_download_characters(world);
-    if (status || !count)
+    if (status || (status = abuti_world_download_characters(world)) || !count)
         return status;
     abuti_parallel_for(world->context, count, grain, place_moved_items, &m);
     for (size_t chunk = 0; chunk < abuti_chunk_count(count, grain); chunk++)
@@ -573,8 +581,7 @@ static abut_status deform_mesh(world_item *item, abut_array positions) {
     if (!status)
         status = abuti_check_numbers("abut_world_set_positions", "the mesh at its pose",
                                      (const double *)&next.at.box, 6);
-    status = status ? status : abuti_world_asset_deform(item->asset, positions.host);
-    if (status)
+    if (status || (status = abuti_world_asset_deform(item->asset, positions.host)))
         return status;
     item->bvh = item->is.collider.shape.body.bvh = item->asset->bvh;
     item->local = item->bvh->mesh->bounds;
@@ -587,13 +594,13 @@ abut_status abut_world_set_positions(abut_world *world, uint32_t id,
     static const char function[] = "abut_world_set_positions";
     if (!world)
         return abuti_null(function, "world");
-    abut_status status = abuti_world_check_idle(function, world);
-    status = status ? status : abuti_world_check_id(function, world, id);
-    status = status ? status : world->backend->download_poses(world);
-    if (status)
+    abut_status status;
+    if ((status = abuti_world_check_idle(function, world)) ||
+        (status = abuti_world_check_id(function, world, id)) ||
+        (status = world->backend->download_poses(world)))
         return status;
     world_item *item = &world_items(world)[id];
-    const bool character = item->kind == ABUT_COLLIDER_CHARACTER;
+    const bool character = item->method->deform != NULL;
     if (!character && !(item->asset && item->asset->deforms))
         return abuti_fail(ABUT_ERROR_ARGUMENT,
                           "%s: item %u is rigid; only characters, and meshes with "
@@ -610,15 +617,15 @@ abut_status abut_world_set_positions(abut_world *world, uint32_t id,
     if (status)
         return status;
     if (character) {
-        status = abut_radial_set_positions(item->is.collider.shape.character, bones, positions);
-        status = status ? status : abuti_radial_download(item->is.collider.shape.character);
+        status = item->method->deform(item, bones, positions);
         if (!status)
             status = abuti_world_place(function, item, &item->at.pose, &item->at);
     } else {
         void *copy;
         status = abuti_array_convert(function, "positions", world->context, &positions,
                                      item->asset->mesh->vertex_count, 3, &copy);
-        status = status ? status : deform_mesh(item, positions);
+        if (!status)
+            status = deform_mesh(item, positions);
         abuti_release(world->context, copy);
     }
     abuti_world_leave(world, before);
@@ -653,8 +660,7 @@ abut_status abut_world_get_device_contacts(abut_world *world,
     abut_context *before;
     abut_world_device_contacts found = abut_world_device_contacts_default();
     abut_status status = abuti_info_check(contacts, sizeof *contacts, __func__);
-    status = status ? status : abuti_world_enter("abut_world_get_device_contacts", world, &before);
-    if (status)
+    if (status || (status = abuti_world_enter(__func__, world, &before)))
         return status;
     status = world->backend->records(world, &found);
     abuti_world_leave(world, before);

@@ -5,9 +5,9 @@
 #include "contact/find.h"
 #include "world/world_shared.h"
 
-#include <abut/layers.h>
-#include <abut/map.h>
 #include <abut/world.h>
+
+typedef struct world_method world_method;
 
 /* The pose of an item, and data that follow from it. */
 typedef struct world_place {
@@ -33,7 +33,7 @@ typedef struct world_asset {
     abut_bvh *bvh;
     abut_field *field; /* this and the following may be null */
     abut_samples *samples;
-    abut_map *map;
+    struct abut_map *map;
 } world_asset;
 
 typedef struct world_item {
@@ -41,17 +41,19 @@ typedef struct world_item {
     uint32_t next; /* next free item, if not used */
     abut_collider_kind kind;
     world_filter filter;
-    uint32_t ignored;        /* number of ignored pairs with it */
-    uint64_t serial;         /* unique among all items ever added */
-    abut_world_item is;      /* of a mesh: the body that was made from it */
-    world_asset *asset;      /* of a mesh; otherwise null */
-    uint32_t layer;          /* its index in the layers; ABUT_NONE: it is not in them */
-    bool layer_is_old;       /* the layers have older positions */
-    abut_topology *topology; /* of `bvh` or `core`, for pairs with characters; owned, or null */
-    abuti_field_body body;   /* of bodies; without the pose */
-    const abut_bvh *bvh;     /* of a body or hull; may be null */
+    uint32_t ignored;           /* number of ignored pairs with it */
+    uint64_t serial;            /* unique among all items ever added */
+    abut_world_item is;         /* of a mesh: the body that was made from it */
+    world_asset *asset;         /* of a mesh; otherwise null */
+    const world_method *method; /* that its own data are for */
+    uint32_t layer;             /* its index in the layers; ABUT_NONE: it is not in them */
+    bool layer_is_old;          /* the layers have older positions */
+    abut_topology *topology;    /* of `bvh` or `core`, for pairs with characters; owned, or null */
+    abuti_field_body body;      /* of bodies; without the pose */
+    const abut_bvh *bvh;        /* of a body or hull; may be null */
     abut_bvh *core; /* of a primitive that was swept or tested with a character, sweep.c; owned */
     double core_radius;
+    size_t work;   /* estimate for a pair: number of triangles or samples */
     double margin; /* that of the world plus twice its own: boxes include half of it */
     box3 local;    /* bounding box in local coordinates; not for planes and characters */
     world_place at;
@@ -113,7 +115,7 @@ typedef struct world_results {
     abut_status status;
 } world_results;
 
-/* The result of a pair that is tested before the parallel tasks start, serial_methods.c. */
+/* The result of a pair that is tested before the parallel tasks start. */
 typedef struct world_serial_result {
     size_t pair;
     size_t first, count; /* range of its contacts */
@@ -133,10 +135,10 @@ struct abut_world {
     uint64_t changes;             /* number of changes of shapes and poses so far */
     uint32_t resting_sensors;     /* sensors that are not dynamic */
     uint32_t characters;
-    abuti_vector assets;  /* world_asset *: of all meshes; owned */
-    abut_layers *layers;  /* of all meshes with the method layers; null: none yet */
-    abuti_vector ignored; /* uint64_t: a hash table of pairs, filter.c */
-    abuti_vector places;  /* world_place: new poses, before all of them are validated */
+    abuti_vector assets;        /* world_asset *: of all meshes; owned */
+    struct abut_layers *layers; /* of all meshes with the method layers; null: none yet */
+    abuti_vector ignored;       /* uint64_t: a hash table of pairs, filter.c */
+    abuti_vector places;        /* world_place: new poses, before all of them are validated */
     const world_backend *backend;
     world_device *device; /* null: the CPU */
     bool is_in_call;      /* between abuti_world_enter() and abuti_world_leave() */
@@ -177,6 +179,13 @@ static inline abut_contact_options world_contact_options(const abut_world *world
     return options;
 }
 
+/* The contacts of `to` as a list that functions of samples fill. */
+static inline abut_contacts world_contacts_of(const abut_patches *to) {
+    return (abut_contacts){.size = sizeof(abut_contacts),
+                           .list = to->contacts.list,
+                           .capacity = to->contacts.capacity};
+}
+
 /* Whether the field of an item was updated after the item got its state. */
 static inline bool world_is_updated(const world_item *item) {
     return item->body.field && item->body.field->updates != item->field_updates;
@@ -186,10 +195,10 @@ static inline world_item *world_items(const abut_world *world) {
     return world->items.data;
 }
 
-/* Where pairs of bodies are tested: on the CPU (collide.c) or on a device (device.c). */
+/* Where pairs of bodies are tested: on the CPU (method_field.c) or on a device (device.c). */
 struct world_backend {
-    abut_status (*create)(abut_world *world);
-    void (*destroy)(abut_world *world); /* also if creation failed */
+    abut_status (*create)(abut_world *world); /* this and the next three may be null */
+    void (*destroy)(abut_world *world);       /* also if creation failed */
     /* Called after items were added, changed or removed (`items`), or only moved. */
     void (*changed)(abut_world *world, bool items);
     /* Called before pairs are tested. */
@@ -208,7 +217,94 @@ struct world_backend {
 };
 extern const world_backend abuti_world_on_cpu, abuti_world_on_device;
 
-/* ---- broad.c ---- */
+/* ---- methods ----
+ *
+ * The files method_*.c have one row for each kind of pairs that a method tests. They alone use the
+ * modules of the methods. Functions that may be null are marked.
+ */
+
+/* A pair that a method tests. */
+typedef struct world_call {
+    abut_world *world; /* methods that are not serial only read it */
+    size_t pair;
+    const world_item *a, *b;
+    abut_patch_options options; /* margin, number of contacts, hint */
+} world_call;
+
+struct world_method {
+    abut_world_method method;
+    bool is_serial; /* its objects are not thread-safe and start tasks themselves: pairs are tested
+                     * one after the other, before the parallel tasks of all others */
+    bool is_completed;   /* pairs for which it finds nothing are tested exactly */
+    bool uses_all_items; /* contacts of a pair depend on all items */
+    uint32_t room;       /* usual maximum number of contacts of a pair */
+
+    /* Creates and destroys the data of a mesh, and updates them to new positions. May be null. */
+    abut_status (*create)(const abut_world *world, const abut_mesh_report *report,
+                          world_asset *asset);
+    abut_status (*set_mesh)(world_asset *asset, abut_mesh *mesh);
+    void (*destroy)(world_asset *asset);
+    /* Creates and destroys the data of an item. `remove` also follows a failed `add`. May be
+     * null. */
+    abut_status (*add)(abut_world *world, world_item *item);
+    void (*remove)(abut_world *world, world_item *item);
+    /* Destroys what all its items share. May be null. */
+    void (*close)(abut_world *world);
+    /* Sets the bounding box of an item whose motion is set; validates the motion. May be null. */
+    abut_status (*place)(const char *function, const world_item *item, world_place *to);
+    /* Changes the shape of an item that is not a mesh. May be null. */
+    abut_status (*deform)(const world_item *item, const abut_character_matrix *bones,
+                          abut_array positions);
+    /* Completes the information on an item that is not a mesh. May be null. */
+    void (*describe)(const world_item *item, abut_world_item_info *info);
+
+    /* Called before the first of its pairs is tested, and before each of them. May be null. */
+    abut_status (*prepare)(abut_world *world);
+    abut_status (*prepare_pair)(const abut_world *world, world_item *a, world_item *b);
+    /* Computes the contacts of a pair. `patches` is scratch memory. If a capacity is too small, it
+     * returns ABUT_ERROR_BUFFER and sets the counts that it needs. */
+    abut_status (*collide)(const world_call *call, abut_patches *to);
+    /* Sets all but the method. Thread-safe. */
+    abut_status (*guarantee)(const world_item *a, const world_item *b, abut_world_pair_info *info);
+};
+extern const world_method abuti_world_exact, abuti_world_field, abuti_world_field_primitive,
+    abuti_world_vertices, abuti_world_map, abuti_world_layers, abuti_world_radial;
+
+/* The row of the items of a method. */
+const world_method *abuti_world_method_of_items(abut_world_method method);
+/* The row of a pair; null if it is not tested. */
+const world_method *abuti_world_method(const abut_world *world, const world_item *a,
+                                       const world_item *b);
+/* Chooses the method of a mesh, for which its facts are known; mesh_method.c. */
+void abuti_world_choose_method(const abut_world *world, const abut_mesh_report *report,
+                               world_asset *asset);
+/* Examines a mesh: sets all facts of `asset`, and its topology. */
+abut_status abuti_world_examine(const abut_world *world, world_asset *asset,
+                                abut_mesh_report *report);
+/* Examines a deformed mesh for its report, unless this is done. */
+abut_status abuti_world_examine_again(world_asset *asset);
+
+/* ---- method_exact.c ---- */
+
+/* Reduces the guarantee of methods that find every intersection of surfaces to LIMITED if an item
+ * may be inside a mesh with holes. */
+abut_status abuti_world_limit_guarantee(const world_item *a, const world_item *b,
+                                        abut_world_pair_info *info);
+
+/* ---- method_field.c ---- */
+
+/* Completes the result of a function that returns samples: swaps a and b if `swapped`, reduces the
+ * contacts if `reduce` and the world wants it, and copies the counts. Returns ABUT_ERROR_BUFFER if
+ * there are more than the capacity. */
+abut_status abuti_world_set_contacts(const world_call *call, abut_status status, bool swapped,
+                                     bool reduce, abut_contacts *found, abut_patches *to);
+
+/* ---- method_radial.c ---- */
+
+/* Downloads the samples of all characters, before parallel tasks read them. */
+abut_status abuti_world_download_characters(abut_world *world);
+
+/* ---- broad_phase.c ---- */
 
 /* Finds the candidate pairs, unless they are valid. */
 abut_status abuti_world_find_pairs(abut_world *world);
@@ -227,15 +323,6 @@ void abuti_world_set_reported(abut_world *world);
 world_filter abuti_world_filter(const abut_world *world, const world_item *item);
 /* Whether two items, neither of them ABUT_NONE, are tested if their boxes overlap. */
 bool abuti_world_should_test(const abut_world *world, uint32_t a, uint32_t b);
-/* The method of a pair; AUTO if there is none. */
-abut_world_method abuti_world_method(const abut_world *world, const world_item *a,
-                                     const world_item *b);
-/* The same with its guarantee. For exact pairs this depends on the holes of the meshes, which the
- * first call determines. Thread-safe. */
-abut_status abuti_world_describe_pair(const abut_world *world, const world_item *a,
-                                      const world_item *b, abut_world_pair_info *info);
-/* Whether a pair with the method field tests the vertices of a mesh against a field. */
-bool abuti_world_by_vertices(const abut_world *world, const world_item *a, const world_item *b);
 /* Removes the ignored pairs of an item. */
 void abuti_world_clear_ignored(abut_world *world, uint32_t id);
 
@@ -249,40 +336,10 @@ abut_status abuti_world_asset_acquire(abut_world *world, const abut_world_item *
 void abuti_world_asset_release(abut_world *world, world_asset *asset);
 /* Sets new positions of a mesh that deforms; on failure nothing changes. */
 abut_status abuti_world_asset_deform(world_asset *asset, const abut_vec3 *positions);
-/* Examines a deformed mesh for its report, unless this is done. */
-abut_status abuti_world_asset_examine(world_asset *asset);
-/* Prepares the BVH for signs, unless this is done or it has no interior. */
-abut_status abuti_world_asset_sign(world_asset *asset);
-
-/* ---- serial_methods.c ---- */
-
-/* Tests the pairs with maps, with layers, and with vertices of meshes, each on all threads. */
-abut_status abuti_world_find_serial(abut_world *world);
-/* Adds a mesh to the layers of the world, and sets its index there. */
-abut_status abuti_world_add_layer(abut_world *world, world_item *item);
-/* The serial result of a pair; null if it was not tested there. */
-const world_serial_result *abuti_world_serial_result(const abut_world *world, size_t pair);
 /* ---- sweep.c ---- */
 
 /* Creates the core of a primitive, unless it has one. */
 abut_status abuti_world_core(abut_context *context, world_item *item);
-
-/* ---- character.c ---- */
-
-/* Creates the data of other items that pairs with characters need, before the parallel tasks
- * start. */
-abut_status abuti_world_prepare_characters(const abut_world *world);
-/* Downloads the samples of all characters, before the parallel tasks read them. */
-abut_status abuti_world_download_characters(const abut_world *world);
-/* Sets the bounding box of a character from its fields; the motion is set. */
-abut_status abuti_world_place_character(const char *function, const world_item *item,
-                                        world_place *to);
-/* Appends the contacts of a, a character, with b. Contacts beyond the capacity are counted. */
-abut_status abuti_world_character_contacts(const abut_world *world, size_t pair,
-                                           const world_item *a, const world_item *b,
-                                           abut_contacts *to);
-/* An estimate of the work for a character. */
-size_t abuti_world_character_size(const world_item *item);
 
 /* ---- collide.c ---- */
 
@@ -297,10 +354,10 @@ uint64_t abuti_world_contacts_digest(const abut_world *world);
 /* The record of a pair if its last contacts are still valid, otherwise null. */
 const world_pair_record *abuti_world_valid_record(const abut_world *world, size_t pair);
 
-/* Computes the exact contact patches of two items at their poses. Neither is a character, and every
- * body has a BVH. */
-abut_status abuti_world_patches(const world_item *a, const world_item *b,
-                                const abut_patch_options *options, abut_patches *found);
+/* Computes the contacts of a pair and writes them after those of `contacts`, whose count does not
+ * change. `patches` is scratch memory. */
+abut_status abuti_world_collide(const world_method *method, const world_call *call,
+                                abuti_vector *contacts, abuti_vector *patches, abut_patches *found);
 
 /* ---- world.c ---- */
 
@@ -311,6 +368,9 @@ abut_status abuti_world_check_idle(const char *function, const abut_world *world
 abut_status abuti_world_enter(const char *function, abut_world *world, abut_context **before);
 void abuti_world_leave(abut_world *world, abut_context *before);
 abut_status abuti_world_check_id(const char *function, const abut_world *world, uint32_t id);
+/* Fails if a call is in progress, or a and b are not two items. */
+abut_status abuti_world_check_pair(const char *function, const abut_world *world, uint32_t a,
+                                   uint32_t b);
 /* The collider of an item at a pose. */
 abut_collider abuti_world_collider(const world_item *item, const abut_pose *at);
 /* Validates an item at a pose and computes its place. */

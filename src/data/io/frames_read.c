@@ -1,5 +1,5 @@
 /* Reads recorded motion. See frames.h for the format. */
-#include "frames/frames.h"
+#include "io/frames.h"
 
 struct abut_frames {
     abut_context *context; /* reference */
@@ -87,8 +87,7 @@ static abut_status read_table(abut_frames *f) {
     if (!f->table)
         return ABUT_ERROR_MEMORY;
     abut_status status = read_frame_bytes(f, sizeof(frames_head), f->table, bytes);
-    status = status ? status : read_frame_bytes(f, sizeof(frames_head) + bytes, &sum, sizeof sum);
-    if (status)
+    if (status || (status = read_frame_bytes(f, sizeof(frames_head) + bytes, &sum, sizeof sum)))
         return status;
     if (sum != abuti_checksum(f->table, (size_t)bytes))
         return fail_damaged(f, "the list of meshes fails its checksum");
@@ -213,16 +212,15 @@ static abut_status make_mesh(const abut_frames *f, uint32_t number, abut_mesh **
 }
 
 static abut_status read_file(abut_frames *f) {
-    abut_status status = read_head(f);
-    status = status ? status : read_table(f);
-    status = status ? status : check_lengths(f);
-    status = status ? status : read_indices(f);
-    if (!status && !(f->frame = abuti_allocate(f->context, f->frame_bytes + sizeof(uint64_t), 1)))
-        status = ABUT_ERROR_MEMORY;
-    status = status ? status : read_frame(f, 0);
-    if (!status &&
-        !(f->meshes = abuti_allocate_zeroed(f->context, f->info.mesh_count, sizeof *f->meshes)))
-        status = ABUT_ERROR_MEMORY;
+    abut_status status;
+    if ((status = read_head(f)) || (status = read_table(f)) || (status = check_lengths(f)) ||
+        (status = read_indices(f)))
+        return status;
+    f->frame = abuti_allocate(f->context, f->frame_bytes + sizeof(uint64_t), 1);
+    f->meshes = abuti_allocate_zeroed(f->context, f->info.mesh_count, sizeof *f->meshes);
+    if (!f->frame || !f->meshes)
+        return ABUT_ERROR_MEMORY;
+    status = read_frame(f, 0);
     for (uint32_t i = 0; i < f->info.mesh_count && !status; i++)
         status = make_mesh(f, i, &f->meshes[i]);
     return status;

@@ -8,7 +8,7 @@
  * the gap below it. The equations are solved for each bone by Gauss-Seidel sweeps in vertex order,
  * restricted to vertices near the bone. Results are the same bits everywhere.
  */
-#include "character/mannequin.h"
+#include "mannequin/mannequin.h"
 
 #include <math.h>
 

@@ -8,7 +8,7 @@
  * joins two boundaries or reverses a triangle. At the end the shortest edges are collapsed, or the
  * longest split, until the desired count is reached.
  */
-#include "mesh/remesh.h"
+#include "mannequin/remesh.h"
 
 #include <math.h>
 

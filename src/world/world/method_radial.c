@@ -1,4 +1,4 @@
-/* Characters: radial fields that the caller updates, as items of a world.
+/* The method radial: characters, whose radial fields the caller updates.
  *
  * Pairs are tested in both directions: vertices, samples and long edges of the other item against
  * the radial fields, and samples of the radial fields, which lie on the mesh, against the other
@@ -21,20 +21,44 @@ enum { BATCH_POINTS = 64 };
 #define FREE_FRACTION \
     0.05 /* of the size of a mesh: initial radius of the search for the nearest point */
 
-static const char depths[] = "Depths come from radial fields and are accurate to about a cell.";
+/* ---- items ---- */
 
-abut_status abuti_world_download_characters(const abut_world *world) {
+static abut_radial *radial_of(const world_item *item) {
+    return item->is.collider.shape.character;
+}
+
+static abut_status add_character_item(abut_world *world, world_item *item) {
+    (void)world;
+    abuti_radial_retain(radial_of(item));
+    item->work = (size_t)radial_of(item)->info.sample_count;
+    return abuti_radial_download(radial_of(item));
+}
+
+static void remove_character_item(abut_world *world, world_item *item) {
+    (void)world;
+    abut_radial_destroy(radial_of(item));
+}
+
+abut_status abuti_world_download_characters(abut_world *world) {
     abut_status status = ABUT_OK;
     for (size_t i = 0; world->characters && i < world->items.count && !status; i++) {
         const world_item *item = &world_items(world)[i];
         if (item->used && item->kind == ABUT_COLLIDER_CHARACTER)
-            status = abuti_radial_download(item->is.collider.shape.character);
+            status = abuti_radial_download(radial_of(item));
     }
     return status;
 }
 
-size_t abuti_world_character_size(const world_item *item) {
-    return (size_t)item->is.collider.shape.character->info.sample_count;
+static abut_status deform_character(const world_item *item, const abut_character_matrix *bones,
+                                    abut_array positions) {
+    abut_status status = abut_radial_set_positions(radial_of(item), bones, positions);
+    return status ? status : abuti_radial_download(radial_of(item));
+}
+
+static void describe_character(const world_item *item, abut_world_item_info *info) {
+    info->method = ABUT_WORLD_RADIAL;
+    info->reason = "It is a character, whose radial fields follow every pose.";
+    info->cell = radial_of(item)->info.cell;
 }
 
 /* ---- bounding box ---- */
@@ -45,8 +69,7 @@ static box3 radial_field_box(const abut_radial_view *view) {
                   v3_add(v3_max(view->begin, view->end), r)};
 }
 
-abut_status abuti_world_place_character(const char *function, const world_item *item,
-                                        world_place *to) {
+static abut_status place_character(const char *function, const world_item *item, world_place *to) {
     const contact_motion *m = &to->motion;
     const mat3 none = {{{1, 0, 0}, {0, 1, 0}, {0, 0, 1}}};
     double off = v3_max_abs(m->shift);
@@ -57,7 +80,7 @@ abut_status abuti_world_place_character(const char *function, const world_item *
                           "%s: the pose of a character must be the identity, because its fields "
                           "are in world coordinates",
                           function);
-    abut_radial *radial = item->is.collider.shape.character;
+    abut_radial *radial = radial_of(item);
     box3 box = box_empty();
     for (uint32_t i = 0; i < radial->info.field_count && radial->info.has_samples; i++) {
         abut_radial_view view = abut_radial_view_default();
@@ -93,18 +116,9 @@ static abut_status prepare_partner(const abut_world *world, world_item *item) {
     return status;
 }
 
-abut_status abuti_world_prepare_characters(const abut_world *world) {
-    const abut_world_pair *pairs = world->pairs.data;
-    world_item *items = world_items(world);
-    abut_status status = ABUT_OK;
-    for (size_t i = 0; world->characters && i < world->pairs.count && !status; i++) {
-        world_item *a = &items[pairs[i].a], *b = &items[pairs[i].b];
-        if (a->kind == ABUT_COLLIDER_CHARACTER)
-            status = prepare_partner(world, b);
-        if (!status && b->kind == ABUT_COLLIDER_CHARACTER)
-            status = prepare_partner(world, a);
-    }
-    return status;
+static abut_status prepare_character_pair(const abut_world *world, world_item *a, world_item *b) {
+    abut_status status = prepare_partner(world, a);
+    return status ? status : prepare_partner(world, b);
 }
 
 /* Contacts beyond the capacity are counted. */
@@ -142,8 +156,8 @@ static box3 margin_box(const world_item *item, const world_item *other) {
 static void test_radial_fields(feature_batch *f) {
     abut_contact list[3 * BATCH_POINTS];
     abut_contacts found = {.size = sizeof found, .list = list, .capacity = 3 * BATCH_POINTS};
-    f->status = abut_radial_contacts(f->against->is.collider.shape.character, f->count, f->places,
-                                     &f->options, &found);
+    f->status =
+        abut_radial_contacts(radial_of(f->against), f->count, f->places, &f->options, &found);
     for (uint64_t i = 0; i < found.count && !f->status; i++) {
         const uint32_t which = list[i].element;
         const abut_sample *name = &f->samples[which];
@@ -307,7 +321,7 @@ static void add_mesh(feature_batch *f, const world_item *of) {
     const abut_topology *topology = of->topology ? of->topology : of->asset->topology;
     abut_topology_arrays edges = abut_topology_arrays_default();
     abut_topology_get_arrays(topology, &edges);
-    const double cell = f->against->is.collider.shape.character->info.cell;
+    const double cell = radial_of(f->against)->info.cell;
     for (uint32_t i = 0; i < mesh->vertex_count && !f->status; i++) {
         const vec3 at = contact_to_world(&of->at.motion, v3_add(mesh->origin, mesh->positions[i]));
         add_feature(f, (abut_capsule){{at, at}, 0},
@@ -361,7 +375,7 @@ static bool sample_position(const radial_scene *s, uint32_t field, uint32_t c, v
 
 /* Adds all samples of the fields that are near. */
 static void add_character(feature_batch *f, const world_item *of) {
-    abut_radial *radial = of->is.collider.shape.character;
+    abut_radial *radial = radial_of(of);
     const radial_scene s = abuti_radial_scene(radial);
     if (!radial->info.has_samples)
         return;
@@ -439,25 +453,48 @@ static abut_status collide_both_ways(const abut_world *world, const world_item *
     return f.status;
 }
 
-abut_status abuti_world_character_contacts(const abut_world *world, size_t pair,
-                                           const world_item *a, const world_item *b,
-                                           abut_contacts *to) {
-    abut_radial *radial = a->is.collider.shape.character;
+static abut_status collide_character(const world_call *call, abut_patches *to) {
+    const bool swapped = call->a->kind != ABUT_COLLIDER_CHARACTER;
+    const world_item *a = swapped ? call->b : call->a, *b = swapped ? call->a : call->b;
     const abut_sphere *sphere = &b->at.primitive.sphere;
-    const abut_contact_options options = world_contact_options(world, a, b);
+    const abut_contact_options options = world_contact_options(call->world, a, b);
+    abut_contacts found = world_contacts_of(to);
     abut_status status = ABUT_OK;
-    (void)pair;
     if (b->kind == ABUT_COLLIDER_PLANE) {
-        collide_plane(options.margin, radial, &b->at.primitive.plane, to);
+        collide_plane(options.margin, radial_of(a), &b->at.primitive.plane, &found);
     } else if (b->kind == ABUT_COLLIDER_SPHERE || b->kind == ABUT_COLLIDER_CAPSULE) {
         const abut_capsule capsule =
             b->kind == ABUT_COLLIDER_SPHERE
                 ? (abut_capsule){{sphere->centre, sphere->centre}, sphere->radius}
                 : b->at.primitive.capsule;
-        status = collide_capsule(&options, radial, &capsule, to);
+        status = collide_capsule(&options, radial_of(a), &capsule, &found);
     } else {
-        status = collide_both_ways(world, a, b, to);
+        status = collide_both_ways(call->world, a, b, &found);
     }
-    to->reliability = abuti_limited(depths);
-    return status ? status : to->count > to->capacity ? ABUT_ERROR_BUFFER : ABUT_OK;
+    found.reliability =
+        abuti_limited("Depths come from radial fields and are accurate to about a cell.");
+    return abuti_world_set_contacts(call, status, swapped, true, &found, to);
 }
+
+static abut_status guarantee_characters(const world_item *a, const world_item *b,
+                                        abut_world_pair_info *info) {
+    (void)a;
+    (void)b;
+    info->guarantee = ABUT_WORLD_GUARANTEE_SAMPLED;
+    info->error = HUGE_VAL;
+    info->reason = "Folds and details finer than the cells of radial fields may be missed. Depths "
+                   "are accurate to about a cell.";
+    return ABUT_OK;
+}
+
+const world_method abuti_world_radial = {.method = ABUT_WORLD_RADIAL,
+                                         .room = 256,
+                                         .add = add_character_item,
+                                         .remove = remove_character_item,
+                                         .place = place_character,
+                                         .deform = deform_character,
+                                         .describe = describe_character,
+                                         .prepare = abuti_world_download_characters,
+                                         .prepare_pair = prepare_character_pair,
+                                         .collide = collide_character,
+                                         .guarantee = guarantee_characters};

@@ -2,7 +2,7 @@
 #include "apps/get.h"
 #include "support/support.h"
 
-#include "frames/frames.h"
+#include "io/frames.h"
 
 #include <math.h>
 #include <stdio.h>

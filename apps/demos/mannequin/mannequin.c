@@ -4,7 +4,7 @@
  * side (+x) is described; the right side is its mirror image. Bones have the names of common game
  * rigs and no rotation in the rest pose: arms point down by 43 degrees and fingers are spread.
  */
-#include "character/mannequin.h"
+#include "mannequin/mannequin.h"
 
 #include <assert.h>
 #include <math.h>

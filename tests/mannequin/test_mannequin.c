@@ -3,7 +3,7 @@
 #include "apps/get.h"
 #include "support/support.h"
 
-#include "character/mannequin.h"
+#include "mannequin/mannequin.h"
 
 #include <math.h>
 #include <stdlib.h>

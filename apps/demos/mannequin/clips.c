@@ -7,7 +7,7 @@
  * The height of the hips follows from the posture: the lowest point of the body is on the ground,
  * or `lift` above it.
  */
-#include "character/mannequin.h"
+#include "mannequin/mannequin.h"
 
 #include "base/turn.h"
 

@@ -6,10 +6,10 @@
  * smaller one. Like the distances it is 1-Lipschitz, so that one value decides for a whole block of
  * the grid whether the surface can pass through it, and which parts are relevant there.
  */
-#include "character/mannequin.h"
+#include "mannequin/mannequin.h"
 
+#include "mannequin/remesh.h"
 #include "mesh/marching_cubes.h"
-#include "mesh/remesh.h"
 
 #include <math.h>
 

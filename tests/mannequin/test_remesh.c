@@ -2,7 +2,7 @@
  * place. */
 #include "support/support.h"
 
-#include "mesh/remesh.h"
+#include "mannequin/remesh.h"
 
 #include <math.h>
 

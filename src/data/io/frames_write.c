@@ -1,6 +1,6 @@
 /* Writes recorded motion. See frames.h for the format. Frames are written one by one, so that a
  * recording of any length needs the memory of one frame. */
-#include "frames/frames.h"
+#include "io/frames.h"
 
 struct abut_frames_writer {
     abut_context *context; /* reference */
@@ -84,8 +84,7 @@ abut_status abut_frames_writer_create(abut_mesh *const *meshes, uint32_t count, 
     abut_frames_options o = abut_frames_options_default();
     abut_status status =
         abuti_options_read(&o, sizeof o, options, "abut_frames_writer_create: options");
-    status = status ? status : check_create(meshes, count, path, &o);
-    if (status)
+    if (status || (status = check_create(meshes, count, path, &o)))
         return status;
     abut_context *context = meshes[0]->context;
     abut_frames_writer *made = abuti_allocate_zeroed(context, 1, sizeof *made);
@@ -97,8 +96,10 @@ abut_status abut_frames_writer_create(abut_mesh *const *meshes, uint32_t count, 
     status = compute_frame_layout(meshes, count, made);
     if (!status && !(made->frame = abuti_allocate(context, made->frame_bytes, 1)))
         status = ABUT_ERROR_MEMORY;
-    status = status ? status : abuti_sink_open(&made->sink, context, path);
-    status = status ? status : write_triangles(meshes, count, &o, made);
+    if (!status)
+        status = abuti_sink_open(&made->sink, context, path);
+    if (!status)
+        status = write_triangles(meshes, count, &o, made);
     if (status)
         abut_frames_writer_discard(made);
     else

@@ -1,0 +1,71 @@
+/* The method exact: contact patches of meshes and primitives by their geometry. */
+#include "world/world.h"
+
+#include <math.h>
+
+#define CAPSULE_ERROR 0.003  /* of the radius, with a mesh: abut_contact_find() */
+#define CYLINDER_ERROR 0.001 /* likewise */
+
+static abut_status collide_exact(const world_call *call, abut_patches *to) {
+    const abut_collider a = abuti_world_collider(call->a, &call->a->at.pose),
+                        b = abuti_world_collider(call->b, &call->b->at.pose);
+    return abut_contact_find(&a, &b, &call->options, to);
+}
+
+static double exact_error(const world_item *solid, const world_item *other) {
+    if (other->kind != ABUT_COLLIDER_BODY)
+        return 0;
+    return solid->kind == ABUT_COLLIDER_CAPSULE
+               ? CAPSULE_ERROR * solid->is.collider.shape.capsule.radius
+           : solid->kind == ABUT_COLLIDER_CYLINDER
+               ? CYLINDER_ERROR * solid->is.collider.shape.cylinder.radius
+               : 0;
+}
+
+/* Exact depths of sheets have no bound. A plane is inside nothing, and depths below it are those of
+ * vertices. */
+abut_status abuti_world_limit_guarantee(const world_item *a, const world_item *b,
+                                        abut_world_pair_info *info) {
+    const world_item *both[2] = {a, b};
+    bool is_approximate = false, has_sheets = false;
+    for (int i = 0; i < 2; i++) {
+        const abut_bvh *tree;
+        const bvh_interior *interior;
+        abut_status status;
+        if (both[!i]->kind == ABUT_COLLIDER_PLANE || both[i]->kind != ABUT_COLLIDER_BODY ||
+            !both[i]->bvh)
+            continue;
+        if ((status = abuti_bvh_cpu_tree(both[i]->bvh, &tree)) ||
+            (status = abuti_bvh_interior(tree, &interior)))
+            return status;
+        is_approximate |= interior->border_count > 0;
+        has_sheets |= interior->has_sheets;
+    }
+    if (has_sheets && info->method == ABUT_WORLD_EXACT) {
+        info->error = HUGE_VAL;
+        info->reason = "Complete: every overlap has a contact, no matter how thin the bodies are. "
+                       "A mesh has boundary edges, where depths have no bound.";
+    }
+    if (is_approximate) {
+        info->guarantee = ABUT_WORLD_GUARANTEE_LIMITED;
+        info->error = HUGE_VAL;
+        info->reason =
+            "Every intersection of surfaces has a contact. A mesh has small holes or flipped "
+            "neighbours, so that containment in it is approximate, and the depth of a contained "
+            "item has no bound.";
+    }
+    return ABUT_OK;
+}
+
+static abut_status guarantee_exact(const world_item *a, const world_item *b,
+                                   abut_world_pair_info *info) {
+    info->guarantee = ABUT_WORLD_GUARANTEE_COMPLETE;
+    info->error = exact_error(a, b) + exact_error(b, a);
+    info->reason = "Complete: every overlap has a contact, no matter how thin the bodies are.";
+    return abuti_world_limit_guarantee(a, b, info);
+}
+
+const world_method abuti_world_exact = {.method = ABUT_WORLD_EXACT,
+                                        .room = 32,
+                                        .collide = collide_exact,
+                                        .guarantee = guarantee_exact};

@@ -1,8 +1,11 @@
 /* The margin of the nearest-point search: how far the distances in floats are from the true ones.
- * Once for each set of instructions. */
+ * Once for each number of LANES. */
 #include "bvh/meshes.h"
 
-#include "nearest/nearest_walk.h"
+#define abuti_nearest_search_4 search_beside /* the library has the others */
+#define abuti_nearest_search_8 search_beside
+#define abuti_nearest_search_16 search_beside
+#include "nearest/search_lanes.c"
 
 #include <math.h>
 
@@ -11,8 +14,8 @@ static bool start_somewhere(search *s, const abut_bvh *bvh, const abut_mesh *mes
                             test_random *random) {
     double size = largest_extent(mesh);
     s->bvh = bvh;
-    s->radius = s->best = INFINITY;
-    s->winner = ABUT_NONE;
+    s->radius = s->found.distance = INFINITY;
+    s->found.triangle = ABUT_NONE;
     s->point = round % 4 == 0   ? point_around(mesh, random, 1.5)
                : round % 4 == 1 ? point_near(mesh, random, 0)
                : round % 4 == 2 ? point_near(mesh, random, 1e-4 * size)
@@ -37,7 +40,6 @@ static double leaf_error(const search *s, const abut_mesh *mesh, uint32_t leaf,
     return worst;
 }
 
-#if LANES != 16
 static bool is_leaf(uint32_t child) {
     return child != ABUT_NONE && child & BVH_LEAF;
 }
@@ -76,11 +78,6 @@ static double worst_error(abut_mesh *mesh, int rounds, uint64_t seed) {
     abut_bvh_destroy(bvh);
     return worst;
 }
-#endif
-
-#if LANES == 16
-static double worst_error(abut_mesh *mesh, int rounds, uint64_t seed);
-#endif
 
 TEST(errors_are_inside) {
     double worst = 0;

@@ -1,2 +1,3 @@
 /* The margin of the nearest-point search, with wide instructions if they can be compiled. */
+#define LANES 8
 #include "margin_body.h"

@@ -21,15 +21,12 @@
 /* The number of lanes of the *_lanes.c variant to call: 16 (AVX-512), 8 (AVX2) or 4. */
 int abuti_simd_lanes(void);
 /* The address of the widest variant that this processor can run, of name_4, name_8 and name_16,
- * which a file *_lanes.c defines. ABUTI_8_LANES_OR chooses between a variant for eight or more
- * lanes and one for any processor. */
+ * which a file *_lanes.c defines. */
 #ifdef ABUTI_WIDE_FILES
 #define ABUTI_BY_LANES(name) \
     (abuti_simd_lanes() >= 16 ? &name##_16 : abuti_simd_lanes() >= 8 ? &name##_8 : &name##_4)
-#define ABUTI_8_LANES_OR(eight, any) (abuti_simd_lanes() >= 8 ? (eight) : (any))
 #else
 #define ABUTI_BY_LANES(name) (&name##_4)
-#define ABUTI_8_LANES_OR(eight, any) (any)
 #endif
 /* For tests: behave as on a processor with at most this many lanes. */
 void abuti_simd_limit_lanes(int lanes);

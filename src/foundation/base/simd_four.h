@@ -28,8 +28,6 @@ static inline fw fw_groups(const float from[WIDE_GROUPS]) {
 #define fw_mul _mm512_mul_ps
 #define fw_mul_add _mm512_fmadd_ps
 #define fw_mul_from _mm512_fnmadd_ps
-/* -(a b + c) */
-#define fw_minus_mul_add _mm512_fnmsub_ps
 #define fw_div _mm512_div_ps
 /* a / b within two ulps, for b between 1e-30 and 1e30: an approximation of 14 bits and one Newton
  * step. A division of sixteen floats takes 16 cycles. */
@@ -118,48 +116,6 @@ static inline void fw_load_steps(const uint16_t *const from[WIDE_GROUPS], fw out
 
 /* Sixteen integers. */
 typedef __m512i nw;
-/* Element g of consecutive floats, in all lanes of group g; fw_spread_from: the same, starting at a
- * lane of a vector. */
-static inline fw fw_spread(const float *from) {
-    const __m512i group = _mm512_set_epi32(3, 3, 3, 3, 2, 2, 2, 2, 1, 1, 1, 1, 0, 0, 0, 0);
-    return _mm512_permutexvar_ps(group, _mm512_castps128_ps512(_mm_loadu_ps(from)));
-}
-static inline fw fw_spread_from(fw a, uint32_t lane) {
-    const __m512i group = _mm512_set_epi32(3, 3, 3, 3, 2, 2, 2, 2, 1, 1, 1, 1, 0, 0, 0, 0);
-    return _mm512_permutexvar_ps(_mm512_add_epi32(group, _mm512_set1_epi32((int)lane)), a);
-}
-static inline fw fw_load_u16(const uint16_t *from) {
-    __m256i words = _mm256_loadu_si256((const __m256i *)(const void *)from);
-    return _mm512_cvtepi32_ps(_mm512_cvtepu16_epi32(words));
-}
-/* Integers from 0 to 65535; truncates. */
-static inline void fw_store_u16(uint16_t *to, fw a) {
-    __m256i words = _mm512_cvtepi32_epi16(_mm512_cvttps_epi32(a));
-    _mm256_storeu_si256((__m256i *)(void *)to, words);
-}
-/* first, first + 1 ... */
-static inline nw nw_count(uint32_t first) {
-    const __m512i lane = _mm512_set_epi32(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0);
-    return _mm512_add_epi32(lane, _mm512_set1_epi32((int)first));
-}
-/* The largest of a, b and 0. Floats that are not negative have the order of their bits, and an
- * integer comparison takes a quarter of the time. */
-static inline fw fw_max_or_zero(fw a, fw b) {
-    nw most = _mm512_max_epi32(_mm512_castps_si512(a), _mm512_castps_si512(b));
-    return _mm512_castsi512_ps(_mm512_max_epi32(most, _mm512_setzero_si512()));
-}
-/* The lane of the smallest key among the lanes whose bits are set. No key is negative. Keys that
- * differ by less than sixteen ulps count as equal. */
-static inline uint32_t fw_least_lane(fw key, unsigned bits) {
-    /* ~((key & ~15) | lane), and 0 for lanes whose bit is clear: the maximum is the result. */
-    nw k = _mm512_maskz_ternarylogic_epi32((mw)bits, _mm512_castps_si512(key),
-                                           _mm512_set1_epi32(15), nw_count(0), 0x45);
-    __m256i half = _mm256_max_epu32(_mm512_castsi512_si256(k), _mm512_extracti64x4_epi64(k, 1));
-    __m128i four = _mm_max_epu32(_mm256_castsi256_si128(half), _mm256_extracti128_si256(half, 1));
-    four = _mm_max_epu32(four, _mm_shuffle_epi32(four, _MM_SHUFFLE(1, 0, 3, 2)));
-    four = _mm_max_epu32(four, _mm_shuffle_epi32(four, _MM_SHUFFLE(2, 3, 0, 1)));
-    return ~(uint32_t)_mm_cvtsi128_si32(four) & 15;
-}
 /* Writes the lanes whose bit is set consecutively. May write up to sixteen elements. */
 static inline void fw_pack(float *to, unsigned bits, fw a) {
     _mm512_storeu_ps(to, _mm512_maskz_compress_ps((mw)bits, a));
@@ -228,39 +184,6 @@ static inline d8 d8_select(n8 mask, d8 a, d8 b) {
     return _mm512_mask_blend_pd(mask, b, a);
 }
 static inline unsigned d8_bits(n8 mask) {
-    return mask;
-}
-/* Four doubles with masks of this kind. */
-typedef __m256d e4;
-#define e4_all _mm256_set1_pd
-#define e4_load _mm256_loadu_pd
-#define e4_store _mm256_storeu_pd
-#define e4_add _mm256_add_pd
-#define e4_sub _mm256_sub_pd
-#define e4_mul _mm256_mul_pd
-#define e4_mul_sub _mm256_fmsub_pd
-#define e4_div _mm256_div_pd
-#define e4_sqrt _mm256_sqrt_pd
-#define e4_abs d4_abs
-#define e4_max _mm256_max_pd
-#define e4_negative d4_negative
-#define e4_load_three d4_load_three
-static inline n8 e4_less(e4 a, e4 b) {
-    return _mm256_cmp_pd_mask(a, b, _CMP_LT_OQ);
-}
-static inline n8 e4_less_equal(e4 a, e4 b) {
-    return _mm256_cmp_pd_mask(a, b, _CMP_LE_OQ);
-}
-static inline n8 e4_equal(e4 a, e4 b) {
-    return _mm256_cmp_pd_mask(a, b, _CMP_EQ_OQ);
-}
-static inline n8 e4_and(n8 a, n8 b) {
-    return (n8)(a & b);
-}
-static inline e4 e4_select(n8 mask, e4 a, e4 b) {
-    return _mm256_mask_blend_pd(mask, b, a);
-}
-static inline unsigned e4_bits(n8 mask) {
     return mask;
 }
 /* As d4_load_three. */

@@ -1,6 +1,8 @@
 /* The lifetime of a BVH: create, refit, info; and the validation that all queries share. */
 #include "bvh/bvh.h"
 
+#include "base/simd.h"
+
 #include <assert.h>
 #include <math.h>
 
@@ -129,6 +131,21 @@ static void write_wide_nodes(abut_bvh *bvh, const bvh_split *splits, const slot_
 
 /* ---- lifetime ---- */
 
+double abuti_bvh_scale(const abut_mesh *mesh) {
+    vec3 lo = v3_sub(mesh->bounds.lo, mesh->origin), hi = v3_sub(mesh->bounds.hi, mesh->origin);
+    double largest = real_max(v3_max_abs(lo), v3_max_abs(hi));
+    int exponent;
+    if (!(largest > 0))
+        return 1;
+    frexp(largest, &exponent);
+    exponent = 1 - exponent;
+    return ldexp(1, exponent > 1022 ? 1022 : exponent); /* its inverse is a normal number */
+}
+
+void abuti_bvh_fit(abut_bvh *bvh, const abut_mesh *mesh) {
+    ABUTI_BY_LANES(abuti_bvh_fit)(bvh, mesh);
+}
+
 static abut_status build_tree(abut_bvh *bvh, const abut_mesh *mesh) {
     abut_context *context = bvh->context;
     size_t padded = (size_t)bvh->leaf_count * BVH_WIDTH;
@@ -139,7 +156,8 @@ static abut_status build_tree(abut_bvh *bvh, const abut_mesh *mesh) {
     slot_plan *plan = abuti_allocate(context, split_count, sizeof *plan);
     abut_status status = ABUT_ERROR_MEMORY;
     if (bvh->order && bvh->blocks && splits && plan)
-        status = abuti_bvh_split(context, mesh, abuti_bvh_scale(mesh), bvh->order, splits);
+        status = ABUTI_BY_LANES(abuti_bvh_split)(context, mesh, abuti_bvh_scale(mesh), bvh->order,
+                                                 splits);
     if (!status) {
         for (size_t i = bvh->triangle_count; i < padded; i++)
             bvh->order[i] = bvh->order[bvh->triangle_count - 1];
@@ -163,7 +181,6 @@ static abut_status build_tree(abut_bvh *bvh, const abut_mesh *mesh) {
     if (!status) {
         abuti_bvh_fit(bvh, mesh);
         bvh->built_cost = bvh->cost;
-        status = abuti_bvh_compact_create(bvh);
     }
     return status;
 }
@@ -225,7 +242,7 @@ void abut_bvh_destroy(abut_bvh *bvh) {
     abut_context *context = bvh->context;
     abuti_bvh_destroy_on_device(bvh->there);
     if (!bvh->base) {
-        ABUTI_RELEASE(context, bvh->nodes, bvh->blocks, bvh->order, bvh->compact);
+        ABUTI_RELEASE(context, bvh->nodes, bvh->blocks, bvh->order);
     }
     abuti_bvh_destroy_attachments(&bvh->parts);
     abuti_bvh_solid_destroy(bvh);
@@ -262,10 +279,8 @@ abut_status abut_bvh_set_mesh(abut_bvh *bvh, abut_mesh *mesh) {
         return status;
     if (bvh->there)
         status = abuti_bvh_refit_on_device(bvh, mesh);
-    else {
+    else
         abuti_bvh_fit(bvh, mesh);
-        abuti_bvh_compact_invalidate(bvh);
-    }
     if (status)
         return status;
     abut_mesh_retain(mesh);
@@ -278,12 +293,6 @@ abut_status abut_bvh_set_mesh(abut_bvh *bvh, abut_mesh *mesh) {
     return abuti_bvh_refit_attachments(&bvh->parts);
 }
 
-uint64_t abuti_bvh_bytes(const abut_bvh *bvh) {
-    return sizeof *bvh + (uint64_t)bvh->node_count * sizeof *bvh->nodes +
-           (uint64_t)bvh->leaf_count * (sizeof *bvh->blocks + BVH_WIDTH * sizeof *bvh->order) +
-           abuti_bvh_compact_bytes(bvh->compact);
-}
-
 abut_status abut_bvh_get_info(const abut_bvh *bvh, abut_bvh_info *info) {
     if (!bvh || !info)
         return abuti_null(__func__, bvh ? "info" : "bvh");
@@ -292,7 +301,8 @@ abut_status abut_bvh_get_info(const abut_bvh *bvh, abut_bvh_info *info) {
     made.triangle_count = bvh->triangle_count;
     made.node_count = bvh->node_count;
     made.depth = bvh->depth;
-    made.bytes = abuti_bvh_bytes(bvh);
+    made.bytes = sizeof *bvh + (uint64_t)bvh->node_count * sizeof *bvh->nodes +
+                 (uint64_t)bvh->leaf_count * (sizeof *bvh->blocks + BVH_WIDTH * sizeof *bvh->order);
     made.cost = bvh->cost;
     made.built_cost = bvh->built_cost;
     made.should_rebuild = bvh->cost > 1.5 * bvh->built_cost;

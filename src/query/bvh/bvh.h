@@ -28,7 +28,6 @@ _Static_assert(sizeof(bvh_node) == 112 && sizeof(bvh_block) == 72, "the layout t
 
 /* The BVH on a device; see on_device.h. */
 typedef struct bvh_on_device bvh_on_device;
-typedef struct bvh_compact bvh_compact;
 
 /* ---- attachments.c: data of other modules that a BVH owns ----
  *
@@ -96,8 +95,7 @@ struct abut_bvh {
     /* Arrays of the CPU; a BVH on a device has none until abuti_bvh_ensure_host(). */
     bvh_node *nodes;
     bvh_block *blocks;
-    uint32_t *order;      /* 4 per leaf */
-    bvh_compact *compact; /* null if there is none; see compact.h */
+    uint32_t *order; /* 4 per leaf */
     double cost, built_cost;
     atomic_int host;      /* of a BVH on a device: a bvh_host_state */
     bvh_on_device *there; /* null = on the CPU */
@@ -113,7 +111,7 @@ struct abut_bvh {
 /* Adds a reference, which abut_bvh_destroy() releases. Null is allowed. Thread-safe. */
 abut_bvh *abuti_bvh_retain(const abut_bvh *bvh);
 
-/* ---- build.c: the binary tree ---- */
+/* ---- build_lanes.c: the binary tree ---- */
 
 /* A node of the binary tree. The left child follows it; a leaf has no right child (0). */
 typedef struct bvh_split {
@@ -122,11 +120,9 @@ typedef struct bvh_split {
 } bvh_split;
 
 /* Sorts the triangles into leaves and builds the binary tree over them, 2 leaf_count - 1 nodes. */
-abut_status abuti_bvh_split(abut_context *context, const abut_mesh *mesh, double scale,
-                            uint32_t *order, bvh_split *splits);
-/* The same tree, with AVX2: minima and single roundings are the same. */
-abut_status abuti_bvh_split_8(abut_context *context, const abut_mesh *mesh, double scale,
-                              uint32_t *order, bvh_split *splits);
+typedef abut_status bvh_splitter(abut_context *context, const abut_mesh *mesh, double scale,
+                                 uint32_t *order, bvh_split *splits);
+bvh_splitter abuti_bvh_split_4, abuti_bvh_split_8, abuti_bvh_split_16;
 
 /* ---- on_device.c: BVHs on a device ---- */
 
@@ -146,28 +142,15 @@ abut_status abuti_bvh_check_on_device(const char *function, const abut_bvh *bvh)
  * may be refitted meanwhile. */
 abut_status abuti_bvh_copy_to_device(const abut_bvh *from, abut_device *device, abut_bvh **copy);
 
-/* ---- fit.c: boxes, from the leaves up ---- */
-
+/* The factor from positions of a mesh to the frame. */
 double abuti_bvh_scale(const abut_mesh *mesh);
-/* Fits all boxes and blocks to the positions of a mesh. */
-void abuti_bvh_fit(abut_bvh *bvh, const abut_mesh *mesh);
-/* The same bits, with AVX2: every operation is rounded once. */
-void abuti_bvh_fit_8(abut_bvh *bvh, const abut_mesh *mesh);
-/* The cost of the current boxes; see abut_bvh_info. */
-double abuti_bvh_cost(const abut_bvh *bvh);
 
-/* ---- compact.c: a tree of sixteen children for single queries ---- */
+/* ---- refit_lanes.c: boxes, from the leaves up ---- */
 
-/* Creates the compact tree, without boxes, if the BVH should have one. */
-abut_status abuti_bvh_compact_create(abut_bvh *bvh);
-/* Fits its boxes to those of the BVH, unless another thread does. Returns whether they are fitted.
- */
-bool abuti_bvh_compact_fit(const abut_bvh *bvh);
-/* Marks its boxes as outdated, because those of the BVH have changed. */
-void abuti_bvh_compact_invalidate(abut_bvh *bvh);
-size_t abuti_bvh_compact_bytes(const bvh_compact *tree);
-/* The size of the arrays of the CPU. */
-uint64_t abuti_bvh_bytes(const abut_bvh *bvh);
+/* Fits all boxes and blocks to the positions of a mesh; null = only computes the cost of the
+ * boxes, see abut_bvh_info. */
+typedef void bvh_fitter(abut_bvh *bvh, const abut_mesh *mesh);
+bvh_fitter abuti_bvh_fit, abuti_bvh_fit_4, abuti_bvh_fit_8, abuti_bvh_fit_16;
 
 /* The largest float that is not above x, and the smallest not below. The next float is computed
  * with integers, since a branch would be unpredictable. */

@@ -115,12 +115,12 @@ abut_status abuti_bvh_device_download(abuti_queue *queue, const abuti_bvh_device
     abut_status status = made->nodes && made->blocks && made->order ? ABUT_OK : ABUT_ERROR_MEMORY;
     for (int i = 0; i < 3 && !status; i++)
         status = abuti_buffer_download(queue, arrays[i].from, 0, arrays[i].to, arrays[i].bytes);
-    status = status ? status : abuti_bvh_compact_create(made);
     if (status) {
         abut_bvh_destroy(made);
         return status;
     }
-    made->cost = made->built_cost = abuti_bvh_cost(made);
+    abuti_bvh_fit(made, NULL);
+    made->built_cost = made->cost;
     *bvh = made;
     return ABUT_OK;
 }

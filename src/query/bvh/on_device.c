@@ -130,7 +130,6 @@ abut_status abuti_bvh_copy_to_device(const abut_bvh *from, abut_device *device, 
     made->nodes = from->nodes;
     made->blocks = from->blocks;
     made->order = from->order;
-    made->compact = from->compact;
     made->cost = from->cost;
     made->built_cost = from->built_cost;
     made->base = from;
@@ -162,11 +161,10 @@ abut_status abuti_bvh_build_on_device(abut_bvh *bvh, abut_device *device) {
 }
 
 static void discard_host_arrays(abut_bvh *bvh) {
-    ABUTI_RELEASE(bvh->context, bvh->nodes, bvh->blocks, bvh->order, bvh->compact);
+    ABUTI_RELEASE(bvh->context, bvh->nodes, bvh->blocks, bvh->order);
     bvh->nodes = NULL;
     bvh->blocks = NULL;
     bvh->order = NULL;
-    bvh->compact = NULL;
     atomic_store(&bvh->host, BVH_HOST_NONE);
 }
 
@@ -228,15 +226,12 @@ static void swap_arrays(abut_bvh *a, abut_bvh *b) {
     bvh_node *nodes = a->nodes;
     bvh_block *blocks = a->blocks;
     uint32_t *order = a->order;
-    bvh_compact *compact = a->compact;
     a->nodes = b->nodes;
     a->blocks = b->blocks;
     a->order = b->order;
-    a->compact = b->compact;
     b->nodes = nodes;
     b->blocks = blocks;
     b->order = order;
-    b->compact = compact;
 }
 
 abut_status abuti_bvh_ensure_host(const abut_bvh *bvh) {

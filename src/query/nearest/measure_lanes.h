@@ -21,10 +21,6 @@
 #define DW(name) d8_##name
 typedef d8 dw;
 typedef n8 dw_mask;
-#elif defined(LANES) && LANES == 16
-#define DW(name) e4_##name
-typedef e4 dw;
-typedef n8 dw_mask;
 #else
 #define DW(name) d4_##name
 typedef d4 dw;

@@ -17,4 +17,16 @@ typedef struct bvh_hint {
 void abuti_nearest_point(const abut_bvh *bvh, abut_vec3 point, double radius, bvh_hint *hint,
                          abut_nearest *nearest);
 
+/* ---- search_lanes.c ---- */
+
+typedef struct nearest_found {
+    double distance, weight[3]; /* infinite if no triangle is within the radius; of its corners */
+    uint32_t triangle;          /* or ABUT_NONE */
+} nearest_found;
+
+/* Finds the nearest triangle. The hint may be null. */
+typedef void nearest_search(const abut_bvh *bvh, vec3 point, double radius, const bvh_hint *hint,
+                            nearest_found *found);
+nearest_search abuti_nearest_search_4, abuti_nearest_search_8, abuti_nearest_search_16;
+
 #endif

@@ -14,7 +14,7 @@
  */
 #include "bvh/bvh.h"
 
-#include "base/simd.h"
+#include "base/simd_lanes.h"
 
 #include <assert.h>
 
@@ -729,8 +729,8 @@ static abut_status build_all(builder *b, uint32_t triangle_count) {
     return status;
 }
 
-static abut_status split_mesh(abut_context *context, const abut_mesh *mesh, double scale,
-                              uint32_t *order, bvh_split *splits) {
+abut_status BY_LANES(abuti_bvh_split)(abut_context *context, const abut_mesh *mesh, double scale,
+                                      uint32_t *order, bvh_split *splits) {
     size_t count = mesh->triangle_count, chunks = abuti_chunk_count(count, CHUNK_TRIANGLES);
     bool large = count > small_range_size(mesh->triangle_count);
     bool shared = count > CHUNK_TRIANGLES; /* some range is split by all threads */
@@ -751,20 +751,9 @@ static abut_status split_mesh(abut_context *context, const abut_mesh *mesh, doub
             abuti_populate_pages(context, b.spare, count * sizeof *b.spare);
         }
         status = abuti_parallel_try(context, "bvh", count, CHUNK_TRIANGLES, item_task, &b);
-        status = status ? status : build_all(&b, mesh->triangle_count);
+        if (!status)
+            status = build_all(&b, mesh->triangle_count);
     }
     ABUTI_RELEASE(context, b.items, b.spare, b.chunks, b.chunk_left, ranges);
     return status;
 }
-
-#ifdef LANES /* compiled again for AVX2: a box is one register there */
-abut_status abuti_bvh_split_8(abut_context *context, const abut_mesh *mesh, double scale,
-                              uint32_t *order, bvh_split *splits) {
-    return split_mesh(context, mesh, scale, order, splits);
-}
-#else
-abut_status abuti_bvh_split(abut_context *context, const abut_mesh *mesh, double scale,
-                            uint32_t *order, bvh_split *splits) {
-    return ABUTI_8_LANES_OR(abuti_bvh_split_8, split_mesh)(context, mesh, scale, order, splits);
-}
-#endif

@@ -5,7 +5,7 @@
  */
 #include "bvh/corners.h"
 
-#include <math.h>
+#include "base/simd_lanes.h"
 
 enum { NODES_PER_TASK = 512 };
 
@@ -104,51 +104,21 @@ static double add_half_areas(double sum, const bvh_node *node) {
     return sum;
 }
 
-static double relative_cost(const abut_bvh *bvh, double sum) {
-    double whole = fit_parent_slot(&bvh->nodes[0], NULL, 0);
-    return whole > 0 ? 1 + sum / whole : 1;
-}
-
-static void fit_tree(abut_bvh *bvh, const abut_mesh *mesh) {
-    bvh->scale = abuti_bvh_scale(mesh);
-    fit_task_data fit = {bvh, mesh};
+void BY_LANES(abuti_bvh_fit)(abut_bvh *bvh, const abut_mesh *mesh) {
+    if (mesh) {
+        fit_task_data fit = {bvh, mesh};
+        bvh->scale = abuti_bvh_scale(mesh);
+        abuti_parallel_for(bvh->context, bvh->node_count, NODES_PER_TASK, leaves_task, &fit);
+    }
     double sum = 0;
-    abuti_parallel_for(bvh->context, bvh->node_count, NODES_PER_TASK, leaves_task, &fit);
     for (size_t i = bvh->node_count;
          i-- > 0;) { /* children have higher indices than their parents */
         bvh_node *node = &bvh->nodes[i];
-        for (int slot = 0; slot < BVH_WIDTH; slot++)
+        for (int slot = 0; slot < BVH_WIDTH && mesh; slot++)
             if (node->child[slot] != ABUT_NONE && !(node->child[slot] & BVH_LEAF))
                 fit_parent_slot(&bvh->nodes[node->child[slot]], node, slot);
         sum = add_half_areas(sum, node);
     }
-    bvh->cost = relative_cost(bvh, sum);
+    double whole = fit_parent_slot(&bvh->nodes[0], NULL, 0);
+    bvh->cost = whole > 0 ? 1 + sum / whole : 1;
 }
-
-#ifdef LANES /* compiled again for AVX2 */
-void abuti_bvh_fit_8(abut_bvh *bvh, const abut_mesh *mesh) {
-    fit_tree(bvh, mesh);
-}
-#else
-void abuti_bvh_fit(abut_bvh *bvh, const abut_mesh *mesh) {
-    ABUTI_8_LANES_OR(abuti_bvh_fit_8, fit_tree)(bvh, mesh);
-}
-
-double abuti_bvh_cost(const abut_bvh *bvh) {
-    double sum = 0;
-    for (size_t i = bvh->node_count; i-- > 0;)
-        sum = add_half_areas(sum, &bvh->nodes[i]);
-    return relative_cost(bvh, sum);
-}
-
-double abuti_bvh_scale(const abut_mesh *mesh) {
-    vec3 lo = v3_sub(mesh->bounds.lo, mesh->origin), hi = v3_sub(mesh->bounds.hi, mesh->origin);
-    double largest = real_max(v3_max_abs(lo), v3_max_abs(hi));
-    int exponent;
-    if (!(largest > 0))
-        return 1;
-    frexp(largest, &exponent);
-    exponent = 1 - exponent;
-    return ldexp(1, exponent > 1022 ? 1022 : exponent); /* its inverse is a normal number */
-}
-#endif

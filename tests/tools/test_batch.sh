@@ -69,14 +69,23 @@ same whole "the whole"
 
 # ---- kill -9 at random moments until all is done ----
 cat >kill.py <<'END'
-"""kill.py FOLDER COMMAND...: starts the command, kills it after a random while, and so on until it ends by itself."""
+"""kill.py FOLDER COMMAND...: starts the command, kills it after a random number of jobs and a random while, and so on
+until it ends by itself. Jobs count, not only time, so that a busy machine makes progress as well."""
 import os, random, subprocess, sys, time
 random.seed(int(os.environ.get("ABUT_TEST_SEED", "1")))
+def manifest_bytes():
+    try:
+        return os.path.getsize(os.path.join(sys.argv[1], "manifest.jsonl"))
+    except OSError:
+        return 0
 kills = 0
 while True:
     child = subprocess.Popen(sys.argv[2:], stdout=subprocess.DEVNULL)
+    enough = manifest_bytes() + random.randrange(600) # a line has some 150
+    while kills and child.poll() is None and manifest_bytes() <= enough:
+        time.sleep(0.001)
     try:
-        code = child.wait(timeout=random.uniform(0, 0.06 + 0.01 * kills))
+        code = child.wait(timeout=random.uniform(0, 0.01))
         break
     except subprocess.TimeoutExpired:
         child.kill()
@@ -205,8 +214,10 @@ demand "one process did all" "$(sort -u out1 out2 out3 | grep -c '^done')" -eq 3
 victim=$!
 work two --threads 1 >out1 2>err1 &
 other=$!
-sleep 0.05
-kill -9 $victim
+while [ ! -s two/manifest.jsonl ] && kill -0 $other 2>/dev/null; do # one of them is at work
+    sleep 0.01
+done
+kill -9 $victim 2>/dev/null
 wait $victim 2>/dev/null
 wait $other
 demand "with one of two killed the other gave $?" $? -eq 0
@@ -276,10 +287,15 @@ fi
 "$tool" make icosphere ball.ply --segments 60 --quiet
 mkdir cut
 cat >cancel.py <<'END'
-import signal, subprocess, sys, time
+import os, signal, subprocess, sys, time
 signal.signal(signal.SIGINT, signal.SIG_DFL)
 child = subprocess.Popen(sys.argv[1:], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
-time.sleep(0.5)
+def worked(): # seconds of processor time
+    with open("/proc/%d/stat" % child.pid) as file:
+        words = file.read().rsplit(")")[1].split()
+    return (int(words[11]) + int(words[12])) / os.sysconf("SC_CLK_TCK")
+while child.poll() is None and worked() < 0.3:
+    time.sleep(0.01)
 child.send_signal(signal.SIGINT)
 print("cancelled" in child.stderr.read().decode(), child.wait())
 END

@@ -1,5 +1,6 @@
-/* Cases: whole steps of view-based culling on the CPU, and of two complete searches: that over
- * the view's own tree, and abut_sweep_find(). A ball that is dented, a sleeve that is pinched
+/* Cases: whole steps of view-based culling, and of two complete searches: that over the view's own
+ * tree, and abut_sweep_find(). On a device, positions come from the host or are there already, and
+ * results are compared with those of the CPU. A ball that is dented, a sleeve that is pinched
  * while it shortens, and a sheet that is pleated until one pleat leans over to the next; ten
  * steps per run, of which the last has an impact. Everything is computed with +, -, x and /, so
  * that it is the same on every machine. */
@@ -7,7 +8,17 @@
 
 #include <stdlib.h>
 
-enum { STEPS = 10, BALL = 0, SLEEVE = 4, SHEET = 8, SCENES = 12, SCHEMES = 3, SWEEP = 16 };
+enum {
+    STEPS = 10,
+    BALL = 0,
+    SLEEVE = 4,
+    SHEET = 8,
+    SCENES = 12,
+    SCHEMES = 3,
+    SWEEP = 16,
+    DEVICE = 32,
+    RESIDENT = 64
+};
 
 typedef struct self_data {
     abut_mesh *mesh;
@@ -15,7 +26,10 @@ typedef struct self_data {
     abut_sweep *sweep; /* instead, for SWEEP */
     uint32_t vertex_count;
     abut_vec3 *at[STEPS + 1];
+    abut_device *device;
+    abut_buffer *there[STEPS + 1]; /* the same positions, for RESIDENT */
     abut_self_result results[STEPS];
+    uint64_t expected; /* hash of the CPU's results, for DEVICE */
 } self_data;
 
 /* ---- scenes ---- */
@@ -78,7 +92,7 @@ static abut_status make_mesh(bench_state *state, self_data *data) {
     if (scene == SLEEVE)
         return make_grid(state, data, along, across, true);
     abut_shape shape = abut_shape_default(ABUT_SHAPE_ICOSPHERE);
-    shape.segments = state->quick ? 6 : 24;
+    shape.segments = state->quick ? 6 : state->which->variant & DEVICE ? 49 : 24;
     return abut_shape_create(state->context, &shape, &data->mesh);
 }
 
@@ -97,30 +111,6 @@ static abut_vec3 deformed(int scene, abut_vec3 p, double far) {
         p = (abut_vec3){p.x * (1 - 0.6 * far) + over, p.y, 0.1 * far * height};
     }
     return p;
-}
-
-static abut_status self_setup(bench_state *state) {
-    self_data *data = state->data;
-    abut_status status = make_mesh(state, data);
-    if (status)
-        return status;
-    data->vertex_count = abut_mesh_vertex_count(data->mesh);
-    const abut_vec3 o = abut_mesh_local_origin(data->mesh),
-                    *p = abut_mesh_local_positions(data->mesh);
-    for (int k = 0; k <= STEPS; k++) {
-        double far = k < STEPS ? 0.1 * k : 1.5;
-        data->at[k] = malloc(data->vertex_count * sizeof *data->at[k]);
-        if (!data->at[k])
-            return bench_fail(ABUT_ERROR_MEMORY, "no memory");
-        for (uint32_t i = 0; i < data->vertex_count; i++)
-            data->at[k][i] = deformed(state->which->variant & SCENES,
-                                      (abut_vec3){o.x + p[i].x, o.y + p[i].y, o.z + p[i].z}, far);
-    }
-    abut_self_options options = abut_self_options_default();
-    options.scheme = (abut_self_scheme)(state->which->variant & SCHEMES);
-    state->elements = STEPS;
-    return state->which->variant & SWEEP ? abut_sweep_create(&data->mesh, 1, NULL, &data->sweep)
-                                         : abut_self_create(data->mesh, &options, &data->view);
 }
 
 static abut_status sweep_run(self_data *data) {
@@ -148,8 +138,10 @@ static abut_status self_run(bench_state *state) {
         return sweep_run(data);
     for (int k = 0; k < STEPS && !status; k++) {
         abut_self_step step = abut_self_step_default();
-        step.start = abut_array_host(data->at[k]);
-        step.end = abut_array_host(data->at[k + 1]);
+        step.start =
+            data->there[k] ? abut_array_buffer(data->there[k]) : abut_array_host(data->at[k]);
+        step.end = data->there[k + 1] ? abut_array_buffer(data->there[k + 1])
+                                      : abut_array_host(data->at[k + 1]);
         step.start_is_free = true;
         data->results[k].size = sizeof data->results[k];
         status = abut_self_find(data->view, &step, NULL, &data->results[k]);
@@ -157,14 +149,68 @@ static abut_status self_run(bench_state *state) {
     return status;
 }
 
+/* Only impacts, so that all schemes have the same hash. */
+static uint64_t hash_of(const self_data *data) {
+    uint64_t hash = 0;
+    for (int k = 0; k < STEPS; k++) {
+        const abut_self_result *r = &data->results[k];
+        hash = bench_hash(hash, &r->hit, sizeof r->hit);
+        if (!r->hit)
+            continue;
+        hash = bench_hash(hash, &r->impact.time, sizeof r->impact.time);
+        hash = bench_hash(hash, r->impact.element, sizeof r->impact.element);
+    }
+    return hash;
+}
+
+static abut_status self_setup(bench_state *state) {
+    self_data *data = state->data;
+    abut_status status = make_mesh(state, data);
+    if (status)
+        return status;
+    data->vertex_count = abut_mesh_vertex_count(data->mesh);
+    const abut_vec3 o = abut_mesh_local_origin(data->mesh),
+                    *p = abut_mesh_local_positions(data->mesh);
+    for (int k = 0; k <= STEPS; k++) {
+        double far = k < STEPS ? 0.1 * k : 1.5;
+        data->at[k] = malloc(data->vertex_count * sizeof *data->at[k]);
+        if (!data->at[k])
+            return bench_fail(ABUT_ERROR_MEMORY, "no memory");
+        for (uint32_t i = 0; i < data->vertex_count; i++)
+            data->at[k][i] = deformed(state->which->variant & SCENES,
+                                      (abut_vec3){o.x + p[i].x, o.y + p[i].y, o.z + p[i].z}, far);
+    }
+    abut_self_options options = abut_self_options_default();
+    options.scheme = (abut_self_scheme)(state->which->variant & SCHEMES);
+    state->elements = STEPS;
+    if (state->which->variant & SWEEP)
+        return abut_sweep_create(&data->mesh, 1, NULL, &data->sweep);
+    status = abut_self_create(data->mesh, &options, &data->view);
+    if (status || !(state->which->variant & DEVICE))
+        return status;
+    status = self_run(state);
+    data->expected = hash_of(data);
+    abut_self_destroy(data->view);
+    data->view = NULL;
+    const size_t bytes = data->vertex_count * sizeof(abut_vec3);
+    if (!status)
+        status = bench_device_open(state, &data->device);
+    for (int k = 0; k <= STEPS && !status && state->which->variant & RESIDENT; k++) {
+        status = abut_buffer_create(data->device, bytes, &data->there[k]);
+        if (!status)
+            status = abut_buffer_write(data->there[k], 0, data->at[k], bytes);
+    }
+    options.device = data->device;
+    return status ? status : abut_self_create(data->mesh, &options, &data->view);
+}
+
 /* Of the last run, for the line after it. */
 static double stages[6], doubtful;
 static uint32_t hits;
 
-/* Only impacts, so that all schemes have the same hash. */
 static abut_status self_finish(bench_state *state) {
     const self_data *data = state->data;
-    state->hash = 0;
+    state->hash = hash_of(data);
     hits = 0;
     doubtful = 0;
     for (int k = 0; k < 6; k++)
@@ -178,12 +224,9 @@ static abut_status self_finish(bench_state *state) {
         doubtful += (double)(r->sets[1] + r->sets[2] + r->sets[3]) / STEPS;
         for (int s = 0; s < 6; s++)
             stages[s] += of_step[s] / STEPS;
-        state->hash = bench_hash(state->hash, &r->hit, sizeof r->hit);
-        if (!r->hit)
-            continue;
-        state->hash = bench_hash(state->hash, &r->impact.time, sizeof r->impact.time);
-        state->hash = bench_hash(state->hash, r->impact.element, sizeof r->impact.element);
     }
+    if (data->device && state->hash != data->expected)
+        return bench_fail(ABUT_ERROR_DEVICE, "the results are not those of the CPU");
     if (hits != 1 || !data->results[STEPS - 1].hit)
         return bench_fail(ABUT_ERROR_LIMIT, "%u steps have an impact, not the last alone", hits);
     return ABUT_OK;
@@ -194,8 +237,11 @@ static void self_teardown(bench_state *state) {
     abut_self_destroy(data->view);
     abut_sweep_destroy(data->sweep);
     abut_mesh_destroy(data->mesh);
-    for (int k = 0; k <= STEPS; k++)
+    for (int k = 0; k <= STEPS; k++) {
+        abut_buffer_destroy(data->there[k]);
         free(data->at[k]);
+    }
+    abut_device_destroy(data->device);
 }
 
 static void print_details(const bench_case *which, const bench_result *result) {
@@ -231,5 +277,7 @@ const bench_case bench_self_cases[] = {
     SELF("self/sheet-auto", SHEET | ABUT_SELF_AUTO),
     SELF("self/sheet-complete", SHEET | ABUT_SELF_COMPLETE),
     SELF("self/sheet-sweep", SHEET | SWEEP),
+    SELF("self/device-ball", BALL | DEVICE | ABUT_SELF_AUTO),
+    SELF("self/device-ball-resident", BALL | DEVICE | RESIDENT | ABUT_SELF_AUTO),
     {.name = NULL},
 };

@@ -59,8 +59,7 @@ static int load_radial(tool_run *tool, const tool_arguments *arguments, radial_s
 static int read_radial_options(tool_run *tool, const tool_arguments *arguments, radial_subject *s) {
     const tool_given *cell = option_given(arguments, "cell"),
                      *cells = option_given(arguments, "resolution"),
-                     *weight = option_given(arguments, "weight"),
-                     *distance = option_given(arguments, "distance");
+                     *weight = option_given(arguments, "weight");
     s->options = abut_radial_options_default();
     if (cell && cells)
         return tool_refuse(tool, "--cell and --resolution cannot be combined; use one of them");
@@ -70,8 +69,6 @@ static int read_radial_options(tool_run *tool, const tool_arguments *arguments, 
         s->options.cell = s->extent / cells->counts[0];
     if (weight)
         s->options.weight = weight->numbers[0];
-    if (distance && !strcmp(distance->words, "plane"))
-        s->options.distance = ABUT_RADIAL_DISTANCE_PLANE;
     return device_open(tool, arguments, &s->options.device);
 }
 
@@ -152,7 +149,6 @@ static void print_radial(tool_run *tool, const radial_subject *s) {
     json_count(out, "samples", i->sample_count);
     json_count(out, "bytes", i->bytes);
     json_number(out, "cell", i->cell);
-    json_text(out, "distance", abut_radial_distance_name(i->distance));
     const abut_reliability reliability = reliability_of(s);
     json_reliability(out, &reliability);
     if (reliability.level == ABUT_RELIABILITY_UNRELIABLE)
@@ -206,7 +202,6 @@ static int print_points(tool_run *tool, const tool_arguments *arguments, const r
 /* One row of the report. */
 typedef struct radial_level {
     double cell, seconds;
-    abut_radial_distance distance;
     uint64_t bytes;
     radial_error error;
 } radial_level;
@@ -214,7 +209,6 @@ typedef struct radial_level {
 static void print_level(tool_output *out, const radial_level *l) {
     out_object(out, NULL);
     short_fact(out, "cell", l->cell);
-    fact_text(out, "distance", abut_radial_distance_name(l->distance));
     json_count(out, "bytes", l->bytes);
     print_fact(out, "KB", "%.0f", (double)l->bytes / 1024);
     json_number(out, "update_seconds", l->seconds);
@@ -249,43 +243,35 @@ static void print_blames(tool_output *out, const radial_subject *s, const radial
 }
 
 static int plot_levels(tool_run *tool, const radial_level *levels, double limit, const char *path) {
-    double sizes[2][LEVELS], shares[2][LEVELS];
-    tool_curve curves[2], bare[2];
+    double sizes[LEVELS], shares[LEVELS];
     char first[32], last[32], off[64];
-    for (uint32_t k = 0; k < 2; k++) {
-        const char *name = abut_radial_distance_name((abut_radial_distance)k);
-        for (size_t i = 0; i < LEVELS; i++) {
-            const radial_level *l = &levels[2 * i + k];
-            sizes[k][i] = l->error.p95;
-            shares[k][i] = 100 * (l->error.bare + l->error.buried);
-        }
-        curves[k] = (tool_curve){name, abut_picture_colour(2 * k), sizes[k]};
-        bare[k] = (tool_curve){name, abut_picture_colour(2 * k), shares[k]};
+    for (size_t i = 0; i < LEVELS; i++) {
+        sizes[i] = levels[i].error.p95;
+        shares[i] = 100 * (levels[i].error.bare + levels[i].error.buried);
     }
+    tool_curve error = {"error", abut_picture_colour(0), sizes},
+               bare = {"surface", abut_picture_colour(0), shares};
     snprintf(first, sizeof first, "cell size %.3g", levels[0].cell);
-    snprintf(last, sizeof last, "%.3g", levels[2 * LEVELS - 2].cell);
+    snprintf(last, sizeof last, "%.3g", levels[LEVELS - 1].cell);
     snprintf(off, sizeof off, "percent of the surface with an error above %.3g", limit);
     const tool_plot plots[2] = {
-        {"95th percentile of the error of distances near the surface", curves, 2, {first, last}},
-        {off, bare, 2, {first, last}}};
+        {"95th percentile of the error of distances near the surface", &error, 1, {first, last}},
+        {off, &bare, 1, {first, last}}};
     return plots_write(tool, plots, 2, LEVELS, path);
 }
 
-/* Computes the report for both distances at all resolutions. */
+/* Computes the report at all resolutions. */
 static abut_status measure_levels(radial_subject *s, const radial_truth *truth,
                                   radial_level *levels) {
     const double cell = s->info.cell;
     abut_status status = ABUT_OK;
-    for (int i = 0; i < 2 * LEVELS && !status; i++) {
+    for (int i = 0; i < LEVELS && !status; i++) {
         radial_subject at = *s;
         at.radial = NULL;
-        at.options.cell = cell * ldexp(4, -(i / 2));
-        at.options.distance = (abut_radial_distance)(i % 2);
+        at.options.cell = cell * ldexp(4, -i);
         status = radial_build(&at);
-        levels[i] = (radial_level){.cell = at.info.cell,
-                                   .seconds = at.seconds,
-                                   .distance = at.options.distance,
-                                   .bytes = at.info.bytes};
+        levels[i] =
+            (radial_level){.cell = at.info.cell, .seconds = at.seconds, .bytes = at.info.bytes};
         status = status ? status : radial_error_make(&at, truth, &levels[i].error);
         abut_radial_destroy(at.radial);
     }
@@ -310,7 +296,7 @@ static int print_radial_report(tool_run *tool, const tool_arguments *arguments, 
     const tool_given *plot = option_given(arguments, "plot"),
                      *points = option_given(arguments, "points");
     tool_output *out = &tool->out;
-    radial_level levels[2 * LEVELS];
+    radial_level levels[LEVELS];
     radial_truth truth = {0};
     int code = 0;
     memset(levels, 0, sizeof levels);
@@ -332,7 +318,7 @@ static int print_radial_report(tool_run *tool, const tool_arguments *arguments, 
             "inside the body and is not evaluated.",
             truth.count, 2 * truth.limit, truth.limit, 100 * truth.hidden);
         out_table(out, "levels");
-        for (int i = 0; i < 2 * LEVELS; i++)
+        for (int i = 0; i < LEVELS; i++)
             print_level(out, &levels[i]);
         out_end(out);
         status = report_bones(tool, s, &truth);
@@ -340,7 +326,7 @@ static int print_radial_report(tool_run *tool, const tool_arguments *arguments, 
     }
     if (!status && plot)
         code = plot_levels(tool, levels, truth.limit, plot->words);
-    for (int i = 0; i < 2 * LEVELS; i++)
+    for (int i = 0; i < LEVELS; i++)
         radial_error_free(&levels[i].error);
     if (!status && !code && !out->json)
         tool_print_reliability(tool, &truth.reliability);
@@ -431,10 +417,6 @@ static const tool_option options[] = {
      false},
     {"resolution", "N", OPTION_COUNT, "cells along the longest side, instead of --cell", NULL,
      false},
-    {"distance", "HOW", OPTION_CHOICE,
-     "how radii are computed: polar intersects triangles with half-planes, plane intersects rays "
-     "with planes as in the paper (default: polar)",
-     "polar|plane", false},
     {"weight", "W", OPTION_POSITIVE,
      "a field uses triangles with a corner of at least this weight (default: 0.2)", NULL, false},
     {"at", "X,Y,Z", OPTION_VECTOR, "evaluate the signed distance at this point; repeatable", NULL,

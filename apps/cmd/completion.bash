@@ -51,7 +51,6 @@ _abut_values() {
     radial:--without) values="" ;;
     radial:--cell) values="" ;;
     radial:--resolution) values="" ;;
-    radial:--distance) values="polar plane" ;;
     radial:--weight) values="" ;;
     radial:--at) values="" ;;
     radial:--points) values="" ;;
@@ -309,7 +308,7 @@ _abut() {
     picture) options="--size --view --up --fov --edges --flat --colour --ground --background --no-legend --defects --json --quiet --threads --help" ;;
     view) options="--out --title --unit --clip --edges --flat --view --up --json --quiet --threads --help" ;;
     character) options="--triangles --clip --time --skinning --weld --without --garment --particles --ease --joints --out --png --html --film --view --up --fov --json --quiet --threads --help" ;;
-    radial) options="--triangles --clip --time --skinning --weld --without --cell --resolution --distance --weight --at --report --points --plot --out --png --html --error --unrolled --view --up --fov --device --json --quiet --threads --help" ;;
+    radial) options="--triangles --clip --time --skinning --weld --without --cell --resolution --weight --at --report --points --plot --out --png --html --error --unrolled --view --up --fov --device --json --quiet --threads --help" ;;
     nearest) options="--radius --sign --most --random --near --seed --out --html --device --json --quiet --threads --help" ;;
     inside) options="--winding --random --near --seed --out --html --device --json --quiet --threads --help" ;;
     ray) options="--from --towards --most --all --out --html --device --json --quiet --threads --help" ;;

@@ -122,7 +122,6 @@ abut_radial_particles cloth_quick_particles(const cloth *c) {
     particles.count = c->vertices;
     particles.radius = fmax(c->options.thickness, FIELD_CELLS * info.cell);
     particles.friction = fmin(c->options.friction, 1);
-    particles.walk = ABUT_RADIAL_WALK_EVERY_CELL;
     return particles;
 }
 

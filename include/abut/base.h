@@ -88,7 +88,7 @@ typedef struct abut_byte_list {
 } abut_byte_list;
 
 #define ABUT_VERSION_MAJOR 0
-#define ABUT_VERSION_MINOR 6
+#define ABUT_VERSION_MINOR 7
 #define ABUT_VERSION_PATCH 0
 
 /* Returns the version of the loaded library as "major.minor.patch". Thread-safe. */

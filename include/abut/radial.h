@@ -12,7 +12,7 @@
  * The space of a field is rigid: radii and distances are those of the world for any scale, shear or
  * mirroring of the bone. Only the axis is stretched with its bone.
  *
- * Guarantee: polar samples are exact up to rounding. Signs and distances between samples are
+ * Guarantee: samples are exact up to rounding. Signs and distances between samples are
  * estimates; abut_radial_answer.within bounds the distance. A field does not contain surface that
  * is hidden behind other surface, as seen from its axis, or details finer than its cells.
  * abut_radial_measure() measures this error. Results do not depend on the number of threads or on
@@ -36,19 +36,6 @@ extern "C" {
 
 typedef struct abut_radial abut_radial;
 
-/* How radii are computed. */
-typedef enum abut_radial_distance {
-    ABUT_RADIAL_DISTANCE_POLAR = 0, /* intersects each triangle with the half-plane of each column
-                                     * of samples: exact at samples, closed at the ends of the axis
-                                     */
-    ABUT_RADIAL_DISTANCE_PLANE      /* the method of the paper: triangles are linear in angle and z;
-                                     * rays intersect their planes, clamped to the distances of the
-                                     * corners */
-} abut_radial_distance;
-
-/* Returns the name of a method ("polar", "plane"), or null if the enum lacks it. Thread-safe. */
-ABUT_API const char *abut_radial_distance_name(abut_radial_distance distance);
-
 /* Maximum number of samples around an axis, and along it. */
 #define ABUT_RADIAL_SAMPLES_MAX 8192
 
@@ -69,7 +56,6 @@ typedef struct abut_radial_options {
     double weight; /* a field contains triangles that have a corner with at least this weight of its
                     * bone, from 0 to 1; 0 = 0.2. It always contains triangles with a corner for
                     * which its bone has the largest weight */
-    abut_radial_distance distance;
     const abut_radial_axis *axes; /* null = one fitted axis for each bone that has triangles */
     uint32_t axis_count;
     abut_device *device; /* null = the CPU */
@@ -109,8 +95,7 @@ typedef struct abut_radial_info {
     uint32_t unseen_count;                 /* triangles that belong to no field */
     uint64_t bytes;                        /* size of the samples */
     double cell;                           /* cell size that was used */
-    abut_radial_distance distance;
-    bool has_samples; /* positions were set at least once */
+    bool has_samples;                      /* positions were set at least once */
 } abut_radial_info;
 
 ABUT_DEFAULT(abut_radial_info)
@@ -165,8 +150,7 @@ typedef struct abut_radial_answer {
     uint32_t field;   /* field of that triangle; ABUT_NONE if none */
     double within;    /* upper bound of the magnitude of the true distance: the distance of the
                        * nearest sample that was examined, since samples are on the mesh. Infinity
-                       * if none was examined, and for the plane method, whose samples are not
-                       * exactly on the mesh */
+                       * if none was examined */
 } abut_radial_answer;
 
 /* Estimates the signed distance of points (abut_vec3) to the surface between samples: the minimum
@@ -197,16 +181,6 @@ ABUT_API abut_status abut_radial_contacts(abut_radial *radial, size_t count,
 
 /* ---- particles ---- */
 
-/* How the path of a particle is tested. */
-typedef enum abut_radial_walk {
-    ABUT_RADIAL_WALK_STEPS = 0, /* at a few points, as in the paper */
-    ABUT_RADIAL_WALK_EVERY_CELL /* in every cell: no particle passes through a cell at any speed */
-} abut_radial_walk;
-
-/* Returns the name of a method ("steps", "every-cell"), or null if the enum lacks it. Thread-safe.
- */
-ABUT_API const char *abut_radial_walk_name(abut_radial_walk walk);
-
 /* The result for one particle. */
 typedef struct abut_radial_hit {
     uint32_t field;  /* first field that it hits; ABUT_NONE = none */
@@ -218,23 +192,22 @@ typedef struct abut_radial_hit {
 
 typedef struct abut_radial_particles {
     size_t size;
-    size_t count;          /* elements of each array; arrays are contiguous and of doubles */
-    abut_array from;       /* abut_vec3: positions before the step */
-    abut_array to;         /* abut_vec3: positions after the step; changed in place */
-    abut_array hits;       /* abut_radial_hit; null = not requested */
-    double radius;         /* distance that particles keep from the surface */
-    double friction;       /* mu of equations 7 and 10 of the paper, from 0 to 1 */
-    abut_radial_walk walk; /* how paths are tested */
-    uint32_t steps;        /* steps of ABUT_RADIAL_WALK_STEPS, at most 4096; 0 = 8 */
-    uint64_t hit_count;    /* result: number of particles that hit a field */
-    uint64_t odd_count;    /* result: number of particles that are not finite or exceed
-                            * ABUT_COORDINATE_MAX; they do not change */
+    size_t count;       /* elements of each array; arrays are contiguous and of doubles */
+    abut_array from;    /* abut_vec3: positions before the step */
+    abut_array to;      /* abut_vec3: positions after the step; changed in place */
+    abut_array hits;    /* abut_radial_hit; null = not requested */
+    double radius;      /* distance that particles keep from the surface */
+    double friction;    /* mu of equations 7 and 10 of the paper, from 0 to 1 */
+    uint64_t hit_count; /* result: number of particles that hit a field */
+    uint64_t odd_count; /* result: number of particles that are not finite or exceed
+                         * ABUT_COORDINATE_MAX; they do not change */
 } abut_radial_particles;
 
 ABUT_DEFAULT(abut_radial_particles)
 
 /* Moves particles out of the fields. Each particle moves along a straight line relative to a field,
- * from the field's frame before the last update to its current frame. At the first impact it is
+ * from the field's frame before the last update to its current frame. Every cell on this line is
+ * tested, so no particle passes through at any speed. At the first impact it is
  * placed on the surface by equations 5 to 11 of the paper. Its path is then tested again for other
  * fields. Particles that are inside at the end are moved out along the shortest direction of nearby
  * cells. Particles do not interact with each other.

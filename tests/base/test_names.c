@@ -52,8 +52,6 @@ TEST(all_values_have_names) {
     CHECK(abut_impact_kind, ABUT_IMPACT_EDGE_EDGE);
     CHECK(abut_layers_show, ABUT_LAYERS_SECOND);
     CHECK(abut_map_thickness, ABUT_MAP_THICKNESS_BALL);
-    CHECK(abut_radial_distance, ABUT_RADIAL_DISTANCE_PLANE);
-    CHECK(abut_radial_walk, ABUT_RADIAL_WALK_EVERY_CELL);
     CHECK(abut_pair_kind, ABUT_PAIR_KIND_SAME);
     CHECK(abut_self_bounds, ABUT_SELF_AABB);
     CHECK(abut_self_fallback, ABUT_SELF_COST);

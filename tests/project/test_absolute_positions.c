@@ -237,7 +237,6 @@ TEST(radial_fields) {
             particles.count = 1;
             particles.from = abut_array_host(&from);
             particles.to = abut_array_host(&to);
-            particles.walk = ABUT_RADIAL_WALK_EVERY_CELL;
             if (together) {
                 assert_ok(abut_radial_step(radial, &bone, abut_array_host(p), &particles));
             } else {

@@ -35,7 +35,6 @@ EXCEPTIONS = {
     "bench/device_bvh.c": {"bvh/bvh.h", "device/device.h"},
     "bench/device_field.c": {"field/build/device.h"},
     "bench/device_ray.c": {"bvh/bvh.h"},
-    "bench/device_self.c": {"device/device.h"},
     "bench/lists.c": {"bvh/bvh.h"},
     "bench/motion.c": {"sweep/device.h"},
     "bench/reproduce/friston/parts.h": {"device/kit.h"},

@@ -12,7 +12,7 @@ import sys
 
 tool, source = sys.argv[1], pathlib.Path(sys.argv[2])
 PAST = ("CHANGELOG.md", "docs/decisions.md", "docs/roadmap.md", "docs/open-points.md")  # contain names of older versions
-MIGRATION = "docs/migration-0.6.md"
+MIGRATION = ("docs/migration-0.6.md", "docs/migration-0.7.md")
 CODE = ("include", "src", "apps", "examples", "tools", "bench", "cmake", "tests", "CMakeLists.txt", "packaging", "python", "test", "demo")
 
 code = []
@@ -40,7 +40,7 @@ for page in [source / "README.md", *sorted((source / "docs").rglob("*.md"))]:
     text = page.read_text(encoding="utf-8")
     if name in PAST:
         continue
-    if name == MIGRATION:
+    if name in MIGRATION:
         text = re.sub(r"(?m)^\|[^|]*\|", "|", text)  # the first column has the old names
     for word in sorted(set(re.findall(r"\b(?:abut|ABUT)_\w+", text)) - names):
         # abut_x stands for any name, and the start of names for all of them

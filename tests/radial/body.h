@@ -34,7 +34,7 @@ static inline abut_mesh *body_mesh(abut_context *context, abut_shape_kind kind, 
 
 /* One field along z from `lo` to `hi` that sees all of a mesh. */
 static inline abut_radial *body_field(abut_mesh *mesh, double lo, double hi, uint32_t around,
-                                      uint32_t along, abut_radial_distance distance) {
+                                      uint32_t along) {
     abut_radial_axis axis = {0};
     abut_radial_options options = abut_radial_options_default();
     abut_radial *radial = NULL;
@@ -45,7 +45,6 @@ static inline abut_radial *body_field(abut_mesh *mesh, double lo, double hi, uin
     axis.along = along;
     options.axes = &axis;
     options.axis_count = 1;
-    options.distance = distance;
     assert_ok(abut_radial_create_mesh(mesh, 1, &options, &radial));
     return radial;
 }

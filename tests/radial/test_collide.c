@@ -35,7 +35,7 @@ static abut_radial *make_potato(test_random *random, abut_mesh **mesh, double ro
         p[i] = v3_scale(v3_normalise(body_position(sphere, i)),
                         1 + test_random_real(random, -rough, rough));
     *mesh = test_mesh(NULL, p, count, abut_mesh_indices(sphere), abut_mesh_triangle_count(sphere));
-    abut_radial *radial = body_field(*mesh, -1.2, 1.2, 30, 25, ABUT_RADIAL_DISTANCE_POLAR);
+    abut_radial *radial = body_field(*mesh, -1.2, 1.2, 30, 25);
     const abut_character_matrix none = matrix_none();
     body_pose(radial, *mesh, &none);
     free(p);
@@ -44,13 +44,12 @@ static abut_radial *make_potato(test_random *random, abut_mesh **mesh, double ro
 }
 
 static void collide(abut_radial *radial, uint32_t count, const abut_vec3 *from, abut_vec3 *to,
-                    abut_radial_hit *hits, abut_radial_walk walk, double friction, double radius) {
+                    abut_radial_hit *hits, double friction, double radius) {
     abut_radial_particles p = abut_radial_particles_default();
     p.count = count;
     p.from = abut_array_host(from);
     p.to = abut_array_host(to);
     p.hits = abut_array_host(hits);
-    p.walk = walk;
     p.friction = friction;
     p.radius = radius;
     assert_ok(abut_radial_collide(radial, &p));
@@ -79,7 +78,7 @@ TEST(every_cell_meets_what_tiny_steps_meet) {
                 b = v3(-a.x, -a.y, b.z);
                 to = b;
             }
-            collide(radial, 1, &a, &to, &hit, ABUT_RADIAL_WALK_EVERY_CELL, 0, 0);
+            collide(radial, 1, &a, &to, &hit, 0, 0);
             double first = 2;
             bool doubt = false;
             for (int k = 0; k <= FINE && first > 1 && !doubt; k++) {
@@ -111,9 +110,8 @@ TEST(every_cell_meets_what_tiny_steps_meet) {
     assert_true(met > 6 * test_rounds(16));
 }
 
-/* A step finds a particle below the surface: from there it slides on, as far as friction lets it.
- */
-TEST(steps_slide_along_the_surface) {
+/* From where it enters, a particle slides on, as far as friction lets it. */
+TEST(particles_slide_along_the_surface) {
     test_random random = {6};
     abut_mesh *mesh;
     abut_radial *radial = make_potato(&random, &mesh, 0);
@@ -121,7 +119,7 @@ TEST(steps_slide_along_the_surface) {
         const abut_vec3 from = v3(1.05, 0.01, 0.02);
         abut_vec3 to = v3(0.9, 0.3, 0.05);
         abut_radial_hit hit;
-        collide(radial, 1, &from, &to, &hit, ABUT_RADIAL_WALK_STEPS, rub, 0);
+        collide(radial, 1, &from, &to, &hit, rub, 0);
         const double angle = atan2(to.y, to.x), r = v3_length(to);
         assert_int_equal(hit.field, 0);
         assert_true(r > 0.98 && r < 1.02);
@@ -143,7 +141,7 @@ TEST(no_speed_is_too_great) {
         vec3 target = random_point(&random, 0.4);
         abut_vec3 from = v3_along(target, -3, d), to = v3_along(target, speed, d);
         abut_radial_hit hit;
-        collide(radial, 1, &from, &to, &hit, ABUT_RADIAL_WALK_EVERY_CELL, 1, 0);
+        collide(radial, 1, &from, &to, &hit, 1, 0);
         assert_int_equal(hit.field, 0);
         /* with all friction it sticks about where it came in */
         const double along = v3_dot(v3_sub(to, target), d);
@@ -159,21 +157,20 @@ TEST(radius_is_kept) {
     test_random random = {6};
     abut_mesh *mesh = body_mesh(NULL, ABUT_SHAPE_UVSPHERE, 48);
     const double r = abut_mesh_bounds(mesh).hi.z;
-    abut_radial *radial = body_field(mesh, -1.01 * r, 1.01 * r, 64, 48, ABUT_RADIAL_DISTANCE_POLAR);
+    abut_radial *radial = body_field(mesh, -1.01 * r, 1.01 * r, 64, 48);
     const abut_character_matrix none = matrix_none();
     body_pose(radial, mesh, &none);
-    for (int walk = 0; walk <= ABUT_RADIAL_WALK_EVERY_CELL; walk++)
-        for (int i = 0; i < 300; i++) {
-            const vec3 d = v3_normalise(random_point(&random, 1));
-            abut_vec3 from = v3_scale(d, 1.5 * r), to = v3_scale(d, 0.7 * r);
-            abut_radial_hit hit;
-            to = v3_add(to, random_point(&random, 0.1 * r));
-            collide(radial, 1, &from, &to, &hit, (abut_radial_walk)walk, 0, 0.05 * r);
-            assert_int_equal(hit.field, 0);
-            const double at = v3_length(to) / r;
-            if (!(at > 1.04 && at < 1.2))
-                fail_msg("%g radii from the middle", at);
-        }
+    for (int i = 0; i < 300; i++) {
+        const vec3 d = v3_normalise(random_point(&random, 1));
+        abut_vec3 from = v3_scale(d, 1.5 * r), to = v3_scale(d, 0.7 * r);
+        abut_radial_hit hit;
+        to = v3_add(to, random_point(&random, 0.1 * r));
+        collide(radial, 1, &from, &to, &hit, 0, 0.05 * r);
+        assert_int_equal(hit.field, 0);
+        const double at = v3_length(to) / r;
+        if (!(at > 1.04 && at < 1.2))
+            fail_msg("%g radii from the middle", at);
+    }
     abut_radial_destroy(radial);
     abut_mesh_destroy(mesh);
 }
@@ -185,7 +182,7 @@ TEST(friction) {
     shape.segments = 1;
     shape.extent = (abut_vec3){4, 4, 4};
     assert_ok(abut_shape_create(NULL, &shape, &mesh));
-    abut_radial *radial = body_field(mesh, -1.9, 1.9, 64, 20, ABUT_RADIAL_DISTANCE_POLAR);
+    abut_radial *radial = body_field(mesh, -1.9, 1.9, 64, 20);
     const abut_character_matrix none = matrix_none();
     body_pose(radial, mesh, &none);
     for (int k = 0; k <= 4; k++) {
@@ -193,7 +190,7 @@ TEST(friction) {
         /* down by 1, through the wall at x = 2 halfway, along it by 0.4 */
         abut_vec3 from = {2.5, 0.1, 0.05}, to = {1.5, 0.5, 0.05};
         abut_radial_hit hit;
-        collide(radial, 1, &from, &to, &hit, ABUT_RADIAL_WALK_EVERY_CELL, mu, 0);
+        collide(radial, 1, &from, &to, &hit, mu, 0);
         assert_true(fabs(hit.time - 0.5) < 1e-4 && hit.normal[0] > 0.9999f);
         assert_true(fabs(to.x - 2) < 1e-4 && fabs(to.z - 0.05) < 1e-4);
         /* 0.2 of the way along is below the surface: mu of it is taken back */
@@ -207,30 +204,26 @@ TEST(friction) {
 TEST(moving_field_and_resting_particle) {
     abut_mesh *mesh = body_mesh(NULL, ABUT_SHAPE_UVSPHERE, 32);
     const double r = abut_mesh_bounds(mesh).hi.z;
-    for (int walk = 0; walk <= ABUT_RADIAL_WALK_EVERY_CELL; walk++) {
-        abut_radial *radial =
-            body_field(mesh, -1.01 * r, 1.01 * r, 48, 32, ABUT_RADIAL_DISTANCE_POLAR);
-        abut_character_matrix bone = matrix_none();
-        body_pose(radial, mesh, &bone);
-        abut_vec3 at = {1.5 * r, 0, 0}, to = at;
-        abut_radial_hit hit;
-        collide(radial, 1, &at, &to, &hit, (abut_radial_walk)walk, 1, 0);
-        assert_true(hit.field == ABUT_NONE && v3_equal(at, to)); /* nothing has moved */
-        bone.m[0][3] = 0.6 * r;
-        body_pose(radial, mesh, &bone);
-        collide(radial, 1, &at, &to, &hit, (abut_radial_walk)walk, 1, 0);
-        assert_int_equal(hit.field, 0);
-        assert_true(hit.normal[0] > 0.9f && fabs(to.x - 1.6 * r) < 0.02 * r);
-        if (walk == ABUT_RADIAL_WALK_EVERY_CELL) { /* also where the field has gone right over it */
-            at = to = (abut_vec3){4 * r, 0.1 * r, 0};
-            bone.m[0][3] = 9 * r;
-            body_pose(radial, mesh, &bone);
-            collide(radial, 1, &at, &to, &hit, (abut_radial_walk)walk, 0, 0);
-            assert_int_equal(hit.field, 0);
-            assert_true(to.x > 9.9 * r && to.x < 10.1 * r);
-        }
-        abut_radial_destroy(radial);
-    }
+    abut_radial *radial = body_field(mesh, -1.01 * r, 1.01 * r, 48, 32);
+    abut_character_matrix bone = matrix_none();
+    body_pose(radial, mesh, &bone);
+    abut_vec3 at = {1.5 * r, 0, 0}, to = at;
+    abut_radial_hit hit;
+    collide(radial, 1, &at, &to, &hit, 1, 0);
+    assert_true(hit.field == ABUT_NONE && v3_equal(at, to)); /* nothing has moved */
+    bone.m[0][3] = 0.6 * r;
+    body_pose(radial, mesh, &bone);
+    collide(radial, 1, &at, &to, &hit, 1, 0);
+    assert_int_equal(hit.field, 0);
+    assert_true(hit.normal[0] > 0.9f && fabs(to.x - 1.6 * r) < 0.02 * r);
+    /* also where the field has gone right over it */
+    at = to = (abut_vec3){4 * r, 0.1 * r, 0};
+    bone.m[0][3] = 9 * r;
+    body_pose(radial, mesh, &bone);
+    collide(radial, 1, &at, &to, &hit, 0, 0);
+    assert_int_equal(hit.field, 0);
+    assert_true(to.x > 9.9 * r && to.x < 10.1 * r);
+    abut_radial_destroy(radial);
     abut_mesh_destroy(mesh);
 }
 
@@ -251,8 +244,7 @@ TEST(odd_particles) {
     p.from = abut_array_host(from);
     p.to = abut_array_host(to);
     p.hits = abut_array_host(hits);
-    for (int walk = 0; walk < 2; walk++) {
-        p.walk = (abut_radial_walk)walk;
+    for (int round = 0; round < 2; round++) {
         assert_ok(abut_radial_collide(radial, &p));
         assert_int_equal(p.odd_count, 16);
         assert_int_equal(p.hit_count, 0);
@@ -283,12 +275,6 @@ TEST(odd_particles) {
     p.friction = NAN;
     assert_refused("friction", abut_radial_collide(radial, &p));
     p.friction = 0;
-    p.walk = (abut_radial_walk)2;
-    assert_refused("walk is 2", abut_radial_collide(radial, &p));
-    p.walk = ABUT_RADIAL_WALK_STEPS;
-    p.steps = 100000;
-    assert_refused("steps is 100000", abut_radial_collide(radial, &p));
-    p.steps = 0;
     p.to = abut_array_host(NULL);
     assert_refused("to", abut_radial_collide(radial, &p));
     p.count = 0;
@@ -320,7 +306,7 @@ TEST(snake_among_particles) {
         assert_ok(abut_radial_set_positions(radial, bones, abut_array_host(positions)));
         for (int i = 0; i < COUNT; i++)
             to[i] = v3_add(at[i], random_point(&random, 0.1));
-        collide(radial, COUNT, at, to, hits, ABUT_RADIAL_WALK_EVERY_CELL, 0.2, 0);
+        collide(radial, COUNT, at, to, hits, 0.2, 0);
         assert_ok(
             abut_radial_evaluate(radial, abut_array_host(to), COUNT, 0, abut_array_host(answers)));
         for (int i = 0; i < COUNT; i++) {
@@ -343,8 +329,7 @@ TEST(distances_of_points) {
     test_random random = {9};
     abut_mesh *mesh = body_mesh(NULL, ABUT_SHAPE_UVSPHERE, 64);
     const double r = abut_mesh_bounds(mesh).hi.z;
-    abut_radial *radial =
-        body_field(mesh, -1.001 * r, 1.001 * r, 96, 64, ABUT_RADIAL_DISTANCE_POLAR);
+    abut_radial *radial = body_field(mesh, -1.001 * r, 1.001 * r, 96, 64);
     const abut_character_matrix none = matrix_none();
     body_pose(radial, mesh, &none);
     enum { COUNT = 300 };
@@ -461,8 +446,7 @@ TEST(what_is_left_out_changes_nothing) {
 TEST(contacts_of_capsules) {
     abut_mesh *mesh = body_mesh(NULL, ABUT_SHAPE_UVSPHERE, 64);
     const double r = abut_mesh_bounds(mesh).hi.z;
-    abut_radial *radial =
-        body_field(mesh, -1.001 * r, 1.001 * r, 96, 64, ABUT_RADIAL_DISTANCE_POLAR);
+    abut_radial *radial = body_field(mesh, -1.001 * r, 1.001 * r, 96, 64);
     const abut_character_matrix none = matrix_none();
     body_pose(radial, mesh, &none);
     /* a point inside, a sphere that touches, one that does not, a capsule across, one at its end */
@@ -519,8 +503,7 @@ TEST(measures) {
     double *errors = malloc(count * sizeof *errors), last = 1;
     abut_radial_measures m = abut_radial_measures_default();
     for (uint32_t n = 16; n <= 64; n *= 2) { /* error falls with the square of cells */
-        abut_radial *radial =
-            body_field(mesh, -1.001 * r, 1.001 * r, 2 * n, n, ABUT_RADIAL_DISTANCE_POLAR);
+        abut_radial *radial = body_field(mesh, -1.001 * r, 1.001 * r, 2 * n, n);
         body_pose(radial, mesh, &none);
         assert_ok(abut_radial_measure(radial, mesh, errors, &m));
         assert_true(m.mean < last / 2 && m.mean <= m.rms && m.p50 <= m.p90);
@@ -531,7 +514,7 @@ TEST(measures) {
         abut_radial_destroy(radial);
     }
     /* half of it has no field */
-    abut_radial *half = body_field(mesh, 0, 1.001 * r, 64, 32, ABUT_RADIAL_DISTANCE_POLAR);
+    abut_radial *half = body_field(mesh, 0, 1.001 * r, 64, 32);
     body_pose(half, mesh, &none);
     assert_ok(abut_radial_measure(half, mesh, NULL, &m));
     assert_true(m.missing_area > 0.4 * m.area && m.missing_area < 0.6 * m.area);

@@ -20,11 +20,10 @@ static int tear_down(void **state) {
 
 enum { BONES = 5 };
 
-static abut_radial *fields_of(const snake *s, abut_radial_distance distance, abut_device *where) {
+static abut_radial *fields_of(const snake *s, abut_device *where) {
     abut_radial_options options = abut_radial_options_default();
     abut_radial *radial = NULL;
     options.cell = 0.08;
-    options.distance = distance;
     options.device = where;
     assert_ok(abut_radial_create(s->character, &options, &radial));
     return radial;
@@ -83,8 +82,7 @@ static void free_cloud(cloud *c) {
 }
 
 /* The same particles on both; in buffers where `stay`. */
-static void collide_both(abut_radial *const both[2], cloud *c, test_random *random, uint32_t steps,
-                         bool stay) {
+static void collide_both(abut_radial *const both[2], cloud *c, test_random *random, bool stay) {
     const size_t bytes = c->count * sizeof *c->from, hit_bytes = c->count * sizeof **c->hits;
     abut_buffer *buffers[3] = {NULL, NULL, NULL};
     uint64_t hit_counts[2], odd_counts[2];
@@ -105,8 +103,6 @@ static void collide_both(abut_radial *const both[2], cloud *c, test_random *rand
         p.hits = there ? abut_array_buffer(buffers[2]) : abut_array_host(c->hits[k]);
         p.radius = 0.02;
         p.friction = 0.4;
-        p.walk = steps ? ABUT_RADIAL_WALK_STEPS : ABUT_RADIAL_WALK_EVERY_CELL;
-        p.steps = steps;
         assert_ok(abut_radial_collide(both[k], &p));
         hit_counts[k] = p.hit_count;
         odd_counts[k] = p.odd_count;
@@ -138,20 +134,17 @@ TEST(same_bits) {
     abut_character_matrix bones[BONES];
     test_random random = {7};
     cloud c = make_cloud(test_rounds(4000));
-    for (int distance = 0; distance < 2; distance++) {
-        abut_radial *both[2] = {fields_of(&s, (abut_radial_distance)distance, NULL),
-                                fields_of(&s, (abut_radial_distance)distance, device)};
-        for (int frame = 0; frame < 4; frame++) {
-            bend_snake(&s, 0.15 * frame - 0.2, 0.1 * frame, bones, positions);
-            for (int k = 0; k < 2; k++)
-                assert_ok(abut_radial_set_positions(both[k], bones, abut_array_host(positions)));
-            if (frame != 1)
-                same_fields(both[0], both[1]);
-            collide_both(both, &c, &random, frame & 1 ? 8 : 0, frame > 1);
-        }
-        abut_radial_destroy(both[0]);
-        abut_radial_destroy(both[1]);
+    abut_radial *both[2] = {fields_of(&s, NULL), fields_of(&s, device)};
+    for (int frame = 0; frame < 4; frame++) {
+        bend_snake(&s, 0.15 * frame - 0.2, 0.1 * frame, bones, positions);
+        for (int k = 0; k < 2; k++)
+            assert_ok(abut_radial_set_positions(both[k], bones, abut_array_host(positions)));
+        if (frame != 1)
+            same_fields(both[0], both[1]);
+        collide_both(both, &c, &random, frame > 1);
     }
+    abut_radial_destroy(both[0]);
+    abut_radial_destroy(both[1]);
     free_cloud(&c);
     free(positions);
     free_snake(&s);
@@ -212,7 +205,6 @@ TEST(same_bits_in_a_cluster) {
             p.from = abut_array_host(c.from);
             p.to = abut_array_host(c.to[k]);
             p.hits = abut_array_host(c.hits[k]);
-            p.walk = count > 300 ? ABUT_RADIAL_WALK_STEPS : ABUT_RADIAL_WALK_EVERY_CELL;
             assert_ok(abut_radial_collide(both[k], &p));
         }
         assert_memory_equal(c.to[0], c.to[1], count * sizeof *c.from);
@@ -242,7 +234,7 @@ TEST(both_at_once) {
     cloud c = make_cloud(test_rounds(1000));
     abut_radial *all[4];
     for (int k = 0; k < 4; k++)
-        all[k] = fields_of(&s, 0, k & 1 ? device : NULL);
+        all[k] = fields_of(&s, k & 1 ? device : NULL);
     for (int frame = 0; frame < 5; frame++) {
         uint64_t hit_counts[4], odd_counts[4];
         bend_snake(&s, 0.15 * frame - 0.2, 0.1 * frame, bones, positions);
@@ -305,7 +297,7 @@ TEST(positions_stay) {
     abut_character_skinner_options options = abut_character_skinner_options_default();
     abut_character_skinner *skinner = NULL;
     abut_buffer *buffer = NULL;
-    abut_radial *both[2] = {fields_of(&s, 0, NULL), fields_of(&s, 0, device)};
+    abut_radial *both[2] = {fields_of(&s, NULL), fields_of(&s, device)};
     options.device = device;
     assert_ok(abut_character_skinner_create(s.character, &options, &skinner));
     assert_ok(abut_buffer_create(device, vertices * sizeof *positions, &buffer));
@@ -407,13 +399,13 @@ TEST(failures_change_nothing) {
     abut_character_matrix bones[BONES], other_bones[BONES];
     test_random random = {9};
     cloud c = make_cloud(2000);
-    abut_radial *both[2] = {fields_of(&s, 0, NULL), fields_of(&s, 0, device)};
+    abut_radial *both[2] = {fields_of(&s, NULL), fields_of(&s, device)};
     for (int frame = 0; frame < 2; frame++) {
         bend_snake(&s, 0.2 * frame, 0.1, bones, positions);
         for (int k = 0; k < 2; k++)
             assert_ok(abut_radial_set_positions(both[k], bones, abut_array_host(positions)));
     }
-    collide_both(both, &c, &random, 0, false);
+    collide_both(both, &c, &random, false);
     bend_snake(&s, -0.4, 0.3, other_bones, others);
     uint64_t failed = 0;
     for (uint64_t n = 1, round = 0; round < 2 && n < 100; n++) {
@@ -439,7 +431,7 @@ TEST(failures_change_nothing) {
         assert_true(calls >= n);
         failed++;
         same_fields(both[0], both[1]);
-        collide_both(both, &c, &random, 0, n & 1);
+        collide_both(both, &c, &random, n & 1);
         abut_radial_particles p = abut_radial_particles_default();
         p.count = c.count;
         p.from = abut_array_host(c.from);
@@ -447,7 +439,7 @@ TEST(failures_change_nothing) {
         abuti_opencl_fail_at(n);
         (void)abut_radial_collide(both[1], &p);
         abuti_opencl_fail_at(0);
-        collide_both(both, &c, &random, 8, n & 1);
+        collide_both(both, &c, &random, n & 1);
     }
     assert_true(failed > 3);
     abut_radial_destroy(both[0]);

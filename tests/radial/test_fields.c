@@ -70,7 +70,7 @@ TEST(samples_are_what_rays_meet) {
     uint32_t doubts = 0, samples = 0;
     for (int k = 0; k < 4; k++) {
         abut_mesh *mesh = body_mesh(NULL, kinds[k], 9);
-        abut_radial *radial = body_field(mesh, -1.3, 1.4, 37, 23, ABUT_RADIAL_DISTANCE_POLAR);
+        abut_radial *radial = body_field(mesh, -1.3, 1.4, 37, 23);
         for (uint32_t round = 0; round < test_rounds(24); round++) {
             /* any affine map that is not too flat: turned, sheared, scaled, mirrored */
             abut_character_matrix bone;
@@ -97,64 +97,58 @@ TEST(samples_are_what_rays_meet) {
 /* Rays through vertices and along edges: a sphere whose axis is through its poles, with columns and
  * rows where its vertices are. No sample may be lost. */
 TEST(nothing_is_lost_at_edges) {
-    for (int how = 0; how <= ABUT_RADIAL_DISTANCE_PLANE; how++) {
-        abut_mesh *mesh = body_mesh(NULL, ABUT_SHAPE_UVSPHERE, 16);
-        const abut_box box = abut_mesh_bounds(mesh);
-        const double r = box.hi.z;
-        for (uint32_t around = 4; around <= 64; around *= 2) {
-            abut_radial *radial =
-                body_field(mesh, -0.8 * r, 0.8 * r, around, 33, (abut_radial_distance)how);
-            const abut_character_matrix none = matrix_none();
-            body_pose(radial, mesh, &none);
-            const abut_radial_view v = get_radial_field(radial, 0);
-            for (uint32_t i = 0; i < v.around * v.along; i++) {
-                const double z = -0.8 * r + v.step * (i / around), meant = sqrt(r * r - z * z);
-                if (!(v.radii[i] <= meant * 1.0001 && v.radii[i] > 0.85 * meant))
-                    fail_msg("%s, %u around: sample %u is %g instead of %g",
-                             abut_radial_distance_name((abut_radial_distance)how), around, i,
-                             (double)v.radii[i], meant);
-            }
-            assert_true(v.reach >= r * 0.9 && v.reach <= r * 1.0001);
-            abut_radial_destroy(radial);
+    abut_mesh *mesh = body_mesh(NULL, ABUT_SHAPE_UVSPHERE, 16);
+    const abut_box box = abut_mesh_bounds(mesh);
+    const double r = box.hi.z;
+    for (uint32_t around = 4; around <= 64; around *= 2) {
+        abut_radial *radial = body_field(mesh, -0.8 * r, 0.8 * r, around, 33);
+        const abut_character_matrix none = matrix_none();
+        body_pose(radial, mesh, &none);
+        const abut_radial_view v = get_radial_field(radial, 0);
+        for (uint32_t i = 0; i < v.around * v.along; i++) {
+            const double z = -0.8 * r + v.step * (i / around), meant = sqrt(r * r - z * z);
+            if (!(v.radii[i] <= meant * 1.0001 && v.radii[i] > 0.85 * meant))
+                fail_msg("%u around: sample %u is %g instead of %g", around, i, (double)v.radii[i],
+                         meant);
         }
-        abut_mesh_destroy(mesh);
+        assert_true(v.reach >= r * 0.9 && v.reach <= r * 1.0001);
+        abut_radial_destroy(radial);
     }
+    abut_mesh_destroy(mesh);
 }
 
 /* Whatever the turn about its axis, and wherever the seam is, a cylinder has the same radii. */
 TEST(seams_do_not_show) {
     test_random random = {2};
     abut_mesh *mesh = body_mesh(NULL, ABUT_SHAPE_CYLINDER, 24);
-    for (int how = 0; how <= ABUT_RADIAL_DISTANCE_PLANE; how++) {
-        abut_radial *radial = body_field(mesh, -0.4, 0.4, 40, 9, (abut_radial_distance)how);
-        for (uint32_t round = 0; round < 20; round++) {
-            const double a = test_random_real(&random, 0, 7);
-            /* the mesh turns, its bone does not */
-            abut_character_matrix turn = matrix_none(), none = matrix_none();
-            turn.m[0][0] = turn.m[1][1] = cos(a);
-            turn.m[0][1] = -(turn.m[1][0] = sin(a));
-            const uint32_t count = abut_mesh_vertex_count(mesh);
-            abut_vec3 *p = malloc(count * sizeof *p);
-            double r = 0;
-            for (uint32_t i = 0; i < count; i++) {
-                p[i] = matrix_move(&turn, body_position(mesh, i));
-                r = fmax(r, sqrt(p[i].x * p[i].x + p[i].y * p[i].y));
-            }
-            assert_ok(abut_radial_set_positions(radial, &none, abut_array_host(p)));
-            const abut_radial_view v = get_radial_field(radial, 0);
-            for (uint32_t i = 0; i < v.around * v.along; i++)
-                assert_true(v.radii[i] <= r * 1.0001 && v.radii[i] >= r * 0.98);
-            free(p);
+    abut_radial *radial = body_field(mesh, -0.4, 0.4, 40, 9);
+    for (uint32_t round = 0; round < 20; round++) {
+        const double a = test_random_real(&random, 0, 7);
+        /* the mesh turns, its bone does not */
+        abut_character_matrix turn = matrix_none(), none = matrix_none();
+        turn.m[0][0] = turn.m[1][1] = cos(a);
+        turn.m[0][1] = -(turn.m[1][0] = sin(a));
+        const uint32_t count = abut_mesh_vertex_count(mesh);
+        abut_vec3 *p = malloc(count * sizeof *p);
+        double r = 0;
+        for (uint32_t i = 0; i < count; i++) {
+            p[i] = matrix_move(&turn, body_position(mesh, i));
+            r = fmax(r, sqrt(p[i].x * p[i].x + p[i].y * p[i].y));
         }
-        abut_radial_destroy(radial);
+        assert_ok(abut_radial_set_positions(radial, &none, abut_array_host(p)));
+        const abut_radial_view v = get_radial_field(radial, 0);
+        for (uint32_t i = 0; i < v.around * v.along; i++)
+            assert_true(v.radii[i] <= r * 1.0001 && v.radii[i] >= r * 0.98);
+        free(p);
     }
+    abut_radial_destroy(radial);
     abut_mesh_destroy(mesh);
 }
 
 TEST(closed_ends) {
     abut_mesh *mesh = body_mesh(NULL, ABUT_SHAPE_UVSPHERE, 24);
     const double r = abut_mesh_bounds(mesh).hi.z;
-    abut_radial *radial = body_field(mesh, -1.2 * r, 1.2 * r, 24, 25, ABUT_RADIAL_DISTANCE_POLAR);
+    abut_radial *radial = body_field(mesh, -1.2 * r, 1.2 * r, 24, 25);
     const abut_character_matrix none = matrix_none();
     abut_mesh *surface = NULL;
     body_pose(radial, mesh, &none);
@@ -255,7 +249,7 @@ TEST(axes_stay_near_open_sheets) {
 
 TEST(odd_bones) {
     abut_mesh *mesh = body_mesh(NULL, ABUT_SHAPE_UVSPHERE, 12);
-    abut_radial *radial = body_field(mesh, -0.5, 0.5, 16, 9, ABUT_RADIAL_DISTANCE_POLAR);
+    abut_radial *radial = body_field(mesh, -0.5, 0.5, 16, 9);
     abut_character_matrix flat = matrix_none(), none = matrix_none();
     flat.m[2][2] = 0; /* the axis has no length */
     body_pose(radial, mesh, &flat);
@@ -302,8 +296,7 @@ TEST(sizes) {
             p[i] = v3_scale(body_position(mesh, i), factor);
         abut_mesh *scaled =
             test_mesh(NULL, p, count, abut_mesh_indices(mesh), abut_mesh_triangle_count(mesh));
-        abut_radial *radial =
-            body_field(scaled, -0.5 * factor, 0.5 * factor, 16, 9, ABUT_RADIAL_DISTANCE_POLAR);
+        abut_radial *radial = body_field(scaled, -0.5 * factor, 0.5 * factor, 16, 9);
         const abut_character_matrix none = matrix_none();
         body_pose(radial, scaled, &none);
         const abut_radial_view v = get_radial_field(radial, 0);
@@ -340,9 +333,6 @@ TEST(refusals) {
     o.weight = 1.5;
     assert_refused("weight is 1.5", abut_radial_create(s.character, &o, &radial));
     o.weight = 0;
-    o.distance = (abut_radial_distance)7;
-    assert_refused("distance is 7", abut_radial_create(s.character, &o, &radial));
-    o.distance = ABUT_RADIAL_DISTANCE_POLAR;
     o.axis_count = 1;
     assert_refused("axes", abut_radial_create(s.character, &o, &radial));
     o.axes = &axis;
@@ -383,8 +373,6 @@ TEST(refusals) {
     abut_radial_destroy(radial);
     abut_radial_destroy(NULL);
     assert_int_equal(get_radial_info(NULL).field_count, 0);
-    assert_string_equal(abut_radial_distance_name(ABUT_RADIAL_DISTANCE_PLANE), "plane");
-    assert_string_equal(abut_radial_walk_name(ABUT_RADIAL_WALK_EVERY_CELL), "every-cell");
     free_snake(&s);
 }
 
@@ -409,7 +397,7 @@ TEST(the_mesh_is_within) {
     uint32_t asked = 0, known = 0, near = 0;
     for (uint32_t round = 0; round < test_rounds(30); round++) {
         abut_mesh *mesh = body_mesh(NULL, kinds[round % 3], 7);
-        abut_radial *radial = body_field(mesh, -1.3, 1.4, 23, 17, ABUT_RADIAL_DISTANCE_POLAR);
+        abut_radial *radial = body_field(mesh, -1.3, 1.4, 23, 17);
         abut_character_matrix bone = matrix_none();
         abut_vec3 points[POINTS];
         abut_radial_answer answers[POINTS];
@@ -429,12 +417,6 @@ TEST(the_mesh_is_within) {
             /* half a cell is 0.14 wide at most, and so far are samples from what is between them */
             near += answers[i].within < fabs(answers[i].distance) + 0.3;
         }
-        abut_radial_destroy(radial);
-        radial = body_field(mesh, -1.3, 1.4, 23, 17, ABUT_RADIAL_DISTANCE_PLANE);
-        body_pose(radial, mesh, &bone);
-        assert_ok(
-            abut_radial_evaluate(radial, abut_array_host(points), 1, 0, abut_array_host(answers)));
-        assert_true(answers[0].within == HUGE_VAL);
         abut_radial_destroy(radial);
         abut_mesh_destroy(mesh);
     }
@@ -481,7 +463,6 @@ static abut_status live(abut_context *context, void *data) {
     particles.count = PARTICLES;
     particles.from = abut_array_host(from);
     particles.to = abut_array_host(l->to);
-    particles.walk = ABUT_RADIAL_WALK_EVERY_CELL;
     abut_status status = abut_mesh_create(context, &input, &own);
     status = status ? status : abut_radial_create_mesh(own, 2, &options, &radial);
     for (int k = 0; k < 2 && !status; k++) {

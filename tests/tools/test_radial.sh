@@ -16,14 +16,13 @@ demand "bytes are those of samples" "$(value "it['bytes'] == 4 * it['samples']")
 
 # a box is seen whole: errors get small with the cells, and nothing is off by more than a cell
 try 0 "$tool" radial box.glb --resolution 40 --report --points 2000 --json
-demand "ten lines" "$(value "len(it['report']['levels'])")" = 10
-demand "cells get smaller" "$(value "it['report']['levels'][0]['cell'] > 15 * it['report']['levels'][8]['cell']")" = True
-demand "errors too" "$(value "it['report']['levels'][0]['mean'] > 4 * it['report']['levels'][8]['mean']")" = True
-demand "nothing is bare" "$(value "it['report']['levels'][8]['bare'] + it['report']['levels'][8]['buried']")" = 0
-demand "polar is the better one" "$(value "it['report']['levels'][4]['mean'] <= it['report']['levels'][5]['mean']")" = True
+demand "five lines" "$(value "len(it['report']['levels'])")" = 5
+demand "cells get smaller" "$(value "it['report']['levels'][0]['cell'] > 15 * it['report']['levels'][4]['cell']")" = True
+demand "errors too" "$(value "it['report']['levels'][0]['mean'] > 4 * it['report']['levels'][4]['mean']")" = True
+demand "nothing is bare" "$(value "it['report']['levels'][4]['bare'] + it['report']['levels'][4]['buried']")" = 0
 demand "one bone has it all" "$(value "it['report']['bones'][0]['surface']")" = 1
 try 0 "$tool" radial box.glb --resolution 10 --report --points 100 --plot plot.ppm
-demand "people see the table" "$(grep -c ' polar ' out)" = 5
+demand "people see the table" "$(grep -c '^ *[0-9.]* .*%' out)" -ge 5
 demand "there is a plot" -s plot.ppm
 
 try 0 "$tool" radial box.glb --resolution 20 --png body.ppm --error error.ppm --unrolled flat.ppm --view front

@@ -23,24 +23,23 @@ static abut_status update(rival *r, const abut_character_matrix *bones, abut_arr
     return abut_radial_set_positions(((radial_rival *)r)->radial, bones, positions);
 }
 
-static abut_radial_particles particles_of(const rival *r, const rival_particles *p) {
+static abut_radial_particles particles_of(const rival_particles *p) {
     abut_radial_particles particles = abut_radial_particles_default();
     particles.count = p->count;
     particles.from = p->from_array;
     particles.to = p->to_array;
     particles.friction = (double)p->friction;
-    particles.steps = r->options.steps;
     return particles;
 }
 
 static abut_status collide(rival *r, const rival_particles *p) {
-    abut_radial_particles particles = particles_of(r, p);
+    abut_radial_particles particles = particles_of(p);
     return abut_radial_collide(((radial_rival *)r)->radial, &particles);
 }
 
 static abut_status step(rival *r, const abut_character_matrix *bones, abut_array positions,
                         const rival_particles *p) {
-    abut_radial_particles particles = particles_of(r, p);
+    abut_radial_particles particles = particles_of(p);
     return abut_radial_step(((radial_rival *)r)->radial, bones, positions, &particles);
 }
 

@@ -248,12 +248,9 @@ class RadialField(Owner):
         *,
         radius: float = 0,
         friction: float = 0,
-        walk: Literal["every-cell", "steps"] = "every-cell",
-        steps: int = 0,
     ) -> Collided:
-        """Moves particles from `start` towards `end` and keeps them out of the fields. walk: "every-cell" tests every
-        cell on the path, so no particle passes through; "steps" tests `steps` points of the path, as in Friston and
-        Steed (2019)."""
+        """Moves particles from `start` towards `end` and keeps them out of the fields. Every cell on the path is
+        tested, so no particle passes through."""
         before, _ = doubles(start, "start")
         after = np.array(doubles(end, "end")[0])
         if len(before) != len(after):
@@ -264,8 +261,6 @@ class RadialField(Owner):
             count=len(after),
             radius=radius,
             friction=friction,
-            walk=value_of("abut_radial_walk", walk),
-            steps=number(steps, "steps"),
         )
         given.__setattr__("from", host(before))
         given.to, given.hits = host(after), host(hits)

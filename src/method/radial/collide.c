@@ -1,21 +1,13 @@
 /* Collision of particles with radial fields on the CPU: validation and parallel execution.
  *
- * Boxes of fields are tested several at once, by loops that compilers vectorise. Most points of a
- * path are in the same cell, whose planes are computed once. A path that stays above them needs two
- * tests. */
+ * Boxes of fields are tested several at once, by loops that compilers vectorise. */
 #include "device/array.h"
 #include "radial/radial.h"
 
-enum { PARTICLE_GRAIN = 128, LIST_FIELDS = 64, STEPS_DEFAULT = 8, STEPS_MAX = 4096 };
+enum { PARTICLE_GRAIN = 128, LIST_FIELDS = 64 };
 
 _Static_assert(sizeof(radial_result) == sizeof(abut_radial_hit),
                "abut_radial_hit has the layout of radial_result");
-
-static const char *const walk_names[] = {"steps", "every-cell"};
-
-const char *abut_radial_walk_name(abut_radial_walk walk) {
-    return ABUTI_NAME(walk_names, walk);
-}
 
 radial_scene abuti_radial_scene(const abut_radial *r) {
     return (radial_scene){.fields = r->fields,
@@ -105,35 +97,6 @@ static uint32_t find_near_fields(const near_scene *s, const radial_path_box *way
 
 /* ---- one particle ---- */
 
-/* Tests the points of a path one after the other, as radial_test_point() does. The cell of the last
- * point is cached. */
-static bool test_steps(const radial_body *b, const radial_path *p,
-                       const radial_collision_options *order, float radius, radial_entry *found) {
-    radial_cell cell;
-    memset(&cell, 0, sizeof cell);
-    if (radial_stays_above(b, p, radius, &cell))
-        return false;
-    for (uint32_t k = 0; k <= order->steps; k++) {
-        const double t = radial_time(k, order->steps, order->by);
-        float q[3];
-        radial_plane plane = {0.0f, 0.0f, 0.0f, 0.0f};
-        if (t < p->from || t > p->to)
-            continue;
-        radial_at(p, t, q);
-        if (!radial_is_in_cell(b, &cell, q, radial_across(q)) && !radial_find_cell(b, q, &cell))
-            continue;
-        if (!cell.has || radial_is_beyond(&cell.corners, q[0], q[1], radius) ||
-            !radial_compute_planes(b, &cell))
-            continue;
-        const float up = (q[2] - (float)cell.row) * b->step;
-        if (radial_height(&cell.planes, q[0], q[1], up, &plane) < radius) {
-            radial_enter(found, plane, cell.row, (float)t, q[0], q[1], up);
-            return true;
-        }
-    }
-    return false;
-}
-
 /* The field that is hit first, or ABUT_NONE. */
 static uint32_t find_first_hit(const near_scene *near, const radial_collision_options *order,
                                const radial_mover *m, radial_entry *found) {
@@ -148,11 +111,8 @@ static uint32_t find_first_hit(const near_scene *near, const radial_collision_op
             const radial_body body = radial_body_of(s, list[k]);
             radial_path path;
             radial_entry entry;
-            if (!radial_find_path(s, &body, list[k], m, radius, &path))
-                continue;
-            const bool met = order->steps ? test_steps(&body, &path, order, radius, &entry)
-                                          : radial_walk_path(&body, &path, radius, &entry);
-            if (met && entry.time < found->time) {
+            if (radial_find_path(s, &body, list[k], m, radius, &path) &&
+                radial_walk_path(&body, &path, radius, &entry) && entry.time < found->time) {
                 *found = entry;
                 field = list[k];
             }
@@ -266,14 +226,6 @@ abut_status abuti_radial_read_particles(const char *function, const abut_radial 
         status =
             abuti_fail(ABUT_ERROR_ARGUMENT, "%s: particles->friction is %g; it must be from 0 to 1",
                        function, p->friction);
-    if (!status && (unsigned)p->walk > ABUT_RADIAL_WALK_EVERY_CELL)
-        status = abuti_fail(ABUT_ERROR_ARGUMENT,
-                            "%s: particles->walk is %d; it must be an abut_radial_walk", function,
-                            (int)p->walk);
-    if (!status && p->steps > STEPS_MAX)
-        status =
-            abuti_fail(ABUT_ERROR_ARGUMENT, "%s: particles->steps is %u; it must be at most %d",
-                       function, p->steps, STEPS_MAX);
     if (!status && p->count)
         status = check_array(function, "from", radial, p->from);
     if (!status && p->count)
@@ -282,13 +234,8 @@ abut_status abuti_radial_read_particles(const char *function, const abut_radial 
         status = check_array(function, "hits", radial, p->hits);
     if (status)
         return status;
-    const uint32_t steps = p->walk == ABUT_RADIAL_WALK_EVERY_CELL ? 0
-                           : p->steps                             ? p->steps
-                                                                  : STEPS_DEFAULT;
-    *order = (radial_collision_options){.radius = p->radius / radial->unit,
-                                        .friction = p->friction,
-                                        .by = steps ? 1.0 / steps : 0,
-                                        .steps = steps};
+    *order =
+        (radial_collision_options){.radius = p->radius / radial->unit, .friction = p->friction};
     p->hit_count = p->odd_count = 0;
     return ABUT_OK;
 }

@@ -2,19 +2,18 @@
  * is 64.
  *
  * A particle moves linearly in field space, from its position relative to the previous frame to
- * that relative to the current frame (Friston and Steed 2019, figure 2). With steps (section 6.2)
- * it is tested at n + 1 points. In the other mode, the intersection with the two planes of every
- * cell on the path is computed in closed form. Within a cell the first time below the surface is
- * exact up to rounding, and a particle that enters a cell below its surface is found there. So no
- * speed is too high.
+ * that relative to the current frame (Friston and Steed 2019, figure 2). The intersection with the
+ * two planes of every cell on the path is computed in closed form, instead of tests at a few points
+ * (section 6.2). Within a cell the first time below the surface is exact up to rounding, and a
+ * particle that enters a cell below its surface is found there. So no speed is too high.
  *
  * The response is that of equations 5 to 11, with the signs that make V_t act against the motion:
  * V_p - V_n in equation 7 of the paper should be V_p + V_n, and V_t should be subtracted. V_n ends
- * at the surface, not at the point where the stepping stopped.
+ * at the surface.
  *
  * The result is the hit with the smallest time, and of equal times the lowest field. So the CPU,
  * which processes fields one after the other, and the work-items of a device, which process a field
- * or a point each, have the same result. Broad phases may differ, since they only skip fields that
+ * each, have the same result. Broad phases may differ, since they only skip fields that
  * are not hit.
  */
 #ifndef ABUTI_RADIAL_COLLIDE_SHARED_H
@@ -187,7 +186,7 @@ static inline int radial_walk(const radial_body *b, const float from[3], const f
     return 0;
 }
 
-/* ---- steps ---- */
+/* ---- paths ---- */
 
 /* The path of a particle in the space of a field, and the part of it within the cylinder. */
 typedef struct radial_path {
@@ -195,106 +194,9 @@ typedef struct radial_path {
     double from, to;
 } radial_path;
 
-/* The time of step k of `steps`; `by` is 1 / steps. */
-static inline double radial_time(word32 k, word32 steps, double by) {
-    return k == steps ? 1.0 : (double)k * by;
-}
-
 static inline void radial_at(const radial_path *p, double t, float q[3]) {
     for (int k = 0; k < 3; k++)
         q[k] = radial_float(p->a[k] + t * (p->b[k] - p->a[k]));
-}
-
-/* Tests one point of the path. */
-static inline int radial_test_point(const radial_body *b, const radial_path *p, double t,
-                                    float radius, radial_entry *found) {
-    float q[3];
-    radial_cell_position spot;
-    if (t < p->from || t > p->to)
-        return 0;
-    radial_at(p, t, q);
-    if (!radial_locate(b, q[0], q[1], q[2], radius, &spot) || !(spot.height < radius))
-        return 0;
-    radial_enter(found, spot.plane, spot.row, (float)t, q[0], q[1], spot.up);
-    return 1;
-}
-
-/* ---- cached cells ---- */
-
-/* A cell in which points were found. An all-zero cell contains no point. */
-typedef struct radial_cell {
-    radial_wedge wedge;
-    int row;
-    int has; /* it has corners */
-    radial_corners corners;
-    int has_planes;
-    radial_planes planes;
-} radial_cell;
-
-/* Returns 0, with the cell unchanged, if no row contains this z. */
-static inline int radial_find_cell(const radial_body *b, const float q[3], radial_cell *cell) {
-    const int low = radial_low(b), high = radial_high(b);
-    if (!(q[2] >= (float)low && q[2] <= (float)high))
-        return 0;
-    cell->row = radial_find_row(q[2], high);
-    cell->wedge = radial_find_wedge(b, q[0], q[1]);
-    cell->has = radial_find_corners(b, &cell->wedge, cell->row, &cell->corners);
-    cell->has_planes = 0;
-    return 1;
-}
-
-/* Computes the planes of a cell with corners on first use. */
-static inline int radial_compute_planes(const radial_body *b, radial_cell *cell) {
-    if (!cell->has_planes)
-        radial_planes_of(b, &cell->wedge, &cell->corners, cell->row, &cell->planes);
-    cell->has_planes = 1;
-    return cell->planes.count;
-}
-
-static inline float radial_across(const float q[3]) {
-    return (q[0] < 0.0f ? -q[0] : q[0]) + (q[1] < 0.0f ? -q[1] : q[1]);
-}
-
-/* Whether radial_find_cell() certainly finds this cell for a point. It uses the angle first,
- * accurate to 4e-6, then the sides of the wedge, accurate to 1e-6 of `across`. So a point that is
- * 1e-5 away from both sides is found in this cell. `across` is at least radial_across() of the
- * point. */
-static inline int radial_is_in_cell(const radial_body *b, const radial_cell *cell, const float q[3],
-                                    float across) {
-    const int high = radial_high(b);
-    return radial_side(cell->wedge.low, q[0], q[1]) > 1e-5f * across &&
-           radial_side(cell->wedge.high, q[0], q[1]) < -1e-5f * across &&
-           q[2] >= (float)radial_low(b) && q[2] <= (float)high &&
-           radial_find_row(q[2], high) == cell->row;
-}
-
-/* Whether a path is within one cell and above its surface everywhere. Points of the path are
- * between its ends in each coordinate, since every operation of radial_at() is monotonic. Their
- * heights are linear up to rounding, which is far below `slack`. */
-static inline int radial_stays_above(const radial_body *b, const radial_path *p, float radius,
-                                     radial_cell *cell) {
-    float from[3], to[3];
-    radial_at(p, p->from, from);
-    radial_at(p, p->to, to);
-    if (!radial_find_cell(b, from, cell))
-        return 0;
-    const float a = radial_across(from), e = radial_across(to), across = a > e ? a : e;
-    if (!radial_is_in_cell(b, cell, from, across) || !radial_is_in_cell(b, cell, to, across))
-        return 0;
-    if (!cell->has || !radial_compute_planes(b, cell))
-        return 1;
-    const radial_plane pa = cell->planes.a, pb = cell->planes.b;
-    const float slack = 1e-5f * (across + cell->corners.max_radius + b->step) +
-                        1e-6f * (float)b->along * b->step + radius * 1.00001f;
-    const float low = (from[2] - (float)cell->row) * b->step;
-    const float high = (to[2] - (float)cell->row) * b->step;
-    const int above_a = radial_above(pa, from[0], from[1], low) > slack &&
-                        radial_above(pa, to[0], to[1], high) > slack;
-    if (cell->planes.count == 1)
-        return above_a;
-    const int above_b = radial_above(pb, from[0], from[1], low) > slack &&
-                        radial_above(pb, to[0], to[1], high) > slack;
-    return cell->planes.convex ? above_a || above_b : above_a && above_b;
 }
 
 /* ---- fields ---- */
@@ -343,9 +245,6 @@ typedef struct radial_scene {
 typedef struct radial_collision_options {
     double radius;   /* in units of field space */
     double friction; /* from 0 to 1 */
-    double by;       /* 1 / steps */
-    word32 steps;    /* 0 = every cell */
-    word32 unused;
 } radial_collision_options;
 
 /* The layout of abut_radial_hit. */

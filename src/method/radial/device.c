@@ -11,7 +11,7 @@
 #include "device/kit.h"
 #include "radial/work_group_shared.h"
 
-enum { DRAW, CLEAR, STEPS, CELLS, KERNELS };
+enum { DRAW, CLEAR, COLLIDE, KERNELS };
 enum {
     FIELDS,
     TURNS,
@@ -37,12 +37,12 @@ enum { GROUP = 64, FRAME_BYTES = sizeof(radial_bound) + sizeof(radial_frame) };
 enum { WIDE_TEAM_PARTICLES = 8192 };
 
 _Static_assert(sizeof(radial_bound) == 64 && sizeof(radial_frame) == 200, "layout on a device");
-_Static_assert(sizeof(radial_entry) == 36 && sizeof(radial_path) == 64, "layout on a device");
+_Static_assert(sizeof(radial_entry) == 36, "layout on a device");
 
-static const abuti_kernel_source sources[KERNELS] = {[DRAW] = {"radial", "radial_draw", NULL},
+static const abuti_kernel_source sources[KERNELS] = {[DRAW] = {"radial", "radial_draw_pairs", NULL},
                                                      [CLEAR] = {"radial", "radial_clear", NULL},
-                                                     [STEPS] = {"radial", "radial_steps", NULL},
-                                                     [CELLS] = {"radial", "radial_cells", NULL}};
+                                                     [COLLIDE] = {"radial", "radial_collide",
+                                                                  NULL}};
 static const abuti_kit_table table = {sources, KERNELS, BUFFERS, NULL};
 
 typedef struct radial_device {
@@ -163,11 +163,11 @@ static void queue_clear(const abut_radial *r) {
 static void queue_draw(const abut_radial *r, const abuti_buffer *positions) {
     radial_device *d = r->data;
     const uint32_t fields = r->info.field_count, pairs = (uint32_t)r->info.pair_count;
-    const uint32_t plane = r->info.distance == ABUT_RADIAL_DISTANCE_PLANE, lanes = d->lanes;
+    const uint32_t lanes = d->lanes;
     ABUTI_KIT_RUN(&d->kit, DRAW, (size_t)pairs * lanes, GROUP, ABUTI_VALUE(pairs),
-                  ABUTI_VALUE(lanes), ABUTI_VALUE(plane), ABUTI_VALUE(fields), MEMORY(FIELDS),
-                  MEMORY(NOW), MEMORY(TURNS), MEMORY(CORNERS), MEMORY(PAIR_FIELDS),
-                  ABUTI_BUFFER(positions), MEMORY(NEXT_RADII), MEMORY(NEXT_MARKS));
+                  ABUTI_VALUE(lanes), ABUTI_VALUE(fields), MEMORY(FIELDS), MEMORY(NOW),
+                  MEMORY(TURNS), MEMORY(CORNERS), MEMORY(PAIR_FIELDS), ABUTI_BUFFER(positions),
+                  MEMORY(NEXT_RADII), MEMORY(NEXT_MARKS));
 }
 
 /* Collides particles with samples `radii` and `marks`. Clears the spare buffers unless they are
@@ -190,10 +190,9 @@ static void queue_collide(const abut_radial *r, const radial_collision_options *
         abuti_kit_upload(&d->kit, COUNTS, d->counted, 2, sizeof *d->counted);
     spare_radii = spare ? spare_radii : SPARE_RADII;
     spare_marks = spare ? spare_marks : SPARE_MARKS;
-    ABUTI_KIT_RUN(&d->kit, order->steps ? STEPS : CELLS, (size_t)count * lanes, RADIAL_GROUP,
-                  ABUTI_VALUE(count), ABUTI_VALUE(lanes), ABUTI_VALUE(fields),
-                  ABUTI_VALUE(wants_hits), ABUTI_VALUE(order->steps), ABUTI_VALUE(spare),
-                  ABUTI_VALUE(order->by), ABUTI_VALUE(order->friction), ABUTI_VALUE(order->radius),
+    ABUTI_KIT_RUN(&d->kit, COLLIDE, (size_t)count * lanes, RADIAL_GROUP, ABUTI_VALUE(count),
+                  ABUTI_VALUE(lanes), ABUTI_VALUE(fields), ABUTI_VALUE(wants_hits),
+                  ABUTI_VALUE(spare), ABUTI_VALUE(order->friction), ABUTI_VALUE(order->radius),
                   ABUTI_VALUE(r->unit), ABUTI_VALUE(each), ABUTI_VALUE(r->middle.x),
                   ABUTI_VALUE(r->middle.y), ABUTI_VALUE(r->middle.z), MEMORY(FIELDS), MEMORY(NOW),
                   MEMORY(BEFORE), MEMORY(marks), MEMORY(radii), MEMORY(TURNS), ABUTI_BUFFER(from),

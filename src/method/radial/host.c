@@ -68,12 +68,8 @@ static void rasterise_task(void *data, size_t chunk, size_t begin, size_t end) {
                                    w->d->points[corner[2]]};
         if (now->collapsed)
             continue;
-        if (r->info.distance == ABUT_RADIAL_DISTANCE_POLAR)
-            radial_draw_polar(f, now->mirrored, r->turns, p, 0, 1, w->d->samples, mark + REACH,
-                              mark + TOP, mark + BOTTOM);
-        else
-            radial_draw_plane(f, now->mirrored, now->step, r->turns, p, 0, 1, w->d->samples,
-                              mark + REACH);
+        radial_draw(f, now->mirrored, r->turns, p, 0, 1, w->d->samples, mark + REACH, mark + TOP,
+                    mark + BOTTOM);
     }
 }
 

@@ -406,7 +406,7 @@ static abut_status query_all_points(abut_radial *radial, size_t count, const vec
     if (status)
         return status;
     query_work w = {abuti_radial_scene(radial), points, answers, limit > 0 ? limit : HUGE_VAL,
-                    within && radial->info.distance == ABUT_RADIAL_DISTANCE_POLAR};
+                    within};
     abuti_parallel_for(radial->context, count, POINT_GRAIN, query_task, &w);
     return ABUT_OK;
 }

@@ -8,12 +8,6 @@ enum { SAMPLES_LOG = 28, CELLS_DEFAULT = 160 };
 #define SAMPLES_TOTAL (1u << SAMPLES_LOG)
 #define WEIGHT_DEFAULT 0.2
 
-static const char *const distance_names[] = {"polar", "plane"};
-
-const char *abut_radial_distance_name(abut_radial_distance distance) {
-    return ABUTI_NAME(distance_names, distance);
-}
-
 /* ---- frames ---- */
 
 static vec3 apply_to_direction(const abut_character_matrix *m, vec3 d) {
@@ -188,10 +182,6 @@ static abut_status check_options(const char *function, const radial_plan *p) {
     if (!(o->weight >= 0) || o->weight > 1)
         return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: options->weight is %g; it must be from 0 to 1",
                           function, o->weight);
-    if ((unsigned)o->distance > ABUT_RADIAL_DISTANCE_PLANE)
-        return abuti_fail(ABUT_ERROR_ARGUMENT,
-                          "%s: options->distance is %d; it must be an abut_radial_distance",
-                          function, (int)o->distance);
     if (!o->axes && (o->axis_count || !p->source.character))
         return abuti_null(function, "axes");
     return ABUT_OK;
@@ -366,8 +356,7 @@ static abut_status count_sizes(abut_radial *r, const radial_plan *p) {
                                  .sample_count = samples,
                                  .pair_count = pairs,
                                  .bytes = samples * sizeof(float),
-                                 .cell = p->cell,
-                                 .distance = p->options.distance};
+                                 .cell = p->cell};
     r->turn_count = (uint32_t)turns;
     return ABUT_OK;
 }

@@ -1,8 +1,7 @@
 /* Radial fields, in two launches:
  *
- *   radial_draw     some work-items per pair of field and triangle: samples, by atomic minimum
- *   radial_steps    8 to 32 work-items per particle, for tests at steps
- *   radial_cells    the same for tests of every cell
+ *   radial_draw_pairs  some work-items per pair of field and triangle: samples, by atomic minimum
+ *   radial_collide  16 or 32 work-items per particle
  *   radial_clear    clears samples; particle kernels also do this for the next update
  *
  * Minima and maxima do not depend on the order of work-items, so samples are those of the CPU. */
@@ -42,11 +41,12 @@ __kernel void radial_clear(uint samples, uint fields, __global uint *radii,
 
 /* Each pair transforms its corners to field space itself, which is faster than sharing them. A
  * position that is not finite has no samples. Frames are stored behind bounds. */
-__kernel void radial_draw(uint pairs, uint lanes, uint plane, uint field_count,
-                          __global const radial_field *fields, __global const radial_bound *bounds,
-                          __global const radial_turn *turns, __global const uint *corners,
-                          __global const uint *pair_fields, __global const double *positions,
-                          __global uint *radii, __global radial_mark *marks) {
+__kernel void radial_draw_pairs(uint pairs, uint lanes, uint field_count,
+                                __global const radial_field *fields,
+                                __global const radial_bound *bounds,
+                                __global const radial_turn *turns, __global const uint *corners,
+                                __global const uint *pair_fields, __global const double *positions,
+                                __global uint *radii, __global radial_mark *marks) {
     const uint i = (uint)(get_global_id(0) / lanes), lane = (uint)(get_global_id(0) % lanes);
     if (i >= pairs)
         return;
@@ -66,29 +66,22 @@ __kernel void radial_draw(uint pairs, uint lanes, uint plane, uint field_count,
     if (odd)
         return;
     __global radial_mark *mark = marks + field;
-    if (plane)
-        radial_draw_plane(&f, frame.mirrored, frame.step, turns, p, (int)lane, (int)lanes, radii,
-                          &mark->reach);
-    else
-        radial_draw_polar(&f, frame.mirrored, turns, p, (int)lane, (int)lanes, radii, &mark->reach,
-                          &mark->top, &mark->bottom);
+    radial_draw(&f, frame.mirrored, turns, p, (int)lane, (int)lanes, radii, &mark->reach,
+                &mark->top, &mark->bottom);
 }
 
 /* ---- particles ----
  *
  * The work-items of a particle form a team. In each round they share the boxes of all fields, then
- * the fields whose boxes overlap the path, then the points of paths within cylinders: one point in
- * one cell of one field each. All work-items execute the same steps. The teams of a work-group,
- * which is not wider than the SIMD width of the device, end together, since no work-item may leave
- * before a barrier. */
+ * the fields whose boxes overlap the path: one field each. All work-items execute the same steps.
+ * The teams of a work-group, which is not wider than the SIMD width of the device, end together,
+ * since no work-item may leave before a barrier. */
 
 typedef struct team_member {
     uint lane, lanes; /* index in the team, size of the team */
     uint teams;       /* of the work-group */
     __local radial_group *group;
     __local radial_team *team;
-    __local radial_path *paths; /* of the team */
-    __local uint *path_fields;
 } team_member;
 
 static team_member make_team_member(uint lanes, __local radial_group *group) {
@@ -99,8 +92,6 @@ static team_member make_team_member(uint lanes, __local radial_group *group) {
     w.teams = RADIAL_GROUP / lanes;
     w.group = group;
     w.team = &group->teams[item / lanes];
-    w.paths = group->paths + first;
-    w.path_fields = group->path_fields + first;
     return w;
 }
 
@@ -116,16 +107,6 @@ static void find_near_fields(const radial_scene *s, const radial_path_box *way, 
         if (radial_may_hit(s, i, way, moves))
             w->team->near[atomic_inc(&w->team->near_count)] = i;
     barrier(CLK_LOCAL_MEM_FENCE);
-}
-
-/* The longest list of the work-group. */
-static uint max_near_count(const team_member *w) {
-    uint most = 0;
-    for (uint k = 0; k < w->teams; k++) {
-        const uint count = w->group->teams[k].near_count;
-        most = count > most ? count : most;
-    }
-    return most;
 }
 
 /* Whether a team of the work-group continues. */
@@ -166,52 +147,24 @@ static int is_first(const radial_entry *entry, uint field, const radial_entry *f
 
 /* The first hit of this work-item in the listed fields. Returns its field, or ABUT_NONE. */
 static uint find_first_hit(const radial_scene *s, const radial_collision_options *order,
-                           const radial_mover *m, int goes_on, int walks, const team_member *w,
-                           uint field, radial_entry *found) {
+                           const radial_mover *m, int goes_on, const team_member *w, uint field,
+                           radial_entry *found) {
     const float radius = radial_float(order->radius);
-    const uint most = max_near_count(w), places = order->steps + 1u;
-    __local radial_team *team = w->team;
-    for (uint first = 0; first < most; first += w->lanes) {
-        barrier(CLK_LOCAL_MEM_FENCE);
-        if (w->lane == 0)
-            team->path_count = 0;
-        barrier(CLK_LOCAL_MEM_FENCE);
-        if (goes_on && first + w->lane < team->near_count) {
-            const uint i = team->near[first + w->lane];
-            const radial_body body = radial_body_of(s, i);
-            radial_path path;
-            radial_entry entry;
-            if (radial_find_path(s, &body, i, m, radius, &path)) {
-                if (!walks) {
-                    const uint slot = atomic_inc(&team->path_count);
-                    w->paths[slot] = path;
-                    w->path_fields[slot] = i;
-                } else if (radial_walk_path(&body, &path, radius, &entry) &&
-                           is_first(&entry, i, found, field)) {
-                    *found = entry;
-                    field = i;
-                }
-            }
-        }
-        barrier(CLK_LOCAL_MEM_FENCE);
-        const uint pairs = goes_on && !walks ? team->path_count * places : 0u;
-        for (uint k = w->lane; k < pairs; k += w->lanes) {
-            const uint slot = k / places, i = w->path_fields[slot];
-            const radial_body body = radial_body_of(s, i);
-            const radial_path path = w->paths[slot];
-            const double t = radial_time(k - slot * places, order->steps, order->by);
-            radial_entry entry;
-            if (radial_test_point(&body, &path, t, radius, &entry) &&
-                is_first(&entry, i, found, field)) {
-                *found = entry;
-                field = i;
-            }
+    for (uint k = goes_on ? w->lane : RADIAL_LIST; k < w->team->near_count; k += w->lanes) {
+        const uint i = w->team->near[k];
+        const radial_body body = radial_body_of(s, i);
+        radial_path path;
+        radial_entry entry;
+        if (radial_find_path(s, &body, i, m, radius, &path) &&
+            radial_walk_path(&body, &path, radius, &entry) && is_first(&entry, i, found, field)) {
+            *found = entry;
+            field = i;
         }
     }
     return field;
 }
 
-static void collide_all(uint particles, uint wants_hits, int walks, const radial_scene *scene,
+static void collide_all(uint particles, uint wants_hits, const radial_scene *scene,
                         const radial_collision_options *order, __global const double *from,
                         __global double *to, __global radial_result *hits,
                         volatile __global uint *counts, const team_member *w) {
@@ -229,7 +182,7 @@ static void collide_all(uint particles, uint wants_hits, int walks, const radial
         entry.time = 2.0f;
         for (uint chunk = 0; chunk < scene->count; chunk += RADIAL_LIST) {
             find_near_fields(scene, &way, round == 0, goes_on, chunk, w);
-            field = find_first_hit(scene, order, &m, goes_on, walks, w, field, &entry);
+            field = find_first_hit(scene, order, &m, goes_on, w, field, &entry);
         }
         if (is_team_minimum(radial_bits(entry.time), field, w))
             team->entry = entry;
@@ -287,36 +240,32 @@ static void collide_all(uint particles, uint wants_hits, int walks, const radial
 }
 
 /* Frames are stored behind bounds. `spare` samples are cleared, 0 = none. */
-#define RADIAL_COLLIDE(name, walks)                                                              \
-    __kernel __attribute__((reqd_work_group_size(RADIAL_GROUP, 1, 1))) void name(                \
-        uint particles, uint lanes, uint field_count, uint wants_hits, uint steps, uint spare,   \
-        double by, double friction, double radius, double unit, double each, double x, double y, \
-        double z, __global const radial_field *fields, __global const radial_bound *bounds,      \
-        __global const radial_bound *bounds_before, __global const radial_mark *marks,           \
-        __global const float *radii, __global const radial_turn *turns,                          \
-        __global const double *from, __global double *to, __global radial_result *hits,          \
-        volatile __global uint *counts, __global uint *spare_radii,                              \
-        __global radial_mark *spare_marks, __local radial_group *group) {                        \
-        radial_scene scene;                                                                      \
-        scene.fields = fields;                                                                   \
-        scene.now = (__global const radial_frame *)(bounds + field_count);                       \
-        scene.before = (__global const radial_frame *)(bounds_before + field_count);             \
-        scene.bounds = bounds;                                                                   \
-        scene.marks = marks;                                                                     \
-        scene.radii = radii;                                                                     \
-        scene.turns = turns;                                                                     \
-        scene.middle = v3(x, y, z);                                                              \
-        scene.unit = unit;                                                                       \
-        scene.each = each;                                                                       \
-        scene.count = field_count;                                                               \
-        const radial_collision_options order = {radius, friction, by, steps, 0u};                \
-        if (spare)                                                                               \
-            clear_samples(spare, field_count, spare_radii, spare_marks);                         \
-        const team_member w = make_team_member(lanes, group);                                    \
-        collide_all(particles, wants_hits, walks, &scene, &order, from, to, hits, counts, &w);   \
-    }
-
-RADIAL_COLLIDE(radial_steps, 0)
-RADIAL_COLLIDE(radial_cells, 1)
+__kernel __attribute__((reqd_work_group_size(RADIAL_GROUP, 1, 1))) void
+radial_collide(uint particles, uint lanes, uint field_count, uint wants_hits, uint spare,
+               double friction, double radius, double unit, double each, double x, double y,
+               double z, __global const radial_field *fields, __global const radial_bound *bounds,
+               __global const radial_bound *bounds_before, __global const radial_mark *marks,
+               __global const float *radii, __global const radial_turn *turns,
+               __global const double *from, __global double *to, __global radial_result *hits,
+               volatile __global uint *counts, __global uint *spare_radii,
+               __global radial_mark *spare_marks, __local radial_group *group) {
+    radial_scene scene;
+    scene.fields = fields;
+    scene.now = (__global const radial_frame *)(bounds + field_count);
+    scene.before = (__global const radial_frame *)(bounds_before + field_count);
+    scene.bounds = bounds;
+    scene.marks = marks;
+    scene.radii = radii;
+    scene.turns = turns;
+    scene.middle = v3(x, y, z);
+    scene.unit = unit;
+    scene.each = each;
+    scene.count = field_count;
+    const radial_collision_options order = {radius, friction};
+    if (spare)
+        clear_samples(spare, field_count, spare_radii, spare_marks);
+    const team_member w = make_team_member(lanes, group);
+    collide_all(particles, wants_hits, &scene, &order, from, to, hits, counts, &w);
+}
 
 #endif

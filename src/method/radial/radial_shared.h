@@ -7,12 +7,12 @@
  * is on the ray from (0, 0, j) at the angle 2 pi i / around. Its value is the distance of the
  * nearest surface along that ray that faces outwards. Infinity means none.
  *
- * Polar distances (the method that section 12 of the paper names as future work). The half-plane of
- * column i intersects a triangle in a segment, whose ends are on two edges. In coordinates rotated
- * by the angle of the column, t along and s across it, an edge from a to b intersects it at
- *      r = (tb sa - ta sb) / (sa - sb),    z = (zb sa - za sb) / (sa - sb)
- * which is the polar equation of the line through a and b. Between the ends r is linear in z. So
- * samples are exact up to rounding.
+ * Distances are polar (the method that section 12 of the paper names as future work). The
+ * half-plane of column i intersects a triangle in a segment, whose ends are on two edges. In
+ * coordinates rotated by the angle of the column, t along and s across it, an edge from a to b
+ * intersects it at r = (tb sa - ta sb) / (sa - sb),    z = (zb sa - za sb) / (sa - sb) which is the
+ * polar equation of the line through a and b. Between the ends r is linear in z. So samples are
+ * exact up to rounding.
  *
  * Coverage. Both formulas give the same bits if a and b are exchanged. So the triangles on both
  * sides of an edge agree on its intersection with the half-plane, also if they have separate
@@ -21,12 +21,7 @@
  * half-plane is a closed polygon with consistent corners, and a ray crosses it equally often
  * inwards and outwards. No sample is lost between triangles, and none is duplicated.
  *
- * Plane distances (section 5.2): a triangle is straight in (angle, z). The distance is that of its
- * plane along the ray, clamped to the range of the corners. Corners are rounded to steps of 2^-8 of
- * a cell, as in hardware, so that coverage is exact too. Triangles around the axis, those that face
- * inwards and those nearly perpendicular to the axis are culled (section 5.2.2).
- *
- * If the axis leaves the surface (finger tips), polar distances close it: the first row beyond has
+ * If the axis leaves the surface (finger tips), the samples close it: the first row beyond has
  * radius 0 where it is empty.
  */
 #ifndef ABUTI_RADIAL_SHARED_H
@@ -35,7 +30,6 @@
 #include "base/math_shared.h"
 
 #ifdef __OPENCL_C_VERSION__
-typedef long int64;
 typedef volatile ABUTI_GLOBAL uint *radial_word; /* modified concurrently by work-items */
 static inline void radial_atomic_min(radial_word word, word32 value) {
     atomic_min(word, value); /* reading the word first would add latency */
@@ -52,7 +46,6 @@ static inline float radial_sqrt(float x) {
 }
 #else
 #include <stdatomic.h>
-typedef int64_t int64;
 typedef atomic_uint *radial_word;
 static inline void radial_atomic_min(radial_word word, word32 value) {
     unsigned seen = atomic_load_explicit(word, memory_order_relaxed);
@@ -82,10 +75,6 @@ static inline float radial_sqrt(float x) {
 
 #define RADIAL_EMPTY 0x7f800000u /* bits of infinity */
 #define RADIAL_FAR 1e15          /* bound of coordinates in field space */
-#define RADIAL_STEPS 256         /* steps per cell, of corners in the plane of angle and z */
-#define RADIAL_PERPENDICULAR                                             \
-    0.985f /* cosine of normal and axis above which triangles are culled \
-            */
 
 /* Constant data of a field. */
 typedef struct radial_field {
@@ -262,10 +251,10 @@ static inline float radial_column(const radial_point p[3], const float s[3], rad
 }
 
 /* Processes every `lanes`-th column of a triangle, starting with number `lane`. */
-static inline void radial_draw_polar(const radial_field *f, word32 mirrored,
-                                     ABUTI_GLOBAL const radial_turn *turns, const radial_point p[3],
-                                     int lane, int lanes, radial_word samples, radial_word reach,
-                                     radial_word top, radial_word bottom) {
+static inline void radial_draw(const radial_field *f, word32 mirrored,
+                               ABUTI_GLOBAL const radial_turn *turns, const radial_point p[3],
+                               int lane, int lanes, radial_word samples, radial_word reach,
+                               radial_word top, radial_word bottom) {
     float lo = p[0].z < p[1].z ? p[0].z : p[1].z, hi = p[0].z < p[1].z ? p[1].z : p[0].z;
     lo = p[2].z < lo ? p[2].z : lo;
     hi = p[2].z > hi ? p[2].z : hi;
@@ -293,85 +282,6 @@ static inline void radial_draw_polar(const radial_field *f, word32 mirrored,
         if (a != b || b != c)
             most = radial_column(p, s, turn, f, column, mirrored, samples, most);
     }
-    if (most > 0.0f)
-        radial_atomic_max(reach, radial_bits(most));
-}
-
-/* ---- plane distances ---- */
-
-/* Twice the area to the left of an edge, minus 1 if points on the edge belong to the other side. */
-static inline int64 radial_left(const int64 a[2], const int64 b[2], int64 x, int64 y) {
-    const int64 dx = b[0] - a[0], dy = b[1] - a[1];
-    const int owner = dy > 0 || (dy == 0 && dx < 0);
-    return dx * (y - a[1]) - dy * (x - a[0]) - (owner ? 0 : 1);
-}
-
-static inline void radial_draw_plane(const radial_field *f, word32 mirrored, float step,
-                                     ABUTI_GLOBAL const radial_turn *turns, const radial_point p[3],
-                                     int lane, int lanes, radial_word samples, radial_word reach) {
-    int first, count;
-    radial_columns(p, f->around, &first, &count);
-    if (count == (int)f->around)
-        return;
-    int64 corner[3][2];
-    float nearest = 0.0f, farthest = 0.0f;
-    const int64 turn_steps = (int64)f->around * RADIAL_STEPS;
-    for (int k = 0; k < 3; k++) {
-        const radial_point q = p[mirrored && k ? 3 - k : k]; /* back to the order at rest */
-        corner[k][0] = (int64)(q.turn * RADIAL_STEPS + 0.5f);
-        corner[k][1] =
-            (int64)(radial_clamp(q.z, -1e6f, 1e6f) * RADIAL_STEPS + 5e8f + 0.5f) - 500000000;
-        const int64 off = corner[k][0] - corner[0][0];
-        corner[k][0] -= off > turn_steps / 2 ? turn_steps : off < -turn_steps / 2 ? -turn_steps : 0;
-        const float d = radial_sqrt(q.x * q.x + q.y * q.y);
-        nearest = k == 0 || d < nearest ? d : nearest;
-        farthest = d > farthest ? d : farthest;
-    }
-    (void)first;
-    /* the plane, in units of length along all axes */
-    const radial_point a = p[0], b = p[mirrored ? 2 : 1], c = p[mirrored ? 1 : 2];
-    const float bx = b.x - a.x, by = b.y - a.y, bz = (b.z - a.z) * step;
-    const float cx = c.x - a.x, cy = c.y - a.y, cz = (c.z - a.z) * step;
-    const float nx = by * cz - bz * cy, ny = bz * cx - bx * cz, nz = bx * cy - by * cx;
-    const float across = nx * nx + ny * ny, limit = RADIAL_PERPENDICULAR * RADIAL_PERPENDICULAR;
-    if (!(nz * nz < limit * (across + nz * nz)))
-        return;
-    int64 lo[2], hi[2];
-    for (int d = 0; d < 2; d++) {
-        lo[d] = hi[d] = corner[0][d];
-        for (int k = 1; k < 3; k++) {
-            lo[d] = corner[k][d] < lo[d] ? corner[k][d] : lo[d];
-            hi[d] = corner[k][d] > hi[d] ? corner[k][d] : hi[d];
-        }
-    }
-    /* integer columns and rows; negative numbers are shifted by full turns first */
-    const int64 i0 = (lo[0] + turn_steps + RADIAL_STEPS - 1) / RADIAL_STEPS - f->around;
-    const int64 i1 = (hi[0] + turn_steps) / RADIAL_STEPS - f->around;
-    const int64 j0 = lo[1] <= 0 ? 0 : (lo[1] + RADIAL_STEPS - 1) / RADIAL_STEPS;
-    int64 j1 = hi[1] < 0 ? -1 : hi[1] / RADIAL_STEPS;
-    j1 = j1 < (int64)f->along ? j1 : (int64)f->along - 1;
-    float most = 0.0f;
-    for (int64 j = j0; j <= j1; j++)
-        for (int64 i = i0 + lane; i <= i1; i += lanes) {
-            const int64 x = i * RADIAL_STEPS, y = j * RADIAL_STEPS;
-            if (radial_left(corner[0], corner[1], x, y) < 0 ||
-                radial_left(corner[1], corner[2], x, y) < 0 ||
-                radial_left(corner[2], corner[0], x, y) < 0)
-                continue;
-            const word32 column = (word32)(i < 0            ? i + f->around
-                                           : i >= f->around ? i - f->around
-                                                            : i);
-            const radial_turn turn = turns[f->first_turn + column];
-            const float facing = nx * turn.c + ny * turn.s;
-            if (!(facing > 0.0f))
-                continue;
-            const float up = (a.z - (float)j) * step;
-            float radius = (nx * a.x + ny * a.y + nz * up) / facing;
-            radius = radial_clamp(radius, nearest, farthest);
-            radial_atomic_min(samples + f->first + (word32)j * f->around + column,
-                              radial_bits(radius));
-            most = radius > most ? radius : most;
-        }
     if (most > 0.0f)
         radial_atomic_max(reach, radial_bits(most));
 }

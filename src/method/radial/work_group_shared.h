@@ -16,14 +16,12 @@ typedef struct radial_team {
     double shift[3];          /* of the deepest field */
     word32 near[RADIAL_LIST]; /* fields whose boxes overlap the path, in any order */
     radial_entry entry;       /* the first hit */
-    word32 near_count, path_count;
+    word32 near_count;
     word32 best, field; /* bits of the smallest time or depth, and its field */
     word32 goes_on;
 } radial_team;
 
 typedef struct radial_group {
-    radial_path paths[RADIAL_GROUP]; /* within cylinders: as many for each team as it has members */
-    word32 path_fields[RADIAL_GROUP];
     radial_team teams[RADIAL_TEAMS];
 } radial_group;
 

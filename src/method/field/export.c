@@ -48,7 +48,8 @@ static abut_status write_layers(exporter *e) {
             write_text_layer(e, cells);
         else if (!status)
             abuti_sink_write(e->sink, e->layer, cells * sizeof *e->layer);
-        status = status ? status : abuti_progress(context, "writing the field", (k + 1.0) / n[2]);
+        if (!status)
+            status = abuti_progress(context, "writing the field", (k + 1.0) / n[2]);
     }
     abuti_release(context, e->layer);
     return status;

@@ -90,7 +90,8 @@ abut_status abut_field_read(abut_context *context, const char *path,
     if (!path || !field)
         return abuti_null(__func__, path ? "field" : "path");
     abut_status status = check_options("abut_field_read", options, &ours);
-    status = status ? status : abuti_source_open(&source, abuti_context_of(context), path);
+    if (!status)
+        status = abuti_source_open(&source, abuti_context_of(context), path);
     return status ? status : load_and_close(&source, path, &ours, field);
 }
 

@@ -8,7 +8,7 @@
 
 #include <stdlib.h>
 
-enum { COPY, REDUCE, SCAN, COMPACT, SORT_32, SORT_64 };
+enum { COPY, SCAN, SORT_32, SORT_64 };
 
 #define CALLS 8 /* per run; not of the sorts */
 
@@ -60,23 +60,14 @@ static abut_status open_device(bench_state *state, device_data *data) {
     return status ? status : abuti_tools_create(&data->queue, &data->tools);
 }
 
-/* ---- words: copy, reduce, scan, compact ---- */
+/* ---- words: copy, scan ---- */
 
 static abut_status run_words(bench_state *state) {
     device_data *data = state->data;
-    switch (state->which->variant) {
-    case COPY:
+    if (state->which->variant == COPY)
         return abuti_buffer_copy(&data->queue, &data->in, &data->out, data->count * 4);
-    case REDUCE:
-        abuti_tools_reduce(data->tools, ABUTI_REDUCE_SUM, &data->in, data->count, &data->out);
-        return ABUT_OK;
-    case SCAN:
-        abuti_tools_scan(data->tools, &data->in, &data->out, data->count, &data->total, 0);
-        return ABUT_OK;
-    default:
-        abuti_tools_compact(data->tools, &data->in, &data->out, data->count, &data->total);
-        return ABUT_OK;
-    }
+    abuti_tools_scan(data->tools, &data->in, &data->out, data->count, &data->total, 0);
+    return ABUT_OK;
 }
 
 /* Runs once and compares with a plain loop. */
@@ -90,30 +81,14 @@ static abut_status check_words(bench_state *state, const uint32_t *words, uint32
         status = abuti_buffer_download(&data->queue, &data->total, 0, &total, sizeof total);
     if (status)
         return status;
-    uint64_t sum = 0;
-    size_t kept = 0, wrong = 0;
+    const bool scans = state->which->variant == SCAN;
+    uint32_t sum = 0;
+    size_t wrong = 0;
     for (size_t i = 0; i < data->count; i++) {
-        switch (state->which->variant) {
-        case COPY:
-            wrong += got[i] != words[i];
-            break;
-        case SCAN:
-            wrong += got[i] != (uint32_t)sum;
-            break;
-        case COMPACT:
-            if (words[i])
-                wrong += got[kept++] != i;
-            break;
-        }
+        wrong += got[i] != (scans ? sum : words[i]);
         sum += words[i];
     }
-    if (state->which->variant == REDUCE) {
-        uint64_t details;
-        memcpy(&details, got, sizeof details);
-        wrong += details != sum;
-    }
-    if (state->which->variant == SCAN || state->which->variant == COMPACT)
-        wrong += total != (state->which->variant == SCAN ? (uint32_t)sum : (uint32_t)kept);
+    wrong += scans && total != sum;
     return wrong ? bench_fail(ABUT_ERROR_DEVICE, "%zu wrong words of %zu", wrong, data->count)
                  : ABUT_OK;
 }
@@ -136,7 +111,7 @@ static abut_status setup_words(bench_state *state) {
     free(words);
     free(got);
     state->elements = (double)data->count * data->calls;
-    state->bytes = state->elements * (state->which->variant == REDUCE ? 4 : 8);
+    state->bytes = state->elements * 8;
     return status;
 }
 
@@ -263,7 +238,7 @@ static abut_status run(bench_state *state) {
 static abut_status finish(bench_state *state) {
     device_data *data = state->data;
     abuti_buffer *result = sorts(state) ? &data->values : &data->out;
-    size_t words = state->which->variant == REDUCE ? 2 : data->count < 1024 ? data->count : 1024;
+    size_t words = data->count < 1024 ? data->count : 1024;
     uint32_t first[1024];
     abut_status status = abuti_buffer_download(&data->queue, result, 0, first, words * 4);
     if (status)
@@ -315,9 +290,7 @@ static void print_details(const bench_case *which, const bench_result *result) {
 
 const bench_case bench_device_cases[] = {
     DEVICE_CASE("device/copy", "word", COPY),
-    DEVICE_CASE("device/reduce", "word", REDUCE),
     DEVICE_CASE("device/scan", "word", SCAN),
-    DEVICE_CASE("device/compact", "word", COMPACT),
     DEVICE_CASE("device/sort-32", "key", SORT_32),
     DEVICE_CASE("device/sort-64", "key", SORT_64),
     {.name = NULL},

@@ -1,8 +1,8 @@
 /* Fields on a device: all cells of a cube of n x n x n about the centre of the mesh, a tenth
  * larger than its longest side, exact and signed; or only a band of three cells. The BVH and its
  * features are on the device already, and the values stay there. Some cells are compared with
- * the CPU's search before the timing. Details are the times of the stages on the device, and the
- * number of cells that needed a search. Whole: from arrays of a mesh in host memory to values in
+ * the CPU's search before the timing. Details are the time on the device, and the number of cells
+ * that needed a search. Whole: from arrays of a mesh in host memory to values in
  * new host memory, with everything created again; details are the times of its steps. */
 #include "bench.h"
 
@@ -99,7 +99,7 @@ static abut_status check(bench_state *state) {
     return status;
 }
 
-static abut_status measure_stages(bench_state *state) {
+static abut_status measure_on_device(bench_state *state) {
     field_data *data = state->data;
     abut_status status = abuti_device_field_account(data->there->there, &details.account);
     status = status ? status : abut_field_update_from(data->field, data->there, NULL);
@@ -125,7 +125,7 @@ static abut_status setup(bench_state *state) {
         status = abut_field_create_from(data->there, &options, &data->field);
     }
     status = status ? status : check(state);
-    return status ? status : measure_stages(state);
+    return status ? status : measure_on_device(state);
 }
 
 static abut_status run(bench_state *state) {
@@ -159,17 +159,12 @@ static void teardown(bench_state *state) {
 }
 
 static void print_details(const bench_case *which, const bench_result *result) {
-    static const char *const names[FIELD_STAGES] = {"clear",  "cross", "sum",   "sides", "top",
-                                                    "filter", "cells", "cut",   "parts", "few",
-                                                    "settle", "signs", "search"};
     (void)which;
-    printf("  %.1f Mcells/s; on the device %.3f ms (", result->elements / result->median_ms * 1e-3,
-           details.all_ms);
-    for (int i = 0; i < FIELD_STAGES; i++)
-        printf("%s%s %.3f", i ? ", " : "", names[i], details.account.stage_ms[i]);
-    printf("), %llu cells left, %llu blocks cut, %.1f M entries",
-           (unsigned long long)details.account.doubtful, (unsigned long long)details.account.cut,
-           (double)details.account.entries * 1e-6);
+    printf(
+        "  %.1f Mcells/s; on the device %.3f ms, %llu cells left, %llu blocks cut, %.1f M entries",
+        result->elements / result->median_ms * 1e-3, details.all_ms,
+        (unsigned long long)details.account.doubtful, (unsigned long long)details.account.cut,
+        (double)details.account.entries * 1e-6);
 }
 
 /* ---- from array to array ---- */

@@ -1,5 +1,5 @@
 /* Cache folders: files and links planted by another user are neither read nor followed. */
-#include "base/folder.h"
+#include "base/cache.h"
 #include "base/system.h"
 #include "support/support.h"
 

@@ -1,6 +1,5 @@
 /* The thread pool: each task runs once, from any number of callers, also if helper threads fail. */
 #include "base/base.h"
-#include "base/thread_pool.h"
 #include "support/support.h"
 
 #include <pthread.h>

@@ -1,4 +1,4 @@
-/* Reduce, scan, compact, segments and sort on a device against plain loops in C: sizes around
+/* Sum, scan, segments and sort on a device against plain loops in C: sizes around
  * every boundary of tiles and groups, random data and special cases. */
 #include "device/tools.h"
 #include "open.h"
@@ -72,32 +72,26 @@ static void compare(const char *what, pattern which, size_t size, size_t count) 
                      i, got[i], expected[i]);
 }
 
-/* ---- reduce ---- */
+/* ---- sum ---- */
 
-static void check_reduce(pattern which, size_t count) {
+static void check_sum(pattern which, size_t count) {
     make_words(which, count);
-    uint64_t answers[3] = {0, UINT32_MAX, 0}, out[3];
-    for (size_t i = 0; i < count; i++) {
-        answers[0] += words[i];
-        answers[1] = words[i] < answers[1] ? words[i] : answers[1];
-        answers[2] = words[i] > answers[2] ? words[i] : answers[2];
-    }
+    uint64_t sum = 0, out;
+    for (size_t i = 0; i < count; i++)
+        sum += words[i];
     abuti_buffer in = test_upload(&queue, words, count * sizeof *words), to = {0};
     assert_ok(abuti_buffer_create(device, 1, 8, &to));
-    for (int how = 0; how < 3; how++) {
-        abuti_tools_reduce(tools, (abuti_reduction)how, &in, count, &to);
-        assert_ok(abuti_buffer_download(&queue, &to, 0, &out[how], 8));
-    }
-    for (int how = 0; how < 3; how++)
-        if (out[how] != answers[how])
-            fail_msg("reduction %d, pattern %d, %zu words: %llu instead of %llu", how, which, count,
-                     (unsigned long long)out[how], (unsigned long long)answers[how]);
+    abuti_tools_sum(tools, &in, count, &to);
+    assert_ok(abuti_buffer_download(&queue, &to, 0, &out, 8));
+    if (out != sum)
+        fail_msg("sum, pattern %d, %zu words: %llu instead of %llu", which, count,
+                 (unsigned long long)out, (unsigned long long)sum);
     abuti_buffer_destroy(&to);
     abuti_buffer_destroy(&in);
 }
 
-TEST(reduce) {
-    for_all(check_reduce);
+TEST(sum) {
+    for_all(check_sum);
 }
 
 /* ---- scan ---- */
@@ -126,34 +120,6 @@ static void check_scan(pattern which, size_t count) {
 
 TEST(scan) {
     for_all(check_scan);
-}
-
-/* ---- compact ---- */
-
-static void check_compact(pattern which, size_t count) {
-    make_words(which, count);
-    uint32_t kept = 0, total;
-    for (size_t i = 0; i < count; i++)
-        if (words[i])
-            expected[kept++] = (uint32_t)i;
-    for (size_t i = kept; i < count; i++)
-        expected[i] = 0xabcdabcd; /* what lies behind stays untouched */
-    abuti_buffer in = test_upload(&queue, words, count * sizeof *words), out = {0}, sum = {0};
-    assert_ok(abuti_buffer_create(device, count, 4, &out));
-    assert_ok(abuti_buffer_create(device, 1, 4, &sum));
-    assert_ok(abuti_buffer_fill(&queue, &out, 0xabcdabcd, count * 4));
-    abuti_tools_compact(tools, &in, &out, count, &sum);
-    assert_ok(abuti_buffer_download(&queue, &sum, 0, &total, 4));
-    assert_ok(abuti_buffer_download(&queue, &out, 0, got, count * 4));
-    assert_int_equal(kept, total);
-    compare("compact", which, count, count);
-    abuti_buffer_destroy(&sum);
-    abuti_buffer_destroy(&out);
-    abuti_buffer_destroy(&in);
-}
-
-TEST(compact) {
-    for_all(check_compact);
 }
 
 /* ---- lists in segments ---- */
@@ -339,7 +305,7 @@ TEST(refusals) {
     assert_refused("too small", reported(abuti_tools_scan(tools, &small, &small, 5, NULL, 0)));
     assert_refused("too small", reported(abuti_tools_scan(tools, &small, &small, 4, &small, 4)));
     assert_refused("too small", reported(abuti_tools_scan(tools, &none, &small, 0, NULL, 0)));
-    assert_refused("too small", reported(abuti_tools_compact(tools, &small, &small, 5, &small)));
+    assert_refused("too small", reported(abuti_tools_sum(tools, &small, 5, &small)));
     assert_refused("too small", reported(abuti_tools_sort(tools, 64, &small, &small, 4, 0, 64)));
     assert_refused("bits", reported(abuti_tools_sort(tools, 16, &small, &small, 4, 0, 16)));
     assert_refused("bits", reported(abuti_tools_sort(tools, 32, &small, &small, 4, 0, 33)));

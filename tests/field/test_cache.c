@@ -413,49 +413,6 @@ TEST(processes_do_not_disturb) {
     assert_int_equal(EACH + EACH / 2, s.count);
 }
 
-/* A link in the place of a file is replaced, and what it leads to stays; a folder that others may
- * write is not used, with one warning, and a lock in it is not waited for. */
-TEST(planted_links_and_folders_of_others) {
-    char path[ABUTI_CACHE_PATH_BYTES], diary[ABUTI_CACHE_PATH_BYTES];
-    struct stat about;
-    abut_context *context = listening();
-    abut_mesh *mesh = mesh_of(context, 1);
-    abut_field_options o = ways(0);
-    o.cache = fresh("planted");
-    assert_false(hits(mesh, o, NULL));
-    assert_int_equal(1, files_in(o.cache, path));
-    snprintf(diary, sizeof diary, "%s", test_path("diary"));
-    assert_int_equal(0, rename(path, diary)); /* whole, and of the user */
-    assert_int_equal(0, chmod(diary, 0644));
-    assert_int_equal(0, stat(diary, &about));
-    off_t bytes = about.st_size;
-    assert_int_equal(0, symlink(diary, path));
-    assert_false(hits(mesh, o, NULL));
-    assert_int_equal(1, heard.warnings);
-    assert_true(hits(mesh, o, NULL));
-    assert_int_equal(0, lstat(path, &about));
-    assert_true(S_ISREG(about.st_mode));
-    assert_int_equal(0, stat(diary, &about));
-    assert_true(about.st_size == bytes && (about.st_mode & 0777) == 0644);
-    assert_int_equal(0, chmod(o.cache, 0777));
-    heard.warnings = 0;
-    for (int i = 0; i < 2; i++) {
-        abut_field *field;
-        abut_field_options other = ways(1 + i); /* would be added */
-        other.cache = o.cache;
-        assert_ok(abut_field_create(mesh, &other, &field));
-        abut_field_destroy(field);
-    }
-    assert_int_equal(1, heard.warnings);
-    assert_non_null(strstr(heard.last, "the cache is not used: the folder "));
-    assert_int_equal(0, chmod(o.cache, 0700));
-    seen s = {0};
-    assert_ok(abut_field_cache_verify(context, o.cache, see, &s));
-    assert_true(s.count == 1 && !s.problems);
-    abut_mesh_destroy(mesh);
-    abut_context_destroy(context);
-}
-
 /* Runs `body` in a process without rights over files, if there is such a user. */
 static int without_rights(int (*body)(void)) {
     pid_t child = fork();

@@ -118,11 +118,8 @@ static void *read_memory(field_parts *parts, field_memory which, size_t bytes) {
     return memory;
 }
 
-static features_there read_features(const abut_bvh *there, uint32_t degree_max) {
+static features_there read_features(const abut_bvh *there) {
     field_parts *parts;
-    assert_ok(abuti_field_parts(there->there, &parts));
-    parts->degree_max = degree_max;
-    parts->is_ready = false;
     assert_ok(abuti_field_parts(there->there, &parts));
     features_there f = {.count = parts->feature_count};
     f.begin = read_memory(parts, FIELD_INCIDENT_BEGIN, 4 * (size_t)(f.count + 1));
@@ -139,19 +136,32 @@ static void free_features(features_there *f) {
     free(f->exact);
 }
 
-/* Those that the device makes against those of the host, bit for bit; but a vertex with many
+/* Those that the device makes against those of the CPU, bit for bit; but a vertex with many
  * neighbours may have others of them for its vectors. */
 static void check_features(const abut_bvh *there) {
-    features_there here = read_features(there, 0), made = read_features(there, FEATURES_DEGREE);
+    const bvh_on_device *on = there->there;
+    const size_t places = (size_t)on->tree.leaf_count * BVH_WIDTH;
+    uint32_t *order = malloc(places * sizeof *order);
+    abuti_features here = {0};
+    features_there made = read_features(there);
+    assert_non_null(order);
+    assert_ok(abuti_buffer_fetch(&on->tree.order, 0, there->context, order, 4 * places));
+    assert_ok(abuti_features_create(on->tree.mesh, on->tree.scale, order, on->tree.leaf_count,
+                                    FEATURES_INCIDENTS, &here));
     assert_int_equal(here.count, made.count);
-    assert_memory_equal(here.begin, made.begin, 4 * (size_t)(here.count + 1));
-    assert_memory_equal(here.incidents, made.incidents, 4 * (size_t)here.begin[here.count]);
-    assert_memory_equal(here.exact, made.exact, here.count * sizeof *here.exact);
-    for (uint32_t i = 0; i < here.count; i++)
+    assert_memory_equal(here.incident_begin, made.begin, 4 * (size_t)(here.count + 1));
+    assert_memory_equal(here.incidents, made.incidents, 4 * (size_t)made.begin[here.count]);
+    for (uint32_t i = 0; i < here.count; i++) {
+        const bool is_face = feature_kind_of(&here.records[i]) == FEATURE_FACE;
         if (memcmp(&here.records[i], &made.records[i], sizeof *here.records) != 0)
-            assert_true(here.begin[i + 1] - here.begin[i] > 64);
-    free_features(&here);
+            assert_true(made.begin[i + 1] - made.begin[i] > 64);
+        assert_int_equal(is_face, made.exact[i].is & FIELD_IS_FACE);
+        if (is_face)
+            assert_int_equal(feature_source(&here, i), made.exact[i].triangle);
+    }
+    abuti_features_destroy(&here);
     free_features(&made);
+    free(order);
 }
 
 static void check_mesh(abut_mesh *mesh, uint32_t cells) {
@@ -240,26 +250,29 @@ TEST(from_other_hierarchies) {
 TEST(soups) {
     for (soup_kind kind = 0; kind < SOUP_COUNT; kind++)
         check_mesh(make_kind(NULL, kind, 40, 5 + kind), 9);
-    /* a vertex in so many triangles that the host makes all features */
-    both hub = make_both(make_shape(NULL, ABUT_SHAPE_CONE, FEATURES_DEGREE + 4));
-    assert_ok(abut_sign_prepare(hub.bvh, NULL));
-    check_features(hub.there);
-    free_both(&hub);
+    /* a vertex in so many triangles that there are no features */
+    abut_mesh *hub = make_shape(NULL, ABUT_SHAPE_CONE, FEATURES_DEGREE + 4);
+    abut_bvh *bvh = prepare(hub, ABUT_SIGN_AUTO), *there;
+    abut_grid grid = grid_about(hub, 20, 0.1);
+    assert_ok(abuti_bvh_copy_to_device(bvh, device, &there));
+    assert_true(check_grid(bvh, there, &grid, 0).searched);
+    abut_bvh_destroy(there);
+    abut_bvh_destroy(bvh);
+    abut_mesh_destroy(hub);
 }
 
 /* ---- the ways around lists ---- */
 
-/* Lists that are made for eight blocks at once, short ones and those of the middle of a sphere. */
-TEST(siblings) {
+/* Lists of one slice, and long ones in the middle of a sphere. */
+TEST(long_lists) {
     abut_mesh *mesh = make_shape(NULL, ABUT_SHAPE_UVSPHERE, 48);
     abut_bvh *bvh = prepare(mesh, ABUT_SIGN_AUTO);
     abut_bvh *there;
     field_parts *parts;
     abut_grid grid = grid_about(mesh, 36, 0.1);
-    grid.count[2] = 20; /* some have no eight */
+    grid.count[2] = 20; /* some blocks have fewer than eight parts */
     assert_ok(abuti_bvh_copy_to_device(bvh, device, &there));
     assert_ok(abuti_field_parts(there->there, &parts));
-    parts->short_share = 1e9;
     parts->slices_max = 1;
     assert_true(check_grid(bvh, there, &grid, 0).cut > 0);
     check_grid(bvh, there, &grid, 2 * grid.cell);

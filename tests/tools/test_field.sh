@@ -197,13 +197,13 @@ try 1 "$tool" cache verify
 says "damaged"
 says "the checksum or the compression of a block is wrong"
 try 0 "$tool" field ball.ply again.abutf --cells 12 --cache
-complains "warning: the field is built"
+complains "warning: the field is computed"
 checks=$((checks + 1))
 cmp -s plain.abutf again.abutf || wrong "a field was read from a damaged cache"
 try 0 "$tool" cache clear --older 1 --json
 is "it" "{'removed': 0, 'bytes': 0}"
 try 0 "$tool" cache clear "$scratch/kept/fields"
-says "removed 4 files"
+says "removed 6 files"
 try 0 "$tool" cache ls --json
 is "it['fields']" "[]"
 try 2 "$tool" cache remove

@@ -178,6 +178,19 @@ static inline size_t abuti_chunk_count(size_t count, size_t grain) {
     return count / grain + (count % grain != 0);
 }
 
+/* thread_pool.c: the pool that all contexts share.
+ *
+ * Calls task(data, i) for every i below count, at most 2^31, on the calling thread and on up to
+ * `threads` - 1 helpers, and returns when all tasks are done. Inside a task of another run, all
+ * tasks run on the calling thread. */
+void abuti_pool_run(uint32_t threads, uint32_t count, void (*task)(void *data, uint32_t index),
+                    void *data);
+
+/* Number of threads if the context sets none: the environment variable ABUT_THREADS, or the
+ * number of processors that this process may use. */
+uint32_t abuti_pool_default_threads(void);
+uint32_t abuti_pool_processors(void);
+
 /* Populates the pages of memory that is about to be written completely, perhaps for the first time,
  * if the system supports that. One thread handles each large page. Affects only speed. */
 void abuti_populate_pages(abut_context *context, void *memory, size_t bytes);

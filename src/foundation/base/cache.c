@@ -35,17 +35,17 @@ typedef struct cache_head {
 _Static_assert(sizeof(cache_head) == 72, "layout of cache files");
 
 /* A program takes 0.1 to 1 MB; a field of 512^3 cells takes 30 to 500. */
-const abuti_cache_kind abuti_cache_programs = {.what = "the program",
+const abuti_cache_kind abuti_cache_programs = {.what = "the program is",
                                                .suffix = ".program",
                                                .folder = "",
                                                .number = 1,
                                                .max_mebibytes = 256},
-                       abuti_cache_fields = {.what = "the field",
+                       abuti_cache_fields = {.what = "the field is",
                                              .suffix = ".fields",
                                              .folder = "/fields",
                                              .number = 2,
                                              .max_mebibytes = 16384},
-                       abuti_cache_samples = {.what = "the sample set",
+                       abuti_cache_samples = {.what = "the samples are",
                                               .suffix = ".samples",
                                               .folder = "/fields",
                                               .number = 3,
@@ -160,7 +160,7 @@ abut_status abuti_cache_end(abut_context *context, const abuti_cache_entry *entr
     if (!status)
         abuti_system_touch(entry->path);
     else if (status != ABUT_ERROR_MEMORY && status != ABUT_ERROR_CANCELLED) {
-        abuti_log(context, ABUT_LOG_WARNING, "%s is computed, since its cache is unusable: %s",
+        abuti_log(context, ABUT_LOG_WARNING, "%s computed, since the cache file is unusable: %s",
                   entry->kind->what, abut_last_error());
         status = ABUT_OK;
     }
@@ -222,7 +222,7 @@ void abuti_cache_store_stream(abut_context *context, const abuti_cache_entry *en
     if (!entry->path[0])
         return;
     if (write_entry(context, entry, write, data))
-        abuti_log(context, ABUT_LOG_WARNING, "%s is not stored in the cache: %s", entry->kind->what,
+        abuti_log(context, ABUT_LOG_WARNING, "%s not stored in the cache: %s", entry->kind->what,
                   abut_last_error());
     else
         abuti_cache_evict(context, entry, read_cache_limit(entry->kind));

@@ -1,7 +1,6 @@
 /* The context: allocator, threads, log and progress callback of a caller. */
 #include "base/base.h"
 #include "base/system.h"
-#include "base/thread_pool.h"
 
 #include <stdarg.h>
 #include <stdatomic.h>

@@ -7,7 +7,7 @@
  * therefore neither place a file or a link in it, nor exchange the folder between check and use,
  * nor hold a lock in it.
  */
-#include "base/folder.h"
+#include "base/cache.h"
 #include "base/system.h"
 
 #include <errno.h>

@@ -14,7 +14,6 @@
  * long as one), libgomp ends the process if it cannot start a thread, children of fork() deadlock,
  * and ThreadSanitizer cannot analyse it.
  */
-#include "base/thread_pool.h"
 #include "base/base.h"
 #include "base/system.h"
 

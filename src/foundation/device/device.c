@@ -369,7 +369,8 @@ abut_status abuti_buffer_copy_part(abuti_queue *queue, const abuti_buffer *from,
     if (queue->error)
         return ABUT_OK;
     abut_status status = check_range(from, from_offset, bytes, "copy");
-    status = status ? status : check_range(to, to_offset, bytes, "copy");
+    if (!status)
+        status = check_range(to, to_offset, bytes, "copy");
     if (status || !bytes)
         return status;
     return queue->device->backend->copy(queue, from, from_offset, to, to_offset, bytes);

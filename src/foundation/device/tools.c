@@ -4,17 +4,11 @@
 #include "device/kit.h"
 #include "device/tools_shared.h"
 
-_Static_assert((int)ABUTI_REDUCE_SUM == REDUCE_SUM && (int)ABUTI_REDUCE_MIN == REDUCE_MIN &&
-                   (int)ABUTI_REDUCE_MAX == REDUCE_MAX,
-               "as in the kernels");
-
 enum {
     SCAN_SUMS,
     SCAN_RUNS,
-    COMPACT_SUMS, /* each followed by its RUNS kernel */
-    COMPACT_RUNS,
-    REDUCE_WORDS,
-    REDUCE_PARTS,
+    SUM_WORDS,
+    SUM_PARTS,
     SEGMENT_OWNERS,
     SORT_COUNT, /* of 32 bits, then of 64 */
     SORT_SCATTER,
@@ -30,11 +24,9 @@ enum { SUMS, TOTAL, WIDE_TOTAL, COUNTS, SPARE_KEYS, SPARE_VALUES, BUFFERS };
 static const abuti_kernel_source sources[KERNELS] = {
     [SCAN_SUMS] = {"scan", "scan_sums", NULL},
     [SCAN_RUNS] = {"scan", "scan_runs", NULL},
-    [COMPACT_SUMS] = {"scan", "compact_sums", "-DCOMPACT"},
-    [COMPACT_RUNS] = {"scan", "compact_runs", "-DCOMPACT"},
-    [REDUCE_WORDS] = {"scan", "reduce_words", "-DREDUCE"},
-    [REDUCE_PARTS] = {"scan", "reduce_parts", "-DREDUCE"},
-    [SEGMENT_OWNERS] = {"scan", "segment_owners", "-DREDUCE"},
+    [SUM_WORDS] = {"scan", "sum_words", "-DSEGMENTS"},
+    [SUM_PARTS] = {"scan", "sum_parts", "-DSEGMENTS"},
+    [SEGMENT_OWNERS] = {"scan", "segment_owners", "-DSEGMENTS"},
     [SORT_COUNT] = {"sort", "sort_count", "-DKEY_BITS=32"},
     [SORT_SCATTER] = {"sort", "sort_scatter", "-DKEY_BITS=32"},
     [SORT_COUNT_WIDE] = {"sort", "sort_count", "-DKEY_BITS=64"},
@@ -114,58 +106,40 @@ static void check_words(abuti_tools *tools, const char *what, const abuti_buffer
                                   buffer->bytes, count));
 }
 
-/* ---- scan, compact, reduce ---- */
-
-/* `sums` is followed by the kernel of its runs. */
-static void run_scan(abuti_tools *tools, uint32_t sums, const abuti_buffer *in, abuti_buffer *out,
-                     size_t count, abuti_buffer *total, size_t total_at) {
-    work_split how = split_work(count, SCAN_TILE, tools->groups_max);
-    uint32_t words = (uint32_t)count, at = (uint32_t)total_at;
-    abuti_kit_reserve(&tools->kit, SUMS, tools->groups_max, sizeof(uint64_t));
-    if (how.groups > 1) /* with one group, the sums are never read */
-        ABUTI_KIT_GROUPS(&tools->kit, sums, how.groups, GROUP_ITEMS, ABUTI_BUFFER(in), MEMORY(SUMS),
-                         ABUTI_VALUE(words), ABUTI_VALUE(how.run_tiles),
-                         ABUTI_LOCAL_MEMORY(4 * GROUP_ROOM));
-    ABUTI_KIT_GROUPS(&tools->kit, sums + 1, how.groups, GROUP_ITEMS, ABUTI_BUFFER(in),
-                     ABUTI_BUFFER(out), MEMORY(SUMS), ABUTI_BUFFER(total), ABUTI_VALUE(at),
-                     ABUTI_VALUE(words), ABUTI_VALUE(how.run_tiles),
-                     ABUTI_LOCAL_MEMORY(16 * GROUP_ROOM));
-}
+/* ---- scan and sum ---- */
 
 void abuti_tools_scan(abuti_tools *tools, const abuti_buffer *in, abuti_buffer *out, size_t count,
                       abuti_buffer *total, size_t total_at) {
+    work_split how = split_work(count, SCAN_TILE, tools->groups_max);
+    uint32_t words = (uint32_t)count, at = total ? (uint32_t)total_at : 0;
     check_words(tools, "scan", in, count, sizeof(uint32_t));
     check_words(tools, "scan", out, count, sizeof(uint32_t));
     if (total)
         check_words(tools, "scan", total, total_at + 1, sizeof(uint32_t));
     else
         abuti_kit_reserve(&tools->kit, TOTAL, 1, sizeof(uint32_t));
-    run_scan(tools, SCAN_SUMS, in, out, count, total ? total : &tools->kit.buffers[TOTAL],
-             total ? total_at : 0);
-}
-
-void abuti_tools_compact(abuti_tools *tools, const abuti_buffer *flags, abuti_buffer *out,
-                         size_t count, abuti_buffer *total) {
-    check_words(tools, "compact", flags, count, sizeof(uint32_t));
-    check_words(tools, "compact", out, count, sizeof(uint32_t));
-    check_words(tools, "compact", total, 1, sizeof(uint32_t));
-    run_scan(tools, COMPACT_SUMS, flags, out, count, total, 0);
-}
-
-void abuti_tools_reduce(abuti_tools *tools, abuti_reduction how, const abuti_buffer *in,
-                        size_t count, abuti_buffer *out) {
-    uint32_t words = (uint32_t)count, which = (uint32_t)how;
-    uint32_t groups = split_work(count, SCAN_TILE, tools->groups_max).groups;
-    uint64_t empty = how == ABUTI_REDUCE_MIN ? UINT32_MAX : 0;
-    check_words(tools, "reduce", in, count, sizeof(uint32_t));
-    check_words(tools, "reduce", out, 1, sizeof(uint64_t));
+    const abuti_buffer *to = total ? total : &tools->kit.buffers[TOTAL];
     abuti_kit_reserve(&tools->kit, SUMS, tools->groups_max, sizeof(uint64_t));
-    ABUTI_KIT_GROUPS(&tools->kit, REDUCE_WORDS, groups, GROUP_ITEMS, ABUTI_BUFFER(in), MEMORY(SUMS),
-                     ABUTI_VALUE(words), ABUTI_VALUE(which), ABUTI_VALUE(empty),
-                     ABUTI_LOCAL_MEMORY(8 * GROUP_ITEMS));
-    ABUTI_KIT_GROUPS(&tools->kit, REDUCE_PARTS, 1, GROUP_ITEMS, MEMORY(SUMS), ABUTI_BUFFER(out),
-                     ABUTI_VALUE(groups), ABUTI_VALUE(which), ABUTI_VALUE(empty),
-                     ABUTI_LOCAL_MEMORY(8 * GROUP_ITEMS));
+    if (how.groups > 1) /* with one group, the sums are never read */
+        ABUTI_KIT_GROUPS(&tools->kit, SCAN_SUMS, how.groups, GROUP_ITEMS, ABUTI_BUFFER(in),
+                         MEMORY(SUMS), ABUTI_VALUE(words), ABUTI_VALUE(how.run_tiles),
+                         ABUTI_LOCAL_MEMORY(4 * GROUP_ROOM));
+    ABUTI_KIT_GROUPS(&tools->kit, SCAN_RUNS, how.groups, GROUP_ITEMS, ABUTI_BUFFER(in),
+                     ABUTI_BUFFER(out), MEMORY(SUMS), ABUTI_BUFFER(to), ABUTI_VALUE(at),
+                     ABUTI_VALUE(words), ABUTI_VALUE(how.run_tiles),
+                     ABUTI_LOCAL_MEMORY(16 * GROUP_ROOM));
+}
+
+void abuti_tools_sum(abuti_tools *tools, const abuti_buffer *in, size_t count, abuti_buffer *out) {
+    uint32_t words = (uint32_t)count;
+    uint32_t groups = split_work(count, SCAN_TILE, tools->groups_max).groups;
+    check_words(tools, "sum", in, count, sizeof(uint32_t));
+    check_words(tools, "sum", out, 1, sizeof(uint64_t));
+    abuti_kit_reserve(&tools->kit, SUMS, tools->groups_max, sizeof(uint64_t));
+    ABUTI_KIT_GROUPS(&tools->kit, SUM_WORDS, groups, GROUP_ITEMS, ABUTI_BUFFER(in), MEMORY(SUMS),
+                     ABUTI_VALUE(words), ABUTI_LOCAL_MEMORY(8 * GROUP_ITEMS));
+    ABUTI_KIT_GROUPS(&tools->kit, SUM_PARTS, 1, GROUP_ITEMS, MEMORY(SUMS), ABUTI_BUFFER(out),
+                     ABUTI_VALUE(groups), ABUTI_LOCAL_MEMORY(8 * GROUP_ITEMS));
 }
 
 /* ---- lists in segments ---- */
@@ -189,7 +163,7 @@ abut_status abuti_tools_segments(abuti_tools *tools, const abuti_segments *segme
     if (!abuti_kit_failed(kit) && count)
         segments->measure(segments->user, begin);
     /* In 64 bits, because the total of the scan wraps around. */
-    abuti_tools_reduce(tools, ABUTI_REDUCE_SUM, begin, count, &kit->buffers[WIDE_TOTAL]);
+    abuti_tools_sum(tools, begin, count, &kit->buffers[WIDE_TOTAL]);
     abuti_tools_scan(tools, begin, begin, count, begin, count);
     abut_status status = abuti_kit_download(kit, WIDE_TOTAL, &sum, 1, sizeof sum);
     if (status)

@@ -1,6 +1,6 @@
-/* Data-parallel primitives on a device: reduce, scan, compact, segmented lists, sort. Buffers stay
- * on the device; calls only queue work. No call waits (except abuti_tools_segments(), once), and no
- * kernel assumes that work-groups run concurrently.
+/* Data-parallel primitives on a device: scan, sum, segmented lists, sort. Buffers stay on the
+ * device; calls only queue work. No call waits (except abuti_tools_segments(), once), and no kernel
+ * assumes that work-groups run concurrently.
  *
  * Errors are sticky, as those of the kit: the next abuti_kit_download(), abuti_kit_finish(),
  * abuti_buffer_download() or abuti_queue_finish() returns them. Callers need not check anything
@@ -25,27 +25,14 @@ abuti_kit_plan abuti_tools_plan(void);
 abut_status abuti_tools_create(abuti_queue *queue, abuti_tools **tools);
 void abuti_tools_destroy(abuti_tools *tools);
 
-typedef enum abuti_reduction {
-    ABUTI_REDUCE_SUM = 0, /* values as in tools_shared.h */
-    ABUTI_REDUCE_MIN,
-    ABUTI_REDUCE_MAX
-} abuti_reduction;
-
-/* Combines `count` words into one 64-bit word at the beginning of `out`. For no words the sum and
- * the maximum are 0 and the minimum is 2^32 - 1. */
-void abuti_tools_reduce(abuti_tools *tools, abuti_reduction how, const abuti_buffer *in,
-                        size_t count, abuti_buffer *out);
+/* Adds `count` words into one 64-bit word at the beginning of `out`. */
+void abuti_tools_sum(abuti_tools *tools, const abuti_buffer *in, size_t count, abuti_buffer *out);
 
 /* Exclusive scan: out[i] = in[0] + ... + in[i-1], modulo 2^32; `in` and `out` may be the same
  * buffer. The sum of all words is written to total[total_at] if `total` is not null; `total` may be
  * `out`, with capacity for one more word. */
 void abuti_tools_scan(abuti_tools *tools, const abuti_buffer *in, abuti_buffer *out, size_t count,
                       abuti_buffer *total, size_t total_at);
-
-/* Stream compaction: writes the indices of the words that are not 0, in ascending order, and their
- * number to the first word of `total`. `out` needs capacity for `count` words. */
-void abuti_tools_compact(abuti_tools *tools, const abuti_buffer *flags, abuti_buffer *out,
-                         size_t count, abuti_buffer *total);
 
 /* Lists of unknown length, one for each segment, consecutive in one buffer, made in two passes. The
  * first counts; then the beginning of each segment and the total are known, and the second fills.

@@ -14,10 +14,6 @@
 #define SCAN_ROW (4 * GROUP_ITEMS)
 #define SCAN_TILE (SCAN_ROWS * SCAN_ROW)
 
-#define REDUCE_SUM 0
-#define REDUCE_MIN 1
-#define REDUCE_MAX 2
-
 /* Sort: keys of each work-item by key size, and digits of a pass, one for each work-item. */
 #define SORT_DIGIT_BITS 8
 #define SORT_DIGITS GROUP_ITEMS

@@ -108,7 +108,8 @@ static abut_status finish_channels(abuti_transfer_channels *channels) {
     abut_status status = ABUT_OK;
     for (int i = 0; i < CHANNELS; i++) {
         abut_status here = abuti_queue_finish(&channels->queue[i]);
-        status = status ? status : here;
+        if (!status)
+            status = here;
     }
     return status;
 }

@@ -30,16 +30,22 @@ typedef struct outcome {
     char message[MESSAGE_BYTES];
 } outcome;
 
+/* What a process contributes to the file. */
+typedef struct contribution {
+    uint64_t bytes[SECTION_COUNT];
+    double lowest, highest;
+} contribution;
+
 typedef struct team {
     const abut_field_team *with;
     abut_context *context;
     abut_bvh *bvh;
     abut_field *field;
     void *work;
-    uint64_t *sizes;                      /* one per process */
-    outcome *outcomes;                    /* one per process */
+    uint64_t *sizes; /* one per process; so are the next two */
+    outcome *outcomes;
+    contribution *all, own;
     unsigned char *stored[SECTION_COUNT]; /* blocks of this process as they are in the file */
-    uint64_t stored_bytes[SECTION_COUNT];
 } team;
 
 /* The first of the `count` elements that belong to a process; elements are divided evenly. */
@@ -88,51 +94,37 @@ static void store_packed_block(void *data, size_t at, const uint32_t begin[3],
     memcpy((float *)data + at * BLOCK_CELLS, values, BLOCK_CELLS * sizeof *values);
 }
 
-static abut_status compute_corners(team *t, const uint32_t blocks[3], uint32_t first,
-                                   uint32_t count, float *packed) {
+/* Computes the corners of this process, and receives those of the others. Values of cells beyond
+ * the grid are undefined, also in exchanged data. */
+static abut_status compute_corners(team *t) {
     const abut_grid grid = field_corners(t->field);
-    uint32_t *wanted = abuti_allocate(t->context, count, sizeof *wanted);
-    if (!wanted)
-        return ABUT_ERROR_MEMORY;
-    for (uint32_t i = 0; i < count; i++)
-        wanted[i] = first + i;
+    const size_t bytes = BLOCK_CELLS * sizeof(float);
     field_job job = {.bvh = t->bvh,
                      .grid = &grid,
                      .band = INFINITY,
-                     .blocks = {blocks[0], blocks[1], blocks[2]},
-                     .wanted = wanted,
-                     .wanted_count = count,
                      .table = t->work,
                      .store = store_packed_block,
-                     .data = packed,
                      .to = 0.2};
-    abut_status status = count ? abuti_field_compute(&job) : ABUT_OK;
-    abuti_release(t->context, wanted);
-    return status;
-}
-
-/* Computes the corners of all processes. Values of cells beyond the grid are undefined, also in
- * exchanged data. */
-static abut_status compute_all_corners(team *t, abut_status status) {
-    uint32_t blocks[3];
     for (int k = 0; k < 3; k++)
-        blocks[k] = (t->field->bricks[k] + 1 + FIELD_BRICK - 1) / FIELD_BRICK;
+        job.blocks[k] = (t->field->bricks[k] + 1 + FIELD_BRICK - 1) / FIELD_BRICK;
+    const uint32_t *blocks = job.blocks, rank = t->with->rank;
     const uint64_t all = (uint64_t)blocks[0] * blocks[1] * blocks[2];
-    const uint32_t rank = t->with->rank;
     const uint64_t first = share_begin(t->with, all, rank);
-    const uint64_t count = share_begin(t->with, all, rank + 1) - first;
-    const size_t bytes = BLOCK_CELLS * sizeof(float);
-    float *own = NULL, *packed = NULL;
-    if (!status) {
-        own = abuti_allocate_zeroed(t->context, (size_t)count, bytes);
-        packed = abuti_allocate(t->context, (size_t)all, bytes);
-        status = own && packed ? ABUT_OK : ABUT_ERROR_MEMORY;
-    }
-    status = status ? status : compute_corners(t, blocks, (uint32_t)first, (uint32_t)count, own);
+    const size_t count = (size_t)(share_begin(t->with, all, rank + 1) - first);
+    float *own = abuti_allocate_zeroed(t->context, count, bytes);
+    float *packed = abuti_allocate(t->context, (size_t)all, bytes);
+    uint32_t *wanted = abuti_allocate(t->context, count, sizeof *wanted);
+    abut_status status = own && packed && wanted ? ABUT_OK : ABUT_ERROR_MEMORY;
+    for (size_t i = 0; i < count && !status; i++)
+        wanted[i] = (uint32_t)(first + i);
+    job.wanted = wanted;
+    job.wanted_count = count;
+    job.data = own;
+    if (!status && count)
+        status = abuti_field_compute(&job);
     status = exchange_status(t, status);
     for (uint32_t i = 0; i < t->with->count && !status; i++)
-        t->sizes[i] =
-            (share_begin(t->with, all, i + 1) - share_begin(t->with, all, i)) * (uint64_t)bytes;
+        t->sizes[i] = (share_begin(t->with, all, i + 1) - share_begin(t->with, all, i)) * bytes;
     if (!status && !t->with->gather(t->with->user, own, t->sizes, packed))
         status = fail_exchange();
     for (uint64_t i = 0; i < all && !status; i++) {
@@ -141,7 +133,7 @@ static abut_status compute_all_corners(team *t, abut_status status) {
                                    (uint32_t)(i / blocks[0] / blocks[1]) * FIELD_BRICK};
         abuti_field_store_corners(t->field, begin, packed + i * BLOCK_CELLS);
     }
-    ABUTI_RELEASE(t->context, own, packed);
+    ABUTI_RELEASE(t->context, own, packed, wanted);
     return status;
 }
 
@@ -188,8 +180,10 @@ static abut_status compress_own_blocks(team *t, bool plain) {
         status = t->stored[s] ? abuti_field_save_blocks(t->field, (field_section)s, plain, begin,
                                                         end, t->stored[s], &used)
                               : ABUT_ERROR_MEMORY;
-        t->stored_bytes[s] = used;
+        t->own.bytes[s] = used;
     }
+    t->own.lowest = t->field->lowest;
+    t->own.highest = t->field->highest;
     return status;
 }
 
@@ -209,54 +203,41 @@ static bool write_collectively(team *t, uint64_t offset, const unsigned char *da
 }
 
 static abut_status write_file(team *t) {
-    uint64_t(*all)[SECTION_COUNT] = abuti_allocate(t->context, t->with->count, sizeof *all);
-    abut_status status = exchange_status(t, all ? ABUT_OK : ABUT_ERROR_MEMORY);
-    status = status ? status : gather_equal(t, t->stored_bytes, sizeof t->stored_bytes, all);
-    if (!status) {
-        unsigned char head[FIELD_FILE_HEAD] = {0};
-        uint64_t offset = FIELD_FILE_HEAD;
-        const bool first = t->with->rank == 0;
-        if (first)
-            abuti_field_save_head(t->field, head);
-        bool fine = write_collectively(t, 0, head, first ? FIELD_FILE_HEAD : 0, FIELD_FILE_HEAD);
-        for (int s = 0; s < SECTION_COUNT; s++) {
-            uint64_t before = 0, whole = 0, most = 0;
-            for (uint32_t i = 0; i < t->with->count; i++) {
-                before += i < t->with->rank ? all[i][s] : 0;
-                whole += all[i][s];
-                most = all[i][s] > most ? all[i][s] : most;
-            }
-            fine = write_collectively(t, offset + before, t->stored[s], t->stored_bytes[s], most) &&
-                   fine;
-            offset += whole;
+    const uint32_t rank = t->with->rank;
+    unsigned char head[FIELD_FILE_HEAD] = {0};
+    uint64_t offset = FIELD_FILE_HEAD;
+    abut_status status = gather_equal(t, &t->own, sizeof t->own, t->all);
+    if (status)
+        return status;
+    if (rank == 0)
+        abuti_field_save_head(t->field, head);
+    bool fine = write_collectively(t, 0, head, rank == 0 ? FIELD_FILE_HEAD : 0, FIELD_FILE_HEAD);
+    for (int s = 0; s < SECTION_COUNT; s++) {
+        uint64_t before = 0, whole = 0, most = 0;
+        for (uint32_t i = 0; i < t->with->count; i++) {
+            const uint64_t bytes = t->all[i].bytes[s];
+            before += i < rank ? bytes : 0;
+            whole += bytes;
+            most = bytes > most ? bytes : most;
         }
-        status =
-            fine
-                ? ABUT_OK
-                : abuti_fail(ABUT_ERROR_FILE,
-                             "abut_field_write_distributed: the write function of the team failed");
-        status = exchange_status(t, status);
+        fine = write_collectively(t, offset + before, t->stored[s], t->own.bytes[s], most) && fine;
+        offset += whole;
     }
-    abuti_release(t->context, all);
-    return status;
+    if (!fine)
+        status = abuti_fail(ABUT_ERROR_FILE,
+                            "abut_field_write_distributed: the write function of the team failed");
+    return exchange_status(t, status);
 }
 
-/* The range of all values, reduced over processes. */
-static abut_status reduce_value_range(team *t, abut_field_info *info) {
+/* The properties of the field, with the range of the values of all processes. */
+static abut_status write_info(const team *t, abut_field_info *info) {
     abut_field_info made = abut_field_info_default();
     abut_field_get_info(t->field, &made);
-    const double own[2] = {made.lowest, made.highest};
-    double(*all)[2] = abuti_allocate(t->context, t->with->count, sizeof *all);
-    abut_status status = exchange_status(t, all ? ABUT_OK : ABUT_ERROR_MEMORY);
-    status = status ? status : gather_equal(t, own, sizeof own, all);
-    for (uint32_t i = 0; i < t->with->count && !status; i++) {
-        made.lowest = all[i][0] < made.lowest ? all[i][0] : made.lowest;
-        made.highest = all[i][1] > made.highest ? all[i][1] : made.highest;
+    for (uint32_t i = 0; i < t->with->count; i++) {
+        made.lowest = real_min(t->all[i].lowest, made.lowest);
+        made.highest = real_max(t->all[i].highest, made.highest);
     }
-    abuti_release(t->context, all);
-    if (!status && info)
-        status = abuti_info_write(info, &made, sizeof made, "abut_field_write_distributed");
-    return status;
+    return abuti_info_write(info, &made, sizeof made, "abut_field_write_distributed");
 }
 
 /* ---- entry point ---- */
@@ -265,22 +246,43 @@ static abut_status prepare_team(team *t, abut_mesh *mesh, const abut_field_optio
     abut_field_options o;
     abut_sign_options sign = abut_sign_options_default();
     abut_status status = abuti_field_read_options(options, &o);
-    if (!status && (o.layout != ABUT_FIELD_SPARSE || o.device || o.cache))
-        status = abuti_fail(
+    if (status)
+        return status;
+    if (o.layout != ABUT_FIELD_SPARSE || o.device || o.cache)
+        return abuti_fail(
             ABUT_ERROR_UNSUPPORTED,
             "abut_field_write_distributed: only sparse fields on CPUs without a cache are "
             "supported; set options->layout to ABUT_FIELD_SPARSE, device and cache to null");
     sign.method = o.sign;
-    status = status ? status : abut_bvh_create(mesh, NULL, &t->bvh);
-    status = status ? status : abut_sign_prepare(t->bvh, &sign);
-    status = status ? status : abuti_field_new(t->context, &t->field);
-    if (status)
+    if ((status = abut_bvh_create(mesh, NULL, &t->bvh)) ||
+        (status = abut_sign_prepare(t->bvh, &sign)) ||
+        (status = abuti_field_new(t->context, &t->field)))
         return status;
     t->field->mesh = abut_mesh_retain(mesh);
-    status = abuti_field_set_up(t->bvh, &o, t->field);
-    t->field->step = status ? 0 : abuti_field_step(t->field);
-    status = status ? status : abuti_field_reserve_index(t->field);
-    return status ? status : abuti_field_on_cpu.begin(t->field, t->bvh, &t->work);
+    if ((status = abuti_field_set_up(t->bvh, &o, t->field)))
+        return status;
+    t->field->step = abuti_field_step(t->field);
+    if ((status = abuti_field_reserve_index(t->field)))
+        return status;
+    return abuti_field_on_cpu.begin(t->field, t->bvh, &t->work);
+}
+
+/* Runs all steps. Every process takes part in the same exchanges. */
+static abut_status run_team(team *t, abut_mesh *mesh, const abut_field_options *options, bool plain,
+                            abut_field_info *info) {
+    abut_status status = ABUT_OK;
+    if (info)
+        status = abuti_info_check(info, sizeof *info, "abut_field_write_distributed");
+    if (!status)
+        status = prepare_team(t, mesh, options);
+    if ((status = exchange_status(t, status)) || (status = compute_corners(t)))
+        return status;
+    status = compute_own_bricks(t);
+    if (!status)
+        status = compress_own_blocks(t, plain);
+    if ((status = exchange_status(t, status)) || (status = write_file(t)))
+        return status;
+    return info ? write_info(t, info) : ABUT_OK;
 }
 
 static abut_status check_team(const abut_mesh *mesh, const abut_field_team *with) {
@@ -304,27 +306,15 @@ abut_status abut_field_write_distributed(abut_mesh *mesh, const abut_field_optio
     team t = {.with = with, .context = mesh->context};
     t.sizes = abuti_allocate(t.context, with->count, sizeof *t.sizes);
     t.outcomes = abuti_allocate(t.context, with->count, sizeof *t.outcomes);
-    if (t.sizes && t.outcomes) {
-        status = info ? abuti_info_check(info, sizeof *info, __func__) : ABUT_OK;
-        status = status ? status : prepare_team(&t, mesh, options);
-        status = exchange_status(&t, status);
-        status = status ? status : compute_all_corners(&t, status);
-        if (!status) {
-            status = compute_own_bricks(&t);
-            status = status ? status : compress_own_blocks(&t, plain);
-            status = exchange_status(&t, status);
-        }
-        status = status ? status : write_file(&t);
-        status = status ? status : reduce_value_range(&t, info);
-    } else {
-        status = ABUT_ERROR_MEMORY;
-    }
+    t.all = abuti_allocate(t.context, with->count, sizeof *t.all);
+    status = t.sizes && t.outcomes && t.all ? run_team(&t, mesh, options, plain, info)
+                                            : ABUT_ERROR_MEMORY;
     if (t.field)
         abuti_field_on_cpu.end(t.field, t.bvh, t.work);
     abut_field_destroy(t.field);
     abut_bvh_destroy(t.bvh);
     for (int s = 0; s < SECTION_COUNT; s++)
         abuti_release(t.context, t.stored[s]);
-    ABUTI_RELEASE(t.context, t.sizes, t.outcomes);
+    ABUTI_RELEASE(t.context, t.sizes, t.outcomes, t.all);
     return status;
 }

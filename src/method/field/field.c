@@ -21,8 +21,10 @@ enum {
 static abut_status check_options(const abut_field_options *o) {
     const char *function = "abut_field_create";
     abut_status status = abuti_check_length(function, "options->cell", o->cell);
-    status = status ? status : abuti_check_length(function, "options->margin", o->margin);
-    status = status ? status : abuti_check_length(function, "options->band", o->band);
+    if (!status)
+        status = abuti_check_length(function, "options->margin", o->margin);
+    if (!status)
+        status = abuti_check_length(function, "options->band", o->band);
     if (!status && (unsigned)o->layout > ABUT_FIELD_SPARSE)
         status =
             abuti_fail(ABUT_ERROR_ARGUMENT,
@@ -159,7 +161,8 @@ abut_status abuti_field_plan(const abut_mesh *mesh, const abut_field_options *o,
         *grid = o->grid;
     } else {
         status = choose_grid(mesh, o, grid);
-        status = status ? status : abuti_field_check_grid("abut_field_create", grid);
+        if (!status)
+            status = abuti_field_check_grid("abut_field_create", grid);
     }
     if (!status &&
         !(is_in_coordinate_range(mesh->bounds.lo) && is_in_coordinate_range(mesh->bounds.hi)))

@@ -178,10 +178,10 @@ typedef struct field_job {
 enum { FIELD_WHOLE = 1, FIELD_LAYERS = 8, BLOCK_CELLS = FIELD_BRICK * FIELD_BRICK * FIELD_BRICK };
 
 abut_status abuti_field_compute(const field_job *job);
-/* The same values, by a closest-point query for each cell; plain.c. */
+/* The same values, by a closest-point query for each cell; fill.c. */
 abut_status abuti_field_compute_plain(const field_job *job);
 
-/* ---- values.c ---- */
+/* ---- storage.c ---- */
 
 /* The reliability of signs that were not computed from a known mesh. */
 abut_reliability abuti_field_values_reliability(void);
@@ -327,7 +327,7 @@ void abuti_field_mark_bricks(const abut_field *field, atomic_uchar *marks);
 /* The update of abuti_field_on_cpu. On failure the field is unchanged. */
 abut_status abuti_field_update_on_cpu(abut_field *field, const abut_bvh *bvh, uint64_t *recomputed);
 
-/* ---- finish.c ---- */
+/* ---- storage.c: ranges ---- */
 
 /* Prepares a field for queries when its values are complete: computes their range and sets the
  * view. */

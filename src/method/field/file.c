@@ -455,10 +455,10 @@ static abut_status fill_from_file(abuti_source *source, const char *name, const 
 abut_status abuti_field_restore(abuti_source *source, const char *name, abut_field **field) {
     file_head head;
     abut_field *made;
-    abut_status status = read_file_head(source, name, &head);
-    status = status ? status : check_size(source, name, &head);
-    status = status ? status : abuti_field_new(source->context, &made);
-    if (status)
+    abut_status status;
+    if ((status = read_file_head(source, name, &head)) ||
+        (status = check_size(source, name, &head)) ||
+        (status = abuti_field_new(source->context, &made)))
         return status;
     status = fill_from_file(source, name, &head, made);
     if (status)

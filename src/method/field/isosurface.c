@@ -130,7 +130,8 @@ abut_status abut_field_offset(abut_mesh *mesh, double distance, const abut_field
     if (ours.layout == ABUT_FIELD_SPARSE && !(ours.band > 0))
         ours.band = fabs(distance) + 3 * cell;
     status = abut_field_create(mesh, &ours, &field);
-    status = status ? status : abut_field_isosurface(field, distance, offset);
+    if (!status)
+        status = abut_field_isosurface(field, distance, offset);
     abut_field_destroy(field);
     return status;
 }
@@ -158,10 +159,12 @@ static abut_status fill_combination(const abut_field *a, const abut_field *b, ab
         const uint32_t begin[3] = {0, 0, k};
         float *to = (float *)result->values + cells * k;
         status = abut_field_copy(a, begin, count, to);
-        status = status ? status : abut_field_copy(b, begin, count, other);
+        if (!status)
+            status = abut_field_copy(b, begin, count, other);
         for (size_t i = 0; i < cells && !status; i++)
             to[i] = combine_values(to[i], other[i], how);
-        status = status ? status : abuti_progress(a->context, "field", (k + 1.0) / n[2]);
+        if (!status)
+            status = abuti_progress(a->context, "field", (k + 1.0) / n[2]);
     }
     abuti_release(a->context, other);
     return status;

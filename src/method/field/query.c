@@ -120,14 +120,13 @@ abut_status abut_field_evaluate_batch(const abut_field *field, abut_array points
     batch b = {.field = field, .interpolation = interpolation, .values = values};
     box3 bounds;
     abut_status status = check_query("abut_field_evaluate_batch", field, interpolation);
-    status =
-        status ? status
-               : abuti_bvh_points_read("abut_field_evaluate_batch", NULL, points, count, &b.points);
+    if (!status)
+        status = abuti_bvh_points_read("abut_field_evaluate_batch", NULL, points, count, &b.points);
     if (!status && !values && b.points.count)
         status = abuti_null(__func__, "values");
-    status = status ? status
-                    : abuti_bvh_points_check("abut_field_evaluate_batch", field->context, &b.points,
-                                             &bounds);
+    if (!status)
+        status =
+            abuti_bvh_points_check("abut_field_evaluate_batch", field->context, &b.points, &bounds);
     if (!status)
         abuti_parallel_for(field->context, b.points.count, POINTS_PER_TASK, points_task, &b);
     return status;

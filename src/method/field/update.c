@@ -178,7 +178,8 @@ static abut_status build_successor(const abut_field *field, const abut_bvh *bvh,
     bool all = field->layout == ABUT_FIELD_SPARSE || field->sign == ABUT_SIGN_NORMAL ||
                abuti_field_step(made) != field->step;
     abut_status status = find_unchanged_blocks(field, bvh, all, &known, changed);
-    status = status ? status : abuti_field_build(made, bvh, field, known);
+    if (!status)
+        status = abuti_field_build(made, bvh, field, known);
     abuti_release(field->context, known);
     if (status)
         abut_field_destroy(made);
@@ -190,9 +191,9 @@ static abut_status build_successor(const abut_field *field, const abut_bvh *bvh,
 abut_status abuti_field_update_on_cpu(abut_field *field, const abut_bvh *bvh,
                                       uint64_t *recomputed) {
     abut_field *next = NULL;
-    abut_status status = abuti_bvh_ensure_host(bvh);
-    status = status ? status : build_successor(field, bvh, &next, recomputed);
-    if (status)
+    abut_status status;
+    if ((status = abuti_bvh_ensure_host(bvh)) ||
+        (status = build_successor(field, bvh, &next, recomputed)))
         return status;
     /* The field pointer and its references stay valid; the contents are exchanged. */
     const unsigned holds = atomic_load_explicit(&field->holds, memory_order_relaxed);
@@ -224,7 +225,8 @@ abut_status abut_field_update_from(abut_field *field, abut_bvh *bvh, uint64_t *r
     abut_status status = check_update(__func__, field, bvh, "bvh");
     if (!status && field->mesh != bvh->mesh)
         status = abuti_bvh_check_refit(__func__, field->mesh, bvh->mesh);
-    status = status ? status : abuti_field_prepare_signs(__func__, bvh, field->sign);
+    if (!status)
+        status = abuti_field_prepare_signs(__func__, bvh, field->sign);
     if (status)
         return status;
     const uint64_t updates = field->updates;
@@ -238,13 +240,14 @@ abut_status abut_field_update_from(abut_field *field, abut_bvh *bvh, uint64_t *r
 abut_status abut_field_set_mesh(abut_field *field, abut_mesh *mesh, uint64_t *recomputed) {
     abut_bvh *bvh = NULL;
     abut_bvh_options tree = abut_bvh_options_default();
-    abut_status status = check_update(__func__, field, mesh, "mesh");
-    status = status ? status : abuti_bvh_check_refit(__func__, field->mesh, mesh);
-    if (status)
+    abut_status status;
+    if ((status = check_update(__func__, field, mesh, "mesh")) ||
+        (status = abuti_bvh_check_refit(__func__, field->mesh, mesh)))
         return status;
     tree.device = field_device(field);
     status = abut_bvh_create(mesh, &tree, &bvh);
-    status = status ? status : abut_field_update_from(field, bvh, recomputed);
+    if (!status)
+        status = abut_field_update_from(field, bvh, recomputed);
     abut_bvh_destroy(bvh);
     return status;
 }

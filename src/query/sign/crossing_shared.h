@@ -1,5 +1,5 @@
-/* Crossings of a triangle and a ray along an axis, for C and OpenCL C. crossing.c describes the
- * method; all results are exact. */
+/* Crossings of a triangle and a ray along an axis, for C and OpenCL C. winding_exact.c describes
+ * the method; all results are exact. */
 #ifndef ABUTI_SIGN_CROSSING_SHARED_H
 #define ABUTI_SIGN_CROSSING_SHARED_H
 

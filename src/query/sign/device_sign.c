@@ -105,10 +105,9 @@ abut_status abuti_sign_on_device(const char *function, bvh_on_device *there,
                                  sign_attachment **sign) {
     const struct bvh_sign *from = bvh_sign_of(there->bvh);
     bvh_attachment *attachment = NULL;
-    abut_status status = abuti_sign_check_on_device(function, there, from);
-    status =
-        status ? status : abuti_on_device_attachment(there, &sign_attachment_kind, &attachment);
-    if (status)
+    abut_status status;
+    if ((status = abuti_sign_check_on_device(function, there, from)) ||
+        (status = abuti_on_device_attachment(there, &sign_attachment_kind, &attachment)))
         return status;
     sign_attachment *to = (sign_attachment *)attachment;
     *sign = to;
@@ -215,9 +214,9 @@ static void enqueue_open(const point_query *q, nearest_attachment *n, uint32_t c
 static abut_status run_sign_query(bvh_on_device *there, const bvh_points *points, uint32_t what,
                                   point_query *query) {
     sign_query asked = {NULL, what};
-    abut_status status = abuti_sign_on_device(query->function, there, &asked.sign);
-    status = status ? status : upload_far_fields(asked.sign);
-    if (status)
+    abut_status status;
+    if ((status = abuti_sign_on_device(query->function, there, &asked.sign)) ||
+        (status = upload_far_fields(asked.sign)))
         return status;
     query->user = &asked;
     query->enqueue = asked.sign->closed ? enqueue_closed : enqueue_open;

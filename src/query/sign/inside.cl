@@ -1,4 +1,4 @@
-/* Inside and outside of a surface without boundary on a device, exactly; see crossing.c.
+/* Inside and outside of a surface without boundary on a device, exactly; see winding_exact.c.
  *
  * Method: as there, a ray along an axis crosses the surface, and crossings count with the sign of
  * their side. inside_find traverses the tree in floats, counts the certain crossings, and leaves
@@ -16,7 +16,6 @@
 #include "sign/crossing_shared.h"
 
 #if ABUTI_REAL_BITS == 64
-#include "sign/side_shared.h"
 #include "sign/sign_shared.h"
 
 /* Instead of a count of candidates with the direction (axis and sense) above it: */

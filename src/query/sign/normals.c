@@ -12,7 +12,6 @@
  * some 2^-50 of the coordinates. If the product does not exceed all these errors the sign is
  * undecided.
  */
-#include "sign/side_shared.h"
 #include "sign/sign.h"
 
 #include <math.h>

@@ -3,8 +3,8 @@
  *
  * A surface has no boundary if every directed edge is balanced by one in the opposite direction,
  * with vertices of equal coordinates merged (solid.c): then winding numbers are integers, and
- * crossing.c computes them exactly without any memory. Otherwise winding.c needs expansions, 320
- * bytes per node. The method of pseudo-normals needs the topology and normals.
+ * winding_exact.c computes them exactly without any memory. Otherwise winding.c needs expansions,
+ * 320 bytes per node. The method of pseudo-normals needs the topology and normals.
  */
 #include "sign/sign.h"
 
@@ -176,9 +176,9 @@ static abut_status check_oriented(const abut_topology *topology) {
 
 static abut_status create_normals(abut_mesh *mesh, struct bvh_sign *sign) {
     abut_context *context = mesh->context;
-    abut_status status = abut_topology_create(mesh, &sign->topology);
-    status = status ? status : check_oriented(sign->topology);
-    if (status)
+    abut_status status;
+    if ((status = abut_topology_create(mesh, &sign->topology)) ||
+        (status = check_oriented(sign->topology)))
         return status;
     sign->faces = abuti_allocate(context, mesh->triangle_count, sizeof *sign->faces);
     sign->vertices = abuti_allocate(context, mesh->vertex_count, sizeof *sign->vertices);
@@ -200,8 +200,10 @@ static abut_status create_sign(bvh_attachment *part, void *owner) {
     sign->method = a->method;
     if (sign->method == ABUT_SIGN_NORMAL)
         status = create_normals(a->bvh->mesh, sign);
-    status = status ? status : determine_closed(a->bvh, sign);
-    status = status ? status : abuti_progress(part->context, "signs", 0.5);
+    if (!status)
+        status = determine_closed(a->bvh, sign);
+    if (!status)
+        status = abuti_progress(part->context, "signs", 0.5);
     if (!status && !a->bvh->there && (!sign->closed || sign->names)) {
         /* if merged vertices may separate, these may be needed later */
         bvh_far_node *far = abuti_allocate(part->context, a->bvh->node_count, sizeof *far);
@@ -226,8 +228,8 @@ abut_status abut_sign_prepare(abut_bvh *bvh, const abut_sign_options *options) {
                        (unsigned)ours.method);
     sign_request a = {bvh, ours.method == ABUT_SIGN_AUTO ? ABUT_SIGN_WINDING : ours.method};
     bvh_attachment *part;
-    status =
-        status ? status : abuti_bvh_create_attachment(bvh->context, &abuti_sign_kind, &a, &part);
+    if (!status)
+        status = abuti_bvh_create_attachment(bvh->context, &abuti_sign_kind, &a, &part);
     if (status)
         return status;
     abuti_bvh_replace_attachment(&bvh->parts, part);

@@ -73,7 +73,7 @@ abut_status abuti_sign_nearest_on_device(const char *function, bvh_on_device *th
 /* Invalidates the data on the device, because signs have been prepared again. */
 void abuti_sign_invalidate_on_device(bvh_on_device *there);
 
-/* ---- crossing.c: inside and outside, exactly ---- */
+/* ---- winding_exact.c: inside and outside, exactly ---- */
 
 /* The winding number of a mesh without boundary (every directed edge is balanced by opposite ones)
  * around a point: 0 outside, 1 inside a solid that faces outwards, and so on; or whether the point

@@ -91,21 +91,26 @@ void abuti_sign_set(const abut_bvh *bvh, vec3 point, nearest_ball *known, abut_n
         nearest->distance = -distance;
 }
 
+/* Validates the arguments of a query, and prepares it. */
+static abut_status begin_query(const char *function, const abut_bvh *bvh, abut_vec3 point,
+                               const void *out, const char *out_name) {
+    abut_status status;
+    if ((status = abuti_bvh_check(function, bvh, out, out_name)) ||
+        (status = check_prepared(function, bvh)) ||
+        (status = abuti_bvh_check_point(function, "point", point)))
+        return status;
+    return abuti_sign_far(bvh);
+}
+
 abut_status abut_sign_inside(const abut_bvh *bvh, abut_vec3 point, bool *inside) {
-    abut_status status = abuti_bvh_check(__func__, bvh, inside, "inside");
-    status = status ? status : check_prepared(__func__, bvh);
-    status = status ? status : abuti_bvh_check_point(__func__, "point", point);
-    status = status ? status : abuti_sign_far(bvh);
+    abut_status status = begin_query(__func__, bvh, point, inside, "inside");
     if (!status)
         *inside = is_inside(bvh, point);
     return status;
 }
 
 abut_status abut_sign_winding(const abut_bvh *bvh, abut_vec3 point, double *winding) {
-    abut_status status = abuti_bvh_check(__func__, bvh, winding, "winding");
-    status = status ? status : check_prepared(__func__, bvh);
-    status = status ? status : abuti_bvh_check_point(__func__, "point", point);
-    status = status ? status : abuti_sign_far(bvh);
+    abut_status status = begin_query(__func__, bvh, point, winding, "winding");
     if (!status)
         *winding = winding_of(bvh, point);
     return status;
@@ -113,12 +118,9 @@ abut_status abut_sign_winding(const abut_bvh *bvh, abut_vec3 point, double *wind
 
 abut_status abut_sign_nearest(const abut_bvh *bvh, abut_vec3 point, double radius,
                               abut_nearest *nearest) {
-    abut_status status = abuti_bvh_check(__func__, bvh, nearest, "nearest");
-    status = status ? status : check_prepared(__func__, bvh);
-    status = status ? status : abuti_bvh_check_point(__func__, "point", point);
-    status = status ? status : abuti_bvh_check_limit(__func__, "radius", radius);
-    status = status ? status : abuti_sign_far(bvh);
-    if (status)
+    abut_status status;
+    if ((status = begin_query(__func__, bvh, point, nearest, "nearest")) ||
+        (status = abuti_bvh_check_limit(__func__, "radius", radius)))
         return status;
     abuti_nearest_point(bvh, point, radius, NULL, nearest);
     abuti_sign_set(bvh, point, NULL, nearest);
@@ -158,21 +160,22 @@ static void compute_winding(void *data, const bvh_sorted_point *places, size_t b
     }
 }
 
-/* Validates the arguments of a batch. */
+/* Validates the arguments of a batch, and prepares it. */
 static abut_status init_batch(const char *function, sign_batch *b, abut_array points, size_t count,
                               abut_array out, const char *out_name, size_t element_bytes) {
-    abut_status status = abuti_bvh_check_batch(function, b->bvh, b->bvh, "bvh");
-    status = status ? status : check_prepared(function, b->bvh);
-    status = status ? status : abuti_bvh_points_read(function, b->bvh, points, count, &b->points);
-    if (!status)
-        status =
-            abuti_bvh_check_array(function, out_name, b->bvh, out, b->points.count, element_bytes);
-    status = status ? status : abuti_bvh_check_limit(function, "radius", b->radius);
-    if (!status)
-        status = abuti_bvh_points_check(function, b->bvh->context, &b->points, &b->bounds);
-    if (!status && b->bvh->there)
-        status = abuti_sign_check_on_device(function, b->bvh->there, bvh_sign_of(b->bvh));
-    return status ? status : abuti_sign_far(b->bvh);
+    const abut_bvh *bvh = b->bvh;
+    abut_status status;
+    if ((status = abuti_bvh_check_batch(function, bvh, bvh, "bvh")) ||
+        (status = check_prepared(function, bvh)) ||
+        (status = abuti_bvh_points_read(function, bvh, points, count, &b->points)) ||
+        (status =
+             abuti_bvh_check_array(function, out_name, bvh, out, b->points.count, element_bytes)) ||
+        (status = abuti_bvh_check_limit(function, "radius", b->radius)) ||
+        (status = abuti_bvh_points_check(function, bvh->context, &b->points, &b->bounds)))
+        return status;
+    if (bvh->there && (status = abuti_sign_check_on_device(function, bvh->there, bvh_sign_of(bvh))))
+        return status;
+    return abuti_sign_far(bvh);
 }
 
 static abut_status run_batch(sign_batch *b, const char *stage, bvh_visit *visit) {

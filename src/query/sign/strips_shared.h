@@ -1,11 +1,11 @@
 /* The winding number of a surface with a boundary around a point, up to rounding, for C and OpenCL
  * C, with the same bits on both.
  *
- * Strips from the boundary edges along x to infinity close the surface. A ray from the point
- * towards lower x crosses none of them, so the winding number of the closed surface is the number
- * of crossings N; the contribution of the strips is known (Martens & Bessmeltsev 2024, "One-shot
- * method for computing generalized winding numbers"; see crossing.c, which may use other axes). The
- * result does not depend on the BVH.
+ * Strips from the boundary edges to infinity against a ray from the point close the surface. The
+ * ray crosses none of them and ends outside, so the winding number of the closed surface is the
+ * number of crossings N. The contribution of the strips is known (Martens & Bessmeltsev 2024,
+ * "One-shot method for computing generalized winding numbers"). The result does not depend on the
+ * BVH.
  */
 #ifndef ABUTI_SIGN_STRIPS_SHARED_H
 #define ABUTI_SIGN_STRIPS_SHARED_H
@@ -18,37 +18,42 @@
 /* Surfaces with more boundary edges use fast winding numbers. */
 #define STRIPS_MAX 4096
 
-/* An end of an edge relative to a point: its components across x, and its length + component along
- * x. */
+/* An end of an edge relative to the origin of a ray: its components across the ray, and its length
+ * + component against the ray. */
 typedef struct strip_end {
-    double y, z, along;
+    double first, second, against;
 } strip_end;
 
 /* For an end straight ahead only the direction of the symbolic shift matters. */
-static inline strip_end strip_end_of(vec3 end, vec3 point) {
-    vec3 d = v3_sub(end, point);
-    double across_sq = d.y * d.y + d.z * d.z, length = v3_length(d);
+static inline strip_end strip_end_of(const axis_ray *ray, vec3 end) {
+    vec3 d = v3_sub(end, ray->from);
+    double first = v3_get(d, (ray->axis + 1) % 3), second = v3_get(d, (ray->axis + 2) % 3);
+    double against = -ray->sense * v3_get(d, ray->axis), length = v3_length(d);
+    double across_sq = first * first + second * second;
     strip_end e;
-    e.y = across_sq == 0.0 && d.x < 0.0 ? -1.0 : d.y;
-    e.z = d.z;
-    e.along = d.x >= 0.0 ? length + d.x : across_sq / (length - d.x);
+    e.first = across_sq == 0.0 && against < 0.0 ? -1.0 : first;
+    e.second = second;
+    e.against = against >= 0.0 ? length + against : across_sq / (length - against);
     return e;
 }
 
-/* Adds the strip of a boundary edge: half its solid angle is that of the direction below
- * (strip_angle() of crossing.c). `side` is side_of_edge(0, from, to, point), as for triangles, so
- * that both agree if the ray is on neither. */
-static inline void half_angles_add_strip(half_angles *sum, int side, vec3 from, vec3 to,
-                                         vec3 point) {
-    strip_end a = strip_end_of(to, point), b = strip_end_of(from, point);
-    double volume = fabs(a.y * b.z - a.z * b.y);
-    double rest = a.along * b.along + (a.y * b.y + a.z * b.z);
+/* Adds half the solid angle of the strip of an edge, traversed from `to` to `from`: that of a
+ * triangle with one corner at infinity (Van Oosterom & Strackee 1983). For unit vectors c their |a|
+ * |b| + a . b + (a . c) |b| + (b . c) |a| is (|a| + a . c) (|b| + b . c) plus the product of the
+ * components across c, without cancellation. The side of the ray on which the edge is follows from
+ * the predicate of triangles, so that both agree if it is on neither. */
+static inline void half_angles_add_strip(half_angles *sum, const axis_ray *ray, vec3 from,
+                                         vec3 to) {
+    int side = ray->sense * side_of_edge(ray->axis, from, to, ray->from);
+    strip_end a = strip_end_of(ray, to), b = strip_end_of(ray, from);
+    double volume = fabs(a.first * b.second - a.second * b.first);
+    double rest = a.against * b.against + (a.first * b.first + a.second * b.second);
     double most = real_max(volume, fabs(rest));
     if (side == 0 || !(most > 0.0))
         return;
-    if (side > 0 && volume == 0.0 && rest < 0.0)
+    if (side < 0 && volume == 0.0 && rest < 0.0)
         sum->turns -= 1.0; /* half a turn backwards instead of forwards */
-    half_angles_add(sum, rest / most, -side * (volume / most));
+    half_angles_add(sum, rest / most, side * (volume / most));
     half_angles_scale(sum);
 }
 

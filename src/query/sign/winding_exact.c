@@ -182,44 +182,10 @@ void abuti_sign_crossing(const abut_bvh *bvh, const abut_pose *pose_or_null, abu
     *on_surface = w.on_surface;
 }
 
-/* A point relative to the query: its components across the ray, and its length + component against
- * the ray. */
-typedef struct axis_strip_end {
-    double first, second, against_ray;
-} axis_strip_end;
-
-/* For a point straight ahead only the direction of the symbolic shift matters. */
-static axis_strip_end axis_strip_end_of(const crossing_query *w, vec3 p) {
-    vec3 d = v3_sub(p, w->ray.from);
-    axis_strip_end view = {v3_get(d, (w->ray.axis + 1) % 3), v3_get(d, (w->ray.axis + 2) % 3), 0};
-    double against = -w->ray.sense * v3_get(d, w->ray.axis), length = v3_length(d);
-    double across_sq = view.first * view.first + view.second * view.second;
-    view.against_ray = against >= 0 ? length + against : across_sq / (length - against);
-    if (across_sq == 0 && against < 0)
-        view.first = -1;
-    return view;
-}
-
-/* The solid angle of the strip from an edge, traversed from `to` to `from`, to infinity against the
- * ray: that of a triangle with one corner there (Van Oosterom & Strackee 1983). For unit vectors c
- * their |a| |b| + a . b + (a . c) |b| + (b . c) |a| is (|a| + a . c) (|b| + b . c) plus the product
- * of the components across c, without cancellation. The side of the ray on which the edge is
- * follows from the predicate of triangles, so that both agree if it is on neither. */
-static double strip_angle(const crossing_query *w, vec3 from, vec3 to) {
-    int side = w->ray.sense * side_of_edge(w->ray.axis, from, to, w->ray.from);
-    axis_strip_end a = axis_strip_end_of(w, to), b = axis_strip_end_of(w, from);
-    double volume = a.first * b.second - a.second * b.first;
-    double rest = a.against_ray * b.against_ray + (a.first * b.first + a.second * b.second);
-    return side * 2 * atan2(fabs(volume), rest);
-}
-
-/* The strips against the ray from all boundary edges close the surface, and the ray crosses none of
- * them and ends outside: its crossings give the winding number of the closed surface, and the
- * contribution of the strips is known (Martens & Bessmeltsev 2024, "One-shot method for computing
- * generalized winding numbers"). */
-static double strip_sum(const crossing_query *w, const uint32_t (*border)[2],
-                        uint32_t border_count) {
-    double sum = 0;
+/* The winding number of a surface with these boundary edges, after traverse(). */
+static double add_strips(const crossing_query *w, const uint32_t (*border)[2],
+                         uint32_t border_count) {
+    half_angles sum = {1, 0, 0};
     for (uint32_t i = 0; i < border_count; i++) {
         vec3 from = abuti_mesh_position(w->bvh->mesh, border[i][0]);
         vec3 to = abuti_mesh_position(w->bvh->mesh, border[i][1]);
@@ -227,9 +193,9 @@ static double strip_sum(const crossing_query *w, const uint32_t (*border)[2],
             from = abuti_motion_apply(&w->motion, from);
             to = abuti_motion_apply(&w->motion, to);
         }
-        sum += strip_angle(w, from, to);
+        half_angles_add_strip(&sum, &w->ray, from, to);
     }
-    return sum;
+    return strips_winding((int)w->winding, &sum);
 }
 
 double abuti_sign_crossing_solids(const abut_bvh *bvh, const bvh_interior *interior,
@@ -246,9 +212,7 @@ double abuti_sign_crossing_solids(const abut_bvh *bvh, const bvh_interior *inter
         return 0;
     traverse(&w);
     *on_surface = w.on_surface;
-    const double strips =
-        strip_sum(&w, (const uint32_t(*)[2])interior->border, interior->border_count);
-    return (double)w.winding - strips / (4 * 3.14159265358979323846);
+    return add_strips(&w, (const uint32_t(*)[2])interior->border, interior->border_count);
 }
 
 double abuti_sign_strips(const abut_bvh *bvh, abut_vec3 point, const uint32_t (*border)[2],
@@ -261,13 +225,7 @@ double abuti_sign_strips(const abut_bvh *bvh, abut_vec3 point, const uint32_t (*
     abut_box row = {{-HUGE_VAL, point.y, point.z}, point};
     w.region = bvh_region_of(bvh, &row);
     traverse(&w);
-    half_angles sum = {1, 0, 0};
-    for (uint32_t i = 0; i < border_count; i++) {
-        vec3 from = abuti_mesh_position(bvh->mesh, border[i][0]),
-             to = abuti_mesh_position(bvh->mesh, border[i][1]);
-        half_angles_add_strip(&sum, side_of_edge(0, from, to, point), from, to, point);
-    }
-    return strips_winding((int)w.winding, &sum);
+    return add_strips(&w, border, border_count);
 }
 
 bool abuti_sign_touches(const abut_bvh *bvh, abut_vec3 point) {

@@ -150,9 +150,8 @@ static boundary_item item_of_group(const boundary_group *g, size_t count, bool e
 
 abut_status abuti_sign_boundary(const abut_bvh *bvh, sign_boundary *border) {
     const bvh_solid *solid;
-    abut_status status = abuti_bvh_solid(bvh, &solid);
-    status = status ? status : abuti_sign_far(bvh);
-    if (status)
+    abut_status status;
+    if ((status = abuti_bvh_solid(bvh, &solid)) || (status = abuti_sign_far(bvh)))
         return status;
     const size_t n = solid->border_count;
     size_t groups = 0;

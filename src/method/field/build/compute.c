@@ -486,7 +486,8 @@ abut_status abuti_field_compute(const field_job *job) {
         c.seen = abuti_allocate(context, regions_seen_words(&c.table), workers * sizeof *c.seen);
         status = c.seen ? ABUT_OK : ABUT_ERROR_MEMORY;
     }
-    status = status ? status : run_tiles(&c, workers);
+    if (!status)
+        status = run_tiles(&c, workers);
     abuti_sign_boundary_destroy(bvh, &c.border);
     if (!job->table)
         abuti_regions_destroy(&c.table);

@@ -13,27 +13,8 @@
 #include "nearest/features.h"
 #include "sign/device.h"
 
-/* Stages of a build that are timed on the device; the last one is timed on the host. */
-typedef enum field_stage {
-    FIELD_STAGE_CLEAR = 0,
-    FIELD_STAGE_CROSS, /* crossings of rows */
-    FIELD_STAGE_SUM,   /* prefix sums along rows */
-    FIELD_STAGE_SIDES, /* signs of surfaces with boundary edges */
-    FIELD_STAGE_TOP,   /* lists of the largest blocks */
-    FIELD_STAGE_FILTER,
-    FIELD_STAGE_CELLS,
-    FIELD_STAGE_CUT, /* blocks with long lists */
-    FIELD_STAGE_PARTS,
-    FIELD_STAGE_FEW,
-    FIELD_STAGE_RESOLVE, /* uncertain cells */
-    FIELD_STAGE_SIGNS,   /* of cells whose signs are not known */
-    FIELD_STAGE_SEARCH,  /* closest-point queries for all cells, timed on the host */
-    FIELD_STAGES
-} field_stage;
-
 /* Statistics of a build, for benchmarks and tests. */
 typedef struct field_account {
-    double stage_ms[FIELD_STAGES];
     uint64_t doubtful; /* cells that were measured again with the arithmetic of the query */
     uint64_t unsure;   /* cells whose signs floats did not decide */
     uint64_t cut;      /* blocks whose lists were too long */
@@ -61,7 +42,6 @@ typedef enum field_kernel {
     FIELD_SEED,
     FIELD_TOP,
     FIELD_FILTER,
-    FIELD_SIBLINGS,
     FIELD_CUT,
     FIELD_CELLS,
     FIELD_FEW_CELLS,
@@ -131,16 +111,14 @@ typedef enum field_memory {
 typedef struct field_parts {
     bvh_attachment part;
     const sign_attachment *sign;
-    bool closed;        /* state for which the boundary edges were uploaded */
-    abuti_kit kit;      /* on the queue of the BVH */
-    abuti_queue beside; /* second queue, for signs while lists are made */
-    abuti_kit aside;    /* on the second queue; uses the memory of `kit` */
-    uint32_t feature_count, border_count;
+    bool closed;                          /* state for which the boundary edges were uploaded */
+    abuti_kit kit;                        /* on the queue of the BVH */
+    abuti_queue beside;                   /* second queue, for signs while lists are made */
+    abuti_kit aside;                      /* on the second queue; uses the memory of `kit` */
+    uint32_t feature_count, border_count; /* without features all cells use the query */
     bool is_ready;
     double cells_min; /* cells per triangle; smaller grids are computed by closest-point queries */
-    double short_share;  /* lists are short if there are fewer features than this per small block */
     uint32_t slices_max; /* per list */
-    uint32_t degree_max; /* corners of a vertex; with more the host computes the features */
     size_t pool_count;
     bool pool_fixed;        /* for tests: starts with the current pool size */
     field_account *account; /* null unless statistics are requested */
@@ -152,8 +130,7 @@ abut_status abuti_field_parts(bvh_on_device *bvh, field_parts **parts);
 /* Compiles the programs that a field of a mesh needs on a device, several in parallel. */
 void abuti_field_prepare(abut_device *device, uint32_t triangle_count);
 
-/* Records statistics of the following builds in `account`; builds then wait after each stage. Null
- * ends that. */
+/* Records statistics of the following builds in `account`; null ends that. */
 abut_status abuti_device_field_account(bvh_on_device *bvh, field_account *account);
 
 /* Fills a buffer with the values of a grid, x fastest, and finds the lowest and highest value. If
@@ -165,7 +142,8 @@ abut_status abuti_device_field_fill(bvh_on_device *bvh, const abut_grid *grid,
 
 /* ---- device_features.c ---- */
 
-/* Computes the features of the BVH. Failures are sticky errors of its queue. */
+/* Computes the features of the BVH; none if a vertex has more than FEATURES_DEGREE corners.
+ * Failures are sticky errors of its queue. */
 void abuti_field_features(bvh_on_device *bvh, field_parts *parts);
 
 /* ---- device_layout.c ---- */

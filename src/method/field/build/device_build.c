@@ -15,10 +15,8 @@
 enum {
     /* Number of the largest blocks. Each filters all features. */
     TOP_BLOCKS = 64,
-    /* Lists are divided into slices so that a level has this many work-groups; fewer if lists are
-     * short. */
+    /* Lists are divided into slices so that a level has this many work-groups. */
     LEVEL_GROUPS = 32768,
-    LEVEL_GROUPS_SHORT = 8192,
     SLICE_FEATURES = 256, /* minimum features of the mesh per slice */
     /* Maximum blocks that are subdivided; with more, all cells use the query. 330 bytes each. */
     LONG_BLOCKS_MAX = 1 << 16,
@@ -56,7 +54,6 @@ typedef struct fill_state {
     uint32_t sides[FIELD_LEVELS], blocks[FIELD_LEVELS], slices[FIELD_LEVELS];
     uint32_t lists_at[FIELD_LEVELS], bounds_at[FIELD_LEVELS];
     uint32_t levels;
-    bool short_lists; /* most lists of the smallest blocks are short */
     uint32_t long_max, longer_max, doubts_max, rows_max, unsure_max;
     uint32_t counters[FIELD_COUNTS];
     double lowest, highest;
@@ -107,13 +104,10 @@ static void choose_levels(fill_state *f) {
     while (blocks_of(f->grid, side) > TOP_BLOCKS)
         side *= 2;
     f->levels = 0;
-    f->short_lists =
-        f->parts->feature_count < f->parts->short_share * blocks_of(f->grid, FIELD_BLOCK);
-    uint32_t groups = f->short_lists ? LEVEL_GROUPS_SHORT : LEVEL_GROUPS;
     for (; side >= FIELD_BLOCK / 2; side /= 2) {
         uint32_t level = f->levels++;
         uint32_t blocks = blocks_of(f->grid, side), slices = f->parts->slices_max;
-        while (slices > 1 && ((uint64_t)slices * blocks > groups ||
+        while (slices > 1 && ((uint64_t)slices * blocks > LEVEL_GROUPS ||
                               (uint64_t)slices * SLICE_FEATURES > f->parts->feature_count))
             slices /= 2;
         f->sides[level] = side;
@@ -168,20 +162,6 @@ static void reserve_buffers(fill_state *f) {
 
 /* ---- stages ---- */
 
-/* Starts or stops the timer of a stage, if stages are timed. */
-static void stage_begin(fill_state *f) {
-    if (f->parts->account)
-        abuti_queue_clock_start(f->parts->kit.queue);
-}
-
-static void stage_end(fill_state *f, field_stage stage) {
-    double ms = 0;
-    if (!f->parts->account)
-        return;
-    abuti_kit_fail(&f->parts->kit, abuti_queue_clock_stop(f->parts->kit.queue, &ms));
-    f->parts->account->stage_ms[stage] += ms;
-}
-
 #define MEMORY(which) KIT_BUFFER(&p->kit, which)
 
 /* Crossings of rows, as integers in the buffer of the values. */
@@ -189,19 +169,13 @@ static void queue_rows(fill_state *f, abuti_kit *kit) {
     bvh_on_device *bvh = f->bvh;
     uint32_t triangles = bvh->tree.triangle_count, columns = f->grid->count[0];
     size_t rows = (size_t)f->grid->count[1] * f->grid->count[2];
-    stage_begin(f);
     if (!abuti_kit_failed(kit))
         abuti_kit_fail(kit, abuti_buffer_fill(kit->queue, f->values, 0, 4 * grid_cells(f->grid)));
-    stage_end(f, FIELD_STAGE_CLEAR);
-    stage_begin(f);
     ABUTI_KIT_RUN(kit, FIELD_CROSS, (size_t)triangles * FIELD_EACH, GROUP,
                   ABUTI_BUFFER(&bvh->tree.corners), ABUTI_VALUE(triangles),
                   ABUTI_VALUE(f->argument), ABUTI_BUFFER(f->values));
-    stage_end(f, FIELD_STAGE_CROSS);
-    stage_begin(f);
     ABUTI_KIT_RUN(kit, FIELD_SUM, rows * FIELD_ROW_GROUP, FIELD_ROW_GROUP, ABUTI_BUFFER(f->values),
                   ABUTI_VALUE(columns), ABUTI_LOCAL_MEMORY(FIELD_SUMS_BYTES));
-    stage_end(f, FIELD_STAGE_SUM);
 }
 
 /* Work-items of a launch over at most `most` groups, if only the device knows their number. */
@@ -225,7 +199,6 @@ static void queue_sides(fill_state *f, abuti_kit *kit) {
     size_t blocks =
         2 * (size_t)f->blocks[f->levels - 1]; /* some parts of a large block are outside the grid */
     float facing = (float)f->parts->sign->facing;
-    stage_begin(f);
     queue_shifts(f, kit, FIELD_COARSE, GROUP * (size_t)blocks_of(f->grid, FIELD_COARSE),
                  FIELD_COARSE_SHIFTS, FIELD_UNDECIDED);
     queue_shifts(f, kit, FIELD_BLOCK, queue_items(blocks), FIELD_FINE_SHIFTS, FIELD_MIXED);
@@ -239,20 +212,16 @@ static void queue_sides(fill_state *f, abuti_kit *kit) {
                   MEMORY(FIELD_ROWS), ABUTI_VALUE(f->rows_max), MEMORY(FIELD_COUNTERS),
                   ABUTI_BUFFER(f->values), MEMORY(FIELD_UNSURE), ABUTI_VALUE(f->unsure_max),
                   ABUTI_LOCAL_MEMORY(FIELD_SIDES_BYTES));
-    stage_end(f, FIELD_STAGE_SIDES);
-    stage_begin(f);
     ABUTI_KIT_RUN(kit, FIELD_UNSURE_CELLS, queue_items(groups_of(f->unsure_max, GROUP)), GROUP,
                   ABUTI_VALUE(f->argument), MEMORY(FIELD_BOUNDARY_EXACT),
                   ABUTI_VALUE(p->border_count), ABUTI_VALUE(p->sign->facing), MEMORY(FIELD_UNSURE),
                   ABUTI_VALUE(f->unsure_max), MEMORY(FIELD_COUNTERS), ABUTI_BUFFER(f->values));
-    stage_end(f, FIELD_STAGE_SIGNS);
 }
 
 static void queue_top(fill_state *f) {
     field_parts *p = f->parts;
     uint32_t pool_count = (uint32_t)p->pool_count;
     size_t items = GROUP * (size_t)f->blocks[0];
-    stage_begin(f);
     ABUTI_KIT_RUN(&p->kit, FIELD_SEED, items, GROUP, MEMORY(FIELD_RECORDS),
                   ABUTI_VALUE(p->feature_count), ABUTI_VALUE(f->argument), ABUTI_VALUE(f->sides[0]),
                   MEMORY(FIELD_BOUNDS), ABUTI_LOCAL_MEMORY(FIELD_SEED_BYTES));
@@ -262,7 +231,6 @@ static void queue_top(fill_state *f) {
                   ABUTI_VALUE(f->bounds_at[1]), MEMORY(FIELD_POOL), ABUTI_VALUE(pool_count),
                   MEMORY(FIELD_COUNTERS), MEMORY(FIELD_LISTS),
                   ABUTI_LOCAL_MEMORY(FIELD_LISTS_BYTES));
-    stage_end(f, FIELD_STAGE_TOP);
 }
 
 static void queue_filter(fill_state *f, uint32_t level) {
@@ -278,30 +246,6 @@ static void queue_filter(fill_state *f, uint32_t level) {
                   ABUTI_LOCAL_MEMORY(FIELD_LISTS_BYTES));
 }
 
-/* The same for lists with one slice, eight blocks per group. 0.6 of the time if lists are short.
- * Twice the time if some are long, since few groups do most of the work. */
-static void queue_siblings(fill_state *f, uint32_t level) {
-    field_parts *p = f->parts;
-    uint32_t pool_count = (uint32_t)p->pool_count;
-    ABUTI_KIT_RUN(&p->kit, FIELD_SIBLINGS, GROUP * (size_t)f->blocks[level - 1], GROUP,
-                  MEMORY(FIELD_RECORDS), ABUTI_VALUE(f->argument), ABUTI_VALUE(f->sides[level]),
-                  ABUTI_VALUE(f->slices[level - 1]), MEMORY(FIELD_BOUNDS),
-                  ABUTI_VALUE(f->bounds_at[level]), ABUTI_VALUE(f->bounds_at[level + 1]),
-                  MEMORY(FIELD_POOL), ABUTI_VALUE(pool_count), ABUTI_VALUE(level),
-                  MEMORY(FIELD_COUNTERS), MEMORY(FIELD_LISTS), ABUTI_VALUE(f->lists_at[level - 1]),
-                  ABUTI_VALUE(f->lists_at[level]), ABUTI_LOCAL_MEMORY(FIELD_SIBLINGS_BYTES));
-}
-
-static void queue_filters(fill_state *f) {
-    stage_begin(f);
-    for (uint32_t level = 1; level < f->levels; level++)
-        if (f->short_lists && f->slices[level] == 1)
-            queue_siblings(f, level);
-        else
-            queue_filter(f, level);
-    stage_end(f, FIELD_STAGE_FILTER);
-}
-
 /* Blocks of FIELD_BLOCK, or the eighths of those whose lists were too long. */
 static void queue_cells(fill_state *f, bool parts) {
     field_parts *p = f->parts;
@@ -311,7 +255,6 @@ static void queue_cells(fill_state *f, bool parts) {
     uint32_t next_max = parts ? f->longer_max : f->long_max;
     float facing = p->border_count ? (float)f->parts->sign->facing : 0;
     size_t items = parts ? queue_items(8 * (size_t)f->long_max) : GROUP * (size_t)f->blocks[last];
-    stage_begin(f);
     ABUTI_KIT_RUN(&p->kit, FIELD_CELLS, items, GROUP, MEMORY(FIELD_RECORDS), MEMORY(FIELD_EXACT),
                   ABUTI_BUFFER(&f->bvh->tree.corners), ABUTI_VALUE(f->argument), ABUTI_VALUE(side),
                   ABUTI_VALUE(slices), MEMORY(parts ? FIELD_CUT_LISTS : FIELD_LISTS),
@@ -322,14 +265,12 @@ static void queue_cells(fill_state *f, bool parts) {
                   ABUTI_VALUE(facing), ABUTI_BUFFER(f->values), MEMORY(FIELD_DOUBTS),
                   ABUTI_VALUE(f->doubts_max), MEMORY(FIELD_COUNTERS),
                   ABUTI_LOCAL_MEMORY(FIELD_CELLS_BYTES));
-    stage_end(f, parts ? FIELD_STAGE_PARTS : FIELD_STAGE_CELLS);
 }
 
 static void queue_cut(fill_state *f) {
     field_parts *p = f->parts;
     uint32_t last = f->levels - 1;
     uint32_t pool_count = (uint32_t)p->pool_count;
-    stage_begin(f);
     ABUTI_KIT_RUN(&p->kit, FIELD_CUT, queue_items(8 * (size_t)f->long_max), GROUP,
                   MEMORY(FIELD_RECORDS), ABUTI_VALUE(f->argument), ABUTI_VALUE(f->slices[last]),
                   MEMORY(FIELD_BOUNDS), ABUTI_VALUE(f->bounds_at[last + 1]), MEMORY(FIELD_LISTS),
@@ -337,13 +278,11 @@ static void queue_cut(fill_state *f) {
                   MEMORY(FIELD_POOL), ABUTI_VALUE(pool_count), ABUTI_VALUE(f->levels),
                   MEMORY(FIELD_COUNTERS), MEMORY(FIELD_CUT_LISTS), MEMORY(FIELD_CUT_BOUNDS),
                   ABUTI_LOCAL_MEMORY(FIELD_LISTS_BYTES));
-    stage_end(f, FIELD_STAGE_CUT);
 }
 
 static void queue_long_lists(fill_state *f) {
     field_parts *p = f->parts;
     float facing = p->border_count ? (float)f->parts->sign->facing : 0;
-    stage_begin(f);
     ABUTI_KIT_RUN(&p->kit, FIELD_FEW_CELLS, queue_items(64 * (size_t)f->long_max), GROUP,
                   MEMORY(FIELD_RECORDS), MEMORY(FIELD_EXACT), ABUTI_BUFFER(&f->bvh->tree.corners),
                   ABUTI_VALUE(f->argument), MEMORY(FIELD_CUT_LISTS), MEMORY(FIELD_CUT_BOUNDS),
@@ -352,7 +291,6 @@ static void queue_long_lists(fill_state *f) {
                   MEMORY(FIELD_FINE_SHIFTS), ABUTI_VALUE(facing), ABUTI_BUFFER(f->values),
                   MEMORY(FIELD_DOUBTS), ABUTI_VALUE(f->doubts_max), MEMORY(FIELD_COUNTERS),
                   ABUTI_LOCAL_MEMORY(FIELD_FEW_BYTES));
-    stage_end(f, FIELD_STAGE_FEW);
 }
 
 /* Uncertain cells, with the arithmetic of the closest-point query. */
@@ -361,7 +299,6 @@ static void queue_resolve(fill_state *f) {
     const abuti_bvh_device *tree = &f->bvh->tree;
     uint32_t last = f->levels - 1;
     float facing = p->border_count ? (float)f->parts->sign->facing : 0;
-    stage_begin(f);
     ABUTI_KIT_RUN(&p->kit, FIELD_RESOLVE, queue_items(grid_cells(f->grid)), GROUP,
                   MEMORY(FIELD_RECORDS), MEMORY(FIELD_INCIDENT_BEGIN), MEMORY(FIELD_INCIDENTS),
                   ABUTI_BUFFER(&tree->order), ABUTI_BUFFER(&tree->corners),
@@ -370,7 +307,6 @@ static void queue_resolve(fill_state *f) {
                   MEMORY(FIELD_FINE_SHIFTS), ABUTI_VALUE(facing), ABUTI_BUFFER(f->values),
                   MEMORY(FIELD_DOUBTS), ABUTI_VALUE(f->doubts_max), MEMORY(FIELD_COUNTERS),
                   ABUTI_LOCAL_MEMORY(FIELD_RESOLVE_BYTES));
-    stage_end(f, FIELD_STAGE_RESOLVE);
 }
 
 static void clear_buffers(fill_state *f) {
@@ -389,12 +325,10 @@ static void wait_for_queue(abuti_kit *kit, abuti_kit *other) {
 }
 
 /* Enqueues all stages and waits for the counters. Signs are computed on a second queue while lists
- * are made. If stages are timed, all are on one queue: NVIDIA does not time concurrent kernels. */
+ * are made. */
 static abut_status enqueue_all(fill_state *f) {
     field_parts *p = f->parts;
-    abuti_kit *kit = &p->kit, *aside = p->account ? kit : &p->aside;
-    if (p->account)
-        memset(p->account, 0, sizeof *p->account);
+    abuti_kit *kit = &p->kit, *aside = &p->aside;
     reserve_buffers(f);
     clear_buffers(f);
     wait_for_queue(aside, kit);
@@ -402,7 +336,8 @@ static abut_status enqueue_all(fill_state *f) {
     if (p->border_count > 0)
         queue_sides(f, aside);
     queue_top(f);
-    queue_filters(f);
+    for (uint32_t level = 1; level < f->levels; level++)
+        queue_filter(f, level);
     wait_for_queue(kit, aside);
     queue_cells(f, false);
     queue_cut(f);
@@ -541,7 +476,7 @@ static bool grow_pool(fill_state *f) {
 static bool uses_queries(const fill_state *f) {
     const field_parts *p = f->parts;
     double cells = (double)grid_cells(f->grid);
-    return p->sign->by_normals || (!p->sign->closed && !p->border_count) ||
+    return p->sign->by_normals || !p->feature_count || (!p->sign->closed && !p->border_count) ||
            p->border_count > BORDER_MAX || !(f->largest < FRAME_EXTENT_MAX) ||
            cells < p->cells_min * f->bvh->tree.triangle_count;
 }
@@ -568,7 +503,6 @@ static void report_fill_progress(const fill_state *f, bool all) {
 }
 
 static abut_status fill_grid(fill_state *f) {
-    field_parts *p = f->parts;
     bool all = uses_queries(f);
     abut_status status = ABUT_OK;
     f->lowest = INFINITY;
@@ -586,13 +520,9 @@ static abut_status fill_grid(fill_state *f) {
         }
     }
     report_fill_progress(f, all);
-    double begin = 1e3 * abuti_seconds();
     if (all)
         query_all_cells(f);
-    status = abuti_kit_finish(&p->kit);
-    if (p->account)
-        p->account->stage_ms[FIELD_STAGE_SEARCH] = 1e3 * abuti_seconds() - begin;
-    return status;
+    return abuti_kit_finish(&f->parts->kit);
 }
 
 abut_status abuti_device_field_fill(bvh_on_device *bvh, const abut_grid *grid,

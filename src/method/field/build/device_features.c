@@ -1,11 +1,7 @@
-/* Host side of field_features.cl, and the computation of features on the host. */
+/* Host side of field_features.cl. */
 #include "field/build/device.h"
 
-enum { FEATURES_PER_TASK = 4096 };
-
 #define MEMORY(which) KIT_BUFFER(&p->kit, which)
-
-/* ---- on the device ---- */
 
 /* The arguments that most of its kernels begin with. */
 #define SURFACE_KERNEL_ARGUMENTS                                                            \
@@ -86,125 +82,16 @@ static void queue_records(bvh_on_device *bvh, field_parts *p, const abuti_buffer
                   MEMORY(FIELD_INCIDENTS));
 }
 
-/* Returns whether the features were computed, provided that nothing failed. */
-static bool compute_on_device(bvh_on_device *bvh, field_parts *p) {
+void abuti_field_features(bvh_on_device *bvh, field_parts *p) {
     uint32_t found[2];
+    p->feature_count = 0;
     if (bvh->tree.triangle_count > UINT32_MAX / 8)
-        return false;
+        return;
     const abuti_buffer *indices = upload_indices(bvh, p);
     abut_status status = queue_numbering(bvh, p, indices, found);
     abuti_kit_fail(&p->kit, status);
-    if (status || found[0] > p->degree_max)
-        return false;
+    if (status || found[0] > FEATURES_DEGREE)
+        return;
     p->feature_count = found[1];
     queue_records(bvh, p, indices);
-    return true;
-}
-
-/* ---- on the host ---- */
-
-typedef struct exact_job {
-    const abut_mesh *mesh;
-    double scale;
-    const abuti_features *features;
-    const uint32_t *order;   /* triangles in BVH order */
-    unsigned char *has_face; /* for each triangle */
-    feature_exact *to;
-} exact_job;
-
-static void store_vectors(feature_exact *e, vec3 place, vec3 direction) {
-    e->place[0] = place.x;
-    e->place[1] = place.y;
-    e->place_z = place.z;
-    e->direction[0] = direction.x;
-    e->direction[1] = direction.y;
-    e->direction_z = direction.z;
-}
-
-static vec3 normal_of(const exact_job *m, uint32_t triangle) {
-    vec3 corner[3];
-    for (size_t k = 0; k < 3; k++)
-        corner[k] =
-            v3_scale(m->mesh->positions[m->mesh->indices[3 * (size_t)triangle + k]], m->scale);
-    return face_normal_of(corner);
-}
-
-static void exact_task(void *data, size_t chunk, size_t begin, size_t end) {
-    const exact_job *m = data;
-    const abuti_features *features = m->features;
-    (void)chunk;
-    for (size_t i = begin; i < end; i++) {
-        feature_exact *e = &m->to[i];
-        const uint32_t source = feature_source(features, (uint32_t)i);
-        const feature_kind kind = feature_kind_of(&features->records[i]);
-        uint32_t ends[2] = {source, source};
-        memset(e, 0, sizeof *e);
-        for (uint32_t k = features->incident_begin[i]; k < features->incident_begin[i + 1]; k++)
-            if (!m->has_face[m->order[features->incidents[k]]])
-                e->is |= FIELD_IS_LOW;
-        if (kind == FEATURE_FACE) {
-            e->is |= FIELD_IS_FACE;
-            e->triangle = source;
-            store_vectors(e, abuti_mesh_position(m->mesh, m->mesh->indices[3 * (size_t)source]),
-                          normal_of(m, source));
-            continue;
-        }
-        if (kind == FEATURE_EDGE)
-            feature_ends(m->mesh->indices, source, ends);
-        vec3 way =
-            v3_scale(v3_sub(m->mesh->positions[ends[1]], m->mesh->positions[ends[0]]), m->scale);
-        e->length = v3_length(way);
-        store_vectors(e, abuti_mesh_position(m->mesh, ends[0]),
-                      e->length > 0 ? v3_normalise(way) : v3(0, 0, 0));
-    }
-}
-
-static void upload_exact(bvh_on_device *bvh, field_parts *p, const abuti_features *features,
-                         const uint32_t *order) {
-    abut_mesh *mesh = bvh->tree.mesh;
-    exact_job m = {mesh, bvh->tree.scale, features, order, NULL, NULL};
-    m.has_face = abuti_allocate_zeroed(bvh->context, mesh->triangle_count, 1);
-    m.to = abuti_allocate(bvh->context, features->count, sizeof *m.to);
-    if (m.has_face && m.to) {
-        for (uint32_t i = 0; i < features->count; i++)
-            if (feature_kind_of(&features->records[i]) == FEATURE_FACE)
-                m.has_face[feature_source(features, i)] = 1;
-        abuti_parallel_for(bvh->context, features->count, FEATURES_PER_TASK, exact_task, &m);
-        abuti_kit_upload(&p->kit, FIELD_EXACT, m.to, features->count, sizeof *m.to);
-    } else {
-        abuti_kit_fail(&p->kit, ABUT_ERROR_MEMORY);
-    }
-    ABUTI_RELEASE(bvh->context, m.has_face, m.to);
-}
-
-static void compute_on_host(bvh_on_device *bvh, field_parts *p) {
-    abuti_kit *kit = &p->kit;
-    size_t places = (size_t)bvh->tree.leaf_count * BVH_WIDTH;
-    abuti_features features = {0};
-    uint32_t *order = abuti_allocate(bvh->context, places, sizeof *order);
-    abut_status status = order ? ABUT_OK : ABUT_ERROR_MEMORY;
-    if (!status)
-        status =
-            abuti_buffer_download(&bvh->queue, &bvh->tree.order, 0, order, places * sizeof *order);
-    if (!status)
-        status = abuti_features_create(bvh->tree.mesh, bvh->tree.scale, order, bvh->tree.leaf_count,
-                                       FEATURES_INCIDENTS, &features);
-    abuti_kit_fail(kit, status);
-    if (!abuti_kit_failed(kit)) {
-        p->feature_count = features.count;
-        abuti_kit_upload(kit, FIELD_RECORDS, features.records, features.count,
-                         sizeof *features.records);
-        abuti_kit_upload(kit, FIELD_INCIDENT_BEGIN, features.incident_begin,
-                         (size_t)features.count + 1, sizeof *features.incident_begin);
-        abuti_kit_upload(kit, FIELD_INCIDENTS, features.incidents, features.incident_count,
-                         sizeof *features.incidents);
-        upload_exact(bvh, p, &features, order);
-    }
-    abuti_features_destroy(&features);
-    abuti_release(bvh->context, order);
-}
-
-void abuti_field_features(bvh_on_device *bvh, field_parts *p) {
-    if (!compute_on_device(bvh, p) && !abuti_kit_failed(&p->kit))
-        compute_on_host(bvh, p);
 }

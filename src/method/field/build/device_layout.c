@@ -87,7 +87,8 @@ static abut_status build_and_download(abut_field *field, bvh_on_device *there) {
     float *slab = abuti_allocate(field->context, most, sizeof *slab);
     field->values = abuti_allocate(field->context, cells, field_value_bytes(field));
     abut_status status = slab && field->values ? ABUT_OK : ABUT_ERROR_MEMORY;
-    status = status ? status : abuti_field_parts(there, &p);
+    if (!status)
+        status = abuti_field_parts(there, &p);
     if (!status) {
         abuti_kit_reserve(&p->kit, FIELD_WINDOW, cells, sizeof *slab);
         status = abuti_device_field_fill(there, &field->grid, NULL, field->band,
@@ -109,7 +110,8 @@ static abut_status build_dense(abut_field *field, const abut_bvh *bvh, const abu
     (void)old; /* old values on a device are updated in place, see below */
     (void)known;
     abut_status status = open_device_bvh(bvh, field->device, &there);
-    status = status ? status : check_device_and_grid(there, &field->grid);
+    if (!status)
+        status = check_device_and_grid(there, &field->grid);
     if (!status)
         status = field_can_stay_on_device(field) ? build_on_device(field, there)
                                                  : build_and_download(field, there);
@@ -122,8 +124,10 @@ static abut_status update_in_place(abut_field *field, const abut_bvh *bvh, uint6
     bvh_on_device *there = NULL;
     field_parts *parts; /* created while the old values are still valid */
     abut_status status = open_device_bvh(bvh, field->there->memory.device, &there);
-    status = status ? status : check_device_and_grid(there, &field->grid);
-    status = status ? status : abuti_field_parts(there, &parts);
+    if (!status)
+        status = check_device_and_grid(there, &field->grid);
+    if (!status)
+        status = abuti_field_parts(there, &parts);
     if (!status) {
         abuti_field_invalidate_host(field);
         status = fill_device_values(field, there);
@@ -303,7 +307,8 @@ static abut_status build_bricks(abut_field *field, const abut_bvh *bvh, void *wo
     window w = {.field = field, .there = work};
     abut_status status = reserve_window(&w);
     (void)bvh;
-    status = status ? status : fill_windows(&w, reach);
+    if (!status)
+        status = fill_windows(&w, reach);
     ABUTI_RELEASE(field->context, w.cell_numbers, w.brick_numbers, w.downloaded);
     return status;
 }

@@ -5,7 +5,6 @@
 
 enum { SLICES_MAX = 64 };
 #define CELLS_PER_TRIANGLE_MIN 0.5
-#define SHORT_LIST_FEATURES 0.66
 
 /* ---- boundary edges ---- */
 
@@ -38,7 +37,6 @@ static const abuti_kernel_source sources[FIELD_KERNELS] = {
     [FIELD_SEED] = {"field_lists", "field_seed", NULL},
     [FIELD_TOP] = {"field_lists", "field_top", NULL},
     [FIELD_FILTER] = {"field_lists", "field_filter", NULL},
-    [FIELD_SIBLINGS] = {"field_lists", "field_siblings", NULL},
     [FIELD_CUT] = {"field_lists", "field_cut", NULL},
     [FIELD_CELLS] = {"field_cells", "field_cells", NULL},
     [FIELD_FEW_CELLS] = {"field_cells", "field_few", NULL},
@@ -108,13 +106,12 @@ static abut_status create_parts(bvh_attachment *part, void *owner) {
     bvh_on_device *there = owner;
     char options[ABUTI_OPTIONS_BYTES];
     p->cells_min = CELLS_PER_TRIANGLE_MIN;
-    p->short_share = SHORT_LIST_FEATURES;
     p->slices_max = SLICES_MAX;
-    p->degree_max = FEATURES_DEGREE;
     abuti_device_options(there, options);
     prepare_programs(there, options);
     abut_status status = abuti_queue_open(there->queue.device, &p->beside);
-    status = status ? status : abuti_kit_open(&there->queue, &table, options, &p->kit);
+    if (!status)
+        status = abuti_kit_open(&there->queue, &table, options, &p->kit);
     return status ? status : abuti_kit_open(&p->beside, &table, options, &p->aside);
 }
 
@@ -136,9 +133,9 @@ static const bvh_attachment_kind field_kind = {sizeof(field_parts), create_parts
 abut_status abuti_field_parts(bvh_on_device *bvh, field_parts **parts) {
     bvh_attachment *part = NULL;
     sign_attachment *sign = NULL;
-    abut_status status = abuti_sign_on_device("abut_field_create", bvh, &sign);
-    status = status ? status : abuti_on_device_attachment(bvh, &field_kind, &part);
-    if (status)
+    abut_status status;
+    if ((status = abuti_sign_on_device("abut_field_create", bvh, &sign)) ||
+        (status = abuti_on_device_attachment(bvh, &field_kind, &part)))
         return status;
     field_parts *p = (field_parts *)part;
     /* signs may have been prepared again with another method */

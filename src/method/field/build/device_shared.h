@@ -19,11 +19,10 @@
 #define FIELD_CHUNK 1024
 #define FIELD_CHUNKS_MAX (1u << 21)
 
-/* Capacities of feature lists in local memory: of one slice; of one of eight siblings; of a block
- * of 8^3 cells, of 4^3 and of 2^3 cells that are measured (eight times that if there are only
- * eight); and of 2^3 cells with long lists. */
+/* Capacities of feature lists in local memory: of one slice; of a block of 8^3 cells, of 4^3 and of
+ * 2^3 cells that are measured (eight times that if there are only eight); and of 2^3 cells with
+ * long lists. */
 #define FIELD_STAGED 3072
-#define FIELD_SIBLING_STAGED 384
 #define FIELD_LIST 384
 #define FIELD_LIST_4 128
 #define FIELD_LIST_2 32
@@ -33,7 +32,6 @@
 #define FIELD_NUMBERS 16 /* words before the entries of a slice */
 #define FIELD_SEED_BYTES 4
 #define FIELD_LISTS_BYTES (4 * (FIELD_NUMBERS + FIELD_STAGED))
-#define FIELD_SIBLINGS_BYTES (4 * (3 * 8 + 64 + 8 * FIELD_SIBLING_STAGED))
 #define FIELD_SUMS_BYTES (4 * FIELD_ROW_GROUP)
 #define FIELD_SIDES_BYTES (4 * 3 * FIELD_GROUP)
 #define FIELD_CELLS_BYTES (4 * (FIELD_LIST + 8 * FIELD_LIST_4 + 64 * FIELD_LIST_2 + 8 + 64 + 64))

@@ -7,9 +7,10 @@
  * of a triangle finds the other sides of its edge in the list of the end with fewer corners. Slot 3
  * i + k is corner k, and the side that begins there, of the triangle at position i of the order. An
  * edge or a vertex is numbered at its lowest slot. Numbers are prefix sums over the positions. If a
- * vertex has more than FEATURES_DEGREE corners, nothing is computed and the host does it, since
- * time grows with the square of that. A vertex with more than 64 neighbours may get other vectors
- * than on the host, which uses the first 64; any of them are valid.
+ * vertex has more than FEATURES_DEGREE corners, nothing is computed, since time grows with the
+ * square of that: cells are then computed by closest-point queries. A vertex with more than 64
+ * neighbours may get other vectors than on the host, which uses the first 64; any of them are
+ * valid.
  */
 #include "field/build/device_shared.h"
 #include "nearest/features_shared.h"

@@ -3,9 +3,9 @@
  * Method: every triangle is scanned over the rows along x that its projection may cover. A row that
  * crosses it adds 1 or -1 at the first cell beyond the crossing. Prefix sums along the rows give
  * the winding number of each cell. With boundary edges they give the crossings of the ray from the
- * cell towards lower x. Ties are broken as in crossing.c, by the same exact predicates, so that the
- * number is the one that a ray along -x finds. Cost: the rows in the bounding box of each projected
- * triangle, 32 of them at once. */
+ * cell towards lower x. Ties are broken as in winding_exact.c, by the same exact predicates, so
+ * that the number is the one that a ray along -x finds. Cost: the rows in the bounding box of each
+ * projected triangle, 32 of them at once. */
 #include "field/build/grid_cl.h"
 #include "sign/strips_shared.h"
 
@@ -124,13 +124,17 @@ __kernel void field_unsure(field_grid g, __global const double *border, uint bor
         vec3 p = v3(centre_at(&g, 0, cell % g.count[0]),
                     centre_at(&g, 1, cell / g.count[0] % g.count[1]),
                     centre_at(&g, 2, cell / g.count[0] / g.count[1]));
+        axis_ray ray;
+        ray.from = p;
+        ray.axis = 0;
+        ray.sense = -1;
         half_angles sum;
         sum.x = 1.0;
         sum.y = sum.turns = 0.0;
         for (uint k = 0; k < border_count; k++) {
             __global const double *ends = border + 6 * (size_t)k;
             vec3 from = v3(ends[0], ends[1], ends[2]), to = v3(ends[3], ends[4], ends[5]);
-            half_angles_add_strip(&sum, side_of_edge(0, from, to, p), from, to, p);
+            half_angles_add_strip(&sum, &ray, from, to);
         }
         windings[cell] = strips_winding(windings[cell], &sum) * facing >= 0.5;
     }

@@ -4,8 +4,8 @@
  * ray from infinity. Each triangle is scanned over the rows that its projection on the yz plane
  * covers. Where a row crosses it, the winding number changes by one from the first cell beyond the
  * crossing on. A prefix sum along the row gives the number of each cell. The row is shifted by (e,
- * e^2) as in sign/crossing.c, with the same exact predicates, so that it passes through no edge and
- * no vertex. Guarantee: for a surface without boundary edges, the number is that of
+ * e^2) as in sign/winding_exact.c, with the same exact predicates, so that it passes through no
+ * edge and no vertex. Guarantee: for a surface without boundary edges, the number is that of
  * abuti_sign_crossing() for every cell that is not on the surface. Candidate rows and cells are
  * found in doubles with a margin; the decisions are exact.
  */

@@ -227,10 +227,14 @@ abut_status abuti_field_build_sparse(abut_field *field, const abut_bvh *bvh,
     if (status)
         return status;
     status = builder->begin(field, bvh, &work);
-    status = status ? status : builder->corners(field, bvh, work);
-    status = status ? status : abuti_field_number_bricks(field, &reach);
-    status = status ? status : abuti_field_reserve_bricks(field, 0, field->brick_count);
-    status = status ? status : builder->bricks(field, bvh, work, reach);
+    if (!status)
+        status = builder->corners(field, bvh, work);
+    if (!status)
+        status = abuti_field_number_bricks(field, &reach);
+    if (!status)
+        status = abuti_field_reserve_bricks(field, 0, field->brick_count);
+    if (!status)
+        status = builder->bricks(field, bvh, work, reach);
     builder->end(field, bvh, work);
     return status;
 }

@@ -25,12 +25,9 @@ static abut_status list_drawn(layers_pass *pass, size_t *points, size_t *triangl
     for (size_t i = 0; i < layers->solids.count; i++)
         count += layers_ats(pass)[i].drawn;
     abut_status status = abuti_layers_reserve(pass, &layers->drawn, count, sizeof(uint32_t));
-    status = status ? status
-                    : abuti_layers_reserve(pass, &layers->point_begin, count + 1, sizeof(size_t));
-    status = status
-                 ? status
-                 : abuti_layers_reserve(pass, &layers->triangle_begin, count + 1, sizeof(size_t));
-    if (status)
+    if (status ||
+        (status = abuti_layers_reserve(pass, &layers->point_begin, count + 1, sizeof(size_t))) ||
+        (status = abuti_layers_reserve(pass, &layers->triangle_begin, count + 1, sizeof(size_t))))
         return status;
     uint32_t *drawn = layers->drawn.data;
     size_t *point_begin = layers->point_begin.data, *triangle_begin = layers->triangle_begin.data;
@@ -451,8 +448,7 @@ static abut_status sort_places(layers_pass *pass, size_t chunk_count) {
         busy += begin[t] > 0;
         begin[t] += begin[t - 1];
     }
-    status = status ? status : abuti_layers_reserve(pass, &layers->busy, busy, sizeof(uint32_t));
-    if (status)
+    if (status || (status = abuti_layers_reserve(pass, &layers->busy, busy, sizeof(uint32_t))))
         return status;
     layers_place *to = layers->tile_places.data;
     for (size_t c = 0; c < chunk_count; c++) {

@@ -127,9 +127,8 @@ static abut_status list_tiles(layers_pass *pass) {
                 begin[(size_t)(at->row + y) * pass->view.columns + at->column + x + 2]++;
     }
     status = abuti_layers_reserve(pass, &layers->windows, total, sizeof(layers_window));
-    status =
-        status ? status : abuti_layers_reserve(pass, &layers->tile_solids, total, sizeof(uint32_t));
-    if (status)
+    if (status ||
+        (status = abuti_layers_reserve(pass, &layers->tile_solids, total, sizeof(uint32_t))))
         return status;
     for (size_t t = 2; t < tiles + 2; t++)
         begin[t] += begin[t - 1];
@@ -470,14 +469,16 @@ abut_status abuti_layers_pass(layers_pass *pass) {
     abut_status status = abuti_layers_reserve(pass, &layers->at, solids, sizeof(layers_at));
     if (!status)
         status = abuti_layers_run_step(pass, solids, SOLIDS_PER_TASK, rects_task);
-    status = status ? status : list_tiles(pass);
+    if (!status)
+        status = list_tiles(pass);
     if (!status)
         status = abuti_layers_run_step(pass, (size_t)pass->view.columns * pass->view.rows,
                                        TILES_PER_TASK, windows_task);
     if (status || pass->boxes)
         return status;
     status = abuti_layers_run_step(pass, solids, SOLIDS_PER_TASK, drawn_task);
-    status = status ? status : abuti_layers_draw(pass);
+    if (!status)
+        status = abuti_layers_draw(pass);
     if (!status)
         status =
             abuti_layers_run_step(pass, layers->busy.count, BUSY_TILES_PER_TASK, trace_tiles_task);
@@ -500,7 +501,8 @@ static abut_status cpu_run(abut_layers *layers, layers_pass *passes, uint32_t co
     abut_status status = ABUT_OK;
     for (uint32_t v = 0; v < count && !status; v++) {
         status = abuti_layers_pass(&passes[v]);
-        status = status ? status : abuti_layers_collect_sums(layers, v, &output->more);
+        if (!status)
+            status = abuti_layers_collect_sums(layers, v, &output->more);
         for (size_t c = 0; c < LAYERS_CHUNKS && !status; c++) {
             const abuti_vector *from = &layers->chunks[c].touches;
             abuti_vector *to = &output->touches;

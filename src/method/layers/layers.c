@@ -69,9 +69,9 @@ void abut_layers_destroy(abut_layers *layers) {
                   layers->found.data);
     for (size_t c = 0; c < LAYERS_CHUNKS; c++) {
         const layers_chunk *chunk = &layers->chunks[c];
-        ABUTI_RELEASE(context, chunk->points.data, chunk->shapes.data, chunk->drawn.data,
-                      chunk->places.data, chunk->fragments.data, chunk->sorted.data,
-                      chunk->keys.data, chunk->begin.data, chunk->open.data, chunk->table.sums.data,
+        ABUTI_RELEASE(context, chunk->points.data, chunk->shapes.data, chunk->places.data,
+                      chunk->fragments.data, chunk->sorted.data, chunk->keys.data,
+                      chunk->begin.data, chunk->open.data, chunk->table.sums.data,
                       chunk->table.slots.data, chunk->touches.data);
     }
     abuti_release(context, layers);

@@ -390,14 +390,10 @@ static abut_status build_character(abut_character *c, const char *who,
     c->info.vertex_count = input->mesh->vertex_count;
     c->info.triangle_count = input->mesh->triangle_count;
     abut_status status = copy_bones(c, who, input->bones, input->bone_count);
-    status = status ? status : sort_bones(c, who);
-    status = status ? status : bind_bones(c, who, input->binds);
-    status = status ? status : copy_weights(c, who, input, starts);
-    status = status ? status : report_bones(c);
-    status = status ? status : abuti_character_copy_morphs(c, who, input);
-    status = status ? status : report_seams(c);
-    status = status ? status : copy_clips(c, who, input);
-    if (status)
+    if (status || (status = sort_bones(c, who)) || (status = bind_bones(c, who, input->binds)) ||
+        (status = copy_weights(c, who, input, starts)) || (status = report_bones(c)) ||
+        (status = abuti_character_copy_morphs(c, who, input)) || (status = report_seams(c)) ||
+        (status = copy_clips(c, who, input)))
         return status;
     abut_character_matrix *bones = abuti_allocate(c->context, c->info.bone_count, sizeof *bones);
     status = bones ? abut_character_pose(c, NULL, bones) : ABUT_ERROR_MEMORY;

@@ -56,15 +56,13 @@ static abut_status create_on_device(abut_character_skinner *s) {
     if (!d)
         return ABUT_ERROR_MEMORY;
     status = abuti_queue_open(device, &d->queue);
-    status = status ? status : abuti_kit_open(&d->queue, &table, "-DABUTI_REAL_BITS=64", &d->kit);
-    if (status)
+    if (status || (status = abuti_kit_open(&d->queue, &table, "-DABUTI_REAL_BITS=64", &d->kit)))
         return status;
     const abut_character *c = s->character;
     const size_t numbers = abuti_skin_numbers(c, s->options.skinning);
     const character_shifts *shifts = &c->shifts;
     status = abuti_staging_create(&d->queue, numbers, sizeof(double), &d->numbers);
-    status = status ? status : upload_weights(s);
-    if (status)
+    if (status || (status = upload_weights(s)))
         return status;
     abuti_kit_upload(&d->kit, STARTS, shifts->starts, shifts->count ? c->info.vertex_count + 1u : 1,
                      sizeof(uint32_t));

@@ -383,7 +383,8 @@ static abut_status read_character(abut_context *context, const char *path, const
     f.rig.shifts.element_bytes = sizeof(abuti_rig_shift);
     f.rig.finish = read_rig;
     abut_status status = abuti_mesh_read_rigged(f.context, path, data, bytes, name, &f.rig, &mesh);
-    status = status ? status : create_from_gltf(&f, mesh, character);
+    if (!status)
+        status = create_from_gltf(&f, mesh, character);
     abut_mesh_destroy(mesh);
     abuti_block_list_release(f.context, &f.rig.bones);
     abuti_block_list_release(f.context, &f.rig.weights);

@@ -256,8 +256,7 @@ abut_status abut_character_skinner_create(abut_character *character,
     abut_character_skinner_options ours = abut_character_skinner_options_default();
     abut_status status =
         abuti_options_read(&ours, sizeof ours, options, "abut_character_skinner_create: options");
-    status = status ? status : check_skinning(__func__, ours.skinning);
-    if (status)
+    if (status || (status = check_skinning(__func__, ours.skinning)))
         return status;
     abut_context *context = character->context;
     abut_character_skinner *made = abuti_allocate_zeroed(context, 1, sizeof *made);

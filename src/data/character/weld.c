@@ -179,8 +179,10 @@ static abut_status rebuild(weld_work *w, abut_character **rebuilt) {
     for (uint32_t v = 0; v < c->info.vertex_count; v++)
         w->number[v] = w->same[v] == v ? w->vertex_count++ : 0;
     abut_status status = weld_weights(w);
-    status = status ? status : weld_morphs(w);
-    status = status ? status : weld_mesh(w, &mesh);
+    if (!status)
+        status = weld_morphs(w);
+    if (!status)
+        status = weld_mesh(w, &mesh);
     if (!status) {
         abut_character_input input = abut_character_input_default();
         input.mesh = mesh;
@@ -208,7 +210,8 @@ abut_status abut_character_weld(const abut_character *character, abut_character 
     w.number = allocate_weld(&w, character->info.vertex_count, sizeof *w.number);
     abut_status status =
         w.same && w.number ? abuti_character_seams(character, w.same) : ABUT_ERROR_MEMORY;
-    status = status ? status : rebuild(&w, welded);
+    if (!status)
+        status = rebuild(&w, welded);
     abuti_character_release(&w.pool);
     return status;
 }
@@ -261,7 +264,8 @@ abut_status abut_character_remove_bones(const abut_character *character, const u
     if (!status && !remaining)
         status = abuti_fail(ABUT_ERROR_ARGUMENT, "%s: no triangle would remain; remove fewer bones",
                             __func__);
-    status = status ? status : rebuild(&w, reduced);
+    if (!status)
+        status = rebuild(&w, reduced);
     abuti_character_release(&w.pool);
     return status;
 }

@@ -156,11 +156,13 @@ abut_status abuti_read_off(abuti_reader *reader) {
     abut_status status = read_header(reader, &header);
     for (int64_t i = 0; i < header.vertex_count && !status; i++) {
         status = read_vertex(reader, &header);
-        status = status ? status : abuti_read_tick(reader);
+        if (!status)
+            status = abuti_read_tick(reader);
     }
     for (int64_t i = 0; i < header.face_count && !status; i++) {
         status = read_face(reader, &skipped);
-        status = status ? status : abuti_read_tick(reader);
+        if (!status)
+            status = abuti_read_tick(reader);
     }
     if (!status && skip_to_word(reader))
         status = abuti_read_fail(reader,

@@ -408,7 +408,8 @@ static abut_status read_strips(ply *file, const element *e, uint64_t index, valu
             length = 0;
             continue;
         }
-        status = status ? status : check_corner(file, e, index, value);
+        if (!status)
+            status = check_corner(file, e, index, value);
         if (status)
             break;
         uint32_t vertex = (uint32_t)value;

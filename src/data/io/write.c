@@ -441,7 +441,8 @@ abut_status abut_mesh_write(const abut_mesh *mesh, const char *path,
         return abuti_null(__func__, mesh ? "path" : "mesh");
     abut_mesh_write_options ours = abut_mesh_write_options_default();
     abut_status status = abuti_options_read(&ours, sizeof ours, options, "abut_mesh_write");
-    status = status ? status : choose_format(path, &ours);
+    if (!status)
+        status = choose_format(path, &ours);
     if (!status && ours.format == ABUT_MESH_FORMAT_STL)
         status = check_stl(mesh, path);
     if (!status && ours.format == ABUT_MESH_FORMAT_GLTF)

@@ -254,12 +254,15 @@ static abut_status prepare_examination(examination *x, abut_mesh_report *report)
     if (!x->flawed || !x->duplicate || !x->fans || !x->lowest)
         return ABUT_ERROR_MEMORY;
     abut_status status = abuti_mark_problems(x->topology, x->flawed, x->duplicate, x->fans);
-    status = status ? status : abuti_progress(x->context, "health", 0.3);
+    if (!status)
+        status = abuti_progress(x->context, "health", 0.3);
     if (!status)
         status = abuti_coincident_vertices(x->context, x->mesh->positions, x->mesh->vertex_count,
                                            x->lowest);
-    status = status ? status : abuti_progress(x->context, "health", 0.6);
-    status = status ? status : examine_components(x, report);
+    if (!status)
+        status = abuti_progress(x->context, "health", 0.6);
+    if (!status)
+        status = examine_components(x, report);
     return status;
 }
 
@@ -368,12 +371,17 @@ abut_status abut_mesh_examine(const abut_topology *topology, abut_mesh_report *r
     abut_mesh_report result = abut_mesh_report_default();
     memset(&result, 0, sizeof result); /* including padding, so that reports can be compared */
     status = abuti_progress(x.context, "health", 0);
-    status = status ? status : prepare_examination(&x, &result);
-    status = status ? status : abuti_progress(x.context, "health", 0.8);
-    status = status ? status : find_problems(&x, &result);
-    status = status ? status : finish_report(&x, &result);
+    if (!status)
+        status = prepare_examination(&x, &result);
+    if (!status)
+        status = abuti_progress(x.context, "health", 0.8);
+    if (!status)
+        status = find_problems(&x, &result);
+    if (!status)
+        status = finish_report(&x, &result);
     release_examination(&x);
-    status = status ? status : abuti_progress(x.context, "health", 1);
+    if (!status)
+        status = abuti_progress(x.context, "health", 1);
     return status ? status : abuti_info_write(report, &result, sizeof result, __func__);
 }
 
@@ -416,7 +424,8 @@ abut_status abut_mesh_get_problem_elements(const abut_topology *topology, abut_p
     abut_mesh_report report = abut_mesh_report_default();
     memset(&report, 0, sizeof report);
     status = prepare_examination(&x, &report);
-    status = status ? status : list_elements(&x, kind, elements);
+    if (!status)
+        status = list_elements(&x, kind, elements);
     release_examination(&x);
     return status;
 }

@@ -208,8 +208,11 @@ abut_status abuti_mark_problems(const abut_topology *topology, unsigned char *fl
     if (!status)
         status =
             abuti_parallel_try(context, "health", m.view->vertex_count, GRAIN, mark_vertices, &m);
-    status = status ? status : mark_long_edges(&m, context);
-    status = status ? status : mark_collapsed(&m, context);
-    status = status ? status : mark_long_vertices(&m, context);
+    if (!status)
+        status = mark_long_edges(&m, context);
+    if (!status)
+        status = mark_collapsed(&m, context);
+    if (!status)
+        status = mark_long_vertices(&m, context);
     return status;
 }

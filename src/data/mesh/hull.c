@@ -134,9 +134,8 @@ static abut_status choose_tetrahedron(const hull_work *w, uint32_t four[4]) {
 static abut_status create_tetrahedron(hull_work *w) {
     uint32_t four[4];
     abut_status status = choose_tetrahedron(w, four);
-    status =
-        status ? status : abuti_grow(w->context, &w->faces, 0, 64, sizeof *w->faces, &w->face_room);
-    if (status)
+    if (status ||
+        (status = abuti_grow(w->context, &w->faces, 0, 64, sizeof *w->faces, &w->face_room)))
         return status;
     static const uint8_t corner[4][3] = {{0, 1, 2}, {0, 3, 1}, {1, 3, 2}, {2, 3, 0}};
     static const uint8_t other[4][3] = {{1, 2, 3}, {3, 2, 0}, {1, 3, 0}, {2, 1, 0}};
@@ -275,8 +274,7 @@ static abut_status grow_hull(hull_work *w, uint32_t *at) {
         size_t seen = 0, first = w->face_count;
         abut_status status = find_horizon(w, i, best, step++, &seen);
         assert(step <= w->count); /* each step makes one more point a vertex */
-        status = status ? status : add_fan(w, best, at);
-        if (status)
+        if (status || (status = add_fan(w, best, at)))
             return status;
         move_points(w, seen, first);
         w->steps += seen;
@@ -377,8 +375,10 @@ abut_status abut_mesh_create_hull(abut_context *context, const abut_vec3 *points
         for (size_t i = 0; i < count; i++)
             near[i] = v3_sub(exact[i], exact[0]);
         status = create_tetrahedron(&w);
-        status = status ? status : grow_hull(&w, at);
-        status = status ? status : make_mesh(&w, points, at, hull);
+        if (!status)
+            status = grow_hull(&w, at);
+        if (!status)
+            status = make_mesh(&w, points, at, hull);
     } else {
         status = ABUT_ERROR_MEMORY;
     }

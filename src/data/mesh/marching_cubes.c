@@ -280,9 +280,11 @@ abut_status abuti_isosurface_extract(abut_context *context, const char *name,
         status = read_layer(e, k);
         if (!status && k)
             status = add_cells(e, k - 1);
-        status = status ? status : abuti_progress(context, "surface", (k + 1.0) / levels->count[2]);
+        if (!status)
+            status = abuti_progress(context, "surface", (k + 1.0) / levels->count[2]);
     }
-    status = status ? status : make_mesh(e, mesh);
+    if (!status)
+        status = make_mesh(e, mesh);
     release_extraction(e);
     abuti_release(context, e);
     return status;

@@ -152,15 +152,18 @@ abut_status abut_normals_create(const abut_topology *topology, abut_normals **no
     if (!status)
         status = abuti_parallel_try(context, "normals", view->triangle_count, GRAIN,
                                     face_normals_task, &w);
-    status = status ? status : abuti_progress(context, "normals", 0.3);
+    if (!status)
+        status = abuti_progress(context, "normals", 0.3);
     if (!status)
         status =
             abuti_parallel_try(context, "normals", view->edge_count, GRAIN, edge_normals_task, &w);
-    status = status ? status : abuti_progress(context, "normals", 0.5);
+    if (!status)
+        status = abuti_progress(context, "normals", 0.5);
     if (!status)
         status = abuti_parallel_try(context, "normals", view->vertex_count, GRAIN,
                                     vertex_normals_task, &w);
-    status = status ? status : abuti_progress(context, "normals", 1);
+    if (!status)
+        status = abuti_progress(context, "normals", 1);
     if (status)
         abut_normals_destroy(created);
     else

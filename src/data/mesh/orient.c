@@ -92,8 +92,7 @@ static abut_status decide_flips(orientation *o, const abut_topology *topology,
                                 unsigned char *watertight, unsigned char *inside) {
     abuti_find_watertight_components(&topology->view, watertight);
     abut_status status = abuti_component_nesting(topology, watertight, inside);
-    status = status ? status : abuti_progress(o->mesh->context, "orient", 0.3);
-    if (status)
+    if (status || (status = abuti_progress(o->mesh->context, "orient", 0.3)))
         return status;
     o->inside = inside;
     memset(o->flip, UNSEEN, o->view->triangle_count);
@@ -154,9 +153,12 @@ abut_status abut_mesh_orient(const abut_topology *topology, abut_mesh **oriented
     unsigned char *inside = abuti_allocate(context, view->component_count, 1);
     if (!o.flip || !o.queue || !watertight || !inside)
         status = ABUT_ERROR_MEMORY;
-    status = status ? status : decide_flips(&o, topology, watertight, inside);
-    status = status ? status : abuti_progress(context, "orient", 0.8);
-    status = status ? status : make_oriented(&o, oriented, flipped_count);
+    if (!status)
+        status = decide_flips(&o, topology, watertight, inside);
+    if (!status)
+        status = abuti_progress(context, "orient", 0.8);
+    if (!status)
+        status = make_oriented(&o, oriented, flipped_count);
     ABUTI_RELEASE(context, o.flip, o.queue, watertight, inside);
     return status;
 }

@@ -329,10 +329,14 @@ static abut_status find_components(topology_build *b, abut_topology *created) {
 
 static abut_status build_arrays(topology_build *b, abut_topology *created) {
     abut_status status = abuti_progress(b->context, "topology", 0);
-    status = status ? status : find_vertex_faces(b, created);
-    status = status ? status : abuti_progress(b->context, "topology", 0.2);
-    status = status ? status : find_edges(b, created);
-    status = status ? status : abuti_progress(b->context, "topology", 0.7);
+    if (!status)
+        status = find_vertex_faces(b, created);
+    if (!status)
+        status = abuti_progress(b->context, "topology", 0.2);
+    if (!status)
+        status = find_edges(b, created);
+    if (!status)
+        status = abuti_progress(b->context, "topology", 0.7);
     if (!status && b->is_whole)
         status = find_components(b, created);
     if (status)
@@ -368,10 +372,12 @@ static abut_status create_topology(abut_mesh *mesh, bool is_whole, abut_topology
                         .is_whole = is_whole};
     abut_status status = build_arrays(&b, created);
     release_scratch(&b);
-    status = status ? status : abuti_progress(mesh->context, "topology", 0.9);
+    if (!status)
+        status = abuti_progress(mesh->context, "topology", 0.9);
     if (!status && is_whole)
         status = abuti_topology_loops(created);
-    status = status ? status : abuti_progress(mesh->context, "topology", 1);
+    if (!status)
+        status = abuti_progress(mesh->context, "topology", 1);
     if (status)
         abut_topology_destroy(created);
     else

@@ -476,11 +476,14 @@ abut_status abut_mesh_weld(const abut_mesh *mesh, double tolerance, abut_mesh **
         status = ABUT_ERROR_MEMORY;
     if (!status)
         status = abuti_coincident_vertices(context, mesh->positions, mesh->vertex_count, parent);
-    status = status ? status : abuti_progress(context, "weld", 0.3);
+    if (!status)
+        status = abuti_progress(context, "weld", 0.3);
     if (!status && tolerance > 0)
         status = join_close(context, mesh->positions, mesh->vertex_count, tolerance, parent);
-    status = status ? status : abuti_progress(context, "weld", 0.8);
-    status = status ? status : make_welded(mesh, tolerance, parent, number, welded);
+    if (!status)
+        status = abuti_progress(context, "weld", 0.8);
+    if (!status)
+        status = make_welded(mesh, tolerance, parent, number, welded);
     ABUTI_RELEASE(context, parent, number);
     return status;
 }

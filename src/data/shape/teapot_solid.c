@@ -337,7 +337,8 @@ abut_status abuti_build_teapot_solid(abut_context *context, const abut_shape *sh
     status = exits && p.vertex ? ABUT_OK : ABUT_ERROR_MEMORY;
     for (uint32_t i = 0; !status && i < HOLES; i++)
         p.holes[i].exits = exits + i * (n + 1);
-    status = status ? status : assemble(&p, mesh);
+    if (!status)
+        status = assemble(&p, mesh);
     ABUTI_RELEASE(context, exits, p.vertex);
     return status;
 }

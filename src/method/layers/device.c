@@ -83,8 +83,7 @@ static abut_status create_device_layers(abut_layers *layers) {
     if (!d)
         return ABUT_ERROR_MEMORY;
     status = abuti_queue_open(device, &d->queue);
-    status = status ? status : abuti_kit_open(&d->queue, &table, "-DABUTI_REAL_BITS=64", &d->kit);
-    if (status)
+    if (status || (status = abuti_kit_open(&d->queue, &table, "-DABUTI_REAL_BITS=64", &d->kit)))
         return status;
     static const struct {
         uint32_t buffer;
@@ -234,13 +233,19 @@ static abut_status rebuild_solids(abut_layers *layers) {
     mesh_offsets p = {.vertex = abuti_allocate(layers->context, meshes, sizeof *p.vertex),
                       .triangle = abuti_allocate(layers->context, meshes, sizeof *p.triangle)};
     abut_status status = p.vertex && p.triangle ? ABUT_OK : ABUT_ERROR_MEMORY;
-    status = status ? status : abuti_layers_download_positions(layers); /* before offsets change */
+    if (!status)
+        status = abuti_layers_download_positions(layers); /* before offsets change */
     d->has_solids = false;
-    status = status ? status : resize_list(layers, &d->bodies, solids, sizeof(layers_body));
-    status = status ? status : resize_list(layers, &d->position_changes, solids, sizeof(uint64_t));
-    status = status ? status : resize_list(layers, &d->first_own, solids, sizeof(uint32_t));
-    status = status ? status : compute_offsets(layers, &p);
-    status = status ? status : upload_solids(layers, &p);
+    if (!status)
+        status = resize_list(layers, &d->bodies, solids, sizeof(layers_body));
+    if (!status)
+        status = resize_list(layers, &d->position_changes, solids, sizeof(uint64_t));
+    if (!status)
+        status = resize_list(layers, &d->first_own, solids, sizeof(uint32_t));
+    if (!status)
+        status = compute_offsets(layers, &p);
+    if (!status)
+        status = upload_solids(layers, &p);
     ABUTI_RELEASE(layers->context, p.vertex, p.triangle);
     d->has_solids = !status;
     d->changes = layers->changes;
@@ -308,7 +313,8 @@ static abut_status set_positions_on_device(abut_layers *layers, uint32_t id, abu
             ABUT_ERROR_ARGUMENT,
             "abut_layers_set_positions: positions[%u] is not finite or exceeds ABUT_COORDINATE_MAX",
             all.bad);
-    status = status ? status : abuti_mesh_check_size("abut_layers_set_positions", all.box);
+    if (!status)
+        status = abuti_mesh_check_size("abut_layers_set_positions", all.box);
     if (!status)
         status =
             validate_positions(d, from, mesh, box_centre(all.box), true, body.first_vertex, &all);
@@ -611,10 +617,10 @@ static abut_status add_long_rays(abut_layers *layers, layers_pass *passes, uint3
     for (uint32_t v = 0; v < count && !status; v++) {
         const abuti_vector *touches = &layers->chunks[0].touches;
         status = trace_long_rays(layers, passes, count, v);
-        status = status ? status : abuti_layers_collect_sums(layers, v, &to->more);
-        status =
-            status ? status
-                   : abuti_vector_reserve(context, &to->touches, to->touches.count + touches->count,
+        if (!status)
+            status = abuti_layers_collect_sums(layers, v, &to->more);
+        if (!status)
+            status = abuti_vector_reserve(context, &to->touches, to->touches.count + touches->count,
                                           sizeof(layers_touch));
         if (!status && touches->count)
             memcpy((layers_touch *)to->touches.data + to->touches.count, touches->data,
@@ -653,7 +659,8 @@ static abut_status run_on_device(abut_layers *layers, layers_pass *passes, uint3
         return status;
     }
     status = launch_until_complete(layers, count, tiles, pixels, wanted, clips, counts);
-    status = status ? status : download_results(layers, counts, output);
+    if (!status)
+        status = download_results(layers, counts, output);
     if (!status && d->longs.count)
         status = add_long_rays(layers, passes, count, output);
     passes[0].fragments = status ? 0 : counts[LAYERS_COUNT_FRAGMENTS];

@@ -1,10 +1,7 @@
 /* Rasterisation of solids into fragments, tile by tile.
  *
- * Vertices of solids that have a window are projected. A triangle is drawn at once if it has at
- * most two blocks of 4 x 4 pixels in the window of a tile. Many blocks are covered at a time
- * (raster/cover_lanes.c), and their fragments are sorted by tile. All other triangles are stored as
- * shapes and drawn when their tile is processed. So memory does not grow with the pixels of large
- * triangles.
+ * Vertices of solids that have a window are projected. Triangles are stored as shapes and drawn
+ * when their tile is processed. So memory does not grow with the pixels of large triangles.
  */
 #include "layers/layers.h"
 
@@ -25,12 +22,9 @@ static abut_status list_drawn(layers_pass *pass, size_t *points, size_t *triangl
     for (size_t i = 0; i < layers->solids.count; i++)
         count += layers_ats(pass)[i].drawn;
     abut_status status = abuti_layers_reserve(pass, &layers->drawn, count, sizeof(uint32_t));
-    status = status ? status
-                    : abuti_layers_reserve(pass, &layers->point_begin, count + 1, sizeof(size_t));
-    status = status
-                 ? status
-                 : abuti_layers_reserve(pass, &layers->triangle_begin, count + 1, sizeof(size_t));
-    if (status)
+    if (status ||
+        (status = abuti_layers_reserve(pass, &layers->point_begin, count + 1, sizeof(size_t))) ||
+        (status = abuti_layers_reserve(pass, &layers->triangle_begin, count + 1, sizeof(size_t))))
         return status;
     uint32_t *drawn = layers->drawn.data;
     size_t *point_begin = layers->point_begin.data, *triangle_begin = layers->triangle_begin.data;
@@ -100,30 +94,25 @@ static void project_points_task(void *data, size_t chunk, size_t begin, size_t e
 typedef struct draw_work {
     layers_pass *pass;
     layers_chunk *chunk;
-    const raster_kernel *kernel;
     uint32_t bits; /* a tile has 2^bits pixels a side */
     uint32_t solid;
     bool inward;
     const layers_at *at;
-    const layers_window *windows;
     const uint32_t *indices;
     const layers_point *points;
     const vec3 *positions;
-    raster_boxes triangles;
-    raster_blocks blocks; /* and for each block: */
-    uint32_t tile[RASTER_BLOCKS], triangle[RASTER_BLOCKS];
-    uint32_t enters[RASTER_BLOCKS];
 } draw_work;
 
-static void add_place(draw_work *w, uint32_t tile, size_t first, uint32_t count) {
+/* Assigns the next shape to a tile. */
+static void add_place(draw_work *w, uint32_t tile) {
     abuti_vector *places = &w->chunk->places;
     if (places->room == places->count &&
         (w->chunk->status = abuti_vector_reserve(w->pass->layers->context, places,
                                                  places->count + 1, sizeof(layers_place))))
         return;
     ((layers_place *)places->data)[places->count++] =
-        (layers_place){tile, (uint32_t)(w->chunk - w->pass->layers->chunks), (uint32_t)first,
-                       count};
+        (layers_place){tile, (uint32_t)(w->chunk - w->pass->layers->chunks),
+                       (uint32_t)w->chunk->shapes.count};
 }
 
 /* The intersection of a rectangle with the window of the solid in a tile. */
@@ -146,7 +135,7 @@ static bool place_shape(draw_work *w, raster_rect r) {
     for (uint32_t y = (uint32_t)r.y0 >> w->bits; y <= y1; y++)
         for (uint32_t x = (uint32_t)r.x0 >> w->bits; x <= x1; x++)
             if (!raster_rect_empty(cut_to_window(w, r, x, y))) {
-                add_place(w, y * w->pass->view.columns + x, w->chunk->shapes.count, 0);
+                add_place(w, y * w->pass->view.columns + x);
                 placed = true;
             }
     return placed && !w->chunk->status;
@@ -160,22 +149,23 @@ static bool reserve_shapes(draw_work *w, size_t more) {
     return !w->chunk->status;
 }
 
-/* Stores an unclipped triangle as a shape. Returns false if it covers no pixel, or memory is
- * exhausted. */
-static bool store_shape(draw_work *w, uint32_t triangle) {
+/* Stores an unclipped triangle as a shape, if it may have pixels in the windows of the solid. */
+static void draw_unclipped(draw_work *w, uint32_t triangle) {
+    const raster_lens *lens = &w->pass->view.camera.lens;
     const uint32_t *corner = w->indices + 3 * (size_t)triangle;
     const layers_point *a = &w->points[corner[0]], *b = &w->points[corner[1]],
                        *c = &w->points[corner[2]];
     if (!reserve_shapes(w, 1))
-        return false;
+        return;
     raster_shape *to = (raster_shape *)w->chunk->shapes.data + w->chunk->shapes.count;
     raster_corners_of(a->x, a->y, b->x, b->y, c->x, c->y, w->solid, triangle, to);
     if ((to->owner & 3) == RASTER_THIN)
-        return false;
+        return;
     to->owner ^= w->inward;
+    if (!place_shape(w, raster_rect_of(lens, to, false)))
+        return;
     raster_depths(a->p, b->p, c->p, to);
     w->chunk->shapes.count++;
-    return true;
 }
 
 /* ---- triangles that may be clipped, and edges ---- */
@@ -218,168 +208,6 @@ static void make_triangle_shapes(draw_work *w, uint32_t triangle) {
     }
 }
 
-/* ---- triangles that are not clipped ---- */
-
-/* Blocks that have fragments, and their tiles. */
-typedef struct block_tiles {
-    uint32_t block_count, count;
-    size_t fragment_count;
-    uint16_t block[RASTER_BLOCKS], of[RASTER_BLOCKS]; /* the block, and its index in `tile` */
-    uint32_t tile[RASTER_BLOCKS], fragments[RASTER_BLOCKS];
-} block_tiles;
-
-/* Neighbouring blocks are usually in one tile, so the last tile is tested first. */
-static void list_block_tiles(const draw_work *w, block_tiles *to) {
-    uint32_t last = 0;
-    to->block_count = to->count = 0;
-    to->fragment_count = 0;
-    for (int i = 0; i < w->blocks.count; i++) {
-        to->block[to->block_count] = (uint16_t)i;
-        to->block_count += w->blocks.mask[i] != 0;
-    }
-    for (uint32_t k = 0; k < to->block_count; k++) {
-        uint32_t i = to->block[k], tile = w->tile[i];
-        if (!to->count || to->tile[last] != tile)
-            for (last = 0; last < to->count && to->tile[last] != tile;)
-                last++;
-        if (last == to->count) {
-            to->tile[last] = tile;
-            to->fragments[last] = 0;
-            to->count++;
-        }
-        to->of[k] = (uint16_t)last;
-        to->fragments[last] += w->blocks.covered[i];
-        to->fragment_count += w->blocks.covered[i];
-    }
-}
-
-/* Writes the fragments of a block. */
-static void draw_block(const draw_work *w, uint32_t i, layers_fragment *to) {
-    const uint32_t *corner = w->indices + 3 * (size_t)w->triangle[i];
-    const uint32_t inside = (1u << w->bits) - 1, x0 = (uint32_t)w->blocks.x0[i],
-                   y0 = (uint32_t)w->blocks.y0[i];
-    const uint64_t low = layers_key(0, w->solid << 2 | w->enters[i]);
-    raster_shape s;
-    raster_depths(w->points[corner[0]].p, w->points[corner[1]].p, w->points[corner[2]].p, &s);
-    for (uint32_t bits = w->blocks.mask[i]; bits; bits &= bits - 1) {
-        uint32_t bit = abuti_lowest_bit(bits), x = x0 + (bit & 3), y = y0 + (bit >> 2);
-        *to++ = (layers_fragment){(uint64_t)raster_depth_at(&s, (int)x, (int)y) << 32 | low,
-                                  (y & inside) << w->bits | (x & inside), w->triangle[i]};
-    }
-}
-
-/* Draws the blocks; the fragments of each tile are consecutive. */
-static void draw_blocks(draw_work *w) {
-    layers_chunk *chunk = w->chunk;
-    block_tiles tiles;
-    uint32_t next[RASTER_BLOCKS];
-    w->kernel->cover(&w->pass->view.camera.lens, &w->blocks);
-    list_block_tiles(w, &tiles);
-    w->blocks.count = 0;
-    size_t first = chunk->drawn.count, end = first + tiles.fragment_count;
-    if (end > UINT32_MAX)
-        chunk->status = ABUT_ERROR_MEMORY;
-    else if (chunk->drawn.room < end)
-        chunk->status = abuti_vector_reserve(w->pass->layers->context, &chunk->drawn, end,
-                                             sizeof(layers_fragment));
-    for (uint32_t t = 0; t < tiles.count && !chunk->status; t++) {
-        next[t] = (uint32_t)first;
-        add_place(w, tiles.tile[t], first, tiles.fragments[t]);
-        first += tiles.fragments[t];
-    }
-    if (chunk->status)
-        return;
-    for (uint32_t k = 0; k < tiles.block_count; k++) {
-        uint32_t i = tiles.block[k], *at = &next[tiles.of[k]];
-        draw_block(w, i, (layers_fragment *)chunk->drawn.data + *at);
-        *at += w->blocks.covered[i];
-    }
-    chunk->drawn.count = end;
-}
-
-/* Adds the block of triangle i of the current group in a tile: up to 4 x 4 pixels, nothing if `r`
- * is empty. */
-static void add_block(draw_work *w, int i, uint32_t triangle, uint32_t tile, raster_rect r) {
-    static const uint32_t columns[] = {0x1111, 0x3333, 0x7777, 0xffff};
-    static const uint32_t rows[] = {0xf, 0xff, 0xfff, 0xffff};
-    const raster_boxes *t = &w->triangles;
-    raster_blocks *b = &w->blocks;
-    const int n = b->count;
-    for (int k = 0; k < 3; k++) {
-        b->x[k][n] = t->x[k][i];
-        b->y[k][n] = t->y[k][i];
-    }
-    b->x0[n] = r.x0;
-    b->y0[n] = r.y0;
-    b->mask[n] = columns[(r.x1 - r.x0) & 3] & rows[(r.y1 - r.y0) & 3];
-    w->tile[n] = tile;
-    w->triangle[n] = triangle;
-    w->enters[n] = (uint32_t)t->enters[i] ^ w->inward;
-    b->count += !raster_rect_empty(r);
-    if (b->count == RASTER_BLOCKS)
-        draw_blocks(w);
-}
-
-/* Draws the part of a triangle in a tile as one or two blocks, or stores a shape. */
-static bool draw_in_tile(draw_work *w, int i, uint32_t triangle, uint32_t x, uint32_t y,
-                         raster_rect r, bool kept) {
-    uint32_t tile = y * w->pass->view.columns + x;
-    if (raster_rect_empty(r))
-        return kept;
-    if (w->triangles.near[i] && (r.x1 - r.x0) / 4 + (r.y1 - r.y0) / 4 <= 1) {
-        for (int y0 = r.y0; y0 <= r.y1; y0 += 4)
-            for (int x0 = r.x0; x0 <= r.x1; x0 += 4)
-                add_block(w, i, triangle, tile,
-                          raster_rect_clip(r, (raster_rect){x0, y0, x0 + 3, y0 + 3}));
-        return kept;
-    }
-    if (kept || store_shape(w, triangle)) {
-        add_place(w, tile, w->chunk->shapes.count - 1, 0);
-        return true;
-    }
-    return false;
-}
-
-static void draw_triangle(draw_work *w, int i, uint32_t triangle) {
-    const raster_boxes *t = &w->triangles;
-    raster_rect r = {t->rect[0][i], t->rect[1][i], t->rect[2][i], t->rect[3][i]};
-    uint32_t x0 = (uint32_t)r.x0 >> w->bits, y0 = (uint32_t)r.y0 >> w->bits;
-    uint32_t x1 = (uint32_t)r.x1 >> w->bits, y1 = (uint32_t)r.y1 >> w->bits;
-    bool kept = false;
-    if (x0 == x1 && y0 == y1 && r.x1 - r.x0 < 4 && r.y1 - r.y0 < 4 &&
-        t->near[i]) { /* the most frequent case */
-        add_block(w, i, triangle, y0 * w->pass->view.columns + x0, cut_to_window(w, r, x0, y0));
-        return;
-    }
-    for (uint32_t y = y0; y <= y1; y++)
-        for (uint32_t x = x0; x <= x1 && !w->chunk->status; x++)
-            kept = draw_in_tile(w, i, triangle, x, y, cut_to_window(w, r, x, y), kept);
-}
-
-static void draw_triangles(draw_work *w, uint32_t begin, uint32_t end) {
-    raster_boxes *t = &w->triangles;
-    for (uint32_t first = begin; first < end && !w->chunk->status; first += RASTER_BOXES) {
-        int count = end - first < RASTER_BOXES ? (int)(end - first) : RASTER_BOXES, wanted = 0;
-        int list[RASTER_BOXES];
-        const uint32_t *corner = w->indices + 3 * (size_t)first;
-        for (int i = 0; i < count; i++)
-            for (int k = 0; k < 3; k++) {
-                const layers_point *p = &w->points[*corner++];
-                t->x[k][i] = p->x;
-                t->y[k][i] = p->y;
-            }
-        w->kernel->find_boxes(&w->pass->view.camera.lens, w->at->hull, t);
-        for (int i = 0; i < count; i++) {
-            list[wanted] = i;
-            wanted += t->wanted[i];
-        }
-        for (int k = 0; k < wanted && !w->chunk->status; k++)
-            draw_triangle(w, list[k], first + (uint32_t)list[k]);
-    }
-    if (w->blocks.count && !w->chunk->status)
-        draw_blocks(w);
-}
-
 /* ---- all triangles ---- */
 
 /* All projected vertices of a solid. If memory is exhausted, sets the status of the chunk. */
@@ -407,10 +235,7 @@ static void draw_solids_task(void *data, size_t chunk, size_t begin, size_t end)
     draw_work w;
     w.pass = pass;
     w.chunk = own;
-    w.kernel = abuti_raster_kernel();
     w.bits = abuti_lowest_bit(pass->view.tile);
-    memset(&w.triangles, 0, sizeof w.triangles);
-    memset(&w.blocks, 0, sizeof w.blocks);
     for (size_t d = range_index_of(&layers->triangle_begin, begin), at = begin, next;
          at < end && !own->status; d++, at = next) {
         next = end < first[d + 1] ? end : first[d + 1];
@@ -420,16 +245,17 @@ static void draw_solids_task(void *data, size_t chunk, size_t begin, size_t end)
         w.inward = mesh->inward;
         w.at = &layers_ats(pass)[w.solid];
         w.indices = mesh->mesh->indices;
-        w.windows = &layers_windows(pass)[w.at->windows];
         w.points = projected_points_of(pass, own, d);
         w.positions = layers_positions(layers, solid);
         if (own->status)
             return;
         uint32_t from = (uint32_t)(at - first[d]), to = (uint32_t)(next - first[d]);
-        if (pass->fitted)
-            draw_triangles(&w, from, to);
-        for (uint32_t t = from; (!pass->fitted || pass->edges) && t < to && !own->status; t++)
-            make_triangle_shapes(&w, t);
+        for (uint32_t t = from; t < to && !own->status; t++) {
+            if (pass->fitted)
+                draw_unclipped(&w, t);
+            if ((!pass->fitted || pass->edges) && !own->status)
+                make_triangle_shapes(&w, t);
+        }
     }
 }
 
@@ -451,8 +277,7 @@ static abut_status sort_places(layers_pass *pass, size_t chunk_count) {
         busy += begin[t] > 0;
         begin[t] += begin[t - 1];
     }
-    status = status ? status : abuti_layers_reserve(pass, &layers->busy, busy, sizeof(uint32_t));
-    if (status)
+    if (status || (status = abuti_layers_reserve(pass, &layers->busy, busy, sizeof(uint32_t))))
         return status;
     layers_place *to = layers->tile_places.data;
     for (size_t c = 0; c < chunk_count; c++) {
@@ -553,8 +378,7 @@ void abuti_layers_fill_tile(layers_pass *pass, layers_chunk *chunk, size_t tile,
     const layers_place *places = layers->tile_places.data;
     chunk->fragments.count = 0;
     for (size_t i = begin[tile]; i < begin[tile + 1] && !chunk->status; i++)
-        if (!places[i].count)
-            fill_shape(pass, chunk, tile, in,
-                       (const raster_shape *)layers->chunks[places[i].chunk].shapes.data +
-                           places[i].first);
+        fill_shape(pass, chunk, tile, in,
+                   (const raster_shape *)layers->chunks[places[i].chunk].shapes.data +
+                       places[i].shape);
 }

@@ -69,9 +69,9 @@ void abut_layers_destroy(abut_layers *layers) {
                   layers->found.data);
     for (size_t c = 0; c < LAYERS_CHUNKS; c++) {
         const layers_chunk *chunk = &layers->chunks[c];
-        ABUTI_RELEASE(context, chunk->points.data, chunk->shapes.data, chunk->drawn.data,
-                      chunk->places.data, chunk->fragments.data, chunk->sorted.data,
-                      chunk->keys.data, chunk->begin.data, chunk->open.data, chunk->table.sums.data,
+        ABUTI_RELEASE(context, chunk->points.data, chunk->shapes.data, chunk->places.data,
+                      chunk->fragments.data, chunk->sorted.data, chunk->keys.data,
+                      chunk->begin.data, chunk->open.data, chunk->table.sums.data,
                       chunk->table.slots.data, chunk->touches.data);
     }
     abuti_release(context, layers);
@@ -247,7 +247,8 @@ static abut_status prepare_mesh(abut_layers *layers, const abut_mesh *source, la
         if (!status)
             abuti_boundary_find(&border, names);
     }
-    status = status ? status : close_mesh(layers, source, &border, to);
+    if (!status)
+        status = close_mesh(layers, source, &border, to);
     abuti_boundary_end(&border);
     abuti_release(context, names);
     abuti_mass mass = {0};
@@ -341,8 +342,7 @@ abut_status abut_layers_add(abut_layers *layers, const abut_layers_item *item, u
     if (!status)
         status =
             abuti_collider_read_mesh(__func__, "item->collider", SIZE_MAX, &ours.collider, &mesh);
-    status = status ? status : abuti_pose_check(__func__, "the pose", &ours.collider.pose);
-    if (status)
+    if (status || (status = abuti_pose_check(__func__, "the pose", &ours.collider.pose)))
         return status;
     uint32_t at =
         layers->first_free != ABUT_NONE ? layers->first_free : (uint32_t)layers->solids.count;
@@ -418,8 +418,7 @@ static abut_status set_poses(abut_layers *layers, const uint32_t *ids, const abu
             return abuti_fail(ABUT_ERROR_ARGUMENT,
                               "abut_layers_set_poses: count exceeds the number of items");
         abut_status status = check_id("abut_layers_set_poses", layers, ids ? ids[i] : (uint32_t)i);
-        status = status ? status : abuti_pose_check("abut_layers_set_poses", "a pose", &list[i]);
-        if (status)
+        if (status || (status = abuti_pose_check("abut_layers_set_poses", "a pose", &list[i])))
             return status;
     }
     for (size_t i = 0; i < count; i++) /* if an id occurs twice, the last pose counts */
@@ -463,7 +462,8 @@ abut_status abut_layers_set_poses(abut_layers *layers, const uint32_t *ids, abut
             status = download_buffer(layers, poses.buffer, count, sizeof(abut_pose), &list);
         poses.host = list;
     }
-    status = status ? status : set_poses(layers, ids, poses.host, count);
+    if (!status)
+        status = set_poses(layers, ids, poses.host, count);
     abuti_release(layers->context, list);
     return status;
 }
@@ -544,7 +544,8 @@ static abut_status set_device_positions(abut_layers *layers, uint32_t id, abut_b
         return status;
     void *list = NULL;
     status = download_buffer(layers, from, own, sizeof(abut_vec3), &list);
-    status = status ? status : set_host_positions(layers, solid, list);
+    if (!status)
+        status = set_host_positions(layers, solid, list);
     abuti_release(layers->context, list);
     return status;
 }
@@ -606,8 +607,10 @@ abut_status abuti_layers_bvh(abut_layers *layers, uint32_t id, const abut_bvh **
     else if (!*to) {
         abut_mesh *mesh = NULL;
         status = abuti_layers_download_positions(layers);
-        status = status ? status : create_own_mesh(layers, solid, &mesh);
-        status = status ? status : abut_bvh_create(mesh, NULL, to);
+        if (!status)
+            status = create_own_mesh(layers, solid, &mesh);
+        if (!status)
+            status = abut_bvh_create(mesh, NULL, to);
         abut_mesh_destroy(mesh);
     }
     if (!status)

@@ -69,7 +69,6 @@ typedef struct layers_table {
 typedef struct layers_chunk {
     abuti_vector shapes;    /* raster_shape */
     abuti_vector points;    /* layers_point: of one solid */
-    abuti_vector drawn;     /* layers_fragment: of all tiles, see layers_place */
     abuti_vector places;    /* layers_place */
     abuti_vector fragments; /* layers_fragment: of one tile */
     abuti_vector sorted, keys, begin, open;
@@ -169,11 +168,9 @@ typedef struct layers_point {
     int x, y;
 } layers_point;
 
-/* Content of a tile from one chunk: fragments that are drawn already, or a shape if `count` is 0.
- */
+/* A shape in a tile, from one chunk. */
 typedef struct layers_place {
-    uint32_t tile, chunk;
-    uint32_t first, count;
+    uint32_t tile, chunk, shape;
 } layers_place;
 
 static inline layers_at *layers_ats(const layers_pass *pass) {
@@ -221,9 +218,9 @@ extern const layers_backend abuti_layers_on_cpu, abuti_layers_on_device;
 
 /* ---- draw.c: rasterisation of solids ---- */
 
-/* Rasterises solids: fills the places of tiles, and lists the tiles that have any. */
+/* Assigns the shapes of solids to tiles, and lists the tiles that have any. */
 abut_status abuti_layers_draw(layers_pass *pass);
-/* Rasterises the shapes of a tile that were not drawn before, into lists of the chunk. */
+/* Rasterises the shapes of a tile into the list of the chunk. */
 void abuti_layers_fill_tile(layers_pass *pass, layers_chunk *chunk, size_t tile, raster_rect in);
 
 /* ---- pixel.c ---- */

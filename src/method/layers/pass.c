@@ -5,10 +5,10 @@
  *      rectangle that contains all pixels where it can overlap others (layers_common_pixels()). A
  *      ray inside two solids is in the windows of both, so all other pixels are skipped (unless
  *      every pixel is requested).
- *   3. Triangles of solids that have a window are drawn, or assigned to the tiles in whose windows
- *      they may have pixels: draw.c.
- *   4. In each tile, fragments are sorted by pixel, then by depth, solid and kind; pixel.c
- *      processes each ray.
+ *   3. Triangles of solids that have a window are assigned to the tiles in whose windows they may
+ *      have pixels: draw.c.
+ *   4. In each tile, they are drawn. Fragments are sorted by pixel, then by depth, solid and kind;
+ * pixel.c processes each ray.
  *
  * Each step runs on all threads, chunk by chunk. Memory is kept for the next view.
  */
@@ -127,9 +127,8 @@ static abut_status list_tiles(layers_pass *pass) {
                 begin[(size_t)(at->row + y) * pass->view.columns + at->column + x + 2]++;
     }
     status = abuti_layers_reserve(pass, &layers->windows, total, sizeof(layers_window));
-    status =
-        status ? status : abuti_layers_reserve(pass, &layers->tile_solids, total, sizeof(uint32_t));
-    if (status)
+    if (status ||
+        (status = abuti_layers_reserve(pass, &layers->tile_solids, total, sizeof(uint32_t))))
         return status;
     for (size_t t = 2; t < tiles + 2; t++)
         begin[t] += begin[t - 1];
@@ -359,31 +358,10 @@ static bool is_of_one_solid(const layers_fragment *list, size_t count) {
     return true;
 }
 
-/* Some fragments of a tile. */
-typedef struct fragment_run {
-    const layers_fragment *list;
-    size_t count;
-} fragment_run;
-
-/* Part i of the fragments of a tile: those of a place, and at last those of the chunk. */
-static fragment_run fragments_part(const layers_pass *pass, const layers_chunk *chunk, size_t tile,
-                                   size_t i) {
-    const abut_layers *layers = pass->layers;
-    const size_t *begin = layers->tile_begin.data;
-    if (begin[tile] + i == begin[tile + 1])
-        return (fragment_run){chunk->fragments.data, chunk->fragments.count};
-    const layers_place *place = (const layers_place *)layers->tile_places.data + begin[tile] + i;
-    const layers_fragment *drawn = layers->chunks[place->chunk].drawn.data;
-    return (fragment_run){place->count ? drawn + place->first : NULL, place->count};
-}
-
 /* Sorts the fragments of a tile by pixel. Returns the end of each pixel. */
-static const uint32_t *sort_by_pixel(layers_pass *pass, layers_chunk *chunk, size_t tile) {
-    const size_t *places = pass->layers->tile_begin.data;
-    size_t pixels = (size_t)pass->view.tile * pass->view.tile;
-    size_t runs = places[tile + 1] - places[tile] + 1, count = 0;
-    for (size_t i = 0; i < runs; i++)
-        count += fragments_part(pass, chunk, tile, i).count;
+static const uint32_t *sort_by_pixel(layers_pass *pass, layers_chunk *chunk) {
+    const layers_fragment *list = chunk->fragments.data;
+    const size_t pixels = (size_t)pass->view.tile * pass->view.tile, count = chunk->fragments.count;
     if (count > UINT32_MAX) {
         chunk->status = ABUT_ERROR_MEMORY;
         return NULL;
@@ -396,24 +374,18 @@ static const uint32_t *sort_by_pixel(layers_pass *pass, layers_chunk *chunk, siz
     uint32_t *begin = chunk->begin.data;
     layers_fragment *to = chunk->sorted.data;
     memset(begin, 0, (pixels + 1) * sizeof *begin);
-    for (size_t i = 0; i < runs; i++) {
-        fragment_run run = fragments_part(pass, chunk, tile, i);
-        for (size_t k = 0; k < run.count; k++)
-            begin[run.list[k].pixel + 1]++;
-    }
+    for (size_t i = 0; i < count; i++)
+        begin[list[i].pixel + 1]++;
     for (size_t p = 0; p < pixels; p++)
         begin[p + 1] += begin[p];
-    for (size_t i = 0; i < runs; i++) {
-        fragment_run run = fragments_part(pass, chunk, tile, i);
-        for (size_t k = 0; k < run.count; k++)
-            to[begin[run.list[k].pixel]++] = run.list[k];
-    }
+    for (size_t i = 0; i < count; i++)
+        to[begin[list[i].pixel]++] = list[i];
     return begin;
 }
 
-static void trace_tile(layers_pass *pass, layers_chunk *chunk, size_t tile, raster_rect in) {
+static void trace_tile(layers_pass *pass, layers_chunk *chunk, raster_rect in) {
     size_t pixels = (size_t)pass->view.tile * pass->view.tile;
-    const uint32_t *end = sort_by_pixel(pass, chunk, tile);
+    const uint32_t *end = sort_by_pixel(pass, chunk);
     layers_fragment *list = chunk->sorted.data;
     for (size_t p = 0, first = 0; p < pixels && !chunk->status; first = end[p++]) {
         size_t length = end[p] - first;
@@ -436,7 +408,7 @@ static void trace_tiles_task(void *data, size_t chunk, size_t begin, size_t end)
         abuti_layers_fill_tile(pass, own, busy[i], in);
         if (own->status)
             return;
-        trace_tile(pass, own, busy[i], in);
+        trace_tile(pass, own, in);
     }
 }
 
@@ -446,7 +418,6 @@ static void begin_chunks(layers_pass *pass) {
     for (size_t c = 0; c < LAYERS_CHUNKS; c++) {
         layers_chunk *chunk = &pass->layers->chunks[c];
         chunk->shapes.count = chunk->places.count = chunk->touches.count = 0;
-        chunk->drawn.count = 0;
         chunk->fragment_count = 0;
         chunk->status = ABUT_OK;
         abuti_layers_table_clear(&chunk->table);
@@ -470,14 +441,16 @@ abut_status abuti_layers_pass(layers_pass *pass) {
     abut_status status = abuti_layers_reserve(pass, &layers->at, solids, sizeof(layers_at));
     if (!status)
         status = abuti_layers_run_step(pass, solids, SOLIDS_PER_TASK, rects_task);
-    status = status ? status : list_tiles(pass);
+    if (!status)
+        status = list_tiles(pass);
     if (!status)
         status = abuti_layers_run_step(pass, (size_t)pass->view.columns * pass->view.rows,
                                        TILES_PER_TASK, windows_task);
     if (status || pass->boxes)
         return status;
     status = abuti_layers_run_step(pass, solids, SOLIDS_PER_TASK, drawn_task);
-    status = status ? status : abuti_layers_draw(pass);
+    if (!status)
+        status = abuti_layers_draw(pass);
     if (!status)
         status =
             abuti_layers_run_step(pass, layers->busy.count, BUSY_TILES_PER_TASK, trace_tiles_task);
@@ -500,7 +473,8 @@ static abut_status cpu_run(abut_layers *layers, layers_pass *passes, uint32_t co
     abut_status status = ABUT_OK;
     for (uint32_t v = 0; v < count && !status; v++) {
         status = abuti_layers_pass(&passes[v]);
-        status = status ? status : abuti_layers_collect_sums(layers, v, &output->more);
+        if (!status)
+            status = abuti_layers_collect_sums(layers, v, &output->more);
         for (size_t c = 0; c < LAYERS_CHUNKS && !status; c++) {
             const abuti_vector *from = &layers->chunks[c].touches;
             abuti_vector *to = &output->touches;

@@ -208,10 +208,8 @@ static abut_status add_candidates(query_state *w, bool fitted) {
     bool all = !(fitted && w->has_fitted);
     abuti_vector merged = {0};
     abut_status status = abuti_layers_sort_sums(w->layers, &output, &sums);
-    status = status ? status
-                    : abuti_vector_reserve(w->layers->context, &merged, w->candidates.count + count,
-                                           sizeof(uint64_t));
-    if (status)
+    if (status || (status = abuti_vector_reserve(w->layers->context, &merged,
+                                                 w->candidates.count + count, sizeof(uint64_t))))
         return status;
     const uint64_t *old = w->candidates.data;
     uint64_t *to = merged.data;
@@ -452,7 +450,8 @@ static abut_status compute_candidates(query_state *w, uint32_t view) {
     pass.every_pixel = pass.own = pass.edges = pass.hits = false;
     status = abuti_layers_pass(&pass);
     w->sums.count = 0;
-    status = status ? status : abuti_layers_collect_sums(w->layers, view, &w->sums);
+    if (!status)
+        status = abuti_layers_collect_sums(w->layers, view, &w->sums);
     return status ? status : add_candidates(w, is_fitted(&w->list[view]));
 }
 
@@ -475,10 +474,11 @@ static abut_status compute_sums(query_state *w) {
         w->tolerance = real_max(w->tolerance, view->tolerance * view->length_unit);
         w->fragments += passes[v].fragments;
     }
-    status = status ? status
-                    : abuti_layers_measure_pairs(w->layers, passes, w->view_count, &output,
-                                                 &w->measured);
-    status = status ? status : list_hits(w, passes, &output.touches);
+    if (!status)
+        status =
+            abuti_layers_measure_pairs(w->layers, passes, w->view_count, &output, &w->measured);
+    if (!status)
+        status = list_hits(w, passes, &output.touches);
     ABUTI_RELEASE(context, passes, output.more.data, output.touches.data);
     return status;
 }
@@ -504,7 +504,8 @@ static abut_status run_query(query_state *w, abut_layers_result *result) {
             abuti_allocate(w->layers->context, w->candidates.count, sizeof *exact_results);
         status = exact_results ? test_candidates(w, exact_results) : ABUT_ERROR_MEMORY;
     }
-    status = status ? status : collect_pairs(w, exact_results);
+    if (!status)
+        status = collect_pairs(w, exact_results);
     abuti_release(w->layers->context, exact_results);
     if (!status && q->find_hits)
         filter_hits(w);
@@ -522,7 +523,8 @@ static abut_status check_query(const abut_layers_query *q, const abut_layers_res
     if (q->view_count && !q->views)
         return abuti_null("abut_layers_find", "query->views");
     status = ABUTI_LIST_CHECK_MEMBERS("abut_layers_find", "result->pairs", &r->pairs);
-    status = status ? status : ABUTI_LIST_CHECK_MEMBERS("abut_layers_find", "result->own", &r->own);
+    if (!status)
+        status = ABUTI_LIST_CHECK_MEMBERS("abut_layers_find", "result->own", &r->own);
     return status ? status : ABUTI_LIST_CHECK_MEMBERS("abut_layers_find", "result->hits", &r->hits);
 }
 
@@ -533,9 +535,8 @@ abut_status abut_layers_find(abut_layers *layers, const abut_layers_query *query
         return abuti_null(__func__, layers ? "result" : "layers");
     abut_layers_result found = abut_layers_result_default();
     abut_status status = abuti_options_read(&ours, sizeof ours, query, "abut_layers_find: query");
-    status = status ? status : abuti_result_read(&found, sizeof found, result, __func__, "result");
-    status = status ? status : check_query(&ours, &found);
-    if (status)
+    if (status || (status = abuti_result_read(&found, sizeof found, result, __func__, "result")) ||
+        (status = check_query(&ours, &found)))
         return status;
     query_state w = {.layers = layers,
                      .query = &ours,

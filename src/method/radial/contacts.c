@@ -70,8 +70,7 @@ abut_status abut_radial_contacts(abut_radial *radial, size_t count, const abut_c
         return abuti_null(__func__, !radial ? "radial" : contacts ? "capsules" : "contacts");
     abut_contacts ours = abut_contacts_default();
     abut_status status = abuti_result_read(&ours, sizeof ours, contacts, __func__, "contacts");
-    status = status ? status : ABUTI_LIST_CHECK_MEMBERS(__func__, "contacts", &ours);
-    if (status)
+    if (status || (status = ABUTI_LIST_CHECK_MEMBERS(__func__, "contacts", &ours)))
         return status;
     abut_contact_options o = abut_contact_options_default();
     status = abuti_options_read(&o, sizeof o, options, "abut_contact_options");
@@ -81,8 +80,7 @@ abut_status abut_radial_contacts(abut_radial *radial, size_t count, const abut_c
                             o.margin);
     if (!status && count >= ABUT_NONE)
         status = abuti_fail(ABUT_ERROR_LIMIT, "%s: count exceeds 2^32 - 1 capsules", __func__);
-    status = status ? status : check_capsules(__func__, count, capsules);
-    if (status)
+    if (status || (status = check_capsules(__func__, count, capsules)))
         return status;
     const double cell = radial->info.cell;
     double limit = cell * 1e-6; /* farther points have no contact */

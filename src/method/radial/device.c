@@ -101,15 +101,15 @@ static abut_status create_on_device(abut_radial *r) {
         return ABUT_ERROR_MEMORY;
     d->lanes = choose_lanes(r);
     status = abuti_queue_open(r->device, &d->queue);
-    status = status ? status : abuti_kit_open(&d->queue, &table, "-DABUTI_REAL_BITS=64", &d->kit);
+    if (!status)
+        status = abuti_kit_open(&d->queue, &table, "-DABUTI_REAL_BITS=64", &d->kit);
     if (!status)
         status = abuti_staging_create(&d->queue, n, FRAME_BYTES, &d->now);
     if (!status)
         status = abuti_staging_create(&d->queue, n, FRAME_BYTES, &d->before);
     if (!status)
         status = abuti_staging_create(&d->queue, 2, sizeof(uint32_t), &d->counts);
-    status = status ? status : upload_corners(r);
-    if (status)
+    if (status || (status = upload_corners(r)))
         return status;
     abuti_kit_build(&d->kit);
     abuti_kit_upload(&d->kit, FIELDS, r->fields, n, sizeof *r->fields);

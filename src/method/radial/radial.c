@@ -456,8 +456,10 @@ static abut_status create_from_plan(const radial_plan *p, double extent, abut_ra
     atomic_init(&r->holds, 1);
     r->unit = choose_unit(extent);
     abut_status status = count_sizes(r, p);
-    status = status ? status : reserve_arrays(r);
-    status = status ? status : fill_arrays(r, p);
+    if (!status)
+        status = reserve_arrays(r);
+    if (!status)
+        status = fill_arrays(r, p);
     if (!status) {
         if (p->options.device)
             r->device = abuti_device_retain(p->options.device);
@@ -480,7 +482,8 @@ static abut_status plan_and_create(radial_plan *p, const abut_radial_options *op
     p->options = abut_radial_options_default();
     abut_status status =
         abuti_options_read(&p->options, sizeof p->options, options, "abut_radial_options");
-    status = status ? status : check_options(function, p);
+    if (!status)
+        status = check_options(function, p);
     p->count = p->options.axes ? p->options.axis_count : p->source.bone_count;
     for (uint32_t i = 0; p->options.axes && i < p->count && !status; i++)
         status = check_axis(p, i);
@@ -500,7 +503,8 @@ static abut_status plan_and_create(radial_plan *p, const abut_radial_options *op
         status = plan_fitted_axes(p);
     for (uint32_t i = 0; i < p->count && !status; i++)
         status = plan_sizes(p, &p->fields[i]);
-    status = status ? status : create_from_plan(p, extent, radial);
+    if (!status)
+        status = create_from_plan(p, extent, radial);
     ABUTI_RELEASE(p->source.context, p->members.begin, p->members.list, p->fields);
     return status;
 }
@@ -519,7 +523,8 @@ abut_status abut_radial_create(const abut_character *character, const abut_radia
     if (!p.source.bones)
         return ABUT_ERROR_MEMORY;
     abut_status status = abut_character_pose(character, NULL, p.source.bones);
-    status = status ? status : plan_and_create(&p, options, radial);
+    if (!status)
+        status = plan_and_create(&p, options, radial);
     abuti_release(character->context, p.source.bones);
     return status;
 }
@@ -539,7 +544,8 @@ abut_status abut_radial_create_mesh(abut_mesh *mesh, uint32_t bone_count,
         p.source.bones[i / 3].m[i % 3][i % 3] = 1;
     for (uint32_t i = 0; !status && i < mesh->triangle_count; i++)
         p.all[i] = i;
-    status = status ? status : plan_and_create(&p, options, radial);
+    if (!status)
+        status = plan_and_create(&p, options, radial);
     ABUTI_RELEASE(mesh->context, p.source.bones, p.all);
     return status;
 }

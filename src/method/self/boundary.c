@@ -28,7 +28,6 @@
  * A boundary loop is part of the mesh and of the ghosts. Touching it is an impact, but the loop may
  * be on the positive side and a ghost on the negative side: so such triangles are violated as well.
  */
-#include "self/boundary_shared.h"
 #include "self/self.h"
 
 #include "geom/neighbour_shared.h"
@@ -46,6 +45,11 @@ enum {
     BATCH = 256,           /* pairs of features that are filtered at once */
     RELEASE_EVERY = 8 /* maximum number of steps until violated triangles are determined anew */
 };
+
+/* Flags of a triangle during a step. */
+enum { INTERSECTS_GHOST = 1, TOUCHES_GHOST = 2 };
+/* A vertex or an edge of the mesh against a ghost, or a corner of a ghost against a triangle. */
+enum { VERTEX_GHOST = 0, EDGE_GHOST, GHOST_FACE, TOUCHINGS };
 
 typedef struct ghost_pair {
     uint32_t triangle, ghost;
@@ -68,7 +72,39 @@ typedef struct pair_search {
     size_t share_count, most;
 } pair_search;
 
-/* ---- bounds ---- */
+/* ---- memory and bounds ---- */
+
+abut_status abuti_view_boundary_open(abut_self *view) {
+    abut_context *context = view->context;
+    const size_t vertices = (size_t)view->vertex_count + view->hole_count;
+    const size_t triangles = view->triangle_count;
+    view->vertex_bounds =
+        abuti_allocate(context, vertices, 2 * (size_t)view->slabs * sizeof *view->vertex_bounds);
+    view->places = abuti_allocate(context, vertices, sizeof *view->places);
+    view->last_sets = abuti_allocate(context, triangles, 1);
+    view->near_ghost = abuti_allocate(context, triangles, sizeof *view->near_ghost);
+    view->ghost_sides = abuti_allocate(context, view->ghost_count, sizeof *view->ghost_sides);
+    view->piece = abuti_allocate(context, 2 * triangles, sizeof *view->piece);
+    if (!view->vertex_bounds || !view->places || !view->last_sets || !view->near_ghost ||
+        !view->ghost_sides || !view->piece)
+        return ABUT_ERROR_MEMORY;
+    return view->ghost_count
+               ? abuti_view_tree_build(view, view->triangle_count, view->ghost_count, &view->ghosts)
+               : ABUT_OK;
+}
+
+void abuti_view_boundary_close(abut_self *view) {
+    ABUTI_RELEASE(view->context, view->vertex_bounds, view->places, view->last_sets,
+                  view->near_ghost, view->ghost_sides, view->piece);
+    abuti_view_tree_release(view->context, &view->ghosts);
+}
+
+void abuti_view_fit(abut_self *view, double separation) {
+    abuti_view_fit_vertices(view, separation);
+    abuti_view_tree_fit(view, &view->tree);
+    if (view->ghost_count)
+        abuti_view_tree_fit(view, &view->ghosts);
+}
 
 static const float *bounds_of(const abut_self *view, const view_tree *tree, uint32_t node) {
     return tree->bounds + node * 2 * (size_t)view->slabs;
@@ -126,20 +162,10 @@ static bool nodes_overlap(const abut_self *view, uint32_t a, uint32_t b) {
 /* ---- pairs ---- */
 
 static void add_pair(const pair_search *p, task_share *out, uint32_t triangle, uint32_t ghost) {
-    if (out->count == out->room) {
-        size_t room = out->room ? 2 * out->room : 1024;
-        ghost_pair *pairs = abuti_allocate(p->view->context, room, sizeof *pairs);
-        if (!pairs) {
-            out->status = ABUT_ERROR_MEMORY;
-            return;
-        }
-        if (out->count)
-            memcpy(pairs, out->pairs, out->count * sizeof *pairs);
-        abuti_release(p->view->context, out->pairs);
-        out->pairs = pairs;
-        out->room = room;
-    }
-    out->pairs[out->count++] = (ghost_pair){triangle, ghost};
+    out->status = abuti_grow(p->view->context, &out->pairs, out->count, out->count + 1,
+                             sizeof *out->pairs, &out->room);
+    if (!out->status)
+        out->pairs[out->count++] = (ghost_pair){triangle, ghost};
 }
 
 /* Finds pairs of a triangle and a ghost below a node with overlapping bounds. */

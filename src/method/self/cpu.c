@@ -18,33 +18,15 @@ enum { CANDIDATES_INITIAL = 4 };
 
 /* ---- create ---- */
 
-static abut_status allocate_arrays(abut_self *view) {
-    abut_context *context = view->context;
-    size_t vertices = (size_t)view->vertex_count + view->hole_count;
-    size_t triangles = view->triangle_count;
-    view->position_memory = abuti_allocate(context, vertices, 3 * sizeof *view->position_memory);
-    view->vertex_bounds =
-        abuti_allocate(context, vertices, 2 * (size_t)view->slabs * sizeof *view->vertex_bounds);
-    view->places = abuti_allocate(context, vertices, sizeof *view->places);
-    view->along = abuti_allocate(context, vertices, sizeof *view->along);
-    view->last_sets = abuti_allocate(context, triangles, 1);
-    view->marks = abuti_allocate(context, view->tree.node_count, 1);
-    view->near_ghost = abuti_allocate(context, triangles, sizeof *view->near_ghost);
-    view->ghost_sides = abuti_allocate(context, view->ghost_count, sizeof *view->ghost_sides);
-    view->piece = abuti_allocate(context, 2 * triangles, sizeof *view->piece);
-    return view->position_memory && view->vertex_bounds && view->places && view->along &&
-                   view->last_sets && view->marks && view->near_ghost && view->ghost_sides &&
-                   view->piece
-               ? ABUT_OK
-               : ABUT_ERROR_MEMORY;
-}
-
 static abut_status open_on_cpu(abut_self *view) {
     const size_t vertices = (size_t)view->vertex_count + view->hole_count;
-    abut_status status = allocate_arrays(view);
-    if (!status && view->ghost_count)
-        status =
-            abuti_view_tree_build(view, view->triangle_count, view->ghost_count, &view->ghosts);
+    abut_context *context = view->context;
+    view->position_memory = abuti_allocate(context, vertices, 3 * sizeof *view->position_memory);
+    view->along = abuti_allocate(context, vertices, sizeof *view->along);
+    view->marks = abuti_allocate(context, view->tree.node_count, 1);
+    if (!view->position_memory || !view->along || !view->marks)
+        return ABUT_ERROR_MEMORY;
+    abut_status status = abuti_view_boundary_open(view);
     if (status)
         return status;
     view->end = view->position_memory;
@@ -60,12 +42,8 @@ static abut_status open_on_cpu(abut_self *view) {
 }
 
 static void close_on_cpu(abut_self *view) {
-    void *arrays[] = {view->position_memory, view->vertex_bounds, view->places,
-                      view->along,           view->last_sets,     view->marks,
-                      view->near_ghost,      view->ghost_sides,   view->piece};
-    for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++)
-        abuti_release(view->context, arrays[i]);
-    abuti_view_tree_release(view->context, &view->ghosts);
+    abuti_view_boundary_close(view);
+    ABUTI_RELEASE(view->context, view->position_memory, view->along, view->marks);
     abut_sweep_destroy(view->sweep);
 }
 
@@ -141,10 +119,7 @@ static void update_bounds(view_step *f, double apart) {
     if (view->is_fitted && !(apart < view->fitted_apart) && !(apart > view->fitted_apart))
         return;
     update_float_positions(view);
-    abuti_view_fit_vertices(view, apart);
-    abuti_view_tree_fit(view, &view->tree);
-    if (view->ghost_count)
-        abuti_view_tree_fit(view, &view->ghosts);
+    abuti_view_fit(view, apart);
     view->is_fitted = true;
     view->fitted_apart = apart;
     f->result.times.bounds += abuti_seconds() - begun;

@@ -10,17 +10,13 @@
  * of the time there. Here pairs of blocks are found in 0.1 ms, so nothing needs to be kept.
  *
  * The motion has one additional vertex for each hole, which no face uses, so that ghosts are tested
- * on the device too. device_boundary.c handles triangles that touch ghosts.
+ * on the device too. Triangles that touch ghosts are found on the host (boundary.c): on a device a
+ * complete search takes less time than such a step, so that AUTO has few of them.
  *
  * Little is downloaded: counts of sets, sets only if requested, and of positions that were already
  * on the device a sample for the view-line and the boundary loops.
  */
 #include "self/device.h"
-
-enum {
-    SETS_TRIANGLES_MIN = 1 << 18, /* triangles of an open mesh above which AUTO uses sets, */
-    DOUBT_DIVISOR = 8 /* and the reciprocal of the fraction of them that may be in doubt */
-};
 
 _Static_assert((int)SWEEP_SET_FIRST == (int)SET_P && (int)SWEEP_SET_SECOND == (int)SET_N &&
                    (int)SWEEP_SET_ANY == (int)(SET_Z | SET_V),
@@ -65,7 +61,8 @@ static abut_status create_motion(abut_self *view) {
     input.triangle_count = view->triangle_count;
     options.device = view->options.device;
     abut_status status = abut_mesh_create(view->context, &input, &mesh);
-    status = status ? status : abut_sweep_create(&mesh, 1, &options, &view->on_device->motion);
+    if (!status)
+        status = abut_sweep_create(&mesh, 1, &options, &view->on_device->motion);
     if (!status)
         view->on_device->motion->place.end_box = box; /* ghosts are not part of it */
     abut_mesh_destroy(mesh);
@@ -152,7 +149,7 @@ static abut_status open_on_device(abut_self *view) {
         return status;
     upload_all(view);
     if (view->ghost_count || view->part_count > 1)
-        abuti_kit_fail(&d->kit, abuti_view_boundary_create(view));
+        abuti_kit_fail(&d->kit, abuti_view_boundary_open(view));
     abuti_kit_fail(&d->kit, abuti_motion_device_sets(d->motion));
     view->end = d->motion->end;
     return abuti_kit_finish(&d->kit);
@@ -162,7 +159,7 @@ static void close_on_device(abut_self *view) {
     struct view_device *d = view->on_device;
     if (!d)
         return;
-    abuti_view_boundary_destroy(view);
+    abuti_view_boundary_close(view);
     if (d->kit.queue) {
         abuti_staging_destroy(d->kit.queue, &d->reports);
         abuti_staging_destroy(d->kit.queue, &d->gathers);
@@ -331,14 +328,46 @@ static abut_status choose_primitive(view_step *f, const view_primitive primitive
     return ABUT_OK;
 }
 
-/* A complete search on a device is faster than the boundary handling and a search of a large part
- * of the mesh, or of a small mesh. Exception: if it leads to steps that are proven free at once. */
+/* A complete search on a device is faster than the boundary handling. Exception: if that leads to
+ * steps that are proven free at once. */
 static bool is_cheaper(const view_step *f) {
     const abut_self *view = f->view;
     const uint32_t doubt = f->counts.sets[ABUT_SELF_NEGATIVE] + f->counts.sets[ABUT_SELF_GRAZING];
-    return !view->ghost_count ||
-           (doubt <= view->triangle_count / DOUBT_DIVISOR &&
-            (view->triangle_count >= SETS_TRIANGLES_MIN || (!doubt && !f->counts.ghosts)));
+    return view->part_count <= 1 && (!view->ghost_count || (!doubt && !f->counts.ghosts));
+}
+
+/* On the host, with the sets and positions of the device. */
+static abut_status handle_boundary(view_step *f, bool *is_cheaper) {
+    abut_self *view = f->view;
+    struct view_device *d = view->on_device;
+    const motion_place *place = &d->motion->place;
+    const uint32_t count = view->triangle_count;
+    double begun = abuti_seconds();
+    size_t pairs;
+    abut_status status;
+    if ((status = download_positions(view)) ||
+        (status = abuti_kit_download(&d->kit, VIEW_SETS, view->sets, count, 1)) ||
+        (status = abuti_kit_download(&d->kit, VIEW_LAST, view->last_sets, count, 1)))
+        return status;
+    abuti_view_compute_positions(view, box_join(place->start_box, place->end_box));
+    abuti_view_fit(view, 0);
+    status =
+        abuti_view_boundary(view, &f->of_ghosts, abuti_view_pairs_max(view), &pairs, is_cheaper);
+    if (status || !*is_cheaper)
+        return status;
+    memset(&f->counts, 0, offsetof(view_counts, regions));
+    memset(f->counts.entered, 0, sizeof f->counts.entered);
+    memset(f->counts.left, 0, sizeof f->counts.left);
+    for (uint32_t i = 0; i < count; i++) {
+        const uint32_t now = abuti_set_index(view->sets[i]),
+                       before = abuti_set_index(view->last_sets[i]);
+        f->counts.sets[now]++;
+        f->counts.entered[now] += now != before;
+        f->counts.left[before] += now != before;
+    }
+    abuti_kit_write(&d->kit, VIEW_SETS, 0, view->sets, count, 1);
+    f->result.times.boundary += abuti_seconds() - begun;
+    return abuti_queue_report(d->kit.queue);
 }
 
 static uint64_t unlimited_budget(const abut_self *view) {
@@ -427,7 +456,8 @@ static abut_status search_skipping_counts(view_step *f, const view_primitive *pr
     swap_sets(f->view);
     f->result.times.view += abuti_seconds() - begun;
     abut_status status = search_on_device(f, false);
-    status = status ? status : read_tallies(f->view, 1, &f->counts);
+    if (!status)
+        status = read_tallies(f->view, 1, &f->counts);
     if (!status)
         copy_counts(f);
     return status;
@@ -445,7 +475,7 @@ const view_backend abuti_view_device = {.open = open_on_device,
                                         .compare = compare_primitives,
                                         .choose = choose_primitive,
                                         .is_cheaper = is_cheaper,
-                                        .boundary = abuti_view_device_boundary,
+                                        .boundary = handle_boundary,
                                         .mark = mark_sets,
                                         .search = search_on_device,
                                         .search_skipping_counts = search_skipping_counts,

@@ -36,22 +36,11 @@ struct view_device {
                          boundary loops */
     bool is_gathered; /* for this step */
     bool tallies_are_zero;
-    bool sets_are_here;             /* view->sets are those of VIEW_LAST */
-    struct view_boundary *boundary; /* null for a closed mesh of one component */
-    uint32_t boundary_room;         /* initial capacity of its list of pairs */
+    bool sets_are_here; /* view->sets are those of VIEW_LAST */
 };
 
 /* Buffers of the kit of the view, and of the motion. */
 #define OF_VIEW(which) KIT_BUFFER(&d->kit, which)
 #define OF_MOTION(which) ABUTI_BUFFER(&m->memory[which])
-
-/* ---- device_boundary.c ---- */
-
-/* All other device data must exist. */
-abut_status abuti_view_boundary_create(abut_self *view);
-/* Does nothing if there is none. */
-void abuti_view_boundary_destroy(abut_self *view);
-/* The boundary function of the back end; the sets stay on the device. */
-abut_status abuti_view_device_boundary(view_step *f, bool *is_cheaper);
 
 #endif

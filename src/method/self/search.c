@@ -492,7 +492,8 @@ static abut_status run_search(search *s) {
     abut_status status = fill_pool(s);
     while (!status && is_unfinished(s) && cost_of(s) <= s->budget) {
         status = run_round(s);
-        status = status ? status : report_progress(s);
+        if (!status)
+            status = report_progress(s);
     }
     for (size_t i = 0; i < TASK_COUNT; i++) {
         s->result->node_pairs += s->shares[i].node_pairs;

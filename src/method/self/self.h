@@ -31,6 +31,11 @@ static inline bool abuti_sets_pair(unsigned a, unsigned b) {
     return (((a | b) & (SET_Z | SET_V)) | ((a & SET_P) & (b >> 1)) | ((a >> 1) & (b & SET_P))) != 0;
 }
 
+/* The index of the bit of a set: P, N, Z, V. */
+static inline uint32_t abuti_set_index(unsigned set) {
+    return (set >> 1) - (set >> 3);
+}
+
 static inline uint32_t abuti_count_bytes(const unsigned char *bytes, uint32_t count,
                                          unsigned wanted) {
     uint32_t found = 0;
@@ -66,7 +71,7 @@ struct abut_self;
 abut_status abuti_view_tree_build(struct abut_self *view, uint32_t first, uint32_t count,
                                   view_tree *tree);
 void abuti_view_tree_release(abut_context *context, view_tree *tree);
-/* Computes the bounds of all vertices for the current step. Float positions must be set. */
+/* Computes the bounds of all vertices for the current step. */
 void abuti_view_fit_vertices(struct abut_self *view, double separation);
 /* Then refits those of nodes. */
 void abuti_view_tree_fit(struct abut_self *view, view_tree *tree);
@@ -116,7 +121,7 @@ struct abut_self {
     float *vertex_bounds; /* 2 x slabs per vertex */
     vec3 centre;          /* of the frame of bounds */
     double scale;
-    ghost_position *places; /* positions of vertices in that frame; float_positions.c */
+    ghost_position *places; /* positions of vertices in that frame; tree.c */
 
     const struct view_backend *backend;
     struct view_device *on_device; /* used by device.c only */
@@ -148,6 +153,12 @@ struct abut_self {
     uint32_t violated; /* triangles violated in the last marked step, */
     uint32_t doubted;  /* and those neither positive nor violated */
 
+    /* boundary.c; on the CPU also for the view test and the search. */
+    unsigned char *last_sets; /* of the mesh in the previous step */
+    atomic_uchar *near_ghost; /* of each triangle: INTERSECTS_GHOST, TOUCHES_GHOST */
+    ghost_sides *ghost_sides; /* of each ghost */
+    uint32_t *piece;          /* of each triangle, while pieces are computed */
+
     /* CPU only: cpu.c. */
     abut_sweep *sweep;                 /* for complete searches; created on first use */
     vec3 *position_memory;             /* memory of three times the vertices */
@@ -156,11 +167,7 @@ struct abut_self {
     bool is_placed, is_fitted;         /* `places` and bounds are those of this step, */
     double fitted_apart;               /* and the separation that the bounds include */
     double (*along)[2];                /* range of positions on the view-line that see a vertex */
-    unsigned char *last_sets;          /* of the mesh in the previous step */
     unsigned char *marks;              /* of each node of `tree` */
-    atomic_uchar *near_ghost;          /* of each triangle: INTERSECTS_GHOST, TOUCHES_GHOST */
-    ghost_sides *ghost_sides;          /* of each ghost */
-    uint32_t *piece;                   /* of each triangle, while pieces are computed */
 };
 
 /* Validated options of a search, with defaults applied. */
@@ -186,13 +193,9 @@ void abuti_view_sample(uint32_t count, uint32_t *at);
  * are sampled. count is at least 1, and coordinates are in range. */
 abut_self_line abuti_view_axis(const vec3 *start, const vec3 *end, uint32_t count);
 
-/* ---- float_positions.c ---- */
-
 /* Computes the frame of the current step and the float positions of all vertices in it, ghosts
  * included. `box` is that of the mesh over the whole step. */
 void abuti_view_compute_positions(struct abut_self *view, box3 box);
-/* Computes only the frame. */
-void abuti_view_compute_frame(struct abut_self *view, box3 box);
 
 /* ---- sets.c: the view test ---- */
 
@@ -227,6 +230,13 @@ unsigned abuti_view_floats_test(const view_floats *v, const ghost_position *plac
 
 /* ---- boundary.c ---- */
 
+/* Allocates what the following functions need, including the tree of ghosts. The tree of the mesh
+ * exists. */
+abut_status abuti_view_boundary_open(abut_self *view);
+/* Also releases a partially opened state. */
+void abuti_view_boundary_close(abut_self *view);
+/* Computes the bounds of all vertices and of both trees. Float positions must be set. */
+void abuti_view_fit(abut_self *view, double separation);
 /* Puts triangles into V that touch ghosts in the step, or may be beyond one. Sets *is_cheaper to
  * false, without a result, if more than `most` pairs of triangles and ghosts are near. `pairs`
  * receives their number. */
@@ -237,8 +247,6 @@ abut_status abuti_view_boundary(abut_self *view, const view_limits *limits, size
 bool abuti_view_keeps_pieces(abut_self *view);
 /* The number of pairs of triangles and ghosts above which the search by sets is not cheaper. */
 size_t abuti_view_pairs_max(const abut_self *view);
-
-/* ---- node_sets.c ---- */
 
 /* Updates the marks of nodes to the sets, which differ from last_sets only if marks are valid.
  * Counts changes. */

@@ -2,7 +2,7 @@
  * others to the test in doubles, which it never contradicts. So sets are the same with and without
  * it.
  *
- * Let u = 2^-24. In the frame of float_positions.c vertices are within 1, and floats have errors of
+ * Let u = 2^-24. In the frame of tree.c vertices are within 1, and floats have errors of
  * 2^-25. With r, b, c as in sets.c, and R, E, F the largest |coordinates| of their floats at both
  * ends:
  *   - a coordinate of b or c has the error d = 2^-24 (two positions) + u E or u F (the difference);

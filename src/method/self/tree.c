@@ -7,7 +7,7 @@
  * both ends of the step. The tree stays; bounds are refitted bottom-up.
  *
  * Guarantee: bounds of objects that touch overlap. For x, y and z each rounding to a float position
- * (float_positions.c) is monotonic: it keeps the order of any two points, so a gap between rounded
+ * (see below) is monotonic: it keeps the order of any two points, so a gap between rounded
  * values is a gap between true ones. A sum of two positions has an error of 2^-24 from these and
  * 2^-24 from its own rounding, and another 2^-23 after it has been extended, which makes it 2 or
  * more: 2^-22 suffice, and we use 2^-21. With a separation x, y and z are extended too, by 2^-22. A
@@ -156,6 +156,45 @@ abut_status abuti_view_tree_build(abut_self *view, uint32_t first, uint32_t coun
 
 void abuti_view_tree_release(abut_context *context, view_tree *tree) {
     ABUTI_RELEASE(context, tree->child, tree->parent, tree->leaf, tree->bounds);
+}
+
+/* ---- float positions ----
+ *
+ * Positions of vertices during a step, as floats: for bounds, for the first pass of the view test,
+ * and for the separation of ghosts. The frame has the centre of the mesh over the whole step as its
+ * origin and a power of two as its unit, so that every vertex is within 1 of it. A ghost vertex may
+ * be farther. Coordinates are rounded twice, by a difference in doubles and then to a float. Both
+ * roundings are monotonic; together they move a coordinate below 1 by at most 2^-25 (1 + 2^-27).
+ */
+
+static void float_positions_task(void *data, size_t chunk, size_t begin, size_t end) {
+    const abut_self *view = data;
+    vec3 middle = view->centre;
+    double scale = view->scale;
+    (void)chunk;
+    for (size_t i = begin; i < end; i++) {
+        vec3 a = view->start[i], b = view->next[i];
+        float *from = view->places[i].at[0], *to = view->places[i].at[1];
+        from[0] = (float)((a.x - middle.x) * scale);
+        from[1] = (float)((a.y - middle.y) * scale);
+        from[2] = (float)((a.z - middle.z) * scale);
+        from[3] = 0;
+        to[0] = (float)((b.x - middle.x) * scale);
+        to[1] = (float)((b.y - middle.y) * scale);
+        to[2] = (float)((b.z - middle.z) * scale);
+        to[3] = 0;
+    }
+}
+
+void abuti_view_compute_positions(abut_self *view, box3 box) {
+    view->centre = box_centre(box);
+    double size = real_max(v3_max_abs(v3_sub(box.hi, view->centre)),
+                           v3_max_abs(v3_sub(box.lo, view->centre)));
+    int exponent;
+    frexp(size, &exponent);
+    view->scale = size > 0 && exponent > -1000 ? ldexp(1, -exponent) : 1;
+    abuti_parallel_for(view->context, (size_t)view->vertex_count + view->hole_count,
+                       VERTICES_PER_TASK, float_positions_task, view);
 }
 
 /* ---- fit ---- */

@@ -31,8 +31,7 @@ static abut_status check_options(const abut_self_options *o) {
 static abut_status build_view(abut_self *view) {
     abut_context *context = view->context;
     abut_status status = abuti_view_prepare(view);
-    status = status ? status : abuti_view_tree_build(view, 0, view->triangle_count, &view->tree);
-    if (status)
+    if (status || (status = abuti_view_tree_build(view, 0, view->triangle_count, &view->tree)))
         return status;
     view->sampled = abuti_view_sample_size(view->vertex_count);
     view->sample_at = abuti_allocate(context, view->sampled, sizeof *view->sample_at);
@@ -51,8 +50,7 @@ abut_status abut_self_create(abut_mesh *mesh, const abut_self_options *options, 
         return abuti_null(__func__, mesh ? "view" : "mesh");
     abut_status status =
         abuti_options_read(&ours, sizeof ours, options, "abut_self_create: options");
-    status = status ? status : check_options(&ours);
-    if (status)
+    if (status || (status = check_options(&ours)))
         return status;
     abut_self *made = abuti_allocate_zeroed(mesh->context, 1, sizeof *made);
     if (!made)
@@ -145,9 +143,12 @@ static abut_status test_start(abut_self *view, bool *is_free) {
     options.by_index = true;
     abut_status status = view->backend->download_positions(view);
     input.positions = view->start;
-    status = status ? status : abut_mesh_create(view->context, &input, &mesh);
-    status = status ? status : abut_bvh_create(mesh, NULL, &bvh);
-    status = status ? status : abut_pair_self_intersects(bvh, &options, &any);
+    if (!status)
+        status = abut_mesh_create(view->context, &input, &mesh);
+    if (!status)
+        status = abut_bvh_create(mesh, NULL, &bvh);
+    if (!status)
+        status = abut_pair_self_intersects(bvh, &options, &any);
     abut_bvh_destroy(bvh);
     abut_mesh_destroy(mesh);
     if (status == ABUT_ERROR_LIMIT) /* more pairs than any valid mesh has */
@@ -363,13 +364,13 @@ static abut_status run_step(view_step *f, const abut_self_step *step,
     abut_self *view = f->view;
     abut_self_step ours = abut_self_step_default();
     abut_status status = abuti_options_read(&ours, sizeof ours, step, "abut_self_find: step");
-    status = status ? status : check_step(view, &ours);
+    if (!status)
+        status = check_step(view, &ours);
     if (!status)
         status = abuti_sweep_limits("abut_self_find", options, ABUT_COORDINATE_MAX,
                                     &f->limits.sweep, &f->limits.exact);
-    status = status ? status : abuti_progress(view->context, "view", 0);
-    status = status ? status : begin_step(f, &ours);
-    if (status)
+    if (status || (status = abuti_progress(view->context, "view", 0)) ||
+        (status = begin_step(f, &ours)))
         return status;
     if ((status = find_self_collisions(f, &ours))) {
         /* the sets may have been overwritten, so changes are unknown */
@@ -403,8 +404,7 @@ abut_status abut_self_find_all(abut_self *view, const abut_self_step *step,
                                     : !impacts ? "impacts"
                                                : "result");
     abut_status status = ABUTI_LIST_CHECK(__func__, "impacts", impacts);
-    status = status ? status : abuti_info_check(result, sizeof *result, __func__);
-    if (status)
+    if (status || (status = abuti_info_check(result, sizeof *result, __func__)))
         return status;
     view_step f = {.view = view, .all = true, .impacts = *impacts};
     f.impacts.count = 0;
@@ -421,8 +421,7 @@ const unsigned char *abut_self_sets(const abut_self *view) {
     if (view->backend->download_sets(ours))
         return NULL;
     for (uint32_t i = 0; i < view->triangle_count && !view->is_public; i++) {
-        unsigned set = view->sets[i]; /* the index of a bit, without branches */
-        view->public_sets[i] = (unsigned char)((set >> 1) - (set >> 3));
+        view->public_sets[i] = (unsigned char)abuti_set_index(view->sets[i]);
     }
     ours->is_public = true;
     return view->public_sets;

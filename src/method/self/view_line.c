@@ -167,7 +167,8 @@ abut_status abut_self_fit_line(const abut_vec3 *start, const abut_vec3 *end, uin
         return abuti_fail(ABUT_ERROR_ARGUMENT,
                           "abut_self_fit_line: count is 0; it must be at least 1");
     abut_status status = check_positions("start", start, count);
-    status = status ? status : check_positions("end", end, count);
+    if (!status)
+        status = check_positions("end", end, count);
     if (!status)
         *line = abuti_view_axis(start, end, count);
     return status;

@@ -1,8 +1,6 @@
 /* Cameras of views: axes, scale and range of depths. */
 #include "raster/raster.h"
 
-#include "base/simd.h"
-
 #include <math.h>
 
 abut_status abuti_raster_view_read(const abut_raster_view *theirs, const char *what,
@@ -190,8 +188,4 @@ vec3 abuti_raster_point(const raster_camera *c, double x, double y, double z) {
     }
     vec3 p = v3_along(c->origin, right, c->axes.row[0]);
     return v3_along(v3_along(p, down, c->axes.row[1]), forward, c->axes.row[2]);
-}
-
-const raster_kernel *abuti_raster_kernel(void) {
-    return ABUTI_BY_LANES(abuti_raster_kernel);
 }

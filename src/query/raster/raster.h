@@ -32,43 +32,6 @@ void abuti_raster_size(raster_lens *lens, uint32_t width, uint32_t height, uint3
 /* The point at a depth and a position in pixels. */
 vec3 abuti_raster_point(const raster_camera *camera, double x, double y, double z);
 
-/* ---- cover_lanes.c: many triangles at once ---- */
-
-/* Triangles are small if they are less than so many steps wide and high. */
-static inline int raster_near(const raster_lens *lens) {
-    return 1 << ((28 + lens->shift) / 2);
-}
-
-/* Triangles, and which pixels of a rectangle have their centres in the bounding boxes. On return,
- * small triangles are clockwise. */
-enum { RASTER_BOXES = 32 };
-typedef struct raster_boxes {
-    int x[3][RASTER_BOXES], y[3][RASTER_BOXES]; /* corners, steps */
-    int rect[4][RASTER_BOXES];                  /* see raster_rect */
-    int wanted[RASTER_BOXES]; /* there are such pixels, and the area is not known to be 0 */
-    int near[RASTER_BOXES];   /* it is small, and then: */
-    int enters[RASTER_BOXES]; /* it was counter-clockwise */
-} raster_boxes;
-
-/* Blocks of 4 x 4 pixels, each with a small clockwise triangle: which pixels it covers, bit 4 y +
- * x. The first pixel is in the bounding box of the triangle. */
-enum { RASTER_BLOCKS = 256 };
-typedef struct raster_blocks {
-    int count;
-    int x[3][RASTER_BLOCKS], y[3][RASTER_BLOCKS]; /* corners, steps */
-    int x0[RASTER_BLOCKS], y0[RASTER_BLOCKS];     /* first pixel */
-    uint32_t mask[RASTER_BLOCKS];                 /* in: candidate pixels; out: covered ones */
-    uint32_t covered[RASTER_BLOCKS];              /* number of covered pixels */
-} raster_blocks;
-
-typedef struct raster_kernel {
-    void (*find_boxes)(const raster_lens *lens, raster_rect within, raster_boxes *boxes);
-    void (*cover)(const raster_lens *lens, raster_blocks *blocks);
-} raster_kernel;
-extern const raster_kernel abuti_raster_kernel_4, abuti_raster_kernel_8, abuti_raster_kernel_16;
-/* The fastest one that this processor supports (camera.c). */
-const raster_kernel *abuti_raster_kernel(void);
-
 /* ---- the object ---- */
 
 /* A mesh at a pose. */

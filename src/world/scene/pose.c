@@ -41,7 +41,8 @@ static abut_status make_figure(abut_context *context, const char *name, abut_cha
 static abut_status read_character(abut_context *context, const char *path, abut_character **made) {
     abut_character *read = NULL;
     abut_status status = abut_character_read(context, path, &read);
-    status = status ? status : abut_character_weld(read, made);
+    if (!status)
+        status = abut_character_weld(read, made);
     abut_character_destroy(read);
     return status;
 }
@@ -70,7 +71,8 @@ abut_status abuti_scene_pose(abut_context *context, const scene_pose *pose, scen
     if (!status && pose->clip)
         status = find_clip(to->character, pose->clip, &options.clip);
     abut_character_info info = abut_character_info_default();
-    status = status ? status : abut_character_get_info(to->character, &info);
+    if (!status)
+        status = abut_character_get_info(to->character, &info);
     if (!status) {
         to->bones = abuti_allocate(context, info.bone_count, sizeof *to->bones);
         status =

@@ -399,8 +399,7 @@ static abut_status read_mesh(scene_reader *r, uint32_t object) {
     if (m[MESH_SCALE].at && (figure || m[MESH_CLIP].at || m[MESH_TIME].at))
         return fail_at_place(r, "'scale' is not allowed for characters");
     status = m[MESH_SCALE].at ? read_positive(r, &m[MESH_SCALE], &scale) : ABUT_OK;
-    status = status ? status : reserve_mesh(r);
-    if (status)
+    if (status || (status = reserve_mesh(r)))
         return status;
     status = file    ? read_file(r, m, &made)
              : shape ? read_shape(r, m, &made)
@@ -437,7 +436,8 @@ static abut_status read_meshes(scene_reader *r, uint32_t object) {
         status = copy_name(r, value->key, value->key_bytes, "the name", &entry->name);
         if (!status && value->kind != ABUTI_JSON_OBJECT)
             status = fail_at_place(r, "it must be an object with 'file' or 'shape'");
-        status = status ? status : read_mesh(r, i);
+        if (!status)
+            status = read_mesh(r, i);
         r->name_count++;
     }
     snprintf(r->place, sizeof r->place, "meshes");
@@ -558,7 +558,8 @@ static abut_status read_body(scene_reader *r, uint32_t object, uint32_t index) {
         body->name = r->letter;
         r->letter += snprintf(r->letter, 12, "#%u", index) + 1;
     }
-    status = status ? status : read_pose(r, m, &body->collider.pose);
+    if (!status)
+        status = read_pose(r, m, &body->collider.pose);
     if (!status && m[BODY_GROUP].at)
         status = read_group(r, &m[BODY_GROUP], &body->group);
     if (!status && m[BODY_METHOD].at)
@@ -699,12 +700,12 @@ static abut_status read_document(scene_reader *r) {
     if (!r->letter)
         return ABUT_ERROR_MEMORY;
     status = read_meshes(r, m[MESHES].at);
-    status = status ? status : read_bodies(r, m[BODIES].at);
-    if (status)
+    if (status || (status = read_bodies(r, m[BODIES].at)))
         return status;
     pair_keys pairs = {0};
     status = read_ignored(r, m[IGNORE].at, &pairs);
-    status = status ? status : abuti_scene_set_ignored(r->scene, pairs.keys, pairs.count);
+    if (!status)
+        status = abuti_scene_set_ignored(r->scene, pairs.keys, pairs.count);
     abuti_release(r->context, pairs.keys);
     return status;
 }
@@ -776,7 +777,8 @@ abut_status abut_scene_read(abut_context *context, const char *path, abut_scene 
         return status;
     status = read_whole_file(&r, &source, &data, &bytes);
     abuti_source_close(&source);
-    status = status ? status : read_text(&r, data, bytes, scene);
+    if (!status)
+        status = read_text(&r, data, bytes, scene);
     abuti_release(r.context, data);
     return status;
 }

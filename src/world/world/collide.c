@@ -25,30 +25,14 @@ enum {
 
 /* ---- pairs of the last step ---- */
 
-static int compare_pairs(const abut_world_pair *x, const abut_world_pair *y) {
-    if (x->a != y->a)
-        return x->a < y->a ? -1 : 1;
-    return x->b != y->b ? (x->b < y->b ? -1 : 1) : 0;
-}
-
 /* The record of a pair from the last step, or null. Most pairs have the same index as in the last
  * step. */
 static const world_pair_record *find_record(const abut_world *world, size_t pair) {
     const abut_world_pair *which = (const abut_world_pair *)world->pairs.data + pair;
     const world_pair_record *record = world->pair_records.data;
-    size_t begin = 0, end = world->pair_records.count;
-    if (pair < end && compare_pairs(&record[pair].pair, which) == 0)
-        return &record[pair];
-    while (begin < end) {
-        size_t middle = begin + (end - begin) / 2;
-        if (compare_pairs(&record[middle].pair, which) < 0)
-            begin = middle + 1;
-        else
-            end = middle;
-    }
-    return begin < world->pair_records.count && compare_pairs(&record[begin].pair, which) == 0
-               ? &record[begin]
-               : NULL;
+    return pair < world->pair_records.count && !world_compare_pairs(which, &record[pair])
+               ? &record[pair]
+               : world_find(&world->pair_records, which, sizeof *record, world_compare_pairs);
 }
 
 const world_pair_record *abuti_world_valid_record(const abut_world *world, size_t pair) {
@@ -123,28 +107,6 @@ static world_call make_call(const abut_world *world, size_t pair) {
     return call;
 }
 
-/* The result of a pair that a serial method has tested; null if none has. */
-static const world_serial_result *find_serial_result(const abut_world *world, size_t pair) {
-    const world_serial_result *list = world->serial_results.data;
-    size_t begin = 0, end = world->serial_results.count;
-    while (begin < end) {
-        size_t middle = begin + (end - begin) / 2;
-        if (list[middle].pair < pair)
-            begin = middle + 1;
-        else
-            end = middle;
-    }
-    return begin < world->serial_results.count && list[begin].pair == pair ? &list[begin] : NULL;
-}
-
-static const abut_contact *find_deepest(const abut_contact_list *found) {
-    const abut_contact *deepest = found->list;
-    for (uint64_t i = 1; i < found->count; i++)
-        if (found->list[i].depth > deepest->depth)
-            deepest = &found->list[i];
-    return deepest;
-}
-
 /* Equal contacts have equal bytes. */
 _Static_assert(sizeof(abut_contact) == offsetof(abut_contact, part) + sizeof(uint32_t),
                "a contact has no padding");
@@ -209,6 +171,11 @@ static abut_status copy_serial_contacts(const abut_world *world, const world_ser
     return ABUT_OK;
 }
 
+static int compare_indices(const void *x, const void *y) {
+    const size_t a = *(const size_t *)x, b = *(const size_t *)y;
+    return (a > b) - (a < b);
+}
+
 static abut_status compute_pair(const abut_world *world, size_t pair, world_results *results) {
     const world_pair_record *kept = abuti_world_valid_record(world, pair);
     if (kept)
@@ -216,7 +183,8 @@ static abut_status compute_pair(const abut_world *world, size_t pair, world_resu
     world_call call = make_call(world, pair);
     const world_item *a = call.a, *b = call.b;
     const world_method *method = abuti_world_method(world, a, b);
-    const world_serial_result *serial_result = find_serial_result(world, pair);
+    const world_serial_result *serial_result =
+        world_find(&world->serial_results, &pair, sizeof *serial_result, compare_indices);
     abut_world_pair_info info = {.method = method->method};
     world_pair_record record = {.pair = ((const abut_world_pair *)world->pairs.data)[pair]};
     if (!method->uses_all_items) {
@@ -247,9 +215,13 @@ static abut_status compute_pair(const abut_world *world, size_t pair, world_resu
     record.reliability = found.reliability;
     if (!found.contacts.count)
         return add_pair(world, &record, NULL, results);
+    const abut_contact *deepest = found.contacts.list;
     for (size_t i = 0; i < found.contacts.count; i++) {
-        found.contacts.list[i].a = record.pair.a;
-        found.contacts.list[i].b = record.pair.b;
+        abut_contact *contact = &found.contacts.list[i];
+        contact->a = record.pair.a;
+        contact->b = record.pair.b;
+        if (contact->depth > deepest->depth)
+            deepest = contact;
     }
     const bool sensor = ((a->filter.traits | b->filter.traits) & WORLD_IS_SENSOR) != 0;
     const world_touch touch = {{a->serial, b->serial},
@@ -262,7 +234,7 @@ static abut_status compute_pair(const abut_world *world, size_t pair, world_resu
                                 .is_verified = found.is_verified,
                                 .first = sensor ? 0 : results->contacts.count,
                                 .count = sensor ? 0 : found.contacts.count,
-                                .deepest = *find_deepest(&found.contacts),
+                                .deepest = *deepest,
                                 .reliability = found.reliability}};
     return add_pair(world, &record, &touch, results);
 }
@@ -400,29 +372,14 @@ static abut_status join_results(abut_world *world) {
     return ABUT_OK;
 }
 
-/* Stores the centres of items for the next search. */
-static void store_centres(abut_world *world) {
-    for (size_t i = 0; i < world->items.count; i++) {
-        world_item *item = &world_items(world)[i];
-        item->last_centre = box_centre(item->at.box);
-        item->has_last_centre = item->used && item->kind != ABUT_COLLIDER_PLANE;
-    }
-    world->has_contacts = true;
-}
-
-/* Invalidates contacts with fields that were updated. */
-static void invalidate_updated(abut_world *world) {
-    for (size_t i = 0; i < world->items.count; i++) {
+/* Computes the results of all pairs, by chunk. */
+static abut_status compute_results(abut_world *world) {
+    size_t count = world->pairs.count, grain = world->grain = choose_grain(world);
+    for (size_t i = 0; i < world->items.count; i++) { /* contacts with updated fields are invalid */
         world_item *item = &world_items(world)[i];
         if (item->used && world_is_updated(item))
             abuti_world_new_state(world, item);
     }
-}
-
-/* Computes the results of all pairs, by chunk. */
-static abut_status compute_results(abut_world *world) {
-    size_t count = world->pairs.count, grain = world->grain = choose_grain(world);
-    invalidate_updated(world);
     abut_status status = world->backend->prepare ? world->backend->prepare(world) : ABUT_OK;
     if (status || (status = prepare_pairs(world)))
         return status;
@@ -443,22 +400,19 @@ static abut_status compute_results(abut_world *world) {
     return ABUT_OK;
 }
 
+/* Makes the results of all chunks those of the world, and stores centres for the next search. */
 static abut_status finish_contacts(abut_world *world) {
     abut_status status = join_results(world);
     if (status)
         return status;
-    store_centres(world);
+    for (size_t i = 0; i < world->items.count; i++) {
+        world_item *item = &world_items(world)[i];
+        item->last_centre = box_centre(item->at.box);
+        item->has_last_centre = item->used && item->kind != ABUT_COLLIDER_PLANE;
+    }
+    world->has_contacts = true;
     world->has_reported = false;
     return ABUT_OK;
-}
-
-static abut_status find_contacts(abut_world *world) {
-    abut_status status = abuti_world_find_pairs(world);
-    if (status || world->has_contacts)
-        return status;
-    status = compute_results(world);
-    abuti_set_fraction(0);
-    return status ? status : finish_contacts(world);
 }
 
 abut_status abuti_world_find_contacts(const char *function, abut_world *world) {
@@ -466,7 +420,13 @@ abut_status abuti_world_find_contacts(const char *function, abut_world *world) {
     abut_status status = abuti_world_enter(function, world, &before);
     if (status)
         return status;
-    status = find_contacts(world);
+    status = abuti_world_find_pairs(world);
+    if (!status && !world->has_contacts) {
+        status = compute_results(world);
+        abuti_set_fraction(0);
+        if (!status)
+            status = finish_contacts(world);
+    }
     abuti_world_leave(world, before);
     return status;
 }

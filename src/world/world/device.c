@@ -81,12 +81,11 @@ static abut_status create_on_device(abut_world *world) {
     if (!d)
         return ABUT_ERROR_MEMORY;
     status = abuti_queue_open(device, &d->queue);
-    status = status ? status : abuti_tools_create(&d->queue, &d->tools);
-    status = status ? status : abuti_kit_open(&d->queue, &table, "-DABUTI_REAL_BITS=64", &d->kit);
-    status = status ? status : abut_buffer_create(device, 16, &d->pairs);
-    status = status ? status : abut_buffer_create(device, 16, &d->begin);
-    status = status ? status : abut_buffer_create(device, 16, &d->contacts);
-    if (status)
+    if (status || (status = abuti_tools_create(&d->queue, &d->tools)) ||
+        (status = abuti_kit_open(&d->queue, &table, "-DABUTI_REAL_BITS=64", &d->kit)) ||
+        (status = abut_buffer_create(device, 16, &d->pairs)) ||
+        (status = abut_buffer_create(device, 16, &d->begin)) ||
+        (status = abut_buffer_create(device, 16, &d->contacts)))
         return status;
     initialise_lists(d);
     abuti_kit_build(&d->kit);
@@ -521,8 +520,7 @@ static abut_status find_device_contacts(abut_world *world) {
     if (d->has_contacts)
         return ABUT_OK;
     abut_status status = upload_data(world);
-    status = status ? status : abuti_world_device_pairs(world);
-    if (status)
+    if (status || (status = abuti_world_device_pairs(world)))
         return status;
     while (again) {
         reserve_results(world);
@@ -565,22 +563,21 @@ static abut_status download_contacts(abut_world *world) {
     world_device *d = world->device;
     abut_status status = find_device_contacts(world);
     size_t pairs = (size_t)d->pair_count, count = (size_t)d->contact_count;
-    if (!status)
-        status = abuti_vector_reserve(world->context, &d->host_pairs, pairs, sizeof(world_two));
-    if (!status && pairs)
-        status = abuti_buffer_download(&d->queue, &d->pairs->memory, 0, d->host_pairs.data,
-                                       pairs * sizeof(world_two));
-    if (!status)
-        status = abuti_vector_reserve(world->context, &d->host_begin, pairs + 1, sizeof(uint32_t));
-    if (!status)
-        status =
-            abuti_vector_reserve(world->context, &d->host_contacts, count, sizeof(abut_contact));
-    if (!status)
-        status = abuti_buffer_download(&d->queue, &d->begin->memory, 0, d->host_begin.data,
-                                       (pairs + 1) * sizeof(uint32_t));
-    if (!status && count)
-        status = abuti_buffer_download(&d->queue, &d->contacts->memory, 0, d->host_contacts.data,
-                                       count * sizeof(abut_contact));
+    const struct {
+        abuti_vector *to;
+        const abut_buffer *from;
+        size_t count, bytes;
+    } lists[] = {{&d->host_pairs, d->pairs, pairs, sizeof(world_two)},
+                 {&d->host_begin, d->begin, pairs + 1, sizeof(uint32_t)},
+                 {&d->host_contacts, d->contacts, count, sizeof(abut_contact)}};
+    for (size_t i = 0; i < 3 && !status; i++) {
+        lists[i].to->count = 0;
+        status = abuti_vector_reserve(world->context, lists[i].to, lists[i].count, lists[i].bytes);
+        if (!status && lists[i].count)
+            status = abuti_buffer_download(&d->queue, &lists[i].from->memory, 0, lists[i].to->data,
+                                           lists[i].count * lists[i].bytes);
+        lists[i].to->count = status ? 0 : lists[i].count;
+    }
     return status;
 }
 
@@ -592,18 +589,11 @@ static abut_status append_pair_contacts(const abut_world *world, size_t pair, co
     const abut_world_pair *pairs = d->host_pairs.data;
     const uint32_t *begin = d->host_begin.data;
     const abut_contact *found = d->host_contacts.data;
-    size_t low = 0, high = (size_t)d->pair_count;
     (void)both;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (pairs[middle].a < which->a ||
-            (pairs[middle].a == which->a && pairs[middle].b < which->b))
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    if (low < d->pair_count && pairs[low].a == which->a && pairs[low].b == which->b)
-        for (uint32_t i = begin[low]; i < begin[low + 1]; i++)
+    const abut_world_pair *here =
+        world_find(&d->host_pairs, which, sizeof *which, world_compare_pairs);
+    if (here)
+        for (uint32_t i = begin[here - pairs]; i < begin[here - pairs + 1]; i++)
             abuti_contact_add(call, &found[i]);
     return ABUT_OK;
 }

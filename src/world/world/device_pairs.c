@@ -96,7 +96,8 @@ static abut_status move_on_host(abut_world *world, const uint32_t *ids, const ab
     if (!status)
         status = abuti_buffer_download(&world->device->queue, &poses->memory, 0, list,
                                        count * sizeof *list);
-    status = status ? status : abuti_world_move(world, ids, list, count);
+    if (!status)
+        status = abuti_world_move(world, ids, list, count);
     abuti_release(world->context, list);
     return status;
 }
@@ -114,7 +115,8 @@ abut_status abuti_world_device_move(abut_world *world, const uint32_t *ids,
         status =
             abuti_fail(ABUT_ERROR_LIMIT,
                        "abut_world_set_poses: count is %zu; it must be at most 2^31 - 1", count);
-    status = status ? status : find_last_poses(world, ids, count, &bodies);
+    if (!status)
+        status = find_last_poses(world, ids, count, &bodies);
     if (status || !count)
         return status;
     if (!bodies)

@@ -4,17 +4,8 @@
  */
 #include "world/world.h"
 
-static int compare_touches(const world_touch *x, const world_touch *y) {
-    if (x->event.a != y->event.a)
-        return x->event.a < y->event.a ? -1 : 1;
-    return x->event.b != y->event.b ? (x->event.b < y->event.b ? -1 : 1) : 0;
-}
-
-static abut_world_event make_end_event(const world_touch *touch) {
-    abut_world_event event = touch->event;
-    event.kind = ABUT_WORLD_EVENT_END;
-    event.first = event.count = 0;
-    return event;
+static int compare_touches(const abut_world_event *x, const abut_world_event *y) {
+    return x->a != y->a ? (x->a < y->a ? -1 : 1) : (x->b > y->b) - (x->b < y->b);
 }
 
 /* Merges both lists and returns the number of events; writes them if `to` is not null. */
@@ -23,14 +14,18 @@ static uint64_t merge_touches(const abuti_vector *before, const abuti_vector *af
     const world_touch *x = before->data, *y = after->data;
     uint64_t count = 0;
     for (size_t i = 0, k = 0; i < before->count || k < after->count; count++) {
-        int order = i == before->count ? 1 : k == after->count ? -1 : compare_touches(&x[i], &y[k]);
+        int order = i == before->count  ? 1
+                    : k == after->count ? -1
+                                        : compare_touches(&x[i].event, &y[k].event);
         bool same = !order && x[i].serial[0] == y[k].serial[0] && x[i].serial[1] == y[k].serial[1];
         abut_world_event event;
         if (same || order > 0) {
             event = y[k++].event;
             event.kind = same ? ABUT_WORLD_EVENT_PERSIST : ABUT_WORLD_EVENT_BEGIN;
         } else {
-            event = make_end_event(&x[i]);
+            event = x[i].event;
+            event.kind = ABUT_WORLD_EVENT_END;
+            event.first = event.count = 0;
         }
         i += same || order <= 0;
         if (to)

@@ -12,6 +12,27 @@ static abut_status collide_exact(const world_call *call, abut_patches *to) {
     return abut_contact_find(&a, &b, &call->options, to);
 }
 
+abut_status abuti_world_point_in_primitive(vec3 point, const abut_collider *primitive,
+                                           double margin, double *depth, vec3 *normal) {
+    abut_collider dot = abut_collider_make(ABUT_COLLIDER_SPHERE, abut_pose_identity());
+    dot.shape.sphere.centre = point;
+    abut_patch_options options = abut_patch_options_default();
+    abut_patch patch;
+    abut_contact contacts[8];
+    abut_patches found = {.size = sizeof found,
+                          .patches.list = &patch,
+                          .patches.capacity = 1,
+                          .contacts.list = contacts,
+                          .contacts.capacity = 8};
+    options.margin = margin;
+    abut_status status = abuti_contact_primitives(&dot, primitive, &options, &found);
+    if (status)
+        return status;
+    *depth = found.patches.count ? patch.depth : -HUGE_VAL;
+    *normal = found.patches.count ? patch.normal : v3(0, 0, 1);
+    return ABUT_OK;
+}
+
 static double exact_error(const world_item *solid, const world_item *other) {
     if (other->kind != ABUT_COLLIDER_BODY)
         return 0;

@@ -89,33 +89,30 @@ static abut_status find_layers(abut_world *world) {
     return status;
 }
 
+static int compare_layer_pairs(const void *x, const void *y) {
+    const abut_layers_pair *p = x, *q = y;
+    return p->a != q->a ? (p->a < q->a ? -1 : 1) : (p->b > q->b) - (p->b < q->b);
+}
+
 static abut_status collide_layers(const world_call *call, abut_patches *to) {
     const bool swapped = call->a->layer > call->b->layer;
-    const abut_layers_pair *list = call->world->layer_pairs.data;
-    const uint32_t a = swapped ? call->b->layer : call->a->layer,
-                   b = swapped ? call->a->layer : call->b->layer;
-    size_t at = 0, end = call->world->layer_pairs.count;
-    while (at < end) {
-        const size_t middle = at + (end - at) / 2;
-        if (list[middle].a < a || (list[middle].a == a && list[middle].b < b))
-            at = middle + 1;
-        else
-            end = middle;
-    }
+    const abut_layers_pair key = {.a = swapped ? call->b->layer : call->a->layer,
+                                  .b = swapped ? call->a->layer : call->b->layer};
+    const abut_layers_pair *found =
+        world_find(&call->world->layer_pairs, &key, sizeof key, compare_layer_pairs);
     to->reliability = abuti_limited("The depth is measured by rays along three axes.");
     to->contacts.count = 0;
-    if (at == call->world->layer_pairs.count || list[at].a != a || list[at].b != b ||
-        !(list[at].depth > 0))
+    if (!found || !(found->depth > 0))
         return ABUT_OK;
-    vec3 normal = swapped ? contact_negate(list[at].normal) : list[at].normal;
+    vec3 normal = swapped ? contact_negate(found->normal) : found->normal;
     if (!(v3_max_abs(normal) > 0)) /* undefined in the images: along the centres */
         normal = v3_normalise(v3_sub(box_centre(call->a->at.box), box_centre(call->b->at.box)));
     if (!(v3_max_abs(normal) > 0))
         normal = v3(0, 0, 1);
     to->contacts.list[to->contacts.count++] =
-        (abut_contact){.point = list[at].centre,
+        (abut_contact){.point = found->centre,
                        .normal = normal,
-                       .depth = list[at].depth,
+                       .depth = found->depth,
                        .id = contact_id(0, ABUT_CONTACT_OVERLAP, 0, 0),
                        .kind = ABUT_CONTACT_OVERLAP};
     return ABUT_OK;

@@ -199,8 +199,7 @@ static abut_status evaluate_mesh(feature_batch *f, vec3 point, double *depth, ve
     if (v3_length(v3_sub(point, f->free)) < f->around)
         return ABUT_OK;
     abut_status status = abut_nearest_point(b->bvh, at, reach, &nearest);
-    status = status ? status : abuti_bvh_interior(b->bvh, &interior);
-    if (status)
+    if (status || (status = abuti_bvh_interior(b->bvh, &interior)))
         return status;
     const bool far = nearest.triangle == ABUT_NONE;
     const bool inside =
@@ -229,29 +228,6 @@ static abut_status evaluate_mesh(feature_batch *f, vec3 point, double *depth, ve
     return ABUT_OK;
 }
 
-/* The same in a primitive. */
-static abut_status evaluate_primitive(const world_item *b, vec3 point, double margin, double *depth,
-                                      vec3 *out) {
-    const abut_collider primitive = abuti_world_collider(b, &b->at.pose);
-    abut_collider dot = abut_collider_make(ABUT_COLLIDER_SPHERE, abut_pose_identity());
-    dot.shape.sphere.centre = point;
-    abut_patch_options options = abut_patch_options_default();
-    abut_patch patch;
-    abut_contact contacts[8];
-    abut_patches found = {.size = sizeof found,
-                          .patches.list = &patch,
-                          .patches.capacity = 1,
-                          .contacts.list = contacts,
-                          .contacts.capacity = 8};
-    options.margin = margin;
-    abut_status status = abuti_contact_primitives(&dot, &primitive, &options, &found);
-    if (status)
-        return status;
-    *depth = found.patches.count ? patch.depth : -HUGE_VAL;
-    *out = found.patches.count ? patch.normal : v3(0, 0, 1);
-    return ABUT_OK;
-}
-
 /* Tests a sample of a against an item that is not a character. */
 static void test_other(feature_batch *f, vec3 point, uint32_t element) {
     const world_item *b = f->against;
@@ -262,9 +238,11 @@ static void test_other(feature_batch *f, vec3 point, uint32_t element) {
     vec3 out = {0, 0, 0};
     if (!box_contains((box3){v3_sub(b->local.lo, all), v3_add(b->local.hi, all)}, at))
         return;
-    f->status = b->kind != ABUT_COLLIDER_BODY ? evaluate_primitive(b, point, margin, &depth, &out)
-                : b->body.field               ? evaluate_field(b, point, &depth, &out)
-                                              : evaluate_mesh(f, point, &depth, &out);
+    const abut_collider primitive = abuti_world_collider(b, &b->at.pose);
+    f->status = b->kind != ABUT_COLLIDER_BODY
+                    ? abuti_world_point_in_primitive(point, &primitive, margin, &depth, &out)
+                : b->body.field ? evaluate_field(b, point, &depth, &out)
+                                : evaluate_mesh(f, point, &depth, &out);
     if (!f->status && depth >= -margin && v3_max_abs(out) > 0)
         append_contact(f->to, (abut_contact){.point = point,
                                              .normal = out,

@@ -219,22 +219,6 @@ abut_collider abuti_world_collider(const world_item *item, const abut_pose *at) 
     return collider;
 }
 
-/* Hulls and cylinders are validated by the contact function: hulls must be convex, cylinders need
- * an axis. */
-static abut_status check_by_contact(const abut_world_item *item) {
-    const abut_collider point = abut_collider_make(ABUT_COLLIDER_SPHERE, abut_pose_identity());
-    abut_collider primitive = item->collider;
-    primitive.pose = abut_pose_identity();
-    abut_patch patch;
-    abut_contact contacts[8];
-    abut_patches found = {.size = sizeof found,
-                          .patches.list = &patch,
-                          .patches.capacity = 1,
-                          .contacts.list = contacts,
-                          .contacts.capacity = 8};
-    return abuti_contact_primitives(&primitive, &point, NULL, &found);
-}
-
 static abut_status check_method(const abut_world_item *item) {
     const abut_world_method m = item->method;
     const bool is_body = item->collider.kind == ABUT_COLLIDER_BODY;
@@ -277,20 +261,24 @@ static abut_status check_item(const abut_world_item *item) {
             "%s: the body has neither a BVH nor a field nor samples; set at least one", function);
     if (item->collider.kind == ABUT_COLLIDER_BODY && item->collider.shape.body.bvh)
         return abuti_bvh_check(function, item->collider.shape.body.bvh, item, "item");
-    if (item->collider.kind == ABUT_COLLIDER_HULL || item->collider.kind == ABUT_COLLIDER_CYLINDER)
-        return check_by_contact(item);
+    if (item->collider.kind == ABUT_COLLIDER_HULL ||
+        item->collider.kind == ABUT_COLLIDER_CYLINDER) {
+        /* Hulls must be convex, cylinders need an axis. */
+        abut_collider primitive = item->collider;
+        double depth;
+        vec3 normal;
+        primitive.pose = abut_pose_identity();
+        return abuti_world_point_in_primitive(v3(0, 0, 0), &primitive, 0, &depth, &normal);
+    }
     if (item->collider.kind == ABUT_COLLIDER_CHARACTER && !item->collider.shape.character)
         return abuti_null(function, "item->shape.character");
     return ABUT_OK;
 }
 
-static bool is_resting_sensor(const world_item *item) {
-    return (item->filter.traits & (WORLD_IS_SENSOR | WORLD_IS_DYNAMIC)) == WORLD_IS_SENSOR;
-}
-
 /* Updates the counts of sensors and characters; `by` is 1 or -1. */
 static void count_item(abut_world *world, const world_item *item, uint32_t by) {
-    world->resting_sensors += is_resting_sensor(item) ? by : 0;
+    const uint32_t traits = item->filter.traits & (WORLD_IS_SENSOR | WORLD_IS_DYNAMIC);
+    world->resting_sensors += traits == WORLD_IS_SENSOR ? by : 0;
     world->characters += item->kind == ABUT_COLLIDER_CHARACTER ? by : 0;
 }
 

@@ -6,6 +6,7 @@
 #include "world/world_shared.h"
 
 #include <abut/world.h>
+#include <stdlib.h>
 
 typedef struct world_method world_method;
 
@@ -186,6 +187,18 @@ static inline abut_contacts world_contacts_of(const abut_patches *to) {
                            .capacity = to->contacts.capacity};
 }
 
+/* Compares abut_world_pair, or structs that begin with one. */
+static inline int world_compare_pairs(const void *x, const void *y) {
+    const abut_world_pair *p = x, *q = y;
+    return p->a != q->a ? (p->a < q->a ? -1 : 1) : (p->b > q->b) - (p->b < q->b);
+}
+
+/* The element of a sorted list that equals a key, or null. */
+static inline const void *world_find(const abuti_vector *list, const void *key, size_t bytes,
+                                     int (*compare)(const void *key, const void *element)) {
+    return list->count ? bsearch(key, list->data, list->count, bytes, compare) : NULL;
+}
+
 /* Whether the field of an item was updated after the item got its state. */
 static inline bool world_is_updated(const world_item *item) {
     return item->body.field && item->body.field->updates != item->field_updates;
@@ -290,6 +303,10 @@ abut_status abuti_world_examine_again(world_asset *asset);
  * may be inside a mesh with holes. */
 abut_status abuti_world_limit_guarantee(const world_item *a, const world_item *b,
                                         abut_world_pair_info *info);
+/* Computes the patch of a point (without radius) and a primitive at its pose. `depth` is minus
+ * infinity if it is not within the margin. Also validates the primitive. */
+abut_status abuti_world_point_in_primitive(vec3 point, const abut_collider *primitive,
+                                           double margin, double *depth, vec3 *normal);
 
 /* ---- method_field.c ---- */
 

@@ -20,7 +20,10 @@ static bool start_somewhere(search *s, const abut_bvh *bvh, const abut_mesh *mes
                : round % 4 == 1 ? point_near(mesh, random, 0)
                : round % 4 == 2 ? point_near(mesh, random, 1e-4 * size)
                                 : point_around(mesh, random, 40);
-    return init_float_search(s, NULL);
+    if (!(v3_max_abs(v3_sub(s->point, bvh->mesh->origin)) * bvh->scale < NEAREST_FAR))
+        return false;
+    init_search(s, NULL);
+    return true;
 }
 
 /* The largest error of the distances of a leaf's triangles, beyond what the steps of blocks and

@@ -5,7 +5,6 @@
 
 #include "base/simd.h"
 #include "nearest/batch.h"
-#include "nearest/pairs.h"
 #include "nearest/regions.h"
 
 #include <math.h>

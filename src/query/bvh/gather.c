@@ -3,43 +3,37 @@
  * their order does not depend on threads. */
 #include "bvh/gather.h"
 
-enum { QUERIES_PER_TASK = 64, TASKS_PER_REPORT = 256 };
+enum { QUERIES_PER_TASK = 64, ELEMENTS_PER_REPORT = 32768 };
 
-typedef struct gather_range {
-    const bvh_gather *g;
-    uint32_t *counts; /* of results of each query */
-    size_t begin;
-    bool write;
-} gather_range;
+/* ---- tasks with progress ---- */
 
-static void gather_task(void *data, size_t chunk, size_t begin, size_t end) {
-    const gather_range *part = data;
-    const bvh_gather *g = part->g;
-    const uint64_t *offsets = g->offsets.host;
-    (void)chunk;
-    for (size_t i = part->begin + begin; i < part->begin + end; i++)
-        if (!part->write)
-            part->counts[i] = g->compute(g->user, i, false, 0);
-        else if (part->counts[i])
-            g->compute(g->user, i, true, offsets[i]);
+typedef struct task_range {
+    bvh_task *task;
+    void *data;
+    size_t begin, first_chunk;
+} task_range;
+
+static void range_task(void *data, size_t chunk, size_t begin, size_t end) {
+    const task_range *r = data;
+    r->task(r->data, r->first_chunk + chunk, r->begin + begin, r->begin + end);
 }
 
-/* One of the two passes; the first reports the first half of the progress. */
-static abut_status gather_pass(const bvh_gather *g, uint32_t *counts, bool write) {
-    abut_context *context = g->bvh->context;
-    const size_t most = (size_t)QUERIES_PER_TASK * TASKS_PER_REPORT;
+abut_status abuti_bvh_run_tasks(abut_context *context, const char *stage, size_t count,
+                                size_t grain, bvh_task *task, void *data, double done, double end) {
+    const size_t most = ELEMENTS_PER_REPORT / grain * grain;
     abut_status status = ABUT_OK;
-    for (size_t begin = 0; begin < g->count && !status; begin += most) {
-        size_t here = g->count - begin < most ? g->count - begin : most;
-        gather_range part = {g, counts, begin, write};
-        status = abuti_parallel_try(context, g->stage, here, QUERIES_PER_TASK, gather_task, &part);
-        if (status)
-            break;
-        double done = (double)(begin + here) / (double)g->count;
-        status = abuti_progress(context, g->stage, write ? 0.5 + done / 2 : done / 2);
+    for (size_t begin = 0; begin < count && !status; begin += most) {
+        size_t here = count - begin < most ? count - begin : most;
+        task_range range = {task, data, begin, begin / grain};
+        status = abuti_parallel_try(context, stage, here, grain, range_task, &range);
+        if (!status)
+            status = abuti_progress(context, stage,
+                                    done + (end - done) * (double)(begin + here) / (double)count);
     }
     return status;
 }
+
+/* ---- lists ---- */
 
 abut_status abuti_gather_check(const bvh_gather *g) {
     if (!g->total)
@@ -70,26 +64,51 @@ abut_status abuti_gather_check_capacity(const bvh_gather *g, uint64_t total) {
                             (unsigned long long)g->capacity);
 }
 
-/* Counts, and writes if the capacity is sufficient. */
-static abut_status count_and_write(const bvh_gather *g, uint32_t *counts) {
+abut_status abuti_gather_run_tasks(const bvh_gather *g, size_t grain, bvh_task *count_task,
+                                   bvh_task *write_task, void *data, const uint32_t *counts) {
+    abut_context *context = g->bvh->context;
     uint64_t *offsets = g->offsets.host, total = 0;
-    abut_status status = gather_pass(g, counts, false);
+    abut_status status =
+        abuti_bvh_run_tasks(context, g->stage, g->count, grain, count_task, data, 0, 0.5);
     if (status)
         return status;
     for (size_t i = 0; i < g->count; i++)
         total += counts[i];
-    status = abuti_gather_check_capacity(g, total);
-    if (status || !offsets)
+    if ((status = abuti_gather_check_capacity(g, total)) || !offsets)
         return status;
     offsets[0] = 0;
     for (size_t i = 0; i < g->count; i++)
         offsets[i + 1] = offsets[i] + counts[i];
-    return total ? gather_pass(g, counts, true) : ABUT_OK;
+    return total ? abuti_bvh_run_tasks(context, g->stage, g->count, grain, write_task, data, 0.5, 1)
+                 : ABUT_OK;
+}
+
+typedef struct gather_counts {
+    const bvh_gather *g;
+    uint32_t *counts; /* of results of each query */
+} gather_counts;
+
+static void count_task(void *data, size_t chunk, size_t begin, size_t end) {
+    const gather_counts *c = data;
+    (void)chunk;
+    for (size_t i = begin; i < end; i++)
+        c->counts[i] = c->g->compute(c->g->user, i, false, 0);
+}
+
+static void write_task(void *data, size_t chunk, size_t begin, size_t end) {
+    const gather_counts *c = data;
+    const uint64_t *offsets = c->g->offsets.host;
+    (void)chunk;
+    for (size_t i = begin; i < end; i++)
+        if (c->counts[i])
+            c->g->compute(c->g->user, i, true, offsets[i]);
 }
 
 abut_status abuti_gather_run(const bvh_gather *g) {
-    uint32_t *counts = abuti_allocate(g->bvh->context, g->count, sizeof *counts);
-    abut_status status = counts ? count_and_write(g, counts) : ABUT_ERROR_MEMORY;
-    abuti_release(g->bvh->context, counts);
+    gather_counts c = {g, abuti_allocate(g->bvh->context, g->count, sizeof *c.counts)};
+    abut_status status = ABUT_ERROR_MEMORY;
+    if (c.counts)
+        status = abuti_gather_run_tasks(g, QUERIES_PER_TASK, count_task, write_task, &c, c.counts);
+    abuti_release(g->bvh->context, c.counts);
     return status;
 }

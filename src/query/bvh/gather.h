@@ -25,9 +25,19 @@ abut_status abuti_gather_check(const bvh_gather *g);
 /* Stores the total. Fails with ABUT_ERROR_BUFFER if it exceeds the capacity. */
 abut_status abuti_gather_check_capacity(const bvh_gather *g, uint64_t total);
 
+typedef void bvh_task(void *data, size_t chunk, size_t begin, size_t end);
+/* Runs tasks of `grain` elements on all threads, with reports of progress between them; from `done`
+ * on, which is 0, or 0.5 for the second of two passes, up to `end`. */
+abut_status abuti_bvh_run_tasks(abut_context *context, const char *stage, size_t count,
+                                size_t grain, bvh_task *task, void *data, double done, double end);
+
 /* Runs all queries on all threads: counts, and then writes offsets and lists if the capacity is
  * sufficient. */
 abut_status abuti_gather_run(const bvh_gather *g);
+/* The same by tasks of `grain` queries: one stores the number of results of each query in `counts`,
+ * the other writes the results. */
+abut_status abuti_gather_run_tasks(const bvh_gather *g, size_t grain, bvh_task *count_task,
+                                   bvh_task *write_task, void *data, const uint32_t *counts);
 
 /* ---- device_all.c ---- */
 

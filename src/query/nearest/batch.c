@@ -15,7 +15,6 @@ enum {
     RADIX_BITS = 10,
     RADIX = 1 << RADIX_BITS,
     POINTS_PER_TASK = 512,
-    TASKS_PER_REPORT = 64,
     SORT_MIN = 16,                     /* fewer points are not sorted */
     SORT_TASKS_MAX = 64,               /* at most */
     SORT_TASK_POINTS_MIN = 64 * RADIX, /* points, so that counting is the smaller part */
@@ -34,7 +33,6 @@ typedef struct point_order {
     const bvh_points *points;
     const box3 *bounds;
     bvh_sorted_point *sorted; /* null = the order of the caller */
-    size_t begin;             /* of the current range */
     bvh_visit *visit;
     void *data;
 } point_order;
@@ -117,7 +115,7 @@ static abut_status order_points(point_order *b, abut_context *context, bvh_sorte
     abut_status status = *memory && starts ? ABUT_OK : ABUT_ERROR_MEMORY;
     if (!status) {
         b->sorted = *memory;
-        abuti_parallel_for(context, count, POINTS_PER_TASK * TASKS_PER_REPORT, keys_task, b);
+        abuti_parallel_for(context, count, POINTS_PER_TASK, keys_task, b);
         radix_sort(context, *memory, *memory + count, count, part, starts);
         b->sorted = *memory + count;
     }
@@ -130,7 +128,7 @@ static abut_status order_points(point_order *b, abut_context *context, bvh_sorte
 static void visit_task(void *data, size_t chunk, size_t begin, size_t end) {
     point_order *b = data;
     (void)chunk;
-    b->visit(b->data, b->sorted, b->begin + begin, b->begin + end);
+    b->visit(b->data, b->sorted, begin, end);
 }
 
 abut_status abuti_bvh_points_visit(abut_context *context, const bvh_points *points,
@@ -141,15 +139,9 @@ abut_status abuti_bvh_points_visit(abut_context *context, const bvh_points *poin
     abut_status status = ABUT_OK;
     if (points->count >= SORT_MIN)
         status = order_points(&b, context, &memory);
-    const size_t part = (size_t)POINTS_PER_TASK * TASKS_PER_REPORT;
-    for (size_t begin = 0; begin < points->count && !status; begin += part) {
-        size_t count = points->count - begin < part ? points->count - begin : part;
-        b.begin = begin;
-        status = abuti_parallel_try(context, stage, count, POINTS_PER_TASK, visit_task, &b);
-        if (status)
-            break;
-        status = abuti_progress(context, stage, (double)(begin + count) / (double)points->count);
-    }
+    if (!status)
+        status = abuti_bvh_run_tasks(context, stage, points->count, POINTS_PER_TASK, visit_task, &b,
+                                     0, 1);
     abuti_release(context, memory);
     return status;
 }
@@ -190,7 +182,8 @@ static abut_status nearest_by_lists(nearest_batch *b, const box3 *bounds) {
     bvh_sorted_point *memory = NULL;
     abut_status status = order_points(&order, context, &memory);
     b->places = order.sorted;
-    status = status ? status : abuti_batch_lists(b);
+    if (!status)
+        status = abuti_batch_lists(b);
     abuti_release(context, memory);
     return status;
 }
@@ -232,14 +225,14 @@ abut_status abut_nearest_point_batch(const abut_bvh *bvh, abut_array points, siz
                                      double radius, abut_array nearest) {
     nearest_batch b = {.bvh = bvh, .radius = radius, .nearest = nearest.host};
     box3 bounds;
-    abut_status status = abuti_bvh_check_batch(__func__, bvh, bvh, "bvh");
-    status = status ? status : abuti_bvh_points_read(__func__, bvh, points, count, &b.points);
-    if (!status)
-        status = abuti_bvh_check_array(__func__, "nearest", bvh, nearest, b.points.count,
-                                       sizeof(abut_nearest));
-    status = status ? status : abuti_bvh_check_limit(__func__, "radius", radius);
-    status = status ? status : abuti_bvh_points_check(__func__, bvh->context, &b.points, &bounds);
-    if (status || !b.points.count)
+    abut_status status;
+    if ((status = abuti_bvh_check_batch(__func__, bvh, bvh, "bvh")) ||
+        (status = abuti_bvh_points_read(__func__, bvh, points, count, &b.points)) ||
+        (status = abuti_bvh_check_array(__func__, "nearest", bvh, nearest, b.points.count,
+                                        sizeof(abut_nearest))) ||
+        (status = abuti_bvh_check_limit(__func__, "radius", radius)) ||
+        (status = abuti_bvh_points_check(__func__, bvh->context, &b.points, &bounds)) ||
+        !b.points.count)
         return status;
     return bvh->there ? abuti_nearest_on_device(__func__, bvh->there, &b.points, radius, nearest)
                       : abuti_batch_nearest(&b, &bounds);

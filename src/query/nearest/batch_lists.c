@@ -43,7 +43,6 @@
 #include "nearest/batch.h"
 
 #include "base/simd.h"
-#include "nearest/pairs.h"
 #include "nearest/regions.h"
 
 #include <math.h>

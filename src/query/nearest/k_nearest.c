@@ -160,8 +160,8 @@ static nearest_query init_query(const abut_bvh *bvh, vec3 point, double radius, 
     return g;
 }
 
-static uint32_t find_k(const abut_bvh *bvh, vec3 point, double radius, uint32_t k,
-                       abut_nearest *nearest) {
+uint32_t abuti_nearest_k(const abut_bvh *bvh, vec3 point, double radius, uint32_t k,
+                         abut_nearest *nearest) {
     if (!k)
         return 0;
     nearest_query g = init_query(bvh, point, radius, k, nearest);
@@ -178,35 +178,41 @@ static uint32_t count_within(const abut_bvh *bvh, vec3 point, double radius) {
 
 /* ---- public ---- */
 
+static abut_status check_list(const char *function, const abut_bvh *bvh, abut_vec3 point,
+                              double radius, const abut_nearest_list *nearest) {
+    abut_status status;
+    if ((status = abuti_bvh_check(function, bvh, nearest, "nearest")) ||
+        (status = ABUTI_LIST_CHECK(function, "nearest", nearest)) ||
+        (status = abuti_bvh_check_point(function, "point", point)))
+        return status;
+    return abuti_bvh_check_limit(function, "radius", radius);
+}
+
 abut_status abut_nearest_k(const abut_bvh *bvh, abut_vec3 point, double radius,
                            abut_nearest_list *nearest) {
-    abut_status status = abuti_bvh_check(__func__, bvh, nearest, "nearest");
-    status = status ? status : ABUTI_LIST_CHECK(__func__, "nearest", nearest);
-    if (!status && nearest->capacity > UINT32_MAX)
-        status = abuti_fail(ABUT_ERROR_ARGUMENT,
-                            "%s: the capacity of nearest is %llu; it must be at "
-                            "most %u",
-                            __func__, (unsigned long long)nearest->capacity, UINT32_MAX);
-    status = status ? status : abuti_bvh_check_point(__func__, "point", point);
-    status = status ? status : abuti_bvh_check_limit(__func__, "radius", radius);
-    if (!status)
-        nearest->count = find_k(bvh, point, radius, (uint32_t)nearest->capacity, nearest->list);
-    return status;
+    abut_status status = check_list(__func__, bvh, point, radius, nearest);
+    if (status)
+        return status;
+    if (nearest->capacity > UINT32_MAX)
+        return abuti_fail(ABUT_ERROR_ARGUMENT,
+                          "%s: the capacity of nearest is %llu; it must be at "
+                          "most %u",
+                          __func__, (unsigned long long)nearest->capacity, UINT32_MAX);
+    nearest->count =
+        abuti_nearest_k(bvh, point, radius, (uint32_t)nearest->capacity, nearest->list);
+    return ABUT_OK;
 }
 
 abut_status abut_nearest_within(const abut_bvh *bvh, abut_vec3 point, double radius,
                                 abut_nearest_list *nearest) {
-    abut_status status = abuti_bvh_check(__func__, bvh, nearest, "nearest");
-    status = status ? status : ABUTI_LIST_CHECK(__func__, "nearest", nearest);
-    status = status ? status : abuti_bvh_check_point(__func__, "point", point);
-    status = status ? status : abuti_bvh_check_limit(__func__, "radius", radius);
+    abut_status status = check_list(__func__, bvh, point, radius, nearest);
     if (status)
         return status;
     /* Counted first, so that a list that is too short stays unchanged. */
     const uint32_t found = count_within(bvh, point, radius);
     status = ABUTI_LIST_COUNT(__func__, "nearest", nearest, found);
     if (!status)
-        find_k(bvh, point, radius, found, nearest->list);
+        abuti_nearest_k(bvh, point, radius, found, nearest->list);
     return status;
 }
 
@@ -223,8 +229,8 @@ static void search_range(void *data, const bvh_sorted_point *places, size_t begi
     many_batch *b = data;
     for (size_t i = begin; i < end; i++) {
         size_t point = bvh_point_index(places, i);
-        b->counts[point] = find_k(b->bvh, bvh_point_at(&b->points, point), b->radius, b->k,
-                                  b->k ? b->nearest + point * b->k : NULL);
+        b->counts[point] = abuti_nearest_k(b->bvh, bvh_point_at(&b->points, point), b->radius, b->k,
+                                           b->k ? b->nearest + point * b->k : NULL);
     }
 }
 
@@ -249,12 +255,13 @@ abut_status abut_nearest_k_batch(const abut_bvh *bvh, abut_array points, size_t 
     many_batch b = {
         .bvh = bvh, .radius = radius, .k = k, .nearest = nearest.host, .counts = counts.host};
     box3 bounds;
-    abut_status status = abuti_bvh_check_batch(__func__, bvh, bvh, "bvh");
-    status = status ? status : abuti_bvh_points_read(__func__, bvh, points, count, &b.points);
-    status = status ? status : check_rows(__func__, bvh, b.points.count, k, nearest, counts);
-    status = status ? status : abuti_bvh_check_limit(__func__, "radius", radius);
-    status = status ? status : abuti_bvh_points_check(__func__, bvh->context, &b.points, &bounds);
-    if (status || !b.points.count)
+    abut_status status;
+    if ((status = abuti_bvh_check_batch(__func__, bvh, bvh, "bvh")) ||
+        (status = abuti_bvh_points_read(__func__, bvh, points, count, &b.points)) ||
+        (status = check_rows(__func__, bvh, b.points.count, k, nearest, counts)) ||
+        (status = abuti_bvh_check_limit(__func__, "radius", radius)) ||
+        (status = abuti_bvh_points_check(__func__, bvh->context, &b.points, &bounds)) ||
+        !b.points.count)
         return status;
     const bvh_gather g = {.function = __func__,
                           .stage = "nearest",
@@ -278,8 +285,8 @@ typedef struct within_batch {
 static uint32_t find_within(const void *user, size_t i, bool write, uint64_t at) {
     const within_batch *b = user;
     vec3 point = bvh_point_at(&b->points, i);
-    return write ? find_k(b->bvh, point, b->radius, (uint32_t)(b->offsets[i + 1] - at),
-                          b->nearest + at)
+    return write ? abuti_nearest_k(b->bvh, point, b->radius, (uint32_t)(b->offsets[i + 1] - at),
+                                   b->nearest + at)
                  : count_within(b->bvh, point, b->radius);
 }
 
@@ -291,17 +298,16 @@ abut_status abut_nearest_within_batch(const abut_bvh *bvh, abut_array points, si
                       .offsets = offsets.host,
                       .nearest = nearest.host};
     box3 bounds;
-    abut_status status = abuti_bvh_check_batch(__func__, bvh, bvh, "bvh");
-    status = status ? status : abuti_bvh_points_read(__func__, bvh, points, count, &b.points);
-    if (status)
+    abut_status status;
+    if ((status = abuti_bvh_check_batch(__func__, bvh, bvh, "bvh")) ||
+        (status = abuti_bvh_points_read(__func__, bvh, points, count, &b.points)))
         return status;
     const bvh_gather g = {__func__, "nearest",  "nearest", bvh,   b.points.count,
                           capacity, offsets,    nearest,   total, sizeof(abut_nearest),
                           &b,       find_within};
-    status = abuti_gather_check(&g);
-    status = status ? status : abuti_bvh_check_limit(__func__, "radius", radius);
-    status = status ? status : abuti_bvh_points_check(__func__, bvh->context, &b.points, &bounds);
-    if (status)
+    if ((status = abuti_gather_check(&g)) ||
+        (status = abuti_bvh_check_limit(__func__, "radius", radius)) ||
+        (status = abuti_bvh_points_check(__func__, bvh->context, &b.points, &bounds)))
         return status;
     return bvh->there ? abuti_nearest_within_on_device(&g, &b.points, radius)
                       : abuti_gather_run(&g);

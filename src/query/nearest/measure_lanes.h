@@ -240,7 +240,7 @@ static inline __attribute__((always_inline)) void measure_lanes(const vec3d abso
 }
 
 /* The same if the nearest point is known to be inside the first edge, or the first corner; see
- * pairs.h. */
+ * batch.h. */
 static inline void measure_known_lanes(const vec3d absolute[3], vec3d point, bool is_edge,
                                        measured *out) {
     vec3d corner[3];

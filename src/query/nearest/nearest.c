@@ -4,10 +4,15 @@
 #include "base/simd.h"
 #include "geom/closest_shared.h"
 
+#include <math.h>
+
 void abuti_nearest_point(const abut_bvh *bvh, abut_vec3 point, double radius, bvh_hint *hint,
                          abut_nearest *nearest) {
-    nearest_found found;
-    ABUTI_BY_LANES(abuti_nearest_search)(bvh, point, radius, hint, &found);
+    nearest_found found = {INFINITY, {0, 0, 0}, ABUT_NONE};
+    if (v3_max_abs(v3_sub(point, bvh->mesh->origin)) * bvh->scale < NEAREST_FAR)
+        ABUTI_BY_LANES(abuti_nearest_search)(bvh, point, radius, hint, &found);
+    else if (abuti_nearest_k(bvh, point, radius, 1, nearest))
+        return;
     nearest->distance = found.distance;
     nearest->triangle = found.triangle;
     memcpy(nearest->barycentric, found.weight, sizeof found.weight);

@@ -17,6 +17,11 @@ typedef struct bvh_hint {
 void abuti_nearest_point(const abut_bvh *bvh, abut_vec3 point, double radius, bvh_hint *hint,
                          abut_nearest *nearest);
 
+/* The k nearest triangles within a radius, sorted, for validated arguments; returns their number.
+ */
+uint32_t abuti_nearest_k(const abut_bvh *bvh, vec3 point, double radius, uint32_t k,
+                         abut_nearest *nearest);
+
 /* ---- search_lanes.c ---- */
 
 typedef struct nearest_found {
@@ -24,7 +29,7 @@ typedef struct nearest_found {
     uint32_t triangle;          /* or ABUT_NONE */
 } nearest_found;
 
-/* Finds the nearest triangle. The hint may be null. */
+/* Finds the nearest triangle to a point that is not far. The hint may be null. */
 typedef void nearest_search(const abut_bvh *bvh, vec3 point, double radius, const bvh_hint *hint,
                             nearest_found *found);
 nearest_search abuti_nearest_search_4, abuti_nearest_search_8, abuti_nearest_search_16;

@@ -1,6 +1,6 @@
 /* Distances of points and triangles in doubles, compiled for 4, 8 and 16 float lanes, which are
  * half as many doubles. */
-#include "nearest/pairs.h"
+#include "nearest/batch.h"
 
 #if LANES == 16
 #define MEASURE_LANES 8

@@ -23,8 +23,7 @@
  * negligible. The margin is 32 e M plus the longest step; tests/nearest measures errors below a
  * quarter of it.
  *
- * Far away, where floats do not distinguish neighbouring triangles, boxes are measured in doubles
- * and all remaining triangles become candidates.
+ * Far away floats do not distinguish neighbouring triangles; nearest.c searches in doubles there.
  */
 #include "nearest/nearest.h"
 
@@ -416,67 +415,12 @@ static inline void search_in_floats(search *s) {
     measure_candidates(s);
 }
 
-/* ---- distant points ---- */
-
-typedef struct pending_node {
-    double distance_sq;
-    uint32_t place;
-} pending_node;
-
-/* In units in which the point is at the distance 1 from the local origin: nothing overflows, and a
- * mesh that underflows is a point. */
-static void search_far(search *s) {
-    const abut_mesh *mesh = s->bvh->mesh;
-    vec3 p = v3_sub(s->point, mesh->origin);
-    double unit = 1 / v3_max_abs(p), per_frame = unit / s->bvh->scale;
-    double at[3] = {p.x * unit, p.y * unit, p.z * unit};
-    pending_node stack[BVH_STACK];
-    uint32_t used = 0, index = 0;
-    for (;;) {
-        const bvh_node *node = &s->bvh->nodes[index];
-        uint32_t first = used;
-        for (uint32_t slot = 0; slot < BVH_WIDTH; slot++) {
-            if (node->child[slot] == ABUT_NONE)
-                continue;
-            double sum = 0;
-            for (int axis = 0; axis < 3; axis++) {
-                double lo = node->lo[axis][slot] * per_frame, hi = node->hi[axis][slot] * per_frame;
-                double d = real_max(real_max(lo - at[axis], at[axis] - hi), 0);
-                sum += d * d;
-            }
-            pending_node child = {sum, index * BVH_WIDTH + slot};
-            uint32_t i = used++;
-            for (; i > first && stack[i - 1].distance_sq < sum; i--)
-                stack[i] = stack[i - 1];
-            stack[i] = child;
-        }
-        bool found = false;
-        while (used && !found) {
-            pending_node next = stack[--used];
-            double limit = real_min(s->found.distance, s->radius) * unit;
-            if (next.distance_sq > limit * limit * SLACK_FAR)
-                continue;
-            uint32_t child = s->bvh->nodes[next.place / BVH_WIDTH].child[next.place % BVH_WIDTH];
-            found = !(child & BVH_LEAF);
-            index = child;
-            uint32_t leaf = child & ~BVH_LEAF;
-            for (uint32_t i = 0; !found && i < bvh_leaf_fill(s->bvh, leaf); i++)
-                measure_triangle(s, s->bvh->order[leaf * BVH_WIDTH + i]);
-        }
-        if (!found)
-            return;
-    }
-}
-
 /* ---- one point ---- */
 
-/* Initialises a search in floats. Returns false if the point is too far away. */
-static inline bool init_float_search(search *s, const bvh_hint *hint) {
+static inline void init_search(search *s, const bvh_hint *hint) {
     double scale = s->bvh->scale;
     vec3 p = v3_scale(v3_sub(s->point, s->bvh->mesh->origin), scale);
     double largest = v3_max_abs(p);
-    if (!(largest < NEAREST_FAR))
-        return false;
     const double at[3] = {p.x, p.y, p.z};
     for (int axis = 0; axis < 3; axis++) {
         float nearest = (float)at[axis], rounding = fabsf(nearest) * FLT_EPSILON + FLT_MIN;
@@ -492,7 +436,6 @@ static inline bool init_float_search(search *s, const bvh_hint *hint) {
         limit = real_min(limit, v3_length(v3_sub(p, v3_scale(hint->point, scale))));
     s->upper = (float)limit * NEAREST_SLACK + s->margin;
     s->upper_sq = box_bound(s->upper);
-    return true;
 }
 
 void BY_LANES(abuti_nearest_search)(const abut_bvh *bvh, vec3 point, double radius,
@@ -502,9 +445,7 @@ void BY_LANES(abuti_nearest_search)(const abut_bvh *bvh, vec3 point, double radi
     s.point = point;
     s.radius = radius;
     s.found = (nearest_found){INFINITY, {0, 0, 0}, ABUT_NONE};
-    if (init_float_search(&s, hint))
-        search_in_floats(&s);
-    else
-        search_far(&s);
+    init_search(&s, hint);
+    search_in_floats(&s);
     *found = s.found;
 }

@@ -6,7 +6,7 @@
  * as nothing underflows. Numbers below 2^-300 that are not 0 are left to the scalar function, and
  * so are determinants that are too small compared with their terms for pairs.
  */
-#include "ray/wide.h"
+#include "ray/ray.h"
 
 #include "base/simd_lanes.h"
 

@@ -17,7 +17,6 @@
 #include "ray/ray.h"
 #include "bvh/cull.h"
 #include "bvh/gather.h"
-#include "ray/wide.h"
 
 #include "device/array.h"
 #include "geom/intersect_shared.h"
@@ -206,8 +205,7 @@ static void run_search(hit_search *h, const framed_ray *b) {
 /* ---- public ---- */
 
 enum {
-    TASKS_PER_REPORT = 128,
-    /* The tree of wide.h is built after batches have had so many rays in total, and one ray per so
+    /* The tree of ray.h is built after batches have had so many rays in total, and one ray per so
      * many triangles. */
     TREE_RAYS_MIN = 64,
     TREE_TRIANGLES_PER_RAY = 4
@@ -224,13 +222,15 @@ static abut_status check_ray(const char *function, const abut_ray *ray, size_t i
     char origin[80], direction[80];
     snprintf(origin, sizeof origin, "%s: origin", what);
     snprintf(direction, sizeof direction, "%s: direction", what);
-    abut_status status = abuti_bvh_check_point(function, origin, ray->origin);
-    status = status ? status : abuti_bvh_check_point(function, direction, ray->direction);
-    if (!status && v3_max_abs(ray->direction) == 0)
-        status =
-            abuti_fail(ABUT_ERROR_ARGUMENT, "%s: %s is zero; it must have a length greater than 0",
-                       function, direction);
-    return status;
+    abut_status status;
+    if ((status = abuti_bvh_check_point(function, origin, ray->origin)) ||
+        (status = abuti_bvh_check_point(function, direction, ray->direction)))
+        return status;
+    if (v3_max_abs(ray->direction) == 0)
+        return abuti_fail(ABUT_ERROR_ARGUMENT,
+                          "%s: %s is zero; it must have a length greater than 0", function,
+                          direction);
+    return ABUT_OK;
 }
 
 /* ---- validation of many rays on all threads ---- */
@@ -242,19 +242,15 @@ typedef struct ray_check {
     atomic_size_t invalid; /* the first invalid ray */
 } ray_check;
 
-static bool is_valid_ray(const abut_ray *ray) {
-    const double *scalar = &ray->origin.x;
-    bool legal = true;
-    for (int i = 0; i < 6; i++)
-        legal = legal && fabs(scalar[i]) <= ABUT_COORDINATE_MAX;
-    return legal && v3_max_abs(ray->direction) > 0;
-}
-
 static void check_task(void *data, size_t chunk, size_t begin, size_t end) {
     ray_check *check = data;
     (void)chunk;
     for (size_t i = begin; i < end; i++) {
-        if (is_valid_ray(&check->rays[i]))
+        const double *scalar = &check->rays[i].origin.x;
+        bool is_valid = v3_max_abs(check->rays[i].direction) > 0;
+        for (int k = 0; k < 6; k++)
+            is_valid = is_valid && fabs(scalar[k]) <= ABUT_COORDINATE_MAX;
+        if (is_valid)
             continue;
         size_t least = atomic_load(&check->invalid);
         while (i < least && !atomic_compare_exchange_weak(&check->invalid, &least, i))
@@ -272,30 +268,19 @@ static abut_status check_rays(const char *function, abut_context *context, const
     return invalid == SIZE_MAX ? ABUT_OK : check_ray(function, &rays[invalid], invalid);
 }
 
-static abut_ray_hit find_hit(query_kind what, const abut_bvh *bvh, const abut_ray *ray,
-                             double most) {
+static hit_search search_one(query_kind what, const abut_bvh *bvh, const abut_ray *ray,
+                             double limit, abut_ray_hit *hits) {
     framed_ray b = frame_ray(bvh, ray);
-    hit_search h = {what, most, no_hit(), 0, NULL};
+    hit_search h = {what, limit, no_hit(), 0, hits};
     run_search(&h, &b);
-    return h.best;
-}
-
-static abut_ray_hit first_hit(const abut_bvh *bvh, const abut_ray *ray, double most) {
-    return find_hit(QUERY_FIRST, bvh, ray, most);
+    return h;
 }
 
 abut_ray_hit abuti_ray_find_exit(const abut_bvh *bvh, const abut_ray *ray, double limit) {
-    return find_hit(QUERY_EXIT, bvh, ray, limit);
+    return search_one(QUERY_EXIT, bvh, ray, limit, NULL).best;
 }
 
-static bool any_hit(const abut_bvh *bvh, const abut_ray *ray, double limit) {
-    framed_ray b = frame_ray(bvh, ray);
-    hit_search h = {QUERY_ANY, limit, no_hit(), 0, NULL};
-    run_search(&h, &b);
-    return h.count > 0;
-}
-
-/* The tree of wide.h if there is one. */
+/* The tree of ray.h if there is one. */
 static const ray_wide *existing_tree(const abut_bvh *bvh) {
     return (const ray_wide *)abuti_bvh_find_attachment(&bvh->parts, ABUTI_BY_LANES(abuti_ray_wide));
 }
@@ -343,29 +328,32 @@ static void search_rays(const abut_bvh *bvh, const ray_wide *tree, const abut_ra
     for (size_t k = 0; k < count; k++) {
         size_t i = tree ? row.unfinished[k] : k;
         if (hits)
-            hits[i] = first_hit(bvh, &rays[i], limit);
+            hits[i] = search_one(QUERY_FIRST, bvh, &rays[i], limit, NULL).best;
         else
-            any[i] = any_hit(bvh, &rays[i], limit);
+            any[i] = search_one(QUERY_ANY, bvh, &rays[i], limit, NULL).count > 0;
     }
+}
+
+/* The first hit of one ray, or whether there is any; one of the outputs is set, as `out`. */
+static abut_status cast_ray(const char *function, const abut_bvh *bvh, const abut_ray *ray,
+                            double limit, const void *out, const char *out_name, abut_ray_hit *hit,
+                            bool *any) {
+    abut_status status;
+    if ((status = abuti_bvh_check(function, bvh, out, out_name)) ||
+        (status = check_ray(function, ray, SIZE_MAX)) ||
+        (status = abuti_bvh_check_limit(function, "limit", limit)))
+        return status;
+    search_rays(bvh, existing_tree(bvh), ray, 1, limit, hit, any);
+    return ABUT_OK;
 }
 
 abut_status abut_ray_first(const abut_bvh *bvh, const abut_ray *ray, double limit,
                            abut_ray_hit *hit) {
-    abut_status status = abuti_bvh_check(__func__, bvh, hit, "hit");
-    status = status ? status : check_ray(__func__, ray, SIZE_MAX);
-    status = status ? status : abuti_bvh_check_limit(__func__, "limit", limit);
-    if (!status)
-        search_rays(bvh, existing_tree(bvh), ray, 1, limit, hit, NULL);
-    return status;
+    return cast_ray(__func__, bvh, ray, limit, hit, "hit", hit, NULL);
 }
 
 abut_status abut_ray_any(const abut_bvh *bvh, const abut_ray *ray, double limit, bool *any) {
-    abut_status status = abuti_bvh_check(__func__, bvh, any, "any");
-    status = status ? status : check_ray(__func__, ray, SIZE_MAX);
-    status = status ? status : abuti_bvh_check_limit(__func__, "limit", limit);
-    if (!status)
-        search_rays(bvh, existing_tree(bvh), ray, 1, limit, NULL, any);
-    return status;
+    return cast_ray(__func__, bvh, ray, limit, any, "any", NULL, any);
 }
 
 bool abuti_ray_hit_after(const void *one, const void *other) {
@@ -375,19 +363,18 @@ bool abuti_ray_hit_after(const void *one, const void *other) {
 }
 
 uint32_t abuti_ray_all_hits(const abut_bvh *bvh, const abut_ray *ray, abut_ray_hit *hits) {
-    framed_ray b = frame_ray(bvh, ray);
-    hit_search h = {hits ? QUERY_ALL : QUERY_COUNT, INFINITY, no_hit(), 0, hits};
-    run_search(&h, &b);
+    const uint32_t count =
+        search_one(hits ? QUERY_ALL : QUERY_COUNT, bvh, ray, INFINITY, hits).count;
     if (hits)
-        abuti_sort_items(hits, h.count, sizeof *hits, abuti_ray_hit_after);
-    return h.count;
+        abuti_sort_items(hits, count, sizeof *hits, abuti_ray_hit_after);
+    return count;
 }
 
 abut_status abut_ray_all(const abut_bvh *bvh, const abut_ray *ray, abut_ray_hit_list *hits) {
-    abut_status status = abuti_bvh_check(__func__, bvh, hits, "hits");
-    status = status ? status : check_ray(__func__, ray, SIZE_MAX);
-    status = status ? status : ABUTI_LIST_CHECK(__func__, "hits", hits);
-    if (status)
+    abut_status status;
+    if ((status = abuti_bvh_check(__func__, bvh, hits, "hits")) ||
+        (status = check_ray(__func__, ray, SIZE_MAX)) ||
+        (status = ABUTI_LIST_CHECK(__func__, "hits", hits)))
         return status;
     /* Counted first, so that a list that is too short stays unchanged. */
     status = ABUTI_LIST_COUNT(__func__, "hits", hits, abuti_ray_all_hits(bvh, ray, NULL));
@@ -419,7 +406,6 @@ typedef struct ray_batch {
     const abut_bvh *bvh;
     const ray_wide *tree; /* or null */
     const abut_ray *rays;
-    size_t count, begin;
     double limit;
     abut_ray_hit *hits; /* one of these two outputs is set */
     bool *any;
@@ -427,10 +413,9 @@ typedef struct ray_batch {
 
 static void rays_task(void *data, size_t chunk, size_t begin, size_t end) {
     const ray_batch *b = data;
-    const size_t first = b->begin + begin;
     (void)chunk;
-    search_rays(b->bvh, b->tree, b->rays + first, end - begin, b->limit,
-                b->hits ? b->hits + first : NULL, b->any ? b->any + first : NULL);
+    search_rays(b->bvh, b->tree, b->rays + begin, end - begin, b->limit,
+                b->hits ? b->hits + begin : NULL, b->any ? b->any + begin : NULL);
 }
 
 /* Validates the arrays of the caller; and the rays, unless the device does. */
@@ -444,21 +429,6 @@ static abut_status check_batch(const char *function, const abut_bvh *bvh, abut_a
     return status || rays.buffer ? status : check_rays(function, bvh->context, rays.host, count);
 }
 
-static abut_status run_batch(ray_batch *b) {
-    const size_t part = (size_t)RAYS_PER_TASK * TASKS_PER_REPORT;
-    abut_status status = ABUT_OK;
-    b->tree = tree_for_rays(b->bvh, b->count);
-    for (b->begin = 0; b->begin < b->count && !status; b->begin += part) {
-        size_t here = b->count - b->begin < part ? b->count - b->begin : part;
-        status = abuti_parallel_try(b->bvh->context, "rays", here, RAYS_PER_TASK, rays_task, b);
-        if (status)
-            break;
-        status =
-            abuti_progress(b->bvh->context, "rays", (double)(b->begin + here) / (double)b->count);
-    }
-    return status;
-}
-
 /* The number of coordinates of a ray. */
 enum { RAY_NUMBERS = sizeof(abut_ray) / sizeof(double) };
 
@@ -466,21 +436,21 @@ enum { RAY_NUMBERS = sizeof(abut_ray) / sizeof(double) };
 static abut_status cast_rays(const char *function, const abut_bvh *bvh, abut_array rays,
                              size_t count, double limit, bool any, abut_array out) {
     void *copy = NULL;
-    abut_status status = abuti_bvh_check_batch(function, bvh, bvh, "bvh");
-    status = status ? status : abuti_bvh_check_limit(function, "limit", limit);
-    if (status)
+    abut_status status;
+    if ((status = abuti_bvh_check_batch(function, bvh, bvh, "bvh")) ||
+        (status = abuti_bvh_check_limit(function, "limit", limit)))
         return status;
     status = abuti_array_convert(function, "rays", bvh->context, &rays, count, RAY_NUMBERS, &copy);
     if (!status)
         status = check_batch(function, bvh, rays, count, out, any ? "any" : "hits",
                              any ? sizeof(bool) : sizeof(abut_ray_hit));
-    if (!status && count) {
-        ray_batch b = {.bvh = bvh, .rays = rays.host, .count = count, .limit = limit};
-        b.hits = any ? NULL : out.host;
-        b.any = any ? out.host : NULL;
-        status = bvh->there
-                     ? abuti_ray_on_device(function, bvh->there, rays, count, limit, any, out)
-                     : run_batch(&b);
+    if (!status && count && bvh->there) {
+        status = abuti_ray_on_device(function, bvh->there, rays, count, limit, any, out);
+    } else if (!status && count) {
+        ray_batch b = {bvh,   tree_for_rays(bvh, count), rays.host,
+                       limit, any ? NULL : out.host,     any ? out.host : NULL};
+        status =
+            abuti_bvh_run_tasks(bvh->context, "rays", count, RAYS_PER_TASK, rays_task, &b, 0, 1);
     }
     abuti_release(bvh->context, copy);
     return status;

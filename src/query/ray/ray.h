@@ -1,4 +1,14 @@
-/* Functions that the files of ray queries share. */
+/* Functions that the files of ray queries share, and the tree for batches.
+ *
+ * A second tree for batches of rays on the CPU: as many children per node, and triangles per leaf,
+ * as the processor has lanes. It is built from the BVH and kept as its attachment, one for each
+ * number of lanes. walk_lanes.c describes the traversal.
+ *
+ * Boxes are those of the BVH. Corners are floats in its frame, rounded to nearest: sufficient for
+ * bounds, never for results. Each node has for every octant of directions the order in which its
+ * children are pushed, the furthest first (Fuetterling and others 2017, "Accelerated single ray
+ * tracing for wide vector units").
+ */
 #ifndef ABUTI_RAY_H
 #define ABUTI_RAY_H
 
@@ -6,11 +16,94 @@
 
 #include <abut/ray.h>
 
+/* ---- wide_lanes.c, walk_lanes.c, pierce_lanes.c ---- */
+
+typedef struct ray_wide {
+    bvh_attachment attachment;
+    uint32_t node_count, leaf_count;
+    void *nodes, *leaves;
+} ray_wide;
+
+#ifdef LANES
+
+typedef struct wide_node {
+    float planes[6][LANES]; /* low ends, high ends; of an empty slot infinity, -infinity */
+    uint32_t child[LANES];  /* a node, BVH_LEAF + a leaf, or ABUT_NONE */
+    uint8_t order[8][LANES];
+} wide_node;
+
+typedef struct wide_leaf {
+    float corner[3][3][LANES]; /* corner, axis; NaN if there is no triangle */
+    uint32_t triangle[LANES];
+} wide_leaf;
+
+#endif
+
+extern const bvh_attachment_kind abuti_ray_wide_4, abuti_ray_wide_8, abuti_ray_wide_16;
+
+/* The query of a row of rays. */
+typedef enum ray_query_kind { RAY_FIRST, RAY_ANY, RAY_ALL } ray_query_kind;
+
+enum { RAYS_PER_TASK = 256 };
+
+/* One of all hits: a ray of the row, and its triangle, without the hit point. */
+typedef struct ray_found {
+    uint32_t ray : 16, certain : 1; /* certain: the line intersects the interior of the triangle */
+    uint32_t triangle;
+} ray_found;
+
+typedef struct ray_row {
+    const abut_bvh *bvh;
+    const ray_wide *tree;
+    const abut_ray *rays;
+    uint32_t count; /* at most RAYS_PER_TASK */
+    ray_query_kind what;
+    double limit;       /* infinite for RAY_ALL */
+    abut_ray_hit *hits; /* of RAY_FIRST */
+    bool *any;          /* of RAY_ANY */
+    /* of RAY_ALL: the number of hits of each ray, and the first found_max of all */
+    uint32_t *counts, found_max, found_count;
+    ray_found *found;
+    /* rays without a result, for any reason */
+    uint32_t unfinished_count, unfinished[RAYS_PER_TASK];
+} ray_row;
+
+/* Searches a row of valid rays, except for the unfinished ones. */
+void abuti_ray_walk_4(ray_row *row);
+void abuti_ray_walk_8(ray_row *row);
+void abuti_ray_walk_16(ray_row *row);
+
+/* A certain hit whose point has not been computed yet. */
+typedef struct ray_pierce {
+    const abut_ray *ray;
+    uint32_t triangle;
+    abut_ray_hit *hit;
+} ray_pierce;
+
+/* Computes hit points, with the bits of path_pierce() in geom/path_shared.h. */
+enum { RAY_PIERCES = 8 };
+void abuti_ray_pierce_4(const abut_mesh *mesh, const ray_pierce *hits, uint32_t count);
+void abuti_ray_pierce_8(const abut_mesh *mesh, const ray_pierce *hits, uint32_t count);
+void abuti_ray_pierce_16(const abut_mesh *mesh, const ray_pierce *hits, uint32_t count);
+
+/* ---- ray.c ---- */
+
+/* Returns the number of triangles that a ray hits; writes the hits, sorted, unless null. */
+uint32_t abuti_ray_all_hits(const abut_bvh *bvh, const abut_ray *ray, abut_ray_hit *hits);
+/* Whether one hit comes after another. */
+bool abuti_ray_hit_after(const void *one, const void *other);
+
+/* Whether a ray hits a triangle, and where. */
+bool abuti_ray_meet(const abut_mesh *mesh, const abut_ray *ray, uint32_t triangle,
+                    abut_ray_hit *hit);
+/* Computes the hit point of a certain hit. */
+void abuti_ray_pierce(const abut_mesh *mesh, const ray_pierce *hit);
+
 /* The first triangle that a ray passes from behind: where it leaves a solid that it starts in or
  * on; other triangles are ignored. For validated arguments. */
 abut_ray_hit abuti_ray_find_exit(const abut_bvh *bvh, const abut_ray *ray, double limit);
 
-/* Builds the tree for batches of rays on the CPU, if there is none; see wide.h. Thread-safe. */
+/* Builds the tree for batches of rays on the CPU, if there is none. Thread-safe. */
 abut_status abuti_ray_prepare(const abut_bvh *bvh);
 
 /* ---- device_ray.c: on a device; arguments have been validated, except for rays in a buffer ----
@@ -20,5 +113,10 @@ abut_status abuti_ray_prepare(const abut_bvh *bvh);
 abut_status abuti_ray_on_device(const char *function, bvh_on_device *there, abut_array rays,
                                 size_t count, double limit, bool any, abut_array results);
 abut_status abuti_ray_all_on_device(const bvh_gather *gather, abut_array rays);
+
+/* ---- all.c ---- */
+
+/* All hits of many rays with the tree; arguments have been validated. */
+abut_status abuti_ray_all_run(const bvh_gather *gather, const ray_wide *tree, const abut_ray *rays);
 
 #endif

@@ -1,4 +1,4 @@
-/* Many rays at once in the tree of wide.h, for as many LANES as this file is compiled for.
+/* Many rays at once in the tree of ray.h, for as many LANES as this file is compiled for.
  *
  * A single ray in a tree is bound by latency: of memory, of the previous step, and of mispredicted
  * branches. So several rays are active at a time, each with its own stack. In a round all pop the
@@ -19,7 +19,7 @@
  * the exact predicate at once. So results are those of a search through all triangles, and depend
  * neither on LANES nor on floats.
  */
-#include "ray/wide.h"
+#include "ray/ray.h"
 
 #include "base/simd_lanes.h"
 

@@ -1,11 +1,11 @@
 /* The tree for batches of rays, built from the BVH for as many LANES as this file is compiled for;
- * see wide.h.
+ * see ray.h.
  *
  * A node starts with the children of a node of the BVH. Then, while there are free slots, the child
  * with the largest surface is replaced by its own children. Subtrees of at most LANES triangles
  * become a leaf. A first pass determines the nodes, a second one fills them on all threads.
  */
-#include "ray/wide.h"
+#include "ray/ray.h"
 
 #include "base/simd_lanes.h"
 

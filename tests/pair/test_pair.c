@@ -4,7 +4,7 @@
 #include "pair/frame.h"
 
 #include "base/simd.h"
-#include "pair/closest_proof.h"
+#include "pair/disc_bounds.h"
 
 /* ---- the obvious way ---- */
 

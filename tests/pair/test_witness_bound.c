@@ -76,7 +76,7 @@ static void check_line(const abut_bvh *a, const abut_bvh *b, abut_pose at, test_
                     nearest = fmin(nearest, distance[list[0][k / count[1]]][list[1][k % count[1]]]);
                 if (!count[0] || !count[1])
                     continue;
-                bool told = abuti_witness_bound_excludes(&line, place, most);
+                bool told = abuti_witness_bound_excludes(&line, place, most, true);
                 assert_false(told && nearest < most - 4 * frame.position_error);
                 seen->beyond += turn < 2 && nearest > most;
                 seen->told += turn < 2 && told;
@@ -185,7 +185,7 @@ TEST(middles_on_the_line) {
         assert_true(init_frame(&posed[0], &posed[1], &frame));
         abuti_witness_bound_start(&line, &frame, discs,
                                   &(closest_pair){3, {0, 0, 0}, v3_scale(way, 3)});
-        assert_false(abuti_witness_bound_excludes(&line, place, 3));
+        assert_false(abuti_witness_bound_excludes(&line, place, 3, true));
     }
     abut_bvh_destroy(bvh);
 }

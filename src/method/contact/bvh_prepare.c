@@ -5,7 +5,6 @@
 #include "contact/contact.h"
 #include "contact/patch.h"
 #include "contact/solid.h"
-#include "pair/closest_proof.h"
 #include "pair/contour.h"
 #include "pair/disc_bounds.h"
 #include "ray/ray.h"

@@ -105,7 +105,7 @@ struct abut_bvh {
     bvh_attachments parts;             /* data of other modules, on the CPU */
     atomic_size_t ray_count;           /* rays in batches since the build or the last refit */
     atomic_size_t pair_steps;  /* the same for steps of distance searches; see pair/disc_bounds.h */
-    atomic_size_t pair_effort; /* the same for ties of distances; see pair/closest_proof.h */
+    atomic_size_t pair_effort; /* the same for ties of distances; see pair/disc_bounds.h */
 };
 
 /* Adds a reference, which abut_bvh_destroy() releases. Null is allowed. Thread-safe. */

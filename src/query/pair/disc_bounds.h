@@ -10,6 +10,10 @@
  * the centre of the box, so six numbers are stored. The idea is that of oriented boxes (Gottschalk
  * and others 1996) and swept spheres (Larsen and others 1999, "Fast proximity queries with swept
  * sphere volumes"), with fewer operations.
+ *
+ * Slabs: the same in doubles, for parallel faces, an edge above a plate, and other surfaces of
+ * which many pairs of triangles are equally near. Floats cannot order these. A slab of a flat
+ * surface is accurate to the last digits, so a face with any number of triangles is one part.
  */
 #ifndef ABUTI_PAIR_DISC_BOUNDS_H
 #define ABUTI_PAIR_DISC_BOUNDS_H
@@ -29,7 +33,29 @@ const pair_disc *abuti_pair_discs(const abut_bvh *bvh, uint32_t steps);
 /* The same, but computes them if there are none. Null if memory is exhausted. */
 const pair_disc *abuti_pair_discs_now(const abut_bvh *bvh);
 
-/* ---- bounds ----
+/* Bounds of the triangles of a child, in the frame of the BVH: relative to the centre of its box,
+ * corners have coordinates from lo to hi along the unit vector m, and are no further than r from
+ * the line along m. */
+typedef struct pair_slab {
+    double m[3], lo, hi;
+    float r;
+    uint32_t first; /* its lowest triangle */
+} pair_slab;
+
+/* Returns the slabs of all places, as abuti_pair_discs(). `effort` is the effort of a search since
+ * its last call, in pairs of leaves. */
+const pair_slab *abuti_pair_slabs(const abut_bvh *bvh, uint64_t effort);
+const pair_slab *abuti_pair_slabs_now(const abut_bvh *bvh);
+
+/* The largest coordinate along a unit vector n, relative to the centre of the box: for any corner
+ * x, n . x is at most max((n . m) lo, (n . m) hi) + |n - (n . m) m| r. */
+static inline double slab_reach(const pair_slab *slab, vec3 n) {
+    vec3 m = v3(slab->m[0], slab->m[1], slab->m[2]);
+    double c = v3_dot(n, m);
+    return real_max(c * slab->lo, c * slab->hi) + v3_length(v3_sub(n, v3_scale(m, c))) * slab->r;
+}
+
+/* ---- bounds of discs ----
  *
  * Rounding errors, with u = 2^-24 and T of pair.h: centres of boxes have errors of 10u (8 + T)
  * along an axis, and s m with rotated m adds 25u: less than 26u (8 + T) in total along any

@@ -9,8 +9,21 @@ _Static_assert(WITNESS_CACHE_SIZE == 1 << 8, "decide_reach() uses the highest ei
 
 /* ---- one side ---- */
 
-/* Writes upper bounds of how far the children of a node extend past the end: by boxes and discs, in
- * floats.
+/* The centre of a box relative to the local origin of the mesh. */
+static vec3 box_centre_in_mesh(const abut_bvh *bvh, uint32_t place) {
+    return v3_scale(pair_box_centre(bvh, place), 1 / bvh->scale);
+}
+
+/* An upper bound of how far a place extends past the end, by its box and slab, in doubles. */
+static double slab_past_end(const witness_bound *witness, int k, uint32_t place) {
+    const abut_bvh *bvh = witness->frame->side[k].bvh;
+    const vec3 n = witness->direction[k];
+    double reach =
+        real_min(pair_box_reach(bvh, place, n), slab_reach(&witness->slabs[k][place], n));
+    return (v3_dot(n, pair_box_centre(bvh, place)) + reach) / bvh->scale - witness->end[k];
+}
+
+/* Writes these bounds for the children of a node; without slabs by boxes and discs, in floats.
  *
  * With coordinates up to 2 the centre of a box has an error of 4u along any direction; products and
  * sums add 14u and the last sum 7u: 25u. The projection of a disc has an error of 14u of s and t,
@@ -20,6 +33,13 @@ static void project_children(const witness_bound *witness, int k, uint32_t node,
                              double past[BVH_WIDTH]) {
     const abut_bvh *bvh = witness->frame->side[k].bvh;
     const bvh_node *boxes = &bvh->nodes[node];
+    if (witness->slabs[k]) {
+        for (uint32_t i = 0; i < BVH_WIDTH; i++)
+            past[i] = boxes->child[i] == ABUT_NONE
+                          ? -INFINITY
+                          : slab_past_end(witness, k, node * BVH_WIDTH + i);
+        return;
+    }
     const pair_disc *disc = &witness->discs[k][node];
     const float direction[3] = {(float)witness->direction[k].x, (float)witness->direction[k].y,
                                 (float)witness->direction[k].z};
@@ -87,20 +107,9 @@ static witness_reach decide_reach(witness_bound *witness, int k, uint32_t place,
     }
 }
 
-static double place_past_end(const witness_bound *witness, int k, uint32_t place) {
-    double past[BVH_WIDTH];
-    project_children(witness, k, place / BVH_WIDTH, past);
-    return past[place % BVH_WIDTH];
-}
-
 /* ---- both sides ---- */
 
-/* The centre of a box relative to the local origin of the mesh. */
-static vec3 box_centre_in_mesh(const abut_bvh *bvh, uint32_t place) {
-    return v3_scale(pair_box_centre(bvh, place), 1 / bvh->scale);
-}
-
-/* How far triangles at a place extend from that centre along a unit vector. */
+/* How far triangles at a place extend from the centre of its box along a unit vector. */
 static double half_extent_along(const witness_bound *witness, int k, uint32_t place, vec3 n) {
     const abut_bvh *bvh = witness->frame->side[k].bvh;
     const pair_disc *disc = &witness->discs[k][place / BVH_WIDTH];
@@ -113,39 +122,75 @@ static double half_extent_along(const witness_bound *witness, int k, uint32_t pl
     return real_min(pair_box_reach(bvh, place, n), reach) / bvh->scale;
 }
 
+/* Whether two slabs are further apart than `upper` along the normal of one of them. */
+static bool slabs_are_apart(const witness_bound *witness, const uint32_t place[2], vec3 between,
+                            double upper) {
+    for (int k = 0; k < 2; k++) {
+        const pair_slab *slab = &witness->slabs[k][place[k]];
+        vec3 n = v3(slab->m[0], slab->m[1], slab->m[2]);
+        n = k ? m3_apply(&witness->rotation, n) : n;
+        n = v3_dot(n, between) < 0 ? v3_scale(n, -1) : n;
+        const vec3 own[2] = {n, v3_scale(m3_apply(&witness->inverse, n), -1)};
+        double gap = v3_dot(n, between);
+        for (int j = 0; j < 2; j++)
+            gap -= slab_reach(&witness->slabs[j][place[j]], own[j]) /
+                   witness->frame->side[j].bvh->scale;
+        if (gap >= upper)
+            return true;
+    }
+    return false;
+}
+
 /* The gap of two places across the line, along the direction between their centres. */
-static double gap_across(const witness_bound *witness, const uint32_t place[2]) {
-    const abut_bvh *bvh[2] = {witness->frame->side[0].bvh, witness->frame->side[1].bvh};
-    vec3 to =
-        v3_add(m3_apply(&witness->rotation, box_centre_in_mesh(bvh[1], place[1])), witness->shift);
-    vec3 between = v3_sub(to, box_centre_in_mesh(bvh[0], place[0]));
-    vec3 across =
-        v3_sub(between, v3_scale(witness->direction[0], v3_dot(witness->direction[0], between)));
+static double gap_across(const witness_bound *witness, const uint32_t place[2], vec3 between) {
+    const vec3 line = witness->direction[0];
+    vec3 across = v3_sub(between, v3_scale(line, v3_dot(line, between)));
     /* A smaller remainder may be a rounding error of any direction, even along the line. */
     if (!(v3_max_abs(across) > 0x1p-16 * v3_max_abs(between)))
         return 0;
     across = v3_normalise(across); /* squares may underflow */
-    double length = v3_dot(across, between);
-    mat3 back = m3_transpose(&witness->rotation);
-    vec3 other = v3_scale(m3_apply(&back, across), -1);
-    return length - half_extent_along(witness, 0, place[0], across) -
-           half_extent_along(witness, 1, place[1], other) - witness->frame->position_error;
+    return v3_dot(across, between) - witness->frame->position_error -
+           half_extent_along(witness, 0, place[0], across) -
+           half_extent_along(witness, 1, place[1],
+                             v3_scale(m3_apply(&witness->inverse, across), -1));
 }
 
-bool abuti_witness_bound_excludes(witness_bound *witness, const uint32_t place[2], double upper) {
-    double across_gap = gap_across(witness, place), along = upper, past[2];
-    if (across_gap > upper)
+bool abuti_witness_bound_excludes(witness_bound *witness, const uint32_t place[2], double upper,
+                                  bool descend) {
+    const abut_bvh *bvh[2] = {witness->frame->side[0].bvh, witness->frame->side[1].bvh};
+    const bool has_root = place[0] == PAIR_ROOT || place[1] == PAIR_ROOT;
+    double along = upper, past[2] = {witness->past[0], witness->past[1]};
+    vec3 between = v3(0, 0, 0);
+    if (past[0] + past[1] <= witness->length - upper)
         return true;
-    if (across_gap > 0)
-        along = sqrt(upper - across_gap) * sqrt(upper + across_gap);
-    double allowed = witness->length - along;
-    for (int k = 0; k < 2; k++)
-        past[k] = place_past_end(witness, k, place[k]);
+    if (!has_root) {
+        vec3 to = v3_add(m3_apply(&witness->rotation, box_centre_in_mesh(bvh[1], place[1])),
+                         witness->shift);
+        between = v3_sub(to, box_centre_in_mesh(bvh[0], place[0]));
+        double gap = gap_across(witness, place, between);
+        if (gap > upper)
+            return true;
+        if (gap > 0)
+            along = sqrt(upper - gap) * sqrt(upper + gap);
+    }
+    const double allowed = witness->length - along;
+    for (int k = 0; k < 2; k++) {
+        double children[BVH_WIDTH];
+        if (place[k] == PAIR_ROOT)
+            continue;
+        if (!witness->slabs[k])
+            project_children(witness, k, place[k] / BVH_WIDTH, children);
+        past[k] = real_min(past[k], witness->slabs[k] ? slab_past_end(witness, k, place[k])
+                                                      : children[place[k] % BVH_WIDTH]);
+    }
+    if (has_root || !descend)
+        return past[0] + past[1] <= allowed;
     for (int k = 0; k < 2 && past[0] + past[1] > allowed; k++)
         past[k] =
             decide_reach(witness, k, place[k], past[k], real_max(0.5 * allowed, allowed - past[!k]))
                 .upper;
-    return past[0] + past[1] <= allowed;
+    return past[0] + past[1] <= allowed ||
+           (witness->slabs[0] && slabs_are_apart(witness, place, between, upper));
 }
 
 /* Positions have errors of 4u of the direction and 16u of the leaves, and distances 64u of both: as
@@ -187,6 +232,24 @@ float abuti_witness_bound_corners(const witness_bound *witness, const uint32_t p
 
 /* ---- the closest pair ---- */
 
+/* Tests whether each surface is entirely beyond its end, up to rounding errors. */
+static void test_surfaces(witness_bound *witness) {
+    const double limit = 0.5 * witness->frame->position_error;
+    for (int k = 0; k < 2; k++) {
+        double children[BVH_WIDTH], past = witness->slabs[k] ? -INFINITY : INFINITY;
+        if (witness->slabs[k])
+            project_children(witness, k, 0, children);
+        for (uint32_t i = 0; i < BVH_WIDTH && past <= limit; i++)
+            past = real_max(past, decide_reach(witness, k, i, children[i], limit).upper);
+        witness->past[k] = past <= limit ? past : INFINITY;
+    }
+}
+
+void abuti_witness_bound_use_slabs(witness_bound *witness, const pair_slab *const slabs[2]) {
+    memcpy(witness->slabs, slabs, sizeof witness->slabs);
+    test_surfaces(witness);
+}
+
 void abuti_witness_bound_update(witness_bound *witness, const closest_pair *closest) {
     vec3 direction = v3_normalise(v3_sub(closest->point_b, closest->point_a));
     witness->length = closest->distance;
@@ -198,6 +261,7 @@ void abuti_witness_bound_update(witness_bound *witness, const closest_pair *clos
         witness->end[k] = v3_dot(direction, end);
         direction = v3_scale(direction, -1);
     }
+    test_surfaces(witness);
 }
 
 void abuti_witness_bound_start(witness_bound *witness, const pair_frame *frame,
@@ -205,12 +269,14 @@ void abuti_witness_bound_start(witness_bound *witness, const pair_frame *frame,
     const pair_side *side = frame->side;
     witness->frame = frame;
     memcpy(witness->discs, discs, sizeof witness->discs);
+    witness->slabs[0] = witness->slabs[1] = NULL;
     witness->generation = 0;
     for (int k = 0; k < 2; k++)
         for (uint32_t i = 0; i < WITNESS_CACHE_SIZE; i++)
             witness->cache[k][i].generation = 0;
     mat3 back = m3_transpose(&side[0].motion.rotation);
     witness->rotation = m3_multiply(&back, &side[1].motion.rotation);
+    witness->inverse = m3_transpose(&witness->rotation);
     witness->shift = pair_to_side(&side[0], v3_sub(pair_origin(&side[1]), pair_origin(&side[0])));
     abuti_witness_bound_update(witness, closest);
 }

@@ -9,6 +9,10 @@
  * decide whether it extends further past the end than the other part and z allow. Discs decide most
  * cases, in floats; otherwise their children do, down to triangles in doubles. Results are cached
  * for the next pair.
+ *
+ * If many pairs of triangles are equally near, as between parallel faces, slabs decide instead of
+ * triangles. Two parts that are not separated along the line may be separated along the normal of
+ * one of their slabs, as a peg in the middle of a shaft.
  */
 #ifndef ABUTI_PAIR_WITNESS_BOUND_H
 #define ABUTI_PAIR_WITNESS_BOUND_H
@@ -27,23 +31,30 @@ typedef struct witness_reach {
 typedef struct witness_bound {
     const pair_frame *frame;
     const pair_disc *discs[2];
+    const pair_slab *slabs[2]; /* both or none */
     double length;
-    mat3 rotation;     /* from the axes of side 1 to those of side 0 */
+    mat3 rotation; /* from the axes of side 1 to those of side 0 */
+    mat3 inverse;
     vec3 shift;        /* from the origin of mesh 0 to that of mesh 1, along the axes of side 0 */
     vec3 direction[2]; /* of the line towards the other side, along own axes */
     double end[2];     /* coordinate of the end along it, from the local origin */
+    double past[2];    /* bounds of how far each surface extends past its end */
     uint32_t generation;
     witness_reach cache[2][WITNESS_CACHE_SIZE];
 } witness_bound;
 
-/* Initialises the bound with a closest pair whose points differ. */
+/* Initialises the bound, without slabs, with a closest pair whose points differ. */
 void abuti_witness_bound_start(witness_bound *line, const pair_frame *frame,
                                const pair_disc *const discs[2], const closest_pair *closest);
 /* Replaces the closest pair. */
 void abuti_witness_bound_update(witness_bound *line, const closest_pair *closest);
-/* Whether all triangles at two places are further apart than `upper`, which includes the error of
- * vertex positions. */
-bool abuti_witness_bound_excludes(witness_bound *line, const uint32_t place[2], double upper);
+/* Uses slabs, too. */
+void abuti_witness_bound_use_slabs(witness_bound *line, const pair_slab *const slabs[2]);
+/* Whether all triangles at two places are further apart than `upper`, up to the error of vertex
+ * positions. The bound holds for any two points, so the closest pair may have been replaced. With
+ * `descend` also by the bounds below these places and by the normals of slabs. */
+bool abuti_witness_bound_excludes(witness_bound *line, const uint32_t place[2], double upper,
+                                  bool descend);
 
 /* Computes the corners of two leaves in the axes of side 0, relative to the centre of the first, so
  * that errors of floats are relative to their sizes and distance instead of their coordinates.

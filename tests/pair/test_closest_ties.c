@@ -1,9 +1,9 @@
-/* Pairs that are equally near: walls hold their triangles, and the lowest pair is found, with
- * proofs and without, as a search through all finds it. */
+/* Pairs that are equally near: slabs bound their triangles, and the lowest pair is found, with
+ * slabs and without, as a search through all finds it. */
 #include "bvh/meshes.h"
 #include "pair/frame.h"
 
-#include "pair/closest_proof.h"
+#include "pair/disc_bounds.h"
 
 static const abut_pose still = {{0, 0, 0, 0}, {0, 0, 0}};
 

@@ -1,42 +1,9 @@
-/* Pairs of boxes in the queues of closest-pair searches, and lower bounds of distances that these
- * searches share.
- */
-#ifndef ABUTI_PAIR_CLOSEST_QUEUE_H
-#define ABUTI_PAIR_CLOSEST_QUEUE_H
+/* Lower bounds of the distances of two boxes and of two triangles, for closest_pair.c. */
+#ifndef ABUTI_PAIR_CLOSEST_BOUNDS_H
+#define ABUTI_PAIR_CLOSEST_BOUNDS_H
 
 #include "geom/types_shared.h"
 #include "pair/leaf.h"
-
-typedef struct pending_pair {
-    float lower_sq;
-    float size[2]; /* the sum of half sizes of each box */
-    uint32_t place[2];
-} pending_pair;
-
-/* A min-heap of pairs by lower_sq. The array must have room for one more. */
-static inline void heap_push(pending_pair *heap, uint32_t *count, pending_pair item) {
-    uint32_t at = (*count)++;
-    while (at && heap[(at - 1) / 2].lower_sq > item.lower_sq) {
-        heap[at] = heap[(at - 1) / 2];
-        at = (at - 1) / 2;
-    }
-    heap[at] = item;
-}
-
-static inline pending_pair heap_pop(pending_pair *heap, uint32_t *count) {
-    pending_pair top = heap[0], last = heap[--*count];
-    uint32_t at = 0, child;
-    while ((child = 2 * at + 1) < *count) {
-        if (child + 1 < *count && heap[child + 1].lower_sq < heap[child].lower_sq)
-            child++;
-        if (!(heap[child].lower_sq < last.lower_sq))
-            break;
-        heap[at] = heap[child];
-        at = child;
-    }
-    heap[at] = last;
-    return top;
-}
 
 /* Squared lower bounds of the distances from a view to the children of a node: the largest of three
  * bounds. Two are the distances of boxes along the axes of either side. The third is the gap along

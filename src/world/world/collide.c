@@ -97,14 +97,6 @@ static abut_status collide_bodies(const abut_world *world, size_t pair, const wo
     return status ? status : call.count > to->capacity ? ABUT_ERROR_BUFFER : ABUT_OK;
 }
 
-static abut_status collide_primitive(const abut_world *world, size_t pair, const world_item *a,
-                                     const world_item *b, abut_contacts *to) {
-    const abuti_field_body body = {a->body.field, a->body.samples, a->at.pose};
-    const abut_contact_options options = world_contact_options(world, a, b);
-    (void)pair;
-    return abuti_contact_field_primitive(&body, b->kind, &b->at.primitive, &options, to);
-}
-
 /* Writes the contacts of a pair after those of the list, without changing its count. */
 static abut_status compute_field_contacts(const abut_world *world, size_t pair, const world_item *a,
                                           const world_item *b, abuti_vector *list,
@@ -112,9 +104,7 @@ static abut_status compute_field_contacts(const abut_world *world, size_t pair, 
     const bool character = ((a->filter.traits | b->filter.traits) & WORLD_IS_CHARACTER) != 0;
     const bool swapped = a->kind != (character ? ABUT_COLLIDER_CHARACTER : ABUT_COLLIDER_BODY);
     const world_item *first = swapped ? b : a, *second = swapped ? a : b;
-    collider *const try = character                            ? abuti_world_character_contacts
-                          : second->kind == ABUT_COLLIDER_BODY ? collide_bodies
-                                                               : collide_primitive;
+    collider *const try = character ? abuti_world_character_contacts : collide_bodies;
     abut_status status = ABUT_ERROR_BUFFER;
     size_t room = list->count + FIELD_ROOM;
     while (status == ABUT_ERROR_BUFFER) {
@@ -131,8 +121,7 @@ static abut_status compute_field_contacts(const abut_world *world, size_t pair, 
         return status;
     if (swapped)
         abuti_contact_swap_sides(to->list, to->count);
-    if (world->options.max_patch_contacts &&
-        !(world->backend->reduces && second->kind == ABUT_COLLIDER_BODY && !character))
+    if (world->options.max_patch_contacts && !(world->backend->reduces && !character))
         to->count = abut_contact_reduce(to->list, to->count, world->options.max_patch_contacts,
                                         world->options.patch_angle);
     return ABUT_OK;

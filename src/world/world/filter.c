@@ -26,7 +26,6 @@ world_filter abuti_world_filter(const abut_world *world, const world_item *made)
                   {item->is_sensor, WORLD_IS_SENSOR},
                   {!is_body && !is_character, WORLD_IS_SOLID},
                   {item->collider.kind == ABUT_COLLIDER_PLANE, WORLD_IS_PLANE},
-                  {!is_body && item->collider.kind <= ABUT_COLLIDER_BOX, WORLD_SUPPORTS_FIELDS},
                   {is_character, WORLD_IS_CHARACTER},
                   {is_body && item->collider.shape.body.bvh, WORLD_HAS_BVH},
                   {is_body && item->collider.shape.body.field && !exact_alone, WORLD_HAS_FIELD},
@@ -43,10 +42,6 @@ world_filter abuti_world_filter(const abut_world *world, const world_item *made)
 }
 
 /* ---- method ---- */
-
-static bool are_primitives(uint32_t a, uint32_t b) {
-    return (a & b & WORLD_IS_SOLID) && !(a & b & WORLD_IS_PLANE);
-}
 
 static bool can_use_exact(uint32_t a, uint32_t b) {
     const uint32_t fit = WORLD_HAS_BVH | WORLD_IS_SOLID;
@@ -66,16 +61,6 @@ bool abuti_world_by_vertices(const abut_world *world, const world_item *a, const
            mesh->asset->longest_edge <= CELLS_PER_EDGE * field->body.field->grid.cell;
 }
 
-static bool can_use_field(uint32_t a, uint32_t b) {
-    uint32_t body = a & WORLD_IS_SOLID ? b : a, other = a & WORLD_IS_SOLID ? a : b;
-    if (body & WORLD_IS_SOLID)
-        return false;
-    if (other & WORLD_IS_SOLID)
-        return (other & WORLD_SUPPORTS_FIELDS) &&
-               (body & (other & WORLD_IS_PLANE ? WORLD_HAS_SAMPLES : WORLD_HAS_FIELD)) != 0;
-    return world_has_fields(a, b);
-}
-
 abut_world_method abuti_world_method(const abut_world *world, const world_item *a,
                                      const world_item *b) {
     const abut_world_method wanted = world->options.method;
@@ -84,9 +69,10 @@ abut_world_method abuti_world_method(const abut_world *world, const world_item *
         return wanted == ABUT_WORLD_EXACT ? ABUT_WORLD_AUTO : ABUT_WORLD_RADIAL;
     if (p & q & WORLD_HAS_LAYERS)
         return ABUT_WORLD_LAYERS;
-    bool exact = (wanted != ABUT_WORLD_FIELD || are_primitives(p, q)) && can_use_exact(p, q);
-    bool field =
-        wanted != ABUT_WORLD_EXACT && (can_use_field(p, q) || abuti_world_by_vertices(world, a, b));
+    /* Primitives have no field: their pairs are always exact. */
+    bool exact = (wanted != ABUT_WORLD_FIELD || ((p | q) & WORLD_IS_SOLID)) && can_use_exact(p, q);
+    bool field = wanted != ABUT_WORLD_EXACT &&
+                 (world_has_fields(p, q) || abuti_world_by_vertices(world, a, b));
     if (exact && ((p | q) & WORLD_HAS_MAP) && (p & q & WORLD_HAS_BVH))
         return field ? ABUT_WORLD_FIELD : ABUT_WORLD_MAP;
     if (exact && field)

@@ -9,7 +9,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { BODIES, SPHERES, CUBES, BALLS, TEAPOTS, RIGID };
+enum { BODIES, CUBES, BALLS, TEAPOTS, RIGID };
 /* Pairs of primitives; and a mesh with them. */
 enum { SOLIDS = 16, WITH_MESH = 32 };
 
@@ -201,21 +201,12 @@ static void hash_contact(contact_data *data, const abut_contact *c) {
     data->hash = bench_hash(data->hash, &depth, sizeof depth);
 }
 
-static abut_status touch(const bench_state *state, contact_data *data, uint32_t i) {
+static abut_status touch(contact_data *data, uint32_t i) {
     const abut_pose still = {{0, 0, 0, 1}, {0, 0, 0}};
     const abut_collider a = abut_collider_from_field(data->field, data->samples, still),
                         b = abut_collider_from_field(data->field, data->samples, data->poses[i]);
     abut_contacts found = {.size = sizeof found, .list = data->list, .capacity = ROOM};
-    abut_status status = ABUT_OK;
-    if (state->which->variant == SPHERES) {
-        abut_sphere sphere = {data->poses[i].translation, 0.3};
-        status = abut_contact_find_sampled(&a,
-                                           &(abut_collider){.kind = ABUT_COLLIDER_SPHERE,
-                                                            .shape.sphere = sphere},
-                                           NULL, &found);
-    } else {
-        status = abut_contact_find_sampled(&a, &b, NULL, &found);
-    }
+    abut_status status = abut_contact_find_sampled(&a, &b, NULL, &found);
     for (size_t k = 0; k < found.count && !status; k++)
         hash_contact(data, &data->list[k]);
     return status;
@@ -226,7 +217,7 @@ static abut_status contact_run(bench_state *state) {
     abut_status status = ABUT_OK;
     data->hash = 0;
     for (uint32_t i = 0; i < data->count && !status; i++)
-        status = touch(state, data, i);
+        status = touch(data, i);
     return status;
 }
 
@@ -266,7 +257,6 @@ static void contact_teardown(bench_state *state) {
 
 const bench_case bench_contact_cases[] = {
     CONTACT("contact/bodies-teapot", BODIES),
-    CONTACT("contact/sphere-teapot", SPHERES),
     PATCH("contact/patches-cubes", CUBES),
     PATCH("contact/patches-balls", BALLS),
     PATCH("contact/patches-teapot", TEAPOTS),

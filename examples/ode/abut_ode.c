@@ -9,9 +9,10 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { FEW = 256, PATCH = 4 };
+enum { FEW = 256, PATCH = 4, PATCHES = 64 };
 
 typedef struct shape {
+    const abut_bvh *bvh;
     const abut_field *field;
     const abut_samples *samples;
     abut_vec3 middle, half; /* of the box of the field, in its own coordinates */
@@ -33,7 +34,9 @@ static abut_pose pose_of(dGeomID geom) {
 
 static abut_collider body_of(dGeomID geom) {
     const shape *s = shape_of(geom);
-    return abut_collider_from_field(s->field, s->samples, pose_of(geom));
+    abut_collider body = abut_collider_from_field(s->field, s->samples, pose_of(geom));
+    body.shape.body.bvh = s->bvh;
+    return body;
 }
 
 /* ---- conversion ---- */
@@ -94,18 +97,27 @@ static abut_status find_field(const abut_collider *a, dGeomID other, abut_contac
     return abut_contact_find_sampled(a, &b, NULL, contacts);
 }
 
+/* Exact contacts with a primitive. */
+static abut_status find_exact(const abut_collider *a, abut_collider b, abut_contacts *contacts) {
+    abut_patch patches[PATCHES];
+    abut_patches found = {.size = sizeof found,
+                          .patches = {.list = patches, .capacity = PATCHES},
+                          .contacts = {.list = contacts->list, .capacity = contacts->capacity}};
+    abut_status status = abut_contact_find(a, &b, NULL, &found);
+    contacts->count = found.contacts.count;
+    return status;
+}
+
 static abut_status find_plane(const abut_collider *a, dGeomID other, abut_contacts *contacts) {
     dVector4 p;
     dGeomPlaneGetParams(other, p);
     abut_plane plane = {vector_of(p), p[3]};
-    return abut_contact_find_sampled(
-        a, &(abut_collider){.kind = ABUT_COLLIDER_PLANE, .shape.plane = plane}, NULL, contacts);
+    return find_exact(a, abut_collider_from_plane(plane, abut_pose_identity()), contacts);
 }
 
 static abut_status find_sphere(const abut_collider *a, dGeomID other, abut_contacts *contacts) {
     abut_sphere sphere = {vector_of(dGeomGetPosition(other)), dGeomSphereGetRadius(other)};
-    return abut_contact_find_sampled(
-        a, &(abut_collider){.kind = ABUT_COLLIDER_SPHERE, .shape.sphere = sphere}, NULL, contacts);
+    return find_exact(a, abut_collider_from_sphere(sphere, abut_pose_identity()), contacts);
 }
 
 /* ODE's capsule is along the z axis of its geom. */
@@ -118,19 +130,14 @@ static abut_status find_capsule(const abut_collider *a, dGeomID other, abut_cont
         dReal t = (i ? 0.5 : -0.5) * length;
         capsule.end[i] = (abut_vec3){p[0] + t * r[2], p[1] + t * r[6], p[2] + t * r[10]};
     }
-    return abut_contact_find_sampled(a,
-                                     &(abut_collider){.kind = ABUT_COLLIDER_CAPSULE,
-                                                      .shape.capsule = capsule},
-                                     NULL, contacts);
+    return find_exact(a, abut_collider_from_capsule(capsule, abut_pose_identity()), contacts);
 }
 
 static abut_status find_box(const abut_collider *a, dGeomID other, abut_contacts *contacts) {
     dVector3 sides;
     dGeomBoxGetLengths(other, sides);
-    abut_oriented_box box = {{0.5 * sides[0], 0.5 * sides[1], 0.5 * sides[2]}, pose_of(other)};
-    return abut_contact_find_sampled(
-        a, &(abut_collider){.kind = ABUT_COLLIDER_BOX, .pose = box.pose, .shape.half = box.half},
-        NULL, contacts);
+    abut_vec3 half = {0.5 * sides[0], 0.5 * sides[1], 0.5 * sides[2]};
+    return find_exact(a, abut_collider_from_box(half, pose_of(other)), contacts);
 }
 
 #define COLLIDER(name)                                                                       \
@@ -167,7 +174,8 @@ static void find_bounds(dGeomID geom, dReal bounds[6]) {
     }
 }
 
-dGeomID abut_ode_create(dSpaceID space, const abut_field *field, const abut_samples *samples) {
+dGeomID abut_ode_create(dSpaceID space, const abut_bvh *bvh, const abut_field *field,
+                        const abut_samples *samples) {
     if (class_number < 0) {
         dGeomClass made = {sizeof(shape), collider_with, find_bounds, NULL, NULL};
         class_number = dCreateGeomClass(&made);
@@ -179,6 +187,7 @@ dGeomID abut_ode_create(dSpaceID space, const abut_field *field, const abut_samp
     abut_field_info info = abut_field_info_default();
     abut_field_get_info(field, &info);
     abut_grid grid = info.grid;
+    s->bvh = bvh;
     s->field = field;
     s->samples = samples;
     s->patch = PATCH;

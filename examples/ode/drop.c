@@ -31,6 +31,7 @@ enum {
 
 typedef struct model {
     abut_mesh *mesh;
+    abut_bvh *bvh;
     abut_field *field;
     abut_samples *samples;
     dMass mass;
@@ -110,7 +111,9 @@ static abut_status make_field(model *m, uint32_t cells, uint32_t samples) {
     field.cells = cells;
     even.kinds = ABUT_SAMPLES_SURFACE;
     even.count = samples;
-    abut_status status = abut_field_create(m->mesh, &field, &m->field);
+    abut_status status = abut_bvh_create(m->mesh, NULL, &m->bvh);
+    if (!status)
+        status = abut_field_create_from(m->bvh, &field, &m->field);
     return status || !samples ? status : abut_samples_create(m->mesh, &even, &m->samples);
 }
 
@@ -139,6 +142,7 @@ static void free_model(model *m) {
     trimesh_destroy(&m->own);
     abut_samples_destroy(m->samples);
     abut_field_destroy(m->field);
+    abut_bvh_destroy(m->bvh);
     abut_mesh_destroy(m->mesh);
 }
 
@@ -313,14 +317,15 @@ static bool fill_world(run *r, const drop_options *options) {
     r->bowl = options->plane ? dCreatePlane(r->space, 0, 0, 1, PLANE_HEIGHT)
               : options->trimesh
                   ? dCreateTriMesh(r->space, r->scene->bowl.own.data, NULL, NULL, NULL)
-                  : abut_ode_create(r->space, r->scene->bowl.field, NULL);
+                  : abut_ode_create(r->space, r->scene->bowl.bvh, r->scene->bowl.field, NULL);
     for (uint32_t i = 0; i < r->count; i++) {
         body *b = &r->bodies[i];
         b->model = &r->scene->models[i % MODELS];
         b->body = dBodyCreate(r->world);
         dBodySetMass(b->body, &b->model->mass);
         b->geom = options->trimesh ? dCreateTriMesh(r->space, b->model->own.data, NULL, NULL, NULL)
-                                   : abut_ode_create(r->space, b->model->field, b->model->samples);
+                                   : abut_ode_create(r->space, b->model->bvh, b->model->field,
+                                                     b->model->samples);
         if (!b->geom)
             return false;
         dGeomSetBody(b->geom, b->body);

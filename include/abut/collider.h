@@ -4,7 +4,7 @@
  * A shape is a mesh with the data structures that queries need, a primitive, or the radial fields
  * of a character. Each function documents the kinds that it accepts. The functions of <abut/pair.h>
  * accept bodies that have a BVH, and hulls. abut_contact_find() and abut_sweep_rigid() accept
- * primitives and bodies that have a BVH. abut_contact_find_sampled() needs at least one body with a
+ * primitives and bodies that have a BVH. abut_contact_find_sampled() accepts bodies that have a
  * field or samples. abut_raster_draw() and abut_layers_add() accept meshes, hulls and bodies that
  * have a BVH. Worlds accept all kinds.
  *

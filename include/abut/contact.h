@@ -172,134 +172,7 @@ ABUT_API abut_status abut_samples_cache_list(abut_context *context, const char *
 ABUT_API abut_status abut_samples_cache_clear(abut_context *context, const char *folder, double age,
                                               uint64_t *files, uint64_t *bytes);
 
-/* ---- contacts ---- */
-
-/* The feature that a contact belongs to. The first four values equal abut_sample_kind. */
-typedef enum abut_contact_kind {
-    ABUT_CONTACT_VERTEX = 0,
-    ABUT_CONTACT_EDGE,
-    ABUT_CONTACT_FACE,
-    ABUT_CONTACT_SURFACE,
-    ABUT_CONTACT_SOLID,    /* a point of a primitive, such as a corner; element: its index */
-    ABUT_CONTACT_POINT,    /* a point of a point cloud; element: its index */
-    ABUT_CONTACT_CROSSING, /* an edge that intersects a triangle of the other body; element: the
-                            * edge; part: the lowest 26 bits of the index of the triangle. For two
-                            * primitives: two edges that cross in the projection along the normal;
-                            * element and part: the indices of the edges */
-    ABUT_CONTACT_OVERLAP   /* the centre of the overlap of two bodies, from layers */
-} abut_contact_kind;
-
-/* Returns the name of a kind of contact, or null if there is no such kind. Thread-safe. */
-ABUT_API const char *abut_contact_kind_name(abut_contact_kind kind);
-
-typedef struct abut_contact {
-    abut_vec3 point;
-    abut_vec3 normal;       /* unit, from b to a */
-    double depth;           /* penetration depth; negative for a gap, at least minus the margin */
-    uint64_t id;            /* identifies the contact from step to step. Computed from side, kind,
-                             * element and part, and unique among the contacts of a pair. If one
-                             * feature has several contacts, such as a corner at several walls, they
-                             * are numbered by their normals */
-    uint32_t a, b;          /* ids of the two items of a world; otherwise copied from the options */
-    uint32_t side;          /* 0 if the feature belongs to a, 1 if it belongs to b */
-    abut_contact_kind kind; /* with element and part as in abut_sample */
-    uint32_t element, part;
-} abut_contact;
-
-ABUT_LIST(abut_contact)
-
-typedef struct abut_contact_options {
-    size_t size;
-    double margin;        /* features within this distance have contacts too, with negative depths.
-                           * The width of a narrow band limits the margin */
-    uint32_t a, b;        /* copied to every contact: ids of the colliders, or any numbers */
-    bool skip_edges;      /* evaluate samples only; do not search edges for their deepest points */
-    bool keep_backfacing; /* keep contacts whose normal points along the normal of their own
-                           * feature. For such a contact, the nearest surface is not the one that
-                           * the feature entered through */
-} abut_contact_options;
-
-ABUT_DEFAULT(abut_contact_options)
-
-/* Output list of contacts, and their reliability. `size` must be set. */
-typedef struct abut_contacts {
-    size_t size; /* sizeof(abut_contacts), set by the default function */
-    abut_contact *list;
-    uint64_t capacity;
-    uint64_t count;               /* number of contacts found */
-    abut_reliability reliability; /* reliability of inside and outside: the lowest level of all
-                                   * fields that were evaluated, see abut_field_info */
-} abut_contacts;
-
-ABUT_DEFAULT(abut_contacts)
-
 /* ---- two bodies, by exact geometry ---- */
-
-/* A contact patch (contact manifold). It describes a connected region of the overlap of two bodies,
- * or one wall of such a region if it has several, or one wall of a gap within the margin. A wall is
- * a connected part of both surfaces whose triangles face each other along one normal. A square peg
- * in a hole has four walls. A box in a corner has two. */
-typedef struct abut_patch {
-    abut_vec3 normal; /* unit, from b to a. A shift of body a along it reduces the overlap */
-    abut_vec3 centre; /* centre of the intersection contour. For one of several walls: centre of its
-                       * contacts. For a gap: midpoint of its closest points */
-    double depth;     /* penetration depth of its deepest contact; for a gap, minus the distance */
-    double area;      /* area of the overlap in the projection along the normal. For one of several
-                       * walls: projected area of its own triangles. 0 for a gap and for a component
-                       * that is completely inside the other body */
-    double volume;    /* intersection volume of its region. If a region has several walls, only the
-                       * deepest has the volume and the others have 0. So the sum over all patches
-                       * is the volume of abut_pair_measure(). 0 for a gap, and if a mesh is open */
-    uint64_t first;   /* index of its first contact */
-    uint32_t count;   /* number of its contacts, which are sorted by depth, deepest first */
-} abut_patch;
-
-ABUT_LIST(abut_patch)
-
-typedef struct abut_patch_options {
-    size_t size;
-    double margin;         /* surfaces within this distance have contacts too, with negative depths:
-                            * one patch for each wall. Let s be the longest side of the bounding box
-                            * of the smaller body. If the margin exceeds 5% of s, walls further away
-                            * than the nearest gap plus 5% of s are omitted. The nearest wall is
-                            * never omitted */
-    uint32_t max_contacts; /* maximum number of contacts in a patch; 0 = 4, at most 8 */
-    uint32_t a, b;         /* copied to every contact: ids of the colliders, or any numbers */
-    abut_vec3 hint;        /* direction of any length; zero = none. Pass the normal of the previous
-                            * step, or the reversed motion of a relative to b. The search evaluates
-                            * the hint as one of its candidate normals. If a body has passed through
-                            * the other, the hint selects the side to which it is pushed. Shallow
-                            * opposite walls, as in a press fit, need no hint */
-    bool skip_verification; /* do not test whether the depths separate the bodies, which saves time.
-                             * `is_verified` is then false for bodies that overlap. Each region of
-                             * the overlap has one patch along its best normal, instead of one patch
-                             * for each wall. Patches of gaps do not change */
-} abut_patch_options;
-
-ABUT_DEFAULT(abut_patch_options)
-
-/* Output lists of patches and of their contacts. `size` must be set. If either list is too short,
- * the function returns ABUT_ERROR_BUFFER, writes neither list, and sets both counts. */
-typedef struct abut_patches {
-    size_t size;                  /* sizeof(abut_patches), set by the default function */
-    abut_patch_list patches;      /* deepest first */
-    abut_contact_list contacts;   /* contacts of the first patch, then of the second, and so on */
-    bool is_verified;             /* true if there is no overlap, or if an exact test has shown that
-                                   * the joint shift separates the bodies. The joint shift is the
-                                   * shortest shift of body a whose component along the normal of
-                                   * every overlapping patch is at least the depth of the patch.
-                                   * Gaps do not limit it. False if no such shift exists, as in a
-                                   * press fit, if the search did not find one, or if
-                                   * options->skip_verification is set */
-    abut_reliability reliability; /* guaranteed for closed meshes. Also guaranteed for other meshes
-                                   * if no surfaces touch within the margin and the result does not
-                                   * depend on containment in an open mesh, see <abut/pair.h>.
-                                   * Otherwise limited for a mesh with boundary edges, and
-                                   * unreliable for a mesh whose neighbouring triangles face
-                                   * opposite ways */
-} abut_patches;
-
-ABUT_DEFAULT(abut_patches)
 
 /* Computes the contact patches of two colliders by exact geometry, without fields and samples. Each
  * collider is either a primitive or a body that has a BVH. Thread-safe.
@@ -347,23 +220,12 @@ ABUT_API abut_status abut_contact_find(const abut_collider *a, const abut_collid
 
 /* ---- two bodies, by fields ---- */
 
-/* Computes the contacts of two colliders by signed distance fields. At least one collider is a
- * body. The body must have a field, except where the following list states otherwise. The other
- * collider is one of these:
- *  - A body: samples and long edges of each body are evaluated in the field of the other. One body
- *    must have a field, and the other must have samples. If all contacts are backfacing (see
- *    `keep_backfacing`), as for a small body in the middle of a large one, those that separate the
- *    bodies in one common direction are returned.
- *  - Plane: the body must have samples, and needs no field. Depths are exact if vertices are among
- *    the samples.
- *  - Sphere: contacts are the samples of the body inside the sphere, and all points of the sphere
- *    at which the depth has a local maximum. The latter points find one contact on a large flat
- *    face without samples, and two contacts in a groove.
- *  - Capsule: as a sphere at both ends and at the deepest point of its axis.
- *  - Box: contacts are the samples of the body inside the box, and features of the box inside the
- *    body. These are corners (elements 0 to 7), face centres (8 to 13) and deepest points of edges
- *    (14 to 25).
- * Returns ABUT_ERROR_ARGUMENT for other pairs. Thread-safe. */
+/* Computes the contacts of two bodies by signed distance fields. Samples and long edges of each
+ * body are evaluated in the field of the other. One body must have a field, and the other must have
+ * samples. If all contacts are backfacing (see `keep_backfacing`), as for a small body in the
+ * middle of a large one, those that separate the bodies in one common direction are returned.
+ * Returns ABUT_ERROR_ARGUMENT for other pairs: abut_contact_find() computes the contacts of
+ * primitives with the BVH of a body. Thread-safe. */
 ABUT_API abut_status abut_contact_find_sampled(const abut_collider *a, const abut_collider *b,
                                                const abut_contact_options *options,
                                                abut_contacts *contacts);
@@ -404,20 +266,6 @@ typedef struct abut_field_hit {
  * Thread-safe. */
 ABUT_API abut_status abut_contact_ray(const abut_collider *a, const abut_ray *ray, double limit,
                                       abut_field_hit *hit);
-
-/* ---- reduction ---- */
-
-/* Reduces the contacts of a pair to those that a solver needs, in place, and returns their number.
- * The deepest remaining contact, and all contacts whose normals differ from its normal by at most
- * `angle` radians (0 = 0.5, at most 3), form a patch. Each patch keeps `keep` contacts (0 = 4, at
- * most 64): the deepest, the one furthest from it, the two that add the largest area, then those
- * furthest from all that are kept. Contacts whose depths differ by at most 1e-4 of the distance
- * between them count as equally deep. If several contacts count as the deepest, the one that is
- * furthest from it is kept in its place. So the corners of a face are kept instead of its centre.
- * Patches are sorted by depth. The first contact of a patch is the deepest within this tolerance.
- * Thread-safe. */
-ABUT_API uint64_t abut_contact_reduce(abut_contact *list, uint64_t count, uint64_t keep,
-                                      double angle);
 
 #ifdef __cplusplus
 }

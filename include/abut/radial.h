@@ -25,10 +25,10 @@
 
 #include <abut/base.h>
 #include <abut/character.h>
-#include <abut/contact.h>
 #include <abut/device.h>
 #include <abut/geom.h>
 #include <abut/mesh.h>
+#include <abut/pair.h>
 
 #ifdef __cplusplus
 extern "C" {

@@ -6,7 +6,7 @@
  * of each candidate pair by a pair method:
  *
  *              mesh or body                       primitive      character
- * mesh, body   exact, field, map or layers        exact, field   radial
+ * mesh, body   exact, field, map or layers        exact          radial
  * primitive                                       exact          radial
  * character                                                      radial
  *
@@ -86,7 +86,7 @@ typedef struct abut_world_options {
     abut_world_method method;    /* AUTO: the items of a pair determine its method. If both exact
                                   * and field are possible, it is field with a device and exact
                                   * without one. EXACT or FIELD: only this method. A pair whose
-                                  * items lack the data for the method is skipped. Pairs of
+                                  * items lack the data for the method is skipped. Pairs with
                                   * primitives are always exact. EXACT must not be combined with a
                                   * device. Other values return ABUT_ERROR_ARGUMENT */
     bool skip_verification;      /* as in abut_patch_options: do not verify exact depths */

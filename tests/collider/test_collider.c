@@ -59,10 +59,10 @@ TEST(functions_accept_the_kinds_of_the_table) {
          true},
         {"a body with samples", abut_collider_from_field(NULL, o.samples, at), false, false, true,
          false},
-        {"a plane", abut_collider_from_plane(plane, at), false, true, true, false},
-        {"a sphere", abut_collider_from_sphere(sphere, at), false, true, true, false},
-        {"a capsule", abut_collider_from_capsule(capsule, at), false, true, true, false},
-        {"a box", abut_collider_from_box(half, at), false, true, true, false},
+        {"a plane", abut_collider_from_plane(plane, at), false, true, false, false},
+        {"a sphere", abut_collider_from_sphere(sphere, at), false, true, false, false},
+        {"a capsule", abut_collider_from_capsule(capsule, at), false, true, false, false},
+        {"a box", abut_collider_from_box(half, at), false, true, false, false},
         {"a cylinder", abut_collider_from_cylinder(cylinder, at), false, true, false, false},
         {"a hull", abut_collider_from_hull(o.bvh, at), true, true, false, false},
         {"a character", abut_collider_make(ABUT_COLLIDER_CHARACTER, abut_pose_identity()), false,
@@ -139,8 +139,8 @@ TEST(errors_name_the_argument) {
     assert_refused("pose of a", abut_contact_find(&far, &ball, NULL, &found));
     options.margin = -1;
     assert_refused("margin", abut_contact_find(&ball, &mesh, &options, &found));
-    assert_refused("contacts is null", abut_contact_find_sampled(&ball, &body, NULL, NULL));
-    assert_refused("radius", abut_contact_find_sampled(&bad, &body, NULL, &sampled));
+    assert_refused("contacts is null", abut_contact_find_sampled(&body, &body, NULL, NULL));
+    assert_refused(": a is a sphere", abut_contact_find_sampled(&ball, &body, NULL, &sampled));
     /* A list that is too short: only the counts are set. */
     found.patches.capacity = found.contacts.capacity = 0;
     assert_fails(ABUT_ERROR_BUFFER, "", abut_contact_find(&ball, &mesh, NULL, &found));

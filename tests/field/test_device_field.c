@@ -407,17 +407,14 @@ TEST(questions) {
     assert_memory_equal(joined->values, here->values, get_field_info(here).bytes);
     abut_field_destroy(there);
     assert_ok(abut_field_create(mesh, &options, &there));
-    const abut_sphere ball = {vec(0.9, 0.1, 0.2), 0.3};
+    const abut_vec3 centre = vec(0.9, 0.1, 0.2);
     const abut_pose none = {{0, 0, 0, 1}, {0, 0, 0}};
     abut_contact found[2][32];
     abut_contacts lists[2] = {{.size = sizeof(abut_contacts), .list = found[0], .capacity = 32},
                               {.size = sizeof(abut_contacts), .list = found[1], .capacity = 32}};
     for (int i = 0; i < 2; i++) {
         const abut_collider body = abut_collider_from_field(i ? there : here, NULL, none);
-        assert_ok(abut_contact_find_sampled(&body,
-                                            &(abut_collider){.kind = ABUT_COLLIDER_SPHERE,
-                                                             .shape.sphere = ball},
-                                            NULL, &lists[i]));
+        assert_ok(abut_contact_points(&body, abut_array_host(&centre), 1, 0.3, NULL, &lists[i]));
     }
     assert_true(lists[0].count > 0 && lists[0].count == lists[1].count);
     for (size_t i = 0; i < lists[0].count; i++)

@@ -388,13 +388,6 @@ TEST(fields_pass_it_on) {
         assert_ok(abut_contact_ray(&b, &down, 9, &hit));
         assert_true(hit.parameter == HUGE_VAL && hit.reliability.level == expected[f]);
         assert_non_null(hit.reliability.reason);
-        /* samples of the ball against a plane: no field is used */
-        abut_plane plane = {{0, 0, 1}, -0.85};
-        found.reliability.level = ABUT_RELIABILITY_UNRELIABLE;
-        assert_ok(abut_contact_find_sampled(
-            &a, &(abut_collider){.kind = ABUT_COLLIDER_PLANE, .shape.plane = plane}, NULL, &found));
-        assert_int_equal(ABUT_RELIABILITY_GUARANTEED, found.reliability.level);
-
         abut_world *world = NULL;
         abut_world_item item = {.size = sizeof(abut_world_item),
                                 .collider.kind = ABUT_COLLIDER_BODY,

@@ -15,7 +15,7 @@ GROUPS = {
     "src/foundation": ("base", "geom", "device"),
     "src/data": ("mesh", "io", "shape", "character"),
     "src/query": ("bvh", "collider", "nearest", "ray sign raster", "pair", "sweep"),
-    "src/method": ("field", "contact self layers", "map radial"),
+    "src/method": ("field", "contact self layers map radial"),
     "src/world": ("scene", "world"),
     "apps/draw": ("picture",),
     "apps/demos": ("mannequin", "garment"),

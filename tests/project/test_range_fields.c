@@ -34,19 +34,9 @@ static void try_fields(trial *t) {
         abut_mesh_destroy(surface);
         const abut_collider a = abut_collider_from_field(field, samples, t->posed[0].pose),
                             b = abut_collider_from_field(field, samples, t->posed[1].pose);
-        const abut_plane plane = {{0, 0, 1}, 0.1 * t->scale};
-        const abut_sphere sphere = {at(t, 0.8, 0, 0), 0.5 * t->scale};
         const abut_ray ray = {at(t, 3, 0, 0), at(t, -1, 0, 0)};
         abut_field_hit hit;
         TRY(abut_contact_find_sampled(&a, &b, NULL, &contacts));
-        TRY(abut_contact_find_sampled(&a,
-                                      &(abut_collider){.kind = ABUT_COLLIDER_PLANE,
-                                                       .shape.plane = plane},
-                                      NULL, &contacts));
-        TRY(abut_contact_find_sampled(&a,
-                                      &(abut_collider){.kind = ABUT_COLLIDER_SPHERE,
-                                                       .shape.sphere = sphere},
-                                      NULL, &contacts));
         TRY(abut_contact_ray(&a, &ray, INFINITY, &hit));
     }
     abut_field_destroy(field);

@@ -172,10 +172,7 @@ static inline abut_world_method method_of(const abut_world_item *a, const abut_w
     } else if (a->collider.kind != ABUT_COLLIDER_BODY) {
         return method_of(b, a, options);
     } else {
-        exact = a->collider.shape.body.bvh;
-        if (b->collider.kind != ABUT_COLLIDER_CYLINDER && b->collider.kind != ABUT_COLLIDER_HULL)
-            field = b->collider.kind == ABUT_COLLIDER_PLANE ? a->collider.shape.body.samples != NULL
-                                                            : a->collider.shape.body.field != NULL;
+        return a->collider.shape.body.bvh ? ABUT_WORLD_EXACT : ABUT_WORLD_AUTO;
     }
     if (options->method == ABUT_WORLD_EXACT)
         field = false;
@@ -218,17 +215,6 @@ typedef struct answers {
 } answers;
 
 enum { REFEREE_ROOM = 8192 };
-
-/* The contacts of a body and something else, which is b. */
-static inline void ask_pair(const abut_world_item *a, const abut_world_item *b,
-                            const abut_contact_options *options, abut_contacts *found) {
-    const abut_collider *x = &a->collider, *y = &b->collider;
-    const bool has_field =
-        x->shape.body.field || (y->kind == ABUT_COLLIDER_BODY && y->shape.body.field);
-    found->count = 0;
-    if (y->kind == ABUT_COLLIDER_PLANE ? x->shape.body.samples != NULL : has_field)
-        assert_ok(abut_contact_find_sampled(x, y, options, found));
-}
 
 static inline abut_collider solid_of(const abut_world_item *item) {
     abut_collider solid = {.pose = item->collider.pose};
@@ -315,12 +301,11 @@ static inline answers ask_all(const abut_world *world, const abut_world_item *it
                 continue;
             options.margin = margin_of(&items[a], &items[b], of);
             abut_world_method method = method_of(&items[a], &items[b], of);
-            bool swapped =
-                method == ABUT_WORLD_FIELD && items[a].collider.kind != ABUT_COLLIDER_BODY;
             if (method == ABUT_WORLD_EXACT)
                 ask_exact(world, items, a, b, of, &found);
             else if (method == ABUT_WORLD_FIELD)
-                ask_pair(&items[swapped ? b : a], &items[swapped ? a : b], &options, &found);
+                assert_ok(abut_contact_find_sampled(&items[a].collider, &items[b].collider,
+                                                    &options, &found));
             all.room = all.count + found.count;
             all.list = realloc(all.list, (all.room + 1) * sizeof *all.list);
             assert_non_null(all.list);
@@ -328,11 +313,6 @@ static inline answers ask_all(const abut_world *world, const abut_world_item *it
             for (uint32_t side = 0; side < 2; side++)
                 for (size_t i = 0; i < found.count; i++) {
                     abut_contact c = room[i];
-                    if (swapped) {
-                        c.side = 1 - c.side;
-                        c.normal = v3_sub(v3(0, 0, 0), c.normal);
-                        c.id ^= (uint64_t)1 << 63;
-                    }
                     c.a = a;
                     c.b = b;
                     if (method == ABUT_WORLD_EXACT ? !side : c.side == side)

@@ -231,7 +231,8 @@ TEST(an_id_that_comes_twice_is_where_its_last_pose_says) {
 /* Shapes that change under a pose that does not. */
 TEST(changes_of_shape_are_seen) {
     abut_world *world;
-    abut_mesh *small, *large;
+    abut_mesh *small, *large, *ball[2];
+    abut_samples *samples[2]; /* of balls of radius 0.5 and 0.55 */
     abut_field *field;
     uint32_t ids[3];
     abut_shape shape = abut_shape_default(ABUT_SHAPE_BOX);
@@ -242,13 +243,21 @@ TEST(changes_of_shape_are_seen) {
     shape.extent.z *= 1.25;
     assert_ok(abut_shape_create(serial, &shape, &large));
     assert_ok(abut_field_create(small, &options, &field));
+    for (int i = 0; i < 2; i++) {
+        abut_shape round = abut_shape_default(ABUT_SHAPE_ICOSPHERE);
+        round.radius = 0.5 + 0.05 * i;
+        round.segments = 8;
+        assert_ok(abut_shape_create(serial, &round, &ball[i]));
+        assert_ok(abut_samples_create(ball[i], NULL, &samples[i]));
+    }
     const double top = abut_mesh_bounds(small).hi.z;
-    assert_ok(abut_world_create(serial, NULL, &world));
+    abut_world_options world_options = abut_world_options_default();
+    world_options.max_patch_contacts = 1;
+    assert_ok(abut_world_create(serial, &world_options, &world));
     abut_world_item items[3] = {abut_world_item_default(), abut_world_item_default(),
                                 abut_world_item_default()};
     items[0].collider.shape.body.field = field;
-    items[1].collider.kind = items[2].collider.kind = ABUT_COLLIDER_SPHERE;
-    items[1].collider.shape.sphere.radius = items[2].collider.shape.sphere.radius = 0.5;
+    items[1].collider.shape.body.samples = items[2].collider.shape.body.samples = samples[0];
     items[1].collider.pose = items[2].collider.pose = (abut_pose){{0, 0, 0, 1}, {0, 0, top + 0.4}};
     items[2].collider.pose.translation.y = 40;
     for (int i = 0; i < 3; i++)
@@ -270,15 +279,19 @@ TEST(changes_of_shape_are_seen) {
         assert_true(fabs(list[0].depth - depth) < 0.02);
     }
     /* Another radius; and a sensor, which has no contacts. */
-    items[1].collider.shape.sphere.radius = 0.6;
+    items[1].collider.shape.body.samples = samples[1];
     assert_ok(abut_world_replace(world, ids[1], &items[1]));
     assert_ok(abut_world_contacts(world, &found));
-    assert_true(found.count == 1 && fabs(list[0].depth - 0.2) < 0.02);
+    assert_true(found.count == 1 && fabs(list[0].depth - 0.15) < 0.02);
     items[1].is_sensor = true;
     assert_ok(abut_world_replace(world, ids[1], &items[1]));
     assert_ok(abut_world_contacts(world, &found));
     assert_int_equal(found.count, 0);
     abut_world_destroy(world);
+    for (int i = 0; i < 2; i++) {
+        abut_samples_destroy(samples[i]);
+        abut_mesh_destroy(ball[i]);
+    }
     abut_field_destroy(field);
     abut_mesh_destroy(small);
     abut_mesh_destroy(large);

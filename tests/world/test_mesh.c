@@ -207,12 +207,8 @@ static abut_world_method expected_method(int a, int b) {
         return ABUT_WORLD_RADIAL;
     if (a >= SOLIDS && b >= SOLIDS)
         return a == SOLIDS && b == SOLIDS ? ABUT_WORLD_AUTO : ABUT_WORLD_EXACT;
-    if (a >= SOLIDS || b >= SOLIDS) { /* cylinders and hulls know no fields */
-        const int mesh = a < b ? a : b, solid = a < b ? b : a;
-        return mesh == FIELD && solid - SOLIDS + ABUT_COLLIDER_PLANE <= ABUT_COLLIDER_BOX
-                   ? ABUT_WORLD_FIELD
-                   : ABUT_WORLD_EXACT;
-    }
+    if (a >= SOLIDS || b >= SOLIDS)
+        return ABUT_WORLD_EXACT;
     if (a == LAYERS && b == LAYERS)
         return ABUT_WORLD_LAYERS;
     if (a == FIELD && b == FIELD)

@@ -176,6 +176,7 @@ TEST(candidates_are_all_that_overlap) {
         for (uint32_t i = 0; i < ITEMS; i++) {
             abut_world_item item = body_item(&things[2], random_pose(&random, 20));
             uint32_t id;
+            item.collider.shape.body.bvh = things[2].bvh; /* for primitives */
             item.motion = (abut_world_motion)test_random_below(&random, 3);
             item.is_sensor = round % 2 && test_random_below(&random, 5) == 0;
             if (test_random_below(&random, 3) == 0) {

@@ -356,9 +356,3 @@ abut_status abuti_contact_bodies(const abuti_field_body *a, const abuti_field_bo
 }
 
 /* ---- names ---- */
-
-const char *abut_contact_kind_name(abut_contact_kind kind) {
-    static const char *const names[] = {"vertex", "edge",  "face",     "surface",
-                                        "solid",  "point", "crossing", "overlap"};
-    return ABUTI_NAME(names, kind);
-}

@@ -6,11 +6,14 @@
 #include "contact/contact_frame_shared.h"
 #include "contact/samples.h"
 #include "field/field.h"
+#include "pair/contact_list.h"
 
 #include <abut/contact.h>
-#include <assert.h>
 
 #include <float.h>
+
+_Static_assert(ABUT_SAMPLE_DEEPEST <= CONTACT_ID_PART_MAX,
+               "every part of a sample fits into an id");
 
 /* A field and samples of a mesh at a pose. */
 typedef struct abuti_field_body {
@@ -43,12 +46,6 @@ enum { CONTACT_STACK_COUNT = 48 }; /* about 4 KiB of stack */
 
 /* Reads the options and validates the list; error messages begin with `function`. After success,
  * abuti_contact_end() must be called with the status so far. */
-/* Validates the lists of the caller, and stores their counts: fails with ABUT_ERROR_BUFFER if a
- * list is too short. */
-abut_status abuti_patches_check(const char *function, const abut_patches *patches);
-abut_status abuti_patches_count(const char *function, uint64_t count, uint64_t contact_count,
-                                abut_patches *patches);
-
 abut_status abuti_contact_begin(contact_call *call, const char *function, const abuti_field_body *a,
                                 bool needs_field, const abut_contact_options *options,
                                 abut_contact stack[CONTACT_STACK_COUNT], abut_contacts *out);
@@ -81,38 +78,11 @@ abut_field_value abuti_contact_value(const abut_field *field, const contact_moti
 
 /* Adds a contact, which is stored if it is within the capacity. */
 void abuti_contact_add(contact_call *call, const abut_contact *contact);
-/* Layout of a contact id, from the lowest bit: element (32), part (26), kind (3), unused (2), side
- * (1). The kernels in world.cl use the same layout. */
-enum {
-    CONTACT_ID_PART = 32,
-    CONTACT_ID_PART_BITS = 26,
-    CONTACT_ID_KIND = CONTACT_ID_PART + CONTACT_ID_PART_BITS,
-    CONTACT_ID_KIND_BITS = 3,
-    CONTACT_ID_SPARE = CONTACT_ID_KIND + CONTACT_ID_KIND_BITS,
-    CONTACT_ID_SPARE_BITS = 2,
-    CONTACT_ID_SIDE = CONTACT_ID_SPARE + CONTACT_ID_SPARE_BITS,
-    CONTACT_ID_PART_MAX = (1 << CONTACT_ID_PART_BITS) - 1
-};
-_Static_assert(CONTACT_ID_SIDE == 63, "an id has 64 bits");
-_Static_assert(ABUT_CONTACT_OVERLAP < 1 << CONTACT_ID_KIND_BITS, "every kind fits into an id");
-_Static_assert(ABUT_SAMPLE_DEEPEST < UINT32_C(1) << CONTACT_ID_PART_BITS, "every part fits");
-_Static_assert(sizeof((abut_contact){0}.id) == 8, "an id has 64 bits");
-
-static inline uint64_t contact_id(uint32_t side, uint32_t kind, uint32_t element, uint32_t part) {
-    assert(side < 2 && kind < 1 << CONTACT_ID_KIND_BITS && part >> CONTACT_ID_PART_BITS == 0);
-    return (uint64_t)side << CONTACT_ID_SIDE | (uint64_t)kind << CONTACT_ID_KIND |
-           (uint64_t)part << CONTACT_ID_PART | element;
-}
-
 /* Tests `count` points and then `edges` pairs of end points against a field; found[i] is the result
  * of feature i. */
 void abuti_contact_test_features(const abut_field *field, const contact_frame *frame,
                                  const contact_point *points, size_t count, size_t edges,
                                  contact_found *found);
-
-/* Replaces the defaults and limits of abut_contact_reduce(): returns the cosine of the angle and
- * updates the number of contacts to keep for each patch. */
-double abuti_contact_reduction(double angle, uint32_t *keep);
 
 /* ---- two bodies ---- */
 

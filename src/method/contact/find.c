@@ -1,9 +1,8 @@
 /* Contacts of two colliders: selects the function for their kinds.
  *
  * Exact geometry has one function for two BVHs, one for a BVH and a primitive, and one for two
- * primitives. Fields have one function for two bodies and one for each kind of primitive. If the
- * first collider is a primitive and the second one is not, they are exchanged, and the sides of all
- * contacts afterwards.
+ * primitives. If the first collider is a primitive and the second one is not, they are exchanged,
+ * and the sides of all contacts afterwards. Fields have contacts with bodies only.
  */
 #include "contact/find.h"
 
@@ -136,28 +135,12 @@ abut_status abuti_contact_place(const char *function, const abut_collider *colli
     }
 }
 
-abut_status abuti_contact_field_primitive(const abuti_field_body *a, abut_collider_kind kind,
-                                          const contact_primitive *b,
-                                          const abut_contact_options *options,
-                                          abut_contacts *contacts) {
-    switch (kind) {
-    case ABUT_COLLIDER_PLANE:
-        return abuti_contact_plane(a, &b->plane, options, contacts);
-    case ABUT_COLLIDER_SPHERE:
-        return abuti_contact_sphere(a, &b->sphere, options, contacts);
-    case ABUT_COLLIDER_CAPSULE:
-        return abuti_contact_capsule(a, &b->capsule, options, contacts);
-    default:
-        return abuti_contact_box(a, &b->box, options, contacts);
-    }
-}
-
 abut_status abuti_field_body_read(const char *function, const char *what,
                                   const abut_collider *collider, abuti_field_body *body) {
     abut_collider ours;
     abut_status status = abuti_collider_read(function, what, collider, &ours);
     if (!status && ours.kind != ABUT_COLLIDER_BODY)
-        status = abuti_collider_refuse(function, what, &ours, "a body with a field");
+        status = abuti_collider_refuse(function, what, &ours, "a body with a field or samples");
     if (!status)
         *body = (abuti_field_body){ours.shape.body.field, ours.shape.body.samples, ours.pose};
     return status;
@@ -166,38 +149,17 @@ abut_status abuti_field_body_read(const char *function, const char *what,
 abut_status abut_contact_find_sampled(const abut_collider *a, const abut_collider *b,
                                       const abut_contact_options *options,
                                       abut_contacts *contacts) {
-    abut_collider x, y;
     abuti_field_body body, other;
-    contact_motion at;
-    contact_primitive primitive;
     abut_contacts ours = abut_contacts_default();
-    abut_status status = abuti_collider_read(__func__, "a", a, &x);
-    status = status ? status : abuti_collider_read(__func__, "b", b, &y);
-    status =
-        status ? status : abuti_result_read(&ours, sizeof ours, contacts, __func__, "contacts");
-    if (status)
-        return status;
-    const bool swapped = x.kind != ABUT_COLLIDER_BODY && y.kind == ABUT_COLLIDER_BODY;
-    const abut_collider *first = swapped ? &y : &x, *second = swapped ? &x : &y;
-    status = abuti_field_body_read(__func__, swapped ? "b" : "a", first, &body);
-    if (status)
-        return status;
-    if (second->kind == ABUT_COLLIDER_BODY) {
-        status = abuti_field_body_read(__func__, "b", second, &other);
-        if (!status && !(body.field && other.samples) && !(other.field && body.samples))
-            status = abuti_fail(ABUT_ERROR_ARGUMENT,
-                                "%s: neither body has samples for a field of the other", __func__);
-        status = status ? status : abuti_contact_bodies(&body, &other, options, &ours);
-        return abuti_result_write(contacts, &ours, status);
-    }
-    if (second->kind < ABUT_COLLIDER_PLANE || second->kind > ABUT_COLLIDER_BOX)
-        return abuti_collider_refuse(__func__, swapped ? "a" : "b", second,
-                                     "a body, plane, sphere, capsule or box");
-    status = abuti_contact_pose(__func__, "the pose of the primitive", &second->pose, &at);
-    status = status ? status : abuti_contact_place(__func__, second, &at, &primitive);
+    abut_status status = abuti_field_body_read(__func__, "a", a, &body);
     if (!status)
-        status = abuti_contact_field_primitive(&body, second->kind, &primitive, options, &ours);
-    if (!status && swapped)
-        abuti_contact_swap_sides(ours.list, ours.count);
-    return abuti_result_write(contacts, &ours, status);
+        status = abuti_field_body_read(__func__, "b", b, &other);
+    if (!status)
+        status = abuti_result_read(&ours, sizeof ours, contacts, __func__, "contacts");
+    if (status)
+        return status;
+    if (!(body.field && other.samples) && !(other.field && body.samples))
+        return abuti_fail(ABUT_ERROR_ARGUMENT,
+                          "%s: neither body has samples for a field of the other", __func__);
+    return abuti_result_write(contacts, &ours, abuti_contact_bodies(&body, &other, options, &ours));
 }

@@ -26,22 +26,8 @@ typedef union contact_primitive {
 /* Validates a primitive and places it in world coordinates. Hulls are not stored. */
 abut_status abuti_contact_place(const char *function, const abut_collider *collider,
                                 const contact_motion *m, contact_primitive *to);
-/* Computes the contacts of a body and a plane, sphere, capsule or box. */
-abut_status abuti_contact_field_primitive(const abuti_field_body *a, abut_collider_kind kind,
-                                          const contact_primitive *b,
-                                          const abut_contact_options *options,
-                                          abut_contacts *contacts);
 abut_status abuti_contact_bodies(const abuti_field_body *a, const abuti_field_body *b,
                                  const abut_contact_options *options, abut_contacts *contacts);
-abut_status abuti_contact_plane(const abuti_field_body *a, const abut_plane *plane,
-                                const abut_contact_options *options, abut_contacts *contacts);
-abut_status abuti_contact_sphere(const abuti_field_body *a, const abut_sphere *sphere,
-                                 const abut_contact_options *options, abut_contacts *contacts);
-abut_status abuti_contact_capsule(const abuti_field_body *a, const abut_capsule *capsule,
-                                  const abut_contact_options *options, abut_contacts *contacts);
-abut_status abuti_contact_box(const abuti_field_body *a, const abut_oriented_box *box,
-                              const abut_contact_options *options, abut_contacts *contacts);
-
 /* Converts a contact of b with a to one of a with b. */
 static inline void contact_swap(abut_contact *c) {
     c->side = !c->side;

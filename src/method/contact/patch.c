@@ -63,8 +63,9 @@ static bool is_in_order(const abuti_posed *a, const abuti_posed *b) {
 /* ---- bodies ---- */
 
 void abuti_patch_reset(patch_work *work, patch_memory *memory) {
-    memset((unsigned char *)work + offsetof(patch_work, max_coordinate), 0,
-           sizeof *work - offsetof(patch_work, max_coordinate));
+    memset((unsigned char *)work + offsetof(patch_work, status), 0,
+           sizeof *work - offsetof(patch_work, status));
+    work->contour.has_candidates = false;
     work->projection.max_column = INFINITY;
     work->memory = memory;
 }
@@ -81,22 +82,26 @@ static abut_status place_bodies(patch_work *work, const patch_call *call) {
     }
     patch_body *a = &work->body[0], *b = &work->body[1];
     abuti_motion motion = abuti_motion_of(&call->posed[0].pose);
-    a->has_transform = true;
-    b->has_transform = false;
-    a->rotation = motion.rotation;
-    a->translation =
-        v3_sub(v3_add(m3_apply(&a->rotation, a->bvh->mesh->origin), motion.translation),
+    vec3 shift =
+        v3_sub(v3_add(m3_apply(&motion.rotation, a->bvh->mesh->origin), motion.translation),
                b->bvh->mesh->origin);
-    double largest = real_max(v3_max_abs(a->translation) + 2 * a->skin->size, 2 * b->skin->size);
-    work->max_coordinate = 2 * largest; /* includes rotation and skin */
+    double largest = real_max(v3_max_abs(shift) + 2 * a->skin->size, 2 * b->skin->size);
     largest = real_max(largest, call->max_translation);
     double jitter = real_max(JITTER * real_min(a->skin->size, b->skin->size), ROUNDING * largest);
     for (int side = 0; side < 2; side++) {
-        work->body[side].jitter = jitter;
+        patch_body *body = &work->body[side];
         /* Different widths: of flush faces, the second is inside the first at any jitter. */
         double width_in_jitters = call->has_equal_skins ? 10 : side ? 6 : 14;
-        work->body[side].skin_width = width_in_jitters * jitter;
-        work->body[side].seed = (uint64_t)(side + 1) << 40;
+        body->surface = (contour_body){.bvh = body->bvh,
+                                       .corner = body->skin->corner,
+                                       .offset = body->skin->offset,
+                                       .skin_width = width_in_jitters * jitter,
+                                       .jitter = jitter,
+                                       .seed = (uint64_t)(side + 1) << 40,
+                                       .is_rotated = !side,
+                                       .rotation = motion.rotation,
+                                       .shift = shift,
+                                       .unit = 1};
     }
     return ABUT_OK;
 }
@@ -109,8 +114,8 @@ abut_status abuti_patch_find_regions_at(patch_work *work, const patch_call *call
     abuti_pair_frame_init(&call->posed[0], &call->posed[1], &frame);
     double padding = 0;
     for (int side = 0; side < 2; side++)
-        padding += work->body[side].skin_width * work->body[side].skin->max_offset +
-                   2 * work->body[side].jitter;
+        padding += work->body[side].surface.skin_width * work->body[side].skin->max_offset +
+                   2 * work->body[side].surface.jitter;
     frame.pad += (float)(1.001 * padding * frame.scale);
     return abuti_patch_find_regions(work, &frame);
 }
@@ -242,7 +247,7 @@ static double compute_region_volume(const patch_work *work, const patch_region *
     double volume = region->volume;
     for (uint32_t k = region->facet_begin; k < region->facet_end; k++) {
         const patch_facet *facet = &work->facets[k];
-        volume -= work->body[facet->side].skin_width * patch_area_length(facet->area);
+        volume -= work->body[facet->side].surface.skin_width * patch_area_length(facet->area);
     }
     return volume;
 }
@@ -342,7 +347,7 @@ static abut_status add_touch_or_containment(patch_work *work, patch_call *call,
     uint32_t triangle[2];
     patch_answer answer;
     abuti_pair_frame_init(&call->posed[0], &call->posed[1], &frame);
-    bool touches = work->has_candidates && abuti_pair_find_intersection(&frame, triangle);
+    bool touches = work->contour.has_candidates && abuti_pair_find_intersection(&frame, triangle);
     abut_status status = abuti_stop_status("contacts");
     if (status)
         return status;
@@ -616,7 +621,7 @@ static abut_status compute_oriented_patches(patch_work *work, patch_call *call) 
             best = reversed_bits;
             smallest = extent;
         }
-        if (!work->has_candidates)
+        if (!work->contour.has_candidates)
             break;
     }
     call->is_reversed[0] = best & 1;

@@ -3,19 +3,19 @@
  *
  * Frame: coordinates of b's mesh, relative to its local origin. Only a has a transform.
  *
- * Skin: the surface of a body, offset outwards and perturbed. Each vertex moves by the skin width
+ * Skin: the surface of a body, offset outwards and roughened. Each vertex moves by the skin width
  * times an offset of its own, which moves all of its faces by the skin width (mitre offset,
  * patch_skin.c). Skin widths are 6 to 14 jitters, and a jitter is about 1e-9 of the smaller body.
  * Then each coordinate changes by a pseudo-random number of at most a jitter. So bodies with flush
- * faces overlap by about 1e-8, and no four vertices of both bodies are coplanar. If four vertices
- * are still coplanar, the search starts again with another seed.
+ * faces overlap by about 1e-8, and coincident faces have a contour. The symbolic shift of
+ * pair/contour.c decides cases in which four vertices of both skins are still coplanar.
  *
  * Guarantee: the contour of the skins is exact. Depths are computed on the true faces. */
 #ifndef ABUTI_CONTACT_PATCH_H
 #define ABUTI_CONTACT_PATCH_H
 
 #include "contact/contact.h"
-#include "pair/pair.h"
+#include "pair/contour.h"
 
 /* Cosines between the normal of a patch and that of one of its points. Above the first one (a
  * quarter of a degree) they count as equal. Below the second one (60 degrees) the point belongs to
@@ -71,67 +71,28 @@ abut_reliability abuti_patch_reliability(const patch_skin *a, const patch_skin *
 
 /* ---- patch_contour.c: contour of two skins, and the surfaces inside the other body ---- */
 
-/* Direct-mapped caches of recently computed vertices and triangles of a body. */
-enum { PATCH_CACHED_VERTICES = 256, PATCH_CACHED_FACES = 64 };
+enum { PATCH_CACHED_VERTICES = 256 }; /* direct-mapped caches of recently projected vertices */
 
 typedef struct patch_body {
     const abut_bvh *bvh;
     const patch_skin *skin;
-    abut_pose pose;     /* in the frame of the pair, for mesh coordinates with the local origin */
-    bool has_transform; /* true for a: from local coordinates into the frame */
-    mat3 rotation;
-    vec3 translation;
-    double skin_width, jitter;
-    uint64_t seed;
-    uint32_t cached_vertex[PATCH_CACHED_VERTICES]; /* ABUT_NONE = empty; slot: vertex modulo size */
-    vec3 cached_position[PATCH_CACHED_VERTICES];
+    abut_pose pose;       /* in the frame of the pair, for mesh coordinates with the local origin */
+    contour_body surface; /* the skin in the frame: rotated for a, not for b */
 } patch_body;
 
 /* Returns the frame coordinates of a point or vertex. */
 static inline vec3 patch_to_frame(const patch_body *body, vec3 p) {
-    return body->has_transform ? v3_add(m3_apply(&body->rotation, p), body->translation) : p;
+    return body->surface.is_rotated
+               ? v3_add(m3_apply(&body->surface.rotation, p), body->surface.shift)
+               : p;
 }
 static inline vec3 patch_position(const patch_body *body, uint32_t vertex) {
     return patch_to_frame(body, body->bvh->mesh->positions[vertex]);
 }
-/* Maps 21 bits to a number in [-1, 1]. */
-static inline double patch_random(uint64_t bits) {
-    return (double)(bits & 0x1fffff) * (2.0 / 0x1fffff) - 1;
-}
-static inline vec3 patch_compute_skin_position(const patch_body *body, uint32_t vertex) {
-    uint64_t z = vertex * UINT64_C(0x9e3779b97f4a7c15) +
-                 body->seed; /* splitmix64 (Steele and others 2014) */
-    z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-    z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
-    z ^= z >> 31;
-    vec3 p =
-        v3_along(body->bvh->mesh->positions[vertex], body->skin_width, body->skin->offset[vertex]);
-    vec3 random = v3(patch_random(z), patch_random(z >> 21), patch_random(z >> 42));
-    return patch_to_frame(body, v3_along(p, body->jitter, random));
-}
-
 /* Returns the position of a vertex of the skin, in the frame. */
-static inline vec3 patch_skin_position(patch_body *body, uint32_t vertex) {
-    uint32_t slot = vertex % PATCH_CACHED_VERTICES;
-    if (body->cached_vertex[slot] != vertex) {
-        body->cached_vertex[slot] = vertex;
-        body->cached_position[slot] = patch_compute_skin_position(body, vertex);
-    }
-    return body->cached_position[slot];
+static inline vec3 patch_skin_position(const patch_body *body, uint32_t vertex) {
+    return contour_position(&body->surface, vertex);
 }
-
-/* A triangle of a skin: its plane, and the Pluecker coordinates (direction and moment) of its
- * edges. */
-typedef struct patch_face {
-    uint32_t face;
-    bool is_degenerate;
-    const uint32_t *corner;
-    vec3 at[3], direction[3], moment[3];
-    vec3 normal;        /* not of unit length */
-    double offset;      /* normal . x, for points x of its plane */
-    double edge_extent; /* largest absolute coordinate of the directions */
-} patch_face;
-
 /* The intersection of an edge of one body with a triangle of the other. */
 typedef struct patch_crossing {
     uint32_t edge, face;
@@ -254,15 +215,11 @@ typedef struct patch_memory {
 typedef struct patch_work {
     patch_memory *memory;
     patch_body body[2];
-    uint32_t cached_index[2][PATCH_CACHED_FACES];  /* in the leaves; slot: index modulo size */
-    patch_face cached_face[2][PATCH_CACHED_FACES]; /* the triangle in the same slot */
+    contour_search contour;
     uint32_t projected_vertex[2][PATCH_CACHED_VERTICES]; /* vertices projected recently, and */
     patch_projected_vertex
         projected[2][PATCH_CACHED_VERTICES]; /* their projections, in the same slot */
-    double max_coordinate;                   /* largest absolute coordinate of both bodies */
-    bool has_candidates; /* the broad phase found candidate pairs of triangles */
-    bool is_coplanar;    /* four vertices are coplanar: repeat with another seed */
-    abut_status status;
+    abut_status status; /* this member and the following ones are cleared by abuti_patch_reset() */
     patch_crossing *crossings;
     size_t crossing_count, crossing_capacity;
     patch_segment *segments;

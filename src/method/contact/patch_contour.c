@@ -1,15 +1,12 @@
-/* The intersection contour of two skins, and the parts of each skin inside the other body.
+/* The parts of each skin inside the other body.
  *
- * Problem: where do two surfaces intersect, which parts of each are inside the other body, and
- * which of these parts are connected? No decision may depend on rounded coordinates.
+ * Problem: which parts of each surface are inside the other body, and which of these parts are
+ * connected? No decision may depend on rounded coordinates.
  *
- * Method. Two triangles in general position intersect in a segment. Both of its ends are crossings,
- * of an edge of one triangle with the other triangle. The signs of five volumes decide whether an
- * edge crosses a triangle. All signs are exact (geom/predicates_shared.h), so both triangles at an
- * edge have the same result. Along an edge, crossings enter and leave the other body alternately.
- * So crossings determine which vertices are inside. A flood fill over edges without crossings finds
- * the other inside vertices. Segments, inside parts of edges and flood fills that are connected
- * form one region of the overlap.
+ * Method. Segments and crossings of the contour are exact (pair/contour.c). Along an edge,
+ * crossings enter and leave the other body alternately. So crossings determine which vertices are
+ * inside. A flood fill over edges without crossings finds the other inside vertices. Segments,
+ * inside parts of edges and flood fills that are connected form one region of the overlap.
  *
  * Integrals. Let x0, x1 be the ends of a segment, with the part of a inside b on its left. All sums
  * are additive, so no polygon is constructed:
@@ -22,8 +19,6 @@
  */
 #include "contact/patch.h"
 
-#include "geom/predicates_shared.h"
-
 #include <abut/nearest.h>
 
 #include <math.h>
@@ -33,10 +28,7 @@
  * at the two sides of a ridge. */
 #define CROSSING_ORDER_TOLERANCE 1e-9
 
-enum {
-    MIN_TESTED_VERTICES = 32, /* skins of smaller meshes do not fold */
-    MAX_ATTEMPTS = 8          /* with different seeds, until no four vertices are coplanar */
-};
+enum { MIN_TESTED_VERTICES = 32 }; /* skins of smaller meshes do not fold */
 
 /* ---- lists ---- */
 
@@ -51,98 +43,8 @@ static bool reserve_one(patch_work *work, void *list, size_t count, size_t bytes
 
 /* ---- crossings ---- */
 
-static void compute_face(patch_work *work, uint32_t side, uint32_t face, patch_face *f) {
-    patch_body *body = &work->body[side];
-    f->face = face;
-    f->corner = body->skin->corner + 3 * (size_t)face;
-    for (int k = 0; k < 3; k++)
-        f->at[k] = patch_skin_position(body, f->corner[k]);
-    f->is_degenerate = abuti_is_collapsed(f->corner);
-    f->edge_extent = 0;
-    for (int k = 0; k < 3; k++) {
-        f->direction[k] = v3_sub(f->at[k == 2 ? 0 : k + 1], f->at[k]);
-        f->moment[k] = v3_cross(f->at[k], f->direction[k]);
-        f->edge_extent = real_max(f->edge_extent, v3_max_abs(f->direction[k]));
-    }
-    f->normal = v3_cross(f->direction[2], f->direction[0]);
-    f->offset = v3_dot(f->normal, f->at[0]);
-}
-
-/* Returns the triangle at an index of the leaves, cached or computed. */
-static inline const patch_face *cached_face_at(patch_work *work, uint32_t side, uint32_t index) {
-    uint32_t slot = index % PATCH_CACHED_FACES;
-    if (work->cached_index[side][slot] != index)
-        compute_face(work, side, work->body[side].bvh->order[index],
-                     &work->cached_face[side][slot]);
-    work->cached_index[side][slot] = index;
-    return &work->cached_face[side][slot];
-}
-
-static void clear_caches(patch_work *work) {
-    memset(work->cached_index, 0xff, sizeof work->cached_index); /* ABUT_NONE */
-    for (int side = 0; side < 2; side++)
-        memset(work->body[side].cached_vertex, 0xff, sizeof work->body[side].cached_vertex);
-}
-
-/* Two triangles. above: the side of the other's plane for each corner, +1 = outside. apex: the
- * corner that is on its side without the other two; the other's plane intersects its two edges. */
-typedef struct face_pair {
-    const patch_face *face[2];
-    int above[2][3];
-    uint32_t apex[2];
-} face_pair;
-
-/* Bounds of rounding errors. Let u = 2^-53, E the product of the edge_extent of both triangles, M
- * the largest coordinate. Each coordinate of a normal has an error of 12 u E, which adds 36 u E 2
- * M. Both scalar products add 48 u E M: in total less than 128 u E M. Directions have a relative
- * error of u and moments one of 6 u. In a volume this adds 48 u E M, products and sums add 100 u E
- * M. */
-#define SIDE_ERROR 0x1p-46
-#define VOLUME_ERROR 0x1p-45
-
-/* Computes on which side of a plane the corners of a triangle are, and the apex. Returns false if
- * all are on the same side. */
-static inline bool classify_corners(patch_work *work, const patch_face *plane, const patch_face *f,
-                                    int above[3], uint32_t *apex) {
-    double error = SIDE_ERROR * plane->edge_extent * plane->edge_extent * work->max_coordinate;
-    double value[3];
-    for (int k = 0; k < 3; k++)
-        value[k] = v3_dot(plane->normal, f->at[k]) - plane->offset;
-    double low = real_min(real_min(value[0], value[1]), value[2]);
-    double high = real_max(real_max(value[0], value[1]), value[2]);
-    if (low > error || high < -error)
-        return false;
-    for (int k = 0; k < 3; k++)
-        above[k] = value[k] > 0 ? 1 : -1;
-    for (int k = 0; k < 3; k++)
-        if (fabs(value[k]) <= error) {
-            above[k] = orient3d(plane->at[0], plane->at[1], plane->at[2], f->at[k]);
-            work->is_coplanar |= !above[k];
-        }
-    *apex = above[0] == above[1] ? 2 : above[0] == above[2] ? 1 : 0;
-    return above[0] != above[1] || above[1] != above[2];
-}
-
 static inline uint32_t next_corner(uint32_t k) {
     return k == 2 ? 0 : k + 1;
-}
-
-/* Returns the sign of the volume of the tetrahedron of edge i of a and edge j of b. */
-static inline int edge_volume_sign(const patch_face *a, uint32_t i, const patch_face *b, uint32_t j,
-                                   double error) {
-    double volume = v3_dot(a->direction[i], b->moment[j]) + v3_dot(b->direction[j], a->moment[i]);
-    return volume > error ? 1
-           : volume < -error
-               ? -1
-               : orient3d(a->at[i], a->at[next_corner(i)], b->at[j], b->at[next_corner(j)]);
-}
-
-/* Returns the parameter of the intersection of a plane with the segment from p to q, whose ends are
- * on different sides. */
-static double plane_parameter(vec3 p, vec3 q, const patch_face *plane) {
-    double from = v3_dot(plane->normal, v3_sub(p, plane->at[0])),
-           to = v3_dot(plane->normal, v3_sub(q, plane->at[0])), t = from / (from - to);
-    return t >= 0 && t <= 1 ? t : t > 1 ? 1 : t < 0 ? 0 : 0.5;
 }
 
 static bool allocate_marks(patch_work *work) {
@@ -180,103 +82,51 @@ static bool set_bit(uint32_t *bits, uint32_t i) {
     return !was;
 }
 
-/* Returns the crossing of an edge with a face, or ABUT_NONE. */
-static uint32_t find_crossing(const patch_work *work, uint32_t side, uint32_t edge, uint32_t face) {
-    const patch_marks *marks = &work->marks[side];
-    uint32_t i = is_set(marks->crossed, edge) ? marks->first_crossing[edge] : ABUT_NONE;
-    while (i != ABUT_NONE && work->crossings[i].face != face)
-        i = work->crossings[i].next;
-    return i;
-}
-
-/* Inserts a crossing into the list of its edge, which is sorted along the edge. */
-static void insert_crossing(patch_work *work, uint32_t added) {
-    patch_crossing *c = &work->crossings[added];
-    patch_marks *marks = &work->marks[c->side];
-    uint32_t *link = &marks->first_crossing[c->edge];
-    if (set_bit(marks->crossed, c->edge))
+/* Returns a crossing of the contour. Adds it to the list of its edge, which is sorted along the
+ * edge, if it is new. */
+static uint32_t find_or_add_crossing(patch_work *work, const contour_pair *pair,
+                                     const contour_crossing *c) {
+    const uint32_t side = (uint32_t)c->side, k = (uint32_t)c->edge;
+    const contour_face *f = pair->face[side];
+    const uint32_t edge = work->body[side].skin->view.triangle_edges[3 * (size_t)f->face + k];
+    const uint32_t face = pair->face[!side]->face;
+    patch_marks *marks = &work->marks[side];
+    uint32_t *link = &marks->first_crossing[edge];
+    if (set_bit(marks->crossed, edge))
         *link = ABUT_NONE;
+    for (uint32_t i = *link; i != ABUT_NONE; i = work->crossings[i].next)
+        if (work->crossings[i].face == face)
+            return i;
+    if (!reserve_one(work, &work->crossings, work->crossing_count, sizeof *work->crossings,
+                     &work->crossing_capacity))
+        return ABUT_NONE;
     while (*link != ABUT_NONE && work->crossings[*link].t <= c->t)
         link = &work->crossings[*link].next;
-    c->next = *link;
-    *link = added;
-}
-
-/* Returns the crossing of edge k of one triangle with the other triangle. Adds it if it is new. */
-static uint32_t find_or_add_crossing(patch_work *work, const face_pair *pair, uint32_t side,
-                                     uint32_t k, bool *leaves) {
-    const patch_face *f = pair->face[side], *other = pair->face[!side];
-    uint32_t next = next_corner(k);
-    bool up = f->corner[k] < f->corner[next]; /* from the lower to the higher vertex */
-    bool enters = pair->above[side][up ? k : next] > 0;
-    *leaves = enters != up;
-    uint32_t edge = work->body[side].skin->view.triangle_edges[3 * (size_t)f->face + k];
-    uint32_t known = find_crossing(work, side, edge, other->face);
-    if (known != ABUT_NONE || !reserve_one(work, &work->crossings, work->crossing_count,
-                                           sizeof *work->crossings, &work->crossing_capacity))
-        return known;
-    vec3 p = f->at[up ? k : next], q = f->at[up ? next : k];
-    double t = plane_parameter(p, q, other);
+    const bool up = f->corner[k] < f->corner[next_corner(k)];
+    const uint32_t next = *link;
+    *link = (uint32_t)work->crossing_count;
     work->crossings[work->crossing_count] =
-        (patch_crossing){edge, other->face, side, enters, ABUT_NONE, t, v3_lerp(p, q, t)};
-    insert_crossing(work, (uint32_t)work->crossing_count);
+        (patch_crossing){edge, face, side, (c->jump > 0) == up, next, c->t, c->at};
     return (uint32_t)work->crossing_count++;
 }
 
-/* Intersects two triangles, each of which has corners on both sides of the other's plane. Two edges
- * of each triangle, i and j, cross the common line of both planes. The signs of the volumes of
- * these edges determine their order along the line: an edge lies between those of the other
- * triangle, so it crosses that triangle, if its volumes with both have the same sign. */
-static void intersect_faces(patch_work *work, const face_pair *pair) {
-    const patch_face *a = pair->face[0], *b = pair->face[1];
-    double error = VOLUME_ERROR * work->max_coordinate * a->edge_extent * b->edge_extent;
-    uint32_t edge[2][2], ends[2] = {ABUT_NONE, ABUT_NONE};
-    int sign[2][2], found = 0;
-    for (int side = 0; side < 2; side++) {
-        edge[side][0] = pair->apex[side];
-        edge[side][1] = next_corner(next_corner(pair->apex[side]));
-    }
-    for (int i = 0; i < 2; i++)
-        for (int j = 0; j < 2; j++) {
-            sign[i][j] = edge_volume_sign(a, edge[0][i], b, edge[1][j], error);
-            work->is_coplanar |= !sign[i][j];
-        }
-    for (uint32_t side = 0; side < 2; side++)
-        for (int i = 0; i < 2; i++) {
-            if (side ? sign[0][i] != sign[1][i] : sign[i][0] != sign[i][1])
-                continue;
-            bool leaves;
-            if (!work->marks[0].crossed && !allocate_marks(work))
-                return;
-            uint32_t crossing = find_or_add_crossing(work, pair, side, edge[side][i], &leaves);
-            found++;
-            ends[leaves == (side == 0) ? 0 : 1] = crossing;
-        }
-    if (!found || work->status)
-        return;
-    if (found != 2 || ends[0] == ABUT_NONE || ends[1] == ABUT_NONE)
-        work->is_coplanar = true;
-    else if (reserve_one(work, &work->segments, work->segment_count, sizeof *work->segments,
-                         &work->segment_capacity))
-        work->segments[work->segment_count++] =
-            (patch_segment){{a->face, b->face}, ends[0], ends[1]};
-}
-
-/* Intersects the candidate triangles of two leaves. */
-static bool visit_leaf_pair(void *data, uint32_t leaf_a, uint32_t leaf_b, unsigned near) {
+static void add_segment(void *data, const contour_pair *pair, const contour_crossing ends[2],
+                        int begin) {
     patch_work *work = data;
-    work->has_candidates = true;
-    for (; near; near &= near - 1) {
-        uint32_t bit = (uint32_t)__builtin_ctz(near);
-        const patch_face *f = cached_face_at(work, 0, leaf_a * BVH_WIDTH + bit / 4);
-        const patch_face *g = cached_face_at(work, 1, leaf_b * BVH_WIDTH + bit % 4);
-        face_pair pair = {.face = {f, g}};
-        if (!f->is_degenerate && !g->is_degenerate &&
-            classify_corners(work, g, f, pair.above[0], &pair.apex[0]) &&
-            classify_corners(work, f, g, pair.above[1], &pair.apex[1]))
-            intersect_faces(work, &pair);
-    }
-    return work->status != ABUT_OK;
+    if (!work->marks[0].crossed && !allocate_marks(work))
+        return;
+    /* Of two edges of one triangle, first the one that begins at their common corner. */
+    int first = ends[0].side == ends[1].side && ends[1].edge == ends[0].edge + 1;
+    uint32_t crossing[2];
+    for (int i = 0; i < 2; i++)
+        crossing[i ^ first] = find_or_add_crossing(work, pair, &ends[i ^ first]);
+    if (!work->status && reserve_one(work, &work->segments, work->segment_count,
+                                     sizeof *work->segments, &work->segment_capacity))
+        work->segments[work->segment_count++] =
+            (patch_segment){{pair->face[0]->face, pair->face[1]->face},
+                            crossing[begin],
+                            crossing[!begin]};
+    work->contour.status = work->status;
 }
 
 /* ---- edges ---- */
@@ -323,7 +173,7 @@ static void mark_inside(patch_work *work, uint32_t side, uint32_t vertex) {
     work->marks[side].vertex_index[vertex] = (uint32_t)work->vertex_count;
     work->vertices[work->vertex_count++] =
         (patch_vertex){side, vertex, work->flood_count - 1,
-                       patch_compute_skin_position(&work->body[side], vertex)};
+                       patch_skin_position(&work->body[side], vertex)};
 }
 
 /* Continues the flood fill over a triangle at an inside vertex. */
@@ -365,13 +215,14 @@ static bool is_flood_inside(patch_work *work, const pair_frame *frame, uint32_t 
     if (work->status || inside)
         return true;
     vec3 at = patch_position(&work->body[side], vertex);
-    if (other->has_transform) {
-        mat3 back = m3_transpose(&other->rotation);
-        at = m3_apply(&back, v3_sub(at, other->translation));
+    if (other->surface.is_rotated) {
+        mat3 back = m3_transpose(&other->surface.rotation);
+        at = m3_apply(&back, v3_sub(at, other->surface.shift));
     }
     abut_nearest nearest;
-    double max_distance = 2 * (other->skin_width * other->skin->max_offset +
-                               work->body[side].skin_width * work->body[side].skin->max_offset);
+    double max_distance =
+        2 * (other->surface.skin_width * other->skin->max_offset +
+             work->body[side].surface.skin_width * work->body[side].skin->max_offset);
     work->status = abut_nearest_point(other->bvh, v3_add(at, other->bvh->mesh->origin),
                                       max_distance, &nearest);
     return nearest.triangle != ABUT_NONE;
@@ -500,7 +351,7 @@ static void add_segment_areas(patch_work *work, uint32_t *region_number) {
         r->length += length;
         r->centre = v3_along(r->centre, 0.5 * length, v3_add(from, to));
         for (uint32_t side = 0; side < 2; side++) {
-            patch_body *body = &work->body[side];
+            const patch_body *body = &work->body[side];
             vec3 origin = patch_skin_position(body, body->skin->corner[3 * (size_t)s->face[side]]);
             add_facet_area(work, side, s->face[side], region,
                            area_vector(origin, side ? to : from, side ? from : to));
@@ -516,7 +367,7 @@ static uint32_t flood_root(const patch_work *work, uint32_t flood) {
 /* Adds an inside part of an edge to the areas of the triangles at the edge. */
 static void add_edge_part(patch_work *work, const uint32_t *region_number, const patch_crossing *c,
                           uint32_t node, vec3 from, vec3 to) {
-    patch_body *body = &work->body[c->side];
+    const patch_body *body = &work->body[c->side];
     const uint32_t *faces, region = region_number[abuti_root(work->parent, node)];
     uint32_t count = abuti_edge_faces(&body->skin->view, c->edge, &faces);
     for (uint32_t i = 0; i < count && !work->status; i++) {
@@ -531,7 +382,7 @@ static void add_edge_part(patch_work *work, const uint32_t *region_number, const
 static void add_crossed_edges(patch_work *work, const uint32_t *region_number) {
     for (uint32_t i = 0; i < work->crossing_count && !work->status; i++) {
         const patch_crossing *c = &work->crossings[i];
-        patch_body *body = &work->body[c->side];
+        const patch_body *body = &work->body[c->side];
         const uint32_t *ends = body->skin->view.edges + 2 * (size_t)c->edge;
         if (!c->enters && is_first_crossing(work, i))
             add_edge_part(work, region_number, c, i, patch_skin_position(body, ends[0]), c->at);
@@ -545,7 +396,7 @@ static void add_crossed_edges(patch_work *work, const uint32_t *region_number) {
 /* Adds the inside edges without crossings of a triangle with segments. */
 static void add_uncrossed_edges(patch_work *work, const uint32_t *region_number, uint32_t side,
                                 uint32_t face) {
-    patch_body *body = &work->body[side];
+    const patch_body *body = &work->body[side];
     const uint32_t *edges = body->skin->view.triangle_edges + 3 * (size_t)face;
     const uint32_t *corner = body->skin->corner + 3 * (size_t)face;
     for (uint32_t k = 0; k < 3 && !work->status; k++) {
@@ -598,7 +449,7 @@ static abut_status sort_facets(patch_work *work) {
     }
     for (size_t i = 0; i < work->facet_count; i++) {
         const patch_facet *f = &work->facets[i];
-        patch_body *body = &work->body[f->side];
+        const patch_body *body = &work->body[f->side];
         patch_region *r = &work->regions[f->region];
         vec3 at = patch_skin_position(body, body->skin->corner[3 * (size_t)f->face]);
         sorted[r->facet_end++] = *f;
@@ -699,21 +550,17 @@ static abut_status join_segments(patch_work *work) {
 }
 
 abut_status abuti_patch_find_regions(patch_work *work, const pair_frame *frame) {
-    for (int attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
-        work->is_coplanar = false;
-        clear_caches(work);
-        work->crossing_count = work->segment_count = 0;
-        work->marks[0].crossed = NULL; /* allocated again */
-        abuti_pair_candidates(frame, visit_leaf_pair, work);
-        work->status = work->status ? work->status : abuti_stop_status("contacts");
-        if (work->status || !work->is_coplanar)
-            break;
-        work->body[0].seed += UINT64_C(0xd1342543de82ef95);
-    }
-    if (work->status || !work->segment_count)
-        return work->status;
-    abut_status status = join_segments(work);
-    if (status)
+    contour_search *contour = &work->contour;
+    for (int side = 0; side < 2; side++)
+        contour->body[side] = work->body[side].surface;
+    contour->visit_segment = add_segment;
+    contour->visit_parallel = NULL;
+    contour->data = work;
+    contour->status = ABUT_OK;
+    abut_status status = abuti_contour_find(contour, frame, "contacts");
+    if (status || !work->segment_count)
+        return status;
+    if ((status = join_segments(work)))
         return status;
     order_equal_crossings(work);
     flood_from_crossings(work, frame);

@@ -38,9 +38,9 @@ _Static_assert(2 * DIRECTIONS + 2 * (DIRECTIONS + 1) + MAX_SEEDS <= PATCH_CANDID
 bool abuti_measure_exit_distance(const patch_body *body, vec3 from, vec3 direction,
                                  double *distance) {
     const abut_mesh *mesh = body->bvh->mesh;
-    if (body->has_transform) {
-        mat3 back = m3_transpose(&body->rotation);
-        from = m3_apply(&back, v3_sub(from, body->translation));
+    if (body->surface.is_rotated) {
+        mat3 back = m3_transpose(&body->surface.rotation);
+        from = m3_apply(&back, v3_sub(from, body->surface.shift));
         direction = m3_apply(&back, direction);
     }
     from = v3_add(from, mesh->origin);
@@ -165,7 +165,8 @@ static bool is_flat_edge(const patch_body *body, uint32_t edge) {
 /* Identifies a crossing: by a vertex at the same position, those of a first, because rounding
  * errors determine which edges cross there; otherwise by edge and triangle. */
 static patch_point identify_crossing(const patch_measurement *m, const patch_crossing *c) {
-    double radius = real_max(VERTEX_DISTANCE * m->region->length, 3 * m->work->body[0].skin_width);
+    double radius =
+        real_max(VERTEX_DISTANCE * m->region->length, 3 * m->work->body[0].surface.skin_width);
     for (uint32_t side = 0; side < 2; side++) {
         const patch_body *body = &m->work->body[side];
         const uint32_t *near = side == c->side ? body->skin->view.edges + 2 * (size_t)c->edge
@@ -265,7 +266,7 @@ static vec3 compute_true_crossing(const patch_measurement *m, const patch_crossi
     if (along >= 0 && along <= 1 && v3_length_sq(v3_sub(at, c->at)) <= range * range)
         return at;
     vec3 in = v3_sub(m->centre, c->at);
-    double skin = 1.5 * m->work->body[0].skin_width, length = v3_length(in);
+    double skin = 1.5 * m->work->body[0].surface.skin_width, length = v3_length(in);
     return v3_along(c->at, skin < length ? skin / length : 0, in);
 }
 

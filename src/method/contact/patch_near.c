@@ -60,7 +60,8 @@ void abuti_near_load_leaf(const patch_body *body, const near_space *space, uint3
         }
         store_lane(normal, lane, f->normal);
         store_lane(axis, lane,
-                   body->has_transform ? m3_apply(&body->rotation, cone_axis) : cone_axis);
+                   body->surface.is_rotated ? m3_apply(&body->surface.rotation, cone_axis)
+                                            : cone_axis);
         cosine[lane] = f->two_sided ? -2 : cone->cosine;
         min_facing_cosine[lane] = f->two_sided ? -2 : 0;
         min_height[lane] =

@@ -296,8 +296,8 @@ static abut_status add_bodies(patch_work *work) {
     if (status)
         return status;
     for (int side = 0; side < 2; side++)
-        slack += work->body[side].skin_width * work->body[side].skin->max_offset +
-                 2 * work->body[side].jitter;
+        slack += work->body[side].surface.skin_width * work->body[side].skin->max_offset +
+                 2 * work->body[side].surface.jitter;
     for (int axis = 0; axis < 2; axis++) {
         lo[axis] -= slack;
         hi[axis] += slack;

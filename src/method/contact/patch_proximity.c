@@ -68,10 +68,10 @@ static near_wall *find_wall(proximity_query *p, uint32_t component, vec3 normal)
 }
 
 static bool blocks_segment(const patch_body *body, vec3 from, vec3 to) {
-    if (body->has_transform) {
-        mat3 back = m3_transpose(&body->rotation);
-        from = m3_apply(&back, v3_sub(from, body->translation));
-        to = m3_apply(&back, v3_sub(to, body->translation));
+    if (body->surface.is_rotated) {
+        mat3 back = m3_transpose(&body->surface.rotation);
+        from = m3_apply(&back, v3_sub(from, body->surface.shift));
+        to = m3_apply(&back, v3_sub(to, body->surface.shift));
     }
     vec3 direction = v3_sub(to, from);
     abut_ray ray = {v3_add(v3_along(from, BLOCKED_INSET, direction), body->bvh->mesh->origin),
@@ -549,8 +549,10 @@ abut_status abuti_patch_add_gaps(patch_work *work, const pair_frame *frame, doub
     p->range = range;
     p->overlaps = overlaps;
     for (int side = 0; side < 2; side++) {
-        p->touch_distance = real_max(p->touch_distance, TOUCH_JITTERS * work->body[side].jitter);
-        p->rounding_error = real_max(p->rounding_error, ROUNDING_JITTERS * work->body[side].jitter);
+        p->touch_distance =
+            real_max(p->touch_distance, TOUCH_JITTERS * work->body[side].surface.jitter);
+        p->rounding_error =
+            real_max(p->rounding_error, ROUNDING_JITTERS * work->body[side].surface.jitter);
         abut_status status = abuti_bvh_interior(work->body[side].bvh, &p->space.interior[side]);
         if (status)
             return status;
@@ -558,7 +560,7 @@ abut_status abuti_patch_add_gaps(patch_work *work, const pair_frame *frame, doub
             p->cached_leaf[side][i] = ABUT_NONE;
     }
     const patch_body *smaller = &work->body[work->body[0].skin->size > work->body[1].skin->size];
-    p->space.origin = smaller->has_transform ? smaller->translation : v3(0, 0, 0);
+    p->space.origin = smaller->surface.is_rotated ? smaller->surface.shift : v3(0, 0, 0);
     p->space.scale = 1 / smaller->skin->size;
     p->space.range = range;
     p->space.touch_distance = p->touch_distance;

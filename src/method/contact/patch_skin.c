@@ -146,31 +146,6 @@ static void destroy_skin(bvh_attachment *attachment) {
     ABUTI_RELEASE(attachment->context, skin->offset, skin->cones, skin->components);
 }
 
-/* Creates a mesh in which vertices with equal coordinates are merged, so that seams of a triangle
- * soup are edges. Reverses its triangles if `is_reversed`. */
-static abut_status build_merged_mesh(const abut_mesh *mesh, bool is_reversed,
-                                     abut_mesh **merged_mesh) {
-    abut_context *context = mesh->context;
-    uint32_t *merged = abuti_allocate(context, mesh->vertex_count, sizeof *merged);
-    uint32_t *indices = abuti_allocate(context, 3 * (size_t)mesh->triangle_count, sizeof *indices);
-    vec3 *positions = abuti_allocate(context, mesh->vertex_count, sizeof *positions);
-    abut_status status =
-        merged && indices && positions
-            ? abuti_coincident_vertices(context, mesh->positions, mesh->vertex_count, merged)
-            : ABUT_ERROR_MEMORY;
-    if (!status) {
-        memcpy(positions, mesh->positions, mesh->vertex_count * sizeof *positions);
-        for (size_t i = 0; i < 3 * (size_t)mesh->triangle_count; i++)
-            indices[i] = merged[mesh->indices[is_reversed ? i - i % 3 + 2 - i % 3 : i]];
-        status = abuti_mesh_derive(context, "abut_contact_find", positions, mesh->vertex_count,
-                                   indices, mesh->triangle_count, merged_mesh);
-    } else {
-        ABUTI_RELEASE(context, indices, positions);
-    }
-    abuti_release(context, merged);
-    return status;
-}
-
 /* Returns the reliability of contacts, from the edges: contours are closed if surfaces are. */
 static abut_reliability compute_reliability(const patch_skin *skin) {
     const abut_topology_arrays *view = &skin->view;
@@ -271,10 +246,15 @@ static abut_status find_components(patch_skin *skin, bool *is_inward) {
 }
 
 static abut_status make_topology(patch_skin *skin) {
-    abut_mesh *merged_mesh = NULL;
-    abut_status status = build_merged_mesh(skin->bvh->mesh, skin->is_reversed, &merged_mesh);
-    status = status ? status : abut_topology_create(merged_mesh, &skin->topology);
-    abut_mesh_destroy(merged_mesh); /* the topology keeps a reference */
+    abut_mesh *mesh = skin->bvh->mesh;
+    uint32_t *names = abuti_allocate(mesh->context, mesh->vertex_count, sizeof *names);
+    if (!names)
+        return ABUT_ERROR_MEMORY;
+    abut_status status =
+        abuti_coincident_vertices(mesh->context, mesh->positions, mesh->vertex_count, names);
+    if (!status)
+        status = abuti_pair_merged_topology(mesh, names, skin->is_reversed, &skin->topology);
+    abuti_release(mesh->context, names);
     if (status)
         return status;
     skin->view = skin->topology->view;
@@ -313,21 +293,9 @@ static abut_status create_reversed(bvh_attachment *attachment, void *owner) {
     return create_oriented(attachment, owner, true);
 }
 
-/* Returns whether merged vertices still have equal coordinates. */
-static bool are_merged_vertices_equal(const patch_skin *skin) {
-    const abut_mesh *mesh = skin->bvh->mesh;
-    for (size_t i = 0; i < 3 * (size_t)mesh->triangle_count; i++) {
-        size_t own = skin->is_reversed ? i - i % 3 + 2 - i % 3 : i;
-        vec3 p = mesh->positions[mesh->indices[own]], q = mesh->positions[skin->corner[i]];
-        if (p.x != q.x || p.y != q.y || p.z != q.z)
-            return false;
-    }
-    return true;
-}
-
 static abut_status refit_oriented(bvh_attachment *attachment, bool is_reversed) {
     patch_skin *skin = (patch_skin *)(void *)attachment;
-    if (are_merged_vertices_equal(skin)) {
+    if (abuti_pair_is_merged(skin->bvh->mesh, skin->is_reversed, skin->corner)) {
         const bool is_inward = compute_volumes(skin, skin->components) < 0;
         if (!is_inward || is_reversed || skin->reliability.level != ABUT_RELIABILITY_GUARANTEED)
             return compute_geometry(skin);

@@ -131,20 +131,6 @@ abut_status abuti_patch_write(const patch_frame *frame, const patch_answer *answ
     return ABUT_OK;
 }
 
-abut_status abuti_patches_check(const char *function, const abut_patches *patches) {
-    abut_status status = ABUTI_LIST_CHECK_MEMBERS(function, "patches->patches", &patches->patches);
-    return status ? status
-                  : ABUTI_LIST_CHECK_MEMBERS(function, "patches->contacts", &patches->contacts);
-}
-
-abut_status abuti_patches_count(const char *function, uint64_t count, uint64_t contact_count,
-                                abut_patches *patches) {
-    abut_status status = ABUTI_LIST_COUNT(function, "patches->patches", &patches->patches, count);
-    abut_status second =
-        ABUTI_LIST_COUNT(function, "patches->contacts", &patches->contacts, contact_count);
-    return status ? status : second;
-}
-
 abut_status abuti_patch_options(const char *function, const abut_patch_options *options,
                                 const abut_patches *patches, abut_patch_options *checked) {
     if (!patches)

@@ -6,15 +6,14 @@
  */
 #include "map/map.h"
 
-#include "contact/contact.h"
+#include "pair/contact_list.h"
 
 #include <string.h>
 
 enum {
     SEGMENT_TEXELS = 4 /* length of a segment of an edge in texels */,
     CONTACTS_DEFAULT = 4,
-    CONTACTS_MAX = 8,
-    NUMBERS_MAX = 1 << 26
+    CONTACTS_MAX = 8
 };
 
 /* A texel within the margin. */
@@ -270,7 +269,7 @@ static abut_contact contact_at(const patch_search *g, uint32_t at,
                             .b = options->b + g->map->results[t->sample].other,
                             .kind = ABUT_CONTACT_SURFACE,
                             .element = triangle,
-                            .part = part % NUMBERS_MAX};
+                            .part = part & CONTACT_ID_PART_MAX};
     contact.id = contact_id(0, ABUT_CONTACT_SURFACE, triangle, contact.part);
     return contact;
 }
@@ -290,30 +289,6 @@ static abut_patch measure_patch(const patch_search *g, const uint32_t *members, 
     patch.normal =
         v3_length(normal) > 1e-9 * patch.area ? v3_normalise(normal) : g->list[members[0]].normal;
     return patch;
-}
-
-/* Chooses the deepest texel, then repeatedly the one farthest from those chosen. */
-static uint32_t choose_contacts(const patch_search *g, const uint32_t *members, uint32_t count,
-                                uint32_t keep, uint32_t *chosen) {
-    uint32_t found = 0;
-    for (; found < keep; found++) {
-        uint32_t best = ABUT_NONE;
-        double most = found ? 0 : -HUGE_VAL;
-        for (uint32_t i = 0; i < count; i++) {
-            double value = found ? HUGE_VAL : depth_of(g, members[i]);
-            for (uint32_t k = 0; k < found; k++)
-                value = fmin(value,
-                             v3_length(v3_sub(middle_of(g, members[i]), middle_of(g, chosen[k]))));
-            if (value > most) {
-                most = value;
-                best = members[i];
-            }
-        }
-        if (best == ABUT_NONE)
-            break;
-        chosen[found] = best;
-    }
-    return found;
 }
 
 typedef struct patch_order {
@@ -392,20 +367,38 @@ static abut_status measure_volumes(const patch_search *g, const uint32_t *member
     return status;
 }
 
+/* Writes the contacts of a patch, deepest first, and reduces them. Returns the number of those
+ * kept.
+ */
+static uint32_t choose_contacts(const patch_search *g, const uint32_t *members, uint32_t count,
+                                uint32_t keep, const abut_patch_options *options,
+                                abut_contact *list) {
+    uint32_t deepest = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        list[i] = contact_at(g, members[i], options);
+        deepest = list[i].depth > list[deepest].depth ? i : deepest;
+    }
+    const abut_contact first = list[deepest];
+    list[deepest] = list[0];
+    list[0] = first;
+    keep = keep < count ? keep : count;
+    abuti_contact_choose(list, count, keep, v3(0, 0, 0)); /* texels have many normals */
+    return keep;
+}
+
 static abut_status write_patches(const patch_search *g, const abut_patch_options *options,
                                  bool volumes, abut_patches *to) {
     uint32_t *members = abuti_allocate(g->context, g->count, sizeof *members);
-    uint32_t *chosen = abuti_allocate(g->context, g->count,
-                                      sizeof *chosen); /* of all patches, one after the other */
+    abut_contact *list = abuti_allocate(g->context, g->count, sizeof *list);
     patch_order *orders = abuti_allocate(g->context, g->count, sizeof *orders);
     const uint32_t keep = options->max_contacts ? options->max_contacts : CONTACTS_DEFAULT;
-    abut_status status = members && chosen && orders ? ABUT_OK : ABUT_ERROR_MEMORY;
+    abut_status status = members && list && orders ? ABUT_OK : ABUT_ERROR_MEMORY;
     const uint32_t count = status ? 0 : order_patches(g, members, orders);
     uint32_t contacts = 0;
     for (uint32_t k = 0; k < count; k++) {
         orders[k].first = contacts;
-        contacts +=
-            choose_contacts(g, members + orders[k].begin, orders[k].count, keep, chosen + contacts);
+        contacts += choose_contacts(g, members + orders[k].begin, orders[k].count, keep, options,
+                                    list + contacts);
     }
     if (!status)
         status = abuti_patches_count("abut_map_contacts", count, contacts, to);
@@ -421,9 +414,9 @@ static abut_status write_patches(const patch_search *g, const abut_patch_options
     }
     if (!status && volumes && g->map->last_query == MAP_OTHERS)
         status = measure_volumes(g, members, orders, count, to->patches.list);
-    for (uint32_t i = 0; i < contacts && !status; i++)
-        to->contacts.list[i] = contact_at(g, chosen[i], options);
-    ABUTI_RELEASE(g->context, members, chosen, orders);
+    if (!status && contacts)
+        memcpy(to->contacts.list, list, contacts * sizeof *list);
+    ABUTI_RELEASE(g->context, members, list, orders);
     return status;
 }
 

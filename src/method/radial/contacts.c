@@ -1,7 +1,7 @@
 /* Contacts of points, spheres and capsules with a character, from its radial fields. */
 #include "radial/radial.h"
 
-#include "contact/contact.h"
+#include "pair/contact_list.h"
 
 enum { CAPSULE_SEGMENTS_MAX = 64 }; /* maximum samples along a capsule */
 

@@ -6,7 +6,7 @@
  */
 #include "pair/contour.h"
 
-#include <math.h>
+#include <string.h>
 
 static void destroy_closed_surface(bvh_attachment *attachment) {
     closed_surface *surface = (closed_surface *)(void *)attachment;
@@ -16,10 +16,17 @@ static void destroy_closed_surface(bvh_attachment *attachment) {
     surface->component_face = NULL;
 }
 
-/* Creates the mesh with merged vertices, so that seams of a triangle soup become edges. */
-static abut_status create_merged_mesh(const abut_mesh *mesh, const uint32_t *merged_vertex,
-                                      abut_mesh **merged) {
+/* The index of a mesh that index i of a merged topology comes from. */
+static size_t own_index(size_t i, bool is_reversed) {
+    return is_reversed ? i - i % 3 + 2 - i % 3 : i;
+}
+
+abut_status abuti_pair_merged_topology(abut_mesh *mesh, const uint32_t *names, bool is_reversed,
+                                       abut_topology **topology) {
+    abut_mesh *merged = NULL;
     abut_context *context = mesh->context;
+    if (!names && !is_reversed)
+        return abut_topology_create(mesh, topology);
     uint32_t *indices = abuti_allocate(context, 3 * (size_t)mesh->triangle_count, sizeof *indices);
     vec3 *positions = abuti_allocate(context, mesh->vertex_count, sizeof *positions);
     if (!indices || !positions) {
@@ -27,17 +34,32 @@ static abut_status create_merged_mesh(const abut_mesh *mesh, const uint32_t *mer
         return ABUT_ERROR_MEMORY;
     }
     memcpy(positions, mesh->positions, mesh->vertex_count * sizeof *positions);
-    for (size_t i = 0; i < 3 * (size_t)mesh->triangle_count; i++)
-        indices[i] = merged_vertex[mesh->indices[i]];
-    return abuti_mesh_derive(context, "abut_pair_measure", positions, mesh->vertex_count, indices,
-                             mesh->triangle_count, merged);
+    for (size_t i = 0; i < 3 * (size_t)mesh->triangle_count; i++) {
+        uint32_t vertex = mesh->indices[own_index(i, is_reversed)];
+        indices[i] = names ? names[vertex] : vertex;
+    }
+    abut_status status =
+        abuti_mesh_derive(context, "merged vertices", positions, mesh->vertex_count, indices,
+                          mesh->triangle_count, &merged);
+    if (!status)
+        status = abut_topology_create(merged, topology);
+    abut_mesh_destroy(merged); /* the topology holds a reference */
+    return status;
 }
 
-static abut_status create_topology(closed_surface *surface, const uint32_t *merged_vertex) {
-    abut_mesh *mesh = surface->bvh->mesh, *merged = NULL;
-    abut_status status = merged_vertex ? create_merged_mesh(mesh, merged_vertex, &merged) : ABUT_OK;
-    status = status ? status : abut_topology_create(merged ? merged : mesh, &surface->topology);
-    abut_mesh_destroy(merged); /* the topology holds a reference */
+bool abuti_pair_is_merged(const abut_mesh *mesh, bool is_reversed, const uint32_t *corner) {
+    for (size_t i = 0; i < 3 * (size_t)mesh->triangle_count; i++) {
+        vec3 p = mesh->positions[mesh->indices[own_index(i, is_reversed)]],
+             q = mesh->positions[corner[i]];
+        if (p.x != q.x || p.y != q.y || p.z != q.z)
+            return false;
+    }
+    return true;
+}
+
+static abut_status create_topology(closed_surface *surface, const uint32_t *names) {
+    abut_status status =
+        abuti_pair_merged_topology(surface->bvh->mesh, names, false, &surface->topology);
     if (status)
         return status;
     surface->view = surface->topology->view;
@@ -83,20 +105,9 @@ static abut_status create_closed_surface(bvh_attachment *attachment, void *owner
     return create_topology(surface, solid->names);
 }
 
-/* Whether vertices that were merged still have equal coordinates. */
-static bool merged_vertices_coincide(const closed_surface *surface) {
-    const abut_mesh *mesh = surface->bvh->mesh;
-    for (size_t i = 0; i < 3 * (size_t)mesh->triangle_count; i++) {
-        vec3 p = mesh->positions[mesh->indices[i]], q = mesh->positions[surface->corner[i]];
-        if (p.x != q.x || p.y != q.y || p.z != q.z)
-            return false;
-    }
-    return true;
-}
-
 static abut_status refit_closed_surface(bvh_attachment *attachment) {
     closed_surface *surface = (closed_surface *)(void *)attachment;
-    if (surface->topology && merged_vertices_coincide(surface)) {
+    if (surface->topology && abuti_pair_is_merged(surface->bvh->mesh, false, surface->corner)) {
         compute_area_and_volume(surface);
         return ABUT_OK;
     }

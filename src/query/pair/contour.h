@@ -1,7 +1,7 @@
-/* The intersection contour of two closed surfaces: types that the files of abut_pair_measure share.
+/* The intersection contour of two surfaces, for any input: the one engine behind
+ * abut_pair_measure() and the contact patches of two meshes.
  *
- * Here b is the smaller body. Coordinates refer to the frame: the axes and the origin of the mesh
- * of b, scaled by a power of two so that the larger mesh has coordinates up to 2. Vertices of a are
+ * Coordinates refer to a frame: the axes and the origin of the mesh of b. Vertices of a are
  * rotated, translated and rounded once to get there. Predicates about the rounded points are exact.
  */
 #ifndef ABUTI_PAIR_CONTOUR_H
@@ -26,21 +26,46 @@ typedef struct closed_surface {
 /* Returns the closed surface of a BVH. The first call computes it; the BVH owns it. Thread-safe. */
 abut_status abuti_pair_closed_surface(const abut_bvh *bvh, const closed_surface **surface);
 
-/* ---- contour.c: the intersection of two closed surfaces ---- */
+/* Creates the topology of a mesh in which vertex v is names[v], the lowest one with equal
+ * coordinates, so that seams of a triangle soup are edges. `names` may be null. `is_reversed`
+ * reverses the triangles. */
+abut_status abuti_pair_merged_topology(abut_mesh *mesh, const uint32_t *names, bool is_reversed,
+                                       abut_topology **topology);
+/* Whether the vertices that were merged for such a topology still have equal coordinates. */
+bool abuti_pair_is_merged(const abut_mesh *mesh, bool is_reversed, const uint32_t *corner);
+
+/* ---- contour.c ---- */
 
 typedef struct contour_body {
     const abut_bvh *bvh;
-    const closed_surface *surface;
+    const uint32_t *corner;    /* three vertices per triangle, after merging */
+    const vec3 *offset;        /* of each vertex, times skin_width; null = no skin */
+    double skin_width, jitter; /* jitter: largest random change of a coordinate of the skin */
+    uint64_t seed;
     bool is_rotated; /* a is transformed into the frame, b only scaled */
     mat3 rotation;   /* times the unit */
     vec3 shift;
-    double unit;   /* frame units per mesh unit: a power of two */
-    double facing; /* 1, or -1 if the surface faces inwards */
+    double unit; /* frame units per mesh unit: a power of two */
 } contour_body;
+
+/* The position of a vertex of the skin, in the coordinates of the mesh. */
+static inline vec3 contour_skin_position(const contour_body *body, uint32_t vertex) {
+    uint64_t z = vertex * UINT64_C(0x9e3779b97f4a7c15) +
+                 body->seed; /* splitmix64 (Steele and others 2014) */
+    z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+    z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
+    z ^= z >> 31;
+    const double unit = 2.0 / 0x1fffff; /* 21 bits to a number in [-1, 1] */
+    vec3 random = v3((double)(z & 0x1fffff) * unit - 1, (double)(z >> 21 & 0x1fffff) * unit - 1,
+                     (double)(z >> 42 & 0x1fffff) * unit - 1);
+    vec3 p = v3_along(body->bvh->mesh->positions[vertex], body->skin_width, body->offset[vertex]);
+    return v3_along(p, body->jitter, random);
+}
 
 /* The position of a vertex in the frame. */
 static inline vec3 contour_position(const contour_body *body, uint32_t vertex) {
-    vec3 p = body->bvh->mesh->positions[vertex];
+    vec3 p =
+        body->offset ? contour_skin_position(body, vertex) : body->bvh->mesh->positions[vertex];
     return body->is_rotated ? v3_add(m3_apply(&body->rotation, p), body->shift)
                             : v3_scale(p, body->unit);
 }
@@ -53,29 +78,69 @@ typedef struct contour_face {
     const uint32_t *corner;
     vec3 at[3], direction[3], moment[3];
     vec3 normal;    /* its length is twice the area */
-    double length;  /* of the normal */
     double offset;  /* of the plane: normal . x */
     double longest; /* the largest absolute coordinate of the edge directions */
+    double largest; /* the largest absolute coordinate of the corners */
 } contour_face;
 
-/* A triangle that the other surface intersects. Its part inside the other body has a boundary of
- * directed pieces x0 x1 with weights: pieces of its edges and of the contour. The record has the
- * sums over those pieces that are known before any winding number is,
- *   twice = normal . sum (x0 - apex) x (x1 - apex)
- *   moment = the same, each term times (x0 - apex) + (x1 - apex). */
-typedef struct contour_record {
-    uint32_t face;
-    bool crossed[3];
-    int32_t jump[3]; /* change of the winding number of the other surface along each edge */
-    vec3 at[3], normal;
-    vec3 apex;        /* a point of the contour */
-    vec3 crossing[3]; /* one crossing on each edge that has any */
-    double twice;
-    vec3 moment;
-} contour_record;
+/* The heights of the corners of a triangle above the plane of the other one, times twice its area.
+ */
+typedef struct contour_heights {
+    double value[3], error;
+    int above[3]; /* +1 is outside; 0 if the plane is undefined */
+    int zeros;    /* corners in the plane, before the symbolic shift */
+} contour_heights;
+
+/* Two triangles. `orientation` has the signs of the volumes of edges of the first with edges of the
+ * second, 2 = not computed yet. */
+typedef struct contour_pair {
+    const contour_face *face[2];
+    contour_heights of[2];
+    int orientation[3][3];
+} contour_pair;
+
+/* The intersection of edge `edge` of the triangle of `side` with the other triangle. */
+typedef struct contour_crossing {
+    int side, edge;
+    int jump; /* of the winding number along the edge, in the direction of its triangle */
+    double t; /* along the edge, from the vertex with the lower index */
+    vec3 at;
+} contour_crossing;
+
+/* Receives the segment in which two triangles intersect: from ends[begin] to ends[!begin], with the
+ * inside of b to its left on a's triangle. */
+typedef void contour_segment_visitor(void *data, const contour_pair *pair,
+                                     const contour_crossing ends[2], int begin);
+/* Receives two triangles whose planes are almost parallel. `cosine`: of their normals, times both
+ * lengths. */
+typedef void contour_parallel_visitor(void *data, const contour_pair *pair, double cosine);
+
+enum { CONTOUR_CACHED_FACES = 64 }; /* of each body, with positions in the frame */
+
+typedef struct contour_search {
+    contour_body body[2];
+    contour_segment_visitor *visit_segment;
+    contour_parallel_visitor *visit_parallel; /* or null */
+    void *data;
+    abut_status status;  /* visitors end the search by an error */
+    bool has_candidates; /* the broad phase found candidate pairs of triangles */
+    /* Direct-mapped by the index of a triangle in the leaves; not initialised by the caller. */
+    uint32_t cached[2][CONTOUR_CACHED_FACES];
+    contour_face faces[2][CONTOUR_CACHED_FACES];
+} contour_search;
+
+/* Visits all segments and parallel triangles. Returns search->status, or that of a cancelled call.
+ * `what`: name of the query for the progress callback. */
+abut_status abuti_contour_find(contour_search *search, const pair_frame *frame, const char *what);
+
+/* The winding number of the surface of a side around a vertex of the other, with the symbolic shift
+ * of abuti_contour_find(). */
+int32_t abuti_contour_winding(const contour_search *search, int side, vec3 point);
+
+/* ---- coincident_faces.c ---- */
 
 /* Sums over pairs of coincident triangles of both surfaces. Areas are positive. `inside` is the
- * share of these triangles in the sums over records; it is subtracted later. */
+ * share of these triangles in the sums over crossed triangles; it is subtracted later. */
 typedef struct contour_flush {
     double area[2];   /* of triangles that face opposite ways, the same way */
     double inside[2]; /* of a and of b */
@@ -85,44 +150,12 @@ typedef struct contour_flush {
     double depth;     /* the largest depth by which they are inside each other */
     double perimeter; /* summed over pairs that face the same way */
     box3 box;         /* of those facing opposite ways, along the world axes */
+    double tolerance; /* in frame units: triangles closer than this are coincident */
+    double facing[2]; /* of each surface: 1, or -1 if it faces inwards */
+    mat3 world;       /* rotation of the frame to the world */
 } contour_flush;
 
-enum { CONTOUR_CACHED_LEAVES = 16 }; /* of each body, with positions in the frame */
-
-typedef struct contour_leaf {
-    uint32_t leaf, count;
-    double largest; /* the largest absolute coordinate */
-    contour_face face[BVH_WIDTH];
-} contour_leaf;
-
-typedef struct contour_work {
-    abut_context *context;
-    abut_status status;
-    double tolerance; /* in frame units: triangles closer than this are coincident */
-    mat3 world;       /* rotation of the frame to the world */
-    contour_body body[2];
-    contour_record *records[2];
-    size_t count[2], capacity[2];
-    uint32_t *record_of[2]; /* by triangle, or ABUT_NONE */
-    box3 box;               /* of all crossings, along the world axes */
-    contour_flush flush;
-    contour_leaf leaves[2][CONTOUR_CACHED_LEAVES]; /* direct-mapped by the lowest bits of the leaf;
-                                                      not initialised by the caller */
-} contour_work;
-
-/* Finds all crossings and coincident triangles. Stores a failure in work->status. */
-void abuti_contour_find(contour_work *work, const pair_frame *frame);
-
-/* Adds a boundary piece from x0 to x1 to a record. */
-static inline void contour_add_piece(contour_record *r, double weight, vec3 x0, vec3 x1) {
-    vec3 d0 = v3_sub(x0, r->apex), d1 = v3_sub(x1, r->apex);
-    double twice = weight * v3_dot(r->normal, v3_cross(d0, d1));
-    r->twice += twice;
-    r->moment = v3_along(r->moment, twice, v3_add(d0, d1));
-}
-
-/* The winding number of a surface around a vertex of the other, with the symbolic shift of
- * abuti_contour_find(). */
-int32_t abuti_contour_winding(const contour_work *work, int side, vec3 point);
+/* Adds two triangles whose planes are almost parallel, if they are coincident. */
+void abuti_contour_add_coincident(contour_flush *sum, const contour_pair *pair, double cosine);
 
 #endif

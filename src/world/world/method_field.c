@@ -94,17 +94,6 @@ static abut_status collide_bodies(const world_call *call, abut_patches *to) {
                                     to);
 }
 
-static abut_status collide_primitive(const world_call *call, abut_patches *to) {
-    const bool swapped = call->a->kind != ABUT_COLLIDER_BODY;
-    const world_item *a = swapped ? call->b : call->a, *b = swapped ? call->a : call->b;
-    const abuti_field_body body = {a->body.field, a->body.samples, a->at.pose};
-    const abut_contact_options options = world_contact_options(call->world, a, b);
-    abut_contacts found = world_contacts_of(to);
-    abut_status status =
-        abuti_contact_field_primitive(&body, b->kind, &b->at.primitive, &options, &found);
-    return abuti_world_set_contacts(call, status, swapped, true, &found, to);
-}
-
 /* The vertices and edges of one item against the field of the other. */
 static abut_status collide_vertices(const world_call *call, abut_patches *to) {
     const bool swapped = !(call->a->filter.traits & WORLD_HAS_FIELD); /* b has the field then */
@@ -119,14 +108,12 @@ static abut_status collide_vertices(const world_call *call, abut_patches *to) {
 
 /* ---- guarantee ---- */
 
-/* Error bound of interpolated distances: half the diagonal of a cell, if the signs are reliable. A
- * plane needs no signs. */
-static double field_error(const world_item *item, const world_item *other) {
+/* Error bound of interpolated distances: half the diagonal of a cell, if the signs are reliable. */
+static double field_error(const world_item *item) {
     const abut_field *field = item->body.field;
     if (!field)
         return 0;
     const bool is_known =
-        other->kind == ABUT_COLLIDER_PLANE ||
         abuti_contact_reliability(field, NULL).level == ABUT_RELIABILITY_GUARANTEED;
     return is_known ? 0.5 * sqrt(3) * field->grid.cell : HUGE_VAL;
 }
@@ -134,7 +121,7 @@ static double field_error(const world_item *item, const world_item *other) {
 static abut_status guarantee_field(const world_item *a, const world_item *b,
                                    abut_world_pair_info *info) {
     info->guarantee = ABUT_WORLD_GUARANTEE_SAMPLED;
-    info->error = fmax(field_error(a, b), field_error(b, a));
+    info->error = fmax(field_error(a), field_error(b));
     info->reason = "Overlaps that contain no sample and no long edge may be missed, and so may "
                    "plates thinner than a cell.";
     return ABUT_OK;
@@ -153,10 +140,6 @@ const world_method abuti_world_field = {.method = ABUT_WORLD_FIELD,
                                         .create = create_field,
                                         .collide = collide_bodies,
                                         .guarantee = guarantee_field};
-const world_method abuti_world_field_primitive = {.method = ABUT_WORLD_FIELD,
-                                                  .room = 256,
-                                                  .collide = collide_primitive,
-                                                  .guarantee = guarantee_field};
 const world_method abuti_world_vertices = {.method = ABUT_WORLD_FIELD,
                                            .is_serial = true,
                                            .room = 256,

@@ -39,7 +39,6 @@ world_filter abuti_world_filter(const abut_world *world, const world_item *made)
                   {item->is_sensor, WORLD_IS_SENSOR},
                   {!is_body && !is_character, WORLD_IS_SOLID},
                   {item->collider.kind == ABUT_COLLIDER_PLANE, WORLD_IS_PLANE},
-                  {!is_body && item->collider.kind <= ABUT_COLLIDER_BOX, WORLD_SUPPORTS_FIELDS},
                   {is_character, WORLD_IS_CHARACTER},
                   {is_body && item->collider.shape.body.bvh, WORLD_HAS_BVH},
                   {is_body && item->collider.shape.body.field && !exact_alone, WORLD_HAS_FIELD},
@@ -73,16 +72,6 @@ static bool by_vertices(const abut_world *world, const world_item *a, const worl
            mesh->asset->longest_edge <= CELLS_PER_EDGE * field->body.field->grid.cell;
 }
 
-static bool can_use_field(uint32_t a, uint32_t b) {
-    uint32_t body = a & WORLD_IS_SOLID ? b : a, other = a & WORLD_IS_SOLID ? a : b;
-    if (body & WORLD_IS_SOLID)
-        return false;
-    if (other & WORLD_IS_SOLID)
-        return (other & WORLD_SUPPORTS_FIELDS) &&
-               (body & (other & WORLD_IS_PLANE ? WORLD_HAS_SAMPLES : WORLD_HAS_FIELD)) != 0;
-    return world_has_fields(a, b);
-}
-
 const world_method *abuti_world_method(const abut_world *world, const world_item *a,
                                        const world_item *b) {
     const abut_world_method wanted = world->options.method;
@@ -91,13 +80,14 @@ const world_method *abuti_world_method(const abut_world *world, const world_item
         return wanted == ABUT_WORLD_EXACT ? NULL : &abuti_world_radial;
     if (both & WORLD_HAS_LAYERS)
         return &abuti_world_layers;
+    /* Primitives have no field: their pairs are always exact. */
     const bool exact =
-        (wanted != ABUT_WORLD_FIELD || (both & WORLD_IS_SOLID)) && can_use_exact(p, q);
+        (wanted != ABUT_WORLD_FIELD || (either & WORLD_IS_SOLID)) && can_use_exact(p, q);
     const bool map = exact && (either & WORLD_HAS_MAP) && (both & WORLD_HAS_BVH);
     if (wanted != ABUT_WORLD_EXACT &&
         (!exact || map || world->options.device || (either & WORLD_PREFERS_FIELD))) {
-        if (can_use_field(p, q))
-            return either & WORLD_IS_SOLID ? &abuti_world_field_primitive : &abuti_world_field;
+        if (world_has_fields(p, q))
+            return &abuti_world_field;
         if (by_vertices(world, a, b))
             return &abuti_world_vertices;
     }

@@ -280,8 +280,8 @@ struct world_method {
     /* Sets all but the method. Thread-safe. */
     abut_status (*guarantee)(const world_item *a, const world_item *b, abut_world_pair_info *info);
 };
-extern const world_method abuti_world_exact, abuti_world_field, abuti_world_field_primitive,
-    abuti_world_vertices, abuti_world_map, abuti_world_layers, abuti_world_radial;
+extern const world_method abuti_world_exact, abuti_world_field, abuti_world_vertices,
+    abuti_world_map, abuti_world_layers, abuti_world_radial;
 
 /* The row of the items of a method. */
 const world_method *abuti_world_method_of_items(abut_world_method method);

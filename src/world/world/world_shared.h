@@ -4,6 +4,7 @@
 #define ABUTI_WORLD_WORLD_SHARED_H
 
 #include "contact/contact_frame_shared.h"
+#include "pair/contact_reduction_shared.h"
 
 #ifdef __OPENCL_C_VERSION__
 typedef ulong word64;
@@ -36,7 +37,6 @@ enum {
     WORLD_HAS_BVH = 32,
     WORLD_HAS_FIELD = 64,
     WORLD_HAS_SAMPLES = 128,
-    WORLD_SUPPORTS_FIELDS = 256, /* a primitive that has contacts with fields */
     WORLD_IS_CHARACTER = 512,
     WORLD_HAS_MAP = 1024,
     WORLD_HAS_LAYERS = 2048,

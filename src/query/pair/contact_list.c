@@ -7,7 +7,8 @@
  * differ by more than the angle. Ties go to the lower id, so the result does not depend on the
  * order of the list.
  */
-#include "contact/contact.h"
+#include "pair/contact_list.h"
+#include "pair/contact_reduction_shared.h"
 
 #include <math.h>
 
@@ -77,10 +78,8 @@ static void choose_first(abut_contact *patch, size_t count) {
     swap_contacts(patch, 0, best);
 }
 
-/* Moves the `keep` contacts that span the largest area to the front of a patch. */
-static void choose_contacts(abut_contact *patch, size_t count, size_t keep) {
-    const vec3 normal = patch[0].normal;
-    if (keep > 1)
+void abuti_contact_choose(abut_contact *patch, size_t count, size_t keep, vec3 normal) {
+    if (keep > 1 && v3_max_abs(normal) > 0)
         choose_first(patch, count);
     for (size_t kept = 1; kept < keep; kept++)
         swap_contacts(patch, kept, largest_gain(patch, count, kept, normal));
@@ -100,9 +99,31 @@ uint64_t abut_contact_reduce(abut_contact *list, uint64_t count, uint64_t keep, 
     for (size_t begin = 0, end; begin < count; begin = end) {
         end = gather_patch(list, begin, count, cosine);
         size_t here = end - begin < patch_keep ? end - begin : patch_keep;
-        choose_contacts(list + begin, end - begin, here);
+        abuti_contact_choose(list + begin, end - begin, here, list[begin].normal);
         for (size_t i = 0; i < here; i++)
             swap_contacts(list, kept++, begin + i);
     }
     return kept;
+}
+
+/* ---- output lists ---- */
+
+abut_status abuti_patches_check(const char *function, const abut_patches *patches) {
+    abut_status status = ABUTI_LIST_CHECK_MEMBERS(function, "patches->patches", &patches->patches);
+    return status ? status
+                  : ABUTI_LIST_CHECK_MEMBERS(function, "patches->contacts", &patches->contacts);
+}
+
+abut_status abuti_patches_count(const char *function, uint64_t count, uint64_t contact_count,
+                                abut_patches *patches) {
+    abut_status status = ABUTI_LIST_COUNT(function, "patches->patches", &patches->patches, count);
+    abut_status second =
+        ABUTI_LIST_COUNT(function, "patches->contacts", &patches->contacts, contact_count);
+    return status ? status : second;
+}
+
+const char *abut_contact_kind_name(abut_contact_kind kind) {
+    static const char *const names[] = {"vertex", "edge",  "face",     "surface",
+                                        "solid",  "point", "crossing", "overlap"};
+    return ABUTI_NAME(names, kind);
 }

@@ -1,0 +1,46 @@
+/* Contacts and patches of all methods: ids, validation of output lists, reduction. */
+#ifndef ABUTI_PAIR_CONTACT_LIST_H
+#define ABUTI_PAIR_CONTACT_LIST_H
+
+#include "base/base.h"
+
+#include <abut/pair.h>
+#include <assert.h>
+
+/* Layout of a contact id, from the lowest bit: element (32), part (26), kind (3), unused (2), side
+ * (1). The kernels in world.cl use the same layout. */
+enum {
+    CONTACT_ID_PART = 32,
+    CONTACT_ID_PART_BITS = 26,
+    CONTACT_ID_KIND = CONTACT_ID_PART + CONTACT_ID_PART_BITS,
+    CONTACT_ID_KIND_BITS = 3,
+    CONTACT_ID_SPARE = CONTACT_ID_KIND + CONTACT_ID_KIND_BITS,
+    CONTACT_ID_SPARE_BITS = 2,
+    CONTACT_ID_SIDE = CONTACT_ID_SPARE + CONTACT_ID_SPARE_BITS,
+    CONTACT_ID_PART_MAX = (1 << CONTACT_ID_PART_BITS) - 1
+};
+_Static_assert(CONTACT_ID_SIDE == 63, "an id has 64 bits");
+_Static_assert(ABUT_CONTACT_OVERLAP < 1 << CONTACT_ID_KIND_BITS, "every kind fits into an id");
+_Static_assert(sizeof((abut_contact){0}.id) == 8, "an id has 64 bits");
+
+static inline uint64_t contact_id(uint32_t side, uint32_t kind, uint32_t element, uint32_t part) {
+    assert(side < 2 && kind < 1 << CONTACT_ID_KIND_BITS && part >> CONTACT_ID_PART_BITS == 0);
+    return (uint64_t)side << CONTACT_ID_SIDE | (uint64_t)kind << CONTACT_ID_KIND |
+           (uint64_t)part << CONTACT_ID_PART | element;
+}
+
+/* Validates the lists of the caller, and stores their counts: fails with ABUT_ERROR_BUFFER if a
+ * list is too short. */
+abut_status abuti_patches_check(const char *function, const abut_patches *patches);
+abut_status abuti_patches_count(const char *function, uint64_t count, uint64_t contact_count,
+                                abut_patches *patches);
+
+/* Replaces the defaults and limits of abut_contact_reduce(): returns the cosine of the angle and
+ * updates the number of contacts to keep for each patch. */
+double abuti_contact_reduction(double angle, uint32_t *keep);
+/* Moves the `keep` <= count contacts of one patch that span the largest support area to its front.
+ * The first contact must be the deepest. If `normal` is zero, as for a patch around a corner, there
+ * is no such area: the deepest contact and those farthest from all that are kept are chosen. */
+void abuti_contact_choose(abut_contact *patch, size_t count, size_t keep, abut_vec3 normal);
+
+#endif

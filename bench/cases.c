@@ -4,17 +4,17 @@
 #include <string.h>
 
 static const bench_case *const tables[] = {
-    bench_machine_cases,     bench_create_cases,      bench_file_cases,
-    bench_topology_cases,    bench_repair_cases,      bench_geom_cases,
-    bench_shape_cases,       bench_picture_cases,     bench_bvh_cases,
-    bench_pair_cases,        bench_device_cases,      bench_device_build_cases,
-    bench_device_bvh_cases,  bench_device_ray_cases,  bench_device_field_cases,
-    bench_field_query_cases, bench_field_files_cases, bench_list_cases,
-    bench_contact_cases,     bench_field_cases,       bench_world_cases,
-    bench_motion_cases,      bench_sweep_pair_cases,  bench_cloth_cases,
-    bench_self_cases,        bench_ode_cases,         bench_layers_cases,
-    bench_raster_cases,      bench_map_cases,         bench_rival_cases,
-    bench_dress_cases,       bench_world_mixed_cases, bench_growth_cases,
+    bench_machine_cases,      bench_create_cases,       bench_file_cases,
+    bench_topology_cases,     bench_repair_cases,       bench_geom_cases,
+    bench_shape_cases,        bench_picture_cases,      bench_bvh_cases,
+    bench_pair_cases,         bench_device_cases,       bench_device_build_cases,
+    bench_device_query_cases, bench_device_field_cases, bench_field_query_cases,
+    bench_field_files_cases,  bench_list_cases,         bench_contact_cases,
+    bench_field_cases,        bench_world_cases,        bench_motion_cases,
+    bench_sweep_pair_cases,   bench_cloth_cases,        bench_self_cases,
+    bench_ode_cases,          bench_layers_cases,       bench_raster_cases,
+    bench_map_cases,          bench_rival_cases,        bench_dress_cases,
+    bench_world_mixed_cases,  bench_growth_cases,
 };
 
 const bench_case *bench_case_at(size_t index) {

@@ -1,4 +1,4 @@
-/* Sum, scan, segments and sort on a device against plain loops in C: sizes around
+/* Scan, segments and sort on a device against plain loops in C: sizes around
  * every boundary of tiles and groups, random data and special cases. */
 #include "device/tools.h"
 #include "open.h"
@@ -70,28 +70,6 @@ static void compare(const char *what, pattern which, size_t size, size_t count) 
         if (got[i] != expected[i])
             fail_msg("%s, pattern %d, %zu words: word %zu is %u instead of %u", what, which, size,
                      i, got[i], expected[i]);
-}
-
-/* ---- sum ---- */
-
-static void check_sum(pattern which, size_t count) {
-    make_words(which, count);
-    uint64_t sum = 0, out;
-    for (size_t i = 0; i < count; i++)
-        sum += words[i];
-    abuti_buffer in = test_upload(&queue, words, count * sizeof *words), to = {0};
-    assert_ok(abuti_buffer_create(device, 1, 8, &to));
-    abuti_tools_sum(tools, &in, count, &to);
-    assert_ok(abuti_buffer_download(&queue, &to, 0, &out, 8));
-    if (out != sum)
-        fail_msg("sum, pattern %d, %zu words: %llu instead of %llu", which, count,
-                 (unsigned long long)out, (unsigned long long)sum);
-    abuti_buffer_destroy(&to);
-    abuti_buffer_destroy(&in);
-}
-
-TEST(sum) {
-    for_all(check_sum);
 }
 
 /* ---- scan ---- */
@@ -305,7 +283,6 @@ TEST(refusals) {
     assert_refused("too small", reported(abuti_tools_scan(tools, &small, &small, 5, NULL, 0)));
     assert_refused("too small", reported(abuti_tools_scan(tools, &small, &small, 4, &small, 4)));
     assert_refused("too small", reported(abuti_tools_scan(tools, &none, &small, 0, NULL, 0)));
-    assert_refused("too small", reported(abuti_tools_sum(tools, &small, 5, &small)));
     assert_refused("too small", reported(abuti_tools_sort(tools, 64, &small, &small, 4, 0, 64)));
     assert_refused("bits", reported(abuti_tools_sort(tools, 16, &small, &small, 4, 0, 16)));
     assert_refused("bits", reported(abuti_tools_sort(tools, 32, &small, &small, 4, 0, 33)));

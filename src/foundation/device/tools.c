@@ -106,7 +106,7 @@ static void check_words(abuti_tools *tools, const char *what, const abuti_buffer
                                   buffer->bytes, count));
 }
 
-/* ---- scan and sum ---- */
+/* ---- scan ---- */
 
 void abuti_tools_scan(abuti_tools *tools, const abuti_buffer *in, abuti_buffer *out, size_t count,
                       abuti_buffer *total, size_t total_at) {
@@ -130,19 +130,19 @@ void abuti_tools_scan(abuti_tools *tools, const abuti_buffer *in, abuti_buffer *
                      ABUTI_LOCAL_MEMORY(16 * GROUP_ROOM));
 }
 
-void abuti_tools_sum(abuti_tools *tools, const abuti_buffer *in, size_t count, abuti_buffer *out) {
+/* ---- lists in segments ---- */
+
+/* Adds `count` words to WIDE_TOTAL, in 64 bits, because the total of the scan wraps around. */
+static void sum_words(abuti_tools *tools, const abuti_buffer *in, size_t count) {
     uint32_t words = (uint32_t)count;
     uint32_t groups = split_work(count, SCAN_TILE, tools->groups_max).groups;
-    check_words(tools, "sum", in, count, sizeof(uint32_t));
-    check_words(tools, "sum", out, 1, sizeof(uint64_t));
+    abuti_kit_reserve(&tools->kit, WIDE_TOTAL, 1, sizeof(uint64_t));
     abuti_kit_reserve(&tools->kit, SUMS, tools->groups_max, sizeof(uint64_t));
     ABUTI_KIT_GROUPS(&tools->kit, SUM_WORDS, groups, GROUP_ITEMS, ABUTI_BUFFER(in), MEMORY(SUMS),
                      ABUTI_VALUE(words), ABUTI_LOCAL_MEMORY(8 * GROUP_ITEMS));
-    ABUTI_KIT_GROUPS(&tools->kit, SUM_PARTS, 1, GROUP_ITEMS, MEMORY(SUMS), ABUTI_BUFFER(out),
+    ABUTI_KIT_GROUPS(&tools->kit, SUM_PARTS, 1, GROUP_ITEMS, MEMORY(SUMS), MEMORY(WIDE_TOTAL),
                      ABUTI_VALUE(groups), ABUTI_LOCAL_MEMORY(8 * GROUP_ITEMS));
 }
-
-/* ---- lists in segments ---- */
 
 abut_status abuti_tools_segments(abuti_tools *tools, const abuti_segments *segments,
                                  abuti_buffer *begin, abuti_buffer *items, uint64_t *total) {
@@ -156,14 +156,12 @@ abut_status abuti_tools_segments(abuti_tools *tools, const abuti_segments *segme
                        abuti_fail(ABUT_ERROR_LIMIT,
                                   "segments: there are %zu segments; the limit of one call is 2^31",
                                   count));
-    abuti_kit_reserve(kit, WIDE_TOTAL, 1, sizeof sum);
     if (!abuti_kit_failed(kit))
         abuti_kit_fail(kit,
                        abuti_buffer_reserve(tools->device, count + 1, sizeof(uint32_t), begin));
     if (!abuti_kit_failed(kit) && count)
         segments->measure(segments->user, begin);
-    /* In 64 bits, because the total of the scan wraps around. */
-    abuti_tools_sum(tools, begin, count, &kit->buffers[WIDE_TOTAL]);
+    sum_words(tools, begin, count);
     abuti_tools_scan(tools, begin, begin, count, begin, count);
     abut_status status = abuti_kit_download(kit, WIDE_TOTAL, &sum, 1, sizeof sum);
     if (status)

@@ -1,4 +1,4 @@
-/* Data-parallel primitives on a device: scan, sum, segmented lists, sort. Buffers stay on the
+/* Data-parallel primitives on a device: scan, segmented lists, sort. Buffers stay on the
  * device; calls only queue work. No call waits (except abuti_tools_segments(), once), and no kernel
  * assumes that work-groups run concurrently.
  *
@@ -24,9 +24,6 @@ abuti_kit_plan abuti_tools_plan(void);
 /* The queue must outlive the tools. */
 abut_status abuti_tools_create(abuti_queue *queue, abuti_tools **tools);
 void abuti_tools_destroy(abuti_tools *tools);
-
-/* Adds `count` words into one 64-bit word at the beginning of `out`. */
-void abuti_tools_sum(abuti_tools *tools, const abuti_buffer *in, size_t count, abuti_buffer *out);
 
 /* Exclusive scan: out[i] = in[0] + ... + in[i-1], modulo 2^32; `in` and `out` may be the same
  * buffer. The sum of all words is written to total[total_at] if `total` is not null; `total` may be

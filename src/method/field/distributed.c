@@ -254,6 +254,9 @@ static abut_status prepare_team(team *t, abut_mesh *mesh, const abut_field_optio
             "abut_field_write_distributed: only sparse fields on CPUs without a cache are "
             "supported; set options->layout to ABUT_FIELD_SPARSE, device and cache to null");
     sign.method = o.sign;
+    t->all = abuti_allocate(t->context, t->with->count, sizeof *t->all);
+    if (!t->all)
+        return ABUT_ERROR_MEMORY;
     if ((status = abut_bvh_create(mesh, NULL, &t->bvh)) ||
         (status = abut_sign_prepare(t->bvh, &sign)) ||
         (status = abuti_field_new(t->context, &t->field)))
@@ -306,9 +309,7 @@ abut_status abut_field_write_distributed(abut_mesh *mesh, const abut_field_optio
     team t = {.with = with, .context = mesh->context};
     t.sizes = abuti_allocate(t.context, with->count, sizeof *t.sizes);
     t.outcomes = abuti_allocate(t.context, with->count, sizeof *t.outcomes);
-    t.all = abuti_allocate(t.context, with->count, sizeof *t.all);
-    status = t.sizes && t.outcomes && t.all ? run_team(&t, mesh, options, plain, info)
-                                            : ABUT_ERROR_MEMORY;
+    status = t.sizes && t.outcomes ? run_team(&t, mesh, options, plain, info) : ABUT_ERROR_MEMORY;
     if (t.field)
         abuti_field_on_cpu.end(t.field, t.bvh, t.work);
     abut_field_destroy(t.field);

@@ -23,6 +23,10 @@ GROUPS = {
 LAYERS = [layer for layers in GROUPS.values() for layer in layers]
 GROUP_OF = {module: group for group, layers in GROUPS.items() for layer in layers for module in layer.split()}
 
+# World reaches these modules through its table of methods: only these files of it include them.
+METHODS = {"map", "layers", "radial"}
+METHOD_FILE = re.compile(r"src/world/world/(method_\w+|mesh_method)\.c")
+
 # Public headers of modules with another name.
 HEADERS = {"frames": "io"}
 
@@ -71,6 +75,8 @@ def check_layer(name, folder, what, module):
     """`folder` includes `what`, which belongs to the folder `module`."""
     if module == folder:
         return
+    if folder == "world" and module in METHODS and name.startswith("src/") and not METHOD_FILE.fullmatch(name):
+        complain(name, folder, what, "only method_*.c include it")
     if module not in layer_of:
         complain(name, folder, what, "no folder of src has this name")
     elif layer_of[module] >= layer_of[folder]:

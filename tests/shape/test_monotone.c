@@ -2,7 +2,7 @@
 #include "support/support.h"
 
 #include "geom/predicates_shared.h"
-#include "shape/monotone.h"
+#include "shape/shape.h"
 
 #include <stdlib.h>
 

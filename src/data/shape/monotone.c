@@ -6,7 +6,7 @@
  * (Lawson 1977): the smallest angle becomes as large as the points allow. Orientations are exact,
  * so that no triangle is degenerate or flipped.
  */
-#include "shape/monotone.h"
+#include "shape/shape.h"
 
 #include "geom/predicates_shared.h"
 

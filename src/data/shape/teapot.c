@@ -4,7 +4,7 @@
  * and 1 - t are equal numbers in reverse order, and sums go from the ends to the middle. Parts
  * (lid, body, handle, spout) are separate: they penetrate each other.
  */
-#include "shape/teapot.h"
+#include "shape/shape.h"
 
 #include "shape/teapot_data.h"
 

@@ -18,8 +18,7 @@
  * intersect is not proven. It was checked for every number of segments from 2 to 100, and for 150
  * and 300; the tests repeat a part of that.
  */
-#include "shape/monotone.h"
-#include "shape/teapot.h"
+#include "shape/shape.h"
 
 #define HOLES 3
 

@@ -1,6 +1,6 @@
 /* BVHs built on a device: three models of about 70,000 triangles, or any mesh file that
  * ABUT_BENCH_MESH names. A run is everything that a user waits for: the mesh is uploaded, and
- * the BVH is built and stays on the device. Details are the times of the device itself by phase,
+ * the BVH is built and stays on the device. Details are the times of the device itself,
  * and the quality: expected visits of a ray relative to a BVH of the CPU. */
 #include "bench.h"
 
@@ -21,7 +21,7 @@ typedef struct build_data {
 
 /* Of the last case, for the line after it. */
 static struct {
-    double phase_ms[ABUTI_BVH_PHASES], all_ms, refit_ms, quality;
+    double all_ms, refit_ms, quality;
     bool gpu;
 } details;
 
@@ -31,7 +31,7 @@ static abut_status run(bench_state *state) {
     return abuti_bvh_device_build(data->builder, data->mesh, 0, &data->there);
 }
 
-/* Compares with a BVH of the CPU, and measures the phases. */
+/* Compares with a BVH of the CPU, and measures builds and refits. */
 static abut_status compare_with_cpu(bench_state *state) {
     build_data *data = state->data;
     abut_bvh *ours = NULL, *cpu = NULL;
@@ -45,9 +45,6 @@ static abut_status compare_with_cpu(bench_state *state) {
     }
     abut_bvh_destroy(ours);
     abut_bvh_destroy(cpu);
-    abuti_bvh_builder_time(data->builder, details.phase_ms);
-    status = status ? status : run(state);
-    abuti_bvh_builder_time(data->builder, NULL);
     abuti_queue_clock_start(&data->queue);
     status = status ? status : run(state);
     status = status ? status : abuti_queue_clock_stop(&data->queue, &details.all_ms);
@@ -94,14 +91,10 @@ static void teardown(bench_state *state) {
 }
 
 static void print_details(const bench_case *which, const bench_result *result) {
-    static const char *const names[ABUTI_BVH_PHASES] = {"start", "levels", "chunks",
-                                                        "plan",  "nodes",  "fit"};
     (void)which;
-    printf("  %.2f Mtriangles/s, cost %.3f of the CPU's; on the device %.3f ms (",
-           result->elements / result->median_ms * 1e-3, details.quality, details.all_ms);
-    for (int i = 0; i < ABUTI_BVH_PHASES; i++)
-        printf("%s%s %.3f", i ? ", " : "", names[i], details.phase_ms[i]);
-    printf("), refit %.3f ms", details.refit_ms);
+    printf("  %.2f Mtriangles/s, cost %.3f of the CPU's; on the device %.3f ms, refit %.3f ms",
+           result->elements / result->median_ms * 1e-3, details.quality, details.all_ms,
+           details.refit_ms);
     if (details.gpu && result->elements > 60000 && result->elements < 80000)
         printf(", goal for an H200 %.1f ms: %s", GOAL_MS,
                details.all_ms <= GOAL_MS ? "ok" : "missed");

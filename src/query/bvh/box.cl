@@ -10,7 +10,6 @@
 #include "geom/intersect_shared.h"
 
 #if ABUTI_REAL_BITS == 64
-#include "bvh/candidate_cl.h"
 
 /* Larger coordinates are clamped: they are all outside. */
 #define FRAME_COORDINATE_MAX 1e6

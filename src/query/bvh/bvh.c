@@ -185,6 +185,18 @@ static abut_status build_tree(abut_bvh *bvh, const abut_mesh *mesh) {
     return status;
 }
 
+abut_bvh *abuti_bvh_allocate(abut_context *context, abut_mesh *mesh) {
+    abut_bvh *made = abuti_allocate_zeroed(context, 1, sizeof *made);
+    if (!made)
+        return NULL;
+    made->context = abuti_context_retain(context);
+    atomic_init(&made->holds, 1);
+    made->mesh = abut_mesh_retain(mesh);
+    made->triangle_count = mesh->triangle_count;
+    made->leaf_count = (mesh->triangle_count + BVH_WIDTH - 1) / BVH_WIDTH;
+    return made;
+}
+
 abut_status abut_bvh_create(abut_mesh *mesh, const abut_bvh_options *options, abut_bvh **bvh) {
     abut_bvh_options ours = abut_bvh_options_default();
     if (!mesh || !bvh)
@@ -192,14 +204,9 @@ abut_status abut_bvh_create(abut_mesh *mesh, const abut_bvh_options *options, ab
     abut_status status = abuti_options_read(&ours, sizeof ours, options, "abut_bvh_create");
     if (status)
         return status;
-    abut_bvh *made = abuti_allocate_zeroed(mesh->context, 1, sizeof *made);
+    abut_bvh *made = abuti_bvh_allocate(mesh->context, mesh);
     if (!made)
         return ABUT_ERROR_MEMORY;
-    made->context = abuti_context_retain(mesh->context);
-    atomic_init(&made->holds, 1);
-    made->mesh = abut_mesh_retain(mesh);
-    made->triangle_count = mesh->triangle_count;
-    made->leaf_count = (mesh->triangle_count + BVH_WIDTH - 1) / BVH_WIDTH;
     status = ours.device ? abuti_bvh_build_on_device(made, ours.device) : build_tree(made, mesh);
     if (status)
         abut_bvh_destroy(made);
@@ -214,7 +221,8 @@ abut_status abut_bvh_create_from_arrays(abut_context *context, const abut_mesh_i
     if (!bvh)
         return abuti_null(__func__, "bvh");
     abut_status status = abut_mesh_create(context, input, &mesh);
-    status = status ? status : abut_bvh_create(mesh, NULL, bvh);
+    if (!status)
+        status = abut_bvh_create(mesh, NULL, bvh);
     abut_mesh_destroy(mesh); /* the BVH keeps it */
     return status;
 }
@@ -224,7 +232,8 @@ abut_status abut_bvh_read(abut_context *context, const char *path, abut_bvh **bv
     if (!bvh)
         return abuti_null(__func__, "bvh");
     abut_status status = abut_mesh_read(context, path, NULL, &mesh);
-    status = status ? status : abut_bvh_create(mesh, NULL, bvh);
+    if (!status)
+        status = abut_bvh_create(mesh, NULL, bvh);
     abut_mesh_destroy(mesh); /* the BVH keeps it */
     return status;
 }

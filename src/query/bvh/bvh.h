@@ -108,6 +108,8 @@ struct abut_bvh {
     atomic_size_t pair_effort; /* the same for ties of distances; see pair/disc_bounds.h */
 };
 
+/* Allocates a BVH without a tree, with references to a context and a mesh; null = no memory. */
+abut_bvh *abuti_bvh_allocate(abut_context *context, abut_mesh *mesh);
 /* Adds a reference, which abut_bvh_destroy() releases. Null is allowed. Thread-safe. */
 abut_bvh *abuti_bvh_retain(const abut_bvh *bvh);
 
@@ -214,8 +216,6 @@ static inline uint32_t bvh_leaf_fill(const abut_bvh *bvh, uint32_t leaf) {
     uint32_t left = bvh->triangle_count - BVH_WIDTH * leaf;
     return left < BVH_WIDTH ? left : BVH_WIDTH;
 }
-
-/* ---- cpu_tree.c ---- */
 
 /* Returns the CPU tree of the mesh of a BVH that a device has built; others are their own. The
  * first call builds it; it is refitted with its owner. Thread-safe. */

@@ -5,10 +5,10 @@
  * levels in one array), and the box of each slot is joined from the few entries that cover its
  * range. This needs four launches for any depth.
  *
- * Boxes have the same bits as those of fit.c, since a corner is stored as floats rounded down and
- * up, and rounding commutes with minima. Blocks are computed in floats here: a quantised corner has
- * an error of 0.02 steps in addition to the half step of doubles, and a corner that of its
- * rounding. The margin of nearest.c includes both.
+ * Boxes have the same bits as those of refit_lanes.c, since a corner is stored as floats rounded
+ * down and up, and rounding commutes with minima. Blocks are computed in floats here: a quantised
+ * corner has an error of 0.02 steps in addition to the half step of doubles, and a corner that of
+ * its rounding. The margin of search_lanes.c includes both.
  */
 #include "bvh/build_cl.h"
 
@@ -126,3 +126,39 @@ fit_nodes(__global const float4 *pyramid, __global const uint2 *slot_ranges,
     }
     write_box(nodes + at / BVH_WIDTH, at % BVH_WIDTH, lo, hi);
 }
+
+/* ---- positions in doubles ----
+ *
+ * For devices with doubles. The host converts for the others, with the same bits. */
+#ifdef cl_khr_fp64
+#pragma OPENCL EXTENSION cl_khr_fp64 : enable
+#pragma OPENCL FP_CONTRACT OFF
+
+/* Rounds positions down and up to floats in the frame of a BVH. One work-item per coordinate. */
+__kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
+round_positions(__global const double *positions, __global float *vertices, double scale,
+                uint count) {
+    size_t i = get_global_id(0);
+    if (i >= (size_t)count * 3)
+        return;
+    double x = positions[i] * scale;
+    size_t to = i / 3 * 6 + i % 3;
+    vertices[to] = convert_float_rtn(x);
+    vertices[to + 3] = convert_float_rtp(x);
+}
+
+/* Corners of triangles in absolute coordinates: the bits of the input (see bvh_triangle()). One
+ * work-item per corner. */
+__kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
+round_corners(__global const double *positions, __global const uint *indices, double origin_x,
+              double origin_y, double origin_z, uint count, __global double *corners) {
+    size_t i = get_global_id(0);
+    if (i >= (size_t)count * 3)
+        return;
+    __global const double *p = positions + 3 * (size_t)indices[i];
+    corners[3 * i] = origin_x + p[0];
+    corners[3 * i + 1] = origin_y + p[1];
+    corners[3 * i + 2] = origin_z + p[2];
+}
+
+#endif

@@ -1,4 +1,4 @@
-/* Tests of the four boxes of a node against a box or a ray.
+/* The four boxes of a node against a box or a ray, and the four triangles of a leaf.
  *
  * Boxes are tested in floats, four at once, and conservatively: everything is rounded outwards.
  */
@@ -70,11 +70,11 @@ static inline bvh_ray_slabs bvh_ray_slabs_of(vec3 origin, vec3 direction, double
     bvh_ray_slabs b;
     b.is_usable = v3_max_abs(origin) < BVH_SLAB_ORIGIN_MAX;
     for (int axis = 0; axis < 3 && b.is_usable; axis++) {
-        double at = v3_get(origin, axis), towards = v3_get(direction, axis), wide = widen;
+        double at = v3_get(origin, axis), towards = v3_get(direction, axis), reach = widen;
         bool parallel = !(fabs(towards) >= BVH_SLAB_PARALLEL);
         if (parallel) /* |d| t, where t is from the origin to the end of the mesh */
-            wide += fabs(towards) * (2 * (v3_max_abs(origin) + widen) + 8);
-        float below = bvh_float_below(at - wide), above = bvh_float_above(at + wide);
+            reach += fabs(towards) * (2 * (v3_max_abs(origin) + widen) + 8);
+        float below = bvh_float_below(at - reach), above = bvh_float_above(at + reach);
         if (parallel || widen > 0) {
             below = nextafterf(below, -INFINITY);
             above = nextafterf(above, INFINITY);
@@ -112,6 +112,42 @@ static inline unsigned bvh_ray_overlap_mask(const bvh_ray_slabs *b, const bvh_no
     unsigned met = m4_bits(bvh_ray_overlaps(b, node, max_time, &enter));
     f4_store(entry, enter);
     return met;
+}
+
+/* ---- leaves: the corners of four triangles at once, for passes over all leaves ---- */
+
+enum { BVH_PREFETCH_LEAVES = 8 /* leaves */ };
+
+/* Prefetches a later leaf, since triangles are in any order: first its indices, and half as far
+ * ahead the corners that they refer to. */
+static inline __attribute__((always_inline)) void
+bvh_prefetch_leaf(const abut_bvh *bvh, const abut_mesh *mesh, uint32_t leaf) {
+    if (leaf + BVH_PREFETCH_LEAVES >= bvh->leaf_count)
+        return;
+    const uint32_t *later = bvh->order + (size_t)(leaf + BVH_PREFETCH_LEAVES) * BVH_WIDTH;
+    const uint32_t *soon = bvh->order + (size_t)(leaf + BVH_PREFETCH_LEAVES / 2) * BVH_WIDTH;
+    for (int i = 0; i < BVH_WIDTH; i++) {
+        ABUTI_PREFETCH(&mesh->indices[3 * (size_t)later[i]]);
+        for (size_t k = 0; k < 3; k++)
+            ABUTI_PREFETCH(&mesh->positions[mesh->indices[3 * (size_t)soon[i] + k]]);
+    }
+}
+
+/* corner[axis][k] is corner k of all four on an axis, in the frame. */
+static inline __attribute__((always_inline)) void
+bvh_leaf_corners(const abut_bvh *bvh, const abut_mesh *mesh, uint32_t leaf, d4 corner[3][3]) {
+    const uint32_t *order = bvh->order + (size_t)leaf * BVH_WIDTH;
+    d4 scale = d4_all(bvh->scale);
+    bvh_prefetch_leaf(bvh, mesh, leaf);
+    for (size_t k = 0; k < 3; k++) {
+        const double *from[BVH_WIDTH];
+        d4 at[3];
+        for (int i = 0; i < BVH_WIDTH; i++)
+            from[i] = &mesh->positions[mesh->indices[3 * (size_t)order[i] + k]].x;
+        d4_load_three(from, at);
+        for (int axis = 0; axis < 3; axis++)
+            corner[axis][k] = d4_mul(at[axis], scale);
+    }
 }
 
 #endif

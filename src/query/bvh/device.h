@@ -45,8 +45,8 @@ void abuti_bvh_device_destroy(abuti_bvh_device *bvh);
  * must outlive it, and to one user at a time. */
 typedef struct abuti_bvh_builder abuti_bvh_builder;
 /* The kernels whose programs it builds first: one of each program. */
-enum { BVH_BUILDER_PLANS = 5 };
-void abuti_bvh_builder_plans(const abut_device *device, abuti_kit_plan plans[BVH_BUILDER_PLANS]);
+enum { BVH_BUILDER_PLANS = 4 };
+void abuti_bvh_builder_plans(abuti_kit_plan plans[BVH_BUILDER_PLANS]);
 abut_status abuti_bvh_builder_create(abuti_queue *queue, abuti_bvh_builder **builder);
 void abuti_bvh_builder_destroy(abuti_bvh_builder *builder);
 
@@ -58,19 +58,5 @@ abut_status abuti_bvh_device_build(abuti_bvh_builder *builder, abut_mesh *mesh, 
  * have been built on the device. If the device fails, it must be built again. */
 abut_status abuti_bvh_device_refit(abuti_bvh_builder *builder, abuti_bvh_device *bvh,
                                    abut_mesh *mesh);
-
-/* Phases of a build whose time can be measured. */
-typedef enum abuti_bvh_phase {
-    ABUTI_BVH_START = 0,
-    ABUTI_BVH_LEVELS,
-    ABUTI_BVH_CHUNKS,
-    ABUTI_BVH_PLAN,
-    ABUTI_BVH_NODES,
-    ABUTI_BVH_FIT,
-    ABUTI_BVH_PHASES
-} abuti_bvh_phase;
-/* From now on builds write the time of each phase here, in milliseconds, and wait after each; null
- * ends that. */
-void abuti_bvh_builder_time(abuti_bvh_builder *builder, double phase_ms[ABUTI_BVH_PHASES]);
 
 #endif

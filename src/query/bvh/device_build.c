@@ -44,8 +44,8 @@ static const abuti_kernel_source sources[KERNELS] = {
     [FIT_PYRAMID] = {"bvh_fit", "fit_pyramid", NULL},
     [FIT_NODES] = {"bvh_fit", "fit_nodes", NULL},
     [FIT_TRIANGLES] = {"bvh_fit", "fit_triangles", NULL},
-    [ROUND] = {"bvh_round", "round_positions", NULL},
-    [CORNERS] = {"bvh_round", "round_corners", NULL},
+    [ROUND] = {"bvh_fit", "round_positions", NULL},
+    [CORNERS] = {"bvh_fit", "round_corners", NULL},
 };
 
 /* Scratch memory. */
@@ -78,16 +78,14 @@ static const abuti_kit_table table = {.sources = sources,
 
 struct abuti_bvh_builder {
     abuti_kit kit;
-    double *phase_ms; /* null = not measured */
 };
 
 #define SCRATCH(which) KIT_BUFFER(&b->kit, which)
 
 /* ---- lifetime ---- */
 
-void abuti_bvh_builder_plans(const abut_device *device, abuti_kit_plan plans[BVH_BUILDER_PLANS]) {
-    const uint32_t kernels[BVH_BUILDER_PLANS] = {START, CHUNKS, PLAN, FIT_LEAVES,
-                                                 device->info.has_doubles ? ROUND : FIT_LEAVES};
+void abuti_bvh_builder_plans(abuti_kit_plan plans[BVH_BUILDER_PLANS]) {
+    const uint32_t kernels[BVH_BUILDER_PLANS] = {START, CHUNKS, PLAN, FIT_LEAVES};
     for (int i = 0; i < BVH_BUILDER_PLANS; i++)
         plans[i] = (abuti_kit_plan){&table, "", kernels[i]};
 }
@@ -103,7 +101,7 @@ abut_status abuti_bvh_builder_create(abuti_queue *queue, abuti_bvh_builder **bui
     abuti_bvh_builder *made = abuti_allocate_zeroed(device->context, 1, sizeof *made);
     if (!made)
         return ABUT_ERROR_MEMORY;
-    abuti_bvh_builder_plans(device, plans);
+    abuti_bvh_builder_plans(plans);
     abuti_kit_prepare(device, plans, BVH_BUILDER_PLANS);
     abut_status status = abuti_kit_open(queue, &table, "", &made->kit);
     if (status)
@@ -119,10 +117,6 @@ void abuti_bvh_builder_destroy(abuti_bvh_builder *builder) {
     abut_context *context = builder->kit.queue->device->context;
     abuti_kit_retire(&builder->kit);
     abuti_release(context, builder);
-}
-
-void abuti_bvh_builder_time(abuti_bvh_builder *builder, double phase_ms[ABUTI_BVH_PHASES]) {
-    builder->phase_ms = phase_ms;
 }
 
 /* ---- the mesh ---- */
@@ -144,9 +138,17 @@ static void vertices_task(void *data, size_t chunk, size_t begin, size_t end) {
         }
 }
 
-/* Rounds on the host. */
-static void round_on_host(abuti_bvh_builder *b, const abut_mesh *mesh, double scale) {
+/* Uploads positions in the frame, as floats rounded down and up; without doubles the host rounds.
+ */
+static void upload_vertices(abuti_bvh_builder *b, const abut_mesh *mesh, double scale) {
     size_t count = mesh->vertex_count;
+    abuti_kit_reserve(&b->kit, VERTICES, count, 6 * sizeof(float));
+    if (b->kit.queue->device->info.has_doubles) {
+        abuti_kit_upload(&b->kit, POSITIONS, mesh->positions, count, sizeof *mesh->positions);
+        ABUTI_KIT_RUN(&b->kit, ROUND, 3 * count, GROUP, SCRATCH(POSITIONS), SCRATCH(VERTICES),
+                      ABUTI_VALUE(scale), ABUTI_VALUE(mesh->vertex_count));
+        return;
+    }
     vertex_writer w = {mesh, scale, abuti_allocate(mesh->context, count, 6 * sizeof *w.floats)};
     if (!w.floats) {
         abuti_kit_fail(&b->kit, ABUT_ERROR_MEMORY);
@@ -155,23 +157,6 @@ static void round_on_host(abuti_bvh_builder *b, const abut_mesh *mesh, double sc
     abuti_parallel_for(mesh->context, count, VERTICES_PER_TASK, vertices_task, &w);
     abuti_kit_write(&b->kit, VERTICES, 0, w.floats, count, 6 * sizeof *w.floats);
     abuti_release(mesh->context, w.floats);
-}
-
-/* Rounds on the device. */
-static void round_on_device(abuti_bvh_builder *b, const abut_mesh *mesh, double scale) {
-    size_t count = mesh->vertex_count;
-    abuti_kit_upload(&b->kit, POSITIONS, mesh->positions, count, sizeof *mesh->positions);
-    ABUTI_KIT_RUN(&b->kit, ROUND, 3 * count, GROUP, SCRATCH(POSITIONS), SCRATCH(VERTICES),
-                  ABUTI_VALUE(scale), ABUTI_VALUE(mesh->vertex_count));
-}
-
-/* Uploads positions in the frame, as floats rounded down and up. */
-static void upload_vertices(abuti_bvh_builder *b, const abut_mesh *mesh, double scale) {
-    abuti_kit_reserve(&b->kit, VERTICES, mesh->vertex_count, 6 * sizeof(float));
-    if (b->kit.queue->device->info.has_doubles)
-        round_on_device(b, mesh, scale);
-    else
-        round_on_host(b, mesh, scale);
 }
 
 /* ---- build ---- */
@@ -335,62 +320,28 @@ static void fit_extras(abuti_bvh_builder *b, const abut_mesh *mesh, abuti_bvh_de
                       ABUTI_VALUE(bvh->triangle_count), ABUTI_BUFFER(&bvh->corners));
 }
 
-static void run_phase(abuti_bvh_builder *b, const build_layout *l, const abuti_bvh_device *to,
-                      abuti_bvh_phase phase) {
-    switch (phase) {
-    case ABUTI_BVH_START:
-        run_start(b, l, to);
-        break;
-    case ABUTI_BVH_LEVELS:
-        for (uint32_t level = 0; level < l->levels; level++)
-            run_level(b, l, level);
-        break;
-    case ABUTI_BVH_CHUNKS:
-        run_chunks(b, l, &to->order);
-        break;
-    case ABUTI_BVH_PLAN:
-        run_plan(b, l);
-        break;
-    case ABUTI_BVH_NODES:
-        run_nodes(b, l, to);
-        break;
-    case ABUTI_BVH_FIT:
-    case ABUTI_BVH_PHASES:
-        fit_leaves(b, to);
-    }
-}
-
-static void run_phases(abuti_bvh_builder *b, const build_layout *l, const abuti_bvh_device *to) {
-    for (int phase = 0; phase < ABUTI_BVH_PHASES; phase++) {
-        if (b->phase_ms)
-            abuti_queue_clock_start(b->kit.queue);
-        run_phase(b, l, to, (abuti_bvh_phase)phase);
-        if (b->phase_ms)
-            abuti_kit_fail(&b->kit, abuti_queue_clock_stop(b->kit.queue, &b->phase_ms[phase]));
-    }
-}
-
-/* Allocates the result. */
-static void allocate_result(abuti_queue *queue, const build_layout *l, const abut_mesh *mesh,
-                            uint32_t extras, abuti_bvh_device *to) {
-    abuti_buffer_make(queue, NULL, l->node_max, sizeof(bvh_node), &to->nodes);
-    abuti_buffer_make(queue, NULL, l->leaf_count, sizeof(bvh_block), &to->blocks);
-    abuti_buffer_make(queue, NULL, l->leaf_count, BVH_WIDTH * 4, &to->order);
-    abuti_buffer_make(queue, NULL, l->node_max, BVH_WIDTH * 8, &to->ranges);
-    abuti_buffer_make(queue, mesh->indices, l->count, 3 * sizeof *mesh->indices, &to->indices);
-    if (extras & ABUTI_BVH_TRIANGLES)
-        abuti_buffer_make(queue, NULL, l->leaf_count, BVH_WIDTH * 36, &to->triangles);
-    if (extras & ABUTI_BVH_CORNERS && queue->device->info.has_doubles)
-        abuti_buffer_make(queue, NULL, l->count, 72, &to->corners);
-}
-
 static abut_status build_on_device(abuti_bvh_builder *b, const abut_mesh *mesh, uint32_t extras,
                                    abuti_bvh_device *to) {
-    build_layout l = plan_build(mesh, to->scale);
+    const build_layout l = plan_build(mesh, to->scale);
+    abuti_queue *queue = b->kit.queue;
     uint32_t found[2];
-    allocate_result(b->kit.queue, &l, mesh, extras, to);
+    abuti_buffer_make(queue, NULL, l.node_max, sizeof(bvh_node), &to->nodes);
+    abuti_buffer_make(queue, NULL, l.leaf_count, sizeof(bvh_block), &to->blocks);
+    abuti_buffer_make(queue, NULL, l.leaf_count, BVH_WIDTH * 4, &to->order);
+    abuti_buffer_make(queue, NULL, l.node_max, BVH_WIDTH * 8, &to->ranges);
+    abuti_buffer_make(queue, mesh->indices, l.count, 3 * sizeof *mesh->indices, &to->indices);
+    if (extras & ABUTI_BVH_TRIANGLES)
+        abuti_buffer_make(queue, NULL, l.leaf_count, BVH_WIDTH * 36, &to->triangles);
+    if (extras & ABUTI_BVH_CORNERS && queue->device->info.has_doubles)
+        abuti_buffer_make(queue, NULL, l.count, 72, &to->corners);
     reserve_scratch(b, &l);
-    run_phases(b, &l, to);
+    run_start(b, &l, to);
+    for (uint32_t level = 0; level < l.levels; level++)
+        run_level(b, &l, level);
+    run_chunks(b, &l, &to->order);
+    run_plan(b, &l);
+    run_nodes(b, &l, to);
+    fit_leaves(b, to);
     fit_extras(b, mesh, to);
     abut_status status =
         abuti_kit_read(&b->kit, COUNTER_WORDS, NODE_COUNT, found, 2, sizeof *found);

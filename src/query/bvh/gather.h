@@ -39,7 +39,7 @@ abut_status abuti_gather_run(const bvh_gather *g);
 abut_status abuti_gather_run_tasks(const bvh_gather *g, size_t grain, bvh_task *count_task,
                                    bvh_task *write_task, void *data, const uint32_t *counts);
 
-/* ---- device_all.c ---- */
+/* ---- device_gather.c ---- */
 
 /* The triangles in many boxes, on a device. Arguments have been validated, except for boxes in a
  * buffer. */

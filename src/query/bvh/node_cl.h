@@ -70,4 +70,45 @@ static inline uint push_children(uint *stack, uint used, uint4 child, int4 is_pu
 /* The child whose slot is in the lowest bits of a key. */
 #define CHILD_OF_KEY(key) ((key)&2 ? ((key)&1 ? name.w : name.z) : ((key)&1 ? name.y : name.x))
 
+/* ---- candidates ----
+ *
+Lists of candidates, one per query: the kernel that finds them runs twice, first to count and
+ * then to write them. It is the same kernel, so that both runs find the same. */
+
+typedef struct candidates {
+    __global uint *to; /* the next entry of the list */
+    uint count;
+    uint fill;           /* 0 = only count */
+    uint triangle_count; /* later places repeat the last triangle */
+} candidates;
+
+static inline candidates candidates_of(uint fill, __global const uint *begin, __global uint *places,
+                                       uint query, uint triangle_count) {
+    candidates c;
+    c.to = fill ? places + begin[query] : places;
+    c.count = 0;
+    c.fill = fill;
+    c.triangle_count = triangle_count;
+    return c;
+}
+
+static inline void candidates_add(candidates *c, uint place) {
+    if (place >= c->triangle_count)
+        return;
+    if (c->fill)
+        c->to[c->count] = place;
+    c->count++;
+}
+
+/* Adds all triangles of a leaf. */
+static inline void candidates_add_leaf(candidates *c, uint leaf) {
+    for (uint i = 0; i < BVH_WIDTH; i++)
+        candidates_add(c, leaf * BVH_WIDTH + i);
+}
+
+static inline void candidates_end(const candidates *c, __global uint *begin, uint query) {
+    if (!c->fill)
+        begin[query] = c->count;
+}
+
 #endif

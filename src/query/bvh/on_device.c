@@ -39,9 +39,10 @@ abut_status abuti_on_device_download(bvh_on_device *there, void *host, size_t co
     if (count < PARALLEL_DOWNLOAD_MIN_BYTES / bytes)
         return abuti_kit_download(&there->io, BVH_OUT, host, count, bytes);
     abut_status status = abuti_kit_finish(&there->io);
-    return status ? status
-                  : abuti_buffer_fetch(&there->io.buffers[BVH_OUT], 0, there->context, host,
-                                       count * bytes);
+    if (!status)
+        status =
+            abuti_buffer_fetch(&there->io.buffers[BVH_OUT], 0, there->context, host, count * bytes);
+    return status;
 }
 
 abut_status abuti_on_device_attachment(bvh_on_device *there, const bvh_attachment_kind *kind,
@@ -79,6 +80,120 @@ abut_status abuti_device_check_doubles(const char *function, const bvh_on_device
                             function, bvh->queue.device->info.name);
 }
 
+/* ---- upload and download ---- */
+
+enum { ELEMENTS_PER_TASK = 16384 };
+
+typedef struct corner_writer {
+    const abut_bvh *bvh;
+    void *to; /* nine numbers for each triangle */
+} corner_writer;
+
+static void floats_task(void *data, size_t chunk, size_t begin, size_t end) {
+    const corner_writer *w = data;
+    const abut_mesh *mesh = w->bvh->mesh;
+    float *to = w->to;
+    (void)chunk;
+    for (size_t i = begin; i < end; i++)
+        for (size_t k = 0; k < 3; k++) {
+            vec3 p = mesh->positions[mesh->indices[3 * (size_t)w->bvh->order[i] + k]];
+            for (size_t axis = 0; axis < 3; axis++)
+                to[9 * i + 3 * k + axis] = (float)(v3_get(p, (int)axis) * w->bvh->scale);
+        }
+}
+
+static void doubles_task(void *data, size_t chunk, size_t begin, size_t end) {
+    const corner_writer *w = data;
+    double *to = w->to;
+    (void)chunk;
+    for (size_t t = begin; t < end; t++) {
+        abut_triangle triangle = bvh_triangle(w->bvh->mesh, (uint32_t)t);
+        for (size_t k = 0; k < 3; k++)
+            for (size_t axis = 0; axis < 3; axis++)
+                to[9 * t + 3 * k + axis] = v3_get(triangle.corner[k], (int)axis);
+    }
+}
+
+/* Uploads the corners of `count` triangles that a task writes. */
+static void upload_corners(abuti_queue *queue, const abut_bvh *bvh, size_t count, size_t bytes,
+                           void (*task)(void *, size_t, size_t, size_t), abuti_buffer *to) {
+    corner_writer w = {bvh, abuti_allocate(bvh->context, count, 9 * bytes)};
+    if (!w.to) {
+        abuti_queue_set_error(queue, ABUT_ERROR_MEMORY);
+        return;
+    }
+    abuti_parallel_for(bvh->context, count, ELEMENTS_PER_TASK, task, &w);
+    abuti_buffer_make(queue, w.to, count, 9 * bytes, to);
+    abuti_release(bvh->context, w.to);
+}
+
+abut_status abuti_bvh_device_upload(abuti_queue *queue, const abut_bvh *bvh, uint32_t extras,
+                                    abuti_bvh_device *to) {
+    abuti_bvh_device made = {.device = abuti_device_retain(queue->device),
+                             .mesh = abut_mesh_retain(bvh->mesh),
+                             .triangle_count = bvh->triangle_count,
+                             .leaf_count = bvh->leaf_count,
+                             .node_count = bvh->node_count,
+                             .depth = bvh->depth,
+                             .scale = bvh->scale};
+    abuti_buffer_make(queue, bvh->nodes, bvh->node_count, sizeof *bvh->nodes, &made.nodes);
+    abuti_buffer_make(queue, bvh->blocks, bvh->leaf_count, sizeof *bvh->blocks, &made.blocks);
+    abuti_buffer_make(queue, bvh->order, bvh->leaf_count, BVH_WIDTH * sizeof *bvh->order,
+                      &made.order);
+    if (extras & ABUTI_BVH_TRIANGLES)
+        upload_corners(queue, bvh, (size_t)bvh->leaf_count * BVH_WIDTH, sizeof(float), floats_task,
+                       &made.triangles);
+    if (extras & ABUTI_BVH_CORNERS && queue->device->info.has_doubles)
+        upload_corners(queue, bvh, bvh->triangle_count, sizeof(double), doubles_task,
+                       &made.corners);
+    abut_status status = abuti_queue_report(queue);
+    if (status)
+        abuti_bvh_device_destroy(&made);
+    else
+        *to = made;
+    return status;
+}
+
+abut_status abuti_bvh_device_download(abuti_queue *queue, const abuti_bvh_device *from,
+                                      abut_context *context, abut_bvh **bvh) {
+    context = context ? context : from->mesh->context;
+    abut_bvh *made = abuti_bvh_allocate(context, from->mesh);
+    if (!made)
+        return ABUT_ERROR_MEMORY;
+    made->node_count = from->node_count;
+    made->depth = from->depth;
+    made->scale = from->scale;
+    made->nodes = abuti_allocate(context, made->node_count, sizeof *made->nodes);
+    made->blocks = abuti_allocate(context, made->leaf_count, sizeof *made->blocks);
+    made->order = abuti_allocate(context, made->leaf_count, BVH_WIDTH * sizeof *made->order);
+    const size_t nodes = made->node_count * sizeof *made->nodes,
+                 blocks = made->leaf_count * sizeof *made->blocks,
+                 order = made->leaf_count * BVH_WIDTH * sizeof *made->order;
+    abut_status status = made->nodes && made->blocks && made->order ? ABUT_OK : ABUT_ERROR_MEMORY;
+    if (status || (status = abuti_buffer_download(queue, &from->nodes, 0, made->nodes, nodes)) ||
+        (status = abuti_buffer_download(queue, &from->blocks, 0, made->blocks, blocks)) ||
+        (status = abuti_buffer_download(queue, &from->order, 0, made->order, order))) {
+        abut_bvh_destroy(made);
+        return status;
+    }
+    abuti_bvh_fit(made, NULL);
+    made->built_cost = made->cost;
+    *bvh = made;
+    return ABUT_OK;
+}
+
+void abuti_bvh_device_destroy(abuti_bvh_device *bvh) {
+    if (!bvh->device)
+        return;
+    abuti_buffer *buffers[] = {&bvh->nodes,   &bvh->blocks, &bvh->order,  &bvh->triangles,
+                               &bvh->indices, &bvh->ranges, &bvh->corners};
+    for (size_t i = 0; i < sizeof buffers / sizeof *buffers; i++)
+        abuti_buffer_destroy(buffers[i]);
+    abut_mesh_destroy(bvh->mesh);
+    abut_device_destroy(bvh->device);
+    *bvh = (abuti_bvh_device){0};
+}
+
 /* ---- lifetime ---- */
 
 static const abuti_kit_table io_table = {.buffer_count = BVH_IO};
@@ -91,17 +206,17 @@ static abut_status open_on_device(const abut_bvh *bvh, abut_device *device, bool
         return ABUT_ERROR_MEMORY;
     made->context = abuti_context_retain(bvh->context);
     made->bvh = bvh;
-    abut_status status = abuti_queue_open(device, &made->queue);
-    status = status ? status : abuti_tools_create(&made->queue, &made->tools);
-    status = status ? status : abuti_kit_open(&made->queue, &io_table, "", &made->io);
-    if (!status)
-        status = is_copy ? abuti_bvh_device_upload(&made->queue, bvh, BATCH_ARRAYS, &made->tree)
-                         : abuti_bvh_builder_create(&made->queue, &made->builder);
-    if (status)
+    abut_status status;
+    if ((status = abuti_queue_open(device, &made->queue)) ||
+        (status = abuti_tools_create(&made->queue, &made->tools)) ||
+        (status = abuti_kit_open(&made->queue, &io_table, "", &made->io)) ||
+        (status = is_copy ? abuti_bvh_device_upload(&made->queue, bvh, BATCH_ARRAYS, &made->tree)
+                          : abuti_bvh_builder_create(&made->queue, &made->builder))) {
         abuti_bvh_destroy_on_device(made);
-    else
-        *there = made;
-    return status;
+        return status;
+    }
+    *there = made;
+    return ABUT_OK;
 }
 
 abut_status abuti_bvh_upload_device_side(const abut_bvh *bvh, abut_device *device,
@@ -111,19 +226,14 @@ abut_status abuti_bvh_upload_device_side(const abut_bvh *bvh, abut_device *devic
 }
 
 abut_status abuti_bvh_copy_to_device(const abut_bvh *from, abut_device *device, abut_bvh **copy) {
-    abut_bvh *made = abuti_allocate_zeroed(from->context, 1, sizeof *made);
+    abut_bvh *made = abuti_bvh_allocate(from->context, from->mesh);
     if (!made)
         return ABUT_ERROR_MEMORY;
     abut_status status = abuti_bvh_upload_device_side(from, device, &made->there);
     if (status) {
-        abuti_release(from->context, made);
+        abut_bvh_destroy(made);
         return status;
     }
-    made->context = abuti_context_retain(from->context);
-    atomic_init(&made->holds, 1);
-    made->mesh = abut_mesh_retain(from->mesh);
-    made->triangle_count = from->triangle_count;
-    made->leaf_count = from->leaf_count;
     made->node_count = from->node_count;
     made->depth = from->depth;
     made->scale = from->scale;
@@ -146,12 +256,11 @@ static void copy_tree_info(abut_bvh *bvh) {
 
 abut_status abuti_bvh_build_on_device(abut_bvh *bvh, abut_device *device) {
     bvh_on_device *made = NULL;
-    abut_status status = open_on_device(bvh, device, false, &made);
-    status = status ? status : abuti_progress(bvh->context, "bvh", 0.1);
-    status = status ? status
-                    : abuti_bvh_device_build(made->builder, bvh->mesh, BATCH_ARRAYS, &made->tree);
-    status = status ? status : abuti_progress(bvh->context, "bvh", 0.8);
-    if (status) {
+    abut_status status;
+    if ((status = open_on_device(bvh, device, false, &made)) ||
+        (status = abuti_progress(bvh->context, "bvh", 0.1)) ||
+        (status = abuti_bvh_device_build(made->builder, bvh->mesh, BATCH_ARRAYS, &made->tree)) ||
+        (status = abuti_progress(bvh->context, "bvh", 0.8))) {
         abuti_bvh_destroy_on_device(made);
         return status;
     }
@@ -216,22 +325,10 @@ static abut_status download_tree(bvh_on_device *there, abut_bvh **downloaded) {
     if (status)
         return status;
     status = abuti_queue_wait(&queue, &there->queue);
-    status = status ? status
-                    : abuti_bvh_device_download(&queue, &there->tree, there->context, downloaded);
+    if (!status)
+        status = abuti_bvh_device_download(&queue, &there->tree, there->context, downloaded);
     abuti_queue_close(&queue);
     return status;
-}
-
-static void swap_arrays(abut_bvh *a, abut_bvh *b) {
-    bvh_node *nodes = a->nodes;
-    bvh_block *blocks = a->blocks;
-    uint32_t *order = a->order;
-    a->nodes = b->nodes;
-    a->blocks = b->blocks;
-    a->order = b->order;
-    b->nodes = nodes;
-    b->blocks = blocks;
-    b->order = order;
 }
 
 abut_status abuti_bvh_ensure_host(const abut_bvh *bvh) {
@@ -239,12 +336,17 @@ abut_status abuti_bvh_ensure_host(const abut_bvh *bvh) {
     int none = BVH_HOST_NONE;
     if (!bvh->there || bvh->base || atomic_load(&to->host) == BVH_HOST_READY)
         return ABUT_OK;
-    abut_status status = abuti_bvh_check_on_device("abut_bvh", bvh);
-    status = status ? status : download_tree(bvh->there, &downloaded);
-    if (status)
+    abut_status status;
+    if ((status = abuti_bvh_check_on_device("abut_bvh", bvh)) ||
+        (status = download_tree(bvh->there, &downloaded)))
         return status;
     if (atomic_compare_exchange_strong(&to->host, &none, BVH_HOST_LOADING)) {
-        swap_arrays(to, downloaded);
+        to->nodes = downloaded->nodes;
+        to->blocks = downloaded->blocks;
+        to->order = downloaded->order;
+        downloaded->nodes = NULL;
+        downloaded->blocks = NULL;
+        downloaded->order = NULL;
         to->cost = downloaded->cost;
         to->built_cost = to->built_cost > 0 ? to->built_cost : downloaded->cost;
         atomic_store(&to->host, BVH_HOST_READY);

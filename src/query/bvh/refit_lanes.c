@@ -3,7 +3,7 @@
  * Guarantee: each box contains everything below it. The box of a leaf is rounded outwards from the
  * doubles of its triangles, once, and boxes of inner nodes are minima and maxima of those.
  */
-#include "bvh/corners.h"
+#include "bvh/cull.h"
 
 #include "base/simd_lanes.h"
 

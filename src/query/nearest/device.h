@@ -26,7 +26,7 @@ enum {
     NEAREST_LEAF_BEGIN,
     NEAREST_INCIDENT_BEGIN,
     NEAREST_INCIDENTS,
-    /* of many.cl */
+    /* of k_nearest.cl */
     NEAREST_HEAPS,
     NEAREST_REACHES,
     NEAREST_BUFFERS

@@ -1,4 +1,4 @@
-/* The host side of many.cl: the k nearest triangles to many points, or all within a radius. */
+/* The host side of k_nearest.cl: the k nearest triangles to many points, or all within a radius. */
 #include "bvh/device_gather.h"
 #include "nearest/batch.h"
 #include "nearest/device.h"

@@ -12,7 +12,6 @@
 #include "nearest/walk_cl.h"
 
 #if ABUTI_REAL_BITS == 64
-#include "bvh/candidate_cl.h"
 #include "nearest/measure_cl.h"
 
 /* ---- the smallest distances so far ---- */

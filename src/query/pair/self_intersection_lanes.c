@@ -6,7 +6,7 @@
  * the boxes are rounded, outwards: all widths find the same pairs, in the same order.
  */
 #include "base/simd_lanes.h"
-#include "bvh/corners.h"
+#include "bvh/cull.h"
 #include "pair/self_intersection.h"
 
 #include <math.h>

@@ -5,7 +5,7 @@
  * that may be hit first, one for most rays; ray_measure decides these in doubles. If there are too
  * many candidates, or a ray begins too far away for floats, the tree is traversed in doubles.
  *
- * Rays, boxes and triangles in floats are those of ray_cl.h. The smallest upper bound of the
+ * Rays, boxes and triangles in floats are those of ray_shared.h. The smallest upper bound of the
  * parameters of certain hits bounds the search.
  *
  * Searches of neighbours differ in length: of 10 million random rays at a scan one visits 7 boxes
@@ -14,7 +14,6 @@
  * "Understanding the efficiency of ray traversal on GPUs"). They visit up to BOXES_EACH boxes
  * before those that have reached a leaf test it together, since few are at a leaf at any one time.
  */
-#include "ray/ray_cl.h"
 #include "ray/ray_shared.h"
 
 #if ABUTI_REAL_BITS == 64

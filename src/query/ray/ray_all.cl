@@ -1,14 +1,13 @@
 /* All hits of many rays on a device: the results of ray.c, sorted by gather.cl.
  *
- * Method: ray_all_find traverses the tree in floats, with the margins of ray_cl.h, and lists the
+ * Method: ray_all_find traverses the tree in floats, with the margins of ray_shared.h, and lists the
  * triangles that are not certainly missed; ray_all_decide decides them by the exact predicates,
  * with a work-item per candidate. For rays that begin too far away for floats, boxes are tested in
  * doubles, and triangles only by the predicates.
  */
-#include "ray/ray_cl.h"
+#include "ray/ray_shared.h"
 
 #if ABUTI_REAL_BITS == 64
-#include "bvh/candidate_cl.h"
 
 typedef struct list_search {
     slabs slabs;

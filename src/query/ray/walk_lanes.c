@@ -5,8 +5,8 @@
  * top of their stacks, and then all nodes are tested, and all leaves: steps without branches that
  * do not depend on each other. A ray that has finished is replaced by the next.
  *
- * Decisions in floats. Frame, slabs and triangles are those of ray_cl.h, with the same bounds: a
- * ray begins at p, at most P <= 16 from 0 on each axis, if necessary after it has been moved near
+ * Decisions in floats. Frame, slabs and triangles are those of ray_shared.h, with the same bounds:
+ * a ray begins at p, at most P <= 16 from 0 on each axis, if necessary after it has been moved near
  * the mesh. The projection of a corner has an error of at most m = 2^-21 (P + 2), also if the
  * product of slope and coordinate is rounded (2^-24 more; the bound allows 2^-21). The interval of
  * the origin is wider by m on either side, which covers the rounding of p, of the sum with m and of

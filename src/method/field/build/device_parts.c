@@ -84,7 +84,7 @@ static uint32_t add_plans(const uint32_t *kernels, uint32_t count, const char *o
 void abuti_field_prepare(abut_device *device, uint32_t triangle_count) {
     char options[ABUTI_OPTIONS_BYTES];
     abuti_kit_plan plans[BVH_BUILDER_PLANS + NEEDED + 1];
-    abuti_bvh_builder_plans(device, plans);
+    abuti_bvh_builder_plans(plans);
     uint32_t count = BVH_BUILDER_PLANS;
     abuti_device_options_of(device, triangle_count >> 20 ? 32 : 16, options);
     if (device->info.has_doubles)

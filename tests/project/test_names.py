@@ -29,7 +29,8 @@ FOREIGN = {
 
 source = pathlib.Path(sys.argv[2])
 FOLDERS = {path.name for group in ("src/*", "apps/draw", "apps/demos") for path in source.glob(f"{group}/*") if path.is_dir()}
-PRIVATE = {"io"}  # readers and writers of <abut/mesh.h> and <abut/character.h>
+# Readers and writers of <abut/mesh.h>, <abut/frames.h> and <abut/character.h>; figures of <abut/character.h>.
+PRIVATE = {"io", "mannequin"}
 problems = []
 functions = 0
 headers = sorted(path for path in (source / "include/abut").glob("*.h") if path.stem != "abut")

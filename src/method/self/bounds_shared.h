@@ -1,5 +1,4 @@
-/* Bounds of a moving vertex, in the frame of tree.c, for C and OpenCL C. The order of operations is
- * the same, so that the same bounds overlap on both sides. */
+/* Bounds of a moving vertex, in the frame of tree.c. */
 #ifndef ABUTI_SELF_BOUNDS_SHARED_H
 #define ABUTI_SELF_BOUNDS_SHARED_H
 
@@ -37,24 +36,6 @@ static inline void bounds_values(vec3 p, int slabs, real *value) {
     value[5] = p.y + p.z;
     value[6] = p.x - p.y;
     value[7] = p.x - p.z;
-}
-
-/* Lows, then highs, of a vertex of the mesh from its float positions at the start and at the end,
- * each x, y, z. Equal to fit_four() of tree.c. */
-static inline void bounds_of_places(const float *from, const float *to, int slabs, float *bounds) {
-    for (int k = 0; k < slabs; k++) {
-        float a = 0, b = 0, by = k < 3 ? 0 : BOUNDS_PLACE_SLACK;
-        if (k < 3) {
-            a = from[k];
-            b = to[k];
-        } else if (slabs == DOP_SLABS) {
-            int i = k == 5 ? 1 : 0, j = k == 3 || k == 6 ? 1 : 2;
-            a = k < 6 ? from[i] + from[j] : from[i] - from[j];
-            b = k < 6 ? to[i] + to[j] : to[i] - to[j];
-        }
-        bounds[k] = (a < b ? a : b) - by;
-        bounds[slabs + k] = (a > b ? a : b) + by;
-    }
 }
 
 /* Lows, then highs, of a ghost vertex between two points, extended by `grow`. */

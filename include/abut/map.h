@@ -301,42 +301,6 @@ ABUT_API abut_status abut_map_find_below(const abut_map *map, double distance,
 ABUT_API abut_status abut_map_contacts(const abut_map *map, const abut_patch_options *options,
                                        abut_patches *patches);
 
-/* ---- deviation ---- */
-
-typedef struct abut_map_hausdorff_options {
-    size_t size;
-    double tolerance; /* stop if upper - lower is at most this; 0 = a millionth of the size of the
-                       * larger mesh. Values below 2^-40 of the largest coordinate are raised to
-                       * that */
-} abut_map_hausdorff_options;
-
-ABUT_DEFAULT(abut_map_hausdorff_options)
-
-typedef struct abut_map_hausdorff_result {
-    size_t size;             /* sizeof(abut_map_hausdorff_result), set by the default function */
-    double lower, upper;     /* bounds of the largest distance from a point of a to b */
-    uint32_t triangle;       /* triangle of a */
-    abut_vec3 point;         /* on it, up to rounding; its distance is `lower` or a few ulp more */
-    uint32_t other_triangle; /* triangle of b nearest to the point */
-    abut_vec3 other_point;
-    uint64_t pieces; /* triangles of a and parts of them that were examined */
-} abut_map_hausdorff_result;
-
-ABUT_DEFAULT(abut_map_hausdorff_result)
-
-/* Computes the one-sided Hausdorff distance: the point of surface a that is farthest from surface
- * b. The bounds hold for all points of a, not only for samples, and include rounding errors. Both
- * are 0 if every triangle of a is one of b. The Hausdorff distance is the maximum over both
- * directions. `options` may be null. `result->size` must be set.
- *
- * Both BVHs are queried on the CPU, by all threads of the context of a. Temporary memory: about 100
- * bytes for each vertex and 32 for each triangle of a; 40 and 108 of b. Returns ABUT_ERROR_ARGUMENT
- * if the tolerance is negative or NaN. Reports progress as stages "nearest" and "hausdorff".
- * Thread-safe. */
-ABUT_API abut_status abut_map_hausdorff(const abut_bvh *a, const abut_bvh *b,
-                                        const abut_map_hausdorff_options *options,
-                                        abut_map_hausdorff_result *result);
-
 #ifdef __cplusplus
 }
 #endif

@@ -95,13 +95,12 @@ static void planes_task(void *data, size_t chunk, size_t begin, size_t end) {
 
 /* Casts the ray; the distance is its length. */
 static map_found cast_inwards(const thickness *t, vec3 point, vec3 inwards) {
-    const abut_ray ray = {v3_along(point, t->start, inwards), inwards};
-    abut_ray_hit hit = abuti_ray_find_exit(t->bvh, &ray, t->limit);
+    abut_ray_hit hit = abuti_ray_chord(t->bvh, point, inwards, t->start, t->limit);
     map_found found = map_found_nothing();
-    if (hit.triangle == ABUT_NONE || !(hit.parameter + t->start <= t->limit))
+    if (hit.triangle == ABUT_NONE)
         return found;
     found.triangle = hit.triangle;
-    found.closest.distance = hit.parameter + t->start;
+    found.closest.distance = hit.parameter;
     found.closest.point = v3_along(point, found.closest.distance, inwards);
     found.closest.feature = weights_feature(hit.barycentric);
     return found;
@@ -273,8 +272,10 @@ abut_status abut_map_compute_thickness(abut_map *map, abut_map_thickness kind,
     status = abuti_map_bvh(map, &t.bvh);
     if (!status && !(t.planes = abuti_allocate(map->context, t.bvh->leaf_count, sizeof *t.planes)))
         status = ABUT_ERROR_MEMORY;
-    status = status ? status : assess_reliability(t.bvh, &map->reliability);
-    status = status ? status : compute_all(&t);
+    if (!status)
+        status = assess_reliability(t.bvh, &map->reliability);
+    if (!status)
+        status = compute_all(&t);
     abuti_release(map->context, t.planes);
     if (!status)
         map->last_query = MAP_THICKNESS;

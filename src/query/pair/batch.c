@@ -98,7 +98,8 @@ static abut_status read_poses(const char *function, const abut_pair_poses *their
                           : !poses->b ? "poses->b"
                                       : out_name);
     status = abuti_bvh_ensure_host(poses->a);
-    status = status ? status : abuti_bvh_ensure_host(poses->b);
+    if (!status)
+        status = abuti_bvh_ensure_host(poses->b);
     return status ? status : check_poses(function, poses);
 }
 
@@ -130,10 +131,10 @@ static abut_status run_batch(const abut_pair_poses *poses, const abut_pair_optio
                              pair_batch *batch, const void *out, const char *out_name,
                              abut_reliability *reliability) {
     abut_pair_options ours = abut_pair_options_default();
-    abut_status status = abuti_bvh_check_limit(batch->function, "margin", batch->limit);
-    status = status ? status : read_poses(batch->function, poses, out, out_name, &batch->poses);
-    status = status ? status : abuti_options_read(&ours, sizeof ours, options, batch->function);
-    if (status)
+    abut_status status;
+    if ((status = abuti_bvh_check_limit(batch->function, "margin", batch->limit)) ||
+        (status = read_poses(batch->function, poses, out, out_name, &batch->poses)) ||
+        (status = abuti_options_read(&ours, sizeof ours, options, batch->function)))
         return status;
     batch->surfaces = ours.surface_only;
     atomic_init(&batch->failure, ABUT_OK);

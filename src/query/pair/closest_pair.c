@@ -55,7 +55,7 @@ enum {
     EFFORT_PER_LEAF = 64,
     WITNESS_BUDGET = 512, /* failures after which the witness bound is no longer used */
     WITNESS_GAIN = 16,    /* failures that one success outweighs */
-    BEST_FIRST_MAX = 128, /* pairs of boxes among which the nearest is visited first */
+    BEST_FIRST_MAX = 252, /* pairs of boxes among which the nearest is visited first */
     REFINE_ROUNDS_MAX = 8 /* two or three are usual */
 };
 

@@ -361,7 +361,8 @@ static abut_status find_closest(group_call *call, group_scratch *s, size_t confi
     if (find_neighbours(call, s, AXIS_NEIGHBOURS, &first) ||
         find_neighbours(call, s, call->group.object_count, &first)) {
         status = measure_pair(call, configuration, &first, &closest);
-        status = status ? status : find_candidates(call, s, closest.separation.distance);
+        if (!status)
+            status = find_candidates(call, s, closest.separation.distance);
         group_candidate *list = s->candidates.data;
         if (!status && closest.separation.distance > 0)
             abuti_sort_items(list, s->candidates.count, sizeof *list, candidate_after);
@@ -452,9 +453,9 @@ static abut_status run_configurations(group_call *call) {
                 "%s: out of memory for pairs, a distant pose or the components of a mesh",
                 call->function);
         status = collect_hits(call);
-        status = status ? status
-                        : abuti_progress(call->context, "pairs",
-                                         (double)(call->begin + block_count) / (double)count);
+        if (!status)
+            status = abuti_progress(call->context, "pairs",
+                                    (double)(call->begin + block_count) / (double)count);
     }
     return status;
 }
@@ -508,9 +509,9 @@ static abut_status check_group(group_call *call, const abut_pair_group *theirs, 
     *group = abut_pair_group_default();
     if (!theirs)
         return abuti_null(call->function, "group");
-    abut_status status = abuti_options_read(group, sizeof *group, theirs, call->function);
-    status = status ? status : abuti_bvh_check_limit(call->function, "margin", group->margin);
-    if (status)
+    abut_status status;
+    if ((status = abuti_options_read(group, sizeof *group, theirs, call->function)) ||
+        (status = abuti_bvh_check_limit(call->function, "margin", group->margin)))
         return status;
     if (group->object_count && !group->objects)
         return abuti_null(call->function, "group->objects");
@@ -557,8 +558,10 @@ static abut_status run_group(group_call *call, const abut_pair_group *group, con
     atomic_init(&call->failure, ABUT_OK);
     atomic_init(&call->flags, 0);
     abut_status status = check_group(call, group, out, out_name);
-    status = status ? status : prepare_group(call);
-    status = status ? status : run_configurations(call);
+    if (!status)
+        status = prepare_group(call);
+    if (!status)
+        status = run_configurations(call);
     for (size_t i = 0; i < TASKS_PER_REPORT; i++)
         abuti_release(call->context, call->chunk_hits[i].data);
     ABUTI_RELEASE(call->context, call->bounds, call->ignored, call->objects);

@@ -1,6 +1,6 @@
 /* Triangles of two posed meshes that intersect: one pair, or all. intersect_lanes.c finds candidate
  * pairs; the exact predicate decides them here. */
-#include "pair/intersect.h"
+#include "pair/pair.h"
 
 #include "geom/intersect_shared.h"
 

@@ -19,8 +19,8 @@
  * Lanes: group i of four lanes is child or triangle i of a, lane j of a group that of b. With fewer
  * than sixteen lanes groups are processed in sequence.
  */
-#include "pair/intersect.h"
 #include "pair/leaf.h"
+#include "pair/pair.h"
 
 #include <assert.h>
 
@@ -30,7 +30,7 @@
 
 /* A step into both BVHs pops a pair and pushes at most sixteen; two steps into one BVH push fewer.
  */
-#define INTERSECT_STACK (15 * BVH_DEPTH + 16)
+#define TRAVERSAL_STACK (15 * BVH_DEPTH + 16)
 /* If one box is larger by this factor, only its node is opened. */
 #define OPEN_ONE_SIZE_RATIO 3.0f
 
@@ -57,7 +57,7 @@ typedef struct intersect_traversal {
     const pair_frame *frame;
     bool has_direction, deepest_first; /* visit the deepest pairs first */
     uint32_t used;
-    pending_pair stack[INTERSECT_STACK];
+    pending_pair stack[TRAVERSAL_STACK];
     uint32_t cached[2][CACHED_LEAVES]; /* leaves of each side, direct-mapped by their lowest bits */
     cached_leaf leaves[2][CACHED_LEAVES];
 } intersect_traversal;
@@ -351,7 +351,7 @@ static inline unsigned overlapping_pairs(const node_boxes *a, const node_boxes *
 static inline void push_pair(intersect_traversal *w, uint32_t first, pending_pair next) {
     pending_pair *stack = w->stack;
     uint32_t i = w->used++;
-    assert(w->used <= INTERSECT_STACK);
+    assert(w->used <= TRAVERSAL_STACK);
     for (; w->deepest_first && i > first && stack[i - 1].depth < next.depth; i--)
         stack[i] = stack[i - 1];
     stack[i] = next;

@@ -258,10 +258,10 @@ abut_status abuti_pair_distance(const abuti_posed *a, const abuti_posed *b, bool
     abut_separation found;
     memset(&found, 0, sizeof found);
     abuti_posed posed[2] = {*a, *b};
-    abut_status status = abuti_bvh_cpu_tree(a->bvh, &posed[0].bvh);
-    status = status ? status : abuti_bvh_cpu_tree(b->bvh, &posed[1].bvh);
-    status = status ? status : prepare_pair(&work, &posed[0], &posed[1]);
-    if (status)
+    abut_status status;
+    if ((status = abuti_bvh_cpu_tree(a->bvh, &posed[0].bvh)) ||
+        (status = abuti_bvh_cpu_tree(b->bvh, &posed[1].bvh)) ||
+        (status = prepare_pair(&work, &posed[0], &posed[1])))
         return status;
     status = compute_relation(&work, surfaces, cache, &found.relation, triangle, &vertex, &flags);
     if (!status) {
@@ -335,8 +335,10 @@ abut_status abuti_pair_check(const char *function, const abuti_posed *a, const a
     if (null)
         return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: %s is null; pass its address", function, null);
     abut_status status = abuti_bvh_ensure_host(a->bvh);
-    status = status ? status : abuti_bvh_ensure_host(b->bvh);
-    status = status ? status : abuti_pair_check_pose(function, "a", a->bvh, &a->pose);
+    if (!status)
+        status = abuti_bvh_ensure_host(b->bvh);
+    if (!status)
+        status = abuti_pair_check_pose(function, "a", a->bvh, &a->pose);
     return status ? status : abuti_pair_check_pose(function, "b", b->bvh, &b->pose);
 }
 
@@ -358,7 +360,8 @@ abut_status abuti_posed_read(const char *function, const char *what, const abut_
 abut_status abuti_pair_read(const char *function, const abut_collider *a, const abut_collider *b,
                             const void *out, const char *out_name, abuti_posed posed[2]) {
     abut_status status = abuti_posed_read(function, "a", a, &posed[0]);
-    status = status ? status : abuti_posed_read(function, "b", b, &posed[1]);
+    if (!status)
+        status = abuti_posed_read(function, "b", b, &posed[1]);
     return status ? status : abuti_pair_check(function, &posed[0], &posed[1], out, out_name);
 }
 
@@ -369,10 +372,11 @@ abut_status abut_pair_overlap(const abut_collider *a, const abut_collider *b,
     abut_pair_options ours = abut_pair_options_default();
     unsigned flags = 0;
     abut_status status = abuti_pair_read(__func__, a, b, overlap, "overlap", posed);
-    status = status ? status : abuti_options_read(&ours, sizeof ours, options, __func__);
-    status = status ? status
-                    : abuti_pair_overlap(&posed[0], &posed[1], ours.surface_only, cache,
-                                         &overlap->relation, &flags);
+    if (!status)
+        status = abuti_options_read(&ours, sizeof ours, options, __func__);
+    if (!status)
+        status = abuti_pair_overlap(&posed[0], &posed[1], ours.surface_only, cache,
+                                    &overlap->relation, &flags);
     if (!status)
         overlap->reliability = abuti_pair_reliability_of(flags);
     return status;
@@ -384,7 +388,8 @@ abut_status abut_pair_distance(const abut_collider *a, const abut_collider *b,
     abuti_posed posed[2];
     abut_pair_options ours = abut_pair_options_default();
     abut_status status = abuti_pair_read(__func__, a, b, separation, "separation", posed);
-    status = status ? status : abuti_options_read(&ours, sizeof ours, options, __func__);
+    if (!status)
+        status = abuti_options_read(&ours, sizeof ours, options, __func__);
     return status ? status
                   : abuti_pair_distance(&posed[0], &posed[1], ours.surface_only, cache, separation);
 }
@@ -396,11 +401,13 @@ abut_status abut_pair_within(const abut_collider *a, const abut_collider *b, dou
     abut_pair_options ours = abut_pair_options_default();
     unsigned flags = 0;
     abut_status status = abuti_pair_read(__func__, a, b, within, "within", posed);
-    status = status ? status : abuti_bvh_check_limit(__func__, "margin", margin);
-    status = status ? status : abuti_options_read(&ours, sizeof ours, options, __func__);
-    status = status ? status
-                    : abuti_pair_within(&posed[0], &posed[1], margin, ours.surface_only, cache,
-                                        within, &flags);
+    if (!status)
+        status = abuti_bvh_check_limit(__func__, "margin", margin);
+    if (!status)
+        status = abuti_options_read(&ours, sizeof ours, options, __func__);
+    if (!status)
+        status = abuti_pair_within(&posed[0], &posed[1], margin, ours.surface_only, cache, within,
+                                   &flags);
     if (!status && reliability)
         *reliability = abuti_pair_reliability_of(flags);
     return status;
@@ -416,9 +423,11 @@ abut_status abut_pair_intersections(const abut_collider *a, const abut_collider 
                                     abut_pair_intersection_list *intersections) {
     abuti_posed posed[2];
     abut_status status = abuti_pair_read(__func__, a, b, intersections, "intersections", posed);
-    status = status ? status : ABUTI_LIST_CHECK(__func__, "intersections", intersections);
+    if (!status)
+        status = ABUTI_LIST_CHECK(__func__, "intersections", intersections);
     pair_work work;
-    status = status ? status : prepare_pair(&work, &posed[0], &posed[1]);
+    if (!status)
+        status = prepare_pair(&work, &posed[0], &posed[1]);
     if (status)
         return status;
     /* counted first, so that a buffer that is too small stays unchanged */

@@ -11,7 +11,6 @@
 
 #include "bvh/node_cl.h"
 #include "geom/distance_shared.h"
-#include "pair/closest_tie_shared.h"
 #include "pair/pair_shared.h"
 
 static inline triangle3 posed_triangle(__global const double *corners, uint which,

@@ -1,8 +1,14 @@
-/* Structs and sizes that the kernels of pair queries share with the host. */
+/* Structs, sizes and ties that the kernels of pair queries share with the host. */
 #ifndef ABUTI_PAIR_SHARED_H
 #define ABUTI_PAIR_SHARED_H
 
 #include "base/math_shared.h"
+
+/* The largest distance of a pair that ties with the nearest: `tie` more, and at most 1/1024 of the
+ * distance more. */
+static inline real pair_tie_reach(real nearest, real tie) {
+    return nearest + real_min(tie, nearest * REAL(0.0009765625));
+}
 
 /* Transforms b into the axes of a: x = rotation y + shift. */
 typedef struct pair_pose {

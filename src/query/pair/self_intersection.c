@@ -239,7 +239,8 @@ static abut_status run_tasks(self_search *s) {
         s->work += out->work;
         s->progress += out->progress;
         status = collect_found(s, out);
-        status = status ? status : return_to_pool(s, out);
+        if (!status)
+            status = return_to_pool(s, out);
     }
     return status;
 }
@@ -280,7 +281,8 @@ static abut_status search_self_intersections(self_search *s, const char *functio
     s->tasks_input = abuti_allocate(context, s->tasks_max, ITEMS_PER_TASK * sizeof *s->tasks_input);
     s->clean = abuti_allocate(context, s->bvh->mesh->vertex_count, 1);
     status = s->leaves && s->outputs && s->tasks_input && s->clean ? ABUT_OK : ABUT_ERROR_MEMORY;
-    status = status ? status : abuti_pair_clean_vertices(s->bvh->mesh, s->clean);
+    if (!status)
+        status = abuti_pair_clean_vertices(s->bvh->mesh, s->clean);
     if (!status) {
         abuti_parallel_for(context, leaf_count, LEAVES_PER_TASK,
                            ABUTI_BY_LANES(abuti_pair_self_leaves), s);
@@ -325,9 +327,9 @@ static abut_status write_pairs(self_search *s, abut_pair_self_intersection *pair
 
 abut_status abut_pair_self_intersections(const abut_bvh *bvh, const abut_pair_self_options *options,
                                          abut_pair_self_intersection_list *pairs) {
-    abut_status status = abuti_bvh_check(__func__, bvh, pairs, "pairs");
-    status = status ? status : ABUTI_LIST_CHECK(__func__, "pairs", pairs);
-    if (status)
+    abut_status status;
+    if ((status = abuti_bvh_check(__func__, bvh, pairs, "pairs")) ||
+        (status = ABUTI_LIST_CHECK(__func__, "pairs", pairs)))
         return status;
     self_search s;
     memset(&s, 0, sizeof s);
@@ -363,7 +365,8 @@ abut_status abut_pair_examine(const abut_bvh *bvh, const abut_pair_self_options 
                               abut_mesh_report *report) {
     abut_mesh_report ours = abut_mesh_report_default();
     abut_status status = abuti_bvh_check(__func__, bvh, report, "report");
-    status = status ? status : abuti_result_read(&ours, sizeof ours, report, __func__, "report");
+    if (!status)
+        status = abuti_result_read(&ours, sizeof ours, report, __func__, "report");
     if (!status && ours.triangle_count != bvh->triangle_count)
         status = abuti_fail(ABUT_ERROR_ARGUMENT,
                             "%s: the report is of a mesh with %u triangles, but the BVH has %u; "

@@ -102,6 +102,12 @@ void abuti_ray_pierce(const abut_mesh *mesh, const ray_pierce *hit);
 /* The first triangle that a ray passes from behind: where it leaves a solid that it starts in or
  * on; other triangles are ignored. For validated arguments. */
 abut_ray_hit abuti_ray_find_exit(const abut_bvh *bvh, const abut_ray *ray, double limit);
+/* The wall thickness at a point of the surface, as the parameter of the hit: the distance along the
+ * unit vector `inwards` to where the ray leaves the solid. The ray starts at the distance `start`,
+ * so that a touching surface is not hit. The triangle is ABUT_NONE if there is no wall within the
+ * limit. */
+abut_ray_hit abuti_ray_chord(const abut_bvh *bvh, vec3 point, vec3 inwards, double start,
+                             double limit);
 
 /* Builds the tree for batches of rays on the CPU, if there is none. Thread-safe. */
 abut_status abuti_ray_prepare(const abut_bvh *bvh);

@@ -1,15 +1,17 @@
-/* The wall thickness of a solid, by rays.
+/* The wall thickness of a solid, by rays: at one point of its surface, and the first percentile.
  *
- * From points that are distributed over the surface by area, rays start against the normal. The
- * length of the chord to the opposite wall, if that faces away by no more than 45 degrees from
- * opposite, is the thickness there; edges and tips, which get thin without being walls, do not
- * count. The result is the first percentile of all points: single slivers do not matter, and a
- * plate that is a hundredth of the surface is found.
+ * A ray starts against the normal. The length of the chord to where it leaves the solid is the
+ * thickness there. src/method/map computes it at all samples of a map.
+ *
+ * For the percentile, rays start at points that are distributed over the surface by area. The
+ * opposite wall must face away by no more than 45 degrees from opposite; edges and tips, which get
+ * thin without being walls, do not count. The result is the first percentile of all points: single
+ * slivers do not matter, and a plate that is a hundredth of the surface is found.
  *
  * Points have equal steps of area between them, in the order of the triangles, and positions on
  * them by the R2 sequence (Roberts 2018, "The unreasonable effectiveness of quasirandom
  * sequences"): the same for every thread count and processor. A ray starts a millionth of the size
- * below the surface, so that it does not hit its own triangle; thinner walls are not found.
+ * below the surface; thinner walls are not found.
  */
 #include "mesh/mesh.h"
 #include "ray/ray.h"
@@ -22,6 +24,16 @@
 #define RESULT_RANK (POINT_COUNT / 100) /* of the result, from the smallest */
 #define START_FRACTION 1e-6
 #define FACING_COSINE_MAX (-0.7071) /* cosine between the normals of both walls */
+
+abut_ray_hit abuti_ray_chord(const abut_bvh *bvh, vec3 point, vec3 inwards, double start,
+                             double limit) {
+    const abut_ray ray = {v3_along(point, start, inwards), inwards};
+    abut_ray_hit hit = abuti_ray_find_exit(bvh, &ray, limit);
+    hit.parameter += start;
+    if (!(hit.parameter <= limit))
+        hit.triangle = ABUT_NONE;
+    return hit;
+}
 
 /* Twice the area, as a vector. */
 static vec3 area_vector_times_2(const abut_mesh *mesh, uint32_t triangle) {
@@ -48,7 +60,6 @@ typedef struct thickness_probe {
     double start;                   /* depth below the surface */
     uint32_t triangle[POINT_COUNT]; /* of each point */
     double chord[POINT_COUNT];
-    abut_status status[POINT_COUNT];
 } thickness_probe;
 
 static void areas_task(void *data, size_t chunk, size_t begin, size_t end) {
@@ -73,30 +84,26 @@ static uint32_t assign_triangles(thickness_probe *p) {
     return done;
 }
 
-/* The chord from a point through the solid; infinity without an opposite wall. */
-static abut_status measure_chord(thickness_probe *p, size_t i) {
-    const abut_mesh *mesh = p->bvh->mesh;
-    vec3 normal = v3_normalise(area_vector_times_2(mesh, p->triangle[i]));
-    double u = fmod((double)i * 0.7548776662466927, 1), v = fmod((double)i * 0.5698402909980532, 1);
-    vec3 point = point_on_triangle(mesh, p->triangle[i], u, v);
-    const abut_ray ray = {v3_along(point, -p->start, normal), v3_scale(normal, -1)};
-    abut_ray_hit hit;
-    abut_status status = abut_ray_first(p->bvh, &ray, HUGE_VAL, &hit);
-    p->chord[i] = INFINITY;
-    if (!status && hit.triangle != ABUT_NONE &&
-        v3_dot(v3_normalise(area_vector_times_2(mesh, hit.triangle)), normal) < FACING_COSINE_MAX)
-        p->chord[i] = hit.parameter + p->start;
-    return status;
-}
-
+/* Measures the chords of some points; infinity without an opposite wall. */
 static void measure_task(void *data, size_t chunk, size_t begin, size_t end) {
     thickness_probe *p = data;
+    const abut_mesh *mesh = p->bvh->mesh;
     (void)chunk;
-    for (size_t i = begin; i < end; i++)
-        p->status[i] = measure_chord(p, i);
+    for (size_t i = begin; i < end; i++) {
+        vec3 normal = v3_normalise(area_vector_times_2(mesh, p->triangle[i]));
+        double u = fmod((double)i * 0.7548776662466927, 1);
+        double v = fmod((double)i * 0.5698402909980532, 1);
+        abut_ray_hit hit = abuti_ray_chord(p->bvh, point_on_triangle(mesh, p->triangle[i], u, v),
+                                           v3_scale(normal, -1), p->start, INFINITY);
+        p->chord[i] = INFINITY;
+        if (hit.triangle != ABUT_NONE &&
+            v3_dot(v3_normalise(area_vector_times_2(mesh, hit.triangle)), normal) <
+                FACING_COSINE_MAX)
+            p->chord[i] = hit.parameter;
+    }
 }
 
-static abut_status find_thickness(thickness_probe *p, double *thickness) {
+static double find_thickness(thickness_probe *p) {
     double least[RESULT_RANK + 1];
     abut_context *context = p->bvh->context;
     abuti_parallel_for(context, p->bvh->triangle_count, TRIANGLES_PER_TASK, areas_task, p);
@@ -105,17 +112,12 @@ static abut_status find_thickness(thickness_probe *p, double *thickness) {
     for (int i = 0; i <= RESULT_RANK; i++)
         least[i] = INFINITY;
     for (uint32_t i = 0; i < count; i++) {
-        abut_status status =
-            p->status[i] ? measure_chord(p, i) : ABUT_OK; /* again for its error message */
-        if (status)
-            return status;
         int at = RESULT_RANK; /* insertion sort, from the end */
         for (; at > 0 && p->chord[i] < least[at - 1]; at--)
             least[at] = least[at - 1];
         least[at] = real_min(p->chord[i], least[at]);
     }
-    *thickness = least[RESULT_RANK];
-    return ABUT_OK;
+    return least[RESULT_RANK];
 }
 
 abut_status abut_ray_thickness(const abut_bvh *bvh, double *thickness) {
@@ -126,13 +128,13 @@ abut_status abut_ray_thickness(const abut_bvh *bvh, double *thickness) {
     thickness_probe *p = abuti_allocate(bvh->context, 1, sizeof *p);
     double *areas_times_2 =
         abuti_allocate(bvh->context, bvh->triangle_count, sizeof *areas_times_2);
-    status = ABUT_ERROR_MEMORY;
     if (p && areas_times_2) {
         p->bvh = bvh;
         p->areas_times_2 = areas_times_2;
         p->start = START_FRACTION * v3_length(v3_sub(box.hi, box.lo));
-        status = find_thickness(p, thickness);
+        *thickness = find_thickness(p);
     }
+    status = p && areas_times_2 ? ABUT_OK : ABUT_ERROR_MEMORY;
     ABUTI_RELEASE(bvh->context, p, areas_times_2);
     return status;
 }

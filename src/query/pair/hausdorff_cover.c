@@ -18,7 +18,7 @@
  * within that distance of b. The piece is enlarged by 16 r before triangles are clipped to it, and
  * 16 r are added to heights.
  */
-#include "map/hausdorff.h"
+#include "pair/hausdorff.h"
 
 #include "geom/closest_shared.h"
 

@@ -1,8 +1,10 @@
 /* Types and functions of the Hausdorff distance; see hausdorff.c for the method. */
-#ifndef ABUTI_MAP_HAUSDORFF_H
-#define ABUTI_MAP_HAUSDORFF_H
+#ifndef ABUTI_PAIR_HAUSDORFF_H
+#define ABUTI_PAIR_HAUSDORFF_H
 
-#include "map/map.h"
+#include "pair/pair.h"
+
+#include <abut/nearest.h>
 
 /* Candidates: one for each of the three corners, and one more. */
 enum { MIDDLE = 3, HAUSDORFF_CANDIDATES };

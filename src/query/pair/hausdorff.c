@@ -31,7 +31,7 @@
  * its rounded pieces: k step is added to upper bounds and subtracted from lower ones. One more step
  * covers the lengths in (2).
  */
-#include "map/hausdorff.h"
+#include "pair/hausdorff.h"
 #include "nearest/batch.h"
 
 #include "geom/closest_shared.h"
@@ -458,10 +458,12 @@ static abut_status search_pieces(hausdorff *h) {
         h->nearest = nearest;
         status = abuti_batch_nearest(&batch, &a->bounds);
     }
-    status = status ? status : sort_triangles(h, keys, &left);
+    if (!status)
+        status = sort_triangles(h, keys, &left);
     if (!status && left)
         status = abuti_hausdorff_pair_sides(h);
-    status = status ? status : search_all(h, left);
+    if (!status)
+        status = search_all(h, left);
     ABUTI_RELEASE(h->context, points, nearest, keys, h->found, h->across);
     return status;
 }
@@ -490,16 +492,16 @@ abut_status abut_map_hausdorff(const abut_bvh *a, const abut_bvh *b,
                                abut_map_hausdorff_result *result) {
     if (!a || !b || !result)
         return abuti_null(__func__, !a ? "a" : !b ? "b" : "result");
-    abut_status status = abuti_info_check(result, sizeof *result, __func__);
-    status = status ? status : abuti_bvh_ensure_host(a);
-    status = status ? status : abuti_bvh_ensure_host(b);
-    if (status)
+    abut_status status;
+    if ((status = abuti_info_check(result, sizeof *result, __func__)) ||
+        (status = abuti_bvh_ensure_host(a)) || (status = abuti_bvh_ensure_host(b)))
         return status;
     hausdorff h = {
         .a = a->mesh, .a_bvh = a, .b = b, .context = a->context, .known = {.triangle = ABUT_NONE}};
     status = read_options(&h, options);
     abut_context *before = abuti_context_enter(h.context);
-    status = status ? status : search_pieces(&h);
+    if (!status)
+        status = search_pieces(&h);
     abuti_context_leave(before);
     if (status)
         return status;

@@ -284,11 +284,11 @@ ABUT_API abut_status abut_map_find_below(const abut_map *map, double distance,
  * of the map is body a. Texels are connected if they are neighbours in a triangle or on both sides
  * of an edge. Texels of different bodies belong to different patches.
  *
- * Each patch has up to options->max_contacts contacts: those that abut_contact_reduce() keeps of
- * its samples. A contact has the kind ABUT_CONTACT_SURFACE, the triangle as element, and the index
- * of the sample in that triangle as part. Its point is halfway to the closest point, its normal
- * along that direction. If both points coincide, the normal points out of the other body. `b` of a
- * contact is options->b plus the index of the body.
+ * Each patch has up to options->max_contacts contacts: its deepest sample, and others far from each
+ * other. A contact has the kind ABUT_CONTACT_SURFACE, the triangle as element, and the index of the
+ * sample in that triangle as part. Its point is halfway to the closest point, its normal along that
+ * direction. If both points coincide, the normal points out of the other body. `b` of
+ * a contact is options->b plus the index of the body.
  *
  * A patch has the area of its texels. The volumes of all patches of a body sum to that of
  * abut_pair_measure(), divided in proportion to the depths of their texels. Volumes are 0 (not

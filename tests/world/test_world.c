@@ -637,14 +637,14 @@ TEST(wrong_calls_are_refused) {
     assert_refused("normal", abut_world_add(world, &item, &id));
     item.collider.kind = ABUT_COLLIDER_SPHERE;
     item.collider.shape.sphere.radius = -1;
-    assert_refused("is -1; it must be from 0", abut_world_add(world, &item, &id));
+    assert_refused("radius of -1; it must be from 0", abut_world_add(world, &item, &id));
     item.collider.kind = ABUT_COLLIDER_CAPSULE;
     memset(&item.collider.shape, 0, sizeof item.collider.shape);
     item.collider.shape.capsule.radius = NAN;
     assert_refused("finite", abut_world_add(world, &item, &id));
     item.collider.kind = ABUT_COLLIDER_BOX;
     item.collider.shape.half = v3(1, -2, 1);
-    assert_refused("is -2; it must be from 0", abut_world_add(world, &item, &id));
+    assert_refused("half size of -2; it must be from 0", abut_world_add(world, &item, &id));
     item.collider.kind = ABUT_COLLIDER_CYLINDER;
     item.collider.shape.cylinder = (abut_cylinder){{{1, 2, 3}, {1, 2, 3}}, 1};
     assert_refused("both ends in one place", abut_world_add(world, &item, &id));

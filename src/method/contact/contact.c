@@ -71,7 +71,8 @@ abut_reliability abuti_contact_reliability(const abut_field *a, const abut_field
 }
 
 abut_status abuti_contact_end(contact_call *call, abut_status status) {
-    status = status ? status : call->status;
+    if (!status)
+        status = call->status;
     if (!status)
         status = ABUTI_LIST_WRITE(call->function, "contacts", call->out, call->stored, call->count);
     if (!status)
@@ -323,14 +324,16 @@ static abut_status test_direction(contact_call *call, const contact_direction *d
 abut_status abuti_contact_pair(contact_call *call, const contact_direction both[2]) {
     size_t backfacing = 0, before = call->count;
     abut_status status = abuti_field_host(both[0].at->field);
-    status = status ? status : abuti_field_host(both[1].at->field);
+    if (!status)
+        status = abuti_field_host(both[1].at->field);
     /* If all contacts are backfacing, try again with a common normal. This happens to a small body
      * deep inside a large one: each sample is nearest to the side that it faces. An
      * overlap without contacts would be worse than an approximate normal. */
     for (int common_normal = 0; common_normal < 2 && !status; common_normal++)
         if (!common_normal || (backfacing && call->count == before)) {
             status = test_direction(call, &both[0], common_normal, &backfacing);
-            status = status ? status : test_direction(call, &both[1], common_normal, &backfacing);
+            if (!status)
+                status = test_direction(call, &both[1], common_normal, &backfacing);
         }
     return status;
 }
@@ -345,8 +348,10 @@ abut_status abuti_contact_bodies(const abuti_field_body *a, const abuti_field_bo
     if (!status && (!b || (!a->field && !b->field)))
         status = abuti_fail(ABUT_ERROR_ARGUMENT, "%s: %s", function,
                             b ? "neither body has a field" : "b is null");
-    status = status ? status : abuti_contact_pose(function, "the pose of a", &a->pose, &at_a);
-    status = status ? status : abuti_contact_pose(function, "the pose of b", &b->pose, &at_b);
+    if (!status)
+        status = abuti_contact_pose(function, "the pose of a", &a->pose, &at_a);
+    if (!status)
+        status = abuti_contact_pose(function, "the pose of b", &b->pose, &at_b);
     if (status)
         return status;
     call.reliability =

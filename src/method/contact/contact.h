@@ -98,7 +98,7 @@ contact_frame abuti_contact_frame_of(const contact_direction *d,
 /* Tests both directions: first the samples of a in the field of b. */
 abut_status abuti_contact_pair(contact_call *call, const contact_direction both[2]);
 
-/* ---- mesh_order.c ---- */
+/* ---- patch.c ---- */
 
 /* A checksum of the vertices and triangles of the mesh, cached in the BVH. Thread-safe. */
 uint64_t abuti_contact_shape_digest(const abut_bvh *bvh);

@@ -120,13 +120,18 @@ abut_status abut_contact_points(const abut_collider *collider, abut_array points
     box3 bounds;
     abut_contacts ours = abut_contacts_default();
     abut_status status = abuti_result_read(&ours, sizeof ours, contacts, function, "contacts");
-    status = status ? status : abuti_field_body_read(function, "a", collider, a);
-    status =
-        status ? status : abuti_contact_begin(&call, function, a, true, options, buffer, &ours);
-    status = status ? status : abuti_contact_pose(function, "the pose of a", &a->pose, &at);
-    status = status ? status : abuti_bvh_points_read(function, NULL, points, count, &list);
-    status = status ? status : abuti_bvh_points_check(function, a->field->context, &list, &bounds);
-    status = status ? status : abuti_check_length(function, "radius", radius);
+    if (!status)
+        status = abuti_field_body_read(function, "a", collider, a);
+    if (!status)
+        status = abuti_contact_begin(&call, function, a, true, options, buffer, &ours);
+    if (!status)
+        status = abuti_contact_pose(function, "the pose of a", &a->pose, &at);
+    if (!status)
+        status = abuti_bvh_points_read(function, NULL, points, count, &list);
+    if (!status)
+        status = abuti_bvh_points_check(function, a->field->context, &list, &bounds);
+    if (!status)
+        status = abuti_check_length(function, "radius", radius);
     if (!status && list.count > UINT32_MAX)
         status = abuti_fail(ABUT_ERROR_LIMIT, "%s: there are %zu points, at most %u are allowed",
                             function, list.count, UINT32_MAX);
@@ -150,9 +155,10 @@ abut_status abut_contact_mesh(const abut_collider *collider, const abut_mesh *me
     abut_contacts ours = abut_contacts_default();
     abut_topology_get_arrays(topology, &t);
     abut_status status = abuti_result_read(&ours, sizeof ours, contacts, function, "contacts");
-    status = status ? status : abuti_field_body_read(function, "a", collider, a);
-    status =
-        status ? status : abuti_contact_begin(&call, function, a, true, options, buffer, &ours);
+    if (!status)
+        status = abuti_field_body_read(function, "a", collider, a);
+    if (!status)
+        status = abuti_contact_begin(&call, function, a, true, options, buffer, &ours);
     if (!status && (!mesh || !topology))
         status = abuti_null(function, mesh ? "topology" : "mesh");
     if (!status && t.vertex_count != mesh->vertex_count)
@@ -160,10 +166,11 @@ abut_status abut_contact_mesh(const abut_collider *collider, const abut_mesh *me
                             "%s: the topology has %u vertices and the mesh %u; create it from "
                             "this mesh",
                             function, t.vertex_count, mesh->vertex_count);
-    status = status ? status : abuti_contact_pose(function, "the pose of a", &a->pose, &at);
-    status = status ? status
-                    : abuti_contact_pose(function, "the pose of the mesh",
-                                         pose_or_null ? pose_or_null : &none, &mesh_at);
+    if (!status)
+        status = abuti_contact_pose(function, "the pose of a", &a->pose, &at);
+    if (!status)
+        status = abuti_contact_pose(function, "the pose of the mesh",
+                                    pose_or_null ? pose_or_null : &none, &mesh_at);
     if (status)
         return status;
     point_query m = {.a = a, .at = &at, .mesh = mesh, .mesh_at = &mesh_at};

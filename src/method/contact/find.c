@@ -51,8 +51,10 @@ static abut_status find_swapped(const abut_collider *a, const abuti_posed *b,
     static const char function[] = "abut_contact_find";
     abut_patch_options ours;
     abut_status status = abuti_patch_options(function, options, patches, &ours);
-    status = status ? status : abuti_solid_check(function, "a", a);
-    status = status ? status : abuti_pair_check_pose(function, "b", b->bvh, &b->pose);
+    if (!status)
+        status = abuti_solid_check(function, "a", a);
+    if (!status)
+        status = abuti_pair_check_pose(function, "b", b->bvh, &b->pose);
     if (status)
         return status;
     ours.hint = contact_negate(ours.hint);
@@ -72,8 +74,10 @@ abut_status abut_contact_find(const abut_collider *a, const abut_collider *b,
     abuti_posed p, q;
     abut_patches ours = abut_patches_default();
     abut_status status = read_exact(__func__, "a", a, &x, &p);
-    status = status ? status : read_exact(__func__, "b", b, &y, &q);
-    status = status ? status : abuti_result_read(&ours, sizeof ours, patches, __func__, "patches");
+    if (!status)
+        status = read_exact(__func__, "b", b, &y, &q);
+    if (!status)
+        status = abuti_result_read(&ours, sizeof ours, patches, __func__, "patches");
     if (status)
         return status;
     if (p.bvh)
@@ -87,52 +91,30 @@ abut_status abut_contact_find(const abut_collider *a, const abut_collider *b,
 
 /* ---- fields ---- */
 
-static abut_status place_plane(const char *function, const abut_plane *plane,
-                               const contact_motion *m, abut_plane *to) {
-    abut_status status = abuti_check_numbers(function, "the plane", (const double *)plane, 4);
-    if (status)
-        return status;
-    double length = v3_length(plane->normal);
-    if (!(length > 0))
-        return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: the normal of the plane is zero", function);
-    to->normal = m3_apply(&m->turn, v3_scale(plane->normal, 1 / length));
-    to->offset = plane->offset / length + v3_dot(to->normal, m->shift);
-    return abuti_check_numbers(function, "the plane at its pose", (const double *)to, 4);
-}
-
-static abut_status check_primitive(const char *function, const double *numbers, size_t count,
-                                   const char *name, const double *lengths, size_t length_count) {
-    abut_status status = abuti_check_numbers(function, "the primitive", numbers, count);
-    for (size_t i = 0; i < length_count && !status; i++)
-        status = abuti_check_length(function, name, lengths[i]);
-    return status;
-}
-
 abut_status abuti_contact_place(const char *function, const abut_collider *collider,
                                 const contact_motion *m, contact_primitive *to) {
-    const abut_capsule *capsule = &collider->shape.capsule; /* as a cylinder */
-    const double *half = (const double *)&collider->shape.half;
-    switch (collider->kind) {
-    case ABUT_COLLIDER_PLANE:
-        return place_plane(function, &collider->shape.plane, m, &to->plane);
-    case ABUT_COLLIDER_SPHERE:
+    if (!collider_is_primitive(collider) || collider->kind == ABUT_COLLIDER_HULL)
+        return ABUT_OK;
+    abut_status status = abuti_collider_check_primitive(function, "the primitive", collider);
+    if (status || collider->kind == ABUT_COLLIDER_BOX)
+        return status;
+    if (collider->kind == ABUT_COLLIDER_PLANE) {
+        const abut_plane *plane = &collider->shape.plane;
+        double length = v3_length(plane->normal);
+        to->plane.normal = m3_apply(&m->turn, v3_scale(plane->normal, 1 / length));
+        to->plane.offset = plane->offset / length + v3_dot(to->plane.normal, m->shift);
+        return abuti_check_numbers(function, "the plane at its pose", (const double *)to, 4);
+    }
+    if (collider->kind == ABUT_COLLIDER_SPHERE) {
         to->sphere = collider->shape.sphere;
         to->sphere.centre = contact_to_world(m, to->sphere.centre);
-        return check_primitive(function, (const double *)&to->sphere, 4, "the radius",
-                               &to->sphere.radius, 1);
-    case ABUT_COLLIDER_CAPSULE:
-    case ABUT_COLLIDER_CYLINDER:
-        to->capsule = (abut_capsule){{contact_to_world(m, capsule->end[0]),
-                                      contact_to_world(m, capsule->end[1])},
-                                     capsule->radius};
-        return check_primitive(function, (const double *)&to->capsule, 7, "the radius",
-                               &to->capsule.radius, 1);
-    case ABUT_COLLIDER_BOX:
-        to->box = (abut_oriented_box){collider->shape.half, collider->pose};
-        return check_primitive(function, half, 3, "a half extent of the box", half, 3);
-    default:
-        return ABUT_OK;
+        return abuti_check_numbers(function, "the sphere at its pose", (const double *)to, 4);
     }
+    const abut_capsule *capsule = &collider->shape.capsule; /* a cylinder has the same layout */
+    to->capsule =
+        (abut_capsule){{contact_to_world(m, capsule->end[0]), contact_to_world(m, capsule->end[1])},
+                       capsule->radius};
+    return abuti_check_numbers(function, "the primitive at its pose", (const double *)to, 7);
 }
 
 abut_status abuti_field_body_read(const char *function, const char *what,

@@ -19,11 +19,10 @@ abut_status abuti_contact_primitives(const abut_collider *a, const abut_collider
 typedef union contact_primitive {
     abut_plane plane;
     abut_sphere sphere;
-    abut_capsule capsule;
-    abut_oriented_box box;
+    abut_capsule capsule; /* or cylinder */
 } contact_primitive;
 
-/* Validates a primitive and places it in world coordinates. Hulls are not stored. */
+/* Validates a primitive and places it in world coordinates. Boxes and hulls are not stored. */
 abut_status abuti_contact_place(const char *function, const abut_collider *collider,
                                 const contact_motion *m, contact_primitive *to);
 abut_status abuti_contact_bodies(const abuti_field_body *a, const abuti_field_body *b,

@@ -9,8 +9,8 @@
  * If there is no contour, one body may be inside the other. Or surfaces touch where the skins have
  * no thickness; then the touching triangles are the contact. */
 #include "contact/find.h"
-#include "contact/patch_separate.h"
 
+#include "base/checksum.h"
 #include "geom/intersect_shared.h"
 
 #include <math.h>
@@ -26,7 +26,69 @@
 
 enum { TESTED_SEGMENTS = 8 };
 
-/* ---- canonical order ---- */
+/* ---- canonical order ----
+ *
+ * A total order of meshes makes contacts independent of which body is called a. Meshes are compared
+ * by their sizes, then by their first vertices, which usually differ. Copies of a mesh and partly
+ * deformed meshes agree in these. They are compared by a checksum of 64 bits that is cached in the
+ * BVH until it is refitted. Different meshes with the same checksum count as equal. Then the poses
+ * decide; the contacts are correct in either order. */
+
+enum { FIRST_VERTICES = 16 };
+
+typedef struct shape_digest {
+    bvh_attachment part;
+    uint64_t value;
+} shape_digest;
+
+static uint64_t compute_digest(const abut_mesh *mesh) {
+    const uint64_t parts[2] = {
+        abuti_checksum(mesh->positions, mesh->vertex_count * sizeof *mesh->positions),
+        abuti_checksum(mesh->indices, 3 * (size_t)mesh->triangle_count * sizeof *mesh->indices)};
+    return abuti_checksum(parts, sizeof parts);
+}
+
+static abut_status create_digest(bvh_attachment *part, void *owner) {
+    ((shape_digest *)(void *)part)->value = compute_digest(((const abut_bvh *)owner)->mesh);
+    return ABUT_OK;
+}
+
+static void destroy_digest(bvh_attachment *part) {
+    (void)part;
+}
+
+static const bvh_attachment_kind digest_kind = {sizeof(shape_digest), create_digest,
+                                                abuti_bvh_discard_attachment, destroy_digest};
+
+abut_status abuti_contact_keep_digest(const abut_bvh *bvh) {
+    bvh_attachment *part;
+    return abuti_bvh_share_attachment(bvh, &digest_kind, &part);
+}
+
+uint64_t abuti_contact_shape_digest(const abut_bvh *bvh) {
+    bvh_attachment *part;
+    return abuti_bvh_share_attachment(bvh, &digest_kind, &part)
+               ? compute_digest(bvh->mesh) /* not cached if memory fails */
+               : ((const shape_digest *)(const void *)part)->value;
+}
+
+int abuti_patch_order(const abut_bvh *a, const abut_bvh *b) {
+    const abut_mesh *p = a->mesh, *q = b->mesh;
+    if (p == q)
+        return 0;
+    if (p->triangle_count != q->triangle_count)
+        return p->triangle_count < q->triangle_count ? -1 : 1;
+    if (p->vertex_count != q->vertex_count)
+        return p->vertex_count < q->vertex_count ? -1 : 1;
+    const size_t few = p->vertex_count < FIRST_VERTICES ? p->vertex_count : FIRST_VERTICES;
+    int order = memcmp(p->positions, q->positions, few * sizeof *p->positions);
+    if (order)
+        return order;
+    const uint64_t x = abuti_contact_shape_digest(a), y = abuti_contact_shape_digest(b);
+    if (x != y)
+        return x < y ? -1 : 1;
+    return memcmp(&p->origin, &q->origin, sizeof p->origin); /* equal copies at different origins */
+}
 
 /* Returns the position of one body in the axes of the other, relative to its origin. */
 static vec3 relative_position(const abuti_posed *from, const abuti_posed *to) {
@@ -41,7 +103,7 @@ static int largest_axis(vec3 v) {
     return size.x >= size.y && size.x >= size.z ? 0 : size.y >= size.z ? 1 : 2;
 }
 
-/* Returns whether a precedes b: the order of the meshes (order.c), then that of the poses. */
+/* Returns whether a precedes b: the order of the meshes, then that of the poses. */
 static bool is_in_order(const abuti_posed *a, const abuti_posed *b) {
     int order = abuti_patch_order(a->bvh, b->bvh);
     if (order)
@@ -62,12 +124,14 @@ static bool is_in_order(const abuti_posed *a, const abuti_posed *b) {
 
 /* ---- bodies ---- */
 
-void abuti_patch_reset(patch_work *work, patch_memory *memory) {
+void abuti_patch_reset(patch_work *work, const patch_call *call) {
     memset((unsigned char *)work + offsetof(patch_work, status), 0,
            sizeof *work - offsetof(patch_work, status));
     work->contour.has_candidates = false;
     work->projection.max_column = INFINITY;
-    work->memory = memory;
+    work->memory = call->memory;
+    work->max_points = call->options.max_contacts;
+    work->max_gap = call->max_gap;
 }
 
 /* Sets both bodies of the work in the frame of the second mesh. */
@@ -121,10 +185,6 @@ abut_status abuti_patch_find_regions_at(patch_work *work, const patch_call *call
 }
 
 /* ---- overlaps ---- */
-
-abut_status abuti_patch_add_answer(patch_call *call, const patch_answer *answer) {
-    return abuti_patch_add(call->memory, &call->answers, &call->count, &call->capacity, answer);
-}
 
 /* Returns whether a few of the triangles whose skins intersect also intersect without skins. */
 static bool do_triangles_intersect(const patch_work *work) {
@@ -255,8 +315,7 @@ static double compute_region_volume(const patch_work *work, const patch_region *
 /* Adds patches of components that are inside the other body and whose skins intersect nothing.
  * `apart`: no surfaces intersect, even if skins do. Then the vertex that abuti_pair_contains()
  * tests decides for a component, and cavities have a patch if nothing else is inside. */
-static abut_status add_contained_components(patch_work *work, patch_call *call, bool apart,
-                                            uint32_t max_points) {
+static abut_status add_contained_components(patch_work *work, patch_call *call, bool apart) {
     pair_frame frame;
     bool adds_answers = true;
     call->contained_volume = 0;
@@ -267,7 +326,7 @@ static abut_status add_contained_components(patch_work *work, patch_call *call, 
     for (uint32_t k = 0; k < 4; k++) { /* components of both, then cavities of both */
         const uint32_t side = k % 2;
         if (k == 2)
-            adds_answers = apart && !call->count && !work->region_count;
+            adds_answers = apart && !call->answers.count && !work->region_count;
         if (!adds_answers && !are_closed(work))
             return ABUT_OK;
         const patch_skin *skin = work->body[side].skin;
@@ -291,12 +350,12 @@ static abut_status add_contained_components(patch_work *work, patch_call *call, 
                     compute_region_volume(work, &work->regions[work->region_count - 1]);
             if (!adds_answers || is_enclosed)
                 continue;
-            abuti_patch_compute_contained(work, side, i, call->hint, max_points, &answer);
+            abuti_patch_compute_contained(work, side, i, call->hint, &answer);
             if (!answer.count && apart)
                 status = set_closest_answer(work, call, side, &answer);
             answer.volume = real_max(component->volume, 0);
             if (!status && answer.count)
-                status = abuti_patch_add_answer(call, &answer);
+                status = abuti_patch_add(call->memory, &call->answers, &answer);
         }
         if (status)
             return status;
@@ -306,19 +365,17 @@ static abut_status add_contained_components(patch_work *work, patch_call *call, 
 
 /* Adds patches of components inside the other body, and of all regions. `apart`: no surfaces
  * intersect. */
-static abut_status add_region_answers(patch_work *work, patch_call *call, bool apart,
-                                      uint32_t max_points) {
-    abut_status status = add_contained_components(work, call, apart, max_points);
-    call->has_contained = call->count > 0;
+static abut_status add_region_answers(patch_work *work, patch_call *call, bool apart) {
+    abut_status status = add_contained_components(work, call, apart);
+    call->has_contained = call->answers.count > 0;
     if (!status && !call->options.skip_verification && work->region_count)
-        return abuti_patch_separate(work, call, max_points);
+        return abuti_patch_separate(work, call);
     for (size_t i = 0; i < work->region_count && !status; i++) {
         patch_answer answer = {.count = 0};
         if (abuti_patch_region_counts(work, call, i))
-            status = abuti_patch_compute_best(work, &work->regions[i], call->hint, max_points,
-                                              call->max_gap, true, &answer);
+            status = abuti_patch_compute_best(work, &work->regions[i], call->hint, true, &answer);
         if (!status && answer.count)
-            status = abuti_patch_add_answer(call, &answer);
+            status = abuti_patch_add(call->memory, &call->answers, &answer);
     }
     return status;
 }
@@ -341,8 +398,7 @@ static vec3 compute_touch_normal(const patch_work *work, uint32_t triangle_a, ui
 
 /* Adds patches if there is no contour: one body is inside the other, surfaces touch, or there is
  * nothing. */
-static abut_status add_touch_or_containment(patch_work *work, patch_call *call,
-                                            uint32_t max_points) {
+static abut_status add_touch_or_containment(patch_work *work, patch_call *call) {
     pair_frame frame;
     uint32_t triangle[2];
     patch_answer answer;
@@ -355,11 +411,10 @@ static abut_status add_touch_or_containment(patch_work *work, patch_call *call,
     if (touches && !call->has_equal_skins) { /* as for coincident bodies, where the second skin is
                                                 inside the first */
         call->has_equal_skins = true;
-        abuti_patch_reset(work, call->memory);
+        abuti_patch_reset(work, call);
         status = abuti_patch_find_regions_at(work, call);
-        status = status || !work->region_count ? status
-                                               : add_region_answers(work, call, false, max_points);
-        if (status || call->count)
+        status = status || !work->region_count ? status : add_region_answers(work, call, false);
+        if (status || call->answers.count)
             return status;
     }
     if (touches) {
@@ -375,9 +430,9 @@ static abut_status add_touch_or_containment(patch_work *work, patch_call *call,
                                          .side = 0,
                                          .kind = ABUT_CONTACT_FACE,
                                          .element = triangle[0]};
-        return abuti_patch_add_answer(call, &answer);
+        return abuti_patch_add(call->memory, &call->answers, &answer);
     }
-    return add_region_answers(work, call, true, max_points);
+    return add_region_answers(work, call, true);
 }
 
 /* Returns whether all regions are so thin, or so small that volumes are rounding errors, that the
@@ -396,7 +451,7 @@ static bool are_regions_thin(const patch_work *work, const patch_call *call) {
 }
 
 /* Adds patches of the contours. If there are none, adds those of containment and touch. */
-static abut_status add_overlap_answers(patch_work *work, patch_call *call, uint32_t max_points) {
+static abut_status add_overlap_answers(patch_work *work, patch_call *call) {
     abut_status status = ABUT_OK;
     bool apart = false;
     if (are_regions_thin(work, call))
@@ -409,8 +464,8 @@ static abut_status add_overlap_answers(patch_work *work, patch_call *call, uint3
             return status;
     }
     if (!status && work->region_count)
-        status = add_region_answers(work, call, false, max_points);
-    return status || call->count ? status : add_touch_or_containment(work, call, max_points);
+        status = add_region_answers(work, call, false);
+    return status || call->answers.count ? status : add_touch_or_containment(work, call);
 }
 
 /* Returns the gap that rounding errors may leave between bodies that touch. */
@@ -426,8 +481,8 @@ static double compute_touch_gap(const patch_call *call) {
 static abut_status resolve_touch(patch_work *work, patch_call *call) {
     bool apart, within;
     unsigned doubt = 0;
-    if (!call->count || call->has_contained ||
-        (!call->has_sheet && call->answers[0].depth > TOUCH_DEPTH * call->size &&
+    if (!call->answers.count || call->has_contained ||
+        (!call->has_sheet && call->answers.list[0].depth > TOUCH_DEPTH * call->size &&
          !are_regions_thin(work, call)))
         return ABUT_OK;
     abut_status status = are_apart(work, call, true, &apart);
@@ -439,17 +494,17 @@ static abut_status resolve_touch(patch_work *work, patch_call *call) {
         return status;
     size_t kept = 0;
     call->is_verified = true;
-    for (size_t i = 0; i < call->count && within; i++) {
-        patch_answer answer = call->answers[i];
+    for (size_t i = 0; i < call->answers.count && within; i++) {
+        patch_answer answer = call->answers.list[i];
         if (answer.depth >
             TOUCH_DEPTH * call->size) /* along another wall, or from the wrong side of a sheet */
             continue;
         answer.depth = real_min(answer.depth, 0);
         for (uint32_t k = 0; k < answer.count; k++)
             answer.points[k].depth = real_min(answer.points[k].depth, 0);
-        call->answers[kept++] = answer;
+        call->answers.list[kept++] = answer;
     }
-    call->count = kept;
+    call->answers.count = kept;
     return ABUT_OK;
 }
 
@@ -461,7 +516,7 @@ static abut_status add_nearest_gap(const patch_work *work, patch_call *call) {
     abut_separation found;
     abut_status status = abuti_pair_distance(&call->posed[0], &call->posed[1], false, NULL, &found);
     if (status || found.distance > call->options.margin ||
-        (call->count && call->answers[0].depth >= -found.distance))
+        (call->answers.count && call->answers.list[0].depth >= -found.distance))
         return status;
     vec3 direction = v3_sub(found.point_a, found.point_b), normal = v3_normalise(direction);
     if (v3_max_abs(normal) == 0) /* the distance is below the rounding error */
@@ -476,15 +531,15 @@ static abut_status add_nearest_gap(const patch_work *work, patch_call *call) {
                                      .depth = answer.depth,
                                      .kind = ABUT_CONTACT_FACE,
                                      .element = found.triangle_a};
-    return abuti_patch_add_answer(call, &answer);
+    return abuti_patch_add(call->memory, &call->answers, &answer);
 }
 
 /* Adds the walls within the margin. If the margin exceeds GAP_RANGE, walls further behind the
  * nearest gap are omitted. */
-static abut_status add_gap_answers(patch_work *work, patch_call *call, uint32_t max_points) {
+static abut_status add_gap_answers(patch_work *work, patch_call *call) {
     const abuti_posed *a = &call->posed[0], *b = &call->posed[1];
     double range = call->options.margin, gap_range = GAP_RANGE * call->size;
-    bool overlaps = call->count > 0;
+    bool overlaps = call->answers.count > 0;
     bool has_degenerate = work->body[0].skin->has_degenerate_triangles ||
                           work->body[1].skin->has_degenerate_triangles;
     pair_frame frame;
@@ -497,15 +552,11 @@ static abut_status add_gap_answers(patch_work *work, patch_call *call, uint32_t 
         gap_range += found.distance;
     }
     abuti_pair_frame_init(a, b, &frame);
-    patch_answers answers = {call->answers, call->count, call->capacity};
-    abut_status status = abuti_patch_add_gaps(work, &frame, real_min(range, gap_range), max_points,
-                                              overlaps, &answers);
-    call->answers = answers.list;
-    call->count = answers.count;
-    call->capacity = answers.capacity;
-    if (!status && !overlaps && (has_degenerate || (range > gap_range && !call->count)))
+    abut_status status =
+        abuti_patch_add_gaps(work, &frame, real_min(range, gap_range), overlaps, &call->answers);
+    if (!status && !overlaps && (has_degenerate || (range > gap_range && !call->answers.count)))
         status = add_nearest_gap(work, call);
-    call->touches |= call->count > 0;
+    call->touches |= call->answers.count > 0;
     return status;
 }
 
@@ -525,8 +576,8 @@ static void divide_volume(patch_work *work, patch_call *call) {
         region->volume = has_volume ? compute_region_volume(work, region) : 0;
         remainder += region->volume;
     }
-    for (size_t i = 0; i < call->count; i++) {
-        patch_answer *answer = &call->answers[i];
+    for (size_t i = 0; i < call->answers.count; i++) {
+        patch_answer *answer = &call->answers.list[i];
         if (answer->region != ABUT_NONE) {
             answer->volume = real_max(work->regions[answer->region].volume, 0);
             work->regions[answer->region].volume = 0;
@@ -534,11 +585,12 @@ static void divide_volume(patch_work *work, patch_call *call) {
             answer->volume = 0;
         }
         remainder -= answer->volume;
-        if (answer->volume > call->answers[largest].volume)
+        if (answer->volume > call->answers.list[largest].volume)
             largest = i;
     }
-    if (call->count)
-        call->answers[largest].volume = real_max(call->answers[largest].volume + remainder, 0);
+    if (call->answers.count)
+        call->answers.list[largest].volume =
+            real_max(call->answers.list[largest].volume + remainder, 0);
 }
 
 /* ---- abut_contact_find() ---- */
@@ -553,29 +605,29 @@ static abut_status check_arguments(const abuti_posed *a, const abuti_posed *b,
 
 /* Computes all patches of a pair, for the chosen orientation of each body. */
 static abut_status compute_patches(patch_work *work, patch_call *call) {
-    uint32_t max_points = call->options.max_contacts;
-    abuti_patch_reset(work, call->memory);
+    abuti_patch_reset(work, call);
     abut_status status = abuti_patch_find_regions_at(work, call);
     if (status)
         return status;
     call->size = real_min(work->body[0].skin->size, work->body[1].skin->size);
-    call->max_gap = compute_touch_gap(call);
+    call->max_gap = work->max_gap = compute_touch_gap(call);
     call->touches = work->segment_count > 0;
-    status = add_overlap_answers(work, call, max_points);
-    status = status ? status : resolve_touch(work, call);
-    if (!status && call->count && !work->region_count && !call->options.skip_verification &&
+    status = add_overlap_answers(work, call);
+    if (!status)
+        status = resolve_touch(work, call);
+    if (!status && call->answers.count && !work->region_count && !call->options.skip_verification &&
         !call->is_verified)
-        status = abuti_patch_separate(work, call, max_points);
-    if (!status && call->has_sheet && call->count && work->region_count && !call->has_contained &&
-        !call->options.skip_verification)
-        status = abuti_patch_shorten_sheet(work, call, max_points);
-    for (size_t i = 0; i < call->count && !status; i++)
-        if (call->answers[i].region != ABUT_NONE)
-            abuti_patch_local_normals(work, &call->answers[i]);
+        status = abuti_patch_separate(work, call);
+    if (!status && call->has_sheet && call->answers.count && work->region_count &&
+        !call->has_contained && !call->options.skip_verification)
+        status = abuti_patch_shorten_sheet(work, call);
+    for (size_t i = 0; i < call->answers.count && !status; i++)
+        if (call->answers.list[i].region != ABUT_NONE)
+            abuti_patch_local_normals(work, &call->answers.list[i]);
     if (!status)
         divide_volume(work, call);
     if (!status && call->options.margin > 0)
-        status = add_gap_answers(work, call, max_points);
+        status = add_gap_answers(work, call);
     return status;
 }
 
@@ -583,7 +635,7 @@ static abut_status compute_patches(patch_work *work, patch_call *call) {
  * orientation of each body; infinity if the skins do not intersect. */
 static abut_status compute_overlap_extent(patch_work *work, patch_call *call, bool is_area,
                                           double *extent) {
-    abuti_patch_reset(work, call->memory);
+    abuti_patch_reset(work, call);
     abut_status status = abuti_patch_find_regions_at(work, call);
     *extent = work->region_count ? 0 : INFINITY;
     for (size_t i = 0; i < work->region_count && !status && !is_area; i++)
@@ -631,7 +683,7 @@ static abut_status compute_oriented_patches(patch_work *work, patch_call *call) 
 
 abut_status abuti_contact_bvhs(const abuti_posed *a, const abuti_posed *b,
                                const abut_patch_options *options, abut_patches *patches) {
-    patch_call call = {.count = 0};
+    patch_call call = {.memory = NULL};
     abut_status status = check_arguments(a, b, options, &call, patches);
     if (status)
         return status;
@@ -657,12 +709,14 @@ abut_status abuti_contact_bvhs(const abuti_posed *a, const abuti_posed *b,
     abuti_patch_memory_start(&memory, a->bvh->context);
     call.memory = &memory;
     status = abuti_bvh_cpu_tree(first->bvh, &call.posed[0].bvh);
-    status = status ? status : abuti_bvh_cpu_tree(second->bvh, &call.posed[1].bvh);
-    status = status ? status : compute_oriented_patches(&work, &call);
+    if (!status)
+        status = abuti_bvh_cpu_tree(second->bvh, &call.posed[1].bvh);
+    if (!status)
+        status = compute_oriented_patches(&work, &call);
     if (!status) {
         const bool exact = !call.touches && !(call.doubt & (3 * PAIR_HOLES | 3 * PAIR_FLIPS));
         status =
-            abuti_patch_write(&frame, call.answers, call.count, call.is_verified,
+            abuti_patch_write(&frame, call.answers.list, call.answers.count, call.is_verified,
                               abuti_patch_reliability(work.body[0].skin, work.body[1].skin, exact),
                               patches);
     }

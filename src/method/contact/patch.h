@@ -214,6 +214,8 @@ typedef struct patch_memory {
 
 typedef struct patch_work {
     patch_memory *memory;
+    uint32_t max_points; /* of a patch */
+    double max_gap;      /* of contacts of overlaps: rounding error of a touch */
     patch_body body[2];
     contour_search contour;
     uint32_t projected_vertex[2][PATCH_CACHED_VERTICES]; /* vertices projected recently, and */
@@ -436,7 +438,7 @@ static inline vec3 patch_local_normal(vec3 local, vec3 normal) {
     return cosine > PATCH_FLAT_COSINE || cosine < PATCH_WALL_COSINE ? v3(0, 0, 0) : local;
 }
 
-/* ---- patch_normal.c: normals of points on curved walls ---- */
+/* ---- patch_measure.c: normals of points on curved walls ---- */
 
 /* The weighted sum of the normals of the triangles around a point. */
 typedef struct patch_normal_sum {
@@ -457,15 +459,14 @@ void abuti_patch_normal_add(patch_normal_sum *sum, uint32_t side, uint32_t face,
 vec3 abuti_patch_normal_end(const patch_normal_sum *sum);
 
 /* Inserts a patch into a list that is sorted by depth, deepest first. */
-abut_status abuti_patch_add(patch_memory *memory, patch_answer **answers, size_t *count,
-                            size_t *capacity, const patch_answer *answer);
+abut_status abuti_patch_add(patch_memory *memory, patch_answers *answers,
+                            const patch_answer *answer);
 
 /* Computes the patch of a region along its best candidate normal: the one with the smallest depth,
  * but a normal of faces is preferred unless another one is clearly less deep. Fewer candidates are
  * measured if `skip_verification`. The patch has no points if all gaps exceed `max_gap`. */
 abut_status abuti_patch_compute_best(patch_work *work, const patch_region *region, vec3 hint,
-                                     uint32_t max_points, double max_gap, bool skip_verification,
-                                     patch_answer *answer);
+                                     bool skip_verification, patch_answer *answer);
 /* Computes the candidate normals of a region, with their opposites if a body has passed through the
  * other. Returns their number. */
 int abuti_patch_candidate_normals(const patch_work *work, const patch_region *region,
@@ -477,24 +478,20 @@ bool abuti_patch_areas_cancel(const patch_work *work, const patch_region *region
  * depth, deepest first. The wide walls of the last region are cached, so all calls for a region
  * must have the same `max_points` and `max_gap`. */
 abut_status abuti_patch_find_walls(patch_work *work, const patch_region *region, bool narrow,
-                                   uint32_t max_points, double max_gap,
                                    patch_answer answers[PATCH_NORMALS], int *count);
 /* Computes the patch of a component of side `inner` that is inside the other body and does not
  * intersect it. */
 void abuti_patch_compute_contained(patch_work *work, uint32_t inner, uint32_t component, vec3 hint,
-                                   uint32_t max_points, patch_answer *answer);
+                                   patch_answer *answer);
 /* Sets the local normals of the points of a curved wall of the overlap. The deepest point keeps the
  * normal of the wall: as the hint of the next step it yields the same wall again. */
 void abuti_patch_local_normals(const patch_work *work, patch_answer *answer);
 /* Computes the patch of a region along one normal. */
 abut_status abuti_patch_compute_along(patch_work *work, const patch_region *region, vec3 normal,
-                                      patch_scope scope, uint32_t max_points, double max_gap,
-                                      patch_answer *answer);
+                                      patch_scope scope, patch_answer *answer);
 /* Computes the largest depth of all regions, except gaps, along a normal. If it exceeds `limit`,
  * the result is a lower bound of it. */
 abut_status abuti_patch_max_depth(patch_work *work, vec3 normal, double limit, double *depth);
-
-/* ---- patch_enclosed.c: bodies that fill a cavity ---- */
 
 /* Adds the region between a component of a side and those cavities of the other body that are
  * completely inside it. `cavities`: one flag for each component of the other body. */
@@ -506,7 +503,7 @@ abut_status abuti_patch_add_cavity_region(patch_work *work, uint32_t side, uint3
 /* Adds a patch for each wall within the range, and adds points within the range to the patches of
  * overlaps. `overlaps`: the bodies overlap somewhere. Triangles without area are skipped. */
 abut_status abuti_patch_add_gaps(patch_work *work, const pair_frame *frame, double range,
-                                 uint32_t max_points, bool overlaps, patch_answers *answers);
+                                 bool overlaps, patch_answers *answers);
 
 /* ---- patch_write.c: options and results, also of primitives ---- */
 
@@ -527,10 +524,46 @@ abut_status abuti_patch_options(const char *function, const abut_patch_options *
 abut_status abuti_patch_write(const patch_frame *frame, const patch_answer *answers, size_t count,
                               bool is_verified, abut_reliability reliability, abut_patches *out);
 
-/* ---- mesh_order.c ---- */
+/* ---- patch.c ---- */
 
 /* Orders the meshes of two BVHs. Returns a negative or positive number, or 0 if they are equal. */
 int abuti_patch_order(const abut_bvh *a, const abut_bvh *b);
+
+/* ---- a query for contact patches ---- */
+
+typedef struct patch_call {
+    patch_memory *memory;
+    abut_patch_options options;
+    abuti_posed posed[2]; /* the first relative to the second, which is at the identity */
+    bool swapped;
+    bool has_sheet;         /* one of them has no interior */
+    bool is_reversed[2];    /* a sheet is oriented towards its other side */
+    bool has_equal_skins;   /* both skins have the same width */
+    double max_translation; /* largest absolute coordinate of the translations */
+    double size;            /* of the smaller body */
+    double max_gap;         /* of contacts of overlaps: rounding error of a touch */
+    vec3 hint;              /* in the frame */
+    patch_answers answers;
+    bool has_contained; /* some of them belong to components completely inside the other body */
+    double contained_volume; /* of components completely inside the other body, minus cavities */
+    bool uses_exact_depths;  /* the only slack of shifts is EXACT_SHIFT_SLACK */
+    bool is_press_fit;       /* shallow opposite walls: no shift is searched */
+    bool touches;   /* surfaces are within the margin: boundary edges may affect the result */
+    unsigned doubt; /* of containment, as from abuti_pair_contains() */
+    bool apart;     /* the bodies do not touch; valid if apart_known */
+    bool apart_known;
+    bool is_verified;
+} patch_call;
+
+/* ---- patch.c ---- */
+
+/* Resets the work except the bodies. */
+void abuti_patch_reset(patch_work *work, const patch_call *call);
+/* Computes contours and regions at the poses of the call. */
+abut_status abuti_patch_find_regions_at(patch_work *work, const patch_call *call);
+/* Returns whether a region counts. The contour of a hole, and a contour shorter than
+ * PATCH_MIN_CONTOUR beside longer ones, do not. */
+bool abuti_patch_region_counts(const patch_work *work, const patch_call *call, size_t i);
 
 /* ---- patch_separate.c ---- */
 
@@ -538,5 +571,12 @@ int abuti_patch_order(const abut_bvh *a, const abut_bvh *b);
  * patch, plus a slack that is relative to `size`, along its normal. Returns false if there is none,
  * as between opposite walls. */
 bool abuti_patch_joint_shift(double size, const patch_answer *answers, size_t count, vec3 *shift);
+/* Tests exactly whether the bodies are apart after a shift of the first one. */
+abut_status abuti_patch_test_apart(const patch_call *call, vec3 shift, bool *apart);
+/* Sets the shallowest patches that separate the bodies. If none are found, sets patches with local
+ * depths and leaves call->is_verified false. */
+abut_status abuti_patch_separate(patch_work *work, patch_call *call);
+/* Replaces the patches of a sheet if a shift along a face of the contour is much shorter. */
+abut_status abuti_patch_shorten_sheet(patch_work *work, patch_call *call);
 
 #endif

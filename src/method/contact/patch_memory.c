@@ -110,16 +110,17 @@ uint32_t abuti_patch_table_find(const patch_table *table, uint64_t key) {
 
 /* ---- patches ---- */
 
-abut_status abuti_patch_add(patch_memory *memory, patch_answer **answers, size_t *count,
-                            size_t *capacity, const patch_answer *answer) {
-    if (*count == *capacity) {
+abut_status abuti_patch_add(patch_memory *memory, patch_answers *answers,
+                            const patch_answer *answer) {
+    if (answers->count == answers->capacity) {
         abut_status status =
-            abuti_patch_grow(memory, answers, *count, *count + 1, sizeof *answer, capacity);
+            abuti_patch_grow(memory, &answers->list, answers->count, answers->count + 1,
+                             sizeof *answer, &answers->capacity);
         if (status)
             return status;
     }
-    patch_answer *list = *answers;
-    size_t i = (*count)++;
+    patch_answer *list = answers->list;
+    size_t i = answers->count++;
     for (; i > 0 && list[i - 1].depth < answer->depth; i--)
         list[i] = list[i - 1];
     list[i] = *answer;

@@ -9,7 +9,7 @@
  * At a local minimum the direction is in the cone of the normals around each triangle
  * (patch_skin.c). A pair is rejected if its direction is outside by more than that angle plus
  * CONE_TOLERANCE. */
-#include "contact/patch_near.h"
+#include "contact/patch_proximity.h"
 
 #include <math.h>
 

@@ -165,12 +165,12 @@ static abut_status init_grid(patch_work *work, const double lo[2], const double 
     size_t cell_total = (size_t)cells * cells;
     abut_status status = reserve(work, &projection->cell_begin, cell_total + 1,
                                  sizeof *projection->cell_begin, &projection->begin_capacity);
-    status = status ? status
-                    : reserve(work, &projection->cell_count, cell_total,
-                              sizeof *projection->cell_count, &projection->count_capacity);
-    status = status ? status
-                    : reserve(work, &projection->cell_extremes, cell_total,
-                              sizeof *projection->cell_extremes, &projection->extreme_capacity);
+    if (!status)
+        status = reserve(work, &projection->cell_count, cell_total, sizeof *projection->cell_count,
+                         &projection->count_capacity);
+    if (!status)
+        status = reserve(work, &projection->cell_extremes, cell_total,
+                         sizeof *projection->cell_extremes, &projection->extreme_capacity);
     for (size_t c = 0; c < cell_total && !status; c++) {
         projection->cell_count[c] = 0;
         projection->cell_extremes[c][0] = INFINITY;

@@ -198,8 +198,7 @@ static bool is_preferred(const patch_answer *a, const patch_answer *b) {
     return a->depth < b->depth;
 }
 
-static void set_answer(const patch_measurement *m, uint32_t max_points, double max_gap,
-                       patch_answer *answer) {
+static void set_answer(const patch_measurement *m, patch_answer *answer) {
     const patch_region *r = m->region;
     *answer = (patch_answer){.normal = m->normal,
                              .depth = m->deepest,
@@ -207,49 +206,47 @@ static void set_answer(const patch_measurement *m, uint32_t max_points, double m
                              .volume = r->volume,
                              .centre = r->centre,
                              .region = (uint32_t)(r - m->work->regions)};
-    abuti_measure_choose(m, max_points, max_gap, answer);
+    abuti_measure_choose(m, m->work->max_points, m->work->max_gap, answer);
     if (m->is_wall)
         answer->centre = patch_mean_point(answer);
 }
 
 static abut_status measure_patch_along(patch_work *work, const patch_region *r, vec3 normal,
-                                       patch_scope scope, uint32_t max_points, double max_gap,
-                                       patch_answer *answer) {
+                                       patch_scope scope, patch_answer *answer) {
     patch_measurement m;
-    abut_status status = abuti_measure_along(&m, work, r, normal, max_points, scope, INFINITY);
+    abut_status status =
+        abuti_measure_along(&m, work, r, normal, work->max_points, scope, INFINITY);
     if (!status)
-        set_answer(&m, max_points, max_gap, answer);
+        set_answer(&m, answer);
     return status;
 }
 
 abut_status abuti_patch_compute_along(patch_work *work, const patch_region *r, vec3 normal,
-                                      patch_scope scope, uint32_t max_points, double max_gap,
-                                      patch_answer *answer) {
+                                      patch_scope scope, patch_answer *answer) {
     scope = scope == PATCH_SCOPE_AUTO ? abuti_measure_choose_scope(work, r, normal) : scope;
-    return measure_patch_along(work, r, normal, scope, max_points, max_gap, answer);
+    return measure_patch_along(work, r, normal, scope, answer);
 }
 
 /* Measures a wall. At its boundary, columns of the overlap along its normal may belong to an
  * adjacent wall and be many times as long, as at the rim of a tray. Then columns longer than
  * `column` are omitted. */
 static abut_status measure_wall(patch_work *work, const patch_region *r, vec3 normal,
-                                patch_scope scope, double column, uint32_t max_points,
-                                double max_gap, patch_answer *answer) {
+                                patch_scope scope, double column, patch_answer *answer) {
     double size = real_min(work->body[0].skin->size, work->body[1].skin->size);
-    abut_status status = measure_patch_along(work, r, normal, scope, max_points, max_gap, answer);
+    abut_status status = measure_patch_along(work, r, normal, scope, answer);
     if (status || !answer->count || answer->depth < column * size || scope == PATCH_SCOPE_BODIES)
         return status;
     if (scope != PATCH_SCOPE_WALL &&
         answer->depth * patch_area_length(r->area) < RIM_THICKNESS * fabs(r->volume))
         return ABUT_OK;
     patch_measurement local;
-    abuti_measure_init(&local, work, r, normal, max_points);
+    abuti_measure_init(&local, work, r, normal, work->max_points);
     work->projection.max_column = column * size;
     /* The projection is still that of the wall. */
     abuti_measure_projected(&local, scope, SHORT_COLUMN * size);
     work->projection.max_column = INFINITY;
     if (local.count && local.deepest < SHORT_COLUMN * size) {
-        set_answer(&local, max_points, max_gap, answer);
+        set_answer(&local, answer);
         answer->has_short_columns = true;
     }
     return ABUT_OK;
@@ -270,8 +267,7 @@ static bool is_known_deeper(patch_work *work, const patch_region *r,
 }
 
 abut_status abuti_patch_compute_best(patch_work *work, const patch_region *r, vec3 hint,
-                                     uint32_t max_points, double max_gap, bool skip_verification,
-                                     patch_answer *best) {
+                                     bool skip_verification, patch_answer *best) {
     candidate_normal normals[PATCH_NORMALS];
     bool passes_through, has_hint = v3_max_abs(hint) > 0;
     int count = find_candidate_normals(work, r, skip_verification, normals, &passes_through);
@@ -291,7 +287,7 @@ abut_status abuti_patch_compute_best(patch_work *work, const patch_region *r, ve
             continue;
         abut_status status = measure_wall(work, r, normals[i].normal,
                                           abuti_measure_choose_scope(work, r, normals[i].normal),
-                                          RIM_COLUMN, max_points, max_gap, &answer);
+                                          RIM_COLUMN, &answer);
         if (status)
             return status;
         answer.is_face_normal = normals[i].face_area > 0;
@@ -351,8 +347,8 @@ void abuti_patch_local_normals(const patch_work *work, patch_answer *answer) {
 }
 
 /* Computes walls from the largest facets on, until all large facets belong to one. */
-static abut_status compute_walls(patch_work *work, const patch_region *r, uint32_t max_points,
-                                 double max_gap, patch_answer answers[PATCH_NORMALS], int *count) {
+static abut_status compute_walls(patch_work *work, const patch_region *r,
+                                 patch_answer answers[PATCH_NORMALS], int *count) {
     uint32_t facets = r->facet_end - r->facet_begin;
     bool *is_assigned = abuti_patch_allocate(work->memory, facets, sizeof *is_assigned);
     double total = inside_area(work, r, 0) + inside_area(work, r, 1), limit = INFINITY;
@@ -383,8 +379,7 @@ static abut_status compute_walls(patch_work *work, const patch_region *r, uint32
             (*count ? real_min(limit, max_depth) : max_depth))
             continue;
         patch_answer answer;
-        abut_status status = measure_wall(work, r, normal, PATCH_SCOPE_WALL, LONG_COLUMN,
-                                          max_points, max_gap, &answer);
+        abut_status status = measure_wall(work, r, normal, PATCH_SCOPE_WALL, LONG_COLUMN, &answer);
         if (status)
             return status;
         if (!answer.count || answer.depth > max_depth)
@@ -401,12 +396,11 @@ static abut_status compute_walls(patch_work *work, const patch_region *r, uint32
 }
 
 abut_status abuti_patch_find_walls(patch_work *work, const patch_region *r, bool narrow,
-                                   uint32_t max_points, double max_gap,
                                    patch_answer answers[PATCH_NORMALS], int *count) {
     narrow = narrow && (work->walls_region != r || work->has_wide_walls);
     work->projection.wall_cosine = narrow ? NARROW_COSINE : WALL_COSINE;
     if (narrow)
-        return compute_walls(work, r, max_points, max_gap, answers, count);
+        return compute_walls(work, r, answers, count);
     if (!work->walls)
         work->walls = abuti_patch_allocate(work->memory, PATCH_NORMALS, sizeof *work->walls);
     if (!work->walls)
@@ -414,8 +408,7 @@ abut_status abuti_patch_find_walls(patch_work *work, const patch_region *r, bool
     if (work->walls_region != r) {
         work->walls_region = NULL;
         work->has_wide_walls = false;
-        abut_status status =
-            compute_walls(work, r, max_points, max_gap, work->walls, &work->wall_count);
+        abut_status status = compute_walls(work, r, work->walls, &work->wall_count);
         if (status)
             return status;
         work->walls_region = r;
@@ -462,7 +455,7 @@ static bool add_exits(patch_measurement *m, uint32_t inner, const uint32_t *vert
 }
 
 void abuti_patch_compute_contained(patch_work *work, uint32_t inner, uint32_t component, vec3 hint,
-                                   uint32_t max_points, patch_answer *answer) {
+                                   patch_answer *answer) {
     const patch_body *body = &work->body[inner];
     const abut_topology_arrays *view = &body->skin->view;
     uint32_t vertices[PATCH_CANDIDATES], vertex_total = 0, count = 0, visited = 0;
@@ -489,21 +482,21 @@ void abuti_patch_compute_contained(patch_work *work, uint32_t inner, uint32_t co
         direction = v3_normalise(direction);
         if (v3_max_abs(direction) == 0)
             continue;
-        abuti_measure_init(&m, work, &region, direction, max_points);
+        abuti_measure_init(&m, work, &region, direction, work->max_points);
         if (!add_exits(&m, inner, vertices, count, smallest))
             continue;
         if (m.deepest >= smallest)
             continue;
         smallest = answer->depth = m.deepest;
         answer->normal = direction;
-        abuti_measure_choose(&m, max_points, 0, answer);
+        abuti_measure_choose(&m, work->max_points, 0, answer);
     }
     step = vertex_total / MAX_EXITS + 1;
     visited = 0;
     /* The largest depth of up to MAX_EXITS vertices. */
     for (uint32_t v = 0; v < view->vertex_count && answer->count; v++)
         if (is_vertex_of_component(view, v, component) && visited++ % step == 0) {
-            abuti_measure_init(&m, work, &region, answer->normal, max_points);
+            abuti_measure_init(&m, work, &region, answer->normal, work->max_points);
             if (add_exits(&m, inner, &v, 1, INFINITY) && m.deepest > answer->depth) {
                 answer->points[0] = m.found[0].point;
                 answer->depth = m.deepest;

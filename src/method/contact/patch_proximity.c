@@ -531,8 +531,7 @@ static abut_status add_wall_answers(proximity_query *p, uint32_t max_points, dou
                                .region = ABUT_NONE};
         abut_status status = finish_wall(p, wall, max_points, max_gap, merge_distance, &answer);
         if (!status && answer.count)
-            status = abuti_patch_add(p->work->memory, &answers->list, &answers->count,
-                                     &answers->capacity, &answer);
+            status = abuti_patch_add(p->work->memory, answers, &answer);
         if (status)
             return status;
     }
@@ -540,7 +539,7 @@ static abut_status add_wall_answers(proximity_query *p, uint32_t max_points, dou
 }
 
 abut_status abuti_patch_add_gaps(patch_work *work, const pair_frame *frame, double range,
-                                 uint32_t max_points, bool overlaps, patch_answers *answers) {
+                                 bool overlaps, patch_answers *answers) {
     proximity_query *p = abuti_patch_allocate(work->memory, 1, sizeof *p);
     if (!p)
         return ABUT_ERROR_MEMORY;
@@ -571,12 +570,14 @@ abut_status abuti_patch_add_gaps(patch_work *work, const pair_frame *frame, doub
     double tolerance =
         PATCH_MERGE_DISTANCE * real_min(work->body[0].skin->size, work->body[1].skin->size);
     status = abuti_proximity_join_pairs(p);
-    status = status ? status : add_overlap_walls(p, answers->list, overlap_count);
-    status = status ? status : add_gap_walls(p, overlaps);
+    if (!status)
+        status = add_overlap_walls(p, answers->list, overlap_count);
+    if (!status)
+        status = add_gap_walls(p, overlaps);
     if (!status && overlaps)
         status = add_face_walls(p);
     if (status)
         return status;
     add_wall_points(p, tolerance);
-    return add_wall_answers(p, max_points, range, tolerance, answers);
+    return add_wall_answers(p, work->max_points, range, tolerance, answers);
 }

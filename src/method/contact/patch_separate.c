@@ -12,7 +12,7 @@
  *
  * Guarantee: `is_verified` is set only after an exact test of the shift that the depths
  * describe. */
-#include "contact/patch_separate.h"
+#include "contact/patch.h"
 
 #include <math.h>
 #include <string.h>
@@ -192,11 +192,7 @@ static abut_status add_wall(const patch_call *call, shift_search *s, const patch
         if (point.depth >= -call->max_gap || !wall.count)
             wall.points[wall.count++] = point;
     }
-    return abuti_patch_add(call->memory, &walls->list, &walls->count, &walls->capacity, &wall);
-}
-
-static abut_status append_wall(patch_call *call, patch_answers *list, const patch_answer *answer) {
-    return abuti_patch_add(call->memory, &list->list, &list->count, &list->capacity, answer);
+    return abuti_patch_add(call->memory, walls, &wall);
 }
 
 /* Returns whether a region is much deeper than its mean thickness. A lens is two or three times as
@@ -219,11 +215,11 @@ static bool is_wedge(const patch_answer *walls, int count, double depth) {
 /* Replaces deep walls of a region, of which the shallowest has depth *depth, by a patch along one
  * normal if that is less deep: two plates in each other have no walls across their thickness. */
 static abut_status prefer_single_normal(patch_work *work, const patch_call *call, size_t i,
-                                        uint32_t max_points, patch_answer answers[PATCH_NORMALS],
-                                        int *count, double *depth) {
+                                        patch_answer answers[PATCH_NORMALS], int *count,
+                                        double *depth) {
     patch_answer answer;
-    abut_status status = abuti_patch_compute_best(work, &work->regions[i], call->hint, max_points,
-                                                  call->max_gap, false, &answer);
+    abut_status status =
+        abuti_patch_compute_best(work, &work->regions[i], call->hint, false, &answer);
     if (!status && answer.count && answer.depth < *depth) {
         answers[0] = answer;
         *count = 1;
@@ -235,8 +231,7 @@ static abut_status prefer_single_normal(patch_work *work, const patch_call *call
 /* Adds the walls of a region. If areas cancel, only walls that are about as shallow as the
  * shallowest are joint walls: deeper columns of the overlap may belong to another wall, which the
  * next round finds. */
-static abut_status add_region_walls(patch_work *work, patch_call *call, size_t i,
-                                    uint32_t max_points, shift_search *s) {
+static abut_status add_region_walls(patch_work *work, patch_call *call, size_t i, shift_search *s) {
     const bool first_round = !s->rounds;
     patch_answer answers[PATCH_NORMALS];
     int count = 0;
@@ -244,8 +239,7 @@ static abut_status add_region_walls(patch_work *work, patch_call *call, size_t i
     abut_status status = ABUT_OK;
     bool cancels = abuti_patch_areas_cancel(work, &work->regions[i]);
     if (!cancels) {
-        status = abuti_patch_compute_best(work, &work->regions[i], call->hint, max_points,
-                                          call->max_gap, false, &answers[0]);
+        status = abuti_patch_compute_best(work, &work->regions[i], call->hint, false, &answers[0]);
         count = !status && answers[0].count;
     }
     const bool divides = cancels || (count && answers[0].has_short_columns);
@@ -253,8 +247,7 @@ static abut_status add_region_walls(patch_work *work, patch_call *call, size_t i
         const double single = divides ? INFINITY : answers[0].depth;
         patch_answer found[PATCH_NORMALS];
         int found_count;
-        status = abuti_patch_find_walls(work, &work->regions[i], false, max_points, call->max_gap,
-                                        found, &found_count);
+        status = abuti_patch_find_walls(work, &work->regions[i], false, found, &found_count);
         if (!status &&
             (cancels || (divides && found_count > 1) || is_wedge(found, found_count, single))) {
             count = 0;
@@ -265,8 +258,7 @@ static abut_status add_region_walls(patch_work *work, patch_call *call, size_t i
                 answers[count++] = found[k];
             }
             if (!status && cancels && count && max_depth > SHALLOW_DEPTH * call->size)
-                status =
-                    prefer_single_normal(work, call, i, max_points, answers, &count, &max_depth);
+                status = prefer_single_normal(work, call, i, answers, &count, &max_depth);
             max_depth = SHALLOW_RATIO * real_max(max_depth, SHIFT_SIZE_SLACK * call->size);
         }
     }
@@ -276,7 +268,7 @@ static abut_status add_region_walls(patch_work *work, patch_call *call, size_t i
         if (answers[k].depth <= max_depth)
             status = add_wall(call, s, &answers[k]);
         if (first_round && !status)
-            status = append_wall(call, &s->first_walls, &answers[k]);
+            status = abuti_patch_add(call->memory, &s->first_walls, &answers[k]);
     }
     return status;
 }
@@ -284,36 +276,35 @@ static abut_status add_region_walls(patch_work *work, patch_call *call, size_t i
 /* Replaces the patches by walls, except gaps. */
 static abut_status set_answers(patch_call *call, const patch_answers *walls) {
     abut_status status = ABUT_OK;
-    call->count = 0;
+    call->answers.count = 0;
     for (size_t i = 0; i < walls->count && !status; i++)
         if (walls->list[i].depth >= -call->max_gap)
-            status = abuti_patch_add_answer(call, &walls->list[i]);
+            status = abuti_patch_add(call->memory, &call->answers, &walls->list[i]);
     return status;
 }
 
 /* Replaces the patches by all shallow walls of all regions, for a press fit. A region without walls
  * keeps its patches. */
-static abut_status set_press_fit_answers(patch_work *work, patch_call *call, uint32_t max_points,
+static abut_status set_press_fit_answers(patch_work *work, patch_call *call,
                                          const patch_answers *before) {
     abut_status status = ABUT_OK;
-    call->count = 0;
+    call->answers.count = 0;
     for (size_t i = 0; i < before->count && !status; i++)
         if (before->list[i].region == ABUT_NONE)
-            status = abuti_patch_add_answer(call, &before->list[i]);
+            status = abuti_patch_add(call->memory, &call->answers, &before->list[i]);
     for (size_t i = 0; i < work->region_count && !status; i++) {
         patch_answer walls[PATCH_NORMALS];
         int count = 0;
-        size_t added = call->count;
+        size_t added = call->answers.count;
         if (!abuti_patch_region_counts(work, call, i))
             continue;
-        status = abuti_patch_find_walls(work, &work->regions[i], true, max_points, call->max_gap,
-                                        walls, &count);
+        status = abuti_patch_find_walls(work, &work->regions[i], true, walls, &count);
         for (int k = 0; k < count && !status; k++)
             if (walls[k].depth < SHALLOW_DEPTH * call->size)
-                status = abuti_patch_add_answer(call, &walls[k]);
-        for (size_t k = 0; k < before->count && !status && call->count == added; k++)
+                status = abuti_patch_add(call->memory, &call->answers, &walls[k]);
+        for (size_t k = 0; k < before->count && !status && call->answers.count == added; k++)
             if (before->list[k].region == i)
-                status = abuti_patch_add_answer(call, &before->list[k]);
+                status = abuti_patch_add(call->memory, &call->answers, &before->list[k]);
     }
     return status;
 }
@@ -326,7 +317,7 @@ static abut_status verify_answers(const patch_call *call, bool *apart) {
     vec3 shift;
     exact.uses_exact_depths = true;
     *apart = false;
-    return compute_joint_shift(&exact, call->answers, call->count, &shift)
+    return compute_joint_shift(&exact, call->answers.list, call->answers.count, &shift)
                ? abuti_patch_test_apart(call, shift, apart)
                : ABUT_OK;
 }
@@ -334,16 +325,16 @@ static abut_status verify_answers(const patch_call *call, bool *apart) {
 /* Increases the depths of the patches that are not gaps: by the slacks, and at least to the length
  * of a shift along their normals. */
 static void deepen_answers(patch_call *call, vec3 shift) {
-    for (size_t i = 0; i < call->count; i++) {
-        patch_answer answer = call->answers[i];
+    for (size_t i = 0; i < call->answers.count; i++) {
+        patch_answer answer = call->answers.list[i];
         answer.depth = real_max(answer.depth, v3_dot(shift, answer.normal));
         if (answer.depth > 0)
             answer.depth = required_shift(call, &answer);
         answer.points[0].depth = answer.depth;
         size_t k = i;
-        for (; k > 0 && call->answers[k - 1].depth < answer.depth; k--)
-            call->answers[k] = call->answers[k - 1];
-        call->answers[k] = answer;
+        for (; k > 0 && call->answers.list[k - 1].depth < answer.depth; k--)
+            call->answers.list[k] = call->answers.list[k - 1];
+        call->answers.list[k] = answer;
     }
 }
 
@@ -351,12 +342,13 @@ static void deepen_answers(patch_call *call, vec3 shift) {
  * gaps before the shift, the joint shift may be too short. Then depths are increased. */
 static abut_status set_verified_answers(patch_call *call, const patch_answers *walls, vec3 shift) {
     abut_status status = set_answers(call, walls);
-    status = status ? status : verify_answers(call, &call->is_verified);
+    if (!status)
+        status = verify_answers(call, &call->is_verified);
     if (status || call->is_verified)
         return status;
     deepen_answers(call, v3(0, 0, 0));
     status = verify_answers(call, &call->is_verified);
-    if (status || call->is_verified || call->count == walls->count)
+    if (status || call->is_verified || call->answers.count == walls->count)
         return status;
     deepen_answers(call, shift);
     return verify_answers(call, &call->is_verified);
@@ -364,8 +356,8 @@ static abut_status set_verified_answers(patch_call *call, const patch_answers *w
 
 /* Returns whether a patch of the region of a wall has about the same normal. */
 static bool has_wall(const patch_call *call, const patch_answer *wall) {
-    for (size_t i = 0; i < call->count; i++) {
-        const patch_answer *answer = &call->answers[i];
+    for (size_t i = 0; i < call->answers.count; i++) {
+        const patch_answer *answer = &call->answers.list[i];
         if (answer->region == wall->region &&
             v3_dot(answer->normal, wall->normal) > OTHER_WALL_COSINE)
             return true;
@@ -374,15 +366,13 @@ static bool has_wall(const patch_call *call, const patch_answer *wall) {
 }
 
 /* Adds shallow walls that the shift also separates, so that each overlapping wall has contacts. */
-static abut_status complete_walls(patch_work *work, patch_call *call, uint32_t max_points,
-                                  vec3 shift) {
+static abut_status complete_walls(patch_work *work, patch_call *call, vec3 shift) {
     for (size_t i = 0; i < work->region_count; i++) {
         patch_answer walls[PATCH_NORMALS];
         int count;
         if (!abuti_patch_region_counts(work, call, i))
             continue;
-        abut_status status = abuti_patch_find_walls(work, &work->regions[i], false, max_points,
-                                                    call->max_gap, walls, &count);
+        abut_status status = abuti_patch_find_walls(work, &work->regions[i], false, walls, &count);
         for (int k = 0; k < count && !status; k++) {
             patch_answer *wall = &walls[k];
             double along = v3_dot(shift, wall->normal);
@@ -392,7 +382,7 @@ static abut_status complete_walls(patch_work *work, patch_call *call, uint32_t m
                 continue;
             if (wall->depth > along) /* equals the depth of another wall, up to rounding errors */
                 set_depth(wall, along);
-            status = abuti_patch_add_answer(call, wall);
+            status = abuti_patch_add(call->memory, &call->answers, wall);
         }
         if (status)
             return status;
@@ -402,12 +392,11 @@ static abut_status complete_walls(patch_work *work, patch_call *call, uint32_t m
 
 /* Adds the walls of the overlap after the current shift, and computes the joint shift of all. A
  * press fit ends the search. */
-static abut_status add_walls(patch_work *work, patch_call *call, uint32_t max_points,
-                             shift_search *s) {
+static abut_status add_walls(patch_work *work, patch_call *call, shift_search *s) {
     abut_status status = ABUT_OK;
     for (size_t i = 0; i < work->region_count && !status; i++)
         if (abuti_patch_region_counts(work, call, i))
-            status = add_region_walls(work, call, i, max_points, s);
+            status = add_region_walls(work, call, i, s);
     s->depth = INFINITY;
     if (status || !s->joint_walls.count)
         return status;
@@ -424,14 +413,13 @@ static abut_status add_walls(patch_work *work, patch_call *call, uint32_t max_po
 static abut_status find_regions_after(const patch_call *call, vec3 shift, patch_work *later) {
     patch_call moved = *call;
     moved.posed[0].pose.translation = v3_add(call->posed[0].pose.translation, shift);
-    abuti_patch_reset(later, call->memory);
+    abuti_patch_reset(later, call);
     return abuti_patch_find_regions_at(later, &moved);
 }
 
 /* Tests the joint shift of the walls. If it does not separate, adds the walls of the remaining
  * overlap. */
-static abut_status test_joint_shift(patch_work *work, patch_call *call, uint32_t max_points,
-                                    shift_search *s) {
+static abut_status test_joint_shift(patch_work *work, patch_call *call, shift_search *s) {
     patch_work later;
     abut_status status = abuti_patch_test_apart(call, s->shift, &call->is_verified);
     if (status)
@@ -440,7 +428,8 @@ static abut_status test_joint_shift(patch_work *work, patch_call *call, uint32_t
         const double before = v3_length_sq(s->shift);
         s->rounds++;
         status = find_regions_after(call, s->shift, &later);
-        status = status ? status : add_walls(&later, call, max_points, s);
+        if (!status)
+            status = add_walls(&later, call, s);
         /* Nothing was added, or there were too many rounds. */
         if (!(v3_length_sq(s->shift) > before) || s->rounds == WALL_ROUNDS)
             s->depth = INFINITY;
@@ -449,15 +438,15 @@ static abut_status test_joint_shift(patch_work *work, patch_call *call, uint32_t
     if (s->joint_walls.count == 1 && !s->rounds) /* measured along its normal: exact */
         return set_answers(call, &s->joint_walls);
     status = set_verified_answers(call, &s->joint_walls, s->shift);
-    const double deepest = call->count ? call->answers[0].depth : 0;
+    const double deepest = call->answers.count ? call->answers.list[0].depth : 0;
     if (!status && call->is_verified && deepest > (1 + SAME_DEPTH) * s->depth) {
         s->depth = deepest; /* depths were increased: test shorter candidates first */
         call->is_verified = false;
         return ABUT_OK;
     }
-    if (!status && call->is_verified && call->count > 1 &&
+    if (!status && call->is_verified && call->answers.count > 1 &&
         v3_length(s->shift) <= SHALLOW_DEPTH * call->size)
-        status = complete_walls(work, call, max_points, s->shift);
+        status = complete_walls(work, call, s->shift);
     s->depth = INFINITY;
     return status;
 }
@@ -539,35 +528,33 @@ static abut_status add_grid_directions(patch_work *work, const patch_call *call,
 
 /* Sets the patches of all regions along one normal. */
 static abut_status set_answers_along(patch_work *work, patch_call *call,
-                                     const shift_candidate *candidate, uint32_t max_points,
-                                     const shift_search *s) {
+                                     const shift_candidate *candidate, const shift_search *s) {
     abut_status status = ABUT_OK;
-    call->count = 0;
+    call->answers.count = 0;
     for (size_t r = 0; r < work->region_count && !status; r++) {
         patch_answer answer = {.count = 0};
         if (abuti_patch_region_counts(work, call, r) && !work->regions[r].is_gap)
-            status =
-                abuti_patch_compute_along(work, &work->regions[r], candidate->normal,
-                                          PATCH_SCOPE_AUTO, max_points, call->max_gap, &answer);
+            status = abuti_patch_compute_along(work, &work->regions[r], candidate->normal,
+                                               PATCH_SCOPE_AUTO, &answer);
         if (!status && answer.count)
-            status = abuti_patch_add_answer(call, &answer);
+            status = abuti_patch_add(call->memory, &call->answers, &answer);
     }
-    call->is_verified = !work->region_count || call->count;
+    call->is_verified = !work->region_count || call->answers.count;
     for (size_t i = 0; i < s->first_walls.count && !status; i++)
         if (work->region_count
                 ? s->first_walls.list[i].depth <= 0 &&
                       s->first_walls.list[i].depth >= -call->max_gap
                 : v3_dot(s->first_walls.list[i].normal, candidate->normal) > SAME_WALL_COSINE)
-            status = abuti_patch_add_answer(call, &s->first_walls.list[i]);
-    if (!status && call->is_verified && call->count)
-        set_depth(&call->answers[0], real_max(candidate->depth, call->answers[0].depth));
+            status = abuti_patch_add(call->memory, &call->answers, &s->first_walls.list[i]);
+    if (!status && call->is_verified && call->answers.count)
+        set_depth(&call->answers.list[0], real_max(candidate->depth, call->answers.list[0].depth));
     return status;
 }
 
 /* Tests a candidate: measures it, then shifts along it. If that does not separate, adds the depth
  * of the remaining overlap. */
 static abut_status test_candidate(patch_work *work, patch_call *call, shift_candidate *candidate,
-                                  uint32_t max_points, const shift_search *s) {
+                                  const shift_search *s) {
     patch_work later;
     double depth = 0;
     abut_status status = ABUT_OK;
@@ -584,12 +571,13 @@ static abut_status test_candidate(patch_work *work, patch_call *call, shift_cand
     if (status)
         return status;
     if (call->is_verified) {
-        status = set_answers_along(work, call, candidate, max_points, s);
+        status = set_answers_along(work, call, candidate, s);
         candidate->depth = INFINITY;
         return status;
     }
     status = find_regions_after(call, shift, &later);
-    status = status ? status : abuti_patch_max_depth(&later, candidate->normal, INFINITY, &depth);
+    if (!status)
+        status = abuti_patch_max_depth(&later, candidate->normal, INFINITY, &depth);
     candidate->depth = length + (depth > 0 ? depth : MIN_EXTENSION * call->size);
     return status;
 }
@@ -612,17 +600,15 @@ static bool is_against_hint(const patch_call *call, const patch_answers *walls) 
 
 /* Adds the hint as a candidate for the only region. So the depth of moving bodies does not jump
  * when the choice of normals changes. */
-static abut_status add_hint(patch_work *work, const patch_call *call, uint32_t max_points,
-                            shift_search *s) {
+static abut_status add_hint(patch_work *work, const patch_call *call, shift_search *s) {
     const patch_answer *found = &s->first_walls.list[0];
     const vec3 normal = v3_normalise(call->hint);
     patch_answer answer;
     if (s->first_walls.count != 1 || found->region == ABUT_NONE ||
         v3_dot(found->normal, normal) > SAME_NORMAL_COSINE)
         return ABUT_OK;
-    abut_status status =
-        abuti_patch_compute_along(work, &work->regions[found->region], normal, PATCH_SCOPE_REGION,
-                                  max_points, call->max_gap, &answer);
+    abut_status status = abuti_patch_compute_along(work, &work->regions[found->region], normal,
+                                                   PATCH_SCOPE_REGION, &answer);
     if (!status && answer.count && answer.depth > 0)
         s->candidates[s->candidate_count++] = (shift_candidate){normal, answer.depth, true};
     return status;
@@ -634,15 +620,18 @@ static abut_status add_hint(patch_work *work, const patch_call *call, uint32_t m
  * tight fit, and with a hint, that is, between bodies that were apart or nearly so before. So
  * bodies that interlock are not pushed through each other. If no shift separates, the result is the
  * walls of the first round. */
-abut_status abuti_patch_separate(patch_work *work, patch_call *call, uint32_t max_points) {
+abut_status abuti_patch_separate(patch_work *work, patch_call *call) {
     shift_search s = {.work = work};
     abut_status status = ABUT_OK;
-    for (size_t i = 0; i < call->count && !status; i++) { /* components inside the other body */
-        status = append_wall(call, &s.joint_walls, &call->answers[i]);
-        status = status ? status : append_wall(call, &s.first_walls, &call->answers[i]);
+    for (size_t i = 0; i < call->answers.count && !status;
+         i++) { /* components inside the other body */
+        status = abuti_patch_add(call->memory, &s.joint_walls, &call->answers.list[i]);
+        if (!status)
+            status = abuti_patch_add(call->memory, &s.first_walls, &call->answers.list[i]);
     }
-    call->count = 0;
-    status = status ? status : add_walls(work, call, max_points, &s);
+    call->answers.count = 0;
+    if (!status)
+        status = add_walls(work, call, &s);
     if (status)
         return status;
     const bool has_hint = v3_max_abs(call->hint) > 0,
@@ -659,7 +648,7 @@ abut_status abuti_patch_separate(patch_work *work, patch_call *call, uint32_t ma
         call->is_press_fit = false;
     }
     if (has_hint && !passes_through)
-        status = add_hint(work, call, max_points, &s);
+        status = add_hint(work, call, &s);
     bool has_candidates = false, has_grid_directions = false;
     for (int i = 0; i < MAX_SHIFTS && !status && !call->is_verified && !call->is_press_fit; i++) {
         shift_candidate *candidate = find_shortest_candidate(&s);
@@ -668,9 +657,9 @@ abut_status abuti_patch_separate(patch_work *work, patch_call *call, uint32_t ma
             status = add_grid_directions(work, call, &s);
             has_grid_directions = true;
         } else if (candidate && candidate->depth <= limit && candidate->depth < s.depth) {
-            status = test_candidate(work, call, candidate, max_points, &s);
+            status = test_candidate(work, call, candidate, &s);
         } else if (s.depth < INFINITY && !(is_fit && s.depth > limit)) {
-            status = test_joint_shift(work, call, max_points, &s);
+            status = test_joint_shift(work, call, &s);
         } else if (has_candidates) {
             break;
         }
@@ -684,11 +673,11 @@ abut_status abuti_patch_separate(patch_work *work, patch_call *call, uint32_t ma
         return status;
     if (!s.first_walls.count && s.candidate_count) { /* no wall, but an overlap needs a contact */
         const shift_candidate candidate = {.normal = s.candidates[0].normal};
-        status = set_answers_along(work, call, &candidate, max_points, &s);
+        status = set_answers_along(work, call, &candidate, &s);
         call->is_verified = false;
         return status;
     }
-    return call->is_press_fit ? set_press_fit_answers(work, call, max_points, &s.first_walls)
+    return call->is_press_fit ? set_press_fit_answers(work, call, &s.first_walls)
                               : set_answers(call, &s.first_walls);
 }
 
@@ -716,15 +705,14 @@ static int find_contour_normals(const patch_work *work, vec3 normals[CONTOUR_NOR
 /* The part of a sheet beyond a face has the area of the sheet, not of the face. If both are nearly
  * perpendicular, the normal of the face is not among the candidates that areas yield. So all faces
  * of the contour are candidates here. The result is used if it is much shorter. */
-abut_status abuti_patch_shorten_sheet(patch_work *work, patch_call *call, uint32_t max_points) {
-    const double limit = SHEET_DEPTH_RATIO * call->answers[0].depth;
+abut_status abuti_patch_shorten_sheet(patch_work *work, patch_call *call) {
+    const double limit = SHEET_DEPTH_RATIO * call->answers.list[0].depth;
     const patch_call before = *call;
     shift_search s = {.work = work};
     vec3 normals[CONTOUR_NORMALS];
     const int count = find_contour_normals(work, normals);
     abut_status status = ABUT_OK;
-    call->answers = NULL;
-    call->count = call->capacity = 0;
+    call->answers = (patch_answers){.list = NULL};
     call->is_verified = false;
     work->is_sheet_edge = true;
     for (size_t i = 0; i < work->region_count; i++) /* also sheets without depth along the areas */
@@ -736,10 +724,11 @@ abut_status abuti_patch_shorten_sheet(patch_work *work, patch_call *call, uint32
         shift_candidate *candidate = find_shortest_candidate(&s);
         if (!candidate || candidate->depth > limit)
             break;
-        status = test_candidate(work, call, candidate, max_points, &s);
+        status = test_candidate(work, call, candidate, &s);
     }
     work->is_sheet_edge = false;
-    if (!status && !(call->is_verified && call->count && call->answers[0].depth <= limit))
+    if (!status &&
+        !(call->is_verified && call->answers.count && call->answers.list[0].depth <= limit))
         *call = before;
     return status;
 }

@@ -200,7 +200,8 @@ static abut_status find_test_vertices(const patch_skin *skin, uint32_t *vertex_c
     const bvh_solid *solid;
     const bvh_components *containment;
     abut_status status = abuti_bvh_solid(skin->bvh, &solid);
-    status = status ? status : abuti_bvh_components(skin->bvh, &containment);
+    if (!status)
+        status = abuti_bvh_components(skin->bvh, &containment);
     if (!status) {
         abuti_vertex_components(skin->bvh->mesh, solid->names, vertex_component);
         *vertex = containment->vertex;
@@ -233,7 +234,8 @@ static abut_status find_components(patch_skin *skin, bool *is_inward) {
     patch_component *components = abuti_allocate(context, count, sizeof *components);
     const uint32_t *vertex;
     abut_status status = closed && vertex_component && components ? ABUT_OK : ABUT_ERROR_MEMORY;
-    status = status ? status : find_test_vertices(skin, vertex_component, &vertex);
+    if (!status)
+        status = find_test_vertices(skin, vertex_component, &vertex);
     if (!status) {
         fill_components(skin, vertex_component, vertex, closed, components, is_inward);
         abuti_release(context, skin->components);
@@ -274,14 +276,16 @@ static abut_status create_oriented(bvh_attachment *attachment, void *owner, bool
     skin->cones =
         abuti_allocate(attachment->context, skin->bvh->mesh->triangle_count, sizeof *skin->cones);
     abut_status status = skin->offset && skin->cones ? make_topology(skin) : ABUT_ERROR_MEMORY;
-    status = status ? status : find_components(skin, &is_inward);
+    if (!status)
+        status = find_components(skin, &is_inward);
     if (!status && is_inward && !is_reversed &&
         skin->reliability.level == ABUT_RELIABILITY_GUARANTEED) {
         abut_topology_destroy(skin->topology);
         skin->topology = NULL;
         skin->is_reversed = true;
         status = make_topology(skin);
-        status = status ? status : find_components(skin, &is_inward);
+        if (!status)
+            status = find_components(skin, &is_inward);
     }
     return status ? status : compute_geometry(skin);
 }

@@ -140,7 +140,8 @@ abut_status abuti_patch_options(const char *function, const abut_patch_options *
         return status;
     *checked = abut_patch_options_default();
     status = abuti_options_read(checked, sizeof *checked, options, function);
-    status = status ? status : abuti_check_length(function, "options->margin", checked->margin);
+    if (!status)
+        status = abuti_check_length(function, "options->margin", checked->margin);
     if (!status)
         status = abuti_check_range(function, "options->max_contacts", checked->max_contacts, 0,
                                    PATCH_POINTS, "contacts; 0 is the default of 4");

@@ -59,13 +59,17 @@ static abut_status read_options(const abut_samples_options *given, abut_samples_
     const char *lengths = "units of the coordinates; 0 selects the default";
     const char *areas = "square units of the coordinates; 0 selects the default";
     const double max = ABUT_COORDINATE_MAX;
-    status = status ? status : check_number("options->cell", options->cell, max, lengths);
-    status = status ? status : check_number("options->threshold", options->threshold, max, lengths);
-    status = status ? status
-                    : check_number("options->flat_angle", options->flat_angle, MAX_FLAT_ANGLE,
-                                   "radians; 0 selects the default");
-    status = status ? status : check_number("options->face_area", options->face_area, max, areas);
-    status = status ? status : check_number("options->radius", options->radius, max, lengths);
+    if (!status)
+        status = check_number("options->cell", options->cell, max, lengths);
+    if (!status)
+        status = check_number("options->threshold", options->threshold, max, lengths);
+    if (!status)
+        status = check_number("options->flat_angle", options->flat_angle, MAX_FLAT_ANGLE,
+                              "radians; 0 selects the default");
+    if (!status)
+        status = check_number("options->face_area", options->face_area, max, areas);
+    if (!status)
+        status = check_number("options->radius", options->radius, max, lengths);
     status = status
                  ? status
                  : check_number("options->kinds", options->kinds, ALL_KINDS | ABUT_SAMPLES_SURFACE,
@@ -328,10 +332,12 @@ static abut_status sample_features(sample_work *w, abut_samples *to) {
         w->area += triangle_area(w, f);
     if (!status && o->kinds & ABUT_SAMPLES_VERTICES)
         status = sample_vertices(w);
-    status = status ? status : abuti_progress(context, "samples", 0.3);
+    if (!status)
+        status = abuti_progress(context, "samples", 0.3);
     if (!status && o->kinds & ABUT_SAMPLES_EDGES)
         status = sample_edges(w, to);
-    status = status ? status : abuti_progress(context, "samples", 0.6);
+    if (!status)
+        status = abuti_progress(context, "samples", 0.6);
     if (!status && o->kinds & ABUT_SAMPLES_FACES)
         status = sample_faces(w);
     if (!status && o->kinds & ABUT_SAMPLES_SURFACE)
@@ -390,12 +396,16 @@ static abut_status compute_samples(sample_work *w, abut_samples *to) {
     abut_topology *topology = NULL;
     abut_normals *normals = NULL;
     abut_status status = abut_topology_create(w->mesh, &topology);
-    status = status ? status : abut_normals_create(topology, &normals);
+    if (!status)
+        status = abut_normals_create(topology, &normals);
     w->topology = abut_topology_arrays_default();
     w->normals = abut_normals_arrays_default();
-    status = status ? status : abut_topology_get_arrays(topology, &w->topology);
-    status = status ? status : abut_normals_get_arrays(normals, &w->normals);
-    status = status ? status : sample_features(w, to);
+    if (!status)
+        status = abut_topology_get_arrays(topology, &w->topology);
+    if (!status)
+        status = abut_normals_get_arrays(normals, &w->normals);
+    if (!status)
+        status = sample_features(w, to);
     to->samples = w->found.list;
     to->view.count = status ? 0 : (uint32_t)w->found.count;
     to->view.area = w->area;
@@ -463,7 +473,8 @@ abut_status abut_samples_create(abut_mesh *mesh, const abut_samples_options *opt
     made->context = abuti_context_retain(mesh->context);
     atomic_init(&made->references, 1);
     status = load_or_compute(&w, made);
-    status = status ? status : fill_kernel_arrays(&w, made);
+    if (!status)
+        status = fill_kernel_arrays(&w, made);
     if (status)
         abut_samples_destroy(made);
     else

@@ -103,8 +103,7 @@ typedef struct solid_call {
     const vec3 *positions;
     patch_memory *memory;
     const abut_patch_options *options;
-    patch_answer *answers; /* relative to the origin of the mesh */
-    size_t count, capacity;
+    patch_answers answers; /* relative to the origin of the mesh */
     bool is_verified;
     bool is_exact; /* the result is exact regardless of boundary edges of the mesh */
 } solid_call;
@@ -134,8 +133,6 @@ typedef struct solid_region {
 /* Lists the triangles of all leaves whose bounding boxes intersect a region. */
 abut_status abuti_solid_list_triangles(const solid_call *call, const solid_region *r,
                                        uint32_t **list, size_t *count);
-/* Adds a patch; patches are sorted by depth, the deepest first. */
-abut_status abuti_solid_add_patch(solid_call *call, const patch_answer *answer);
 
 /* ---- solid_plane.c, solid_round.c ---- */
 

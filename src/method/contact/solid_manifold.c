@@ -764,8 +764,10 @@ abut_status abuti_contact_primitives(const abut_collider *a, const abut_collider
     patch_frame frame = {.function = "abut_contact_find"};
     abut_patch_options o;
     abut_status status = abuti_patch_options(frame.function, options, patches, &o);
-    status = status ? status : abuti_solid_check(frame.function, "a", a);
-    status = status ? status : abuti_solid_check(frame.function, "b", b);
+    if (!status)
+        status = abuti_solid_check(frame.function, "a", a);
+    if (!status)
+        status = abuti_solid_check(frame.function, "b", b);
     if (status)
         return status;
     frame.swapped = !solids_are_ordered(a, b);

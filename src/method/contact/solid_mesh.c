@@ -20,10 +20,6 @@ enum {
 
 static const char function[] = "abut_contact_find";
 
-abut_status abuti_solid_add_patch(solid_call *call, const patch_answer *answer) {
-    return abuti_patch_add(call->memory, &call->answers, &call->count, &call->capacity, answer);
-}
-
 /* ---- triangles in a region ---- */
 
 static bool box_in_region(const solid_region *r, vec3 lo, vec3 hi, double pad) {
@@ -122,7 +118,8 @@ static abut_status create_solid_mesh(abut_context *context, const abut_collider 
                           function, abut_collider_kind_name(b->kind));
     abut_mesh *mesh = NULL;
     abut_status status = abut_shape_create(context, &shape, &mesh);
-    status = status ? status : abut_bvh_create(mesh, NULL, bvh);
+    if (!status)
+        status = abut_bvh_create(mesh, NULL, bvh);
     abut_mesh_destroy(mesh); /* the BVH references it */
     return status;
 }
@@ -150,11 +147,15 @@ abut_status abuti_contact_bvh_primitive(const abuti_posed *a, const abut_collide
     if (!a)
         return abuti_null(function, "a");
     abut_status status = abuti_patch_options(function, options, patches, &o);
-    status = status ? status : abuti_bvh_check(function, a->bvh, patches, "patches");
-    status = status ? status : abuti_pair_check_pose(function, "a", a->bvh, &a->pose);
-    status = status ? status : abuti_solid_check(function, "b", b);
+    if (!status)
+        status = abuti_bvh_check(function, a->bvh, patches, "patches");
+    if (!status)
+        status = abuti_pair_check_pose(function, "a", a->bvh, &a->pose);
+    if (!status)
+        status = abuti_solid_check(function, "b", b);
     abuti_posed posed_a = {NULL, {{0, 0, 0, 1}, {0, 0, 0}}};
-    status = status ? status : abuti_bvh_cpu_tree(a->bvh, &posed_a.bvh);
+    if (!status)
+        status = abuti_bvh_cpu_tree(a->bvh, &posed_a.bvh);
     if (status)
         return status;
     posed_a.pose = a->pose;
@@ -184,10 +185,11 @@ abut_status abuti_contact_bvh_primitive(const abuti_posed *a, const abut_collide
                          .b = o.b,
                          .context = a->bvh->context};
     call.is_exact |=
-        b->kind == ABUT_COLLIDER_PLANE && !call.count; /* the mesh is above the plane */
+        b->kind == ABUT_COLLIDER_PLANE && !call.answers.count; /* the mesh is above the plane */
     if (!status && !needs_mesh)
         status =
-            abuti_patch_write(&frame, call.answers, call.count, call.is_verified || !call.count,
+            abuti_patch_write(&frame, call.answers.list, call.answers.count,
+                              call.is_verified || !call.answers.count,
                               abuti_patch_reliability(call.skin, NULL, call.is_exact), patches);
     abuti_patch_memory_end(&memory);
     return status || !needs_mesh ? status : compute_mesh_patches(a, b, &o, patches);

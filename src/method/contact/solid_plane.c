@@ -151,17 +151,18 @@ static abut_status add_patch(plane_work *w, const submerged_part *part) {
                            .deepest = part->extreme[8],
                            .depth_tolerance = 1e-6};
     abuti_patch_choose(&choice, w->call->options->max_contacts, w->max_height, &answer);
-    return abuti_solid_add_patch(w->call, &answer);
+    return abuti_patch_add(w->call->memory, &w->call->answers, &answer);
 }
 
 /* Adds the volumes of cavities, which are negative, to that of the largest patch. */
 static void subtract_cavities(const solid_call *call, double volume) {
     size_t largest = 0;
-    for (size_t i = 1; i < call->count; i++)
-        if (call->answers[i].volume > call->answers[largest].volume)
+    for (size_t i = 1; i < call->answers.count; i++)
+        if (call->answers.list[i].volume > call->answers.list[largest].volume)
             largest = i;
-    if (call->count)
-        call->answers[largest].volume = real_max(call->answers[largest].volume + volume, 0);
+    if (call->answers.count)
+        call->answers.list[largest].volume =
+            real_max(call->answers.list[largest].volume + volume, 0);
 }
 
 /* Adds a patch for each part: low vertices that triangles connect. */

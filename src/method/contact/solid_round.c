@@ -334,7 +334,7 @@ static abut_status add_patch(round_query *w, size_t first, bool *used) {
     uint32_t max_contacts = w->call->options->max_contacts;
     abuti_patch_choose(&choice, keep < max_contacts ? keep : max_contacts,
                        w->call->options->margin + 1e-12 * w->size, &answer);
-    return abuti_solid_add_patch(w->call, &answer);
+    return abuti_patch_add(w->call->memory, &w->call->answers, &answer);
 }
 
 /* Increases depths by the remaining overlap along normals of patches that are similar. Returns
@@ -346,10 +346,10 @@ static bool increase_depths(solid_call *call, const round_query *remaining, vec3
         const local_minimum *p = &remaining->found[i];
         patch_answer *best = NULL;
         double cosine = MIN_DEPTH_COSINE;
-        for (size_t k = 0; k < call->count; k++)
-            if (-v3_dot(call->answers[k].normal, p->out) > cosine) {
-                cosine = -v3_dot(call->answers[k].normal, p->out);
-                best = &call->answers[k];
+        for (size_t k = 0; k < call->answers.count; k++)
+            if (-v3_dot(call->answers.list[k].normal, p->out) > cosine) {
+                cosine = -v3_dot(call->answers.list[k].normal, p->out);
+                best = &call->answers.list[k];
             }
         if (p->gap < 0 || !best)
             return false;
@@ -369,12 +369,13 @@ static bool increase_depths(solid_call *call, const round_query *remaining, vec3
 static abut_status verify_patches(round_query *w) {
     solid_call *call = w->call;
     double max_depth = 0;
-    for (size_t i = 0; i < call->count; i++)
-        max_depth = real_max(max_depth, MAX_DEPTH_FACTOR * real_max(call->answers[i].depth, 0));
+    for (size_t i = 0; i < call->answers.count; i++)
+        max_depth =
+            real_max(max_depth, MAX_DEPTH_FACTOR * real_max(call->answers.list[i].depth, 0));
     for (int round = 0; round < DEPTH_ROUNDS; round++) {
         round_query remaining;
         vec3 shift;
-        if (!abuti_patch_joint_shift(w->size, call->answers, call->count, &shift))
+        if (!abuti_patch_joint_shift(w->size, call->answers.list, call->answers.count, &shift))
             return ABUT_OK;
         abut_status status = find_remaining_overlap(w, shift, &remaining, &call->is_verified);
         if (status || call->is_verified || !increase_depths(call, &remaining, shift, max_depth))
@@ -401,24 +402,25 @@ static abut_status add_outside_patches(round_query *w) {
         status = add_patch(w, best, used);
     }
     solid_call *call = w->call;
-    if (status || !call->count || call->options->skip_verification)
+    if (status || !call->answers.count || call->options->skip_verification)
         return status;
     patch_answer *before = NULL; /* depths are restored unless the larger ones separate */
     capacity = 0;
-    status = abuti_patch_grow(call->memory, &before, 0, call->count, sizeof *before, &capacity);
+    status =
+        abuti_patch_grow(call->memory, &before, 0, call->answers.count, sizeof *before, &capacity);
     if (status)
         return status;
-    memcpy(before, call->answers, call->count * sizeof *before);
+    memcpy(before, call->answers.list, call->answers.count * sizeof *before);
     status = verify_patches(w);
     if (!call->is_verified) {
-        memcpy(call->answers, before, call->count * sizeof *before);
+        memcpy(call->answers.list, before, call->answers.count * sizeof *before);
         return status;
     }
-    size_t count = call->count; /* sorts by depth again */
-    memcpy(before, call->answers, count * sizeof *before);
-    call->count = 0;
+    size_t count = call->answers.count; /* sorts by depth again */
+    memcpy(before, call->answers.list, count * sizeof *before);
+    call->answers.count = 0;
     for (size_t i = 0; i < count && !status; i++)
-        status = abuti_solid_add_patch(call, &before[i]);
+        status = abuti_patch_add(call->memory, &call->answers, &before[i]);
     return status;
 }
 
@@ -467,7 +469,8 @@ static abut_status add_inside_patch(round_query *w, vec3 hint) {
     for (int round = 0; round < REACH_DOUBLINGS && !status && !answer.count; round++) {
         w->reach *= 2;
         status = find_minima(w);
-        status = status ? status : find_exit(w, hint, &answer);
+        if (!status)
+            status = find_exit(w, hint, &answer);
     }
     if (!status && !answer.count)
         status = find_exit(w, v3(0, 0, 0), &answer);
@@ -479,7 +482,8 @@ static abut_status add_inside_patch(round_query *w, vec3 hint) {
         }
         status = find_exit(w, v3(0, 0, 0), &answer);
     }
-    return status || !answer.count ? status : abuti_solid_add_patch(w->call, &answer);
+    return status || !answer.count ? status
+                                   : abuti_patch_add(w->call->memory, &w->call->answers, &answer);
 }
 
 /* Whether there are overlaps outside, and all their normals oppose the hint. */
@@ -527,7 +531,7 @@ abut_status abuti_solid_round_contacts(solid_call *call, const solid_view *view,
         call->is_exact = false;
         status = find_exit(&w, hint, &back);
         if (!status && back.count && (call->is_verified || call->options->skip_verification))
-            return abuti_solid_add_patch(call, &back);
+            return abuti_patch_add(call->memory, &call->answers, &back);
     }
     if (status || !inside)
         return status ? status : add_outside_patches(&w);

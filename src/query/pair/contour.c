@@ -51,7 +51,7 @@ static const contour_face *cached_face(contour_search *search, int side, uint32_
     f->collapsed = abuti_is_collapsed(f->corner);
     f->longest = f->largest = 0;
     for (int k = 0; k < 3; k++) {
-        f->at[k] = contour_position(body, f->corner[k]);
+        f->at[k] = contour_cached_position(search, (uint32_t)side, f->corner[k]);
         f->largest = real_max(f->largest, v3_max_abs(f->at[k]));
     }
     for (int k = 0; k < 3; k++) {
@@ -114,10 +114,20 @@ static int exact_edge_orientation(vec3 a0, vec3 a1, vec3 b0, vec3 b1) {
     return sign ? sign : perturbed_edge_orientation(a0, a1, b0, b1);
 }
 
+/* The height of corner k of face[side], computed exactly if rounding errors matter. */
+static double accurate_height(const contour_pair *pair, int side, int k) {
+    const contour_heights *h = &pair->of[side];
+    const vec3 *plane = pair->face[!side]->at;
+    return fabs(h->value[k]) > EXACT_HEIGHT_FACTOR * h->error
+               ? h->value[k]
+               : orient3d_value(plane[0], plane[1], plane[2], pair->face[side]->at[k]);
+}
+
 /* Computes the heights of the corners of face[side]. Returns false if all corners are on one side
  * of the plane; not if the plane is undefined. Exact signs are then computed only if is_required is
  * set. */
-static bool compute_plane_heights(contour_pair *pair, int side, double largest, bool is_required) {
+static inline bool compute_plane_heights(contour_pair *pair, int side, double largest,
+                                         bool is_required) {
     const contour_face *f = pair->face[side], *plane = pair->face[!side];
     contour_heights *h = &pair->of[side];
     h->error = PLANE_SIDE_ERROR * plane->longest * plane->longest * largest;
@@ -135,67 +145,88 @@ static bool compute_plane_heights(contour_pair *pair, int side, double largest, 
             h->zeros++;
             h->value[k] = 0;
             h->above[k] = perturbed_plane_side(plane->at, side);
-        } else if (fabs(v) <= EXACT_HEIGHT_FACTOR * h->error) {
-            h->value[k] = orient3d_value(plane->at[0], plane->at[1], plane->at[2], f->at[k]);
+        } else if (is_required || v == 0) {
+            h->value[k] = accurate_height(pair, side, k);
         }
     }
     return !h->above[0] || h->above[0] != h->above[1] || h->above[1] != h->above[2];
 }
 
-/* Computes the signs of the volumes of edge pairs that exceed the rounding error. */
-static void compute_edge_orientations(contour_pair *pair, double error) {
-    const contour_face *a = pair->face[0], *b = pair->face[1];
-    for (int i = 0; i < 3; i++)
-        for (int j = 0; j < 3; j++) {
-            double volume =
-                v3_dot(a->direction[i], b->moment[j]) + v3_dot(b->direction[j], a->moment[i]);
-            pair->orientation[i][j] = volume > error ? 1 : volume < -error ? -1 : 2;
-        }
-}
-
-static int edge_orientation(contour_pair *pair, int i, int j) {
-    if (pair->orientation[i][j] == 2) {
-        const vec3 *a = pair->face[0]->at, *b = pair->face[1]->at;
-        vec3 a1 = a[i == 2 ? 0 : i + 1], b1 = b[j == 2 ? 0 : j + 1];
-        pair->orientation[i][j] = exact_edge_orientation(a[i], a1, b[j], b1);
-    }
-    return pair->orientation[i][j];
-}
-
 /* ---- crossings ---- */
 
-/* Computes the crossing of edge k of face[side] with the other face. Returns false if there is
- * none. */
-static bool find_crossing(contour_pair *pair, int side, int k, contour_crossing *c) {
+/* Returns the sign of the volume of edge i of a and edge j of b. */
+static inline int edge_orientation(const contour_face *a, int i, const contour_face *b, int j,
+                                   double error) {
+    double volume = v3_dot(a->direction[i], b->moment[j]) + v3_dot(b->direction[j], a->moment[i]);
+    if (volume > error)
+        return 1;
+    if (volume < -error)
+        return -1;
+    return exact_edge_orientation(a->at[i], a->at[i == 2 ? 0 : i + 1], b->at[j],
+                                  b->at[j == 2 ? 0 : j + 1]);
+}
+
+/* Lists the two edges of a triangle that intersect the plane of the other, or all if that plane is
+ * undefined. Returns their number. */
+static inline int list_edges(const contour_heights *h, int edges[3]) {
+    int count = 0;
+    for (int k = 0; k < 3; k++)
+        if (!h->above[0] || h->above[k] != h->above[k == 2 ? 0 : k + 1])
+            edges[count++] = k;
+    return count;
+}
+
+/* The intersection of edge k of face[side] with the other face. */
+static contour_crossing make_crossing(const contour_pair *pair, int side, int k) {
     const contour_face *f = pair->face[side];
-    const contour_heights *h = &pair->of[side];
-    int next = k == 2 ? 0 : k + 1, orientation[3];
-    if (h->above[k] == h->above[next])
-        return false;
-    for (int i = 0; i < 3; i++) {
-        orientation[i] = side ? edge_orientation(pair, i, k) : edge_orientation(pair, k, i);
-        if (i && orientation[i] != orientation[0])
-            return false;
-    }
+    int next = k == 2 ? 0 : k + 1;
     /* Starts at the vertex with the lower index, so that both triangles at the edge get the same
      * bits. */
     int from = f->corner[k] < f->corner[next] ? k : next, to = from == k ? next : k;
-    double p = h->value[from], q = h->value[to], t = p / (p - q);
+    double p = accurate_height(pair, side, from), q = accurate_height(pair, side, to),
+           t = p / (p - q);
     t = t >= 0 && t <= 1 ? t : 0.5; /* 0 / 0: both ends are in the plane */
-    *c = (contour_crossing){side, k, h->above[k] > 0 ? 1 : -1, t,
-                            v3_lerp(f->at[from], f->at[to], t)};
-    return true;
+    return (contour_crossing){side, k, pair->of[side].above[k] > 0 ? 1 : -1, t,
+                              v3_lerp(f->at[from], f->at[to], t)};
+}
+
+/* Finds the crossings of two triangles, each with corners on both sides of the other's plane. The
+ * edges that intersect the planes intersect their common line too. The signs of the volumes of
+ * these edges determine their order along the line: an edge lies between those of the other
+ * triangle, so it crosses that triangle, if its volumes with both have the same sign. Returns 0
+ * or 2. */
+static inline int find_crossings(const contour_pair *pair, double error,
+                                 contour_crossing found[2]) {
+    int edges[2][3], sign[3][3], number = 0;
+    const int count[2] = {list_edges(&pair->of[0], edges[0]), list_edges(&pair->of[1], edges[1])};
+    for (int i = 0; i < count[0]; i++)
+        for (int j = 0; j < count[1]; j++)
+            sign[i][j] =
+                edge_orientation(pair->face[0], edges[0][i], pair->face[1], edges[1][j], error);
+    for (int side = 0; side < 2; side++)
+        for (int i = 0; i < count[side] && pair->of[side].above[0] && number < 2; i++) {
+            bool crosses = true;
+            for (int j = 1; j < count[!side]; j++)
+                crosses &= side ? sign[j][i] == sign[0][i] : sign[i][j] == sign[i][0];
+            if (crosses)
+                found[number++] = make_crossing(pair, side, edges[side][i]);
+        }
+    return number;
 }
 
 /* ---- traversal ---- */
 
 static void intersect_faces(contour_search *search, const contour_face *f, const contour_face *g) {
-    contour_pair pair = {.face = {f, g}};
-    double largest = real_max(f->largest, g->largest);
-    double cosine = v3_dot(f->normal, g->normal),
-           lengths_sq = v3_length_sq(f->normal) * v3_length_sq(g->normal);
-    bool parallel = search->visit_parallel && lengths_sq > 0 &&
-                    cosine * cosine >= MIN_PARALLEL_COSINE_SQ * lengths_sq;
+    contour_pair pair;
+    double largest = real_max(f->largest, g->largest), cosine = 0;
+    bool parallel = false;
+    pair.face[0] = f;
+    pair.face[1] = g;
+    if (search->visit_parallel) {
+        double lengths_sq = v3_length_sq(f->normal) * v3_length_sq(g->normal);
+        cosine = v3_dot(f->normal, g->normal);
+        parallel = lengths_sq > 0 && cosine * cosine >= MIN_PARALLEL_COSINE_SQ * lengths_sq;
+    }
     bool both = compute_plane_heights(&pair, 0, largest, parallel);
     if (!both && !parallel)
         return;
@@ -204,13 +235,8 @@ static void intersect_faces(contour_search *search, const contour_face *f, const
         search->visit_parallel(search->data, &pair, cosine);
     if (!both)
         return;
-    compute_edge_orientations(&pair, EDGE_VOLUME_ERROR * largest * f->longest * g->longest);
     contour_crossing found[2];
-    int count = 0;
-    for (int side = 0; side < 2; side++)
-        for (int k = 0; k < 3 && count < 2; k++)
-            count += find_crossing(&pair, side, k, &found[count]);
-    if (count < 2)
+    if (find_crossings(&pair, EDGE_VOLUME_ERROR * largest * f->longest * g->longest, found) < 2)
         return;
     /* Inside is to the left: on a, the segment begins where an edge of a leaves b. */
     int begin = (found[0].jump < 0) == (found[0].side == 0) ? 0 : 1;
@@ -233,6 +259,7 @@ static bool visit_leaf_pair(void *data, uint32_t leaf_a, uint32_t leaf_b, unsign
 
 abut_status abuti_contour_find(contour_search *search, const pair_frame *frame, const char *what) {
     memset(search->cached, 0xff, sizeof search->cached); /* ABUT_NONE */
+    memset(search->cached_vertex, 0xff, sizeof search->cached_vertex);
     abuti_pair_candidates(frame, visit_leaf_pair, search);
     return search->status ? search->status : abuti_stop_status(what);
 }

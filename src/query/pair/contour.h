@@ -91,12 +91,9 @@ typedef struct contour_heights {
     int zeros;    /* corners in the plane, before the symbolic shift */
 } contour_heights;
 
-/* Two triangles. `orientation` has the signs of the volumes of edges of the first with edges of the
- * second, 2 = not computed yet. */
 typedef struct contour_pair {
     const contour_face *face[2];
     contour_heights of[2];
-    int orientation[3][3];
 } contour_pair;
 
 /* The intersection of edge `edge` of the triangle of `side` with the other triangle. */
@@ -115,7 +112,7 @@ typedef void contour_segment_visitor(void *data, const contour_pair *pair,
  * lengths. */
 typedef void contour_parallel_visitor(void *data, const contour_pair *pair, double cosine);
 
-enum { CONTOUR_CACHED_FACES = 64 }; /* of each body, with positions in the frame */
+enum { CONTOUR_CACHED_FACES = 64, CONTOUR_CACHED_VERTICES = 256 }; /* of each body */
 
 typedef struct contour_search {
     contour_body body[2];
@@ -124,10 +121,22 @@ typedef struct contour_search {
     void *data;
     abut_status status;  /* visitors end the search by an error */
     bool has_candidates; /* the broad phase found candidate pairs of triangles */
-    /* Direct-mapped by the index of a triangle in the leaves; not initialised by the caller. */
-    uint32_t cached[2][CONTOUR_CACHED_FACES];
+    /* Direct-mapped caches by the index of a triangle in the leaves, and by vertex; in the frame.
+     * Not initialised by the caller. */
+    uint32_t cached[2][CONTOUR_CACHED_FACES], cached_vertex[2][CONTOUR_CACHED_VERTICES];
     contour_face faces[2][CONTOUR_CACHED_FACES];
+    vec3 cached_position[2][CONTOUR_CACHED_VERTICES];
 } contour_search;
+
+/* The position of a vertex in the frame, during and after abuti_contour_find(). */
+static inline vec3 contour_cached_position(contour_search *search, uint32_t side, uint32_t vertex) {
+    uint32_t slot = vertex % CONTOUR_CACHED_VERTICES;
+    if (search->cached_vertex[side][slot] != vertex) {
+        search->cached_vertex[side][slot] = vertex;
+        search->cached_position[side][slot] = contour_position(&search->body[side], vertex);
+    }
+    return search->cached_position[side][slot];
+}
 
 /* Visits all segments and parallel triangles. Returns search->status, or that of a cancelled call.
  * `what`: name of the query for the progress callback. */

@@ -1,2 +1,6 @@
 /* The margin of the nearest-point search, with the instructions that all processors have. */
 #include "margin_body.h"
+
+int main(void) {
+    return run_margin();
+}

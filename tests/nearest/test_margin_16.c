@@ -70,3 +70,7 @@ static double worst_error(abut_mesh *mesh, int rounds, uint64_t seed) {
     abut_bvh_destroy(bvh);
     return worst;
 }
+
+int main(void) {
+    return run_margin();
+}

@@ -1,2 +1,6 @@
 /* The margin of the nearest-point search, with wide instructions if they can be compiled. */
 #include "margin_body.h"
+
+int main(void) {
+    return run_margin();
+}

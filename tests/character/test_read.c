@@ -2,9 +2,9 @@
 #include "apps/get.h"
 #include "io/gltf_files.h"
 
-/* The square of tests/io/gltf_files.h on two joints: vertices 0 and 3 to joint 0, 1 and 2 to joint 1.
- * View 2 has joints (bytes), view 3 weights (bytes), view 4 two bind matrices, view 5 times, view 6
- * rotations, view 7 translations. */
+/* The square of tests/io/gltf_files.h on two joints: vertices 0 and 3 to joint 0, 1 and 2 to
+ * joint 1. View 2 has joints (bytes), view 3 weights (bytes), view 4 two bind matrices, view 5
+ * times, view 6 rotations, view 7 translations. */
 static bytes rigged_bytes(float first_bind) {
     static const unsigned char joints[16] = {0, 1, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0};
     static const unsigned char weights[16] = {255, 0, 0, 0, 255, 0, 0, 0, 255, 0, 0, 0, 255};
@@ -287,4 +287,8 @@ static abut_status read_one(abut_context *context, void *data) {
 TEST(every_allocation_may_fail) {
     bytes buffer = rigged_bytes(1), glb = pack(WHOLE_DOCUMENT, &buffer);
     assert_true(test_every_allocation(read_one, &glb) > 40);
+}
+
+int main(void) {
+    return run_gltf();
 }

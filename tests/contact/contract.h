@@ -2,10 +2,10 @@
  * the bounds that they are held against. Only public functions are called, and overlap, distance
  * and known clearances decide what is right.
  *
- *   test_contact_contract          rows a, b, j, v: nothing is missed, gaps are distances
- *   test_contact_contract_fits     rows c, i: walls of bodies that fit into each other
- *   test_contact_contract_depths   rows d, e, f: depths are short, sufficient and continuous
- *   test_contact_contract_ids      rows g, h: ids are kept, answers do not depend on order and
+ *   test_contact contract          rows a, b, j, v: nothing is missed, gaps are distances
+ *   test_contact contract_fits     rows c, i: walls of bodies that fit into each other
+ *   test_contact contract_depths   rows d, e, f: depths are short, sufficient and continuous
+ *   test_contact contract_ids      rows g, h: ids are kept, answers do not depend on order and
  * place
  *
  * Arguments of each: none for all of its rows, as ctest runs them; a row, for its statistics and

@@ -2,8 +2,8 @@
  * stacks, a chain, concave bodies in a bowl. Nothing falls through, nothing explodes, and bodies
  * come to rest. The solver is that of scene.h.
  *
- *   test_contact_scenes             all scenes, as ctest runs them
- *   test_contact_scenes tray        one kind of scene, with the outcome of each
+ *   test_contact scenes             all scenes, as ctest runs them
+ *   test_contact scenes tray        one kind of scene, with the outcome of each
  *
  * ABUT_TEST_PRINT=1 prints all outcomes; ABUT_TEST_GOALS=1 demands the goals of the contract where
  * the bounds of the table are still above them. `thorough` runs all clearances, margins and rates.

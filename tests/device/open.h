@@ -12,11 +12,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-const char *__asan_default_options(void);
-const char *__asan_default_options(void) {
-    return "detect_leaks=0";
-}
-
 static inline const char *test_device_name(void) {
     const char *name = getenv("ABUT_TEST_DEVICE");
     return name && name[0] ? name : "cpu";
@@ -28,6 +23,7 @@ static inline const char *test_device_absence(void) {
 #ifdef TEST_THREAD_SANITIZER
     return "the threads of an OpenCL runtime are not known to ThreadSanitizer";
 #else
+    test_ignore_leaks();
     setenv("ABUT_CACHE_DIR", "off", 0);
     setenv("POCL_CACHE_DIR", ABUT_TEST_POCL, 0);
     abut_device *device;

@@ -149,7 +149,7 @@ static void says_what_is_missing(void **state) {
     assert_null(mesh);
 }
 
-int main(void) {
+static int run_gltf(void) {
     const struct CMUnitTest without[] = {cmocka_unit_test(says_what_is_missing)};
     return has_gltf() ? test_run(NULL, NULL) : cmocka_run_group_tests(without, NULL, NULL);
 }

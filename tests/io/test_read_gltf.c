@@ -703,3 +703,7 @@ TEST(is_drawn_upright) {
     assert_memory_not_equal(usual, lying, sizeof usual);
     abut_mesh_destroy(mesh);
 }
+
+int main(void) {
+    return run_gltf();
+}

@@ -225,3 +225,7 @@ TEST(bears_changed_bytes) {
     assert_true(memory.peak_bytes < 100u << 20);
     abut_context_destroy(context);
 }
+
+int main(void) {
+    return run_gltf();
+}

@@ -97,7 +97,7 @@ TEST(errors_are_inside) {
         fail_msg("the largest error is %g of the margin", worst);
 }
 
-int main(void) {
+static int run_margin(void) {
     if ((WIDE_GROUPS > 1 && abuti_simd_lanes() < 8) || (WIDE_GROUPS > 2 && abuti_simd_lanes() < 16))
         return 77; /* no such processor */
     return test_run(NULL, NULL);

@@ -17,8 +17,14 @@
 
 /* ---- programs ---- */
 
-static struct CMUnitTest tests[64]; /* those without a name are none */
-static bool threads_allowed;        /* in the test that runs now */
+enum { TEST_MAX = 1024 }; /* in a program */
+
+static struct CMUnitTest tests[TEST_MAX];
+static const char *test_groups[TEST_MAX]; /* whose test each is */
+static size_t test_count;
+static const char *running;  /* the group */
+static bool threads_allowed; /* in the test that runs now */
+static bool leaks_ignored;
 
 static int allow_threads(void **state) {
     (void)state;
@@ -49,28 +55,59 @@ bool test_brief(void) {
 #endif
 }
 
-void test_add(const char *name, void (*test)(void **state), bool threads) {
+void test_add(const char *group, const char *name, void (*test)(void **state), bool threads) {
     if (!threads && is_set("ABUT_TEST_THREADS") && !test_thorough())
         return;
-    size_t i = 0;
-    while (i < sizeof tests / sizeof *tests && tests[i].name)
-        i++;
-    if (i == sizeof tests / sizeof *tests) {
+    if (test_count == TEST_MAX) {
         fprintf(stderr, "%s: too many tests for one program\n", name);
         abort();
     }
-    tests[i].name = name;
-    tests[i].test_func = test;
-    tests[i].setup_func = threads ? allow_threads : forbid_threads;
+    test_groups[test_count] = group;
+    tests[test_count++] =
+        (struct CMUnitTest){.name = name,
+                            .test_func = test,
+                            .setup_func = threads ? allow_threads : forbid_threads};
 }
 
 int test_run(int (*before)(void **state), int (*after)(void **state)) {
-    if (!tests[0].name) {
-        fprintf(stderr, "a program without a test\n");
+    static struct CMUnitTest chosen[TEST_MAX];
+    size_t count = 0;
+    for (size_t i = 0; i < test_count; i++)
+        if (!strcmp(test_groups[i], running))
+            chosen[count++] = tests[i];
+    if (count == 0) {
+        fprintf(stderr, "%s: a group without a test\n", running);
         return 1;
     }
     abuti_progress_interval = HUGE_VAL; /* so that calls of callbacks can be counted */
-    return cmocka_run_group_tests(tests, before, after);
+    return _cmocka_run_group_tests(running, chosen, count, before, after);
+}
+
+int test_main(const test_group *groups, size_t group_count, int argc, char **argv) {
+    for (size_t i = 0; i < group_count && argc > 1; i++) {
+        const test_group *group = &groups[i];
+        if (strcmp(group->name, argv[1]))
+            continue;
+        running = group->name;
+        if (group->run)
+            return group->run();
+        return group->run_arguments ? group->run_arguments(argc - 1, argv + 1)
+                                    : test_run(NULL, NULL);
+    }
+    fprintf(stderr, "usage: %s GROUP; the groups are:", argv[0]);
+    for (size_t i = 0; i < group_count; i++)
+        fprintf(stderr, " %s", groups[i].name);
+    fprintf(stderr, "\n");
+    return 2;
+}
+
+void test_ignore_leaks(void) {
+    leaks_ignored = true;
+}
+
+int __lsan_is_turned_off(void);
+int __lsan_is_turned_off(void) { /* called by LeakSanitizer at the end of a program */
+    return leaks_ignored;
 }
 
 /* ---- memory ---- */

@@ -24,21 +24,35 @@
 #endif
 #endif
 
-/* TEST(shapes) { ... } is a test of the program, where they run in the order in which they stand. A
- * program that has to do something before or after writes its own main(). */
+/* TEST(shapes) { ... } is a test of its file, whose tests run in the order in which they stand. A
+ * file that has to do something before or after has its own main(); the files of a folder are the
+ * groups of one program (tests/CMakeLists.txt defines TEST_GROUP and renames main()). */
 #define TEST(name) TEST_ADD(name, false)
 /* The same for one that works on several threads: all that runs under ThreadSanitizer. */
 #define TEST_THREADS(name) TEST_ADD(name, true)
 #define TEST_ADD(name, threads)                                      \
     static void name(void **state);                                  \
     __attribute__((constructor)) static void test_add_##name(void) { \
-        test_add(#name, name, threads);                              \
+        test_add(TEST_GROUP, #name, name, threads);                  \
     }                                                                \
     static void name(void **state)
-void test_add(const char *name, void (*test)(void **state), bool threads);
-/* Runs them between `before` and `after`, which may be null: how many failed. With
- * ABUT_TEST_THREADS in the environment and not thorough, those of threads alone. */
+void test_add(const char *group, const char *name, void (*test)(void **state), bool threads);
+/* Runs the tests of the group that test_main() runs between `before` and `after`, which may be
+ * null: how many failed. With ABUT_TEST_THREADS in the environment and not thorough, those of
+ * threads alone. */
 int test_run(int (*before)(void **state), int (*after)(void **state));
+
+/* A file of a program, and its own main() if it has one. */
+typedef struct test_group {
+    const char *name;
+    int (*run)(void);
+    int (*run_arguments)(int argc, char **argv);
+} test_group;
+/* The main() of every program: `test_<module> GROUP [ARGUMENT...]` runs the tests of test_GROUP.c.
+ */
+int test_main(const test_group *groups, size_t group_count, int argc, char **argv);
+/* From now on leaks do not fail the program: libraries such as OpenCL runtimes have some. */
+void test_ignore_leaks(void);
 
 /* A counting allocator that can fail on demand. Zero it, then test_context(). */
 typedef struct test_paths test_paths;

@@ -29,7 +29,7 @@ target_compile_options(abut_falls PRIVATE ${ABUT_CALLER_OPTIONS})
 target_include_directories(abut_falls PUBLIC examples/layers)
 target_link_libraries(abut_falls PUBLIC abut_cloth abut_static abut_flags)
 
-file(GLOB ABUT_TOOL_SOURCES CONFIGURE_DEPENDS apps/cmd/*.c apps/demos/demo_*.c)
+file(GLOB ABUT_TOOL_SOURCES CONFIGURE_DEPENDS apps/cmd/*.c apps/draw/*.c apps/demos/*.c)
 list(FILTER ABUT_TOOL_SOURCES EXCLUDE REGEX "/abut.c$") # its main()
 file(GLOB ABUT_CHECK_SOURCES CONFIGURE_DEPENDS tests/data/check_*.c)
 add_executable(abut_check_data ${ABUT_CHECK_SOURCES}) # for tools/check-data, not installed
@@ -37,7 +37,7 @@ set_target_properties(abut_check_data PROPERTIES OUTPUT_NAME abut-check-data)
 target_include_directories(abut_check_data PRIVATE ${PROJECT_SOURCE_DIR})
 target_link_libraries(abut_check_data PRIVATE abut_static abut_flags)
 add_library(abut_commands OBJECT ${ABUT_TOOL_SOURCES}) # abut and abut-mpi are made of them
-target_include_directories(abut_commands PRIVATE ${PROJECT_SOURCE_DIR} apps/cmd)
+target_include_directories(abut_commands PUBLIC ${PROJECT_SOURCE_DIR} apps/cmd apps/draw)
 target_link_libraries(abut_commands PUBLIC abut_bench_cases abut_static abut_flags)
 target_link_libraries(abut_commands PUBLIC abut_cloth abut_falls)
 target_compile_options(abut_commands PRIVATE ${ABUT_CALLER_OPTIONS})

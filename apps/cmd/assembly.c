@@ -1,7 +1,7 @@
 /* Assemblies: the bodies of a scene file, or one body for each mesh file, or for each solid of
  * one. */
 #include "apps/get.h"
-#include "clash.h"
+#include "interfere.h"
 
 #include <math.h>
 #include <stdlib.h>

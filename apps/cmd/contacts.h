@@ -21,7 +21,7 @@ typedef struct contact_pair {
     abut_map *map; /* distances from A to B; null without --method map */
 } contact_pair;
 
-/* ---- contacts_write.c: tables, results and JSON ---- */
+/* ---- contacts_print.c: tables, results and JSON ---- */
 
 /* Writes contacts or patches, their picture and their page, as set by the options. Returns the exit
  * code. */

@@ -1,7 +1,7 @@
 /* abut contacts SCENE.json: all contacts of a world. Each body uses the method that suits it, or
  * the one of the scene or of --method. */
 #include "apps/get.h"
-#include "clash.h"
+#include "interfere.h"
 #include "view.h"
 
 #include <math.h>

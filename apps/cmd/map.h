@@ -5,7 +5,7 @@
 
 #include "tool.h"
 
-/* ---- map_find.c: bodies, maps, statistics ---- */
+/* ---- map_measure.c: bodies, maps, statistics ---- */
 
 enum { MAP_QUANTILES = 7, MAP_BINS = 40, MAP_LINES = 10 };
 

@@ -70,7 +70,7 @@ typedef struct replay {
 
 double replay_total(const replay_tally *t);
 
-/* ---- replay_print_summary.c ---- */
+/* ---- replay_print.c ---- */
 
 /* Prints a line of JSON for a step of one scheme. */
 void replay_print_step(tool_run *tool, const replay *r, uint64_t frame, bool counts, int which,

@@ -137,7 +137,7 @@ extern const tool_command command_info, command_character, command_radial, comma
     command_batch, command_cache, command_demo, command_devices, command_bench, command_version,
     command_help, command_completion, command_manual;
 
-/* ---- field.c: signed distance fields from command lines ---- */
+/* ---- field_options.c: signed distance fields from command lines ---- */
 
 /* The option of all commands that build fields. */
 #define CACHE_OPTION                                                                          \
@@ -636,12 +636,12 @@ int recording_read(tool_run *tool, tool_recording *recording, uint64_t frame);
 /* Makes one mesh of all meshes, at the start of the step. */
 int recording_mesh(tool_run *tool, const tool_recording *recording, abut_mesh **mesh);
 
-/* ---- command_picture.c ---- */
+/* ---- picture.c ---- */
 
 /* Reads the camera of --view, --up and --fov. */
 int camera_read(tool_run *tool, const tool_arguments *arguments, abut_picture_options *options);
 
-/* ---- command_info.c ---- */
+/* ---- info.c ---- */
 
 /* Adds self-intersections to a report. If there are too many candidate pairs, the report stays
  * without them, and `given_up` is set. */

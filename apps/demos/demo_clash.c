@@ -1,6 +1,6 @@
 /* abut demo clash: a generated assembly with known interferences, compared with the result, and
  * the time. */
-#include "clash.h"
+#include "interfere.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* abut demo stairs, snow, bounce: bodies react to the overlaps that images show; every frame is
  * compared with exact tests. */
-#include "clash.h"
+#include "interfere.h"
 
 #include "cinder.h"
 #include "falls.h"

@@ -1,6 +1,6 @@
 /* Finds interferences of an assembly: overlaps by abut_layers_find(), exactly or in images, and
  * near pairs by abut_pair_distance(). */
-#include "clash.h"
+#include "interfere.h"
 
 #include <math.h>
 #include <stdlib.h>

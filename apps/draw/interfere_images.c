@@ -1,6 +1,6 @@
 /* Images of a view of solids: figures 9 to 13 of Malmsten and Klasen (2005), and others; one
  * file each, and all of them on one sheet. */
-#include "clash.h"
+#include "interfere.h"
 
 #include <math.h>
 #include <stdlib.h>

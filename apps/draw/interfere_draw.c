@@ -3,7 +3,7 @@
  * For each pair, the surface of each body inside the other is drawn. Triangles near the overlap
  * are subdivided until they are small, and clipped where their edges leave the other body. The
  * exact intersection contours are drawn over the clipped boundaries. */
-#include "clash.h"
+#include "interfere.h"
 #include "view.h"
 
 #include <math.h>

@@ -40,7 +40,7 @@ int assembly_world(tool_run *tool, tool_assembly *assembly, const abut_world_opt
 abut_status assembly_draw(abut_picture *picture, const tool_assembly *assembly, uint32_t body,
                           abut_colour colour);
 
-/* ---- clash.c: which bodies interfere ---- */
+/* ---- interfere_find.c: which bodies interfere ---- */
 
 typedef enum clash_kind {
     CLASH_OVERLAP = 0, /* in images */
@@ -94,19 +94,19 @@ void clashes_print_reliability(tool_run *tool, const tool_assembly *assembly,
  * the hint of the library for programs. Returns the exit code. */
 int layers_refuse(tool_run *tool, abut_status status, const char *name, const char *option);
 
-/* ---- clash_draw.c ---- */
+/* ---- interfere_draw.c ---- */
 
 /* Draws all bodies translucent and their intersections in colours. Returns the exit code. */
 int clashes_draw(tool_run *tool, const abut_picture_options *camera, tool_assembly *assembly,
                  const tool_clashes *clashes, const char *path);
 
-/* ---- clash_images.c ---- */
+/* ---- interfere_images.c ---- */
 
 /* Writes images of the first view of a query; their names begin with `prefix`. */
 int clashes_images(tool_run *tool, const tool_clashes *clashes, const abut_layers_query *query,
                    const char *prefix);
 
-/* ---- command_interfere.c ---- */
+/* ---- interfere.c ---- */
 
 /* The mean thickness of the intersection: twice the volume over the surface area, exact for
  * slabs and thin shells. NaN if the surface area is not known. */

@@ -2,7 +2,7 @@
  * primitive. Methods: exact geometry, signed distance fields, or a surface distance map of the
  * first mesh. */
 #include "apps/get.h"
-#include "clash.h"
+#include "interfere.h"
 #include "contacts.h"
 
 #include <math.h>

@@ -1,5 +1,5 @@
 /* abut interfere: interference of many solids: pairs, penetration depths, volumes and positions. */
-#include "clash.h"
+#include "interfere.h"
 
 #include <math.h>
 #include <stdlib.h>

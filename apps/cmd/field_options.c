@@ -1,0 +1,110 @@
+/* Builds signed distance fields from the options of the command line. */
+#include "tool.h"
+
+#include <string.h>
+#include <sys/stat.h>
+
+int field_options(tool_run *tool, const tool_arguments *arguments, abut_field_options *options) {
+    const tool_given *cells = option_given(arguments, "cells"),
+                     *cell = option_given(arguments, "cell"),
+                     *margin = option_given(arguments, "margin"),
+                     *band = option_given(arguments, "band"),
+                     *sign = option_given(arguments, "sign");
+    if (cells && cell)
+        return tool_refuse(tool, "--cells and --cell cannot be combined; use one of them");
+    int code = option_range(tool, cells, 2, UINT32_MAX, "cells");
+    if (code)
+        return code;
+    if (cells)
+        options->cells = cells->counts[0];
+    if (cell)
+        options->cell = cell->numbers[0];
+    if (margin)
+        options->margin = margin->numbers[0];
+    if (band)
+        options->band = band->numbers[0];
+    if (sign && strcmp(sign->words, "auto") != 0)
+        options->sign = strcmp(sign->words, "normal") == 0 ? ABUT_SIGN_NORMAL : ABUT_SIGN_WINDING;
+    if (option_given(arguments, "cache"))
+        options->cache = "";
+    return 0;
+}
+
+int field_build(tool_run *tool, const tool_arguments *arguments, abut_mesh *mesh,
+                abut_field_options *options, field_times *times, abut_field **field) {
+    double begun = seconds_now();
+    int code = field_options(tool, arguments, options);
+    code = code ? code : device_open(tool, arguments, &options->device);
+    if (code)
+        return code;
+    abut_status status = abut_field_create(mesh, options, field);
+    if (times)
+        *times = (field_times){.ms = 1e3 * (seconds_now() - begun)};
+    /* A field from the disk cache is read, not built, the second time. */
+    if (!status && times && options->device && !options->cache && option_given(arguments, "time")) {
+        abut_field_destroy(*field);
+        *field = NULL;
+        times->first_ms = times->ms;
+        begun = seconds_now();
+        status = abut_field_create(mesh, options, field);
+        times->ms = 1e3 * (seconds_now() - begun);
+    }
+    abut_device_destroy(options->device);
+    options->device = NULL;
+    return status ? tool_fail(tool, status) : 0;
+}
+
+/* ---- reading a field or a mesh ---- */
+
+static bool begins_as_field(const char *bytes, size_t count) {
+    return count >= 8 &&
+           (memcmp(bytes, "\211abutf\r\n", 8) == 0 || memcmp(bytes, "DISTCACH", 8) == 0);
+}
+
+static bool is_field_file(const char *path) {
+    char first[8] = {0};
+    struct stat about;
+    /* input from a pipe cannot be read again */
+    bool regular = stat(path, &about) == 0 && S_ISREG(about.st_mode);
+    FILE *file = regular ? fopen(path, "rb") : NULL;
+    if (!file)
+        return word_in(path_ending(path), "abutf|dcache");
+    size_t got = fread(first, 1, sizeof first, file);
+    fclose(file);
+    return begins_as_field(first, got);
+}
+
+int input_read(tool_run *tool, tool_text *bytes) {
+    char part[65536];
+    size_t got;
+    while (!tool_cancelled() && !bytes->failed && (got = fread(part, 1, sizeof part, stdin)) > 0)
+        text_bytes(bytes, part, got);
+    if (tool_cancelled())
+        return tool_fail(tool, ABUT_ERROR_CANCELLED);
+    if (bytes->failed || ferror(stdin))
+        return tool_fail_with(tool, "file error", "standard input could not be read%s",
+                              bytes->failed ? ": out of memory" : "");
+    return 0;
+}
+
+int field_or_mesh(tool_run *tool, const char *path, abut_field **field, abut_mesh **mesh) {
+    abut_status status;
+    progress_start(tool->progress, path);
+    if (strcmp(path, "-") == 0) {
+        tool_text bytes = {0};
+        int code = input_read(tool, &bytes);
+        status =
+            code ? ABUT_OK
+            : begins_as_field(bytes.data ? bytes.data : "", bytes.used)
+                ? abut_field_read_memory(tool->context, bytes.data, bytes.used, "-", NULL, field)
+                : abut_mesh_read_memory(tool->context, bytes.data, bytes.used, "-", NULL, mesh);
+        text_free(&bytes);
+        if (code)
+            return code;
+    } else if (is_field_file(path)) {
+        status = abut_field_read(tool->context, path, NULL, field);
+    } else {
+        status = tool_read(tool, path, NULL, mesh);
+    }
+    return status ? tool_fail(tool, status) : 0;
+}

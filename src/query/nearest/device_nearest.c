@@ -39,9 +39,9 @@ static const abuti_kernel_source sources[NEAREST_KERNELS] = {
     [NEAREST_REGION_SEED] = {"regions", "regions_seed", NULL},
     [NEAREST_REGION_FIND] = {"regions", "regions_find", NULL},
     [NEAREST_REGION_MEASURE] = {"regions", "regions_measure", NULL},
-    [NEAREST_MANY_BOUND] = {"many", "many_bound", NULL},
-    [NEAREST_MANY_FIND] = {"many", "many_find", NULL},
-    [NEAREST_MANY_DECIDE] = {"many", "many_decide", NULL},
+    [NEAREST_MANY_BOUND] = {"k_nearest", "many_bound", NULL},
+    [NEAREST_MANY_FIND] = {"k_nearest", "many_find", NULL},
+    [NEAREST_MANY_DECIDE] = {"k_nearest", "many_decide", NULL},
 };
 
 static const abuti_kit_table table = {.sources = sources,

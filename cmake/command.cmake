@@ -72,13 +72,14 @@ if(ABUT_ODE)
   endif()
 endif()
 
-# The page for man(1) and the completions for zsh and fish, made by the command itself.
+# The page for man(1) and the completions, made by the command itself.
 if(NOT CMAKE_CROSSCOMPILING)
   add_custom_command(TARGET abut_tool POST_BUILD
                      COMMAND abut_tool manual > abut.1
+                     COMMAND abut_tool completion bash > abut.bash
                      COMMAND abut_tool completion zsh > _abut
                      COMMAND abut_tool completion fish > abut.fish
-                     BYPRODUCTS abut.1 _abut abut.fish
+                     BYPRODUCTS abut.1 abut.bash _abut abut.fish
                      WORKING_DIRECTORY ${PROJECT_BINARY_DIR}
                      COMMENT "Writing the manual and completions" VERBATIM)
 endif()

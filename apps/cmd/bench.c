@@ -105,26 +105,24 @@ static void list_cases(tool_output *out, const char *part) {
 /* ---- the run ---- */
 
 /* Runs the selected cases. Returns the most severe exit code. */
-static int run_cases(tool_run *tool, const bench_settings *settings, const char *part,
-                     bool cpu_only, bench_run_state *state) {
+static void run_cases(tool_run *tool, const bench_settings *settings, const char *part,
+                      bool cpu_only, bench_run_state *state) {
     size_t count = count_chosen(part, cpu_only), done = 0;
     const bench_case *which;
-    int code = CODE_FINE;
-    for (size_t i = 0; (which = bench_case_at(i)) && !code; i++) {
+    for (size_t i = 0; (which = bench_case_at(i)); i++) {
         if (!is_chosen(which, part, cpu_only))
             continue;
         progress_report(tool->progress, which->name, (double)done++ / (double)count);
         bench_outcome outcome =
             tool_cancelled() ? BENCH_BROKEN : bench_run(which, settings, print_result, state);
         if (tool_cancelled())
-            code = tool_fail(tool, ABUT_ERROR_CANCELLED);
+            tool_fail(tool, ABUT_ERROR_CANCELLED);
         else if (outcome == BENCH_SKIPPED)
             print_skipped(state, which->name);
         else if (outcome != BENCH_FINE)
-            code = tool_fail_with(tool, outcome == BENCH_DIFFERS ? "wrong result" : "failure",
-                                  "%s: %s", which->name, tool_error_message(bench_error()));
+            tool_fail_with(tool, outcome == BENCH_DIFFERS ? "wrong result" : "failure", "%s: %s",
+                           which->name, tool_error_message(bench_error()));
     }
-    return code;
 }
 
 static int run_bench(tool_run *tool, const tool_arguments *arguments) {
@@ -133,16 +131,13 @@ static int run_bench(tool_run *tool, const tool_arguments *arguments) {
     const tool_given *device = option_given(arguments, "device");
     bool cpu_only = device && !device_named(arguments);
     if (part && !count_chosen(part, cpu_only))
-        return tool_refuse(tool,
-                           "no case has '%s' in its name; 'abut bench --list' lists the cases",
-                           part);
+        tool_refuse(tool, "no case has '%s' in its name; 'abut bench --list' lists the cases",
+                    part);
     if (option_given(arguments, "list")) {
         list_cases(&tool->out, part);
         return CODE_FINE;
     }
-    int code = option_range(tool, repeat, 1, 1000, "runs");
-    if (code)
-        return code;
+    option_range(tool, repeat, 1, 1000, "runs");
     bench_settings settings = {.folder = bench_folder_make(),
                                .device = device_named(arguments),
                                .repeats = repeat ? repeat->counts[0] : 0,
@@ -151,29 +146,24 @@ static int run_bench(tool_run *tool, const tool_arguments *arguments) {
                                .threads = tool->threads,
                                .quick = option_given(arguments, "quick") != NULL};
     if (!settings.folder)
-        return tool_fail_with(tool, "file error", "%s", tool_error_message(bench_error()));
+        tool_fail_with(tool, "file error", "%s", tool_error_message(bench_error()));
     bench_run_state state = {.out = &tool->out};
     out_object(&tool->out, NULL);
     print_machine(&tool->out);
     json_boolean(&tool->out, "quick", settings.quick);
     out_table(&tool->out, "cases");
-    code = run_cases(tool, &settings, part, cpu_only, &state);
+    run_cases(tool, &settings, part, cpu_only, &state);
     bench_folder_remove(settings.folder);
-    if (!code) {
-        out_end(&tool->out);
-        text_bytes(&tool->out.text, state.skipped.data, state.skipped.used);
-        out_end(&tool->out);
-    }
-    text_free(&state.skipped);
-    return code;
+    out_end(&tool->out);
+    text_bytes(&tool->out.text, state.skipped.data, state.skipped.used);
+    out_end(&tool->out);
+    return CODE_FINE;
 }
 
 static const tool_option options[] = {
-    {"list", NULL, OPTION_FLAG, "print the names of the cases and exit", NULL, false},
-    {"repeat", "N", OPTION_COUNT, "N timed runs of each case (default: as many as take 0.1 s)",
-     NULL, false},
-    {"quick", NULL, OPTION_FLAG, "small inputs, one run: for checking results, not times", NULL,
-     false},
+    FLAG("list", "print the names of the cases and exit"),
+    OPTION("repeat", "N", COUNT, "N timed runs of each case (default: as many as take 0.1 s)"),
+    FLAG("quick", "small inputs, one run: for checking results, not times"),
     DEVICE_OPTION,
     {0}};
 
@@ -193,7 +183,6 @@ const tool_command command_bench = {
                 "  abut bench --json >speed.json\n",
     .options = options,
     .operand_kind = OPERAND_NONE,
-    .operand_least = 0,
-    .operand_most = 1,
+    .operand_range = {0, 1},
     .run = run_bench,
 };

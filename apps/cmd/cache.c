@@ -161,7 +161,6 @@ static int list_entries(tool_run *tool, const char *folder, bool verify) {
         view.problems.data[view.problems.used - 1] = 0; /* the last newline */
         print_line(out, "%s", view.problems.data);
     }
-    text_free(&view.problems);
     int code = verify && view.damaged ? CODE_WORK : CODE_FINE;
     if (status)
         code = tool_report_error(tool, status);
@@ -169,16 +168,12 @@ static int list_entries(tool_run *tool, const char *folder, bool verify) {
     return code;
 }
 
-static int clear_cache(tool_run *tool, const char *folder, const tool_given *older) {
+static void clear_cache(tool_run *tool, const char *folder, const tool_given *older) {
     tool_output *out = &tool->out;
     uint64_t files, bytes, more_files, more_bytes;
     const double age = older ? 86400 * older->numbers[0] : 0;
-    abut_status status = abut_field_cache_clear(tool->context, folder, age, &files, &bytes);
-    status = status
-                 ? status
-                 : abut_samples_cache_clear(tool->context, folder, age, &more_files, &more_bytes);
-    if (status)
-        return tool_fail(tool, status);
+    ensure(abut_field_cache_clear(tool->context, folder, age, &files, &bytes));
+    ensure(abut_samples_cache_clear(tool->context, folder, age, &more_files, &more_bytes));
     files += more_files;
     bytes += more_bytes;
     out_object(out, NULL);
@@ -189,7 +184,6 @@ static int clear_cache(tool_run *tool, const char *folder, const tool_given *old
                    (double)bytes / 1e6);
     out_end(out);
     answer(tool, "%" PRIu64, files);
-    return CODE_FINE;
 }
 
 static int run_cache(tool_run *tool, const tool_arguments *arguments) {
@@ -197,18 +191,19 @@ static int run_cache(tool_run *tool, const tool_arguments *arguments) {
     const char *folder = arguments->operand_count > 1 ? arguments->operands[1] : "";
     const tool_given *older = option_given(arguments, "older");
     if (!word_in(what, "ls|verify|clear"))
-        return tool_refuse(tool, "'%s' is not one of ls, verify and clear", what);
+        tool_refuse(tool, "'%s' is not one of ls, verify and clear", what);
     if (older && strcmp(what, "clear") != 0)
-        return tool_refuse(tool, "--older applies to 'abut cache clear' only");
-    if (strcmp(what, "clear") == 0)
-        return clear_cache(tool, folder, older);
+        tool_refuse(tool, "--older applies to 'abut cache clear' only");
+    if (strcmp(what, "clear") == 0) {
+        clear_cache(tool, folder, older);
+        return CODE_FINE;
+    }
     return list_entries(tool, folder, strcmp(what, "verify") == 0);
 }
 
-static const tool_option options[] = {{"older", "DAYS", OPTION_POSITIVE,
-                                       "clear: only files that were not used for this many days",
-                                       NULL, false},
-                                      {0}};
+static const tool_option options[] = {
+    OPTION("older", "DAYS", POSITIVE, "clear: only files that were not used for this many days"),
+    {0}};
 
 const tool_command command_cache = {
     .name = "cache",
@@ -224,8 +219,6 @@ const tool_command command_cache = {
                 "  abut cache verify --json\n"
                 "  abut cache clear --older 30\n",
     .options = options,
-    .operand_kind = OPERAND_FILES,
-    .operand_least = 1,
-    .operand_most = 2,
+    .operand_range = {1, 2},
     .run = run_cache,
 };

@@ -1,6 +1,6 @@
 /* Loads characters and poses that the command line selects. */
-#include "character.h"
 #include "apps/get.h"
+#include "character.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -32,84 +32,78 @@ static uint32_t bone_find(const abut_character *character, const char *word, siz
                : ABUT_NONE;
 }
 
-int character_remove(tool_run *tool, const char *words, abut_character **character) {
+void character_remove(tool_run *tool, const char *words, abut_character **character) {
     const uint32_t room = get_character_info(*character).bone_count;
-    uint32_t *bones = malloc(room * sizeof *bones), count = 0;
+    uint32_t *bones = tool_array(room, sizeof *bones), count = 0;
     abut_character *reduced = NULL;
-    int code = bones ? 0 : tool_fail_with(tool, "out of memory", "not enough memory for bones");
-    while (*words && !code) {
+    while (*words) {
         size_t length = strcspn(words, ",");
         uint32_t bone = bone_find(*character, words, length);
         if (bone == ABUT_NONE)
-            code = tool_refuse(tool,
-                               "--without: the character has no bone '%.*s'; 'abut character' "
-                               "lists them",
-                               (int)length, words);
-        else if (count < room) /* a longer list has duplicates */
+            tool_refuse(tool,
+                        "--without: the character has no bone '%.*s'; 'abut character' lists them",
+                        (int)length, words);
+        if (count < room) /* a longer list has duplicates */
             bones[count++] = bone;
         words += length + (words[length] == ',');
     }
-    abut_status status =
-        code ? ABUT_OK : abut_character_remove_bones(*character, bones, count, &reduced);
-    if (status)
-        code = status == ABUT_ERROR_ARGUMENT ? tool_refuse_last(tool) : tool_fail(tool, status);
-    free(bones);
-    if (code)
-        return code;
+    abut_status status = abut_character_remove_bones(*character, bones, count, &reduced);
+    if (status == ABUT_ERROR_ARGUMENT)
+        tool_refuse_last(tool);
+    ensure(status);
     abut_character_destroy(*character);
     *character = reduced;
-    return 0;
 }
 
-int character_load(tool_run *tool, const tool_arguments *arguments, const char *path,
-                   abut_character **character) {
-    const tool_given *triangles = option_given(arguments, "triangles");
+void character_load(tool_run *tool, const tool_arguments *arguments, const char *path,
+                    abut_character **character) {
+    const tool_given *triangles = option_given(arguments, "triangles"),
+                     *without = option_given(arguments, "without");
     abut_status status =
         character_find(tool, path, triangles ? triangles->counts[0] : 0, character);
     if (status == ABUT_ERROR_ARGUMENT)
-        return tool_refuse_last(tool);
-    if (!status && option_given(arguments, "weld")) {
+        tool_refuse_last(tool);
+    ensure(status);
+    if (option_given(arguments, "weld")) {
         abut_character *split = *character;
         *character = NULL;
-        status = abut_character_weld(split, character);
+        ensure(abut_character_weld(split, character));
         abut_character_destroy(split);
     }
-    const tool_given *without = option_given(arguments, "without");
-    if (status)
-        return tool_fail(tool, status);
-    return without ? character_remove(tool, without->words, character) : 0;
+    if (without)
+        character_remove(tool, without->words, character);
 }
 
-int clip_read(tool_run *tool, const abut_character *character, const char *words, uint32_t *clip) {
+void clip_read(tool_run *tool, const abut_character *character, const char *words, uint32_t *clip) {
     const uint32_t count = get_character_info(character).clip_count;
     char *end;
     for (uint32_t i = 0; i < count; i++) {
         if (!strcmp(words, get_character_clip(character, i).name)) {
             *clip = i;
-            return 0;
+            return;
         }
     }
     unsigned long number = strtoul(words, &end, 10);
     if (words[0] >= '0' && words[0] <= '9' && !*end && number < count) {
         *clip = (uint32_t)number;
-        return 0;
+        return;
     }
     if (!count)
-        return tool_refuse(tool, "--clip %s: the character has no clips", words);
+        tool_refuse(tool, "--clip %s: the character has no clips", words);
     const char *best = NULL;
     size_t distance = 0;
     for (uint32_t i = 0; i < count; i++)
         word_closer(words, get_character_clip(character, i).name, &best, &distance);
     if (best)
-        return tool_refuse(tool, "unknown clip '%s'; did you mean '%s'?", words, best);
-    return tool_refuse(tool,
-                       "--clip must be the name of a clip or a number below %u, not '%s'; 'abut "
-                       "character' lists the clips",
-                       count, words);
+        tool_refuse(tool, "unknown clip '%s'; did you mean '%s'?", words, best);
+    tool_refuse(tool,
+                "--clip must be the name of a clip or a number below %u, not '%s'; 'abut "
+                "character' lists the clips",
+                count, words);
 }
 
-int joints_read(tool_run *tool, const abut_character *character, const char *words,
-                uint32_t *joints) {
+void joints_read(tool_run *tool, const abut_character *character, const char *words,
+                 uint32_t *joints) {
     for (int i = 0; i < ABUT_GARMENT_JOINT_COUNT; i++)
         joints[i] = ABUT_NONE;
     while (*words) {
@@ -120,22 +114,21 @@ int joints_read(tool_run *tool, const abut_character *character, const char *wor
                 strncmp(words, abut_garment_joint_name((abut_garment_joint)joint), name) != 0))
             joint++;
         if (name >= length || joint == ABUT_GARMENT_JOINT_COUNT)
-            return tool_refuse(
+            tool_refuse(
                 tool,
                 "--joints must be JOINT=BONE, separated by commas, not '%.*s'; joints are hips, "
                 "neck, and left- and right- arm, forearm, hand, thigh, leg and foot",
                 (int)length, words);
         joints[joint] = bone_find(character, words + name + 1, length - name - 1);
         if (joints[joint] == ABUT_NONE)
-            return tool_refuse(tool, "--joints: the character has no bone '%.*s'",
-                               (int)(length - name - 1), words + name + 1);
+            tool_refuse(tool, "--joints: the character has no bone '%.*s'",
+                        (int)(length - name - 1), words + name + 1);
         words += length + (words[length] == ',');
     }
-    return 0;
 }
 
-int pose_options(tool_run *tool, const tool_arguments *arguments, const abut_character *character,
-                 abut_character_pose_options *pose, abut_character_skinning *skinning) {
+void pose_options(tool_run *tool, const tool_arguments *arguments, const abut_character *character,
+                  abut_character_pose_options *pose, abut_character_skinning *skinning) {
     const tool_given *clip = option_given(arguments, "clip"),
                      *time = option_given(arguments, "time"),
                      *how = option_given(arguments, "skinning");
@@ -143,10 +136,11 @@ int pose_options(tool_run *tool, const tool_arguments *arguments, const abut_cha
     pose->clip = ABUT_NONE;
     *skinning = ABUT_CHARACTER_SKINNING_LINEAR;
     if (time && !clip)
-        return tool_refuse(tool, "--time requires --clip");
+        tool_refuse(tool, "--time requires --clip");
     if (time)
         pose->time = time->numbers[0];
     if (how && !strcmp(how->words, "dual"))
         *skinning = ABUT_CHARACTER_SKINNING_DUAL;
-    return clip ? clip_read(tool, character, clip->words, &pose->clip) : 0;
+    if (clip)
+        clip_read(tool, character, clip->words, &pose->clip);
 }

@@ -13,59 +13,50 @@ typedef struct clearance {
     abut_device *device;
     double below;
     abut_separation apart; /* exact, by triangles */
-    abut_patch *patches;   /* patches of a, the largest first; from malloc */
+    abut_patch *patches;   /* patches of a, the largest first */
     uint64_t patch_count;
 } clearance;
 
 /* ---- computation ---- */
 
-static int load_clearance(tool_run *tool, const tool_arguments *arguments, clearance *c) {
+static void load_clearance(tool_run *tool, const tool_arguments *arguments, clearance *c) {
     static const char *const poses[2] = {"pose-a", "pose"};
-    int code = 0;
-    for (int k = 0; k < 2 && !code; k++) {
-        code = surface_load(tool, arguments, arguments->operands[k], poses[k], &c->surfaces[k]);
-        if (!code)
-            code = surface_index(tool, NULL, !option_given(arguments, "surfaces"), false,
-                                 &c->surfaces[k]);
+    for (int k = 0; k < 2; k++) {
+        surface_load(tool, arguments, arguments->operands[k], poses[k], &c->surfaces[k]);
+        surface_index(tool, NULL, !option_given(arguments, "surfaces"), false, &c->surfaces[k]);
     }
     abut_collider a = abut_collider_from_bvh(c->surfaces[0].bvh, abut_pose_identity()),
                   b = abut_collider_from_bvh(c->surfaces[1].bvh, abut_pose_identity());
     abut_pair_options options = abut_pair_options_default();
     options.surface_only = option_given(arguments, "surfaces") != NULL;
-    abut_status status = code ? ABUT_OK : abut_pair_distance(&a, &b, &options, NULL, &c->apart);
-    if (!code && !status && c->apart.distance >= c->below)
+    ensure(abut_pair_distance(&a, &b, &options, NULL, &c->apart));
+    if (c->apart.distance >= c->below)
         print_unit_note(tool, arguments->operands[0], c->surfaces[0].mesh, arguments->operands[1],
                         c->surfaces[1].mesh);
-    return status ? tool_fail(tool, status) : code;
 }
 
 /* Search distance: twice the clearance, so that the scale has context; unlimited if the bodies
  * overlap, since points inside may be far from the surface. */
-static int compute_clearance(tool_run *tool, const tool_arguments *arguments, clearance *c) {
+static void compute_clearance(tool_run *tool, const tool_arguments *arguments, clearance *c) {
     abut_map_measure_options measure = abut_map_measure_options_default();
     abut_map_query query = abut_map_query_default();
     double lo = 0;
-    int code = 0;
     query.limit = c->apart.relation == ABUT_PAIR_APART ? SEARCH_FACTOR * c->below : 0;
     measure.within = c->apart.distance < c->below ? c->below : -1; /* a clear pair has no area */
-    for (int k = 0; k < 2 && !code; k++) {
+    for (int k = 0; k < 2; k++) {
         c->answers[k].limits[0] = c->below;
         c->answers[k].cut = true;
         abut_collider other = abut_collider_from_bvh(c->surfaces[1 - k].bvh, abut_pose_identity());
-        code = surface_map(tool, arguments, 0, c->device, &c->surfaces[k]);
-        abut_status status =
-            code ? ABUT_OK : abut_map_compute_distance(c->surfaces[k].map, &other, 1, &query);
-        code = status ? tool_fail(tool, status) : code;
+        surface_map(tool, arguments, 0, c->device, &c->surfaces[k]);
+        ensure(abut_map_compute_distance(c->surfaces[k].map, &other, 1, &query));
     }
-    for (int round = 0; round < 2 && !code;
-         round++) /* the second map uses the scale of the first */
-        for (int k = 0; k < 2 && !code; k++) {
-            code = map_measure(tool, &c->surfaces[k], &measure, "near", lo, 2 * c->below,
-                               &c->answers[k]);
+    for (int round = 0; round < 2; round++)
+        /* the second map uses the scale of the first */
+        for (int k = 0; k < 2; k++) {
+            map_measure(&c->surfaces[k], &measure, "near", lo, 2 * c->below, &c->answers[k]);
             const abut_map_measures *m = &c->answers[k].measures;
-            lo = !code && m->found ? fmin(lo, m->min.distance) : lo;
+            lo = m->found ? fmin(lo, m->min.distance) : lo;
         }
-    return code;
 }
 
 static int by_area(const void *a, const void *b) {
@@ -73,31 +64,24 @@ static int by_area(const void *a, const void *b) {
     return p->area > q->area ? -1 : p->area < q->area;
 }
 
-static int find_patches(tool_run *tool, clearance *c) {
+static void find_patches(clearance *c) {
     abut_patch_options options = abut_patch_options_default();
     abut_patches found = abut_patches_default();
     options.margin = c->below;
     if (!(c->apart.distance < c->below))
-        return 0;
+        return;
     const abut_map *map = c->surfaces[0].map;
-    abut_status status = abut_map_contacts(map, &options, &found);
-    if (status == ABUT_ERROR_BUFFER) {
-        c->patches = malloc((size_t)found.patches.count * sizeof *c->patches);
-        found.contacts.list = malloc((size_t)found.contacts.count * sizeof *found.contacts.list);
+    if (lacks_room(abut_map_contacts(map, &options, &found))) {
+        c->patches = tool_array((size_t)found.patches.count, sizeof *c->patches);
+        found.contacts.list = tool_array((size_t)found.contacts.count, sizeof *found.contacts.list);
         found.patches.list = c->patches;
         found.patches.capacity = found.patches.count;
         found.contacts.capacity = found.contacts.count;
-        status = found.patches.list && found.contacts.list
-                     ? abut_map_contacts(map, &options, &found)
-                     : abut_set_error(ABUT_ERROR_MEMORY, "not enough memory for the patches");
-        free(found.contacts.list);
+        ensure(abut_map_contacts(map, &options, &found));
     }
-    if (status)
-        return tool_fail(tool, status);
     c->patch_count = found.patches.count;
     if (c->patches)
         qsort(c->patches, (size_t)c->patch_count, sizeof *c->patches, by_area);
-    return 0;
 }
 
 /* ---- output ---- */
@@ -139,8 +123,7 @@ static void print_patches(tool_output *out, const clearance *c, uint32_t first) 
         json_vector(out, "normal", p->normal);
         tool_text place = {0};
         text_point(&place, p->centre, c->answers[0].info.reach);
-        print_fact(out, "place", "%s", place.data ? place.data : "");
-        text_free(&place);
+        print_fact(out, "place", "%s", text_of(&place));
         out_end(out);
     }
     out_end(out);
@@ -149,8 +132,8 @@ static void print_patches(tool_output *out, const clearance *c, uint32_t first) 
                    (unsigned long long)(c->patch_count - first));
 }
 
-static int print_clearance(tool_run *tool, const tool_arguments *arguments, const clearance *c,
-                           bool found) {
+static void print_clearance(tool_run *tool, const tool_arguments *arguments, const clearance *c,
+                            bool found) {
     const tool_given *first = option_given(arguments, "first");
     tool_output *out = &tool->out;
     const map_answer *answers[2] = {&c->answers[0], &c->answers[1]};
@@ -164,16 +147,13 @@ static int print_clearance(tool_run *tool, const tool_arguments *arguments, cons
     fact_number(out, "distance", c->apart.distance);
     fact_text(out, "relation", abut_pair_relation_name(c->apart.relation));
     json_reliability(out, &c->apart.reliability);
-    int code = map_write(tool, arguments, panels, 2, MAP_SHOW_DISTANCE);
-    if (code)
-        return code;
+    map_write(tool, arguments, panels, 2, MAP_SHOW_DISTANCE);
     print_surfaces(tool, c);
     if (out->json || c->patch_count)
         print_patches(out, c, first ? first->counts[0] : 10);
     map_histogram(tool, answers, names, 2);
     out_end(out);
     answer(tool, "%s", found ? "no" : tool_yes_or_no(true, &c->apart.reliability));
-    return 0;
 }
 
 /* ---- the command ---- */
@@ -182,31 +162,27 @@ static int run_clearance(tool_run *tool, const tool_arguments *arguments) {
     const tool_given *below = option_given(arguments, "below");
     clearance c = {0};
     if (!below)
-        return tool_refuse(tool, "--below D is missing: the required clearance of A and B");
+        tool_refuse(tool, "--below D is missing: the required clearance of A and B");
     c.below = below->numbers[0];
-    int code = option_length(tool, below);
-    code = code ? code : map_check(tool, arguments);
-    code = code ? code : device_open(tool, arguments, &c.device);
-    code = code ? code : load_clearance(tool, arguments, &c);
-    code = code ? code : compute_clearance(tool, arguments, &c);
-    code = code ? code : find_patches(tool, &c);
-    bool found = !code && c.apart.distance < c.below;
-    if (!code)
-        tool_print_reliability(tool, &c.apart.reliability);
-    code = code ? code : print_clearance(tool, arguments, &c, found);
+    option_length(tool, below);
+    map_check(tool, arguments);
+    device_open(tool, arguments, &c.device);
+    load_clearance(tool, arguments, &c);
+    compute_clearance(tool, arguments, &c);
+    find_patches(&c);
+    bool found = c.apart.distance < c.below;
+    tool_print_reliability(tool, &c.apart.reliability);
+    print_clearance(tool, arguments, &c, found);
     for (int k = 0; k < 2; k++)
         surface_free(&c.surfaces[k]);
-    free(c.patches);
     abut_device_destroy(c.device);
-    return code ? code : tool_outcome(found, &c.apart.reliability);
+    return tool_outcome(found, &c.apart.reliability);
 }
 
 static const tool_option options[] = {
-    {"below", "D", OPTION_POSITIVE, "the required clearance", NULL, false},
-    {"surfaces", NULL, OPTION_FLAG, "surfaces only: a body inside another one can be clear", NULL,
-     false},
-    {"first", "N", OPTION_COUNT, "number of patches to list, the largest first (default: 10)", NULL,
-     false},
+    OPTION("below", "D", POSITIVE, "the required clearance"),
+    FLAG("surfaces", "surfaces only: a body inside another one can be clear"),
+    OPTION("first", "N", COUNT, "number of patches to list, the largest first (default: 10)"),
     MAP_POSE_OPTIONS MAP_OPTIONS,
     {0}};
 
@@ -222,8 +198,6 @@ const tool_command command_clearance = {
     .examples = "  abut clearance pipe.obj wall.obj --below 5\n"
                 "  abut clearance a.obj b.obj --below 0.2 --pose 0,0,2 --png near.png\n",
     .options = options,
-    .operand_kind = OPERAND_FILES,
-    .operand_least = 2,
-    .operand_most = 2,
+    .operand_range = {2, 2},
     .run = run_clearance,
 };

@@ -9,17 +9,17 @@ static const char *side_name(unsigned side) {
     return side ? "b" : "a";
 }
 
-static const tool_column columns[] = {{"x", COLUMN_REAL, NULL},
-                                      {"y", COLUMN_REAL, NULL},
-                                      {"z", COLUMN_REAL, NULL},
-                                      {"nx", COLUMN_REAL, NULL},
-                                      {"ny", COLUMN_REAL, NULL},
-                                      {"nz", COLUMN_REAL, NULL},
-                                      {"depth", COLUMN_REAL, NULL},
-                                      {"side", COLUMN_WORD, side_name},
-                                      {"kind", COLUMN_WORD, abut_contact_kind_name},
-                                      {"element", COLUMN_WHOLE, NULL},
-                                      {"part", COLUMN_WHOLE, NULL}};
+static const tool_column columns[] = {REAL("x"),
+                                      REAL("y"),
+                                      REAL("z"),
+                                      REAL("nx"),
+                                      REAL("ny"),
+                                      REAL("nz"),
+                                      REAL("depth"),
+                                      WORD("side", side_name),
+                                      WORD("kind", abut_contact_kind_name),
+                                      WHOLE("element"),
+                                      WHOLE("part")};
 
 static void fill_contact_row(const void *data, size_t row, double *values) {
     const abut_contact *contact = &((const abut_contact *)data)[row];
@@ -33,11 +33,10 @@ static void fill_contact_row(const void *data, size_t row, double *values) {
     values[10] = deepest ? NAN : (double)contact->part;
 }
 
-static const tool_column patch_columns[] = {
-    {"x", COLUMN_REAL, NULL},      {"y", COLUMN_REAL, NULL},        {"z", COLUMN_REAL, NULL},
-    {"nx", COLUMN_REAL, NULL},     {"ny", COLUMN_REAL, NULL},       {"nz", COLUMN_REAL, NULL},
-    {"depth", COLUMN_REAL, NULL},  {"area", COLUMN_REAL, NULL},     {"volume", COLUMN_REAL, NULL},
-    {"first", COLUMN_WHOLE, NULL}, {"contacts", COLUMN_WHOLE, NULL}};
+static const tool_column patch_columns[] = {REAL("x"),      REAL("y"),        REAL("z"),
+                                            REAL("nx"),     REAL("ny"),       REAL("nz"),
+                                            REAL("depth"),  REAL("area"),     REAL("volume"),
+                                            WHOLE("first"), WHOLE("contacts")};
 
 static void fill_patch_row(const void *data, size_t row, double *values) {
     const abut_patch *patch = &((const abut_patch *)data)[row];
@@ -138,19 +137,19 @@ int contacts_print(tool_run *tool, const tool_arguments *arguments, const contac
     tool_table table = {columns, 11, b->count, fill_contact_row, b->list};
     if (option_given(arguments, "patches"))
         table = (tool_table){patch_columns, 11, b->patch_count, fill_patch_row, b->patches};
-    int code = png ? camera_read(tool, arguments, &camera) : 0;
-    if (!code && (path || !png))
-        code = table_write(tool, path ? path->words : NULL, &table);
+    if (png)
+        camera_read(tool, arguments, &camera);
+    if (path || !png)
+        table_write(tool, path ? path->words : NULL, &table);
     if (!option_given(arguments, "view"))
         contacts_choose_view(b, &camera);
-    abut_status status = ABUT_OK;
-    if (!code && png && (status = contacts_draw(tool, arguments, &camera, b)))
-        code = tool_fail(tool, status);
-    if (!code && (tool->out.json || path || png)) {
+    if (png)
+        contacts_draw(tool, arguments, &camera, b);
+    if (tool->out.json || path || png) {
         print_contact_summary(tool, arguments, b);
         pictures_print_paths(tool, arguments);
         out_end(&tool->out);
         answer(tool, "%zu", b->all);
     }
-    return code ? code : tool_outcome(b->all > 0, &b->reliability);
+    return tool_outcome(b->all > 0, &b->reliability);
 }

@@ -1,17 +1,16 @@
 /* abut convert: reads, repairs, transforms and writes meshes. */
 #include "tool.h"
 
-#include <math.h>
 #include <string.h>
 
 /* Reads scale, all rotations in their order, and the translation. */
-static int read_motion(tool_run *tool, const tool_arguments *arguments, double *scale,
-                       abut_pose *pose) {
+static void read_motion(tool_run *tool, const tool_arguments *arguments, double *scale,
+                        abut_pose *pose) {
     const tool_given *scaled = option_given(arguments, "scale");
     const tool_given *moved = option_given(arguments, "translate");
     *scale = scaled ? scaled->numbers[0] : 1;
     if (*scale == 0)
-        return tool_refuse(tool, "--scale must be a number other than 0, not '%s'", scaled->words);
+        tool_refuse(tool, "--scale must be a number other than 0, not '%s'", scaled->words);
     *pose = (abut_pose){.rotation = {0, 0, 0, 1}};
     if (moved)
         pose->translation = (abut_vec3){moved->numbers[0], moved->numbers[1], moved->numbers[2]};
@@ -21,33 +20,31 @@ static int read_motion(tool_run *tool, const tool_arguments *arguments, double *
         if (strcmp(given->option->name, "rotate") != 0)
             continue;
         if (!rotation_read(given->words, &turn))
-            return tool_refuse(
-                tool, "--rotate must be an axis and degrees, such as x,90 or 1,1,0,30, not '%s'",
-                given->words);
+            tool_refuse(tool,
+                        "--rotate must be an axis and degrees, such as x,90 or 1,1,0,30, not '%s'",
+                        given->words);
         pose->rotation = rotation_after(turn, pose->rotation);
     }
-    return 0;
 }
 
 /* ---- merging ---- */
 
 /* Merges meshes into one, with vertices and triangles in their order. */
-static abut_status merge_meshes(tool_run *tool, abut_mesh *const *meshes, size_t count,
-                                abut_mesh **joined) {
+static void merge_meshes(tool_run *tool, abut_mesh *const *meshes, size_t count,
+                         abut_mesh **joined) {
     uint64_t vertices = 0, triangles = 0;
     for (size_t i = 0; i < count; i++) {
         vertices += abut_mesh_vertex_count(meshes[i]);
         triangles += abut_mesh_triangle_count(meshes[i]);
     }
-    if (vertices > UINT32_MAX || triangles > UINT32_MAX)
-        return abut_set_error(ABUT_ERROR_LIMIT, "the meshes are too large to be merged");
-    abut_vec3 *positions =
-        abut_context_allocate(tool->context, (size_t)vertices, sizeof *positions);
-    uint32_t *indices =
-        abut_context_allocate(tool->context, (size_t)triangles, 3 * sizeof *indices);
+    if (vertices > UINT32_MAX || triangles > UINT32_MAX) {
+        ensure(abut_set_error(ABUT_ERROR_LIMIT, "the meshes are too large to be merged"));
+        return;
+    }
+    abut_vec3 *positions = tool_array((size_t)vertices, sizeof *positions);
+    uint32_t *indices = tool_array((size_t)triangles, 3 * sizeof *indices);
     uint32_t base = 0, *corner = indices;
-    abut_status status = positions && indices ? ABUT_OK : ABUT_ERROR_MEMORY;
-    for (size_t i = 0; !status && i < count; i++) {
+    for (size_t i = 0; i < count; i++) {
         const abut_vec3 o = abut_mesh_local_origin(meshes[i]),
                         *p = abut_mesh_local_positions(meshes[i]);
         const uint32_t *from = abut_mesh_indices(meshes[i]);
@@ -58,14 +55,9 @@ static abut_status merge_meshes(tool_run *tool, abut_mesh *const *meshes, size_t
             *corner++ = base + from[k];
         base += own;
     }
-    if (!status) {
-        abut_mesh_input input =
-            abut_mesh_input_doubles(positions, (uint32_t)vertices, indices, (uint32_t)triangles);
-        status = abut_mesh_create(tool->context, &input, joined);
-    }
-    abut_context_free(tool->context, positions);
-    abut_context_free(tool->context, indices);
-    return status;
+    abut_mesh_input input =
+        abut_mesh_input_doubles(positions, (uint32_t)vertices, indices, (uint32_t)triangles);
+    ensure(abut_mesh_create(tool->context, &input, joined));
 }
 
 /* ---- steps: each replaces the mesh ---- */
@@ -75,12 +67,10 @@ static void replace_mesh(abut_mesh **mesh, abut_mesh *by) {
     *mesh = by;
 }
 
-static abut_status weld_mesh(tool_output *out, abut_mesh **mesh, double tolerance) {
+static void weld_mesh(tool_output *out, abut_mesh **mesh, double tolerance) {
     abut_mesh *welded = NULL;
     uint32_t vertices = abut_mesh_vertex_count(*mesh), triangles = abut_mesh_triangle_count(*mesh);
-    abut_status status = abut_mesh_weld(*mesh, tolerance, &welded);
-    if (status)
-        return status;
+    ensure(abut_mesh_weld(*mesh, tolerance, &welded));
     replace_mesh(mesh, welded);
     vertices -= abut_mesh_vertex_count(welded);
     triangles -= abut_mesh_triangle_count(welded);
@@ -92,42 +82,32 @@ static abut_status weld_mesh(tool_output *out, abut_mesh **mesh, double toleranc
     text_add(&words, triangles == 1 ? " triangle" : " triangles");
     if (tolerance > 0)
         text_print(&words, " (tolerance %g)", tolerance);
-    print_fact(out, "weld", "%s", words.data ? words.data : "");
-    text_free(&words);
+    print_fact(out, "weld", "%s", text_of(&words));
     out_object(out, "weld");
     json_number(out, "tolerance", tolerance);
     json_count(out, "vertices_removed", vertices);
     json_count(out, "triangles_removed", triangles);
     out_end(out);
-    return ABUT_OK;
 }
 
-static abut_status orient_mesh(tool_output *out, abut_mesh **mesh) {
+static void orient_mesh(tool_output *out, abut_mesh **mesh) {
     abut_topology *topology = NULL;
     abut_mesh *oriented = NULL;
     uint32_t flipped = 0;
-    abut_status status = abut_topology_create(*mesh, &topology);
-    if (!status)
-        status = abut_mesh_orient(topology, &oriented, &flipped);
+    ensure(abut_topology_create(*mesh, &topology));
+    ensure(abut_mesh_orient(topology, &oriented, &flipped));
     abut_topology_destroy(topology);
-    if (status)
-        return status;
     replace_mesh(mesh, oriented);
     tool_text words = {0};
     text_grouped(&words, flipped);
-    print_fact(out, "orient", "flipped %s triangle%s", words.data ? words.data : "",
-               flipped == 1 ? "" : "s");
-    text_free(&words);
+    print_fact(out, "orient", "flipped %s triangle%s", text_of(&words), flipped == 1 ? "" : "s");
     json_count(out, "flipped", flipped);
-    return ABUT_OK;
 }
 
-static abut_status transform_mesh(abut_mesh **mesh, double scale, abut_pose pose) {
+static void transform_mesh(abut_mesh **mesh, double scale, abut_pose pose) {
     abut_mesh *moved = NULL;
-    abut_status status = abut_mesh_transform(*mesh, scale, pose, &moved);
-    if (!status)
-        replace_mesh(mesh, moved);
-    return status;
+    ensure(abut_mesh_transform(*mesh, scale, pose, &moved));
+    replace_mesh(mesh, moved);
 }
 
 /* ---- the command ---- */
@@ -140,8 +120,7 @@ static void print_size(tool_output *out, const char *key, const char *path, cons
     text_add(&words, " vertices, ");
     text_grouped(&words, abut_mesh_triangle_count(mesh));
     text_add(&words, " triangles");
-    print_fact(out, key, "%s", words.data ? words.data : "");
-    text_free(&words);
+    print_fact(out, key, "%s", text_of(&words));
     if (!out->json)
         return;
     out_object(out, key);
@@ -152,30 +131,26 @@ static void print_size(tool_output *out, const char *key, const char *path, cons
 }
 
 /* Reads all files except the last, and merges them. */
-static abut_status read_inputs(tool_run *tool, const tool_arguments *arguments,
-                               const abut_mesh_read_options *reading, abut_mesh **mesh) {
+static void read_inputs(tool_run *tool, const tool_arguments *arguments,
+                        const abut_mesh_read_options *reading, abut_mesh **mesh) {
     size_t count = arguments->operand_count - 1;
-    abut_mesh **meshes = abut_context_allocate(tool->context, count, sizeof *meshes);
-    abut_status status = meshes ? ABUT_OK : ABUT_ERROR_MEMORY;
+    abut_mesh **meshes = tool_array(count, sizeof *meshes);
     size_t read = 0;
-    for (; !status && read < count; read += !status)
-        status = tool_read(tool, arguments->operands[read], reading, &meshes[read]);
-    for (size_t i = 0; !status && i < count; i++)
+    for (; read < count; read++)
+        ensure(tool_read(tool, arguments->operands[read], reading, &meshes[read]));
+    for (size_t i = 0; i < count; i++)
         print_size(&tool->out, "read", arguments->operands[i], meshes[i]);
-    if (!status && count == 1)
+    if (count == 1)
         *mesh = abut_mesh_retain(meshes[0]);
-    else if (!status)
-        status = merge_meshes(tool, meshes, count, mesh);
+    else
+        merge_meshes(tool, meshes, count, mesh);
     for (size_t i = 0; i < read; i++)
         abut_mesh_destroy(meshes[i]);
-    abut_context_free(tool->context, meshes);
-    return status;
 }
 
 /* Runs all steps and writes the file. */
-static abut_status convert_mesh(tool_run *tool, const tool_arguments *arguments, double scale,
-                                abut_pose pose, const abut_mesh_write_options *writing,
-                                abut_mesh **mesh) {
+static void convert_mesh(tool_run *tool, const tool_arguments *arguments, double scale,
+                         abut_pose pose, const abut_mesh_write_options *writing, abut_mesh **mesh) {
     tool_output *out = &tool->out;
     const tool_given *from = option_given(arguments, "from"),
                      *welded = option_given(arguments, "weld");
@@ -186,44 +161,36 @@ static abut_status convert_mesh(tool_run *tool, const tool_arguments *arguments,
         reading.triangulation = ABUT_TRIANGULATION_FAN;
     const char *path = arguments->operands[arguments->operand_count - 1];
     out_list(out, "read");
-    abut_status status = read_inputs(tool, arguments, &reading, mesh);
-    if (status)
-        return status;
+    read_inputs(tool, arguments, &reading, mesh);
     out_end(out);
     if (welded)
-        status = weld_mesh(out, mesh, welded->numbers[0]);
-    if (!status && option_given(arguments, "orient"))
-        status = orient_mesh(out, mesh);
-    if (!status && (option_given(arguments, "scale") || option_given(arguments, "rotate") ||
-                    option_given(arguments, "translate")))
-        status = transform_mesh(mesh, scale, pose);
+        weld_mesh(out, mesh, welded->numbers[0]);
+    if (option_given(arguments, "orient"))
+        orient_mesh(out, mesh);
+    if (option_given(arguments, "scale") || option_given(arguments, "rotate") ||
+        option_given(arguments, "translate"))
+        transform_mesh(mesh, scale, pose);
     progress_start(tool->progress, path);
-    if (!status && tool_cancelled())
-        return ABUT_ERROR_CANCELLED;
-    if (!status)
-        status = abut_mesh_write(*mesh, tool_target(tool, path), writing);
-    if (!status)
-        print_size(out, "wrote", path, *mesh);
-    return status;
+    if (tool_cancelled()) {
+        ensure(ABUT_ERROR_CANCELLED);
+        return;
+    }
+    ensure(abut_mesh_write(*mesh, tool_target(tool, path), writing));
+    print_size(out, "wrote", path, *mesh);
 }
 
 static int run_convert(tool_run *tool, const tool_arguments *arguments) {
     abut_mesh_write_options writing = abut_mesh_write_options_default();
     double scale = 1;
     abut_pose pose = {0};
-    int code = tool_output_format(tool, arguments->operands[arguments->operand_count - 1],
-                                  option_given(arguments, "to"), &writing.format);
-    if (!code)
-        code = read_motion(tool, arguments, &scale, &pose);
-    if (code)
-        return code;
+    tool_output_format(tool, arguments->operands[arguments->operand_count - 1],
+                       option_given(arguments, "to"), &writing.format);
+    read_motion(tool, arguments, &scale, &pose);
     writing.ascii = option_given(arguments, "ascii") != NULL;
     abut_mesh *mesh = NULL;
     out_object(&tool->out, NULL);
-    abut_status status = convert_mesh(tool, arguments, scale, pose, &writing, &mesh);
+    convert_mesh(tool, arguments, scale, pose, &writing, &mesh);
     abut_mesh_destroy(mesh);
-    if (status)
-        return tool_fail(tool, status);
     out_end(&tool->out);
     if (tool->quiet && !tool->out.json)
         text_clear(&tool->out.text);
@@ -231,26 +198,22 @@ static int run_convert(tool_run *tool, const tool_arguments *arguments) {
 }
 
 static const tool_option options[] = {
-    {"weld", "T", OPTION_TOLERANCE,
-     "merge vertices with equal coordinates, or nearer than T; remove triangles that become "
-     "degenerate",
-     NULL, false},
-    {"orient", NULL, OPTION_FLAG,
-     "flip triangles so that neighbours agree and solids face outwards", NULL, false},
-    {"scale", "S", OPTION_NUMBER, "multiply all coordinates by S; a negative S mirrors the mesh",
-     NULL, false},
-    {"rotate", "AXIS,DEG", OPTION_TEXT,
-     "rotate about x, y, z or an axis X,Y,Z through the origin; repeatable", NULL, true},
-    {"translate", "X,Y,Z", OPTION_VECTOR, "translate by this vector", NULL, false},
-    {"fan", NULL, OPTION_FLAG, "triangulate every polygon as a fan from its first corner", NULL,
-     false},
-    {"ascii", NULL, OPTION_FLAG, "write PLY, STL and glTF as text", NULL, false},
-    {"from", "FORMAT", OPTION_CHOICE,
-     "read as obj, ply, stl, off, gltf or other, regardless of the file extension",
-     "obj|ply|stl|off|gltf|other", false},
-    {"to", "FORMAT", OPTION_CHOICE,
-     "write as obj, ply, stl, off or gltf, regardless of the file extension",
-     "obj|ply|stl|off|gltf", false},
+    OPTION("weld", "T", TOLERANCE,
+           "merge vertices with equal coordinates, or nearer than T; remove triangles that become "
+           "degenerate"),
+    FLAG("orient", "flip triangles so that neighbours agree and solids face outwards"),
+    OPTION("scale", "S", NUMBER, "multiply all coordinates by S; a negative S mirrors the mesh"),
+    REPEATED("rotate", "AXIS,DEG", TEXT,
+             "rotate about x, y, z or an axis X,Y,Z through the origin; repeatable"),
+    OPTION("translate", "X,Y,Z", VECTOR, "translate by this vector"),
+    FLAG("fan", "triangulate every polygon as a fan from its first corner"),
+    FLAG("ascii", "write PLY, STL and glTF as text"),
+    CHOICE("from", "FORMAT", CHOICE,
+           "read as obj, ply, stl, off, gltf or other, regardless of the file extension",
+           "obj|ply|stl|off|gltf|other"),
+    CHOICE("to", "FORMAT", CHOICE,
+           "write as obj, ply, stl, off or gltf, regardless of the file extension",
+           "obj|ply|stl|off|gltf"),
     {0}};
 
 const tool_command command_convert = {
@@ -267,8 +230,6 @@ const tool_command command_convert = {
                 "  abut convert lid.obj box.obj both.ply --weld\n"
                 "  gunzip -c scan.obj.gz | abut convert - scan.ply\n",
     .options = options,
-    .operand_kind = OPERAND_FILES,
-    .operand_least = 2,
-    .operand_most = UINT32_MAX,
+    .operand_range = {2, UINT32_MAX},
     .run = run_convert,
 };

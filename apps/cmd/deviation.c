@@ -3,7 +3,6 @@
 #include "map.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 /* The first surface is the scan. */
 typedef struct deviation {
@@ -18,42 +17,32 @@ typedef struct deviation {
 
 /* ---- computation ---- */
 
-static int load_deviation(tool_run *tool, const tool_arguments *arguments, deviation *d) {
+static void load_deviation(tool_run *tool, const tool_arguments *arguments, deviation *d) {
     static const char *const poses[2] = {"pose-a", "pose"};
     const bool sign = option_given(arguments, "signed") != NULL;
-    int code = 0;
-    for (int k = 0; k < 2 && !code; k++) {
-        code = surface_load(tool, arguments, arguments->operands[k], poses[k], &d->surfaces[k]);
-        if (!code)
-            code = surface_index(tool, NULL, sign && k == 1, true, &d->surfaces[k]);
+    for (int k = 0; k < 2; k++) {
+        surface_load(tool, arguments, arguments->operands[k], poses[k], &d->surfaces[k]);
+        surface_index(tool, NULL, sign && k == 1, true, &d->surfaces[k]);
     }
-    if (!code)
-        print_unit_note(tool, arguments->operands[0], d->surfaces[0].mesh, arguments->operands[1],
-                        d->surfaces[1].mesh);
-    return code;
+    print_unit_note(tool, arguments->operands[0], d->surfaces[0].mesh, arguments->operands[1],
+                    d->surfaces[1].mesh);
 }
 
-static int compute_deviation(tool_run *tool, const tool_arguments *arguments, deviation *d) {
+static void compute_deviation(tool_run *tool, const tool_arguments *arguments, deviation *d) {
     const tool_given *samples = option_given(arguments, "samples");
     const uint32_t resolution =
         samples ? (uint32_t)fmin(1e9, ceil(sqrt(samples->counts[0] / 0.9))) : 0;
-    int code = 0;
-    for (int k = 0; k < d->ways && !code; k++) {
+    for (int k = 0; k < d->ways; k++) {
         abut_collider other = abut_collider_from_bvh(d->surfaces[1 - k].bvh, abut_pose_identity());
         d->answers[k].what = "deviation";
         d->answers[k].limits[0] = d->tolerance;
         d->answers[k].limits[1] = -d->tolerance;
-        code = surface_map(tool, arguments, resolution, d->device, &d->surfaces[k]);
-        abut_status status =
-            code ? ABUT_OK : abut_map_compute_distance(d->surfaces[k].map, &other, 1, NULL);
+        surface_map(tool, arguments, resolution, d->device, &d->surfaces[k]);
+        ensure(abut_map_compute_distance(d->surfaces[k].map, &other, 1, NULL));
         progress_start(tool->progress, d->surfaces[k].path);
         d->farthest[k] = abut_map_hausdorff_result_default();
-        if (!status && !code)
-            status =
-                abut_map_hausdorff(d->surfaces[k].bvh, other.shape.body.bvh, NULL, &d->farthest[k]);
-        code = status ? tool_fail(tool, status) : code;
+        ensure(abut_map_hausdorff(d->surfaces[k].bvh, other.shape.body.bvh, NULL, &d->farthest[k]));
     }
-    return code;
 }
 
 /* The range of the colours: all but a few outliers, or twice the tolerance. */
@@ -68,23 +57,20 @@ static double range_of(const deviation *d) {
     return range;
 }
 
-static int measure_statistics(tool_run *tool, deviation *d) {
+static void measure_statistics(deviation *d) {
     double range = 0, bins[4];
-    int code = 0;
-    for (int round = 0; round < 2 && !code;
-         round++) { /* the second map uses the scale of the first */
-        for (int k = 0; k < d->ways && !code; k++)
-            code = map_measure(tool, &d->surfaces[k], NULL, "diverging",
-                               d->answers[0].info.has_sign ? -range : 0, range, &d->answers[k]);
-        range = code ? 0 : range_of(d);
+    for (int round = 0; round < 2; round++) {
+        /* the second map uses the scale of the first */
+        for (int k = 0; k < d->ways; k++)
+            map_measure(&d->surfaces[k], NULL, "diverging",
+                        d->answers[0].info.has_sign ? -range : 0, range, &d->answers[k]);
+        range = range_of(d);
     }
-    for (int k = 0; k < d->ways && !code && d->tolerance > 0; k++) {
-        abut_status status =
-            abut_map_histogram(d->surfaces[k].map, -2 * d->tolerance, 2 * d->tolerance, 4, bins);
-        code = status ? tool_fail(tool, status) : 0;
+    for (int k = 0; k < d->ways && d->tolerance > 0; k++) {
+        ensure(
+            abut_map_histogram(d->surfaces[k].map, -2 * d->tolerance, 2 * d->tolerance, 4, bins));
         d->within[k] = bins[1] + bins[2];
     }
-    return code;
 }
 
 /* ---- output ---- */
@@ -103,9 +89,8 @@ static void print_samples(tool_output *out, const deviation *d) {
         text_add(&words, k ? " and " : "");
         text_grouped(&words, d->answers[k].info.sample_count);
     }
-    print_fact(out, "samples", "%s; reach %.2g", words.data ? words.data : "",
+    print_fact(out, "samples", "%s; reach %.2g", text_of(&words),
                fmax(d->answers[0].info.reach, d->answers[1].info.reach));
-    text_free(&words);
 }
 
 static void print_way(tool_run *tool, const deviation *d, int k) {
@@ -138,14 +123,13 @@ static void print_way(tool_run *tool, const deviation *d, int k) {
         if (d->tolerance > 0)
             print_fact(out, "within", "%.2f%%", 100 * d->within[k] / fmax(m->area, 1e-300));
         print_bounds(out, "farthest", far->lower, far->upper);
-        print_fact(out, "at", "%s", place.data ? place.data : "");
-        text_free(&place);
+        print_fact(out, "at", "%s", text_of(&place));
     }
     out_end(out);
 }
 
-static int print_deviation(tool_run *tool, const tool_arguments *arguments, const deviation *d,
-                           double lower, double upper) {
+static void print_deviation(tool_run *tool, const tool_arguments *arguments, const deviation *d,
+                            double lower, double upper) {
     tool_output *out = &tool->out;
     const map_answer *answers[2] = {&d->answers[0], &d->answers[1]};
     const char *names[2] = {"scan", "model"};
@@ -170,20 +154,14 @@ static int print_deviation(tool_run *tool, const tool_arguments *arguments, cons
         json_number(out, "hausdorff_upper", upper);
         print_bounds(out, "hausdorff", lower, upper);
     }
-    int code = map_write(tool, arguments, panels, (uint32_t)d->ways, MAP_SHOW_DISTANCE);
-    if (code)
-        return code;
+    map_write(tool, arguments, panels, (uint32_t)d->ways, MAP_SHOW_DISTANCE);
     out_table(out, "ways");
     for (int k = 0; k < d->ways; k++)
         print_way(tool, d, k);
     out_end(out);
     map_histogram(tool, answers, names, (uint32_t)d->ways);
     out_end(out);
-    tool_text words = {0};
-    text_number(&words, lower);
-    answer(tool, "%s", words.data ? words.data : "");
-    text_free(&words);
-    return 0;
+    answer_number(tool, true, lower, "");
 }
 
 /* ---- the command ---- */
@@ -192,34 +170,32 @@ static int run_deviation(tool_run *tool, const tool_arguments *arguments) {
     const tool_given *tolerance = option_given(arguments, "tolerance");
     deviation d = {.ways = option_given(arguments, "one-sided") ? 1 : 2};
     if (option_given(arguments, "samples") && option_given(arguments, "resolution"))
-        return tool_refuse(tool, "--samples and --resolution cannot be combined");
+        tool_refuse(tool, "--samples and --resolution cannot be combined");
     d.tolerance = tolerance ? tolerance->numbers[0] : 0;
-    int code = map_check(tool, arguments);
-    code = code ? code : device_open(tool, arguments, &d.device);
-    code = code ? code : load_deviation(tool, arguments, &d);
-    code = code ? code : compute_deviation(tool, arguments, &d);
-    code = code ? code : measure_statistics(tool, &d);
+    map_check(tool, arguments);
+    device_open(tool, arguments, &d.device);
+    load_deviation(tool, arguments, &d);
+    compute_deviation(tool, arguments, &d);
+    measure_statistics(&d);
     double lower = fmax(d.farthest[0].lower, d.farthest[1].lower),
            upper = fmax(d.farthest[0].upper, d.farthest[1].upper);
-    if (!code)
-        tool_print_reliability(tool, &d.answers[0].info.reliability);
-    code = code ? code : print_deviation(tool, arguments, &d, lower, upper);
+    tool_print_reliability(tool, &d.answers[0].info.reliability);
+    print_deviation(tool, arguments, &d, lower, upper);
     for (int k = 0; k < 2; k++)
         surface_free(&d.surfaces[k]);
     abut_device_destroy(d.device);
-    return code ? code : d.tolerance > 0 && upper > d.tolerance ? CODE_FOUND : CODE_FINE;
+    return d.tolerance > 0 && upper > d.tolerance ? CODE_FOUND : CODE_FINE;
 }
 
 static const tool_option options[] = {
-    {"signed", NULL, OPTION_FLAG,
-     "deviations of the scan are negative inside the model, which should have no boundary edges",
-     NULL, false},
-    {"tolerance", "T", OPTION_POSITIVE,
-     "print the area within T; the exit code is 3 if any point is farther", NULL, false},
-    {"samples", "N", OPTION_COUNT,
-     "approximate number of samples on each surface, instead of --resolution", NULL, false},
-    {"one-sided", NULL, OPTION_FLAG,
-     "only from the scan to the model: parts of the model without scan do not count", NULL, false},
+    FLAG("signed", "deviations of the scan are negative inside the model, which should have no "
+                   "boundary edges"),
+    OPTION("tolerance", "T", POSITIVE,
+           "print the area within T; the exit code is 3 if any point is farther"),
+    OPTION("samples", "N", COUNT,
+           "approximate number of samples on each surface, instead of --resolution"),
+    FLAG("one-sided",
+         "only from the scan to the model: parts of the model without scan do not count"),
     MAP_POSE_OPTIONS MAP_OPTIONS,
     {0}};
 
@@ -236,8 +212,6 @@ const tool_command command_deviation = {
     .examples = "  abut deviation scan.ply model.obj --signed --png deviation.png\n"
                 "  abut deviation scan.ply model.obj --tolerance 0.1 --samples 1000000 --json\n",
     .options = options,
-    .operand_kind = OPERAND_FILES,
-    .operand_least = 2,
-    .operand_most = 2,
+    .operand_range = {2, 2},
     .run = run_deviation,
 };

@@ -85,9 +85,7 @@ static int run_devices(tool_run *tool, const tool_arguments *arguments) {
     abut_device_info_list found = {infos, DEVICES_MAX, 0};
     bool fine = true, check = option_given(arguments, "check") != NULL;
     infos[0] = abut_device_info_default();
-    abut_status status = abut_device_list(tool->context, &found);
-    if (status)
-        return tool_fail(tool, status);
+    ensure(abut_device_list(tool->context, &found));
     const uint64_t count = found.count;
     uint32_t chosen = DEVICES_MAX;
     out_object(out, NULL);
@@ -123,7 +121,6 @@ const tool_command command_devices = {
         "  abut devices\n  abut devices --check\n  abut devices --json | jq .devices[0].name\n",
     .options = options,
     .operand_kind = OPERAND_NONE,
-    .operand_least = 0,
-    .operand_most = 0,
+    .operand_range = {0, 0},
     .run = run_devices,
 };

@@ -2,7 +2,6 @@
 #include "tool.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 /* ---- one pose ---- */
 
@@ -34,10 +33,7 @@ static int run_margin(tool_run *tool, const tool_arguments *arguments, const too
     abut_collider a = pair_posed(pair, 0), b = pair_posed(pair, 1);
     bool within;
     abut_reliability reliability;
-    abut_status status =
-        abut_pair_within(&a, &b, margin, &pair->options, NULL, &within, &reliability);
-    if (status)
-        return tool_fail(tool, status);
+    ensure(abut_pair_within(&a, &b, margin, &pair->options, NULL, &within, &reliability));
     tool_print_reliability(tool, &reliability);
     pair_begin(out, arguments);
     json_number(out, "margin", margin);
@@ -57,9 +53,7 @@ static int distance_at_pose(tool_run *tool, const tool_arguments *arguments,
     abut_separation found;
     if (margin)
         return run_margin(tool, arguments, pair, margin->numbers[0]);
-    abut_status status = abut_pair_distance(&a, &b, &pair->options, NULL, &found);
-    if (status)
-        return tool_fail(tool, status);
+    ensure(abut_pair_distance(&a, &b, &pair->options, NULL, &found));
     tool_print_reliability(tool, &found.reliability);
     if (found.relation == ABUT_PAIR_APART)
         print_unit_note(tool, arguments->operands[0], abut_bvh_mesh(pair->bvh[0]),
@@ -71,13 +65,10 @@ static int distance_at_pose(tool_run *tool, const tool_arguments *arguments,
     print_point(out, "closest_a", found.point_a, found.triangle_a, found.feature_a);
     print_point(out, "closest_b", found.point_b, found.triangle_b, found.feature_b);
     abut_segment between = {{found.point_a, found.point_b}};
-    int code = pair_picture(tool, arguments, pair, &between, 1, true);
+    pair_picture(tool, arguments, pair, &between, 1, true);
     out_end(out);
-    tool_text words = {0};
-    text_number(&words, found.distance);
-    answer(tool, "%s", words.data ? words.data : "");
-    text_free(&words);
-    return code;
+    answer_number(tool, true, found.distance, "");
+    return CODE_FINE;
 }
 
 /* ---- many poses ---- */
@@ -90,19 +81,12 @@ typedef struct answers {
     abut_reliability reliability; /* pose with the least reliable result */
 } answers;
 
-static const tool_column columns[] = {{"pose", COLUMN_WHOLE, NULL},
-                                      {"distance", COLUMN_REAL, NULL},
-                                      {"relation", COLUMN_WORD, abut_pair_relation_name},
-                                      {"a_x", COLUMN_REAL, NULL},
-                                      {"a_y", COLUMN_REAL, NULL},
-                                      {"a_z", COLUMN_REAL, NULL},
-                                      {"b_x", COLUMN_REAL, NULL},
-                                      {"b_y", COLUMN_REAL, NULL},
-                                      {"b_z", COLUMN_REAL, NULL},
-                                      {"triangle_a", COLUMN_WHOLE, NULL},
-                                      {"triangle_b", COLUMN_WHOLE, NULL}};
-static const tool_column within_columns[] = {{"pose", COLUMN_WHOLE, NULL},
-                                             {"within", COLUMN_WORD, table_boolean}};
+static const tool_column columns[] = {
+    WHOLE("pose"),       REAL("distance"),   WORD("relation", abut_pair_relation_name),
+    REAL("a_x"),         REAL("a_y"),        REAL("a_z"),
+    REAL("b_x"),         REAL("b_y"),        REAL("b_z"),
+    WHOLE("triangle_a"), WHOLE("triangle_b")};
+static const tool_column within_columns[] = {WHOLE("pose"), WORD("within", table_boolean)};
 
 static void fill_distance_row(const void *data, size_t row, double *values) {
     const answers *all = data;
@@ -131,9 +115,8 @@ static void summarise_distance(tool_run *tool, const tool_arguments *arguments,
                                const answers *all) {
     tool_output *out = &tool->out;
     double least = INFINITY;
-    for (size_t i = 0; i < all->count; i++) {
+    for (size_t i = 0; i < all->count; i++)
         least = all->within ? least : fmin(least, all->separations[i].distance);
-    }
     pair_begin(out, arguments);
     fact_count(out, "poses", all->count);
     fact_count(out, all->within ? "within" : "touching", count_near(all));
@@ -160,50 +143,48 @@ static void summarise_distance(tool_run *tool, const tool_arguments *arguments,
 
 enum { POSES_PER_CHUNK = 64 }; /* poses are assigned to processes in chunks of this size */
 
-/* Keeps the poses of this process, and their indices in `keys`, from malloc. */
-static bool keep_own_poses(const tool_run *tool, const tool_pair *pair, abut_pair_poses *poses,
-                           uint64_t **keys) {
+/* Keeps the poses of this process. Returns their indices. */
+static uint64_t *keep_own_poses(const tool_run *tool, const tool_pair *pair,
+                                abut_pair_poses *poses) {
     size_t kept = 0;
-    *keys = malloc((poses->count + 1) * sizeof **keys);
-    for (size_t i = 0; *keys && i < poses->count; i++)
+    uint64_t *keys = tool_array(poses->count + 1, sizeof *keys);
+    for (size_t i = 0; i < poses->count; i++)
         if (share_mine(tool, i, POSES_PER_CHUNK)) {
             pair->poses.list[kept] = pair->poses.list[i];
-            (*keys)[kept++] = i;
+            keys[kept++] = i;
         }
     poses->count = kept;
-    return *keys != NULL;
+    return keys;
 }
 
 /* Computes the results for the poses of this process. `worst` is the pose of the reliability. */
-static int compute_distances(tool_run *tool, const tool_given *margin, const tool_pair *pair,
-                             const abut_pair_poses *poses, answers *all, size_t *worst) {
+static void compute_distances(const tool_given *margin, const tool_pair *pair,
+                              const abut_pair_poses *poses, answers *all, size_t *worst) {
     all->count = poses->count;
     if (margin)
-        all->within = malloc((all->count + 1) * sizeof *all->within);
+        all->within = tool_array(all->count + 1, sizeof *all->within);
     else
-        all->separations = malloc((all->count + 1) * sizeof *all->separations);
-    if (!all->within && !all->separations)
-        return tool_fail_with(tool, "out of memory", "not enough memory for the answers");
+        all->separations = tool_array(all->count + 1, sizeof *all->separations);
     if (!all->count)
-        return 0;
-    abut_status status = margin ? abut_pair_within_batch(poses, margin->numbers[0], &pair->options,
-                                                         all->within, &all->reliability)
-                                : abut_pair_distance_batch(poses, &pair->options, all->separations);
-    for (size_t i = 0; !status && !margin && i < all->count; i++)
+        return;
+    if (margin)
+        ensure(abut_pair_within_batch(poses, margin->numbers[0], &pair->options, all->within,
+                                      &all->reliability));
+    else
+        ensure(abut_pair_distance_batch(poses, &pair->options, all->separations));
+    for (size_t i = 0; !margin && i < all->count; i++)
         if (!i || all->separations[i].reliability.level > all->reliability.level) {
             all->reliability = all->separations[i].reliability;
             *worst = i;
         }
-    return status ? tool_fail(tool, status) : 0;
 }
 
 /* Collects all results in the first process. */
-static int collect_answers(tool_run *tool, int code, const uint64_t *keys, size_t worst,
-                           answers *all) {
+static void collect_answers(tool_run *tool, const uint64_t *keys, size_t worst, answers *all) {
     uint64_t count = all->count;
-    code = share_agree(tool, code);
-    if (code || !tool->share)
-        return code;
+    share_agree(tool);
+    if (!tool->share)
+        return;
     share_worst(tool, &all->reliability,
                 count ? keys[worst] : UINT64_MAX); /* no results: the best level */
     if (all->within)
@@ -211,56 +192,45 @@ static int collect_answers(tool_run *tool, int code, const uint64_t *keys, size_
     else
         share_collect(tool, &all->separations, &count, sizeof *all->separations, keys);
     all->count = (size_t)count;
-    return 0;
 }
 
 static int distance_at_poses(tool_run *tool, const tool_arguments *arguments, const tool_pair *pair,
                              const abut_pair_poses *poses) {
     const tool_given *margin = option_given(arguments, "margin");
     abut_pair_poses mine = *poses;
-    uint64_t *keys = NULL;
     size_t worst = 0;
     answers all = {0};
-    int code = keep_own_poses(tool, pair, &mine, &keys)
-                   ? compute_distances(tool, margin, pair, &mine, &all, &worst)
-                   : tool_fail_with(tool, "out of memory", "not enough memory for the poses");
-    code = collect_answers(tool, code, keys, worst, &all);
-    if (!code && all.count)
+    uint64_t *keys = keep_own_poses(tool, pair, &mine);
+    compute_distances(margin, pair, &mine, &all, &worst);
+    collect_answers(tool, keys, worst, &all);
+    if (all.count)
         tool_print_reliability(tool, &all.reliability);
+    if (!share_prints(tool))
+        return CODE_FINE;
     tool_table table = {margin ? within_columns : columns, margin ? 2 : 11, all.count,
                         fill_distance_row, &all};
-    const bool tells = !code && share_prints(tool);
-    if (tells)
-        code = pair_table(tool, arguments, &table);
-    if (tells && !code && (tool->out.json || (option_given(arguments, "out") && !tool->quiet)))
+    pair_table(tool, arguments, &table);
+    if (tool->out.json || (option_given(arguments, "out") && !tool->quiet))
         summarise_distance(tool, arguments, &all);
-    if (tells && !code && margin)
-        code = tool_outcome(count_near(&all) > 0, &all.reliability);
-    free(all.separations);
-    free(all.within);
-    free(keys);
-    return code;
+    return margin ? tool_outcome(count_near(&all) > 0, &all.reliability) : CODE_FINE;
 }
 
 static int run_distance(tool_run *tool, const tool_arguments *arguments) {
     const tool_given *margin = option_given(arguments, "margin");
-    int code = option_length(tool, margin);
-    if (code)
-        return code;
+    option_length(tool, margin);
     if (tool->share && (!option_given(arguments, "poses") || device_named(arguments)))
-        return tool_refuse(tool, "several processes need --poses, without --device");
+        tool_refuse(tool, "several processes need --poses, without --device");
     if (margin && picture_given(arguments))
-        return tool_refuse(
+        tool_refuse(
             tool,
             "--png and --html cannot be combined with --margin, which computes no closest points");
     if (option_given(arguments, "out") && !option_given(arguments, "poses"))
-        return tool_refuse(tool, "--out requires --poses");
+        tool_refuse(tool, "--out requires --poses");
     return pair_run(tool, arguments, distance_at_pose, distance_at_poses);
 }
 
 static const tool_option options[] = {
-    {"margin", "M", OPTION_NUMBER, "only test whether the distance is at most M, which is faster",
-     NULL, false},
+    OPTION("margin", "M", NUMBER, "only test whether the distance is at most M, which is faster"),
     PAIR_OPTIONS,
     DEVICE_OPTION,
     {0}};
@@ -277,8 +247,6 @@ const tool_command command_distance = {
                 "  abut distance a.obj b.obj --margin 0.01 --json\n"
                 "  abut distance a.obj b.obj --poses poses.csv --out distances.csv\n",
     .options = options,
-    .operand_kind = OPERAND_FILES,
-    .operand_least = 2,
-    .operand_most = 2,
+    .operand_range = {2, 2},
     .run = run_distance,
 };

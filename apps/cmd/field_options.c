@@ -4,17 +4,15 @@
 #include <string.h>
 #include <sys/stat.h>
 
-int field_options(tool_run *tool, const tool_arguments *arguments, abut_field_options *options) {
+void field_options(tool_run *tool, const tool_arguments *arguments, abut_field_options *options) {
     const tool_given *cells = option_given(arguments, "cells"),
                      *cell = option_given(arguments, "cell"),
                      *margin = option_given(arguments, "margin"),
                      *band = option_given(arguments, "band"),
                      *sign = option_given(arguments, "sign");
     if (cells && cell)
-        return tool_refuse(tool, "--cells and --cell cannot be combined; use one of them");
-    int code = option_range(tool, cells, 2, UINT32_MAX, "cells");
-    if (code)
-        return code;
+        tool_refuse(tool, "--cells and --cell cannot be combined; use one of them");
+    option_range(tool, cells, 2, UINT32_MAX, "cells");
     if (cells)
         options->cells = cells->counts[0];
     if (cell)
@@ -27,31 +25,27 @@ int field_options(tool_run *tool, const tool_arguments *arguments, abut_field_op
         options->sign = strcmp(sign->words, "normal") == 0 ? ABUT_SIGN_NORMAL : ABUT_SIGN_WINDING;
     if (option_given(arguments, "cache"))
         options->cache = "";
-    return 0;
 }
 
-int field_build(tool_run *tool, const tool_arguments *arguments, abut_mesh *mesh,
-                abut_field_options *options, field_times *times, abut_field **field) {
+void field_build(tool_run *tool, const tool_arguments *arguments, abut_mesh *mesh,
+                 abut_field_options *options, field_times *times, abut_field **field) {
     double begun = seconds_now();
-    int code = field_options(tool, arguments, options);
-    code = code ? code : device_open(tool, arguments, &options->device);
-    if (code)
-        return code;
-    abut_status status = abut_field_create(mesh, options, field);
+    field_options(tool, arguments, options);
+    device_open(tool, arguments, &options->device);
+    ensure(abut_field_create(mesh, options, field));
     if (times)
         *times = (field_times){.ms = 1e3 * (seconds_now() - begun)};
     /* A field from the disk cache is read, not built, the second time. */
-    if (!status && times && options->device && !options->cache && option_given(arguments, "time")) {
+    if (times && options->device && !options->cache && option_given(arguments, "time")) {
         abut_field_destroy(*field);
         *field = NULL;
         times->first_ms = times->ms;
         begun = seconds_now();
-        status = abut_field_create(mesh, options, field);
+        ensure(abut_field_create(mesh, options, field));
         times->ms = 1e3 * (seconds_now() - begun);
     }
     abut_device_destroy(options->device);
     options->device = NULL;
-    return status ? tool_fail(tool, status) : 0;
 }
 
 /* ---- reading a field or a mesh ---- */
@@ -74,37 +68,29 @@ static bool is_field_file(const char *path) {
     return begins_as_field(first, got);
 }
 
-int input_read(tool_run *tool, tool_text *bytes) {
+void input_read(tool_run *tool, tool_text *bytes) {
     char part[65536];
     size_t got;
-    while (!tool_cancelled() && !bytes->failed && (got = fread(part, 1, sizeof part, stdin)) > 0)
+    while (!tool_cancelled() && (got = fread(part, 1, sizeof part, stdin)) > 0)
         text_bytes(bytes, part, got);
     if (tool_cancelled())
-        return tool_fail(tool, ABUT_ERROR_CANCELLED);
-    if (bytes->failed || ferror(stdin))
-        return tool_fail_with(tool, "file error", "standard input could not be read%s",
-                              bytes->failed ? ": out of memory" : "");
-    return 0;
+        tool_fail(tool, ABUT_ERROR_CANCELLED);
+    if (ferror(stdin))
+        tool_fail_with(tool, "file error", "standard input could not be read");
 }
 
-int field_or_mesh(tool_run *tool, const char *path, abut_field **field, abut_mesh **mesh) {
-    abut_status status;
+void field_or_mesh(tool_run *tool, const char *path, abut_field **field, abut_mesh **mesh) {
     progress_start(tool->progress, path);
     if (strcmp(path, "-") == 0) {
         tool_text bytes = {0};
-        int code = input_read(tool, &bytes);
-        status =
-            code ? ABUT_OK
-            : begins_as_field(bytes.data ? bytes.data : "", bytes.used)
-                ? abut_field_read_memory(tool->context, bytes.data, bytes.used, "-", NULL, field)
-                : abut_mesh_read_memory(tool->context, bytes.data, bytes.used, "-", NULL, mesh);
-        text_free(&bytes);
-        if (code)
-            return code;
+        input_read(tool, &bytes);
+        if (begins_as_field(text_of(&bytes), bytes.used))
+            ensure(abut_field_read_memory(tool->context, bytes.data, bytes.used, "-", NULL, field));
+        else
+            ensure(abut_mesh_read_memory(tool->context, bytes.data, bytes.used, "-", NULL, mesh));
     } else if (is_field_file(path)) {
-        status = abut_field_read(tool->context, path, NULL, field);
+        ensure(abut_field_read(tool->context, path, NULL, field));
     } else {
-        status = tool_read(tool, path, NULL, mesh);
+        ensure(tool_read(tool, path, NULL, mesh));
     }
-    return status ? tool_fail(tool, status) : 0;
 }

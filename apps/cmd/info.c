@@ -54,7 +54,8 @@ static void add_level(tool_text *to, const abut_mesh_report *report) {
     uint32_t open_edges = report->problems[ABUT_PROBLEM_BOUNDARY_EDGE].count;
     if (report->loop_count)
         add_counted(to, report->loop_count, "boundary loop", "boundary loops");
-    else if (open_edges) /* a boundary chain may end at non-manifold edges instead of closing */
+    else if (open_edges)
+        /* a boundary chain may end at non-manifold edges instead of closing */
         add_counted(to, open_edges, "boundary edge", "boundary edges");
     told += report->loop_count || open_edges;
     for (size_t i = 0; i < sizeof order / sizeof *order; i++) {
@@ -97,8 +98,7 @@ static void print_headline(tool_output *out, const char *path, const abut_mesh_r
     if (self == SELF_GIVEN_UP)
         text_add(&words, "; self-intersection test stopped: too many candidate pairs");
     text_add(&words, shade_off(out));
-    print_line_of(out, path, "%s", words.data ? words.data : "");
-    text_free(&words);
+    print_line_of(out, path, "%s", text_of(&words));
 }
 
 /* ---- text output ---- */
@@ -112,8 +112,7 @@ static void print_surface(tool_output *out, const abut_mesh_report *report, self
     text_add(&pieces, ", ");
     add_counted(&pieces, report->loop_count, "boundary loop", "boundary loops");
     text_print(&pieces, ", Euler characteristic %lld", (long long)report->euler_number);
-    print_fact(out, "topology", "%s", pieces.data ? pieces.data : "");
-    text_free(&pieces);
+    print_fact(out, "topology", "%s", text_of(&pieces));
     if (report->hole_fraction > 0 && isfinite(report->hole_fraction))
         print_fact(out, "holes", "%.3g%% of the area%s", 100 * report->hole_fraction,
                    report->is_sheet     ? ": a sheet, without an interior"
@@ -257,8 +256,7 @@ static void print_first(tool_output *out, const abut_problem *problem, bool edge
     }
     text_add(&words, problem->count > ABUT_PROBLEM_FIRST_COUNT ? ", ..." : "");
     out_shade(out, SHADE_DIM);
-    print_fact(out, "first", "%s", words.data ? words.data : "");
-    text_free(&words);
+    print_fact(out, "first", "%s", text_of(&words));
 }
 
 /* JSON lists every kind, text only those with a count. */
@@ -327,12 +325,11 @@ static abut_status examine_self(const abut_bvh *bvh, abut_mesh_report *report, b
     return *given_up ? ABUT_OK : status;
 }
 
-abut_status tool_examine_self(abut_mesh *mesh, abut_mesh_report *report, bool *given_up) {
+void tool_examine_self(abut_mesh *mesh, abut_mesh_report *report, bool *given_up) {
     abut_bvh *bvh = NULL;
-    abut_status status = abut_bvh_create(mesh, NULL, &bvh);
-    status = status ? status : examine_self(bvh, report, given_up);
+    ensure(abut_bvh_create(mesh, NULL, &bvh));
+    ensure(examine_self(bvh, report, given_up));
     abut_bvh_destroy(bvh);
-    return status;
 }
 
 static abut_status examine(tool_run *tool, const char *path, const abut_mesh_read_options *options,
@@ -406,48 +403,17 @@ static int print_file(tool_run *tool, const char *path, const tool_arguments *ar
     return code;
 }
 
-/* Writes the page: all readable meshes with their defects marked. */
-static int write_info_page(tool_run *tool, const tool_arguments *arguments) {
-    abut_mesh_read_options options = abut_mesh_read_options_default();
-    abut_picture_options camera = abut_picture_options_default();
-    abut_picture *picture = NULL;
-    tool_legend legend = {0};
-    const tool_given *from = option_given(arguments, "from");
-    if (from)
-        options.format = tool_format(from->words);
-    tool->up = (abut_vec3){0, 0, 0};
-    abut_status status = abut_picture_create(tool->context, &camera, &picture);
-    for (size_t i = 0; i < arguments->operand_count && !status; i++) {
-        abut_mesh *mesh = NULL;
-        abut_mesh_style style = abut_mesh_style_default();
-        if (tool_read(tool, arguments->operands[i], &options, &mesh))
-            continue; /* the error was already reported */
-        style.smooth = true;
-        style.colour = abut_picture_colour((uint32_t)i);
-        legend_file(&legend, style.colour, arguments->operands[i]);
-        status = abut_picture_add_mesh(picture, mesh, (abut_pose){0}, &style);
-        status = status ? status : defects_mark(tool, picture, mesh, &legend);
-        abut_mesh_destroy(mesh);
-    }
-    status = status ? status : view_page(tool, picture, &legend);
-    abut_picture_destroy(picture);
-    return status ? tool_fail(tool, status) : 0;
-}
-
 static int run_info(tool_run *tool, const tool_arguments *arguments) {
     tool_output *out = &tool->out;
     int worst = CODE_FINE;
-    if (tool->view) {
-        int code = write_info_page(tool, arguments);
-        if (code)
-            return code;
-    }
+    if (tool->view)
+        defects_page(tool, arguments);
     out_object(out, NULL);
     out_list(out, "files");
     for (size_t i = 0; i < arguments->operand_count; i++) {
         int code = print_file(tool, arguments->operands[i], arguments);
         if (code == CODE_CANCELLED)
-            return tool_fail(tool, ABUT_ERROR_CANCELLED);
+            tool_fail(tool, ABUT_ERROR_CANCELLED);
         if (code == CODE_WORK || worst == CODE_FINE)
             worst = code;
         progress_erase(tool->progress);
@@ -460,14 +426,13 @@ static int run_info(tool_run *tool, const tool_arguments *arguments) {
 }
 
 static const tool_option options[] = {
-    {"all", NULL, OPTION_FLAG, "also print the inertia tensor (--json always has it)", NULL, false},
-    {"strict", NULL, OPTION_FLAG, "return 3 if any mesh has problems", NULL, false},
-    {"no-self", NULL, OPTION_FLAG,
-     "skip the self-intersection test, which takes about half of the time", NULL, false},
+    FLAG("all", "also print the inertia tensor (--json always has it)"),
+    FLAG("strict", "return 3 if any mesh has problems"),
+    FLAG("no-self", "skip the self-intersection test, which takes about half of the time"),
     PAGE_OPTION,
-    {"from", "FORMAT", OPTION_CHOICE,
-     "read all files as this format: obj, ply, stl, off, gltf or other",
-     "obj|ply|stl|off|gltf|other", false},
+    CHOICE("from", "FORMAT", CHOICE,
+           "read all files as this format: obj, ply, stl, off, gltf or other",
+           "obj|ply|stl|off|gltf|other"),
     {0}};
 
 const tool_command command_info = {
@@ -485,8 +450,6 @@ const tool_command command_info = {
                 "  abut info --json part.stl | jq '.files[0].closed'\n"
                 "  abut info --strict --quiet *.ply || echo 'something needs repair'\n",
     .options = options,
-    .operand_kind = OPERAND_FILES,
-    .operand_least = 1,
-    .operand_most = UINT32_MAX,
+    .operand_range = {1, UINT32_MAX},
     .run = run_info,
 };

@@ -2,19 +2,13 @@
 #include "apps/get.h"
 #include "view.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 static const char *place_name(unsigned inside) {
     return inside ? "inside" : "outside";
 }
 
 /* The last column is present only with --winding. */
-static const tool_column columns[] = {{"x", COLUMN_REAL, NULL},
-                                      {"y", COLUMN_REAL, NULL},
-                                      {"z", COLUMN_REAL, NULL},
-                                      {"place", COLUMN_WORD, place_name},
-                                      {"winding", COLUMN_REAL, NULL}};
+static const tool_column columns[] = {REAL("x"), REAL("y"), REAL("z"), WORD("place", place_name),
+                                      REAL("winding")};
 
 typedef struct answers {
     const tool_points *points;
@@ -53,53 +47,37 @@ static void summarise_inside(tool_run *tool, const char *mesh_path, const abut_b
 }
 
 /* Writes the page: points in two colours. */
-static int write_inside_page(tool_run *tool, const char *path, const abut_bvh *bvh,
-                             const answers *a) {
+static void write_inside_page(tool_run *tool, const char *path, const abut_bvh *bvh,
+                              const answers *a) {
     static const view_kind kinds[] = {{"inside", {0.15f, 0.45f, 0.75f, 1}, false},
                                       {"outside", {0.85f, 0.45f, 0.15f, 1}, false},
                                       {0}};
     if (!tool->view)
-        return 0;
-    view_mark *marks = malloc((a->points->count + 1) * sizeof *marks);
-    if (!marks)
-        return tool_fail_with(tool, "out of memory", "not enough memory for the page");
+        return;
+    view_mark *marks = tool_array(a->points->count + 1, sizeof *marks);
     for (size_t i = 0; i < a->points->count; i++)
         marks[i] = (view_mark){a->points->list[i], a->points->list[i], a->inside[i] ? 0 : 1};
-    abut_status status =
-        view_marks_page(tool, path, abut_bvh_mesh(bvh), marks, a->points->count, kinds);
-    free(marks);
-    return status ? tool_fail(tool, status) : 0;
+    view_marks_page(tool, path, abut_bvh_mesh(bvh), marks, a->points->count, kinds);
 }
 
-static int classify_points(tool_run *tool, const tool_arguments *arguments, const abut_bvh *bvh,
-                           const tool_points *points) {
+static void classify_points(tool_run *tool, const tool_arguments *arguments, const abut_bvh *bvh,
+                            const tool_points *points) {
     const tool_given *out_path = option_given(arguments, "out");
     bool numbers = option_given(arguments, "winding") != NULL;
     abut_array batch = abut_array_host(points->list);
-    answers a = {.points = points};
-    a.inside = malloc((points->count + 1) * sizeof *a.inside);
-    if (numbers)
-        a.winding = malloc((points->count + 1) * sizeof *a.winding);
-    int code = 0;
-    abut_status status = ABUT_OK;
-    if (!a.inside || (numbers && !a.winding))
-        code = tool_fail_with(tool, "out of memory", "not enough memory for the answers");
-    if (!code &&
-        ((status = abut_sign_inside_batch(bvh, batch, points->count, abut_array_host(a.inside))) ||
-         (numbers && (status = abut_sign_winding_batch(bvh, batch, points->count,
-                                                       abut_array_host(a.winding))))))
-        code = tool_fail(tool, status);
+    answers a = {.points = points, .inside = tool_array(points->count + 1, sizeof *a.inside)};
+    ensure(abut_sign_inside_batch(bvh, batch, points->count, abut_array_host(a.inside)));
+    if (numbers) {
+        a.winding = tool_array(points->count + 1, sizeof *a.winding);
+        ensure(abut_sign_winding_batch(bvh, batch, points->count, abut_array_host(a.winding)));
+    }
     tool_table table = {columns, numbers ? 5 : 4, points->count, fill_inside_row, &a};
-    code = code ? code : table_write(tool, out_path ? out_path->words : NULL, &table);
-    code = code ? code : write_inside_page(tool, arguments->operands[0], bvh, &a);
+    table_write(tool, out_path ? out_path->words : NULL, &table);
+    write_inside_page(tool, arguments->operands[0], bvh, &a);
     abut_reliability reliability = get_sign_info(bvh).reliability;
-    if (!code)
-        tool_print_reliability(tool, &reliability);
-    if (!code && (tool->out.json || out_path))
+    tool_print_reliability(tool, &reliability);
+    if (tool->out.json || out_path)
         summarise_inside(tool, arguments->operands[0], bvh, &a);
-    free(a.inside);
-    free(a.winding);
-    return code;
 }
 
 static int run_inside(tool_run *tool, const tool_arguments *arguments) {
@@ -107,28 +85,23 @@ static int run_inside(tool_run *tool, const tool_arguments *arguments) {
     abut_bvh *bvh = NULL;
     tool_points points = {0};
     abut_device *device = NULL;
-    int code = device_open(tool, arguments, &device);
-    code = code ? code : points_choose(tool, arguments);
-    abut_status status = ABUT_OK;
-    if (!code && (status = tool_read(tool, arguments->operands[0], NULL, &mesh)))
-        code = tool_fail(tool, status);
-    code = code ? code : points_get(tool, arguments, mesh, &points);
-    if (!code &&
-        ((status = device_bvh(mesh, device, &bvh)) || (status = abut_sign_prepare(bvh, NULL))))
-        code = tool_fail(tool, status);
-    code = code ? code : classify_points(tool, arguments, bvh, &points);
-    points_free(&points);
+    device_open(tool, arguments, &device);
+    points_choose(tool, arguments);
+    ensure(tool_read(tool, arguments->operands[0], NULL, &mesh));
+    points_get(tool, arguments, mesh, &points);
+    device_bvh(mesh, device, &bvh);
+    ensure(abut_sign_prepare(bvh, NULL));
+    classify_points(tool, arguments, bvh, &points);
     abut_bvh_destroy(bvh);
     abut_mesh_destroy(mesh);
     abut_device_destroy(device);
-    return code;
+    return CODE_FINE;
 }
 
 static const tool_option options[] = {
-    {"winding", NULL, OPTION_FLAG, "also print the winding number of each point", NULL, false},
+    FLAG("winding", "also print the winding number of each point"),
     POINTS_OPTIONS,
-    {"out", "FILE", OPTION_TEXT, "write the table to FILE (.csv, .ply, .npy) and print a summary",
-     NULL, false},
+    OPTION("out", "FILE", TEXT, "write the table to FILE (.csv, .ply, .npy) and print a summary"),
     PAGE_OPTION,
     DEVICE_OPTION,
     {0}};
@@ -148,8 +121,6 @@ const tool_command command_inside = {
                 "  abut inside bunny.obj scan.ply --winding --out places.npy\n"
                 "  abut inside bunny.obj --random 100000 --json\n",
     .options = options,
-    .operand_kind = OPERAND_FILES,
-    .operand_least = 1,
-    .operand_most = 2,
+    .operand_range = {1, 2},
     .run = run_inside,
 };

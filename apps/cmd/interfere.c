@@ -9,25 +9,23 @@ enum { VIEWS_MAX = 16 };
 
 /* ---- the table ---- */
 
-static const tool_column columns[] = {
-    {"a", COLUMN_NAME, NULL},
-    {"b", COLUMN_NAME, NULL},
-    {"kind", COLUMN_WORD, clash_kind_name},
-    {"pixels", COLUMN_WHOLE, NULL},
-    {"depth", COLUMN_REAL, NULL},
-    {"volume", COLUMN_REAL, NULL},
-    {"volume_error", COLUMN_REAL, NULL},
-    {"area", COLUMN_REAL, NULL},
-    {"nx", COLUMN_REAL, NULL},
-    {"ny", COLUMN_REAL, NULL},
-    {"nz", COLUMN_REAL, NULL},
-    {"x", COLUMN_REAL, NULL},
-    {"y", COLUMN_REAL, NULL},
-    {"z", COLUMN_REAL, NULL},
-    {"distance", COLUMN_REAL, NULL},
-    {"surface", COLUMN_REAL, NULL},
-    {"thickness", COLUMN_REAL, NULL},
-};
+static const tool_column columns[] = {NAME("a"),
+                                      NAME("b"),
+                                      WORD("kind", clash_kind_name),
+                                      WHOLE("pixels"),
+                                      REAL("depth"),
+                                      REAL("volume"),
+                                      REAL("volume_error"),
+                                      REAL("area"),
+                                      REAL("nx"),
+                                      REAL("ny"),
+                                      REAL("nz"),
+                                      REAL("x"),
+                                      REAL("y"),
+                                      REAL("z"),
+                                      REAL("distance"),
+                                      REAL("surface"),
+                                      REAL("thickness")};
 
 static bool has_normal(const abut_layers_pair *pair) {
     return pair->normal.x != 0 || pair->normal.y != 0 || pair->normal.z != 0;
@@ -112,15 +110,16 @@ static void print_row(tool_output *out, const tool_assembly *assembly, const cla
     if (pair->b != pair->a)
         text_safe(&names[1], assembly->bodies[pair->b].name);
     out_object(out, NULL);
-    print_fact(out, "a", "%s", names[0].data ? names[0].data : "");
+    print_fact(out, "a", "%s", text_of(&names[0]));
     print_fact(out, "", "%s", clash_kind_words(clash->kind));
-    print_fact(out, "b", "%s", names[1].data ? names[1].data : "");
+    print_fact(out, "b", "%s", text_of(&names[1]));
     print_size(out, options, clash);
     if (options->query.measure_volume && clash->kind != CLASH_ITSELF)
         print_fact(out, "volume", "%.6g", pair->volume);
     else
         print_fact(out, "volume", "%.4g +- %.1g", pair->volume, pair->volume_error);
-    if (options->query.measure_volume) /* of the intersection, or of the contact area */
+    if (options->query.measure_volume)
+        /* of the intersection, or of the contact area */
         print_fact(out, "surface", "%.4g", pair->surface > 0 ? pair->surface : pair->area);
     else
         print_fact(out, "area", "%.4g", pair->area);
@@ -133,16 +132,12 @@ static void print_row(tool_output *out, const tool_assembly *assembly, const cla
         print_fact(out, "edges of a, b", "%llu, %llu", (unsigned long long)pair->edges_a,
                    (unsigned long long)pair->edges_b);
     out_end(out);
-    text_free(&names[0]);
-    text_free(&names[1]);
 }
 
-int clashes_print(tool_run *tool, const tool_assembly *assembly, const clash_options *options,
-                  const tool_clashes *clashes, size_t first) {
+void clashes_print(tool_run *tool, const tool_assembly *assembly, const clash_options *options,
+                   const tool_clashes *clashes, size_t first) {
     tool_output *out = &tool->out;
-    const tool_clash **order = malloc((clashes->count + 1) * sizeof *order);
-    if (!order)
-        return tool_fail_with(tool, "out of memory", "not enough memory for the table");
+    const tool_clash **order = tool_array(clashes->count + 1, sizeof *order);
     for (size_t i = 0; i < clashes->count; i++)
         order[i] = &clashes->list[i];
     qsort(order, clashes->count, sizeof *order, compare_severity);
@@ -153,8 +148,6 @@ int clashes_print(tool_run *tool, const tool_assembly *assembly, const clash_opt
     if (clashes->count > first)
         print_line(out, "... and %zu more; --first N shows N, --out FILE writes all",
                    clashes->count - first);
-    free(order);
-    return 0;
 }
 
 /* ---- JSON output ---- */
@@ -223,21 +216,19 @@ void clashes_count(tool_output *out, const tool_clashes *clashes) {
         if (counts[k])
             text_print(&text, "%s%zu %s", text.used ? ", " : "", counts[k], words[k]);
     print_fact(out, "found", "%s", text.data ? text.data : "nothing");
-    text_free(&text);
 }
 
-static int print_clashes(tool_run *tool, const tool_arguments *arguments,
-                         const tool_assembly *assembly, const clash_options *options,
-                         const tool_clashes *clashes) {
+static void print_clashes(tool_run *tool, const tool_arguments *arguments,
+                          const tool_assembly *assembly, const clash_options *options,
+                          const tool_clashes *clashes) {
     tool_output *out = &tool->out;
     const tool_given *first = option_given(arguments, "first"),
                      *path = option_given(arguments, "out"),
                      *images = option_given(arguments, "images");
     tool_table table = {columns, sizeof columns / sizeof *columns, clashes->count,
                         fill_interfere_row, clashes->list};
-    int code = path ? table_put_bodies(tool, path->words, &table, assembly->bodies) : 0;
-    if (code)
-        return code;
+    if (path)
+        table_put_bodies(tool, path->words, &table, assembly->bodies);
     out_object(out, NULL);
     fact_count(out, "bodies", assembly->count);
     json_count(out, "found", clashes->count);
@@ -255,27 +246,24 @@ static int print_clashes(tool_run *tool, const tool_arguments *arguments,
     json_reliability(out, &clashes->reliability);
     pictures_print_paths(tool, arguments);
     if (images)
-        code = clashes_images(tool, clashes, &options->query, images->words);
-    if (code)
-        return code;
+        clashes_images(tool, clashes, &options->query, images->words);
     if (out->json) {
         out_list(out, "pairs");
         for (size_t i = 0; i < clashes->count; i++)
             json_pair(out, assembly, options, &clashes->list[i]);
         out_end(out);
     } else if (clashes->count && !path) {
-        code = clashes_print(tool, assembly, options, clashes, first ? first->counts[0] : 30);
+        clashes_print(tool, assembly, options, clashes, first ? first->counts[0] : 30);
     }
     out_end(out);
     answer(tool, "%zu", clashes->count);
-    return code;
 }
 
 /* ---- options ---- */
 
 /* Reads "x", "xyz", or X,Y,Z;X,Y,Z: directions of parallel rays. */
-static int read_views(tool_run *tool, const char *words, abut_raster_view *views,
-                      abut_layers_query *query) {
+static void read_views(tool_run *tool, const char *words, abut_raster_view *views,
+                       abut_layers_query *query) {
     uint32_t count = 0;
     bool good = true;
     if (word_in(words, "x|y|z|xy|xz|yz|xyz")) {
@@ -300,16 +288,15 @@ static int read_views(tool_run *tool, const char *words, abut_raster_view *views
         }
     }
     if (!good)
-        return tool_refuse(
-            tool, "--views must be some of xyz, or up to %d directions X,Y,Z;X,Y,Z, not '%s'",
-            VIEWS_MAX, words);
+        tool_refuse(tool,
+                    "--views must be some of xyz, or up to %d directions X,Y,Z;X,Y,Z, not '%s'",
+                    VIEWS_MAX, words);
     query->views = views;
     query->view_count = count;
-    return 0;
 }
 
-static int read_interfere_options(tool_run *tool, const tool_arguments *arguments,
-                                  abut_raster_view *views, clash_options *options) {
+static void read_interfere_options(tool_run *tool, const tool_arguments *arguments,
+                                   abut_raster_view *views, clash_options *options) {
     const tool_given *directions = option_given(arguments, "views"),
                      *method = option_given(arguments, "method"),
                      *resolution = option_given(arguments, "resolution"),
@@ -322,50 +309,49 @@ static int read_interfere_options(tool_run *tool, const tool_arguments *argument
         views[i] = abut_raster_view_default();
     if (resolution &&
         (!read_count(resolution->words, &query->resolution) || query->resolution > ABUT_RASTER_MAX))
-        return tool_refuse(tool, "--resolution must be a whole number from 1 to %d, not '%s'",
-                           ABUT_RASTER_MAX, resolution->words);
-    int code = option_length(tool, tolerance);
-    code = code ? code : option_length(tool, clearance);
-    if (code)
-        return code;
+        tool_refuse(tool, "--resolution must be a whole number from 1 to %d, not '%s'",
+                    ABUT_RASTER_MAX, resolution->words);
+    option_length(tool, tolerance);
+    option_length(tool, clearance);
     query->tolerance = tolerance ? tolerance->numbers[0] : 0;
     /* 0.05 in a file is not exact in binary: a relative margin makes the test independent of
      * rounding. */
     options->clearance =
         clearance ? fmin(clearance->numbers[0] * (1 + 1e-6), ABUT_COORDINATE_MAX) : 0;
     if (method && !word_in(method->words, "exact|images"))
-        return tool_refuse(tool, "--method must be exact or images, not '%s'", method->words);
+        tool_refuse(tool, "--method must be exact or images, not '%s'", method->words);
     query->measure_volume = !method || strcmp(method->words, "exact") == 0;
     if (option_given(arguments, "touching") && !query->measure_volume)
-        return tool_refuse(tool, "--touching requires --method exact: images do not show bodies "
-                                 "that touch without an intersection volume");
+        tool_refuse(tool, "--touching requires --method exact: images do not show bodies "
+                          "that touch without an intersection volume");
     options->touching = option_given(arguments, "touching") || clearance;
     query->count_edges = option_given(arguments, "edges") != NULL;
     query->find_self = option_given(arguments, "own") != NULL;
     if ((directions || resolution) && query->measure_volume && !query->count_edges &&
         !query->find_self && !option_given(arguments, "images"))
-        return tool_refuse(
-            tool, "--views and --resolution require --method images, --own, --edges or --images");
+        tool_refuse(tool,
+                    "--views and --resolution require --method images, --own, --edges or --images");
     options->cap = option_given(arguments, "cap") != NULL;
     if (!png && (option_given(arguments, "view") || option_given(arguments, "up")))
-        return tool_refuse(tool, "--view and --up require --png or --html");
-    code = png ? picture_check(tool, png->words) : 0;
-    return code || !directions ? code : read_views(tool, directions->words, views, query);
+        tool_refuse(tool, "--view and --up require --png or --html");
+    if (png)
+        picture_check(tool, png->words);
+    if (directions)
+        read_views(tool, directions->words, views, query);
 }
 
 static int run_interfere(tool_run *tool, const tool_arguments *arguments, tool_assembly *assembly,
                          const clash_options *options, tool_clashes *clashes) {
     const tool_given *png = picture_given(arguments);
-    int code = clashes_find(tool, assembly, options, clashes);
-    if (code)
-        return code;
+    clashes_find(tool, assembly, options, clashes);
     clashes_print_reliability(tool, assembly, options, clashes);
     abut_picture_options camera = abut_picture_options_default();
-    code = png ? camera_read(tool, arguments, &camera) : 0;
-    if (!code && png)
-        code = clashes_draw(tool, &camera, assembly, clashes, png->words);
-    code = code ? code : print_clashes(tool, arguments, assembly, options, clashes);
-    return code ? code : clashes->count ? CODE_FOUND : CODE_FINE;
+    if (png)
+        camera_read(tool, arguments, &camera);
+    if (png)
+        clashes_draw(tool, &camera, assembly, clashes, png->words);
+    print_clashes(tool, arguments, assembly, options, clashes);
+    return clashes->count ? CODE_FOUND : CODE_FINE;
 }
 
 static int run_interfere_command(tool_run *tool, const tool_arguments *arguments) {
@@ -373,62 +359,47 @@ static int run_interfere_command(tool_run *tool, const tool_arguments *arguments
     tool_clashes clashes = {0};
     clash_options options;
     abut_raster_view views[VIEWS_MAX];
-    int code = read_interfere_options(tool, arguments, views, &options);
-    code = code ? code : device_open(tool, arguments, &options.device);
-    if (code)
-        return code;
-    code = assembly_load(tool, arguments, option_given(arguments, "parts") != NULL, &assembly);
-    code = code ? code : run_interfere(tool, arguments, &assembly, &options, &clashes);
-    clashes_free(&clashes);
+    read_interfere_options(tool, arguments, views, &options);
+    device_open(tool, arguments, &options.device);
+    assembly_load(tool, arguments, option_given(arguments, "parts") != NULL, &assembly);
+    int code = run_interfere(tool, arguments, &assembly, &options, &clashes);
+    abut_layers_destroy(clashes.layers);
     assembly_free(&assembly);
     abut_device_destroy(options.device);
     return code;
 }
 
 static const tool_option options[] = {
-    {"touching", NULL, OPTION_FLAG,
-     "also pairs that touch without an intersection volume: flush faces, an edge, a point", NULL,
-     false},
-    {"clearance", "D", OPTION_POSITIVE, "also pairs that touch or whose distance is at most D",
-     NULL, false},
-    {"tolerance", "T", OPTION_POSITIVE,
-     "intersections at most this thick have no volume: the bodies touch (default: 1e-9 of the "
-     "smaller body; with --method images along a ray, 1e-6 of the depth of a view)",
-     NULL, false},
-    {"method", "METHOD", OPTION_TEXT,
-     "exact: from the triangles (default); images: from rays through the pixels of several views, "
-     "which miss overlaps smaller than a pixel",
-     "exact|images", false},
-    {"views", "DIRECTIONS", OPTION_TEXT,
-     "images: ray directions, some of xyz, or X,Y,Z;X,Y,Z (default: xyz)", "x|xy|xyz", false},
-    {"resolution", "N", OPTION_TEXT,
-     "images: pixels along the larger side of a view (default: 1024)", NULL, false},
-    {"own", NULL, OPTION_FLAG, "also solids that overlap themselves, from images", NULL, false},
-    {"edges", NULL, OPTION_FLAG,
-     "also the number of pixels in which edges of one body are inside the other, from images", NULL,
-     false},
-    {"parts", NULL, OPTION_FLAG, "each solid of a file is a body: for an assembly in one file",
-     NULL, false},
-    {"cap", NULL, OPTION_FLAG, "close the holes of meshes; without it, open meshes are an error",
-     NULL, false},
-    {"first", "N", OPTION_COUNT,
-     "rows of the printed table, the largest volume first (default: 30)", NULL, false},
-    {"out", "FILE", OPTION_TEXT, "write all pairs to FILE (.csv, .npy, .ply) and print a summary",
-     NULL, false},
-    {"png", "FILE", OPTION_TEXT, "draw the intersections in colours and the bodies translucent",
-     NULL, false},
+    FLAG("touching",
+         "also pairs that touch without an intersection volume: flush faces, an edge, a point"),
+    OPTION("clearance", "D", POSITIVE, "also pairs that touch or whose distance is at most D"),
+    OPTION(
+        "tolerance", "T", POSITIVE,
+        "intersections at most this thick have no volume: the bodies touch (default: 1e-9 of the "
+        "smaller body; with --method images along a ray, 1e-6 of the depth of a view)"),
+    CHOICE("method", "METHOD", TEXT,
+           "exact: from the triangles (default); images: from rays through the pixels of several "
+           "views, "
+           "which miss overlaps smaller than a pixel",
+           "exact|images"),
+    CHOICE("views", "DIRECTIONS", TEXT,
+           "images: ray directions, some of xyz, or X,Y,Z;X,Y,Z (default: xyz)", "x|xy|xyz"),
+    OPTION("resolution", "N", TEXT,
+           "images: pixels along the larger side of a view (default: 1024)"),
+    FLAG("own", "also solids that overlap themselves, from images"),
+    FLAG("edges",
+         "also the number of pixels in which edges of one body are inside the other, from images"),
+    FLAG("parts", "each solid of a file is a body: for an assembly in one file"),
+    FLAG("cap", "close the holes of meshes; without it, open meshes are an error"),
+    OPTION("first", "N", COUNT,
+           "rows of the printed table, the largest volume first (default: 30)"),
+    OPTION("out", "FILE", TEXT, "write all pairs to FILE (.csv, .npy, .ply) and print a summary"),
+    OPTION("png", "FILE", TEXT, "draw the intersections in colours and the bodies translucent"),
     PAGE_OPTION,
-    {"images", "PREFIX", OPTION_TEXT,
-     "write images of the first view: PREFIX-count.png and so on (surfaces, depths, edges, "
-     "overlaps, pairs), and PREFIX-all.png with all of them",
-     NULL, false},
-    {"view", "VIEW", OPTION_TEXT,
-     "view direction of the picture: front, back, left, right, top, bottom, iso, or X,Y,Z",
-     "front|back|left|right|top|bottom|iso", false},
-    {"up", "AXIS", OPTION_TEXT,
-     "up axis: x, y, z, -x, -y, -z or X,Y,Z (default: that of the first file that has one, "
-     "otherwise z)",
-     "x|y|z|-x|-y|-z", false},
+    OPTION("images", "PREFIX", TEXT,
+           "write images of the first view: PREFIX-count.png and so on (surfaces, depths, edges, "
+           "overlaps, pairs), and PREFIX-all.png with all of them"),
+    CAMERA_OPTIONS("iso"),
     DEVICE_OPTION,
     {0}};
 
@@ -451,8 +422,6 @@ const tool_command command_interfere = {
                 "  abut interfere scene.json --clearance 0.01 --png clashes.png\n"
                 "  abut interfere scene.json --method images --resolution 256 --images view\n",
     .options = options,
-    .operand_kind = OPERAND_FILES,
-    .operand_least = 1,
-    .operand_most = UINT32_MAX,
+    .operand_range = {1, UINT32_MAX},
     .run = run_interfere_command,
 };

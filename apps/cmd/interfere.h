@@ -9,7 +9,7 @@
 typedef struct tool_assembly {
     abut_scene *scene;       /* null if bodies come from mesh files */
     const char *path;        /* of the scene; the operand */
-    abut_scene_body *bodies; /* from malloc; names and meshes are owned */
+    abut_scene_body *bodies; /* names and meshes are owned */
     uint32_t count;
     size_t room;
     abut_bvh **bvhs; /* for each body, once computed; bodies of one mesh share it */
@@ -19,26 +19,25 @@ typedef struct tool_assembly {
 /* Returns whether the operands are a scene: one file with the extension .json, or with the
  * content of a scene. For standard input this is known only after reading. */
 bool assembly_is_scene(const tool_arguments *arguments);
-/* Reads the scene, or the mesh files, of the operands. Returns 0, or the exit code after the
- * error was reported; free it in either case. */
-int assembly_load(tool_run *tool, const tool_arguments *arguments, bool parts,
-                  tool_assembly *assembly);
+/* Reads the scene, or the mesh files, of the operands. */
+void assembly_load(tool_run *tool, const tool_arguments *arguments, bool parts,
+                   tool_assembly *assembly);
 void assembly_free(tool_assembly *assembly);
 /* Adds the name of a body in error messages: its file, or the scene, its index there, its name
  * and its file. */
 void assembly_name(const tool_assembly *assembly, uint32_t body, tool_text *to);
-/* Adds a body. Returns false if memory runs out. */
-bool assembly_add(tool_assembly *assembly, const char *name, abut_mesh *mesh, abut_pose pose);
+/* Adds a body. */
+void assembly_add(tool_assembly *assembly, const char *name, abut_mesh *mesh, abut_pose pose);
 /* Returns whether two bodies are tested. */
 bool assembly_should_collide(const tool_assembly *assembly, uint32_t a, uint32_t b);
 /* Builds the BVHs. */
-int assembly_bvhs(tool_run *tool, tool_assembly *assembly);
+void assembly_bvhs(tool_assembly *assembly);
 abut_collider assembly_posed(const tool_assembly *assembly, uint32_t body);
 /* Makes a world of all bodies; ids are their indices. */
-int assembly_world(tool_run *tool, tool_assembly *assembly, const abut_world_options *options,
-                   abut_world **world);
-abut_status assembly_draw(abut_picture *picture, const tool_assembly *assembly, uint32_t body,
-                          abut_colour colour);
+void assembly_world(tool_run *tool, tool_assembly *assembly, const abut_world_options *options,
+                    abut_world **world);
+void assembly_draw(abut_picture *picture, const tool_assembly *assembly, uint32_t body,
+                   abut_colour colour);
 
 /* ---- interfere_find.c: which bodies interfere ---- */
 
@@ -74,7 +73,7 @@ typedef struct clash_options {
 } clash_options;
 
 typedef struct tool_clashes {
-    tool_clash *list; /* sorted by a, then b; from malloc */
+    tool_clash *list; /* sorted by a, then b */
     size_t count, room;
     size_t pair_count; /* found by layers */
     abut_layers *layers;
@@ -83,28 +82,28 @@ typedef struct tool_clashes {
     abut_reliability reliability;
 } tool_clashes;
 
-/* Returns 0, or the exit code after the error was reported; free it in either case. */
-int clashes_find(tool_run *tool, tool_assembly *assembly, const clash_options *options,
-                 tool_clashes *clashes);
-void clashes_free(tool_clashes *clashes);
+/* */
+void clashes_find(tool_run *tool, tool_assembly *assembly, const clash_options *options,
+                  tool_clashes *clashes);
 /* Prints the reliability of the result, and the bodies that --cap has closed. */
 void clashes_print_reliability(tool_run *tool, const tool_assembly *assembly,
                                const clash_options *options, const tool_clashes *clashes);
 /* Reports that abut_layers_add() rejected a mesh, with its name, and with `option` instead of
- * the hint of the library for programs. Returns the exit code. */
-int layers_refuse(tool_run *tool, abut_status status, const char *name, const char *option);
+ * the hint of the library for programs. */
+_Noreturn void layers_refuse(tool_run *tool, abut_status status, const char *name,
+                             const char *option);
 
 /* ---- interfere_draw.c ---- */
 
-/* Draws all bodies translucent and their intersections in colours. Returns the exit code. */
-int clashes_draw(tool_run *tool, const abut_picture_options *camera, tool_assembly *assembly,
-                 const tool_clashes *clashes, const char *path);
+/* Draws all bodies translucent and their intersections in colours. */
+void clashes_draw(tool_run *tool, const abut_picture_options *camera, tool_assembly *assembly,
+                  const tool_clashes *clashes, const char *path);
 
 /* ---- interfere_images.c ---- */
 
 /* Writes images of the first view of a query; their names begin with `prefix`. */
-int clashes_images(tool_run *tool, const tool_clashes *clashes, const abut_layers_query *query,
-                   const char *prefix);
+void clashes_images(tool_run *tool, const tool_clashes *clashes, const abut_layers_query *query,
+                    const char *prefix);
 
 /* ---- interfere.c ---- */
 
@@ -115,8 +114,15 @@ double clash_thickness(const tool_clash *clash);
 void clashes_count(tool_output *out, const tool_clashes *clashes);
 /* Prints the first rows of the table, the largest volume first; text only. Returns the exit
  * code. */
-int clashes_print(tool_run *tool, const tool_assembly *assembly, const clash_options *options,
-                  const tool_clashes *clashes, size_t first);
+void clashes_print(tool_run *tool, const tool_assembly *assembly, const clash_options *options,
+                   const tool_clashes *clashes, size_t first);
+
+/* ---- contacts_draw.c ---- */
+
+/* Draws the bodies of a scene translucent, and their contacts with normals. */
+void contacts_draw_scene(tool_run *tool, const tool_arguments *arguments,
+                         const abut_picture_options *camera, const tool_assembly *assembly,
+                         const abut_contact *list, uint64_t count);
 
 /* ---- contacts_scene.c ---- */
 

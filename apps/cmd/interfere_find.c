@@ -24,23 +24,14 @@ const char *clash_kind_words(clash_kind kind) {
     return words[kind];
 }
 
-static int fail_out_of_memory(tool_run *tool) {
-    return tool_fail_with(tool, "out of memory", "not enough memory for the pairs");
-}
-
-void clashes_free(tool_clashes *clashes) {
-    free(clashes->list);
-    abut_layers_destroy(clashes->layers);
-}
-
 /* ---- overlaps ---- */
 
-int layers_refuse(tool_run *tool, abut_status status, const char *name, const char *option) {
+_Noreturn void layers_refuse(tool_run *tool, abut_status status, const char *name,
+                             const char *option) {
     const char *words = tool_error_message(abut_last_error());
     const char *hint = strstr(words, ", or set options->cap");
-    return tool_fail_with(tool, abut_status_name(status), "%s: %.*s%s", name,
-                          hint ? (int)(hint - words) : (int)strlen(words), words,
-                          hint ? option : "");
+    tool_fail_with(tool, abut_status_name(status), "%s: %.*s%s", name,
+                   hint ? (int)(hint - words) : (int)strlen(words), words, hint ? option : "");
 }
 
 /* Reports the meshes that --cap has closed. */
@@ -48,7 +39,8 @@ static bool is_open(abut_mesh *mesh) {
     abut_topology *topology = NULL;
     abut_mesh_report report = {.size = sizeof report, .has_boundary = false};
     abut_status status = abut_topology_create(mesh, &topology);
-    status = status ? status : abut_mesh_examine(topology, &report);
+    if (!status)
+        status = abut_mesh_examine(topology, &report);
     abut_topology_destroy(topology);
     return !status && report.has_boundary;
 }
@@ -72,19 +64,16 @@ void clashes_print_reliability(tool_run *tool, const tool_assembly *assembly,
     }
     if (open > 8)
         text_print(&names, " and %u others", open - 8);
-    if (names.used && !names.failed)
+    if (names.used)
         tool_log(tool, ABUT_LOG_INFO, names.data);
-    text_free(&names);
 }
 
-static int make_layers(tool_run *tool, const tool_assembly *assembly, const clash_options *options,
-                       abut_layers **layers) {
+static void make_layers(tool_run *tool, const tool_assembly *assembly, const clash_options *options,
+                        abut_layers **layers) {
     abut_layers_options making = abut_layers_options_default();
     making.device = options->device;
     making.cap = options->cap;
-    abut_status status = abut_layers_create(tool->context, &making, layers);
-    if (status)
-        return tool_fail(tool, status);
+    ensure(abut_layers_create(tool->context, &making, layers));
     for (uint32_t i = 0; i < assembly->count; i++) {
         const abut_scene_body *body = &assembly->bodies[i];
         abut_layers_item item = {.size = sizeof(abut_layers_item),
@@ -94,23 +83,18 @@ static int make_layers(tool_run *tool, const tool_assembly *assembly, const clas
                                  .mask = body->mask,
                                  .value = i};
         uint32_t id;
-        status = abut_layers_add(*layers, &item, &id);
+        abut_status status = abut_layers_add(*layers, &item, &id);
         if (status) {
             tool_text name = {0};
             assembly_name(assembly, i, &name);
-            int code = layers_refuse(tool, status, name.data ? name.data : "", ", or use --cap");
-            text_free(&name);
-            return code;
+            layers_refuse(tool, status, name.data, ", or use --cap");
         }
     }
-    return 0;
 }
 
-static bool add_clash(tool_clashes *clashes, const tool_clash *clash) {
-    if (!tool_grow(&clashes->list, clashes->count, &clashes->room, sizeof *clashes->list))
-        return false;
+static void add_clash(tool_clashes *clashes, const tool_clash *clash) {
+    tool_grow(&clashes->list, clashes->count, &clashes->room, sizeof *clashes->list);
     clashes->list[clashes->count++] = *clash;
-    return true;
 }
 
 static clash_kind kind_of(const abut_layers_query *query, const abut_layers_pair *pair) {
@@ -124,49 +108,35 @@ static clash_kind kind_of(const abut_layers_query *query, const abut_layers_pair
                                                                     : kinds[pair->kind];
 }
 
-static int find_pairs(tool_run *tool, const tool_assembly *assembly, const clash_options *options,
-                      tool_clashes *clashes) {
+static void find_pairs(const tool_assembly *assembly, const clash_options *options,
+                       tool_clashes *clashes) {
     abut_layers_result found = {.size = sizeof found,
                                 .pairs.capacity = 4 * (uint64_t)assembly->count + 64,
                                 .own.capacity = assembly->count};
-    abut_status status = ABUT_ERROR_BUFFER;
-    int code = 0;
-    for (int round = 0; round < 2 && status == ABUT_ERROR_BUFFER && !code; round++) {
-        free(found.pairs.list);
-        free(found.own.list);
-        found.pairs.capacity =
-            found.pairs.count > found.pairs.capacity ? found.pairs.count : found.pairs.capacity;
-        found.pairs.list = malloc((found.pairs.capacity + 1) * sizeof *found.pairs.list);
-        found.own.list = malloc((found.own.capacity + 1) * sizeof *found.own.list);
-        if (!found.pairs.list || !found.own.list)
-            code = fail_out_of_memory(tool);
-        else
-            status = abut_layers_find(clashes->layers, &options->query, &found);
+    found.pairs.list = tool_array(found.pairs.capacity, sizeof *found.pairs.list);
+    found.own.list = tool_array(found.own.capacity + 1, sizeof *found.own.list);
+    if (lacks_room(abut_layers_find(clashes->layers, &options->query, &found))) {
+        found.pairs.capacity = found.pairs.count;
+        found.pairs.list = tool_array(found.pairs.capacity, sizeof *found.pairs.list);
+        ensure(abut_layers_find(clashes->layers, &options->query, &found));
     }
-    if (!code && status)
-        code = tool_fail(tool, status);
-    for (uint64_t i = 0; !code && i < found.pairs.count; i++) {
+    for (uint64_t i = 0; i < found.pairs.count; i++) {
         tool_clash clash = {.pair = found.pairs.list[i], .distance = NAN};
         clash.kind = kind_of(&options->query, &clash.pair);
         if (clash.kind == CLASH_FLUSH)
             clash.pair.area = clash.pair.flush_area;
-        if (assembly_should_collide(assembly, clash.pair.a, clash.pair.b) &&
-            !add_clash(clashes, &clash))
-            code = fail_out_of_memory(tool);
+        if (assembly_should_collide(assembly, clash.pair.a, clash.pair.b))
+            add_clash(clashes, &clash);
     }
     clashes->pair_count = clashes->count;
-    for (uint64_t i = 0; !code && options->query.find_self && i < found.own.count; i++) {
+    for (uint64_t i = 0; options->query.find_self && i < found.own.count; i++) {
         tool_clash clash = {.pair = found.own.list[i], .kind = CLASH_ITSELF, .distance = NAN};
-        if (!add_clash(clashes, &clash))
-            code = fail_out_of_memory(tool);
+        add_clash(clashes, &clash);
     }
     clashes->fragments = found.fragments;
     clashes->candidates = found.candidates;
     clashes->tolerance = found.tolerance;
     clashes->reliability = found.reliability;
-    free(found.pairs.list);
-    free(found.own.list);
-    return code;
 }
 
 /* ---- clearance ---- */
@@ -185,23 +155,20 @@ static bool is_found(const tool_clashes *clashes, uint32_t a, uint32_t b) {
            clashes->list[lo].pair.b == b;
 }
 
-static int add_near(tool_run *tool, tool_assembly *assembly, const clash_options *options,
-                    const abut_world_pair *tried, tool_clashes *clashes) {
+static void add_near(tool_assembly *assembly, const clash_options *options,
+                     const abut_world_pair *tried, tool_clashes *clashes) {
     abut_collider a = assembly_posed(assembly, tried->a), b = assembly_posed(assembly, tried->b);
     abut_separation gap;
     abut_pair_cache cache = {0};
     bool within = false;
     abut_reliability reliability = {0};
-    abut_status status =
-        abut_pair_within(&a, &b, options->clearance, NULL, &cache, &within, &reliability);
-    if (!status && reliability.level > clashes->reliability.level)
+    ensure(abut_pair_within(&a, &b, options->clearance, NULL, &cache, &within, &reliability));
+    if (reliability.level > clashes->reliability.level)
         clashes->reliability = reliability;
-    if (!status && within)
-        status = abut_pair_distance(&a, &b, NULL, &cache, &gap);
-    if (status)
-        return tool_fail(tool, status);
+    if (within)
+        ensure(abut_pair_distance(&a, &b, NULL, &cache, &gap));
     if (!within)
-        return 0;
+        return;
     abut_vec3 p = gap.point_a, q = gap.point_b, d = {p.x - q.x, p.y - q.y, p.z - q.z};
     double length = hypot(hypot(d.x, d.y), d.z);
     length = length > 0 ? length : 1;
@@ -213,36 +180,31 @@ static int add_near(tool_run *tool, tool_assembly *assembly, const clash_options
                                  .b = tried->b,
                                  .normal = {d.x / length, d.y / length, d.z / length},
                                  .centre = {(p.x + q.x) / 2, (p.y + q.y) / 2, (p.z + q.z) / 2}}};
-    return add_clash(clashes, &clash) ? 0 : fail_out_of_memory(tool);
+    add_clash(clashes, &clash);
 }
 
-static int find_near(tool_run *tool, tool_assembly *assembly, const clash_options *options,
-                     tool_clashes *clashes) {
+static void find_near(tool_run *tool, tool_assembly *assembly, const clash_options *options,
+                      tool_clashes *clashes) {
     abut_world_options making = abut_world_options_default();
     abut_world *world = NULL;
     abut_world_pair_list pairs = {NULL, 0, 0};
     making.margin = options->clearance;
-    int code = assembly_world(tool, assembly, &making, &world);
-    abut_status status = code ? ABUT_OK : abut_world_pairs(world, &pairs);
-    if (status == ABUT_ERROR_BUFFER) {
+    assembly_world(tool, assembly, &making, &world);
+    if (lacks_room(abut_world_pairs(world, &pairs))) {
         pairs.capacity = pairs.count;
-        pairs.list = malloc(pairs.count * sizeof *pairs.list);
-        status = pairs.list ? abut_world_pairs(world, &pairs) : ABUT_OK;
-        code = pairs.list ? 0 : fail_out_of_memory(tool);
+        pairs.list = tool_array(pairs.count, sizeof *pairs.list);
+        if (pairs.list)
+            ensure(abut_world_pairs(world, &pairs));
     }
-    if (status)
-        code = tool_fail(tool, status);
-    for (uint64_t i = 0; i < pairs.count && !code; i++) {
+    for (uint64_t i = 0; i < pairs.count; i++) {
         const abut_world_pair *pair = &pairs.list[i];
         if (i % 16 == 0 &&
             !progress_report(tool->progress, "distances", (double)i / (double)pairs.count))
-            code = tool_fail(tool, abut_set_error(ABUT_ERROR_CANCELLED, "cancelled"));
+            tool_fail(tool, abut_set_error(ABUT_ERROR_CANCELLED, "cancelled"));
         else if (!is_found(clashes, pair->a, pair->b))
-            code = add_near(tool, assembly, options, pair, clashes);
+            add_near(assembly, options, pair, clashes);
     }
-    free(pairs.list);
     abut_world_destroy(world);
-    return code;
 }
 
 /* ---- all pairs ---- */
@@ -265,20 +227,17 @@ static int by_pair(const void *a, const void *b) {
     return p->pair.b < q->pair.b ? -1 : p->pair.b > q->pair.b;
 }
 
-int clashes_find(tool_run *tool, tool_assembly *assembly, const clash_options *options,
-                 tool_clashes *clashes) {
+void clashes_find(tool_run *tool, tool_assembly *assembly, const clash_options *options,
+                  tool_clashes *clashes) {
     *clashes = (tool_clashes){0};
     progress_start(tool->progress, "interference");
-    int code = make_layers(tool, assembly, options, &clashes->layers);
-    code = code ? code : find_pairs(tool, assembly, options, clashes);
-    if (!code && options->clearance > 0)
-        code = find_near(tool, assembly, options, clashes);
+    make_layers(tool, assembly, options, &clashes->layers);
+    find_pairs(assembly, options, clashes);
+    if (options->clearance > 0)
+        find_near(tool, assembly, options, clashes);
     progress_erase(tool->progress);
-    if (code)
-        return code;
     if (!options->touching)
         keep_overlaps(clashes);
     if (clashes->count)
         qsort(clashes->list, clashes->count, sizeof *clashes->list, by_pair);
-    return 0;
 }

@@ -42,32 +42,31 @@ static void add_parameters(tool_text *to, const abut_shape *shape) {
 }
 
 /* Sides that are 0 in the default of a shape stay 0. */
-static int set_size(tool_run *tool, const double *numbers, abut_shape *shape) {
+static void set_size(tool_run *tool, const double *numbers, abut_shape *shape) {
     double *sides[3] = {&shape->extent.x, &shape->extent.y, &shape->extent.z};
     for (int k = 0; k < 3; k++) {
         if (*sides[k] > 0 && !(numbers[k] > 0))
-            return tool_refuse(tool, "--size of a %s must be above 0 along %c",
-                               abut_shape_kind_name(shape->kind), 'x' + k);
+            tool_refuse(tool, "--size of a %s must be above 0 along %c",
+                        abut_shape_kind_name(shape->kind), 'x' + k);
         if (*sides[k] > 0)
             *sides[k] = numbers[k];
     }
-    return 0;
 }
 
-static int set_parameter(tool_run *tool, const tool_given *given, abut_shape *shape) {
+static void set_parameter(tool_run *tool, const tool_given *given, abut_shape *shape) {
     const char *name = given->option->name;
     if (!has_parameter(shape, name)) {
         tool_text words = {0};
         abut_shape standard = abut_shape_default(shape->kind);
         add_parameters(&words, &standard);
-        int code =
-            tool_refuse(tool, "a %s has no --%s; its options are %s",
-                        abut_shape_kind_name(shape->kind), name, words.data ? words.data : "");
-        text_free(&words);
-        return code;
+        tool_refuse(tool, "a %s has no --%s; its options are %s", abut_shape_kind_name(shape->kind),
+                    name, text_of(&words));
+        return;
     }
-    if (strcmp(name, "size") == 0)
-        return set_size(tool, given->numbers, shape);
+    if (strcmp(name, "size") == 0) {
+        set_size(tool, given->numbers, shape);
+        return;
+    }
     if (strcmp(name, "radius") == 0)
         shape->radius = given->numbers[0];
     else if (strcmp(name, "radius2") == 0)
@@ -78,7 +77,6 @@ static int set_parameter(tool_run *tool, const tool_given *given, abut_shape *sh
         shape->segments = given->counts[0];
     else
         shape->rings = given->counts[0];
-    return 0;
 }
 
 static bool is_parameter(const char *name) {
@@ -90,7 +88,7 @@ static bool is_parameter(const char *name) {
 
 /* ---- the list ---- */
 
-static int list_shapes(tool_run *tool) {
+static void list_shapes(tool_run *tool) {
     tool_output *out = &tool->out;
     out_object(out, NULL);
     out_table(out, "shapes");
@@ -100,8 +98,7 @@ static int list_shapes(tool_run *tool) {
         add_parameters(&words, &shape);
         out_object(out, NULL);
         fact_text(out, "shape", abut_shape_kind_name((abut_shape_kind)kind));
-        print_fact(out, "options and their defaults", "%s", words.data ? words.data : "");
-        text_free(&words);
+        print_fact(out, "options and their defaults", "%s", text_of(&words));
         if (has_parameter(&shape, "size"))
             json_vector(out, "size", shape.extent);
         if (has_parameter(&shape, "radius"))
@@ -118,7 +115,6 @@ static int list_shapes(tool_run *tool) {
     }
     out_end(out);
     out_end(out);
-    return CODE_FINE;
 }
 
 /* ---- the command ---- */
@@ -130,11 +126,11 @@ static const struct {
                {"plane", "sheet"},      {"ring", "torus"},     {"donut", "torus"},
                {"pipe", "tube"},        {"pill", "capsule"}};
 
-static int find_shape(tool_run *tool, const char *name, abut_shape *shape) {
+static void find_shape(tool_run *tool, const char *name, abut_shape *shape) {
     abut_shape_kind kind;
     if (abut_shape_kind_from_name(name, &kind) == ABUT_OK) {
         *shape = abut_shape_default(kind);
-        return 0;
+        return;
     }
     const char *best = NULL;
     size_t distance = 0;
@@ -150,31 +146,32 @@ static int find_shape(tool_run *tool, const char *name, abut_shape *shape) {
         }
     }
     if (best)
-        return tool_refuse(tool, "unknown shape '%s'; did you mean '%s'?", name, best);
-    return tool_refuse(
+        tool_refuse(tool, "unknown shape '%s'; did you mean '%s'?", name, best);
+    tool_refuse(
         tool, "unknown shape '%s'; 'abut make --list' lists the shapes; usage: abut make SHAPE OUT",
         name);
 }
 
-static abut_status make_shape(tool_run *tool, const abut_shape *shape, const char *path,
-                              const abut_mesh_write_options *writing) {
+static void make_shape(tool_run *tool, const abut_shape *shape, const char *path,
+                       const abut_mesh_write_options *writing) {
     tool_output *out = &tool->out;
     abut_mesh *mesh = NULL;
     progress_start(tool->progress, path);
     abut_status status = abut_shape_create(tool->context, shape, &mesh);
-    if (!status && tool_cancelled())
-        status = ABUT_ERROR_CANCELLED;
-    if (!status)
-        status = abut_mesh_write(mesh, tool_target(tool, path), writing);
-    if (!status && (out->json || !tool->quiet)) {
+    if (status == ABUT_ERROR_ARGUMENT || status == ABUT_ERROR_LIMIT)
+        tool_refuse_last(tool); /* inconsistent sizes, or too many segments */
+    ensure(status);
+    if (tool_cancelled())
+        ensure(ABUT_ERROR_CANCELLED);
+    ensure(abut_mesh_write(mesh, tool_target(tool, path), writing));
+    if (out->json || !tool->quiet) {
         tool_text words = {0};
         text_print(&words, "%s, ", abut_shape_kind_name(shape->kind));
         text_grouped(&words, abut_mesh_vertex_count(mesh));
         text_add(&words, " vertices, ");
         text_grouped(&words, abut_mesh_triangle_count(mesh));
         text_add(&words, " triangles");
-        print_line_of(out, path, "%s", words.data ? words.data : "");
-        text_free(&words);
+        print_line_of(out, path, "%s", text_of(&words));
         out_object(out, NULL);
         json_path(out, "file", path);
         json_text(out, "shape", abut_shape_kind_name(shape->kind));
@@ -183,51 +180,44 @@ static abut_status make_shape(tool_run *tool, const abut_shape *shape, const cha
         out_end(out);
     }
     abut_mesh_destroy(mesh);
-    return status;
 }
 
 static int run_make(tool_run *tool, const tool_arguments *arguments) {
-    if (option_given(arguments, "list") || !arguments->operand_count)
-        return list_shapes(tool);
+    if (option_given(arguments, "list") || !arguments->operand_count) {
+        list_shapes(tool);
+        return CODE_FINE;
+    }
     abut_shape shape;
-    int code = find_shape(tool, arguments->operands[0], &shape);
-    if (code)
-        return code;
+    find_shape(tool, arguments->operands[0], &shape);
     if (arguments->operand_count < 2)
-        return tool_refuse(tool, "the output file is missing; usage: abut make SHAPE OUT");
+        tool_refuse(tool, "the output file is missing; usage: abut make SHAPE OUT");
     const char *path = arguments->operands[1];
     abut_mesh_write_options writing = abut_mesh_write_options_default();
     writing.ascii = option_given(arguments, "ascii") != NULL;
-    code = tool_output_format(tool, path, option_given(arguments, "to"), &writing.format);
-    for (size_t i = 0; !code && i < arguments->given_count; i++)
+    tool_output_format(tool, path, option_given(arguments, "to"), &writing.format);
+    for (size_t i = 0; i < arguments->given_count; i++)
         if (is_parameter(arguments->given[i].option->name))
-            code = set_parameter(tool, &arguments->given[i], &shape);
-    if (code)
-        return code;
-    abut_status status = make_shape(tool, &shape, path, &writing);
-    if (status == ABUT_ERROR_ARGUMENT || status == ABUT_ERROR_LIMIT)
-        return tool_refuse_last(tool); /* inconsistent sizes, or too many segments */
-    return status ? tool_fail(tool, status) : CODE_FINE;
+            set_parameter(tool, &arguments->given[i], &shape);
+    make_shape(tool, &shape, path, &writing);
+    return CODE_FINE;
 }
 
 static const tool_option options[] = {
-    {"list", NULL, OPTION_FLAG, "list the shapes with their options and defaults", NULL, false},
-    {"size", "X,Y,Z", OPTION_SIZE,
-     "lengths along the axes; one number sets all three, 0 is for an axis that the shape does not "
-     "have",
-     NULL, false},
-    {"radius", "R", OPTION_POSITIVE, "radius; of a torus, the major radius", NULL, false},
-    {"radius2", "R", OPTION_POSITIVE, "inner radius of a tube; minor radius of a torus", NULL,
-     false},
-    {"height", "H", OPTION_POSITIVE, "height", NULL, false},
-    {"segments", "N", OPTION_COUNT, "number of segments around the axis, or along a side", NULL,
-     false},
-    {"rings", "N", OPTION_COUNT,
-     "number of rings from pole to pole, or segments in the second direction", NULL, false},
-    {"ascii", NULL, OPTION_FLAG, "write PLY and STL as text", NULL, false},
-    {"to", "FORMAT", OPTION_CHOICE,
-     "write as obj, ply, stl, off or gltf, regardless of the file extension",
-     "obj|ply|stl|off|gltf", false},
+    FLAG("list", "list the shapes with their options and defaults"),
+    OPTION("size", "X,Y,Z", SIZE,
+           "lengths along the axes; one number sets all three, 0 is for an axis that the shape "
+           "does not "
+           "have"),
+    OPTION("radius", "R", POSITIVE, "radius; of a torus, the major radius"),
+    OPTION("radius2", "R", POSITIVE, "inner radius of a tube; minor radius of a torus"),
+    OPTION("height", "H", POSITIVE, "height"),
+    OPTION("segments", "N", COUNT, "number of segments around the axis, or along a side"),
+    OPTION("rings", "N", COUNT,
+           "number of rings from pole to pole, or segments in the second direction"),
+    FLAG("ascii", "write PLY and STL as text"),
+    CHOICE("to", "FORMAT", CHOICE,
+           "write as obj, ply, stl, off or gltf, regardless of the file extension",
+           "obj|ply|stl|off|gltf"),
     {0}};
 
 const tool_command command_make = {
@@ -241,7 +231,6 @@ const tool_command command_make = {
                 "  abut make torus ring.ply --radius 1 --radius2 0.25 --segments 96\n",
     .options = options,
     .operand_kind = OPERAND_SHAPE,
-    .operand_least = 0,
-    .operand_most = 2,
+    .operand_range = {0, 2},
     .run = run_make,
 };

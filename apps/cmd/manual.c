@@ -51,8 +51,7 @@ static void add_options(tool_text *to, const tool_option *options) {
         text_add(to, "\n");
         tool_text words = {0};
         option_help(&words, options);
-        add_roff(to, words.data ? words.data : "");
-        text_free(&words);
+        add_roff(to, text_of(&words));
         text_add(to, "\n");
     }
 }
@@ -97,7 +96,6 @@ const tool_command command_manual = {
     .about = "Prints the manual page in the format of man(1). To read it at once: abut manual | "
              "man -l -",
     .operand_kind = OPERAND_NONE,
-    .operand_least = 0,
-    .operand_most = 0,
+    .operand_range = {0, 0},
     .run = run_manual,
 };

@@ -2,12 +2,11 @@
 #include "map.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* The first surface has the map of its distances to the others. */
 typedef struct map_run {
-    tool_surface *surfaces; /* from malloc */
+    tool_surface *surfaces;
     uint32_t count;
     abut_device *device;
     map_query_options query;
@@ -16,32 +15,24 @@ typedef struct map_run {
 
 /* ---- computation ---- */
 
-static int load_map(tool_run *tool, const tool_arguments *arguments, map_run *r) {
+static void load_map(tool_run *tool, const tool_arguments *arguments, map_run *r) {
     r->count = (uint32_t)arguments->operand_count;
-    r->surfaces = calloc(r->count, sizeof *r->surfaces);
-    if (!r->surfaces)
-        return tool_fail_with(tool, "out of memory", "not enough memory for the bodies");
-    int code = 0;
-    for (uint32_t i = 0; i < r->count && !code; i++) {
-        code = surface_load(tool, arguments, arguments->operands[i], i ? "pose" : "pose-a",
-                            &r->surfaces[i]);
-        if (!code && i)
-            code =
-                surface_index(tool, r->device, r->query.sign, r->query.regardless, &r->surfaces[i]);
+    r->surfaces = tool_array(r->count, sizeof *r->surfaces);
+    for (uint32_t i = 0; i < r->count; i++) {
+        surface_load(tool, arguments, arguments->operands[i], i ? "pose" : "pose-a",
+                     &r->surfaces[i]);
+        if (i)
+            surface_index(tool, r->device, r->query.sign, r->query.regardless, &r->surfaces[i]);
     }
-    return code ? code : surface_map(tool, arguments, 0, r->device, &r->surfaces[0]);
+    surface_map(tool, arguments, 0, r->device, &r->surfaces[0]);
 }
 
-static int compute_map(tool_run *tool, const map_run *r) {
-    abut_collider *others = calloc(r->count, sizeof *others);
-    if (!others)
-        return tool_fail_with(tool, "out of memory", "not enough memory for the bodies");
+static void compute_map(tool_run *tool, const map_run *r) {
+    abut_collider *others = tool_array(r->count, sizeof *others);
     for (uint32_t i = 1; i < r->count; i++)
         others[i - 1].shape.body.bvh = r->surfaces[i].bvh;
     progress_start(tool->progress, r->surfaces[0].path);
-    int code = map_compute(tool, r->surfaces[0].map, others, r->count - 1, &r->query);
-    free(others);
-    return code;
+    map_compute(r->surfaces[0].map, others, r->count - 1, &r->query);
 }
 
 static void print_within(tool_output *out, const abut_map_measures *m, double within) {
@@ -52,8 +43,8 @@ static void print_within(tool_output *out, const abut_map_measures *m, double wi
                    m->area > 0 ? 100 * m->within_area / m->area : 0);
 }
 
-static int print_map(tool_run *tool, const tool_arguments *arguments, const map_run *r,
-                     const map_answer *found) {
+static void print_map(tool_run *tool, const tool_arguments *arguments, const map_run *r,
+                      const map_answer *found) {
     const tool_given *images = option_given(arguments, "images");
     tool_output *out = &tool->out;
     const map_answer *answers[1] = {found};
@@ -75,24 +66,17 @@ static int print_map(tool_run *tool, const tool_arguments *arguments, const map_
     map_print(tool, found, others);
     if (option_given(arguments, "within"))
         print_within(out, &found->measures, r->query.measure.within);
-    int code = map_write(tool, arguments, &panel, 1, r->show);
-    if (!code && images)
-        code = map_images(tool, &panel, images->words);
-    if (code)
-        return code;
+    map_write(tool, arguments, &panel, 1, r->show);
+    if (images)
+        map_images(tool, &panel, images->words);
     map_histogram(tool, answers, names, 1);
     out_end(out);
-    tool_text words = {0};
-    if (found->measures.found)
-        text_number(&words, found->measures.min.distance);
-    answer(tool, "%s", words.data ? words.data : "none");
-    text_free(&words);
-    return 0;
+    answer_number(tool, found->measures.found, found->measures.min.distance, "none");
 }
 
 /* ---- the command ---- */
 
-static int read_map_options(tool_run *tool, const tool_arguments *arguments, map_run *r) {
+static void read_map_options(tool_run *tool, const tool_arguments *arguments, map_run *r) {
     const tool_given *most = option_given(arguments, "max"),
                      *within = option_given(arguments, "within"),
                      *show = option_given(arguments, "show"),
@@ -114,77 +98,71 @@ static int read_map_options(tool_run *tool, const tool_arguments *arguments, map
               : strcmp(show->words, "gradient") == 0 ? MAP_SHOW_GRADIENT
                                                      : MAP_SHOW_DISTANCE;
     if (q->regardless && !q->sign)
-        return tool_refuse(tool, "--signed and --unsigned cannot be combined");
+        tool_refuse(tool, "--signed and --unsigned cannot be combined");
     if (!q->self && (rings || geodesic))
-        return tool_refuse(tool, "--rings and --geodesic require --self");
+        tool_refuse(tool, "--rings and --geodesic require --self");
     if (q->self && (q->measure.exact || q->regardless || !q->sign))
-        return tool_refuse(tool, "--self cannot be combined with --exact, --signed or --unsigned");
+        tool_refuse(tool, "--self cannot be combined with --exact, --signed or --unsigned");
     if (q->self && arguments->operand_count > 1)
-        return tool_refuse(tool, "--self needs exactly one body");
+        tool_refuse(tool, "--self needs exactly one body");
     if (!q->self && arguments->operand_count < 2 && !map_recorded(arguments))
-        return tool_refuse(
-            tool, "B is missing: name A and B, or use --self for the distance of A to itself");
+        tool_refuse(tool,
+                    "B is missing: name A and B, or use --self for the distance of A to itself");
     if (map_moves(arguments)) {
         static const char *const still[] = {"pose", "pose-a", "images", "show", "view", "up"};
         for (size_t k = 0; k < sizeof still / sizeof *still; k++)
             if (option_given(arguments, still[k]))
-                return tool_refuse(tool, "--%s cannot be combined with moving bodies", still[k]);
+                tool_refuse(tool, "--%s cannot be combined with moving bodies", still[k]);
     }
     if (option_given(arguments, "pose") && arguments->operand_count > 2)
-        return tool_refuse(tool, "--pose needs exactly one B");
-    return map_check(tool, arguments);
+        tool_refuse(tool, "--pose needs exactly one B");
+    map_check(tool, arguments);
 }
 
-static int run_still(tool_run *tool, const tool_arguments *arguments, map_run *r) {
+static void run_still(tool_run *tool, const tool_arguments *arguments, map_run *r) {
     map_answer found = {0};
-    int code = load_map(tool, arguments, r);
-    code = code ? code : compute_map(tool, r);
-    if (!code)
-        code = map_measure(tool, r->surfaces, &r->query.measure, "near", 0, 0, &found);
-    if (!code)
-        tool_print_reliability(tool, &found.info.reliability);
-    code = code ? code : print_map(tool, arguments, r, &found);
+    load_map(tool, arguments, r);
+    compute_map(tool, r);
+    map_measure(r->surfaces, &r->query.measure, "near", 0, 0, &found);
+    tool_print_reliability(tool, &found.info.reliability);
+    print_map(tool, arguments, r, &found);
     for (uint32_t i = 0; r->surfaces && i < r->count; i++)
         surface_free(&r->surfaces[i]);
-    free(r->surfaces);
-    return code;
 }
 
 static int run_map(tool_run *tool, const tool_arguments *arguments) {
     map_run r = {0};
-    int code = read_map_options(tool, arguments, &r);
-    code = code ? code : device_open(tool, arguments, &r.device);
-    if (!code)
-        code = map_moves(arguments) ? map_frames(tool, arguments, r.device, &r.query)
-                                    : run_still(tool, arguments, &r);
+    read_map_options(tool, arguments, &r);
+    device_open(tool, arguments, &r.device);
+    if (map_moves(arguments))
+        map_frames(tool, arguments, r.device, &r.query);
+    else
+        run_still(tool, arguments, &r);
     abut_device_destroy(r.device);
-    return code;
+    return CODE_FINE;
 }
 
 static const tool_option options[] = {
-    {"max", "D", OPTION_POSITIVE,
-     "largest distance to search, which is faster (default: unlimited)", NULL, false},
-    {"exact", NULL, OPTION_FLAG, "refine the minimum to the exact distance of the triangles", NULL,
-     false},
-    {"within", "D", OPTION_NUMBER, "also print the area whose distance is at most D", NULL, false},
-    {"signed", NULL, OPTION_FLAG,
-     "negative distances inside every B, by winding numbers if it has boundary edges (default: "
-     "only inside a B without)",
-     NULL, false},
-    {"unsigned", NULL, OPTION_FLAG, "distances to surfaces, never negative", NULL, false},
-    {"self", NULL, OPTION_FLAG,
-     "the distance of A to itself, without the neighbourhood of each point", NULL, false},
-    {"rings", "N", OPTION_COUNT,
-     "with --self: the neighbourhood is N rings of triangles (default: 1)", NULL, false},
-    {"geodesic", "D", OPTION_POSITIVE,
-     "with --self: the neighbourhood is all triangles nearer than D along edges", NULL, false},
-    {"show", "WHAT", OPTION_CHOICE,
-     "quantity that the colours of the picture show: distance, the nearest feature (voronoi), or "
-     "the direction to it (gradient); default: distance",
-     "distance|voronoi|gradient", false},
-    {"images", "PREFIX", OPTION_TEXT,
-     "write all three as images of the atlas: PREFIX-distance.png, -voronoi, -gradient", NULL,
-     false},
+    OPTION("max", "D", POSITIVE,
+           "largest distance to search, which is faster (default: unlimited)"),
+    FLAG("exact", "refine the minimum to the exact distance of the triangles"),
+    OPTION("within", "D", NUMBER, "also print the area whose distance is at most D"),
+    FLAG("signed",
+         "negative distances inside every B, by winding numbers if it has boundary edges (default: "
+         "only inside a B without)"),
+    FLAG("unsigned", "distances to surfaces, never negative"),
+    FLAG("self", "the distance of A to itself, without the neighbourhood of each point"),
+    OPTION("rings", "N", COUNT,
+           "with --self: the neighbourhood is N rings of triangles (default: 1)"),
+    OPTION("geodesic", "D", POSITIVE,
+           "with --self: the neighbourhood is all triangles nearer than D along edges"),
+    CHOICE("show", "WHAT", CHOICE,
+           "quantity that the colours of the picture show: distance, the nearest feature "
+           "(voronoi), or "
+           "the direction to it (gradient); default: distance",
+           "distance|voronoi|gradient"),
+    OPTION("images", "PREFIX", TEXT,
+           "write all three as images of the atlas: PREFIX-distance.png, -voronoi, -gradient"),
     MAP_POSE_OPTIONS MAP_OPTIONS,
     {0}};
 
@@ -208,8 +186,6 @@ const tool_command command_map = {
                 "  abut map coil.obj --self --geodesic 3 --png gaps.png\n"
                 "  abut map frames/ floor.obj --out frames.csv --png plot.png --html film.html\n",
     .options = options,
-    .operand_kind = OPERAND_FILES,
-    .operand_least = 1,
-    .operand_most = UINT32_MAX,
+    .operand_range = {1, UINT32_MAX},
     .run = run_map,
 };

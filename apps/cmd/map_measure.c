@@ -12,73 +12,69 @@ const double map_shares[MAP_QUANTILES] = {0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.9
 
 /* ---- bodies ---- */
 
-int map_check(tool_run *tool, const tool_arguments *arguments) {
+void map_check(tool_run *tool, const tool_arguments *arguments) {
     bool picture = false;
     abut_picture_options camera = abut_picture_options_default();
-    int code = 0;
-    for (size_t i = 0; i < arguments->given_count && !code; i++) {
+    for (size_t i = 0; i < arguments->given_count; i++) {
         const tool_given *given = &arguments->given[i];
         const char *name = given->option->name;
         if (strcmp(name, "png") == 0)
-            code = picture_check(tool, given->words);
+            picture_check(tool, given->words);
         else if (strcmp(name, "out") == 0 && strcmp(given->words, "-") != 0 &&
                  !word_in(path_ending(given->words), "ply|csv|npy|png|ppm"))
-            code = tool_refuse(tool,
-                               "--out %s: the name must end in .ply, .csv, .npy or .png, or be - "
-                               "for rows on standard output",
-                               given->words);
+            tool_refuse(tool,
+                        "--out %s: the name must end in .ply, .csv, .npy or .png, or be - "
+                        "for rows on standard output",
+                        given->words);
         picture = picture || word_in(name, "png|html") ||
                   (strcmp(name, "out") == 0 && word_in(path_ending(given->words), "png|ppm"));
     }
-    if (!code && !picture && (option_given(arguments, "view") || option_given(arguments, "up")))
-        code = tool_refuse(tool, "--view and --up require --png or --html");
-    return code ? code : camera_read(tool, arguments, &camera);
+    if (!picture && (option_given(arguments, "view") || option_given(arguments, "up")))
+        tool_refuse(tool, "--view and --up require --png or --html");
+    camera_read(tool, arguments, &camera);
 }
 
-int surface_load(tool_run *tool, const tool_arguments *arguments, const char *path,
-                 const char *pose, tool_surface *surface) {
+void surface_load(tool_run *tool, const tool_arguments *arguments, const char *path,
+                  const char *pose, tool_surface *surface) {
     const tool_given *given = pose ? option_given(arguments, pose) : NULL;
     abut_pose motion;
     surface->path = path;
     if (given && !pose_read(given->words, &motion))
-        return tool_refuse(
-            tool, "--%s must be X,Y,Z, @z,30, X,Y,Z@1,1,0,30 or X,Y,Z,QX,QY,QZ,QW, not '%s'", pose,
-            given->words);
-    abut_status status = tool_read(tool, path, NULL, &surface->mesh);
-    if (!status && given) {
+        tool_refuse(tool,
+                    "--%s must be X,Y,Z, @z,30, X,Y,Z@1,1,0,30 or X,Y,Z,QX,QY,QZ,QW, not '%s'",
+                    pose, given->words);
+    ensure(tool_read(tool, path, NULL, &surface->mesh));
+    if (given) {
         abut_mesh *still = surface->mesh;
         surface->mesh = NULL;
-        status = abut_mesh_transform(still, 1, motion, &surface->mesh);
+        ensure(abut_mesh_transform(still, 1, motion, &surface->mesh));
         abut_mesh_destroy(still);
     }
-    return status ? tool_fail(tool, status) : 0;
 }
 
-int surface_index(tool_run *tool, abut_device *device, bool sign, bool regardless,
-                  tool_surface *surface) {
-    abut_status status = device_bvh(surface->mesh, device, &surface->bvh);
-    if (!status && sign)
-        status = abut_sign_prepare(surface->bvh, NULL);
+void surface_index(tool_run *tool, abut_device *device, bool sign, bool regardless,
+                   tool_surface *surface) {
+    device_bvh(surface->mesh, device, &surface->bvh);
+    if (sign)
+        ensure(abut_sign_prepare(surface->bvh, NULL));
     const abut_sign_info info = get_sign_info(surface->bvh);
-    if (status || !sign || regardless || info.is_closed)
-        return status ? tool_fail(tool, status) : 0;
+    if (!sign || regardless || info.is_closed)
+        return;
     tool_text words = {0};
     text_safe(&words, surface->path);
     text_print(&words, ": %s and therefore no interior: distances to it are unsigned",
                info.reliability.level == ABUT_RELIABILITY_UNRELIABLE
                    ? "has neighbours that face opposite ways"
                    : "has boundary edges");
-    if (!tool->out.json && words.data)
+    if (!tool->out.json)
         tool_log(tool, ABUT_LOG_INFO, words.data);
-    text_free(&words);
     abut_bvh_destroy(surface->bvh);
     surface->bvh = NULL;
-    status = device_bvh(surface->mesh, device, &surface->bvh);
-    return status ? tool_fail(tool, status) : 0;
+    device_bvh(surface->mesh, device, &surface->bvh);
 }
 
-int surface_map(tool_run *tool, const tool_arguments *arguments, uint32_t resolution,
-                abut_device *device, tool_surface *surface) {
+void surface_map(tool_run *tool, const tool_arguments *arguments, uint32_t resolution,
+                 abut_device *device, tool_surface *surface) {
     const tool_given *given = option_given(arguments, "resolution");
     abut_map_options options = abut_map_options_default();
     double enough = ceil(sqrt(4.0 * abut_mesh_triangle_count(surface->mesh)));
@@ -87,17 +83,17 @@ int surface_map(tool_run *tool, const tool_arguments *arguments, uint32_t resolu
                          : resolution ? resolution
                                       : (uint32_t)fmin(RESOLUTION_MAX, fmax(RESOLUTION, enough));
     if (given && options.resolution > RESOLUTION_MAX)
-        return tool_refuse(tool, "--resolution must be a whole number from 1 to %d, not '%s'",
-                           RESOLUTION_MAX, given->words);
+        tool_refuse(tool, "--resolution must be a whole number from 1 to %d, not '%s'",
+                    RESOLUTION_MAX, given->words);
     if (options.resolution > RESOLUTION_MAX)
-        return tool_refuse(tool, "--samples would need more than the maximum of %d x %d texels",
-                           RESOLUTION_MAX, RESOLUTION_MAX);
+        tool_refuse(tool, "--samples would need more than the maximum of %d x %d texels",
+                    RESOLUTION_MAX, RESOLUTION_MAX);
     progress_start(tool->progress, surface->path);
     abut_status status = abut_map_create(surface->mesh, &options, &surface->map);
     if (status == ABUT_ERROR_LIMIT)
-        return tool_fail_with(tool, abut_status_name(status), "%s: %s", surface->path,
-                              tool_error_message(abut_last_error()));
-    return status ? tool_fail(tool, status) : 0;
+        tool_fail_with(tool, abut_status_name(status), "%s: %s", surface->path,
+                       tool_error_message(abut_last_error()));
+    ensure(status);
 }
 
 void surface_free(tool_surface *surface) {
@@ -108,11 +104,12 @@ void surface_free(tool_surface *surface) {
 
 /* ---- statistics ---- */
 
-int map_compute(tool_run *tool, abut_map *map, const abut_collider *others, uint32_t count,
-                const map_query_options *query) {
-    abut_status status = query->self ? abut_map_compute_self_distance(map, &query->query)
-                                     : abut_map_compute_distance(map, others, count, &query->query);
-    return status ? tool_fail(tool, status) : 0;
+void map_compute(abut_map *map, const abut_collider *others, uint32_t count,
+                 const map_query_options *query) {
+    if (query->self)
+        ensure(abut_map_compute_self_distance(map, &query->query));
+    else
+        ensure(abut_map_compute_distance(map, others, count, &query->query));
 }
 
 static double largest_component(abut_vec3 v) {
@@ -129,53 +126,47 @@ double map_rounded(double distance, const abut_map_measures *m) {
     return fabs(distance) < rounding(m) ? 0 : distance;
 }
 
-abut_status map_inside(const abut_map *map, const abut_map_measures *m, double *area) {
+void map_inside(const abut_map *map, const abut_map_measures *m, double *area) {
     double areas[2] = {0}, depth = rounding(m);
-    abut_status status = ABUT_OK;
-    if (m->inside && depth > 0) /* the first bin includes all smaller values */
-        status = abut_map_histogram(map, -2 * depth, 0, 2, areas);
+    if (m->inside && depth > 0)
+        /* the first bin includes all smaller values */
+        ensure(abut_map_histogram(map, -2 * depth, 0, 2, areas));
     *area = areas[0];
-    return status;
 }
 
 /* An additional bin counts the values beyond a truncated scale. */
-static abut_status find_areas(const abut_map *map, map_answer *a) {
+static void find_areas(const abut_map *map, map_answer *a) {
     const double lo = a->scale.least, hi = a->scale.most;
     double areas[MAP_BINS + 1];
-    abut_status status =
-        a->cut ? abut_map_histogram(map, lo, hi + (hi - lo) / MAP_BINS, MAP_BINS + 1, areas)
-               : abut_map_histogram(map, lo, hi, MAP_BINS, areas);
-    if (!status)
-        memcpy(a->areas, areas, sizeof a->areas);
-    return status;
+    if (a->cut)
+        ensure(abut_map_histogram(map, lo, hi + (hi - lo) / MAP_BINS, MAP_BINS + 1, areas));
+    else
+        ensure(abut_map_histogram(map, lo, hi, MAP_BINS, areas));
+    memcpy(a->areas, areas, sizeof a->areas);
 }
 
-int map_measure(tool_run *tool, const tool_surface *surface,
-                const abut_map_measure_options *options, const char *palette, double lo, double hi,
-                map_answer *answer) {
+void map_measure(const tool_surface *surface, const abut_map_measure_options *options,
+                 const char *palette, double lo, double hi, map_answer *answer) {
     abut_map_measure_options ours = options ? *options : abut_map_measure_options_default();
     ours.quantiles = map_shares;
     ours.quantile_count = MAP_QUANTILES;
     answer->what = answer->what ? answer->what : "distance";
     answer->info = get_map_info(surface->map);
     answer->measures = abut_map_measures_default();
-    abut_status status =
-        abut_map_measure(surface->map, &ours, answer->quantiles, &answer->measures);
+    ensure(abut_map_measure(surface->map, &ours, answer->quantiles, &answer->measures));
     const abut_map_measures *m = &answer->measures;
-    status = status ? status : map_inside(surface->map, m, &answer->inside_area);
+    map_inside(surface->map, m, &answer->inside_area);
     if (!(lo < hi) && m->found) {
         lo = fmin(m->min.distance, m->max.distance);
         hi = m->max.distance;
     }
-    if (m->found &&
-        fmax(fabs(lo), fabs(hi)) < rounding(m)) { /* a scale over a single value has no range */
+    if (m->found && fmax(fabs(lo), fabs(hi)) < rounding(m)) {
+        /* a scale over a single value has no range */
         lo = lo < 0 ? -1e-6 * sqrt(m->area) : 0;
         hi = 1e-6 * sqrt(m->area);
     }
     answer->scale = scale_of(palette, lo, hi);
-    if (!status)
-        status = find_areas(surface->map, answer);
-    return status ? tool_fail(tool, status) : 0;
+    find_areas(surface->map, answer);
 }
 
 /* ---- text output ---- */
@@ -238,8 +229,7 @@ static void print_witness(tool_output *out, const char *key, const map_answer *a
         text_safe(&words, name_of(others, w->other));
     }
     text_print(&words, ", %s", abut_feature_name(w->feature));
-    print_fact(out, key, "%s", words.data ? words.data : "");
-    text_free(&words);
+    print_fact(out, key, "%s", text_of(&words));
 }
 
 static void print_samples(tool_output *out, const abut_map_info *info) {
@@ -250,10 +240,8 @@ static void print_samples(tool_output *out, const abut_map_info *info) {
     json_boolean(out, "signed", info->has_sign);
     tool_text words = {0};
     text_grouped(&words, info->sample_count);
-    print_fact(out, "samples", "%s in %.1f%% of %u x %u texels; reach %.2g",
-               words.data ? words.data : "", 100 * info->used, info->resolution, info->resolution,
-               info->reach);
-    text_free(&words);
+    print_fact(out, "samples", "%s in %.1f%% of %u x %u texels; reach %.2g", text_of(&words),
+               100 * info->used, info->resolution, info->resolution, info->reach);
 }
 
 static void print_quantiles(tool_output *out, const map_answer *a) {
@@ -268,8 +256,7 @@ static void print_quantiles(tool_output *out, const map_answer *a) {
     }
     if (out->json)
         out_end(out);
-    print_fact(out, "quantiles", "%s", words.data ? words.data : "");
-    text_free(&words);
+    print_fact(out, "quantiles", "%s", text_of(&words));
 }
 
 /* Prints an area and its percentage. */
@@ -359,7 +346,8 @@ void map_histogram(tool_run *tool, const map_answer *const *answers, const char 
         for (int line = 0; line < MAP_LINES; line++)
             most = fmax(most, area_of(answers[i], line) / m->area);
     }
-    if (!(most > 0) || !apart || range < 1e-5 * size) /* all values are equal */
+    if (!(most > 0) || !apart || range < 1e-5 * size)
+        /* all values are equal */
         return;
     const int digits = range < 1e-3 * size ? 8 : 4;
     out_table(out, "histogram");
@@ -382,8 +370,7 @@ void map_histogram(tool_run *tool, const map_answer *const *answers, const char 
             text_print(&cell, share >= 0.0005 || share == 0 ? "%5.1f%%" : "%5.1g%%", 100 * share);
             text_add(&cell, share > 0 ? " " : "");
             add_bar(&cell, share / most, out->unicode);
-            print_fact(out, names[i], "%s", cell.data ? cell.data : "");
-            text_free(&cell);
+            print_fact(out, names[i], "%s", text_of(&cell));
         }
         out_end(out);
     }

@@ -3,16 +3,14 @@
 #include "view.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* The first column is omitted if each point has one result. */
-static const tool_column columns[] = {
-    {"point", COLUMN_WHOLE, NULL},    {"x", COLUMN_REAL, NULL},
-    {"y", COLUMN_REAL, NULL},         {"z", COLUMN_REAL, NULL},
-    {"distance", COLUMN_REAL, NULL},  {"nearest_x", COLUMN_REAL, NULL},
-    {"nearest_y", COLUMN_REAL, NULL}, {"nearest_z", COLUMN_REAL, NULL},
-    {"triangle", COLUMN_WHOLE, NULL}, {"feature", COLUMN_WORD, abut_feature_name}};
+static const tool_column columns[] = {WHOLE("point"),    REAL("x"),
+                                      REAL("y"),         REAL("z"),
+                                      REAL("distance"),  REAL("nearest_x"),
+                                      REAL("nearest_y"), REAL("nearest_z"),
+                                      WHOLE("triangle"), WORD("feature", abut_feature_name)};
 
 /* The results: one for each point, or several with the index of the point for each. */
 typedef struct answers {
@@ -78,16 +76,12 @@ static void summarise_nearest(tool_output *out, const char *mesh_path, const abu
 
 /* ---- queries ---- */
 
-static int fail_out_of_memory(tool_run *tool) {
-    return tool_fail_with(tool, "out of memory", "not enough memory for the answers");
-}
-
 /* Compacts the results of all points into one list. */
 static bool close_gaps(answers *a, const uint32_t *counts, uint32_t most) {
     size_t total = 0;
     for (size_t i = 0; i < a->points->count; i++)
         total += counts[i];
-    a->owners = malloc((total + 1) * sizeof *a->owners);
+    a->owners = tool_array(total + 1, sizeof *a->owners);
     if (!a->owners)
         return false;
     for (size_t i = 0; i < a->points->count; i++)
@@ -98,94 +92,82 @@ static bool close_gaps(answers *a, const uint32_t *counts, uint32_t most) {
     return true;
 }
 
-static int find_many(tool_run *tool, const abut_bvh *bvh, const tool_points *points, double radius,
-                     uint32_t most, answers *a) {
+static void find_many(const abut_bvh *bvh, const tool_points *points, double radius, uint32_t most,
+                      answers *a) {
     uint32_t triangles = get_bvh_info(bvh).triangle_count;
     most = most < triangles ? most : triangles;
-    uint32_t *counts = malloc((points->count + 1) * sizeof *counts);
+    uint32_t *counts = tool_array(points->count + 1, sizeof *counts);
     if (points->count < SIZE_MAX / sizeof *a->nearest / most)
-        a->nearest = malloc((points->count * most + 1) * sizeof *a->nearest);
-    abut_status status = ABUT_OK;
-    int code = counts && a->nearest ? 0 : fail_out_of_memory(tool);
-    if (!code &&
-        (status = abut_nearest_k_batch(bvh, abut_array_host(points->list), points->count, radius,
-                                       most, abut_array_host(a->nearest), abut_array_host(counts))))
-        code = tool_fail(tool, status);
-    if (!code && !close_gaps(a, counts, most))
-        code = fail_out_of_memory(tool);
-    free(counts);
-    return code;
+        a->nearest = tool_array(points->count * most + 1, sizeof *a->nearest);
+    ensure(abut_nearest_k_batch(bvh, abut_array_host(points->list), points->count, radius, most,
+                                abut_array_host(a->nearest), abut_array_host(counts)));
+    close_gaps(a, counts, most);
 }
 
-static int find_one(tool_run *tool, const abut_bvh *bvh, const tool_points *points, double radius,
-                    bool is_signed, answers *a) {
-    a->nearest = malloc((points->count + 1) * sizeof *a->nearest);
-    if (!a->nearest)
-        return fail_out_of_memory(tool);
+static void find_one(const abut_bvh *bvh, const tool_points *points, double radius, bool is_signed,
+                     answers *a) {
+    a->nearest = tool_array(points->count + 1, sizeof *a->nearest);
     a->count = points->count;
     const abut_array batch = abut_array_host(points->list);
-    abut_status status = is_signed ? abut_sign_nearest_batch(bvh, batch, points->count, radius,
-                                                             abut_array_host(a->nearest))
-                                   : abut_nearest_point_batch(bvh, batch, points->count, radius,
-                                                              abut_array_host(a->nearest));
-    return status ? tool_fail(tool, status) : 0;
+    if (is_signed)
+        ensure(abut_sign_nearest_batch(bvh, batch, points->count, radius,
+                                       abut_array_host(a->nearest)));
+    else
+        ensure(abut_nearest_point_batch(bvh, batch, points->count, radius,
+                                        abut_array_host(a->nearest)));
 }
 
 /* Writes the page: each point with the segment to its closest point. */
-static int write_nearest_page(tool_run *tool, const char *path, const abut_bvh *bvh,
-                              const answers *a) {
+static void write_nearest_page(tool_run *tool, const char *path, const abut_bvh *bvh,
+                               const answers *a) {
     static const view_kind kinds[] = {{"points", {0.1f, 0.15f, 0.4f, 1}, false},
                                       {"segment to the closest point",
                                        {0.85f, 0.35f, 0.1f, 1},
                                        true},
                                       {0}};
     size_t used = 0;
-    view_mark *marks = tool->view ? malloc((2 * a->count + 1) * sizeof *marks) : NULL;
+    view_mark *marks = tool->view ? tool_array(2 * a->count + 1, sizeof *marks) : NULL;
     if (!tool->view)
-        return 0;
+        return;
     for (size_t i = 0; marks && i < a->count; i++) {
         abut_vec3 p = a->points->list[a->owners ? a->owners[i] : i];
         marks[used++] = (view_mark){p, p, 0};
         if (a->nearest[i].triangle != ABUT_NONE)
             marks[used++] = (view_mark){p, a->nearest[i].point, 1};
     }
-    abut_status status = marks ? view_marks_page(tool, path, abut_bvh_mesh(bvh), marks, used, kinds)
-                               : ABUT_ERROR_MEMORY;
-    free(marks);
-    return !marks ? fail_out_of_memory(tool) : status ? tool_fail(tool, status) : 0;
+    view_marks_page(tool, path, abut_bvh_mesh(bvh), marks, used, kinds);
 }
 
-static int find_nearest(tool_run *tool, const tool_arguments *arguments, const abut_bvh *bvh,
-                        const tool_points *points) {
+static void find_nearest(tool_run *tool, const tool_arguments *arguments, const abut_bvh *bvh,
+                         const tool_points *points) {
     const tool_given *radius = option_given(arguments, "radius");
     const tool_given *most = option_given(arguments, "most");
     const tool_given *out_path = option_given(arguments, "out");
     double reach = radius ? radius->numbers[0] : HUGE_VAL;
     answers a = {.points = points};
-    int code = most ? find_many(tool, bvh, points, reach, most->counts[0], &a)
-                    : find_one(tool, bvh, points, reach, option_given(arguments, "sign"), &a);
+    if (most)
+        find_many(bvh, points, reach, most->counts[0], &a);
+    else
+        find_one(bvh, points, reach, option_given(arguments, "sign"), &a);
     tool_table table = {most ? columns : columns + 1, most ? 10 : 9, a.count, fill_nearest_row, &a};
-    code = code ? code : table_write(tool, out_path ? out_path->words : NULL, &table);
-    code = code ? code : write_nearest_page(tool, arguments->operands[0], bvh, &a);
+    table_write(tool, out_path ? out_path->words : NULL, &table);
+    write_nearest_page(tool, arguments->operands[0], bvh, &a);
     abut_reliability reliability = get_sign_info(bvh).reliability;
-    if (!code && reliability.reason)
+    if (reliability.reason)
         tool_print_reliability(tool, &reliability);
-    if (!code && (tool->out.json || (out_path && !tool->quiet)))
+    if (tool->out.json || (out_path && !tool->quiet))
         summarise_nearest(&tool->out, arguments->operands[0], bvh, &a);
-    free(a.nearest);
-    free(a.owners);
-    return code;
 }
 
 /* Prepares the BVH for signs if --sign is given. */
-static abut_status prepare_signs(const tool_arguments *arguments, abut_bvh *bvh) {
+static void prepare_signs(const tool_arguments *arguments, abut_bvh *bvh) {
     const tool_given *sign = option_given(arguments, "sign");
     abut_sign_options sign_options = abut_sign_options_default();
     if (!sign)
-        return ABUT_OK;
+        return;
     if (strcmp(sign->words, "normal") == 0)
         sign_options.method = ABUT_SIGN_NORMAL;
-    return abut_sign_prepare(bvh, &sign_options);
+    ensure(abut_sign_prepare(bvh, &sign_options));
 }
 
 static int run_nearest(tool_run *tool, const tool_arguments *arguments) {
@@ -193,35 +175,29 @@ static int run_nearest(tool_run *tool, const tool_arguments *arguments) {
     abut_bvh *bvh = NULL;
     tool_points points = {0};
     abut_device *device = NULL;
-    int code = points_choose(tool, arguments);
-    code = code ? code : device_open(tool, arguments, &device);
-    if (!code && option_given(arguments, "sign") && option_given(arguments, "most"))
-        code = tool_refuse(tool, "--sign and --most cannot be combined: a point has one sign");
-    abut_status status = ABUT_OK;
-    if (!code && (status = tool_read(tool, arguments->operands[0], NULL, &mesh)))
-        code = tool_fail(tool, status);
-    code = code ? code : points_get(tool, arguments, mesh, &points);
-    if (!code && (status = device_bvh(mesh, device, &bvh)))
-        code = tool_fail(tool, status);
-    if (!code && (status = prepare_signs(arguments, bvh)))
-        code = tool_fail(tool, status);
-    code = code ? code : find_nearest(tool, arguments, bvh, &points);
-    points_free(&points);
+    points_choose(tool, arguments);
+    device_open(tool, arguments, &device);
+    if (option_given(arguments, "sign") && option_given(arguments, "most"))
+        tool_refuse(tool, "--sign and --most cannot be combined: a point has one sign");
+    ensure(tool_read(tool, arguments->operands[0], NULL, &mesh));
+    points_get(tool, arguments, mesh, &points);
+    device_bvh(mesh, device, &bvh);
+    prepare_signs(arguments, bvh);
+    find_nearest(tool, arguments, bvh, &points);
     abut_bvh_destroy(bvh);
     abut_mesh_destroy(mesh);
     abut_device_destroy(device);
-    return code;
+    return CODE_FINE;
 }
 
 static const tool_option options[] = {
-    {"radius", "R", OPTION_POSITIVE, "search radius (default: unlimited)", NULL, false},
-    {"sign", "METHOD", OPTION_CHOICE,
-     "signed distances, negative inside: by winding numbers or by pseudo-normals", "winding|normal",
-     false},
-    {"most", "K", OPTION_COUNT, "the K nearest triangles of each point", NULL, false},
+    OPTION("radius", "R", POSITIVE, "search radius (default: unlimited)"),
+    CHOICE("sign", "METHOD", CHOICE,
+           "signed distances, negative inside: by winding numbers or by pseudo-normals",
+           "winding|normal"),
+    OPTION("most", "K", COUNT, "the K nearest triangles of each point"),
     POINTS_OPTIONS,
-    {"out", "FILE", OPTION_TEXT, "write the table to FILE (.csv, .ply, .npy) and print a summary",
-     NULL, false},
+    OPTION("out", "FILE", TEXT, "write the table to FILE (.csv, .ply, .npy) and print a summary"),
     PAGE_OPTION,
     DEVICE_OPTION,
     {0}};
@@ -241,8 +217,6 @@ const tool_command command_nearest = {
                 "  abut nearest bunny.obj scan.ply --sign winding --out distances.npy\n"
                 "  abut nearest bunny.obj --random 100000 --near 0.02 --json\n",
     .options = options,
-    .operand_kind = OPERAND_FILES,
-    .operand_least = 1,
-    .operand_most = 2,
+    .operand_range = {1, 2},
     .run = run_nearest,
 };

@@ -2,11 +2,10 @@
 #include "tool.h"
 
 #include <math.h>
-#include <string.h>
 
 /* The grid must contain the new surface: its margin is the offset and two cells. */
-static int choose_margin(tool_run *tool, const tool_arguments *arguments, const abut_mesh *mesh,
-                         double by, abut_field_options *options) {
+static void choose_margin(tool_run *tool, const tool_arguments *arguments, const abut_mesh *mesh,
+                          double by, abut_field_options *options) {
     const tool_given *cells = option_given(arguments, "cells"),
                      *cell = option_given(arguments, "cell");
     abut_box box = abut_mesh_bounds(mesh);
@@ -14,13 +13,14 @@ static int choose_margin(tool_run *tool, const tool_arguments *arguments, const 
     uint32_t count = cells ? cells->counts[0] : 128;
     double out = fmax(by, 0);
     if (cell && cells)
-        return 0; /* field_build() reports the error */
-    if (!cell && count < 8)
-        return option_range(tool, cells, 8, UINT32_MAX, "cells");
+        return; /* field_build() reports the error */
+    if (!cell && count < 8) {
+        option_range(tool, cells, 8, UINT32_MAX, "cells");
+        return;
+    }
     double size = cell ? cell->numbers[0] : (longest + 2 * out) / (count - 5.0);
     options->cells = cell ? 0 : count;
     options->margin = out + 2.5 * size;
-    return 0;
 }
 
 static void print_offset(tool_run *tool, const char *path, const abut_mesh *mesh, double by,
@@ -40,9 +40,8 @@ static void print_offset(tool_run *tool, const char *path, const abut_mesh *mesh
         text_add(&words, " vertices, ");
         text_grouped(&words, abut_mesh_triangle_count(mesh));
         print_line_of(out, path, "%s triangles, from %u x %u x %u cells of size %.4g",
-                      words.data ? words.data : "", info->grid.count[0], info->grid.count[1],
+                      text_of(&words), info->grid.count[0], info->grid.count[1],
                       info->grid.count[2], info->grid.cell);
-        text_free(&words);
     }
     out_end(out);
 }
@@ -55,48 +54,43 @@ static int run_offset(tool_run *tool, const tool_arguments *arguments) {
     abut_field *field = NULL;
     abut_field_options options = abut_field_options_default();
     abut_mesh_write_options how = abut_mesh_write_options_default();
-    int code = tool_output_format(tool, to, option_given(arguments, "to"), &how.format);
-    abut_status status = ABUT_OK;
-    if (!code && (status = tool_read(tool, from, NULL, &mesh)))
-        code = tool_fail(tool, status);
-    code = code ? code : choose_margin(tool, arguments, mesh, by, &options);
+    tool_output_format(tool, to, option_given(arguments, "to"), &how.format);
+    ensure(tool_read(tool, from, NULL, &mesh));
+    choose_margin(tool, arguments, mesh, by, &options);
     progress_start(tool->progress, from);
-    code = code ? code : field_build(tool, arguments, mesh, &options, NULL, &field);
-    if (!code && (status = abut_field_isosurface(field, by, &surface)))
-        code = status != ABUT_ERROR_ARGUMENT || get_field_info(field).lowest < by
-                   ? tool_fail(tool, status)
-               : by < 0
-                   ? tool_fail_with(
-                         tool, abut_status_name(status),
-                         "%s: the result is empty: no point is %g deep inside, with cells of %g",
-                         from, -by, get_field_info(field).grid.cell)
-                   : tool_fail_with(tool, abut_status_name(status),
-                                    "%s: no cell of size %g is inside, as for a sheet or a plate "
-                                    "thinner than a cell: use smaller cells, or a larger --by",
-                                    from, get_field_info(field).grid.cell);
-    if (!code && (status = abut_mesh_write(surface, tool_target(tool, to), &how)))
-        code = tool_fail(tool, status);
-    if (!code) {
-        abut_field_info info = get_field_info(field);
-        print_offset(tool, to, surface, by, &info);
-    }
+    field_build(tool, arguments, mesh, &options, NULL, &field);
+    abut_field_info info = get_field_info(field);
+    abut_status status = abut_field_isosurface(field, by, &surface);
+    if (status == ABUT_ERROR_ARGUMENT && info.lowest >= by && by < 0)
+        tool_fail_with(tool, abut_status_name(status),
+                       "%s: the result is empty: no point is %g deep inside, with cells of %g",
+                       from, -by, info.grid.cell);
+    if (status == ABUT_ERROR_ARGUMENT && info.lowest >= by)
+        tool_fail_with(tool, abut_status_name(status),
+                       "%s: no cell of size %g is inside, as for a sheet or a plate thinner than "
+                       "a cell: use smaller cells, or a larger --by",
+                       from, info.grid.cell);
+    ensure(status);
+    ensure(abut_mesh_write(surface, tool_target(tool, to), &how));
+    print_offset(tool, to, surface, by, &info);
     abut_mesh_destroy(surface);
     abut_field_destroy(field);
     abut_mesh_destroy(mesh);
-    return code;
+    return CODE_FINE;
 }
 
 static const tool_option options_of_offset[] = {
-    {"by", "DISTANCE", OPTION_NUMBER,
-     "offset distance, positive outwards (default: 0, the same surface, closed)", NULL, false},
-    {"cells", "N", OPTION_COUNT, "cells along the longest side (default: 128)", NULL, false},
-    {"cell", "SIZE", OPTION_POSITIVE, "cell size, instead of --cells", NULL, false},
-    {"sign", "METHOD", OPTION_CHOICE,
-     "how the inside is determined: by winding numbers, which tolerate holes, or by pseudo-normals "
-     "(default: auto)",
-     "auto|winding|normal", false},
-    {"to", "FORMAT", OPTION_CHOICE, "format of OUT (default: by the file extension)",
-     "obj|ply|stl|off|gltf", false},
+    OPTION("by", "DISTANCE", NUMBER,
+           "offset distance, positive outwards (default: 0, the same surface, closed)"),
+    OPTION("cells", "N", COUNT, "cells along the longest side (default: 128)"),
+    OPTION("cell", "SIZE", POSITIVE, "cell size, instead of --cells"),
+    CHOICE("sign", "METHOD", CHOICE,
+           "how the inside is determined: by winding numbers, which tolerate holes, or by "
+           "pseudo-normals "
+           "(default: auto)",
+           "auto|winding|normal"),
+    CHOICE("to", "FORMAT", CHOICE, "format of OUT (default: by the file extension)",
+           "obj|ply|stl|off|gltf"),
     CACHE_OPTION,
     DEVICE_OPTION,
     {0}};
@@ -114,8 +108,6 @@ const tool_command command_offset = {
                 "  abut offset torn.obj closed.ply --cells 256\n"
                 "  abut offset part.stl shrunk.stl --by=-0.2 --cell 0.05\n",
     .options = options_of_offset,
-    .operand_kind = OPERAND_FILES,
-    .operand_least = 2,
-    .operand_most = 2,
+    .operand_range = {2, 2},
     .run = run_offset,
 };

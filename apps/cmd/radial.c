@@ -1,10 +1,9 @@
 /* abut radial: the radial fields of a posed character, their errors, and pictures of them. */
+#include "radial.h"
 #include "apps/get.h"
 #include "character.h"
-#include "radial.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum {
@@ -16,54 +15,44 @@ enum {
 
 /* ---- building ---- */
 
-abut_status radial_build(radial_subject *s) {
+void radial_build(radial_subject *s) {
     abut_radial_destroy(s->radial);
     s->radial = NULL;
     s->seconds = HUGE_VAL;
-    abut_status status = abut_radial_create(s->character, &s->options, &s->radial);
-    for (int run = 0; run < RUNS && !status; run++) {
+    ensure(abut_radial_create(s->character, &s->options, &s->radial));
+    for (int run = 0; run < RUNS; run++) {
         const double begun = seconds_now();
-        status = abut_radial_set_positions(s->radial, s->bones, abut_array_host(s->positions));
+        ensure(abut_radial_set_positions(s->radial, s->bones, abut_array_host(s->positions)));
         s->seconds = fmin(s->seconds, seconds_now() - begun);
     }
     s->info = get_radial_info(s->radial);
-    return status;
 }
 
-static int load_radial(tool_run *tool, const tool_arguments *arguments, radial_subject *s) {
+static void load_radial(tool_run *tool, const tool_arguments *arguments, radial_subject *s) {
     s->path = arguments->operands[0];
     progress_start(tool->progress, s->path);
-    int code = character_load(tool, arguments, s->path, &s->character);
-    if (code)
-        return code;
+    character_load(tool, arguments, s->path, &s->character);
     s->of_character = get_character_info(s->character);
     tool->up = abut_mesh_up(abut_character_rest_mesh(s->character));
-    code = pose_options(tool, arguments, s->character, &s->pose, &s->skinning);
-    if (code)
-        return code;
-    s->bones = malloc((s->of_character.bone_count + (size_t)1) * sizeof *s->bones);
-    s->positions = malloc((s->of_character.vertex_count + (size_t)1) * sizeof *s->positions);
-    if (!s->bones || !s->positions)
-        return tool_fail_with(tool, "out of memory", "not enough memory for the pose");
-    abut_status status = abut_character_pose(s->character, &s->pose, s->bones);
-    status =
-        status ? status : abut_character_skin(s->character, s->bones, s->skinning, s->positions);
-    status = status ? status : abut_character_mesh(s->character, s->bones, s->skinning, &s->mesh);
-    if (status)
-        return tool_fail(tool, status);
+    pose_options(tool, arguments, s->character, &s->pose, &s->skinning);
+    s->bones = tool_array((s->of_character.bone_count + (size_t)1), sizeof *s->bones);
+    s->positions = tool_array((s->of_character.vertex_count + (size_t)1), sizeof *s->positions);
+    ensure(abut_character_pose(s->character, &s->pose, s->bones));
+    ensure(abut_character_skin(s->character, s->bones, s->skinning, s->positions));
+    ensure(abut_character_mesh(s->character, s->bones, s->skinning, &s->mesh));
     const abut_box rest = abut_mesh_bounds(abut_character_rest_mesh(s->character));
     s->extent = fmax(fmax(rest.hi.x - rest.lo.x, rest.hi.y - rest.lo.y), rest.hi.z - rest.lo.z);
-    return 0;
 }
 
-static int read_radial_options(tool_run *tool, const tool_arguments *arguments, radial_subject *s) {
+static void read_radial_options(tool_run *tool, const tool_arguments *arguments,
+                                radial_subject *s) {
     const tool_given *cell = option_given(arguments, "cell"),
                      *cells = option_given(arguments, "resolution"),
                      *weight = option_given(arguments, "weight"),
                      *distance = option_given(arguments, "distance");
     s->options = abut_radial_options_default();
     if (cell && cells)
-        return tool_refuse(tool, "--cell and --resolution cannot be combined; use one of them");
+        tool_refuse(tool, "--cell and --resolution cannot be combined; use one of them");
     if (cell)
         s->options.cell = cell->numbers[0];
     if (cells)
@@ -72,7 +61,7 @@ static int read_radial_options(tool_run *tool, const tool_arguments *arguments, 
         s->options.weight = weight->numbers[0];
     if (distance && !strcmp(distance->words, "plane"))
         s->options.distance = ABUT_RADIAL_DISTANCE_PLANE;
-    return device_open(tool, arguments, &s->options.device);
+    device_open(tool, arguments, &s->options.device);
 }
 
 /* ---- list of fields ---- */
@@ -102,8 +91,7 @@ static void name_fact(tool_output *out, const radial_subject *s, uint32_t bone) 
     tool_text safe = {0};
     const char *name = get_character_bone(s->character, bone).name;
     text_safe(&safe, name ? name : "");
-    fact_text(out, "bone", safe.data ? safe.data : "");
-    text_free(&safe);
+    fact_text(out, "bone", text_of(&safe));
 }
 
 /* Prints a few digits in text output, all of them in JSON. */
@@ -168,7 +156,7 @@ static void print_radial(tool_run *tool, const radial_subject *s) {
 
 /* ---- points ---- */
 
-static int print_points(tool_run *tool, const tool_arguments *arguments, const radial_subject *s) {
+static void print_points(tool_run *tool, const tool_arguments *arguments, const radial_subject *s) {
     tool_output *out = &tool->out;
     out_table(out, "points");
     for (size_t i = 0; i < arguments->given_count; i++) {
@@ -177,10 +165,8 @@ static int print_points(tool_run *tool, const tool_arguments *arguments, const r
             continue;
         const abut_vec3 point = {given->numbers[0], given->numbers[1], given->numbers[2]};
         abut_radial_answer answer;
-        abut_status status = abut_radial_evaluate(s->radial, abut_array_host(&point), 1, 0,
-                                                  abut_array_host(&answer));
-        if (status)
-            return tool_fail(tool, status);
+        ensure(abut_radial_evaluate(s->radial, abut_array_host(&point), 1, 0,
+                                    abut_array_host(&answer)));
         out_object(out, NULL);
         json_vector(out, "point", point);
         print_fact(out, "point", "%s", given->words);
@@ -198,7 +184,6 @@ static int print_points(tool_run *tool, const tool_arguments *arguments, const r
         out_end(out);
     }
     out_end(out);
-    return 0;
 }
 
 /* ---- the report ---- */
@@ -248,7 +233,8 @@ static void print_blames(tool_output *out, const radial_subject *s, const radial
     out_end(out);
 }
 
-static int plot_levels(tool_run *tool, const radial_level *levels, double limit, const char *path) {
+static void plot_levels(tool_run *tool, const radial_level *levels, double limit,
+                        const char *path) {
     double sizes[2][LEVELS], shares[2][LEVELS];
     tool_curve curves[2], bare[2];
     char first[32], last[32], off[64];
@@ -268,198 +254,173 @@ static int plot_levels(tool_run *tool, const radial_level *levels, double limit,
     const tool_plot plots[2] = {
         {"95th percentile of the error of distances near the surface", curves, 2, {first, last}},
         {off, bare, 2, {first, last}}};
-    return plots_write(tool, plots, 2, LEVELS, path);
+    plots_write(tool, plots, 2, LEVELS, path);
 }
 
 /* Computes the report for both distances at all resolutions. */
-static abut_status measure_levels(radial_subject *s, const radial_truth *truth,
-                                  radial_level *levels) {
+static void measure_levels(radial_subject *s, const radial_truth *truth, radial_level *levels) {
     const double cell = s->info.cell;
-    abut_status status = ABUT_OK;
-    for (int i = 0; i < 2 * LEVELS && !status; i++) {
+    for (int i = 0; i < 2 * LEVELS; i++) {
         radial_subject at = *s;
         at.radial = NULL;
         at.options.cell = cell * ldexp(4, -(i / 2));
         at.options.distance = (abut_radial_distance)(i % 2);
-        status = radial_build(&at);
+        radial_build(&at);
         levels[i] = (radial_level){.cell = at.info.cell,
                                    .seconds = at.seconds,
                                    .distance = at.options.distance,
                                    .bytes = at.info.bytes};
-        status = status ? status : radial_error_make(&at, truth, &levels[i].error);
+        radial_error_make(&at, truth, &levels[i].error);
         abut_radial_destroy(at.radial);
     }
-    return status;
 }
 
-static abut_status report_bones(tool_run *tool, const radial_subject *s,
-                                const radial_truth *truth) {
+static void report_bones(tool_run *tool, const radial_subject *s, const radial_truth *truth) {
     radial_error error = {0};
     radial_bone_error *blames = NULL;
     uint32_t count = 0;
-    abut_status status = radial_error_make(s, truth, &error);
-    status = status ? status : radial_bone_errors_make(s, truth, &error, &blames, &count);
-    if (!status)
-        print_blames(&tool->out, s, blames, count);
-    free(blames);
+    radial_error_make(s, truth, &error);
+    radial_bone_errors_make(s, truth, &error, &blames, &count);
+    print_blames(&tool->out, s, blames, count);
     radial_error_free(&error);
-    return status;
 }
 
-static int print_radial_report(tool_run *tool, const tool_arguments *arguments, radial_subject *s) {
+static void print_radial_report(tool_run *tool, const tool_arguments *arguments,
+                                radial_subject *s) {
     const tool_given *plot = option_given(arguments, "plot"),
                      *points = option_given(arguments, "points");
     tool_output *out = &tool->out;
     radial_level levels[2 * LEVELS];
     radial_truth truth = {0};
-    int code = 0;
     memset(levels, 0, sizeof levels);
-    abut_status status =
-        radial_truth_make(tool, s, points ? points->counts[0] : POINTS, 2 * s->info.cell, &truth);
-    status = status ? status : measure_levels(s, &truth, levels);
-    if (!status) {
-        out_object(out, "report");
-        json_count(out, "points", truth.count);
-        json_number(out, "reach", 2 * truth.limit);
-        json_number(out, "limit", truth.limit);
-        json_number(out, "hidden", truth.hidden);
-        json_reliability(out, &truth.reliability);
-        print_line(out, "%s", "");
-        print_line(
-            out,
-            "Errors of signed distances at %zu points within %.3g of the surface. bare: the fields "
-            "are more than %.3g below the surface; buried: above it. %.1f%% of the surface is "
-            "inside the body and is not evaluated.",
-            truth.count, 2 * truth.limit, truth.limit, 100 * truth.hidden);
-        out_table(out, "levels");
-        for (int i = 0; i < 2 * LEVELS; i++)
-            print_level(out, &levels[i]);
-        out_end(out);
-        status = report_bones(tool, s, &truth);
-        out_end(out);
-    }
-    if (!status && plot)
-        code = plot_levels(tool, levels, truth.limit, plot->words);
+    radial_truth_make(tool, s, points ? points->counts[0] : POINTS, 2 * s->info.cell, &truth);
+    measure_levels(s, &truth, levels);
+    out_object(out, "report");
+    json_count(out, "points", truth.count);
+    json_number(out, "reach", 2 * truth.limit);
+    json_number(out, "limit", truth.limit);
+    json_number(out, "hidden", truth.hidden);
+    json_reliability(out, &truth.reliability);
+    print_line(out, "%s", "");
+    print_line(
+        out,
+        "Errors of signed distances at %zu points within %.3g of the surface. bare: the fields "
+        "are more than %.3g below the surface; buried: above it. %.1f%% of the surface is "
+        "inside the body and is not evaluated.",
+        truth.count, 2 * truth.limit, truth.limit, 100 * truth.hidden);
+    out_table(out, "levels");
+    for (int i = 0; i < 2 * LEVELS; i++)
+        print_level(out, &levels[i]);
+    out_end(out);
+    report_bones(tool, s, &truth);
+    out_end(out);
+    if (plot)
+        plot_levels(tool, levels, truth.limit, plot->words);
     for (int i = 0; i < 2 * LEVELS; i++)
         radial_error_free(&levels[i].error);
-    if (!status && !code && !out->json)
+    if (!out->json)
         tool_print_reliability(tool, &truth.reliability);
     radial_truth_free(&truth);
-    return status ? tool_fail(tool, status) : code;
 }
 
 /* ---- the command ---- */
 
-static int write_surface(tool_run *tool, const radial_subject *s, const char *path,
-                         abut_mesh_format format) {
+static void write_surface(tool_run *tool, const radial_subject *s, const char *path,
+                          abut_mesh_format format) {
     abut_mesh_write_options how = abut_mesh_write_options_default();
     abut_mesh *mesh = NULL;
     how.format = format;
-    abut_status status = abut_radial_surface(s->radial, ABUT_NONE, &mesh);
-    if (!status)
-        status = abut_mesh_write(mesh, tool_target(tool, path), &how);
+    ensure(abut_radial_surface(s->radial, ABUT_NONE, &mesh));
+    ensure(abut_mesh_write(mesh, tool_target(tool, path), &how));
     abut_mesh_destroy(mesh);
-    return status ? tool_fail(tool, status) : 0;
 }
 
-static int draw_radial(tool_run *tool, const tool_arguments *arguments, const radial_subject *s) {
+static void draw_radial(tool_run *tool, const tool_arguments *arguments, const radial_subject *s) {
     const tool_given *png = picture_given(arguments), *error = option_given(arguments, "error"),
                      *unrolled = option_given(arguments, "unrolled");
     abut_picture_options camera = abut_picture_options_default();
-    int code = camera_read(tool, arguments, &camera);
-    code = code || !png ? code : radial_draw_surface(tool, s, &camera, png->words);
-    code = code || !error ? code : radial_draw_error(tool, s, &camera, error->words);
-    return code || !unrolled ? code : radial_draw_unrolled(tool, s, unrolled->words);
+    camera_read(tool, arguments, &camera);
+    if (png)
+        radial_draw_surface(tool, s, &camera, png->words);
+    if (error)
+        radial_draw_error(tool, s, &camera, error->words);
+    if (unrolled)
+        radial_draw_unrolled(tool, s, unrolled->words);
 }
 
-static int check_radial_options(tool_run *tool, const tool_arguments *arguments,
-                                abut_mesh_format *format) {
+static void check_radial_options(tool_run *tool, const tool_arguments *arguments,
+                                 abut_mesh_format *format) {
     static const char *const pictures[] = {"png", "error", "unrolled", "plot"};
     const tool_given *to = option_given(arguments, "out");
-    int code = to ? tool_output_format(tool, to->words, NULL, format) : 0;
-    for (size_t i = 0; i < sizeof pictures / sizeof *pictures && !code; i++) {
+    if (to)
+        tool_output_format(tool, to->words, NULL, format);
+    for (size_t i = 0; i < sizeof pictures / sizeof *pictures; i++) {
         const tool_given *given = option_given(arguments, pictures[i]);
-        code = given ? picture_check(tool, given->words) : 0;
+        if (given)
+            picture_check(tool, given->words);
     }
-    if (!code && !option_given(arguments, "report"))
-        for (int i = 0; i < 2 && !code; i++)
+    if (!option_given(arguments, "report"))
+        for (int i = 0; i < 2; i++)
             if (option_given(arguments, i ? "points" : "plot"))
-                code = tool_refuse(tool, "--%s requires --report", i ? "points" : "plot");
-    return code;
+                tool_refuse(tool, "--%s requires --report", i ? "points" : "plot");
 }
 
-static int run_radial(tool_run *tool, const tool_arguments *arguments, radial_subject *s) {
+static void run_radial(tool_run *tool, const tool_arguments *arguments, radial_subject *s) {
     const tool_given *to = option_given(arguments, "out");
     abut_mesh_format format = ABUT_MESH_FORMAT_AUTO;
-    int code = check_radial_options(tool, arguments, &format);
-    code = code ? code : load_radial(tool, arguments, s);
-    code = code ? code : read_radial_options(tool, arguments, s);
-    if (code)
-        return code;
-    abut_status status = radial_build(s);
-    if (status)
-        return tool_fail(tool, status);
+    check_radial_options(tool, arguments, &format);
+    load_radial(tool, arguments, s);
+    read_radial_options(tool, arguments, s);
+    radial_build(s);
     out_object(&tool->out, NULL);
     print_radial(tool, s);
     if (option_given(arguments, "at"))
-        code = print_points(tool, arguments, s);
-    if (!code && option_given(arguments, "report"))
-        code = print_radial_report(tool, arguments, s);
-    code = code || !to ? code : write_surface(tool, s, to->words, format);
-    code = code ? code : draw_radial(tool, arguments, s);
-    if (!code)
-        out_end(&tool->out);
-    return code;
+        print_points(tool, arguments, s);
+    if (option_given(arguments, "report"))
+        print_radial_report(tool, arguments, s);
+    if (to)
+        write_surface(tool, s, to->words, format);
+    draw_radial(tool, arguments, s);
+    out_end(&tool->out);
 }
 
 static int run_radial_command(tool_run *tool, const tool_arguments *arguments) {
     radial_subject s = {0};
-    int code = run_radial(tool, arguments, &s);
+    run_radial(tool, arguments, &s);
     abut_radial_destroy(s.radial);
     abut_device_destroy(s.options.device);
     abut_mesh_destroy(s.mesh);
     abut_character_destroy(s.character);
-    free(s.bones);
-    free(s.positions);
-    return code;
+    return CODE_FINE;
 }
 
 static const tool_option options[] = {
     CHARACTER_OPTIONS,
-    {"cell", "SIZE", OPTION_POSITIVE,
-     "cell size (default: 1/160 of the longest side of the bounding box in the rest pose)", NULL,
-     false},
-    {"resolution", "N", OPTION_COUNT, "cells along the longest side, instead of --cell", NULL,
-     false},
-    {"distance", "HOW", OPTION_CHOICE,
-     "how radii are computed: polar intersects triangles with half-planes, plane intersects rays "
-     "with planes as in the paper (default: polar)",
-     "polar|plane", false},
-    {"weight", "W", OPTION_POSITIVE,
-     "a field uses triangles with a corner of at least this weight (default: 0.2)", NULL, false},
-    {"at", "X,Y,Z", OPTION_VECTOR, "evaluate the signed distance at this point; repeatable", NULL,
-     true},
-    {"report", NULL, OPTION_FLAG,
-     "errors against exact signed distances, for cells from four times to a quarter of the cell "
-     "size",
-     NULL, false},
-    {"points", "N", OPTION_COUNT, "number of evaluation points of the report (default: 20000)",
-     NULL, false},
-    {"plot", "FILE", OPTION_TEXT, "plot the errors of the report over the cell size", NULL, false},
-    {"out", "FILE", OPTION_TEXT, "write the surface of all fields (.obj, .ply, .stl, .off, .gltf)",
-     NULL, false},
-    {"png", "FILE", OPTION_TEXT, "draw the surface of the fields inside the body", NULL, false},
+    OPTION("cell", "SIZE", POSITIVE,
+           "cell size (default: 1/160 of the longest side of the bounding box in the rest pose)"),
+    OPTION("resolution", "N", COUNT, "cells along the longest side, instead of --cell"),
+    CHOICE("distance", "HOW", CHOICE,
+           "how radii are computed: polar intersects triangles with half-planes, plane intersects "
+           "rays "
+           "with planes as in the paper (default: polar)",
+           "polar|plane"),
+    OPTION("weight", "W", POSITIVE,
+           "a field uses triangles with a corner of at least this weight (default: 0.2)"),
+    REPEATED("at", "X,Y,Z", VECTOR, "evaluate the signed distance at this point; repeatable"),
+    FLAG(
+        "report",
+        "errors against exact signed distances, for cells from four times to a quarter of the cell "
+        "size"),
+    OPTION("points", "N", COUNT, "number of evaluation points of the report (default: 20000)"),
+    OPTION("plot", "FILE", TEXT, "plot the errors of the report over the cell size"),
+    OPTION("out", "FILE", TEXT, "write the surface of all fields (.obj, .ply, .stl, .off, .gltf)"),
+    OPTION("png", "FILE", TEXT, "draw the surface of the fields inside the body"),
     PAGE_OPTION,
-    {"error", "FILE", OPTION_TEXT,
-     "draw the distance of the fields from the body, as colours on the body", NULL, false},
-    {"unrolled", "FILE", OPTION_TEXT, "draw all fields unrolled", NULL, false},
-    {"view", "VIEW", OPTION_TEXT,
-     "view direction: front, back, left, right, top, bottom, iso, or X,Y,Z (default: iso)",
-     "front|back|left|right|top|bottom|iso", false},
-    {"up", "AXIS", OPTION_TEXT, "up axis: x, y, z, -x, -y, -z or X,Y,Z (default: y)",
-     "x|y|z|-x|-y|-z", false},
-    {"fov", "DEGREES", OPTION_NUMBER, "vertical field of view; 0 is orthographic (default: 30)",
-     NULL, false},
+    OPTION("error", "FILE", TEXT,
+           "draw the distance of the fields from the body, as colours on the body"),
+    OPTION("unrolled", "FILE", TEXT, "draw all fields unrolled"),
+    CAMERA_OPTIONS("iso"),
+    OPTION("fov", "DEGREES", NUMBER, "vertical field of view; 0 is orthographic (default: 30)"),
     DEVICE_OPTION,
     {0}};
 
@@ -479,8 +440,6 @@ const tool_command command_radial = {
                 "  abut radial human.glb --cell 0.02 --png fields.png --error error.png\n"
                 "  abut radial ogre --unrolled fields.png --out surface.obj\n",
     .options = options,
-    .operand_kind = OPERAND_FILES,
-    .operand_least = 1,
-    .operand_most = 1,
+    .operand_range = {1, 1},
     .run = run_radial_command,
 };

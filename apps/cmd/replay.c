@@ -1,10 +1,9 @@
 /* abut replay: searches each step of a recording for self-collisions with several schemes: the
  * tables and figures of Cheng 2011, chapter 6. */
-#include "apps/get.h"
 #include "replay.h"
+#include "apps/get.h"
 #include "view.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 const replay_rival replay_rivals[SCHEMES] = {
@@ -93,52 +92,48 @@ static bool same_answer(const abut_self_result *a, const abut_self_result *b) {
 }
 
 /* Reads the step that ends at a frame. */
-static abut_status read_step(replay *r, uint64_t frame) {
-    abut_status status = abut_frames_read(r->frames, frame - 1, r->start, NULL);
-    if (status || !r->aims)
-        return status ? status : abut_frames_read(r->frames, frame, r->end, NULL);
-    return abut_frames_read(r->frames, frame, r->spare, r->end);
+static void read_step(replay *r, uint64_t frame) {
+    ensure(abut_frames_read(r->frames, frame - 1, r->start, NULL));
+    if (!r->aims) {
+        ensure(abut_frames_read(r->frames, frame, r->end, NULL));
+        return;
+    }
+    ensure(abut_frames_read(r->frames, frame, r->spare, r->end));
 }
 
 /* The line of the second mesh, whose vertices follow those of the first. */
-static abut_status read_line(const replay *r, abut_self_line *line, double *seconds) {
+static void read_line(const replay *r, abut_self_line *line, double *seconds) {
     uint32_t first = abut_mesh_vertex_count(r->mesh);
     uint32_t count = abut_mesh_vertex_count(abut_frames_mesh(r->frames, 1));
     double begun = seconds_now();
-    abut_status status = abut_self_fit_line(r->start + first, r->end + first, count, line);
+    ensure(abut_self_fit_line(r->start + first, r->end + first, count, line));
     *seconds = seconds_now() - begun;
-    return status;
 }
 
 /* The complete search of sweep.h, timed as one stage. */
-static abut_status run_sweep(abut_sweep *sweep, const abut_self_step *step,
-                             abut_self_result *result) {
+static void run_sweep(abut_sweep *sweep, const abut_self_step *step, abut_self_result *result) {
     abut_impact_list found = {.list = &result->impact, .capacity = 1};
     abut_sweep_counts counts = abut_sweep_counts_default();
     double begun = seconds_now();
     *result = abut_self_result_default();
     result->scheme = ABUT_SELF_COMPLETE;
-    abut_status status = abut_sweep_set_positions(sweep, step->start, step->end);
-    if (!status)
-        status = abut_sweep_find(sweep, ABUT_SWEEP_EARLIEST, NULL, &found, &counts);
-    if (status)
-        return status;
+    ensure(abut_sweep_set_positions(sweep, step->start, step->end));
+    ensure(abut_sweep_find(sweep, ABUT_SWEEP_EARLIEST, NULL, &found, &counts));
     result->hit = found.count > 0;
     result->vertex_face = counts.vertex_face;
     result->edge_edge = counts.edge_edge;
     result->times.traversal = seconds_now() - begun;
-    return ABUT_OK;
 }
 
-static abut_status run_scheme(tool_run *tool, replay *r, uint64_t number, int which,
-                              const abut_self_step *step, double line, abut_self_result *result) {
+static void run_scheme(tool_run *tool, replay *r, uint64_t number, int which,
+                       const abut_self_step *step, double line, abut_self_result *result) {
     replay_tally *t = &r->tallies[which];
     bool counts = step_counts(r, number);
     double stages[STAGES], begun = seconds_now();
-    abut_status status =
-        t->sweep ? run_sweep(t->sweep, step, result) : abut_self_find(t->view, step, NULL, result);
-    if (status)
-        return status;
+    if (t->sweep)
+        run_sweep(t->sweep, step, result);
+    else
+        ensure(abut_self_find(t->view, step, NULL, result));
     bool by_sets = replay_rivals[which].scheme != ABUT_SELF_COMPLETE;
     stages_of(result, seconds_now() - begun, by_sets ? line : 0, stages);
     if (counts)
@@ -150,49 +145,44 @@ static abut_status run_scheme(tool_run *tool, replay *r, uint64_t number, int wh
     t->hits += result->hit;
     t->fallbacks += result->reason != ABUT_SELF_NOT_NEEDED;
     replay_print_step(tool, r, frame_of(r, number), counts, which, result, stages);
-    return ABUT_OK;
 }
 
-static abut_status run_step(tool_run *tool, replay *r, uint64_t number) {
+static void run_step(tool_run *tool, replay *r, uint64_t number) {
     abut_self_step step = abut_self_step_default();
     abut_self_result first = abut_self_result_default(), result = first;
     abut_self_line line;
     double line_seconds = 0;
-    abut_status status = read_step(r, frame_of(r, number));
+    read_step(r, frame_of(r, number));
     step.start = abut_array_host(r->start);
     step.end = abut_array_host(r->end);
     /* the producer of aims keeps frames free of intersections; only the first frame of a
      * sequence is tested */
     step.start_is_free = r->aims && (r->every == 1 ? number > 0 : number % 2);
-    if (!status && r->companion) {
-        status = read_line(r, &line, &line_seconds);
+    if (r->companion) {
+        read_line(r, &line, &line_seconds);
         step.line = &line;
     }
-    for (int k = 0; k < SCHEMES && !status; k++) {
+    for (int k = 0; k < SCHEMES; k++) {
         if (!r->wanted[k])
             continue;
-        status = run_scheme(tool, r, number, k, &step, line_seconds, &result);
+        run_scheme(tool, r, number, k, &step, line_seconds, &result);
         first = k == r->leader ? result : first;
-        if (!status && !same_answer(&first, &result)) {
+        if (!same_answer(&first, &result)) {
             r->tallies[k].differ++;
             r->differed = true;
         }
     }
     r->done_counted += step_counts(r, number);
-    return status;
 }
 
-static int run_steps(tool_run *tool, replay *r) {
+static void run_steps(tool_run *tool, replay *r) {
     for (uint64_t step = 0; step < r->step_count; step++) {
-        abut_status status = run_step(tool, r, step);
-        if (!status && tool->view)
-            status = replay_show(tool, r, abut_self_sets(r->tallies[r->shown].view));
-        if (status)
-            return tool_fail(tool, status);
+        run_step(tool, r, step);
+        if (tool->view)
+            replay_show(tool, r, abut_self_sets(r->tallies[r->shown].view));
         if (!progress_report(tool->progress, r->path, (double)(step + 1) / (double)r->step_count))
-            return CODE_CANCELLED;
+            tool_fail(tool, ABUT_ERROR_CANCELLED);
     }
-    return 0;
 }
 
 /* ---- the command ---- */
@@ -212,7 +202,7 @@ static void choose_schemes(const tool_arguments *arguments, replay *r) {
             r->shown = k;
 }
 
-static int read_replay_options(tool_run *tool, const tool_arguments *arguments, replay *r) {
+static void read_replay_options(tool_run *tool, const tool_arguments *arguments, replay *r) {
     const tool_given *from = option_given(arguments, "from"), *to = option_given(arguments, "to");
     const tool_given *picture = option_given(arguments, "picture");
     const tool_given *every = option_given(arguments, "every");
@@ -225,131 +215,103 @@ static int read_replay_options(tool_run *tool, const tool_arguments *arguments, 
     r->summary = option_given(arguments, "summary");
     r->aims = r->info.aims && !option_given(arguments, "frames-only");
     if (r->info.frame_count < 2)
-        return tool_refuse(tool, "the recording has only one frame, and therefore no step");
+        tool_refuse(tool, "the recording has only one frame, and therefore no step");
     if (r->first >= r->last || r->last >= r->info.frame_count)
-        return tool_refuse(tool, "frames must be from 1 to %llu, with --from at most --to",
-                           (unsigned long long)r->info.frame_count - 1);
+        tool_refuse(tool, "frames must be from 1 to %llu, with --from at most --to",
+                    (unsigned long long)r->info.frame_count - 1);
     if (r->companion && r->info.mesh_count < 2)
-        return tool_refuse(tool, "--line companion: the recording has only one mesh");
+        tool_refuse(tool, "--line companion: the recording has only one mesh");
     plan_steps(r);
-    return 0;
 }
 
-static abut_status create_searches(replay *r) {
+static void create_searches(replay *r) {
     size_t count = (size_t)r->info.vertex_count;
-    r->start = malloc(count * sizeof *r->start);
-    r->end = malloc(count * sizeof *r->end);
-    r->spare = malloc(count * sizeof *r->spare);
-    r->sets = calloc((size_t)r->counted, sizeof *r->sets);
-    if (!r->start || !r->end || !r->spare || !r->sets)
-        return ABUT_ERROR_MEMORY;
-    abut_status status = ABUT_OK;
+    r->start = tool_array(count, sizeof *r->start);
+    r->end = tool_array(count, sizeof *r->end);
+    r->spare = tool_array(count, sizeof *r->spare);
+    r->sets = tool_array((size_t)r->counted, sizeof *r->sets);
     abut_sweep_options of_sweep = abut_sweep_options_default();
     of_sweep.device = r->device;
-    for (int k = 0; k < SCHEMES && !status; k++) {
+    for (int k = 0; k < SCHEMES; k++) {
         abut_self_options options = abut_self_options_default();
         options.scheme = replay_rivals[k].scheme;
         options.bounds = replay_rivals[k].bounds;
         options.box_boundary = replay_rivals[k].box_boundary;
         options.device = r->device;
         if (r->wanted[k])
-            status = abut_self_create(r->mesh, &options, &r->tallies[k].view);
-        if (!status && r->wanted[k] && replay_rivals[k].sweep)
-            status = abut_sweep_create(&r->mesh, 1, &of_sweep, &r->tallies[k].sweep);
+            ensure(abut_self_create(r->mesh, &options, &r->tallies[k].view));
+        if (r->wanted[k] && replay_rivals[k].sweep)
+            ensure(abut_sweep_create(&r->mesh, 1, &of_sweep, &r->tallies[k].sweep));
     }
     r->place = get_device_info(r->device);
-    return status;
 }
 
 static int write_replay_results(tool_run *tool, const tool_arguments *arguments, replay *r) {
     const tool_given *png = option_given(arguments, "png");
-    int code = png ? replay_plot(tool, r, png->words) : 0;
-    if (!code && option_given(arguments, "picture")) {
-        abut_status status =
-            replay_picture(tool, arguments, r, abut_self_sets(r->tallies[r->shown].view),
-                           arguments->operands[1], &code);
-        code = status ? tool_fail(tool, status) : code;
-    }
-    abut_status shown = code ? ABUT_OK : view_write(tool);
-    code = shown ? tool_fail(tool, shown) : code;
-    if (code)
-        return code;
+    if (png)
+        replay_plot(tool, r, png->words);
+    if (option_given(arguments, "picture"))
+        replay_picture(tool, arguments, r, abut_self_sets(r->tallies[r->shown].view),
+                       arguments->operands[1]);
+    view_write(tool);
     replay_print_summary(tool, r);
     return r->tallies[r->leader].hits ? CODE_FOUND : CODE_FINE;
 }
 
 static int run_replay(tool_run *tool, const tool_arguments *arguments) {
-    replay r;
-    memset(&r, 0, sizeof r);
-    r.path = arguments->operands[0];
+    replay r = {.path = arguments->operands[0]};
     const tool_given *png = option_given(arguments, "png");
     bool picture = option_given(arguments, "picture");
     if (picture != (arguments->operand_count == 2))
-        return tool_refuse(tool, "--picture N and the operand PICTURE require each other");
-    const char *drawn = picture ? arguments->operands[1] : png ? png->words : NULL;
-    int code = drawn ? picture_check(tool, drawn) : 0;
-    code = code ? code : device_open(tool, arguments, &r.device);
-    if (code)
-        return code;
+        tool_refuse(tool, "--picture N and the operand PICTURE require each other");
+    if (picture || png)
+        picture_check(tool, picture ? arguments->operands[1] : png->words);
+    device_open(tool, arguments, &r.device);
     progress_start(tool->progress, r.path);
-    const char *from = tool_input(tool, r.path);
-    abut_status status = abut_frames_open(tool->context, from, &r.frames);
-    code = status ? tool_fail(tool, status) : 0;
-    if (!code) {
-        r.info = get_frames_info(r.frames);
-        r.mesh = abut_frames_mesh(r.frames, 0);
-        code = read_replay_options(tool, arguments, &r);
-    }
-    if (!code) {
-        status = create_searches(&r);
-        code = status ? tool_fail(tool, status) : 0;
-    }
+    ensure(abut_frames_open(tool->context, tool_input(tool, r.path), &r.frames));
+    r.info = get_frames_info(r.frames);
+    r.mesh = abut_frames_mesh(r.frames, 0);
+    read_replay_options(tool, arguments, &r);
+    create_searches(&r);
     tool->out.lines = !r.summary;
-    code = code ? code : run_steps(tool, &r);
-    code = code ? code : write_replay_results(tool, arguments, &r);
+    run_steps(tool, &r);
+    int code = write_replay_results(tool, arguments, &r);
     for (int k = 0; k < SCHEMES; k++) {
         abut_self_destroy(r.tallies[k].view);
         abut_sweep_destroy(r.tallies[k].sweep);
     }
-    free(r.start);
-    free(r.end);
-    free(r.spare);
-    free(r.sets);
     abut_frames_close(r.frames);
     abut_device_destroy(r.device);
     return code;
 }
 
 static const tool_option options[] = {
-    {"scheme", "SCHEME", OPTION_CHOICE,
-     "search method: view-point, view-line or all pairs, whichever is fastest (auto, default); all "
-     "pairs with 16-DOPs (complete) or boxes; all pairs as in 'abut sweep' (sweep); view-line with "
-     "inexact boundaries; or all of them, side by side",
-     "auto|point|line|complete|boxes|sweep|inexact|all", false},
-    {"line", "WHOSE", OPTION_CHOICE,
-     "position of the view-line: along the mesh itself (own, default), or along the second mesh of "
-     "the recording, such as the rod in a sleeve (companion)",
-     "own|companion", false},
-    {"from", "N", OPTION_COUNT, "first frame that a step ends at (default: 1)", NULL, false},
-    {"to", "N", OPTION_COUNT, "last frame that a step ends at (default: the last of the recording)",
-     NULL, false},
-    {"every", "N", OPTION_COUNT,
-     "sample the recording: one step in N frames, and the step before it, which is not counted",
-     NULL, false},
-    {"frames-only", NULL, OPTION_FLAG,
-     "steps end at the recorded frames, even if the recording has aims (positions before collision "
-     "response)",
-     NULL, false},
-    {"summary", NULL, OPTION_FLAG,
-     "with --json: one object for all steps instead of a line for each", NULL, false},
+    CHOICE("scheme", "SCHEME", CHOICE,
+           "search method: view-point, view-line or all pairs, whichever is fastest (auto, "
+           "default); all "
+           "pairs with 16-DOPs (complete) or boxes; all pairs as in 'abut sweep' (sweep); "
+           "view-line with "
+           "inexact boundaries; or all of them, side by side",
+           "auto|point|line|complete|boxes|sweep|inexact|all"),
+    CHOICE("line", "WHOSE", CHOICE,
+           "position of the view-line: along the mesh itself (own, default), or along the second "
+           "mesh of "
+           "the recording, such as the rod in a sleeve (companion)",
+           "own|companion"),
+    OPTION("from", "N", COUNT, "first frame that a step ends at (default: 1)"),
+    OPTION("to", "N", COUNT, "last frame that a step ends at (default: the last of the recording)"),
+    OPTION(
+        "every", "N", COUNT,
+        "sample the recording: one step in N frames, and the step before it, which is not counted"),
+    FLAG("frames-only", "steps end at the recorded frames, even if the recording has aims "
+                        "(positions before collision "
+                        "response)"),
+    FLAG("summary", "with --json: one object for all steps instead of a line for each"),
     PAGE_OPTION,
-    {"png", "FILE", OPTION_TEXT, "plot the number of triangles in each view set (.png or .ppm)",
-     NULL, false},
-    {"picture", "N", OPTION_COUNT,
-     "draw frame N with each triangle in the colour of its view set, into PICTURE", NULL, false},
-    {"view", "VIEW", OPTION_TEXT, "view direction of the picture, as for 'abut picture'",
-     "front|back|left|right|top|bottom|iso", false},
-    {"up", "AXIS", OPTION_TEXT, "up axis of the picture (default: z)", "x|y|z|-x|-y|-z", false},
+    OPTION("png", "FILE", TEXT, "plot the number of triangles in each view set (.png or .ppm)"),
+    OPTION("picture", "N", COUNT,
+           "draw frame N with each triangle in the colour of its view set, into PICTURE"),
+    CAMERA_OPTIONS("iso"),
     DEVICE_OPTION,
     {0}};
 
@@ -368,7 +330,5 @@ const tool_command command_replay = {
                 "  abut replay sleeve.abutm --scheme line --line companion --png sets.png\n"
                 "  abut replay sheet.abutm --picture 100 sheet.png\n",
     .options = options,
-    .operand_kind = OPERAND_FILES,
-    .operand_least = 1,
-    .operand_most = 2,
+    .operand_range = {1, 2},
     .run = run_replay};

@@ -1,10 +1,8 @@
 /* abut selfcheck: self-intersections of a mesh. */
 #include "tool.h"
 
-#include <stdlib.h>
-
 typedef struct self_result {
-    abut_pair_self_intersection *pairs; /* from malloc */
+    abut_pair_self_intersection *pairs;
     uint64_t count;
     bool
         complete; /* otherwise the search stopped, there are no pairs, and count is a lower bound */
@@ -13,37 +11,26 @@ typedef struct self_result {
 /* ---- the search ---- */
 
 /* Starts with a fixed capacity, then repeats with the required capacity. */
-static int find_self_intersections(tool_run *tool, const abut_bvh *bvh,
-                                   const abut_pair_self_options *options, self_result *result) {
-    uint64_t room = 4096;
+static void find_self_intersections(tool_run *tool, const abut_bvh *bvh,
+                                    const abut_pair_self_options *options, self_result *result) {
+    abut_pair_self_intersection_list found = {NULL, 4096, 0};
     abut_status status = ABUT_ERROR_BUFFER;
     for (int round = 0; round < 2 && status == ABUT_ERROR_BUFFER; round++) {
-        free(result->pairs);
-        result->pairs = room < SIZE_MAX / sizeof *result->pairs
-                            ? malloc((size_t)room * sizeof *result->pairs)
-                            : NULL;
-        if (!result->pairs)
-            return tool_fail_with(tool, "out of memory", "not enough memory for %llu pairs",
-                                  (unsigned long long)room);
-        abut_pair_self_intersection_list found = {result->pairs, room, 0};
+        found.list = tool_array((size_t)found.capacity, sizeof *found.list);
         status = abut_pair_self_intersections(bvh, options, &found);
-        room = result->count = found.count;
+        found.capacity = found.count;
     }
-    result->complete = !status;
-    return status && status != ABUT_ERROR_LIMIT ? tool_fail(tool, status) : 0;
+    *result = (self_result){found.list, found.count, !status};
+    if (status && status != ABUT_ERROR_LIMIT)
+        tool_fail(tool, status);
 }
 
 /* ---- output ---- */
 
-static const tool_column columns[] = {{"triangle_a", COLUMN_WHOLE, NULL},
-                                      {"triangle_b", COLUMN_WHOLE, NULL},
-                                      {"intersection", COLUMN_WORD, abut_intersection_name},
-                                      {"from_x", COLUMN_REAL, NULL},
-                                      {"from_y", COLUMN_REAL, NULL},
-                                      {"from_z", COLUMN_REAL, NULL},
-                                      {"to_x", COLUMN_REAL, NULL},
-                                      {"to_y", COLUMN_REAL, NULL},
-                                      {"to_z", COLUMN_REAL, NULL}};
+static const tool_column columns[] = {
+    WHOLE("triangle_a"), WHOLE("triangle_b"), WORD("intersection", abut_intersection_name),
+    REAL("from_x"),      REAL("from_y"),      REAL("from_z"),
+    REAL("to_x"),        REAL("to_y"),        REAL("to_z")};
 
 static void fill_pair_row(const void *data, size_t row, double *values) {
     const abut_pair_self_intersection *pair = &((const self_result *)data)->pairs[row];
@@ -63,11 +50,8 @@ static void print_first(tool_output *out, const self_result *result, uint32_t mo
         fact_count(out, "triangle_a", pair->triangle[0]);
         fact_count(out, "triangle_b", pair->triangle[1]);
         fact_text(out, "intersection", abut_intersection_name(pair->kind));
-        json_vector(out, "from", end[0]);
-        json_vector(out, "to", end[1]);
-        char words[POINT_WORDS];
-        print_fact(out, "from", "%s", point_words(end[0], 6, words));
-        print_fact(out, "to", "%s", point_words(end[1], 6, words));
+        fact_point(out, "from", end[0]);
+        fact_point(out, "to", end[1]);
         out_end(out);
     }
     out_end(out);
@@ -89,8 +73,7 @@ static void print_self_intersections(tool_run *tool, const char *path, const abu
         text_add(&words, "no");
     text_print(&words, " intersecting pair%s of triangles%s", result->count == 1 ? "" : "s",
                shade_off(out));
-    print_line_of(out, path, "%s", words.data ? words.data : "");
-    text_free(&words);
+    print_line_of(out, path, "%s", text_of(&words));
     json_path(out, "mesh", path);
     json_count(out, "triangles", abut_mesh_triangle_count(mesh));
     json_boolean(out, "complete", result->complete);
@@ -103,72 +86,6 @@ static void print_self_intersections(tool_run *tool, const char *path, const abu
         print_first(out, result, most);
 }
 
-/* ---- the picture ---- */
-
-static abut_vec3 corner_of(const abut_mesh *mesh, uint32_t triangle, uint32_t corner) {
-    uint32_t vertex = abut_mesh_indices(mesh)[3 * (size_t)triangle + corner];
-    abut_vec3 o = abut_mesh_local_origin(mesh), p = abut_mesh_local_positions(mesh)[vertex];
-    return (abut_vec3){o.x + p.x, o.y + p.y, o.z + p.z};
-}
-
-/* Draws outlines of the triangles in orange, intersections in red with a dot at each end. */
-static const abut_colour orange = {1.0f, 0.55f, 0.0f, 1}, red = {0.86f, 0.08f, 0.12f, 1};
-
-static abut_status draw_pair(abut_picture *picture, const abut_mesh *mesh,
-                             const abut_pair_self_intersection *pair) {
-    const abut_vec3 *end = pair->segment.end;
-    abut_status status = ABUT_OK;
-    for (int side = 0; side < 2; side++)
-        for (uint32_t k = 0; !status && k < 3; k++)
-            status = abut_picture_add_line(picture, corner_of(mesh, pair->triangle[side], k),
-                                           corner_of(mesh, pair->triangle[side], (k + 1) % 3), 1.5,
-                                           orange);
-    if (!status)
-        status = abut_picture_add_line(picture, end[0], end[1], 4, red);
-    for (int k = 0; !status && k < 2; k++)
-        status = abut_picture_add_point(picture, end[k], 6, red);
-    return status;
-}
-
-/* Collects the triangles that are in any pair. */
-static uint64_t count_triangles(const abut_mesh *mesh, const self_result *result) {
-    uint64_t count = 0;
-    unsigned char *seen = calloc((size_t)abut_mesh_triangle_count(mesh) + 1, 1);
-    for (uint64_t i = 0; seen && i < result->count; i++)
-        for (int side = 0; side < 2; side++) {
-            unsigned char *own = &seen[result->pairs[i].triangle[side]];
-            count += !*own;
-            *own = 1;
-        }
-    free(seen);
-    return count;
-}
-
-static abut_status draw_selfcheck(tool_run *tool, const tool_arguments *arguments,
-                                  const abut_picture_options *options, abut_mesh *mesh,
-                                  const self_result *result) {
-    tool_legend legend = {0};
-    abut_picture *picture = NULL;
-    abut_mesh_style style = abut_mesh_style_default();
-    style.smooth = true;
-    legend_file(&legend, abut_picture_colour(0), arguments->operands[0]);
-    if (result->complete && result->count) {
-        legend_add(&legend, orange, "intersecting triangles");
-        legend_amount(&legend, count_triangles(mesh, result));
-        legend_add(&legend, red, "intersections");
-        legend_amount(&legend, result->count);
-    }
-    abut_status status = abut_picture_create(tool->context, options, &picture);
-    if (!status)
-        status = abut_picture_add_mesh(picture, mesh, (abut_pose){0}, &style);
-    for (uint64_t i = 0; !status && result->complete && i < result->count; i++)
-        status = draw_pair(picture, mesh, &result->pairs[i]);
-    if (!status)
-        status = picture_write(tool, picture, options, &legend, picture_given(arguments)->words);
-    abut_picture_destroy(picture);
-    return status;
-}
-
 /* ---- the command ---- */
 
 static int write_selfcheck_results(tool_run *tool, const tool_arguments *arguments,
@@ -176,17 +93,14 @@ static int write_selfcheck_results(tool_run *tool, const tool_arguments *argumen
                                    const self_result *result) {
     const tool_given *out_path = option_given(arguments, "out"), *png = picture_given(arguments),
                      *first = option_given(arguments, "first");
-    int code = 0;
     if (out_path) {
         tool_table table = {columns, 9, result->complete ? (size_t)result->count : 0, fill_pair_row,
                             result};
-        code = table_write(tool, out_path->words, &table);
+        table_write(tool, out_path->words, &table);
     }
-    abut_status status = ABUT_OK;
-    if (!code && png && (status = draw_selfcheck(tool, arguments, camera, mesh, result)))
-        code = tool_fail(tool, status);
-    if (code)
-        return code;
+    if (png)
+        selfcheck_draw(tool, arguments, camera, mesh, result->pairs,
+                       result->complete ? result->count : 0);
     out_object(&tool->out, NULL);
     print_self_intersections(tool, arguments->operands[0], mesh, result,
                              first ? first->counts[0] : 8);
@@ -202,47 +116,39 @@ static int run_selfcheck(tool_run *tool, const tool_arguments *arguments) {
     abut_pair_self_options options = abut_pair_self_options_default();
     abut_picture_options camera = abut_picture_options_default();
     const tool_given *limit = option_given(arguments, "limit"), *png = picture_given(arguments);
-    options.by_index = option_given(arguments, "by-index") != NULL;
-    if (limit)
-        options.limit = (uint64_t)limit->counts[0] * 1000000;
-    int code = png ? picture_check(tool, png->words) : 0;
-    code = code ? code : camera_read(tool, arguments, &camera);
-    if (code)
-        return code;
     abut_mesh *mesh = NULL;
     abut_bvh *bvh = NULL;
     self_result result = {0};
-    abut_status status = tool_read(tool, arguments->operands[0], NULL, &mesh);
-    if (!status)
-        code = camera_read(tool, arguments, &camera); /* again: the file may define the up axis */
-    if (!status)
-        status = abut_bvh_create(mesh, NULL, &bvh);
-    code = status ? tool_fail(tool, status) : find_self_intersections(tool, bvh, &options, &result);
-    code = code ? code : write_selfcheck_results(tool, arguments, &camera, mesh, &result);
-    free(result.pairs);
+    options.by_index = option_given(arguments, "by-index") != NULL;
+    if (limit)
+        options.limit = (uint64_t)limit->counts[0] * 1000000;
+    if (png)
+        picture_check(tool, png->words);
+    camera_read(tool, arguments, &camera);
+    ensure(tool_read(tool, arguments->operands[0], NULL, &mesh));
+    camera_read(tool, arguments, &camera); /* again: the file may define the up axis */
+    ensure(abut_bvh_create(mesh, NULL, &bvh));
+    find_self_intersections(tool, bvh, &options, &result);
+    int code = write_selfcheck_results(tool, arguments, &camera, mesh, &result);
     abut_bvh_destroy(bvh);
     abut_mesh_destroy(mesh);
     return code;
 }
 
 static const tool_option options[] = {
-    {"first", "N", OPTION_COUNT, "number of pairs to list (default: 8)", NULL, false},
-    {"out", "FILE", OPTION_TEXT,
-     "write all pairs to FILE: PLY or NPY by the file extension, otherwise CSV", NULL, false},
-    {"png", "FILE", OPTION_TEXT,
-     "draw the mesh with the pairs: triangles orange, intersections red", NULL, false},
+    OPTION("first", "N", COUNT, "number of pairs to list (default: 8)"),
+    OPTION("out", "FILE", TEXT,
+           "write all pairs to FILE: PLY or NPY by the file extension, otherwise CSV"),
+    OPTION("png", "FILE", TEXT,
+           "draw the mesh with the pairs: triangles orange, intersections red"),
     PAGE_OPTION,
-    {"view", "VIEW", OPTION_TEXT, "view direction of the picture, as for 'abut picture'",
-     "front|back|left|right|top|bottom|iso", false},
-    {"up", "AXIS", OPTION_TEXT, "up axis of the picture (default: that of the file, otherwise z)",
-     "x|y|z|-x|-y|-z", false},
-    {"by-index", NULL, OPTION_FLAG,
-     "vertices with equal coordinates and different indices are different vertices: seams count",
-     NULL, false},
-    {"limit", "M", OPTION_COUNT,
-     "stop after M million candidate pairs; a pair that needs an exact test counts as 16 (default: "
-     "67, and 1,024 pairs for each triangle)",
-     NULL, false},
+    CAMERA_OPTIONS("iso"),
+    FLAG("by-index", "vertices with equal coordinates and different indices are different "
+                     "vertices: seams count"),
+    OPTION("limit", "M", COUNT,
+           "stop after M million candidate pairs; a pair that needs an exact test counts as 16 "
+           "(default: "
+           "67, and 1,024 pairs for each triangle)"),
     {0}};
 
 const tool_command command_selfcheck = {
@@ -260,8 +166,6 @@ const tool_command command_selfcheck = {
                 "  abut selfcheck scan.ply --png cuts.png --out cuts.csv\n"
                 "  abut selfcheck --quiet part.stl >/dev/null || echo 'needs repair'\n",
     .options = options,
-    .operand_kind = OPERAND_FILES,
-    .operand_least = 1,
-    .operand_most = 1,
+    .operand_range = {1, 1},
     .run = run_selfcheck,
 };

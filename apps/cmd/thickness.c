@@ -1,23 +1,18 @@
 /* abut thickness: wall thickness at every point of a solid. */
 #include "map.h"
 
-#include <math.h>
-
 /* Rays start against the normal; the library does not test which way a closed component faces. */
-static int check_inwards(tool_run *tool, abut_mesh *mesh, abut_reliability *reliability) {
+static void check_inwards(abut_mesh *mesh, abut_reliability *reliability) {
     abut_topology *topology = NULL;
     abut_mesh_report report = abut_mesh_report_default();
-    abut_status status = abut_topology_create(mesh, &topology);
-    status = status ? status : abut_mesh_examine(topology, &report);
+    ensure(abut_topology_create(mesh, &topology));
+    ensure(abut_mesh_examine(topology, &report));
     abut_topology_destroy(topology);
-    if (status)
-        return tool_fail(tool, status);
     if (report.problems[ABUT_PROBLEM_INWARD_COMPONENT].count)
         *reliability =
             (abut_reliability){ABUT_RELIABILITY_UNRELIABLE,
                                "The mesh faces inwards, so that the space around it is measured "
                                "instead of the wall: 'abut convert --orient' flips it."};
-    return 0;
 }
 
 /* A sheet has no opposite side: then no thickness is known. */
@@ -29,9 +24,9 @@ static void check_found(const abut_map_measures *measures, bool limited,
             "No sample has an opposite side, so that there is no wall to measure."};
 }
 
-static int print_thickness(tool_run *tool, const tool_arguments *arguments,
-                           const tool_surface *surface, const map_answer *found,
-                           abut_map_thickness kind) {
+static void print_thickness(tool_run *tool, const tool_arguments *arguments,
+                            const tool_surface *surface, const map_answer *found,
+                            abut_map_thickness kind) {
     const tool_given *below = option_given(arguments, "below");
     const abut_map_measures *m = &found->measures;
     tool_output *out = &tool->out;
@@ -49,17 +44,10 @@ static int print_thickness(tool_run *tool, const tool_arguments *arguments,
         print_fact(out, "below", "%.6g: area %.6g, %.3g%%", below->numbers[0], m->within_area,
                    m->area > 0 ? 100 * m->within_area / m->area : 0);
     }
-    int code = map_write(tool, arguments, &panel, 1, MAP_SHOW_DISTANCE);
-    if (code)
-        return code;
+    map_write(tool, arguments, &panel, 1, MAP_SHOW_DISTANCE);
     map_histogram(tool, answers, names, 1);
     out_end(out);
-    tool_text words = {0};
-    if (m->found)
-        text_number(&words, m->min.distance);
-    answer(tool, "%s", words.data ? words.data : "none");
-    text_free(&words);
-    return 0;
+    answer_number(tool, m->found, m->min.distance, "none");
 }
 
 static int run_thickness(tool_run *tool, const tool_arguments *arguments) {
@@ -75,35 +63,30 @@ static int run_thickness(tool_run *tool, const tool_arguments *arguments) {
     query.limit = most ? most->numbers[0] : 0;
     measure.within = below ? below->numbers[0] : 0;
     found.limits[0] = measure.within;
-    int code = map_check(tool, arguments);
-    code = code ? code : device_open(tool, arguments, &device);
-    code = code ? code : surface_load(tool, arguments, arguments->operands[0], NULL, &surface);
-    code = code ? code : surface_map(tool, arguments, 0, device, &surface);
-    abut_status status = code ? ABUT_OK : abut_map_compute_thickness(surface.map, kind, &query);
-    code = status ? tool_fail(tool, status) : code;
-    code = code ? code : map_measure(tool, &surface, &measure, "near", 0, 0, &found);
-    code = code ? code : check_inwards(tool, surface.mesh, &found.info.reliability);
-    if (!code) {
-        check_found(&found.measures, most != NULL, &found.info.reliability);
-        tool_print_reliability(tool, &found.info.reliability);
-    }
-    code = code ? code : print_thickness(tool, arguments, &surface, &found, kind);
+    map_check(tool, arguments);
+    device_open(tool, arguments, &device);
+    surface_load(tool, arguments, arguments->operands[0], NULL, &surface);
+    surface_map(tool, arguments, 0, device, &surface);
+    ensure(abut_map_compute_thickness(surface.map, kind, &query));
+    map_measure(&surface, &measure, "near", 0, 0, &found);
+    check_inwards(surface.mesh, &found.info.reliability);
+    check_found(&found.measures, most != NULL, &found.info.reliability);
+    tool_print_reliability(tool, &found.info.reliability);
+    print_thickness(tool, arguments, &surface, &found, kind);
     surface_free(&surface);
     abut_device_destroy(device);
-    if (code || !below)
-        return code;
+    if (!below)
+        return CODE_FINE;
     return tool_outcome(found.measures.found && found.measures.min.distance < measure.within,
                         &found.info.reliability);
 }
 
 static const tool_option options[] = {
-    {"ball", NULL, OPTION_FLAG,
-     "diameter of the largest inscribed ball that touches the point, instead of the chord", NULL,
-     false},
-    {"below", "D", OPTION_POSITIVE,
-     "print the area that is at most D thick; the exit code is 3 if a sample is thinner", NULL,
-     false},
-    {"max", "D", OPTION_POSITIVE, "largest thickness to search (default: unlimited)", NULL, false},
+    FLAG("ball",
+         "diameter of the largest inscribed ball that touches the point, instead of the chord"),
+    OPTION("below", "D", POSITIVE,
+           "print the area that is at most D thick; the exit code is 3 if a sample is thinner"),
+    OPTION("max", "D", POSITIVE, "largest thickness to search (default: unlimited)"),
     MAP_OPTIONS,
     {0}};
 
@@ -120,8 +103,6 @@ const tool_command command_thickness = {
     .examples = "  abut thickness part.stl --below 1.2 --png walls.png\n"
                 "  abut thickness part.stl --ball --out walls.ply --json\n",
     .options = options,
-    .operand_kind = OPERAND_FILES,
-    .operand_least = 1,
-    .operand_most = 1,
+    .operand_range = {1, 1},
     .run = run_thickness,
 };

@@ -56,7 +56,6 @@ static void print_platform(tool_output *out) {
     if (uname(&name) == 0)
         text_print(&words, "%s %s", name.sysname, name.machine);
     fact_text(out, "platform", words.data ? words.data : "unknown");
-    text_free(&words);
 }
 
 static void print_feature(tool_output *out, const feature *f, bool there) {
@@ -94,7 +93,6 @@ const tool_command command_version = {
              "would add, the compiler and the platform.",
     .examples = "  abut version\n  abut version --json | jq .features.png\n",
     .operand_kind = OPERAND_NONE,
-    .operand_least = 0,
-    .operand_most = 0,
+    .operand_range = {0, 0},
     .run = run_version,
 };

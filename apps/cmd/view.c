@@ -1,11 +1,10 @@
 /* abut view: several results in one browser page: meshes, scenes, fields, recordings, characters
  * with their clips, tables of contacts or points. */
+#include "view.h"
 #include "apps/get.h"
 #include "character.h"
-#include "view.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { RESULTS_MAX = 4096, CLIP_RATE = 30, FRAMES_MAX = 480 };
@@ -19,7 +18,7 @@ typedef struct view_result {
     abut_frames *frames;
     abut_scene *scene;
     abut_character *character;
-    abut_character_matrix *bones; /* from malloc */
+    abut_character_matrix *bones;
     bool table;
 } view_result;
 
@@ -36,70 +35,60 @@ typedef struct viewing {
 
 /* ---- reading ---- */
 
-static int read_character(tool_run *tool, const tool_arguments *arguments, viewing *v,
-                          view_result *r) {
+static void read_character(tool_run *tool, const tool_arguments *arguments, viewing *v,
+                           view_result *r) {
     const tool_given *clip = option_given(arguments, "clip");
-    abut_status status = character_find(tool, r->path, 0, &r->character);
+    (void)character_find(tool, r->path, 0, &r->character); /* a failure means: a mesh */
     abut_character_info info = get_character_info(r->character);
-    if (status || !info.bone_count || (!info.clip_count && !clip)) {
+    if (!info.bone_count || (!info.clip_count && !clip)) {
         abut_character_destroy(r->character);
         r->character = NULL;
-        return 0; /* otherwise a mesh */
+        return; /* otherwise a mesh */
     }
     tool->up = abut_mesh_up(abut_character_rest_mesh(r->character));
-    int code = clip ? clip_read(tool, r->character, clip->words, &v->clip) : 0;
-    if (code)
-        return code;
+    if (clip)
+        clip_read(tool, r->character, clip->words, &v->clip);
     double length = get_character_clip(r->character, v->clip).duration;
     v->frames = (uint64_t)fmax((double)v->frames, fmin(FRAMES_MAX, ceil(CLIP_RATE * length)));
     v->seconds = 1.0 / CLIP_RATE;
-    r->bones = malloc(info.bone_count * sizeof *r->bones);
-    return r->bones ? 0
-                    : tool_fail_with(tool, "out of memory", "not enough memory for the character");
+    r->bones = tool_array(info.bone_count, sizeof *r->bones);
 }
 
-static int read_result(tool_run *tool, const tool_arguments *arguments, viewing *v,
-                       view_result *r) {
+static void read_result(tool_run *tool, const tool_arguments *arguments, viewing *v,
+                        view_result *r) {
     const char *ending = path_ending(r->path);
-    abut_status status = ABUT_OK;
-    int code = 0;
     progress_start(tool->progress, r->path);
     if (word_in(ending, "csv|txt|xyz")) {
         r->table = true;
-        return 0;
+        return;
     }
     if (word_in(ending, "glb|gltf") || word_in(r->path, "mannequin|mannequin-female|ogre"))
-        code = read_character(tool, arguments, v, r);
-    if (code || r->character)
-        return code;
+        read_character(tool, arguments, v, r);
+    if (r->character)
+        return;
     if (strcmp(ending, "abutm") == 0) {
-        status = abut_frames_open(tool->context, r->path, &r->frames);
+        ensure(abut_frames_open(tool->context, r->path, &r->frames));
         abut_frames_info info = get_frames_info(r->frames);
         v->frames = info.frame_count > v->frames ? info.frame_count : v->frames;
         v->seconds = info.seconds > 0 ? info.seconds : v->seconds;
     } else if (strcmp(ending, "json") == 0) {
-        status = abut_scene_read(tool->context, r->path, &r->scene);
+        ensure(abut_scene_read(tool->context, r->path, &r->scene));
     } else {
-        return field_or_mesh(tool, r->path, &r->field, &r->mesh);
+        field_or_mesh(tool, r->path, &r->field, &r->mesh);
+        return;
     }
-    return status ? tool_fail(tool, status) : 0;
 }
 
-static int read_results(tool_run *tool, const tool_arguments *arguments, viewing *v) {
-    v->results = calloc(arguments->operand_count, sizeof *v->results);
-    if (!v->results)
-        return tool_fail_with(tool, "out of memory", "not enough memory for the results");
+static void read_results(tool_run *tool, const tool_arguments *arguments, viewing *v) {
+    v->results = tool_array(arguments->operand_count, sizeof *v->results);
     for (size_t i = 0; i < arguments->operand_count; i++) {
         view_result *r = &v->results[v->count++];
         const char *slash = strrchr(arguments->operands[i], '/');
         r->path = arguments->operands[i];
         r->name = slash && slash[1] ? slash + 1 : r->path;
         r->colour = abut_picture_colour((uint32_t)i);
-        int code = read_result(tool, arguments, v, r);
-        if (code)
-            return code;
+        read_result(tool, arguments, v, r);
     }
-    return 0;
 }
 
 static void free_results(viewing *v) {
@@ -110,80 +99,69 @@ static void free_results(viewing *v) {
         abut_frames_close(r->frames);
         abut_scene_destroy(r->scene);
         abut_character_destroy(r->character);
-        free(r->bones);
     }
-    free(v->results);
 }
 
 /* ---- frames ---- */
 
-static abut_status add_mesh(const viewing *v, abut_picture *picture, abut_mesh *mesh,
-                            abut_pose pose, abut_colour colour, bool two_sided) {
+static void add_mesh(const viewing *v, abut_picture *picture, abut_mesh *mesh, abut_pose pose,
+                     abut_colour colour, bool two_sided) {
     abut_mesh_style style = abut_mesh_style_default();
     style.colour = colour;
     style.smooth = !v->flat;
     style.edges = v->edges;
     style.two_sided = two_sided;
-    return abut_picture_add_mesh(picture, mesh, pose, &style);
+    ensure(abut_picture_add_mesh(picture, mesh, pose, &style));
 }
 
-static abut_status add_scene(const viewing *v, abut_picture *picture, const view_result *r) {
+static void add_scene(const viewing *v, abut_picture *picture, const view_result *r) {
     abut_scene_arrays all = get_scene_arrays(r->scene);
-    abut_status status = ABUT_OK;
-    for (uint32_t i = 0; i < all.body_count && !status; i++) {
+    for (uint32_t i = 0; i < all.body_count; i++) {
         const abut_scene_body body = get_scene_body(r->scene, i);
-        status = add_mesh(v, picture, body.mesh, body.collider.pose, abut_picture_colour(i), false);
+        add_mesh(v, picture, body.mesh, body.collider.pose, abut_picture_colour(i), false);
     }
-    return status;
 }
 
 /* Recordings that are shorter than others stay at their last frame. */
-static abut_status add_recorded(const viewing *v, abut_picture *picture, const view_result *r,
-                                uint64_t frame) {
+static void add_recorded(const viewing *v, abut_picture *picture, const view_result *r,
+                         uint64_t frame) {
     abut_frames_info info = get_frames_info(r->frames);
-    abut_status status = ABUT_OK;
     if (!info.frame_count)
-        return ABUT_OK;
-    for (uint32_t i = 0; i < info.mesh_count && !status; i++) {
+        return;
+    for (uint32_t i = 0; i < info.mesh_count; i++) {
         abut_mesh *mesh = NULL;
         uint64_t at = frame < info.frame_count ? frame : info.frame_count - 1;
-        status = abut_frames_mesh_at(r->frames, at, i, &mesh);
-        if (!status)
-            status = add_mesh(v, picture, mesh, (abut_pose){0}, abut_picture_colour(i), true);
+        ensure(abut_frames_mesh_at(r->frames, at, i, &mesh));
+        add_mesh(v, picture, mesh, (abut_pose){0}, abut_picture_colour(i), true);
         abut_mesh_destroy(mesh);
     }
-    return status;
 }
 
-static abut_status add_character(const viewing *v, abut_picture *picture, const view_result *r,
-                                 uint64_t frame) {
+static void add_character(const viewing *v, abut_picture *picture, const view_result *r,
+                          uint64_t frame) {
     abut_character_pose_options pose = abut_character_pose_options_default();
     abut_mesh *mesh = NULL;
     pose.clip = v->clip;
     pose.time = (double)frame * v->seconds;
-    abut_status status = abut_character_pose(r->character, &pose, r->bones);
-    if (!status)
-        status = abut_character_mesh(r->character, r->bones, ABUT_CHARACTER_SKINNING_LINEAR, &mesh);
-    status = status ? status : add_mesh(v, picture, mesh, (abut_pose){0}, r->colour, false);
+    ensure(abut_character_pose(r->character, &pose, r->bones));
+    ensure(abut_character_mesh(r->character, r->bones, ABUT_CHARACTER_SKINNING_LINEAR, &mesh));
+    add_mesh(v, picture, mesh, (abut_pose){0}, r->colour, false);
     abut_mesh_destroy(mesh);
-    return status;
 }
 
-static abut_status add_frame(tool_run *tool, const viewing *v, uint64_t frame,
-                             abut_picture **picture) {
-    abut_status status = abut_picture_create(tool->context, &v->camera, picture);
-    for (size_t i = 0; i < v->count && !status; i++) {
+static void add_frame(tool_run *tool, const viewing *v, uint64_t frame, abut_picture **picture) {
+    ensure(abut_picture_create(tool->context, &v->camera, picture));
+    for (size_t i = 0; i < v->count; i++) {
         const view_result *r = &v->results[i];
         if (r->mesh)
-            status = add_mesh(v, *picture, r->mesh, (abut_pose){0}, r->colour, false);
+            add_mesh(v, *picture, r->mesh, (abut_pose){0}, r->colour, false);
         else if (r->scene)
-            status = add_scene(v, *picture, r);
+            add_scene(v, *picture, r);
         else if (r->frames)
-            status = add_recorded(v, *picture, r, frame);
+            add_recorded(v, *picture, r, frame);
         else if (r->character)
-            status = add_character(v, *picture, r, frame);
+            add_character(v, *picture, r, frame);
     }
-    return status;
 }
 
 /* Names are found by colour. Bodies of a scene and meshes of a recording have their own colours,
@@ -204,27 +182,26 @@ static void name_layers(viewing *v) {
 
 /* ---- the page ---- */
 
-static abut_status show_frames(tool_run *tool, viewing *v) {
+static void show_frames(tool_run *tool, viewing *v) {
     uint64_t step = v->frames > FRAMES_MAX ? (v->frames + FRAMES_MAX - 1) / FRAMES_MAX : 1;
-    abut_status status = ABUT_OK;
     view_rate(tool->view, v->seconds * (double)step);
-    for (uint64_t frame = 0; (!frame || frame < v->frames) && !status; frame += step) {
+    for (uint64_t frame = 0; !frame || frame < v->frames; frame += step) {
         abut_picture *picture = NULL;
         if (v->frames &&
-            !progress_report(tool->progress, "frames", (double)frame / (double)v->frames))
-            return ABUT_ERROR_CANCELLED;
-        status = add_frame(tool, v, frame, &picture);
-        status = status ? status : view_picture(tool->view, picture, &v->legend);
+            !progress_report(tool->progress, "frames", (double)frame / (double)v->frames)) {
+            ensure(ABUT_ERROR_CANCELLED);
+            return;
+        }
+        add_frame(tool, v, frame, &picture);
+        view_picture(tool->view, picture, &v->legend);
         abut_picture_destroy(picture);
     }
-    return status;
 }
 
-static int write_view_page(tool_run *tool, viewing *v) {
+static void write_view_page(tool_run *tool, viewing *v) {
     double size = 0;
-    int code = 0;
-    abut_status status = show_frames(tool, v);
-    for (size_t i = 0; i < v->count && !status; i++) {
+    show_frames(tool, v);
+    for (size_t i = 0; i < v->count; i++) {
         const view_result *r = &v->results[i];
         if (r->mesh) {
             abut_box b = abut_mesh_bounds(r->mesh);
@@ -234,15 +211,12 @@ static int write_view_page(tool_run *tool, viewing *v) {
             continue;
         abut_field_info info = get_field_info(r->field);
         tool_scale scale = scale_of(NULL, fmin(info.lowest, 0), fmax(info.highest, 0));
-        status = view_field(tool->view, r->field, r->name, &scale);
+        view_field(tool->view, r->field, r->name, &scale);
     }
-    code = status ? tool_fail(tool, status) : 0;
-    for (size_t i = 0; i < v->count && !code; i++)
+    for (size_t i = 0; i < v->count; i++)
         if (v->results[i].table)
-            code = view_table(tool, v->results[i].path, v->results[i].name, size);
-    if (!code && (status = view_write(tool)))
-        code = tool_fail(tool, status);
-    return code;
+            view_table(tool, v->results[i].path, v->results[i].name, size);
+    view_write(tool);
 }
 
 static int run_view(tool_run *tool, const tool_arguments *arguments) {
@@ -255,26 +229,20 @@ static int run_view(tool_run *tool, const tool_arguments *arguments) {
                  .edges = option_given(arguments, "edges") != NULL,
                  .flat = option_given(arguments, "flat") != NULL};
     if (arguments->operand_count > RESULTS_MAX)
-        return tool_refuse(tool, "a page can show at most %d files", RESULTS_MAX);
-    int code = camera_read(tool, arguments, &v.camera);
-    code = code ? code : view_open_path(tool, to ? to->words : "view.html");
-    if (code)
-        return code;
+        tool_refuse(tool, "a page can show at most %d files", RESULTS_MAX);
+    camera_read(tool, arguments, &v.camera);
+    view_open_path(tool, to ? to->words : "view.html");
     if (title)
         view_title(tool->view, "%s", title->words);
     else
         view_name_after(tool->view, arguments);
     if (unit)
         view_unit(tool->view, unit->words);
-    code = read_results(tool, arguments, &v);
-    if (!code &&
-        !camera_read(tool, arguments, &v.camera)) { /* the first file may define the up axis */
-        name_layers(&v);
-        code = write_view_page(tool, &v);
-    }
+    read_results(tool, arguments, &v);
+    camera_read(tool, arguments, &v.camera); /* the first file may define the up axis */
+    name_layers(&v);
+    write_view_page(tool, &v);
     free_results(&v);
-    if (code)
-        return code;
     out_object(out, NULL);
     fact_path(out, "page", view_path(tool->view));
     json_count(out, "frames", v.frames);
@@ -284,22 +252,14 @@ static int run_view(tool_run *tool, const tool_arguments *arguments) {
 }
 
 static const tool_option options[] = {
-    {"out", "FILE", OPTION_TEXT, "the page to write (also -o; default: view.html)", NULL, false},
-    {"title", "WORDS", OPTION_TEXT, "title of the page (default: the names of the files)", NULL,
-     false},
-    {"unit", "NAME", OPTION_TEXT, "unit of length for legends: mm, m, in", NULL, false},
-    {"clip", "CLIP", OPTION_TEXT,
-     "clip that characters play: its name or number (default: the first)", NULL, false},
-    {"edges", NULL, OPTION_FLAG, "show the edges of the triangles at first", NULL, false},
-    {"flat", NULL, OPTION_FLAG, "shade each triangle with its own normal instead of smoothly", NULL,
-     false},
-    {"view", "VIEW", OPTION_TEXT,
-     "initial view direction: front, back, left, right, top, bottom, iso, or X,Y,Z (default: iso)",
-     "front|back|left|right|top|bottom|iso", false},
-    {"up", "AXIS", OPTION_TEXT,
-     "up axis: x, y, z, -x, -y, -z or X,Y,Z (default: that of the first file that has one, "
-     "otherwise z)",
-     "x|y|z|-x|-y|-z", false},
+    OPTION("out", "FILE", TEXT, "the page to write (also -o; default: view.html)"),
+    OPTION("title", "WORDS", TEXT, "title of the page (default: the names of the files)"),
+    OPTION("unit", "NAME", TEXT, "unit of length for legends: mm, m, in"),
+    OPTION("clip", "CLIP", TEXT,
+           "clip that characters play: its name or number (default: the first)"),
+    FLAG("edges", "show the edges of the triangles at first"),
+    FLAG("flat", "shade each triangle with its own normal instead of smoothly"),
+    CAMERA_OPTIONS("iso"),
     {0}};
 
 const tool_command command_view = {
@@ -323,8 +283,6 @@ const tool_command command_view = {
                 "  abut contacts a.ply b.ply --out contacts.csv\n"
                 "  abut view a.ply b.ply contacts.csv -o contacts.html\n",
     .options = options,
-    .operand_kind = OPERAND_FILES,
-    .operand_least = 1,
-    .operand_most = UINT32_MAX,
+    .operand_range = {1, UINT32_MAX},
     .run = run_view,
 };

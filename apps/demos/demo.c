@@ -13,37 +13,34 @@ typedef struct film {
     double seconds;
     abut_mesh *floor; /* for the scene `plane`; otherwise null */
     tool_film strip;
-    abut_status status;
 } film;
 
 static const abut_colour bowl_colour = {0.80f, 0.84f, 0.90f, 1},
                          floor_colour = {0.55f, 0.62f, 0.70f, 1};
 
-static abut_status draw_demo(const film *f, const abut_pose *poses, uint32_t count,
-                             abut_picture **picture) {
+static void draw_demo(const film *f, const abut_pose *poses, uint32_t count,
+                      abut_picture **picture) {
     abut_picture_options camera = abut_picture_options_default();
     abut_mesh_style style = abut_mesh_style_default();
     camera.width = FILM_WIDTH;
     camera.height = FILM_HEIGHT;
     camera.eye_direction = (abut_vec3){0.25, -1, f->floor ? 0.45 : 0.95};
-    abut_status status = abut_picture_create(f->tool->context, &camera, picture);
+    ensure(abut_picture_create(f->tool->context, &camera, picture));
     style.smooth = true;
     style.colour = f->floor ? floor_colour : bowl_colour;
     style.colour.a = f->floor ? 1 : 0.35f; /* the bowl is translucent: bodies are inside it */
     abut_pose floor = {{0, 0, 0, 1}, {0, 0, drop_plane()}};
-    if (!status && f->floor)
-        status = abut_picture_add_mesh(*picture, f->floor, floor, &style);
-    else if (!status)
-        status = abut_picture_add_mesh(*picture, drop_bowl(f->scene), (abut_pose){0}, &style);
+    if (f->floor)
+        ensure(abut_picture_add_mesh(*picture, f->floor, floor, &style));
+    else
+        ensure(abut_picture_add_mesh(*picture, drop_bowl(f->scene), (abut_pose){0}, &style));
     /* all frames show the same region: up to the highest body */
     abut_vec3 top = {0, 0, drop_top().z - (f->floor ? 0.9 : 0)};
-    if (!status)
-        status = abut_picture_add_point(*picture, top, 0.1, (abut_colour){1, 1, 1, 0.01f});
-    for (uint32_t i = 0; i < count && !status; i++) {
+    ensure(abut_picture_add_point(*picture, top, 0.1, (abut_colour){1, 1, 1, 0.01f}));
+    for (uint32_t i = 0; i < count; i++) {
         abut_mesh *mesh = drop_mesh(f->scene, i, &style.colour);
-        status = abut_picture_add_mesh(*picture, mesh, poses[i], &style);
+        ensure(abut_picture_add_mesh(*picture, mesh, poses[i], &style));
     }
-    return status;
 }
 
 static bool add_film_frame(void *user, double time, const abut_pose *poses, uint32_t count) {
@@ -57,12 +54,12 @@ static bool add_film_frame(void *user, double time, const abut_pose *poses, uint
     if (!due && !f->strip.page)
         return true;
     abut_picture *picture = NULL;
-    f->status = draw_demo(f, poses, count, &picture);
-    f->status = f->status ? f->status : film_page(&f->strip, picture);
-    if (!f->status && due)
-        f->status = film_add_frame(&f->strip, picture);
+    draw_demo(f, poses, count, &picture);
+    film_page(&f->strip, picture);
+    if (due)
+        film_add_frame(&f->strip, picture);
     abut_picture_destroy(picture);
-    return !f->status;
+    return true;
 }
 
 static void print_drop(tool_output *out, const char *name, const drop_result *r) {
@@ -96,8 +93,8 @@ static void print_drop(tool_output *out, const char *name, const drop_result *r)
     out_end(out);
 }
 
-static int run_scene(tool_run *tool, drop_scene *scene, drop_options *options, film *f,
-                     const char *name, drop_result *result) {
+static void run_scene(tool_run *tool, drop_scene *scene, drop_options *options, film *f,
+                      const char *name, drop_result *result) {
     options->user = f;
     options->frame = add_film_frame;
     f->scene = scene;
@@ -105,11 +102,8 @@ static int run_scene(tool_run *tool, drop_scene *scene, drop_options *options, f
     f->strip.taken = 0;
     f->seconds = options->seconds;
     progress_start(tool->progress, name);
-    abut_status status = drop_run(scene, options, result);
+    ensure(drop_run(scene, options, result));
     progress_erase(tool->progress);
-    if (status)
-        return tool_fail(tool, f->status ? f->status : status);
-    return 0;
 }
 
 static int run_drop(tool_run *tool, const tool_arguments *arguments) {
@@ -124,10 +118,8 @@ static int run_drop(tool_run *tool, const tool_arguments *arguments) {
                             .plane = plane};
     drop_scene *scene = NULL;
     drop_result fields, meshes;
-    film f = {.status = ABUT_OK};
-    int code = option_range(tool, bodies, 1, 2000, "bodies");
-    if (code)
-        return code;
+    film f = {0};
+    option_range(tool, bodies, 1, 2000, "bodies");
     options.seconds = seconds                        ? seconds->numbers[0]
                       : plane && options.bodies == 1 ? 1.6
                                                      : drop_seconds(options.bodies);
@@ -135,53 +127,48 @@ static int run_drop(tool_run *tool, const tool_arguments *arguments) {
     legend_add(&f.strip.legend, (abut_colour){0.85f, 0.55f, 0.30f, 1}, "teapots");
     legend_add(&f.strip.legend, (abut_colour){0.30f, 0.55f, 0.80f, 1}, "rings");
     legend_add(&f.strip.legend, (abut_colour){0.45f, 0.70f, 0.40f, 1}, "critters");
-    if (png && !film_start(tool, &f.strip, png->words, 1.0 / 60))
-        return tool_fail_with(tool, "out of memory", "not enough memory for the picture");
+    if (png)
+        film_start(tool, &f.strip, png->words, 1.0 / 60);
     progress_start(tool->progress, "models");
-    abut_status status = drop_create(tool->context, &scene);
+    ensure(drop_create(tool->context, &scene));
     abut_shape sheet = abut_shape_default(ABUT_SHAPE_SHEET);
     sheet.extent = (abut_vec3){options.bodies > 1 ? 9 : 3, options.bodies > 1 ? 9 : 3, 0};
-    if (!status && plane)
-        status = abut_shape_create(tool->context, &sheet, &f.floor);
-    code = status ? tool_fail(tool, status) : 0;
-    code = code ? code : run_scene(tool, scene, &options, &f, "abut", &fields);
-    if (!code && png && (status = film_write(tool, &f.strip, png->words)))
-        code = tool_fail(tool, status);
+    if (plane)
+        ensure(abut_shape_create(tool->context, &sheet, &f.floor));
+    run_scene(tool, scene, &options, &f, "abut", &fields);
+    if (png)
+        film_write(tool, &f.strip, png->words);
     bool compare = option_given(arguments, "compare") != NULL;
-    film_free(&f.strip); /* also of the page */
+    film_end(&f.strip); /* also of the page */
     options.trimesh = true;
-    if (!code && compare)
-        code = run_scene(tool, scene, &options, &f, "ODE", &meshes);
-    if (!code) {
-        out_object(&tool->out, NULL);
-        print_drop(&tool->out, "abut", &fields);
-        if (compare)
-            print_drop(&tool->out, "ode", &meshes);
-        pictures_print_paths(tool, arguments);
-        out_end(&tool->out);
-        answer(tool, "%.6g", fields.seconds / fields.wall);
-    }
+    if (compare)
+        run_scene(tool, scene, &options, &f, "ODE", &meshes);
+    out_object(&tool->out, NULL);
+    print_drop(&tool->out, "abut", &fields);
+    if (compare)
+        print_drop(&tool->out, "ode", &meshes);
+    pictures_print_paths(tool, arguments);
+    out_end(&tool->out);
+    answer(tool, "%.6g", fields.seconds / fields.wall);
     abut_mesh_destroy(f.floor);
     drop_destroy(scene);
-    return code;
+    return CODE_FINE;
 }
 #else
 static int run_drop(tool_run *tool, const tool_arguments *arguments) {
     (void)arguments;
-    return tool_fail_with(tool, "not supported",
-                          "this build has no physics engine; install libode-dev and build again");
+    tool_fail_with(tool, "not supported",
+                   "this build has no physics engine; install libode-dev and build again");
 }
 #endif
 
 /* Reports an error for options that do not apply to the demo. */
-static int check_options(tool_run *tool, const tool_arguments *arguments, const char *allowed) {
+static void check_options(tool_run *tool, const tool_arguments *arguments, const char *allowed) {
     for (size_t i = 0; i < arguments->given_count; i++) {
         const char *name = arguments->given[i].option->name;
         if (!word_in(name, allowed) && !word_in(name, "html|json|quiet|threads|help"))
-            return tool_refuse(tool, "--%s does not apply to demo %s", name,
-                               arguments->operands[0]);
+            tool_refuse(tool, "--%s does not apply to demo %s", name, arguments->operands[0]);
     }
-    return 0;
 }
 
 static int run_demo(tool_run *tool, const tool_arguments *arguments) {
@@ -193,32 +180,28 @@ static int run_demo(tool_run *tool, const tool_arguments *arguments) {
          fall = word_in(which, "stairs|snow|bounce");
     if (!drop && !line && !stand && !fall && !clash && !pass &&
         !word_in(which, "ball|sleeve|sheet|dress|cape"))
-        return tool_refuse(tool,
-                           "%s%s%s; there are stack, wall, plates, shot, dominoes, bowl, drop, "
-                           "plane, line, letters, stairs, snow, bounce, clash, ball, sleeve, "
-                           "sheet, dress and cape",
-                           *which ? "unknown demo '" : "the name of a demo is missing", which,
-                           *which ? "'" : "");
-    int code = check_options(
-        tool, arguments,
-        drop                              ? "png|bodies|seconds|seed|compare"
-        : !strcmp(which, "shot")          ? "png|seconds"
-        : word_in(which, "wall|dominoes") ? "png|bodies|seconds"
-        : stand                           ? "png|bodies|seconds|seed"
-        : line                            ? "png"
-        : pass                            ? "png|plot|frames|resolution|compare|device"
-        : clash                           ? "png|bodies|seed"
-        : !strcmp(which, "stairs")        ? "png|bodies|frames|seed|resolution|compare|device"
-        : fall                            ? "png|bodies|frames|seed|resolution|compare|device|model"
-        : word_in(which, "dress|cape")
-            ? "png|triangles|solid|frames|record|meshes|device|model|clip|joints|without|"
-              "wind|method|self|outside"
-            : "png|triangles|solid|frames|record|meshes|device");
-    if (code)
-        return code;
-    code = png ? picture_check(tool, png->words) : 0;
-    if (code)
-        return code;
+        tool_refuse(tool,
+                    "%s%s%s; there are stack, wall, plates, shot, dominoes, bowl, drop, "
+                    "plane, line, letters, stairs, snow, bounce, clash, ball, sleeve, "
+                    "sheet, dress and cape",
+                    *which ? "unknown demo '" : "the name of a demo is missing", which,
+                    *which ? "'" : "");
+    check_options(tool, arguments,
+                  drop                              ? "png|bodies|seconds|seed|compare"
+                  : !strcmp(which, "shot")          ? "png|seconds"
+                  : word_in(which, "wall|dominoes") ? "png|bodies|seconds"
+                  : stand                           ? "png|bodies|seconds|seed"
+                  : line                            ? "png"
+                  : pass                            ? "png|plot|frames|resolution|compare|device"
+                  : clash                           ? "png|bodies|seed"
+                  : !strcmp(which, "stairs") ? "png|bodies|frames|seed|resolution|compare|device"
+                  : fall ? "png|bodies|frames|seed|resolution|compare|device|model"
+                  : word_in(which, "dress|cape")
+                      ? "png|triangles|solid|frames|record|meshes|device|model|clip|joints|without|"
+                        "wind|method|self|outside"
+                      : "png|triangles|solid|frames|record|meshes|device");
+    if (png)
+        picture_check(tool, png->words);
     return drop    ? run_drop(tool, arguments)
            : stand ? demo_stand(tool, arguments)
            : line  ? demo_line(tool, arguments)
@@ -229,68 +212,62 @@ static int run_demo(tool_run *tool, const tool_arguments *arguments) {
 }
 
 static const tool_option options[] = {
-    {"png", "FILE", OPTION_TEXT, "draw a film strip", NULL, false},
+    OPTION("png", "FILE", TEXT, "draw a film strip"),
     PAGE_OPTION,
-    {"plot", "FILE", OPTION_TEXT, "letters: plot curves over the frames", NULL, false},
-    {"triangles", "N", OPTION_COUNT, "cloth: approximate number of triangles (default: 6000)", NULL,
-     false},
-    {"solid", "N", OPTION_COUNT,
-     "cloth: approximate number of triangles of the solid (default: half of that), or of a "
-     "built-in character (10828)",
-     NULL, false},
-    {"frames", "N", OPTION_COUNT,
-     "number of frames, 60 per second: cloth 360 by default; stairs, snow, bounce 240; letters "
-     "100; dress and cape: 300, 30 per second",
-     NULL, false},
-    {"record", "FILE", OPTION_TEXT, "cloth: write the motion to FILE (.abutm)", NULL, false},
-    {"meshes", "FOLDER", OPTION_TEXT, "cloth: write the meshes of every frame into FOLDER", NULL,
-     false},
+    OPTION("plot", "FILE", TEXT, "letters: plot curves over the frames"),
+    OPTION("triangles", "N", COUNT, "cloth: approximate number of triangles (default: 6000)"),
+    OPTION("solid", "N", COUNT,
+           "cloth: approximate number of triangles of the solid (default: half of that), or of a "
+           "built-in character (10828)"),
+    OPTION(
+        "frames", "N", COUNT,
+        "number of frames, 60 per second: cloth 360 by default; stairs, snow, bounce 240; letters "
+        "100; dress and cape: 300, 30 per second"),
+    OPTION("record", "FILE", TEXT, "cloth: write the motion to FILE (.abutm)"),
+    OPTION("meshes", "FOLDER", TEXT, "cloth: write the meshes of every frame into FOLDER"),
     DEVICE_OPTION,
-    {"bodies", "N", OPTION_COUNT,
-     "drop, bowl: number of bodies (default: 100); plane: 1; stack: cubes (10); wall: rows (5); "
-     "plates: 4; dominoes: 12; stairs: 250; snow: 500; bounce: 40; clash: parts (2000)",
-     NULL, false},
-    {"seconds", "S", OPTION_POSITIVE,
-     "drop, bowl: simulated time (default: until all bodies are at rest); plane: 1.6; others: 10",
-     NULL, false},
-    {"seed", "S", OPTION_COUNT,
-     "drop, plane, bowl, stack, plates, stairs, snow, bounce, clash: seed of the random numbers "
-     "(default: 1)",
-     NULL, false},
-    {"resolution", "N", OPTION_COUNT,
-     "stairs, snow, bounce: pixels along the larger side of each of three views (default: 1024); "
-     "letters: texels along each side of a map (512)",
-     NULL, false},
-    {"model", "FILE", OPTION_TEXT,
-     "snow, bounce: a closed mesh to fall on (default: a critter); dress, cape: the character: "
-     "glTF or GLB, in metres, mannequin, mannequin-female (default) or ogre",
-     NULL, false},
-    {"clip", "CLIP", OPTION_TEXT,
-     "dress, cape: clip of the character, by name or number (default: the first)", NULL, false},
-    {"without", "LIST", OPTION_TEXT,
-     "dress, cape: remove the triangles that these bones move, such as a sword or a hat", NULL,
-     false},
-    {"joints", "LIST", OPTION_TEXT,
-     "dress, cape: bones that determine the cut, such as neck=head (see 'abut help character')",
-     NULL, false},
-    {"wind", NULL, OPTION_FLAG, "dress, cape: with wind; without --clip the character stands still",
-     NULL, false},
-    {"method", "HOW", OPTION_CHOICE,
-     "dress, cape: collision of the cloth with the body: exact continuous collision detection, or "
-     "radial fields (default: exact)",
-     "exact|radial", false},
-    {"self", NULL, OPTION_FLAG,
-     "dress, cape with --method radial: also keep vertices of the garment away from its faces",
-     NULL, false},
-    {"outside", NULL, OPTION_FLAG,
-     "dress, cape with --method radial: at the end of each frame, move vertices that are inside "
-     "the body (tested exactly) to its surface",
-     NULL, false},
-    {"compare", NULL, OPTION_FLAG,
-     "drop, plane: also run with ODE's own triangle mesh colliders; stairs, snow, bounce: also "
-     "find pairs by CInDeR as published, one for each pixel; letters: also by distance fields, "
-     "built again in each frame",
-     NULL, false},
+    OPTION(
+        "bodies", "N", COUNT,
+        "drop, bowl: number of bodies (default: 100); plane: 1; stack: cubes (10); wall: rows (5); "
+        "plates: 4; dominoes: 12; stairs: 250; snow: 500; bounce: 40; clash: parts (2000)"),
+    OPTION("seconds", "S", POSITIVE,
+           "drop, bowl: simulated time (default: until all bodies are at rest); plane: 1.6; "
+           "others: 10"),
+    OPTION(
+        "seed", "S", COUNT,
+        "drop, plane, bowl, stack, plates, stairs, snow, bounce, clash: seed of the random numbers "
+        "(default: 1)"),
+    OPTION("resolution", "N", COUNT,
+           "stairs, snow, bounce: pixels along the larger side of each of three views (default: "
+           "1024); "
+           "letters: texels along each side of a map (512)"),
+    OPTION(
+        "model", "FILE", TEXT,
+        "snow, bounce: a closed mesh to fall on (default: a critter); dress, cape: the character: "
+        "glTF or GLB, in metres, mannequin, mannequin-female (default) or ogre"),
+    OPTION("clip", "CLIP", TEXT,
+           "dress, cape: clip of the character, by name or number (default: the first)"),
+    OPTION("without", "LIST", TEXT,
+           "dress, cape: remove the triangles that these bones move, such as a sword or a hat"),
+    OPTION(
+        "joints", "LIST", TEXT,
+        "dress, cape: bones that determine the cut, such as neck=head (see 'abut help character')"),
+    FLAG("wind", "dress, cape: with wind; without --clip the character stands still"),
+    CHOICE("method", "HOW", CHOICE,
+           "dress, cape: collision of the cloth with the body: exact continuous collision "
+           "detection, or "
+           "radial fields (default: exact)",
+           "exact|radial"),
+    FLAG("self",
+         "dress, cape with --method radial: also keep vertices of the garment away from its faces"),
+    FLAG(
+        "outside",
+        "dress, cape with --method radial: at the end of each frame, move vertices that are inside "
+        "the body (tested exactly) to its surface"),
+    FLAG("compare",
+         "drop, plane: also run with ODE's own triangle mesh colliders; stairs, snow, bounce: also "
+         "find pairs by CInDeR as published, one for each pixel; letters: also by distance fields, "
+         "built again in each frame"),
     {0}};
 
 const tool_command command_demo = {
@@ -358,7 +335,6 @@ const tool_command command_demo = {
                 "  abut demo cape --method radial --png cape.png\n",
     .options = options,
     .operand_kind = OPERAND_NONE,
-    .operand_least = 0,
-    .operand_most = 1,
+    .operand_range = {0, 1},
     .run = run_demo,
 };

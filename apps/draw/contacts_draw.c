@@ -1,6 +1,7 @@
 /* The picture of contacts: both bodies translucent, patches as polygons, contacts with their
  * normals, coloured by penetration depth or by patch. */
 #include "contacts.h"
+#include "interfere.h"
 #include "view.h"
 
 #include <math.h>
@@ -21,8 +22,7 @@ static double smaller_diagonal(const contact_pair *b) {
     for (int side = 0; side < 2; side++) {
         if (side && b->with)
             continue;
-        abut_box box = abut_mesh_bounds(abut_bvh_mesh(b->pair.bvh[side]));
-        double own = hypot(hypot(box.hi.x - box.lo.x, box.hi.y - box.lo.y), box.hi.z - box.lo.z);
+        double own = mesh_diagonal(abut_bvh_mesh(b->pair.bvh[side]));
         size = side ? fmin(size, own) : own;
     }
     return size;
@@ -75,15 +75,14 @@ static bool is_inner(abut_vec3 n, abut_vec3 p, abut_vec3 q, abut_vec3 r) {
 
 /* Creates the convex polygon of the contacts of a patch, as a triangle fan about their mean. *fan
  * is null if there are fewer than three contacts. */
-static abut_status make_fan(tool_run *tool, const abut_contact *list, uint32_t count,
-                            abut_mesh **fan) {
+static void make_fan(tool_run *tool, const abut_contact *list, uint32_t count, abut_mesh **fan) {
     enum { POINT_MAX = 8 };
     abut_vec3 points[POINT_MAX + 1] = {{0, 0, 0}};
     double angles[POINT_MAX];
     uint32_t indices[3 * POINT_MAX];
     *fan = NULL;
     if (count < 3 || count > POINT_MAX)
-        return ABUT_OK;
+        return;
     for (uint32_t i = 0; i < count; i++)
         points[count] = (abut_vec3){points[count].x + list[i].point.x / count,
                                     points[count].y + list[i].point.y / count,
@@ -102,7 +101,8 @@ static abut_status make_fan(tool_run *tool, const abut_contact *list, uint32_t c
         angles[k] = angle;
         points[k] = list[i].point;
     }
-    for (uint32_t i = 0; i < count && count > 3;) /* removes points inside the polygon */
+    for (uint32_t i = 0; i < count && count > 3;)
+        /* removes points inside the polygon */
         if (is_inner(n, points[(i + count - 1) % count], points[i], points[(i + 1) % count])) {
             memmove(&points[i], &points[i + 1], (--count - i) * sizeof *points);
             i = 0;
@@ -116,26 +116,24 @@ static abut_status make_fan(tool_run *tool, const abut_contact *list, uint32_t c
         indices[3 * i + 2] = (i + 1) % count;
     }
     abut_mesh_input input = abut_mesh_input_doubles(points, count + 1, indices, count);
-    return abut_mesh_create(tool->context, &input, fan);
+    ensure(abut_mesh_create(tool->context, &input, fan));
 }
 
-static abut_status draw_patches(tool_run *tool, abut_picture *picture, const colouring *colours) {
+static void draw_patches(tool_run *tool, abut_picture *picture, const colouring *colours) {
     const contact_pair *b = colours->b;
-    abut_status status = ABUT_OK;
-    for (size_t i = 0; i < b->patch_count && !status; i++) {
+    for (size_t i = 0; i < b->patch_count; i++) {
         const abut_patch *patch = &b->patches[i];
         abut_mesh_style style = abut_mesh_style_default();
         abut_mesh *fan;
-        status = make_fan(tool, b->list + patch->first, patch->count, &fan);
+        make_fan(tool, b->list + patch->first, patch->count, &fan);
         style.colour = contact_colour(colours, (size_t)patch->first);
         style.colour.a = colours->by_patch ? 1 : 0.6f;
         style.two_sided = true;
-        if (!status && fan)
-            status =
-                abut_picture_add_mesh(picture, fan, (abut_pose){{0, 0, 0, 1}, {0, 0, 0}}, &style);
+        if (fan)
+            ensure(
+                abut_picture_add_mesh(picture, fan, (abut_pose){{0, 0, 0, 1}, {0, 0, 0}}, &style));
         abut_mesh_destroy(fan);
     }
-    return status;
 }
 
 /* Returns a translation of A that separates all contacts, if there is one. */
@@ -152,15 +150,13 @@ static abut_vec3 find_separating_shift(const contact_pair *b) {
     return shift;
 }
 
-static abut_status draw_bodies(tool_run *tool, const tool_arguments *arguments,
-                               const contact_pair *b, float opacity, abut_picture *picture,
-                               tool_legend *legend) {
+static void draw_bodies(tool_run *tool, const tool_arguments *arguments, const contact_pair *b,
+                        float opacity, abut_picture *picture, tool_legend *legend) {
     abut_mesh *solid = NULL;
     abut_pose solid_pose;
-    abut_status status =
-        b->with ? solid_mesh(tool, &b->solid, abut_bvh_mesh(b->pair.bvh[0]), &solid, &solid_pose)
-                : ABUT_OK;
-    for (int side = 0; side < 2 && !status; side++) {
+    if (b->with)
+        solid_mesh(tool, &b->solid, abut_bvh_mesh(b->pair.bvh[0]), &solid, &solid_pose);
+    for (int side = 0; side < 2; side++) {
         abut_mesh_style style = abut_mesh_style_default();
         style.smooth = true;
         style.colour = abut_picture_colour((uint32_t)side);
@@ -175,11 +171,10 @@ static abut_status draw_bodies(tool_run *tool, const tool_arguments *arguments,
             at.translation = (abut_vec3){at.translation.x + shift.x, at.translation.y + shift.y,
                                          at.translation.z + shift.z};
         }
-        status = abut_picture_add_mesh(picture, mesh ? mesh : abut_bvh_mesh(b->pair.bvh[side]), at,
-                                       &style);
+        ensure(abut_picture_add_mesh(picture, mesh ? mesh : abut_bvh_mesh(b->pair.bvh[side]), at,
+                                     &style));
     }
     abut_mesh_destroy(solid);
-    return status;
 }
 
 /* Adds the colours of the contacts to the legend. */
@@ -205,8 +200,8 @@ static void add_colours_to_legend(tool_legend *legend, const colouring *colours)
         legend_add(legend, depth_colour(-1, deepest), "gap of up to %.3g", -least);
 }
 
-abut_status contacts_draw(tool_run *tool, const tool_arguments *arguments,
-                          const abut_picture_options *options, const contact_pair *b) {
+void contacts_draw(tool_run *tool, const tool_arguments *arguments,
+                   const abut_picture_options *options, const contact_pair *b) {
     tool_legend legend = {0};
     abut_picture *picture = NULL;
     const tool_given *colour_by = option_given(arguments, "colour");
@@ -214,25 +209,67 @@ abut_status contacts_draw(tool_run *tool, const tool_arguments *arguments,
     double arrow = 0.12 * smaller_diagonal(b);
     for (size_t i = 0; i < b->count; i++)
         colours.deepest = fmax(colours.deepest, b->list[i].depth);
-    abut_status status = abut_picture_create(tool->context, options, &picture);
-    status = status ? status
-                    : draw_bodies(tool, arguments, b, colours.by_patch ? 0.07f : 0.45f, picture,
-                                  &legend);
-    status = status ? status : draw_patches(tool, picture, &colours);
-    for (size_t i = 0; i < b->count && !status; i++) {
+    ensure(abut_picture_create(tool->context, options, &picture));
+    draw_bodies(tool, arguments, b, colours.by_patch ? 0.07f : 0.45f, picture, &legend);
+    draw_patches(tool, picture, &colours);
+    for (size_t i = 0; i < b->count; i++) {
         const abut_contact *c = &b->list[i];
         abut_colour colour = contact_colour(&colours, i);
         abut_vec3 p = c->point, q = {p.x + arrow * c->normal.x, p.y + arrow * c->normal.y,
                                      p.z + arrow * c->normal.z};
-        status = abut_picture_add_line(picture, p, q, colours.by_patch ? 3.5 : 2, colour);
-        status = status ? status : abut_picture_add_point(picture, p, 7, colour);
+        ensure(abut_picture_add_line(picture, p, q, colours.by_patch ? 3.5 : 2, colour));
+        ensure(abut_picture_add_point(picture, p, 7, colour));
     }
     add_colours_to_legend(&legend, &colours);
     const char *path = picture_given(arguments)->words;
-    if (!status && tool->view)
-        status =
-            view_contacts(tool->view, picture, b->list, b->count, arrow, contact_colour, &colours);
-    status = status ? status : picture_write(tool, picture, options, &legend, path);
+    if (tool->view)
+        view_contacts(tool->view, picture, b->list, b->count, arrow, contact_colour, &colours);
+    picture_write(tool, picture, options, &legend, path);
     abut_picture_destroy(picture);
-    return status;
+}
+
+/* ---- scenes ---- */
+
+static const abut_colour contact_red = {0.8f, 0.1f, 0.05f, 1};
+
+static abut_colour scene_colour(const void *data, size_t contact) {
+    (void)data;
+    (void)contact;
+    return contact_red;
+}
+
+void contacts_draw_scene(tool_run *tool, const tool_arguments *arguments,
+                         const abut_picture_options *camera, const tool_assembly *assembly,
+                         const abut_contact *list, uint64_t count) {
+    tool_legend legend = {0};
+    abut_picture *picture = NULL;
+    abut_box all = {{HUGE_VAL, HUGE_VAL, HUGE_VAL}, {-HUGE_VAL, -HUGE_VAL, -HUGE_VAL}};
+    ensure(abut_picture_create(tool->context, camera, &picture));
+    for (uint32_t i = 0; i < assembly->count; i++) {
+        abut_colour colour = abut_picture_colour(i);
+        if (assembly->count < LEGEND_MAX)
+            legend_add(&legend, colour, "%s", assembly->bodies[i].name);
+        colour.a = 0.4f;
+        assembly_draw(picture, assembly, i, colour);
+    }
+    for (uint64_t i = 0; i < count; i++) {
+        abut_vec3 p = list[i].point;
+        all.lo = (abut_vec3){fmin(all.lo.x, p.x), fmin(all.lo.y, p.y), fmin(all.lo.z, p.z)};
+        all.hi = (abut_vec3){fmax(all.hi.x, p.x), fmax(all.hi.y, p.y), fmax(all.hi.z, p.z)};
+    }
+    double arrow =
+        0.06 * hypot(hypot(all.hi.x - all.lo.x, all.hi.y - all.lo.y), all.hi.z - all.lo.z);
+    for (uint64_t i = 0; i < count; i++) {
+        abut_vec3 p = list[i].point, n = list[i].normal;
+        abut_vec3 q = {p.x + arrow * n.x, p.y + arrow * n.y, p.z + arrow * n.z};
+        ensure(abut_picture_add_point(picture, p, 7, contact_red));
+        ensure(abut_picture_add_line(picture, p, q, 2, contact_red));
+    }
+    if (count)
+        legend_add(&legend, contact_red, "contacts, with their normals");
+    const char *path = picture_given(arguments)->words;
+    if (tool->view)
+        view_contacts(tool->view, picture, list, (size_t)count, arrow, scene_colour, NULL);
+    picture_write(tool, picture, camera, &legend, path);
+    abut_picture_destroy(picture);
 }

@@ -3,9 +3,7 @@
  *
  * All problem elements are marked: the report has only the first of each kind, so that the
  * others are queried. */
-#include "tool.h"
-
-#include <string.h>
+#include "view.h"
 
 typedef struct defect_mark {
     abut_problem_kind kind;
@@ -34,80 +32,70 @@ static abut_vec3 vertex_position(const abut_mesh *mesh, uint32_t vertex) {
 }
 
 /* Draws a triangle as its outline and a dot, since a degenerate one has no visible outline. */
-static abut_status draw_triangle(abut_picture *picture, const abut_mesh *mesh, uint32_t triangle,
-                                 const defect_mark *mark) {
+static void draw_triangle(abut_picture *picture, const abut_mesh *mesh, uint32_t triangle,
+                          const defect_mark *mark) {
     const uint32_t *corner = abut_mesh_indices(mesh) + 3 * (size_t)triangle;
-    abut_status status = abut_picture_add_point(picture, vertex_position(mesh, corner[0]),
-                                                2 * mark->width, mark->colour);
-    for (int k = 0; !status && k < 3; k++)
-        status = abut_picture_add_line(picture, vertex_position(mesh, corner[k]),
-                                       vertex_position(mesh, corner[(k + 1) % 3]), mark->width,
-                                       mark->colour);
-    return status;
+    ensure(abut_picture_add_point(picture, vertex_position(mesh, corner[0]), 2 * mark->width,
+                                  mark->colour));
+    for (int k = 0; k < 3; k++)
+        ensure(abut_picture_add_line(picture, vertex_position(mesh, corner[k]),
+                                     vertex_position(mesh, corner[(k + 1) % 3]), mark->width,
+                                     mark->colour));
 }
 
-static abut_status draw_element(abut_picture *picture, const abut_mesh *mesh,
-                                const abut_topology_arrays *view, uint32_t element,
-                                const defect_mark *mark) {
+static void draw_element(abut_picture *picture, const abut_mesh *mesh,
+                         const abut_topology_arrays *view, uint32_t element,
+                         const defect_mark *mark) {
     const uint32_t *ends;
     switch (mark->kind) {
     case ABUT_PROBLEM_BOUNDARY_EDGE:
     case ABUT_PROBLEM_NONMANIFOLD_EDGE:
     case ABUT_PROBLEM_FLIPPED_EDGE:
         ends = view->edges + 2 * (size_t)element;
-        return abut_picture_add_line(picture, vertex_position(mesh, ends[0]),
-                                     vertex_position(mesh, ends[1]), mark->width, mark->colour);
+        ensure(abut_picture_add_line(picture, vertex_position(mesh, ends[0]),
+                                     vertex_position(mesh, ends[1]), mark->width, mark->colour));
+        return;
     case ABUT_PROBLEM_DEGENERATE_TRIANGLE:
     case ABUT_PROBLEM_DUPLICATE_TRIANGLE:
     case ABUT_PROBLEM_SELF_INTERSECTION:
-        return draw_triangle(picture, mesh, element, mark);
+        draw_triangle(picture, mesh, element, mark);
+        return;
     default:
-        return abut_picture_add_point(picture, vertex_position(mesh, element), mark->width,
-                                      mark->colour);
+        ensure(abut_picture_add_point(picture, vertex_position(mesh, element), mark->width,
+                                      mark->colour));
+        return;
     }
 }
 
 /* Returns all intersecting triangles, ascending. */
-static abut_status list_cuts(abut_context *context, abut_mesh *mesh, uint64_t pair_count,
-                             uint32_t *elements) {
+static void list_cuts(abut_mesh *mesh, uint64_t pair_count, uint32_t *elements) {
     abut_bvh *bvh = NULL;
     uint32_t triangles = abut_mesh_triangle_count(mesh), used = 0;
-    abut_pair_self_intersection *memory =
-        abut_context_allocate(context, (size_t)pair_count, sizeof *memory);
+    abut_pair_self_intersection *memory = tool_array((size_t)pair_count, sizeof *memory);
     abut_pair_self_intersection_list pairs = {memory, pair_count, 0};
-    unsigned char *marked = abut_context_allocate(context, triangles, 1);
-    abut_status status = memory && marked ? abut_bvh_create(mesh, NULL, &bvh) : ABUT_ERROR_MEMORY;
-    status = status ? status : abut_pair_self_intersections(bvh, NULL, &pairs);
-    if (!status) {
-        memset(marked, 0, triangles);
-        for (uint64_t i = 0; i < pairs.count; i++)
-            marked[memory[i].triangle[0]] = marked[memory[i].triangle[1]] = 1;
-        for (uint32_t i = 0; i < triangles; i++)
-            if (marked[i])
-                elements[used++] = i;
-    }
+    unsigned char *marked = tool_array(triangles, 1);
+    ensure(abut_bvh_create(mesh, NULL, &bvh));
+    ensure(abut_pair_self_intersections(bvh, NULL, &pairs));
+    for (uint64_t i = 0; i < pairs.count; i++)
+        marked[memory[i].triangle[0]] = marked[memory[i].triangle[1]] = 1;
+    for (uint32_t i = 0; i < triangles; i++)
+        if (marked[i])
+            elements[used++] = i;
     abut_bvh_destroy(bvh);
-    abut_context_free(context, memory);
-    abut_context_free(context, marked);
-    return status;
 }
 
-static abut_status draw_kind(abut_context *context, abut_picture *picture, abut_mesh *mesh,
-                             const abut_topology *topology, const abut_mesh_report *report,
-                             const defect_mark *mark) {
+static void draw_kind(abut_picture *picture, abut_mesh *mesh, const abut_topology *topology,
+                      const abut_mesh_report *report, const defect_mark *mark) {
     abut_topology_arrays view = get_topology_arrays(topology);
     uint32_t count = report->problems[mark->kind].count;
-    uint32_t *elements = abut_context_allocate(context, count, sizeof *elements);
+    uint32_t *elements = tool_array(count, sizeof *elements);
     abut_index_list listed = {elements, count, 0};
-    abut_status status = elements ? ABUT_OK : ABUT_ERROR_MEMORY;
-    if (!status)
-        status = mark->kind == ABUT_PROBLEM_SELF_INTERSECTION
-                     ? list_cuts(context, mesh, report->self_intersection_count, elements)
-                     : abut_mesh_get_problem_elements(topology, mark->kind, &listed);
-    for (uint32_t i = 0; !status && i < count; i++)
-        status = draw_element(picture, mesh, &view, elements[i], mark);
-    abut_context_free(context, elements);
-    return status;
+    if (mark->kind == ABUT_PROBLEM_SELF_INTERSECTION)
+        list_cuts(mesh, report->self_intersection_count, elements);
+    else
+        ensure(abut_mesh_get_problem_elements(topology, mark->kind, &listed));
+    for (uint32_t i = 0; i < count; i++)
+        draw_element(picture, mesh, &view, elements[i], mark);
 }
 
 static void print_legend(tool_output *out, const char *path, const abut_mesh_report *report,
@@ -132,40 +120,59 @@ static void print_legend(tool_output *out, const char *path, const abut_mesh_rep
     print_line(out, "%s", "");
 }
 
-static abut_status draw_all(tool_run *tool, abut_picture *picture, abut_mesh *mesh,
-                            tool_legend *legend, abut_mesh_report *found, bool *given_up) {
+static void draw_all(abut_picture *picture, abut_mesh *mesh, tool_legend *legend,
+                     abut_mesh_report *found, bool *given_up) {
     abut_topology *topology = NULL;
     abut_mesh_report report = abut_mesh_report_default();
-    abut_status status = abut_topology_create(mesh, &topology);
-    if (!status)
-        status = abut_mesh_examine(topology, &report);
-    if (!status)
-        status = tool_examine_self(mesh, &report, given_up);
-    for (size_t i = 0; !status && i < MARK_COUNT; i++)
+    ensure(abut_topology_create(mesh, &topology));
+    ensure(abut_mesh_examine(topology, &report));
+    tool_examine_self(mesh, &report, given_up);
+    for (size_t i = 0; i < MARK_COUNT; i++)
         if (report.problems[marks[i].kind].count) {
             legend_add(legend, marks[i].colour, "%s", abut_problem_kind_name(marks[i].kind));
             legend_amount(legend, report.problems[marks[i].kind].count);
-            status = draw_kind(tool->context, picture, mesh, topology, &report, &marks[i]);
+            draw_kind(picture, mesh, topology, &report, &marks[i]);
         }
-    if (!status)
-        *found = report;
+    *found = report;
     abut_topology_destroy(topology);
-    return status;
 }
 
-abut_status defects_draw(tool_run *tool, abut_picture *picture, const char *path, abut_mesh *mesh,
-                         tool_legend *legend) {
+void defects_draw(tool_run *tool, abut_picture *picture, const char *path, abut_mesh *mesh,
+                  tool_legend *legend) {
     abut_mesh_report report = abut_mesh_report_default();
     bool given_up = false;
-    abut_status status = draw_all(tool, picture, mesh, legend, &report, &given_up);
-    if (!status)
-        print_legend(&tool->out, path, &report, given_up);
-    return status;
+    draw_all(picture, mesh, legend, &report, &given_up);
+    print_legend(&tool->out, path, &report, given_up);
 }
 
-abut_status defects_mark(tool_run *tool, abut_picture *picture, abut_mesh *mesh,
-                         tool_legend *legend) {
+void defects_mark(abut_picture *picture, abut_mesh *mesh, tool_legend *legend) {
     abut_mesh_report report = abut_mesh_report_default();
     bool given_up = false;
-    return draw_all(tool, picture, mesh, legend, &report, &given_up);
+    draw_all(picture, mesh, legend, &report, &given_up);
+}
+
+void defects_page(tool_run *tool, const tool_arguments *arguments) {
+    abut_mesh_read_options options = abut_mesh_read_options_default();
+    abut_picture_options camera = abut_picture_options_default();
+    abut_picture *picture = NULL;
+    tool_legend legend = {0};
+    const tool_given *from = option_given(arguments, "from");
+    if (from)
+        options.format = tool_format(from->words);
+    tool->up = (abut_vec3){0, 0, 0};
+    ensure(abut_picture_create(tool->context, &camera, &picture));
+    for (size_t i = 0; i < arguments->operand_count; i++) {
+        abut_mesh *mesh = NULL;
+        abut_mesh_style style = abut_mesh_style_default();
+        if (tool_read(tool, arguments->operands[i], &options, &mesh))
+            continue; /* the error was already reported */
+        style.smooth = true;
+        style.colour = abut_picture_colour((uint32_t)i);
+        legend_file(&legend, style.colour, arguments->operands[i]);
+        ensure(abut_picture_add_mesh(picture, mesh, (abut_pose){0}, &style));
+        defects_mark(picture, mesh, &legend);
+        abut_mesh_destroy(mesh);
+    }
+    view_page(tool, picture, &legend);
+    abut_picture_destroy(picture);
 }

@@ -2,7 +2,6 @@
  * line, with a legend. */
 #include "view.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 const tool_given *picture_given(const tool_arguments *arguments) {
@@ -27,12 +26,12 @@ void pictures_print_paths(tool_run *tool, const tool_arguments *arguments) {
     }
 }
 
-int picture_check(tool_run *tool, const char *path) {
+void picture_check(tool_run *tool, const char *path) {
     if (only_page(tool, path) || strcmp(path, "-") == 0 || word_in(path_ending(path), "png|ppm"))
-        return 0;
-    return tool_refuse(
-        tool, "%s: the name of a picture must end in .png or .ppm, or be - for standard output",
-        path);
+        return;
+    tool_refuse(tool,
+                "%s: the name of a picture must end in .png or .ppm, or be - for standard output",
+                path);
 }
 
 /* ---- the legend ---- */
@@ -85,27 +84,23 @@ void legend_draw(tool_canvas *canvas, const tool_legend *legend) {
 
 /* ---- output ---- */
 
-abut_status canvas_write(tool_run *tool, const tool_canvas *canvas, const char *path) {
-    return abut_picture_write_pixels(tool->context, tool_target(tool, path), canvas->pixels,
-                                     canvas->width, canvas->height);
+void canvas_write(tool_run *tool, const tool_canvas *canvas, const char *path) {
+    ensure(abut_picture_write_pixels(tool->context, tool_target(tool, path), canvas->pixels,
+                                     canvas->width, canvas->height));
 }
 
-abut_status picture_write(tool_run *tool, abut_picture *picture,
-                          const abut_picture_options *options, const tool_legend *legend,
-                          const char *path) {
+void picture_write(tool_run *tool, abut_picture *picture, const abut_picture_options *options,
+                   const tool_legend *legend, const char *path) {
     tool_canvas canvas = {.width = options->width ? options->width : PICTURE_WIDTH,
                           .height = options->height ? options->height : PICTURE_HEIGHT};
     size_t bytes = 4 * (size_t)canvas.width * canvas.height;
-    abut_status page = view_page(tool, picture, legend);
-    if (page || only_page(tool, path))
-        return page;
+    view_page(tool, picture, legend);
+    if (only_page(tool, path))
+        return;
     progress_start(tool->progress, path);
-    canvas.pixels = abut_context_allocate(tool->context, bytes, 1);
-    abut_status status =
-        canvas.pixels ? abut_picture_render(picture, bytes, canvas.pixels) : ABUT_ERROR_MEMORY;
-    if (!status && legend && legend->count)
+    canvas.pixels = tool_alloc(bytes);
+    ensure(abut_picture_render(picture, bytes, canvas.pixels));
+    if (legend && legend->count)
         legend_draw(&canvas, legend);
-    status = status ? status : canvas_write(tool, &canvas, path);
-    abut_context_free(tool->context, canvas.pixels);
-    return status;
+    canvas_write(tool, &canvas, path);
 }

@@ -45,15 +45,14 @@ void legend_draw(tool_canvas *canvas, const tool_legend *legend);
 const tool_given *picture_given(const tool_arguments *arguments);
 /* Prints the paths of the picture of --png and of the page of --html. */
 void pictures_print_paths(struct tool_run *tool, const tool_arguments *arguments);
-/* Returns 0, or the exit code if the extension of a picture is unknown. That of --html is
- * checked before. */
-int picture_check(struct tool_run *tool, const char *path);
+/* Reports an error if the extension of a picture is unknown. That of --html is checked before. */
+void picture_check(struct tool_run *tool, const char *path);
 /* Renders a picture and writes it with its legend (may be null); "-" is standard output. Also
  * writes the page if there is one, and only the page if `path` is that of the page. */
-abut_status picture_write(struct tool_run *tool, abut_picture *picture,
-                          const abut_picture_options *options, const tool_legend *legend,
-                          const char *path);
-abut_status canvas_write(struct tool_run *tool, const tool_canvas *canvas, const char *path);
+void picture_write(struct tool_run *tool, abut_picture *picture,
+                   const abut_picture_options *options, const tool_legend *legend,
+                   const char *path);
+void canvas_write(struct tool_run *tool, const tool_canvas *canvas, const char *path);
 
 /* ---- palette.c: colours of distances, and their scale ---- */
 
@@ -86,16 +85,16 @@ typedef struct tool_film {
     uint32_t taken;
 } tool_film;
 
-/* Begins a film strip at `path` and a page, as requested, with so many seconds between frames.
- * Returns false if memory runs out. */
-bool film_start(struct tool_run *tool, tool_film *film, const char *path, double seconds);
+/* Begins a film strip at `path` and a page, as requested, with so many seconds between frames. */
+void film_start(struct tool_run *tool, tool_film *film, const char *path, double seconds);
 /* Adds a frame to the page, if there is one. */
-abut_status film_page(tool_film *film, const abut_picture *picture);
+void film_page(tool_film *film, const abut_picture *picture);
 /* Adds the next frame to the strip; the picture is FILM_WIDTH x FILM_HEIGHT. Frames beyond the
  * last are ignored. */
-abut_status film_add_frame(tool_film *film, abut_picture *picture);
+void film_add_frame(tool_film *film, abut_picture *picture);
 /* Writes the strip and the page. */
-abut_status film_write(struct tool_run *tool, const tool_film *film, const char *path);
-void film_free(tool_film *film);
+void film_write(struct tool_run *tool, const tool_film *film, const char *path);
+/* Further frames are ignored. */
+void film_end(tool_film *film);
 
 #endif

@@ -7,8 +7,6 @@
 #include "view.h"
 
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 enum { PIECES_MAX = 1 << 19, SUBDIVISIONS_MAX = 18, LINES_MAX = 1 << 16 };
 
@@ -17,11 +15,10 @@ typedef struct piece {
 } piece;
 
 typedef struct piece_list {
-    piece *list; /* from malloc */
+    piece *list;
     size_t count, room;
     double small; /* edges up to this length are not subdivided */
     abut_box box; /* whether pieces outside are removed */
-    bool failed;
 } piece_list;
 
 static const struct {
@@ -63,7 +60,7 @@ static void subdivide_triangle(piece_list *to, piece whole) {
     int depths[SUBDIVISIONS_MAX + 2], top = 0;
     stack[0] = whole;
     depths[0] = 0;
-    while (top >= 0 && !to->failed) {
+    while (top >= 0) {
         piece t = stack[top];
         int depth = depths[top--], longest = 0;
         double length = 0;
@@ -75,9 +72,8 @@ static void subdivide_triangle(piece_list *to, piece whole) {
             length = fmax(length, own);
         }
         if (length <= to->small || depth == SUBDIVISIONS_MAX || to->count > PIECES_MAX) {
-            to->failed = !tool_grow(&to->list, to->count, &to->room, sizeof *to->list);
-            if (!to->failed)
-                to->list[to->count++] = t;
+            tool_grow(&to->list, to->count, &to->room, sizeof *to->list);
+            to->list[to->count++] = t;
             continue;
         }
         abut_vec3 p = t.corner[longest], q = t.corner[(longest + 1) % 3],
@@ -90,14 +86,14 @@ static void subdivide_triangle(piece_list *to, piece whole) {
 }
 
 /* Collects the pieces of a body near the overlap, in world coordinates. */
-static abut_status cut_body(const tool_assembly *assembly, uint32_t body, piece_list *to) {
+static void cut_body(const tool_assembly *assembly, uint32_t body, piece_list *to) {
     const abut_scene_body *b = &assembly->bodies[body];
     const abut_vec3 *p = abut_mesh_local_positions(b->mesh), o = abut_mesh_local_origin(b->mesh);
     const uint32_t *index = abut_mesh_indices(b->mesh);
     double m[12];
     to->count = 0;
-    abut_status status = abut_pose_to_matrix(&b->collider.pose, m);
-    for (uint32_t i = 0; i < abut_mesh_triangle_count(b->mesh) && !status && !to->failed; i++) {
+    ensure(abut_pose_to_matrix(&b->collider.pose, m));
+    for (uint32_t i = 0; i < abut_mesh_triangle_count(b->mesh); i++) {
         piece t;
         for (int k = 0; k < 3; k++) {
             abut_vec3 v = p[index[3 * (size_t)i + (size_t)k]];
@@ -108,7 +104,6 @@ static abut_status cut_body(const tool_assembly *assembly, uint32_t body, piece_
         }
         subdivide_triangle(to, t);
     }
-    return to->failed ? ABUT_ERROR_MEMORY : status;
 }
 
 /* The volume that clips pieces: a body, or the neighbourhood of its surface if two bodies only
@@ -117,21 +112,18 @@ typedef struct clipper {
     const abut_bvh *bvh;
     abut_pose back; /* to the local coordinates of the body */
     double touch;   /* distance from the surface that counts as inside; 0 = interior only */
-    abut_status status;
 } clipper;
 
 static bool is_in(clipper *by, abut_vec3 point) {
     abut_nearest nearest;
     bool inside = false;
     abut_vec3 there = point;
-    if (!by->status)
-        by->status = abut_pose_apply(&by->back, point, &there);
-    if (!by->status && by->touch > 0) {
-        by->status = abut_nearest_point(by->bvh, there, by->touch, &nearest);
-        return !by->status && nearest.distance <= by->touch;
+    ensure(abut_pose_apply(&by->back, point, &there));
+    if (by->touch > 0) {
+        ensure(abut_nearest_point(by->bvh, there, by->touch, &nearest));
+        return nearest.distance <= by->touch;
     }
-    if (!by->status)
-        by->status = abut_sign_inside(by->bvh, there, &inside);
+    ensure(abut_sign_inside(by->bvh, there, &inside));
     return inside;
 }
 
@@ -164,15 +156,16 @@ static int clip(clipper *by, const piece *t, const bool in[3], piece made[2]) {
 }
 
 /* Keeps the parts of the pieces that are inside the clipper. */
-static abut_status keep_inside(clipper *by, piece_list *pieces) {
+static void keep_inside(clipper *by, piece_list *pieces) {
     piece_list kept = {0};
-    for (size_t i = 0; i < pieces->count && !by->status && !kept.failed; i++) {
+    for (size_t i = 0; i < pieces->count; i++) {
         const piece *t = &pieces->list[i];
         const abut_vec3 *c = t->corner;
         abut_vec3 middle = {(c[0].x + c[1].x + c[2].x) / 3, (c[0].y + c[1].y + c[2].y) / 3,
                             (c[0].z + c[1].z + c[2].z) / 3};
         bool in[3];
-        for (int k = 0; k < 3; k++) /* slightly inwards, off the edges of the body */
+        for (int k = 0; k < 3; k++)
+            /* slightly inwards, off the edges of the body */
             in[k] = is_in(by, (abut_vec3){c[k].x + 0.01 * (middle.x - c[k].x),
                                           c[k].y + 0.01 * (middle.y - c[k].y),
                                           c[k].z + 0.01 * (middle.z - c[k].z)});
@@ -180,17 +173,15 @@ static abut_status keep_inside(clipper *by, piece_list *pieces) {
         int whole = in[0] + in[1] + in[2], count = whole == 3 ? 1
                                                    : whole    ? clip(by, t, in, made)
                                                               : 0;
-        for (int k = 0; k < count && !kept.failed; k++) {
-            kept.failed = !tool_grow(&kept.list, kept.count, &kept.room, sizeof *kept.list);
-            if (!kept.failed)
-                kept.list[kept.count++] = made[k];
+        for (int k = 0; k < count; k++) {
+            tool_grow(&kept.list, kept.count, &kept.room, sizeof *kept.list);
+            kept.list[kept.count++] = made[k];
         }
     }
-    free(pieces->list);
+    tool_free(pieces->list);
     pieces->list = kept.list;
     pieces->count = kept.count;
     pieces->room = kept.room;
-    return kept.failed ? ABUT_ERROR_MEMORY : by->status;
 }
 
 /* Offsets a piece outwards, so that it does not flicker with the translucent surface. */
@@ -206,48 +197,45 @@ static void offset_piece(piece *t, double by) {
     }
 }
 
-static abut_status add_pieces(tool_run *tool, abut_picture *picture, piece_list *pieces,
-                              double lifted, abut_colour colour) {
+static void add_pieces(tool_run *tool, abut_picture *picture, piece_list *pieces, double lifted,
+                       abut_colour colour) {
     abut_mesh *mesh = NULL;
     abut_mesh_style style = abut_mesh_style_default();
     if (!pieces->count)
-        return ABUT_OK;
+        return;
     style.colour = colour;
     style.two_sided = true; /* pieces have no interior: both sides have one colour */
     for (size_t i = 0; i < pieces->count; i++)
         offset_piece(&pieces->list[i], lifted);
     abut_mesh_input input =
         abut_mesh_input_doubles(pieces->list, 3 * (uint32_t)pieces->count, NULL, 0);
-    abut_status status = abut_mesh_create(tool->context, &input, &mesh);
-    status = status ? status : abut_picture_add_mesh(picture, mesh, (abut_pose){0}, &style);
+    ensure(abut_mesh_create(tool->context, &input, &mesh));
+    ensure(abut_picture_add_mesh(picture, mesh, (abut_pose){0}, &style));
     abut_mesh_destroy(mesh);
-    return status;
 }
 
-static abut_status add_curves(abut_picture *picture, const tool_assembly *assembly,
-                              const tool_clash *clash, abut_colour colour) {
+static void add_curves(abut_picture *picture, const tool_assembly *assembly,
+                       const tool_clash *clash, abut_colour colour) {
     abut_collider a = assembly_posed(assembly, clash->pair.a),
                   b = assembly_posed(assembly, clash->pair.b);
     abut_pair_intersection_list found = {NULL, 0, 0};
-    abut_status status = abut_pair_intersections(&a, &b, &found);
-    if (status != ABUT_ERROR_BUFFER || found.count > LINES_MAX)
-        return status == ABUT_ERROR_BUFFER ? ABUT_OK : status;
+    if (!lacks_room(abut_pair_intersections(&a, &b, &found)) || found.count > LINES_MAX)
+        return;
     found.capacity = found.count;
-    found.list = malloc(found.count * sizeof *found.list);
-    status = found.list ? abut_pair_intersections(&a, &b, &found) : ABUT_ERROR_MEMORY;
-    for (uint64_t i = 0; i < found.count && !status; i++) {
+    found.list = tool_array(found.count, sizeof *found.list);
+    ensure(abut_pair_intersections(&a, &b, &found));
+    for (uint64_t i = 0; i < found.count; i++) {
         const abut_pair_intersection *at = &found.list[i];
         if (at->kind != ABUT_INTERSECTION_COPLANAR)
-            status =
-                abut_picture_add_line(picture, at->segment.end[0], at->segment.end[1], 1.5, colour);
+            ensure(abut_picture_add_line(picture, at->segment.end[0], at->segment.end[1], 1.5,
+                                         colour));
     }
-    free(found.list);
-    return status;
+    tool_free(found.list);
 }
 
 /* Draws the intersection of two bodies. `scale` is the size of the scene. */
-static abut_status draw_clash(tool_run *tool, abut_picture *picture, const tool_assembly *assembly,
-                              const tool_clash *clash, double scale, piece_list *pieces) {
+static void draw_clash(tool_run *tool, abut_picture *picture, const tool_assembly *assembly,
+                       const tool_clash *clash, double scale, piece_list *pieces) {
     const abut_layers_pair *pair = &clash->pair;
     abut_colour colour = looks[clash->kind].colour;
     abut_colour whole = colour; /* the interior of identical bodies should be visible */
@@ -255,31 +243,38 @@ static abut_status draw_clash(tool_run *tool, abut_picture *picture, const tool_
     abut_colour dark = {colour.r / 2, colour.g / 2, colour.b / 2, 1};
     double size = point_distance(pair->box.lo, pair->box.hi), edge = 0.01 * size + 1e-9 * scale;
     double touch = clash->kind == CLASH_FLUSH ? 1e-6 * scale : 0;
-    if (clash->kind == CLASH_NEAR)
-        return abut_picture_add_line(picture, clash->from, clash->to, 3, colour);
-    if (clash->kind == CLASH_TOUCH || clash->kind == CLASH_ITSELF)
-        return abut_picture_add_point(picture, pair->centre, 8, colour);
-    if (clash->kind == CLASH_SAME || clash->kind == CLASH_A_INSIDE)
-        return assembly_draw(picture, assembly, pair->a, whole);
-    if (clash->kind == CLASH_B_INSIDE)
-        return assembly_draw(picture, assembly, pair->b, whole);
+    if (clash->kind == CLASH_NEAR) {
+        ensure(abut_picture_add_line(picture, clash->from, clash->to, 3, colour));
+        return;
+    }
+    if (clash->kind == CLASH_TOUCH || clash->kind == CLASH_ITSELF) {
+        ensure(abut_picture_add_point(picture, pair->centre, 8, colour));
+        return;
+    }
+    if (clash->kind == CLASH_SAME || clash->kind == CLASH_A_INSIDE) {
+        assembly_draw(picture, assembly, pair->a, whole);
+        return;
+    }
+    if (clash->kind == CLASH_B_INSIDE) {
+        assembly_draw(picture, assembly, pair->b, whole);
+        return;
+    }
     pieces->small = fmax(size / 40, scale / 600);
     pieces->box = (abut_box){{pair->box.lo.x - edge, pair->box.lo.y - edge, pair->box.lo.z - edge},
                              {pair->box.hi.x + edge, pair->box.hi.y + edge, pair->box.hi.z + edge}};
-    abut_status status = ABUT_OK;
-    for (int side = 0; side < (touch > 0 ? 1 : 2) && !status; side++) {
+    for (int side = 0; side < (touch > 0 ? 1 : 2); side++) {
         uint32_t own = side ? pair->b : pair->a, other = side ? pair->a : pair->b;
         clipper by = {.bvh = assembly->bvhs[other], .touch = touch};
-        status = abut_pose_invert(&assembly->bodies[other].collider.pose, &by.back);
-        status = status ? status : cut_body(assembly, own, pieces);
-        status = status ? status : keep_inside(&by, pieces);
-        status = status ? status : add_pieces(tool, picture, pieces, 3e-4 * scale, colour);
+        ensure(abut_pose_invert(&assembly->bodies[other].collider.pose, &by.back));
+        cut_body(assembly, own, pieces);
+        (keep_inside(&by, pieces));
+        add_pieces(tool, picture, pieces, 3e-4 * scale, colour);
     }
-    if (!status && touch <= 0)
-        status = add_curves(picture, assembly, clash, dark);
-    if (!status && size < 0.03 * scale) /* small bodies would not be visible */
-        status = abut_picture_add_point(picture, pair->centre, 6, colour);
-    return status;
+    if (touch <= 0)
+        (add_curves(picture, assembly, clash, dark));
+    if (size < 0.03 * scale)
+        /* small bodies would not be visible */
+        ensure(abut_picture_add_point(picture, pair->centre, 6, colour));
 }
 
 static void box_add(abut_box *box, abut_vec3 p) {
@@ -332,7 +327,6 @@ static void label_clash(tool_run *tool, const abut_picture *picture, const tool_
     view_label label = {
         .name = name.data, .amount = amount, .note = note, .derived = true, .result = true};
     view_label_items(tool->view, picture, &label);
-    text_free(&name);
 }
 
 static void label_kind(tool_run *tool, const abut_picture *picture, clash_kind kind, size_t count) {
@@ -348,14 +342,14 @@ static void label_kind(tool_run *tool, const abut_picture *picture, clash_kind k
 static const abut_colour many_colour = {0.45f, 0.55f, 0.65f, 1};
 
 /* Few bodies have colours and names; of many bodies, those with an interference are less faint. */
-static abut_status draw_bodies(tool_run *tool, abut_picture *picture, const tool_assembly *assembly,
-                               const tool_clashes *clashes, tool_legend *legend) {
+static void draw_bodies(tool_run *tool, abut_picture *picture, const tool_assembly *assembly,
+                        const tool_clashes *clashes, tool_legend *legend) {
     bool few = assembly->count <= 7;
-    uint8_t *takes_part = calloc((size_t)assembly->count + 1, 1);
-    abut_status status = takes_part ? ABUT_OK : ABUT_ERROR_MEMORY;
-    for (size_t i = 0; i < clashes->count && !status; i++)
+    uint8_t *takes_part = tool_array((size_t)assembly->count + 1, 1);
+    for (size_t i = 0; i < clashes->count; i++)
         takes_part[clashes->list[i].pair.a] = takes_part[clashes->list[i].pair.b] = 1;
-    for (size_t i = 0; i < clashes->count && !status; i++) { /* drawn in colour */
+    for (size_t i = 0; i < clashes->count; i++) {
+        /* drawn in colour */
         const tool_clash *clash = &clashes->list[i];
         if (clash->kind == CLASH_A_INSIDE || clash->kind == CLASH_SAME)
             takes_part[clash->pair.a] = 2;
@@ -364,65 +358,56 @@ static abut_status draw_bodies(tool_run *tool, abut_picture *picture, const tool
     }
     if (!few)
         legend_add(legend, many_colour, "parts");
-    for (uint32_t i = 0; i < assembly->count && !status; i++) {
+    for (uint32_t i = 0; i < assembly->count; i++) {
         abut_colour colour = few ? abut_picture_colour(i) : many_colour;
         tool_text name = {0};
         text_safe(&name, assembly->bodies[i].name);
         if (few)
-            legend_add(legend, colour, "%s", name.data ? name.data : "");
+            legend_add(legend, colour, "%s", text_of(&name));
         view_label label = {.name = assembly->count <= ROWS_MAX ? name.data : "parts"};
         view_label_items(tool->view, picture, &label);
-        text_free(&name);
         colour.a = few ? 0.3f : takes_part[i] ? 0.22f : 0.07f;
-        status = takes_part[i] == 2 ? ABUT_OK : assembly_draw(picture, assembly, i, colour);
+        if (takes_part[i] != 2)
+            assembly_draw(picture, assembly, i, colour);
     }
-    free(takes_part);
-    return status;
 }
 
-static abut_status draw_clashes(tool_run *tool, const abut_picture_options *camera,
-                                tool_assembly *assembly, const tool_clashes *clashes,
-                                const char *path) {
+static void draw_clashes(tool_run *tool, const abut_picture_options *camera,
+                         tool_assembly *assembly, const tool_clashes *clashes, const char *path) {
     tool_legend legend = {0};
     piece_list pieces = {0};
     abut_picture *picture = NULL;
     size_t counts[CLASH_KINDS] = {0};
     double scale = assembly_size(assembly);
-    abut_status status = abut_picture_create(tool->context, camera, &picture);
-    status = status ? status : draw_bodies(tool, picture, assembly, clashes, &legend);
-    for (uint32_t i = 0; i < assembly->count && !status; i++)
+    ensure(abut_picture_create(tool->context, camera, &picture));
+    draw_bodies(tool, picture, assembly, clashes, &legend);
+    for (uint32_t i = 0; i < assembly->count; i++)
         if (assembly->owner[i] == i)
-            status = abut_sign_prepare(assembly->bvhs[i], NULL);
+            ensure(abut_sign_prepare(assembly->bvhs[i], NULL));
     for (size_t i = 0; i < clashes->count; i++) {
         clash_kind kind = clashes->list[i].kind;
         counts[kind == CLASH_B_INSIDE ? CLASH_A_INSIDE : kind]++;
     }
-    for (size_t i = 0; i < clashes->count && !status; i++) {
+    for (size_t i = 0; i < clashes->count; i++) {
         clash_kind kind = clashes->list[i].kind;
         kind = kind == CLASH_B_INSIDE ? CLASH_A_INSIDE : kind;
         if (clashes->count <= ROWS_MAX)
             label_clash(tool, picture, assembly, &clashes->list[i]);
         else
             label_kind(tool, picture, kind, counts[kind]);
-        status = draw_clash(tool, picture, assembly, &clashes->list[i], scale, &pieces);
-        if (!status &&
-            !progress_report(tool->progress, "picture", (double)i / (double)clashes->count))
-            status = ABUT_ERROR_CANCELLED;
+        draw_clash(tool, picture, assembly, &clashes->list[i], scale, &pieces);
+        if (!progress_report(tool->progress, "picture", (double)i / (double)clashes->count))
+            ensure(ABUT_ERROR_CANCELLED);
     }
     for (int k = 0; k < CLASH_KINDS; k++)
         if (counts[k] && looks[k].words)
             legend_add(&legend, looks[k].colour, "%s: %zu", looks[k].words, counts[k]);
-    status = status ? status : picture_write(tool, picture, camera, &legend, path);
+    picture_write(tool, picture, camera, &legend, path);
     abut_picture_destroy(picture);
-    free(pieces.list);
-    return status;
 }
 
-int clashes_draw(tool_run *tool, const abut_picture_options *camera, tool_assembly *assembly,
-                 const tool_clashes *clashes, const char *path) {
-    int code = assembly_bvhs(tool, assembly);
-    if (code)
-        return code;
-    abut_status status = draw_clashes(tool, camera, assembly, clashes, path);
-    return status ? tool_fail(tool, status) : 0;
+void clashes_draw(tool_run *tool, const abut_picture_options *camera, tool_assembly *assembly,
+                  const tool_clashes *clashes, const char *path) {
+    assembly_bvhs(assembly);
+    draw_clashes(tool, camera, assembly, clashes, path);
 }

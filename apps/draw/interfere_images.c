@@ -3,7 +3,6 @@
 #include "interfere.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { IMAGES = 8, COLUMNS = 4, CAPTION = 24, GAP = 8, SIDE_MAX = 16384 };
@@ -67,54 +66,42 @@ typedef struct image_work {
     abut_layers *layers;
     const char *prefix;
     abut_raster_view view;
-    tool_canvas canvas, sheet; /* one image, and the sheet; from malloc */
+    tool_canvas canvas, sheet; /* one image, and the sheet */
     float *values;
 } image_work;
 
-static abut_status fail_out_of_memory(void) {
-    return abut_set_error(ABUT_ERROR_MEMORY, "not enough memory for the images");
-}
-
 /* Allocates images for the requested size of the larger side of the view. */
-static abut_status allocate_images(image_work *w, uint32_t resolution) {
+static bool allocate_images(image_work *w, uint32_t resolution) {
     tool_canvas *canvas = &w->canvas, *sheet = &w->sheet;
-    abut_status status = ABUT_ERROR_BUFFER;
-    for (int round = 0; round < 2 && status == ABUT_ERROR_BUFFER; round++) {
-        status = abut_layers_image(w->layers, &w->view, ABUT_LAYERS_COUNT, 0, NULL, &canvas->width,
-                                   &canvas->height);
+    for (int round = 0; round < 2; round++) {
+        if (!lacks_room(abut_layers_image(w->layers, &w->view, ABUT_LAYERS_COUNT, 0, NULL,
+                                          &canvas->width, &canvas->height)))
+            return false;
         uint32_t *larger = canvas->width >= canvas->height ? &w->view.width : &w->view.height;
         if (resolution && !w->view.width && !w->view.height)
             *larger = resolution < SIDE_MAX ? resolution : SIDE_MAX;
     }
-    if (status != ABUT_ERROR_BUFFER)
-        return status;
     size_t count = (size_t)canvas->width * canvas->height;
-    w->values = malloc(count * sizeof *w->values);
-    canvas->pixels = malloc(4 * count);
+    w->values = tool_array(count, sizeof *w->values);
+    canvas->pixels = tool_alloc(4 * count);
     sheet->width = COLUMNS * (canvas->width + GAP) + GAP;
     sheet->height = IMAGES / COLUMNS * (canvas->height + CAPTION + GAP) + GAP;
     if (sheet->width > SIDE_MAX || sheet->height > SIDE_MAX)
         sheet->width = sheet->height = 0; /* too large for a sheet */
-    sheet->pixels = malloc(4 * (size_t)sheet->width * sheet->height + 1);
-    if (!w->values || !canvas->pixels || !sheet->pixels)
-        return fail_out_of_memory();
+    sheet->pixels = tool_alloc(4 * (size_t)sheet->width * sheet->height + 1);
     memset(sheet->pixels, 0xec, 4 * (size_t)sheet->width * sheet->height);
-    return ABUT_OK;
+    return true;
 }
 
 static const char *picture_extension(void) {
     return strstr(abut_features(), "png") ? "png" : "ppm";
 }
 
-static abut_status write_canvas(image_work *w, const tool_canvas *canvas, const char *name) {
+static void write_canvas(image_work *w, const tool_canvas *canvas, const char *name) {
     tool_text path = {0};
     text_print(&path, "%s-%s.%s", w->prefix, name, picture_extension());
-    abut_status status =
-        path.failed ? fail_out_of_memory() : canvas_write(w->tool, canvas, path.data);
-    if (!status)
-        json_path(&w->tool->out, name, path.data);
-    text_free(&path);
-    return status;
+    canvas_write(w->tool, canvas, path.data);
+    json_path(&w->tool->out, name, path.data);
 }
 
 /* Copies an image to the sheet, with its caption below. */
@@ -131,44 +118,37 @@ static void copy_to_sheet(image_work *w, size_t which, const char *words) {
         canvas_words(&w->sheet, (double)x + 2, (double)(y + from->height) + 16, 9, words);
 }
 
-static abut_status write_images(image_work *w, uint32_t resolution) {
-    abut_status status = allocate_images(w, resolution);
-    for (size_t i = 0; i < IMAGES && !status; i++) {
+static void write_images(image_work *w, uint32_t resolution) {
+    if (!allocate_images(w, resolution))
+        return;
+    for (size_t i = 0; i < IMAGES; i++) {
         char words[80];
-        status = abut_layers_image(w->layers, &w->view, images[i].show,
-                                   (uint64_t)w->canvas.width * w->canvas.height, w->values,
-                                   &w->canvas.width, &w->canvas.height);
-        if (status)
-            break;
+        ensure(abut_layers_image(w->layers, &w->view, images[i].show,
+                                 (uint64_t)w->canvas.width * w->canvas.height, w->values,
+                                 &w->canvas.width, &w->canvas.height));
         paint_image(&w->canvas, w->values, i, words, sizeof words);
         copy_to_sheet(w, i, words);
-        status = write_canvas(w, &w->canvas, abut_layers_show_name(images[i].show));
+        write_canvas(w, &w->canvas, abut_layers_show_name(images[i].show));
     }
-    if (!status && w->sheet.width)
-        status = write_canvas(w, &w->sheet, "all");
-    return status;
+    if (w->sheet.width)
+        write_canvas(w, &w->sheet, "all");
 }
 
-int clashes_images(tool_run *tool, const tool_clashes *clashes, const abut_layers_query *query,
-                   const char *prefix) {
+void clashes_images(tool_run *tool, const tool_clashes *clashes, const abut_layers_query *query,
+                    const char *prefix) {
     image_work w = {.tool = tool,
                     .layers = clashes->layers,
                     .prefix = prefix,
                     .view = query->views ? query->views[0] : abut_raster_view_default()};
     if (tool->out.json)
         out_object(&tool->out, "images");
-    abut_status status = write_images(&w, query->resolution);
-    if (tool->out.json)
+    write_images(&w, query->resolution);
+    if (tool->out.json) {
         out_end(&tool->out);
-    else if (!status) {
+    } else {
         tool_text name = {0};
         text_safe(&name, prefix);
-        print_fact(&tool->out, "images", "%s-all.%s and one each", name.data ? name.data : "",
+        print_fact(&tool->out, "images", "%s-all.%s and one each", text_of(&name),
                    picture_extension());
-        text_free(&name);
     }
-    free(w.values);
-    free(w.canvas.pixels);
-    free(w.sheet.pixels);
-    return status ? tool_fail(tool, status) : 0;
 }

@@ -5,14 +5,9 @@
 #include "view.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { FINE_MAX = 400000, FINE_ROUNDS = 64 };
-
-static abut_status fail_out_of_memory(void) {
-    return abut_set_error(ABUT_ERROR_MEMORY, "not enough memory for the picture");
-}
 
 /* ---- subdivided surfaces ---- */
 
@@ -23,18 +18,16 @@ typedef struct middles {
     size_t mask;
 } middles;
 
-static bool middles_reserve(middles *m, size_t edges) {
+static void middles_reserve(middles *m, size_t edges) {
     size_t room = 64;
     while (room < 2 * edges)
         room *= 2;
-    free(m->keys);
-    free(m->points);
-    m->keys = malloc(room * sizeof *m->keys);
-    m->points = malloc(room * sizeof *m->points);
+    tool_free(m->keys);
+    tool_free(m->points);
+    m->keys = tool_array(room, sizeof *m->keys);
+    m->points = tool_array(room, sizeof *m->points);
     m->mask = room - 1;
-    if (m->keys)
-        memset(m->keys, 0xff, room * sizeof *m->keys);
-    return m->keys && m->points;
+    memset(m->keys, 0xff, room * sizeof *m->keys);
 }
 
 static double edge_length(const map_fine *fine, uint32_t a, uint32_t b) {
@@ -49,8 +42,7 @@ static uint32_t middle_of(map_fine *fine, middles *m, uint32_t a, uint32_t b) {
     for (at = (at >> 20) & m->mask; m->keys[at] != UINT64_MAX; at = (at + 1) & m->mask)
         if (m->keys[at] == key)
             return m->points[at];
-    if (!tool_grow(&fine->points, fine->point_count, &fine->point_room, sizeof *fine->points))
-        return ABUT_NONE;
+    tool_grow(&fine->points, fine->point_count, &fine->point_room, sizeof *fine->points);
     abut_vec3 p = fine->points[lo], q = fine->points[hi];
     fine->points[fine->point_count] =
         (abut_vec3){0.5 * (p.x + q.x), 0.5 * (p.y + q.y), 0.5 * (p.z + q.z)};
@@ -60,15 +52,14 @@ static uint32_t middle_of(map_fine *fine, middles *m, uint32_t a, uint32_t b) {
 
 /* Writes a triangle given by three of six points (corners, then midpoints of the sides that
  * begin there) at `to`, or at the end. */
-static bool add_curved_triangle(map_fine *fine, size_t to, uint32_t source,
+static void add_curved_triangle(map_fine *fine, size_t to, uint32_t source,
                                 const uint32_t points[6], double (*const weights)[3], int a, int b,
                                 int c) {
     if (to == fine->count) {
         size_t rooms[3] = {fine->room, fine->room, fine->room};
-        if (!tool_grow(&fine->corners, fine->count, &rooms[0], 3 * sizeof *fine->corners) ||
-            !tool_grow(&fine->source, fine->count, &rooms[1], sizeof *fine->source) ||
-            !tool_grow(&fine->weights, fine->count, &rooms[2], sizeof *fine->weights))
-            return false;
+        tool_grow(&fine->corners, fine->count, &rooms[0], 3 * sizeof *fine->corners);
+        tool_grow(&fine->source, fine->count, &rooms[1], sizeof *fine->source);
+        tool_grow(&fine->weights, fine->count, &rooms[2], sizeof *fine->weights);
         fine->room = rooms[0];
         fine->count++;
     }
@@ -78,11 +69,10 @@ static bool add_curved_triangle(map_fine *fine, size_t to, uint32_t source,
         fine->corners[3 * to + (size_t)k] = points[places[k]];
         memcpy(fine->weights[to][k], weights[places[k]], sizeof weights[0]);
     }
-    return true;
 }
 
 /* Splits a triangle at its long sides; a round splits an edge in both of its triangles. */
-static bool split_long_sides(map_fine *fine, middles *m, size_t t, double longest, bool *changed) {
+static void split_long_sides(map_fine *fine, middles *m, size_t t, double longest, bool *changed) {
     uint32_t p[6];
     double w[6][3];
     bool split[3];
@@ -92,14 +82,12 @@ static bool split_long_sides(map_fine *fine, middles *m, size_t t, double longes
     for (int k = 0; k < 3; k++) {
         split[k] = edge_length(fine, p[k], p[(k + 1) % 3]) > longest;
         p[3 + k] = split[k] ? middle_of(fine, m, p[k], p[(k + 1) % 3]) : 0;
-        if (p[3 + k] == ABUT_NONE)
-            return false;
         for (int j = 0; j < 3; j++)
             w[3 + k][j] = 0.5 * (w[k][j] + w[(k + 1) % 3][j]);
         count += split[k];
     }
     if (!count)
-        return true;
+        return;
     *changed = true;
     const uint32_t s = fine->source[t];
     const size_t end = fine->count;
@@ -108,64 +96,59 @@ static bool split_long_sides(map_fine *fine, middles *m, size_t t, double longes
         first++;
     const int a = (first + (count == 2)) % 3, b = (a + 1) % 3, c = (a + 2) % 3;
     const int ab = 3 + a, bc = 3 + b, ca = 3 + c;
-    if (count == 1)
-        return add_curved_triangle(fine, t, s, p, w, a, ab, c) &&
-               add_curved_triangle(fine, end, s, p, w, ab, b, c);
-    if (count == 2)
-        return add_curved_triangle(fine, t, s, p, w, ab, b, bc) &&
-               add_curved_triangle(fine, end, s, p, w, a, ab, bc) &&
-               add_curved_triangle(fine, end + 1, s, p, w, a, bc, c);
-    return add_curved_triangle(fine, t, s, p, w, ab, bc, ca) &&
-           add_curved_triangle(fine, end, s, p, w, a, ab, ca) &&
-           add_curved_triangle(fine, end + 1, s, p, w, ab, b, bc) &&
-           add_curved_triangle(fine, end + 2, s, p, w, ca, bc, c);
+    if (count == 1) {
+        add_curved_triangle(fine, t, s, p, w, a, ab, c);
+        add_curved_triangle(fine, end, s, p, w, ab, b, c);
+    } else if (count == 2) {
+        add_curved_triangle(fine, t, s, p, w, ab, b, bc);
+        add_curved_triangle(fine, end, s, p, w, a, ab, bc);
+        add_curved_triangle(fine, end + 1, s, p, w, a, bc, c);
+    } else {
+        add_curved_triangle(fine, t, s, p, w, ab, bc, ca);
+        add_curved_triangle(fine, end, s, p, w, a, ab, ca);
+        add_curved_triangle(fine, end + 1, s, p, w, ab, b, bc);
+        add_curved_triangle(fine, end + 2, s, p, w, ca, bc, c);
+    }
 }
 
-static bool copy_mesh_to_fine(const abut_mesh *mesh, map_fine *fine) {
+static void copy_mesh_to_fine(const abut_mesh *mesh, map_fine *fine) {
     static const double one[6][3] = {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}};
     const abut_vec3 o = abut_mesh_local_origin(mesh), *p = abut_mesh_local_positions(mesh);
     const uint32_t *corner = abut_mesh_indices(mesh);
-    bool fine_so_far = true;
-    for (uint32_t i = 0; i < abut_mesh_vertex_count(mesh) && fine_so_far; i++) {
-        fine_so_far =
-            tool_grow(&fine->points, fine->point_count, &fine->point_room, sizeof *fine->points);
-        if (fine_so_far)
-            fine->points[fine->point_count++] =
-                (abut_vec3){o.x + p[i].x, o.y + p[i].y, o.z + p[i].z};
+    for (uint32_t i = 0; i < abut_mesh_vertex_count(mesh); i++) {
+        tool_grow(&fine->points, fine->point_count, &fine->point_room, sizeof *fine->points);
+        fine->points[fine->point_count++] = (abut_vec3){o.x + p[i].x, o.y + p[i].y, o.z + p[i].z};
     }
-    for (uint32_t t = 0; t < abut_mesh_triangle_count(mesh) && fine_so_far; t++) {
+    for (uint32_t t = 0; t < abut_mesh_triangle_count(mesh); t++) {
         double weights[6][3];
         uint32_t points[6] = {corner[3 * (size_t)t], corner[3 * (size_t)t + 1],
                               corner[3 * (size_t)t + 2]};
         memcpy(weights, one, sizeof weights);
-        fine_so_far = add_curved_triangle(fine, fine->count, t, points, weights, 0, 1, 2);
+        add_curved_triangle(fine, fine->count, t, points, weights, 0, 1, 2);
     }
-    return fine_so_far;
 }
 
-abut_status fine_create(const tool_surface *surface, double longest, map_fine *fine) {
+void fine_create(const tool_surface *surface, double longest, map_fine *fine) {
     middles m = {0};
     memset(fine, 0, sizeof *fine);
-    bool good = copy_mesh_to_fine(surface->mesh, fine), changed = true;
-    for (int round = 0; good && changed && round < FINE_ROUNDS && fine->count < FINE_MAX; round++) {
+    bool changed = true;
+    copy_mesh_to_fine(surface->mesh, fine);
+    for (int round = 0; changed && round < FINE_ROUNDS && fine->count < FINE_MAX; round++) {
         const size_t count = fine->count;
         changed = false;
-        good = middles_reserve(&m, 3 * count);
-        for (size_t t = 0; t < count && good; t++)
-            good = split_long_sides(fine, &m, t, longest, &changed);
+        middles_reserve(&m, 3 * count);
+        for (size_t t = 0; t < count; t++)
+            split_long_sides(fine, &m, t, longest, &changed);
     }
-    free(m.keys);
-    free(m.points);
-    if (!good)
-        fine_free(fine);
-    return good ? ABUT_OK : fail_out_of_memory();
+    tool_free(m.keys);
+    tool_free(m.points);
 }
 
 void fine_free(map_fine *fine) {
-    free(fine->points);
-    free(fine->corners);
-    free(fine->source);
-    free(fine->weights);
+    tool_free(fine->points);
+    tool_free(fine->corners);
+    tool_free(fine->source);
+    tool_free(fine->weights);
     memset(fine, 0, sizeof *fine);
 }
 
@@ -221,10 +204,10 @@ static abut_colour texel_colour(const map_panel *panel, map_show show, const abu
                                       : direction_colour(texel->vector);
 }
 
-static abut_status texels_of(const map_panel *panel, abut_map_texel **texels) {
+static void texels_of(const map_panel *panel, abut_map_texel **texels) {
     const uint64_t side = panel->answer->info.resolution, count = side * side;
-    *texels = malloc(count * sizeof **texels);
-    return *texels ? abut_map_texels(panel->surface->map, count, *texels) : fail_out_of_memory();
+    *texels = tool_array(count, sizeof **texels);
+    ensure(abut_map_texels(panel->surface->map, count, *texels));
 }
 
 static const char *file_name(const char *path) {
@@ -250,27 +233,24 @@ map_panel panel_of(const tool_surface *surface, const map_answer *answer,
 /* The edge length: about a texel, but not much shorter than a pixel. */
 static double shortest(const map_panel *panel) {
     const abut_map_info *info = &panel->answer->info;
-    const abut_box box = abut_mesh_bounds(panel->surface->mesh);
-    double diagonal = hypot(hypot(box.hi.x - box.lo.x, box.hi.y - box.lo.y), box.hi.z - box.lo.z);
+    const double diagonal = mesh_diagonal(panel->surface->mesh);
     double texel = info->sample_count ? sqrt(info->area / info->sample_count) : 0;
     return fmax(fmax(1.5 * texel, diagonal / 200), 1e-300);
 }
 
-static abut_status paint_fine(abut_picture *picture, const map_panel *panel, map_show show,
-                              const map_fine *fine, const abut_map_texel *texels,
-                              abut_colour *colours, abut_context *context) {
+static void paint_fine(abut_picture *picture, const map_panel *panel, map_show show,
+                       const map_fine *fine, const abut_map_texel *texels, abut_colour *colours,
+                       abut_context *context) {
     const uint32_t side = panel->answer->info.resolution;
-    abut_status status = ABUT_OK;
-    for (size_t t = 0; t < fine->count && !status; t++) {
+    for (size_t t = 0; t < fine->count; t++) {
         double weights[3];
         abut_map_value value;
         for (int k = 0; k < 3; k++)
             weights[k] =
                 (fine->weights[t][0][k] + fine->weights[t][1][k] + fine->weights[t][2][k]) / 3;
-        status = abut_map_evaluate(panel->surface->map, fine->source[t], weights, &value);
-        if (!status)
-            colours[t] = texel_colour(panel, show, &texels[(size_t)value.y * side + value.x],
-                                      value.distance);
+        ensure(abut_map_evaluate(panel->surface->map, fine->source[t], weights, &value));
+        colours[t] =
+            texel_colour(panel, show, &texels[(size_t)value.y * side + value.x], value.distance);
     }
     abut_mesh_input input = abut_mesh_input_doubles(fine->points, (uint32_t)fine->point_count,
                                                     fine->corners, (uint32_t)fine->count);
@@ -279,29 +259,26 @@ static abut_status paint_fine(abut_picture *picture, const map_panel *panel, map
     style.triangle_colour = colours;
     style.two_sided = true; /* colours show distances, also on scans that face inwards */
     style.colour = nothing;
-    status = status ? status : abut_mesh_create(context, &input, &mesh);
-    status = status ? status : abut_picture_add_mesh(picture, mesh, (abut_pose){0}, &style);
+    ensure(abut_mesh_create(context, &input, &mesh));
+    ensure(abut_picture_add_mesh(picture, mesh, (abut_pose){0}, &style));
     abut_mesh_destroy(mesh);
-    return status;
 }
 
 static const abut_colour ink = {0.1f, 0.1f, 0.35f, 1};
 
-abut_status map_paint(tool_run *tool, abut_picture *picture, const map_panel *panel, map_show show,
-                      bool page) {
+void map_paint(tool_run *tool, abut_picture *picture, const map_panel *panel, map_show show,
+               bool page) {
     map_fine fine = {0};
     abut_map_texel *texels = NULL;
     abut_colour *colours = NULL;
-    abut_status status = fine_create(panel->surface, shortest(panel), &fine);
-    status = status ? status : texels_of(panel, &texels);
-    if (!status && !(colours = malloc((fine.count + 1) * sizeof *colours)))
-        status = fail_out_of_memory();
+    fine_create(panel->surface, shortest(panel), &fine);
+    texels_of(panel, &texels);
+    colours = tool_alloc((fine.count + 1) * sizeof *colours);
     view_label label = {.name = file_name(panel->surface->path), .derived = true};
-    if (!status && page)
+    if (page)
         view_label_items(tool->view, picture, &label);
-    if (!status)
-        status = paint_fine(picture, panel, show, &fine, texels, colours, tool->context);
-    for (uint32_t i = 0; i < panel->other_count && !status; i++) {
+    paint_fine(picture, panel, show, &fine, texels, colours, tool->context);
+    for (uint32_t i = 0; i < panel->other_count; i++) {
         abut_mesh_style style = abut_mesh_style_default();
         style.smooth = true;
         style.colour = abut_picture_colour(i);
@@ -309,16 +286,15 @@ abut_status map_paint(tool_run *tool, abut_picture *picture, const map_panel *pa
         label = (view_label){.name = file_name(panel->others[i].path)};
         if (page)
             view_label_items(tool->view, picture, &label);
-        status = abut_picture_add_mesh(picture, panel->others[i].mesh, (abut_pose){0}, &style);
+        ensure(abut_picture_add_mesh(picture, panel->others[i].mesh, (abut_pose){0}, &style));
     }
-    if (!status && panel->marked && show == MAP_SHOW_DISTANCE)
-        status = abut_picture_add_line(picture, panel->marks[0], panel->marks[1], 3, ink);
-    for (int k = 0; k < 2 && !status && panel->marked && show == MAP_SHOW_DISTANCE; k++)
-        status = abut_picture_add_point(picture, panel->marks[k], 9, ink);
-    free(colours);
-    free(texels);
+    if (panel->marked && show == MAP_SHOW_DISTANCE)
+        ensure(abut_picture_add_line(picture, panel->marks[0], panel->marks[1], 3, ink));
+    for (int k = 0; k < 2 && panel->marked && show == MAP_SHOW_DISTANCE; k++)
+        ensure(abut_picture_add_point(picture, panel->marks[k], 9, ink));
+    tool_free(colours);
+    tool_free(texels);
     fine_free(&fine);
-    return status;
 }
 
 /* ---- the sheet ---- */
@@ -366,8 +342,8 @@ static void add_directions(tool_legend *legend) {
     }
 }
 
-static abut_status draw_panel(tool_run *tool, const map_panel *panel, map_show show,
-                              const abut_picture_options *camera, tool_canvas *sheet, int left) {
+static void draw_panel(tool_run *tool, const map_panel *panel, map_show show,
+                       const abut_picture_options *camera, tool_canvas *sheet, int left) {
     tool_legend legend = {0};
     tool_canvas canvas = {.width = camera->width, .height = camera->height};
     const size_t bytes = 4 * (size_t)canvas.width * canvas.height;
@@ -384,29 +360,22 @@ static abut_status draw_panel(tool_run *tool, const map_panel *panel, map_show s
                    map_rounded(panel->value, &a->measures));
     if (show == MAP_SHOW_GRADIENT)
         add_directions(&legend);
-    canvas.pixels = malloc(bytes);
-    abut_status status = canvas.pixels ? ABUT_OK : fail_out_of_memory();
-    status = status ? status : abut_picture_create(tool->context, camera, &picture);
-    status = status ? status : map_paint(tool, picture, panel, show, false);
-    status = status ? status : abut_picture_render(picture, bytes, canvas.pixels);
-    if (!status) {
-        legend_draw(&canvas, &legend);
-        for (size_t y = 0; y < canvas.height; y++)
-            memcpy(sheet->pixels + 4 * (y * sheet->width + (size_t)left),
-                   canvas.pixels + 4 * y * canvas.width, 4 * (size_t)canvas.width);
-        canvas_words(sheet, left + 14, 28, 13, file_name(panel->surface->path));
-    }
+    canvas.pixels = tool_alloc(bytes);
+    ensure(abut_picture_create(tool->context, camera, &picture));
+    map_paint(tool, picture, panel, show, false);
+    ensure(abut_picture_render(picture, bytes, canvas.pixels));
+    legend_draw(&canvas, &legend);
+    for (size_t y = 0; y < canvas.height; y++)
+        memcpy(sheet->pixels + 4 * (y * sheet->width + (size_t)left),
+               canvas.pixels + 4 * y * canvas.width, 4 * (size_t)canvas.width);
+    canvas_words(sheet, left + 14, 28, 13, file_name(panel->surface->path));
     abut_picture_destroy(picture);
-    free(canvas.pixels);
-    return status;
 }
 
-int map_draw(tool_run *tool, const tool_arguments *arguments, const map_panel *panels,
-             uint32_t count, map_show show, const char *path) {
+void map_draw(tool_run *tool, const tool_arguments *arguments, const map_panel *panels,
+              uint32_t count, map_show show, const char *path) {
     abut_picture_options camera = abut_picture_options_default();
-    int code = camera_read(tool, arguments, &camera);
-    if (code)
-        return code;
+    camera_read(tool, arguments, &camera);
     camera.width = count > 1 ? 560 : 800;
     camera.height = count > 1 ? 560 : 640;
     const tool_scale *scale = &panels[0].answer->scale;
@@ -417,13 +386,11 @@ int map_draw(tool_run *tool, const tool_arguments *arguments, const map_panel *p
     tool_canvas sheet = {.width = (uint32_t)(wide + strip), .height = camera.height};
     const size_t bytes = 4 * (size_t)sheet.width * sheet.height;
     progress_start(tool->progress, path);
-    sheet.pixels = malloc(bytes);
-    abut_status status = sheet.pixels ? ABUT_OK : fail_out_of_memory();
-    if (!status)
-        memset(sheet.pixels, 255, bytes);
-    for (uint32_t i = 0; i < count && !status; i++)
-        status = draw_panel(tool, &panels[i], show, &camera, &sheet, (int)(i * camera.width));
-    if (!status && strip) {
+    sheet.pixels = tool_alloc(bytes);
+    memset(sheet.pixels, 255, bytes);
+    for (uint32_t i = 0; i < count; i++)
+        draw_panel(tool, &panels[i], show, &camera, &sheet, (int)(i * camera.width));
+    if (strip) {
         scale_draw(&sheet, scale, wide + BORDER, TOP, high);
         draw_limits(&sheet, panels[0].answer, wide + BORDER, strip - BORDER - 4, high);
         canvas_words(&sheet, wide + BORDER, 28, 13, panels[0].answer->what);
@@ -432,9 +399,7 @@ int map_draw(tool_run *tool, const tool_arguments *arguments, const map_panel *p
                        count > 1 ? file_name(panels[i].surface->path) : "area",
                        wide + words + (int)i * (BARS + BORDER), high);
     }
-    status = status ? status : canvas_write(tool, &sheet, path);
-    free(sheet.pixels);
-    return status ? tool_fail(tool, status) : 0;
+    canvas_write(tool, &sheet, path);
 }
 
 /* ---- the atlas ---- */
@@ -453,36 +418,29 @@ static void paint_atlas(const map_panel *panel, map_show show, const abut_map_te
     }
 }
 
-int map_images(tool_run *tool, const map_panel *panel, const char *prefix) {
+void map_images(tool_run *tool, const map_panel *panel, const char *prefix) {
     static const char *const names[] = {"distance", "voronoi", "gradient"};
     const char *ending = strstr(abut_features(), "png") ? "png" : "ppm";
     const uint32_t side = panel->answer->info.resolution;
     tool_canvas canvas = {.width = side, .height = side};
     abut_map_texel *texels = NULL;
-    abut_status status = texels_of(panel, &texels);
-    canvas.pixels = malloc(4 * (size_t)side * side);
-    status = status || canvas.pixels ? status : fail_out_of_memory();
+    texels_of(panel, &texels);
+    canvas.pixels = tool_alloc(4 * (size_t)side * side);
     if (tool->out.json)
         out_object(&tool->out, "images");
-    for (int k = 0; k < 3 && !status; k++) {
+    for (int k = 0; k < 3; k++) {
         tool_text path = {0};
         text_print(&path, "%s-%s.%s", prefix, names[k], ending);
         paint_atlas(panel, (map_show)k, texels, &canvas);
-        status = path.failed ? fail_out_of_memory() : canvas_write(tool, &canvas, path.data);
-        if (!status)
-            json_path(&tool->out, names[k], path.data);
-        text_free(&path);
+        canvas_write(tool, &canvas, path.data);
+        json_path(&tool->out, names[k], path.data);
     }
-    if (tool->out.json)
+    if (tool->out.json) {
         out_end(&tool->out);
-    else if (!status) {
+    } else {
         tool_text name = {0};
         text_safe(&name, prefix);
-        print_fact(&tool->out, "images", "%s-distance.%s, -voronoi, -gradient",
-                   name.data ? name.data : "", ending);
-        text_free(&name);
+        print_fact(&tool->out, "images", "%s-distance.%s, -voronoi, -gradient", text_of(&name),
+                   ending);
     }
-    free(canvas.pixels);
-    free(texels);
-    return status ? tool_fail(tool, status) : 0;
 }

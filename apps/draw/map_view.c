@@ -3,34 +3,27 @@
 #include "view.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
-static abut_status fail_out_of_memory(void) {
-    return abut_set_error(ABUT_ERROR_MEMORY, "not enough memory for the page");
-}
-
 /* The distance at each vertex of the subdivided surface; NaN if nothing was found. */
-static abut_status values_of(const map_panel *panel, const map_fine *fine, double *values) {
+static void values_of(const map_panel *panel, const map_fine *fine, double *values) {
     const map_answer *a = panel->answer;
-    abut_status status = ABUT_OK;
     for (size_t i = 0; i < fine->point_count; i++)
         values[i] = NAN;
-    for (size_t t = 0; t < fine->count && !status; t++)
-        for (int k = 0; k < 3 && !status; k++) {
+    for (size_t t = 0; t < fine->count; t++)
+        for (int k = 0; k < 3; k++) {
             double *value = &values[fine->corners[3 * t + (size_t)k]];
             abut_map_value at;
             if (!isnan(*value))
                 continue;
-            status =
-                abut_map_evaluate(panel->surface->map, fine->source[t], fine->weights[t][k], &at);
-            if (!status && isfinite(at.distance) && !(a->cut && at.distance > a->scale.most))
+            ensure(
+                abut_map_evaluate(panel->surface->map, fine->source[t], fine->weights[t][k], &at));
+            if (isfinite(at.distance) && !(a->cut && at.distance > a->scale.most))
                 *value = at.distance;
         }
-    return status;
 }
 
-static abut_status add_panel(tool_run *tool, const map_panel *panel) {
+static void add_panel(tool_run *tool, const map_panel *panel) {
     const abut_map_info *info = &panel->answer->info;
     const abut_box box = abut_mesh_bounds(panel->surface->mesh);
     const char *slash = strrchr(panel->surface->path, '/');
@@ -38,39 +31,32 @@ static abut_status add_panel(tool_run *tool, const map_panel *panel) {
     double texel = info->sample_count ? sqrt(info->area / info->sample_count) : 0;
     map_fine fine = {0};
     abut_mesh *mesh = NULL;
-    abut_status status =
-        fine_create(panel->surface, fmax(fmax(1.5 * texel, diagonal / 150), 1e-300), &fine);
-    double *values = status ? NULL : malloc((fine.point_count + 1) * sizeof *values);
-    if (!status && !values)
-        status = fail_out_of_memory();
-    status = status ? status : values_of(panel, &fine, values);
+    fine_create(panel->surface, fmax(fmax(1.5 * texel, diagonal / 150), 1e-300), &fine);
+    double *values = tool_array(fine.point_count + 1, sizeof *values);
+    values_of(panel, &fine, values);
     abut_mesh_input input = abut_mesh_input_doubles(fine.points, (uint32_t)fine.point_count,
                                                     fine.corners, (uint32_t)fine.count);
-    status = status ? status : abut_mesh_create(tool->context, &input, &mesh);
-    if (!status)
-        view_values(tool->view, mesh, slash && slash[1] ? slash + 1 : panel->surface->path, values,
-                    &panel->answer->scale, panel->answer->what, fine.source, panel->hidden);
+    ensure(abut_mesh_create(tool->context, &input, &mesh));
+    view_values(tool->view, mesh, slash && slash[1] ? slash + 1 : panel->surface->path, values,
+                &panel->answer->scale, panel->answer->what, fine.source, panel->hidden);
     abut_mesh_destroy(mesh);
-    free(values);
     fine_free(&fine);
-    return status;
 }
 
 /* Adds the other bodies, translucent, and the minimum distance as a segment. */
-static abut_status add_others(tool_run *tool, abut_picture *picture, const map_panel *panel,
-                              bool alone, tool_legend *legend) {
+static void add_others(tool_run *tool, abut_picture *picture, const map_panel *panel, bool alone,
+                       tool_legend *legend) {
     static const abut_colour ink = {0.1f, 0.1f, 0.35f, 1};
-    abut_status status = ABUT_OK;
-    for (uint32_t i = 0; i < panel->other_count && !status && alone; i++) {
+    for (uint32_t i = 0; i < panel->other_count && alone; i++) {
         abut_mesh_style style = abut_mesh_style_default();
         style.smooth = true;
         style.colour = abut_picture_colour(i);
         legend_file(legend, style.colour, panel->others[i].path);
         style.colour.a = 0.3f;
-        status = abut_picture_add_mesh(picture, panel->others[i].mesh, (abut_pose){0}, &style);
+        ensure(abut_picture_add_mesh(picture, panel->others[i].mesh, (abut_pose){0}, &style));
     }
-    if (!panel->marked || status)
-        return status;
+    if (!panel->marked)
+        return;
     const char *slash = strrchr(panel->surface->path, '/');
     char name[128];
     snprintf(name, sizeof name, "%s: %.6g%s%s", panel->marked, panel->value, alone ? "" : ", ",
@@ -79,53 +65,45 @@ static abut_status add_others(tool_run *tool, abut_picture *picture, const map_p
                                  : panel->surface->path);
     view_label label = {.name = name, .hidden = panel->hidden};
     view_label_items(tool->view, picture, &label);
-    status = abut_picture_add_line(picture, panel->marks[0], panel->marks[1], 3, ink);
-    for (int k = 0; k < 2 && !status; k++)
-        status = abut_picture_add_point(picture, panel->marks[k], 9, ink);
-    return status;
+    ensure(abut_picture_add_line(picture, panel->marks[0], panel->marks[1], 3, ink));
+    for (int k = 0; k < 2; k++)
+        ensure(abut_picture_add_point(picture, panel->marks[k], 9, ink));
 }
 
-int map_view(tool_run *tool, const tool_arguments *arguments, const map_panel *panels,
-             uint32_t count, map_show show) {
+void map_view(tool_run *tool, const tool_arguments *arguments, const map_panel *panels,
+              uint32_t count, map_show show) {
     abut_picture_options camera = abut_picture_options_default();
     abut_picture *picture = NULL;
     tool_legend legend = {0};
-    int code = camera_read(tool, arguments, &camera);
-    if (code)
-        return code;
-    abut_status status = abut_picture_create(tool->context, &camera, &picture);
-    for (uint32_t i = 0; i < count && !status; i++) {
+    camera_read(tool, arguments, &camera);
+    ensure(abut_picture_create(tool->context, &camera, &picture));
+    for (uint32_t i = 0; i < count; i++) {
         if (show != MAP_SHOW_DISTANCE) {
-            status = map_paint(tool, picture, &panels[i], show, true);
+            map_paint(tool, picture, &panels[i], show, true);
             continue;
         }
-        status = add_panel(tool, &panels[i]);
-        status = status ? status : add_others(tool, picture, &panels[i], count == 1, &legend);
+        add_panel(tool, &panels[i]);
+        add_others(tool, picture, &panels[i], count == 1, &legend);
     }
-    status = status ? status : view_page(tool, picture, &legend);
+    view_page(tool, picture, &legend);
     abut_picture_destroy(picture);
-    return status ? tool_fail(tool, status) : 0;
 }
 
-abut_status map_paint_plain(abut_picture *picture, const map_panel *panel) {
+void map_paint_plain(abut_picture *picture, const map_panel *panel) {
     static const double middle[3] = {1.0 / 3, 1.0 / 3, 1.0 / 3};
     const uint32_t count = abut_mesh_triangle_count(panel->surface->mesh);
     abut_mesh_style style = abut_mesh_style_default();
-    abut_colour *colours = malloc((count + (size_t)1) * sizeof *colours);
-    abut_status status = colours ? ABUT_OK : fail_out_of_memory();
+    abut_colour *colours = tool_array((count + (size_t)1), sizeof *colours);
     style.colour = (abut_colour){0.80f, 0.81f, 0.83f, 1};
-    for (uint32_t t = 0; t < count && !status; t++) {
+    for (uint32_t t = 0; t < count; t++) {
         abut_map_value at;
-        status = abut_map_evaluate(panel->surface->map, t, middle, &at);
-        if (!status)
-            colours[t] = isfinite(at.distance) ? scale_colour(&panel->answer->scale, at.distance)
-                                               : style.colour;
+        ensure(abut_map_evaluate(panel->surface->map, t, middle, &at));
+        colours[t] =
+            isfinite(at.distance) ? scale_colour(&panel->answer->scale, at.distance) : style.colour;
     }
     style.triangle_colour = colours;
     style.smooth = true;
     style.two_sided = true;
-    if (!status)
-        status = abut_picture_add_mesh(picture, panel->surface->mesh, (abut_pose){0}, &style);
-    free(colours);
-    return status;
+    ensure(abut_picture_add_mesh(picture, panel->surface->mesh, (abut_pose){0}, &style));
+    tool_free(colours);
 }

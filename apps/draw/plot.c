@@ -2,7 +2,6 @@
 #include "tool.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { PLOT_WIDTH = 860, PLOT_HEIGHT = 240, LEFT_MARGIN = 90, TOP_MARGIN = 60, BOTTOM_MARGIN = 40 };
@@ -68,19 +67,15 @@ static void draw_panel(tool_canvas *canvas, const tool_plot *plot, size_t points
                  top + PLOT_HEIGHT + 22, LETTER_HEIGHT, last);
 }
 
-int plots_write(tool_run *tool, const tool_plot *plots, uint32_t count, size_t points,
-                const char *path) {
+void plots_write(tool_run *tool, const tool_plot *plots, uint32_t count, size_t points,
+                 const char *path) {
     tool_canvas canvas = {.width = PLOT_WIDTH + LEFT_MARGIN + 30,
                           .height = count * (TOP_MARGIN + PLOT_HEIGHT + BOTTOM_MARGIN)};
     size_t bytes = 4 * (size_t)canvas.width * canvas.height;
-    canvas.pixels = malloc(bytes);
-    if (!canvas.pixels)
-        return tool_fail_with(tool, "out of memory", "not enough memory for the plot");
+    canvas.pixels = tool_alloc(bytes);
     memset(canvas.pixels, 255, bytes);
     for (uint32_t k = 0; k < count; k++)
         draw_panel(&canvas, &plots[k], points,
                    (int)(k * (TOP_MARGIN + PLOT_HEIGHT + BOTTOM_MARGIN)) + TOP_MARGIN);
-    abut_status status = canvas_write(tool, &canvas, path);
-    free(canvas.pixels);
-    return status ? tool_fail(tool, status) : 0;
+    canvas_write(tool, &canvas, path);
 }

@@ -10,17 +10,10 @@
 
 static const abut_colour nothing = {0.80f, 0.81f, 0.83f, 1};
 
-static abut_status fail_out_of_memory(void) {
-    return abut_set_error(ABUT_ERROR_MEMORY, "not enough memory for the picture");
-}
-
-static abut_status canvas_make(tool_canvas *canvas, uint32_t width, uint32_t height) {
+static void canvas_make(tool_canvas *canvas, uint32_t width, uint32_t height) {
     const size_t bytes = 4 * (size_t)width * height;
-    *canvas = (tool_canvas){malloc(bytes), width, height};
-    if (!canvas->pixels)
-        return fail_out_of_memory();
+    *canvas = (tool_canvas){tool_alloc(bytes), width, height};
     memset(canvas->pixels, 255, bytes);
-    return ABUT_OK;
 }
 
 /* The name of the bone of a field. */
@@ -43,28 +36,26 @@ static abut_picture_options opposite_camera(const abut_picture_options *camera) 
 }
 
 /* Adds the objects of a picture. */
-typedef abut_status painter(abut_picture *picture, const void *data);
+typedef void painter(abut_picture *picture, const void *data);
 
-static abut_status draw_panels(tool_run *tool, const abut_picture_options *camera, painter *paint,
-                               const void *data, tool_canvas *sheet) {
+static void draw_panels(tool_run *tool, const abut_picture_options *camera, painter *paint,
+                        const void *data, tool_canvas *sheet) {
     const size_t row = 4 * (size_t)PANEL_WIDTH, bytes = row * PANEL_HEIGHT;
-    uint8_t *pixels = malloc(bytes);
-    abut_status status = pixels ? ABUT_OK : fail_out_of_memory();
-    for (uint32_t k = 0; k < 2 && !status; k++) {
+    uint8_t *pixels = tool_alloc(bytes);
+    for (uint32_t k = 0; k < 2; k++) {
         abut_picture_options options = k ? opposite_camera(camera) : *camera;
         abut_picture *picture = NULL;
         options.width = PANEL_WIDTH;
         options.height = PANEL_HEIGHT;
-        status = abut_picture_create(tool->context, &options, &picture);
-        status = status ? status : paint(picture, data);
-        status = status ? status : abut_picture_render(picture, bytes, pixels);
-        for (size_t y = 0; y < PANEL_HEIGHT && !status; y++)
+        ensure(abut_picture_create(tool->context, &options, &picture));
+        paint(picture, data);
+        ensure(abut_picture_render(picture, bytes, pixels));
+        for (size_t y = 0; y < PANEL_HEIGHT; y++)
             memcpy(sheet->pixels + 4 * (y * sheet->width + k * (size_t)PANEL_WIDTH),
                    pixels + y * row, row);
         abut_picture_destroy(picture);
     }
-    free(pixels);
-    return status;
+    tool_free(pixels);
 }
 
 /* ---- the surface of the fields ---- */
@@ -83,62 +74,56 @@ static bool has_cells(abut_radial_view view) {
 
 static const abut_colour glass_colour = {0.35f, 0.4f, 0.5f, 0.35f};
 
-static abut_status paint_surface(abut_picture *picture, const void *data) {
+static void paint_surface(abut_picture *picture, const void *data) {
     const radial_subject *s = data;
     abut_mesh_style glass = abut_mesh_style_default();
-    abut_status status = ABUT_OK;
-    for (uint32_t i = 0; i < s->info.field_count && !status; i++) {
+    for (uint32_t i = 0; i < s->info.field_count; i++) {
         abut_mesh_style style = abut_mesh_style_default();
         abut_mesh *mesh = NULL;
         if (!has_cells(get_radial_field(s->radial, i)))
             continue;
         style.colour = abut_picture_colour(i);
         style.two_sided = true;
-        status = abut_radial_surface(s->radial, i, &mesh);
-        if (!status)
-            status = abut_picture_add_mesh(picture, mesh, (abut_pose){0}, &style);
+        ensure(abut_radial_surface(s->radial, i, &mesh));
+        ensure(abut_picture_add_mesh(picture, mesh, (abut_pose){0}, &style));
         abut_mesh_destroy(mesh);
     }
     glass.colour = glass_colour;
     glass.smooth = true;
-    return status ? status : abut_picture_add_mesh(picture, s->mesh, (abut_pose){0}, &glass);
+    ensure(abut_picture_add_mesh(picture, s->mesh, (abut_pose){0}, &glass));
 }
 
 /* Adds the same fields and body to the page. */
-static abut_status show_surface(tool_run *tool, const radial_subject *s,
-                                const abut_picture_options *camera) {
+static void show_surface(tool_run *tool, const radial_subject *s,
+                         const abut_picture_options *camera) {
     tool_legend legend = {0};
     abut_picture *picture = NULL;
     legend_add(&legend, glass_colour, "body");
-    for (uint32_t i = 0; i < 8; i++) /* all colours of the palette */
+    for (uint32_t i = 0; i < 8; i++)
+        /* all colours of the palette */
         legend_add(&legend, abut_picture_colour(i), "fields, one colour each");
-    abut_status status = abut_picture_create(tool->context, camera, &picture);
-    status = status ? status : paint_surface(picture, s);
-    status = status ? status : view_page(tool, picture, &legend);
+    ensure(abut_picture_create(tool->context, camera, &picture));
+    paint_surface(picture, s);
+    view_page(tool, picture, &legend);
     abut_picture_destroy(picture);
-    return status;
 }
 
-int radial_draw_surface(tool_run *tool, const radial_subject *s, const abut_picture_options *camera,
-                        const char *path) {
+void radial_draw_surface(tool_run *tool, const radial_subject *s,
+                         const abut_picture_options *camera, const char *path) {
     tool_canvas sheet = {0};
     tool_legend legend = {0};
     progress_start(tool->progress, path);
     if (tool->view) {
-        abut_status shown = show_surface(tool, s, camera);
-        if (shown || path == view_path(tool->view))
-            return shown ? tool_fail(tool, shown) : 0;
+        show_surface(tool, s, camera);
+        if (path == view_path(tool->view))
+            return;
     }
     legend_add(&legend, abut_picture_colour(0), "fields, one colour each");
     legend_add(&legend, (abut_colour){0.6f, 0.63f, 0.7f, 1}, "body");
-    abut_status status = canvas_make(&sheet, 2 * PANEL_WIDTH, PANEL_HEIGHT + BELOW);
-    status = status ? status : draw_panels(tool, camera, paint_surface, s, &sheet);
-    if (!status) {
-        legend_draw(&sheet, &legend);
-        status = canvas_write(tool, &sheet, path);
-    }
-    free(sheet.pixels);
-    return status ? tool_fail(tool, status) : 0;
+    canvas_make(&sheet, 2 * PANEL_WIDTH, PANEL_HEIGHT + BELOW);
+    draw_panels(tool, camera, paint_surface, s, &sheet);
+    legend_draw(&sheet, &legend);
+    canvas_write(tool, &sheet, path);
 }
 
 /* ---- errors on the body ---- */
@@ -150,24 +135,21 @@ typedef struct error_paint {
     bool marked;
 } error_paint;
 
-static abut_status paint_error(abut_picture *picture, const void *data) {
+static void paint_error(abut_picture *picture, const void *data) {
     const error_paint *e = data;
     abut_mesh_style style = abut_mesh_style_default();
     style.triangle_colour = e->colours;
     style.two_sided = true;
     style.colour = nothing;
-    abut_status status = abut_picture_add_mesh(picture, e->s->mesh, (abut_pose){0}, &style);
-    if (!status && e->marked)
-        status = abut_picture_add_point(picture, e->worst, 10, (abut_colour){0.1f, 0.5f, 0.1f, 1});
-    return status;
+    ensure(abut_picture_add_mesh(picture, e->s->mesh, (abut_pose){0}, &style));
+    if (e->marked)
+        ensure(abut_picture_add_point(picture, e->worst, 10, (abut_colour){0.1f, 0.5f, 0.1f, 1}));
 }
 
 /* Evaluates the fields at the centre of each triangle, which is on the surface. */
-static abut_status errors_of(const radial_subject *s, abut_radial_answer *answers) {
+static void errors_of(const radial_subject *s, abut_radial_answer *answers) {
     const uint32_t count = s->of_character.triangle_count, *corner = abut_mesh_indices(s->mesh);
-    abut_vec3 *middles = malloc((count + (size_t)1) * sizeof *middles);
-    if (!middles)
-        return fail_out_of_memory();
+    abut_vec3 *middles = tool_array((count + (size_t)1), sizeof *middles);
     for (uint32_t t = 0; t < count; t++) {
         const abut_vec3 a = s->positions[corner[3 * (size_t)t]],
                         b = s->positions[corner[3 * (size_t)t + 1]],
@@ -175,16 +157,13 @@ static abut_status errors_of(const radial_subject *s, abut_radial_answer *answer
         middles[t] =
             (abut_vec3){(a.x + b.x + c.x) / 3, (a.y + b.y + c.y) / 3, (a.z + b.z + c.z) / 3};
     }
-    abut_status status = abut_radial_evaluate(s->radial, abut_array_host(middles), count, 0,
-                                              abut_array_host(answers));
-    free(middles);
-    return status;
+    ensure(abut_radial_evaluate(s->radial, abut_array_host(middles), count, 0,
+                                abut_array_host(answers)));
 }
 
-static abut_status draw_error(tool_run *tool, const radial_subject *s,
-                              const abut_picture_options *camera, const tool_scale *scale,
-                              const abut_radial_answer *answers, abut_colour *colours,
-                              tool_canvas *sheet) {
+static void draw_error(tool_run *tool, const radial_subject *s, const abut_picture_options *camera,
+                       const tool_scale *scale, const abut_radial_answer *answers,
+                       abut_colour *colours, tool_canvas *sheet) {
     const uint32_t count = s->of_character.triangle_count, *corner = abut_mesh_indices(s->mesh);
     error_paint e = {.s = s, .colours = colours};
     double most = 0;
@@ -197,9 +176,7 @@ static abut_status draw_error(tool_run *tool, const radial_subject *s,
             e.marked = true;
         }
     }
-    abut_status status = draw_panels(tool, camera, paint_error, &e, sheet);
-    if (status)
-        return status;
+    draw_panels(tool, camera, paint_error, &e, sheet);
     tool_legend legend = {0};
     legend_add(&legend, scale_colour(scale, scale->most), "bare: fields are below the body");
     legend_add(&legend, scale_colour(scale, scale->least), "buried: fields are above it");
@@ -208,38 +185,29 @@ static abut_status draw_error(tool_run *tool, const radial_subject *s,
         legend_add(&legend, (abut_colour){0.1f, 0.5f, 0.1f, 1}, "largest bare distance: %.3g",
                    most);
     legend_draw(sheet, &legend);
-    return ABUT_OK;
 }
 
-int radial_draw_error(tool_run *tool, const radial_subject *s, const abut_picture_options *camera,
-                      const char *path) {
+void radial_draw_error(tool_run *tool, const radial_subject *s, const abut_picture_options *camera,
+                       const char *path) {
     const tool_scale scale = scale_of(NULL, -2 * s->info.cell, 2 * s->info.cell);
     const size_t count = s->of_character.triangle_count;
     const int left = 2 * PANEL_WIDTH + 24, wide = (int)scale_width(&scale) + 72;
-    abut_radial_answer *answers = malloc((count + 1) * sizeof *answers);
-    abut_colour *colours = malloc((count + 1) * sizeof *colours);
+    abut_radial_answer *answers = tool_array(count + 1, sizeof *answers);
+    abut_colour *colours = tool_array(count + 1, sizeof *colours);
     tool_canvas sheet = {0};
     progress_start(tool->progress, path);
-    abut_status status = answers && colours ? ABUT_OK : fail_out_of_memory();
     const char *title = "distance in the field";
     const int words = (int)canvas_words(NULL, 0, 0, 12, title) + 72;
-    status = status ? status
-                    : canvas_make(&sheet, 2 * PANEL_WIDTH + (uint32_t)(wide > words ? wide : words),
-                                  PANEL_HEIGHT + BELOW);
-    status = status ? status : errors_of(s, answers);
-    status = status ? status : draw_error(tool, s, camera, &scale, answers, colours, &sheet);
-    if (!status) {
-        char cell[64];
-        snprintf(cell, sizeof cell, "cell size %.3g", s->info.cell);
-        canvas_words(&sheet, left, 28, 12, title);
-        canvas_words(&sheet, left, 48, 12, cell);
-        scale_draw(&sheet, &scale, left, 72, PANEL_HEIGHT - 110);
-        status = canvas_write(tool, &sheet, path);
-    }
-    free(sheet.pixels);
-    free(answers);
-    free(colours);
-    return status ? tool_fail(tool, status) : 0;
+    canvas_make(&sheet, 2 * PANEL_WIDTH + (uint32_t)(wide > words ? wide : words),
+                PANEL_HEIGHT + BELOW);
+    errors_of(s, answers);
+    draw_error(tool, s, camera, &scale, answers, colours, &sheet);
+    char cell[64];
+    snprintf(cell, sizeof cell, "cell size %.3g", s->info.cell);
+    canvas_words(&sheet, left, 28, 12, title);
+    canvas_words(&sheet, left, 48, 12, cell);
+    scale_draw(&sheet, &scale, left, 72, PANEL_HEIGHT - 110);
+    canvas_write(tool, &sheet, path);
 }
 
 /* ---- unrolled ---- */
@@ -303,11 +271,9 @@ static int by_size(const void *a, const void *b) {
 }
 
 /* The largest radius of the colour range; a few fields with large radii are excluded. */
-static abut_status end_of_colours(const radial_subject *s, double *most) {
-    float *radii = malloc((s->info.sample_count + 1) * sizeof *radii);
+static void end_of_colours(const radial_subject *s, double *most) {
+    float *radii = tool_array(s->info.sample_count + 1, sizeof *radii);
     size_t count = 0;
-    if (!radii)
-        return fail_out_of_memory();
     for (uint32_t f = 0; f < s->info.field_count; f++) {
         const abut_radial_view view = get_radial_field(s->radial, f);
         for (size_t i = 0; i < (size_t)view.around * view.along && view.radii; i++)
@@ -316,42 +282,35 @@ static abut_status end_of_colours(const radial_subject *s, double *most) {
     }
     qsort(radii, count, sizeof *radii, by_size);
     *most = count ? fmin((double)radii[count - 1], 1.2 * (double)radii[count - 1 - count / 20]) : 1;
-    free(radii);
-    return ABUT_OK;
 }
 
-int radial_draw_unrolled(tool_run *tool, const radial_subject *s, const char *path) {
+void radial_draw_unrolled(tool_run *tool, const radial_subject *s, const char *path) {
     double most = 1;
     const uint32_t count = s->info.field_count;
-    place *places = malloc((count + (size_t)1) * sizeof *places);
+    place *places = tool_array((count + (size_t)1), sizeof *places);
     tool_canvas sheet = {0};
-    abut_status status = places ? end_of_colours(s, &most) : fail_out_of_memory();
+    end_of_colours(s, &most);
     const tool_scale scale = scale_of("near", 0, most);
     int pixels = 4, high = 0;
     progress_start(tool->progress, path);
     /* the largest pixels for which the sheet is not much higher than wide */
-    while (!status && (high = lay_out(s, pixels, places)) > SHEET_WIDTH && pixels > 1)
+    while ((high = lay_out(s, pixels, places)) > SHEET_WIDTH && pixels > 1)
         pixels--;
     uint32_t wide = SHEET_WIDTH;
-    for (uint32_t i = 0; i < count && !status; i++)
+    for (uint32_t i = 0; i < count; i++)
         if ((uint32_t)(places[i].x + places[i].wide + GAP) > wide)
             wide = (uint32_t)(places[i].x + places[i].wide + GAP);
-    if (!status && (high > SHEET_MAX || wide > SHEET_MAX))
-        status = abut_set_error(ABUT_ERROR_LIMIT, "the fields have too many samples for a picture");
+    if (high > SHEET_MAX || wide > SHEET_MAX)
+        ensure(abut_set_error(ABUT_ERROR_LIMIT, "the fields have too many samples for a picture"));
     high = high < 320 ? 320 : high;
     const int strip = (int)scale_width(&scale) + 48;
-    status = status ? status : canvas_make(&sheet, wide + (uint32_t)strip, (uint32_t)high);
-    if (!status) {
-        canvas_words(
-            &sheet, GAP, 28, 12,
-            "angle to the right, axis upwards - below: samples, and the percentage with a value");
-        for (uint32_t i = 0; i < count; i++)
-            draw_field(&sheet, s, i, pixels, &scale, &places[i]);
-        canvas_words(&sheet, wide + 12, 28, 12, "radius");
-        scale_draw(&sheet, &scale, (int)wide + 12, HEAD, (high < 700 ? high : 700) - HEAD - 30);
-        status = canvas_write(tool, &sheet, path);
-    }
-    free(sheet.pixels);
-    free(places);
-    return status ? tool_fail(tool, status) : 0;
+    canvas_make(&sheet, wide + (uint32_t)strip, (uint32_t)high);
+    canvas_words(
+        &sheet, GAP, 28, 12,
+        "angle to the right, axis upwards - below: samples, and the percentage with a value");
+    for (uint32_t i = 0; i < count; i++)
+        draw_field(&sheet, s, i, pixels, &scale, &places[i]);
+    canvas_words(&sheet, wide + 12, 28, 12, "radius");
+    scale_draw(&sheet, &scale, (int)wide + 12, HEAD, (high < 700 ? high : 700) - HEAD - 30);
+    canvas_write(tool, &sheet, path);
 }

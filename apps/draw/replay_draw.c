@@ -3,7 +3,6 @@
 #include "replay.h"
 #include "view.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 /* ---- the plot: view sets over frames ---- */
@@ -48,12 +47,10 @@ static void draw_panel(tool_canvas *canvas, const replay *r, int first, int last
     }
 }
 
-int replay_plot(tool_run *tool, const replay *r, const char *path) {
+void replay_plot(tool_run *tool, const replay *r, const char *path) {
     tool_canvas canvas = {.width = PLOT_WIDTH + 2 * BORDER, .height = 2 * PLOT_HEIGHT + 3 * BORDER};
     size_t bytes = (size_t)canvas.width * canvas.height * 4;
-    canvas.pixels = malloc(bytes);
-    if (!canvas.pixels)
-        return tool_fail_with(tool, "out of memory", "not enough memory for the plot");
+    canvas.pixels = tool_alloc(bytes);
     memset(canvas.pixels, 255, bytes);
     draw_panel(&canvas, r, 0, 0, BORDER);
     draw_panel(&canvas, r, 1, 3, 2 * BORDER + PLOT_HEIGHT);
@@ -61,21 +58,19 @@ int replay_plot(tool_run *tool, const replay *r, const char *path) {
     snprintf(words, sizeof words, "triangles in each view set, frames %llu to %llu",
              (unsigned long long)r->first + 1, (unsigned long long)r->last);
     canvas_words(&canvas, BORDER, 2 * PLOT_HEIGHT + 2 * BORDER + 40, 13, words);
-    abut_status status = canvas_write(tool, &canvas, path);
-    free(canvas.pixels);
-    return status ? tool_fail(tool, status) : 0;
+    canvas_write(tool, &canvas, path);
 }
 
 /* ---- the page: view sets on the mesh, step by step ---- */
 
-abut_status replay_show(tool_run *tool, const replay *r, const unsigned char *sets) {
+void replay_show(tool_run *tool, const replay *r, const unsigned char *sets) {
     uint32_t count = abut_mesh_triangle_count(r->mesh);
     abut_picture_options camera = abut_picture_options_default();
     abut_mesh_style style = abut_mesh_style_default();
     abut_picture *picture = NULL;
     abut_mesh *mesh = NULL;
     tool_legend legend = {0};
-    abut_colour *colours = malloc((count + (size_t)1) * sizeof *colours);
+    abut_colour *colours = tool_array((count + (size_t)1), sizeof *colours);
     for (uint32_t i = 0; colours && i < count; i++)
         colours[i] = set_colours[sets ? sets[i] : 0];
     style.triangle_colour = colours;
@@ -84,52 +79,42 @@ abut_status replay_show(tool_run *tool, const replay *r, const unsigned char *se
     style.two_sided = true;
     abut_mesh_input input = abut_mesh_input_doubles(r->end, abut_mesh_vertex_count(r->mesh),
                                                     abut_mesh_indices(r->mesh), count);
-    abut_status status =
-        colours ? ABUT_OK : abut_set_error(ABUT_ERROR_MEMORY, "not enough memory for the page");
-    status = status ? status : abut_mesh_create(tool->context, &input, &mesh);
-    status = status ? status : abut_picture_create(tool->context, &camera, &picture);
-    status = status ? status : abut_picture_add_mesh(picture, mesh, (abut_pose){0}, &style);
+    ensure(abut_mesh_create(tool->context, &input, &mesh));
+    ensure(abut_picture_create(tool->context, &camera, &picture));
+    ensure(abut_picture_add_mesh(picture, mesh, (abut_pose){0}, &style));
     legend_add(&legend, set_colours[0], "triangles by view set");
     view_rate(tool->view, r->info.seconds * (double)r->every);
-    status = status ? status : view_picture(tool->view, picture, &legend);
+    view_picture(tool->view, picture, &legend);
     for (int set = 0; set < 4; set++)
         view_note(tool->view, set_colours[set], abut_self_set_name((abut_self_set)set));
     abut_picture_destroy(picture);
     abut_mesh_destroy(mesh);
-    free(colours);
-    return status;
+    tool_free(colours);
 }
 
 /* ---- the picture: view sets on the mesh ---- */
 
-abut_status replay_picture(tool_run *tool, const tool_arguments *arguments, const replay *r,
-                           const unsigned char *sets, const char *path, int *code) {
+void replay_picture(tool_run *tool, const tool_arguments *arguments, const replay *r,
+                    const unsigned char *sets, const char *path) {
     uint32_t count = abut_mesh_triangle_count(r->mesh);
     abut_picture_options camera = abut_picture_options_default();
     abut_mesh_style style = abut_mesh_style_default();
     abut_picture *picture = NULL;
     abut_mesh *mesh = NULL;
-    *code = camera_read(tool, arguments, &camera);
-    abut_colour *colours = *code ? NULL : malloc(count * sizeof *colours);
-    abut_status status = *code || colours ? ABUT_OK : ABUT_ERROR_MEMORY;
-    for (uint32_t i = 0; colours && i < count; i++)
+    camera_read(tool, arguments, &camera);
+    abut_colour *colours = tool_array(count, sizeof *colours);
+    for (uint32_t i = 0; i < count; i++)
         colours[i] = set_colours[sets ? sets[i] : 0];
     style.triangle_colour = colours;
     style.edges = true;
     style.two_sided = true; /* both sides have the colour of the view set */
-    if (!*code && !status)
-        status = abut_frames_mesh_at(r->frames, r->last, 0, &mesh);
-    if (mesh && !status)
-        status = abut_picture_create(tool->context, &camera, &picture);
-    if (picture && !status)
-        status = abut_picture_add_mesh(picture, mesh, (abut_pose){0}, &style);
+    ensure(abut_frames_mesh_at(r->frames, r->last, 0, &mesh));
+    ensure(abut_picture_create(tool->context, &camera, &picture));
+    ensure(abut_picture_add_mesh(picture, mesh, (abut_pose){0}, &style));
     tool_legend legend = {0};
     for (int set = 0; set < 4; set++)
         legend_add(&legend, set_colours[set], "%s", abut_self_set_name((abut_self_set)set));
-    if (picture && !status)
-        status = picture_write(tool, picture, &camera, &legend, path);
+    picture_write(tool, picture, &camera, &legend, path);
     abut_picture_destroy(picture);
     abut_mesh_destroy(mesh);
-    free(colours);
-    return status;
 }

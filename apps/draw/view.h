@@ -13,31 +13,28 @@ typedef struct tool_view tool_view;
 /* ---- view_file.c: the script of the viewer and the file ---- */
 
 /* Makes the view of a run with --html, and finds the script of the viewer before any work is
- * done. Returns 0, or the exit code after the error was reported. If the run also writes pictures
+ * done. If the run also writes pictures
  * or tables, view_report() reports errors of the page instead. */
-int view_open(tool_run *tool, const tool_arguments *arguments);
+void view_open(tool_run *tool, const tool_arguments *arguments);
 /* The same for a file whose name is an operand or another option. */
-int view_open_path(tool_run *tool, const char *path);
+void view_open_path(tool_run *tool, const char *path);
 /* Sets the title: file names without folders. */
 void view_name_after(tool_view *view, const tool_arguments *arguments);
-/* Null is allowed. */
-void view_close(tool_view *view);
 /* The given path, the same pointer. */
 const char *view_path(const tool_view *view);
 /* Writes the page; no effect without --html. */
-abut_status view_write(tool_run *tool);
+void view_write(tool_run *tool);
 /* Returns whether the page could not be written, although the run continued. Null is allowed. */
 bool view_has_error(const tool_view *view);
-/* Reports the error of a page that could not be written. Returns the exit code of that error if the
- * rest of the run succeeded, otherwise `code`. */
-int view_report(tool_run *tool, int code);
+/* Ends the run with the error of a page that could not be written, if the rest of the run
+ * succeeded. */
+void view_report(tool_run *tool, int code);
 /* Adds bytes as base64. */
 void text_base64(tool_text *to, const uint8_t *bytes, size_t count);
 
 /* ---- view_scene.c: layers ---- */
 
-/* All functions below have no effect if `view` is null. They report no errors: view_write()
- * fails if memory ran out. */
+/* All functions below have no effect if `view` is null. */
 
 /* Sets the origin and unit of all coordinates of the page from the first given box. */
 void view_place(tool_view *view, abut_box box);
@@ -91,14 +88,13 @@ void view_arrows(tool_view *view, const char *name, const abut_vec3 *from, const
 /* Adds the contacts of a picture as arrows of this length along their normals, with their
  * values, instead of its lines and points. `colour_of` returns the colour of a contact by its
  * index. */
-abut_status view_contacts(tool_view *view, const abut_picture *picture, const abut_contact *list,
-                          size_t count, double arrow,
-                          abut_colour (*colour_of)(const void *data, size_t contact),
-                          const void *data);
+void view_contacts(tool_view *view, const abut_picture *picture, const abut_contact *list,
+                   size_t count, double arrow,
+                   abut_colour (*colour_of)(const void *data, size_t contact), const void *data);
 
 /* Adds a signed distance field: a movable slice, and an isosurface. */
-abut_status view_field(tool_view *view, const abut_field *field, const char *name,
-                       const tool_scale *scale);
+void view_field(tool_view *view, const abut_field *field, const char *name,
+                const tool_scale *scale);
 
 /* ---- view_marks.c ---- */
 
@@ -115,24 +111,24 @@ typedef struct view_mark {
 } view_mark;
 
 /* Writes the page of a mesh, slightly translucent, with marks; no effect without --html. */
-abut_status view_marks_page(tool_run *tool, const char *path, abut_mesh *mesh,
-                            const view_mark *marks, size_t count, const view_kind *kinds);
+void view_marks_page(tool_run *tool, const char *path, abut_mesh *mesh, const view_mark *marks,
+                     size_t count, const view_kind *kinds);
 
 /* ---- view_table.c ---- */
 
 /* Adds the rows of a file as arrows or points; arrows have a tenth of `size` as length, or of
- * the extent of all rows if it is 0. Returns 0, or the exit code. */
-int view_table(tool_run *tool, const char *path, const char *name, double size);
+ * the extent of all rows if it is 0. */
+void view_table(tool_run *tool, const char *path, const char *name, double size);
 
 /* ---- view_picture.c: contents of pictures, at one time or frame by frame ---- */
 
 /* Adds a picture as the only frame or as the next; the legend (may be null) gives names by
  * colour. */
-abut_status view_picture(tool_view *view, const abut_picture *picture, const tool_legend *legend);
+void view_picture(tool_view *view, const abut_picture *picture, const tool_legend *legend);
 /* Writes the page of one picture, with everything that was added before. */
-abut_status view_page(tool_run *tool, const abut_picture *picture, const tool_legend *legend);
+void view_page(tool_run *tool, const abut_picture *picture, const tool_legend *legend);
 /* Sets the origin and unit from a picture, for layers that are added before it. */
-abut_status view_place_picture(tool_view *view, const abut_picture *picture);
+void view_place_picture(tool_view *view, const abut_picture *picture);
 /* Sets the seconds between two pictures. */
 void view_rate(tool_view *view, double seconds);
 

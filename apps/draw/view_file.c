@@ -28,7 +28,7 @@ static bool read_whole_file(const char *path, tool_text *to) {
     text_clear(to);
     while ((got = fread(bytes, 1, sizeof bytes, file)) > 0)
         text_bytes(to, bytes, got);
-    bool fine = !ferror(file) && to->used && !to->failed;
+    bool fine = !ferror(file) && to->used;
     fclose(file);
     return fine;
 }
@@ -41,29 +41,26 @@ static bool try_path(tool_text *to, const char *folder, const char *name) {
 
 /* Fails with a message that names the page. If the run writes other files too, the error is kept
  * for view_report(), and the run continues. */
-static int fail_page(tool_view *view, const char *kind, const char *message) {
+static void fail_page(tool_view *view, const char *kind, const char *message) {
     if (!view->is_extra)
-        return tool_fail_with(view->tool, kind, "%s: %s", view->path, message);
+        tool_fail_with(view->tool, kind, "%s: %s", view->path, message);
     view->error_kind = kind;
     text_print(&view->error, "%s: %s", view->path, message);
-    return 0;
 }
 
 bool view_has_error(const tool_view *view) {
     return view && view->error_kind;
 }
 
-int view_report(tool_run *tool, int code) {
+void view_report(tool_run *tool, int code) {
     const tool_view *view = tool->view;
-    if (!view_has_error(view) || (code != CODE_FINE && code != CODE_FOUND))
-        return code;
-    return tool_fail_with(tool, view->error_kind, "%s",
-                          view->error.data ? view->error.data : "not enough memory for the page");
+    if (view_has_error(view) && (code == CODE_FINE || code == CODE_FOUND))
+        tool_fail_with(tool, view->error_kind, "%s", text_of(&view->error));
 }
 
 /* Searches for the script: ABUT_VIEWER, otherwise beside the program, as installed or in the
  * build tree. */
-static int find_viewer(tool_view *view) {
+static void find_viewer(tool_view *view) {
     tool_text *to = &view->bundle;
     static const char *const places[] = {"../share/abut/viewer.js", "viewer.js",
                                          "../../viewer/dist/viewer.js"};
@@ -71,15 +68,14 @@ static int find_viewer(tool_view *view) {
     char self[PATH_ROOM];
     if (asked && asked[0]) {
         if (read_whole_file(asked, to) || try_path(to, asked, "viewer.js"))
-            return 0;
+            return;
         tool_text message = {0};
         text_print(&message,
                    "ABUT_VIEWER is %s, but viewer.js is not there; 'viewer/build' in the sources "
                    "of abut builds viewer.js",
                    asked);
-        int code = fail_page(view, "file error", message.data ? message.data : "out of memory");
-        text_free(&message);
-        return code;
+        fail_page(view, "file error", text_of(&message));
+        return;
     }
     ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
     self[length > 0 ? length : 0] = 0;
@@ -88,36 +84,33 @@ static int find_viewer(tool_view *view) {
         *slash = 0;
     for (size_t i = 0; slash && i < sizeof places / sizeof *places; i++)
         if (try_path(to, self, places[i]))
-            return 0;
+            return;
 #ifdef ABUT_DATA_FOLDER
     if (try_path(to, ABUT_DATA_FOLDER, "viewer.js"))
-        return 0;
+        return;
 #endif
-    return fail_page(view, "not supported",
-                     "the script of the viewer is not installed: run 'viewer/build' in the "
-                     "sources of abut (it needs node and npm) and install again, or set "
-                     "ABUT_VIEWER to the path of the viewer/dist/viewer.js that it builds");
+    fail_page(view, "not supported",
+              "the script of the viewer is not installed: run 'viewer/build' in the "
+              "sources of abut (it needs node and npm) and install again, or set "
+              "ABUT_VIEWER to the path of the viewer/dist/viewer.js that it builds");
 }
 
-static int open_page(tool_run *tool, const char *path, bool is_extra) {
+static void open_page(tool_run *tool, const char *path, bool is_extra) {
     if (strcmp(path, "-") != 0 && !word_in(path_ending(path), "html|htm"))
-        return tool_refuse(tool,
-                           "%s: the name of a page must end in .html, or be - for standard output",
-                           path);
-    tool_view *view = calloc(1, sizeof *view);
-    if (!view)
-        return tool_fail_with(tool, "out of memory", "not enough memory for the page");
+        tool_refuse(tool, "%s: the name of a page must end in .html, or be - for standard output",
+                    path);
+    tool_view *view = tool_alloc(sizeof *view);
     view->tool = tool;
     view->path = path;
     view->is_extra = is_extra;
     view->scale = 1;
     view->camera = abut_picture_options_default();
     tool->view = view;
-    return find_viewer(view);
+    find_viewer(view);
 }
 
-int view_open_path(tool_run *tool, const char *path) {
-    return open_page(tool, path, false);
+void view_open_path(tool_run *tool, const char *path) {
+    open_page(tool, path, false);
 }
 
 /* File names without folders, unless there are many. */
@@ -141,28 +134,16 @@ static bool writes_other_files(const tool_arguments *arguments) {
     return false;
 }
 
-int view_open(tool_run *tool, const tool_arguments *arguments) {
+void view_open(tool_run *tool, const tool_arguments *arguments) {
     const tool_given *html = option_given(arguments, "html");
-    int code = html ? open_page(tool, html->words, writes_other_files(arguments)) : 0;
-    if (html && !code)
-        view_name_after(tool->view, arguments);
-    return code;
+    if (!html)
+        return;
+    open_page(tool, html->words, writes_other_files(arguments));
+    view_name_after(tool->view, arguments);
 }
 
 const char *view_path(const tool_view *view) {
     return view->path;
-}
-
-void view_close(tool_view *view) {
-    if (!view)
-        return;
-    tool_text *const texts[] = {&view->bundle, &view->title,  &view->unit,   &view->data,
-                                &view->arrays, &view->meshes, &view->layers, &view->scales,
-                                &view->notes,  &view->error};
-    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
-        text_free(texts[i]);
-    view_film_free(&view->film);
-    free(view);
 }
 
 /* ---- the scene as text ---- */
@@ -198,7 +179,7 @@ static void add_vector(tool_text *to, const char *key, abut_vec3 v) {
 
 static void add_list(tool_text *to, const char *key, const tool_text *list) {
     text_print(to, ",\"%s\":[", key);
-    text_bytes(to, list->data ? list->data : "", list->used);
+    text_bytes(to, text_of(list), list->used);
     text_add(to, "]");
 }
 
@@ -219,7 +200,7 @@ static void add_head(const tool_view *view, tool_text *to) {
     text_add(to, ",\"version\":");
     text_quoted(to, abut_version());
     text_add(to, ",\"unit\":");
-    text_shown(to, view->unit.data ? view->unit.data : "");
+    text_shown(to, text_of(&view->unit));
     add_vector(to, "centre", view->centre);
     text_add(to, ",\"scale\":");
     text_number(to, view->scale);
@@ -247,37 +228,28 @@ static void pack_scene(const tool_view *view, tool_text *to) {
     while (head.used % 8 != 4)
         text_add(&head, " ");
     text_little(to, head.used, 4);
-    text_bytes(to, head.data ? head.data : "", head.used);
-    text_bytes(to, view->data.data ? view->data.data : "", view->data.used);
-    to->failed = to->failed || head.failed;
-    text_free(&head);
+    text_bytes(to, text_of(&head), head.used);
+    text_bytes(to, text_of(&view->data), view->data.used);
 }
 
 /* Adds the scene as an element, deflated if the build has zlib. */
-static abut_status add_scene(const tool_view *view, tool_text *to) {
+static void add_scene(const tool_view *view, tool_text *to) {
     tool_text scene = {0};
     pack_scene(view, &scene);
-    bool failed = scene.failed;
 #ifdef ABUT_HAS_ZLIB
     uLongf room = compressBound((uLong)scene.used);
-    uint8_t *packed = failed ? NULL : malloc(room);
+    uint8_t *packed = tool_alloc(room);
     /* a level above 4 doubles the time and saves a tenth */
-    failed = !packed || compress2(packed, &room, (const Bytef *)scene.data, (uLong)scene.used,
-                                  scene.used > (16u << 20) ? 1 : 6) != Z_OK;
-    if (!failed) {
-        text_add(to, "<script type=\"text/plain\" id=\"scene\" data-packing=\"deflate\">");
-        text_base64(to, packed, room);
-    }
-    free(packed);
+    if (compress2(packed, &room, (const Bytef *)scene.data, (uLong)scene.used,
+                  scene.used > (16u << 20) ? 1 : 6) != Z_OK)
+        tool_exhausted();
+    text_add(to, "<script type=\"text/plain\" id=\"scene\" data-packing=\"deflate\">");
+    text_base64(to, packed, room);
 #else
-    if (!failed) {
-        text_add(to, "<script type=\"text/plain\" id=\"scene\" data-packing=\"none\">");
-        text_base64(to, (const uint8_t *)scene.data, scene.used);
-    }
+    text_add(to, "<script type=\"text/plain\" id=\"scene\" data-packing=\"none\">");
+    text_base64(to, (const uint8_t *)scene.data, scene.used);
 #endif
     text_add(to, "</script>\n");
-    text_free(&scene);
-    return failed ? abut_set_error(ABUT_ERROR_MEMORY, "not enough memory for the page") : ABUT_OK;
 }
 
 /* ---- the page ---- */
@@ -286,13 +258,6 @@ static abut_status write_page(tool_run *tool) {
     tool_view *view = tool->view;
     progress_start(tool->progress, view->path);
     view_film_end(view);
-    const tool_text *const texts[] = {&view->bundle, &view->title,  &view->unit,
-                                      &view->data,   &view->arrays, &view->meshes,
-                                      &view->layers, &view->scales, &view->notes};
-    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
-        view->failed = view->failed || texts[i]->failed;
-    if (view->failed)
-        return abut_set_error(ABUT_ERROR_MEMORY, "not enough memory for the page");
     tool_text page = {0}, title = {0};
     text_safe(&title, view->title.data ? view->title.data : "abut");
     text_add(&page, "<!doctype html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n"
@@ -300,32 +265,27 @@ static abut_status write_page(tool_run *tool) {
                     "<meta name=\"generator\" content=\"abut ");
     text_add(&page, abut_version());
     text_add(&page, "\">\n<title>");
-    text_html(&page, title.data ? title.data : "");
+    text_html(&page, text_of(&title));
     text_add(&page, "</title>\n<link rel=\"icon\" href=\"data:,\">\n<body>\n"
                     "<noscript>This page draws its scene by a script.</noscript>\n");
-    text_free(&title);
-    abut_status status = add_scene(view, &page);
+    add_scene(view, &page);
     text_add(&page, "<script>\n");
     text_bytes(&page, view->bundle.data, view->bundle.used);
     text_add(&page, "</script>\n</html>\n");
-    if (!status && page.failed)
-        status = abut_set_error(ABUT_ERROR_MEMORY, "not enough memory for the page");
-    if (!status)
-        status = abut_context_write_file(tool->context, tool_target(tool, view->path), page.data,
-                                         page.used);
-    text_free(&page);
-    return status;
+    return abut_context_write_file(tool->context, tool_target(tool, view->path), page.data,
+                                   page.used);
 }
 
-abut_status view_write(tool_run *tool) {
+void view_write(tool_run *tool) {
     tool_view *view = tool->view;
     if (!view || view->written || view_has_error(view))
-        return ABUT_OK;
+        return;
     view->written = true;
     abut_status status = write_page(tool);
-    if (!status || !view->is_extra || status == ABUT_ERROR_CANCELLED || tool_cancelled())
-        return status;
+    if (!status || !view->is_extra || status == ABUT_ERROR_CANCELLED || tool_cancelled()) {
+        ensure(status);
+        return;
+    }
     view->error_kind = abut_status_name(status);
     text_add(&view->error, tool_error_message(abut_last_error()));
-    return ABUT_OK;
 }

@@ -3,14 +3,14 @@
 
 enum { MARKS_MAX = 200000 }; /* more would hide each other */
 
-abut_status view_marks_page(tool_run *tool, const char *path, abut_mesh *mesh,
-                            const view_mark *marks, size_t count, const view_kind *kinds) {
+void view_marks_page(tool_run *tool, const char *path, abut_mesh *mesh, const view_mark *marks,
+                     size_t count, const view_kind *kinds) {
     abut_picture_options camera = abut_picture_options_default();
     abut_mesh_style style = abut_mesh_style_default();
     abut_picture *picture = NULL;
     tool_legend legend = {0};
     if (!tool->view)
-        return ABUT_OK;
+        return;
     style.smooth = true;
     style.colour = abut_picture_colour(0);
     legend_file(&legend, style.colour, path);
@@ -22,15 +22,15 @@ abut_status view_marks_page(tool_run *tool, const char *path, abut_mesh *mesh,
         legend_add(&legend, kinds[k].colour, "%s", kinds[k].words);
         legend_amount(&legend, amount);
     }
-    abut_status status = abut_picture_create(tool->context, &camera, &picture);
-    status = status ? status : abut_picture_add_mesh(picture, mesh, (abut_pose){0}, &style);
-    for (size_t i = 0; i < count && i < MARKS_MAX && !status; i++) {
+    ensure(abut_picture_create(tool->context, &camera, &picture));
+    ensure(abut_picture_add_mesh(picture, mesh, (abut_pose){0}, &style));
+    for (size_t i = 0; i < count && i < MARKS_MAX; i++) {
         const view_kind *kind = &kinds[marks[i].kind];
-        status = kind->line
-                     ? abut_picture_add_line(picture, marks[i].from, marks[i].to, 2, kind->colour)
-                     : abut_picture_add_point(picture, marks[i].from, 6, kind->colour);
+        if (kind->line)
+            ensure(abut_picture_add_line(picture, marks[i].from, marks[i].to, 2, kind->colour));
+        else
+            ensure(abut_picture_add_point(picture, marks[i].from, 6, kind->colour));
     }
-    status = status ? status : view_page(tool, picture, &legend);
+    view_page(tool, picture, &legend);
     abut_picture_destroy(picture);
-    return status;
 }

@@ -95,10 +95,7 @@ static view_track *find_track(view_film *film, size_t number, const abut_picture
 
 static view_track *new_track(tool_view *view, const abut_picture_item *item, const char *name) {
     view_film *film = &view->film;
-    if (!tool_grow(&film->tracks, film->track_count, &film->track_room, sizeof *film->tracks)) {
-        view->failed = true;
-        return NULL;
-    }
+    tool_grow(&film->tracks, film->track_count, &film->track_room, sizeof *film->tracks);
     view_track *t = &film->tracks[film->track_count];
     *t = (view_track){.hash = hash_of(item->mesh)};
     t->style = abut_mesh_style_default();
@@ -110,11 +107,9 @@ static view_track *new_track(tool_view *view, const abut_picture_item *item, con
     t->mesh = abut_mesh_retain(item->mesh);
     film->track_count++;
     /* absent in previous frames */
-    if (!view_room(view, &t->poses, 7 * ((size_t)film->count + 1), &t->pose_room, 4))
-        return NULL;
+    view_room(&t->poses, 7 * ((size_t)film->count + 1), &t->pose_room, 4);
     memset(t->poses, 0, 28 * ((size_t)film->count + 1));
-    if (!view_room(view, &t->tints, 4 * ((size_t)film->count + 1), &t->tint_room, 1))
-        return NULL;
+    view_room(&t->tints, 4 * ((size_t)film->count + 1), &t->tint_room, 1);
     memset(t->tints, 0, 4 * ((size_t)film->count + 1));
     return t;
 }
@@ -138,8 +133,7 @@ static void add_vertices(tool_view *view, view_track *t, abut_mesh *mesh, uint32
     if (!t->vertices && hash == t->hash)
         return;
     bool first = !t->vertices;
-    if (!view_room(view, &t->vertices, count * ((size_t)frame + 1), &t->vertex_room, 4))
-        return;
+    view_room(&t->vertices, count * ((size_t)frame + 1), &t->vertex_room, 4);
     for (uint32_t k = 0; first && k < frame; k++)
         copy_vertices(view, t, t->mesh, t->vertices + k * count);
     copy_vertices(view, t, mesh, t->vertices + frame * count);
@@ -150,9 +144,9 @@ static void add_vertices(tool_view *view, view_track *t, abut_mesh *mesh, uint32
 static void add_colours(tool_view *view, view_track *t, const abut_colour *colours,
                         uint32_t frame) {
     size_t count = abut_mesh_triangle_count(t->mesh);
-    if (!colours || (frame && !t->colours) ||
-        !view_room(view, &t->colours, 4 * count * ((size_t)frame + 1), &t->colour_room, 1))
+    if (!colours || (frame && !t->colours))
         return;
+    view_room(&t->colours, 4 * count * ((size_t)frame + 1), &t->colour_room, 1);
     uint8_t *to = t->colours + 4 * count * frame;
     for (size_t i = 0; i < count; i++)
         view_colour(to + 4 * i, colours[i]);
@@ -168,12 +162,10 @@ static void add_body(tool_view *view, size_t number, const abut_picture_item *it
     if (!t) {
         t = new_track(view, item,
                       label ? film->labels[label - 1].name : body_name(film, legend, item->colour));
-        if (t)
-            t->label = label;
+        t->label = label;
     }
-    if (!t || !view_room(view, &t->poses, 7 * ((size_t)frame + 1), &t->pose_room, 4) ||
-        !view_room(view, &t->tints, 4 * ((size_t)frame + 1), &t->tint_room, 1))
-        return;
+    view_room(&t->poses, 7 * ((size_t)frame + 1), &t->pose_room, 4);
+    view_room(&t->tints, 4 * ((size_t)frame + 1), &t->tint_room, 1);
     t->used = true;
     view_colour(t->tints + 4 * frame, item->colour);
     t->tinted = t->tinted || !same_colour(item->colour, t->style.colour);
@@ -187,21 +179,24 @@ static void add_body(tool_view *view, size_t number, const abut_picture_item *it
 static void end_frame(tool_view *view) {
     view_film *film = &view->film;
     size_t frame = film->count;
-    for (size_t i = 0; i < film->track_count && !view->failed; i++) {
+    for (size_t i = 0; i < film->track_count; i++) {
         view_track *t = &film->tracks[i];
         size_t values = 3 * (size_t)abut_mesh_vertex_count(t->mesh),
                bytes = 4 * (size_t)abut_mesh_triangle_count(t->mesh);
-        if (t->used || !view_room(view, &t->poses, 7 * (frame + 1), &t->pose_room, 4) ||
-            !view_room(view, &t->tints, 4 * (frame + 1), &t->tint_room, 1))
+        if (t->used)
             continue;
+        view_room(&t->poses, 7 * (frame + 1), &t->pose_room, 4);
+        view_room(&t->tints, 4 * (frame + 1), &t->tint_room, 1);
         memset(t->poses + 7 * frame, 0, 28);
         memset(t->tints + 4 * frame, 0, 4);
-        if (t->vertices && frame &&
-            view_room(view, &t->vertices, values * (frame + 1), &t->vertex_room, 4))
+        if (t->vertices && frame) {
+            view_room(&t->vertices, values * (frame + 1), &t->vertex_room, 4);
             memcpy(t->vertices + values * frame, t->vertices + values * (frame - 1), 4 * values);
-        if (t->colours && frame &&
-            view_room(view, &t->colours, bytes * (frame + 1), &t->colour_room, 1))
+        }
+        if (t->colours && frame) {
+            view_room(&t->colours, bytes * (frame + 1), &t->colour_room, 1);
             memcpy(t->colours + bytes * frame, t->colours + bytes * (frame - 1), bytes);
+        }
     }
 }
 
@@ -218,15 +213,11 @@ static view_marks *find_marks(tool_view *view, const abut_picture_item *item, co
             return &film->marks[i];
         }
     }
-    if (!tool_grow(&film->marks, film->mark_count, &film->mark_room, sizeof *film->marks)) {
-        view->failed = true;
-        return NULL;
-    }
+    tool_grow(&film->marks, film->mark_count, &film->mark_room, sizeof *film->marks);
     view_marks *made = &film->marks[film->mark_count];
     *made = (view_marks){.points = item->is_point, .width = item->width};
     snprintf(made->name, sizeof made->name, "%s", words);
-    if (!view_room(view, &made->begin, (size_t)film->count + 1, &made->begin_room, 4))
-        return NULL;
+    view_room(&made->begin, (size_t)film->count + 1, &made->begin_room, 4);
     memset(made->begin, 0, 4 * ((size_t)film->count + 1));
     film->mark_count++;
     return made;
@@ -242,15 +233,12 @@ static void add_mark(tool_view *view, const abut_picture_item *item, const tool_
                                label   ? view->film.labels[label - 1].name
                                : known ? legend->entries[entry].words
                                        : NULL);
-    if (!m)
-        return;
     m->label = label;
     m->has_amount = !label && known && legend->entries[entry].has_amount;
     m->amount = m->has_amount ? legend->entries[entry].amount : 0;
     size_t each = m->points ? 3 : 6;
-    if (!view_room(view, &m->places, each * (m->count + 1), &m->place_room, 4) ||
-        !view_room(view, &m->colours, 4 * (m->count + 1), &m->colour_room, 1))
-        return;
+    view_room(&m->places, each * (m->count + 1), &m->place_room, 4);
+    view_room(&m->colours, 4 * (m->count + 1), &m->colour_room, 1);
     view_point(view, item->from, m->places + each * m->count);
     if (!m->points)
         view_point(view, item->to, m->places + each * m->count + 3);
@@ -261,10 +249,11 @@ static void add_mark(tool_view *view, const abut_picture_item *item, const tool_
 
 static void begin_marks(tool_view *view) {
     view_film *film = &view->film;
-    for (size_t i = 0; i < film->mark_count; i++)
-        if (view_room(view, &film->marks[i].begin, (size_t)film->count + 1,
-                      &film->marks[i].begin_room, 4))
-            film->marks[i].begin[film->count] = (uint32_t)film->marks[i].count;
+    for (size_t i = 0; i < film->mark_count; i++) {
+        view_marks *m = &film->marks[i];
+        view_room(&m->begin, (size_t)film->count + 1, &m->begin_room, 4);
+        m->begin[film->count] = (uint32_t)m->count;
+    }
 }
 
 /* ---- frames ---- */
@@ -307,15 +296,14 @@ static void thin(view_film *film) {
     film->stride *= 2;
 }
 
-abut_status view_place_picture(tool_view *view, const abut_picture *picture) {
+void view_place_picture(tool_view *view, const abut_picture *picture) {
     abut_box box = {{INFINITY, INFINITY, INFINITY}, {-INFINITY, -INFINITY, -INFINITY}};
     abut_picture_item item = abut_picture_item_default();
     for (size_t i = 0; i < abut_picture_item_count(picture) && !view->placed; i++) {
-        abut_status status = abut_picture_get_item(picture, i, &item);
-        if (status)
-            return status;
+        ensure(abut_picture_get_item(picture, i, &item));
         abut_vec3 ends[2] = {item.from, item.to};
-        if (item.mesh) { /* a bounding ball of the mesh is sufficient */
+        if (item.mesh) {
+            /* a bounding ball of the mesh is sufficient */
             abut_box b = abut_mesh_bounds(item.mesh);
             abut_quat q = item.pose.rotation;
             bool turned = q.x != 0 || q.y != 0 || q.z != 0;
@@ -339,31 +327,26 @@ abut_status view_place_picture(tool_view *view, const abut_picture *picture) {
         }
     }
     view_place(view, box);
-    return ABUT_OK;
 }
 
-abut_status view_picture(tool_view *view, const abut_picture *picture, const tool_legend *legend) {
+void view_picture(tool_view *view, const abut_picture *picture, const tool_legend *legend) {
     if (!view || view->written)
-        return ABUT_OK;
+        return;
     view_film *film = &view->film;
     film->stride = film->stride ? film->stride : 1;
-    if (film->offered++ % film->stride || view->failed)
-        return ABUT_OK;
+    if (film->offered++ % film->stride)
+        return;
     abut_picture_options camera = get_picture_options(picture);
     view_camera(view, &camera);
-    abut_status placed = view_place_picture(view, picture);
-    if (placed)
-        return placed;
+    view_place_picture(view, picture);
     begin_marks(view);
     for (size_t i = 0; i < film->track_count; i++)
         film->tracks[i].used = false;
     film->before = film->track_count;
     size_t last[2] = {film->label_begin, film->label_begin}, meshes = 0;
-    for (size_t i = 0; i < abut_picture_item_count(picture) && !view->failed; i++) {
+    for (size_t i = 0; i < abut_picture_item_count(picture); i++) {
         abut_picture_item item = abut_picture_item_default();
-        abut_status status = abut_picture_get_item(picture, i, &item);
-        if (status)
-            return status;
+        ensure(abut_picture_get_item(picture, i, &item));
         int kind = item.mesh ? 0 : 1;
         uint32_t label = label_of(film, kind, kind ? i - meshes : i, &last[kind]);
         meshes += !kind;
@@ -377,13 +360,11 @@ abut_status view_picture(tool_view *view, const abut_picture *picture, const too
     film->count++;
     if (film->count > FRAMES_MAX || (film->bytes > BYTES_MAX && film->count > 2))
         thin(film);
-    return view->failed ? abut_set_error(ABUT_ERROR_MEMORY, "not enough memory for the page")
-                        : ABUT_OK;
 }
 
-abut_status view_page(tool_run *tool, const abut_picture *picture, const tool_legend *legend) {
-    abut_status status = view_picture(tool->view, picture, legend);
-    return status ? status : view_write(tool);
+void view_page(tool_run *tool, const abut_picture *picture, const tool_legend *legend) {
+    view_picture(tool->view, picture, legend);
+    view_write(tool);
 }
 
 /* ---- layers ---- */
@@ -393,13 +374,7 @@ abut_status view_page(tool_run *tool, const abut_picture *picture, const tool_le
 static void write_vertices(tool_view *view, const view_track *t, uint32_t frames) {
     size_t count = 3 * (size_t)abut_mesh_vertex_count(t->mesh), all = count * frames;
     float lo[3] = {INFINITY, INFINITY, INFINITY}, hi[3] = {-INFINITY, -INFINITY, -INFINITY};
-    uint16_t *steps = malloc(2 * all + 2), *before = calloc(count + 1, 2);
-    if (!steps || !before) {
-        view->failed = true;
-        free(steps);
-        free(before);
-        return;
-    }
+    uint16_t *steps = tool_alloc(2 * all + 2), *before = tool_array(count + 1, 2);
     for (size_t i = 0; i < all; i++) {
         lo[i % 3] = fminf(lo[i % 3], t->vertices[i]);
         hi[i % 3] = fmaxf(hi[i % 3], t->vertices[i]);
@@ -414,8 +389,6 @@ static void write_vertices(tool_view *view, const view_track *t, uint32_t frames
     text_print(&view->layers, ",\"vertices\":%u,\"low\":[%.9g,%.9g,%.9g],\"high\":[%.9g,%.9g,%.9g]",
                view_array(view, "u16", steps, all, 2), (double)lo[0], (double)lo[1], (double)lo[2],
                (double)hi[0], (double)hi[1], (double)hi[2]);
-    free(steps);
-    free(before);
 }
 
 static void write_body(tool_view *view, const view_track *t, uint32_t mesh, bool first) {
@@ -532,34 +505,26 @@ static void write_group(tool_view *view, uint32_t begin, const uint32_t *next,
 static void write_bodies(tool_view *view) {
     const view_film *film = &view->film;
     size_t count = film->track_count, unnamed = 0;
-    track_key *keys = malloc((count + 1) * sizeof *keys);
-    uint32_t *meshes = malloc(4 * (count + 1)), *first = malloc(4 * (count + 1)),
-             *next = malloc(4 * (count + 1));
-    if (!keys || !meshes || !first || !next) {
-        view->failed = true;
-    } else {
-        group_tracks(film, true, false, keys, first, next);
-        for (uint32_t i = 0; i < count; i++)
-            meshes[i] = first[i] < i ? meshes[first[i]] : view_mesh(view, film->tracks[i].mesh);
-        bool many = group_tracks(film, false, false, keys, first, next) > LAYERS_MAX;
-        if (many)
-            group_tracks(film, false, true, keys, first, next);
-        for (uint32_t i = 0; i < count; i++) {
-            char name[LABEL_NAME];
-            if (first[i] != i)
-                continue;
-            if (film->tracks[i].name[0] || many)
-                snprintf(name, sizeof name, "%s",
-                         film->tracks[i].name[0] ? film->tracks[i].name : "bodies");
-            else
-                snprintf(name, sizeof name, "surface %zu", ++unnamed);
-            write_group(view, i, next, meshes, name);
-        }
+    track_key *keys = tool_array(count + 1, sizeof *keys);
+    uint32_t *meshes = tool_alloc(4 * (count + 1)), *first = tool_alloc(4 * (count + 1)),
+             *next = tool_alloc(4 * (count + 1));
+    group_tracks(film, true, false, keys, first, next);
+    for (uint32_t i = 0; i < count; i++)
+        meshes[i] = first[i] < i ? meshes[first[i]] : view_mesh(view, film->tracks[i].mesh);
+    bool many = group_tracks(film, false, false, keys, first, next) > LAYERS_MAX;
+    if (many)
+        group_tracks(film, false, true, keys, first, next);
+    for (uint32_t i = 0; i < count; i++) {
+        char name[LABEL_NAME];
+        if (first[i] != i)
+            continue;
+        if (film->tracks[i].name[0] || many)
+            snprintf(name, sizeof name, "%s",
+                     film->tracks[i].name[0] ? film->tracks[i].name : "bodies");
+        else
+            snprintf(name, sizeof name, "surface %zu", ++unnamed);
+        write_group(view, i, next, meshes, name);
     }
-    free(keys);
-    free(meshes);
-    free(first);
-    free(next);
 }
 
 void view_film_end(tool_view *view) {
@@ -582,22 +547,4 @@ void view_film_end(tool_view *view) {
                        view_array(view, "u32", m->begin, film->count, 4));
         text_add(&view->layers, "}");
     }
-}
-
-void view_film_free(view_film *film) {
-    for (size_t i = 0; i < film->track_count; i++) {
-        abut_mesh_destroy(film->tracks[i].mesh);
-        free(film->tracks[i].poses);
-        free(film->tracks[i].vertices);
-        free(film->tracks[i].colours);
-        free(film->tracks[i].tints);
-    }
-    for (size_t i = 0; i < film->mark_count; i++) {
-        free(film->marks[i].places);
-        free(film->marks[i].colours);
-        free(film->marks[i].begin);
-    }
-    free(film->tracks);
-    free(film->marks);
-    free(film->labels);
 }

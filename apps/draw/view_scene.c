@@ -5,7 +5,6 @@
 #include "apps/get.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { SCALE_STOPS = 32, FIELD_CELLS_MAX = 192 };
@@ -90,13 +89,10 @@ void view_note(tool_view *view, abut_colour colour, const char *words) {
     text_print(&note, "[%u,%u,%u,", c[0], c[1], c[2]);
     text_shown(&note, words);
     text_add(&note, "]");
-    if (note.failed)
-        view->failed = true;
-    else if (!view->notes.data || !strstr(view->notes.data, note.data)) {
+    if (!view->notes.data || !strstr(view->notes.data, note.data)) {
         text_add(&view->notes, view->notes.used ? "," : "");
         text_add(&view->notes, note.data);
     }
-    text_free(&note);
 }
 
 void view_skip(tool_view *view, unsigned sources) {
@@ -108,7 +104,8 @@ void view_skip(tool_view *view, unsigned sources) {
 
 uint32_t view_array(tool_view *view, const char *type, const void *values, size_t count,
                     size_t bytes_each) {
-    while (view->data.used % 8) /* typed arrays of JavaScript are aligned to their element size */
+    while (view->data.used % 8)
+        /* typed arrays of JavaScript are aligned to their element size */
         text_bytes(&view->data, "", 1);
     text_print(&view->arrays, "%s[\"%s\",%zu,%zu]", view->array_count ? "," : "", type,
                view->data.used, count);
@@ -126,30 +123,20 @@ uint32_t view_array(tool_view *view, const char *type, const void *values, size_
     return view->array_count++;
 }
 
-bool view_room(tool_view *view, void *array, size_t needed, size_t *room, size_t each) {
-    void *old, *made;
-    memcpy(&old, array, sizeof old);
+void view_room(void *array, size_t needed, size_t *room, size_t each) {
+    void *memory;
     if (needed <= *room)
-        return true;
-    size_t more = needed + needed / 2 + 64;
-    made = more > SIZE_MAX / each ? NULL : realloc(old, more * each);
-    if (!made) {
-        view->failed = true;
-        return false;
-    }
-    memcpy(array, &made, sizeof made);
-    *room = more;
-    return true;
+        return;
+    *room = needed + needed / 2 + 64;
+    memcpy(&memory, array, sizeof memory);
+    memory = tool_resize(memory, *room, each);
+    memcpy(array, &memory, sizeof memory);
 }
 
 uint32_t view_mesh(tool_view *view, const abut_mesh *mesh) {
     size_t vertices = abut_mesh_vertex_count(mesh), triangles = abut_mesh_triangle_count(mesh);
     const abut_vec3 *from = abut_mesh_local_positions(mesh);
-    float *positions = malloc(3 * vertices * sizeof *positions + 1);
-    if (!positions) {
-        view->failed = true;
-        return 0;
-    }
+    float *positions = tool_alloc(3 * vertices * sizeof *positions + 1);
     for (size_t i = 0; i < vertices; i++) {
         positions[3 * i] = (float)(from[i].x * view->scale);
         positions[3 * i + 1] = (float)(from[i].y * view->scale);
@@ -157,7 +144,6 @@ uint32_t view_mesh(tool_view *view, const abut_mesh *mesh) {
     }
     uint32_t places = view_array(view, "f32", positions, 3 * vertices, 4);
     uint32_t corners = view_array(view, "u32", abut_mesh_indices(mesh), 3 * triangles, 4);
-    free(positions);
     text_print(&view->meshes, "%s{\"positions\":%u,\"indices\":%u", view->mesh_count ? "," : "",
                places, corners);
     text_add(&view->meshes, "}");
@@ -219,15 +205,10 @@ void view_values(tool_view *view, abut_mesh *mesh, const char *name, const doubl
         return;
     view_place(view, abut_mesh_bounds(mesh));
     size_t count = abut_mesh_vertex_count(mesh);
-    float at[7], *list = malloc(count * sizeof *list + 1);
-    if (!list) {
-        view->failed = true;
-        return;
-    }
+    float at[7], *list = tool_alloc(count * sizeof *list + 1);
     for (size_t i = 0; i < count; i++)
         list[i] = (float)values[i]; /* in units of the scene; NaN is kept */
     uint32_t made = view_mesh(view, mesh), array = view_array(view, "f32", list, count, 4);
-    free(list);
     view_pose(view, mesh, (abut_pose){0}, at);
     uint32_t poses = view_array(view, "f32", at, 7, 4);
     view_layer(view, "bodies", name);
@@ -263,10 +244,7 @@ void view_label_items(tool_view *view, const abut_picture *picture, const view_l
         return;
     view_film *film = &view->film;
     size_t meshes = mesh_count_of(picture);
-    if (!tool_grow(&film->labels, film->label_count, &film->label_room, sizeof *film->labels)) {
-        view->failed = true;
-        return;
-    }
+    tool_grow(&film->labels, film->label_count, &film->label_room, sizeof *film->labels);
     view_kept_label *kept = &film->labels[film->label_count++];
     *kept = (view_kept_label){.first = {meshes, abut_picture_item_count(picture) - meshes},
                               .derived = label->derived,
@@ -306,44 +284,35 @@ void view_arrows(tool_view *view, const char *name, const abut_vec3 *from, const
         }
         view_place(view, box);
     }
-    float *places = malloc(6 * count * sizeof *places);
-    uint8_t *paint = malloc(4 * count);
-    if (places && paint) {
-        for (size_t i = 0; i < count; i++) {
-            view_point(view, from[i], places + 6 * i);
-            view_point(view, to[i], places + 6 * i + 3);
-            view_colour(paint + 4 * i,
-                        colours ? colours[i] : (abut_colour){0.11f, 0.13f, 0.18f, 1});
-        }
-        uint32_t array = view_array(view, "f32", places, 6 * count, 4),
-                 colour = view_array(view, "u8", paint, 4 * count, 1);
-        view_layer(view, "arrows", name);
-        text_print(&view->layers, ",\"places\":%u,\"colours\":%u", array, colour);
-        add_columns(view, columns, column_count, count);
-        text_add(&view->layers, "}");
-    } else {
-        view->failed = true;
+    float *places = tool_array(6 * count, sizeof *places);
+    uint8_t *paint = tool_alloc(4 * count);
+    for (size_t i = 0; i < count; i++) {
+        view_point(view, from[i], places + 6 * i);
+        view_point(view, to[i], places + 6 * i + 3);
+        view_colour(paint + 4 * i, colours ? colours[i] : (abut_colour){0.11f, 0.13f, 0.18f, 1});
     }
-    free(places);
-    free(paint);
+    uint32_t array = view_array(view, "f32", places, 6 * count, 4),
+             colour = view_array(view, "u8", paint, 4 * count, 1);
+    view_layer(view, "arrows", name);
+    text_print(&view->layers, ",\"places\":%u,\"colours\":%u", array, colour);
+    add_columns(view, columns, column_count, count);
+    text_add(&view->layers, "}");
 }
 
-abut_status view_contacts(tool_view *view, const abut_picture *picture, const abut_contact *list,
-                          size_t count, double arrow,
-                          abut_colour (*colour_of)(const void *data, size_t contact),
-                          const void *data) {
+void view_contacts(tool_view *view, const abut_picture *picture, const abut_contact *list,
+                   size_t count, double arrow,
+                   abut_colour (*colour_of)(const void *data, size_t contact), const void *data) {
     enum { FACTS = 6 };
     static const char *const facts[FACTS] = {"depth",    "normal x", "normal y",
                                              "normal z", "side",     "element"};
     view_column shown[FACTS];
-    abut_status status = view_place_picture(view, picture);
-    if (status || !count)
-        return status;
-    abut_vec3 *ends = malloc(2 * count * sizeof *ends);
-    abut_colour *colours = malloc(count * sizeof *colours);
-    double *values = malloc(FACTS * count * sizeof *values);
-    bool fine = ends && colours && values;
-    for (size_t i = 0; fine && i < count; i++) {
+    view_place_picture(view, picture);
+    if (!count)
+        return;
+    abut_vec3 *ends = tool_array(2 * count, sizeof *ends);
+    abut_colour *colours = tool_array(count, sizeof *colours);
+    double *values = tool_array(FACTS * count, sizeof *values);
+    for (size_t i = 0; i < count; i++) {
         abut_vec3 p = list[i].point, n = list[i].normal;
         const double known[FACTS] = {list[i].depth,          n.x, n.y, n.z, (double)list[i].side,
                                      (double)list[i].element};
@@ -353,23 +322,17 @@ abut_status view_contacts(tool_view *view, const abut_picture *picture, const ab
         for (size_t k = 0; k < FACTS; k++)
             values[k * count + i] = known[k];
     }
-    for (size_t k = 0; fine && k < FACTS; k++)
+    for (size_t k = 0; k < FACTS; k++)
         shown[k] = (view_column){facts[k], values + k * count};
-    if (fine)
-        view_arrows(view, "contacts with normals", ends, ends + count, colours, count, shown,
-                    FACTS);
+    view_arrows(view, "contacts with normals", ends, ends + count, colours, count, shown, FACTS);
     view_skip(view, VIEW_MARKS);
-    free(ends);
-    free(colours);
-    free(values);
-    return fine ? ABUT_OK : abut_set_error(ABUT_ERROR_MEMORY, "not enough memory for the page");
 }
 
 /* Fields that are finer than necessary are subsampled. */
-abut_status view_field(tool_view *view, const abut_field *field, const char *name,
-                       const tool_scale *scale) {
+void view_field(tool_view *view, const abut_field *field, const char *name,
+                const tool_scale *scale) {
     if (!view)
-        return ABUT_OK;
+        return;
     abut_field_info info = get_field_info(field);
     const uint32_t *n = info.grid.count;
     uint32_t step = 1, m[3];
@@ -382,30 +345,22 @@ abut_status view_field(tool_view *view, const abut_field *field, const char *nam
     double cell = info.grid.cell;
     view_place(view, (abut_box){o, {o.x + cell * n[0], o.y + cell * n[1], o.z + cell * n[2]}});
     size_t plane = (size_t)n[0] * n[1], count = (size_t)m[0] * m[1] * m[2];
-    float *values = malloc(count * sizeof *values), *layer = malloc(plane * sizeof *layer);
-    abut_status status = values && layer
-                             ? ABUT_OK
-                             : abut_set_error(ABUT_ERROR_MEMORY, "not enough memory for the page");
+    float *values = tool_array(count, sizeof *values), *layer = tool_array(plane, sizeof *layer);
     float *to = values;
-    for (uint32_t z = 0; z < m[2] && !status; z++) {
+    for (uint32_t z = 0; z < m[2]; z++) {
         const uint32_t begin[3] = {0, 0, z * step}, size[3] = {n[0], n[1], 1};
-        status = abut_field_copy(field, begin, size, layer);
-        for (uint32_t y = 0; y < m[1] && !status; y++)
+        ensure(abut_field_copy(field, begin, size, layer));
+        for (uint32_t y = 0; y < m[1]; y++)
             for (uint32_t x = 0; x < m[0]; x++)
                 *to++ = layer[(size_t)y * step * n[0] + x * step];
     }
-    if (!status) {
-        float origin[3];
-        view_point(view, o, origin);
-        uint32_t array = view_array(view, "f32", values, count, 4);
-        view_layer(view, "field", name);
-        text_print(&view->layers,
-                   ",\"count\":[%u,%u,%u],\"origin\":[%.9g,%.9g,%.9g],\"cell\":%.9g,"
-                   "\"values\":%u,\"scale\":%u}",
-                   m[0], m[1], m[2], (double)origin[0], (double)origin[1], (double)origin[2],
-                   step * cell * view->scale, array, add_scale(view, scale, "distance"));
-    }
-    free(values);
-    free(layer);
-    return status;
+    float origin[3];
+    view_point(view, o, origin);
+    uint32_t array = view_array(view, "f32", values, count, 4);
+    view_layer(view, "field", name);
+    text_print(&view->layers,
+               ",\"count\":[%u,%u,%u],\"origin\":[%.9g,%.9g,%.9g],\"cell\":%.9g,"
+               "\"values\":%u,\"scale\":%u}",
+               m[0], m[1], m[2], (double)origin[0], (double)origin[1], (double)origin[2],
+               step * cell * view->scale, array, add_scale(view, scale, "distance"));
 }

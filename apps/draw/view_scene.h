@@ -76,7 +76,7 @@ struct tool_view {
     tool_text arrays, meshes, layers, scales, notes; /* JSON lists without their brackets */
     uint32_t array_count, mesh_count, layer_count, scale_count;
     abut_picture_options camera;
-    bool has_camera, placed, failed, written;
+    bool has_camera, placed, written;
     bool is_extra; /* the run writes other files too: an error of the page must not stop it */
     const char *error_kind; /* of an error of a page with is_extra; null = none */
     tool_text error;        /* its message */
@@ -98,9 +98,8 @@ void view_colour(uint8_t to[4], abut_colour colour);
 /* Begins a layer of a kind and name; it ends with text_add(&view->layers, "}"). */
 void view_layer(tool_view *view, const char *kind, const char *name);
 /* Grows an array of the film. */
-bool view_room(tool_view *view, void *array, size_t needed, size_t *room, size_t each);
+void view_room(void *array, size_t needed, size_t *room, size_t each);
 /* Adds layers of all tracks and marks. */
 void view_film_end(tool_view *view);
-void view_film_free(view_film *film);
 
 #endif

@@ -95,13 +95,13 @@ static bool has_no_place(const rows *r, const double *numbers, const bool *words
     return true;
 }
 
-static int read_rows(tool_run *tool, const char *path, rows *r) {
+static void read_rows(tool_run *tool, const char *path, rows *r) {
     tool_lines lines;
-    bool more = false, first = true;
-    int code = lines_open(tool, path, &lines);
+    bool more, first = true;
+    lines_open(tool, path, &lines);
     for (size_t k = 0; k < 3; k++)
         r->place[k] = k;
-    while (!code && !(code = lines_next(tool, &lines, &more)) && more) {
+    for (lines_next(tool, &lines, &more); more; lines_next(tool, &lines, &more)) {
         double numbers[COLUMNS_MAX];
         bool words[COLUMNS_MAX];
         if (!lines.line[strspn(lines.line, " \t\r\n")] || lines.line[0] == '#')
@@ -113,17 +113,12 @@ static int read_rows(tool_run *tool, const char *path, rows *r) {
             read_names(r, lines.line);
         if (head || (!point && has_no_place(r, numbers, words, got)))
             continue;
-        if (!point) {
-            code = tool_fail_with(tool, "format error",
-                                  "%s, line %zu: x, y and z must be numbers, in columns of these "
-                                  "names or in the first three columns",
-                                  path, lines.number);
-            break;
-        }
-        if (!tool_grow(&r->numbers, r->count, &r->room, COLUMNS_MAX * sizeof *r->numbers)) {
-            code = tool_fail_with(tool, "out of memory", "not enough memory for the table");
-            break;
-        }
+        if (!point)
+            tool_fail_with(tool, "format error",
+                           "%s, line %zu: x, y and z must be numbers, in columns of these "
+                           "names or in the first three columns",
+                           path, lines.number);
+        tool_grow(&r->numbers, r->count, &r->room, COLUMNS_MAX * sizeof *r->numbers);
         double *to = r->numbers + COLUMNS_MAX * r->count++;
         for (size_t k = 0; k < COLUMNS_MAX; k++) {
             to[k] = k < got ? numbers[k] : NAN;
@@ -132,7 +127,6 @@ static int read_rows(tool_run *tool, const char *path, rows *r) {
         r->columns = got > r->columns ? got : r->columns;
     }
     lines_close(&lines);
-    return code;
 }
 
 static double largest_side(const rows *r) {
@@ -153,17 +147,16 @@ static bool is_place(const rows *r, size_t column) {
 }
 
 /* Rows with a normal are arrows, others points. */
-static bool add_rows(tool_view *view, const char *name, const rows *r, double size) {
+static void add_rows(tool_view *view, const char *name, const rows *r, double size) {
     static const abut_colour red = {0.78f, 0.12f, 0.1f, 1};
     const size_t normal[3] = {find_column(r, "nx"), find_column(r, "ny"), find_column(r, "nz")};
     bool normals = normal[0] < COLUMNS_MAX && normal[1] < COLUMNS_MAX && normal[2] < COLUMNS_MAX;
-    abut_vec3 *ends = malloc(2 * r->count * sizeof *ends);
-    double *values = malloc((r->columns * r->count + 1) * sizeof *values);
-    abut_colour *colours = malloc(r->count * sizeof *colours);
+    abut_vec3 *ends = tool_array(2 * r->count, sizeof *ends);
+    double *values = tool_array(r->columns * r->count + 1, sizeof *values);
+    abut_colour *colours = tool_array(r->count, sizeof *colours);
     view_column columns[COLUMNS_MAX];
     size_t facts = 0;
-    bool fine = ends && values && colours;
-    for (size_t i = 0; fine && i < r->count; i++) {
+    for (size_t i = 0; i < r->count; i++) {
         const double *n = r->numbers + COLUMNS_MAX * i;
         abut_vec3 p = {n[r->place[0]], n[r->place[1]], n[r->place[2]]};
         ends[i] = ends[r->count + i] = p;
@@ -173,7 +166,7 @@ static bool add_rows(tool_view *view, const char *name, const rows *r, double si
                             p.z + 0.1 * size * n[normal[2]]};
         colours[i] = red;
     }
-    for (size_t k = 0; fine && k < r->columns; k++) {
+    for (size_t k = 0; k < r->columns; k++) {
         double *to = values + facts * r->count;
         if (is_place(r, k) || r->words[k])
             continue;
@@ -181,36 +174,25 @@ static bool add_rows(tool_view *view, const char *name, const rows *r, double si
             to[i] = r->numbers[COLUMNS_MAX * i + k];
         columns[facts++] = (view_column){r->names[k][0] ? r->names[k] : "value", to};
     }
-    if (fine)
-        view_arrows(view, name, ends, ends + r->count, colours, r->count, columns, facts);
-    free(ends);
-    free(values);
-    free(colours);
-    return fine;
+    view_arrows(view, name, ends, ends + r->count, colours, r->count, columns, facts);
 }
 
 /* A table without rows is a valid result: nothing was found. The page and the command report it,
  * since it may be the wrong file. */
-static bool note_no_rows(tool_run *tool, const char *name) {
+static void note_no_rows(tool_run *tool, const char *name) {
     static const abut_colour grey = {0.6f, 0.6f, 0.6f, 1};
     tool_text words = {0};
     text_safe(&words, name);
     text_add(&words, ": no rows");
-    bool fine = !words.failed;
-    if (fine) {
-        view_note(tool->view, grey, words.data);
-        tool_log(tool, ABUT_LOG_WARNING, words.data);
-    }
-    text_free(&words);
-    return fine;
+    view_note(tool->view, grey, words.data);
+    tool_log(tool, ABUT_LOG_WARNING, words.data);
 }
 
-int view_table(tool_run *tool, const char *path, const char *name, double size) {
+void view_table(tool_run *tool, const char *path, const char *name, double size) {
     rows r = {0};
-    int code = read_rows(tool, path, &r);
-    if (!code && !(r.count ? add_rows(tool->view, name, &r, size > 0 ? size : largest_side(&r))
-                           : note_no_rows(tool, name)))
-        code = tool_fail_with(tool, "out of memory", "not enough memory for the page");
-    free(r.numbers);
-    return code;
+    read_rows(tool, path, &r);
+    if (r.count)
+        add_rows(tool->view, name, &r, size > 0 ? size : largest_side(&r));
+    else
+        note_no_rows(tool, name);
 }

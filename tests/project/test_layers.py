@@ -107,7 +107,7 @@ for path, name in files("apps/cmd", "apps/draw", "apps/demos", "apps/mpi", "benc
         continue
     for mark, what in includes(path):
         seen += 1
-        if mark == '"' and any((source / group / what).exists() for group in GROUPS) and not (path.parent / what).exists():
+        if mark == '"' and "/" in what and any((source / group / what).exists() for group in GROUPS) and not (path.parent / what).exists():
             complain(name, name, what, "it is private")
 
 for who, whats in EXCEPTIONS.items():

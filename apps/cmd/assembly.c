@@ -121,8 +121,7 @@ static void add_mesh(tool_run *tool, const tool_arguments *arguments, size_t whi
 
 static void add_file(tool_run *tool, const tool_arguments *arguments, size_t which, bool parts,
                      tool_assembly *assembly) {
-    abut_mesh *mesh = NULL;
-    ensure(tool_read(tool, arguments->operands[which], NULL, &mesh));
+    abut_mesh *mesh = mesh_read(tool, arguments->operands[which]);
     add_mesh(tool, arguments, which, parts, mesh, assembly);
     abut_mesh_destroy(mesh);
 }
@@ -230,8 +229,8 @@ void assembly_bvhs(tool_assembly *assembly) {
     uint32_t count = assembly->count;
     if (assembly->bvhs)
         return;
-    mesh_of_body *list = tool_array(((size_t)count + 1), sizeof *list);
-    assembly->owner = tool_array(((size_t)count + 1), sizeof *assembly->owner);
+    mesh_of_body *list = tool_array((size_t)count + 1, sizeof *list);
+    assembly->owner = tool_array((size_t)count + 1, sizeof *assembly->owner);
     assembly->bvhs = tool_array((size_t)count + 1, sizeof *assembly->bvhs);
     for (uint32_t i = 0; i < count; i++)
         list[i] = (mesh_of_body){assembly->bodies[i].mesh, i};

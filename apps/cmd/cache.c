@@ -25,13 +25,6 @@ static void print_age(char *words, size_t bytes, double age) {
     snprintf(words, bytes, "just now");
 }
 
-static void print_problem(tool_output *out, const char *problem) {
-    if (problem)
-        json_text(out, "problem", problem);
-    else
-        json_null(out, "problem");
-}
-
 static void print_json(tool_output *out, const abut_field_cache_entry *entry) {
     const abut_field_info *info = entry->info;
     const double counts[3] = {info->grid.count[0], info->grid.count[1], info->grid.count[2]};
@@ -44,13 +37,10 @@ static void print_json(tool_output *out, const abut_field_cache_entry *entry) {
         json_number(out, "cell", info->grid.cell);
         json_text(out, "layout", abut_field_layout_name(info->layout));
         json_text(out, "type", abut_field_type_name(info->type));
-        if (info->band < HUGE_VAL)
-            json_number(out, "band", info->band);
-        else
-            json_null(out, "band");
+        json_number(out, "band", info->band);
         json_count(out, "bytes", info->bytes);
     }
-    print_problem(out, entry->problem);
+    json_text(out, "problem", entry->problem);
 }
 
 /* Prints the last columns of a row in text output. */
@@ -104,10 +94,7 @@ static bool print_samples(void *user, const abut_samples_cache_entry *entry) {
     view->bytes += entry->stored_bytes;
     out_object(out, NULL);
     if (out->json) {
-        if (entry->mesh[0])
-            json_text(out, "mesh", entry->mesh);
-        else
-            json_null(out, "mesh");
+        json_text(out, "mesh", entry->mesh[0] ? entry->mesh : NULL);
         json_path(out, "file", entry->path);
         json_count(out, "stored_bytes", entry->stored_bytes);
         json_number(out, "age_s", entry->age);
@@ -115,7 +102,7 @@ static bool print_samples(void *user, const abut_samples_cache_entry *entry) {
             json_count(out, "samples", entry->count);
             json_count(out, "edges", entry->edge_count);
         }
-        print_problem(out, entry->problem);
+        json_text(out, "problem", entry->problem);
     } else {
         char samples[16] = "?", edges[16] = "?";
         if (entry->mesh[0]) {

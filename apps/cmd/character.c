@@ -8,18 +8,17 @@
 
 /* ---- bones, clips and problems ---- */
 
-static bool count_vertices(character_subject *s) {
+static void count_vertices(character_subject *s) {
     s->bones = tool_array(s->info.bone_count, sizeof *s->bones);
     s->morphs = tool_array(s->info.morph_count + 1u, sizeof *s->morphs);
     s->vertices = tool_array(s->info.bone_count, sizeof *s->vertices);
-    for (uint32_t v = 0; s->bones && s->vertices && v < s->info.vertex_count; v++) {
+    for (uint32_t v = 0; v < s->info.vertex_count; v++) {
         uint32_t bones[ABUT_CHARACTER_WEIGHT_COUNT];
         double weights[ABUT_CHARACTER_WEIGHT_COUNT];
         uint32_t count = abut_character_weights(s->character, v, bones, weights);
         for (uint32_t i = 0; i < count; i++)
             s->vertices[bones[i]]++;
     }
-    return s->bones && s->morphs && s->vertices;
 }
 
 /* A name of the file, escaped for terminals. */

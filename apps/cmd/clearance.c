@@ -50,8 +50,7 @@ static void compute_clearance(tool_run *tool, const tool_arguments *arguments, c
         surface_map(tool, arguments, 0, c->device, &c->surfaces[k]);
         ensure(abut_map_compute_distance(c->surfaces[k].map, &other, 1, &query));
     }
-    for (int round = 0; round < 2; round++)
-        /* the second map uses the scale of the first */
+    for (int round = 0; round < 2; round++) /* the second map uses the scale of the first */
         for (int k = 0; k < 2; k++) {
             map_measure(&c->surfaces[k], &measure, "near", lo, 2 * c->below, &c->answers[k]);
             const abut_map_measures *m = &c->answers[k].measures;
@@ -166,7 +165,7 @@ static int run_clearance(tool_run *tool, const tool_arguments *arguments) {
     c.below = below->numbers[0];
     option_length(tool, below);
     map_check(tool, arguments);
-    device_open(tool, arguments, &c.device);
+    c.device = device_open(tool, arguments);
     load_clearance(tool, arguments, &c);
     compute_clearance(tool, arguments, &c);
     find_patches(&c);

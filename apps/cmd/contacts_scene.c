@@ -64,8 +64,8 @@ static void make_radial(const abut_scene_body *body, abut_radial **radial) {
     const uint32_t bone_count = get_character_info(body->character).bone_count;
     const uint32_t count = abut_mesh_vertex_count(body->mesh);
     const abut_vec3 o = abut_mesh_local_origin(body->mesh), t = body->collider.pose.translation;
-    abut_character_matrix *bones = tool_array(((size_t)bone_count + 1), sizeof *bones);
-    abut_vec3 *positions = tool_array(((size_t)count + 1), sizeof *positions), rows[3];
+    abut_character_matrix *bones = tool_array((size_t)bone_count + 1, sizeof *bones);
+    abut_vec3 *positions = tool_array((size_t)count + 1, sizeof *positions), rows[3];
     ensure(abut_radial_create(body->character, NULL, radial));
     rows_of(body->collider.pose.rotation, rows);
     for (uint32_t i = 0; i < bone_count; i++)
@@ -103,8 +103,7 @@ static abut_status add_body(touches *t, uint32_t i, abut_world_method method) {
     if (character)
         make_radial(body, &t->radial[i]);
     uint32_t id;
-    if (character) {
-        /* in world coordinates */
+    if (character) { /* in world coordinates */
         item.collider = abut_collider_make(ABUT_COLLIDER_CHARACTER, abut_pose_identity());
         item.collider.shape.character = t->radial[i];
     }
@@ -142,12 +141,11 @@ static void make_world(tool_run *tool, const tool_arguments *arguments,
 static void print_scene_reliability(tool_run *tool, const touches *t) {
     abut_mesh **meshes = tool_array((size_t)(t->assembly.count + 1), sizeof *meshes);
     const char **names = tool_array((size_t)(t->assembly.count + 1), sizeof *names);
-    for (uint32_t i = 0; meshes && names && i < t->assembly.count; i++) {
+    for (uint32_t i = 0; i < t->assembly.count; i++) {
         meshes[i] = t->assembly.bodies[i].mesh;
         names[i] = t->assembly.bodies[i].name;
     }
-    print_reliability_of(tool, &t->reliability, meshes, names,
-                         meshes && names ? t->assembly.count : 0);
+    print_reliability_of(tool, &t->reliability, meshes, names, t->assembly.count);
 }
 
 /* ---- computing contacts ---- */
@@ -254,10 +252,7 @@ static void print_choices(tool_output *out, const touches *t) {
         json_text(out, "b", t->assembly.bodies[e->b].name);
         json_text(out, "method", abut_world_method_name(e->method));
         json_text(out, "guarantee", abut_world_guarantee_name(e->guarantee));
-        if (e->error < HUGE_VAL)
-            json_number(out, "error", e->error);
-        else
-            json_null(out, "error");
+        json_number(out, "error", e->error);
         json_count(out, "contacts", e->count);
         json_number(out, "depth", e->deepest.depth);
         out_end(out);

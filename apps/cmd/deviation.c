@@ -59,8 +59,7 @@ static double range_of(const deviation *d) {
 
 static void measure_statistics(deviation *d) {
     double range = 0, bins[4];
-    for (int round = 0; round < 2; round++) {
-        /* the second map uses the scale of the first */
+    for (int round = 0; round < 2; round++) { /* the second map uses the scale of the first */
         for (int k = 0; k < d->ways; k++)
             map_measure(&d->surfaces[k], NULL, "diverging",
                         d->answers[0].info.has_sign ? -range : 0, range, &d->answers[k]);
@@ -173,7 +172,7 @@ static int run_deviation(tool_run *tool, const tool_arguments *arguments) {
         tool_refuse(tool, "--samples and --resolution cannot be combined");
     d.tolerance = tolerance ? tolerance->numbers[0] : 0;
     map_check(tool, arguments);
-    device_open(tool, arguments, &d.device);
+    d.device = device_open(tool, arguments);
     load_deviation(tool, arguments, &d);
     compute_deviation(tool, arguments, &d);
     measure_statistics(&d);

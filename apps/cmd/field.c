@@ -20,10 +20,7 @@ static void print_field(tool_output *out, const char *path, const abut_field_inf
     json_vector(out, "origin", o);
     json_text(out, "layout", abut_field_layout_name(info->layout));
     json_text(out, "type", abut_field_type_name(info->type));
-    if (info->band < HUGE_VAL)
-        json_number(out, "band", info->band);
-    else
-        json_null(out, "band");
+    json_number(out, "band", info->band);
     json_number(out, "step", info->step);
     json_number(out, "lowest", info->lowest);
     json_number(out, "highest", info->highest);
@@ -101,7 +98,6 @@ static int run_field(tool_run *tool, const tool_arguments *arguments) {
     const tool_given *to = option_given(arguments, "to"), *png = picture_given(arguments);
     const char *path = arguments->operands[0],
                *file = arguments->operand_count > 1 ? arguments->operands[1] : NULL;
-    abut_mesh *mesh = NULL;
     abut_field *field = NULL;
     abut_field_write_options how = abut_field_write_options_default();
     check_format(tool, file, to, &how.format);
@@ -117,7 +113,7 @@ static int run_field(tool_run *tool, const tool_arguments *arguments) {
     if (option_given(arguments, "int16"))
         options.type = ABUT_FIELD_INT16;
     how.plain = option_given(arguments, "plain") != NULL;
-    ensure(tool_read(tool, path, NULL, &mesh));
+    abut_mesh *mesh = mesh_read(tool, path);
     progress_start(tool->progress, path);
     double begun = seconds_now();
     field_times times = {0};

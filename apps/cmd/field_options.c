@@ -31,7 +31,7 @@ void field_build(tool_run *tool, const tool_arguments *arguments, abut_mesh *mes
                  abut_field_options *options, field_times *times, abut_field **field) {
     double begun = seconds_now();
     field_options(tool, arguments, options);
-    device_open(tool, arguments, &options->device);
+    options->device = device_open(tool, arguments);
     ensure(abut_field_create(mesh, options, field));
     if (times)
         *times = (field_times){.ms = 1e3 * (seconds_now() - begun)};

@@ -54,8 +54,7 @@ static void add_level(tool_text *to, const abut_mesh_report *report) {
     uint32_t open_edges = report->problems[ABUT_PROBLEM_BOUNDARY_EDGE].count;
     if (report->loop_count)
         add_counted(to, report->loop_count, "boundary loop", "boundary loops");
-    else if (open_edges)
-        /* a boundary chain may end at non-manifold edges instead of closing */
+    else if (open_edges) /* a boundary chain may end at non-manifold edges instead of closing */
         add_counted(to, open_edges, "boundary edge", "boundary edges");
     told += report->loop_count || open_edges;
     for (size_t i = 0; i < sizeof order / sizeof *order; i++) {
@@ -179,10 +178,7 @@ static void write_facts(tool_output *out, const abut_mesh_report *report, const 
     json_count(out, "edges", report->edge_count);
     json_count(out, "components", report->component_count);
     json_count(out, "boundary_loops", report->loop_count);
-    if (isfinite(report->hole_fraction))
-        json_number(out, "hole_fraction", report->hole_fraction);
-    else
-        json_null(out, "hole_fraction"); /* a surface without area */
+    json_number(out, "hole_fraction", report->hole_fraction); /* null without area */
     json_boolean(out, "has_sheets", report->has_sheets);
     json_boolean(out, "is_sheet", report->is_sheet);
     json_integer(out, "euler_number", report->euler_number);
@@ -200,14 +196,8 @@ static void write_facts(tool_output *out, const abut_mesh_report *report, const 
     else
         json_null(out, "up");
     json_number(out, "area", report->area);
-    if (report->is_closed && report->is_oriented)
-        json_number(out, "volume", report->volume);
-    else
-        json_null(out, "volume");
-    if (isfinite(thickness))
-        json_number(out, "thickness", thickness);
-    else
-        json_null(out, "thickness");
+    json_number(out, "volume", report->is_closed && report->is_oriented ? report->volume : NAN);
+    json_number(out, "thickness", thickness);
     json_vector(out, "centroid", report->centroid);
     json_numbers(out, "inertia", report->inertia, 6);
     json_text(out, "self_search", searches[self]);

@@ -46,20 +46,6 @@ static void summarise_inside(tool_run *tool, const char *mesh_path, const abut_b
     answer(tool, "%zu", inside);
 }
 
-/* Writes the page: points in two colours. */
-static void write_inside_page(tool_run *tool, const char *path, const abut_bvh *bvh,
-                              const answers *a) {
-    static const view_kind kinds[] = {{"inside", {0.15f, 0.45f, 0.75f, 1}, false},
-                                      {"outside", {0.85f, 0.45f, 0.15f, 1}, false},
-                                      {0}};
-    if (!tool->view)
-        return;
-    view_mark *marks = tool_array(a->points->count + 1, sizeof *marks);
-    for (size_t i = 0; i < a->points->count; i++)
-        marks[i] = (view_mark){a->points->list[i], a->points->list[i], a->inside[i] ? 0 : 1};
-    view_marks_page(tool, path, abut_bvh_mesh(bvh), marks, a->points->count, kinds);
-}
-
 static void classify_points(tool_run *tool, const tool_arguments *arguments, const abut_bvh *bvh,
                             const tool_points *points) {
     const tool_given *out_path = option_given(arguments, "out");
@@ -73,7 +59,8 @@ static void classify_points(tool_run *tool, const tool_arguments *arguments, con
     }
     tool_table table = {columns, numbers ? 5 : 4, points->count, fill_inside_row, &a};
     table_write(tool, out_path ? out_path->words : NULL, &table);
-    write_inside_page(tool, arguments->operands[0], bvh, &a);
+    view_inside(tool, arguments->operands[0], abut_bvh_mesh(bvh), points->list, a.inside,
+                points->count);
     abut_reliability reliability = get_sign_info(bvh).reliability;
     tool_print_reliability(tool, &reliability);
     if (tool->out.json || out_path)
@@ -81,13 +68,11 @@ static void classify_points(tool_run *tool, const tool_arguments *arguments, con
 }
 
 static int run_inside(tool_run *tool, const tool_arguments *arguments) {
-    abut_mesh *mesh = NULL;
     abut_bvh *bvh = NULL;
     tool_points points = {0};
-    abut_device *device = NULL;
-    device_open(tool, arguments, &device);
+    abut_device *device = device_open(tool, arguments);
     points_choose(tool, arguments);
-    ensure(tool_read(tool, arguments->operands[0], NULL, &mesh));
+    abut_mesh *mesh = mesh_read(tool, arguments->operands[0]);
     points_get(tool, arguments, mesh, &points);
     device_bvh(mesh, device, &bvh);
     ensure(abut_sign_prepare(bvh, NULL));

@@ -118,8 +118,7 @@ static void print_row(tool_output *out, const tool_assembly *assembly, const cla
         print_fact(out, "volume", "%.6g", pair->volume);
     else
         print_fact(out, "volume", "%.4g +- %.1g", pair->volume, pair->volume_error);
-    if (options->query.measure_volume)
-        /* of the intersection, or of the contact area */
+    if (options->query.measure_volume) /* of the intersection, or of the contact area */
         print_fact(out, "surface", "%.4g", pair->surface > 0 ? pair->surface : pair->area);
     else
         print_fact(out, "area", "%.4g", pair->area);
@@ -360,7 +359,7 @@ static int run_interfere_command(tool_run *tool, const tool_arguments *arguments
     clash_options options;
     abut_raster_view views[VIEWS_MAX];
     read_interfere_options(tool, arguments, views, &options);
-    device_open(tool, arguments, &options.device);
+    options.device = device_open(tool, arguments);
     assembly_load(tool, arguments, option_given(arguments, "parts") != NULL, &assembly);
     int code = run_interfere(tool, arguments, &assembly, &options, &clashes);
     abut_layers_destroy(clashes.layers);

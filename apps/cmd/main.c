@@ -285,6 +285,12 @@ abut_status tool_read(tool_run *tool, const char *path, const abut_mesh_read_opt
     return status;
 }
 
+abut_mesh *mesh_read(tool_run *tool, const char *path) {
+    abut_mesh *mesh = NULL;
+    ensure(tool_read(tool, path, NULL, &mesh));
+    return mesh;
+}
+
 abut_mesh_format tool_format(const char *word) {
     if (strcmp(word, "glb") == 0)
         return ABUT_MESH_FORMAT_GLTF;

@@ -133,7 +133,7 @@ static void run_still(tool_run *tool, const tool_arguments *arguments, map_run *
 static int run_map(tool_run *tool, const tool_arguments *arguments) {
     map_run r = {0};
     read_map_options(tool, arguments, &r);
-    device_open(tool, arguments, &r.device);
+    r.device = device_open(tool, arguments);
     if (map_moves(arguments))
         map_frames(tool, arguments, r.device, &r.query);
     else

@@ -155,7 +155,38 @@ void map_paint_plain(abut_picture *picture, const map_panel *panel);
 void map_write(tool_run *tool, const tool_arguments *arguments, const map_panel *panels,
                uint32_t count, map_show show);
 
-/* ---- map_frames.c ---- */
+/* ---- map_frames.c and map_frames_draw.c: moving bodies ---- */
+
+typedef struct map_frame_row {
+    double milliseconds; /* to update, compute and measure; without reading files */
+    double reach, relative, inside_area;
+    abut_map_measures measures;
+} map_frame_row;
+
+typedef struct map_frames_run {
+    const tool_arguments *arguments;
+    uint32_t body_count;
+    tool_frames *folders; /* frames of each body; none if it is static */
+    tool_surface *surfaces;
+    abut_collider *others;
+    abut_frames *recording; /* of all bodies; otherwise null */
+    uint64_t frame_count;
+    map_query_options query;
+    abut_device *device;
+    map_frame_row *rows;
+    float *film; /* for a page: the distance at the centre of each triangle, frame by frame */
+    size_t triangle_count;
+} map_frames_run;
+
+/* Whether a body differs from the previous frame; and its mesh in a frame. */
+bool map_body_moves(const map_frames_run *r, uint32_t body);
+void map_read_body(tool_run *tool, map_frames_run *r, uint32_t body, uint64_t frame,
+                   abut_mesh **mesh);
+void map_fill_frame_row(const void *data, size_t i, double *values);
+/* Keeps the distances of a frame for the page, whose colours need the range of all frames. */
+void map_keep_frame(map_frames_run *r, uint64_t frame);
+void map_frames_page(tool_run *tool, map_frames_run *r);
+void map_frames_plot(tool_run *tool, const map_frames_run *r, const char *path);
 
 /* Returns whether the operand is a recording; whether any operand is one or a folder of frames. */
 bool map_recorded(const tool_arguments *arguments);

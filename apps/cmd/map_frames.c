@@ -7,27 +7,6 @@
 #include <math.h>
 #include <string.h>
 
-typedef struct frame_row {
-    double milliseconds; /* to update, compute and measure; without reading files */
-    double reach, relative, inside_area;
-    abut_map_measures measures;
-} frame_row;
-
-typedef struct frames_run {
-    const tool_arguments *arguments;
-    uint32_t body_count;
-    tool_frames *folders; /* frames of each body; none if it is static */
-    tool_surface *surfaces;
-    abut_collider *others;
-    abut_frames *recording; /* of all bodies; otherwise null */
-    uint64_t frame_count;
-    map_query_options query;
-    abut_device *device;
-    frame_row *rows;
-    float *film; /* for a page: the distance at the centre of each triangle, frame by frame */
-    size_t triangle_count;
-} frames_run;
-
 bool map_recorded(const tool_arguments *arguments) {
     return arguments->operand_count == 1 &&
            strcmp(path_ending(arguments->operands[0]), "abutm") == 0;
@@ -42,7 +21,7 @@ bool map_moves(const tool_arguments *arguments) {
 
 /* ---- sources of frames ---- */
 
-static void open_recording(tool_run *tool, frames_run *r) {
+static void open_recording(tool_run *tool, map_frames_run *r) {
     const char *path = r->arguments->operands[0];
     ensure(abut_frames_open(tool->context, tool_input(tool, path), &r->recording));
     abut_frames_info info = get_frames_info(r->recording);
@@ -54,7 +33,7 @@ static void open_recording(tool_run *tool, frames_run *r) {
 }
 
 /* Checks that all folders have the same number of frames. */
-static void list_folders(tool_run *tool, frames_run *r) {
+static void list_folders(tool_run *tool, map_frames_run *r) {
     size_t first = 0;
     for (uint32_t i = 0; i < r->body_count; i++) {
         const char *path = r->arguments->operands[i];
@@ -70,7 +49,7 @@ static void list_folders(tool_run *tool, frames_run *r) {
     }
 }
 
-static void open_frames(tool_run *tool, frames_run *r) {
+static void open_frames(tool_run *tool, map_frames_run *r) {
     const bool recorded = map_recorded(r->arguments);
     r->body_count = (uint32_t)r->arguments->operand_count;
     if (recorded)
@@ -86,12 +65,12 @@ static void open_frames(tool_run *tool, frames_run *r) {
 }
 
 /* Returns whether a body differs from the previous frame. */
-static bool body_moves(const frames_run *r, uint32_t body) {
+bool map_body_moves(const map_frames_run *r, uint32_t body) {
     return r->recording || r->folders[body].count;
 }
 
-static void read_body(tool_run *tool, frames_run *r, uint32_t body, uint64_t frame,
-                      abut_mesh **mesh) {
+void map_read_body(tool_run *tool, map_frames_run *r, uint32_t body, uint64_t frame,
+                   abut_mesh **mesh) {
     if (r->recording) {
         ensure(abut_frames_mesh_at(r->recording, frame, body, mesh));
         return;
@@ -104,7 +83,7 @@ static void read_body(tool_run *tool, frames_run *r, uint32_t body, uint64_t fra
 /* ---- a frame ---- */
 
 /* Builds the map in the first frame, and updates it in later ones. */
-static void build_maps(tool_run *tool, frames_run *r) {
+static void build_maps(tool_run *tool, map_frames_run *r) {
     for (uint32_t i = 1; i < r->body_count; i++) {
         surface_index(tool, r->device, r->query.sign, r->query.regardless, &r->surfaces[i]);
         r->others[i - 1].shape.body.bvh = r->surfaces[i].bvh;
@@ -112,9 +91,9 @@ static void build_maps(tool_run *tool, frames_run *r) {
     surface_map(tool, r->arguments, 0, r->device, &r->surfaces[0]);
 }
 
-static void update_surfaces(tool_run *tool, frames_run *r, uint64_t frame) {
+static void update_surfaces(tool_run *tool, map_frames_run *r, uint64_t frame) {
     for (uint32_t i = 0; i < r->body_count; i++) {
-        if (!body_moves(r, i))
+        if (!map_body_moves(r, i))
             continue;
         tool_surface *s = &r->surfaces[i];
         abut_status status =
@@ -127,14 +106,14 @@ static void update_surfaces(tool_run *tool, frames_run *r, uint64_t frame) {
     }
 }
 
-static void run_frame(tool_run *tool, frames_run *r, uint64_t frame) {
-    frame_row *row = &r->rows[frame];
+static void run_frame(tool_run *tool, map_frames_run *r, uint64_t frame) {
+    map_frame_row *row = &r->rows[frame];
     tool_text subject = {0};
     for (uint32_t i = 0; i < r->body_count; i++) {
         abut_mesh *mesh = NULL;
-        if (frame && !body_moves(r, i))
+        if (frame && !map_body_moves(r, i))
             continue;
-        read_body(tool, r, i, frame, &mesh);
+        map_read_body(tool, r, i, frame, &mesh);
         abut_mesh_destroy(r->surfaces[i].mesh);
         r->surfaces[i].mesh = mesh;
     }
@@ -156,88 +135,6 @@ static void run_frame(tool_run *tool, frames_run *r, uint64_t frame) {
     row->relative = info.reach_at_rest > 0 ? info.reach / info.reach_at_rest : 1;
 }
 
-/* ---- the page ---- */
-
-static const abut_colour plain = {0.80f, 0.81f, 0.83f, 1}; /* if nothing was found */
-
-/* Keeps the distances of a frame; colours need the range of all frames. */
-static void keep_frame(frames_run *r, uint64_t frame) {
-    static const double middle[3] = {1.0 / 3, 1.0 / 3, 1.0 / 3};
-    r->triangle_count = abut_mesh_triangle_count(r->surfaces[0].mesh);
-    if (!r->film && r->frame_count <= SIZE_MAX / sizeof *r->film / (r->triangle_count + 1))
-        r->film = tool_array((size_t)r->frame_count * (r->triangle_count + 1), sizeof *r->film);
-    float *to = r->film + r->triangle_count * (size_t)frame;
-    for (uint32_t t = 0; t < r->triangle_count; t++) {
-        abut_map_value at;
-        ensure(abut_map_evaluate(r->surfaces[0].map, t, middle, &at));
-        to[t] = (float)at.distance;
-    }
-}
-
-/* Computes the colours of the scale of all frames. */
-static void colour_frame(const frames_run *r, uint64_t frame, const tool_scale *scale,
-                         abut_colour *colours) {
-    const float *values = r->film + r->triangle_count * (size_t)frame;
-    for (size_t t = 0; t < r->triangle_count; t++)
-        colours[t] = isfinite(values[t]) ? scale_colour(scale, (double)values[t]) : plain;
-}
-
-static void add_frame(tool_run *tool, frames_run *r, uint64_t frame, const abut_colour *colours,
-                      const tool_legend *legend) {
-    abut_picture_options camera = abut_picture_options_default();
-    abut_picture *picture = NULL;
-    ensure(abut_picture_create(tool->context, &camera, &picture));
-    for (uint32_t i = 0; i < r->body_count; i++) {
-        abut_mesh_style style = abut_mesh_style_default();
-        abut_mesh *mesh = NULL;
-        style.smooth = true;
-        style.two_sided = true;
-        style.colour = i ? abut_picture_colour(i - 1) : plain;
-        style.colour.a = i ? 0.3f : 1;
-        style.triangle_colour = i ? NULL : colours;
-        if (body_moves(r, i))
-            read_body(tool, r, i, frame, &mesh);
-        ensure(abut_picture_add_mesh(picture, mesh ? mesh : r->surfaces[i].mesh, (abut_pose){0},
-                                     &style));
-        abut_mesh_destroy(mesh);
-    }
-    view_picture(tool->view, picture, legend);
-    abut_picture_destroy(picture);
-}
-
-/* Adds all frames in the colours of one scale, from the minimum to the maximum. */
-static void add_frames_to_page(tool_run *tool, frames_run *r) {
-    enum { STEPS = 5 };
-    double least = HUGE_VAL, most = -HUGE_VAL;
-    for (uint64_t i = 0; i < r->frame_count; i++)
-        if (r->rows[i].measures.found) {
-            least = fmin(least, r->rows[i].measures.min.distance);
-            most = fmax(most, r->rows[i].measures.max.distance);
-        }
-    const bool found = least <= most;
-    const tool_scale scale = scale_of("near", found ? least : 0, found ? most : 1);
-    tool_legend legend = {0};
-    abut_colour *colours = tool_array(r->triangle_count + 1, sizeof *colours);
-    for (uint32_t i = 0; i < r->body_count && i < LEGEND_MAX; i++) {
-        const abut_colour colour = i ? abut_picture_colour(i - 1) : plain;
-        if (r->recording)
-            legend_add(&legend, colour, "body %u", i);
-        else
-            legend_file(&legend, colour, r->surfaces[i].path);
-    }
-    for (int k = 0; k <= STEPS && found; k++) {
-        char words[40];
-        const double value = least + k * (most - least) / STEPS;
-        snprintf(words, sizeof words, "%.4g away", value);
-        view_note(tool->view, scale_colour(&scale, value), words);
-    }
-    for (uint64_t frame = 0; frame < r->frame_count; frame++) {
-        colour_frame(r, frame, &scale, colours);
-        add_frame(tool, r, frame, colours, &legend);
-    }
-    view_write(tool);
-}
-
 /* ---- output ---- */
 
 static const tool_column columns[] = {WHOLE("frame"),        REAL("ms"),
@@ -247,8 +144,8 @@ static const tool_column columns[] = {WHOLE("frame"),        REAL("ms"),
                                       REAL("inside_area"),   REAL("reach"),
                                       REAL("relative_reach")};
 
-static void fill_frame_row(const void *data, size_t i, double *values) {
-    const frame_row *row = &((const frame_row *)data)[i];
+void map_fill_frame_row(const void *data, size_t i, double *values) {
+    const map_frame_row *row = &((const map_frame_row *)data)[i];
     const abut_map_measures *m = &row->measures;
     values[0] = (double)i;
     values[1] = row->milliseconds;
@@ -263,11 +160,11 @@ static void fill_frame_row(const void *data, size_t i, double *values) {
     values[10] = row->relative;
 }
 
-static void print_frame(tool_run *tool, const frames_run *r, uint64_t frame) {
+static void print_frame(tool_run *tool, const map_frames_run *r, uint64_t frame) {
     tool_output *out = &tool->out;
     double values[TABLE_COLUMNS];
     const abut_map_measures *m = &r->rows[frame].measures;
-    fill_frame_row(r->rows, (size_t)frame, values);
+    map_fill_frame_row(r->rows, (size_t)frame, values);
     out_object(out, NULL);
     fact_count(out, "frame", frame);
     if (out->json) {
@@ -290,45 +187,24 @@ static void print_frame(tool_run *tool, const frames_run *r, uint64_t frame) {
     }
 }
 
-static void plot_frames(tool_run *tool, const frames_run *r, const char *path) {
-    static const abut_colour blue = {0.12f, 0.35f, 0.7f, 1}, orange = {0.85f, 0.4f, 0.05f, 1},
-                             green = {0.1f, 0.5f, 0.25f, 1};
-    const size_t count = (size_t)r->frame_count;
-    double *values = tool_array(3 * count, sizeof *values);
-    for (size_t i = 0; i < count; i++) {
-        double row[TABLE_COLUMNS];
-        fill_frame_row(r->rows, i, row);
-        values[i] = row[2];
-        values[count + i] = row[10];
-        values[2 * count + i] = row[1];
-    }
-    const tool_curve curves[3] = {{"least", blue, values},
-                                  {"relative to the first frame", orange, values + count},
-                                  {"ms", green, values + 2 * count}};
-    const tool_plot plots[3] = {{"distance", &curves[0], 1, {NULL, NULL}},
-                                {"reach", &curves[1], 1, {NULL, NULL}},
-                                {"time of a frame", &curves[2], 1, {NULL, NULL}}};
-    plots_write(tool, plots, 3, count, path);
-}
-
 /* Writes the table of frames and the plot. */
-static void write_files(tool_run *tool, const frames_run *r) {
+static void write_files(tool_run *tool, const map_frames_run *r) {
     const tool_arguments *arguments = r->arguments;
     for (size_t i = 0; i < arguments->given_count; i++) {
         const char *name = arguments->given[i].option->name, *path = arguments->given[i].words;
         if (!word_in(name, "png|out"))
             continue;
         tool_table table = {columns, sizeof columns / sizeof *columns, (size_t)r->frame_count,
-                            fill_frame_row, r->rows};
+                            map_fill_frame_row, r->rows};
         if (name[0] == 'p' || word_in(path_ending(path), "png|ppm"))
-            plot_frames(tool, r, path);
+            map_frames_plot(tool, r, path);
         else
             table_write(tool, path, &table);
     }
 }
 
 /* Prints the mean time of all frames except the first, which builds the atlas. */
-static void print_frames_summary(tool_run *tool, const frames_run *r) {
+static void print_frames_summary(tool_run *tool, const map_frames_run *r) {
     double sum = 0, worst = 0, least = HUGE_VAL;
     for (uint64_t i = 0; i < r->frame_count; i++) {
         sum += i ? r->rows[i].milliseconds : 0;
@@ -347,7 +223,7 @@ static void print_frames_summary(tool_run *tool, const frames_run *r) {
 
 void map_frames(tool_run *tool, const tool_arguments *arguments, abut_device *device,
                 const map_query_options *query) {
-    frames_run r = {.arguments = arguments, .query = *query, .device = device};
+    map_frames_run r = {.arguments = arguments, .query = *query, .device = device};
     open_frames(tool, &r);
     tool->out.lines = true;
     if (!tool->out.json)
@@ -357,7 +233,7 @@ void map_frames(tool_run *tool, const tool_arguments *arguments, abut_device *de
         if (tool_cancelled())
             tool_fail(tool, ABUT_ERROR_CANCELLED);
         if (tool->view)
-            keep_frame(&r, frame);
+            map_keep_frame(&r, frame);
         print_frame(tool, &r, frame);
     }
     if (!tool->out.json) {
@@ -366,7 +242,7 @@ void map_frames(tool_run *tool, const tool_arguments *arguments, abut_device *de
     }
     write_files(tool, &r);
     if (tool->view)
-        add_frames_to_page(tool, &r);
+        map_frames_page(tool, &r);
     for (uint32_t i = 0; i < r.body_count; i++) {
         surface_free(&r.surfaces[i]);
     }

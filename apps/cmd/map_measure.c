@@ -43,7 +43,7 @@ void surface_load(tool_run *tool, const tool_arguments *arguments, const char *p
         tool_refuse(tool,
                     "--%s must be X,Y,Z, @z,30, X,Y,Z@1,1,0,30 or X,Y,Z,QX,QY,QZ,QW, not '%s'",
                     pose, given->words);
-    ensure(tool_read(tool, path, NULL, &surface->mesh));
+    surface->mesh = mesh_read(tool, path);
     if (given) {
         abut_mesh *still = surface->mesh;
         surface->mesh = NULL;
@@ -128,8 +128,7 @@ double map_rounded(double distance, const abut_map_measures *m) {
 
 void map_inside(const abut_map *map, const abut_map_measures *m, double *area) {
     double areas[2] = {0}, depth = rounding(m);
-    if (m->inside && depth > 0)
-        /* the first bin includes all smaller values */
+    if (m->inside && depth > 0) /* the first bin includes all smaller values */
         ensure(abut_map_histogram(map, -2 * depth, 0, 2, areas));
     *area = areas[0];
 }
@@ -346,8 +345,7 @@ void map_histogram(tool_run *tool, const map_answer *const *answers, const char 
         for (int line = 0; line < MAP_LINES; line++)
             most = fmax(most, area_of(answers[i], line) / m->area);
     }
-    if (!(most > 0) || !apart || range < 1e-5 * size)
-        /* all values are equal */
+    if (!(most > 0) || !apart || range < 1e-5 * size) /* all values are equal */
         return;
     const int digits = range < 1e-3 * size ? 8 : 4;
     out_table(out, "histogram");

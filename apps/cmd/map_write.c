@@ -83,7 +83,7 @@ static void add_float(tool_text *to, double value) {
  * corner. */
 static uint32_t *corners_of(const map_fine *fine) {
     uint32_t *any = tool_array(fine->point_count + 1, sizeof *any);
-    for (size_t i = 3 * fine->count; any && i-- > 0;)
+    for (size_t i = 3 * fine->count; i-- > 0;)
         any[fine->corners[i]] = (uint32_t)i + 1;
     return any;
 }

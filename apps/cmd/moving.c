@@ -123,8 +123,7 @@ static void sort_parts(tool_moving *m, const abut_mesh *mesh, parting *p) {
         for (size_t k = 0; k < 3; k++)
             to[k] = p->local[corner[i + k]];
     }
-    for (uint32_t k = m->part_count; k > 0; k--) {
-        /* restores the offsets after counting */
+    for (uint32_t k = m->part_count; k > 0; k--) { /* restores the offsets after counting */
         m->begin[k] = m->begin[k - 1];
         p->first[k] = p->first[k - 1];
     }

@@ -62,46 +62,30 @@ static void summarise_nearest(tool_output *out, const char *mesh_path, const abu
         json_reliability(out, &reliability);
         fact_count(out, "inside", inside);
     }
-    if (found) {
+    if (found || out->json) { /* null if nothing was found */
         fact_number(out, "least_distance", least);
         fact_number(out, "mean_distance", sum / (double)found);
         fact_number(out, "largest_distance", most);
-    } else {
-        json_null(out, "least_distance");
-        json_null(out, "mean_distance");
-        json_null(out, "largest_distance");
     }
     out_end(out);
 }
 
 /* ---- queries ---- */
 
-/* Compacts the results of all points into one list. */
-static bool close_gaps(answers *a, const uint32_t *counts, uint32_t most) {
-    size_t total = 0;
-    for (size_t i = 0; i < a->points->count; i++)
-        total += counts[i];
-    a->owners = tool_array(total + 1, sizeof *a->owners);
-    if (!a->owners)
-        return false;
-    for (size_t i = 0; i < a->points->count; i++)
-        for (uint32_t k = 0; k < counts[i]; k++) {
-            a->nearest[a->count] = a->nearest[i * most + k];
-            a->owners[a->count++] = i;
-        }
-    return true;
-}
-
 static void find_many(const abut_bvh *bvh, const tool_points *points, double radius, uint32_t most,
                       answers *a) {
     uint32_t triangles = get_bvh_info(bvh).triangle_count;
     most = most < triangles ? most : triangles;
     uint32_t *counts = tool_array(points->count + 1, sizeof *counts);
-    if (points->count < SIZE_MAX / sizeof *a->nearest / most)
-        a->nearest = tool_array(points->count * most + 1, sizeof *a->nearest);
+    a->nearest = tool_array(points->count + 1, most * sizeof *a->nearest);
     ensure(abut_nearest_k_batch(bvh, abut_array_host(points->list), points->count, radius, most,
                                 abut_array_host(a->nearest), abut_array_host(counts)));
-    close_gaps(a, counts, most);
+    a->owners = tool_array(points->count * most + 1, sizeof *a->owners);
+    for (size_t i = 0; i < points->count; i++) /* into one list, without gaps */
+        for (uint32_t k = 0; k < counts[i]; k++) {
+            a->nearest[a->count] = a->nearest[i * most + k];
+            a->owners[a->count++] = i;
+        }
 }
 
 static void find_one(const abut_bvh *bvh, const tool_points *points, double radius, bool is_signed,
@@ -117,27 +101,6 @@ static void find_one(const abut_bvh *bvh, const tool_points *points, double radi
                                         abut_array_host(a->nearest)));
 }
 
-/* Writes the page: each point with the segment to its closest point. */
-static void write_nearest_page(tool_run *tool, const char *path, const abut_bvh *bvh,
-                               const answers *a) {
-    static const view_kind kinds[] = {{"points", {0.1f, 0.15f, 0.4f, 1}, false},
-                                      {"segment to the closest point",
-                                       {0.85f, 0.35f, 0.1f, 1},
-                                       true},
-                                      {0}};
-    size_t used = 0;
-    view_mark *marks = tool->view ? tool_array(2 * a->count + 1, sizeof *marks) : NULL;
-    if (!tool->view)
-        return;
-    for (size_t i = 0; marks && i < a->count; i++) {
-        abut_vec3 p = a->points->list[a->owners ? a->owners[i] : i];
-        marks[used++] = (view_mark){p, p, 0};
-        if (a->nearest[i].triangle != ABUT_NONE)
-            marks[used++] = (view_mark){p, a->nearest[i].point, 1};
-    }
-    view_marks_page(tool, path, abut_bvh_mesh(bvh), marks, used, kinds);
-}
-
 static void find_nearest(tool_run *tool, const tool_arguments *arguments, const abut_bvh *bvh,
                          const tool_points *points) {
     const tool_given *radius = option_given(arguments, "radius");
@@ -151,7 +114,8 @@ static void find_nearest(tool_run *tool, const tool_arguments *arguments, const 
         find_one(bvh, points, reach, option_given(arguments, "sign"), &a);
     tool_table table = {most ? columns : columns + 1, most ? 10 : 9, a.count, fill_nearest_row, &a};
     table_write(tool, out_path ? out_path->words : NULL, &table);
-    write_nearest_page(tool, arguments->operands[0], bvh, &a);
+    view_nearest(tool, arguments->operands[0], abut_bvh_mesh(bvh), points->list, a.owners,
+                 a.nearest, a.count);
     abut_reliability reliability = get_sign_info(bvh).reliability;
     if (reliability.reason)
         tool_print_reliability(tool, &reliability);
@@ -171,15 +135,13 @@ static void prepare_signs(const tool_arguments *arguments, abut_bvh *bvh) {
 }
 
 static int run_nearest(tool_run *tool, const tool_arguments *arguments) {
-    abut_mesh *mesh = NULL;
     abut_bvh *bvh = NULL;
     tool_points points = {0};
-    abut_device *device = NULL;
     points_choose(tool, arguments);
-    device_open(tool, arguments, &device);
+    abut_device *device = device_open(tool, arguments);
     if (option_given(arguments, "sign") && option_given(arguments, "most"))
         tool_refuse(tool, "--sign and --most cannot be combined: a point has one sign");
-    ensure(tool_read(tool, arguments->operands[0], NULL, &mesh));
+    abut_mesh *mesh = mesh_read(tool, arguments->operands[0]);
     points_get(tool, arguments, mesh, &points);
     device_bvh(mesh, device, &bvh);
     prepare_signs(arguments, bvh);

@@ -55,7 +55,7 @@ static int run_offset(tool_run *tool, const tool_arguments *arguments) {
     abut_field_options options = abut_field_options_default();
     abut_mesh_write_options how = abut_mesh_write_options_default();
     tool_output_format(tool, to, option_given(arguments, "to"), &how.format);
-    ensure(tool_read(tool, from, NULL, &mesh));
+    mesh = mesh_read(tool, from);
     choose_margin(tool, arguments, mesh, by, &options);
     progress_start(tool->progress, from);
     field_build(tool, arguments, mesh, &options, NULL, &field);

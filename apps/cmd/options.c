@@ -1,4 +1,4 @@
-/* The option parser. It depends on the table of a command only.
+/* The table of commands, and the option parser, which depends on the table of a command only.
  *
  * "--name VALUE" and "--name=VALUE" are the same; an optional value needs the second form. "--"
  * ends the options. Options and operands may be mixed. */
@@ -13,6 +13,16 @@ const tool_option global_options[] = {
     OPTION("threads", "N", COUNT, "number of threads (default: all of the machine)"),
     FLAG("help", "print this help (also -h)"),
     {0}};
+
+#define COMMAND_ENTRY(name) &command_##name,
+const tool_command *const commands[] = {COMMANDS(COMMAND_ENTRY) NULL};
+
+const tool_command *command_find(const char *name) {
+    for (size_t i = 0; commands[i]; i++)
+        if (strcmp(commands[i]->name, name) == 0)
+            return commands[i];
+    return NULL;
+}
 
 static const tool_option *find_in(const tool_option *table, const char *name, size_t length) {
     for (; table && table->name; table++)
@@ -43,31 +53,18 @@ static _Noreturn void refuse_unknown(tool_run *tool, const tool_command *command
 }
 
 /* Describes a valid value of each kind, for the end of an error message. */
-static const char *describe_value(option_kind kind) {
-    switch (kind) {
-    case OPTION_NUMBER:
-        return "a number";
-    case OPTION_POSITIVE:
-        return "a number above 0";
-    case OPTION_TOLERANCE:
-        return "a number of at least 0";
-    case OPTION_COUNT:
-        return "a whole number from 1 to 4294967295";
-    case OPTION_VECTOR:
-        return "three numbers, such as 0,0.5,1";
-    case OPTION_SIZE:
-        return "lengths of at least 0, such as 1,2,0.5, or one for all";
-    case OPTION_PIXELS:
-        return "width and height in pixels, such as 960x720";
-    case OPTION_COLOUR:
-        return "a colour, such as ff8000, '#ff8000', ff800080 or orange";
-    case OPTION_FLAG:
-    case OPTION_TEXT:
-    case OPTION_CHOICE:
-        break;
-    }
-    return "a value";
-}
+static const char *const value_words[] = {
+    [OPTION_FLAG] = "a value",
+    [OPTION_TEXT] = "a value",
+    [OPTION_CHOICE] = "a value",
+    [OPTION_NUMBER] = "a number",
+    [OPTION_POSITIVE] = "a number above 0",
+    [OPTION_TOLERANCE] = "a number of at least 0",
+    [OPTION_COUNT] = "a whole number from 1 to 4294967295",
+    [OPTION_VECTOR] = "three numbers, such as 0,0.5,1",
+    [OPTION_SIZE] = "lengths of at least 0, such as 1,2,0.5, or one for all",
+    [OPTION_PIXELS] = "width and height in pixels, such as 960x720",
+    [OPTION_COLOUR] = "a colour, such as ff8000, '#ff8000', ff800080 or orange"};
 
 static bool read_pixels(const char *words, uint32_t *counts) {
     const char *cross = strchr(words, 'x');
@@ -121,7 +118,7 @@ static bool read_value(tool_given *given) {
 static _Noreturn void refuse_value(tool_run *tool, const tool_given *given) {
     const tool_option *option = given->option;
     if (option->kind != OPTION_CHOICE)
-        tool_refuse(tool, "--%s must be %s, not '%s'", option->name, describe_value(option->kind),
+        tool_refuse(tool, "--%s must be %s, not '%s'", option->name, value_words[option->kind],
                     given->words);
     const char *best = NULL;
     size_t distance = 0;

@@ -183,11 +183,12 @@ static void print_rows(tool_output *out) {
 /* ---- structure ---- */
 
 /* Adds what precedes a value: comma, newline, indentation and key. Top-level objects and their
- * lists have one member on each line; objects in lists are on one line. */
-static void start_value(tool_output *out, const char *key) {
+ * lists have one member on each line; objects in lists are on one line. Returns false in text
+ * output, which has no such value. */
+static bool start_value(tool_output *out, const char *key) {
     tool_text *to = &out->text;
-    if (!out->depth)
-        return;
+    if (!out->json || !out->depth)
+        return out->json;
     struct level *level = &out->levels[out->depth - 1];
     bool flat = out->lines || out->depth > 4;
     text_add(to, level->filled ? "," : "");
@@ -200,6 +201,7 @@ static void start_value(tool_output *out, const char *key) {
         text_quoted(to, key);
         text_add(to, ": ");
     }
+    return true;
 }
 
 static void open_level(tool_output *out, const char *key, bool list, bool table) {
@@ -247,51 +249,39 @@ void out_end(tool_output *out) {
 /* ---- JSON only ---- */
 
 void json_text(tool_output *out, const char *key, const char *value) {
-    if (!out->json)
-        return;
-    start_value(out, key);
-    text_quoted(&out->text, value);
+    if (start_value(out, key) && value)
+        text_quoted(&out->text, value);
+    else if (out->json)
+        text_add(&out->text, "null");
 }
 
 void json_count(tool_output *out, const char *key, uint64_t value) {
-    if (!out->json)
-        return;
-    start_value(out, key);
-    text_print(&out->text, "%llu", (unsigned long long)value);
+    if (start_value(out, key))
+        text_print(&out->text, "%llu", (unsigned long long)value);
 }
 
 void json_integer(tool_output *out, const char *key, int64_t value) {
-    if (!out->json)
-        return;
-    start_value(out, key);
-    text_print(&out->text, "%lld", (long long)value);
+    if (start_value(out, key))
+        text_print(&out->text, "%lld", (long long)value);
 }
 
 void json_number(tool_output *out, const char *key, double value) {
-    if (!out->json)
-        return;
-    start_value(out, key);
-    text_number(&out->text, value);
+    if (start_value(out, key))
+        text_number(&out->text, value);
 }
 
 void json_boolean(tool_output *out, const char *key, bool value) {
-    if (!out->json)
-        return;
-    start_value(out, key);
-    text_add(&out->text, value ? "true" : "false");
+    if (start_value(out, key))
+        text_add(&out->text, value ? "true" : "false");
 }
 
 void json_null(tool_output *out, const char *key) {
-    if (!out->json)
-        return;
-    start_value(out, key);
-    text_add(&out->text, "null");
+    json_text(out, key, NULL);
 }
 
 void json_numbers(tool_output *out, const char *key, const double *values, uint32_t count) {
-    if (!out->json)
+    if (!start_value(out, key))
         return;
-    start_value(out, key);
     text_add(&out->text, "[");
     for (uint32_t i = 0; i < count; i++) {
         text_add(&out->text, i ? ", " : "");

@@ -175,7 +175,8 @@ void fact_number(tool_output *out, const char *key, double value);
 void fact_path(tool_output *out, const char *key, const char *path);
 void fact_point(tool_output *out, const char *key, abut_vec3 point); /* text: 6 digits or more */
 
-/* JSON only: no effect in text output. */
+/* JSON only: no effect in text output. Null for text without a value and for numbers that are not
+ * finite. */
 void json_text(tool_output *out, const char *key, const char *value);
 void json_count(tool_output *out, const char *key, uint64_t value);
 void json_integer(tool_output *out, const char *key, int64_t value);

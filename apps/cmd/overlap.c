@@ -60,7 +60,7 @@ static void json_intersections(tool_output *out, const abut_pair_intersection_li
 
 static void draw_intersections(tool_run *tool, const tool_arguments *arguments,
                                const tool_pair *pair, const abut_pair_intersection_list *found) {
-    abut_segment *segments = tool_array(((size_t)found->count + 1), sizeof *segments);
+    abut_segment *segments = tool_array((size_t)found->count + 1, sizeof *segments);
     for (uint64_t i = 0; i < found->count; i++)
         segments[i] = found->list[i].segment;
     pair_picture(tool, arguments, pair, segments, (size_t)found->count, false);

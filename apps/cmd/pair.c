@@ -31,8 +31,7 @@ void pair_load(tool_run *tool, const tool_arguments *arguments, abut_device *dev
     if (poses)
         poses_load(tool, poses->words, &pair->poses);
     for (size_t side = 0; side < arguments->operand_count; side++) {
-        abut_mesh *mesh = NULL;
-        ensure(tool_read(tool, arguments->operands[side], NULL, &mesh));
+        abut_mesh *mesh = mesh_read(tool, arguments->operands[side]);
         device_bvh(mesh, device, &pair->bvh[side]);
         abut_mesh_destroy(mesh);
     }
@@ -54,7 +53,7 @@ int pair_run(tool_run *tool, const tool_arguments *arguments, tool_pair_one *one
     abut_device *device = NULL;
     if (device_named(arguments) && !option_given(arguments, "poses"))
         tool_refuse(tool, "--device requires --poses: it is for many poses");
-    device_open(tool, arguments, &device);
+    device = device_open(tool, arguments);
     pair_load(tool, arguments, device, &pair);
     abut_pair_poses poses = abut_pair_poses_default();
     poses.a = pair.bvh[0];

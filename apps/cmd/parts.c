@@ -116,8 +116,7 @@ static void find_shells(shells *s) {
         uint32_t first = t->edge_face_begin[e], count = t->edge_face_begin[e + 1] - first;
         if (count == 2)
             join_sets(s->parent, t->edge_faces[first], t->edge_faces[first + 1]);
-        else if (count > 2 && count <= 64)
-            /* more faces are not touching solids */
+        else if (count > 2 && count <= 64) /* more faces are not touching solids */
             join_many(s, e);
         else
             for (uint32_t k = 1; k < count; k++)
@@ -214,8 +213,7 @@ static void find_parts(shells *s) {
                 (best == ABUT_NONE || facts[k].volume < facts[best].volume) &&
                 is_around(s, k, facts[i].point))
                 best = k;
-        if (facts[i].volume < 0)
-            /* an inward shell in no other one is inverted */
+        if (facts[i].volume < 0) /* an inward shell in no other one is inverted */
             s->part[i] = best == ABUT_NONE ? s->part_count++ : s->part[best];
     }
 }
@@ -227,8 +225,7 @@ static void make_part(tool_run *tool, shells *s, uint32_t part, abut_mesh **made
     uint32_t vertices = 0, first = s->begin[part], count = s->begin[part + 1] - first;
     for (uint32_t i = 0; i < 3 * count; i++) {
         uint32_t v = abut_mesh_indices(s->mesh)[3 * (size_t)s->order[first + i / 3] + i % 3];
-        if (s->local[v] >= vertices || s->parent[s->local[v]] != v) {
-            /* not in this part yet */
+        if (s->local[v] >= vertices || s->parent[s->local[v]] != v) { /* not in this part yet */
             s->local[v] = vertices;
             s->parent[vertices] = v;
             s->points[vertices++] = (abut_vec3){o.x + p[v].x, o.y + p[v].y, o.z + p[v].z};

@@ -37,13 +37,12 @@ static void add_file(tool_run *tool, const tool_arguments *arguments, size_t num
     const char *path = arguments->operands[number];
     const tool_given *colour = colour_option(arguments, number);
     bool defects = option_given(arguments, "defects") != NULL;
-    abut_mesh *mesh = NULL;
     abut_mesh_style style = abut_mesh_style_default();
     style.edges = option_given(arguments, "edges") != NULL;
     style.smooth = !option_given(arguments, "flat");
     style.colour = colour ? colour->colour : abut_picture_colour((uint32_t)number);
     legend_file(legend, style.colour, path);
-    ensure(tool_read(tool, path, NULL, &mesh));
+    abut_mesh *mesh = mesh_read(tool, path);
     if (!*picture) {
         camera_read(tool, arguments, options);
         ensure(abut_picture_create(tool->context, options, picture));

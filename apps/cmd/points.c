@@ -118,7 +118,7 @@ void points_load(tool_run *tool, const char *path, tool_points *points) {
         return;
     }
     abut_mesh *mesh;
-    ensure(tool_read(tool, path, NULL, &mesh));
+    mesh = mesh_read(tool, path);
     abut_vec3 o = abut_mesh_local_origin(mesh);
     for (uint32_t i = 0; i < abut_mesh_vertex_count(mesh); i++) {
         abut_vec3 p = abut_mesh_local_positions(mesh)[i];

@@ -8,7 +8,6 @@
 
 enum {
     POINTS = 20000, /* default number of evaluation points of a report */
-    LEVELS = 5,     /* cell sizes of a report: from a quarter of the cell to four times its size */
     BLAMED = 8,     /* bones in text output */
     RUNS = 5        /* updates of which the shortest time is printed */
 };
@@ -61,7 +60,7 @@ static void read_radial_options(tool_run *tool, const tool_arguments *arguments,
         s->options.weight = weight->numbers[0];
     if (distance && !strcmp(distance->words, "plane"))
         s->options.distance = ABUT_RADIAL_DISTANCE_PLANE;
-    device_open(tool, arguments, &s->options.device);
+    s->options.device = device_open(tool, arguments);
 }
 
 /* ---- list of fields ---- */
@@ -188,14 +187,6 @@ static void print_points(tool_run *tool, const tool_arguments *arguments, const 
 
 /* ---- the report ---- */
 
-/* One row of the report. */
-typedef struct radial_level {
-    double cell, seconds;
-    abut_radial_distance distance;
-    uint64_t bytes;
-    radial_error error;
-} radial_level;
-
 static void print_level(tool_output *out, const radial_level *l) {
     out_object(out, NULL);
     short_fact(out, "cell", l->cell);
@@ -233,34 +224,10 @@ static void print_blames(tool_output *out, const radial_subject *s, const radial
     out_end(out);
 }
 
-static void plot_levels(tool_run *tool, const radial_level *levels, double limit,
-                        const char *path) {
-    double sizes[2][LEVELS], shares[2][LEVELS];
-    tool_curve curves[2], bare[2];
-    char first[32], last[32], off[64];
-    for (uint32_t k = 0; k < 2; k++) {
-        const char *name = abut_radial_distance_name((abut_radial_distance)k);
-        for (size_t i = 0; i < LEVELS; i++) {
-            const radial_level *l = &levels[2 * i + k];
-            sizes[k][i] = l->error.p95;
-            shares[k][i] = 100 * (l->error.bare + l->error.buried);
-        }
-        curves[k] = (tool_curve){name, abut_picture_colour(2 * k), sizes[k]};
-        bare[k] = (tool_curve){name, abut_picture_colour(2 * k), shares[k]};
-    }
-    snprintf(first, sizeof first, "cell size %.3g", levels[0].cell);
-    snprintf(last, sizeof last, "%.3g", levels[2 * LEVELS - 2].cell);
-    snprintf(off, sizeof off, "percent of the surface with an error above %.3g", limit);
-    const tool_plot plots[2] = {
-        {"95th percentile of the error of distances near the surface", curves, 2, {first, last}},
-        {off, bare, 2, {first, last}}};
-    plots_write(tool, plots, 2, LEVELS, path);
-}
-
 /* Computes the report for both distances at all resolutions. */
 static void measure_levels(radial_subject *s, const radial_truth *truth, radial_level *levels) {
     const double cell = s->info.cell;
-    for (int i = 0; i < 2 * LEVELS; i++) {
+    for (int i = 0; i < 2 * RADIAL_LEVELS; i++) {
         radial_subject at = *s;
         at.radial = NULL;
         at.options.cell = cell * ldexp(4, -(i / 2));
@@ -282,7 +249,6 @@ static void report_bones(tool_run *tool, const radial_subject *s, const radial_t
     radial_error_make(s, truth, &error);
     radial_bone_errors_make(s, truth, &error, &blames, &count);
     print_blames(&tool->out, s, blames, count);
-    radial_error_free(&error);
 }
 
 static void print_radial_report(tool_run *tool, const tool_arguments *arguments,
@@ -290,7 +256,7 @@ static void print_radial_report(tool_run *tool, const tool_arguments *arguments,
     const tool_given *plot = option_given(arguments, "plot"),
                      *points = option_given(arguments, "points");
     tool_output *out = &tool->out;
-    radial_level levels[2 * LEVELS];
+    radial_level levels[2 * RADIAL_LEVELS];
     radial_truth truth = {0};
     memset(levels, 0, sizeof levels);
     radial_truth_make(tool, s, points ? points->counts[0] : POINTS, 2 * s->info.cell, &truth);
@@ -309,18 +275,15 @@ static void print_radial_report(tool_run *tool, const tool_arguments *arguments,
         "inside the body and is not evaluated.",
         truth.count, 2 * truth.limit, truth.limit, 100 * truth.hidden);
     out_table(out, "levels");
-    for (int i = 0; i < 2 * LEVELS; i++)
+    for (int i = 0; i < 2 * RADIAL_LEVELS; i++)
         print_level(out, &levels[i]);
     out_end(out);
     report_bones(tool, s, &truth);
     out_end(out);
     if (plot)
-        plot_levels(tool, levels, truth.limit, plot->words);
-    for (int i = 0; i < 2 * LEVELS; i++)
-        radial_error_free(&levels[i].error);
+        radial_plot_levels(tool, levels, truth.limit, plot->words);
     if (!out->json)
         tool_print_reliability(tool, &truth.reliability);
-    radial_truth_free(&truth);
 }
 
 /* ---- the command ---- */

@@ -41,7 +41,6 @@ typedef struct radial_truth {
 /* `reach`: largest distance of `near` from the surface. */
 void radial_truth_make(tool_run *tool, const radial_subject *s, size_t count, double reach,
                        radial_truth *truth);
-void radial_truth_free(radial_truth *truth);
 
 /* Errors of the fields at these points: their values minus exact distances. */
 typedef struct radial_error {
@@ -55,7 +54,6 @@ typedef struct radial_error {
 } radial_error;
 
 void radial_error_make(const radial_subject *s, const radial_truth *truth, radial_error *error);
-void radial_error_free(radial_error *error);
 
 /* Errors by bone: the bone with the largest weight of a point. */
 typedef struct radial_bone_error {
@@ -71,6 +69,21 @@ void radial_bone_errors_make(const radial_subject *s, const radial_truth *truth,
                              uint32_t *count);
 
 /* ---- radial_draw.c ---- */
+
+enum {
+    RADIAL_LEVELS = 5
+}; /* cell sizes of a report: from a quarter of the cell to four times it */
+
+/* One row of the report. */
+typedef struct radial_level {
+    double cell, seconds;
+    abut_radial_distance distance;
+    uint64_t bytes;
+    radial_error error;
+} radial_level;
+
+/* Plots the errors of a report over the cell size, for both distances. */
+void radial_plot_levels(tool_run *tool, const radial_level *levels, double limit, const char *path);
 
 /* Draws the interpolated surface, one colour for each field, in the translucent body. */
 void radial_draw_surface(tool_run *tool, const radial_subject *s,

@@ -124,10 +124,6 @@ void radial_truth_make(tool_run *tool, const radial_subject *s, size_t count, do
     abut_bvh_destroy(bvh);
 }
 
-void radial_truth_free(radial_truth *truth) {
-    memset(truth, 0, sizeof *truth);
-}
-
 /* ---- errors ---- */
 
 static int by_size(const void *a, const void *b) {
@@ -190,10 +186,6 @@ void radial_error_make(const radial_subject *s, const radial_truth *truth, radia
     measure_points(s, truth->on, NULL, truth->count, error->on);
     measure_points(s, truth->near, truth->exact, truth->count, error->near);
     sum_up(truth, error);
-}
-
-void radial_error_free(radial_error *error) {
-    memset(error, 0, sizeof *error);
 }
 
 /* ---- bones ---- */

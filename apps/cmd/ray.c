@@ -76,33 +76,6 @@ static void find_all(const abut_bvh *bvh, answers *a) {
             a->owners[k] = i;
 }
 
-/* Writes the page: rays up to their first hit, and hits. Rays that miss end after twice the size
- * of the mesh. */
-static void write_ray_page(tool_run *tool, const char *path, const abut_bvh *bvh,
-                           const answers *a) {
-    static const view_kind kinds[] = {{"rays that hit", {0.1f, 0.25f, 0.6f, 1}, true},
-                                      {"hits", {0.85f, 0.1f, 0.1f, 1}, false},
-                                      {"rays that miss", {0.5f, 0.5f, 0.55f, 1}, true},
-                                      {0}};
-    size_t used = 0;
-    if (!tool->view)
-        return;
-    view_mark *marks = tool_array(2 * a->count + 1, sizeof *marks);
-    abut_mesh *mesh = abut_bvh_mesh(bvh);
-    double size = mesh_diagonal(mesh);
-    for (size_t i = 0; marks && i < a->count; i++) {
-        const abut_ray *ray = &a->rays[a->owners ? a->owners[i] : i];
-        abut_vec3 o = ray->origin, d = ray->direction;
-        bool hit = a->hits[i].triangle != ABUT_NONE;
-        double t = hit ? a->hits[i].parameter : size / hypot(hypot(d.x, d.y), d.z);
-        abut_vec3 end = {o.x + t * d.x, o.y + t * d.y, o.z + t * d.z};
-        marks[used++] = (view_mark){o, end, hit ? 0 : 2};
-        if (hit)
-            marks[used++] = (view_mark){end, end, 1};
-    }
-    view_marks_page(tool, path, mesh, marks, used, kinds);
-}
-
 static void cast_rays(tool_run *tool, const tool_arguments *arguments, const abut_bvh *bvh,
                       const abut_ray *rays, size_t count) {
     const tool_given *most = option_given(arguments, "most"), *all = option_given(arguments, "all");
@@ -114,7 +87,7 @@ static void cast_rays(tool_run *tool, const tool_arguments *arguments, const abu
         find_first(bvh, most ? most->numbers[0] : HUGE_VAL, &a);
     tool_table table = {all ? columns : columns + 1, all ? 12 : 11, a.count, fill_ray_row, &a};
     table_write(tool, out_path ? out_path->words : NULL, &table);
-    write_ray_page(tool, arguments->operands[0], bvh, &a);
+    view_rays(tool, arguments->operands[0], abut_bvh_mesh(bvh), rays, a.owners, a.hits, a.count);
     if (tool->out.json || out_path)
         summarise_ray(tool, arguments->operands[0], bvh, &a);
 }
@@ -139,14 +112,12 @@ static void get_rays(tool_run *tool, const tool_arguments *arguments, tool_point
 
 static int run_ray(tool_run *tool, const tool_arguments *arguments) {
     tool_points pairs = {0};
-    abut_mesh *mesh = NULL;
     abut_bvh *bvh = NULL;
-    abut_device *device = NULL;
-    device_open(tool, arguments, &device);
+    abut_device *device = device_open(tool, arguments);
     if (option_given(arguments, "all") && option_given(arguments, "most"))
         tool_refuse(tool, "--most and --all cannot be combined");
     get_rays(tool, arguments, &pairs);
-    ensure(tool_read(tool, arguments->operands[0], NULL, &mesh));
+    abut_mesh *mesh = mesh_read(tool, arguments->operands[0]);
     device_bvh(mesh, device, &bvh);
     size_t count = pairs.count / 2;
     abut_ray *rays = tool_array(count + 1, sizeof *rays);

@@ -1,20 +1,6 @@
 /* A recording as one mesh with several components: its meshes in their order. */
 #include "tool.h"
 
-static bool join_triangles(tool_recording *r) {
-    r->indices = tool_array((size_t)r->info.triangle_count * 3, sizeof *r->indices);
-    size_t used = 0;
-    uint32_t base = 0;
-    for (uint32_t k = 0; r->indices && k < r->info.mesh_count; k++) {
-        const abut_mesh *mesh = abut_frames_mesh(r->frames, k);
-        const uint32_t *corner = abut_mesh_indices(mesh);
-        for (size_t i = 0; i < 3 * (size_t)abut_mesh_triangle_count(mesh); i++)
-            r->indices[used++] = base + corner[i];
-        base += abut_mesh_vertex_count(mesh);
-    }
-    return r->indices != NULL;
-}
-
 void recording_open(tool_run *tool, const tool_arguments *arguments, tool_recording *r) {
     const tool_given *from = option_given(arguments, "from"), *to = option_given(arguments, "to");
     const char *path = arguments->operands[0];
@@ -30,17 +16,22 @@ void recording_open(tool_run *tool, const tool_arguments *arguments, tool_record
                     (unsigned long long)r->info.frame_count - 1);
     if (r->info.vertex_count > UINT32_MAX || r->info.triangle_count > UINT32_MAX)
         tool_fail_with(tool, "too large", "%s: its meshes are too large to be merged", path);
-    bool fine = join_triangles(r);
-    for (int k = 0; k < 3; k++) {
-        r->room[k] = tool_array((size_t)r->info.vertex_count, sizeof *r->room[k]);
-        fine = fine && r->room[k];
+    r->indices = tool_array((size_t)r->info.triangle_count, 3 * sizeof *r->indices);
+    uint32_t *into = r->indices, base = 0;
+    for (uint32_t k = 0; k < r->info.mesh_count; k++) {
+        const abut_mesh *mesh = abut_frames_mesh(r->frames, k);
+        const uint32_t *corner = abut_mesh_indices(mesh);
+        for (size_t i = 0; i < 3 * (size_t)abut_mesh_triangle_count(mesh); i++)
+            *into++ = base + corner[i];
+        base += abut_mesh_vertex_count(mesh);
     }
+    for (int k = 0; k < 3; k++)
+        r->room[k] = tool_array((size_t)r->info.vertex_count, sizeof *r->room[k]);
 }
 
 void recording_read(tool_recording *r, uint64_t frame) {
     abut_vec3 *next = r->room[1], *aims = r->aims ? r->room[2] : NULL;
-    if (r->read == frame && frame) {
-        /* the step starts at the end of the previous one */
+    if (r->read == frame && frame) { /* the step starts at the end of the previous one */
         next = r->room[0];
         r->room[0] = r->room[1];
         r->room[1] = next;

@@ -266,7 +266,7 @@ static int run_replay(tool_run *tool, const tool_arguments *arguments) {
         tool_refuse(tool, "--picture N and the operand PICTURE require each other");
     if (picture || png)
         picture_check(tool, picture ? arguments->operands[1] : png->words);
-    device_open(tool, arguments, &r.device);
+    r.device = device_open(tool, arguments);
     progress_start(tool->progress, r.path);
     ensure(abut_frames_open(tool->context, tool_input(tool, r.path), &r.frames));
     r.info = get_frames_info(r.frames);

@@ -55,8 +55,7 @@ static abut_samples_options options_of(const tool_arguments *arguments, const ab
     const tool_given *features = option_given(arguments, "features");
     double longest = fmax(box.hi.x - box.lo.x, fmax(box.hi.y - box.lo.y, box.hi.z - box.lo.z));
     o.cell = number_of(arguments, "cell");
-    if (option_given(arguments, "cells"))
-        /* as in abut_field_create(): two cells at each end */
+    if (option_given(arguments, "cells")) /* as in abut_field_create(): two cells at each end */
         o.cell = longest / (count_of(arguments, "cells") - 4);
     o.threshold = number_of(arguments, "threshold");
     o.flat_angle = number_of(arguments, "flat") * (3.14159265358979323846 / 180);
@@ -109,10 +108,9 @@ static void print_samples(tool_run *tool, const tool_arguments *arguments, abut_
 }
 
 static int run_samples(tool_run *tool, const tool_arguments *arguments) {
-    abut_mesh *mesh = NULL;
     abut_samples *samples = NULL;
     check_samples_options(tool, arguments);
-    ensure(tool_read(tool, arguments->operands[0], NULL, &mesh));
+    abut_mesh *mesh = mesh_read(tool, arguments->operands[0]);
     abut_samples_options options = options_of(arguments, mesh);
     ensure(abut_samples_create(mesh, &options, &samples));
     abut_samples_arrays view = get_samples_arrays(samples);

@@ -116,7 +116,6 @@ static int run_selfcheck(tool_run *tool, const tool_arguments *arguments) {
     abut_pair_self_options options = abut_pair_self_options_default();
     abut_picture_options camera = abut_picture_options_default();
     const tool_given *limit = option_given(arguments, "limit"), *png = picture_given(arguments);
-    abut_mesh *mesh = NULL;
     abut_bvh *bvh = NULL;
     self_result result = {0};
     options.by_index = option_given(arguments, "by-index") != NULL;
@@ -125,7 +124,7 @@ static int run_selfcheck(tool_run *tool, const tool_arguments *arguments) {
     if (png)
         picture_check(tool, png->words);
     camera_read(tool, arguments, &camera);
-    ensure(tool_read(tool, arguments->operands[0], NULL, &mesh));
+    abut_mesh *mesh = mesh_read(tool, arguments->operands[0]);
     camera_read(tool, arguments, &camera); /* again: the file may define the up axis */
     ensure(abut_bvh_create(mesh, NULL, &bvh));
     find_self_intersections(tool, bvh, &options, &result);

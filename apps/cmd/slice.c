@@ -34,7 +34,7 @@ abut_vec3 *slice_points(const slice *s) {
         (*slice_component(&hi, s->across[0]) - *slice_component(&lo, s->across[0])) / s->width;
     double high =
         (*slice_component(&hi, s->across[1]) - *slice_component(&lo, s->across[1])) / s->height;
-    for (uint32_t j = 0; points && j < s->height; j++)
+    for (uint32_t j = 0; j < s->height; j++)
         for (uint32_t i = 0; i < s->width; i++, to++) {
             *slice_component(to, s->axis) = s->at;
             *slice_component(to, s->across[0]) =

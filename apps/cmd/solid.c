@@ -65,8 +65,7 @@ void solid_mesh(tool_run *tool, const abut_collider *solid, const abut_mesh *nea
     abut_vec3 d = {end[1].x - end[0].x, end[1].y - end[0].y, end[1].z - end[0].z};
     abut_vec3 middle = {end[0].x + d.x / 2, end[0].y + d.y / 2, end[0].z + d.z / 2};
     abut_pose local = {{0, 0, 0, 1}, {0, 0, 0}};
-    if (solid->kind == ABUT_COLLIDER_PLANE) {
-        /* the part of the plane around the mesh */
+    if (solid->kind == ABUT_COLLIDER_PLANE) { /* the part of the plane around the mesh */
         abut_box box = abut_mesh_bounds(near);
         abut_vec3 n = solid->shape.plane.normal;
         double sq = n.x * n.x + n.y * n.y + n.z * n.z, at = solid->shape.plane.offset / sq;

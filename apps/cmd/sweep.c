@@ -181,8 +181,8 @@ static int run_two(tool_run *tool, const tool_arguments *arguments, sweep_run *s
                      *table_path = option_given(arguments, "out");
     const char *const *path = arguments->operands;
     abut_mesh *mesh[2] = {NULL, NULL};
-    ensure(tool_read(tool, path[0], NULL, &mesh[0]));
-    ensure(tool_read(tool, path[1], NULL, &mesh[1]));
+    mesh[0] = mesh_read(tool, path[0]);
+    mesh[1] = mesh_read(tool, path[1]);
     moving_create(tool, mesh[0], s->parts, &s->motion, &s->moving);
     progress_start(tool->progress, path[1]);
     search_step(tool, s, path, mesh);
@@ -259,7 +259,7 @@ static int end_steps(tool_run *tool, uint64_t hits, uint64_t steps) {
 static void run_step(tool_run *tool, sweep_run *s, const tool_frames *frames, size_t step,
                      abut_mesh *mesh[2]) {
     const char *const path[2] = {frames->paths[step], frames->paths[step + 1]};
-    ensure(tool_read(tool, path[1], NULL, &mesh[1]));
+    mesh[1] = mesh_read(tool, path[1]);
     if (!s->moving.motion)
         moving_create(tool, mesh[0], s->parts, &s->motion, &s->moving);
     start_progress(tool, step + 1, frames->count - 1);
@@ -272,7 +272,7 @@ static int run_folder(tool_run *tool, const tool_arguments *arguments, sweep_run
     abut_mesh *mesh[2] = {NULL, NULL};
     size_t hits = 0, steps = 0;
     frames_list(tool, arguments->operands[0], &frames);
-    ensure(tool_read(tool, frames.paths[0], NULL, &mesh[0]));
+    mesh[0] = mesh_read(tool, frames.paths[0]);
     begin_steps(tool);
     for (; steps + 1 < frames.count; steps++) {
         run_step(tool, s, &frames, steps, mesh);
@@ -428,7 +428,7 @@ static int run_sweep(tool_run *tool, const tool_arguments *arguments) {
     read_sweep_options(tool, arguments, &s);
     if (tool->share && !s.recording)
         tool_refuse(tool, "several processes need a recording (.abutm)");
-    device_open(tool, arguments, &s.motion.device);
+    s.motion.device = device_open(tool, arguments);
     int code = s.recording                     ? run_recording(tool, arguments, &s)
                : arguments->operand_count == 1 ? run_folder(tool, arguments, &s)
                                                : run_two(tool, arguments, &s);

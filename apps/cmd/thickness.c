@@ -57,14 +57,13 @@ static int run_thickness(tool_run *tool, const tool_arguments *arguments) {
         option_given(arguments, "ball") ? ABUT_MAP_THICKNESS_BALL : ABUT_MAP_THICKNESS_RAY;
     abut_map_query query = abut_map_query_default();
     abut_map_measure_options measure = abut_map_measure_options_default();
-    abut_device *device = NULL;
     tool_surface surface = {0};
     map_answer found = {.what = "thickness"};
     query.limit = most ? most->numbers[0] : 0;
     measure.within = below ? below->numbers[0] : 0;
     found.limits[0] = measure.within;
     map_check(tool, arguments);
-    device_open(tool, arguments, &device);
+    abut_device *device = device_open(tool, arguments);
     surface_load(tool, arguments, arguments->operands[0], NULL, &surface);
     surface_map(tool, arguments, 0, device, &surface);
     ensure(abut_map_compute_thickness(surface.map, kind, &query));

@@ -1,6 +1,6 @@
 /* Declarations that the files of the command share.
  *
- * The command is a table of commands (commands.c). Each command has a table of options in its
+ * The command is a table of commands (COMMANDS below). Each command has a table of options in its
  * own file, from which parsing, help and shell completion follow. A command uses the public
  * library only, and prints its results with the writer of output.h, as text or as JSON. */
 #ifndef ABUT_TOOL_H
@@ -113,13 +113,12 @@ void option_length(struct tool_run *tool, const tool_given *given);
 
 /* The value of --device; null for the CPU, which is the default. */
 const char *device_named(const tool_arguments *arguments);
-/* Opens the device of --device; *device is null for the CPU. A command without device support
- * passes a null `device`; then any other value than "cpu" is an error. */
-void device_open(struct tool_run *tool, const tool_arguments *arguments, abut_device **device);
+/* Opens the device of --device; null for the CPU. */
+abut_device *device_open(struct tool_run *tool, const tool_arguments *arguments);
 /* Builds the BVH of a mesh on a device, or on the CPU if `device` is null. */
 void device_bvh(abut_mesh *mesh, abut_device *device, abut_bvh **bvh);
 
-/* ---- commands.c ---- */
+/* ---- commands: one file each, and one word below ---- */
 
 typedef enum operand_kind {
     OPERAND_FILES,
@@ -145,13 +144,18 @@ typedef struct tool_command {
 extern const tool_command *const commands[]; /* ends with null */
 const tool_command *command_find(const char *name);
 
-extern const tool_command command_info, command_character, command_radial, command_convert,
-    command_make, command_picture, command_view, command_nearest, command_inside, command_ray,
-    command_overlap, command_distance, command_selfcheck, command_map, command_clearance,
-    command_deviation, command_thickness, command_sweep, command_replay, command_field,
-    command_slice, command_offset, command_samples, command_contacts, command_interfere,
-    command_batch, command_cache, command_demo, command_devices, command_bench, command_version,
-    command_help, command_completion, command_manual;
+/* All commands, in the order in which help lists them. */
+#define COMMANDS(X)                                                                                \
+    X(info)                                                                                        \
+    X(convert)                                                                                     \
+    X(make)                                                                                        \
+    X(picture)                                                                                     \
+    X(view) X(character) X(radial) X(nearest) X(inside) X(ray) X(overlap) X(distance) X(selfcheck) \
+        X(map) X(clearance) X(deviation) X(thickness) X(sweep) X(replay) X(field) X(slice)         \
+            X(offset) X(samples) X(contacts) X(interfere) X(batch) X(cache) X(demo) X(devices)     \
+                X(bench) X(version) X(help) X(completion) X(manual)
+#define DECLARE_COMMAND(name) extern const tool_command command_##name;
+COMMANDS(DECLARE_COMMAND)
 
 /* ---- field_options.c: signed distance fields from command lines ---- */
 
@@ -304,6 +308,8 @@ const char *tool_target(tool_run *tool, const char *path);
 /* Reads a mesh with progress under its file name; through Assimp in a child process. */
 abut_status tool_read(tool_run *tool, const char *path, const abut_mesh_read_options *options,
                       abut_mesh **mesh);
+/* The same for a file that must be readable. */
+abut_mesh *mesh_read(tool_run *tool, const char *path);
 /* apart.c: reads a mesh in a child process with limits on memory and time. */
 abut_status tool_read_apart(tool_run *tool, const char *path, const abut_mesh_read_options *options,
                             abut_mesh **mesh);

@@ -258,7 +258,7 @@ static void read_demo_cloth_options(tool_run *tool, const tool_arguments *argume
     option_range(tool, solid, 12, 1000000, "triangles");
     options->triangles = triangles ? triangles->counts[0] : 0;
     options->solid_triangles = solid ? solid->counts[0] : 0;
-    device_open(tool, arguments, &options->device);
+    options->device = device_open(tool, arguments);
 }
 
 /* Loads the character of a garment. */

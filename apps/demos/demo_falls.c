@@ -92,8 +92,7 @@ static void draw_bodies_of_frame(const showing *s, abut_picture **picture) {
     camera.eye_direction = stairs ? (abut_vec3){0.25, -1, 0.45} : (abut_vec3){0.4, -1, 0.4};
     ensure(abut_picture_create(s->tool->context, &camera, picture));
     abut_box all = falls_region(f);
-    for (int k = 0; k < 8; k++) {
-        /* all frames show the same region */
+    for (int k = 0; k < 8; k++) { /* all frames show the same region */
         abut_vec3 corner = {k & 1 ? all.lo.x : all.hi.x, k & 2 ? all.lo.y : all.hi.y,
                             k & 4 ? all.lo.z : all.hi.z};
         ensure(abut_picture_add_point(*picture, corner, 0.1, (abut_colour){1, 1, 1, 0.01f}));
@@ -110,8 +109,7 @@ static void draw_bodies_of_frame(const showing *s, abut_picture **picture) {
             style.colour = (abut_colour){0.75f, 0.85f, 0.95f, 1};
         ensure(abut_picture_add_mesh(*picture, f->meshes[f->which[i]], f->solids[i].pose, &style));
     }
-    for (uint64_t i = 0; i < f->pair_count && stairs; i++)
-        /* as in the paper */
+    for (uint64_t i = 0; i < f->pair_count && stairs; i++) /* as in the paper */
         ensure(abut_picture_add_point(*picture, f->pairs[i].centre, 5,
                                       (abut_colour){0.55f, 0.1f, 0.75f, 1}));
     draw_stuck(s, *picture);
@@ -218,7 +216,7 @@ int demo_falls(tool_run *tool, const tool_arguments *arguments) {
     s.compare = option_given(arguments, "compare") != NULL;
     option_range(tool, bodies, 1, 60000, "bodies");
     option_range(tool, resolution, 8, 16384, "pixels");
-    device_open(tool, arguments, &options.device);
+    options.device = device_open(tool, arguments);
     legend_add(&s.film.legend, (abut_colour){0.30f, 0.55f, 0.80f, 1}, "balls");
     legend_add(&s.film.legend, (abut_colour){0.80f, 0.15f, 0.45f, 1}, "bodies that touch");
     legend_add(&s.film.legend, (abut_colour){0.75f, 0.85f, 0.95f, 1}, "flakes");
@@ -230,7 +228,7 @@ int demo_falls(tool_run *tool, const tool_arguments *arguments) {
         film_start(tool, &s.film, png->words, 1.0 / 60);
     progress_start(tool->progress, names[options.kind]);
     if (model)
-        ensure(tool_read(tool, model->words, NULL, &options.model));
+        options.model = mesh_read(tool, model->words);
     abut_status status = falls_create(tool->context, &options, &s.scene);
     if (model && status == ABUT_ERROR_ARGUMENT)
         layers_refuse(tool, status, model->words, "");

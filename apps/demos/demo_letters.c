@@ -134,7 +134,7 @@ static int by_size(const void *a, const void *b) {
 static void median_reach(const letters *l, double *median) {
     const uint32_t counts[LETTERS] = {abut_mesh_triangle_count(l->rest[0]),
                                       abut_mesh_triangle_count(l->rest[1])};
-    double *all = tool_array(((size_t)counts[0] + counts[1]), sizeof *all);
+    double *all = tool_array((size_t)counts[0] + counts[1], sizeof *all);
     for (int k = 0; k < LETTERS; k++)
         for (uint32_t t = 0; t < counts[k]; t++)
             ensure(abut_map_reach(l->surfaces[k].map, t, all + t + (k ? counts[0] : 0)));
@@ -199,8 +199,7 @@ static void draw_frame(letters *l, bool page) {
         else
             map_paint(l->tool, picture, &panel, MAP_SHOW_DISTANCE, false);
     }
-    for (int k = 0; k < 2; k++)
-        /* all frames show the same region */
+    for (int k = 0; k < 2; k++) /* all frames show the same region */
         ensure(abut_picture_add_point(picture, (abut_vec3){k ? 1.05 : -1.05, 0, 0}, 0.1,
                                       (abut_colour){1, 1, 1, 0.01f}));
     if (page)
@@ -338,7 +337,7 @@ int demo_letters(tool_run *tool, const tool_arguments *arguments) {
     option_range(tool, frames, 1, 1000000, "frames");
     if (plotted)
         picture_check(tool, plotted->words);
-    device_open(tool, arguments, &l.device);
+    l.device = device_open(tool, arguments);
     if (png)
         film_start(tool, &l.film, png->words, 1.0 / 30);
     progress_start(tool->progress, "letters");

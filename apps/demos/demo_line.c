@@ -74,8 +74,7 @@ static void draw_line(tool_run *tool, const line_scene *s, const abut_ray *line,
     style.colour = (abut_colour){0.80f, 0.62f, 0.42f, 0.5f};
     ensure(abut_picture_create(tool->context, &camera, &picture));
     ensure(abut_picture_add_mesh(picture, s->mesh, s->body.pose, &style));
-    for (int i = 0; i < 8; i++)
-        /* all frames show the same region */
+    for (int i = 0; i < 8; i++) /* all frames show the same region */
         ensure(
             abut_picture_add_point(picture,
                                    (abut_vec3){i & 1 ? SEGMENT_HALF_LENGTH : -SEGMENT_HALF_LENGTH,

@@ -125,8 +125,7 @@ int demo_stand(tool_run *tool, const tool_arguments *arguments) {
     uint32_t most = f.kind == STAND_BOWL ? 200 : 50;
     option_range(tool, bodies, 1, most, "bodies");
     legend_add(&f.strip.legend, (abut_colour){0.80f, 0.84f, 0.90f, 1}, "bowl");
-    for (uint32_t i = 0; i < 8; i++)
-        /* all colours of the palette */
+    for (uint32_t i = 0; i < 8; i++) /* all colours of the palette */
         legend_add(&f.strip.legend, abut_picture_colour(i), "bodies");
     if (png)
         film_start(tool, &f.strip, png->words, 1.0 / 60);

@@ -101,8 +101,7 @@ static void make_fan(tool_run *tool, const abut_contact *list, uint32_t count, a
         angles[k] = angle;
         points[k] = list[i].point;
     }
-    for (uint32_t i = 0; i < count && count > 3;)
-        /* removes points inside the polygon */
+    for (uint32_t i = 0; i < count && count > 3;) /* removes points inside the polygon */
         if (is_inner(n, points[(i + count - 1) % count], points[i], points[(i + 1) % count])) {
             memmove(&points[i], &points[i + 1], (--count - i) * sizeof *points);
             i = 0;

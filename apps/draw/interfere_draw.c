@@ -164,8 +164,7 @@ static void keep_inside(clipper *by, piece_list *pieces) {
         abut_vec3 middle = {(c[0].x + c[1].x + c[2].x) / 3, (c[0].y + c[1].y + c[2].y) / 3,
                             (c[0].z + c[1].z + c[2].z) / 3};
         bool in[3];
-        for (int k = 0; k < 3; k++)
-            /* slightly inwards, off the edges of the body */
+        for (int k = 0; k < 3; k++) /* slightly inwards, off the edges of the body */
             in[k] = is_in(by, (abut_vec3){c[k].x + 0.01 * (middle.x - c[k].x),
                                           c[k].y + 0.01 * (middle.y - c[k].y),
                                           c[k].z + 0.01 * (middle.z - c[k].z)});
@@ -272,8 +271,7 @@ static void draw_clash(tool_run *tool, abut_picture *picture, const tool_assembl
     }
     if (touch <= 0)
         (add_curves(picture, assembly, clash, dark));
-    if (size < 0.03 * scale)
-        /* small bodies would not be visible */
+    if (size < 0.03 * scale) /* small bodies would not be visible */
         ensure(abut_picture_add_point(picture, pair->centre, 6, colour));
 }
 
@@ -348,8 +346,7 @@ static void draw_bodies(tool_run *tool, abut_picture *picture, const tool_assemb
     uint8_t *takes_part = tool_array((size_t)assembly->count + 1, 1);
     for (size_t i = 0; i < clashes->count; i++)
         takes_part[clashes->list[i].pair.a] = takes_part[clashes->list[i].pair.b] = 1;
-    for (size_t i = 0; i < clashes->count; i++) {
-        /* drawn in colour */
+    for (size_t i = 0; i < clashes->count; i++) { /* drawn in colour */
         const tool_clash *clash = &clashes->list[i];
         if (clash->kind == CLASH_A_INSIDE || clash->kind == CLASH_SAME)
             takes_part[clash->pair.a] = 2;

@@ -99,8 +99,7 @@ static void show_surface(tool_run *tool, const radial_subject *s,
     tool_legend legend = {0};
     abut_picture *picture = NULL;
     legend_add(&legend, glass_colour, "body");
-    for (uint32_t i = 0; i < 8; i++)
-        /* all colours of the palette */
+    for (uint32_t i = 0; i < 8; i++) /* all colours of the palette */
         legend_add(&legend, abut_picture_colour(i), "fields, one colour each");
     ensure(abut_picture_create(tool->context, camera, &picture));
     paint_surface(picture, s);
@@ -313,4 +312,30 @@ void radial_draw_unrolled(tool_run *tool, const radial_subject *s, const char *p
     canvas_words(&sheet, wide + 12, 28, 12, "radius");
     scale_draw(&sheet, &scale, (int)wide + 12, HEAD, (high < 700 ? high : 700) - HEAD - 30);
     canvas_write(tool, &sheet, path);
+}
+
+/* ---- the report ---- */
+
+void radial_plot_levels(tool_run *tool, const radial_level *levels, double limit,
+                        const char *path) {
+    double sizes[2][RADIAL_LEVELS], shares[2][RADIAL_LEVELS];
+    tool_curve curves[2], bare[2];
+    char first[32], last[32], off[64];
+    for (uint32_t k = 0; k < 2; k++) {
+        const char *name = abut_radial_distance_name((abut_radial_distance)k);
+        for (size_t i = 0; i < RADIAL_LEVELS; i++) {
+            const radial_level *l = &levels[2 * i + k];
+            sizes[k][i] = l->error.p95;
+            shares[k][i] = 100 * (l->error.bare + l->error.buried);
+        }
+        curves[k] = (tool_curve){name, abut_picture_colour(2 * k), sizes[k]};
+        bare[k] = (tool_curve){name, abut_picture_colour(2 * k), shares[k]};
+    }
+    snprintf(first, sizeof first, "cell size %.3g", levels[0].cell);
+    snprintf(last, sizeof last, "%.3g", levels[2 * RADIAL_LEVELS - 2].cell);
+    snprintf(off, sizeof off, "percent of the surface with an error above %.3g", limit);
+    const tool_plot plots[2] = {
+        {"95th percentile of the error of distances near the surface", curves, 2, {first, last}},
+        {off, bare, 2, {first, last}}};
+    plots_write(tool, plots, 2, RADIAL_LEVELS, path);
 }

@@ -71,7 +71,7 @@ void replay_show(tool_run *tool, const replay *r, const unsigned char *sets) {
     abut_mesh *mesh = NULL;
     tool_legend legend = {0};
     abut_colour *colours = tool_array((count + (size_t)1), sizeof *colours);
-    for (uint32_t i = 0; colours && i < count; i++)
+    for (uint32_t i = 0; i < count; i++)
         colours[i] = set_colours[sets ? sets[i] : 0];
     style.triangle_colour = colours;
     style.colour = set_colours[0];

@@ -114,6 +114,15 @@ typedef struct view_mark {
 void view_marks_page(tool_run *tool, const char *path, abut_mesh *mesh, const view_mark *marks,
                      size_t count, const view_kind *kinds);
 
+/* The same for closest points, inside tests and rays. `owners` has the point or ray of each result;
+ * null = one result each. */
+void view_nearest(tool_run *tool, const char *path, abut_mesh *mesh, const abut_vec3 *points,
+                  const size_t *owners, const abut_nearest *nearest, size_t count);
+void view_inside(tool_run *tool, const char *path, abut_mesh *mesh, const abut_vec3 *points,
+                 const bool *inside, size_t count);
+void view_rays(tool_run *tool, const char *path, abut_mesh *mesh, const abut_ray *rays,
+               const size_t *owners, const abut_ray_hit *hits, size_t count);
+
 /* ---- view_table.c ---- */
 
 /* Adds the rows of a file as arrows or points; arrows have a tenth of `size` as length, or of

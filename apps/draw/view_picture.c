@@ -302,8 +302,7 @@ void view_place_picture(tool_view *view, const abut_picture *picture) {
     for (size_t i = 0; i < abut_picture_item_count(picture) && !view->placed; i++) {
         ensure(abut_picture_get_item(picture, i, &item));
         abut_vec3 ends[2] = {item.from, item.to};
-        if (item.mesh) {
-            /* a bounding ball of the mesh is sufficient */
+        if (item.mesh) { /* a bounding ball of the mesh is sufficient */
             abut_box b = abut_mesh_bounds(item.mesh);
             abut_quat q = item.pose.rotation;
             bool turned = q.x != 0 || q.y != 0 || q.z != 0;

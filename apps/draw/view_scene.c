@@ -104,8 +104,7 @@ void view_skip(tool_view *view, unsigned sources) {
 
 uint32_t view_array(tool_view *view, const char *type, const void *values, size_t count,
                     size_t bytes_each) {
-    while (view->data.used % 8)
-        /* typed arrays of JavaScript are aligned to their element size */
+    while (view->data.used % 8) /* typed arrays of JavaScript are aligned to their element size */
         text_bytes(&view->data, "", 1);
     text_print(&view->arrays, "%s[\"%s\",%zu,%zu]", view->array_count ? "," : "", type,
                view->data.used, count);

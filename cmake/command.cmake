@@ -33,7 +33,7 @@ add_library(abut_sundholm STATIC bench/reproduce/sundholm/cells.c) # for `abut d
 target_compile_options(abut_sundholm PRIVATE ${ABUT_CALLER_OPTIONS})
 target_link_libraries(abut_sundholm PUBLIC abut_static abut_flags)
 
-file(GLOB ABUT_TOOL_SOURCES CONFIGURE_DEPENDS apps/cmd/*.c apps/demos/demo_*.c)
+file(GLOB ABUT_TOOL_SOURCES CONFIGURE_DEPENDS apps/cmd/*.c apps/draw/*.c apps/demos/demo*.c)
 list(FILTER ABUT_TOOL_SOURCES EXCLUDE REGEX "/abut.c$") # its main()
 file(GLOB ABUT_CHECK_SOURCES CONFIGURE_DEPENDS tests/data/check_*.c)
 add_executable(abut_check_data ${ABUT_CHECK_SOURCES}) # for tools/check-data, not installed
@@ -41,7 +41,7 @@ set_target_properties(abut_check_data PROPERTIES OUTPUT_NAME abut-check-data)
 target_include_directories(abut_check_data PRIVATE ${PROJECT_SOURCE_DIR})
 target_link_libraries(abut_check_data PRIVATE abut_static abut_flags)
 add_library(abut_commands OBJECT ${ABUT_TOOL_SOURCES}) # abut and abut-mpi are made of them
-target_include_directories(abut_commands PRIVATE ${PROJECT_SOURCE_DIR} apps/cmd)
+target_include_directories(abut_commands PUBLIC ${PROJECT_SOURCE_DIR} apps/cmd apps/draw)
 target_link_libraries(abut_commands PUBLIC abut_bench_cases abut_static abut_flags)
 target_link_libraries(abut_commands PUBLIC abut_cloth abut_falls abut_sundholm)
 target_compile_options(abut_commands PRIVATE ${ABUT_CALLER_OPTIONS})
@@ -76,13 +76,14 @@ if(ABUT_ODE)
   endif()
 endif()
 
-# The page for man(1) and the completions for zsh and fish, made by the command itself.
+# The page for man(1) and the completions, made by the command itself.
 if(NOT CMAKE_CROSSCOMPILING)
   add_custom_command(TARGET abut_tool POST_BUILD
                      COMMAND abut_tool manual > abut.1
+                     COMMAND abut_tool completion bash > abut.bash
                      COMMAND abut_tool completion zsh > _abut
                      COMMAND abut_tool completion fish > abut.fish
-                     BYPRODUCTS abut.1 _abut abut.fish
+                     BYPRODUCTS abut.1 abut.bash _abut abut.fish
                      WORKING_DIRECTORY ${PROJECT_BINARY_DIR}
                      COMMENT "Writing the manual and completions" VERBATIM)
 endif()

@@ -33,9 +33,9 @@ if(ABUT_COMMAND)
             ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
     install(DIRECTORY apps/mpi/include/abut DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
   endif()
-  install(FILES apps/cmd/completion.bash RENAME abut
-          DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
   if(NOT CMAKE_CROSSCOMPILING)
+    install(FILES ${PROJECT_BINARY_DIR}/abut.bash RENAME abut
+            DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
     install(FILES ${PROJECT_BINARY_DIR}/abut.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
     install(FILES ${PROJECT_BINARY_DIR}/_abut
             DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)

@@ -10,9 +10,9 @@ typedef struct contact_pair {
     abut_field *field[2];
     abut_samples *samples[2];
     abut_collider body[2];
-    abut_contact *list;  /* from malloc */
+    abut_contact *list;
     size_t count, all;   /* printed contacts; all contacts */
-    abut_patch *patches; /* from malloc; null with --method field */
+    abut_patch *patches; /* null with --method field */
     size_t patch_count;
     bool exact, is_verified;
     abut_reliability reliability;
@@ -21,7 +21,7 @@ typedef struct contact_pair {
     abut_map *map; /* distances from A to B; null without --method map */
 } contact_pair;
 
-/* ---- contacts_write.c: tables, results and JSON ---- */
+/* ---- contacts_print.c: tables, results and JSON ---- */
 
 /* Writes contacts or patches, their picture and their page, as set by the options. Returns the exit
  * code. */
@@ -32,7 +32,7 @@ int contacts_print(tool_run *tool, const tool_arguments *arguments, const contac
 /* Sets a view direction that is roughly perpendicular to the first contact normal. */
 void contacts_choose_view(const contact_pair *b, abut_picture_options *options);
 /* Draws both bodies translucently, the patches, and the contacts with their normals. */
-abut_status contacts_draw(tool_run *tool, const tool_arguments *arguments,
-                          const abut_picture_options *options, const contact_pair *b);
+void contacts_draw(tool_run *tool, const tool_arguments *arguments,
+                   const abut_picture_options *options, const contact_pair *b);
 
 #endif

@@ -1,31 +1,27 @@
 /* abut contacts SCENE.json: all contacts of a world. Each body uses the method that suits it, or
  * the one of the scene or of --method. */
 #include "apps/get.h"
-#include "clash.h"
+#include "interfere.h"
 #include "view.h"
 
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 typedef struct touches {
     tool_assembly assembly;
     abut_world *world;
-    abut_world_pair *pairs; /* from malloc, as the list */
+    abut_world_pair *pairs;
     uint64_t pair_count;
     abut_contact *list;
     uint64_t count, touching; /* pairs with a contact */
-    abut_world_event *events; /* of pairs with a contact, `touching` of them; from malloc */
-    abut_radial **radial;     /* of characters; from malloc */
+    abut_world_event *events; /* of pairs with a contact, `touching` of them */
+    abut_radial **radial;     /* of characters */
     abut_reliability reliability;
 } touches;
 
-static const tool_column columns[] = {
-    {"a", COLUMN_NAME, NULL},  {"b", COLUMN_NAME, NULL},  {"x", COLUMN_REAL, NULL},
-    {"y", COLUMN_REAL, NULL},  {"z", COLUMN_REAL, NULL},  {"nx", COLUMN_REAL, NULL},
-    {"ny", COLUMN_REAL, NULL}, {"nz", COLUMN_REAL, NULL}, {"depth", COLUMN_REAL, NULL},
-};
+static const tool_column columns[] = {NAME("a"),  NAME("b"),  REAL("x"),  REAL("y"),    REAL("z"),
+                                      REAL("nx"), REAL("ny"), REAL("nz"), REAL("depth")};
 
 static void fill_row(const void *data, size_t row, double *values) {
     const touches *t = data;
@@ -64,17 +60,15 @@ static void rows_of(abut_quat q, abut_vec3 rows[3]) {
 }
 
 /* The radial fields of a posed character at the pose of its body. */
-static abut_status make_radial(const abut_scene_body *body, abut_radial **radial) {
+static void make_radial(const abut_scene_body *body, abut_radial **radial) {
     const uint32_t bone_count = get_character_info(body->character).bone_count;
     const uint32_t count = abut_mesh_vertex_count(body->mesh);
     const abut_vec3 o = abut_mesh_local_origin(body->mesh), t = body->collider.pose.translation;
-    abut_character_matrix *bones = malloc(((size_t)bone_count + 1) * sizeof *bones);
-    abut_vec3 *positions = malloc(((size_t)count + 1) * sizeof *positions), rows[3];
-    abut_status status =
-        bones && positions ? abut_radial_create(body->character, NULL, radial)
-                           : abut_set_error(ABUT_ERROR_MEMORY, "not enough memory for a character");
+    abut_character_matrix *bones = tool_array((size_t)bone_count + 1, sizeof *bones);
+    abut_vec3 *positions = tool_array((size_t)count + 1, sizeof *positions), rows[3];
+    ensure(abut_radial_create(body->character, NULL, radial));
     rows_of(body->collider.pose.rotation, rows);
-    for (uint32_t i = 0; i < bone_count && !status; i++)
+    for (uint32_t i = 0; i < bone_count; i++)
         for (int column = 0; column < 4; column++) {
             const abut_character_matrix *m = &body->bones[i];
             const abut_vec3 v =
@@ -84,16 +78,12 @@ static abut_status make_radial(const abut_scene_body *body, abut_radial **radial
             bones[i].m[1][column] = v.y + (last ? t.y : 0);
             bones[i].m[2][column] = v.z + (last ? t.z : 0);
         }
-    for (uint32_t i = 0; i < count && !status; i++) {
+    for (uint32_t i = 0; i < count; i++) {
         const abut_vec3 p = abut_mesh_local_positions(body->mesh)[i];
         const abut_vec3 v = turned(rows, (abut_vec3){p.x + o.x, p.y + o.y, p.z + o.z});
         positions[i] = (abut_vec3){v.x + t.x, v.y + t.y, v.z + t.z};
     }
-    status =
-        status ? status : abut_radial_set_positions(*radial, bones, abut_array_host(positions));
-    free(bones);
-    free(positions);
-    return status;
+    ensure(abut_radial_set_positions(*radial, bones, abut_array_host(positions)));
 }
 
 /* Makes a character body, unless another method is selected. */
@@ -110,59 +100,52 @@ static abut_status add_body(touches *t, uint32_t i, abut_world_method method) {
                             .mask = body->mask,
                             .margin = body->margin,
                             .method = kind == ABUT_COLLIDER_MESH ? method : ABUT_WORLD_AUTO};
-    abut_status status = character ? make_radial(body, &t->radial[i]) : ABUT_OK;
+    if (character)
+        make_radial(body, &t->radial[i]);
     uint32_t id;
     if (character) { /* in world coordinates */
         item.collider = abut_collider_make(ABUT_COLLIDER_CHARACTER, abut_pose_identity());
         item.collider.shape.character = t->radial[i];
     }
-    return status ? status : abut_world_add(t->world, &item, &id);
+    return abut_world_add(t->world, &item, &id);
 }
 
-static int make_world(tool_run *tool, const tool_arguments *arguments,
-                      const abut_world_options *options, touches *t) {
+static void make_world(tool_run *tool, const tool_arguments *arguments,
+                       const abut_world_options *options, touches *t) {
     const tool_given *given = option_given(arguments, "method");
     const abut_scene_arrays it = get_scene_arrays(t->assembly.scene);
     abut_world_method all = ABUT_WORLD_AUTO, method;
     if (given && !method_of(given->words, &all))
-        return tool_refuse(
-            tool, "--method of a scene must be auto, exact, field, map or layers, not '%s'",
-            given->words);
-    t->radial = calloc((size_t)t->assembly.count + 1, sizeof(abut_radial *));
-    if (!t->radial)
-        return tool_fail_with(tool, "out of memory", "not enough memory for the bodies");
-    abut_status status = abut_world_create(tool->context, options, &t->world);
-    for (uint32_t i = 0; i < t->assembly.count && !status; i++) {
+        tool_refuse(tool, "--method of a scene must be auto, exact, field, map or layers, not '%s'",
+                    given->words);
+    t->radial = tool_array((size_t)t->assembly.count + 1, sizeof(abut_radial *));
+    ensure(abut_world_create(tool->context, options, &t->world));
+    for (uint32_t i = 0; i < t->assembly.count; i++) {
         const char *said = t->assembly.bodies[i].method;
         method = all;
         if (said)
             method_of(said, &method);
-        if ((status = add_body(t, i, method))) {
+        abut_status status = add_body(t, i, method);
+        if (status) {
             tool_text name = {0};
             assembly_name(&t->assembly, i, &name);
             text_print(&name, ": %s", abut_last_error());
-            if (name.data)
-                abut_set_error(status, name.data);
-            text_free(&name);
+            ensure(abut_set_error(status, name.data));
         }
     }
-    for (uint64_t i = 0; i < it.ignored_count && !status; i++)
-        status = abut_world_ignore(t->world, it.ignored[i].a, it.ignored[i].b, true);
-    return status ? tool_fail(tool, status) : 0;
+    for (uint64_t i = 0; i < it.ignored_count; i++)
+        ensure(abut_world_ignore(t->world, it.ignored[i].a, it.ignored[i].b, true));
 }
 
 /* Prints the reliability with the names of the affected bodies. */
 static void print_scene_reliability(tool_run *tool, const touches *t) {
-    abut_mesh **meshes = malloc((size_t)(t->assembly.count + 1) * sizeof *meshes);
-    const char **names = malloc((size_t)(t->assembly.count + 1) * sizeof *names);
-    for (uint32_t i = 0; meshes && names && i < t->assembly.count; i++) {
+    abut_mesh **meshes = tool_array((size_t)(t->assembly.count + 1), sizeof *meshes);
+    const char **names = tool_array((size_t)(t->assembly.count + 1), sizeof *names);
+    for (uint32_t i = 0; i < t->assembly.count; i++) {
         meshes[i] = t->assembly.bodies[i].mesh;
         names[i] = t->assembly.bodies[i].name;
     }
-    print_reliability_of(tool, &t->reliability, meshes, names,
-                         meshes && names ? t->assembly.count : 0);
-    free(meshes);
-    free(names);
+    print_reliability_of(tool, &t->reliability, meshes, names, t->assembly.count);
 }
 
 /* ---- computing contacts ---- */
@@ -173,17 +156,11 @@ static uint64_t key_of(uint32_t a, uint32_t b) {
     return (uint64_t)a << 32 | b;
 }
 
-static int no_memory(tool_run *tool) {
-    return tool_fail_with(tool, "out of memory", "not enough memory for the pairs");
-}
-
 /* Excludes the pairs of other processes from the world, or includes them again. */
-static abut_status leave_out(const tool_run *tool, touches *t, bool out) {
-    abut_status status = ABUT_OK;
-    for (uint64_t i = 0; i < t->pair_count && !status; i++)
+static void leave_out(const tool_run *tool, touches *t, bool out) {
+    for (uint64_t i = 0; i < t->pair_count; i++)
         if (!share_mine(tool, i, PAIRS_PER_CHUNK))
-            status = abut_world_ignore(t->world, t->pairs[i].a, t->pairs[i].b, out);
-    return status;
+            ensure(abut_world_ignore(t->world, t->pairs[i].a, t->pairs[i].b, out));
 }
 
 /* Finds the index of a pair in the sorted list. */
@@ -200,121 +177,57 @@ static uint32_t place_of(const touches *t, uint64_t key) {
 }
 
 /* Collects all contacts and events in the first process, in the order of a single process. */
-static int collect(tool_run *tool, int code, touches *t) {
+static void collect(tool_run *tool, touches *t) {
+    share_agree(tool);
+    if (!tool->share)
+        return;
     uint64_t most = t->count > t->touching ? t->count : t->touching, first = 0;
-    uint64_t *keys = tool->share && !code ? malloc((most + 1) * sizeof *keys) : NULL;
-    if (tool->share && !code && !keys)
-        code = no_memory(tool);
-    code = share_agree(tool, code);
-    while (keys && first < t->pair_count && !share_mine(tool, first, PAIRS_PER_CHUNK))
+    uint64_t *keys = tool_array(most + 1, sizeof *keys);
+    while (first < t->pair_count && !share_mine(tool, first, PAIRS_PER_CHUNK))
         first++;
-    if (!code && keys) {
-        for (uint64_t i = 0; i < t->count; i++)
-            keys[i] = place_of(t, key_of(t->list[i].a, t->list[i].b));
-        share_worst(tool, &t->reliability, first < t->pair_count ? first : UINT64_MAX);
-        share_collect(tool, &t->list, &t->count, sizeof *t->list, keys);
-        for (uint64_t i = 0; i < t->touching; i++)
-            keys[i] = place_of(t, key_of(t->events[i].a, t->events[i].b));
-        share_collect(tool, &t->events, &t->touching, sizeof *t->events, keys);
-        leave_out(tool, t, false);
-    }
-    free(keys);
-    return code;
+    for (uint64_t i = 0; i < t->count; i++)
+        keys[i] = place_of(t, key_of(t->list[i].a, t->list[i].b));
+    share_worst(tool, &t->reliability, first < t->pair_count ? first : UINT64_MAX);
+    share_collect(tool, &t->list, &t->count, sizeof *t->list, keys);
+    for (uint64_t i = 0; i < t->touching; i++)
+        keys[i] = place_of(t, key_of(t->events[i].a, t->events[i].b));
+    share_collect(tool, &t->events, &t->touching, sizeof *t->events, keys);
+    leave_out(tool, t, false);
 }
 
-static int find_scene_contacts(tool_run *tool, const tool_arguments *arguments, touches *t) {
+static void find_scene_contacts(tool_run *tool, const tool_arguments *arguments, touches *t) {
     const tool_given *margin = option_given(arguments, "margin"),
                      *most = option_given(arguments, "most");
     abut_world_options options = abut_world_options_default();
     abut_contacts found = {.size = sizeof found, .capacity = 0};
+    abut_world_pair_list pairs = {NULL, 0, 0};
+    abut_world_event_list events = {NULL, 0, 0};
     options.margin = margin ? margin->numbers[0] : 0;
     options.max_patch_contacts = most ? most->counts[0] : 4;
-    int code = make_world(tool, arguments, &options, t);
-    if (code)
-        return code;
-    abut_world_pair_list pairs = {NULL, 0, 0};
-    abut_status status = abut_world_pairs(t->world, &pairs);
-    if (status == ABUT_ERROR_BUFFER) {
+    make_world(tool, arguments, &options, t);
+    if (lacks_room(abut_world_pairs(t->world, &pairs))) {
         pairs.capacity = pairs.count;
-        t->pairs = pairs.list = malloc(pairs.count * sizeof *pairs.list);
-        if (!t->pairs)
-            return no_memory(tool);
-        status = abut_world_pairs(t->world, &pairs);
+        t->pairs = pairs.list = tool_array(pairs.count, sizeof *pairs.list);
+        ensure(abut_world_pairs(t->world, &pairs));
     }
     t->pair_count = pairs.count;
-    status = status ? status : leave_out(tool, t, true);
-    status = status ? status : abut_world_contacts(t->world, &found);
-    if (status == ABUT_ERROR_BUFFER) {
+    leave_out(tool, t, true);
+    if (lacks_room(abut_world_contacts(t->world, &found))) {
         found.capacity = found.count;
-        t->list = found.list = malloc(found.count * sizeof *found.list);
-        if (!t->list)
-            return tool_fail_with(tool, "out of memory", "not enough memory for the contacts");
-        status = abut_world_contacts(t->world, &found);
+        t->list = found.list = tool_array(found.count, sizeof *found.list);
+        ensure(abut_world_contacts(t->world, &found));
     }
-    abut_world_event_list events = {NULL, 0, 0};
-    if (!status)
-        status = abut_world_events(t->world, &events);
-    if (status == ABUT_ERROR_BUFFER) {
+    if (lacks_room(abut_world_events(t->world, &events))) {
         events.capacity = events.count;
-        t->events = events.list = malloc(events.count * sizeof *events.list);
-        if (!t->events)
-            return no_memory(tool);
-        status = abut_world_events(t->world, &events);
+        t->events = events.list = tool_array(events.count, sizeof *events.list);
+        ensure(abut_world_events(t->world, &events));
     }
     t->touching = events.count;
-    if (status)
-        return tool_fail(tool, status);
     t->count = found.count;
     t->reliability = found.reliability;
-    return 0;
 }
 
 /* ---- output ---- */
-
-static const abut_colour red = {0.8f, 0.1f, 0.05f, 1};
-
-static abut_colour colour_of(const void *data, size_t contact) {
-    (void)data;
-    (void)contact;
-    return red;
-}
-
-static abut_status draw(tool_run *tool, const tool_arguments *arguments,
-                        const abut_picture_options *camera, const touches *t) {
-    tool_legend legend = {0};
-    abut_picture *picture = NULL;
-    abut_box all = {{HUGE_VAL, HUGE_VAL, HUGE_VAL}, {-HUGE_VAL, -HUGE_VAL, -HUGE_VAL}};
-    abut_status status = abut_picture_create(tool->context, camera, &picture);
-    for (uint32_t i = 0; i < t->assembly.count && !status; i++) {
-        abut_colour colour = abut_picture_colour(i);
-        if (t->assembly.count < LEGEND_MAX)
-            legend_add(&legend, colour, "%s", t->assembly.bodies[i].name);
-        colour.a = 0.4f;
-        status = assembly_draw(picture, &t->assembly, i, colour);
-    }
-    for (uint64_t i = 0; i < t->count; i++) {
-        abut_vec3 p = t->list[i].point;
-        all.lo = (abut_vec3){fmin(all.lo.x, p.x), fmin(all.lo.y, p.y), fmin(all.lo.z, p.z)};
-        all.hi = (abut_vec3){fmax(all.hi.x, p.x), fmax(all.hi.y, p.y), fmax(all.hi.z, p.z)};
-    }
-    double arrow =
-        0.06 * hypot(hypot(all.hi.x - all.lo.x, all.hi.y - all.lo.y), all.hi.z - all.lo.z);
-    for (uint64_t i = 0; i < t->count && !status; i++) {
-        abut_vec3 p = t->list[i].point, n = t->list[i].normal;
-        abut_vec3 q = {p.x + arrow * n.x, p.y + arrow * n.y, p.z + arrow * n.z};
-        status = abut_picture_add_point(picture, p, 7, red);
-        status = status ? status : abut_picture_add_line(picture, p, q, 2, red);
-    }
-    if (t->count)
-        legend_add(&legend, red, "contacts, with their normals");
-    const char *path = picture_given(arguments)->words;
-    if (!status && tool->view)
-        status =
-            view_contacts(tool->view, picture, t->list, (size_t)t->count, arrow, colour_of, NULL);
-    status = status ? status : picture_write(tool, picture, camera, &legend, path);
-    abut_picture_destroy(picture);
-    return status;
-}
 
 /* Prints the method of each body, and the guarantee of each touching pair, as JSON. */
 static void print_choices(tool_output *out, const touches *t) {
@@ -339,10 +252,7 @@ static void print_choices(tool_output *out, const touches *t) {
         json_text(out, "b", t->assembly.bodies[e->b].name);
         json_text(out, "method", abut_world_method_name(e->method));
         json_text(out, "guarantee", abut_world_guarantee_name(e->guarantee));
-        if (e->error < HUGE_VAL)
-            json_number(out, "error", e->error);
-        else
-            json_null(out, "error");
+        json_number(out, "error", e->error);
         json_count(out, "contacts", e->count);
         json_number(out, "depth", e->deepest.depth);
         out_end(out);
@@ -382,7 +292,6 @@ static void explain(tool_run *tool, const touches *t) {
                       abut_world_method_name(e->method), (unsigned long long)e->count,
                       e->count == 1 ? "" : "s", e->deepest.depth + 0.0, error, manner.reason);
     }
-    text_free(&both);
 }
 
 static void print_scene_contacts(tool_run *tool, const tool_arguments *arguments,
@@ -419,35 +328,34 @@ static void print_scene_contacts(tool_run *tool, const tool_arguments *arguments
 static int run_scene_contacts(tool_run *tool, const tool_arguments *arguments, touches *t) {
     const tool_given *path = option_given(arguments, "out"), *png = picture_given(arguments);
     abut_picture_options camera = abut_picture_options_default();
-    int code = png ? picture_check(tool, png->words) : 0;
-    code = code ? code : assembly_load(tool, arguments, false, &t->assembly);
-    if (!code && !t->assembly.scene)
-        code = tool_refuse(tool, "the second file is missing: name B, or use --with");
-    code = collect(tool, code ? code : find_scene_contacts(tool, arguments, t), t);
-    if (!code && !share_prints(tool))
-        return 0;
-    if (!code)
-        print_scene_reliability(tool, t);
-    if (!code && png)
-        code = camera_read(tool, arguments, &camera);
+    if (png)
+        picture_check(tool, png->words);
+    assembly_load(tool, arguments, false, &t->assembly);
+    if (!t->assembly.scene)
+        tool_refuse(tool, "the second file is missing: name B, or use --with");
+    find_scene_contacts(tool, arguments, t);
+    collect(tool, t);
+    if (!share_prints(tool))
+        return CODE_FINE;
+    print_scene_reliability(tool, t);
+    if (png)
+        camera_read(tool, arguments, &camera);
     const bool why = option_given(arguments, "explain") && !tool->out.json;
-    if (!code && why)
+    if (why)
         explain(tool, t);
     tool_table table = {columns, sizeof columns / sizeof *columns, (size_t)t->count, fill_row, t};
-    if (!code && (path || !(png || why)))
-        code = table_put_bodies(tool, path ? path->words : NULL, &table, t->assembly.bodies);
-    abut_status status = ABUT_OK;
-    if (!code && png && (status = draw(tool, arguments, &camera, t)))
-        code = tool_fail(tool, status);
-    if (!code && why)
-        answer(tool, "%llu", (unsigned long long)t->count);
-    if (!code && (tool->out.json || path || png)) {
+    if (path || !(png || why))
+        table_put_bodies(tool, path ? path->words : NULL, &table, t->assembly.bodies);
+    if (png)
+        contacts_draw_scene(tool, arguments, &camera, &t->assembly, t->list, t->count);
+    if (tool->out.json || path || png) {
         print_scene_contacts(tool, arguments, t);
         pictures_print_paths(tool, arguments);
         out_end(&tool->out);
-        answer(tool, "%llu", (unsigned long long)t->count);
     }
-    return code ? code : t->count ? CODE_FOUND : CODE_FINE;
+    if (why || tool->out.json || path || png)
+        answer(tool, "%llu", (unsigned long long)t->count);
+    return t->count ? CODE_FOUND : CODE_FINE;
 }
 
 int contacts_scene(tool_run *tool, const tool_arguments *arguments) {
@@ -455,23 +363,15 @@ int contacts_scene(tool_run *tool, const tool_arguments *arguments) {
         const char *name = arguments->given[i].option->name;
         if (!word_in(name,
                      "margin|most|method|explain|out|png|html|view|up|json|quiet|threads|help"))
-            return tool_refuse(tool, "--%s applies to two meshes, not to a scene", name);
+            tool_refuse(tool, "--%s applies to two meshes, not to a scene", name);
     }
-    int code = option_length(tool, option_given(arguments, "margin"));
-    if (!code)
-        code = option_range(tool, option_given(arguments, "most"), 1, 8,
-                            "contacts with --method exact");
-    if (code)
-        return code;
+    option_length(tool, option_given(arguments, "margin"));
+    option_range(tool, option_given(arguments, "most"), 1, 8, "contacts with --method exact");
     touches t = {0};
-    code = run_scene_contacts(tool, arguments, &t);
+    int code = run_scene_contacts(tool, arguments, &t);
     abut_world_destroy(t.world);
     for (uint32_t i = 0; t.radial && i < t.assembly.count; i++)
         abut_radial_destroy(t.radial[i]);
-    free(t.radial);
-    free(t.events);
-    free(t.pairs);
-    free(t.list);
     assembly_free(&t.assembly);
     return code;
 }

@@ -8,26 +8,19 @@ const char *device_named(const tool_arguments *arguments) {
     return given && strcmp(given->words, "cpu") != 0 ? given->words : NULL;
 }
 
-int device_open(tool_run *tool, const tool_arguments *arguments, abut_device **device) {
+abut_device *device_open(tool_run *tool, const tool_arguments *arguments) {
     const char *name = device_named(arguments);
-    if (device)
-        *device = NULL;
-    if (!name)
-        return 0;
-    if (!device)
-        return tool_refuse(
-            tool,
-            "--device %s: 'abut %s' runs on the CPU only; omit the option or use --device cpu",
-            name, tool->command->name);
-    abut_status status = abut_device_open(tool->context, name, device);
+    abut_device *device = NULL;
+    abut_status status = name ? abut_device_open(tool->context, name, &device) : ABUT_OK;
     if (status == ABUT_ERROR_DEVICE && !tool_cancelled())
-        return tool_fail_with(tool, abut_status_name(status), "%s; omit --device to run on the CPU",
-                              tool_error_message(abut_last_error()));
-    return status ? tool_fail(tool, status) : 0;
+        tool_fail_with(tool, abut_status_name(status), "%s; omit --device to run on the CPU",
+                       tool_error_message(abut_last_error()));
+    ensure(status);
+    return device;
 }
 
-abut_status device_bvh(abut_mesh *mesh, abut_device *device, abut_bvh **bvh) {
+void device_bvh(abut_mesh *mesh, abut_device *device, abut_bvh **bvh) {
     abut_bvh_options options = abut_bvh_options_default();
     options.device = device;
-    return abut_bvh_create(mesh, &options, bvh);
+    ensure(abut_bvh_create(mesh, &options, bvh));
 }

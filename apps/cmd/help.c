@@ -65,8 +65,7 @@ static void print_options(tool_text *to, const tool_option *options, size_t colu
         tool_text words = {0};
         option_usage(options, name, sizeof name);
         option_help(&words, options);
-        print_entry(to, name, columns, words.data ? words.data : "");
-        text_free(&words);
+        print_entry(to, name, columns, text_of(&words));
     }
 }
 
@@ -126,7 +125,7 @@ static void describe_command(tool_text *to, const tool_command *command) {
                command->found ? "nothing found" : "success", command->found ? "3 found: " : "",
                command->found ? command->found : "", command->found ? "; " : "");
     text_add(to, "\n");
-    print_paragraphs(to, codes.data ? codes.data : "");
+    print_paragraphs(to, text_of(&codes));
     text_free(&codes);
     if (command->examples) {
         text_add(to, "\nExamples:\n");
@@ -205,50 +204,44 @@ const char *help_topic(const char *name) {
 
 /* ---- the command ---- */
 
-static int refuse_topic(tool_run *tool, const char *name) {
-    const char *best = NULL;
+static void print_help(tool_run *tool, const tool_text *words) {
+    if (tool->out.json) {
+        out_object(&tool->out, NULL);
+        json_text(&tool->out, "help", text_of(words));
+        out_end(&tool->out);
+    } else {
+        text_add(&tool->out.text, text_of(words));
+    }
+}
+
+void help_command(tool_run *tool, const tool_command *command) {
+    tool_text words = {0};
+    describe_command(&words, command);
+    print_help(tool, &words);
+}
+
+static int run_help(tool_run *tool, const tool_arguments *arguments) {
+    const char *name = arguments->operand_count ? arguments->operands[0] : NULL, *best = NULL;
     size_t distance = 0;
+    tool_text words = {0};
+    if (!name)
+        help_general(&words);
+    else if (command_find(name))
+        describe_command(&words, command_find(name));
+    else if (help_topic(name))
+        print_paragraphs(&words, help_topic(name));
+    print_help(tool, &words);
+    if (words.data)
+        return CODE_FINE;
     for (size_t i = 0; commands[i]; i++)
         if (commands[i]->summary)
             word_closer(name, commands[i]->name, &best, &distance);
     for (size_t i = 0; help_topics[i]; i++)
         word_closer(name, help_topics[i], &best, &distance);
     if (best)
-        return tool_refuse(tool, "no help for '%s': unknown command or topic; did you mean '%s'?",
-                           name, best);
-    return tool_refuse(tool, "no help for '%s': unknown command or topic", name);
-}
-
-static int print_help(tool_run *tool, tool_text *words) {
-    if (tool->out.json) {
-        out_object(&tool->out, NULL);
-        json_text(&tool->out, "help", words->data ? words->data : "");
-        out_end(&tool->out);
-    } else {
-        text_add(&tool->out.text, words->data ? words->data : "");
-    }
-    text_free(words);
-    return CODE_FINE;
-}
-
-int help_command(tool_run *tool, const tool_command *command) {
-    tool_text words = {0};
-    describe_command(&words, command);
-    return print_help(tool, &words);
-}
-
-static int run_help(tool_run *tool, const tool_arguments *arguments) {
-    const char *name = arguments->operand_count ? arguments->operands[0] : NULL;
-    tool_text words = {0};
-    if (!name)
-        help_general(&words);
-    else if (command_find(name))
-        describe_command(&words, command_find(name));
-    if (name && help_topic(name))
-        print_paragraphs(&words, help_topic(name));
-    if (!words.data)
-        return refuse_topic(tool, name);
-    return print_help(tool, &words);
+        tool_refuse(tool, "no help for '%s': unknown command or topic; did you mean '%s'?", name,
+                    best);
+    tool_refuse(tool, "no help for '%s': unknown command or topic", name);
 }
 
 const tool_command command_help = {
@@ -259,7 +252,6 @@ const tool_command command_help = {
              "argument, lists the commands.",
     .examples = "  abut help picture\n  abut help exit-codes\n",
     .operand_kind = OPERAND_TOPIC,
-    .operand_least = 0,
-    .operand_most = 1,
+    .operand_range = {0, 1},
     .run = run_help,
 };

@@ -64,13 +64,6 @@ static void install_signal_handlers(void) {
     signal(SIGPIPE, SIG_IGN);
 }
 
-/* Ends the process by the signal that cancelled the work, so that a loop of a shell stops too. */
-static int end_cancelled(void) {
-    signal(caught, SIG_DFL);
-    raise(caught);
-    return CODE_CANCELLED;
-}
-
 /* A process may start with closed standard streams; the next opened file would get their
  * descriptor and receive our output. A descriptor that cannot be used for that takes its place. */
 static void reserve_standard_streams(void) {
@@ -78,6 +71,40 @@ static void reserve_standard_streams(void) {
         if (fcntl(descriptor, F_GETFD) < 0 && errno == EBADF &&
             open("/dev/null", descriptor == 0 ? O_WRONLY : O_RDONLY) < 0)
             return;
+}
+
+/* ---- the end of a run ---- */
+
+static tool_run *running; /* the run of this process */
+
+/* Completes the output. Returns the exit code, which may be that of another process. */
+static int finish_run(tool_run *tool, int code) {
+    code = share_finish(tool, code);
+    progress_erase(tool->progress);
+    if (!share_prints(tool))
+        text_clear(&tool->out.text);
+    /* A reader that closed the pipe (head) is not an error; a full disk is. */
+    if (!output_flush(&tool->out) && tool->out.error != EPIPE && code != CODE_CANCELLED) {
+        fprintf(stderr, "abut: standard output could not be written: %s\n",
+                strerror(tool->out.error));
+        code = CODE_WORK;
+    }
+    if (code == CODE_CANCELLED && caught) { /* by the signal, so that a loop of a shell stops too */
+        signal(caught, SIG_DFL);
+        raise(caught);
+    }
+    return code;
+}
+
+_Noreturn void tool_end(tool_run *tool, int code) {
+    if (tool->error_pipe) {
+        ssize_t put = write(tool->error_pipe, text_of(tool->complaint), tool->complaint->used);
+        _exit(put < 0 ? CODE_WORK : code);
+    }
+    code = finish_run(tool, code);
+    if (tool->share)
+        tool->share->end(tool->share->user);
+    _exit(code);
 }
 
 /* ---- errors ---- */
@@ -89,18 +116,21 @@ const char *tool_error_message(const char *sentence) {
     return strncmp(sentence + length, ": ", 2) == 0 ? sentence + length + 2 : sentence;
 }
 
+static void print_message(tool_run *tool, const char *kind, const char *message) {
+    progress_erase(tool->progress);
+    fprintf(stderr, "abut%s%s: %s%s\n", tool->command ? " " : "",
+            tool->command ? tool->command->name : "", kind, message);
+}
+
 static void print_error(tool_run *tool, const char *sentence) {
     if (tool->complaint) {
         text_clear(tool->complaint);
         text_add(tool->complaint, sentence);
         return;
     }
-    progress_erase(tool->progress);
     if (!tool->out.json)
-        output_flush(
-            &tool->out); /* flushes earlier output first; its errors are reported at the end */
-    fprintf(stderr, "abut%s%s: %s\n", tool->command ? " " : "",
-            tool->command ? tool->command->name : "", sentence);
+        output_flush(&tool->out); /* earlier output first; its errors are reported at the end */
+    print_message(tool, "", sentence);
 }
 
 static void write_error(tool_output *out, const char *kind, const char *sentence, int code) {
@@ -111,8 +141,9 @@ static void write_error(tool_output *out, const char *kind, const char *sentence
     out_end(out);
 }
 
-/* Discards the output so far and replaces it with the error. */
-static void replace_output(tool_output *out, const char *kind, const char *sentence, int code) {
+void tool_print_failure(tool_run *tool, const char *kind, const char *sentence, int code) {
+    tool_output *out = &tool->out;
+    print_error(tool, sentence);
     if (!out->json)
         return;
     text_clear(&out->text);
@@ -141,14 +172,13 @@ static bool reader_left(abut_status status, const char *sentence) {
            strstr(sentence, strerror(EPIPE));
 }
 
-int tool_fail(tool_run *tool, abut_status status) {
+void tool_fail(tool_run *tool, abut_status status) {
     const char *kind, *sentence;
     int code = classify_failure(status, &kind, &sentence);
     if (reader_left(status, sentence))
-        return CODE_FINE;
-    print_error(tool, sentence);
-    replace_output(&tool->out, kind, sentence, code);
-    return code;
+        tool_end(tool, CODE_FINE);
+    tool_print_failure(tool, kind, sentence, code);
+    tool_end(tool, code);
 }
 
 int tool_report_error(tool_run *tool, abut_status status) {
@@ -160,44 +190,62 @@ int tool_report_error(tool_run *tool, abut_status status) {
     return code;
 }
 
-int tool_fail_with(tool_run *tool, const char *kind, const char *format, ...) {
-    if (tool_cancelled()) /* any later failure results from the cancellation */
-        return tool_fail(tool, ABUT_ERROR_CANCELLED);
-    tool_text raw = {0}, sentence = {0};
-    va_list list;
-    va_start(list, format);
-    text_print_list(&raw, format, list);
-    va_end(list);
-    text_safe(&sentence, raw.data ? raw.data : "out of memory");
-    const char *words = sentence.data ? sentence.data : "out of memory";
-    print_error(tool, words);
-    replace_output(&tool->out, kind, words, CODE_WORK);
-    text_free(&raw);
-    text_free(&sentence);
-    return CODE_WORK;
+void ensure(abut_status status) {
+    if (status)
+        tool_fail(running, status);
 }
 
-int tool_refuse(tool_run *tool, const char *format, ...) {
+bool lacks_room(abut_status status) {
+    if (status && status != ABUT_ERROR_BUFFER)
+        tool_fail(running, status);
+    return status == ABUT_ERROR_BUFFER;
+}
+
+void tool_fail_with(tool_run *tool, const char *kind, const char *format, ...) {
+    if (tool_cancelled()) /* any later failure results from the cancellation */
+        tool_fail(tool, ABUT_ERROR_CANCELLED);
     tool_text raw = {0}, sentence = {0};
     va_list list;
     va_start(list, format);
     text_print_list(&raw, format, list);
     va_end(list);
-    text_safe(&sentence, raw.data ? raw.data : "out of memory");
-    const char *said = sentence.data ? sentence.data : "";
-    if (!strstr(said, "did you mean") && !strstr(said, "usage:") && !tool->complaint)
+    text_safe(&sentence, text_of(&raw));
+    tool_print_failure(tool, kind, text_of(&sentence), CODE_WORK);
+    tool_end(tool, CODE_WORK);
+}
+
+void tool_refuse(tool_run *tool, const char *format, ...) {
+    tool_text raw = {0}, sentence = {0};
+    va_list list;
+    if (tool->where)
+        text_print(&raw, "%s: ", tool->where);
+    va_start(list, format);
+    text_print_list(&raw, format, list);
+    va_end(list);
+    text_safe(&sentence, text_of(&raw));
+    if (!strstr(text_of(&raw), "did you mean") && !strstr(text_of(&raw), "usage:"))
         text_print(&sentence, "; see 'abut help%s%s'", tool->command ? " " : "",
                    tool->command ? tool->command->name : "");
-    const char *words = sentence.data ? sentence.data : "out of memory";
-    print_error(tool, words);
-    replace_output(&tool->out, "usage error", words, CODE_USAGE);
-    text_free(&raw);
-    text_free(&sentence);
-    return CODE_USAGE;
+    tool_print_failure(tool, "usage error", text_of(&sentence), CODE_USAGE);
+    tool_end(tool, CODE_USAGE);
 }
 
-int tool_refuse_last(tool_run *tool) {
-    return tool_refuse(tool, "%s", tool_error_message(abut_last_error()));
+void tool_refuse_last(tool_run *tool) {
+    tool_refuse(tool, "%s", tool_error_message(abut_last_error()));
+}
+
+/* Without memory the error is printed without any. */
+void tool_exhausted(void) {
+    static const char message[] = "not enough memory";
+    if (running->error_pipe)
+        _exit(write(running->error_pipe, message, sizeof message - 1) < 0 ? 1 : CODE_WORK);
+    print_message(running, "", message);
+    if (running->out.json)
+        printf("{\n  \"error\": {\n    \"kind\": \"out of memory\",\n    \"message\": \"%s\",\n"
+               "    \"exit_code\": %d\n  }\n}\n",
+               message, CODE_WORK);
+    running->out = (tool_output){0};
+    tool_end(running, CODE_WORK);
 }
 
 /* ---- functions that commands share ---- */
@@ -237,6 +285,12 @@ abut_status tool_read(tool_run *tool, const char *path, const abut_mesh_read_opt
     return status;
 }
 
+abut_mesh *mesh_read(tool_run *tool, const char *path) {
+    abut_mesh *mesh = NULL;
+    ensure(tool_read(tool, path, NULL, &mesh));
+    return mesh;
+}
+
 abut_mesh_format tool_format(const char *word) {
     if (strcmp(word, "glb") == 0)
         return ABUT_MESH_FORMAT_GLTF;
@@ -246,30 +300,25 @@ abut_mesh_format tool_format(const char *word) {
     return ABUT_MESH_FORMAT_AUTO;
 }
 
-int tool_output_format(tool_run *tool, const char *path, const tool_given *to,
-                       abut_mesh_format *format) {
+void tool_output_format(tool_run *tool, const char *path, const tool_given *to,
+                        abut_mesh_format *format) {
     if (strcmp(path, "-") == 0 && !to)
-        return tool_refuse(
+        tool_refuse(
             tool, "a mesh on standard output (-) needs a format: --to obj, ply, stl, off or gltf");
     *format = tool_format(to ? to->words : path_ending(path));
     if (*format == ABUT_MESH_FORMAT_AUTO || *format == ABUT_MESH_FORMAT_OTHER)
-        return tool_refuse(tool,
-                           "%s: unknown file extension for a mesh; use .obj, .ply, .stl, .off, "
-                           ".glb or .gltf, or --to",
-                           path);
-    return 0;
+        tool_refuse(tool,
+                    "%s: unknown file extension for a mesh; use .obj, .ply, .stl, .off, "
+                    ".glb or .gltf, or --to",
+                    path);
 }
 
 /* ---- the run ---- */
 
 void tool_log(void *user, abut_log_level level, const char *message) {
     tool_run *tool = user;
-    if (tool->quiet || !share_prints(tool))
-        return;
-    progress_erase(tool->progress);
-    fprintf(stderr, "abut%s%s: %s%s\n", tool->command ? " " : "",
-            tool->command ? tool->command->name : "", level == ABUT_LOG_WARNING ? "warning: " : "",
-            message);
+    if (!tool->quiet && share_prints(tool))
+        print_message(tool, level == ABUT_LOG_WARNING ? "warning: " : "", message);
 }
 
 void tool_print_reliability(tool_run *tool, const abut_reliability *reliability) {
@@ -298,17 +347,6 @@ const char *tool_yes_or_no(bool found, const abut_reliability *reliability) {
     return found ? "yes" : reliability->level == ABUT_RELIABILITY_UNRELIABLE ? "unknown" : "no";
 }
 
-static int refuse_command(tool_run *tool, const char *name) {
-    const char *best = NULL;
-    size_t distance = 0;
-    for (size_t i = 0; commands[i]; i++)
-        if (commands[i]->summary)
-            word_closer(name, commands[i]->name, &best, &distance);
-    if (best)
-        return tool_refuse(tool, "unknown command '%s'; did you mean '%s'?", name, best);
-    return tool_refuse(tool, "unknown command '%s'", name);
-}
-
 /* Global options may precede the command: it is the first word that is neither an option nor the
  * value of --threads. */
 static int find_command(int count, char **words) {
@@ -324,66 +362,62 @@ static int find_command(int count, char **words) {
 /* Commands that several processes can run together. */
 #define SHARED_COMMANDS "field|sweep|distance|contacts|version|help"
 
-/* Runs a command with parsed arguments. */
-static int run_command(tool_run *tool, const tool_arguments *arguments) {
-    const tool_given *threads = option_given(arguments, "threads"),
-                     *table = option_given(arguments, "out");
-    tool->quiet = option_given(arguments, "quiet") != NULL;
-    if (option_given(arguments, "help"))
-        return help_command(tool, tool->command);
-    if (threads)
-        tool->threads = threads->counts[0];
-    if (tool->threads > 4096)
-        return tool_refuse(tool, "--threads must be a whole number from 1 to 4096, not '%u'",
-                           tool->threads);
-    if (table && strcmp(path_ending(table->words), "json") == 0)
-        return tool_refuse(tool, "--out writes comma-separated values, PLY or NPY; for JSON use "
-                                 "--json, which prints to standard output");
-    tool->progress = progress_create(!tool->quiet && share_prints(tool), tool->out.unicode);
+void tool_make_context(tool_run *tool) {
     abut_context_options options = abut_context_options_default();
     options.thread_count = tool->threads;
     options.progress_user = tool->progress;
     options.progress = progress_report;
     options.log_user = tool;
     options.log = tool_log;
-    abut_status status = abut_context_create(&options, &tool->context);
-    if (status)
-        return tool_fail(tool, status);
-    int code = tool->share && !word_in(tool->command->name, SHARED_COMMANDS)
-                   ? tool_refuse(tool, "abut-mpi runs only %s; use abut for other commands",
-                                 SHARED_COMMANDS)
-                   : view_open(tool, arguments);
-    code = code ? code : view_report(tool, tool->command->run(tool, arguments));
-    view_close(tool->view);
-    progress_erase(tool->progress);
+    ensure(abut_context_create(&options, &tool->context));
+}
+
+/* Runs a command with parsed arguments. */
+static int run_command(tool_run *tool, const tool_arguments *arguments) {
+    const tool_given *threads = option_given(arguments, "threads"),
+                     *table = option_given(arguments, "out");
+    tool->quiet = option_given(arguments, "quiet") != NULL;
+    if (option_given(arguments, "help")) {
+        help_command(tool, tool->command);
+        return CODE_FINE;
+    }
+    option_range(tool, threads, 1, 4096, "");
+    tool->threads = threads ? threads->counts[0] : 0;
+    if (table && strcmp(path_ending(table->words), "json") == 0)
+        tool_refuse(tool, "--out writes comma-separated values, PLY or NPY; for JSON use --json, "
+                          "which prints to standard output");
+    tool->progress = progress_create(!tool->quiet && share_prints(tool), tool->out.unicode);
+    if (tool->share && !word_in(tool->command->name, SHARED_COMMANDS))
+        tool_refuse(tool, "abut-mpi runs only %s; use abut for other commands", SHARED_COMMANDS);
+    if (!tool->command->forks)
+        tool_make_context(tool);
+    view_open(tool, arguments);
+    int code = tool->command->run(tool, arguments);
+    view_report(tool, code);
     abut_context_destroy(tool->context);
     return code;
 }
 
 /* Without a command only --help and --version are valid. */
 static int run_bare(tool_run *tool, int count, char **words) {
-    static const tool_option version[] = {{"version", NULL, OPTION_FLAG, "print the version", NULL,
-                                           false},
-                                          {0}};
+    static const tool_option version[] = {FLAG("version", "print the version"), {0}};
     static const tool_command bare = {.name = "", .operands = "", .options = version};
     tool_arguments arguments;
-    int code = options_parse(tool, &bare, count, words, &arguments);
-    if (!code && option_given(&arguments, "version")) {
+    options_parse(tool, &bare, count, words, &arguments);
+    if (option_given(&arguments, "version")) {
         tool->command = &command_version;
-        code = run_command(tool, &arguments);
-    } else if (!code && option_given(&arguments, "help")) {
-        help_general(&tool->out.text);
-    } else if (!code && tool->out.json) {
-        code = tool_refuse(tool, "the command is missing");
-    } else if (!code) {
-        tool_text help = {0};
-        help_general(&help);
-        fputs(help.data ? help.data : "", stderr);
-        text_free(&help);
-        code = CODE_USAGE;
+        return run_command(tool, &arguments);
     }
-    arguments_free(&arguments);
-    return code;
+    if (option_given(&arguments, "help")) {
+        help_general(&tool->out.text);
+        return CODE_FINE;
+    }
+    if (tool->out.json)
+        tool_refuse(tool, "the command is missing");
+    tool_text help = {0};
+    help_general(&help);
+    fputs(help.data, stderr);
+    return CODE_USAGE;
 }
 
 static int run_command_line(tool_run *tool, int count, char **words) {
@@ -391,15 +425,20 @@ static int run_command_line(tool_run *tool, int count, char **words) {
     if (at < 0)
         return run_bare(tool, count, words);
     tool->command = command_find(words[at]);
-    if (!tool->command)
-        return refuse_command(tool, words[at]);
+    if (!tool->command) {
+        const char *best = NULL;
+        size_t distance = 0;
+        for (size_t i = 0; commands[i]; i++)
+            if (commands[i]->summary)
+                word_closer(words[at], commands[i]->name, &best, &distance);
+        if (best)
+            tool_refuse(tool, "unknown command '%s'; did you mean '%s'?", words[at], best);
+        tool_refuse(tool, "unknown command '%s'", words[at]);
+    }
     memmove(words + at, words + at + 1, (size_t)(count - at - 1) * sizeof *words);
     tool_arguments arguments;
-    int code = options_parse(tool, tool->command, count - 1, words, &arguments);
-    if (!code)
-        code = run_command(tool, &arguments);
-    arguments_free(&arguments);
-    return code;
+    options_parse(tool, tool->command, count - 1, words, &arguments);
+    return run_command(tool, &arguments);
 }
 
 /* Errors must be JSON even if the command line cannot be parsed. */
@@ -411,27 +450,16 @@ static bool wants_json(int count, char **words) {
 }
 
 int tool_main(int count, char **words, tool_share *share) {
-    tool_text complaint = {0};
+    static tool_text complaint;
+    static tool_run tool;
     reserve_standard_streams();
     setlocale(LC_CTYPE, "");
     install_signal_handlers();
-    tool_run tool = {.share = share};
+    tool = (tool_run){.share = share};
+    running = &tool;
     if (!share_prints(&tool))
         tool.complaint = &complaint;
     int skip = count > 0;
     output_start(&tool.out, wants_json(count - skip, words + skip));
-    int code = share_agree(&tool, run_command_line(&tool, count - skip, words + skip));
-    progress_free(tool.progress);
-    tool.progress = NULL;
-    if (!share_prints(&tool))
-        text_clear(&tool.out.text);
-    /* A reader that closed the pipe (head) is not an error; a full disk is. */
-    if (!output_flush(&tool.out) && tool.out.error != EPIPE && code != CODE_CANCELLED) {
-        fprintf(stderr, "abut: standard output could not be written: %s\n",
-                strerror(tool.out.error));
-        code = CODE_WORK;
-    }
-    output_free(&tool.out);
-    text_free(&complaint);
-    return code == CODE_CANCELLED && caught ? end_cancelled() : code;
+    return finish_run(&tool, run_command_line(&tool, count - skip, words + skip));
 }

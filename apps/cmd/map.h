@@ -5,7 +5,7 @@
 
 #include "tool.h"
 
-/* ---- map_find.c: bodies, maps, statistics ---- */
+/* ---- map_measure.c: bodies, maps, statistics ---- */
 
 enum { MAP_QUANTILES = 7, MAP_BINS = 40, MAP_LINES = 10 };
 
@@ -41,74 +41,50 @@ typedef struct map_query_options {
 extern const double map_shares[MAP_QUANTILES];
 
 /* The options of all these commands: a list for tables of options. */
-#define MAP_OPTIONS                                                                              \
-    {"resolution",                                                                               \
-     "N",                                                                                        \
-     OPTION_COUNT,                                                                               \
-     "texels along each side of the atlas (default: 512, or more if 4 texels for each triangle " \
-     "need it)",                                                                                 \
-     NULL,                                                                                       \
-     false},                                                                                     \
-        {"png", "FILE", OPTION_TEXT, "draw the surface in colours, with a colour scale",         \
-         NULL,  false},                                                                          \
-        PAGE_OPTION,                                                                             \
-        {"view",                                                                                 \
-         "VIEW",                                                                                 \
-         OPTION_TEXT,                                                                            \
-         "view direction: front, back, left, right, top, bottom, iso, or X,Y,Z (default: iso)",  \
-         "front|back|left|right|top|bottom|iso",                                                 \
-         false},                                                                                 \
-        {"up",                                                                                   \
-         "AXIS",                                                                                 \
-         OPTION_TEXT,                                                                            \
-         "up axis: x, y, z, -x, -y, -z or X,Y,Z (default: that of the first file that has one, " \
-         "otherwise z)",                                                                         \
-         "x|y|z|-x|-y|-z",                                                                       \
-         false},                                                                                 \
-        {"out",                                                                                  \
-         "FILE",                                                                                 \
-         OPTION_TEXT,                                                                            \
-         "output by the file extension: .ply the surface with colours and distances, .csv or "   \
-         ".npy a row for each sample, .png a picture; repeatable",                               \
-         NULL,                                                                                   \
-         true},                                                                                  \
+#define MAP_OPTIONS                                                                               \
+    OPTION("resolution", "N", COUNT,                                                              \
+           "texels along each side of the atlas (default: 512, or more if 4 texels for each "     \
+           "triangle "                                                                            \
+           "need it)"),                                                                           \
+        OPTION("png", "FILE", TEXT, "draw the surface in colours, with a colour scale"),          \
+        PAGE_OPTION, CAMERA_OPTIONS("iso"),                                                       \
+        REPEATED(                                                                                 \
+            "out", "FILE", TEXT,                                                                  \
+            "output by the file extension: .ply the surface with colours and distances, .csv or " \
+            ".npy a row for each sample, .png a picture; repeatable"),                            \
         DEVICE_OPTION
 /* The options of those with two bodies. */
-#define MAP_POSE_OPTIONS                                                                       \
-    {"pose",                                                                                   \
-     "POSE",                                                                                   \
-     OPTION_TEXT,                                                                              \
-     "pose of B: X,Y,Z (translation), @z,30 (rotation by 30 degrees about z), X,Y,Z@1,1,0,30 " \
-     "(rotation, then translation) or X,Y,Z,QX,QY,QZ,QW (with a quaternion)",                  \
-     NULL,                                                                                     \
-     false},                                                                                   \
-        {"pose-a", "POSE", OPTION_TEXT, "pose of A", NULL, false},
+#define MAP_POSE_OPTIONS                                                                          \
+    OPTION(                                                                                       \
+        "pose", "POSE", TEXT,                                                                     \
+        "pose of B: X,Y,Z (translation), @z,30 (rotation by 30 degrees about z), X,Y,Z@1,1,0,30 " \
+        "(rotation, then translation) or X,Y,Z,QX,QY,QZ,QW (with a quaternion)"),                 \
+        OPTION("pose-a", "POSE", TEXT, "pose of A"),
 
 /* Validates the options that all these commands have: names of pictures, the camera. */
-int map_check(tool_run *tool, const tool_arguments *arguments);
+void map_check(tool_run *tool, const tool_arguments *arguments);
 /* Reads a mesh and applies the pose of the option `pose`; null = none. Free it in any case. */
-int surface_load(tool_run *tool, const tool_arguments *arguments, const char *path,
-                 const char *pose, tool_surface *surface);
+void surface_load(tool_run *tool, const tool_arguments *arguments, const char *path,
+                  const char *pose, tool_surface *surface);
 /* Builds its BVH, on a device or the CPU (null), with signs if the surface has no boundary
  * edges, or `regardless`. */
-int surface_index(tool_run *tool, abut_device *device, bool sign, bool regardless,
-                  tool_surface *surface);
+void surface_index(tool_run *tool, abut_device *device, bool sign, bool regardless,
+                   tool_surface *surface);
 /* Makes its map with the requested resolution, otherwise with `resolution` or as many texels as
  * necessary. */
-int surface_map(tool_run *tool, const tool_arguments *arguments, uint32_t resolution,
-                abut_device *device, tool_surface *surface);
+void surface_map(tool_run *tool, const tool_arguments *arguments, uint32_t resolution,
+                 abut_device *device, tool_surface *surface);
 void surface_free(tool_surface *surface);
 /* Computes distances to others, or to itself. */
-int map_compute(tool_run *tool, abut_map *map, const abut_collider *others, uint32_t count,
-                const map_query_options *query);
+void map_compute(abut_map *map, const abut_collider *others, uint32_t count,
+                 const map_query_options *query);
 /* Computes the statistics of a map. The scale is from `lo` to `hi`; if these are equal, over all
  * distances. */
-int map_measure(tool_run *tool, const tool_surface *surface,
-                const abut_map_measure_options *options, const char *palette, double lo, double hi,
-                map_answer *answer);
+void map_measure(const tool_surface *surface, const abut_map_measure_options *options,
+                 const char *palette, double lo, double hi, map_answer *answer);
 
 /* The area that is inside by more than rounding errors: coincident surfaces are not inside. */
-abut_status map_inside(const abut_map *map, const abut_map_measures *measures, double *area);
+void map_inside(const abut_map *map, const abut_map_measures *measures, double *area);
 /* A distance for text output: 0 if it is a rounding error. */
 double map_rounded(double distance, const abut_map_measures *measures);
 void map_number(tool_output *out, const char *key, double distance,
@@ -128,7 +104,7 @@ typedef enum map_show { MAP_SHOW_DISTANCE = 0, MAP_SHOW_VORONOI, MAP_SHOW_GRADIE
 
 /* A surface subdivided to the resolution of the samples. */
 typedef struct map_fine {
-    abut_vec3 *points;       /* from malloc, as all; absolute */
+    abut_vec3 *points;       /* absolute */
     uint32_t *corners;       /* three for each triangle */
     uint32_t *source;        /* triangle of the mesh that contains a triangle */
     double (*weights)[3][3]; /* barycentric coordinates of its corners in that triangle */
@@ -136,7 +112,7 @@ typedef struct map_fine {
 } map_fine;
 
 /* Bisects edges until none is longer, or there are too many triangles. */
-abut_status fine_create(const tool_surface *surface, double longest, map_fine *fine);
+void fine_create(const tool_surface *surface, double longest, map_fine *fine);
 void fine_free(map_fine *fine);
 
 /* One panel of a picture: a surface in colours, the others translucent. */
@@ -156,35 +132,66 @@ map_panel panel_of(const tool_surface *surface, const map_answer *answer,
                    const tool_surface *others, uint32_t other_count);
 
 /* Draws panels side by side, and the scale with the areas of the first answer. */
-int map_draw(tool_run *tool, const tool_arguments *arguments, const map_panel *panels,
-             uint32_t count, map_show show, const char *path);
+void map_draw(tool_run *tool, const tool_arguments *arguments, const map_panel *panels,
+              uint32_t count, map_show show, const char *path);
 /* Adds the objects of a panel without text, for films; with labels for the page that shows it
  * next. */
-abut_status map_paint(tool_run *tool, abut_picture *picture, const map_panel *panel, map_show show,
-                      bool page);
+void map_paint(tool_run *tool, abut_picture *picture, const map_panel *panel, map_show show,
+               bool page);
 /* Writes distances, Voronoi diagram and gradient as images of the atlas. */
-int map_images(tool_run *tool, const map_panel *panel, const char *prefix);
+void map_images(tool_run *tool, const map_panel *panel, const char *prefix);
 
 /* ---- map_view.c ---- */
 
 /* Writes the page of --html. */
-int map_view(tool_run *tool, const tool_arguments *arguments, const map_panel *panels,
-             uint32_t count, map_show show);
+void map_view(tool_run *tool, const tool_arguments *arguments, const map_panel *panels,
+              uint32_t count, map_show show);
 /* Adds the surface unchanged, with one colour for each triangle, for pages with frames. */
-abut_status map_paint_plain(abut_picture *picture, const map_panel *panel);
+void map_paint_plain(abut_picture *picture, const map_panel *panel);
 
 /* ---- map_write.c ---- */
 
 /* Writes the files of --png and --out; a file of samples or of a surface is of the first panel. */
-int map_write(tool_run *tool, const tool_arguments *arguments, const map_panel *panels,
-              uint32_t count, map_show show);
+void map_write(tool_run *tool, const tool_arguments *arguments, const map_panel *panels,
+               uint32_t count, map_show show);
 
-/* ---- map_frames.c ---- */
+/* ---- map_frames.c and map_frames_draw.c: moving bodies ---- */
+
+typedef struct map_frame_row {
+    double milliseconds; /* to update, compute and measure; without reading files */
+    double reach, relative, inside_area;
+    abut_map_measures measures;
+} map_frame_row;
+
+typedef struct map_frames_run {
+    const tool_arguments *arguments;
+    uint32_t body_count;
+    tool_frames *folders; /* frames of each body; none if it is static */
+    tool_surface *surfaces;
+    abut_collider *others;
+    abut_frames *recording; /* of all bodies; otherwise null */
+    uint64_t frame_count;
+    map_query_options query;
+    abut_device *device;
+    map_frame_row *rows;
+    float *film; /* for a page: the distance at the centre of each triangle, frame by frame */
+    size_t triangle_count;
+} map_frames_run;
+
+/* Whether a body differs from the previous frame; and its mesh in a frame. */
+bool map_body_moves(const map_frames_run *r, uint32_t body);
+void map_read_body(tool_run *tool, map_frames_run *r, uint32_t body, uint64_t frame,
+                   abut_mesh **mesh);
+void map_fill_frame_row(const void *data, size_t i, double *values);
+/* Keeps the distances of a frame for the page, whose colours need the range of all frames. */
+void map_keep_frame(map_frames_run *r, uint64_t frame);
+void map_frames_page(tool_run *tool, map_frames_run *r);
+void map_frames_plot(tool_run *tool, const map_frames_run *r, const char *path);
 
 /* Returns whether the operand is a recording; whether any operand is one or a folder of frames. */
 bool map_recorded(const tool_arguments *arguments);
 bool map_moves(const tool_arguments *arguments);
-int map_frames(tool_run *tool, const tool_arguments *arguments, abut_device *device,
-               const map_query_options *query);
+void map_frames(tool_run *tool, const tool_arguments *arguments, abut_device *device,
+                const map_query_options *query);
 
 #endif

@@ -5,33 +5,7 @@
 #include "view.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
-
-typedef struct frame_row {
-    double milliseconds; /* to update, compute and measure; without reading files */
-    double reach, relative, inside_area;
-    abut_map_measures measures;
-} frame_row;
-
-typedef struct frames_run {
-    const tool_arguments *arguments;
-    uint32_t body_count;
-    tool_frames *folders; /* frames of each body; none if it is static; from malloc, as all */
-    tool_surface *surfaces;
-    abut_collider *others;
-    abut_frames *recording; /* of all bodies; otherwise null */
-    uint64_t frame_count;
-    map_query_options query;
-    abut_device *device;
-    frame_row *rows;
-    float *film; /* for a page: the distance at the centre of each triangle, frame by frame */
-    size_t triangle_count;
-} frames_run;
-
-static int fail_out_of_memory(tool_run *tool) {
-    return tool_fail_with(tool, "out of memory", "not enough memory for the frames");
-}
 
 bool map_recorded(const tool_arguments *arguments) {
     return arguments->operand_count == 1 &&
@@ -47,238 +21,131 @@ bool map_moves(const tool_arguments *arguments) {
 
 /* ---- sources of frames ---- */
 
-static int open_recording(tool_run *tool, frames_run *r) {
+static void open_recording(tool_run *tool, map_frames_run *r) {
     const char *path = r->arguments->operands[0];
-    abut_status status = abut_frames_open(tool->context, tool_input(tool, path), &r->recording);
-    if (status)
-        return tool_fail(tool, status);
+    ensure(abut_frames_open(tool->context, tool_input(tool, path), &r->recording));
     abut_frames_info info = get_frames_info(r->recording);
     r->body_count = info.mesh_count;
     r->frame_count = info.frame_count;
     if (r->body_count < 2 && !r->query.self)
-        return tool_fail_with(tool, "file error",
-                              "%s: has only one body; use --self for its distance to itself", path);
-    return 0;
+        tool_fail_with(tool, "file error",
+                       "%s: has only one body; use --self for its distance to itself", path);
 }
 
 /* Checks that all folders have the same number of frames. */
-static int list_folders(tool_run *tool, frames_run *r) {
+static void list_folders(tool_run *tool, map_frames_run *r) {
     size_t first = 0;
     for (uint32_t i = 0; i < r->body_count; i++) {
         const char *path = r->arguments->operands[i];
         if (!frames_is_folder(path))
             continue;
-        int code = frames_list(tool, path, &r->folders[i]);
-        if (code)
-            return code;
+        frames_list(tool, path, &r->folders[i]);
         if (r->frame_count && r->folders[i].count != r->frame_count)
-            return tool_fail_with(tool, "file error", "%s has %zu frames, but %s has %llu", path,
-                                  r->folders[i].count, r->arguments->operands[first],
-                                  (unsigned long long)r->frame_count);
+            tool_fail_with(tool, "file error", "%s has %zu frames, but %s has %llu", path,
+                           r->folders[i].count, r->arguments->operands[first],
+                           (unsigned long long)r->frame_count);
         first = r->frame_count ? first : i;
         r->frame_count = r->folders[i].count;
     }
-    return 0;
 }
 
-static int open_frames(tool_run *tool, frames_run *r) {
+static void open_frames(tool_run *tool, map_frames_run *r) {
     const bool recorded = map_recorded(r->arguments);
     r->body_count = (uint32_t)r->arguments->operand_count;
-    int code = recorded ? open_recording(tool, r) : 0;
-    if (code)
-        return code;
-    r->folders = calloc(r->body_count, sizeof *r->folders);
-    r->surfaces = calloc(r->body_count, sizeof *r->surfaces);
-    r->others = calloc(r->body_count, sizeof *r->others);
-    if (!r->folders || !r->surfaces || !r->others)
-        return fail_out_of_memory(tool);
+    if (recorded)
+        open_recording(tool, r);
+    r->folders = tool_array(r->body_count, sizeof *r->folders);
+    r->surfaces = tool_array(r->body_count, sizeof *r->surfaces);
+    r->others = tool_array(r->body_count, sizeof *r->others);
     for (uint32_t i = 0; i < r->body_count; i++)
         r->surfaces[i].path = r->arguments->operands[recorded ? 0 : i];
-    code = recorded ? 0 : list_folders(tool, r);
-    if (!code && r->frame_count > SIZE_MAX / sizeof *r->rows)
-        return fail_out_of_memory(tool);
-    r->rows = code ? NULL : calloc((size_t)r->frame_count, sizeof *r->rows);
-    return code || r->rows ? code : fail_out_of_memory(tool);
+    if (!recorded)
+        list_folders(tool, r);
+    r->rows = tool_array((size_t)r->frame_count, sizeof *r->rows);
 }
 
 /* Returns whether a body differs from the previous frame. */
-static bool body_moves(const frames_run *r, uint32_t body) {
+bool map_body_moves(const map_frames_run *r, uint32_t body) {
     return r->recording || r->folders[body].count;
 }
 
-static abut_status read_body(tool_run *tool, frames_run *r, uint32_t body, uint64_t frame,
-                             abut_mesh **mesh) {
-    if (r->recording)
-        return abut_frames_mesh_at(r->recording, frame, body, mesh);
+void map_read_body(tool_run *tool, map_frames_run *r, uint32_t body, uint64_t frame,
+                   abut_mesh **mesh) {
+    if (r->recording) {
+        ensure(abut_frames_mesh_at(r->recording, frame, body, mesh));
+        return;
+    }
     const tool_frames *folder = &r->folders[body];
-    return tool_read(tool, folder->count ? folder->paths[frame] : r->surfaces[body].path, NULL,
-                     mesh);
+    ensure(
+        tool_read(tool, folder->count ? folder->paths[frame] : r->surfaces[body].path, NULL, mesh));
 }
 
 /* ---- a frame ---- */
 
 /* Builds the map in the first frame, and updates it in later ones. */
-static int build_maps(tool_run *tool, frames_run *r) {
-    int code = 0;
-    for (uint32_t i = 1; i < r->body_count && !code; i++) {
-        code = surface_index(tool, r->device, r->query.sign, r->query.regardless, &r->surfaces[i]);
+static void build_maps(tool_run *tool, map_frames_run *r) {
+    for (uint32_t i = 1; i < r->body_count; i++) {
+        surface_index(tool, r->device, r->query.sign, r->query.regardless, &r->surfaces[i]);
         r->others[i - 1].shape.body.bvh = r->surfaces[i].bvh;
     }
-    return code ? code : surface_map(tool, r->arguments, 0, r->device, &r->surfaces[0]);
+    surface_map(tool, r->arguments, 0, r->device, &r->surfaces[0]);
 }
 
-static int update_surfaces(tool_run *tool, frames_run *r, uint64_t frame) {
-    abut_status status = ABUT_OK;
-    for (uint32_t i = 0; i < r->body_count && !status; i++) {
-        if (!body_moves(r, i))
+static void update_surfaces(tool_run *tool, map_frames_run *r, uint64_t frame) {
+    for (uint32_t i = 0; i < r->body_count; i++) {
+        if (!map_body_moves(r, i))
             continue;
         tool_surface *s = &r->surfaces[i];
-        status = i ? abut_bvh_set_mesh(s->bvh, s->mesh) : abut_map_set_mesh(s->map, s->mesh);
+        abut_status status =
+            i ? abut_bvh_set_mesh(s->bvh, s->mesh) : abut_map_set_mesh(s->map, s->mesh);
         if (status == ABUT_ERROR_ARGUMENT)
-            return tool_fail_with(tool, abut_status_name(status),
-                                  "%s: the triangles of frame %llu differ from those of frame 0",
-                                  s->path, (unsigned long long)frame);
+            tool_fail_with(tool, abut_status_name(status),
+                           "%s: the triangles of frame %llu differ from those of frame 0", s->path,
+                           (unsigned long long)frame);
+        ensure(status);
     }
-    return status ? tool_fail(tool, status) : 0;
 }
 
-static int run_frame(tool_run *tool, frames_run *r, uint64_t frame) {
-    frame_row *row = &r->rows[frame];
+static void run_frame(tool_run *tool, map_frames_run *r, uint64_t frame) {
+    map_frame_row *row = &r->rows[frame];
     tool_text subject = {0};
     for (uint32_t i = 0; i < r->body_count; i++) {
         abut_mesh *mesh = NULL;
-        if (frame && !body_moves(r, i))
+        if (frame && !map_body_moves(r, i))
             continue;
-        abut_status status = read_body(tool, r, i, frame, &mesh);
-        if (status)
-            return tool_fail(tool, status);
+        map_read_body(tool, r, i, frame, &mesh);
         abut_mesh_destroy(r->surfaces[i].mesh);
         r->surfaces[i].mesh = mesh;
     }
     text_print(&subject, "frame %llu of %llu", (unsigned long long)frame,
                (unsigned long long)r->frame_count);
-    progress_start(tool->progress, subject.data ? subject.data : "");
-    text_free(&subject);
+    progress_start(tool->progress, text_of(&subject));
     double start = seconds_now();
-    int code = frame ? update_surfaces(tool, r, frame) : build_maps(tool, r);
-    code = code ? code
-                : map_compute(tool, r->surfaces[0].map, r->others, r->body_count - 1, &r->query);
+    if (frame)
+        update_surfaces(tool, r, frame);
+    else
+        build_maps(tool, r);
+    map_compute(r->surfaces[0].map, r->others, r->body_count - 1, &r->query);
     row->measures = abut_map_measures_default();
-    abut_status status =
-        code ? ABUT_OK
-             : abut_map_measure(r->surfaces[0].map, &r->query.measure, NULL, &row->measures);
+    ensure(abut_map_measure(r->surfaces[0].map, &r->query.measure, NULL, &row->measures));
     row->milliseconds = 1e3 * (seconds_now() - start);
-    if (!status && !code)
-        status = map_inside(r->surfaces[0].map, &row->measures, &row->inside_area);
+    map_inside(r->surfaces[0].map, &row->measures, &row->inside_area);
     const abut_map_info info = get_map_info(r->surfaces[0].map);
     row->reach = info.reach;
     row->relative = info.reach_at_rest > 0 ? info.reach / info.reach_at_rest : 1;
-    return status ? tool_fail(tool, status) : code;
-}
-
-/* ---- the page ---- */
-
-static const abut_colour plain = {0.80f, 0.81f, 0.83f, 1}; /* if nothing was found */
-
-/* Keeps the distances of a frame; colours need the range of all frames. */
-static int keep_frame(tool_run *tool, frames_run *r, uint64_t frame) {
-    static const double middle[3] = {1.0 / 3, 1.0 / 3, 1.0 / 3};
-    r->triangle_count = abut_mesh_triangle_count(r->surfaces[0].mesh);
-    if (!r->film && r->frame_count <= SIZE_MAX / sizeof *r->film / (r->triangle_count + 1))
-        r->film = malloc((size_t)r->frame_count * (r->triangle_count + 1) * sizeof *r->film);
-    if (!r->film)
-        return fail_out_of_memory(tool);
-    float *to = r->film + r->triangle_count * (size_t)frame;
-    abut_status status = ABUT_OK;
-    for (uint32_t t = 0; t < r->triangle_count && !status; t++) {
-        abut_map_value at;
-        status = abut_map_evaluate(r->surfaces[0].map, t, middle, &at);
-        to[t] = status ? 0 : (float)at.distance;
-    }
-    return status ? tool_fail(tool, status) : 0;
-}
-
-/* Computes the colours of the scale of all frames. */
-static void colour_frame(const frames_run *r, uint64_t frame, const tool_scale *scale,
-                         abut_colour *colours) {
-    const float *values = r->film + r->triangle_count * (size_t)frame;
-    for (size_t t = 0; t < r->triangle_count; t++)
-        colours[t] = isfinite(values[t]) ? scale_colour(scale, (double)values[t]) : plain;
-}
-
-static abut_status add_frame(tool_run *tool, frames_run *r, uint64_t frame,
-                             const abut_colour *colours, const tool_legend *legend) {
-    abut_picture_options camera = abut_picture_options_default();
-    abut_picture *picture = NULL;
-    abut_status status = abut_picture_create(tool->context, &camera, &picture);
-    for (uint32_t i = 0; i < r->body_count && !status; i++) {
-        abut_mesh_style style = abut_mesh_style_default();
-        abut_mesh *mesh = NULL;
-        style.smooth = true;
-        style.two_sided = true;
-        style.colour = i ? abut_picture_colour(i - 1) : plain;
-        style.colour.a = i ? 0.3f : 1;
-        style.triangle_colour = i ? NULL : colours;
-        status = body_moves(r, i) ? read_body(tool, r, i, frame, &mesh) : ABUT_OK;
-        if (!status)
-            status = abut_picture_add_mesh(picture, mesh ? mesh : r->surfaces[i].mesh,
-                                           (abut_pose){0}, &style);
-        abut_mesh_destroy(mesh);
-    }
-    status = status ? status : view_picture(tool->view, picture, legend);
-    abut_picture_destroy(picture);
-    return status;
-}
-
-/* Adds all frames in the colours of one scale, from the minimum to the maximum. */
-static int add_frames_to_page(tool_run *tool, frames_run *r) {
-    enum { STEPS = 5 };
-    double least = HUGE_VAL, most = -HUGE_VAL;
-    for (uint64_t i = 0; i < r->frame_count; i++)
-        if (r->rows[i].measures.found) {
-            least = fmin(least, r->rows[i].measures.min.distance);
-            most = fmax(most, r->rows[i].measures.max.distance);
-        }
-    const bool found = least <= most;
-    const tool_scale scale = scale_of("near", found ? least : 0, found ? most : 1);
-    tool_legend legend = {0};
-    abut_colour *colours = malloc((r->triangle_count + 1) * sizeof *colours);
-    abut_status status =
-        colours ? ABUT_OK : abut_set_error(ABUT_ERROR_MEMORY, "not enough memory for the page");
-    for (uint32_t i = 0; i < r->body_count && i < LEGEND_MAX; i++) {
-        const abut_colour colour = i ? abut_picture_colour(i - 1) : plain;
-        if (r->recording)
-            legend_add(&legend, colour, "body %u", i);
-        else
-            legend_file(&legend, colour, r->surfaces[i].path);
-    }
-    for (int k = 0; k <= STEPS && found && !status; k++) {
-        char words[40];
-        const double value = least + k * (most - least) / STEPS;
-        snprintf(words, sizeof words, "%.4g away", value);
-        view_note(tool->view, scale_colour(&scale, value), words);
-    }
-    for (uint64_t frame = 0; frame < r->frame_count && !status; frame++) {
-        colour_frame(r, frame, &scale, colours);
-        status = add_frame(tool, r, frame, colours, &legend);
-    }
-    free(colours);
-    status = status ? status : view_write(tool);
-    return status ? tool_fail(tool, status) : 0;
 }
 
 /* ---- output ---- */
 
-static const tool_column columns[] = {
-    {"frame", COLUMN_WHOLE, NULL},        {"ms", COLUMN_REAL, NULL},
-    {"least", COLUMN_REAL, NULL},         {"error", COLUMN_REAL, NULL},
-    {"greatest", COLUMN_REAL, NULL},      {"mean", COLUMN_REAL, NULL},
-    {"rms", COLUMN_REAL, NULL},           {"within_area", COLUMN_REAL, NULL},
-    {"inside_area", COLUMN_REAL, NULL},   {"reach", COLUMN_REAL, NULL},
-    {"relative_reach", COLUMN_REAL, NULL}};
+static const tool_column columns[] = {WHOLE("frame"),        REAL("ms"),
+                                      REAL("least"),         REAL("error"),
+                                      REAL("greatest"),      REAL("mean"),
+                                      REAL("rms"),           REAL("within_area"),
+                                      REAL("inside_area"),   REAL("reach"),
+                                      REAL("relative_reach")};
 
-static void fill_frame_row(const void *data, size_t i, double *values) {
-    const frame_row *row = &((const frame_row *)data)[i];
+void map_fill_frame_row(const void *data, size_t i, double *values) {
+    const map_frame_row *row = &((const map_frame_row *)data)[i];
     const abut_map_measures *m = &row->measures;
     values[0] = (double)i;
     values[1] = row->milliseconds;
@@ -293,11 +160,11 @@ static void fill_frame_row(const void *data, size_t i, double *values) {
     values[10] = row->relative;
 }
 
-static void print_frame(tool_run *tool, const frames_run *r, uint64_t frame) {
+static void print_frame(tool_run *tool, const map_frames_run *r, uint64_t frame) {
     tool_output *out = &tool->out;
     double values[TABLE_COLUMNS];
     const abut_map_measures *m = &r->rows[frame].measures;
-    fill_frame_row(r->rows, (size_t)frame, values);
+    map_fill_frame_row(r->rows, (size_t)frame, values);
     out_object(out, NULL);
     fact_count(out, "frame", frame);
     if (out->json) {
@@ -320,50 +187,24 @@ static void print_frame(tool_run *tool, const frames_run *r, uint64_t frame) {
     }
 }
 
-static int plot_frames(tool_run *tool, const frames_run *r, const char *path) {
-    static const abut_colour blue = {0.12f, 0.35f, 0.7f, 1}, orange = {0.85f, 0.4f, 0.05f, 1},
-                             green = {0.1f, 0.5f, 0.25f, 1};
-    const size_t count = (size_t)r->frame_count;
-    double *values = malloc(3 * count * sizeof *values);
-    if (!values)
-        return fail_out_of_memory(tool);
-    for (size_t i = 0; i < count; i++) {
-        double row[TABLE_COLUMNS];
-        fill_frame_row(r->rows, i, row);
-        values[i] = row[2];
-        values[count + i] = row[10];
-        values[2 * count + i] = row[1];
-    }
-    const tool_curve curves[3] = {{"least", blue, values},
-                                  {"relative to the first frame", orange, values + count},
-                                  {"ms", green, values + 2 * count}};
-    const tool_plot plots[3] = {{"distance", &curves[0], 1, {NULL, NULL}},
-                                {"reach", &curves[1], 1, {NULL, NULL}},
-                                {"time of a frame", &curves[2], 1, {NULL, NULL}}};
-    int code = plots_write(tool, plots, 3, count, path);
-    free(values);
-    return code;
-}
-
 /* Writes the table of frames and the plot. */
-static int write_files(tool_run *tool, const frames_run *r) {
+static void write_files(tool_run *tool, const map_frames_run *r) {
     const tool_arguments *arguments = r->arguments;
-    int code = 0;
-    for (size_t i = 0; i < arguments->given_count && !code; i++) {
+    for (size_t i = 0; i < arguments->given_count; i++) {
         const char *name = arguments->given[i].option->name, *path = arguments->given[i].words;
         if (!word_in(name, "png|out"))
             continue;
         tool_table table = {columns, sizeof columns / sizeof *columns, (size_t)r->frame_count,
-                            fill_frame_row, r->rows};
-        code = name[0] == 'p' || word_in(path_ending(path), "png|ppm")
-                   ? plot_frames(tool, r, path)
-                   : table_write(tool, path, &table);
+                            map_fill_frame_row, r->rows};
+        if (name[0] == 'p' || word_in(path_ending(path), "png|ppm"))
+            map_frames_plot(tool, r, path);
+        else
+            table_write(tool, path, &table);
     }
-    return code;
 }
 
 /* Prints the mean time of all frames except the first, which builds the atlas. */
-static void print_frames_summary(tool_run *tool, const frames_run *r) {
+static void print_frames_summary(tool_run *tool, const map_frames_run *r) {
     double sum = 0, worst = 0, least = HUGE_VAL;
     for (uint64_t i = 0; i < r->frame_count; i++) {
         sum += i ? r->rows[i].milliseconds : 0;
@@ -377,47 +218,33 @@ static void print_frames_summary(tool_run *tool, const frames_run *r) {
         "times that of the first frame",
         (unsigned long long)r->frame_count, sum / fmax(1, (double)r->frame_count - 1), least,
         worst);
-    tool_text words = {0};
-    if (least < HUGE_VAL)
-        text_number(&words, least);
-    answer(tool, "%s", words.data ? words.data : "none");
-    text_free(&words);
+    answer_number(tool, least < HUGE_VAL, least, "none");
 }
 
-int map_frames(tool_run *tool, const tool_arguments *arguments, abut_device *device,
-               const map_query_options *query) {
-    frames_run r = {.arguments = arguments, .query = *query, .device = device};
-    int code = open_frames(tool, &r);
+void map_frames(tool_run *tool, const tool_arguments *arguments, abut_device *device,
+                const map_query_options *query) {
+    map_frames_run r = {.arguments = arguments, .query = *query, .device = device};
+    open_frames(tool, &r);
     tool->out.lines = true;
-    if (!tool->out.json && !code)
+    if (!tool->out.json)
         out_table(&tool->out, "frames");
-    for (uint64_t frame = 0; frame < r.frame_count && !code; frame++) {
-        code = run_frame(tool, &r, frame);
-        if (!code && tool_cancelled())
-            code = tool_fail(tool, ABUT_ERROR_CANCELLED);
-        if (!code && tool->view)
-            code = keep_frame(tool, &r, frame);
-        if (!code)
-            print_frame(tool, &r, frame);
+    for (uint64_t frame = 0; frame < r.frame_count; frame++) {
+        run_frame(tool, &r, frame);
+        if (tool_cancelled())
+            tool_fail(tool, ABUT_ERROR_CANCELLED);
+        if (tool->view)
+            map_keep_frame(&r, frame);
+        print_frame(tool, &r, frame);
     }
-    if (!tool->out.json && !code) {
+    if (!tool->out.json) {
         out_end(&tool->out);
         print_frames_summary(tool, &r);
     }
-    code = code ? code : write_files(tool, &r);
-    if (!code && tool->view)
-        code = add_frames_to_page(tool, &r);
+    write_files(tool, &r);
+    if (tool->view)
+        map_frames_page(tool, &r);
     for (uint32_t i = 0; i < r.body_count; i++) {
-        if (r.surfaces)
-            surface_free(&r.surfaces[i]);
-        if (r.folders)
-            frames_free(&r.folders[i]);
+        surface_free(&r.surfaces[i]);
     }
-    free(r.folders);
-    free(r.surfaces);
-    free(r.others);
-    free(r.rows);
-    free(r.film);
     abut_frames_close(r.recording);
-    return code;
 }

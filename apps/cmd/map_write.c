@@ -4,7 +4,6 @@
 #include "view.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* ---- samples ---- */
@@ -20,19 +19,19 @@ static const char *feature_name(unsigned feature) {
     return abut_feature_name((abut_feature)feature);
 }
 
-static const tool_column columns[] = {{"x", COLUMN_WHOLE, NULL},
-                                      {"y", COLUMN_WHOLE, NULL},
-                                      {"triangle", COLUMN_WHOLE, NULL},
-                                      {"px", COLUMN_REAL, NULL},
-                                      {"py", COLUMN_REAL, NULL},
-                                      {"pz", COLUMN_REAL, NULL},
-                                      {"distance", COLUMN_REAL, NULL},
-                                      {"vx", COLUMN_REAL, NULL},
-                                      {"vy", COLUMN_REAL, NULL},
-                                      {"vz", COLUMN_REAL, NULL},
-                                      {"other", COLUMN_WHOLE, NULL},
-                                      {"other_triangle", COLUMN_WHOLE, NULL},
-                                      {"feature", COLUMN_WORD, feature_name}};
+static const tool_column columns[] = {WHOLE("x"),
+                                      WHOLE("y"),
+                                      WHOLE("triangle"),
+                                      REAL("px"),
+                                      REAL("py"),
+                                      REAL("pz"),
+                                      REAL("distance"),
+                                      REAL("vx"),
+                                      REAL("vy"),
+                                      REAL("vz"),
+                                      WHOLE("other"),
+                                      WHOLE("other_triangle"),
+                                      WORD("feature", feature_name)};
 
 static void fill_sample_row(const void *data, size_t row, double *values) {
     const sample_rows *rows = data;
@@ -56,28 +55,19 @@ static void fill_sample_row(const void *data, size_t row, double *values) {
     values[12] = t->feature;
 }
 
-static int fail_out_of_memory(tool_run *tool) {
-    return tool_fail_with(tool, "out of memory", "not enough memory for the file");
-}
-
-static int write_samples(tool_run *tool, const map_panel *panel, const char *path) {
+static void write_samples(tool_run *tool, const map_panel *panel, const char *path) {
     const uint32_t side = panel->answer->info.resolution;
     const size_t count = (size_t)side * side;
-    abut_map_texel *texels = malloc(count * sizeof *texels);
-    uint32_t *samples = malloc(count * sizeof *samples);
+    abut_map_texel *texels = tool_array(count, sizeof *texels);
+    uint32_t *samples = tool_array(count, sizeof *samples);
     size_t used = 0;
-    int code = texels && samples ? 0 : fail_out_of_memory(tool);
-    abut_status status = code ? ABUT_OK : abut_map_texels(panel->surface->map, count, texels);
-    code = status ? tool_fail(tool, status) : code;
-    for (size_t i = 0; i < count && !code; i++)
+    ensure(abut_map_texels(panel->surface->map, count, texels));
+    for (size_t i = 0; i < count; i++)
         if (!isnan(texels[i].distance))
             samples[used++] = (uint32_t)i;
     sample_rows rows = {panel->surface->map, side, texels, samples};
     tool_table table = {columns, sizeof columns / sizeof *columns, used, fill_sample_row, &rows};
-    code = code ? code : table_write(tool, path, &table);
-    free(samples);
-    free(texels);
-    return code;
+    table_write(tool, path, &table);
 }
 
 /* ---- the surface ---- */
@@ -92,23 +82,22 @@ static void add_float(tool_text *to, double value) {
 /* A corner of each point: three times the index of a triangle of the subdivided surface plus the
  * corner. */
 static uint32_t *corners_of(const map_fine *fine) {
-    uint32_t *any = calloc(fine->point_count + 1, sizeof *any);
-    for (size_t i = 3 * fine->count; any && i-- > 0;)
+    uint32_t *any = tool_array(fine->point_count + 1, sizeof *any);
+    for (size_t i = 3 * fine->count; i-- > 0;)
         any[fine->corners[i]] = (uint32_t)i + 1;
     return any;
 }
 
 /* Positions are written as doubles, so that they read back exactly. */
-static abut_status add_points(tool_text *to, const map_panel *panel, const map_fine *fine,
-                              const uint32_t *any) {
-    abut_status status = ABUT_OK;
-    for (size_t i = 0; i < fine->point_count && !status; i++) {
+static void add_points(tool_text *to, const map_panel *panel, const map_fine *fine,
+                       const uint32_t *any) {
+    for (size_t i = 0; i < fine->point_count; i++) {
         const double p[3] = {fine->points[i].x, fine->points[i].y, fine->points[i].z};
         abut_map_value value = {.distance = NAN};
         abut_colour c = {0.8f, 0.8f, 0.8f, 1};
         if (any[i])
-            status = abut_map_evaluate(panel->surface->map, fine->source[(any[i] - 1) / 3],
-                                       fine->weights[(any[i] - 1) / 3][(any[i] - 1) % 3], &value);
+            ensure(abut_map_evaluate(panel->surface->map, fine->source[(any[i] - 1) / 3],
+                                     fine->weights[(any[i] - 1) / 3][(any[i] - 1) % 3], &value));
         if (isfinite(value.distance) &&
             !(panel->answer->cut && value.distance > panel->answer->scale.most))
             c = scale_colour(&panel->answer->scale, value.distance);
@@ -122,56 +111,44 @@ static abut_status add_points(tool_text *to, const map_panel *panel, const map_f
         for (int k = 0; k < 3; k++)
             text_little(to, (uint64_t)lrintf(255 * parts[k]), 1);
     }
-    return status;
 }
 
-static abut_status add_surface(tool_text *to, const map_panel *panel, const map_fine *fine) {
+static void add_surface(tool_text *to, const map_panel *panel, const map_fine *fine) {
     uint32_t *any = corners_of(fine);
-    if (!any)
-        return abut_set_error(ABUT_ERROR_MEMORY, "not enough memory for the surface");
     text_print(to,
                "ply\nformat binary_little_endian 1.0\ncomment abut %s\nelement vertex %zu\n"
                "property double x\nproperty double y\nproperty double z\nproperty float distance\n"
                "property uchar red\nproperty uchar green\nproperty uchar blue\nelement face %zu\n"
                "property list uchar int vertex_indices\nend_header\n",
                abut_version(), fine->point_count, fine->count);
-    abut_status status = add_points(to, panel, fine, any);
-    for (size_t t = 0; t < fine->count && !status; t++) {
+    add_points(to, panel, fine, any);
+    for (size_t t = 0; t < fine->count; t++) {
         text_little(to, 3, 1);
         for (size_t k = 0; k < 3; k++)
             text_little(to, fine->corners[3 * t + k], 4);
     }
-    free(any);
-    return status;
 }
 
 /* Edges are about as long as texels. */
-static int write_surface(tool_run *tool, const map_panel *panel, const char *path) {
+static void write_surface(tool_run *tool, const map_panel *panel, const char *path) {
     const abut_map_info *info = &panel->answer->info;
     double texel = info->sample_count ? sqrt(info->area / info->sample_count) : 0;
     map_fine fine = {0};
     tool_text text = {0};
-    abut_status status = fine_create(panel->surface, fmax(2 * texel, 1e-300), &fine);
-    status = status ? status : add_surface(&text, panel, &fine);
-    if (!status && text.failed)
-        status = abut_set_error(ABUT_ERROR_MEMORY, "not enough memory for the surface");
-    if (!status)
-        status =
-            abut_context_write_file(tool->context, tool_target(tool, path), text.data, text.used);
-    text_free(&text);
+    fine_create(panel->surface, fmax(2 * texel, 1e-300), &fine);
+    add_surface(&text, panel, &fine);
+    ensure(abut_context_write_file(tool->context, tool_target(tool, path), text.data, text.used));
     fine_free(&fine);
-    return status ? tool_fail(tool, status) : 0;
 }
 
 /* ---- outputs of the command line ---- */
 
-int map_write(tool_run *tool, const tool_arguments *arguments, const map_panel *panels,
-              uint32_t count, map_show show) {
+void map_write(tool_run *tool, const tool_arguments *arguments, const map_panel *panels,
+               uint32_t count, map_show show) {
     tool_output *out = &tool->out;
-    int code = 0;
     if (out->json)
         out_list(out, "files");
-    for (size_t i = 0; i < arguments->given_count && !code; i++) {
+    for (size_t i = 0; i < arguments->given_count; i++) {
         const char *name = arguments->given[i].option->name, *path = arguments->given[i].words;
         if (!word_in(name, "png|html|out"))
             continue;
@@ -179,21 +156,24 @@ int map_write(tool_run *tool, const tool_arguments *arguments, const map_panel *
         bool page = name[0] == 'h', picture = name[0] == 'p' || word_in(ending, "png|ppm");
         const char *what = page ? "page" : picture ? "picture" : "file";
         progress_start(tool->progress, path);
-        code = page                         ? map_view(tool, arguments, panels, count, show)
-               : picture                    ? map_draw(tool, arguments, panels, count, show, path)
-               : strcmp(ending, "ply") == 0 ? write_surface(tool, panels, path)
-                                            : write_samples(tool, panels, path);
+        if (page)
+            map_view(tool, arguments, panels, count, show);
+        else if (picture)
+            map_draw(tool, arguments, panels, count, show, path);
+        else if (strcmp(ending, "ply") == 0)
+            write_surface(tool, panels, path);
+        else
+            write_samples(tool, panels, path);
         if (page && view_has_error(tool->view))
             continue;
-        if (!code && out->json) {
+        if (out->json) {
             out_object(out, NULL);
             json_path(out, what, path);
             out_end(out);
-        } else if (!code) {
+        } else {
             fact_path(out, what, path);
         }
     }
     if (out->json)
         out_end(out);
-    return code;
 }

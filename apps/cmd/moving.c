@@ -14,20 +14,6 @@ bool frames_is_folder(const char *path) {
     return stat(path, &about) == 0 && S_ISDIR(about.st_mode);
 }
 
-static bool add_path(tool_frames *frames, const char *folder, const char *name) {
-    if (!tool_grow(&frames->paths, frames->count, &frames->room, sizeof *frames->paths))
-        return false;
-    size_t length = strlen(folder);
-    tool_text path = {0};
-    text_print(&path, "%s%s%s", folder, length && folder[length - 1] == '/' ? "" : "/", name);
-    if (path.failed) {
-        text_free(&path);
-        return false;
-    }
-    frames->paths[frames->count++] = path.data;
-    return true;
-}
-
 /* Compares names with runs of digits as numbers, so that frame 2 is before frame 10. */
 static int by_name(const void *x, const void *y) {
     static const char digits[] = "0123456789";
@@ -53,31 +39,26 @@ static int by_name(const void *x, const void *y) {
     return *a ? 1 : *b ? -1 : strcmp(*(char *const *)x, *(char *const *)y);
 }
 
-int frames_list(tool_run *tool, const char *folder, tool_frames *frames) {
+void frames_list(tool_run *tool, const char *folder, tool_frames *frames) {
     DIR *opened = opendir(folder);
     if (!opened)
-        return tool_fail_with(tool, "file error", "%s: cannot be read: %s", folder,
-                              strerror(errno));
-    bool fine = true;
-    for (const struct dirent *entry; fine && (entry = readdir(opened));)
-        if (word_in(path_ending(entry->d_name), "obj|ply|stl|off|glb|gltf|fbx|dae"))
-            fine = add_path(frames, folder, entry->d_name);
+        tool_fail_with(tool, "file error", "%s: cannot be read: %s", folder, strerror(errno));
+    const size_t length = strlen(folder);
+    for (const struct dirent *entry; (entry = readdir(opened));) {
+        tool_text path = {0};
+        if (!word_in(path_ending(entry->d_name), "obj|ply|stl|off|glb|gltf|fbx|dae"))
+            continue;
+        text_print(&path, "%s%s%s", folder, length && folder[length - 1] == '/' ? "" : "/",
+                   entry->d_name);
+        tool_grow(&frames->paths, frames->count, &frames->room, sizeof *frames->paths);
+        frames->paths[frames->count++] = path.data;
+    }
     closedir(opened);
-    if (!fine)
-        return tool_fail_with(tool, "out of memory", "%s: not enough memory for its files", folder);
     if (frames->count < 2)
-        return tool_fail_with(
-            tool, "file error",
-            "%s: has %zu mesh%s (.obj, .ply, .stl, ...); a motion needs at least two", folder,
-            frames->count, frames->count == 1 ? "" : "es");
+        tool_fail_with(tool, "file error",
+                       "%s: has %zu mesh%s (.obj, .ply, .stl, ...); a motion needs at least two",
+                       folder, frames->count, frames->count == 1 ? "" : "es");
     qsort(frames->paths, frames->count, sizeof *frames->paths, by_name);
-    return 0;
-}
-
-void frames_free(tool_frames *frames) {
-    for (size_t i = 0; i < frames->count; i++)
-        free(frames->paths[i]);
-    free(frames->paths);
 }
 
 /* ---- motions ---- */
@@ -158,9 +139,8 @@ static void copy_positions(const tool_moving *m, const abut_mesh *mesh, abut_vec
     }
 }
 
-static abut_status make_parts(tool_run *tool, tool_moving *m, const parting *p) {
-    abut_status status = ABUT_OK;
-    for (uint32_t k = 0; !status && k < m->part_count; k++) {
+static void make_parts(tool_run *tool, tool_moving *m, const parting *p) {
+    for (uint32_t k = 0; k < m->part_count; k++) {
         abut_mesh_input input = abut_mesh_input_default();
         input.position_type = ABUT_SCALAR_FLOAT64;
         uint32_t *indices = p->indices + 3 * (size_t)p->first[k];
@@ -170,110 +150,84 @@ static abut_status make_parts(tool_run *tool, tool_moving *m, const parting *p) 
         input.triangle_count = p->first[k + 1] - p->first[k];
         for (size_t i = 0; i < 3 * (size_t)input.triangle_count; i++)
             indices[i] -= m->begin[k];
-        status = abut_mesh_create(tool->context, &input, &m->parts[k]);
-        status = status ? status : abut_topology_create(m->parts[k], &m->topologies[k]);
+        ensure(abut_mesh_create(tool->context, &input, &m->parts[k]));
+        ensure(abut_topology_create(m->parts[k], &m->topologies[k]));
     }
-    return status;
 }
 
-static bool allocate(tool_moving *m, const abut_mesh *mesh, bool parts, parting *p) {
+void moving_create(tool_run *tool, abut_mesh *mesh, bool parts, const abut_sweep_options *options,
+                   tool_moving *m) {
     const size_t vertices = abut_mesh_vertex_count(mesh),
                  triangles = abut_mesh_triangle_count(mesh);
-    p->part = malloc(vertices * sizeof *p->part);
-    p->local = malloc(vertices * sizeof *p->local);
-    p->indices = malloc(triangles * 3 * sizeof *p->indices);
-    m->vertices = malloc(vertices * sizeof *m->vertices);
-    m->start = malloc(vertices * sizeof *m->start);
-    m->end = malloc(vertices * sizeof *m->end);
-    if (!p->part || !p->local || !p->indices || !m->vertices || !m->start || !m->end)
-        return false;
-    m->part_count = number_parts(mesh, parts, p->local, p->part);
-    m->parts = calloc(m->part_count, sizeof *m->parts);
-    m->topologies = calloc(m->part_count, sizeof *m->topologies);
-    m->begin = calloc((size_t)m->part_count + 1, sizeof *m->begin);
-    p->first = calloc((size_t)m->part_count + 1, sizeof *p->first);
-    return m->parts && m->topologies && m->begin && p->first;
-}
-
-int moving_create(tool_run *tool, abut_mesh *mesh, bool parts, const abut_sweep_options *options,
-                  tool_moving *m) {
-    parting p = {0};
-    memset(m, 0, sizeof *m);
-    abut_status status = ABUT_OK;
-    bool fine = allocate(m, mesh, parts, &p);
-    if (fine) {
-        sort_parts(m, mesh, &p);
-        copy_positions(m, mesh, m->start);
-        status = make_parts(tool, m, &p);
-    }
-    free(p.part);
-    free(p.local);
-    free(p.first);
-    free(p.indices);
-    if (!fine)
-        return tool_fail_with(tool, "out of memory", "not enough memory for the motion");
-    status = status ? status : abut_sweep_create(m->parts, m->part_count, options, &m->motion);
-    return status ? tool_fail(tool, status) : 0;
+    parting p = {.part = tool_array(vertices, sizeof *p.part),
+                 .local = tool_array(vertices, sizeof *p.local),
+                 .indices = tool_array(triangles, 3 * sizeof *p.indices)};
+    *m = (tool_moving){.vertices = tool_array(vertices, sizeof *m->vertices),
+                       .start = tool_array(vertices, sizeof *m->start),
+                       .end = tool_array(vertices, sizeof *m->end),
+                       .part_count = number_parts(mesh, parts, p.local, p.part)};
+    m->parts = tool_array(m->part_count, sizeof *m->parts);
+    m->topologies = tool_array(m->part_count, sizeof *m->topologies);
+    m->begin = tool_array((size_t)m->part_count + 1, sizeof *m->begin);
+    p.first = tool_array((size_t)m->part_count + 1, sizeof *p.first);
+    sort_parts(m, mesh, &p);
+    copy_positions(m, mesh, m->start);
+    make_parts(tool, m, &p);
+    ensure(abut_sweep_create(m->parts, m->part_count, options, &m->motion));
+    tool_free(p.part);
+    tool_free(p.local);
+    tool_free(p.first);
+    tool_free(p.indices);
 }
 
 void moving_free(tool_moving *m) {
+    void *const all[] = {m->parts, m->topologies, m->begin, m->vertices, m->start, m->end};
     abut_sweep_destroy(m->motion);
-    for (uint32_t i = 0; m->parts && m->topologies && i < m->part_count; i++) {
+    for (uint32_t i = 0; i < m->part_count; i++) {
         abut_topology_destroy(m->topologies[i]);
         abut_mesh_destroy(m->parts[i]);
     }
-    free(m->parts);
-    free(m->topologies);
-    free(m->begin);
-    free(m->vertices);
-    free(m->start);
-    free(m->end);
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        tool_free(all[i]);
     *m = (tool_moving){0};
 }
 
-static int check_same(tool_run *tool, const char *path_a, const abut_mesh *a, const char *path_b,
-                      const abut_mesh *b) {
+static void check_same(tool_run *tool, const char *path_a, const abut_mesh *a, const char *path_b,
+                       const abut_mesh *b) {
     const uint32_t *x = abut_mesh_indices(a), *y = abut_mesh_indices(b);
     const uint32_t triangles = abut_mesh_triangle_count(a);
     if (abut_mesh_vertex_count(a) != abut_mesh_vertex_count(b))
-        return tool_fail_with(
+        tool_fail_with(
             tool, "different meshes",
             "%s has %u vertices but %s has %u; a step needs two versions of the same mesh", path_a,
             abut_mesh_vertex_count(a), path_b, abut_mesh_vertex_count(b));
     if (triangles != abut_mesh_triangle_count(b))
-        return tool_fail_with(
+        tool_fail_with(
             tool, "different meshes",
             "%s has %u triangles but %s has %u; a step needs two versions of the same mesh", path_a,
             triangles, path_b, abut_mesh_triangle_count(b));
     for (size_t i = 0; i < triangles; i++, x += 3, y += 3)
         if (x[0] != y[0] || x[1] != y[1] || x[2] != y[2])
-            return tool_fail_with(tool, "different meshes",
-                                  "triangle %zu has the vertices %u, %u, %u in %s but %u, %u, %u "
-                                  "in %s; a step needs the same triangles in the same order",
-                                  i, x[0], x[1], x[2], path_a, y[0], y[1], y[2], path_b);
-    return 0;
+            tool_fail_with(tool, "different meshes",
+                           "triangle %zu has the vertices %u, %u, %u in %s but %u, %u, %u "
+                           "in %s; a step needs the same triangles in the same order",
+                           i, x[0], x[1], x[2], path_a, y[0], y[1], y[2], path_b);
 }
 
-int moving_step(tool_run *tool, tool_moving *m, const char *start_path, abut_mesh *start,
-                const char *end_path, abut_mesh *end) {
-    int code = check_same(tool, start_path, start, end_path, end);
-    if (code)
-        return code;
+void moving_step(tool_run *tool, tool_moving *m, const char *start_path, abut_mesh *start,
+                 const char *end_path, abut_mesh *end) {
+    check_same(tool, start_path, start, end_path, end);
     copy_positions(m, start, m->start);
     copy_positions(m, end, m->end);
-    abut_status status =
-        abut_sweep_set_positions(m->motion, abut_array_host(m->start), abut_array_host(m->end));
-    return status ? tool_fail(tool, status) : 0;
+    ensure(abut_sweep_set_positions(m->motion, abut_array_host(m->start), abut_array_host(m->end)));
 }
 
-int moving_step_to(tool_run *tool, tool_moving *m, const abut_vec3 *start, const abut_vec3 *end) {
+void moving_step_to(tool_moving *m, const abut_vec3 *start, const abut_vec3 *end) {
     for (uint32_t i = 0; i < m->vertex_count; i++) {
         m->start[i] = start[m->vertices[i]];
         m->end[i] = end[m->vertices[i]];
     }
-    abut_status status =
-        abut_sweep_set_positions(m->motion, abut_array_host(m->start), abut_array_host(m->end));
-    return status ? tool_fail(tool, status) : 0;
+    ensure(abut_sweep_set_positions(m->motion, abut_array_host(m->start), abut_array_host(m->end)));
 }
 
 void moving_vertices(const tool_moving *m, const abut_impact *impact, uint32_t vertices[4]) {

@@ -1,4 +1,4 @@
-/* The option parser. It depends on the table of a command only.
+/* The table of commands, and the option parser, which depends on the table of a command only.
  *
  * "--name VALUE" and "--name=VALUE" are the same; an optional value needs the second form. "--"
  * ends the options. Options and operands may be mixed. */
@@ -8,12 +8,21 @@
 #include <string.h>
 
 const tool_option global_options[] = {
-    {"json", NULL, OPTION_FLAG, "print one JSON object instead of text", NULL, false},
-    {"quiet", NULL, OPTION_FLAG,
-     "print only the result, on one line or as a table: no progress, no notes", NULL, false},
-    {"threads", "N", OPTION_COUNT, "number of threads (default: all of the machine)", NULL, false},
-    {"help", NULL, OPTION_FLAG, "print this help (also -h)", NULL, false},
+    FLAG("json", "print one JSON object instead of text"),
+    FLAG("quiet", "print only the result, on one line or as a table: no progress, no notes"),
+    OPTION("threads", "N", COUNT, "number of threads (default: all of the machine)"),
+    FLAG("help", "print this help (also -h)"),
     {0}};
+
+#define COMMAND_ENTRY(name) &command_##name,
+const tool_command *const commands[] = {COMMANDS(COMMAND_ENTRY) NULL};
+
+const tool_command *command_find(const char *name) {
+    for (size_t i = 0; commands[i]; i++)
+        if (strcmp(commands[i]->name, name) == 0)
+            return commands[i];
+    return NULL;
+}
 
 static const tool_option *find_in(const tool_option *table, const char *name, size_t length) {
     for (; table && table->name; table++)
@@ -22,13 +31,13 @@ static const tool_option *find_in(const tool_option *table, const char *name, si
     return NULL;
 }
 
-static const tool_option *find_option(const tool_command *command, const char *name,
-                                      size_t length) {
+const tool_option *option_find(const tool_command *command, const char *name, size_t length) {
     const tool_option *found = command ? find_in(command->options, name, length) : NULL;
     return found ? found : find_in(global_options, name, length);
 }
 
-static int refuse_unknown(tool_run *tool, const tool_command *command, const char *word) {
+static _Noreturn void refuse_unknown(tool_run *tool, const tool_command *command,
+                                     const char *word) {
     const char *best = NULL;
     size_t distance = 0;
     char name[48];
@@ -39,36 +48,23 @@ static int refuse_unknown(tool_run *tool, const tool_command *command, const cha
     for (const tool_option *o = global_options; o->name; o++)
         word_closer(name, o->name, &best, &distance);
     if (best)
-        return tool_refuse(tool, "unknown option %s; did you mean --%s?", word, best);
-    return tool_refuse(tool, "unknown option %s", word);
+        tool_refuse(tool, "unknown option %s; did you mean --%s?", word, best);
+    tool_refuse(tool, "unknown option %s", word);
 }
 
 /* Describes a valid value of each kind, for the end of an error message. */
-static const char *describe_value(option_kind kind) {
-    switch (kind) {
-    case OPTION_NUMBER:
-        return "a number";
-    case OPTION_POSITIVE:
-        return "a number above 0";
-    case OPTION_TOLERANCE:
-        return "a number of at least 0";
-    case OPTION_COUNT:
-        return "a whole number from 1 to 4294967295";
-    case OPTION_VECTOR:
-        return "three numbers, such as 0,0.5,1";
-    case OPTION_SIZE:
-        return "lengths of at least 0, such as 1,2,0.5, or one for all";
-    case OPTION_PIXELS:
-        return "width and height in pixels, such as 960x720";
-    case OPTION_COLOUR:
-        return "a colour, such as ff8000, '#ff8000', ff800080 or orange";
-    case OPTION_FLAG:
-    case OPTION_TEXT:
-    case OPTION_CHOICE:
-        break;
-    }
-    return "a value";
-}
+static const char *const value_words[] = {
+    [OPTION_FLAG] = "a value",
+    [OPTION_TEXT] = "a value",
+    [OPTION_CHOICE] = "a value",
+    [OPTION_NUMBER] = "a number",
+    [OPTION_POSITIVE] = "a number above 0",
+    [OPTION_TOLERANCE] = "a number of at least 0",
+    [OPTION_COUNT] = "a whole number from 1 to 4294967295",
+    [OPTION_VECTOR] = "three numbers, such as 0,0.5,1",
+    [OPTION_SIZE] = "lengths of at least 0, such as 1,2,0.5, or one for all",
+    [OPTION_PIXELS] = "width and height in pixels, such as 960x720",
+    [OPTION_COLOUR] = "a colour, such as ff8000, '#ff8000', ff800080 or orange"};
 
 static bool read_pixels(const char *words, uint32_t *counts) {
     const char *cross = strchr(words, 'x');
@@ -119,11 +115,11 @@ static bool read_value(tool_given *given) {
     return false;
 }
 
-static int refuse_value(tool_run *tool, const tool_given *given) {
+static _Noreturn void refuse_value(tool_run *tool, const tool_given *given) {
     const tool_option *option = given->option;
     if (option->kind != OPTION_CHOICE)
-        return tool_refuse(tool, "--%s must be %s, not '%s'", option->name,
-                           describe_value(option->kind), given->words);
+        tool_refuse(tool, "--%s must be %s, not '%s'", option->name, value_words[option->kind],
+                    given->words);
     const char *best = NULL;
     size_t distance = 0;
     char choices[256], *rest = choices, *choice;
@@ -131,73 +127,67 @@ static int refuse_value(tool_run *tool, const tool_given *given) {
     while ((choice = strtok_r(rest, "|", &rest)))
         word_closer(given->words, choice, &best, &distance);
     if (best)
-        return tool_refuse(tool, "--%s: unknown value '%s'; did you mean %s?", option->name,
-                           given->words, best);
-    return tool_refuse(tool, "--%s: unknown value '%s'; it must be one of %s", option->name,
-                       given->words, option->choices);
+        tool_refuse(tool, "--%s: unknown value '%s'; did you mean %s?", option->name, given->words,
+                    best);
+    tool_refuse(tool, "--%s: unknown value '%s'; it must be one of %s", option->name, given->words,
+                option->choices);
 }
 
 /* Parses the option at words[*at] and advances *at. */
-static int parse_option(tool_run *tool, const tool_command *command, int count, char **words,
-                        int *at, tool_arguments *arguments) {
+static void parse_option(tool_run *tool, const tool_command *command, int count, char **words,
+                         int *at, tool_arguments *arguments) {
     const char *word = words[*at];
     const char *name = strcmp(word, "-h") == 0   ? "help"
                        : strcmp(word, "-o") == 0 ? "out"
                        : word[1] == '-'          ? word + 2
                                                  : "";
     size_t length = strcspn(name, "=");
-    const tool_option *option = find_option(command, name, length);
+    const tool_option *option = option_find(command, name, length);
     if (!option)
-        return refuse_unknown(tool, command, word);
+        refuse_unknown(tool, command, word);
     const char *value = name[length] == '=' ? name + length + 1 : NULL;
     ++*at;
     if (option->kind == OPTION_FLAG && value)
-        return tool_refuse(tool, "--%s has no value", option->name);
+        tool_refuse(tool, "--%s has no value", option->name);
     if (option->kind != OPTION_FLAG && option->kind != OPTION_TOLERANCE && !value) {
         if (*at == count || strncmp(words[*at], "--", 2) == 0)
-            return tool_refuse(tool, "--%s needs a value: --%s %s", option->name, option->name,
-                               option->argument);
+            tool_refuse(tool, "--%s needs a value: --%s %s", option->name, option->name,
+                        option->argument);
         value = words[(*at)++];
     }
     if (!option->repeats && option_given(arguments, option->name) && option->kind != OPTION_FLAG)
-        return tool_refuse(tool, "--%s is given twice", option->name);
+        tool_refuse(tool, "--%s is given twice", option->name);
     tool_given *given = &arguments->given[arguments->given_count];
     *given = (struct tool_given){.option = option, .words = value};
     if (!read_value(given))
-        return refuse_value(tool, given);
+        refuse_value(tool, given);
     arguments->given_count++;
-    return 0;
 }
 
-static int check_operands(tool_run *tool, const tool_command *command,
-                          const tool_arguments *arguments) {
+static void check_operands(tool_run *tool, const tool_command *command,
+                           const tool_arguments *arguments) {
     if (option_given(arguments, "help"))
-        return 0;
+        return;
     size_t count = arguments->operand_count;
     int first = (int)strcspn(command->operands, " ");
-    if (count < command->operand_least && memchr(command->operands, '|', (size_t)first))
-        return tool_refuse(tool, "one of %.*s is missing; usage: abut %s %s", first,
-                           command->operands, command->name, command->operands);
-    if (count < command->operand_least)
-        return tool_refuse(tool, "%s is missing; usage: abut %s %s",
-                           command->operand_least == 1 || count == 0 ? "the file" : "a file name",
-                           command->name, command->operands);
-    if (count > command->operand_most)
-        return tool_refuse(tool, "unexpected argument '%s'; usage: abut %s %s",
-                           arguments->operands[command->operand_most], command->name,
-                           command->operands);
-    return 0;
+    if (count < command->operand_range[0] && memchr(command->operands, '|', (size_t)first))
+        tool_refuse(tool, "one of %.*s is missing; usage: abut %s %s", first, command->operands,
+                    command->name, command->operands);
+    if (count < command->operand_range[0])
+        tool_refuse(tool, "%s is missing; usage: abut %s %s",
+                    command->operand_range[0] == 1 || count == 0 ? "the file" : "a file name",
+                    command->name, command->operands);
+    if (count > command->operand_range[1])
+        tool_refuse(tool, "unexpected argument '%s'; usage: abut %s %s",
+                    arguments->operands[command->operand_range[1]], command->name,
+                    command->operands);
 }
 
-int options_parse(tool_run *tool, const tool_command *command, int count, char **words,
-                  tool_arguments *arguments) {
+void options_parse(tool_run *tool, const tool_command *command, int count, char **words,
+                   tool_arguments *arguments) {
     size_t room = (size_t)count + 1;
-    *arguments = (struct tool_arguments){.given = calloc(room, sizeof *arguments->given),
-                                         .operands = calloc(room, sizeof *arguments->operands)};
-    if (!arguments->given || !arguments->operands) {
-        fprintf(stderr, "abut: out of memory\n");
-        return CODE_WORK;
-    }
+    *arguments = (struct tool_arguments){.given = tool_array(room, sizeof *arguments->given),
+                                         .operands = tool_array(room, sizeof *arguments->operands)};
     bool options = true;
     for (int at = 0; at < count;) {
         const char *word = words[at];
@@ -205,36 +195,28 @@ int options_parse(tool_run *tool, const tool_command *command, int count, char *
             options = false;
             at++;
         } else if (options && word[0] == '-' && word[1]) {
-            int code = parse_option(tool, command, count, words, &at, arguments);
-            if (code)
-                return code;
+            parse_option(tool, command, count, words, &at, arguments);
         } else {
             arguments->operands[arguments->operand_count++] = word;
             at++;
         }
     }
-    return check_operands(tool, command, arguments);
+    check_operands(tool, command, arguments);
 }
 
-void arguments_free(tool_arguments *arguments) {
-    free(arguments->given);
-    free(arguments->operands);
-    *arguments = (struct tool_arguments){0};
-}
-
-int option_range(tool_run *tool, const tool_given *given, double min, double max,
-                 const char *unit) {
+void option_range(tool_run *tool, const tool_given *given, double min, double max,
+                  const char *unit) {
     const bool is_whole = given && given->option->kind == OPTION_COUNT;
     const double number = !given ? min : is_whole ? given->counts[0] : given->numbers[0];
     if (number >= min && number <= max)
-        return 0;
-    return tool_refuse(tool, "--%s must be a %snumber from %.10g to %.10g%s%s, not '%s'",
-                       given->option->name, is_whole ? "whole " : "", min, max, unit[0] ? " " : "",
-                       unit, given->words ? given->words : "");
+        return;
+    tool_refuse(tool, "--%s must be a %snumber from %.10g to %.10g%s%s, not '%s'",
+                given->option->name, is_whole ? "whole " : "", min, max, unit[0] ? " " : "", unit,
+                given->words ? given->words : "");
 }
 
-int option_length(tool_run *tool, const tool_given *given) {
-    return option_range(tool, given, 0, ABUT_COORDINATE_MAX, "units of the coordinates");
+void option_length(tool_run *tool, const tool_given *given) {
+    option_range(tool, given, 0, ABUT_COORDINATE_MAX, "units of the coordinates");
 }
 
 const tool_given *option_given(const tool_arguments *arguments, const char *name) {

@@ -34,16 +34,9 @@ void output_start(tool_output *out, bool json) {
 static void forget_rows(tool_output *out) {
     for (size_t i = 0; i < out->row_count; i++)
         for (uint32_t k = 0; k < out->rows[i].count; k++)
-            free(out->rows[i].cells[k].words);
+            tool_free(out->rows[i].cells[k].words);
     out->row_count = 0;
     memset(out->heads, 0, sizeof out->heads);
-}
-
-void output_free(tool_output *out) {
-    forget_rows(out);
-    free(out->rows);
-    text_free(&out->text);
-    *out = (tool_output){0};
 }
 
 bool output_flush(tool_output *out) {
@@ -57,12 +50,7 @@ bool output_flush(tool_output *out) {
     fine = fflush(to) == 0 && fine;
     if (!fine && out->diverted && errno == EBADF)
         fine = true; /* standard error is closed: the summary is discarded */
-    out->text.failed = out->text.failed || safe.failed;
     text_free(&safe);
-    if (out->text.failed) {
-        errno = ENOMEM;
-        fine = false;
-    }
     if (!fine && !out->error)
         out->error = errno ? errno : EIO;
     text_clear(&out->text);
@@ -89,31 +77,23 @@ void out_shade(tool_output *out, tool_shade shade) {
 /* ---- rows ---- */
 
 static tool_row *add_row(tool_output *out) {
-    if (!tool_grow(&out->rows, out->row_count, &out->row_room, sizeof *out->rows)) {
-        out->text.failed = true;
-        return NULL;
-    }
+    tool_grow(&out->rows, out->row_count, &out->row_room, sizeof *out->rows);
     tool_row *fresh = &out->rows[out->row_count++];
     fresh->count = 0;
     return fresh;
 }
 
 static void add_cell(tool_output *out, tool_row *to, const char *words, bool number) {
-    assert(!to || to->count < OUTPUT_COLUMNS);
-    char *copy = to ? strdup(words) : NULL;
-    if (to && copy)
-        to->cells[to->count++] = (tool_cell){copy, out->next, number};
-    else
-        out->text.failed = true;
+    assert(to->count < OUTPUT_COLUMNS);
+    to->cells[to->count++] = (tool_cell){tool_copy(words), out->next, number};
     out->next = SHADE_PLAIN;
 }
 
 /* Adds a cell to the open row, or a labelled row if no table is open. */
 static void add_fact(tool_output *out, const char *key, const char *words, bool number) {
     if (out->in_row) {
-        tool_row *to = out->row_count ? &out->rows[out->row_count - 1] : NULL;
-        if (to && to->count < OUTPUT_COLUMNS)
-            out->heads[to->count] = key;
+        tool_row *to = &out->rows[out->row_count - 1];
+        out->heads[to->count] = key;
         add_cell(out, to, words, number);
         return;
     }
@@ -123,7 +103,7 @@ static void add_fact(tool_output *out, const char *key, const char *words, bool 
     tool_shade value = out->next;
     tool_row *to = add_row(out);
     out->next = SHADE_DIM;
-    add_cell(out, to, label.data ? label.data : "", false);
+    add_cell(out, to, text_of(&label), false);
     out->next = value;
     add_cell(out, to, words, false);
     text_free(&label);
@@ -203,11 +183,12 @@ static void print_rows(tool_output *out) {
 /* ---- structure ---- */
 
 /* Adds what precedes a value: comma, newline, indentation and key. Top-level objects and their
- * lists have one member on each line; objects in lists are on one line. */
-static void start_value(tool_output *out, const char *key) {
+ * lists have one member on each line; objects in lists are on one line. Returns false in text
+ * output, which has no such value. */
+static bool start_value(tool_output *out, const char *key) {
     tool_text *to = &out->text;
-    if (!out->depth)
-        return;
+    if (!out->json || !out->depth)
+        return out->json;
     struct level *level = &out->levels[out->depth - 1];
     bool flat = out->lines || out->depth > 4;
     text_add(to, level->filled ? "," : "");
@@ -220,6 +201,7 @@ static void start_value(tool_output *out, const char *key) {
         text_quoted(to, key);
         text_add(to, ": ");
     }
+    return true;
 }
 
 static void open_level(tool_output *out, const char *key, bool list, bool table) {
@@ -230,7 +212,8 @@ static void open_level(tool_output *out, const char *key, bool list, bool table)
     } else if (table) {
         print_rows(out);
     } else if (!list && out->depth && out->levels[out->depth - 1].table) {
-        out->in_row = add_row(out) != NULL;
+        add_row(out);
+        out->in_row = true;
     }
     out->levels[out->depth++] = (struct level){.list = list, .table = table};
 }
@@ -266,51 +249,39 @@ void out_end(tool_output *out) {
 /* ---- JSON only ---- */
 
 void json_text(tool_output *out, const char *key, const char *value) {
-    if (!out->json)
-        return;
-    start_value(out, key);
-    text_quoted(&out->text, value);
+    if (start_value(out, key) && value)
+        text_quoted(&out->text, value);
+    else if (out->json)
+        text_add(&out->text, "null");
 }
 
 void json_count(tool_output *out, const char *key, uint64_t value) {
-    if (!out->json)
-        return;
-    start_value(out, key);
-    text_print(&out->text, "%llu", (unsigned long long)value);
+    if (start_value(out, key))
+        text_print(&out->text, "%llu", (unsigned long long)value);
 }
 
 void json_integer(tool_output *out, const char *key, int64_t value) {
-    if (!out->json)
-        return;
-    start_value(out, key);
-    text_print(&out->text, "%lld", (long long)value);
+    if (start_value(out, key))
+        text_print(&out->text, "%lld", (long long)value);
 }
 
 void json_number(tool_output *out, const char *key, double value) {
-    if (!out->json)
-        return;
-    start_value(out, key);
-    text_number(&out->text, value);
+    if (start_value(out, key))
+        text_number(&out->text, value);
 }
 
 void json_boolean(tool_output *out, const char *key, bool value) {
-    if (!out->json)
-        return;
-    start_value(out, key);
-    text_add(&out->text, value ? "true" : "false");
+    if (start_value(out, key))
+        text_add(&out->text, value ? "true" : "false");
 }
 
 void json_null(tool_output *out, const char *key) {
-    if (!out->json)
-        return;
-    start_value(out, key);
-    text_add(&out->text, "null");
+    json_text(out, key, NULL);
 }
 
 void json_numbers(tool_output *out, const char *key, const double *values, uint32_t count) {
-    if (!out->json)
+    if (!start_value(out, key))
         return;
-    start_value(out, key);
     text_add(&out->text, "[");
     for (uint32_t i = 0; i < count; i++) {
         text_add(&out->text, i ? ", " : "");
@@ -332,10 +303,7 @@ void json_path(tool_output *out, const char *key, const char *path) {
     text_print(&name, "%s_bytes", key);
     for (const char *s = path; *s; s++)
         text_print(&bytes, "%02x", (unsigned char)*s);
-    if (name.data && bytes.data)
-        json_text(out, name.data, bytes.data);
-    text_free(&name);
-    text_free(&bytes);
+    json_text(out, name.data, bytes.data);
 }
 
 /* ---- text and JSON ---- */
@@ -346,7 +314,7 @@ void fact_text(tool_output *out, const char *key, const char *value) {
         return;
     tool_text words = {0};
     text_safe(&words, value);
-    add_fact(out, key, words.data ? words.data : "", false);
+    add_fact(out, key, text_of(&words), false);
     text_free(&words);
 }
 
@@ -363,7 +331,7 @@ void fact_count(tool_output *out, const char *key, uint64_t value) {
         return;
     tool_text words = {0};
     text_grouped(&words, value);
-    add_fact(out, key, words.data ? words.data : "", true);
+    add_fact(out, key, text_of(&words), true);
     text_free(&words);
 }
 
@@ -374,6 +342,12 @@ void fact_number(tool_output *out, const char *key, double value) {
     char words[32];
     snprintf(words, sizeof words, "%.6g", value);
     add_fact(out, key, words, true);
+}
+
+void fact_point(tool_output *out, const char *key, abut_vec3 point) {
+    char words[POINT_WORDS];
+    json_vector(out, key, point);
+    print_fact(out, key, "%s", point_words(point, 6, words));
 }
 
 /* ---- text only ---- */
@@ -400,10 +374,9 @@ void print_line_of(tool_output *out, const char *subject, const char *format, ..
     text_print_list(&words, format, list);
     va_end(list);
     text_safe(&name, subject);
-    text_print(&out->text, "%s%s%s: ", shade_on(out, SHADE_BOLD), name.data ? name.data : "",
-               shade_off(out));
-    text_wrapped(&out->text, words.data ? words.data : "",
-                 name.data ? text_columns(name.data) + 2 : 2, 2 * INDENT, out->width);
+    text_print(&out->text, "%s%s%s: ", shade_on(out, SHADE_BOLD), text_of(&name), shade_off(out));
+    text_wrapped(&out->text, text_of(&words), text_columns(text_of(&name)) + 2, 2 * INDENT,
+                 out->width);
     text_add(&out->text, "\n");
     out->begun = true;
     text_free(&words);
@@ -418,7 +391,7 @@ void print_fact(tool_output *out, const char *key, const char *format, ...) {
     va_start(list, format);
     text_print_list(&words, format, list);
     va_end(list);
-    add_fact(out, key, words.data ? words.data : "", false);
+    add_fact(out, key, text_of(&words), false);
     text_free(&words);
 }
 
@@ -433,4 +406,10 @@ void answer(tool_run *tool, const char *format, ...) {
     text_print_list(&out->text, format, list);
     va_end(list);
     text_add(&out->text, "\n");
+}
+
+void answer_number(tool_run *tool, bool there, double number, const char *otherwise) {
+    tool_text words = {0};
+    text_number(&words, number);
+    answer(tool, "%s", there ? text_of(&words) : otherwise);
 }

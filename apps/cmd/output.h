@@ -16,16 +16,27 @@
 
 /* ---- text.c: bytes, numbers and words ---- */
 
-/* A growing string. `failed` is set when memory runs out; then nothing more is added. */
+/* Memory of the run, set to 0. Nothing has to free it: the process ends after the run. Without
+ * memory the run ends with an error. Used by the main thread only. */
+void *tool_alloc(size_t bytes);
+void *tool_array(size_t count, size_t element_bytes);
+void *tool_resize(void *memory, size_t count, size_t element_bytes); /* more is not set to 0 */
+char *tool_copy(const char *string);
+/* Frees memory earlier, for loops over frames; null is allowed. */
+void tool_free(void *memory);
+/* Grows the array at the address `list`, which is null at first, for one more element. */
+void tool_grow(void *list, size_t count, size_t *room, size_t element_bytes);
+/* Ends the run with an error. */
+_Noreturn void tool_exhausted(void);
+
+/* A growing string in memory of the run. */
 typedef struct tool_text {
     char *data; /* terminated by 0; null before the first addition */
     size_t used, room;
-    bool failed;
 } tool_text;
 
-/* Grows the array at the address `list`, which is null at first, for one more element. Returns
- * false if memory runs out. */
-bool tool_grow(void *list, size_t count, size_t *room, size_t element_bytes);
+/* The string; "" before the first addition. */
+const char *text_of(const tool_text *text);
 
 void text_bytes(tool_text *to, const char *bytes, size_t count);
 /* Adds a number as little-endian bytes. */
@@ -146,7 +157,6 @@ void output_start(tool_output *out, bool json);
 /* Writes pending output to standard output, or to standard error if diverted. Returns false
  * after a failure. */
 bool output_flush(tool_output *out);
-void output_free(tool_output *out);
 
 /* Structure. `key` is null at the top level and in lists. In text output, a list of objects
  * opened with out_table is a table: each object is a row, its members are cells, their keys the
@@ -163,8 +173,10 @@ void fact_text(tool_output *out, const char *key, const char *value);
 void fact_count(tool_output *out, const char *key, uint64_t value);
 void fact_number(tool_output *out, const char *key, double value);
 void fact_path(tool_output *out, const char *key, const char *path);
+void fact_point(tool_output *out, const char *key, abut_vec3 point); /* text: 6 digits or more */
 
-/* JSON only: no effect in text output. */
+/* JSON only: no effect in text output. Null for text without a value and for numbers that are not
+ * finite. */
 void json_text(tool_output *out, const char *key, const char *value);
 void json_count(tool_output *out, const char *key, uint64_t value);
 void json_integer(tool_output *out, const char *key, int64_t value);
@@ -186,6 +198,8 @@ void print_line_of(tool_output *out, const char *subject, const char *format, ..
 void print_fact(tool_output *out, const char *key, const char *format, ...) TOOL_PRINTF(3, 4);
 /* The result on one line, which --quiet prints instead of all other text. Call it last. */
 void answer(struct tool_run *tool, const char *format, ...) TOOL_PRINTF(2, 3);
+/* The same for a number with all its digits, or a word if there is none. */
+void answer_number(struct tool_run *tool, bool there, double number, const char *otherwise);
 /* Escape sequences that begin and end a shade; "" without colours. */
 const char *shade_on(const tool_output *out, tool_shade shade);
 const char *shade_off(const tool_output *out);

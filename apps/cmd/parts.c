@@ -8,7 +8,6 @@
 #include "tool.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 typedef struct shells {
@@ -158,14 +157,14 @@ typedef struct shell_facts {
 } shell_facts;
 
 static shell_facts *facts_of(const shells *s) {
-    shell_facts *facts = malloc(s->shell_count * sizeof *facts);
+    shell_facts *facts = tool_array(s->shell_count, sizeof *facts);
     const abut_vec3 *p = abut_mesh_local_positions(s->mesh);
-    for (uint32_t i = 0; facts && i < s->shell_count; i++)
+    for (uint32_t i = 0; i < s->shell_count; i++)
         facts[i] =
             (shell_facts){0,
                           {{HUGE_VAL, HUGE_VAL, HUGE_VAL}, {-HUGE_VAL, -HUGE_VAL, -HUGE_VAL}},
                           {0, 0, 0}};
-    for (uint32_t i = 0; facts && i < s->topology.triangle_count; i++) {
+    for (uint32_t i = 0; i < s->topology.triangle_count; i++) {
         shell_facts *f = &facts[s->shell[i]];
         const uint32_t *t = abut_mesh_indices(s->mesh) + 3 * (size_t)i;
         f->point = p[t[0]];
@@ -202,10 +201,8 @@ static bool is_around(const shells *s, uint32_t shell, abut_vec3 point) {
 }
 
 /* Numbers the parts; walls of cavities get the number of the shell around them. */
-static bool find_parts(shells *s) {
+static void find_parts(shells *s) {
     shell_facts *facts = facts_of(s);
-    if (!facts)
-        return false;
     sort_triangles(s, NULL, s->shell_count);
     for (uint32_t i = 0; i < s->shell_count; i++)
         s->part[i] = facts[i].volume < 0 ? ABUT_NONE : s->part_count++;
@@ -219,13 +216,11 @@ static bool find_parts(shells *s) {
         if (facts[i].volume < 0) /* an inward shell in no other one is inverted */
             s->part[i] = best == ABUT_NONE ? s->part_count++ : s->part[best];
     }
-    free(facts);
-    return true;
 }
 
 /* ---- meshes ---- */
 
-static abut_status make_part(tool_run *tool, shells *s, uint32_t part, abut_mesh **made) {
+static void make_part(tool_run *tool, shells *s, uint32_t part, abut_mesh **made) {
     const abut_vec3 *p = abut_mesh_local_positions(s->mesh), o = abut_mesh_local_origin(s->mesh);
     uint32_t vertices = 0, first = s->begin[part], count = s->begin[part + 1] - first;
     for (uint32_t i = 0; i < 3 * count; i++) {
@@ -238,63 +233,40 @@ static abut_status make_part(tool_run *tool, shells *s, uint32_t part, abut_mesh
         s->indices[i] = s->local[v];
     }
     abut_mesh_input input = abut_mesh_input_doubles(s->points, vertices, s->indices, count);
-    return abut_mesh_create(tool->context, &input, made);
+    ensure(abut_mesh_create(tool->context, &input, made));
 }
 
-static bool shells_make(shells *s) {
+static void shells_make(shells *s) {
     size_t triangles = s->topology.triangle_count, vertices = s->topology.vertex_count;
     size_t most = vertices > triangles ? vertices : triangles;
-    s->parent = malloc(most * sizeof *s->parent); /* of triangles, then of vertices */
-    s->shell = malloc(triangles * sizeof *s->shell);
-    s->part = malloc(triangles * sizeof *s->part);
-    s->local = calloc(vertices, sizeof *s->local);
-    s->indices = malloc(3 * triangles * sizeof *s->indices);
-    s->order = malloc(triangles * sizeof *s->order);
-    s->begin = malloc((triangles + 1) * sizeof *s->begin);
-    s->points = malloc(vertices * sizeof *s->points);
-    return s->parent && s->shell && s->part && s->local && s->indices && s->order && s->begin &&
-           s->points;
-}
-
-static void shells_free(shells *s) {
-    void *all[] = {s->parent,  s->shell, s->part,  s->local,
-                   s->indices, s->order, s->begin, s->points};
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
-        free(all[i]);
+    s->parent = tool_array(most, sizeof *s->parent); /* of triangles, then of vertices */
+    s->shell = tool_array(triangles, sizeof *s->shell);
+    s->part = tool_array(triangles, sizeof *s->part);
+    s->local = tool_array(vertices, sizeof *s->local);
+    s->indices = tool_array(3 * triangles, sizeof *s->indices);
+    s->order = tool_array(triangles, sizeof *s->order);
+    s->begin = tool_array(triangles + 1, sizeof *s->begin);
+    s->points = tool_array(vertices, sizeof *s->points);
 }
 
 /* Splits a mesh whose vertices have distinct coordinates. */
-static int split_solids(tool_run *tool, abut_mesh *mesh, abut_mesh ***parts, uint32_t *count) {
+static void split_solids(tool_run *tool, abut_mesh *mesh, abut_mesh ***parts, uint32_t *count) {
     abut_topology *topology = NULL;
-    abut_status status = abut_topology_create(mesh, &topology);
-    if (status)
-        return tool_fail(tool, status);
+    ensure(abut_topology_create(mesh, &topology));
     shells s = {.mesh = mesh, .topology = get_topology_arrays(topology)};
-    bool room = shells_make(&s);
-    if (room)
-        find_shells(&s);
-    room = room && find_parts(&s);
-    *parts = room ? calloc(s.part_count, sizeof **parts) : NULL;
-    if (*parts)
-        sort_triangles(&s, s.part, s.part_count);
-    for (uint32_t i = 0; *parts && i < s.part_count && !status; i++) {
-        status = make_part(tool, &s, i, &(*parts)[i]);
-        *count += !status;
-    }
-    int code = !*parts  ? tool_fail_with(tool, "out of memory", "not enough memory for the parts")
-               : status ? tool_fail(tool, status)
-                        : 0;
-    shells_free(&s);
+    shells_make(&s);
+    find_shells(&s);
+    find_parts(&s);
+    *parts = tool_array(s.part_count, sizeof **parts);
+    sort_triangles(&s, s.part, s.part_count);
+    for (*count = 0; *count < s.part_count; ++*count)
+        make_part(tool, &s, *count, &(*parts)[*count]);
     abut_topology_destroy(topology);
-    return code;
 }
 
-int mesh_parts(tool_run *tool, abut_mesh *mesh, abut_mesh ***parts, uint32_t *count) {
+void mesh_parts(tool_run *tool, abut_mesh *mesh, abut_mesh ***parts, uint32_t *count) {
     abut_mesh *welded = NULL;
-    abut_status status = abut_mesh_weld(mesh, 0, &welded); /* files may have seams */
-    if (status)
-        return tool_fail(tool, status);
-    int code = split_solids(tool, welded, parts, count);
+    ensure(abut_mesh_weld(mesh, 0, &welded)); /* files may have seams */
+    split_solids(tool, welded, parts, count);
     abut_mesh_destroy(welded);
-    return code;
 }

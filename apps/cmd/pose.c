@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define PI 3.14159265358979323846
@@ -75,17 +74,9 @@ bool pose_read(const char *words, abut_pose *pose) {
     return true;
 }
 
-static bool poses_add(tool_poses *poses, abut_pose pose) {
-    if (!tool_grow(&poses->list, poses->count, &poses->room, sizeof *poses->list))
-        return false;
-    poses->list[poses->count++] = pose;
-    return true;
-}
-
-static int read_poses(tool_run *tool, tool_lines *lines, tool_poses *poses) {
-    int code = 0;
-    bool head = true, more = true;
-    while (!(code = code ? code : lines_next(tool, lines, &more)) && more) {
+static void read_poses(tool_run *tool, tool_lines *lines, tool_poses *poses) {
+    bool head = true, more;
+    for (lines_next(tool, lines, &more); more; lines_next(tool, lines, &more)) {
         double row[7];
         abut_pose pose;
         int count = row_read(lines->line, row, 7);
@@ -94,23 +85,23 @@ static int read_poses(tool_run *tool, tool_lines *lines, tool_poses *poses) {
         for (int i = 0; i < count && i < 7; i++)
             finite = finite && isfinite(row[i]);
         if (!skipped && (count < 0 || !finite || !pose_of(row, (size_t)count, &pose)))
-            code = tool_fail_with(
+            tool_fail_with(
                 tool, "format error",
                 "%s:%zu: a pose is three numbers x y z, or seven with a quaternion that is not 0",
                 lines->path, lines->number);
-        else if (!skipped && !poses_add(poses, pose))
-            code = tool_fail_with(tool, "out of memory", "%s: out of memory", lines->path);
+        if (!skipped) {
+            tool_grow(&poses->list, poses->count, &poses->room, sizeof *poses->list);
+            poses->list[poses->count++] = pose;
+        }
         head = head && skipped && count == 0;
     }
-    return code;
 }
 
-int poses_load(tool_run *tool, const char *path, tool_poses *poses) {
+void poses_load(tool_run *tool, const char *path, tool_poses *poses) {
     tool_lines lines;
-    int code = lines_open(tool, path, &lines);
-    code = code ? code : read_poses(tool, &lines, poses);
+    lines_open(tool, path, &lines);
+    read_poses(tool, &lines, poses);
     lines_close(&lines);
-    if (!code && !poses->count)
-        code = tool_fail_with(tool, "format error", "%s: no rows of numbers", path);
-    return code;
+    if (!poses->count)
+        tool_fail_with(tool, "format error", "%s: no rows of numbers", path);
 }

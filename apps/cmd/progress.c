@@ -42,22 +42,12 @@ bool terminal_width(int descriptor, size_t *width) {
 }
 
 struct progress *progress_create(bool wanted, bool unicode) {
-    struct progress *progress = calloc(1, sizeof *progress);
+    struct progress *progress = tool_alloc(sizeof *progress);
     const char *term = getenv("TERM");
-    if (!progress)
-        return NULL;
     progress->wanted = wanted && isatty(STDERR_FILENO) && term && strcmp(term, "dumb") != 0;
     progress->unicode = unicode;
     progress->started = seconds_now();
     return progress;
-}
-
-void progress_free(struct progress *progress) {
-    if (!progress)
-        return;
-    progress_erase(progress);
-    text_free(&progress->subject);
-    free(progress);
 }
 
 void progress_start(struct progress *progress, const char *subject) {
@@ -80,10 +70,10 @@ void progress_number(struct progress *progress, size_t number, size_t total) {
 /* Formats "3/40 SUBJECT: stage", or without numbers. If the stage names the file itself
  * ("reading /models/bunny.obj"), only its first word is used. */
 static void add_label(tool_text *to, const struct progress *progress, const char *stage) {
-    const char *subject = progress->subject.data ? progress->subject.data : "";
+    const char *subject = text_of(&progress->subject);
     tool_text safe = {0};
     text_safe(&safe, stage);
-    const char *words = safe.data ? safe.data : "";
+    const char *words = text_of(&safe);
     size_t length = *subject && strstr(words, subject) ? strcspn(words, " ") : strlen(words);
     if (progress->total)
         text_print(to, "%zu/%zu ", progress->number, progress->total);
@@ -107,7 +97,7 @@ static void draw_progress_bar(struct progress *progress, const char *stage, doub
                                                 : ".");
     }
     if (columns + 6 < width) /* shorter than the line of the terminal */
-        fprintf(stderr, "\r%s %3d%%\033[K", line.data ? line.data : "", (int)(100 * fraction));
+        fprintf(stderr, "\r%s %3d%%\033[K", text_of(&line), (int)(100 * fraction));
     fflush(stderr);
     progress->drawn = true;
     text_free(&line);

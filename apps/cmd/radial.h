@@ -11,7 +11,7 @@ typedef struct radial_subject {
     abut_character_info of_character;
     abut_character_pose_options pose;
     abut_character_skinning skinning;
-    abut_character_matrix *bones; /* from malloc, as all */
+    abut_character_matrix *bones;
     abut_vec3 *positions;
     abut_mesh *mesh; /* posed */
     double extent;   /* its longest side */
@@ -22,7 +22,7 @@ typedef struct radial_subject {
 } radial_subject;
 
 /* Makes the fields for s->options, and updates them. */
-abut_status radial_build(radial_subject *s);
+void radial_build(radial_subject *s);
 
 /* ---- radial_measure.c ---- */
 
@@ -39,9 +39,8 @@ typedef struct radial_truth {
 } radial_truth;
 
 /* `reach`: largest distance of `near` from the surface. */
-abut_status radial_truth_make(tool_run *tool, const radial_subject *s, size_t count, double reach,
-                              radial_truth *truth);
-void radial_truth_free(radial_truth *truth);
+void radial_truth_make(tool_run *tool, const radial_subject *s, size_t count, double reach,
+                       radial_truth *truth);
 
 /* Errors of the fields at these points: their values minus exact distances. */
 typedef struct radial_error {
@@ -51,12 +50,10 @@ typedef struct radial_error {
     double unanswered;   /* fraction of `near` without a value of any field */
     double bare, buried; /* fractions of `on`: fields are below the surface by more than the limit;
                             above it */
-    double *on, *near;   /* errors at each point; from malloc */
+    double *on, *near;   /* errors at each point */
 } radial_error;
 
-abut_status radial_error_make(const radial_subject *s, const radial_truth *truth,
-                              radial_error *error);
-void radial_error_free(radial_error *error);
+void radial_error_make(const radial_subject *s, const radial_truth *truth, radial_error *error);
 
 /* Errors by bone: the bone with the largest weight of a point. */
 typedef struct radial_bone_error {
@@ -67,19 +64,33 @@ typedef struct radial_bone_error {
 } radial_bone_error;
 
 /* Sorted by bare and buried surface, the largest first. Freed by the caller. */
-abut_status radial_bone_errors_make(const radial_subject *s, const radial_truth *truth,
-                                    const radial_error *error, radial_bone_error **blames,
-                                    uint32_t *count);
+void radial_bone_errors_make(const radial_subject *s, const radial_truth *truth,
+                             const radial_error *error, radial_bone_error **blames,
+                             uint32_t *count);
 
 /* ---- radial_draw.c ---- */
 
+enum {
+    RADIAL_LEVELS = 5
+}; /* cell sizes of a report: from a quarter of the cell to four times it */
+
+/* One row of the report. */
+typedef struct radial_level {
+    double cell, seconds;
+    uint64_t bytes;
+    radial_error error;
+} radial_level;
+
+/* Plots the errors of a report over the cell size. */
+void radial_plot_levels(tool_run *tool, const radial_level *levels, double limit, const char *path);
+
 /* Draws the interpolated surface, one colour for each field, in the translucent body. */
-int radial_draw_surface(tool_run *tool, const radial_subject *s, const abut_picture_options *camera,
-                        const char *path);
+void radial_draw_surface(tool_run *tool, const radial_subject *s,
+                         const abut_picture_options *camera, const char *path);
 /* Draws the distance of the surface of the fields from the body, as colours on the body. */
-int radial_draw_error(tool_run *tool, const radial_subject *s, const abut_picture_options *camera,
-                      const char *path);
+void radial_draw_error(tool_run *tool, const radial_subject *s, const abut_picture_options *camera,
+                       const char *path);
 /* Draws all fields unrolled: angle to the right, axis upwards, radii as colours. */
-int radial_draw_unrolled(tool_run *tool, const radial_subject *s, const char *path);
+void radial_draw_unrolled(tool_run *tool, const radial_subject *s, const char *path);
 
 #endif

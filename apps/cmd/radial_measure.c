@@ -7,10 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static abut_status fail_out_of_memory(void) {
-    return abut_set_error(ABUT_ERROR_MEMORY, "not enough memory for the places of the report");
-}
-
 /* ---- evaluation points ---- */
 
 static abut_vec3 along(abut_vec3 p, double by, abut_vec3 n) {
@@ -72,85 +68,60 @@ static void place_points(const radial_subject *s, radial_truth *truth, abut_vec3
 }
 
 /* Removes points that are inside on both sides of the surface. */
-static abut_status drop_hidden(const radial_subject *s, const abut_bvh *bvh, radial_truth *truth,
-                               abut_vec3 *normals) {
+static void drop_hidden(const radial_subject *s, const abut_bvh *bvh, radial_truth *truth,
+                        abut_vec3 *normals) {
     const double off = 1e-4 * s->extent;
-    bool *inside = malloc(2 * (truth->count + 1) * sizeof *inside);
-    abut_status status = inside ? ABUT_OK : fail_out_of_memory();
-    for (int side = 0; side < 2 && !status; side++) {
+    bool *inside = tool_array(2 * (truth->count + 1), sizeof *inside);
+    for (int side = 0; side < 2; side++) {
         for (size_t i = 0; i < truth->count; i++)
             truth->near[i] = along(truth->on[i], side ? -off : off, normals[i]);
         const abut_array points = abut_array_host(truth->near);
-        status = abut_sign_inside_batch(bvh, points, truth->count,
-                                        abut_array_host(inside + (size_t)side * truth->count));
+        ensure(abut_sign_inside_batch(bvh, points, truth->count,
+                                      abut_array_host(inside + (size_t)side * truth->count)));
     }
     size_t kept = 0;
-    for (size_t i = 0; i < truth->count && !status; i++)
+    for (size_t i = 0; i < truth->count; i++)
         if (!(inside[i] && inside[truth->count + i])) {
             truth->on[kept] = truth->on[i];
             normals[kept] = normals[i];
             truth->triangle[kept++] = truth->triangle[i];
         }
-    if (!status) {
-        truth->hidden = truth->count ? 1 - (double)kept / (double)truth->count : 0;
-        truth->count = kept;
-    }
-    free(inside);
-    return status;
+    truth->hidden = truth->count ? 1 - (double)kept / (double)truth->count : 0;
+    truth->count = kept;
 }
 
-static abut_status measure_near(const abut_bvh *bvh, double reach, const abut_vec3 *normals,
-                                radial_truth *truth) {
-    abut_nearest *nearest = malloc((truth->count + 1) * sizeof *nearest);
-    if (!nearest)
-        return fail_out_of_memory();
+static void measure_near(const abut_bvh *bvh, double reach, const abut_vec3 *normals,
+                         radial_truth *truth) {
+    abut_nearest *nearest = tool_array(truth->count + 1, sizeof *nearest);
     for (size_t i = 0; i < truth->count; i++)
         truth->near[i] =
             along(truth->on[i], reach * (2 * low_discrepancy(i + 1, 0.6180339887498949) - 1),
                   normals[i]);
     const abut_array points = abut_array_host(truth->near);
-    abut_status status =
-        abut_sign_nearest_batch(bvh, points, truth->count, HUGE_VAL, abut_array_host(nearest));
-    for (size_t i = 0; i < truth->count && !status; i++)
+    ensure(abut_sign_nearest_batch(bvh, points, truth->count, HUGE_VAL, abut_array_host(nearest)));
+    for (size_t i = 0; i < truth->count; i++)
         truth->exact[i] = nearest[i].distance;
-    free(nearest);
-    return status;
 }
 
-abut_status radial_truth_make(tool_run *tool, const radial_subject *s, size_t count, double reach,
-                              radial_truth *truth) {
+void radial_truth_make(tool_run *tool, const radial_subject *s, size_t count, double reach,
+                       radial_truth *truth) {
     abut_bvh *bvh = NULL;
     memset(truth, 0, sizeof *truth);
     truth->count = count;
     truth->limit = s->info.cell;
-    truth->on = malloc((count + 1) * sizeof *truth->on);
-    truth->near = malloc((count + 1) * sizeof *truth->near);
-    truth->exact = malloc((count + 1) * sizeof *truth->exact);
-    truth->triangle = malloc((count + 1) * sizeof *truth->triangle);
-    abut_vec3 *normals = malloc((count + 1) * sizeof *normals);
-    abut_status status = truth->on && truth->near && truth->exact && truth->triangle && normals
-                             ? ABUT_OK
-                             : fail_out_of_memory();
+    truth->on = tool_array(count + 1, sizeof *truth->on);
+    truth->near = tool_array(count + 1, sizeof *truth->near);
+    truth->exact = tool_array(count + 1, sizeof *truth->exact);
+    truth->triangle = tool_array(count + 1, sizeof *truth->triangle);
+    abut_vec3 *normals = tool_array(count + 1, sizeof *normals);
     progress_start(tool->progress, s->path);
-    status = status ? status : abut_bvh_create(s->mesh, NULL, &bvh);
-    status = status ? status : abut_sign_prepare(bvh, NULL);
-    if (!status) {
-        truth->reliability = get_sign_info(bvh).reliability;
-        place_points(s, truth, normals);
-        status = drop_hidden(s, bvh, truth, normals);
-    }
-    status = status ? status : measure_near(bvh, reach, normals, truth);
-    free(normals);
+    ensure(abut_bvh_create(s->mesh, NULL, &bvh));
+    ensure(abut_sign_prepare(bvh, NULL));
+    truth->reliability = get_sign_info(bvh).reliability;
+    place_points(s, truth, normals);
+    drop_hidden(s, bvh, truth, normals);
+    measure_near(bvh, reach, normals, truth);
     abut_bvh_destroy(bvh);
-    return status;
-}
-
-void radial_truth_free(radial_truth *truth) {
-    free(truth->on);
-    free(truth->near);
-    free(truth->exact);
-    free(truth->triangle);
-    memset(truth, 0, sizeof *truth);
 }
 
 /* ---- errors ---- */
@@ -176,23 +147,17 @@ static size_t sort_sizes(const double *errors, size_t count, double *sizes) {
     return used;
 }
 
-static abut_status measure_points(const radial_subject *s, const abut_vec3 *points,
-                                  const double *exact, size_t count, double *errors) {
-    abut_radial_answer *answers = malloc((count + 1) * sizeof *answers);
-    if (!answers)
-        return fail_out_of_memory();
-    abut_status status = abut_radial_evaluate(s->radial, abut_array_host(points), count, 0,
-                                              abut_array_host(answers));
-    for (size_t i = 0; i < count && !status; i++)
+static void measure_points(const radial_subject *s, const abut_vec3 *points, const double *exact,
+                           size_t count, double *errors) {
+    abut_radial_answer *answers = tool_array(count + 1, sizeof *answers);
+    ensure(abut_radial_evaluate(s->radial, abut_array_host(points), count, 0,
+                                abut_array_host(answers)));
+    for (size_t i = 0; i < count; i++)
         errors[i] = answers[i].distance - (exact ? exact[i] : 0);
-    free(answers);
-    return status;
 }
 
-static abut_status sum_up(const radial_truth *truth, radial_error *error) {
-    double *sizes = malloc((truth->count + 1) * sizeof *sizes);
-    if (!sizes)
-        return fail_out_of_memory();
+static void sum_up(const radial_truth *truth, radial_error *error) {
+    double *sizes = tool_array(truth->count + 1, sizeof *sizes);
     const size_t used = sort_sizes(error->near, truth->count, sizes);
     size_t bare = 0, buried = 0;
     for (size_t i = 0; i < used; i++)
@@ -212,26 +177,15 @@ static abut_status sum_up(const radial_truth *truth, radial_error *error) {
     error->unanswered = share * (double)(truth->count - used);
     error->bare = share * (double)bare;
     error->buried = share * (double)buried;
-    free(sizes);
-    return ABUT_OK;
 }
 
-abut_status radial_error_make(const radial_subject *s, const radial_truth *truth,
-                              radial_error *error) {
+void radial_error_make(const radial_subject *s, const radial_truth *truth, radial_error *error) {
     memset(error, 0, sizeof *error);
-    error->on = malloc((truth->count + 1) * sizeof *error->on);
-    error->near = malloc((truth->count + 1) * sizeof *error->near);
-    abut_status status = error->on && error->near ? ABUT_OK : fail_out_of_memory();
-    status = status ? status : measure_points(s, truth->on, NULL, truth->count, error->on);
-    status =
-        status ? status : measure_points(s, truth->near, truth->exact, truth->count, error->near);
-    return status ? status : sum_up(truth, error);
-}
-
-void radial_error_free(radial_error *error) {
-    free(error->on);
-    free(error->near);
-    memset(error, 0, sizeof *error);
+    error->on = tool_array(truth->count + 1, sizeof *error->on);
+    error->near = tool_array(truth->count + 1, sizeof *error->near);
+    measure_points(s, truth->on, NULL, truth->count, error->on);
+    measure_points(s, truth->near, truth->exact, truth->count, error->near);
+    sum_up(truth, error);
 }
 
 /* ---- bones ---- */
@@ -267,13 +221,13 @@ static void blame_bone(const radial_truth *truth, const radial_error *error,
     blame->p95 = at_share(sizes, used, 0.95);
 }
 
-abut_status radial_bone_errors_make(const radial_subject *s, const radial_truth *truth,
-                                    const radial_error *error, radial_bone_error **blames,
-                                    uint32_t *count) {
+void radial_bone_errors_make(const radial_subject *s, const radial_truth *truth,
+                             const radial_error *error, radial_bone_error **blames,
+                             uint32_t *count) {
     const uint32_t bones = s->of_character.bone_count;
-    uint32_t *bone_at = malloc((truth->count + 1) * sizeof *bone_at), used = 0;
-    double *sizes = malloc((truth->count + 1) * sizeof *sizes);
-    radial_bone_error *made = malloc((bones + (size_t)1) * sizeof *made);
+    uint32_t *bone_at = tool_array(truth->count + 1, sizeof *bone_at), used = 0;
+    double *sizes = tool_array(truth->count + 1, sizeof *sizes);
+    radial_bone_error *made = tool_array((bones + (size_t)1), sizeof *made);
     const bool good = bone_at && sizes && made;
     for (size_t i = 0; i < truth->count && good; i++)
         bone_at[i] = bone_of(s, truth->triangle[i]);
@@ -283,13 +237,6 @@ abut_status radial_bone_errors_make(const radial_subject *s, const radial_truth 
     }
     if (good)
         qsort(made, used, sizeof *made, compare_bone_errors);
-    free(bone_at);
-    free(sizes);
-    if (!good) {
-        free(made);
-        return fail_out_of_memory();
-    }
     *blames = made;
     *count = used;
-    return ABUT_OK;
 }

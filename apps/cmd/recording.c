@@ -1,76 +1,51 @@
 /* A recording as one mesh with several components: its meshes in their order. */
 #include "tool.h"
 
-#include <stdlib.h>
-
-static bool join_triangles(tool_recording *r) {
-    r->indices = malloc((size_t)r->info.triangle_count * 3 * sizeof *r->indices);
-    size_t used = 0;
-    uint32_t base = 0;
-    for (uint32_t k = 0; r->indices && k < r->info.mesh_count; k++) {
-        const abut_mesh *mesh = abut_frames_mesh(r->frames, k);
-        const uint32_t *corner = abut_mesh_indices(mesh);
-        for (size_t i = 0; i < 3 * (size_t)abut_mesh_triangle_count(mesh); i++)
-            r->indices[used++] = base + corner[i];
-        base += abut_mesh_vertex_count(mesh);
-    }
-    return r->indices != NULL;
-}
-
-int recording_open(tool_run *tool, const tool_arguments *arguments, tool_recording *r) {
+void recording_open(tool_run *tool, const tool_arguments *arguments, tool_recording *r) {
     const tool_given *from = option_given(arguments, "from"), *to = option_given(arguments, "to");
     const char *path = arguments->operands[0];
-    abut_status status = abut_frames_open(tool->context, tool_input(tool, path), &r->frames);
-    if (status)
-        return tool_fail(tool, status);
+    ensure(abut_frames_open(tool->context, tool_input(tool, path), &r->frames));
     r->info = get_frames_info(r->frames);
     r->aims = r->info.aims && !option_given(arguments, "frames-only");
     r->first = from ? from->counts[0] : 1;
     r->last = to ? to->counts[0] : r->info.frame_count - 1;
     if (r->info.frame_count < 2)
-        return tool_fail_with(tool, "file error", "%s: has only one frame; a step needs two", path);
+        tool_fail_with(tool, "file error", "%s: has only one frame; a step needs two", path);
     if (r->first > r->last || r->last >= r->info.frame_count)
-        return tool_refuse(tool, "frames must be from 1 to %llu, with --from at most --to",
-                           (unsigned long long)r->info.frame_count - 1);
+        tool_refuse(tool, "frames must be from 1 to %llu, with --from at most --to",
+                    (unsigned long long)r->info.frame_count - 1);
     if (r->info.vertex_count > UINT32_MAX || r->info.triangle_count > UINT32_MAX)
-        return tool_fail_with(tool, "too large", "%s: its meshes are too large to be merged", path);
-    bool fine = join_triangles(r);
-    for (int k = 0; k < 3; k++) {
-        r->room[k] = malloc((size_t)r->info.vertex_count * sizeof *r->room[k]);
-        fine = fine && r->room[k];
+        tool_fail_with(tool, "too large", "%s: its meshes are too large to be merged", path);
+    r->indices = tool_array((size_t)r->info.triangle_count, 3 * sizeof *r->indices);
+    uint32_t *into = r->indices, base = 0;
+    for (uint32_t k = 0; k < r->info.mesh_count; k++) {
+        const abut_mesh *mesh = abut_frames_mesh(r->frames, k);
+        const uint32_t *corner = abut_mesh_indices(mesh);
+        for (size_t i = 0; i < 3 * (size_t)abut_mesh_triangle_count(mesh); i++)
+            *into++ = base + corner[i];
+        base += abut_mesh_vertex_count(mesh);
     }
-    return fine ? 0
-                : tool_fail_with(tool, "out of memory", "%s: not enough memory for its frames",
-                                 path);
+    for (int k = 0; k < 3; k++)
+        r->room[k] = tool_array((size_t)r->info.vertex_count, sizeof *r->room[k]);
 }
 
-int recording_read(tool_run *tool, tool_recording *r, uint64_t frame) {
+void recording_read(tool_recording *r, uint64_t frame) {
     abut_vec3 *next = r->room[1], *aims = r->aims ? r->room[2] : NULL;
-    abut_status status = ABUT_OK;
     if (r->read == frame && frame) { /* the step starts at the end of the previous one */
         next = r->room[0];
         r->room[0] = r->room[1];
         r->room[1] = next;
     } else {
-        status = abut_frames_read(r->frames, frame - 1, r->room[0], NULL);
+        ensure(abut_frames_read(r->frames, frame - 1, r->room[0], NULL));
     }
-    status = status ? status : abut_frames_read(r->frames, frame, next, aims);
-    r->read = status ? 0 : frame + 1;
+    ensure(abut_frames_read(r->frames, frame, next, aims));
+    r->read = frame + 1;
     r->start = r->room[0];
     r->end = aims ? aims : next;
-    return status ? tool_fail(tool, status) : 0;
 }
 
-int recording_mesh(tool_run *tool, const tool_recording *r, abut_mesh **mesh) {
+void recording_mesh(tool_run *tool, const tool_recording *r, abut_mesh **mesh) {
     abut_mesh_input input = abut_mesh_input_doubles(r->start, (uint32_t)r->info.vertex_count,
                                                     r->indices, (uint32_t)r->info.triangle_count);
-    abut_status status = abut_mesh_create(tool->context, &input, mesh);
-    return status ? tool_fail(tool, status) : 0;
-}
-
-void recording_close(tool_recording *r) {
-    abut_frames_close(r->frames);
-    free(r->indices);
-    for (int k = 0; k < 3; k++)
-        free(r->room[k]);
+    ensure(abut_mesh_create(tool->context, &input, mesh));
 }

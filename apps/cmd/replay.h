@@ -70,7 +70,7 @@ typedef struct replay {
 
 double replay_total(const replay_tally *t);
 
-/* ---- replay_print_summary.c ---- */
+/* ---- replay_print.c ---- */
 
 /* Prints a line of JSON for a step of one scheme. */
 void replay_print_step(tool_run *tool, const replay *r, uint64_t frame, bool counts, int which,
@@ -80,10 +80,10 @@ void replay_print_summary(tool_run *tool, const replay *r);
 
 /* ---- replay_draw.c ---- */
 
-int replay_plot(tool_run *tool, const replay *r, const char *path);
+void replay_plot(tool_run *tool, const replay *r, const char *path);
 /* Adds the mesh at the end of a step to the page, with the colours of the view sets. */
-abut_status replay_show(tool_run *tool, const replay *r, const unsigned char *sets);
-abut_status replay_picture(tool_run *tool, const tool_arguments *arguments, const replay *r,
-                           const unsigned char *sets, const char *path, int *code);
+void replay_show(tool_run *tool, const replay *r, const unsigned char *sets);
+void replay_picture(tool_run *tool, const tool_arguments *arguments, const replay *r,
+                    const unsigned char *sets, const char *path);
 
 #endif

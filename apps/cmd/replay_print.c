@@ -133,10 +133,8 @@ static void print_summary_facts(tool_output *out, const replay *r) {
     const replay_tally *t = &r->tallies[r->leader];
     tool_text words = {0};
     text_grouped(&words, info.triangle_count);
-    print_line_of(out, r->path, "%s triangles, %u vertices, %u holes, %u ghosts",
-                  words.data ? words.data : "", info.vertex_count, info.hole_count,
-                  info.ghost_count);
-    text_free(&words);
+    print_line_of(out, r->path, "%s triangles, %u vertices, %u holes, %u ghosts", text_of(&words),
+                  info.vertex_count, info.hole_count, info.ghost_count);
     print_times(out, r);
     print_sets_facts(out, r);
     print_changes(out, r);

@@ -11,7 +11,6 @@
  * at the same one. */
 #include "tool.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 enum { MESSAGE_BYTES = 508 };
@@ -40,42 +39,40 @@ static bool has_failed(int code) {
     return code != CODE_FINE && code != CODE_FOUND;
 }
 
-/* Allocates memory; on failure ends all processes, which would otherwise wait for this one. */
-static void *allocate_or_end(const tool_share *share, uint64_t bytes) {
-    void *memory = bytes < SIZE_MAX ? calloc((size_t)bytes + 1, 1) : NULL;
-    if (!memory)
-        share->give_up(share->user, "not enough memory to exchange results");
-    return memory;
-}
-
 /* Sends the same number of bytes of each process to all. */
 static void *gather_equal(tool_share *share, const void *own, size_t bytes) {
-    uint64_t *sizes = allocate_or_end(share, share->count * sizeof *sizes);
-    void *all = allocate_or_end(share, (uint64_t)share->count * bytes);
+    uint64_t *sizes = tool_alloc(share->count * sizeof *sizes);
+    void *all = tool_alloc((uint64_t)share->count * bytes);
     for (uint32_t i = 0; i < share->count; i++)
         sizes[i] = bytes;
     share->gather(share->user, own, sizes, all);
-    free(sizes);
     return all;
 }
 
-int share_agree(tool_run *tool, int code) {
+int share_finish(tool_run *tool, int code) {
     tool_share *share = tool->share;
     if (!share || share->over)
         return code;
     fate own = {.code = code};
-    if (tool->complaint && tool->complaint->data)
-        snprintf(own.words, sizeof own.words, "%s", tool->complaint->data);
+    if (tool->complaint)
+        snprintf(own.words, sizeof own.words, "%s", text_of(tool->complaint));
     fate *all = gather_equal(share, &own, sizeof own);
     for (uint32_t i = 0; i < share->count && !share->over; i++) {
         share->over = has_failed(all[i].code);
-        if (share->over && i && !share->rank)
-            tool_fail_with(tool, "process failed", "process %u of %u: %s", i, share->count,
-                           all[i].words);
+        if (share->over && i && !share->rank) {
+            tool_text words = {0};
+            text_print(&words, "process %u of %u: %s", i, share->count, all[i].words);
+            tool_print_failure(tool, "process failed", text_of(&words), CODE_WORK);
+        }
         code = share->over ? all[i].code : code;
     }
-    free(all);
     return code;
+}
+
+void share_agree(tool_run *tool) {
+    int code = share_finish(tool, CODE_FINE);
+    if (code)
+        tool_end(tool, code);
 }
 
 void share_worst(tool_run *tool, abut_reliability *reliability, uint64_t key) {
@@ -91,14 +88,12 @@ void share_worst(tool_run *tool, abut_reliability *reliability, uint64_t key) {
             worst = &all[i];
     memcpy(share->reason, worst->words, sizeof share->reason);
     *reliability = (abut_reliability){(abut_reliability_level)worst->level, share->reason};
-    free(all);
 }
 
 /* Merges lists that are sorted by key. */
 static void merge_by_key(const tool_share *share, const uint64_t *counts, const uint64_t *keys,
                          const unsigned char *from, size_t bytes, unsigned char *to) {
-    uint64_t *at = allocate_or_end(share, 2 * share->count * sizeof *at), *end = at + share->count,
-             total = 0;
+    uint64_t *at = tool_alloc(2 * share->count * sizeof *at), *end = at + share->count, total = 0;
     for (uint32_t i = 0; i < share->count; i++) {
         at[i] = total;
         end[i] = total += counts[i];
@@ -110,7 +105,6 @@ static void merge_by_key(const tool_share *share, const uint64_t *counts, const 
                 next = i;
         memcpy(to + k * bytes, from + at[next]++ * bytes, bytes);
     }
-    free(at);
 }
 
 void share_collect(tool_run *tool, void *list, uint64_t *count, size_t bytes,
@@ -121,12 +115,12 @@ void share_collect(tool_run *tool, void *list, uint64_t *count, size_t bytes,
     void *own;
     memcpy(&own, list, sizeof own);
     uint64_t *counts = gather_equal(share, count, sizeof *count), total = 0;
-    uint64_t *sizes = allocate_or_end(share, share->count * sizeof *sizes);
+    uint64_t *sizes = tool_alloc(share->count * sizeof *sizes);
     for (uint32_t i = 0; i < share->count; i++)
         total += counts[i];
     const bool first = share->rank == 0;
-    unsigned char *all = first ? allocate_or_end(share, total * bytes) : NULL;
-    uint64_t *marks = first ? allocate_or_end(share, total * sizeof *marks) : NULL;
+    unsigned char *all = first ? tool_alloc(total * bytes) : NULL;
+    uint64_t *marks = first ? tool_alloc(total * sizeof *marks) : NULL;
     for (uint32_t i = 0; i < share->count; i++)
         sizes[i] = counts[i] * bytes;
     share->collect(share->user, own, sizes, all);
@@ -134,14 +128,9 @@ void share_collect(tool_run *tool, void *list, uint64_t *count, size_t bytes,
         sizes[i] = counts[i] * sizeof *keys;
     share->collect(share->user, keys, sizes, marks);
     if (first) {
-        unsigned char *merged = allocate_or_end(share, total * bytes);
+        unsigned char *merged = tool_alloc(total * bytes);
         merge_by_key(share, counts, marks, all, bytes, merged);
-        free(own);
         memcpy(list, &merged, sizeof merged);
         *count = total;
     }
-    free(counts);
-    free(sizes);
-    free(all);
-    free(marks);
 }

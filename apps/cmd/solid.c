@@ -17,29 +17,29 @@ static const struct {
 
 enum { FORMS = sizeof forms / sizeof *forms };
 
-int solid_read(tool_run *tool, const char *words, const abut_pose *pose, abut_collider *solid) {
+void solid_read(tool_run *tool, const char *words, const abut_pose *pose, abut_collider *solid) {
     for (int kind = ABUT_COLLIDER_PLANE; kind < FORMS; kind++) {
         size_t length = strlen(forms[kind].name);
         double n[7];
         if (strncmp(words, forms[kind].name, length) != 0 || words[length] != ':')
             continue;
         if (read_numbers(words + length + 1, n, 7) != forms[kind].count)
-            return tool_refuse(tool, "--with must be %s, not '%s'", forms[kind].form, words);
+            tool_refuse(tool, "--with must be %s, not '%s'", forms[kind].form, words);
         *solid = (abut_collider){.kind = (abut_collider_kind)kind, .pose = *pose};
         if (kind == ABUT_COLLIDER_BOX) {
             abut_pose middle = {{0, 0, 0, 1}, {n[0], n[1], n[2]}};
             solid->shape.half = (abut_vec3){n[3] / 2, n[4] / 2, n[5] / 2};
-            abut_status status = abut_pose_compose(pose, &middle, &solid->pose);
-            return status ? tool_fail(tool, status) : 0;
+            ensure(abut_pose_compose(pose, &middle, &solid->pose));
+            return;
         }
         memcpy(&solid->shape, n,
                forms[kind].count * sizeof *n); /* members have the order of the numbers */
-        return 0;
+        return;
     }
-    return tool_refuse(tool,
-                       "--with must be plane:NX,NY,NZ,D, sphere:X,Y,Z,R, capsule:X,Y,Z,X,Y,Z,R, "
-                       "box:X,Y,Z,SX,SY,SZ or cylinder:X,Y,Z,X,Y,Z,R, not '%s'",
-                       words);
+    tool_refuse(tool,
+                "--with must be plane:NX,NY,NZ,D, sphere:X,Y,Z,R, capsule:X,Y,Z,X,Y,Z,R, "
+                "box:X,Y,Z,SX,SY,SZ or cylinder:X,Y,Z,X,Y,Z,R, not '%s'",
+                words);
 }
 
 /* The pose that maps z to a direction and the origin to a point. */
@@ -51,8 +51,8 @@ static abut_pose pose_along(abut_vec3 d, abut_vec3 at) {
     return pose;
 }
 
-abut_status solid_mesh(tool_run *tool, const abut_collider *solid, const abut_mesh *near,
-                       abut_mesh **mesh, abut_pose *pose) {
+void solid_mesh(tool_run *tool, const abut_collider *solid, const abut_mesh *near, abut_mesh **mesh,
+                abut_pose *pose) {
     static const abut_shape_kind kinds[] = {
         [ABUT_COLLIDER_PLANE] = ABUT_SHAPE_SHEET,
         [ABUT_COLLIDER_SPHERE] = ABUT_SHAPE_ICOSPHERE,
@@ -84,6 +84,6 @@ abut_status solid_mesh(tool_run *tool, const abut_collider *solid, const abut_me
         shape.segments = 48;
         local = pose_along(d, middle);
     }
-    abut_status status = abut_pose_compose(&solid->pose, &local, pose);
-    return status ? status : abut_shape_create(tool->context, &shape, mesh);
+    ensure(abut_pose_compose(&solid->pose, &local, pose));
+    ensure(abut_shape_create(tool->context, &shape, mesh));
 }

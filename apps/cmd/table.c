@@ -86,33 +86,26 @@ static void add_npy(tool_text *to, const tool_table *table) {
 
 /* ---- files ---- */
 
-int table_put_bodies(tool_run *tool, const char *path, const tool_table *table,
-                     const abut_scene_body *bodies) {
+void table_put_bodies(tool_run *tool, const char *path, const tool_table *table,
+                      const abut_scene_body *bodies) {
     tool_text text = {0};
     if (!path) {
         if (!tool->out.json)
             add_csv(&tool->out.text, table, bodies);
-        return 0;
+        return;
     }
     const char *ending = path_ending(path);
-    abut_status status;
     if (strcmp(ending, "npy") == 0)
         add_npy(&text, table);
     else if (strcmp(ending, "ply") == 0)
         add_ply(&text, table);
     else
         add_csv(&text, table, bodies);
-    if (text.failed)
-        status = abut_set_error(ABUT_ERROR_MEMORY, "not enough memory for the table");
-    else
-        status =
-            abut_context_write_file(tool->context, tool_target(tool, path), text.data, text.used);
-    text_free(&text);
-    return status ? tool_fail(tool, status) : 0;
+    ensure(abut_context_write_file(tool->context, tool_target(tool, path), text.data, text.used));
 }
 
-int table_write(tool_run *tool, const char *path, const tool_table *table) {
-    return table_put_bodies(tool, path, table, NULL);
+void table_write(tool_run *tool, const char *path, const tool_table *table) {
+    table_put_bodies(tool, path, table, NULL);
 }
 
 const char *table_boolean(unsigned value) {

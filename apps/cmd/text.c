@@ -7,45 +7,96 @@
 #include <errno.h>
 #include <math.h>
 #include <stdarg.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- growing strings ---- */
+/* ---- memory of the run ---- */
 
-static bool make_room(tool_text *to, size_t more) {
-    if (to->failed)
-        return false;
-    if (more < to->room - to->used) /* strictly less: one byte is for the terminator */
-        return true;
-    size_t room = to->room ? to->room : 256;
-    while (room <= SIZE_MAX / 4 && room - to->used <= more)
-        room *= 2;
-    char *data = room - to->used > more ? realloc(to->data, room) : NULL;
-    if (!data) {
-        to->failed = true;
-        return false;
-    }
-    to->data = data;
-    to->room = room;
-    return true;
+/* Blocks are in a list, so that they are reachable until the process ends. */
+typedef union block {
+    struct {
+        union block *before, *next;
+    } link;
+    max_align_t alignment;
+} block;
+
+static block blocks = {.link = {&blocks, &blocks}};
+
+static void link_block(block *b) {
+    b->link.before = &blocks;
+    b->link.next = blocks.link.next;
+    b->link.next->link.before = blocks.link.next = b;
 }
 
-bool tool_grow(void *list, size_t count, size_t *room, size_t element_bytes) {
-    void *old, *larger;
+static void unlink_block(block *b) {
+    b->link.before->link.next = b->link.next;
+    b->link.next->link.before = b->link.before;
+}
+
+void *tool_array(size_t count, size_t bytes) {
+    block *made =
+        count < (SIZE_MAX - sizeof *made) / bytes ? calloc(1, sizeof *made + count * bytes) : NULL;
+    if (!made)
+        tool_exhausted();
+    link_block(made);
+    return made + 1;
+}
+
+void *tool_alloc(size_t bytes) {
+    return tool_array(bytes, 1);
+}
+
+void *tool_resize(void *memory, size_t count, size_t bytes) {
+    block *old = memory ? (block *)memory - 1 : NULL, *made = NULL;
+    if (old)
+        unlink_block(old);
+    if (count < (SIZE_MAX - sizeof *made) / bytes)
+        made = realloc(old, sizeof *made + count * bytes);
+    if (!made)
+        tool_exhausted();
+    link_block(made);
+    return made + 1;
+}
+
+void tool_free(void *memory) {
+    if (!memory)
+        return;
+    block *old = (block *)memory - 1;
+    unlink_block(old);
+    free(old);
+}
+
+void tool_grow(void *list, size_t count, size_t *room, size_t element_bytes) {
+    void *memory;
     if (count < *room)
-        return true;
-    size_t more = *room ? 2 * *room : 64;
-    memcpy(&old, list, sizeof old);
-    if (more > SIZE_MAX / element_bytes || !(larger = realloc(old, more * element_bytes)))
-        return false;
-    memcpy(list, &larger, sizeof larger);
-    *room = more;
-    return true;
+        return;
+    *room = *room ? 2 * *room : 64;
+    memcpy(&memory, list, sizeof memory);
+    memory = tool_resize(memory, *room, element_bytes);
+    memcpy(list, &memory, sizeof memory);
+}
+
+char *tool_copy(const char *string) {
+    size_t bytes = strlen(string) + 1;
+    return memcpy(tool_alloc(bytes), string, bytes);
+}
+
+/* ---- growing strings ---- */
+
+/* One byte more is for the terminator. */
+static void make_room(tool_text *to, size_t more) {
+    size_t room = to->room ? to->room : 256;
+    if (more < to->room - to->used)
+        return;
+    while (room <= SIZE_MAX / 4 && room - to->used <= more)
+        room *= 2;
+    to->data = tool_resize(to->data, room, 1);
+    to->room = room;
 }
 
 void text_bytes(tool_text *to, const char *bytes, size_t count) {
-    if (!make_room(to, count))
-        return;
+    make_room(to, count);
     if (count)
         memcpy(to->data + to->used, bytes, count);
     to->used += count;
@@ -63,11 +114,12 @@ void text_add(tool_text *to, const char *string) {
     text_bytes(to, string, strlen(string));
 }
 
-static void add_formatted(tool_text *to, const char *format, va_list list) {
+void text_print_list(tool_text *to, const char *format, va_list list) {
     va_list again;
     va_copy(again, list);
     int length = vsnprintf(NULL, 0, format, list);
-    if (length >= 0 && make_room(to, (size_t)length)) {
+    if (length >= 0) {
+        make_room(to, (size_t)length);
         vsnprintf(to->data + to->used, (size_t)length + 1, format, again);
         to->used += (size_t)length;
     }
@@ -77,23 +129,22 @@ static void add_formatted(tool_text *to, const char *format, va_list list) {
 void text_print(tool_text *to, const char *format, ...) {
     va_list list;
     va_start(list, format);
-    add_formatted(to, format, list);
+    text_print_list(to, format, list);
     va_end(list);
 }
 
-void text_print_list(tool_text *to, const char *format, va_list list) {
-    add_formatted(to, format, list);
+const char *text_of(const tool_text *text) {
+    return text->data ? text->data : "";
 }
 
 void text_clear(tool_text *to) {
     to->used = 0;
-    to->failed = false;
     if (to->data)
         to->data[0] = 0;
 }
 
 void text_free(tool_text *to) {
-    free(to->data);
+    tool_free(to->data);
     *to = (tool_text){0};
 }
 
@@ -195,9 +246,8 @@ static bool is_formula(const char *cell) {
 void text_field(tool_text *to, const char *string) {
     tool_text cell = {0};
     text_safe(&cell, string);
-    const char *at = cell.data ? cell.data : "";
+    const char *at = text_of(&cell);
     bool formula = is_formula(at);
-    to->failed = to->failed || cell.failed;
     if (!formula && !strpbrk(at, ",;\"") && *at != ' ') {
         text_add(to, at);
     } else {
@@ -235,8 +285,7 @@ void text_quoted(tool_text *to, const char *string) {
 void text_shown(tool_text *to, const char *string) {
     tool_text safe = {0};
     text_safe(&safe, string);
-    text_quoted(to, safe.data ? safe.data : "");
-    to->failed = to->failed || safe.failed;
+    text_quoted(to, text_of(&safe));
     text_free(&safe);
 }
 
@@ -269,11 +318,8 @@ void text_wrapped(tool_text *to, const char *words, size_t column, size_t indent
     while (*words) {
         size_t length = strcspn(words, " ");
         if (length) {
-            char *word = strndup(words, length);
-            if (!word) {
-                to->failed = true;
-                return;
-            }
+            char word[256];
+            snprintf(word, sizeof word, "%.*s", (int)length, words);
             size_t columns = text_columns(word);
             if (!first && width && column + 1 + columns > width) {
                 text_print(to, "\n%*s", (int)indent, "");
@@ -282,10 +328,9 @@ void text_wrapped(tool_text *to, const char *words, size_t column, size_t indent
                 text_add(to, " ");
                 column++;
             }
-            text_add(to, word);
+            text_bytes(to, words, length);
             column += columns;
             first = false;
-            free(word);
         }
         words += length + (words[length] == ' ');
     }

@@ -1,6 +1,6 @@
 /* Declarations that the files of the command share.
  *
- * The command is a table of commands (commands.c). Each command has a table of options in its
+ * The command is a table of commands (COMMANDS below). Each command has a table of options in its
  * own file, from which parsing, help and shell completion follow. A command uses the public
  * library only, and prints its results with the writer of output.h, as text or as JSON. */
 #ifndef ABUT_TOOL_H
@@ -40,6 +40,27 @@ typedef struct tool_option {
     bool repeats;        /* repeatable */
 } tool_option;
 
+/* Entries of a table of options. */
+#define FLAG(name, help) \
+    { name, NULL, OPTION_FLAG, help, NULL, false }
+#define OPTION(name, argument, kind, help) \
+    { name, argument, OPTION_##kind, help, NULL, false }
+#define REPEATED(name, argument, kind, help) \
+    { name, argument, OPTION_##kind, help, NULL, true }
+#define CHOICE(name, argument, kind, help, choices) \
+    { name, argument, OPTION_##kind, help, choices, false }
+/* The camera of a picture. */
+#define CAMERA_OPTIONS(default_view)                                                              \
+    CHOICE(                                                                                       \
+        "view", "VIEW", TEXT,                                                                     \
+        "view direction: front, back, left, right, top, bottom, iso, or X,Y,Z from the model to " \
+        "the camera (default: " default_view ")",                                                 \
+        "front|back|left|right|top|bottom|iso"),                                                  \
+        CHOICE("up", "AXIS", TEXT,                                                                \
+               "up axis: x, y, z, -x, -y, -z or X,Y,Z (default: that of the first file that has " \
+               "one, otherwise z)",                                                               \
+               "x|y|z|-x|-y|-z")
+
 /* One option of the command line. */
 typedef struct tool_given {
     const tool_option *option;
@@ -60,51 +81,44 @@ extern const tool_option global_options[];
 
 struct tool_command;
 
-/* Parses the words after the name of the command. Returns 0, or an exit code after the error was
- * reported. Free the arguments in either case. */
-int options_parse(struct tool_run *tool, const struct tool_command *command, int count,
-                  char **words, tool_arguments *arguments);
-void arguments_free(tool_arguments *arguments);
+/* Parses the words after the name of the command. */
+void options_parse(struct tool_run *tool, const struct tool_command *command, int count,
+                   char **words, tool_arguments *arguments);
+/* The option of a command, which may be null, or of all commands; null if there is none. */
+const tool_option *option_find(const struct tool_command *command, const char *name, size_t length);
 /* Returns the last occurrence of an option, or null. */
 const tool_given *option_given(const tool_arguments *arguments, const char *name);
-/* Returns 0 if the option was not given (null) or its number is from `min` to `max`. Otherwise
- * reports an error with the value, the range and the unit, and returns the exit code. */
-int option_range(struct tool_run *tool, const tool_given *given, double min, double max,
-                 const char *unit);
+/* Reports an error with the value, the range and the unit, unless the option was not given (null)
+ * or its number is from `min` to `max`. */
+void option_range(struct tool_run *tool, const tool_given *given, double min, double max,
+                  const char *unit);
 /* The same for a length: from 0 to ABUT_COORDINATE_MAX. */
-int option_length(struct tool_run *tool, const tool_given *given);
+void option_length(struct tool_run *tool, const tool_given *given);
 
 /* ---- view.h: pages ---- */
 
 /* The entry of --html in a table of options. */
-#define PAGE_OPTION                                                                            \
-    {                                                                                          \
-        "html", "FILE", OPTION_TEXT,                                                           \
-            "write an interactive page for a browser: one HTML file, no network access", NULL, \
-            false                                                                              \
-    }
+#define PAGE_OPTION              \
+    OPTION("html", "FILE", TEXT, \
+           "write an interactive page for a browser: one HTML file, no network access")
 
 /* ---- device.c ---- */
 
 /* The entry of --device in a table of options. */
-#define DEVICE_OPTION                                                                            \
-    {                                                                                            \
-        "device", "NAME", OPTION_TEXT,                                                           \
-            "compute device: cpu (default), gpu, or the number or part of the name of a device " \
-            "of 'abut devices'",                                                                 \
-            "cpu|gpu", false                                                                     \
-    }
+#define DEVICE_OPTION                                                                           \
+    CHOICE("device", "NAME", TEXT,                                                              \
+           "compute device: cpu (default), gpu, or the number or part of the name of a device " \
+           "of 'abut devices'",                                                                 \
+           "cpu|gpu")
 
 /* The value of --device; null for the CPU, which is the default. */
 const char *device_named(const tool_arguments *arguments);
-/* Opens the device of --device; *device is null for the CPU. A command without device support
- * passes a null `device`; then any other value than "cpu" is an error. Returns 0 or the exit
- * code. */
-int device_open(struct tool_run *tool, const tool_arguments *arguments, abut_device **device);
+/* Opens the device of --device; null for the CPU. */
+abut_device *device_open(struct tool_run *tool, const tool_arguments *arguments);
 /* Builds the BVH of a mesh on a device, or on the CPU if `device` is null. */
-abut_status device_bvh(abut_mesh *mesh, abut_device *device, abut_bvh **bvh);
+void device_bvh(abut_mesh *mesh, abut_device *device, abut_bvh **bvh);
 
-/* ---- commands.c ---- */
+/* ---- commands: one file each, and one word below ---- */
 
 typedef enum operand_kind {
     OPERAND_FILES,
@@ -122,56 +136,50 @@ typedef struct tool_command {
     const char *found; /* meaning of CODE_FOUND, after "3 found: "; null if it is never returned */
     const tool_option *options;
     operand_kind operand_kind;
-    uint32_t operand_least, operand_most;
+    uint32_t operand_range[2]; /* the least and the largest number */
     int (*run)(struct tool_run *tool, const tool_arguments *arguments);
+    bool forks; /* runs in child processes, which make their own contexts */
 } tool_command;
 
 extern const tool_command *const commands[]; /* ends with null */
 const tool_command *command_find(const char *name);
 
-extern const tool_command command_info, command_character, command_radial, command_convert,
-    command_make, command_picture, command_view, command_nearest, command_inside, command_ray,
-    command_overlap, command_distance, command_selfcheck, command_map, command_clearance,
-    command_deviation, command_thickness, command_sweep, command_replay, command_field,
-    command_slice, command_offset, command_samples, command_contacts, command_interfere,
-    command_batch, command_cache, command_demo, command_devices, command_bench, command_version,
-    command_help, command_completion, command_manual;
+/* All commands, in the order in which help lists them. */
+#define COMMANDS(X)                                                                               \
+    X(info)                                                                                       \
+    X(convert)                                                                                    \
+    X(make)                                                                                       \
+    X(picture)                                                                                    \
+    X(view)                                                                                       \
+    X(character)                                                                                  \
+    X(radial) X(nearest) X(inside) X(ray) X(overlap) X(distance) X(selfcheck) X(map) X(clearance) \
+        X(deviation) X(thickness) X(sweep) X(replay) X(field) X(slice) X(offset) X(samples)       \
+            X(contacts) X(interfere) X(batch) X(cache) X(demo) X(devices) X(bench) X(version)     \
+                X(help) X(completion) X(manual)
+#define DECLARE_COMMAND(name) extern const tool_command command_##name;
+COMMANDS(DECLARE_COMMAND)
 
-/* ---- field.c: signed distance fields from command lines ---- */
+/* ---- field_options.c: signed distance fields from command lines ---- */
 
 /* The option of all commands that build fields. */
-#define CACHE_OPTION                                                                          \
-    {                                                                                         \
-        "cache", NULL, OPTION_FLAG,                                                           \
-            "read the field from the disk cache if it is there, otherwise add it; see 'abut " \
-            "cache'",                                                                         \
-            NULL, false                                                                       \
-    }
+#define CACHE_OPTION                                                                       \
+    FLAG("cache",                                                                          \
+         "read the field from the disk cache if it is there, otherwise add it; see 'abut " \
+         "cache'")
 
 /* The options that define a field: a list for tables of options. */
-#define FIELD_OPTIONS                                                                        \
-    {"cells", "N", OPTION_COUNT, "cells along the longest side (default: 64)", NULL, false}, \
-        {"cell", "SIZE", OPTION_POSITIVE, "cell size, instead of --cells", NULL, false},     \
-        {"margin",                                                                           \
-         "SIZE",                                                                             \
-         OPTION_POSITIVE,                                                                    \
-         "margin of the grid around the bounding box of the mesh (default: 2 cells)",        \
-         NULL,                                                                               \
-         false},                                                                             \
-        {"band",                                                                             \
-         "SIZE",                                                                             \
-         OPTION_POSITIVE,                                                                    \
-         "narrow band: largest distance from the surface to compute (default: unlimited; "   \
-         "--sparse: 3 cells)",                                                               \
-         NULL,                                                                               \
-         false},                                                                             \
-        {"sign",                                                                             \
-         "METHOD",                                                                           \
-         OPTION_CHOICE,                                                                      \
-         "how the inside is determined: by winding numbers, which tolerate holes, or by "    \
-         "pseudo-normals (default: auto)",                                                   \
-         "auto|winding|normal",                                                              \
-         false},                                                                             \
+#define FIELD_OPTIONS                                                                            \
+    OPTION("cells", "N", COUNT, "cells along the longest side (default: 64)"),                   \
+        OPTION("cell", "SIZE", POSITIVE, "cell size, instead of --cells"),                       \
+        OPTION("margin", "SIZE", POSITIVE,                                                       \
+               "margin of the grid around the bounding box of the mesh (default: 2 cells)"),     \
+        OPTION("band", "SIZE", POSITIVE,                                                         \
+               "narrow band: largest distance from the surface to compute (default: unlimited; " \
+               "--sparse: 3 cells)"),                                                            \
+        CHOICE("sign", "METHOD", CHOICE,                                                         \
+               "how the inside is determined: by winding numbers, which tolerate holes, or by "  \
+               "pseudo-normals (default: auto)",                                                 \
+               "auto|winding|normal"),                                                           \
         CACHE_OPTION, DEVICE_OPTION
 
 /* Wall-clock times of field_build(). On a device the first build of a process also opens the
@@ -182,18 +190,16 @@ typedef struct field_times {
     double first_ms; /* 0: built once */
 } field_times;
 
-/* Builds the field of a mesh with these options. Returns 0, or the exit code after the error was
- * reported. `times` may be null. */
-int field_build(struct tool_run *tool, const tool_arguments *arguments, abut_mesh *mesh,
-                abut_field_options *options, field_times *times, abut_field **field);
-/* Reads the options only. Returns 0, or the exit code after the error was reported. */
-int field_options(struct tool_run *tool, const tool_arguments *arguments,
-                  abut_field_options *options);
-/* Reads all of standard input. Returns 0, or the exit code after the error was reported. */
-int input_read(struct tool_run *tool, tool_text *bytes);
-/* Reads a field or a mesh, depending on the bytes. Returns 0, or the exit code after the error
- * was reported. */
-int field_or_mesh(struct tool_run *tool, const char *path, abut_field **field, abut_mesh **mesh);
+/* Builds the field of a mesh with these options. `times` may be null. */
+void field_build(struct tool_run *tool, const tool_arguments *arguments, abut_mesh *mesh,
+                 abut_field_options *options, field_times *times, abut_field **field);
+/* Reads the options only. */
+void field_options(struct tool_run *tool, const tool_arguments *arguments,
+                   abut_field_options *options);
+/* Reads all of standard input. */
+void input_read(struct tool_run *tool, tool_text *bytes);
+/* Reads a field or a mesh, depending on the bytes. */
+void field_or_mesh(struct tool_run *tool, const char *path, abut_field **field, abut_mesh **mesh);
 
 #include "drawing.h"
 
@@ -209,7 +215,9 @@ typedef struct tool_run {
     struct progress *progress;
     struct tool_view *view;   /* the page of --html, or null */
     abut_vec3 up;             /* up axis of the first mesh that defines one; all zero = none */
+    const char *where;        /* prefix of messages about an invalid command line; null = none */
     tool_text *complaint;     /* receives errors instead of standard error; null = standard error */
+    int error_pipe;           /* a child of `abut batch`: receives the complaint; 0 = none */
     struct tool_share *share; /* the processes of the same run; null = a single process */
 } tool_run;
 
@@ -232,6 +240,8 @@ typedef struct tool_share {
     void (*collect)(void *user, const void *own, const uint64_t *sizes, void *all);
     /* Ends all processes. */
     void (*give_up)(void *user, const char *why);
+    /* Ends the communication of a process that ends by an error. */
+    void (*end)(void *user);
     /* Builds a field together and writes it; the file is complete or absent. */
     abut_status (*write_field)(void *user, abut_mesh *mesh, const abut_field_options *options,
                                const char *path, bool plain, abut_field_info *info);
@@ -243,25 +253,39 @@ typedef struct tool_share {
 bool share_mine(const tool_run *tool, uint64_t item, uint64_t chunk);
 /* Returns whether this process has all results and prints them. */
 bool share_prints(const tool_run *tool);
-/* Returns the exit code of the first process that failed, whose error the first process reports;
- * otherwise its own. All processes call it equally often, or end. */
-int share_agree(tool_run *tool, int code);
+/* Ends this process if another one has failed; the first process reports the error. All processes
+ * call it equally often, or end. */
+void share_agree(tool_run *tool);
+/* The exit code of the first process that failed, otherwise `code`, that of this one. */
+int share_finish(tool_run *tool, int code);
+
 /* Collects the lists of all processes in the first one, sorted by keys, of which there is one
- * for each element. `list` is the address of the array, from malloc. Call after share_agree(). */
+ * for each element. `list` is the address of the array. Call after share_agree(). */
 void share_collect(tool_run *tool, void *list, uint64_t *count, size_t bytes, const uint64_t *keys);
 /* The least reliable level of all processes; of equal ones that with the lowest key. */
 void share_worst(tool_run *tool, abut_reliability *reliability, uint64_t key);
 
-/* Prints the error message of the library to standard error and returns its exit code; with
- * --json the error replaces the output. */
-int tool_fail(tool_run *tool, abut_status status);
-/* The same for errors outside the library: a kind such as "file error" or "format error", and a
- * message. */
-int tool_fail_with(tool_run *tool, const char *kind, const char *format, ...) TOOL_PRINTF(3, 4);
-/* The same for an invalid command line, with a message. */
-int tool_refuse(tool_run *tool, const char *format, ...) TOOL_PRINTF(2, 3);
-/* The same for an invalid command line that the library detected, with its error message. */
-int tool_refuse_last(tool_run *tool);
+/* Errors end the process, with their exit code, after the message was printed to standard error;
+ * with --json an error object replaces the output. Files are never left incomplete: the library
+ * writes them aside. */
+
+/* Ends the process with the error of the library. */
+_Noreturn void tool_fail(tool_run *tool, abut_status status);
+/* The same unless the call succeeded. */
+void ensure(abut_status status);
+/* Returns whether a list was too small; other errors end the process. */
+bool lacks_room(abut_status status);
+/* Errors outside the library: a kind such as "file error" or "format error", and a message. */
+_Noreturn void tool_fail_with(tool_run *tool, const char *kind, const char *format, ...)
+    TOOL_PRINTF(3, 4);
+/* An invalid command line. */
+_Noreturn void tool_refuse(tool_run *tool, const char *format, ...) TOOL_PRINTF(2, 3);
+/* An invalid command line that the library detected. */
+_Noreturn void tool_refuse_last(tool_run *tool);
+/* Ends the process with an exit code, after its output. */
+_Noreturn void tool_end(tool_run *tool, int code);
+/* Prints an error that ends the run. */
+void tool_print_failure(tool_run *tool, const char *kind, const char *sentence, int code);
 /* Only prints the error, for commands that continue; its JSON is written at the current
  * position. */
 int tool_report_error(tool_run *tool, abut_status status);
@@ -270,6 +294,9 @@ int tool_report_error(tool_run *tool, abut_status status);
 const char *tool_error_message(const char *sentence);
 /* Returns whether a signal requested cancellation. */
 bool tool_cancelled(void);
+
+/* Makes the context of a run. */
+void tool_make_context(tool_run *tool);
 
 /* The log callback of the context, with the run as user pointer: prints a line to standard
  * error. */
@@ -283,15 +310,17 @@ const char *tool_target(tool_run *tool, const char *path);
 /* Reads a mesh with progress under its file name; through Assimp in a child process. */
 abut_status tool_read(tool_run *tool, const char *path, const abut_mesh_read_options *options,
                       abut_mesh **mesh);
+/* The same for a file that must be readable. */
+abut_mesh *mesh_read(tool_run *tool, const char *path);
 /* apart.c: reads a mesh in a child process with limits on memory and time. */
 abut_status tool_read_apart(tool_run *tool, const char *path, const abut_mesh_read_options *options,
                             abut_mesh **mesh);
 /* The format of a word such as "ply"; ABUT_MESH_FORMAT_AUTO for other words. */
 abut_mesh_format tool_format(const char *word);
 /* Checks that a mesh can be written to `path`: by `to` (may be null), otherwise by the
- * extension. Returns 0 with the format, or the exit code after the error was reported. */
-int tool_output_format(tool_run *tool, const char *path, const tool_given *to,
-                       abut_mesh_format *format);
+ * extension. */
+void tool_output_format(tool_run *tool, const char *path, const tool_given *to,
+                        abut_mesh_format *format);
 /* Prints the reliability of a result. Text: a line on standard error if it is not guaranteed, or
  * if a mesh is a sheet, which has no interior. JSON: "reliability" and "reason" of the open
  * object. */
@@ -317,39 +346,18 @@ typedef struct tool_plot {
     const char *ends[2]; /* labels of the first and the last point; null = numbers of frames */
 } tool_plot;
 
-/* Draws plots below each other, all with the same number of frames. Returns 0, or the exit code. */
-int plots_write(tool_run *tool, const tool_plot *plots, uint32_t count, size_t frames,
-                const char *path);
+/* Draws plots below each other, all with the same number of frames. */
+void plots_write(tool_run *tool, const tool_plot *plots, uint32_t count, size_t frames,
+                 const char *path);
 
-/* ---- demo_clash.c ---- */
+/* ---- apps/demos: scenes of `abut demo`, each with its exit code ---- */
 
-/* Runs the scene `clash`: an assembly with known interferences. Returns the exit code. */
-int demo_clash(tool_run *tool, const tool_arguments *arguments);
-
-/* ---- demo_cloth.c ---- */
-
-/* Runs the scene of the operand: ball, sleeve, sheet, dress or cape. */
-int demo_cloth(tool_run *tool, const tool_arguments *arguments);
-
-/* ---- demo_falls.c ---- */
-
-/* Runs stairs, snow or bounce. */
-int demo_falls(tool_run *tool, const tool_arguments *arguments);
-
-/* ---- demo_letters.c ---- */
-
-/* Runs the scene `letters`. Returns the exit code. */
+int demo_clash(tool_run *tool, const tool_arguments *arguments); /* known interferences */
+int demo_cloth(tool_run *tool, const tool_arguments *arguments); /* ball to cape */
+int demo_falls(tool_run *tool, const tool_arguments *arguments); /* stairs, snow, bounce */
 int demo_letters(tool_run *tool, const tool_arguments *arguments);
-
-/* ---- demo_line.c ---- */
-
-/* Runs the scene `line`. Returns the exit code. */
 int demo_line(tool_run *tool, const tool_arguments *arguments);
-
-/* ---- demo_stand.c ---- */
-
-/* Runs stack, wall, plates, shot, dominoes or bowl. */
-int demo_stand(tool_run *tool, const tool_arguments *arguments);
+int demo_stand(tool_run *tool, const tool_arguments *arguments); /* stack to bowl */
 
 /* ---- progress.c ---- */
 
@@ -357,7 +365,6 @@ int demo_stand(tool_run *tool, const tool_arguments *arguments);
 double seconds_now(void);
 
 struct progress *progress_create(bool wanted, bool unicode);
-void progress_free(struct progress *progress);
 /* Sets the subject of the progress bar and starts its clock. */
 void progress_start(struct progress *progress, const char *subject);
 /* Sets the number of the subject and the total, shown before its name; 0 of 0 = not shown. */
@@ -374,14 +381,14 @@ bool terminal_width(int descriptor, size_t *width);
 void help_general(tool_text *to);
 /* Adds the help of an option, with its choices if the text does not name all of them. */
 void option_help(tool_text *to, const tool_option *option);
-int help_command(tool_run *tool, const tool_command *command);
+void help_command(tool_run *tool, const tool_command *command);
 extern const char *const help_topics[];   /* names, ends with null */
 const char *help_topic(const char *name); /* its text; null for an unknown topic */
 
 /* ---- points.c ---- */
 
 typedef struct tool_points {
-    abut_vec3 *list; /* from malloc */
+    abut_vec3 *list;
     size_t count, room;
 } tool_points;
 
@@ -392,49 +399,40 @@ typedef struct tool_lines {
     size_t number; /* line number, from 1 */
     char line[4096];
 } tool_lines;
-/* Returns 0, or the exit code after the error was reported; close it in either case. */
-int lines_open(tool_run *tool, const char *path, tool_lines *lines);
+/* */
+void lines_open(tool_run *tool, const char *path, tool_lines *lines);
 /* Reads the next line; sets `more` to whether there is one. Lines that exceed the buffer are an
- * error, except comments. Returns 0, or the exit code after the error was reported. */
-int lines_next(tool_run *tool, tool_lines *lines, bool *more);
+ * error, except comments. */
+void lines_next(tool_run *tool, tool_lines *lines, bool *more);
 void lines_close(tool_lines *lines);
 
 /* Reads rows of numbers separated by commas, semicolons or blanks; skips empty lines, # comments
  * and a first line of names. Each group of three of the first `columns` (3 or 6) numbers is a
- * point. Returns 0, or the exit code after the error was reported. */
-int points_read(tool_run *tool, const char *path, uint32_t columns, tool_points *points);
+ * point. */
+void points_read(tool_run *tool, const char *path, uint32_t columns, tool_points *points);
 /* Reads the points of a file of numbers (.csv, .txt, .xyz, or standard input) or the vertices of
  * a mesh. */
-int points_load(tool_run *tool, const char *path, tool_points *points);
+void points_load(tool_run *tool, const char *path, tool_points *points);
 /* Adds `count` random points: in the bounding box of the mesh scaled by 1.2, or, with `near`
- * above 0, within that fraction of its diagonal from the surface. Returns false if memory runs
- * out. */
-bool points_random(const abut_mesh *mesh, size_t count, uint64_t seed, double near,
+ * above 0, within that fraction of its diagonal from the surface. */
+void points_random(const abut_mesh *mesh, size_t count, uint64_t seed, double near,
                    tool_points *points);
-bool points_add(tool_points *points, abut_vec3 point);
-void points_free(tool_points *points);
+void points_add(tool_points *points, abut_vec3 point);
 
 /* The options of commands with points: --random, --near, --seed. */
-#define POINTS_OPTIONS                                                                          \
-    {                                                                                           \
-        "random",     "N",                                                                      \
-        OPTION_COUNT, "N random points in the bounding box of the mesh, scaled by 1.2",         \
-        NULL,         false},                                                                   \
-        {"near",                                                                                \
-         "F",                                                                                   \
-         OPTION_POSITIVE,                                                                       \
-         "random points near the surface instead: within this fraction of the diagonal of the " \
-         "bounding box",                                                                        \
-         NULL,                                                                                  \
-         false},                                                                                \
-    {                                                                                           \
-        "seed", "S", OPTION_COUNT, "seed of the random numbers (default: 1)", NULL, false       \
-    }
+#define POINTS_OPTIONS                                                                             \
+    OPTION("random", "N", COUNT,                                                                   \
+           "N random points in the bounding box of the mesh, scaled by 1.2"),                      \
+        OPTION(                                                                                    \
+            "near", "F", POSITIVE,                                                                 \
+            "random points near the surface instead: within this fraction of the diagonal of the " \
+            "bounding box"),                                                                       \
+        OPTION("seed", "S", COUNT, "seed of the random numbers (default: 1)")
 /* Checks that either the second operand or --random gives the points. */
-int points_choose(tool_run *tool, const tool_arguments *arguments);
+void points_choose(tool_run *tool, const tool_arguments *arguments);
 /* Reads or generates the points of the command line. */
-int points_get(tool_run *tool, const tool_arguments *arguments, const abut_mesh *mesh,
-               tool_points *points);
+void points_get(tool_run *tool, const tool_arguments *arguments, const abut_mesh *mesh,
+                tool_points *points);
 
 /* ---- table.c: tables of results ---- */
 
@@ -453,6 +451,15 @@ typedef struct tool_column {
     const char *(*name_of)(unsigned value); /* for COLUMN_WORD: such as abut_feature_name */
 } tool_column;
 
+#define REAL(name) \
+    { name, COLUMN_REAL, NULL }
+#define WHOLE(name) \
+    { name, COLUMN_WHOLE, NULL }
+#define NAME(name) \
+    { name, COLUMN_NAME, NULL }
+#define WORD(name, name_of) \
+    { name, COLUMN_WORD, name_of }
+
 typedef struct tool_table {
     const tool_column *columns;
     size_t column_count, row_count;
@@ -463,11 +470,11 @@ typedef struct tool_table {
 
 /* Writes a table to a file, which is replaced only when complete: PLY or NPY by the extension,
  * otherwise comma-separated values; "-" is standard output. A null path prints comma-separated
- * values unless --json is given. Returns 0, or the exit code after the error was reported. */
-int table_write(tool_run *tool, const char *path, const tool_table *table);
+ * values unless --json is given. */
+void table_write(tool_run *tool, const char *path, const tool_table *table);
 /* The same for tables with COLUMN_NAME columns of these bodies. */
-int table_put_bodies(tool_run *tool, const char *path, const tool_table *table,
-                     const abut_scene_body *bodies);
+void table_put_bodies(tool_run *tool, const char *path, const tool_table *table,
+                      const abut_scene_body *bodies);
 void table_vector(double *values, abut_vec3 v);
 const char *table_boolean(unsigned value); /* "false", "true" */
 
@@ -482,25 +489,23 @@ abut_quat rotation_after(abut_quat a, abut_quat b);
 bool pose_read(const char *words, abut_pose *pose);
 
 typedef struct tool_poses {
-    abut_pose *list; /* from malloc */
+    abut_pose *list;
     size_t count, room;
 } tool_poses;
-/* Reads rows of numbers as for points: x y z, or x y z and a quaternion x y z w. Returns 0, or
- * the exit code after the error was reported. */
-int poses_load(tool_run *tool, const char *path, tool_poses *poses);
+/* Reads rows of numbers as for points: x y z, or x y z and a quaternion x y z w. */
+void poses_load(tool_run *tool, const char *path, tool_poses *poses);
 /* Reads up to `most` numbers of a line, separated by commas, semicolons or blanks. Returns their
  * number, or -1 if there are other words. */
 int row_read(const char *line, double *numbers, int most);
 
 /* ---- solid.c: primitives on the command line ---- */
 
-/* Reads plane:NX,NY,NZ,D and so on, at a pose. Returns 0, or the exit code after the error was
- * reported. */
-int solid_read(tool_run *tool, const char *words, const abut_pose *pose, abut_collider *solid);
+/* Reads plane:NX,NY,NZ,D and so on, at a pose. */
+void solid_read(tool_run *tool, const char *words, const abut_pose *pose, abut_collider *solid);
 /* Makes the mesh of a primitive for a picture, and its pose; a plane is as large as a mesh near
  * it. */
-abut_status solid_mesh(tool_run *tool, const abut_collider *solid, const abut_mesh *near,
-                       abut_mesh **mesh, abut_pose *pose);
+void solid_mesh(tool_run *tool, const abut_collider *solid, const abut_mesh *near, abut_mesh **mesh,
+                abut_pose *pose);
 
 /* ---- pair.c: two posed meshes ---- */
 
@@ -512,42 +517,23 @@ typedef struct tool_pair {
 } tool_pair;
 
 /* The options of all commands about two meshes: a list for tables of options. */
-#define PAIR_OPTIONS                                                                               \
-    {"pose",                                                                                       \
-     "POSE",                                                                                       \
-     OPTION_TEXT,                                                                                  \
-     "pose of B: X,Y,Z (translation), @z,30 (rotation by 30 degrees about z), X,Y,Z@1,1,0,30 "     \
-     "(rotation, then translation) or X,Y,Z,QX,QY,QZ,QW (with a quaternion)",                      \
-     NULL,                                                                                         \
-     false},                                                                                       \
-        {"pose-a", "POSE", OPTION_TEXT, "pose of A", NULL, false},                                 \
-        {"poses",                                                                                  \
-         "FILE",                                                                                   \
-         OPTION_TEXT,                                                                              \
-         "many poses of B, one on each line: x y z, or x y z qx qy qz qw; prints a line for each", \
-         NULL,                                                                                     \
-         false},                                                                                   \
-        {"surfaces",  NULL,                                                                        \
-         OPTION_FLAG, "surfaces only: a body inside another one does not touch it",                \
-         NULL,        false},                                                                      \
-        {"out", "FILE", OPTION_TEXT, "write the table to FILE and print a summary", NULL, false},  \
-        {"png", "FILE", OPTION_TEXT, "draw both meshes and the result", NULL, false}, PAGE_OPTION, \
-        {"view",                                                                                   \
-         "VIEW",                                                                                   \
-         OPTION_TEXT,                                                                              \
-         "view direction: front, back, left, right, top, bottom, iso, or X,Y,Z (default: "         \
-         "perpendicular to the result)",                                                           \
-         "front|back|left|right|top|bottom|iso",                                                   \
-         false},                                                                                   \
-    {                                                                                              \
-        "up", "AXIS", OPTION_TEXT, "up axis: x, y, z, -x, -y, -z or X,Y,Z (default: z)",           \
-            "x|y|z|-x|-y|-z", false                                                                \
-    }
+#define PAIR_OPTIONS                                                                              \
+    OPTION(                                                                                       \
+        "pose", "POSE", TEXT,                                                                     \
+        "pose of B: X,Y,Z (translation), @z,30 (rotation by 30 degrees about z), X,Y,Z@1,1,0,30 " \
+        "(rotation, then translation) or X,Y,Z,QX,QY,QZ,QW (with a quaternion)"),                 \
+        OPTION("pose-a", "POSE", TEXT, "pose of A"),                                              \
+        OPTION("poses", "FILE", TEXT,                                                             \
+               "many poses of B, one on each line: x y z, or x y z qx qy qz qw; prints a line "   \
+               "for each"),                                                                       \
+        FLAG("surfaces", "surfaces only: a body inside another one does not touch it"),           \
+        OPTION("out", "FILE", TEXT, "write the table to FILE and print a summary"),               \
+        OPTION("png", "FILE", TEXT, "draw both meshes and the result"), PAGE_OPTION,              \
+        CAMERA_OPTIONS("perpendicular to the result")
 
-/* Reads the meshes, or the only one, and the poses of a command line. Returns 0, or the exit
- * code after the error was reported; free it in either case. */
-int pair_load(tool_run *tool, const tool_arguments *arguments, abut_device *device,
-              tool_pair *pair);
+/* Reads the meshes, or the only one, and the poses of a command line. */
+void pair_load(tool_run *tool, const tool_arguments *arguments, abut_device *device,
+               tool_pair *pair);
 void pair_free(tool_pair *pair);
 abut_collider pair_posed(const tool_pair *pair, int side);
 /* The functions of a command for one pose and for many; many poses may run on a device. They
@@ -558,13 +544,15 @@ typedef int tool_pair_many(tool_run *tool, const tool_arguments *arguments, cons
 /* Loads a pair, opens the device, and calls `one` or `many`. */
 int pair_run(tool_run *tool, const tool_arguments *arguments, tool_pair_one *one,
              tool_pair_many *many);
+/* The diagonal of the bounding box of a mesh. */
+double mesh_diagonal(const abut_mesh *mesh);
 /* Opens the object of the result, with the names of both files. */
 void pair_begin(tool_output *out, const tool_arguments *arguments);
 /* Draws both meshes and segments between pairs of points, if --png or --html is given. */
-int pair_picture(tool_run *tool, const tool_arguments *arguments, const tool_pair *pair,
-                 const abut_segment *segments, size_t count, bool dots);
+void pair_picture(tool_run *tool, const tool_arguments *arguments, const tool_pair *pair,
+                  const abut_segment *segments, size_t count, bool dots);
 /* Writes a table to --out, or prints it. */
-int pair_table(tool_run *tool, const tool_arguments *arguments, const tool_table *table);
+void pair_table(tool_run *tool, const tool_arguments *arguments, const tool_table *table);
 /* Prints the reliability with the names of the affected meshes, as far as the health report
  * shows them. */
 void print_reliability_of(tool_run *tool, const abut_reliability *reliability,
@@ -576,26 +564,24 @@ void print_unit_note(tool_run *tool, const char *name_a, const abut_mesh *a, con
 
 /* ---- parts.c ---- */
 
-/* Makes a mesh of each solid of a mesh. Returns 0, or the exit code after the error was
- * reported; the list is from malloc, and released by the caller in either case. */
-int mesh_parts(tool_run *tool, abut_mesh *mesh, abut_mesh ***parts, uint32_t *count);
+/* Makes a mesh of each solid of a mesh. */
+void mesh_parts(tool_run *tool, abut_mesh *mesh, abut_mesh ***parts, uint32_t *count);
 
 /* ---- moving.c: motions between meshes ---- */
 
 /* Mesh files of a folder, by their extension, sorted by name with numbers in their order. */
 typedef struct tool_frames {
-    char **paths; /* from malloc, and each of them too */
+    char **paths;
     size_t count, room;
 } tool_frames;
-/* Returns 0, or the exit code after the error was reported; free it in either case. */
-int frames_list(tool_run *tool, const char *folder, tool_frames *frames);
-void frames_free(tool_frames *frames);
+/* */
+void frames_list(tool_run *tool, const char *folder, tool_frames *frames);
 bool frames_is_folder(const char *path);
 
 /* A deforming mesh: whole, or with a mesh for each component. */
 typedef struct tool_moving {
     abut_sweep *motion;
-    abut_mesh **parts;          /* from malloc, as all */
+    abut_mesh **parts;
     abut_topology **topologies; /* of the parts */
     uint32_t part_count, vertex_count;
     uint32_t *begin;    /* first vertex of each component in `vertices` */
@@ -603,15 +589,14 @@ typedef struct tool_moving {
     abut_vec3 *start, *end;
 } tool_moving;
 /* With `parts`, each component (connected through shared vertices) is a mesh. */
-int moving_create(tool_run *tool, abut_mesh *mesh, bool parts, const abut_sweep_options *options,
-                  tool_moving *moving);
+void moving_create(tool_run *tool, abut_mesh *mesh, bool parts, const abut_sweep_options *options,
+                   tool_moving *moving);
 void moving_free(tool_moving *moving);
 /* Sets the step from one mesh to another with the same triangles; reports an error otherwise. */
-int moving_step(tool_run *tool, tool_moving *moving, const char *start_path, abut_mesh *start,
-                const char *end_path, abut_mesh *end);
+void moving_step(tool_run *tool, tool_moving *moving, const char *start_path, abut_mesh *start,
+                 const char *end_path, abut_mesh *end);
 /* The same between positions of all vertices of the mesh. */
-int moving_step_to(tool_run *tool, tool_moving *moving, const abut_vec3 *start,
-                   const abut_vec3 *end);
+void moving_step_to(tool_moving *moving, const abut_vec3 *start, const abut_vec3 *end);
 /* The four vertices of an impact, as indices of the mesh. */
 void moving_vertices(const tool_moving *moving, const abut_impact *impact, uint32_t vertices[4]);
 
@@ -622,37 +607,51 @@ typedef struct tool_recording {
     abut_frames_info info;
     bool aims;            /* steps end at the aims: positions before collision response */
     uint64_t first, last; /* frames that steps end at */
-    uint32_t *indices;    /* of all meshes; from malloc */
-    abut_vec3 *room[3];   /* buffers; from malloc */
+    uint32_t *indices;    /* of all meshes */
+    abut_vec3 *room[3];   /* buffers */
     uint64_t read;        /* the frame whose successor needs no reading of its start; or 0 */
     const abut_vec3 *start, *end; /* of the current step */
 } tool_recording;
-/* Opens the first operand with --from, --to and --frames-only. Returns 0, or the exit code;
- * close it in either case. */
-int recording_open(tool_run *tool, const tool_arguments *arguments, tool_recording *recording);
-void recording_close(tool_recording *recording);
+/* Opens the first operand with --from, --to and --frames-only. */
+void recording_open(tool_run *tool, const tool_arguments *arguments, tool_recording *recording);
 /* Reads the step that ends at a frame, at least 1. */
-int recording_read(tool_run *tool, tool_recording *recording, uint64_t frame);
+void recording_read(tool_recording *recording, uint64_t frame);
 /* Makes one mesh of all meshes, at the start of the step. */
-int recording_mesh(tool_run *tool, const tool_recording *recording, abut_mesh **mesh);
+void recording_mesh(tool_run *tool, const tool_recording *recording, abut_mesh **mesh);
 
-/* ---- command_picture.c ---- */
+/* ---- apps/draw ---- */
 
 /* Reads the camera of --view, --up and --fov. */
-int camera_read(tool_run *tool, const tool_arguments *arguments, abut_picture_options *options);
+void camera_read(tool_run *tool, const tool_arguments *arguments, abut_picture_options *options);
 
-/* ---- command_info.c ---- */
+/* Draws an SDF: the mesh and its cells (--png), or a movable slice and isosurfaces (--html). */
+void field_draw(tool_run *tool, const tool_arguments *arguments, abut_mesh *mesh,
+                const abut_field *field);
+/* Draws a mesh and its samples. */
+void samples_draw(tool_run *tool, const tool_arguments *arguments,
+                  const abut_picture_options *options, abut_mesh *mesh,
+                  const abut_samples_arrays *view);
+/* Draws a mesh and its self-intersections. */
+void selfcheck_draw(tool_run *tool, const tool_arguments *arguments,
+                    const abut_picture_options *options, abut_mesh *mesh,
+                    const abut_pair_self_intersection *pairs, uint64_t count);
+/* Draws the mesh at the time of the first impact, with all impacts of a step. */
+void sweep_draw(tool_run *tool, const tool_arguments *arguments, const tool_moving *moving,
+                const abut_impact *impacts, size_t count, const abut_mesh *const mesh[2]);
+
+/* ---- info.c ---- */
 
 /* Adds self-intersections to a report. If there are too many candidate pairs, the report stays
  * without them, and `given_up` is set. */
-abut_status tool_examine_self(abut_mesh *mesh, abut_mesh_report *report, bool *given_up);
+void tool_examine_self(abut_mesh *mesh, abut_mesh_report *report, bool *given_up);
 
 /* ---- defects.c: the health report as lines and dots in a picture ---- */
 
+/* Writes the page of `abut info`: all readable meshes with their defects marked. */
+void defects_page(tool_run *tool, const tool_arguments *arguments);
 /* Draws only; the second function also prints the legend. */
-abut_status defects_mark(tool_run *tool, abut_picture *picture, abut_mesh *mesh,
-                         tool_legend *legend);
-abut_status defects_draw(tool_run *tool, abut_picture *picture, const char *path, abut_mesh *mesh,
-                         tool_legend *legend);
+void defects_mark(abut_picture *picture, abut_mesh *mesh, tool_legend *legend);
+void defects_draw(tool_run *tool, abut_picture *picture, const char *path, abut_mesh *mesh,
+                  tool_legend *legend);
 
 #endif

@@ -1,10 +1,8 @@
 /* abut demo clash: a generated assembly with known interferences, compared with the result, and
  * the time. */
-#include "clash.h"
+#include "interfere.h"
 
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 enum { PARTS = 20, KNOWN = 22, SEGMENTS = 24, SPACING = 12 };
 
@@ -119,32 +117,30 @@ static double random_real(uint64_t *state) {
 }
 
 /* Modules are on a grid, each with its own rotation. */
-static abut_status module_pose(uint32_t number, uint32_t side, uint64_t *random, abut_pose *pose) {
+static void module_pose(uint32_t number, uint32_t side, uint64_t *random, abut_pose *pose) {
     abut_pose turn, tilt;
     double angle = 6.283185307179586 * random_real(random), lean = 0.2 * random_real(random);
     abut_vec3 axis = {cos(7 * angle), sin(7 * angle), 0},
               at = {(double)SPACING * (number % side), (double)SPACING * (double)(number / side),
                     0};
-    abut_status status =
-        abut_pose_from_axis_angle((abut_vec3){0, 0, 1}, angle, (abut_vec3){0, 0, 0}, &turn);
-    status = status ? status : abut_pose_from_axis_angle(axis, lean, at, &tilt);
-    return status ? status : abut_pose_compose(&tilt, &turn, pose);
+    ensure(abut_pose_from_axis_angle((abut_vec3){0, 0, 1}, angle, (abut_vec3){0, 0, 0}, &turn));
+    ensure(abut_pose_from_axis_angle(axis, lean, at, &tilt));
+    ensure(abut_pose_compose(&tilt, &turn, pose));
 }
 
-static int make_assembly(tool_run *tool, uint32_t modules, uint64_t seed, tool_assembly *assembly) {
+static void make_assembly(tool_run *tool, uint32_t modules, uint64_t seed,
+                          tool_assembly *assembly) {
     abut_mesh *meshes[SHAPES] = {0};
-    abut_status status = ABUT_OK;
-    bool room = true;
     const uint32_t side = (uint32_t)ceil(sqrt((double)modules));
-    for (int i = 0; i < SHAPES && !status; i++) {
+    for (int i = 0; i < SHAPES; i++) {
         abut_shape shape;
         describe_shape(i, &shape);
-        status = abut_shape_create(tool->context, &shape, &meshes[i]);
+        ensure(abut_shape_create(tool->context, &shape, &meshes[i]));
     }
-    for (uint32_t m = 0; m < modules && !status; m++) {
+    for (uint32_t m = 0; m < modules; m++) {
         abut_pose module;
-        status = module_pose(m, side, &seed, &module);
-        for (int i = 0; i < PARTS && !status && room; i++) {
+        module_pose(m, side, &seed, &module);
+        for (int i = 0; i < PARTS; i++) {
             abut_pose local = {{0, 0, 0, 1}, parts[i].at};
             char name[64];
             if (parts[i].along_x)
@@ -152,15 +148,12 @@ static int make_assembly(tool_run *tool, uint32_t modules, uint64_t seed, tool_a
             snprintf(name, sizeof name, "module %u %s", m, parts[i].name);
             if (modules == 1)
                 snprintf(name, sizeof name, "%s", parts[i].name);
-            status = abut_pose_compose(&module, &local, &local);
-            room = status || assembly_add(assembly, name, meshes[parts[i].shape], local);
+            ensure(abut_pose_compose(&module, &local, &local));
+            assembly_add(assembly, name, meshes[parts[i].shape], local);
         }
     }
     for (int i = 0; i < SHAPES; i++)
         abut_mesh_destroy(meshes[i]);
-    return status  ? tool_fail(tool, status)
-           : !room ? tool_fail_with(tool, "out of memory", "not enough memory for the parts")
-                   : 0;
 }
 
 /* ---- comparison ---- */
@@ -196,22 +189,20 @@ static levels compare_with_known(const tool_assembly *assembly, const tool_clash
 }
 
 /* The volume of the bracket is that of its mesh. */
-static int complete_known(tool_run *tool, const tool_assembly *assembly, known *list,
-                          uint32_t count) {
+static void complete_known(const tool_assembly *assembly, known *list, uint32_t count) {
     abut_topology *topology = NULL;
     abut_mesh_report report = abut_mesh_report_default();
-    abut_status status = abut_topology_create(assembly->bodies[17].mesh, &topology);
-    status = status ? status : abut_mesh_examine(topology, &report);
+    ensure(abut_topology_create(assembly->bodies[17].mesh, &topology));
+    ensure(abut_mesh_examine(topology, &report));
     abut_topology_destroy(topology);
-    for (uint32_t i = 0; i < count && !status; i++)
+    for (uint32_t i = 0; i < count; i++)
         if (list[i].kind == CLASH_SAME)
             list[i].measure = report.volume;
-    return status ? tool_fail(tool, status) : 0;
 }
 
-static int print_clash_demo(tool_run *tool, const tool_assembly *assembly,
-                            const clash_options *options, const tool_clashes *clashes,
-                            const levels *v, double wall, const tool_arguments *arguments) {
+static void print_clash_demo(tool_run *tool, const tool_assembly *assembly,
+                             const clash_options *options, const tool_clashes *clashes,
+                             const levels *v, double wall, const tool_arguments *arguments) {
     tool_output *out = &tool->out;
     out_object(out, NULL);
     fact_count(out, "parts", assembly->count);
@@ -233,10 +224,10 @@ static int print_clash_demo(tool_run *tool, const tool_assembly *assembly,
     tool_clashes first = *clashes; /* of the first module */
     while (first.count && first.list[first.count - 1].pair.a >= PARTS)
         first.count--;
-    int code = out->json || tool->quiet ? 0 : clashes_print(tool, assembly, options, &first, 40);
+    if (!(out->json || tool->quiet))
+        clashes_print(tool, assembly, options, &first, 40);
     out_end(out);
     answer(tool, "%zu", clashes->count);
-    return code;
 }
 
 int demo_clash(tool_run *tool, const tool_arguments *arguments) {
@@ -249,25 +240,20 @@ int demo_clash(tool_run *tool, const tool_arguments *arguments) {
     uint32_t count = list_known(list);
     clash_options options = {.query = abut_layers_query_default()};
     options.query.measure_volume = options.touching = true;
-    int code = option_range(tool, bodies, 1, 5000 * PARTS, "bodies");
-    code = code ? code : make_assembly(tool, modules, seed ? seed->counts[0] : 1, &assembly);
-    code = code ? code : complete_known(tool, &assembly, list, count);
+    option_range(tool, bodies, 1, 5000 * PARTS, "bodies");
+    make_assembly(tool, modules, seed ? seed->counts[0] : 1, &assembly);
+    complete_known(&assembly, list, count);
     double start = seconds_now();
-    code = code ? code : clashes_find(tool, &assembly, &options, &clashes);
+    clashes_find(tool, &assembly, &options, &clashes);
     double wall = seconds_now() - start;
     abut_picture_options camera = abut_picture_options_default();
     if (modules > 1)
         camera.eye_direction = (abut_vec3){0.3, -0.6, 1};
-    if (!code && png)
-        code = clashes_draw(tool, &camera, &assembly, &clashes, png->words);
-    levels v = {0};
-    if (!code) {
-        v = compare_with_known(&assembly, &clashes, list, count);
-        code = print_clash_demo(tool, &assembly, &options, &clashes, &v, wall, arguments);
-    }
-    if (!code && (v.missed || v.wrong_kind || v.invented))
-        code = CODE_FOUND;
-    clashes_free(&clashes);
+    if (png)
+        clashes_draw(tool, &camera, &assembly, &clashes, png->words);
+    levels v = compare_with_known(&assembly, &clashes, list, count);
+    print_clash_demo(tool, &assembly, &options, &clashes, &v, wall, arguments);
+    abut_layers_destroy(clashes.layers);
     assembly_free(&assembly);
-    return code;
+    return v.missed || v.wrong_kind || v.invented ? CODE_FOUND : CODE_FINE;
 }

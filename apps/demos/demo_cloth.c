@@ -5,7 +5,6 @@
 
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -31,39 +30,39 @@ typedef struct showing {
 
 /* ---- one frame ---- */
 
-static abut_status record_frame(showing *s) {
+static void record_frame(showing *s) {
     const cloth *c = scene_cloth(s->scene);
-    return s->writer ? abut_frames_writer_add(s->writer, cloth_positions(c), cloth_aims(c))
-                     : ABUT_OK;
+    if (s->writer)
+        ensure(abut_frames_writer_add(s->writer, cloth_positions(c), cloth_aims(c)));
 }
 
-static abut_status write_meshes(const showing *s, uint32_t frame) {
+static void write_meshes(const showing *s, uint32_t frame) {
     static const char *const parts[] = {"cloth", "solid"};
-    abut_status status = ABUT_OK;
-    for (uint32_t which = 0; which < 2 && s->meshes && !status; which++) {
+    for (uint32_t which = 0; which < 2 && s->meshes; which++) {
         char path[4096];
         abut_mesh *mesh = NULL;
         int length = snprintf(path, sizeof path, "%s/%s%05u.ply", s->meshes, parts[which], frame);
-        if (length < 0 || (size_t)length >= sizeof path)
-            return abut_set_error(ABUT_ERROR_FILE,
-                                  "the path of the folder of --meshes is too long");
-        status = cloth_mesh(scene_cloth(s->scene), which, &mesh);
-        status = status ? status : abut_mesh_write(mesh, path, NULL);
+        if (length < 0 || (size_t)length >= sizeof path) {
+            ensure(
+                abut_set_error(ABUT_ERROR_FILE, "the path of the folder of --meshes is too long"));
+            return;
+        }
+        ensure(cloth_mesh(scene_cloth(s->scene), which, &mesh));
+        ensure(abut_mesh_write(mesh, path, NULL));
         abut_mesh_destroy(mesh);
     }
-    return status;
 }
 
 static const abut_colour colours[2] = {{0.30f, 0.55f, 0.80f, 1}, {0.85f, 0.55f, 0.30f, 1}};
 
-static abut_status draw_cloth(const showing *s, abut_picture **picture) {
+static void draw_cloth(const showing *s, abut_picture **picture) {
     abut_picture_options camera = abut_picture_options_default();
     camera.width = FILM_WIDTH;
     camera.height = FILM_HEIGHT;
     camera.eye_direction = scene_eye(s->scene);
     camera.up = scene_up(s->scene);
-    abut_status status = abut_picture_create(s->tool->context, &camera, picture);
-    for (uint32_t which = 0; which < 2 && !status; which++) {
+    ensure(abut_picture_create(s->tool->context, &camera, picture));
+    for (uint32_t which = 0; which < 2; which++) {
         abut_mesh_style style = abut_mesh_style_default();
         abut_mesh *mesh = NULL;
         style.smooth = true;
@@ -71,54 +70,50 @@ static abut_status draw_cloth(const showing *s, abut_picture **picture) {
         style.two_sided = s->character != NULL; /* garments show both sides */
         if (!which && !strcmp(s->name, "ball"))
             style.colour.a = 0.45f; /* the interior should be visible */
-        status = cloth_mesh(scene_cloth(s->scene), which, &mesh);
-        status = status ? status : abut_picture_add_mesh(*picture, mesh, (abut_pose){0}, &style);
+        ensure(cloth_mesh(scene_cloth(s->scene), which, &mesh));
+        ensure(abut_picture_add_mesh(*picture, mesh, (abut_pose){0}, &style));
         abut_mesh_destroy(mesh);
     }
     const abut_box view = scene_view(s->scene);
-    for (int k = 0; k < 8 && !status; k++) {
+    for (int k = 0; k < 8; k++) {
         abut_vec3 corner = {k & 1 ? view.lo.x : view.hi.x, k & 2 ? view.lo.y : view.hi.y,
                             k & 4 ? view.lo.z : view.hi.z};
-        status = abut_picture_add_point(*picture, corner, 0.1, (abut_colour){1, 1, 1, 0.01f});
+        ensure(abut_picture_add_point(*picture, corner, 0.1, (abut_colour){1, 1, 1, 0.01f}));
     }
-    return status;
 }
 
-static abut_status render_frame(showing *s, uint32_t frame) {
+static void render_frame(showing *s, uint32_t frame) {
     bool due = s->film.pixels &&
                (uint64_t)frame * FILM_FRAMES >= (uint64_t)(s->film.taken + 1) * s->frames;
     if (!due && !s->film.page)
-        return ABUT_OK;
+        return;
     abut_picture *picture = NULL;
-    abut_status status = draw_cloth(s, &picture);
-    status = status ? status : film_page(&s->film, picture);
-    while (!status && due &&
-           (uint64_t)frame * FILM_FRAMES >= (uint64_t)(s->film.taken + 1) * s->frames &&
+    draw_cloth(s, &picture);
+    film_page(&s->film, picture);
+    while (due && (uint64_t)frame * FILM_FRAMES >= (uint64_t)(s->film.taken + 1) * s->frames &&
            s->film.taken < FILM_FRAMES)
-        status = film_add_frame(&s->film, picture);
+        film_add_frame(&s->film, picture);
     abut_picture_destroy(picture);
-    return status;
 }
 
-static abut_status check_intersections(showing *s, uint32_t frame) {
+static void check_intersections(showing *s, uint32_t frame) {
     bool is_free = true;
     double depth = 0;
-    abut_status status =
-        s->radial ? scene_depth(s->scene, &depth) : cloth_is_free(scene_cloth(s->scene), &is_free);
+    if (s->radial)
+        ensure(scene_depth(s->scene, &depth));
+    else
+        ensure(cloth_is_free(scene_cloth(s->scene), &is_free));
     is_free = is_free && depth <= SCENE_CELL;
     s->depth = depth > s->depth ? depth : s->depth;
-    if (!status && !is_free) {
+    if (!is_free) {
         s->first = s->bad ? s->first : frame;
         s->bad++;
     }
-    return status;
 }
 
-static abut_status step_cloth(showing *s) {
+static void step_cloth(showing *s) {
     cloth_report r;
-    abut_status status = scene_step(s->scene, &r);
-    if (status)
-        return status;
+    ensure(scene_step(s->scene, &r));
     s->dynamics += r.dynamics;
     s->search += r.search;
     s->sweep += r.sweep;
@@ -130,26 +125,26 @@ static abut_status step_cloth(showing *s) {
     s->cut += r.fraction < 1;
     s->late += r.solid_late;
     s->latest = r.latest > s->latest ? r.latest : s->latest;
-    return ABUT_OK;
 }
 
 /* ---- all frames ---- */
 
-static abut_status run_frames(showing *s) {
-    abut_status status = ABUT_OK;
-    for (uint32_t frame = 0; frame <= s->frames && !status; frame++) {
+static void run_frames(showing *s) {
+    for (uint32_t frame = 0; frame <= s->frames; frame++) {
         if (frame)
-            status = step_cloth(s);
+            step_cloth(s);
         char stage[48];
         snprintf(stage, sizeof stage, "frame %u of %u", frame, s->frames);
-        if (!progress_report(s->tool->progress, stage, (double)frame / s->frames))
-            return abut_set_error(ABUT_ERROR_CANCELLED, "cancelled");
-        status = status ? status : check_intersections(s, frame);
-        status = status ? status : record_frame(s);
-        status = status ? status : write_meshes(s, frame);
-        status = status || !frame ? status : render_frame(s, frame);
+        if (!progress_report(s->tool->progress, stage, (double)frame / s->frames)) {
+            ensure(abut_set_error(ABUT_ERROR_CANCELLED, "cancelled"));
+            return;
+        }
+        check_intersections(s, frame);
+        record_frame(s);
+        write_meshes(s, frame);
+        if (frame)
+            render_frame(s, frame);
     }
-    return status;
 }
 
 static void print_cloth_demo(const showing *s, const tool_arguments *arguments) {
@@ -232,13 +227,11 @@ static void print_cloth_demo(const showing *s, const tool_arguments *arguments) 
     answer(s->tool, "%u", s->bad);
 }
 
-static abut_status begin_cloth_scene(showing *s, scene_options options) {
+static void begin_cloth_scene(showing *s, scene_options options) {
     for (int k = 0; k < SCENE_COUNT; k++)
         if (!strcmp(s->name, scene_name((scene_kind)k)))
             options.kind = (scene_kind)k;
-    abut_status status = scene_create(s->tool->context, &options, &s->scene);
-    if (status)
-        return status;
+    ensure(scene_create(s->tool->context, &options, &s->scene));
     s->thinnest = 1e300;
     if (s->record) {
         abut_mesh *const meshes[] = {scene_mesh(s->scene, 0), scene_mesh(s->scene, 1)};
@@ -246,33 +239,30 @@ static abut_status begin_cloth_scene(showing *s, scene_options options) {
         file.type = ABUT_SCALAR_FLOAT32;
         file.aims = true;
         file.seconds = scene_frame_seconds(s->scene);
-        status = abut_frames_writer_create(meshes, 2, s->record, &file, &s->writer);
+        ensure(abut_frames_writer_create(meshes, 2, s->record, &file, &s->writer));
     }
-    if (!status && s->meshes && mkdir(s->meshes, 0777) != 0 && errno != EEXIST) {
+    if (s->meshes && mkdir(s->meshes, 0777) != 0 && errno != EEXIST) {
         char sentence[256];
         snprintf(sentence, sizeof sentence, "the folder of --meshes cannot be created: %s",
                  strerror(errno));
-        status = abut_set_error(ABUT_ERROR_FILE, sentence);
+        ensure(abut_set_error(ABUT_ERROR_FILE, sentence));
     }
-    return status;
 }
 
-/* Reads the options except the kind of the scene. Returns 0 or the exit code. */
-static int read_demo_cloth_options(tool_run *tool, const tool_arguments *arguments,
-                                   scene_options *options) {
+/* Reads the options except the kind of the scene. */
+static void read_demo_cloth_options(tool_run *tool, const tool_arguments *arguments,
+                                    scene_options *options) {
     const tool_given *triangles = option_given(arguments, "triangles"),
                      *solid = option_given(arguments, "solid");
-    int code = option_range(tool, triangles, 100, 1000000, "triangles");
-    code = code ? code : option_range(tool, solid, 12, 1000000, "triangles");
-    if (code)
-        return code;
+    option_range(tool, triangles, 100, 1000000, "triangles");
+    option_range(tool, solid, 12, 1000000, "triangles");
     options->triangles = triangles ? triangles->counts[0] : 0;
     options->solid_triangles = solid ? solid->counts[0] : 0;
-    return device_open(tool, arguments, &options->device);
+    options->device = device_open(tool, arguments);
 }
 
-/* Loads the character of a garment. Returns 0 or the exit code. */
-static int read_character(showing *s, const tool_arguments *arguments, scene_options *options) {
+/* Loads the character of a garment. */
+static void read_character(showing *s, const tool_arguments *arguments, scene_options *options) {
     const tool_given *model = option_given(arguments, "model"),
                      *method = option_given(arguments, "method"),
                      *clip = option_given(arguments, "clip"),
@@ -280,16 +270,13 @@ static int read_character(showing *s, const tool_arguments *arguments, scene_opt
                      *without = option_given(arguments, "without");
     const bool radial = method && !strcmp(method->words, "radial");
     if ((option_given(arguments, "self") || option_given(arguments, "outside")) && !radial)
-        return tool_refuse(s->tool, "--self and --outside require --method radial");
+        tool_refuse(s->tool, "--self and --outside require --method radial");
     if (!word_in(s->name, "dress|cape"))
-        return 0;
+        return;
     const char *who = model ? model->words : "mannequin-female";
-    abut_status status = character_find(s->tool, who, options->solid_triangles, &s->character);
-    if (status)
-        return tool_fail(s->tool, status);
-    int code = without ? character_remove(s->tool, without->words, &s->character) : 0;
-    if (code)
-        return code;
+    ensure(character_find(s->tool, who, options->solid_triangles, &s->character));
+    if (without)
+        character_remove(s->tool, without->words, &s->character);
     options->character = s->character;
     options->windy = option_given(arguments, "wind") != NULL;
     options->clip =
@@ -299,8 +286,10 @@ static int read_character(showing *s, const tool_arguments *arguments, scene_opt
     options->outside = option_given(arguments, "outside") != NULL;
     options->up = abut_mesh_up(abut_character_rest_mesh(s->character));
     options->joints = joints ? s->joints : NULL;
-    code = joints ? joints_read(s->tool, s->character, joints->words, s->joints) : 0;
-    return clip && !code ? clip_read(s->tool, s->character, clip->words, &options->clip) : code;
+    if (joints)
+        joints_read(s->tool, s->character, joints->words, s->joints);
+    if (clip)
+        clip_read(s->tool, s->character, clip->words, &options->clip);
 }
 
 int demo_cloth(tool_run *tool, const tool_arguments *arguments) {
@@ -316,37 +305,23 @@ int demo_cloth(tool_run *tool, const tool_arguments *arguments) {
                            : word_in(arguments->operands[0], "dress|cape") ? 300
                                                                            : 360};
     scene_options options = {.kind = SCENE_BALL};
-    int code = read_demo_cloth_options(tool, arguments, &options);
-    code = code ? code : read_character(&s, arguments, &options);
-    if (code) {
-        abut_device_destroy(options.device);
-        abut_character_destroy(s.character);
-        return code;
-    }
+    read_demo_cloth_options(tool, arguments, &options);
+    read_character(&s, arguments, &options);
     legend_add(&s.film.legend, colours[0], "cloth");
     legend_add(&s.film.legend, colours[1], s.character ? "body" : "solid");
-    if (s.png && !film_start(tool, &s.film, s.png, s.character ? 1.0 / 30 : 1.0 / 60)) {
-        abut_device_destroy(options.device);
-        abut_character_destroy(s.character);
-        return tool_fail_with(tool, "out of memory", "not enough memory for the picture");
-    }
+    if (s.png)
+        film_start(tool, &s.film, s.png, s.character ? 1.0 / 30 : 1.0 / 60);
     progress_start(tool->progress, s.name);
-    abut_status status = begin_cloth_scene(&s, options);
+    begin_cloth_scene(&s, options);
     abut_device_destroy(options.device); /* the cloth keeps a reference */
-    status = status ? status : run_frames(&s);
-    if (!status && s.writer) {
-        status = abut_frames_writer_finish(s.writer);
-        s.writer = NULL;
-    }
-    if (!status && s.png)
-        status = film_write(tool, &s.film, s.png);
+    run_frames(&s);
+    if (s.writer)
+        ensure(abut_frames_writer_finish(s.writer));
+    if (s.png)
+        film_write(tool, &s.film, s.png);
     progress_erase(tool->progress);
-    code = status ? tool_fail(tool, status) : s.bad ? CODE_FOUND : CODE_FINE;
-    if (!status)
-        print_cloth_demo(&s, arguments);
-    abut_frames_writer_discard(s.writer);
-    film_free(&s.film);
+    print_cloth_demo(&s, arguments);
     scene_destroy(s.scene);
     abut_character_destroy(s.character);
-    return code;
+    return s.bad ? CODE_FOUND : CODE_FINE;
 }

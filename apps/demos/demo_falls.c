@@ -1,6 +1,6 @@
 /* abut demo stairs, snow, bounce: bodies react to the overlaps that images show; every frame is
  * compared with exact tests. */
-#include "clash.h"
+#include "interfere.h"
 
 #include "cinder.h"
 #include "falls.h"
@@ -27,88 +27,77 @@ typedef struct showing {
 
 /* ---- one frame ---- */
 
-static abut_status score_layers(showing *s, int way) {
+static void score_layers(showing *s, int way) {
     falls *f = s->scene;
     double begun = seconds_now();
     f->query.is_exact = way == EXACT;
-    abut_status status = falls_find(f);
+    ensure(falls_find(f));
     s->seconds[way] += seconds_now() - begun;
-    abut_world_pair *list = NULL;
-    if (!status) {
-        list = abut_context_allocate(s->tool->context, (size_t)f->pair_count, sizeof *list);
-        status = list ? ABUT_OK : ABUT_ERROR_MEMORY;
-    }
-    if (!status) {
-        falls_names(f, list);
-        falls_compare(f, list, f->pair_count, &s->scores[way]);
-    }
-    abut_context_free(s->tool->context, list);
-    return status;
+    abut_world_pair *list = tool_array((size_t)f->pair_count, sizeof *list);
+    falls_names(f, list);
+    falls_compare(f, list, f->pair_count, &s->scores[way]);
+    tool_free(list);
 }
 
 /* One view from the side and one from above. Pairs that the scene excludes are found too, and
  * ignored. */
-static abut_status score_classic(showing *s, int way) {
+static void score_classic(showing *s, int way) {
     falls *f = s->scene;
     cinder_options options = {.resolution = f->options.resolution,
                               .halvings = way == CLASSIC_SMALL ? 4 : 0};
     abut_world_pair *list = NULL;
     uint64_t count = 0, kept = 0;
     double begun = seconds_now();
-    abut_status status = cinder_find(s->tool->context, f->solids, f->count,
-                                     (abut_vec3){-0.5, 1, -0.4}, &options, &list, &count);
+    ensure(cinder_find(s->tool->context, f->solids, f->count, (abut_vec3){-0.5, 1, -0.4}, &options,
+                       &list, &count));
     s->seconds[way] += seconds_now() - begun;
-    for (uint64_t i = 0; i < count && !status; i++)
+    for (uint64_t i = 0; i < count; i++)
         if (falls_tries(f, list[i].a, list[i].b))
             list[kept++] = list[i];
-    if (!status)
-        falls_compare(f, list, kept, &s->scores[way]);
+    falls_compare(f, list, kept, &s->scores[way]);
     abut_context_free(s->tool->context, list);
-    return status;
 }
 
-static abut_status score_frame(showing *s) {
+static void score_frame(showing *s) {
     double begun = seconds_now(), pixel = falls_pixel(s->scene);
-    abut_status status = falls_check(s->scene);
+    ensure(falls_check(s->scene));
     s->checked += seconds_now() - begun;
     s->overlaps += s->scene->exact_count;
     s->pixel = pixel > s->pixel ? pixel : s->pixel;
-    for (int way = CLASSIC; way < WAYS && s->compare && !status; way++)
-        status = score_classic(s, way);
-    status = status ? status : score_layers(s, EXACT);
-    return status ? status : score_layers(s, PLAIN); /* the last method moves the bodies */
+    for (int way = CLASSIC; way < WAYS && s->compare; way++)
+        score_classic(s, way);
+    score_layers(s, EXACT);
+    score_layers(s, PLAIN); /* the last method moves the bodies */
 }
 
 /* ---- pictures ---- */
 
-static abut_status draw_stuck(const showing *s, abut_picture *picture) {
+static void draw_stuck(const showing *s, abut_picture *picture) {
     const falls *f = s->scene;
     abut_mesh_style style = abut_mesh_style_default();
-    abut_status status = ABUT_OK;
     style.colour = (abut_colour){0.97f, 0.98f, 1, 1};
-    for (size_t i = 0; i < f->stuck_count && !status; i++) {
+    for (size_t i = 0; i < f->stuck_count; i++) {
         abut_pose pose;
-        status = abut_pose_compose(&f->solids[f->stuck[i].on].pose, &f->stuck[i].pose, &pose);
-        status = status ? status : abut_picture_add_mesh(picture, s->large, pose, &style);
+        ensure(abut_pose_compose(&f->solids[f->stuck[i].on].pose, &f->stuck[i].pose, &pose));
+        ensure(abut_picture_add_mesh(picture, s->large, pose, &style));
     }
-    return status;
 }
 
-static abut_status draw_bodies_of_frame(const showing *s, abut_picture **picture) {
+static void draw_bodies_of_frame(const showing *s, abut_picture **picture) {
     const falls *f = s->scene;
     bool stairs = f->options.kind == FALLS_STAIRS;
     abut_picture_options camera = abut_picture_options_default();
     camera.width = FILM_WIDTH;
     camera.height = FILM_HEIGHT;
     camera.eye_direction = stairs ? (abut_vec3){0.25, -1, 0.45} : (abut_vec3){0.4, -1, 0.4};
-    abut_status status = abut_picture_create(s->tool->context, &camera, picture);
+    ensure(abut_picture_create(s->tool->context, &camera, picture));
     abut_box all = falls_region(f);
-    for (int k = 0; k < 8 && !status; k++) { /* all frames show the same region */
+    for (int k = 0; k < 8; k++) { /* all frames show the same region */
         abut_vec3 corner = {k & 1 ? all.lo.x : all.hi.x, k & 2 ? all.lo.y : all.hi.y,
                             k & 4 ? all.lo.z : all.hi.z};
-        status = abut_picture_add_point(*picture, corner, 0.1, (abut_colour){1, 1, 1, 0.01f});
+        ensure(abut_picture_add_point(*picture, corner, 0.1, (abut_colour){1, 1, 1, 0.01f}));
     }
-    for (uint32_t i = 0; i < f->count && !status; i++) {
+    for (uint32_t i = 0; i < f->count; i++) {
         abut_mesh_style style = abut_mesh_style_default();
         style.smooth = i >= f->fixed || (!stairs && i == 0);
         style.colour = i >= f->fixed       ? (abut_colour){0.30f, 0.55f, 0.80f, 1}
@@ -118,43 +107,42 @@ static abut_status draw_bodies_of_frame(const showing *s, abut_picture **picture
             style.colour = (abut_colour){0.80f, 0.15f, 0.45f, 1};
         else if (f->options.kind == FALLS_SNOW && i >= f->fixed)
             style.colour = (abut_colour){0.75f, 0.85f, 0.95f, 1};
-        status = abut_picture_add_mesh(*picture, f->meshes[f->which[i]], f->solids[i].pose, &style);
+        ensure(abut_picture_add_mesh(*picture, f->meshes[f->which[i]], f->solids[i].pose, &style));
     }
-    for (uint64_t i = 0; i < f->pair_count && stairs && !status; i++) /* as in the paper */
-        status = abut_picture_add_point(*picture, f->pairs[i].centre, 5,
-                                        (abut_colour){0.55f, 0.1f, 0.75f, 1});
-    return status ? status : draw_stuck(s, *picture);
+    for (uint64_t i = 0; i < f->pair_count && stairs; i++) /* as in the paper */
+        ensure(abut_picture_add_point(*picture, f->pairs[i].centre, 5,
+                                      (abut_colour){0.55f, 0.1f, 0.75f, 1}));
+    draw_stuck(s, *picture);
 }
 
-static abut_status render_frame(showing *s, uint32_t frame) {
+static void render_frame(showing *s, uint32_t frame) {
     bool due = s->film.pixels &&
                (uint64_t)(frame + 1) * FILM_FRAMES >= (uint64_t)(s->film.taken + 1) * s->frames;
     if (!due && !s->film.page)
-        return ABUT_OK;
+        return;
     abut_picture *picture = NULL;
-    abut_status status = draw_bodies_of_frame(s, &picture);
-    status = status ? status : film_page(&s->film, picture);
-    while (!status && due && s->film.taken < FILM_FRAMES &&
+    draw_bodies_of_frame(s, &picture);
+    film_page(&s->film, picture);
+    while (due && s->film.taken < FILM_FRAMES &&
            (uint64_t)(frame + 1) * FILM_FRAMES >= (uint64_t)(s->film.taken + 1) * s->frames)
-        status = film_add_frame(&s->film, picture);
+        film_add_frame(&s->film, picture);
     abut_picture_destroy(picture);
-    return status;
 }
 
 /* ---- all frames ---- */
 
-static abut_status run_frames(showing *s) {
-    abut_status status = ABUT_OK;
-    for (uint32_t i = 0; i < s->frames && !status; i++) {
+static void run_frames(showing *s) {
+    for (uint32_t i = 0; i < s->frames; i++) {
         char stage[48];
         snprintf(stage, sizeof stage, "frame %u of %u", i + 1, s->frames);
-        if (!progress_report(s->tool->progress, stage, (double)i / s->frames))
-            return abut_set_error(ABUT_ERROR_CANCELLED, "cancelled");
-        status = score_frame(s);
-        status = status ? status : falls_step(s->scene);
-        status = status ? status : render_frame(s, i);
+        if (!progress_report(s->tool->progress, stage, (double)i / s->frames)) {
+            ensure(abut_set_error(ABUT_ERROR_CANCELLED, "cancelled"));
+            return;
+        }
+        score_frame(s);
+        ensure(falls_step(s->scene));
+        render_frame(s, i);
     }
-    return status;
 }
 
 static void print_ways(showing *s) {
@@ -226,12 +214,9 @@ int demo_falls(tool_run *tool, const tool_arguments *arguments) {
     while (strcmp(names[options.kind], arguments->operands[0]) != 0)
         options.kind++;
     s.compare = option_given(arguments, "compare") != NULL;
-    int code = option_range(tool, bodies, 1, 60000, "bodies");
-    code = code ? code : option_range(tool, resolution, 8, 16384, "pixels");
-    code = code ? code : device_open(tool, arguments, &options.device);
-    if (code)
-        return code;
-    abut_status status = ABUT_OK;
+    option_range(tool, bodies, 1, 60000, "bodies");
+    option_range(tool, resolution, 8, 16384, "pixels");
+    options.device = device_open(tool, arguments);
     legend_add(&s.film.legend, (abut_colour){0.30f, 0.55f, 0.80f, 1}, "balls");
     legend_add(&s.film.legend, (abut_colour){0.80f, 0.15f, 0.45f, 1}, "bodies that touch");
     legend_add(&s.film.legend, (abut_colour){0.75f, 0.85f, 0.95f, 1}, "flakes");
@@ -239,30 +224,24 @@ int demo_falls(tool_run *tool, const tool_arguments *arguments) {
     legend_add(&s.film.legend, (abut_colour){0.80f, 0.62f, 0.42f, 1}, "obstacle");
     legend_add(&s.film.legend, (abut_colour){0.82f, 0.82f, 0.80f, 1}, "obstacle");
     legend_add(&s.film.legend, (abut_colour){0.55f, 0.1f, 0.75f, 1}, "overlaps of pairs");
-    if (png && !film_start(tool, &s.film, png->words, 1.0 / 60))
-        code = tool_fail_with(tool, "out of memory", "not enough memory for the picture");
+    if (png)
+        film_start(tool, &s.film, png->words, 1.0 / 60);
     progress_start(tool->progress, names[options.kind]);
-    if (!code && model)
-        status = tool_read(tool, model->words, NULL, &options.model);
-    if (!code && !status)
-        status = falls_create(tool->context, &options, &s.scene);
-    if (!code && !status)
-        status = abut_mesh_transform(s.scene->meshes[0], 2, (abut_pose){0}, &s.large);
-    if (!code && !status)
-        status = run_frames(&s);
-    if (!code && !status && png)
-        status = film_write(tool, &s.film, png->words);
+    if (model)
+        options.model = mesh_read(tool, model->words);
+    abut_status status = falls_create(tool->context, &options, &s.scene);
+    if (model && status == ABUT_ERROR_ARGUMENT)
+        layers_refuse(tool, status, model->words, "");
+    ensure(status);
+    ensure(abut_mesh_transform(s.scene->meshes[0], 2, (abut_pose){0}, &s.large));
+    run_frames(&s);
+    if (png)
+        film_write(tool, &s.film, png->words);
     progress_erase(tool->progress);
-    if (!code && status)
-        code = options.model && status == ABUT_ERROR_ARGUMENT
-                   ? layers_refuse(tool, status, model->words, "")
-                   : tool_fail(tool, status);
-    if (!code)
-        print_falls_demo(&s, arguments);
+    print_falls_demo(&s, arguments);
     abut_mesh_destroy(s.large);
     falls_destroy(s.scene);
     abut_mesh_destroy(options.model);
     abut_device_destroy(options.device);
-    film_free(&s.film);
-    return code ? code : has_wrong_result(&s) ? CODE_FOUND : CODE_FINE;
+    return has_wrong_result(&s) ? CODE_FOUND : CODE_FINE;
 }

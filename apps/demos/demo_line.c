@@ -23,17 +23,16 @@ typedef struct line_gap {
     uint32_t missed;
 } line_gap;
 
-static abut_status make_scene(tool_run *tool, line_scene *s) {
+static void make_scene(tool_run *tool, line_scene *s) {
     abut_shape shape = abut_shape_default(ABUT_SHAPE_TEAPOT_SOLID);
     abut_field_options options = abut_field_options_default();
     options.cells = CELLS;
-    abut_status status = abut_shape_create(tool->context, &shape, &s->mesh);
-    status = status ? status : abut_bvh_create(s->mesh, NULL, &s->bvh);
-    status = status ? status : abut_sign_prepare(s->bvh, NULL);
-    status = status ? status : abut_field_create_from(s->bvh, &options, &s->field);
+    ensure(abut_shape_create(tool->context, &shape, &s->mesh));
+    ensure(abut_bvh_create(s->mesh, NULL, &s->bvh));
+    ensure(abut_sign_prepare(s->bvh, NULL));
+    ensure(abut_field_create_from(s->bvh, &options, &s->field));
     s->body = abut_collider_from_field(s->field, NULL, abut_pose_identity());
     s->cell = get_field_info(s->field).grid.cell;
-    return status;
 }
 
 static void free_scene(line_scene *s) {
@@ -62,8 +61,8 @@ static void add_entry_error(line_gap *gap, double parameter, double exact, doubl
 }
 
 /* Draws the segment, its entry, the normal there, and the centre of the first cell inside. */
-static abut_status draw_line(tool_run *tool, const line_scene *s, const abut_ray *line,
-                             const abut_field_hit *entry, abut_vec3 cell, tool_film *film) {
+static void draw_line(tool_run *tool, const line_scene *s, const abut_ray *line,
+                      const abut_field_hit *entry, abut_vec3 cell, tool_film *film) {
     abut_picture_options camera = abut_picture_options_default();
     abut_mesh_style style = abut_mesh_style_default();
     abut_picture *picture = NULL;
@@ -75,52 +74,40 @@ static abut_status draw_line(tool_run *tool, const line_scene *s, const abut_ray
     camera.eye_direction = (abut_vec3){0.25, -1, 0.6};
     style.smooth = true;
     style.colour = (abut_colour){0.80f, 0.62f, 0.42f, 0.5f};
-    abut_status status = abut_picture_create(tool->context, &camera, &picture);
-    if (!status)
-        status = abut_picture_add_mesh(picture, s->mesh, s->body.pose, &style);
-    for (int i = 0; i < 8 && !status; i++) /* all frames show the same region */
-        status =
+    ensure(abut_picture_create(tool->context, &camera, &picture));
+    ensure(abut_picture_add_mesh(picture, s->mesh, s->body.pose, &style));
+    for (int i = 0; i < 8; i++) /* all frames show the same region */
+        ensure(
             abut_picture_add_point(picture,
                                    (abut_vec3){i & 1 ? SEGMENT_HALF_LENGTH : -SEGMENT_HALF_LENGTH,
                                                i & 2 ? 1.8 : -1.8, i & 4 ? 2.6 : -0.2},
-                                   0.1, (abut_colour){1, 1, 1, 0.01f});
-    if (!status)
-        status = abut_picture_add_line(picture, o, end, 2, (abut_colour){0.1f, 0.2f, 0.5f, 1});
-    if (!status)
-        status = abut_picture_add_line(picture, p, tip, 2, (abut_colour){0.1f, 0.5f, 0.15f, 1});
-    if (!status)
-        status = abut_picture_add_point(picture, cell, 6, (abut_colour){1, 0.8f, 0, 1});
-    if (!status)
-        status = abut_picture_add_point(picture, p, 8, (abut_colour){0.85f, 0.05f, 0.05f, 1});
-    status = status ? status : film_page(film, picture);
-    if (!status && film->pixels)
-        status = film_add_frame(film, picture);
+                                   0.1, (abut_colour){1, 1, 1, 0.01f}));
+    ensure(abut_picture_add_line(picture, o, end, 2, (abut_colour){0.1f, 0.2f, 0.5f, 1}));
+    ensure(abut_picture_add_line(picture, p, tip, 2, (abut_colour){0.1f, 0.5f, 0.15f, 1}));
+    ensure(abut_picture_add_point(picture, cell, 6, (abut_colour){1, 0.8f, 0, 1}));
+    ensure(abut_picture_add_point(picture, p, 8, (abut_colour){0.85f, 0.05f, 0.05f, 1}));
+    film_page(film, picture);
+    if (film->pixels)
+        film_add_frame(film, picture);
     abut_picture_destroy(picture);
-    return status;
 }
 
-static abut_status measure_gaps(tool_run *tool, const line_scene *s, tool_film *film,
-                                line_gap gaps[2]) {
-    abut_status status = ABUT_OK;
-    for (uint32_t i = 0; i < LINES && !status; i++) {
+static void measure_gaps(tool_run *tool, const line_scene *s, tool_film *film, line_gap gaps[2]) {
+    for (uint32_t i = 0; i < LINES; i++) {
         const abut_ray line = line_at(i);
         abut_ray_hit exact;
         abut_field_hit traced;
         sundholm_hit cell;
-        status = abut_ray_first(s->bvh, &line, 1, &exact);
-        if (!status)
-            status = abut_contact_ray(&s->body, &line, 1, &traced);
-        if (!status)
-            status = sundholm_ray(&s->body, &line, 1, &cell);
-        if (status)
-            return status;
+        ensure(abut_ray_first(s->bvh, &line, 1, &exact));
+        ensure(abut_contact_ray(&s->body, &line, 1, &traced));
+        ensure(sundholm_ray(&s->body, &line, 1, &cell));
         add_entry_error(&gaps[0], traced.parameter, exact.parameter, s->cell);
         add_entry_error(&gaps[1], cell.parameter, exact.parameter, s->cell);
-        if (traced.parameter <= 1 && cell.parameter <= 1 &&
+        bool both = traced.parameter <= 1 && cell.parameter <= 1;
+        if (both &&
             (film->pixels ? i == LINES / FILM_FRAMES * film->taken : film->page && i % 10 == 0))
-            status = draw_line(tool, s, &line, &traced, cell.point, film);
+            draw_line(tool, s, &line, &traced, cell.point, film);
     }
-    return status;
 }
 
 static void print_line_demo(tool_run *tool, const tool_arguments *arguments, const line_scene *s,
@@ -157,16 +144,13 @@ int demo_line(tool_run *tool, const tool_arguments *arguments) {
     legend_add(&film.legend, (abut_colour){0.1f, 0.5f, 0.15f, 1}, "normal at the entry");
     legend_add(&film.legend, (abut_colour){1, 0.8f, 0, 1}, "entry, by cells");
     legend_add(&film.legend, (abut_colour){0.85f, 0.05f, 0.05f, 1}, "entry, sphere tracing");
-    if (png && !film_start(tool, &film, png->words, 0.5))
-        return tool_fail_with(tool, "out of memory", "not enough memory for the picture");
-    abut_status status = make_scene(tool, &s);
-    status = status ? status : measure_gaps(tool, &s, &film, gaps);
-    if (!status && png)
-        status = film_write(tool, &film, png->words);
-    int code = status ? tool_fail(tool, status) : 0;
-    if (!code)
-        print_line_demo(tool, arguments, &s, gaps);
-    film_free(&film);
+    if (png)
+        film_start(tool, &film, png->words, 0.5);
+    make_scene(tool, &s);
+    measure_gaps(tool, &s, &film, gaps);
+    if (png)
+        film_write(tool, &film, png->words);
+    print_line_demo(tool, arguments, &s, gaps);
     free_scene(&s);
-    return code ? code : gaps[0].missed ? CODE_FOUND : CODE_FINE;
+    return gaps[0].missed ? CODE_FOUND : CODE_FINE;
 }

@@ -15,12 +15,10 @@ typedef struct stand_film {
     stand_kind kind;
     double seconds;
     tool_film strip;
-    abut_status status;
 } stand_film;
 
-static abut_status draw_stand_frame(const stand_film *f, const abut_pose *poses,
-                                    abut_mesh *const *meshes, uint32_t count,
-                                    abut_picture **picture) {
+static void draw_stand_frame(const stand_film *f, const abut_pose *poses, abut_mesh *const *meshes,
+                             uint32_t count, abut_picture **picture) {
     /* The extent of the scenes, so that all frames show the same region. */
     static const abut_vec3 reach[] = {{4, 4, 10},       {5, 3, 5.5}, {0.7, 0.7, 0.5},
                                       {0.5, 0.5, 0.25}, {7, 3, 2},   {5, 5, 5}};
@@ -30,22 +28,21 @@ static abut_status draw_stand_frame(const stand_film *f, const abut_pose *poses,
     camera.height = FILM_HEIGHT;
     camera.eye_direction =
         f->kind == STAND_BOWL ? (abut_vec3){0.25, -1, 0.95} : (abut_vec3){0.5, -1, 0.3};
-    abut_status status = abut_picture_create(f->tool->context, &camera, picture);
-    for (uint32_t i = 0; i < 4 && !status; i++)
-        status = abut_picture_add_point(*picture,
-                                        (abut_vec3){i & 1 ? r.x : -r.x, i & 2 ? r.y : -r.y,
-                                                    i == 3 ? r.z : 0},
-                                        0.1, (abut_colour){1, 1, 1, 0.01f});
+    ensure(abut_picture_create(f->tool->context, &camera, picture));
+    for (uint32_t i = 0; i < 4; i++)
+        ensure(abut_picture_add_point(*picture,
+                                      (abut_vec3){i & 1 ? r.x : -r.x, i & 2 ? r.y : -r.y,
+                                                  i == 3 ? r.z : 0},
+                                      0.1, (abut_colour){1, 1, 1, 0.01f}));
     /* For the other scenes, the ground of the picture is the floor. */
     bool ground = f->kind == STAND_SHOT || f->kind == STAND_BOWL;
-    for (uint32_t i = ground ? 0 : 1; i < count && !status; i++) {
+    for (uint32_t i = ground ? 0 : 1; i < count; i++) {
         abut_mesh_style style = abut_mesh_style_default();
         style.colour = abut_picture_colour(i);
         if (f->kind == STAND_BOWL && i == 0)
             style.colour = (abut_colour){0.80f, 0.84f, 0.90f, 0.35f};
-        status = abut_picture_add_mesh(*picture, meshes[i], poses[i], &style);
+        ensure(abut_picture_add_mesh(*picture, meshes[i], poses[i], &style));
     }
-    return status;
 }
 
 static bool add_film_frame(void *user, double time, const abut_pose *poses,
@@ -60,12 +57,12 @@ static bool add_film_frame(void *user, double time, const abut_pose *poses,
     if (!due && !f->strip.page)
         return true;
     abut_picture *picture = NULL;
-    f->status = draw_stand_frame(f, poses, meshes, count, &picture);
-    f->status = f->status ? f->status : film_page(&f->strip, picture);
-    if (!f->status && due)
-        f->status = film_add_frame(&f->strip, picture);
+    draw_stand_frame(f, poses, meshes, count, &picture);
+    film_page(&f->strip, picture);
+    if (due)
+        film_add_frame(&f->strip, picture);
     abut_picture_destroy(picture);
-    return !f->status;
+    return true;
 }
 
 static void print_stand_demo(tool_run *tool, const tool_arguments *arguments, stand_kind kind,
@@ -115,7 +112,7 @@ int demo_stand(tool_run *tool, const tool_arguments *arguments) {
     const tool_given *png = picture_given(arguments), *bodies = option_given(arguments, "bodies"),
                      *seconds = option_given(arguments, "seconds"),
                      *seed = option_given(arguments, "seed");
-    stand_film f = {.tool = tool, .status = ABUT_OK};
+    stand_film f = {.tool = tool};
     stand_options options = {.bodies = bodies ? bodies->counts[0] : 0,
                              .seed = seed ? seed->counts[0] : 1,
                              .frame = add_film_frame,
@@ -126,30 +123,25 @@ int demo_stand(tool_run *tool, const tool_arguments *arguments) {
     f.seconds = seconds ? seconds->numbers[0] : stand_seconds(f.kind, options.bodies);
     options.seconds = f.seconds;
     uint32_t most = f.kind == STAND_BOWL ? 200 : 50;
-    int code = option_range(tool, bodies, 1, most, "bodies");
-    if (code)
-        return code;
+    option_range(tool, bodies, 1, most, "bodies");
     legend_add(&f.strip.legend, (abut_colour){0.80f, 0.84f, 0.90f, 1}, "bowl");
     for (uint32_t i = 0; i < 8; i++) /* all colours of the palette */
         legend_add(&f.strip.legend, abut_picture_colour(i), "bodies");
-    if (png && !film_start(tool, &f.strip, png->words, 1.0 / 60))
-        return tool_fail_with(tool, "out of memory", "not enough memory for the picture");
+    if (png)
+        film_start(tool, &f.strip, png->words, 1.0 / 60);
     stand_result result;
     progress_start(tool->progress, names[f.kind]);
-    abut_status status = stand_run(tool->context, &options, &result);
+    ensure(stand_run(tool->context, &options, &result));
     progress_erase(tool->progress);
-    code = status ? tool_fail(tool, f.status ? f.status : status) : 0;
-    if (!code && png && (status = film_write(tool, &f.strip, png->words)))
-        code = tool_fail(tool, status);
-    film_free(&f.strip);
-    if (!code)
-        print_stand_demo(tool, arguments, f.kind, &result);
-    return code ? code : result.out_of_place ? CODE_FOUND : CODE_FINE;
+    if (png)
+        film_write(tool, &f.strip, png->words);
+    print_stand_demo(tool, arguments, f.kind, &result);
+    return result.out_of_place ? CODE_FOUND : CODE_FINE;
 }
 #else
 int demo_stand(tool_run *tool, const tool_arguments *arguments) {
     (void)arguments;
-    return tool_fail_with(tool, "not supported",
-                          "this build has no physics engine; install libode-dev and build again");
+    tool_fail_with(tool, "not supported",
+                   "this build has no physics engine; install libode-dev and build again");
 }
 #endif

@@ -10,6 +10,8 @@
 typedef struct session {
     abut_mpi_traffic traffic;
     double begun, processor; /* when MPI was initialised */
+    bool wants_report;
+    int rank, count;
 } session;
 
 static void gather(void *user, const void *own, const uint64_t *sizes, void *all) {
@@ -46,23 +48,30 @@ static double processor_seconds(void) {
 
 /* Prints one line per process on standard error of the first. Processor seconds exclude those
  * spent waiting in MPI. */
-static void report(const session *s, int rank, int count) {
+static void report(const session *s) {
     enum { NUMBERS = 5 };
     const double own[NUMBERS] = {MPI_Wtime() - s->begun,
                                  processor_seconds() - s->processor - s->traffic.processor,
                                  s->traffic.waited, (double)s->traffic.sent,
                                  (double)s->traffic.written};
-    double *all = malloc((size_t)count * sizeof own);
+    double *all = malloc((size_t)s->count * sizeof own);
     if (!all)
         give_up(NULL, "there is no memory for the report");
     MPI_Gather(own, NUMBERS, MPI_DOUBLE, all, NUMBERS, MPI_DOUBLE, 0, MPI_COMM_WORLD);
-    if (rank == 0)
+    if (s->rank == 0)
         fputs("process,seconds,processor_seconds,mpi_seconds,sent_bytes,written_bytes\n", stderr);
-    for (int i = 0; i < count && rank == 0; i++) {
+    for (int i = 0; i < s->count && s->rank == 0; i++) {
         const double *a = all + NUMBERS * i;
         fprintf(stderr, "%d,%.3f,%.3f,%.3f,%.0f,%.0f\n", i, a[0], a[1], a[2], a[3], a[4]);
     }
     free(all);
+}
+
+static void end(void *user) {
+    const session *s = user;
+    if (s->wants_report)
+        report(s);
+    MPI_Finalize();
 }
 
 /* Removes an argument from the command line, if it is present. */
@@ -95,30 +104,30 @@ static bool is_help_request(int count, char **words) {
 }
 
 int main(int count, char **words) {
-    int rank, processes, level;
+    int level;
     if (MPI_Init_thread(&count, &words, MPI_THREAD_FUNNELED, &level) != MPI_SUCCESS)
         return CODE_WORK;
-    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    MPI_Comm_size(MPI_COMM_WORLD, &processes);
     setenv("NO_COLOR", "1", 0); /* mpirun gives every process a pseudo-terminal */
-    const bool wants_report = take_word(&count, words, "--report");
-    session s = {.begun = MPI_Wtime(), .processor = processor_seconds()};
-    tool_share share = {.rank = (uint32_t)rank,
-                        .count = (uint32_t)processes,
+    session s = {.begun = MPI_Wtime(),
+                 .processor = processor_seconds(),
+                 .wants_report = take_word(&count, words, "--report")};
+    MPI_Comm_rank(MPI_COMM_WORLD, &s.rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &s.count);
+    tool_share share = {.rank = (uint32_t)s.rank,
+                        .count = (uint32_t)s.count,
                         .user = &s,
                         .gather = gather,
                         .collect = collect,
                         .give_up = give_up,
+                        .end = end,
                         .write_field = write_field};
     tool_last_act = abut_mpi_clean;
     int code = CODE_FINE;
     if (!is_help_request(count, words))
         code = tool_main(count, words, &share);
-    else if (rank == 0)
+    else if (s.rank == 0)
         fputs(help, count < 2 ? stderr : stdout);
     code = count < 2 ? CODE_USAGE : code;
-    if (wants_report)
-        report(&s, rank, processes);
-    MPI_Finalize();
+    end(&s);
     return code;
 }

@@ -6,6 +6,10 @@
 
 #include "../../apps/cmd/text.c"
 
+void tool_exhausted(void) {
+    abort();
+}
+
 /* Whether text is UTF-8 without controls, written anew: `allowed` are bytes that may occur. */
 static bool is_harmless(const char *text, const char *allowed) {
     for (const unsigned char *s = (const unsigned char *)text; *s;) {
@@ -72,7 +76,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes) {
         FUZZ_CHECK(s[1] == '[' && strcspn(s + 2, "m") <= 2);
     tool_text *all[] = {&safe, &cell, &quoted, &shown, &lines};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
-        FUZZ_CHECK(!all[i]->failed);
         text_free(all[i]);
     }
     free(escaped);

@@ -109,12 +109,12 @@ for path, name in files(*GROUPS, "include"):
             check_layer(name, folder, what, what.split("/")[0])
 
 # The command, bench and examples use public headers and their own files.
-for path, name in files("apps/cmd", "apps/demos", "apps/mpi", "bench", "examples"):
-    if name.startswith("apps/demos/") and name.count("/") > 2:
+for path, name in files("apps/cmd", "apps/draw", "apps/demos", "apps/mpi", "bench", "examples"):
+    if name.startswith(("apps/demos/", "apps/draw/")) and name.count("/") > 2:
         continue
     for mark, what in includes(path):
         seen += 1
-        if mark == '"' and any((source / group / what).exists() for group in GROUPS) and not (path.parent / what).exists():
+        if mark == '"' and "/" in what and any((source / group / what).exists() for group in GROUPS) and not (path.parent / what).exists():
             complain(name, name, what, "it is private")
 
 for who, whats in EXCEPTIONS.items():

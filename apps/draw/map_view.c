@@ -1,0 +1,109 @@
+/* Pages of surface distance maps: surfaces in the colours of a scale, with values at a click. */
+#include "map.h"
+#include "view.h"
+
+#include <math.h>
+#include <string.h>
+
+/* The distance at each vertex of the subdivided surface; NaN if nothing was found. */
+static void values_of(const map_panel *panel, const map_fine *fine, double *values) {
+    const map_answer *a = panel->answer;
+    for (size_t i = 0; i < fine->point_count; i++)
+        values[i] = NAN;
+    for (size_t t = 0; t < fine->count; t++)
+        for (int k = 0; k < 3; k++) {
+            double *value = &values[fine->corners[3 * t + (size_t)k]];
+            abut_map_value at;
+            if (!isnan(*value))
+                continue;
+            ensure(
+                abut_map_evaluate(panel->surface->map, fine->source[t], fine->weights[t][k], &at));
+            if (isfinite(at.distance) && !(a->cut && at.distance > a->scale.most))
+                *value = at.distance;
+        }
+}
+
+static void add_panel(tool_run *tool, const map_panel *panel) {
+    const abut_map_info *info = &panel->answer->info;
+    const abut_box box = abut_mesh_bounds(panel->surface->mesh);
+    const char *slash = strrchr(panel->surface->path, '/');
+    double diagonal = hypot(hypot(box.hi.x - box.lo.x, box.hi.y - box.lo.y), box.hi.z - box.lo.z);
+    double texel = info->sample_count ? sqrt(info->area / info->sample_count) : 0;
+    map_fine fine = {0};
+    abut_mesh *mesh = NULL;
+    fine_create(panel->surface, fmax(fmax(1.5 * texel, diagonal / 150), 1e-300), &fine);
+    double *values = tool_array(fine.point_count + 1, sizeof *values);
+    values_of(panel, &fine, values);
+    abut_mesh_input input = abut_mesh_input_doubles(fine.points, (uint32_t)fine.point_count,
+                                                    fine.corners, (uint32_t)fine.count);
+    ensure(abut_mesh_create(tool->context, &input, &mesh));
+    view_values(tool->view, mesh, slash && slash[1] ? slash + 1 : panel->surface->path, values,
+                &panel->answer->scale, panel->answer->what, fine.source, panel->hidden);
+    abut_mesh_destroy(mesh);
+    fine_free(&fine);
+}
+
+/* Adds the other bodies, translucent, and the minimum distance as a segment. */
+static void add_others(tool_run *tool, abut_picture *picture, const map_panel *panel, bool alone,
+                       tool_legend *legend) {
+    static const abut_colour ink = {0.1f, 0.1f, 0.35f, 1};
+    for (uint32_t i = 0; i < panel->other_count && alone; i++) {
+        abut_mesh_style style = abut_mesh_style_default();
+        style.smooth = true;
+        style.colour = abut_picture_colour(i);
+        legend_file(legend, style.colour, panel->others[i].path);
+        style.colour.a = 0.3f;
+        ensure(abut_picture_add_mesh(picture, panel->others[i].mesh, (abut_pose){0}, &style));
+    }
+    if (!panel->marked)
+        return;
+    const char *slash = strrchr(panel->surface->path, '/');
+    char name[128];
+    snprintf(name, sizeof name, "%s: %.6g%s%s", panel->marked, panel->value, alone ? "" : ", ",
+             alone               ? ""
+             : slash && slash[1] ? slash + 1
+                                 : panel->surface->path);
+    view_label label = {.name = name, .hidden = panel->hidden};
+    view_label_items(tool->view, picture, &label);
+    ensure(abut_picture_add_line(picture, panel->marks[0], panel->marks[1], 3, ink));
+    for (int k = 0; k < 2; k++)
+        ensure(abut_picture_add_point(picture, panel->marks[k], 9, ink));
+}
+
+void map_view(tool_run *tool, const tool_arguments *arguments, const map_panel *panels,
+              uint32_t count, map_show show) {
+    abut_picture_options camera = abut_picture_options_default();
+    abut_picture *picture = NULL;
+    tool_legend legend = {0};
+    camera_read(tool, arguments, &camera);
+    ensure(abut_picture_create(tool->context, &camera, &picture));
+    for (uint32_t i = 0; i < count; i++) {
+        if (show != MAP_SHOW_DISTANCE) {
+            map_paint(tool, picture, &panels[i], show, true);
+            continue;
+        }
+        add_panel(tool, &panels[i]);
+        add_others(tool, picture, &panels[i], count == 1, &legend);
+    }
+    view_page(tool, picture, &legend);
+    abut_picture_destroy(picture);
+}
+
+void map_paint_plain(abut_picture *picture, const map_panel *panel) {
+    static const double middle[3] = {1.0 / 3, 1.0 / 3, 1.0 / 3};
+    const uint32_t count = abut_mesh_triangle_count(panel->surface->mesh);
+    abut_mesh_style style = abut_mesh_style_default();
+    abut_colour *colours = tool_array((count + (size_t)1), sizeof *colours);
+    style.colour = (abut_colour){0.80f, 0.81f, 0.83f, 1};
+    for (uint32_t t = 0; t < count; t++) {
+        abut_map_value at;
+        ensure(abut_map_evaluate(panel->surface->map, t, middle, &at));
+        colours[t] =
+            isfinite(at.distance) ? scale_colour(&panel->answer->scale, at.distance) : style.colour;
+    }
+    style.triangle_colour = colours;
+    style.smooth = true;
+    style.two_sided = true;
+    ensure(abut_picture_add_mesh(picture, panel->surface->mesh, (abut_pose){0}, &style));
+    tool_free(colours);
+}

@@ -62,7 +62,7 @@ typedef struct map_data {
     abut_map **maps;
     abut_bvh **bvhs;
     abut_map_measures *measures;
-    abut_map_hausdorff_result hausdorff[2];
+    abut_pair_hausdorff_result hausdorff[2];
     abut_map_texel *texels;
     abut_field *fields[2];
     anchor *anchors[2];
@@ -198,8 +198,8 @@ static abut_status run_hausdorff(map_data *data) {
         status = abut_bvh_create(data->scene.rest[i], NULL, &data->bvhs[i]);
     time = note(data, REFIT, time);
     for (int i = 0; i < 2 && !status; i++) {
-        data->hausdorff[i] = abut_map_hausdorff_result_default();
-        status = abut_map_hausdorff(data->bvhs[i], data->bvhs[1 - i], NULL, &data->hausdorff[i]);
+        data->hausdorff[i] = abut_pair_hausdorff_result_default();
+        status = abut_pair_hausdorff(data->bvhs[i], data->bvhs[1 - i], NULL, &data->hausdorff[i]);
     }
     note(data, FIND, time);
     return status;

@@ -8,10 +8,10 @@
 typedef struct deviation {
     tool_surface surfaces[2];
     map_answer answers[2];
-    abut_map_hausdorff_result farthest[2]; /* from each surface to the other */
-    int ways;                              /* 2, or 1 with --one-sided */
-    double tolerance;                      /* 0 = none */
-    double within[2];                      /* area within it */
+    abut_pair_hausdorff_result farthest[2]; /* from each surface to the other */
+    int ways;                               /* 2, or 1 with --one-sided */
+    double tolerance;                       /* 0 = none */
+    double within[2];                       /* area within it */
     abut_device *device;
 } deviation;
 
@@ -40,8 +40,9 @@ static void compute_deviation(tool_run *tool, const tool_arguments *arguments, d
         surface_map(tool, arguments, resolution, d->device, &d->surfaces[k]);
         ensure(abut_map_compute_distance(d->surfaces[k].map, &other, 1, NULL));
         progress_start(tool->progress, d->surfaces[k].path);
-        d->farthest[k] = abut_map_hausdorff_result_default();
-        ensure(abut_map_hausdorff(d->surfaces[k].bvh, other.shape.body.bvh, NULL, &d->farthest[k]));
+        d->farthest[k] = abut_pair_hausdorff_result_default();
+        ensure(
+            abut_pair_hausdorff(d->surfaces[k].bvh, other.shape.body.bvh, NULL, &d->farthest[k]));
     }
 }
 
@@ -96,7 +97,7 @@ static void print_way(tool_run *tool, const deviation *d, int k) {
     tool_output *out = &tool->out;
     const map_answer *a = &d->answers[k];
     const abut_map_measures *m = &a->measures;
-    const abut_map_hausdorff_result *far = &d->farthest[k];
+    const abut_pair_hausdorff_result *far = &d->farthest[k];
     out_object(out, NULL);
     fact_path(out, "from", d->surfaces[k].path);
     if (out->json) {

@@ -373,26 +373,26 @@ ABUT_API abut_status abut_pair_group_distance(const abut_pair_group *group,
 
 /* ---- Hausdorff distance ---- */
 
-typedef struct abut_map_hausdorff_options {
+typedef struct abut_pair_hausdorff_options {
     size_t size;
     double tolerance; /* stop if upper - lower is at most this; 0 = a millionth of the size of the
                        * larger mesh. Values below 2^-40 of the largest coordinate are raised to
                        * that */
-} abut_map_hausdorff_options;
+} abut_pair_hausdorff_options;
 
-ABUT_DEFAULT(abut_map_hausdorff_options)
+ABUT_DEFAULT(abut_pair_hausdorff_options)
 
-typedef struct abut_map_hausdorff_result {
-    size_t size;             /* sizeof(abut_map_hausdorff_result), set by the default function */
+typedef struct abut_pair_hausdorff_result {
+    size_t size;             /* sizeof(abut_pair_hausdorff_result), set by the default function */
     double lower, upper;     /* bounds of the largest distance from a point of a to b */
     uint32_t triangle;       /* triangle of a */
     abut_vec3 point;         /* on it, up to rounding; its distance is `lower` or a few ulp more */
     uint32_t other_triangle; /* triangle of b nearest to the point */
     abut_vec3 other_point;
     uint64_t pieces; /* triangles of a and parts of them that were examined */
-} abut_map_hausdorff_result;
+} abut_pair_hausdorff_result;
 
-ABUT_DEFAULT(abut_map_hausdorff_result)
+ABUT_DEFAULT(abut_pair_hausdorff_result)
 
 /* Computes the one-sided Hausdorff distance: the point of surface a that is farthest from surface
  * b. The bounds hold for all points of a, not only for samples, and include rounding errors. Both
@@ -403,9 +403,9 @@ ABUT_DEFAULT(abut_map_hausdorff_result)
  * bytes for each vertex and 32 for each triangle of a; 40 and 108 of b. Returns ABUT_ERROR_ARGUMENT
  * if the tolerance is negative or NaN. Reports progress as stages "nearest" and "hausdorff".
  * Thread-safe. */
-ABUT_API abut_status abut_map_hausdorff(const abut_bvh *a, const abut_bvh *b,
-                                        const abut_map_hausdorff_options *options,
-                                        abut_map_hausdorff_result *result);
+ABUT_API abut_status abut_pair_hausdorff(const abut_bvh *a, const abut_bvh *b,
+                                         const abut_pair_hausdorff_options *options,
+                                         abut_pair_hausdorff_result *result);
 
 /* ---- contacts ---- */
 

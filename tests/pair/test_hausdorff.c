@@ -1,7 +1,7 @@
 /* The Hausdorff distance: between its bounds, which are as near as requested. */
 #include "bvh/meshes.h"
 
-typedef abut_map_hausdorff_result bounds_of;
+typedef abut_pair_hausdorff_result bounds_of;
 
 static double size_of(const abut_mesh *mesh) {
     abut_box box = abut_mesh_bounds(mesh);
@@ -43,12 +43,12 @@ static abut_vec3 point_on(const abut_triangle *t, test_random *random) {
  * is farther than `upper`, and the two are as near as requested. */
 static bounds_of check(abut_mesh *a, abut_mesh *b, double tolerance, uint32_t samples) {
     abut_bvh *tree_a = hierarchy(abut_mesh_retain(a)), *tree_b = hierarchy(abut_mesh_retain(b));
-    abut_map_hausdorff_options options = abut_map_hausdorff_options_default();
+    abut_pair_hausdorff_options options = abut_pair_hausdorff_options_default();
     bounds_of got;
     options.tolerance = tolerance;
     memset(&got, 0xff, sizeof got);
     got.size = sizeof got;
-    assert_ok(abut_map_hausdorff(tree_a, tree_b, &options, &got));
+    assert_ok(abut_pair_hausdorff(tree_a, tree_b, &options, &got));
     const double coordinate = fmax(largest_coordinate(a), largest_coordinate(b));
     const double rounding = 1e-13 * coordinate + DBL_MIN;
     double gap = tolerance > 0 ? tolerance : 1e-6 * fmax(size_of(a), size_of(b));
@@ -255,10 +255,10 @@ TEST(small_coordinates) {
         abut_mesh *a = make_moved(make_shape(NULL, ABUT_SHAPE_TORUS, 6), sizes[i], vec(0, 0, 0)),
                   *b = make_moved(make_shape(NULL, ABUT_SHAPE_BOX, 2), sizes[i], vec(0, 0, 0));
         abut_bvh *of_a = NULL, *of_b = NULL;
-        abut_map_hausdorff_result found = abut_map_hausdorff_result_default();
+        abut_pair_hausdorff_result found = abut_pair_hausdorff_result_default();
         assert_ok(abut_bvh_create(a, NULL, &of_a));
         assert_ok(abut_bvh_create(b, NULL, &of_b));
-        assert_ok(abut_map_hausdorff(of_a, of_b, NULL, &found));
+        assert_ok(abut_pair_hausdorff(of_a, of_b, NULL, &found));
         assert_true(found.lower >= 0 && found.lower <= found.upper);
         assert_true(found.upper <= 2 * sizes[i]);
         abut_bvh_destroy(of_a);
@@ -292,7 +292,7 @@ static bounds_of ask_on(uint32_t threads) {
     bounds_of got;
     memset(&got, 0, sizeof got);
     got.size = sizeof got;
-    assert_ok(abut_map_hausdorff(tree_a, tree_b, NULL, &got));
+    assert_ok(abut_pair_hausdorff(tree_a, tree_b, NULL, &got));
     abut_bvh_destroy(tree_a);
     abut_bvh_destroy(tree_b);
     abut_mesh_destroy(a);
@@ -318,14 +318,14 @@ static abut_status ask_all(abut_context *context, void *data) {
     abut_mesh *mesh[2] = {NULL, NULL};
     abut_bvh *tree[2] = {NULL, NULL};
     abut_status status = ABUT_OK;
-    bounds_of got = abut_map_hausdorff_result_default();
+    bounds_of got = abut_pair_hausdorff_result_default();
     (void)data;
     for (uint32_t i = 0; i < 2 && !status; i++) {
         shape.segments = shape.rings = 5 + i;
         status = abut_shape_create(context, &shape, &mesh[i]);
         status = status ? status : abut_bvh_create(mesh[i], NULL, &tree[i]);
     }
-    status = status ? status : abut_map_hausdorff(tree[0], tree[1], NULL, &got);
+    status = status ? status : abut_pair_hausdorff(tree[0], tree[1], NULL, &got);
     for (int i = 0; i < 2; i++) {
         abut_bvh_destroy(tree[i]);
         abut_mesh_destroy(mesh[i]);
@@ -353,7 +353,7 @@ TEST(cancelled) {
     memset(&got, 0x5a, sizeof got);
     got.size = sizeof got;
     before = got;
-    assert_int_equal(abut_map_hausdorff(tree_a, tree_b, NULL, &got), ABUT_ERROR_CANCELLED);
+    assert_int_equal(abut_pair_hausdorff(tree_a, tree_b, NULL, &got), ABUT_ERROR_CANCELLED);
     assert_memory_equal(&got, &before, sizeof got);
     assert_true(asked > 0);
     abut_bvh_destroy(tree_a);
@@ -366,17 +366,17 @@ TEST(cancelled) {
 TEST(refusals) {
     abut_mesh *mesh = make_shape(NULL, ABUT_SHAPE_BOX, 1);
     abut_bvh *tree = hierarchy(abut_mesh_retain(mesh));
-    abut_map_hausdorff_options options = abut_map_hausdorff_options_default();
-    bounds_of got = abut_map_hausdorff_result_default();
-    assert_refused("a is null", abut_map_hausdorff(NULL, tree, NULL, &got));
-    assert_refused("b is null", abut_map_hausdorff(tree, NULL, NULL, &got));
-    assert_refused("result is null", abut_map_hausdorff(tree, tree, NULL, NULL));
+    abut_pair_hausdorff_options options = abut_pair_hausdorff_options_default();
+    bounds_of got = abut_pair_hausdorff_result_default();
+    assert_refused("a is null", abut_pair_hausdorff(NULL, tree, NULL, &got));
+    assert_refused("b is null", abut_pair_hausdorff(tree, NULL, NULL, &got));
+    assert_refused("result is null", abut_pair_hausdorff(tree, tree, NULL, NULL));
     options.tolerance = -1;
-    assert_refused("tolerance is -1", abut_map_hausdorff(tree, tree, &options, &got));
+    assert_refused("tolerance is -1", abut_pair_hausdorff(tree, tree, &options, &got));
     options.tolerance = NAN;
-    assert_refused("tolerance is", abut_map_hausdorff(tree, tree, &options, &got));
+    assert_refused("tolerance is", abut_pair_hausdorff(tree, tree, &options, &got));
     options.size = 0;
-    assert_refused("size", abut_map_hausdorff(tree, tree, &options, &got));
+    assert_refused("size", abut_pair_hausdorff(tree, tree, &options, &got));
     abut_bvh_destroy(tree);
     abut_mesh_destroy(mesh);
 }

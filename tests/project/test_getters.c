@@ -55,7 +55,7 @@ static abut_status measure_map(const void *object, void *out) {
 }
 
 static abut_status measure_hausdorff(const void *object, void *out) {
-    return abut_map_hausdorff(object, object, NULL, (abut_map_hausdorff_result *)out);
+    return abut_pair_hausdorff(object, object, NULL, (abut_pair_hausdorff_result *)out);
 }
 
 static abut_mesh *radial_mesh;
@@ -161,7 +161,7 @@ TEST(of_meshes) {
     check_getter(call_abut_self_get_info, self, sizeof(abut_self_info));
     check_getter(call_abut_mesh_examine, topology, sizeof(abut_mesh_report));
     check_getter(measure_itself, bvh, sizeof(abut_pair_measures));
-    check_getter(measure_hausdorff, bvh, sizeof(abut_map_hausdorff_result));
+    check_getter(measure_hausdorff, bvh, sizeof(abut_pair_hausdorff_result));
     const abut_collider body = abut_collider_from_bvh(bvh, abut_pose_identity());
     assert_ok(abut_map_compute_distance(map, &body, 1, NULL));
     check_getter(measure_map, map, sizeof(abut_map_measures));

@@ -25,8 +25,6 @@ NOUNS = {
 MISSING = set()
 # Functions that have a foreign name.
 FOREIGN = {
-    # the name is older than its place
-    "pair": "abut_map_hausdorff abut_map_hausdorff_options_default abut_map_hausdorff_result_default",
 }
 
 source = pathlib.Path(sys.argv[2])

@@ -405,7 +405,7 @@ static void try_mixed(trial *t) {
     abut_separation separation;
     abut_pair_measures common = abut_pair_measures_default();
     abut_sweep_rigid_result touch;
-    abut_map_hausdorff_result result = abut_map_hausdorff_result_default();
+    abut_pair_hausdorff_result result = abut_pair_hausdorff_result_default();
     for (int i = 0; i < 2; i++) {
         NEED(abut_pair_overlap(&a, others[i], NULL, NULL, &overlap));
         NEED(abut_pair_distance(&a, others[i], NULL, NULL, &separation));
@@ -418,7 +418,7 @@ static void try_mixed(trial *t) {
         TRY(abut_contact_find(others[i], &a, NULL, &found));
         TRY(abut_sweep_rigid(&a, NULL, others[i], &a.pose, NULL, &touch));
     }
-    TRY(abut_map_hausdorff(a.shape.body.bvh, bvh, NULL, &result));
+    TRY(abut_pair_hausdorff(a.shape.body.bvh, bvh, NULL, &result));
     const double most = ABUT_COORDINATE_MAX;
     const abut_box all = {{-most, -most, -most}, {most, most, most}};
     const abut_ray ray = {{most, 0.1 * t->scale, 0}, {-1, 0, 0}};

@@ -88,7 +88,7 @@ static void try_maps(trial *t) {
     abut_map_options options = abut_map_options_default();
     abut_map_query query = abut_map_query_default();
     abut_patch_options patch_options = abut_patch_options_default();
-    abut_map_hausdorff_result result = abut_map_hausdorff_result_default();
+    abut_pair_hausdorff_result result = abut_pair_hausdorff_result_default();
     abut_map *map = NULL;
     options.resolution = 40;
     patch_options.margin = 0.1 * t->scale;
@@ -114,12 +114,12 @@ static void try_maps(trial *t) {
         TRY(abut_map_replace_mesh(map, t->mesh[1], NULL));
     }
     abut_map_destroy(map);
-    if (TRY(abut_map_hausdorff(t->bvh[0], t->bvh[1], NULL, &result))) {
+    if (TRY(abut_pair_hausdorff(t->bvh[0], t->bvh[1], NULL, &result))) {
         assert_true(result.lower <= result.upper);
         same(t, "hausdorff lower", result.lower, 1, 1e-5);
         same(t, "hausdorff upper", result.upper, 1, 1e-5);
     }
-    TRY(abut_map_hausdorff(t->bvh[0], t->bvh[0], NULL, &result));
+    TRY(abut_pair_hausdorff(t->bvh[0], t->bvh[0], NULL, &result));
 }
 
 static void try_images(trial *t) {

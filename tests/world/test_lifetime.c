@@ -403,10 +403,10 @@ TEST(progress_is_that_of_the_first_body) {
         abut_collider a = abut_collider_from_bvh(trees[0], HERE),
                       b = abut_collider_from_bvh(trees[1], HERE);
         abut_patches found = {.size = sizeof found, .patches.capacity = 0};
-        abut_map_hausdorff_result result = abut_map_hausdorff_result_default();
+        abut_pair_hausdorff_result result = abut_pair_hausdorff_result_default();
         assert_int_equal(abut_contact_find(&a, &b, NULL, &found), ABUT_ERROR_BUFFER);
         assert_int_equal(quiet.calls, 0);
-        assert_ok(abut_map_hausdorff(trees[0], trees[1], NULL, &result));
+        assert_ok(abut_pair_hausdorff(trees[0], trees[1], NULL, &result));
         assert_true(loud.calls > 0);
         assert_int_equal(quiet.calls, 0);
         for (int i = 0; i < 2; i++) {

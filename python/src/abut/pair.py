@@ -622,12 +622,12 @@ def intersection(
 
 def hausdorff(a: Mesh, b: Mesh, *, tolerance: float = 0) -> tuple[float, float]:
     """Computes bounds (lower, upper) of the one-sided Hausdorff distance from a to b."""
-    made = options(_c.abut_map_hausdorff_result)
+    made = options(_c.abut_pair_hausdorff_result)
     run(
-        lib.abut_map_hausdorff,
+        lib.abut_pair_hausdorff,
         mesh_of(a, "a")._on_cpu().handle,
         mesh_of(b, "b")._on_cpu().handle,
-        byref(options(_c.abut_map_hausdorff_options, tolerance=tolerance)),
+        byref(options(_c.abut_pair_hausdorff_options, tolerance=tolerance)),
         byref(made),
     )
     return made.lower, made.upper

@@ -468,12 +468,12 @@ static abut_status search_pieces(hausdorff *h) {
     return status;
 }
 
-static abut_status read_options(hausdorff *h, const abut_map_hausdorff_options *options) {
-    abut_map_hausdorff_options ours = abut_map_hausdorff_options_default();
+static abut_status read_options(hausdorff *h, const abut_pair_hausdorff_options *options) {
+    abut_pair_hausdorff_options ours = abut_pair_hausdorff_options_default();
     abut_status status =
-        abuti_options_read(&ours, sizeof ours, options, "abut_map_hausdorff_options");
+        abuti_options_read(&ours, sizeof ours, options, "abut_pair_hausdorff_options");
     if (!status)
-        status = abuti_check_length("abut_map_hausdorff", "options->tolerance", ours.tolerance);
+        status = abuti_check_length("abut_pair_hausdorff", "options->tolerance", ours.tolerance);
     if (status)
         return status;
     const box3 *a = &h->a->bounds, *b = &h->b->mesh->bounds, both = box_join(*a, *b);
@@ -487,9 +487,9 @@ static abut_status read_options(hausdorff *h, const abut_map_hausdorff_options *
     return ABUT_OK;
 }
 
-abut_status abut_map_hausdorff(const abut_bvh *a, const abut_bvh *b,
-                               const abut_map_hausdorff_options *options,
-                               abut_map_hausdorff_result *result) {
+abut_status abut_pair_hausdorff(const abut_bvh *a, const abut_bvh *b,
+                                const abut_pair_hausdorff_options *options,
+                                abut_pair_hausdorff_result *result) {
     if (!a || !b || !result)
         return abuti_null(__func__, !a ? "a" : !b ? "b" : "result");
     abut_status status;
@@ -506,13 +506,13 @@ abut_status abut_map_hausdorff(const abut_bvh *a, const abut_bvh *b,
     if (status)
         return status;
     const finding *known = &h.known;
-    const abut_map_hausdorff_result found = {.size = sizeof found,
-                                             .lower = known->lower,
-                                             .upper = real_max(known->upper, known->lower),
-                                             .triangle = known->triangle,
-                                             .point = known->point,
-                                             .other_triangle = known->other,
-                                             .other_point = known->other_point,
-                                             .pieces = known->pieces};
+    const abut_pair_hausdorff_result found = {.size = sizeof found,
+                                              .lower = known->lower,
+                                              .upper = real_max(known->upper, known->lower),
+                                              .triangle = known->triangle,
+                                              .point = known->point,
+                                              .other_triangle = known->other,
+                                              .other_point = known->other_point,
+                                              .pieces = known->pieces};
     return abuti_info_write(result, &found, sizeof found, __func__);
 }

@@ -53,15 +53,17 @@ static abut_status check_box(const char *function, const abut_box *box, size_t i
     char lo[48], hi[48];
     snprintf(lo, sizeof lo, "%s%slo", what, index == SIZE_MAX ? "->" : ".");
     snprintf(hi, sizeof hi, "%s%shi", what, index == SIZE_MAX ? "->" : ".");
-    abut_status status = abuti_bvh_check_point(function, lo, box->lo);
-    status = status ? status : abuti_bvh_check_point(function, hi, box->hi);
-    if (!status && !(box->lo.x <= box->hi.x && box->lo.y <= box->hi.y && box->lo.z <= box->hi.z))
-        status = abuti_fail(ABUT_ERROR_ARGUMENT,
-                            "%s: %s has lo (%g, %g, %g) beyond hi (%g, %g, %g); lo must not "
-                            "exceed hi on any axis",
-                            function, what, box->lo.x, box->lo.y, box->lo.z, box->hi.x, box->hi.y,
-                            box->hi.z);
-    return status;
+    abut_status status;
+    if ((status = abuti_bvh_check_point(function, lo, box->lo)) ||
+        (status = abuti_bvh_check_point(function, hi, box->hi)))
+        return status;
+    if (!(box->lo.x <= box->hi.x && box->lo.y <= box->hi.y && box->lo.z <= box->hi.z))
+        return abuti_fail(ABUT_ERROR_ARGUMENT,
+                          "%s: %s has lo (%g, %g, %g) beyond hi (%g, %g, %g); lo must not "
+                          "exceed hi on any axis",
+                          function, what, box->lo.x, box->lo.y, box->lo.z, box->hi.x, box->hi.y,
+                          box->hi.z);
+    return ABUT_OK;
 }
 
 static abut_status check_boxes(const char *function, const abut_box *boxes, size_t count) {
@@ -79,10 +81,10 @@ static abut_status check_boxes(const char *function, const abut_box *boxes, size
 
 abut_status abut_bvh_find_in_box(const abut_bvh *bvh, const abut_box *box,
                                  abut_index_list *triangles) {
-    abut_status status = abuti_bvh_check(__func__, bvh, triangles, "triangles");
-    status = status ? status : check_box(__func__, box, SIZE_MAX);
-    status = status ? status : ABUTI_LIST_CHECK(__func__, "triangles", triangles);
-    if (status)
+    abut_status status;
+    if ((status = abuti_bvh_check(__func__, bvh, triangles, "triangles")) ||
+        (status = check_box(__func__, box, SIZE_MAX)) ||
+        (status = ABUTI_LIST_CHECK(__func__, "triangles", triangles)))
         return status;
     box_query r = {bvh, *box, bvh_region_of(bvh, box)};
     const uint32_t found =

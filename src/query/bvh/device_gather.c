@@ -114,8 +114,11 @@ static abut_status compute_offsets(const device_query *q, uint32_t count, uint32
                   KIT_BUFFER(kit, GATHER_LENGTHS), KIT_BUFFER(kit, GATHER_LONGEST));
     abuti_tools_scan(q->there->tools, lengths, lengths, count, lengths, count);
     abut_status status = abuti_kit_download(kit, GATHER_LENGTHS, ends, (size_t)count + 1, 4);
-    status = status ? status : abuti_kit_download(kit, GATHER_LONGEST, longest, 1, 4);
-    return status ? status : abuti_kit_read(kit, GATHER_BEFORE, total, accepted, 1, 4);
+    if (!status)
+        status = abuti_kit_download(kit, GATHER_LONGEST, longest, 1, 4);
+    if (!status)
+        status = abuti_kit_read(kit, GATHER_BEFORE, total, accepted, 1, 4);
+    return status;
 }
 
 /* Sorts the accepted candidates and writes them: lists to BVH_OUT, and rows to a buffer of the
@@ -263,7 +266,8 @@ static abut_status gather_pass(const gather_state *w, bool download, size_t *pas
         double done = (double)(batches.begin + batches.count) / (double)q->gather->count;
         if (!w->counts) /* lists need two passes */
             done = download ? 0.5 + done / 2 : done / 2;
-        status = status ? status : abuti_progress(q->there->context, q->gather->stage, done);
+        if (!status)
+            status = abuti_progress(q->there->context, q->gather->stage, done);
     }
     return status;
 }
@@ -273,9 +277,10 @@ static abut_status gather_lists(const gather_state *w) {
     size_t batches = 0;
     w->offsets[0] = 0;
     abut_status status = gather_pass(w, false, &batches);
-    uint64_t total = w->offsets[g->count];
-    status = status ? status : abuti_gather_check_capacity(g, total);
-    if (status || !total)
+    if (status)
+        return status;
+    const uint64_t total = w->offsets[g->count];
+    if ((status = abuti_gather_check_capacity(g, total)) || !total)
         return status;
     if (batches > 1) /* counted first, so that a buffer that is too small stays unchanged */
         return gather_pass(w, true, &batches);
@@ -292,21 +297,15 @@ static abut_status write_words(const device_query *q, abut_array to, const void 
     return ABUT_OK;
 }
 
-static abut_status gather_rows(const gather_state *w) {
-    size_t batches = 0, count = w->query->gather->count;
-    abut_status status = gather_pass(w, true, &batches);
-    return status ? status
-                  : write_words(w->query, w->query->counts, w->counts, count * sizeof *w->counts);
-}
-
 static abut_status gather_all(const gather_state *w) {
-    if (w->counts)
-        return gather_rows(w);
-    const bvh_gather *g = w->query->gather;
-    abut_status status = gather_lists(w);
-    return status
-               ? status
-               : write_words(w->query, g->offsets, w->offsets, (g->count + 1) * sizeof *w->offsets);
+    const device_query *q = w->query;
+    const bvh_gather *g = q->gather;
+    size_t batches = 0;
+    abut_status status = w->counts ? gather_pass(w, true, &batches) : gather_lists(w);
+    if (status)
+        return status;
+    return w->counts ? write_words(q, q->counts, w->counts, g->count * sizeof *w->counts)
+                     : write_words(q, g->offsets, w->offsets, (g->count + 1) * sizeof *w->offsets);
 }
 
 abut_status abuti_device_gather(device_query *q) {
@@ -389,7 +388,9 @@ abut_status abuti_device_check_all(const char *function, const device_all *a, si
                   ABUTI_VALUE(queries), ABUTI_VALUE(coordinate_max), ABUTI_BUFFER(&word));
     abut_status status = abuti_buffer_download(a->kit->queue, &word, 0, &rejected, sizeof rejected);
     abuti_buffer_destroy(&word);
-    return status ? status : abuti_device_reject(function, a, rejected);
+    if (!status)
+        status = abuti_device_reject(function, a, rejected);
+    return status;
 }
 
 abut_status abuti_device_run_all(const bvh_gather *gather, const device_all *all) {

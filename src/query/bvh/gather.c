@@ -50,9 +50,10 @@ abut_status abuti_gather_check(const bvh_gather *g) {
     abut_status status =
         abuti_bvh_check_array(g->function, "offsets", g->bvh, g->offsets,
                               has_offsets ? (uint64_t)g->count + 1 : 0, sizeof(uint64_t));
-    return status ? status
-                  : abuti_bvh_check_array(g->function, g->what, g->bvh, g->results, g->capacity,
-                                          g->result_bytes);
+    if (!status)
+        status = abuti_bvh_check_array(g->function, g->what, g->bvh, g->results, g->capacity,
+                                       g->result_bytes);
+    return status;
 }
 
 abut_status abuti_gather_check_capacity(const bvh_gather *g, uint64_t total) {

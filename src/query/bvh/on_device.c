@@ -222,7 +222,9 @@ static abut_status open_on_device(const abut_bvh *bvh, abut_device *device, bool
 abut_status abuti_bvh_upload_device_side(const abut_bvh *bvh, abut_device *device,
                                          bvh_on_device **there) {
     abut_status status = abuti_bvh_ensure_host(bvh);
-    return status ? status : open_on_device(bvh, device, true, there);
+    if (!status)
+        status = open_on_device(bvh, device, true, there);
+    return status;
 }
 
 abut_status abuti_bvh_copy_to_device(const abut_bvh *from, abut_device *device, abut_bvh **copy) {

@@ -6,7 +6,7 @@
 #include "nearest/measure_cl.h"
 #include "nearest/walk_cl.h"
 
-/* The search in doubles, as search_far() of nearest.c: in units in which the point and the mesh are
+/* The search in doubles, as k_nearest.c: in units in which the point and the mesh are
  * within 2 of the local origin, so that boxes are measured to 2^-50. */
 static void walk_complete(measured *m, __global const bvh_node *nodes,
                           __global const uint *tree_order, __global const double *corners,

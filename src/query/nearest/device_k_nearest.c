@@ -65,8 +65,10 @@ static abut_status run_many(device_query *q, many_query *m) {
     q->find = enqueue_find;
     q->decide = enqueue_decide;
     abut_status status = abuti_device_check_doubles(q->gather->function, q->there);
-    status = status ? status : abuti_nearest_get_attachment(q->there, &m->nearest);
-    status = status ? status : abuti_nearest_check(m->nearest, q->gather->function, points);
+    if (!status)
+        status = abuti_nearest_get_attachment(q->there, &m->nearest);
+    if (!status)
+        status = abuti_nearest_check(m->nearest, q->gather->function, points);
     if (status)
         return status;
     q->batch_size = abuti_device_gather_batch_size(q->there, points->count, QUERY_BYTES, m->k);
@@ -85,13 +87,16 @@ abut_status abuti_nearest_many_on_device(const bvh_gather *gather, const bvh_poi
     if (k)
         return run_many(&q, &m);
     abut_status status = abuti_nearest_get_attachment(there, &m.nearest);
-    status = status ? status : abuti_nearest_check(m.nearest, gather->function, points);
+    if (!status)
+        status = abuti_nearest_check(m.nearest, gather->function, points);
     if (!status && counts.buffer)
         status = abuti_buffer_fill(&there->queue, &counts.buffer->memory, 0,
                                    points->count * sizeof(uint32_t));
     else if (!status)
         memset(counts.host, 0, points->count * sizeof(uint32_t));
-    return status ? status : abuti_queue_finish(&there->queue);
+    if (!status)
+        status = abuti_queue_finish(&there->queue);
+    return status;
 }
 
 abut_status abuti_nearest_within_on_device(const bvh_gather *gather, const bvh_points *points,

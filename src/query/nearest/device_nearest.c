@@ -322,9 +322,9 @@ static abut_status compute_batch(nearest_attachment *n, const bvh_points *points
 abut_status abuti_nearest_points(bvh_on_device *there, const bvh_points *points,
                                  const point_query *q) {
     nearest_attachment *n = NULL;
-    abut_status status = abuti_nearest_get_attachment(there, &n);
-    status = status ? status : abuti_nearest_check(n, q->function, points);
-    if (status || !points->count)
+    abut_status status;
+    if ((status = abuti_nearest_get_attachment(there, &n)) ||
+        (status = abuti_nearest_check(n, q->function, points)) || !points->count)
         return status;
     abuti_parts parts = abuti_parts_of(there->queue.device, points->count, POINT_BYTES);
     size_t bytes = bvh_point_bytes(points->type);
@@ -400,17 +400,6 @@ static void measure_task(void *data, size_t chunk, size_t begin, size_t end) {
     }
 }
 
-static abut_status find_candidates(nearest_attachment *n, host_measuring *f) {
-    abuti_parallel_for(n->there->context, f->count, POINTS_PER_TASK, frame_task, f);
-    abuti_kit_write(&n->kit, NEAREST_POINTS, 0, f->at, f->count, sizeof *f->at);
-    enqueue_search(n, (uint32_t)f->count, false, f->radius, false);
-    abut_status status = abuti_kit_download(&n->kit, NEAREST_ORDER, f->order, f->count, 4);
-    status = status ? status : abuti_kit_download(&n->kit, NEAREST_COUNTS, f->counts, f->count, 1);
-    return status
-               ? status
-               : abuti_kit_download(&n->kit, NEAREST_PLACES, f->places, f->count, CANDIDATES * 4);
-}
-
 static abut_status find_in_batches(nearest_attachment *n, host_measuring *f) {
     abut_context *context = n->there->context;
     abuti_parts parts = abuti_parts_of(n->there->queue.device, f->points->count, POINT_BYTES);
@@ -425,23 +414,18 @@ static abut_status find_in_batches(nearest_attachment *n, host_measuring *f) {
     while (!status && abuti_parts_next(&parts)) {
         f->begin = parts.begin;
         f->count = parts.count;
-        status = find_candidates(n, f);
-        if (status)
+        abuti_parallel_for(context, f->count, POINTS_PER_TASK, frame_task, f);
+        abuti_kit_write(&n->kit, NEAREST_POINTS, 0, f->at, f->count, sizeof *f->at);
+        enqueue_search(n, (uint32_t)f->count, false, f->radius, false);
+        if ((status = abuti_kit_download(&n->kit, NEAREST_ORDER, f->order, f->count, 4)) ||
+            (status = abuti_kit_download(&n->kit, NEAREST_COUNTS, f->counts, f->count, 1)) ||
+            (status =
+                 abuti_kit_download(&n->kit, NEAREST_PLACES, f->places, f->count, CANDIDATES * 4)))
             break;
         abuti_parallel_for(context, f->count, POINTS_PER_TASK, measure_task, f);
         status =
             abuti_progress(context, "nearest", (double)(f->begin + f->count) / (double)parts.total);
     }
-    return status;
-}
-
-static abut_status measure_on_host(nearest_attachment *n, const bvh_points *points, double radius,
-                                   abut_nearest *nearest) {
-    abut_context *context = n->there->context;
-    host_measuring f = {.there = n->there, .points = points, .radius = radius, .nearest = nearest};
-    abut_status status = abuti_bvh_ensure_host(n->there->bvh);
-    status = status ? status : find_in_batches(n, &f);
-    ABUTI_RELEASE(context, f.at, f.order, f.places, f.counts);
     return status;
 }
 
@@ -458,6 +442,15 @@ abut_status abuti_nearest_on_device(const char *function, bvh_on_device *there,
         return abuti_nearest_points(there, points, &query);
     if (points->buffer || nearest.buffer)
         return abuti_device_check_doubles(function, there);
-    abut_status status = abuti_nearest_get_attachment(there, &n);
-    return status ? status : measure_on_host(n, points, radius, nearest.host);
+    host_measuring f = {.there = there,
+                        .points = points,
+                        .radius = radius,
+                        .nearest = nearest.host};
+    abut_status status;
+    if ((status = abuti_nearest_get_attachment(there, &n)) ||
+        (status = abuti_bvh_ensure_host(there->bvh)))
+        return status;
+    status = find_in_batches(n, &f);
+    ABUTI_RELEASE(there->context, f.at, f.order, f.places, f.counts);
+    return status;
 }

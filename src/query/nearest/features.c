@@ -443,7 +443,8 @@ abut_status abuti_features_create(abut_mesh *mesh, double scale, const uint32_t 
     abut_status status = wanted & FEATURES_WELDED ? merge_vertices(mesh, &welded.indices) : ABUT_OK;
     if (welded.indices)
         m.mesh = &welded;
-    status = status ? status : abuti_topology_faces(m.mesh, &topology);
+    if (!status)
+        status = abuti_topology_faces(m.mesh, &topology);
     if (!status) {
         m.topology = topology->view;
         status = build_features(&m, wanted, context);
@@ -453,7 +454,8 @@ abut_status abuti_features_create(abut_mesh *mesh, double scale, const uint32_t 
     ABUTI_RELEASE(context, m.edge_feature, m.vertex_feature, m.face_feature, m.has_face,
                   m.edge_has_low_face, m.height, m.kind);
     abut_topology_destroy(topology);
-    status = status ? status : build_faces_and_rests(&m, wanted & FEATURES_REST, context);
+    if (!status)
+        status = build_faces_and_rests(&m, wanted & FEATURES_REST, context);
     abuti_release(context, welded.indices);
     if (status)
         abuti_features_destroy(&made);

@@ -245,9 +245,10 @@ static abut_status check_rows(const char *function, const abut_bvh *bvh, size_t 
                           function, k, count);
     abut_status status =
         abuti_bvh_check_array(function, "counts", bvh, counts, count, sizeof(uint32_t));
-    return status ? status
-                  : abuti_bvh_check_array(function, "nearest", bvh, nearest, places,
-                                          sizeof(abut_nearest));
+    if (!status)
+        status =
+            abuti_bvh_check_array(function, "nearest", bvh, nearest, places, sizeof(abut_nearest));
+    return status;
 }
 
 abut_status abut_nearest_k_batch(const abut_bvh *bvh, abut_array points, size_t count,

@@ -1,4 +1,4 @@
-/* Closest points of many points on a device, with the same bits as nearest.c.
+/* Closest points of many points on a device, with the same bits as search_lanes.c.
  *
  * Method: as there, floats decide what can be pruned and doubles measure the rest. Points are
  * transformed to the frame of the BVH (nearest_frame) and sorted along a Hilbert curve, so that the
@@ -8,7 +8,7 @@
  * many candidates, or a point is too far away for floats, nearest_complete traverses the tree in
  * doubles.
  *
- * The margin m bounds the error of a distance in floats; it is derived as in nearest.c, with
+ * The margin m bounds the error of a distance in floats; it is derived as in search_lanes.c, with
  * corners rounded to floats instead of quantised. Let b be the smallest distance found. The true
  * one is at most b + m, so triangles with a computed distance of more than b + 2 m cannot be
  * nearest. Boxes are measured from the rounded point and have errors below m too.

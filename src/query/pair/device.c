@@ -5,7 +5,7 @@
  * do not intersect, the CPU tests containment, which rarely needs more than bounding boxes. For
  * distances the device returns the closest triangles, or without doubles the candidates, and the
  * host measures them. Hence the results equal those of batch.c. The CPU computes, with its own tree
- * (bvh/cpu_tree.c), the poses that overflow the lists of the device, and which of several
+ * (bvh/attachments.c), the poses that overflow the lists of the device, and which of several
  * intersecting pairs of triangles is reported.
  */
 #include "bvh/on_device.h"

@@ -173,7 +173,8 @@ static abut_status compute_batch(const ray_query *q, const abuti_parts *part) {
     abut_status status = ABUT_OK;
     if (q->validates)
         status = abuti_kit_download(q->all->kit, INVALID, &refused, 1, sizeof refused);
-    status = status ? status : abuti_device_reject(q->function, q->all, refused);
+    if (!status)
+        status = abuti_device_reject(q->function, q->all, refused);
     if (status)
         return status;
     enqueue_measure(q, rays, from, count, results, to);
@@ -185,9 +186,9 @@ static abut_status compute_batch(const ray_query *q, const abuti_parts *part) {
 abut_status abuti_ray_on_device(const char *function, bvh_on_device *there, abut_array rays,
                                 size_t count, double limit, bool any, abut_array results) {
     ray_attachment *part;
-    abut_status status = abuti_device_check_doubles(function, there);
-    status = status ? status : open_attachment(there, &part);
-    if (status)
+    abut_status status;
+    if ((status = abuti_device_check_doubles(function, there)) ||
+        (status = open_attachment(there, &part)))
         return status;
     const device_all all = make_query_all(part, rays);
     abuti_parts parts = abuti_parts_of(there->queue.device, count, RAY_BYTES);
@@ -213,9 +214,9 @@ abut_status abuti_ray_on_device(const char *function, bvh_on_device *there, abut
 
 abut_status abuti_ray_all_on_device(const bvh_gather *gather, abut_array rays) {
     ray_attachment *part;
-    abut_status status = abuti_device_check_doubles(gather->function, gather->bvh->there);
-    status = status ? status : open_attachment(gather->bvh->there, &part);
-    if (status)
+    abut_status status;
+    if ((status = abuti_device_check_doubles(gather->function, gather->bvh->there)) ||
+        (status = open_attachment(gather->bvh->there, &part)))
         return status;
     const device_all all = make_query_all(part, rays);
     return abuti_device_run_all(gather, &all);

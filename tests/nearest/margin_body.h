@@ -2,9 +2,9 @@
  * Once for each number of LANES. */
 #include "bvh/meshes.h"
 
-#define abuti_nearest_search_4 search_beside /* the library has the others */
-#define abuti_nearest_search_8 search_beside
-#define abuti_nearest_search_16 search_beside
+#define abuti_nearest_search_4 search_beside_4 /* the library has the others */
+#define abuti_nearest_search_8 search_beside_8
+#define abuti_nearest_search_16 search_beside_16
 #include "nearest/search_lanes.c"
 
 #include <math.h>

@@ -31,6 +31,7 @@ source = pathlib.Path(sys.argv[2])
 FOLDERS = {path.name for group in ("src/*", "apps/draw", "apps/demos") for path in source.glob(f"{group}/*") if path.is_dir()}
 # Readers and writers of <abut/mesh.h>, <abut/frames.h> and <abut/character.h>; figures of <abut/character.h>.
 PRIVATE = {"io", "mannequin"}
+FOLDER_OF = {"frames": "io"}  # folders of headers with another name
 problems = []
 functions = 0
 headers = sorted(path for path in (source / "include/abut").glob("*.h") if path.stem != "abut")
@@ -38,9 +39,10 @@ checked = (source / "tests/base/test_names.c").read_text()
 umbrella = (source / "include/abut/abut.h").read_text()
 for header in headers:
     name = header.stem
-    if name not in FOLDERS:
-        problems.append(f"<abut/{name}.h> has no folder {name} in a group")
-    for other in (f"docs/{name}.md", f"tests/{name}"):
+    folder = FOLDER_OF.get(name, name)
+    if folder not in FOLDERS:
+        problems.append(f"<abut/{name}.h> has no folder {folder} in a group")
+    for other in (f"docs/{name}.md", f"tests/{folder}"):
         if (source / other).exists() == (other in MISSING):
             problems.append(f"{other} is missing" if other not in MISSING
                             else f"{other} is there now: take it out of MISSING")

@@ -119,8 +119,8 @@ contact_frame abuti_contact_frame(const abut_field *field, const contact_motion 
     return contact_frame_make(&grid, at, of, centre, contact_band(field), (float)margin);
 }
 
-abut_field_value abuti_contact_value(const abut_field *field, const contact_motion *at,
-                                     vec3 point) {
+static abut_field_value evaluate_moved(const abut_field *field, const contact_motion *at,
+                                       vec3 point) {
     abut_field_value value = {INFINITY, {0, 0, 0}, false};
     abut_field_evaluate(field, contact_to_local(at, point), ABUT_INTERPOLATION_LINEAR, &value);
     value.gradient = m3_apply(&at->turn, value.gradient);
@@ -221,7 +221,7 @@ static bool direction_is_culled(const contact_direction *d, double margin) {
     const contact_grid grid = contact_grid_of(field);
     if (contact_ball_is_far(&grid, contact_to_local(d->motion_at, middle), reach))
         return true;
-    double value = abuti_contact_value(field, d->motion_at, middle).distance;
+    double value = evaluate_moved(field, d->motion_at, middle).distance;
     return field->closed &&
            value > reach + FIELD_DIAGONAL * cell * (field->index ? FIELD_BRICK : 1);
 }

@@ -73,9 +73,6 @@ static inline contact_grid contact_grid_of(const abut_field *field) {
 contact_frame abuti_contact_frame(const abut_field *field, const contact_motion *at,
                                   const contact_motion *of, vec3 centre, double margin);
 
-/* The value and gradient of a field at a point of the world, in doubles. */
-abut_field_value abuti_contact_value(const abut_field *field, const contact_motion *at, vec3 point);
-
 /* Adds a contact, which is stored if it is within the capacity. */
 void abuti_contact_add(contact_call *call, const abut_contact *contact);
 /* Tests `count` points and then `edges` pairs of end points against a field; found[i] is the result

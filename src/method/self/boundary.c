@@ -457,7 +457,9 @@ static void touches_ghosts_task(void *data, size_t chunk, size_t begin, size_t e
 
 /* ---- entry points ---- */
 
-bool abuti_view_keeps_pieces(abut_self *view) {
+/* Whether the pieces of the previous step are still valid: violated triangles stay violated. They
+ * are determined anew every few steps, and if steps are not consecutive. */
+static bool keeps_pieces(abut_self *view) {
     if (view->options.box_boundary || !view->is_carried)
         view->kept = 0;
     else if (view->violated)
@@ -472,7 +474,7 @@ size_t abuti_view_pairs_max(const abut_self *view) {
 static void classify_pairs(pair_search *p) {
     abut_self *view = p->view;
     uint32_t count = view->triangle_count;
-    const bool known = abuti_view_keeps_pieces(view);
+    const bool known = keeps_pieces(view);
     for (uint32_t i = 0; i < count && known && view->violated; i++)
         if (view->last_sets[i] == SET_V)
             view->sets[i] = SET_V;

@@ -242,9 +242,6 @@ void abuti_view_fit(abut_self *view, double separation);
  * receives their number. */
 abut_status abuti_view_boundary(abut_self *view, const view_limits *limits, size_t most,
                                 size_t *pairs, bool *is_cheaper);
-/* Whether the pieces of the previous step are still valid: violated triangles stay violated. They
- * are determined anew every few steps, and if steps are not consecutive. */
-bool abuti_view_keeps_pieces(abut_self *view);
 /* The number of pairs of triangles and ghosts above which the search by sets is not cheaper. */
 size_t abuti_view_pairs_max(const abut_self *view);
 

@@ -73,7 +73,7 @@ lint() { # MODULE OPTION...
         count=$((count + 1))
     done
 }
-for kernel in "$source"/src/*/*/*.cl "$source"/src/*/*/*/*.cl "$source"/examples/*/*.cl "$source"/bench/*/*.cl; do
+for kernel in "$source"/src/*/*/*.cl "$source"/src/*/*/*/*.cl "$source"/examples/*/*.cl "$source"/bench/*/*/*.cl; do
     module=$(basename "$kernel" .cl)
     text=kernels
     case $module in

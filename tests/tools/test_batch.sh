@@ -290,10 +290,17 @@ cat >cancel.py <<'END'
 import os, signal, subprocess, sys, time
 signal.signal(signal.SIGINT, signal.SIG_DFL)
 child = subprocess.Popen(sys.argv[1:], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
-def worked(): # seconds of processor time
-    with open("/proc/%d/stat" % child.pid) as file:
-        words = file.read().rsplit(")")[1].split()
-    return (int(words[11]) + int(words[12])) / os.sysconf("SC_CLK_TCK")
+def worked(): # seconds of processor time of the command and its jobs
+    ticks = 0
+    for entry in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open("/proc/%s/stat" % entry) as file:
+                words = file.read().rsplit(")")[1].split()
+        except OSError:
+            continue # it has ended
+        if child.pid in (int(entry), int(words[1])):
+            ticks += int(words[11]) + int(words[12])
+    return ticks / os.sysconf("SC_CLK_TCK")
 while child.poll() is None and worked() < 0.3:
     time.sleep(0.01)
 child.send_signal(signal.SIGINT)

@@ -23,8 +23,8 @@ is "all(c['minimum_ms'] <= c['median_ms'] and c['elements_per_s'] > 0 for c in i
 is "len({(c['case'], c['hash']) for c in it['cases']}) == len({c['case'] for c in it['cases']})" True
 is "[it['quick'], 'cpu' in it, 'commit' in it, 'compiler' in it]" "[True, True, True, True]"
 demand "the answers are not known ones" \
-    "$(value "[c['hash'] for c in it['cases'] if c['case'] == 'bvh/refit-teapot'][0]")" = \
-    "$(sed -n 's/^bvh\/refit-teapot //p' "$source/tests/bench/golden.txt")"
+    "$(value "[c['hash'] for c in it['cases'] if c['case'] == 'pair/distance-teapot'][0]")" = \
+    "$(sed -n 's/^pair\/distance-teapot //p' "$source/tests/bench/golden.txt")"
 demand "temporary files were left" "$(ls temporary)" = ""
 try 0 "$tool" bench --quick
 says "bvh/build-teapot"

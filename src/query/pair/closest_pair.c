@@ -98,6 +98,7 @@ typedef struct closest_search {
     bool any;                  /* the first pair within the limit is sufficient */
     bool is_refined;           /* the first pair of leaves has given a local minimum */
     bool is_finished;
+    abut_status status;          /* of memory for bounds */
     uint64_t effort, effort_max; /* in pairs of leaves */
     uint32_t steps;              /* of the traversal */
     double limit, best;
@@ -579,8 +580,10 @@ static bool find_lowest_tie(closest_search *s, double tolerance) {
         tied++;
     memcpy(lowest, s->tied[tied].triangle, sizeof lowest);
     int open;
-    if (!slabs[0] || !slabs[1])
+    if (!slabs[0] || !slabs[1]) {
+        s->status = ABUT_ERROR_MEMORY;
         return false;
+    }
     s->effort = 0;
     stack[used++] = root_pair(s->frame);
     while (used) {
@@ -780,29 +783,31 @@ static bool search_closest(closest_search *s, const abut_pair_cache *cache) {
     return !s->tied_overflowed || s->is_finished || find_lowest_tie(s, 0);
 }
 
-bool abuti_pair_closest(const pair_frame *frame, double limit, bool any, abut_pair_cache *cache,
-                        abut_separation *separation) {
+abut_status abuti_pair_closest(const pair_frame *frame, double limit, bool any,
+                               abut_pair_cache *cache, bool *is_found,
+                               abut_separation *separation) {
     closest_search s;
     init_search(&s, frame, limit, any);
     if (frame->reach > PAIR_FAR_DISTANCE) {
         search_far(&s);
     } else if (!search_closest(&s, cache)) {
+        if (s.status)
+            return s.status;
         init_search(&s, frame, limit, any);
         s.ties = TIES_IGNORED;
         for (int k = 0; k < 2; k++)
             s.discs[k] = abuti_pair_discs_now(frame->side[k].bvh);
         if (!s.discs[0] || !s.discs[1])
-            s.discs[0] = s.discs[1] = NULL;
+            return ABUT_ERROR_MEMORY;
         search_boxes(&s);
     }
-    if (!finish_search(&s, limit, separation))
-        return false;
-    if (cache) {
+    *is_found = finish_search(&s, limit, separation);
+    if (*is_found && cache) {
         cache->known = 1;
         cache->triangle_a = s.winner[0];
         cache->triangle_b = s.winner[1];
     }
-    return true;
+    return ABUT_OK;
 }
 
 bool abuti_pair_closest_of(const pair_frame *frame, const uint32_t (*pairs)[2], uint32_t count,

@@ -296,18 +296,18 @@ static bool uncertain_pairs_intersect(const device_search *s, size_t i, const pa
 }
 
 /* The distance between surfaces that do not intersect, if it is within the limit. */
-static bool measure_closest(const device_search *s, size_t i, const pair_frame *frame,
-                            abut_separation *separation) {
+static abut_status measure_closest(const device_search *s, size_t i, const pair_frame *frame,
+                                   bool *is_within, abut_separation *separation) {
     const uint32_t *range = s->closest[i];
     const uint32_t(*candidates)[2] = (const uint32_t(*)[2])s->candidates.pairs;
     const bool any = s->batch->what == PAIR_QUERY_WITHIN;
-    if (range[1] == PAIR_WITHIN)
-        return true;
     if (range[1] == PAIR_OVERFLOW)
-        return abuti_pair_closest(frame, s->batch->limit, any, NULL, separation);
-    return abuti_pair_closest_of(frame, candidates + (s->is_measured ? i : range[0]),
-                                 s->is_measured ? range[1] > 0 : range[1], s->batch->limit, any,
-                                 separation);
+        return abuti_pair_closest(frame, s->batch->limit, any, NULL, is_within, separation);
+    *is_within = range[1] == PAIR_WITHIN ||
+                 abuti_pair_closest_of(frame, candidates + (s->is_measured ? i : range[0]),
+                                       s->is_measured ? range[1] > 0 : range[1], s->batch->limit,
+                                       any, separation);
+    return ABUT_OK;
 }
 
 /* Computes and writes the result at a pose. The CPU does so alone if the device has too many pairs,
@@ -340,9 +340,11 @@ static abut_status compute_pose(const device_search *s, size_t i) {
             return status;
     }
     const bool apart = found.relation == ABUT_PAIR_APART;
-    if (s->distances && apart)
-        is_within = measure_closest(s, i, &frame, &found);
-    else if (distance)
+    if (s->distances && apart) {
+        abut_status status = measure_closest(s, i, &frame, &is_within, &found);
+        if (status)
+            return status;
+    } else if (distance)
         abuti_pair_inside(&frame, found.relation == ABUT_PAIR_B_INSIDE, vertex, &found);
     if (flags && !is_within)
         atomic_fetch_or(&batch->flags, flags);

@@ -255,6 +255,7 @@ abut_status abuti_pair_distance(const abuti_posed *a, const abuti_posed *b, bool
     pair_work work;
     uint32_t triangle[2], vertex;
     unsigned flags = 0;
+    bool is_found;
     abut_separation found;
     memset(&found, 0, sizeof found);
     abuti_posed posed[2] = {*a, *b};
@@ -270,9 +271,10 @@ abut_status abuti_pair_distance(const abuti_posed *a, const abuti_posed *b, bool
         else if (found.relation != ABUT_PAIR_APART)
             abuti_pair_inside(&work.frame, found.relation == ABUT_PAIR_B_INSIDE, vertex, &found);
         else
-            abuti_pair_closest(&work.frame, INFINITY, false, cache, &found);
+            status = abuti_pair_closest(&work.frame, INFINITY, false, cache, &is_found, &found);
         found.reliability = abuti_pair_reliability_of(flags);
-        status = abuti_stop_status("pairs");
+        if (!status)
+            status = abuti_stop_status("pairs");
         if (!status)
             *separation = found;
     }
@@ -290,9 +292,10 @@ abut_status abuti_pair_within(const abuti_posed *a, const abuti_posed *b, double
     if (status)
         return status;
     status = compute_relation(&work, surfaces, cache, &found.relation, NULL, &vertex, flags);
+    bool is_near = false;
+    if (!status && found.relation == ABUT_PAIR_APART)
+        status = abuti_pair_closest(&work.frame, margin, true, cache, &is_near, &found);
     if (!status) {
-        bool is_near = found.relation == ABUT_PAIR_APART &&
-                       abuti_pair_closest(&work.frame, margin, true, cache, &found);
         if (is_near) /* containment does not matter then */
             *flags = 0;
         status = abuti_stop_status("pairs");

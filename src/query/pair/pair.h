@@ -247,10 +247,12 @@ void abuti_pair_candidates(const pair_frame *frame, pair_visit *visit, void *dat
 
 /* Finds the closest triangles of surfaces that do not intersect, if their distance is at most
  * `limit`; with `any`, the first pair found within it. Fills the separation except for the
- * relation. Returns false, and leaves the separation unchanged, if there is no such pair. */
-bool abuti_pair_closest(const pair_frame *frame, double limit, bool any, abut_pair_cache *cache,
-                        abut_separation *separation);
-/* The same for a list of pairs of triangles. The frame must be within PAIR_FAR_DISTANCE. */
+ * relation. Leaves the separation unchanged if there is no such pair. Fails only if memory for
+ * bounds is missing. */
+abut_status abuti_pair_closest(const pair_frame *frame, double limit, bool any,
+                               abut_pair_cache *cache, bool *is_found, abut_separation *separation);
+/* The same for a list of pairs of triangles. Returns whether there is a pair. The frame must be
+ * within PAIR_FAR_DISTANCE. */
 bool abuti_pair_closest_of(const pair_frame *frame, const uint32_t (*pairs)[2], uint32_t count,
                            double limit, bool any, abut_separation *separation);
 /* The initial bounds of a search in floats, in common units. Returns the error of distances and

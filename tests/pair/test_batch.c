@@ -116,6 +116,8 @@ static abut_status ask_everything(abut_context *context, void *data) {
     shape.segments = shape.rings = 6;
     abut_status status = abut_shape_create(context, &shape, &mesh);
     status = status ? status : abut_bvh_create(mesh, NULL, &bvh);
+    /* a query succeeds without bounds that it would only keep for later queries */
+    status = status ? status : abut_bvh_prepare(bvh, ABUT_PREPARE_DISTANCE);
     abut_collider a = abut_collider_from_bvh(bvh, at[0]), b = abut_collider_from_bvh(bvh, at[1]);
     abut_separation separation;
     abut_pair_relation relation = (abut_pair_relation)77;

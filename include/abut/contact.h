@@ -163,8 +163,8 @@ typedef struct abut_samples_cache_entry {
 typedef bool abut_samples_cache_visit(void *user, const abut_samples_cache_entry *entry);
 
 /* Calls `visit` for each file of a cache folder, least recently used first. Reads each file
- * completely, to detect damage. `folder`: "" = the default folder of the user. A folder that does not exist has
- * no entries. Thread-safe. */
+ * completely, to detect damage. `folder`: "" = the default folder of the user. A folder that does
+ * not exist has no entries. Thread-safe. */
 ABUT_API abut_status abut_samples_cache_list(abut_context *context, const char *folder,
                                              abut_samples_cache_visit *visit, void *user);
 /* Removes files of samples from a cache folder, with the parameters of abut_field_cache_clear().

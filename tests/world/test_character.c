@@ -625,8 +625,7 @@ TEST(what_is_refused_and_never_tried) {
         item.collider.pose.translation.x = 1;
         assert_ok(
             abut_world_sweep(world, &id, abut_array_host(&item.collider.pose), 1, NULL, &impacts));
-        assert_int_equal(impacts.unswept_count,
-                         method == ABUT_WORLD_EXACT ? 0 : 2);
+        assert_int_equal(impacts.unswept_count, method == ABUT_WORLD_EXACT ? 0 : 2);
         abut_world_destroy(world);
     }
     /* Before the first update there is nothing to touch. */

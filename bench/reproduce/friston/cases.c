@@ -10,9 +10,9 @@
  * of JSON for each condition and run of a case, for tables.py: times of update and
  * of collide, each with waiting; on a device also of both with one wait, and its own clock; and
  * the number of particles that remain inside. */
-#include "rivals.h"
 #include "bench.h"
 #include "conditions.h"
+#include "rivals.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -40,8 +40,8 @@ abut_status abuti_batch_nearest(nearest_batch *b, const box3 *bounds);
 /* Computes all results with feature lists. Reports progress. */
 abut_status abuti_batch_lists(const nearest_batch *b);
 
-/* ---- device_nearest.c and device_k_nearest.c: on a device; arguments have been validated, except for
- * points in a buffer ---- */
+/* ---- device_nearest.c and device_k_nearest.c: on a device; arguments have been validated, except
+ * for points in a buffer ---- */
 
 abut_status abuti_nearest_on_device(const char *function, bvh_on_device *there,
                                     const bvh_points *points, double radius, abut_array nearest);

@@ -1,7 +1,7 @@
 /* All hits of many rays on a device: the results of ray.c, sorted by gather.cl.
  *
- * Method: ray_all_find traverses the tree in floats, with the margins of ray_shared.h, and lists the
- * triangles that are not certainly missed; ray_all_decide decides them by the exact predicates,
+ * Method: ray_all_find traverses the tree in floats, with the margins of ray_shared.h, and lists
+ * the triangles that are not certainly missed; ray_all_decide decides them by the exact predicates,
  * with a work-item per candidate. For rays that begin too far away for floats, boxes are tested in
  * doubles, and triangles only by the predicates.
  */

@@ -145,18 +145,14 @@ extern const tool_command *const commands[]; /* ends with null */
 const tool_command *command_find(const char *name);
 
 /* All commands, in the order in which help lists them. */
-#define COMMANDS(X)                                                                           \
-    X(info)                                                                                   \
-    X(convert)                                                                                \
-    X(make)                                                                                   \
-    X(picture)                                                                                \
-    X(view)                                                                                   \
-    X(character)                                                                              \
-    X(radial)                                                                                 \
-    X(nearest) X(inside) X(ray) X(overlap) X(distance) X(selfcheck) X(map) X(clearance)       \
-        X(deviation) X(thickness) X(sweep) X(replay) X(field) X(slice) X(offset) X(samples)   \
-            X(contacts) X(interfere) X(batch) X(cache) X(demo) X(devices) X(bench) X(version) \
-                X(help) X(completion) X(manual)
+/* clang-format off */
+#define COMMANDS(X) \
+    X(info) X(convert) X(make) X(picture) X(view) X(character) X(radial) X(nearest) \
+    X(inside) X(ray) X(overlap) X(distance) X(selfcheck) X(map) X(clearance) X(deviation) \
+    X(thickness) X(sweep) X(replay) X(field) X(slice) X(offset) X(samples) X(contacts) \
+    X(interfere) X(batch) X(cache) X(demo) X(devices) X(bench) X(version) X(help) \
+    X(completion) X(manual)
+/* clang-format on */
 #define DECLARE_COMMAND(name) extern const tool_command command_##name;
 COMMANDS(DECLARE_COMMAND)
 

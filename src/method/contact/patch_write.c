@@ -98,10 +98,15 @@ abut_status abuti_patch_write(const patch_frame *frame, const patch_answer *answ
     for (size_t i = 0; i < count; i++) {
         const patch_answer *a = &answers[i];
         vec3 normal = world_normal(frame, a->normal);
-        out->patches.list[i] = (abut_patch){normal,         to_world(frame, a->centre),
-                                            a->depth + 0.0, a->area,
-                                            a->volume,      contacts,
-                                            a->count};
+        abut_patch *patch = &out->patches.list[i];
+        memset(patch, 0, sizeof *patch); /* padding too: equal answers have equal bytes */
+        patch->normal = normal;
+        patch->centre = to_world(frame, a->centre);
+        patch->depth = a->depth + 0.0;
+        patch->area = a->area;
+        patch->volume = a->volume;
+        patch->first = contacts;
+        patch->count = a->count;
         for (uint32_t k = 0; k < a->count; k++) {
             const patch_point *p = &a->points[k];
             bool is_curved = v3_max_abs(p->normal) > 0;

@@ -167,8 +167,8 @@ def thin():
         missed = sum(k not in found["field"] for k in found["exact"]) / len(found["exact"])
         errors = sorted(abs(found["field"].get(k, 0) - d) / t for k, d in found["exact"].items())
         rows.append([f"{cells:g}", f"{100 * missed:.0f}%", f"{100 * errors[len(errors) // 2]:.0f}%", f"{100 * errors[-1]:.0f}%"])
-    print_table("A plate stands on another, half of its thickness deep; depths are off by a share of the thickness",
-          ["thickness, cells", "missed by fields", "depth off, median", "worst"], rows)
+    print_table("Two parallel plates that overlap by half of their thickness; errors of depths relative to the thickness",
+          ["thickness, cells", "missed by fields", "depth error, median", "maximum"], rows)
 
 
 def few():

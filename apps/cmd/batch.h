@@ -65,4 +65,11 @@ flat_object flat_parse(char *line);
 /* The value of a member, or null. */
 const char *flat_value(const flat_object *object, const char *key);
 
+/* ---- batch_index.c ---- */
+
+/* The size of a regular file, or -1. */
+int64_t batch_file_bytes(const char *path);
+/* Writes FOLDER/index.html. */
+void batch_write_index(tool_run *tool, const char *folder, const batch_jobs *jobs);
+
 #endif

@@ -1,6 +1,6 @@
 /* abut completion (hidden): completion for bash, zsh and fish. The scripts query the command for
  * the candidates of a word: 'abut completion SHELL -- WORD...' prints those of the last WORD, one
- * on each line, with a description after a tab; a colon stands for file names. */
+ * on each line, with a description after a tab. A line with a colon requests file names. */
 #include "tool.h"
 
 #include <string.h>

@@ -252,7 +252,7 @@ static const tool_option options[] = {
     OPTION(
         "joints", "LIST", TEXT,
         "dress, cape: bones that determine the cut, such as neck=head (see 'abut help character')"),
-    FLAG("wind", "dress, cape: with wind; without --clip the character stands still"),
+    FLAG("wind", "dress, cape: simulate wind; without --clip, the character does not move"),
     CHOICE("method", "HOW", CHOICE,
            "dress, cape: collision of the cloth with the body: exact continuous collision "
            "detection, or "

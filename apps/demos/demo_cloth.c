@@ -279,8 +279,9 @@ static void read_character(showing *s, const tool_arguments *arguments, scene_op
         character_remove(s->tool, without->words, &s->character);
     options->character = s->character;
     options->windy = option_given(arguments, "wind") != NULL;
-    options->clip =
-        options->windy ? ABUT_NONE : 0; /* with wind and without a clip it stands still */
+    options->clip = options->windy
+                        ? ABUT_NONE
+                        : 0; /* with wind and without a clip, the character does not move */
     s->radial = options->radial = radial;
     options->self = option_given(arguments, "self") != NULL;
     options->outside = option_given(arguments, "outside") != NULL;

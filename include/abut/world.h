@@ -25,11 +25,14 @@
  * already have a BVH, fields or samples pass them as ABUT_COLLIDER_BODY, and radial fields as
  * ABUT_COLLIDER_CHARACTER.
  *
- * Guarantee: no candidate pair is missed. abut_world_get_pair_info() returns the method of a pair,
- * which contacts it is guaranteed to find, and the error bound of its depths. If maps or layers
- * find no contact, the world also tests the pair by the exact method, so that no overlap is missed.
- * Contacts are sorted, and do not depend on the number of threads. Contacts of fields are also
- * equal on the CPU and on a device.
+ * A body without a BVH has no method for primitives: such a pair is not tested. Its pair info has
+ * the guarantee ABUT_WORLD_GUARANTEE_NONE.
+ *
+ * Guarantee: no candidate pair that has a method is missed. abut_world_get_pair_info() returns the
+ * method of a pair, which contacts it is guaranteed to find, and the error bound of its depths. If
+ * maps or layers find no contact, the world also tests the pair by the exact method, so that no
+ * overlap is missed. Contacts are sorted, and do not depend on the number of threads. Contacts of
+ * fields are also equal on the CPU and on a device.
  *
  * Lifetime and threads: a world keeps references to the objects of its items, so these may be
  * destroyed in any order. Only one thread at a time may use a world; functions below that are "not

@@ -31,7 +31,7 @@ static uint32_t list_below(const abut_bvh *bvh, uint32_t place, uint32_t *list) 
 }
 
 typedef struct counts {
-    int beyond, told;
+    int beyond, excluded;
 } counts;
 
 /* Tests all nodes, with the line of any pair and any bound: the test is conservative. */
@@ -76,10 +76,10 @@ static void check_line(const abut_bvh *a, const abut_bvh *b, abut_pose at, test_
                     nearest = fmin(nearest, distance[list[0][k / count[1]]][list[1][k % count[1]]]);
                 if (!count[0] || !count[1])
                     continue;
-                bool told = abuti_witness_bound_excludes(&line, place, most, true);
-                assert_false(told && nearest < most - 4 * frame.position_error);
+                bool is_excluded = abuti_witness_bound_excludes(&line, place, most, true);
+                assert_false(is_excluded && nearest < most - 4 * frame.position_error);
                 seen->beyond += turn < 2 && nearest > most;
-                seen->told += turn < 2 && told;
+                seen->excluded += turn < 2 && is_excluded;
             }
     }
 }
@@ -206,7 +206,7 @@ TEST(beyond_the_line) {
         abut_bvh_destroy(a);
         abut_bvh_destroy(b);
     }
-    assert_true(seen.told > seen.beyond / 2);
+    assert_true(seen.excluded > seen.beyond / 2);
 }
 
 static abut_bvh *pipe(double radius, double height, uint32_t segments, uint32_t rings) {

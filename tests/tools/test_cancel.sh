@@ -140,4 +140,5 @@ cancel SIGTERM /dev/null make icosphere huge.ply --segments 3000
 echo "$orderly stopped in order, $forced by the clock, $unknown had no processor until then"
 # Signs of needles and memory that is being cleared (slice, make) leave it to the clock.
 demand "commands must stop in order" "$forced" -le 3
+demand "too few commands had a processor" "$unknown" -le $((orderly + forced))
 finish

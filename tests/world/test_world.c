@@ -593,6 +593,40 @@ TEST(events_agree_with_every_pair) {
 
 /* ---- wrong calls ---- */
 
+/* Pairs with primitives are exact. A body without a BVH has no method for them, which its pair info
+ * states; with a BVH the pair has contacts, for every method of the world. */
+TEST(bodies_without_a_bvh_are_not_tested_against_primitives) {
+    for (int method = 0; method < 2; method++) {
+        abut_world_options options = abut_world_options_default();
+        abut_world_item body = abut_world_item_default(), plane = body;
+        abut_world_pair_info info = abut_world_pair_info_default();
+        abut_contact list[64];
+        abut_contacts found = {.size = sizeof found, .list = list, .capacity = 64};
+        abut_world *world;
+        uint32_t a, b;
+        options.method = method ? ABUT_WORLD_FIELD : ABUT_WORLD_AUTO;
+        assert_ok(abut_world_create(serial, &options, &world));
+        body.collider =
+            abut_collider_from_field(things[0].field, things[0].samples, abut_pose_identity());
+        plane.collider =
+            abut_collider_from_plane((abut_plane){{0, 0, 1}, 0.1}, abut_pose_identity());
+        assert_ok(abut_world_add(world, &body, &a));
+        assert_ok(abut_world_add(world, &plane, &b));
+        assert_ok(abut_world_get_pair_info(world, a, b, &info));
+        assert_int_equal(info.guarantee, ABUT_WORLD_GUARANTEE_NONE);
+        assert_non_null(strstr(info.reason, "Not tested"));
+        assert_ok(abut_world_contacts(world, &found));
+        assert_int_equal(found.count, 0);
+        body.collider.shape.body.bvh = things[0].bvh;
+        assert_ok(abut_world_replace(world, a, &body));
+        assert_ok(abut_world_get_pair_info(world, a, b, &info));
+        assert_int_equal(info.method, ABUT_WORLD_EXACT);
+        assert_ok(abut_world_contacts(world, &found));
+        assert_true(found.count > 0 && fabs(list[0].depth - 0.1) < 1e-6);
+        abut_world_destroy(world);
+    }
+}
+
 TEST(wrong_calls_are_refused) {
     abut_world_options options = abut_world_options_default();
     abut_world *world = NULL;

@@ -268,45 +268,11 @@ static void add_candidate(closest_search *s, float lower, uint32_t a, uint32_t b
 
 /* ---- leaves ---- */
 
-/* The largest quantisation step of a leaf: a bound of the error of its corners. */
-static inline float leaf_step(const pair_side *side, uint32_t place) {
-    const bvh_node *node = &side->bvh->nodes[place / BVH_WIDTH];
-    uint32_t slot = place % BVH_WIDTH;
-    float longest = 0;
-    for (int axis = 0; axis < 3; axis++) {
-        float extent = node->hi[axis][slot] - node->lo[axis][slot];
-        longest = extent > longest ? extent : longest;
-    }
-    return longest * (side->unit / BVH_STEPS);
-}
-
 /* The lanes in which triangles may be closer than `reach`, by their gap along the line between
  * their centres. */
 static inline m4 may_be_closer(const wide3 a[3], const wide3 b[3], f4 reach) {
     f4 length, gap = triangles_gap(a, b, &length);
     return f4_less_equal(gap, f4_add(f4_mul(reach, length), f4_all(GAP_UNDERFLOW)));
-}
-
-/* The projections of the four triangles of a leaf on a direction n of its side. */
-static inline void project_leaf(const pair_side *side, uint32_t place, const float n[3], f4 *lo,
-                                f4 *hi) {
-    const bvh_node *node = &side->bvh->nodes[place / BVH_WIDTH];
-    uint32_t slot = place % BVH_WIDTH;
-    const bvh_block *block = &side->bvh->blocks[node->child[slot] & ~BVH_LEAF];
-    float start = 0, step[3];
-    for (int axis = 0; axis < 3; axis++) {
-        float low = node->lo[axis][slot], along = n[axis] * side->unit;
-        start += along * low;
-        step[axis] = along * ((node->hi[axis][slot] - low) * (1.0f / BVH_STEPS));
-    }
-    f4 at[3];
-    for (int k = 0; k < 3; k++) {
-        at[k] = f4_all(start);
-        for (int axis = 0; axis < 3; axis++)
-            at[k] = f4_add(at[k], f4_mul(f4_load_u16(block->step[k][axis]), f4_all(step[axis])));
-    }
-    *lo = f4_min(f4_min(at[0], at[1]), at[2]);
-    *hi = f4_max(f4_max(at[0], at[1]), at[2]);
 }
 
 /* Finds the triangles of two leaves that may be closer than `reach`, by their projections on the

@@ -50,6 +50,40 @@ static inline float pair_corners(const pair_side *side, uint32_t place, wide3 co
     return longest;
 }
 
+/* The largest quantisation step of a leaf: a bound of the error of its corners. */
+static inline float leaf_step(const pair_side *side, uint32_t place) {
+    const bvh_node *node = &side->bvh->nodes[place / BVH_WIDTH];
+    uint32_t slot = place % BVH_WIDTH;
+    float longest = 0;
+    for (int axis = 0; axis < 3; axis++) {
+        float extent = node->hi[axis][slot] - node->lo[axis][slot];
+        longest = extent > longest ? extent : longest;
+    }
+    return longest * (side->unit / BVH_STEPS);
+}
+
+/* The projections of the four triangles of a leaf on a direction n of its side. */
+static inline void project_leaf(const pair_side *side, uint32_t place, const float n[3], f4 *lo,
+                                f4 *hi) {
+    const bvh_node *node = &side->bvh->nodes[place / BVH_WIDTH];
+    uint32_t slot = place % BVH_WIDTH;
+    const bvh_block *block = &side->bvh->blocks[node->child[slot] & ~BVH_LEAF];
+    float start = 0, step[3];
+    for (int axis = 0; axis < 3; axis++) {
+        float low = node->lo[axis][slot], along = n[axis] * side->unit;
+        start += along * low;
+        step[axis] = along * ((node->hi[axis][slot] - low) * (1.0f / BVH_STEPS));
+    }
+    f4 at[3];
+    for (int k = 0; k < 3; k++) {
+        at[k] = f4_all(start);
+        for (int axis = 0; axis < 3; axis++)
+            at[k] = f4_add(at[k], f4_mul(f4_load_u16(block->step[k][axis]), f4_all(step[axis])));
+    }
+    *lo = f4_min(f4_min(at[0], at[1]), at[2]);
+    *hi = f4_max(f4_max(at[0], at[1]), at[2]);
+}
+
 /* One of four triangles, in all lanes. */
 static inline void broadcast_triangle(const wide3 from[3], uint32_t lane, wide3 to[3]) {
     float x[4], y[4], z[4];

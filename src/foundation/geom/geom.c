@@ -57,10 +57,10 @@ static abut_status check_triangle(const char *function, const char *what, const 
 }
 
 static abut_status check_box(const char *function, const abut_box *box) {
-    abut_status status = check_pointer(function, "box", box);
-    status = status ? status : check_point(function, "box->lo", box->lo);
-    status = status ? status : check_point(function, "box->hi", box->hi);
-    if (status)
+    abut_status status;
+    if ((status = check_pointer(function, "box", box)) ||
+        (status = check_point(function, "box->lo", box->lo)) ||
+        (status = check_point(function, "box->hi", box->hi)))
         return status;
     if (box->lo.x <= box->hi.x && box->lo.y <= box->hi.y && box->lo.z <= box->hi.z)
         return ABUT_OK;
@@ -74,42 +74,45 @@ static abut_status check_box(const char *function, const abut_box *box) {
 
 abut_status abut_segment_closest_point(const abut_segment *segment, abut_vec3 point,
                                        abut_closest_on_segment *closest) {
-    abut_status status = check_segment(__func__, "segment", segment);
-    status = status ? status : check_point(__func__, "point", point);
-    status = status ? status : check_pointer(__func__, "closest", closest);
-    if (!status)
-        *closest = segment_closest_point(*segment, point);
-    return status;
+    abut_status status;
+    if ((status = check_segment(__func__, "segment", segment)) ||
+        (status = check_point(__func__, "point", point)) ||
+        (status = check_pointer(__func__, "closest", closest)))
+        return status;
+    *closest = segment_closest_point(*segment, point);
+    return ABUT_OK;
 }
 
 abut_status abut_triangle_closest_point(const abut_triangle *triangle, abut_vec3 point,
                                         abut_closest_on_triangle *closest) {
-    abut_status status = check_triangle(__func__, "triangle", triangle);
-    status = status ? status : check_point(__func__, "point", point);
-    status = status ? status : check_pointer(__func__, "closest", closest);
-    if (!status)
-        *closest = triangle_closest_point(*triangle, point);
-    return status;
+    abut_status status;
+    if ((status = check_triangle(__func__, "triangle", triangle)) ||
+        (status = check_point(__func__, "point", point)) ||
+        (status = check_pointer(__func__, "closest", closest)))
+        return status;
+    *closest = triangle_closest_point(*triangle, point);
+    return ABUT_OK;
 }
 
 abut_status abut_segment_segment_closest(const abut_segment *a, const abut_segment *b,
                                          abut_closest_pair *closest) {
-    abut_status status = check_segment(__func__, "a", a);
-    status = status ? status : check_segment(__func__, "b", b);
-    status = status ? status : check_pointer(__func__, "closest", closest);
-    if (!status)
-        *closest = segment_segment_closest(*a, *b);
-    return status;
+    abut_status status;
+    if ((status = check_segment(__func__, "a", a)) || (status = check_segment(__func__, "b", b)) ||
+        (status = check_pointer(__func__, "closest", closest)))
+        return status;
+    *closest = segment_segment_closest(*a, *b);
+    return ABUT_OK;
 }
 
 abut_status abut_triangle_triangle_closest(const abut_triangle *a, const abut_triangle *b,
                                            abut_closest_pair *closest) {
-    abut_status status = check_triangle(__func__, "a", a);
-    status = status ? status : check_triangle(__func__, "b", b);
-    status = status ? status : check_pointer(__func__, "closest", closest);
-    if (!status)
-        *closest = triangle_triangle_closest(*a, *b);
-    return status;
+    abut_status status;
+    if ((status = check_triangle(__func__, "a", a)) ||
+        (status = check_triangle(__func__, "b", b)) ||
+        (status = check_pointer(__func__, "closest", closest)))
+        return status;
+    *closest = triangle_triangle_closest(*a, *b);
+    return ABUT_OK;
 }
 
 /* ---- intersections ---- */
@@ -117,21 +120,22 @@ abut_status abut_triangle_triangle_closest(const abut_triangle *a, const abut_tr
 abut_status abut_triangle_triangle_intersect(const abut_triangle *a, const abut_triangle *b,
                                              abut_intersection *intersection,
                                              abut_segment *segment) {
-    abut_status status = check_triangle(__func__, "a", a);
-    status = status ? status : check_triangle(__func__, "b", b);
-    status = status ? status : check_pointer(__func__, "intersection", intersection);
-    if (!status)
-        *intersection = triangle_triangle_intersect(*a, *b, segment);
-    return status;
+    abut_status status;
+    if ((status = check_triangle(__func__, "a", a)) ||
+        (status = check_triangle(__func__, "b", b)) ||
+        (status = check_pointer(__func__, "intersection", intersection)))
+        return status;
+    *intersection = triangle_triangle_intersect(*a, *b, segment);
+    return ABUT_OK;
 }
 
 abut_status abut_segment_triangle_intersect(const abut_segment *segment,
                                             const abut_triangle *triangle, bool *intersects,
                                             abut_vec3 *point) {
-    abut_status status = check_segment(__func__, "segment", segment);
-    status = status ? status : check_triangle(__func__, "triangle", triangle);
-    status = status ? status : check_pointer(__func__, "intersects", intersects);
-    if (status)
+    abut_status status;
+    if ((status = check_segment(__func__, "segment", segment)) ||
+        (status = check_triangle(__func__, "triangle", triangle)) ||
+        (status = check_pointer(__func__, "intersects", intersects)))
         return status;
     path3 path = segment_path(*segment);
     path_hit hit;
@@ -143,12 +147,12 @@ abut_status abut_segment_triangle_intersect(const abut_segment *segment,
 
 abut_status abut_ray_triangle_intersect(const abut_ray *ray, const abut_triangle *triangle,
                                         bool *intersects, abut_ray_triangle_hit *hit) {
-    abut_status status = check_pointer(__func__, "ray", ray);
-    status = status ? status : check_point(__func__, "ray->origin", ray->origin);
-    status = status ? status : check_point(__func__, "ray->direction", ray->direction);
-    status = status ? status : check_triangle(__func__, "triangle", triangle);
-    status = status ? status : check_pointer(__func__, "intersects", intersects);
-    if (status)
+    abut_status status;
+    if ((status = check_pointer(__func__, "ray", ray)) ||
+        (status = check_point(__func__, "ray->origin", ray->origin)) ||
+        (status = check_point(__func__, "ray->direction", ray->direction)) ||
+        (status = check_triangle(__func__, "triangle", triangle)) ||
+        (status = check_pointer(__func__, "intersects", intersects)))
         return status;
     if (v3_max_abs(ray->direction) == 0)
         return abuti_fail(ABUT_ERROR_ARGUMENT,
@@ -166,23 +170,24 @@ abut_status abut_ray_triangle_intersect(const abut_ray *ray, const abut_triangle
 
 abut_status abut_box_triangle_intersect(const abut_box *box, const abut_triangle *triangle,
                                         bool *intersects) {
-    abut_status status = check_box(__func__, box);
-    status = status ? status : check_triangle(__func__, "triangle", triangle);
-    status = status ? status : check_pointer(__func__, "intersects", intersects);
-    if (!status)
-        *intersects = box_triangle_intersect(*box, *triangle);
-    return status;
+    abut_status status;
+    if ((status = check_box(__func__, box)) ||
+        (status = check_triangle(__func__, "triangle", triangle)) ||
+        (status = check_pointer(__func__, "intersects", intersects)))
+        return status;
+    *intersects = box_triangle_intersect(*box, *triangle);
+    return ABUT_OK;
 }
 
 /* ---- solids ---- */
 
 abut_status abut_plane_closest_point(const abut_plane *plane, abut_vec3 point,
                                      abut_signed_closest *closest) {
-    abut_status status = check_pointer(__func__, "plane", plane);
-    status = status ? status : check_point(__func__, "normal", plane->normal);
-    status = status ? status : check_point(__func__, "point", point);
-    status = status ? status : check_pointer(__func__, "closest", closest);
-    if (status)
+    abut_status status;
+    if ((status = check_pointer(__func__, "plane", plane)) ||
+        (status = check_point(__func__, "normal", plane->normal)) ||
+        (status = check_point(__func__, "point", point)) ||
+        (status = check_pointer(__func__, "closest", closest)))
         return status;
     double size = v3_max_abs(plane->normal);
     if (size == 0)
@@ -197,40 +202,39 @@ abut_status abut_plane_closest_point(const abut_plane *plane, abut_vec3 point,
 
 abut_status abut_sphere_closest_point(const abut_sphere *sphere, abut_vec3 point,
                                       abut_signed_closest *closest) {
-    abut_status status = check_pointer(__func__, "sphere", sphere);
-    status = status ? status : check_point(__func__, "centre", sphere->centre);
-    status =
-        status ? status : check_number(__func__, "radius", sphere->radius, 0, ABUT_COORDINATE_MAX);
-    status = status ? status : check_point(__func__, "point", point);
-    status = status ? status : check_pointer(__func__, "closest", closest);
-    if (!status)
-        *closest = sphere_closest_point(sphere->centre, sphere->radius, point);
-    return status;
+    abut_status status;
+    if ((status = check_pointer(__func__, "sphere", sphere)) ||
+        (status = check_point(__func__, "centre", sphere->centre)) ||
+        (status = check_number(__func__, "radius", sphere->radius, 0, ABUT_COORDINATE_MAX)) ||
+        (status = check_point(__func__, "point", point)) ||
+        (status = check_pointer(__func__, "closest", closest)))
+        return status;
+    *closest = sphere_closest_point(sphere->centre, sphere->radius, point);
+    return ABUT_OK;
 }
 
 abut_status abut_capsule_closest_point(const abut_capsule *capsule, abut_vec3 point,
                                        abut_signed_closest *closest) {
-    abut_status status = check_pointer(__func__, "capsule", capsule);
-    status = status ? status : check_points(__func__, "end", capsule->end, 2);
-    status =
-        status ? status : check_number(__func__, "radius", capsule->radius, 0, ABUT_COORDINATE_MAX);
-    status = status ? status : check_point(__func__, "point", point);
-    status = status ? status : check_pointer(__func__, "closest", closest);
-    if (!status) {
-        abut_segment axis = {{capsule->end[0], capsule->end[1]}};
-        *closest = capsule_closest_point(axis, capsule->radius, point);
-    }
-    return status;
+    abut_status status;
+    if ((status = check_pointer(__func__, "capsule", capsule)) ||
+        (status = check_points(__func__, "end", capsule->end, 2)) ||
+        (status = check_number(__func__, "radius", capsule->radius, 0, ABUT_COORDINATE_MAX)) ||
+        (status = check_point(__func__, "point", point)) ||
+        (status = check_pointer(__func__, "closest", closest)))
+        return status;
+    abut_segment axis = {{capsule->end[0], capsule->end[1]}};
+    *closest = capsule_closest_point(axis, capsule->radius, point);
+    return ABUT_OK;
 }
 
 abut_status abut_box_closest_point(const abut_box *box, abut_vec3 point,
                                    abut_signed_closest *closest) {
-    abut_status status = check_box(__func__, box);
-    status = status ? status : check_point(__func__, "point", point);
-    status = status ? status : check_pointer(__func__, "closest", closest);
-    if (!status)
-        *closest = box_closest_point(*box, point);
-    return status;
+    abut_status status;
+    if ((status = check_box(__func__, box)) || (status = check_point(__func__, "point", point)) ||
+        (status = check_pointer(__func__, "closest", closest)))
+        return status;
+    *closest = box_closest_point(*box, point);
+    return ABUT_OK;
 }
 
 /* ---- poses ---- */
@@ -315,8 +319,10 @@ static abut_status read_matrix(const char *function, const double *matrix, bool 
         row[i] = v3(matrix[4 * i], matrix[4 * i + 1], matrix[4 * i + 2]);
     row[3] = v3(matrix[3], matrix[7], matrix[11]);
     abut_status status = check_points(function, "row", row, 3);
-    status = status ? status : check_point(function, "the translation", row[3]);
-    status = status ? status : check_rigid(function, row);
+    if (!status)
+        status = check_point(function, "the translation", row[3]);
+    if (!status)
+        status = check_rigid(function, row);
     if (!status && has_fourth_row)
         status = check_fourth_row(function, matrix + 12);
     if (!status)
@@ -326,7 +332,8 @@ static abut_status read_matrix(const char *function, const double *matrix, bool 
 
 abut_status abut_pose_from_matrix(const double matrix[12], abut_pose *p) {
     abut_status status = check_pointer(__func__, "matrix", matrix);
-    status = status ? status : check_pointer(__func__, "pose", p);
+    if (!status)
+        status = check_pointer(__func__, "pose", p);
     return status ? status : read_matrix(__func__, matrix, false, p);
 }
 
@@ -339,7 +346,8 @@ abut_status abut_pose_from_matrices(const double *matrices, size_t stride, size_
     if (!count)
         return ABUT_OK;
     abut_status status = check_pointer(__func__, "matrices", matrices);
-    status = status ? status : check_pointer(__func__, "poses", poses);
+    if (!status)
+        status = check_pointer(__func__, "poses", poses);
     for (int write = 0; write < 2;
          write++) /* all matrices are validated before a pose is written */
         for (size_t i = 0; i < count && !status; i++) {
@@ -357,10 +365,10 @@ abut_status abut_pose_from_matrices(const double *matrices, size_t stride, size_
 }
 
 abut_status abut_pose_to_matrix(const abut_pose *p, double matrix[12]) {
-    abut_status status = check_pointer(__func__, "pose", p);
-    status = status ? status : check_pointer(__func__, "matrix", matrix);
-    status = status ? status : abuti_pose_check(__func__, "the pose", p);
-    if (status)
+    abut_status status;
+    if ((status = check_pointer(__func__, "pose", p)) ||
+        (status = check_pointer(__func__, "matrix", matrix)) ||
+        (status = abuti_pose_check(__func__, "the pose", p)))
         return status;
     mat3 m = quat_matrix(p->rotation);
     const double shift[3] = {p->translation.x, p->translation.y, p->translation.z};
@@ -375,11 +383,11 @@ abut_status abut_pose_to_matrix(const abut_pose *p, double matrix[12]) {
 
 abut_status abut_pose_from_axis_angle(abut_vec3 axis, double angle, abut_vec3 translation,
                                       abut_pose *p) {
-    abut_status status = check_point(__func__, "axis", axis);
-    status = status ? status : check_number(__func__, "angle", angle, -DBL_MAX, DBL_MAX);
-    status = status ? status : check_point(__func__, "translation", translation);
-    status = status ? status : check_pointer(__func__, "pose", p);
-    if (status)
+    abut_status status;
+    if ((status = check_point(__func__, "axis", axis)) ||
+        (status = check_number(__func__, "angle", angle, -DBL_MAX, DBL_MAX)) ||
+        (status = check_point(__func__, "translation", translation)) ||
+        (status = check_pointer(__func__, "pose", p)))
         return status;
     if (v3_max_abs(axis) == 0)
         return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: axis is zero; it may have any length except 0",
@@ -390,12 +398,12 @@ abut_status abut_pose_from_axis_angle(abut_vec3 axis, double angle, abut_vec3 tr
 }
 
 abut_status abut_pose_compose(const abut_pose *outer, const abut_pose *inner, abut_pose *composed) {
-    abut_status status = check_pointer(__func__, "outer", outer);
-    status = status ? status : check_pointer(__func__, "inner", inner);
-    status = status ? status : check_pointer(__func__, "composed", composed);
-    status = status ? status : abuti_pose_check(__func__, "outer", outer);
-    status = status ? status : abuti_pose_check(__func__, "inner", inner);
-    if (status)
+    abut_status status;
+    if ((status = check_pointer(__func__, "outer", outer)) ||
+        (status = check_pointer(__func__, "inner", inner)) ||
+        (status = check_pointer(__func__, "composed", composed)) ||
+        (status = abuti_pose_check(__func__, "outer", outer)) ||
+        (status = abuti_pose_check(__func__, "inner", inner)))
         return status;
     abut_pose result = pose_multiply(outer, inner);
     result.rotation = quat_normalise(result.rotation);
@@ -406,10 +414,10 @@ abut_status abut_pose_compose(const abut_pose *outer, const abut_pose *inner, ab
 }
 
 abut_status abut_pose_invert(const abut_pose *p, abut_pose *inverse) {
-    abut_status status = check_pointer(__func__, "pose", p);
-    status = status ? status : check_pointer(__func__, "inverse", inverse);
-    status = status ? status : abuti_pose_check(__func__, "the pose", p);
-    if (status)
+    abut_status status;
+    if ((status = check_pointer(__func__, "pose", p)) ||
+        (status = check_pointer(__func__, "inverse", inverse)) ||
+        (status = abuti_pose_check(__func__, "the pose", p)))
         return status;
     abut_pose result = pose_inverse(p);
     status = abuti_pose_check(__func__, "the result", &result);
@@ -419,11 +427,11 @@ abut_status abut_pose_invert(const abut_pose *p, abut_pose *inverse) {
 }
 
 abut_status abut_pose_apply(const abut_pose *p, abut_vec3 point, abut_vec3 *moved) {
-    abut_status status = check_pointer(__func__, "pose", p);
-    status = status ? status : check_pointer(__func__, "moved", moved);
-    status = status ? status : abuti_pose_check(__func__, "the pose", p);
-    status = status ? status : check_point(__func__, "point", point);
-    if (status)
+    abut_status status;
+    if ((status = check_pointer(__func__, "pose", p)) ||
+        (status = check_pointer(__func__, "moved", moved)) ||
+        (status = abuti_pose_check(__func__, "the pose", p)) ||
+        (status = check_point(__func__, "point", point)))
         return status;
     abuti_motion motion = abuti_motion_of(p);
     *moved = abuti_motion_apply(&motion, point);
@@ -445,10 +453,14 @@ abuti_path abuti_path_of(const abuti_step *step) {
 abut_status abut_pose_interpolate(const abut_pose *from, const abut_pose *to, double time,
                                   abut_pose *at) {
     abut_status status = check_pointer(__func__, "from", from);
-    status = status ? status : check_pointer(__func__, "to", to);
-    status = status ? status : check_pointer(__func__, "pose", at);
-    status = status ? status : abuti_pose_check(__func__, "from", from);
-    status = status ? status : abuti_pose_check(__func__, "to", to);
+    if (!status)
+        status = check_pointer(__func__, "to", to);
+    if (!status)
+        status = check_pointer(__func__, "pose", at);
+    if (!status)
+        status = abuti_pose_check(__func__, "from", from);
+    if (!status)
+        status = abuti_pose_check(__func__, "to", to);
     if (!status && !(time >= 0 && time <= 1))
         status = abuti_fail(ABUT_ERROR_ARGUMENT, "%s: time is %g; it must be from 0 to 1", __func__,
                             time);
@@ -463,21 +475,23 @@ abut_status abut_pose_interpolate(const abut_pose *from, const abut_pose *to, do
 
 abut_status abut_triangle_solid_angle(const abut_triangle *triangle, abut_vec3 point,
                                       double *angle) {
-    abut_status status = check_triangle(__func__, "triangle", triangle);
-    status = status ? status : check_point(__func__, "point", point);
-    status = status ? status : check_pointer(__func__, "angle", angle);
-    if (!status)
-        *angle = triangle_solid_angle(*triangle, point);
-    return status;
+    abut_status status;
+    if ((status = check_triangle(__func__, "triangle", triangle)) ||
+        (status = check_point(__func__, "point", point)) ||
+        (status = check_pointer(__func__, "angle", angle)))
+        return status;
+    *angle = triangle_solid_angle(*triangle, point);
+    return ABUT_OK;
 }
 
 abut_status abut_orient3d(abut_vec3 a, abut_vec3 b, abut_vec3 c, abut_vec3 d, int *sign) {
     const abut_vec3 points[4] = {a, b, c, d};
-    abut_status status = check_points(__func__, "point", points, 4);
-    status = status ? status : check_pointer(__func__, "sign", sign);
-    if (!status)
-        *sign = orient3d(a, b, c, d);
-    return status;
+    abut_status status;
+    if ((status = check_points(__func__, "point", points, 4)) ||
+        (status = check_pointer(__func__, "sign", sign)))
+        return status;
+    *sign = orient3d(a, b, c, d);
+    return ABUT_OK;
 }
 
 /* ---- names ---- */

@@ -62,8 +62,10 @@ static abut_status sweep_features(const char *function, int kind, const vec3 *st
     sweep_answer answer;
     bool hit, exact;
     abut_status status = check_positions(function, "start", start);
-    status = status ? status : check_positions(function, "end", end);
-    status = status ? status : abuti_sweep_limits(function, options, DBL_MAX, &limits, &exact);
+    if (!status)
+        status = check_positions(function, "end", end);
+    if (!status)
+        status = abuti_sweep_limits(function, options, DBL_MAX, &limits, &exact);
     if (!status && !result)
         status = abuti_fail(ABUT_ERROR_ARGUMENT, "%s: result is null; pass its address", function);
     if (status)

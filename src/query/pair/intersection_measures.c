@@ -389,7 +389,8 @@ static abut_status add_side(measure_work *work, int side) {
     abut_status status = link_crossed_faces(work, side);
     for (size_t i = 0; i < work->count[side] && !status; i++)
         status = spread_from_crossed_face(work, side, &work->crossed[side][i]);
-    status = status ? status : add_uncrossed_components(work, side);
+    if (!status)
+        status = add_uncrossed_components(work, side);
     for (size_t i = 0; i < work->count[side] && !status; i++) {
         const crossed_face *r = &work->crossed[side][i];
         add_crossed_face(work, side, r, surface->corner + 3 * (size_t)r->face);

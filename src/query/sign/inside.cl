@@ -186,41 +186,54 @@ __kernel void inside_settle(__global const bvh_node *nodes, uint triangle_count,
     ray.from = load_point(exact + 3 * (size_t)order[i]);
     ray.axis = (int)(direction / 2);
     ray.sense = direction & 1 ? 1 : -1;
-    const bool open = frame.node_count > 0, continues = open && quest == QUEST_WINDING;
-    /* One loop over candidates or all triangles that the ray may intersect, so that there is a
-     * single call. */
-    while ((left > 0 || used > 0) && (continues || !on_surface)) {
-        uint place;
-        if (left > 0 && told != COMPLETE) {
-            place = places[(size_t)--left * count + i];
-        } else if (left > 0) {
-            place = leaf * BVH_WIDTH + --left;
-        } else {
-            next = stack[--used];
-            if (!(next & BVH_LEAF)) {
-                used = push_children(stack, used, nodes[next].child,
-                                     overlapping_boxes(&c, nodes + next));
+    boundary_view b;
+    b.nodes = boundary;
+    b.vertices = vertices;
+    b.node_count = frame.node_count;
+    b.scale = frame.scale;
+    for (int axis = 0; axis < 3; axis++)
+        b.origin[axis] = frame.origin[axis];
+    const bool open = b.node_count > 0, continues = open && quest == QUEST_WINDING;
+    double number = 0.0;
+    for (bool is_other_side = false;; is_other_side = true) {
+        /* One loop over candidates or all triangles that the ray may intersect, so that there is a
+         * single call. */
+        while ((left > 0 || used > 0) && (continues || !on_surface)) {
+            uint place;
+            if (left > 0 && told != COMPLETE) {
+                place = places[(size_t)--left * count + i];
+            } else if (left > 0) {
+                place = leaf * BVH_WIDTH + --left;
+            } else {
+                next = stack[--used];
+                if (!(next & BVH_LEAF)) {
+                    used = push_children(stack, used, nodes[next].child,
+                                         overlapping_boxes(&c, nodes + next));
+                    continue;
+                }
+                leaf = next & ~BVH_LEAF;
+                left = min(triangle_count - leaf * BVH_WIDTH, (uint)BVH_WIDTH);
                 continue;
             }
-            leaf = next & ~BVH_LEAF;
-            left = min(triangle_count - leaf * BVH_WIDTH, (uint)BVH_WIDTH);
-            continue;
+            winding += cross_exactly(&ray, corners, tree_order[place], &on_surface);
         }
-        winding += cross_exactly(&ray, corners, tree_order[place], &on_surface);
+        if (!open || (on_surface && !continues)) {
+            number = on_surface ? 0.5 : (double)winding;
+            break;
+        }
+        number += boundary_winding(&b, &ray, winding, !continues, frame.facing);
+        if (is_other_side || !on_surface) {
+            number *= is_other_side ? 0.5 : 1.0;
+            break;
+        }
+        init_crossing(&c, points[i], exact + 3 * (size_t)order[i], &box);
+        c.up = !c.up;
+        ray.sense = -ray.sense;
+        winding = 0;
+        told = COMPLETE;
+        stack[used++] = 0;
     }
-    double number = on_surface ? 0.5 : (double)winding;
-    bool inside = on_surface || winding != 0;
-    if (open && (continues || !on_surface)) {
-        boundary_view b;
-        b.nodes = boundary;
-        b.vertices = vertices;
-        b.node_count = frame.node_count;
-        b.scale = frame.scale;
-        for (int axis = 0; axis < 3; axis++)
-            b.origin[axis] = frame.origin[axis];
-        number = boundary_winding(&b, &ray, winding, quest != QUEST_WINDING, frame.facing);
-        inside = frame.facing * number >= 0.5;
-    }
+    bool inside = on_surface || (open ? frame.facing * number >= 0.5 : winding != 0);
     store(number, inside, quest, (size_t)first + order[i], bytes, doubles);
 }
 

@@ -92,7 +92,7 @@ double abuti_sign_crossing_solids(const abut_bvh *bvh, const bvh_interior *inter
 
 /* The winding number of a surface at rest. Without boundary it is exact, and 0.5 for points on the
  * surface. Otherwise it is the generalised one, the solid angle of all triangles over 4 pi, with an
- * error below 2^-20 (boundary_shared.h), and for points on the surface that of one side.
+ * error below 2^-20 (boundary_shared.h), and for points on the surface the mean of both sides.
  * abuti_sign_ready() has been called; the same below. */
 double abuti_sign_winding(const abut_bvh *bvh, vec3 point);
 /* Whether the point is on the surface, which is exact, or inside: the winding number is not 0, or

@@ -120,14 +120,19 @@ static void choose_direction(crossing_query *w, const box3 *box, vec3 from, cons
         }
 }
 
-/* Initialises a query for a mesh at rest. Returns false if the point is outside its box. */
-static bool init_at_rest(crossing_query *w) {
-    const box3 *box = &w->bvh->mesh->bounds;
-    const bool is_in_box = axis_ray_to_exit(&w->ray, box->lo, box->hi);
+/* Sets the region of the ray through a mesh at rest. */
+static void set_region(crossing_query *w) {
     double lo[3] = {w->ray.from.x, w->ray.from.y, w->ray.from.z}, hi[3] = {lo[0], lo[1], lo[2]};
     (w->ray.sense > 0 ? hi : lo)[w->ray.axis] = w->ray.sense * HUGE_VAL;
     abut_box ray = {{lo[0], lo[1], lo[2]}, {hi[0], hi[1], hi[2]}};
     w->region = bvh_region_of(w->bvh, &ray);
+}
+
+/* Initialises a query for a mesh at rest. Returns false if the point is outside its box. */
+static bool init_at_rest(crossing_query *w) {
+    const box3 *box = &w->bvh->mesh->bounds;
+    const bool is_in_box = axis_ray_to_exit(&w->ray, box->lo, box->hi);
+    set_region(w);
     return is_in_box;
 }
 
@@ -232,11 +237,18 @@ static crossing_query count_crossings(const abut_bvh *bvh, vec3 point, bool cont
 
 double abuti_sign_winding(const abut_bvh *bvh, vec3 point) {
     const bool closed = bvh_sign_of(bvh)->closed;
-    const crossing_query w = count_crossings(bvh, point, !closed);
+    crossing_query w = count_crossings(bvh, point, !closed);
     if (closed)
         return w.on_surface ? 0.5 : (double)w.winding;
     const boundary_view boundary = view_of(bvh);
-    return boundary_winding(&boundary, &w.ray, (int)w.winding, false, 1);
+    const double here = boundary_winding(&boundary, &w.ray, (int)w.winding, false, 1);
+    if (!w.on_surface)
+        return here;
+    w.ray.sense = -w.ray.sense; /* on the other side of the surface */
+    w.winding = 0;
+    set_region(&w);
+    traverse(&w);
+    return 0.5 * (here + boundary_winding(&boundary, &w.ray, (int)w.winding, false, 1));
 }
 
 bool abuti_sign_inside(const abut_bvh *bvh, vec3 point) {

@@ -115,61 +115,12 @@ static inline size_t sign_rows_row(const sign_rows *rows, const uint32_t cell[3]
  * preliminarily. Results for cells on the surface are undefined. */
 void abuti_sign_rows(const abut_bvh *bvh, const abut_grid *grid, sign_rows *rows);
 
-/* ---- boundary.c: boundary edges of a surface ---- */
-
-enum { BOUNDARY_WIDTH = 4, BOUNDARY_LEVELS = 17 };
-
-/* Four edges, or the balls of four groups. In the scaled frame, relative to the origin of the mesh:
- * middle, direction and half length of an edge, or of all edges of a ball, and the radius of the
- * ball. The bounding box lacks its largest x and is not scaled. */
-typedef struct boundary_group {
-    float middle[3][BOUNDARY_WIDTH], along[3][BOUNDARY_WIDTH], half[BOUNDARY_WIDTH],
-        radius[BOUNDARY_WIDTH];
-    double lo[3][BOUNDARY_WIDTH], hi[2][BOUNDARY_WIDTH];
-} boundary_group;
-
-typedef struct sign_boundary {
-    const bvh_solid *solid;
-    boundary_group *groups;
-    uint32_t levels, first[BOUNDARY_LEVELS]; /* edges first; the last level is one group */
-} sign_boundary;
-
-/* Builds the groups of a mesh with boundary edges. */
-abut_status abuti_sign_boundary(const abut_bvh *bvh, sign_boundary *border);
-void abuti_sign_boundary_destroy(const abut_bvh *bvh, sign_boundary *border);
-
-/* Bounds the change of the winding number within rho of a point, in the scaled frame. Bounds of 1/2
- * and more are equivalent, so the sum may stop there. The integral over an edge (see sign_open.c)
- * is at most its length over the square of its distance, reduced by rho. The error of the floats is
- * less than 2^-19 for coordinates up to 8. If rounding moves the nearest point on the edge, it is
- * farther by at most the displacement. Rounding errors of the sum are far below the allowance for
- * them. */
-double abuti_sign_boundary_change(const sign_boundary *border, vec3 p, double rho);
-/* Whether the strip of an edge, which extends along x to infinity, may intersect a box. */
-bool abuti_sign_boundary_intersects(const sign_boundary *border, vec3 lo, vec3 hi);
-
 /* ---- sign_open.c: signs of surfaces with boundary edges ---- */
 
-/* Whether a point at a given distance from the surface is inside. */
-bool abuti_sign_open_at(const abut_bvh *bvh, const sign_boundary *border, vec3 point,
-                        double distance);
-
-/* Finds which cells of a span are inside, with the results of abuti_sign_open_at(). `rows` has the
- * crossings and receives the results. `distances` of the block have `side` cells along each axis,
- * from the begin of the span on. They are lower bounds of the true distances, except for rounding
- * to floats. Results for cells at distance 0 are undefined. */
-void abuti_sign_open(const abut_bvh *bvh, const abut_grid *grid, const sign_boundary *border,
-                     const sign_rows *rows, const cells_span *block, uint32_t side,
-                     const float *distances);
-/* The same for a span that no surface intersects. Returns false, without results, if one winding
- * number does not decide all cells. With `always`, such spans are subdivided down to single cells
- * instead. */
-bool abuti_sign_open_clear(const abut_bvh *bvh, const abut_grid *grid, const sign_boundary *border,
-                           const sign_rows *rows, const cells_span *span, bool always);
-/* The same for a span that a surface may intersect, before distances are known. Returns false,
- * without results, if one winding number does not decide all cells. */
-bool abuti_sign_open_through(const abut_bvh *bvh, const abut_grid *grid,
-                             const sign_boundary *border, const sign_rows *rows,
-                             const cells_span *span);
+/* Finds which cells of a span are inside, if one winding number decides them, or always. `rows` has
+ * the crossings and receives the results. Returns whether it did. Results for cells at distance 0
+ * are undefined. abuti_sign_ready() has been called. */
+bool abuti_sign_open(const abut_bvh *bvh, const abut_grid *grid, const sign_rows *rows,
+                     const cells_span *span, bool always);
 
 #endif

@@ -90,8 +90,7 @@ static bool no_row_crosses(const worker *w, const cells_span *s) {
 static void sign_cells(worker *w, const cells_span *s, bool is_signed) {
     const computing *c = w->c;
     if (!is_signed)
-        abuti_sign_open(c->table.bvh, c->job->grid, &c->border, &w->rows, s, FIELD_BRICK,
-                        w->values);
+        abuti_sign_open(c->table.bvh, c->job->grid, &w->rows, s, true);
     const bool outside = c->closed && no_row_crosses(w, s);
     for (uint32_t k = 0; !outside && k < s->count[2]; k++)
         for (uint32_t j = 0; j < s->count[1]; j++) {
@@ -180,15 +179,6 @@ static void compute_blocks(worker *w, const block_span *b, const range_state *k)
     while (next_block(b, block));
 }
 
-/* Signs all cells of a span if one winding number decides them. Returns whether it did. */
-static bool sign_span(worker *w, const cells_span *s, bool is_clear, bool is_beyond) {
-    const computing *c = w->c;
-    if (is_clear || (is_beyond && w->rule.band < INFINITY))
-        return abuti_sign_open_clear(c->table.bvh, c->job->grid, &c->border, &w->rows, s,
-                                     is_beyond);
-    return abuti_sign_open_through(c->table.bvh, c->job->grid, &c->border, &w->rows, s);
-}
-
 /* Shrinks a range to the wanted blocks. Returns false if no distance has to be computed. */
 static bool shrink_to_wanted(worker *w, block_span *b) {
     uint32_t block[3] = {b->first[0], b->first[1], b->first[2]};
@@ -231,7 +221,8 @@ static void compute_parts(worker *w, const block_span *parts, uint32_t count,
         part.list = made[i].list;
         part.is_own = part.list;
         if (!part.is_signed && !is_single_block(&parts[i]))
-            part.is_signed = sign_span(w, &spans[i], made[i].clear, part.is_beyond);
+            part.is_signed = abuti_sign_open(w->c->table.bvh, w->c->job->grid, &w->rows, &spans[i],
+                                             part.is_beyond);
         divide_blocks(w, &parts[i], &part);
     }
     w->lists.used = before;
@@ -480,15 +471,14 @@ abut_status abuti_field_compute(const field_job *job) {
         c.table = *job->table;
     else if (!status)
         status = abuti_regions_create(bvh, FEATURES_REST, &c.table);
-    if (!status && !c.closed)
-        status = abuti_sign_boundary(bvh, &c.border);
+    if (!status)
+        status = abuti_sign_ready(bvh);
     if (!status) {
         c.seen = abuti_allocate(context, regions_seen_words(&c.table), workers * sizeof *c.seen);
         status = c.seen ? ABUT_OK : ABUT_ERROR_MEMORY;
     }
     if (!status)
         status = run_tiles(&c, workers);
-    abuti_sign_boundary_destroy(bvh, &c.border);
     if (!job->table)
         abuti_regions_destroy(&c.table);
     for (int k = 0; k < 3; k++)

@@ -16,7 +16,7 @@
 /* Statistics of a build, for benchmarks and tests. */
 typedef struct field_account {
     uint64_t doubtful; /* cells that were measured again with the arithmetic of the query */
-    uint64_t unsure;   /* cells whose signs floats did not decide */
+    uint64_t rows;     /* rows of eight cells whose signs are not decided as a whole */
     uint64_t cut;      /* blocks whose lists were too long */
     uint64_t cut_again;
     uint64_t undecided; /* large blocks whose signs are not decided as a whole */
@@ -48,7 +48,6 @@ typedef enum field_kernel {
     FIELD_SCATTER,
     FIELD_CROSS,
     FIELD_SUM,
-    FIELD_UNSURE_CELLS,
     FIELD_SHIFTS,
     FIELD_SIDES,
     FIELD_REST,
@@ -70,8 +69,6 @@ typedef enum field_memory {
     FIELD_EXACT,
     FIELD_INCIDENT_BEGIN,
     FIELD_INCIDENTS,
-    FIELD_BOUNDARY,       /* two ends per edge, four floats each */
-    FIELD_BOUNDARY_EXACT, /* the same ends, three doubles each */
     /* of field_features.cl */
     FIELD_INDICES, /* only if the BVH has no indices on the device */
     FIELD_PLACES,
@@ -99,7 +96,6 @@ typedef enum field_memory {
     FIELD_UNDECIDED,
     FIELD_MIXED,
     FIELD_ROWS,
-    FIELD_UNSURE,
     /* of sparse fields: a window of the grid, and the bricks copied from it */
     FIELD_WINDOW,
     FIELD_BRICK_CELLS,
@@ -111,11 +107,11 @@ typedef enum field_memory {
 typedef struct field_parts {
     bvh_attachment part;
     const sign_attachment *sign;
-    bool closed;                          /* state for which the boundary edges were uploaded */
-    abuti_kit kit;                        /* on the queue of the BVH */
-    abuti_queue beside;                   /* second queue, for signs while lists are made */
-    abuti_kit aside;                      /* on the second queue; uses the memory of `kit` */
-    uint32_t feature_count, border_count; /* without features all cells use the query */
+    bool closed;            /* no boundary */
+    abuti_kit kit;          /* on the queue of the BVH */
+    abuti_queue beside;     /* second queue, for signs while lists are made */
+    abuti_kit aside;        /* on the second queue; uses the memory of `kit` */
+    uint32_t feature_count; /* without features all cells use the query */
     bool is_ready;
     double cells_min; /* cells per triangle; smaller grids are computed by closest-point queries */
     uint32_t slices_max; /* per list */

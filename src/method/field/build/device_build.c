@@ -6,7 +6,6 @@
 #include "field/build/device.h"
 #include "nearest/nearest_shared.h"
 #include "sign/sign.h"
-#include "sign/strips_shared.h"
 
 #include <math.h>
 
@@ -23,16 +22,12 @@ enum {
     /* Work-groups of a launch whose amount of work only the device knows. */
     QUEUE_GROUPS = 4096,
     ROWS_MIN = 1 << 8, /* minimum buffer size for rows whose cells are signed one by one */
-    UNSURE_MIN = 1 << 15,
     /* Initial pool size: entries per feature, their maximum, and a fraction of the cells. */
     POOL_FEATURE = 64,
     POOL_MAX = 32 << 20,
     POOL_CELLS = 8,
     /* Points of one batch of queries. */
     SEARCH_POINTS = 1 << 18,
-    /* With more boundary edges each cell uses the query, since visiting every edge would be slower.
-     */
-    BORDER_MAX = STRIPS_MAX,
 };
 /* Lists may use this fraction of the device memory: 1 / 8. */
 #define POOL_MEMORY_DIVISOR 8
@@ -54,7 +49,7 @@ typedef struct fill_state {
     uint32_t sides[FIELD_LEVELS], blocks[FIELD_LEVELS], slices[FIELD_LEVELS];
     uint32_t lists_at[FIELD_LEVELS], bounds_at[FIELD_LEVELS];
     uint32_t levels;
-    uint32_t long_max, longer_max, doubts_max, rows_max, unsure_max;
+    uint32_t long_max, longer_max, doubts_max, rows_max;
     uint32_t counters[FIELD_COUNTS];
     double lowest, highest;
 } fill_state;
@@ -125,8 +120,7 @@ static void choose_levels(fill_state *f) {
         f->blocks[f->levels - 1] < LONG_BLOCKS_MAX ? f->blocks[f->levels - 1] : LONG_BLOCKS_MAX;
     f->longer_max = 8 * f->long_max;
     f->doubts_max = (uint32_t)(grid_cells(f->grid) / 32) + SEARCH_POINTS;
-    f->rows_max = f->parts->border_count ? (uint32_t)(grid_cells(f->grid) / 64) + ROWS_MIN : 1;
-    f->unsure_max = f->parts->border_count ? (uint32_t)(grid_cells(f->grid) / 64) + UNSURE_MIN : 1;
+    f->rows_max = f->parts->closed ? 1 : (uint32_t)(grid_cells(f->grid) / 64) + ROWS_MIN;
 }
 
 /* ---- memory ---- */
@@ -154,7 +148,6 @@ static void reserve_buffers(fill_state *f) {
         {FIELD_UNDECIDED, blocks_of(f->grid, FIELD_COARSE), 4},
         {FIELD_MIXED, blocks_of(f->grid, FIELD_BLOCK), 4},
         {FIELD_ROWS, f->rows_max, 4},
-        {FIELD_UNSURE, f->unsure_max, 4},
     };
     for (size_t i = 0; i < sizeof needs / sizeof *needs; i++)
         abuti_kit_reserve(&p->kit, needs[i].which, needs[i].count, needs[i].element_bytes);
@@ -183,39 +176,36 @@ static size_t queue_items(size_t most) {
     return GROUP * (most < QUEUE_GROUPS ? most : QUEUE_GROUPS);
 }
 
+#define BOUNDARY(which) ABUTI_BUFFER(&p->sign->kit.buffers[SIGN_BOUNDARY_##which])
+
 static void queue_shifts(fill_state *f, abuti_kit *kit, uint32_t side, size_t items,
                          field_memory shifts, field_memory undecided) {
     field_parts *p = f->parts;
-    ABUTI_KIT_RUN(kit, FIELD_SHIFTS, items, GROUP, ABUTI_VALUE(f->argument), MEMORY(FIELD_BOUNDARY),
-                  ABUTI_VALUE(p->border_count), ABUTI_VALUE(side), MEMORY(FIELD_UNDECIDED),
-                  MEMORY(shifts), MEMORY(undecided), MEMORY(FIELD_COUNTERS),
-                  ABUTI_LOCAL_MEMORY(FIELD_SIDES_BYTES));
+    ABUTI_KIT_RUN(kit, FIELD_SHIFTS, items, GROUP, ABUTI_VALUE(f->argument), BOUNDARY(NODES),
+                  BOUNDARY(VERTICES), ABUTI_VALUE(p->sign->node_count), ABUTI_VALUE(side),
+                  MEMORY(FIELD_UNDECIDED), MEMORY(shifts), MEMORY(undecided),
+                  MEMORY(FIELD_COUNTERS));
 }
 
-/* Signs of a surface with boundary edges. Few work-groups run for a long time, so that next to the
- * lists the cost is small. */
+/* Signs of a surface with boundary edges. */
 static void queue_sides(fill_state *f, abuti_kit *kit) {
     field_parts *p = f->parts;
-    size_t blocks =
+    const size_t blocks =
         2 * (size_t)f->blocks[f->levels - 1]; /* some parts of a large block are outside the grid */
-    float facing = (float)f->parts->sign->facing;
-    queue_shifts(f, kit, FIELD_COARSE, GROUP * (size_t)blocks_of(f->grid, FIELD_COARSE),
-                 FIELD_COARSE_SHIFTS, FIELD_UNDECIDED);
-    queue_shifts(f, kit, FIELD_BLOCK, queue_items(blocks), FIELD_FINE_SHIFTS, FIELD_MIXED);
-    ABUTI_KIT_RUN(kit, FIELD_SIDES, queue_items(4 * blocks), GROUP, ABUTI_VALUE(f->argument),
-                  MEMORY(FIELD_BOUNDARY), ABUTI_VALUE(p->border_count), ABUTI_VALUE(facing),
+    queue_shifts(f, kit, FIELD_COARSE, blocks_of(f->grid, FIELD_COARSE), FIELD_COARSE_SHIFTS,
+                 FIELD_UNDECIDED);
+    queue_shifts(f, kit, FIELD_BLOCK, queue_items(groups_of(blocks, GROUP)), FIELD_FINE_SHIFTS,
+                 FIELD_MIXED);
+    ABUTI_KIT_RUN(kit, FIELD_SIDES, queue_items(groups_of(64 * blocks, GROUP)), GROUP,
+                  ABUTI_VALUE(f->argument), BOUNDARY(NODES), BOUNDARY(VERTICES),
+                  ABUTI_VALUE(p->sign->node_count), ABUTI_VALUE(p->sign->facing),
                   MEMORY(FIELD_MIXED), MEMORY(FIELD_COUNTERS), ABUTI_BUFFER(f->values),
-                  MEMORY(FIELD_ROWS), ABUTI_VALUE(f->rows_max), MEMORY(FIELD_UNSURE),
-                  ABUTI_VALUE(f->unsure_max), ABUTI_LOCAL_MEMORY(FIELD_SIDES_BYTES));
-    ABUTI_KIT_RUN(kit, FIELD_REST, queue_items(f->rows_max), GROUP, ABUTI_VALUE(f->argument),
-                  MEMORY(FIELD_BOUNDARY), ABUTI_VALUE(p->border_count), ABUTI_VALUE(facing),
+                  MEMORY(FIELD_ROWS), ABUTI_VALUE(f->rows_max));
+    ABUTI_KIT_RUN(kit, FIELD_REST, queue_items(groups_of(8 * (size_t)f->rows_max, GROUP)), GROUP,
+                  ABUTI_VALUE(f->argument), BOUNDARY(NODES), BOUNDARY(VERTICES),
+                  ABUTI_VALUE(p->sign->node_count), ABUTI_VALUE(p->sign->facing),
                   MEMORY(FIELD_ROWS), ABUTI_VALUE(f->rows_max), MEMORY(FIELD_COUNTERS),
-                  ABUTI_BUFFER(f->values), MEMORY(FIELD_UNSURE), ABUTI_VALUE(f->unsure_max),
-                  ABUTI_LOCAL_MEMORY(FIELD_SIDES_BYTES));
-    ABUTI_KIT_RUN(kit, FIELD_UNSURE_CELLS, queue_items(groups_of(f->unsure_max, GROUP)), GROUP,
-                  ABUTI_VALUE(f->argument), MEMORY(FIELD_BOUNDARY_EXACT),
-                  ABUTI_VALUE(p->border_count), ABUTI_VALUE(p->sign->facing), MEMORY(FIELD_UNSURE),
-                  ABUTI_VALUE(f->unsure_max), MEMORY(FIELD_COUNTERS), ABUTI_BUFFER(f->values));
+                  ABUTI_BUFFER(f->values));
 }
 
 static void queue_top(fill_state *f) {
@@ -253,7 +243,7 @@ static void queue_cells(fill_state *f, bool parts) {
     uint32_t side = parts ? FIELD_BLOCK / 2 : FIELD_BLOCK, slices = parts ? 1 : f->slices[last];
     uint32_t from = parts ? 0 : f->lists_at[last];
     uint32_t next_max = parts ? f->longer_max : f->long_max;
-    float facing = p->border_count ? (float)f->parts->sign->facing : 0;
+    float facing = p->closed ? 0 : (float)f->parts->sign->facing;
     size_t items = parts ? queue_items(8 * (size_t)f->long_max) : GROUP * (size_t)f->blocks[last];
     ABUTI_KIT_RUN(&p->kit, FIELD_CELLS, items, GROUP, MEMORY(FIELD_RECORDS), MEMORY(FIELD_EXACT),
                   ABUTI_BUFFER(&f->bvh->tree.corners), ABUTI_VALUE(f->argument), ABUTI_VALUE(side),
@@ -282,7 +272,7 @@ static void queue_cut(fill_state *f) {
 
 static void queue_long_lists(fill_state *f) {
     field_parts *p = f->parts;
-    float facing = p->border_count ? (float)f->parts->sign->facing : 0;
+    float facing = p->closed ? 0 : (float)f->parts->sign->facing;
     ABUTI_KIT_RUN(&p->kit, FIELD_FEW_CELLS, queue_items(64 * (size_t)f->long_max), GROUP,
                   MEMORY(FIELD_RECORDS), MEMORY(FIELD_EXACT), ABUTI_BUFFER(&f->bvh->tree.corners),
                   ABUTI_VALUE(f->argument), MEMORY(FIELD_CUT_LISTS), MEMORY(FIELD_CUT_BOUNDS),
@@ -298,7 +288,7 @@ static void queue_resolve(fill_state *f) {
     field_parts *p = f->parts;
     const abuti_bvh_device *tree = &f->bvh->tree;
     uint32_t last = f->levels - 1;
-    float facing = p->border_count ? (float)f->parts->sign->facing : 0;
+    float facing = p->closed ? 0 : (float)f->parts->sign->facing;
     ABUTI_KIT_RUN(&p->kit, FIELD_RESOLVE, queue_items(grid_cells(f->grid)), GROUP,
                   MEMORY(FIELD_RECORDS), MEMORY(FIELD_INCIDENT_BEGIN), MEMORY(FIELD_INCIDENTS),
                   ABUTI_BUFFER(&tree->order), ABUTI_BUFFER(&tree->corners),
@@ -333,7 +323,7 @@ static abut_status enqueue_all(fill_state *f) {
     clear_buffers(f);
     wait_for_queue(aside, kit);
     queue_rows(f, aside);
-    if (p->border_count > 0)
+    if (!p->closed)
         queue_sides(f, aside);
     queue_top(f);
     for (uint32_t level = 1; level < f->levels; level++)
@@ -364,28 +354,9 @@ static float value_of(double distance, double band) {
 typedef struct query_buffers {
     vec3 *points;
     abut_nearest *nearest;
-    double *windings; /* with a short boundary; null if closed or if the boundary is too long */
     uint32_t *cells;
     float *values;
 } query_buffers;
-
-/* Signs of cells of a surface with boundary edges: fast winding numbers depend on the BVH, fields
- * do not. */
-static abut_status compute_open_signs(fill_state *f, const query_buffers *s,
-                                      const bvh_points *batch) {
-    const abut_bvh *bvh = f->bvh->bvh;
-    const bvh_solid *solid;
-    abut_status status = abuti_bvh_solid(bvh, &solid);
-    if (!status)
-        status = abuti_sign_winding_on_device("abut_field_create", f->bvh, batch,
-                                              abut_array_host(s->windings));
-    for (size_t i = 0; i < batch->count && !status; i++) {
-        double distance = fabs(s->nearest[i].distance);
-        bool inside = abuti_sign_open_inside(bvh, solid, s->windings[i], s->points[i], distance);
-        s->nearest[i].distance = inside && distance > 0 ? -distance : distance;
-    }
-    return status;
-}
 
 static void query_batch(fill_state *f, const query_buffers *s, size_t first, uint32_t count) {
     field_parts *p = f->parts;
@@ -402,8 +373,6 @@ static void query_batch(fill_state *f, const query_buffers *s, size_t first, uin
                               false};
     abuti_kit_fail(&p->kit, abuti_sign_nearest_on_device("abut_field_create", f->bvh, &batch,
                                                          HUGE_VAL, abut_array_host(s->nearest)));
-    if (s->windings && !abuti_kit_failed(&p->kit))
-        abuti_kit_fail(&p->kit, compute_open_signs(f, s, &batch));
     for (uint32_t i = 0; i < count && !abuti_kit_failed(&p->kit); i++) {
         s->values[i] = value_of(s->nearest[i].distance, f->band);
         f->lowest = real_min(f->lowest, s->values[i]);
@@ -420,19 +389,15 @@ static void query_all_cells(fill_state *f) {
     abuti_kit *kit = &f->parts->kit;
     abut_context *context = f->bvh->context;
     size_t cells = grid_cells(f->grid), most = cells < SEARCH_POINTS ? cells : SEARCH_POINTS;
-    const uint32_t border_count = f->parts->border_count;
-    const bool has_sides =
-        border_count && border_count <= BORDER_MAX && !f->parts->sign->by_normals;
     query_buffers s = {abuti_allocate(context, most, sizeof *s.points),
                        abuti_allocate(context, most, sizeof *s.nearest),
-                       has_sides ? abuti_allocate(context, most, sizeof *s.windings) : NULL,
                        abuti_allocate(context, most, sizeof *s.cells),
                        abuti_allocate(context, most, sizeof *s.values)};
-    if (!s.points || !s.nearest || (has_sides && !s.windings) || !s.cells || !s.values)
+    if (!s.points || !s.nearest || !s.cells || !s.values)
         abuti_kit_fail(kit, ABUT_ERROR_MEMORY);
     for (size_t i = 0; i < cells && !abuti_kit_failed(kit); i += most)
         query_batch(f, &s, i, (uint32_t)(cells - i < most ? cells - i : most));
-    ABUTI_RELEASE(context, s.points, s.nearest, s.windings, s.cells, s.values);
+    ABUTI_RELEASE(context, s.points, s.nearest, s.cells, s.values);
 }
 
 /* ---- entry point ---- */
@@ -470,14 +435,12 @@ static bool grow_pool(fill_state *f) {
     return true;
 }
 
-/* Whether all cells use closest-point queries. Pseudo-normals need the nearest triangle. A long
- * boundary, and lists for cells that are large compared with triangles, are slower than the
- * queries. */
+/* Whether all cells use closest-point queries. Pseudo-normals need the nearest triangle. Lists for
+ * cells that are large compared with triangles are slower than the queries. */
 static bool uses_queries(const fill_state *f) {
     const field_parts *p = f->parts;
     double cells = (double)grid_cells(f->grid);
-    return p->sign->by_normals || !p->feature_count || (!p->sign->closed && !p->border_count) ||
-           p->border_count > BORDER_MAX || !(f->largest < FRAME_EXTENT_MAX) ||
+    return p->sign->by_normals || !p->feature_count || !(f->largest < FRAME_EXTENT_MAX) ||
            cells < p->cells_min * f->bvh->tree.triangle_count;
 }
 
@@ -486,7 +449,7 @@ static bool has_overflowed(const fill_state *f) {
     return f->counters[FIELD_COUNT_CHUNKS] > FIELD_CHUNKS_MAX ||
            entries_needed(f) > f->parts->pool_count ||
            f->counters[FIELD_COUNT_DOUBTFUL] > f->doubts_max ||
-           f->counters[FIELD_COUNT_UNSURE] > f->unsure_max || f->counters[FIELD_COUNT_LEFT];
+           f->counters[FIELD_COUNT_ROWS] > f->rows_max || f->counters[FIELD_COUNT_LEFT];
 }
 
 static void report_fill_progress(const fill_state *f, bool all) {
@@ -494,7 +457,7 @@ static void report_fill_progress(const fill_state *f, bool all) {
     if (!account)
         return;
     account->doubtful = all ? 0 : f->counters[FIELD_COUNT_DOUBTFUL];
-    account->unsure = all ? 0 : f->counters[FIELD_COUNT_UNSURE];
+    account->rows = all ? 0 : f->counters[FIELD_COUNT_ROWS];
     account->cut = all ? 0 : f->counters[FIELD_COUNT_LONG_8];
     account->cut_again = all ? 0 : f->counters[FIELD_COUNT_LONG_4];
     account->undecided = all ? 0 : f->counters[FIELD_COUNT_UNDECIDED];

@@ -1,35 +1,10 @@
-/* Data of a BVH on a device for fields: kernels, features and boundary edges. */
+/* Data of a BVH on a device for fields: kernels, features. */
 #include "field/build/device.h"
 
 #include <math.h>
 
 enum { SLICES_MAX = 64 };
 #define CELLS_PER_TRIANGLE_MIN 0.5
-
-/* ---- boundary edges ---- */
-
-static void upload_boundary(bvh_on_device *bvh, field_parts *p) {
-    const bvh_solid *solid = NULL;
-    if (!p->closed)
-        abuti_kit_fail(&p->kit, abuti_bvh_solid(bvh->bvh, &solid));
-    p->border_count = solid ? solid->border_count : 0;
-    size_t count = 2 * (size_t)p->border_count;
-    float(*ends)[4] = abuti_allocate_zeroed(bvh->context, count, sizeof *ends);
-    vec3 *exact = abuti_allocate(bvh->context, count, sizeof *exact);
-    if (!ends || !exact)
-        abuti_kit_fail(&p->kit, ABUT_ERROR_MEMORY);
-    for (size_t i = 0; ends && exact && i < count; i++) {
-        const uint32_t vertex = solid->border[i / 2][i % 2];
-        vec3 at = v3_scale(bvh->tree.mesh->positions[vertex], bvh->tree.scale);
-        ends[i][0] = (float)at.x;
-        ends[i][1] = (float)at.y;
-        ends[i][2] = (float)at.z;
-        exact[i] = abuti_mesh_position(bvh->tree.mesh, vertex);
-    }
-    abuti_kit_upload(&p->kit, FIELD_BOUNDARY, ends, count, sizeof *ends);
-    abuti_kit_upload(&p->kit, FIELD_BOUNDARY_EXACT, exact, count, sizeof *exact);
-    ABUTI_RELEASE(bvh->context, ends, exact);
-}
 
 /* ---- lifetime ---- */
 
@@ -43,7 +18,6 @@ static const abuti_kernel_source sources[FIELD_KERNELS] = {
     [FIELD_SCATTER] = {"field_cells", "field_scatter", NULL},
     [FIELD_CROSS] = {"field_rows", "field_cross", NULL},
     [FIELD_SUM] = {"field_rows", "field_sum", NULL},
-    [FIELD_UNSURE_CELLS] = {"field_rows", "field_unsure", NULL},
     [FIELD_SHIFTS] = {"field_sides", "field_shifts", NULL},
     [FIELD_SIDES] = {"field_sides", "field_sides", NULL},
     [FIELD_REST] = {"field_sides", "field_rest", NULL},
@@ -143,7 +117,6 @@ abut_status abuti_field_parts(bvh_on_device *bvh, field_parts **parts) {
     p->sign = sign;
     p->closed = sign->closed;
     if (!p->is_ready) {
-        upload_boundary(bvh, p); /* this waits for the queue, which is still empty */
         abuti_field_features(bvh, p);
         status = abuti_queue_report(p->kit.queue); /* commands for features may be running */
         if (status)

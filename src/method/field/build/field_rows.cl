@@ -7,7 +7,7 @@
  * that the number is the one that a ray along -x finds. Cost: the rows in the bounding box of each
  * projected triangle, 32 of them at once. */
 #include "field/build/grid_cl.h"
-#include "sign/strips_shared.h"
+#include "sign/crossing_shared.h"
 
 #if ABUTI_REAL_BITS == 64
 
@@ -108,35 +108,6 @@ field_sum(__global int *windings, uint columns, __local int *room) {
             if (begin + k < columns)
                 row[begin + k] = mine + sums[k];
         barrier(CLK_LOCAL_MEM_FENCE);
-    }
-}
-
-/* ---- boundary edges ---- */
-
-/* For cells whose signs floats do not decide, replaces N by 1 inside or 0 outside. Ends of boundary
- * edges are three doubles each. */
-__kernel void field_unsure(field_grid g, __global const double *border, uint border_count,
-                           double facing, __global const uint *cells, uint cells_max,
-                           __global const uint *counters, __global int *windings) {
-    uint count = min(counters[FIELD_COUNT_UNSURE], cells_max);
-    for (uint i = (uint)get_global_id(0); i < count; i += (uint)get_global_size(0)) {
-        uint cell = cells[i];
-        vec3 p = v3(centre_at(&g, 0, cell % g.count[0]),
-                    centre_at(&g, 1, cell / g.count[0] % g.count[1]),
-                    centre_at(&g, 2, cell / g.count[0] / g.count[1]));
-        axis_ray ray;
-        ray.from = p;
-        ray.axis = 0;
-        ray.sense = -1;
-        half_angles sum;
-        sum.x = 1.0;
-        sum.y = sum.turns = 0.0;
-        for (uint k = 0; k < border_count; k++) {
-            __global const double *ends = border + 6 * (size_t)k;
-            vec3 from = v3(ends[0], ends[1], ends[2]), to = v3(ends[3], ends[4], ends[5]);
-            half_angles_add_strip(&sum, &ray, from, to);
-        }
-        windings[cell] = strips_winding(windings[cell], &sum) * facing >= 0.5;
     }
 }
 

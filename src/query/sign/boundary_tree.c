@@ -1,0 +1,260 @@
+/* Builds the tree over the boundary loops of a surface: see boundary_shared.h.
+ *
+ * Directed boundary edges balance at every vertex, since those of each triangle do. So a walk along
+ * unused edges ends only where it began, and the boundary splits into closed loops. Loops are
+ * sorted along a space-filling curve (Morton 1966). The upper levels of the tree halve the list of
+ * loops, the lower ones halve the edges of a loop. T of a chain consists of those of its halves,
+ * and of the triangle of its two ends and the vertex between the halves. O(n log n).
+ */
+#include "base/sort.h"
+#include "sign/sign.h"
+
+#include <assert.h>
+#include <math.h>
+
+/* Added to radii, which are at most 4: more than the rounding errors of centres and points. */
+#define RADIUS_ROUNDING 1e-12
+
+/* T of a chain, with moments around a centre. */
+typedef struct cap {
+    vec3 centre, area;
+    double moment[3][3]; /* of normals and positions */
+    double surface;      /* area of all triangles */
+    double square;       /* upper bound of B */
+} cap;
+
+typedef struct builder {
+    const abut_bvh *bvh;
+    boundary_node *nodes, *next;
+    vec3 *vertices;       /* absolute */
+    const uint32_t *loop; /* first vertex of each loop, and the end */
+    uint32_t edge_count;
+} builder;
+
+/* ---- loops ---- */
+
+typedef struct loop_walk {
+    const uint32_t (*border)[2];
+    const sort_key *sorted; /* edges by first vertex */
+    uint32_t count;
+    uint32_t *used;   /* number of used edges, at the first edge of each vertex */
+    uint32_t *vertex; /* of all loops, the first of each repeated at its end */
+    uint32_t *loop;   /* index of the first vertex of each loop, and the end */
+    uint32_t loop_count;
+} loop_walk;
+
+/* Index of the first edge from a vertex. */
+static uint32_t first_edge_from(const loop_walk *w, uint32_t vertex) {
+    uint32_t lo = 0, hi = w->count;
+    while (lo < hi) {
+        uint32_t middle = lo + (hi - lo) / 2;
+        if (w->sorted[middle].key < vertex)
+            lo = middle + 1;
+        else
+            hi = middle;
+    }
+    return lo;
+}
+
+static void find_loops(loop_walk *w) {
+    uint32_t length = 0;
+    for (uint32_t i = 0; i < w->count;) {
+        const uint32_t start = (uint32_t)w->sorted[i].key;
+        uint32_t at = start, edge = i + w->used[i];
+        if (edge == w->count || w->sorted[edge].key != start) { /* all are used */
+            i = edge;
+            continue;
+        }
+        w->loop[w->loop_count++] = length;
+        do {
+            uint32_t first = first_edge_from(w, at);
+            edge = first + w->used[first]++;
+            assert(edge < w->count && w->sorted[edge].key == at);
+            w->vertex[length++] = at;
+            at = w->border[w->sorted[edge].value][1];
+        } while (at != start);
+        w->vertex[length++] = start;
+    }
+    w->loop[w->loop_count] = length;
+}
+
+/* Copies the vertices of the loops in the order of a Morton curve through their first vertices. */
+static void sort_loops(const abut_mesh *mesh, const loop_walk *w, sort_key *keys, vec3 *vertices,
+                       uint32_t *loop) {
+    vec3 lo = mesh->bounds.lo, hi = mesh->bounds.hi;
+    const double extent = v3_max_abs(v3_sub(hi, lo)),
+                 per_cell = extent > 1e-300 ? 65535 / extent : 0;
+    for (uint32_t i = 0; i < w->loop_count; i++) {
+        vec3 at = v3_scale(v3_sub(abuti_mesh_position(mesh, w->vertex[w->loop[i]]), lo), per_cell);
+        keys[i].key = morton_code((uint32_t)at.x, (uint32_t)at.y, (uint32_t)at.z);
+        keys[i].value = i;
+    }
+    const sort_key *sorted = abuti_sort_by_key(keys, keys + w->loop_count, w->loop_count);
+    uint32_t to = 0;
+    for (uint32_t i = 0; i < w->loop_count; i++) {
+        const uint32_t *from = w->loop + sorted[i].value;
+        loop[i] = to;
+        for (uint32_t k = from[0]; k < from[1]; k++)
+            vertices[to++] = abuti_mesh_position(mesh, w->vertex[k]);
+    }
+    loop[w->loop_count] = to;
+}
+
+/* ---- nodes ---- */
+
+static vec3 scaled_vertex(const builder *b, uint32_t vertex) {
+    return v3_scale(v3_sub(b->vertices[vertex], b->bvh->mesh->origin), b->bvh->scale);
+}
+
+static void add_moment(cap *c, vec3 normal, vec3 s) {
+    for (int i = 0; i < 3; i++)
+        for (int j = 0; j < 3; j++)
+            c->moment[i][j] += v3_get(normal, i) * v3_get(s, j);
+}
+
+/* Adds a part with moments around another centre. B is at most (sqrt(B) + d sqrt(area))^2 around a
+ * centre at distance d, by the inequality of Cauchy and Schwarz. */
+static void add_cap(cap *c, const cap *part) {
+    const vec3 d = v3_sub(part->centre, c->centre);
+    const double square = sqrt(part->square) + v3_length(d) * sqrt(part->surface);
+    for (int i = 0; i < 3; i++)
+        for (int j = 0; j < 3; j++)
+            c->moment[i][j] += part->moment[i][j];
+    add_moment(c, part->area, d);
+    c->area = v3_add(c->area, part->area);
+    c->surface += part->surface;
+    c->square += square * square;
+}
+
+static void add_cap_triangle(cap *c, vec3 p, vec3 q, vec3 r) {
+    p = v3_sub(p, c->centre);
+    q = v3_sub(q, c->centre);
+    r = v3_sub(r, c->centre);
+    const vec3 sum = v3_add(v3_add(p, q), r),
+               normal = v3_scale(v3_cross(v3_sub(q, p), v3_sub(r, p)), 0.5);
+    const double area = v3_length(normal);
+    c->area = v3_add(c->area, normal);
+    add_moment(c, normal, v3_scale(sum, 1.0 / 3));
+    c->surface += area;
+    c->square += area / 12 * (v3_dot(p, p) + v3_dot(q, q) + v3_dot(r, r) + v3_dot(sum, sum));
+}
+
+/* Sets the ball of a node over some vertices. */
+static cap begin_node(const builder *b, boundary_node *n, uint32_t begin, uint32_t end) {
+    vec3 lo = scaled_vertex(b, begin), hi = lo;
+    double sq = 0;
+    for (uint32_t i = begin + 1; i < end; i++) {
+        lo = v3_min(lo, scaled_vertex(b, i));
+        hi = v3_max(hi, scaled_vertex(b, i));
+    }
+    const cap c = {.centre = v3_lerp(lo, hi, 0.5)};
+    for (uint32_t i = begin; i < end; i++) {
+        const vec3 d = v3_sub(scaled_vertex(b, i), c.centre);
+        sq = real_max(sq, v3_dot(d, d));
+    }
+    n->centre[0] = c.centre.x;
+    n->centre[1] = c.centre.y;
+    n->centre[2] = c.centre.z;
+    n->radius = sqrt(sq) + RADIUS_ROUNDING;
+    return c;
+}
+
+static void end_node(const builder *b, boundary_node *n, const cap *c) {
+    const double third = (c->moment[0][0] + c->moment[1][1] + c->moment[2][2]) / 3;
+    n->area[0] = c->area.x;
+    n->area[1] = c->area.y;
+    n->area[2] = c->area.z;
+    for (int i = 0; i < 3; i++) {
+        const int j = (i + 1) % 3;
+        n->moment[i] = c->moment[i][i] - third;
+        n->moment[3 + i] = c->moment[i][j] + c->moment[j][i];
+    }
+    n->surface = c->surface;
+    const double share = (double)n->edges / b->edge_count;
+    n->reach = 1.000001 * sqrt(sqrt(3 * BOUNDARY_INVERSE_4_PI * c->square / share));
+}
+
+/* The recursion depth is at most 32. */
+static cap build_chain(builder *b, uint32_t first, uint32_t edges) {
+    boundary_node *n = b->next++;
+    cap c = begin_node(b, n, first, first + edges + 1);
+    n->first = first;
+    n->edges = edges;
+    if (edges > 1) {
+        const uint32_t middle = first + edges / 2;
+        const cap left = build_chain(b, first, edges / 2),
+                  right = build_chain(b, middle, edges - edges / 2);
+        add_cap(&c, &left);
+        add_cap(&c, &right);
+        add_cap_triangle(&c, scaled_vertex(b, first), scaled_vertex(b, middle),
+                         scaled_vertex(b, first + edges));
+    }
+    end_node(b, n, &c);
+    return c;
+}
+
+static cap build_loops(builder *b, uint32_t begin, uint32_t end) {
+    const uint32_t first = b->loop[begin], middle = begin + (end - begin) / 2;
+    if (end - begin == 1)
+        return build_chain(b, first, b->loop[end] - first - 1);
+    boundary_node *n = b->next++;
+    cap c = begin_node(b, n, first, b->loop[end]);
+    n->first = ABUT_NONE;
+    n->edges = b->loop[end] - first - (end - begin);
+    const cap left = build_loops(b, begin, middle), right = build_loops(b, middle, end);
+    add_cap(&c, &left);
+    add_cap(&c, &right);
+    end_node(b, n, &c);
+    return c;
+}
+
+/* ---- lifetime ---- */
+
+abut_status abuti_boundary_tree_create(const abut_bvh *bvh, const uint32_t (*border)[2],
+                                       uint32_t count, boundary_tree **tree) {
+    abut_context *context = bvh->context;
+    loop_walk w = {.border = border, .count = count};
+    const size_t n = count, words = 2 * n + 2 * (n + 1);
+    sort_key *keys = abuti_allocate(context, 2 * n, sizeof *keys);
+    uint32_t *room = abuti_allocate_zeroed(context, words, sizeof *room);
+    boundary_tree *t =
+        abuti_allocate(context, 1,
+                       sizeof *t + 2 * n * sizeof *t->nodes + (n + n / 2) * sizeof *t->vertices);
+    if (!keys || !room || !t) {
+        ABUTI_RELEASE(context, keys, room, t);
+        return ABUT_ERROR_MEMORY;
+    }
+    for (uint32_t i = 0; i < count; i++)
+        keys[i] = (sort_key){border[i][0], i};
+    w.sorted = abuti_sort_by_key(keys, keys + n, n);
+    w.used = room;
+    w.loop = room + n; /* at most n / 2 loops, since each has two edges */
+    w.vertex = w.loop + n / 2 + 1;
+    find_loops(&w);
+    t->nodes = (boundary_node *)(t + 1);
+    t->vertices = (vec3 *)(t->nodes + 2 * n);
+    t->vertex_count = w.loop[w.loop_count];
+    uint32_t *loop = w.used;
+    sort_loops(bvh->mesh, &w, keys, t->vertices, loop);
+    builder b = {.bvh = bvh,
+                 .nodes = t->nodes,
+                 .next = t->nodes,
+                 .vertices = t->vertices,
+                 .loop = loop,
+                 .edge_count = count};
+    if (count)
+        build_loops(&b, 0, w.loop_count);
+    t->node_count = (uint32_t)(b.next - b.nodes);
+    ABUTI_RELEASE(context, keys, room);
+    *tree = t;
+    return ABUT_OK;
+}
+
+boundary_view abuti_boundary_tree_view(const abut_bvh *bvh, const boundary_tree *tree) {
+    const vec3 origin = bvh->mesh->origin;
+    return (boundary_view){.nodes = tree->nodes,
+                           .vertices = &tree->vertices->x,
+                           .origin = {origin.x, origin.y, origin.z},
+                           .scale = bvh->scale,
+                           .node_count = tree->node_count};
+}

@@ -240,7 +240,7 @@ abut_status abuti_nearest_check(nearest_attachment *n, const char *function,
     const uint32_t is_float = points->type == ABUT_SCALAR_FLOAT32;
     const uint32_t count = (uint32_t)points->count;
     uint32_t refused = UINT32_MAX;
-    if (!points->buffer || !count)
+    if (!points->buffer || points->checked || !count)
         return ABUT_OK;
     const abuti_buffer *from = &points->buffer->memory;
     abuti_kit_upload(&n->kit, NEAREST_INVALID, &refused, 1, sizeof refused);

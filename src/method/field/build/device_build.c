@@ -394,12 +394,10 @@ static void query_batch(fill_state *f, const query_buffers *s, size_t first, uin
         uint32_t cell = s->cells[i] = (uint32_t)first + i;
         s->points[i] = centre_of(f, cell % n[0], cell / n[0] % n[1], cell / n[0] / n[1]);
     }
-    const bvh_points batch = {(const unsigned char *)s->points,
-                              ABUT_SCALAR_FLOAT64,
-                              sizeof *s->points,
-                              count,
-                              NULL,
-                              false};
+    const bvh_points batch = {.first = (const unsigned char *)s->points,
+                              .type = ABUT_SCALAR_FLOAT64,
+                              .stride = sizeof *s->points,
+                              .count = count};
     abuti_kit_fail(&p->kit, abuti_sign_nearest_on_device("abut_field_create", f->bvh, &batch,
                                                          HUGE_VAL, abut_array_host(s->nearest)));
     if (s->windings && !abuti_kit_failed(&p->kit))

@@ -113,7 +113,7 @@ static bool can_query_on_device(const abut_map *map, const abut_bvh *bvh) {
         !on_device_has_doubles(bvh->there))
         return false;
     const struct bvh_sign *sign = bvh_sign_of(bvh);
-    return !sign || (sign->closed && sign->method == ABUT_SIGN_WINDING);
+    return !sign || sign->closed || map->device->queue.device->info.same_bits;
 }
 
 /* The arguments of a query of a body. */

@@ -369,7 +369,6 @@ typedef struct query_buffers {
     vec3 *points;
     abut_nearest *nearest;
     double *windings; /* with a short boundary; null if closed or if the boundary is too long */
-    uint32_t *cells;
     float *values;
 } query_buffers;
 
@@ -395,7 +394,7 @@ static void query_batch(fill_state *f, const query_buffers *s, size_t first, uin
     field_parts *p = f->parts;
     const uint32_t *n = f->grid->count;
     for (uint32_t i = 0; i < count; i++) {
-        uint32_t cell = s->cells[i] = (uint32_t)first + i;
+        uint32_t cell = (uint32_t)first + i;
         s->points[i] = centre_of(f, cell % n[0], cell / n[0] % n[1], cell / n[0] / n[1]);
     }
     const bvh_points batch = {.first = (const unsigned char *)s->points,
@@ -411,10 +410,9 @@ static void query_batch(fill_state *f, const query_buffers *s, size_t first, uin
         f->lowest = real_min(f->lowest, s->values[i]);
         f->highest = real_max(f->highest, s->values[i]);
     }
-    abuti_kit_upload(&p->kit, FIELD_DOUBTS, s->cells, count, sizeof *s->cells);
-    abuti_kit_upload(&p->kit, FIELD_RESOLVED, s->values, count, sizeof *s->values);
-    ABUTI_KIT_RUN(&p->kit, FIELD_SCATTER, count, GROUP, MEMORY(FIELD_DOUBTS),
-                  MEMORY(FIELD_RESOLVED), ABUTI_VALUE(count), ABUTI_BUFFER(f->values));
+    if (!abuti_kit_failed(&p->kit))
+        abuti_kit_fail(&p->kit, abuti_buffer_upload(p->kit.queue, f->values, first * sizeof(float),
+                                                    s->values, count * sizeof(float)));
 }
 
 /* Computes all cells. */
@@ -428,13 +426,12 @@ static void query_all_cells(fill_state *f) {
     query_buffers s = {abuti_allocate(context, most, sizeof *s.points),
                        abuti_allocate(context, most, sizeof *s.nearest),
                        has_sides ? abuti_allocate(context, most, sizeof *s.windings) : NULL,
-                       abuti_allocate(context, most, sizeof *s.cells),
                        abuti_allocate(context, most, sizeof *s.values)};
-    if (!s.points || !s.nearest || (has_sides && !s.windings) || !s.cells || !s.values)
+    if (!s.points || !s.nearest || (has_sides && !s.windings) || !s.values)
         abuti_kit_fail(kit, ABUT_ERROR_MEMORY);
     for (size_t i = 0; i < cells && !abuti_kit_failed(kit); i += most)
         query_batch(f, &s, i, (uint32_t)(cells - i < most ? cells - i : most));
-    ABUTI_RELEASE(context, s.points, s.nearest, s.windings, s.cells, s.values);
+    ABUTI_RELEASE(context, s.points, s.nearest, s.windings, s.values);
 }
 
 /* ---- entry point ---- */

@@ -40,7 +40,6 @@ static const abuti_kernel_source sources[FIELD_KERNELS] = {
     [FIELD_CUT] = {"field_lists", "field_cut", NULL},
     [FIELD_CELLS] = {"field_cells", "field_cells", NULL},
     [FIELD_FEW_CELLS] = {"field_cells", "field_few", NULL},
-    [FIELD_SCATTER] = {"field_cells", "field_scatter", NULL},
     [FIELD_CROSS] = {"field_rows", "field_cross", NULL},
     [FIELD_SUM] = {"field_rows", "field_sum", NULL},
     [FIELD_UNSURE_CELLS] = {"field_rows", "field_unsure", NULL},

@@ -419,12 +419,4 @@ field_few(__global const float4 *features, __global const double2 *exact,
     reduce_extremes(&to, least);
 }
 
-/* Stores values that closest-point queries computed. */
-__kernel void field_scatter(__global const uint *cells, __global const float *from, uint count,
-                            __global float *values) {
-    uint i = (uint)get_global_id(0);
-    if (i < count)
-        values[cells[i]] = from[i];
-}
-
 #endif

@@ -104,30 +104,33 @@ static field_account check_grid(const abut_bvh *bvh, abut_bvh *there, const abut
 
 /* The features of a BVH, as they are on the device. */
 typedef struct features_there {
-    uint32_t count, *begin, *incidents;
+    uint32_t count, *leaf_begin, *begin, *incidents;
     feature_record *records;
     feature_exact *exact;
 } features_there;
 
-static void *read_memory(field_parts *parts, field_memory which, size_t bytes) {
+static void *read_memory(device_features *features, uint32_t which, size_t bytes) {
     void *memory = malloc(bytes);
     assert_non_null(memory);
-    assert_ok(abuti_kit_download(&parts->kit, which, memory, bytes, 1));
+    assert_ok(abuti_kit_download(&features->kit, which, memory, bytes, 1));
     return memory;
 }
 
 static features_there read_features(const abut_bvh *there) {
-    field_parts *parts;
-    assert_ok(abuti_field_parts(there->there, &parts));
-    features_there f = {.count = parts->feature_count};
-    f.begin = read_memory(parts, FIELD_INCIDENT_BEGIN, 4 * (size_t)(f.count + 1));
-    f.incidents = read_memory(parts, FIELD_INCIDENTS, 4 * (size_t)f.begin[f.count]);
-    f.records = read_memory(parts, FIELD_RECORDS, f.count * sizeof *f.records);
-    f.exact = read_memory(parts, FIELD_EXACT, f.count * sizeof *f.exact);
+    device_features *features;
+    assert_ok(abuti_features_on_device(there->there, &features));
+    features_there f = {.count = features->count};
+    f.leaf_begin = read_memory(features, FEATURES_LEAF_BEGIN,
+                               4 * (size_t)(there->there->tree.leaf_count + 1));
+    f.begin = read_memory(features, FEATURES_INCIDENT_BEGIN, 4 * (size_t)(f.count + 1));
+    f.incidents = read_memory(features, FEATURES_INCIDENT_PLACES, 4 * (size_t)f.begin[f.count]);
+    f.records = read_memory(features, FEATURES_RECORDS, f.count * sizeof *f.records);
+    f.exact = read_memory(features, FEATURES_EXACT, f.count * sizeof *f.exact);
     return f;
 }
 
 static void free_features(features_there *f) {
+    free(f->leaf_begin);
     free(f->begin);
     free(f->incidents);
     free(f->records);
@@ -147,13 +150,14 @@ static void check_features(const abut_bvh *there) {
     assert_ok(abuti_features_create(on->tree.mesh, on->tree.scale, order, on->tree.leaf_count,
                                     FEATURES_INCIDENTS, &here));
     assert_int_equal(here.count, made.count);
+    assert_memory_equal(here.leaf_begin, made.leaf_begin, 4 * ((size_t)on->tree.leaf_count + 1));
     assert_memory_equal(here.incident_begin, made.begin, 4 * (size_t)(here.count + 1));
     assert_memory_equal(here.incidents, made.incidents, 4 * (size_t)made.begin[here.count]);
     for (uint32_t i = 0; i < here.count; i++) {
         const bool is_face = feature_kind_of(&here.records[i]) == FEATURE_FACE;
         if (memcmp(&here.records[i], &made.records[i], sizeof *here.records) != 0)
             assert_true(made.begin[i + 1] - made.begin[i] > 64);
-        assert_int_equal(is_face, made.exact[i].is & FIELD_IS_FACE);
+        assert_int_equal(is_face, made.exact[i].is & FEATURE_IS_FACE);
         if (is_face)
             assert_int_equal(feature_source(&here, i), made.exact[i].triangle);
     }

@@ -49,42 +49,26 @@ abut_status abuti_field_reserve(abut_field *field) {
 enum { VALUES_PER_TASK = 1 << 18, TASKS_MAX = 256 };
 
 bool abuti_field_range(const float *values, size_t count, float *lowest, float *highest) {
-    enum { CHAINS = 4 }; /* independent chains hide the latency of one */
-    f4 lo[CHAINS], hi[CHAINS], not_finite[CHAINS];
-    for (int c = 0; c < CHAINS; c++) {
-        lo[c] = f4_all(*lowest);
-        hi[c] = f4_all(*highest);
-        not_finite[c] = f4_all(0);
+    f4 lo = f4_all(*lowest), hi = f4_all(*highest), not_finite = f4_all(0);
+    for (size_t i = 0; i < count; i += 4) {
+        float last[4];
+        for (size_t l = 0; l < 4 && count - i < 4; l++)
+            last[l] = values[l < count - i ? i + l : i];
+        f4 v = f4_load(count - i < 4 ? last : values + i);
+        lo = f4_min(v, lo);
+        hi = f4_max(v, hi);
+        not_finite =
+            f4_add(not_finite, f4_mul(v, f4_all(0))); /* NaN after a value that is not finite */
     }
-    for (size_t i = 0; i < count; i += 4 * CHAINS) {
-        float last[4 * CHAINS];
-        const float *from = values + i;
-        if (count - i < 4 * CHAINS) {
-            for (size_t l = 0; l < 4 * CHAINS; l++)
-                last[l] = values[l < count - i ? i + l : i];
-            from = last;
-        }
-        for (int c = 0; c < CHAINS; c++) {
-            f4 v = f4_load(from + 4 * c);
-            lo[c] = f4_min(v, lo[c]);
-            hi[c] = f4_max(v, hi[c]);
-            not_finite[c] = f4_add(not_finite[c],
-                                   f4_mul(v, f4_all(0))); /* NaN after a value that is not finite */
-        }
+    float least[4], most[4], wrong[4];
+    f4_store(least, lo);
+    f4_store(most, hi);
+    f4_store(wrong, not_finite);
+    for (int l = 0; l < 4; l++) {
+        *lowest = least[l] < *lowest ? least[l] : *lowest;
+        *highest = most[l] > *highest ? most[l] : *highest;
     }
-    bool finite = true;
-    for (int c = 0; c < CHAINS; c++) {
-        float each[3][4];
-        f4_store(each[0], lo[c]);
-        f4_store(each[1], hi[c]);
-        f4_store(each[2], not_finite[c]);
-        for (int l = 0; l < 4; l++) {
-            *lowest = each[0][l] < *lowest ? each[0][l] : *lowest;
-            *highest = each[1][l] > *highest ? each[1][l] : *highest;
-            finite = finite && each[2][l] == 0;
-        }
-    }
-    return finite;
+    return wrong[0] + wrong[1] + wrong[2] + wrong[3] == 0;
 }
 
 bool abuti_field_values_range(const abut_field *field, const void *values, size_t count,

@@ -1,15 +1,16 @@
-/* Maps on a device: host side of map_find.cl.
+/* Maps on a device: host side of map_samples.cl.
  *
  * Data of the atlas are uploaded once, positions with each query. Calls wait for the commands that
- * they enqueue. A body on the same device is queried there; its kernels run on its own queue, for
- * which they were built. Its signs are those of abut_sign_inside_batch(), for the samples that
- * map_sides selects. If a body is on another device or on the host, or its signs use boundary edges
- * or pseudo-normals, the host computes the query.
+ * they enqueue. A body on the same device is queried there, by its closest-point batch or, with
+ * signs, its batch of signed distances. If a body is on another device or on the host, or its signs
+ * use boundary edges or pseudo-normals, the host computes the query.
  */
 #include "map/device_shared.h"
 #include "map/map.h"
 
 #include "bvh/on_device.h"
+#include "nearest/batch.h"
+#include "nearest/device.h"
 #include "sign/sign.h"
 
 #include <string.h>
@@ -22,11 +23,6 @@ enum {
     TEXEL,
     FIRST,
     RESULTS,
-    FOUND,
-    SIGN_POINT_COUNT,
-    SIGN_POINTS,
-    SIDE,
-    INSIDE,
     TALLIES,
     BLOCKS,
     PARTS,       /* components, in the order of the tree of the surface */
@@ -34,47 +30,30 @@ enum {
     BUFFERS
 };
 enum { EXTREME_BLOCKS = 1 }; /* blocks, enough for two results */
-enum { FIND, FIND_APART, SIDES, STORE_RESULTS, TALLY, BLOCK, EXTREMES, KERNELS };
+enum { COMPUTE_POINTS, STORE_RESULTS, FIND_APART, TALLY, BLOCK, EXTREMES, KERNELS };
 
 static const abuti_kernel_source sources[KERNELS] = {
-    [FIND] = {"map_find", "map_find", NULL},
-    [FIND_APART] = {"map_find", "map_find_apart", NULL},
-    [SIDES] = {"map_find", "map_sides", NULL},
-    [STORE_RESULTS] = {"map_find", "map_store", NULL},
-    [TALLY] = {"map_find", "map_tallies", NULL},
-    [BLOCK] = {"map_find", "map_blocks", NULL},
-    [EXTREMES] = {"map_find", "map_extremes", NULL}};
+    [COMPUTE_POINTS] = {"map_samples", "map_points", NULL},
+    [STORE_RESULTS] = {"map_samples", "map_store", NULL},
+    [FIND_APART] = {"map_samples", "map_apart", NULL},
+    [TALLY] = {"map_samples", "map_tallies", NULL},
+    [BLOCK] = {"map_samples", "map_blocks", NULL},
+    [EXTREMES] = {"map_samples", "map_extremes", NULL}};
 static const abuti_kit_table table = {sources, KERNELS, BUFFERS, NULL};
 
 _Static_assert(2 * sizeof(map_result) <= EXTREME_BLOCKS * sizeof(map_block), "two results");
 
 struct map_device {
     abuti_queue queue;
-    abuti_kit kit;    /* has the buffers; of its kernels only the tally is used */
-    abut_bvh *own;    /* BVH of the surface, created by the first query that excludes components */
-    const void *warm; /* the tree of the last query; only compared */
-    abut_buffer *sides; /* inside flags and points of sign queries, for batches */
-    abut_buffer *sign_points;
-    abuti_staging down;         /* for the download of tallies */
-    size_t sign_point_capacity; /* capacity of the sign buffers */
+    abuti_kit kit;     /* has the buffers; its kernels are all but FIND_APART */
+    abut_bvh *own;     /* BVH of the surface, created by the first query that excludes components */
+    abuti_kit own_kit; /* FIND_APART, on its queue */
+    bool is_warm;      /* the last query was that of `own` */
+    abut_buffer *points; /* samples in the coordinates of a body, and their abut_nearest; created by
+                            the first query */
+    abut_buffer *nearest;
+    abuti_staging down; /* for the download of tallies */
 };
-
-/* ---- kernels for the tree of a body ---- */
-
-typedef struct map_part {
-    bvh_attachment part;
-    abuti_kit kit;
-} map_part;
-
-static abut_status part_create(bvh_attachment *part, void *owner) {
-    return abuti_on_device_kit(owner, &table, &((map_part *)part)->kit);
-}
-
-static void part_destroy(bvh_attachment *part) {
-    abuti_kit_close(&((map_part *)part)->kit);
-}
-
-static const bvh_attachment_kind map_kind = {sizeof(map_part), part_create, NULL, part_destroy};
 
 /* ---- create ---- */
 
@@ -102,12 +81,9 @@ static abut_status create_device_map(abut_map *map) {
         abuti_kit_upload(&d->kit, TEXEL, map->texel, map->sample_count, 4);
         abuti_kit_upload(&d->kit, FIRST, map->first, (size_t)count + 1, 4);
         abuti_kit_reserve(&d->kit, RESULTS, map->sample_count, sizeof(map_result));
-        abuti_kit_reserve(&d->kit, FOUND, map->sample_count, sizeof(map_found));
         abuti_kit_reserve(&d->kit, TALLIES, count, sizeof(map_tally));
         abuti_kit_reserve(&d->kit, BLOCKS, map_block_count(map) + EXTREME_BLOCKS,
                           sizeof(map_block));
-        abuti_kit_reserve(&d->kit, SIGN_POINT_COUNT, 1, 4);
-        abuti_kit_reserve(&d->kit, SIDE, map->sample_count, 4);
         status = abuti_kit_finish(&d->kit);
     }
     abuti_release(map->context, owner);
@@ -118,9 +94,10 @@ static void destroy_device_map(abut_map *map) {
     struct map_device *d = map->device;
     if (!d)
         return;
+    abuti_kit_close(&d->own_kit);
     abut_bvh_destroy(d->own);
-    abut_buffer_destroy(d->sign_points);
-    abut_buffer_destroy(d->sides);
+    abut_buffer_destroy(d->points);
+    abut_buffer_destroy(d->nearest);
     abuti_kit_close(&d->kit);
     abuti_staging_destroy(&d->queue, &d->down);
     abuti_queue_close(&d->queue);
@@ -136,122 +113,73 @@ static bool can_query_on_device(const abut_map *map, const abut_bvh *bvh) {
         !on_device_has_doubles(bvh->there))
         return false;
     const struct bvh_sign *sign = bvh_sign_of(bvh);
-    return !sign || (sign->closed && sign->method == ABUT_SIGN_WINDING);
+    return !sign || sign->closed || map->device->queue.device->info.same_bits;
 }
 
+/* The arguments of a query of a body. */
 static map_query make_query(const abut_map *map, const abuti_posed *posed, uint32_t other,
-                            double limit, bool first) {
-    const bvh_on_device *there = posed->bvh->there;
-    const abut_mesh *mesh = there->tree.mesh;
+                            bool first) {
     const map_motion motion = abuti_map_motion(&posed->pose);
-    map_query query = {.origin = map->mesh->origin,
+    return (map_query){.origin = map->mesh->origin,
                        .inverse = motion.inverse,
                        .turn = motion.turn,
-                       .radius = limit,
-                       .slack = 0x1p-44 * v3_max_abs(v3_sub(mesh->bounds.hi, mesh->bounds.lo)),
                        .count = map->sample_count,
                        .resolution = map->atlas.resolution,
-                       .triangle_count = there->tree.triangle_count,
                        .other = other,
                        .first = first,
-                       .moved = motion.moved,
-                       .has_sign = bvh_sign_of(posed->bvh) != NULL,
-                       .warm = map->device->warm == there};
-    query.limit = (float)real_min(limit * there->tree.scale, 4 * NEAREST_FAR) * NEAREST_SLACK;
-    vec3 lo = v3_scale(v3_sub(mesh->bounds.lo, mesh->origin), there->tree.scale),
-         hi = v3_scale(v3_sub(mesh->bounds.hi, mesh->origin), there->tree.scale);
-    for (int k = 0; k < 3; k++) {
-        query.lo[k] = (float)v3_get(lo, k) - 0x1p-16f; /* more than the rounding error */
-        query.hi[k] = (float)v3_get(hi, k) + 0x1p-16f;
-    }
-    return query;
+                       .moved = motion.moved};
 }
 
 #define MAP(which) ABUTI_BUFFER(&d->kit.buffers[which])
+#define SURFACE MAP(POSITIONS), MAP(INDICES), MAP(PLACES), MAP(OWNER), MAP(TEXEL)
 
-/* Allocates buffers for `count` points of a sign batch. */
-static abut_status reserve_sign_points(struct map_device *d, size_t count) {
-    if (count <= d->sign_point_capacity)
-        return ABUT_OK;
-    abut_buffer_destroy(d->sign_points);
-    abut_buffer_destroy(d->sides);
-    d->sign_points = d->sides = NULL;
-    d->sign_point_capacity = 0;
-    abut_status status = abut_buffer_create(d->queue.device, count * sizeof(vec3), &d->sign_points);
-    status = status ? status : abut_buffer_create(d->queue.device, count, &d->sides);
-    d->sign_point_capacity = status ? 0 : count;
-    return status;
+static void upload_positions(abut_map *map) {
+    abuti_kit_upload(&map->device->kit, POSITIONS, map->mesh->positions, map->mesh->vertex_count,
+                     sizeof(vec3));
 }
 
-/* Computes the side of the selected samples. Blocks. */
-static abut_status query_sides(abut_map *map, map_part *part, const abut_bvh *bvh,
-                               const map_query *given) {
-    struct map_device *d = map->device;
-    const map_query query = *given;
-    uint32_t asked = 0;
-    abut_status status = reserve_sign_points(d, map->sample_count);
-    abuti_kit_fail(&part->kit, status);
-    abuti_kit_upload(&part->kit, SIGN_POINT_COUNT, &asked, 1, sizeof asked);
-    if (!status)
-        ABUTI_KIT_RUN(&part->kit, SIDES, map->sample_count, MAP_GROUP, MAP(POSITIONS), MAP(INDICES),
-                      MAP(PLACES), MAP(OWNER), MAP(TEXEL), ABUTI_VALUE(query), MAP(FOUND),
-                      KIT_BUFFER(&part->kit, SIGN_POINT_COUNT),
-                      ABUTI_BUFFER(&d->sign_points->memory), MAP(SIDE),
-                      ABUTI_LOCAL_MEMORY(4 * MAP_GROUP), ABUTI_LOCAL_MEMORY(4 * MAP_GROUP),
-                      ABUTI_LOCAL_MEMORY(sizeof(vec3)), ABUTI_LOCAL_MEMORY(4));
-    status = abuti_kit_download(&part->kit, SIGN_POINT_COUNT, &asked, 1, sizeof asked);
-    if (status || !asked)
-        return status;
-    const bvh_points points = {.type = ABUT_SCALAR_FLOAT64,
-                               .stride = sizeof(vec3),
-                               .count = asked,
-                               .buffer = d->sign_points,
-                               .ordered = true};
-    return abuti_sign_inside_on_device("abut_map_compute_distance", bvh->there, &points,
-                                       abut_array_buffer(d->sides));
+static void create_buffers(struct map_device *d, uint32_t samples) {
+    if (!d->points)
+        abuti_kit_fail(&d->kit,
+                       abut_buffer_create(d->queue.device, samples * sizeof(vec3), &d->points));
+    if (!d->nearest && !abuti_kit_failed(&d->kit))
+        abuti_kit_fail(&d->kit, abut_buffer_create(d->queue.device, samples * sizeof(abut_nearest),
+                                                   &d->nearest));
 }
 
-static abut_status query_body(abut_map *map, const abuti_posed *posed, uint32_t other, double limit,
-                              bool first) {
+/* Waits for the batch of the body. Failures are sticky errors of the queue of the map. */
+static void query_body(abut_map *map, const abuti_posed *posed, uint32_t other, double limit,
+                       bool first) {
+    static const char function[] = "abut_map_compute_distance";
     struct map_device *d = map->device;
     bvh_on_device *there = posed->bvh->there;
-    const mesh_frame frame = frame_of(there);
-    const map_query query = make_query(map, posed, other, limit, first);
-    map_part *part;
-    abut_status status = abuti_bvh_check_on_device("abut_map_compute_distance", posed->bvh);
-    status =
-        status ? status : abuti_on_device_attachment(there, &map_kind, (bvh_attachment **)&part);
-    if (status)
-        return status;
-    ABUTI_KIT_RUN(&part->kit, FIND, map->sample_count, MAP_GROUP, TREE(there, nodes),
-                  TREE(there, triangles), TREE(there, order), TREE(there, corners),
-                  ABUTI_VALUE(frame), MAP(POSITIONS), MAP(INDICES), MAP(PLACES), MAP(OWNER),
-                  MAP(TEXEL), ABUTI_VALUE(query), MAP(RESULTS), MAP(FOUND));
-    if (query.has_sign)
-        status = query_sides(map, part, posed->bvh, &query);
-    const abuti_buffer *sides = query.has_sign && !status ? &d->sides->memory : &there->tree.nodes;
-    if (!status)
-        ABUTI_KIT_RUN(&part->kit, STORE_RESULTS, map->sample_count, MAP_GROUP, MAP(FOUND),
-                      ABUTI_VALUE(query), MAP(SIDE), ABUTI_BUFFER(sides), MAP(RESULTS));
-    abuti_kit_fail(&part->kit, status);
-    status = abuti_kit_finish(&part->kit);
-    d->warm = status ? NULL : there;
-    return status;
-}
-
-/* Uploads positions on the queue that uses them first. */
-static abut_status upload_positions(abut_map *map, bvh_on_device *there) {
-    abuti_buffer *to = &map->device->kit.buffers[POSITIONS];
-    /* the mesh may have gained vertices that no triangle uses */
-    abut_status status =
-        abuti_buffer_reserve(map->device->queue.device, map->mesh->vertex_count, sizeof(vec3), to);
-    return status ? status
-                  : abuti_buffer_upload(&there->queue, to, 0, map->mesh->positions,
-                                        map->mesh->vertex_count * sizeof(vec3));
+    const map_query query = make_query(map, posed, other, first);
+    abuti_kit_fail(&d->kit, abuti_bvh_check_on_device(function, posed->bvh));
+    if (abuti_kit_failed(&d->kit))
+        return;
+    const bvh_points points = {.type = ABUT_SCALAR_FLOAT64,
+                               .stride = sizeof(vec3),
+                               .count = map->sample_count,
+                               .buffer = d->points,
+                               .ordered = true,
+                               .checked = true};
+    const abut_array nearest = abut_array_buffer(d->nearest);
+    ABUTI_KIT_RUN(&d->kit, COMPUTE_POINTS, map->sample_count, MAP_GROUP, SURFACE,
+                  ABUTI_VALUE(query), ABUTI_BUFFER(&d->points->memory));
+    abuti_kit_fail(&d->kit, abuti_queue_wait(&there->queue, &d->queue));
+    if (!abuti_kit_failed(&d->kit))
+        abuti_kit_fail(&d->kit,
+                       bvh_sign_of(posed->bvh)
+                           ? abuti_sign_nearest_on_device(function, there, &points, limit, nearest)
+                           : abuti_nearest_on_device(function, there, &points, limit, nearest));
+    ABUTI_KIT_RUN(&d->kit, STORE_RESULTS, map->sample_count, MAP_GROUP,
+                  ABUTI_BUFFER(&d->points->memory), ABUTI_BUFFER(&d->nearest->memory),
+                  ABUTI_VALUE(query), MAP(RESULTS));
 }
 
 static abut_status compute_distances(abut_map *map, const abuti_posed *others, uint32_t count,
                                      double limit) {
+    struct map_device *d = map->device;
     uint32_t first = ABUT_NONE; /* first body within the limit */
     bool all = true;
     for (uint32_t i = 0; i < count && all; i++) {
@@ -261,17 +189,18 @@ static abut_status compute_distances(abut_map *map, const abuti_posed *others, u
     }
     if (!all || first == ABUT_NONE)
         return abuti_map_on_cpu.find(map, others, count, limit);
-    abut_status status = abuti_bvh_check_on_device("abut_map_compute_distance", others[first].bvh);
-    status = status ? status : upload_positions(map, others[first].bvh->there);
-    for (uint32_t i = first; i < count && !status; i++) {
+    create_buffers(d, map->sample_count);
+    upload_positions(map);
+    for (uint32_t i = first; i < count && !abuti_kit_failed(&d->kit); i++) {
         if (abuti_map_gap(map, &others[i]) > limit)
             continue;
-        status = query_body(map, &others[i], i, limit, i == first);
-        if (!status && count > 1)
-            status = abuti_progress(map->context, "map", (i + 1.0) / count);
+        query_body(map, &others[i], i, limit, i == first);
+        if (count > 1)
+            abuti_kit_progress(&d->kit, map->context, "map", (i + 1.0) / count);
     }
+    d->is_warm = false;
     map->results_on_host = false;
-    return status;
+    return abuti_kit_finish(&d->kit);
 }
 
 /* ---- other components of the surface ---- */
@@ -302,6 +231,8 @@ static abut_status refit_own_bvh(abut_map *map) {
         abuti_kit_upload(&d->kit, OWNER_PARTS, map->parts, map->mesh->triangle_count, 4);
         status = abuti_kit_finish(&d->kit);
     }
+    if (!status)
+        status = abuti_on_device_kit(own->there, &table, &d->own_kit);
     abuti_release(map->context, order);
     if (status)
         abut_bvh_destroy(own);
@@ -312,28 +243,29 @@ static abut_status refit_own_bvh(abut_map *map) {
 
 static abut_status compute_self_distances(abut_map *map, double limit) {
     struct map_device *d = map->device;
-    map_part *part;
     abut_status status = refit_own_bvh(map);
     if (status)
         return status;
     bvh_on_device *there = d->own->there;
     const abuti_posed posed = {d->own, {{0, 0, 0, 0}, {0, 0, 0}}};
     const mesh_frame frame = frame_of(there);
-    const map_query query = make_query(map, &posed, 0, limit, true);
-    status = abuti_on_device_attachment(there, &map_kind, (bvh_attachment **)&part);
-    status = status ? status : upload_positions(map, there);
-    if (status)
-        return status;
-    ABUTI_KIT_RUN(&part->kit, FIND_APART, map->sample_count, MAP_GROUP, TREE(there, nodes),
+    map_query query = make_query(map, &posed, 0, true);
+    query.radius = limit;
+    query.limit = abuti_nearest_reach(there, limit);
+    query.triangle_count = map->mesh->triangle_count;
+    query.warm = d->is_warm;
+    upload_positions(map);
+    abuti_kit_fail(&d->own_kit,
+                   d->queue.error ? d->queue.error : abuti_queue_wait(&there->queue, &d->queue));
+    ABUTI_KIT_RUN(&d->own_kit, FIND_APART, map->sample_count, MAP_GROUP, TREE(there, nodes),
                   TREE(there, triangles), TREE(there, order), TREE(there, corners),
-                  ABUTI_VALUE(frame), MAP(POSITIONS), MAP(INDICES), MAP(PLACES), MAP(OWNER),
-                  MAP(TEXEL), ABUTI_VALUE(query), MAP(PARTS), MAP(OWNER_PARTS), MAP(FOUND));
-    ABUTI_KIT_RUN(&part->kit, STORE_RESULTS, map->sample_count, MAP_GROUP, MAP(FOUND),
-                  ABUTI_VALUE(query), MAP(SIDE), ABUTI_BUFFER(&there->tree.nodes), MAP(RESULTS));
-    status = abuti_kit_finish(&part->kit);
-    d->warm = status ? NULL : there;
+                  ABUTI_VALUE(frame), SURFACE, ABUTI_VALUE(query), MAP(PARTS), MAP(OWNER_PARTS),
+                  MAP(RESULTS));
+    status = abuti_kit_finish(&d->own_kit);
+    abut_status uploaded = abuti_kit_finish(&d->kit);
+    d->is_warm = !status;
     map->results_on_host = false;
-    return status;
+    return uploaded ? uploaded : status;
 }
 
 /* ---- results ---- */

@@ -324,20 +324,6 @@ abut_status abut_map_compute_distance(abut_map *map, const abut_collider *others
 
 /* ---- results on the host ---- */
 
-static abut_status create(abut_map *map) {
-    (void)map;
-    return ABUT_OK;
-}
-
-static void destroy(abut_map *map) {
-    (void)map;
-}
-
-static abut_status fetch(const abut_map *map) {
-    (void)map;
-    return ABUT_OK;
-}
-
 static map_tally tally_triangle(const abut_map *map, uint32_t i, double within) {
     const uint32_t begin = map->first[i], count = map->first[i + 1] - begin;
     const uint32_t triangle = map->ranked[i];
@@ -394,4 +380,4 @@ static abut_status tally(const abut_map *map, double within, map_block *blocks,
     return ABUT_OK;
 }
 
-const map_backend abuti_map_on_cpu = {create, destroy, compute_on_cpu, NULL, fetch, tally};
+const map_backend abuti_map_on_cpu = {.find = compute_on_cpu, .tally = tally};

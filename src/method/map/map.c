@@ -168,7 +168,8 @@ void abut_map_destroy(abut_map *map) {
     if (!map)
         return;
     abut_context *context = map->context;
-    map->backend->destroy(map);
+    if (map->backend->destroy)
+        map->backend->destroy(map);
     release_samples(map);
     abuti_map_release_others(map);
     abut_topology_destroy(map->topology);
@@ -209,7 +210,8 @@ static abut_status create_map(const char *function, abut_mesh *mesh,
         status = abuti_map_atlas_create(function, mesh, options->resolution, options->importance,
                                         &made->atlas);
     status = status ? status : number_samples(made);
-    status = status ? status : made->backend->create(made);
+    if (!status && made->backend->create)
+        status = made->backend->create(made);
     if (status) {
         abut_map_destroy(made);
         return status;

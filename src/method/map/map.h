@@ -59,7 +59,8 @@ double abuti_map_gap(const abut_map *map, const abuti_posed *posed);
 
 /* ---- back ends ---- */
 
-/* Computes distances to other bodies and stores the results, on the CPU or on a device. */
+/* Computes distances to other bodies and stores the results, on the CPU or on a device. The CPU
+ * needs neither `create` nor `destroy` nor `fetch`. */
 typedef struct map_backend {
     abut_status (*create)(abut_map *map);
     void (*destroy)(abut_map *map);

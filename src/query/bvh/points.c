@@ -12,8 +12,12 @@ abut_status abuti_bvh_points_read(const char *function, const abut_bvh *bvh, abu
     if (count >= ABUT_NONE)
         return abuti_fail(ABUT_ERROR_LIMIT, "%s: %zu points; at most %u are possible at once",
                           function, count, ABUT_NONE - 1);
-    *to = (bvh_points){points.host, type,          points.stride ? points.stride : packed,
-                       count,       points.buffer, points.is_sorted};
+    *to = (bvh_points){.first = points.host,
+                       .type = type,
+                       .stride = points.stride ? points.stride : packed,
+                       .count = count,
+                       .buffer = points.buffer,
+                       .ordered = points.is_sorted};
     points.stride = 0;
     points.type = ABUT_SCALAR_NONE;
     return abuti_bvh_check_array(function, "points", bvh, points, count, packed);

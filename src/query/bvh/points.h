@@ -10,6 +10,7 @@ typedef struct bvh_points {
     size_t stride, count;
     const abut_buffer *buffer; /* instead of `first`; or null */
     bool ordered;              /* consecutive points are close in space: they need not be sorted */
+    bool checked;              /* the points of the buffer are known to be valid */
 } bvh_points;
 
 /* The size of a packed point in bytes. */

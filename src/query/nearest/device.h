@@ -4,6 +4,7 @@
 #define ABUTI_NEAREST_DEVICE_H
 
 #include "bvh/on_device.h"
+#include "nearest/features.h"
 #include "nearest/nearest.h"
 
 /* Buffers for a batch of points; most of them in sorted order. */
@@ -21,11 +22,6 @@ enum {
     NEAREST_BOXES, /* of blocks */
     NEAREST_WANTED,
     NEAREST_LEFT,
-    /* The arrays of abuti_features; empty until a batch is large enough for them. */
-    NEAREST_RECORDS,
-    NEAREST_LEAF_BEGIN,
-    NEAREST_INCIDENT_BEGIN,
-    NEAREST_INCIDENTS,
     /* of k_nearest.cl */
     NEAREST_HEAPS,
     NEAREST_REACHES,
@@ -56,9 +52,58 @@ typedef struct nearest_attachment {
     bvh_attachment attachment;
     bvh_on_device *there;
     abuti_kit kit;
-    bool has_features;
-    size_t features_points_min; /* points of a batch from which features pay off */
+    struct device_features *features; /* null until a batch is large enough for them */
+    size_t features_points_min;       /* points of a batch from which features pay off */
 } nearest_attachment;
+
+/* ---- device_features.c: features (features.h), computed on the device ---- */
+
+enum {
+    FEATURES_RECORDS,
+    FEATURES_EXACT,
+    FEATURES_LEAF_BEGIN, /* the first feature of each leaf, and their number */
+    FEATURES_INCIDENT_BEGIN,
+    FEATURES_INCIDENT_PLACES, /* places in the order */
+    /* scratch memory */
+    FEATURES_INDICES, /* only if the BVH has no indices on the device */
+    FEATURES_PLACES,
+    FEATURES_HAS_FACE,
+    FEATURES_DEGREES,
+    FEATURES_CORNER_BEGIN,
+    FEATURES_CORNERS_OF,
+    FEATURES_FIRST_BITS,
+    FEATURES_FIRST_SUMS,
+    FEATURES_FOUND,
+    FEATURES_SOURCES,
+    FEATURES_BUFFERS
+};
+
+/* A feature in doubles. Edge and vertex: base point, unit direction and length, the last two 0 for
+ * a vertex. Face: base point and unit normal. */
+typedef struct feature_exact {
+    double place[2];        /* x, y; absolute */
+    double place_z, length; /* length in the scaled frame */
+    double direction[2];    /* x, y */
+    double direction_z;     /* z */
+    uint32_t triangle, is;  /* triangle of a face; FEATURE_IS_FACE, FEATURE_IS_LOW */
+} feature_exact;
+
+_Static_assert(sizeof(feature_exact) == 64, "the layout that kernels read");
+
+typedef struct device_features {
+    bvh_attachment attachment;
+    abuti_kit kit;  /* on the queue of the BVH */
+    uint32_t count; /* 0 = a vertex has more than FEATURES_DEGREE corners */
+    bool is_ready;
+} device_features;
+
+#define FEATURE(features, which) KIT_BUFFER(&(features)->kit, FEATURES_##which)
+
+/* Computes the features of a BVH whose device has doubles, unless they are ready. Commands may
+ * still be running. */
+abut_status abuti_features_on_device(bvh_on_device *there, device_features **features);
+/* The program of its kernels, which takes the options of the tree. */
+abuti_kit_plan abuti_device_features_plan(const char *options);
 
 /* Returns that of a BVH; creates it if there is none. */
 abut_status abuti_nearest_get_attachment(bvh_on_device *there, nearest_attachment **nearest);

@@ -6,7 +6,6 @@
 #include "geom/closest_shared.h"
 #include "nearest/batch.h"
 #include "nearest/device.h"
-#include "nearest/features.h"
 
 #include <math.h>
 
@@ -59,56 +58,18 @@ static abut_status create_nearest(bvh_attachment *attachment, void *owner) {
     return abuti_on_device_kit(owner, &table, &n->kit);
 }
 
-static abut_status refit_nearest(bvh_attachment *attachment) {
-    ((nearest_attachment *)attachment)->has_features = false;
-    return ABUT_OK;
-}
-
 static void destroy_nearest(bvh_attachment *attachment) {
     abuti_kit_close(&((nearest_attachment *)attachment)->kit);
 }
 
-static const bvh_attachment_kind nearest_kind = {sizeof(nearest_attachment), create_nearest,
-                                                 refit_nearest, destroy_nearest};
+static const bvh_attachment_kind nearest_kind = {sizeof(nearest_attachment), create_nearest, NULL,
+                                                 destroy_nearest};
 
 abut_status abuti_nearest_get_attachment(bvh_on_device *there, nearest_attachment **nearest) {
     bvh_attachment *attachment;
     abut_status status = abuti_on_device_attachment(there, &nearest_kind, &attachment);
     if (!status)
         *nearest = (nearest_attachment *)attachment;
-    return status;
-}
-
-/* ---- features ---- */
-
-/* Creates features if there are none yet. Reports progress. */
-static abut_status ensure_features(nearest_attachment *n) {
-    const abuti_bvh_device *tree = &n->there->tree;
-    abut_context *context = n->there->context;
-    if (n->has_features)
-        return ABUT_OK;
-    size_t places = (size_t)tree->leaf_count * BVH_WIDTH;
-    uint32_t *order = abuti_allocate(context, places, sizeof *order);
-    abut_status status = order ? ABUT_OK : ABUT_ERROR_MEMORY;
-    if (!status)
-        status =
-            abuti_buffer_download(&n->there->queue, &tree->order, 0, order, places * sizeof *order);
-    abuti_features f = {0};
-    if (!status)
-        status = abuti_features_create(tree->mesh, tree->scale, order, tree->leaf_count,
-                                       FEATURES_INCIDENTS, &f);
-    abuti_kit_fail(&n->kit, status);
-    if (!status) {
-        abuti_kit_upload(&n->kit, NEAREST_LEAF_BEGIN, f.leaf_begin, (size_t)tree->leaf_count + 1,
-                         4);
-        abuti_kit_upload(&n->kit, NEAREST_INCIDENT_BEGIN, f.incident_begin, (size_t)f.count + 1, 4);
-        abuti_kit_upload(&n->kit, NEAREST_INCIDENTS, f.incidents, f.incident_count, 4);
-        abuti_kit_upload(&n->kit, NEAREST_RECORDS, f.records, f.count, sizeof *f.records);
-    }
-    status = abuti_kit_finish(&n->kit);
-    n->has_features = !status;
-    abuti_features_destroy(&f);
-    abuti_release(context, order);
     return status;
 }
 
@@ -171,10 +132,11 @@ static void enqueue_block_search(nearest_attachment *n, uint32_t count, float li
                   TREE(there, triangles), ABUTI_VALUE(blocks), SCRATCH(WANTED),
                   ABUTI_VALUE(wanted_blocks), SCRATCH(BOXES));
     ABUTI_KIT_GROUPS(&n->kit, NEAREST_REGION_FIND, blocks, FIND_GROUP, TREE(there, nodes),
-                     SCRATCH(RECORDS), SCRATCH(LEAF_BEGIN), SCRATCH(SORTED), ABUTI_VALUE(count),
-                     ABUTI_VALUE(limit), SCRATCH(BOXES), ABUTI_VALUE(block_points), SCRATCH(WANTED),
-                     ABUTI_VALUE(wanted_blocks), KIT_BUFFER(&n->kit, left), SCRATCH(COUNTS),
-                     SCRATCH(PLACES), ABUTI_LOCAL_MEMORY(REGION_BYTES));
+                     FEATURE(n->features, RECORDS), FEATURE(n->features, LEAF_BEGIN),
+                     SCRATCH(SORTED), ABUTI_VALUE(count), ABUTI_VALUE(limit), SCRATCH(BOXES),
+                     ABUTI_VALUE(block_points), SCRATCH(WANTED), ABUTI_VALUE(wanted_blocks),
+                     KIT_BUFFER(&n->kit, left), SCRATCH(COUNTS), SCRATCH(PLACES),
+                     ABUTI_LOCAL_MEMORY(REGION_BYTES));
 }
 
 /* Finds candidate triangles by traversal, for all points or those of the remaining blocks (`block`
@@ -220,11 +182,11 @@ static void enqueue_measure(nearest_attachment *n, uint32_t count, double radius
                   SCRATCH(PLACES), ABUTI_VALUE(first), ABUTI_BUFFER(nearest));
     if (by_features)
         ABUTI_KIT_RUN(&n->kit, NEAREST_REGION_MEASURE, count, FIND_GROUP, TREE(there, corners),
-                      TREE(there, triangles), TREE(there, order), SCRATCH(RECORDS),
-                      SCRATCH(INCIDENT_BEGIN), SCRATCH(INCIDENTS), SCRATCH(SORTED), SCRATCH(EXACT),
-                      SCRATCH(ORDER), ABUTI_VALUE(count), ABUTI_VALUE(radius), SCRATCH(LEFT),
-                      ABUTI_VALUE(block), SCRATCH(COUNTS), SCRATCH(PLACES), ABUTI_VALUE(first),
-                      ABUTI_BUFFER(nearest));
+                      TREE(there, triangles), TREE(there, order), FEATURE(n->features, RECORDS),
+                      FEATURE(n->features, INCIDENT_BEGIN), FEATURE(n->features, INCIDENT_PLACES),
+                      SCRATCH(SORTED), SCRATCH(EXACT), SCRATCH(ORDER), ABUTI_VALUE(count),
+                      ABUTI_VALUE(radius), SCRATCH(LEFT), ABUTI_VALUE(block), SCRATCH(COUNTS),
+                      SCRATCH(PLACES), ABUTI_VALUE(first), ABUTI_BUFFER(nearest));
     ABUTI_KIT_RUN(&n->kit, NEAREST_COMPLETE, count, FIND_GROUP, TREE(there, nodes),
                   TREE(there, triangles), TREE(there, order), TREE(there, corners), SCRATCH(SORTED),
                   SCRATCH(EXACT), SCRATCH(ORDER), ABUTI_VALUE(count), ABUTI_VALUE(radius),
@@ -240,7 +202,7 @@ abut_status abuti_nearest_check(nearest_attachment *n, const char *function,
     const uint32_t is_float = points->type == ABUT_SCALAR_FLOAT32;
     const uint32_t count = (uint32_t)points->count;
     uint32_t refused = UINT32_MAX;
-    if (!points->buffer || !count)
+    if (!points->buffer || points->checked || !count)
         return ABUT_OK;
     const abuti_buffer *from = &points->buffer->memory;
     abuti_kit_upload(&n->kit, NEAREST_INVALID, &refused, 1, sizeof refused);
@@ -299,9 +261,10 @@ static abut_status compute_batch(nearest_attachment *n, const bvh_points *points
     const uint32_t count = (uint32_t)attachment->count,
                    first = host ? 0 : (uint32_t)attachment->begin;
     bool by_features = q->nearest && attachment->count >= n->features_points_min;
-    abut_status status = by_features ? ensure_features(n) : ABUT_OK;
+    abut_status status = by_features ? abuti_features_on_device(n->there, &n->features) : ABUT_OK;
     if (status)
         return status;
+    by_features = by_features && n->features->count;
     reserve_buffers(n, attachment->most);
     upload_points(n, points, attachment->begin, count, memory);
     if (host)

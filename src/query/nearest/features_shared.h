@@ -10,6 +10,15 @@
 /* Smallest sine of the angles of a face that limits the region of an edge. */
 #define FEATURE_LEAN (1.0 / 64)
 
+#define FEATURES_GROUP 128  /* work-items of the kernels that compute features */
+#define FEATURES_DEGREE 256 /* maximum corners of a vertex for features on a device */
+
+/* Kind of a feature in doubles; see feature_exact. */
+enum {
+    FEATURE_IS_FACE = 1,
+    FEATURE_IS_LOW = 2 /* next to a triangle that is too low to be a feature */
+};
+
 /* A record before rounding; the vectors are `first` to `fourth`. */
 typedef struct feature_parts {
     vec3 place, vector[4];

@@ -10,7 +10,7 @@
 #include "device/kit.h"
 #include "field/build/device_shared.h"
 #include "field/field.h"
-#include "nearest/features.h"
+#include "nearest/device.h"
 #include "sign/device.h"
 
 /* Statistics of a build, for benchmarks and tests. */
@@ -24,18 +24,6 @@ typedef struct field_account {
     bool searched;      /* the whole field was computed by closest-point queries */
 } field_account;
 
-/* A feature in doubles. Edge and vertex: base point, unit direction and length, the last two 0 for
- * a vertex. Face: base point and unit normal. */
-typedef struct feature_exact {
-    double place[2];        /* x, y; absolute */
-    double place_z, length; /* length in the scaled frame */
-    double direction[2];    /* x, y */
-    double direction_z;     /* z */
-    uint32_t triangle, is;  /* triangle of a face; FIELD_IS_FACE, FIELD_IS_LOW */
-} feature_exact;
-
-_Static_assert(sizeof(feature_exact) == 64, "the layout that field_cells.cl reads");
-
 _Static_assert(sizeof(field_grid) == 128, "the layout that kernels read");
 
 typedef enum field_kernel {
@@ -45,7 +33,6 @@ typedef enum field_kernel {
     FIELD_CUT,
     FIELD_CELLS,
     FIELD_FEW_CELLS,
-    FIELD_SCATTER,
     FIELD_CROSS,
     FIELD_SUM,
     FIELD_SHIFTS,
@@ -53,40 +40,17 @@ typedef enum field_kernel {
     FIELD_REST,
     FIELD_RESOLVE,
     FIELD_BRICKS,
-    FIELD_FEATURES_COUNT,
-    FIELD_FEATURES_LIST,
-    FIELD_FEATURES_SORT,
-    FIELD_FEATURES_FIRST,
-    FIELD_FEATURES_NUMBER,
-    FIELD_FEATURES_MAKE,
-    FIELD_FEATURES_INCIDENTS,
     FIELD_KERNELS
 } field_kernel;
 
 typedef enum field_memory {
     /* computed once */
-    FIELD_RECORDS, /* feature records */
-    FIELD_EXACT,
-    FIELD_INCIDENT_BEGIN,
-    FIELD_INCIDENTS,
-    /* of field_features.cl */
-    FIELD_INDICES, /* only if the BVH has no indices on the device */
-    FIELD_PLACES,
-    FIELD_HAS_FACE,
-    FIELD_DEGREES,
-    FIELD_CORNER_BEGIN,
-    FIELD_CORNERS_OF,
-    FIELD_FIRST_BITS,
-    FIELD_FIRST_SUMS,
-    FIELD_FOUND,
-    FIELD_SOURCES,
     /* computed in each build */
     FIELD_LISTS, /* of all levels */
     FIELD_BOUNDS,
     FIELD_POOL,
     FIELD_COUNTERS,
     FIELD_DOUBTS,
-    FIELD_RESOLVED,
     FIELD_LONG,
     FIELD_LONGER,
     FIELD_CUT_LISTS,
@@ -107,11 +71,11 @@ typedef enum field_memory {
 typedef struct field_parts {
     bvh_attachment part;
     const sign_attachment *sign;
-    bool closed;            /* no boundary */
-    abuti_kit kit;          /* on the queue of the BVH */
-    abuti_queue beside;     /* second queue, for signs while lists are made */
-    abuti_kit aside;        /* on the second queue; uses the memory of `kit` */
-    uint32_t feature_count; /* without features all cells use the query */
+    bool closed;        /* no boundary */
+    abuti_kit kit;      /* on the queue of the BVH */
+    abuti_queue beside; /* second queue, for signs while lists are made */
+    abuti_kit aside;    /* on the second queue; uses the memory of `kit` */
+    device_features *features;
     bool is_ready;
     double cells_min; /* cells per triangle; smaller grids are computed by closest-point queries */
     uint32_t slices_max; /* per list */
@@ -135,12 +99,6 @@ abut_status abuti_device_field_account(bvh_on_device *bvh, field_account *accoun
 abut_status abuti_device_field_fill(bvh_on_device *bvh, const abut_grid *grid,
                                     const uint32_t first[3], double band, abuti_buffer *values,
                                     double *lowest, double *highest);
-
-/* ---- device_features.c ---- */
-
-/* Computes the features of the BVH; none if a vertex has more than FEATURES_DEGREE corners.
- * Failures are sticky errors of its queue. */
-void abuti_field_features(bvh_on_device *bvh, field_parts *parts);
 
 /* ---- device_layout.c ---- */
 

@@ -103,7 +103,7 @@ static void choose_levels(fill_state *f) {
         uint32_t level = f->levels++;
         uint32_t blocks = blocks_of(f->grid, side), slices = f->parts->slices_max;
         while (slices > 1 && ((uint64_t)slices * blocks > LEVEL_GROUPS ||
-                              (uint64_t)slices * SLICE_FEATURES > f->parts->feature_count))
+                              (uint64_t)slices * SLICE_FEATURES > f->parts->features->count))
             slices /= 2;
         f->sides[level] = side;
         f->blocks[level] = blocks;
@@ -127,7 +127,7 @@ static void choose_levels(fill_state *f) {
 
 static void reserve_buffers(fill_state *f) {
     field_parts *p = f->parts;
-    size_t first = (size_t)POOL_FEATURE * p->feature_count;
+    size_t first = (size_t)POOL_FEATURE * p->features->count;
     size_t pool = grid_cells(f->grid) / POOL_CELLS + (first < POOL_MAX ? first : POOL_MAX);
     p->pool_count = p->pool_count < pool && !p->pool_fixed ? pool : p->pool_count;
     const struct {
@@ -212,14 +212,15 @@ static void queue_top(fill_state *f) {
     field_parts *p = f->parts;
     uint32_t pool_count = (uint32_t)p->pool_count;
     size_t items = GROUP * (size_t)f->blocks[0];
-    ABUTI_KIT_RUN(&p->kit, FIELD_SEED, items, GROUP, MEMORY(FIELD_RECORDS),
-                  ABUTI_VALUE(p->feature_count), ABUTI_VALUE(f->argument), ABUTI_VALUE(f->sides[0]),
-                  MEMORY(FIELD_BOUNDS), ABUTI_LOCAL_MEMORY(FIELD_SEED_BYTES));
-    ABUTI_KIT_RUN(&p->kit, FIELD_TOP, items * f->slices[0], GROUP, MEMORY(FIELD_RECORDS),
-                  ABUTI_VALUE(p->feature_count), ABUTI_VALUE(f->argument), ABUTI_VALUE(f->sides[0]),
-                  ABUTI_VALUE(f->slices[0]), MEMORY(FIELD_BOUNDS), ABUTI_VALUE(f->bounds_at[0]),
-                  ABUTI_VALUE(f->bounds_at[1]), MEMORY(FIELD_POOL), ABUTI_VALUE(pool_count),
-                  MEMORY(FIELD_COUNTERS), MEMORY(FIELD_LISTS),
+    ABUTI_KIT_RUN(&p->kit, FIELD_SEED, items, GROUP, FEATURE(p->features, RECORDS),
+                  ABUTI_VALUE(p->features->count), ABUTI_VALUE(f->argument),
+                  ABUTI_VALUE(f->sides[0]), MEMORY(FIELD_BOUNDS),
+                  ABUTI_LOCAL_MEMORY(FIELD_SEED_BYTES));
+    ABUTI_KIT_RUN(&p->kit, FIELD_TOP, items * f->slices[0], GROUP, FEATURE(p->features, RECORDS),
+                  ABUTI_VALUE(p->features->count), ABUTI_VALUE(f->argument),
+                  ABUTI_VALUE(f->sides[0]), ABUTI_VALUE(f->slices[0]), MEMORY(FIELD_BOUNDS),
+                  ABUTI_VALUE(f->bounds_at[0]), ABUTI_VALUE(f->bounds_at[1]), MEMORY(FIELD_POOL),
+                  ABUTI_VALUE(pool_count), MEMORY(FIELD_COUNTERS), MEMORY(FIELD_LISTS),
                   ABUTI_LOCAL_MEMORY(FIELD_LISTS_BYTES));
 }
 
@@ -227,13 +228,13 @@ static void queue_filter(fill_state *f, uint32_t level) {
     field_parts *p = f->parts;
     uint32_t pool_count = (uint32_t)p->pool_count;
     ABUTI_KIT_RUN(&p->kit, FIELD_FILTER, GROUP * (size_t)f->blocks[level] * f->slices[level], GROUP,
-                  MEMORY(FIELD_RECORDS), ABUTI_VALUE(f->argument), ABUTI_VALUE(f->sides[level]),
-                  ABUTI_VALUE(f->slices[level]), ABUTI_VALUE(f->slices[level - 1]),
-                  MEMORY(FIELD_BOUNDS), ABUTI_VALUE(f->bounds_at[level]),
-                  ABUTI_VALUE(f->bounds_at[level + 1]), MEMORY(FIELD_POOL), ABUTI_VALUE(pool_count),
-                  ABUTI_VALUE(level), MEMORY(FIELD_COUNTERS), MEMORY(FIELD_LISTS),
-                  ABUTI_VALUE(f->lists_at[level - 1]), ABUTI_VALUE(f->lists_at[level]),
-                  ABUTI_LOCAL_MEMORY(FIELD_LISTS_BYTES));
+                  FEATURE(p->features, RECORDS), ABUTI_VALUE(f->argument),
+                  ABUTI_VALUE(f->sides[level]), ABUTI_VALUE(f->slices[level]),
+                  ABUTI_VALUE(f->slices[level - 1]), MEMORY(FIELD_BOUNDS),
+                  ABUTI_VALUE(f->bounds_at[level]), ABUTI_VALUE(f->bounds_at[level + 1]),
+                  MEMORY(FIELD_POOL), ABUTI_VALUE(pool_count), ABUTI_VALUE(level),
+                  MEMORY(FIELD_COUNTERS), MEMORY(FIELD_LISTS), ABUTI_VALUE(f->lists_at[level - 1]),
+                  ABUTI_VALUE(f->lists_at[level]), ABUTI_LOCAL_MEMORY(FIELD_LISTS_BYTES));
 }
 
 /* Blocks of FIELD_BLOCK, or the eighths of those whose lists were too long. */
@@ -245,10 +246,11 @@ static void queue_cells(fill_state *f, bool parts) {
     uint32_t next_max = parts ? f->longer_max : f->long_max;
     float facing = p->closed ? 0 : (float)f->parts->sign->facing;
     size_t items = parts ? queue_items(8 * (size_t)f->long_max) : GROUP * (size_t)f->blocks[last];
-    ABUTI_KIT_RUN(&p->kit, FIELD_CELLS, items, GROUP, MEMORY(FIELD_RECORDS), MEMORY(FIELD_EXACT),
-                  ABUTI_BUFFER(&f->bvh->tree.corners), ABUTI_VALUE(f->argument), ABUTI_VALUE(side),
-                  ABUTI_VALUE(slices), MEMORY(parts ? FIELD_CUT_LISTS : FIELD_LISTS),
-                  ABUTI_VALUE(from), MEMORY(FIELD_BOUNDS), ABUTI_VALUE(f->bounds_at[last + 1]),
+    ABUTI_KIT_RUN(&p->kit, FIELD_CELLS, items, GROUP, FEATURE(p->features, RECORDS),
+                  FEATURE(p->features, EXACT), ABUTI_BUFFER(&f->bvh->tree.corners),
+                  ABUTI_VALUE(f->argument), ABUTI_VALUE(side), ABUTI_VALUE(slices),
+                  MEMORY(parts ? FIELD_CUT_LISTS : FIELD_LISTS), ABUTI_VALUE(from),
+                  MEMORY(FIELD_BOUNDS), ABUTI_VALUE(f->bounds_at[last + 1]),
                   MEMORY(FIELD_CUT_BOUNDS), MEMORY(FIELD_POOL), MEMORY(FIELD_LONG),
                   ABUTI_VALUE(f->long_max), MEMORY(parts ? FIELD_LONGER : FIELD_LONG),
                   ABUTI_VALUE(next_max), MEMORY(FIELD_COARSE_SHIFTS), MEMORY(FIELD_FINE_SHIFTS),
@@ -262,8 +264,9 @@ static void queue_cut(fill_state *f) {
     uint32_t last = f->levels - 1;
     uint32_t pool_count = (uint32_t)p->pool_count;
     ABUTI_KIT_RUN(&p->kit, FIELD_CUT, queue_items(8 * (size_t)f->long_max), GROUP,
-                  MEMORY(FIELD_RECORDS), ABUTI_VALUE(f->argument), ABUTI_VALUE(f->slices[last]),
-                  MEMORY(FIELD_BOUNDS), ABUTI_VALUE(f->bounds_at[last + 1]), MEMORY(FIELD_LISTS),
+                  FEATURE(p->features, RECORDS), ABUTI_VALUE(f->argument),
+                  ABUTI_VALUE(f->slices[last]), MEMORY(FIELD_BOUNDS),
+                  ABUTI_VALUE(f->bounds_at[last + 1]), MEMORY(FIELD_LISTS),
                   ABUTI_VALUE(f->lists_at[last]), MEMORY(FIELD_LONG), ABUTI_VALUE(f->long_max),
                   MEMORY(FIELD_POOL), ABUTI_VALUE(pool_count), ABUTI_VALUE(f->levels),
                   MEMORY(FIELD_COUNTERS), MEMORY(FIELD_CUT_LISTS), MEMORY(FIELD_CUT_BOUNDS),
@@ -274,13 +277,13 @@ static void queue_long_lists(fill_state *f) {
     field_parts *p = f->parts;
     float facing = p->closed ? 0 : (float)f->parts->sign->facing;
     ABUTI_KIT_RUN(&p->kit, FIELD_FEW_CELLS, queue_items(64 * (size_t)f->long_max), GROUP,
-                  MEMORY(FIELD_RECORDS), MEMORY(FIELD_EXACT), ABUTI_BUFFER(&f->bvh->tree.corners),
-                  ABUTI_VALUE(f->argument), MEMORY(FIELD_CUT_LISTS), MEMORY(FIELD_CUT_BOUNDS),
-                  MEMORY(FIELD_POOL), MEMORY(FIELD_LONG), MEMORY(FIELD_LONGER),
-                  ABUTI_VALUE(f->longer_max), MEMORY(FIELD_COARSE_SHIFTS),
-                  MEMORY(FIELD_FINE_SHIFTS), ABUTI_VALUE(facing), ABUTI_BUFFER(f->values),
-                  MEMORY(FIELD_DOUBTS), ABUTI_VALUE(f->doubts_max), MEMORY(FIELD_COUNTERS),
-                  ABUTI_LOCAL_MEMORY(FIELD_FEW_BYTES));
+                  FEATURE(p->features, RECORDS), FEATURE(p->features, EXACT),
+                  ABUTI_BUFFER(&f->bvh->tree.corners), ABUTI_VALUE(f->argument),
+                  MEMORY(FIELD_CUT_LISTS), MEMORY(FIELD_CUT_BOUNDS), MEMORY(FIELD_POOL),
+                  MEMORY(FIELD_LONG), MEMORY(FIELD_LONGER), ABUTI_VALUE(f->longer_max),
+                  MEMORY(FIELD_COARSE_SHIFTS), MEMORY(FIELD_FINE_SHIFTS), ABUTI_VALUE(facing),
+                  ABUTI_BUFFER(f->values), MEMORY(FIELD_DOUBTS), ABUTI_VALUE(f->doubts_max),
+                  MEMORY(FIELD_COUNTERS), ABUTI_LOCAL_MEMORY(FIELD_FEW_BYTES));
 }
 
 /* Uncertain cells, with the arithmetic of the closest-point query. */
@@ -290,12 +293,13 @@ static void queue_resolve(fill_state *f) {
     uint32_t last = f->levels - 1;
     float facing = p->closed ? 0 : (float)f->parts->sign->facing;
     ABUTI_KIT_RUN(&p->kit, FIELD_RESOLVE, queue_items(grid_cells(f->grid)), GROUP,
-                  MEMORY(FIELD_RECORDS), MEMORY(FIELD_INCIDENT_BEGIN), MEMORY(FIELD_INCIDENTS),
-                  ABUTI_BUFFER(&tree->order), ABUTI_BUFFER(&tree->corners),
-                  ABUTI_VALUE(f->argument), ABUTI_VALUE(f->slices[last]), MEMORY(FIELD_LISTS),
-                  ABUTI_VALUE(f->lists_at[last]), MEMORY(FIELD_POOL), MEMORY(FIELD_COARSE_SHIFTS),
-                  MEMORY(FIELD_FINE_SHIFTS), ABUTI_VALUE(facing), ABUTI_BUFFER(f->values),
-                  MEMORY(FIELD_DOUBTS), ABUTI_VALUE(f->doubts_max), MEMORY(FIELD_COUNTERS),
+                  FEATURE(p->features, RECORDS), FEATURE(p->features, INCIDENT_BEGIN),
+                  FEATURE(p->features, INCIDENT_PLACES), ABUTI_BUFFER(&tree->order),
+                  ABUTI_BUFFER(&tree->corners), ABUTI_VALUE(f->argument),
+                  ABUTI_VALUE(f->slices[last]), MEMORY(FIELD_LISTS), ABUTI_VALUE(f->lists_at[last]),
+                  MEMORY(FIELD_POOL), MEMORY(FIELD_COARSE_SHIFTS), MEMORY(FIELD_FINE_SHIFTS),
+                  ABUTI_VALUE(facing), ABUTI_BUFFER(f->values), MEMORY(FIELD_DOUBTS),
+                  ABUTI_VALUE(f->doubts_max), MEMORY(FIELD_COUNTERS),
                   ABUTI_LOCAL_MEMORY(FIELD_RESOLVE_BYTES));
 }
 
@@ -354,7 +358,6 @@ static float value_of(double distance, double band) {
 typedef struct query_buffers {
     vec3 *points;
     abut_nearest *nearest;
-    uint32_t *cells;
     float *values;
 } query_buffers;
 
@@ -362,15 +365,13 @@ static void query_batch(fill_state *f, const query_buffers *s, size_t first, uin
     field_parts *p = f->parts;
     const uint32_t *n = f->grid->count;
     for (uint32_t i = 0; i < count; i++) {
-        uint32_t cell = s->cells[i] = (uint32_t)first + i;
+        uint32_t cell = (uint32_t)first + i;
         s->points[i] = centre_of(f, cell % n[0], cell / n[0] % n[1], cell / n[0] / n[1]);
     }
-    const bvh_points batch = {(const unsigned char *)s->points,
-                              ABUT_SCALAR_FLOAT64,
-                              sizeof *s->points,
-                              count,
-                              NULL,
-                              false};
+    const bvh_points batch = {.first = (const unsigned char *)s->points,
+                              .type = ABUT_SCALAR_FLOAT64,
+                              .stride = sizeof *s->points,
+                              .count = count};
     abuti_kit_fail(&p->kit, abuti_sign_nearest_on_device("abut_field_create", f->bvh, &batch,
                                                          HUGE_VAL, abut_array_host(s->nearest)));
     for (uint32_t i = 0; i < count && !abuti_kit_failed(&p->kit); i++) {
@@ -378,10 +379,9 @@ static void query_batch(fill_state *f, const query_buffers *s, size_t first, uin
         f->lowest = real_min(f->lowest, s->values[i]);
         f->highest = real_max(f->highest, s->values[i]);
     }
-    abuti_kit_upload(&p->kit, FIELD_DOUBTS, s->cells, count, sizeof *s->cells);
-    abuti_kit_upload(&p->kit, FIELD_RESOLVED, s->values, count, sizeof *s->values);
-    ABUTI_KIT_RUN(&p->kit, FIELD_SCATTER, count, GROUP, MEMORY(FIELD_DOUBTS),
-                  MEMORY(FIELD_RESOLVED), ABUTI_VALUE(count), ABUTI_BUFFER(f->values));
+    if (!abuti_kit_failed(&p->kit))
+        abuti_kit_fail(&p->kit, abuti_buffer_upload(p->kit.queue, f->values, first * sizeof(float),
+                                                    s->values, count * sizeof(float)));
 }
 
 /* Computes all cells. */
@@ -391,13 +391,12 @@ static void query_all_cells(fill_state *f) {
     size_t cells = grid_cells(f->grid), most = cells < SEARCH_POINTS ? cells : SEARCH_POINTS;
     query_buffers s = {abuti_allocate(context, most, sizeof *s.points),
                        abuti_allocate(context, most, sizeof *s.nearest),
-                       abuti_allocate(context, most, sizeof *s.cells),
                        abuti_allocate(context, most, sizeof *s.values)};
-    if (!s.points || !s.nearest || !s.cells || !s.values)
+    if (!s.points || !s.nearest || !s.values)
         abuti_kit_fail(kit, ABUT_ERROR_MEMORY);
     for (size_t i = 0; i < cells && !abuti_kit_failed(kit); i += most)
         query_batch(f, &s, i, (uint32_t)(cells - i < most ? cells - i : most));
-    ABUTI_RELEASE(context, s.points, s.nearest, s.cells, s.values);
+    ABUTI_RELEASE(context, s.points, s.nearest, s.values);
 }
 
 /* ---- entry point ---- */
@@ -440,7 +439,7 @@ static bool grow_pool(fill_state *f) {
 static bool uses_queries(const fill_state *f) {
     const field_parts *p = f->parts;
     double cells = (double)grid_cells(f->grid);
-    return p->sign->by_normals || !p->feature_count || !(f->largest < FRAME_EXTENT_MAX) ||
+    return p->sign->by_normals || !p->features->count || !(f->largest < FRAME_EXTENT_MAX) ||
            cells < p->cells_min * f->bvh->tree.triangle_count;
 }
 
@@ -504,7 +503,7 @@ abut_status abuti_device_field_fill(bvh_on_device *bvh, const abut_grid *grid,
         *lowest = f.lowest;
         *highest = f.highest;
     } else {
-        f.parts->is_ready = false; /* the failure may concern the features */
+        f.parts->is_ready = f.parts->features->is_ready = false; /* it may concern the features */
     }
     return status;
 }

@@ -15,7 +15,6 @@ static const abuti_kernel_source sources[FIELD_KERNELS] = {
     [FIELD_CUT] = {"field_lists", "field_cut", NULL},
     [FIELD_CELLS] = {"field_cells", "field_cells", NULL},
     [FIELD_FEW_CELLS] = {"field_cells", "field_few", NULL},
-    [FIELD_SCATTER] = {"field_cells", "field_scatter", NULL},
     [FIELD_CROSS] = {"field_rows", "field_cross", NULL},
     [FIELD_SUM] = {"field_rows", "field_sum", NULL},
     [FIELD_SHIFTS] = {"field_sides", "field_shifts", NULL},
@@ -23,13 +22,6 @@ static const abuti_kernel_source sources[FIELD_KERNELS] = {
     [FIELD_REST] = {"field_sides", "field_rest", NULL},
     [FIELD_RESOLVE] = {"field_resolve", "field_resolve", NULL},
     [FIELD_BRICKS] = {"field_resolve", "field_bricks", NULL},
-    [FIELD_FEATURES_COUNT] = {"field_features", "features_count", NULL},
-    [FIELD_FEATURES_LIST] = {"field_features", "features_list", NULL},
-    [FIELD_FEATURES_SORT] = {"field_features", "features_sort", NULL},
-    [FIELD_FEATURES_FIRST] = {"field_features", "features_first", NULL},
-    [FIELD_FEATURES_NUMBER] = {"field_features", "features_number", NULL},
-    [FIELD_FEATURES_MAKE] = {"field_features", "features_make", NULL},
-    [FIELD_FEATURES_INCIDENTS] = {"field_features", "features_incidents", NULL},
 };
 
 static const abuti_kit_table table = {.sources = sources,
@@ -37,8 +29,7 @@ static const abuti_kit_table table = {.sources = sources,
                                       .buffer_count = FIELD_MEMORIES};
 
 /* Kernels of all fields, and additional ones for surfaces with boundary edges. */
-static const uint32_t needed[] = {FIELD_FEATURES_COUNT, FIELD_TOP, FIELD_CELLS, FIELD_CROSS,
-                                  FIELD_RESOLVE};
+static const uint32_t needed[] = {FIELD_TOP, FIELD_CELLS, FIELD_CROSS, FIELD_RESOLVE};
 static const uint32_t needed_open[] = {FIELD_SIDES};
 enum {
     NEEDED = sizeof needed / sizeof *needed,
@@ -57,21 +48,24 @@ static uint32_t add_plans(const uint32_t *kernels, uint32_t count, const char *o
  * compiled later with other options. */
 void abuti_field_prepare(abut_device *device, uint32_t triangle_count) {
     char options[ABUTI_OPTIONS_BYTES];
-    abuti_kit_plan plans[BVH_BUILDER_PLANS + NEEDED + 1];
+    abuti_kit_plan plans[BVH_BUILDER_PLANS + NEEDED + 2];
     abuti_bvh_builder_plans(plans);
     uint32_t count = BVH_BUILDER_PLANS;
     abuti_device_options_of(device, triangle_count >> 20 ? 32 : 16, options);
-    if (device->info.has_doubles)
+    if (device->info.has_doubles) {
         count += add_plans(needed, NEEDED, options, plans + count);
+        plans[count++] = abuti_device_features_plan(options);
+    }
     plans[count++] = abuti_tools_plan();
     abuti_kit_prepare(device, plans, count);
 }
 
 static void prepare_programs(bvh_on_device *there, const char *options) {
-    abuti_kit_plan plans[NEEDED + NEEDED_OPEN];
+    abuti_kit_plan plans[NEEDED + NEEDED_OPEN + 1];
     uint32_t count = add_plans(needed, NEEDED, options, plans);
     if (!bvh_sign_of(there->bvh)->closed)
         count += add_plans(needed_open, NEEDED_OPEN, options, plans + count);
+    plans[count++] = abuti_device_features_plan(options);
     abuti_kit_prepare(there->queue.device, plans, count);
 }
 
@@ -117,9 +111,8 @@ abut_status abuti_field_parts(bvh_on_device *bvh, field_parts **parts) {
     p->sign = sign;
     p->closed = sign->closed;
     if (!p->is_ready) {
-        abuti_field_features(bvh, p);
-        status = abuti_queue_report(p->kit.queue); /* commands for features may be running */
-        if (status)
+        status = abuti_features_on_device(bvh, &p->features);
+        if (status || (status = abuti_queue_report(p->kit.queue)))
             (void)abuti_kit_finish(&p->kit);
         p->is_ready = !status;
     }

@@ -13,7 +13,6 @@
 #define FIELD_BLOCK 8      /* side of the blocks that a group measures, the smallest with lists */
 #define FIELD_COARSE 32    /* side of the blocks for which signs are computed first */
 #define FIELD_LEVELS 32
-#define FEATURES_DEGREE 256 /* maximum corners of a vertex for features on the device */
 
 /* Entries of a pool are counted in chunks as well, so that the sum never wraps around. */
 #define FIELD_CHUNK 1024
@@ -53,12 +52,6 @@ enum {
     FIELD_COUNT_LEFT,
     FIELD_COUNT_ENTRIES, /* for each level, and for subdivided blocks */
     FIELD_COUNTS = FIELD_COUNT_ENTRIES + FIELD_LEVELS + 1
-};
-
-/* Kind of a feature in doubles; see feature_exact. */
-enum {
-    FIELD_IS_FACE = 1,
-    FIELD_IS_LOW = 2 /* next to a triangle that is too low to be a feature */
 };
 
 /* ---- the grid ---- */

@@ -30,6 +30,7 @@
  */
 #include "base/math_shared.h"
 #include "field/build/values_cl.h"
+#include "nearest/features_shared.h"
 
 #if ABUTI_REAL_BITS == 64
 
@@ -133,8 +134,8 @@ static inline double field_measure(__global const double2 *exact, __global const
     uint2 what = as_uint2(e3.y); /* triangle of a face, and kind */
     double x = (p.x - e0.x) * scale, y = (p.y - e0.y) * scale, z = (p.z - e1.x) * scale;
     double along = e2.x * x + e2.y * y + e3.x * z;
-    *low = *low || (what.y & FIELD_IS_LOW);
-    if (what.y & FIELD_IS_FACE) {
+    *low = *low || (what.y & FEATURE_IS_LOW);
+    if (what.y & FEATURE_IS_FACE) {
         bool over =
             !at_border || is_over(corners + 9 * (size_t)what.x, p, (double3)(e2.x, e2.y, e3.x));
         return over ? fabs(along) : INFINITY;
@@ -416,14 +417,6 @@ field_few(__global const float4 *features, __global const double2 *exact,
         barrier(CLK_LOCAL_MEM_FENCE);
     }
     reduce_extremes(&to, least);
-}
-
-/* Stores values that closest-point queries computed. */
-__kernel void field_scatter(__global const uint *cells, __global const float *from, uint count,
-                            __global float *values) {
-    uint i = (uint)get_global_id(0);
-    if (i < count)
-        values[cells[i]] = from[i];
 }
 
 #endif

@@ -8,16 +8,15 @@
  * i + k is corner k, and the side that begins there, of the triangle at position i of the order. An
  * edge or a vertex is numbered at its lowest slot. Numbers are prefix sums over the positions. If a
  * vertex has more than FEATURES_DEGREE corners, nothing is computed, since time grows with the
- * square of that: cells are then computed by closest-point queries. A vertex with more than 64
- * neighbours may get other vectors than on the host, which uses the first 64; any of them are
- * valid.
+ * square of that: points and cells are then computed by traversal of the tree. A vertex with more
+ * than 64 neighbours may get other vectors than on the host, which uses the first 64; any of them
+ * are valid.
  */
-#include "field/build/device_shared.h"
 #include "nearest/features_shared.h"
 
 #if ABUTI_REAL_BITS == 64
 
-#define GROUP FIELD_GROUP
+#define LEAF_TRIANGLES 4u /* BVH_WIDTH */
 
 /* Kinds, in the lowest bits of an offset; see features.h. */
 #define KIND_VERTEX 0u
@@ -196,13 +195,18 @@ __kernel void features_first(SURFACE_ARGUMENTS, uint count, __global const uint 
     sums[i] = popcount(found);
 }
 
-/* The source of each feature: eight times its position, plus its bit there. */
+/* The source of each feature: eight times its position, plus its bit there. And the first feature
+ * of each leaf. */
 __kernel void features_number(__global const uint *bits, __global const uint *sums, uint count,
-                              __global uint *sources) {
+                              __global uint *sources, __global uint *leaf_begin) {
     uint i = (uint)get_global_id(0);
     if (i >= count)
         return;
     uint feature = sums[i];
+    if (i % LEAF_TRIANGLES == 0)
+        leaf_begin[i / LEAF_TRIANGLES] = feature;
+    if (i == count - 1)
+        leaf_begin[i / LEAF_TRIANGLES + 1] = feature + popcount(bits[i]);
     for (uint bit = 0; bit < 7; bit++)
         if (bits[i] >> bit & 1)
             sources[feature++] = 8 * i + bit;
@@ -238,7 +242,7 @@ static void make_face(const surface *s, uint triangle, __global float4 *record,
     feature_parts p = feature_of_face(corner);
     store_record(record, &p, KIND_FACE);
     store_exact(exact, absolute_at(s, 3 * triangle), face_normal_of(corner), 0.0, triangle,
-                FIELD_IS_FACE);
+                FEATURE_IS_FACE);
 }
 
 /* Returns the number of sides of the edge. */
@@ -253,7 +257,7 @@ static uint make_edge(const surface *s, __global const uint *has_face, uint corn
         uint triangle = side / 3;
         vec3 into;
         count++;
-        is |= has_face[triangle] ? 0 : FIELD_IS_LOW;
+        is |= has_face[triangle] ? 0 : FEATURE_IS_LOW;
         if (used == 2 || !(p.offset > 0) || is_degenerate(s, triangle))
             continue;
         if (edge_face_excludes(&p, corner_at(s, next_corner(next_corner(side))), &into))
@@ -308,7 +312,7 @@ static uint make_vertex(const surface *s, __global const uint *has_face, uint co
         }
     }
     store_record(record, &p, plain ? KIND_PLAIN_VERTEX : KIND_VERTEX);
-    store_exact(exact, absolute_at(s, corner), v3(0, 0, 0), 0.0, 0, plain ? 0 : FIELD_IS_LOW);
+    store_exact(exact, absolute_at(s, corner), v3(0, 0, 0), 0.0, 0, plain ? 0 : FEATURE_IS_LOW);
     return to - from;
 }
 

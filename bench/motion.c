@@ -4,7 +4,7 @@
  * the impacts are included. */
 #include "bench.h"
 
-#include "sweep/device.h"
+#include <abut/sweep.h>
 
 #include <stdlib.h>
 
@@ -113,9 +113,6 @@ static abut_status make_pleats(bench_state *state, motion_data *data) {
 
 enum { BALLS = 0, PLEATS = 4, MODES = 3, DEVICE = 8, RESIDENT = 16 };
 
-/* Stages of the last search on a device, for the line after it. */
-static double stage_ms[MOTION_STAGES];
-
 /* Compares with the CPU, except for ANY, which may differ. */
 static abut_status check(bench_state *state, motion_data *data) {
     abut_sweep *here = NULL;
@@ -133,10 +130,8 @@ static abut_status check(bench_state *state, motion_data *data) {
     status = status ? status
                     : abut_sweep_set_positions(data->motion, abut_array_host(data->start),
                                                abut_array_host(data->end));
-    abuti_motion_device_time(data->motion, stage_ms);
     for (int k = 0; k < 2; k++) /* the second time with known order and capacity */
         status = status ? status : abut_sweep_find(data->motion, mode, NULL, &data->found, NULL);
-    abuti_motion_device_time(data->motion, NULL);
     bool same = expected.count == data->found.count;
     for (size_t i = 0; i < expected.count && same && mode != ABUT_SWEEP_ANY; i++) {
         const abut_impact *a = &expected.list[i], *b = &data->impacts[i];
@@ -215,21 +210,11 @@ static void motion_teardown(bench_state *state) {
     free(data->impacts);
 }
 
-static void print_details(const bench_case *which, const bench_result *result) {
-    static const char *const names[MOTION_STAGES] = {"boxes",  "blocks", "candidates",
-                                                     "filter", "sweeps", "order"};
-    (void)which;
-    (void)result;
-    for (int i = 0; i < MOTION_STAGES; i++)
-        printf("%s%s %.3f", i ? ", " : "  on the device, ms: ", names[i], stage_ms[i]);
-}
-
 #define DEVICE_MOTION(name_, variant_)                                        \
     {                                                                         \
         .name = name_, .unit = "triangle", .data_bytes = sizeof(motion_data), \
         .setup = motion_setup, .run = motion_run, .finish = motion_finish,    \
-        .teardown = motion_teardown, .print_details = print_details,          \
-        .variant = DEVICE | (variant_)                                        \
+        .teardown = motion_teardown, .variant = DEVICE | (variant_)           \
     }
 
 #define MOTION(name_, variant_)                                               \

@@ -92,6 +92,17 @@ static abut_layers *create(abut_device *on) {
     return layers;
 }
 
+static void add_both(abut_layers *const both[2], const abut_mesh *mesh, abut_pose at) {
+    abut_layers_item item = abut_layers_item_default();
+    item.collider = abut_collider_from_mesh(mesh, at);
+    for (int k = 0; k < 2; k++)
+        assert_ok(abut_layers_add(both[k], &item, NULL));
+}
+
+static abut_pose shifted(double x, double y, double z) {
+    return (abut_pose){{0, 0, 0, 1}, {x, y, z}};
+}
+
 TEST(same_as_the_cpu) {
     test_random random = {31};
     uint64_t found = 0;
@@ -162,14 +173,8 @@ TEST(same_as_the_cpu) {
 
 TEST(rays_that_are_too_long_for_it) {
     abut_layers *both[2] = {create(NULL), create(device)};
-    for (uint32_t i = 0; i < 60; i++) {
-        abut_layers_item item = {.size = sizeof(abut_layers_item),
-                                 .collider =
-                                     abut_collider_from_mesh(meshes[0], abut_pose_identity())};
-        item.collider.pose.translation.z = 0.3 * i;
-        for (int k = 0; k < 2; k++)
-            assert_ok(abut_layers_add(both[k], &item, NULL));
-    }
+    for (uint32_t i = 0; i < 60; i++)
+        add_both(both, meshes[0], shifted(0, 0, 0.3 * i));
     abut_layers_query query = abut_layers_query_default();
     query.resolution = 32;
     query.count_edges = true;
@@ -184,14 +189,8 @@ TEST(rays_that_are_too_long_for_it) {
 TEST(crowds) {
     for (uint32_t count = 3; count < 12; count += 4) {
         abut_layers *both[2] = {create(NULL), create(device)};
-        for (uint32_t i = 0; i < count; i++) {
-            abut_layers_item item = {.size = sizeof(abut_layers_item),
-                                     .collider = abut_collider_from_mesh(meshes[i % 2],
-                                                                         abut_pose_identity())};
-            item.collider.pose.translation = (abut_vec3){0.02 * i, 0.01 * i, 0.03 * i};
-            for (int k = 0; k < 2; k++)
-                assert_ok(abut_layers_add(both[k], &item, NULL));
-        }
+        for (uint32_t i = 0; i < count; i++)
+            add_both(both, meshes[i % 2], shifted(0.02 * i, 0.01 * i, 0.03 * i));
         abut_layers_query query = abut_layers_query_default();
         query.resolution = count == 3 ? 16 : 50;
         query.find_hits = count == 3;
@@ -214,12 +213,8 @@ TEST(poses_and_positions_in_buffers) {
         positions[v].z *= 1.7;
     }
     for (uint32_t i = 0; i < 8; i++) {
-        abut_layers_item item = {.size = sizeof(abut_layers_item),
-                                 .collider =
-                                     abut_collider_from_mesh(meshes[2], abut_pose_identity())};
         poses[i] = random_pose(&random, 0.4);
-        for (int k = 0; k < 2; k++)
-            assert_ok(abut_layers_add(both[k], &item, NULL));
+        add_both(both, meshes[2], abut_pose_identity());
     }
     assert_ok(abut_buffer_create(device, sizeof poses, &at));
     assert_ok(abut_buffer_create(device, count * sizeof *positions, &bent));
@@ -254,13 +249,8 @@ TEST(positions_stay_in_buffers) {
     abut_buffer *buffer = NULL;
     assert_non_null(positions);
     assert_ok(abut_buffer_create(device, count * sizeof *positions, &buffer));
-    for (uint32_t i = 0; i < ITEMS; i++) {
-        abut_layers_item item = {.size = sizeof(abut_layers_item),
-                                 .collider = abut_collider_from_mesh(meshes[i == 4 ? 2 : 1],
-                                                                     random_pose(&random, 0.3))};
-        for (int k = 0; k < 2; k++)
-            assert_ok(abut_layers_add(both[k], &item, NULL));
-    }
+    for (uint32_t i = 0; i < ITEMS; i++)
+        add_both(both, meshes[i == 4 ? 2 : 1], random_pose(&random, 0.3));
     uint64_t found = 0;
     for (uint32_t round = 0; round < 14; round++) {
         const uint32_t id = round / 2 % 3;
@@ -290,15 +280,11 @@ TEST(positions_stay_in_buffers) {
             assert_refused("at least 1e-90",
                            abut_layers_set_positions(both[1], id, abut_array_buffer(buffer)));
         }
-        if (round == 10) /* places change */
-            for (int k = 0; k < 2; k++) {
-                abut_layers_item item = {.size = sizeof(abut_layers_item),
-                                         .collider = abut_collider_from_mesh(meshes[0],
-                                                                             abut_pose_identity())};
-                item.collider.pose.translation.x = 0.2;
+        if (round == 10) { /* places change */
+            for (int k = 0; k < 2; k++)
                 assert_ok(abut_layers_remove(both[k], 4));
-                assert_ok(abut_layers_add(both[k], &item, NULL));
-            }
+            add_both(both, meshes[0], shifted(0.2, 0, 0));
+        }
         abut_layers_query query = abut_layers_query_default();
         query.resolution = round % 5 == 1 ? 16 : 40;
         query.find_hits = round == 1 || round == 6;
@@ -350,15 +336,8 @@ TEST(a_failing_device_leaves_known_positions) {
     for (uint32_t n = 1; n <= 30; n += n < 22 ? 7 : 1) /* the last ones are copies */
         for (int there = 0; there < 2; there++) {
             abut_layers *both[2] = {create(NULL), create(device)};
-            for (int k = 0; k < 2; k++)
-                for (uint32_t i = 0; i < 2; i++) {
-                    abut_layers_item item = {.size = sizeof(abut_layers_item),
-                                             .collider =
-                                                 abut_collider_from_mesh(meshes[1],
-                                                                         abut_pose_identity())};
-                    item.collider.pose.translation.x = 0.3 * i;
-                    assert_ok(abut_layers_add(both[k], &item, NULL));
-                }
+            for (uint32_t i = 0; i < 2; i++)
+                add_both(both, meshes[1], shifted(0.3 * i, 0, 0));
             abut_layers_query query = abut_layers_query_default();
             query.resolution = 20;
             abut_array before = there ? abut_array_buffer(buffers[0]) : abut_array_host(old);

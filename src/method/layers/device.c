@@ -12,7 +12,7 @@
 
 #include <string.h>
 
-enum { PROJECT, WINDOWS, SMALL, REST, LARGE, SET_POSITIONS, RAYS, GATHER, CLEAR, KERNELS };
+enum { PROJECT, WINDOWS, TRIANGLES, LARGE, SET_POSITIONS, RAYS, GATHER, CLEAR, KERNELS };
 enum {
     VIEWS,
     BODIES,
@@ -41,8 +41,7 @@ enum {
 static const abuti_kernel_source sources[KERNELS] = {
     [PROJECT] = {"layers_draw", "layers_project", NULL},
     [WINDOWS] = {"layers_draw", "layers_windows", NULL},
-    [SMALL] = {"layers_draw", "layers_small", NULL},
-    [REST] = {"layers_draw", "layers_rest", NULL},
+    [TRIANGLES] = {"layers_draw", "layers_triangles", NULL},
     [LARGE] = {"layers_draw", "layers_large_parts", NULL},
     [SET_POSITIONS] = {"layers_draw", "layers_set_positions", NULL},
     [RAYS] = {"layers_rays", "layers_rays", NULL},
@@ -409,8 +408,7 @@ static bool prepare_views(const abut_layers *layers, const layers_pass *passes, 
     return true;
 }
 
-static void launch_kernels(abut_layers *layers, uint32_t views, uint32_t tiles, uint32_t wanted,
-                           bool clips) {
+static void launch_kernels(abut_layers *layers, uint32_t views, uint32_t tiles, uint32_t wanted) {
     layers_device *d = layers->device;
     const uint32_t solids = (uint32_t)layers->solids.count;
     uint32_t room[LAYERS_LISTS];
@@ -429,20 +427,12 @@ static void launch_kernels(abut_layers *layers, uint32_t views, uint32_t tiles, 
                      MEMORY(NODES), ABUTI_VALUE(wanted),
                      ABUTI_LOCAL_MEMORY(LAYERS_ITEMS * LAYERS_NEAR_BYTES),
                      ABUTI_LOCAL_MEMORY(sizeof(uint32_t)));
-    ABUTI_KIT_GROUPS(&d->kit, SMALL, chunks, LAYERS_CHUNK, MEMORY(VIEWS), MEMORY(BODIES),
+    ABUTI_KIT_GROUPS(&d->kit, TRIANGLES, chunks, LAYERS_CHUNK, MEMORY(VIEWS), MEMORY(BODIES),
                      ABUTI_VALUE(solids), MEMORY(VERTICES), MEMORY(INDICES), MEMORY(CHUNKS),
                      ABUTI_VALUE(d->chunk_count), MEMORY(PROJECTIONS), MEMORY(NODES), MEMORY(HEADS),
                      MEMORY(FRAGMENTS), ABUTI_VALUE(room[LAYERS_COUNT_FRAGMENTS]), MEMORY(LARGES),
-                     ABUTI_VALUE(room[LAYERS_COUNT_LARGE]), MEMORY(COUNTS),
+                     ABUTI_VALUE(room[LAYERS_COUNT_LARGE]), MEMORY(COUNTS), ABUTI_VALUE(wanted),
                      ABUTI_LOCAL_MEMORY(2 * sizeof(uint32_t)));
-    if (clips || (wanted & LAYERS_EDGES))
-        ABUTI_KIT_GROUPS(&d->kit, REST, chunks, LAYERS_CHUNK, MEMORY(VIEWS), MEMORY(BODIES),
-                         ABUTI_VALUE(solids), MEMORY(VERTICES), MEMORY(INDICES), MEMORY(CHUNKS),
-                         ABUTI_VALUE(d->chunk_count), MEMORY(PROJECTIONS), MEMORY(NODES),
-                         MEMORY(HEADS), MEMORY(FRAGMENTS),
-                         ABUTI_VALUE(room[LAYERS_COUNT_FRAGMENTS]), MEMORY(LARGES),
-                         ABUTI_VALUE(room[LAYERS_COUNT_LARGE]), MEMORY(COUNTS), ABUTI_VALUE(wanted),
-                         ABUTI_LOCAL_MEMORY(2 * sizeof(uint32_t)));
     ABUTI_KIT_GROUPS(&d->kit, LARGE, groups, LAYERS_ITEMS, MEMORY(VIEWS), ABUTI_VALUE(solids),
                      MEMORY(PROJECTIONS), MEMORY(NODES), MEMORY(LARGES),
                      ABUTI_VALUE(room[LAYERS_COUNT_LARGE]), MEMORY(HEADS), MEMORY(FRAGMENTS),
@@ -497,7 +487,7 @@ static abut_status download_counts(layers_device *d, uint32_t counts[LAYERS_COUN
 
 /* Launches all kernels; repeats until all lists were long enough. */
 static abut_status launch_until_complete(abut_layers *layers, uint32_t views, uint32_t tiles,
-                                         uint32_t pixels, uint32_t wanted, bool clips,
+                                         uint32_t pixels, uint32_t wanted,
                                          uint32_t counts[LAYERS_COUNTS]) {
     layers_device *d = layers->device;
     const size_t first[LAYERS_LISTS] = {[LAYERS_COUNT_NODES] = 4 * layers->solids.count + tiles,
@@ -520,7 +510,7 @@ static abut_status launch_until_complete(abut_layers *layers, uint32_t views, ui
     bool again;
     do {
         clear_buffers(layers, views, pixels);
-        launch_kernels(layers, views, tiles, wanted, clips);
+        launch_kernels(layers, views, tiles, wanted);
         abut_status status = download_counts(d, counts);
         if (status)
             return status;
@@ -647,10 +637,6 @@ static abut_status run_on_device(abut_layers *layers, layers_pass *passes, uint3
     const layers_pass *p = &passes[0];
     uint32_t wanted = (p->every_pixel ? LAYERS_EVERY_PIXEL : 0) | (p->edges ? LAYERS_EDGES : 0) |
                       (p->hits ? LAYERS_HITS : 0) | (p->own ? LAYERS_OWN : 0);
-    /* Views of all solids clip nothing. */
-    bool clips = false;
-    for (uint32_t v = 0; v < count; v++)
-        clips = clips || !passes[v].fitted;
     status = reserve_staging(d, &d->down, COUNTS_BYTES + (size_t)d->expected * sizeof(layers_sum));
     if (status)
         return status;
@@ -658,7 +644,7 @@ static abut_status run_on_device(abut_layers *layers, layers_pass *passes, uint3
         abuti_queue_report(&d->queue);
         return status;
     }
-    status = launch_until_complete(layers, count, tiles, pixels, wanted, clips, counts);
+    status = launch_until_complete(layers, count, tiles, pixels, wanted, counts);
     if (!status)
         status = download_results(layers, counts, output);
     if (!status && d->longs.count)

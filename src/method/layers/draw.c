@@ -8,45 +8,40 @@
 #include <string.h>
 
 enum {
-    POINTS_PER_TASK = 2048,
     TRIANGLES_PER_TASK = 1024,
-    TASK_POINTS_MAX = 4096 /* smaller meshes are projected by each task that draws them */
+    TASK_POINTS_MAX = 4096 /* vertices that a task projects in advance; of larger meshes it projects
+                              the corners of each triangle */
 };
 
 /* ---- shapes ---- */
 
-/* Lists the solids that are drawn, and the offsets of their vertices and triangles. */
-static abut_status list_drawn(layers_pass *pass, size_t *points, size_t *triangles) {
+/* Lists the solids that are drawn, and the offsets of their triangles. */
+static abut_status list_drawn(layers_pass *pass, size_t *triangles) {
     abut_layers *layers = pass->layers;
     size_t count = 0;
     for (size_t i = 0; i < layers->solids.count; i++)
         count += layers_ats(pass)[i].drawn;
     abut_status status = abuti_layers_reserve(pass, &layers->drawn, count, sizeof(uint32_t));
     if (status ||
-        (status = abuti_layers_reserve(pass, &layers->point_begin, count + 1, sizeof(size_t))) ||
         (status = abuti_layers_reserve(pass, &layers->triangle_begin, count + 1, sizeof(size_t))))
         return status;
     uint32_t *drawn = layers->drawn.data;
-    size_t *point_begin = layers->point_begin.data, *triangle_begin = layers->triangle_begin.data;
-    *points = *triangles = count = 0;
+    size_t *begin = layers->triangle_begin.data;
+    *triangles = count = 0;
     for (size_t i = 0; i < layers->solids.count; i++)
         if (layers_ats(pass)[i].drawn) {
-            const abut_mesh *mesh = layers_mesh_of(layers, &layers_solids(layers)[i])->mesh;
-            point_begin[count] = *points;
-            triangle_begin[count] = *triangles;
+            begin[count] = *triangles;
             drawn[count++] = (uint32_t)i;
-            *points += mesh->vertex_count > TASK_POINTS_MAX ? mesh->vertex_count : 0;
-            *triangles += mesh->triangle_count;
+            *triangles += layers_mesh_of(layers, &layers_solids(layers)[i])->mesh->triangle_count;
         }
-    point_begin[count] = *points;
-    triangle_begin[count] = *triangles;
-    return abuti_layers_reserve(pass, &layers->points, *points, sizeof(layers_point));
+    begin[count] = *triangles;
+    return ABUT_OK;
 }
 
-/* The index of the range that contains `place`, in a list of begins. */
-static size_t range_index_of(const abuti_vector *begins, size_t place) {
-    const size_t *begin = begins->data;
-    size_t lo = 0, hi = begins->count - 1;
+/* The drawn solid that has a triangle. */
+static size_t solid_of_triangle(const abut_layers *layers, size_t place) {
+    const size_t *begin = layers->triangle_begin.data;
+    size_t lo = 0, hi = layers->triangle_begin.count - 1;
     while (hi - lo > 1) {
         size_t middle = lo + (hi - lo) / 2;
         if (begin[middle] <= place)
@@ -57,39 +52,6 @@ static size_t range_index_of(const abuti_vector *begins, size_t place) {
     return lo;
 }
 
-/* Projects some vertices of a solid. */
-static void project_points(const layers_pass *pass, const layers_solid *solid, size_t first,
-                           size_t count, layers_point *to) {
-    const raster_lens *lens = &pass->view.camera.lens;
-    const vec3 *positions = layers_positions(pass->layers, solid) + first;
-    raster_frame frame = raster_frame_of(&pass->view.camera, &solid->motion,
-                                         layers_mesh_of(pass->layers, solid)->mesh->origin);
-    for (size_t i = 0; i < count; i++) {
-        raster_point p = raster_apply(&frame, positions[i]);
-        if (pass->fitted) {
-            p = raster_project(lens, p);
-            to[i].x = raster_round(lens, p.x);
-            to[i].y = raster_round(lens, p.y);
-        }
-        to[i].p = p;
-    }
-}
-
-/* Projects the vertices of solids that have many. */
-static void project_points_task(void *data, size_t chunk, size_t begin, size_t end) {
-    layers_pass *pass = data;
-    abut_layers *layers = pass->layers;
-    const size_t *first = layers->point_begin.data;
-    const uint32_t *drawn = layers->drawn.data;
-    (void)chunk;
-    for (size_t d = range_index_of(&layers->point_begin, begin), at = begin; at < end; d++) {
-        size_t next = end < first[d + 1] ? end : first[d + 1];
-        project_points(pass, &layers_solids(layers)[drawn[d]], at - first[d], next - at,
-                       (layers_point *)layers->points.data + at);
-        at = next;
-    }
-}
-
 /* State while the triangles of a solid are assigned to tiles. */
 typedef struct draw_work {
     layers_pass *pass;
@@ -98,10 +60,26 @@ typedef struct draw_work {
     uint32_t solid;
     bool inward;
     const layers_at *at;
+    raster_frame frame;
     const uint32_t *indices;
-    const layers_point *points;
+    const layers_point *points; /* all projected vertices; null if there are many */
     const vec3 *positions;
 } draw_work;
+
+static layers_point project_point(const draw_work *w, uint32_t vertex) {
+    const raster_lens *lens = &w->pass->view.camera.lens;
+    layers_point to = {.p = raster_apply(&w->frame, w->positions[vertex])};
+    if (w->pass->fitted) {
+        to.p = raster_project(lens, to.p);
+        to.x = raster_round(lens, to.p.x);
+        to.y = raster_round(lens, to.p.y);
+    }
+    return to;
+}
+
+static layers_point point_of(const draw_work *w, uint32_t vertex) {
+    return w->points ? w->points[vertex] : project_point(w, vertex);
+}
 
 /* Assigns the next shape to a tile. */
 static void add_place(draw_work *w, uint32_t tile) {
@@ -153,18 +131,18 @@ static bool reserve_shapes(draw_work *w, size_t more) {
 static void draw_unclipped(draw_work *w, uint32_t triangle) {
     const raster_lens *lens = &w->pass->view.camera.lens;
     const uint32_t *corner = w->indices + 3 * (size_t)triangle;
-    const layers_point *a = &w->points[corner[0]], *b = &w->points[corner[1]],
-                       *c = &w->points[corner[2]];
+    const layers_point a = point_of(w, corner[0]), b = point_of(w, corner[1]),
+                       c = point_of(w, corner[2]);
     if (!reserve_shapes(w, 1))
         return;
     raster_shape *to = (raster_shape *)w->chunk->shapes.data + w->chunk->shapes.count;
-    raster_corners_of(a->x, a->y, b->x, b->y, c->x, c->y, w->solid, triangle, to);
+    raster_corners_of(a.x, a.y, b.x, b.y, c.x, c.y, w->solid, triangle, to);
     if ((to->owner & 3) == RASTER_THIN)
         return;
     to->owner ^= w->inward;
     if (!place_shape(w, raster_rect_of(lens, to, false)))
         return;
-    raster_depths(a->p, b->p, c->p, to);
+    raster_depths(a.p, b.p, c.p, to);
     w->chunk->shapes.count++;
 }
 
@@ -183,7 +161,7 @@ static void make_triangle_shapes(draw_work *w, uint32_t triangle) {
     raster_point p[3];
     int made = 0;
     for (int k = 0; k < 3; k++)
-        p[k] = w->points[corner[k]].p;
+        p[k] = point_of(w, corner[k]).p;
     if (!pass->fitted) {
         made = raster_shapes(lens, p, w->solid, triangle, false, shapes);
         for (int k = 0; w->inward && k < made; k++)
@@ -210,21 +188,18 @@ static void make_triangle_shapes(draw_work *w, uint32_t triangle) {
 
 /* ---- all triangles ---- */
 
-/* All projected vertices of a solid. If memory is exhausted, sets the status of the chunk. */
-static const layers_point *projected_points_of(const layers_pass *pass, layers_chunk *chunk,
-                                               size_t drawn) {
-    abut_layers *layers = pass->layers;
-    const layers_solid *solid =
-        &layers_solids(layers)[((const uint32_t *)layers->drawn.data)[drawn]];
-    size_t count = layers_mesh_of(layers, solid)->mesh->vertex_count;
-    if (count > TASK_POINTS_MAX)
-        return (const layers_point *)layers->points.data +
-               ((const size_t *)layers->point_begin.data)[drawn];
-    if ((chunk->status =
-             abuti_vector_reserve(layers->context, &chunk->points, count, sizeof(layers_point))))
-        return NULL;
-    project_points(pass, solid, 0, count, chunk->points.data);
-    return chunk->points.data;
+/* Projects all vertices of a solid, unless they are many. */
+static void project_points(draw_work *w, uint32_t count) {
+    abuti_vector *points = &w->chunk->points;
+    w->points = NULL;
+    if (count > TASK_POINTS_MAX ||
+        (w->chunk->status =
+             abuti_vector_reserve(w->pass->layers->context, points, count, sizeof(layers_point))))
+        return;
+    layers_point *to = points->data;
+    for (uint32_t v = 0; v < count; v++)
+        to[v] = project_point(w, v);
+    w->points = to;
 }
 
 static void draw_solids_task(void *data, size_t chunk, size_t begin, size_t end) {
@@ -236,8 +211,8 @@ static void draw_solids_task(void *data, size_t chunk, size_t begin, size_t end)
     w.pass = pass;
     w.chunk = own;
     w.bits = abuti_lowest_bit(pass->view.tile);
-    for (size_t d = range_index_of(&layers->triangle_begin, begin), at = begin, next;
-         at < end && !own->status; d++, at = next) {
+    for (size_t d = solid_of_triangle(layers, begin), at = begin, next; at < end && !own->status;
+         d++, at = next) {
         next = end < first[d + 1] ? end : first[d + 1];
         w.solid = ((const uint32_t *)layers->drawn.data)[d];
         const layers_solid *solid = &layers_solids(layers)[w.solid];
@@ -245,8 +220,9 @@ static void draw_solids_task(void *data, size_t chunk, size_t begin, size_t end)
         w.inward = mesh->inward;
         w.at = &layers_ats(pass)[w.solid];
         w.indices = mesh->mesh->indices;
-        w.points = projected_points_of(pass, own, d);
         w.positions = layers_positions(layers, solid);
+        w.frame = raster_frame_of(&pass->view.camera, &solid->motion, mesh->mesh->origin);
+        project_points(&w, mesh->mesh->vertex_count);
         if (own->status)
             return;
         uint32_t from = (uint32_t)(at - first[d]), to = (uint32_t)(next - first[d]);
@@ -296,10 +272,8 @@ static abut_status sort_places(layers_pass *pass, size_t chunk_count) {
 }
 
 abut_status abuti_layers_draw(layers_pass *pass) {
-    size_t points, triangles;
-    abut_status status = list_drawn(pass, &points, &triangles);
-    if (!status)
-        status = abuti_layers_run_step(pass, points, POINTS_PER_TASK, project_points_task);
+    size_t triangles;
+    abut_status status = list_drawn(pass, &triangles);
     if (!status)
         status = abuti_layers_run_step(pass, triangles, TRIANGLES_PER_TASK, draw_solids_task);
     return status ? status : sort_places(pass, LAYERS_CHUNKS);

@@ -8,8 +8,6 @@
 #include <math.h>
 #include <string.h>
 
-enum { VERTICES_PER_TASK = 32768, POSES_PER_TASK = 1024 };
-
 /* ---- create ---- */
 
 abut_status abut_layers_create(abut_context *context, const abut_layers_options *options,
@@ -27,7 +25,7 @@ abut_status abut_layers_create(abut_context *context, const abut_layers_options 
         return ABUT_ERROR_MEMORY;
     made->context = abuti_context_retain(context);
     made->options = ours;
-    made->first_free = made->first_free_mesh = ABUT_NONE;
+    made->first_free = ABUT_NONE;
     made->backend = ours.device ? &abuti_layers_on_device : &abuti_layers_on_cpu;
     if ((status = made->backend->create(made))) {
         abut_layers_destroy(made);
@@ -44,7 +42,6 @@ static void release_mesh(abut_layers *layers, layers_mesh *mesh) {
     abut_mesh_destroy(mesh->mesh);
     ABUTI_RELEASE(layers->context, mesh->cap_begin, mesh->cap);
     memset(mesh, 0, sizeof *mesh);
-    layers->has_mesh_slots = false;
 }
 
 static void clear_solid(abut_layers *layers, layers_solid *solid) {
@@ -61,10 +58,9 @@ void abut_layers_destroy(abut_layers *layers) {
     for (size_t i = 0; i < layers->solids.count; i++)
         if (layers_solids(layers)[i].used)
             clear_solid(layers, &layers_solids(layers)[i]);
-    ABUTI_RELEASE(context, layers->solids.data, layers->meshes.data, layers->mesh_slots.data,
-                  layers->at.data, layers->windows.data, layers->tile_begin.data,
-                  layers->tile_solids.data, layers->tile_places.data, layers->busy.data,
-                  layers->points.data, layers->point_begin.data, layers->triangle_begin.data,
+    ABUTI_RELEASE(context, layers->solids.data, layers->meshes.data, layers->at.data,
+                  layers->windows.data, layers->tile_begin.data, layers->tile_solids.data,
+                  layers->tile_places.data, layers->busy.data, layers->triangle_begin.data,
                   layers->drawn.data, layers->keys.data, layers->begin.data, layers->measured.data,
                   layers->found.data);
     for (size_t c = 0; c < LAYERS_CHUNKS; c++) {
@@ -184,50 +180,21 @@ static abut_status close_mesh(abut_layers *layers, const abut_mesh *source,
     return cap_holes(layers, source, border, to);
 }
 
-/* Bounding boxes and balls of chunks of vertices. */
-typedef struct hull_work {
-    const vec3 *positions;
-    vec3 centre;
-    box3 boxes[LAYERS_CHUNKS];
-    double farthest[LAYERS_CHUNKS];
-} hull_work;
-
-static void boxes_task(void *data, size_t chunk, size_t begin, size_t end) {
-    hull_work *w = data;
-    box3 box = box_empty();
-    for (size_t v = begin; v < end; v++)
-        box = box_grow(box, w->positions[v]);
-    w->boxes[chunk] = box;
-}
-
-static void radius_task(void *data, size_t chunk, size_t begin, size_t end) {
-    hull_work *w = data;
-    double most = 0; /* squares of unused distant vertices may overflow to infinity, which is still
-                        a valid radius */
-    for (size_t v = begin; v < end; v++)
-        most = real_max(most, v3_length_sq(v3_sub(w->positions[v], w->centre)));
-    w->farthest[chunk] = most;
-}
-
 layers_hull abuti_layers_hull(box3 box, double farthest_sq, vec3 origin) {
     return (layers_hull){.box = {v3_add(box.lo, origin), v3_add(box.hi, origin)},
                          .centre = v3_add(box_centre(box), origin),
                          .radius = sqrt(farthest_sq) * (1 + 1e-12)};
 }
 
-static layers_hull compute_hull(abut_context *context, const vec3 *positions, uint32_t count,
-                                vec3 origin) {
-    size_t grain = layers_grain(count, VERTICES_PER_TASK), chunks = abuti_chunk_count(count, grain);
-    hull_work w = {.positions = positions};
+static layers_hull compute_hull(const vec3 *positions, uint32_t count, vec3 origin) {
     box3 box = box_empty();
-    double most = 0;
-    abuti_parallel_for(context, count, grain, boxes_task, &w);
-    for (size_t c = 0; c < chunks; c++)
-        box = box_join(box, w.boxes[c]);
-    w.centre = box_centre(box);
-    abuti_parallel_for(context, count, grain, radius_task, &w);
-    for (size_t c = 0; c < chunks; c++)
-        most = real_max(most, w.farthest[c]);
+    double most = 0; /* squares of unused distant vertices may overflow to infinity, which is still
+                        a valid radius */
+    for (uint32_t v = 0; v < count; v++)
+        box = box_grow(box, positions[v]);
+    const vec3 centre = box_centre(box);
+    for (uint32_t v = 0; v < count; v++)
+        most = real_max(most, v3_length_sq(v3_sub(positions[v], centre)));
     return abuti_layers_hull(box, most, origin);
 }
 
@@ -255,79 +222,34 @@ static abut_status prepare_mesh(abut_layers *layers, const abut_mesh *source, la
     if (!status)
         status = abuti_mesh_mass(to->mesh, false, &mass);
     if (!status)
-        to->hull =
-            compute_hull(context, to->mesh->positions, to->mesh->vertex_count, to->mesh->origin);
+        to->hull = compute_hull(to->mesh->positions, to->mesh->vertex_count, to->mesh->origin);
     to->inward = mass.volume < 0;
     to->source = source;
     return status;
 }
 
-/* Hash table of meshes by source: indices + 1, rebuilt after a mesh is removed. */
-static size_t mesh_slot_of(const abut_layers *layers, const abut_mesh *source) {
-    uint64_t key = (uint64_t)(uintptr_t)source * 0x9e3779b97f4a7c15u;
-    return (size_t)(key >> 20) & (layers->mesh_slots.count - 1);
-}
-
-static void insert_mesh(abut_layers *layers, uint32_t number) {
-    uint32_t *slots = layers->mesh_slots.data;
-    const layers_mesh *mesh = (const layers_mesh *)layers->meshes.data + number;
-    size_t at = mesh_slot_of(layers, mesh->source);
-    while (slots[at])
-        at = (at + 1) & (layers->mesh_slots.count - 1);
-    slots[at] = number + 1;
-}
-
-/* Reserves memory for one more mesh in the list and in the table. */
-static abut_status reserve_mesh(abut_layers *layers) {
-    abut_status status = abuti_vector_reserve(layers->context, &layers->meshes,
-                                              layers->meshes.count + 1, sizeof(layers_mesh));
-    size_t wanted = layers->mesh_slots.count ? layers->mesh_slots.count : 64;
-    while (wanted < 2 * (layers->meshes.count + 1))
-        wanted *= 2;
-    if (status || (wanted == layers->mesh_slots.count && layers->has_mesh_slots))
-        return status;
-    size_t before = layers->mesh_slots.count;
-    layers->mesh_slots.count = 0;
-    layers->has_mesh_slots = false;
-    status = abuti_vector_reserve(layers->context, &layers->mesh_slots, wanted, sizeof(uint32_t));
-    layers->mesh_slots.count = status ? before : wanted;
-    if (status)
-        return status;
-    memset(layers->mesh_slots.data, 0, wanted * sizeof(uint32_t));
-    layers->first_free_mesh = ABUT_NONE;
-    for (uint32_t i = (uint32_t)layers->meshes.count; i-- > 0;)
-        if (((const layers_mesh *)layers->meshes.data)[i].users)
-            insert_mesh(layers, i);
-        else
-            layers->first_free_mesh = i;
-    layers->has_mesh_slots = true;
-    return ABUT_OK;
-}
-
 /* Finds or creates the mesh of an item. */
 static abut_status find_or_add_mesh(abut_layers *layers, const abut_mesh *source,
                                     uint32_t *number) {
-    abut_status status = reserve_mesh(layers);
-    if (status)
-        return status;
+    abut_status status = abuti_vector_reserve(layers->context, &layers->meshes,
+                                              layers->meshes.count + 1, sizeof(layers_mesh));
     layers_mesh *meshes = layers->meshes.data, made = {.users = 1};
-    const uint32_t *slots = layers->mesh_slots.data;
-    for (size_t at = mesh_slot_of(layers, source); slots[at];
-         at = (at + 1) & (layers->mesh_slots.count - 1))
-        if (meshes[slots[at] - 1].source == source) {
-            *number = slots[at] - 1;
-            meshes[*number].users++;
+    uint32_t at = (uint32_t)layers->meshes.count;
+    for (uint32_t i = 0; i < layers->meshes.count && !status; i++) {
+        if (meshes[i].users && meshes[i].source == source) {
+            *number = i;
+            meshes[i].users++;
             return ABUT_OK;
         }
-    if ((status = prepare_mesh(layers, source, &made))) {
+        at = meshes[i].users ? at : i;
+    }
+    if (status || (status = prepare_mesh(layers, source, &made))) {
         release_mesh(layers, &made);
         return status;
     }
-    bool reused = layers->first_free_mesh != ABUT_NONE;
-    *number = reused ? layers->first_free_mesh : (uint32_t)layers->meshes.count++;
-    layers->first_free_mesh = ABUT_NONE; /* others are found when the table is rebuilt */
-    meshes[*number] = made;
-    insert_mesh(layers, *number);
+    meshes[at] = made;
+    layers->meshes.count += at == layers->meshes.count;
+    *number = at;
     return ABUT_OK;
 }
 
@@ -397,20 +319,6 @@ abut_status abut_layers_remove(abut_layers *layers, uint32_t id) {
     return ABUT_OK;
 }
 
-typedef struct move_work {
-    abut_layers *layers;
-    const uint32_t *ids;
-} move_work;
-
-static void motions_task(void *data, size_t chunk, size_t begin, size_t end) {
-    const move_work *w = data;
-    (void)chunk;
-    for (size_t i = begin; i < end; i++) {
-        layers_solid *solid = &layers_solids(w->layers)[w->ids ? w->ids[i] : i];
-        solid->motion = raster_motion_of(&solid->is.collider.pose);
-    }
-}
-
 static abut_status set_poses(abut_layers *layers, const uint32_t *ids, const abut_pose *list,
                              size_t count) {
     for (size_t i = 0; i < count; i++) {
@@ -421,12 +329,12 @@ static abut_status set_poses(abut_layers *layers, const uint32_t *ids, const abu
         if (status || (status = abuti_pose_check("abut_layers_set_poses", "a pose", &list[i])))
             return status;
     }
-    for (size_t i = 0; i < count; i++) /* if an id occurs twice, the last pose counts */
-        layers_solids(layers)[ids ? ids[i] : i].is.collider.pose = list[i];
+    for (size_t i = 0; i < count; i++) { /* if an id occurs twice, the last pose counts */
+        layers_solid *solid = &layers_solids(layers)[ids ? ids[i] : i];
+        solid->is.collider.pose = list[i];
+        solid->motion = raster_motion_of(&list[i]);
+    }
     layers->has_bounds = false;
-    move_work work = {layers, ids};
-    abuti_parallel_for(layers->context, count, ids && count ? count : POSES_PER_TASK, motions_task,
-                       &work);
     return ABUT_OK;
 }
 
@@ -512,8 +420,7 @@ static abut_status set_host_positions(abut_layers *layers, layers_solid *solid,
         for (uint32_t v = 0; v < own; v++)
             solid->positions[v] = v3_sub(from[v], mesh->origin);
         compute_cap_apexes(kept, own, solid->positions);
-        solid->hull =
-            compute_hull(layers->context, solid->positions, mesh->vertex_count, mesh->origin);
+        solid->hull = compute_hull(solid->positions, mesh->vertex_count, mesh->origin);
     }
     solid->on_device = false;
     solid->position_changes++;

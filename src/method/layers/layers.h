@@ -86,10 +86,7 @@ struct abut_layers {
     abut_layers_options options;
     abuti_vector solids; /* layers_solid */
     uint32_t first_free;
-    abuti_vector meshes;     /* layers_mesh */
-    abuti_vector mesh_slots; /* uint32_t: hash table of meshes, layers.c */
-    bool has_mesh_slots;
-    uint32_t first_free_mesh;
+    abuti_vector meshes; /* layers_mesh */
 
     const layers_backend *backend;
     layers_device *device; /* null: on the CPU */
@@ -102,7 +99,7 @@ struct abut_layers {
     abuti_vector at;      /* layers_at: positions of solids in the view */
     abuti_vector windows; /* layers_window: by solid, then by tile */
     abuti_vector tile_begin, tile_solids, tile_places, busy;
-    abuti_vector points, point_begin, triangle_begin, drawn;
+    abuti_vector triangle_begin, drawn;
     abuti_vector keys, begin, measured, found; /* of query.c */
     layers_chunk chunks[LAYERS_CHUNKS];
 };

@@ -2,10 +2,9 @@
  *
  *   layers_project        positions of solids in views, and lists of those that extend into each
  * tile layers_windows        windows where they may overlap others: a work-group per tile
- *   layers_small          triangles of solids that have windows: draws small ones, lists the others
- *   layers_rest           the same for clipped triangles and for edges, if there may be any
- *   layers_large_parts    draws large triangles: a work-group for some tiles
- *   layers_set_positions  not part of a query: new positions of a solid
+ *   layers_triangles      triangles and edges of solids that have windows: draws small triangles
+ * and edges, lists the others layers_large_parts    draws large triangles: a work-group for some
+ * tiles layers_set_positions  not part of a query: new positions of a solid
  *
  * Fragments are linked lists, one per pixel, in the order of creation; layers_rays.cl sorts them.
  * Lists that are too short are still counted, and the host enlarges them and starts again. Results
@@ -330,18 +329,6 @@ static void begin_writing(fragment_writer *p, __local uint *room, __global uint 
     p->writes = 1;
 }
 
-/* Draws a triangle that is clipped by the near plane or the guard band. */
-static void draw_clipped(fragment_writer *p, const raster_point *corner, uint solid, uint t,
-                         uint turned, __global layers_large *large, uint large_room,
-                         __global uint *counts, uint view) {
-    raster_shape shapes[RASTER_CORNERS];
-    const int made = raster_shapes(&p->lens, corner, solid, t, 0, shapes);
-    for (int k = 0; k < made; k++) {
-        shapes[k].owner ^= turned;
-        draw_shape(p, &shapes[k], large, large_room, counts, view);
-    }
-}
-
 static int comes_first(vec3 a, vec3 b) {
     return a.x != b.x ? a.x < b.x : a.y != b.y ? a.y < b.y : a.z < b.z;
 }
@@ -359,52 +346,13 @@ static void load_corners(__global const layers_body *body, __global const layers
     }
 }
 
-/* Projects corners. Returns false if the triangle has to be clipped. */
-static int project_corners(const raster_lens *lens, const raster_point *corner, raster_point *on) {
-    int whole = 1;
-    for (int k = 0; k < 3; k++) {
-        whole = whole && (lens->near <= 0.0 || corner[k].z >= lens->near);
-        on[k] = raster_project(lens, corner[k]);
-        whole = whole && raster_is_inside(lens, on[k]);
-    }
-    return whole;
-}
-
-/* The pixels that a small triangle covers within the window, as bits, row by row of its rectangle.
- */
-static ulong cover_small(const fragment_writer *p, const raster_shape *s, raster_rect box) {
-    const raster_side a = raster_side_of(&p->lens, s, 0), b = raster_side_of(&p->lens, s, 1),
-                      c = raster_side_of(&p->lens, s, 2);
-    const uint side = p->tile;
-    const int wide = box.x1 - box.x0 + 1;
-    ulong bits = 0;
-    for (uint row = (uint)box.y0 / side; row <= (uint)box.y1 / side; row++)
-        for (uint column = (uint)box.x0 / side; column <= (uint)box.x1 / side; column++) {
-            const raster_rect r =
-                raster_rect_clip(window_rect(node_of(p, column, row),
-                                             rect_of_tile(&p->lens, side, column, row)),
-                                 box);
-            for (int y = r.y0; y <= r.y1; y++) {
-                long ea = a.at + a.dx * r.x0 + a.dy * y, eb = b.at + b.dx * r.x0 + b.dy * y,
-                     ec = c.at + c.dx * r.x0 + c.dy * y;
-                const int at = (y - box.y0) * wide - box.x0;
-                for (int x = r.x0; x <= r.x1; x++, ea += a.dx, eb += b.dx, ec += c.dx)
-                    bits |= (ulong)((ea | eb | ec) >= 0) << (at + x);
-            }
-        }
-    return bits;
-}
-
-/* Draws unclipped triangles: most of them are one small shape, and depths are computed only at its
- * pixels. */
-__kernel void layers_small(__global const layers_listed_view *view_list,
-                           __global const layers_body *bodies, uint solids,
-                           __global const double *vertices, __global const uint *indices,
-                           __global const uint2 *chunks, uint chunk_count,
-                           __global const layers_projection *spots,
-                           __global const layers_node *nodes, __global uint *heads,
-                           __global uint4 *fragments, uint room, __global layers_large *large,
-                           uint large_room, __global uint *counts, __local uint *shared) {
+/* Draws small triangles and edges, and lists large triangles: a work-item per triangle. */
+__kernel void layers_triangles(
+    __global const layers_listed_view *view_list, __global const layers_body *bodies, uint solids,
+    __global const double *vertices, __global const uint *indices, __global const uint2 *chunks,
+    uint chunk_count, __global const layers_projection *spots, __global const layers_node *nodes,
+    __global uint *heads, __global uint4 *fragments, uint room, __global layers_large *large,
+    uint large_room, __global uint *counts, uint wanted, __local uint *shared) {
     const uint at = (uint)get_group_id(0);
     const uint view = at / chunk_count, solid = chunks[at % chunk_count].x;
     const uint t = chunks[at % chunk_count].y + (uint)get_local_id(0);
@@ -413,73 +361,25 @@ __kernel void layers_small(__global const layers_listed_view *view_list,
         return;
     fragment_writer p;
     init_writer(&p, &view_list[view], spot, nodes, heads, fragments, room);
-    raster_shape shape;
-    raster_rect box;
-    ulong bits = 0;
+    raster_shape shapes[RASTER_CORNERS + 3];
+    int made = 0;
     if (t < bodies[solid].triangle_count) {
         vec3 place[3];
-        raster_point corner[3], on[3];
+        raster_point corner[3];
         load_corners(&bodies[solid], spot, vertices, indices, t, place, corner);
-        if (project_corners(&p.lens, corner, on)) {
-            raster_corners(&p.lens, on[0], on[1], on[2], solid, t, &shape);
-            const int thin = (shape.owner & 3) == RASTER_THIN;
-            shape.owner ^= bodies[solid].inward;
-            box = box_of_shape(&p, &shape);
-            const int empty = thin || raster_rect_empty(box), small = is_small(box);
-            if (!empty && small) {
-                bits = cover_small(&p, &shape, box);
-                p.count = (uint)popcount(bits);
-            }
-            if (!empty && (!small || bits))
-                raster_depths(on[0], on[1], on[2], &shape);
-            if (!empty && !small)
-                draw_shape(&p, &shape, large, large_room, counts, view);
+        made = raster_shapes(&p.lens, corner, solid, t, 0, shapes);
+        for (int k = 0; k < made; k++)
+            shapes[k].owner ^= bodies[solid].inward;
+        for (uint k = 0; k < 3 && (wanted & LAYERS_EDGES); k++) {
+            const uint next = k == 2 ? 0 : k + 1;
+            if (comes_first(place[k], place[next]))
+                made += raster_edges(&p.lens, corner[k], corner[next], solid, t << 2 | k,
+                                     &shapes[made]);
         }
-    }
-    begin_writing(&p, shared, counts);
-    const uint wide = bits ? (uint)(box.x1 - box.x0 + 1) : 1;
-    while (bits) {
-        const uint bit = 63 - (uint)clz(bits);
-        write_fragment(&p, &shape, box.x0 + (int)(bit % wide), box.y0 + (int)(bit / wide));
-        bits ^= (ulong)1 << bit;
-    }
-}
-
-/* Draws the remaining shapes: clipped triangles and edges. */
-__kernel void
-layers_rest(__global const layers_listed_view *view_list, __global const layers_body *bodies,
-            uint solids, __global const double *vertices, __global const uint *indices,
-            __global const uint2 *chunks, uint chunk_count, __global const layers_projection *spots,
-            __global const layers_node *nodes, __global uint *heads, __global uint4 *fragments,
-            uint room, __global layers_large *large, uint large_room, __global uint *counts,
-            uint wanted, __local uint *shared) {
-    const uint at = (uint)get_group_id(0);
-    const uint view = at / chunk_count, solid = chunks[at % chunk_count].x;
-    const uint t = chunks[at % chunk_count].y + (uint)get_local_id(0);
-    __global const layers_projection *spot = &spots[view * solids + solid];
-    if (!spot->drawn)
-        return;
-    fragment_writer p;
-    init_writer(&p, &view_list[view], spot, nodes, heads, fragments, room);
-    vec3 place[3];
-    raster_point corner[3], on[3];
-    const int is_there = t < bodies[solid].triangle_count;
-    int is_cut = 0;
-    if (is_there) {
-        load_corners(&bodies[solid], spot, vertices, indices, t, place, corner);
-        is_cut = !project_corners(&p.lens, corner, on);
     }
     for (int pass = 0; pass < 2; pass++) { /* counts, then writes */
-        if (is_cut)
-            draw_clipped(&p, corner, solid, t, bodies[solid].inward, large, large_room, counts,
-                         view);
-        for (uint k = 0; k < 3 && is_there && (wanted & LAYERS_EDGES); k++) {
-            const uint next = k == 2 ? 0 : k + 1;
-            raster_shape edge;
-            if (comes_first(place[k], place[next]) &&
-                raster_edges(&p.lens, corner[k], corner[next], solid, t << 2 | k, &edge))
-                draw_shape(&p, &edge, large, large_room, counts, view);
-        }
+        for (int k = 0; k < made; k++)
+            draw_shape(&p, &shapes[k], large, large_room, counts, view);
         if (!pass)
             begin_writing(&p, shared, counts);
     }

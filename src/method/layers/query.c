@@ -5,8 +5,6 @@
 #include <math.h>
 #include <string.h>
 
-enum { SOLIDS_PER_TASK = 1024 };
-
 typedef struct query_state {
     abut_layers *layers;
     const abut_layers_query *query;
@@ -39,31 +37,14 @@ static box3 bounds_of(const layers_solid *solid) {
                   v3_min(v3_add(middle, reach), v3_add(ball, r))};
 }
 
-typedef struct bounds_work {
-    const abut_layers *layers;
-    box3 boxes[LAYERS_CHUNKS];
-} bounds_work;
-
-static void bounds_task(void *data, size_t chunk, size_t begin, size_t end) {
-    bounds_work *w = data;
-    box3 box = box_empty();
-    for (size_t i = begin; i < end; i++)
-        if (layers_solids(w->layers)[i].used)
-            box = box_join(box, bounds_of(&layers_solids(w->layers)[i]));
-    w->boxes[chunk] = box;
-}
-
 /* The bounding box of all solids, cached until one changes. */
 static box3 bounds_of_all(abut_layers *layers) {
-    size_t count = layers->solids.count, grain = layers_grain(count, SOLIDS_PER_TASK);
-    if (layers->has_bounds)
-        return layers->bounds;
-    bounds_work work = {.layers = layers};
     box3 box = box_empty();
-    abuti_parallel_for(layers->context, count, grain, bounds_task, &work);
-    for (size_t c = 0; c < abuti_chunk_count(count, grain); c++)
-        box = box_join(box, work.boxes[c]);
-    layers->bounds = box.lo.x <= box.hi.x ? box : (box3){{0, 0, 0}, {0, 0, 0}};
+    for (size_t i = 0; i < layers->solids.count && !layers->has_bounds; i++)
+        if (layers_solids(layers)[i].used)
+            box = box_join(box, bounds_of(&layers_solids(layers)[i]));
+    if (!layers->has_bounds)
+        layers->bounds = box.lo.x <= box.hi.x ? box : (box3){{0, 0, 0}, {0, 0, 0}};
     layers->has_bounds = true;
     return layers->bounds;
 }

@@ -520,7 +520,8 @@ abut_status abuti_view_search(abut_self *view, bool complete, const view_limits 
     s.shares = abuti_allocate(view->context, TASK_COUNT, sizeof *s.shares);
     s.taken = abuti_allocate(view->context, TASK_COUNT * PORTIONS_PER_TASK, sizeof *s.taken);
     abut_status status = s.shares && s.taken ? run_search(&s) : ABUT_ERROR_MEMORY;
-    abuti_sort_items(hits->kept, hits->kept_count, sizeof *hits->kept, abuti_motion_after);
+    if (!status)
+        status = abuti_motion_sort(view->context, hits->kept, hits->kept_count);
     hits->first = s.best;
     *is_spent = is_unfinished(&s);
     ABUTI_RELEASE(view->context, s.shares, s.taken, s.pool);

@@ -1,28 +1,18 @@
 /* Motions on a device: uploads, and download of impacts.
  *
  * Topology is uploaded once, positions with each step. A search runs on the device alone; see
- * device_search.c. Hits are sorted there too, by two stable radix sorts: first by kind and
- * elements, then by time. If there are at most RANK_SORT_MAX, each hit counts the hits before it
- * instead.
+ * device_search.c. The host sorts the hits.
  */
 #include "sweep/device.h"
 
 #include "geom/sweep.h"
 
-enum { RANK_SORT_MAX = 1 << 15 };
-
-_Static_assert(sizeof(sweep_impact) == sizeof(abut_impact) &&
-                   offsetof(sweep_impact, kind) == offsetof(abut_impact, kind) &&
-                   offsetof(sweep_impact, mesh) == offsetof(abut_impact, mesh) &&
-                   offsetof(sweep_impact, element) == offsetof(abut_impact, element) &&
-                   offsetof(sweep_impact, weights) == offsetof(abut_impact, weights),
-               "layout of impacts");
 _Static_assert(sizeof(sweep_hit) == sizeof(motion_hit) &&
                    offsetof(sweep_hit, second) == offsetof(motion_hit, second) &&
-                   offsetof(sweep_hit, normal) == offsetof(motion_hit, normal) &&
+                   offsetof(sweep_hit, point) == offsetof(motion_hit, point) &&
                    offsetof(sweep_hit, weights) == offsetof(motion_hit, weights),
                "layout of hits");
-_Static_assert(sizeof(sweep_hit) == 72 && sizeof(sweep_box) == 32 && sizeof(sweep_scene) == 48,
+_Static_assert(sizeof(sweep_hit) == 96 && sizeof(sweep_box) == 32 && sizeof(sweep_scene) == 48,
                "layout on the device");
 
 static const abuti_kernel_source sources[MOTION_KERNELS] = {
@@ -34,11 +24,6 @@ static const abuti_kernel_source sources[MOTION_KERNELS] = {
     [MOTION_CANDIDATES] = {"sweep_pairs", "sweep_candidates", NULL},
     [MOTION_FILTER] = {"sweep_filter", "sweep_filter", NULL},
     [MOTION_MARCH] = {"sweep_narrow", "sweep_march_pairs", NULL},
-    [MOTION_HIT_KEYS] = {"sweep_hits", "sweep_hit_keys", NULL},
-    [MOTION_RANK] = {"sweep_hits", "sweep_rank", NULL},
-    [MOTION_PLACE] = {"sweep_hits", "sweep_place", NULL},
-    [MOTION_EARLIEST_OF] = {"sweep_hits", "sweep_earliest", NULL},
-    [MOTION_IMPACTS] = {"sweep_hits", "sweep_impacts", NULL},
 };
 static const abuti_kit_table table = {sources, MOTION_KERNELS, MOTION_MEMORIES, NULL};
 
@@ -100,15 +85,9 @@ static void upload_vertices(abut_sweep *m, motion_device *d) {
 
 /* Uploads the topology. */
 static void upload_meshes(abut_sweep *m, motion_device *d) {
-    const uint32_t *begins[] = {m->vertex_begin, m->edge_begin, m->face_begin};
-    const size_t begin_count = m->mesh_count + (size_t)1;
     abuti_kit_upload(&d->kit, MOTION_EDGES, m->edges, m->edge_count, 2 * sizeof *m->edges);
     abuti_kit_upload(&d->kit, MOTION_FACES, m->faces, m->face_count, 3 * sizeof *m->faces);
     upload_vertices(m, d);
-    abuti_kit_reserve(&d->kit, MOTION_BEGIN, 3 * begin_count, sizeof **begins);
-    for (size_t k = 0; k < 3; k++)
-        abuti_kit_write(&d->kit, MOTION_BEGIN, k * begin_count, begins[k], begin_count,
-                        sizeof **begins);
     d->layout.count[SWEEP_EDGES] = m->edge_count;
     d->layout.count[SWEEP_FACES] = m->face_count;
     compute_layout(&d->layout);
@@ -224,10 +203,6 @@ static void destroy_on_device(abut_sweep *motion) {
     motion->on_device = NULL;
 }
 
-void abuti_motion_device_time(abut_sweep *motion, double stage_ms[MOTION_STAGES]) {
-    motion->on_device->stage_ms = stage_ms;
-}
-
 /* ---- sets ---- */
 
 abut_status abuti_motion_device_sets(abut_sweep *motion) {
@@ -244,59 +219,6 @@ void abuti_motion_device_no_sets(abut_sweep *motion) {
 }
 
 /* ---- find ---- */
-
-static uint32_t count_bits(uint32_t count) {
-    uint32_t bits = 1;
-    while (bits < 32 && count >> bits)
-        bits++;
-    return bits;
-}
-
-/* Sorts few hits: each counts the hits before it. */
-static void rank_hits(motion_device *d, uint32_t count, uint32_t bits) {
-    size_t tiles = (count + (size_t)SWEEP_ITEMS - 1) / SWEEP_ITEMS;
-    size_t chunks = (count + (size_t)SWEEP_RANK_CHUNK - 1) / SWEEP_RANK_CHUNK;
-    abuti_kit_fill(&d->kit, MOTION_HIT_KEY, 0, count * sizeof(uint32_t));
-    ABUTI_KIT_GROUPS(&d->kit, MOTION_RANK, tiles * chunks, SWEEP_ITEMS, MEMORY(MOTION_HITS),
-                     ABUTI_VALUE(count), ABUTI_VALUE(bits), MEMORY(MOTION_HIT_KEY),
-                     ABUTI_LOCAL_MEMORY(2 * sizeof(uint64_t) * SWEEP_ITEMS));
-    ABUTI_KIT_RUN(&d->kit, MOTION_PLACE, count, SWEEP_ITEMS, MEMORY(MOTION_HIT_KEY),
-                  ABUTI_VALUE(count), MEMORY(MOTION_HIT_ORDER));
-}
-
-/* Writes the order of all hits to MOTION_HIT_ORDER. */
-static void sort_hits(abut_sweep *m, uint32_t count) {
-    motion_device *d = m->on_device;
-    uint32_t most = m->edge_count > m->vertex_count ? m->edge_count : m->vertex_count;
-    uint32_t bits = count_bits(most > m->face_count ? most : m->face_count);
-    abuti_kit_reserve(&d->kit, MOTION_HIT_KEY, count, sizeof(uint64_t));
-    abuti_kit_reserve(&d->kit, MOTION_HIT_ORDER, count, sizeof(uint32_t));
-    if (count <= RANK_SORT_MAX) {
-        rank_hits(d, count, bits);
-        return;
-    }
-    for (uint32_t by_time = 0; by_time < 2; by_time++) {
-        ABUTI_KIT_RUN(&d->kit, MOTION_HIT_KEYS, count, SWEEP_ITEMS, MEMORY(MOTION_HITS),
-                      ABUTI_VALUE(count), ABUTI_VALUE(by_time), ABUTI_VALUE(bits),
-                      MEMORY(MOTION_HIT_KEY), MEMORY(MOTION_HIT_ORDER));
-        abuti_tools_sort(d->tools, 64, &d->memory[MOTION_HIT_KEY], &d->memory[MOTION_HIT_ORDER],
-                         count, 0, by_time ? 62 : 2 * bits + 1);
-    }
-}
-
-/* Downloads the sorted hits as impacts. The copy is the last operation, so that a failure leaves
- * the caller's memory unchanged. */
-static abut_status download_impacts(abut_sweep *m, uint32_t count, abut_impact *to) {
-    motion_device *d = m->on_device;
-    abuti_kit_reserve(&d->kit, MOTION_FOUND, count, sizeof *to);
-    ABUTI_KIT_RUN(&d->kit, MOTION_IMPACTS, count, SWEEP_ITEMS, MEMORY(MOTION_HITS),
-                  MEMORY(MOTION_HIT_ORDER), ABUTI_VALUE(count), MEMORY(MOTION_EDGES),
-                  MEMORY(MOTION_FACES), MEMORY(MOTION_START), MEMORY(MOTION_END),
-                  MEMORY(MOTION_BEGIN), ABUTI_VALUE(m->mesh_count), MEMORY(MOTION_FOUND));
-    return abuti_kit_download(&d->kit, MOTION_FOUND, to, count, sizeof *to);
-}
-
-/* ---- exact ---- */
 
 typedef struct exact_task {
     abut_sweep *motion;
@@ -346,60 +268,37 @@ static abut_status remove_false_hits(exact_task *t, uint32_t *count) {
     return status;
 }
 
-/* Verifies the hits of the device on the host: hits are few, and exact integer arithmetic does not
- * suit a device. */
-static abut_status find_exact_impacts(abut_sweep *m, const motion_search_options *options,
-                                      abut_impact_list *impacts, abut_sweep_counts *counts) {
+/* Downloads the hits and sorts them. With `exact` the host verifies them first: hits are few, and
+ * exact integer arithmetic does not suit a device. */
+abut_status abuti_motion_device_find(abut_sweep *m, const motion_search_options *options,
+                                     abut_impact_list *impacts, abut_sweep_counts *counts) {
     motion_device *d = m->on_device;
+    abut_sweep_counts tried = abut_sweep_counts_default();
     motion_search_options ours = *options;
     exact_task task = {.motion = m};
-    ours.mode = ABUT_SWEEP_ALL;
-    uint32_t count = abuti_motion_device_search(m, &ours, counts);
-    task.hits = abuti_allocate(m->context, count, sizeof *task.hits);
+    ours.mode = options->exact ? ABUT_SWEEP_ALL : options->mode;
+    uint32_t count = abuti_motion_device_search(m, &ours, &tried);
+    const bool fetches = options->exact || count <= impacts->capacity;
+    task.hits = abuti_allocate(m->context, fetches ? count : 0, sizeof *task.hits);
     if (!task.hits)
         abuti_kit_fail(&d->kit, ABUT_ERROR_MEMORY);
     abut_status status =
-        abuti_kit_download(&d->kit, MOTION_HITS, task.hits, count, sizeof *task.hits);
-    status = status || !count ? status : abuti_motion_device_download(m);
-    status = status ? status : remove_false_hits(&task, &count);
+        fetches ? abuti_kit_download(&d->kit, MOTION_HITS, task.hits, count, sizeof *task.hits)
+                : abuti_queue_report(&d->queue);
+    if (!status && options->exact && count)
+        status = abuti_motion_device_download(m);
+    if (!status && options->exact)
+        status = remove_false_hits(&task, &count);
     status = status ? status : abuti_progress(m->context, "sweep", 1);
+    if (!status && fetches)
+        status = abuti_motion_sort(m->context, task.hits, count);
     if (!status) {
-        abuti_sort_items(task.hits, count, sizeof *task.hits, abuti_motion_after);
-        bool all = options->mode == ABUT_SWEEP_ALL;
+        const bool all = options->mode == ABUT_SWEEP_ALL;
         status = abuti_motion_report(m, task.hits, all ? count : count > 0, impacts);
     }
-    abuti_release(m->context, task.hits);
-    return status;
-}
-
-/* ---- find on the device ---- */
-
-static abut_status find_impacts_on_device(abut_sweep *motion, const motion_search_options *options,
-                                          abut_impact_list *impacts, abut_sweep_counts *counts) {
-    motion_device *d = motion->on_device;
-    uint32_t hits = abuti_motion_device_search(motion, options, counts);
-    bool fetched = hits && hits <= impacts->capacity && !abuti_kit_failed(&d->kit);
-    abuti_kit_progress(&d->kit, motion->context, "sweep", 1);
-    if (fetched && d->stage_ms)
-        abuti_queue_clock_start(&d->queue);
-    if (fetched && options->mode == ABUT_SWEEP_ALL)
-        sort_hits(motion, hits);
-    abut_status status =
-        fetched ? download_impacts(motion, hits, impacts->list) : abuti_queue_report(&d->queue);
-    if (fetched && d->stage_ms) {
-        abut_status timed = abuti_queue_clock_stop(&d->queue, &d->stage_ms[MOTION_STAGE_ORDER]);
-        status = status ? status : timed;
-    }
-    return status ? status : abuti_motion_count(hits, impacts);
-}
-
-abut_status abuti_motion_device_find(abut_sweep *motion, const motion_search_options *options,
-                                     abut_impact_list *impacts, abut_sweep_counts *counts) {
-    abut_sweep_counts tried = abut_sweep_counts_default();
-    abut_status status = options->exact ? find_exact_impacts(motion, options, impacts, &tried)
-                                        : find_impacts_on_device(motion, options, impacts, &tried);
     if (counts && !status)
         *counts = tried;
+    abuti_release(m->context, task.hits);
     return status;
 }
 

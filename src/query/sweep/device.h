@@ -16,11 +16,6 @@ typedef enum motion_kernel {
     MOTION_CANDIDATES,
     MOTION_FILTER,
     MOTION_MARCH,
-    MOTION_HIT_KEYS,
-    MOTION_RANK,
-    MOTION_PLACE,
-    MOTION_EARLIEST_OF,
-    MOTION_IMPACTS,
     MOTION_KERNELS
 } motion_kernel;
 
@@ -31,7 +26,6 @@ typedef enum motion_memory {
     MOTION_FACES,
     MOTION_POINTS,  /* vertices that a face has */
     MOTION_MESH_OF, /* of each vertex; only if skip_self or skip_pairs is set */
-    MOTION_BEGIN,   /* first vertex, edge and face of each mesh */
     MOTION_SETS,    /* sets of vertices, edges and faces; see abuti_motion_device_sets() */
     /* each step */
     MOTION_START,
@@ -51,22 +45,8 @@ typedef enum motion_memory {
     MOTION_OPEN_NEXT,
     MOTION_HITS,
     MOTION_COUNTS,
-    MOTION_HIT_KEY,
-    MOTION_HIT_ORDER,
-    MOTION_FOUND, /* impacts */
     MOTION_MEMORIES
 } motion_memory;
-
-/* Stages that abuti_motion_device_time() measures. */
-typedef enum motion_stage {
-    MOTION_STAGE_BOXES,  /* including the sort */
-    MOTION_STAGE_BLOCKS, /* pairs of blocks */
-    MOTION_STAGE_CANDIDATES,
-    MOTION_STAGE_FILTER,
-    MOTION_STAGE_MARCH,
-    MOTION_STAGE_ORDER,
-    MOTION_STAGES
-} motion_stage;
 
 /* Rounds of sweeps that are queued before the host reads how many pairs remain. */
 enum { MOTION_ROUNDS = 2 };
@@ -94,16 +74,11 @@ typedef struct motion_device {
     sweep_sets sets;        /* where each kind begins in MOTION_SETS */
     bool ordered;           /* the order of the last search can be kept */
     uint32_t ordered_pairs; /* pairs of blocks when the order was made */
-    double *stage_ms;       /* null = not measured */
     int32_t
         round_steps[MOTION_ROUNDS]; /* limit per round; longer sweeps restart in the next round */
     abuti_kit_list pairs, tried, hits;
     abuti_kit_list open; /* MOTION_OPEN_NEXT has the same capacity */
 } motion_device;
-
-/* Measures the stages of each following search on the device, in ms; null ends this. Measuring
- * slows searches down. */
-void abuti_motion_device_time(abut_sweep *motion, double stage_ms[MOTION_STAGES]);
 
 /* Allocates the sets of all features. The caller writes them, in the order vertices, edges, faces,
  * and sets `sets.used`; searches use them from then on. */
@@ -121,8 +96,7 @@ void abuti_motion_device_undo(abut_sweep *motion, bool has_start);
 /* ---- device_search.c ---- */
 
 /* Writes hits to MOTION_HITS, unsorted, and returns their number; adds up candidates. In the modes
- * ANY and EARLIEST there is at most one, and MOTION_HIT_ORDER refers to it. Failures are kept by
- * the kit. */
+ * ANY and EARLIEST there is at most one. Failures are kept by the kit. */
 uint32_t abuti_motion_device_search(abut_sweep *motion, const motion_search_options *options,
                                     abut_sweep_counts *counts);
 

@@ -42,21 +42,6 @@ typedef struct device_search {
 
 #define MEMORY(which) KIT_BUFFER(&d->kit, which)
 
-/* ---- time of stages ---- */
-
-static void start_clock(device_search *s) {
-    if (s->d->stage_ms)
-        abuti_queue_clock_start(&s->d->queue);
-}
-
-static void stop_clock(device_search *s, motion_stage stage) {
-    double ms = 0;
-    if (!s->d->stage_ms)
-        return;
-    abuti_kit_fail(&s->d->kit, abuti_queue_clock_stop(&s->d->queue, &ms));
-    s->d->stage_ms[stage] += ms;
-}
-
 /* ---- boxes and pairs of blocks ---- */
 
 static void queue_boxes(device_search *s) {
@@ -64,7 +49,6 @@ static void queue_boxes(device_search *s) {
     const sweep_layout *l = &d->layout;
     size_t features = (size_t)l->first[SWEEP_FACES] + l->count[SWEEP_FACES];
     size_t blocks = (size_t)l->node_first[SWEEP_FACES][0] + l->nodes[SWEEP_FACES][0];
-    start_clock(s);
     if (!d->ordered) {
         ABUTI_KIT_RUN(&d->kit, MOTION_KEYS, features, SWEEP_ITEMS, MEMORY(MOTION_LAYOUT),
                       ABUTI_VALUE(s->scene), MEMORY(MOTION_EDGES), MEMORY(MOTION_FACES),
@@ -83,7 +67,6 @@ static void queue_boxes(device_search *s) {
                          l->nodes[SWEEP_EDGES][level] + l->nodes[SWEEP_FACES][level], SWEEP_BLOCK,
                          MEMORY(MOTION_LAYOUT), MEMORY(MOTION_NODES), ABUTI_VALUE(level),
                          ABUTI_LOCAL_MEMORY(4 * SWEEP_BOX_WORDS));
-    stop_clock(s, MOTION_STAGE_BOXES);
 }
 
 static void queue_block_pairs(device_search *s, uint32_t fill) {
@@ -97,18 +80,15 @@ static void queue_block_pairs(device_search *s, uint32_t fill) {
 static void queue_block_search(device_search *s) {
     motion_device *d = s->d;
     abuti_buffer *begin = &d->memory[MOTION_PAIRS_BEGIN];
-    start_clock(s);
     queue_block_pairs(s, 0);
     abuti_tools_scan(d->tools, begin, begin, d->walkers, begin, d->walkers);
     queue_block_pairs(s, 1);
-    stop_clock(s, MOTION_STAGE_BLOCKS);
 }
 
 /* ---- one part ---- */
 
 static void queue_candidates(device_search *s, sweep_part part) {
     motion_device *d = s->d;
-    start_clock(s);
     ABUTI_KIT_GROUPS(&d->kit, MOTION_CANDIDATES, d->narrow_groups, SWEEP_BLOCK,
                      MEMORY(MOTION_LAYOUT), ABUTI_VALUE(s->scene), MEMORY(MOTION_BOXES),
                      MEMORY(MOTION_NODES), MEMORY(MOTION_PAIRS), MEMORY(MOTION_PAIRS_BEGIN),
@@ -117,14 +97,12 @@ static void queue_candidates(device_search *s, sweep_part part) {
                      MEMORY(MOTION_END), MEMORY(MOTION_MESH_OF), ABUTI_VALUE(d->flags),
                      MEMORY(MOTION_TRIED), ABUTI_VALUE(d->tried.room), MEMORY(MOTION_COUNTS),
                      ABUTI_LOCAL_MEMORY(4 * SWEEP_CANDIDATE_WORDS));
-    stop_clock(s, MOTION_STAGE_CANDIDATES);
 }
 
 /* Removes candidates that are free by a separating direction: the direction of half the step for
  * all, then one direction per half step for the others. */
 static void queue_filter(device_search *s) {
     motion_device *d = s->d;
-    start_clock(s);
     for (uint32_t halves = 0; halves < 2; halves++) {
         const uint32_t from = halves ? SWEEP_COUNT_FILTERED : SWEEP_COUNT_EDGE_EDGE;
         const uint32_t to = halves ? SWEEP_COUNT_OPEN : SWEEP_COUNT_FILTERED;
@@ -137,7 +115,6 @@ static void queue_filter(device_search *s) {
                          MEMORY(halves ? MOTION_OPEN : MOTION_OPEN_NEXT), ABUTI_VALUE(d->open.room),
                          MEMORY(MOTION_COUNTS), ABUTI_LOCAL_MEMORY(4 * SWEEP_NARROW_WORDS));
     }
-    stop_clock(s, MOTION_STAGE_FILTER);
 }
 
 static void queue_round(device_search *s, uint32_t round, int32_t steps) {
@@ -182,10 +159,8 @@ static void reset_counts(device_search *s) {
 static void queue_part(device_search *s, sweep_part part) {
     queue_candidates(s, part);
     queue_filter(s);
-    start_clock(s);
     for (uint32_t round = 0; round < ROUNDS; round++)
         queue_round(s, round, s->d->round_steps[round]);
-    stop_clock(s, MOTION_STAGE_MARCH);
 }
 
 /* ---- capacity ---- */
@@ -260,9 +235,7 @@ static void finish_rounds(device_search *s) {
     const uint32_t *open = s->counts + SWEEP_COUNT_OPEN + 2 * ROUNDS;
     if (!open[0] && !open[1])
         return;
-    start_clock(s);
     queue_round(s, ROUNDS, INT32_MAX);
-    stop_clock(s, MOTION_STAGE_MARCH);
     read_counts(s);
 }
 
@@ -297,13 +270,17 @@ static void update_order(motion_device *d, uint32_t pairs) {
     d->ordered = pairs / 3 <= d->ordered_pairs / 2 + 64;
 }
 
-/* ANY and EARLIEST return one hit. */
+/* ANY and EARLIEST return one hit: moves the first one in order to index 0. */
 static void keep_earliest_hit(device_search *s) {
-    motion_device *d = s->d;
-    abuti_kit_reserve(&d->kit, MOTION_HIT_ORDER, 1, sizeof(uint32_t));
-    ABUTI_KIT_GROUPS(&d->kit, MOTION_EARLIEST_OF, 1, SWEEP_ITEMS, MEMORY(MOTION_HITS),
-                     ABUTI_VALUE(s->hits), MEMORY(MOTION_HIT_ORDER),
-                     ABUTI_LOCAL_MEMORY(SWEEP_ITEMS * 12));
+    abuti_kit *kit = &s->d->kit;
+    motion_hit *hits = abuti_allocate(s->motion->context, s->hits, sizeof *hits), *first = hits;
+    abuti_kit_fail(kit, hits ? abuti_kit_download(kit, MOTION_HITS, hits, s->hits, sizeof *hits)
+                             : ABUT_ERROR_MEMORY);
+    for (uint32_t i = 1; i < s->hits && !abuti_kit_failed(kit); i++)
+        first = abuti_motion_after(first, &hits[i]) ? &hits[i] : first;
+    if (!abuti_kit_failed(kit))
+        abuti_kit_write(kit, MOTION_HITS, 0, first, 1, sizeof *first);
+    abuti_release(s->motion->context, hits);
     s->hits = 1;
 }
 
@@ -407,8 +384,6 @@ uint32_t abuti_motion_device_search(abut_sweep *motion, const motion_search_opti
     s.limits = (sweep_limits){options->separation, options->tolerance, 1, options->steps};
     s.reach = abuti_sweep_filter_reach(&s.limits);
     memcpy(&s.counts[SWEEP_COUNT_LATEST], &latest, sizeof latest);
-    if (d->stage_ms)
-        memset(d->stage_ms, 0, MOTION_STAGES * sizeof *d->stage_ms);
     /* With few pairs of blocks, one search is faster than two. */
     bool done = true, at_once = options->mode == ABUT_SWEEP_EARLIEST && d->ordered_pairs > 0 &&
                                 d->ordered_pairs < SINGLE_SEARCH_PAIRS;

@@ -90,15 +90,9 @@ typedef struct sweep_position_check {
 typedef struct sweep_hit {
     real time;
     word32 kind, first, second, unused;
-    real normal[3], weights[3];
+    vec3 point, normal;
+    real weights[3];
 } sweep_hit;
-
-/* Same layout as abut_impact. */
-typedef struct sweep_impact {
-    real time;
-    real point[3], normal[3], weights[3];
-    word32 kind, mesh[2], element[2], unused;
-} sweep_impact;
 
 enum { SWEEP_NO_SELF = 1, SWEEP_NO_OTHERS = 2 };
 
@@ -112,6 +106,5 @@ enum { SWEEP_NO_SELF = 1, SWEEP_NO_OTHERS = 2 };
 #define SWEEP_KEPT_WORDS (11 * SWEEP_BLOCK)              /* features of a block that are kept */
 #define SWEEP_LIST_WORDS (SWEEP_BLOCK * SWEEP_BLOCK / 2) /* pairs of these, two per word */
 #define SWEEP_CANDIDATE_WORDS (2 * SWEEP_KEPT_WORDS + SWEEP_LIST_WORDS + 4)
-#define SWEEP_RANK_CHUNK 512 /* hits that a work-item compares with */
 
 #endif

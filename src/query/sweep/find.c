@@ -21,6 +21,7 @@
 
 #include "base/simd.h"
 #include "geom/sweep.h"
+#include "geom/sweep_point_shared.h"
 
 #include <stdatomic.h>
 
@@ -146,6 +147,7 @@ static int sweep_candidate(search *s, task *t, const uint32_t places[2],
         hit.normal = answer.normal;
         for (int k = 0; k < 3; k++)
             hit.weights[k] = answer.weights[k];
+        hit.point = sweep_point(edges, start, end, hit.time, hit.weights);
         record_hit(s, t, &hit);
     }
     return answer.steps;
@@ -372,8 +374,8 @@ static abut_status find_impacts(search *s, abut_impact_list *impacts) {
         return status;
     sum_counts(s);
     if (s->options.mode == ABUT_SWEEP_ALL) {
-        abuti_sort_items(s->kept, s->kept_count, sizeof *s->kept, abuti_motion_after);
-        return abuti_motion_report(s->motion, s->kept, s->found, impacts);
+        status = abuti_motion_sort(s->motion->context, s->kept, s->kept_count);
+        return status ? status : abuti_motion_report(s->motion, s->kept, s->found, impacts);
     }
     const motion_hit *best = find_best_hit(s);
     return abuti_motion_report(s->motion, best, best ? 1 : 0, impacts);

@@ -4,7 +4,6 @@
 
 #include "device/array.h"
 #include "geom/sweep.h"
-#include "geom/sweep_point_shared.h"
 #include "mesh/mesh.h"
 
 /* ---- on the CPU ---- */
@@ -317,13 +316,38 @@ abut_status abut_sweep_find(abut_sweep *sweep, abut_sweep_mode mode,
 
 /* ---- results ---- */
 
-bool abuti_motion_after(const void *a, const void *b) {
-    const motion_hit *x = a, *y = b;
-    if (x->time != y->time)
-        return x->time > y->time;
-    if (x->kind != y->kind)
-        return x->kind > y->kind;
-    return x->first != y->first ? x->first > y->first : x->second > y->second;
+bool abuti_motion_after(const motion_hit *a, const motion_hit *b) {
+    if (a->time != b->time)
+        return a->time > b->time;
+    if (a->kind != b->kind)
+        return a->kind > b->kind;
+    return a->first != b->first ? a->first > b->first : a->second > b->second;
+}
+
+static bool hit_after(const void *a, const void *b) {
+    return abuti_motion_after(a, b);
+}
+
+abut_status abuti_motion_sort(abut_context *context, motion_hit *hits, size_t count) {
+    motion_hit *copy = abuti_allocate(context, count, sizeof *copy);
+    sort_key *keys = abuti_allocate(context, count, 2 * sizeof *keys);
+    abut_status status = copy && keys && count <= UINT32_MAX ? ABUT_OK : ABUT_ERROR_MEMORY;
+    for (size_t i = 0; i < count && !status; i++) {
+        const double time = hits[i].time + 0.0; /* no -0: bits compare like times */
+        keys[i].value = (uint32_t)i;
+        memcpy(&keys[i].key, &time, sizeof time);
+        copy[i] = hits[i];
+    }
+    const sort_key *sorted = status ? NULL : abuti_sort_by_key(keys, keys + count, count);
+    for (size_t i = 0, begin = 0; i < count && !status; i++) {
+        hits[i] = copy[sorted[i].value];
+        if (i + 1 < count && sorted[i + 1].key == sorted[i].key)
+            continue;
+        abuti_sort_items(hits + begin, i + 1 - begin, sizeof *hits, hit_after);
+        begin = i + 1;
+    }
+    ABUTI_RELEASE(context, copy, keys);
+    return status;
 }
 
 void abuti_motion_corners(const abut_sweep *motion, uint32_t kind, uint32_t first, uint32_t second,
@@ -354,16 +378,8 @@ static void find_mesh_of_element(const uint32_t *begin, uint32_t mesh_count, uin
 
 /* Converts a hit to the public struct. */
 static abut_impact impact_of(const abut_sweep *motion, const motion_hit *hit) {
-    abut_impact impact = {.time = hit->time, .normal = hit->normal};
-    uint32_t corners[4];
-    vec3 start[4], end[4];
+    abut_impact impact = {.time = hit->time, .point = hit->point, .normal = hit->normal};
     const bool edges = hit->kind == ABUT_IMPACT_EDGE_EDGE;
-    abuti_motion_corners(motion, hit->kind, hit->first, hit->second, corners);
-    for (int k = 0; k < 4; k++) {
-        start[k] = motion->start[corners[k]];
-        end[k] = motion->end[corners[k]];
-    }
-    impact.point = sweep_point(edges, start, end, hit->time, hit->weights);
     memcpy(impact.weights, hit->weights, sizeof impact.weights);
     impact.kind = (abut_impact_kind)hit->kind;
     find_mesh_of_element(edges ? motion->edge_begin : motion->vertex_begin, motion->mesh_count,

@@ -46,7 +46,8 @@ typedef struct motion_hit {
     double time;
     uint32_t kind;          /* abut_impact_kind */
     uint32_t first, second; /* vertex, face; or two edges, the lower one first */
-    vec3 normal;
+    uint32_t unused;
+    vec3 point, normal; /* the point is that of abut_impact */
     double weights[3];
 } motion_hit;
 
@@ -70,8 +71,10 @@ abut_status abuti_motion_load_step(abut_sweep *motion, motion_step_input *input)
 void abuti_motion_accept_step(abut_sweep *motion, const motion_step_input *input);
 /* Undoes the last step. Valid once per step. */
 void abuti_motion_undo_step(abut_sweep *motion);
-/* Whether a follows b in the order of ABUT_SWEEP_ALL; also a comparison for abuti_sort_items(). */
-bool abuti_motion_after(const void *a, const void *b);
+/* Whether a follows b in the order of ABUT_SWEEP_ALL. */
+bool abuti_motion_after(const motion_hit *a, const motion_hit *b);
+/* Sorts hits in that order. */
+abut_status abuti_motion_sort(abut_context *context, motion_hit *hits, size_t count);
 /* The four vertices of a pair, in the order of sweep_pair(). */
 void abuti_motion_corners(const abut_sweep *motion, uint32_t kind, uint32_t first, uint32_t second,
                           uint32_t corners[4]);

@@ -7,21 +7,22 @@
 
 #if ABUTI_REAL_BITS == 64
 
+#include "geom/sweep_point_shared.h"
 #include "sweep/boxes_cl.h"
 #include "sweep/narrow_cl.h"
 
-static sweep_hit make_hit(int kind, uint2 pair, const sweep_answer *answer) {
+static sweep_hit make_hit(int kind, uint2 pair, const vec3 *start, const vec3 *end,
+                          const sweep_answer *answer) {
     sweep_hit hit;
     hit.time = answer->time;
     hit.kind = kind == SWEEP_EDGE_EDGE;
     hit.first = pair.x;
     hit.second = pair.y;
     hit.unused = 0;
-    hit.normal[0] = answer->normal.x;
-    hit.normal[1] = answer->normal.y;
-    hit.normal[2] = answer->normal.z;
+    hit.normal = answer->normal;
     for (int k = 0; k < 3; k++)
         hit.weights[k] = answer->weights[k];
+    hit.point = sweep_point(kind == SWEEP_EDGE_EDGE, start, end, hit.time, hit.weights);
     return hit;
 }
 
@@ -70,10 +71,10 @@ sweep_march_pairs(__global const uint2 *open, __global uint2 *left, uint open_ro
         sweep_answer answer;
         int state = IS_FREE;
         uint2 pair = (uint2)(0, 0);
+        vec3 from[4], to[4];
         limits.latest = as_float(atomic_or(&counts[SWEEP_COUNT_LATEST], 0u));
         if (t.there) {
             sweep_frame frame;
-            vec3 from[4], to[4];
             uint at[4];
             pair = open[t.at];
             corners_of_pair(t.kind, pair, edges, faces, at);
@@ -88,9 +89,9 @@ sweep_march_pairs(__global const uint2 *open, __global uint2 *left, uint open_ro
                 state = IS_FREE;
         }
         append_pairs(state == UNFINISHED, t.kind, pair, left, open_room, count + 2, room);
-        uint to = reserve_entries(state == IS_HIT, &counts[SWEEP_COUNT_HITS], room);
-        if (state == IS_HIT && to < hits_room)
-            hits[to] = make_hit(t.kind, pair, &answer);
+        uint place = reserve_entries(state == IS_HIT, &counts[SWEEP_COUNT_HITS], room);
+        if (state == IS_HIT && place < hits_room)
+            hits[place] = make_hit(t.kind, pair, from, to, &answer);
         if (state == IS_HIT && earliest)
             atomic_min(&counts[SWEEP_COUNT_LATEST], as_uint(convert_float_rtp(answer.time)));
     }

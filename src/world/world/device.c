@@ -27,10 +27,7 @@ static const abuti_kernel_source sources[WORLD_KERNELS] = {
     [WORLD_CHECK] = {"world_pairs", "world_check", NULL},
     [WORLD_UPDATE_POSES] = {"world_pairs", "world_update_poses", NULL},
     [WORLD_MAKE_BOXES] = {"world_pairs", "world_boxes", NULL},
-    [WORLD_CURVES] = {"world_pairs", "world_curve", NULL},
-    [WORLD_LEAVES] = {"world_pairs", "world_leaves", NULL},
-    [WORLD_PARENTS] = {"world_pairs", "world_parents", NULL},
-    [WORLD_VISIT] = {"world_pairs", "world_visits", NULL},
+    [WORLD_MAKE_KEYS] = {"world_pairs", "world_box_keys", NULL},
     [WORLD_FIND_PAIRS] = {"world_pairs", "world_find_pairs", NULL},
     [WORLD_PLACE] = {"world_pairs", "world_place_pairs", NULL}};
 static const abuti_kit_table table = {sources, WORLD_KERNELS, WORLD_MEMORIES, NULL};
@@ -61,11 +58,6 @@ static void initialise_lists(world_device *d) {
     found->element_bytes = sizeof(world_found);
     found->limit = contacts < WORLD_LIST_LIMIT ? contacts : WORLD_LIST_LIMIT;
     found->what = "contacts";
-    for (uint32_t i = 0; i < 2; i++)
-        d->visits[i] = (abuti_kit_list){.buffer = WORLD_VISIT_LIST + i,
-                                        .element_bytes = sizeof(world_visit),
-                                        .limit = WORLD_LIST_LIMIT,
-                                        .what = "pairs of boxes"};
     d->met = (abuti_kit_list){.buffer = WORLD_PAIR_LIST,
                               .element_bytes = sizeof(world_found_pair),
                               .limit = WORLD_LIST_LIMIT,
@@ -114,7 +106,6 @@ static void invalidate_on_device(abut_world *world, bool items) {
     world_device *d = world->device;
     d->has_contacts = d->has_poses = false;
     d->has_data = d->has_data && !items;
-    d->has_order = d->has_order && !items;
 }
 
 /* ---- fields and samples ----

@@ -35,10 +35,7 @@ enum {
     WORLD_CHECK,
     WORLD_UPDATE_POSES,
     WORLD_MAKE_BOXES,
-    WORLD_CURVES,
-    WORLD_LEAVES,
-    WORLD_PARENTS,
-    WORLD_VISIT,
+    WORLD_MAKE_KEYS,
     WORLD_FIND_PAIRS,
     WORLD_PLACE,
     WORLD_KERNELS
@@ -68,16 +65,14 @@ typedef enum world_memory {
     WORLD_BAD,
     WORLD_MOTIONS,
     WORLD_BOXES,
-    WORLD_CURVE,
+    WORLD_BOX_KEYS,
     WORLD_ORDER,
-    WORLD_NODES,
     WORLD_PARTNERS,
     WORLD_PARTNERS_FIRST,
     WORLD_PAIR_COUNTERS,
     WORLD_PAIR_LIST,
-    WORLD_VISIT_LIST, /* two of them */
     /* by pair, for each search; lists of a search, and contacts in their order */
-    WORLD_DIRECTIONS = WORLD_VISIT_LIST + 2,
+    WORLD_DIRECTIONS,
     WORLD_COUNTS,
     WORLD_BACKFACING,
     WORLD_FIRST,
@@ -98,12 +93,10 @@ struct world_device {
     bool only_bodies;           /* all items are bodies, and no id is free */
     bool has_poses;             /* poses of all items are on the device */
     bool is_ahead;              /* and the host has older ones */
-    bool has_order;             /* of bodies along a curve */
-    uint64_t visit_count;       /* nodes that were visited when the order was new */
     bool has_contacts;
     abuti_vector host_parts, host_bodies; /* world_parts, world_body: by item */
     abuti_vector host_poses, last;        /* abut_pose, uint32_t: by item */
-    abuti_kit_list met, visits[2];        /* world_found_pair, world_visit */
+    abuti_kit_list met;                   /* world_found_pair */
     uint64_t pair_count;
     abuti_kit_list lists[WORLD_LISTS];
     /* abut_world_pair; first contact of each pair, uint32_t, one more than pairs; abut_contact */

@@ -1,8 +1,5 @@
 /* Poses and pairs of a world on a device: poses that are passed in buffers, bounding boxes of
- * bodies, and a tree that finds the pairs that are tested there; see world_pairs.cl.
- *
- * The order of bodies along a curve is kept from step to step. It is rebuilt when items are added
- * or removed, or when the traversal has become twice as slow.
+ * bodies, and the pairs that are tested there, by sort and sweep; see world_pairs.cl.
  */
 #include "world/device.h"
 
@@ -10,9 +7,7 @@
 
 enum {
     POSES_PER_TASK = 1024,
-    REORDER_FACTOR = 2,  /* factor of visits that triggers a new order */
-    PAIRS_PER_ITEM = 4,  /* initial capacity of lists; */
-    VISITS_PER_ITEM = 32 /* and of visits */
+    PAIRS_PER_ITEM = 4 /* initial capacity of the list */
 };
 
 #define MEMORY(which) KIT_BUFFER(&d->kit, which)
@@ -155,19 +150,6 @@ abut_status abuti_world_device_move(abut_world *world, const uint32_t *ids,
 
 /* ---- pairs ---- */
 
-/* Sorts bodies along a curve. */
-static void sort_bodies(abut_world *world) {
-    world_device *d = world->device;
-    const uint32_t count = (uint32_t)world->items.count;
-    abuti_kit_reserve(&d->kit, WORLD_CURVE, count, sizeof(uint32_t));
-    abuti_kit_reserve(&d->kit, WORLD_ORDER, count, sizeof(uint32_t));
-    ABUTI_KIT_RUN(&d->kit, WORLD_CURVES, count, WORLD_ITEMS, MEMORY(WORLD_BOXES),
-                  MEMORY(WORLD_CURVE), MEMORY(WORLD_ORDER), ABUTI_VALUE(count),
-                  ABUTI_LOCAL_MEMORY(2 * WORLD_ITEMS * sizeof(double)));
-    abuti_tools_sort(d->tools, 32, &d->kit.buffers[WORLD_CURVE], &d->kit.buffers[WORLD_ORDER],
-                     count, 0, 32);
-}
-
 static void queue_boxes(abut_world *world) {
     world_device *d = world->device;
     const uint32_t count = (uint32_t)world->items.count;
@@ -182,51 +164,23 @@ static void queue_boxes(abut_world *world) {
                   ABUTI_VALUE(count));
 }
 
-/* Levels of the tree in one buffer, items first; the last level has at most WORLD_CHILDREN
- * nodes. */
-typedef struct levels {
-    uint32_t top; /* 0: only items */
-    uint32_t first[WORLD_LEVELS], count[WORLD_LEVELS];
-} levels;
-
-static levels queue_tree(abut_world *world) {
+/* Sorts bodies by the lower ends of their boxes, and finds those that overlap. */
+static void queue_sweep(abut_world *world) {
     world_device *d = world->device;
-    levels l = {.count = {(uint32_t)world->items.count}};
-    abuti_kit_reserve(&d->kit, WORLD_NODES, l.count[0] + l.count[0] / 8 + WORLD_LEVELS,
-                      sizeof(world_node));
-    ABUTI_KIT_RUN(&d->kit, WORLD_LEAVES, l.count[0], WORLD_ITEMS, MEMORY(WORLD_BOXES),
-                  MEMORY(WORLD_ORDER), MEMORY(WORLD_NODES), ABUTI_VALUE(l.count[0]));
-    for (; l.count[l.top] > WORLD_CHILDREN; l.top++) {
-        uint32_t from = l.first[l.top], count = l.count[l.top], to = from + count;
-        l.first[l.top + 1] = to;
-        l.count[l.top + 1] = (uint32_t)abuti_chunk_count(count, WORLD_CHILDREN);
-        ABUTI_KIT_RUN(&d->kit, WORLD_PARENTS, l.count[l.top + 1], WORLD_ITEMS, MEMORY(WORLD_NODES),
-                      ABUTI_VALUE(from), ABUTI_VALUE(to), ABUTI_VALUE(count));
-    }
-    return l;
-}
-
-/* Traverses the tree level by level from the top; the visits of consecutive levels alternate
- * between two lists. */
-static void queue_traversal(abut_world *world, const levels *l) {
-    world_device *d = world->device;
-    const size_t groups = world_groups(d);
+    const uint32_t count = (uint32_t)world->items.count;
     const uint32_t slots = world->ignored.count ? (uint32_t)world->ignored.room : 0;
-    int32_t at_top = 1;
-    for (uint32_t level = l->top; level > 0; level--, at_top = 0) {
-        const abuti_kit_list *from = &d->visits[(level + 1) % 2], *to = &d->visits[level % 2];
-        ABUTI_KIT_GROUPS(&d->kit, WORLD_VISIT, groups, WORLD_ITEMS, MEMORY(WORLD_NODES),
-                         MEMORY(from->buffer), ABUTI_VALUE(from->room), MEMORY(WORLD_PAIR_COUNTERS),
-                         ABUTI_VALUE(level), ABUTI_VALUE(l->first[level]),
-                         ABUTI_VALUE(l->count[level]), ABUTI_VALUE(l->count[0]),
-                         ABUTI_VALUE(at_top), MEMORY(to->buffer), ABUTI_VALUE(to->room), PLACES);
-    }
-    ABUTI_KIT_GROUPS(&d->kit, WORLD_FIND_PAIRS, groups, WORLD_ITEMS, MEMORY(WORLD_BODIES),
-                     MEMORY(WORLD_BOXES), MEMORY(WORLD_ORDER), MEMORY(WORLD_NODES),
-                     MEMORY(WORLD_IGNORED), ABUTI_VALUE(slots), MEMORY(d->visits[1].buffer),
-                     ABUTI_VALUE(d->visits[1].room), MEMORY(WORLD_PAIR_COUNTERS),
-                     ABUTI_VALUE(l->count[0]), ABUTI_VALUE(at_top), MEMORY(WORLD_PARTNERS),
-                     MEMORY(WORLD_PAIR_LIST), ABUTI_VALUE(d->met.room), PLACES);
+    abuti_kit_reserve(&d->kit, WORLD_BOX_KEYS, count, sizeof(uint32_t));
+    abuti_kit_reserve(&d->kit, WORLD_ORDER, count, sizeof(uint32_t));
+    ABUTI_KIT_RUN(&d->kit, WORLD_MAKE_KEYS, count, WORLD_ITEMS, MEMORY(WORLD_BOXES),
+                  MEMORY(WORLD_BOX_KEYS), MEMORY(WORLD_ORDER), MEMORY(WORLD_PAIR_COUNTERS),
+                  ABUTI_VALUE(count), ABUTI_LOCAL_MEMORY(WORLD_ITEMS * sizeof(double)));
+    abuti_tools_sort(d->tools, 32, &d->kit.buffers[WORLD_BOX_KEYS], &d->kit.buffers[WORLD_ORDER],
+                     count, 0, 32);
+    ABUTI_KIT_GROUPS(&d->kit, WORLD_FIND_PAIRS, count, WORLD_ITEMS, MEMORY(WORLD_BODIES),
+                     MEMORY(WORLD_BOXES), MEMORY(WORLD_BOX_KEYS), MEMORY(WORLD_ORDER),
+                     MEMORY(WORLD_IGNORED), ABUTI_VALUE(slots), ABUTI_VALUE(count),
+                     MEMORY(WORLD_PAIR_COUNTERS), MEMORY(WORLD_PARTNERS), MEMORY(WORLD_PAIR_LIST),
+                     ABUTI_VALUE(d->met.room), PLACES);
 }
 
 /* Sorts pairs by a, then b. */
@@ -243,24 +197,10 @@ static void sort_pairs(abut_world *world) {
                      ABUTI_BUFFER(pairs), ABUTI_VALUE(d->met.room));
 }
 
-static uint64_t read_count(const uint32_t totals[WORLD_PAIR_TOTALS], uint32_t which) {
-    return (uint64_t)totals[2 * which + 1] << 32 | totals[2 * which];
-}
-
-/* Grows the lists that were too small; returns whether there were any. */
-static bool grow_lists(world_device *d, const uint32_t totals[WORLD_PAIR_TOTALS]) {
-    bool grew = abuti_kit_grow(&d->kit, &d->met, read_count(totals, WORLD_PAIR_COUNT));
-    for (uint32_t level = 1; level < WORLD_LEVELS; level++)
-        grew = abuti_kit_grow(&d->kit, &d->visits[level % 2], read_count(totals, level)) || grew;
-    return grew;
-}
-
 abut_status abuti_world_device_pairs(abut_world *world) {
     world_device *d = world->device;
     uint32_t totals[WORLD_PAIR_TOTALS] = {0};
-    const uint64_t items = world->items.count;
-    uint64_t visits = 0;
-    bool sorted;
+    const uint64_t items = world->items.count, most = world->options.pair_limit;
     d->pair_count = 0;
     if (!items)
         return ABUT_OK;
@@ -268,38 +208,24 @@ abut_status abuti_world_device_pairs(abut_world *world) {
         return abuti_fail(ABUT_ERROR_LIMIT, "abut_world: %llu items exceed the limit of the device",
                           (unsigned long long)items);
     upload_poses(world);
-    const uint64_t least[] = {items * PAIRS_PER_ITEM, items * VISITS_PER_ITEM,
-                              items * VISITS_PER_ITEM};
-    abuti_kit_list *const lists[] = {&d->met, &d->visits[0], &d->visits[1]};
-    for (int i = 0; i < 3; i++)
-        if (!lists[i]->room)
-            abuti_kit_grow(&d->kit, lists[i],
-                           least[i] < WORLD_LIST_LIMIT / 2 ? least[i] : WORLD_LIST_LIMIT / 2);
+    const uint64_t first = items * PAIRS_PER_ITEM;
+    if (!d->met.room)
+        abuti_kit_grow(&d->kit, &d->met,
+                       first < WORLD_LIST_LIMIT / 2 ? first : WORLD_LIST_LIMIT / 2);
     do {
         queue_boxes(world);
-        sorted = !d->has_order;
-        if (sorted)
-            sort_bodies(world);
-        const levels l = queue_tree(world);
-        queue_traversal(world, &l);
+        queue_sweep(world);
         abut_status status = abuti_kit_download(&d->kit, WORLD_PAIR_COUNTERS, totals,
                                                 WORLD_PAIR_TOTALS, sizeof *totals);
         if (status)
             return status;
-        d->has_order = true;
-        if (read_count(totals, WORLD_PAIR_COUNT) > world->options.pair_limit)
+        d->pair_count = (uint64_t)totals[WORLD_PAIR_COUNT + 1] << 32 | totals[WORLD_PAIR_COUNT];
+        if (d->pair_count > most)
             return abuti_fail(ABUT_ERROR_LIMIT,
                               "abut_world: more than %llu pairs of bounding boxes overlap; raise "
                               "options->pair_limit",
-                              (unsigned long long)world->options.pair_limit);
-    } while (grow_lists(d, totals));
-    d->pair_count = read_count(totals, WORLD_PAIR_COUNT);
-    for (uint32_t level = 1; level < WORLD_LEVELS; level++)
-        visits += read_count(totals, level);
-    if (sorted)
-        d->visit_count = visits;
-    else if (visits / REORDER_FACTOR > d->visit_count)
-        d->has_order = false;
+                              (unsigned long long)most);
+    } while (abuti_kit_grow(&d->kit, &d->met, d->pair_count));
     if (d->pair_count)
         sort_pairs(world);
     return abuti_queue_report(&d->queue);

@@ -91,9 +91,6 @@ static inline box3 world_box(box3 local_box, const contact_motion *m, real margi
 
 /* ---- pairs on a device ---- */
 
-#define WORLD_CHILDREN 16
-#define WORLD_LEVELS 8 /* of the tree including items: enough for 2^31 */
-
 /* Data of an item on a device. Items with group 0 are not tested there. */
 typedef struct world_body {
     box3 box;    /* in local coordinates */
@@ -102,25 +99,15 @@ typedef struct world_body {
     word32 ignored; /* number of ignored pairs with it */
 } world_body;
 
-typedef struct world_node {
-    float lo[3], hi[3];
-    float size; /* longest side of an item below it */
-    word32 unused;
-} world_node;
-
 /* Two items that overlap, and the index among the pairs of a. */
 typedef struct world_found_pair {
     word32 a, b, rank;
 } world_found_pair;
 
-/* A node of a level that an item has to visit; both are positions in the order. */
-typedef struct world_visit {
-    word32 at, node;
-} world_visit;
-
-/* Counters with carry: pairs, then visits of each level above items. */
+/* The number of pairs, with carry, and the axis along which items are sorted. */
 #define WORLD_PAIR_COUNT 0
-#define WORLD_PAIR_TOTALS (2 * WORLD_LEVELS)
+#define WORLD_PAIR_AXIS 2
+#define WORLD_PAIR_TOTALS 3
 
 /* ---- fields and samples ---- */
 

@@ -97,32 +97,35 @@ static const char *file_name(const tool_arguments *arguments, size_t which) {
     return name;
 }
 
-static void add_mesh(tool_run *tool, const tool_arguments *arguments, size_t which, bool parts,
-                     abut_mesh *mesh, tool_assembly *assembly) {
-    abut_mesh **list = NULL;
-    uint32_t count = 0, twins = 0;
+static void add_mesh(const tool_arguments *arguments, size_t which, bool parts, abut_mesh *mesh,
+                     tool_assembly *assembly) {
+    abut_mesh_list solids = {.list = &mesh, .count = 1};
+    uint32_t twins = 0;
     tool_text name = {0};
-    if (parts)
-        mesh_parts(tool, mesh, &list, &count);
+    if (parts) {
+        solids.capacity = abut_mesh_triangle_count(mesh);
+        solids.list = tool_array(solids.capacity, sizeof *solids.list);
+        ensure(abut_mesh_split(mesh, &solids));
+    }
     for (size_t i = 0; i < which; i++)
         twins += strcmp(arguments->operands[i], arguments->operands[which]) == 0;
-    for (uint32_t i = 0; i < (parts ? count : 1); i++) {
+    for (uint32_t i = 0; i < solids.count; i++) {
         text_clear(&name);
         text_add(&name, file_name(arguments, which));
         if (twins)
             text_print(&name, " (%u)", twins + 1);
         if (parts)
             text_print(&name, "#%u", i);
-        assembly_add(assembly, name.data, parts ? list[i] : mesh, abut_pose_identity());
+        assembly_add(assembly, name.data, solids.list[i], abut_pose_identity());
     }
-    for (uint32_t i = 0; i < count; i++)
-        abut_mesh_destroy(list[i]);
+    for (uint32_t i = 0; parts && i < solids.count; i++)
+        abut_mesh_destroy(solids.list[i]);
 }
 
 static void add_file(tool_run *tool, const tool_arguments *arguments, size_t which, bool parts,
                      tool_assembly *assembly) {
     abut_mesh *mesh = mesh_read(tool, arguments->operands[which]);
-    add_mesh(tool, arguments, which, parts, mesh, assembly);
+    add_mesh(arguments, which, parts, mesh, assembly);
     abut_mesh_destroy(mesh);
 }
 
@@ -131,13 +134,15 @@ static void add_scene(tool_run *tool, const char *path, const tool_text *text, b
                       tool_assembly *assembly) {
     if (parts)
         tool_refuse(tool, "--parts applies to mesh files only; a scene lists its bodies");
+    abut_scene_options options = abut_scene_options_default();
+    options.create_character = abut_character_create_named;
     progress_start(tool->progress, path);
     assembly->path = path;
     if (text)
-        ensure(
-            abut_scene_read_memory(tool->context, text->data, text->used, path, &assembly->scene));
+        ensure(abut_scene_read_memory(tool->context, text->data, text->used, path, &options,
+                                      &assembly->scene));
     else
-        ensure(abut_scene_read(tool->context, path, &assembly->scene));
+        ensure(abut_scene_read(tool->context, path, &options, &assembly->scene));
     abut_scene_arrays it = get_scene_arrays(assembly->scene);
     for (uint32_t i = 0; i < it.body_count; i++) {
         abut_scene_body body = get_scene_body(assembly->scene, i);
@@ -159,7 +164,7 @@ static void add_input(tool_run *tool, const tool_arguments *arguments, bool part
     } else {
         ensure(abut_mesh_read_memory(tool->context, text.data, text.used, "-", NULL, &mesh));
         tool->up = abut_mesh_up(mesh);
-        add_mesh(tool, arguments, 0, parts, mesh, assembly);
+        add_mesh(arguments, 0, parts, mesh, assembly);
     }
     abut_mesh_destroy(mesh);
 }

@@ -559,11 +559,6 @@ void print_reliability_of(tool_run *tool, const abut_reliability *reliability,
 void print_unit_note(tool_run *tool, const char *name_a, const abut_mesh *a, const char *name_b,
                      const abut_mesh *b);
 
-/* ---- parts.c ---- */
-
-/* Makes a mesh of each solid of a mesh. */
-void mesh_parts(tool_run *tool, abut_mesh *mesh, abut_mesh ***parts, uint32_t *count);
-
 /* ---- moving.c: motions between meshes ---- */
 
 /* Mesh files of a folder, by their extension, sorted by name with numbers in their order. */

@@ -48,7 +48,9 @@ static void read_result(tool_run *tool, const tool_arguments *arguments, viewing
         v->frames = info.frame_count > v->frames ? info.frame_count : v->frames;
         v->seconds = info.seconds > 0 ? info.seconds : v->seconds;
     } else if (strcmp(ending, "json") == 0) {
-        ensure(abut_scene_read(tool->context, r->path, &r->scene));
+        abut_scene_options options = abut_scene_options_default();
+        options.create_character = abut_character_create_named;
+        ensure(abut_scene_read(tool->context, r->path, &options, &r->scene));
     } else {
         field_or_mesh(tool, r->path, &r->field, &r->mesh);
         return;

@@ -94,7 +94,7 @@ static bool allocate_images(image_work *w, uint32_t resolution) {
 }
 
 static const char *picture_extension(void) {
-    return strstr(abut_features(), "png") ? "png" : "ppm";
+    return abut_picture_has_png() ? "png" : "ppm";
 }
 
 static void write_canvas(image_work *w, const tool_canvas *canvas, const char *name) {

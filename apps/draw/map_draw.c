@@ -420,7 +420,7 @@ static void paint_atlas(const map_panel *panel, map_show show, const abut_map_te
 
 void map_images(tool_run *tool, const map_panel *panel, const char *prefix) {
     static const char *const names[] = {"distance", "voronoi", "gradient"};
-    const char *ending = strstr(abut_features(), "png") ? "png" : "ppm";
+    const char *ending = abut_picture_has_png() ? "png" : "ppm";
     const uint32_t side = panel->answer->info.resolution;
     tool_canvas canvas = {.width = side, .height = side};
     abut_map_texel *texels = NULL;

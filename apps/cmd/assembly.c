@@ -87,14 +87,11 @@ void assembly_add(tool_assembly *assembly, const char *name, abut_mesh *mesh, ab
 
 /* The file name without folders, or with them if two files have the same name. */
 static const char *file_name(const tool_arguments *arguments, size_t which) {
-    const char *path = arguments->operands[which], *slash = strrchr(path, '/');
-    const char *name = slash && slash[1] ? slash + 1 : path;
-    for (size_t i = 0; i < arguments->operand_count; i++) {
-        const char *other = arguments->operands[i], *at = strrchr(other, '/');
-        if (i != which && strcmp(at && at[1] ? at + 1 : other, name) == 0)
+    const char *path = arguments->operands[which];
+    for (size_t i = 0; i < arguments->operand_count; i++)
+        if (i != which && strcmp(path_name(arguments->operands[i]), path_name(path)) == 0)
             return path;
-    }
-    return name;
+    return path_name(path);
 }
 
 static void add_mesh(const tool_arguments *arguments, size_t which, bool parts, abut_mesh *mesh,
@@ -276,9 +273,6 @@ void assembly_world(tool_run *tool, tool_assembly *assembly, const abut_world_op
 
 void assembly_draw(abut_picture *picture, const tool_assembly *assembly, uint32_t body,
                    abut_colour colour) {
-    abut_mesh_style style = abut_mesh_style_default();
-    style.smooth = true;
-    style.colour = colour;
-    ensure(abut_picture_add_mesh(picture, assembly->bodies[body].mesh,
-                                 assembly->bodies[body].collider.pose, &style));
+    const abut_scene_body *it = &assembly->bodies[body];
+    picture_body(picture, it->mesh, it->collider.pose, colour, colour.a);
 }

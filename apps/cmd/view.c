@@ -61,9 +61,8 @@ static void read_results(tool_run *tool, const tool_arguments *arguments, viewin
     v->results = tool_array(arguments->operand_count, sizeof *v->results);
     for (size_t i = 0; i < arguments->operand_count; i++) {
         view_result *r = &v->results[v->count++];
-        const char *slash = strrchr(arguments->operands[i], '/');
         r->path = arguments->operands[i];
-        r->name = slash && slash[1] ? slash + 1 : r->path;
+        r->name = path_name(r->path);
         r->colour = abut_picture_colour((uint32_t)i);
         read_result(tool, arguments, v, r);
     }

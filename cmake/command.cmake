@@ -15,7 +15,7 @@ add_library(abut_cloth STATIC examples/critter.c examples/cloth/build.c examples
                               ${PROJECT_BINARY_DIR}/cloth_kernels.c)
 target_include_directories(abut_cloth PUBLIC examples examples/cloth
                                       PRIVATE ${ABUT_PRIVATE}) # device.c and device_quick.c alone
-target_link_libraries(abut_cloth PUBLIC abut_static abut_flags)
+target_link_libraries(abut_cloth PUBLIC abut_figures_static abut_static abut_flags)
 
 # Scenes for engines.
 add_library(abut_fits STATIC examples/fits.c examples/ode/bowl.c)
@@ -43,7 +43,8 @@ target_link_libraries(abut_check_data PRIVATE abut_static abut_flags)
 add_library(abut_commands OBJECT ${ABUT_TOOL_SOURCES}) # abut and abut-mpi are made of them
 target_include_directories(abut_commands PUBLIC ${PROJECT_SOURCE_DIR} apps/cmd apps/draw)
 target_link_libraries(abut_commands PUBLIC abut_bench_cases abut_static abut_flags)
-target_link_libraries(abut_commands PUBLIC abut_cloth abut_falls abut_sundholm)
+target_link_libraries(abut_commands PUBLIC abut_cloth abut_falls abut_sundholm abut_picture_static
+                                            abut_figures_static)
 target_compile_options(abut_commands PRIVATE ${ABUT_CALLER_OPTIONS})
 add_executable(abut_tool apps/cmd/abut.c)
 set_target_properties(abut_tool PROPERTIES OUTPUT_NAME abut)

@@ -2,7 +2,8 @@
 # its completion, pages and licence. The target `uninstall` takes away what the last one installed.
 include(CMakePackageConfigHelpers)
 
-install(TARGETS abut_shared abut_static EXPORT abut
+install(TARGETS abut_shared abut_static abut_picture_shared abut_picture_static abut_figures_shared
+                abut_figures_static EXPORT abut
         LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(DIRECTORY include/abut DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(EXPORT abut NAMESPACE abut:: FILE abut-targets.cmake
@@ -11,10 +12,19 @@ install(EXPORT abut NAMESPACE abut:: FILE abut-targets.cmake
 file(RELATIVE_PATH ABUT_PC_TO_PREFIX ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})
 list(JOIN ABUT_LINK_FLAGS " " ABUT_PC_PRIVATE)
 configure_file(cmake/abut.pc.in abut.pc @ONLY)
+set(ABUT_COMPANION picture)
+set(ABUT_COMPANION_DESCRIPTION "Pictures of triangle meshes, as PNG or PPM files")
+list(JOIN ABUT_PICTURE_LINK_FLAGS " " ABUT_COMPANION_PRIVATE)
+configure_file(cmake/companion.pc.in abut_picture.pc @ONLY)
+set(ABUT_COMPANION figures)
+set(ABUT_COMPANION_DESCRIPTION "Built-in characters, and garments for characters")
+set(ABUT_COMPANION_PRIVATE "")
+configure_file(cmake/companion.pc.in abut_figures.pc @ONLY)
 configure_file(cmake/abut-config.cmake.in abut-config.cmake @ONLY)
 write_basic_package_version_file( # as the soname does, see ABUT_SOVERSION
   abut-config-version.cmake COMPATIBILITY SameMinorVersion)
-install(FILES ${CMAKE_CURRENT_BINARY_DIR}/abut.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+install(FILES ${CMAKE_CURRENT_BINARY_DIR}/abut.pc ${CMAKE_CURRENT_BINARY_DIR}/abut_picture.pc
+              ${CMAKE_CURRENT_BINARY_DIR}/abut_figures.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/abut-config.cmake
               ${CMAKE_CURRENT_BINARY_DIR}/abut-config-version.cmake
         DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/abut)

@@ -27,6 +27,12 @@ SCALARS = {
     "void": "None",
 }
 
+# Functions that are not in libabut, by the start of their names; the other libraries are beside it.
+LIBRARIES = {
+    "picture": ("abut_picture_",),
+    "figures": ("abut_garment_", "abut_character_figure_", "abut_character_create_figure", "abut_character_create_named"),
+}
+
 # What the macro ABUT_LIST of base.h defines.
 LIST = r"typedef struct \1_list { \1 *list; uint64_t capacity; uint64_t count; } \1_list;"
 
@@ -211,6 +217,11 @@ def class_text(kind, name, members):
     return "".join(before) + f"\n\nclass {name}({base}):\n    _fields_ = [\n{''.join(lines)}    ]\n"
 
 
+def library_of(function):
+    """The library that has a function: "" for libabut, "figures" for libabut_figures."""
+    return next((name for name, starts in LIBRARIES.items() if function.startswith(starts)), "")
+
+
 def python_text(mirror):
     out = [
         '"""Made by bindings.py from the headers of abut: not to be edited."""\n'
@@ -222,10 +233,13 @@ def python_text(mirror):
     out += [class_text("struct", name, members) for name, members in mirror.structures.items()]
     out.append("\n\nSTRUCTURES = (\n" + "".join(f"    {name},\n" for name in mirror.structures) + ")\n")
     out.append(f"\nENUMS = {tuple(mirror.enums)!r}\n")
-    out.append("\nFUNCTIONS = {\n")
-    for name, (result, arguments) in mirror.functions.items():
-        out.append(f'    "{name}": ({result}, [{", ".join(arguments)}]),\n')
-    out.append("}\n\nPARAMETERS = {\n")
+    for library in ("", *LIBRARIES):
+        out.append(f"\n{library.upper()}{'_' if library else ''}FUNCTIONS = {{\n")
+        for name, (result, arguments) in mirror.functions.items():
+            if library_of(name) == library:
+                out.append(f'    "{name}": ({result}, [{", ".join(arguments)}]),\n')
+        out.append("}\n")
+    out.append("\nPARAMETERS = {\n")
     out += [f'    "{name}": {tuple(names)!r},\n' for name, names in mirror.parameters.items()]
     out.append("}\n")
     return "".join(out)

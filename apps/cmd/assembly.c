@@ -87,42 +87,42 @@ void assembly_add(tool_assembly *assembly, const char *name, abut_mesh *mesh, ab
 
 /* The file name without folders, or with them if two files have the same name. */
 static const char *file_name(const tool_arguments *arguments, size_t which) {
-    const char *path = arguments->operands[which], *slash = strrchr(path, '/');
-    const char *name = slash && slash[1] ? slash + 1 : path;
-    for (size_t i = 0; i < arguments->operand_count; i++) {
-        const char *other = arguments->operands[i], *at = strrchr(other, '/');
-        if (i != which && strcmp(at && at[1] ? at + 1 : other, name) == 0)
+    const char *path = arguments->operands[which];
+    for (size_t i = 0; i < arguments->operand_count; i++)
+        if (i != which && strcmp(path_name(arguments->operands[i]), path_name(path)) == 0)
             return path;
-    }
-    return name;
+    return path_name(path);
 }
 
-static void add_mesh(tool_run *tool, const tool_arguments *arguments, size_t which, bool parts,
-                     abut_mesh *mesh, tool_assembly *assembly) {
-    abut_mesh **list = NULL;
-    uint32_t count = 0, twins = 0;
+static void add_mesh(const tool_arguments *arguments, size_t which, bool parts, abut_mesh *mesh,
+                     tool_assembly *assembly) {
+    abut_mesh_list solids = {.list = &mesh, .count = 1};
+    uint32_t twins = 0;
     tool_text name = {0};
-    if (parts)
-        mesh_parts(tool, mesh, &list, &count);
+    if (parts) {
+        solids.capacity = abut_mesh_triangle_count(mesh);
+        solids.list = tool_array(solids.capacity, sizeof *solids.list);
+        ensure(abut_mesh_split(mesh, &solids));
+    }
     for (size_t i = 0; i < which; i++)
         twins += strcmp(arguments->operands[i], arguments->operands[which]) == 0;
-    for (uint32_t i = 0; i < (parts ? count : 1); i++) {
+    for (uint32_t i = 0; i < solids.count; i++) {
         text_clear(&name);
         text_add(&name, file_name(arguments, which));
         if (twins)
             text_print(&name, " (%u)", twins + 1);
         if (parts)
             text_print(&name, "#%u", i);
-        assembly_add(assembly, name.data, parts ? list[i] : mesh, abut_pose_identity());
+        assembly_add(assembly, name.data, solids.list[i], abut_pose_identity());
     }
-    for (uint32_t i = 0; i < count; i++)
-        abut_mesh_destroy(list[i]);
+    for (uint32_t i = 0; parts && i < solids.count; i++)
+        abut_mesh_destroy(solids.list[i]);
 }
 
 static void add_file(tool_run *tool, const tool_arguments *arguments, size_t which, bool parts,
                      tool_assembly *assembly) {
     abut_mesh *mesh = mesh_read(tool, arguments->operands[which]);
-    add_mesh(tool, arguments, which, parts, mesh, assembly);
+    add_mesh(arguments, which, parts, mesh, assembly);
     abut_mesh_destroy(mesh);
 }
 
@@ -131,13 +131,15 @@ static void add_scene(tool_run *tool, const char *path, const tool_text *text, b
                       tool_assembly *assembly) {
     if (parts)
         tool_refuse(tool, "--parts applies to mesh files only; a scene lists its bodies");
+    abut_scene_options options = abut_scene_options_default();
+    options.create_character = abut_character_create_named;
     progress_start(tool->progress, path);
     assembly->path = path;
     if (text)
-        ensure(
-            abut_scene_read_memory(tool->context, text->data, text->used, path, &assembly->scene));
+        ensure(abut_scene_read_memory(tool->context, text->data, text->used, path, &options,
+                                      &assembly->scene));
     else
-        ensure(abut_scene_read(tool->context, path, &assembly->scene));
+        ensure(abut_scene_read(tool->context, path, &options, &assembly->scene));
     abut_scene_arrays it = get_scene_arrays(assembly->scene);
     for (uint32_t i = 0; i < it.body_count; i++) {
         abut_scene_body body = get_scene_body(assembly->scene, i);
@@ -159,7 +161,7 @@ static void add_input(tool_run *tool, const tool_arguments *arguments, bool part
     } else {
         ensure(abut_mesh_read_memory(tool->context, text.data, text.used, "-", NULL, &mesh));
         tool->up = abut_mesh_up(mesh);
-        add_mesh(tool, arguments, 0, parts, mesh, assembly);
+        add_mesh(arguments, 0, parts, mesh, assembly);
     }
     abut_mesh_destroy(mesh);
 }
@@ -271,9 +273,6 @@ void assembly_world(tool_run *tool, tool_assembly *assembly, const abut_world_op
 
 void assembly_draw(abut_picture *picture, const tool_assembly *assembly, uint32_t body,
                    abut_colour colour) {
-    abut_mesh_style style = abut_mesh_style_default();
-    style.smooth = true;
-    style.colour = colour;
-    ensure(abut_picture_add_mesh(picture, assembly->bodies[body].mesh,
-                                 assembly->bodies[body].collider.pose, &style));
+    const abut_scene_body *it = &assembly->bodies[body];
+    picture_body(picture, it->mesh, it->collider.pose, colour, colour.a);
 }

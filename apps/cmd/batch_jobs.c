@@ -417,15 +417,14 @@ batch_job *jobs_find(const batch_jobs *jobs, const char *output) {
 }
 
 void jobs_collect(tool_run *tool, const tool_arguments *arguments, batch_jobs *jobs) {
-    const tool_given *file = option_given(arguments, "jobs"),
-                     *base = option_given(arguments, "base");
+    const tool_given *file = option_given(arguments, "jobs");
     bool what = option_given(arguments, "do") != NULL;
     if (!what && (arguments->operand_count || !file))
         tool_refuse(tool, "the command for the files is missing: use --do 'field --cells 64', --do "
                           "report, or a list of jobs with --jobs");
     if (what && !arguments->operand_count)
         tool_refuse(tool, "--do needs file names; '-' reads them from standard input");
-    jobs->base = base ? base->words : NULL;
+    jobs->base = option_words(arguments, "base", NULL);
     if (file)
         add_job_file(tool, jobs, file->words);
     add_for_all(tool, arguments, jobs, NULL); /* validate before any work */

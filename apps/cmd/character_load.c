@@ -57,10 +57,9 @@ void character_remove(tool_run *tool, const char *words, abut_character **charac
 
 void character_load(tool_run *tool, const tool_arguments *arguments, const char *path,
                     abut_character **character) {
-    const tool_given *triangles = option_given(arguments, "triangles"),
-                     *without = option_given(arguments, "without");
+    const tool_given *without = option_given(arguments, "without");
     abut_status status =
-        character_find(tool, path, triangles ? triangles->counts[0] : 0, character);
+        character_find(tool, path, option_count(arguments, "triangles", 0), character);
     if (status == ABUT_ERROR_ARGUMENT)
         tool_refuse_last(tool);
     ensure(status);

@@ -133,7 +133,6 @@ static void print_patches(tool_output *out, const clearance *c, uint32_t first) 
 
 static void print_clearance(tool_run *tool, const tool_arguments *arguments, const clearance *c,
                             bool found) {
-    const tool_given *first = option_given(arguments, "first");
     tool_output *out = &tool->out;
     const map_answer *answers[2] = {&c->answers[0], &c->answers[1]};
     const char *names[2] = {"of a", "of b"};
@@ -149,7 +148,7 @@ static void print_clearance(tool_run *tool, const tool_arguments *arguments, con
     map_write(tool, arguments, panels, 2, MAP_SHOW_DISTANCE);
     print_surfaces(tool, c);
     if (out->json || c->patch_count)
-        print_patches(out, c, first ? first->counts[0] : 10);
+        print_patches(out, c, option_count(arguments, "first", 10));
     map_histogram(tool, answers, names, 2);
     out_end(out);
     answer(tool, "%s", found ? "no" : tool_yes_or_no(true, &c->apart.reliability));

@@ -12,13 +12,11 @@
 /* ---- bodies ---- */
 
 static void make_body(const tool_arguments *arguments, contact_pair *b, int side) {
-    const tool_given *cells = option_given(arguments, "cells"),
-                     *limit = option_given(arguments, "limit");
     abut_field_options field = abut_field_options_default();
     abut_samples_options samples = abut_samples_options_default();
     field.cache = samples.cache = option_given(arguments, "cache") ? "" : NULL;
-    field.cells = cells ? cells->counts[0] : 0;
-    samples.max_count = limit ? limit->counts[0] : 0;
+    field.cells = option_count(arguments, "cells", 0);
+    samples.max_count = option_count(arguments, "limit", 0);
     ensure(abut_sign_prepare(b->pair.bvh[side], NULL));
     ensure(abut_field_create_from(b->pair.bvh[side], &field, &b->field[side]));
     samples.cell = get_field_info(b->field[side]).grid.cell;
@@ -46,19 +44,17 @@ static void warn_of_thin_parts(tool_run *tool, const contact_pair *b, int side) 
 
 static abut_contact_options read_contact_options(const tool_arguments *arguments) {
     abut_contact_options o = abut_contact_options_default();
-    const tool_given *margin = option_given(arguments, "margin");
-    o.margin = margin ? margin->numbers[0] : 0;
+    o.margin = option_number(arguments, "margin", 0);
     o.skip_edges = option_given(arguments, "samples") != NULL;
     return o;
 }
 
 /* Computes the distances to B over the surface of A. */
 static void make_map(const tool_arguments *arguments, contact_pair *b) {
-    const tool_given *resolution = option_given(arguments, "resolution");
     abut_map_options o = abut_map_options_default();
     abut_collider other = abut_collider_from_bvh(b->pair.bvh[1], abut_pose_identity());
     abut_pose inverse;
-    o.resolution = resolution ? resolution->counts[0] : 0;
+    o.resolution = option_count(arguments, "resolution", 0);
     ensure(abut_sign_prepare(b->pair.bvh[1], NULL));
     ensure(abut_map_create(abut_bvh_mesh(b->pair.bvh[0]), &o, &b->map));
     ensure(abut_pose_invert(&b->pair.pose[0], &inverse));
@@ -109,15 +105,13 @@ static void print_pair_reliability(tool_run *tool, const tool_arguments *argumen
 
 /* Contacts by exact geometry or by a map. */
 static void find_patches(tool_run *tool, const tool_arguments *arguments, contact_pair *b) {
-    const tool_given *most = option_given(arguments, "most"),
-                     *margin = option_given(arguments, "margin"),
-                     *hint = option_given(arguments, "hint");
+    const tool_given *hint = option_given(arguments, "hint");
     abut_patch_options options = abut_patch_options_default();
     if (hint)
-        options.hint = (abut_vec3){hint->numbers[0], hint->numbers[1], hint->numbers[2]};
+        options.hint = vec_of(hint->numbers);
     abut_patches found = {.size = sizeof found, .patches.capacity = 0};
-    options.margin = margin ? margin->numbers[0] : 0;
-    options.max_contacts = most ? most->counts[0] : 0;
+    options.margin = option_number(arguments, "margin", 0);
+    options.max_contacts = option_count(arguments, "most", 0);
     if (lacks_room(compute_patches(b, &options, &found))) {
         found.patches.capacity = found.patches.count;
         found.contacts.capacity = found.contacts.count;
@@ -158,10 +152,9 @@ static int print_time_of_impact(tool_run *tool, const tool_arguments *arguments,
     tool_output *out = &tool->out;
     const abut_collider rests = abut_collider_from_bvh(b->pair.bvh[0], b->pair.pose[0]),
                         moves = abut_collider_from_bvh(b->pair.bvh[1], b->pair.pose[1]);
-    const tool_given *margin = option_given(arguments, "margin");
     abut_sweep_rigid_options options = abut_sweep_rigid_options_default();
     abut_sweep_rigid_result touch;
-    options.separation = margin ? margin->numbers[0] : 0;
+    options.separation = option_number(arguments, "margin", 0);
     ensure(abut_sweep_rigid(&rests, NULL, &moves, to, &options, &touch));
     pair_begin(out, arguments);
     if (touch.hit) {

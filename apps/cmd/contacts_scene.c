@@ -44,45 +44,25 @@ static bool method_of(const char *word, abut_world_method *method) {
     return false;
 }
 
-static abut_vec3 turned(const abut_vec3 rows[3], abut_vec3 v) {
-    return (abut_vec3){rows[0].x * v.x + rows[0].y * v.y + rows[0].z * v.z,
-                       rows[1].x * v.x + rows[1].y * v.y + rows[1].z * v.z,
-                       rows[2].x * v.x + rows[2].y * v.y + rows[2].z * v.z};
-}
-
-/* The rows of the matrix of a quaternion. */
-static void rows_of(abut_quat q, abut_vec3 rows[3]) {
-    const double n = sqrt(q.x * q.x + q.y * q.y + q.z * q.z + q.w * q.w);
-    const double x = q.x / n, y = q.y / n, z = q.z / n, w = q.w / n;
-    rows[0] = (abut_vec3){1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)};
-    rows[1] = (abut_vec3){2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)};
-    rows[2] = (abut_vec3){2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)};
-}
-
 /* The radial fields of a posed character at the pose of its body. */
 static void make_radial(const abut_scene_body *body, abut_radial **radial) {
     const uint32_t bone_count = get_character_info(body->character).bone_count;
     const uint32_t count = abut_mesh_vertex_count(body->mesh);
-    const abut_vec3 o = abut_mesh_local_origin(body->mesh), t = body->collider.pose.translation;
+    const abut_pose *pose = &body->collider.pose, turn = {pose->rotation, {0, 0, 0}};
     abut_character_matrix *bones = tool_array((size_t)bone_count + 1, sizeof *bones);
-    abut_vec3 *positions = tool_array((size_t)count + 1, sizeof *positions), rows[3];
+    abut_vec3 *positions = tool_array((size_t)count + 1, sizeof *positions);
     ensure(abut_radial_create(body->character, NULL, radial));
-    rows_of(body->collider.pose.rotation, rows);
     for (uint32_t i = 0; i < bone_count; i++)
         for (int column = 0; column < 4; column++) {
             const abut_character_matrix *m = &body->bones[i];
-            const abut_vec3 v =
-                turned(rows, (abut_vec3){m->m[0][column], m->m[1][column], m->m[2][column]});
-            const bool last = column == 3;
-            bones[i].m[0][column] = v.x + (last ? t.x : 0);
-            bones[i].m[1][column] = v.y + (last ? t.y : 0);
-            bones[i].m[2][column] = v.z + (last ? t.z : 0);
+            abut_vec3 v = {m->m[0][column], m->m[1][column], m->m[2][column]};
+            ensure(abut_pose_apply(column == 3 ? pose : &turn, v, &v));
+            bones[i].m[0][column] = v.x;
+            bones[i].m[1][column] = v.y;
+            bones[i].m[2][column] = v.z;
         }
-    for (uint32_t i = 0; i < count; i++) {
-        const abut_vec3 p = abut_mesh_local_positions(body->mesh)[i];
-        const abut_vec3 v = turned(rows, (abut_vec3){p.x + o.x, p.y + o.y, p.z + o.z});
-        positions[i] = (abut_vec3){v.x + t.x, v.y + t.y, v.z + t.z};
-    }
+    for (uint32_t i = 0; i < count; i++)
+        ensure(abut_pose_apply(pose, mesh_point(body->mesh, i), &positions[i]));
     ensure(abut_radial_set_positions(*radial, bones, abut_array_host(positions)));
 }
 
@@ -196,14 +176,12 @@ static void collect(tool_run *tool, touches *t) {
 }
 
 static void find_scene_contacts(tool_run *tool, const tool_arguments *arguments, touches *t) {
-    const tool_given *margin = option_given(arguments, "margin"),
-                     *most = option_given(arguments, "most");
     abut_world_options options = abut_world_options_default();
     abut_contacts found = {.size = sizeof found, .capacity = 0};
     abut_world_pair_list pairs = {NULL, 0, 0};
     abut_world_event_list events = {NULL, 0, 0};
-    options.margin = margin ? margin->numbers[0] : 0;
-    options.max_patch_contacts = most ? most->counts[0] : 4;
+    options.margin = option_number(arguments, "margin", 0);
+    options.max_patch_contacts = option_count(arguments, "most", 4);
     make_world(tool, arguments, &options, t);
     if (lacks_room(abut_world_pairs(t->world, &pairs))) {
         pairs.capacity = pairs.count;

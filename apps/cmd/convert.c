@@ -13,7 +13,7 @@ static void read_motion(tool_run *tool, const tool_arguments *arguments, double 
         tool_refuse(tool, "--scale must be a number other than 0, not '%s'", scaled->words);
     *pose = (abut_pose){.rotation = {0, 0, 0, 1}};
     if (moved)
-        pose->translation = (abut_vec3){moved->numbers[0], moved->numbers[1], moved->numbers[2]};
+        pose->translation = vec_of(moved->numbers);
     for (size_t i = 0; i < arguments->given_count; i++) {
         const tool_given *given = &arguments->given[i];
         abut_quat turn;
@@ -25,39 +25,6 @@ static void read_motion(tool_run *tool, const tool_arguments *arguments, double 
                         given->words);
         pose->rotation = rotation_after(turn, pose->rotation);
     }
-}
-
-/* ---- merging ---- */
-
-/* Merges meshes into one, with vertices and triangles in their order. */
-static void merge_meshes(tool_run *tool, abut_mesh *const *meshes, size_t count,
-                         abut_mesh **joined) {
-    uint64_t vertices = 0, triangles = 0;
-    for (size_t i = 0; i < count; i++) {
-        vertices += abut_mesh_vertex_count(meshes[i]);
-        triangles += abut_mesh_triangle_count(meshes[i]);
-    }
-    if (vertices > UINT32_MAX || triangles > UINT32_MAX) {
-        ensure(abut_set_error(ABUT_ERROR_LIMIT, "the meshes are too large to be merged"));
-        return;
-    }
-    abut_vec3 *positions = tool_array((size_t)vertices, sizeof *positions);
-    uint32_t *indices = tool_array((size_t)triangles, 3 * sizeof *indices);
-    uint32_t base = 0, *corner = indices;
-    for (size_t i = 0; i < count; i++) {
-        const abut_vec3 o = abut_mesh_local_origin(meshes[i]),
-                        *p = abut_mesh_local_positions(meshes[i]);
-        const uint32_t *from = abut_mesh_indices(meshes[i]);
-        uint32_t own = abut_mesh_vertex_count(meshes[i]);
-        for (uint32_t k = 0; k < own; k++)
-            positions[base + k] = (abut_vec3){o.x + p[k].x, o.y + p[k].y, o.z + p[k].z};
-        for (size_t k = 0; k < 3 * (size_t)abut_mesh_triangle_count(meshes[i]); k++)
-            *corner++ = base + from[k];
-        base += own;
-    }
-    abut_mesh_input input =
-        abut_mesh_input_doubles(positions, (uint32_t)vertices, indices, (uint32_t)triangles);
-    ensure(abut_mesh_create(tool->context, &input, joined));
 }
 
 /* ---- steps: each replaces the mesh ---- */
@@ -143,7 +110,7 @@ static void read_inputs(tool_run *tool, const tool_arguments *arguments,
     if (count == 1)
         *mesh = abut_mesh_retain(meshes[0]);
     else
-        merge_meshes(tool, meshes, count, mesh);
+        ensure(abut_mesh_join(meshes, (uint32_t)count, mesh));
     for (size_t i = 0; i < read; i++)
         abut_mesh_destroy(meshes[i]);
 }

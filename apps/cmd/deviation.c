@@ -167,11 +167,10 @@ static void print_deviation(tool_run *tool, const tool_arguments *arguments, con
 /* ---- the command ---- */
 
 static int run_deviation(tool_run *tool, const tool_arguments *arguments) {
-    const tool_given *tolerance = option_given(arguments, "tolerance");
     deviation d = {.ways = option_given(arguments, "one-sided") ? 1 : 2};
     if (option_given(arguments, "samples") && option_given(arguments, "resolution"))
         tool_refuse(tool, "--samples and --resolution cannot be combined");
-    d.tolerance = tolerance ? tolerance->numbers[0] : 0;
+    d.tolerance = option_number(arguments, "tolerance", 0);
     map_check(tool, arguments);
     d.device = device_open(tool, arguments);
     load_deviation(tool, arguments, &d);

@@ -172,7 +172,7 @@ static void write_facts(tool_output *out, const abut_mesh_report *report, const 
                         double thickness, self_search self) {
     static const char *const searches[] = {"complete", "given-up", "skipped"};
     const abut_box *box = &report->bounds;
-    abut_vec3 size = {box->hi.x - box->lo.x, box->hi.y - box->lo.y, box->hi.z - box->lo.z};
+    abut_vec3 size = vec_sub(box->hi, box->lo);
     json_count(out, "vertices", report->vertex_count);
     json_count(out, "triangles", report->triangle_count);
     json_count(out, "edges", report->edge_count);

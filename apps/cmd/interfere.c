@@ -97,7 +97,7 @@ static void print_vector(tool_output *out, const char *key, bool there, abut_vec
         n[k] = fabs(n[k]) < small ? 0 : n[k];
     char words[POINT_WORDS];
     if (there)
-        print_fact(out, key, "%s", point_words((abut_vec3){n[0], n[1], n[2]}, 4, words));
+        print_fact(out, key, "%s", point_words(vec_of(n), 4, words));
     else
         print_fact(out, key, "%s", "");
 }
@@ -123,8 +123,7 @@ static void print_row(tool_output *out, const tool_assembly *assembly, const cla
     else
         print_fact(out, "area", "%.4g", pair->area);
     print_vector(out, "normal", has_normal(pair), pair->normal, 1e-6);
-    abut_vec3 lo = pair->box.lo, hi = pair->box.hi; /* digits due to rounding or pixels */
-    double size = hypot(hypot(hi.x - lo.x, hi.y - lo.y), hi.z - lo.z);
+    double size = box_diagonal(&pair->box); /* digits due to rounding or pixels */
     print_vector(out, "position", true, pair->centre,
                  (options->query.measure_volume ? 1e-9 : 1e-3) * size);
     if (options->query.count_edges)
@@ -221,8 +220,7 @@ static void print_clashes(tool_run *tool, const tool_arguments *arguments,
                           const tool_assembly *assembly, const clash_options *options,
                           const tool_clashes *clashes) {
     tool_output *out = &tool->out;
-    const tool_given *first = option_given(arguments, "first"),
-                     *path = option_given(arguments, "out"),
+    const tool_given *path = option_given(arguments, "out"),
                      *images = option_given(arguments, "images");
     tool_table table = {columns, sizeof columns / sizeof *columns, clashes->count,
                         fill_interfere_row, clashes->list};
@@ -252,7 +250,7 @@ static void print_clashes(tool_run *tool, const tool_arguments *arguments,
             json_pair(out, assembly, options, &clashes->list[i]);
         out_end(out);
     } else if (clashes->count && !path) {
-        clashes_print(tool, assembly, options, clashes, first ? first->counts[0] : 30);
+        clashes_print(tool, assembly, options, clashes, option_count(arguments, "first", 30));
     }
     out_end(out);
     answer(tool, "%zu", clashes->count);
@@ -282,7 +280,7 @@ static void read_views(tool_run *tool, const char *words, abut_raster_view *view
             one[length] = 0;
             good = read_numbers(one, n, 3) == 3 && (n[0] != 0 || n[1] != 0 || n[2] != 0);
             if (good)
-                views[count].direction = (abut_vec3){n[0], n[1], n[2]};
+                views[count].direction = vec_of(n);
             at = end ? end + 1 : NULL;
         }
     }

@@ -169,8 +169,8 @@ static void add_near(tool_assembly *assembly, const clash_options *options,
         ensure(abut_pair_distance(&a, &b, NULL, &cache, &gap));
     if (!within)
         return;
-    abut_vec3 p = gap.point_a, q = gap.point_b, d = {p.x - q.x, p.y - q.y, p.z - q.z};
-    double length = hypot(hypot(d.x, d.y), d.z);
+    abut_vec3 p = gap.point_a, q = gap.point_b, d = vec_sub(p, q);
+    double length = vec_length(d);
     length = length > 0 ? length : 1;
     tool_clash clash = {.kind = gap.distance > 0 ? CLASH_NEAR : CLASH_TOUCH,
                         .distance = gap.distance,
@@ -178,8 +178,8 @@ static void add_near(tool_assembly *assembly, const clash_options *options,
                         .to = q,
                         .pair = {.a = tried->a,
                                  .b = tried->b,
-                                 .normal = {d.x / length, d.y / length, d.z / length},
-                                 .centre = {(p.x + q.x) / 2, (p.y + q.y) / 2, (p.z + q.z) / 2}}};
+                                 .normal = vec_divide(d, length),
+                                 .centre = vec_divide(vec_add(p, q), 2)}};
     add_clash(clashes, &clash);
 }
 

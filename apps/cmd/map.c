@@ -77,18 +77,16 @@ static void print_map(tool_run *tool, const tool_arguments *arguments, const map
 /* ---- the command ---- */
 
 static void read_map_options(tool_run *tool, const tool_arguments *arguments, map_run *r) {
-    const tool_given *most = option_given(arguments, "max"),
-                     *within = option_given(arguments, "within"),
-                     *show = option_given(arguments, "show"),
+    const tool_given *show = option_given(arguments, "show"),
                      *rings = option_given(arguments, "rings"),
                      *geodesic = option_given(arguments, "geodesic");
     map_query_options *q = &r->query;
     q->query = abut_map_query_default();
     q->measure = abut_map_measure_options_default();
-    q->query.limit = most ? most->numbers[0] : 0;
+    q->query.limit = option_number(arguments, "max", 0);
     q->query.rings = rings ? rings->counts[0] : 0;
     q->query.geodesic = geodesic ? geodesic->numbers[0] : 0;
-    q->measure.within = within ? within->numbers[0] : 0;
+    q->measure.within = option_number(arguments, "within", 0);
     q->measure.exact = option_given(arguments, "exact") != NULL;
     q->self = option_given(arguments, "self") != NULL;
     q->sign = !option_given(arguments, "unsigned");

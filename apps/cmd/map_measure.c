@@ -170,11 +170,6 @@ void map_measure(const tool_surface *surface, const abut_map_measure_options *op
 
 /* ---- text output ---- */
 
-static const char *name_of(const tool_surface *others, uint32_t other) {
-    const char *path = others[other].path, *slash = strrchr(path, '/');
-    return slash && slash[1] ? slash + 1 : path;
-}
-
 /* A number without rounding errors of floats, so that 5.5e-9 is 0 beside numbers of size 1. */
 static double drop_rounding_error(double x, double size) {
     return fabs(x) < 2e-7 * size ? 0 : x;
@@ -225,7 +220,7 @@ static void print_witness(tool_output *out, const char *key, const map_answer *a
     text_print(&words, " on triangle %u", w->other_triangle);
     if (others) {
         text_add(&words, " of ");
-        text_safe(&words, name_of(others, w->other));
+        text_safe(&words, path_name(others[w->other].path));
     }
     text_print(&words, ", %s", abut_feature_name(w->feature));
     print_fact(out, key, "%s", text_of(&words));

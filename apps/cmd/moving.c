@@ -132,25 +132,18 @@ static void sort_parts(tool_moving *m, const abut_mesh *mesh, parting *p) {
 }
 
 static void copy_positions(const tool_moving *m, const abut_mesh *mesh, abut_vec3 *to) {
-    const abut_vec3 o = abut_mesh_local_origin(mesh), *p = abut_mesh_local_positions(mesh);
-    for (uint32_t i = 0; i < m->vertex_count; i++) {
-        abut_vec3 at = p[m->vertices[i]];
-        to[i] = (abut_vec3){o.x + at.x, o.y + at.y, o.z + at.z};
-    }
+    for (uint32_t i = 0; i < m->vertex_count; i++)
+        to[i] = mesh_point(mesh, m->vertices[i]);
 }
 
 static void make_parts(tool_run *tool, tool_moving *m, const parting *p) {
     for (uint32_t k = 0; k < m->part_count; k++) {
-        abut_mesh_input input = abut_mesh_input_default();
-        input.position_type = ABUT_SCALAR_FLOAT64;
         uint32_t *indices = p->indices + 3 * (size_t)p->first[k];
-        input.positions = m->start + m->begin[k];
-        input.vertex_count = m->begin[k + 1] - m->begin[k];
-        input.indices = indices;
-        input.triangle_count = p->first[k + 1] - p->first[k];
-        for (size_t i = 0; i < 3 * (size_t)input.triangle_count; i++)
+        const uint32_t count = p->first[k + 1] - p->first[k];
+        for (size_t i = 0; i < 3 * (size_t)count; i++)
             indices[i] -= m->begin[k];
-        ensure(abut_mesh_create(tool->context, &input, &m->parts[k]));
+        m->parts[k] =
+            mesh_new(tool, m->start + m->begin[k], m->begin[k + 1] - m->begin[k], indices, count);
         ensure(abut_topology_create(m->parts[k], &m->topologies[k]));
     }
 }

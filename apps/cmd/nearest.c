@@ -103,10 +103,9 @@ static void find_one(const abut_bvh *bvh, const tool_points *points, double radi
 
 static void find_nearest(tool_run *tool, const tool_arguments *arguments, const abut_bvh *bvh,
                          const tool_points *points) {
-    const tool_given *radius = option_given(arguments, "radius");
     const tool_given *most = option_given(arguments, "most");
     const tool_given *out_path = option_given(arguments, "out");
-    double reach = radius ? radius->numbers[0] : HUGE_VAL;
+    double reach = option_number(arguments, "radius", HUGE_VAL);
     answers a = {.points = points};
     if (most)
         find_many(bvh, points, reach, most->counts[0], &a);

@@ -48,8 +48,7 @@ static void print_offset(tool_run *tool, const char *path, const abut_mesh *mesh
 
 static int run_offset(tool_run *tool, const tool_arguments *arguments) {
     const char *from = arguments->operands[0], *to = arguments->operands[1];
-    const tool_given *given = option_given(arguments, "by");
-    double by = given ? given->numbers[0] : 0;
+    double by = option_number(arguments, "by", 0);
     abut_mesh *mesh = NULL, *surface = NULL;
     abut_field *field = NULL;
     abut_field_options options = abut_field_options_default();

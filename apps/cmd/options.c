@@ -225,3 +225,18 @@ const tool_given *option_given(const tool_arguments *arguments, const char *name
             return &arguments->given[i - 1];
     return NULL;
 }
+
+double option_number(const tool_arguments *arguments, const char *name, double otherwise) {
+    const tool_given *given = option_given(arguments, name);
+    return given ? given->numbers[0] : otherwise;
+}
+
+uint32_t option_count(const tool_arguments *arguments, const char *name, uint32_t otherwise) {
+    const tool_given *given = option_given(arguments, name);
+    return given ? given->counts[0] : otherwise;
+}
+
+const char *option_words(const tool_arguments *arguments, const char *name, const char *otherwise) {
+    const tool_given *given = option_given(arguments, name);
+    return given ? given->words : otherwise;
+}

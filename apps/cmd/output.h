@@ -3,6 +3,8 @@
 #ifndef ABUT_TOOL_OUTPUT_H
 #define ABUT_TOOL_OUTPUT_H
 
+#include "vectors.h"
+
 #include <abut/abut.h>
 
 #include <stdarg.h>
@@ -99,6 +101,8 @@ size_t word_distance(const char *a, const char *b);
 void word_closer(const char *wrong, const char *offered, const char **best, size_t *distance);
 /* Returns whether `word` is one of "a|b|c". */
 bool word_in(const char *word, const char *choices);
+/* A path without its folders. */
+const char *path_name(const char *path);
 /* The extension of a path in lower case without its dot, in a static buffer; "" if there is
  * none. */
 const char *path_ending(const char *path);

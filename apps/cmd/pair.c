@@ -77,8 +77,7 @@ void pair_begin(tool_output *out, const tool_arguments *arguments) {
 }
 
 void pair_table(tool_run *tool, const tool_arguments *arguments, const tool_table *table) {
-    const tool_given *path = option_given(arguments, "out");
-    table_write(tool, path ? path->words : NULL, table);
+    table_write(tool, option_words(arguments, "out", NULL), table);
 }
 
 /* ---- remarks ---- */
@@ -117,8 +116,8 @@ void print_reliability_of(tool_run *tool, const abut_reliability *reliability,
 }
 
 double mesh_diagonal(const abut_mesh *mesh) {
-    abut_box b = abut_mesh_bounds(mesh);
-    return hypot(hypot(b.hi.x - b.lo.x, b.hi.y - b.lo.y), b.hi.z - b.lo.z);
+    abut_box box = abut_mesh_bounds(mesh);
+    return box_diagonal(&box);
 }
 
 void print_unit_note(tool_run *tool, const char *name_a, const abut_mesh *a, const char *name_b,

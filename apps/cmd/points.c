@@ -91,7 +91,7 @@ static void read_rows(tool_run *tool, tool_lines *lines, uint32_t columns, tool_
                            columns,
                            columns == 3 ? "x y z" : "x y z of the origin and the direction");
         for (uint32_t i = 0; i < columns; i += 3) {
-            abut_vec3 p = {row[i], row[i + 1], row[i + 2]};
+            abut_vec3 p = vec_of(row + i);
             if (!(fabs(p.x) <= ABUT_COORDINATE_MAX && fabs(p.y) <= ABUT_COORDINATE_MAX &&
                   fabs(p.z) <= ABUT_COORDINATE_MAX))
                 tool_fail_with(tool, "format error",
@@ -117,14 +117,9 @@ void points_load(tool_run *tool, const char *path, tool_points *points) {
         points_read(tool, path, 3, points);
         return;
     }
-    abut_mesh *mesh;
-    mesh = mesh_read(tool, path);
-    abut_vec3 o = abut_mesh_local_origin(mesh);
-    for (uint32_t i = 0; i < abut_mesh_vertex_count(mesh); i++) {
-        abut_vec3 p = abut_mesh_local_positions(mesh)[i];
-        abut_vec3 absolute = {o.x + p.x, o.y + p.y, o.z + p.z};
-        points_add(points, absolute);
-    }
+    abut_mesh *mesh = mesh_read(tool, path);
+    for (uint32_t i = 0; i < abut_mesh_vertex_count(mesh); i++)
+        points_add(points, mesh_point(mesh, i));
     abut_mesh_destroy(mesh);
 }
 
@@ -157,12 +152,8 @@ void points_random(const abut_mesh *mesh, size_t count, uint64_t seed, double ne
             double s = random_uniform(&seed), r = (1 - s) * random_uniform(&seed);
             const double weight[3] = {1 - s - r, s, r};
             p = o;
-            for (int k = 0; k < 3; k++) {
-                abut_vec3 v = abut_mesh_local_positions(mesh)[corner[k]];
-                p.x += weight[k] * v.x;
-                p.y += weight[k] * v.y;
-                p.z += weight[k] * v.z;
-            }
+            for (int k = 0; k < 3; k++)
+                p = vec_along(p, weight[k], abut_mesh_local_positions(mesh)[corner[k]]);
             p.x += random_between(&seed, -away, away);
             p.y += random_between(&seed, -away, away);
             p.z += random_between(&seed, -away, away);
@@ -189,12 +180,10 @@ void points_choose(tool_run *tool, const tool_arguments *arguments) {
 void points_get(tool_run *tool, const tool_arguments *arguments, const abut_mesh *mesh,
                 tool_points *points) {
     const tool_given *random = option_given(arguments, "random");
-    const tool_given *seed = option_given(arguments, "seed"),
-                     *near = option_given(arguments, "near");
     if (!random) {
         points_load(tool, arguments->operands[1], points);
         return;
     }
-    points_random(mesh, random->counts[0], seed ? seed->counts[0] : 1, near ? near->numbers[0] : 0,
-                  points);
+    points_random(mesh, random->counts[0], option_count(arguments, "seed", 1),
+                  option_number(arguments, "near", 0), points);
 }

@@ -43,7 +43,7 @@ static bool pose_of(const double *n, size_t count, abut_pose *pose) {
     *pose = (abut_pose){.rotation = {0, 0, 0, 1}};
     if (count != 3 && count != 7)
         return false;
-    pose->translation = (abut_vec3){n[0], n[1], n[2]};
+    pose->translation = vec_of(n);
     if (count == 7)
         pose->rotation = (abut_quat){n[3], n[4], n[5], n[6]};
     return count == 3 || n[3] != 0 || n[4] != 0 || n[5] != 0 || n[6] != 0;

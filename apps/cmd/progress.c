@@ -56,8 +56,7 @@ void progress_start(struct progress *progress, const char *subject) {
     progress_erase(progress);
     progress->started = seconds_now();
     text_clear(&progress->subject);
-    const char *slash = strrchr(subject, '/');
-    text_safe(&progress->subject, slash && slash[1] ? slash + 1 : subject);
+    text_safe(&progress->subject, path_name(subject));
 }
 
 void progress_number(struct progress *progress, size_t number, size_t total) {

@@ -70,8 +70,7 @@ static abut_reliability reliability_of(const radial_subject *s) {
     double volume = 0;
     for (uint32_t t = 0; t < s->of_character.triangle_count; t++, corner += 3) {
         const abut_vec3 a = p[corner[0]], b = p[corner[1]], c = p[corner[2]];
-        volume += a.x * (b.y * c.z - b.z * c.y) + a.y * (b.z * c.x - b.x * c.z) +
-                  a.z * (b.x * c.y - b.y * c.x);
+        volume += vec_dot(a, vec_cross(b, c));
     }
     return volume < 0 ? (abut_reliability){ABUT_RELIABILITY_UNRELIABLE,
                                            "The surface faces inwards, and fields represent only "
@@ -105,8 +104,7 @@ static void print_fields(tool_output *out, const radial_subject *s) {
     out_table(out, "fields");
     for (uint32_t f = 0; f < s->info.field_count; f++) {
         const abut_radial_view view = get_radial_field(s->radial, f);
-        const double length = hypot(hypot(view.end.x - view.begin.x, view.end.y - view.begin.y),
-                                    view.end.z - view.begin.z);
+        const double length = vec_length(vec_sub(view.end, view.begin));
         uint64_t filled = 0;
         for (size_t i = 0; i < (size_t)view.around * view.along && view.radii; i++)
             filled += !isinf(view.radii[i]);
@@ -158,7 +156,7 @@ static void print_points(tool_run *tool, const tool_arguments *arguments, const 
         const tool_given *given = &arguments->given[i];
         if (strcmp(given->option->name, "at"))
             continue;
-        const abut_vec3 point = {given->numbers[0], given->numbers[1], given->numbers[2]};
+        const abut_vec3 point = vec_of(given->numbers);
         abut_radial_answer answer;
         ensure(abut_radial_evaluate(s->radial, abut_array_host(&point), 1, 0,
                                     abut_array_host(&answer)));
@@ -245,13 +243,12 @@ static void report_bones(tool_run *tool, const radial_subject *s, const radial_t
 
 static void print_radial_report(tool_run *tool, const tool_arguments *arguments,
                                 radial_subject *s) {
-    const tool_given *plot = option_given(arguments, "plot"),
-                     *points = option_given(arguments, "points");
+    const tool_given *plot = option_given(arguments, "plot");
     tool_output *out = &tool->out;
     radial_level levels[RADIAL_LEVELS];
     radial_truth truth = {0};
     memset(levels, 0, sizeof levels);
-    radial_truth_make(tool, s, points ? points->counts[0] : POINTS, 2 * s->info.cell, &truth);
+    radial_truth_make(tool, s, option_count(arguments, "points", POINTS), 2 * s->info.cell, &truth);
     measure_levels(s, &truth, levels);
     out_object(out, "report");
     json_count(out, "points", truth.count);

@@ -9,24 +9,12 @@
 
 /* ---- evaluation points ---- */
 
-static abut_vec3 along(abut_vec3 p, double by, abut_vec3 n) {
-    return (abut_vec3){p.x + by * n.x, p.y + by * n.y, p.z + by * n.z};
-}
-
-static abut_vec3 difference(abut_vec3 a, abut_vec3 b) {
-    return (abut_vec3){b.x - a.x, b.y - a.y, b.z - a.z};
-}
-
 /* The normal of a triangle; its length is twice the area. */
 static abut_vec3 normal_of(const radial_subject *s, uint32_t triangle) {
     const uint32_t *corner = abut_mesh_indices(s->mesh) + 3 * (size_t)triangle;
-    const abut_vec3 u = difference(s->positions[corner[0]], s->positions[corner[1]]),
-                    v = difference(s->positions[corner[0]], s->positions[corner[2]]);
-    return (abut_vec3){u.y * v.z - u.z * v.y, u.z * v.x - u.x * v.z, u.x * v.y - u.y * v.x};
-}
-
-static double length_of(abut_vec3 v) {
-    return hypot(hypot(v.x, v.y), v.z);
+    const abut_vec3 u = vec_sub(s->positions[corner[1]], s->positions[corner[0]]),
+                    v = vec_sub(s->positions[corner[2]], s->positions[corner[0]]);
+    return vec_cross(u, v);
 }
 
 /* A low-discrepancy number between 0 and 1: the fractional part of a multiple. */
@@ -42,10 +30,10 @@ static void place_points(const radial_subject *s, radial_truth *truth, abut_vec3
     double total = 0, before = 0;
     size_t made = 0;
     for (uint32_t t = 0; t < triangles; t++)
-        total += length_of(normal_of(s, t));
+        total += vec_length(normal_of(s, t));
     for (uint32_t t = 0; t < triangles && total > 0; t++) {
         const abut_vec3 normal = normal_of(s, t);
-        const double area = length_of(normal);
+        const double area = vec_length(normal);
         const abut_vec3 a = s->positions[corners[3 * (size_t)t]],
                         b = s->positions[corners[3 * (size_t)t + 1]],
                         c = s->positions[corners[3 * (size_t)t + 2]];
@@ -59,8 +47,8 @@ static void place_points(const radial_subject *s, radial_truth *truth, abut_vec3
                 u = 1 - u;
                 v = 1 - v;
             }
-            truth->on[made] = along(along(a, u, difference(a, b)), v, difference(a, c));
-            normals[made] = along((abut_vec3){0, 0, 0}, 1 / area, normal);
+            truth->on[made] = vec_along(vec_along(a, u, vec_sub(b, a)), v, vec_sub(c, a));
+            normals[made] = vec_along((abut_vec3){0, 0, 0}, 1 / area, normal);
             truth->triangle[made++] = t;
         }
     }
@@ -74,7 +62,7 @@ static void drop_hidden(const radial_subject *s, const abut_bvh *bvh, radial_tru
     bool *inside = tool_array(2 * (truth->count + 1), sizeof *inside);
     for (int side = 0; side < 2; side++) {
         for (size_t i = 0; i < truth->count; i++)
-            truth->near[i] = along(truth->on[i], side ? -off : off, normals[i]);
+            truth->near[i] = vec_along(truth->on[i], side ? -off : off, normals[i]);
         const abut_array points = abut_array_host(truth->near);
         ensure(abut_sign_inside_batch(bvh, points, truth->count,
                                       abut_array_host(inside + (size_t)side * truth->count)));
@@ -95,8 +83,8 @@ static void measure_near(const abut_bvh *bvh, double reach, const abut_vec3 *nor
     abut_nearest *nearest = tool_array(truth->count + 1, sizeof *nearest);
     for (size_t i = 0; i < truth->count; i++)
         truth->near[i] =
-            along(truth->on[i], reach * (2 * low_discrepancy(i + 1, 0.6180339887498949) - 1),
-                  normals[i]);
+            vec_along(truth->on[i], reach * (2 * low_discrepancy(i + 1, 0.6180339887498949) - 1),
+                      normals[i]);
     const abut_array points = abut_array_host(truth->near);
     ensure(abut_sign_nearest_batch(bvh, points, truth->count, HUGE_VAL, abut_array_host(nearest)));
     for (size_t i = 0; i < truth->count; i++)

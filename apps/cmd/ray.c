@@ -25,7 +25,7 @@ static void fill_ray_row(const void *data, size_t row, double *values) {
     size_t ray = a->owners ? a->owners[row] : row;
     abut_vec3 o = a->rays[ray].origin, d = a->rays[ray].direction;
     double t = hit->triangle == ABUT_NONE ? (double)NAN : hit->parameter;
-    abut_vec3 at = {o.x + t * d.x, o.y + t * d.y, o.z + t * d.z};
+    abut_vec3 at = vec_along(o, t, d);
     if (a->owners)
         *values++ = (double)ray;
     table_vector(values, o);
@@ -78,13 +78,13 @@ static void find_all(const abut_bvh *bvh, answers *a) {
 
 static void cast_rays(tool_run *tool, const tool_arguments *arguments, const abut_bvh *bvh,
                       const abut_ray *rays, size_t count) {
-    const tool_given *most = option_given(arguments, "most"), *all = option_given(arguments, "all");
+    const tool_given *all = option_given(arguments, "all");
     const tool_given *out_path = option_given(arguments, "out");
     answers a = {.rays = rays, .ray_count = count};
     if (all)
         find_all(bvh, &a);
     else
-        find_first(bvh, most ? most->numbers[0] : HUGE_VAL, &a);
+        find_first(bvh, option_number(arguments, "most", HUGE_VAL), &a);
     tool_table table = {all ? columns : columns + 1, all ? 12 : 11, a.count, fill_ray_row, &a};
     table_write(tool, out_path ? out_path->words : NULL, &table);
     view_rays(tool, arguments->operands[0], abut_bvh_mesh(bvh), rays, a.owners, a.hits, a.count);
@@ -104,10 +104,8 @@ static void get_rays(tool_run *tool, const tool_arguments *arguments, tool_point
         points_read(tool, arguments->operands[1], 6, pairs);
         return;
     }
-    abut_vec3 o = {from->numbers[0], from->numbers[1], from->numbers[2]};
-    abut_vec3 d = {towards->numbers[0], towards->numbers[1], towards->numbers[2]};
-    points_add(pairs, o);
-    points_add(pairs, d);
+    points_add(pairs, vec_of(from->numbers));
+    points_add(pairs, vec_of(towards->numbers));
 }
 
 static int run_ray(tool_run *tool, const tool_arguments *arguments) {

@@ -2,12 +2,12 @@
 #include "tool.h"
 
 void recording_open(tool_run *tool, const tool_arguments *arguments, tool_recording *r) {
-    const tool_given *from = option_given(arguments, "from"), *to = option_given(arguments, "to");
+    const tool_given *to = option_given(arguments, "to");
     const char *path = arguments->operands[0];
     ensure(abut_frames_open(tool->context, tool_input(tool, path), &r->frames));
     r->info = get_frames_info(r->frames);
     r->aims = r->info.aims && !option_given(arguments, "frames-only");
-    r->first = from ? from->counts[0] : 1;
+    r->first = option_count(arguments, "from", 1);
     r->last = to ? to->counts[0] : r->info.frame_count - 1;
     if (r->info.frame_count < 2)
         tool_fail_with(tool, "file error", "%s: has only one frame; a step needs two", path);
@@ -45,7 +45,5 @@ void recording_read(tool_recording *r, uint64_t frame) {
 }
 
 void recording_mesh(tool_run *tool, const tool_recording *r, abut_mesh **mesh) {
-    abut_mesh_input input = abut_mesh_input_doubles(r->start, (uint32_t)r->info.vertex_count,
-                                                    r->indices, (uint32_t)r->info.triangle_count);
-    ensure(abut_mesh_create(tool->context, &input, mesh));
+    *mesh = mesh_new(tool, r->start, r->info.vertex_count, r->indices, r->info.triangle_count);
 }

@@ -188,8 +188,7 @@ static void run_steps(tool_run *tool, replay *r) {
 /* ---- the command ---- */
 
 static void choose_schemes(const tool_arguments *arguments, replay *r) {
-    const tool_given *scheme = option_given(arguments, "scheme");
-    const char *word = scheme ? scheme->words : "auto";
+    const char *word = option_words(arguments, "scheme", "auto");
     bool all = strcmp(word, "all") == 0;
     r->leader = SCHEMES;
     for (int k = SCHEMES; k-- > 0;) {
@@ -205,12 +204,11 @@ static void choose_schemes(const tool_arguments *arguments, replay *r) {
 static void read_replay_options(tool_run *tool, const tool_arguments *arguments, replay *r) {
     const tool_given *from = option_given(arguments, "from"), *to = option_given(arguments, "to");
     const tool_given *picture = option_given(arguments, "picture");
-    const tool_given *every = option_given(arguments, "every");
     const tool_given *line = option_given(arguments, "line");
     choose_schemes(arguments, r);
     r->first = picture ? picture->counts[0] - 1 : from ? from->counts[0] - 1 : 0;
     r->last = picture ? picture->counts[0] : to ? to->counts[0] : r->info.frame_count - 1;
-    r->every = every ? every->counts[0] : 1;
+    r->every = option_count(arguments, "every", 1);
     r->companion = line && strcmp(line->words, "companion") == 0;
     r->summary = option_given(arguments, "summary");
     r->aims = r->info.aims && !option_given(arguments, "frames-only");

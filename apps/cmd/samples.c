@@ -25,16 +25,6 @@ static void fill_samples_row(const void *data, size_t row, double *values) {
 
 /* ---- options ---- */
 
-static double number_of(const tool_arguments *arguments, const char *name) {
-    const tool_given *given = option_given(arguments, name);
-    return given ? given->numbers[0] : 0;
-}
-
-static uint32_t count_of(const tool_arguments *arguments, const char *name) {
-    const tool_given *given = option_given(arguments, name);
-    return given ? given->counts[0] : 0;
-}
-
 static void check_samples_options(tool_run *tool, const tool_arguments *arguments) {
     const tool_given *png = picture_given(arguments);
     if (option_given(arguments, "cell") && option_given(arguments, "cells"))
@@ -54,14 +44,14 @@ static abut_samples_options options_of(const tool_arguments *arguments, const ab
     abut_box box = abut_mesh_bounds(mesh);
     const tool_given *features = option_given(arguments, "features");
     double longest = fmax(box.hi.x - box.lo.x, fmax(box.hi.y - box.lo.y, box.hi.z - box.lo.z));
-    o.cell = number_of(arguments, "cell");
+    o.cell = option_number(arguments, "cell", 0);
     if (option_given(arguments, "cells")) /* as in abut_field_create(): two cells at each end */
-        o.cell = longest / (count_of(arguments, "cells") - 4);
-    o.threshold = number_of(arguments, "threshold");
-    o.flat_angle = number_of(arguments, "flat") * (3.14159265358979323846 / 180);
-    o.radius = number_of(arguments, "radius");
-    o.count = count_of(arguments, "count");
-    o.max_count = count_of(arguments, "limit");
+        o.cell = longest / (option_count(arguments, "cells", 0) - 4);
+    o.threshold = option_number(arguments, "threshold", 0);
+    o.flat_angle = option_number(arguments, "flat", 0) * (3.14159265358979323846 / 180);
+    o.radius = option_number(arguments, "radius", 0);
+    o.count = option_count(arguments, "count", 0);
+    o.max_count = option_count(arguments, "limit", 0);
     o.cache = option_given(arguments, "cache") ? "" : NULL;
     bool surface = o.radius > 0 || o.count || option_given(arguments, "surface");
     if (features || !surface) {

@@ -91,8 +91,7 @@ static void print_self_intersections(tool_run *tool, const char *path, const abu
 static int write_selfcheck_results(tool_run *tool, const tool_arguments *arguments,
                                    const abut_picture_options *camera, abut_mesh *mesh,
                                    const self_result *result) {
-    const tool_given *out_path = option_given(arguments, "out"), *png = picture_given(arguments),
-                     *first = option_given(arguments, "first");
+    const tool_given *out_path = option_given(arguments, "out"), *png = picture_given(arguments);
     if (out_path) {
         tool_table table = {columns, 9, result->complete ? (size_t)result->count : 0, fill_pair_row,
                             result};
@@ -103,7 +102,7 @@ static int write_selfcheck_results(tool_run *tool, const tool_arguments *argumen
                        result->complete ? result->count : 0);
     out_object(&tool->out, NULL);
     print_self_intersections(tool, arguments->operands[0], mesh, result,
-                             first ? first->counts[0] : 8);
+                             option_count(arguments, "first", 8));
     out_end(&tool->out);
     if (result->count || result->complete)
         answer(tool, "%llu", (unsigned long long)result->count);

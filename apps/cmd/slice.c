@@ -57,7 +57,7 @@ static void values_of_mesh(const abut_bvh *bvh, const abut_vec3 *points, size_t 
         values[i].distance = d;
         values[i].gradient = (abut_vec3){0, 0, 0};
         if (d != 0)
-            values[i].gradient = (abut_vec3){(q.x - p.x) / d, (q.y - p.y) / d, (q.z - p.z) / d};
+            values[i].gradient = vec_divide(vec_sub(q, p), d);
     }
 }
 
@@ -77,8 +77,7 @@ static void evaluate_distances(const tool_arguments *arguments, slice *s, const 
         least = fmin(least, s->values[i].distance);
         most = fmax(most, s->values[i].distance);
     }
-    const tool_given *named = option_given(arguments, "palette");
-    s->scale = scale_of(named ? named->words : NULL, least, most);
+    s->scale = scale_of(option_words(arguments, "palette", NULL), least, most);
 }
 
 /* ---- the command ---- */

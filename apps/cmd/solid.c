@@ -44,7 +44,7 @@ void solid_read(tool_run *tool, const char *words, const abut_pose *pose, abut_c
 
 /* The pose that maps z to a direction and the origin to a point. */
 static abut_pose pose_along(abut_vec3 d, abut_vec3 at) {
-    double length = hypot(hypot(d.x, d.y), d.z);
+    double length = vec_length(d);
     abut_pose pose = {{-d.y / length, d.x / length, 0, 1 + d.z / length}, at};
     if (pose.rotation.w < 1e-6)
         pose.rotation = (abut_quat){1, 0, 0, 0};
@@ -62,16 +62,14 @@ void solid_mesh(tool_run *tool, const abut_collider *solid, const abut_mesh *nea
     };
     abut_shape shape = abut_shape_default(kinds[solid->kind]);
     const abut_vec3 *end = solid->shape.capsule.end, half = solid->shape.half;
-    abut_vec3 d = {end[1].x - end[0].x, end[1].y - end[0].y, end[1].z - end[0].z};
-    abut_vec3 middle = {end[0].x + d.x / 2, end[0].y + d.y / 2, end[0].z + d.z / 2};
+    abut_vec3 d = vec_sub(end[1], end[0]);
+    abut_vec3 middle = vec_along(end[0], 0.5, d);
     abut_pose local = {{0, 0, 0, 1}, {0, 0, 0}};
     if (solid->kind == ABUT_COLLIDER_PLANE) { /* the part of the plane around the mesh */
-        abut_box box = abut_mesh_bounds(near);
         abut_vec3 n = solid->shape.plane.normal;
-        double sq = n.x * n.x + n.y * n.y + n.z * n.z, at = solid->shape.plane.offset / sq;
-        double size = hypot(hypot(box.hi.x - box.lo.x, box.hi.y - box.lo.y), box.hi.z - box.lo.z);
+        double at = solid->shape.plane.offset / vec_dot(n, n), size = mesh_diagonal(near);
         shape.extent = (abut_vec3){1.5 * size, 1.5 * size, 0};
-        local = pose_along(n, (abut_vec3){at * n.x, at * n.y, at * n.z});
+        local = pose_along(n, vec_along((abut_vec3){0}, at, n));
     } else if (solid->kind == ABUT_COLLIDER_SPHERE) {
         shape.radius = solid->shape.sphere.radius;
         shape.segments = 16;
@@ -80,7 +78,7 @@ void solid_mesh(tool_run *tool, const abut_collider *solid, const abut_mesh *nea
         shape.extent = (abut_vec3){2 * half.x, 2 * half.y, 2 * half.z};
     } else {
         shape.radius = solid->shape.capsule.radius;
-        shape.height = hypot(hypot(d.x, d.y), d.z);
+        shape.height = vec_length(d);
         shape.segments = 48;
         local = pose_along(d, middle);
     }

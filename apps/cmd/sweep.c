@@ -177,8 +177,7 @@ static void fill_impact_row(const void *data, size_t row, double *values) {
 /* ---- two files ---- */
 
 static int run_two(tool_run *tool, const tool_arguments *arguments, sweep_run *s) {
-    const tool_given *first = option_given(arguments, "first"),
-                     *table_path = option_given(arguments, "out");
+    const tool_given *table_path = option_given(arguments, "out");
     const char *const *path = arguments->operands;
     abut_mesh *mesh[2] = {NULL, NULL};
     mesh[0] = mesh_read(tool, path[0]);
@@ -193,7 +192,7 @@ static int run_two(tool_run *tool, const tool_arguments *arguments, sweep_run *s
     sweep_draw(tool, arguments, &s->moving, s->impacts, s->count,
                (const abut_mesh *const[2]){mesh[0], mesh[1]});
     out_object(&tool->out, NULL);
-    print_impacts(tool, s, path, mesh[0], first ? first->counts[0] : 8);
+    print_impacts(tool, s, path, mesh[0], option_count(arguments, "first", 8));
     out_end(&tool->out);
     answer_number(tool, s->count, s->impacts[0].time, "never");
     abut_mesh_destroy(mesh[0]);
@@ -385,7 +384,6 @@ static int run_recording(tool_run *tool, const tool_arguments *arguments, sweep_
 static void read_sweep_options(tool_run *tool, const tool_arguments *arguments, sweep_run *s) {
     const tool_given *mode = option_given(arguments, "mode"),
                      *thickness = option_given(arguments, "thickness"),
-                     *tolerance = option_given(arguments, "tolerance"),
                      *png = picture_given(arguments);
     const bool folder = arguments->operand_count == 1;
     s->recording = folder && word_in(path_ending(arguments->operands[0]), "abutm");
@@ -396,7 +394,7 @@ static void read_sweep_options(tool_run *tool, const tool_arguments *arguments, 
     s->options = abut_sweep_find_options_default();
     s->motion = abut_sweep_options_default();
     s->options.separation = thickness ? thickness->numbers[0] : 0;
-    s->options.tolerance = tolerance ? tolerance->numbers[0] : 0;
+    s->options.tolerance = option_number(arguments, "tolerance", 0);
     s->options.exact = option_given(arguments, "exact") != NULL;
     s->regardless = option_given(arguments, "regardless") != NULL;
     s->motion.skip_pairs = option_given(arguments, "self") != NULL;

@@ -504,6 +504,11 @@ bool word_in(const char *word, const char *choices) {
     return false;
 }
 
+const char *path_name(const char *path) {
+    const char *slash = strrchr(path, '/');
+    return slash && slash[1] ? slash + 1 : path;
+}
+
 const char *path_ending(const char *path) {
     static char ending[8];
     const char *slash = strrchr(path, '/');

@@ -88,6 +88,10 @@ void options_parse(struct tool_run *tool, const struct tool_command *command, in
 const tool_option *option_find(const struct tool_command *command, const char *name, size_t length);
 /* Returns the last occurrence of an option, or null. */
 const tool_given *option_given(const tool_arguments *arguments, const char *name);
+/* The number, count or words of an option, or a default if it was not given. */
+double option_number(const tool_arguments *arguments, const char *name, double otherwise);
+uint32_t option_count(const tool_arguments *arguments, const char *name, uint32_t otherwise);
+const char *option_words(const tool_arguments *arguments, const char *name, const char *otherwise);
 /* Reports an error with the value, the range and the unit, unless the option was not given (null)
  * or its number is from `min` to `max`. */
 void option_range(struct tool_run *tool, const tool_given *given, double min, double max,
@@ -558,11 +562,6 @@ void print_reliability_of(tool_run *tool, const abut_reliability *reliability,
  * millimetres and metres. Only for separate meshes: a small ball on a terrain is plausible. */
 void print_unit_note(tool_run *tool, const char *name_a, const abut_mesh *a, const char *name_b,
                      const abut_mesh *b);
-
-/* ---- parts.c ---- */
-
-/* Makes a mesh of each solid of a mesh. */
-void mesh_parts(tool_run *tool, abut_mesh *mesh, abut_mesh ***parts, uint32_t *count);
 
 /* ---- moving.c: motions between meshes ---- */
 

@@ -8,9 +8,9 @@ typedef struct {
     const char *name, *with, *without;
 } feature;
 
+static const feature threads = {"threads", "multithreading", "single thread only"},
+                     png = {"png", "pictures as .png and .ppm", "pictures only as .ppm"};
 static const feature features[] = {
-    {"threads", "multithreading", "single thread only"},
-    {"png", "pictures as .png and .ppm", "pictures only as .ppm"},
     {"gltf", "reads glTF and GLB", "glTF and GLB cannot be read"},
     {"assimp", "reads FBX, Collada and others with --from other",
      "FBX, Collada and others cannot be read"},
@@ -73,6 +73,8 @@ static int run_version(tool_run *tool, const tool_arguments *arguments) {
     json_text(out, "version", abut_version());
     if (out->json)
         out_object(out, "features");
+    print_feature(out, &threads, has_list_word(list, threads.name));
+    print_feature(out, &png, abut_picture_has_png());
     for (size_t i = 0; i < sizeof features / sizeof *features; i++)
         print_feature(out, &features[i], has_list_word(list, features[i].name));
     print_feature(out, &physics, HAS_ODE);

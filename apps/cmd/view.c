@@ -48,7 +48,9 @@ static void read_result(tool_run *tool, const tool_arguments *arguments, viewing
         v->frames = info.frame_count > v->frames ? info.frame_count : v->frames;
         v->seconds = info.seconds > 0 ? info.seconds : v->seconds;
     } else if (strcmp(ending, "json") == 0) {
-        ensure(abut_scene_read(tool->context, r->path, &r->scene));
+        abut_scene_options options = abut_scene_options_default();
+        options.create_character = abut_character_create_named;
+        ensure(abut_scene_read(tool->context, r->path, &options, &r->scene));
     } else {
         field_or_mesh(tool, r->path, &r->field, &r->mesh);
         return;
@@ -59,9 +61,8 @@ static void read_results(tool_run *tool, const tool_arguments *arguments, viewin
     v->results = tool_array(arguments->operand_count, sizeof *v->results);
     for (size_t i = 0; i < arguments->operand_count; i++) {
         view_result *r = &v->results[v->count++];
-        const char *slash = strrchr(arguments->operands[i], '/');
         r->path = arguments->operands[i];
-        r->name = slash && slash[1] ? slash + 1 : r->path;
+        r->name = path_name(r->path);
         r->colour = abut_picture_colour((uint32_t)i);
         read_result(tool, arguments, v, r);
     }

@@ -108,13 +108,12 @@ static void run_scene(tool_run *tool, drop_scene *scene, drop_options *options, 
 
 static int run_drop(tool_run *tool, const tool_arguments *arguments) {
     const tool_given *png = picture_given(arguments), *bodies = option_given(arguments, "bodies"),
-                     *seconds = option_given(arguments, "seconds"),
-                     *seed = option_given(arguments, "seed");
+                     *seconds = option_given(arguments, "seconds");
     bool plane = strcmp(arguments->operands[0], "plane") == 0;
     drop_options options = {.bodies = bodies  ? bodies->counts[0]
                                       : plane ? 1
                                               : 100,
-                            .seed = seed ? seed->counts[0] : 1,
+                            .seed = option_count(arguments, "seed", 1),
                             .plane = plane};
     drop_scene *scene = NULL;
     drop_result fields, meshes;

@@ -231,8 +231,7 @@ static void print_clash_demo(tool_run *tool, const tool_assembly *assembly,
 }
 
 int demo_clash(tool_run *tool, const tool_arguments *arguments) {
-    const tool_given *png = picture_given(arguments), *bodies = option_given(arguments, "bodies"),
-                     *seed = option_given(arguments, "seed");
+    const tool_given *png = picture_given(arguments), *bodies = option_given(arguments, "bodies");
     uint32_t modules = ((bodies ? bodies->counts[0] : 2000) + PARTS - 1) / PARTS;
     tool_assembly assembly = {0};
     tool_clashes clashes = {0};
@@ -241,7 +240,7 @@ int demo_clash(tool_run *tool, const tool_arguments *arguments) {
     clash_options options = {.query = abut_layers_query_default()};
     options.query.measure_volume = options.touching = true;
     option_range(tool, bodies, 1, 5000 * PARTS, "bodies");
-    make_assembly(tool, modules, seed ? seed->counts[0] : 1, &assembly);
+    make_assembly(tool, modules, option_count(arguments, "seed", 1), &assembly);
     complete_known(&assembly, list, count);
     double start = seconds_now();
     clashes_find(tool, &assembly, &options, &clashes);

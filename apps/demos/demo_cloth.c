@@ -74,12 +74,7 @@ static void draw_cloth(const showing *s, abut_picture **picture) {
         ensure(abut_picture_add_mesh(*picture, mesh, (abut_pose){0}, &style));
         abut_mesh_destroy(mesh);
     }
-    const abut_box view = scene_view(s->scene);
-    for (int k = 0; k < 8; k++) {
-        abut_vec3 corner = {k & 1 ? view.lo.x : view.hi.x, k & 2 ? view.lo.y : view.hi.y,
-                            k & 4 ? view.lo.z : view.hi.z};
-        ensure(abut_picture_add_point(*picture, corner, 0.1, (abut_colour){1, 1, 1, 0.01f}));
-    }
+    picture_include(*picture, scene_view(s->scene));
 }
 
 static void render_frame(showing *s, uint32_t frame) {
@@ -294,14 +289,12 @@ static void read_character(showing *s, const tool_arguments *arguments, scene_op
 }
 
 int demo_cloth(tool_run *tool, const tool_arguments *arguments) {
-    const tool_given *frames = option_given(arguments, "frames"), *png = picture_given(arguments),
-                     *recorded = option_given(arguments, "record"),
-                     *meshes = option_given(arguments, "meshes");
+    const tool_given *frames = option_given(arguments, "frames"), *png = picture_given(arguments);
     showing s = {.tool = tool,
                  .name = arguments->operands[0],
                  .png = png ? png->words : NULL,
-                 .record = recorded ? recorded->words : NULL,
-                 .meshes = meshes ? meshes->words : NULL,
+                 .record = option_words(arguments, "record", NULL),
+                 .meshes = option_words(arguments, "meshes", NULL),
                  .frames = frames                                          ? frames->counts[0]
                            : word_in(arguments->operands[0], "dress|cape") ? 300
                                                                            : 360};

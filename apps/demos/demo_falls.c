@@ -91,12 +91,7 @@ static void draw_bodies_of_frame(const showing *s, abut_picture **picture) {
     camera.height = FILM_HEIGHT;
     camera.eye_direction = stairs ? (abut_vec3){0.25, -1, 0.45} : (abut_vec3){0.4, -1, 0.4};
     ensure(abut_picture_create(s->tool->context, &camera, picture));
-    abut_box all = falls_region(f);
-    for (int k = 0; k < 8; k++) { /* all frames show the same region */
-        abut_vec3 corner = {k & 1 ? all.lo.x : all.hi.x, k & 2 ? all.lo.y : all.hi.y,
-                            k & 4 ? all.lo.z : all.hi.z};
-        ensure(abut_picture_add_point(*picture, corner, 0.1, (abut_colour){1, 1, 1, 0.01f}));
-    }
+    picture_include(*picture, falls_region(f));
     for (uint32_t i = 0; i < f->count; i++) {
         abut_mesh_style style = abut_mesh_style_default();
         style.smooth = i >= f->fixed || (!stairs && i == 0);

@@ -55,17 +55,12 @@ static abut_vec3 deform_point(int letter, abut_vec3 p, double t) {
 
 static void pose_letter(letters *l, int k, double t) {
     const abut_mesh *rest = l->rest[k];
-    const abut_vec3 o = abut_mesh_local_origin(rest), *from = abut_mesh_local_positions(rest);
     const uint32_t count = abut_mesh_vertex_count(rest);
     for (uint32_t i = 0; i < count; i++)
-        l->moved[i] =
-            deform_point(k, (abut_vec3){o.x + from[i].x, o.y + from[i].y, o.z + from[i].z}, t);
-    abut_mesh_input input = abut_mesh_input_doubles(l->moved, count, abut_mesh_indices(rest),
-                                                    abut_mesh_triangle_count(rest));
-    abut_mesh *mesh = NULL;
-    ensure(abut_mesh_create(l->tool->context, &input, &mesh));
+        l->moved[i] = deform_point(k, mesh_point(rest, i), t);
     abut_mesh_destroy(l->surfaces[k].mesh);
-    l->surfaces[k].mesh = mesh;
+    l->surfaces[k].mesh =
+        mesh_new(l->tool, l->moved, count, abut_mesh_indices(rest), abut_mesh_triangle_count(rest));
 }
 
 /* ---- maps in both directions ---- */

@@ -67,8 +67,7 @@ static void draw_line(tool_run *tool, const line_scene *s, const abut_ray *line,
     abut_mesh_style style = abut_mesh_style_default();
     abut_picture *picture = NULL;
     const abut_vec3 o = line->origin, d = line->direction, p = entry->point, n = entry->normal;
-    const abut_vec3 end = {o.x + d.x, o.y + d.y, o.z + d.z};
-    const abut_vec3 tip = {p.x + n.x, p.y + n.y, p.z + n.z};
+    const abut_vec3 end = vec_add(o, d), tip = vec_add(p, n);
     camera.width = FILM_WIDTH;
     camera.height = FILM_HEIGHT;
     camera.eye_direction = (abut_vec3){0.25, -1, 0.6};
@@ -76,12 +75,8 @@ static void draw_line(tool_run *tool, const line_scene *s, const abut_ray *line,
     style.colour = (abut_colour){0.80f, 0.62f, 0.42f, 0.5f};
     ensure(abut_picture_create(tool->context, &camera, &picture));
     ensure(abut_picture_add_mesh(picture, s->mesh, s->body.pose, &style));
-    for (int i = 0; i < 8; i++) /* all frames show the same region */
-        ensure(
-            abut_picture_add_point(picture,
-                                   (abut_vec3){i & 1 ? SEGMENT_HALF_LENGTH : -SEGMENT_HALF_LENGTH,
-                                               i & 2 ? 1.8 : -1.8, i & 4 ? 2.6 : -0.2},
-                                   0.1, (abut_colour){1, 1, 1, 0.01f}));
+    picture_include(picture, (abut_box){{SEGMENT_HALF_LENGTH, 1.8, 2.6},
+                                        {-SEGMENT_HALF_LENGTH, -1.8, -0.2}});
     ensure(abut_picture_add_line(picture, o, end, 2, (abut_colour){0.1f, 0.2f, 0.5f, 1}));
     ensure(abut_picture_add_line(picture, p, tip, 2, (abut_colour){0.1f, 0.5f, 0.15f, 1}));
     ensure(abut_picture_add_point(picture, cell, 6, (abut_colour){1, 0.8f, 0, 1}));

@@ -109,18 +109,16 @@ static void print_stand_demo(tool_run *tool, const tool_arguments *arguments, st
 }
 
 int demo_stand(tool_run *tool, const tool_arguments *arguments) {
-    const tool_given *png = picture_given(arguments), *bodies = option_given(arguments, "bodies"),
-                     *seconds = option_given(arguments, "seconds"),
-                     *seed = option_given(arguments, "seed");
+    const tool_given *png = picture_given(arguments), *bodies = option_given(arguments, "bodies");
     stand_film f = {.tool = tool};
     stand_options options = {.bodies = bodies ? bodies->counts[0] : 0,
-                             .seed = seed ? seed->counts[0] : 1,
+                             .seed = option_count(arguments, "seed", 1),
                              .frame = add_film_frame,
                              .user = &f};
     while (strcmp(names[f.kind], arguments->operands[0]) != 0)
         f.kind++;
     options.kind = f.kind;
-    f.seconds = seconds ? seconds->numbers[0] : stand_seconds(f.kind, options.bodies);
+    f.seconds = option_number(arguments, "seconds", stand_seconds(f.kind, options.bodies));
     options.seconds = f.seconds;
     uint32_t most = f.kind == STAND_BOWL ? 200 : 50;
     option_range(tool, bodies, 1, most, "bodies");

@@ -83,7 +83,8 @@ static abut_status make_meshes(falls *s) {
         status = s->options.kind == FALLS_SNOW
                      ? make_flake(s)
                      : make_mesh(s, 0, ABUT_SHAPE_ICOSPHERE, (abut_vec3){0, 0, 0});
-        status = status ? status : make_model(s);
+        if (!status)
+            status = make_model(s);
         if (!status)
             status = make_mesh(s, 2, ABUT_SHAPE_BOX, (abut_vec3){8, 8, 0.5});
     }
@@ -153,7 +154,8 @@ static abut_status prepare(falls *s) {
     if (!s->solids || !s->bvhs || !s->which || !s->speeds || !s->hit)
         return ABUT_ERROR_MEMORY;
     abut_status status = make_meshes(s);
-    status = status ? status : abut_layers_create(s->context, &options, &s->layers);
+    if (!status)
+        status = abut_layers_create(s->context, &options, &s->layers);
     return status ? status : make_solids(s);
 }
 
@@ -250,7 +252,8 @@ static abut_status stick(falls *s, uint32_t on, uint32_t flake) {
     abut_pose back;
     to->on = on;
     abut_status status = abut_pose_invert(&s->solids[on].pose, &back);
-    status = status ? status : abut_pose_compose(&back, &s->solids[flake].pose, &to->pose);
+    if (!status)
+        status = abut_pose_compose(&back, &s->solids[flake].pose, &to->pose);
     launch(s, flake, false);
     return status;
 }

@@ -10,11 +10,6 @@ static const struct {
 } views[] = {{"front", 0, 1, 0}, {"back", 0, -1, 0},   {"left", -1, 0, 0},   {"right", 1, 0, 0},
              {"top", 0, 0, 1},   {"bottom", 0, 0, -1}, {"iso", 0.6, 1, 0.55}};
 
-static abut_vec3 cross(abut_vec3 a, abut_vec3 b) {
-    abut_vec3 c = {a.y * b.z - a.z * b.y, a.z * b.x - a.x * b.z, a.x * b.y - a.y * b.x};
-    return c;
-}
-
 /* Reads "z", "-y" or "X,Y,Z" as a unit vector. */
 static bool read_direction(const char *words, abut_vec3 *direction) {
     double n[3] = {0};
@@ -26,7 +21,7 @@ static bool read_direction(const char *words, abut_vec3 *direction) {
     double length = sqrt(n[0] * n[0] + n[1] * n[1] + n[2] * n[2]);
     if (!(length > 0) || !isfinite(length))
         return false;
-    *direction = (abut_vec3){n[0] / length, n[1] / length, n[2] / length};
+    *direction = vec_divide(vec_of(n), length);
     return true;
 }
 
@@ -36,31 +31,27 @@ static abut_vec3 front_of(abut_vec3 up) {
     abut_vec3 wish = {0, -1, 0};
     if (fabs(up.y) > 0.9)
         wish = (abut_vec3){0, 0, up.y > 0 ? 1 : -1};
-    double along = wish.x * up.x + wish.y * up.y + wish.z * up.z;
-    abut_vec3 front = {wish.x - along * up.x, wish.y - along * up.y, wish.z - along * up.z};
-    double length = sqrt(front.x * front.x + front.y * front.y + front.z * front.z);
-    return (abut_vec3){front.x / length, front.y / length, front.z / length};
+    abut_vec3 front = vec_along(wish, -vec_dot(wish, up), up);
+    return vec_divide(front, sqrt(vec_dot(front, front)));
 }
 
 void camera_read(tool_run *tool, const tool_arguments *arguments, abut_picture_options *options) {
-    const tool_given *view = option_given(arguments, "view"),
-                     *upward = option_given(arguments, "up");
+    const tool_given *upward = option_given(arguments, "up");
     const tool_given *fov = option_given(arguments, "fov");
     abut_vec3 up = tool->up;
     if (up.x == 0 && up.y == 0 && up.z == 0)
         up.z = 1;
     if (upward && !read_direction(upward->words, &up))
         tool_refuse(tool, "--up must be x, y, z, -x, -y, -z or X,Y,Z, not '%s'", upward->words);
-    const char *words = view ? view->words : "iso";
+    const char *words = option_words(arguments, "view", "iso");
     bool found = false;
-    abut_vec3 front = front_of(up), right = cross(up, front);
+    abut_vec3 front = front_of(up), right = vec_cross(up, front);
     for (size_t i = 0; i < sizeof views / sizeof *views; i++) {
         if (strcmp(words, views[i].name) != 0)
             continue;
-        double r = views[i].right, f = views[i].front, u = views[i].up;
+        const abut_vec3 across = vec_along((abut_vec3){0}, views[i].right, right);
         options->eye_direction =
-            (abut_vec3){r * right.x + f * front.x + u * up.x, r * right.y + f * front.y + u * up.y,
-                        r * right.z + f * front.z + u * up.z};
+            vec_along(vec_along(across, views[i].front, front), views[i].up, up);
         found = true;
     }
     if (!found && (strchr(words, ',') == NULL || !read_direction(words, &options->eye_direction)))

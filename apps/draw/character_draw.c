@@ -26,20 +26,15 @@ enum { PAGE_RATE = 30 }; /* frames per second of a page */
 static void draw_character(tool_run *tool, const character_subject *s,
                            const abut_picture_options *options, abut_picture **picture) {
     const abut_colour ink = bone_colour;
-    abut_mesh_style style = abut_mesh_style_default();
     abut_mesh *mesh = NULL, *cloth = NULL;
-    style.smooth = true;
-    style.colour = abut_picture_colour(0);
-    style.colour.a = s->garment ? 1 : 0.6f;
     character_pose_mesh(s, &mesh);
     ensure(abut_picture_create(tool->context, options, picture));
-    ensure(abut_picture_add_mesh(*picture, mesh, (abut_pose){0}, &style));
-    style.colour = abut_picture_colour(1);
-    if (s->garment)
+    picture_body(*picture, mesh, (abut_pose){0}, abut_picture_colour(0), s->garment ? 1 : 0.6f);
+    if (s->garment) {
         character_pose_garment(s, &cloth);
-    if (s->garment)
-        ensure(abut_picture_add_mesh(*picture, cloth, (abut_pose){0}, &style));
-    abut_mesh_destroy(cloth);
+        picture_body(*picture, cloth, (abut_pose){0}, abut_picture_colour(1), 1);
+        abut_mesh_destroy(cloth);
+    }
     for (uint32_t i = 0; i < s->info.bone_count && !s->garment; i++) {
         uint32_t parent = get_character_bone(s->character, i).parent;
         if (!s->vertices[i])

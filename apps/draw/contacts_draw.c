@@ -9,10 +9,8 @@
 
 void contacts_choose_view(const contact_pair *b, abut_picture_options *options) {
     abut_vec3 n = b->count ? b->list[0].normal : (abut_vec3){0, 0, 0}, eye = {0.6, -1, 0.55};
-    double along = n.x * eye.x + n.y * eye.y + n.z * eye.z;
-    abut_vec3 across = {eye.x - 0.7 * along * n.x, eye.y - 0.7 * along * n.y,
-                        eye.z - 0.7 * along * n.z};
-    if (hypot(hypot(across.x, across.y), across.z) > 0.4)
+    abut_vec3 across = vec_along(eye, -0.7 * vec_dot(n, eye), n);
+    if (vec_length(across) > 0.4)
         options->eye_direction = across;
 }
 
@@ -67,10 +65,7 @@ static abut_colour contact_colour(const void *data, size_t contact) {
 
 /* Returns whether q is to the left of the line from p to r, seen against n. */
 static bool is_inner(abut_vec3 n, abut_vec3 p, abut_vec3 q, abut_vec3 r) {
-    abut_vec3 a = {q.x - p.x, q.y - p.y, q.z - p.z}, b = {r.x - p.x, r.y - p.y, r.z - p.z};
-    return n.x * (a.y * b.z - a.z * b.y) + n.y * (a.z * b.x - a.x * b.z) +
-               n.z * (a.x * b.y - a.y * b.x) <
-           0;
+    return vec_dot(n, vec_cross(vec_sub(q, p), vec_sub(r, p))) < 0;
 }
 
 /* Creates the convex polygon of the contacts of a patch, as a triangle fan about their mean. *fan
@@ -84,15 +79,13 @@ static void make_fan(tool_run *tool, const abut_contact *list, uint32_t count, a
     if (count < 3 || count > POINT_MAX)
         return;
     for (uint32_t i = 0; i < count; i++)
-        points[count] = (abut_vec3){points[count].x + list[i].point.x / count,
-                                    points[count].y + list[i].point.y / count,
-                                    points[count].z + list[i].point.z / count};
+        points[count] = vec_add(points[count], vec_divide(list[i].point, count));
     abut_vec3 n = list[0].normal, c = points[count];
     abut_vec3 u = fabs(n.x) < 0.6 ? (abut_vec3){0, n.z, -n.y} : (abut_vec3){-n.z, 0, n.x};
-    abut_vec3 v = {n.y * u.z - n.z * u.y, n.z * u.x - n.x * u.z, n.x * u.y - n.y * u.x};
+    abut_vec3 v = vec_cross(n, u);
     for (uint32_t i = 0; i < count; i++) {
-        abut_vec3 d = {list[i].point.x - c.x, list[i].point.y - c.y, list[i].point.z - c.z};
-        double angle = atan2(d.x * v.x + d.y * v.y + d.z * v.z, d.x * u.x + d.y * u.y + d.z * u.z);
+        abut_vec3 d = vec_sub(list[i].point, c);
+        double angle = atan2(vec_dot(d, v), vec_dot(d, u));
         uint32_t k = i;
         for (; k > 0 && angles[k - 1] > angle; k--) {
             angles[k] = angles[k - 1];
@@ -114,8 +107,7 @@ static void make_fan(tool_run *tool, const abut_contact *list, uint32_t count, a
         indices[3 * i + 1] = i;
         indices[3 * i + 2] = (i + 1) % count;
     }
-    abut_mesh_input input = abut_mesh_input_doubles(points, count + 1, indices, count);
-    ensure(abut_mesh_create(tool->context, &input, fan));
+    *fan = mesh_new(tool, points, (size_t)count + 1, indices, count);
 }
 
 static void draw_patches(tool_run *tool, abut_picture *picture, const colouring *colours) {
@@ -141,10 +133,9 @@ static abut_vec3 find_separating_shift(const contact_pair *b) {
     for (int round = 0; round < 64; round++)
         for (size_t i = 0; i < b->count; i++) {
             abut_vec3 n = b->list[i].normal;
-            double missing = b->list[i].depth - (shift.x * n.x + shift.y * n.y + shift.z * n.z);
+            double missing = b->list[i].depth - vec_dot(shift, n);
             if (missing > 0 && b->list[i].depth > 0)
-                shift = (abut_vec3){shift.x + missing * n.x, shift.y + missing * n.y,
-                                    shift.z + missing * n.z};
+                shift = vec_along(shift, missing, n);
         }
     return shift;
 }
@@ -156,22 +147,15 @@ static void draw_bodies(tool_run *tool, const tool_arguments *arguments, const c
     if (b->with)
         solid_mesh(tool, &b->solid, abut_bvh_mesh(b->pair.bvh[0]), &solid, &solid_pose);
     for (int side = 0; side < 2; side++) {
-        abut_mesh_style style = abut_mesh_style_default();
-        style.smooth = true;
-        style.colour = abut_picture_colour((uint32_t)side);
-        legend_file(legend, style.colour, side && b->with ? b->with : arguments->operands[side]);
+        const abut_colour colour = abut_picture_colour((uint32_t)side);
+        legend_file(legend, colour, side && b->with ? b->with : arguments->operands[side]);
         if (!side && option_given(arguments, "after"))
-            legend_add(legend, style.colour, "where its contacts push it");
-        style.colour.a = opacity;
+            legend_add(legend, colour, "where its contacts push it");
         abut_mesh *mesh = side ? solid : NULL;
         abut_pose at = side && b->with ? solid_pose : b->pair.pose[side];
-        if (!side && option_given(arguments, "after")) {
-            abut_vec3 shift = find_separating_shift(b);
-            at.translation = (abut_vec3){at.translation.x + shift.x, at.translation.y + shift.y,
-                                         at.translation.z + shift.z};
-        }
-        ensure(abut_picture_add_mesh(picture, mesh ? mesh : abut_bvh_mesh(b->pair.bvh[side]), at,
-                                     &style));
+        if (!side && option_given(arguments, "after"))
+            at.translation = vec_add(at.translation, find_separating_shift(b));
+        picture_body(picture, mesh ? mesh : abut_bvh_mesh(b->pair.bvh[side]), at, colour, opacity);
     }
     abut_mesh_destroy(solid);
 }
@@ -202,20 +186,18 @@ static void add_colours_to_legend(tool_legend *legend, const colouring *colours)
 void contacts_draw(tool_run *tool, const tool_arguments *arguments,
                    const abut_picture_options *options, const contact_pair *b) {
     tool_legend legend = {0};
-    abut_picture *picture = NULL;
     const tool_given *colour_by = option_given(arguments, "colour");
     colouring colours = {b, colour_by && strcmp(colour_by->words, "patch") == 0, -HUGE_VAL};
     double arrow = 0.12 * smaller_diagonal(b);
     for (size_t i = 0; i < b->count; i++)
         colours.deepest = fmax(colours.deepest, b->list[i].depth);
-    ensure(abut_picture_create(tool->context, options, &picture));
+    abut_picture *picture = picture_new(tool, options);
     draw_bodies(tool, arguments, b, colours.by_patch ? 0.07f : 0.45f, picture, &legend);
     draw_patches(tool, picture, &colours);
     for (size_t i = 0; i < b->count; i++) {
         const abut_contact *c = &b->list[i];
         abut_colour colour = contact_colour(&colours, i);
-        abut_vec3 p = c->point, q = {p.x + arrow * c->normal.x, p.y + arrow * c->normal.y,
-                                     p.z + arrow * c->normal.z};
+        abut_vec3 p = c->point, q = vec_along(p, arrow, c->normal);
         ensure(abut_picture_add_line(picture, p, q, colours.by_patch ? 3.5 : 2, colour));
         ensure(abut_picture_add_point(picture, p, 7, colour));
     }
@@ -241,9 +223,8 @@ void contacts_draw_scene(tool_run *tool, const tool_arguments *arguments,
                          const abut_picture_options *camera, const tool_assembly *assembly,
                          const abut_contact *list, uint64_t count) {
     tool_legend legend = {0};
-    abut_picture *picture = NULL;
-    abut_box all = {{HUGE_VAL, HUGE_VAL, HUGE_VAL}, {-HUGE_VAL, -HUGE_VAL, -HUGE_VAL}};
-    ensure(abut_picture_create(tool->context, camera, &picture));
+    abut_box all = empty_box;
+    abut_picture *picture = picture_new(tool, camera);
     for (uint32_t i = 0; i < assembly->count; i++) {
         abut_colour colour = abut_picture_colour(i);
         if (assembly->count < LEGEND_MAX)
@@ -251,16 +232,11 @@ void contacts_draw_scene(tool_run *tool, const tool_arguments *arguments,
         colour.a = 0.4f;
         assembly_draw(picture, assembly, i, colour);
     }
+    for (uint64_t i = 0; i < count; i++)
+        box_add(&all, list[i].point);
+    double arrow = 0.06 * box_diagonal(&all);
     for (uint64_t i = 0; i < count; i++) {
-        abut_vec3 p = list[i].point;
-        all.lo = (abut_vec3){fmin(all.lo.x, p.x), fmin(all.lo.y, p.y), fmin(all.lo.z, p.z)};
-        all.hi = (abut_vec3){fmax(all.hi.x, p.x), fmax(all.hi.y, p.y), fmax(all.hi.z, p.z)};
-    }
-    double arrow =
-        0.06 * hypot(hypot(all.hi.x - all.lo.x, all.hi.y - all.lo.y), all.hi.z - all.lo.z);
-    for (uint64_t i = 0; i < count; i++) {
-        abut_vec3 p = list[i].point, n = list[i].normal;
-        abut_vec3 q = {p.x + arrow * n.x, p.y + arrow * n.y, p.z + arrow * n.z};
+        abut_vec3 p = list[i].point, q = vec_along(p, arrow, list[i].normal);
         ensure(abut_picture_add_point(picture, p, 7, contact_red));
         ensure(abut_picture_add_line(picture, p, q, 2, contact_red));
     }

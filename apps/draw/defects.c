@@ -26,20 +26,15 @@ static const defect_mark marks[] = {
 };
 enum { MARK_COUNT = sizeof marks / sizeof *marks };
 
-static abut_vec3 vertex_position(const abut_mesh *mesh, uint32_t vertex) {
-    abut_vec3 o = abut_mesh_local_origin(mesh), p = abut_mesh_local_positions(mesh)[vertex];
-    return (abut_vec3){o.x + p.x, o.y + p.y, o.z + p.z};
-}
-
 /* Draws a triangle as its outline and a dot, since a degenerate one has no visible outline. */
 static void draw_triangle(abut_picture *picture, const abut_mesh *mesh, uint32_t triangle,
                           const defect_mark *mark) {
     const uint32_t *corner = abut_mesh_indices(mesh) + 3 * (size_t)triangle;
-    ensure(abut_picture_add_point(picture, vertex_position(mesh, corner[0]), 2 * mark->width,
+    ensure(abut_picture_add_point(picture, mesh_point(mesh, corner[0]), 2 * mark->width,
                                   mark->colour));
     for (int k = 0; k < 3; k++)
-        ensure(abut_picture_add_line(picture, vertex_position(mesh, corner[k]),
-                                     vertex_position(mesh, corner[(k + 1) % 3]), mark->width,
+        ensure(abut_picture_add_line(picture, mesh_point(mesh, corner[k]),
+                                     mesh_point(mesh, corner[(k + 1) % 3]), mark->width,
                                      mark->colour));
 }
 
@@ -52,8 +47,8 @@ static void draw_element(abut_picture *picture, const abut_mesh *mesh,
     case ABUT_PROBLEM_NONMANIFOLD_EDGE:
     case ABUT_PROBLEM_FLIPPED_EDGE:
         ends = view->edges + 2 * (size_t)element;
-        ensure(abut_picture_add_line(picture, vertex_position(mesh, ends[0]),
-                                     vertex_position(mesh, ends[1]), mark->width, mark->colour));
+        ensure(abut_picture_add_line(picture, mesh_point(mesh, ends[0]), mesh_point(mesh, ends[1]),
+                                     mark->width, mark->colour));
         return;
     case ABUT_PROBLEM_DEGENERATE_TRIANGLE:
     case ABUT_PROBLEM_DUPLICATE_TRIANGLE:
@@ -61,8 +56,8 @@ static void draw_element(abut_picture *picture, const abut_mesh *mesh,
         draw_triangle(picture, mesh, element, mark);
         return;
     default:
-        ensure(abut_picture_add_point(picture, vertex_position(mesh, element), mark->width,
-                                      mark->colour));
+        ensure(
+            abut_picture_add_point(picture, mesh_point(mesh, element), mark->width, mark->colour));
         return;
     }
 }
@@ -154,13 +149,12 @@ void defects_mark(abut_picture *picture, abut_mesh *mesh, tool_legend *legend) {
 void defects_page(tool_run *tool, const tool_arguments *arguments) {
     abut_mesh_read_options options = abut_mesh_read_options_default();
     abut_picture_options camera = abut_picture_options_default();
-    abut_picture *picture = NULL;
     tool_legend legend = {0};
     const tool_given *from = option_given(arguments, "from");
     if (from)
         options.format = tool_format(from->words);
     tool->up = (abut_vec3){0, 0, 0};
-    ensure(abut_picture_create(tool->context, &camera, &picture));
+    abut_picture *picture = picture_new(tool, &camera);
     for (size_t i = 0; i < arguments->operand_count; i++) {
         abut_mesh *mesh = NULL;
         abut_mesh_style style = abut_mesh_style_default();

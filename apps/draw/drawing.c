@@ -56,8 +56,7 @@ void legend_amount(tool_legend *legend, uint64_t amount) {
 }
 
 void legend_file(tool_legend *legend, abut_colour colour, const char *path) {
-    const char *slash = strrchr(path, '/');
-    legend_add(legend, colour, "%s", slash && slash[1] ? slash + 1 : path);
+    legend_add(legend, colour, "%s", path_name(path));
 }
 
 /* Draws a pale background, so that words are readable on any picture. */
@@ -82,7 +81,52 @@ void legend_draw(tool_canvas *canvas, const tool_legend *legend) {
     }
 }
 
+/* ---- objects ---- */
+
+abut_picture *picture_new(tool_run *tool, const abut_picture_options *options) {
+    abut_picture *picture = NULL;
+    ensure(abut_picture_create(tool->context, options, &picture));
+    return picture;
+}
+
+void picture_body(abut_picture *picture, abut_mesh *mesh, abut_pose pose, abut_colour colour,
+                  float opacity) {
+    abut_mesh_style style = abut_mesh_style_default();
+    style.smooth = true;
+    style.colour = colour;
+    style.colour.a = opacity;
+    ensure(abut_picture_add_mesh(picture, mesh, pose, &style));
+}
+
+void picture_include(abut_picture *picture, abut_box box) {
+    for (int k = 0; k < 8; k++)
+        ensure(abut_picture_add_point(picture, box_corner(&box, k), 0.1,
+                                      (abut_colour){1, 1, 1, 0.01f}));
+}
+
+abut_mesh *mesh_new(tool_run *tool, const abut_vec3 *points, size_t point_count,
+                    const uint32_t *corners, size_t triangle_count) {
+    abut_mesh_input input =
+        abut_mesh_input_doubles(points, (uint32_t)point_count, corners, (uint32_t)triangle_count);
+    abut_mesh *mesh = NULL;
+    ensure(abut_mesh_create(tool->context, &input, &mesh));
+    return mesh;
+}
+
 /* ---- output ---- */
+
+tool_canvas canvas_new(uint32_t width, uint32_t height, int shade) {
+    const size_t bytes = 4 * (size_t)width * height;
+    tool_canvas canvas = {tool_alloc(bytes + 1), width, height};
+    memset(canvas.pixels, shade, bytes);
+    return canvas;
+}
+
+void canvas_copy(tool_canvas *to, size_t x, size_t y, const tool_canvas *from) {
+    for (size_t row = 0; row < from->height; row++)
+        memcpy(to->pixels + 4 * ((y + row) * to->width + x), from->pixels + 4 * row * from->width,
+               4 * (size_t)from->width);
+}
 
 void canvas_write(tool_run *tool, const tool_canvas *canvas, const char *path) {
     ensure(abut_picture_write_pixels(tool->context, tool_target(tool, path), canvas->pixels,

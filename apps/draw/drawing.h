@@ -52,7 +52,21 @@ void picture_check(struct tool_run *tool, const char *path);
 void picture_write(struct tool_run *tool, abut_picture *picture,
                    const abut_picture_options *options, const tool_legend *legend,
                    const char *path);
+/* Makes a canvas whose bytes are all `shade`: 255 is white. */
+tool_canvas canvas_new(uint32_t width, uint32_t height, int shade);
+/* Copies a canvas to a place in a larger one. */
+void canvas_copy(tool_canvas *to, size_t x, size_t y, const tool_canvas *from);
 void canvas_write(struct tool_run *tool, const tool_canvas *canvas, const char *path);
+
+abut_picture *picture_new(struct tool_run *tool, const abut_picture_options *options);
+/* Adds a smooth mesh. */
+void picture_body(abut_picture *picture, abut_mesh *mesh, abut_pose pose, abut_colour colour,
+                  float opacity);
+/* Makes the camera include a box: the same one in all frames of a film. */
+void picture_include(abut_picture *picture, abut_box box);
+/* Makes a mesh of arrays. */
+abut_mesh *mesh_new(struct tool_run *tool, const abut_vec3 *points, size_t point_count,
+                    const uint32_t *corners, size_t triangle_count);
 
 /* ---- palette.c: colours of distances, and their scale ---- */
 

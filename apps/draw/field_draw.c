@@ -33,7 +33,7 @@ static void add_cells(abut_picture *picture, const abut_field_info *info, const 
         for (uint32_t y = 0; y < n[1]; y++)
             for (uint32_t x = 0; x < n[0]; x++) {
                 double distance = *values++;
-                abut_vec3 at = {o.x + cell * x, o.y + cell * y, o.z + cell * z};
+                abut_vec3 at = vec_along(o, cell, (abut_vec3){x, y, z});
                 if (distance < 0 || !inside)
                     ensure(
                         abut_picture_add_point(picture, at, width, scale_colour(scale, distance)));
@@ -54,17 +54,15 @@ static void add_edges(abut_picture *picture, const abut_mesh *mesh) {
 /* Writes the page: the mesh, and the field as a movable slice and as isosurfaces. */
 static void write_field_page(tool_run *tool, const tool_arguments *arguments, abut_mesh *mesh,
                              const abut_field *field, const abut_picture_options *camera) {
-    const tool_given *named = option_given(arguments, "palette");
     const abut_field_info info = get_field_info(field);
-    const tool_scale scale =
-        scale_of(named ? named->words : NULL, fmin(info.lowest, 0), fmax(info.highest, 0));
+    const tool_scale scale = scale_of(option_words(arguments, "palette", NULL),
+                                      fmin(info.lowest, 0), fmax(info.highest, 0));
     abut_mesh_style style = abut_mesh_style_default();
-    abut_picture *picture = NULL;
     tool_legend legend = {0};
     style.smooth = true;
     style.colour = (abut_colour){0.72f, 0.74f, 0.78f, 1};
     legend_file(&legend, style.colour, arguments->operands[0]);
-    ensure(abut_picture_create(tool->context, camera, &picture));
+    abut_picture *picture = picture_new(tool, camera);
     ensure(abut_picture_add_mesh(picture, mesh, (abut_pose){0}, &style));
     view_place_picture(tool->view, picture);
     view_field(tool->view, field, "distances", &scale);
@@ -74,11 +72,10 @@ static void write_field_page(tool_run *tool, const tool_arguments *arguments, ab
 
 void field_draw(tool_run *tool, const tool_arguments *arguments, abut_mesh *mesh,
                 const abut_field *field) {
-    const tool_given *named = option_given(arguments, "palette");
     const bool inside = option_given(arguments, "inside") != NULL;
     const abut_field_info info = get_field_info(field);
-    const tool_scale scale =
-        scale_of(named ? named->words : "thesis", fmin(info.lowest, 0), fmax(info.highest, 0));
+    const tool_scale scale = scale_of(option_words(arguments, "palette", "thesis"),
+                                      fmin(info.lowest, 0), fmax(info.highest, 0));
     const uint32_t *n = info.grid.count, first[3] = {0, 0, 0};
     const double cells = (double)n[0] * n[1] * n[2];
     abut_picture_options camera = abut_picture_options_default();
@@ -121,7 +118,6 @@ void samples_draw(tool_run *tool, const tool_arguments *arguments,
                                           {0.1f, 0.3f, 0.8f, 1},
                                           {0.1f, 0.55f, 0.2f, 1},
                                           {0.55f, 0.2f, 0.6f, 1}};
-    abut_picture *picture = NULL;
     abut_mesh_style style = abut_mesh_style_default();
     const abut_pose still = {{0, 0, 0, 1}, {0, 0, 0}};
     style.edges = true;
@@ -130,7 +126,7 @@ void samples_draw(tool_run *tool, const tool_arguments *arguments,
     for (int kind = 0; kind < 4; kind++)
         if (view->kind_count[kind])
             legend_add(&legend, colours[kind], "%s", of[kind]);
-    ensure(abut_picture_create(tool->context, options, &picture));
+    abut_picture *picture = picture_new(tool, options);
     ensure(abut_picture_add_mesh(picture, mesh, still, &style));
     for (uint32_t i = 0; i < view->count; i++)
         ensure(abut_picture_add_point(picture, view->samples[i].point, 6,

@@ -20,13 +20,13 @@ void film_page(tool_film *film, const abut_picture *picture) {
 }
 
 void film_add_frame(tool_film *film, abut_picture *picture) {
+    const tool_canvas frame = {film->frame, FILM_WIDTH, FILM_HEIGHT};
+    tool_canvas strip = {film->pixels, FILM_WIDTH * COLUMNS, FILM_HEIGHT * ROWS};
     ensure(abut_picture_render(picture, 4 * (size_t)FILM_WIDTH * FILM_HEIGHT, film->frame));
     if (film->taken >= FILM_FRAMES)
         return;
-    size_t row = film->taken / COLUMNS, column = film->taken % COLUMNS;
-    for (size_t y = 0; y < FILM_HEIGHT; y++)
-        memcpy(film->pixels + 4 * ((row * FILM_HEIGHT + y) * COLUMNS + column) * FILM_WIDTH,
-               film->frame + 4 * y * FILM_WIDTH, 4 * (size_t)FILM_WIDTH);
+    canvas_copy(&strip, film->taken % COLUMNS * FILM_WIDTH,
+                (size_t)(film->taken / COLUMNS * FILM_HEIGHT), &frame);
     film->taken++;
 }
 

@@ -36,12 +36,8 @@ static const struct {
     [CLASH_ITSELF] = {{0.10f, 0.60f, 0.30f, 1}, "overlaps itself"},
 };
 
-static double point_distance(abut_vec3 a, abut_vec3 b) {
-    return hypot(hypot(a.x - b.x, a.y - b.y), a.z - b.z);
-}
-
 static abut_vec3 midpoint(abut_vec3 a, abut_vec3 b) {
-    return (abut_vec3){(a.x + b.x) / 2, (a.y + b.y) / 2, (a.z + b.z) / 2};
+    return vec_divide(vec_add(a, b), 2);
 }
 
 static bool is_outside_box(const piece *t, const abut_box *box) {
@@ -67,7 +63,7 @@ static void subdivide_triangle(piece_list *to, piece whole) {
         if (is_outside_box(&t, &to->box))
             continue;
         for (int k = 0; k < 3; k++) {
-            double own = point_distance(t.corner[k], t.corner[(k + 1) % 3]);
+            double own = vec_length(vec_sub(t.corner[k], t.corner[(k + 1) % 3]));
             longest = own > length ? k : longest;
             length = fmax(length, own);
         }
@@ -88,7 +84,6 @@ static void subdivide_triangle(piece_list *to, piece whole) {
 /* Collects the pieces of a body near the overlap, in world coordinates. */
 static void cut_body(const tool_assembly *assembly, uint32_t body, piece_list *to) {
     const abut_scene_body *b = &assembly->bodies[body];
-    const abut_vec3 *p = abut_mesh_local_positions(b->mesh), o = abut_mesh_local_origin(b->mesh);
     const uint32_t *index = abut_mesh_indices(b->mesh);
     double m[12];
     to->count = 0;
@@ -96,11 +91,10 @@ static void cut_body(const tool_assembly *assembly, uint32_t body, piece_list *t
     for (uint32_t i = 0; i < abut_mesh_triangle_count(b->mesh); i++) {
         piece t;
         for (int k = 0; k < 3; k++) {
-            abut_vec3 v = p[index[3 * (size_t)i + (size_t)k]];
-            double x = v.x + o.x, y = v.y + o.y, z = v.z + o.z;
-            t.corner[k] = (abut_vec3){m[0] * x + m[1] * y + m[2] * z + m[3],
-                                      m[4] * x + m[5] * y + m[6] * z + m[7],
-                                      m[8] * x + m[9] * y + m[10] * z + m[11]};
+            abut_vec3 v = mesh_point(b->mesh, index[3 * (size_t)i + (size_t)k]);
+            t.corner[k] =
+                (abut_vec3){vec_dot(vec_of(m), v) + m[3], vec_dot(vec_of(m + 4), v) + m[7],
+                            vec_dot(vec_of(m + 8), v) + m[11]};
         }
         subdivide_triangle(to, t);
     }
@@ -161,13 +155,10 @@ static void keep_inside(clipper *by, piece_list *pieces) {
     for (size_t i = 0; i < pieces->count; i++) {
         const piece *t = &pieces->list[i];
         const abut_vec3 *c = t->corner;
-        abut_vec3 middle = {(c[0].x + c[1].x + c[2].x) / 3, (c[0].y + c[1].y + c[2].y) / 3,
-                            (c[0].z + c[1].z + c[2].z) / 3};
+        abut_vec3 middle = vec_centroid(c[0], c[1], c[2]);
         bool in[3];
         for (int k = 0; k < 3; k++) /* slightly inwards, off the edges of the body */
-            in[k] = is_in(by, (abut_vec3){c[k].x + 0.01 * (middle.x - c[k].x),
-                                          c[k].y + 0.01 * (middle.y - c[k].y),
-                                          c[k].z + 0.01 * (middle.z - c[k].z)});
+            in[k] = is_in(by, vec_along(c[k], 0.01, vec_sub(middle, c[k])));
         piece made[2] = {*t, *t};
         int whole = in[0] + in[1] + in[2], count = whole == 3 ? 1
                                                    : whole    ? clip(by, t, in, made)
@@ -185,20 +176,15 @@ static void keep_inside(clipper *by, piece_list *pieces) {
 
 /* Offsets a piece outwards, so that it does not flicker with the translucent surface. */
 static void offset_piece(piece *t, double by) {
-    const abut_vec3 p = t->corner[0], q = t->corner[1], r = t->corner[2];
-    abut_vec3 u = {q.x - p.x, q.y - p.y, q.z - p.z}, v = {r.x - p.x, r.y - p.y, r.z - p.z};
-    abut_vec3 n = {u.y * v.z - u.z * v.y, u.z * v.x - u.x * v.z, u.x * v.y - u.y * v.x};
-    double length = hypot(hypot(n.x, n.y), n.z);
-    for (int k = 0; k < 3 && length > 0; k++) {
-        abut_vec3 *c = &t->corner[k];
-        *c = (abut_vec3){c->x + by * n.x / length, c->y + by * n.y / length,
-                         c->z + by * n.z / length};
-    }
+    const abut_vec3 p = t->corner[0];
+    const abut_vec3 n = vec_cross(vec_sub(t->corner[1], p), vec_sub(t->corner[2], p));
+    const double length = vec_length(n);
+    for (int k = 0; k < 3 && length > 0; k++)
+        t->corner[k] = vec_along(t->corner[k], by / length, n);
 }
 
 static void add_pieces(tool_run *tool, abut_picture *picture, piece_list *pieces, double lifted,
                        abut_colour colour) {
-    abut_mesh *mesh = NULL;
     abut_mesh_style style = abut_mesh_style_default();
     if (!pieces->count)
         return;
@@ -206,9 +192,7 @@ static void add_pieces(tool_run *tool, abut_picture *picture, piece_list *pieces
     style.two_sided = true; /* pieces have no interior: both sides have one colour */
     for (size_t i = 0; i < pieces->count; i++)
         offset_piece(&pieces->list[i], lifted);
-    abut_mesh_input input =
-        abut_mesh_input_doubles(pieces->list, 3 * (uint32_t)pieces->count, NULL, 0);
-    ensure(abut_mesh_create(tool->context, &input, &mesh));
+    abut_mesh *mesh = mesh_new(tool, pieces->list->corner, 3 * pieces->count, NULL, 0);
     ensure(abut_picture_add_mesh(picture, mesh, (abut_pose){0}, &style));
     abut_mesh_destroy(mesh);
 }
@@ -240,7 +224,7 @@ static void draw_clash(tool_run *tool, abut_picture *picture, const tool_assembl
     abut_colour whole = colour; /* the interior of identical bodies should be visible */
     whole.a = clash->kind == CLASH_SAME ? 0.6f : 1;
     abut_colour dark = {colour.r / 2, colour.g / 2, colour.b / 2, 1};
-    double size = point_distance(pair->box.lo, pair->box.hi), edge = 0.01 * size + 1e-9 * scale;
+    double size = box_diagonal(&pair->box), edge = 0.01 * size + 1e-9 * scale;
     double touch = clash->kind == CLASH_FLUSH ? 1e-6 * scale : 0;
     if (clash->kind == CLASH_NEAR) {
         ensure(abut_picture_add_line(picture, clash->from, clash->to, 3, colour));
@@ -275,23 +259,17 @@ static void draw_clash(tool_run *tool, abut_picture *picture, const tool_assembl
         ensure(abut_picture_add_point(picture, pair->centre, 6, colour));
 }
 
-static void box_add(abut_box *box, abut_vec3 p) {
-    box->lo = (abut_vec3){fmin(box->lo.x, p.x), fmin(box->lo.y, p.y), fmin(box->lo.z, p.z)};
-    box->hi = (abut_vec3){fmax(box->hi.x, p.x), fmax(box->hi.y, p.y), fmax(box->hi.z, p.z)};
-}
-
 static double assembly_size(const tool_assembly *assembly) {
-    abut_box all = {{HUGE_VAL, HUGE_VAL, HUGE_VAL}, {-HUGE_VAL, -HUGE_VAL, -HUGE_VAL}};
+    abut_box all = empty_box;
     for (uint32_t i = 0; i < assembly->count; i++) {
         abut_box own = abut_mesh_bounds(assembly->bodies[i].mesh);
         for (int k = 0; k < 8; k++) {
-            abut_vec3 corner = {k & 1 ? own.lo.x : own.hi.x, k & 2 ? own.lo.y : own.hi.y,
-                                k & 4 ? own.lo.z : own.hi.z};
+            abut_vec3 corner = box_corner(&own, k);
             if (!abut_pose_apply(&assembly->bodies[i].collider.pose, corner, &corner))
                 box_add(&all, corner);
         }
     }
-    return assembly->count ? point_distance(all.lo, all.hi) : 1;
+    return assembly->count ? box_diagonal(&all) : 1;
 }
 
 /* ---- rows of the page ---- */
@@ -373,10 +351,9 @@ static void draw_clashes(tool_run *tool, const abut_picture_options *camera,
                          tool_assembly *assembly, const tool_clashes *clashes, const char *path) {
     tool_legend legend = {0};
     piece_list pieces = {0};
-    abut_picture *picture = NULL;
     size_t counts[CLASH_KINDS] = {0};
     double scale = assembly_size(assembly);
-    ensure(abut_picture_create(tool->context, camera, &picture));
+    abut_picture *picture = picture_new(tool, camera);
     draw_bodies(tool, picture, assembly, clashes, &legend);
     for (uint32_t i = 0; i < assembly->count; i++)
         if (assembly->owner[i] == i)

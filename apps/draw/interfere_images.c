@@ -84,17 +84,15 @@ static bool allocate_images(image_work *w, uint32_t resolution) {
     size_t count = (size_t)canvas->width * canvas->height;
     w->values = tool_array(count, sizeof *w->values);
     canvas->pixels = tool_alloc(4 * count);
-    sheet->width = COLUMNS * (canvas->width + GAP) + GAP;
-    sheet->height = IMAGES / COLUMNS * (canvas->height + CAPTION + GAP) + GAP;
-    if (sheet->width > SIDE_MAX || sheet->height > SIDE_MAX)
-        sheet->width = sheet->height = 0; /* too large for a sheet */
-    sheet->pixels = tool_alloc(4 * (size_t)sheet->width * sheet->height + 1);
-    memset(sheet->pixels, 0xec, 4 * (size_t)sheet->width * sheet->height);
+    const uint32_t wide = COLUMNS * (canvas->width + GAP) + GAP,
+                   high = IMAGES / COLUMNS * (canvas->height + CAPTION + GAP) + GAP;
+    if (wide <= SIDE_MAX && high <= SIDE_MAX) /* otherwise too large for a sheet */
+        *sheet = canvas_new(wide, high, 0xec);
     return true;
 }
 
 static const char *picture_extension(void) {
-    return strstr(abut_features(), "png") ? "png" : "ppm";
+    return abut_picture_has_png() ? "png" : "ppm";
 }
 
 static void write_canvas(image_work *w, const tool_canvas *canvas, const char *name) {
@@ -111,9 +109,7 @@ static void copy_to_sheet(image_work *w, size_t which, const char *words) {
         return;
     size_t x = GAP + which % COLUMNS * (from->width + GAP);
     size_t y = GAP + which / COLUMNS * (from->height + CAPTION + GAP);
-    for (size_t row = 0; row < from->height; row++)
-        memcpy(w->sheet.pixels + 4 * ((y + row) * w->sheet.width + x),
-               from->pixels + 4 * row * from->width, 4 * (size_t)from->width);
+    canvas_copy(&w->sheet, x, y, from);
     if (canvas_words(NULL, 0, 0, 9, words) < from->width)
         canvas_words(&w->sheet, (double)x + 2, (double)(y + from->height) + 16, 9, words);
 }

@@ -31,8 +31,7 @@ static void middles_reserve(middles *m, size_t edges) {
 }
 
 static double edge_length(const map_fine *fine, uint32_t a, uint32_t b) {
-    abut_vec3 p = fine->points[a], q = fine->points[b];
-    return hypot(hypot(p.x - q.x, p.y - q.y), p.z - q.z);
+    return vec_length(vec_sub(fine->points[a], fine->points[b]));
 }
 
 /* Returns the midpoint of an edge, or ABUT_NONE if memory runs out. */
@@ -43,9 +42,7 @@ static uint32_t middle_of(map_fine *fine, middles *m, uint32_t a, uint32_t b) {
         if (m->keys[at] == key)
             return m->points[at];
     tool_grow(&fine->points, fine->point_count, &fine->point_room, sizeof *fine->points);
-    abut_vec3 p = fine->points[lo], q = fine->points[hi];
-    fine->points[fine->point_count] =
-        (abut_vec3){0.5 * (p.x + q.x), 0.5 * (p.y + q.y), 0.5 * (p.z + q.z)};
+    fine->points[fine->point_count] = vec_divide(vec_add(fine->points[lo], fine->points[hi]), 2);
     m->keys[at] = key;
     return m->points[at] = (uint32_t)fine->point_count++;
 }
@@ -113,11 +110,10 @@ static void split_long_sides(map_fine *fine, middles *m, size_t t, double longes
 
 static void copy_mesh_to_fine(const abut_mesh *mesh, map_fine *fine) {
     static const double one[6][3] = {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}};
-    const abut_vec3 o = abut_mesh_local_origin(mesh), *p = abut_mesh_local_positions(mesh);
     const uint32_t *corner = abut_mesh_indices(mesh);
     for (uint32_t i = 0; i < abut_mesh_vertex_count(mesh); i++) {
         tool_grow(&fine->points, fine->point_count, &fine->point_room, sizeof *fine->points);
-        fine->points[fine->point_count++] = (abut_vec3){o.x + p[i].x, o.y + p[i].y, o.z + p[i].z};
+        fine->points[fine->point_count++] = mesh_point(mesh, i);
     }
     for (uint32_t t = 0; t < abut_mesh_triangle_count(mesh); t++) {
         double weights[6][3];
@@ -210,11 +206,6 @@ static void texels_of(const map_panel *panel, abut_map_texel **texels) {
     ensure(abut_map_texels(panel->surface->map, count, *texels));
 }
 
-static const char *file_name(const char *path) {
-    const char *slash = strrchr(path, '/');
-    return slash && slash[1] ? slash + 1 : path;
-}
-
 /* ---- the surface ---- */
 
 map_panel panel_of(const tool_surface *surface, const map_answer *answer,
@@ -238,9 +229,8 @@ static double shortest(const map_panel *panel) {
     return fmax(fmax(1.5 * texel, diagonal / 200), 1e-300);
 }
 
-static void paint_fine(abut_picture *picture, const map_panel *panel, map_show show,
-                       const map_fine *fine, const abut_map_texel *texels, abut_colour *colours,
-                       abut_context *context) {
+static void paint_fine(tool_run *tool, abut_picture *picture, const map_panel *panel, map_show show,
+                       const map_fine *fine, const abut_map_texel *texels, abut_colour *colours) {
     const uint32_t side = panel->answer->info.resolution;
     for (size_t t = 0; t < fine->count; t++) {
         double weights[3];
@@ -252,14 +242,11 @@ static void paint_fine(abut_picture *picture, const map_panel *panel, map_show s
         colours[t] =
             texel_colour(panel, show, &texels[(size_t)value.y * side + value.x], value.distance);
     }
-    abut_mesh_input input = abut_mesh_input_doubles(fine->points, (uint32_t)fine->point_count,
-                                                    fine->corners, (uint32_t)fine->count);
-    abut_mesh *mesh = NULL;
+    abut_mesh *mesh = mesh_new(tool, fine->points, fine->point_count, fine->corners, fine->count);
     abut_mesh_style style = abut_mesh_style_default();
     style.triangle_colour = colours;
     style.two_sided = true; /* colours show distances, also on scans that face inwards */
     style.colour = nothing;
-    ensure(abut_mesh_create(context, &input, &mesh));
     ensure(abut_picture_add_mesh(picture, mesh, (abut_pose){0}, &style));
     abut_mesh_destroy(mesh);
 }
@@ -274,19 +261,15 @@ void map_paint(tool_run *tool, abut_picture *picture, const map_panel *panel, ma
     fine_create(panel->surface, shortest(panel), &fine);
     texels_of(panel, &texels);
     colours = tool_alloc((fine.count + 1) * sizeof *colours);
-    view_label label = {.name = file_name(panel->surface->path), .derived = true};
+    view_label label = {.name = path_name(panel->surface->path), .derived = true};
     if (page)
         view_label_items(tool->view, picture, &label);
-    paint_fine(picture, panel, show, &fine, texels, colours, tool->context);
+    paint_fine(tool, picture, panel, show, &fine, texels, colours);
     for (uint32_t i = 0; i < panel->other_count; i++) {
-        abut_mesh_style style = abut_mesh_style_default();
-        style.smooth = true;
-        style.colour = abut_picture_colour(i);
-        style.colour.a = 0.3f;
-        label = (view_label){.name = file_name(panel->others[i].path)};
+        label = (view_label){.name = path_name(panel->others[i].path)};
         if (page)
             view_label_items(tool->view, picture, &label);
-        ensure(abut_picture_add_mesh(picture, panel->others[i].mesh, (abut_pose){0}, &style));
+        picture_body(picture, panel->others[i].mesh, (abut_pose){0}, abut_picture_colour(i), 0.3f);
     }
     if (panel->marked && show == MAP_SHOW_DISTANCE)
         ensure(abut_picture_add_line(picture, panel->marks[0], panel->marks[1], 3, ink));
@@ -345,9 +328,7 @@ static void add_directions(tool_legend *legend) {
 static void draw_panel(tool_run *tool, const map_panel *panel, map_show show,
                        const abut_picture_options *camera, tool_canvas *sheet, int left) {
     tool_legend legend = {0};
-    tool_canvas canvas = {.width = camera->width, .height = camera->height};
-    const size_t bytes = 4 * (size_t)canvas.width * canvas.height;
-    abut_picture *picture = NULL;
+    tool_canvas canvas = canvas_new(camera->width, camera->height, 255);
     for (uint32_t i = 0; i < panel->other_count; i++)
         legend_file(&legend, abut_picture_colour(i), panel->others[i].path);
     const map_answer *a = panel->answer;
@@ -360,15 +341,12 @@ static void draw_panel(tool_run *tool, const map_panel *panel, map_show show,
                    map_rounded(panel->value, &a->measures));
     if (show == MAP_SHOW_GRADIENT)
         add_directions(&legend);
-    canvas.pixels = tool_alloc(bytes);
-    ensure(abut_picture_create(tool->context, camera, &picture));
+    abut_picture *picture = picture_new(tool, camera);
     map_paint(tool, picture, panel, show, false);
-    ensure(abut_picture_render(picture, bytes, canvas.pixels));
+    ensure(abut_picture_render(picture, 4 * (size_t)canvas.width * canvas.height, canvas.pixels));
     legend_draw(&canvas, &legend);
-    for (size_t y = 0; y < canvas.height; y++)
-        memcpy(sheet->pixels + 4 * (y * sheet->width + (size_t)left),
-               canvas.pixels + 4 * y * canvas.width, 4 * (size_t)canvas.width);
-    canvas_words(sheet, left + 14, 28, 13, file_name(panel->surface->path));
+    canvas_copy(sheet, (size_t)left, 0, &canvas);
+    canvas_words(sheet, left + 14, 28, 13, path_name(panel->surface->path));
     abut_picture_destroy(picture);
 }
 
@@ -383,11 +361,8 @@ void map_draw(tool_run *tool, const tool_arguments *arguments, const map_panel *
     const int words = BORDER + (int)scale_width(scale) + BORDER;
     const bool found = panels[0].answer->measures.found || panels[count - 1].answer->measures.found;
     const int strip = show == MAP_SHOW_DISTANCE && found ? words + (int)count * (BARS + BORDER) : 0;
-    tool_canvas sheet = {.width = (uint32_t)(wide + strip), .height = camera.height};
-    const size_t bytes = 4 * (size_t)sheet.width * sheet.height;
+    tool_canvas sheet = canvas_new((uint32_t)(wide + strip), camera.height, 255);
     progress_start(tool->progress, path);
-    sheet.pixels = tool_alloc(bytes);
-    memset(sheet.pixels, 255, bytes);
     for (uint32_t i = 0; i < count; i++)
         draw_panel(tool, &panels[i], show, &camera, &sheet, (int)(i * camera.width));
     if (strip) {
@@ -396,7 +371,7 @@ void map_draw(tool_run *tool, const tool_arguments *arguments, const map_panel *
         canvas_words(&sheet, wide + BORDER, 28, 13, panels[0].answer->what);
         for (uint32_t i = 0; i < count; i++)
             draw_areas(&sheet, panels[i].answer,
-                       count > 1 ? file_name(panels[i].surface->path) : "area",
+                       count > 1 ? path_name(panels[i].surface->path) : "area",
                        wide + words + (int)i * (BARS + BORDER), high);
     }
     canvas_write(tool, &sheet, path);
@@ -420,12 +395,11 @@ static void paint_atlas(const map_panel *panel, map_show show, const abut_map_te
 
 void map_images(tool_run *tool, const map_panel *panel, const char *prefix) {
     static const char *const names[] = {"distance", "voronoi", "gradient"};
-    const char *ending = strstr(abut_features(), "png") ? "png" : "ppm";
+    const char *ending = abut_picture_has_png() ? "png" : "ppm";
     const uint32_t side = panel->answer->info.resolution;
-    tool_canvas canvas = {.width = side, .height = side};
+    tool_canvas canvas = canvas_new(side, side, 255);
     abut_map_texel *texels = NULL;
     texels_of(panel, &texels);
-    canvas.pixels = tool_alloc(4 * (size_t)side * side);
     if (tool->out.json)
         out_object(&tool->out, "images");
     for (int k = 0; k < 3; k++) {

@@ -32,8 +32,7 @@ static void colour_frame(const map_frames_run *r, uint64_t frame, const tool_sca
 static void add_frame(tool_run *tool, map_frames_run *r, uint64_t frame, const abut_colour *colours,
                       const tool_legend *legend) {
     abut_picture_options camera = abut_picture_options_default();
-    abut_picture *picture = NULL;
-    ensure(abut_picture_create(tool->context, &camera, &picture));
+    abut_picture *picture = picture_new(tool, &camera);
     for (uint32_t i = 0; i < r->body_count; i++) {
         abut_mesh_style style = abut_mesh_style_default();
         abut_mesh *mesh = NULL;

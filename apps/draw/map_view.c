@@ -25,20 +25,15 @@ static void values_of(const map_panel *panel, const map_fine *fine, double *valu
 
 static void add_panel(tool_run *tool, const map_panel *panel) {
     const abut_map_info *info = &panel->answer->info;
-    const abut_box box = abut_mesh_bounds(panel->surface->mesh);
-    const char *slash = strrchr(panel->surface->path, '/');
-    double diagonal = hypot(hypot(box.hi.x - box.lo.x, box.hi.y - box.lo.y), box.hi.z - box.lo.z);
+    double diagonal = mesh_diagonal(panel->surface->mesh);
     double texel = info->sample_count ? sqrt(info->area / info->sample_count) : 0;
     map_fine fine = {0};
-    abut_mesh *mesh = NULL;
     fine_create(panel->surface, fmax(fmax(1.5 * texel, diagonal / 150), 1e-300), &fine);
     double *values = tool_array(fine.point_count + 1, sizeof *values);
     values_of(panel, &fine, values);
-    abut_mesh_input input = abut_mesh_input_doubles(fine.points, (uint32_t)fine.point_count,
-                                                    fine.corners, (uint32_t)fine.count);
-    ensure(abut_mesh_create(tool->context, &input, &mesh));
-    view_values(tool->view, mesh, slash && slash[1] ? slash + 1 : panel->surface->path, values,
-                &panel->answer->scale, panel->answer->what, fine.source, panel->hidden);
+    abut_mesh *mesh = mesh_new(tool, fine.points, fine.point_count, fine.corners, fine.count);
+    view_values(tool->view, mesh, path_name(panel->surface->path), values, &panel->answer->scale,
+                panel->answer->what, fine.source, panel->hidden);
     abut_mesh_destroy(mesh);
     fine_free(&fine);
 }
@@ -48,21 +43,14 @@ static void add_others(tool_run *tool, abut_picture *picture, const map_panel *p
                        tool_legend *legend) {
     static const abut_colour ink = {0.1f, 0.1f, 0.35f, 1};
     for (uint32_t i = 0; i < panel->other_count && alone; i++) {
-        abut_mesh_style style = abut_mesh_style_default();
-        style.smooth = true;
-        style.colour = abut_picture_colour(i);
-        legend_file(legend, style.colour, panel->others[i].path);
-        style.colour.a = 0.3f;
-        ensure(abut_picture_add_mesh(picture, panel->others[i].mesh, (abut_pose){0}, &style));
+        legend_file(legend, abut_picture_colour(i), panel->others[i].path);
+        picture_body(picture, panel->others[i].mesh, (abut_pose){0}, abut_picture_colour(i), 0.3f);
     }
     if (!panel->marked)
         return;
-    const char *slash = strrchr(panel->surface->path, '/');
     char name[128];
     snprintf(name, sizeof name, "%s: %.6g%s%s", panel->marked, panel->value, alone ? "" : ", ",
-             alone               ? ""
-             : slash && slash[1] ? slash + 1
-                                 : panel->surface->path);
+             alone ? "" : path_name(panel->surface->path));
     view_label label = {.name = name, .hidden = panel->hidden};
     view_label_items(tool->view, picture, &label);
     ensure(abut_picture_add_line(picture, panel->marks[0], panel->marks[1], 3, ink));
@@ -73,10 +61,9 @@ static void add_others(tool_run *tool, abut_picture *picture, const map_panel *p
 void map_view(tool_run *tool, const tool_arguments *arguments, const map_panel *panels,
               uint32_t count, map_show show) {
     abut_picture_options camera = abut_picture_options_default();
-    abut_picture *picture = NULL;
     tool_legend legend = {0};
     camera_read(tool, arguments, &camera);
-    ensure(abut_picture_create(tool->context, &camera, &picture));
+    abut_picture *picture = picture_new(tool, &camera);
     for (uint32_t i = 0; i < count; i++) {
         if (show != MAP_SHOW_DISTANCE) {
             map_paint(tool, picture, &panels[i], show, true);

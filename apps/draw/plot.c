@@ -69,11 +69,8 @@ static void draw_panel(tool_canvas *canvas, const tool_plot *plot, size_t points
 
 void plots_write(tool_run *tool, const tool_plot *plots, uint32_t count, size_t points,
                  const char *path) {
-    tool_canvas canvas = {.width = PLOT_WIDTH + LEFT_MARGIN + 30,
-                          .height = count * (TOP_MARGIN + PLOT_HEIGHT + BOTTOM_MARGIN)};
-    size_t bytes = 4 * (size_t)canvas.width * canvas.height;
-    canvas.pixels = tool_alloc(bytes);
-    memset(canvas.pixels, 255, bytes);
+    tool_canvas canvas = canvas_new(PLOT_WIDTH + LEFT_MARGIN + 30,
+                                    count * (TOP_MARGIN + PLOT_HEIGHT + BOTTOM_MARGIN), 255);
     for (uint32_t k = 0; k < count; k++)
         draw_panel(&canvas, &plots[k], points,
                    (int)(k * (TOP_MARGIN + PLOT_HEIGHT + BOTTOM_MARGIN)) + TOP_MARGIN);

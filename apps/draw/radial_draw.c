@@ -10,12 +10,6 @@
 
 static const abut_colour nothing = {0.80f, 0.81f, 0.83f, 1};
 
-static void canvas_make(tool_canvas *canvas, uint32_t width, uint32_t height) {
-    const size_t bytes = 4 * (size_t)width * height;
-    *canvas = (tool_canvas){tool_alloc(bytes), width, height};
-    memset(canvas->pixels, 255, bytes);
-}
-
 /* The name of the bone of a field. */
 static const char *name_of(const radial_subject *s, uint32_t bone) {
     const char *name = get_character_bone(s->character, bone).name;
@@ -30,8 +24,7 @@ enum { PANEL_WIDTH = 520, PANEL_HEIGHT = 720, BELOW = 110 /* for the legend */ }
 static abut_picture_options opposite_camera(const abut_picture_options *camera) {
     abut_picture_options other = *camera;
     const abut_vec3 e = camera->eye_direction, u = camera->up;
-    const double up = 2 * (e.x * u.x + e.y * u.y + e.z * u.z);
-    other.eye_direction = (abut_vec3){up * u.x - e.x, up * u.y - e.y, up * u.z - e.z};
+    other.eye_direction = vec_sub(vec_along((abut_vec3){0}, 2 * vec_dot(e, u), u), e);
     return other;
 }
 
@@ -40,22 +33,18 @@ typedef void painter(abut_picture *picture, const void *data);
 
 static void draw_panels(tool_run *tool, const abut_picture_options *camera, painter *paint,
                         const void *data, tool_canvas *sheet) {
-    const size_t row = 4 * (size_t)PANEL_WIDTH, bytes = row * PANEL_HEIGHT;
-    uint8_t *pixels = tool_alloc(bytes);
+    tool_canvas panel = canvas_new(PANEL_WIDTH, PANEL_HEIGHT, 255);
     for (uint32_t k = 0; k < 2; k++) {
         abut_picture_options options = k ? opposite_camera(camera) : *camera;
-        abut_picture *picture = NULL;
         options.width = PANEL_WIDTH;
         options.height = PANEL_HEIGHT;
-        ensure(abut_picture_create(tool->context, &options, &picture));
+        abut_picture *picture = picture_new(tool, &options);
         paint(picture, data);
-        ensure(abut_picture_render(picture, bytes, pixels));
-        for (size_t y = 0; y < PANEL_HEIGHT; y++)
-            memcpy(sheet->pixels + 4 * (y * sheet->width + k * (size_t)PANEL_WIDTH),
-                   pixels + y * row, row);
+        ensure(abut_picture_render(picture, 4 * (size_t)PANEL_WIDTH * PANEL_HEIGHT, panel.pixels));
+        canvas_copy(sheet, k * (size_t)PANEL_WIDTH, 0, &panel);
         abut_picture_destroy(picture);
     }
-    tool_free(pixels);
+    tool_free(panel.pixels);
 }
 
 /* ---- the surface of the fields ---- */
@@ -76,7 +65,6 @@ static const abut_colour glass_colour = {0.35f, 0.4f, 0.5f, 0.35f};
 
 static void paint_surface(abut_picture *picture, const void *data) {
     const radial_subject *s = data;
-    abut_mesh_style glass = abut_mesh_style_default();
     for (uint32_t i = 0; i < s->info.field_count; i++) {
         abut_mesh_style style = abut_mesh_style_default();
         abut_mesh *mesh = NULL;
@@ -88,20 +76,17 @@ static void paint_surface(abut_picture *picture, const void *data) {
         ensure(abut_picture_add_mesh(picture, mesh, (abut_pose){0}, &style));
         abut_mesh_destroy(mesh);
     }
-    glass.colour = glass_colour;
-    glass.smooth = true;
-    ensure(abut_picture_add_mesh(picture, s->mesh, (abut_pose){0}, &glass));
+    picture_body(picture, s->mesh, (abut_pose){0}, glass_colour, glass_colour.a);
 }
 
 /* Adds the same fields and body to the page. */
 static void show_surface(tool_run *tool, const radial_subject *s,
                          const abut_picture_options *camera) {
     tool_legend legend = {0};
-    abut_picture *picture = NULL;
     legend_add(&legend, glass_colour, "body");
     for (uint32_t i = 0; i < 8; i++) /* all colours of the palette */
         legend_add(&legend, abut_picture_colour(i), "fields, one colour each");
-    ensure(abut_picture_create(tool->context, camera, &picture));
+    abut_picture *picture = picture_new(tool, camera);
     paint_surface(picture, s);
     view_page(tool, picture, &legend);
     abut_picture_destroy(picture);
@@ -109,7 +94,6 @@ static void show_surface(tool_run *tool, const radial_subject *s,
 
 void radial_draw_surface(tool_run *tool, const radial_subject *s,
                          const abut_picture_options *camera, const char *path) {
-    tool_canvas sheet = {0};
     tool_legend legend = {0};
     progress_start(tool->progress, path);
     if (tool->view) {
@@ -119,7 +103,7 @@ void radial_draw_surface(tool_run *tool, const radial_subject *s,
     }
     legend_add(&legend, abut_picture_colour(0), "fields, one colour each");
     legend_add(&legend, (abut_colour){0.6f, 0.63f, 0.7f, 1}, "body");
-    canvas_make(&sheet, 2 * PANEL_WIDTH, PANEL_HEIGHT + BELOW);
+    tool_canvas sheet = canvas_new(2 * PANEL_WIDTH, PANEL_HEIGHT + BELOW, 255);
     draw_panels(tool, camera, paint_surface, s, &sheet);
     legend_draw(&sheet, &legend);
     canvas_write(tool, &sheet, path);
@@ -149,13 +133,9 @@ static void paint_error(abut_picture *picture, const void *data) {
 static void errors_of(const radial_subject *s, abut_radial_answer *answers) {
     const uint32_t count = s->of_character.triangle_count, *corner = abut_mesh_indices(s->mesh);
     abut_vec3 *middles = tool_array((count + (size_t)1), sizeof *middles);
-    for (uint32_t t = 0; t < count; t++) {
-        const abut_vec3 a = s->positions[corner[3 * (size_t)t]],
-                        b = s->positions[corner[3 * (size_t)t + 1]],
-                        c = s->positions[corner[3 * (size_t)t + 2]];
+    for (uint32_t t = 0; t < count; t++, corner += 3)
         middles[t] =
-            (abut_vec3){(a.x + b.x + c.x) / 3, (a.y + b.y + c.y) / 3, (a.z + b.z + c.z) / 3};
-    }
+            vec_centroid(s->positions[corner[0]], s->positions[corner[1]], s->positions[corner[2]]);
     ensure(abut_radial_evaluate(s->radial, abut_array_host(middles), count, 0,
                                 abut_array_host(answers)));
 }
@@ -193,12 +173,11 @@ void radial_draw_error(tool_run *tool, const radial_subject *s, const abut_pictu
     const int left = 2 * PANEL_WIDTH + 24, wide = (int)scale_width(&scale) + 72;
     abut_radial_answer *answers = tool_array(count + 1, sizeof *answers);
     abut_colour *colours = tool_array(count + 1, sizeof *colours);
-    tool_canvas sheet = {0};
     progress_start(tool->progress, path);
     const char *title = "distance in the field";
     const int words = (int)canvas_words(NULL, 0, 0, 12, title) + 72;
-    canvas_make(&sheet, 2 * PANEL_WIDTH + (uint32_t)(wide > words ? wide : words),
-                PANEL_HEIGHT + BELOW);
+    tool_canvas sheet = canvas_new(2 * PANEL_WIDTH + (uint32_t)(wide > words ? wide : words),
+                                   PANEL_HEIGHT + BELOW, 255);
     errors_of(s, answers);
     draw_error(tool, s, camera, &scale, answers, colours, &sheet);
     char cell[64];
@@ -287,7 +266,6 @@ void radial_draw_unrolled(tool_run *tool, const radial_subject *s, const char *p
     double most = 1;
     const uint32_t count = s->info.field_count;
     place *places = tool_array((count + (size_t)1), sizeof *places);
-    tool_canvas sheet = {0};
     end_of_colours(s, &most);
     const tool_scale scale = scale_of("near", 0, most);
     int pixels = 4, high = 0;
@@ -303,7 +281,7 @@ void radial_draw_unrolled(tool_run *tool, const radial_subject *s, const char *p
         ensure(abut_set_error(ABUT_ERROR_LIMIT, "the fields have too many samples for a picture"));
     high = high < 320 ? 320 : high;
     const int strip = (int)scale_width(&scale) + 48;
-    canvas_make(&sheet, wide + (uint32_t)strip, (uint32_t)high);
+    tool_canvas sheet = canvas_new(wide + (uint32_t)strip, (uint32_t)high, 255);
     canvas_words(
         &sheet, GAP, 28, 12,
         "angle to the right, axis upwards - below: samples, and the percentage with a value");

@@ -67,7 +67,6 @@ void replay_show(tool_run *tool, const replay *r, const unsigned char *sets) {
     uint32_t count = abut_mesh_triangle_count(r->mesh);
     abut_picture_options camera = abut_picture_options_default();
     abut_mesh_style style = abut_mesh_style_default();
-    abut_picture *picture = NULL;
     abut_mesh *mesh = NULL;
     tool_legend legend = {0};
     abut_colour *colours = tool_array((count + (size_t)1), sizeof *colours);
@@ -80,7 +79,7 @@ void replay_show(tool_run *tool, const replay *r, const unsigned char *sets) {
     abut_mesh_input input = abut_mesh_input_doubles(r->end, abut_mesh_vertex_count(r->mesh),
                                                     abut_mesh_indices(r->mesh), count);
     ensure(abut_mesh_create(tool->context, &input, &mesh));
-    ensure(abut_picture_create(tool->context, &camera, &picture));
+    abut_picture *picture = picture_new(tool, &camera);
     ensure(abut_picture_add_mesh(picture, mesh, (abut_pose){0}, &style));
     legend_add(&legend, set_colours[0], "triangles by view set");
     view_rate(tool->view, r->info.seconds * (double)r->every);
@@ -99,7 +98,6 @@ void replay_picture(tool_run *tool, const tool_arguments *arguments, const repla
     uint32_t count = abut_mesh_triangle_count(r->mesh);
     abut_picture_options camera = abut_picture_options_default();
     abut_mesh_style style = abut_mesh_style_default();
-    abut_picture *picture = NULL;
     abut_mesh *mesh = NULL;
     camera_read(tool, arguments, &camera);
     abut_colour *colours = tool_array(count, sizeof *colours);
@@ -109,7 +107,7 @@ void replay_picture(tool_run *tool, const tool_arguments *arguments, const repla
     style.edges = true;
     style.two_sided = true; /* both sides have the colour of the view set */
     ensure(abut_frames_mesh_at(r->frames, r->last, 0, &mesh));
-    ensure(abut_picture_create(tool->context, &camera, &picture));
+    abut_picture *picture = picture_new(tool, &camera);
     ensure(abut_picture_add_mesh(picture, mesh, (abut_pose){0}, &style));
     tool_legend legend = {0};
     for (int set = 0; set < 4; set++)

@@ -2,9 +2,7 @@
 #include "tool.h"
 
 static abut_vec3 corner_of(const abut_mesh *mesh, uint32_t triangle, uint32_t corner) {
-    uint32_t vertex = abut_mesh_indices(mesh)[3 * (size_t)triangle + corner];
-    abut_vec3 o = abut_mesh_local_origin(mesh), p = abut_mesh_local_positions(mesh)[vertex];
-    return (abut_vec3){o.x + p.x, o.y + p.y, o.z + p.z};
+    return mesh_point(mesh, abut_mesh_indices(mesh)[3 * (size_t)triangle + corner]);
 }
 
 /* Draws outlines of the triangles in orange, intersections in red with a dot at each end. */
@@ -41,7 +39,6 @@ void selfcheck_draw(tool_run *tool, const tool_arguments *arguments,
                     const abut_picture_options *options, abut_mesh *mesh,
                     const abut_pair_self_intersection *pairs, uint64_t count) {
     tool_legend legend = {0};
-    abut_picture *picture = NULL;
     abut_mesh_style style = abut_mesh_style_default();
     style.smooth = true;
     legend_file(&legend, abut_picture_colour(0), arguments->operands[0]);
@@ -51,7 +48,7 @@ void selfcheck_draw(tool_run *tool, const tool_arguments *arguments,
         legend_add(&legend, red, "intersections");
         legend_amount(&legend, count);
     }
-    ensure(abut_picture_create(tool->context, options, &picture));
+    abut_picture *picture = picture_new(tool, options);
     ensure(abut_picture_add_mesh(picture, mesh, (abut_pose){0}, &style));
     for (uint64_t i = 0; i < count; i++)
         draw_pair(picture, mesh, &pairs[i]);

@@ -34,10 +34,8 @@ static void draw_slice(const slice *s, tool_canvas *canvas) {
 void slice_draw(tool_run *tool, const slice *s, const char *path, tool_canvas *canvas) {
     char words[64];
     snprintf(words, sizeof words, "%c = %.5g", 'x' + s->axis, s->at);
-    canvas->width = (uint32_t)(3 * BORDER + 3 + scale_width(&s->scale)) + s->width;
-    canvas->height = 2 * BORDER + s->height + 24;
-    canvas->pixels = tool_alloc((size_t)canvas->width * canvas->height * 4);
-    memset(canvas->pixels, 255, (size_t)canvas->width * canvas->height * 4);
+    *canvas = canvas_new((uint32_t)(3 * BORDER + 3 + scale_width(&s->scale)) + s->width,
+                         2 * BORDER + s->height + 24, 255);
     draw_slice(s, canvas);
     scale_draw(canvas, &s->scale, 2 * BORDER + (int)s->width, BORDER, (int)s->height);
     double below = BORDER + s->height + 30;
@@ -69,33 +67,27 @@ static void make_sheet(tool_run *tool, const slice *s, abut_mesh **mesh, double 
         if (i + 1 < wide && j + 1 < high)
             memcpy(corners + 6 * (size_t)cells++, quad, sizeof quad);
     }
-    abut_mesh_input input = abut_mesh_input_doubles(points, (uint32_t)count, corners, 2 * cells);
-    ensure(abut_mesh_create(tool->context, &input, mesh));
+    *mesh = mesh_new(tool, points, count, corners, 2 * (size_t)cells);
 }
 
 /* Adds the slice at its position, and the surface translucent. */
 void slice_page(tool_run *tool, const slice *s, abut_mesh *surface) {
     abut_picture_options camera = abut_picture_options_default();
-    abut_mesh_style style = abut_mesh_style_default();
-    abut_picture *picture = NULL;
+    const abut_colour grey = {0.72f, 0.74f, 0.78f, 1};
     tool_legend legend = {0};
     abut_mesh *sheet = NULL;
     double *values = NULL;
     char name[64];
     snprintf(name, sizeof name, "%c = %.5g", 'x' + s->axis, s->at);
-    style.smooth = true;
-    style.colour = (abut_colour){0.72f, 0.74f, 0.78f, 1};
-    legend_file(&legend, style.colour, s->subject);
-    style.colour.a = 0.35f;
-    ensure(abut_picture_create(tool->context, &camera, &picture));
-    if (surface)
-        ensure(abut_picture_add_mesh(picture, surface, (abut_pose){0}, &style));
-    if (surface)
+    legend_file(&legend, grey, s->subject);
+    abut_picture *picture = picture_new(tool, &camera);
+    if (surface) {
+        picture_body(picture, surface, (abut_pose){0}, grey, 0.35f);
         view_place_picture(tool->view, picture);
+    }
     make_sheet(tool, s, &sheet, &values);
     view_values(tool->view, sheet, name, values, &s->scale, "distance", NULL, false);
-    const char *slash = strrchr(s->subject, '/');
-    view_title(tool->view, "%s, %s", slash && slash[1] ? slash + 1 : s->subject, name);
+    view_title(tool->view, "%s, %s", path_name(s->subject), name);
     view_page(tool, picture, &legend);
     abut_mesh_destroy(sheet);
     abut_picture_destroy(picture);

@@ -10,29 +10,19 @@ typedef struct drawn_sweep {
 enum { DRAWN_PATHS_MAX = 64 };
 
 static abut_vec3 at_time(const abut_mesh *const mesh[2], uint32_t vertex, double time) {
-    abut_vec3 at[2];
-    for (int k = 0; k < 2; k++) {
-        abut_vec3 o = abut_mesh_local_origin(mesh[k]),
-                  p = abut_mesh_local_positions(mesh[k])[vertex];
-        at[k] = (abut_vec3){o.x + p.x, o.y + p.y, o.z + p.z};
-    }
-    return (abut_vec3){at[0].x + time * (at[1].x - at[0].x), at[0].y + time * (at[1].y - at[0].y),
-                       at[0].z + time * (at[1].z - at[0].z)};
+    const abut_vec3 start = mesh_point(mesh[0], vertex);
+    return vec_along(start, time, vec_sub(mesh_point(mesh[1], vertex), start));
 }
 
 /* The mesh at a time within the step. */
 static void mesh_at(tool_run *tool, const abut_mesh *const mesh[2], double time,
                     abut_mesh **between) {
-    abut_mesh_input input = abut_mesh_input_default();
-    input.position_type = ABUT_SCALAR_FLOAT64;
-    input.vertex_count = abut_mesh_vertex_count(mesh[0]);
-    input.indices = abut_mesh_indices(mesh[0]);
-    input.triangle_count = abut_mesh_triangle_count(mesh[0]);
-    abut_vec3 *positions = tool_array(input.vertex_count, sizeof *positions);
-    for (uint32_t i = 0; i < input.vertex_count; i++)
+    const uint32_t count = abut_mesh_vertex_count(mesh[0]);
+    abut_vec3 *positions = tool_array(count, sizeof *positions);
+    for (uint32_t i = 0; i < count; i++)
         positions[i] = at_time(mesh, i, time);
-    input.positions = positions;
-    ensure(abut_mesh_create(tool->context, &input, between));
+    *between = mesh_new(tool, positions, count, abut_mesh_indices(mesh[0]),
+                        abut_mesh_triangle_count(mesh[0]));
     tool_free(positions);
 }
 
@@ -77,10 +67,9 @@ static void write_sweep_page(tool_run *tool, const drawn_sweep *s, const abut_me
     view_rate(tool->view, 1.0 / 30);
     for (int i = 0; i < FRAMES; i++) {
         double time = (double)i / (FRAMES - 1);
-        abut_picture *picture = NULL;
         abut_mesh *between = NULL;
         mesh_at(tool, mesh, time, &between);
-        ensure(abut_picture_create(tool->context, camera, &picture));
+        abut_picture *picture = picture_new(tool, camera);
         ensure(abut_picture_add_mesh(picture, between, (abut_pose){0}, &style));
         for (size_t k = 0; k < s->count; k++)
             if (s->impacts[k].time <= time)
@@ -97,7 +86,6 @@ void sweep_draw(tool_run *tool, const tool_arguments *arguments, const tool_movi
     const drawn_sweep drawn = {moving, impacts, count}, *s = &drawn;
     const tool_given *png = picture_given(arguments);
     abut_picture_options camera = abut_picture_options_default();
-    abut_picture *picture = NULL;
     abut_mesh *between = NULL;
     abut_mesh_style style = abut_mesh_style_default();
     if (png)
@@ -119,7 +107,7 @@ void sweep_draw(tool_run *tool, const tool_arguments *arguments, const tool_movi
             return;
     }
     mesh_at(tool, mesh, s->count ? s->impacts[0].time : 1, &between);
-    ensure(abut_picture_create(tool->context, &camera, &picture));
+    abut_picture *picture = picture_new(tool, &camera);
     ensure(abut_picture_add_mesh(picture, between, (abut_pose){0}, &style));
     for (size_t i = 0; i < s->count; i++)
         draw_impact(picture, s, mesh, &s->impacts[i]);

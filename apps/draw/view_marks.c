@@ -8,15 +8,10 @@ enum { MARKS_MAX = 200000 }; /* more would hide each other */
 void view_marks_page(tool_run *tool, const char *path, abut_mesh *mesh, const view_mark *marks,
                      size_t count, const view_kind *kinds) {
     abut_picture_options camera = abut_picture_options_default();
-    abut_mesh_style style = abut_mesh_style_default();
-    abut_picture *picture = NULL;
     tool_legend legend = {0};
     if (!tool->view)
         return;
-    style.smooth = true;
-    style.colour = abut_picture_colour(0);
-    legend_file(&legend, style.colour, path);
-    style.colour.a = 0.55f; /* the interior should be visible */
+    legend_file(&legend, abut_picture_colour(0), path);
     for (uint32_t k = 0; kinds[k].words; k++) {
         uint64_t amount = 0;
         for (size_t i = 0; i < count; i++)
@@ -24,8 +19,9 @@ void view_marks_page(tool_run *tool, const char *path, abut_mesh *mesh, const vi
         legend_add(&legend, kinds[k].colour, "%s", kinds[k].words);
         legend_amount(&legend, amount);
     }
-    ensure(abut_picture_create(tool->context, &camera, &picture));
-    ensure(abut_picture_add_mesh(picture, mesh, (abut_pose){0}, &style));
+    abut_picture *picture = picture_new(tool, &camera);
+    /* the interior should be visible */
+    picture_body(picture, mesh, (abut_pose){0}, abut_picture_colour(0), 0.55f);
     for (size_t i = 0; i < count && i < MARKS_MAX; i++) {
         const view_kind *kind = &kinds[marks[i].kind];
         if (kind->line)
@@ -88,8 +84,8 @@ void view_rays(tool_run *tool, const char *path, abut_mesh *mesh, const abut_ray
         const abut_ray *ray = &rays[owners ? owners[i] : i];
         abut_vec3 o = ray->origin, d = ray->direction;
         bool hit = hits[i].triangle != ABUT_NONE;
-        double t = hit ? hits[i].parameter : size / hypot(hypot(d.x, d.y), d.z);
-        abut_vec3 end = {o.x + t * d.x, o.y + t * d.y, o.z + t * d.z};
+        double t = hit ? hits[i].parameter : size / vec_length(d);
+        abut_vec3 end = vec_along(o, t, d);
         marks[used++] = (view_mark){o, end, hit ? 0 : 2};
         if (hit)
             marks[used++] = (view_mark){end, end, 1};

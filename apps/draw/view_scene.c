@@ -43,12 +43,8 @@ void view_pose(const tool_view *view, const abut_mesh *mesh, abut_pose pose, flo
     pose.rotation = (abut_quat){q.x / length, q.y / length, q.z / length, q.w / length};
     /* v + 2 u x (u x v + w v) */
     abut_quat u = pose.rotation;
-    abut_vec3 c = {u.y * origin.z - u.z * origin.y + u.w * origin.x,
-                   u.z * origin.x - u.x * origin.z + u.w * origin.y,
-                   u.x * origin.y - u.y * origin.x + u.w * origin.z};
-    abut_vec3 at = {origin.x + 2 * (u.y * c.z - u.z * c.y) + pose.translation.x,
-                    origin.y + 2 * (u.z * c.x - u.x * c.z) + pose.translation.y,
-                    origin.z + 2 * (u.x * c.y - u.y * c.x) + pose.translation.z};
+    const abut_vec3 axis = {u.x, u.y, u.z}, c = vec_along(vec_cross(axis, origin), u.w, origin);
+    abut_vec3 at = vec_add(vec_along(origin, 2, vec_cross(axis, c)), pose.translation);
     to[0] = (float)u.x;
     to[1] = (float)u.y;
     to[2] = (float)u.z;
@@ -316,7 +312,7 @@ void view_contacts(tool_view *view, const abut_picture *picture, const abut_cont
         const double known[FACTS] = {list[i].depth,          n.x, n.y, n.z, (double)list[i].side,
                                      (double)list[i].element};
         ends[i] = p;
-        ends[count + i] = (abut_vec3){p.x + arrow * n.x, p.y + arrow * n.y, p.z + arrow * n.z};
+        ends[count + i] = vec_along(p, arrow, n);
         colours[i] = colour_of(data, i);
         for (size_t k = 0; k < FACTS; k++)
             values[k * count + i] = known[k];

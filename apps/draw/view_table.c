@@ -162,8 +162,7 @@ static void add_rows(tool_view *view, const char *name, const rows *r, double si
         ends[i] = ends[r->count + i] = p;
         if (normals && isfinite(n[normal[0]] + n[normal[1]] + n[normal[2]]))
             ends[r->count + i] =
-                (abut_vec3){p.x + 0.1 * size * n[normal[0]], p.y + 0.1 * size * n[normal[1]],
-                            p.z + 0.1 * size * n[normal[2]]};
+                vec_along(p, 0.1 * size, (abut_vec3){n[normal[0]], n[normal[1]], n[normal[2]]});
         colours[i] = red;
     }
     for (size_t k = 0; k < r->columns; k++) {

@@ -155,7 +155,7 @@ ABUT_API abut_status abut_character_remove_bones(const abut_character *character
  * reference. */
 ABUT_API void abut_character_destroy(abut_character *character);
 
-/* ---- built-in characters ---- */
+/* ---- built-in characters: functions of libabut_figures ---- */
 
 typedef enum abut_character_figure {
     ABUT_CHARACTER_FIGURE_MALE = 0, /* a human, 1.6 m tall */
@@ -185,6 +185,11 @@ ABUT_API const char *abut_character_figure_name(abut_character_figure kind);
 ABUT_API abut_status abut_character_create_figure(abut_context *context,
                                                   const abut_character_figure_options *options,
                                                   abut_character **character);
+/* Creates the built-in character of that name with its default number of triangles. For
+ * `create_character` of abut_scene_options; `user` is ignored. Returns ABUT_ERROR_FORMAT for another
+ * name. Thread-safe. */
+ABUT_API abut_status abut_character_create_named(void *user, abut_context *context,
+                                                 const char *name, abut_character **character);
 
 typedef struct abut_character_info {
     size_t size; /* sizeof(abut_character_info), set by the default function */

@@ -1,4 +1,5 @@
 /* Garments for characters: trousers and top, overcoat, cape and dress, fitted to any standing body.
+ * In libabut_figures, as are the built-in characters.
  *
  * A garment is an open mesh of nearly equilateral triangles at a distance (ease) from the body in
  * its rest pose. It is an isosurface of the signed distance field of the body, clipped at neck,

@@ -373,6 +373,21 @@ ABUT_API abut_status abut_mesh_transform(const abut_mesh *mesh, double scale, ab
  * too many vertices or triangles. Thread-safe. */
 ABUT_API abut_status abut_mesh_join(abut_mesh *const *meshes, uint32_t count, abut_mesh **joined);
 
+/* An output list of meshes, which the caller destroys. See ABUT_LIST. */
+typedef struct abut_mesh_list {
+    abut_mesh **list;
+    uint64_t capacity;
+    uint64_t count;
+} abut_mesh_list;
+
+/* Splits a mesh into its solids, such as an assembly in one STL file; there are at most as many as
+ * triangles. Vertices at equal positions count as one. Triangles that share an edge belong to one
+ * solid. At an edge with 3 to 64 faces, solids that touch along it stay separate. A closed shell
+ * that faces inwards is the wall of a cavity and belongs to the smallest solid around it. Triangles
+ * that have two corners at one position are dropped. Reports progress as stages "weld" and "split".
+ * Thread-safe. */
+ABUT_API abut_status abut_mesh_split(const abut_mesh *mesh, abut_mesh_list *solids);
+
 #ifdef __cplusplus
 }
 #endif

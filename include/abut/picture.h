@@ -1,4 +1,5 @@
 /* Pictures: a small software renderer for meshes, lines and points, which needs no display or GPU.
+ * A library of its own, libabut_picture, since PNG files need libpng.
  *
  * Add objects, then render to pixels or write a file. The camera frames all objects. Objects may
  * have any size and position: a scene of size 1e-30 looks like one of size 1e30. The same picture
@@ -113,8 +114,11 @@ ABUT_API abut_status abut_picture_get_item(const abut_picture *picture, size_t n
  */
 ABUT_API abut_status abut_picture_render(abut_picture *picture, size_t bytes, uint8_t *pixels);
 
+/* Returns whether this build writes PNG files, that is, has libpng. Thread-safe. */
+ABUT_API bool abut_picture_has_png(void);
+
 /* Renders a picture and writes it atomically. The extension selects the format, ignoring case: .png
- * or .ppm. Returns ABUT_ERROR_UNSUPPORTED for .png without the "png" feature. /dev/stdout receives
+ * or .ppm. Returns ABUT_ERROR_UNSUPPORTED for .png if abut_picture_has_png() is false. /dev/stdout receives
  * PNG if the build has it, else PPM. One thread per picture. */
 ABUT_API abut_status abut_picture_write(abut_picture *picture, const char *path);
 

@@ -62,6 +62,17 @@ ABUT_DEFAULT(abut_scene_arrays)
 #define ABUT_SCENE_SEGMENTS 128    /* maximum of segments and rings of a shape */
 #define ABUT_SCENE_IGNORED 1048576 /* maximum number of ignored pairs */
 
+typedef struct abut_scene_options {
+    size_t size;
+    /* Creates the character that a scene calls by name (`figure`); abut_character_create_named() of
+     * libabut_figures knows the built-in ones. Null = such a scene is an ABUT_ERROR_FORMAT. */
+    abut_status (*create_character)(void *user, abut_context *context, const char *name,
+                                    abut_character **character);
+    void *user;
+} abut_scene_options;
+
+ABUT_DEFAULT(abut_scene_options)
+
 /* Reads a scene and all meshes that it refers to: OBJ, PLY, STL, OFF or glTF. Relative paths start
  * at the folder of the scene file. Only regular files are opened. Returns
  *  - ABUT_ERROR_FORMAT for content that the format does not define, too many groups or segments;
@@ -70,11 +81,13 @@ ABUT_DEFAULT(abut_scene_arrays)
  *    `ignore` with a group, or more than 4,194,304 triangles of all shapes together,
  *  - ABUT_ERROR_UNSUPPORTED without the "gltf" feature.
  * Thread-safe. */
-ABUT_API abut_status abut_scene_read(abut_context *context, const char *path, abut_scene **scene);
+ABUT_API abut_status abut_scene_read(abut_context *context, const char *path,
+                                     const abut_scene_options *options, abut_scene **scene);
 /* The same for a scene in memory. `name` replaces the path in messages, and relative paths start at
  * its folder. Null = the scene cannot refer to files. Thread-safe. */
 ABUT_API abut_status abut_scene_read_memory(abut_context *context, const void *data, size_t bytes,
-                                            const char *name, abut_scene **scene);
+                                            const char *name, const abut_scene_options *options,
+                                            abut_scene **scene);
 /* Frees a scene and releases its meshes. Null is allowed. No other thread may use the scene. */
 ABUT_API void abut_scene_destroy(abut_scene *scene);
 /* Stores the content of a scene. `arrays->size` must be set. Thread-safe. */

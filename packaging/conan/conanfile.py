@@ -62,11 +62,20 @@ class Abut(ConanFile):
         CMake(self).install()
 
     def package_info(self):
-        self.cpp_info.libs = ["abut"]
         self.cpp_info.set_property("cmake_file_name", "abut")
-        self.cpp_info.set_property("cmake_target_name", "abut::abut")
-        self.cpp_info.set_property("pkg_config_name", "abut")
+        for name in ("abut", "abut_picture", "abut_figures"):
+            part = self.cpp_info.components[name]
+            part.libs = [name]
+            part.set_property("cmake_target_name", "abut::" + name.replace("abut_", ""))
+            part.set_property("pkg_config_name", name)
+            if name != "abut":
+                part.requires = ["abut"]
+        core = self.cpp_info.components["abut"]
+        if self.options.png:
+            self.cpp_info.components["abut_picture"].requires.append("libpng::libpng")
+        core.requires = [f"{name}::{name}" for name, given in (("zstd", self.options.zstd), ("yajl", self.options.gltf))
+                         if given]
         if not self.options.shared:
-            self.cpp_info.defines = ["ABUT_STATIC"]
+            core.defines = ["ABUT_STATIC"]
             if self.settings.os in ("Linux", "FreeBSD"):
-                self.cpp_info.system_libs = ["m", "pthread", "dl"]
+                core.system_libs = ["m", "pthread", "dl"]

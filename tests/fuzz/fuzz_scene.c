@@ -5,7 +5,10 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes) {
     abut_scene *scene = NULL;
-    abut_status status = abut_scene_read_memory(fuzz_context(), data, bytes, NULL, &scene);
+    abut_scene_options options = abut_scene_options_default();
+    options.create_character = abut_character_create_named;
+    abut_status status =
+        abut_scene_read_memory(fuzz_context(), data, bytes, NULL, &options, &scene);
     FUZZ_CHECK(!status == (scene != NULL));
     if (status) {
         FUZZ_CHECK(status == ABUT_ERROR_FORMAT || status == ABUT_ERROR_LIMIT ||

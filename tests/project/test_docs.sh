@@ -27,7 +27,7 @@ done
 for program in "$work"/*.c "$source"/examples/*.c; do
     grep -q 'int main' "$program" || continue
     "$cc" -std=c11 -Wall -Wextra ${sanitize:+-fsanitize=$sanitize} -I"$source/include" "$program" \
-        -o "$work/program" -L"$build" -labut -Wl,-rpath,"$build" -lm || {
+        -o "$work/program" -L"$build" -labut_picture -labut_figures -labut -Wl,-rpath,"$build" -lm || {
         echo "$program does not compile"
         exit 1
     }

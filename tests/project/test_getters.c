@@ -260,7 +260,8 @@ TEST(of_files) {
     remove(path);
     static const char text[] = "{\"meshes\": {\"cube\": {\"shape\": \"box\"}},"
                                " \"bodies\": [{\"name\": \"left\", \"mesh\": \"cube\"}]}";
-    const abut_status status = abut_scene_read_memory(NULL, text, sizeof text - 1, NULL, &scene);
+    const abut_status status =
+        abut_scene_read_memory(NULL, text, sizeof text - 1, NULL, NULL, &scene);
     if (status != ABUT_ERROR_UNSUPPORTED) { /* a build without yajl */
         assert_ok(status);
         check_getter(call_abut_scene_get_arrays, scene, sizeof(abut_scene_arrays));

@@ -25,6 +25,9 @@ LD_LIBRARY_PATH=$libraries "$work/shared" | grep 'triangles'
 "$cc" -std=c11 "$source/examples/hello.c" -o "$work/static" $(pkg-config --cflags abut) \
     "$libraries/libabut.a" $(pkg-config --static --libs-only-l --libs-only-other abut | sed 's/-labut//')
 "$work/static" | grep 'triangles'
+for part in picture figures; do
+    pkg-config --libs "abut_$part" | grep -q -- "-labut_$part.* -labut\b"
+done
 
 mkdir "$work/outside"
 cat >"$work/outside/CMakeLists.txt" <<CMAKE
@@ -35,12 +38,21 @@ add_executable(outside main.cpp)
 target_link_libraries(outside abut::abut)
 add_executable(outside_static main.cpp)
 target_link_libraries(outside_static abut::static)
+add_executable(figure figure.cpp)
+target_link_libraries(figure abut::picture abut::figures)
+add_executable(figure_static figure.cpp)
+target_link_libraries(figure_static abut::picture_static abut::figures_static)
 CMAKE
 cp "$source/tests/project/outside.cpp" "$work/outside/main.cpp"
+cp "$source/tests/project/figure.cpp" "$work/outside/"
 cmake -S "$work/outside" -B "$work/outside/build" -DCMAKE_PREFIX_PATH="$prefix" >"$work/log"
 cmake --build "$work/outside/build" >"$work/log" 2>&1 || { cat "$work/log"; exit 1; }
 "$work/outside/build/outside" | grep 'triangles'
 "$work/outside/build/outside_static" | grep 'triangles'
+for program in figure figure_static; do
+    (cd "$work" && "outside/build/$program" | grep 'a mannequin of 8000 triangles')
+    [ "$(head -c 2 "$work/figure.ppm")" = P6 ] && rm "$work/figure.ppm"
+done
 
 "$prefix/bin/abut" version | grep -F "$version"
 [ -s "$prefix/share/bash-completion/completions/abut" ]

@@ -17,6 +17,7 @@ typedef struct any_list {
 /* The objects that the functions use. */
 static abut_bvh *bvh;
 static abut_topology *topology;
+static abut_mesh *split;
 static abut_map *map;
 static abut_world *world;
 static abut_sweep *sweep;
@@ -36,6 +37,13 @@ static abut_status call_rays(any_list *to) {
 static abut_status call_problems(any_list *to) {
     return abut_mesh_get_problem_elements(topology, ABUT_PROBLEM_BOUNDARY_EDGE,
                                           (abut_index_list *)to);
+}
+static abut_status call_split(any_list *to) {
+    abut_mesh_list *solids = (abut_mesh_list *)to;
+    const abut_status status = abut_mesh_split(split, solids);
+    for (uint64_t i = 0; !status && i < solids->count; i++)
+        abut_mesh_destroy(solids->list[i]);
+    return status;
 }
 static abut_status call_below(any_list *to) {
     return abut_map_find_below(map, 9, (abut_index_list *)to);
@@ -72,6 +80,7 @@ static const struct {
     {"nearest", sizeof(abut_nearest), call_within},
     {"hits", sizeof(abut_ray_hit), call_rays},
     {"elements", sizeof(uint32_t), call_problems},
+    {"solids", sizeof(abut_mesh *), call_split},
     {"texels", sizeof(uint32_t), call_below},
     {"intersections", sizeof(abut_pair_intersection), call_intersections},
     {"pairs", sizeof(abut_pair_self_intersection), call_self},
@@ -157,6 +166,7 @@ TEST(of_all_functions) {
     const abut_map_options small = {.size = sizeof small, .resolution = 16};
     abut_collider body;
     abut_vec3 end[8];
+    split = mesh;
     assert_ok(abut_bvh_create(mesh, NULL, &bvh));
     assert_ok(abut_topology_create(mesh, &topology));
     assert_ok(abut_map_create(mesh, &small, &map));

@@ -41,11 +41,11 @@ for line in sys.stdin:
         code = 1
     print(json.dumps([code, printed.getvalue()]), flush=True)
 """
-PACKAGE = """Name: abut
+PACKAGE = """Name: {name}
 Description: as an installation has it
 Version: 0
 Cflags: -I{source}/include
-Libs: -L{build} -Wl,-rpath,{build} -labut
+Libs: -L{build} -Wl,-rpath,{build} -l{name}
 """
 
 
@@ -66,7 +66,8 @@ def prepare(folder):
     (places / "bin").mkdir(parents=True)
     (places / "bin/abut").symlink_to(tool)
     (places / "bin/cc").symlink_to(shutil.which(compiler))
-    (places / "abut.pc").write_text(PACKAGE.format(source=source, build=build))
+    for name in ("abut", "abut_figures"):
+        (places / f"{name}.pc").write_text(PACKAGE.format(name=name, source=source, build=build))
     environment = dict(os.environ, LC_ALL="C.UTF-8", PYTHONDONTWRITEBYTECODE="1",
                        PATH=f"{places}/bin:{os.environ['PATH']}", PKG_CONFIG_PATH=str(places),
                        ABUT_CACHE_DIR=str(places / "cache"), ABUT_LIBRARY=str(build / "libabut.so"),
@@ -92,7 +93,7 @@ def run_python(python, text):
 def program(text, folder, environment):
     """Compiles and runs a program; its output, or none where it fails."""
     (folder / "program.c").write_text(text)
-    command = "cc -std=c11 -Wall -Wextra -Werror program.c -o program $(pkg-config --cflags --libs abut) -lm && ./program"
+    command = "cc -std=c11 -Wall -Wextra -Werror program.c -o program $(pkg-config --cflags --libs abut abut_figures) -lm && ./program"
     return subprocess.run(["sh", "-c", command], cwd=folder, env=environment, capture_output=True, text=True)
 
 

@@ -39,13 +39,13 @@ for line in lines:
     where, kind, symbol = re.match(r"(.*?\.o):\s*[0-9a-f]*\s+(\w) (\S+)", line).groups()
     if kind in "Uw":
         users[symbol].add(where)
-    elif symbol.startswith("abuti_") and re.search("abut_objects.dir/(src|apps)/", where):
-        name = re.sub(r".*abut_objects.dir/", "", where)[:-2]
+    elif symbol.startswith("abuti_") and re.search("abut(_picture|_figures)?_objects.dir/(src|apps)/", where):
+        name = re.sub(r".*abut\w*_objects.dir/", "", where)[:-2]
         if (source / name).exists():  # else it is left from an older state
             defined[symbol] = where
 for symbol, where in defined.items():
     if not users[symbol] - {where}:
-        name = re.sub(r".*abut_objects.dir/", "", where)[:-2]
+        name = re.sub(r".*abut\w*_objects.dir/", "", where)[:-2]
         dead[symbol] = f"{name}: no other object file references {symbol}"
 
 # ---- names ----

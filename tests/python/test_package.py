@@ -33,8 +33,9 @@ def interpreter():
 
 if "ABUT_SANITIZE:STRING=\n" not in cache:
     skip("a library with sanitizers needs them in the interpreter too")
-if not library.exists():
-    sys.exit(f"{library} is not there: build the target abut_shared")
+for path in (library, build / "libabut_figures.so"):
+    if not path.exists():
+        sys.exit(f"{path} is not there: build the targets abut_shared and abut_figures_shared")
 python = interpreter()
 folder = build / "python"
 shutil.rmtree(folder, ignore_errors=True)

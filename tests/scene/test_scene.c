@@ -17,7 +17,9 @@ static abut_status read_scene(abut_context *context, const char *words, abut_sce
     assert_true(bytes < sizeof text);
     for (size_t i = 0; i < bytes; i++)
         text[i] = words[i] == '\'' ? '"' : words[i];
-    return abut_scene_read_memory(context, text, bytes, NULL, scene);
+    abut_scene_options options = abut_scene_options_default();
+    options.create_character = abut_character_create_named;
+    return abut_scene_read_memory(context, text, bytes, NULL, &options, scene);
 }
 
 static void refused(const char *part, const char *words) {
@@ -100,17 +102,18 @@ TEST(meshes_in_files) {
     static const char text[] = "\xef\xbb\xbf{\"bodies\": [{\"mesh\": {\"file\": \"part.off\", "
                                "\"scale\": 10}}]}";
     const char *path = test_file("scene.json", text, sizeof text - 1);
-    assert_ok(abut_scene_read(NULL, path, &scene));
+    assert_ok(abut_scene_read(NULL, path, NULL, &scene));
     assert_true(abut_mesh_bounds(get_scene_body(scene, 0).mesh).hi.x == 10);
     abut_scene_destroy(scene);
     scene = NULL;
-    assert_ok(abut_scene_read_memory(NULL, text, sizeof text - 1, path, &scene)); /* its folder */
+    assert_ok(
+        abut_scene_read_memory(NULL, text, sizeof text - 1, path, NULL, &scene)); /* its folder */
     abut_scene_destroy(scene);
     scene = NULL;
     char absolute[300];
     snprintf(absolute, sizeof absolute, "{\"bodies\":[{\"mesh\":{\"file\":\"%s\"}}]}",
              test_path("part.off"));
-    assert_ok(abut_scene_read_memory(NULL, absolute, strlen(absolute), "elsewhere", &scene));
+    assert_ok(abut_scene_read_memory(NULL, absolute, strlen(absolute), "elsewhere", NULL, &scene));
     assert_string_equal(test_path("part.off"), get_scene_body(scene, 0).file);
     abut_scene_destroy(scene);
     scene = NULL;
@@ -118,18 +121,18 @@ TEST(meshes_in_files) {
                       folder[] = "{\"bodies\":[{\"mesh\":{\"file\":\".\"}}]}",
                       broken[] = "{\"bodies\":[{\"mesh\":{\"file\":\"scene.json\"}}]}";
     assert_fails(ABUT_ERROR_FILE, "scene.json: bodies[0]: ",
-                 abut_scene_read_memory(NULL, missing, sizeof missing - 1, path, &scene));
+                 abut_scene_read_memory(NULL, missing, sizeof missing - 1, path, NULL, &scene));
     assert_fails(ABUT_ERROR_FILE, "nothing.obj: cannot be opened",
-                 abut_scene_read_memory(NULL, missing, sizeof missing - 1, path, &scene));
+                 abut_scene_read_memory(NULL, missing, sizeof missing - 1, path, NULL, &scene));
     assert_fails(ABUT_ERROR_FORMAT, "'.' is not a regular file",
-                 abut_scene_read_memory(NULL, folder, sizeof folder - 1, path, &scene));
+                 abut_scene_read_memory(NULL, folder, sizeof folder - 1, path, NULL, &scene));
     assert_fails(ABUT_ERROR_FORMAT, "scene.json",
-                 abut_scene_read_memory(NULL, broken, sizeof broken - 1, path, &scene));
+                 abut_scene_read_memory(NULL, broken, sizeof broken - 1, path, NULL, &scene));
     assert_fails(ABUT_ERROR_FILE, "none.json",
-                 abut_scene_read(NULL, test_path("none.json"), &scene));
-    assert_refused("path is null", abut_scene_read(NULL, NULL, &scene));
-    assert_refused("scene is null", abut_scene_read(NULL, path, NULL));
-    assert_refused("data is null", abut_scene_read_memory(NULL, NULL, 1, NULL, &scene));
+                 abut_scene_read(NULL, test_path("none.json"), NULL, &scene));
+    assert_refused("path is null", abut_scene_read(NULL, NULL, NULL, &scene));
+    assert_refused("scene is null", abut_scene_read(NULL, path, NULL, NULL));
+    assert_refused("data is null", abut_scene_read_memory(NULL, NULL, 1, NULL, NULL, &scene));
 }
 
 #define MESH(members) "{'meshes': {'y': {" members "}}, 'bodies': []}"
@@ -339,7 +342,7 @@ TEST(limits) {
 
 static abut_status read_and_destroy(abut_context *context, void *data) {
     abut_scene *scene = NULL;
-    abut_status status = abut_scene_read(context, data, &scene);
+    abut_status status = abut_scene_read(context, data, NULL, &scene);
     abut_scene_destroy(scene);
     return status;
 }

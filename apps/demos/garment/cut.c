@@ -326,7 +326,8 @@ abut_status abuti_garment_create_piece(const garment_body *body, const garment_p
     piece_builder t = {.body = body, .piece = piece, .cell = 0.011 * body->scale};
     abut_mesh *whole = NULL, *rough = NULL;
     abut_status status = extract_level(&t, &whole);
-    status = status ? status : clip_mesh(&t, whole, &rough);
+    if (!status)
+        status = clip_mesh(&t, whole, &rough);
     if (!status) {
         const abuti_remesh how = {.project = project_to_level,
                                   .data = &t,

@@ -138,7 +138,8 @@ static abut_status test_garment(const garment_body *b, const abut_character *cha
     abut_status status = abut_bvh_create(mesh, NULL, &bvh);
     *touch = TOUCHES_NOTHING;
     memset(touched, 0, character->info.bone_count * sizeof *touched);
-    status = status ? status : test_body(b, character, bvh, touched, touch);
+    if (!status)
+        status = test_body(b, character, bvh, touched, touch);
     if (!status && *touch == TOUCHES_NOTHING)
         status = test_self(b, character, mesh, bvh, touched, touch);
     abut_bvh_destroy(bvh);
@@ -184,7 +185,8 @@ static abut_status create_pieces(const garment_body *b, garment_piece *pieces, u
         left -= pieces[i].particles;
         status = abuti_garment_create_piece(b, &pieces[i], &made[i]);
     }
-    status = status ? status : abut_mesh_join(made, count, mesh);
+    if (!status)
+        status = abut_mesh_join(made, count, mesh);
     for (uint32_t i = 0; i < count; i++)
         abut_mesh_destroy(made[i]);
     return status;
@@ -204,7 +206,8 @@ static abut_status create_separated_mesh(const garment_body *b, const abut_chara
         ease *= i ? 1.35 : 1;
         *count = fill_pattern(b, o->kind, ease, pieces);
         status = create_pieces(b, pieces, *count, o->particles, mesh);
-        status = status ? status : test_garment(b, character, *mesh, touched, &touch);
+        if (!status)
+            status = test_garment(b, character, *mesh, touched, &touch);
     }
     if (!status && touch != TOUCHES_NOTHING)
         status = fail_touching(b, character, abut_garment_kind_name(o->kind), ease, touched, touch);
@@ -256,7 +259,8 @@ static abut_status create_character(const garment_body *b, const abut_character 
     uint32_t *bones = abuti_allocate(b->context, count, sizeof *bones);
     double *weights = abuti_allocate(b->context, count, sizeof *weights);
     abut_status status = all && bones && weights ? ABUT_OK : ABUT_ERROR_MEMORY;
-    status = status ? status : compute_weights(b, body, mesh, all, bones, weights);
+    if (!status)
+        status = compute_weights(b, body, mesh, all, bones, weights);
     if (!status) {
         abut_character_input input = abut_character_input_default();
         input.mesh = mesh;
@@ -312,7 +316,8 @@ abut_status abut_garment_create(const abut_character *character,
     if (!character || !garment)
         return abuti_null(__func__, character ? "garment" : "character");
     abut_status status = abuti_options_read(&o, sizeof o, options, "abut_garment_create: options");
-    status = status ? status : check_options(who, &o);
+    if (!status)
+        status = check_options(who, &o);
     if (status)
         return status;
     garment_body body = {.context = character->context, .who = who};
@@ -330,9 +335,12 @@ abut_status abut_garment_create(const abut_character *character,
         status =
             abuti_fail(ABUT_ERROR_ARGUMENT, "%s: ease is %g; it must be at most %g for this body",
                        who, o.ease, ease_max(&body));
-    status = status ? status : create_separated_mesh(&body, character, &o, pieces, &count, &mesh);
-    status = status ? status : create_character(&body, character, mesh, made);
-    status = status ? status : pin_upper_edges(&body, pieces, count, mesh, made);
+    if (!status)
+        status = create_separated_mesh(&body, character, &o, pieces, &count, &mesh);
+    if (!status)
+        status = create_character(&body, character, mesh, made);
+    if (!status)
+        status = pin_upper_edges(&body, pieces, count, mesh, made);
     abut_mesh_destroy(mesh);
     abuti_garment_release(&body);
     if (status)

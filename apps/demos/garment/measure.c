@@ -34,7 +34,8 @@ static abut_status find_joints(const abut_character *character, const uint32_t *
     abut_character_matrix *bones =
         abuti_allocate(b->context, character->info.bone_count, sizeof *bones);
     abut_status status = bones ? abut_character_pose(character, NULL, bones) : ABUT_ERROR_MEMORY;
-    status = status ? status : choose_joints(character, b->who, bones, given, b->joints);
+    if (!status)
+        status = choose_joints(character, b->who, bones, given, b->joints);
     for (int i = 0; i < ABUT_GARMENT_JOINT_COUNT && !status; i++)
         *places[i] = v3(bones[b->joints[i]].m[0][3], bones[b->joints[i]].m[1][3],
                         bones[b->joints[i]].m[2][3]);
@@ -49,7 +50,8 @@ abut_status abut_garment_joints(const abut_character *character, uint32_t *joint
     abut_character_matrix *bones =
         abuti_allocate(character->context, character->info.bone_count, sizeof *bones);
     abut_status status = bones ? abut_character_pose(character, NULL, bones) : ABUT_ERROR_MEMORY;
-    status = status ? status : abuti_garment_joints(character, bones, found);
+    if (!status)
+        status = abuti_garment_joints(character, bones, found);
     if (!status)
         memcpy(joints, found, sizeof found);
     abuti_release(character->context, bones);
@@ -157,7 +159,8 @@ abut_status abuti_garment_measure(const abut_character *character, const uint32_
     abut_field_options options = abut_field_options_default();
     b->mesh = character->rest;
     abut_status status = find_joints(character, joints, b);
-    status = status ? status : compute_axes(b);
+    if (!status)
+        status = compute_axes(b);
     if (status)
         return status;
     status = find_parts(character, b);

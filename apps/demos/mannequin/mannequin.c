@@ -278,8 +278,10 @@ static abut_status create_figure(abut_context *context, const figure *f, abut_me
                                    : v3_sub(f->joints[i], f->joints[f->parents[i]]);
     }
     abut_status status = weight_bones && weights ? ABUT_OK : ABUT_ERROR_MEMORY;
-    status = status ? status : abuti_figure_weights(f, mesh, weight_bones, weights);
-    status = status ? status : abuti_figure_clips(f, &pool, clips);
+    if (!status)
+        status = abuti_figure_weights(f, mesh, weight_bones, weights);
+    if (!status)
+        status = abuti_figure_clips(f, &pool, clips);
     input.mesh = mesh;
     input.bone_count = JOINT_COUNT;
     input.bones = bones;
@@ -288,7 +290,8 @@ static abut_status create_figure(abut_context *context, const figure *f, abut_me
     input.weights = weights;
     input.clip_count = FIGURE_CLIPS;
     input.clips = clips;
-    status = status ? status : abuti_character_make(context, who, &input, NULL, character);
+    if (!status)
+        status = abuti_character_make(context, who, &input, NULL, character);
     abuti_character_release(&pool);
     return status;
 }
@@ -322,10 +325,27 @@ abut_status abut_character_create_figure(abut_context *context,
         return ABUT_ERROR_MEMORY;
     abuti_figure_fill(f, o.figure);
     status = abuti_figure_surface(context, who, f, o.triangles, &mesh);
-    status = status ? status : create_figure(context, f, mesh, character);
+    if (!status)
+        status = create_figure(context, f, mesh, character);
     abut_mesh_destroy(mesh);
     abuti_release(context, f);
     return status;
+}
+
+abut_status abut_character_create_named(void *user, abut_context *context, const char *name,
+                                        abut_character **character) {
+    abut_character_figure_options options = abut_character_figure_options_default();
+    (void)user;
+    if (!name)
+        return abuti_null(__func__, "name");
+    for (int i = 0; i < ABUT_CHARACTER_FIGURE_COUNT; i++)
+        if (!strcmp(name, abut_character_figure_name((abut_character_figure)i))) {
+            options.figure = (abut_character_figure)i;
+            return abut_character_create_figure(context, &options, character);
+        }
+    return abuti_fail(ABUT_ERROR_FORMAT,
+                      "there is no figure '%s'; it must be mannequin, mannequin-female or ogre",
+                      name);
 }
 
 const char *abut_character_figure_name(abut_character_figure kind) {

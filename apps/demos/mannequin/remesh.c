@@ -573,19 +573,23 @@ static abut_status run_rounds(remesher *r) {
     choose_factor(r);
     for (uint32_t round = 0; round < rounds && !status; round++) {
         status = split_long(r);
-        status = status ? status : collapse_short(r);
-        status = status ? status : regularise(r, 1);
+        if (!status)
+            status = collapse_short(r);
+        if (!status)
+            status = regularise(r, 1);
         /* Actual edges are slightly longer or shorter than desired. */
         if (round > 0)
             r->factor *= sqrt((double)current_count(r) / (double)wanted);
-        status = status ? status : abuti_progress(r->context, "mesh", (round + 1.0) / rounds);
+        if (!status)
+            status = abuti_progress(r->context, "mesh", (round + 1.0) / rounds);
     }
     for (int i = 0; i < 8 && !status; i++) {
         size_t before = current_count(r);
         if (i < 4)
             collapse_bad_triangles(r);
         status = reach_count(r);
-        status = status ? status : regularise(r, i < 2 ? 2 : 1);
+        if (!status)
+            status = regularise(r, i < 2 ? 2 : 1);
         if (i > 1 && (current_count(r) == before || current_count(r) == wanted))
             break;
     }
@@ -643,8 +647,10 @@ abut_status abuti_mesh_remesh(const abut_mesh *mesh, const char *name, const abu
     if (closed)
         even.triangles +=
             even.triangles % 2; /* a triangle has three edges, and an edge two triangles */
-    status = status ? status : run_rounds(&r);
-    status = status ? status : store_mesh(&r, name, created);
+    if (!status)
+        status = run_rounds(&r);
+    if (!status)
+        status = store_mesh(&r, name, created);
     if (!status)
         (*created)->up = mesh->up;
     ABUTI_RELEASE(r.context, r.positions, r.lengths, r.corners, r.twin, r.out);

@@ -160,7 +160,8 @@ abut_status abuti_figure_weights(const figure *f, const abut_mesh *mesh, uint32_
                                  double *weights) {
     diffusion h = {.context = mesh->context, .f = f, .mesh = mesh};
     abut_status status = build_laplacian(&h);
-    status = status ? status : set_initial_weights(&h);
+    if (!status)
+        status = set_initial_weights(&h);
     if (!status)
         status = abuti_parallel_try(h.context, "weights", JOINT_COUNT, 1, diffuse_bones, &h);
     if (!status)

@@ -206,6 +206,14 @@ abut_status abut_picture_write(abut_picture *picture, const char *path) {
     return status;
 }
 
+bool abut_picture_has_png(void) {
+#ifdef ABUT_HAS_PNG
+    return true;
+#else
+    return false;
+#endif
+}
+
 abut_status abut_picture_write_pixels(abut_context *context, const char *path,
                                       const uint8_t *pixels, uint32_t width, uint32_t height) {
     bool png;
@@ -223,7 +231,8 @@ abut_status abut_picture_write_pixels(abut_context *context, const char *path,
     uint8_t *row = abuti_allocate(of.context, width, 3);
     abuti_sink sink;
     status = row ? abuti_sink_open(&sink, of.context, path) : ABUT_ERROR_MEMORY;
-    status = status ? status : write_image(&sink, &of, row, png);
+    if (!status)
+        status = write_image(&sink, &of, row, png);
     abuti_release(of.context, row);
     return status;
 }

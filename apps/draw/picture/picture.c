@@ -73,7 +73,8 @@ abut_status abut_picture_create(abut_context *context, const abut_picture_option
             "abut_picture_create: the size is %u x %u pixels; each must be at most %d", ours.width,
             ours.height, MAX_SIZE);
     status = check_colour("abut_picture_create", "background", ours.background);
-    status = status ? status : abuti_camera_check(&ours);
+    if (!status)
+        status = abuti_camera_check(&ours);
     if (status)
         return status;
     if (!ours.width)
@@ -109,7 +110,8 @@ static abut_status check_mesh(const abut_picture *picture, const abut_mesh *mesh
     if (!picture || !mesh)
         return abuti_null("abut_picture_add_mesh", picture ? "mesh" : "picture");
     abut_status status = abuti_pose_check("abut_picture_add_mesh", "the pose", &place);
-    status = status ? status : check_colour("abut_picture_add_mesh", "colour", style->colour);
+    if (!status)
+        status = check_colour("abut_picture_add_mesh", "colour", style->colour);
     char name[48];
     for (size_t i = 0; style->triangle_colour && !status && i < mesh->triangle_count; i++) {
         abut_colour c = style->triangle_colour[i];
@@ -131,7 +133,8 @@ abut_status abut_picture_add_mesh(abut_picture *picture, abut_mesh *mesh, abut_p
                                   const abut_mesh_style *style) {
     abut_mesh_style look = abut_mesh_style_default();
     abut_status status = abuti_options_read(&look, sizeof look, style, "abut_picture_add_mesh");
-    status = status ? status : check_mesh(picture, mesh, place, &look);
+    if (!status)
+        status = check_mesh(picture, mesh, place, &look);
     if (!status)
         status = abuti_grow(picture->context, &picture->items, picture->item_count,
                             picture->item_count + 1, sizeof *picture->items, &picture->item_room);

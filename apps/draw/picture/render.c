@@ -222,8 +222,10 @@ static abut_status prepare_render(abut_picture *picture, render *r) {
     abut_context *context = picture->context;
     picture_scene *s = &r->scene;
     abut_status status = abuti_progress(context, "picture", 0);
-    status = status ? status : abuti_scene_create(picture, s);
-    status = status ? status : abuti_progress(context, "picture", 0.2);
+    if (!status)
+        status = abuti_scene_create(picture, s);
+    if (!status)
+        status = abuti_progress(context, "picture", 0.2);
     if (!status)
         status = abuti_bins_create(s, s->opaque_count, s->opaque, abuti_triangle_box, &r->opaque);
     if (!status)
@@ -237,8 +239,10 @@ static abut_status prepare_render(abut_picture *picture, render *r) {
     if (!status)
         status = abuti_parallel_try(context, "picture", r->opaque.columns * r->opaque.rows, 4,
                                     compute_depth, r);
-    status = status ? status : abuti_progress(context, "picture", 0.3);
-    status = status ? status : abuti_occlusion(s);
+    if (!status)
+        status = abuti_progress(context, "picture", 0.3);
+    if (!status)
+        status = abuti_occlusion(s);
     if (!status && s->camera.ground)
         status = abuti_shadow_create(s);
     compute_byte_limits(r->byte_limit);
@@ -272,7 +276,8 @@ abut_status abuti_picture_draw(abut_picture *picture, uint8_t **pixels) {
     r.scene.context = picture->context;
     atomic_init(&r.out_of_memory, false);
     abut_status status = prepare_render(picture, &r);
-    status = status ? status : draw_all_tiles(&r);
+    if (!status)
+        status = draw_all_tiles(&r);
     abuti_bins_destroy(picture->context, &r.opaque);
     abuti_bins_destroy(picture->context, &r.glass);
     abuti_bins_destroy(picture->context, &r.marks);

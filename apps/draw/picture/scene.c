@@ -196,7 +196,8 @@ abut_status abuti_scene_create(const abut_picture *picture, picture_scene *out) 
     out->height = picture->options.height;
     abuti_raster_size(&out->lens, out->width, out->height, COVER_BITS);
     out->back = abuti_camera_back(&out->camera);
-    status = status ? status : allocate_arrays(picture, out);
+    if (!status)
+        status = allocate_arrays(picture, out);
     gather_task g = {.scene = out};
     for (size_t i = 0; !status && i < picture->item_count; i++) {
         g.item = &picture->items[i];

@@ -12,6 +12,7 @@ import _signal  # type: ignore[import-not-found,unused-ignore] # signal wraps it
 import collections
 import ctypes
 import errno
+import functools
 import operator
 import os
 import pathlib
@@ -111,15 +112,19 @@ def _find_library() -> str:
     raise ImportError(f"abut: there is no library in {folders}; set ABUT_LIBRARY to the path of libabut.so")
 
 
-def _open() -> Any:
-    path = _find_library()
+def _declare(path: str, functions: dict[str, Any]) -> Any:
     try:
         opened = ctypes.CDLL(path)
-        for name, (result, arguments) in _c.FUNCTIONS.items():
+        for name, (result, arguments) in functions.items():
             function = getattr(opened, name)
             function.restype, function.argtypes = result, arguments
     except (OSError, AttributeError) as problem:
         raise ImportError(f"abut: {path} cannot be used: {problem}") from None
+    return opened
+
+
+def _open(path: str) -> Any:
+    opened = _declare(path, _c.FUNCTIONS)
     ours = f"{_c.ABUT_VERSION_MAJOR}.{_c.ABUT_VERSION_MINOR}.{_c.ABUT_VERSION_PATCH}"
     theirs = opened.abut_version().decode()
     if theirs != ours:
@@ -127,7 +132,16 @@ def _open() -> Any:
     return opened
 
 
-lib: Any = _open()
+_library = pathlib.Path(_find_library())
+lib: Any = _open(str(_library))
+
+
+@functools.lru_cache(maxsize=None)
+def figures() -> Any:
+    """The library of built-in characters, which is in the folder of libabut."""
+    return _declare(str(_library.with_name(_library.name.replace("abut", "abut_figures"))), _c.FIGURES_FUNCTIONS)
+
+
 byref = ctypes.byref
 
 
@@ -148,7 +162,7 @@ def version() -> str:
 
 
 def features() -> list[str]:
-    """Lists the optional features of this build, such as "threads", "png", "gltf", "opencl", "zstd"."""
+    """Lists the optional features of this build, such as "threads", "gltf", "opencl", "zstd"."""
     return str(lib.abut_features().decode()).split()
 
 
@@ -263,9 +277,9 @@ def name_of(enum: str, value: int) -> str:
     return str(text.decode()) if text else str(value)
 
 
-def value_of(enum: str, word: Any) -> int:
+def value_of(enum: str, word: Any, library: Any = None) -> int:
     """Returns the value of an enumerator by name. The error lists all names."""
-    function = getattr(lib, f"{enum}_name")
+    function = getattr(library or lib, f"{enum}_name")
     words: list[str] = []
     while True:
         text = function(len(words))

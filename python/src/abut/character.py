@@ -16,6 +16,7 @@ from ._core import (
     Owner,
     byref,
     context,
+    figures,
     get,
     lib,
     need,
@@ -72,11 +73,11 @@ class Character(Owner):
         """Creates a built-in character: "mannequin", "mannequin-female" or "ogre"."""
         given = options(
             _c.abut_character_figure_options,
-            figure=value_of("abut_character_figure", name),
+            figure=value_of("abut_character_figure", name, figures()),
             triangles=number(triangles, "triangles"),
         )
         handle = Handle(lib.abut_character_destroy)
-        run(lib.abut_character_create_figure, context(), byref(given), handle.out)
+        run(figures().abut_character_create_figure, context(), byref(given), handle.out)
         made = cls.__new__(cls)
         made._setup(handle)
         return made

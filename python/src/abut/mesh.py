@@ -356,6 +356,25 @@ class Mesh:
         run(lib.abut_mesh_orient, topology, handle.out, None)
         return Mesh._of(handle, self._device)
 
+    def split(self) -> list[Mesh]:
+        """Returns the solids of a mesh, such as those of an assembly in one STL file. A shell that faces inwards, the
+        wall of a cavity, stays with the solid around it.
+
+        >>> import abut
+        >>> two = abut.join([abut.shape("box"), abut.shape("box").transformed([0.5, 0, 0])])
+        >>> [solid.triangle_count for solid in two.split()]
+        [12, 12]
+        """
+        found = (ctypes.c_void_p * self.triangle_count)()
+        listed = _c.abut_mesh_list(ctypes.addressof(found), len(found), 0)
+        run(lib.abut_mesh_split, self._handle, byref(listed))
+        handles = []
+        for address in found[: listed.count]:
+            handle = Handle(lib.abut_mesh_destroy)
+            handle.value.value = address
+            handles.append(handle)
+        return [Mesh._of(handle, self._device) for handle in handles]
+
     def transformed(self, at: ArrayLike = None, scale: float = 1) -> Mesh:
         """Returns a mesh that is scaled about the origin, then moved by a pose: (7,) or (4, 4)."""
         handle = Handle(lib.abut_mesh_destroy)

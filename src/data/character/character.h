@@ -14,8 +14,8 @@ typedef struct character_pool {
     size_t count, room;
 } character_pool;
 
-void *abuti_character_allocate(character_pool *pool, size_t count, size_t element_bytes);
-void abuti_character_release(character_pool *pool);
+ABUTI_API void *abuti_character_allocate(character_pool *pool, size_t count, size_t element_bytes);
+ABUTI_API void abuti_character_release(character_pool *pool);
 
 /* Offsets of morph targets by vertex: those of vertex v are [starts[v], starts[v + 1]), by
  * ascending target. */
@@ -103,9 +103,9 @@ struct abut_character_skinner {
 
 /* Creates a character. Error messages begin with `who`. The weights of vertex v are [starts[v],
  * starts[v + 1]); null = weight_count each. */
-abut_status abuti_character_make(abut_context *context, const char *who,
-                                 const abut_character_input *input, const size_t *starts,
-                                 abut_character **character);
+ABUTI_API abut_status abuti_character_make(abut_context *context, const char *who,
+                                           const abut_character_input *input, const size_t *starts,
+                                           abut_character **character);
 
 static inline vec3 matrix_apply(const abut_character_matrix *a, vec3 p) {
     return v3(a->m[0][0] * p.x + a->m[0][1] * p.y + a->m[0][2] * p.z + a->m[0][3],

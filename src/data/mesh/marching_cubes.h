@@ -19,7 +19,8 @@ typedef struct abuti_isosurface_grid {
  * leaves the grid; every vertex has one fan. Vertices are on edges of the grid and, in cells with a
  * loop of more than five of them, in the middle. Fails with ABUT_ERROR_ARGUMENT if all values are
  * on one side. */
-abut_status abuti_isosurface_extract(abut_context *context, const char *name,
-                                     const abuti_isosurface_grid *levels, abut_mesh **mesh);
+ABUTI_API abut_status abuti_isosurface_extract(abut_context *context, const char *name,
+                                               const abuti_isosurface_grid *levels,
+                                               abut_mesh **mesh);
 
 #endif

@@ -32,9 +32,9 @@ struct abut_topology {
  * indices per triangle. Takes ownership of both arrays, also on failure. `name` begins error
  * messages (a file, or the public function). Validates everything that abut_mesh_create()
  * documents. */
-abut_status abuti_mesh_adopt(abut_context *context, const char *name, vec3 *positions,
-                             size_t vertex_count, uint32_t *indices, size_t triangle_count,
-                             abut_mesh **mesh);
+ABUTI_API abut_status abuti_mesh_adopt(abut_context *context, const char *name, vec3 *positions,
+                                       size_t vertex_count, uint32_t *indices,
+                                       size_t triangle_count, abut_mesh **mesh);
 /* The same for a mesh that is derived from valid ones, such as a part or a copy: it may be smaller
  * than ABUT_MESH_SIZE_MIN, and no warning is logged. */
 abut_status abuti_mesh_derive(abut_context *context, const char *name, vec3 *positions,

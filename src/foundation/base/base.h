@@ -15,13 +15,17 @@
 #define ABUTI_PRINTF(format_index, first)
 #endif
 
+/* Marks the private functions that libabut_picture and libabut_figures call. The shared library
+ * exports them; they are no part of its interface, and the libraries must have the same version. */
+#define ABUTI_API ABUT_API
+
 /* Stores the message for abut_last_error() and returns `status`, so that a failure is one
  * statement:
  *       return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_x_y: radius is %g; it must be positive", r);
  */
-abut_status abuti_fail(abut_status status, const char *format, ...) ABUTI_PRINTF(2, 3);
+ABUTI_API abut_status abuti_fail(abut_status status, const char *format, ...) ABUTI_PRINTF(2, 3);
 /* Fails with ABUT_ERROR_ARGUMENT because the argument is null. */
-abut_status abuti_null(const char *function, const char *argument);
+ABUTI_API abut_status abuti_null(const char *function, const char *argument);
 /* The same for a number that is not from `least` to `most`; `unit` ends the sentence. ABUT_OK if
  * the number is in the range. */
 abut_status abuti_check_range(const char *function, const char *argument, double number,
@@ -36,14 +40,15 @@ void abuti_escape(const char *text, char *out, size_t out_bytes);
 /* Copies an options struct over the defaults in `ours`. The caller may have been compiled against
  * an older, shorter struct; the remaining fields keep their defaults. Fails if its size field is
  * below sizeof(size_t) or above ours_bytes. Null options are allowed and change nothing. */
-abut_status abuti_options_read(void *ours, size_t ours_bytes, const void *theirs, const char *what);
+ABUTI_API abut_status abuti_options_read(void *ours, size_t ours_bytes, const void *theirs,
+                                         const char *what);
 
 /* Copies `ours` to a struct of the caller, who may have been compiled against an older, shorter
  * struct: copies as many bytes as its size field says and keeps that field. Fails if the size is 0
  * or above ours_bytes. abuti_info_check() only checks the size. */
 abut_status abuti_info_check(const void *theirs, size_t ours_bytes, const char *function);
-abut_status abuti_info_write(void *theirs, const void *ours, size_t ours_bytes,
-                             const char *function);
+ABUTI_API abut_status abuti_info_write(void *theirs, const void *ours, size_t ours_bytes,
+                                       const char *function);
 
 /* For a struct of the caller with lists, which is input and result. abuti_result_read() copies it
  * over `ours`, which it zeroes first, with the size check of abuti_info_write(). Fails if it is
@@ -88,8 +93,8 @@ double abuti_seconds(void);
 /* ---- context ---- */
 
 /* Returns the context, or the built-in context for null. */
-abut_context *abuti_context_of(abut_context *context);
-abut_context *abuti_context_retain(abut_context *context);
+ABUTI_API abut_context *abuti_context_of(abut_context *context);
+ABUTI_API abut_context *abuti_context_retain(abut_context *context);
 /* From here on, work of this thread uses the thread count, progress callback and cancellation of
  * `context`, also inside objects of other contexts. The outermost call decides: a nested call
  * changes nothing. Returns the value to pass to abuti_context_leave(). Memory still comes from the
@@ -101,7 +106,7 @@ void abuti_log(abut_context *context, abut_log_level level, const char *format, 
     ABUTI_PRINTF(3, 4);
 /* Calls the progress callback. Returns ABUT_OK, or ABUT_ERROR_CANCELLED with the error set. Call it
  * only from the thread that entered the library. */
-abut_status abuti_progress(abut_context *context, const char *stage, double fraction);
+ABUTI_API abut_status abuti_progress(abut_context *context, const char *stage, double fraction);
 /* Sets the fraction that abuti_stop() reports from now on, without calling the callback. Has no
  * effect on worker threads. The caller resets it to 0 at the end. */
 void abuti_set_fraction(double fraction);
@@ -110,32 +115,32 @@ void abuti_set_fraction(double fraction);
  * The function that started the loop then converts the flag into a status before it uses unfinished
  * results: abuti_stop_status() and abuti_progress() return ABUT_OK, or ABUT_ERROR_CANCELLED with
  * the error set. */
-bool abuti_stop(abut_context *context, const char *stage);
+ABUTI_API bool abuti_stop(abut_context *context, const char *stage);
 /* Seconds between two calls of the callback by abuti_stop(). Tests that count calls set it to
  * infinity. */
 extern double abuti_progress_interval;
-abut_status abuti_stop_status(const char *stage);
+ABUTI_API abut_status abuti_stop_status(const char *stage);
 
 /* ---- memory ---- */
 
 /* Allocates count * element_bytes of uninitialised memory, aligned to 64 bytes. Returns null with
  * the error set if there is no memory or the product overflows; the caller returns
  * ABUT_ERROR_MEMORY. A count of 0 returns a valid pointer. */
-void *abuti_allocate(abut_context *context, size_t count, size_t element_bytes);
+ABUTI_API void *abuti_allocate(abut_context *context, size_t count, size_t element_bytes);
 /* As abuti_allocate(), filled with zeros. */
-void *abuti_allocate_zeroed(abut_context *context, size_t count, size_t element_bytes);
+ABUTI_API void *abuti_allocate_zeroed(abut_context *context, size_t count, size_t element_bytes);
 /* Releases memory of abuti_allocate(). Null is allowed. */
-void abuti_release(abut_context *context, void *memory);
+ABUTI_API void abuti_release(abut_context *context, void *memory);
 /* Releases several pointers: ABUTI_RELEASE(context, s->keys, s->values, s); */
-void abuti_release_list(abut_context *context, void *const *list, size_t count);
+ABUTI_API void abuti_release_list(abut_context *context, void *const *list, size_t count);
 #define ABUTI_RELEASE(context, ...)                           \
     abuti_release_list(context, (void *const[]){__VA_ARGS__}, \
                        sizeof((void *const[]){__VA_ARGS__}) / sizeof(void *))
 /* Grows an array to a capacity (`*room`) of at least `wanted` elements and at least 1.5 times the
  * old capacity. `array` is the address of the pointer, which may change; the first `count` elements
  * are kept. The pointer is null if the capacity is 0. Nothing changes on failure. */
-abut_status abuti_grow(abut_context *context, void *array, size_t count, size_t wanted,
-                       size_t element_bytes, size_t *room);
+ABUTI_API abut_status abuti_grow(abut_context *context, void *array, size_t count, size_t wanted,
+                                 size_t element_bytes, size_t *room);
 
 /* A growing array that keeps its memory between uses; empty if zeroed. */
 typedef struct abuti_vector {
@@ -166,14 +171,14 @@ bool abuti_add_overflows(size_t a, size_t b, size_t *sum);
 /* Calls body(data, chunk, begin, end) for consecutive ranges of at most `grain` items that cover
  * [0, count). The chunks depend only on count and grain. Sums that are kept per chunk and added in
  * order therefore do not depend on the number of threads. */
-void abuti_parallel_for(abut_context *context, size_t count, size_t grain,
-                        void (*body)(void *data, size_t chunk, size_t begin, size_t end),
-                        void *data);
+ABUTI_API void abuti_parallel_for(abut_context *context, size_t count, size_t grain,
+                                  void (*body)(void *data, size_t chunk, size_t begin, size_t end),
+                                  void *data);
 /* As abuti_parallel_for(), for long loops: no further chunk starts after the progress callback has
  * cancelled the work; the results are then incomplete. Returns ABUT_OK or ABUT_ERROR_CANCELLED. */
-abut_status abuti_parallel_try(abut_context *context, const char *stage, size_t count, size_t grain,
-                               void (*body)(void *data, size_t chunk, size_t begin, size_t end),
-                               void *data);
+ABUTI_API abut_status
+abuti_parallel_try(abut_context *context, const char *stage, size_t count, size_t grain,
+                   void (*body)(void *data, size_t chunk, size_t begin, size_t end), void *data);
 static inline size_t abuti_chunk_count(size_t count, size_t grain) {
     return count / grain + (count % grain != 0);
 }
@@ -257,16 +262,16 @@ typedef struct abuti_sink {
     bool expendable;     /* readers verify the file, so it is not synced before the rename */
 } abuti_sink;
 
-abut_status abuti_sink_open(abuti_sink *sink, abut_context *context, const char *path);
+ABUTI_API abut_status abuti_sink_open(abuti_sink *sink, abut_context *context, const char *path);
 /* As abuti_sink_open() for a file that readers verify, in an open folder
  * (abuti_system_open_private()), which the sink always closes. Only the user can read and write the
  * file. An existing entry of that name, even a symbolic link, is replaced and never followed. */
 abut_status abuti_sink_open_in(abuti_sink *sink, abut_context *context, int folder,
                                const char *path);
-void abuti_sink_write(abuti_sink *sink, const void *data, size_t bytes);
-void abuti_sink_print(abuti_sink *sink, const char *format, ...) ABUTI_PRINTF(2, 3);
+ABUTI_API void abuti_sink_write(abuti_sink *sink, const void *data, size_t bytes);
+ABUTI_API void abuti_sink_print(abuti_sink *sink, const char *format, ...) ABUTI_PRINTF(2, 3);
 /* Either call ends the use of the sink. */
-abut_status abuti_sink_commit(abuti_sink *sink);
-void abuti_sink_discard(abuti_sink *sink);
+ABUTI_API abut_status abuti_sink_commit(abuti_sink *sink);
+ABUTI_API void abuti_sink_discard(abuti_sink *sink);
 
 #endif

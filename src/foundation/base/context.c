@@ -42,9 +42,6 @@ const char *abut_features(void) {
 #ifdef ABUT_HAS_THREADS
                                    " threads"
 #endif
-#ifdef ABUT_HAS_PNG
-                                   " png"
-#endif
 #ifdef ABUT_HAS_GLTF
                                    " gltf"
 #endif

@@ -12,7 +12,7 @@ typedef struct sort_key {
 
 /* Stable radix sort by bytes; a byte that all keys have in common takes no pass. Uses both arrays
  * and returns the one with the result. */
-sort_key *abuti_sort_by_key(sort_key *from, sort_key *to, size_t count);
+ABUTI_API sort_key *abuti_sort_by_key(sort_key *from, sort_key *to, size_t count);
 
 /* Heap sort: needs no memory, O(n log n) in the worst case. after(a, b): whether a belongs after b.
  */
@@ -26,8 +26,8 @@ void abuti_sort_keys(uint64_t *keys, uint64_t *buffer, size_t count);
 
 /* Union-find over integers; initialise parent[i] = i. Threads may join concurrently. The result
  * does not depend on their order, because the lowest member is always the root. */
-uint32_t abuti_root(uint32_t *parent, uint32_t member);
-void abuti_join(uint32_t *parent, uint32_t a, uint32_t b);
+ABUTI_API uint32_t abuti_root(uint32_t *parent, uint32_t member);
+ABUTI_API void abuti_join(uint32_t *parent, uint32_t a, uint32_t b);
 
 /* ---- partitioning ----
  *

@@ -2,13 +2,13 @@
 #ifndef ABUTI_BASE_TURN_H
 #define ABUTI_BASE_TURN_H
 
-#include <stdint.h>
+#include "base/base.h"
 
 typedef struct abuti_vec2 {
     double x, y;
 } abuti_vec2;
 
 /* Cosine and sine of `part` / `whole` turns, for part < whole <= 2^33. */
-abuti_vec2 abuti_turn(uint64_t part, uint64_t whole);
+ABUTI_API abuti_vec2 abuti_turn(uint64_t part, uint64_t whole);
 
 #endif

@@ -3,6 +3,7 @@
 #ifndef ABUTI_POSE_H
 #define ABUTI_POSE_H
 
+#include "base/base.h"
 #include "base/math_shared.h"
 
 #include <abut/geom.h>
@@ -10,7 +11,8 @@
 
 /* Fails if a pose is not finite or translates by more than ABUT_COORDINATE_MAX. A rotation of any
  * length is valid (see abut_pose). `what` names the pose in the message: "the pose of a". */
-abut_status abuti_pose_check(const char *function, const char *what, const abut_pose *pose);
+ABUTI_API abut_status abuti_pose_check(const char *function, const char *what,
+                                       const abut_pose *pose);
 
 /* Fails if a number of a shape is not finite or exceeds ABUT_COORDINATE_MAX in magnitude. */
 abut_status abuti_check_numbers(const char *function, const char *what, const double *numbers,

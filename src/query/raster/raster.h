@@ -27,7 +27,7 @@ static inline raster_motion raster_motion_of(const abut_pose *at) {
 }
 /* Sets the size of an image and the precision of its coordinates, at most RASTER_BITS: corners may
  * be up to four times the larger side outside, and the remaining bits are fractions of a pixel. */
-void abuti_raster_size(raster_lens *lens, uint32_t width, uint32_t height, uint32_t bits);
+ABUTI_API void abuti_raster_size(raster_lens *lens, uint32_t width, uint32_t height, uint32_t bits);
 
 /* The point at a depth and a position in pixels. */
 vec3 abuti_raster_point(const raster_camera *camera, double x, double y, double z);

@@ -33,6 +33,7 @@ typedef struct name_entry {
 
 typedef struct scene_reader {
     abut_context *context;
+    abut_scene_options options;
     const char *path; /* mesh files are relative to its folder; null = mesh files are not allowed */
     char name[400];   /* printable name of the file */
     char place[300];  /* location, such as "bodies[3]" */
@@ -263,7 +264,7 @@ static abut_status pose_mesh(scene_reader *r, const member *m, const char *path,
                             .path = path,
                             .clip = m[MESH_CLIP].at ? read_word(r, &m[MESH_CLIP], clip) : NULL,
                             .time = m[MESH_TIME].at ? value_at(r, m[MESH_TIME].at)->is.number : 0};
-    return abuti_scene_pose(r->context, &how, to);
+    return abuti_scene_pose(r->context, &r->options, &how, to);
 }
 
 /* Reads a mesh file, relative to the folder of the scene. */
@@ -764,15 +765,20 @@ static abut_status read_whole_file(scene_reader *r, abuti_source *source, unsign
     return status;
 }
 
-abut_status abut_scene_read(abut_context *context, const char *path, abut_scene **scene) {
+abut_status abut_scene_read(abut_context *context, const char *path,
+                            const abut_scene_options *options, abut_scene **scene) {
     if (!path || !scene)
         return abuti_null(__func__, path ? "scene" : "path");
-    scene_reader r = {.context = abuti_context_of(context), .path = path};
+    scene_reader r = {.context = abuti_context_of(context),
+                      .options = abut_scene_options_default(),
+                      .path = path};
     abuti_source source;
     unsigned char *data = NULL;
     size_t bytes = 0;
     set_reader_name(&r, path);
-    abut_status status = abuti_source_open(&source, r.context, path);
+    abut_status status = abuti_options_read(&r.options, sizeof r.options, options, __func__);
+    if (!status)
+        status = abuti_source_open(&source, r.context, path);
     if (status)
         return status;
     status = read_whole_file(&r, &source, &data, &bytes);
@@ -784,12 +790,16 @@ abut_status abut_scene_read(abut_context *context, const char *path, abut_scene 
 }
 
 abut_status abut_scene_read_memory(abut_context *context, const void *data, size_t bytes,
-                                   const char *name, abut_scene **scene) {
+                                   const char *name, const abut_scene_options *options,
+                                   abut_scene **scene) {
     if ((!data && bytes) || !scene)
         return abuti_null(__func__, scene ? "data" : "scene");
-    scene_reader r = {.context = abuti_context_of(context), .path = name};
+    scene_reader r = {.context = abuti_context_of(context),
+                      .options = abut_scene_options_default(),
+                      .path = name};
     set_reader_name(&r, name ? name : "memory");
-    return read_text(&r, data, bytes, scene);
+    abut_status status = abuti_options_read(&r.options, sizeof r.options, options, __func__);
+    return status ? status : read_text(&r, data, bytes, scene);
 }
 
 #endif

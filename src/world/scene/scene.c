@@ -117,17 +117,13 @@ abut_quat abuti_scene_rotation(const double axis[3], double largest, double degr
     return (abut_quat){s * x, s * y, s * z, cos(half)};
 }
 
-/* Creates a built-in figure by its name. */
-static abut_status make_figure(abut_context *context, const char *name, abut_character **made) {
-    abut_character_figure_options options = abut_character_figure_options_default();
-    for (int i = 0; i < ABUT_CHARACTER_FIGURE_COUNT; i++)
-        if (!strcmp(name, abut_character_figure_name((abut_character_figure)i))) {
-            options.figure = (abut_character_figure)i;
-            return abut_character_create_figure(context, &options, made);
-        }
-    return abuti_fail(ABUT_ERROR_FORMAT,
-                      "there is no figure '%s'; it must be mannequin, mannequin-female or ogre",
-                      name);
+/* Creates the character of a name by the callback of the caller. */
+static abut_status make_figure(abut_context *context, const abut_scene_options *options,
+                               const char *name, abut_character **made) {
+    if (!options->create_character)
+        return abuti_fail(ABUT_ERROR_FORMAT,
+                          "the figure '%s' requires abut_scene_options.create_character", name);
+    return options->create_character(options->user, context, name, made);
 }
 
 /* Welds the seams of a file, so that closed surfaces are recognised as closed. */
@@ -155,21 +151,22 @@ static abut_status find_clip(const abut_character *character, const char *name, 
                       info.clip_count);
 }
 
-abut_status abuti_scene_pose(abut_context *context, const scene_pose *pose, scene_mesh *to) {
-    abut_character_pose_options options = abut_character_pose_options_default();
-    abut_status status = pose->figure ? make_figure(context, pose->figure, &to->character)
+abut_status abuti_scene_pose(abut_context *context, const abut_scene_options *options,
+                             const scene_pose *pose, scene_mesh *to) {
+    abut_character_pose_options posed = abut_character_pose_options_default();
+    abut_status status = pose->figure ? make_figure(context, options, pose->figure, &to->character)
                                       : read_character(context, pose->path, &to->character);
-    options.clip = ABUT_NONE;
-    options.time = pose->time;
+    posed.clip = ABUT_NONE;
+    posed.time = pose->time;
     if (!status && pose->clip)
-        status = find_clip(to->character, pose->clip, &options.clip);
+        status = find_clip(to->character, pose->clip, &posed.clip);
     abut_character_info info = abut_character_info_default();
     if (!status)
         status = abut_character_get_info(to->character, &info);
     if (!status) {
         to->bones = abuti_allocate(context, info.bone_count, sizeof *to->bones);
         status =
-            to->bones ? abut_character_pose(to->character, &options, to->bones) : ABUT_ERROR_MEMORY;
+            to->bones ? abut_character_pose(to->character, &posed, to->bones) : ABUT_ERROR_MEMORY;
     }
     if (!status)
         status = abut_character_mesh(to->character, to->bones, ABUT_CHARACTER_SKINNING_LINEAR,
@@ -191,14 +188,18 @@ static abut_status fail_without_yajl(void) {
                       "abut was built without yajl, which reading scenes requires");
 }
 
-abut_status abut_scene_read(abut_context *context, const char *path, abut_scene **scene) {
+abut_status abut_scene_read(abut_context *context, const char *path,
+                            const abut_scene_options *options, abut_scene **scene) {
     (void)context;
+    (void)options;
     return path && scene ? fail_without_yajl() : abuti_null(__func__, path ? "scene" : "path");
 }
 
 abut_status abut_scene_read_memory(abut_context *context, const void *data, size_t bytes,
-                                   const char *name, abut_scene **scene) {
+                                   const char *name, const abut_scene_options *options,
+                                   abut_scene **scene) {
     (void)context;
+    (void)options;
     (void)name;
     return (data || !bytes) && scene ? fail_without_yajl()
                                      : abuti_null(__func__, scene ? "data" : "scene");

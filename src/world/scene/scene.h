@@ -17,7 +17,7 @@ typedef struct scene_mesh {
     abut_shape shape; /* with the size of the mesh */
 } scene_mesh;
 
-/* A character of a scene: a built-in figure or a file, at a time of a clip; `clip` may be null. */
+/* A character of a scene: one with a name or a file, at a time of a clip; `clip` may be null. */
 typedef struct scene_pose {
     const char *figure, *path, *clip;
     double time;
@@ -32,7 +32,8 @@ abut_status abuti_scene_set_ignored(abut_scene *scene, uint64_t *pairs, size_t c
 /* Rotation about an axis; `largest` is its largest absolute coordinate and not 0. */
 abut_quat abuti_scene_rotation(const double axis[3], double largest, double degrees);
 /* Creates mesh, character and bones. Messages of format errors do not name the file. */
-abut_status abuti_scene_pose(abut_context *context, const scene_pose *pose, scene_mesh *to);
+abut_status abuti_scene_pose(abut_context *context, const abut_scene_options *options,
+                             const scene_pose *pose, scene_mesh *to);
 
 struct abut_scene {
     abut_context *context;

@@ -44,7 +44,6 @@ typedef enum field_kernel {
 } field_kernel;
 
 typedef enum field_memory {
-    /* computed once */
     /* computed in each build */
     FIELD_LISTS, /* of all levels */
     FIELD_BOUNDS,

@@ -20,18 +20,13 @@ static abut_status check_options(const abut_self_options *o) {
                           "abut_self_create: options->scheme is %d; it must be one of "
                           "abut_self_scheme",
                           (int)o->scheme);
-    if ((unsigned)o->bounds > ABUT_SELF_AABB)
-        return abuti_fail(ABUT_ERROR_ARGUMENT,
-                          "abut_self_create: options->bounds is %d; it must be one of "
-                          "abut_self_bounds",
-                          (int)o->bounds);
     return ABUT_OK;
 }
 
 static abut_status build_view(abut_self *view) {
     abut_context *context = view->context;
     abut_status status = abuti_view_prepare(view);
-    if (status || (status = abuti_view_tree_build(view, 0, view->triangle_count, &view->tree)))
+    if (status)
         return status;
     view->sampled = abuti_view_sample_size(view->vertex_count);
     view->sample_at = abuti_allocate(context, view->sampled, sizeof *view->sample_at);
@@ -58,7 +53,6 @@ abut_status abut_self_create(abut_mesh *mesh, const abut_self_options *options, 
     made->context = abuti_context_retain(mesh->context);
     made->mesh = abut_mesh_retain(mesh);
     made->options = ours;
-    made->slabs = ours.bounds == ABUT_SELF_AABB ? BOX_SLABS : DOP_SLABS;
     made->vertex_count = mesh->vertex_count;
     made->triangle_count = mesh->triangle_count;
     made->prefers_line = true;
@@ -81,7 +75,6 @@ void abut_self_destroy(abut_self *view) {
         return;
     abut_context *context = view->context;
     view->backend->close(view);
-    abuti_view_tree_release(context, &view->tree);
     release_lists(context, &view->of_vertex);
     release_lists(context, &view->of_edge);
     void *arrays[] = {view->corners, view->sample_at, view->sample, view->sets, view->public_sets};
@@ -208,7 +201,7 @@ static abut_status search_completely(view_step *f, abut_self_fallback reason) {
     memset(result->entered, 0, sizeof result->entered);
     memset(result->left, 0, sizeof result->left);
     memset(result->regions, 0, sizeof result->regions);
-    f->view->marks_valid = f->carries = false;
+    f->view->has_last = f->carries = false;
     return f->view->backend->search(f, true);
 }
 
@@ -230,7 +223,7 @@ static void keep_for_next_step(view_step *f) {
     abut_self *view = f->view;
     view->violated = f->result.sets[ABUT_SELF_VIOLATED];
     view->doubted = f->result.sets[ABUT_SELF_NEGATIVE] + f->result.sets[ABUT_SELF_GRAZING];
-    view->marks_valid = f->carries = true;
+    view->has_last = f->carries = true;
     if (view->doubted > 2 * (uint64_t)view->compared + view->triangle_count / COMPARE_SHARE)
         view->age = 0;
 }
@@ -241,7 +234,7 @@ static void keep_for_next_step(view_step *f) {
 static bool can_skip_counts(const abut_self *view) {
     const bool compares = is_auto(view) && view->age % COMPARE_EVERY == 0;
     return view->backend->search_skipping_counts && !view->ghost_count && view->part_count <= 1 &&
-           view->marks_valid && view->doubted && !compares;
+           view->has_last && view->doubted && !compares;
 }
 
 static abut_status find_skipping_counts(view_step *f) {
@@ -280,8 +273,7 @@ static abut_status search_by_sets(view_step *f) {
     f->result.times.marks += abuti_seconds() - begun;
     if (f->result.sets[ABUT_SELF_POSITIVE] == view->triangle_count)
         return ABUT_OK;
-    status = backend->search(f, false);
-    return status || !f->is_spent ? status : search_completely(f, ABUT_SELF_COST);
+    return backend->search(f, false);
 }
 
 static abut_status find_self_collisions(view_step *f, const abut_self_step *step) {
@@ -374,7 +366,7 @@ static abut_status run_step(view_step *f, const abut_self_step *step,
         return status;
     if ((status = find_self_collisions(f, &ours))) {
         /* the sets may have been overwritten, so changes are unknown */
-        view->marks_valid = view->sets_valid = false;
+        view->has_last = view->sets_valid = false;
         view->backend->undo(view);
         return status;
     }
@@ -440,8 +432,8 @@ abut_status abut_self_get_info(const abut_self *view, abut_self_info *info) {
     made.ghost_count = view->ghost_count;
     made.part_count = view->part_count;
     made.usable = view->usable;
-    made.bytes = vertices * (3 * sizeof(vec3) + 2 * (size_t)view->slabs * sizeof(float) + 16 + 32) +
-                 nodes * (2 * (size_t)view->slabs * sizeof(float) + 9) +
+    made.bytes = vertices * (3 * sizeof(vec3) + 2 * (size_t)DOP_SLABS * sizeof(float) + 16 + 32) +
+                 nodes * (2 * (size_t)DOP_SLABS * sizeof(float) + 4) +
                  (uint64_t)view->triangle_count * 56;
     return abuti_info_write(info, &made, sizeof made, __func__);
 }
@@ -451,11 +443,6 @@ abut_status abut_self_get_info(const abut_self *view, abut_self_info *info) {
 const char *abut_self_scheme_name(abut_self_scheme scheme) {
     static const char *const names[] = {"auto", "point", "line", "complete"};
     return ABUTI_NAME(names, scheme);
-}
-
-const char *abut_self_bounds_name(abut_self_bounds bounds) {
-    static const char *const names[] = {"dop16", "aabb"};
-    return ABUTI_NAME(names, bounds);
 }
 
 const char *abut_self_fallback_name(abut_self_fallback reason) {

@@ -8,8 +8,7 @@
  * triangles 64 spheres of so many triangles
  * world-... the same query by a world for overlapping boxes, and by abut_pair_overlap()
  * classic   CInDeR as published, one view and one pair per pixel
- * device-.. stairs and flakes on a device, poses and vertices from the host, or vertices
- *           in buffers
+ * device-.. stairs and flakes on a device
  *
  * All set all poses each time. Exact cases have the same hash. */
 #include "bench.h"
@@ -20,7 +19,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-typedef enum way { IMAGES, DEVICE, BUFFERS, EVERY, VOLUME, EXACT, WORLD, CLASSIC } way;
+typedef enum way { IMAGES, DEVICE, EVERY, VOLUME, EXACT, WORLD, CLASSIC } way;
 typedef enum scene { STAIRS, FLAKES, CROWD } scene;
 
 static const struct {
@@ -37,7 +36,6 @@ static const struct {
     {IMAGES, CROWD, 64, 2},     {IMAGES, CROWD, 64, 8},    {IMAGES, CROWD, 64, 16},
     {WORLD, CROWD, 64, 2},      {WORLD, CROWD, 64, 8},     {WORLD, CROWD, 64, 16},
     {DEVICE, STAIRS, 250, 0},   {DEVICE, STAIRS, 5000, 0}, {DEVICE, FLAKES, 1000, 0},
-    {BUFFERS, FLAKES, 1000, 0},
 };
 
 typedef struct layers_data {
@@ -50,7 +48,6 @@ typedef struct layers_data {
     const abut_bvh **bvhs;
     abut_pose *poses[2]; /* used alternately */
     abut_vec3 *moved[2]; /* of the deformed solid */
-    abut_buffer *there[2];
     uint32_t round;
     abut_layers *layers;
     abut_world *world;
@@ -218,7 +215,7 @@ static abut_status layers_setup(bench_state *state) {
     if (state->quick)
         count = count > 40 ? 40 : count;
     abut_status status = ABUT_OK;
-    if ((how == DEVICE || how == BUFFERS) && (status = bench_device_open(state, &data->device)))
+    if (how == DEVICE && (status = bench_device_open(state, &data->device)))
         return status;
     switch (specs[state->which->variant].scene) {
     case STAIRS:
@@ -232,11 +229,6 @@ static abut_status layers_setup(bench_state *state) {
     }
     if (!status && how != CLASSIC)
         status = how == WORLD ? make_world(state, data) : make_layers(state, data);
-    for (int k = 0; k < 2 && how == BUFFERS && !status; k++) {
-        size_t bytes = abut_mesh_vertex_count(data->meshes[0]) * sizeof *data->moved[k];
-        status = abut_buffer_create(data->device, bytes, &data->there[k]);
-        status = status ? status : abut_buffer_write(data->there[k], 0, data->moved[k], bytes);
-    }
     data->room = 64 * (uint64_t)data->count;
     data->list = malloc((size_t)data->room * sizeof *data->list);
     data->pairs = malloc((size_t)data->room * sizeof *data->pairs);
@@ -262,11 +254,9 @@ static abut_status find_images(const bench_state *state, layers_data *data,
     query.is_exact = how == EXACT;
     abut_status status =
         abut_layers_set_poses(data->layers, NULL, abut_array_host(poses), data->count);
-    uint32_t turn = data->round % 2;
     if (!status && data->moved[0])
         status = abut_layers_set_positions(data->layers, 0,
-                                           how == BUFFERS ? abut_array_buffer(data->there[turn])
-                                                          : abut_array_host(data->moved[turn]));
+                                           abut_array_host(data->moved[data->round % 2]));
     status = status ? status : abut_layers_find(data->layers, &query, &found);
     data->found = found.pairs.count;
     data->fragments = found.fragments;
@@ -377,7 +367,6 @@ static void layers_teardown(bench_state *state) {
         abut_mesh_destroy(data->meshes[k]);
         free(data->poses[k]);
         free(data->moved[k]);
-        abut_buffer_destroy(data->there[k]);
     }
     abut_device_destroy(data->device);
     free(data->solids);
@@ -424,6 +413,5 @@ const bench_case bench_layers_cases[] = {
     LAYERS("device-stairs-250", 24, 0.25),
     LAYERS("device-stairs-5000", 25, 1.5),
     LAYERS("device-flakes-1000", 26, 0.5),
-    LAYERS("device-flakes-1000-buffers", 27, 0.5),
     {.name = NULL},
 };

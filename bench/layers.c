@@ -8,8 +8,7 @@
  * triangles 64 spheres of so many triangles
  * world-... the same query by a world for overlapping boxes, and by abut_pair_overlap()
  * classic   CInDeR as published, one view and one pair per pixel
- * device-.. stairs and flakes on a device, poses and vertices from the host, or vertices
- *           in buffers
+ * device-.. stairs and flakes on a device
  *
  * All set all poses each time. Exact cases have the same hash. */
 #include "bench.h"
@@ -20,25 +19,19 @@
 #include <math.h>
 #include <stdlib.h>
 
-typedef enum way { IMAGES, DEVICE, BUFFERS, EVERY, VOLUME, EXACT, WORLD, CLASSIC } way;
+typedef enum way { IMAGES, DEVICE, EVERY, VOLUME, EXACT, WORLD, CLASSIC } way;
 typedef enum scene { STAIRS, FLAKES, CROWD } scene;
 
-static const struct {
-    way way;
-    scene scene;
-    uint32_t count, segments;
-} specs[] = {
-    {IMAGES, STAIRS, 250, 0},   {IMAGES, STAIRS, 5000, 0}, {IMAGES, FLAKES, 1000, 0},
-    {EVERY, STAIRS, 250, 0},    {VOLUME, STAIRS, 250, 0},  {EXACT, STAIRS, 250, 0},
-    {EXACT, STAIRS, 5000, 0},   {WORLD, STAIRS, 250, 0},   {WORLD, STAIRS, 5000, 0},
-    {CLASSIC, STAIRS, 250, 0},  {IMAGES, CROWD, 64, 4},    {IMAGES, CROWD, 256, 4},
-    {IMAGES, CROWD, 1024, 4},   {IMAGES, CROWD, 4096, 4},  {WORLD, CROWD, 64, 4},
-    {WORLD, CROWD, 256, 4},     {WORLD, CROWD, 1024, 4},   {WORLD, CROWD, 4096, 4},
-    {IMAGES, CROWD, 64, 2},     {IMAGES, CROWD, 64, 8},    {IMAGES, CROWD, 64, 16},
-    {WORLD, CROWD, 64, 2},      {WORLD, CROWD, 64, 8},     {WORLD, CROWD, 64, 16},
-    {DEVICE, STAIRS, 250, 0},   {DEVICE, STAIRS, 5000, 0}, {DEVICE, FLAKES, 1000, 0},
-    {BUFFERS, FLAKES, 1000, 0},
-};
+/* A case as a variant: way, scene, segments of a sphere, number of solids. */
+#define SPEC(way, scene, count, segments) \
+    ((int)(way) | (int)(scene) << 4 | (segments) << 8 | (count) << 16)
+
+static way way_of(const bench_case *which) {
+    return (way)(which->variant & 15);
+}
+static scene scene_of(const bench_case *which) {
+    return (scene)(which->variant >> 4 & 15);
+}
 
 typedef struct layers_data {
     abut_device *device;
@@ -50,7 +43,6 @@ typedef struct layers_data {
     const abut_bvh **bvhs;
     abut_pose *poses[2]; /* used alternately */
     abut_vec3 *moved[2]; /* of the deformed solid */
-    abut_buffer *there[2];
     uint32_t round;
     abut_layers *layers;
     abut_world *world;
@@ -176,7 +168,7 @@ static uint32_t group_of(const layers_data *data, uint32_t i) {
     return i < data->fixed ? 2 : 1;
 }
 static uint32_t mask_of(const bench_state *state, const layers_data *data, uint32_t i) {
-    return i < data->fixed ? 1 : specs[state->which->variant].scene == FLAKES ? 2 : 3;
+    return i < data->fixed ? 1 : scene_of(state->which) == FLAKES ? 2 : 3;
 }
 
 static abut_status make_layers(bench_state *state, layers_data *data) {
@@ -212,15 +204,15 @@ static abut_status make_world(bench_state *state, layers_data *data) {
 
 static abut_status layers_setup(bench_state *state) {
     layers_data *data = state->data;
-    way how = specs[state->which->variant].way;
-    uint32_t count = specs[state->which->variant].count,
-             segments = specs[state->which->variant].segments;
+    way how = way_of(state->which);
+    uint32_t count = (uint32_t)state->which->variant >> 16,
+             segments = (uint32_t)state->which->variant >> 8 & 255;
     if (state->quick)
         count = count > 40 ? 40 : count;
     abut_status status = ABUT_OK;
-    if ((how == DEVICE || how == BUFFERS) && (status = bench_device_open(state, &data->device)))
+    if (how == DEVICE && (status = bench_device_open(state, &data->device)))
         return status;
-    switch (specs[state->which->variant].scene) {
+    switch (scene_of(state->which)) {
     case STAIRS:
         status = make_stairs(state, data, count);
         break;
@@ -232,11 +224,6 @@ static abut_status layers_setup(bench_state *state) {
     }
     if (!status && how != CLASSIC)
         status = how == WORLD ? make_world(state, data) : make_layers(state, data);
-    for (int k = 0; k < 2 && how == BUFFERS && !status; k++) {
-        size_t bytes = abut_mesh_vertex_count(data->meshes[0]) * sizeof *data->moved[k];
-        status = abut_buffer_create(data->device, bytes, &data->there[k]);
-        status = status ? status : abut_buffer_write(data->there[k], 0, data->moved[k], bytes);
-    }
     data->room = 64 * (uint64_t)data->count;
     data->list = malloc((size_t)data->room * sizeof *data->list);
     data->pairs = malloc((size_t)data->room * sizeof *data->pairs);
@@ -255,18 +242,16 @@ static abut_status find_images(const bench_state *state, layers_data *data,
     abut_layers_result found = {.size = sizeof found,
                                 .pairs.list = data->list,
                                 .pairs.capacity = data->room};
-    way how = specs[state->which->variant].way;
+    way how = way_of(state->which);
     query.resolution = state->quick ? 64 : 1024;
     query.every_pixel = how == EVERY;
     query.measure_volume = how == VOLUME;
     query.is_exact = how == EXACT;
     abut_status status =
         abut_layers_set_poses(data->layers, NULL, abut_array_host(poses), data->count);
-    uint32_t turn = data->round % 2;
     if (!status && data->moved[0])
         status = abut_layers_set_positions(data->layers, 0,
-                                           how == BUFFERS ? abut_array_buffer(data->there[turn])
-                                                          : abut_array_host(data->moved[turn]));
+                                           abut_array_host(data->moved[data->round % 2]));
     status = status ? status : abut_layers_find(data->layers, &query, &found);
     data->found = found.pairs.count;
     data->fragments = found.fragments;
@@ -325,7 +310,7 @@ static abut_status find_classic(bench_state *state, layers_data *data, const abu
 static abut_status layers_run(bench_state *state) {
     layers_data *data = state->data;
     const abut_pose *poses = data->poses[++data->round % 2];
-    way how = specs[state->which->variant].way;
+    way how = way_of(state->which);
     return how == WORLD     ? find_world(state, data, poses)
            : how == CLASSIC ? find_classic(state, data, poses)
                             : find_images(state, data, poses);
@@ -334,7 +319,7 @@ static abut_status layers_run(bench_state *state) {
 /* Always of the same poses. */
 static abut_status layers_finish(bench_state *state) {
     layers_data *data = state->data;
-    way how = specs[state->which->variant].way;
+    way how = way_of(state->which);
     abut_status status = ABUT_OK;
     if (data->round % 2 == 0)
         status = layers_run(state);
@@ -360,7 +345,7 @@ static abut_status layers_finish(bench_state *state) {
 
 static void layers_print_details(const bench_case *which, const bench_result *result) {
     (void)result;
-    if (specs[which->variant].way < WORLD)
+    if (way_of(which) < WORLD)
         printf("    %llu pairs, %llu crossings\n", (unsigned long long)last_pairs,
                (unsigned long long)last_fragments);
     else
@@ -377,7 +362,6 @@ static void layers_teardown(bench_state *state) {
         abut_mesh_destroy(data->meshes[k]);
         free(data->poses[k]);
         free(data->moved[k]);
-        abut_buffer_destroy(data->there[k]);
     }
     abut_device_destroy(data->device);
     free(data->solids);
@@ -387,43 +371,42 @@ static void layers_teardown(bench_state *state) {
     free(data->overlap);
 }
 
-#define LAYERS(name_, variant_, goal_)                                               \
-    {                                                                                \
-        .name = "layers/" name_, .unit = "solid", .data_bytes = sizeof(layers_data), \
-        .setup = layers_setup, .run = layers_run, .finish = layers_finish,           \
-        .teardown = layers_teardown, .variant = variant_,                            \
-        .threaded = variant_ < 9 || variant_ > 23, .goal_ms = goal_,                 \
-        .print_details = layers_print_details                                        \
+#define LAYERS(name_, way_, scene_, count_, segments_, goal_)                          \
+    {                                                                                  \
+        .name = "layers/" name_, .unit = "solid", .data_bytes = sizeof(layers_data),   \
+        .setup = layers_setup, .run = layers_run, .finish = layers_finish,             \
+        .teardown = layers_teardown, .variant = SPEC(way_, scene_, count_, segments_), \
+        .threaded = (scene_) != CROWD && (way_) != CLASSIC, .goal_ms = goal_,          \
+        .print_details = layers_print_details                                          \
     }
 
 const bench_case bench_layers_cases[] = {
-    LAYERS("stairs-250", 0, 12),
-    LAYERS("stairs-5000", 1, 120),
-    LAYERS("flakes-1000", 2, 25),
-    LAYERS("stairs-250-every-pixel", 3, 0),
-    LAYERS("stairs-250-volume", 4, 0),
-    LAYERS("stairs-250-exact", 5, 0),
-    LAYERS("stairs-5000-exact", 6, 0),
-    LAYERS("world-stairs-250", 7, 0),
-    LAYERS("world-stairs-5000", 8, 0),
-    LAYERS("classic-stairs-250", 9, 0),
-    LAYERS("objects-64", 10, 0),
-    LAYERS("objects-256", 11, 0),
-    LAYERS("objects-1024", 12, 0),
-    LAYERS("objects-4096", 13, 0),
-    LAYERS("world-objects-64", 14, 0),
-    LAYERS("world-objects-256", 15, 0),
-    LAYERS("world-objects-1024", 16, 0),
-    LAYERS("world-objects-4096", 17, 0),
-    LAYERS("triangles-80", 18, 0),
-    LAYERS("triangles-1280", 19, 0),
-    LAYERS("triangles-5120", 20, 0),
-    LAYERS("world-triangles-80", 21, 0),
-    LAYERS("world-triangles-1280", 22, 0),
-    LAYERS("world-triangles-5120", 23, 0),
-    LAYERS("device-stairs-250", 24, 0.25),
-    LAYERS("device-stairs-5000", 25, 1.5),
-    LAYERS("device-flakes-1000", 26, 0.5),
-    LAYERS("device-flakes-1000-buffers", 27, 0.5),
+    LAYERS("stairs-250", IMAGES, STAIRS, 250, 0, 12),
+    LAYERS("stairs-5000", IMAGES, STAIRS, 5000, 0, 120),
+    LAYERS("flakes-1000", IMAGES, FLAKES, 1000, 0, 25),
+    LAYERS("stairs-250-every-pixel", EVERY, STAIRS, 250, 0, 0),
+    LAYERS("stairs-250-volume", VOLUME, STAIRS, 250, 0, 0),
+    LAYERS("stairs-250-exact", EXACT, STAIRS, 250, 0, 0),
+    LAYERS("stairs-5000-exact", EXACT, STAIRS, 5000, 0, 0),
+    LAYERS("world-stairs-250", WORLD, STAIRS, 250, 0, 0),
+    LAYERS("world-stairs-5000", WORLD, STAIRS, 5000, 0, 0),
+    LAYERS("classic-stairs-250", CLASSIC, STAIRS, 250, 0, 0),
+    LAYERS("objects-64", IMAGES, CROWD, 64, 4, 0),
+    LAYERS("objects-256", IMAGES, CROWD, 256, 4, 0),
+    LAYERS("objects-1024", IMAGES, CROWD, 1024, 4, 0),
+    LAYERS("objects-4096", IMAGES, CROWD, 4096, 4, 0),
+    LAYERS("world-objects-64", WORLD, CROWD, 64, 4, 0),
+    LAYERS("world-objects-256", WORLD, CROWD, 256, 4, 0),
+    LAYERS("world-objects-1024", WORLD, CROWD, 1024, 4, 0),
+    LAYERS("world-objects-4096", WORLD, CROWD, 4096, 4, 0),
+    LAYERS("triangles-80", IMAGES, CROWD, 64, 2, 0),
+    LAYERS("triangles-1280", IMAGES, CROWD, 64, 8, 0),
+    LAYERS("triangles-5120", IMAGES, CROWD, 64, 16, 0),
+    LAYERS("world-triangles-80", WORLD, CROWD, 64, 2, 0),
+    LAYERS("world-triangles-1280", WORLD, CROWD, 64, 8, 0),
+    LAYERS("world-triangles-5120", WORLD, CROWD, 64, 16, 0),
+    LAYERS("device-stairs-250", DEVICE, STAIRS, 250, 0, 0.25),
+    LAYERS("device-stairs-5000", DEVICE, STAIRS, 5000, 0, 1.5),
+    LAYERS("device-flakes-1000", DEVICE, FLAKES, 1000, 0, 0.5),
     {.name = NULL},
 };

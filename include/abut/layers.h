@@ -89,13 +89,11 @@ ABUT_API abut_status abut_layers_remove(abut_layers *layers, uint32_t id);
 ABUT_API abut_status abut_layers_set_poses(abut_layers *layers, const uint32_t *ids,
                                            abut_array poses, size_t count);
 /* Sets the positions (abut_vec3) of the vertices of one item, absolute as in abut_mesh_create(),
- * before the pose. Null restores those of its mesh. Positions can be in a buffer of the device.
- * From the second call on they stay there, until a query with `is_exact`, `measure_volume` or
- * `find_hits`, or an image, needs them on the host.
+ * before the pose. Null restores those of its mesh. Positions can be in a buffer of the device,
+ * from which they are downloaded.
  *
- * Returns ABUT_ERROR_ARGUMENT for positions that abut_mesh_create() rejects. If the device fails,
- * the item keeps its previous positions; if these were only on the device, it gets those of its
- * mesh. One thread at a time for each set. */
+ * Returns ABUT_ERROR_ARGUMENT for positions that abut_mesh_create() rejects. On failure the item
+ * keeps its previous positions. One thread at a time for each set. */
 ABUT_API abut_status abut_layers_set_positions(abut_layers *layers, uint32_t id,
                                                abut_array positions);
 

@@ -18,6 +18,15 @@ static inline abut_pose shifted(double x, double y, double z) {
     return (abut_pose){{0, 0, 0, 1}, {x, y, z}};
 }
 
+/* Adds a mesh and returns its id. */
+static inline uint32_t add_mesh(abut_layers *layers, const abut_mesh *mesh, abut_pose at) {
+    abut_layers_item item = abut_layers_item_default();
+    uint32_t id;
+    item.collider = abut_collider_from_mesh(mesh, at);
+    assert_ok(abut_layers_add(layers, &item, &id));
+    return id;
+}
+
 /* The mesh with all triangles turned. */
 static inline abut_mesh *turned_mesh(const abut_mesh *mesh) {
     uint32_t count = abut_mesh_triangle_count(mesh), vertices = abut_mesh_vertex_count(mesh);

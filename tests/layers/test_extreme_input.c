@@ -8,11 +8,7 @@ static abut_layers *start(void) {
 }
 
 static uint32_t add(abut_layers *layers, const abut_mesh *mesh, double x, double y, double z) {
-    abut_layers_item item = {.size = sizeof(abut_layers_item),
-                             .collider = abut_collider_from_mesh(mesh, shifted(x, y, z))};
-    uint32_t id;
-    assert_ok(abut_layers_add(layers, &item, &id));
-    return id;
+    return add_mesh(layers, mesh, shifted(x, y, z));
 }
 
 static abut_layers_query quick(uint32_t resolution) {

@@ -173,12 +173,7 @@ TEST_THREADS(same_on_any_number_of_threads) {
         abut_layers_query query = abut_layers_query_default();
         assert_ok(abut_layers_create(context, NULL, &layers));
         for (uint32_t i = 0; i < ITEMS; i++) {
-            abut_layers_item item = {.size = sizeof(abut_layers_item),
-                                     .collider =
-                                         abut_collider_from_mesh(models[i % MODELS],
-                                                                 random_pose(&random, 1.6))};
-            uint32_t id;
-            assert_ok(abut_layers_add(layers, &item, &id));
+            add_mesh(layers, models[i % MODELS], random_pose(&random, 1.6));
         }
         query.resolution = 16;
         query.find_hits = query.find_self = true;
@@ -318,9 +313,7 @@ TEST(volumes_draw_no_images) {
     abut_layers_pair pairs[2][4];
     assert_ok(abut_layers_create(serial, NULL, &layers));
     for (int i = 0; i < 4; i++) {
-        abut_layers_item item = {.size = sizeof(abut_layers_item),
-                                 .collider = abut_collider_from_mesh(ball, shifted(0.9 * i, 0, 0))};
-        assert_ok(abut_layers_add(layers, &item, NULL));
+        add_mesh(layers, ball, shifted(0.9 * i, 0, 0));
     }
     for (int images = 0; images < 2; images++) {
         abut_layers_query query = abut_layers_query_default();
@@ -350,9 +343,7 @@ static double row_seconds(abut_mesh *box, uint32_t count, bool volume) {
     query.measure_volume = volume;
     assert_ok(abut_layers_create(serial, NULL, &layers));
     for (uint32_t i = 0; i < count; i++) {
-        abut_layers_item item = {.size = sizeof(abut_layers_item),
-                                 .collider = abut_collider_from_mesh(box, shifted(1.5 * i, 0, 0))};
-        assert_ok(abut_layers_add(layers, &item, NULL));
+        add_mesh(layers, box, shifted(1.5 * i, 0, 0));
     }
     clock_t begin = clock();
     assert_ok(abut_layers_find(layers, &query, &found));
@@ -387,16 +378,9 @@ static abut_layers_pair measure_overlap(const known *k, const abut_pose *turn, u
     abut_layers_pair pair;
     abut_layers_result found = {.size = sizeof found, .pairs.list = &pair, .pairs.capacity = 1};
     abut_layers *layers;
-    uint32_t id;
     assert_ok(abut_layers_create(serial, NULL, &layers));
-    abut_layers_item item = {.size = sizeof(abut_layers_item),
-                             .collider =
-                                 abut_collider_from_mesh(k->a, pose_multiply(turn, &k->pose_a))};
-    assert_ok(abut_layers_add(layers, &item, &id));
-    item = (abut_layers_item){.size = sizeof(abut_layers_item),
-                              .collider =
-                                  abut_collider_from_mesh(k->b, pose_multiply(turn, &k->pose_b))};
-    assert_ok(abut_layers_add(layers, &item, &id));
+    add_mesh(layers, k->a, pose_multiply(turn, &k->pose_a));
+    add_mesh(layers, k->b, pose_multiply(turn, &k->pose_b));
     query.resolution = resolution;
     query.is_exact = query.measure_volume = exact;
     assert_ok(abut_layers_find(layers, &query, &found));
@@ -501,12 +485,7 @@ TEST(flush_boxes) {
             assert_ok(abut_layers_create(serial, NULL, &layers));
             for (int i = 0; i < 3; i++) {
                 abut_pose place = shifted((push ? 0.999 : 1) * i, 0.2 * i, 0.1 * i);
-                abut_layers_item item = {.size = sizeof(abut_layers_item),
-                                         .collider =
-                                             abut_collider_from_mesh(box,
-                                                                     pose_multiply(&turn, &place))};
-                uint32_t id;
-                assert_ok(abut_layers_add(layers, &item, &id));
+                add_mesh(layers, box, pose_multiply(&turn, &place));
             }
             query.resolution = 64;
             query.tolerance = 1e-5;
@@ -530,12 +509,7 @@ TEST(cavities_are_outside) {
         abut_layers_result found = {.size = sizeof found, .pairs.list = pairs, .pairs.capacity = 8};
         assert_ok(abut_layers_create(serial, NULL, &layers));
         for (int i = 0; i < 4; i++) {
-            uint32_t id;
-            abut_layers_item item = {.size = sizeof(abut_layers_item),
-                                     .collider =
-                                         abut_collider_from_mesh(shells[i], abut_pose_identity())};
-            item.collider.pose.translation.x = inside && i == 3 ? 0.4 : 0;
-            assert_ok(abut_layers_add(layers, &item, &id));
+            add_mesh(layers, shells[i], shifted(inside && i == 3 ? 0.4 : 0, 0, 0));
         }
         assert_ok(abut_layers_find(layers, &query, &found));
         assert_int_equal(found.pairs.count, inside);
@@ -553,13 +527,10 @@ TEST(solids_that_overlap_themselves) {
     assert_ok(abut_mesh_transform(box, 1, shifted(0.5, 0, 0), &moved));
     both = joined_mesh(box, moved);
     abut_layers *layers;
-    abut_layers_item item = {.size = sizeof(abut_layers_item),
-                             .collider = abut_collider_from_mesh(both, abut_pose_identity())};
     abut_layers_query query = abut_layers_query_default();
     abut_layers_pair pairs[2], own[2];
-    uint32_t id;
     assert_ok(abut_layers_create(serial, NULL, &layers));
-    assert_ok(abut_layers_add(layers, &item, &id));
+    const uint32_t id = add_mesh(layers, both, abut_pose_identity());
     query.resolution = 100;
     query.find_self = true;
     abut_layers_result found = {.size = sizeof found,
@@ -582,14 +553,9 @@ TEST(solids_that_overlap_themselves) {
 TEST(eye_inside_a_solid) {
     abut_mesh *large = box_mesh(v3(4, 4, 4)), *small = box_mesh(v3(1, 1, 1));
     abut_layers *layers;
-    uint32_t id;
     assert_ok(abut_layers_create(serial, NULL, &layers));
-    abut_layers_item item = {.size = sizeof(abut_layers_item),
-                             .collider = abut_collider_from_mesh(large, abut_pose_identity())};
-    assert_ok(abut_layers_add(layers, &item, &id));
-    item = (abut_layers_item){.size = sizeof(abut_layers_item),
-                              .collider = abut_collider_from_mesh(small, shifted(0, 0, -2))};
-    assert_ok(abut_layers_add(layers, &item, &id));
+    add_mesh(layers, large, abut_pose_identity());
+    add_mesh(layers, small, shifted(0, 0, -2));
     abut_raster_view view = abut_raster_view_default();
     view.perspective = true;
     view.direction = v3(0, 0, -1);

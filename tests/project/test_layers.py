@@ -39,7 +39,6 @@ EXCEPTIONS = {
     "bench/device_field.c": {"field/build/device.h"},
     "bench/device_query.c": {"bvh/bvh.h"},
     "bench/lists.c": {"bvh/bvh.h"},
-    "bench/motion.c": {"sweep/device.h"},
     "bench/reproduce/friston/parts.h": {"device/kit.h"},
     "bench/reproduce/friston/rivals_shared.h": {"base/math_shared.h"},
     "bench/sweep_pairs.c": {"geom/sweep.h"},

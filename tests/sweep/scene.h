@@ -347,4 +347,49 @@ static inline void scene_check(const scene *s, abut_sweep *motion, const referee
     free(found.list);
 }
 
+/* The motion of a scene, at its step. */
+static inline abut_sweep *scene_motion(const scene *s) {
+    abut_sweep *motion;
+    assert_ok(abut_sweep_create(s->meshes, s->mesh_count, &s->options, &motion));
+    assert_ok(abut_sweep_set_positions(motion, abut_array_host(s->start), abut_array_host(s->end)));
+    return motion;
+}
+
+static inline size_t find_impacts(const scene *s, abut_sweep *motion, abut_sweep_mode mode,
+                                  abut_impact **impacts, abut_sweep_counts *counts) {
+    abut_impact_list found = {.list = calloc(SCENE_HITS, sizeof *found.list),
+                              .capacity = SCENE_HITS};
+    assert_ok(abut_sweep_find(motion, mode, &s->sweep, &found, counts));
+    *impacts = found.list;
+    return found.count;
+}
+
+/* The same scene with meshes of another context, and its motion; anything may fail. */
+static inline abut_status copy_scene(abut_context *context, const scene *from, scene *s,
+                                     abut_sweep **motion) {
+    abut_status status = ABUT_OK;
+    *s = (scene){.options = from->options, .sweep = from->sweep};
+    for (uint32_t k = 0; !status && k < from->mesh_count; k++) {
+        abut_mesh_input input =
+            abut_mesh_input_doubles(from->meshes[k]->positions, from->meshes[k]->vertex_count,
+                                    from->meshes[k]->indices, from->meshes[k]->triangle_count);
+        status = abut_mesh_create(context, &input, &s->meshes[k]);
+        s->mesh_count += !status;
+    }
+    status = status ? status : abut_sweep_create(s->meshes, s->mesh_count, &s->options, motion);
+    return status ? status
+                  : abut_sweep_set_positions(*motion, abut_array_host(from->start),
+                                             abut_array_host(from->end));
+}
+
+static inline scene two_soups(uint64_t seed) {
+    test_random random = {seed};
+    scene s = {.options = abut_sweep_options_default(), .sweep = abut_sweep_find_options_default()};
+    for (uint32_t k = 0; k < 2; k++)
+        add_soup(&s, NULL, &random, 20, 24, false);
+    move_all(&s, &random, 1, false);
+    s.options.skip_pairs = true;
+    return s;
+}
+
 #endif

@@ -8,11 +8,8 @@
 static abut_device *device;
 
 static abut_sweep *begin(scene *s) {
-    abut_sweep *motion;
     s->options.device = device;
-    assert_ok(abut_sweep_create(s->meshes, s->mesh_count, &s->options, &motion));
-    assert_ok(abut_sweep_set_positions(motion, abut_array_host(s->start), abut_array_host(s->end)));
-    return motion;
+    return scene_motion(s);
 }
 
 /* Makes all lists as small as they can be. */
@@ -47,15 +44,6 @@ TEST(random_motions_agree_with_every_pair) {
         scene_free(&s);
     }
     abut_context_destroy(serial);
-}
-
-static size_t find_impacts(const scene *s, abut_sweep *motion, abut_sweep_mode mode,
-                           abut_impact **impacts, abut_sweep_counts *counts) {
-    abut_impact_list found = {.list = calloc(SCENE_HITS, sizeof *found.list),
-                              .capacity = SCENE_HITS};
-    assert_ok(abut_sweep_find(motion, mode, &s->sweep, &found, counts));
-    *impacts = found.list;
-    return found.count;
 }
 
 /* Points too, which the referee does not have. */
@@ -360,22 +348,10 @@ static abut_status step_there(abut_sweep *motion, const scene *s) {
 /* The meshes are there before anything may fail, and made again for each context. */
 static abut_status live_a_little(abut_context *context, void *data) {
     const scene *from = data;
-    scene s = {.options = from->options};
+    scene s;
     abut_sweep *motion = NULL;
     abut_impact *impacts = malloc(4096 * sizeof *impacts);
-    abut_status status = ABUT_OK;
-    for (uint32_t k = 0; !status && k < from->mesh_count; k++) {
-        abut_mesh_input input =
-            abut_mesh_input_doubles(from->meshes[k]->positions, from->meshes[k]->vertex_count,
-                                    from->meshes[k]->indices, from->meshes[k]->triangle_count);
-        status = abut_mesh_create(context, &input, &s.meshes[k]);
-        s.mesh_count += !status;
-    }
-    s.options.device = device;
-    status = status ? status : abut_sweep_create(s.meshes, s.mesh_count, &s.options, &motion);
-    status = status ? status
-                    : abut_sweep_set_positions(motion, abut_array_host(from->start),
-                                               abut_array_host(from->end));
+    abut_status status = copy_scene(context, from, &s, &motion);
     for (int mode = 0; !status && mode < 3; mode++) {
         abut_impact_list found = {.list = impacts, .capacity = 4096, .count = UINT64_MAX};
         if (mode == 2)
@@ -404,33 +380,25 @@ static abut_status live_a_little(abut_context *context, void *data) {
     return status;
 }
 
-static scene two_soups(void) {
-    test_random random = {63};
-    scene s = {.options = abut_sweep_options_default(), .sweep = abut_sweep_find_options_default()};
-    for (uint32_t k = 0; k < 2; k++)
-        add_soup(&s, NULL, &random, 20, 24, false);
-    move_all(&s, &random, 1, false);
-    s.options.skip_pairs = true;
-    return s;
-}
-
 TEST(every_call_of_the_device) {
-    scene s = two_soups();
+    scene s = two_soups(63);
+    s.options.device = device;
     /* Every argument of a kernel is a call: of those of the searches one in 29 is tried. */
     test_every_device_call(live_a_little, &s, 100, 29);
     scene_free(&s);
 }
 
 TEST(every_allocation) {
-    scene s = two_soups();
+    scene s = two_soups(63);
+    s.options.device = device;
     assert_true(test_every_allocation(live_a_little, &s) > 12);
     scene_free(&s);
 }
 
 TEST(other_devices_are_refused) {
-    scene s = two_soups();
-    abut_sweep *motion = NULL;
+    scene s = two_soups(63);
     s.options.device = device;
+    abut_sweep *motion = NULL;
     device->info.has_doubles = false;
     assert_fails(ABUT_ERROR_DEVICE, "has no doubles",
                  abut_sweep_create(s.meshes, 1, &s.options, &motion));

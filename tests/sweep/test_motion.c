@@ -4,17 +4,10 @@
 
 #include "base/simd.h"
 
-static abut_sweep *begin(const scene *s) {
-    abut_sweep *motion;
-    assert_ok(abut_sweep_create(s->meshes, s->mesh_count, &s->options, &motion));
-    assert_ok(abut_sweep_set_positions(motion, abut_array_host(s->start), abut_array_host(s->end)));
-    return motion;
-}
-
 static void check_scene(const scene *s) {
     referee r;
     scene_judge(s, &r);
-    abut_sweep *motion = begin(s);
+    abut_sweep *motion = scene_motion(s);
     scene_check(s, motion, &r);
     abut_sweep_destroy(motion);
     free(r.impacts);
@@ -57,7 +50,7 @@ TEST(points_and_segments_are_legal) {
         for (uint32_t i = 0; i < 3; i++)
             s.end[i].z -= 3;
         check_scene(&s);
-        abut_sweep *motion = begin(&s);
+        abut_sweep *motion = scene_motion(&s);
         abut_impact first;
         abut_impact_list found = {.list = &first, .capacity = 1};
         assert_ok(abut_sweep_find(motion, ABUT_SWEEP_EARLIEST, NULL, &found, NULL));
@@ -85,7 +78,7 @@ TEST(earliest_is_the_first_of_all) {
                       v3(k * far, test_random_real(&random, 0, 0.5), 0), 0,
                       v3((1 - k) * part * far, test_random_real(&random, -0.3, 0.3), 0));
         add_shape(&s, NULL, ABUT_SHAPE_SHEET, 6, v3(0, 0, 4), 0, v3(20, 3, 0.5));
-        abut_sweep *motion = begin(&s);
+        abut_sweep *motion = scene_motion(&s);
         abut_impact_list all = {.list = malloc(SCENE_HITS * sizeof *all.list),
                                 .capacity = SCENE_HITS};
         abut_impact first;
@@ -106,15 +99,6 @@ TEST(earliest_is_the_first_of_all) {
 
 /* ---- the same on any number of threads and lanes, from step to step ---- */
 
-static size_t find_all(const scene *s, abut_sweep *motion, abut_sweep_mode mode,
-                       abut_impact **impacts, abut_sweep_counts *counts) {
-    abut_impact_list found = {.list = calloc(SCENE_HITS, sizeof *found.list),
-                              .capacity = SCENE_HITS};
-    assert_ok(abut_sweep_find(motion, mode, &s->sweep, &found, counts));
-    *impacts = found.list;
-    return found.count;
-}
-
 TEST_THREADS(threads_and_lanes_make_no_difference) {
     for (int mode = ABUT_SWEEP_ANY; mode <= ABUT_SWEEP_ALL; mode++) {
         abut_impact *first = NULL;
@@ -123,11 +107,11 @@ TEST_THREADS(threads_and_lanes_make_no_difference) {
         for (int k = 0; k < (abuti_simd_lanes() > 4 ? 4 : 2); k++) {
             abut_context *context = test_context(NULL, k == 1 ? 5 : 1);
             scene s = shapes(context, 1);
-            abut_sweep *motion = begin(&s);
+            abut_sweep *motion = scene_motion(&s);
             abut_impact *impacts;
             abut_sweep_counts counts = abut_sweep_counts_default();
             abuti_simd_limit_lanes(k == 2 ? 8 : k == 3 ? 4 : 16);
-            size_t count = find_all(&s, motion, (abut_sweep_mode)mode, &impacts, &counts);
+            size_t count = find_impacts(&s, motion, (abut_sweep_mode)mode, &impacts, &counts);
             abuti_simd_limit_lanes(16);
             abut_sweep_destroy(motion);
             scene_free(&s);
@@ -151,7 +135,7 @@ TEST_THREADS(threads_and_lanes_make_no_difference) {
 TEST(steps_follow_each_other) {
     test_random random = {52};
     scene s = shapes(NULL, 1);
-    abut_sweep *motion = begin(&s);
+    abut_sweep *motion = scene_motion(&s);
     uint32_t orders = 0;
     for (uint32_t round = 0; round < 4; round++) {
         /* small steps keep the order; bodies that were among each other and part spoil it */
@@ -189,7 +173,7 @@ TEST_THREADS(identical_triangles_are_counted) {
     test_memory memory = {0};
     abut_context *context = test_context(&memory, 2);
     scene s = identical_triangles(context, 64);
-    abut_sweep *motion = begin(&s);
+    abut_sweep *motion = scene_motion(&s);
     check_identical(motion, 64, "30240 impacts");
     assert_true(memory.peak_bytes < 10 << 20);
     abut_sweep_destroy(motion);
@@ -221,7 +205,7 @@ TEST(crowds_can_be_cancelled) {
     abut_context *context;
     assert_ok(abut_context_create(&options, &context));
     scene s = identical_triangles(context, 2000); /* would take a minute */
-    abut_sweep *motion = begin(&s);
+    abut_sweep *motion = scene_motion(&s);
     abut_impact impact = {.time = 77};
     abut_impact_list found = {.list = &impact, .capacity = 1, .count = 5};
     abut_sweep_counts counts = {sizeof counts, 6, 7};
@@ -237,22 +221,10 @@ TEST(crowds_can_be_cancelled) {
 /* ---- refused ---- */
 
 static abut_status all_of_it(abut_context *context, void *data) {
-    const scene *from = data;
-    scene s = {.options = from->options, .sweep = from->sweep};
+    scene s;
     abut_sweep *motion = NULL;
     abut_impact *impacts = malloc(4096 * sizeof *impacts);
-    abut_status status = ABUT_OK;
-    for (uint32_t k = 0; !status && k < from->mesh_count; k++) {
-        abut_mesh_input input =
-            abut_mesh_input_doubles(from->meshes[k]->positions, from->meshes[k]->vertex_count,
-                                    from->meshes[k]->indices, from->meshes[k]->triangle_count);
-        status = abut_mesh_create(context, &input, &s.meshes[k]);
-        s.mesh_count += !status;
-    }
-    status = status ? status : abut_sweep_create(s.meshes, s.mesh_count, &s.options, &motion);
-    status = status ? status
-                    : abut_sweep_set_positions(motion, abut_array_host(from->start),
-                                               abut_array_host(from->end));
+    abut_status status = copy_scene(context, data, &s, &motion);
     for (int mode = 0; !status && mode < 3; mode++) {
         abut_impact_list found = {.list = impacts, .capacity = 4096, .count = UINT64_MAX};
         status = abut_sweep_find(motion, (abut_sweep_mode)mode, &s.sweep, &found, NULL);
@@ -265,12 +237,7 @@ static abut_status all_of_it(abut_context *context, void *data) {
 }
 
 TEST(memory_that_runs_out_is_told) {
-    test_random random = {53};
-    scene s = {.options = abut_sweep_options_default(), .sweep = abut_sweep_find_options_default()};
-    for (uint32_t k = 0; k < 2; k++)
-        add_soup(&s, NULL, &random, 20, 24, false);
-    move_all(&s, &random, 1, false);
-    s.options.skip_pairs = true;
+    scene s = two_soups(53);
     assert_true(test_every_allocation(all_of_it, &s) > 30);
     scene_free(&s);
 }
@@ -324,7 +291,7 @@ TEST(bad_steps_are_refused) {
 
 TEST(bad_searches_are_refused) {
     scene s = identical_triangles(NULL, 2);
-    abut_sweep *motion = begin(&s);
+    abut_sweep *motion = scene_motion(&s);
     abut_impact_list found = {.capacity = 1, .count = 3};
     assert_refused("capacity is 1", abut_sweep_find(motion, ABUT_SWEEP_ANY, NULL, &found, NULL));
     found.capacity = 0;

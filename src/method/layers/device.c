@@ -1,10 +1,9 @@
 /* Layers on a device: uploads when solids change and for each query, and six launches.
  *
  * Vertices and triangles of each mesh are stored once, followed by those of solids with their own
- * positions. If these came from a buffer, the host downloads them only when needed. Each query
- * uploads poses and views. Sums of pairs are downloaded, partly added up, and the host adds the
- * rest. Rays that are too long for the device (see layers_rays.cl) are traced by the host, from the
- * same fragments.
+ * positions. Each query uploads poses, views and changed positions. Sums of pairs are downloaded,
+ * partly added up, and the host adds the rest. Rays that are too long for the device (see
+ * layers_rays.cl) are traced by the host, from the same fragments.
  */
 #include "layers/layers.h"
 
@@ -12,7 +11,7 @@
 
 #include <string.h>
 
-enum { PROJECT, WINDOWS, TRIANGLES, LARGE, SET_POSITIONS, RAYS, GATHER, CLEAR, KERNELS };
+enum { PROJECT, WINDOWS, TRIANGLES, LARGE, RAYS, GATHER, CLEAR, KERNELS };
 enum {
     VIEWS,
     BODIES,
@@ -34,7 +33,6 @@ enum {
     LONGS,
     CROSSINGS,
     COUNTS,
-    POSITION_BOUNDS,
     BUFFERS
 };
 
@@ -43,7 +41,6 @@ static const abuti_kernel_source sources[KERNELS] = {
     [WINDOWS] = {"layers_draw", "layers_windows", NULL},
     [TRIANGLES] = {"layers_draw", "layers_triangles", NULL},
     [LARGE] = {"layers_draw", "layers_large_parts", NULL},
-    [SET_POSITIONS] = {"layers_draw", "layers_set_positions", NULL},
     [RAYS] = {"layers_rays", "layers_rays", NULL},
     [GATHER] = {"layers_rays", "layers_gather", NULL},
     [CLEAR] = {"layers_rays", "layers_clear", NULL}};
@@ -232,8 +229,6 @@ static abut_status rebuild_solids(abut_layers *layers) {
     mesh_offsets p = {.vertex = abuti_allocate(layers->context, meshes, sizeof *p.vertex),
                       .triangle = abuti_allocate(layers->context, meshes, sizeof *p.triangle)};
     abut_status status = p.vertex && p.triangle ? ABUT_OK : ABUT_ERROR_MEMORY;
-    if (!status)
-        status = abuti_layers_download_positions(layers); /* before offsets change */
     d->has_solids = false;
     if (!status)
         status = resize_list(layers, &d->bodies, solids, sizeof(layers_body));
@@ -263,74 +258,6 @@ static bool has_memory_for_positions(const abut_layers *layers) {
             return false;
     }
     return true;
-}
-
-static abut_status download_positions(abut_layers *layers, uint32_t id) {
-    const layers_body *body = (const layers_body *)layers->device->bodies.data + id;
-    const layers_solid *solid = &layers_solids(layers)[id];
-    return abuti_kit_read(&layers->device->kit, VERTICES, body->first_vertex, solid->positions,
-                          layers_mesh_of(layers, solid)->mesh->vertex_count, sizeof(vec3));
-}
-
-/* Validates positions in a buffer; with `writes` copies them to the solid. */
-static abut_status validate_positions(layers_device *d, const abut_buffer *from,
-                                      const abut_mesh *mesh, vec3 centre, uint32_t writes,
-                                      uint32_t first, layers_position_bounds *all) {
-    const uint32_t count = mesh->vertex_count;
-    const double most = ABUT_COORDINATE_MAX;
-    layers_position_bounds parts[LAYERS_POSITION_GROUPS];
-    abuti_kit_reserve(&d->kit, POSITION_BOUNDS, LAYERS_POSITION_GROUPS, sizeof *parts);
-    ABUTI_KIT_GROUPS(&d->kit, SET_POSITIONS, LAYERS_POSITION_GROUPS, LAYERS_ITEMS,
-                     ABUTI_BUFFER(&from->memory), ABUTI_VALUE(count), ABUTI_VALUE(most),
-                     ABUTI_VALUE(mesh->origin), ABUTI_VALUE(centre), ABUTI_VALUE(writes),
-                     ABUTI_VALUE(first), MEMORY(VERTICES), MEMORY(POSITION_BOUNDS),
-                     ABUTI_LOCAL_MEMORY(LAYERS_ITEMS * sizeof *parts));
-    abut_status status =
-        abuti_kit_download(&d->kit, POSITION_BOUNDS, parts, LAYERS_POSITION_GROUPS, sizeof *parts);
-    *all = (layers_position_bounds){.box = box_empty(), .bad = LAYERS_NOTHING};
-    for (uint32_t i = 0; i < LAYERS_POSITION_GROUPS && !status; i++) {
-        all->box = box_join(all->box, parts[i].box);
-        all->farthest = real_max(all->farthest, parts[i].farthest);
-        all->bad = parts[i].bad < all->bad ? parts[i].bad : all->bad;
-    }
-    return status;
-}
-
-static abut_status set_positions_on_device(abut_layers *layers, uint32_t id, abut_buffer *from,
-                                           bool *done) {
-    layers_device *d = layers->device;
-    layers_solid *solid = &layers_solids(layers)[id];
-    const abut_mesh *mesh = layers_mesh_of(layers, solid)->mesh;
-    if (!solid->positions || !has_memory_for_positions(layers))
-        return ABUT_OK;
-    layers_body *bodies = d->bodies.data, body = bodies[id];
-    layers_position_bounds all;
-    abut_status status =
-        validate_positions(d, from, mesh, v3(0, 0, 0), false, body.first_vertex, &all);
-    if (!status && all.bad != LAYERS_NOTHING)
-        return abuti_fail(
-            ABUT_ERROR_ARGUMENT,
-            "abut_layers_set_positions: positions[%u] is not finite or exceeds ABUT_COORDINATE_MAX",
-            all.bad);
-    if (!status)
-        status = abuti_mesh_check_size("abut_layers_set_positions", all.box);
-    if (!status)
-        status =
-            validate_positions(d, from, mesh, box_centre(all.box), true, body.first_vertex, &all);
-    if (status)
-        return status;
-    layers_hull hull = abuti_layers_hull(all.box, all.farthest, mesh->origin);
-    body.box = hull.box;
-    body.centre = hull.centre;
-    body.radius = hull.radius;
-    abuti_kit_write(&d->kit, BODIES, id, &body, 1, sizeof body);
-    if ((status = abuti_queue_report(&d->queue)))
-        return status;
-    bodies[id] = body;
-    ((uint64_t *)d->position_changes.data)[id] = solid->position_changes;
-    solid->hull = hull;
-    solid->on_device = *done = true;
-    return ABUT_OK;
 }
 
 /* Ensures that a staging buffer has at least `bytes` bytes. */
@@ -630,10 +557,8 @@ static abut_status run_on_device(abut_layers *layers, layers_pass *passes, uint3
     if (status)
         return status;
     if (!prepare_views(layers, passes, count, &tiles,
-                       &pixels)) { /* processes the view tile by tile on the CPU instead */
-        status = abuti_layers_download_positions(layers);
-        return status ? status : abuti_layers_on_cpu.run(layers, passes, count, output);
-    }
+                       &pixels)) /* processes the view tile by tile on the CPU instead */
+        return abuti_layers_on_cpu.run(layers, passes, count, output);
     const layers_pass *p = &passes[0];
     uint32_t wanted = (p->every_pixel ? LAYERS_EVERY_PIXEL : 0) | (p->edges ? LAYERS_EDGES : 0) |
                       (p->hits ? LAYERS_HITS : 0) | (p->own ? LAYERS_OWN : 0);
@@ -655,6 +580,4 @@ static abut_status run_on_device(abut_layers *layers, layers_pass *passes, uint3
 
 const layers_backend abuti_layers_on_device = {.create = create_device_layers,
                                                .destroy = destroy_device_layers,
-                                               .run = run_on_device,
-                                               .set_positions = set_positions_on_device,
-                                               .download_positions = download_positions};
+                                               .run = run_on_device};

@@ -21,8 +21,7 @@
 #define LAYERS_LAST 0xffff
 #define LAYERS_OWNERS 8 /* sums that are added to the table at once */
 #define LAYERS_NOTHING 0xffffffffu
-#define LAYERS_PROBES 64           /* slots of a hash table that are tried */
-#define LAYERS_POSITION_GROUPS 128 /* work-groups that validate positions */
+#define LAYERS_PROBES 64 /* slots of a hash table that are tried */
 
 /* A solid without its pose. */
 typedef struct layers_body {
@@ -34,14 +33,6 @@ typedef struct layers_body {
     word32 used, inward;
     word32 first_vertex, first_triangle, triangle_count, unused;
 } layers_body;
-
-/* Bounds of new positions from one work-group, relative to the origin of the mesh. */
-typedef struct layers_position_bounds {
-    box3 box;
-    double farthest; /* largest squared distance from a centre */
-    word32 bad;      /* the first position that is not finite or too large, or LAYERS_NOTHING */
-    word32 unused;
-} layers_position_bounds;
 
 /* A solid in a view. */
 typedef struct layers_projection {

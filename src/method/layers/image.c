@@ -40,6 +40,5 @@ abut_status abut_layers_image(abut_layers *layers, const abut_raster_view *view,
         pixels[i] = far ? INFINITY : ids ? -1.0f : 0;
     pass.pixels = pixels;
     pass.show = show;
-    status = abuti_layers_download_positions(layers);
-    return status ? status : abuti_layers_pass(&pass);
+    return abuti_layers_pass(&pass);
 }

@@ -180,12 +180,6 @@ static abut_status close_mesh(abut_layers *layers, const abut_mesh *source,
     return cap_holes(layers, source, border, to);
 }
 
-layers_hull abuti_layers_hull(box3 box, double farthest_sq, vec3 origin) {
-    return (layers_hull){.box = {v3_add(box.lo, origin), v3_add(box.hi, origin)},
-                         .centre = v3_add(box_centre(box), origin),
-                         .radius = sqrt(farthest_sq) * (1 + 1e-12)};
-}
-
 static layers_hull compute_hull(const vec3 *positions, uint32_t count, vec3 origin) {
     box3 box = box_empty();
     double most = 0; /* squares of unused distant vertices may overflow to infinity, which is still
@@ -195,7 +189,9 @@ static layers_hull compute_hull(const vec3 *positions, uint32_t count, vec3 orig
     const vec3 centre = box_centre(box);
     for (uint32_t v = 0; v < count; v++)
         most = real_max(most, v3_length_sq(v3_sub(positions[v], centre)));
-    return abuti_layers_hull(box, most, origin);
+    return (layers_hull){.box = {v3_add(box.lo, origin), v3_add(box.hi, origin)},
+                         .centre = v3_add(centre, origin),
+                         .radius = sqrt(most) * (1 + 1e-12)};
 }
 
 static abut_status prepare_mesh(abut_layers *layers, const abut_mesh *source, layers_mesh *to) {
@@ -338,22 +334,26 @@ static abut_status set_poses(abut_layers *layers, const uint32_t *ids, const abu
     return ABUT_OK;
 }
 
-static abut_status check_buffer(const abut_layers *layers, const char *function, const char *what,
-                                const abut_buffer *buffer, size_t count, size_t element_bytes) {
+/* Reads an array of `numbers` doubles per element, which may be in a buffer, in memory of the host.
+ * The caller releases `copy`. */
+static abut_status read_array(const abut_layers *layers, const char *function, const char *what,
+                              abut_array *array, size_t count, uint32_t numbers, void **copy) {
+    const size_t bytes = numbers * sizeof(double);
+    abut_buffer *buffer = array->buffer;
+    abut_status status =
+        abuti_array_convert(function, what, layers->context, array, count, numbers, copy);
+    if (status || !buffer)
+        return status;
     if (!layers->options.device)
         return abuti_fail(ABUT_ERROR_ARGUMENT,
                           "%s: the %s are in a device buffer, but the layers have no device; set "
                           "options->device in abut_layers_create()",
                           function, what);
-    return abuti_buffer_check(buffer, function, what, layers->options.device, count, element_bytes);
-}
-
-/* Downloads a buffer into memory that the caller releases. */
-static abut_status download_buffer(const abut_layers *layers, abut_buffer *buffer, size_t count,
-                                   size_t element_bytes, void **data) {
-    *data = abuti_allocate(layers->context, count, element_bytes);
-    return *data ? abuti_buffer_download(&buffer->queue, &buffer->memory, 0, *data,
-                                         count * element_bytes)
+    status = abuti_buffer_check(buffer, function, what, layers->options.device, count, bytes);
+    if (status)
+        return status;
+    array->host = *copy = abuti_allocate(layers->context, count, bytes);
+    return *copy ? abuti_buffer_download(&buffer->queue, &buffer->memory, 0, *copy, count * bytes)
                  : ABUT_ERROR_MEMORY;
 }
 
@@ -362,37 +362,14 @@ abut_status abut_layers_set_poses(abut_layers *layers, const uint32_t *ids, abut
     if (!layers || (count && !poses.host && !poses.buffer))
         return abuti_null(__func__, layers ? "poses" : "layers");
     void *list;
-    abut_status status =
-        abuti_array_convert(__func__, "poses", layers->context, &poses, count, POSE_NUMBERS, &list);
-    if (!status && poses.buffer) {
-        status = check_buffer(layers, __func__, "poses", poses.buffer, count, sizeof(abut_pose));
-        if (!status)
-            status = download_buffer(layers, poses.buffer, count, sizeof(abut_pose), &list);
-        poses.host = list;
-    }
+    abut_status status = read_array(layers, __func__, "poses", &poses, count, POSE_NUMBERS, &list);
     if (!status)
         status = set_poses(layers, ids, poses.host, count);
     abuti_release(layers->context, list);
     return status;
 }
 
-static void reset_positions(abut_layers *layers, layers_solid *solid) {
-    abuti_release(layers->context, solid->positions);
-    solid->positions = NULL;
-    solid->on_device = false;
-    solid->hull = layers_mesh_of(layers, solid)->hull;
-}
-
-/* Invalidates everything that depends on positions. */
-static void invalidate_positions(abut_layers *layers, layers_solid *solid) {
-    abut_bvh_destroy(solid->bvh);
-    solid->bvh = NULL;
-    solid->self_state = LAYERS_SELF_UNKNOWN;
-    layers->has_bounds = false;
-}
-
-static abut_status set_host_positions(abut_layers *layers, layers_solid *solid,
-                                      const abut_vec3 *from) {
+static abut_status set_positions(abut_layers *layers, layers_solid *solid, const abut_vec3 *from) {
     const layers_mesh *kept = layers_mesh_of(layers, solid);
     const abut_mesh *mesh = kept->mesh;
     uint32_t own = mesh->vertex_count - kept->cap_count;
@@ -415,46 +392,21 @@ static abut_status set_host_positions(abut_layers *layers, layers_solid *solid,
             return ABUT_ERROR_MEMORY;
     }
     if (!from) {
-        reset_positions(layers, solid);
+        abuti_release(layers->context, solid->positions);
+        solid->positions = NULL;
+        solid->hull = kept->hull;
     } else {
         for (uint32_t v = 0; v < own; v++)
             solid->positions[v] = v3_sub(from[v], mesh->origin);
         compute_cap_apexes(kept, own, solid->positions);
         solid->hull = compute_hull(solid->positions, mesh->vertex_count, mesh->origin);
     }
-    solid->on_device = false;
     solid->position_changes++;
-    invalidate_positions(layers, solid);
+    abut_bvh_destroy(solid->bvh);
+    solid->bvh = NULL;
+    solid->self_state = LAYERS_SELF_UNKNOWN;
+    layers->has_bounds = false;
     return ABUT_OK;
-}
-
-/* Positions in a buffer stay on the device, unless they are the first ones of this solid or its
- * mesh has caps. */
-static abut_status set_device_positions(abut_layers *layers, uint32_t id, abut_buffer *from) {
-    layers_solid *solid = &layers_solids(layers)[id];
-    const layers_mesh *kept = layers_mesh_of(layers, solid);
-    const uint32_t own = kept->mesh->vertex_count - kept->cap_count;
-    bool done = false;
-    abut_status status = check_buffer(layers, "abut_layers_set_positions", "positions", from, own,
-                                      sizeof(abut_vec3));
-    if (!status && !kept->cap_count)
-        status = layers->backend->set_positions(layers, id, from, &done);
-    if (status && status != ABUT_ERROR_ARGUMENT) { /* the state of the device is unknown */
-        if (solid->on_device)
-            reset_positions(layers, solid);
-        solid->position_changes++;
-        invalidate_positions(layers, solid);
-    }
-    if (done)
-        invalidate_positions(layers, solid);
-    if (status || done)
-        return status;
-    void *list = NULL;
-    status = download_buffer(layers, from, own, sizeof(abut_vec3), &list);
-    if (!status)
-        status = set_host_positions(layers, solid, list);
-    abuti_release(layers->context, list);
-    return status;
 }
 
 abut_status abut_layers_set_positions(abut_layers *layers, uint32_t id, abut_array positions) {
@@ -466,23 +418,11 @@ abut_status abut_layers_set_positions(abut_layers *layers, uint32_t id, abut_arr
     layers_solid *solid = &layers_solids(layers)[id];
     const layers_mesh *kept = layers_mesh_of(layers, solid);
     void *copy;
-    status = abuti_array_convert(__func__, "positions", layers->context, &positions,
-                                 kept->mesh->vertex_count - kept->cap_count, 3, &copy);
+    status = read_array(layers, __func__, "positions", &positions,
+                        kept->mesh->vertex_count - kept->cap_count, 3, &copy);
     if (!status)
-        status = positions.buffer ? set_device_positions(layers, id, positions.buffer)
-                                  : set_host_positions(layers, solid, positions.host);
+        status = set_positions(layers, solid, positions.host);
     abuti_release(layers->context, copy);
-    return status;
-}
-
-abut_status abuti_layers_download_positions(abut_layers *layers) {
-    abut_status status = ABUT_OK;
-    for (size_t i = 0; i < layers->solids.count && !status; i++) {
-        layers_solid *solid = &layers_solids(layers)[i];
-        if (solid->on_device &&
-            !(status = layers->backend->download_positions(layers, (uint32_t)i)))
-            solid->on_device = false;
-    }
     return status;
 }
 
@@ -513,9 +453,7 @@ abut_status abuti_layers_bvh(abut_layers *layers, uint32_t id, const abut_bvh **
         status = abut_bvh_create(kept->mesh, NULL, to);
     else if (!*to) {
         abut_mesh *mesh = NULL;
-        status = abuti_layers_download_positions(layers);
-        if (!status)
-            status = create_own_mesh(layers, solid, &mesh);
+        status = create_own_mesh(layers, solid, &mesh);
         if (!status)
             status = abut_bvh_create(mesh, NULL, to);
         abut_mesh_destroy(mesh);

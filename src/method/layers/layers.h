@@ -45,8 +45,6 @@ typedef struct layers_solid {
     raster_motion motion;
     vec3 *positions; /* positions of this solid, relative to the origin of the mesh; null = those of
                         the mesh */
-    bool on_device;  /* only the device has the current positions; see
-                        abuti_layers_download_positions() */
     layers_hull hull;
     uint64_t position_changes; /* how often its positions changed */
     abut_bvh *bvh;             /* if it has its own positions */
@@ -203,13 +201,6 @@ struct layers_backend {
     /* Processes all views. */
     abut_status (*run)(abut_layers *layers, layers_pass *passes, uint32_t count,
                        layers_output *output);
-    /* Device only: sets the positions of a solid from a buffer. *done is false, and nothing has
-     * changed, if the solid has no memory of its own on the device yet. Nothing has changed with
-     * ABUT_ERROR_ARGUMENT either. */
-    abut_status (*set_positions)(abut_layers *layers, uint32_t id, abut_buffer *positions,
-                                 bool *done);
-    /* Downloads the positions of a solid. */
-    abut_status (*download_positions)(abut_layers *layers, uint32_t id);
 };
 extern const layers_backend abuti_layers_on_cpu, abuti_layers_on_device;
 
@@ -237,11 +228,6 @@ void abuti_layers_trace_ray(const layers_pass *pass, layers_chunk *chunk, uint32
 
 /* ---- layers.c ---- */
 
-/* Makes the current positions of all solids available on the host. */
-abut_status abuti_layers_download_positions(abut_layers *layers);
-/* The bounding volumes of positions with this box. farthest_sq is the largest squared distance from
- * its centre. Positions are relative to `origin`. */
-layers_hull abuti_layers_hull(box3 box, double farthest_sq, vec3 origin);
 /* The BVH of a solid, created on first use. */
 abut_status abuti_layers_bvh(abut_layers *layers, uint32_t id, const abut_bvh **bvh);
 /* Whether the surface of a solid intersects itself. Also true if too many triangles overlap to

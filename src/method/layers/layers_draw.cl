@@ -440,46 +440,4 @@ __kernel void layers_large_parts(__global const layers_listed_view *view_list, u
     }
 }
 
-/* ---- new positions ---- */
-
-/* Validates positions for a solid, which must be within `most`; with `writes` copies them to the
- * solid. */
-__kernel void layers_set_positions(__global const double *from, uint count, double most,
-                                   vec3 origin, vec3 centre, uint writes, uint first,
-                                   __global double *vertices,
-                                   __global layers_position_bounds *found,
-                                   __local layers_position_bounds *shared) {
-    const uint item = (uint)get_local_id(0);
-    layers_position_bounds own;
-    own.box = box_empty();
-    own.farthest = 0.0;
-    own.bad = LAYERS_NOTHING;
-    own.unused = 0;
-    for (uint v = (uint)get_global_id(0); v < count; v += (uint)get_global_size(0)) {
-        const vec3 p = v3(from[3 * (size_t)v], from[3 * (size_t)v + 1], from[3 * (size_t)v + 2]);
-        if (!(fabs(p.x) <= most && fabs(p.y) <= most && fabs(p.z) <= most))
-            own.bad = min(own.bad, v);
-        const vec3 q = v3_sub(p, origin);
-        own.box = box_grow(own.box, q);
-        own.farthest = real_max(own.farthest, v3_length_sq(v3_sub(q, centre)));
-        if (writes) {
-            __global double *to = vertices + 3 * (size_t)(first + v);
-            to[0] = q.x;
-            to[1] = q.y;
-            to[2] = q.z;
-        }
-    }
-    shared[item] = own;
-    barrier(CLK_LOCAL_MEM_FENCE);
-    if (item == 0) {
-        for (uint k = 1; k < LAYERS_ITEMS; k++) {
-            const layers_position_bounds other = shared[k];
-            own.box = box_join(own.box, other.box);
-            own.farthest = real_max(own.farthest, other.farthest);
-            own.bad = min(own.bad, other.bad);
-        }
-        found[get_group_id(0)] = own;
-    }
-}
-
 #endif

@@ -116,8 +116,6 @@ static abut_status list_hits(query_state *w, const layers_pass *passes,
     abut_status status =
         abuti_vector_reserve(layers->context, &w->hits, w->hits.count + touches->count,
                              sizeof(abut_layers_hit));
-    if (!status && touches->count)
-        status = abuti_layers_download_positions(layers);
     for (size_t i = 0; i < touches->count && !status; i++) {
         const layers_touch *t = (const layers_touch *)touches->data + i;
         const layers_solid *solid = &layers_solids(layers)[t->penetrating];

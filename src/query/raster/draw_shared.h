@@ -38,10 +38,11 @@ typedef struct raster_large {
     word32 part, parts;
 } raster_large;
 
-/* Keys are written in two passes, first all depths and then the triangles, so that a device needs
- * no 64-bit atomics. */
-enum { RASTER_DEPTHS_PASS = 0, RASTER_TRIANGLES_PASS, RASTER_PASSES };
-
+/* How keys are written: in one atomic operation; or, on devices without 64-bit atomics, first all
+ * depths and then the triangles. */
+enum { RASTER_KEYS = 0, RASTER_FIRST_DEPTHS = 1, RASTER_THEN_TRIANGLES = 2 };
+/* Counters. */
+enum { RASTER_COUNT_LARGE = 0, RASTER_COUNT_NO_ATOMICS, RASTER_COUNTS };
 /* Requested images. */
 enum { RASTER_WANT_DEPTHS = 1, RASTER_WANT_ITEMS = 2, RASTER_WANT_TRIANGLES = 4 };
 

@@ -6,6 +6,8 @@
 #include "geom/sweep.h"
 #include "mesh/mesh.h"
 
+enum { HITS_PER_TASK = 4096 };
+
 /* ---- on the CPU ---- */
 
 static abut_status cpu_open(abut_sweep *m, vec3 **room) {
@@ -393,11 +395,25 @@ abut_status abuti_motion_count(uint64_t count, abut_impact_list *impacts) {
     return ABUTI_LIST_COUNT("abut_sweep_find", "impacts", impacts, count);
 }
 
+typedef struct report_task {
+    const abut_sweep *motion;
+    const motion_hit *hits;
+    abut_impact *impacts;
+} report_task;
+
+static void report_hits(void *data, size_t chunk, size_t begin, size_t end) {
+    const report_task *t = data;
+    (void)chunk;
+    for (size_t i = begin; i < end; i++)
+        t->impacts[i] = impact_of(t->motion, &t->hits[i]);
+}
+
 abut_status abuti_motion_report(const abut_sweep *motion, const motion_hit *hits, uint64_t count,
                                 abut_impact_list *impacts) {
     abut_status status = abuti_motion_count(count, impacts);
-    for (uint64_t i = 0; i < count && !status; i++)
-        impacts->list[i] = impact_of(motion, &hits[i]);
+    report_task task = {motion, hits, impacts->list};
+    if (!status)
+        abuti_parallel_for(motion->context, (size_t)count, HITS_PER_TASK, report_hits, &task);
     return status;
 }
 

@@ -356,36 +356,6 @@ static void find_plane_pairs(broad *b, world_chunk *chunk) {
 
 /* ---- gathering ---- */
 
-/* Where the pairs of each b, or of each a, begin; counted over all chunks. */
-static void count_pairs(const abut_world *world, size_t chunks, bool by_a, size_t *begin) {
-    memset(begin, 0, (world->items.count + 1) * sizeof *begin);
-    for (size_t c = 0; c < chunks; c++) {
-        const abuti_vector *list = &world->pair_chunks[c].list;
-        const abut_world_pair *pairs = list->data;
-        for (size_t i = 0; i < list->count; i++)
-            begin[(by_a ? pairs[i].a : pairs[i].b) + 1]++;
-    }
-    for (size_t i = 0; i < world->items.count; i++)
-        begin[i + 1] += begin[i];
-}
-
-/* Stable counting sorts by b, then by a. */
-static void sort_pairs(abut_world *world, size_t chunks, size_t total, abuti_vector *list) {
-    size_t *begin = world->begin.data;
-    abut_world_pair *spare = world->spare.data, *to = list->data;
-    count_pairs(world, chunks, false, begin);
-    for (size_t c = 0; c < chunks; c++) {
-        const abuti_vector *from = &world->pair_chunks[c].list;
-        const abut_world_pair *pairs = from->data;
-        for (size_t i = 0; i < from->count; i++)
-            spare[begin[pairs[i].b]++] = pairs[i];
-    }
-    count_pairs(world, chunks, true, begin);
-    for (size_t i = 0; i < total; i++)
-        to[begin[spare[i].a]++] = spare[i];
-    list->count = total;
-}
-
 /* Sorts the pairs of all chunks. */
 static abut_status gather_pairs(abut_world *world, size_t chunks, abuti_vector *list) {
     uint64_t total = 0;
@@ -399,21 +369,28 @@ static abut_status gather_pairs(abut_world *world, size_t chunks, abuti_vector *
                           "abut_world: more than %llu pairs of bounding boxes overlap; raise "
                           "options->pair_limit",
                           (unsigned long long)world->options.pair_limit);
-    const struct {
-        abuti_vector *list;
-        size_t count, bytes;
-    } needs[] = {{&world->spare, (size_t)total,
-                  sizeof(sort_key)}, /* sort_key, because keys use it too */
-                 {list, (size_t)total, sizeof(abut_world_pair)},
-                 {&world->begin, world->items.count + 1, sizeof(size_t)}};
-    abut_status status = ABUT_OK;
     list->count = 0;
-    for (size_t i = 0; i < sizeof needs / sizeof *needs && !status; i++)
-        status =
-            abuti_vector_reserve(world->context, needs[i].list, needs[i].count, needs[i].bytes);
+    abut_status status =
+        abuti_vector_reserve(world->context, &world->keys, (size_t)total, sizeof(sort_key));
     if (!status)
-        sort_pairs(world, chunks, (size_t)total, list);
-    return status;
+        status =
+            abuti_vector_reserve(world->context, &world->spare, (size_t)total, sizeof(sort_key));
+    if (!status)
+        status = abuti_vector_reserve(world->context, list, (size_t)total, sizeof(abut_world_pair));
+    if (status)
+        return status;
+    sort_key *keys = world->keys.data;
+    abut_world_pair *to = list->data;
+    for (size_t c = 0; c < chunks; c++) {
+        const abut_world_pair *pairs = world->pair_chunks[c].list.data;
+        for (size_t i = 0; i < world->pair_chunks[c].list.count; i++)
+            *keys++ = (sort_key){(uint64_t)pairs[i].a << 32 | pairs[i].b, 0};
+    }
+    const sort_key *sorted = abuti_sort_by_key(world->keys.data, world->spare.data, (size_t)total);
+    for (; list->count < total; list->count++)
+        to[list->count] = (abut_world_pair){(uint32_t)(sorted[list->count].key >> 32),
+                                            (uint32_t)sorted[list->count].key};
+    return ABUT_OK;
 }
 
 abut_status abuti_world_overlaps(abut_world *world, const world_sweep *sweeps, double reach,

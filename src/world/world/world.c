@@ -107,20 +107,13 @@ void abut_world_destroy(abut_world *world) {
         release_item(world, &world_items(world)[i]);
     if (world->layers)
         abuti_world_layers.close(world);
-    abuti_vector *lists[] = {&world->items,          &world->places,
-                             &world->keys,           &world->spare,
-                             &world->order,          &world->boxes,
-                             &world->nodes,          &world->pairs,
-                             &world->begin,          &world->ignored,
-                             &world->contacts,       &world->touches,
-                             &world->pair_records,   &world->reported,
-                             &world->sweeps,         &world->sweep_pairs,
-                             &world->swept,          &world->assets,
-                             &world->serial_results, &world->serial_contacts,
-                             &world->serial_patches, &world->layer_pairs,
-                             &world->hints};
-    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
-        abuti_release(context, lists[i]->data);
+    ABUTI_RELEASE(context, world->items.data, world->places.data, world->keys.data,
+                  world->spare.data, world->order.data, world->boxes.data, world->nodes.data,
+                  world->pairs.data, world->ignored.data, world->contacts.data, world->touches.data,
+                  world->pair_records.data, world->reported.data, world->sweeps.data,
+                  world->sweep_pairs.data, world->swept.data, world->assets.data,
+                  world->serial_results.data, world->serial_contacts.data,
+                  world->serial_patches.data, world->layer_pairs.data, world->hints.data);
     for (size_t i = 0; i < WORLD_CHUNKS; i++) {
         const world_results *results = &world->results[i];
         ABUTI_RELEASE(context, world->pair_chunks[i].list.data, results->contacts.data,

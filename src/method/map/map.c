@@ -459,12 +459,6 @@ abut_status abuti_map_begin_query(const char *function, abut_map *map, const abu
     return ABUT_OK;
 }
 
-abut_status abuti_map_begin_host_query(const char *function, abut_map *map,
-                                       const abut_map_query *query, abut_map_query *ours) {
-    abut_status status = abuti_map_begin_query(function, map, query, ours);
-    return status ? status : abuti_map_reserve_points(map);
-}
-
 /* ---- texels ---- */
 
 abut_status abuti_map_check_results(const char *function, const abut_map *map) {

@@ -13,14 +13,19 @@ typedef struct scene {
     uint32_t count;
 } scene;
 
-static void scene_add(scene *s, abut_mesh *mesh, bool sign, abut_pose pose) {
+/* sign: none, automatic, or by pseudo-normals. */
+enum { UNSIGNED, SIGNED, BY_NORMALS };
+
+static void scene_add(scene *s, abut_mesh *mesh, int sign, abut_pose pose) {
+    abut_sign_options signs = abut_sign_options_default();
+    signs.method = sign == BY_NORMALS ? ABUT_SIGN_NORMAL : ABUT_SIGN_AUTO;
     for (int k = 0; k < 2; k++) {
         abut_bvh_options options = abut_bvh_options_default();
         abut_bvh *bvh = NULL;
         options.device = k ? device : NULL;
         assert_ok(abut_bvh_create(mesh, &options, &bvh));
         if (sign)
-            assert_ok(abut_sign_prepare(bvh, NULL));
+            assert_ok(abut_sign_prepare(bvh, &signs));
         s->others[k][s->count] = abut_collider_from_bvh(bvh, pose);
     }
     s->count++;
@@ -92,7 +97,7 @@ TEST(the_same_as_on_the_cpu) {
         if (round == 3)
             pose.rotation = (abut_quat){0.1, 0.2, -0.3, 0.8};
         scene_make(&s, e, 96);
-        scene_add(&s, g, round != 1, pose);
+        scene_add(&s, g, round != 1 ? SIGNED : UNSIGNED, pose);
         abut_map_measures m = compare(&s, round == 1 ? 0.3 : 0);
         assert_true(round < 2 || m.inside > 0);
         compare(&s, 0); /* warm */
@@ -107,7 +112,7 @@ TEST(bodies_that_move) {
               *ball = made(NULL, ABUT_SHAPE_ICOSPHERE, 5, 0);
     scene s;
     scene_make(&s, torus, 80);
-    scene_add(&s, ball, true, abut_pose_identity());
+    scene_add(&s, ball, SIGNED, abut_pose_identity());
     for (int frame = 0; frame < 4; frame++) {
         const double bend[9] = {1, 0.2 * frame, 0, 0, 1, 0, 0, 0.1 * frame, 1};
         abut_mesh *here = moved(torus, bend, (abut_vec3){0.1 * frame, 0, 0}),
@@ -126,29 +131,30 @@ TEST(bodies_that_move) {
     abut_mesh_destroy(ball);
 }
 
-/* Several at once, some with signs; one in two places; far away; and one that only the CPU
- * supports.
- */
+/* Several at once, some with signs; one in two places; far away; with a boundary; by
+ * pseudo-normals; and one on the CPU. */
 TEST(many_bodies) {
     abut_mesh *ball = made(NULL, ABUT_SHAPE_ICOSPHERE, 3, 0),
               *sheet = made(NULL, ABUT_SHAPE_SHEET, 4, 4);
     scene s;
     scene_make(&s, ball, 64);
-    scene_add(&s, ball, true, (abut_pose){{0, 0, 0, 0}, {0.6, 0.1, 0}});
-    scene_add(&s, ball, false, (abut_pose){{0, 0, 0, 1}, {-0.9, 0.2, 0.1}});
-    scene_add(&s, ball, true, (abut_pose){{0, 0, 0, 0}, {0.6, 0.1, 0}});
+    scene_add(&s, ball, SIGNED, (abut_pose){{0, 0, 0, 0}, {0.6, 0.1, 0}});
+    scene_add(&s, ball, UNSIGNED, (abut_pose){{0, 0, 0, 1}, {-0.9, 0.2, 0.1}});
+    scene_add(&s, ball, SIGNED, (abut_pose){{0, 0, 0, 0}, {0.6, 0.1, 0}});
     compare(&s, 0);
     compare(&s, 0.05);
     scene_free(&s);
     scene_make(&s, ball, 64);
-    scene_add(&s, ball, true, (abut_pose){{0, 0, 0, 0}, {1000, 2000, 0}});
+    scene_add(&s, ball, SIGNED, (abut_pose){{0, 0, 0, 0}, {1000, 2000, 0}});
     compare(&s, 0);
-    scene_add(&s, sheet, true, (abut_pose){{0, 0, 0, 0}, {0, 0, 0.3}}); /* has a border */
+    scene_add(&s, sheet, SIGNED, (abut_pose){{0, 0, 0, 0}, {0, 0, 0.3}}); /* has a border */
     compare(&s, 0);
+    scene_add(&s, ball, BY_NORMALS, (abut_pose){{0, 0, 0, 0}, {0.3, 0, 0.2}});
+    assert_true(compare(&s, 0).inside > 0);
     scene_free(&s);
     scene_make(&s, ball, 64); /* no body; and itself, where many triangles are as near */
     compare(&s, 0);
-    scene_add(&s, ball, true, abut_pose_identity());
+    scene_add(&s, ball, SIGNED, abut_pose_identity());
     compare(&s, 0);
     /* one on the CPU */
     abut_collider here = s.others[1][0];

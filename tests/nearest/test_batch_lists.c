@@ -379,7 +379,7 @@ static bool is_kept(const whole *w, const uint32_t *kept, uint32_t count, uint32
         const uint32_t name = w->list.names[kept[k]];
         for (uint32_t i = features->incident_begin[name]; i < features->incident_begin[name + 1];
              i++)
-            if (w->bvh->order[features->incidents[i]] == triangle)
+            if (features->incidents[i] / 4 == triangle)
                 return true;
     }
     return false;

@@ -100,6 +100,8 @@ TEST(shapes) {
     check_mesh(make_shape(NULL, ABUT_SHAPE_TEAPOT, 8), 3000, 1);
     check_mesh(make_shape(NULL, ABUT_SHAPE_TORUS, 24), 3000, 2);
     check_mesh(make_shape(NULL, ABUT_SHAPE_BOX, 1), 3000, 3);
+    /* a vertex in so many triangles that there are no features */
+    check_mesh(make_shape(NULL, ABUT_SHAPE_CONE, FEATURES_DEGREE + 4), 500, 4);
     /* the middle of a sphere: all triangles are candidates */
     both b = make_both(make_shape(NULL, ABUT_SHAPE_UVSPHERE, 24));
     abut_vec3 middles[40] = {{0, 0, 0}};

@@ -192,11 +192,9 @@ abut_status abuti_field_set_up(const abut_bvh *bvh, const abut_field_options *o,
     field->reliability = sign.reliability;
     field->device = choose_device(bvh, o);
     abut_status status = abuti_field_plan(bvh->mesh, o, &field->grid, &field->band);
-    if (status)
-        return status;
-    for (int axis = 0; axis < 3 && o->layout == ABUT_FIELD_SPARSE; axis++)
-        field->bricks[axis] = (field->grid.count[axis] - 1 + FIELD_BRICK - 1) / FIELD_BRICK;
-    return ABUT_OK;
+    if (!status)
+        abuti_field_count(field);
+    return status;
 }
 
 /* Builds the field. Stores it in the cache if the options name one. */

@@ -427,10 +427,8 @@ abut_status abuti_map_contacts(const abut_map *map, const abut_patch_options *op
     abut_status status = abuti_map_check_on_host(function, map);
     if (!status && !patches)
         return abuti_null(function, "patches");
-    status = status ? status : abuti_map_check_others(function, map);
-    status = status ? status
-                    : abuti_options_read(&ours, sizeof ours, options, "abut_map_contacts: options");
-    if (status)
+    if (status || (status = abuti_map_check_others(function, map)) ||
+        (status = abuti_options_read(&ours, sizeof ours, options, "abut_map_contacts: options")))
         return status;
     if (map->last_query == MAP_THICKNESS)
         return abuti_fail(ABUT_ERROR_ARGUMENT,
@@ -446,16 +444,13 @@ abut_status abuti_map_contacts(const abut_map *map, const abut_patch_options *op
     if (status)
         return status;
     abut_map *lazy = (abut_map *)(uintptr_t)map; /* maps have one user at a time */
-    if (!map->topology)
-        status = abut_topology_create(map->mesh, &lazy->topology);
+    if (!map->topology && (status = abut_topology_create(map->mesh, &lazy->topology)))
+        return status;
+    abut_topology_arrays topology = abut_topology_arrays_default();
+    abut_topology_get_arrays(map->topology, &topology);
     patch_search g = {.map = map, .context = map->context, .margin = ours.margin};
-    status = status ? status : list_texels(&g);
-    if (!status) {
-        abut_topology_arrays topology = abut_topology_arrays_default();
-        abut_topology_get_arrays(map->topology, &topology);
-        status = join_neighbours(&g, &topology);
-    }
-    status = status ? status : write_patches(&g, &ours, volumes, patches);
+    if (!(status = list_texels(&g)) && !(status = join_neighbours(&g, &topology)))
+        status = write_patches(&g, &ours, volumes, patches);
     ABUTI_RELEASE(g.context, g.list, g.parent, g.place, g.pieces, g.facings);
     return status;
 }

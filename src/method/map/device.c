@@ -65,7 +65,8 @@ static abut_status create_device_map(abut_map *map) {
     struct map_device *d = map->device = abuti_allocate_zeroed(map->context, 1, sizeof *d);
     uint32_t *owner = abuti_allocate(map->context, map->sample_count, sizeof *owner);
     status = d && owner ? ABUT_OK : ABUT_ERROR_MEMORY;
-    status = status ? status : abuti_queue_open(map->options.device, &d->queue);
+    if (!status)
+        status = abuti_queue_open(map->options.device, &d->queue);
     map->options.device = NULL; /* from here on the queue retains it */
     if (!status) {
         map->options.device = d->queue.device;

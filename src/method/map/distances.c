@@ -316,8 +316,8 @@ abut_status abut_map_compute_distance(abut_map *map, const abut_collider *others
     abut_context *context = abuti_context_of(map ? map->context : NULL);
     abuti_posed *posed = abuti_allocate(context, count, sizeof *posed);
     abut_status status = posed ? read_others(__func__, others, count, posed) : ABUT_ERROR_MEMORY;
-    status = status ? status : abuti_map_begin_query(__func__, map, query, &ours);
-    status = status ? status : compute_distance(map, posed, count, ours.limit);
+    if (!status && !(status = abuti_map_begin_query(__func__, map, query, &ours)))
+        status = compute_distance(map, posed, count, ours.limit);
     abuti_release(context, posed);
     return status;
 }

@@ -204,15 +204,13 @@ static abut_status create_map(const char *function, abut_mesh *mesh,
     made->atlas = *atlas;
     made->placed = mesh->triangle_count;
     made->backend = options->device ? &abuti_map_on_device : &abuti_map_on_cpu;
-    abut_status status = check_mesh(function, mesh);
-    status = status ? status : abut_bvh_create(mesh, NULL, &made->bvh);
-    if (!status && !atlas->places)
-        status = abuti_map_atlas_create(function, mesh, options->resolution, options->importance,
-                                        &made->atlas);
-    status = status ? status : number_samples(made);
-    if (!status && made->backend->create)
-        status = made->backend->create(made);
-    if (status) {
+    abut_status status;
+    if ((status = check_mesh(function, mesh)) ||
+        (status = abut_bvh_create(mesh, NULL, &made->bvh)) ||
+        (!atlas->places && (status = abuti_map_atlas_create(function, mesh, options->resolution,
+                                                            options->importance, &made->atlas))) ||
+        (status = number_samples(made)) ||
+        (made->backend->create && (status = made->backend->create(made)))) {
         abut_map_destroy(made);
         return status;
     }
@@ -252,9 +250,9 @@ abut_status abut_map_create(abut_mesh *mesh, const abut_map_options *options, ab
 abut_status abut_map_set_mesh(abut_map *map, abut_mesh *mesh) {
     if (!map || !mesh)
         return abuti_null(__func__, map ? "mesh" : "map");
-    abut_status status = abuti_bvh_check_refit(__func__, map->mesh, mesh);
-    status = status ? status : check_mesh(__func__, mesh);
-    if (status)
+    abut_status status;
+    if ((status = abuti_bvh_check_refit(__func__, map->mesh, mesh)) ||
+        (status = check_mesh(__func__, mesh)))
         return status;
     abut_mesh_retain(mesh);
     abut_mesh_destroy(map->mesh);
@@ -290,8 +288,7 @@ abut_status abut_map_replace_mesh(abut_map *map, abut_mesh *mesh, const uint32_t
     if (!status && from)
         status = abuti_map_atlas_change(&map->atlas, mesh, from, &atlas, &placed);
     abut_map *made = NULL;
-    status = status ? status : create_map(__func__, mesh, &map->options, &atlas, &made);
-    if (status)
+    if (status || (status = create_map(__func__, mesh, &map->options, &atlas, &made)))
         return status;
     made->placed = placed;
     abut_map kept = *map; /* exchanges the contents of both maps */
@@ -462,12 +459,6 @@ abut_status abuti_map_begin_query(const char *function, abut_map *map, const abu
     return ABUT_OK;
 }
 
-abut_status abuti_map_begin_host_query(const char *function, abut_map *map,
-                                       const abut_map_query *query, abut_map_query *ours) {
-    abut_status status = abuti_map_begin_query(function, map, query, ours);
-    return status ? status : abuti_map_reserve_points(map);
-}
-
 /* ---- texels ---- */
 
 abut_status abuti_map_check_results(const char *function, const abut_map *map) {
@@ -483,11 +474,11 @@ abut_status abuti_map_check_results(const char *function, const abut_map *map) {
 abut_status abuti_map_check_on_host(const char *function, const abut_map *map) {
     abut_status status = abuti_map_check_results(function, map);
     abut_map *host = (abut_map *)(uintptr_t)map; /* maps have one user at a time */
-    status = status ? status : abuti_map_reserve_points(host);
-    if (!status && !map->results_on_host)
-        status = map->backend->fetch(map);
-    host->results_on_host |= !status;
-    return status;
+    if (status || (status = abuti_map_reserve_points(host)) ||
+        (!map->results_on_host && (status = map->backend->fetch(map))))
+        return status;
+    host->results_on_host = true;
+    return ABUT_OK;
 }
 
 typedef struct texel_copy {

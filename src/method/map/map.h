@@ -133,9 +133,6 @@ uint32_t abuti_map_rank_of(const abut_map *map, uint32_t sample);
 /* Validates `query` on entry to a query and discards previous results. */
 abut_status abuti_map_begin_query(const char *function, abut_map *map, const abut_map_query *query,
                                   abut_map_query *ours);
-/* The same for queries on the host: also allocates results and computes the points of the mesh. */
-abut_status abuti_map_begin_host_query(const char *function, abut_map *map,
-                                       const abut_map_query *query, abut_map_query *ours);
 
 /* Fails if the map has no results. abuti_map_check_on_host() also downloads them. */
 abut_status abuti_map_check_results(const char *function, const abut_map *map);

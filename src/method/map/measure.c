@@ -261,11 +261,10 @@ abut_status abut_map_measure(const abut_map *map, const abut_map_measure_options
     abut_status status = abuti_map_check_results(__func__, map);
     if (!status && !measures)
         return abuti_null(__func__, "measures");
-    status = status ? status
-                    : abuti_options_read(&ours, sizeof ours, options, "abut_map_measure: options");
-    status = status ? status : check_options(__func__, &ours, values);
-    status = status ? status : abuti_info_check(measures, sizeof *measures, __func__);
-    if (status)
+    if (status ||
+        (status = abuti_options_read(&ours, sizeof ours, options, "abut_map_measure: options")) ||
+        (status = check_options(__func__, &ours, values)) ||
+        (status = abuti_info_check(measures, sizeof *measures, __func__)))
         return status;
     map_block *blocks = abuti_allocate(map->context, map_block_count(map), sizeof *blocks);
     if (!blocks)

@@ -352,19 +352,16 @@ abut_status abut_map_compute_self_distance(abut_map *map, const abut_map_query *
         map->last_query = status ? MAP_NO_QUERY : MAP_SELF;
         return status;
     }
-    status = status ? status : abuti_map_reserve_points(map);
-    if (status)
+    if (status || (status = abuti_map_reserve_points(map)))
         return status;
     self_search s = {.map = map,
                      .limit = ours.limit,
                      .geodesic = ours.geodesic,
                      .rings = ours.rings ? ours.rings : 1,
                      .parts = by_parts ? map->parts : NULL};
-    status = abuti_map_bvh(map, &s.bvh);
-    status = status ? status : create_search(&s);
-    status = status ? status : compute_all(&s);
-    destroy_search(&s);
-    if (!status)
+    if (!(status = abuti_map_bvh(map, &s.bvh)) && !(status = create_search(&s)) &&
+        !(status = compute_all(&s)))
         map->last_query = MAP_SELF;
+    destroy_search(&s);
     return status;
 }

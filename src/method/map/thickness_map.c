@@ -260,8 +260,8 @@ abut_status abut_map_compute_thickness(abut_map *map, abut_map_thickness kind,
     if (!abut_map_thickness_name(kind))
         return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: kind is %d; it must be an abut_map_thickness",
                           __func__, (int)kind);
-    abut_status status = abuti_map_begin_host_query(__func__, map, query, &ours);
-    if (status)
+    abut_status status = abuti_map_begin_query(__func__, map, query, &ours);
+    if (status || (status = abuti_map_reserve_points(map)))
         return status;
     const box3 *box = &map->mesh->bounds;
     const double largest = real_max(v3_max_abs(box->lo), v3_max_abs(box->hi));

@@ -483,7 +483,7 @@ abut_status abuti_batch_lists(const nearest_batch *b) {
     r.worker_count = r.worker_count < runs ? r.worker_count : (uint32_t)runs;
     r.workers = abuti_allocate(context, r.worker_count, sizeof *r.workers);
     abut_status status =
-        r.workers ? abuti_regions_create(b->bvh, FEATURES_CORNERS | FEATURES_FANS, &r.table)
+        r.workers ? abuti_regions_create(b->bvh, FEATURES_INCIDENTS | FEATURES_FANS, &r.table)
                   : ABUT_ERROR_MEMORY;
     if (!status) {
         size_t words = regions_seen_words(&r.table);

@@ -97,22 +97,19 @@ static void reserve_buffers(nearest_attachment *n, size_t count) {
         abuti_kit_reserve(&n->kit, list[i].buffer, list[i].count, list[i].bytes);
 }
 
-/* Sorts the points in scratch memory, unless they are sorted. */
-static void sort_points(nearest_attachment *n, uint32_t count, bool ordered) {
+/* Sorts the points in scratch memory. */
+static void sort_points(nearest_attachment *n, uint32_t count) {
     abuti_kit *kit = &n->kit;
     size_t groups = groups_of(count, POINT_GROUP);
     size_t most = (size_t)n->there->queue.device->info.compute_units * 8;
-    if (!ordered) {
-        abuti_kit_fill(kit, NEAREST_BOUNDS, UINT32_MAX, 6 * 4);
-        ABUTI_KIT_GROUPS(kit, NEAREST_BOUND, groups < most ? groups : most, POINT_GROUP,
-                         SCRATCH(POINTS), ABUTI_VALUE(count), SCRATCH(BOUNDS),
-                         ABUTI_LOCAL_MEMORY(6 * 4));
-    }
+    abuti_kit_fill(kit, NEAREST_BOUNDS, UINT32_MAX, 6 * 4);
+    ABUTI_KIT_GROUPS(kit, NEAREST_BOUND, groups < most ? groups : most, POINT_GROUP,
+                     SCRATCH(POINTS), ABUTI_VALUE(count), SCRATCH(BOUNDS),
+                     ABUTI_LOCAL_MEMORY(6 * 4));
     ABUTI_KIT_RUN(kit, NEAREST_KEY, count, POINT_GROUP, SCRATCH(POINTS), ABUTI_VALUE(count),
                   SCRATCH(BOUNDS), SCRATCH(KEYS), SCRATCH(ORDER));
-    if (!ordered)
-        abuti_tools_sort(n->there->tools, 32, &kit->buffers[NEAREST_KEYS],
-                         &kit->buffers[NEAREST_ORDER], count, 0, KEY_BITS);
+    abuti_tools_sort(n->there->tools, 32, &kit->buffers[NEAREST_KEYS], &kit->buffers[NEAREST_ORDER],
+                     count, 0, KEY_BITS);
     ABUTI_KIT_RUN(kit, NEAREST_GATHER, count, POINT_GROUP, SCRATCH(POINTS), SCRATCH(ORDER),
                   ABUTI_VALUE(count), SCRATCH(SORTED));
 }
@@ -157,11 +154,9 @@ float abuti_nearest_reach(const bvh_on_device *there, double radius) {
     return (float)real_min(radius * there->tree.scale, 4 * NEAREST_FAR) * NEAREST_SLACK;
 }
 
-/* Sorts the points in scratch memory and finds candidates. */
-static void enqueue_search(nearest_attachment *n, uint32_t count, bool ordered, double radius,
-                           bool by_features) {
+/* Finds candidates for the sorted points in scratch memory. */
+static void enqueue_search(nearest_attachment *n, uint32_t count, double radius, bool by_features) {
     float limit = abuti_nearest_reach(n->there, radius);
-    sort_points(n, count, ordered);
     if (by_features) {
         enqueue_block_search(n, count, limit, POINT_BLOCK, 0, NEAREST_WANTED);
         enqueue_block_search(n, count, limit, POINT_SMALL_BLOCK, POINT_BLOCK / POINT_SMALL_BLOCK,
@@ -228,7 +223,7 @@ static const void *pack_points(const bvh_points *points, size_t begin, size_t co
     return memory;
 }
 
-/* Uploads some points to scratch memory. */
+/* Uploads some points to scratch memory, and sorts them unless they are sorted. */
 static void upload_points(nearest_attachment *n, const bvh_points *points, size_t begin,
                           uint32_t count, void *memory) {
     const mesh_frame frame = frame_of(n->there);
@@ -241,14 +236,17 @@ static void upload_points(nearest_attachment *n, const bvh_points *points, size_
     const abuti_buffer *from = points->buffer ? &points->buffer->memory : &io->buffers[BVH_IN];
     ABUTI_KIT_RUN(&n->kit, NEAREST_FRAME, count, POINT_GROUP, ABUTI_BUFFER(from),
                   ABUTI_BUFFER(from), ABUTI_VALUE(is_float), ABUTI_VALUE(first), ABUTI_VALUE(count),
-                  ABUTI_VALUE(frame), SCRATCH(EXACT), SCRATCH(POINTS));
+                  ABUTI_VALUE(frame), SCRATCH(EXACT),
+                  KIT_BUFFER(&n->kit, points->ordered ? NEAREST_SORTED : NEAREST_POINTS),
+                  SCRATCH(ORDER));
+    if (!points->ordered)
+        sort_points(n, count);
 }
 
 void abuti_nearest_sort(nearest_attachment *n, const bvh_points *points, size_t begin,
                         uint32_t count, void *memory) {
     reserve_buffers(n, count);
     upload_points(n, points, begin, count, memory);
-    sort_points(n, count, points->ordered);
 }
 
 /* ---- queries ---- */
@@ -271,10 +269,8 @@ static abut_status compute_batch(nearest_attachment *n, const bvh_points *points
         abuti_kit_reserve(io, BVH_OUT, attachment->most, q->result_bytes);
     const abuti_buffer *results = host ? &io->buffers[BVH_OUT] : &q->results.buffer->memory;
     if (q->nearest) {
-        enqueue_search(n, count, points->ordered, q->radius, by_features);
+        enqueue_search(n, count, q->radius, by_features);
         enqueue_measure(n, count, q->radius, first, by_features, results);
-    } else {
-        sort_points(n, count, points->ordered);
     }
     if (q->enqueue)
         q->enqueue(q, n, count, first, results);
@@ -379,7 +375,8 @@ static abut_status find_in_batches(nearest_attachment *n, host_measuring *f) {
         f->count = parts.count;
         abuti_parallel_for(context, f->count, POINTS_PER_TASK, frame_task, f);
         abuti_kit_write(&n->kit, NEAREST_POINTS, 0, f->at, f->count, sizeof *f->at);
-        enqueue_search(n, (uint32_t)f->count, false, f->radius, false);
+        sort_points(n, (uint32_t)f->count);
+        enqueue_search(n, (uint32_t)f->count, f->radius, false);
         if ((status = abuti_kit_download(&n->kit, NEAREST_ORDER, f->order, f->count, 4)) ||
             (status = abuti_kit_download(&n->kit, NEAREST_COUNTS, f->counts, f->count, 1)) ||
             (status =

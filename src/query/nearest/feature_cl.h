@@ -97,4 +97,53 @@ static inline bool is_needed(const feature *f, const box *b, float upper) {
            feature_outside_box(&f->is, &l, half_size, deep) <= b->margin;
 }
 
+/* ---- lists in local memory ---- */
+
+/* Indices of features; the features are read through the cache. */
+typedef struct short_list {
+    __local const uint *names;
+    uint count;
+} short_list;
+
+/* Filters a list for a smaller box, whose points are at most `upper` from the mesh. Some work-items
+ * share it: this one tests every `step`-th feature from `first` on. Work-items without work
+ * (`none`) call it too, because of the barriers. `kept` is the counter of the box; `to` has a
+ * capacity of `most`. */
+static inline void shrink_list(__global const float4 *features, short_list from, uint first,
+                               uint step, const box *b, float upper, bool none, __local uint *kept,
+                               __local uint *to, uint most) {
+    if (first == 0 && !none)
+        *kept = 0;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    for (uint i = first; !none && i < from.count; i += step) {
+        uint name = from.names[i];
+        feature f = load_feature(features, name);
+        if (!is_needed(&f, b, upper))
+            continue;
+        uint at = atomic_inc(kept);
+        if (at < most)
+            to[at] = name;
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+}
+
+/* The squared distance of the centre of the box to the nearest feature, as a word; shared in the
+ * same way. */
+static inline uint bound_of_list(__global const float4 *features, short_list from, uint first,
+                                 uint step, const box *b, bool none, __local uint *least) {
+    float bound = INFINITY;
+    if (first == 0 && !none)
+        *least = as_uint(INFINITY);
+    barrier(CLK_LOCAL_MEM_FENCE);
+    for (uint i = first; !none && i < from.count; i += step) {
+        feature f = load_feature(features, from.names[i]);
+        look l = look_at(&f, b->middle);
+        bound = fmin(bound, bound_sq(&l, b->margin));
+    }
+    if (!none)
+        atomic_min(least, as_uint(bound));
+    barrier(CLK_LOCAL_MEM_FENCE);
+    return *least;
+}
+
 #endif

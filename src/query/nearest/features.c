@@ -223,12 +223,10 @@ static int triangle_features(const feature_builder *m, uint32_t triangle, uint32
     return count;
 }
 
-/* Lists the triangles of each feature, ascending; as places, or as corners if there are none. */
-static void list_incidents(feature_builder *m, uint32_t *place) {
+/* Lists the triangles of each feature, ascending. */
+static void list_incidents(feature_builder *m) {
     abuti_features *to = m->to;
     uint32_t features[7], corners[7];
-    for (uint32_t i = 0; i < m->mesh->triangle_count && place; i++)
-        place[m->order[i]] = i;
     memset(to->incident_begin, 0, ((size_t)to->count + 1) * sizeof *to->incident_begin);
     for (uint32_t t = 0; t < m->mesh->triangle_count; t++)
         for (int i = triangle_features(m, t, features, corners); i-- > 0;)
@@ -238,11 +236,9 @@ static void list_incidents(feature_builder *m, uint32_t *place) {
         sum += to->incident_begin[f];
         to->incident_begin[f] = sum;
     }
-    to->incident_count = sum;
     for (uint32_t t = m->mesh->triangle_count; t-- > 0;)
         for (int i = triangle_features(m, t, features, corners); i-- > 0;)
-            to->incidents[--to->incident_begin[features[i]]] =
-                place ? place[t] : 4 * t + corners[i];
+            to->incidents[--to->incident_begin[features[i]]] = 4 * t + corners[i];
 }
 
 /* Edges and vertices, while the topology exists. */
@@ -348,7 +344,7 @@ static uint32_t *allocate_none(abut_context *context, size_t count) {
 }
 
 /* Lists the triangles of each feature. */
-static abut_status add_incidents(feature_builder *m, bool as_corners, abut_context *context) {
+static abut_status add_incidents(feature_builder *m, abut_context *context) {
     abuti_features *to = m->to;
     size_t triangles = m->mesh->triangle_count;
     if (7 * triangles > UINT32_MAX)
@@ -356,14 +352,12 @@ static abut_status add_incidents(feature_builder *m, bool as_corners, abut_conte
                           "a mesh of %zu triangles and %u vertices has too many features to list; "
                           "the limit is about 715 million triangles",
                           triangles, m->mesh->vertex_count);
-    uint32_t *place = as_corners ? NULL : abuti_allocate(context, triangles, sizeof *place);
     to->incident_begin = abuti_allocate(context, (size_t)to->count + 1, sizeof *to->incident_begin);
     to->incidents = abuti_allocate(context, 7 * triangles, sizeof *to->incidents);
-    bool ready = (place || as_corners) && to->incident_begin && to->incidents;
-    if (ready)
-        list_incidents(m, place);
-    abuti_release(context, place);
-    return ready ? ABUT_OK : ABUT_ERROR_MEMORY;
+    if (!to->incident_begin || !to->incidents)
+        return ABUT_ERROR_MEMORY;
+    list_incidents(m);
+    return ABUT_OK;
 }
 
 static abut_status build_features(feature_builder *m, unsigned wanted, abut_context *context) {
@@ -396,7 +390,7 @@ static abut_status build_features(feature_builder *m, unsigned wanted, abut_cont
     if (status)
         return status;
     number_features(m);
-    if (!(wanted & (FEATURES_INCIDENTS | FEATURES_CORNERS))) {
+    if (!(wanted & FEATURES_INCIDENTS)) {
         ABUTI_RELEASE(context, m->edge_feature, m->vertex_feature, m->face_feature);
         m->edge_feature = m->vertex_feature = m->face_feature = NULL;
     }
@@ -449,8 +443,8 @@ abut_status abuti_features_create(abut_mesh *mesh, double scale, const uint32_t 
         m.topology = topology->view;
         status = build_features(&m, wanted, context);
     }
-    if (!status && wanted & (FEATURES_INCIDENTS | FEATURES_CORNERS))
-        status = add_incidents(&m, wanted & FEATURES_CORNERS, context);
+    if (!status && wanted & FEATURES_INCIDENTS)
+        status = add_incidents(&m, context);
     ABUTI_RELEASE(context, m.edge_feature, m.vertex_feature, m.face_feature, m.has_face,
                   m.edge_has_low_face, m.height, m.kind);
     abut_topology_destroy(topology);

@@ -77,20 +77,19 @@ enum {
     FEATURES_INCIDENTS = 1,
     FEATURES_REST = 2,
     FEATURES_FANS = 4,
-    FEATURES_CORNERS = 8, /* incidents, as corners */
-    FEATURES_WELDED = 16  /* vertices with equal coordinates are merged into the lowest one */
+    FEATURES_WELDED = 8 /* vertices with equal coordinates are merged into the lowest one */
 };
 
 typedef struct abuti_features {
     abut_context *context; /* holds a reference; null = none */
-    uint32_t count, incident_count;
+    uint32_t count;
     /* In the order of the leaves: a feature is with the first leaf that has a triangle of it. */
     feature_record *records;
     feature_rest *rest;   /* this and the following: if requested */
     feature_fan *fans;    /* of all vertices of the mesh that have triangles */
     uint32_t *leaf_begin; /* leaf_count + 1 */
-    /* All triangles of a feature, ascending by index: as places in the order; or, as corners, four
-     * times the index plus the corner that is the vertex or the beginning of the edge. */
+    /* All triangles of a feature, ascending: four times the index plus the corner that is the
+     * vertex or the beginning of the edge. */
     uint32_t *incident_begin; /* count + 1 */
     uint32_t *incidents;
     uint32_t *source; /* feature_source() */

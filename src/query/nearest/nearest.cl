@@ -190,13 +190,14 @@ __kernel void nearest_check(__global const float *floats, __global const double 
         atomic_min(invalid, i);
 }
 
-/* `count` points from `first` on as doubles, and in the frame. */
+/* `count` points from `first` on as doubles, and in the frame, in their order. */
 __kernel void nearest_frame(__global const float *floats, __global const double *doubles,
                             uint is_float, uint first, uint count, mesh_frame frame,
-                            __global double *exact, __global float4 *points) {
+                            __global double *exact, __global float4 *points, __global uint *order) {
     uint i = (uint)get_global_id(0);
     if (i >= count)
         return;
+    order[i] = i;
     vec3 p = load_query_point(floats, doubles, is_float, (size_t)first + i);
     size_t to = 3 * (size_t)i;
     exact[to] = p.x;

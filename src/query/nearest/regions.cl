@@ -91,13 +91,6 @@ __kernel void regions_seed(__global const bvh_node *nodes, __global const float4
 
 /* ---- lists ---- */
 
-static inline void append_value(__local uint *list, __local uint *count, uint capacity,
-                                uint value) {
-    uint place = atomic_inc(count);
-    if (place < capacity)
-        list[place] = value;
-}
-
 /* Adds the features of leaves that are needed for a box to a list. */
 static inline void list_features(__global const float4 *features, __global const uint *leaf_begin,
                                  const box *b, float upper, __local const uint *leaves,
@@ -106,8 +99,11 @@ static inline void list_features(__global const float4 *features, __global const
         uint leaf = leaves[i];
         for (uint k = leaf_begin[leaf]; k < leaf_begin[leaf + 1]; k++) {
             feature f = load_feature(features, k);
-            if (is_needed(&f, b, upper))
-                append_value(list, listed, REGION_LIST, k);
+            if (!is_needed(&f, b, upper))
+                continue;
+            uint place = atomic_inc(listed);
+            if (place < REGION_LIST)
+                list[place] = k;
         }
     }
 }
@@ -201,18 +197,14 @@ regions_find(__global const bvh_node *nodes, __global const float4 *features,
     if (!fits)
         return;
     uint part = item / SUBBLOCK_ITEMS, lane = item % SUBBLOCK_ITEMS;
-    __local uint *least = numbers + 3 + part, *short_count = numbers + 3 + SUBBLOCKS + part,
-                 *short_list = leaves + SUBBLOCK_LIST * part;
+    __local uint *least = numbers + 3 + part, *kept = numbers + 3 + SUBBLOCKS + part,
+                 *names = leaves + SUBBLOCK_LIST * part;
     uint end = min((block + 1) * block_points, count);
     for (uint first = block * block_points; first < end; first += GROUP) {
         uint i = first + item;
         float4 at = points[min(i, end - 1)];
         barrier(CLK_LOCAL_MEM_FENCE);
         spots[item] = at;
-        if (lane == 0) {
-            *least = as_uint(INFINITY);
-            *short_count = 0;
-        }
         barrier(CLK_LOCAL_MEM_FENCE);
         float4 low = at, high = at;
         for (uint j = 0; j < SUBBLOCK_ITEMS; j++) {
@@ -220,31 +212,20 @@ regions_find(__global const bvh_node *nodes, __global const float4 *features,
             high = fmax(high, spots[part * SUBBLOCK_ITEMS + j]);
         }
         box b = box_of(low, high, margin);
-        float bound = INFINITY;
-        for (uint k = lane; k < listed; k += SUBBLOCK_ITEMS) {
-            feature f = load_feature(features, list[k]);
-            look l = look_at(&f, b.middle);
-            bound = fmin(bound, bound_sq(&l, margin));
-        }
-        atomic_min(least, as_uint(bound));
-        barrier(CLK_LOCAL_MEM_FENCE);
+        const short_list all = {list, listed};
+        uint bound = bound_of_list(features, all, lane, SUBBLOCK_ITEMS, &b, false, least);
         float part_upper =
-            fmin(upper, sqrt(as_float(*least)) * NEAREST_SLACK + b.radius + 4.0f * margin);
-        for (uint k = lane; k < listed; k += SUBBLOCK_ITEMS) {
-            feature f = load_feature(features, list[k]);
-            if (is_needed(&f, &b, part_upper))
-                append_value(short_list, short_count, SUBBLOCK_LIST, list[k]);
-        }
-        barrier(CLK_LOCAL_MEM_FENCE);
-        bool is_short = *short_count <= SUBBLOCK_LIST;
-        __local const uint *from = is_short ? short_list : list;
-        uint here = is_short ? *short_count : listed;
+            fmin(upper, sqrt(as_float(bound)) * NEAREST_SLACK + b.radius + 4.0f * margin);
+        shrink_list(features, all, lane, SUBBLOCK_ITEMS, &b, part_upper, false, kept, names,
+                    SUBBLOCK_LIST);
+        const bool is_short = *kept <= SUBBLOCK_LIST;
+        const short_list from = {is_short ? names : list, is_short ? *kept : listed};
         search s;
         s.at = (float4)(at.xyz, margin);
         s.count = 0;
         set_best(&s, radius);
-        for (uint k = 0; k < here; k++) {
-            uint name = from[k];
+        for (uint k = 0; k < from.count; k++) {
+            uint name = from.names[k];
             feature f = load_feature(features, name);
             look l = look_at(&f, at);
             if (l.distance_sq > s.reach_sq || outside_of(&l) > margin)

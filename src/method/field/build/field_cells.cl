@@ -54,12 +54,6 @@ static inline uint along_z(uint c) {
 
 /* ---- lists in local memory ---- */
 
-/* Indices of features; the features are read through the cache. */
-typedef struct short_list {
-    __local const uint *names;
-    uint count;
-} short_list;
-
 /* Copies a list from the pool to local memory. */
 static inline void load_list(__global const uint *pool, __global const uint2 *slices, uint count,
                              __local uint *names) {
@@ -70,47 +64,6 @@ static inline void load_list(__global const uint *pool, __global const uint2 *sl
         names += slice.y;
     }
     barrier(CLK_LOCAL_MEM_FENCE);
-}
-
-/* Filters a list for a smaller box. This work-item tests every `step`-th feature from `first` on.
- * Work-items without work (`none`) call it too, because of the barriers. `kept` is the counter of
- * the box; `to` has a capacity of `most`. `bound`: a word for upper_of(). */
-static inline void shrink(const field_grid *g, __global const float4 *features, short_list from,
-                          uint first, uint step, const box *b, uint bound, bool none,
-                          __local uint *kept, __local uint *to, uint most) {
-    if (first == 0 && !none)
-        *kept = 0;
-    barrier(CLK_LOCAL_MEM_FENCE);
-    float upper = upper_of(g, b, bound);
-    for (uint i = first; !none && i < from.count; i += step) {
-        uint name = from.names[i];
-        feature f = load_feature(features, name);
-        if (!is_needed(&f, b, upper))
-            continue;
-        uint at = atomic_inc(kept);
-        if (at < most)
-            to[at] = name;
-    }
-    barrier(CLK_LOCAL_MEM_FENCE);
-}
-
-/* A word for upper_of(): the distance of the centre of the box to the nearest feature. Each
- * work-item tests some of them. */
-static inline uint bound_by(__global const float4 *features, short_list from, uint first, uint step,
-                            const box *b, bool none, __local uint *least) {
-    float bound = INFINITY;
-    if (first == 0 && !none)
-        *least = as_uint(INFINITY);
-    barrier(CLK_LOCAL_MEM_FENCE);
-    for (uint i = first; !none && i < from.count; i += step) {
-        feature f = load_feature(features, from.names[i]);
-        look look_here = look_at(&f, b->middle);
-        bound = fmin(bound, bound_sq(&look_here, b->margin));
-    }
-    if (!none)
-        atomic_min(least, as_uint(bound));
-    barrier(CLK_LOCAL_MEM_FENCE);
-    return *least;
 }
 
 /* ---- doubles ---- */
@@ -225,8 +178,8 @@ static inline void measure_block(const field_grid *g, __global const float4 *fea
     short_list all = {r->names, count};
     uint c = eighth << 6;
     box b = box_at(g, x + along_x(c), y + along_y(c), z + along_z(c), 4);
-    shrink(g, features, all, item / 8, GROUP / 8, &b, bound_given, !fours, r->kept_4 + eighth,
-           r->names_4 + FIELD_LIST_4 * eighth, FIELD_LIST_4);
+    shrink_list(features, all, item / 8, GROUP / 8, &b, upper_of(g, &b, bound_given), !fours,
+                r->kept_4 + eighth, r->names_4 + FIELD_LIST_4 * eighth, FIELD_LIST_4);
     /* 16 work-items for each 4^3 cells, two for each 2^3 of them; or all for one 4^3 */
     uint part = fours ? item / 16 : 0, two = part * 8 + eighth;
     uint first = fours ? item >> 3 & 1 : item / 8, step = fours ? 2 : GROUP / 8;
@@ -236,10 +189,10 @@ static inline void measure_block(const field_grid *g, __global const float4 *fea
         from = choose(r->names_4 + FIELD_LIST_4 * part, r->kept_4[part], FIELD_LIST_4, all);
     c = two << 3;
     b = box_at(g, x + along_x(c), y + along_y(c), z + along_z(c), 2);
-    uint bound = bound_by(features, from, first, step, &b, !fours, r->least_2 + two);
+    uint bound = bound_of_list(features, from, first, step, &b, !fours, r->least_2 + two);
     bound = fours ? bound : bound_given;
-    shrink(g, features, from, first, step, &b, bound, false, r->kept_2 + two,
-           r->names_2 + most_2 * two, most_2);
+    shrink_list(features, from, first, step, &b, upper_of(g, &b, bound), false, r->kept_2 + two,
+                r->names_2 + most_2 * two, most_2);
     for (uint i = item; i < cells; i += GROUP) {
         uint cx = x + along_x(i), cy = y + along_y(i), cz = z + along_z(i);
         from = all;

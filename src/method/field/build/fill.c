@@ -146,12 +146,10 @@ abut_status abuti_field_build(abut_field *field, const abut_bvh *bvh, const abut
     const field_builder *builder = field_builder_of(field->device);
     abut_status status;
     field->step = abuti_field_step(field);
-    if (field->layout == ABUT_FIELD_SPARSE) {
+    if (field->layout == ABUT_FIELD_SPARSE)
         status = abuti_field_build_sparse(field, bvh, builder);
-    } else {
-        field->value_count = grid_cells(&field->grid);
+    else
         status = builder->dense(field, bvh, old, known);
-    }
     field->device = NULL;
     if (!status && field->values) /* values on a device are complete */
         abuti_field_finish(field);

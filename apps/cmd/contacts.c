@@ -133,11 +133,8 @@ static void find_field_contacts(tool_run *tool, const tool_arguments *arguments,
     const tool_given *most = option_given(arguments, "most");
     abut_contact_options options = read_contact_options(arguments);
     abut_contacts found = {.size = sizeof found, .capacity = 0};
-    if (lacks_room(abut_contact_find_sampled(&b->body[0], &b->body[1], &options, &found))) {
-        found.capacity = found.count;
-        b->list = found.list = tool_array(found.count, sizeof *found.list);
-        ensure(abut_contact_find_sampled(&b->body[0], &b->body[1], &options, &found));
-    }
+    FILL_LIST(&found, abut_contact_find_sampled(&b->body[0], &b->body[1], &options, &found));
+    b->list = found.list;
     b->all = b->count = found.count;
     b->reliability = found.reliability;
     print_pair_reliability(tool, arguments, b);

@@ -298,8 +298,7 @@ static void read_interfere_options(tool_run *tool, const tool_arguments *argumen
                      *method = option_given(arguments, "method"),
                      *resolution = option_given(arguments, "resolution"),
                      *tolerance = option_given(arguments, "tolerance"),
-                     *clearance = option_given(arguments, "clearance"),
-                     *png = picture_given(arguments);
+                     *clearance = option_given(arguments, "clearance");
     *options = (clash_options){.query = abut_layers_query_default()};
     abut_layers_query *query = &options->query;
     for (int i = 0; i < VIEWS_MAX; i++)
@@ -329,10 +328,7 @@ static void read_interfere_options(tool_run *tool, const tool_arguments *argumen
         tool_refuse(tool,
                     "--views and --resolution require --method images, --own, --edges or --images");
     options->cap = option_given(arguments, "cap") != NULL;
-    if (!png && (option_given(arguments, "view") || option_given(arguments, "up")))
-        tool_refuse(tool, "--view and --up require --png or --html");
-    if (png)
-        picture_check(tool, png->words);
+    picture_options_check(tool, arguments);
     if (directions)
         read_views(tool, directions->words, views, query);
 }

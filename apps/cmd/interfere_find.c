@@ -190,12 +190,7 @@ static void find_near(tool_run *tool, tool_assembly *assembly, const clash_optio
     abut_world_pair_list pairs = {NULL, 0, 0};
     making.margin = options->clearance;
     assembly_world(tool, assembly, &making, &world);
-    if (lacks_room(abut_world_pairs(world, &pairs))) {
-        pairs.capacity = pairs.count;
-        pairs.list = tool_array(pairs.count, sizeof *pairs.list);
-        if (pairs.list)
-            ensure(abut_world_pairs(world, &pairs));
-    }
+    FILL_LIST(&pairs, abut_world_pairs(world, &pairs));
     for (uint64_t i = 0; i < pairs.count; i++) {
         const abut_world_pair *pair = &pairs.list[i];
         if (i % 16 == 0 &&

@@ -26,17 +26,13 @@ static void fill_samples_row(const void *data, size_t row, double *values) {
 /* ---- options ---- */
 
 static void check_samples_options(tool_run *tool, const tool_arguments *arguments) {
-    const tool_given *png = picture_given(arguments);
     if (option_given(arguments, "cell") && option_given(arguments, "cells"))
         tool_refuse(tool, "--cell and --cells cannot be combined; use one of them");
     if (option_given(arguments, "radius") && option_given(arguments, "count"))
         tool_refuse(tool, "--radius and --count cannot be combined; use one of them");
     option_range(tool, option_given(arguments, "cells"), 5, UINT32_MAX,
                  "cells (the mesh and a margin of two cells at each end)");
-    if (png)
-        picture_check(tool, png->words);
-    if (!png && (option_given(arguments, "view") || option_given(arguments, "up")))
-        tool_refuse(tool, "--view and --up require --png or --html");
+    picture_options_check(tool, arguments);
 }
 
 static abut_samples_options options_of(const tool_arguments *arguments, const abut_mesh *mesh) {

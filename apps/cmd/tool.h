@@ -276,6 +276,16 @@ _Noreturn void tool_fail(tool_run *tool, abut_status status);
 void ensure(abut_status status);
 /* Returns whether a list was too small; other errors end the process. */
 bool lacks_room(abut_status status);
+/* Calls a function that fills a list (ABUT_LIST) of unknown length, again with the capacity that it
+ * requires. */
+#define FILL_LIST(found, call)                                                         \
+    do                                                                                 \
+        if (lacks_room(call)) {                                                        \
+            (found)->capacity = (found)->count;                                        \
+            (found)->list = tool_array((size_t)(found)->count, sizeof *(found)->list); \
+            ensure(call);                                                              \
+        }                                                                              \
+    while (0)
 /* Errors outside the library: a kind such as "file error" or "format error", and a message. */
 _Noreturn void tool_fail_with(tool_run *tool, const char *kind, const char *format, ...)
     TOOL_PRINTF(3, 4);
@@ -532,6 +542,9 @@ typedef struct tool_pair {
         OPTION("png", "FILE", TEXT, "draw both meshes and the result"), PAGE_OPTION,              \
         CAMERA_OPTIONS("perpendicular to the result")
 
+/* Reads the pose of an option; otherwise stores the identity and returns false. */
+bool pose_option(tool_run *tool, const tool_arguments *arguments, const char *name,
+                 abut_pose *pose);
 /* Reads the meshes, or the only one, and the poses of a command line. */
 void pair_load(tool_run *tool, const tool_arguments *arguments, abut_device *device,
                tool_pair *pair);
@@ -617,6 +630,9 @@ void recording_mesh(tool_run *tool, const tool_recording *recording, abut_mesh *
 
 /* ---- apps/draw ---- */
 
+/* Checks --png, and that --view and --up are not used without a picture. Returns as
+ * picture_given(). */
+const tool_given *picture_options_check(tool_run *tool, const tool_arguments *arguments);
 /* Reads the camera of --view, --up and --fov. */
 void camera_read(tool_run *tool, const tool_arguments *arguments, abut_picture_options *options);
 

@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple, Optional, Union
 import numpy as np
 
 from . import _c, device as _device
-from ._arrays import NONE, Array, ArrayLike, Floats, batch, doubles, host, pointer, record, vectors
+from ._arrays import NONE, Array, ArrayLike, Floats, batch, doubles, host, pointer, record, rows_of, vectors
 from ._core import (
     ArgumentError,
     Guard,

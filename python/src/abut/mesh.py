@@ -355,7 +355,8 @@ class Mesh:
         wall of a cavity, stays with the solid around it.
 
         >>> import abut
-        >>> two = abut.join([abut.shape("box"), abut.shape("box").transformed([0.5, 0, 0])])
+        >>> box = abut.shape("box", segments=1)
+        >>> two = abut.join([box, box.transformed([1, 1, 0])])           # they have a common edge
         >>> [solid.triangle_count for solid in two.split()]
         [12, 12]
         """

@@ -318,8 +318,8 @@ static void read_interfere_options(tool_run *tool, const tool_arguments *argumen
         tool_refuse(tool, "--method must be exact or images, not '%s'", method->words);
     query->measure_volume = !method || strcmp(method->words, "exact") == 0;
     if (option_given(arguments, "touching") && !query->measure_volume)
-        tool_refuse(tool, "--touching requires --method exact: images do not show bodies "
-                          "that touch without an intersection volume");
+        tool_refuse(tool, "--touching requires --method exact: images do not show bodies that "
+                          "touch without an intersection volume");
     options->touching = option_given(arguments, "touching") || clearance;
     query->count_edges = option_given(arguments, "edges") != NULL;
     query->find_self = option_given(arguments, "own") != NULL;
@@ -366,14 +366,12 @@ static const tool_option options[] = {
     FLAG("touching",
          "also pairs that touch without an intersection volume: flush faces, an edge, a point"),
     OPTION("clearance", "D", POSITIVE, "also pairs that touch or whose distance is at most D"),
-    OPTION(
-        "tolerance", "T", POSITIVE,
-        "intersections at most this thick have no volume: the bodies touch (default: 1e-9 of the "
-        "smaller body; with --method images along a ray, 1e-6 of the depth of a view)"),
+    OPTION("tolerance", "T", POSITIVE,
+           "intersections at most this thick have no volume: the bodies touch (default: 1e-9 of "
+           "the smaller body; with --method images along a ray, 1e-6 of the depth of a view)"),
     CHOICE("method", "METHOD", TEXT,
            "exact: from the triangles (default); images: from rays through the pixels of several "
-           "views, "
-           "which miss overlaps smaller than a pixel",
+           "views, which miss overlaps smaller than a pixel",
            "exact|images"),
     CHOICE("views", "DIRECTIONS", TEXT,
            "images: ray directions, some of xyz, or X,Y,Z;X,Y,Z (default: xyz)", "x|xy|xyz"),

@@ -23,8 +23,8 @@ void map_check(tool_run *tool, const tool_arguments *arguments) {
         else if (strcmp(name, "out") == 0 && strcmp(given->words, "-") != 0 &&
                  !word_in(path_ending(given->words), "ply|csv|npy|png|ppm"))
             tool_refuse(tool,
-                        "--out %s: the name must end in .ply, .csv, .npy or .png, or be - "
-                        "for rows on standard output",
+                        "--out %s: the name must end in .ply, .csv, .npy or .png, or be - for rows "
+                        "on standard output",
                         given->words);
         picture = picture || word_in(name, "png|html") ||
                   (strcmp(name, "out") == 0 && word_in(path_ending(given->words), "png|ppm"));

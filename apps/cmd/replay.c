@@ -286,15 +286,12 @@ static int run_replay(tool_run *tool, const tool_arguments *arguments) {
 static const tool_option options[] = {
     CHOICE("scheme", "SCHEME", CHOICE,
            "search method: view-point, view-line or all pairs, whichever is fastest (auto, "
-           "default); all "
-           "pairs with 16-DOPs (complete) or boxes; all pairs as in 'abut sweep' (sweep); "
-           "view-line with "
-           "inexact boundaries; or all of them, side by side",
+           "default); all pairs with 16-DOPs (complete) or boxes; all pairs as in 'abut sweep' "
+           "(sweep); view-line with inexact boundaries; or all of them, side by side",
            "auto|point|line|complete|boxes|sweep|inexact|all"),
     CHOICE("line", "WHOSE", CHOICE,
            "position of the view-line: along the mesh itself (own, default), or along the second "
-           "mesh of "
-           "the recording, such as the rod in a sleeve (companion)",
+           "mesh of the recording, such as the rod in a sleeve (companion)",
            "own|companion"),
     OPTION("from", "N", COUNT, "first frame that a step ends at (default: 1)"),
     OPTION("to", "N", COUNT, "last frame that a step ends at (default: the last of the recording)"),
@@ -302,8 +299,7 @@ static const tool_option options[] = {
         "every", "N", COUNT,
         "sample the recording: one step in N frames, and the step before it, which is not counted"),
     FLAG("frames-only", "steps end at the recorded frames, even if the recording has aims "
-                        "(positions before collision "
-                        "response)"),
+                        "(positions before collision response)"),
     FLAG("summary", "with --json: one object for all steps instead of a line for each"),
     PAGE_OPTION,
     OPTION("png", "FILE", TEXT, "plot the number of triangles in each view set (.png or .ppm)"),

@@ -106,15 +106,13 @@ static int run_samples(tool_run *tool, const tool_arguments *arguments) {
 }
 
 static const tool_option options[] = {
-    CHOICE(
-        "features", "LEVEL", CHOICE,
-        "sample vertices; also edges; also flat faces (default: faces, or none if surface samples "
-        "are requested)",
-        "vertices|edges|faces"),
-    OPTION(
-        "cells", "N", COUNT,
-        "for a grid of N cells along the longest side, including a margin of two cells at each end "
-        "(default: 68)"),
+    CHOICE("features", "LEVEL", CHOICE,
+           "sample vertices; also edges; also flat faces (default: faces, or none if surface "
+           "samples are requested)",
+           "vertices|edges|faces"),
+    OPTION("cells", "N", COUNT,
+           "for a grid of N cells along the longest side, including a margin of two cells at each "
+           "end (default: 68)"),
     OPTION("cell", "C", POSITIVE, "for a grid with cells of this size"),
     OPTION("threshold", "T", POSITIVE,
            "smallest distance of samples along edges (default: the diagonal of a cell)"),

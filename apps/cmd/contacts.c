@@ -292,10 +292,7 @@ static int run_contacts(tool_run *tool, const tool_arguments *arguments) {
 }
 
 static const tool_option options[] = {
-    OPTION("pose", "POSE", TEXT,
-           "pose of B: X,Y,Z (translation), @z,30 (rotation by 30 degrees about z), X,Y,Z@1,1,0,30 "
-           "(rotation, then translation) or X,Y,Z,QX,QY,QZ,QW (with a quaternion)"),
-    OPTION("pose-a", "POSE", TEXT, "pose of A"),
+    POSE_OPTIONS,
     CHOICE("with", "SOLID", TEXT,
            "a primitive instead of B: plane:NX,NY,NZ,D (the half-space below it), sphere:X,Y,Z,R, "
            "capsule:X,Y,Z,X,Y,Z,R (both ends), box:X,Y,Z,SX,SY,SZ (centre and sizes) or "

@@ -159,7 +159,8 @@ static const tool_option options[] = {
            "distance|voronoi|gradient"),
     OPTION("images", "PREFIX", TEXT,
            "write all three as images of the atlas: PREFIX-distance.png, -voronoi, -gradient"),
-    MAP_POSE_OPTIONS MAP_OPTIONS,
+    POSE_OPTIONS,
+    MAP_OPTIONS,
     {0}};
 
 const tool_command command_map = {

@@ -527,19 +527,22 @@ typedef struct tool_pair {
     abut_pair_options options;
 } tool_pair;
 
-/* The options of all commands about two meshes: a list for tables of options. */
-#define PAIR_OPTIONS                                                                              \
+/* The poses of two bodies: a list for tables of options. */
+#define POSE_OPTIONS                                                                              \
     OPTION(                                                                                       \
         "pose", "POSE", TEXT,                                                                     \
         "pose of B: X,Y,Z (translation), @z,30 (rotation by 30 degrees about z), X,Y,Z@1,1,0,30 " \
         "(rotation, then translation) or X,Y,Z,QX,QY,QZ,QW (with a quaternion)"),                 \
-        OPTION("pose-a", "POSE", TEXT, "pose of A"),                                              \
-        OPTION("poses", "FILE", TEXT,                                                             \
-               "many poses of B, one on each line: x y z, or x y z qx qy qz qw; prints a line "   \
-               "for each"),                                                                       \
-        FLAG("surfaces", "surfaces only: a body inside another one does not touch it"),           \
-        OPTION("out", "FILE", TEXT, "write the table to FILE and print a summary"),               \
-        OPTION("png", "FILE", TEXT, "draw both meshes and the result"), PAGE_OPTION,              \
+        OPTION("pose-a", "POSE", TEXT, "pose of A")
+/* The options of all commands about two meshes. */
+#define PAIR_OPTIONS                                                                            \
+    POSE_OPTIONS,                                                                               \
+        OPTION("poses", "FILE", TEXT,                                                           \
+               "many poses of B, one on each line: x y z, or x y z qx qy qz qw; prints a line " \
+               "for each"),                                                                     \
+        FLAG("surfaces", "surfaces only: a body inside another one does not touch it"),         \
+        OPTION("out", "FILE", TEXT, "write the table to FILE and print a summary"),             \
+        OPTION("png", "FILE", TEXT, "draw both meshes and the result"), PAGE_OPTION,            \
         CAMERA_OPTIONS("perpendicular to the result")
 
 /* Reads the pose of an option; otherwise stores the identity and returns false. */

@@ -193,10 +193,9 @@ static void find_near(tool_run *tool, tool_assembly *assembly, const clash_optio
     FILL_LIST(&pairs, abut_world_pairs(world, &pairs));
     for (uint64_t i = 0; i < pairs.count; i++) {
         const abut_world_pair *pair = &pairs.list[i];
-        if (i % 16 == 0 &&
-            !progress_report(tool->progress, "distances", (double)i / (double)pairs.count))
-            tool_fail(tool, abut_set_error(ABUT_ERROR_CANCELLED, "cancelled"));
-        else if (!is_found(clashes, pair->a, pair->b))
+        if (i % 16 == 0)
+            progress_step(tool, "distances", i, pairs.count);
+        if (!is_found(clashes, pair->a, pair->b))
             add_near(assembly, options, pair, clashes);
     }
     abut_world_destroy(world);

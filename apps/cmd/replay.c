@@ -180,8 +180,7 @@ static void run_steps(tool_run *tool, replay *r) {
         run_step(tool, r, step);
         if (tool->view)
             replay_show(tool, r, abut_self_sets(r->tallies[r->shown].view));
-        if (!progress_report(tool->progress, r->path, (double)(step + 1) / (double)r->step_count))
-            tool_fail(tool, ABUT_ERROR_CANCELLED);
+        progress_step(tool, r->path, step + 1, r->step_count);
     }
 }
 

@@ -383,6 +383,10 @@ void progress_number(struct progress *progress, size_t number, size_t total);
 /* The progress callback of the context, with the progress as user pointer. Returns false once
  * cancelled. */
 bool progress_report(void *progress, const char *stage, double fraction);
+/* The same for a step of a loop; ends the run once cancelled. */
+void progress_step(tool_run *tool, const char *stage, uint64_t number, uint64_t count);
+/* The same with the stage "frame N of COUNT". */
+void progress_frame(tool_run *tool, uint64_t number, uint64_t count);
 /* Erases the bar; call it before anything else is printed. */
 void progress_erase(struct progress *progress);
 bool terminal_width(int descriptor, size_t *width);

@@ -18,7 +18,7 @@ target_link_libraries(abut_cloth PUBLIC abut_figures_static abut_static abut_fla
 add_library(abut_fits STATIC examples/fits.c examples/ode/bowl.c)
 target_compile_options(abut_fits PRIVATE ${ABUT_CALLER_OPTIONS})
 target_include_directories(abut_fits PUBLIC examples examples/ode)
-target_link_libraries(abut_fits PUBLIC abut_static abut_flags)
+target_link_libraries(abut_fits PUBLIC abut_picture_static abut_static abut_flags)
 
 # What it shows of solids in images; tests and benchmarks use it too.
 add_library(abut_falls STATIC apps/demos/falls.c bench/reproduce/malmsten/cinder.c)

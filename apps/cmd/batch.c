@@ -531,10 +531,10 @@ static void choose_shard(batch *b, const tool_given *given) {
     if (given &&
         (!slash || slash - given->words >= (int)sizeof first || !read_count(first, &b->shard) ||
          !read_count(slash + 1, &b->shards) || b->shard > b->shards))
-        tool_refuse(b->tool,
-                    "--shard must be a part and the number of parts, such as 1/3, 2/3 or 3/3, not "
-                    "'%s'",
-                    given->words);
+        tool_refuse(
+            b->tool,
+            "--shard must be a part and the number of parts, such as 1/3, 2/3 or 3/3, not '%s'",
+            given->words);
     for (size_t i = 0; i < b->jobs.count; i++) {
         batch_job *job = &b->jobs.list[i];
         uint64_t hash = hash_bytes(job->output, strlen(job->output));
@@ -650,25 +650,21 @@ static int run_batch(tool_run *tool, const tool_arguments *arguments) {
 }
 
 static const tool_option options[] = {
-    REPEATED(
-        "do", "'COMMAND OPTION...'", TEXT,
-        "command to run on each file: field, info (or report), samples, convert, offset, picture, "
-        "slice or view with its options; field.vti selects another extension than the default; "
-        "repeatable"),
+    REPEATED("do", "'COMMAND OPTION...'", TEXT,
+             "command to run on each file: field, info (or report), samples, convert, offset, "
+             "picture, slice or view with its options; field.vti selects another extension than "
+             "the default; repeatable"),
     OPTION("out", "FOLDER", TEXT, "output folder; created if it does not exist"),
     OPTION("jobs", "FILE", TEXT,
            "list of jobs: command lines without 'abut', or JSON objects with do, input and output; "
-           "- is "
-           "standard input"),
+           "- is standard input"),
     OPTION("base", "FOLDER", TEXT,
            "name outputs by the path of their inputs relative to this folder"),
     OPTION("shard", "I/N", TEXT, "run only part I of N, for N machines; each job is in one part"),
     OPTION("manifest", "FILE", TEXT,
            "list of finished jobs (default: manifest.jsonl in the output folder)"),
-    FLAG(
-        "index",
-        "also write index.html into the output folder: pictures of all inputs, with links to their "
-        "outputs"),
+    FLAG("index", "also write index.html into the output folder: pictures of all inputs, with "
+                  "links to their outputs"),
     FLAG("again", "also run finished jobs"),
     FLAG("dry-run", "only list the jobs and which of them are finished"),
     {0}};

@@ -47,8 +47,8 @@ bool words_split(char *line, char ***words, size_t *count) {
 
 /* Adds a word quoted for words_split(), with a blank before it unless it is the first. */
 static void words_join(tool_text *to, const char *word) {
-    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-                                "_-+=.,:/@%";
+    static const char plain[] =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=.,:/@%";
     text_add(to, to->used ? " " : "");
     if (*word && strspn(word, plain) == strlen(word)) {
         text_add(to, word);

@@ -201,8 +201,8 @@ const tool_command command_cache = {
     .operands = "ls|verify|clear [FOLDER]",
     .summary = "list, verify or remove the fields and samples cached on disk",
     .about = "Manages the signed distance fields and samples that '--cache' stores, one file for "
-             "each mesh and options: 'ls' lists them, 'verify' also reads them to find damage, "
-             "and 'clear' removes them. The default folder is ~/.cache/abut/fields, or 'fields' in "
+             "each mesh and options: 'ls' lists them, 'verify' also reads them to find damage, and "
+             "'clear' removes them. The default folder is ~/.cache/abut/fields, or 'fields' in "
              "ABUT_CACHE_DIR. Damaged files are replaced at their next use.",
     .examples = "  abut field bunny.obj --cells 256 --cache\n"
                 "  abut cache ls\n"

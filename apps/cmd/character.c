@@ -269,12 +269,10 @@ static const tool_option options[] = {
     OPTION("particles", "N", COUNT, "number of vertices of the garment (default: 4825 to 8700)"),
     OPTION("ease", "D", POSITIVE,
            "approximate distance of the garment from the body; increase it if the garment touches "
-           "itself "
-           "or the body (default: 1/100 of the height)"),
+           "itself or the body (default: 1/100 of the height)"),
     OPTION("joints", "LIST", TEXT,
            "bones that determine the cut of the garment, such as neck=head,left-hand=wrist.l "
-           "(default: "
-           "by common names, or by the shape of the skeleton)"),
+           "(default: by common names, or by the shape of the skeleton)"),
     OPTION("out", "FILE", TEXT, "write the posed mesh (.obj, .ply, .stl, .off, .gltf)"),
     OPTION("png", "FILE", TEXT, "draw the posed mesh and its bones"),
     PAGE_OPTION,

@@ -113,11 +113,10 @@ void joints_read(tool_run *tool, const abut_character *character, const char *wo
                 strncmp(words, abut_garment_joint_name((abut_garment_joint)joint), name) != 0))
             joint++;
         if (name >= length || joint == ABUT_GARMENT_JOINT_COUNT)
-            tool_refuse(
-                tool,
-                "--joints must be JOINT=BONE, separated by commas, not '%.*s'; joints are hips, "
-                "neck, and left- and right- arm, forearm, hand, thigh, leg and foot",
-                (int)length, words);
+            tool_refuse(tool,
+                        "--joints must be JOINT=BONE, separated by commas, not '%.*s'; joints are "
+                        "hips, neck, and left- and right- arm, forearm, hand, thigh, leg and foot",
+                        (int)length, words);
         joints[joint] = bone_find(character, words + name + 1, length - name - 1);
         if (joints[joint] == ABUT_NONE)
             tool_refuse(tool, "--joints: the character has no bone '%.*s'",

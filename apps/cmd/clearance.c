@@ -181,7 +181,8 @@ static const tool_option options[] = {
     OPTION("below", "D", POSITIVE, "the required clearance"),
     FLAG("surfaces", "surfaces only: a body inside another one can be clear"),
     OPTION("first", "N", COUNT, "number of patches to list, the largest first (default: 10)"),
-    MAP_POSE_OPTIONS MAP_OPTIONS,
+    POSE_OPTIONS,
+    MAP_OPTIONS,
     {0}};
 
 const tool_command command_clearance = {

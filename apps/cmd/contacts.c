@@ -34,11 +34,10 @@ static void warn_of_thin_parts(tool_run *tool, const contact_pair *b, int side) 
     if (abut_ray_thickness(b->pair.bvh[side], &thickness) || !(thickness < 2 * cell))
         return;
     double longest = fmax(box.hi.x - box.lo.x, fmax(box.hi.y - box.lo.y, box.hi.z - box.lo.z));
-    snprintf(
-        words, sizeof words,
-        "%s has a thickness of %.3g, less than two cells of its field (cell size %.3g), which may "
-        "miss contacts there; use --cells %.0f, or --method exact, which has no cells",
-        side ? "B" : "A", thickness, cell, ceil(2 * longest / thickness) + 4);
+    snprintf(words, sizeof words,
+             "%s has a thickness of %.3g, less than two cells of its field (cell size %.3g), which "
+             "may miss contacts there; use --cells %.0f, or --method exact, which has no cells",
+             side ? "B" : "A", thickness, cell, ceil(2 * longest / thickness) + 4);
     tool_log(tool, ABUT_LOG_WARNING, words);
 }
 
@@ -133,11 +132,8 @@ static void find_field_contacts(tool_run *tool, const tool_arguments *arguments,
     const tool_given *most = option_given(arguments, "most");
     abut_contact_options options = read_contact_options(arguments);
     abut_contacts found = {.size = sizeof found, .capacity = 0};
-    if (lacks_room(abut_contact_find_sampled(&b->body[0], &b->body[1], &options, &found))) {
-        found.capacity = found.count;
-        b->list = found.list = tool_array(found.count, sizeof *found.list);
-        ensure(abut_contact_find_sampled(&b->body[0], &b->body[1], &options, &found));
-    }
+    FILL_LIST(&found, abut_contact_find_sampled(&b->body[0], &b->body[1], &options, &found));
+    b->list = found.list;
     b->all = b->count = found.count;
     b->reliability = found.reliability;
     print_pair_reliability(tool, arguments, b);
@@ -184,9 +180,9 @@ static void check_options(tool_run *tool, const tool_arguments *arguments, abut_
                   option_given(arguments, "most") || option_given(arguments, "cells") ||
                   option_given(arguments, "method") || option_given(arguments, "samples") ||
                   option_given(arguments, "limit") || option_given(arguments, "cache")))
-        tool_refuse(tool, "--to computes a time of impact by exact geometry; it cannot be "
-                          "combined with --out, --png, --hint, --patches, --most, "
-                          "--method or options of fields");
+        tool_refuse(tool,
+                    "--to computes a time of impact by exact geometry; it cannot be combined with "
+                    "--out, --png, --hint, --patches, --most, --method or options of fields");
     if (option_given(arguments, "after") && !picture_given(arguments))
         tool_refuse(tool, "--after requires --png");
     const tool_given *colour = option_given(arguments, "colour");
@@ -296,10 +292,7 @@ static int run_contacts(tool_run *tool, const tool_arguments *arguments) {
 }
 
 static const tool_option options[] = {
-    OPTION("pose", "POSE", TEXT,
-           "pose of B: X,Y,Z (translation), @z,30 (rotation by 30 degrees about z), X,Y,Z@1,1,0,30 "
-           "(rotation, then translation) or X,Y,Z,QX,QY,QZ,QW (with a quaternion)"),
-    OPTION("pose-a", "POSE", TEXT, "pose of A"),
+    POSE_OPTIONS,
     CHOICE("with", "SOLID", TEXT,
            "a primitive instead of B: plane:NX,NY,NZ,D (the half-space below it), sphere:X,Y,Z,R, "
            "capsule:X,Y,Z,X,Y,Z,R (both ends), box:X,Y,Z,SX,SY,SZ (centre and sizes) or "
@@ -310,36 +303,27 @@ static const tool_option options[] = {
         "end pose of B: print the time of impact, from 0 to 1; no impact is missed at any speed"),
     CHOICE("method", "NAME", TEXT,
            "exact: from the intersection contours of the meshes (default); field: samples of each "
-           "mesh "
-           "in the signed distance field of the other; map: texels of A, by their distance to B. "
-           "For a "
-           "scene also auto, the method that suits each body (default), and layers",
+           "mesh in the signed distance field of the other; map: texels of A, by their distance to "
+           "B. For a scene also auto, the method that suits each body (default), and layers",
            "exact|field|map|auto|layers"),
-    FLAG(
-        "explain",
-        "scenes: print the method of each body with its reason, and the guarantee of each touching "
-        "pair, instead of contacts"),
+    FLAG("explain", "scenes: print the method of each body with its reason, and the guarantee of "
+                    "each touching pair, instead of contacts"),
     OPTION("resolution", "N", COUNT, "map: N x N texels on A (default: 512)"),
     OPTION("cells", "N", COUNT,
            "fields: cells along the longest side of each mesh (default: 64). This and the other "
-           "options "
-           "of fields imply --method field"),
+           "options of fields imply --method field"),
     FLAG("cache", "fields: read fields and samples from the disk cache if they are there, "
-                  "otherwise add them; "
-                  "see 'abut cache'"),
+                  "otherwise add them; see 'abut cache'"),
     OPTION("margin", "M", NUMBER,
            "also surfaces within this distance: a patch for each wall, with the gap as a negative "
-           "depth. "
-           "Walls farther than the nearest one by more than 5% of the size of the smaller body are "
-           "omitted. With --to: the time at which the distance is this small"),
-    OPTION(
-        "hint", "X,Y,Z", VECTOR,
-        "warm start: the contact normal of the previous step, or the reversed motion of A relative "
-        "to "
-        "B. It chooses the side to which a body that has passed through the other one is pushed"),
-    FLAG("patches",
-         "print a row for each contact patch instead of its contacts: centre, normal, penetration "
-         "depth, area and volume of the overlap"),
+           "depth. Walls farther than the nearest one by more than 5% of the size of the smaller "
+           "body are omitted. With --to: the time at which the distance is this small"),
+    OPTION("hint", "X,Y,Z", VECTOR,
+           "warm start: the contact normal of the previous step, or the reversed motion of A "
+           "relative to B. It chooses the side to which a body that has passed through the other "
+           "one is pushed"),
+    FLAG("patches", "print a row for each contact patch instead of its contacts: centre, normal, "
+                    "penetration depth, area and volume of the overlap"),
     FLAG("samples", "fields: contacts at samples only, without the deepest points of edges"),
     OPTION("limit", "N", COUNT, "fields: at most N samples of each mesh"),
     OPTION("most", "K", COUNT,

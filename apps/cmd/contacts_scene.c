@@ -183,23 +183,14 @@ static void find_scene_contacts(tool_run *tool, const tool_arguments *arguments,
     options.margin = option_number(arguments, "margin", 0);
     options.max_patch_contacts = option_count(arguments, "most", 4);
     make_world(tool, arguments, &options, t);
-    if (lacks_room(abut_world_pairs(t->world, &pairs))) {
-        pairs.capacity = pairs.count;
-        t->pairs = pairs.list = tool_array(pairs.count, sizeof *pairs.list);
-        ensure(abut_world_pairs(t->world, &pairs));
-    }
+    FILL_LIST(&pairs, abut_world_pairs(t->world, &pairs));
+    t->pairs = pairs.list;
     t->pair_count = pairs.count;
     leave_out(tool, t, true);
-    if (lacks_room(abut_world_contacts(t->world, &found))) {
-        found.capacity = found.count;
-        t->list = found.list = tool_array(found.count, sizeof *found.list);
-        ensure(abut_world_contacts(t->world, &found));
-    }
-    if (lacks_room(abut_world_events(t->world, &events))) {
-        events.capacity = events.count;
-        t->events = events.list = tool_array(events.count, sizeof *events.list);
-        ensure(abut_world_events(t->world, &events));
-    }
+    FILL_LIST(&found, abut_world_contacts(t->world, &found));
+    FILL_LIST(&events, abut_world_events(t->world, &events));
+    t->list = found.list;
+    t->events = events.list;
     t->touching = events.count;
     t->count = found.count;
     t->reliability = found.reliability;

@@ -195,7 +195,8 @@ static const tool_option options[] = {
            "approximate number of samples on each surface, instead of --resolution"),
     FLAG("one-sided",
          "only from the scan to the model: parts of the model without scan do not count"),
-    MAP_POSE_OPTIONS MAP_OPTIONS,
+    POSE_OPTIONS,
+    MAP_OPTIONS,
     {0}};
 
 const tool_command command_deviation = {

@@ -102,9 +102,8 @@ static int run_devices(tool_run *tool, const tool_arguments *arguments) {
     else if (chosen < count)
         print_line(out, "The default device is %u.", chosen);
     else
-        print_line(out,
-                   "No GPU: queries run on the CPU by default. --device selects a device by its "
-                   "number or name.");
+        print_line(out, "No GPU: queries run on the CPU by default. --device selects a device by "
+                        "its number or name.");
     out_end(out);
     answer(tool, "%s", chosen < count ? infos[chosen].name : "cpu");
     return fine ? CODE_FINE : CODE_WORK;

@@ -63,10 +63,10 @@ static void check_format(tool_run *tool, const char *file, const tool_given *to,
     if (standard && *format == ABUT_FIELD_FORMAT_RAW)
         tool_refuse(tool, "a .raw field has two files and cannot be written to standard output");
     if (!*format)
-        tool_refuse(tool,
-                    "%s: the name of a field must end in .abutf, .vti, .npy or .raw, "
-                    "unless --to is given",
-                    file);
+        tool_refuse(
+            tool,
+            "%s: the name of a field must end in .abutf, .vti, .npy or .raw, unless --to is given",
+            file);
 }
 
 /* ---- the command ---- */
@@ -172,10 +172,10 @@ const tool_command command_field = {
     .name = "field",
     .operands = "MESH [OUT]",
     .summary = "compute a signed distance field (SDF) of a mesh on a grid",
-    .about = "Computes the signed distance to the mesh, negative inside, at the centre of every "
-             "cell of a grid, and writes it to OUT: .abutf (complete), .vti, .npy or .raw (and "
-             ".json). Each value is computed exactly, not propagated from neighbours. "
-             "'abut slice' draws the result.",
+    .about =
+        "Computes the signed distance to the mesh, negative inside, at the centre of every cell of "
+        "a grid, and writes it to OUT: .abutf (complete), .vti, .npy or .raw (and .json). Each "
+        "value is computed exactly, not propagated from neighbours. 'abut slice' draws the result.",
     .examples = "  abut field bunny.obj bunny.abutf --cells 128\n"
                 "  abut field bunny.obj bunny.vti --cell 0.001 --band 0.01\n"
                 "  abut field bunny.obj bunny.abutf --sparse --int16 --cells 512\n"

@@ -161,18 +161,16 @@ static const char *const topic_words[] = {
     "  130  cancelled by Ctrl-C; the process ends by the signal, which shells show\n"
     "       as 128 + its number (143 for a plain kill)\n"
     "\n"
-    "'abut overlap a.obj b.obj && next' runs 'next' only if the meshes are certainly "
-    "separate: neither a touch nor an error returns 0. $? distinguishes them: 3 is a "
-    "touch.\n"
+    "'abut overlap a.obj b.obj && next' runs 'next' only if the meshes are certainly separate: "
+    "neither a touch nor an error returns 0. $? distinguishes them: 3 is a touch.\n"
     "\n"
-    "A command that processes several files continues after an error and returns "
-    "the most severe code: 1 before 3 before 0. A cancelled or failed command leaves "
-    "no partial file: an existing file is replaced only when the new one is "
-    "complete. A reader that closes the pipe early (abut info x.obj | head) is not "
-    "an error.\n"
+    "A command that processes several files continues after an error and returns the most severe "
+    "code: 1 before 3 before 0. A cancelled or failed command leaves no partial file: an existing "
+    "file is replaced only when the new one is complete. A reader that closes the pipe early (abut "
+    "info x.obj | head) is not an error.\n"
     "\n"
-    "Errors are printed to standard error as 'abut COMMAND: message'. With --json, "
-    "standard output then has {\"error\": {\"kind\", \"message\", \"exit_code\"}}.\n",
+    "Errors are printed to standard error as 'abut COMMAND: message'. With --json, standard output "
+    "then has {\"error\": {\"kind\", \"message\", \"exit_code\"}}.\n",
 
     "Mesh files:\n"
     "\n"
@@ -183,17 +181,17 @@ static const char *const topic_words[] = {
     "  gltf   glTF 2.0 and GLB       read, write   floats; reading needs yajl\n"
     "  other  FBX, Collada...        read          needs Assimp\n"
     "\n"
-    "The file extension determines the format; for input without a known extension, "
-    "the first bytes do. --from and --to of 'abut convert' override it. Assimp is "
-    "used only with --from other of 'abut convert' or 'abut info', in a separate "
-    "process that is limited to 4 GiB and 2 minutes. PLY and STL are written as "
-    "little-endian binary unless --ascii is given. Polygons are triangulated. STL "
-    "has no shared vertices: corners with equal coordinates become one vertex.\n"
+    "The file extension determines the format; for input without a known extension, the first "
+    "bytes do. --from and --to of 'abut convert' override it. Assimp is used only with --from "
+    "other of 'abut convert' or 'abut info', in a separate process that is limited to 4 GiB and 2 "
+    "minutes. PLY and STL are written as little-endian binary unless --ascii is given. Polygons "
+    "are triangulated. STL has no shared vertices: corners with equal coordinates become one "
+    "vertex.\n"
     "\n"
     "Indices of vertices, edges and triangles start at 0.\n"
     "\n"
-    "Pictures are written as .png (needs libpng) or .ppm. 'abut version' lists the "
-    "features of this build.\n"};
+    "Pictures are written as .png (needs libpng) or .ppm. 'abut version' lists the features of "
+    "this build.\n"};
 
 const char *help_topic(const char *name) {
     for (size_t i = 0; help_topics[i]; i++)

@@ -298,8 +298,7 @@ static void read_interfere_options(tool_run *tool, const tool_arguments *argumen
                      *method = option_given(arguments, "method"),
                      *resolution = option_given(arguments, "resolution"),
                      *tolerance = option_given(arguments, "tolerance"),
-                     *clearance = option_given(arguments, "clearance"),
-                     *png = picture_given(arguments);
+                     *clearance = option_given(arguments, "clearance");
     *options = (clash_options){.query = abut_layers_query_default()};
     abut_layers_query *query = &options->query;
     for (int i = 0; i < VIEWS_MAX; i++)
@@ -319,8 +318,8 @@ static void read_interfere_options(tool_run *tool, const tool_arguments *argumen
         tool_refuse(tool, "--method must be exact or images, not '%s'", method->words);
     query->measure_volume = !method || strcmp(method->words, "exact") == 0;
     if (option_given(arguments, "touching") && !query->measure_volume)
-        tool_refuse(tool, "--touching requires --method exact: images do not show bodies "
-                          "that touch without an intersection volume");
+        tool_refuse(tool, "--touching requires --method exact: images do not show bodies that "
+                          "touch without an intersection volume");
     options->touching = option_given(arguments, "touching") || clearance;
     query->count_edges = option_given(arguments, "edges") != NULL;
     query->find_self = option_given(arguments, "own") != NULL;
@@ -329,10 +328,7 @@ static void read_interfere_options(tool_run *tool, const tool_arguments *argumen
         tool_refuse(tool,
                     "--views and --resolution require --method images, --own, --edges or --images");
     options->cap = option_given(arguments, "cap") != NULL;
-    if (!png && (option_given(arguments, "view") || option_given(arguments, "up")))
-        tool_refuse(tool, "--view and --up require --png or --html");
-    if (png)
-        picture_check(tool, png->words);
+    picture_options_check(tool, arguments);
     if (directions)
         read_views(tool, directions->words, views, query);
 }
@@ -370,14 +366,12 @@ static const tool_option options[] = {
     FLAG("touching",
          "also pairs that touch without an intersection volume: flush faces, an edge, a point"),
     OPTION("clearance", "D", POSITIVE, "also pairs that touch or whose distance is at most D"),
-    OPTION(
-        "tolerance", "T", POSITIVE,
-        "intersections at most this thick have no volume: the bodies touch (default: 1e-9 of the "
-        "smaller body; with --method images along a ray, 1e-6 of the depth of a view)"),
+    OPTION("tolerance", "T", POSITIVE,
+           "intersections at most this thick have no volume: the bodies touch (default: 1e-9 of "
+           "the smaller body; with --method images along a ray, 1e-6 of the depth of a view)"),
     CHOICE("method", "METHOD", TEXT,
            "exact: from the triangles (default); images: from rays through the pixels of several "
-           "views, "
-           "which miss overlaps smaller than a pixel",
+           "views, which miss overlaps smaller than a pixel",
            "exact|images"),
     CHOICE("views", "DIRECTIONS", TEXT,
            "images: ray directions, some of xyz, or X,Y,Z;X,Y,Z (default: xyz)", "x|xy|xyz"),

@@ -190,18 +190,12 @@ static void find_near(tool_run *tool, tool_assembly *assembly, const clash_optio
     abut_world_pair_list pairs = {NULL, 0, 0};
     making.margin = options->clearance;
     assembly_world(tool, assembly, &making, &world);
-    if (lacks_room(abut_world_pairs(world, &pairs))) {
-        pairs.capacity = pairs.count;
-        pairs.list = tool_array(pairs.count, sizeof *pairs.list);
-        if (pairs.list)
-            ensure(abut_world_pairs(world, &pairs));
-    }
+    FILL_LIST(&pairs, abut_world_pairs(world, &pairs));
     for (uint64_t i = 0; i < pairs.count; i++) {
         const abut_world_pair *pair = &pairs.list[i];
-        if (i % 16 == 0 &&
-            !progress_report(tool->progress, "distances", (double)i / (double)pairs.count))
-            tool_fail(tool, abut_set_error(ABUT_ERROR_CANCELLED, "cancelled"));
-        else if (!is_found(clashes, pair->a, pair->b))
+        if (i % 16 == 0)
+            progress_step(tool, "distances", i, pairs.count);
+        if (!is_found(clashes, pair->a, pair->b))
             add_near(assembly, options, pair, clashes);
     }
     abut_world_destroy(world);

@@ -308,8 +308,8 @@ void tool_output_format(tool_run *tool, const char *path, const tool_given *to,
     *format = tool_format(to ? to->words : path_ending(path));
     if (*format == ABUT_MESH_FORMAT_AUTO || *format == ABUT_MESH_FORMAT_OTHER)
         tool_refuse(tool,
-                    "%s: unknown file extension for a mesh; use .obj, .ply, .stl, .off, "
-                    ".glb or .gltf, or --to",
+                    "%s: unknown file extension for a mesh; use .obj, .ply, .stl, .off, .glb or "
+                    ".gltf, or --to",
                     path);
 }
 

@@ -206,8 +206,7 @@ static const tool_option options[] = {
     FLAG("list", "list the shapes with their options and defaults"),
     OPTION("size", "X,Y,Z", SIZE,
            "lengths along the axes; one number sets all three, 0 is for an axis that the shape "
-           "does not "
-           "have"),
+           "does not have"),
     OPTION("radius", "R", POSITIVE, "radius; of a torus, the major radius"),
     OPTION("radius2", "R", POSITIVE, "inner radius of a tube; minor radius of a torus"),
     OPTION("height", "H", POSITIVE, "height"),

@@ -145,9 +145,8 @@ static const tool_option options[] = {
            "largest distance to search, which is faster (default: unlimited)"),
     FLAG("exact", "refine the minimum to the exact distance of the triangles"),
     OPTION("within", "D", NUMBER, "also print the area whose distance is at most D"),
-    FLAG("signed",
-         "negative distances inside every B, by winding numbers if it has boundary edges (default: "
-         "only inside a B without)"),
+    FLAG("signed", "negative distances inside every B, by winding numbers if it has boundary edges "
+                   "(default: only inside a B without)"),
     FLAG("unsigned", "distances to surfaces, never negative"),
     FLAG("self", "the distance of A to itself, without the neighbourhood of each point"),
     OPTION("rings", "N", COUNT,
@@ -156,12 +155,12 @@ static const tool_option options[] = {
            "with --self: the neighbourhood is all triangles nearer than D along edges"),
     CHOICE("show", "WHAT", CHOICE,
            "quantity that the colours of the picture show: distance, the nearest feature "
-           "(voronoi), or "
-           "the direction to it (gradient); default: distance",
+           "(voronoi), or the direction to it (gradient); default: distance",
            "distance|voronoi|gradient"),
     OPTION("images", "PREFIX", TEXT,
            "write all three as images of the atlas: PREFIX-distance.png, -voronoi, -gradient"),
-    MAP_POSE_OPTIONS MAP_OPTIONS,
+    POSE_OPTIONS,
+    MAP_OPTIONS,
     {0}};
 
 const tool_command command_map = {

@@ -53,14 +53,6 @@ extern const double map_shares[MAP_QUANTILES];
             "output by the file extension: .ply the surface with colours and distances, .csv or " \
             ".npy a row for each sample, .png a picture; repeatable"),                            \
         DEVICE_OPTION
-/* The options of those with two bodies. */
-#define MAP_POSE_OPTIONS                                                                          \
-    OPTION(                                                                                       \
-        "pose", "POSE", TEXT,                                                                     \
-        "pose of B: X,Y,Z (translation), @z,30 (rotation by 30 degrees about z), X,Y,Z@1,1,0,30 " \
-        "(rotation, then translation) or X,Y,Z,QX,QY,QZ,QW (with a quaternion)"),                 \
-        OPTION("pose-a", "POSE", TEXT, "pose of A"),
-
 /* Validates the options that all these commands have: names of pictures, the camera. */
 void map_check(tool_run *tool, const tool_arguments *arguments);
 /* Reads a mesh and applies the pose of the option `pose`; null = none. Free it in any case. */

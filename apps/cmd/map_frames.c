@@ -212,12 +212,11 @@ static void print_frames_summary(tool_run *tool, const map_frames_run *r) {
         if (r->rows[i].measures.found)
             least = fmin(least, r->rows[i].measures.min.distance);
     }
-    print_line(
-        &tool->out,
-        "%llu frames, %.3g ms each after the first; minimum distance %.6g; reach at most %.3g "
-        "times that of the first frame",
-        (unsigned long long)r->frame_count, sum / fmax(1, (double)r->frame_count - 1), least,
-        worst);
+    print_line(&tool->out,
+               "%llu frames, %.3g ms each after the first; minimum distance %.6g; reach at most "
+               "%.3g times that of the first frame",
+               (unsigned long long)r->frame_count, sum / fmax(1, (double)r->frame_count - 1), least,
+               worst);
     answer_number(tool, least < HUGE_VAL, least, "none");
 }
 

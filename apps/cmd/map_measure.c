@@ -23,8 +23,8 @@ void map_check(tool_run *tool, const tool_arguments *arguments) {
         else if (strcmp(name, "out") == 0 && strcmp(given->words, "-") != 0 &&
                  !word_in(path_ending(given->words), "ply|csv|npy|png|ppm"))
             tool_refuse(tool,
-                        "--out %s: the name must end in .ply, .csv, .npy or .png, or be - "
-                        "for rows on standard output",
+                        "--out %s: the name must end in .ply, .csv, .npy or .png, or be - for rows "
+                        "on standard output",
                         given->words);
         picture = picture || word_in(name, "png|html") ||
                   (strcmp(name, "out") == 0 && word_in(path_ending(given->words), "png|ppm"));
@@ -36,13 +36,9 @@ void map_check(tool_run *tool, const tool_arguments *arguments) {
 
 void surface_load(tool_run *tool, const tool_arguments *arguments, const char *path,
                   const char *pose, tool_surface *surface) {
-    const tool_given *given = pose ? option_given(arguments, pose) : NULL;
     abut_pose motion;
+    const bool given = pose && pose_option(tool, arguments, pose, &motion);
     surface->path = path;
-    if (given && !pose_read(given->words, &motion))
-        tool_refuse(tool,
-                    "--%s must be X,Y,Z, @z,30, X,Y,Z@1,1,0,30 or X,Y,Z,QX,QY,QZ,QW, not '%s'",
-                    pose, given->words);
     surface->mesh = mesh_read(tool, path);
     if (given) {
         abut_mesh *still = surface->mesh;

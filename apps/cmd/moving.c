@@ -202,8 +202,8 @@ static void check_same(tool_run *tool, const char *path_a, const abut_mesh *a, c
     for (size_t i = 0; i < triangles; i++, x += 3, y += 3)
         if (x[0] != y[0] || x[1] != y[1] || x[2] != y[2])
             tool_fail_with(tool, "different meshes",
-                           "triangle %zu has the vertices %u, %u, %u in %s but %u, %u, %u "
-                           "in %s; a step needs the same triangles in the same order",
+                           "triangle %zu has the vertices %u, %u, %u in %s but %u, %u, %u in %s; a "
+                           "step needs the same triangles in the same order",
                            i, x[0], x[1], x[2], path_a, y[0], y[1], y[2], path_b);
 }
 

@@ -66,8 +66,8 @@ static int run_offset(tool_run *tool, const tool_arguments *arguments) {
                        from, -by, info.grid.cell);
     if (status == ABUT_ERROR_ARGUMENT && info.lowest >= by)
         tool_fail_with(tool, abut_status_name(status),
-                       "%s: no cell of size %g is inside, as for a sheet or a plate thinner than "
-                       "a cell: use smaller cells, or a larger --by",
+                       "%s: no cell of size %g is inside, as for a sheet or a plate thinner than a "
+                       "cell: use smaller cells, or a larger --by",
                        from, info.grid.cell);
     ensure(status);
     ensure(abut_mesh_write(surface, tool_target(tool, to), &how));
@@ -85,8 +85,7 @@ static const tool_option options_of_offset[] = {
     OPTION("cell", "SIZE", POSITIVE, "cell size, instead of --cells"),
     CHOICE("sign", "METHOD", CHOICE,
            "how the inside is determined: by winding numbers, which tolerate holes, or by "
-           "pseudo-normals "
-           "(default: auto)",
+           "pseudo-normals (default: auto)",
            "auto|winding|normal"),
     CHOICE("to", "FORMAT", CHOICE, "format of OUT (default: by the file extension)",
            "obj|ply|stl|off|gltf"),

@@ -14,13 +14,7 @@ static const char *words_for(abut_pair_relation relation) {
 
 static void find_intersections(const tool_pair *pair, abut_pair_intersection_list *found) {
     abut_collider a = pair_posed(pair, 0), b = pair_posed(pair, 1);
-    if (lacks_room(abut_pair_intersections(&a, &b, found))) {
-        found->capacity = found->count;
-        found->list = found->count < SIZE_MAX / sizeof *found->list
-                          ? tool_array((size_t)found->count, sizeof *found->list)
-                          : NULL;
-        ensure(abut_pair_intersections(&a, &b, found));
-    }
+    FILL_LIST(found, abut_pair_intersections(&a, &b, found));
 }
 
 static const tool_column meeting_columns[] = {

@@ -4,14 +4,15 @@
 #include <math.h>
 #include <string.h>
 
-static void read_pose(tool_run *tool, const tool_arguments *arguments, const char *name,
-                      abut_pose *pose) {
+bool pose_option(tool_run *tool, const tool_arguments *arguments, const char *name,
+                 abut_pose *pose) {
     const tool_given *given = option_given(arguments, name);
-    *pose = (abut_pose){.rotation = {0, 0, 0, 1}};
-    if (!given || pose_read(given->words, pose))
-        return;
-    tool_refuse(tool, "--%s must be X,Y,Z, @z,30, X,Y,Z@1,1,0,30 or X,Y,Z,QX,QY,QZ,QW, not '%s'",
-                name, given->words);
+    *pose = abut_pose_identity();
+    if (given && !pose_read(given->words, pose))
+        tool_refuse(tool,
+                    "--%s must be X,Y,Z, @z,30, X,Y,Z@1,1,0,30 or X,Y,Z,QX,QY,QZ,QW, not '%s'",
+                    name, given->words);
+    return given;
 }
 
 void pair_load(tool_run *tool, const tool_arguments *arguments, abut_device *device,
@@ -20,14 +21,11 @@ void pair_load(tool_run *tool, const tool_arguments *arguments, abut_device *dev
     memset(pair, 0, sizeof *pair);
     pair->options = abut_pair_options_default();
     pair->options.surface_only = option_given(arguments, "surfaces") != NULL;
-    read_pose(tool, arguments, "pose-a", &pair->pose[0]);
-    read_pose(tool, arguments, "pose", &pair->pose[1]);
+    pose_option(tool, arguments, "pose-a", &pair->pose[0]);
+    pose_option(tool, arguments, "pose", &pair->pose[1]);
     if (poses && (option_given(arguments, "pose") || png))
         tool_refuse(tool, "--poses cannot be combined with --pose or --png");
-    if (png)
-        picture_check(tool, png->words);
-    if (!png && (option_given(arguments, "view") || option_given(arguments, "up")))
-        tool_refuse(tool, "--view and --up require --png or --html");
+    picture_options_check(tool, arguments);
     if (poses)
         poses_load(tool, poses->words, &pair->poses);
     for (size_t side = 0; side < arguments->operand_count; side++) {

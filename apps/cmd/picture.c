@@ -106,14 +106,12 @@ static const tool_option options[] = {
     FLAG("flat", "shade each triangle with its own normal instead of smoothly"),
     REPEATED("colour", "COLOUR", COLOUR,
              "colour of the first mesh, then of the second, ...: rrggbb, rrggbbaa (translucent) or "
-             "a name; "
-             "repeatable"),
+             "a name; repeatable"),
     FLAG("ground", "draw a ground plane with a soft shadow below the scene"),
     OPTION("background", "COLOUR", COLOUR, "a uniform background colour instead of the gradient"),
     FLAG("no-legend", "omit the legend with the names of meshes and marks"),
     FLAG("defects", "mark the defects that 'abut info' reports: boundary edges red, non-manifold "
-                    "edges magenta, "
-                    "...; print the legend"),
+                    "edges magenta, ...; print the legend"),
     {0}};
 
 const tool_command command_picture = {

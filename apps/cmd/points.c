@@ -94,10 +94,10 @@ static void read_rows(tool_run *tool, tool_lines *lines, uint32_t columns, tool_
             abut_vec3 p = vec_of(row + i);
             if (!(fabs(p.x) <= ABUT_COORDINATE_MAX && fabs(p.y) <= ABUT_COORDINATE_MAX &&
                   fabs(p.z) <= ABUT_COORDINATE_MAX))
-                tool_fail_with(tool, "format error",
-                               "%s:%zu: (%g, %g, %g); coordinates must be finite and at most %g in "
-                               "magnitude",
-                               lines->path, lines->number, p.x, p.y, p.z, ABUT_COORDINATE_MAX);
+                tool_fail_with(
+                    tool, "format error",
+                    "%s:%zu: (%g, %g, %g); coordinates must be finite and at most %g in magnitude",
+                    lines->path, lines->number, p.x, p.y, p.z, ABUT_COORDINATE_MAX);
             points_add(points, p);
         }
     }

@@ -124,3 +124,15 @@ void progress_erase(struct progress *progress) {
     progress->drawn = false;
     progress->drawn_at = 0;
 }
+
+void progress_step(tool_run *tool, const char *stage, uint64_t number, uint64_t count) {
+    if (!progress_report(tool->progress, stage, (double)number / (double)count))
+        tool_fail(tool, ABUT_ERROR_CANCELLED);
+}
+
+void progress_frame(tool_run *tool, uint64_t number, uint64_t count) {
+    char stage[64];
+    snprintf(stage, sizeof stage, "frame %llu of %llu", (unsigned long long)number,
+             (unsigned long long)count);
+    progress_step(tool, stage, number, count);
+}

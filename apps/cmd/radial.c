@@ -257,12 +257,11 @@ static void print_radial_report(tool_run *tool, const tool_arguments *arguments,
     json_number(out, "hidden", truth.hidden);
     json_reliability(out, &truth.reliability);
     print_line(out, "%s", "");
-    print_line(
-        out,
-        "Errors of signed distances at %zu points within %.3g of the surface. bare: the fields "
-        "are more than %.3g below the surface; buried: above it. %.1f%% of the surface is "
-        "inside the body and is not evaluated.",
-        truth.count, 2 * truth.limit, truth.limit, 100 * truth.hidden);
+    print_line(out,
+               "Errors of signed distances at %zu points within %.3g of the surface. bare: the "
+               "fields are more than %.3g below the surface; buried: above it. %.1f%% of the "
+               "surface is inside the body and is not evaluated.",
+               truth.count, 2 * truth.limit, truth.limit, 100 * truth.hidden);
     out_table(out, "levels");
     for (int i = 0; i < RADIAL_LEVELS; i++)
         print_level(out, &levels[i]);
@@ -354,10 +353,8 @@ static const tool_option options[] = {
     OPTION("weight", "W", POSITIVE,
            "a field uses triangles with a corner of at least this weight (default: 0.2)"),
     REPEATED("at", "X,Y,Z", VECTOR, "evaluate the signed distance at this point; repeatable"),
-    FLAG(
-        "report",
-        "errors against exact signed distances, for cells from four times to a quarter of the cell "
-        "size"),
+    FLAG("report", "errors against exact signed distances, for cells from four times to a quarter "
+                   "of the cell size"),
     OPTION("points", "N", COUNT, "number of evaluation points of the report (default: 20000)"),
     OPTION("plot", "FILE", TEXT, "plot the errors of the report over the cell size"),
     OPTION("out", "FILE", TEXT, "write the surface of all fields (.obj, .ply, .stl, .off, .gltf)"),

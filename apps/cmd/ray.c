@@ -98,8 +98,8 @@ static void get_rays(tool_run *tool, const tool_arguments *arguments, tool_point
                      *towards = option_given(arguments, "towards");
     bool named = from || towards;
     if (named == (arguments->operand_count == 2) || !from != !towards)
-        tool_refuse(tool, "the rays are missing: name a file of rays, or use --from and "
-                          "--towards for a single ray");
+        tool_refuse(tool, "the rays are missing: name a file of rays, or use --from and --towards "
+                          "for a single ray");
     if (!named) {
         points_read(tool, arguments->operands[1], 6, pairs);
         return;

@@ -172,8 +172,7 @@ static void run_steps(tool_run *tool, replay *r) {
         run_step(tool, r, step);
         if (tool->view)
             replay_show(tool, r, abut_self_sets(r->tallies[r->shown].view));
-        if (!progress_report(tool->progress, r->path, (double)(step + 1) / (double)r->step_count))
-            tool_fail(tool, ABUT_ERROR_CANCELLED);
+        progress_step(tool, r->path, step + 1, r->step_count);
     }
 }
 
@@ -282,8 +281,7 @@ static const tool_option options[] = {
            "auto|point|line|sweep|inexact|all"),
     CHOICE("line", "WHOSE", CHOICE,
            "position of the view-line: along the mesh itself (own, default), or along the second "
-           "mesh of "
-           "the recording, such as the rod in a sleeve (companion)",
+           "mesh of the recording, such as the rod in a sleeve (companion)",
            "own|companion"),
     OPTION("from", "N", COUNT, "first frame that a step ends at (default: 1)"),
     OPTION("to", "N", COUNT, "last frame that a step ends at (default: the last of the recording)"),
@@ -291,8 +289,7 @@ static const tool_option options[] = {
         "every", "N", COUNT,
         "sample the recording: one step in N frames, and the step before it, which is not counted"),
     FLAG("frames-only", "steps end at the recorded frames, even if the recording has aims "
-                        "(positions before collision "
-                        "response)"),
+                        "(positions before collision response)"),
     FLAG("summary", "with --json: one object for all steps instead of a line for each"),
     PAGE_OPTION,
     OPTION("png", "FILE", TEXT, "plot the number of triangles in each view set (.png or .ppm)"),

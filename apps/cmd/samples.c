@@ -26,17 +26,13 @@ static void fill_samples_row(const void *data, size_t row, double *values) {
 /* ---- options ---- */
 
 static void check_samples_options(tool_run *tool, const tool_arguments *arguments) {
-    const tool_given *png = picture_given(arguments);
     if (option_given(arguments, "cell") && option_given(arguments, "cells"))
         tool_refuse(tool, "--cell and --cells cannot be combined; use one of them");
     if (option_given(arguments, "radius") && option_given(arguments, "count"))
         tool_refuse(tool, "--radius and --count cannot be combined; use one of them");
     option_range(tool, option_given(arguments, "cells"), 5, UINT32_MAX,
                  "cells (the mesh and a margin of two cells at each end)");
-    if (png)
-        picture_check(tool, png->words);
-    if (!png && (option_given(arguments, "view") || option_given(arguments, "up")))
-        tool_refuse(tool, "--view and --up require --png or --html");
+    picture_options_check(tool, arguments);
 }
 
 static abut_samples_options options_of(const tool_arguments *arguments, const abut_mesh *mesh) {
@@ -110,15 +106,13 @@ static int run_samples(tool_run *tool, const tool_arguments *arguments) {
 }
 
 static const tool_option options[] = {
-    CHOICE(
-        "features", "LEVEL", CHOICE,
-        "sample vertices; also edges; also flat faces (default: faces, or none if surface samples "
-        "are requested)",
-        "vertices|edges|faces"),
-    OPTION(
-        "cells", "N", COUNT,
-        "for a grid of N cells along the longest side, including a margin of two cells at each end "
-        "(default: 68)"),
+    CHOICE("features", "LEVEL", CHOICE,
+           "sample vertices; also edges; also flat faces (default: faces, or none if surface "
+           "samples are requested)",
+           "vertices|edges|faces"),
+    OPTION("cells", "N", COUNT,
+           "for a grid of N cells along the longest side, including a margin of two cells at each "
+           "end (default: 68)"),
     OPTION("cell", "C", POSITIVE, "for a grid with cells of this size"),
     OPTION("threshold", "T", POSITIVE,
            "smallest distance of samples along edges (default: the diagonal of a cell)"),

@@ -145,8 +145,7 @@ static const tool_option options[] = {
                      "vertices: seams count"),
     OPTION("limit", "M", COUNT,
            "stop after M million candidate pairs; a pair that needs an exact test counts as 16 "
-           "(default: "
-           "67, and 1,024 pairs for each triangle)"),
+           "(default: 67, and 1,024 pairs for each triangle)"),
     {0}};
 
 const tool_command command_selfcheck = {

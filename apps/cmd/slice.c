@@ -190,10 +190,9 @@ static int run_slice(tool_run *tool, const tool_arguments *arguments) {
 
 static const tool_option options[] = {
     CHOICE("axis", "AXIS", CHOICE, "axis perpendicular to the plane (default: z)", "x|y|z"),
-    OPTION(
-        "at", "PLACE", TEXT,
-        "position of the plane: a coordinate, or a percentage of the extent such as 25% (default: "
-        "50%)"),
+    OPTION("at", "PLACE", TEXT,
+           "position of the plane: a coordinate, or a percentage of the extent such as 25% "
+           "(default: 50%)"),
     OPTION("size", "N", COUNT, "pixels along the longer side of the slice (default: 720)"),
     CHOICE("palette", "NAME", CHOICE,
            "diverging (default): blue inside, orange outside; thesis: red-green-blue and "
@@ -210,8 +209,8 @@ const tool_command command_slice = {
     .operands = "FILE [OUT.png]",
     .summary = "draw a cross-section of a signed distance field or a mesh",
     .about = "Draws the distances in a plane as colours, with a dark line at the surface, thin "
-             "isolines, and a legend. FILE is a field (.abutf), or a mesh, whose distance "
-             "is computed exactly at every pixel. A page (--html) shows the cross-section at its "
+             "isolines, and a legend. FILE is a field (.abutf), or a mesh, whose distance is "
+             "computed exactly at every pixel. A page (--html) shows the cross-section at its "
              "position in the surface.",
     .examples = "  abut slice bunny.abutf cut.png\n"
                 "  abut slice bunny.abutf cut.png --axis x --at 25% --palette thesis\n"

@@ -44,8 +44,8 @@ static _Noreturn void refuse_start(tool_run *tool, const char *path,
         text_print(&list, "%s%u and %u", i ? ", " : ": ", pairs[i].triangle[0],
                    pairs[i].triangle[1]);
     tool_fail_with(tool, "intersecting start",
-                   "%s: intersects itself at the start; %llu pair%s of triangles "
-                   "intersect%s%s. See 'abut selfcheck'; --regardless continues",
+                   "%s: intersects itself at the start; %llu pair%s of triangles intersect%s%s. "
+                   "See 'abut selfcheck'; --regardless continues",
                    path, (unsigned long long)count, count == 1 ? "" : "s", text_of(&list),
                    pairs && count > SHOWN ? ", ..." : "");
 }
@@ -448,10 +448,8 @@ static const tool_option options[] = {
     FLAG("regardless", "continue if the mesh intersects itself at the start"),
     OPTION("from", "N", COUNT, "recordings: first frame that a step ends at (default: 1)"),
     OPTION("to", "N", COUNT, "recordings: last frame that a step ends at (default: the last one)"),
-    FLAG(
-        "frames-only",
-        "recordings: steps end at the recorded frames, not at the aims (positions before collision "
-        "response)"),
+    FLAG("frames-only", "recordings: steps end at the recorded frames, not at the aims (positions "
+                        "before collision response)"),
     OPTION("first", "N", COUNT, "number of impacts to list (default: 8)"),
     OPTION("out", "FILE", TEXT,
            "write all impacts to FILE: PLY or NPY by the file extension, otherwise CSV"),

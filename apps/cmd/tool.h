@@ -276,6 +276,16 @@ _Noreturn void tool_fail(tool_run *tool, abut_status status);
 void ensure(abut_status status);
 /* Returns whether a list was too small; other errors end the process. */
 bool lacks_room(abut_status status);
+/* Calls a function that fills a list (ABUT_LIST) of unknown length, again with the capacity that it
+ * requires. */
+#define FILL_LIST(found, call)                                                         \
+    do                                                                                 \
+        if (lacks_room(call)) {                                                        \
+            (found)->capacity = (found)->count;                                        \
+            (found)->list = tool_array((size_t)(found)->count, sizeof *(found)->list); \
+            ensure(call);                                                              \
+        }                                                                              \
+    while (0)
 /* Errors outside the library: a kind such as "file error" or "format error", and a message. */
 _Noreturn void tool_fail_with(tool_run *tool, const char *kind, const char *format, ...)
     TOOL_PRINTF(3, 4);
@@ -373,6 +383,10 @@ void progress_number(struct progress *progress, size_t number, size_t total);
 /* The progress callback of the context, with the progress as user pointer. Returns false once
  * cancelled. */
 bool progress_report(void *progress, const char *stage, double fraction);
+/* The same for a step of a loop; ends the run once cancelled. */
+void progress_step(tool_run *tool, const char *stage, uint64_t number, uint64_t count);
+/* The same with the stage "frame N of COUNT". */
+void progress_frame(tool_run *tool, uint64_t number, uint64_t count);
 /* Erases the bar; call it before anything else is printed. */
 void progress_erase(struct progress *progress);
 bool terminal_width(int descriptor, size_t *width);
@@ -517,21 +531,27 @@ typedef struct tool_pair {
     abut_pair_options options;
 } tool_pair;
 
-/* The options of all commands about two meshes: a list for tables of options. */
-#define PAIR_OPTIONS                                                                              \
+/* The poses of two bodies: a list for tables of options. */
+#define POSE_OPTIONS                                                                              \
     OPTION(                                                                                       \
         "pose", "POSE", TEXT,                                                                     \
         "pose of B: X,Y,Z (translation), @z,30 (rotation by 30 degrees about z), X,Y,Z@1,1,0,30 " \
         "(rotation, then translation) or X,Y,Z,QX,QY,QZ,QW (with a quaternion)"),                 \
-        OPTION("pose-a", "POSE", TEXT, "pose of A"),                                              \
-        OPTION("poses", "FILE", TEXT,                                                             \
-               "many poses of B, one on each line: x y z, or x y z qx qy qz qw; prints a line "   \
-               "for each"),                                                                       \
-        FLAG("surfaces", "surfaces only: a body inside another one does not touch it"),           \
-        OPTION("out", "FILE", TEXT, "write the table to FILE and print a summary"),               \
-        OPTION("png", "FILE", TEXT, "draw both meshes and the result"), PAGE_OPTION,              \
+        OPTION("pose-a", "POSE", TEXT, "pose of A")
+/* The options of all commands about two meshes. */
+#define PAIR_OPTIONS                                                                            \
+    POSE_OPTIONS,                                                                               \
+        OPTION("poses", "FILE", TEXT,                                                           \
+               "many poses of B, one on each line: x y z, or x y z qx qy qz qw; prints a line " \
+               "for each"),                                                                     \
+        FLAG("surfaces", "surfaces only: a body inside another one does not touch it"),         \
+        OPTION("out", "FILE", TEXT, "write the table to FILE and print a summary"),             \
+        OPTION("png", "FILE", TEXT, "draw both meshes and the result"), PAGE_OPTION,            \
         CAMERA_OPTIONS("perpendicular to the result")
 
+/* Reads the pose of an option; otherwise stores the identity and returns false. */
+bool pose_option(tool_run *tool, const tool_arguments *arguments, const char *name,
+                 abut_pose *pose);
 /* Reads the meshes, or the only one, and the poses of a command line. */
 void pair_load(tool_run *tool, const tool_arguments *arguments, abut_device *device,
                tool_pair *pair);
@@ -617,6 +637,9 @@ void recording_mesh(tool_run *tool, const tool_recording *recording, abut_mesh *
 
 /* ---- apps/draw ---- */
 
+/* Checks --png, and that --view and --up are not used without a picture. Returns as
+ * picture_given(). */
+const tool_given *picture_options_check(tool_run *tool, const tool_arguments *arguments);
 /* Reads the camera of --view, --up and --fov. */
 void camera_read(tool_run *tool, const tool_arguments *arguments, abut_picture_options *options);
 

@@ -179,12 +179,11 @@ static int run_demo(tool_run *tool, const tool_arguments *arguments) {
          fall = word_in(which, "stairs|snow|bounce");
     if (!drop && !line && !stand && !fall && !clash && !pass &&
         !word_in(which, "ball|sleeve|sheet|dress|cape"))
-        tool_refuse(tool,
-                    "%s%s%s; there are stack, wall, plates, shot, dominoes, bowl, drop, "
-                    "plane, line, letters, stairs, snow, bounce, clash, ball, sleeve, "
-                    "sheet, dress and cape",
-                    *which ? "unknown demo '" : "the name of a demo is missing", which,
-                    *which ? "'" : "");
+        tool_refuse(
+            tool,
+            "%s%s%s; there are stack, wall, plates, shot, dominoes, bowl, drop, plane, line, "
+            "letters, stairs, snow, bounce, clash, ball, sleeve, sheet, dress and cape",
+            *which ? "unknown demo '" : "the name of a demo is missing", which, *which ? "'" : "");
     check_options(tool, arguments,
                   drop                              ? "png|bodies|seconds|seed|compare"
                   : !strcmp(which, "shot")          ? "png|seconds"
@@ -218,32 +217,27 @@ static const tool_option options[] = {
     OPTION("solid", "N", COUNT,
            "cloth: approximate number of triangles of the solid (default: half of that), or of a "
            "built-in character (10828)"),
-    OPTION(
-        "frames", "N", COUNT,
-        "number of frames, 60 per second: cloth 360 by default; stairs, snow, bounce 240; letters "
-        "100; dress and cape: 300, 30 per second"),
+    OPTION("frames", "N", COUNT,
+           "number of frames, 60 per second: cloth 360 by default; stairs, snow, bounce 240; "
+           "letters 100; dress and cape: 300, 30 per second"),
     OPTION("record", "FILE", TEXT, "cloth: write the motion to FILE (.abutm)"),
     OPTION("meshes", "FOLDER", TEXT, "cloth: write the meshes of every frame into FOLDER"),
     DEVICE_OPTION,
-    OPTION(
-        "bodies", "N", COUNT,
-        "drop, bowl: number of bodies (default: 100); plane: 1; stack: cubes (10); wall: rows (5); "
-        "plates: 4; dominoes: 12; stairs: 250; snow: 500; bounce: 40; clash: parts (2000)"),
+    OPTION("bodies", "N", COUNT,
+           "drop, bowl: number of bodies (default: 100); plane: 1; stack: cubes (10); wall: rows "
+           "(5); plates: 4; dominoes: 12; stairs: 250; snow: 500; bounce: 40; clash: parts (2000)"),
     OPTION("seconds", "S", POSITIVE,
            "drop, bowl: simulated time (default: until all bodies are at rest); plane: 1.6; "
            "others: 10"),
-    OPTION(
-        "seed", "S", COUNT,
-        "drop, plane, bowl, stack, plates, stairs, snow, bounce, clash: seed of the random numbers "
-        "(default: 1)"),
+    OPTION("seed", "S", COUNT,
+           "drop, plane, bowl, stack, plates, stairs, snow, bounce, clash: seed of the random "
+           "numbers (default: 1)"),
     OPTION("resolution", "N", COUNT,
            "stairs, snow, bounce: pixels along the larger side of each of three views (default: "
-           "1024); "
-           "letters: texels along each side of a map (512)"),
-    OPTION(
-        "model", "FILE", TEXT,
-        "snow, bounce: a closed mesh to fall on (default: a critter); dress, cape: the character: "
-        "glTF or GLB, in metres, mannequin, mannequin-female (default) or ogre"),
+           "1024); letters: texels along each side of a map (512)"),
+    OPTION("model", "FILE", TEXT,
+           "snow, bounce: a closed mesh to fall on (default: a critter); dress, cape: the "
+           "character: glTF or GLB, in metres, mannequin, mannequin-female (default) or ogre"),
     OPTION("clip", "CLIP", TEXT,
            "dress, cape: clip of the character, by name or number (default: the first)"),
     OPTION("without", "LIST", TEXT,
@@ -254,19 +248,15 @@ static const tool_option options[] = {
     FLAG("wind", "dress, cape: simulate wind; without --clip, the character does not move"),
     CHOICE("method", "HOW", CHOICE,
            "dress, cape: collision of the cloth with the body: exact continuous collision "
-           "detection, or "
-           "radial fields (default: exact)",
+           "detection, or radial fields (default: exact)",
            "exact|radial"),
     FLAG("self",
          "dress, cape with --method radial: also keep vertices of the garment away from its faces"),
-    FLAG(
-        "outside",
-        "dress, cape with --method radial: at the end of each frame, move vertices that are inside "
-        "the body (tested exactly) to its surface"),
-    FLAG("compare",
-         "drop, plane: also run with ODE's own triangle mesh colliders; stairs, snow, bounce: also "
-         "find pairs by CInDeR as published, one for each pixel; letters: also by distance fields, "
-         "built again in each frame"),
+    FLAG("outside", "dress, cape with --method radial: at the end of each frame, move vertices "
+                    "that are inside the body (tested exactly) to its surface"),
+    FLAG("compare", "drop, plane: also run with ODE's own triangle mesh colliders; stairs, snow, "
+                    "bounce: also find pairs by CInDeR as published, one for each pixel; letters: "
+                    "also by distance fields, built again in each frame"),
     {0}};
 
 const tool_command command_demo = {

@@ -128,12 +128,7 @@ static void run_frames(showing *s) {
     for (uint32_t frame = 0; frame <= s->frames; frame++) {
         if (frame)
             step_cloth(s);
-        char stage[48];
-        snprintf(stage, sizeof stage, "frame %u of %u", frame, s->frames);
-        if (!progress_report(s->tool->progress, stage, (double)frame / s->frames)) {
-            ensure(abut_set_error(ABUT_ERROR_CANCELLED, "cancelled"));
-            return;
-        }
+        progress_frame(s->tool, frame, s->frames);
         check_intersections(s, frame);
         record_frame(s);
         write_meshes(s, frame);

@@ -128,12 +128,7 @@ static void render_frame(showing *s, uint32_t frame) {
 
 static void run_frames(showing *s) {
     for (uint32_t i = 0; i < s->frames; i++) {
-        char stage[48];
-        snprintf(stage, sizeof stage, "frame %u of %u", i + 1, s->frames);
-        if (!progress_report(s->tool->progress, stage, (double)i / s->frames)) {
-            ensure(abut_set_error(ABUT_ERROR_CANCELLED, "cancelled"));
-            return;
-        }
+        progress_frame(s->tool, i + 1, s->frames);
         score_frame(s);
         ensure(falls_step(s->scene));
         render_frame(s, i);

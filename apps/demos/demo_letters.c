@@ -236,12 +236,7 @@ static void create_letters(letters *l, const tool_arguments *arguments) {
 static void run_letter_frames(letters *l) {
     for (uint32_t f = 0; f < l->frame_count; f++) {
         letter_row *row = &l->rows[f];
-        char stage[48];
-        snprintf(stage, sizeof stage, "frame %u of %u", f, l->frame_count);
-        if (!progress_report(l->tool->progress, stage, (double)f / l->frame_count)) {
-            ensure(ABUT_ERROR_CANCELLED);
-            return;
-        }
+        progress_frame(l->tool, f, l->frame_count);
         const double t = l->frame_count > 1 ? (double)f / (l->frame_count - 1) : 0;
         for (int k = 0; k < LETTERS; k++)
             pose_letter(l, k, t);

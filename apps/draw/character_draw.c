@@ -72,8 +72,7 @@ void character_film(tool_run *tool, const character_subject *s, const abut_pictu
     for (int i = 0; i < count; i++) {
         abut_picture *picture = NULL;
         frame.options.time = duration * i / count;
-        if (!progress_report(tool->progress, "frames", (double)i / count))
-            ensure(ABUT_ERROR_CANCELLED);
+        progress_step(tool, "frames", (uint64_t)i, (uint64_t)count);
         draw_character(tool, &frame, &options, &picture);
         if (film.pixels)
             film_add_frame(&film, picture);

@@ -34,6 +34,15 @@ void picture_check(tool_run *tool, const char *path) {
                 path);
 }
 
+const tool_given *picture_options_check(tool_run *tool, const tool_arguments *arguments) {
+    const tool_given *png = picture_given(arguments);
+    if (png)
+        picture_check(tool, png->words);
+    else if (option_given(arguments, "view") || option_given(arguments, "up"))
+        tool_refuse(tool, "--view and --up require --png or --html");
+    return png;
+}
+
 /* ---- the legend ---- */
 
 void legend_add(tool_legend *legend, abut_colour colour, const char *format, ...) {

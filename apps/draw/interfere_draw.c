@@ -370,8 +370,7 @@ static void draw_clashes(tool_run *tool, const abut_picture_options *camera,
         else
             label_kind(tool, picture, kind, counts[kind]);
         draw_clash(tool, picture, assembly, &clashes->list[i], scale, &pieces);
-        if (!progress_report(tool->progress, "picture", (double)i / (double)clashes->count))
-            ensure(ABUT_ERROR_CANCELLED);
+        progress_step(tool, "picture", i, clashes->count);
     }
     for (int k = 0; k < CLASH_KINDS; k++)
         if (counts[k] && looks[k].words)

@@ -90,9 +90,9 @@ static void find_viewer(tool_view *view) {
         return;
 #endif
     fail_page(view, "not supported",
-              "the script of the viewer is not installed: run 'viewer/build' in the "
-              "sources of abut (it needs node and npm) and install again, or set "
-              "ABUT_VIEWER to the path of the viewer/dist/viewer.js that it builds");
+              "the script of the viewer is not installed: run 'viewer/build' in the sources of "
+              "abut (it needs node and npm) and install again, or set ABUT_VIEWER to the path of "
+              "the viewer/dist/viewer.js that it builds");
 }
 
 static void open_page(tool_run *tool, const char *path, bool is_extra) {

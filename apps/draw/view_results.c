@@ -88,11 +88,8 @@ static void show_frames(tool_run *tool, viewing *v) {
     view_rate(tool->view, v->seconds * (double)step);
     for (uint64_t frame = 0; !frame || frame < v->frames; frame += step) {
         abut_picture *picture = NULL;
-        if (v->frames &&
-            !progress_report(tool->progress, "frames", (double)frame / (double)v->frames)) {
-            ensure(ABUT_ERROR_CANCELLED);
-            return;
-        }
+        if (v->frames)
+            progress_step(tool, "frames", frame, v->frames);
         add_frame(tool, v, frame, &picture);
         view_picture(tool->view, picture, &v->legend);
         abut_picture_destroy(picture);

@@ -213,11 +213,10 @@ void view_values(tool_view *view, abut_mesh *mesh, const char *name, const doubl
                    view_array(view, "u32", source, abut_mesh_triangle_count(mesh), 4));
     if (hidden)
         text_add(&view->layers, ",\"hidden\":true");
-    text_print(
-        &view->layers,
-        ",\"smooth\":true,\"colour\":[184,188,196,255],\"bodies\":[{\"mesh\":%u,\"poses\":%u,"
-        "\"values\":%u}],\"scale\":%u}",
-        made, poses, array, add_scale(view, scale, what));
+    text_print(&view->layers,
+               ",\"smooth\":true,\"colour\":[184,188,196,255],\"bodies\":[{\"mesh\":%u,\"poses\":%"
+               "u,\"values\":%u}],\"scale\":%u}",
+               made, poses, array, add_scale(view, scale, what));
 }
 
 /* The number of meshes of a picture, which are its first items. */
@@ -354,8 +353,8 @@ void view_field(tool_view *view, const abut_field *field, const char *name,
     uint32_t array = view_array(view, "f32", values, count, 4);
     view_layer(view, "field", name);
     text_print(&view->layers,
-               ",\"count\":[%u,%u,%u],\"origin\":[%.9g,%.9g,%.9g],\"cell\":%.9g,"
-               "\"values\":%u,\"scale\":%u}",
+               ",\"count\":[%u,%u,%u],\"origin\":[%.9g,%.9g,%.9g],\"cell\":%.9g,\"values\":%u,"
+               "\"scale\":%u}",
                m[0], m[1], m[2], (double)origin[0], (double)origin[1], (double)origin[2],
                step * cell * view->scale, array, add_scale(view, scale, "distance"));
 }

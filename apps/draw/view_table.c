@@ -115,8 +115,8 @@ static void read_rows(tool_run *tool, const char *path, rows *r) {
             continue;
         if (!point)
             tool_fail_with(tool, "format error",
-                           "%s, line %zu: x, y and z must be numbers, in columns of these "
-                           "names or in the first three columns",
+                           "%s, line %zu: x, y and z must be numbers, in columns of these names or "
+                           "in the first three columns",
                            path, lines.number);
         tool_grow(&r->numbers, r->count, &r->room, COLUMNS_MAX * sizeof *r->numbers);
         double *to = r->numbers + COLUMNS_MAX * r->count++;

@@ -78,7 +78,7 @@ cp "$build/install_manifest.txt" "$work/install_manifest.txt"
 left=$(find "$prefix" -name '*abut*')
 [ -z "$left" ] || { echo "left behind: $left" >&2; exit 1; }
 
-# As a part of another project, by FetchContent: two libraries, and nothing else.
+# As a part of another project, by FetchContent: the libraries, and nothing else.
 cmake -G 'Unix Makefiles' -S "$source/examples/fetchcontent" -B "$work/part" -DCMAKE_C_FLAGS=-O0 \
     >"$work/log" 2>&1 || { cat "$work/log"; exit 1; }
 grep -F "abut $version with" "$work/log"

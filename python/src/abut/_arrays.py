@@ -405,4 +405,9 @@ def one(array: Array, rows: Rows) -> Any:
     return bool(first) if kind == "b" else int(first) if kind in "iu" else str(first) if kind == "U" else first
 
 
+def rows_of(kind: Any, found: Array, rows: Rows, *names: str) -> list[Any]:
+    """Returns members of records in the shape of the query: these, or those that the tuple `kind` names."""
+    return [one(found[name], rows) for name in names or kind._fields]
+
+
 Scalar = Union[float, Floats]

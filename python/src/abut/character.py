@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple, Optional, Union
 import numpy as np
 
 from . import _c, device as _device
-from ._arrays import NONE, Array, ArrayLike, Floats, batch, doubles, host, one, pointer, record, vectors
+from ._arrays import NONE, Array, ArrayLike, Floats, batch, doubles, host, pointer, record, rows_of, vectors
 from ._core import (
     ArgumentError,
     Guard,
@@ -135,26 +135,14 @@ class Character(Owner):
     def skin(self, pose: ArrayLike, skinning: Literal["linear", "dual"] = "linear") -> Floats:
         """Computes the vertex positions (n, 3) at a pose. skinning: "linear" or "dual" (dual quaternions)."""
         bones, made = self._matrices(pose), np.empty((self.vertex_count, 3))
-        run(
-            lib.abut_character_skin,
-            self._handle,
-            pointer(bones),
-            value_of("abut_character_skinning", skinning),
-            pointer(made),
-        )
+        how = value_of("abut_character_skinning", skinning)
+        run(lib.abut_character_skin, self._handle, pointer(bones), how, pointer(made))
         return made
 
     def mesh(self, pose: Optional[ArrayLike] = None, skinning: Literal["linear", "dual"] = "linear") -> Mesh:
         """Creates the mesh at a pose, by default the rest pose."""
-        bones, handle = self._matrices(self.pose() if pose is None else pose), Handle(lib.abut_mesh_destroy)
-        run(
-            lib.abut_character_mesh,
-            self._handle,
-            pointer(bones),
-            value_of("abut_character_skinning", skinning),
-            handle.out,
-        )
-        return Mesh._of(handle)
+        bones, how = self._matrices(self.pose() if pose is None else pose), value_of("abut_character_skinning", skinning)
+        return Mesh._made(lib.abut_character_mesh, self._handle, pointer(bones), how)
 
     def __repr__(self) -> str:
         return f"<abut.Character of {self.triangle_count} triangles, {self.bone_count} bones, {len(self.clips)} clips>"
@@ -234,13 +222,11 @@ class RadialField(Owner):
         array, single = vectors(p, "points")
         found = np.empty(len(array), record(_c.abut_radial_answer))
         run(lib.abut_radial_evaluate, self._handle, batch(array), len(array), limit, host(found))
-        return RadialAnswer(*(one(found[name], single) for name in ("distance", "normal", "point", "field", "within")))
+        return RadialAnswer(*rows_of(RadialAnswer, found, single))
 
     def surface(self, field: Optional[int] = None) -> Mesh:
         """Creates a mesh of the interpolated surface of one field or of all fields."""
-        handle = Handle(lib.abut_mesh_destroy)
-        run(lib.abut_radial_surface, self._handle, NONE if field is None else number(field, "field"), handle.out)
-        return Mesh._of(handle)
+        return Mesh._made(lib.abut_radial_surface, self._handle, NONE if field is None else number(field, "field"))
 
     def collide(
         self,
@@ -257,12 +243,7 @@ class RadialField(Owner):
         if len(before) != len(after):
             raise ArgumentError(f"{len(before)} particles at the start and {len(after)} at the end")
         hits = np.empty(len(after), record(_c.abut_radial_hit))
-        given = options(
-            _c.abut_radial_particles,
-            count=len(after),
-            radius=radius,
-            friction=friction,
-        )
+        given = options(_c.abut_radial_particles, count=len(after), radius=radius, friction=friction)
         given.__setattr__("from", host(before))
         given.to, given.hits = host(after), host(hits)
         run(lib.abut_radial_collide, self._handle, byref(given))

@@ -9,7 +9,7 @@ from typing import Any, Literal, NamedTuple, Optional
 import numpy as np
 
 from . import _c, device as _device
-from ._arrays import Array, ArrayLike, Floats, batch, grid, one, pointer, record, vec
+from ._arrays import Array, ArrayLike, Floats, batch, grid, pointer, record, rows_of, vec
 from ._core import (
     ArgumentError,
     Guard,
@@ -160,15 +160,13 @@ class Field(Owner):
             value_of("abut_interpolation", interpolation),
             pointer(found),
         )
-        return FieldValue(one(found["distance"], single), one(found["gradient"], single))
+        return FieldValue(*rows_of(FieldValue, found, single, "distance", "gradient"))
 
     def surface(self, level: float = 0) -> Mesh:
         """Extracts the isosurface at distance `level` as a closed mesh: an offset surface, outwards if the level is
         positive. Raises ArgumentError if the isosurface leaves the grid; the message has the margin that the field
         needs. `Mesh.offset` chooses the margin automatically."""
-        handle = Handle(lib.abut_mesh_destroy)
-        run(lib.abut_field_isosurface, self._handle, level, handle.out)
-        return Mesh._of(handle)
+        return Mesh._made(lib.abut_field_isosurface, self._handle, level)
 
     def set_mesh(self, mesh: Mesh) -> int:
         """Updates the field for a moved mesh with the same triangles. Returns the number of recomputed blocks."""

@@ -28,6 +28,7 @@ from ._arrays import (
     pointer,
     pose,
     record,
+    rows_of,
     scalar_type,
     vec,
     vectors,
@@ -178,22 +179,10 @@ class Mesh:
             )
         if len(array) >= NONE:
             raise ArgumentError("vertices: more than 32-bit indices can count")
-        input = options(
-            _c.abut_mesh_input,
-            positions=pointer(array),
-            position_type=scalar_type(array),
-            position_stride=array.strides[0] if len(array) > 1 else 0,
-            vertex_count=len(array),
-        )
-        triangles = None
-        if faces is not None:
-            triangles = indices(faces, "faces")
-            if not len(triangles):
-                raise ArgumentError("faces: a mesh needs at least one triangle")
-            input.indices, input.triangle_count = pointer(triangles), len(triangles)
-        handle = Handle(lib.abut_mesh_destroy)
-        check(lib.abut_mesh_create(context(), byref(input), handle.out))
-        self._setup(handle, device)
+        triangles = None if faces is None else indices(faces, "faces")
+        if triangles is not None and not len(triangles):
+            raise ArgumentError("faces: a mesh needs at least one triangle")
+        self._setup(_created(array, triangles), device)
 
     def _setup(self, handle: Handle, device: _device.Selector = None) -> None:
         self._handle = handle
@@ -208,6 +197,13 @@ class Mesh:
         made = cls.__new__(cls)
         made._setup(handle, device)
         return made
+
+    @classmethod
+    def _made(cls, function: Any, *arguments: Any, device: _device.Selector = None, path: Optional[str] = None) -> Mesh:
+        """Calls a function of the library whose last parameter receives a mesh."""
+        handle = Handle(lib.abut_mesh_destroy)
+        run(function, *arguments, handle.out, path=path)
+        return cls._of(handle, device)
 
     @classmethod
     def from_trimesh(cls, mesh: Any, *, device: _device.Selector = None) -> Mesh:
@@ -346,9 +342,7 @@ class Mesh:
 
     def welded(self, tolerance: float = 0) -> Mesh:
         """Returns a mesh in which vertices nearer than `tolerance` are merged."""
-        handle = Handle(lib.abut_mesh_destroy)
-        run(lib.abut_mesh_weld, self._handle, tolerance, handle.out)
-        return Mesh._of(handle, self._device)
+        return Mesh._made(lib.abut_mesh_weld, self._handle, tolerance, device=self._device)
 
     def oriented(self) -> Mesh:
         """Returns a mesh whose neighbouring triangles face the same way and whose closed components face outwards."""
@@ -361,7 +355,8 @@ class Mesh:
         wall of a cavity, stays with the solid around it.
 
         >>> import abut
-        >>> two = abut.join([abut.shape("box"), abut.shape("box").transformed([0.5, 0, 0])])
+        >>> box = abut.shape("box", segments=1)
+        >>> two = abut.join([box, box.transformed([1, 1, 0])])           # they have a common edge
         >>> [solid.triangle_count for solid in two.split()]
         [12, 12]
         """
@@ -377,9 +372,7 @@ class Mesh:
 
     def transformed(self, at: ArrayLike = None, scale: float = 1) -> Mesh:
         """Returns a mesh that is scaled about the origin, then moved by a pose: (7,) or (4, 4)."""
-        handle = Handle(lib.abut_mesh_destroy)
-        run(lib.abut_mesh_transform, self._handle, scale, pose(at, "at"), handle.out)
-        return Mesh._of(handle, self._device)
+        return Mesh._made(lib.abut_mesh_transform, self._handle, scale, pose(at, "at"), device=self._device)
 
     def offset(self, distance: float, cells: int = 0, *, cell: float = 0, device: _device.Selector = None) -> Mesh:
         """Returns the offset surface: the closed mesh at `distance`, outwards if it is positive. It is the
@@ -391,15 +384,13 @@ class Mesh:
         >>> grown.report().is_closed
         True
         """
-        handle = Handle(lib.abut_mesh_destroy)
         given = options(
             _c.abut_field_options,
             cells=number(cells, "cells"),
             cell=cell,
             device=_device.pointer(self._device_or_own(device)),
         )
-        run(lib.abut_field_offset, self._handle, distance, byref(given), handle.out)
-        return Mesh._of(handle, self._device)
+        return Mesh._made(lib.abut_field_offset, self._handle, distance, byref(given), device=self._device)
 
     def set_positions(self, vertices: ArrayLike) -> Mesh:
         """Sets new positions of all vertices and refits the BVH: about ten times as fast as a new mesh. Changes
@@ -413,18 +404,7 @@ class Mesh:
         array, _ = vectors(vertices, "vertices")
         if len(array) != self.vertex_count:
             raise ArgumentError(f"vertices: the mesh has {self.vertex_count}, and {len(array)} were given")
-        faces = self.faces
-        input = options(
-            _c.abut_mesh_input,
-            positions=pointer(array),
-            position_type=scalar_type(array),
-            position_stride=array.strides[0] if len(array) > 1 else 0,
-            vertex_count=len(array),
-            indices=pointer(faces),
-            triangle_count=len(faces),
-        )
-        handle = Handle(lib.abut_mesh_destroy)
-        check(lib.abut_mesh_create(context(), byref(input), handle.out))
+        handle = _created(array, self.faces)
         with self._lock:
             for bvh in self._bvhs.values():
                 run(lib.abut_bvh_set_mesh, bvh.handle, handle, uses=(A_REFIT,), alone=True)
@@ -485,12 +465,7 @@ class Mesh:
         array([1.5, 8.5])
         """
         found, single = self._nearest(p, radius, signed, device)
-        return Nearest(
-            one(found["distance"], single),
-            one(found["point"], single),
-            one(found["triangle"], single),
-            one(found["barycentric"], single),
-        )
+        return Nearest(*rows_of(Nearest, found, single))
 
     def _nearest(self, p: ArrayLike, radius: float, signed: bool, device: _device.Selector) -> tuple[Array, Rows]:
         array, single = grid(p, "points")
@@ -571,9 +546,7 @@ class Mesh:
         rays, single = _rays(origins, directions)
         found = np.empty(len(rays), record(_c.abut_ray_hit))
         self._bvh(device).run_batch(lib.abut_ray_first_batch, batch(rays), len(rays), limit, host(found))
-        return RayHits(
-            one(found["parameter"], single), one(found["triangle"], single), one(found["barycentric"], single)
-        )
+        return RayHits(*rows_of(RayHits, found, single))
 
     @overload
     def ray_any(
@@ -631,6 +604,22 @@ class Mesh:
         made = ctypes.c_double()
         run(lib.abut_ray_thickness, self._on_cpu().handle, byref(made))
         return made.value
+
+
+def _created(array: Array, triangles: Optional[Indices]) -> Handle:
+    """Creates a mesh of vertices, and of triangles or of three vertices each."""
+    input = options(
+        _c.abut_mesh_input,
+        positions=pointer(array),
+        position_type=scalar_type(array),
+        position_stride=array.strides[0] if len(array) > 1 else 0,
+        vertex_count=len(array),
+    )
+    if triangles is not None:
+        input.indices, input.triangle_count = pointer(triangles), len(triangles)
+    handle = Handle(lib.abut_mesh_destroy)
+    check(lib.abut_mesh_create(context(), byref(input), handle.out))
+    return handle
 
 
 def _rays(origins: ArrayLike, directions: ArrayLike) -> tuple[Array, Rows]:

@@ -18,7 +18,7 @@ from typing import Any, Callable, Iterable, Iterator, NamedTuple, Optional, Sequ
 import numpy as np
 
 from . import _c, device as _device
-from ._arrays import Array, ArrayLike, Floats, one, one_pose, pointer, poses, record, vec, vector, write_pose
+from ._arrays import Array, ArrayLike, Floats, one, one_pose, pointer, poses, record, rows_of, vec, vector, write_pose
 from ._core import ArgumentError, Handle, byref, check, fits, lib, locked, number, options, run, thread_count, unchecked
 from .collider import PRIMITIVES, Primitive, fill_primitive
 from .mesh import Mesh, collider_of, mesh_of
@@ -312,15 +312,9 @@ def distance(
         single = both.single
         found = np.zeros(both.count, found.dtype)
         both.run_batch(lib.abut_pair_distance_batch, byref(both.structure()), given, pointer(found))
-    return Separation(
-        one(found["distance"], single),
-        one(found["point_a"], single),
-        one(found["point_b"], single),
-        one(found["triangle_a"], single),
-        one(found["triangle_b"], single),
-        one(_RELATION_NAMES[found["relation"]], single),
-        worst_of(found),
-    )
+    names = ("distance", "point_a", "point_b", "triangle_a", "triangle_b")
+    relations = one(_RELATION_NAMES[found["relation"]], single)
+    return Separation(*rows_of(Separation, found, single, *names), relations, worst_of(found))
 
 
 def within(
@@ -538,15 +532,8 @@ def sweep(
 
     on_threads(count, work)
     single = one_a and one_b
-    return Touch(
-        one(found["hit"], single),
-        one(found["time"], single),
-        one(found["point"], single),
-        one(found["normal"], single),
-        one(found["triangle"][:, 0], single),
-        one(found["triangle"][:, 1], single),
-        worst_of(found),
-    )
+    sides = (one(found["triangle"][:, side], single) for side in (0, 1))
+    return Touch(*rows_of(Touch, found, single, "hit", "time", "point", "normal"), *sides, worst_of(found))
 
 
 def _sweep_collider(body: Union[Mesh, Primitive], what: str) -> tuple[Any, Optional[Handle], Any]:

@@ -10,7 +10,7 @@ import numpy as np
 
 from . import _c, device as _device
 from ._arrays import ArrayLike, doubles, pointer
-from ._core import Handle, byref, check, context, lib, number, options, path_bytes, run, value_of
+from ._core import byref, check, context, lib, number, options, path_bytes, value_of
 from .mesh import Mesh, Path, handles, mesh_of
 
 ShapeName = Literal[
@@ -41,16 +41,8 @@ def load(path: Path, *, format: str = "auto", device: _device.Selector = None) -
     True
     """
     text = os.fspath(path)
-    handle = Handle(lib.abut_mesh_destroy)
-    run(
-        lib.abut_mesh_read,
-        context(),
-        path_bytes(text),
-        byref(options(_c.abut_mesh_read_options, format=value_of("abut_mesh_format", format))),
-        handle.out,
-        path=text,
-    )
-    return Mesh._of(handle, device)
+    given = options(_c.abut_mesh_read_options, format=value_of("abut_mesh_format", format))
+    return Mesh._made(lib.abut_mesh_read, context(), path_bytes(text), byref(given), device=device, path=text)
 
 
 def shape(
@@ -80,9 +72,7 @@ def shape(
         made.extent = _c.abut_vec3(*map(float, np.broadcast_to(np.asarray(size, float), 3)))
     made.radius, made.radius2, made.height = radius, radius2, height
     made.segments, made.rings = number(segments, "segments"), number(rings, "rings")
-    handle = Handle(lib.abut_mesh_destroy)
-    run(lib.abut_shape_create, context(), byref(made), handle.out)
-    return Mesh._of(handle)
+    return Mesh._made(lib.abut_shape_create, context(), byref(made))
 
 
 def hull(p: Union[Mesh, ArrayLike]) -> Mesh:
@@ -95,14 +85,10 @@ def hull(p: Union[Mesh, ArrayLike]) -> Mesh:
     if hasattr(p, "vertices") and hasattr(p, "faces"):
         p = mesh_of(p, "points").vertices
     array, _ = doubles(p, "points")
-    handle = Handle(lib.abut_mesh_destroy)
-    run(lib.abut_mesh_create_hull, context(), pointer(array), len(array), handle.out)
-    return Mesh._of(handle)
+    return Mesh._made(lib.abut_mesh_create_hull, context(), pointer(array), len(array))
 
 
 def join(meshes: Sequence[Mesh]) -> Mesh:
     """Concatenates meshes in order. Vertices are not merged."""
     parts, addresses = handles(meshes)
-    handle = Handle(lib.abut_mesh_destroy)
-    run(lib.abut_mesh_join, addresses, len(parts), handle.out)
-    return Mesh._of(handle)
+    return Mesh._made(lib.abut_mesh_join, addresses, len(parts))

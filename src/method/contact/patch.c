@@ -373,7 +373,7 @@ static abut_status add_region_answers(patch_work *work, patch_call *call, bool a
     for (size_t i = 0; i < work->region_count && !status; i++) {
         patch_answer answer = {.count = 0};
         if (abuti_patch_region_counts(work, call, i))
-            status = abuti_patch_compute_best(work, &work->regions[i], call->hint, true, &answer);
+            status = abuti_patch_compute_best(work, &work->regions[i], call->hint, &answer);
         if (!status && answer.count)
             status = abuti_patch_add(call->memory, &call->answers, &answer);
     }

@@ -27,13 +27,12 @@
 #define SHORT_COLUMN 0.0125 /* maximum length of the other columns */
 
 /* Candidate normals of parallel faces. Areas are fractions of |S|. */
-#define MIN_FACE_AREA 0.2            /* minimum area of a candidate */
-#define MIN_FACE_AREA_UNVERIFIED 0.3 /* the same without verification */
-#define MIN_THROUGH_AREA 0.15        /* of the inside area: the same for bodies passed through */
-#define SOLE_FACE_AREA 0.98          /* above this area, and if its normal is as near to -S as */
-#define SOLE_FACE_COSINE 0.98        /* this, a candidate is the only one: 11 degrees */
-#define PERPENDICULAR_COSINE 0.2     /* between a normal and S: 78 degrees */
-#define CLEAR_DEPTH_RATIO 0.97       /* another normal must have this depth / depth along faces */
+#define MIN_FACE_AREA 0.2        /* minimum area of a candidate */
+#define MIN_THROUGH_AREA 0.15    /* of the inside area: the same for bodies passed through */
+#define SOLE_FACE_AREA 0.98      /* above this area, and if its normal is as near to -S as */
+#define SOLE_FACE_COSINE 0.98    /* this, a candidate is the only one: 11 degrees */
+#define PERPENDICULAR_COSINE 0.2 /* between a normal and S: 78 degrees */
+#define CLEAR_DEPTH_RATIO 0.97   /* another normal must have this depth / depth along faces */
 
 /* Minimum length of a contour in radii of local normals. On a shorter one they are all equal. */
 #define MIN_CONTOUR_RADII 16.0
@@ -126,13 +125,12 @@ static vec3 compute_contour_normal(const patch_work *work, const patch_region *r
     return v3_normalise(sum);
 }
 
-/* Finds the candidate normals of a region, fewer with `skip_verification`, and returns their
- * number. Sets *passes_through if a body has passed through the other. Then opposite normals are
- * candidates too. So are both normals of faces that are larger than |S| and nearly parallel to S,
- * as of a plate that is inside another at the same height. */
+/* Finds the candidate normals of a region, and returns their number. Sets *passes_through if a body
+ * has passed through the other. Then opposite normals are candidates too. So are both normals of
+ * faces that are larger than |S| and nearly parallel to S, as of a plate that is inside another at
+ * the same height. */
 static int find_candidate_normals(const patch_work *work, const patch_region *r,
-                                  bool skip_verification, candidate_normal normals[PATCH_NORMALS],
-                                  bool *passes_through) {
+                                  candidate_normal normals[PATCH_NORMALS], bool *passes_through) {
     double size = patch_area_length(r->area);
     vec3 steepest = v3_scale(v3_normalise(r->area), -1);
     int count = 0;
@@ -147,10 +145,9 @@ static int find_candidate_normals(const patch_work *work, const patch_region *r,
     }
     *passes_through = abuti_patch_areas_cancel(work, r);
     for (uint32_t side = 0; side < 2; side++)
-        for (int k = 0; k < (*passes_through && skip_verification ? 1 : FACE_NORMALS); k++) {
+        for (int k = 0; k < FACE_NORMALS; k++) {
             candidate_normal candidate = find_dominant_normal(work, r, side, normals, count);
-            if (!(candidate.face_area >
-                  (skip_verification ? MIN_FACE_AREA_UNVERIFIED : MIN_FACE_AREA) * size) ||
+            if (!(candidate.face_area > MIN_FACE_AREA * size) ||
                 (*passes_through && k &&
                  candidate.face_area < MIN_THROUGH_AREA * inside_area(work, r, side)))
                 break;
@@ -182,7 +179,7 @@ int abuti_patch_candidate_normals(const patch_work *work, const patch_region *r,
                                   vec3 normals[PATCH_NORMALS]) {
     candidate_normal found[PATCH_NORMALS];
     bool passes_through;
-    int count = find_candidate_normals(work, r, false, found, &passes_through);
+    int count = find_candidate_normals(work, r, found, &passes_through);
     for (int i = 0; i < count; i++)
         normals[i] = found[i].normal;
     return count;
@@ -267,10 +264,10 @@ static bool is_known_deeper(patch_work *work, const patch_region *r,
 }
 
 abut_status abuti_patch_compute_best(patch_work *work, const patch_region *r, vec3 hint,
-                                     bool skip_verification, patch_answer *best) {
+                                     patch_answer *best) {
     candidate_normal normals[PATCH_NORMALS];
     bool passes_through, has_hint = v3_max_abs(hint) > 0;
-    int count = find_candidate_normals(work, r, skip_verification, normals, &passes_through);
+    int count = find_candidate_normals(work, r, normals, &passes_through);
     best->count = 0;
     if (passes_through && has_hint) { /* only those on the side of the hint */
         int kept = 0;

@@ -42,7 +42,6 @@
  * extent. The reduction does not prefer the deepest point of such faces. */
 #define FLAT_RANGE 1e-3
 #define FLAT_FRACTION 0.5
-#define EXTREME_TOLERANCE 1e-3 /* of the size: vertices that are equally extreme */
 
 enum { MAX_CORNERS = 16, RIM_POINTS = 8, CYLINDER_SIDE_ID = 4 * RIM_POINTS };
 
@@ -551,40 +550,27 @@ static void fill_patch(manifold *p, uint32_t keep, patch_answer *answer) {
     answer->volume = 0;
 }
 
-/* Adds the vertices of a polytope that may support it on a plane: the deepest, and the extreme ones
- * within the margin. Of vertices that are extreme within `tolerance` the first is used. */
-static void add_extreme_vertices(manifold *p, double tolerance) {
+/* Adds the vertices of a polytope that may support it on a plane: the deepest, and the outermost
+ * ones within the margin. */
+static void add_outermost_vertices(manifold *p) {
     const solid_body *a = p->a;
-    uint32_t best[RIM_POINTS + 1];
-    double extreme[RIM_POINTS + 1];
-    for (int k = 0; k <= RIM_POINTS; k++)
-        extreme[k] = -INFINITY;
+    patch_outermost o;
+    patch_candidate found[PATCH_DIRECTIONS + 1];
+    abuti_patch_init_outermost(&o, PATCH_DIRECTIONS / 2);
     for (uint32_t i = 0; i < a->core.vertex_count; i++) {
         vec3 at = solid_vertex(a, i);
-        double height = v3_dot(at, p->normal);
-        if (height - a->radius > p->max_gap)
-            continue;
-        double u = v3_dot(at, p->along[0]), v = v3_dot(at, p->along[1]);
-        for (int k = 0; k <= RIM_POINTS; k++) {
-            static const double direction[RIM_POINTS][2] = {{1, 0},      {.75, .75}, {0, 1},
-                                                            {-.75, .75}, {-1, 0},    {-.75, -.75},
-                                                            {0, -1},     {.75, -.75}};
-            double here = k == RIM_POINTS ? -height : u * direction[k][0] + v * direction[k][1];
-            if (here > extreme[k] + (k == RIM_POINTS ? 0 : tolerance)) {
-                extreme[k] = here;
-                best[k] = i;
-            }
-        }
+        const patch_candidate c = {{.kind = ABUT_CONTACT_VERTEX, .element = i},
+                                   v3_dot(at, p->along[0]),
+                                   v3_dot(at, p->along[1])};
+        if (v3_dot(at, p->normal) - a->radius <= p->max_gap)
+            abuti_patch_add_outermost(&o, &c, i);
     }
-    for (int k = RIM_POINTS; k >= 0; k--) {
-        bool is_duplicate = !(extreme[k] > -INFINITY);
-        for (int i = RIM_POINTS; i > k && !is_duplicate; i--)
-            is_duplicate = best[i] == best[k];
-        if (is_duplicate)
-            continue;
-        vec3 at = solid_vertex(a, best[k]);
+    uint32_t count = abuti_patch_copy_outermost(&o, found);
+    found[count].point.element = abuti_solid_support_vertex(a, v3_scale(p->normal, -1));
+    for (uint32_t i = 0; i <= count; i++) {
+        vec3 at = solid_vertex(a, found[i].point.element);
         add_point(p, at, v3_along(at, -v3_dot(at, p->normal), p->normal), 0, ABUT_CONTACT_SOLID,
-                  best[k], 0);
+                  found[i].point.element, 0);
     }
 }
 
@@ -604,7 +590,7 @@ static void compute_plane_patch(manifold *p, uint32_t keep, patch_answer *answer
                       v3_along(f.corner[i].at, -v3_dot(f.corner[i].at, p->normal), p->normal), 0,
                       ABUT_CONTACT_SOLID, f.corner[i].vertex, 0);
     } else {
-        add_extreme_vertices(p, EXTREME_TOLERANCE * (p->a->size - v3_length(p->a->shift)));
+        add_outermost_vertices(p);
     }
     fill_patch(p, keep, answer);
 }

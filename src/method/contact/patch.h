@@ -541,7 +541,6 @@ typedef struct patch_call {
     bool swapped;
     bool has_sheet;         /* one of them has no interior */
     bool is_reversed[2];    /* a sheet is oriented towards its other side */
-    bool has_equal_skins;   /* both skins have the same width */
     double max_translation; /* largest absolute coordinate of the translations */
     double size;            /* of the smaller body */
     double max_gap;         /* of contacts of overlaps: rounding error of a touch */
@@ -553,8 +552,7 @@ typedef struct patch_call {
     bool is_press_fit;       /* shallow opposite walls: no shift is searched */
     bool touches;   /* surfaces are within the margin: boundary edges may affect the result */
     unsigned doubt; /* of containment, as from abuti_pair_contains() */
-    bool apart;     /* the bodies do not touch; valid if apart_known */
-    bool apart_known;
+    bool apart;     /* the bodies do not touch, although their skins do */
     bool is_verified;
 } patch_call;
 

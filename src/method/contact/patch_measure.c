@@ -465,20 +465,6 @@ double abuti_measure_depth_at(patch_work *work, const patch_region *r, vec3 norm
     return high - low;
 }
 
-double abuti_measure_depth_through(patch_work *work, const patch_region *r, vec3 normal,
-                                   double limit) {
-    patch_measurement m;
-    const patch_point point = {.kind = ABUT_CONTACT_CROSSING, .element = ABUT_NONE};
-    uint32_t step = (r->point_end - r->point_begin) / PATCH_COLUMNS + 1;
-    abuti_measure_init(&m, work, r, normal, 0);
-    m.uses_rays = true;
-    for (uint32_t i = r->point_begin; i < r->point_end && !(m.deepest > limit); i += step) {
-        vec3 at = work->crossings[work->region_crossings[i]].at;
-        add_candidate(&m, v3_along(at, INSET, v3_sub(r->centre, at)), &point);
-    }
-    return m.deepest;
-}
-
 /* ---- normals of points on curved walls ----
  *
  * The points of a curved wall, as the flank of a thread, do not have the normal of the wall. The

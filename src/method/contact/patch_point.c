@@ -28,9 +28,6 @@
 
 /* Candidate normals of parallel faces. Areas are fractions of |S|. */
 #define MIN_FACE_AREA 0.2        /* minimum area of a candidate */
-#define MIN_THROUGH_AREA 0.15    /* of the inside area: the same for bodies passed through */
-#define SOLE_FACE_AREA 0.98      /* above this area, and if its normal is as near to -S as */
-#define SOLE_FACE_COSINE 0.98    /* this, a candidate is the only one: 11 degrees */
 #define PERPENDICULAR_COSINE 0.2 /* between a normal and S: 78 degrees */
 #define CLEAR_DEPTH_RATIO 0.97   /* another normal must have this depth / depth along faces */
 
@@ -147,17 +144,9 @@ static int find_candidate_normals(const patch_work *work, const patch_region *r,
     for (uint32_t side = 0; side < 2; side++)
         for (int k = 0; k < FACE_NORMALS; k++) {
             candidate_normal candidate = find_dominant_normal(work, r, side, normals, count);
-            if (!(candidate.face_area > MIN_FACE_AREA * size) ||
-                (*passes_through && k &&
-                 candidate.face_area < MIN_THROUGH_AREA * inside_area(work, r, side)))
+            if (!(candidate.face_area > MIN_FACE_AREA * size))
                 break;
             const double cosine = v3_dot(candidate.normal, steepest);
-            if (!*passes_through && candidate.face_area > SOLE_FACE_AREA * size &&
-                cosine > SOLE_FACE_COSINE &&
-                real_max(inside_area(work, r, 0), inside_area(work, r, 1)) < 2 * size) {
-                normals[0] = candidate;
-                return 1;
-            }
             const bool is_perpendicular =
                 fabs(cosine) < PERPENDICULAR_COSINE && candidate.face_area > size;
             if (!*passes_through && !is_perpendicular && cosine <= PERPENDICULAR_COSINE)
@@ -249,20 +238,6 @@ static abut_status measure_wall(patch_work *work, const patch_region *r, vec3 no
     return ABUT_OK;
 }
 
-/* Returns whether a bound shows that a candidate is deeper than the best patch so far, if that is
- * along faces. */
-static bool is_known_deeper(patch_work *work, const patch_region *r,
-                            const candidate_normal *candidate, bool passes_through,
-                            const patch_answer *best) {
-    if (!best->is_face_normal || !(best->depth > 0))
-        return false;
-    double limit = (candidate->face_area > 0 ? 1 : CLEAR_DEPTH_RATIO) * best->depth;
-    double depth = passes_through
-                       ? abuti_measure_depth_through(work, r, candidate->normal, limit)
-                       : abuti_measure_depth_at(work, r, candidate->normal, 0, best->points[0].at);
-    return depth > limit;
-}
-
 abut_status abuti_patch_compute_best(patch_work *work, const patch_region *r, vec3 hint,
                                      patch_answer *best) {
     candidate_normal normals[PATCH_NORMALS];
@@ -280,8 +255,6 @@ abut_status abuti_patch_compute_best(patch_work *work, const patch_region *r, ve
     }
     for (int i = 0; i < count; i++) {
         patch_answer answer;
-        if (best->count && is_known_deeper(work, r, &normals[i], passes_through, best))
-            continue;
         abut_status status = measure_wall(work, r, normals[i].normal,
                                           abuti_measure_choose_scope(work, r, normals[i].normal),
                                           RIM_COLUMN, &answer);
@@ -504,26 +477,10 @@ void abuti_patch_compute_contained(patch_work *work, uint32_t inner, uint32_t co
     answer->area = answer->volume = 0;
 }
 
-/* Returns a lower bound of the depth of all regions along a normal: the largest of a few columns,
- * or the first one above the limit. */
-static double bound_depth_by_columns(patch_work *work, vec3 normal, double limit) {
-    double depth = -INFINITY;
-    for (size_t i = 0; i < work->region_count && i < PATCH_COLUMNS && !(depth > limit); i++) {
-        const patch_region *r = &work->regions[i];
-        if (!r->is_gap)
-            depth =
-                real_max(depth, abuti_measure_choose_scope(work, r, normal) == PATCH_SCOPE_BODIES
-                                    ? abuti_measure_depth_through(work, r, normal, limit)
-                                    : abuti_measure_depth_at(work, r, normal, 0, r->centre));
-    }
-    return depth;
-}
-
 abut_status abuti_patch_max_depth(patch_work *work, vec3 normal, double limit, double *depth) {
     patch_measurement m;
     bool bodies_measured = false; /* both bodies were measured completely, so all regions were */
-    *depth = limit < INFINITY && !work->is_sheet_edge ? bound_depth_by_columns(work, normal, limit)
-                                                      : -INFINITY;
+    *depth = -INFINITY;
     for (size_t i = 0; i < work->region_count && !(*depth > limit); i++) {
         const patch_region *r = &work->regions[i];
         patch_scope scope =

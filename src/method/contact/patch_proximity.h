@@ -60,8 +60,6 @@ typedef struct near_row {
     unsigned is_certain;     /* within the range and not touching, if it does not intersect */
     unsigned may_be_minimum; /* may contain a local minimum of the distance */
     double distance[BVH_WIDTH], error;
-    vec3 direction[BVH_WIDTH];     /* unit, from b to a */
-    double angle_error[BVH_WIDTH]; /* bound of the error of `direction`, radians */
 } near_row;
 
 /* Tests triangle i of leaf a against the triangles of leaf b whose bits are set. */

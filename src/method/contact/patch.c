@@ -24,8 +24,6 @@
 #define SYMMETRY_TOLERANCE 0.1 /* of the distance of two equal bodies, see is_in_order() */
 #define TOUCH_GAP 1e-12 /* of the smaller body: rounding error of the gap of bodies that touch */
 
-enum { TESTED_SEGMENTS = 8 };
-
 /* ---- canonical order ----
  *
  * A total order of meshes makes contacts independent of which body is called a. Meshes are compared
@@ -155,7 +153,7 @@ static abut_status place_bodies(patch_work *work, const patch_call *call) {
     for (int side = 0; side < 2; side++) {
         patch_body *body = &work->body[side];
         /* Different widths: of flush faces, the second is inside the first at any jitter. */
-        double width_in_jitters = call->has_equal_skins ? 10 : side ? 6 : 14;
+        double width_in_jitters = side ? 6 : 14;
         body->surface = (contour_body){.bvh = body->bvh,
                                        .corner = body->skin->corner,
                                        .offset = body->skin->offset,
@@ -185,38 +183,6 @@ abut_status abuti_patch_find_regions_at(patch_work *work, const patch_call *call
 }
 
 /* ---- overlaps ---- */
-
-/* Returns whether a few of the triangles whose skins intersect also intersect without skins. */
-static bool do_triangles_intersect(const patch_work *work) {
-    size_t step = work->segment_count / TESTED_SEGMENTS + 1;
-    for (size_t i = 0; i < work->segment_count; i += step) {
-        abut_triangle t[2];
-        for (int side = 0; side < 2; side++)
-            for (int k = 0; k < 3; k++) {
-                const patch_body *body = &work->body[side];
-                size_t at = 3 * (size_t)work->segments[i].face[side] + (size_t)k;
-                t[side].corner[k] = patch_position(body, body->skin->corner[at]);
-            }
-        if (triangle_triangle_intersect(t[0], t[1], NULL) != ABUT_INTERSECTION_NONE)
-            return true;
-    }
-    return false;
-}
-
-/* Tests once whether the bodies are apart at their poses. With `expect_overlap`, a few triangles of
- * the contour are tested first. */
-static abut_status are_apart(const patch_work *work, patch_call *call, bool expect_overlap,
-                             bool *apart) {
-    abut_status status = ABUT_OK;
-    if (!call->apart_known) {
-        call->apart = false;
-        if (!expect_overlap || !do_triangles_intersect(work))
-            status = abuti_patch_test_apart(call, v3(0, 0, 0), &call->apart);
-        call->apart_known = !status;
-    }
-    *apart = call->apart;
-    return status;
-}
 
 bool abuti_patch_region_counts(const patch_work *work, const patch_call *call, size_t i) {
     const patch_region *r = &work->regions[i];
@@ -373,7 +339,7 @@ static abut_status add_region_answers(patch_work *work, patch_call *call, bool a
     for (size_t i = 0; i < work->region_count && !status; i++) {
         patch_answer answer = {.count = 0};
         if (abuti_patch_region_counts(work, call, i))
-            status = abuti_patch_compute_best(work, &work->regions[i], call->hint, true, &answer);
+            status = abuti_patch_compute_best(work, &work->regions[i], call->hint, &answer);
         if (!status && answer.count)
             status = abuti_patch_add(call->memory, &call->answers, &answer);
     }
@@ -408,15 +374,6 @@ static abut_status add_touch_or_containment(patch_work *work, patch_call *call) 
     if (status)
         return status;
     call->touches |= touches;
-    if (touches && !call->has_equal_skins) { /* as for coincident bodies, where the second skin is
-                                                inside the first */
-        call->has_equal_skins = true;
-        abuti_patch_reset(work, call);
-        status = abuti_patch_find_regions_at(work, call);
-        status = status || !work->region_count ? status : add_region_answers(work, call, false);
-        if (status || call->answers.count)
-            return status;
-    }
     if (touches) {
         /* The skin has no thickness, as where normals cancel: use the triangles. */
         abut_segment segment;
@@ -435,66 +392,17 @@ static abut_status add_touch_or_containment(patch_work *work, patch_call *call) 
     return add_region_answers(work, call, true);
 }
 
-/* Returns whether all regions are so thin, or so small that volumes are rounding errors, that the
- * bodies may be apart. */
-static bool are_regions_thin(const patch_work *work, const patch_call *call) {
-    for (size_t i = 0; i < work->region_count; i++) {
-        const patch_region *r = &work->regions[i];
-        double area = 0;
-        for (uint32_t k = r->facet_begin; k < r->facet_end; k++)
-            area += patch_area_length(work->facets[k].area);
-        if (r->length > PATCH_MIN_CONTOUR * call->size &&
-            fabs(r->volume) > TOUCH_DEPTH * call->size * area)
-            return false;
-    }
-    return work->region_count > 0;
-}
-
-/* Adds patches of the contours. If there are none, adds those of containment and touch. */
-static abut_status add_overlap_answers(patch_work *work, patch_call *call) {
-    abut_status status = ABUT_OK;
-    bool apart = false;
-    if (are_regions_thin(work, call))
-        status = are_apart(work, call, true, &apart);
-    if (!status && apart) {
-        bool within;
-        status = abuti_pair_within(&call->posed[0], &call->posed[1], call->max_gap, false, NULL,
-                                   &within, &call->doubt);
-        if (status || !within)
-            return status;
-    }
-    if (!status && work->region_count)
-        status = add_region_answers(work, call, false);
-    return status || call->answers.count ? status : add_touch_or_containment(work, call);
-}
-
 /* Returns the gap that rounding errors may leave between bodies that touch. */
 static double compute_touch_gap(const patch_call *call) {
     return real_max(TOUCH_GAP * call->size, ROUNDING * call->max_translation);
 }
 
-/* ---- surfaces that touch within rounding errors ---- */
-
-/* Corrects depths of bodies that are apart. The contour is that of the skins, so it may exist
- * although the bodies are apart. Then no depth is above 0: contacts of bodies that touch within
- * rounding errors have a depth of 0. All others are removed: step 3 finds them as gaps. */
-static abut_status resolve_touch(patch_work *work, patch_call *call) {
-    bool apart, within;
-    unsigned doubt = 0;
-    if (!call->answers.count || call->has_contained ||
-        (!call->has_sheet && call->answers.list[0].depth > TOUCH_DEPTH * call->size &&
-         !are_regions_thin(work, call)))
-        return ABUT_OK;
-    abut_status status = are_apart(work, call, true, &apart);
-    if (status || !apart)
-        return status;
-    status = abuti_pair_within(&call->posed[0], &call->posed[1], call->max_gap, false, NULL,
-                               &within, &doubt);
-    if (status)
-        return status;
+/* Corrects depths of bodies that are apart: contacts of bodies that touch within rounding errors
+ * have a depth of 0. All others are removed: step 3 finds them as gaps. */
+static void resolve_touch(patch_call *call) {
     size_t kept = 0;
     call->is_verified = true;
-    for (size_t i = 0; i < call->answers.count && within; i++) {
+    for (size_t i = 0; i < call->answers.count; i++) {
         patch_answer answer = call->answers.list[i];
         if (answer.depth >
             TOUCH_DEPTH * call->size) /* along another wall, or from the wrong side of a sheet */
@@ -505,7 +413,28 @@ static abut_status resolve_touch(patch_work *work, patch_call *call) {
         call->answers.list[kept++] = answer;
     }
     call->answers.count = kept;
-    return ABUT_OK;
+}
+
+/* Adds patches of the contours. If there are none, adds those of containment and touch. The
+ * contours are those of the skins, so they may exist although the bodies are apart. */
+static abut_status add_overlap_answers(patch_work *work, patch_call *call) {
+    abut_status status = ABUT_OK;
+    if (work->region_count)
+        status = abuti_patch_test_apart(call, v3(0, 0, 0), &call->apart);
+    if (!status && call->apart) {
+        bool within;
+        status = abuti_pair_within(&call->posed[0], &call->posed[1], call->max_gap, false, NULL,
+                                   &within, &call->doubt);
+        if (status || !within)
+            return status;
+    }
+    if (!status && work->region_count)
+        status = add_region_answers(work, call, false);
+    if (!status && !call->answers.count)
+        status = add_touch_or_containment(work, call);
+    if (!status && call->apart)
+        resolve_touch(call);
+    return status;
 }
 
 /* ---- gaps ---- */
@@ -568,7 +497,7 @@ static abut_status add_gap_answers(patch_work *work, patch_call *call) {
  * cavities. All volumes are 0 if a mesh is open or if the bodies only touch. Sets the volumes of
  * regions to 0. */
 static void divide_volume(patch_work *work, patch_call *call) {
-    const bool has_volume = are_closed(work) && !(call->apart_known && call->apart);
+    const bool has_volume = are_closed(work) && !call->apart;
     double remainder = has_volume ? call->contained_volume : 0;
     size_t largest = 0;
     for (size_t i = 0; i < work->region_count; i++) {
@@ -613,8 +542,6 @@ static abut_status compute_patches(patch_work *work, patch_call *call) {
     call->max_gap = work->max_gap = compute_touch_gap(call);
     call->touches = work->segment_count > 0;
     status = add_overlap_answers(work, call);
-    if (!status)
-        status = resolve_touch(work, call);
     if (!status && call->answers.count && !work->region_count && !call->options.skip_verification &&
         !call->is_verified)
         status = abuti_patch_separate(work, call);

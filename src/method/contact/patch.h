@@ -377,15 +377,6 @@ static inline uint32_t patch_edge_part(const patch_skin *skin, uint32_t face, ui
     return face & CONTACT_ID_PART_MAX;
 }
 
-/* Fractions of the extent of a contact: points that are less far out than the outermost one by no
- * more than this count as outermost too. Crossings on a straight edge near its end must not count,
- * so their band is smaller. */
-#define PATCH_VERTEX_BAND 0.02
-#define PATCH_CROSSING_BAND 1e-4
-static inline double patch_band(const patch_point *p, double extent) {
-    return extent * (p->kind == ABUT_CONTACT_VERTEX ? PATCH_VERTEX_BAND : PATCH_CROSSING_BAND);
-}
-
 /* Patches of a pair, deepest first. */
 typedef struct patch_answers {
     patch_answer *list;
@@ -403,27 +394,39 @@ typedef struct patch_candidate {
 
 enum { PATCH_CANDIDATES = 56 };
 
-/* Input of abuti_patch_choose(): at most PATCH_CANDIDATES candidates. */
+/* Input of abuti_patch_choose(). */
 typedef struct patch_choice {
     const patch_candidate *found;
-    uint32_t count;
+    size_t count;
     double deepest;         /* largest depth of the candidates */
     double depth_tolerance; /* fraction of the depth: candidates within it count as deepest */
     double tilt;            /* fraction of the extent: the same, for nearly parallel faces */
-    double merge_distance;  /* candidates that are nearer to each other are merged */
+    double merge_distance;  /* candidates are at least this far apart, or 1e-4 of the extent */
     bool last_is_deepest;   /* the last candidate was added only for its depth */
 } patch_choice;
 
-/* Directions across the normal in which outermost points are searched, together with their
- * opposites. The first four are 45 degrees apart, the others are between them. */
-enum { PATCH_DIRECTIONS = 8 };
-extern const double abuti_patch_directions[PATCH_DIRECTIONS][2];
+/* The outermost of any number of points, in several directions across the normal and their
+ * opposites: of points that are about equally far out, the one with the lowest key. The first 8
+ * directions are 45 degrees apart, the others are between them. */
+enum { PATCH_DIRECTIONS = 16 };
 
-/* Returns the coordinate of a position along direction d / 2, or along its opposite if d is odd. */
-static inline double patch_extent(int d, double u, double v) {
-    double extent = abuti_patch_directions[d / 2][0] * u + abuti_patch_directions[d / 2][1] * v;
-    return d % 2 ? -extent : extent;
-}
+typedef struct patch_outermost {
+    int direction_count;                                           /* 8 or 16 */
+    double width;                                                  /* the largest of all points */
+    double max_extent[PATCH_DIRECTIONS], extent[PATCH_DIRECTIONS]; /* of all, and of the best */
+    uint64_t key[PATCH_DIRECTIONS];                                /* UINT64_MAX = no point */
+    patch_candidate best[PATCH_DIRECTIONS];
+} patch_outermost;
+
+void abuti_patch_init_outermost(patch_outermost *outermost, int direction_count);
+/* Extends the extents by a point. If this is done for all points before they are added, the order
+ * of the points does not matter. Returns whether the point is outermost so far, for any key. */
+bool abuti_patch_extend_outermost(patch_outermost *outermost, double u, double v);
+void abuti_patch_add_outermost(patch_outermost *outermost, const patch_candidate *point,
+                               uint64_t key);
+/* Copies the points to `found`, each once, and returns their number. */
+uint32_t abuti_patch_copy_outermost(const patch_outermost *outermost,
+                                    patch_candidate found[PATCH_DIRECTIONS]);
 
 /* Chooses at most `max_points` points, none with a gap above `max_gap`: the deepest, of equally
  * deep ones the outermost; the one furthest from it; the one furthest from the line through both;
@@ -463,10 +466,10 @@ abut_status abuti_patch_add(patch_memory *memory, patch_answers *answers,
                             const patch_answer *answer);
 
 /* Computes the patch of a region along its best candidate normal: the one with the smallest depth,
- * but a normal of faces is preferred unless another one is clearly less deep. Fewer candidates are
- * measured if `skip_verification`. The patch has no points if all gaps exceed `max_gap`. */
+ * but a normal of faces is preferred unless another one is clearly less deep. The patch has no
+ * points if all gaps exceed `max_gap`. */
 abut_status abuti_patch_compute_best(patch_work *work, const patch_region *region, vec3 hint,
-                                     bool skip_verification, patch_answer *answer);
+                                     patch_answer *answer);
 /* Computes the candidate normals of a region, with their opposites if a body has passed through the
  * other. Returns their number. */
 int abuti_patch_candidate_normals(const patch_work *work, const patch_region *region,
@@ -538,7 +541,6 @@ typedef struct patch_call {
     bool swapped;
     bool has_sheet;         /* one of them has no interior */
     bool is_reversed[2];    /* a sheet is oriented towards its other side */
-    bool has_equal_skins;   /* both skins have the same width */
     double max_translation; /* largest absolute coordinate of the translations */
     double size;            /* of the smaller body */
     double max_gap;         /* of contacts of overlaps: rounding error of a touch */
@@ -550,8 +552,7 @@ typedef struct patch_call {
     bool is_press_fit;       /* shallow opposite walls: no shift is searched */
     bool touches;   /* surfaces are within the margin: boundary edges may affect the result */
     unsigned doubt; /* of containment, as from abuti_pair_contains() */
-    bool apart;     /* the bodies do not touch; valid if apart_known */
-    bool apart_known;
+    bool apart;     /* the bodies do not touch, although their skins do */
     bool is_verified;
 } patch_call;
 

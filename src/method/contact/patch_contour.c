@@ -19,16 +19,8 @@
  */
 #include "contact/patch.h"
 
-#include <abut/nearest.h>
-
 #include <math.h>
 #include <string.h>
-
-/* Difference of the parameters of two crossings along an edge whose computed order may be wrong, as
- * at the two sides of a ridge. */
-#define CROSSING_ORDER_TOLERANCE 1e-9
-
-enum { MIN_TESTED_VERTICES = 32 }; /* skins of smaller meshes do not fold */
 
 /* ---- lists ---- */
 
@@ -136,32 +128,6 @@ static bool is_first_crossing(const patch_work *work, uint32_t i) {
     return work->marks[c->side].first_crossing[c->edge] == i;
 }
 
-/* Sorts crossings with equal parameters on an edge, as at the two sides of a ridge: entering before
- * leaving. The reverse order would classify the outside as inside. This order classifies at most a
- * part of the inside as outside, which other edges correct. */
-static void order_equal_crossings(patch_work *work) {
-    for (uint32_t i = 0; i < work->crossing_count; i++) {
-        if (work->crossings[i].next == ABUT_NONE || !is_first_crossing(work, i))
-            continue;
-        bool outside = true;
-        for (uint32_t *link =
-                 &work->marks[work->crossings[i].side].first_crossing[work->crossings[i].edge];
-             *link != ABUT_NONE; link = &work->crossings[*link].next) {
-            patch_crossing *out = &work->crossings[*link];
-            if (outside && !out->enters && out->next != ABUT_NONE) {
-                uint32_t next = out->next, this = *link;
-                patch_crossing *in = &work->crossings[next];
-                if (in->enters && in->t - out->t <= CROSSING_ORDER_TOLERANCE) {
-                    out->next = in->next;
-                    in->next = this;
-                    *link = next;
-                }
-            }
-            outside = !work->crossings[*link].enters;
-        }
-    }
-}
-
 /* ---- inside surfaces ---- */
 
 /* Marks a vertex as inside, reached by the last flood fill. */
@@ -199,57 +165,17 @@ static void flood_face(patch_work *work, uint32_t side, uint32_t face, uint32_t 
     }
 }
 
-/* Tests the result of a flood fill at its last vertex: it must be inside the other body, or no
- * further from it than the skins. */
-static bool is_flood_inside(patch_work *work, const pair_frame *frame, uint32_t side,
-                            uint32_t vertex) {
-    const patch_body *other = &work->body[!side];
-    const bvh_interior *interior;
-    bool inside;
-    unsigned doubt = 0;
-    work->status = abuti_bvh_interior(other->bvh, &interior);
-    if (work->status || !interior->has_solids) /* no other test decides what is behind a sheet */
-        return true;
-    work->status =
-        abuti_pair_vertex_inside(frame, (int)side, &other->pose, vertex, &inside, &doubt);
-    if (work->status || inside)
-        return true;
-    vec3 at = patch_position(&work->body[side], vertex);
-    if (other->surface.is_rotated) {
-        mat3 back = m3_transpose(&other->surface.rotation);
-        at = m3_apply(&back, v3_sub(at, other->surface.shift));
-    }
-    abut_nearest nearest;
-    double max_distance =
-        2 * (other->surface.skin_width * other->skin->max_offset +
-             work->body[side].surface.skin_width * work->body[side].skin->max_offset);
-    work->status = abut_nearest_point(other->bvh, v3_add(at, other->bvh->mesh->origin),
-                                      max_distance, &nearest);
-    return nearest.triangle != ABUT_NONE;
-}
-
-/* Flood fill: marks all vertices that are connected to an inside vertex by edges without crossings.
- * A skin may fold where the surface is concave. Its crossings may then be reversed, and the fill
- * would mark the outside. So a fill that covers at least half of the body is tested, and undone if
- * it is outside. */
-static void flood_from_vertex(patch_work *work, const pair_frame *frame, uint32_t side,
-                              uint32_t vertex) {
+/* Flood fill: marks all vertices that are connected to an inside vertex by edges without
+ * crossings. */
+static void flood_from_vertex(patch_work *work, uint32_t side, uint32_t vertex) {
     const abut_topology_arrays *view = &work->body[side].skin->view;
-    size_t begin = work->vertex_count, inside_faces = work->inside_face_count, i = begin;
+    size_t i = work->vertex_count;
     for (mark_inside(work, side, vertex); i < work->vertex_count && !work->status; i++) {
         uint32_t v = work->vertices[i].vertex;
         for (uint32_t f = view->vertex_face_begin[v];
              f < view->vertex_face_begin[v + 1] && !work->status; f++)
             flood_face(work, side, view->vertex_faces[f], v);
     }
-    if (work->status || 2 * (i - begin) < view->vertex_count ||
-        view->vertex_count < MIN_TESTED_VERTICES ||
-        is_flood_inside(work, frame, side, work->vertices[i - 1].vertex))
-        return;
-    while (i > begin)
-        work->marks[side].vertex_index[work->vertices[--i].vertex] = ABUT_NONE;
-    work->vertex_count = begin;
-    work->inside_face_count = inside_faces;
 }
 
 /* Returns the index of an inside vertex in `vertices`, or ABUT_NONE. */
@@ -258,8 +184,8 @@ static uint32_t inside_index(const patch_marks *marks, uint32_t vertex) {
 }
 
 /* Runs a flood fill from an inside vertex unless one has reached it. Joins it to a crossing. */
-static void flood_from_crossing(patch_work *work, const pair_frame *frame, uint32_t side,
-                                uint32_t vertex, uint32_t crossing) {
+static void flood_from_crossing(patch_work *work, uint32_t side, uint32_t vertex,
+                                uint32_t crossing) {
     const patch_marks *marks = &work->marks[side];
     if (!is_set(marks->inside, vertex)) {
         uint32_t node = (uint32_t)work->crossing_count + work->flood_count;
@@ -270,7 +196,7 @@ static void flood_from_crossing(patch_work *work, const pair_frame *frame, uint3
             return;
         work->parent[node] = node;
         work->flood_count++;
-        flood_from_vertex(work, frame, side, vertex);
+        flood_from_vertex(work, side, vertex);
     }
     uint32_t index = work->status ? ABUT_NONE : inside_index(marks, vertex);
     if (index != ABUT_NONE)
@@ -279,14 +205,14 @@ static void flood_from_crossing(patch_work *work, const pair_frame *frame, uint3
 }
 
 /* Runs flood fills from all crossed edges, and joins crossings along inside parts of edges. */
-static void flood_from_crossings(patch_work *work, const pair_frame *frame) {
+static void flood_from_crossings(patch_work *work) {
     for (uint32_t i = 0; i < work->crossing_count && !work->status; i++) {
         const patch_crossing *c = &work->crossings[i];
         const uint32_t *ends = work->body[c->side].skin->view.edges + 2 * (size_t)c->edge;
         if (!is_first_crossing(work, i))
             continue;
         if (!c->enters)
-            flood_from_crossing(work, frame, c->side, ends[0], i);
+            flood_from_crossing(work, c->side, ends[0], i);
         uint32_t last = i;
         for (; c->next != ABUT_NONE; c = &work->crossings[last]) {
             if (c->enters)
@@ -294,7 +220,7 @@ static void flood_from_crossings(patch_work *work, const pair_frame *frame) {
             last = c->next;
         }
         if (c->enters && !work->status)
-            flood_from_crossing(work, frame, c->side, ends[1], last);
+            flood_from_crossing(work, c->side, ends[1], last);
     }
 }
 
@@ -491,13 +417,11 @@ static abut_status sort_by_region(patch_work *work, const uint32_t *region_numbe
     if (!work->region_crossings || !work->region_vertices)
         return ABUT_ERROR_MEMORY;
     for (size_t i = 0; i < crossings + vertices; i++) {
-        uint32_t at = region_of_item(work, region_number, i);
-        if (at == ABUT_NONE)
-            continue;
+        patch_region *r = &work->regions[region_of_item(work, region_number, i)];
         if (i < crossings)
-            work->regions[at].point_end++;
+            r->point_end++;
         else
-            work->regions[at].vertex_end++;
+            r->vertex_end++;
     }
     uint32_t point = 0, vertex = 0;
     for (size_t i = 0; i < work->region_count; i++) {
@@ -514,13 +438,11 @@ static abut_status sort_by_region(patch_work *work, const uint32_t *region_numbe
         r->vertex_end = r->vertex_begin;
     }
     for (size_t i = 0; i < crossings + vertices; i++) {
-        uint32_t at = region_of_item(work, region_number, i);
-        if (at == ABUT_NONE)
-            continue;
+        patch_region *r = &work->regions[region_of_item(work, region_number, i)];
         if (i < crossings)
-            work->region_crossings[work->regions[at].point_end++] = (uint32_t)i;
+            work->region_crossings[r->point_end++] = (uint32_t)i;
         else
-            work->region_vertices[work->regions[at].vertex_end++] = (uint32_t)(i - crossings);
+            work->region_vertices[r->vertex_end++] = (uint32_t)(i - crossings);
     }
     return ABUT_OK;
 }
@@ -568,8 +490,7 @@ abut_status abuti_patch_find_regions(patch_work *work, const pair_frame *frame) 
         return status;
     if ((status = join_segments(work)))
         return status;
-    order_equal_crossings(work);
-    flood_from_crossings(work, frame);
+    flood_from_crossings(work);
     return work->status ? work->status : compute_regions(work);
 }
 

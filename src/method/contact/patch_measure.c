@@ -18,22 +18,19 @@
 #include <math.h>
 #include <string.h>
 
-#define RAY_STEP 1e-9        /* of the body: from a hit to the start of the next ray */
-#define BOUNDARY_COSINE 0.7  /* between the normal and the inward direction at a boundary edge */
-#define INSET 0.02           /* of the distance from the contour to its centre */
-#define DEPTH_TOLERANCE 2e-3 /* of the depth: candidates within it count as deepest */
-#define VERTEX_DISTANCE 1e-3 /* of the contour: a nearer vertex identifies a crossing */
-#define CROSSING_RANGE 0.05  /* of the extent: from a crossing of skins to the true one, at most */
+#define RAY_STEP 1e-9           /* of the body: from a hit to the start of the next ray */
+#define BOUNDARY_COSINE 0.7     /* between the normal and the inward direction at a boundary edge */
+#define INSET 0.02              /* of the distance from the contour to its centre */
+#define DEPTH_TOLERANCE 2e-3    /* of the depth: candidates within it count as deepest */
+#define VERTEX_DISTANCE 1e-3    /* of the contour: a nearer vertex identifies a crossing */
 #define POSITION_TOLERANCE 1e-6 /* of the contour: nearer positions and heights count as equal */
 
 enum {
-    DIRECTIONS = PATCH_DIRECTIONS, /* across the normal; their opposites are searched too */
-    MAX_PROJECTED_FACES = 8192,    /* of both bodies: with more triangles, rays are used */
-    MAX_RAY_HITS = 16,             /* of one line with a body */
-    MAX_SEEDS = 16                 /* starting points of the search for extreme vertices */
+    MAX_PROJECTED_FACES = 8192, /* of both bodies: with more triangles, rays are used */
+    MAX_RAY_HITS = 16           /* of one line with a body */
 };
-_Static_assert(2 * DIRECTIONS + 2 * (DIRECTIONS + 1) + MAX_SEEDS <= PATCH_CANDIDATES,
-               "contour, vertices of both bodies, and extreme vertices");
+_Static_assert(PATCH_DIRECTIONS + 2 * (PATCH_DIRECTIONS / 2 + 1) < PATCH_CANDIDATES,
+               "contour, vertices of both bodies, and the deepest point");
 
 /* ---- rays ---- */
 
@@ -183,93 +180,11 @@ static patch_point identify_crossing(const patch_measurement *m, const patch_cro
                          .part = c->face & CONTACT_ID_PART_MAX};
 }
 
-/* Outermost points in several directions; of points that are about equally far out, the one with
- * the lowest key. The first pass computes extents, the second one chooses. */
-typedef struct outermost {
-    int count;
-    double max_extent[2 * DIRECTIONS], extent; /* the largest width */
-    uint32_t best[2 * DIRECTIONS];
-    uint64_t key[2 * DIRECTIONS];
-    patch_point point[2 * DIRECTIONS];
-} outermost;
-
-static void init_outermost(outermost *o, int count) {
-    o->count = count;
-    for (int d = 0; d < count; d++) {
-        o->best[d] = ABUT_NONE;
-        o->max_extent[d] = -INFINITY;
-    }
-}
-
-/* First pass: extends the extents by a point. */
-static void extend_outermost(outermost *o, double u, double v) {
-    for (int d = 0; d < o->count; d += 2) {
-        double extent = patch_extent(d, u, v);
-        o->max_extent[d] = real_max(o->max_extent[d], extent);
-        o->max_extent[d + 1] = real_max(o->max_extent[d + 1], -extent);
-    }
-}
-
-/* Computes the largest width from the extents. */
-static void finish_extents(outermost *o) {
-    o->extent = 0;
-    for (int d = 0; d < o->count; d += 2)
-        o->extent = real_max(o->extent, o->max_extent[d] + o->max_extent[d + 1]);
-}
-
-/* Returns whether a point may be among the outermost, for any key. */
-static bool may_be_outermost(const outermost *o, double u, double v) {
-    const double band = PATCH_VERTEX_BAND * o->extent;
-    for (int d = 0; d < o->count; d += 2) {
-        double extent = patch_extent(d, u, v);
-        if (extent >= o->max_extent[d] - band || -extent >= o->max_extent[d + 1] - band)
-            return true;
-    }
-    return false;
-}
-
-/* Chooses a point in the directions in which it is outermost. `is_flat`: a crossing of an edge
- * between coplanar triangles, where the contour has no corner. Other points precede it. */
-static void choose_outermost(outermost *o, double u, double v, uint32_t index,
-                             const patch_point *point, bool is_flat) {
-    double band = patch_band(point, o->extent);
-    uint64_t key = patch_point_key(point) | (uint64_t)is_flat << 63;
-    for (int d = 0; d < o->count; d++)
-        if (patch_extent(d, u, v) >= o->max_extent[d] - band &&
-            (o->best[d] == ABUT_NONE || key < o->key[d])) {
-            o->best[d] = index;
-            o->key[d] = key;
-            o->point[d] = *point;
-        }
-}
-
-/* Returns whether a direction has a point that no previous direction has. */
-static bool is_first_use(const outermost *o, int d) {
-    bool is_known = o->best[d] == ABUT_NONE;
-    for (int k = 0; k < d; k++)
-        is_known |= o->best[k] == o->best[d];
-    return !is_known;
-}
-
-/* Returns the intersection of the edge of a crossing with the plane of its triangle, without skins.
- * Returns the crossing of the skins, slightly inwards, if the intersection is not on the edge or
- * further away than `range`, as for edges that lie in the plane. */
-static vec3 compute_true_crossing(const patch_measurement *m, const patch_crossing *c,
-                                  double range) {
-    const patch_body *own = &m->work->body[c->side], *other = &m->work->body[!c->side];
-    const uint32_t *ends = own->skin->view.edges + 2 * (size_t)c->edge;
-    vec3 from = patch_position(own, ends[0]),
-         direction = v3_sub(patch_position(own, ends[1]), from);
-    vec3 p = patch_corner(other, c->face, 0);
-    vec3 n = v3_cross(v3_sub(patch_corner(other, c->face, 1), p),
-                      v3_sub(patch_corner(other, c->face, 2), p));
-    double along = v3_dot(n, v3_sub(p, from)) / v3_dot(n, direction);
-    vec3 at = v3_along(from, along, direction);
-    if (along >= 0 && along <= 1 && v3_length_sq(v3_sub(at, c->at)) <= range * range)
-        return at;
-    vec3 in = v3_sub(m->centre, c->at);
+/* Returns the crossing of the skins, slightly inwards. */
+static vec3 move_inwards(const patch_measurement *m, vec3 at) {
+    vec3 in = v3_sub(m->centre, at);
     double skin = 1.5 * m->work->body[0].surface.skin_width, length = v3_length(in);
-    return v3_along(c->at, skin < length ? skin / length : 0, in);
+    return v3_along(at, skin < length ? skin / length : 0, in);
 }
 
 /* Returns whether one of several triangles belongs to the wall that is measured. */
@@ -300,46 +215,47 @@ static bool is_vertex_measured(const patch_measurement *m, uint32_t side, uint32
 }
 
 /* Adds the outermost points of the contour: in eight directions, or in 16 if more than four points
- * are kept. */
+ * are kept. Crossings of edges between coplanar triangles, where the contour has no corner, come
+ * last. */
 static void add_contour_points(patch_measurement *m) {
     const patch_region *r = m->region;
-    const patch_crossing *crossings = m->work->crossings;
     vec3 sum = v3(0, 0, 0);
     uint32_t crossing_count = 0;
-    outermost o;
-    init_outermost(&o, m->max_points > 4 ? 2 * DIRECTIONS : DIRECTIONS);
-    for (int pass = 0; pass < 2; pass++) {
+    patch_candidate found[PATCH_DIRECTIONS];
+    patch_outermost o;
+    abuti_patch_init_outermost(&o, m->max_points > 4 ? PATCH_DIRECTIONS : PATCH_DIRECTIONS / 2);
+    for (int pass = 0; pass < 2; pass++)
         for (uint32_t i = r->point_begin; i < r->point_end; i++) {
-            const patch_crossing *c = &crossings[m->work->region_crossings[i]];
+            const patch_crossing *c = &m->work->crossings[m->work->region_crossings[i]];
             vec3 p = v3_sub(c->at, r->centre);
             double u = v3_dot(p, m->tangent[0]), v = v3_dot(p, m->tangent[1]);
-            if ((pass && !may_be_outermost(&o, u, v)) || !is_crossing_measured(m, c))
+            if (!is_crossing_measured(m, c))
                 continue;
             if (!pass) {
-                extend_outermost(&o, u, v);
                 sum = v3_add(sum, c->at);
                 crossing_count++;
-            } else {
-                patch_point point = identify_crossing(m, c);
-                choose_outermost(&o, u, v, m->work->region_crossings[i], &point,
-                                 point.kind != ABUT_CONTACT_VERTEX &&
-                                     is_flat_edge(&m->work->body[c->side], c->edge));
             }
+            if (!abuti_patch_extend_outermost(&o, u, v) || !pass)
+                continue;
+            patch_candidate candidate = {identify_crossing(m, c), u, v};
+            const bool is_flat = candidate.point.kind != ABUT_CONTACT_VERTEX &&
+                                 is_flat_edge(&m->work->body[c->side], c->edge);
+            candidate.point.at = c->at;
+            abuti_patch_add_outermost(&o, &candidate,
+                                      patch_point_key(&candidate.point) | (uint64_t)is_flat << 63);
         }
-        finish_extents(&o);
-    }
     if (m->is_wall && crossing_count)
         m->centre = v3_scale(sum, 1.0 / crossing_count);
-    for (int d = 0; d < o.count; d++) {
-        if (!is_first_use(&o, d))
-            continue;
+    const uint32_t count = abuti_patch_copy_outermost(&o, found);
+    for (uint32_t i = 0; i < count; i++) {
         /* Measured slightly inwards; reported at the crossing, or at its vertex. */
-        vec3 at = compute_true_crossing(m, &crossings[o.best[d]], CROSSING_RANGE * o.extent);
-        vec3 position = o.point[d].kind == ABUT_CONTACT_VERTEX
-                            ? patch_position(&m->work->body[o.point[d].side], o.point[d].element)
+        const patch_point *point = &found[i].point;
+        vec3 at = move_inwards(m, point->at);
+        vec3 position = point->kind == ABUT_CONTACT_VERTEX
+                            ? patch_position(&m->work->body[point->side], point->element)
                             : at;
         add_candidate_at(m, v3_along(at, INSET, v3_sub(m->centre, at)), PATCH_COLUMN_NEAREST,
-                         position, &o.point[d]);
+                         position, point);
     }
 }
 
@@ -348,40 +264,41 @@ static void add_contour_points(patch_measurement *m) {
 static void add_inside_vertices(patch_measurement *m, uint32_t side) {
     const patch_region *r = m->region;
     const patch_body *body = &m->work->body[side];
-    outermost o;
-    patch_point point = {.side = side, .kind = ABUT_CONTACT_VERTEX, .element = ABUT_NONE};
+    patch_candidate found[PATCH_DIRECTIONS + 1];
+    patch_outermost o;
     uint32_t deepest = ABUT_NONE;
     double deepest_height = -INFINITY;
-    init_outermost(&o, DIRECTIONS);
-    for (int pass = 0; pass < 2; pass++) {
+    abuti_patch_init_outermost(&o, PATCH_DIRECTIONS / 2);
+    for (int pass = 0; pass < 2; pass++)
         for (uint32_t i = r->vertex_begin; i < r->vertex_end; i++) {
             const patch_vertex *vertex = &m->work->vertices[m->work->region_vertices[i]];
             if (vertex->side != side || !is_vertex_measured(m, side, vertex->vertex))
                 continue;
             vec3 p = v3_sub(patch_position(body, vertex->vertex), r->centre);
-            double u = v3_dot(p, m->tangent[0]), v = v3_dot(p, m->tangent[1]);
+            const patch_candidate c = {{.side = side,
+                                        .kind = ABUT_CONTACT_VERTEX,
+                                        .element = vertex->vertex},
+                                       v3_dot(p, m->tangent[0]),
+                                       v3_dot(p, m->tangent[1])};
             double h = (side ? 1 : -1) * v3_dot(p, m->normal);
-            point.element = vertex->vertex;
             if (!pass)
-                extend_outermost(&o, u, v);
+                abuti_patch_extend_outermost(&o, c.u, c.v);
             else
-                choose_outermost(&o, u, v, vertex->vertex, &point, false);
+                abuti_patch_add_outermost(&o, &c, patch_point_key(&c.point));
             deepest_height = real_max(deepest_height, h);
             if (pass && h >= deepest_height - POSITION_TOLERANCE * r->length &&
                 vertex->vertex < deepest)
                 deepest = vertex->vertex;
         }
-        finish_extents(&o);
-    }
-    for (int d = 0; d < o.count; d++) {
-        point.element = o.best[d];
-        if (is_first_use(&o, d))
-            add_candidate(m, patch_position(body, o.best[d]), &point);
-        deepest = deepest == o.best[d] ? ABUT_NONE : deepest;
-    }
-    point.element = deepest;
-    if (m->uses_rays && deepest != ABUT_NONE)
-        add_candidate(m, patch_position(body, deepest), &point);
+    uint32_t count = abuti_patch_copy_outermost(&o, found);
+    bool is_known = !m->uses_rays || deepest == ABUT_NONE;
+    for (uint32_t i = 0; i < count; i++)
+        is_known |= found[i].point.element == deepest;
+    if (!is_known)
+        found[count++].point =
+            (patch_point){.side = side, .kind = ABUT_CONTACT_VERTEX, .element = deepest};
+    for (uint32_t i = 0; i < count; i++)
+        add_candidate(m, patch_position(body, found[i].point.element), &found[i].point);
 }
 
 /* ---- deepest point ----
@@ -429,48 +346,6 @@ static double add_deeper_edge(void *data, const patch_projected_face *a, int k, 
                          .part = patch_edge_part(m->work->body[1].skin, b->face, (uint32_t)l)};
     add_candidate(m, v3_lerp(p, q, along), &point);
     return depth_to_exceed(m);
-}
-
-/* For a body that has passed through the other: finds an extreme vertex on the far side, by hill
- * climbing from vertex to vertex. */
-static uint32_t find_extreme_vertex(const patch_measurement *m, uint32_t side, uint32_t vertex) {
-    const patch_body *body = &m->work->body[side];
-    const abut_topology_arrays *view = &body->skin->view;
-    double sign = side ? 1 : -1, best = sign * v3_dot(patch_position(body, vertex), m->normal);
-    for (uint32_t before = ABUT_NONE; before != vertex;) {
-        before = vertex;
-        for (uint32_t i = view->vertex_face_begin[before]; i < view->vertex_face_begin[before + 1];
-             i++)
-            for (int k = 0; k < 3; k++) {
-                uint32_t next = body->skin->corner[3 * (size_t)view->vertex_faces[i] + (size_t)k];
-                double h = sign * v3_dot(patch_position(body, next), m->normal);
-                if (h > best) {
-                    best = h;
-                    vertex = next;
-                }
-            }
-    }
-    return vertex;
-}
-
-static void add_far_side(patch_measurement *m) {
-    const patch_work *work = m->work;
-    const patch_region *r = m->region;
-    uint32_t visited[MAX_SEEDS], used = 0, step = (r->point_end - r->point_begin) / MAX_SEEDS + 1;
-    for (uint32_t i = r->point_begin; i < r->point_end && used < MAX_SEEDS; i += step) {
-        const patch_crossing *c = &work->crossings[work->region_crossings[i]];
-        const patch_body *body = &work->body[c->side];
-        uint32_t vertex =
-            find_extreme_vertex(m, c->side, body->skin->view.edges[2 * (size_t)c->edge]);
-        bool is_known = false;
-        for (uint32_t k = 0; k < used; k++)
-            is_known |= visited[k] == (vertex ^ c->side << 31);
-        if (is_known)
-            continue;
-        visited[used++] = vertex ^ c->side << 31;
-        patch_point point = {.side = c->side, .kind = ABUT_CONTACT_VERTEX, .element = vertex};
-        add_candidate(m, patch_position(body, vertex), &point);
-    }
 }
 
 /* ---- choice ---- */
@@ -551,8 +426,6 @@ abut_status abuti_measure_along(patch_measurement *m, patch_work *work, const pa
         m->uses_rays = true;
         m->only_deeper = false;
         add_plain_candidates(m);
-        if (scope != PATCH_SCOPE_RAYS)
-            add_far_side(m);
     }
     return ABUT_OK;
 }
@@ -590,20 +463,6 @@ double abuti_measure_depth_at(patch_work *work, const patch_region *r, vec3 norm
             low = real_min(low, h);
     }
     return high - low;
-}
-
-double abuti_measure_depth_through(patch_work *work, const patch_region *r, vec3 normal,
-                                   double limit) {
-    patch_measurement m;
-    const patch_point point = {.kind = ABUT_CONTACT_CROSSING, .element = ABUT_NONE};
-    uint32_t step = (r->point_end - r->point_begin) / PATCH_COLUMNS + 1;
-    abuti_measure_init(&m, work, r, normal, 0);
-    m.uses_rays = true;
-    for (uint32_t i = r->point_begin; i < r->point_end && !(m.deepest > limit); i += step) {
-        vec3 at = work->crossings[work->region_crossings[i]].at;
-        add_candidate(&m, v3_along(at, INSET, v3_sub(r->centre, at)), &point);
-    }
-    return m.deepest;
 }
 
 /* ---- normals of points on curved walls ----

@@ -7,8 +7,6 @@
 #define PATCH_SAME_COSINE 0.9999995 /* a milliradian: normals of parallel faces */
 #define PATCH_THROUGH_RATIO 0.35    /* patch_area_ratio() of bodies that have passed through */
 
-enum { PATCH_COLUMNS = 8 }; /* measured before the whole region, as a lower bound */
-
 /* Candidate contact points of a region, measured along a normal. */
 typedef struct patch_measurement {
     patch_work *work;
@@ -69,10 +67,6 @@ void abuti_measure_projected(patch_measurement *m, patch_scope scope, double lim
  * Triangles steeper than `min_cosine` are skipped. */
 double abuti_measure_depth_at(patch_work *work, const patch_region *r, vec3 normal,
                               double min_cosine, vec3 at);
-/* The same for bodies that have passed through each other, by rays from a few points of the
- * contour; stops early once it exceeds `limit`. */
-double abuti_measure_depth_through(patch_work *work, const patch_region *r, vec3 normal,
-                                   double limit);
 /* Chooses at most `max_points` of the candidates for the patch. */
 void abuti_measure_choose(const patch_measurement *m, uint32_t max_points, double max_gap,
                           patch_answer *answer);

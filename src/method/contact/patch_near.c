@@ -215,16 +215,9 @@ void abuti_near_test_row(const near_space *space, const near_leaf *a, uint32_t i
                  wide_less(dot3(closest.vector, b->normal),
                            wide_sub(angle_error, wide_mul(b->min_facing_cosine, distance))));
     row->may_be_minimum = bits & m4_bits(may_be_minimum);
-    float d[4], angle[4], vector[3][4];
+    float d[4];
     f4_store(d, distance);
-    f4_store(angle, angle_error);
-    f4_store(vector[0], closest.vector.x);
-    f4_store(vector[1], closest.vector.y);
-    f4_store(vector[2], closest.vector.z);
-    for (int k = 0; k < 4; k++) {
+    for (int k = 0; k < 4; k++)
         row->distance[k] = d[k] / space->scale;
-        row->angle_error[k] = angle[k] / d[k];
-        row->direction[k] = v3_scale(v3(vector[0][k], vector[1][k], vector[2][k]), -1.0 / d[k]);
-    }
     row->error = error / space->scale;
 }

@@ -27,13 +27,9 @@
 #define SHORT_COLUMN 0.0125 /* maximum length of the other columns */
 
 /* Candidate normals of parallel faces. Areas are fractions of |S|. */
-#define MIN_FACE_AREA 0.2            /* minimum area of a candidate */
-#define MIN_FACE_AREA_UNVERIFIED 0.3 /* the same without verification */
-#define MIN_THROUGH_AREA 0.15        /* of the inside area: the same for bodies passed through */
-#define SOLE_FACE_AREA 0.98          /* above this area, and if its normal is as near to -S as */
-#define SOLE_FACE_COSINE 0.98        /* this, a candidate is the only one: 11 degrees */
-#define PERPENDICULAR_COSINE 0.2     /* between a normal and S: 78 degrees */
-#define CLEAR_DEPTH_RATIO 0.97       /* another normal must have this depth / depth along faces */
+#define MIN_FACE_AREA 0.2        /* minimum area of a candidate */
+#define PERPENDICULAR_COSINE 0.2 /* between a normal and S: 78 degrees */
+#define CLEAR_DEPTH_RATIO 0.97   /* another normal must have this depth / depth along faces */
 
 /* Minimum length of a contour in radii of local normals. On a shorter one they are all equal. */
 #define MIN_CONTOUR_RADII 16.0
@@ -126,13 +122,12 @@ static vec3 compute_contour_normal(const patch_work *work, const patch_region *r
     return v3_normalise(sum);
 }
 
-/* Finds the candidate normals of a region, fewer with `skip_verification`, and returns their
- * number. Sets *passes_through if a body has passed through the other. Then opposite normals are
- * candidates too. So are both normals of faces that are larger than |S| and nearly parallel to S,
- * as of a plate that is inside another at the same height. */
+/* Finds the candidate normals of a region, and returns their number. Sets *passes_through if a body
+ * has passed through the other. Then opposite normals are candidates too. So are both normals of
+ * faces that are larger than |S| and nearly parallel to S, as of a plate that is inside another at
+ * the same height. */
 static int find_candidate_normals(const patch_work *work, const patch_region *r,
-                                  bool skip_verification, candidate_normal normals[PATCH_NORMALS],
-                                  bool *passes_through) {
+                                  candidate_normal normals[PATCH_NORMALS], bool *passes_through) {
     double size = patch_area_length(r->area);
     vec3 steepest = v3_scale(v3_normalise(r->area), -1);
     int count = 0;
@@ -147,20 +142,11 @@ static int find_candidate_normals(const patch_work *work, const patch_region *r,
     }
     *passes_through = abuti_patch_areas_cancel(work, r);
     for (uint32_t side = 0; side < 2; side++)
-        for (int k = 0; k < (*passes_through && skip_verification ? 1 : FACE_NORMALS); k++) {
+        for (int k = 0; k < FACE_NORMALS; k++) {
             candidate_normal candidate = find_dominant_normal(work, r, side, normals, count);
-            if (!(candidate.face_area >
-                  (skip_verification ? MIN_FACE_AREA_UNVERIFIED : MIN_FACE_AREA) * size) ||
-                (*passes_through && k &&
-                 candidate.face_area < MIN_THROUGH_AREA * inside_area(work, r, side)))
+            if (!(candidate.face_area > MIN_FACE_AREA * size))
                 break;
             const double cosine = v3_dot(candidate.normal, steepest);
-            if (!*passes_through && candidate.face_area > SOLE_FACE_AREA * size &&
-                cosine > SOLE_FACE_COSINE &&
-                real_max(inside_area(work, r, 0), inside_area(work, r, 1)) < 2 * size) {
-                normals[0] = candidate;
-                return 1;
-            }
             const bool is_perpendicular =
                 fabs(cosine) < PERPENDICULAR_COSINE && candidate.face_area > size;
             if (!*passes_through && !is_perpendicular && cosine <= PERPENDICULAR_COSINE)
@@ -182,7 +168,7 @@ int abuti_patch_candidate_normals(const patch_work *work, const patch_region *r,
                                   vec3 normals[PATCH_NORMALS]) {
     candidate_normal found[PATCH_NORMALS];
     bool passes_through;
-    int count = find_candidate_normals(work, r, false, found, &passes_through);
+    int count = find_candidate_normals(work, r, found, &passes_through);
     for (int i = 0; i < count; i++)
         normals[i] = found[i].normal;
     return count;
@@ -252,25 +238,11 @@ static abut_status measure_wall(patch_work *work, const patch_region *r, vec3 no
     return ABUT_OK;
 }
 
-/* Returns whether a bound shows that a candidate is deeper than the best patch so far, if that is
- * along faces. */
-static bool is_known_deeper(patch_work *work, const patch_region *r,
-                            const candidate_normal *candidate, bool passes_through,
-                            const patch_answer *best) {
-    if (!best->is_face_normal || !(best->depth > 0))
-        return false;
-    double limit = (candidate->face_area > 0 ? 1 : CLEAR_DEPTH_RATIO) * best->depth;
-    double depth = passes_through
-                       ? abuti_measure_depth_through(work, r, candidate->normal, limit)
-                       : abuti_measure_depth_at(work, r, candidate->normal, 0, best->points[0].at);
-    return depth > limit;
-}
-
 abut_status abuti_patch_compute_best(patch_work *work, const patch_region *r, vec3 hint,
-                                     bool skip_verification, patch_answer *best) {
+                                     patch_answer *best) {
     candidate_normal normals[PATCH_NORMALS];
     bool passes_through, has_hint = v3_max_abs(hint) > 0;
-    int count = find_candidate_normals(work, r, skip_verification, normals, &passes_through);
+    int count = find_candidate_normals(work, r, normals, &passes_through);
     best->count = 0;
     if (passes_through && has_hint) { /* only those on the side of the hint */
         int kept = 0;
@@ -283,8 +255,6 @@ abut_status abuti_patch_compute_best(patch_work *work, const patch_region *r, ve
     }
     for (int i = 0; i < count; i++) {
         patch_answer answer;
-        if (best->count && is_known_deeper(work, r, &normals[i], passes_through, best))
-            continue;
         abut_status status = measure_wall(work, r, normals[i].normal,
                                           abuti_measure_choose_scope(work, r, normals[i].normal),
                                           RIM_COLUMN, &answer);
@@ -507,26 +477,10 @@ void abuti_patch_compute_contained(patch_work *work, uint32_t inner, uint32_t co
     answer->area = answer->volume = 0;
 }
 
-/* Returns a lower bound of the depth of all regions along a normal: the largest of a few columns,
- * or the first one above the limit. */
-static double bound_depth_by_columns(patch_work *work, vec3 normal, double limit) {
-    double depth = -INFINITY;
-    for (size_t i = 0; i < work->region_count && i < PATCH_COLUMNS && !(depth > limit); i++) {
-        const patch_region *r = &work->regions[i];
-        if (!r->is_gap)
-            depth =
-                real_max(depth, abuti_measure_choose_scope(work, r, normal) == PATCH_SCOPE_BODIES
-                                    ? abuti_measure_depth_through(work, r, normal, limit)
-                                    : abuti_measure_depth_at(work, r, normal, 0, r->centre));
-    }
-    return depth;
-}
-
 abut_status abuti_patch_max_depth(patch_work *work, vec3 normal, double limit, double *depth) {
     patch_measurement m;
     bool bodies_measured = false; /* both bodies were measured completely, so all regions were */
-    *depth = limit < INFINITY && !work->is_sheet_edge ? bound_depth_by_columns(work, normal, limit)
-                                                      : -INFINITY;
+    *depth = -INFINITY;
     for (size_t i = 0; i < work->region_count && !(*depth > limit); i++) {
         const patch_region *r = &work->regions[i];
         patch_scope scope =

@@ -18,8 +18,6 @@
  * minus the distance of the surfaces. Walls further away than the range are not reported. */
 #include "contact/patch_proximity.h"
 
-#include <abut/ray.h>
-
 #include <math.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -32,7 +30,6 @@
 #define DEPTH_TOLERANCE 2e-3  /* of the depth: points within it count as deepest */
 #define TOUCH_JITTERS 1000    /* touch_distance of proximity_query, in jitters */
 #define ROUNDING_JITTERS 1e-3 /* the same for rounding_error */
-#define BLOCKED_INSET 1e-3    /* of a gap: surfaces nearer to its ends do not block it */
 
 /* ---- walls ---- */
 
@@ -50,6 +47,8 @@ static abut_status add_wall(proximity_query *p, vec3 normal, uint32_t component,
     abuti_patch_tangents(normal, wall->tangent);
     wall->component = component;
     wall->answer = answer;
+    abuti_patch_init_outermost(&wall->outermost, PATCH_DIRECTIONS);
+    wall->deepest = -INFINITY;
     return ABUT_OK;
 }
 
@@ -67,56 +66,20 @@ static near_wall *find_wall(proximity_query *p, uint32_t component, vec3 normal)
     return best;
 }
 
-static bool blocks_segment(const patch_body *body, vec3 from, vec3 to) {
-    if (body->surface.is_rotated) {
-        mat3 back = m3_transpose(&body->surface.rotation);
-        from = m3_apply(&back, v3_sub(from, body->surface.shift));
-        to = m3_apply(&back, v3_sub(to, body->surface.shift));
-    }
-    vec3 direction = v3_sub(to, from);
-    abut_ray ray = {v3_add(v3_along(from, BLOCKED_INSET, direction), body->bvh->mesh->origin),
-                    direction};
-    abut_ray_hit hit;
-    return !abut_ray_first(body->bvh, &ray, 1 - 2 * BLOCKED_INSET, &hit) &&
-           hit.triangle != ABUT_NONE;
-}
-
-/* Returns whether another surface is between the closest points of a pair. */
-static bool is_blocked(const proximity_query *p, const near_minimum *m) {
-    return blocks_segment(&p->work->body[0], m->at[1], m->at[0]) ||
-           blocks_segment(&p->work->body[1], m->at[1], m->at[0]);
-}
-
 /* ---- points of walls ---- */
 
 /* Keeps a point if it is the nearest of its wall, or the outermost in a direction; of points that
- * are about equally near or far out, the one with the lowest key. */
+ * are about equally near, the one with the lowest key. */
 static void add_wall_point(near_wall *wall, const patch_point *point, double tolerance) {
-    patch_candidate c = {*point, v3_dot(point->at, wall->tangent[0]),
-                         v3_dot(point->at, wall->tangent[1])};
-    uint64_t key = patch_point_key(point);
-    double extent[NEAR_DIRECTIONS], width = 0;
-    for (int d = 0; d < NEAR_DIRECTIONS; d++) {
-        extent[d] = patch_extent(d, c.u, c.v);
-        wall->max_extent[d] =
-            wall->has_points ? real_max(wall->max_extent[d], extent[d]) : extent[d];
-    }
-    for (int d = 0; d < NEAR_DIRECTIONS; d += 2)
-        width = real_max(width, wall->max_extent[d] + wall->max_extent[d + 1]);
-    for (int d = 0; d < NEAR_DIRECTIONS; d++) {
-        const patch_point *kept = &wall->outermost[d].point;
-        if (wall->has_points && wall->extent[d] >= wall->max_extent[d] - patch_band(kept, width) &&
-            (extent[d] < wall->max_extent[d] - patch_band(point, width) ||
-             patch_point_key(kept) <= key))
-            continue;
-        wall->extent[d] = extent[d];
-        wall->outermost[d] = c;
-    }
-    wall->deepest = wall->has_points ? real_max(wall->deepest, point->depth) : point->depth;
-    if (!wall->has_points || wall->nearest.point.depth < wall->deepest - tolerance ||
+    const patch_candidate c = {*point, v3_dot(point->at, wall->tangent[0]),
+                               v3_dot(point->at, wall->tangent[1])};
+    const uint64_t key = patch_point_key(point);
+    const bool is_first = !(wall->deepest > -INFINITY);
+    wall->deepest = real_max(wall->deepest, point->depth);
+    if (is_first || wall->nearest.point.depth < wall->deepest - tolerance ||
         (point->depth >= wall->deepest - tolerance && key < patch_point_key(&wall->nearest.point)))
         wall->nearest = c;
-    wall->has_points = true;
+    abuti_patch_add_outermost(&wall->outermost, &c, key);
 }
 
 /* Identifies the crossing of edge k of a triangle of a and edge l of a triangle of b. */
@@ -298,7 +261,7 @@ static abut_status add_gap_walls(proximity_query *p, bool overlaps) {
     for (size_t i = 0; i < p->minimum_count && !p->work->status; i++) {
         const near_minimum *m = &p->minima[i];
         uint32_t component = p->parent[m->pair];
-        if (find_wall(p, component, m->normal) || ((i || overlaps) && is_blocked(p, m)))
+        if (find_wall(p, component, m->normal))
             continue;
         abut_status status = add_wall(p, m->normal, component, SIZE_MAX);
         if (status)
@@ -439,8 +402,7 @@ static abut_status find_wall_faces(const proximity_query *p, const near_wall *wa
 static void choose_points(const patch_work *work, const near_wall *wall, bool is_flat,
                           uint32_t max_points, double max_gap, double merge_distance,
                           patch_answer *answer) {
-    patch_candidate found[PATCH_POINTS + NEAR_DIRECTIONS + 1];
-    _Static_assert(sizeof found / sizeof *found <= PATCH_CANDIDATES, "abuti_patch_choose() limit");
+    patch_candidate found[PATCH_POINTS + PATCH_DIRECTIONS + 1];
     patch_choice choice = {.found = found,
                            .deepest = wall->deepest,
                            .depth_tolerance = DEPTH_TOLERANCE,
@@ -451,13 +413,11 @@ static void choose_points(const patch_work *work, const near_wall *wall, bool is
         found[choice.count++] =
             (patch_candidate){answer->points[i], v3_dot(answer->points[i].at, wall->tangent[0]),
                               v3_dot(answer->points[i].at, wall->tangent[1])};
-    double width = 0;
-    for (int d = 0; d < NEAR_DIRECTIONS; d += 2)
-        width = real_max(width, wall->max_extent[d] + wall->max_extent[d + 1]);
-    for (int d = 0; d < NEAR_DIRECTIONS; d++)
-        found[choice.count++] = snap_to_vertex(work, wall->outermost[d], VERTEX_DISTANCE * width);
-    found[choice.count++] = snap_to_vertex(work, wall->nearest, VERTEX_DISTANCE * width);
-    for (uint32_t i = 0; i < choice.count; i++)
+    choice.count += abuti_patch_copy_outermost(&wall->outermost, found + choice.count);
+    found[choice.count++] = wall->nearest;
+    for (size_t i = answer->count; i < choice.count; i++)
+        found[i] = snap_to_vertex(work, found[i], VERTEX_DISTANCE * wall->outermost.width);
+    for (size_t i = 0; i < choice.count; i++)
         choice.deepest = real_max(choice.deepest, found[i].point.depth);
     abuti_patch_choose(&choice, max_points, max_gap, answer);
 }
@@ -514,7 +474,7 @@ static abut_status finish_wall(const proximity_query *p, const near_wall *wall, 
 static abut_status add_wall_answers(proximity_query *p, uint32_t max_points, double max_gap,
                                     double merge_distance, patch_answers *answers) {
     for (size_t i = 0; i < p->wall_count; i++)
-        if (p->walls[i].has_points && p->walls[i].answer != SIZE_MAX) {
+        if (p->walls[i].deepest > -INFINITY && p->walls[i].answer != SIZE_MAX) {
             patch_answer *answer = &answers->list[p->walls[i].answer];
             abut_status status =
                 finish_wall(p, &p->walls[i], max_points, max_gap, merge_distance, answer);
@@ -523,7 +483,7 @@ static abut_status add_wall_answers(proximity_query *p, uint32_t max_points, dou
         }
     for (size_t i = 0; i < p->wall_count; i++) {
         const near_wall *wall = &p->walls[i];
-        if (!wall->has_points || wall->answer != SIZE_MAX)
+        if (!(wall->deepest > -INFINITY) || wall->answer != SIZE_MAX)
             continue;
         patch_answer answer = {.normal = wall->normal,
                                .depth = wall->deepest,

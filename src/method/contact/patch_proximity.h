@@ -10,8 +10,7 @@
 #define NEAR_FACING_COSINE 0.5 /* of triangles that face each other: 60 degrees */
 
 enum {
-    NEAR_CACHED_LEAVES = 16,               /* of each side */
-    NEAR_DIRECTIONS = 2 * PATCH_DIRECTIONS /* in which the outermost points of a wall are kept */
+    NEAR_CACHED_LEAVES = 16 /* of each side */
 };
 
 /* ---- patch_near.c: triangles of BVH leaves ----
@@ -61,8 +60,6 @@ typedef struct near_row {
     unsigned is_certain;     /* within the range and not touching, if it does not intersect */
     unsigned may_be_minimum; /* may contain a local minimum of the distance */
     double distance[BVH_WIDTH], error;
-    vec3 direction[BVH_WIDTH];     /* unit, from b to a */
-    double angle_error[BVH_WIDTH]; /* bound of the error of `direction`, radians */
 } near_row;
 
 /* Tests triangle i of leaf a against the triangles of leaf b whose bits are set. */
@@ -96,10 +93,8 @@ typedef struct near_wall {
     uint32_t component; /* of its pairs */
     size_t answer;      /* index of the patch of the overlap that it belongs to; SIZE_MAX = none */
     patch_candidate nearest;
-    patch_candidate outermost[NEAR_DIRECTIONS];
-    double extent[NEAR_DIRECTIONS];              /* of the outermost points */
-    double max_extent[NEAR_DIRECTIONS], deepest; /* of all points */
-    bool has_points;
+    double deepest; /* of all points */
+    patch_outermost outermost;
 } near_wall;
 
 typedef struct proximity_query {

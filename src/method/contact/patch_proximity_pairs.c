@@ -53,45 +53,6 @@ static bool is_local_minimum(const patch_body *body, const near_face *f, abut_fe
     return true;
 }
 
-/* Returns whether is_local_minimum() may be true if `direction` has an error of an angle: at the
- * corners of the triangle that may contain the closest point, no neighbour is clearly nearer. */
-static bool may_be_local_minimum(const patch_body *body, const near_face *f, vec3 direction,
-                                 double angle) {
-    const abut_topology_arrays *view = &body->skin->view;
-    double h[3], lowest = INFINITY, size = 0;
-    for (int k = 0; k < 3; k++) {
-        h[k] = v3_dot(f->at.corner[k], direction);
-        lowest = real_min(lowest, h[k]);
-        size =
-            real_max(size, v3_max_abs(v3_sub(f->at.corner[k], f->at.corner[k == 2 ? 0 : k + 1])));
-    }
-    const double limit = lowest + 4 * angle * size; /* an edge is at most sqrt(3) sizes long */
-    unsigned low_bits =
-        (h[0] <= limit) | (unsigned)(h[1] <= limit) << 1 | (unsigned)(h[2] <= limit) << 2;
-    const uint32_t *faces;
-    uint32_t count;
-    if (low_bits == 7)
-        return true;
-    if (low_bits & (low_bits - 1)) { /* two corners: the edge from k on */
-        uint32_t k = low_bits == 3 ? 0 : low_bits == 6 ? 1 : 2;
-        count = abuti_edge_faces(view, view->triangle_edges[3 * (size_t)f->face + k], &faces);
-    } else {
-        uint32_t vertex = f->corner[low_bits >> 1];
-        faces = view->vertex_faces + view->vertex_face_begin[vertex];
-        count = view->vertex_face_begin[vertex + 1] - view->vertex_face_begin[vertex];
-    }
-    vec3 from = f->at.corner[low_bits & 1 ? 0 : low_bits & 2 ? 1 : 2];
-    for (uint32_t i = 0; i < count; i++)
-        for (int k = 0; k < 3; k++) {
-            vec3 to =
-                v3_sub(patch_position(body, body->skin->corner[3 * (size_t)faces[i] + (size_t)k]),
-                       from);
-            if (v3_dot(to, direction) < -2 * angle * (2 * size + v3_length(to)))
-                return false;
-        }
-    return true;
-}
-
 /* Returns the unit direction from b to a. It is the normal of a face if a face contains a closest
  * point, or if the points are so near that their difference is mostly rounding error. */
 static vec3 compute_direction(const proximity_query *p, const near_face *f, const near_face *g,
@@ -197,7 +158,7 @@ static void visit_row(proximity_query *p, const near_face *f, const near_leaf *b
          remaining &= remaining - 1) {
         const unsigned lane = (unsigned)__builtin_ctz(remaining), bit = 1u << lane;
         const near_face *g = &b->face[lane];
-        double cosine = -v3_dot(f->normal, g->normal), angle = row->angle_error[lane];
+        double cosine = -v3_dot(f->normal, g->normal);
         bool is_facing =
             (f->two_sided || g->two_sided ? fabs(cosine) : cosine) > NEAR_FACING_COSINE;
         bool may_be_nearest =
@@ -213,11 +174,7 @@ static void visit_row(proximity_query *p, const near_face *f, const near_leaf *b
         }
         if (!(row->near & bit))
             continue;
-        vec3 direction = row->direction[lane];
-        if (!(row->is_certain & bit) || may_be_nearest ||
-            (row->may_be_minimum & bit &&
-             may_be_local_minimum(&p->work->body[0], f, direction, angle) &&
-             may_be_local_minimum(&p->work->body[1], g, v3_scale(direction, -1), angle)))
+        if (may_be_nearest || row->near & uncertain & bit)
             measure_pair(p, f, g, is_facing);
         else if (is_facing)
             add_facing_pair(p, f, g, row->distance[lane]);

@@ -212,22 +212,6 @@ static bool is_wedge(const patch_answer *walls, int count, double depth) {
     return count > 1 && sum < WEDGE_DEPTH * depth * area;
 }
 
-/* Replaces deep walls of a region, of which the shallowest has depth *depth, by a patch along one
- * normal if that is less deep: two plates in each other have no walls across their thickness. */
-static abut_status prefer_single_normal(patch_work *work, const patch_call *call, size_t i,
-                                        patch_answer answers[PATCH_NORMALS], int *count,
-                                        double *depth) {
-    patch_answer answer;
-    abut_status status =
-        abuti_patch_compute_best(work, &work->regions[i], call->hint, false, &answer);
-    if (!status && answer.count && answer.depth < *depth) {
-        answers[0] = answer;
-        *count = 1;
-        *depth = answer.depth;
-    }
-    return status;
-}
-
 /* Adds the walls of a region. If areas cancel, only walls that are about as shallow as the
  * shallowest are joint walls: deeper columns of the overlap may belong to another wall, which the
  * next round finds. */
@@ -239,7 +223,7 @@ static abut_status add_region_walls(patch_work *work, patch_call *call, size_t i
     abut_status status = ABUT_OK;
     bool cancels = abuti_patch_areas_cancel(work, &work->regions[i]);
     if (!cancels) {
-        status = abuti_patch_compute_best(work, &work->regions[i], call->hint, false, &answers[0]);
+        status = abuti_patch_compute_best(work, &work->regions[i], call->hint, &answers[0]);
         count = !status && answers[0].count;
     }
     const bool divides = cancels || (count && answers[0].has_short_columns);
@@ -257,8 +241,6 @@ static abut_status add_region_walls(patch_work *work, patch_call *call, size_t i
                 max_depth = real_min(max_depth, found[k].depth);
                 answers[count++] = found[k];
             }
-            if (!status && cancels && count && max_depth > SHALLOW_DEPTH * call->size)
-                status = prefer_single_normal(work, call, i, answers, &count, &max_depth);
             max_depth = SHALLOW_RATIO * real_max(max_depth, SHIFT_SIZE_SLACK * call->size);
         }
     }
@@ -322,36 +304,16 @@ static abut_status verify_answers(const patch_call *call, bool *apart) {
                : ABUT_OK;
 }
 
-/* Increases the depths of the patches that are not gaps: by the slacks, and at least to the length
- * of a shift along their normals. */
-static void deepen_answers(patch_call *call, vec3 shift) {
-    for (size_t i = 0; i < call->answers.count; i++) {
-        patch_answer answer = call->answers.list[i];
-        answer.depth = real_max(answer.depth, v3_dot(shift, answer.normal));
-        if (answer.depth > 0)
-            answer.depth = required_shift(call, &answer);
-        answer.points[0].depth = answer.depth;
-        size_t k = i;
-        for (; k > 0 && call->answers.list[k - 1].depth < answer.depth; k--)
-            call->answers.list[k] = call->answers.list[k - 1];
-        call->answers.list[k] = answer;
-    }
-}
-
-/* Sets the walls that a shift separates as patches. Without the slacks, and without walls that were
- * gaps before the shift, the joint shift may be too short. Then depths are increased. */
-static abut_status set_verified_answers(patch_call *call, const patch_answers *walls, vec3 shift) {
+/* Sets the walls that a shift separates as patches, if their joint shift without slacks separates,
+ * too. Otherwise depths are increased by the slacks. */
+static abut_status set_verified_answers(patch_call *call, const patch_answers *walls) {
     abut_status status = set_answers(call, walls);
     if (!status)
         status = verify_answers(call, &call->is_verified);
-    if (status || call->is_verified)
-        return status;
-    deepen_answers(call, v3(0, 0, 0));
-    status = verify_answers(call, &call->is_verified);
-    if (status || call->is_verified || call->answers.count == walls->count)
-        return status;
-    deepen_answers(call, shift);
-    return verify_answers(call, &call->is_verified);
+    for (size_t i = 0; i < call->answers.count && !status && !call->is_verified; i++)
+        if (call->answers.list[i].depth > 0)
+            set_depth(&call->answers.list[i], required_shift(call, &call->answers.list[i]));
+    return status || call->is_verified ? status : verify_answers(call, &call->is_verified);
 }
 
 /* Returns whether a patch of the region of a wall has about the same normal. */
@@ -437,7 +399,7 @@ static abut_status test_joint_shift(patch_work *work, patch_call *call, shift_se
     }
     if (s->joint_walls.count == 1 && !s->rounds) /* measured along its normal: exact */
         return set_answers(call, &s->joint_walls);
-    status = set_verified_answers(call, &s->joint_walls, s->shift);
+    status = set_verified_answers(call, &s->joint_walls);
     const double deepest = call->answers.count ? call->answers.list[0].depth : 0;
     if (!status && call->is_verified && deepest > (1 + SAME_DEPTH) * s->depth) {
         s->depth = deepest; /* depths were increased: test shorter candidates first */
@@ -671,12 +633,6 @@ abut_status abuti_patch_separate(patch_work *work, patch_call *call) {
     }
     if (status || call->is_verified)
         return status;
-    if (!s.first_walls.count && s.candidate_count) { /* no wall, but an overlap needs a contact */
-        const shift_candidate candidate = {.normal = s.candidates[0].normal};
-        status = set_answers_along(work, call, &candidate, &s);
-        call->is_verified = false;
-        return status;
-    }
     return call->is_press_fit ? set_press_fit_answers(work, call, &s.first_walls)
                               : set_answers(call, &s.first_walls);
 }

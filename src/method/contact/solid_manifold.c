@@ -25,11 +25,8 @@
 #define ANGLE_TOLERANCE 3e-4    /* faces and edges whose angles differ by less are equivalent */
 /* Largest sine between an edge and the contact plane for a touching edge. */
 #define MAX_EDGE_SINE 0.5
-#define FACE_NORMAL_COSINE 0.99999 /* cosine above which a normal counts as that of a face */
 #define MAX_PARALLEL_SINE 0.01 /* largest sine between two edges that touch along their length */
 #define LENGTH_TOLERANCE 1e-9  /* of the size */
-/* Of the radius of a cylinder: a point nearer to the axis has no direction from it. */
-#define MIN_AXIS_OFFSET 0.05
 /* Largest sine between the end of a cylinder and the contact plane if it lies flat. */
 #define FLAT_TILT_SINE 2e-4
 
@@ -42,7 +39,6 @@
  * extent. The reduction does not prefer the deepest point of such faces. */
 #define FLAT_RANGE 1e-3
 #define FLAT_FRACTION 0.5
-#define EXTREME_TOLERANCE 1e-3 /* of the size: vertices that are equally extreme */
 
 enum { MAX_CORNERS = 16, RIM_POINTS = 8, CYLINDER_SIDE_ID = 4 * RIM_POINTS };
 
@@ -118,57 +114,38 @@ static void find_polytope_feature(const solid_body *s, vec3 direction, double mi
     }
 }
 
-/* The end of a cylinder: fixed corners, the deepest rim point unless the end lies flat, and the rim
- * point nearest to `towards` unless this is near the axis. In both exceptions the direction would
- * be arbitrary. */
-static void set_cylinder_end(const solid_body *s, vec3 direction, vec3 towards, bool high,
-                             feature *f) {
+/* The end of a cylinder: fixed corners, and the deepest rim point unless the end lies flat, since
+ * its direction would be arbitrary. */
+static void set_cylinder_end(const solid_body *s, vec3 direction, bool high, feature *f) {
     vec3 across[2], own_axis = solid_rotate_back(s, s->axis);
     abuti_patch_tangents(own_axis, across);
-    vec3 x = solid_rotate(s, across[0]), y = solid_rotate(s, across[1]),
-         offset = v3_sub(towards, s->shift);
+    vec3 x = solid_rotate(s, across[0]), y = solid_rotate(s, across[1]);
     vec3 middle = v3_along(s->shift, high ? s->half_length : -s->half_length, s->axis);
     y = high ? y : v3_scale(y, -1); /* counterclockwise seen from outside */
-    double angle[RIM_POINTS + 2];
-    uint32_t id[RIM_POINTS + 2], count = RIM_POINTS;
-    const double eighth = 3.141592653589793 / 4;
-    for (uint32_t k = 0; k < RIM_POINTS; k++) {
-        angle[k] = k;
-        id[k] = k;
-    }
-    for (uint32_t extra = 0; extra < 2; extra++) {
-        vec3 d = extra ? offset : direction;
-        double u = v3_dot(d, x), v = v3_dot(d, y), turn = atan2(v, u) / eighth;
-        turn = turn < 0 ? turn + RIM_POINTS : turn;
-        if (!(hypot(u, v) > (extra ? MIN_AXIS_OFFSET * s->cylinder_radius : FLAT_TILT_SINE)) ||
-            fabs(turn - round(turn)) < 1e-6)
-            continue;
-        uint32_t k = count++;
-        for (; angle[k - 1] > turn; k--) {
-            angle[k] = angle[k - 1];
-            id[k] = id[k - 1];
-        }
-        angle[k] = turn;
-        id[k] = RIM_POINTS + extra;
-    }
+    const double eighth = 3.141592653589793 / 4, u = v3_dot(direction, x), v = v3_dot(direction, y);
+    double turn = atan2(v, u) / eighth;
+    turn = turn < 0 ? turn + RIM_POINTS : turn;
+    const bool has_deepest = hypot(u, v) > FLAT_TILT_SINE && !(fabs(turn - round(turn)) < 1e-6);
     f->normal = high ? s->axis : v3_scale(s->axis, -1);
-    for (uint32_t k = 0; k < count; k++) {
-        double u = s->cylinder_radius * cos(angle[k] * eighth),
-               v = s->cylinder_radius * sin(angle[k] * eighth);
-        uint32_t number = (high ? 2 * RIM_POINTS : 0) + id[k];
-        f->corner[f->count++] =
-            (feature_corner){v3_along(v3_along(middle, u, x), v, y), number, number};
+    for (uint32_t k = 0; k < RIM_POINTS + (uint32_t)has_deepest; k++) {
+        const bool is_deepest = has_deepest && k == (uint32_t)turn + 1;
+        const uint32_t corner = has_deepest && k > turn ? k - 1 : k,
+                       number = (high ? 2 * RIM_POINTS : 0) + (is_deepest ? RIM_POINTS : corner);
+        const double angle = (is_deepest ? turn : corner) * eighth;
+        vec3 at = v3_along(v3_along(middle, s->cylinder_radius * cos(angle), x),
+                           s->cylinder_radius * sin(angle), y);
+        f->corner[f->count++] = (feature_corner){at, number, number};
     }
 }
 
-static void find_cylinder_feature(const solid_body *s, vec3 direction, vec3 towards,
-                                  double min_cosine, feature *f) {
+static void find_cylinder_feature(const solid_body *s, vec3 direction, double min_cosine,
+                                  feature *f) {
     double along = v3_dot(direction, s->axis);
     vec3 across = v3_along(direction, -along, s->axis);
     double beside = v3_length(across);
     f->count = 0;
     if (fabs(along) >= min_cosine && fabs(along) >= beside) {
-        set_cylinder_end(s, direction, towards, along > 0, f);
+        set_cylinder_end(s, direction, along > 0, f);
     } else if (beside >= min_cosine || fabs(along) <= 1e-7) {
         vec3 side = v3_along(s->shift, s->cylinder_radius / beside, across);
         for (uint32_t k = 0; k < 2; k++)
@@ -181,11 +158,9 @@ static void find_cylinder_feature(const solid_body *s, vec3 direction, vec3 towa
     }
 }
 
-/* The touching feature; the other body is centred at `towards`. */
-static void find_feature(const solid_body *s, vec3 direction, vec3 towards, double min_cosine,
-                         feature *f) {
+static void find_feature(const solid_body *s, vec3 direction, double min_cosine, feature *f) {
     if (s->kind == ABUT_COLLIDER_CYLINDER)
-        find_cylinder_feature(s, direction, towards, min_cosine, f);
+        find_cylinder_feature(s, direction, min_cosine, f);
     else
         find_polytope_feature(s, direction, min_cosine, f);
 }
@@ -228,17 +203,14 @@ typedef struct clip_corner {
     vec3 at;
     double u, v;
     uint32_t side, kind, element, part;
-    bool is_straight; /* nearly parallel edges cross in it, so it is not a corner */
-    bool is_inner;    /* the edge to the next belongs to the feature that is clipped */
-    uint32_t edge;    /* its number; of an edge of the other feature its index there */
+    bool is_inner; /* the edge to the next belongs to the feature that is clipped */
+    uint32_t edge; /* its number; of an edge of the other feature its index there */
 } clip_corner;
 
 typedef struct clip_polygon {
     manifold *p;
     const feature *outer; /* the clipping feature */
     uint32_t inner_side;
-    double inner_turn; /* 1 if the clipped feature is counterclockwise, -1 if clockwise, 0 for an
-                          edge */
     uint32_t count;
     clip_corner corner[2 * MAX_CORNERS + 2];
 } clip_polygon;
@@ -290,13 +262,9 @@ static void clip_by_edge(clip_polygon *c, uint32_t line, double turn) {
         if (inside[i] >= 0)
             c->corner[c->count++] = old[i];
         if ((inside[i] > 0 && inside[next] < 0) || (inside[i] < 0 && inside[next] > 0)) {
-            clip_corner *at = &c->corner[c->count++];
-            *at = make_crossing(c, &old[i], &old[next], inside[i] / (inside[i] - inside[next]),
-                                line, inside[i] > 0);
-            double u_step = old[next].u - old[i].u, v_step = old[next].v - old[i].v;
-            double along = c->inner_turn * (du * u_step + dv * v_step);
-            at->is_straight =
-                old[i].is_inner && fabs(du * v_step - dv * u_step) < MAX_PARALLEL_SINE * along;
+            c->corner[c->count++] =
+                make_crossing(c, &old[i], &old[next], inside[i] / (inside[i] - inside[next]), line,
+                              inside[i] > 0);
         } else if (inside[i] == 0 && inside[next] < 0) {
             c->corner[c->count - 1].is_inner = false;
             c->corner[c->count - 1].edge = line;
@@ -324,13 +292,10 @@ static void clip_features(manifold *p, const feature *inner, const feature *oute
                                             .edge = from->edge};
     }
     double rise = v3_dot(outer->normal, p->normal);
-    c.inner_turn = inner->count < 3 ? 0 : v3_dot(inner->normal, p->normal) > 0 ? 1 : -1;
     for (uint32_t i = 0; i < outer->count; i++)
         clip_by_edge(&c, i, rise > 0 ? 1 : -1);
     for (uint32_t i = 0; i < c.count; i++) {
         const clip_corner *k = &c.corner[i];
-        if (k->is_straight)
-            continue;
         double up = v3_dot(outer->normal, v3_sub(outer->corner[0].at, k->at)) / rise;
         vec3 other = v3_along(k->at, up, p->normal);
         add_point(p, inner_side ? other : k->at, inner_side ? k->at : other, k->side, k->kind,
@@ -551,40 +516,27 @@ static void fill_patch(manifold *p, uint32_t keep, patch_answer *answer) {
     answer->volume = 0;
 }
 
-/* Adds the vertices of a polytope that may support it on a plane: the deepest, and the extreme ones
- * within the margin. Of vertices that are extreme within `tolerance` the first is used. */
-static void add_extreme_vertices(manifold *p, double tolerance) {
+/* Adds the vertices of a polytope that may support it on a plane: the deepest, and the outermost
+ * ones within the margin. */
+static void add_outermost_vertices(manifold *p) {
     const solid_body *a = p->a;
-    uint32_t best[RIM_POINTS + 1];
-    double extreme[RIM_POINTS + 1];
-    for (int k = 0; k <= RIM_POINTS; k++)
-        extreme[k] = -INFINITY;
+    patch_outermost o;
+    patch_candidate found[PATCH_DIRECTIONS + 1];
+    abuti_patch_init_outermost(&o, PATCH_DIRECTIONS / 2);
     for (uint32_t i = 0; i < a->core.vertex_count; i++) {
         vec3 at = solid_vertex(a, i);
-        double height = v3_dot(at, p->normal);
-        if (height - a->radius > p->max_gap)
-            continue;
-        double u = v3_dot(at, p->along[0]), v = v3_dot(at, p->along[1]);
-        for (int k = 0; k <= RIM_POINTS; k++) {
-            static const double direction[RIM_POINTS][2] = {{1, 0},      {.75, .75}, {0, 1},
-                                                            {-.75, .75}, {-1, 0},    {-.75, -.75},
-                                                            {0, -1},     {.75, -.75}};
-            double here = k == RIM_POINTS ? -height : u * direction[k][0] + v * direction[k][1];
-            if (here > extreme[k] + (k == RIM_POINTS ? 0 : tolerance)) {
-                extreme[k] = here;
-                best[k] = i;
-            }
-        }
+        const patch_candidate c = {{.kind = ABUT_CONTACT_VERTEX, .element = i},
+                                   v3_dot(at, p->along[0]),
+                                   v3_dot(at, p->along[1])};
+        if (v3_dot(at, p->normal) - a->radius <= p->max_gap)
+            abuti_patch_add_outermost(&o, &c, i);
     }
-    for (int k = RIM_POINTS; k >= 0; k--) {
-        bool is_duplicate = !(extreme[k] > -INFINITY);
-        for (int i = RIM_POINTS; i > k && !is_duplicate; i--)
-            is_duplicate = best[i] == best[k];
-        if (is_duplicate)
-            continue;
-        vec3 at = solid_vertex(a, best[k]);
+    uint32_t count = abuti_patch_copy_outermost(&o, found);
+    found[count].point.element = abuti_solid_support_vertex(a, v3_scale(p->normal, -1));
+    for (uint32_t i = 0; i <= count; i++) {
+        vec3 at = solid_vertex(a, found[i].point.element);
         add_point(p, at, v3_along(at, -v3_dot(at, p->normal), p->normal), 0, ABUT_CONTACT_SOLID,
-                  best[k], 0);
+                  found[i].point.element, 0);
     }
 }
 
@@ -598,13 +550,13 @@ static void compute_plane_patch(manifold *p, uint32_t keep, patch_answer *answer
         return;
     if (p->a->kind == ABUT_COLLIDER_CYLINDER) {
         feature f;
-        find_feature(p->a, down, p->a->shift, MIN_FACE_COSINE, &f);
+        find_feature(p->a, down, MIN_FACE_COSINE, &f);
         for (uint32_t i = 0; i < f.count; i++)
             add_point(p, f.corner[i].at,
                       v3_along(f.corner[i].at, -v3_dot(f.corner[i].at, p->normal), p->normal), 0,
                       ABUT_CONTACT_SOLID, f.corner[i].vertex, 0);
     } else {
-        add_extreme_vertices(p, EXTREME_TOLERANCE * (p->a->size - v3_length(p->a->shift)));
+        add_outermost_vertices(p);
     }
     fill_patch(p, keep, answer);
 }
@@ -645,8 +597,8 @@ static void add_depth_point(manifold *p, const solid_separation *best, const fea
     int side = inner;
     bool edges = false;
     if (!best->is_face_normal) {
-        find_feature(p->a, down, p->b->shift, 2, &f[0]);
-        find_feature(p->b, p->normal, p->a->shift, 2, &f[1]);
+        find_feature(p->a, down, 2, &f[0]);
+        find_feature(p->b, p->normal, 2, &f[1]);
         edges = f[0].count == 2 && f[1].count == 2;
         side = f[1].count == 1 && (f[0].count > 1 || p->a->kind == ABUT_COLLIDER_CYLINDER);
     }
@@ -667,16 +619,6 @@ static void add_depth_point(manifold *p, const solid_separation *best, const fea
     add_point(p, at[0], at[1], (uint32_t)side, edges ? ABUT_CONTACT_CROSSING : ABUT_CONTACT_SOLID,
               edges ? f[0].corner[0].edge : deep_feature->corner[0].vertex,
               edges ? f[1].corner[0].edge : 0);
-}
-
-/* Whether a direction is a face normal up to small rotations, as products of nearly parallel edges
- * are. */
-static bool is_face_direction(const solid_body *s, vec3 direction) {
-    feature f;
-    if (s->kind == ABUT_COLLIDER_CYLINDER)
-        return fabs(v3_dot(s->axis, direction)) > FACE_NORMAL_COSINE;
-    find_polytope_feature(s, direction, FACE_NORMAL_COSINE, &f);
-    return f.count > 2;
 }
 
 /* Computes the patch of two solids in the frame; without points if their distance exceeds the
@@ -703,11 +645,9 @@ static void compute_patch(const solid_body *a, const solid_body *b, double margi
     p.depth = a->radius + b->radius - best.separation;
     feature *f = p.feature;
     vec3 down = v3_scale(p.normal, -1);
-    double min_cosine = STRICT_FACE_COSINE;
-    if (best.is_face_normal || is_face_direction(a, down) || is_face_direction(b, p.normal))
-        min_cosine = MIN_FACE_COSINE;
-    find_feature(a, down, b->shift, min_cosine, &f[0]);
-    find_feature(b, p.normal, a->shift, min_cosine, &f[1]);
+    double min_cosine = best.is_face_normal ? MIN_FACE_COSINE : STRICT_FACE_COSINE;
+    find_feature(a, down, min_cosine, &f[0]);
+    find_feature(b, p.normal, min_cosine, &f[1]);
     bool faces[2] = {f[0].count > 2, f[1].count > 2};
     if (faces[0] && faces[1]) /* the face that is more nearly perpendicular to the normal clips */
         faces[0] = -v3_dot(f[0].normal, p.normal) > v3_dot(f[1].normal, p.normal) + 1e-12;

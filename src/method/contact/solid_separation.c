@@ -36,7 +36,6 @@
 enum {
     GJK_STEPS = 256, /* limits of iterations; results are valid, but not optimal, at a limit */
     ARC_STEPS = 48,
-    DESCENT_STEPS = 40,
     SPHERE_STEPS = 4096,
     ARC_PARTS = 8,     /* of a circle of normals */
     SPHERE_STACK = 64, /* pending triangles of directions */
@@ -100,80 +99,6 @@ static void try_both_signs(normal_search *s, vec3 direction, bool face) {
     bool back = v3_dot(n, v3_sub(s->a->shift, s->b->shift)) < 0; /* the more likely sign first */
     try_normal(s, back ? v3_scale(n, -1) : n, face);
     try_normal(s, back ? n : v3_scale(n, -1), face);
-}
-
-/* ---- boxes ---- */
-
-/* A box a and a point. */
-static void separate_box_point(const solid_body *a, const solid_body *b, solid_separation *best) {
-    vec3 point = solid_vertex(b, 0), p = solid_rotate_back(a, v3_sub(point, a->shift)),
-         half = a->own_vertices[7];
-    vec3 closest = v3_max(v3_scale(half, -1), v3_min(half, p)), out = v3_sub(p, closest);
-    int beyond = (out.x != 0) + (out.y != 0) + (out.z != 0);
-    *best = (solid_separation){.is_face_normal = beyond < 2, .has_points = true, .at[1] = point};
-    if (beyond) {
-        best->separation = v3_length(out);
-    } else { /* inside: the nearest face */
-        vec3 to = v3_sub(half, v3_abs(p));
-        int axis = to.x <= to.y && to.x <= to.z ? 0 : to.y <= to.z ? 1 : 2;
-        double *side = axis == 0 ? &out.x : axis == 1 ? &out.y : &out.z;
-        double *at = axis == 0 ? &closest.x : axis == 1 ? &closest.y : &closest.z;
-        *side = copysign(1, v3_get(p, axis));
-        *at = copysign(v3_get(half, axis), *side);
-        best->separation = -v3_get(to, axis);
-    }
-    best->normal = v3_scale(solid_rotate(a, v3_normalise(out)), -1);
-    best->at[0] = v3_add(solid_rotate(a, closest), a->shift);
-}
-
-/* Tries the axes of two boxes and their products. Both boxes are symmetric, so only the sign
- * towards the centre of a matters, unless a hint excludes it. */
-static void try_box_axes(normal_search *s) {
-    vec3 axis[2][3];
-    for (int k = 0; k < 3; k++) {
-        vec3 own = v3(k == 0, k == 1, k == 2);
-        axis[0][k] = solid_rotate(s->a, own);
-        axis[1][k] = own;
-    }
-    vec3 to = v3_sub(s->a->shift, s->b->shift);
-    bool both = v3_max_abs(s->hint) > 0;
-    for (int i = 0; i < 15; i++) { /* faces of b first */
-        vec3 n = i < 6 ? axis[i < 3][i % 3]
-                       : v3_normalise(v3_cross(axis[0][(i - 6) / 3], axis[1][(i - 6) % 3]));
-        if (both)
-            try_both_signs(s, n, i < 6);
-        else if (v3_max_abs(n) > 0)
-            try_normal(s, v3_dot(n, to) < 0 ? v3_scale(n, -1) : n, i < 6);
-    }
-}
-
-/* A box a and a segment whose nearest point is an end opposite to a face; returns false otherwise.
- */
-static bool separate_box_segment(const solid_body *a, const solid_body *b, solid_separation *best) {
-    vec3 half = a->own_vertices[7], p[2], at[2];
-    for (uint32_t end = 0; end < 2; end++) {
-        at[end] = solid_vertex(b, end);
-        p[end] = solid_rotate_back(a, v3_sub(at[end], a->shift));
-    }
-    for (int axis = 0; axis < 3; axis++)
-        for (int sign = -1; sign < 2; sign += 2) {
-            double x[2] = {sign * v3_get(p[0], axis), sign * v3_get(p[1], axis)};
-            int end = x[1] < x[0];
-            int j = (axis + 1) % 3, k = (axis + 2) % 3;
-            double apart = x[end] - v3_get(half, axis);
-            if (!(apart > 0 && fabs(v3_get(p[end], j)) <= v3_get(half, j) &&
-                  fabs(v3_get(p[end], k)) <= v3_get(half, k)))
-                continue;
-            vec3 out = v3(axis == 0 ? sign : 0, axis == 1 ? sign : 0, axis == 2 ? sign : 0);
-            vec3 normal = v3_scale(solid_rotate(a, out), -1);
-            *best = (solid_separation){.normal = normal,
-                                       .separation = apart,
-                                       .is_face_normal = true,
-                                       .has_points = true,
-                                       .at = {v3_along(at[end], apart, normal), at[end]}};
-            return true;
-        }
-    return false;
 }
 
 /* ---- faces and edges ---- */
@@ -385,29 +310,6 @@ static void search_sphere(normal_search *s, double tolerance) {
     }
 }
 
-/* Descends from the best normal to a smooth local minimum of the shift p . n, against its gradient
- * p - (p . n) n, with step lengths of Barzilai and Borwein 1988. */
-static void descend(normal_search *s) {
-    vec3 n = s->best.normal, p = difference_support(s, n), slope = v3_along(p, -v3_dot(p, n), n);
-    double step = 0.1 / s->size;
-    for (int i = 0; i < DESCENT_STEPS && v3_length(slope) > EQUAL_TOLERANCE * s->size; i++) {
-        vec3 next = v3_normalise(v3_along(n, -step, slope));
-        p = difference_support(s, next);
-        vec3 there = v3_along(p, -v3_dot(p, next), next);
-        vec3 moved = v3_sub(next, n), change = v3_sub(there, slope);
-        double along = fabs(v3_dot(moved, change));
-        if (!(along > 0))
-            return;
-        step = v3_length_sq(moved) / along;
-        n = next;
-        slope = there;
-        /* A smaller gradient gives better points even if the shift hardly improves. */
-        s->min_gain = 0;
-        try_normal(s, n, false);
-        s->min_gain = EQUAL_TOLERANCE;
-    }
-}
-
 static void try_cylinder_axes(normal_search *s) {
     vec3 to = v3_sub(s->a->shift, s->b->shift);
     try_both_signs(s, v3_cross(s->a->axis, s->b->axis), false);
@@ -571,18 +473,14 @@ static gjk_result run_gjk(normal_search *of, double reach, solid_separation *bes
 static void try_normals(normal_search *s, bool overlap, bool products) {
     const solid_body *a = s->a, *b = s->b;
     bool round_a = a->kind == ABUT_COLLIDER_CYLINDER, round_b = b->kind == ABUT_COLLIDER_CYLINDER;
-    bool boxes = a->kind == ABUT_COLLIDER_BOX && b->kind == ABUT_COLLIDER_BOX;
-    if (boxes)
-        try_box_axes(s);
-    else
-        try_face_normals(s);
+    try_face_normals(s);
     if (round_a && round_b)
         try_cylinder_axes(s);
     else if (round_a)
         try_cylinder_sides(s, a, b, 0);
     else if (round_b)
         try_cylinder_sides(s, b, a, 1);
-    else if (products && !boxes)
+    else if (products)
         try_edge_products(s);
     if (overlap && round_a && round_b) {
         try_circle(s, a->axis);
@@ -590,13 +488,10 @@ static void try_normals(normal_search *s, bool overlap, bool products) {
         /* Coarse passes first: they leave little work for the last one. */
         static const double tolerances[] = {1e-2, 1e-4, SEARCH_TOLERANCE};
         for (int pass = 0; pass < 3; pass++) {
-            double before = s->best.separation;
             /* Normals perpendicular to an axis are preferred: they give better points. */
             s->min_gain = SEARCH_TOLERANCE;
             search_sphere(s, tolerances[pass]);
             s->min_gain = EQUAL_TOLERANCE;
-            if (s->best.separation > before)
-                descend(s);
         }
     } else if (overlap && (round_a || round_b)) {
         try_rim_arcs(s, round_a ? b : a, round_a ? 0 : 1);
@@ -660,29 +555,6 @@ bool abuti_solid_find_separation(const solid_body *a, const solid_body *b, doubl
         }
         *best = s.best;
         return best->separation <= reach;
-    }
-    if (a->kind == ABUT_COLLIDER_BOX && b->core.vertex_count == 1) {
-        separate_box_point(a, b, best);
-        if (v3_dot(best->normal, hint) >= 0 || best->separation > b->radius)
-            return best->separation <= reach;
-    }
-    if (a->kind == ABUT_COLLIDER_BOX && b->core.vertex_count == 2 &&
-        separate_box_segment(a, b, best) &&
-        (v3_dot(best->normal, hint) >= 0 || best->separation > b->radius))
-        return best->separation <= reach;
-    /* The axes of boxes are cheap, and sufficient for most pairs. */
-    if (a->kind == ABUT_COLLIDER_BOX && b->kind == ABUT_COLLIDER_BOX) {
-        search_normals(&s, true, true);
-        if (s.best.separation <= TOUCH_TOLERANCE * s.size && v3_dot(s.best.normal, hint) < 0) {
-            s.has_best = false; /* overlap: find a direction that agrees with the hint */
-            s.hint = hint;
-            search_normals(&s, true, true);
-        }
-        *best = s.best;
-        if (!(best->separation > TOUCH_TOLERANCE * s.size && best->separation <= reach))
-            return best->separation <= reach;
-        s.hint = v3(0, 0, 0);
-        s.has_best = false;
     }
     gjk_result found = run_gjk(&s, reach, best);
     if (found == GJK_BEYOND_REACH)

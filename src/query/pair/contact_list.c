@@ -14,7 +14,7 @@
 
 #define DEFAULT_ANGLE 0.5
 #define MAX_ANGLE 3.0 /* radians: all normals except nearly opposite ones */
-enum { DEFAULT_KEEP = 4, MAX_KEEP = 64 };
+enum { DEFAULT_KEEP = 4 };
 
 static void swap_contacts(abut_contact *list, size_t i, size_t k) {
     abut_contact kept = list[i];
@@ -40,58 +40,79 @@ static size_t gather_patch(abut_contact *list, size_t begin, size_t end, double 
     return members;
 }
 
-/* The contact of a patch that adds most to the first `kept` ones. */
-static size_t largest_gain(const abut_contact *patch, size_t count, size_t kept, vec3 normal) {
-    vec3 corner[CONTACT_SUPPORT_CORNERS] = {patch[0].point};
-    for (size_t k = 1; k < kept && k < CONTACT_SUPPORT_CORNERS; k++)
-        corner[k] = patch[k].point;
-    size_t best = kept;
-    double max_gain = -1;
-    for (size_t i = kept; i < count; i++) {
-        double distance_sq = INFINITY;
-        for (size_t k = 0; k < kept; k++)
-            distance_sq =
-                real_min(distance_sq, v3_length_sq(v3_sub(patch[i].point, patch[k].point)));
-        double gain =
-            contact_support_gain((word32)kept, corner, normal, patch[i].point, distance_sq);
-        if (gain > max_gain || (gain == max_gain && patch[i].id < patch[best].id)) {
-            max_gain = gain;
-            best = i;
+size_t abuti_contact_next(const contact_reduction *r, const vec3 *points, uint32_t kept,
+                          double *gain) {
+    const double share = (1 - r->tolerance) * (1 - r->tolerance);
+    double max_value = 0;
+    uint64_t key = UINT64_MAX;
+    size_t best = SIZE_MAX;
+    for (int pass = 0; pass < 2; pass++) /* the largest value, then the lowest key near it */
+        for (size_t i = r->begin; i < r->end; i++) {
+            reduction_point p;
+            double distance_sq = INFINITY;
+            r->read(r->data, i, &p);
+            if (!(p.weight > 0))
+                continue;
+            for (uint32_t k = 0; k < kept; k++)
+                distance_sq = real_min(distance_sq, v3_length_sq(v3_sub(p.at, points[k])));
+            double here =
+                contact_support_gain(kept, points, r->normal, p.at, distance_sq, r->spread);
+            double value = p.weight * p.weight * here;
+            if (!pass) {
+                max_value = real_max(max_value, value);
+            } else if (!(value < share * max_value) && (best == SIZE_MAX || p.key < key)) {
+                *gain = here;
+                key = p.key;
+                best = i;
+            }
         }
-    }
     return best;
 }
 
-/* Moves to the front of a patch the contact that is level with the deepest and farthest from it. */
-static void choose_first(abut_contact *patch, size_t count) {
-    size_t best = 0;
-    double max_gain = 0;
-    for (size_t i = 1; i < count; i++) {
-        double distance_sq =
-            contact_support_level(patch[0].point, patch[0].depth, patch[i].point, patch[i].depth);
-        if (distance_sq > max_gain ||
-            (distance_sq == max_gain && distance_sq > 0 && patch[i].id < patch[best].id)) {
-            max_gain = distance_sq;
-            best = i;
-        }
-    }
-    swap_contacts(patch, 0, best);
+/* The contacts of a patch, in place; those before `begin` of the reduction are kept. */
+typedef struct patch_list {
+    const abut_contact *contacts;
+    bool is_level; /* only contacts that are level with the first one may be chosen */
+} patch_list;
+
+static void read_contact(const void *data, size_t i, reduction_point *point) {
+    const patch_list *list = data;
+    const abut_contact *c = &list->contacts[i], *first = list->contacts;
+    point->at = c->point;
+    point->key = c->id;
+    point->weight = !list->is_level ||
+                    contact_support_level(first->point, first->depth, c->point, c->depth) > 0;
 }
 
 void abuti_contact_choose(abut_contact *patch, size_t count, size_t keep, vec3 normal) {
-    if (keep > 1 && v3_max_abs(normal) > 0)
-        choose_first(patch, count);
-    for (size_t kept = 1; kept < keep; kept++)
-        swap_contacts(patch, kept, largest_gain(patch, count, kept, normal));
+    patch_list list = {patch, true};
+    contact_reduction r = {.data = &list,
+                           .end = count,
+                           .read = read_contact,
+                           .normal = normal,
+                           .spread = CONTACT_SUPPORT_SPREAD};
+    vec3 points[CONTACT_KEEP_MAX] = {patch[0].point};
+    double gain;
+    assert(keep <= CONTACT_KEEP_MAX);
+    size_t first =
+        keep > 1 && v3_max_abs(normal) > 0 ? abuti_contact_next(&r, points, 1, &gain) : SIZE_MAX;
+    if (first != SIZE_MAX)
+        swap_contacts(patch, 0, first);
+    list.is_level = false;
+    for (uint32_t kept = 1; kept < keep; kept++) {
+        points[kept - 1] = patch[kept - 1].point;
+        r.begin = kept;
+        swap_contacts(patch, kept, abuti_contact_next(&r, points, kept, &gain));
+    }
 }
 
 double abuti_contact_reduction(double angle, uint32_t *keep) {
-    *keep = *keep == 0 ? DEFAULT_KEEP : *keep > MAX_KEEP ? MAX_KEEP : *keep;
+    *keep = *keep == 0 ? DEFAULT_KEEP : *keep > CONTACT_KEEP_MAX ? CONTACT_KEEP_MAX : *keep;
     return cos(angle > 0 ? real_min(angle, MAX_ANGLE) : DEFAULT_ANGLE);
 }
 
 uint64_t abut_contact_reduce(abut_contact *list, uint64_t count, uint64_t keep, double angle) {
-    uint32_t patch_keep = keep < MAX_KEEP ? (uint32_t)keep : MAX_KEEP;
+    uint32_t patch_keep = keep < CONTACT_KEEP_MAX ? (uint32_t)keep : CONTACT_KEEP_MAX;
     double cosine = abuti_contact_reduction(angle, &patch_keep);
     size_t kept = 0;
     if (!list)

@@ -35,6 +35,34 @@ abut_status abuti_patches_check(const char *function, const abut_patches *patche
 abut_status abuti_patches_count(const char *function, uint64_t count, uint64_t contact_count,
                                 abut_patches *patches);
 
+/* ---- reduction ----
+ *
+ * The method is in contact_reduction_shared.h. The caller decides by weights which candidates may
+ * be chosen, and which are preferred; here the one that adds most is found. */
+
+enum { CONTACT_KEEP_MAX = 64 }; /* contacts that are kept of a patch */
+
+typedef struct reduction_point {
+    abut_vec3 at;
+    double weight; /* of its distance or area; 0: it is not chosen */
+    uint64_t key;  /* of equally good candidates, the one with the lowest key is chosen */
+} reduction_point;
+
+typedef struct contact_reduction {
+    const void *data;
+    size_t begin, end; /* candidates */
+    void (*read)(const void *data, size_t i, reduction_point *point);
+    abut_vec3 normal; /* areas are projected along it; zero: only distances count */
+    double spread;    /* weight of squared distances relative to squared areas */
+    double tolerance; /* fraction of the largest gain: candidates within it are equally good */
+} contact_reduction;
+
+/* Returns the candidate that adds most to the `kept` >= 1 points, or SIZE_MAX if none may be
+ * chosen. *gain: a squared distance, or the square of twice an area if `kept` is 2 or 3; without
+ * weight. */
+size_t abuti_contact_next(const contact_reduction *reduction, const abut_vec3 *points,
+                          uint32_t kept, double *gain);
+
 /* Replaces the defaults and limits of abut_contact_reduce(): returns the cosine of the angle and
  * updates the number of contacts to keep for each patch. */
 double abuti_contact_reduction(double angle, uint32_t *keep);

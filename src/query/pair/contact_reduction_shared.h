@@ -35,10 +35,10 @@ static inline real contact_support_area(vec3 a, vec3 b, vec3 c, vec3 normal) {
     return v3_dot(v3_cross(v3_sub(b, a), v3_sub(c, a)), normal);
 }
 
-/* The gain of adding point p to `chosen` contacts, whose first points are `corner`; sqrt(far_sq) is
- * its distance from the nearest of them. */
+/* The gain of adding point p to `chosen` contacts, whose first points are `corner`. `distance_sq`
+ * is the square of its distance from the nearest of them; `spread` is its weight beside an area. */
 static inline real contact_support_gain(word32 chosen, const vec3 *corner, vec3 normal, vec3 p,
-                                        real distance_sq) {
+                                        real distance_sq, real spread) {
     if (chosen < 2 || chosen > CONTACT_SUPPORT_CORNERS)
         return distance_sq;
     real area = contact_support_area(corner[0], corner[1], p, normal);
@@ -48,8 +48,7 @@ static inline real contact_support_gain(word32 chosen, const vec3 *corner, vec3 
         real third = turn * contact_support_area(corner[2], corner[0], p, normal);
         area = real_max(0, real_max(turn * area, real_max(second, third)));
     }
-    return area * area +
-           CONTACT_SUPPORT_SPREAD * v3_length_sq(v3_sub(corner[1], corner[0])) * distance_sq;
+    return area * area + spread * v3_length_sq(v3_sub(corner[1], corner[0])) * distance_sq;
 }
 
 #endif

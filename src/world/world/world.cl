@@ -472,7 +472,8 @@ world_reduce(__global const world_contact *contacts, __global const uint *first,
                 if (now >= 0 && taken < keep) {
                     vec3 point = contacts[i].point;
                     now = real_min(now, v3_length_sq(v3_sub(point, from)));
-                    best b = {contact_support_gain(taken, corner, normal, point, now),
+                    best b = {contact_support_gain(taken, corner, normal, point, now,
+                                                   CONTACT_SUPPORT_SPREAD),
                               contacts[i].id, i};
                     own = better(own, b);
                 } else if (now >= 0) {

@@ -51,6 +51,7 @@ typedef struct boundary_node {
     double area[3];   /* A */
     double moment[6]; /* M, symmetric and without its trace: xx yy zz xy yz zx */
     double reach;     /* (3 B n / (4 pi m))^(1/4): replaced if R - a is t^(-1/4) times this */
+    double spread;    /* (3 B / area)^(1/2) */
     double surface;   /* upper bound of the area of T */
     word32 first;     /* first vertex of the chain; ABUT_NONE for several loops */
     word32 edges;     /* m */
@@ -65,12 +66,13 @@ typedef struct boundary_view {
     word32 node_count;
 } boundary_view;
 
-/* t^(-1/4) for errors t of 2^-6, 2^-12, 2^-20, and 2^-40, which is less than 1e-12. */
-#define BOUNDARY_ROUGH 2.8284271247461903
-#define BOUNDARY_FINE 32.0
+/* t^(-1/4) of the first level for signs, for winding numbers, and of the last level, whose error is
+ * 2^-40, less than 1e-12. */
+#define BOUNDARY_ROUGH 2.0
+#define BOUNDARY_FINE 8.0
 #define BOUNDARY_EXACT 1024.0
-/* The error that belongs to BOUNDARY_ROUGH, and more than the rounding errors of N - S. */
-#define BOUNDARY_ROUGH_ERROR 0x1p-6
+/* The error of winding numbers, and more than the rounding errors of N - S. */
+#define BOUNDARY_VALUE_ERROR 0x1p-14
 #define BOUNDARY_ROUNDING 0x1p-40
 /* For points farther away w is 0 in practice; squares of coordinates stay in range. */
 #define BOUNDARY_COORDINATE_MAX 0x1p60
@@ -80,9 +82,10 @@ typedef struct boundary_view {
 /* The points for which S is computed: p, or those of a box around it in the scaled frame. */
 typedef struct boundary_box {
     double half_size[3]; /* half extents */
-    double radius;  /* half the diagonal; 0 for a single point */
-    double slope;   /* result: upper bound of the gradient of S; infinite if a strip may pass
-                       through the box */
+    double radius;       /* half the diagonal; 0 for a single point */
+    double error;        /* result: upper bound of the error of S, except rounding errors */
+    double slope;        /* result: upper bound of the gradient of S; infinite if a strip may pass
+                            through the box */
 } boundary_box;
 
 static inline vec3 boundary_vertex(const boundary_view *b, word32 vertex) {
@@ -136,8 +139,11 @@ static inline double boundary_strips(const boundary_view *b, const axis_ray *ray
         v3_scale(v3_sub(ray->from, v3(b->origin[0], b->origin[1], b->origin[2])), b->scale);
     double fields = 0.0;
     half_angles sum;
+    strip_end end; /* of the last strip, at the vertex `reached`, where the next usually begins */
+    word32 reached = ABUT_NONE;
     sum.x = 1.0;
-    sum.y = sum.turns = box->slope = 0.0;
+    sum.y = sum.turns = box->slope = box->error = 0.0;
+    double relative = k < BOUNDARY_EXACT ? 0.5 * k * k : HUGE_VAL;
     if (!(v3_max_abs(p) < BOUNDARY_COORDINATE_MAX))
         return 0.0;
     for (word32 i = 0; i < b->node_count && box->slope < HUGE_VAL;) {
@@ -145,24 +151,30 @@ static inline double boundary_strips(const boundary_view *b, const axis_ray *ray
         if (n->edges > 1) {
             vec3 r = v3_sub(v3(n->centre[0], n->centre[1], n->centre[2]), p);
             double sq = v3_dot(r, r), a = n->radius;
-            double least = a + real_max(k * n->reach, a + box->radius);
             double ahead = ray->sense * v3_get(r, ray->axis);
             int first = (ray->axis + 1) % 3, second = (ray->axis + 2) % 3;
             int hit = fabs(v3_get(r, first)) <= a + box->half_size[first] &&
                       fabs(v3_get(r, second)) <= a + box->half_size[second] &&
                       ahead >= -(a + box->half_size[ray->axis]);
-            if (hit || !(sq > least * least)) {
+            double distance = sqrt(sq), near = distance - a, gap = near - box->radius;
+            double least = box->radius > 0.0 ? a : 0.0;
+            if (hit || !(gap > least &&
+                         (near > k * n->reach || near * near > relative * n->spread * distance))) {
                 i++;
                 continue;
             }
-            double distance = sqrt(sq), gap = distance - a - box->radius;
+            double inverse_sq = 1.0 / (near * near);
+            box->error += n->surface * n->spread * n->spread * inverse_sq * inverse_sq;
             fields += boundary_field(n, r, distance);
             if (box->radius > 0.0)
                 box->slope += edge_slope(2.0 * a, gap) + 2.0 * n->surface / (gap * gap * gap);
         }
         if (n->first != ABUT_NONE) {
             vec3 from = boundary_vertex(b, n->first), to = boundary_vertex(b, n->first + n->edges);
-            half_angles_add_strip(&sum, ray, from, to);
+            strip_end begin = n->first == reached ? end : strip_end_of(ray, from, b->scale);
+            reached = n->first + n->edges;
+            end = strip_end_of(ray, to, b->scale);
+            half_angles_add_strip(&sum, ray, from, to, begin, end);
             if (box->radius > 0.0 && n->edges == 1)
                 box->slope +=
                     boundary_edge_slope(ray, box, v3_scale(v3_sub(from, ray->from), b->scale),
@@ -171,26 +183,30 @@ static inline double boundary_strips(const boundary_view *b, const axis_ray *ray
         i += 2 * n->edges - 1;
     }
     box->slope *= BOUNDARY_INVERSE_4_PI;
+    box->error *= BOUNDARY_INVERSE_4_PI;
     return winding_value(0.0, sum.x, sum.y, sum.turns) - fields * BOUNDARY_INVERSE_4_PI;
 }
 
 /* A box of one point. */
 static inline boundary_box boundary_point(void) {
     boundary_box box;
-    box.half_size[0] = box.half_size[1] = box.half_size[2] = box.radius = box.slope = 0.0;
+    box.half_size[0] = box.half_size[1] = box.half_size[2] = box.radius = box.error = box.slope =
+        0.0;
     return box;
 }
 
-/* The winding number around the origin of a ray with N crossings, with an error of 2^-20. If
- * `sign_only`, only to decide whether it is at least 1/2 times `facing` (1 or -1): with the largest
- * error that does. */
+/* The winding number around the origin of a ray with N crossings, with an error of
+ * BOUNDARY_VALUE_ERROR. If `sign_only`, only to decide whether it is at least 1/2 times `facing` (1
+ * or -1): with any error that does, or the least. */
 static inline double boundary_winding(const boundary_view *b, const axis_ray *ray, int crossings,
                                       int sign_only, double facing) {
-    double k = sign_only ? BOUNDARY_ROUGH : BOUNDARY_FINE, wrong = BOUNDARY_ROUGH_ERROR;
-    for (;; k = real_min(4.0 * k, BOUNDARY_EXACT), wrong *= 0x1p-8) {
+    double k = sign_only ? BOUNDARY_ROUGH : BOUNDARY_FINE;
+    for (;; k = real_min(1.5 * k, BOUNDARY_EXACT)) {
         boundary_box box = boundary_point();
         double w = crossings - boundary_strips(b, ray, k, &box);
-        if (!sign_only || k == BOUNDARY_EXACT || fabs(facing * w - 0.5) > wrong + BOUNDARY_ROUNDING)
+        double allowed =
+            sign_only ? fabs(facing * w - 0.5) - BOUNDARY_ROUNDING : BOUNDARY_VALUE_ERROR;
+        if (box.error < allowed || k == BOUNDARY_EXACT)
             return w;
     }
 }
@@ -212,7 +228,7 @@ static inline int boundary_decide_box(const boundary_view *b, vec3 lo, vec3 hi, 
     box.radius = v3_length(v3(box.half_size[0], box.half_size[1], box.half_size[2]));
     *shift = boundary_strips(b, &ray, BOUNDARY_ROUGH, &box);
     double apart = fabs(*shift - 0.5 - rint(*shift - 0.5));
-    if (apart > BOUNDARY_ROUGH_ERROR + BOUNDARY_ROUNDING + box.slope * box.radius)
+    if (apart > box.error + BOUNDARY_ROUNDING + box.slope * box.radius)
         return 1;
     return box.slope < HUGE_VAL ? 0 : -1;
 }

@@ -33,11 +33,16 @@ typedef struct builder {
 
 /* ---- loops ---- */
 
+enum { CHOICES_MAX = 8 }; /* edges from a vertex that are compared */
+
 typedef struct loop_walk {
+    const abut_mesh *mesh;
     const uint32_t (*border)[2];
-    const sort_key *sorted; /* edges by first vertex */
+    sort_key *sorted; /* edges by first vertex; the unused ones of each vertex last */
     uint32_t count;
     uint32_t *used;   /* number of used edges, at the first edge of each vertex */
+    uint32_t *path;   /* first edges of the vertices of the path */
+    uint32_t *place;  /* 1 + index in the path, at the first edge of each vertex; 0 = not in it */
     uint32_t *vertex; /* of all loops, the first of each repeated at its end */
     uint32_t *loop;   /* index of the first vertex of each loop, and the end */
     uint32_t loop_count;
@@ -56,24 +61,54 @@ static uint32_t first_edge_from(const loop_walk *w, uint32_t vertex) {
     return lo;
 }
 
+/* Uses an edge from a vertex, given by its first edge: the one that leads closest to the begin of
+ * the path. Returns the vertex where it ends. */
+static uint32_t follow_edge(loop_walk *w, uint32_t first, uint32_t begin) {
+    const uint64_t vertex = w->sorted[first].key;
+    const vec3 *at = w->mesh->positions, goal = at[w->sorted[begin].key];
+    const uint32_t next = first + w->used[first]++;
+    uint32_t best = next;
+    double least = INFINITY;
+    assert(next < w->count && w->sorted[next].key == vertex);
+    for (uint32_t i = next; i < w->count && i < next + CHOICES_MAX; i++) {
+        if (w->sorted[i].key != vertex)
+            break;
+        const double away = v3_length(v3_sub(at[w->border[w->sorted[i].value][1]], goal));
+        if (away < least) {
+            least = away;
+            best = i;
+        }
+    }
+    const sort_key edge = w->sorted[best];
+    w->sorted[best] = w->sorted[next];
+    w->sorted[next] = edge;
+    return w->border[edge.value][1];
+}
+
+/* Follows unused edges. Where the path meets itself, the loop is cut off. */
 static void find_loops(loop_walk *w) {
     uint32_t length = 0;
     for (uint32_t i = 0; i < w->count;) {
-        const uint32_t start = (uint32_t)w->sorted[i].key;
-        uint32_t at = start, edge = i + w->used[i];
-        if (edge == w->count || w->sorted[edge].key != start) { /* all are used */
-            i = edge;
+        uint32_t size = 0, at = i;
+        if (i + w->used[i] == w->count || w->sorted[i + w->used[i]].key != w->sorted[i].key) {
+            i += w->used[i]; /* all are used */
             continue;
         }
-        w->loop[w->loop_count++] = length;
         do {
-            uint32_t first = first_edge_from(w, at);
-            edge = first + w->used[first]++;
-            assert(edge < w->count && w->sorted[edge].key == at);
-            w->vertex[length++] = at;
-            at = w->border[w->sorted[edge].value][1];
-        } while (at != start);
-        w->vertex[length++] = start;
+            w->path[size++] = at;
+            w->place[at] = size;
+            at = first_edge_from(w, follow_edge(w, at, i));
+            if (!w->place[at])
+                continue;
+            const uint32_t begin = w->place[at] - 1;
+            w->loop[w->loop_count++] = length;
+            for (uint32_t k = begin; k < size; k++) {
+                w->vertex[length++] = (uint32_t)w->sorted[w->path[k]].key;
+                w->place[w->path[k]] = 0;
+            }
+            w->vertex[length++] = (uint32_t)w->sorted[at].key;
+            size = begin;
+        } while (size > 0);
     }
     w->loop[w->loop_count] = length;
 }
@@ -170,6 +205,7 @@ static void end_node(const builder *b, boundary_node *n, const cap *c) {
         n->moment[3 + i] = c->moment[i][j] + c->moment[j][i];
     }
     n->surface = c->surface;
+    n->spread = c->surface > 0 ? 1.000001 * sqrt(3 * c->square / c->surface) : 0;
     const double share = (double)n->edges / b->edge_count;
     n->reach = 1.000001 * sqrt(sqrt(3 * BOUNDARY_INVERSE_4_PI * c->square / share));
 }
@@ -213,8 +249,8 @@ static cap build_loops(builder *b, uint32_t begin, uint32_t end) {
 abut_status abuti_boundary_tree_create(const abut_bvh *bvh, const uint32_t (*border)[2],
                                        uint32_t count, boundary_tree **tree) {
     abut_context *context = bvh->context;
-    loop_walk w = {.border = border, .count = count};
-    const size_t n = count, words = 2 * n + 2 * (n + 1);
+    loop_walk w = {.mesh = bvh->mesh, .border = border, .count = count};
+    const size_t n = count, words = 5 * n + 2;
     sort_key *keys = abuti_allocate(context, 2 * n, sizeof *keys);
     uint32_t *room = abuti_allocate_zeroed(context, words, sizeof *room);
     boundary_tree *t =
@@ -228,7 +264,9 @@ abut_status abuti_boundary_tree_create(const abut_bvh *bvh, const uint32_t (*bor
         keys[i] = (sort_key){border[i][0], i};
     w.sorted = abuti_sort_by_key(keys, keys + n, n);
     w.used = room;
-    w.loop = room + n; /* at most n / 2 loops, since each has two edges */
+    w.path = w.used + n;
+    w.place = w.path + n;
+    w.loop = w.place + n; /* at most n / 2 loops, since each has two edges */
     w.vertex = w.loop + n / 2 + 1;
     find_loops(&w);
     t->nodes = (boundary_node *)(t + 1);

@@ -694,14 +694,13 @@ static void check_boundary(abut_mesh *mesh, uint32_t rounds, uint64_t seed, doub
         if (!count_crossings(mesh, &ray, &crossings))
             continue;
         const double wanted = winding_sum(mesh, p);
-        double k = BOUNDARY_ROUGH;
-        for (; k < 4 * BOUNDARY_EXACT; k *= 4) {
+        for (double t = BOUNDARY_ROUGH; t >= BOUNDARY_EXACT; t *= 0x1p-6) {
             boundary_box box = boundary_point();
-            double got = crossings - boundary_strips(&view, &ray, k, &box);
+            double got = crossings - boundary_strips(&view, &ray, t, &box);
             if (!(fabs(got - wanted) <= box.error + 1e-12))
                 fail_msg("at (%.17g, %.17g, %.17g): %.17g instead of %.17g, allowed %.2g", p.x, p.y,
                          p.z, got, wanted, box.error);
-            if (k >= BOUNDARY_EXACT)
+            if (t == BOUNDARY_EXACT)
                 *worst = fmax(*worst, fabs(got - wanted));
         }
         bool inside;

@@ -15,12 +15,12 @@
 /* Added to radii, which are at most 4: more than the rounding errors of centres and points. */
 #define RADIUS_ROUNDING 1e-12
 
-/* T of a chain, with moments around a centre. */
+/* T of a chain, with moments around a centre: the coefficients of N, M and K. */
 typedef struct cap {
-    vec3 centre, area;
-    double moment[3][3]; /* of normals and positions */
-    double surface;      /* area of all triangles */
-    double square;       /* upper bound of B */
+    vec3 centre;
+    double n[3], m[6], k[10];
+    double area; /* of all triangles */
+    double cube; /* upper bound of B */
 } cap;
 
 typedef struct builder {
@@ -28,7 +28,6 @@ typedef struct builder {
     boundary_node *nodes, *next;
     vec3 *vertices;       /* absolute */
     const uint32_t *loop; /* first vertex of each loop, and the end */
-    uint32_t edge_count;
 } builder;
 
 /* ---- loops ---- */
@@ -141,37 +140,82 @@ static vec3 scaled_vertex(const builder *b, uint32_t vertex) {
     return v3_scale(v3_sub(b->vertices[vertex], b->bvh->mesh->origin), b->bvh->scale);
 }
 
-static void add_moment(cap *c, vec3 normal, vec3 s) {
-    for (int i = 0; i < 3; i++)
-        for (int j = 0; j < 3; j++)
-            c->moment[i][j] += v3_get(normal, i) * v3_get(s, j);
+/* (a.e)(b.e) times c, added */
+static void add_square(double *m, vec3 a, vec3 b, double c) {
+    m[0] += c * a.x * b.x;
+    m[1] += c * a.y * b.y;
+    m[2] += c * a.z * b.z;
+    m[3] += c * (a.x * b.y + a.y * b.x);
+    m[4] += c * (a.y * b.z + a.z * b.y);
+    m[5] += c * (a.z * b.x + a.x * b.z);
 }
 
-/* Adds a part with moments around another centre. B is at most (sqrt(B) + d sqrt(area))^2 around a
- * centre at distance d, by the inequality of Cauchy and Schwarz. */
-static void add_cap(cap *c, const cap *part) {
-    const vec3 d = v3_sub(part->centre, c->centre);
-    const double square = sqrt(part->square) + v3_length(d) * sqrt(part->surface);
-    for (int i = 0; i < 3; i++)
-        for (int j = 0; j < 3; j++)
-            c->moment[i][j] += part->moment[i][j];
-    add_moment(c, part->area, d);
-    c->area = v3_add(c->area, part->area);
-    c->surface += part->surface;
-    c->square += square * square;
+/* (a.e) m(e) times c, added */
+static void add_cube(double *k, vec3 a, const double *m, double c) {
+    k[0] += c * a.x * m[0];
+    k[1] += c * a.y * m[1];
+    k[2] += c * a.z * m[2];
+    k[3] += c * (a.y * m[0] + a.x * m[3]);
+    k[4] += c * (a.z * m[1] + a.y * m[4]);
+    k[5] += c * (a.x * m[2] + a.z * m[5]);
+    k[6] += c * (a.x * m[1] + a.y * m[3]);
+    k[7] += c * (a.y * m[2] + a.z * m[4]);
+    k[8] += c * (a.z * m[0] + a.x * m[5]);
+    k[9] += c * (a.x * m[4] + a.y * m[5] + a.z * m[3]);
 }
 
+/* Removes the traces: the multiples of (x^2 + y^2 + z^2) in a polynomial, here by its Laplacian. */
+static void remove_traces(cap *f) {
+    double third = (f->m[0] + f->m[1] + f->m[2]) / 3;
+    for (int i = 0; i < 3; i++)
+        f->m[i] -= third;
+    /* The Laplacian of a cubic is a linear form L; that of (x^2 + y^2 + z^2) L is 10 L. */
+    double *k = f->k;
+    vec3 linear = v3(6 * k[0] + 2 * k[6] + 2 * k[5], 6 * k[1] + 2 * k[7] + 2 * k[3],
+                     6 * k[2] + 2 * k[8] + 2 * k[4]);
+    const double sphere[6] = {1, 1, 1, 0, 0, 0};
+    add_cube(k, linear, sphere, -0.1);
+}
+
+/* Adds a triangle; p, q and r are relative to the centre. */
 static void add_cap_triangle(cap *c, vec3 p, vec3 q, vec3 r) {
-    p = v3_sub(p, c->centre);
-    q = v3_sub(q, c->centre);
-    r = v3_sub(r, c->centre);
     const vec3 sum = v3_add(v3_add(p, q), r),
-               normal = v3_scale(v3_cross(v3_sub(q, p), v3_sub(r, p)), 0.5);
-    const double area = v3_length(normal);
-    c->area = v3_add(c->area, normal);
-    add_moment(c, normal, v3_scale(sum, 1.0 / 3));
-    c->surface += area;
-    c->square += area / 12 * (v3_dot(p, p) + v3_dot(q, q) + v3_dot(r, r) + v3_dot(sum, sum));
+               n = v3_scale(v3_cross(v3_sub(q, p), v3_sub(r, p)), 0.5);
+    const double area = v3_length(n), sq_p = v3_dot(p, p), sq_q = v3_dot(q, q), sq_r = v3_dot(r, r);
+    double square[6] = {0};
+    c->n[0] += n.x;
+    c->n[1] += n.y;
+    c->n[2] += n.z;
+    add_square(c->m, sum, n, 1.0 / 3);
+    /* the mean of (s.e)^2 over a triangle: corners and their sum, over 12 */
+    add_square(square, p, p, 1.0 / 12);
+    add_square(square, q, q, 1.0 / 12);
+    add_square(square, r, r, 1.0 / 12);
+    add_square(square, sum, sum, 1.0 / 12);
+    add_cube(c->k, n, square, 1);
+    c->area += area;
+    c->cube += area / 12 * (sq_p + sq_q + sq_r + v3_dot(sum, sum)) *
+               sqrt(real_max(sq_p, real_max(sq_q, sq_r)));
+}
+
+/* Adds a part with moments around another centre, at d. B is at most (B^(1/3) + |d| area^(1/3))^3
+ * around ours, by the inequality of Minkowski. */
+static void add_cap(cap *c, const cap *part) {
+    const vec3 d = v3_sub(part->centre, c->centre), n = v3(part->n[0], part->n[1], part->n[2]);
+    const double root = cbrt(part->cube) + v3_length(d) * cbrt(part->area);
+    double square[6] = {0};
+    for (int i = 0; i < 3; i++)
+        c->n[i] += part->n[i];
+    for (int i = 0; i < 6; i++)
+        c->m[i] += part->m[i];
+    for (int i = 0; i < 10; i++)
+        c->k[i] += part->k[i];
+    add_square(c->m, d, n, 1);
+    add_cube(c->k, d, part->m, 2);
+    add_square(square, d, d, 1);
+    add_cube(c->k, n, square, 1);
+    c->area += part->area;
+    c->cube += root * root * root;
 }
 
 /* Sets the ball of a node over some vertices. */
@@ -194,20 +238,13 @@ static cap begin_node(const builder *b, boundary_node *n, uint32_t begin, uint32
     return c;
 }
 
-static void end_node(const builder *b, boundary_node *n, const cap *c) {
-    const double third = (c->moment[0][0] + c->moment[1][1] + c->moment[2][2]) / 3;
-    n->area[0] = c->area.x;
-    n->area[1] = c->area.y;
-    n->area[2] = c->area.z;
-    for (int i = 0; i < 3; i++) {
-        const int j = (i + 1) % 3;
-        n->moment[i] = c->moment[i][i] - third;
-        n->moment[3 + i] = c->moment[i][j] + c->moment[j][i];
-    }
-    n->surface = c->surface;
-    n->spread = c->surface > 0 ? 1.000001 * sqrt(3 * c->square / c->surface) : 0;
-    const double share = (double)n->edges / b->edge_count;
-    n->reach = 1.000001 * sqrt(sqrt(3 * BOUNDARY_INVERSE_4_PI * c->square / share));
+static void end_node(boundary_node *n, cap *c) {
+    remove_traces(c);
+    memcpy(n->n, c->n, sizeof n->n);
+    memcpy(n->m, c->m, sizeof n->m);
+    memcpy(n->k, c->k, sizeof n->k);
+    n->area = c->area;
+    n->bound = 1.000001 * 4 * BOUNDARY_INVERSE_4_PI * c->cube;
 }
 
 /* The recursion depth is at most 32. */
@@ -222,10 +259,11 @@ static cap build_chain(builder *b, uint32_t first, uint32_t edges) {
                   right = build_chain(b, middle, edges - edges / 2);
         add_cap(&c, &left);
         add_cap(&c, &right);
-        add_cap_triangle(&c, scaled_vertex(b, first), scaled_vertex(b, middle),
-                         scaled_vertex(b, first + edges));
+        add_cap_triangle(&c, v3_sub(scaled_vertex(b, first), c.centre),
+                         v3_sub(scaled_vertex(b, middle), c.centre),
+                         v3_sub(scaled_vertex(b, first + edges), c.centre));
     }
-    end_node(b, n, &c);
+    end_node(n, &c);
     return c;
 }
 
@@ -240,7 +278,7 @@ static cap build_loops(builder *b, uint32_t begin, uint32_t end) {
     const cap left = build_loops(b, begin, middle), right = build_loops(b, middle, end);
     add_cap(&c, &left);
     add_cap(&c, &right);
-    end_node(b, n, &c);
+    end_node(n, &c);
     return c;
 }
 
@@ -274,12 +312,8 @@ abut_status abuti_boundary_tree_create(const abut_bvh *bvh, const uint32_t (*bor
     t->vertex_count = w.loop[w.loop_count];
     uint32_t *loop = w.used;
     sort_loops(bvh->mesh, &w, keys, t->vertices, loop);
-    builder b = {.bvh = bvh,
-                 .nodes = t->nodes,
-                 .next = t->nodes,
-                 .vertices = t->vertices,
-                 .loop = loop,
-                 .edge_count = count};
+    builder b = {
+        .bvh = bvh, .nodes = t->nodes, .next = t->nodes, .vertices = t->vertices, .loop = loop};
     if (count)
         build_loops(&b, 0, w.loop_count);
     t->node_count = (uint32_t)(b.next - b.nodes);

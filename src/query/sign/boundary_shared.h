@@ -18,19 +18,23 @@
  * the chain and the edge back. If the ray misses the ball, N stays, and
  *     w = N - S' + w(T),    w(T) = 1 / (4 pi) integral over T of n.K(r + s),  K(x) = x / |x|^3,
  * where r is from p to the centre of the ball, s from there to a point of T with normal n, and S'
- * has one strip for the chain. With R = |r|, the vector area A of T and the moment M = integral of
- * n s',
- *     4 pi w(T) = A.r / R^3 + (trace M) / R^3 - 3 r'M r / R^5 + remainder.
- * Chains that are far from p compared with their length are replaced; the others are divided.
- * Nodes above whole loops have several loops and no strip.
+ * has one strip for the chain. With R = |r| and e = r / R (Barill, Dickson, Schmidt, Levin &
+ * Jacobson 2018, "Fast winding numbers for soups and clouds", section 3),
+ *     4 pi w(T) = 1/R^2 [ N(e) - 3 / R M(e) + 15 / 2 / R^2 K(e) ] + remainder
+ *     N(e) = integral of n.e,  M(e) = integral of (s.e)(n.e),  K(e) = integral of (s.e)^2 (n.e),
+ * where M and K are the polynomials without their traces: multiples of x^2 + y^2 + z^2 do not
+ * contribute to the field of 1/R. Chains that are far from p compared with their length are
+ * replaced; the others are divided. Nodes above whole loops have several loops and no strip.
  *
- * Guarantee. K is minus the gradient of 1/x. The k-th derivative of 1/x along unit vectors is at
- * most k! / x^(k+1) (Legendre polynomials are at most 1 in magnitude; for mixed directions by
- * Banach's theorem on symmetric forms). So the remainder is at most 3 B / (R - a)^4, where a is the
- * radius of the ball and B the integral of |s|^2 over T. A chain of m of all n edges is replaced if
- * this is at most 4 pi t m / n. The replaced chains are disjoint, so the error of w is at most t.
- * Added rounding errors: 2^-50 per evaluated strip, times the length of its edge over its distance
- * if that is larger than 1.
+ * Guarantee. The field is minus the gradient of 1/x. The k-th derivative of 1/x along unit vectors
+ * is at most k! / x^(k+1) (Legendre polynomials are at most 1 in magnitude; for mixed directions by
+ * Banach's theorem on symmetric forms). So the remainder is at most 4 B / (R - a)^5, where a is the
+ * radius of the ball and B the integral of |s|^3 over T. The sum of these bounds over the replaced
+ * chains, which are disjoint, bounds the error of w. A chain of m of all n edges is replaced if its
+ * bound is at most 4 pi t m / n, so that the sum is at most t; and on the first levels also if it
+ * is small compared with the solid angle of T. A query begins with a large t, and reduces it until
+ * the error bound decides. Rounding errors are added: 2^-50 per evaluated strip, times the length
+ * of its edge over its distance if that is larger than 1.
  *
  * Box of points: between points with no strip between them, S changes only because the boundary
  * moves. By the law of Biot and Savart its gradient is at most 1 / (4 pi) times the sum of the
@@ -48,12 +52,13 @@
  * of m edges is followed by its 2 m - 2 descendants. */
 typedef struct boundary_node {
     double centre[3], radius;
-    double area[3];   /* A */
-    double moment[6]; /* M, symmetric and without its trace: xx yy zz xy yz zx */
-    double reach;     /* (3 B n / (4 pi m))^(1/4): replaced if R - a is t^(-1/4) times this */
-    double surface;   /* upper bound of the area of T */
-    word32 first;     /* first vertex of the chain; ABUT_NONE for several loops */
-    word32 edges;     /* m */
+    double n[3];  /* N: x y z */
+    double m[6];  /* M: xx yy zz xy yz zx */
+    double k[10]; /* K: xxx yyy zzz xxy yyz zzx xyy yzz zxx xyz */
+    double bound; /* 4 B / (4 pi) */
+    double area;  /* upper bound of the area of T */
+    word32 first; /* first vertex of the chain; ABUT_NONE for several loops */
+    word32 edges; /* m */
 } boundary_node;
 
 /* The tree over the boundary; vertices are absolute, and the first of each loop is repeated at its
@@ -65,12 +70,14 @@ typedef struct boundary_view {
     word32 node_count;
 } boundary_view;
 
-/* t^(-1/4) for errors t of 2^-6, 2^-12, 2^-20, and 2^-40, which is less than 1e-12. */
-#define BOUNDARY_ROUGH 2.8284271247461903
-#define BOUNDARY_FINE 32.0
-#define BOUNDARY_EXACT 1024.0
-/* The error that belongs to BOUNDARY_ROUGH, and more than the rounding errors of N - S. */
-#define BOUNDARY_ROUGH_ERROR 0x1p-6
+/* t of the first level for signs, for winding numbers, and of the last level, less than 1e-12; and
+ * the factor between levels. */
+#define BOUNDARY_ROUGH 0x1p-4
+#define BOUNDARY_FINE 0x1p-10
+#define BOUNDARY_EXACT 0x1p-40
+#define BOUNDARY_STEP 0.125
+/* The error of winding numbers, and more than the rounding errors of N - S. */
+#define BOUNDARY_VALUE_ERROR 0x1p-14
 #define BOUNDARY_ROUNDING 0x1p-40
 /* For points farther away w is 0 in practice; squares of coordinates stay in range. */
 #define BOUNDARY_COORDINATE_MAX 0x1p60
@@ -80,9 +87,10 @@ typedef struct boundary_view {
 /* The points for which S is computed: p, or those of a box around it in the scaled frame. */
 typedef struct boundary_box {
     double half_size[3]; /* half extents */
-    double radius;  /* half the diagonal; 0 for a single point */
-    double slope;   /* result: upper bound of the gradient of S; infinite if a strip may pass
-                       through the box */
+    double radius;       /* half the diagonal; 0 for a single point */
+    double error;        /* result: upper bound of the error of S, except rounding errors */
+    double slope;        /* result: upper bound of the gradient of S; infinite if a strip may pass
+                            through the box */
 } boundary_box;
 
 static inline vec3 boundary_vertex(const boundary_view *b, word32 vertex) {
@@ -120,24 +128,33 @@ static inline double boundary_edge_slope(const axis_ray *ray, const boundary_box
 }
 
 /* 4 pi w(T), except for the remainder; `r` from the point to the centre, at a distance. */
-static inline double boundary_field(const ABUTI_GLOBAL boundary_node *n, vec3 r, double distance) {
+static inline double boundary_field(const ABUTI_GLOBAL boundary_node *t, vec3 r, double distance) {
     double inverse = 1.0 / distance, x = r.x * inverse, y = r.y * inverse, z = r.z * inverse;
-    double first = n->area[0] * x + n->area[1] * y + n->area[2] * z;
-    double second = n->moment[0] * x * x + n->moment[1] * y * y + n->moment[2] * z * z +
-                    n->moment[3] * x * y + n->moment[4] * y * z + n->moment[5] * z * x;
-    return (first - 3.0 * second * inverse) * inverse * inverse;
+    double xx = x * x, yy = y * y, zz = z * z;
+    double n = t->n[0] * x + t->n[1] * y + t->n[2] * z;
+    double m = t->m[0] * xx + t->m[1] * yy + t->m[2] * zz + t->m[3] * x * y + t->m[4] * y * z +
+               t->m[5] * z * x;
+    double k = xx * (t->k[0] * x + t->k[3] * y + t->k[8] * z) +
+               yy * (t->k[6] * x + t->k[1] * y + t->k[4] * z) +
+               zz * (t->k[5] * x + t->k[7] * y + t->k[2] * z) + t->k[9] * x * y * z;
+    return (n + (7.5 * k * inverse - 3.0 * m) * inverse) * inverse * inverse;
 }
 
-/* S - w(T) of all replaced chains, for the origin of the ray; `k` is t^(-1/4). With a box, also
- * finds the slope. */
-static inline double boundary_strips(const boundary_view *b, const axis_ray *ray, double k,
+/* S - w(T) of all replaced chains, for the origin of the ray. Also finds the error bound, and the
+ * slope for a box. */
+static inline double boundary_strips(const boundary_view *b, const axis_ray *ray, double t,
                                      boundary_box *box) {
     const vec3 p =
         v3_scale(v3_sub(ray->from, v3(b->origin[0], b->origin[1], b->origin[2])), b->scale);
     double fields = 0.0;
     half_angles sum;
+    strip_end end; /* of the last strip, at the vertex `reached`, where the next usually begins */
+    word32 reached = ABUT_NONE;
     sum.x = 1.0;
-    sum.y = sum.turns = box->slope = 0.0;
+    sum.y = sum.turns = box->slope = box->error = 0.0;
+    /* The first levels replace T whose error is this small compared with area / (4 pi R^2). */
+    double relative = t > BOUNDARY_EXACT ? t * BOUNDARY_INVERSE_4_PI : 0.0;
+    double share = b->node_count > 0 ? t / b->nodes[0].edges : 0.0;
     if (!(v3_max_abs(p) < BOUNDARY_COORDINATE_MAX))
         return 0.0;
     for (word32 i = 0; i < b->node_count && box->slope < HUGE_VAL;) {
@@ -145,24 +162,30 @@ static inline double boundary_strips(const boundary_view *b, const axis_ray *ray
         if (n->edges > 1) {
             vec3 r = v3_sub(v3(n->centre[0], n->centre[1], n->centre[2]), p);
             double sq = v3_dot(r, r), a = n->radius;
-            double least = a + real_max(k * n->reach, a + box->radius);
             double ahead = ray->sense * v3_get(r, ray->axis);
             int first = (ray->axis + 1) % 3, second = (ray->axis + 2) % 3;
             int hit = fabs(v3_get(r, first)) <= a + box->half_size[first] &&
                       fabs(v3_get(r, second)) <= a + box->half_size[second] &&
                       ahead >= -(a + box->half_size[ray->axis]);
-            if (hit || !(sq > least * least)) {
+            double distance = sqrt(sq), near = distance - a, gap = near - box->radius;
+            double inverse = 1.0 / near, inverse_sq = inverse * inverse;
+            double error = n->bound * inverse_sq * inverse_sq * inverse;
+            if (hit || !(gap > (box->radius > 0.0 ? a : 0.0)) ||
+                !(error <= share * n->edges || error * sq <= relative * n->area)) {
                 i++;
                 continue;
             }
-            double distance = sqrt(sq), gap = distance - a - box->radius;
+            box->error += error;
             fields += boundary_field(n, r, distance);
             if (box->radius > 0.0)
-                box->slope += edge_slope(2.0 * a, gap) + 2.0 * n->surface / (gap * gap * gap);
+                box->slope += edge_slope(2.0 * a, gap) + 2.0 * n->area / (gap * gap * gap);
         }
         if (n->first != ABUT_NONE) {
             vec3 from = boundary_vertex(b, n->first), to = boundary_vertex(b, n->first + n->edges);
-            half_angles_add_strip(&sum, ray, from, to);
+            strip_end begin = n->first == reached ? end : strip_end_of(ray, from, b->scale);
+            reached = n->first + n->edges;
+            end = strip_end_of(ray, to, b->scale);
+            half_angles_add_strip(&sum, ray, from, to, begin, end);
             if (box->radius > 0.0 && n->edges == 1)
                 box->slope +=
                     boundary_edge_slope(ray, box, v3_scale(v3_sub(from, ray->from), b->scale),
@@ -177,20 +200,23 @@ static inline double boundary_strips(const boundary_view *b, const axis_ray *ray
 /* A box of one point. */
 static inline boundary_box boundary_point(void) {
     boundary_box box;
-    box.half_size[0] = box.half_size[1] = box.half_size[2] = box.radius = box.slope = 0.0;
+    box.half_size[0] = box.half_size[1] = box.half_size[2] = box.radius = box.error = box.slope =
+        0.0;
     return box;
 }
 
-/* The winding number around the origin of a ray with N crossings, with an error of 2^-20. If
- * `sign_only`, only to decide whether it is at least 1/2 times `facing` (1 or -1): with the largest
- * error that does. */
+/* The winding number around the origin of a ray with N crossings, with an error of
+ * BOUNDARY_VALUE_ERROR. If `sign_only`, only to decide whether it is at least 1/2 times `facing` (1
+ * or -1): with any error that does, or the least. */
 static inline double boundary_winding(const boundary_view *b, const axis_ray *ray, int crossings,
                                       int sign_only, double facing) {
-    double k = sign_only ? BOUNDARY_ROUGH : BOUNDARY_FINE, wrong = BOUNDARY_ROUGH_ERROR;
-    for (;; k = real_min(4.0 * k, BOUNDARY_EXACT), wrong *= 0x1p-8) {
+    double t = sign_only ? BOUNDARY_ROUGH : BOUNDARY_FINE;
+    for (;; t = real_max(BOUNDARY_STEP * t, BOUNDARY_EXACT)) {
         boundary_box box = boundary_point();
-        double w = crossings - boundary_strips(b, ray, k, &box);
-        if (!sign_only || k == BOUNDARY_EXACT || fabs(facing * w - 0.5) > wrong + BOUNDARY_ROUNDING)
+        double w = crossings - boundary_strips(b, ray, t, &box);
+        double allowed =
+            sign_only ? fabs(facing * w - 0.5) - BOUNDARY_ROUNDING : BOUNDARY_VALUE_ERROR;
+        if (box.error < allowed || t == BOUNDARY_EXACT)
             return w;
     }
 }
@@ -212,7 +238,7 @@ static inline int boundary_decide_box(const boundary_view *b, vec3 lo, vec3 hi, 
     box.radius = v3_length(v3(box.half_size[0], box.half_size[1], box.half_size[2]));
     *shift = boundary_strips(b, &ray, BOUNDARY_ROUGH, &box);
     double apart = fabs(*shift - 0.5 - rint(*shift - 0.5));
-    if (apart > BOUNDARY_ROUGH_ERROR + BOUNDARY_ROUNDING + box.slope * box.radius)
+    if (apart > box.error + BOUNDARY_ROUNDING + box.slope * box.radius)
         return 1;
     return box.slope < HUGE_VAL ? 0 : -1;
 }

@@ -15,12 +15,12 @@
 /* Added to radii, which are at most 4: more than the rounding errors of centres and points. */
 #define RADIUS_ROUNDING 1e-12
 
-/* T of a chain, with moments around a centre. */
+/* T of a chain, with moments around a centre: the coefficients of N, M and K. */
 typedef struct cap {
-    vec3 centre, area;
-    double moment[3][3]; /* of normals and positions */
-    double surface;      /* area of all triangles */
-    double square;       /* upper bound of B */
+    vec3 centre;
+    double n[3], m[6], k[10];
+    double area; /* of all triangles */
+    double cube; /* upper bound of B */
 } cap;
 
 typedef struct builder {
@@ -28,16 +28,20 @@ typedef struct builder {
     boundary_node *nodes, *next;
     vec3 *vertices;       /* absolute */
     const uint32_t *loop; /* first vertex of each loop, and the end */
-    uint32_t edge_count;
 } builder;
 
 /* ---- loops ---- */
 
+enum { CHOICES_MAX = 8 }; /* edges from a vertex that are compared */
+
 typedef struct loop_walk {
+    const abut_mesh *mesh;
     const uint32_t (*border)[2];
-    const sort_key *sorted; /* edges by first vertex */
+    sort_key *sorted; /* edges by first vertex; the unused ones of each vertex last */
     uint32_t count;
     uint32_t *used;   /* number of used edges, at the first edge of each vertex */
+    uint32_t *path;   /* first edges of the vertices of the path */
+    uint32_t *place;  /* 1 + index in the path, at the first edge of each vertex; 0 = not in it */
     uint32_t *vertex; /* of all loops, the first of each repeated at its end */
     uint32_t *loop;   /* index of the first vertex of each loop, and the end */
     uint32_t loop_count;
@@ -56,24 +60,54 @@ static uint32_t first_edge_from(const loop_walk *w, uint32_t vertex) {
     return lo;
 }
 
+/* Uses an edge from a vertex, given by its first edge: the one that leads closest to the begin of
+ * the path. Returns the vertex where it ends. */
+static uint32_t follow_edge(loop_walk *w, uint32_t first, uint32_t begin) {
+    const uint64_t vertex = w->sorted[first].key;
+    const vec3 *at = w->mesh->positions, goal = at[w->sorted[begin].key];
+    const uint32_t next = first + w->used[first]++;
+    uint32_t best = next;
+    double least = INFINITY;
+    assert(next < w->count && w->sorted[next].key == vertex);
+    for (uint32_t i = next; i < w->count && i < next + CHOICES_MAX; i++) {
+        if (w->sorted[i].key != vertex)
+            break;
+        const double away = v3_length(v3_sub(at[w->border[w->sorted[i].value][1]], goal));
+        if (away < least) {
+            least = away;
+            best = i;
+        }
+    }
+    const sort_key edge = w->sorted[best];
+    w->sorted[best] = w->sorted[next];
+    w->sorted[next] = edge;
+    return w->border[edge.value][1];
+}
+
+/* Follows unused edges. Where the path meets itself, the loop is cut off. */
 static void find_loops(loop_walk *w) {
     uint32_t length = 0;
     for (uint32_t i = 0; i < w->count;) {
-        const uint32_t start = (uint32_t)w->sorted[i].key;
-        uint32_t at = start, edge = i + w->used[i];
-        if (edge == w->count || w->sorted[edge].key != start) { /* all are used */
-            i = edge;
+        uint32_t size = 0, at = i;
+        if (i + w->used[i] == w->count || w->sorted[i + w->used[i]].key != w->sorted[i].key) {
+            i += w->used[i]; /* all are used */
             continue;
         }
-        w->loop[w->loop_count++] = length;
         do {
-            uint32_t first = first_edge_from(w, at);
-            edge = first + w->used[first]++;
-            assert(edge < w->count && w->sorted[edge].key == at);
-            w->vertex[length++] = at;
-            at = w->border[w->sorted[edge].value][1];
-        } while (at != start);
-        w->vertex[length++] = start;
+            w->path[size++] = at;
+            w->place[at] = size;
+            at = first_edge_from(w, follow_edge(w, at, i));
+            if (!w->place[at])
+                continue;
+            const uint32_t begin = w->place[at] - 1;
+            w->loop[w->loop_count++] = length;
+            for (uint32_t k = begin; k < size; k++) {
+                w->vertex[length++] = (uint32_t)w->sorted[w->path[k]].key;
+                w->place[w->path[k]] = 0;
+            }
+            w->vertex[length++] = (uint32_t)w->sorted[at].key;
+            size = begin;
+        } while (size > 0);
     }
     w->loop[w->loop_count] = length;
 }
@@ -106,37 +140,82 @@ static vec3 scaled_vertex(const builder *b, uint32_t vertex) {
     return v3_scale(v3_sub(b->vertices[vertex], b->bvh->mesh->origin), b->bvh->scale);
 }
 
-static void add_moment(cap *c, vec3 normal, vec3 s) {
-    for (int i = 0; i < 3; i++)
-        for (int j = 0; j < 3; j++)
-            c->moment[i][j] += v3_get(normal, i) * v3_get(s, j);
+/* (a.e)(b.e) times c, added */
+static void add_square(double *m, vec3 a, vec3 b, double c) {
+    m[0] += c * a.x * b.x;
+    m[1] += c * a.y * b.y;
+    m[2] += c * a.z * b.z;
+    m[3] += c * (a.x * b.y + a.y * b.x);
+    m[4] += c * (a.y * b.z + a.z * b.y);
+    m[5] += c * (a.z * b.x + a.x * b.z);
 }
 
-/* Adds a part with moments around another centre. B is at most (sqrt(B) + d sqrt(area))^2 around a
- * centre at distance d, by the inequality of Cauchy and Schwarz. */
-static void add_cap(cap *c, const cap *part) {
-    const vec3 d = v3_sub(part->centre, c->centre);
-    const double square = sqrt(part->square) + v3_length(d) * sqrt(part->surface);
-    for (int i = 0; i < 3; i++)
-        for (int j = 0; j < 3; j++)
-            c->moment[i][j] += part->moment[i][j];
-    add_moment(c, part->area, d);
-    c->area = v3_add(c->area, part->area);
-    c->surface += part->surface;
-    c->square += square * square;
+/* (a.e) m(e) times c, added */
+static void add_cube(double *k, vec3 a, const double *m, double c) {
+    k[0] += c * a.x * m[0];
+    k[1] += c * a.y * m[1];
+    k[2] += c * a.z * m[2];
+    k[3] += c * (a.y * m[0] + a.x * m[3]);
+    k[4] += c * (a.z * m[1] + a.y * m[4]);
+    k[5] += c * (a.x * m[2] + a.z * m[5]);
+    k[6] += c * (a.x * m[1] + a.y * m[3]);
+    k[7] += c * (a.y * m[2] + a.z * m[4]);
+    k[8] += c * (a.z * m[0] + a.x * m[5]);
+    k[9] += c * (a.x * m[4] + a.y * m[5] + a.z * m[3]);
 }
 
+/* Removes the traces: the multiples of (x^2 + y^2 + z^2) in a polynomial, here by its Laplacian. */
+static void remove_traces(cap *f) {
+    double third = (f->m[0] + f->m[1] + f->m[2]) / 3;
+    for (int i = 0; i < 3; i++)
+        f->m[i] -= third;
+    /* The Laplacian of a cubic is a linear form L; that of (x^2 + y^2 + z^2) L is 10 L. */
+    double *k = f->k;
+    vec3 linear = v3(6 * k[0] + 2 * k[6] + 2 * k[5], 6 * k[1] + 2 * k[7] + 2 * k[3],
+                     6 * k[2] + 2 * k[8] + 2 * k[4]);
+    const double sphere[6] = {1, 1, 1, 0, 0, 0};
+    add_cube(k, linear, sphere, -0.1);
+}
+
+/* Adds a triangle; p, q and r are relative to the centre. */
 static void add_cap_triangle(cap *c, vec3 p, vec3 q, vec3 r) {
-    p = v3_sub(p, c->centre);
-    q = v3_sub(q, c->centre);
-    r = v3_sub(r, c->centre);
     const vec3 sum = v3_add(v3_add(p, q), r),
-               normal = v3_scale(v3_cross(v3_sub(q, p), v3_sub(r, p)), 0.5);
-    const double area = v3_length(normal);
-    c->area = v3_add(c->area, normal);
-    add_moment(c, normal, v3_scale(sum, 1.0 / 3));
-    c->surface += area;
-    c->square += area / 12 * (v3_dot(p, p) + v3_dot(q, q) + v3_dot(r, r) + v3_dot(sum, sum));
+               n = v3_scale(v3_cross(v3_sub(q, p), v3_sub(r, p)), 0.5);
+    const double area = v3_length(n), sq_p = v3_dot(p, p), sq_q = v3_dot(q, q), sq_r = v3_dot(r, r);
+    double square[6] = {0};
+    c->n[0] += n.x;
+    c->n[1] += n.y;
+    c->n[2] += n.z;
+    add_square(c->m, sum, n, 1.0 / 3);
+    /* the mean of (s.e)^2 over a triangle: corners and their sum, over 12 */
+    add_square(square, p, p, 1.0 / 12);
+    add_square(square, q, q, 1.0 / 12);
+    add_square(square, r, r, 1.0 / 12);
+    add_square(square, sum, sum, 1.0 / 12);
+    add_cube(c->k, n, square, 1);
+    c->area += area;
+    c->cube += area / 12 * (sq_p + sq_q + sq_r + v3_dot(sum, sum)) *
+               sqrt(real_max(sq_p, real_max(sq_q, sq_r)));
+}
+
+/* Adds a part with moments around another centre, at d. B is at most (B^(1/3) + |d| area^(1/3))^3
+ * around ours, by the inequality of Minkowski. */
+static void add_cap(cap *c, const cap *part) {
+    const vec3 d = v3_sub(part->centre, c->centre), n = v3(part->n[0], part->n[1], part->n[2]);
+    const double root = cbrt(part->cube) + v3_length(d) * cbrt(part->area);
+    double square[6] = {0};
+    for (int i = 0; i < 3; i++)
+        c->n[i] += part->n[i];
+    for (int i = 0; i < 6; i++)
+        c->m[i] += part->m[i];
+    for (int i = 0; i < 10; i++)
+        c->k[i] += part->k[i];
+    add_square(c->m, d, n, 1);
+    add_cube(c->k, d, part->m, 2);
+    add_square(square, d, d, 1);
+    add_cube(c->k, n, square, 1);
+    c->area += part->area;
+    c->cube += root * root * root;
 }
 
 /* Sets the ball of a node over some vertices. */
@@ -159,19 +238,13 @@ static cap begin_node(const builder *b, boundary_node *n, uint32_t begin, uint32
     return c;
 }
 
-static void end_node(const builder *b, boundary_node *n, const cap *c) {
-    const double third = (c->moment[0][0] + c->moment[1][1] + c->moment[2][2]) / 3;
-    n->area[0] = c->area.x;
-    n->area[1] = c->area.y;
-    n->area[2] = c->area.z;
-    for (int i = 0; i < 3; i++) {
-        const int j = (i + 1) % 3;
-        n->moment[i] = c->moment[i][i] - third;
-        n->moment[3 + i] = c->moment[i][j] + c->moment[j][i];
-    }
-    n->surface = c->surface;
-    const double share = (double)n->edges / b->edge_count;
-    n->reach = 1.000001 * sqrt(sqrt(3 * BOUNDARY_INVERSE_4_PI * c->square / share));
+static void end_node(boundary_node *n, cap *c) {
+    remove_traces(c);
+    memcpy(n->n, c->n, sizeof n->n);
+    memcpy(n->m, c->m, sizeof n->m);
+    memcpy(n->k, c->k, sizeof n->k);
+    n->area = c->area;
+    n->bound = 1.000001 * 4 * BOUNDARY_INVERSE_4_PI * c->cube;
 }
 
 /* The recursion depth is at most 32. */
@@ -186,10 +259,11 @@ static cap build_chain(builder *b, uint32_t first, uint32_t edges) {
                   right = build_chain(b, middle, edges - edges / 2);
         add_cap(&c, &left);
         add_cap(&c, &right);
-        add_cap_triangle(&c, scaled_vertex(b, first), scaled_vertex(b, middle),
-                         scaled_vertex(b, first + edges));
+        add_cap_triangle(&c, v3_sub(scaled_vertex(b, first), c.centre),
+                         v3_sub(scaled_vertex(b, middle), c.centre),
+                         v3_sub(scaled_vertex(b, first + edges), c.centre));
     }
-    end_node(b, n, &c);
+    end_node(n, &c);
     return c;
 }
 
@@ -204,7 +278,7 @@ static cap build_loops(builder *b, uint32_t begin, uint32_t end) {
     const cap left = build_loops(b, begin, middle), right = build_loops(b, middle, end);
     add_cap(&c, &left);
     add_cap(&c, &right);
-    end_node(b, n, &c);
+    end_node(n, &c);
     return c;
 }
 
@@ -213,8 +287,8 @@ static cap build_loops(builder *b, uint32_t begin, uint32_t end) {
 abut_status abuti_boundary_tree_create(const abut_bvh *bvh, const uint32_t (*border)[2],
                                        uint32_t count, boundary_tree **tree) {
     abut_context *context = bvh->context;
-    loop_walk w = {.border = border, .count = count};
-    const size_t n = count, words = 2 * n + 2 * (n + 1);
+    loop_walk w = {.mesh = bvh->mesh, .border = border, .count = count};
+    const size_t n = count, words = 5 * n + 2;
     sort_key *keys = abuti_allocate(context, 2 * n, sizeof *keys);
     uint32_t *room = abuti_allocate_zeroed(context, words, sizeof *room);
     boundary_tree *t =
@@ -228,7 +302,9 @@ abut_status abuti_boundary_tree_create(const abut_bvh *bvh, const uint32_t (*bor
         keys[i] = (sort_key){border[i][0], i};
     w.sorted = abuti_sort_by_key(keys, keys + n, n);
     w.used = room;
-    w.loop = room + n; /* at most n / 2 loops, since each has two edges */
+    w.path = w.used + n;
+    w.place = w.path + n;
+    w.loop = w.place + n; /* at most n / 2 loops, since each has two edges */
     w.vertex = w.loop + n / 2 + 1;
     find_loops(&w);
     t->nodes = (boundary_node *)(t + 1);
@@ -236,12 +312,8 @@ abut_status abuti_boundary_tree_create(const abut_bvh *bvh, const uint32_t (*bor
     t->vertex_count = w.loop[w.loop_count];
     uint32_t *loop = w.used;
     sort_loops(bvh->mesh, &w, keys, t->vertices, loop);
-    builder b = {.bvh = bvh,
-                 .nodes = t->nodes,
-                 .next = t->nodes,
-                 .vertices = t->vertices,
-                 .loop = loop,
-                 .edge_count = count};
+    builder b = {
+        .bvh = bvh, .nodes = t->nodes, .next = t->nodes, .vertices = t->vertices, .loop = loop};
     if (count)
         build_loops(&b, 0, w.loop_count);
     t->node_count = (uint32_t)(b.next - b.nodes);

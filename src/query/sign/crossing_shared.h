@@ -30,6 +30,17 @@ static inline int axis_ray_to_exit(axis_ray *ray, vec3 lo, vec3 hi) {
     return best >= 0.0;
 }
 
+/* Points the ray along x, as the rows of cells of fields: towards lower x, or away from the box if
+ * its origin is beyond. Returns whether the origin is in the box; otherwise the ray misses it. */
+static inline int axis_ray_along_x(axis_ray *ray, vec3 lo, vec3 hi) {
+    box3 box;
+    box.lo = lo;
+    box.hi = hi;
+    ray->axis = 0;
+    ray->sense = ray->from.x > hi.x ? 1 : -1;
+    return box_contains(box, ray->from);
+}
+
 /* The side of the projection of a directed edge on which that of the ray is, shifted symbolically
  * by (e, e^2): 0 only if the edge is parallel to the ray. */
 static inline int side_of_edge(int axis, vec3 a, vec3 b, vec3 p) {

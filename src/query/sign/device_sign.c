@@ -132,6 +132,11 @@ abut_status abuti_sign_on_device(const char *function, bvh_on_device *there,
 /* ---- queries ---- */
 
 /* As in inside.cl. */
+typedef struct mesh_box {
+    box3 box;
+    uint64_t along_x;
+} mesh_box;
+
 typedef struct boundary_frame {
     double origin[3], scale, facing;
     uint32_t node_count, unused;
@@ -153,7 +158,7 @@ static void enqueue_signs(const point_query *q, nearest_attachment *n, uint32_t 
     const uint32_t has_normals = sign->by_normals, triangle_count = there->tree.triangle_count;
     const abuti_buffer *normals =
         has_normals ? &sign->kit.buffers[SIGN_NORMALS] : &n->kit.buffers[NEAREST_EXACT];
-    const box3 box = there->tree.mesh->bounds;
+    const mesh_box box = {there->tree.mesh->bounds, !sign->closed};
     const vec3 origin = there->tree.mesh->origin;
     const boundary_frame frame = {.origin = {origin.x, origin.y, origin.z},
                                   .scale = there->tree.scale,

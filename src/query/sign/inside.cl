@@ -42,15 +42,16 @@ static inline float4 permute_axes(uint axis, float4 v) {
 /* The box of the mesh, absolute. */
 typedef struct mesh_box {
     double lo[3], hi[3];
+    ulong along_x; /* whether rays are along x, for a surface with boundary */
 } mesh_box;
 
-/* Chooses the ray as axis_ray_to_exit(). Returns false if the point is not in the box. */
+/* Chooses the ray as winding_exact.c. Returns false if the point is not in the box. */
 static inline bool init_crossing(crossing *c, float4 at, __global const double *exact,
                                  const mesh_box *box) {
     axis_ray ray;
     ray.from = load_point(exact);
-    bool inside = axis_ray_to_exit(&ray, v3(box->lo[0], box->lo[1], box->lo[2]),
-                                   v3(box->hi[0], box->hi[1], box->hi[2]));
+    vec3 lo = v3(box->lo[0], box->lo[1], box->lo[2]), hi = v3(box->hi[0], box->hi[1], box->hi[2]);
+    bool inside = box->along_x ? axis_ray_along_x(&ray, lo, hi) : axis_ray_to_exit(&ray, lo, hi);
     c->up = ray.sense > 0;
     c->axis = (uint)ray.axis;
     c->at = permute_axes(c->axis, at);
@@ -193,7 +194,7 @@ __kernel void inside_settle(__global const bvh_node *nodes, uint triangle_count,
     b.scale = frame.scale;
     for (int axis = 0; axis < 3; axis++)
         b.origin[axis] = frame.origin[axis];
-    const bool open = b.node_count > 0, continues = open && quest == QUEST_WINDING;
+    const bool open = b.node_count > 0, continues = open && quest != QUEST_INSIDE;
     double number = 0.0;
     for (bool is_other_side = false;; is_other_side = true) {
         /* One loop over candidates or all triangles that the ray may intersect, so that there is a
@@ -221,8 +222,8 @@ __kernel void inside_settle(__global const bvh_node *nodes, uint triangle_count,
             number = on_surface ? 0.5 : (double)winding;
             break;
         }
-        number += boundary_winding(&b, &ray, winding, !continues, frame.facing);
-        if (is_other_side || !on_surface) {
+        number += boundary_winding(&b, &ray, winding, quest != QUEST_WINDING, frame.facing);
+        if (is_other_side || !on_surface || quest != QUEST_WINDING) {
             number *= is_other_side ? 0.5 : 1.0;
             break;
         }
@@ -233,7 +234,8 @@ __kernel void inside_settle(__global const bvh_node *nodes, uint triangle_count,
         told = COMPLETE;
         stack[used++] = 0;
     }
-    bool inside = on_surface || (open ? frame.facing * number >= 0.5 : winding != 0);
+    bool inside = open ? frame.facing * number >= 0.5 : winding != 0;
+    inside = inside || (on_surface && !continues);
     store(number, inside, quest, (size_t)first + order[i], bytes, doubles);
 }
 

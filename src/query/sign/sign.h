@@ -92,12 +92,13 @@ double abuti_sign_crossing_solids(const abut_bvh *bvh, const bvh_interior *inter
 
 /* The winding number of a surface at rest. Without boundary it is exact, and 0.5 for points on the
  * surface. Otherwise it is the generalised one, the solid angle of all triangles over 4 pi, with an
- * error below 2^-20 (boundary_shared.h), and for points on the surface the mean of both sides.
+ * error below BOUNDARY_VALUE_ERROR, and for points on the surface the mean of both sides.
  * abuti_sign_ready() has been called; the same below. */
 double abuti_sign_winding(const abut_bvh *bvh, vec3 point);
-/* Whether the point is on the surface, which is exact, or inside: the winding number is not 0, or
- * with a boundary at least 1/2 times `facing`, up to 2^-40. */
-bool abuti_sign_inside(const abut_bvh *bvh, vec3 point);
+/* Whether that number is not 0, or with a boundary at least 1/2 times `facing`, up to 2^-40. For
+ * points on the surface true without boundary, otherwise the result for one side. Also whether the
+ * point is on the surface, which is exact. */
+bool abuti_sign_side(const abut_bvh *bvh, vec3 point, bool *on_surface);
 
 /* ---- boundary_tree.c: the tree over the boundary ---- */
 

@@ -22,6 +22,11 @@ static abut_status check_prepared(const char *function, const abut_bvh *bvh) {
 
 /* ---- one point ---- */
 
+static bool is_inside(const abut_bvh *bvh, vec3 point) {
+    bool on_surface;
+    return abuti_sign_side(bvh, point, &on_surface) || on_surface;
+}
+
 /* The radius of a ball around a point that certainly contains no surface; may be negative. */
 static double empty_ball_radius(const abut_bvh *bvh, double distance) {
     vec3 extent = v3_sub(bvh->mesh->bounds.hi, bvh->mesh->bounds.lo);
@@ -36,13 +41,16 @@ static bool is_same_side(const nearest_ball *known, vec3 point, double ball) {
            v3_length(d) < ball + known->radius;
 }
 
-static bool is_inside_closed(const abut_bvh *bvh, vec3 point, double distance,
-                             nearest_ball *known) {
-    if (!known)
-        return abuti_sign_inside(bvh, point);
+/* Without boundary, the result of the previous point may decide. */
+static bool has_negative_distance(const abut_bvh *bvh, vec3 point, double distance,
+                                  nearest_ball *known) {
+    bool on_surface;
+    if (!known || !bvh_sign_of(bvh)->closed)
+        return abuti_sign_side(bvh, point, &on_surface);
     double ball = empty_ball_radius(bvh, distance);
-    bool inside = known->is && is_same_side(known, point, ball) ? known->holds
-                                                                : abuti_sign_inside(bvh, point);
+    bool inside = known->is && is_same_side(known, point, ball)
+                      ? known->holds
+                      : abuti_sign_side(bvh, point, &on_surface);
     *known = (nearest_ball){true, inside, point, ball};
     return inside;
 }
@@ -54,9 +62,8 @@ void abuti_sign_set(const abut_bvh *bvh, vec3 point, nearest_ball *known, abut_n
         return;
     if (sign->method == ABUT_SIGN_NORMAL)
         side = abuti_sign_normals_side(sign, point, nearest) * sign->facing;
-    bool inside = side != 0      ? side < 0 /* not certain enough to be used for other points */
-                  : sign->closed ? is_inside_closed(bvh, point, distance, known)
-                                 : abuti_sign_inside(bvh, point);
+    /* a side by normals is not certain enough to be used for other points */
+    bool inside = side != 0 ? side < 0 : has_negative_distance(bvh, point, distance, known);
     if (inside)
         nearest->distance = -distance;
 }
@@ -75,7 +82,7 @@ static abut_status begin_query(const char *function, const abut_bvh *bvh, abut_v
 abut_status abut_sign_inside(const abut_bvh *bvh, abut_vec3 point, bool *inside) {
     abut_status status = begin_query(__func__, bvh, point, inside, "inside");
     if (!status)
-        *inside = abuti_sign_inside(bvh, point);
+        *inside = is_inside(bvh, point);
     return status;
 }
 
@@ -116,7 +123,7 @@ static void compute_inside(void *data, const bvh_sorted_point *places, size_t be
         size_t point = bvh_point_index(places, i);
         if (i % POINTS_PER_STOP_CHECK == 0 && abuti_stop(b->bvh->context, "inside"))
             return;
-        b->inside[point] = abuti_sign_inside(b->bvh, bvh_point_at(&b->points, point));
+        b->inside[point] = is_inside(b->bvh, bvh_point_at(&b->points, point));
     }
 }
 

@@ -42,6 +42,7 @@ typedef struct crossing_query {
     bvh_ray_slabs slab; /* if posed */
     int64_t winding;
     bool on_surface;
+    bool along_x;           /* the ray, as those of rows of cells */
     bool continues;         /* if the point is on the surface, whose triangles there count 0 */
     const bool *is_skipped; /* by triangle; null if none is skipped */
 } crossing_query;
@@ -131,7 +132,8 @@ static void set_region(crossing_query *w) {
 /* Initialises a query for a mesh at rest. Returns false if the point is outside its box. */
 static bool init_at_rest(crossing_query *w) {
     const box3 *box = &w->bvh->mesh->bounds;
-    const bool is_in_box = axis_ray_to_exit(&w->ray, box->lo, box->hi);
+    const bool is_in_box = w->along_x ? axis_ray_along_x(&w->ray, box->lo, box->hi)
+                                      : axis_ray_to_exit(&w->ray, box->lo, box->hi);
     set_region(w);
     return is_in_box;
 }
@@ -195,7 +197,8 @@ static double add_strips(const crossing_query *w, const uint32_t (*border)[2],
             from = abuti_motion_apply(&w->motion, from);
             to = abuti_motion_apply(&w->motion, to);
         }
-        half_angles_add_strip(&sum, &w->ray, from, to);
+        half_angles_add_strip(&sum, &w->ray, from, to, strip_end_of(&w->ray, from, w->bvh->scale),
+                              strip_end_of(&w->ray, to, w->bvh->scale));
     }
     return strips_winding((int)w->winding, &sum);
 }
@@ -223,22 +226,22 @@ static boundary_view view_of(const abut_bvh *bvh) {
     return abuti_boundary_tree_view(bvh, atomic_load(&bvh_sign_of(bvh)->boundary));
 }
 
-/* Counts the crossings of the ray from a point. */
-static crossing_query count_crossings(const abut_bvh *bvh, vec3 point, bool continues) {
+/* Counts the crossings of the ray from a point. With a boundary the ray is that of a field. */
+static crossing_query count_crossings(const abut_bvh *bvh, vec3 point) {
+    const bool closed = bvh_sign_of(bvh)->closed;
     crossing_query w;
     memset(&w, 0, sizeof w);
     w.bvh = bvh;
     w.ray.from = point;
-    w.continues = continues;
+    w.continues = w.along_x = !closed;
     if (init_at_rest(&w))
         traverse(&w);
     return w;
 }
 
 double abuti_sign_winding(const abut_bvh *bvh, vec3 point) {
-    const bool closed = bvh_sign_of(bvh)->closed;
-    crossing_query w = count_crossings(bvh, point, !closed);
-    if (closed)
+    crossing_query w = count_crossings(bvh, point);
+    if (bvh_sign_of(bvh)->closed)
         return w.on_surface ? 0.5 : (double)w.winding;
     const boundary_view boundary = view_of(bvh);
     const double here = boundary_winding(&boundary, &w.ray, (int)w.winding, false, 1);
@@ -251,10 +254,11 @@ double abuti_sign_winding(const abut_bvh *bvh, vec3 point) {
     return 0.5 * (here + boundary_winding(&boundary, &w.ray, (int)w.winding, false, 1));
 }
 
-bool abuti_sign_inside(const abut_bvh *bvh, vec3 point) {
+bool abuti_sign_side(const abut_bvh *bvh, vec3 point, bool *on_surface) {
     const struct bvh_sign *sign = bvh_sign_of(bvh);
-    const crossing_query w = count_crossings(bvh, point, false);
-    if (w.on_surface || sign->closed)
+    const crossing_query w = count_crossings(bvh, point);
+    *on_surface = w.on_surface;
+    if (sign->closed)
         return w.on_surface || w.winding != 0;
     const boundary_view boundary = view_of(bvh);
     const int crossings = (int)w.winding;

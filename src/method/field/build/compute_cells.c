@@ -59,7 +59,8 @@ static uint32_t index_in_block(const worker *w, uint32_t i, uint32_t j, uint32_t
 /* The sign of a cell that may be on the surface. As in sign/signed.c, a distance of 0 has no sign,
  * and a distance that rounds to 0 is inside. */
 static double sign_touching(const computing *c, vec3 p, double distance) {
-    return distance > 0 && abuti_sign_inside(c->table.bvh, p) ? -distance : distance;
+    bool on_surface;
+    return distance > 0 && abuti_sign_side(c->table.bvh, p, &on_surface) ? -distance : distance;
 }
 
 static void search_cell(worker *w, const uint32_t cell[3], float *value) {

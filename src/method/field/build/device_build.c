@@ -205,7 +205,7 @@ static void queue_sides(fill_state *f, abuti_kit *kit) {
                   ABUTI_VALUE(f->argument), BOUNDARY(NODES), BOUNDARY(VERTICES),
                   ABUTI_VALUE(p->sign->node_count), ABUTI_VALUE(p->sign->facing),
                   MEMORY(FIELD_ROWS), ABUTI_VALUE(f->rows_max), MEMORY(FIELD_COUNTERS),
-                  ABUTI_BUFFER(f->values));
+                  ABUTI_BUFFER(f->values), ABUTI_VALUE(f->bvh->tree.mesh->bounds.hi.x));
 }
 
 static void queue_top(fill_state *f) {

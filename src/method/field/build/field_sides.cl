@@ -97,11 +97,12 @@ field_sides(field_grid g, __global const boundary_node *nodes, __global const do
     }
 }
 
-/* Cells of undecided rows, one work-item each. */
+/* Cells of undecided rows, one work-item each. Rays are those of points (axis_ray_along_x()); `end`
+ * is the largest x of the mesh. */
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
 field_rest(field_grid g, __global const boundary_node *nodes, __global const double *vertices,
            uint node_count, double facing, __global const uint *rows, uint rows_max,
-           volatile __global uint *counters, __global int *windings) {
+           volatile __global uint *counters, __global int *windings, double end) {
     const boundary_view b = view_of(&g, nodes, vertices, node_count);
     uint count = 8 * min(counters[FIELD_COUNT_ROWS], rows_max);
     for (uint i = (uint)get_global_id(0); i < count; i += (uint)get_global_size(0)) {
@@ -111,8 +112,9 @@ field_rest(field_grid g, __global const boundary_node *nodes, __global const dou
         axis_ray ray;
         ray.from = centre_at(&g, x, cell / g.count[0] % g.count[1], cell / g.count[0] / g.count[1]);
         ray.axis = 0;
-        ray.sense = -1;
-        windings[cell] = facing * boundary_winding(&b, &ray, windings[cell], 1, facing) >= 0.5;
+        ray.sense = ray.from.x > end ? 1 : -1;
+        int crossings = ray.sense > 0 ? 0 : windings[cell];
+        windings[cell] = facing * boundary_winding(&b, &ray, crossings, 1, facing) >= 0.5;
     }
 }
 

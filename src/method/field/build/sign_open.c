@@ -43,9 +43,11 @@ static void set_span(const open_sign_job *o, const cells_span *s, double shift) 
 }
 
 static void set_cell(const open_sign_job *o, const uint32_t cell[3]) {
-    const axis_ray ray = {grid_centre(o->grid, cell[0], cell[1], cell[2]), 0, -1};
+    const box3 *box = &o->bvh->mesh->bounds;
     const size_t at = sign_rows_at(o->rows, cell);
-    const bool crossed = o->rows->crossed[sign_rows_row(o->rows, cell)];
+    axis_ray ray = {grid_centre(o->grid, cell[0], cell[1], cell[2]), 0, 0};
+    const bool crossed =
+        axis_ray_along_x(&ray, box->lo, box->hi) && o->rows->crossed[sign_rows_row(o->rows, cell)];
     const double w =
         boundary_winding(&o->boundary, &ray, crossed ? o->rows->winding[at] : 0, true, o->facing);
     o->rows->inside[at] = o->facing * w >= 0.5;

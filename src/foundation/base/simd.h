@@ -56,6 +56,12 @@ static inline f4 f4_load_u16(const uint16_t *from) {
     __m128i words = _mm_loadl_epi64((const __m128i *)(const void *)from);
     return _mm_cvtepi32_ps(_mm_unpacklo_epi16(words, _mm_setzero_si128()));
 }
+static inline f4 f4_load_u8(const uint8_t *from) {
+    int32_t four;
+    memcpy(&four, from, sizeof four);
+    __m128i zero = _mm_setzero_si128(), words = _mm_unpacklo_epi8(_mm_cvtsi32_si128(four), zero);
+    return _mm_cvtepi32_ps(_mm_unpacklo_epi16(words, zero));
+}
 #define f4_store _mm_storeu_ps
 /* Truncates towards zero. */
 static inline void f4_store_int(int32_t *to, f4 a) {
@@ -159,6 +165,12 @@ typedef uint32x4_t m4;
 static inline f4 f4_load_u16(const uint16_t *from) {
     return vcvtq_f32_u32(vmovl_u16(vld1_u16(from)));
 }
+static inline f4 f4_load_u8(const uint8_t *from) {
+    uint32_t four;
+    memcpy(&four, from, sizeof four);
+    uint16x8_t words = vmovl_u8(vreinterpret_u8_u32(vdup_n_u32(four)));
+    return vcvtq_f32_u32(vmovl_u16(vget_low_u16(words)));
+}
 #define f4_store vst1q_f32
 static inline void f4_store_int(int32_t *to, f4 a) {
     vst1q_s32(to, vcvtq_s32_f32(a));
@@ -258,6 +270,10 @@ static inline f4 f4_load(const float *from) {
     return r;
 }
 static inline f4 f4_load_u16(const uint16_t *from) {
+    f4 r = {{(float)from[0], (float)from[1], (float)from[2], (float)from[3]}};
+    return r;
+}
+static inline f4 f4_load_u8(const uint8_t *from) {
     f4 r = {{(float)from[0], (float)from[1], (float)from[2], (float)from[3]}};
     return r;
 }

@@ -16,7 +16,7 @@ enum {
 
 typedef struct all_pass {
     const bvh_gather *g;
-    const ray_wide *tree;
+    const bvh_wide *tree;
     const abut_ray *rays;
     uint32_t *counts;       /* of each ray */
     uint32_t *found_counts; /* of each task */
@@ -95,7 +95,7 @@ static void write_task(void *data, size_t task, size_t begin, size_t end) {
     }
 }
 
-abut_status abuti_ray_all_run(const bvh_gather *g, const ray_wide *tree, const abut_ray *rays) {
+abut_status abuti_ray_all_run(const bvh_gather *g, const bvh_wide *tree, const abut_ray *rays) {
     abut_context *context = g->bvh->context;
     const size_t tasks = abuti_chunk_count(g->count, RAYS_PER_TASK);
     all_pass pass = {.g = g, .tree = tree, .rays = rays};

@@ -204,13 +204,6 @@ static void run_search(hit_search *h, const framed_ray *b) {
 
 /* ---- public ---- */
 
-enum {
-    /* The tree of ray.h is built after batches have had so many rays in total, and one ray per so
-     * many triangles. */
-    TREE_RAYS_MIN = 64,
-    TREE_TRIANGLES_PER_RAY = 4
-};
-
 static abut_status check_ray(const char *function, const abut_ray *ray, size_t index) {
     char what[64];
     if (!ray)
@@ -280,36 +273,8 @@ abut_ray_hit abuti_ray_find_exit(const abut_bvh *bvh, const abut_ray *ray, doubl
     return search_one(QUERY_EXIT, bvh, ray, limit, NULL).best;
 }
 
-/* The tree of ray.h if there is one. */
-static const ray_wide *existing_tree(const abut_bvh *bvh) {
-    return (const ray_wide *)abuti_bvh_find_attachment(&bvh->parts, ABUTI_BY_LANES(abuti_ray_wide));
-}
-
-/* The tree for so many rays, or null if there is none and it does not pay off, or memory is
- * exhausted. */
-static const ray_wide *tree_for_rays(const abut_bvh *bvh, size_t count) {
-    const ray_wide *tree = existing_tree(bvh);
-    bvh_attachment *part = NULL;
-    if (tree)
-        return tree;
-    atomic_size_t *asked = &((abut_bvh *)(uintptr_t)bvh)->ray_count;
-    size_t before = atomic_fetch_add_explicit(asked, count, memory_order_relaxed);
-    size_t all = before + count < count ? SIZE_MAX : before + count;
-    if (all >= TREE_RAYS_MIN && all >= bvh->triangle_count / TREE_TRIANGLES_PER_RAY &&
-        abuti_bvh_share_attachment(bvh, ABUTI_BY_LANES(abuti_ray_wide), &part))
-        part = NULL;
-    return (const ray_wide *)part;
-}
-
-abut_status abuti_ray_prepare(const abut_bvh *bvh) {
-    bvh_attachment *part;
-    if (bvh->there) /* a device uses its own tree */
-        return ABUT_OK;
-    return abuti_bvh_share_attachment(bvh, ABUTI_BY_LANES(abuti_ray_wide), &part);
-}
-
 /* Searches rays with the tree, or one by one. */
-static void search_rays(const abut_bvh *bvh, const ray_wide *tree, const abut_ray *rays,
+static void search_rays(const abut_bvh *bvh, const bvh_wide *tree, const abut_ray *rays,
                         size_t count, double limit, abut_ray_hit *hits, bool *any) {
     ray_row row;
     row.unfinished_count = 0;
@@ -343,7 +308,7 @@ static abut_status cast_ray(const char *function, const abut_bvh *bvh, const abu
         (status = check_ray(function, ray, SIZE_MAX)) ||
         (status = abuti_bvh_check_limit(function, "limit", limit)))
         return status;
-    search_rays(bvh, existing_tree(bvh), ray, 1, limit, hit, any);
+    search_rays(bvh, abuti_bvh_earn_wide(bvh, 1), ray, 1, limit, hit, any);
     return ABUT_OK;
 }
 
@@ -404,7 +369,7 @@ void abuti_ray_pierce(const abut_mesh *mesh, const ray_pierce *pierce) {
 
 typedef struct ray_batch {
     const abut_bvh *bvh;
-    const ray_wide *tree; /* or null */
+    const bvh_wide *tree; /* or null */
     const abut_ray *rays;
     double limit;
     abut_ray_hit *hits; /* one of these two outputs is set */
@@ -447,8 +412,8 @@ static abut_status cast_rays(const char *function, const abut_bvh *bvh, abut_arr
     if (!status && count && bvh->there) {
         status = abuti_ray_on_device(function, bvh->there, rays, count, limit, any, out);
     } else if (!status && count) {
-        ray_batch b = {bvh,   tree_for_rays(bvh, count), rays.host,
-                       limit, any ? NULL : out.host,     any ? out.host : NULL};
+        ray_batch b = {bvh,   abuti_bvh_earn_wide(bvh, count), rays.host,
+                       limit, any ? NULL : out.host,           any ? out.host : NULL};
         status =
             abuti_bvh_run_tasks(bvh->context, "rays", count, RAYS_PER_TASK, rays_task, &b, 0, 1);
     }
@@ -491,7 +456,7 @@ static abut_status find_all_hits(const char *function, const abut_bvh *bvh, abut
         return status;
     if (bvh->there)
         return abuti_ray_all_on_device(&g, rays);
-    const ray_wide *tree = tree_for_rays(bvh, count);
+    const bvh_wide *tree = abuti_bvh_earn_wide(bvh, count);
     return tree ? abuti_ray_all_run(&g, tree, rays.host) : abuti_gather_run(&g);
 }
 

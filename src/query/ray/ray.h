@@ -1,45 +1,13 @@
-/* Functions that the files of ray queries share, and the tree for batches.
- *
- * A second tree for batches of rays on the CPU: as many children per node, and triangles per leaf,
- * as the processor has lanes. It is built from the BVH and kept as its attachment, one for each
- * number of lanes. walk_lanes.c describes the traversal.
- *
- * Boxes are those of the BVH. Corners are floats in its frame, rounded to nearest: sufficient for
- * bounds, never for results. Each node has for every octant of directions the order in which its
- * children are pushed, the furthest first (Fuetterling and others 2017, "Accelerated single ray
- * tracing for wide vector units").
- */
+/* Functions that the files of ray queries share. */
 #ifndef ABUTI_RAY_H
 #define ABUTI_RAY_H
 
 #include "bvh/gather.h"
+#include "bvh/wide.h"
 
 #include <abut/ray.h>
 
-/* ---- wide_lanes.c, walk_lanes.c, pierce_lanes.c ---- */
-
-typedef struct ray_wide {
-    bvh_attachment attachment;
-    uint32_t node_count, leaf_count;
-    void *nodes, *leaves;
-} ray_wide;
-
-#ifdef LANES
-
-typedef struct wide_node {
-    float planes[6][LANES]; /* low ends, high ends; of an empty slot infinity, -infinity */
-    uint32_t child[LANES];  /* a node, BVH_LEAF + a leaf, or ABUT_NONE */
-    uint8_t order[8][LANES];
-} wide_node;
-
-typedef struct wide_leaf {
-    float corner[3][3][LANES]; /* corner, axis; NaN if there is no triangle */
-    uint32_t triangle[LANES];
-} wide_leaf;
-
-#endif
-
-extern const bvh_attachment_kind abuti_ray_wide_4, abuti_ray_wide_8, abuti_ray_wide_16;
+/* ---- walk_lanes.c, pierce_lanes.c ---- */
 
 /* The query of a row of rays. */
 typedef enum ray_query_kind { RAY_FIRST, RAY_ANY, RAY_ALL } ray_query_kind;
@@ -54,7 +22,7 @@ typedef struct ray_found {
 
 typedef struct ray_row {
     const abut_bvh *bvh;
-    const ray_wide *tree;
+    const bvh_wide *tree;
     const abut_ray *rays;
     uint32_t count; /* at most RAYS_PER_TASK */
     ray_query_kind what;
@@ -109,9 +77,6 @@ abut_ray_hit abuti_ray_find_exit(const abut_bvh *bvh, const abut_ray *ray, doubl
 abut_ray_hit abuti_ray_chord(const abut_bvh *bvh, vec3 point, vec3 inwards, double start,
                              double limit);
 
-/* Builds the tree for batches of rays on the CPU, if there is none. Thread-safe. */
-abut_status abuti_ray_prepare(const abut_bvh *bvh);
-
 /* ---- device_ray.c: on a device; arguments have been validated, except for rays in a buffer ----
  */
 
@@ -123,6 +88,6 @@ abut_status abuti_ray_all_on_device(const bvh_gather *gather, abut_array rays);
 /* ---- all.c ---- */
 
 /* All hits of many rays with the tree; arguments have been validated. */
-abut_status abuti_ray_all_run(const bvh_gather *gather, const ray_wide *tree, const abut_ray *rays);
+abut_status abuti_ray_all_run(const bvh_gather *gather, const bvh_wide *tree, const abut_ray *rays);
 
 #endif

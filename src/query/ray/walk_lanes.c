@@ -129,7 +129,7 @@ static start_result start_ray(active_ray *f, const ray_row *row, uint32_t index)
         exit_offset = v3_max_abs(o);
     }
     f->unit = power_of_two(exponent + of_scale);
-    f->margin = 0x1p-21f * ((float)exit_offset + 2.0f);
+    f->margin = 0x1p-20f * ((float)exit_offset + 3.0f);
     const double p[3] = {o.x, o.y, o.z}, d[3] = {along.x, along.y, along.z};
     aim_slabs(f, p, d);
     f->z = fabs(d[0]) >= fabs(d[1]) && fabs(d[0]) >= fabs(d[2]) ? 0
@@ -268,17 +268,19 @@ static __attribute__((noinline)) void add_hits(ray_walk *w, active_ray *f, const
 static inline void node_step(const wide_node *node, active_ray *f) {
     wide enter = v_all(0), leave = v_all(f->reach);
     for (int axis = 0; axis < 3; axis++) {
-        wide inverse = v_all(f->inverse[axis]);
-        wide in =
-            v_mul_add(v_load(node->planes[f->first[axis]]), inverse, v_all(f->entry_offset[axis]));
-        wide out =
-            v_mul_add(v_load(node->planes[f->last[axis]]), inverse, v_all(f->exit_offset[axis]));
+        const float inverse = f->inverse[axis], from = node->origin[axis] * inverse;
+        const wide step = v_all(node->step[axis] * inverse);
+        wide in = v_mul_add(fw_load_u8(node->planes[f->first[axis]]), step,
+                            v_all(from + f->entry_offset[axis]));
+        wide out = v_mul_add(fw_load_u8(node->planes[f->last[axis]]), step,
+                             v_all(from + f->exit_offset[axis]));
         enter = v_max(enter, in);
         leave = v_min(leave, out);
     }
-    f->used += fw_pack_ordered(f->key + f->used, f->child + f->used, enter, node->child,
-                               node->order[f->octant],
-                               v_less_equal(enter, v_mul(leave, v_all(ROUNDING_FACTOR))));
+    f->used +=
+        fw_pack_ordered(f->key + f->used, f->child + f->used, enter, node->child,
+                        node->order[f->octant],
+                        v_less_equal(enter, v_mul(leave, v_all(ROUNDING_FACTOR))), node->count);
 }
 
 /* The side of the line on which an edge passes, for u, v and w of pierce_cl.h. */
@@ -287,13 +289,20 @@ static inline wide edge_side(wide ax, wide ay, wide bx, wide by) {
 }
 
 static inline void leaf_step(ray_walk *w, const wide_leaf *leaf, active_ray *f) {
-    wide x[3], y[3], z[3], size[3], m = v_all(f->margin), zero = v_all(0);
+    wide x[3], y[3], z[3], size[3], m = v_all(f->margin + leaf->step_max), zero = v_all(0);
+    const float origin_z = leaf->origin[f->z], step_z = leaf->step[f->z];
+    const wide step_x = v_all(leaf->step[f->x]), step_y = v_all(leaf->step[f->y]),
+               step_xz = v_all(f->slope_x * step_z), step_yz = v_all(f->slope_y * step_z),
+               step_zz = v_all(f->per_z * step_z),
+               from_x = v_all(leaf->origin[f->x] + f->slope_x * origin_z + f->add_x),
+               from_y = v_all(leaf->origin[f->y] + f->slope_y * origin_z + f->add_y),
+               from_z = v_all(f->per_z * origin_z + f->add_z);
     for (int k = 0; k < 3; k++) {
-        wide cx = v_load(leaf->corner[k][f->x]), cy = v_load(leaf->corner[k][f->y]),
-             cz = v_load(leaf->corner[k][f->z]);
-        x[k] = v_add(v_mul_add(v_all(f->slope_x), cz, cx), v_all(f->add_x));
-        y[k] = v_add(v_mul_add(v_all(f->slope_y), cz, cy), v_all(f->add_y));
-        z[k] = v_mul_add(v_all(f->per_z), cz, v_all(f->add_z));
+        wide cx = fw_load_u16(leaf->corner[k][f->x]), cy = fw_load_u16(leaf->corner[k][f->y]),
+             cz = fw_load_u16(leaf->corner[k][f->z]);
+        x[k] = v_mul_add(cx, step_x, v_mul_add(cz, step_xz, from_x));
+        y[k] = v_mul_add(cy, step_y, v_mul_add(cz, step_yz, from_y));
+        z[k] = v_mul_add(cz, step_zz, from_z);
         size[k] = v_add(v_add(v_abs(x[k]), v_abs(y[k])), m);
     }
     wide u = edge_side(x[1], y[1], x[2], y[2]), v = edge_side(x[2], y[2], x[0], y[0]),
@@ -308,7 +317,8 @@ static inline void leaf_step(ray_walk *w, const wide_leaf *leaf, active_ray *f) 
     unsigned both = v_mask_bits(v_less(zero, left)) & v_mask_bits(v_less(right, zero));
     wide low = v_min(v_min(z[0], z[1]), z[2]), high = v_max(v_max(z[0], z[1]), z[2]);
     unsigned may = v_mask_bits(v_less_equal(zero, v_add(high, m))) &
-                   v_mask_bits(v_less_equal(v_sub(low, m), v_all(f->reach))) & ~both;
+                   v_mask_bits(v_less_equal(v_sub(low, m), v_all(f->reach))) & ~both &
+                   ((1u << leaf->count) - 1);
     if (!may)
         return;
     mask certain = mw_and(v_less(zero, certain_within), v_less(v_add(e, e), v_abs(d)));

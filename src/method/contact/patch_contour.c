@@ -18,8 +18,7 @@
  * For b, segments are reversed.
  */
 #include "contact/patch.h"
-
-#include <abut/nearest.h>
+#include "nearest/nearest.h"
 
 #include <math.h>
 #include <string.h>
@@ -223,8 +222,8 @@ static bool is_flood_inside(patch_work *work, const pair_frame *frame, uint32_t 
     double max_distance =
         2 * (other->surface.skin_width * other->skin->max_offset +
              work->body[side].surface.skin_width * work->body[side].skin->max_offset);
-    work->status = abut_nearest_point(other->bvh, v3_add(at, other->bvh->mesh->origin),
-                                      max_distance, &nearest);
+    abuti_nearest_point(other->bvh, v3_add(at, other->bvh->mesh->origin), max_distance, NULL,
+                        &nearest);
     return nearest.triangle != ABUT_NONE;
 }
 

@@ -17,8 +17,7 @@
  * Guarantee: the nearest pair of triangles within the range always has a wall, and its depth is
  * minus the distance of the surfaces. Walls further away than the range are not reported. */
 #include "contact/patch_proximity.h"
-
-#include <abut/ray.h>
+#include "ray/ray.h"
 
 #include <math.h>
 #include <stddef.h>
@@ -76,9 +75,8 @@ static bool blocks_segment(const patch_body *body, vec3 from, vec3 to) {
     vec3 direction = v3_sub(to, from);
     abut_ray ray = {v3_add(v3_along(from, BLOCKED_INSET, direction), body->bvh->mesh->origin),
                     direction};
-    abut_ray_hit hit;
-    return !abut_ray_first(body->bvh, &ray, 1 - 2 * BLOCKED_INSET, &hit) &&
-           hit.triangle != ABUT_NONE;
+    return v3_max_abs(direction) > 0 &&
+           abuti_ray_first(body->bvh, &ray, 1 - 2 * BLOCKED_INSET).triangle != ABUT_NONE;
 }
 
 /* Returns whether another surface is between the closest points of a pair. */

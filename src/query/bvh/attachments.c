@@ -134,12 +134,10 @@ const bvh_wide *abuti_bvh_find_wide(const abut_bvh *bvh) {
 }
 
 const bvh_wide *abuti_bvh_earn_wide(const abut_bvh *bvh, size_t queries) {
-    const size_t each = bvh->triangle_count / WIDE_TRIANGLES_PER_QUERY;
-    return (const bvh_wide *)abuti_bvh_earn_attachment(bvh, ABUTI_BY_LANES(abuti_bvh_wide),
-                                                       &((abut_bvh *)(uintptr_t)bvh)->query_count,
-                                                       queries,
-                                                       each > WIDE_QUERIES_MIN ? each
-                                                                               : WIDE_QUERIES_MIN);
+    const size_t threshold = bvh->triangle_count / WIDE_TRIANGLES_PER_QUERY;
+    return (const bvh_wide *)abuti_bvh_earn_attachment(
+        bvh, ABUTI_BY_LANES(abuti_bvh_wide), &((abut_bvh *)(uintptr_t)bvh)->query_count, queries,
+        threshold > WIDE_QUERIES_MIN ? threshold : WIDE_QUERIES_MIN);
 }
 
 abut_status abuti_bvh_prepare_wide(const abut_bvh *bvh) {

@@ -211,11 +211,11 @@ static void generated_task(void *data, size_t chunk, size_t begin, size_t end) {
 
 abut_status abuti_batch_nearest(nearest_batch *b, const box3 *bounds) {
     size_t count = b->points.count;
+    abuti_bvh_earn_wide(b->bvh, count);
     const size_t each =
         b->points.ordered ? LISTS_SORTED_POINTS_PER_TRIANGLE : LISTS_POINTS_PER_TRIANGLE;
     if (count >= LISTS_MIN && count / each >= b->bvh->triangle_count)
         return b->points.ordered ? abuti_batch_lists(b) : nearest_by_lists(b, bounds);
-    abuti_bvh_earn_wide(b->bvh, count);
     if (b->read)
         return abuti_parallel_try(b->bvh->context, "nearest", count, POINTS_PER_TASK,
                                   generated_task, b);

@@ -180,8 +180,7 @@ static void update_best(active_ray *f, const abut_ray_hit *hit) {
 /* Applies the exact predicate. */
 static void test_triangle_exactly(ray_row *row, active_ray *f, uint32_t triangle) {
     abut_ray_hit hit;
-    if (!abuti_ray_meet(row->bvh->mesh, &row->rays[f->ray], triangle, &hit) ||
-        !(hit.parameter <= row->limit))
+    if (!abuti_ray_meet(row, f->ray, triangle, &hit))
         return;
     if (row->what == RAY_ALL)
         record_hit(row, f, triangle, false);
@@ -248,7 +247,7 @@ static __attribute__((noinline)) void add_hits(ray_walk *w, active_ray *f, const
         f->used = 0;
         return;
     }
-    if (row->what == RAY_FIRST && certain)
+    if (row->what <= RAY_EXIT && certain)
         add_certain_candidates(row, f, leaf, certain, low, high);
     for (unsigned rest = row->what == RAY_ALL ? certain : 0; rest; rest &= rest - 1)
         record_hit(row, f, leaf->triangle[__builtin_ctz(rest)], true);
@@ -259,7 +258,7 @@ static __attribute__((noinline)) void add_hits(ray_walk *w, active_ray *f, const
     }
     if (row->what == RAY_ANY && f->has_hit)
         f->used = 0;
-    else if (row->what == RAY_FIRST)
+    else if (row->what <= RAY_EXIT)
         prune_candidates(f);
 }
 
@@ -322,6 +321,8 @@ static inline void leaf_step(ray_walk *w, const wide_leaf *leaf, active_ray *f) 
     if (!may)
         return;
     mask certain = mw_and(v_less(zero, certain_within), v_less(v_add(e, e), v_abs(d)));
+    if (w->row->what == RAY_EXIT) /* d has the sign of the cosine with the normal, over d_z */
+        may &= ~v_mask_bits(mw_and(certain, v_less(v_mul(d, v_all(f->per_z)), zero)));
     wide per_d = fw_quotient(v_all(1), v_select(certain, d, v_all(1)));
     wide wrong = v_mul_add(v_mul(v_mul(v_all(4), e), v_abs(per_d)), v_sub(high, low), twice);
     wide t = v_mul(v_mul_add(u, z[0], v_mul_add(v, z[1], v_mul(s, z[2]))), per_d);
@@ -352,7 +353,7 @@ static void compute_pending_hits(ray_walk *w) {
 
 static void finish_ray(ray_walk *w, active_ray *f) {
     ray_row *row = w->row;
-    if (row->what != RAY_FIRST) {
+    if (row->what > RAY_EXIT) {
         if (row->what == RAY_ANY)
             row->any[f->ray] = f->has_hit;
         return;
@@ -396,7 +397,6 @@ static bool start_next_ray(ray_walk *w, active_ray *f, uint32_t *next) {
 }
 
 void BY_LANES(abuti_ray_walk)(ray_row *row) {
-
     ray_walk w;
     active_ray *on_way[ACTIVE_RAYS], *at_node[ACTIVE_RAYS], *at_leaf[ACTIVE_RAYS];
     uint32_t count = 0, next = 0;

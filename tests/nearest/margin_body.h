@@ -5,6 +5,10 @@
 #define abuti_nearest_search_4 search_beside_4 /* the library has the others */
 #define abuti_nearest_search_8 search_beside_8
 #define abuti_nearest_search_16 search_beside_16
+#define abuti_bvh_wide_4 wide_beside_4
+#define abuti_bvh_wide_8 wide_beside_8
+#define abuti_bvh_wide_16 wide_beside_16
+#include "bvh/wide_lanes.c"
 #include "nearest/search_lanes.c"
 
 #include <math.h>
@@ -26,13 +30,14 @@ static bool start_somewhere(search *s, const abut_bvh *bvh, const abut_mesh *mes
     return true;
 }
 
-/* The largest error of the distances of a leaf's triangles, beyond what the steps of blocks and
- * boxes explain, as a part of the margin without them. */
-static double leaf_error(const search *s, const abut_mesh *mesh, uint32_t leaf,
-                         const float *distance, float margin) {
+/* The largest error of the distances of a leaf's triangles, beyond what the steps of its corners
+ * explain, as a part of the margin without them. */
+static double leaf_error(const search *s, const abut_mesh *mesh, const wide_leaf *leaf) {
+    float margin, distance[LANES];
     double worst = 0;
-    for (uint32_t i = 0; i < bvh_leaf_fill(s->bvh, leaf); i++) {
-        abut_triangle t = triangle_of(mesh, s->bvh->order[leaf * BVH_WIDTH + i]);
+    fw_store(distance, fw_sqrt(leaf_distances(s, leaf, &margin)));
+    for (uint32_t i = 0; i < leaf->count; i++) {
+        abut_triangle t = triangle_of(mesh, leaf->triangle[i]);
         abut_closest_on_triangle closest;
         assert_ok(abut_triangle_closest_point(&t, s->point, &closest));
         double error = fabs(distance[i] - closest.distance * s->bvh->scale);
@@ -43,40 +48,43 @@ static double leaf_error(const search *s, const abut_mesh *mesh, uint32_t leaf,
     return worst;
 }
 
-static bool is_leaf(uint32_t child) {
-    return child != ABUT_NONE && child & BVH_LEAF;
+/* The float distance of the box of each child is not beyond that of its triangles. */
+static void check_boxes(const search *s, const abut_mesh *mesh, const bvh_wide *tree,
+                        const wide_node *node) {
+    path_node opened;
+    open_node(s, node, &opened);
+    for (uint32_t i = 0; i < node->count; i++) {
+        uint32_t child = node->child[i];
+        while (!(child & BVH_LEAF)) /* the first leaf below */
+            child = ((const wide_node *)tree->nodes)[child].child[0];
+        const wide_leaf *leaf = (const wide_leaf *)tree->leaves + (child & ~BVH_LEAF);
+        for (uint32_t k = 0; k < leaf->count; k++) {
+            abut_triangle t = triangle_of(mesh, leaf->triangle[k]);
+            abut_closest_on_triangle closest;
+            assert_ok(abut_triangle_closest_point(&t, s->point, &closest));
+            assert_true(opened.key[i] <= box_bound((float)(closest.distance * s->bvh->scale)));
+        }
+    }
+    for (uint32_t i = node->count; i < LANES; i++)
+        assert_true(opened.key[i] == INFINITY);
 }
 
-/* That of all triangles of a mesh and some points. */
+/* The largest error of all triangles of a mesh and some points. */
 static double worst_error(abut_mesh *mesh, int rounds, uint64_t seed) {
     test_random random = {seed};
     double worst = 0;
     abut_bvh *bvh = hierarchy(mesh);
-    uint32_t some_leaf = 0;
-    while (!is_leaf(bvh->nodes[some_leaf / BVH_WIDTH].child[some_leaf % BVH_WIDTH]))
-        some_leaf++;
+    bvh_attachment *part = NULL;
+    assert_ok(abuti_bvh_share_attachment(bvh, &BY_LANES(abuti_bvh_wide), &part));
+    const bvh_wide *tree = (const bvh_wide *)(void *)part;
     for (int round = 0; round < rounds; round++) {
         search s;
         if (!start_somewhere(&s, bvh, mesh, round, &random))
             continue;
-        for (uint32_t n = 0; n < bvh->node_count; n++)
-            for (uint32_t slot = 0; slot < BVH_WIDTH; slot++) {
-                uint32_t child = bvh->nodes[n].child[slot];
-                if (!is_leaf(child))
-                    continue;
-                float margins[4 * WIDE_GROUPS], distances[4 * WIDE_GROUPS];
-                uint32_t places[WIDE_GROUPS] = {0}, group = slot % WIDE_GROUPS;
-                for (uint32_t g = 0; g < WIDE_GROUPS; g++) /* with another leaf beside it */
-                    places[g] = g == group ? n * BVH_WIDTH + slot : some_leaf;
-                uint32_t leaves[WIDE_GROUPS];
-                leaf_group some = gather_leaves(&s, places, leaves);
-                fw every_margin, squares = group_distances(&s, &some, &every_margin);
-                fw_store(distances, fw_sqrt(squares));
-                fw_store(margins, every_margin);
-                some_leaf = n * BVH_WIDTH + slot;
-                worst = fmax(worst, leaf_error(&s, mesh, child & ~BVH_LEAF, distances + 4 * group,
-                                               margins[4 * group]));
-            }
+        for (uint32_t n = 0; n < tree->node_count; n++)
+            check_boxes(&s, mesh, tree, (const wide_node *)tree->nodes + n);
+        for (uint32_t n = 0; n < tree->leaf_count; n++)
+            worst = fmax(worst, leaf_error(&s, mesh, (const wide_leaf *)tree->leaves + n));
     }
     abut_bvh_destroy(bvh);
     return worst;

@@ -58,6 +58,7 @@ void abuti_simd_limit_lanes(int lanes);
 typedef float f4 __attribute__((vector_size(16)));
 typedef int32_t m4 __attribute__((vector_size(16))); /* all bits of a lane set, or none */
 typedef uint16_t abuti_u16x4 __attribute__((vector_size(8)));
+typedef uint8_t abuti_u8x4 __attribute__((vector_size(4)));
 
 static inline f4 f4_all(float x) {
     return (f4){x, x, x, x};
@@ -75,6 +76,11 @@ static inline f4 f4_load_u16(const uint16_t *from) {
     abuti_u16x4 words;
     memcpy(&words, from, sizeof words);
     return __builtin_convertvector(__builtin_convertvector(words, m4), f4);
+}
+static inline f4 f4_load_u8(const uint8_t *from) {
+    abuti_u8x4 bytes;
+    memcpy(&bytes, from, sizeof bytes);
+    return __builtin_convertvector(__builtin_convertvector(bytes, m4), f4);
 }
 /* Truncates towards zero. */
 static inline void f4_store_int(int32_t *to, f4 a) {

@@ -9,12 +9,6 @@ typedef __m512 fw;
 typedef __mmask16 mw;
 
 #define fw_all _mm512_set1_ps
-static inline fw fw_each(const float *const from[WIDE_GROUPS]) {
-    fw r = _mm512_set1_ps(*from[0]);
-    r = _mm512_mask_broadcastss_ps(r, 0x00f0, _mm_load_ss(from[1]));
-    r = _mm512_mask_broadcastss_ps(r, 0x0f00, _mm_load_ss(from[2]));
-    return _mm512_mask_broadcastss_ps(r, 0xf000, _mm_load_ss(from[3]));
-}
 /* fw_groups: from[g] in all lanes of group g. fw_repeat: four numbers in every group. */
 static inline fw fw_groups(const float from[WIDE_GROUPS]) {
     const __m512i lanes = _mm512_set_epi32(3, 3, 3, 3, 2, 2, 2, 2, 1, 1, 1, 1, 0, 0, 0, 0);
@@ -95,23 +89,18 @@ static inline unsigned fw_any_equal(const uint32_t a[3][4], const uint32_t b[3][
     }
     return met;
 }
-static inline __m512i abuti_load_four(const void *a, const void *b, const void *c, const void *d) {
-    __m512i r = _mm512_castsi128_si512(_mm_loadu_si128((const __m128i *)a));
-    r = _mm512_inserti32x4(r, _mm_loadu_si128((const __m128i *)b), 1);
-    r = _mm512_inserti32x4(r, _mm_loadu_si128((const __m128i *)c), 2);
-    return _mm512_inserti32x4(r, _mm_loadu_si128((const __m128i *)d), 3);
+static inline fw fw_load_u8(const uint8_t *from) {
+    __m128i bytes = _mm_loadu_si128((const __m128i *)(const void *)from);
+    return _mm512_cvtepi32_ps(_mm512_cvtepu8_epi32(bytes));
 }
-static inline void fw_load_steps(const uint16_t *const from[WIDE_GROUPS], fw out[9]) {
-    const __m512i high = _mm512_set1_epi16(0x4b00);
-    const uint16_t *a = from[0], *b = from[1], *c = from[2], *d = from[3];
-    for (int i = 0; i < 4; i++) {
-        __m512i two = abuti_load_four(a + 8 * i, b + 8 * i, c + 8 * i, d + 8 * i);
-        out[2 * i] = _mm512_castsi512_ps(_mm512_unpacklo_epi16(two, high));
-        out[2 * i + 1] = _mm512_castsi512_ps(_mm512_unpackhi_epi16(two, high));
-    }
-    __m512i last =
-        abuti_load_four(a + 28, b + 28, c + 28, d + 28); /* no further elements to read */
-    out[8] = _mm512_castsi512_ps(_mm512_unpackhi_epi16(last, high));
+static inline fw fw_load_u16(const uint16_t *from) {
+    __m256i words = _mm256_loadu_si256((const __m256i *)(const void *)from);
+    return _mm512_cvtepi32_ps(_mm512_cvtepu16_epi32(words));
+}
+static inline fw fw_number_lanes(fw a) {
+    const __m512i numbers = _mm512_set_epi32(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0);
+    __m512i high = _mm512_andnot_si512(_mm512_set1_epi32(15), _mm512_castps_si512(a));
+    return _mm512_castsi512_ps(_mm512_or_si512(high, numbers));
 }
 
 /* Sixteen integers. */
@@ -125,15 +114,15 @@ static inline void nw_pack(uint32_t *to, unsigned bits, nw a) {
 }
 #define nw_load _mm512_loadu_si512
 
-/* Writes the keys of the chosen lanes and the corresponding values consecutively, in a given order;
- * returns their number. May write up to sixteen elements. order[i] is the lane at position i; no
- * key is infinite. */
+/* Writes the keys of the chosen lanes among the first `count` and the corresponding values
+ * consecutively, in a given order; returns their number. May write up to sixteen elements. order[i]
+ * is the lane at position i; the first `count` positions have the first `count` lanes. */
 static inline uint32_t fw_pack_ordered(float *keys, uint32_t *values, fw key, const uint32_t *from,
-                                       const uint8_t order[16], mw chosen) {
-    const fw none = _mm512_set1_ps(__builtin_inff());
+                                       const uint8_t order[16], mw chosen, uint32_t count) {
     __m512i by = _mm512_cvtepu8_epi32(_mm_loadu_si128((const __m128i *)(const void *)order));
+    const fw none = _mm512_set1_ps(__builtin_inff());
     fw k = _mm512_permutexvar_ps(by, _mm512_mask_blend_ps(chosen, none, key));
-    mw bits = _mm512_cmp_ps_mask(k, none, _CMP_LT_OQ);
+    unsigned bits = _mm512_cmp_ps_mask(k, none, _CMP_LT_OQ) & ((1u << count) - 1);
     nw v = _mm512_permutexvar_epi32(by, _mm512_loadu_si512(from));
     fw_pack(keys, bits, k);
     nw_pack(values, bits, v);

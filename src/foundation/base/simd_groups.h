@@ -129,10 +129,6 @@ static inline f4 box4_minus_high(box4 a) {
     return _mm256_extractf128_ps(a, 1);
 }
 
-/* 16-bit integers in the low mantissa bits of 2^23 are floats without a conversion: differences are
- * exact, and subtracting 2^23 gives the integers. */
-#define WIDE_STEPS_ZERO 8388608.0f
-
 #if defined(LANES) && LANES == 16
 
 #include "base/simd_four.h"
@@ -145,10 +141,6 @@ typedef __m256 fw;
 typedef __m256 mw;
 
 #define fw_all _mm256_set1_ps
-/* One number for each group. */
-static inline fw fw_each(const float *const from[WIDE_GROUPS]) {
-    return _mm256_blend_ps(_mm256_broadcast_ss(from[0]), _mm256_broadcast_ss(from[1]), 0xf0);
-}
 /* fw_groups: from[g] in all lanes of group g. fw_repeat: four numbers in every group. */
 static inline fw fw_groups(const float from[WIDE_GROUPS]) {
     return _mm256_blend_ps(_mm256_broadcast_ss(from), _mm256_broadcast_ss(from + 1), 0xf0);
@@ -225,9 +217,9 @@ static inline uint32_t fw_pack_pairs(float *keys, uint32_t *values, fw key, cons
     return (uint32_t)__builtin_popcount(bits);
 }
 static inline uint32_t fw_pack_ordered(float *keys, uint32_t *values, fw key, const uint32_t *from,
-                                       const uint8_t order[8], mw chosen) {
+                                       const uint8_t order[8], mw chosen, uint32_t count) {
     __m256i by = _mm256_cvtepu8_epi32(_mm_loadl_epi64((const __m128i *)(const void *)order));
-    unsigned bits = mw_bits(_mm256_permutevar8x32_ps(chosen, by));
+    unsigned bits = mw_bits(_mm256_permutevar8x32_ps(chosen, by)) & ((1u << count) - 1);
     __m256i lanes = _mm256_permutevar8x32_epi32(by, abuti_lanes_of(bits));
     __m256i v = _mm256_loadu_si256((const __m256i *)(const void *)from);
     _mm256_storeu_ps(keys, _mm256_permutevar8x32_ps(key, lanes));
@@ -262,22 +254,20 @@ static inline float fw_least(fw a) {
     return _mm_cvtss_f32(_mm_min_ss(m, _mm_shuffle_ps(m, m, 1)));
 }
 
-/* Loads nine times four numbers for each group: out[i] is 2^23 + from[group][4 i + lane]. */
-static inline void fw_load_steps(const uint16_t *const from[WIDE_GROUPS], fw out[9]) {
-    const __m256i high = _mm256_set1_epi16(0x4b00);
-    for (int i = 0; i < 4; i++) {
-        __m256i two = _mm256_inserti128_si256(
-            _mm256_castsi128_si256(
-                _mm_loadu_si128((const __m128i *)(const void *)(from[0] + 8 * i))),
-            _mm_loadu_si128((const __m128i *)(const void *)(from[1] + 8 * i)), 1);
-        out[2 * i] = _mm256_castsi256_ps(_mm256_unpacklo_epi16(two, high));
-        out[2 * i + 1] = _mm256_castsi256_ps(_mm256_unpackhi_epi16(two, high));
-    }
-    __m256i last =
-        _mm256_inserti128_si256(_mm256_castsi128_si256(
-                                    _mm_loadl_epi64((const __m128i *)(const void *)(from[0] + 32))),
-                                _mm_loadl_epi64((const __m128i *)(const void *)(from[1] + 32)), 1);
-    out[8] = _mm256_castsi256_ps(_mm256_unpacklo_epi16(last, high));
+/* Loads as many integers as there are lanes. */
+static inline fw fw_load_u8(const uint8_t *from) {
+    __m128i bytes = _mm_loadl_epi64((const __m128i *)(const void *)from);
+    return _mm256_cvtepi32_ps(_mm256_cvtepu8_epi32(bytes));
+}
+static inline fw fw_load_u16(const uint16_t *from) {
+    __m128i words = _mm_loadu_si128((const __m128i *)(const void *)from);
+    return _mm256_cvtepi32_ps(_mm256_cvtepu16_epi32(words));
+}
+/* Replaces the lowest bits of each lane by the number of the lane. */
+static inline fw fw_number_lanes(fw a) {
+    const __m256i numbers = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
+    __m256i high = _mm256_andnot_si256(_mm256_set1_epi32(7), _mm256_castps_si256(a));
+    return _mm256_castsi256_ps(_mm256_or_si256(high, numbers));
 }
 
 #endif
@@ -289,9 +279,6 @@ enum { WIDE_GROUPS = 1 };
 typedef f4 fw;
 typedef m4 mw;
 
-static inline fw fw_each(const float *const from[WIDE_GROUPS]) {
-    return f4_all(*from[0]);
-}
 static inline fw fw_groups(const float from[WIDE_GROUPS]) {
     return f4_all(from[0]);
 }
@@ -322,6 +309,16 @@ static inline fw fw_unless(mw mask, fw a) {
 #define fw_number f4_number
 #define fw_least f4_least
 #define fw_quotient f4_div
+#define fw_load_u8 f4_load_u8
+#define fw_load_u16 f4_load_u16
+static inline fw fw_number_lanes(fw a) {
+    uint32_t lane[4];
+    memcpy(lane, &a, sizeof lane);
+    for (uint32_t i = 0; i < 4; i++)
+        lane[i] = (lane[i] & ~3u) | i;
+    memcpy(&a, lane, sizeof lane);
+    return a;
+}
 #define mw_and m4_and
 #define mw_bits m4_bits
 static inline uint32_t fw_pack_pairs(float *keys, uint32_t *values, fw key, const uint32_t *from,
@@ -337,16 +334,16 @@ static inline uint32_t fw_pack_pairs(float *keys, uint32_t *values, fw key, cons
     return count;
 }
 static inline uint32_t fw_pack_ordered(float *keys, uint32_t *values, fw key, const uint32_t *from,
-                                       const uint8_t order[4], mw chosen) {
+                                       const uint8_t order[4], mw chosen, uint32_t count) {
     float lane[4];
-    uint32_t count = 0, bits = m4_bits(chosen);
+    uint32_t packed = 0, bits = m4_bits(chosen);
     f4_store(lane, key);
-    for (int i = 0; i < 4; i++) {
-        keys[count] = lane[order[i]];
-        values[count] = from[order[i]];
-        count += bits >> order[i] & 1;
+    for (uint32_t i = 0; i < count; i++) {
+        keys[packed] = lane[order[i]];
+        values[packed] = from[order[i]];
+        packed += bits >> order[i] & 1;
     }
-    return count;
+    return packed;
 }
 
 /* Bit 4 i + j is set if one of a[0][i], a[1][i], a[2][i] equals one of b[0][j], b[1][j], b[2][j];
@@ -438,13 +435,6 @@ static inline f4 box4_low(box4 a) {
 }
 static inline f4 box4_minus_high(box4 a) {
     return a.minus_high;
-}
-
-#define WIDE_STEPS_ZERO 0.0f
-
-static inline void fw_load_steps(const uint16_t *const from[WIDE_GROUPS], fw out[9]) {
-    for (int i = 0; i < 9; i++)
-        out[i] = f4_load_u16(from[0] + 4 * i);
 }
 
 #endif

@@ -7,7 +7,7 @@
 #include "contact/solid.h"
 #include "pair/contour.h"
 #include "pair/disc_bounds.h"
-#include "ray/ray.h"
+#include "bvh/wide.h"
 #include "sign/sign.h"
 
 #define PREPARE_ALL                                                                             \
@@ -51,7 +51,7 @@ abut_status abut_bvh_prepare(abut_bvh *bvh, uint32_t data) {
         return abuti_fail(ABUT_ERROR_ARGUMENT,
                           "%s: data is 0x%x; it must be a sum of ABUT_PREPARE bits, at most 0x%x",
                           __func__, data, PREPARE_ALL);
-    if (data & ABUT_PREPARE_RAYS && (status = abuti_ray_prepare(bvh)))
+    if (data & ABUT_PREPARE_RAYS && (status = abuti_bvh_prepare_wide(bvh)))
         return status;
     if (data & ABUT_PREPARE_SIGNS && (status = prepare_signs(bvh)))
         return status;

@@ -12,8 +12,7 @@
 #include "contact/patch_measure.h"
 
 #include "geom/closest_shared.h"
-
-#include <abut/ray.h>
+#include "ray/ray.h"
 
 #include <math.h>
 #include <string.h>
@@ -48,8 +47,8 @@ bool abuti_measure_exit_distance(const patch_body *body, vec3 from, vec3 directi
         for (int hit_count = 0; hit_count < MAX_RAY_HITS; hit_count++) {
             abut_ray ray = {v3_along(from, backward ? -travelled : travelled, direction),
                             backward ? v3_scale(direction, -1) : direction};
-            abut_ray_hit hit;
-            if (abut_ray_first(body->bvh, &ray, HUGE_VAL, &hit) || hit.triangle == ABUT_NONE)
+            const abut_ray_hit hit = abuti_ray_first(body->bvh, &ray, HUGE_VAL);
+            if (hit.triangle == ABUT_NONE)
                 break;
             abut_triangle t = bvh_triangle(mesh, hit.triangle);
             vec3 n = v3_cross(v3_sub(t.corner[1], t.corner[0]), v3_sub(t.corner[2], t.corner[0]));

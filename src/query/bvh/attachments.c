@@ -1,5 +1,8 @@
-/* Data of other modules that a BVH owns (see bvh.h), and one of them: the tree of the CPU. */
-#include "bvh/bvh.h"
+/* Data of other modules that a BVH owns (see bvh.h), and two kinds of it: the wide tree, and the
+ * tree of the CPU. */
+#include "bvh/wide.h"
+
+#include "base/simd.h"
 
 static void destroy_attachment(bvh_attachment *attachment) {
     attachment->kind->destroy(attachment);
@@ -117,9 +120,36 @@ void abuti_bvh_destroy_attachments(bvh_attachments *attachments) {
         remove_attachment(attachments, attachment->kind);
 }
 
+/* ---- the wide tree ---- */
+
+enum {
+    /* The wide tree is built after so many queries in total, and one query per so many triangles.
+     */
+    WIDE_QUERIES_MIN = 64,
+    WIDE_TRIANGLES_PER_QUERY = 16
+};
+
+const bvh_wide *abuti_bvh_find_wide(const abut_bvh *bvh) {
+    return (const bvh_wide *)abuti_bvh_find_attachment(&bvh->parts, ABUTI_BY_LANES(abuti_bvh_wide));
+}
+
+const bvh_wide *abuti_bvh_earn_wide(const abut_bvh *bvh, size_t queries) {
+    const size_t threshold = bvh->triangle_count / WIDE_TRIANGLES_PER_QUERY;
+    return (const bvh_wide *)abuti_bvh_earn_attachment(
+        bvh, ABUTI_BY_LANES(abuti_bvh_wide), &((abut_bvh *)(uintptr_t)bvh)->query_count, queries,
+        threshold > WIDE_QUERIES_MIN ? threshold : WIDE_QUERIES_MIN);
+}
+
+abut_status abuti_bvh_prepare_wide(const abut_bvh *bvh) {
+    bvh_attachment *part;
+    if (bvh->there) /* a device uses its own tree */
+        return ABUT_OK;
+    return abuti_bvh_share_attachment(bvh, ABUTI_BY_LANES(abuti_bvh_wide), &part);
+}
+
 /* ---- the CPU tree ----
  *
-The CPU tree of a mesh whose BVH was built by a device.
+ * The CPU tree of a mesh whose BVH was built by a device.
  *
  * A device builds another tree than the CPU. Most results do not depend on the tree, but some do:
  * which of several intersecting pairs of triangles is reported, and in which order the contours of

@@ -103,7 +103,7 @@ struct abut_bvh {
         *base; /* of a copy on a device: the original with the arrays of the CPU; otherwise null */
     _Atomic(struct bvh_solid *) solid; /* created on first use; see solid.c */
     bvh_attachments parts;             /* data of other modules, on the CPU */
-    atomic_size_t ray_count;           /* rays in batches since the build or the last refit */
+    atomic_size_t query_count; /* points and rays since the build or the last refit; see wide.h */
     atomic_size_t pair_steps;  /* the same for steps of distance searches; see pair/disc_bounds.h */
     atomic_size_t pair_effort; /* the same for ties of distances; see pair/disc_bounds.h */
 };

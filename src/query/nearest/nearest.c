@@ -9,8 +9,9 @@
 void abuti_nearest_point(const abut_bvh *bvh, abut_vec3 point, double radius, bvh_hint *hint,
                          abut_nearest *nearest) {
     nearest_found found = {INFINITY, {0, 0, 0}, ABUT_NONE};
-    if (v3_max_abs(v3_sub(point, bvh->mesh->origin)) * bvh->scale < NEAREST_FAR)
-        ABUTI_BY_LANES(abuti_nearest_search)(bvh, point, radius, hint, &found);
+    const bvh_wide *tree = abuti_bvh_find_wide(bvh);
+    if (tree && v3_max_abs(v3_sub(point, bvh->mesh->origin)) * bvh->scale < NEAREST_FAR)
+        ABUTI_BY_LANES(abuti_nearest_search)(bvh, tree, point, radius, hint, &found);
     else if (abuti_nearest_k(bvh, point, radius, 1, nearest))
         return;
     nearest->distance = found.distance;
@@ -40,6 +41,7 @@ abut_status abut_nearest_point(const abut_bvh *bvh, abut_vec3 point, double radi
         (status = abuti_bvh_check_point(__func__, "point", point)) ||
         (status = abuti_bvh_check_limit(__func__, "radius", radius)))
         return status;
+    abuti_bvh_earn_wide(bvh, 1);
     abuti_nearest_point(bvh, point, radius, NULL, nearest);
     return ABUT_OK;
 }

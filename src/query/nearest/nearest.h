@@ -2,7 +2,7 @@
 #ifndef ABUTI_NEAREST_H
 #define ABUTI_NEAREST_H
 
-#include "bvh/bvh.h"
+#include "bvh/wide.h"
 #include "nearest/nearest_shared.h"
 
 #include <abut/nearest.h>
@@ -30,8 +30,8 @@ typedef struct nearest_found {
 } nearest_found;
 
 /* Finds the nearest triangle to a point that is not far. The hint may be null. */
-typedef void nearest_search(const abut_bvh *bvh, vec3 point, double radius, const bvh_hint *hint,
-                            nearest_found *found);
+typedef void nearest_search(const abut_bvh *bvh, const bvh_wide *tree, vec3 point, double radius,
+                            const bvh_hint *hint, nearest_found *found);
 nearest_search abuti_nearest_search_4, abuti_nearest_search_8, abuti_nearest_search_16;
 
 #endif

@@ -36,7 +36,7 @@ enum { CANDIDATE_MAX = 64 };
 
 typedef struct candidate {
     float lower;
-    uint32_t place; /* in `order` */
+    uint32_t triangle;
 } candidate;
 
 typedef struct search {
@@ -56,8 +56,10 @@ typedef struct search {
 
 /* ---- candidates ---- */
 
+/* Squared distances to boxes have a relative error below 2^-21, and the lane in their lowest bits
+ * adds up to 15 ulp. */
 static inline float box_bound(float upper) {
-    return upper * upper * NEAREST_SLACK + FLT_MIN;
+    return upper * upper * (1.0f + 0x1p-18f) + FLT_MIN;
 }
 
 static inline void lower_upper_bound(search *s, float upper) {
@@ -136,7 +138,7 @@ static inline void prune_by_rough_distance(search *s) {
         vec3d corner[3];
         count = count < MEASURE_MAX ? count : MEASURE_MAX;
         for (uint32_t k = 0; k < count; k++)
-            triangles[k] = s->bvh->order[s->list[i + k].place];
+            triangles[k] = s->list[i + k].triangle;
         load_corners(s->bvh->mesh, triangles, count, corner);
         DW(store)
         (distance + i, rough_lanes(corner, v3d_all(s->point), DW(all)(reach * reach * 0x1p-120)));
@@ -174,7 +176,7 @@ static inline void measure_candidates(search *s) {
     if (s->count >= ROUGH_CANDIDATES_MIN)
         prune_by_rough_distance(s);
     for (uint32_t i = 0; i < s->count; i++) {
-        triangles[count++] = s->bvh->order[s->list[i].place];
+        triangles[count++] = s->list[i].triangle;
         if (count == MEASURE_MAX || i + 1 == s->count) {
             measure_some(s, triangles, count);
             count = 0;
@@ -195,7 +197,7 @@ static inline void bound_by_best(search *s) {
     s->upper_sq = box < s->upper_sq ? box : s->upper_sq;
 }
 
-static inline void add_candidate_place(search *s, float lower, uint32_t place) {
+static inline void add_candidate(search *s, float lower, uint32_t triangle) {
     if (s->count == CANDIDATE_MAX) {
         prune_candidates(s);
         if (s->count > CANDIDATE_MAX / 2) { /* pruning had little effect */
@@ -204,7 +206,7 @@ static inline void add_candidate_place(search *s, float lower, uint32_t place) {
         }
     }
     s->list[s->count].lower = lower;
-    s->list[s->count++].place = place;
+    s->list[s->count++].triangle = triangle;
 }
 
 /* ---- leaves ---- */
@@ -259,158 +261,115 @@ static inline fw triangle_distance_sq_wide(vec3w a, vec3w u, vec3w v) {
     return fw_add(dot_wide(face, face), fw_unless(inside, border));
 }
 
-/* Some leaves: the low corners of their boxes relative to the point, quantisation steps, the error
- * of corners, and blocks. */
-typedef struct leaf_group {
-    fw lo[3], step[3], error;
-    const uint16_t *steps[WIDE_GROUPS];
-} leaf_group;
-
-/* Squared distances of the triangles of some leaves, and the error of their roots. */
-static inline fw group_distances(const search *s, const leaf_group *group, fw *margin) {
-    const fw *lo = group->lo, *step = group->step;
-    fw q[9], base = fw_all(WIDE_STEPS_ZERO);
-    *margin = fw_add(group->error, fw_all(s->margin));
-    fw_load_steps(group->steps, q);
-    vec3w a = {fw_mul_add(fw_sub(q[0], base), step[0], lo[0]),
-               fw_mul_add(fw_sub(q[1], base), step[1], lo[1]),
-               fw_mul_add(fw_sub(q[2], base), step[2], lo[2])};
-    vec3w u = {fw_mul(fw_sub(q[3], q[0]), step[0]), fw_mul(fw_sub(q[4], q[1]), step[1]),
-               fw_mul(fw_sub(q[5], q[2]), step[2])};
-    vec3w v = {fw_mul(fw_sub(q[6], q[0]), step[0]), fw_mul(fw_sub(q[7], q[1]), step[1]),
-               fw_mul(fw_sub(q[8], q[2]), step[2])};
-    return triangle_distance_sq_wide(a, u, v);
-}
-
-/* gcc 12 removes calls of a function that only prefetches, unless it is always inlined. */
-#define PREFETCH_FUNCTION static inline __attribute__((always_inline))
-
-/* The leaves at the given places, node and slot: their data for the search, and their indices. */
-static inline leaf_group gather_leaves(const search *s, const uint32_t places[WIDE_GROUPS],
-                                       uint32_t leaves[WIDE_GROUPS]) {
-    leaf_group group;
-    const float *box[WIDE_GROUPS];
-    for (int g = 0; g < WIDE_GROUPS; g++) {
-        const bvh_node *node = &s->bvh->nodes[places[g] / BVH_WIDTH];
-        uint32_t slot = places[g] % BVH_WIDTH;
-        box[g] = &node->lo[0][slot];
-        leaves[g] = node->child[slot] & ~BVH_LEAF;
-        group.steps[g] = s->bvh->blocks[leaves[g]].step[0][0];
-    }
+/* Squared distances of the triangles of a leaf, and the error of their roots. */
+static inline fw leaf_distances(const search *s, const wide_leaf *leaf, float *margin) {
+    fw step[3], a[3], u[3], v[3];
+    *margin = s->margin + leaf->step_max;
     for (int axis = 0; axis < 3; axis++) {
-        const float *lo_at[WIDE_GROUPS], *hi_at[WIDE_GROUPS];
-        for (int g = 0; g < WIDE_GROUPS; g++) {
-            lo_at[g] = box[g] + BVH_WIDTH * axis;
-            hi_at[g] = box[g] + BVH_WIDTH * (axis + 3);
-        }
-        fw lowest = fw_each(lo_at);
-        group.step[axis] = fw_mul(fw_sub(fw_each(hi_at), lowest), fw_all(1.0f / BVH_STEPS));
-        group.lo[axis] = fw_sub(lowest, fw_all(s->at[axis]));
+        const fw first = fw_load_u16(leaf->corner[0][axis]);
+        step[axis] = fw_all(leaf->step[axis]);
+        a[axis] = fw_mul_add(first, step[axis], fw_all(leaf->origin[axis] - s->at[axis]));
+        u[axis] = fw_mul(fw_sub(fw_load_u16(leaf->corner[1][axis]), first), step[axis]);
+        v[axis] = fw_mul(fw_sub(fw_load_u16(leaf->corner[2][axis]), first), step[axis]);
     }
-    group.error = fw_max(fw_max(group.step[0], group.step[1]), group.step[2]);
-    return group;
+    return triangle_distance_sq_wide((vec3w){a[0], a[1], a[2]}, (vec3w){u[0], u[1], u[2]},
+                                     (vec3w){v[0], v[1], v[2]});
 }
 
-/* Visits some leaves, of which `count` are different: adds the triangles that are near enough as
- * candidates. */
-static inline void visit_leaves(search *s, const uint32_t places[WIDE_GROUPS], uint32_t count) {
-    const abut_bvh *bvh = s->bvh;
-    const abut_mesh *mesh = bvh->mesh;
-    uint32_t leaves[WIDE_GROUPS];
-    float lower[4 * WIDE_GROUPS];
-    leaf_group group = gather_leaves(s, places, leaves);
+/* Adds the triangles of a leaf that are near enough as candidates. */
+static inline void visit_leaf(search *s, const wide_leaf *leaf) {
+    const abut_mesh *mesh = s->bvh->mesh;
+    float lower[LANES], margin;
     /* The indices of earlier candidates were prefetched when they were added, and now their
      * corners: each load waits for the previous one while the search continues. */
     for (; s->prefetched < s->count; s->prefetched++) {
-        const uint32_t *corner =
-            mesh->indices + 3 * (size_t)bvh->order[s->list[s->prefetched].place];
+        const uint32_t *corner = mesh->indices + 3 * (size_t)s->list[s->prefetched].triangle;
         for (int k = 0; k < 3; k++)
             __builtin_prefetch(&mesh->positions[corner[k]]);
     }
-    fw margin, distance_sq = group_distances(s, &group, &margin);
-    fw reach = fw_add(fw_all(s->upper), margin);
-    reach = fw_mul(fw_mul(reach, reach), fw_all(NEAREST_SLACK));
+    const fw distance_sq = leaf_distances(s, leaf, &margin);
+    const float reach = (s->upper + margin) * (s->upper + margin) * NEAREST_SLACK;
     unsigned candidates =
-        mw_bits(fw_less_equal(distance_sq, reach)) & ((1u << BVH_WIDTH * count) - 1);
+        mw_bits(fw_less_equal(distance_sq, fw_all(reach))) & ((1u << leaf->count) - 1);
     if (!candidates)
         return;
-    fw distance = fw_sqrt(distance_sq), below = fw_sub(distance, margin);
-    lower_upper_bound(s, fw_least(fw_add(distance, margin)));
+    const fw distance = fw_sqrt(distance_sq), below = fw_sub(distance, fw_all(margin));
+    lower_upper_bound(s, fw_least(distance) + margin);
     candidates &= mw_bits(fw_less_equal(below, fw_all(s->upper)));
     fw_store(lower, below);
     for (; candidates; candidates &= candidates - 1) {
-        uint32_t lane = (uint32_t)__builtin_ctz(candidates);
-        uint32_t at = leaves[lane / BVH_WIDTH] * BVH_WIDTH + lane % BVH_WIDTH;
-        __builtin_prefetch(&mesh->indices[3 * (size_t)bvh->order[at]]);
-        add_candidate_place(s, lower[lane], at);
+        const uint32_t lane = (uint32_t)__builtin_ctz(candidates), triangle = leaf->triangle[lane];
+        __builtin_prefetch(&mesh->indices[3 * (size_t)triangle]);
+        add_candidate(s, lower[lane], triangle);
     }
 }
 
 /* ---- nodes ---- */
 
-/* Squared distances to four boxes. */
-static inline f4 box_distances_sq(const search *s, const bvh_node *node) {
-    f4 sum = f4_all(0);
+/* A node on the path from the root, and the squared distances of its children that have not been
+ * visited. The lowest bits of a distance are the lane, which changes it by less than 16 ulp. */
+typedef struct path_node {
+    float key[LANES], least;
+    const wide_node *node;
+} path_node;
+
+static inline uint32_t lane_of_key(float key) {
+    uint32_t bits;
+    memcpy(&bits, &key, sizeof bits);
+    return bits % LANES;
+}
+
+static inline void open_node(const search *s, const wide_node *node, path_node *to) {
+    static const float lanes[16] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
+    fw sum = fw_all(0);
     for (int axis = 0; axis < 3; axis++) {
-        f4 below = f4_sub(f4_load(node->lo[axis]), f4_all(s->hi[axis]));
-        f4 above = f4_sub(f4_all(s->lo[axis]), f4_load(node->hi[axis]));
-        f4 d = f4_max(f4_max(below, above), f4_all(0));
-        sum = f4_mul_add(d, d, sum);
+        const fw step = fw_all(node->step[axis]);
+        const fw lo = fw_load_u8(node->planes[axis]), hi = fw_load_u8(node->planes[axis + 3]);
+        const fw below = fw_mul_add(lo, step, fw_all(node->origin[axis] - s->hi[axis]));
+        const fw above = fw_mul_from(hi, step, fw_all(s->lo[axis] - node->origin[axis]));
+        const fw d = fw_max(fw_max(below, above), fw_all(0));
+        sum = fw_mul_add(d, d, sum);
     }
-    return sum;
+    sum = fw_select(fw_less(fw_load(lanes), fw_all((float)node->count)), fw_number_lanes(sum),
+                    fw_all(INFINITY));
+    to->node = node;
+    to->least = fw_least(sum);
+    fw_store(to->key, sum);
 }
 
-/* Prefetches the nodes that are next, and the blocks and indices of the leaves of a node: those of
- * one node are mostly consecutive. Prefetching beyond the last block does no harm. */
-PREFETCH_FUNCTION void prefetch_next(const abut_bvh *bvh, const keyed *stack, uint32_t used,
-                                     const bvh_node *node, unsigned leaf_mask) {
-    for (uint32_t i = 1; i <= 2; i++) {
-        const bvh_node *next = &bvh->nodes[used >= i ? stack[used - i].value : 0];
-        __builtin_prefetch(next);
-        __builtin_prefetch(next->child);
-    }
-    if (!leaf_mask)
-        return;
-    uint32_t slot = (uint32_t)__builtin_ctz(leaf_mask), leaf = node->child[slot] & ~BVH_LEAF;
-    const char *block = (const char *)&bvh->blocks[leaf];
-    __builtin_prefetch(block);
-    __builtin_prefetch(block + 64);
-    __builtin_prefetch(block + 128);
-    __builtin_prefetch(block + 192);
-    __builtin_prefetch(&bvh->order[(size_t)leaf * BVH_WIDTH]);
+/* Removes the nearest child and prefetches the next one. */
+static inline uint32_t take_nearest(path_node *at, const wide_node *nodes,
+                                    const wide_leaf *leaves) {
+    const uint32_t child = at->node->child[lane_of_key(at->least)];
+    fw keys = fw_load(at->key);
+    keys = fw_select(fw_less_equal(keys, fw_all(at->least)), fw_all(INFINITY), keys);
+    fw_store(at->key, keys);
+    at->least = fw_least(keys);
+    const uint32_t next = at->node->child[lane_of_key(at->least)];
+    const char *from =
+        next & BVH_LEAF ? (const char *)&leaves[next & ~BVH_LEAF] : (const char *)&nodes[next];
+    for (size_t i = 0; i < sizeof *leaves; i += 64)
+        __builtin_prefetch(from + i);
+    return child;
 }
 
-/* Children within the bound are pushed; leaves are collected and visited as soon as there are
- * enough for all lanes, or no node is left. */
-static inline void search_in_floats(search *s) {
-    keyed stack[BVH_STACK + BVH_WIDTH], leaves[WIDE_GROUPS + 2 * BVH_WIDTH];
-    uint32_t used = 0, waiting = 0, index = 0;
+/* Depth first, always to the nearest child. */
+static inline void search_in_floats(search *s, const bvh_wide *tree) {
+    const wide_node *nodes = tree->nodes;
+    const wide_leaf *leaves = tree->leaves;
+    path_node path[BVH_DEPTH + 1], *at = path;
+    open_node(s, nodes, at);
     for (;;) {
-        const bvh_node *node = &s->bvh->nodes[index];
-        f4 all = box_distances_sq(s, node);
-        m4 near = f4_less_equal(all, f4_all(s->upper_sq)), leaf = m4_highest(node->child);
-        used += f4_sort(all, m4_without(near, leaf), node->child, stack + used);
-        waiting += f4_sort_lanes(all, m4_and(near, leaf), index * BVH_WIDTH, leaves + waiting);
-        prefetch_next(s->bvh, stack, used, node, m4_bits(m4_and(near, leaf)));
-        for (;;) {
-            while (used && !(stack[used - 1].key <= s->upper_sq))
-                used--;
-            if (waiting < WIDE_GROUPS && (used || !waiting))
+        if (!(at->least <= s->upper_sq)) {
+            if (at-- == path)
                 break;
-            uint32_t places[WIDE_GROUPS], count = waiting < WIDE_GROUPS ? waiting : WIDE_GROUPS;
-            bool near_enough = false;
-            waiting -= count;
-            for (uint32_t g = 0; g < WIDE_GROUPS; g++) {
-                const keyed *next = &leaves[waiting + (g < count ? g : 0)];
-                places[g] = next->value;
-                near_enough |= next->key <= s->upper_sq;
-            }
-            if (near_enough)
-                visit_leaves(s, places, count);
+            continue;
         }
-        if (!used)
-            break;
-        index = stack[--used].value;
+        const uint32_t child = take_nearest(at, nodes, leaves);
+        if (child & BVH_LEAF)
+            visit_leaf(s, &leaves[child & ~BVH_LEAF]);
+        else
+            open_node(s, &nodes[child], ++at);
     }
     measure_candidates(s);
 }
@@ -438,14 +397,14 @@ static inline void init_search(search *s, const bvh_hint *hint) {
     s->upper_sq = box_bound(s->upper);
 }
 
-void BY_LANES(abuti_nearest_search)(const abut_bvh *bvh, vec3 point, double radius,
-                                    const bvh_hint *hint, nearest_found *found) {
+void BY_LANES(abuti_nearest_search)(const abut_bvh *bvh, const bvh_wide *tree, vec3 point,
+                                    double radius, const bvh_hint *hint, nearest_found *found) {
     search s;
     s.bvh = bvh;
     s.point = point;
     s.radius = radius;
     s.found = (nearest_found){INFINITY, {0, 0, 0}, ABUT_NONE};
     init_search(&s, hint);
-    search_in_floats(&s);
+    search_in_floats(&s, tree);
     *found = s.found;
 }

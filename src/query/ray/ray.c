@@ -1,18 +1,10 @@
-/* Rays against a mesh.
+/* Rays against a mesh: validation, single rays and batches, and the search without a wide tree.
  *
- * Boxes of nodes are tested in floats, four at once, conservatively, and so are the four triangles
- * of a leaf. Triangles that the line may intersect are decided by the exact predicates of
- * src/foundation/geom, so the decisions are exact.
- *
- * Triangles. In a projection along the ray, a triangle is hit if the origin of the plane is on the
- * same side of its three edges. Corners, from the blocks and relative to the origin of the ray, are
- * sheared along its longest direction z (Woop and others 2013, "Watertight ray/triangle
- * intersection"): x' = x - (dx/dz) z, with a slope of at most 1. Let M bound the coordinates of the
- * leaf relative to the origin and e = 2^-24. A corner has an error of half a quantisation step and
- * the roundings of box, origin and sum, together less than d = step + 8 e (M + 4); sheared less
- * than 2 d + 4 e M, and is no larger than 2 M. A product of two then has an error of 4 M (2 d + 4 e
- * M) + (2 d + 4 e M)^2, and a side, the difference of two products, twice that plus 16 e M^2 for
- * its roundings. Triangles with sides of both signs beyond this error are certainly missed.
+ * The search of walk_lanes.c in the wide tree computes almost all results. Here is a plain search
+ * in the BVH, for the first queries of a BVH, which has no wide tree yet, for rays that begin so
+ * far away that floats do not hold their origin, and if the stack of a ray is full. It tests boxes
+ * in floats, four at once, conservatively (cull.h), and every triangle of a leaf by the exact
+ * predicates of src/foundation/geom.
  */
 #include "ray/ray.h"
 #include "bvh/cull.h"
@@ -27,93 +19,7 @@
 
 #define SLAB_ROUNDING BVH_SLAB_ROUNDING
 
-typedef struct framed_ray {
-    const abut_bvh *bvh;
-    path3 path; /* absolute */
-    bvh_ray_slabs slab;
-    double unit; /* factor from parameters to those of the frame */
-    int x, y, z; /* axes; the direction is longest along z */
-    float at[3]; /* the origin in the frame, rounded */
-    float slope_x, slope_y;
-} framed_ray;
-
-static framed_ray frame_ray(const abut_bvh *bvh, const abut_ray *ray) {
-    framed_ray b;
-    int exponent;
-    b.bvh = bvh;
-    b.path = ray_path(*ray);
-    vec3 o = v3_scale(v3_sub(ray->origin, bvh->mesh->origin), bvh->scale);
-    frexp(v3_max_abs(ray->direction), &exponent);
-    /* Twice, since one power of two may not be a double. */
-    double half = ldexp(1, (1 - exponent) / 2), rest = ldexp(1, 1 - exponent - (1 - exponent) / 2);
-    vec3 d = v3_scale(v3_scale(ray->direction, half), rest);
-    b.slab = bvh_ray_slabs_of(o, d, 0);
-    b.z = fabs(d.x) >= fabs(d.y) && fabs(d.x) >= fabs(d.z) ? 0 : fabs(d.y) >= fabs(d.z) ? 1 : 2;
-    b.x = (b.z + 1) % 3;
-    b.y = (b.z + 2) % 3;
-    b.slope_x = (float)(v3_get(d, b.x) / v3_get(d, b.z));
-    b.slope_y = (float)(v3_get(d, b.y) / v3_get(d, b.z));
-    for (int axis = 0; axis < 3; axis++)
-        b.at[axis] = (float)v3_get(o, axis);
-    b.unit = bvh->scale / half / rest;
-    return b;
-}
-
-/* A limit of the parameter in the frame, increased by the rounding error of a hit, and at least the
- * smallest normal number. */
-static float frame_limit(const framed_ray *b, double most) {
-    double limit = most * b->unit;
-    return limit < FLT_MAX ? bvh_float_above(limit) * (1 + SLAB_ROUNDING) + FLT_MIN : INFINITY;
-}
-
-/* ---- leaves ---- */
-
-/* The triangles of a leaf that the line of the ray may intersect, as a mask. */
-static unsigned leaf_candidates(const framed_ray *b, const bvh_node *node, uint32_t slot) {
-    const bvh_block *block = &b->bvh->blocks[node->child[slot] & ~BVH_LEAF];
-    const int axes[3] = {b->x, b->y, b->z};
-    f4 from[3], step[3], x[3], y[3];
-    float largest = 0, longest = 0;
-    for (int k = 0; k < 3; k++) {
-        int axis = axes[k];
-        float lo = node->lo[axis][slot] - b->at[axis], hi = node->hi[axis][slot] - b->at[axis];
-        float here = (node->hi[axis][slot] - node->lo[axis][slot]) * (1.0f / BVH_STEPS);
-        longest = here > longest ? here : longest;
-        largest = fmaxf(largest, fmaxf(fabsf(lo), fabsf(hi)));
-        from[k] = f4_all(lo);
-        step[k] = f4_all(here);
-    }
-    f4 slope_x = f4_all(b->slope_x), slope_y = f4_all(b->slope_y);
-    for (int corner = 0; corner < 3; corner++) {
-        f4 at[3];
-        for (int k = 0; k < 3; k++)
-            at[k] = f4_add(from[k], f4_mul(f4_load_u16(block->step[corner][axes[k]]), step[k]));
-        x[corner] = f4_sub(at[0], f4_mul(slope_x, at[2]));
-        y[corner] = f4_sub(at[1], f4_mul(slope_y, at[2]));
-    }
-    f4 u = f4_sub(f4_mul(x[2], y[1]), f4_mul(y[2], x[1]));
-    f4 v = f4_sub(f4_mul(x[0], y[2]), f4_mul(y[0], x[2]));
-    f4 w = f4_sub(f4_mul(x[1], y[0]), f4_mul(y[1], x[0]));
-    float off = 2 * (longest + 0x1p-21f * (largest + 4)) + 0x1p-22f * largest;
-    float error = 2 * (4 * largest * off + off * off) + 0x1p-20f * largest * largest;
-    f4 least = f4_min(f4_min(u, v), w), most = f4_max(f4_max(u, v), w);
-    /* true also if one is NaN */
-    unsigned below = m4_bits(f4_less(least, f4_all(-error)));
-    unsigned above = m4_bits(f4_less(f4_all(error), most));
-    return 15u & ~(below & above);
-}
-
-/* ---- traversal ---- */
-
-typedef enum query_kind { QUERY_FIRST, QUERY_EXIT, QUERY_ANY, QUERY_COUNT, QUERY_ALL } query_kind;
-
-typedef struct hit_search {
-    query_kind what;
-    double most;
-    abut_ray_hit best;
-    uint32_t count;
-    abut_ray_hit *hits;
-} hit_search;
+/* ---- triangles ---- */
 
 static abut_ray_hit no_hit(void) {
     abut_ray_hit hit;
@@ -133,43 +39,53 @@ static abut_ray_hit hit_of(const path_hit *found, uint32_t triangle) {
 }
 
 /* Whether a triangle faces along the direction of the ray. */
-static bool is_back_face(const framed_ray *b, const abut_triangle *t) {
+static bool is_back_face(const abut_ray *ray, const abut_triangle *t) {
     vec3 area = v3_cross(v3_sub(t->corner[1], t->corner[0]), v3_sub(t->corner[2], t->corner[0]));
-    return v3_dot(area, b->path.to) > 0;
+    return v3_dot(area, ray->direction) > 0;
 }
 
-/* Tests a triangle. Returns true if the search is finished. */
-static bool test_triangle(hit_search *h, const framed_ray *b, uint32_t triangle) {
-    const abut_triangle t = bvh_triangle(b->bvh->mesh, triangle);
+bool abuti_ray_meet(const ray_row *row, uint32_t index, uint32_t triangle, abut_ray_hit *hit) {
+    const abut_ray *ray = &row->rays[index];
+    const path3 path = ray_path(*ray);
+    const abut_triangle t = bvh_triangle(row->bvh->mesh, triangle);
     path_hit found;
-    if ((h->what == QUERY_EXIT && !is_back_face(b, &t)) ||
-        !path_triangle_intersect(&b->path, t, &found) || !(found.parameter <= h->most))
+    if ((row->what == RAY_EXIT && !is_back_face(ray, &t)) ||
+        !path_triangle_intersect(&path, t, &found) || !(found.parameter <= row->limit))
         return false;
-    if (h->what == QUERY_ANY) {
-        h->count = 1;
-        return true;
-    }
-    abut_ray_hit hit = hit_of(&found, triangle);
-    if (h->what == QUERY_ALL)
-        h->hits[h->count] = hit;
-    h->count++;
-    if (h->what <= QUERY_EXIT &&
-        (hit.parameter < h->best.parameter ||
-         (hit.parameter == h->best.parameter && triangle < h->best.triangle))) {
-        h->best = hit;
-        h->most = hit.parameter;
-    }
-    return false;
+    *hit = hit_of(&found, triangle);
+    return true;
+}
+
+void abuti_ray_pierce(const abut_mesh *mesh, const ray_pierce *pierce) {
+    const path3 path = ray_path(*pierce->ray);
+    path_hit found;
+    path_pierce(&path, bvh_triangle(mesh, pierce->triangle), &found);
+    *pierce->hit = hit_of(&found, pierce->triangle);
+}
+
+bool abuti_ray_hit_after(const void *one, const void *other) {
+    const abut_ray_hit *a = one, *b = other;
+    return a->parameter > b->parameter ||
+           (a->parameter == b->parameter && a->triangle > b->triangle);
+}
+
+/* ---- search without a wide tree ---- */
+
+/* A limit of the parameter in the frame, increased by the rounding error of a hit, and at least the
+ * smallest normal number. */
+static float frame_limit(double limit, double unit) {
+    limit *= unit;
+    return limit < FLT_MAX ? bvh_float_above(limit) * (1 + SLAB_ROUNDING) + FLT_MIN : INFINITY;
 }
 
 /* Pushes the children that the ray may intersect with their entry parameters, the nearest last. If
  * boxes cannot be tested, pushes all children. */
-static inline uint32_t push_children(const framed_ray *b, uint32_t index, float most,
-                                     keyed *stack) {
-    const bvh_node *node = &b->bvh->nodes[index];
+static uint32_t push_children(const abut_bvh *bvh, const bvh_ray_slabs *slab, uint32_t index,
+                              float limit, keyed *stack) {
+    const bvh_node *node = &bvh->nodes[index];
     f4 entry = f4_all(0);
-    if (b->slab.is_usable) {
-        m4 met = bvh_ray_overlaps(&b->slab, node, most, &entry);
+    if (slab->is_usable) {
+        m4 met = bvh_ray_overlaps(slab, node, limit, &entry);
         return f4_sort_lanes(entry, met, index * BVH_WIDTH, stack);
     }
     uint32_t used = 0;
@@ -179,37 +95,92 @@ static inline uint32_t push_children(const framed_ray *b, uint32_t index, float 
     return used;
 }
 
-static void run_search(hit_search *h, const framed_ray *b) {
+uint32_t abuti_ray_search_plain(const ray_row *row, uint32_t index, abut_ray_hit *hits) {
+    const abut_bvh *bvh = row->bvh;
+    const abut_ray *ray = &row->rays[index];
     keyed stack[BVH_STACK];
-    float most = frame_limit(b, h->most);
-    uint32_t used = push_children(b, 0, most, stack);
-    while (used) {
+    int exponent;
+    frexp(v3_max_abs(ray->direction), &exponent);
+    /* Twice, since one power of two may not be a double. */
+    const double half = ldexp(1, (1 - exponent) / 2),
+                 rest = ldexp(1, 1 - exponent - (1 - exponent) / 2),
+                 unit = bvh->scale / half / rest;
+    const bvh_ray_slabs slab =
+        bvh_ray_slabs_of(v3_scale(v3_sub(ray->origin, bvh->mesh->origin), bvh->scale),
+                         v3_scale(v3_scale(ray->direction, half), rest), 0);
+    const bool first = row->what == RAY_FIRST || row->what == RAY_EXIT;
+    abut_ray_hit best = no_hit();
+    float limit = frame_limit(row->limit, unit);
+    uint32_t count = 0, used = push_children(bvh, &slab, 0, limit, stack);
+    while (used && !(row->what == RAY_ANY && count)) {
         keyed next = stack[--used];
-        if (next.key * (1 - SLAB_ROUNDING) > most)
+        if (next.key * (1 - SLAB_ROUNDING) > limit)
             continue;
-        const bvh_node *node = &b->bvh->nodes[next.value / BVH_WIDTH];
-        uint32_t slot = next.value % BVH_WIDTH, child = node->child[slot];
+        const uint32_t child = bvh->nodes[next.value / BVH_WIDTH].child[next.value % BVH_WIDTH];
         if (!(child & BVH_LEAF)) {
-            used += push_children(b, child, most, stack + used);
+            used += push_children(bvh, &slab, child, limit, stack + used);
             continue;
         }
-        uint32_t leaf = child & ~BVH_LEAF;
-        unsigned may = b->slab.is_usable ? leaf_candidates(b, node, slot) : 15;
-        for (uint32_t i = 0; may && i < bvh_leaf_fill(b->bvh, leaf); i++)
-            if (may >> i & 1 && test_triangle(h, b, b->bvh->order[leaf * BVH_WIDTH + i]))
-                return;
-        most = frame_limit(b, h->most);
+        const uint32_t leaf = child & ~BVH_LEAF;
+        for (uint32_t i = 0; i < bvh_leaf_fill(bvh, leaf); i++) {
+            abut_ray_hit hit;
+            if (!abuti_ray_meet(row, index, bvh->order[leaf * BVH_WIDTH + i], &hit))
+                continue;
+            if (hits && !first)
+                hits[count] = hit;
+            count++;
+            if (first && abuti_ray_hit_after(&best, &hit)) {
+                best = hit;
+                limit = frame_limit(hit.parameter, unit);
+            }
+        }
+    }
+    if (hits && first)
+        *hits = best;
+    return count;
+}
+
+void abuti_ray_search(ray_row *row) {
+    const bool first = row->what == RAY_FIRST || row->what == RAY_EXIT;
+    row->unfinished_count = 0;
+    if (row->tree)
+        ABUTI_BY_LANES(abuti_ray_walk)(row);
+    const uint32_t count = row->tree ? row->unfinished_count : row->count;
+    for (uint32_t k = 0; k < count; k++) {
+        const uint32_t i = row->tree ? row->unfinished[k] : k;
+        const uint32_t found = abuti_ray_search_plain(row, i, first ? &row->hits[i] : NULL);
+        if (row->what == RAY_ANY)
+            row->any[i] = found > 0;
+        else if (row->what == RAY_ALL)
+            row->counts[i] = found;
     }
 }
 
-/* ---- public ---- */
+/* Searches for the hit of one ray with the wide tree if there is one. */
+static abut_ray_hit search_one(ray_query_kind what, const abut_bvh *bvh, const abut_ray *ray,
+                               double limit) {
+    abut_ray_hit hit;
+    ray_row row;
+    row.bvh = bvh;
+    row.tree = abuti_bvh_find_wide(bvh);
+    row.rays = ray;
+    row.count = 1;
+    row.what = what;
+    row.limit = limit;
+    row.hits = &hit;
+    abuti_ray_search(&row);
+    return hit;
+}
 
-enum {
-    /* The tree of ray.h is built after batches have had so many rays in total, and one ray per so
-     * many triangles. */
-    TREE_RAYS_MIN = 64,
-    TREE_TRIANGLES_PER_RAY = 4
-};
+abut_ray_hit abuti_ray_first(const abut_bvh *bvh, const abut_ray *ray, double limit) {
+    return search_one(RAY_FIRST, bvh, ray, limit);
+}
+
+abut_ray_hit abuti_ray_find_exit(const abut_bvh *bvh, const abut_ray *ray, double limit) {
+    return search_one(RAY_EXIT, bvh, ray, limit);
+}
+
+/* ---- validation ---- */
 
 static abut_status check_ray(const char *function, const abut_ray *ray, size_t index) {
     char what[64];
@@ -268,73 +239,44 @@ static abut_status check_rays(const char *function, abut_context *context, const
     return invalid == SIZE_MAX ? ABUT_OK : check_ray(function, &rays[invalid], invalid);
 }
 
-static hit_search search_one(query_kind what, const abut_bvh *bvh, const abut_ray *ray,
-                             double limit, abut_ray_hit *hits) {
-    framed_ray b = frame_ray(bvh, ray);
-    hit_search h = {what, limit, no_hit(), 0, hits};
-    run_search(&h, &b);
-    return h;
+/* Validates the arrays of the caller; and the rays, unless the device does. */
+static abut_status check_batch(const char *function, const abut_bvh *bvh, abut_array rays,
+                               size_t count, abut_array out, const char *out_name,
+                               size_t out_bytes) {
+    abut_status status =
+        abuti_bvh_check_array(function, "rays", bvh, rays, count, sizeof(abut_ray));
+    if (!status)
+        status = abuti_bvh_check_array(function, out_name, bvh, out, count, out_bytes);
+    return status || rays.buffer ? status : check_rays(function, bvh->context, rays.host, count);
 }
 
-abut_ray_hit abuti_ray_find_exit(const abut_bvh *bvh, const abut_ray *ray, double limit) {
-    return search_one(QUERY_EXIT, bvh, ray, limit, NULL).best;
-}
+/* ---- first hits, or whether there are any ---- */
 
-/* The tree of ray.h if there is one. */
-static const ray_wide *existing_tree(const abut_bvh *bvh) {
-    return (const ray_wide *)abuti_bvh_find_attachment(&bvh->parts, ABUTI_BY_LANES(abuti_ray_wide));
-}
+typedef struct ray_batch {
+    const abut_bvh *bvh;
+    const bvh_wide *tree; /* or null */
+    const abut_ray *rays;
+    double limit;
+    abut_ray_hit *hits; /* one of these two outputs is set */
+    bool *any;
+} ray_batch;
 
-/* The tree for so many rays, or null if there is none and it does not pay off, or memory is
- * exhausted. */
-static const ray_wide *tree_for_rays(const abut_bvh *bvh, size_t count) {
-    const ray_wide *tree = existing_tree(bvh);
-    bvh_attachment *part = NULL;
-    if (tree)
-        return tree;
-    atomic_size_t *asked = &((abut_bvh *)(uintptr_t)bvh)->ray_count;
-    size_t before = atomic_fetch_add_explicit(asked, count, memory_order_relaxed);
-    size_t all = before + count < count ? SIZE_MAX : before + count;
-    if (all >= TREE_RAYS_MIN && all >= bvh->triangle_count / TREE_TRIANGLES_PER_RAY &&
-        abuti_bvh_share_attachment(bvh, ABUTI_BY_LANES(abuti_ray_wide), &part))
-        part = NULL;
-    return (const ray_wide *)part;
-}
-
-abut_status abuti_ray_prepare(const abut_bvh *bvh) {
-    bvh_attachment *part;
-    if (bvh->there) /* a device uses its own tree */
-        return ABUT_OK;
-    return abuti_bvh_share_attachment(bvh, ABUTI_BY_LANES(abuti_ray_wide), &part);
-}
-
-/* Searches rays with the tree, or one by one. */
-static void search_rays(const abut_bvh *bvh, const ray_wide *tree, const abut_ray *rays,
-                        size_t count, double limit, abut_ray_hit *hits, bool *any) {
+static void rays_task(void *data, size_t chunk, size_t begin, size_t end) {
+    const ray_batch *b = data;
     ray_row row;
-    row.unfinished_count = 0;
-    if (tree) {
-        row.bvh = bvh;
-        row.tree = tree;
-        row.rays = rays;
-        row.count = (uint32_t)count;
-        row.what = hits ? RAY_FIRST : RAY_ANY;
-        row.limit = limit;
-        row.hits = hits;
-        row.any = any;
-        ABUTI_BY_LANES(abuti_ray_walk)(&row);
-        count = row.unfinished_count;
-    }
-    for (size_t k = 0; k < count; k++) {
-        size_t i = tree ? row.unfinished[k] : k;
-        if (hits)
-            hits[i] = search_one(QUERY_FIRST, bvh, &rays[i], limit, NULL).best;
-        else
-            any[i] = search_one(QUERY_ANY, bvh, &rays[i], limit, NULL).count > 0;
-    }
+    (void)chunk;
+    row.bvh = b->bvh;
+    row.tree = b->tree;
+    row.rays = b->rays + begin;
+    row.count = (uint32_t)(end - begin);
+    row.what = b->hits ? RAY_FIRST : RAY_ANY;
+    row.limit = b->limit;
+    row.hits = b->hits ? b->hits + begin : NULL;
+    row.any = b->any ? b->any + begin : NULL;
+    abuti_ray_search(&row);
 }
 
-/* The first hit of one ray, or whether there is any; one of the outputs is set, as `out`. */
+/* One ray; one of the outputs is set, as `out`. */
 static abut_status cast_ray(const char *function, const abut_bvh *bvh, const abut_ray *ray,
                             double limit, const void *out, const char *out_name, abut_ray_hit *hit,
                             bool *any) {
@@ -343,7 +285,8 @@ static abut_status cast_ray(const char *function, const abut_bvh *bvh, const abu
         (status = check_ray(function, ray, SIZE_MAX)) ||
         (status = abuti_bvh_check_limit(function, "limit", limit)))
         return status;
-    search_rays(bvh, existing_tree(bvh), ray, 1, limit, hit, any);
+    ray_batch b = {bvh, abuti_bvh_earn_wide(bvh, 1), ray, limit, hit, any};
+    rays_task(&b, 0, 0, 1);
     return ABUT_OK;
 }
 
@@ -354,79 +297,6 @@ abut_status abut_ray_first(const abut_bvh *bvh, const abut_ray *ray, double limi
 
 abut_status abut_ray_any(const abut_bvh *bvh, const abut_ray *ray, double limit, bool *any) {
     return cast_ray(__func__, bvh, ray, limit, any, "any", NULL, any);
-}
-
-bool abuti_ray_hit_after(const void *one, const void *other) {
-    const abut_ray_hit *a = one, *b = other;
-    return a->parameter > b->parameter ||
-           (a->parameter == b->parameter && a->triangle > b->triangle);
-}
-
-uint32_t abuti_ray_all_hits(const abut_bvh *bvh, const abut_ray *ray, abut_ray_hit *hits) {
-    const uint32_t count =
-        search_one(hits ? QUERY_ALL : QUERY_COUNT, bvh, ray, INFINITY, hits).count;
-    if (hits)
-        abuti_sort_items(hits, count, sizeof *hits, abuti_ray_hit_after);
-    return count;
-}
-
-abut_status abut_ray_all(const abut_bvh *bvh, const abut_ray *ray, abut_ray_hit_list *hits) {
-    abut_status status;
-    if ((status = abuti_bvh_check(__func__, bvh, hits, "hits")) ||
-        (status = check_ray(__func__, ray, SIZE_MAX)) ||
-        (status = ABUTI_LIST_CHECK(__func__, "hits", hits)))
-        return status;
-    /* Counted first, so that a list that is too short stays unchanged. */
-    status = ABUTI_LIST_COUNT(__func__, "hits", hits, abuti_ray_all_hits(bvh, ray, NULL));
-    if (!status)
-        abuti_ray_all_hits(bvh, ray, hits->list);
-    return status;
-}
-
-/* ---- batches ---- */
-
-bool abuti_ray_meet(const abut_mesh *mesh, const abut_ray *ray, uint32_t triangle,
-                    abut_ray_hit *hit) {
-    const path3 path = ray_path(*ray);
-    path_hit found;
-    if (!path_triangle_intersect(&path, bvh_triangle(mesh, triangle), &found))
-        return false;
-    *hit = hit_of(&found, triangle);
-    return true;
-}
-
-void abuti_ray_pierce(const abut_mesh *mesh, const ray_pierce *pierce) {
-    const path3 path = ray_path(*pierce->ray);
-    path_hit found;
-    path_pierce(&path, bvh_triangle(mesh, pierce->triangle), &found);
-    *pierce->hit = hit_of(&found, pierce->triangle);
-}
-
-typedef struct ray_batch {
-    const abut_bvh *bvh;
-    const ray_wide *tree; /* or null */
-    const abut_ray *rays;
-    double limit;
-    abut_ray_hit *hits; /* one of these two outputs is set */
-    bool *any;
-} ray_batch;
-
-static void rays_task(void *data, size_t chunk, size_t begin, size_t end) {
-    const ray_batch *b = data;
-    (void)chunk;
-    search_rays(b->bvh, b->tree, b->rays + begin, end - begin, b->limit,
-                b->hits ? b->hits + begin : NULL, b->any ? b->any + begin : NULL);
-}
-
-/* Validates the arrays of the caller; and the rays, unless the device does. */
-static abut_status check_batch(const char *function, const abut_bvh *bvh, abut_array rays,
-                               size_t count, abut_array out, const char *out_name,
-                               size_t out_bytes) {
-    abut_status status =
-        abuti_bvh_check_array(function, "rays", bvh, rays, count, sizeof(abut_ray));
-    if (!status)
-        status = abuti_bvh_check_array(function, out_name, bvh, out, count, out_bytes);
-    return status || rays.buffer ? status : check_rays(function, bvh->context, rays.host, count);
 }
 
 /* The number of coordinates of a ray. */
@@ -447,8 +317,8 @@ static abut_status cast_rays(const char *function, const abut_bvh *bvh, abut_arr
     if (!status && count && bvh->there) {
         status = abuti_ray_on_device(function, bvh->there, rays, count, limit, any, out);
     } else if (!status && count) {
-        ray_batch b = {bvh,   tree_for_rays(bvh, count), rays.host,
-                       limit, any ? NULL : out.host,     any ? out.host : NULL};
+        ray_batch b = {bvh,   abuti_bvh_earn_wide(bvh, count), rays.host,
+                       limit, any ? NULL : out.host,           any ? out.host : NULL};
         status =
             abuti_bvh_run_tasks(bvh->context, "rays", count, RAYS_PER_TASK, rays_task, &b, 0, 1);
     }
@@ -466,24 +336,30 @@ abut_status abut_ray_any_batch(const abut_bvh *bvh, abut_array rays, size_t coun
     return cast_rays(__func__, bvh, rays, count, limit, true, any);
 }
 
-typedef struct all_batch {
-    const abut_bvh *bvh;
-    const abut_ray *rays;
-    abut_ray_hit *hits;
-} all_batch;
+/* ---- all hits ---- */
 
-static uint32_t find_all(const void *user, size_t i, bool write, uint64_t at) {
-    const all_batch *b = user;
-    return abuti_ray_all_hits(b->bvh, &b->rays[i], write ? b->hits + at : NULL);
+abut_status abut_ray_all(const abut_bvh *bvh, const abut_ray *ray, abut_ray_hit_list *hits) {
+    abut_status status;
+    if ((status = abuti_bvh_check(__func__, bvh, hits, "hits")) ||
+        (status = check_ray(__func__, ray, SIZE_MAX)) ||
+        (status = ABUTI_LIST_CHECK(__func__, "hits", hits)))
+        return status;
+    return abuti_ray_all_of_one(__func__, bvh, ray, hits);
 }
 
 static abut_status find_all_hits(const char *function, const abut_bvh *bvh, abut_array rays,
                                  size_t count, uint64_t capacity, abut_array offsets,
                                  abut_array hits, uint64_t *total) {
-    const all_batch b = {bvh, rays.host, hits.host};
-    const bvh_gather g = {function, "rays",  "hits", bvh,   count,
-                          capacity, offsets, hits,   total, sizeof(abut_ray_hit),
-                          &b,       find_all};
+    const bvh_gather g = {.function = function,
+                          .stage = "rays",
+                          .what = "hits",
+                          .bvh = bvh,
+                          .count = count,
+                          .capacity = capacity,
+                          .offsets = offsets,
+                          .results = hits,
+                          .total = total,
+                          .result_bytes = sizeof(abut_ray_hit)};
     abut_status status = abuti_gather_check(&g);
     if (!status)
         status = check_batch(function, bvh, rays, count, abut_array_host(bvh), "bvh", 0);
@@ -491,8 +367,7 @@ static abut_status find_all_hits(const char *function, const abut_bvh *bvh, abut
         return status;
     if (bvh->there)
         return abuti_ray_all_on_device(&g, rays);
-    const ray_wide *tree = tree_for_rays(bvh, count);
-    return tree ? abuti_ray_all_run(&g, tree, rays.host) : abuti_gather_run(&g);
+    return abuti_ray_all_run(&g, rays.host);
 }
 
 abut_status abut_ray_all_batch(const abut_bvh *bvh, abut_array rays, size_t count,

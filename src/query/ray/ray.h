@@ -1,48 +1,22 @@
-/* Functions that the files of ray queries share, and the tree for batches.
- *
- * A second tree for batches of rays on the CPU: as many children per node, and triangles per leaf,
- * as the processor has lanes. It is built from the BVH and kept as its attachment, one for each
- * number of lanes. walk_lanes.c describes the traversal.
- *
- * Boxes are those of the BVH. Corners are floats in its frame, rounded to nearest: sufficient for
- * bounds, never for results. Each node has for every octant of directions the order in which its
- * children are pushed, the furthest first (Fuetterling and others 2017, "Accelerated single ray
- * tracing for wide vector units").
- */
+/* Functions that the files of ray queries share. */
 #ifndef ABUTI_RAY_H
 #define ABUTI_RAY_H
 
 #include "bvh/gather.h"
+#include "bvh/wide.h"
 
 #include <abut/ray.h>
 
-/* ---- wide_lanes.c, walk_lanes.c, pierce_lanes.c ---- */
-
-typedef struct ray_wide {
-    bvh_attachment attachment;
-    uint32_t node_count, leaf_count;
-    void *nodes, *leaves;
-} ray_wide;
-
-#ifdef LANES
-
-typedef struct wide_node {
-    float planes[6][LANES]; /* low ends, high ends; of an empty slot infinity, -infinity */
-    uint32_t child[LANES];  /* a node, BVH_LEAF + a leaf, or ABUT_NONE */
-    uint8_t order[8][LANES];
-} wide_node;
-
-typedef struct wide_leaf {
-    float corner[3][3][LANES]; /* corner, axis; NaN if there is no triangle */
-    uint32_t triangle[LANES];
-} wide_leaf;
-
-#endif
-
-extern const bvh_attachment_kind abuti_ray_wide_4, abuti_ray_wide_8, abuti_ray_wide_16;
+/* ---- walk_lanes.c, pierce_lanes.c ---- */
 
 /* The query of a row of rays. */
-typedef enum ray_query_kind { RAY_FIRST, RAY_ANY, RAY_ALL } ray_query_kind;
+typedef enum ray_query_kind {
+    RAY_FIRST,
+    RAY_EXIT, /* the first triangle that a ray passes from behind, where it leaves a solid that it
+                 starts in or on; other triangles are ignored */
+    RAY_ANY,
+    RAY_ALL
+} ray_query_kind;
 
 enum { RAYS_PER_TASK = 256 };
 
@@ -54,12 +28,12 @@ typedef struct ray_found {
 
 typedef struct ray_row {
     const abut_bvh *bvh;
-    const ray_wide *tree;
+    const bvh_wide *tree; /* null = without */
     const abut_ray *rays;
     uint32_t count; /* at most RAYS_PER_TASK */
     ray_query_kind what;
     double limit;       /* infinite for RAY_ALL */
-    abut_ray_hit *hits; /* of RAY_FIRST */
+    abut_ray_hit *hits; /* of RAY_FIRST and RAY_EXIT */
     bool *any;          /* of RAY_ANY */
     /* of RAY_ALL: the number of hits of each ray, and the first found_max of all */
     uint32_t *counts, found_max, found_count;
@@ -88,19 +62,21 @@ void abuti_ray_pierce_16(const abut_mesh *mesh, const ray_pierce *hits, uint32_t
 
 /* ---- ray.c ---- */
 
-/* Returns the number of triangles that a ray hits; writes the hits, sorted, unless null. */
-uint32_t abuti_ray_all_hits(const abut_bvh *bvh, const abut_ray *ray, abut_ray_hit *hits);
+/* Searches a row of valid rays. */
+void abuti_ray_search(ray_row *row);
+/* Searches one of its rays without the wide tree. Returns the number of hits that have been visited
+ * and writes them, unsorted, or only the first hit, unless `hits` is null. */
+uint32_t abuti_ray_search_plain(const ray_row *row, uint32_t index, abut_ray_hit *hits);
 /* Whether one hit comes after another. */
 bool abuti_ray_hit_after(const void *one, const void *other);
 
-/* Whether a ray hits a triangle, and where. */
-bool abuti_ray_meet(const abut_mesh *mesh, const abut_ray *ray, uint32_t triangle,
-                    abut_ray_hit *hit);
+/* Whether a ray of a row hits a triangle within the limit, and where. */
+bool abuti_ray_meet(const ray_row *row, uint32_t index, uint32_t triangle, abut_ray_hit *hit);
 /* Computes the hit point of a certain hit. */
 void abuti_ray_pierce(const abut_mesh *mesh, const ray_pierce *hit);
 
-/* The first triangle that a ray passes from behind: where it leaves a solid that it starts in or
- * on; other triangles are ignored. For validated arguments. */
+/* The results of RAY_FIRST and RAY_EXIT for one ray. For validated arguments. */
+abut_ray_hit abuti_ray_first(const abut_bvh *bvh, const abut_ray *ray, double limit);
 abut_ray_hit abuti_ray_find_exit(const abut_bvh *bvh, const abut_ray *ray, double limit);
 /* The wall thickness at a point of the surface, as the parameter of the hit: the distance along the
  * unit vector `inwards` to where the ray leaves the solid. The ray starts at the distance `start`,
@@ -108,9 +84,6 @@ abut_ray_hit abuti_ray_find_exit(const abut_bvh *bvh, const abut_ray *ray, doubl
  * limit. */
 abut_ray_hit abuti_ray_chord(const abut_bvh *bvh, vec3 point, vec3 inwards, double start,
                              double limit);
-
-/* Builds the tree for batches of rays on the CPU, if there is none. Thread-safe. */
-abut_status abuti_ray_prepare(const abut_bvh *bvh);
 
 /* ---- device_ray.c: on a device; arguments have been validated, except for rays in a buffer ----
  */
@@ -122,7 +95,9 @@ abut_status abuti_ray_all_on_device(const bvh_gather *gather, abut_array rays);
 
 /* ---- all.c ---- */
 
-/* All hits of many rays with the tree; arguments have been validated. */
-abut_status abuti_ray_all_run(const bvh_gather *gather, const ray_wide *tree, const abut_ray *rays);
+/* All hits of many rays, and of one; arguments have been validated. */
+abut_status abuti_ray_all_run(const bvh_gather *gather, const abut_ray *rays);
+abut_status abuti_ray_all_of_one(const char *function, const abut_bvh *bvh, const abut_ray *ray,
+                                 abut_ray_hit_list *hits);
 
 #endif

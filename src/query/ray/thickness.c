@@ -124,6 +124,7 @@ abut_status abut_ray_thickness(const abut_bvh *bvh, double *thickness) {
     abut_status status = abuti_bvh_check(__func__, bvh, thickness, "thickness");
     if (status)
         return status;
+    abuti_bvh_earn_wide(bvh, POINT_COUNT);
     abut_box box = bvh->mesh->bounds;
     thickness_probe *p = abuti_allocate(bvh->context, 1, sizeof *p);
     double *areas_times_2 =

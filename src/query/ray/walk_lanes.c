@@ -129,7 +129,7 @@ static start_result start_ray(active_ray *f, const ray_row *row, uint32_t index)
         exit_offset = v3_max_abs(o);
     }
     f->unit = power_of_two(exponent + of_scale);
-    f->margin = 0x1p-21f * ((float)exit_offset + 2.0f);
+    f->margin = 0x1p-20f * ((float)exit_offset + 3.0f);
     const double p[3] = {o.x, o.y, o.z}, d[3] = {along.x, along.y, along.z};
     aim_slabs(f, p, d);
     f->z = fabs(d[0]) >= fabs(d[1]) && fabs(d[0]) >= fabs(d[2]) ? 0
@@ -180,8 +180,7 @@ static void update_best(active_ray *f, const abut_ray_hit *hit) {
 /* Applies the exact predicate. */
 static void test_triangle_exactly(ray_row *row, active_ray *f, uint32_t triangle) {
     abut_ray_hit hit;
-    if (!abuti_ray_meet(row->bvh->mesh, &row->rays[f->ray], triangle, &hit) ||
-        !(hit.parameter <= row->limit))
+    if (!abuti_ray_meet(row, f->ray, triangle, &hit))
         return;
     if (row->what == RAY_ALL)
         record_hit(row, f, triangle, false);
@@ -248,7 +247,7 @@ static __attribute__((noinline)) void add_hits(ray_walk *w, active_ray *f, const
         f->used = 0;
         return;
     }
-    if (row->what == RAY_FIRST && certain)
+    if (row->what <= RAY_EXIT && certain)
         add_certain_candidates(row, f, leaf, certain, low, high);
     for (unsigned rest = row->what == RAY_ALL ? certain : 0; rest; rest &= rest - 1)
         record_hit(row, f, leaf->triangle[__builtin_ctz(rest)], true);
@@ -259,7 +258,7 @@ static __attribute__((noinline)) void add_hits(ray_walk *w, active_ray *f, const
     }
     if (row->what == RAY_ANY && f->has_hit)
         f->used = 0;
-    else if (row->what == RAY_FIRST)
+    else if (row->what <= RAY_EXIT)
         prune_candidates(f);
 }
 
@@ -268,17 +267,19 @@ static __attribute__((noinline)) void add_hits(ray_walk *w, active_ray *f, const
 static inline void node_step(const wide_node *node, active_ray *f) {
     wide enter = v_all(0), leave = v_all(f->reach);
     for (int axis = 0; axis < 3; axis++) {
-        wide inverse = v_all(f->inverse[axis]);
-        wide in =
-            v_mul_add(v_load(node->planes[f->first[axis]]), inverse, v_all(f->entry_offset[axis]));
-        wide out =
-            v_mul_add(v_load(node->planes[f->last[axis]]), inverse, v_all(f->exit_offset[axis]));
+        const float inverse = f->inverse[axis], from = node->origin[axis] * inverse;
+        const wide step = v_all(node->step[axis] * inverse);
+        wide in = v_mul_add(fw_load_u8(node->planes[f->first[axis]]), step,
+                            v_all(from + f->entry_offset[axis]));
+        wide out = v_mul_add(fw_load_u8(node->planes[f->last[axis]]), step,
+                             v_all(from + f->exit_offset[axis]));
         enter = v_max(enter, in);
         leave = v_min(leave, out);
     }
-    f->used += fw_pack_ordered(f->key + f->used, f->child + f->used, enter, node->child,
-                               node->order[f->octant],
-                               v_less_equal(enter, v_mul(leave, v_all(ROUNDING_FACTOR))));
+    f->used +=
+        fw_pack_ordered(f->key + f->used, f->child + f->used, enter, node->child,
+                        node->order[f->octant],
+                        v_less_equal(enter, v_mul(leave, v_all(ROUNDING_FACTOR))), node->count);
 }
 
 /* The side of the line on which an edge passes, for u, v and w of pierce_cl.h. */
@@ -287,13 +288,20 @@ static inline wide edge_side(wide ax, wide ay, wide bx, wide by) {
 }
 
 static inline void leaf_step(ray_walk *w, const wide_leaf *leaf, active_ray *f) {
-    wide x[3], y[3], z[3], size[3], m = v_all(f->margin), zero = v_all(0);
+    wide x[3], y[3], z[3], size[3], m = v_all(f->margin + leaf->step_max), zero = v_all(0);
+    const float origin_z = leaf->origin[f->z], step_z = leaf->step[f->z];
+    const wide step_x = v_all(leaf->step[f->x]), step_y = v_all(leaf->step[f->y]),
+               step_xz = v_all(f->slope_x * step_z), step_yz = v_all(f->slope_y * step_z),
+               step_zz = v_all(f->per_z * step_z),
+               from_x = v_all(leaf->origin[f->x] + f->slope_x * origin_z + f->add_x),
+               from_y = v_all(leaf->origin[f->y] + f->slope_y * origin_z + f->add_y),
+               from_z = v_all(f->per_z * origin_z + f->add_z);
     for (int k = 0; k < 3; k++) {
-        wide cx = v_load(leaf->corner[k][f->x]), cy = v_load(leaf->corner[k][f->y]),
-             cz = v_load(leaf->corner[k][f->z]);
-        x[k] = v_add(v_mul_add(v_all(f->slope_x), cz, cx), v_all(f->add_x));
-        y[k] = v_add(v_mul_add(v_all(f->slope_y), cz, cy), v_all(f->add_y));
-        z[k] = v_mul_add(v_all(f->per_z), cz, v_all(f->add_z));
+        wide cx = fw_load_u16(leaf->corner[k][f->x]), cy = fw_load_u16(leaf->corner[k][f->y]),
+             cz = fw_load_u16(leaf->corner[k][f->z]);
+        x[k] = v_mul_add(cx, step_x, v_mul_add(cz, step_xz, from_x));
+        y[k] = v_mul_add(cy, step_y, v_mul_add(cz, step_yz, from_y));
+        z[k] = v_mul_add(cz, step_zz, from_z);
         size[k] = v_add(v_add(v_abs(x[k]), v_abs(y[k])), m);
     }
     wide u = edge_side(x[1], y[1], x[2], y[2]), v = edge_side(x[2], y[2], x[0], y[0]),
@@ -308,10 +316,13 @@ static inline void leaf_step(ray_walk *w, const wide_leaf *leaf, active_ray *f) 
     unsigned both = v_mask_bits(v_less(zero, left)) & v_mask_bits(v_less(right, zero));
     wide low = v_min(v_min(z[0], z[1]), z[2]), high = v_max(v_max(z[0], z[1]), z[2]);
     unsigned may = v_mask_bits(v_less_equal(zero, v_add(high, m))) &
-                   v_mask_bits(v_less_equal(v_sub(low, m), v_all(f->reach))) & ~both;
+                   v_mask_bits(v_less_equal(v_sub(low, m), v_all(f->reach))) & ~both &
+                   ((1u << leaf->count) - 1);
     if (!may)
         return;
     mask certain = mw_and(v_less(zero, certain_within), v_less(v_add(e, e), v_abs(d)));
+    if (w->row->what == RAY_EXIT) /* d has the sign of the cosine with the normal, over d_z */
+        may &= ~v_mask_bits(mw_and(certain, v_less(v_mul(d, v_all(f->per_z)), zero)));
     wide per_d = fw_quotient(v_all(1), v_select(certain, d, v_all(1)));
     wide wrong = v_mul_add(v_mul(v_mul(v_all(4), e), v_abs(per_d)), v_sub(high, low), twice);
     wide t = v_mul(v_mul_add(u, z[0], v_mul_add(v, z[1], v_mul(s, z[2]))), per_d);
@@ -342,7 +353,7 @@ static void compute_pending_hits(ray_walk *w) {
 
 static void finish_ray(ray_walk *w, active_ray *f) {
     ray_row *row = w->row;
-    if (row->what != RAY_FIRST) {
+    if (row->what > RAY_EXIT) {
         if (row->what == RAY_ANY)
             row->any[f->ray] = f->has_hit;
         return;
@@ -386,7 +397,6 @@ static bool start_next_ray(ray_walk *w, active_ray *f, uint32_t *next) {
 }
 
 void BY_LANES(abuti_ray_walk)(ray_row *row) {
-
     ray_walk w;
     active_ray *on_way[ACTIVE_RAYS], *at_node[ACTIVE_RAYS], *at_leaf[ACTIVE_RAYS];
     uint32_t count = 0, next = 0;

@@ -99,6 +99,7 @@ abut_status abut_sign_nearest(const abut_bvh *bvh, abut_vec3 point, double radiu
     if ((status = begin_query(__func__, bvh, point, nearest, "nearest")) ||
         (status = abuti_bvh_check_limit(__func__, "radius", radius)))
         return status;
+    abuti_bvh_earn_wide(bvh, 1);
     abuti_nearest_point(bvh, point, radius, NULL, nearest);
     abuti_sign_set(bvh, point, NULL, nearest);
     return ABUT_OK;

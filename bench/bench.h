@@ -70,6 +70,14 @@ bool bench_case_is_brief(const bench_case *which);
 /* Fails with an error message of the benchmark. */
 abut_status bench_fail(abut_status status, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
+/* Returns the status of a call that fails. What the calling function has in local variables then is
+ * not released: the case is over, and the program reports it. */
+#define TRY(call)                              \
+    do {                                       \
+        const abut_status try_status = (call); \
+        if (try_status)                        \
+            return try_status;                 \
+    } while (0)
 /* The error message of a failed case: the benchmark's own if there is one, otherwise the
  * library's. */
 const char *bench_error(void);

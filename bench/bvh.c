@@ -48,10 +48,8 @@ static abut_status tear(const bench_state *state, abut_mesh **mesh) {
     input.vertex_count = abut_mesh_vertex_count(*mesh);
     input.indices = indices;
     input.triangle_count = kept;
-    abut_status status = abut_mesh_create(state->context, &input, &torn);
+    TRY(abut_mesh_create(state->context, &input, &torn));
     free(indices);
-    if (status)
-        return status;
     abut_mesh_destroy(*mesh);
     *mesh = torn;
     return ABUT_OK;
@@ -116,11 +114,9 @@ static void make_rays(bvh_data *data, bool coherent) {
 static abut_status bvh_setup(bench_state *state) {
     bvh_data *data = state->data;
     int variant = state->which->variant;
-    abut_status status = bench_model_create(state, (bench_model)(variant & 3), &data->mesh);
-    if (!status && variant & TORN)
-        status = tear(state, &data->mesh);
-    if (status)
-        return status;
+    TRY(bench_model_create(state, (bench_model)(variant & 3), &data->mesh));
+    if (variant & TORN)
+        TRY(tear(state, &data->mesh));
     if (variant & BUILD_ONLY) {
         state->elements = abut_mesh_triangle_count(data->mesh);
         return ABUT_OK;
@@ -136,12 +132,12 @@ static abut_status bvh_setup(bench_state *state) {
         return bench_fail(ABUT_ERROR_MEMORY, "no memory");
     make_points(data, variant & NEAR);
     make_rays(data, variant & COHERENT);
-    status = abut_bvh_create(data->mesh, NULL, &data->bvh);
+    TRY(abut_bvh_create(data->mesh, NULL, &data->bvh));
     abut_sign_options options = abut_sign_options_default();
     options.method = variant & NORMAL ? ABUT_SIGN_NORMAL : ABUT_SIGN_WINDING;
-    if (!status && variant & SIGNED)
-        status = abut_sign_prepare(data->bvh, &options);
-    return status;
+    if (variant & SIGNED)
+        TRY(abut_sign_prepare(data->bvh, &options));
+    return ABUT_OK;
 }
 
 static abut_status run_build(bench_state *state) {
@@ -289,9 +285,7 @@ static abut_status run_boxes(bench_state *state) {
         const double *p = data->points[i];
         const abut_box box = {{p[0] - half, p[1] - half, p[2] - half},
                               {p[0] + half, p[1] + half, p[2] + half}};
-        abut_status status = abut_bvh_find_in_box(data->bvh, &box, &found);
-        if (status)
-            return status;
+        TRY(abut_bvh_find_in_box(data->bvh, &box, &found));
         data->hash = bench_hash(data->hash, triangles, found.count * sizeof *triangles);
     }
     return ABUT_OK;

@@ -35,11 +35,11 @@ static abut_status make_meshes(bench_state *state, cloth_data *data) {
     box.extent = (abut_vec3){1, 1, 0.08};
     box.segments = state->quick ? 4 : large ? 52 : 28;
     data->frames = state->quick ? 6 : large ? 5 : 20;
-    abut_status status = abut_shape_create(state->context, &sheet, &raw);
+    TRY(abut_shape_create(state->context, &sheet, &raw));
     abut_pose over = {{0, 0, 0.25, 1}, {0, 0, 0.05}}; /* not aligned with the box */
-    status = status ? status : abut_mesh_transform(raw, 1, over, &data->sheet);
+    TRY(abut_mesh_transform(raw, 1, over, &data->sheet));
     abut_mesh_destroy(raw);
-    return status ? status : abut_shape_create(state->context, &box, &data->box);
+    return abut_shape_create(state->context, &box, &data->box);
 }
 
 static abut_status step(cloth_data *data, cloth *c, uint32_t frame, cloth_report *report) {
@@ -64,9 +64,9 @@ static abut_status start(bench_state *state, cloth_data *data, abut_device *devi
                              .device = device};
     cloth_report report;
     options.substeps = state->quick ? 10 : state->which->variant & LARGE ? 36 : 18;
-    abut_status status = cloth_create(state->context, data->sheet, &options, made);
-    status = status ? status : cloth_add_solid(*made, data->box);
-    return status ? status : step(data, *made, 0, &report);
+    TRY(cloth_create(state->context, data->sheet, &options, made));
+    TRY(cloth_add_solid(*made, data->box));
+    return step(data, *made, 0, &report);
 }
 
 static abut_status run_frames(cloth_data *data, cloth *c) {
@@ -91,34 +91,31 @@ static abut_status run_frames(cloth_data *data, cloth *c) {
 static abut_status check(bench_state *state, cloth_data *data) {
     cloth *here = NULL, *there = NULL;
     bool is_free = false;
-    abut_status status = start(state, data, NULL, &here);
-    status = status ? status : run_frames(data, here);
-    status = status ? status : cloth_is_free(here, &is_free);
-    status = status ? status : start(state, data, data->device, &there);
-    status = status ? status : run_frames(data, there);
-    if (!status && (!is_free || memcmp(cloth_positions(here), cloth_positions(there),
-                                       cloth_vertex_count(here) * sizeof(abut_vec3)) != 0))
-        status = bench_fail(ABUT_ERROR_DEVICE, "the cloth is not where it is on the CPU");
+    TRY(start(state, data, NULL, &here));
+    TRY(run_frames(data, here));
+    TRY(cloth_is_free(here, &is_free));
+    TRY(start(state, data, data->device, &there));
+    TRY(run_frames(data, there));
+    if ((!is_free || memcmp(cloth_positions(here), cloth_positions(there),
+                            cloth_vertex_count(here) * sizeof(abut_vec3)) != 0))
+        return bench_fail(ABUT_ERROR_DEVICE, "the cloth is not where it is on the CPU");
     cloth_destroy(here);
     cloth_destroy(there);
-    return status;
+    return ABUT_OK;
 }
 
 static abut_status cloth_setup(bench_state *state) {
     cloth_data *data = state->data;
-    abut_status status = ABUT_OK;
     if (state->which->variant & DEVICE)
-        status = bench_device_open(state, &data->device);
-    status = status ? status : make_meshes(state, data);
-    if (status)
-        return status;
+        TRY(bench_device_open(state, &data->device));
+    TRY(make_meshes(state, data));
     data->box_end = malloc(abut_mesh_vertex_count(data->box) * sizeof *data->box_end);
     if (!data->box_end)
         return bench_fail(ABUT_ERROR_MEMORY, "no memory");
     state->elements = (double)abut_mesh_triangle_count(data->sheet) * data->frames;
     if (data->device)
-        status = check(state, data);
-    return status ? status : start(state, data, data->device, &data->cloth);
+        TRY(check(state, data));
+    return start(state, data, data->device, &data->cloth);
 }
 
 static abut_status cloth_run(bench_state *state) {

@@ -41,9 +41,7 @@ static void make_poses(contact_data *data) {
 
 static abut_status contact_setup(bench_state *state) {
     contact_data *data = state->data;
-    abut_status status = bench_body(state, &data->mesh, &data->field, &data->samples);
-    if (status)
-        return status;
+    TRY(bench_body(state, &data->mesh, &data->field, &data->samples));
     data->count = state->quick ? 50 : 2000;
     state->elements = data->count;
     data->poses = malloc(data->count * sizeof *data->poses);
@@ -79,10 +77,8 @@ static abut_status patch_setup(bench_state *state) {
     data->list = malloc(ROOM * sizeof *data->list);
     if (!data->poses || !data->list)
         return bench_fail(ABUT_ERROR_MEMORY, "no memory");
-    abut_status status = abut_shape_create(state->context, &shape, &data->mesh);
-    status = status ? status : abut_bvh_create(data->mesh, NULL, &data->bvh);
-    if (status)
-        return status;
+    TRY(abut_shape_create(state->context, &shape, &data->mesh));
+    TRY(abut_bvh_create(data->mesh, NULL, &data->bvh));
     make_poses(data);
     uint64_t random = 6;
     for (uint32_t i = 0; i < data->count && (variant == CUBES || variant == BALLS); i++) {
@@ -102,9 +98,8 @@ static abut_status patch_setup(bench_state *state) {
 static abut_status patch_run(bench_state *state) {
     contact_data *data = state->data;
     abut_patch list[256];
-    abut_status status = ABUT_OK;
     data->hash = 0;
-    for (uint32_t i = 0; i < data->count && !status; i++) {
+    for (uint32_t i = 0; i < data->count; i++) {
         abut_collider a = abut_collider_from_bvh(data->bvh, data->poses[i]),
                       b = abut_collider_from_bvh(data->bvh, abut_pose_identity());
         abut_patches found = {.size = sizeof found,
@@ -112,14 +107,14 @@ static abut_status patch_run(bench_state *state) {
                               .patches.capacity = 256,
                               .contacts.list = data->list,
                               .contacts.capacity = ROOM};
-        status = abut_contact_find(&a, &b, NULL, &found);
-        for (uint64_t k = 0; k < found.contacts.count && !status; k++) {
+        TRY(abut_contact_find(&a, &b, NULL, &found));
+        for (uint64_t k = 0; k < found.contacts.count; k++) {
             float depth = (float)data->list[k].depth;
             data->hash = bench_hash(data->hash, &data->list[k].id, sizeof data->list[k].id);
             data->hash = bench_hash(data->hash, &depth, sizeof depth);
         }
     }
-    return status;
+    return ABUT_OK;
 }
 
 /* ---- primitives ---- */
@@ -149,9 +144,8 @@ static abut_status solid_run(bench_state *state) {
     int variant = state->which->variant;
     abut_collider_kind kind = (abut_collider_kind)(variant % SOLIDS);
     abut_patch list[256];
-    abut_status status = ABUT_OK;
     data->hash = 0;
-    for (uint32_t i = 0; i < data->count && !status; i++) {
+    for (uint32_t i = 0; i < data->count; i++) {
         abut_pose still = {{0, 0, 0, 1}, {0, 0, 0}}, at = data->poses[i];
         abut_collider posed = abut_collider_from_bvh(data->bvh, still);
         abut_patches found = {.size = sizeof found,
@@ -162,34 +156,33 @@ static abut_status solid_run(bench_state *state) {
         abut_collider a = solid_of(data, kind, at), b = solid_of(data, ABUT_COLLIDER_BOX, still);
         if (kind == ABUT_COLLIDER_HULL)
             b = solid_of(data, kind, still);
-        status = variant >= WITH_MESH ? abut_contact_find(&posed, &a, NULL, &found)
-                                      : abut_contact_find(&a, &b, NULL, &found);
-        for (uint64_t k = 0; k < found.contacts.count && !status; k++) {
+        TRY(variant >= WITH_MESH ? abut_contact_find(&posed, &a, NULL, &found)
+                                 : abut_contact_find(&a, &b, NULL, &found));
+        for (uint64_t k = 0; k < found.contacts.count; k++) {
             float depth = (float)data->list[k].depth;
             data->hash = bench_hash(data->hash, &data->list[k].id, sizeof data->list[k].id);
             data->hash = bench_hash(data->hash, &depth, sizeof depth);
         }
     }
-    return status;
+    return ABUT_OK;
 }
 
 /* From ten units away on one side to ten on the other, rotating by half a turn or less. */
 static abut_status rigid_run(bench_state *state) {
     contact_data *data = state->data;
     const abut_collider rests = abut_collider_from_bvh(data->bvh, abut_pose_identity());
-    abut_status status = ABUT_OK;
     data->hash = 0;
-    for (uint32_t i = 0; i < data->count && !status; i++) {
+    for (uint32_t i = 0; i < data->count; i++) {
         abut_collider moves = abut_collider_from_bvh(data->bvh, data->poses[i]);
         abut_pose end = data->poses[(i + 1) % data->count];
         abut_sweep_rigid_result touch;
         moves.pose.translation.x += 10;
         end.translation.x -= 10;
-        status = abut_sweep_rigid(&moves, &end, &rests, NULL, NULL, &touch);
+        TRY(abut_sweep_rigid(&moves, &end, &rests, NULL, NULL, &touch));
         float time = (float)touch.time;
         data->hash = bench_hash(data->hash, &time, sizeof time);
     }
-    return status;
+    return ABUT_OK;
 }
 
 /* ---- fields ---- */
@@ -206,19 +199,18 @@ static abut_status touch(contact_data *data, uint32_t i) {
     const abut_collider a = abut_collider_from_field(data->field, data->samples, still),
                         b = abut_collider_from_field(data->field, data->samples, data->poses[i]);
     abut_contacts found = {.size = sizeof found, .list = data->list, .capacity = ROOM};
-    abut_status status = abut_contact_find_sampled(&a, &b, NULL, &found);
-    for (size_t k = 0; k < found.count && !status; k++)
+    TRY(abut_contact_find_sampled(&a, &b, NULL, &found));
+    for (size_t k = 0; k < found.count; k++)
         hash_contact(data, &data->list[k]);
-    return status;
+    return ABUT_OK;
 }
 
 static abut_status contact_run(bench_state *state) {
     contact_data *data = state->data;
-    abut_status status = ABUT_OK;
     data->hash = 0;
-    for (uint32_t i = 0; i < data->count && !status; i++)
-        status = touch(data, i);
-    return status;
+    for (uint32_t i = 0; i < data->count; i++)
+        TRY(touch(data, i));
+    return ABUT_OK;
 }
 
 static abut_status contact_finish(bench_state *state) {

@@ -13,9 +13,7 @@ typedef struct create_data {
 
 static abut_status create_setup(bench_state *state) {
     create_data *data = state->data;
-    abut_status status = bench_grid_million(state, &data->grid);
-    if (status)
-        return status;
+    TRY(bench_grid_million(state, &data->grid));
     size_t scalars = 3 * (size_t)data->grid.vertex_count;
     data->doubles = malloc(scalars * sizeof *data->doubles);
     if (!data->doubles)

@@ -55,9 +55,9 @@ abut_status bench_device_open(bench_state *state, abut_device **device) {
 }
 
 static abut_status open_device(bench_state *state, device_data *data) {
-    abut_status status = bench_device_open(state, &data->device);
-    status = status ? status : abuti_queue_open(data->device, &data->queue);
-    return status ? status : abuti_tools_create(&data->queue, &data->tools);
+    TRY(bench_device_open(state, &data->device));
+    TRY(abuti_queue_open(data->device, &data->queue));
+    return abuti_tools_create(&data->queue, &data->tools);
 }
 
 /* ---- words: copy, scan ---- */
@@ -73,14 +73,10 @@ static abut_status run_words(bench_state *state) {
 /* Runs once and compares with a plain loop. */
 static abut_status check_words(bench_state *state, const uint32_t *words, uint32_t *got) {
     device_data *data = state->data;
-    abut_status status = run_words(state);
-    if (!status)
-        status = abuti_buffer_download(&data->queue, &data->out, 0, got, data->count * 4);
+    TRY(run_words(state));
+    TRY(abuti_buffer_download(&data->queue, &data->out, 0, got, data->count * 4));
     uint32_t total = 0;
-    if (!status)
-        status = abuti_buffer_download(&data->queue, &data->total, 0, &total, sizeof total);
-    if (status)
-        return status;
+    TRY(abuti_buffer_download(&data->queue, &data->total, 0, &total, sizeof total));
     const bool scans = state->which->variant == SCAN;
     uint32_t sum = 0;
     size_t wrong = 0;
@@ -99,20 +95,20 @@ static abut_status setup_words(bench_state *state) {
     data->calls = state->quick ? 1 : CALLS;
     uint32_t *words = malloc(data->count * 4), *got = malloc(data->count * 4);
     uint64_t random = 7;
-    abut_status status = words && got ? ABUT_OK : bench_fail(ABUT_ERROR_MEMORY, "no memory");
-    for (size_t i = 0; !status && i < data->count; i++)
+    if (!(words && got))
+        return bench_fail(ABUT_ERROR_MEMORY, "no memory");
+    for (size_t i = 0; i < data->count; i++)
         words[i] = (uint32_t)(bench_random(&random) >> 40) & (i % 3 ? 0xffff : 0); /* many zeros */
-    status = status ? status : abuti_buffer_create(data->device, data->count, 4, &data->in);
-    status = status ? status : abuti_buffer_create(data->device, data->count, 4, &data->out);
-    status = status ? status : abuti_buffer_create(data->device, 1, 4, &data->total);
-    if (!status)
-        status = abuti_buffer_upload(&data->queue, &data->in, 0, words, data->count * 4);
-    status = status ? status : check_words(state, words, got);
+    TRY(abuti_buffer_create(data->device, data->count, 4, &data->in));
+    TRY(abuti_buffer_create(data->device, data->count, 4, &data->out));
+    TRY(abuti_buffer_create(data->device, 1, 4, &data->total));
+    TRY(abuti_buffer_upload(&data->queue, &data->in, 0, words, data->count * 4));
+    TRY(check_words(state, words, got));
     free(words);
     free(got);
     state->elements = (double)data->count * data->calls;
     state->bytes = state->elements * 8;
-    return status;
+    return ABUT_OK;
 }
 
 /* ---- pairs: sort ---- */
@@ -184,15 +180,13 @@ static abut_status make_pairs(bench_state *state, void *before, uint32_t *values
             ((uint32_t *)before)[i] = (uint32_t)key;
         values[i] = (uint32_t)i;
     }
-    abut_status status = abuti_buffer_create(data->device, data->count, bytes, &data->keys);
-    status = status ? status : abuti_buffer_create(data->device, data->count, bytes, &data->origin);
-    status = status ? status : abuti_buffer_create(data->device, data->count, 4, &data->values);
-    status = status ? status : abuti_buffer_create(data->device, data->count, 4, &data->in);
-    if (!status)
-        status = abuti_buffer_upload(&data->queue, &data->origin, 0, before, data->count * bytes);
-    if (!status)
-        status = abuti_buffer_upload(&data->queue, &data->in, 0, values, data->count * 4);
-    return status ? status : restore_pairs(state);
+    TRY(abuti_buffer_create(data->device, data->count, bytes, &data->keys));
+    TRY(abuti_buffer_create(data->device, data->count, bytes, &data->origin));
+    TRY(abuti_buffer_create(data->device, data->count, 4, &data->values));
+    TRY(abuti_buffer_create(data->device, data->count, 4, &data->in));
+    TRY(abuti_buffer_upload(&data->queue, &data->origin, 0, before, data->count * bytes));
+    TRY(abuti_buffer_upload(&data->queue, &data->in, 0, values, data->count * 4));
+    return restore_pairs(state);
 }
 
 static abut_status setup_pairs(bench_state *state) {
@@ -201,36 +195,33 @@ static abut_status setup_pairs(bench_state *state) {
     size_t bytes = key_bytes(state);
     void *before = malloc(data->count * bytes), *keys = malloc(data->count * bytes);
     uint32_t *values = malloc(data->count * 4);
-    abut_status status =
-        before && keys && values ? ABUT_OK : bench_fail(ABUT_ERROR_MEMORY, "no memory");
-    status = status ? status : make_pairs(state, before, values);
-    status = status ? status : check_pairs(state, before, keys, values);
+    if (!before || !keys || !values)
+        return bench_fail(ABUT_ERROR_MEMORY, "no memory");
+    TRY(make_pairs(state, before, values));
+    TRY(check_pairs(state, before, keys, values));
     free(before);
     free(keys);
     free(values);
     state->elements = (double)data->count;
     state->bytes = state->elements * 2 * ((double)bytes + 4);
-    return status;
+    return ABUT_OK;
 }
 
 /* ---- the case ---- */
 
 static abut_status setup(bench_state *state) {
     device_data *data = state->data;
-    abut_status status = open_device(state, data);
-    if (status)
-        return status;
+    TRY(open_device(state, data));
     return sorts(state) ? setup_pairs(state) : setup_words(state);
 }
 
 static abut_status run(bench_state *state) {
     device_data *data = state->data;
-    abut_status status = ABUT_OK;
     if (sorts(state))
-        status = run_sort(state);
-    for (uint32_t i = 0; !status && i < data->calls; i++)
-        status = run_words(state);
-    return status ? status : abuti_queue_finish(&data->queue);
+        TRY(run_sort(state));
+    for (uint32_t i = 0; i < data->calls; i++)
+        TRY(run_words(state));
+    return abuti_queue_finish(&data->queue);
 }
 
 /* The whole result was checked at the start; later its first words are sufficient, since
@@ -240,9 +231,7 @@ static abut_status finish(bench_state *state) {
     abuti_buffer *result = sorts(state) ? &data->values : &data->out;
     size_t words = data->count < 1024 ? data->count : 1024;
     uint32_t first[1024];
-    abut_status status = abuti_buffer_download(&data->queue, result, 0, first, words * 4);
-    if (status)
-        return status;
+    TRY(abuti_buffer_download(&data->queue, result, 0, first, words * 4));
     state->hash = bench_hash(0, first, words * 4);
     return sorts(state) ? restore_pairs(state) : ABUT_OK;
 }

@@ -35,34 +35,29 @@ static abut_status run(bench_state *state) {
 static abut_status compare_with_cpu(bench_state *state) {
     build_data *data = state->data;
     abut_bvh *ours = NULL, *cpu = NULL;
-    abut_status status = run(state); /* the first run builds kernels */
-    status = status ? status : abuti_bvh_device_download(&data->queue, &data->there, NULL, &ours);
-    status = status ? status : abut_bvh_create(data->mesh, NULL, &cpu);
-    if (!status) {
-        details.quality = get_bvh_info(ours).cost / get_bvh_info(cpu).cost;
-        if (!(details.quality < QUALITY_MAX))
-            status = bench_fail(ABUT_ERROR_DEVICE, "a cost of %.3f of the CPU's", details.quality);
-    }
+    TRY(run(state)); /* the first run builds kernels */
+    TRY(abuti_bvh_device_download(&data->queue, &data->there, NULL, &ours));
+    TRY(abut_bvh_create(data->mesh, NULL, &cpu));
+    details.quality = get_bvh_info(ours).cost / get_bvh_info(cpu).cost;
+    if (!(details.quality < QUALITY_MAX))
+        return bench_fail(ABUT_ERROR_DEVICE, "a cost of %.3f of the CPU's", details.quality);
     abut_bvh_destroy(ours);
     abut_bvh_destroy(cpu);
     abuti_queue_clock_start(&data->queue);
-    status = status ? status : run(state);
-    status = status ? status : abuti_queue_clock_stop(&data->queue, &details.all_ms);
+    TRY(run(state));
+    TRY(abuti_queue_clock_stop(&data->queue, &details.all_ms));
     abuti_queue_clock_start(&data->queue);
-    status = status ? status : abuti_bvh_device_refit(data->builder, &data->there, data->mesh);
-    status = status ? status : abuti_queue_clock_stop(&data->queue, &details.refit_ms);
-    return status;
+    TRY(abuti_bvh_device_refit(data->builder, &data->there, data->mesh));
+    return abuti_queue_clock_stop(&data->queue, &details.refit_ms);
 }
 
 static abut_status setup(bench_state *state) {
     build_data *data = state->data;
-    abut_status status = bench_model_create(state, (bench_model)state->which->variant, &data->mesh);
-    status = status ? status : bench_device_open(state, &data->device);
-    status = status ? status : abuti_queue_open(data->device, &data->queue);
-    status = status ? status : abuti_bvh_builder_create(&data->queue, &data->builder);
-    status = status ? status : compare_with_cpu(state);
-    if (status)
-        return status;
+    TRY(bench_model_create(state, (bench_model)state->which->variant, &data->mesh));
+    TRY(bench_device_open(state, &data->device));
+    TRY(abuti_queue_open(data->device, &data->queue));
+    TRY(abuti_bvh_builder_create(&data->queue, &data->builder));
+    TRY(compare_with_cpu(state));
     details.gpu = data->device->info.kind == ABUT_DEVICE_KIND_GPU;
     state->elements = abut_mesh_triangle_count(data->mesh);
     return ABUT_OK;
@@ -71,9 +66,7 @@ static abut_status setup(bench_state *state) {
 static abut_status finish(bench_state *state) {
     build_data *data = state->data;
     abut_bvh *bvh;
-    abut_status status = abuti_bvh_device_download(&data->queue, &data->there, NULL, &bvh);
-    if (status)
-        return status;
+    TRY(abuti_bvh_device_download(&data->queue, &data->there, NULL, &bvh));
     state->hash = bench_hash(0, bvh->order, bvh->leaf_count * BVH_WIDTH * sizeof *bvh->order);
     for (uint32_t i = 0; i < bvh->node_count; i++)
         state->hash = bench_hash(state->hash, bvh->nodes[i].child, sizeof bvh->nodes[i].child);

@@ -73,12 +73,10 @@ static abut_status check(bench_state *state) {
     abut_nearest *nearest = malloc(some * sizeof *nearest);
     uint64_t random = 3;
     const uint32_t *n = info.grid.count;
-    abut_status status = values && cells && centres && nearest
-                             ? ABUT_OK
-                             : bench_fail(ABUT_ERROR_MEMORY, "no memory");
-    if (!status)
-        status = abut_buffer_read(abut_field_values(data->field), 0, values, all * sizeof *values);
-    for (size_t i = 0; !status && i < some; i++) {
+    if (!values || !cells || !centres || !nearest)
+        return bench_fail(ABUT_ERROR_MEMORY, "no memory");
+    TRY(abut_buffer_read(abut_field_values(data->field), 0, values, all * sizeof *values));
+    for (size_t i = 0; i < some; i++) {
         cells[i] = bench_random(&random) % all;
         for (int tries = 0; i % 2 && tries < 50 && fabsf(values[cells[i]]) > 2 * info.grid.cell;
              tries++)
@@ -88,44 +86,37 @@ static abut_status check(bench_state *state) {
                         (uint32_t)(cells[i] / n[0] / n[1]));
     }
     abut_array points = abut_array_host(centres);
-    if (!status)
-        status =
-            abut_sign_nearest_batch(data->bvh, points, some, HUGE_VAL, abut_array_host(nearest));
-    status = status ? status : compare(data, values, nearest, cells, some);
+    TRY(abut_sign_nearest_batch(data->bvh, points, some, HUGE_VAL, abut_array_host(nearest)));
+    TRY(compare(data, values, nearest, cells, some));
     free(values);
     free(cells);
     free(centres);
     free(nearest);
-    return status;
+    return ABUT_OK;
 }
 
 static abut_status measure_on_device(bench_state *state) {
     field_data *data = state->data;
-    abut_status status = abuti_device_field_account(data->there->there, &details.account);
-    status = status ? status : abut_field_update_from(data->field, data->there, NULL);
-    status = status ? status : abuti_device_field_account(data->there->there, NULL);
+    TRY(abuti_device_field_account(data->there->there, &details.account));
+    TRY(abut_field_update_from(data->field, data->there, NULL));
+    TRY(abuti_device_field_account(data->there->there, NULL));
     abuti_queue_clock_start(&data->there->there->queue);
-    status = status ? status : abut_field_update_from(data->field, data->there, NULL);
-    status = status ? status : abuti_queue_clock_stop(&data->there->there->queue, &details.all_ms);
-    return status;
+    TRY(abut_field_update_from(data->field, data->there, NULL));
+    return abuti_queue_clock_stop(&data->there->there->queue, &details.all_ms);
 }
 
 static abut_status setup(bench_state *state) {
     field_data *data = state->data;
-    abut_status status =
-        bench_model_create(state, (bench_model)(state->which->variant & 3), &data->mesh);
-    status = status ? status : bench_device_open(state, &data->device);
-    status = status ? status : abut_bvh_create(data->mesh, NULL, &data->bvh);
-    status = status ? status : abut_sign_prepare(data->bvh, NULL);
-    status = status ? status : abuti_bvh_copy_to_device(data->bvh, data->device, &data->there);
-    if (!status) {
-        abut_field_options options = options_of(state, data->mesh);
-        state->elements =
-            (double)options.grid.count[0] * options.grid.count[1] * options.grid.count[2];
-        status = abut_field_create_from(data->there, &options, &data->field);
-    }
-    status = status ? status : check(state);
-    return status ? status : measure_on_device(state);
+    TRY(bench_model_create(state, (bench_model)(state->which->variant & 3), &data->mesh));
+    TRY(bench_device_open(state, &data->device));
+    TRY(abut_bvh_create(data->mesh, NULL, &data->bvh));
+    TRY(abut_sign_prepare(data->bvh, NULL));
+    TRY(abuti_bvh_copy_to_device(data->bvh, data->device, &data->there));
+    abut_field_options options = options_of(state, data->mesh);
+    state->elements = (double)options.grid.count[0] * options.grid.count[1] * options.grid.count[2];
+    TRY(abut_field_create_from(data->there, &options, &data->field));
+    TRY(check(state));
+    return measure_on_device(state);
 }
 
 static abut_status run(bench_state *state) {
@@ -201,33 +192,30 @@ static abut_status run_whole(bench_state *state) {
     abut_field *field = NULL;
     double begin = abuti_seconds();
     tree.device = data->device;
-    abut_status status = abut_mesh_create(state->context, &input, &mesh);
+    TRY(abut_mesh_create(state->context, &input, &mesh));
     end_step(STEP_MESH, &begin);
-    status = status ? status : abut_bvh_create(mesh, &tree, &bvh);
+    TRY(abut_bvh_create(mesh, &tree, &bvh));
     end_step(STEP_HIERARCHY, &begin);
-    status = status ? status : abut_sign_prepare(bvh, NULL);
+    TRY(abut_sign_prepare(bvh, NULL));
     end_step(STEP_SIGNS, &begin);
-    status = status ? status : abut_field_create_from(bvh, &options, &field);
+    TRY(abut_field_create_from(bvh, &options, &field));
     end_step(STEP_FIELD, &begin);
     free(data->values);
     data->values = malloc((size_t)state->elements * sizeof *data->values);
     if (!data->values)
-        status = bench_fail(ABUT_ERROR_MEMORY, "no memory");
-    status = status ? status : abut_field_copy(field, zero, count, data->values);
+        return bench_fail(ABUT_ERROR_MEMORY, "no memory");
+    TRY(abut_field_copy(field, zero, count, data->values));
     end_step(STEP_VALUES, &begin);
     abut_field_destroy(field);
     abut_bvh_destroy(bvh);
     abut_mesh_destroy(mesh);
-    return status;
+    return ABUT_OK;
 }
 
 static abut_status setup_whole(bench_state *state) {
     whole_data *data = state->data;
-    abut_status status =
-        bench_model_create(state, (bench_model)(state->which->variant & 3), &data->mesh);
-    status = status ? status : bench_device_open(state, &data->device);
-    if (status)
-        return status;
+    TRY(bench_model_create(state, (bench_model)(state->which->variant & 3), &data->mesh));
+    TRY(bench_device_open(state, &data->device));
     data->options = options_of(state, data->mesh);
     const uint32_t *count = data->options.grid.count;
     const abut_vec3 origin = abut_mesh_local_origin(data->mesh); /* positions are relative to it */

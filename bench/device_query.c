@@ -302,27 +302,20 @@ static abut_status query_setup(bench_state *state) {
     if (model == BENCH_TORUS && path && path[0])
         model = BENCH_MESH_FILE;
     data->kind = &kinds[state->which->variant / KIND];
-    abut_status status = bench_model_create(state, model, &data->mesh);
-    if (!status)
-        status = bench_device_open(state, &data->device);
-    if (!status)
-        status = abut_bvh_create(data->mesh, NULL, &data->bvh);
-    if (!status && data->kind->input == POINTS)
-        status = abut_sign_prepare(data->bvh, NULL);
-    if (!status)
-        status = abuti_bvh_copy_to_device(data->bvh, data->device, &data->there);
-    if (!status)
-        status = make_inputs(state, data);
-    if (!status && !data->kind->host) {
+    TRY(bench_model_create(state, model, &data->mesh));
+    TRY(bench_device_open(state, &data->device));
+    TRY(abut_bvh_create(data->mesh, NULL, &data->bvh));
+    if (data->kind->input == POINTS)
+        TRY(abut_sign_prepare(data->bvh, NULL));
+    TRY(abuti_bvh_copy_to_device(data->bvh, data->device, &data->there));
+    TRY(make_inputs(state, data));
+    if (!data->kind->host) {
         const size_t bytes = data->count * data->input_bytes;
-        status = abut_buffer_create(data->device, bytes, &data->in);
-        if (!status)
-            status = abut_buffer_write(data->in, 0, data->inputs, bytes);
-        if (!status)
-            status = abut_buffer_create(data->device, data->count * data->kind->answer_bytes,
-                                        &data->out);
+        TRY(abut_buffer_create(data->device, bytes, &data->in));
+        TRY(abut_buffer_write(data->in, 0, data->inputs, bytes));
+        TRY(abut_buffer_create(data->device, data->count * data->kind->answer_bytes, &data->out));
     }
-    return status ? status : check_answers(state);
+    return check_answers(state);
 }
 
 #define QUERY(name_, unit_, model_, kind_)                                                    \

@@ -57,12 +57,10 @@ static abut_status make_meshes(bench_state *state, dress_data *data) {
     sheet.segments = sheet.rings = 16;
     ball.radius = 0.3;
     ball.segments = 5;
-    abut_status status = abut_shape_create(state->context, &sheet, &raw);
-    status = status ? status : make_layers(state, raw, &data->sheet);
+    TRY(abut_shape_create(state->context, &sheet, &raw));
+    TRY(make_layers(state, raw, &data->sheet));
     abut_mesh_destroy(raw);
-    status = status ? status : abut_shape_create(state->context, &ball, &data->ball);
-    if (status)
-        return status;
+    TRY(abut_shape_create(state->context, &ball, &data->ball));
     data->ball_end = malloc(abut_mesh_vertex_count(data->ball) * sizeof *data->ball_end);
     return data->ball_end ? ABUT_OK : bench_fail(ABUT_ERROR_MEMORY, "no memory");
 }
@@ -89,25 +87,24 @@ static abut_status start_small(bench_state *state, dress_data *data, abut_device
                                    .friction = 0.3,
                                    .no_self = !(state->which->variant & SELF),
                                    .device = device};
-    abut_status status = abut_radial_create_mesh(data->ball, 1, &fields, &data->radial);
-    status = status ? status : cloth_create(state->context, data->sheet, &options, &data->cloth);
-    status = status ? status : cloth_add_solid(data->cloth, data->ball);
-    return status ? status : cloth_add_radial(data->cloth, data->radial);
+    TRY(abut_radial_create_mesh(data->ball, 1, &fields, &data->radial));
+    TRY(cloth_create(state->context, data->sheet, &options, &data->cloth));
+    TRY(cloth_add_solid(data->cloth, data->ball));
+    return cloth_add_radial(data->cloth, data->radial);
 }
 
 static abut_status run_small(dress_data *data) {
-    abut_status status = ABUT_OK;
-    for (uint32_t i = 1; i <= data->frames && !status; i++) {
+    for (uint32_t i = 1; i <= data->frames; i++) {
         abut_character_matrix bone = {{{1, 0, 0, 0}, {0, 1, 0, 0}, {0, 0, 1, 0.006 * i}}};
         for (uint32_t v = 0; v < abut_mesh_vertex_count(data->ball); v++) {
             data->ball_end[v] = abut_mesh_local_positions(data->ball)[v];
             data->ball_end[v].z += 0.006 * i;
         }
         cloth_report report;
-        status = abut_radial_set_positions(data->radial, &bone, abut_array_host(data->ball_end));
-        status = status ? status : cloth_step(data->cloth, STEP_SECONDS, data->ball_end, &report);
+        TRY(abut_radial_set_positions(data->radial, &bone, abut_array_host(data->ball_end)));
+        TRY(cloth_step(data->cloth, STEP_SECONDS, data->ball_end, &report));
     }
-    return status;
+    return ABUT_OK;
 }
 
 /* ---- a dress ---- */
@@ -122,20 +119,19 @@ static abut_status start(bench_state *state, dress_data *data, abut_device *devi
                                    .self = (state->which->variant & SELF) != 0,
                                    .device = device};
     cloth_report report;
-    abut_status status = scene_create(state->context, &options, &data->scene);
-    for (int i = 0; i < 4 && !status; i++) /* allocates memory, and the body starts to move */
-        status = scene_step(data->scene, &report);
-    return status;
+    TRY(scene_create(state->context, &options, &data->scene));
+    for (int i = 0; i < 4; i++) /* allocates memory, and the body starts to move */
+        TRY(scene_step(data->scene, &report));
+    return ABUT_OK;
 }
 
 static abut_status run_frames(const bench_state *state, dress_data *data) {
     if (state->quick)
         return run_small(data);
     const scene_parts before = scene_parts_of(data->scene);
-    abut_status status = ABUT_OK;
-    for (uint32_t i = 0; i < data->frames && !status; i++) {
+    for (uint32_t i = 0; i < data->frames; i++) {
         cloth_report report;
-        status = scene_step(data->scene, &report);
+        TRY(scene_step(data->scene, &report));
     }
     const scene_parts after = scene_parts_of(data->scene);
     const double ms = 1e3 / data->frames;
@@ -144,7 +140,7 @@ static abut_status run_frames(const bench_state *state, dress_data *data) {
                           .self = ms * (after.self - before.self),
                           .solve = ms * (after.solve - before.solve),
                           .collide = ms * (after.collide - before.collide)};
-    return status;
+    return ABUT_OK;
 }
 
 static void drop(dress_data *data) {
@@ -165,39 +161,33 @@ static abut_status hash(const bench_state *state, const dress_data *data, uint64
 
 static abut_status check(bench_state *state, dress_data *data) {
     uint64_t here = 0, there = 1;
-    abut_status status = start(state, data, NULL);
-    status = status ? status : run_frames(state, data);
-    status = status ? status : hash(state, data, &here);
+    TRY(start(state, data, NULL));
+    TRY(run_frames(state, data));
+    TRY(hash(state, data, &here));
     drop(data);
-    status = status ? status : start(state, data, data->device);
-    status = status ? status : run_frames(state, data);
-    status = status ? status : hash(state, data, &there);
+    TRY(start(state, data, data->device));
+    TRY(run_frames(state, data));
+    TRY(hash(state, data, &there));
     drop(data);
-    return status ? status
-           : here != there
-               ? bench_fail(ABUT_ERROR_DEVICE, "the dress is not where it is on the CPU")
-               : ABUT_OK;
+    return here == there ? ABUT_OK
+                         : bench_fail(ABUT_ERROR_DEVICE, "the dress is not where it is on the CPU");
 }
 
 static abut_status dress_setup(bench_state *state) {
     dress_data *data = state->data;
     const bool there = (state->which->variant & DEVICE) != 0;
-    abut_status status = there ? bench_device_open(state, &data->device) : ABUT_OK;
+    TRY(there ? bench_device_open(state, &data->device) : ABUT_OK);
     abut_character_figure_options figure = abut_character_figure_options_default();
     figure.figure = ABUT_CHARACTER_FIGURE_FEMALE;
     figure.triangles = BODY_TRIANGLES;
-    if (!status)
-        status = state->quick
-                     ? make_meshes(state, data)
-                     : abut_character_create_figure(state->context, &figure, &data->figure);
-    if (status)
-        return status;
+    TRY(state->quick ? make_meshes(state, data)
+                     : abut_character_create_figure(state->context, &figure, &data->figure));
     data->frames = state->quick ? 20 : 6;
     if (there)
-        status = check(state, data);
+        TRY(check(state, data));
     data->frames = there && !state->quick ? 60 : data->frames;
     state->elements = (double)(state->quick ? 1024 : DRESS_TRIANGLES) * data->frames;
-    return status ? status : start(state, data, data->device);
+    return start(state, data, data->device);
 }
 
 static abut_status dress_run(bench_state *state) {
@@ -207,9 +197,9 @@ static abut_status dress_run(bench_state *state) {
 /* The next run starts where this one started. */
 static abut_status dress_finish(bench_state *state) {
     dress_data *data = state->data;
-    abut_status status = hash(state, data, &state->hash);
+    TRY(hash(state, data, &state->hash));
     drop(data);
-    return status ? status : start(state, data, data->device);
+    return start(state, data, data->device);
 }
 
 static void dress_teardown(bench_state *state) {

@@ -43,18 +43,16 @@ static abut_status move_some(const bench_state *state, field_data *data) {
     input.vertex_count = count;
     input.indices = abut_mesh_indices(data->mesh);
     input.triangle_count = abut_mesh_triangle_count(data->mesh);
-    abut_status status = abut_mesh_create(state->context, &input, &data->moved);
+    TRY(abut_mesh_create(state->context, &input, &data->moved));
     free(p);
-    return status;
+    return ABUT_OK;
 }
 
 static abut_status field_setup(bench_state *state) {
     int variant = state->which->variant;
     uint32_t cells = state->quick ? 24 : (uint32_t)(variant / CELLS);
     field_data *data = state->data;
-    abut_status status = bench_model_create(state, (bench_model)(variant & MODEL), &data->mesh);
-    if (status)
-        return status;
+    TRY(bench_model_create(state, (bench_model)(variant & MODEL), &data->mesh));
     data->options = abut_field_options_default();
     data->options.grid = bench_field_grid(data->mesh, cells);
     data->options.band = variant & BAND ? 3 * data->options.grid.cell : 0;
@@ -62,8 +60,8 @@ static abut_status field_setup(bench_state *state) {
     state->elements = (double)cells * cells * cells;
     if (!(variant & UPDATE))
         return ABUT_OK;
-    status = move_some(state, data);
-    return status ? status : abut_field_create(data->mesh, &data->options, &data->field);
+    TRY(move_some(state, data));
+    return abut_field_create(data->mesh, &data->options, &data->field);
 }
 
 static abut_status run_create(bench_state *state) {
@@ -74,8 +72,8 @@ static abut_status run_create(bench_state *state) {
 /* Forward and back. */
 static abut_status run_update(bench_state *state) {
     field_data *data = state->data;
-    abut_status status = abut_field_set_mesh(data->field, data->moved, NULL);
-    return status ? status : abut_field_set_mesh(data->field, data->mesh, NULL);
+    TRY(abut_field_set_mesh(data->field, data->moved, NULL));
+    return abut_field_set_mesh(data->field, data->mesh, NULL);
 }
 
 abut_status bench_field_hash(bench_state *state, const abut_field *field) {
@@ -83,26 +81,27 @@ abut_status bench_field_hash(bench_state *state, const abut_field *field) {
     const uint32_t *n = info.grid.count;
     size_t layer = (size_t)n[0] * n[1];
     float *values = malloc(layer * sizeof *values);
-    abut_status status = values ? ABUT_OK : bench_fail(ABUT_ERROR_MEMORY, "no memory");
+    if (!values)
+        return bench_fail(ABUT_ERROR_MEMORY, "no memory");
     state->hash = 0;
-    for (uint32_t k = 0; k < n[2] && !status; k++) {
+    for (uint32_t k = 0; k < n[2]; k++) {
         const uint32_t begin[3] = {0, 0, k}, count[3] = {n[0], n[1], 1};
-        status = abut_field_copy(field, begin, count, values);
+        TRY(abut_field_copy(field, begin, count, values));
         state->hash = bench_hash(state->hash, values, layer * sizeof *values);
     }
     free(values);
     state->result_bytes = (double)info.bytes;
-    return status;
+    return ABUT_OK;
 }
 
 static abut_status field_finish(bench_state *state) {
     field_data *data = state->data;
-    abut_status status = bench_field_hash(state, data->field);
+    TRY(bench_field_hash(state, data->field));
     if (!data->moved) {
         abut_field_destroy(data->field);
         data->field = NULL;
     }
-    return status;
+    return ABUT_OK;
 }
 
 static void field_teardown(bench_state *state) {

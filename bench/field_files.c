@@ -26,9 +26,9 @@ static abut_status make_field(const bench_state *state, abut_field **field) {
                 double ring = sqrt(x * x + y * y) - 1;
                 *to++ = (float)(sqrt(ring * ring + z * z) - 0.3);
             }
-    abut_status status = abut_field_create_values(state->context, &grid, values, field);
+    TRY(abut_field_create_values(state->context, &grid, values, field));
     free(values);
-    return status;
+    return ABUT_OK;
 }
 
 static abut_status write_file(const bench_state *state) {
@@ -57,21 +57,18 @@ static abut_status run(bench_state *state) {
 static abut_status finish(bench_state *state) {
     files_data *data = state->data;
     abut_field *field = data->loaded;
-    abut_status status = ABUT_OK;
     if (!field)
-        status = abut_field_read(state->context, data->path, &field);
+        TRY(abut_field_read(state->context, data->path, &field));
     data->loaded = NULL;
-    if (status)
-        return status;
     abut_field_info info = get_field_info(field);
     uint32_t begin[3] = {0, 0, info.grid.count[2] / 2}, count[3] = {info.grid.count[0], 1, 1};
     float row[256];
-    status = abut_field_copy(field, begin, count, row);
+    TRY(abut_field_copy(field, begin, count, row));
     state->hash = bench_hash(0, row, count[0] * sizeof *row);
     state->hash = bench_hash(state->hash, &info.lowest, sizeof info.lowest);
     state->hash = bench_hash(state->hash, &info.highest, sizeof info.highest);
     abut_field_destroy(field);
-    return status;
+    return ABUT_OK;
 }
 
 static void teardown(bench_state *state) {
@@ -112,10 +109,10 @@ static abut_status cache_setup(bench_state *state) {
     data->options.cells = state->quick ? 32 : 256;
     data->options.cache = data->folder;
     abut_shape shape = abut_shape_default(ABUT_SHAPE_TORUS);
-    abut_status status = abut_shape_create(state->context, &shape, &data->mesh);
-    status = status ? status : cache_run(state);
+    TRY(abut_shape_create(state->context, &shape, &data->mesh));
+    TRY(cache_run(state));
     state->bytes = state->elements = (double)get_field_info(data->field).bytes;
-    return status ? status : cache_finish(state);
+    return cache_finish(state);
 }
 
 static void cache_teardown(bench_state *state) {

@@ -21,17 +21,15 @@ static abut_status build(bench_state *state, query_data *data) {
     options.cells = state->quick ? 24 : 128;
     options.layout = state->which->variant & SPARSE ? ABUT_FIELD_SPARSE : ABUT_FIELD_DENSE;
     options.type = state->which->variant & INT16 ? ABUT_FIELD_INT16 : ABUT_FIELD_FLOAT;
-    abut_status status = abut_shape_create(state->context, &shape, &mesh);
-    status = status ? status : abut_field_create(mesh, &options, &data->field);
+    TRY(abut_shape_create(state->context, &shape, &mesh));
+    TRY(abut_field_create(mesh, &options, &data->field));
     abut_mesh_destroy(mesh);
-    return status;
+    return ABUT_OK;
 }
 
 static abut_status setup(bench_state *state) {
     query_data *data = state->data;
-    abut_status status = build(state, data);
-    if (status)
-        return status;
+    TRY(build(state, data));
     data->count = state->quick ? 1000 : 1000000;
     state->elements = data->count;
     data->points = malloc(data->count * sizeof *data->points);
@@ -55,9 +53,7 @@ static abut_status run(bench_state *state) {
     double sum[4] = {0};
     for (uint32_t i = 0; i < data->count; i++) {
         abut_field_value value;
-        abut_status status = abut_field_evaluate(data->field, data->points[i], how, &value);
-        if (status)
-            return status;
+        TRY(abut_field_evaluate(data->field, data->points[i], how, &value));
         sum[0] += value.distance;
         sum[1] += value.gradient.x;
         sum[2] += value.gradient.y;

@@ -147,14 +147,12 @@ static abut_status read_setup(bench_state *state) {
     snprintf(data->path, sizeof data->path, "%s/in.%s", state->folder,
              ending(state->which->variant));
     bench_grid grid;
-    abut_status status = bench_grid_million(state, &grid);
-    if (!status) {
-        status = put_file(&grid, state->which->variant, data->path);
-        state->elements = grid.triangle_count;
-        state->bytes = file_bytes(data->path);
-        bench_grid_destroy(&grid);
-    }
-    return status;
+    TRY(bench_grid_million(state, &grid));
+    TRY(put_file(&grid, state->which->variant, data->path));
+    state->elements = grid.triangle_count;
+    state->bytes = file_bytes(data->path);
+    bench_grid_destroy(&grid);
+    return ABUT_OK;
 }
 
 static abut_status read_run(bench_state *state) {
@@ -183,13 +181,11 @@ static abut_status write_setup(bench_state *state) {
     data->write = abut_mesh_write_options_default();
     data->write.ascii = variant == PLY_ASCII || variant == STL_ASCII;
     bench_grid grid;
-    abut_status status = bench_grid_million(state, &grid);
-    if (!status) {
-        status = bench_grid_mesh(state, &grid, &data->mesh);
-        state->elements = grid.triangle_count;
-        bench_grid_destroy(&grid);
-    }
-    return status;
+    TRY(bench_grid_million(state, &grid));
+    TRY(bench_grid_mesh(state, &grid, &data->mesh));
+    state->elements = grid.triangle_count;
+    bench_grid_destroy(&grid);
+    return ABUT_OK;
 }
 
 static abut_status write_run(bench_state *state) {

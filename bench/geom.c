@@ -64,22 +64,20 @@ static void keep(double *answer, double value, abut_vec3 p, abut_vec3 q) {
 /* One call; each gives its numbers to `answer`. */
 static abut_status call_closest(const geom_input *in, double *answer) {
     abut_closest_on_triangle closest;
-    abut_status status = abut_triangle_closest_point(&in->a, in->point, &closest);
-    if (!status) {
-        keep(answer, closest.distance, closest.point,
-             (abut_vec3){closest.barycentric[0], closest.barycentric[1], closest.barycentric[2]});
-        answer[7] = closest.feature;
-    }
-    return status;
+    TRY(abut_triangle_closest_point(&in->a, in->point, &closest));
+    keep(answer, closest.distance, closest.point,
+         (abut_vec3){closest.barycentric[0], closest.barycentric[1], closest.barycentric[2]});
+    answer[7] = closest.feature;
+    return ABUT_OK;
 }
 
 static abut_status call_meet(const geom_input *in, double *answer) {
     abut_intersection meeting;
     abut_segment segment = {{{0, 0, 0}, {0, 0, 0}}};
-    abut_status status = abut_triangle_triangle_intersect(&in->a, &in->b, &meeting, &segment);
-    if (!status && meeting)
+    TRY(abut_triangle_triangle_intersect(&in->a, &in->b, &meeting, &segment));
+    if (meeting)
         keep(answer, meeting, segment.end[0], segment.end[1]);
-    return status;
+    return ABUT_OK;
 }
 
 static abut_status call_pair(const geom_input *in, double *answer) {
@@ -103,12 +101,12 @@ static abut_status call_ray(const geom_input *in, double *answer) {
     abut_ray ray = {in->point, in->b.corner[0]};
     abut_ray_triangle_hit hit;
     bool meet;
-    abut_status status = abut_ray_triangle_intersect(&ray, &in->a, &meet, &hit);
-    if (!status && meet)
+    TRY(abut_ray_triangle_intersect(&ray, &in->a, &meet, &hit));
+    if (meet)
         keep(answer, hit.parameter,
              (abut_vec3){hit.barycentric[0], hit.barycentric[1], hit.barycentric[2]},
              (abut_vec3){0, 0, 0});
-    return status;
+    return ABUT_OK;
 }
 
 static abut_status call_box(const geom_input *in, double *answer) {
@@ -138,9 +136,7 @@ static abut_status call_all(bench_state *state,
     geom_data *data = state->data;
     for (int round = 0; round < (state->quick ? 1 : ROUNDS); round++)
         for (int i = 0; i < INPUTS; i++) {
-            abut_status status = call(&data->inputs[i], data->answers[i]);
-            if (status)
-                return status;
+            TRY(call(&data->inputs[i], data->answers[i]));
         }
     return ABUT_OK;
 }

@@ -40,13 +40,12 @@ static abut_status number(const bench_state *state, const char *name, long quick
 static abut_status make_shape(const bench_state *state, abut_mesh **mesh) {
     const char *name = getenv("ABUT_BENCH_SHAPE"), *path = getenv("ABUT_BENCH_WRITE");
     uint32_t triangles;
-    abut_status status = number(state, "ABUT_BENCH_TRIANGLES", 1000, 100000, 100000000, &triangles);
-    if (!status)
-        status = growth_shape_create(state, name && name[0] && !state->quick ? name : "scan",
-                                     triangles, mesh);
-    if (!status && path && path[0] && !state->quick)
-        status = abut_mesh_write(*mesh, path, NULL);
-    return status;
+    TRY(number(state, "ABUT_BENCH_TRIANGLES", 1000, 100000, 100000000, &triangles));
+    TRY(growth_shape_create(state, name && name[0] && !state->quick ? name : "scan", triangles,
+                            mesh));
+    if (path && path[0] && !state->quick)
+        TRY(abut_mesh_write(*mesh, path, NULL));
+    return ABUT_OK;
 }
 
 /* In the box x 1.2. */
@@ -88,9 +87,7 @@ static void make_poses(growth_data *data, bool aligned) {
 static abut_status setup_field(bench_state *state, growth_data *data) {
     uint32_t cells;
     int question = state->which->variant;
-    abut_status status = number(state, "ABUT_BENCH_CELLS", 16, 128, 2048, &cells);
-    if (status)
-        return status;
+    TRY(number(state, "ABUT_BENCH_CELLS", 16, 128, 2048, &cells));
     data->options = abut_field_options_default();
     data->options.grid = bench_field_grid(data->mesh, cells);
     data->options.band = question == FIELD ? 0 : 3 * data->options.grid.cell;
@@ -176,9 +173,8 @@ static abut_status growth_setup(bench_state *state) {
 
 static abut_status growth_finish(bench_state *state) {
     growth_data *data = state->data;
-    abut_status status = ABUT_OK;
     if (data->field) {
-        status = bench_field_hash(state, data->field);
+        TRY(bench_field_hash(state, data->field));
         abut_field_destroy(data->field);
         data->field = NULL;
     } else if (state->which->variant == BUILD) {
@@ -197,7 +193,7 @@ static abut_status growth_finish(bench_state *state) {
                            points ? &data->nearest[i].distance : &data->separations[i].distance,
                            sizeof(double));
     }
-    return status;
+    return ABUT_OK;
 }
 
 static void growth_teardown(bench_state *state) {

@@ -40,11 +40,11 @@ static void add_quad(maker *m, uint32_t a, uint32_t b, uint32_t c, uint32_t d, b
 static abut_status finish(const bench_state *state, maker *m, bool reserved, abut_mesh **mesh) {
     abut_mesh_input input =
         abut_mesh_input_floats(m->positions, m->vertex_count, m->indices, m->triangle_count);
-    abut_status status = reserved ? abut_mesh_create(state->context, &input, mesh)
-                                  : bench_fail(ABUT_ERROR_MEMORY, "no memory for a shape");
+    TRY(reserved ? abut_mesh_create(state->context, &input, mesh)
+                 : bench_fail(ABUT_ERROR_MEMORY, "no memory for a shape"));
     free(m->positions);
     free(m->indices);
-    return status;
+    return ABUT_OK;
 }
 
 static uint32_t at_least(double value, uint32_t least) {
@@ -83,9 +83,7 @@ static abut_status make_scan(const bench_state *state, uint32_t triangles, abut_
     abut_shape shape = abut_shape_default(ABUT_SHAPE_ICOSPHERE);
     shape.segments = at_least(sqrt(triangles / 20.0), 1);
     abut_mesh *ball = NULL;
-    abut_status status = abut_shape_create(state->context, &shape, &ball);
-    if (status)
-        return status;
+    TRY(abut_shape_create(state->context, &shape, &ball));
     uint32_t count = abut_mesh_vertex_count(ball);
     const abut_vec3 *from = abut_mesh_local_positions(ball);
     double edge = sqrt(29.0 / triangles) * shape.radius; /* 4 pi r^2 = n sqrt(3) / 4 edge^2 */

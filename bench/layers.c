@@ -70,24 +70,22 @@ static abut_status reserve_solids(layers_data *data) {
 /* Two frames of the stairs, when all spheres are moving. */
 static abut_status make_stairs(bench_state *state, layers_data *data, uint32_t count) {
     falls_options options = {.kind = FALLS_STAIRS, .count = count, .resolution = 256, .seed = 1};
-    abut_status status = falls_create(state->context, &options, &data->stairs);
-    if (status)
-        return status;
+    TRY(falls_create(state->context, &options, &data->stairs));
     falls *s = data->stairs;
     data->count = s->count;
     data->fixed = s->fixed;
-    status = reserve_solids(data);
-    for (int frame = 0; frame < (state->quick ? 4 : 30) && !status; frame++) {
-        status = falls_find(s);
-        for (uint32_t i = 0; i < s->count && !status; i++)
+    TRY(reserve_solids(data));
+    for (int frame = 0; frame < (state->quick ? 4 : 30); frame++) {
+        TRY(falls_find(s));
+        for (uint32_t i = 0; i < s->count; i++)
             data->poses[frame % 2][i] = s->solids[i].pose;
-        status = status ? status : falls_step(s);
+        TRY(falls_step(s));
     }
-    for (uint32_t i = 0; i < s->count && !status; i++) {
+    for (uint32_t i = 0; i < s->count; i++) {
         data->solids[i] = s->solids[i];
         data->bvhs[i] = s->bvhs[i];
     }
-    return status;
+    return ABUT_OK;
 }
 
 /* Spheres in a unit cube, whose radius gives each the same number of overlaps. */
@@ -101,10 +99,10 @@ static abut_status make_crowd(bench_state *state, layers_data *data, uint32_t co
     for (uint32_t n = 8; n < count; n *= 2)
         shape.radius *= 0.7937005; /* the third root of a half */
     shape.radius *= 0.7;
-    abut_status status = reserve_solids(data);
-    status = status ? status : abut_shape_create(state->context, &shape, &data->meshes[0]);
-    status = status ? status : abut_bvh_create(data->meshes[0], NULL, &data->tree);
-    for (uint32_t i = 0; i < count && !status; i++) {
+    TRY(reserve_solids(data));
+    TRY(abut_shape_create(state->context, &shape, &data->meshes[0]));
+    TRY(abut_bvh_create(data->meshes[0], NULL, &data->tree));
+    for (uint32_t i = 0; i < count; i++) {
         double at[3];
         for (int k = 0; k < 3; k++)
             at[k] = bench_random_real(&random, 0, 1);
@@ -113,7 +111,7 @@ static abut_status make_crowd(bench_state *state, layers_data *data, uint32_t co
         data->solids[i] = abut_collider_from_mesh(data->meshes[0], data->poses[0][i]);
         data->bvhs[i] = data->tree;
     }
-    return status;
+    return ABUT_OK;
 }
 
 static abut_status make_flake(bench_state *state, abut_mesh **mesh) {
@@ -130,11 +128,9 @@ static abut_status make_flakes(bench_state *state, layers_data *data, uint32_t c
     uint64_t random = 6;
     data->count = count + 1;
     data->fixed = 1;
-    abut_status status = reserve_solids(data);
-    status = status ? status : bench_model_create(state, BENCH_TORUS, &data->meshes[0]);
-    status = status ? status : make_flake(state, &data->meshes[1]);
-    if (status)
-        return status;
+    TRY(reserve_solids(data));
+    TRY(bench_model_create(state, BENCH_TORUS, &data->meshes[0]));
+    TRY(make_flake(state, &data->meshes[1]));
     uint32_t vertices = abut_mesh_vertex_count(data->meshes[0]);
     abut_vec3 origin = abut_mesh_local_origin(data->meshes[0]);
     for (int k = 0; k < 2; k++) {
@@ -174,8 +170,8 @@ static uint32_t mask_of(const bench_state *state, const layers_data *data, uint3
 static abut_status make_layers(bench_state *state, layers_data *data) {
     abut_layers_options options = abut_layers_options_default();
     options.device = data->device;
-    abut_status status = abut_layers_create(state->context, &options, &data->layers);
-    for (uint32_t i = 0; i < data->count && !status; i++) {
+    TRY(abut_layers_create(state->context, &options, &data->layers));
+    for (uint32_t i = 0; i < data->count; i++) {
         abut_layers_item item = {.size = sizeof(abut_layers_item),
                                  .collider =
                                      abut_collider_from_mesh(data->solids[i].shape.mesh.mesh,
@@ -183,23 +179,23 @@ static abut_status make_layers(bench_state *state, layers_data *data) {
                                  .group = group_of(data, i),
                                  .mask = mask_of(state, data, i)};
         uint32_t id;
-        status = abut_layers_add(data->layers, &item, &id);
+        TRY(abut_layers_add(data->layers, &item, &id));
     }
-    return status;
+    return ABUT_OK;
 }
 
 static abut_status make_world(bench_state *state, layers_data *data) {
-    abut_status status = abut_world_create(state->context, NULL, &data->world);
-    for (uint32_t i = 0; i < data->count && !status; i++) {
+    TRY(abut_world_create(state->context, NULL, &data->world));
+    for (uint32_t i = 0; i < data->count; i++) {
         abut_world_item item = abut_world_item_default();
         uint32_t id;
         item.collider.shape.body.bvh = data->bvhs[i];
         item.collider.pose = data->poses[0][i];
         item.group = group_of(data, i);
         item.mask = mask_of(state, data, i);
-        status = abut_world_add(data->world, &item, &id);
+        TRY(abut_world_add(data->world, &item, &id));
     }
-    return status;
+    return ABUT_OK;
 }
 
 static abut_status layers_setup(bench_state *state) {
@@ -209,29 +205,45 @@ static abut_status layers_setup(bench_state *state) {
              segments = (uint32_t)state->which->variant >> 8 & 255;
     if (state->quick)
         count = count > 40 ? 40 : count;
+<<<<<<< HEAD
     abut_status status = ABUT_OK;
     if (how == DEVICE && (status = bench_device_open(state, &data->device)))
         return status;
     switch (scene_of(state->which)) {
+=======
+    if (how == DEVICE || how == BUFFERS)
+        TRY(bench_device_open(state, &data->device));
+    switch (specs[state->which->variant].scene) {
+>>>>>>> r-tests
     case STAIRS:
-        status = make_stairs(state, data, count);
+        TRY(make_stairs(state, data, count));
         break;
     case FLAKES:
-        status = make_flakes(state, data, count);
+        TRY(make_flakes(state, data, count));
         break;
     default:
-        status = make_crowd(state, data, count, segments);
+        TRY(make_crowd(state, data, count, segments));
     }
+<<<<<<< HEAD
     if (!status && how != CLASSIC)
         status = how == WORLD ? make_world(state, data) : make_layers(state, data);
+=======
+    if (how != CLASSIC)
+        TRY(how == WORLD ? make_world(state, data) : make_layers(state, data));
+    for (int k = 0; k < 2 && how == BUFFERS; k++) {
+        size_t bytes = abut_mesh_vertex_count(data->meshes[0]) * sizeof *data->moved[k];
+        TRY(abut_buffer_create(data->device, bytes, &data->there[k]));
+        TRY(abut_buffer_write(data->there[k], 0, data->moved[k], bytes));
+    }
+>>>>>>> r-tests
     data->room = 64 * (uint64_t)data->count;
     data->list = malloc((size_t)data->room * sizeof *data->list);
     data->pairs = malloc((size_t)data->room * sizeof *data->pairs);
     data->overlap = malloc((size_t)data->room * sizeof *data->overlap);
-    if (!status && (!data->list || !data->pairs || !data->overlap))
-        status = bench_fail(ABUT_ERROR_MEMORY, "no memory");
+    if (!data->list || !data->pairs || !data->overlap)
+        return bench_fail(ABUT_ERROR_MEMORY, "no memory");
     state->elements = data->count;
-    return status;
+    return ABUT_OK;
 }
 
 /* ---- runs ---- */
@@ -247,15 +259,25 @@ static abut_status find_images(const bench_state *state, layers_data *data,
     query.every_pixel = how == EVERY;
     query.measure_volume = how == VOLUME;
     query.is_exact = how == EXACT;
+<<<<<<< HEAD
     abut_status status =
         abut_layers_set_poses(data->layers, NULL, abut_array_host(poses), data->count);
     if (!status && data->moved[0])
         status = abut_layers_set_positions(data->layers, 0,
                                            abut_array_host(data->moved[data->round % 2]));
     status = status ? status : abut_layers_find(data->layers, &query, &found);
+=======
+    TRY(abut_layers_set_poses(data->layers, NULL, abut_array_host(poses), data->count));
+    uint32_t turn = data->round % 2;
+    if (data->moved[0])
+        TRY(abut_layers_set_positions(data->layers, 0,
+                                      how == BUFFERS ? abut_array_buffer(data->there[turn])
+                                                     : abut_array_host(data->moved[turn])));
+    TRY(abut_layers_find(data->layers, &query, &found));
+>>>>>>> r-tests
     data->found = found.pairs.count;
     data->fragments = found.fragments;
-    return status;
+    return ABUT_OK;
 }
 
 typedef struct asking {
@@ -319,12 +341,16 @@ static abut_status layers_run(bench_state *state) {
 /* Always of the same poses. */
 static abut_status layers_finish(bench_state *state) {
     layers_data *data = state->data;
+<<<<<<< HEAD
     way how = way_of(state->which);
     abut_status status = ABUT_OK;
+=======
+    way how = specs[state->which->variant].way;
+>>>>>>> r-tests
     if (data->round % 2 == 0)
-        status = layers_run(state);
+        TRY(layers_run(state));
     data->kept = 0;
-    for (uint64_t i = 0; i < data->found && !status; i++) {
+    for (uint64_t i = 0; i < data->found; i++) {
         const abut_layers_pair *p = &data->list[i];
         uint64_t numbers[4] = {p->a, p->b, p->pixels, p->intervals};
         if (how == WORLD && !data->overlap[i])
@@ -340,7 +366,7 @@ static abut_status layers_finish(bench_state *state) {
     state->hash = bench_hash(data->kept ? state->hash : 1, &data->kept, sizeof data->kept);
     last_pairs = data->kept;
     last_fragments = data->fragments;
-    return status;
+    return ABUT_OK;
 }
 
 static void layers_print_details(const bench_case *which, const bench_result *result) {

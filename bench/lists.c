@@ -130,21 +130,18 @@ static abut_status setup(bench_state *state) {
     const char *path = getenv("ABUT_BENCH_MESH");
     int variant = state->which->variant;
     data->count = state->quick ? QUICK_COUNT : variant & THERE ? COUNT_THERE : COUNT;
-    abut_status status =
-        bench_model_create(state, path && path[0] ? BENCH_MESH_FILE : BENCH_TEAPOT, &data->mesh);
-    status = status ? status : abut_bvh_create(data->mesh, NULL, &data->bvh);
-    if (!status && variant & THERE)
-        status = bench_device_open(state, &data->device);
-    if (!status && variant & THERE)
-        status = abuti_bvh_copy_to_device(data->bvh, data->device, &data->there);
-    if (!status && !(data->questions = malloc(data->count * sizeof *data->questions)))
-        status = bench_fail(ABUT_ERROR_MEMORY, "no memory");
-    if (status)
-        return status;
+    TRY(bench_model_create(state, path && path[0] ? BENCH_MESH_FILE : BENCH_TEAPOT, &data->mesh));
+    TRY(abut_bvh_create(data->mesh, NULL, &data->bvh));
+    if (variant & THERE) {
+        TRY(bench_device_open(state, &data->device));
+        TRY(abuti_bvh_copy_to_device(data->bvh, data->device, &data->there));
+    }
+    if (!(data->questions = malloc(data->count * sizeof *data->questions)))
+        return bench_fail(ABUT_ERROR_MEMORY, "no memory");
     make_questions(data, variant & WHAT);
     state->elements = (double)data->count;
-    status = make_room(state);
-    return status || !(variant & THERE) ? status : check(state);
+    TRY(make_room(state));
+    return variant & THERE ? check(state) : ABUT_OK;
 }
 
 static abut_status finish(bench_state *state) {

@@ -102,20 +102,19 @@ static abut_status make_maps(bench_state *state, map_data *data, abut_device *de
     abut_map_options options = abut_map_options_default();
     abut_bvh_options where = abut_bvh_options_default();
     const bool rigid = specs[spec_of(state)].scene == MAP_BODIES;
-    abut_status status = ABUT_OK;
     options.resolution = resolution_of(state);
     options.device = where.device = device;
-    for (uint32_t i = 0; i < data->scene.count && !status; i++) {
-        status = abut_map_create(data->scene.rest[i], &options, &data->maps[i]);
-        if (!status && data->scene.count > 1 && (i == 0 || !rigid)) {
-            status = abut_bvh_create(data->scene.rest[i], &where, &data->bvhs[i]);
-            status = status ? status : abut_sign_prepare(data->bvhs[i], NULL);
+    for (uint32_t i = 0; i < data->scene.count; i++) {
+        TRY(abut_map_create(data->scene.rest[i], &options, &data->maps[i]));
+        if (data->scene.count > 1 && (i == 0 || !rigid)) {
+            TRY(abut_bvh_create(data->scene.rest[i], &where, &data->bvhs[i]));
+            TRY(abut_sign_prepare(data->bvhs[i], NULL));
         }
     }
     const size_t all = (size_t)data->scene.frames * data->scene.count * (data->scene.count - 1);
-    for (size_t k = 0; k < all && !status; k++) /* with two bodies the other one */
+    for (size_t k = 0; k < all; k++) /* with two bodies the other one */
         data->scene.others[k].shape.body.bvh = data->bvhs[rigid ? 0 : 1 - k % 2];
-    return status;
+    return ABUT_OK;
 }
 
 static void drop_maps(map_data *data) {
@@ -176,33 +175,30 @@ static abut_status run_deviation(bench_state *state, map_data *data) {
     options.device = where.device = data->device;
     drop_maps(data);
     double time = now_ms();
-    abut_status status = abut_map_create(data->scene.rest[0], &options, &data->maps[0]);
+    TRY(abut_map_create(data->scene.rest[0], &options, &data->maps[0]));
     time = note(data, MOVE, time);
-    status = status ? status : abut_bvh_create(data->scene.rest[1], &where, &data->bvhs[1]);
+    TRY(abut_bvh_create(data->scene.rest[1], &where, &data->bvhs[1]));
     time = note(data, REFIT, time);
-    if (!status) {
-        data->scene.others[0].shape.body.bvh = data->bvhs[1];
-        status = abut_map_compute_distance(data->maps[0], data->scene.others, 1, NULL);
-    }
+    data->scene.others[0].shape.body.bvh = data->bvhs[1];
+    TRY(abut_map_compute_distance(data->maps[0], data->scene.others, 1, NULL));
     time = note(data, FIND, time);
-    status = status ? status : abut_map_measure(data->maps[0], NULL, NULL, &data->measures[0]);
+    TRY(abut_map_measure(data->maps[0], NULL, NULL, &data->measures[0]));
     note(data, MEASURE, time);
-    return status;
+    return ABUT_OK;
 }
 
 static abut_status run_hausdorff(map_data *data) {
-    abut_status status = ABUT_OK;
     drop_maps(data);
     double time = now_ms();
-    for (int i = 0; i < 2 && !status; i++)
-        status = abut_bvh_create(data->scene.rest[i], NULL, &data->bvhs[i]);
+    for (int i = 0; i < 2; i++)
+        TRY(abut_bvh_create(data->scene.rest[i], NULL, &data->bvhs[i]));
     time = note(data, REFIT, time);
-    for (int i = 0; i < 2 && !status; i++) {
+    for (int i = 0; i < 2; i++) {
         data->hausdorff[i] = abut_pair_hausdorff_result_default();
-        status = abut_pair_hausdorff(data->bvhs[i], data->bvhs[1 - i], NULL, &data->hausdorff[i]);
+        TRY(abut_pair_hausdorff(data->bvhs[i], data->bvhs[1 - i], NULL, &data->hausdorff[i]));
     }
     note(data, FIND, time);
-    return status;
+    return ABUT_OK;
 }
 
 static abut_status hash_maps(map_data *data) {
@@ -238,22 +234,21 @@ static abut_status median_reach(const map_data *data, double *median) {
     const uint32_t counts[2] = {abut_mesh_triangle_count(data->scene.rest[0]),
                                 abut_mesh_triangle_count(data->scene.rest[1])};
     double *all = malloc(((size_t)counts[0] + counts[1]) * sizeof *all);
-    abut_status status = all ? ABUT_OK : no_memory();
-    for (uint32_t i = 0; i < 2 && !status; i++)
-        for (uint32_t t = 0; t < counts[i] && !status; t++)
-            status = abut_map_reach(data->maps[i], t, all + t + (i ? counts[0] : 0));
-    if (!status) {
-        qsort(all, (size_t)counts[0] + counts[1], sizeof *all, by_size);
-        *median = all[((size_t)counts[0] + counts[1]) / 2];
-    }
+    if (!all)
+        return no_memory();
+    for (uint32_t i = 0; i < 2; i++)
+        for (uint32_t t = 0; t < counts[i]; t++)
+            TRY(abut_map_reach(data->maps[i], t, all + t + (i ? counts[0] : 0)));
+    qsort(all, (size_t)counts[0] + counts[1], sizeof *all, by_size);
+    *median = all[((size_t)counts[0] + counts[1]) / 2];
     free(all);
-    return status;
+    return ABUT_OK;
 }
 
 /* Over the bodies in all frames. */
 static abut_status make_grid(const bench_state *state, const map_data *data, abut_grid *grid) {
     abut_box all = abut_mesh_bounds(data->scene.moved[0]);
-    double cell;
+    double cell = 0;
     for (uint32_t i = 1; i < data->scene.count * data->scene.frames; i++) {
         abut_box box = abut_mesh_bounds(data->scene.moved[i]);
         all.lo = (abut_vec3){fmin(all.lo.x, box.lo.x), fmin(all.lo.y, box.lo.y),
@@ -262,9 +257,7 @@ static abut_status make_grid(const bench_state *state, const map_data *data, abu
                              fmax(all.hi.z, box.hi.z)};
     }
     const double sides[3] = {all.hi.x - all.lo.x, all.hi.y - all.lo.y, all.hi.z - all.lo.z};
-    abut_status status = median_reach(data, &cell);
-    if (status)
-        return status;
+    TRY(median_reach(data, &cell));
     cell *= 2 / sqrt(3);
     if (specs[spec_of(state)].way == FIELDS_PAPER)
         cell = fmax(sides[0], fmax(sides[1], sides[2])) / (state->quick ? 16 : 255);
@@ -298,12 +291,11 @@ static abut_status make_anchors(map_data *data, uint32_t body) {
 static abut_status make_fields(bench_state *state, map_data *data) {
     abut_field_options options = abut_field_options_default();
     options.device = data->device;
-    abut_status status = make_grid(state, data, &options.grid);
-    for (uint32_t i = 0; i < 2 && !status; i++) {
-        status = make_anchors(data, i);
-        status = status ? status : abut_bvh_set_mesh(data->bvhs[i], data->scene.moved[i]);
-        status =
-            status ? status : abut_field_create_from(data->bvhs[i], &options, &data->fields[i]);
+    TRY(make_grid(state, data, &options.grid));
+    for (uint32_t i = 0; i < 2; i++) {
+        TRY(make_anchors(data, i));
+        TRY(abut_bvh_set_mesh(data->bvhs[i], data->scene.moved[i]));
+        TRY(abut_field_create_from(data->bvhs[i], &options, &data->fields[i]));
         abut_map_destroy(data->maps[i]); /* it was only needed for the positions of samples */
         data->maps[i] = NULL;
     }
@@ -311,7 +303,7 @@ static abut_status make_fields(bench_state *state, map_data *data) {
     data->points = malloc(most * sizeof *data->points);
     data->values = malloc(most * sizeof *data->values);
     details.cells = (double)options.grid.count[0] * options.grid.count[1] * options.grid.count[2];
-    return status || (data->points && data->values) ? status : no_memory();
+    return data->points && data->values ? ABUT_OK : no_memory();
 }
 
 typedef struct placing {
@@ -385,14 +377,13 @@ static abut_status run_fields(bench_state *state, map_data *data) {
 /* The largest error of the distances of the last frame. */
 static abut_status compare_fields(map_data *data) {
     double most = 0;
-    abut_status status = ABUT_OK;
-    for (uint32_t i = 0; i < data->anchor_count[1] && !status; i += 97) {
+    for (uint32_t i = 0; i < data->anchor_count[1]; i += 97) {
         abut_nearest nearest;
-        status = abut_sign_nearest(data->bvhs[0], data->points[i], HUGE_VAL, &nearest);
+        TRY(abut_sign_nearest(data->bvhs[0], data->points[i], HUGE_VAL, &nearest));
         most = fmax(most, fabs(nearest.distance - data->values[i].distance));
     }
     data->field_error = most;
-    return status;
+    return ABUT_OK;
 }
 
 static void hash_fields(map_data *data) {
@@ -449,12 +440,11 @@ static abut_status setup(bench_state *state) {
     map_data *data = state->data;
     way how = specs[spec_of(state)].way;
     abut_device *device = NULL;
-    abut_status status = ABUT_OK;
-    if (state->which->variant & ON_DEVICE && (status = bench_device_open(state, &device)))
-        return status;
+    if (state->which->variant & ON_DEVICE)
+        TRY(bench_device_open(state, &device));
     data->device = device;
     memset(&details, 0, sizeof details);
-    status = map_scene_make(state, specs[spec_of(state)].scene, &data->scene);
+    TRY(map_scene_make(state, specs[spec_of(state)].scene, &data->scene));
     data->maps = calloc(data->scene.count, sizeof(abut_map *));
     data->bvhs = calloc(data->scene.count, sizeof(abut_bvh *));
     data->measures = calloc(data->scene.count, sizeof *data->measures);
@@ -462,42 +452,42 @@ static abut_status setup(bench_state *state) {
         data->measures[i].size = sizeof *data->measures;
     data->texels =
         malloc(((size_t)resolution_of(state) * resolution_of(state) + 1) * sizeof *data->texels);
-    if (!status && (!data->maps || !data->bvhs || !data->measures || !data->texels))
-        status = no_memory();
+    if (!data->maps || !data->bvhs || !data->measures || !data->texels)
+        return no_memory();
     uint64_t expected = 0;
-    if (!status && device && (how == MAPS || how == DEVIATION)) {
+    if (device && (how == MAPS || how == DEVIATION)) {
         data->device = NULL;
-        status = make_sides(state, data, NULL);
-        status = status ? status : run_frame(state, data);
-        status = status ? status : hash_frame(state, data);
+        TRY(make_sides(state, data, NULL));
+        TRY(run_frame(state, data));
+        TRY(hash_frame(state, data));
         expected = data->hash;
         drop_maps(data);
         data->device = device;
     }
-    status = status ? status : make_sides(state, data, device);
-    if (!status && expected) {
-        status = run_frame(state, data);
-        status = status ? status : hash_frame(state, data);
-        if (!status && data->hash != expected)
-            status = bench_fail(ABUT_ERROR_DEVICE, "the answers are not those of the CPU");
+    TRY(make_sides(state, data, device));
+    if (expected) {
+        TRY(run_frame(state, data));
+        TRY(hash_frame(state, data));
+        if (data->hash != expected)
+            return bench_fail(ABUT_ERROR_DEVICE, "the answers are not those of the CPU");
     }
     data->least_ms = HUGE_VAL;
     state->elements = how == HAUSDORFF ? 2.0 * abut_mesh_triangle_count(data->scene.rest[0]) : 0;
-    for (uint32_t i = 0; i < data->scene.count && how != HAUSDORFF && !status; i++)
+    for (uint32_t i = 0; i < data->scene.count && how != HAUSDORFF; i++)
         state->elements +=
             data->maps[i] ? get_map_info(data->maps[i]).sample_count : data->anchor_count[i % 2];
     if (how == DEVIATION)
         state->elements = (double)resolution_of(state) * resolution_of(state);
-    return status;
+    return ABUT_OK;
 }
 
 static abut_status run(bench_state *state) {
     map_data *data = state->data;
     data->frame = data->round++ % data->scene.frames;
     double start = now_ms();
-    abut_status status = run_frame(state, data);
+    TRY(run_frame(state, data));
     data->frame_ms = now_ms() - start;
-    return status;
+    return ABUT_OK;
 }
 
 static abut_status write_frame(const bench_state *state, const map_data *data, const char *path) {
@@ -520,11 +510,10 @@ static abut_status write_frame(const bench_state *state, const map_data *data, c
 static abut_status finish(bench_state *state) {
     map_data *data = state->data;
     const char *path = getenv("ABUT_BENCH_FRAMES");
-    abut_status status = ABUT_OK;
     if (data->frame == 0)
-        status = hash_frame(state, data);
-    if (!status && path && specs[spec_of(state)].scene == MAP_LETTERS)
-        status = write_frame(state, data, path);
+        TRY(hash_frame(state, data));
+    if (path && specs[spec_of(state)].scene == MAP_LETTERS)
+        TRY(write_frame(state, data, path));
     state->hash = data->hash;
     if (data->round > 1 && data->frame_ms < data->least_ms) { /* the first has nothing to move */
         data->least_ms = data->frame_ms;
@@ -535,7 +524,7 @@ static abut_status finish(bench_state *state) {
     details.mean = data->measures[0].mean;
     details.greatest = data->measures[0].max.distance;
     details.upper = fmax(data->hausdorff[0].upper, data->hausdorff[1].upper);
-    return status;
+    return ABUT_OK;
 }
 
 static void teardown(bench_state *state) {

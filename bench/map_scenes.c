@@ -78,9 +78,9 @@ static abut_status make_moved(bench_state *state, const abut_mesh *mesh, map_sce
     }
     abut_mesh_input input = abut_mesh_input_doubles(points, count, abut_mesh_indices(mesh),
                                                     abut_mesh_triangle_count(mesh));
-    abut_status status = abut_mesh_create(state->context, &input, moved);
+    TRY(abut_mesh_create(state->context, &input, moved));
     free(points);
-    return status;
+    return ABUT_OK;
 }
 
 static abut_status make_bumpy(bench_state *state, uint32_t segments, abut_mesh **mesh) {
@@ -88,12 +88,10 @@ static abut_status make_bumpy(bench_state *state, uint32_t segments, abut_mesh *
     abut_mesh *ball;
     shape.radius = 0.5;
     shape.segments = segments;
-    abut_status status = abut_shape_create(state->context, &shape, &ball);
-    if (!status) {
-        status = make_moved(state, ball, MAP_SOLIDS, 0, -1, mesh);
-        abut_mesh_destroy(ball);
-    }
-    return status;
+    TRY(abut_shape_create(state->context, &shape, &ball));
+    TRY(make_moved(state, ball, MAP_SOLIDS, 0, -1, mesh));
+    abut_mesh_destroy(ball);
+    return ABUT_OK;
 }
 
 static abut_status make_box(bench_state *state, abut_mesh **mesh) {
@@ -102,30 +100,26 @@ static abut_status make_box(bench_state *state, abut_mesh **mesh) {
     abut_mesh *box;
     shape.extent = (abut_vec3){9, 7, 5};
     shape.segments = 1;
-    abut_status status = abut_shape_create(state->context, &shape, &box);
-    if (!status) {
-        status = abut_mesh_transform(box, 1, up, mesh);
-        abut_mesh_destroy(box);
-    }
-    return status;
+    TRY(abut_shape_create(state->context, &shape, &box));
+    TRY(abut_mesh_transform(box, 1, up, mesh));
+    abut_mesh_destroy(box);
+    return ABUT_OK;
 }
 
 /* Scans are a torus with noise, tessellated in two ways. */
 static abut_status make_scan(bench_state *state, uint32_t body, abut_mesh **mesh) {
     bench_grid grid;
     const char *folder = getenv("ABUT_BENCH_SCANS");
-    abut_status status = state->quick ? bench_grid_create(30 + body, 20 - body, &grid)
-                                      : bench_grid_create(250 + body, 200 - body, &grid);
-    if (!status) {
-        status = bench_grid_mesh(state, &grid, mesh);
-        bench_grid_destroy(&grid);
-    }
-    if (!status && folder && folder[0]) {
+    TRY(state->quick ? bench_grid_create(30 + body, 20 - body, &grid)
+                     : bench_grid_create(250 + body, 200 - body, &grid));
+    TRY(bench_grid_mesh(state, &grid, mesh));
+    bench_grid_destroy(&grid);
+    if (folder && folder[0]) {
         char path[512];
         snprintf(path, sizeof path, "%s/scan-%u.ply", folder, body);
-        status = abut_mesh_write(*mesh, path, NULL);
+        TRY(abut_mesh_write(*mesh, path, NULL));
     }
-    return status;
+    return ABUT_OK;
 }
 
 /* A loose pile, in which some overlap; each has its own rotation, and moves about its position. */
@@ -143,14 +137,14 @@ static abut_status make_joined(bench_state *state, uint32_t frame, uint32_t fram
                                abut_mesh **joined) {
     const uint32_t count = bodies_of(state);
     abut_mesh *one = NULL, *all[BODY_COUNT] = {NULL};
-    abut_status status = make_bumpy(state, state->quick ? 2 : 7, &one);
-    for (uint32_t i = 0; i < count && !status; i++)
-        status = abut_mesh_transform(one, 1, pose_in_pile(i, frame, frames), &all[i]);
-    status = status ? status : abut_mesh_join(all, count, joined);
+    TRY(make_bumpy(state, state->quick ? 2 : 7, &one));
+    for (uint32_t i = 0; i < count; i++)
+        TRY(abut_mesh_transform(one, 1, pose_in_pile(i, frame, frames), &all[i]));
+    TRY(abut_mesh_join(all, count, joined));
     for (uint32_t i = 0; i < count; i++)
         abut_mesh_destroy(all[i]);
     abut_mesh_destroy(one);
-    return status;
+    return ABUT_OK;
 }
 
 static abut_status make_rest(bench_state *state, map_scene_kind kind, uint32_t body,
@@ -182,23 +176,24 @@ static abut_status make_rest(bench_state *state, map_scene_kind kind, uint32_t b
 static abut_status make_poses(map_scene *scene, map_scene_kind kind) {
     const uint32_t each = scene->count - 1;
     scene->others = calloc((size_t)scene->frames * scene->count * each + 1, sizeof *scene->others);
-    abut_status status = scene->others ? ABUT_OK : no_memory();
+    if (!scene->others)
+        return no_memory();
     abut_collider *to = scene->others;
     for (uint32_t frame = 0; frame < scene->frames; frame++)
         for (uint32_t i = 0; i < scene->count; i++)
-            for (uint32_t j = 0; j < scene->count && !status; j++) {
+            for (uint32_t j = 0; j < scene->count; j++) {
                 abut_pose here = {{0, 0, 0, 1}, {0, 0, 0}}, there = here;
                 if (i == j)
                     continue;
                 if (kind == MAP_BODIES) {
                     abut_pose mine = pose_in_pile(i, frame, scene->frames);
                     there = pose_in_pile(j, frame, scene->frames);
-                    status = abut_pose_invert(&mine, &here);
-                    status = status ? status : abut_pose_compose(&here, &there, &there);
+                    TRY(abut_pose_invert(&mine, &here));
+                    TRY(abut_pose_compose(&here, &there, &there));
                 }
                 (to++)->pose = there; /* the caller sets the BVH */
             }
-    return status;
+    return ABUT_OK;
 }
 
 abut_status map_scene_make(bench_state *state, map_scene_kind kind, map_scene *scene) {
@@ -209,19 +204,18 @@ abut_status map_scene_make(bench_state *state, map_scene_kind kind, map_scene *s
     scene->moved = calloc((size_t)scene->count * scene->frames, sizeof(abut_mesh *));
     if (!scene->rest || !scene->moved)
         return no_memory();
-    abut_status status = ABUT_OK;
-    for (uint32_t i = 0; i < scene->count && !status; i++)
+    for (uint32_t i = 0; i < scene->count; i++)
         if (kind == MAP_BODIES && i > 0)
             scene->rest[i] = abut_mesh_retain(scene->rest[0]);
         else
-            status = make_rest(state, kind, i, &scene->rest[i]);
-    for (uint32_t i = 0; i < scene->count * scene->frames && deforms && !status; i++) {
+            TRY(make_rest(state, kind, i, &scene->rest[i]));
+    for (uint32_t i = 0; i < scene->count * scene->frames && deforms; i++) {
         double t = (i / scene->count + 0.6) / scene->frames;
-        status = kind == MAP_JOINED ? make_joined(state, i, scene->frames, &scene->moved[i])
-                                    : make_moved(state, scene->rest[i % scene->count], kind,
-                                                 i % scene->count, t, &scene->moved[i]);
+        TRY(kind == MAP_JOINED ? make_joined(state, i, scene->frames, &scene->moved[i])
+                               : make_moved(state, scene->rest[i % scene->count], kind,
+                                            i % scene->count, t, &scene->moved[i]));
     }
-    return status ? status : make_poses(scene, kind);
+    return make_poses(scene, kind);
 }
 
 void map_scene_clear(map_scene *scene) {

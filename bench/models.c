@@ -44,9 +44,9 @@ abut_status bench_body(bench_state *state, abut_mesh **mesh, abut_field **field,
     shape.segments = state->quick ? 4 : 12;
     grid.cells = state->quick ? 16 : 64;
     even.count = 500;
-    abut_status status = abut_shape_create(state->context, &shape, mesh);
-    status = status ? status : abut_field_create(*mesh, &grid, field);
-    return status ? status : abut_samples_create(*mesh, &even, samples);
+    TRY(abut_shape_create(state->context, &shape, mesh));
+    TRY(abut_field_create(*mesh, &grid, field));
+    return abut_samples_create(*mesh, &even, samples);
 }
 
 abut_quat bench_turn(uint32_t i) {

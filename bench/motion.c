@@ -40,16 +40,13 @@ static abut_status make_balls(bench_state *state, motion_data *data) {
     uint64_t random = 21;
     shape.radius = 0.5;
     shape.segments = state->quick ? 3 : 8;
-    abut_status status = ABUT_OK;
     for (; data->mesh_count < side * side * side; data->mesh_count++) {
-        status = abut_shape_create(state->context, &shape, &data->meshes[data->mesh_count]);
-        if (status)
-            return status;
+        TRY(abut_shape_create(state->context, &shape, &data->meshes[data->mesh_count]));
         data->vertex_count += abut_mesh_vertex_count(data->meshes[data->mesh_count]);
         data->triangle_count += abut_mesh_triangle_count(data->meshes[data->mesh_count]);
     }
-    status = allocate(data);
-    for (uint32_t k = 0, at = 0; !status && k < data->mesh_count; k++) {
+    TRY(allocate(data));
+    for (uint32_t k = 0, at = 0; k < data->mesh_count; k++) {
         const abut_vec3 o = abut_mesh_local_origin(data->meshes[k]),
                         *p = abut_mesh_local_positions(data->meshes[k]);
         const double place[3] = {1.25 * (k % side), 1.25 * (k / side % side),
@@ -64,7 +61,7 @@ static abut_status make_balls(bench_state *state, motion_data *data) {
                                         data->start[at].z + move[2]};
         }
     }
-    return status;
+    return ABUT_OK;
 }
 
 /* A sheet that alternates up and down every eight rows, with a little noise; compressed to a
@@ -122,39 +119,33 @@ static abut_status check(bench_state *state, motion_data *data) {
     if (!expected.list)
         return bench_fail(ABUT_ERROR_MEMORY, "no memory");
     memset(data->impacts, 0, bytes);
-    abut_status status = abut_sweep_create(data->meshes, data->mesh_count, NULL, &here);
-    status = status ? status
-                    : abut_sweep_set_positions(here, abut_array_host(data->start),
-                                               abut_array_host(data->end));
-    status = status ? status : abut_sweep_find(here, mode, NULL, &expected, NULL);
-    status = status ? status
-                    : abut_sweep_set_positions(data->motion, abut_array_host(data->start),
-                                               abut_array_host(data->end));
+    const abut_array start = abut_array_host(data->start), end = abut_array_host(data->end);
+    TRY(abut_sweep_create(data->meshes, data->mesh_count, NULL, &here));
+    TRY(abut_sweep_set_positions(here, start, end));
+    TRY(abut_sweep_find(here, mode, NULL, &expected, NULL));
+    TRY(abut_sweep_set_positions(data->motion, start, end));
     for (int k = 0; k < 2; k++) /* the second time with known order and capacity */
-        status = status ? status : abut_sweep_find(data->motion, mode, NULL, &data->found, NULL);
+        TRY(abut_sweep_find(data->motion, mode, NULL, &data->found, NULL));
     bool same = expected.count == data->found.count;
     for (size_t i = 0; i < expected.count && same && mode != ABUT_SWEEP_ANY; i++) {
         const abut_impact *a = &expected.list[i], *b = &data->impacts[i];
         same = a->time == b->time && a->kind == b->kind &&
                !memcmp(a->element, b->element, sizeof a->element);
     }
-    if (!status && !same)
-        status = bench_fail(ABUT_ERROR_DEVICE, "%zu impacts are not the CPU's %zu",
-                            data->found.count, expected.count);
     abut_sweep_destroy(here);
     free(expected.list);
-    return status;
+    return same ? ABUT_OK
+                : bench_fail(ABUT_ERROR_DEVICE, "%zu impacts are not the CPU's %zu",
+                             data->found.count, expected.count);
 }
 
 static abut_status put_there(motion_data *data) {
     const size_t bytes = data->vertex_count * sizeof *data->start;
-    abut_status status = ABUT_OK;
-    for (int side = 0; side < 2 && !status; side++) {
-        status = abut_buffer_create(data->device, bytes, &data->there[side]);
-        if (!status)
-            status = abut_buffer_write(data->there[side], 0, side ? data->end : data->start, bytes);
+    for (int side = 0; side < 2; side++) {
+        TRY(abut_buffer_create(data->device, bytes, &data->there[side]));
+        TRY(abut_buffer_write(data->there[side], 0, side ? data->end : data->start, bytes));
     }
-    return status;
+    return ABUT_OK;
 }
 
 static abut_status motion_setup(bench_state *state) {

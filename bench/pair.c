@@ -52,10 +52,8 @@ static abut_status pair_setup(bench_state *state) {
         shape = abut_shape_default(ABUT_SHAPE_ICOSPHERE);
         shape.segments = 8;
     }
-    abut_status status = abut_shape_create(state->context, &shape, &data->mesh);
-    status = status ? status : abut_bvh_create(data->mesh, NULL, &data->bvh);
-    if (status)
-        return status;
+    TRY(abut_shape_create(state->context, &shape, &data->mesh));
+    TRY(abut_bvh_create(data->mesh, NULL, &data->bvh));
     data->count = pose_count(state);
     state->elements = data->count;
     data->poses = malloc(data->count * sizeof *data->poses);
@@ -89,9 +87,7 @@ static abut_status run_meetings(bench_state *state) {
     for (uint32_t i = 0; i < data->count; i++) {
         const abut_collider b = abut_collider_from_bvh(data->bvh, data->poses[i]);
         abut_pair_intersection_list found = {data->meetings, MOST_MEETINGS, 0};
-        abut_status status = abut_pair_intersections(&a, &b, &found);
-        if (status)
-            return status;
+        TRY(abut_pair_intersections(&a, &b, &found));
         for (uint64_t k = 0; k < found.count; k++)
             data->hash = bench_hash(data->hash, &data->meetings[k].triangle_a,
                                     2 * sizeof data->meetings[k].triangle_a);
@@ -106,9 +102,7 @@ static abut_status run_common(bench_state *state) {
     for (uint32_t i = 0; i < data->count; i++) {
         const abut_collider b = abut_collider_from_bvh(data->bvh, data->poses[i]);
         abut_pair_measures common = abut_pair_measures_default();
-        abut_status status = abut_pair_measure(&a, &b, NULL, &common);
-        if (status)
-            return status;
+        TRY(abut_pair_measure(&a, &b, NULL, &common));
         data->hash = bench_hash(data->hash, &common.volume, sizeof common.volume);
     }
     return ABUT_OK;

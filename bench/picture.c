@@ -42,11 +42,11 @@ static abut_status picture_run(bench_state *state) {
     style.edges = state->which->variant == EDGES;
     abut_pose pose = {{0, 0, 0, 0}, {0, 0, 0}};
     abut_picture *picture = NULL;
-    abut_status status = abut_picture_create(state->context, &options, &picture);
-    status = status ? status : abut_picture_add_mesh(picture, data->mesh, pose, &style);
-    status = status ? status : abut_picture_render(picture, data->bytes, data->pixels);
+    TRY(abut_picture_create(state->context, &options, &picture));
+    TRY(abut_picture_add_mesh(picture, data->mesh, pose, &style));
+    TRY(abut_picture_render(picture, data->bytes, data->pixels));
     abut_picture_destroy(picture);
-    return status;
+    return ABUT_OK;
 }
 
 static abut_status picture_finish(bench_state *state) {

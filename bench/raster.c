@@ -31,37 +31,34 @@ static abut_status place(bench_state *state, raster_data *data) {
     data->items = calloc(data->count, sizeof *data->items);
     if (!data->items)
         return bench_fail(ABUT_ERROR_MEMORY, "no memory");
-    abut_status status = spheres ? abut_shape_create(state->context, &shape, &data->mesh)
-                                 : bench_model_create(state, BENCH_TORUS, &data->mesh);
-    for (uint32_t i = 0; i < data->count && !status; i++) {
+    TRY(spheres ? abut_shape_create(state->context, &shape, &data->mesh)
+                : bench_model_create(state, BENCH_TORUS, &data->mesh));
+    for (uint32_t i = 0; i < data->count; i++) {
         data->items[i] = abut_collider_from_mesh(data->mesh, abut_pose_identity());
         for (int k = 0; k < 3 && spheres; k++)
             (&data->items[i].pose.translation.x)[k] = bench_random_real(&random, 0, 1);
     }
-    return status;
+    return ABUT_OK;
 }
 
 static abut_status raster_setup(bench_state *state) {
     raster_data *data = state->data;
     abut_raster_options options = abut_raster_options_default();
-    abut_status status = ABUT_OK;
     if (state->which->variant & DEVICE)
-        status = bench_device_open(state, &data->device);
+        TRY(bench_device_open(state, &data->device));
     options.device = data->device;
-    status = status ? status : place(state, data);
-    status = status ? status : abut_raster_create(state->context, &options, &data->raster);
-    if (status)
-        return status;
+    TRY(place(state, data));
+    TRY(abut_raster_create(state->context, &options, &data->raster));
     data->side = state->quick ? 64 : 1024;
     size_t pixels = (size_t)data->side * data->side;
     data->depths = malloc(pixels * sizeof *data->depths);
     data->items_seen = malloc(pixels * sizeof *data->items_seen);
     if (!data->depths || !data->items_seen)
         return bench_fail(ABUT_ERROR_MEMORY, "no memory for the pixels");
-    for (int k = 0; k < 2 && (state->which->variant & BUFFERS) && !status; k++)
-        status = abut_buffer_create(data->device, pixels * sizeof(uint32_t), &data->buffers[k]);
+    for (int k = 0; k < 2 && (state->which->variant & BUFFERS); k++)
+        TRY(abut_buffer_create(data->device, pixels * sizeof(uint32_t), &data->buffers[k]));
     state->elements = (double)data->count * abut_mesh_triangle_count(data->mesh);
-    return status;
+    return ABUT_OK;
 }
 
 static abut_status raster_run(bench_state *state) {
@@ -81,13 +78,12 @@ static abut_status raster_run(bench_state *state) {
 static abut_status raster_finish(bench_state *state) {
     raster_data *data = state->data;
     size_t bytes = (size_t)data->side * data->side * sizeof(uint32_t);
-    abut_status status = ABUT_OK;
     if (data->buffers[0])
-        status = abut_buffer_read(data->buffers[0], 0, data->depths, bytes);
-    if (data->buffers[1] && !status)
-        status = abut_buffer_read(data->buffers[1], 0, data->items_seen, bytes);
+        TRY(abut_buffer_read(data->buffers[0], 0, data->depths, bytes));
+    if (data->buffers[1])
+        TRY(abut_buffer_read(data->buffers[1], 0, data->items_seen, bytes));
     state->hash = bench_hash(bench_hash(0, data->depths, bytes), data->items_seen, bytes);
-    return status;
+    return ABUT_OK;
 }
 
 static void raster_teardown(bench_state *state) {

@@ -28,9 +28,9 @@ static abut_status make_loose(const bench_state *state, const bench_grid *grid, 
                 (float)(grid->positions[3 * (size_t)grid->indices[i] + k] +
                         (shake > 0 ? bench_random_real(&random, -shake, shake) : 0));
     abut_mesh_input input = abut_mesh_input_floats(positions, (uint32_t)corners, NULL, 0);
-    abut_status status = abut_mesh_create(state->context, &input, mesh);
+    TRY(abut_mesh_create(state->context, &input, mesh));
     free(positions);
-    return status;
+    return ABUT_OK;
 }
 
 static abut_status make_turned(const bench_state *state, bench_grid *grid, abut_mesh **mesh) {

@@ -106,13 +106,13 @@ static abut_status run_once(bench_state *state, memory_count *count, bench_resul
     atomic_store(&count->peak, before);
     state->hash = 0;
     double cpu_start = now_ms(CLOCK_PROCESS_CPUTIME_ID), start = now_ms(CLOCK_MONOTONIC);
-    abut_status status = state->which->run(state);
+    TRY(state->which->run(state));
     *ms = now_ms(CLOCK_MONOTONIC) - start;
     *cpu = now_ms(CLOCK_PROCESS_CPUTIME_ID) - cpu_start;
     uint64_t used = atomic_load(&count->peak) - before;
     if (result->peak_bytes < used)
         result->peak_bytes = used;
-    return status ? status : state->which->finish(state);
+    return state->which->finish(state);
 }
 
 static bench_outcome run_repeats(bench_state *state, memory_count *count,

@@ -76,11 +76,11 @@ static abut_status make_grid(bench_state *state, self_data *data, uint32_t wide,
     input.vertex_count = columns * (high + 1);
     input.indices = indices;
     input.triangle_count = used / 3;
-    abut_status status = p && indices ? abut_mesh_create(state->context, &input, &data->mesh)
-                                      : bench_fail(ABUT_ERROR_MEMORY, "no memory");
+    TRY(p && indices ? abut_mesh_create(state->context, &input, &data->mesh)
+                     : bench_fail(ABUT_ERROR_MEMORY, "no memory"));
     free(p);
     free(indices);
-    return status;
+    return ABUT_OK;
 }
 
 static abut_status make_mesh(bench_state *state, self_data *data) {
@@ -132,10 +132,9 @@ static abut_status sweep_run(self_data *data) {
 
 static abut_status self_run(bench_state *state) {
     self_data *data = state->data;
-    abut_status status = ABUT_OK;
     if (data->sweep)
         return sweep_run(data);
-    for (int k = 0; k < STEPS && !status; k++) {
+    for (int k = 0; k < STEPS; k++) {
         abut_self_step step = abut_self_step_default();
         step.start =
             data->there[k] ? abut_array_buffer(data->there[k]) : abut_array_host(data->at[k]);
@@ -143,9 +142,9 @@ static abut_status self_run(bench_state *state) {
                                       : abut_array_host(data->at[k + 1]);
         step.start_is_free = true;
         data->results[k].size = sizeof data->results[k];
-        status = abut_self_find(data->view, &step, NULL, &data->results[k]);
+        TRY(abut_self_find(data->view, &step, NULL, &data->results[k]));
     }
-    return status;
+    return ABUT_OK;
 }
 
 /* Only impacts, so that all schemes have the same hash. */

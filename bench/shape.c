@@ -6,9 +6,9 @@ static abut_status shape_run(bench_state *state) {
     if (!state->quick)
         shape.segments *= 8;
     abut_mesh *mesh = NULL;
-    abut_status status = abut_shape_create(state->context, &shape, &mesh);
+    TRY(abut_shape_create(state->context, &shape, &mesh));
     state->data = mesh;
-    return status;
+    return ABUT_OK;
 }
 
 static abut_status shape_finish(bench_state *state) {

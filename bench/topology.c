@@ -33,18 +33,16 @@ static double least_bytes(int variant, double vertices, double triangles) {
 static abut_status topology_setup(bench_state *state) {
     topology_data *data = state->data;
     bench_grid grid;
-    abut_status status = bench_grid_million(state, &grid);
-    if (status)
-        return status;
+    TRY(bench_grid_million(state, &grid));
     if (state->which->variant == TOPOLOGY_SHUFFLED)
-        status = bench_grid_shuffle(&grid);
-    status = status ? status : bench_grid_mesh(state, &grid, &data->mesh);
-    if (!status && !makes_topology(state))
-        status = abut_topology_create(data->mesh, &data->topology);
+        TRY(bench_grid_shuffle(&grid));
+    TRY(bench_grid_mesh(state, &grid, &data->mesh));
+    if (!makes_topology(state))
+        TRY(abut_topology_create(data->mesh, &data->topology));
     state->elements = grid.triangle_count;
     state->bytes = least_bytes(state->which->variant, grid.vertex_count, grid.triangle_count);
     bench_grid_destroy(&grid);
-    return status;
+    return ABUT_OK;
 }
 
 static abut_status topology_run(bench_state *state) {

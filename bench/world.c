@@ -82,8 +82,7 @@ static void make_poses(world_data *data) {
 static abut_status make_touching(world_data *data) {
     enum { SIDE = 10 };
     uint64_t random = 10;
-    abut_status status = ABUT_OK;
-    for (uint32_t i = 0; i + 1 < data->bodies && !status; i += 2) {
+    for (uint32_t i = 0; i + 1 < data->bodies; i += 2) {
         abut_collider a = abut_collider_from_bvh(data->trees[0],
                                                  (abut_pose){bench_turn(i), {0, 0, 0}}),
                       b = abut_collider_from_bvh(data->trees[1],
@@ -96,10 +95,10 @@ static abut_status make_touching(world_data *data) {
         }
         length = sqrt(length);
         abut_separation apart = {.distance = 1};
-        for (int round = 0; round < 40 && !status && apart.distance > 1e-3 && far > 0; round++) {
+        for (int round = 0; round < 40 && apart.distance > 1e-3 && far > 0; round++) {
             abut_vec3 *at = &b.pose.translation;
             *at = (abut_vec3){far * way[0] / length, far * way[1] / length, far * way[2] / length};
-            status = abut_pair_distance(&a, &b, NULL, NULL, &apart);
+            TRY(abut_pair_distance(&a, &b, NULL, NULL, &apart));
             far = (double)(float)(far - apart.distance);
         }
         far -= bench_random_real(&random, 0.005, 0.05);
@@ -110,7 +109,7 @@ static abut_status make_touching(world_data *data) {
         data->poses[i] = a.pose;
         data->poses[i + 1] = b.pose;
     }
-    return status;
+    return ABUT_OK;
 }
 
 /* Rings on a lattice, rotated at random, so near that most touch a neighbour. */
@@ -133,18 +132,16 @@ static void make_crowd(world_data *data) {
 
 static abut_status make_tree(bench_state *state, abut_shape shape, double size, abut_bvh **bvh) {
     abut_mesh *mesh = NULL, *scaled = NULL;
-    abut_status status = abut_shape_create(state->context, &shape, &mesh);
-    if (status)
-        return status;
+    TRY(abut_shape_create(state->context, &shape, &mesh));
     const abut_box box = abut_mesh_bounds(mesh);
     const double longest =
         fmax(box.hi.x - box.lo.x, fmax(box.hi.y - box.lo.y, box.hi.z - box.lo.z));
     const abut_pose here = {{0, 0, 0, 1}, {0, 0, 0}};
-    status = abut_mesh_transform(mesh, size > 0 ? size / longest : 1, here, &scaled);
-    status = status ? status : abut_bvh_create(scaled, NULL, bvh);
+    TRY(abut_mesh_transform(mesh, size > 0 ? size / longest : 1, here, &scaled));
+    TRY(abut_bvh_create(scaled, NULL, bvh));
     abut_mesh_destroy(scaled);
     abut_mesh_destroy(mesh);
-    return status;
+    return ABUT_OK;
 }
 
 static uint32_t pen_side(const world_data *data) {
@@ -189,9 +186,8 @@ static abut_pose pen_wall(const world_data *data, int i) {
 static abut_status pen_distance(const world_data *data, uint32_t i, double far, double *distance) {
     const abut_collider body = abut_collider_from_bvh(data->trees[i % MODELS], data->poses[i]);
     const abut_vec3 at = body.pose.translation;
-    abut_status status = ABUT_OK;
     *distance = far;
-    for (uint32_t k = 0; k < i + WALLS && !status; k++) {
+    for (uint32_t k = 0; k < i + WALLS; k++) {
         abut_collider other = abut_collider_from_bvh(NULL, abut_pose_identity());
         abut_separation apart = {.distance = far};
         if (k < i) {
@@ -202,18 +198,17 @@ static abut_status pen_distance(const world_data *data, uint32_t i, double far, 
         } else {
             other = abut_collider_from_bvh(data->walls[k - i], pen_wall(data, (int)(k - i)));
         }
-        status = abut_pair_distance(&body, &other, NULL, NULL, &apart);
+        TRY(abut_pair_distance(&body, &other, NULL, NULL, &apart));
         *distance = fmin(*distance, apart.distance);
     }
-    return status;
+    return ABUT_OK;
 }
 
 /* Each body moves down until it nearly touches another, and then a little further. */
 static abut_status make_pen(world_data *data) {
     const uint32_t side = pen_side(data);
     uint64_t random = 11;
-    abut_status status = ABUT_OK;
-    for (uint32_t i = 0; i < data->bodies && !status; i++) {
+    for (uint32_t i = 0; i < data->bodies; i++) {
         const uint32_t cell = i % (side * side), layer = i / (side * side);
         abut_vec3 *at = &data->poses[i].translation;
         double apart = 1;
@@ -223,13 +218,13 @@ static abut_status make_pen(world_data *data) {
         at->y = PEN_SPACING * (cell / side + 0.5 - 0.5 * side) +
                 bench_random_real(&random, -0.05, 0.05);
         at->z = 1.3 * (layer + 1);
-        for (int round = 0; round < 60 && !status && apart > 1e-3; round++) {
-            status = pen_distance(data, i, 0.5, &apart);
+        for (int round = 0; round < 60 && apart > 1e-3; round++) {
+            TRY(pen_distance(data, i, 0.5, &apart));
             at->z = (double)(float)(at->z - apart);
         }
         at->z -= PEN_DEPTH;
     }
-    return status;
+    return ABUT_OK;
 }
 
 static abut_status make_trees(bench_state *state, world_data *data) {
@@ -238,10 +233,9 @@ static abut_status make_trees(bench_state *state, world_data *data) {
     data->model_count = 2;
     ring.segments = crowd ? 32 : 64;
     ring.rings = crowd ? 8 : 32;
-    abut_status status = abut_shape_create(state->context, &ring, &data->ring);
-    status = status ? status : abut_bvh_create(data->ring, NULL, &data->trees[1]);
-    return status ? status
-                  : abut_bvh_create(crowd ? data->ring : data->mesh, NULL, &data->trees[0]);
+    TRY(abut_shape_create(state->context, &ring, &data->ring));
+    TRY(abut_bvh_create(data->ring, NULL, &data->trees[1]));
+    return abut_bvh_create(crowd ? data->ring : data->mesh, NULL, &data->trees[0]);
 }
 
 static abut_status make_world(bench_state *state, world_data *data) {
@@ -253,20 +247,20 @@ static abut_status make_world(bench_state *state, world_data *data) {
     options.device = data->device;
     options.max_patch_contacts = state->which->variant == DEVICE_REDUCED ? 4 : 0;
     options.margin = is_pen(state->which->variant) ? PEN_MARGIN : 0;
-    abut_status status = abut_world_create(state->context, &options, &data->world);
-    for (uint32_t i = 0; i < data->bodies && !status; i++) {
+    TRY(abut_world_create(state->context, &options, &data->world));
+    for (uint32_t i = 0; i < data->bodies; i++) {
         item.collider.pose = data->poses[i];
         item.collider.shape.body.bvh =
             data->model_count ? data->trees[i % data->model_count] : NULL;
-        status = abut_world_add(data->world, &item, &id);
+        TRY(abut_world_add(data->world, &item, &id));
     }
     item.motion = ABUT_WORLD_STATIC;
-    for (int i = 0; i < WALLS && data->walls[i] && !status; i++) {
+    for (int i = 0; i < WALLS && data->walls[i]; i++) {
         item.collider.pose = pen_wall(data, i);
         item.collider.shape.body.bvh = data->walls[i];
-        status = abut_world_add(data->world, &item, &id);
+        TRY(abut_world_add(data->world, &item, &id));
     }
-    return status;
+    return ABUT_OK;
 }
 
 static bool on_device(int variant) {
@@ -276,8 +270,8 @@ static bool on_device(int variant) {
 /* Uploads poses, for the case with poses on the device. */
 static abut_status send_poses(world_data *data) {
     const size_t bytes = data->bodies * sizeof *data->poses;
-    abut_status status = abut_buffer_create(data->device, bytes, &data->there);
-    return status ? status : abut_buffer_write(data->there, 0, data->poses, bytes);
+    TRY(abut_buffer_create(data->device, bytes, &data->there));
+    return abut_buffer_write(data->there, 0, data->poses, bytes);
 }
 
 static abut_status world_setup(bench_state *state) {
@@ -290,43 +284,39 @@ static abut_status world_setup(bench_state *state) {
                     : is_crowd(variant)    ? 1000u
                                            : 3000u) /
                    (state->quick ? 30u : 1u);
-    abut_status status = ABUT_OK;
     if (on_device(variant))
-        status = bench_device_open(state, &data->device);
+        TRY(bench_device_open(state, &data->device));
     if (variant == PATCHES) {
         abut_shape teapot = abut_shape_default(ABUT_SHAPE_TEAPOT_SOLID);
-        status = abut_shape_create(state->context, &teapot, &data->mesh);
-        status = status ? status : make_trees(state, data);
-    } else if (is_crowd(variant)) {
-        status = make_trees(state, data);
-    } else if (is_pen(variant)) {
-        status = make_models(state, data);
-    } else {
-        status = status ? status : bench_body(state, &data->mesh, &data->field, &data->samples);
+        TRY(abut_shape_create(state->context, &teapot, &data->mesh));
     }
-    if (status)
-        return status;
+    if (variant == PATCHES || is_crowd(variant))
+        TRY(make_trees(state, data));
+    else if (is_pen(variant))
+        TRY(make_models(state, data));
+    else
+        TRY(bench_body(state, &data->mesh, &data->field, &data->samples));
     data->poses = malloc(2 * (size_t)data->bodies * sizeof *data->poses);
     if (!data->poses)
         return bench_fail(ABUT_ERROR_MEMORY, "no memory");
     if (variant == PATCHES)
-        status = make_touching(data);
+        TRY(make_touching(data));
     else if (is_crowd(variant))
         make_crowd(data);
     else if (is_pen(variant))
-        status = make_pen(data);
+        TRY(make_pen(data));
     else
         make_poses(data);
     memcpy(data->poses + data->bodies, data->poses, data->bodies * sizeof *data->poses);
-    status = status ? status : make_world(state, data);
-    if (!status && variant == DEVICE_REDUCED)
-        status = send_poses(data);
-    if (status || variant >= PAIRS) {
+    TRY(make_world(state, data));
+    if (variant == DEVICE_REDUCED)
+        TRY(send_poses(data));
+    if (variant >= PAIRS) {
         state->elements = data->bodies;
-        return status;
+        return ABUT_OK;
     }
     abut_contacts none = {.size = sizeof none, .capacity = 0};
-    status = abut_world_contacts(data->world, &none);
+    const abut_status status = abut_world_contacts(data->world, &none);
     if (status != ABUT_ERROR_BUFFER)
         return status ? status : bench_fail(ABUT_ERROR_ARGUMENT, "nothing touches");
     data->room = none.count + none.count / 8; /* rounding of moved bodies may add some */
@@ -380,15 +370,10 @@ static abut_status world_finish(bench_state *state) {
         abut_contacts found = {.size = sizeof found, .list = data->list, .capacity = data->room};
         data->round = 0;
         memcpy(data->poses, data->poses + data->bodies, data->bodies * sizeof *data->poses);
-        abut_status status =
-            abut_world_set_poses(data->world, NULL, abut_array_host(data->poses), data->bodies);
-        status = status ? status : abut_world_contacts(data->world, &found);
-        if (status)
-            return status;
+        TRY(abut_world_set_poses(data->world, NULL, abut_array_host(data->poses), data->bodies));
+        TRY(abut_world_contacts(data->world, &found));
         data->count = found.count;
-        status = bench_hash_contacts(data->world, &found, &state->hash);
-        if (status)
-            return status;
+        TRY(bench_hash_contacts(data->world, &found, &state->hash));
     }
     last_pairs = data->pairs;
     last_contacts = data->count;

@@ -50,47 +50,41 @@ static abut_world_item of_mesh(abut_mesh *mesh, abut_world_method method, abut_v
 static abut_status make_meshes(bench_state *state, mixed_data *data) {
     const abut_shape_kind kinds[MESHES] = {ABUT_SHAPE_TEAPOT_SOLID, ABUT_SHAPE_TORUS,
                                            ABUT_SHAPE_SHEET, ABUT_SHAPE_ICOSPHERE};
-    abut_status status = ABUT_OK;
-    for (int i = 0; i < MESHES && !status; i++) {
+    for (int i = 0; i < MESHES; i++) {
         abut_shape shape = abut_shape_default(kinds[i]);
         static const uint32_t segments[2][MESHES] = {{6, 64, 32, 8}, {2, 16, 8, 4}};
         shape.segments = segments[state->quick][i];
         if (kinds[i] == ABUT_SHAPE_TORUS || kinds[i] == ABUT_SHAPE_SHEET)
             shape.rings = state->quick ? 8 : 32;
-        status = abut_shape_create(state->context, &shape, &data->meshes[i]);
+        TRY(abut_shape_create(state->context, &shape, &data->meshes[i]));
     }
-    return status;
+    return ABUT_OK;
 }
 
 /* A figure at an instant of its walk, shifted along z. */
 static abut_status make_figure(bench_state *state, mixed_data *data, int which) {
-    abut_status status = ABUT_OK;
     if (!data->character)
-        status = state->quick
-                     ? rival_ball(0.8, 6, &data->character)
-                     : abut_character_create_figure(state->context, NULL, &data->character);
+        TRY(state->quick ? rival_ball(0.8, 6, &data->character)
+                         : abut_character_create_figure(state->context, NULL, &data->character));
     abut_radial_options cells = abut_radial_options_default();
     cells.cell = state->quick ? 0.06 : 0;
-    status = status ? status : abut_radial_create(data->character, &cells, &data->radial[which]);
+    TRY(abut_radial_create(data->character, &cells, &data->radial[which]));
     const abut_character_info info = get_character_info(data->character);
     if (!data->bones)
         data->bones = malloc(info.bone_count * sizeof *data->bones);
     if (!data->positions[0])
         data->positions[0] = malloc(info.vertex_count * sizeof *data->positions[0]);
-    if (!status && (!data->bones || !data->positions[0]))
+    if ((!data->bones || !data->positions[0]))
         return bench_fail(ABUT_ERROR_MEMORY, "no memory");
     abut_character_pose_options pose = abut_character_pose_options_default();
     pose.time = 0.25;
-    status = status ? status : abut_character_pose(data->character, &pose, data->bones);
-    for (uint32_t i = 0; i < info.bone_count && !status; i++)
+    TRY(abut_character_pose(data->character, &pose, data->bones));
+    for (uint32_t i = 0; i < info.bone_count; i++)
         data->bones[i].m[2][3] += which ? 0.25 : 0;
-    if (!status)
-        status = abut_character_skin(data->character, data->bones, ABUT_CHARACTER_SKINNING_LINEAR,
-                                     data->positions[0]);
-    if (!status)
-        status = abut_radial_set_positions(data->radial[which], data->bones,
-                                           abut_array_host(data->positions[0]));
-    return status;
+    TRY(abut_character_skin(data->character, data->bones, ABUT_CHARACTER_SKINNING_LINEAR,
+                            data->positions[0]));
+    return abut_radial_set_positions(data->radial[which], data->bones,
+                                     abut_array_host(data->positions[0]));
 }
 
 static abut_status add_figure(mixed_data *data, int which, uint32_t *id) {
@@ -117,41 +111,41 @@ static abut_status make_positions(const abut_mesh *mesh, bool sheet, abut_vec3 *
 
 static abut_status fill_mixed(bench_state *state, mixed_data *data) {
     uint64_t random = 21;
-    abut_status status = make_figure(state, data, 0);
-    status = status ? status : add_figure(data, 0, &data->ids[0]);
-    for (int i = 0; i < 2 && !status; i++) {
+    TRY(make_figure(state, data, 0));
+    TRY(add_figure(data, 0, &data->ids[0]));
+    for (int i = 0; i < 2; i++) {
         abut_world_item item =
             of_mesh(data->meshes[2 + i], ABUT_WORLD_AUTO, (abut_vec3){0.2 * i, 0.9, 0.1 + 0.3 * i});
         item.collider.shape.mesh.deforms = true;
         item.collider.shape.mesh.resolution = 64;
-        status = make_positions(data->meshes[2 + i], i == 0, &data->positions[1 + i]);
-        status = status ? status : add(data, &item, &data->ids[1 + i]);
+        TRY(make_positions(data->meshes[2 + i], i == 0, &data->positions[1 + i]));
+        TRY(add(data, &item, &data->ids[1 + i]));
     }
-    for (uint32_t i = 0; i < (state->quick ? 2u : 24u) && !status; i++) {
+    for (uint32_t i = 0; i < (state->quick ? 2u : 24u); i++) {
         double at[3];
         for (int k = 0; k < 3; k++)
             at[k] = bench_random_real(&random, -2, 2);
         abut_world_item item =
             of_mesh(data->meshes[i % 2], ABUT_WORLD_AUTO, (abut_vec3){at[0], at[1], at[2]});
         item.collider.pose.rotation = bench_turn(i);
-        status = add(data, &item, NULL);
+        TRY(add(data, &item, NULL));
     }
     abut_world_item solid = abut_world_item_default();
     solid.collider.kind = ABUT_COLLIDER_BOX;
     solid.collider.pose.translation = (abut_vec3){0.1, 0.5, 0.1};
     solid.collider.shape.half = (abut_vec3){0.3, 0.3, 0.1};
-    status = status ? status : add(data, &solid, NULL);
+    TRY(add(data, &solid, NULL));
     solid = abut_world_item_default();
     solid.collider.kind = ABUT_COLLIDER_PLANE;
     solid.motion = ABUT_WORLD_STATIC;
     solid.collider.shape.plane.normal.y = 1;
-    return status ? status : add(data, &solid, NULL);
+    return add(data, &solid, NULL);
 }
 
 static abut_status fill_figure(bench_state *state, mixed_data *data) {
-    abut_status status = make_figure(state, data, 1);
-    status = status ? status : make_figure(state, data, 0);
-    for (int i = 0; i < 3 && !status; i++) {
+    TRY(make_figure(state, data, 1));
+    TRY(make_figure(state, data, 0));
+    for (int i = 0; i < 3; i++) {
         abut_world_item item =
             of_mesh(data->meshes[i == 0 ? 1 : 2], ABUT_WORLD_AUTO, (abut_vec3){0, 1, 0});
         item.group = 2; /* tested against the figures only */
@@ -160,40 +154,38 @@ static abut_status fill_figure(bench_state *state, mixed_data *data) {
             item.collider.kind = ABUT_COLLIDER_BOX;
             item.collider.shape.half = (abut_vec3){0.3, 0.3, 0.1};
         }
-        status = add(data, &item, NULL);
+        TRY(add(data, &item, NULL));
     }
-    status = status ? status : add_figure(data, 0, NULL);
-    return status ? status : add_figure(data, 1, NULL);
+    TRY(add_figure(data, 0, NULL));
+    return add_figure(data, 1, NULL);
 }
 
 static abut_status fill_pairs(bench_state *state, mixed_data *data, abut_world_method method) {
-    abut_status status = ABUT_OK;
-    for (uint32_t i = 0; i < (state->quick ? 2u : 64u) && !status; i++)
-        for (int k = 0; k < 2 && !status; k++) {
+    for (uint32_t i = 0; i < (state->quick ? 2u : 64u); i++)
+        for (int k = 0; k < 2; k++) {
             abut_world_item item =
                 of_mesh(data->meshes[k], method,
                         (abut_vec3){8.0 * (i % 8) + 1.1 * k, 8.0 * (i / 8), 0.6 * k});
             item.collider.pose.rotation = bench_turn(2 * i + (uint32_t)k);
-            status = add(data, &item, NULL);
+            TRY(add(data, &item, NULL));
         }
-    return status;
+    return ABUT_OK;
 }
 
 static abut_status mixed_run(bench_state *state) {
     mixed_data *data = state->data;
     abut_contacts found = {.size = sizeof found, .list = data->list, .capacity = data->room};
-    abut_status status = ABUT_OK;
-    for (int i = 0; i < 3 && !status; i++)
+    for (int i = 0; i < 3; i++)
         if (data->ids[i] != ABUT_NONE)
-            status = abut_world_set_positions(data->world, data->ids[i], i ? NULL : data->bones,
-                                              abut_array_host(data->positions[i]));
-    if (!status && data->ids[0] == ABUT_NONE) { /* contacts of pairs at rest are kept */
+            TRY(abut_world_set_positions(data->world, data->ids[i], i ? NULL : data->bones,
+                                         abut_array_host(data->positions[i])));
+    if (data->ids[0] == ABUT_NONE) { /* contacts of pairs at rest are kept */
         const double shift = data->round++ % 2 ? -0x1p-20 : 0x1p-20;
         for (uint32_t i = 0; i < data->count && state->which->variant != FIGURE; i++)
             data->poses[i].translation.x += shift;
-        status = abut_world_set_poses(data->world, NULL, abut_array_host(data->poses), data->count);
+        TRY(abut_world_set_poses(data->world, NULL, abut_array_host(data->poses), data->count));
     }
-    return status ? status : abut_world_contacts(data->world, &found);
+    return abut_world_contacts(data->world, &found);
 }
 
 static abut_status mixed_setup(bench_state *state) {
@@ -206,13 +198,13 @@ static abut_status mixed_setup(bench_state *state) {
     options.max_patch_contacts = 4;
     for (int i = 0; i < 3; i++)
         data->ids[i] = ABUT_NONE;
-    abut_status status = make_meshes(state, data);
-    status = status ? status : abut_world_create(state->context, &options, &data->world);
-    if (!status)
-        status = variant == MIXED    ? fill_mixed(state, data)
-                 : variant == FIGURE ? fill_figure(state, data)
-                                     : fill_pairs(state, data, methods[variant]);
+    TRY(make_meshes(state, data));
+    TRY(abut_world_create(state->context, &options, &data->world));
+    TRY(variant == MIXED    ? fill_mixed(state, data)
+        : variant == FIGURE ? fill_figure(state, data)
+                            : fill_pairs(state, data, methods[variant]));
     /* Twice, so that exact contacts have a hint of the step before. */
+    abut_status status = ABUT_OK;
     for (int i = 0; i < 2 && (!status || status == ABUT_ERROR_BUFFER); i++)
         status = mixed_run(state);
     if (status != ABUT_ERROR_BUFFER)
@@ -233,13 +225,13 @@ static abut_status mixed_setup(bench_state *state) {
 static abut_status mixed_finish(bench_state *state) {
     mixed_data *data = state->data;
     abut_contacts found = {.size = sizeof found, .list = data->list, .capacity = data->room};
-    abut_status status = data->round % 2 ? mixed_run(state) : ABUT_OK; /* back to the start */
-    status = status ? status : abut_world_contacts(data->world, &found);
+    TRY(data->round % 2 ? mixed_run(state) : ABUT_OK); /* back to the start */
+    TRY(abut_world_contacts(data->world, &found));
     state->hash = bench_hash(0, &data->pairs, sizeof data->pairs);
-    status = status ? status : bench_hash_contacts(data->world, &found, &state->hash);
+    TRY(bench_hash_contacts(data->world, &found, &state->hash));
     last_pairs = (size_t)data->pairs;
     last_contacts = (size_t)found.count;
-    return status;
+    return ABUT_OK;
 }
 
 static void mixed_print_details(const bench_case *which, const bench_result *result) {

@@ -73,14 +73,26 @@ static inline void f4_store(float *to, f4 a) {
     memcpy(to, &a, sizeof a);
 }
 static inline f4 f4_load_u16(const uint16_t *from) {
+#ifdef ABUTI_SSE
+    __m128i words = _mm_loadl_epi64((const __m128i *)(const void *)from);
+    return _mm_cvtepi32_ps(_mm_unpacklo_epi16(words, _mm_setzero_si128()));
+#else
     abuti_u16x4 words;
     memcpy(&words, from, sizeof words);
     return __builtin_convertvector(__builtin_convertvector(words, m4), f4);
+#endif
 }
 static inline f4 f4_load_u8(const uint8_t *from) {
+#ifdef ABUTI_SSE
+    int32_t four;
+    memcpy(&four, from, sizeof four);
+    __m128i zero = _mm_setzero_si128(), bytes = _mm_unpacklo_epi8(_mm_cvtsi32_si128(four), zero);
+    return _mm_cvtepi32_ps(_mm_unpacklo_epi16(bytes, zero));
+#else
     abuti_u8x4 bytes;
     memcpy(&bytes, from, sizeof bytes);
     return __builtin_convertvector(__builtin_convertvector(bytes, m4), f4);
+#endif
 }
 /* Truncates towards zero. */
 static inline void f4_store_int(int32_t *to, f4 a) {

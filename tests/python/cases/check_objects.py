@@ -212,7 +212,7 @@ class Characters(unittest.TestCase):
             abut.Character("/nothing.glb")
 
     def test_parts(self):
-        figure = abut.Character.figure("mannequin")
+        figure = self.figure
         part = figure.without("Neck", figure.bones.index("LeftHand"))
         self.assertLess(part.triangle_count, figure.triangle_count)
         self.assertEqual((part.bones, part.clips), (figure.bones, figure.clips))

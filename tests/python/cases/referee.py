@@ -63,7 +63,7 @@ def poses(rng, count, reach):
 
 @functools.lru_cache(maxsize=None)
 def figure():
-    """A small character, made once: making it takes half a second."""
+    """A small character, made once: making it takes more than a second."""
     return abut.Character.figure("mannequin", triangles=8000)
 
 

@@ -205,16 +205,9 @@ static abut_status layers_setup(bench_state *state) {
              segments = (uint32_t)state->which->variant >> 8 & 255;
     if (state->quick)
         count = count > 40 ? 40 : count;
-<<<<<<< HEAD
-    abut_status status = ABUT_OK;
-    if (how == DEVICE && (status = bench_device_open(state, &data->device)))
-        return status;
-    switch (scene_of(state->which)) {
-=======
-    if (how == DEVICE || how == BUFFERS)
+    if (how == DEVICE)
         TRY(bench_device_open(state, &data->device));
-    switch (specs[state->which->variant].scene) {
->>>>>>> r-tests
+    switch (scene_of(state->which)) {
     case STAIRS:
         TRY(make_stairs(state, data, count));
         break;
@@ -224,18 +217,8 @@ static abut_status layers_setup(bench_state *state) {
     default:
         TRY(make_crowd(state, data, count, segments));
     }
-<<<<<<< HEAD
-    if (!status && how != CLASSIC)
-        status = how == WORLD ? make_world(state, data) : make_layers(state, data);
-=======
     if (how != CLASSIC)
         TRY(how == WORLD ? make_world(state, data) : make_layers(state, data));
-    for (int k = 0; k < 2 && how == BUFFERS; k++) {
-        size_t bytes = abut_mesh_vertex_count(data->meshes[0]) * sizeof *data->moved[k];
-        TRY(abut_buffer_create(data->device, bytes, &data->there[k]));
-        TRY(abut_buffer_write(data->there[k], 0, data->moved[k], bytes));
-    }
->>>>>>> r-tests
     data->room = 64 * (uint64_t)data->count;
     data->list = malloc((size_t)data->room * sizeof *data->list);
     data->pairs = malloc((size_t)data->room * sizeof *data->pairs);
@@ -259,22 +242,11 @@ static abut_status find_images(const bench_state *state, layers_data *data,
     query.every_pixel = how == EVERY;
     query.measure_volume = how == VOLUME;
     query.is_exact = how == EXACT;
-<<<<<<< HEAD
-    abut_status status =
-        abut_layers_set_poses(data->layers, NULL, abut_array_host(poses), data->count);
-    if (!status && data->moved[0])
-        status = abut_layers_set_positions(data->layers, 0,
-                                           abut_array_host(data->moved[data->round % 2]));
-    status = status ? status : abut_layers_find(data->layers, &query, &found);
-=======
     TRY(abut_layers_set_poses(data->layers, NULL, abut_array_host(poses), data->count));
-    uint32_t turn = data->round % 2;
     if (data->moved[0])
         TRY(abut_layers_set_positions(data->layers, 0,
-                                      how == BUFFERS ? abut_array_buffer(data->there[turn])
-                                                     : abut_array_host(data->moved[turn])));
+                                      abut_array_host(data->moved[data->round % 2])));
     TRY(abut_layers_find(data->layers, &query, &found));
->>>>>>> r-tests
     data->found = found.pairs.count;
     data->fragments = found.fragments;
     return ABUT_OK;
@@ -341,12 +313,7 @@ static abut_status layers_run(bench_state *state) {
 /* Always of the same poses. */
 static abut_status layers_finish(bench_state *state) {
     layers_data *data = state->data;
-<<<<<<< HEAD
     way how = way_of(state->which);
-    abut_status status = ABUT_OK;
-=======
-    way how = specs[state->which->variant].way;
->>>>>>> r-tests
     if (data->round % 2 == 0)
         TRY(layers_run(state));
     data->kept = 0;

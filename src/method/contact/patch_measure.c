@@ -8,7 +8,7 @@
  *
  * Candidates: the outermost points of the contour, measured slightly inwards, because rounding
  * errors decide at a face along the normal; the lowest and outermost inside vertices of a; the
- * highest and outermost inside vertices of b. patch_choose.c keeps a few of them. */
+ * highest and outermost inside vertices of b. patch_reduce.c keeps a few of them. */
 #include "contact/patch_measure.h"
 
 #include "geom/closest_shared.h"

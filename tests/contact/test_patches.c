@@ -427,3 +427,65 @@ TEST(skins_of_a_letter) {
     abut_bvh_destroy(cube);
     abut_bvh_destroy(e);
 }
+
+/* Twice the area of a polygon with these corners around the z axis. */
+static double doubled_area(const abut_contact *corners, uint64_t count) {
+    double angle[8], sum = 0;
+    uint64_t order[8];
+    for (uint64_t i = 0; i < count; i++) {
+        uint64_t k = i;
+        angle[i] = atan2(corners[i].point.y, corners[i].point.x);
+        for (; k > 0 && angle[order[k - 1]] > angle[i]; k--)
+            order[k] = order[k - 1];
+        order[k] = i;
+    }
+    for (uint64_t i = 0; i < count; i++) {
+        abut_vec3 p = corners[order[i]].point, q = corners[order[(i + 1) % count]].point;
+        sum += p.x * q.y - p.y * q.x;
+    }
+    return sum;
+}
+
+/* A prism stands on a floor, a little tilted. Its contacts are corners of the prism, with the
+ * deepest one; they keep a share of the area of its base, and are the same in every query. */
+TEST(contacts_of_a_face_are_its_corners) {
+    abut_bvh *floor = box_of(4, 4, 1, 1);
+    const uint32_t sides[] = {5, 8, 16, 33}, most[] = {1, 2, 4, 8};
+    for (int s = 0; s < 4; s++) {
+        abut_shape shape = abut_shape_default(ABUT_SHAPE_CYLINDER);
+        shape.segments = sides[s];
+        shape.rings = 1;
+        shape.radius = 0.5;
+        shape.height = 1;
+        abut_bvh *prism = tree_of(NULL, &shape);
+        abut_collider below = abut_collider_from_bvh(floor, shifted(0, 0, -0.5)), above;
+        abut_pose tilted;
+        assert_ok(abut_pose_from_axis_angle(v3(0.6, 0.8, 0), 0.005, v3(0, 0, 0.49), &tilted));
+        above = abut_collider_from_bvh(prism, tilted);
+        const double base = sides[s] * 0.25 * sin(2 * 3.14159265358979323846 / sides[s]);
+        for (int m = 0; m < 4; m++) {
+            abut_patch_options options = abut_patch_options_default();
+            abut_patches found = room();
+            abut_contact before[8];
+            options.max_contacts = most[m];
+            for (int again = 0; again < 2; again++) {
+                assert_ok(abut_contact_find(&above, &below, &options, &found));
+                assert_int_equal(found.patches.count, 1);
+                assert_in_range(found.contacts.count, most[m] < 5 ? most[m] : 5, most[m]);
+                if (again)
+                    assert_memory_equal(before, contacts, found.contacts.count * sizeof *before);
+                memcpy(before, contacts, found.contacts.count * sizeof *before);
+            }
+            assert_true(contacts[0].depth == list[0].depth);
+            for (uint64_t i = 0; i < found.contacts.count; i++) {
+                assert_true(contacts[i].depth <= list[0].depth);
+                assert_close(hypot(contacts[i].point.x, contacts[i].point.y), 0.5, 0.01);
+            }
+            if (most[m] >= 4)
+                assert_true(doubled_area(contacts, found.contacts.count) >
+                            (most[m] == 4 ? 0.55 : 0.8) * base);
+        }
+        abut_bvh_destroy(prism);
+    }
+    abut_bvh_destroy(floor);
+}

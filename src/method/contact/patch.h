@@ -394,7 +394,7 @@ typedef struct patch_candidate {
 
 enum { PATCH_CANDIDATES = 56 };
 
-/* Input of abuti_patch_choose(). */
+/* Input of abuti_patch_choose(): at most PATCH_CANDIDATES candidates. */
 typedef struct patch_choice {
     const patch_candidate *found;
     size_t count;
@@ -419,8 +419,8 @@ typedef struct patch_outermost {
 } patch_outermost;
 
 void abuti_patch_init_outermost(patch_outermost *outermost, int direction_count);
-/* Extends the extents by a point. If this is done for all points before they are added, the order
- * of the points does not matter. Returns whether the point is outermost so far, for any key. */
+/* Extends the extents by a point, which precedes its addition. If all points precede all additions,
+ * their order does not matter. Returns whether the point is outermost so far, for any key. */
 bool abuti_patch_extend_outermost(patch_outermost *outermost, double u, double v);
 void abuti_patch_add_outermost(patch_outermost *outermost, const patch_candidate *point,
                                uint64_t key);

@@ -8,7 +8,7 @@
  *
  * Candidates: the outermost points of the contour, measured slightly inwards, because rounding
  * errors decide at a face along the normal; the lowest and outermost inside vertices of a; the
- * highest and outermost inside vertices of b. patch_choose.c keeps a few of them. */
+ * highest and outermost inside vertices of b. patch_reduce.c keeps a few of them. */
 #include "contact/patch_measure.h"
 
 #include "geom/closest_shared.h"
@@ -280,9 +280,8 @@ static void add_inside_vertices(patch_measurement *m, uint32_t side) {
                                        v3_dot(p, m->tangent[0]),
                                        v3_dot(p, m->tangent[1])};
             double h = (side ? 1 : -1) * v3_dot(p, m->normal);
-            if (!pass)
-                abuti_patch_extend_outermost(&o, c.u, c.v);
-            else
+            const bool is_outermost = abuti_patch_extend_outermost(&o, c.u, c.v);
+            if (pass && is_outermost)
                 abuti_patch_add_outermost(&o, &c, patch_point_key(&c.point));
             deepest_height = real_max(deepest_height, h);
             if (pass && h >= deepest_height - POSITION_TOLERANCE * r->length &&

@@ -28,6 +28,9 @@
 
 /* Candidate normals of parallel faces. Areas are fractions of |S|. */
 #define MIN_FACE_AREA 0.2        /* minimum area of a candidate */
+#define MIN_THROUGH_AREA 0.15    /* of the inside area: the same for bodies passed through */
+#define SOLE_FACE_AREA 0.98      /* above this area, and if its normal is as near to -S as */
+#define SOLE_FACE_COSINE 0.98    /* this, a candidate is the only one: 11 degrees */
 #define PERPENDICULAR_COSINE 0.2 /* between a normal and S: 78 degrees */
 #define CLEAR_DEPTH_RATIO 0.97   /* another normal must have this depth / depth along faces */
 
@@ -144,9 +147,17 @@ static int find_candidate_normals(const patch_work *work, const patch_region *r,
     for (uint32_t side = 0; side < 2; side++)
         for (int k = 0; k < FACE_NORMALS; k++) {
             candidate_normal candidate = find_dominant_normal(work, r, side, normals, count);
-            if (!(candidate.face_area > MIN_FACE_AREA * size))
+            if (!(candidate.face_area > MIN_FACE_AREA * size) ||
+                (*passes_through && k &&
+                 candidate.face_area < MIN_THROUGH_AREA * inside_area(work, r, side)))
                 break;
             const double cosine = v3_dot(candidate.normal, steepest);
+            if (!*passes_through && candidate.face_area > SOLE_FACE_AREA * size &&
+                cosine > SOLE_FACE_COSINE &&
+                real_max(inside_area(work, r, 0), inside_area(work, r, 1)) < 2 * size) {
+                normals[0] = candidate;
+                return 1;
+            }
             const bool is_perpendicular =
                 fabs(cosine) < PERPENDICULAR_COSINE && candidate.face_area > size;
             if (!*passes_through && !is_perpendicular && cosine <= PERPENDICULAR_COSINE)

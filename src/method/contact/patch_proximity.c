@@ -79,7 +79,8 @@ static void add_wall_point(near_wall *wall, const patch_point *point, double tol
     if (is_first || wall->nearest.point.depth < wall->deepest - tolerance ||
         (point->depth >= wall->deepest - tolerance && key < patch_point_key(&wall->nearest.point)))
         wall->nearest = c;
-    abuti_patch_add_outermost(&wall->outermost, &c, key);
+    if (abuti_patch_extend_outermost(&wall->outermost, c.u, c.v))
+        abuti_patch_add_outermost(&wall->outermost, &c, key);
 }
 
 /* Identifies the crossing of edge k of a triangle of a and edge l of a triangle of b. */

@@ -33,11 +33,6 @@ static double band(const patch_point *p, double width) {
     return width * (p->kind == ABUT_CONTACT_VERTEX ? VERTEX_BAND : CROSSING_BAND);
 }
 
-static double extent_along(int d, double u, double v) {
-    double extent = directions[d / 2][0] * u + directions[d / 2][1] * v;
-    return d % 2 ? -extent : extent;
-}
-
 void abuti_patch_init_outermost(patch_outermost *o, int direction_count) {
     o->direction_count = direction_count;
     o->width = 0;
@@ -49,24 +44,25 @@ void abuti_patch_init_outermost(patch_outermost *o, int direction_count) {
 
 bool abuti_patch_extend_outermost(patch_outermost *o, double u, double v) {
     bool is_outermost = false;
-    for (int d = 0; d < o->direction_count; d++) {
-        const double extent = extent_along(d, u, v);
-        o->max_extent[d] = real_max(o->max_extent[d], extent);
-        if (d % 2)
-            o->width = real_max(o->width, o->max_extent[d - 1] + o->max_extent[d]);
-        is_outermost |= extent >= o->max_extent[d] - VERTEX_BAND * o->width;
+    for (int d = 0; d < o->direction_count; d += 2) {
+        const double extent = directions[d / 2][0] * u + directions[d / 2][1] * v;
+        double *max = &o->max_extent[d];
+        max[0] = real_max(max[0], extent);
+        max[1] = real_max(max[1], -extent);
+        o->width = real_max(o->width, max[0] + max[1]);
+        const double limit = VERTEX_BAND * o->width;
+        is_outermost |= (extent >= max[0] - limit) | (-extent >= max[1] - limit);
     }
     return is_outermost;
 }
 
 void abuti_patch_add_outermost(patch_outermost *o, const patch_candidate *c, uint64_t key) {
-    if (!abuti_patch_extend_outermost(o, c->u, c->v))
-        return;
+    const double own_band = band(&c->point, o->width);
     for (int d = 0; d < o->direction_count; d++) {
-        const double extent = extent_along(d, c->u, c->v);
-        if (o->key[d] < UINT64_MAX &&
-            o->extent[d] >= o->max_extent[d] - band(&o->best[d].point, o->width) &&
-            (extent < o->max_extent[d] - band(&c->point, o->width) || o->key[d] <= key))
+        double extent = directions[d / 2][0] * c->u + directions[d / 2][1] * c->v;
+        extent = d % 2 ? -extent : extent;
+        if (o->key[d] < UINT64_MAX && (extent < o->max_extent[d] - own_band || o->key[d] <= key) &&
+            o->extent[d] >= o->max_extent[d] - band(&o->best[d].point, o->width))
             continue;
         o->extent[d] = extent;
         o->key[d] = key;
@@ -91,9 +87,8 @@ uint32_t abuti_patch_copy_outermost(const patch_outermost *o,
 
 typedef struct point_weights {
     const patch_choice *choice;
-    const patch_answer *answer; /* features that it has are not chosen again */
-    double extent, max_gap;
     double min_depth; /* smaller depths are not chosen */
+    reduction_point points[PATCH_CANDIDATES];
 } point_weights;
 
 static bool same_feature(const patch_point *a, const patch_point *b) {
@@ -101,23 +96,28 @@ static bool same_feature(const patch_point *a, const patch_point *b) {
            a->part == b->part;
 }
 
+static reduction_point read_candidate(const void *data, size_t i) {
+    const point_weights *w = data;
+    reduction_point point = w->points[i];
+    point.weight = w->choice->found[i].point.depth >= w->min_depth ? point.weight : 0;
+    return point;
+}
+
 /* The weight of a candidate is its depth relative to the deepest one, with a tolerance for the tilt
  * of nearly parallel faces. That of vertices is slightly larger: they persist longer than crossings
  * beside them. */
-static void read_candidate(const void *data, size_t i, reduction_point *at) {
-    const point_weights *w = data;
-    const patch_candidate *c = &w->choice->found[i];
-    const double scale = w->choice->deepest + w->max_gap,
-                 depth = c->point.depth + w->max_gap + w->choice->tilt * w->extent;
-    at->at = v3(c->u, c->v, 0);
-    at->key = patch_point_key(&c->point);
-    at->weight = scale > 0 ? real_clamp(depth / scale, MIN_WEIGHT, 1) : 1;
-    if (c->point.kind == ABUT_CONTACT_VERTEX)
-        at->weight *= VERTEX_PREFERENCE;
-    bool is_excluded = !(c->point.depth >= w->min_depth);
-    for (uint32_t k = 0; k < w->answer->count; k++)
-        is_excluded |= same_feature(&c->point, &w->answer->points[k]);
-    at->weight = is_excluded ? 0 : at->weight;
+static void weigh_candidates(const patch_choice *choice, double max_gap, double extent,
+                             point_weights *weights) {
+    const double scale = choice->deepest + max_gap;
+    for (size_t i = 0; i < choice->count; i++) {
+        const patch_candidate *c = &choice->found[i];
+        const double depth = c->point.depth + max_gap + choice->tilt * extent;
+        weights->points[i] =
+            (reduction_point){v3(c->u, c->v, 0),
+                              (scale > 0 ? real_clamp(depth / scale, MIN_WEIGHT, 1) : 1) *
+                                  (c->point.kind == ABUT_CONTACT_VERTEX ? VERTEX_PREFERENCE : 1),
+                              patch_point_key(&c->point)};
+    }
 }
 
 /* Returns the centre of the bounding rectangle of all candidates, and their largest distance from
@@ -169,24 +169,25 @@ void abuti_patch_choose(const patch_choice *from, uint32_t max_points, double ma
                         patch_answer *answer) {
     patch_choice candidates = *from, *choice = &candidates;
     drop_redundant_deepest(choice, max_gap);
-    point_weights weights = {.choice = choice, .answer = answer, .max_gap = max_gap};
-    const contact_reduction reduction = {.data = &weights,
-                                         .end = choice->count,
-                                         .read = read_candidate,
+    point_weights weights; /* points are set by weigh_candidates() */
+    const contact_reduction reduction = {.end = choice->count,
                                          .normal = v3(0, 0, 1),
                                          .tolerance = GAIN_TOLERANCE};
-    vec3 points[PATCH_POINTS + 1] = {find_centre(choice, &weights.extent)};
-    const double merge = real_max(MERGE_FRACTION * weights.extent, choice->merge_distance);
+    double extent;
+    vec3 points[PATCH_POINTS + 1] = {find_centre(choice, &extent)};
+    const double merge = real_max(MERGE_FRACTION * extent, choice->merge_distance);
     double gain = 0, length_sq = 1;
-    assert(max_points <= PATCH_POINTS);
+    assert(choice->count <= PATCH_CANDIDATES && max_points <= PATCH_POINTS);
     answer->count = 0;
     if (!choice->count || choice->deepest < -max_gap)
         return;
     const double min_depth =
         real_min((1 - choice->depth_tolerance) * (choice->deepest + max_gap) - max_gap,
-                 choice->deepest - choice->tilt * weights.extent);
+                 choice->deepest - choice->tilt * extent);
     weights.min_depth = real_max(min_depth, -max_gap);
-    size_t next = abuti_contact_next(&reduction, points, 1, &gain);
+    weights.choice = choice;
+    weigh_candidates(choice, max_gap, extent, &weights);
+    size_t next = contact_reduction_next(&reduction, read_candidate, &weights, points, 1, &gain);
     if (next == SIZE_MAX) /* the deepest point is not a candidate: choose the next deepest */
         for (size_t i = next = 0; i < choice->count; i++)
             next = choice->found[i].point.depth > choice->found[next].point.depth ? i : next;
@@ -199,7 +200,11 @@ void abuti_patch_choose(const patch_choice *from, uint32_t max_points, double ma
             length_sq = v3_length_sq(v3_sub(points[1], points[0]));
         if (answer->count == max_points)
             break;
-        next = abuti_contact_next(&reduction, points, answer->count, &gain);
+        for (size_t i = 0; i < choice->count; i++)
+            if (same_feature(&choice->found[i].point, &c->point))
+                weights.points[i].weight = 0;
+        next = contact_reduction_next(&reduction, read_candidate, &weights, points, answer->count,
+                                      &gain);
     } while (next != SIZE_MAX &&
              gain > merge * merge * (answer->count == 2 || answer->count == 3 ? length_sq : 1));
     move_deepest_first(choice->deepest, answer);

@@ -212,6 +212,21 @@ static bool is_wedge(const patch_answer *walls, int count, double depth) {
     return count > 1 && sum < WEDGE_DEPTH * depth * area;
 }
 
+/* Replaces deep walls of a region, of which the shallowest has depth *depth, by a patch along one
+ * normal if that is less deep: two plates in each other have no walls across their thickness. */
+static abut_status prefer_single_normal(patch_work *work, const patch_call *call, size_t i,
+                                        patch_answer answers[PATCH_NORMALS], int *count,
+                                        double *depth) {
+    patch_answer answer;
+    abut_status status = abuti_patch_compute_best(work, &work->regions[i], call->hint, &answer);
+    if (!status && answer.count && answer.depth < *depth) {
+        answers[0] = answer;
+        *count = 1;
+        *depth = answer.depth;
+    }
+    return status;
+}
+
 /* Adds the walls of a region. If areas cancel, only walls that are about as shallow as the
  * shallowest are joint walls: deeper columns of the overlap may belong to another wall, which the
  * next round finds. */
@@ -241,6 +256,8 @@ static abut_status add_region_walls(patch_work *work, patch_call *call, size_t i
                 max_depth = real_min(max_depth, found[k].depth);
                 answers[count++] = found[k];
             }
+            if (!status && cancels && count && max_depth > SHALLOW_DEPTH * call->size)
+                status = prefer_single_normal(work, call, i, answers, &count, &max_depth);
             max_depth = SHALLOW_RATIO * real_max(max_depth, SHIFT_SIZE_SLACK * call->size);
         }
     }

@@ -528,7 +528,8 @@ static void add_outermost_vertices(manifold *p) {
         const patch_candidate c = {{.kind = ABUT_CONTACT_VERTEX, .element = i},
                                    v3_dot(at, p->along[0]),
                                    v3_dot(at, p->along[1])};
-        if (v3_dot(at, p->normal) - a->radius <= p->max_gap)
+        if (v3_dot(at, p->normal) - a->radius <= p->max_gap &&
+            abuti_patch_extend_outermost(&o, c.u, c.v))
             abuti_patch_add_outermost(&o, &c, i);
     }
     uint32_t count = abuti_patch_copy_outermost(&o, found);

@@ -20,7 +20,8 @@ typedef struct low_vertex {
 /* One connected part below the plane. */
 typedef struct submerged_part {
     double area, volume;
-    uint32_t count; /* of its vertices */
+    uint32_t best[9]; /* the extreme vertices in eight directions, and the deepest */
+    double extreme[9];
 } submerged_part;
 
 typedef struct plane_work {
@@ -103,29 +104,51 @@ static void add_triangle_below(const plane_work *w, uint32_t triangle, submerged
     }
 }
 
-/* Adds the patch of a part, whose vertices are from `begin` on in `sorted`. */
-static abut_status add_patch(plane_work *w, const submerged_part *part, const uint64_t *sorted,
-                             patch_candidate *found) {
+/* Updates the extreme vertices of a part. Of equally extreme vertices the lowest is kept. */
+static void update_extremes(const plane_work *w, uint32_t i, submerged_part *part) {
+    static const double direction[8][2] = {{1, 0},  {.75, .75},   {0, 1},  {-.75, .75},
+                                           {-1, 0}, {-.75, -.75}, {0, -1}, {.75, -.75}};
+    vec3 at = w->call->positions[w->low[i].vertex];
+    double u = v3_dot(at, w->along[0]), v = v3_dot(at, w->along[1]);
+    double height = w->low[i].height, tolerance = 1e-12 * w->call->skin->size;
+    for (int k = 0; k < 9; k++) {
+        double here = k == 8 ? -height : u * direction[k][0] + v * direction[k][1];
+        double more = here - part->extreme[k];
+        bool lower = more >= -tolerance && height < w->low[part->best[k]].height - tolerance;
+        if (k == 8 ? more > 0 : more > tolerance || lower) {
+            part->extreme[k] = here;
+            part->best[k] = i;
+        }
+    }
+}
+
+static abut_status add_patch(plane_work *w, const submerged_part *part) {
+    patch_candidate found[9];
     vec3 sum = v3(0, 0, 0);
-    double deepest = -INFINITY;
-    for (uint32_t i = 0; i < part->count; i++) {
-        const low_vertex *low = &w->low[(uint32_t)sorted[i]];
+    uint32_t count = 0;
+    for (int k = 8; k >= 0; k--) {
+        bool is_duplicate = false;
+        for (int i = 8; i > k; i--)
+            is_duplicate |= part->best[i] == part->best[k];
+        if (is_duplicate)
+            continue;
+        const low_vertex *low = &w->low[part->best[k]];
         vec3 at = v3_along(w->call->positions[low->vertex], -0.5 * low->height, w->normal);
-        found[i] = (patch_candidate){
+        found[count++] = (patch_candidate){
             {.at = at, .depth = -low->height, .kind = ABUT_CONTACT_VERTEX, .element = low->vertex},
             v3_dot(at, w->along[0]),
             v3_dot(at, w->along[1])};
         sum = v3_add(sum, at);
-        deepest = real_max(deepest, -low->height);
     }
+    sum = v3_scale(sum, 1.0 / count);
     patch_answer answer = {.normal = w->normal,
-                           .depth = deepest,
+                           .depth = part->extreme[8],
                            .area = real_max(part->area, 0),
                            .volume = w->is_closed ? real_max(part->volume, 0) : 0,
-                           .centre = v3_scale(sum, 1.0 / part->count)};
+                           .centre = sum};
     patch_choice choice = {.found = found,
-                           .count = part->count,
-                           .deepest = deepest,
+                           .count = count,
+                           .deepest = part->extreme[8],
                            .depth_tolerance = 1e-6};
     abuti_patch_choose(&choice, w->call->options->max_contacts, w->max_height, &answer);
     return abuti_patch_add(w->call->memory, &w->call->answers, &answer);
@@ -144,34 +167,36 @@ static void subtract_cavities(const solid_call *call, double volume) {
 
 /* Adds a patch for each part: low vertices that triangles connect. */
 static abut_status add_patches(plane_work *w) {
-    patch_memory *memory = w->call->memory;
-    submerged_part *parts = abuti_patch_allocate(memory, w->low_count + 1, sizeof *parts);
-    uint64_t *keys = abuti_patch_allocate(memory, w->low_count + 1, 2 * sizeof *keys);
-    patch_candidate *found = abuti_patch_allocate(memory, w->low_count + 1, sizeof *found);
-    abut_status status = parts && keys && found ? ABUT_OK : ABUT_ERROR_MEMORY;
+    submerged_part *parts = NULL;
+    size_t capacity = 0;
     double cavities = 0;
     uint32_t low[3];
-    if (status)
-        return status;
-    memset(parts, 0, w->low_count * sizeof *parts);
     for (size_t i = 0; i < w->triangle_count; i++)
         for (int k = low_corners(w, w->triangles[i], low) - 1; k > 0; k--)
             abuti_join(w->parent, low[0], low[k]);
+    abut_status status =
+        abuti_patch_grow(w->call->memory, &parts, 0, w->low_count + 1, sizeof *parts, &capacity);
+    if (status)
+        return status;
     for (uint32_t i = 0; i < w->low_count; i++) {
         w->parent[i] = abuti_root(w->parent, i);
-        parts[w->parent[i]].count++;
-        keys[i] = (uint64_t)w->parent[i] << 32 | i;
+        submerged_part *part = &parts[w->parent[i]];
+        if (w->parent[i] == i) {
+            *part = (submerged_part){.area = 0};
+            for (int k = 0; k < 9; k++)
+                part->extreme[k] = -INFINITY;
+        }
     }
+    for (uint32_t i = 0; i < w->low_count; i++)
+        update_extremes(w, i, &parts[w->parent[i]]);
     for (size_t i = 0; i < w->triangle_count; i++)
         if (low_corners(w, w->triangles[i], low))
             add_triangle_below(w, w->triangles[i], &parts[w->parent[low[0]]]);
-    abuti_sort_keys(keys, keys + w->low_count, w->low_count);
-    for (size_t i = 0; i < w->low_count && !status;) {
-        const submerged_part *part = &parts[keys[i] >> 32];
-        status = add_patch(w, part, keys + i, found);
-        cavities += real_min(part->volume, 0);
-        i += part->count;
-    }
+    for (uint32_t i = 0; i < w->low_count && !status; i++)
+        if (w->parent[i] == i) {
+            status = add_patch(w, &parts[i]);
+            cavities += real_min(parts[i].volume, 0);
+        }
     if (!status && w->is_closed)
         subtract_cavities(w->call, cavities);
     return status;

@@ -8,7 +8,6 @@
  * order of the list.
  */
 #include "pair/contact_list.h"
-#include "pair/contact_reduction_shared.h"
 
 #include <math.h>
 
@@ -40,69 +39,37 @@ static size_t gather_patch(abut_contact *list, size_t begin, size_t end, double 
     return members;
 }
 
-size_t abuti_contact_next(const contact_reduction *r, const vec3 *points, uint32_t kept,
-                          double *gain) {
-    const double share = (1 - r->tolerance) * (1 - r->tolerance);
-    double max_value = 0;
-    uint64_t key = UINT64_MAX;
-    size_t best = SIZE_MAX;
-    for (int pass = 0; pass < 2; pass++) /* the largest value, then the lowest key near it */
-        for (size_t i = r->begin; i < r->end; i++) {
-            reduction_point p;
-            double distance_sq = INFINITY;
-            r->read(r->data, i, &p);
-            if (!(p.weight > 0))
-                continue;
-            for (uint32_t k = 0; k < kept; k++)
-                distance_sq = real_min(distance_sq, v3_length_sq(v3_sub(p.at, points[k])));
-            double here =
-                contact_support_gain(kept, points, r->normal, p.at, distance_sq, r->spread);
-            double value = p.weight * p.weight * here;
-            if (!pass) {
-                max_value = real_max(max_value, value);
-            } else if (!(value < share * max_value) && (best == SIZE_MAX || p.key < key)) {
-                *gain = here;
-                key = p.key;
-                best = i;
-            }
-        }
-    return best;
-}
-
-/* The contacts of a patch, in place; those before `begin` of the reduction are kept. */
+/* The contacts of a patch, in place: those that are kept come first. */
 typedef struct patch_list {
     const abut_contact *contacts;
     bool is_level; /* only contacts that are level with the first one may be chosen */
 } patch_list;
 
-static void read_contact(const void *data, size_t i, reduction_point *point) {
+static reduction_point read_contact(const void *data, size_t i) {
     const patch_list *list = data;
     const abut_contact *c = &list->contacts[i], *first = list->contacts;
-    point->at = c->point;
-    point->key = c->id;
-    point->weight = !list->is_level ||
-                    contact_support_level(first->point, first->depth, c->point, c->depth) > 0;
+    const bool excluded = list->is_level && !(contact_support_level(first->point, first->depth,
+                                                                    c->point, c->depth) > 0);
+    return (reduction_point){c->point, !excluded, c->id};
 }
 
 void abuti_contact_choose(abut_contact *patch, size_t count, size_t keep, vec3 normal) {
     patch_list list = {patch, true};
-    contact_reduction r = {.data = &list,
-                           .end = count,
-                           .read = read_contact,
-                           .normal = normal,
-                           .spread = CONTACT_SUPPORT_SPREAD};
+    contact_reduction r = {.end = count, .normal = normal, .spread = CONTACT_SUPPORT_SPREAD};
     vec3 points[CONTACT_KEEP_MAX] = {patch[0].point};
     double gain;
     assert(keep <= CONTACT_KEEP_MAX);
-    size_t first =
-        keep > 1 && v3_max_abs(normal) > 0 ? abuti_contact_next(&r, points, 1, &gain) : SIZE_MAX;
+    size_t first = keep > 1 && v3_max_abs(normal) > 0
+                       ? contact_reduction_next(&r, read_contact, &list, points, 1, &gain)
+                       : SIZE_MAX;
     if (first != SIZE_MAX)
         swap_contacts(patch, 0, first);
     list.is_level = false;
     for (uint32_t kept = 1; kept < keep; kept++) {
         points[kept - 1] = patch[kept - 1].point;
         r.begin = kept;
-        swap_contacts(patch, kept, abuti_contact_next(&r, points, kept, &gain));
+        swap_contacts(patch, kept,
+                      contact_reduction_next(&r, read_contact, &list, points, kept, &gain));
     }
 }
 

@@ -3,9 +3,11 @@
 #define ABUTI_PAIR_CONTACT_LIST_H
 
 #include "base/base.h"
+#include "pair/contact_reduction_shared.h"
 
 #include <abut/pair.h>
 #include <assert.h>
+#include <math.h>
 
 /* Layout of a contact id, from the lowest bit: element (32), part (26), kind (3), unused (2), side
  * (1). The kernels in world.cl use the same layout. */
@@ -43,25 +45,50 @@ abut_status abuti_patches_count(const char *function, uint64_t count, uint64_t c
 enum { CONTACT_KEEP_MAX = 64 }; /* contacts that are kept of a patch */
 
 typedef struct reduction_point {
-    abut_vec3 at;
+    vec3 at;
     double weight; /* of its distance or area; 0: it is not chosen */
     uint64_t key;  /* of equally good candidates, the one with the lowest key is chosen */
 } reduction_point;
 
 typedef struct contact_reduction {
-    const void *data;
     size_t begin, end; /* candidates */
-    void (*read)(const void *data, size_t i, reduction_point *point);
-    abut_vec3 normal; /* areas are projected along it; zero: only distances count */
-    double spread;    /* weight of squared distances relative to squared areas */
-    double tolerance; /* fraction of the largest gain: candidates within it are equally good */
+    vec3 normal;       /* areas are projected along it; zero: only distances count */
+    double spread;     /* weight of squared distances relative to squared areas */
+    double tolerance;  /* fraction of the largest gain: candidates within it are equally good */
 } contact_reduction;
 
 /* Returns the candidate that adds most to the `kept` >= 1 points, or SIZE_MAX if none may be
- * chosen. *gain: a squared distance, or the square of twice an area if `kept` is 2 or 3; without
- * weight. */
-size_t abuti_contact_next(const contact_reduction *reduction, const abut_vec3 *points,
-                          uint32_t kept, double *gain);
+ * chosen. `read` returns candidate i. *gain: a squared distance, or the square of twice an area if
+ * `kept` is 2 or 3; without weight. */
+static inline size_t contact_reduction_next(const contact_reduction *r,
+                                            reduction_point (*read)(const void *data, size_t i),
+                                            const void *data, const vec3 *points, uint32_t kept,
+                                            double *gain) {
+    const double share = (1 - r->tolerance) * (1 - r->tolerance);
+    double max_value = 0;
+    uint64_t key = UINT64_MAX;
+    size_t best = SIZE_MAX;
+    for (int pass = 0; pass < 2; pass++) /* the largest value, then the lowest key near it */
+        for (size_t i = r->begin; i < r->end; i++) {
+            const reduction_point p = read(data, i);
+            double distance_sq = INFINITY;
+            if (!(p.weight > 0))
+                continue;
+            for (uint32_t k = 0; k < kept; k++)
+                distance_sq = real_min(distance_sq, v3_length_sq(v3_sub(p.at, points[k])));
+            double here =
+                contact_support_gain(kept, points, r->normal, p.at, distance_sq, r->spread);
+            double value = p.weight * p.weight * here;
+            if (!pass) {
+                max_value = real_max(max_value, value);
+            } else if (!(value < share * max_value) && (best == SIZE_MAX || p.key < key)) {
+                *gain = here;
+                key = p.key;
+                best = i;
+            }
+        }
+    return best;
+}
 
 /* Replaces the defaults and limits of abut_contact_reduce(): returns the cosine of the angle and
  * updates the number of contacts to keep for each patch. */

@@ -69,6 +69,8 @@ typedef enum field_memory {
     FIELD_EXACT,
     FIELD_INCIDENT_BEGIN,
     FIELD_INCIDENTS,
+    FIELD_BOUNDARY_NODES,    /* boundary_node */
+    FIELD_BOUNDARY_VERTICES, /* three doubles each */
     /* of field_features.cl */
     FIELD_INDICES, /* only if the BVH has no indices on the device */
     FIELD_PLACES,
@@ -111,6 +113,7 @@ typedef struct field_parts {
     abuti_kit kit;          /* on the queue of the BVH */
     abuti_queue beside;     /* second queue, for signs while lists are made */
     abuti_kit aside;        /* on the second queue; uses the memory of `kit` */
+    uint32_t node_count;    /* of the boundary tree */
     uint32_t feature_count; /* without features all cells use the query */
     bool is_ready;
     double cells_min; /* cells per triangle; smaller grids are computed by closest-point queries */

@@ -4,6 +4,7 @@
 #include "bvh/meshes.h"
 
 #include "base/simd.h"
+#include "expected_value.h"
 #include "field/build/compute.h"
 
 #include <stdatomic.h>
@@ -15,7 +16,7 @@ static float wanted_value(const abut_bvh *bvh, const abut_grid *grid, const uint
     abut_nearest nearest;
     const abut_vec3 centre = grid_centre(grid, cell[0], cell[1], cell[2]);
     assert_ok(abut_sign_nearest(bvh, centre, HUGE_VAL, &nearest));
-    double d = nearest.distance;
+    double d = wanted_distance(bvh, centre, nearest.distance);
     return (float)(d > limit ? limit : d < -limit ? -limit : d);
 }
 

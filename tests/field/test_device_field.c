@@ -4,6 +4,7 @@
 #include "bvh/device_queries.h"
 
 #include "device/open.h"
+#include "expected_value.h"
 #include "field/build/device.h"
 
 /* ---- making ---- */
@@ -52,7 +53,8 @@ static float *values_of(const abut_bvh *bvh, const abut_grid *grid, double band)
     abut_array batch = abut_array_host(points);
     assert_ok(abut_sign_nearest_batch(bvh, batch, count, HUGE_VAL, abut_array_host(nearest)));
     for (size_t i = 0; i < count; i++)
-        values[i] = (float)fmax(-band, fmin(band, nearest[i].distance));
+        values[i] =
+            (float)fmax(-band, fmin(band, wanted_distance(bvh, points[i], nearest[i].distance)));
     free(points);
     free(nearest);
     return values;

@@ -132,8 +132,10 @@ TEST(crossed) {
     check_mesh(many, ABUT_SIGN_WINDING, 300, 7);
 }
 
-/* Surfaces with a border. */
+/* Surfaces with a border: where floats are rounded as here. */
 TEST(borders) {
+    if (!device->info.same_bits)
+        skip();
     for (soup_kind kind = 0; kind < SOUP_COUNT; kind++)
         check_mesh(make_kind(NULL, kind, 100, 5 + kind), ABUT_SIGN_WINDING, 150, 7 + kind);
     check_mesh(shape(ABUT_SHAPE_TEAPOT, 6), ABUT_SIGN_WINDING, 500, 8);
@@ -144,8 +146,9 @@ TEST(borders) {
                11);
 }
 
-/* Two BVHs of one surface with boundary, one built by the CPU and one by the device: all results
- * have the same bits, for a point and a batch. */
+/* Two BVHs of one surface with boundary, one built by the CPU and one by the device: winding
+ * numbers differ by less than 0.02, and inside only where the number is within 0.01 of a half.
+ * Distances have the same bits. One BVH gives equal results for a point and a batch. */
 TEST(borders_of_another_hierarchy) {
     enum { COUNT = 2000 };
     static abut_vec3 list[COUNT];
@@ -155,6 +158,9 @@ TEST(borders_of_another_hierarchy) {
     abut_mesh *mesh = shape(ABUT_SHAPE_TEAPOT, 6);
     abut_bvh *bvh[2];
     test_random random = {21};
+    double worst = 0;
+    if (!device->info.same_bits)
+        skip();
     for (size_t i = 0; i < COUNT; i++)
         list[i] = point_around(mesh, &random, i % 2 ? 1.1 : 2);
     const abut_array points = abut_array_host(list);
@@ -169,13 +175,17 @@ TEST(borders_of_another_hierarchy) {
             abut_sign_nearest_batch(bvh[k], points, COUNT, HUGE_VAL, abut_array_host(nearest[k])));
     }
     for (size_t i = 0; i < COUNT; i++) {
+        const bool doubtful = fabs(fabs(winding[0][i]) - 0.5) < 0.02;
         double one;
-        assert_true(inside[0][i] == inside[1][i]);
-        assert_true(nearest[0][i].distance == nearest[1][i].distance);
-        assert_memory_equal(&winding[0][i], &winding[1][i], sizeof one);
+        worst = fmax(worst, fabs(winding[0][i] - winding[1][i]));
+        assert_true(inside[0][i] == inside[1][i] || doubtful);
+        assert_true(nearest[0][i].distance == nearest[1][i].distance || doubtful);
+        assert_true(fabs(nearest[0][i].distance) == fabs(nearest[1][i].distance));
         assert_ok(abut_sign_winding(bvh[1], list[i], &one));
         assert_memory_equal(&one, &winding[1][i], sizeof one);
     }
+    print_message("other BVH: winding numbers differ by at most %.2g\n", worst);
+    assert_true(worst < 0.02);
     for (int k = 0; k < 2; k++)
         abut_bvh_destroy(bvh[k]);
     abut_mesh_destroy(mesh);
@@ -232,7 +242,8 @@ static void fail_everywhere(abut_mesh *mesh, abut_sign_method method) {
 
 TEST(failing_device) {
     fail_everywhere(shape(ABUT_SHAPE_TORUS, 8), ABUT_SIGN_NORMAL);
-    fail_everywhere(shape(ABUT_SHAPE_TEAPOT, 2), ABUT_SIGN_WINDING);
+    if (device->info.same_bits)
+        fail_everywhere(shape(ABUT_SHAPE_TEAPOT, 2), ABUT_SIGN_WINDING);
 }
 
 /* ---- parts, and stopping between them ---- */
@@ -260,12 +271,14 @@ TEST(parts) {
         for (size_t i = 0; i < COUNT; i++)
             list[i] = point_around(mesh, &random, 1.2);
         const abut_array points = abut_array_host(list);
-        check_points(bvh, on_device, points, COUNT);
-        when = (stopping){"winding", 2};
-        assert_int_equal(abut_sign_winding_batch(on_device, points, COUNT,
-                                                 abut_array_host(winding)),
-                         ABUT_ERROR_CANCELLED);
-        assert_int_equal(when.reports, 0);
+        if (!open || device->info.same_bits) {
+            check_points(bvh, on_device, points, COUNT);
+            when = (stopping){"winding", 2};
+            assert_int_equal(abut_sign_winding_batch(on_device, points, COUNT,
+                                                     abut_array_host(winding)),
+                             ABUT_ERROR_CANCELLED);
+            assert_int_equal(when.reports, 0);
+        }
         free(list);
         free(winding);
         abut_bvh_destroy(on_device);
@@ -352,8 +365,20 @@ TEST(bad_arguments) {
     abut_bvh_destroy(on_device);
     abut_bvh_destroy(bvh);
     abut_mesh_destroy(mesh);
+    mesh = make_kind(NULL, SOUP_RANDOM, 5, 1);
+    assert_ok(abut_bvh_create(mesh, NULL, &bvh));
+    assert_ok(abut_sign_prepare(bvh, NULL));
+    assert_ok(abuti_bvh_copy_to_device(bvh, device, &on_device));
+    bool same = device->info.same_bits;
+    device->info.same_bits = false;
+    assert_fails(ABUT_ERROR_DEVICE, "boundary edges",
+                 abut_sign_nearest_batch(on_device, points, 1, 1, abut_array_host(&got)));
+    device->info.same_bits = same;
     assert_memory_equal(&got, &kept, sizeof got);
     assert_true(winding == 7);
+    abut_bvh_destroy(on_device);
+    abut_bvh_destroy(bvh);
+    abut_mesh_destroy(mesh);
 }
 
 int main(void) {

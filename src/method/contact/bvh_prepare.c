@@ -23,7 +23,7 @@ static abut_status prepare_signs(abut_bvh *bvh) {
         status = abut_sign_prepare(bvh, NULL);
     if (status)
         return status;
-    return abuti_sign_ready(bvh);
+    return abuti_sign_far(bvh);
 }
 
 static abut_status prepare_hull(const abut_bvh *bvh) {

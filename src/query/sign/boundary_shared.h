@@ -70,14 +70,11 @@ typedef struct boundary_view {
     word32 node_count;
 } boundary_view;
 
-/* t of the first level for signs, for winding numbers, and of the last level, less than 1e-12; and
- * the factor between levels. */
+/* t of the first level and of the last one, less than 1e-12, and the factor between levels. */
 #define BOUNDARY_ROUGH 0x1p-4
-#define BOUNDARY_FINE 0x1p-10
 #define BOUNDARY_EXACT 0x1p-40
 #define BOUNDARY_STEP 0.125
-/* The error of winding numbers, and more than the rounding errors of N - S. */
-#define BOUNDARY_VALUE_ERROR 0x1p-14
+/* More than the rounding errors of N - S. */
 #define BOUNDARY_ROUNDING 0x1p-40
 /* For points farther away w is 0 in practice; squares of coordinates stay in range. */
 #define BOUNDARY_COORDINATE_MAX 0x1p60
@@ -205,19 +202,15 @@ static inline boundary_box boundary_point(void) {
     return box;
 }
 
-/* The winding number around the origin of a ray with N crossings, with an error of
- * BOUNDARY_VALUE_ERROR. If `sign_only`, only to decide whether it is at least 1/2 times `facing` (1
- * or -1): with any error that does, or the least. */
-static inline double boundary_winding(const boundary_view *b, const axis_ray *ray, int crossings,
-                                      int sign_only, double facing) {
-    double t = sign_only ? BOUNDARY_ROUGH : BOUNDARY_FINE;
-    for (;; t = real_max(BOUNDARY_STEP * t, BOUNDARY_EXACT)) {
+/* Whether the winding number around the origin of a ray with N crossings, times `facing` (1 or -1),
+ * is at least 1/2: with the first error that decides, or the last one. */
+static inline int boundary_inside(const boundary_view *b, const axis_ray *ray, int crossings,
+                                  double facing) {
+    for (double t = BOUNDARY_ROUGH;; t = real_max(BOUNDARY_STEP * t, BOUNDARY_EXACT)) {
         boundary_box box = boundary_point();
-        double w = crossings - boundary_strips(b, ray, t, &box);
-        double allowed =
-            sign_only ? fabs(facing * w - 0.5) - BOUNDARY_ROUNDING : BOUNDARY_VALUE_ERROR;
-        if (box.error < allowed || t == BOUNDARY_EXACT)
-            return w;
+        double w = facing * (crossings - boundary_strips(b, ray, t, &box)) - 0.5;
+        if (fabs(w) > box.error + BOUNDARY_ROUNDING || t == BOUNDARY_EXACT)
+            return w >= 0.0;
     }
 }
 

@@ -25,7 +25,7 @@ typedef struct cap {
 
 typedef struct builder {
     const abut_bvh *bvh;
-    boundary_node *nodes, *next;
+    boundary_node *next;
     vec3 *vertices;       /* absolute */
     const uint32_t *loop; /* first vertex of each loop, and the end */
 } builder;
@@ -284,11 +284,12 @@ static cap build_loops(builder *b, uint32_t begin, uint32_t end) {
 
 /* ---- lifetime ---- */
 
-abut_status abuti_boundary_tree_create(const abut_bvh *bvh, const uint32_t (*border)[2],
-                                       uint32_t count, boundary_tree **tree) {
+static abut_status create_tree(const abut_bvh *bvh, const bvh_solid *solid, boundary_tree **tree) {
     abut_context *context = bvh->context;
-    loop_walk w = {.mesh = bvh->mesh, .border = border, .count = count};
-    const size_t n = count, words = 5 * n + 2;
+    const size_t n = solid->border_count, words = 5 * n + 2;
+    loop_walk w = {.mesh = bvh->mesh,
+                   .border = (const uint32_t(*)[2])solid->border,
+                   .count = solid->border_count};
     sort_key *keys = abuti_allocate(context, 2 * n, sizeof *keys);
     uint32_t *room = abuti_allocate_zeroed(context, words, sizeof *room);
     boundary_tree *t =
@@ -298,8 +299,8 @@ abut_status abuti_boundary_tree_create(const abut_bvh *bvh, const uint32_t (*bor
         ABUTI_RELEASE(context, keys, room, t);
         return ABUT_ERROR_MEMORY;
     }
-    for (uint32_t i = 0; i < count; i++)
-        keys[i] = (sort_key){border[i][0], i};
+    for (uint32_t i = 0; i < n; i++)
+        keys[i] = (sort_key){w.border[i][0], i};
     w.sorted = abuti_sort_by_key(keys, keys + n, n);
     w.used = room;
     w.path = w.used + n;
@@ -310,19 +311,33 @@ abut_status abuti_boundary_tree_create(const abut_bvh *bvh, const uint32_t (*bor
     t->nodes = (boundary_node *)(t + 1);
     t->vertices = (vec3 *)(t->nodes + 2 * n);
     t->vertex_count = w.loop[w.loop_count];
-    uint32_t *loop = w.used;
-    sort_loops(bvh->mesh, &w, keys, t->vertices, loop);
-    builder b = {
-        .bvh = bvh, .nodes = t->nodes, .next = t->nodes, .vertices = t->vertices, .loop = loop};
-    if (count)
+    sort_loops(bvh->mesh, &w, keys, t->vertices, w.used);
+    builder b = {bvh, t->nodes, t->vertices, w.used};
+    if (n)
         build_loops(&b, 0, w.loop_count);
-    t->node_count = (uint32_t)(b.next - b.nodes);
+    t->node_count = (uint32_t)(b.next - t->nodes);
     ABUTI_RELEASE(context, keys, room);
     *tree = t;
     return ABUT_OK;
 }
 
-boundary_view abuti_boundary_tree_view(const abut_bvh *bvh, const boundary_tree *tree) {
+abut_status abuti_sign_boundary(const abut_bvh *bvh) {
+    struct bvh_sign *sign = (struct bvh_sign *)(uintptr_t)bvh_sign_of(bvh);
+    const bvh_solid *solid;
+    boundary_tree *created, *none = NULL;
+    if (sign->closed || atomic_load(&sign->boundary))
+        return ABUT_OK;
+    abut_status status;
+    if ((status = abuti_bvh_solid(sign->bvh, &solid)) ||
+        (status = create_tree(sign->bvh, solid, &created)))
+        return status;
+    if (!atomic_compare_exchange_strong(&sign->boundary, &none, created))
+        abuti_release(sign->bvh->context, created); /* another thread was faster */
+    return ABUT_OK;
+}
+
+boundary_view abuti_sign_boundary_view(const abut_bvh *bvh) {
+    const boundary_tree *tree = atomic_load(&bvh_sign_of(bvh)->boundary);
     const vec3 origin = bvh->mesh->origin;
     return (boundary_view){.nodes = tree->nodes,
                            .vertices = &tree->vertices->x,

@@ -13,23 +13,6 @@ typedef struct axis_ray {
     int axis, sense;
 } axis_ray;
 
-/* Points the ray to the side of a box that is nearest to its origin, which then probably crosses
- * the fewest triangles. Returns whether the origin is in the box; otherwise the ray misses it. */
-static inline int axis_ray_to_exit(axis_ray *ray, vec3 lo, vec3 hi) {
-    double best = HUGE_VAL;
-    for (int axis = 0; axis < 3; axis++) {
-        double below = v3_get(ray->from, axis) - v3_get(lo, axis),
-               above = v3_get(hi, axis) - v3_get(ray->from, axis);
-        double least = above < below ? above : below;
-        if (least < best) {
-            best = least;
-            ray->axis = axis;
-            ray->sense = above < below ? 1 : -1;
-        }
-    }
-    return best >= 0.0;
-}
-
 /* Points the ray along x, as the rows of cells of fields: towards lower x, or away from the box if
  * its origin is beyond. Returns whether the origin is in the box; otherwise the ray misses it. */
 static inline int axis_ray_along_x(axis_ray *ray, vec3 lo, vec3 hi) {

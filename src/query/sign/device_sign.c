@@ -1,4 +1,5 @@
-/* The host side of inside.cl: inside and outside, winding numbers and signed distances. */
+/* The host side of inside.cl and winding.cl: inside and outside, winding numbers and signed
+ * distances, of surfaces with and without boundary. */
 #include "sign/device.h"
 
 #include "sign/sign_shared.h"
@@ -15,12 +16,14 @@ _Static_assert((int)SIGN_CANDIDATES <= (int)CANDIDATES, "they fit NEAREST_PLACES
 
 /* ---- kernels ---- */
 
-enum { BY_NORMALS, FIND, SETTLE, KERNELS };
+enum { BY_NORMALS, FIND, SETTLE, ANSWER, TOUCH, KERNELS };
 
 static const abuti_kernel_source sources[KERNELS] = {[BY_NORMALS] = {"inside", "inside_normals",
                                                                      NULL},
                                                      [FIND] = {"inside", "inside_find", NULL},
-                                                     [SETTLE] = {"inside", "inside_settle", NULL}};
+                                                     [SETTLE] = {"inside", "inside_settle", NULL},
+                                                     [ANSWER] = {"winding", "winding_answer", NULL},
+                                                     [TOUCH] = {"winding", "winding_touch", NULL}};
 static const abuti_kit_table table = {.sources = sources,
                                       .kernel_count = KERNELS,
                                       .buffer_count = SIGN_BUFFERS};
@@ -32,7 +35,7 @@ static abut_status create_sign_kit(bvh_attachment *attachment, void *owner) {
 }
 
 static abut_status refit_sign_kit(bvh_attachment *attachment) {
-    ((sign_attachment *)attachment)->is_uploaded = false;
+    ((sign_attachment *)attachment)->is_uploaded = ((sign_attachment *)attachment)->has_far = false;
     return ABUT_OK;
 }
 
@@ -84,22 +87,17 @@ static void upload_normals(sign_attachment *sign, const struct bvh_sign *from) {
     abuti_release(context, w.normals);
 }
 
-/* Without boundary the buffers are not accessed. */
-static void upload_boundary(sign_attachment *sign, const struct bvh_sign *from) {
-    const boundary_tree none = {0}, *tree = sign->closed ? &none : atomic_load(&from->boundary);
-    sign->node_count = tree->node_count;
-    abuti_kit_upload(&sign->kit, SIGN_BOUNDARY_NODES, tree->nodes, tree->node_count,
-                     sizeof *tree->nodes);
-    abuti_kit_upload(&sign->kit, SIGN_BOUNDARY_VERTICES, tree->vertices, tree->vertex_count,
-                     sizeof *tree->vertices);
-}
-
 abut_status abuti_sign_check_on_device(const char *function, const bvh_on_device *there,
                                        const struct bvh_sign *from) {
     if (!from)
         return abuti_fail(ABUT_ERROR_ARGUMENT,
                           "%s: signs are not prepared for this BVH; call abut_sign_prepare() first",
                           function);
+    if (!from->closed && !there->queue.device->info.same_bits)
+        return abuti_fail(ABUT_ERROR_DEVICE,
+                          "%s: the surface has boundary edges, and %s does not round floats as its "
+                          "winding numbers need; create the BVH without a device",
+                          function, there->queue.device->info.name);
     return abuti_device_check_doubles(function, there);
 }
 
@@ -120,27 +118,39 @@ abut_status abuti_sign_on_device(const char *function, bvh_on_device *there,
     to->by_normals = from->method == ABUT_SIGN_NORMAL;
     if (to->by_normals)
         upload_normals(to, from);
-    if (!to->closed)
-        abuti_kit_fail(&to->kit, abuti_sign_ready(there->bvh));
-    if (!abuti_kit_failed(&to->kit))
-        upload_boundary(to, from);
     status = abuti_kit_finish(&to->kit);
     to->is_uploaded = !status;
     return status;
 }
 
-/* ---- queries ---- */
+/* Uploads the expansions for winding numbers. */
+static abut_status upload_far_fields(sign_attachment *sign) {
+    const bvh_on_device *there = sign->there;
+    if (sign->closed || sign->has_far)
+        return ABUT_OK;
+    abut_status status = abuti_sign_far(there->bvh);
+    if (status)
+        return status;
+    abuti_kit_upload(&sign->kit, SIGN_FAR, atomic_load(&bvh_sign_of(there->bvh)->far),
+                     there->tree.node_count, sizeof(bvh_far_node));
+    status = abuti_kit_finish(&sign->kit);
+    sign->has_far = !status;
+    return status;
+}
 
-/* As in inside.cl. */
-typedef struct mesh_box {
-    box3 box;
-    uint64_t along_x;
-} mesh_box;
+/* ---- without boundary ---- */
 
-typedef struct boundary_frame {
-    double origin[3], scale, facing;
-    uint32_t node_count, unused;
-} boundary_frame;
+/* The box of the mesh in the frame. Only points that are outside by more than a margin are skipped.
+ */
+static void frame_box(const bvh_on_device *there, float lo[4], float hi[4]) {
+    const abut_mesh *mesh = there->tree.mesh;
+    lo[3] = hi[3] = 0;
+    for (int axis = 0; axis < 3; axis++) {
+        double origin = v3_get(mesh->origin, axis);
+        lo[axis] = (float)((v3_get(mesh->bounds.lo, axis) - origin) * there->tree.scale);
+        hi[axis] = (float)((v3_get(mesh->bounds.hi, axis) - origin) * there->tree.scale);
+    }
+}
 
 /* The query: QUEST_SIGN and so on. */
 typedef struct sign_query {
@@ -150,46 +160,66 @@ typedef struct sign_query {
 
 #define SCRATCH(which) KIT_BUFFER(&n->kit, NEAREST_##which)
 
-static void enqueue_signs(const point_query *q, nearest_attachment *n, uint32_t count,
-                          uint32_t first, const abuti_buffer *results) {
+static void enqueue_closed(const point_query *q, nearest_attachment *n, uint32_t count,
+                           uint32_t first, const abuti_buffer *results) {
     const sign_query *asked = q->user;
     sign_attachment *sign = asked->sign;
     const bvh_on_device *there = sign->there;
     const uint32_t has_normals = sign->by_normals, triangle_count = there->tree.triangle_count;
     const abuti_buffer *normals =
         has_normals ? &sign->kit.buffers[SIGN_NORMALS] : &n->kit.buffers[NEAREST_EXACT];
-    const mesh_box box = {there->tree.mesh->bounds, !sign->closed};
-    const vec3 origin = there->tree.mesh->origin;
-    const boundary_frame frame = {.origin = {origin.x, origin.y, origin.z},
-                                  .scale = there->tree.scale,
-                                  .facing = sign->facing,
-                                  .node_count = sign->node_count};
+    float lo[4], hi[4];
+    frame_box(there, lo, hi);
     if (asked->what == QUEST_SIGN)
         ABUTI_KIT_RUN(&sign->kit, BY_NORMALS, count, SIGN_GROUP, ABUTI_BUFFER(normals),
                       ABUTI_VALUE(has_normals), ABUTI_VALUE(sign->facing), SCRATCH(EXACT),
                       SCRATCH(ORDER), ABUTI_VALUE(count), ABUTI_VALUE(first), ABUTI_BUFFER(results),
                       SCRATCH(COUNTS));
     ABUTI_KIT_RUN(&sign->kit, FIND, count, SIGN_GROUP, TREE(there, nodes), TREE(there, triangles),
-                  ABUTI_VALUE(triangle_count), SCRATCH(SORTED), SCRATCH(EXACT), SCRATCH(ORDER),
-                  ABUTI_VALUE(count), ABUTI_VALUE(asked->what), ABUTI_VALUE(box), SCRATCH(COUNTS),
+                  ABUTI_VALUE(triangle_count), SCRATCH(SORTED), ABUTI_VALUE(count),
+                  ABUTI_VALUE(asked->what), ABUTI_VALUE(lo), ABUTI_VALUE(hi), SCRATCH(COUNTS),
                   SCRATCH(KEYS), SCRATCH(PLACES));
     ABUTI_KIT_RUN(&sign->kit, SETTLE, count, SIGN_GROUP, TREE(there, nodes),
                   ABUTI_VALUE(triangle_count), TREE(there, order), TREE(there, corners),
                   SCRATCH(SORTED), SCRATCH(EXACT), SCRATCH(ORDER), ABUTI_VALUE(count),
-                  ABUTI_VALUE(asked->what), ABUTI_VALUE(box), SCRATCH(COUNTS), SCRATCH(KEYS),
-                  SCRATCH(PLACES), KIT_BUFFER(&sign->kit, SIGN_BOUNDARY_NODES),
-                  KIT_BUFFER(&sign->kit, SIGN_BOUNDARY_VERTICES), ABUTI_VALUE(frame),
-                  ABUTI_VALUE(first), ABUTI_BUFFER(results), ABUTI_BUFFER(results));
+                  ABUTI_VALUE(asked->what), ABUTI_VALUE(lo), ABUTI_VALUE(hi), SCRATCH(COUNTS),
+                  SCRATCH(KEYS), SCRATCH(PLACES), ABUTI_VALUE(first), ABUTI_BUFFER(results),
+                  ABUTI_BUFFER(results));
 }
+
+/* ---- with a boundary ---- */
+
+static void enqueue_open(const point_query *q, nearest_attachment *n, uint32_t count,
+                         uint32_t first, const abuti_buffer *results) {
+    const sign_query *asked = q->user;
+    sign_attachment *sign = asked->sign;
+    const bvh_on_device *there = sign->there;
+    const mesh_frame frame = frame_of(there);
+    const uint32_t triangle_count = there->tree.triangle_count;
+    ABUTI_KIT_RUN(&sign->kit, ANSWER, count, SIGN_GROUP, TREE(there, nodes),
+                  KIT_BUFFER(&sign->kit, SIGN_FAR), TREE(there, blocks),
+                  ABUTI_VALUE(triangle_count), TREE(there, order), TREE(there, corners),
+                  SCRATCH(EXACT), SCRATCH(ORDER), ABUTI_VALUE(count), ABUTI_VALUE(frame),
+                  ABUTI_VALUE(sign->facing), ABUTI_VALUE(asked->what), ABUTI_VALUE(first),
+                  ABUTI_BUFFER(results), ABUTI_BUFFER(results));
+    if (asked->what == QUEST_INSIDE)
+        ABUTI_KIT_RUN(&sign->kit, TOUCH, count, SIGN_GROUP, TREE(there, nodes),
+                      ABUTI_VALUE(triangle_count), TREE(there, order), TREE(there, corners),
+                      SCRATCH(SORTED), SCRATCH(EXACT), SCRATCH(ORDER), ABUTI_VALUE(count),
+                      ABUTI_VALUE(first), ABUTI_BUFFER(results));
+}
+
+/* ---- queries ---- */
 
 static abut_status run_sign_query(bvh_on_device *there, const bvh_points *points, uint32_t what,
                                   point_query *query) {
     sign_query asked = {NULL, what};
     abut_status status;
-    if ((status = abuti_sign_on_device(query->function, there, &asked.sign)))
+    if ((status = abuti_sign_on_device(query->function, there, &asked.sign)) ||
+        (status = upload_far_fields(asked.sign)))
         return status;
     query->user = &asked;
-    query->enqueue = enqueue_signs;
+    query->enqueue = asked.sign->closed ? enqueue_closed : enqueue_open;
     return abuti_nearest_points(there, points, query);
 }
 

@@ -1,10 +1,9 @@
-/* Inside and outside on a device; see winding_exact.c.
+/* Inside and outside of a surface without boundary on a device, exactly; see winding_exact.c.
  *
  * Method: as there, a ray along an axis crosses the surface, and crossings count with the sign of
  * their side. inside_find traverses the tree in floats, counts the certain crossings, and leaves
  * the few uncertain triangles; inside_settle decides those in doubles by the exact predicates. If
- * there are too many, it traverses the tree itself. For a surface with boundary it adds the strips
- * (boundary_shared.h). Points are sorted by nearest.cl along a curve,
+ * there are too many, it traverses the tree itself. Points are sorted by nearest.cl along a curve,
  * in the frame of the BVH, where the mesh is within 2 of 0 on every axis.
  *
  * Margin: a point that matters is within 2.1 of 0, so it was rounded by at most 2^-23; corners by
@@ -14,7 +13,7 @@
  */
 #include "bvh/node_cl.h"
 #include "geom/pierce_cl.h"
-#include "sign/boundary_shared.h"
+#include "sign/crossing_shared.h"
 
 #if ABUTI_REAL_BITS == 64
 #include "sign/sign_shared.h"
@@ -39,25 +38,18 @@ static inline float4 permute_axes(uint axis, float4 v) {
     return axis == 0 ? v.yzxw : axis == 1 ? v.zxyw : v;
 }
 
-/* The box of the mesh, absolute. */
-typedef struct mesh_box {
-    double lo[3], hi[3];
-    ulong along_x; /* whether rays are along x, for a surface with boundary */
-} mesh_box;
-
-/* Chooses the ray as winding_exact.c. Returns false if the point is not in the box. */
-static inline bool init_crossing(crossing *c, float4 at, __global const double *exact,
-                                 const mesh_box *box) {
-    axis_ray ray;
-    ray.from = load_point(exact);
-    vec3 lo = v3(box->lo[0], box->lo[1], box->lo[2]), hi = v3(box->hi[0], box->hi[1], box->hi[2]);
-    bool inside = box->along_x ? axis_ray_along_x(&ray, lo, hi) : axis_ray_to_exit(&ray, lo, hi);
-    c->up = ray.sense > 0;
-    c->axis = (uint)ray.axis;
+/* Chooses the shortest exit from the box of the mesh. Returns false if the point is not in it. */
+static inline bool init_crossing(crossing *c, float4 at, float4 lo, float4 hi) {
+    float4 down = at - lo, up = hi - at;
+    float below = fmin(down.x, fmin(down.y, down.z)), above = fmin(up.x, fmin(up.y, up.z));
+    float least = fmin(below, above);
+    c->up = above <= below;
+    float4 way = c->up ? up : down;
+    c->axis = way.x == least ? 0 : way.y == least ? 1 : 2;
     c->at = permute_axes(c->axis, at);
     c->winding = 0;
     c->count = 0;
-    return inside;
+    return least >= -SIGN_MARGIN;
 }
 
 static inline void test_triangle(crossing *to, float4 a, float4 b, float4 c, uint place) {
@@ -110,15 +102,14 @@ static inline int4 overlapping_boxes(const crossing *c, __global const bvh_node 
 /* Counts certain crossings, in the order of the points on the curve; the rest is described above.
  * With QUEST_SIGN only points that are not decided. */
 __kernel void inside_find(__global const bvh_node *nodes, __global const float4 *triangles,
-                          uint triangle_count, __global const float4 *points,
-                          __global const double *exact, __global const uint *order, uint count,
-                          uint quest, mesh_box box, __global uchar *counts, __global int *windings,
-                          __global uint *places) {
+                          uint triangle_count, __global const float4 *points, uint count,
+                          uint quest, float4 lo, float4 hi, __global uchar *counts,
+                          __global int *windings, __global uint *places) {
     uint i = (uint)get_global_id(0), stack[STACK], used = 0;
     if (i >= count || (quest == QUEST_SIGN && counts[i] == DECIDED))
         return;
     crossing c;
-    if (init_crossing(&c, points[i], exact + 3 * (size_t)order[i], &box) &&
+    if (init_crossing(&c, points[i], lo, hi) &&
         points[i].w >= 0.0f) /* otherwise it is outside, or far away */
         stack[used++] = 0;
     while (used > 0 && c.count != COMPLETE) {
@@ -143,20 +134,15 @@ cross_exactly(const axis_ray *ray, __global const double *corners, uint triangle
     return triangle_cross(ray, load_triangle(corners, triangle), on_surface);
 }
 
-/* The boundary; without nodes if there is none. */
-typedef struct boundary_frame {
-    double origin[3], scale, facing;
-    uint node_count;
-} boundary_frame;
-
 /* Writes the result of point `to`: for QUEST_SIGN an abut_nearest, whose distance becomes negative
  * inside; otherwise a byte or a double. */
-static inline void store(double winding, bool inside, uint quest, size_t to, __global uchar *bytes,
+static inline void store(int winding, bool on_surface, uint quest, size_t to, __global uchar *bytes,
                          __global double *doubles) {
+    bool inside = on_surface || winding != 0;
     if (quest == QUEST_INSIDE)
         bytes[to] = inside;
     else if (quest == QUEST_WINDING)
-        doubles[to] = winding;
+        doubles[to] = on_surface ? 0.5 : (double)winding;
     else if (inside)
         doubles[8 * to] = -doubles[8 * to];
 }
@@ -164,11 +150,10 @@ static inline void store(double winding, bool inside, uint quest, size_t to, __g
 __kernel void inside_settle(__global const bvh_node *nodes, uint triangle_count,
                             __global const uint *tree_order, __global const double *corners,
                             __global const float4 *points, __global const double *exact,
-                            __global const uint *order, uint count, uint quest, mesh_box box,
-                            __global const uchar *counts, __global const int *windings,
-                            __global const uint *places, __global const boundary_node *boundary,
-                            __global const double *vertices, boundary_frame frame, uint first,
-                            __global uchar *bytes, __global double *doubles) {
+                            __global const uint *order, uint count, uint quest, float4 lo,
+                            float4 hi, __global const uchar *counts, __global const int *windings,
+                            __global const uint *places, uint first, __global uchar *bytes,
+                            __global double *doubles) {
     uint i = (uint)get_global_id(0), stack[STACK], used = 0, left = 0, leaf = 0;
     if (i >= count || counts[i] == DECIDED)
         return;
@@ -176,7 +161,7 @@ __kernel void inside_settle(__global const bvh_node *nodes, uint triangle_count,
     int winding = windings[i], on_surface = 0;
     crossing c;
     if (told == COMPLETE) {
-        init_crossing(&c, points[i], exact + 3 * (size_t)order[i], &box);
+        init_crossing(&c, points[i], lo, hi);
         direction = 2 * c.axis + c.up;
         winding = 0;
         stack[used++] = 0;
@@ -187,56 +172,28 @@ __kernel void inside_settle(__global const bvh_node *nodes, uint triangle_count,
     ray.from = load_point(exact + 3 * (size_t)order[i]);
     ray.axis = (int)(direction / 2);
     ray.sense = direction & 1 ? 1 : -1;
-    boundary_view b;
-    b.nodes = boundary;
-    b.vertices = vertices;
-    b.node_count = frame.node_count;
-    b.scale = frame.scale;
-    for (int axis = 0; axis < 3; axis++)
-        b.origin[axis] = frame.origin[axis];
-    const bool open = b.node_count > 0, continues = open && quest != QUEST_INSIDE;
-    double number = 0.0;
-    for (bool is_other_side = false;; is_other_side = true) {
-        /* One loop over candidates or all triangles that the ray may intersect, so that there is a
-         * single call. */
-        while ((left > 0 || used > 0) && (continues || !on_surface)) {
-            uint place;
-            if (left > 0 && told != COMPLETE) {
-                place = places[(size_t)--left * count + i];
-            } else if (left > 0) {
-                place = leaf * BVH_WIDTH + --left;
-            } else {
-                next = stack[--used];
-                if (!(next & BVH_LEAF)) {
-                    used = push_children(stack, used, nodes[next].child,
-                                         overlapping_boxes(&c, nodes + next));
-                    continue;
-                }
-                leaf = next & ~BVH_LEAF;
-                left = min(triangle_count - leaf * BVH_WIDTH, (uint)BVH_WIDTH);
+    /* One loop over candidates or all triangles that the ray may intersect, so that there is a
+     * single call. */
+    while ((left > 0 || used > 0) && !on_surface) {
+        uint place;
+        if (left > 0 && told != COMPLETE) {
+            place = places[(size_t)--left * count + i];
+        } else if (left > 0) {
+            place = leaf * BVH_WIDTH + --left;
+        } else {
+            next = stack[--used];
+            if (!(next & BVH_LEAF)) {
+                used = push_children(stack, used, nodes[next].child,
+                                     overlapping_boxes(&c, nodes + next));
                 continue;
             }
-            winding += cross_exactly(&ray, corners, tree_order[place], &on_surface);
+            leaf = next & ~BVH_LEAF;
+            left = min(triangle_count - leaf * BVH_WIDTH, (uint)BVH_WIDTH);
+            continue;
         }
-        if (!open || (on_surface && !continues)) {
-            number = on_surface ? 0.5 : (double)winding;
-            break;
-        }
-        number += boundary_winding(&b, &ray, winding, quest != QUEST_WINDING, frame.facing);
-        if (is_other_side || !on_surface || quest != QUEST_WINDING) {
-            number *= is_other_side ? 0.5 : 1.0;
-            break;
-        }
-        init_crossing(&c, points[i], exact + 3 * (size_t)order[i], &box);
-        c.up = !c.up;
-        ray.sense = -ray.sense;
-        winding = 0;
-        told = COMPLETE;
-        stack[used++] = 0;
+        winding += cross_exactly(&ray, corners, tree_order[place], &on_surface);
     }
-    bool inside = open ? frame.facing * number >= 0.5 : winding != 0;
-    inside = inside || (on_surface && !continues);
-    store(number, inside, quest, (size_t)first + order[i], bytes, doubles);
+    store(winding, on_surface, quest, (size_t)first + order[i], bytes, doubles);
 }
 
 /* ---- pseudo-normals ---- */

@@ -3,9 +3,8 @@
  *
  * A surface has no boundary if every directed edge is balanced by one in the opposite direction,
  * with vertices of equal coordinates merged (solid.c): then winding numbers are integers, and
- * winding_exact.c computes them exactly without any memory. Otherwise a tree over the boundary
- * (boundary_shared.h) is created on the first query, and again after a refit. The method of
- * pseudo-normals needs the topology and normals.
+ * winding_exact.c computes them exactly without any memory. Otherwise winding.c needs expansions,
+ * 320 bytes per node. The method of pseudo-normals needs the topology and normals.
  */
 #include "sign/sign.h"
 
@@ -125,13 +124,14 @@ static double facing_by_normals(const struct bvh_sign *sign) {
 
 static void destroy_sign(bvh_attachment *part) {
     struct bvh_sign *sign = (struct bvh_sign *)(void *)part;
-    ABUTI_RELEASE(part->context, sign->names, atomic_load(&sign->boundary));
+    ABUTI_RELEASE(part->context, sign->names, atomic_load(&sign->far),
+                  atomic_load(&sign->boundary));
     abut_topology_destroy(sign->topology);
     ABUTI_RELEASE(part->context, sign->faces, sign->vertices, sign->angles);
 }
 
 /* After the BVH has been fitted to its mesh. Allocates no memory, except that normals of a BVH on a
- * device need the arrays of the CPU. */
+ * device need the arrays of the CPU; expansions of such a BVH are computed on demand. */
 static abut_status refit_sign(bvh_attachment *part) {
     struct bvh_sign *sign = (struct bvh_sign *)(void *)part;
     const abut_bvh *bvh = sign->bvh;
@@ -144,6 +144,10 @@ static abut_status refit_sign(bvh_attachment *part) {
             return status;
     }
     abuti_release(part->context, atomic_exchange(&sign->boundary, NULL));
+    if (bvh->there)
+        abuti_release(part->context, atomic_exchange(&sign->far, NULL));
+    else if (!sign->closed)
+        abuti_sign_winding_fit(bvh, sign->far);
     if (!sign->closed)
         sign->facing = facing_by_volume(bvh->mesh);
     if (sign->method == ABUT_SIGN_NORMAL) {
@@ -202,6 +206,12 @@ static abut_status create_sign(bvh_attachment *part, void *owner) {
         status = determine_closed(a->bvh, sign);
     if (!status)
         status = abuti_progress(part->context, "signs", 0.5);
+    if (!status && !a->bvh->there && (!sign->closed || sign->names)) {
+        /* if merged vertices may separate, these may be needed later */
+        bvh_far_node *far = abuti_allocate(part->context, a->bvh->node_count, sizeof *far);
+        atomic_init(&sign->far, far);
+        status = far ? ABUT_OK : ABUT_ERROR_MEMORY;
+    }
     return status ? status : refit_sign(part);
 }
 
@@ -227,22 +237,6 @@ abut_status abut_sign_prepare(abut_bvh *bvh, const abut_sign_options *options) {
     abuti_bvh_replace_attachment(&bvh->parts, part);
     if (bvh->there)
         abuti_sign_invalidate_on_device(bvh->there);
-    return ABUT_OK;
-}
-
-abut_status abuti_sign_ready(const abut_bvh *bvh) {
-    struct bvh_sign *sign = (struct bvh_sign *)(uintptr_t)bvh_sign_of(bvh);
-    const bvh_solid *solid;
-    boundary_tree *created, *none = NULL;
-    if (sign->closed || atomic_load(&sign->boundary))
-        return ABUT_OK;
-    abut_status status;
-    if ((status = abuti_bvh_solid(sign->bvh, &solid)) ||
-        (status = abuti_boundary_tree_create(sign->bvh, (const uint32_t(*)[2])solid->border,
-                                             solid->border_count, &created)))
-        return status;
-    if (!atomic_compare_exchange_strong(&sign->boundary, &none, created))
-        abuti_release(sign->bvh->context, created); /* another thread was faster */
     return ABUT_OK;
 }
 
@@ -273,6 +267,8 @@ abut_status abut_sign_get_info(const abut_bvh *bvh, abut_sign_info *info) {
     made.is_closed = sign->closed;
     made.reliability = abuti_sign_method_reliability(sign->method, sign->closed, sign->flipped);
     made.bytes = sizeof *sign;
+    if (atomic_load(&sign->far))
+        made.bytes += (uint64_t)bvh->node_count * sizeof(bvh_far_node);
     const boundary_tree *boundary = atomic_load(&sign->boundary);
     if (boundary)
         made.bytes += sizeof *boundary + boundary->node_count * (uint64_t)sizeof *boundary->nodes +

@@ -26,7 +26,9 @@ struct bvh_sign {
         facing; /* -1 if a surface with a boundary, or one with normals, faces inwards as a whole */
     uint32_t *names; /* the lowest vertex with equal coordinates, if the surface is closed only
                         after merging; otherwise null */
-    _Atomic(boundary_tree *) boundary; /* null until an open surface is queried */
+    /* one per node; null if always closed, and for a BVH on a device until the first use */
+    _Atomic(bvh_far_node *) far;
+    _Atomic(boundary_tree *) boundary; /* null until abuti_sign_boundary() */
     /* Of pseudo-normals only. */
     abut_topology *topology;
     vec3 *faces;    /* unit, or zero */
@@ -45,16 +47,22 @@ static inline const struct bvh_sign *bvh_sign_of(const abut_bvh *bvh) {
         abuti_bvh_find_attachment(&(bvh->base ? bvh->base : bvh)->parts, &abuti_sign_kind);
 }
 
-/* ---- sign.c ---- */
-
-/* Creates the tree over the boundary of an open surface, if there is none. Thread-safe. */
-abut_status abuti_sign_ready(const abut_bvh *bvh);
-
 /* ---- signed.c ---- */
+
+/* The smallest distance from the surface at which fast winding numbers are accurate: solid angles
+ * in doubles lose digits with the square of the distance. */
+static inline double sign_near(const abut_bvh *bvh) {
+    return 0x1p-20 * v3_max_abs(v3_sub(bvh->mesh->bounds.hi, bvh->mesh->bounds.lo));
+}
+
+/* Whether a point is inside a surface with a boundary, by its fast winding number, or by the
+ * boundary tree if that is too near to 1/2, or the surface too near. The result does not depend on
+ * the BVH then. abuti_sign_boundary() has been called. */
+bool abuti_sign_open_inside(const abut_bvh *bvh, double fast, abut_vec3 point, double distance);
 
 /* Sets the sign of a distance that was computed for a point; completes results of batches. `ball`
  * is the state from one point to the next, or null: a ball that contains no surface, and whether it
- * is inside. abuti_sign_ready() has been called. */
+ * is inside. abuti_sign_far() has been called. */
 void abuti_sign_set(const abut_bvh *bvh, vec3 point, nearest_ball *ball, abut_nearest *nearest);
 
 /* ---- device_sign.c: on a device; arguments have been validated, except for the device and points
@@ -83,6 +91,9 @@ void abuti_sign_invalidate_on_device(bvh_on_device *there);
  * exact there too. */
 void abuti_sign_crossing(const abut_bvh *bvh, const abut_pose *pose_or_null, abut_vec3 point,
                          int64_t *winding, bool *on_surface);
+/* Whether a point is on the surface; exact for any mesh. */
+bool abuti_sign_touches(const abut_bvh *bvh, abut_vec3 point);
+
 /* The generalised winding number of the components of a mesh that are not sheets, around a point:
  * the solid angle of their triangles over 4 pi, within a rounding error for each of their boundary
  * edges; exact without boundary. 0 outside the box of the mesh. On one of these components
@@ -90,22 +101,25 @@ void abuti_sign_crossing(const abut_bvh *bvh, const abut_pose *pose_or_null, abu
 double abuti_sign_crossing_solids(const abut_bvh *bvh, const bvh_interior *interior,
                                   const abut_pose *pose_or_null, abut_vec3 point, bool *on_surface);
 
-/* The winding number of a surface at rest. Without boundary it is exact, and 0.5 for points on the
- * surface. Otherwise it is the generalised one, the solid angle of all triangles over 4 pi, with an
- * error below BOUNDARY_VALUE_ERROR, and for points on the surface the mean of both sides.
- * abuti_sign_ready() has been called; the same below. */
-double abuti_sign_winding(const abut_bvh *bvh, vec3 point);
-/* Whether that number is not 0, or with a boundary at least 1/2 times `facing`, up to 2^-40. For
- * points on the surface true without boundary, otherwise the result for one side. Also whether the
- * point is on the surface, which is exact. */
-bool abuti_sign_side(const abut_bvh *bvh, vec3 point, bool *on_surface);
+/* Whether a point is inside a surface with boundary at rest, by boundary_inside(): the winding
+ * number times `facing` is at least 1/2, up to 2^-40. For points on the surface the result for one
+ * side. abuti_sign_boundary() has been called. */
+bool abuti_sign_boundary_inside(const abut_bvh *bvh, vec3 point);
 
 /* ---- boundary_tree.c: the tree over the boundary ---- */
 
-/* Creates the tree over directed boundary edges. */
-abut_status abuti_boundary_tree_create(const abut_bvh *bvh, const uint32_t (*border)[2],
-                                       uint32_t count, boundary_tree **tree);
-boundary_view abuti_boundary_tree_view(const abut_bvh *bvh, const boundary_tree *tree);
+/* Creates the tree over the boundary of an open surface, if there is none. Thread-safe. */
+abut_status abuti_sign_boundary(const abut_bvh *bvh);
+/* The tree; abuti_sign_boundary() has been called. */
+boundary_view abuti_sign_boundary_view(const abut_bvh *bvh);
+
+/* ---- winding.c: winding numbers of any surface ---- */
+
+/* Computes the expansions of a surface with a boundary, if there are none. Thread-safe. */
+abut_status abuti_sign_far(const abut_bvh *bvh);
+
+void abuti_sign_winding_fit(const abut_bvh *bvh, bvh_far_node *far);
+double abuti_sign_winding(const abut_bvh *bvh, const bvh_far_node *far, vec3 point);
 
 /* ---- normals.c: signs by pseudo-normals ---- */
 

@@ -1,4 +1,4 @@
-/* Structs and constants that inside.cl and the host share. */
+/* Structs and constants that inside.cl, winding.cl and the host share. */
 #ifndef ABUTI_SIGN_SHARED_H
 #define ABUTI_SIGN_SHARED_H
 
@@ -14,6 +14,16 @@
 
 /* The error of floats in the frame, boxes of nodes and points together; see inside.cl. */
 #define SIGN_MARGIN 0x1p-20f
+
+/* The far fields of the four children of a node: the coefficients of a polynomial in the unit
+ * vector from the query point to the centre of the box of the child, of degrees 1, 2 and 3 (see
+ * winding.c). The children are those of the node of the BVH with the same index. */
+typedef struct bvh_far_node {
+    bvh_floats n[3];    /* x y z */
+    bvh_floats m[6];    /* xx yy zz xy yz zx */
+    bvh_floats k[10];   /* xxx yyy zzz xxy yyz zzx xyy yzz zxx xyz */
+    bvh_floats near_sq; /* squared distances from their centres beyond which they are far */
+} bvh_far_node;
 
 /* ---- the side of a surface on which a point is, by a normal: see normals.c ---- */
 

@@ -22,9 +22,29 @@ static abut_status check_prepared(const char *function, const abut_bvh *bvh) {
 
 /* ---- one point ---- */
 
-static bool is_inside(const abut_bvh *bvh, vec3 point) {
+static double winding_of(const abut_bvh *bvh, vec3 point) {
+    int64_t winding;
     bool on_surface;
-    return abuti_sign_side(bvh, point, &on_surface) || on_surface;
+    if (!bvh_sign_of(bvh)->closed)
+        return abuti_sign_winding(bvh, bvh_sign_of(bvh)->far, point);
+    abuti_sign_crossing(bvh, NULL, point, &winding, &on_surface);
+    return on_surface ? 0.5 : (double)winding;
+}
+
+static bool is_inside(const abut_bvh *bvh, vec3 point) {
+    double winding = winding_of(bvh, point);
+    if (bvh_sign_of(bvh)->closed)
+        return winding != 0;
+    return winding * bvh_sign_of(bvh)->facing >= 0.5 || abuti_sign_touches(bvh, point);
+}
+
+/* Error bound of fast winding numbers, with slack for other orders of summation. */
+#define FAST_WINDING_ERROR 0.0105
+
+bool abuti_sign_open_inside(const abut_bvh *bvh, double fast, abut_vec3 point, double distance) {
+    const double facing = bvh_sign_of(bvh)->facing;
+    bool sure = fabs(fast * facing - 0.5) > FAST_WINDING_ERROR && distance > sign_near(bvh);
+    return sure ? fast * facing >= 0.5 : abuti_sign_boundary_inside(bvh, point);
 }
 
 /* The radius of a ball around a point that certainly contains no surface; may be negative. */
@@ -41,16 +61,13 @@ static bool is_same_side(const nearest_ball *known, vec3 point, double ball) {
            v3_length(d) < ball + known->radius;
 }
 
-/* Without boundary, the result of the previous point may decide. */
-static bool has_negative_distance(const abut_bvh *bvh, vec3 point, double distance,
-                                  nearest_ball *known) {
-    bool on_surface;
-    if (!known || !bvh_sign_of(bvh)->closed)
-        return abuti_sign_side(bvh, point, &on_surface);
+static bool is_inside_closed(const abut_bvh *bvh, vec3 point, double distance,
+                             nearest_ball *known) {
+    if (!known)
+        return winding_of(bvh, point) != 0;
     double ball = empty_ball_radius(bvh, distance);
-    bool inside = known->is && is_same_side(known, point, ball)
-                      ? known->holds
-                      : abuti_sign_side(bvh, point, &on_surface);
+    bool inside =
+        known->is && is_same_side(known, point, ball) ? known->holds : winding_of(bvh, point) != 0;
     *known = (nearest_ball){true, inside, point, ball};
     return inside;
 }
@@ -62,8 +79,9 @@ void abuti_sign_set(const abut_bvh *bvh, vec3 point, nearest_ball *known, abut_n
         return;
     if (sign->method == ABUT_SIGN_NORMAL)
         side = abuti_sign_normals_side(sign, point, nearest) * sign->facing;
-    /* a side by normals is not certain enough to be used for other points */
-    bool inside = side != 0 ? side < 0 : has_negative_distance(bvh, point, distance, known);
+    bool inside = side != 0      ? side < 0 /* not certain enough to be used for other points */
+                  : sign->closed ? is_inside_closed(bvh, point, distance, known)
+                                 : winding_of(bvh, point) * sign->facing >= 0.5;
     if (inside)
         nearest->distance = -distance;
 }
@@ -76,7 +94,7 @@ static abut_status begin_query(const char *function, const abut_bvh *bvh, abut_v
         (status = check_prepared(function, bvh)) ||
         (status = abuti_bvh_check_point(function, "point", point)))
         return status;
-    return abuti_sign_ready(bvh);
+    return abuti_sign_far(bvh);
 }
 
 abut_status abut_sign_inside(const abut_bvh *bvh, abut_vec3 point, bool *inside) {
@@ -89,7 +107,7 @@ abut_status abut_sign_inside(const abut_bvh *bvh, abut_vec3 point, bool *inside)
 abut_status abut_sign_winding(const abut_bvh *bvh, abut_vec3 point, double *winding) {
     abut_status status = begin_query(__func__, bvh, point, winding, "winding");
     if (!status)
-        *winding = abuti_sign_winding(bvh, point);
+        *winding = winding_of(bvh, point);
     return status;
 }
 
@@ -134,7 +152,7 @@ static void compute_winding(void *data, const bvh_sorted_point *places, size_t b
         size_t point = bvh_point_index(places, i);
         if (i % POINTS_PER_STOP_CHECK == 0 && abuti_stop(b->bvh->context, "winding"))
             return;
-        b->winding[point] = abuti_sign_winding(b->bvh, bvh_point_at(&b->points, point));
+        b->winding[point] = winding_of(b->bvh, bvh_point_at(&b->points, point));
     }
 }
 
@@ -153,7 +171,7 @@ static abut_status init_batch(const char *function, sign_batch *b, abut_array po
         return status;
     if (bvh->there && (status = abuti_sign_check_on_device(function, bvh->there, bvh_sign_of(bvh))))
         return status;
-    return abuti_sign_ready(bvh);
+    return abuti_sign_far(bvh);
 }
 
 static abut_status run_batch(sign_batch *b, const char *stage, bvh_visit *visit) {

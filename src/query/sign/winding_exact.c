@@ -42,8 +42,7 @@ typedef struct crossing_query {
     bvh_ray_slabs slab; /* if posed */
     int64_t winding;
     bool on_surface;
-    bool along_x;           /* the ray, as those of rows of cells */
-    bool continues;         /* if the point is on the surface, whose triangles there count 0 */
+    bool continues; /* continues if the point is on the surface; the triangles there count 0 */
     const bool *is_skipped; /* by triangle; null if none is skipped */
 } crossing_query;
 
@@ -59,7 +58,6 @@ static bool add_leaf_crossings(crossing_query *w, uint32_t leaf) {
             t.corner[k] = abuti_motion_apply(&w->motion, t.corner[k]);
         int on_surface = 0;
         w->winding += triangle_cross(&w->ray, t, &on_surface);
-        w->on_surface |= on_surface;
         if (on_surface && !w->continues)
             return true;
     }
@@ -76,6 +74,7 @@ static void traverse(crossing_query *w) {
         uint32_t next = stack[--used];
         if (next & BVH_LEAF) {
             if (add_leaf_crossings(w, next & ~BVH_LEAF)) {
+                w->on_surface = true;
                 w->winding = 0;
                 return;
             }
@@ -121,21 +120,18 @@ static void choose_direction(crossing_query *w, const box3 *box, vec3 from, cons
         }
 }
 
-/* Sets the region of the ray through a mesh at rest. */
-static void set_region(crossing_query *w) {
+/* Initialises a query for a mesh at rest. Returns false if the point is outside its box. */
+static bool init_at_rest(crossing_query *w) {
+    static const mat3 identity = {{{1, 0, 0}, {0, 1, 0}, {0, 0, 1}}};
+    const box3 *box = &w->bvh->mesh->bounds;
+    if (!box_contains(*box, w->ray.from))
+        return false;
+    choose_direction(w, box, w->ray.from, &identity);
     double lo[3] = {w->ray.from.x, w->ray.from.y, w->ray.from.z}, hi[3] = {lo[0], lo[1], lo[2]};
     (w->ray.sense > 0 ? hi : lo)[w->ray.axis] = w->ray.sense * HUGE_VAL;
     abut_box ray = {{lo[0], lo[1], lo[2]}, {hi[0], hi[1], hi[2]}};
     w->region = bvh_region_of(w->bvh, &ray);
-}
-
-/* Initialises a query for a mesh at rest. Returns false if the point is outside its box. */
-static bool init_at_rest(crossing_query *w) {
-    const box3 *box = &w->bvh->mesh->bounds;
-    const bool is_in_box = w->along_x ? axis_ray_along_x(&w->ray, box->lo, box->hi)
-                                      : axis_ray_to_exit(&w->ray, box->lo, box->hi);
-    set_region(w);
-    return is_in_box;
+    return true;
 }
 
 /* Whether the posed box, enlarged by rounding errors, contains the point. */
@@ -220,47 +216,31 @@ double abuti_sign_crossing_solids(const abut_bvh *bvh, const bvh_interior *inter
     return add_strips(&w, (const uint32_t(*)[2])interior->border, interior->border_count);
 }
 
-/* ---- at rest ---- */
-
-static boundary_view view_of(const abut_bvh *bvh) {
-    return abuti_boundary_tree_view(bvh, atomic_load(&bvh_sign_of(bvh)->boundary));
-}
-
-/* Counts the crossings of the ray from a point. With a boundary the ray is that of a field. */
-static crossing_query count_crossings(const abut_bvh *bvh, vec3 point) {
-    const bool closed = bvh_sign_of(bvh)->closed;
+bool abuti_sign_boundary_inside(const abut_bvh *bvh, vec3 point) {
+    const box3 *box = &bvh->mesh->bounds;
+    const boundary_view boundary = abuti_sign_boundary_view(bvh);
+    const double facing = bvh_sign_of(bvh)->facing;
     crossing_query w;
     memset(&w, 0, sizeof w);
     w.bvh = bvh;
     w.ray.from = point;
-    w.continues = w.along_x = !closed;
-    if (init_at_rest(&w))
+    w.continues = true;
+    if (axis_ray_along_x(&w.ray, box->lo, box->hi)) {
+        const abut_box row = {{-HUGE_VAL, point.y, point.z}, point};
+        w.region = bvh_region_of(bvh, &row);
         traverse(&w);
-    return w;
+    }
+    return boundary_inside(&boundary, &w.ray, (int)w.winding, facing);
 }
 
-double abuti_sign_winding(const abut_bvh *bvh, vec3 point) {
-    crossing_query w = count_crossings(bvh, point);
-    if (bvh_sign_of(bvh)->closed)
-        return w.on_surface ? 0.5 : (double)w.winding;
-    const boundary_view boundary = view_of(bvh);
-    const double here = boundary_winding(&boundary, &w.ray, (int)w.winding, false, 1);
-    if (!w.on_surface)
-        return here;
-    w.ray.sense = -w.ray.sense; /* on the other side of the surface */
-    w.winding = 0;
-    set_region(&w);
+bool abuti_sign_touches(const abut_bvh *bvh, abut_vec3 point) {
+    crossing_query w;
+    memset(&w, 0, sizeof w);
+    w.bvh = bvh;
+    w.ray.from = point;
+    w.ray.sense = 1;
+    abut_box here = {point, point};
+    w.region = bvh_region_of(bvh, &here);
     traverse(&w);
-    return 0.5 * (here + boundary_winding(&boundary, &w.ray, (int)w.winding, false, 1));
-}
-
-bool abuti_sign_side(const abut_bvh *bvh, vec3 point, bool *on_surface) {
-    const struct bvh_sign *sign = bvh_sign_of(bvh);
-    const crossing_query w = count_crossings(bvh, point);
-    *on_surface = w.on_surface;
-    if (sign->closed)
-        return w.on_surface || w.winding != 0;
-    const boundary_view boundary = view_of(bvh);
-    const int crossings = (int)w.winding;
-    return sign->facing * boundary_winding(&boundary, &w.ray, crossings, true, sign->facing) >= 0.5;
+    return w.on_surface;
 }

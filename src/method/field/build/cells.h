@@ -119,7 +119,7 @@ void abuti_sign_rows(const abut_bvh *bvh, const abut_grid *grid, sign_rows *rows
 
 /* Finds which cells of a span are inside, if one winding number decides them, or always. `rows` has
  * the crossings and receives the results. Returns whether it did. Results for cells at distance 0
- * are undefined. abuti_sign_ready() has been called. */
+ * are undefined. abuti_sign_boundary() has been called. */
 bool abuti_sign_open(const abut_bvh *bvh, const abut_grid *grid, const sign_rows *rows,
                      const cells_span *span, bool always);
 

@@ -59,8 +59,17 @@ static uint32_t index_in_block(const worker *w, uint32_t i, uint32_t j, uint32_t
 /* The sign of a cell that may be on the surface. As in sign/signed.c, a distance of 0 has no sign,
  * and a distance that rounds to 0 is inside. */
 static double sign_touching(const computing *c, vec3 p, double distance) {
-    bool on_surface;
-    return distance > 0 && abuti_sign_side(c->table.bvh, p, &on_surface) ? -distance : distance;
+    int64_t winding;
+    bool on_surface, inside;
+    if (!(distance > 0))
+        return distance;
+    if (c->closed) {
+        abuti_sign_crossing(c->table.bvh, NULL, p, &winding, &on_surface);
+        inside = on_surface || winding != 0;
+    } else {
+        inside = abuti_sign_boundary_inside(c->table.bvh, p);
+    }
+    return inside ? -distance : distance;
 }
 
 static void search_cell(worker *w, const uint32_t cell[3], float *value) {

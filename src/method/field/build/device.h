@@ -44,6 +44,9 @@ typedef enum field_kernel {
 } field_kernel;
 
 typedef enum field_memory {
+    /* computed once */
+    FIELD_BOUNDARY_NODES,    /* boundary_node */
+    FIELD_BOUNDARY_VERTICES, /* three doubles each */
     /* computed in each build */
     FIELD_LISTS, /* of all levels */
     FIELD_BOUNDS,
@@ -70,10 +73,11 @@ typedef enum field_memory {
 typedef struct field_parts {
     bvh_attachment part;
     const sign_attachment *sign;
-    bool closed;        /* no boundary */
-    abuti_kit kit;      /* on the queue of the BVH */
-    abuti_queue beside; /* second queue, for signs while lists are made */
-    abuti_kit aside;    /* on the second queue; uses the memory of `kit` */
+    bool closed;         /* no boundary */
+    abuti_kit kit;       /* on the queue of the BVH */
+    abuti_queue beside;  /* second queue, for signs while lists are made */
+    abuti_kit aside;     /* on the second queue; uses the memory of `kit` */
+    uint32_t node_count; /* of the boundary tree */
     device_features *features;
     bool is_ready;
     double cells_min; /* cells per triangle; smaller grids are computed by closest-point queries */

@@ -176,15 +176,13 @@ static size_t queue_items(size_t most) {
     return GROUP * (most < QUEUE_GROUPS ? most : QUEUE_GROUPS);
 }
 
-#define BOUNDARY(which) ABUTI_BUFFER(&p->sign->kit.buffers[SIGN_BOUNDARY_##which])
-
 static void queue_shifts(fill_state *f, abuti_kit *kit, uint32_t side, size_t items,
                          field_memory shifts, field_memory undecided) {
     field_parts *p = f->parts;
-    ABUTI_KIT_RUN(kit, FIELD_SHIFTS, items, GROUP, ABUTI_VALUE(f->argument), BOUNDARY(NODES),
-                  BOUNDARY(VERTICES), ABUTI_VALUE(p->sign->node_count), ABUTI_VALUE(side),
-                  MEMORY(FIELD_UNDECIDED), MEMORY(shifts), MEMORY(undecided),
-                  MEMORY(FIELD_COUNTERS));
+    ABUTI_KIT_RUN(kit, FIELD_SHIFTS, items, GROUP, ABUTI_VALUE(f->argument),
+                  MEMORY(FIELD_BOUNDARY_NODES), MEMORY(FIELD_BOUNDARY_VERTICES),
+                  ABUTI_VALUE(p->node_count), ABUTI_VALUE(side), MEMORY(FIELD_UNDECIDED),
+                  MEMORY(shifts), MEMORY(undecided), MEMORY(FIELD_COUNTERS));
 }
 
 /* Signs of a surface with boundary edges. */
@@ -197,15 +195,16 @@ static void queue_sides(fill_state *f, abuti_kit *kit) {
     queue_shifts(f, kit, FIELD_BLOCK, queue_items(groups_of(blocks, GROUP)), FIELD_FINE_SHIFTS,
                  FIELD_MIXED);
     ABUTI_KIT_RUN(kit, FIELD_SIDES, queue_items(groups_of(64 * blocks, GROUP)), GROUP,
-                  ABUTI_VALUE(f->argument), BOUNDARY(NODES), BOUNDARY(VERTICES),
-                  ABUTI_VALUE(p->sign->node_count), ABUTI_VALUE(p->sign->facing),
-                  MEMORY(FIELD_MIXED), MEMORY(FIELD_COUNTERS), ABUTI_BUFFER(f->values),
-                  MEMORY(FIELD_ROWS), ABUTI_VALUE(f->rows_max));
+                  ABUTI_VALUE(f->argument), MEMORY(FIELD_BOUNDARY_NODES),
+                  MEMORY(FIELD_BOUNDARY_VERTICES), ABUTI_VALUE(p->node_count),
+                  ABUTI_VALUE(p->sign->facing), MEMORY(FIELD_MIXED), MEMORY(FIELD_COUNTERS),
+                  ABUTI_BUFFER(f->values), MEMORY(FIELD_ROWS), ABUTI_VALUE(f->rows_max));
     ABUTI_KIT_RUN(kit, FIELD_REST, queue_items(groups_of(8 * (size_t)f->rows_max, GROUP)), GROUP,
-                  ABUTI_VALUE(f->argument), BOUNDARY(NODES), BOUNDARY(VERTICES),
-                  ABUTI_VALUE(p->sign->node_count), ABUTI_VALUE(p->sign->facing),
-                  MEMORY(FIELD_ROWS), ABUTI_VALUE(f->rows_max), MEMORY(FIELD_COUNTERS),
-                  ABUTI_BUFFER(f->values), ABUTI_VALUE(f->bvh->tree.mesh->bounds.hi.x));
+                  ABUTI_VALUE(f->argument), MEMORY(FIELD_BOUNDARY_NODES),
+                  MEMORY(FIELD_BOUNDARY_VERTICES), ABUTI_VALUE(p->node_count),
+                  ABUTI_VALUE(p->sign->facing), MEMORY(FIELD_ROWS), ABUTI_VALUE(f->rows_max),
+                  MEMORY(FIELD_COUNTERS), ABUTI_BUFFER(f->values),
+                  ABUTI_VALUE(f->bvh->tree.mesh->bounds.hi.x));
 }
 
 static void queue_top(fill_state *f) {
@@ -358,8 +357,27 @@ static float value_of(double distance, double band) {
 typedef struct query_buffers {
     vec3 *points;
     abut_nearest *nearest;
+    double *windings; /* null without boundary, and with pseudo-normals */
     float *values;
 } query_buffers;
+
+/* Signs of cells of a surface with boundary edges: fast winding numbers depend on the BVH, fields
+ * do not. */
+static abut_status compute_open_signs(fill_state *f, const query_buffers *s,
+                                      const bvh_points *batch) {
+    const abut_bvh *bvh = f->bvh->bvh;
+    abut_status status;
+    if ((status = abuti_bvh_ensure_host(bvh)) ||
+        (status = abuti_sign_winding_on_device("abut_field_create", f->bvh, batch,
+                                               abut_array_host(s->windings))))
+        return status;
+    for (size_t i = 0; i < batch->count; i++) {
+        double distance = fabs(s->nearest[i].distance);
+        bool inside = abuti_sign_open_inside(bvh, s->windings[i], s->points[i], distance);
+        s->nearest[i].distance = inside && distance > 0 ? -distance : distance;
+    }
+    return ABUT_OK;
+}
 
 static void query_batch(fill_state *f, const query_buffers *s, size_t first, uint32_t count) {
     field_parts *p = f->parts;
@@ -374,6 +392,8 @@ static void query_batch(fill_state *f, const query_buffers *s, size_t first, uin
                               .count = count};
     abuti_kit_fail(&p->kit, abuti_sign_nearest_on_device("abut_field_create", f->bvh, &batch,
                                                          HUGE_VAL, abut_array_host(s->nearest)));
+    if (s->windings && !abuti_kit_failed(&p->kit))
+        abuti_kit_fail(&p->kit, compute_open_signs(f, s, &batch));
     for (uint32_t i = 0; i < count && !abuti_kit_failed(&p->kit); i++) {
         s->values[i] = value_of(s->nearest[i].distance, f->band);
         f->lowest = real_min(f->lowest, s->values[i]);
@@ -389,14 +409,16 @@ static void query_all_cells(fill_state *f) {
     abuti_kit *kit = &f->parts->kit;
     abut_context *context = f->bvh->context;
     size_t cells = grid_cells(f->grid), most = cells < SEARCH_POINTS ? cells : SEARCH_POINTS;
+    const bool has_sides = !f->parts->closed && !f->parts->sign->by_normals;
     query_buffers s = {abuti_allocate(context, most, sizeof *s.points),
                        abuti_allocate(context, most, sizeof *s.nearest),
+                       has_sides ? abuti_allocate(context, most, sizeof *s.windings) : NULL,
                        abuti_allocate(context, most, sizeof *s.values)};
-    if (!s.points || !s.nearest || !s.values)
+    if (!s.points || !s.nearest || (has_sides && !s.windings) || !s.values)
         abuti_kit_fail(kit, ABUT_ERROR_MEMORY);
     for (size_t i = 0; i < cells && !abuti_kit_failed(kit); i += most)
         query_batch(f, &s, i, (uint32_t)(cells - i < most ? cells - i : most));
-    ABUTI_RELEASE(context, s.points, s.nearest, s.values);
+    ABUTI_RELEASE(context, s.points, s.nearest, s.windings, s.values);
 }
 
 /* ---- entry point ---- */

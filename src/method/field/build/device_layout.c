@@ -35,7 +35,8 @@ static void close_device_bvh(const abut_bvh *bvh, bvh_on_device *there) {
 }
 
 bool abuti_field_fits_on_device(const abut_bvh *bvh) {
-    return bvh->there && on_device_has_doubles(bvh->there);
+    return bvh->there && on_device_has_doubles(bvh->there) &&
+           (bvh_sign_of(bvh)->closed || bvh->there->queue.device->info.same_bits);
 }
 
 /* Fails for devices that do not return the values of the CPU, and for grids that are too large. */
@@ -47,6 +48,12 @@ static abut_status check_device_and_grid(const bvh_on_device *there, const abut_
                           "abut_field_create: %s does not support doubles, which exact values "
                           "need; set options->device to null",
                           info->name);
+    if (!bvh_sign_of(there->bvh)->closed && !info->same_bits)
+        return abuti_fail(
+            ABUT_ERROR_DEVICE,
+            "abut_field_create: the surface has boundary edges, and float rounding of %s differs "
+            "from the CPU, so winding numbers would differ; set options->device to null",
+            info->name);
     if (cells >= UINT32_MAX)
         return abuti_fail(ABUT_ERROR_LIMIT,
                           "abut_field_create: %u x %u x %u cells would need %.3g GiB on the "

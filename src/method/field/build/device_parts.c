@@ -6,6 +6,24 @@
 enum { SLICES_MAX = 64 };
 #define CELLS_PER_TRIANGLE_MIN 0.5
 
+/* ---- boundary ---- */
+
+/* Without boundary the buffers are not accessed. */
+static void upload_boundary(const bvh_on_device *bvh, field_parts *p) {
+    const boundary_tree none = {0}, *tree = &none;
+    if (!p->closed) {
+        abuti_kit_fail(&p->kit, abuti_sign_boundary(bvh->bvh));
+        if (abuti_kit_failed(&p->kit))
+            return;
+        tree = atomic_load(&bvh_sign_of(bvh->bvh)->boundary);
+    }
+    p->node_count = tree->node_count;
+    abuti_kit_upload(&p->kit, FIELD_BOUNDARY_NODES, tree->nodes, tree->node_count,
+                     sizeof *tree->nodes);
+    abuti_kit_upload(&p->kit, FIELD_BOUNDARY_VERTICES, tree->vertices, tree->vertex_count,
+                     sizeof *tree->vertices);
+}
+
 /* ---- lifetime ---- */
 
 static const abuti_kernel_source sources[FIELD_KERNELS] = {
@@ -111,6 +129,7 @@ abut_status abuti_field_parts(bvh_on_device *bvh, field_parts **parts) {
     p->sign = sign;
     p->closed = sign->closed;
     if (!p->is_ready) {
+        upload_boundary(bvh, p); /* this waits for the queue, which is still empty */
         status = abuti_features_on_device(bvh, &p->features);
         if (status || (status = abuti_queue_report(p->kit.queue)))
             (void)abuti_kit_finish(&p->kit);

@@ -114,7 +114,7 @@ field_rest(field_grid g, __global const boundary_node *nodes, __global const dou
         ray.axis = 0;
         ray.sense = ray.from.x > end ? 1 : -1;
         int crossings = ray.sense > 0 ? 0 : windings[cell];
-        windings[cell] = facing * boundary_winding(&b, &ray, crossings, 1, facing) >= 0.5;
+        windings[cell] = boundary_inside(&b, &ray, crossings, facing);
     }
 }
 

@@ -48,9 +48,9 @@ static void set_cell(const open_sign_job *o, const uint32_t cell[3]) {
     axis_ray ray = {grid_centre(o->grid, cell[0], cell[1], cell[2]), 0, 0};
     const bool crossed =
         axis_ray_along_x(&ray, box->lo, box->hi) && o->rows->crossed[sign_rows_row(o->rows, cell)];
-    const double w =
-        boundary_winding(&o->boundary, &ray, crossed ? o->rows->winding[at] : 0, true, o->facing);
-    o->rows->inside[at] = o->facing * w >= 0.5;
+    o->rows->inside[at] =
+        (unsigned char)boundary_inside(&o->boundary, &ray, crossed ? o->rows->winding[at] : 0,
+                                       o->facing);
 }
 
 /* Decides all cells of a span by one number. Returns the result of boundary_decide_box(). */
@@ -88,8 +88,7 @@ static void divide_span(const open_sign_job *o, const cells_span *s) {
 bool abuti_sign_open(const abut_bvh *bvh, const abut_grid *grid, const sign_rows *rows,
                      const cells_span *span, bool always) {
     const struct bvh_sign *sign = bvh_sign_of(bvh);
-    const open_sign_job o = {bvh, grid, rows,
-                             abuti_boundary_tree_view(bvh, atomic_load(&sign->boundary)),
+    const open_sign_job o = {bvh, grid, rows, abuti_sign_boundary_view(bvh),
                              sign->facing > 0 ? 1 : -1};
     if (!always)
         return decide_span(&o, span) > 0;

@@ -2,19 +2,16 @@
 
 # What `abut demo` shows of cloth; tests use it too.
 set(ABUT_CLOTH ${PROJECT_SOURCE_DIR}/examples/cloth)
-abut_embed(${ABUT_CLOTH} cloth_modules ${PROJECT_BINARY_DIR}/cloth_kernels.c ${ABUT_CLOTH}/cloth.cl
-           ${ABUT_CLOTH}/patches.cl ${ABUT_CLOTH}/dynamics_shared.h ${ABUT_CLOTH}/patches_shared.h
-           ${ABUT_CLOTH}/vector.h)
-add_library(abut_cloth STATIC examples/critter.c examples/cloth/build.c examples/cloth/collide.c
+abut_embed(${ABUT_CLOTH} cloth_modules ${PROJECT_BINARY_DIR}/cloth_kernels.c ${ABUT_CLOTH}/solver.cl
+           ${ABUT_CLOTH}/solver_shared.h ${ABUT_CLOTH}/vector.h)
+add_library(abut_cloth STATIC examples/critter.c examples/cloth/attachments.c
+                              examples/cloth/build.c examples/cloth/collide.c
                               examples/cloth/contacts.c examples/cloth/device.c
-                              examples/cloth/device_quick.c
-                              examples/cloth/dynamics.c
-                              examples/cloth/attachments.c examples/cloth/patches.c
-                              examples/cloth/quick.c
-                              examples/cloth/scenes.c
-                              ${PROJECT_BINARY_DIR}/cloth_kernels.c)
+                              examples/cloth/patches.c examples/cloth/radial.c
+                              examples/cloth/scenes.c examples/cloth/solver.c
+                              examples/cloth/step.c ${PROJECT_BINARY_DIR}/cloth_kernels.c)
 target_include_directories(abut_cloth PUBLIC examples examples/cloth
-                                      PRIVATE ${ABUT_PRIVATE}) # device.c and device_quick.c alone
+                                      PRIVATE ${ABUT_PRIVATE}) # device.c alone
 target_link_libraries(abut_cloth PUBLIC abut_static abut_flags)
 
 # Scenes for engines.

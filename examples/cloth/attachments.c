@@ -33,14 +33,14 @@ abut_status cloth_bind(cloth *c, const uint32_t *vertices, uint32_t count, doubl
         return abut_set_error(
             ABUT_ERROR_ARGUMENT,
             "cloth_bind: needs a cloth with a solid, vertices and room for holds");
-    abut_status status = cloth_fit(c, 1, &c->solid_bvh);
+    abut_status status = cloth_fit(c, 1);
     const uint32_t *corners = abut_mesh_indices(c->solid);
     for (uint32_t i = 0; i < count && !status; i++) {
         abut_nearest n;
         if (vertices[i] >= c->vertices)
             return abut_set_error(ABUT_ERROR_ARGUMENT, "cloth_bind: there is no such vertex");
         vec at = c->position[vertices[i]];
-        status = abut_nearest_point(c->solid_bvh, at, (double)INFINITY, &n);
+        status = abut_nearest_point(c->bvhs[1].bvh, at, (double)INFINITY, &n);
         if (!status && n.triangle == ABUT_NONE)
             status = abut_set_error(ABUT_ERROR_ARGUMENT, "cloth_bind: the solid has no triangles");
         if (status)
@@ -95,7 +95,7 @@ static abut_status check(const cloth *c, const cloth_hold *holds, uint32_t count
 }
 
 abut_status cloth_add_holds(cloth *c, const cloth_hold *holds, uint32_t count) {
-    if (!c || !holds || !count || c->held)
+    if (!c || !holds || !count || c->held || c->is_prepared)
         return abut_set_error(ABUT_ERROR_ARGUMENT,
                               "cloth_add_holds: needs a cloth without holds, and holds");
     abut_status status = check(c, holds, count);
@@ -140,12 +140,16 @@ abut_status cloth_move_holds(cloth *c, const abut_vec3 *targets) {
 
 /* ---- a step ---- */
 
-void cloth_place_holds(cloth *c, const vec *solid_end) {
-    const uint32_t *corners = c->solid ? abut_mesh_indices(c->solid) : NULL;
-    const vec *solid = c->position + c->vertices;
+abut_status cloth_find_held(cloth *c) {
+    if (!c->held_count || c->held_of)
+        return ABUT_OK;
+    c->held_of = cloth_room(c, c->vertices, sizeof *c->held_of);
+    if (!c->held_of)
+        return ABUT_ERROR_MEMORY;
+    memset(c->held_of, 0xff, c->vertices * sizeof *c->held_of);
     for (uint32_t i = 0; i < c->held_count; i++)
-        cloth_place_hold(&c->held[i], corners, solid, solid_end ? solid_end : solid,
-                         c->given + 2 * (size_t)i, c->position[c->held[i].vertex]);
+        c->held_of[c->held[i].vertex] = i;
+    return ABUT_OK;
 }
 
 void cloth_finish_holds(cloth *c) {
@@ -154,8 +158,7 @@ void cloth_finish_holds(cloth *c) {
 }
 
 void cloth_free_holds(cloth *c) {
-    abut_context_free(c->context, c->held);
-    abut_context_free(c->context, c->given);
+    CLOTH_FREE(c, c->held, c->given, c->held_of);
     c->held = NULL;
     c->given = NULL;
 }

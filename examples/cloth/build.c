@@ -1,4 +1,4 @@
-/* Creates a cloth from a mesh: masses, edges and hinges, and their colours. */
+/* Creates a cloth from a mesh: masses, edges and hinges. */
 #include "parts.h"
 
 #include <stdio.h>
@@ -50,7 +50,7 @@ static void settle_options(cloth *c) {
 
 /* ---- arrays ---- */
 
-void *cloth_grown(cloth *c, void *list, size_t *room, size_t count, size_t bytes) {
+void *cloth_grown(const cloth *c, void *list, size_t *room, size_t count, size_t bytes) {
     if (count <= *room && list)
         return list;
     size_t more = count + count / 2;
@@ -64,24 +64,28 @@ void *cloth_grown(cloth *c, void *list, size_t *room, size_t count, size_t bytes
     return larger;
 }
 
-static void *room(const cloth *c, size_t count, size_t bytes) {
+void *cloth_room(const cloth *c, size_t count, size_t bytes) {
     void *memory = abut_context_allocate(c->context, count, bytes);
     if (memory)
         memset(memory, 0, count * bytes);
     return memory;
 }
 
+void cloth_free_all(const cloth *c, void *const *arrays, size_t count) {
+    for (size_t i = 0; i < count; i++)
+        abut_context_free(c->context, arrays[i]);
+}
+
 static abut_status make_room(cloth *c) {
     uint32_t n = c->vertices;
-    bool all = (c->position = room(c, n, sizeof(vec))) && (c->aim = room(c, n, sizeof(vec))) &&
-               (c->velocity = room(c, n, sizeof(vec))) && (c->now = room(c, n, sizeof(vec))) &&
-               (c->before = room(c, n, sizeof(vec))) && (c->kept = room(c, n, sizeof(vec))) &&
-               (c->push = room(c, c->triangles, sizeof(vec))) &&
-               (c->mass = room(c, n, sizeof(double))) &&
-               (c->inverse_mass = room(c, n, sizeof(double))) &&
-               (c->edges = room(c, c->view.edge_count, sizeof *c->edges)) &&
-               (c->hinges = room(c, c->view.edge_count, sizeof *c->hinges)) &&
-               (c->sums = room(c, cloth_volume_blocks(c), sizeof(double)));
+    bool all = (c->position = cloth_room(c, n, sizeof(vec))) &&
+               (c->aim = cloth_room(c, n, sizeof(vec))) &&
+               (c->velocity = cloth_room(c, n, sizeof(vec))) &&
+               (c->next_velocity = cloth_room(c, n, sizeof(vec))) &&
+               (c->mass = cloth_room(c, n, sizeof(double))) &&
+               (c->inverse_mass = cloth_room(c, n, sizeof(double))) &&
+               (c->edges = cloth_room(c, c->view.edge_count, sizeof *c->edges)) &&
+               (c->hinges = cloth_room(c, c->view.edge_count, sizeof *c->hinges));
     return all ? ABUT_OK : ABUT_ERROR_MEMORY;
 }
 
@@ -196,47 +200,6 @@ static void list_hinges(cloth *c) {
     }
 }
 
-/* ---- colours ---- */
-
-/* Greedy colouring: a constraint gets the first colour that none of its vertices has yet, in
- * list order. */
-abut_status cloth_colour(const cloth *c, void *list, size_t count, size_t bytes, uint32_t corners,
-                         cloth_colours *colours) {
-    uint64_t *used = room(c, c->vertices, sizeof *used);
-    unsigned char *of = room(c, count, 1), *sorted = room(c, count, bytes), *from = list;
-    abut_status status = used && of && sorted ? ABUT_OK : ABUT_ERROR_MEMORY;
-    uint32_t tally[COLOURS + 1] = {0};
-    for (size_t i = 0; i < count && !status; i++) {
-        const uint32_t *vertex = (const uint32_t *)(const void *)(from + i * bytes);
-        uint64_t taken = 0;
-        for (uint32_t k = 0; k < corners; k++)
-            taken |= used[vertex[k]];
-        uint32_t mine = 0;
-        while (mine < COLOURS - 1 && taken >> mine & 1)
-            mine++;
-        for (uint32_t k = 0; k < corners; k++)
-            used[vertex[k]] |= UINT64_C(1) << mine;
-        of[i] = (unsigned char)mine;
-        tally[mine + 1]++;
-    }
-    if (!status) {
-        memset(colours, 0, sizeof *colours);
-        for (uint32_t k = 0; k < COLOURS; k++) {
-            colours->begin[k + 1] = colours->begin[k] + tally[k + 1];
-            colours->count = tally[k + 1] ? k + 1 : colours->count;
-        }
-        uint32_t at[COLOURS];
-        memcpy(at, colours->begin, sizeof at);
-        for (size_t i = 0; i < count; i++)
-            memcpy(sorted + bytes * at[of[i]]++, from + i * bytes, bytes);
-        memcpy(list, sorted, count * bytes);
-    }
-    abut_context_free(c->context, used);
-    abut_context_free(c->context, of);
-    abut_context_free(c->context, sorted);
-    return status;
-}
-
 /* ---- create ---- */
 
 /* Converts the positions of a mesh to floats. Returns false if one is outside the range of
@@ -272,12 +235,8 @@ static abut_status build(cloth *c, const cloth_options *o) {
     list_hinges(c);
     weigh(c, o);
     if (c->options.pressure > 0)
-        cloth_measure_volume(c);
-    status = cloth_colour(c, c->edges, c->edge_count, sizeof *c->edges, 2, &c->edge_colours);
-    if (!status)
-        status =
-            cloth_colour(c, c->hinges, c->hinge_count, sizeof *c->hinges, 4, &c->hinge_colours);
-    return status || !o->device ? status : cloth_device_create(c, o->device);
+        status = cloth_measure_volume(c);
+    return status ? status : c->backend->create(c);
 }
 
 abut_status cloth_create(abut_context *context, abut_mesh *mesh, const cloth_options *options,
@@ -293,7 +252,7 @@ abut_status cloth_create(abut_context *context, abut_mesh *mesh, const cloth_opt
     memset(c, 0, sizeof *c);
     c->context = context;
     c->options = *options;
-    c->backend = &cloth_on_cpu;
+    c->backend = options->device ? &cloth_on_device : &cloth_on_cpu;
     c->options.grain = options->grain ? options->grain : 4096; /* enough work to wake a thread */
     c->rest = abut_mesh_retain(mesh);
     c->indices = abut_mesh_indices(mesh);
@@ -308,7 +267,7 @@ abut_status cloth_create(abut_context *context, abut_mesh *mesh, const cloth_opt
 }
 
 abut_status cloth_add_solid(cloth *c, abut_mesh *solid) {
-    if (!c || !solid || c->solid)
+    if (!c || !solid || c->solid || c->is_prepared)
         return abut_set_error(ABUT_ERROR_ARGUMENT,
                               "cloth_add_solid: needs a cloth without a solid, and a solid");
     uint32_t more = abut_mesh_vertex_count(solid);
@@ -317,24 +276,20 @@ abut_status cloth_add_solid(cloth *c, abut_mesh *solid) {
     uint32_t all = c->vertices + more;
     vec *position = abut_context_allocate(c->context, all, sizeof *position);
     vec *aim = abut_context_allocate(c->context, all, sizeof *aim);
-    double *inverse = room(c, all, sizeof *inverse);
+    double *inverse = cloth_room(c, all, sizeof *inverse);
     abut_status status = position && aim && inverse ? ABUT_OK : ABUT_ERROR_MEMORY;
     if (!status && !place(solid, position + c->vertices))
         status = abut_set_error(ABUT_ERROR_LIMIT, "cloth_add_solid: it is further away than 1e15");
     status = status ? status : abut_topology_create(solid, &c->solid_topology);
     if (status) {
-        abut_context_free(c->context, position);
-        abut_context_free(c->context, aim);
-        abut_context_free(c->context, inverse);
+        CLOTH_FREE(c, position, aim, inverse);
         return status;
     }
     memcpy(inverse, c->inverse_mass, c->vertices * sizeof *inverse);
-    abut_context_free(c->context, c->inverse_mass);
-    c->inverse_mass = inverse;
     memcpy(position, c->position, c->vertices * sizeof *position);
     memcpy(aim, position, all * sizeof *aim);
-    abut_context_free(c->context, c->position);
-    abut_context_free(c->context, c->aim);
+    CLOTH_FREE(c, c->inverse_mass, c->position, c->aim);
+    c->inverse_mass = inverse;
     c->position = position;
     c->aim = aim;
     c->all_vertices = all;
@@ -346,15 +301,15 @@ void cloth_destroy(cloth *c) {
     if (!c)
         return;
     abut_context *context = c->context;
-    void *arrays[] = {c->position, c->aim,  c->velocity,     c->now,    c->before, c->mass,
-                      c->edges,    c->sums, c->inverse_mass, c->hinges, c->kept,   c->push};
-    for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++)
-        abut_context_free(context, arrays[i]);
-    cloth_free_contacts(c);
+    CLOTH_FREE(c, c->position, c->aim, c->end, c->velocity, c->next_velocity, c->mass,
+               c->inverse_mass, c->edges, c->hinges);
+    cloth_free_patches(c);
     cloth_free_impacts(c);
     cloth_free_holds(c);
+    cloth_free_leaving(c);
+    abut_bvh_destroy(c->bvhs[0].bvh);
+    abut_bvh_destroy(c->bvhs[1].bvh);
     c->backend->destroy(c);
-    cloth_free_quick(c);
     abut_topology_destroy(c->topology);
     abut_topology_destroy(c->solid_topology);
     abut_mesh_destroy(c->rest);

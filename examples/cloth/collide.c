@@ -1,6 +1,6 @@
 /* Collision response that prevents all intersections.
  *
- * Method: a step plans the positions of all vertices at its end (dynamics.c). Then
+ * Method: a step plans the positions of all vertices at its end (solver.c). Then
  * abut_sweep_find() finds all impacts on the straight paths to them; it misses none. Three
  * stages follow:
  *
@@ -26,53 +26,15 @@ enum { BARRIER_ROUNDS = 10, BARRIER_PASSES = 6, HALVING_ROUNDS = 8, HALVINGS_MAX
 enum { CLOTH_ROUNDS = 4, YIELD_ROUNDS = 40 };
 #define CATCH_UP 4 /* thicknesses per step by which late vertices of the solid return */
 
-/* ---- on the CPU ---- */
-
-static void cpu_destroy(cloth *c) {
-    (void)c;
-}
-
-static abut_status cpu_begin(cloth *c, const vec *solid_end) {
-    (void)c;
-    (void)solid_end;
-    return ABUT_OK;
-}
-
-static abut_status cpu_plan(cloth *c, double seconds, const vec *solid_end) {
-    cloth_place_holds(c, solid_end);
-    cloth_advance(c, seconds);
-    for (uint32_t i = 0; i < c->all_vertices; i++)
-        c->aim[i] = cloth_aim_at(i, c->vertices, c->now, c->position, solid_end, solid_end != NULL);
-    return ABUT_OK;
-}
-
-static abut_status cpu_set_end(cloth *c) {
-    (void)c;
-    return ABUT_OK;
-}
-
-static abut_status cpu_step(cloth *c, int motion, bool still) {
-    return abut_sweep_set_positions(c->motions[motion], abut_array_host(c->position),
-                                    abut_array_host(still ? c->position : c->end));
-}
-
-static void cpu_finish(cloth *c, bool velocities_changed) {
-    (void)c;
-    (void)velocities_changed;
-}
-
-static abut_status cpu_fetch(cloth *c) {
-    (void)c;
-    return ABUT_OK;
-}
-
-static void cpu_changed(cloth *c) {
-    (void)c;
-}
-
-const cloth_backend cloth_on_cpu = {cpu_destroy, cpu_begin,  cloth_find_touches, cpu_plan,
-                                    cpu_set_end, cpu_step,   cpu_finish,         cloth_quick_on_cpu,
-                                    cpu_fetch,   cpu_changed};
+/* An impact: two features that have to pass no further than a plane between them. The sum of
+ * weight_i x_i, from the second feature to the first, is at least BARRIER_GAP along the normal.
+ * Indices beyond the vertices of the cloth are those of the solid. */
+typedef struct cloth_barrier {
+    uint32_t vertex[4];
+    double weight[4]; /* sum 1 for the first feature, -1 for the second */
+    vec normal;       /* unit, from the second to the first */
+} cloth_barrier;
+#define BARRIER_GAP 0.1 /* thicknesses */
 
 /* ---- memory ---- */
 
@@ -91,30 +53,24 @@ static abut_status make_motions(cloth *c) {
     return status;
 }
 
-static abut_status make_room(cloth *c) {
-    if (!c->end)
-        c->end = abut_context_allocate(c->context, c->all_vertices, sizeof *c->end);
-    if (!c->halvings)
-        c->halvings = abut_context_allocate(c->context, c->all_vertices, 1);
+abut_status cloth_prepare_impacts(cloth *c) {
     const size_t solid = c->all_vertices - c->vertices;
+    if (!c->halvings)
+        c->halvings = cloth_room(c, c->all_vertices, 1);
     if (c->options.solid_yields && c->solid && !c->goal) {
-        c->goal = abut_context_allocate(c->context, solid, 2 * sizeof *c->goal);
+        c->goal = cloth_room(c, solid, 2 * sizeof *c->goal);
         if (c->goal)
             memcpy(c->goal, c->position + c->vertices, solid * sizeof *c->goal);
         else
             return ABUT_ERROR_MEMORY;
     }
-    return c->end && c->halvings ? make_motions(c) : ABUT_ERROR_MEMORY;
+    return c->halvings ? make_motions(c) : ABUT_ERROR_MEMORY;
 }
 
 void cloth_free_impacts(cloth *c) {
     abut_sweep_destroy(c->motions[0]);
     abut_sweep_destroy(c->motions[1]);
-    abut_context_free(c->context, c->end);
-    abut_context_free(c->context, c->halvings);
-    abut_context_free(c->context, c->goal);
-    abut_context_free(c->context, c->impacts);
-    abut_context_free(c->context, c->barriers);
+    CLOTH_FREE(c, c->halvings, c->goal, c->impacts, c->barriers);
 }
 
 /* ---- impacts ---- */
@@ -125,39 +81,38 @@ static abut_status make_room_for_impacts(cloth *c, size_t count) {
     return list ? ABUT_OK : ABUT_ERROR_MEMORY;
 }
 
-abut_status cloth_sweep(cloth *c, abut_sweep *motion, const abut_sweep_find_options *options,
-                        size_t most) {
-    abut_status status = ABUT_ERROR_BUFFER;
-    for (int turn = 0; turn < 2 && status == ABUT_ERROR_BUFFER; turn++) {
+/* Appends the impacts of a motion from `position` to `end`. */
+static abut_status sweep(cloth *c, abut_sweep *motion) {
+    abut_sweep_find_options options = abut_sweep_find_options_default();
+    options.exact = true; /* features that are close but free must not be held back */
+    abut_status status = c->backend->step(c, motion);
+    for (int turn = 0; turn < 2 && !status; turn++) {
         abut_impact_list found = {.list = c->impacts ? c->impacts + c->impact_count : NULL,
                                   .capacity = c->impact_room - c->impact_count};
-        status = abut_sweep_find(motion, ABUT_SWEEP_ALL, options, &found, NULL);
+        status = abut_sweep_find(motion, ABUT_SWEEP_ALL, &options, &found, NULL);
         const size_t count = (size_t)found.count;
-        if (!status)
-            c->impact_count += count < most ? count : most;
-        else if (status == ABUT_ERROR_BUFFER && make_room_for_impacts(c, c->impact_count + count))
-            status = ABUT_ERROR_MEMORY;
+        if (!status) {
+            c->impact_count += count;
+            break;
+        }
+        if (status == ABUT_ERROR_BUFFER)
+            status = make_room_for_impacts(c, c->impact_count + count);
     }
     return status;
 }
 
-/* Finds the impacts on the paths from `position` to `end`. */
 static abut_status find_impacts(cloth *c, cloth_report *report) {
-    abut_sweep_find_options options = abut_sweep_find_options_default();
     abut_status status = ABUT_OK;
-    options.exact = true; /* features that are close but free must not be held back */
     c->impact_count = 0;
-    for (int i = 0; i < 2 && !status; i++) {
-        if (!c->motions[i])
-            continue;
-        status = c->backend->step(c, i, false);
-        status = status ? status : cloth_sweep(c, c->motions[i], &options, SIZE_MAX);
-    }
+    for (int i = 0; i < 2 && !status; i++)
+        status = c->motions[i] ? sweep(c, c->motions[i]) : ABUT_OK;
     report->rounds++;
     return status;
 }
 
-void cloth_features_of(const cloth *c, const abut_impact *i, cloth_near *n) {
+/* The four vertices of an impact, with their weights at the time of impact. */
+static cloth_barrier barrier_of(const cloth *c, const abut_impact *i) {
+    cloth_barrier b;
     abut_topology_arrays solid = abut_topology_arrays_default();
     abut_topology_get_arrays(c->solid_topology, &solid);
     const uint32_t *solid_indices = abut_mesh_indices(c->solid);
@@ -172,17 +127,18 @@ void cloth_features_of(const cloth *c, const abut_impact *i, cloth_near *n) {
             from = side ? (shift ? solid_indices : c->indices) + 3 * e : vertex;
         }
         for (uint32_t k = 0; k < corners; k++)
-            n->vertex[used++] = shift + from[k];
+            b.vertex[used++] = shift + from[k];
     }
     const double *w = i->weights;
     if (i->kind == ABUT_IMPACT_VERTEX_FACE) {
         const double weight[4] = {1, -w[0], -w[1], -w[2]};
-        memcpy(n->weight, weight, sizeof weight);
+        memcpy(b.weight, weight, sizeof weight);
     } else {
         const double weight[4] = {1 - w[0], w[0], w[1] - 1, -w[1]};
-        memcpy(n->weight, weight, sizeof weight);
+        memcpy(b.weight, weight, sizeof weight);
     }
-    n->normal = i->normal;
+    b.normal = i->normal;
+    return b;
 }
 
 /* ---- barriers ---- */
@@ -193,21 +149,40 @@ static abut_status add_barriers(cloth *c) {
     if (!list)
         return ABUT_ERROR_MEMORY;
     c->barriers = list;
-    for (size_t i = 0; i < c->impact_count; i++) {
-        cloth_near *n = &c->barriers[c->barrier_count++];
-        cloth_features_of(c, &c->impacts[i], n);
-        n->gap = 0;
-        n->least = 0.1 * c->options.thickness;
-    }
+    for (size_t i = 0; i < c->impact_count; i++)
+        c->barriers[c->barrier_count++] = barrier_of(c, &c->impacts[i]);
     return ABUT_OK;
+}
+
+/* Moves the ends of the vertices of two features apart if they are too near, with friction. Returns
+ * the distance moved. */
+static double hold_barrier(cloth *c, const cloth_barrier *b) {
+    const double *w = c->inverse_mass;
+    vec gap = vec_of(0, 0, 0), slip = vec_of(0, 0, 0);
+    double sum = 0;
+    for (int k = 0; k < 4; k++) {
+        uint32_t v = b->vertex[k];
+        gap = vec_along(gap, b->weight[k], c->end[v]);
+        slip = vec_along(slip, b->weight[k], vec_sub(c->end[v], c->position[v]));
+        sum += b->weight[k] * b->weight[k] * w[v];
+    }
+    double off = BARRIER_GAP * c->options.thickness - vec_dot(gap, b->normal);
+    if (!(off > 0) || !(sum > 0))
+        return 0;
+    vec push = vec_scale(b->normal, off);
+    push = vec_sub(push, cloth_rub(slip, b->normal, off, c->options.friction));
+    for (int k = 0; k < 4; k++) {
+        uint32_t v = b->vertex[k];
+        c->end[v] = vec_along(c->end[v], w[v] * b->weight[k] / sum, push);
+    }
+    return off;
 }
 
 static void hold_barriers(cloth *c) {
     for (int pass = 0; pass < BARRIER_PASSES; pass++) {
         double most = 0;
         for (size_t i = 0; i < c->barrier_count; i++)
-            most = fmax(most, cloth_hold_near(&c->barriers[i], c->options.friction, c->inverse_mass,
-                                              c->end, c->position));
+            most = fmax(most, hold_barrier(c, &c->barriers[i]));
         if (!(most > 1e-3 * c->options.thickness))
             break;
     }
@@ -221,10 +196,9 @@ static void hold_barriers(cloth *c) {
 static void halve(cloth *c, bool solid_too, cloth_report *report) {
     const uint32_t count = solid_too ? c->all_vertices : c->vertices;
     for (size_t i = 0; i < c->impact_count; i++) {
-        cloth_near n;
-        cloth_features_of(c, &c->impacts[i], &n);
+        const cloth_barrier b = barrier_of(c, &c->impacts[i]);
         for (int k = 0; k < 4; k++) {
-            uint32_t v = n.vertex[k];
+            uint32_t v = b.vertex[k];
             if (v < count && c->halvings[v] < 128)
                 c->halvings[v] |= 128; /* once per round */
         }
@@ -259,7 +233,7 @@ static double earliest(const cloth *c) {
 
 /* Resolves the impacts of a round. Writes false if no further measure exists: then nothing
  * moves, and nothing collides. */
-static abut_status resolve_impacts(cloth *c, int round, cloth_report *report, bool *goes_on) {
+static abut_status resolve_round(cloth *c, int round, cloth_report *report, bool *goes_on) {
     const bool yields = c->options.solid_yields;
     const int halvings = yields ? YIELD_ROUNDS : HALVING_ROUNDS;
     *goes_on = round < BARRIER_ROUNDS + halvings + CUTS;
@@ -277,11 +251,9 @@ static abut_status resolve_impacts(cloth *c, int round, cloth_report *report, bo
     return c->backend->set_end(c);
 }
 
-static abut_status resolve_all_impacts(cloth *c, cloth_report *report) {
-    memcpy(c->end, c->aim, c->all_vertices * sizeof *c->end);
+abut_status cloth_resolve_impacts(cloth *c, cloth_report *report) {
     memset(c->halvings, 0, c->all_vertices);
     c->barrier_count = 0;
-    report->fraction = 1;
     abut_status status = ABUT_OK;
     bool goes_on = true;
     for (int round = 0; goes_on && !status; round++) {
@@ -289,15 +261,15 @@ static abut_status resolve_all_impacts(cloth *c, cloth_report *report) {
         if (status || !c->impact_count)
             return status;
         report->impacts += round ? 0 : (uint32_t)c->impact_count;
-        status = resolve_impacts(c, round, report, &goes_on);
+        status = resolve_round(c, round, report, &goes_on);
     }
     return status;
 }
 
-/* Returns the targets of the solid in a step. Late vertices move with the others and catch up
+/* Late vertices move with the others and catch up
  * gradually. If they moved directly to their targets they would hit the same cloth in every
  * step, which then could not move either. */
-static const vec *catch_up(cloth *c, const vec *solid_end) {
+const vec *cloth_catch_up(cloth *c, const vec *solid_end) {
     const uint32_t count = c->all_vertices - c->vertices;
     if (!c->goal)
         return solid_end;
@@ -330,92 +302,20 @@ static void count_late(const cloth *c, cloth_report *report) {
     }
 }
 
-/* Vertices that could not reach their aims get the velocity of their actual motion. */
-static void finish(cloth *c, double seconds) {
+bool cloth_finish_impacts(cloth *c, double seconds, const vec *solid_end, cloth_report *report) {
     bool changed = false;
-    cloth_finish_holds(c);
+    finish_goals(c, solid_end, report->fraction);
+    count_late(c, report);
+    /* vertices that could not reach their aims get the velocity of their actual motion */
     for (uint32_t i = 0; i < c->vertices; i++) {
         vec off = vec_sub(c->end[i], c->aim[i]);
         if (vec_dot(off, off) > 0) {
-            c->velocity[i] = vec_scale(vec_sub(c->end[i], c->position[i]), 1 / seconds);
+            c->next_velocity[i] = vec_scale(vec_sub(c->end[i], c->position[i]), 1 / seconds);
             changed = true;
         }
     }
     size_t solid_bytes = (c->all_vertices - c->vertices) * sizeof *c->end;
     if (memcmp(c->end + c->vertices, c->position + c->vertices, solid_bytes) != 0)
         c->solid_moved++;
-    memcpy(c->position, c->end, c->all_vertices * sizeof *c->position);
-    c->backend->finish(c, changed);
-}
-
-static abut_status plan(cloth *c, double seconds, const vec *solid_end) {
-    abut_status status = c->backend->plan(c, seconds, solid_end);
-    if (status)
-        return status;
-    for (uint32_t i = 0; i < c->all_vertices; i++)
-        if (isnan(c->aim[i].x))
-            return abut_set_error(ABUT_ERROR_LIMIT,
-                                  i < c->vertices
-                                      ? "cloth_step: the cloth flies apart; take shorter steps, or "
-                                        "smaller forces"
-                                      : "cloth_step: the solid goes beyond all bounds");
-    return ABUT_OK;
-}
-
-static bool is_step(const cloth *c, double seconds, const cloth_report *report) {
-    return c && report && seconds > 0 && seconds <= 1e30;
-}
-
-static abut_status refuse_step(void) {
-    return abut_set_error(ABUT_ERROR_ARGUMENT,
-                          "cloth_step: needs a cloth, a report, and seconds above 0");
-}
-
-abut_status cloth_step_from(cloth *c, double seconds, abut_array solid_end, cloth_report *report) {
-    if (!is_step(c, seconds, report))
-        return refuse_step();
-    if (solid_end.buffer && (!c->quick || !c->options.device))
-        return abut_set_error(
-            ABUT_ERROR_ARGUMENT,
-            "cloth_step_from: a buffer needs a cloth on a device, with radial fields");
-    if (!c->quick)
-        return cloth_step(c, seconds, solid_end.host, report);
-    return cloth_quick_step(c, seconds, c->solid ? solid_end : abut_array_host(NULL), report);
-}
-
-abut_status cloth_step(cloth *c, double seconds, const abut_vec3 *solid_end, cloth_report *report) {
-    if (!is_step(c, seconds, report))
-        return refuse_step();
-    if (c->quick)
-        return cloth_step_from(c, seconds, abut_array_host(solid_end), report);
-    if (!c->solid)
-        solid_end = NULL;
-    cloth_report result = {.fraction = 1};
-    double start = cloth_clock();
-    const vec *given_end = solid_end;
-    abut_status status = make_room(c);
-    solid_end = status ? NULL : catch_up(c, solid_end);
-    status = status ? status : c->backend->begin(c, solid_end);
-    status = status ? status : cloth_find_contacts(c, seconds, solid_end);
-    if (status)
-        return status;
-    result.contacts = (uint32_t)(c->touch_count + c->near_count);
-    result.thinnest = cloth_thinnest_gap(c);
-    double found = cloth_clock();
-    memcpy(c->kept, c->velocity, c->vertices * sizeof *c->kept);
-    status = plan(c, seconds, solid_end);
-    double planned = cloth_clock();
-    status = status ? status : resolve_all_impacts(c, &result);
-    if (status) {
-        memcpy(c->velocity, c->kept, c->vertices * sizeof *c->kept);
-        return status;
-    }
-    finish_goals(c, given_end, result.fraction);
-    count_late(c, &result);
-    finish(c, seconds);
-    result.search = found - start;
-    result.dynamics = planned - found;
-    result.sweep = cloth_clock() - planned;
-    *report = result;
-    return ABUT_OK;
+    return changed;
 }

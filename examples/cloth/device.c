@@ -1,368 +1,374 @@
-/* A cloth on an OpenCL device.
+/* The solver of a cloth on an OpenCL device.
  *
- * The arithmetic and its order are those of the CPU (both use dynamics_shared.h), so positions
- * are equal bit for bit. Positions stay on the device: those at the start of the step, from
- * which touches are found and sweeps begin, and those at its end. All substeps are enqueued at
- * once, without waiting in between. The host downloads aims and velocities, and the near pairs
- * and impacts, whose handling is cheap. Only this file and device_quick.c use private functions
- * of the library. With CLOTH_NO_DEVICES they do not, and return an error for every device. */
+ * The arithmetic and its order are those of the CPU (solver_shared.h), so positions are equal bit
+ * for bit. Positions, velocities, patches and contacts stay on the device, and all substeps are
+ * enqueued at once. Against a solid, the host downloads aims and velocities, and the impacts, whose
+ * handling is cheap; the sweeps are on the device. Against radial fields it downloads sixteen
+ * bytes; the solid's positions may be in a buffer of the caller, such as a skinner's. Data that a
+ * step changes have two buffers each, which are exchanged on success.
+ *
+ * Only this file uses private functions of the library. With CLOTH_NO_DEVICES it does not, and
+ * returns an error for every device. */
 #include "parts.h"
 
 #ifndef CLOTH_NO_DEVICES
-#include "cloth_device.h"
+#include "device/kit.h"
 
-enum { GROUP = CLOTH_GROUP, WIDE = VOLUME_LANES, TAIL_COUNT = 512 };
+extern const abuti_module cloth_modules[];
 
-typedef enum kernel {
-    KERNEL_VOLUMES,
-    KERNEL_PRESSURE,
-    KERNEL_PUSH,
-    KERNEL_MOVE,
-    KERNEL_EDGES, /* each followed by that of its tail */
-    KERNEL_EDGES_TAIL,
-    KERNEL_HINGES,
-    KERNEL_HINGES_TAIL,
-    KERNEL_NEARS,
-    KERNEL_NEARS_TAIL,
-    KERNEL_FIND_TOUCHES,
-    KERNEL_PLACE_HOLDS,
-    KERNEL_HOLDS,
-    KERNEL_END,
-    KERNEL_AIMS,
+enum { GROUP = CLOTH_GROUP, WIDE = VOLUME_LANES };
+
+enum {
+    INSERT,
+    FIND_SELVES,
+    FIND_TOUCHES,
+    PLACE_HOLDS,
+    VOLUMES,
+    PRESSURE_OF,
+    MOVE,
+    SOLVE,
+    AIMS,
+    SETTLE,
     KERNELS
-} kernel;
-
+};
 #define KERNEL(name) \
-    { "cloth", "cloth_" name, NULL }
+    { "solver", "cloth_" name, NULL }
 static const abuti_kernel_source sources[KERNELS] = {
-    KERNEL("volumes"), KERNEL("pressure"),   KERNEL("push"),         KERNEL("move"),
-    KERNEL("edges"),   KERNEL("edges_tail"), KERNEL("hinges"),       KERNEL("hinges_tail"),
-    KERNEL("nears"),   KERNEL("nears_tail"), KERNEL("find_touches"), KERNEL("place_holds"),
-    KERNEL("holds"),   KERNEL("end"),        KERNEL("aims"),
+    [INSERT] = KERNEL("insert"),
+    [FIND_SELVES] = KERNEL("find_selves"),
+    [FIND_TOUCHES] = KERNEL("find_touches"),
+    [PLACE_HOLDS] = KERNEL("place_holds"),
+    [VOLUMES] = KERNEL("volumes"),
+    [PRESSURE_OF] = KERNEL("pressure"),
+    [MOVE] = KERNEL("move"),
+    [SOLVE] = KERNEL("solve"),
+    [AIMS] = KERNEL("aims"),
+    [SETTLE] = KERNEL("settle_all"),
 };
 
-static const abuti_kit_table table = {sources, KERNELS, MEMORIES, cloth_modules};
+enum {
+    CORNERS,
+    FACE_BEGIN,
+    FACES,
+    REST,
+    INVERSE_MASS,
+    PATCHES,
+    LIST,
+    HINGES,
+    EDGES,
+    HEADS,
+    CHAIN,
+    SELVES,
+    TOUCHES,
+    HELD,
+    HELD_OF,
+    GIVEN,
+    SOLID_CORNERS,
+    SOLID_END,
+    SUMS,
+    PRESSURE,
+    NOW, /* positions after free motion; then at the ends of substeps, alternately */
+    NEXT_A,
+    NEXT_B,
+    VELOCITY,
+    NEXT_VELOCITY,
+    AIM,
+    TOTALS,
+    BUFFERS
+};
+static const abuti_kit_table table = {sources, KERNELS, BUFFERS, cloth_modules};
 
-/* BVHs degrade as a solid deforms; a build takes as long as a few refits. */
-enum { REFITS_MAX = 50 };
+struct cloth_device {
+    abuti_queue queue;
+    abuti_kit kit;
+    abut_buffer *start, *end;      /* positions of all vertices */
+    abut_buffer *nearest;          /* one abut_nearest per vertex */
+    abut_buffer *hits;             /* one abut_radial_hit per vertex */
+    const abuti_buffer *solid_end; /* of this step */
+    uint32_t solid_moves;
+    bool has_start, has_velocity; /* `position` and `velocity` are uploaded */
+    bool is_ahead;                /* the device has newer positions than the host */
+};
 
 _Static_assert(sizeof(abut_nearest) == 64, "as vec_nearest");
 
+#define DATA(which) KIT_BUFFER(&d->kit, which)
+#define BUFFER_OF(buffer) ABUTI_BUFFER(&(buffer)->memory)
+
 /* ---- create ---- */
 
-static void make_memory(cloth *c) {
-    const struct {
-        size_t count, bytes;
-        const void *data;
-    } list[MEMORIES] = {
-        [MEMORY_CORNERS] = {c->triangles, 3 * sizeof(uint32_t), c->indices},
-        [MEMORY_FACE_BEGIN] = {(size_t)c->vertices + 1, sizeof(uint32_t),
-                               c->view.vertex_face_begin},
-        [MEMORY_FACES] = {c->view.vertex_face_begin[c->vertices], sizeof(uint32_t),
-                          c->view.vertex_faces},
-        [MEMORY_INVERSE_MASS] = {c->vertices, sizeof(double), c->inverse_mass},
-        [MEMORY_EDGES] = {c->edge_count, sizeof(cloth_edge), c->edges},
-        [MEMORY_EDGE_COLOURS] = {1, sizeof c->edge_colours, &c->edge_colours},
-        [MEMORY_HINGES] = {c->hinge_count, sizeof(cloth_hinge), c->hinges},
-        [MEMORY_HINGE_COLOURS] = {1, sizeof c->hinge_colours, &c->hinge_colours},
-        [MEMORY_NEAR_COLOURS] = {1, sizeof c->near_colours, NULL},
-        [MEMORY_TOUCHES] = {c->vertices, sizeof(cloth_touch), NULL},
-        [MEMORY_TOUCH_TOTALS] = {(c->vertices + (size_t)GROUP - 1) / GROUP, 2 * sizeof(double),
-                                 NULL},
-        [MEMORY_NOW] = {c->vertices, sizeof(vec), NULL},
-        [MEMORY_BEFORE] = {c->vertices, sizeof(vec), NULL},
-        [MEMORY_VELOCITY] = {c->vertices, sizeof(vec), NULL},
-        [MEMORY_PUSH] = {c->triangles, sizeof(vec), NULL},
-        [MEMORY_SUMS] = {cloth_volume_blocks(c), sizeof(double), NULL},
-        [MEMORY_PRESSURE] = {1, sizeof(double), NULL},
-    };
-    for (uint32_t i = 0; i < MEMORIES; i++)
-        abuti_kit_upload(&c->device->kit, i, list[i].data, list[i].count, list[i].bytes);
-}
-
-static abut_status create(cloth *c, abut_device *device) {
+static abut_status create(cloth *c) {
+    abut_device *device = c->options.device;
     abut_status status = abuti_device_check_bits("cloth_create", device);
     if (status)
         return status;
-    c->device = abut_context_allocate(c->context, 1, sizeof *c->device);
-    if (!c->device)
+    struct cloth_device *d = c->device = cloth_room(c, 1, sizeof *c->device);
+    if (!d)
         return ABUT_ERROR_MEMORY;
-    memset(c->device, 0, sizeof *c->device);
-    status = abuti_queue_open(device, &c->device->queue);
-    status = status ? status : abuti_kit_open(&c->device->queue, &table, "", &c->device->kit);
+    status = abuti_queue_open(device, &d->queue);
+    status = status ? status : abuti_kit_open(&d->queue, &table, "", &d->kit);
     if (status)
         return status;
-    abuti_kit_build(&c->device->kit);
-    make_memory(c);
-    return abuti_kit_finish(&c->device->kit);
+    abuti_kit_build(&d->kit);
+    return abuti_kit_finish(&d->kit);
 }
 
 static void destroy(cloth *c) {
-    cloth_device *d = c->device;
+    struct cloth_device *d = c->device;
     if (!d)
         return;
-    cloth_quick_close(c);
     abuti_kit_close(&d->kit);
     abut_buffer_destroy(d->start);
     abut_buffer_destroy(d->end);
     abut_buffer_destroy(d->nearest);
-    abut_bvh_destroy(d->solid);
+    abut_buffer_destroy(d->hits);
     abuti_queue_close(&d->queue);
-    abut_context_free(c->context, d);
+    CLOTH_FREE(c, d);
     c->device = NULL;
 }
 
-/* ---- a substep ---- */
-
-void cloth_device_measure(cloth *c, const cloth_substep *s, const abuti_buffer *x) {
-    cloth_device *d = c->device;
-    const uint32_t blocks = cloth_volume_blocks(c);
-    if (!(s->pressure > 0))
-        return;
-    ABUTI_KIT_RUN(&d->kit, KERNEL_VOLUMES, blocks, GROUP, ABUTI_VALUE(blocks),
-                  ABUTI_VALUE(c->triangles), MEMORY(MEMORY_CORNERS), ABUTI_BUFFER(x),
-                  MEMORY(MEMORY_SUMS));
-    ABUTI_KIT_RUN(&d->kit, KERNEL_PRESSURE, WIDE, WIDE, ABUTI_VALUE(*s), ABUTI_VALUE(blocks),
-                  MEMORY(MEMORY_SUMS), ABUTI_LOCAL_MEMORY(WIDE * sizeof(double)),
-                  MEMORY(MEMORY_PRESSURE));
+static void create_buffer(struct cloth_device *d, size_t bytes, abut_buffer **buffer) {
+    if (!*buffer && !abuti_kit_failed(&d->kit))
+        abuti_kit_fail(&d->kit, abut_buffer_create(d->queue.device, bytes, buffer));
 }
 
-static void queue_forces(cloth *c, const cloth_substep *s) {
-    cloth_device *d = c->device;
-    const uint32_t triangles = c->triangles;
-    cloth_device_measure(c, s, &d->kit.buffers[MEMORY_NOW]);
-    if (cloth_has_air(s))
-        ABUTI_KIT_RUN(&d->kit, KERNEL_PUSH, triangles, GROUP, ABUTI_VALUE(*s),
-                      ABUTI_VALUE(triangles), MEMORY(MEMORY_CORNERS), MEMORY(MEMORY_PRESSURE),
-                      MEMORY(MEMORY_NOW), MEMORY(MEMORY_VELOCITY), MEMORY(MEMORY_PUSH));
-    ABUTI_KIT_RUN(&d->kit, KERNEL_MOVE, c->vertices, GROUP, ABUTI_VALUE(*s),
-                  ABUTI_VALUE(c->vertices), MEMORY(MEMORY_INVERSE_MASS), MEMORY(MEMORY_FACE_BEGIN),
-                  MEMORY(MEMORY_FACES), MEMORY(MEMORY_PUSH), MEMORY(MEMORY_VELOCITY),
-                  MEMORY(MEMORY_NOW), MEMORY(MEMORY_BEFORE));
-}
-
-/* Returns the first of the colours that are all small, or processed one after the other. */
-static uint32_t tail_of(const cloth_colours *colours) {
-    uint32_t k = colours->count;
-    while (k > 0 && (k == COLOURS || colours->begin[k] - colours->begin[k - 1] <= TAIL_COUNT))
-        k--;
-    return k;
-}
-
-static void queue_colours(cloth_device *d, const cloth_substep *s, const cloth_colours *colours,
-                          kernel which, memory list) {
-    const uint32_t tail = tail_of(colours), count = colours->count;
-    for (uint32_t k = 0; k < tail; k++)
-        ABUTI_KIT_RUN(&d->kit, which, colours->begin[k + 1] - colours->begin[k], GROUP,
-                      ABUTI_VALUE(*s), ABUTI_VALUE(colours->begin[k]),
-                      ABUTI_VALUE(colours->begin[k + 1]), MEMORY(list), MEMORY(MEMORY_INVERSE_MASS),
-                      MEMORY(MEMORY_NOW), MEMORY(MEMORY_BEFORE));
-    if (tail < count)
-        ABUTI_KIT_RUN(&d->kit, which + 1, WIDE, WIDE, ABUTI_VALUE(*s), ABUTI_VALUE(tail),
-                      ABUTI_VALUE(count), MEMORY(list + 1), MEMORY(list),
-                      MEMORY(MEMORY_INVERSE_MASS), MEMORY(MEMORY_NOW), MEMORY(MEMORY_BEFORE));
-}
-
-static void queue_substep(cloth *c, const cloth_substep *s) {
-    cloth_device *d = c->device;
-    const uint32_t touches = c->touch_count > 0;
-    queue_forces(c, s);
-    if (c->held_count)
-        ABUTI_KIT_RUN(&d->kit, KERNEL_HOLDS, c->held_count, GROUP, ABUTI_VALUE(*s),
-                      ABUTI_VALUE(c->held_count), MEMORY(MEMORY_HELD), MEMORY(MEMORY_INVERSE_MASS),
-                      MEMORY(MEMORY_NOW));
-    queue_colours(d, s, &c->hinge_colours, KERNEL_HINGES, MEMORY_HINGES);
-    queue_colours(d, s, &c->edge_colours, KERNEL_EDGES, MEMORY_EDGES);
-    queue_colours(d, s, &c->near_colours, KERNEL_NEARS, MEMORY_NEARS);
-    ABUTI_KIT_RUN(&d->kit, KERNEL_END, c->vertices, GROUP, ABUTI_VALUE(*s),
-                  ABUTI_VALUE(c->vertices), ABUTI_VALUE(touches), MEMORY(MEMORY_TOUCHES),
-                  MEMORY(MEMORY_INVERSE_MASS), MEMORY(MEMORY_NOW), MEMORY(MEMORY_BEFORE),
-                  MEMORY(MEMORY_VELOCITY));
+static abut_status prepare(cloth *c) {
+    struct cloth_device *d = c->device;
+    const cloth_patches *p = &c->patches;
+    const size_t n = c->vertices;
+    const struct {
+        size_t count, bytes;
+        const void *data;
+    } list[BUFFERS] = {
+        [CORNERS] = {c->triangles, 3 * sizeof(uint32_t), c->indices},
+        [FACE_BEGIN] = {n + 1, sizeof(uint32_t), c->view.vertex_face_begin},
+        [FACES] = {c->view.vertex_face_begin[n], sizeof(uint32_t), c->view.vertex_faces},
+        [REST] = {n, sizeof(vec), abut_mesh_local_positions(c->rest)},
+        [INVERSE_MASS] = {n, sizeof(double), c->inverse_mass},
+        [PATCHES] = {p->count, sizeof *p->patches, p->patches},
+        [LIST] = {p->listed, sizeof *p->list, p->list},
+        [HINGES] = {p->slot_count[0], sizeof(cloth_hinge), p->slots[0]},
+        [EDGES] = {p->slot_count[1], sizeof(cloth_edge), p->slots[1]},
+        [HEADS] = {(size_t)c->search.mask + 1, sizeof(uint32_t), NULL},
+        [CHAIN] = {n, sizeof(uint32_t), NULL},
+        [SELVES] = {n, sizeof(cloth_self), NULL},
+        [TOUCHES] = {n, sizeof(cloth_touch), NULL},
+        [HELD] = {c->held_count, sizeof *c->held, c->held},
+        [HELD_OF] = {c->held_of ? n : 0, sizeof *c->held_of, c->held_of},
+        [SUMS] = {cloth_volume_blocks(c), sizeof(double), NULL},
+        [PRESSURE] = {1, sizeof(double), NULL},
+        [NOW] = {n, sizeof(vec), NULL},
+        [NEXT_A] = {n, sizeof(vec), NULL},
+        [NEXT_B] = {n, sizeof(vec), NULL},
+        [VELOCITY] = {n, sizeof(vec), NULL},
+        [NEXT_VELOCITY] = {n, sizeof(vec), NULL},
+        [AIM] = {c->all_vertices, sizeof(vec), NULL},
+        [TOTALS] = {1, sizeof(cloth_totals), NULL},
+    };
+    if (p->largest > PATCH_ALL)
+        return abut_set_error(ABUT_ERROR_LIMIT,
+                              "cloth_step: a vertex of the cloth has too many neighbours for a "
+                              "device");
+    for (uint32_t i = 0; i < BUFFERS; i++)
+        abuti_kit_upload(&d->kit, i, list[i].count ? list[i].data : NULL, list[i].count,
+                         list[i].bytes);
+    if (c->solid)
+        abuti_kit_upload(&d->kit, SOLID_CORNERS, abut_mesh_indices(c->solid),
+                         abut_mesh_triangle_count(c->solid), 3 * sizeof(uint32_t));
+    create_buffer(d, c->all_vertices * sizeof(vec), &d->start);
+    create_buffer(d, c->all_vertices * sizeof(vec), &d->end);
+    if (c->radial)
+        create_buffer(d, n * sizeof(abut_radial_hit), &d->hits);
+    else if (c->solid)
+        create_buffer(d, n * sizeof(abut_nearest), &d->nearest);
+    return abuti_kit_finish(&d->kit);
 }
 
 /* ---- a step ---- */
 
-static abut_status make_positions(cloth *c) {
-    cloth_device *d = c->device;
-    abut_device *device = d->queue.device;
-    size_t bytes = c->all_vertices * sizeof(vec);
-    abut_status status = d->start ? ABUT_OK : abut_buffer_create(device, bytes, &d->start);
-    if (!status && !d->end)
-        status = abut_buffer_create(device, bytes, &d->end);
-    if (!status && c->solid && !d->nearest) {
-        abuti_kit_upload(&d->kit, MEMORY_SOLID_CORNERS, abut_mesh_indices(c->solid),
-                         abut_mesh_triangle_count(c->solid), 3 * sizeof(uint32_t));
-        status = abut_buffer_create(device, c->vertices * sizeof(abut_nearest), &d->nearest);
-    }
-    return status;
-}
-
-/* Uploads holds. They may be added after the cloth is created, and make masses infinite. */
-static void put_holds(cloth *c) {
-    cloth_device *d = c->device;
-    if (!c->held_count)
-        return;
-    if (!d->has_held) {
-        abuti_kit_upload(&d->kit, MEMORY_INVERSE_MASS, c->inverse_mass, c->vertices,
-                         sizeof(double));
-        abuti_kit_upload(&d->kit, MEMORY_HELD, c->held, c->held_count, sizeof *c->held);
-    }
-    abuti_kit_upload(&d->kit, MEMORY_GIVEN, c->given, 2 * (size_t)c->held_count, sizeof(vec));
-    d->has_held = !abuti_kit_failed(&d->kit);
-}
-
-void cloth_device_begin(cloth *c) {
-    cloth_device *d = c->device;
-    abut_status status = make_positions(c);
-    if (!status && !d->has_start)
+static abut_status begin_step(cloth *c, abut_array solid_end) {
+    struct cloth_device *d = c->device;
+    abuti_kit *kit = &d->kit;
+    const uint32_t count = c->all_vertices - c->vertices;
+    abut_status status = ABUT_OK;
+    if (!d->has_start)
         status = abut_buffer_write(d->start, 0, c->position, c->all_vertices * sizeof(vec));
     d->has_start = !status;
-    abuti_kit_fail(&d->kit, status);
-    put_holds(c);
-}
-
-static abut_status begin(cloth *c, const vec *solid_end) {
-    cloth_device *d = c->device;
-    cloth_device_begin(c);
-    d->solid_moves = solid_end != NULL;
-    if (solid_end)
-        abuti_kit_upload(&d->kit, MEMORY_SOLID_END, solid_end, c->all_vertices - c->vertices,
-                         sizeof(vec));
-    return abuti_queue_report(&d->queue);
-}
-
-void cloth_device_place_holds(cloth *c, const abuti_buffer *solid_end, uint32_t solid_moves) {
-    cloth_device *d = c->device;
-    if (c->held_count)
-        ABUTI_KIT_RUN(&d->kit, KERNEL_PLACE_HOLDS, c->held_count, GROUP, ABUTI_VALUE(c->held_count),
-                      ABUTI_VALUE(c->vertices), MEMORY(MEMORY_SOLID_CORNERS),
-                      ABUTI_BUFFER(&d->start->memory), ABUTI_BUFFER(solid_end),
-                      ABUTI_VALUE(solid_moves), MEMORY(MEMORY_GIVEN), MEMORY(MEMORY_HELD));
-}
-
-/* Refits the solid's BVH. It is destroyed if that fails. */
-static abut_status fit_solid(cloth *c) {
-    cloth_device *d = c->device;
-    abut_mesh *mesh = NULL;
-    if (d->solid && d->solid_fit == c->solid_moved)
-        return ABUT_OK;
-    abut_status status = cloth_mesh(c, 1, &mesh);
-    abut_bvh_options options = abut_bvh_options_default();
-    options.device = d->queue.device;
-    bool fresh = !d->solid || d->refits >= REFITS_MAX;
-    if (!status && !fresh)
-        status = abut_bvh_set_mesh(d->solid, mesh);
-    if (!status)
-        d->refits = fresh ? 0 : d->refits + 1;
-    if (status || fresh) {
-        abut_bvh_destroy(d->solid);
-        d->solid = NULL;
-    }
-    if (!status && fresh)
-        status = abut_bvh_create(mesh, &options, &d->solid);
-    if (!status)
-        d->solid_fit = c->solid_moved;
-    abut_mesh_destroy(mesh);
-    return status;
-}
-
-static abut_status find_touches(cloth *c, double radius, const vec *solid_end) {
-    cloth_device *d = c->device;
-    const size_t groups = d->kit.buffers[MEMORY_TOUCH_TOTALS].bytes / (2 * sizeof(double));
-    double *totals = abut_context_allocate(c->context, groups, 2 * sizeof *totals);
-    abut_status status = totals ? fit_solid(c) : ABUT_ERROR_MEMORY;
-    (void)solid_end; /* already uploaded */
-    if (!status)
-        status = abut_nearest_point_batch(d->solid, abut_array_buffer(d->start), c->vertices,
-                                          radius, abut_array_buffer(d->nearest));
-    if (!status) {
-        ABUTI_KIT_RUN(&d->kit, KERNEL_FIND_TOUCHES, c->vertices, GROUP, ABUTI_VALUE(c->vertices),
-                      ABUTI_VALUE(c->options.thickness), ABUTI_VALUE(c->touch_gap),
-                      ABUTI_BUFFER(&d->nearest->memory), MEMORY(MEMORY_SOLID_CORNERS),
-                      ABUTI_BUFFER(&d->start->memory), MEMORY(MEMORY_SOLID_END),
-                      ABUTI_VALUE(d->solid_moves), MEMORY(MEMORY_TOUCHES),
-                      ABUTI_LOCAL_MEMORY(GROUP * sizeof(double)),
-                      ABUTI_LOCAL_MEMORY(GROUP * sizeof(uint32_t)), MEMORY(MEMORY_TOUCH_TOTALS));
-        status =
-            abuti_kit_download(&d->kit, MEMORY_TOUCH_TOTALS, totals, groups, 2 * sizeof *totals);
-    }
-    for (size_t i = 0; i < groups && !status; i++) { /* results of the work-groups */
-        c->touch_gap = fmin(c->touch_gap, totals[2 * i]);
-        c->touch_count += (size_t)totals[2 * i + 1];
-    }
-    abut_context_free(c->context, totals);
-    return status;
-}
-
-/* On the device, the end of the step is the aim. */
-static abut_status plan(cloth *c, double seconds, const vec *solid_end) {
-    cloth_device *d = c->device;
-    size_t bytes = c->vertices * sizeof(vec);
-    (void)solid_end; /* already uploaded */
-    abuti_kit_copy(&d->kit, &d->start->memory, &d->kit.buffers[MEMORY_NOW], bytes);
+    d->solid_moves = solid_end.host || solid_end.buffer;
+    d->solid_end = solid_end.buffer ? &solid_end.buffer->memory : &kit->buffers[SOLID_END];
+    if (!status && solid_end.buffer)
+        status = abuti_buffer_check(solid_end.buffer, "cloth_step_from", "solid_end",
+                                    d->queue.device, count, sizeof(vec));
+    abuti_kit_fail(kit, status);
+    if (solid_end.host)
+        abuti_kit_upload(kit, SOLID_END, solid_end.host, count, sizeof(vec));
     if (!d->has_velocity)
-        abuti_kit_upload(&d->kit, MEMORY_VELOCITY, c->velocity, c->vertices, sizeof(vec));
-    d->has_velocity = false; /* until the step is accepted */
-    abuti_kit_upload(&d->kit, MEMORY_NEARS, c->nears, c->near_count, sizeof *c->nears);
-    abuti_kit_upload(&d->kit, MEMORY_NEAR_COLOURS, &c->near_colours, 1, sizeof c->near_colours);
-    cloth_device_place_holds(c, &d->kit.buffers[MEMORY_SOLID_END], d->solid_moves);
+        abuti_kit_upload(kit, VELOCITY, c->velocity, c->vertices, sizeof(vec));
+    if (c->held_count)
+        abuti_kit_upload(kit, GIVEN, c->given, 2 * (size_t)c->held_count, sizeof(vec));
+    abuti_kit_upload(kit, TOTALS, &c->totals, 1, sizeof c->totals);
+    status = abuti_queue_report(&d->queue);
+    d->has_velocity = !status;
+    return status;
+}
+
+static abut_status find_contacts(cloth *c, double radius) {
+    struct cloth_device *d = c->device;
+    const size_t group_words = GROUP * sizeof(uint32_t);
+    if (!c->options.no_self) {
+        abuti_kit_fill(&d->kit, HEADS, VEC_NONE, ((size_t)c->search.mask + 1) * sizeof(uint32_t));
+        ABUTI_KIT_RUN(&d->kit, INSERT, c->vertices, GROUP, ABUTI_VALUE(c->search),
+                      ABUTI_VALUE(c->vertices), BUFFER_OF(d->start), DATA(HEADS), DATA(CHAIN));
+        ABUTI_KIT_RUN(&d->kit, FIND_SELVES, (size_t)c->vertices * CELL_LANES, GROUP,
+                      ABUTI_VALUE(c->search), ABUTI_VALUE(c->vertices), DATA(HEADS), DATA(CHAIN),
+                      DATA(CORNERS), DATA(FACE_BEGIN), DATA(FACES), DATA(REST), BUFFER_OF(d->start),
+                      ABUTI_LOCAL_MEMORY(GROUP * sizeof(double)), ABUTI_LOCAL_MEMORY(group_words),
+                      ABUTI_LOCAL_MEMORY(group_words), DATA(SELVES), DATA(TOTALS));
+    }
+    if (radius > 0) {
+        abut_status status =
+            abut_nearest_point_batch(c->bvhs[1].bvh, abut_array_buffer(d->start), c->vertices,
+                                     radius, abut_array_buffer(d->nearest));
+        abuti_kit_fail(&d->kit, status);
+        ABUTI_KIT_RUN(&d->kit, FIND_TOUCHES, c->vertices, GROUP, ABUTI_VALUE(c->search),
+                      ABUTI_VALUE(c->vertices), BUFFER_OF(d->nearest), DATA(SOLID_CORNERS),
+                      BUFFER_OF(d->start), ABUTI_BUFFER(d->solid_end), ABUTI_VALUE(d->solid_moves),
+                      DATA(TOUCHES), DATA(TOTALS));
+    }
+    return abuti_kit_finish(&d->kit); /* its time is reported */
+}
+
+/* The pressure of a substep from positions x. */
+static void measure(cloth *c, const cloth_substep *s, const abuti_buffer *x) {
+    struct cloth_device *d = c->device;
+    const uint32_t blocks = cloth_volume_blocks(c);
+    if (!(s->pressure > 0))
+        return;
+    ABUTI_KIT_RUN(&d->kit, VOLUMES, blocks, GROUP, ABUTI_VALUE(blocks), ABUTI_VALUE(c->triangles),
+                  DATA(CORNERS), ABUTI_BUFFER(x), DATA(SUMS));
+    ABUTI_KIT_RUN(&d->kit, PRESSURE_OF, WIDE, WIDE, ABUTI_VALUE(*s), ABUTI_VALUE(blocks),
+                  DATA(SUMS), ABUTI_LOCAL_MEMORY(WIDE * sizeof(double)), DATA(PRESSURE));
+}
+
+static abut_status advance(cloth *c, double seconds) {
+    struct cloth_device *d = c->device;
+    const cloth_patches *p = &c->patches;
+    const abuti_buffer *x = &d->start->memory, *velocity = &d->kit.buffers[VELOCITY];
+    if (c->held_count)
+        ABUTI_KIT_RUN(&d->kit, PLACE_HOLDS, c->held_count, GROUP, ABUTI_VALUE(c->held_count),
+                      ABUTI_VALUE(c->vertices), DATA(SOLID_CORNERS), BUFFER_OF(d->start),
+                      ABUTI_BUFFER(d->solid_end), ABUTI_VALUE(d->solid_moves), DATA(GIVEN),
+                      DATA(HELD));
     for (uint32_t i = 0; i < c->options.substeps; i++) {
         const cloth_substep s = cloth_substep_of(c, seconds, i);
-        queue_substep(c, &s);
+        const abuti_buffer *next = &d->kit.buffers[i & 1 ? NEXT_B : NEXT_A];
+        measure(c, &s, x);
+        ABUTI_KIT_RUN(&d->kit, MOVE, c->vertices, GROUP, ABUTI_VALUE(s), ABUTI_VALUE(c->vertices),
+                      DATA(INVERSE_MASS), DATA(CORNERS), DATA(FACE_BEGIN), DATA(FACES),
+                      DATA(PRESSURE), DATA(HELD_OF), DATA(HELD), ABUTI_BUFFER(velocity),
+                      ABUTI_BUFFER(x), DATA(NOW));
+        ABUTI_KIT_GROUPS(&d->kit, SOLVE, p->count, PATCH_LANES, ABUTI_VALUE(s), DATA(PATCHES),
+                         DATA(LIST), DATA(HINGES), DATA(EDGES), DATA(INVERSE_MASS), DATA(SELVES),
+                         DATA(TOUCHES), ABUTI_BUFFER(x), DATA(NOW),
+                         ABUTI_LOCAL_MEMORY(p->largest * sizeof(vec)),
+                         ABUTI_LOCAL_MEMORY(p->largest * sizeof(double)), ABUTI_BUFFER(next),
+                         DATA(NEXT_VELOCITY));
+        x = next;
+        velocity = &d->kit.buffers[NEXT_VELOCITY];
     }
-    ABUTI_KIT_RUN(&d->kit, KERNEL_AIMS, c->all_vertices, GROUP, ABUTI_VALUE(c->all_vertices),
-                  ABUTI_VALUE(c->vertices), MEMORY(MEMORY_NOW), ABUTI_BUFFER(&d->start->memory),
-                  MEMORY(MEMORY_SOLID_END), ABUTI_VALUE(d->solid_moves),
-                  ABUTI_BUFFER(&d->end->memory));
-    abut_status status =
-        abuti_buffer_download(&d->queue, &d->end->memory, 0, c->aim, c->all_vertices * sizeof(vec));
-    return status ? status
-                  : abuti_kit_download(&d->kit, MEMORY_VELOCITY, c->velocity, c->vertices,
-                                       sizeof(vec));
+    ABUTI_KIT_RUN(&d->kit, AIMS, c->all_vertices, GROUP, ABUTI_VALUE(c->all_vertices),
+                  ABUTI_VALUE(c->vertices), ABUTI_BUFFER(x), BUFFER_OF(d->start),
+                  ABUTI_BUFFER(d->solid_end), ABUTI_VALUE(d->solid_moves), DATA(AIM),
+                  BUFFER_OF(d->end), DATA(TOTALS));
+    if (c->radial)
+        return abuti_kit_finish(&d->kit);
+    abut_status status = abuti_kit_download(&d->kit, TOTALS, &c->totals, 1, sizeof c->totals);
+    if (!status)
+        status = abuti_kit_download(&d->kit, AIM, c->aim, c->all_vertices, sizeof(vec));
+    if (!status)
+        status =
+            abuti_kit_download(&d->kit, NEXT_VELOCITY, c->next_velocity, c->vertices, sizeof(vec));
+    if (!status)
+        memcpy(c->end, c->aim, c->all_vertices * sizeof *c->end);
+    return status;
 }
 
 static abut_status set_end(cloth *c) {
     return abut_buffer_write(c->device->end, 0, c->end, c->all_vertices * sizeof(vec));
 }
 
-static abut_status step(cloth *c, int motion, bool still) {
-    cloth_device *d = c->device;
-    return abut_sweep_set_positions(c->motions[motion], abut_array_buffer(d->start),
-                                    abut_array_buffer(still ? d->start : d->end));
+static abut_status step(cloth *c, abut_sweep *motion) {
+    return abut_sweep_set_positions(motion, abut_array_buffer(c->device->start),
+                                    abut_array_buffer(c->device->end));
 }
 
+static abut_status leave_fields(cloth *c, double seconds, abut_radial_particles *particles) {
+    struct cloth_device *d = c->device;
+    particles->from = abut_array_buffer(d->start);
+    particles->to = abut_array_buffer(d->end);
+    particles->hits = abut_array_buffer(d->hits);
+    abut_status status = abut_radial_collide(c->radial, particles);
+    if (status)
+        return status;
+    ABUTI_KIT_RUN(&d->kit, SETTLE, c->vertices, GROUP, ABUTI_VALUE(c->vertices),
+                  ABUTI_VALUE(seconds), DATA(INVERSE_MASS), BUFFER_OF(d->start), DATA(AIM),
+                  BUFFER_OF(d->hits), BUFFER_OF(d->end), DATA(NEXT_VELOCITY), DATA(TOTALS));
+    return abuti_kit_download(&d->kit, TOTALS, &c->totals, 1, sizeof c->totals);
+}
+
+/* Against a solid the host has everything too. */
 static void finish(cloth *c, bool velocities_changed) {
-    cloth_device *d = c->device;
+    struct cloth_device *d = c->device;
     abut_buffer *start = d->start;
     d->start = d->end;
     d->end = start;
+    abuti_kit_swap(&d->kit, VELOCITY, NEXT_VELOCITY);
     d->has_velocity = !velocities_changed;
+    d->is_ahead = c->radial != NULL;
+    if (!c->radial)
+        memcpy(c->position, c->end, c->all_vertices * sizeof *c->position);
+}
+
+static abut_status fetch(cloth *c) {
+    struct cloth_device *d = c->device;
+    if (!d || !d->is_ahead)
+        return ABUT_OK;
+    abut_status status = abuti_kit_download(&d->kit, AIM, c->aim, c->all_vertices, sizeof(vec));
+    if (!status)
+        status = abuti_kit_download(&d->kit, VELOCITY, c->velocity, c->vertices, sizeof(vec));
+    if (!status)
+        status = abuti_buffer_download(&d->queue, &d->start->memory, 0, c->position,
+                                       c->all_vertices * sizeof(vec));
+    d->is_ahead = status != ABUT_OK;
+    return status;
 }
 
 static void changed(cloth *c) {
     c->device->has_start = c->device->has_velocity = false;
 }
 
-static const cloth_backend on_device = {destroy,
-                                        begin,
-                                        find_touches,
-                                        plan,
-                                        set_end,
-                                        step,
-                                        finish,
-                                        cloth_quick_on_device,
-                                        cloth_fetch_from_device,
-                                        changed};
-
-abut_status cloth_device_create(cloth *c, abut_device *device) {
-    c->backend = &on_device;
-    return create(c, device);
-}
+const cloth_backend cloth_on_device = {.create = create,
+                                       .destroy = destroy,
+                                       .prepare = prepare,
+                                       .begin = begin_step,
+                                       .find_contacts = find_contacts,
+                                       .advance = advance,
+                                       .set_end = set_end,
+                                       .step = step,
+                                       .leave_fields = leave_fields,
+                                       .finish = finish,
+                                       .fetch = fetch,
+                                       .changed = changed};
 #else
-abut_status cloth_device_create(cloth *c, abut_device *device) {
+static abut_status create(cloth *c) {
     (void)c;
-    (void)device;
     return abut_set_error(ABUT_ERROR_DEVICE,
                           "cloth_create: this build of the cloth works on the CPU only");
 }
+
+static void destroy(cloth *c) {
+    (void)c;
+}
+
+const cloth_backend cloth_on_device = {.create = create, .destroy = destroy};
 #endif

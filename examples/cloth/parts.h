@@ -3,15 +3,33 @@
 #define CLOTH_PARTS_H
 
 #include "cloth.h"
-#include "dynamics_shared.h"
+#include "solver_shared.h"
 
-/* The offset of each colour. */
-typedef struct cloth_colours {
-    uint32_t begin[COLOURS + 1];
-    uint32_t count; /* of colours */
-} cloth_colours;
+/* Patches and their constraints; see solver_shared.h. */
+typedef struct cloth_patches {
+    cloth_patch *patches;
+    uint32_t count;
+    uint32_t largest; /* largest number of vertices of a patch, including copies */
+    uint32_t *list;   /* vertices of all patches */
+    uint32_t listed;
+    void *slots[2]; /* cloth_hinge, cloth_edge */
+    uint32_t slot_count[2];
+} cloth_patches;
 
-typedef struct cloth_device cloth_device;
+typedef struct cloth_bvh {
+    abut_bvh *bvh;
+    uint64_t fit;    /* solid_moved at the last build or refit */
+    uint32_t refits; /* since the last build */
+} cloth_bvh;
+
+/* Memory of cloth_leave_solid(), per vertex. */
+typedef struct cloth_leaving {
+    vec *points, *moved;
+    uint32_t *queried;
+    abut_nearest *answers;
+} cloth_leaving;
+
+typedef struct cloth_host cloth_host;
 
 struct cloth {
     abut_context *context;
@@ -19,146 +37,151 @@ struct cloth {
     uint32_t vertices, all_vertices; /* all: including those of the solid */
     uint32_t triangles;
     abut_mesh *rest, *solid;
-    struct cloth_quick *quick; /* with radial fields; null = the solid is the obstacle */
-    const uint32_t *indices;   /* 3 per triangle; of `rest` */
-    abut_topology *topology;
+    abut_radial *radial;     /* null = the solid is the obstacle */
+    const uint32_t *indices; /* 3 per triangle; of `rest` */
+    abut_topology *topology, *solid_topology;
     abut_topology_arrays view;
     double mean_edge, first_volume;
-
-    vec *position;               /* all_vertices: at the start and end of steps */
-    vec *aim;                    /* all_vertices */
-    vec *velocity;               /* vertices, as the following */
-    vec *now, *before;           /* within a step */
-    vec *kept;                   /* velocities before the step */
-    vec *push;                   /* of the air on a third of each triangle */
     double *mass, *inverse_mass; /* inverse: all_vertices */
     cloth_edge *edges;
     cloth_hinge *hinges;
-    cloth_colours edge_colours, hinge_colours;
     uint32_t edge_count, hinge_count;
-    double *sums; /* one per block of triangles */
     cloth_held *held;
     vec *given; /* for each hold the caller's target in the last step and in this one */
     uint32_t held_count;
+    bool is_prepared; /* by the first step, as the following */
+    cloth_patches patches;
+    uint32_t *held_of; /* per vertex: its hold; null without holds */
+    cloth_search search;
 
-    /* contacts */
-    abut_bvh *cloth_bvh, *solid_bvh;
-    uint64_t solid_moved;  /* number of steps in which the solid moved */
-    uint64_t solid_fit;    /* that number when its BVH was last refitted */
-    abut_nearest *nearest; /* vertices: their closest points on the solid */
-    cloth_touch *touches;
-    cloth_near *nears;
-    size_t touch_count, near_count, near_room;
-    double touch_gap; /* smallest gap; the range of repulsion if there is none */
-    cloth_colours near_colours;
+    /* state */
+    vec *position;                 /* all_vertices: at the start and end of steps */
+    vec *velocity, *next_velocity; /* at the start of a step, and at its end until it is accepted */
+    vec *aim, *end;                /* all_vertices: before and after the handling of impacts */
+    uint64_t solid_moved;          /* number of steps in which the solid moved */
+    cloth_totals totals;           /* of this step */
 
-    /* impacts */
+    /* collisions with the solid */
+    cloth_bvh bvhs[2];      /* of the cloth, and of the solid on the device if there is one */
     abut_sweep *motions[2]; /* cloth against itself, and against the solid */
-    abut_topology *solid_topology;
-    vec *end; /* all_vertices */
     abut_impact *impacts;
-    size_t impact_count, impact_room;
-    cloth_near *barriers;
-    size_t barrier_count, barrier_room;
+    struct cloth_barrier *barriers;
+    size_t impact_count, impact_room, barrier_count, barrier_room;
     unsigned char *halvings; /* all_vertices */
     vec *goal; /* vertices of the solid: their targets, then their current ends; if it yields */
+    cloth_leaving leaving;
 
     const struct cloth_backend *backend;
-    cloth_device *device; /* null on the CPU */
+    cloth_host *host;            /* null on a device */
+    struct cloth_device *device; /* device.c; null on the CPU */
 };
 
 /* ---- build.c ---- */
 
-/* Sorts constraints by colour. Each starts with its `corners` vertex indices, all of the cloth. */
-abut_status cloth_colour(const cloth *c, void *list, size_t count, size_t bytes, uint32_t corners,
-                         cloth_colours *colours);
 /* Grows a list to `count` elements if necessary, and keeps its content. Returns null when out of
  * memory; the list is then unchanged. */
-void *cloth_grown(cloth *c, void *list, size_t *room, size_t count, size_t bytes);
+void *cloth_grown(const cloth *c, void *list, size_t *room, size_t count, size_t bytes);
+/* Zeroed. */
+void *cloth_room(const cloth *c, size_t count, size_t bytes);
+void cloth_free_all(const cloth *c, void *const *arrays, size_t count);
+#define CLOTH_FREE(c, ...)                          \
+    cloth_free_all(c, (void *const[]){__VA_ARGS__}, \
+                   sizeof((void *const[]){__VA_ARGS__}) / sizeof(void *))
 double cloth_clock(void);
+
+/* ---- patches.c ---- */
+
+abut_status cloth_cut(cloth *c);
+void cloth_free_patches(cloth *c);
 
 /* ---- attachments.c ---- */
 
-/* Computes the targets of holds in a step, on the CPU. */
-void cloth_place_holds(cloth *c, const vec *solid_end);
+/* Finds the hold of each vertex. */
+abut_status cloth_find_held(cloth *c);
 /* Called after a step was accepted. */
 void cloth_finish_holds(cloth *c);
 void cloth_free_holds(cloth *c);
 
-/* ---- dynamics.c ---- */
+/* ---- the solver ---- */
 
-/* Advances `now` from `position` by some seconds, with contacts as planes; computes velocities. */
-void cloth_advance(cloth *c, double seconds);
 /* The parameters of substep i of a step. */
 cloth_substep cloth_substep_of(const cloth *c, double seconds, uint32_t i);
-/* Computes the force of the air on each triangle. */
-void cloth_push(cloth *c, const cloth_substep *s, double pressure);
 static inline uint32_t cloth_volume_blocks(const cloth *c) {
     return (uint32_t)(((size_t)c->triangles + VOLUME_BLOCK - 1) / VOLUME_BLOCK);
 }
-/* The volume at `now`. */
-double cloth_volume_now(cloth *c);
-/* Stores the current volume as the initial one. */
-void cloth_measure_volume(cloth *c);
+/* The initial volume; 1 if it is 0. */
+abut_status cloth_measure_volume(cloth *c);
 
-/* ---- back ends ---- */
+/* Data of the solver on the CPU. */
+struct cloth_host {
+    vec *x, *now, *next; /* per vertex: at the start of a substep, after free motion, at its end */
+    vec *push;           /* of the air on a third of each triangle */
+    double *sums;        /* one per block of triangles */
+    uint32_t *heads, *chain;
+    cloth_self *selves;
+    cloth_touch *touches;
+    abut_nearest *nearest;
+    abut_radial_hit *hits;
+    vec *at; /* of the patches that are being solved, and their masses: `largest` per task */
+    double *inverse;
+    cloth_totals *totals; /* one per task */
+    const vec *solid_end; /* of this step; null if the solid does not move */
+};
 
+/* CPU and device compute the same bits. */
 typedef struct cloth_backend {
+    abut_status (*create)(cloth *c);
     void (*destroy)(cloth *c);
-    /* First call of a step: uploads its input. */
-    abut_status (*begin)(cloth *c, const vec *solid_end);
-    /* Finds the touches within `radius`; sets touch_count and touch_gap, which are initialised
-     * to 0 and to the range of repulsion. */
-    abut_status (*find_touches)(cloth *c, double radius, const vec *solid_end);
-    /* Sets `aim`, with NaN if it is outside the valid range, and `velocity`. */
-    abut_status (*plan)(cloth *c, double seconds, const vec *solid_end);
-    /* `end` differs from the last one, or from the aim. */
+    /* Called once, before the first step. */
+    abut_status (*prepare)(cloth *c);
+    /* First call of a step, which copies its input. `solid_end` is a host array against a solid. */
+    abut_status (*begin)(cloth *c, abut_array solid_end);
+    /* Finds the faces near vertices and, above 0, the points of the solid within `radius`. */
+    abut_status (*find_contacts)(cloth *c, double radius);
+    /* Computes aims, which are also the ends, velocities and totals. Only against radial fields
+     * the results may stay on the device. */
+    abut_status (*advance)(cloth *c, double seconds);
+    /* Against a solid: `end` differs from the aims, or from the last one. */
     abut_status (*set_end)(cloth *c);
-    /* Sets the step of a motion: from `position` to `end`, or staying at `position`. */
-    abut_status (*step)(cloth *c, int motion, bool still);
+    /* Sets the step of a motion. */
+    abut_status (*step)(cloth *c, abut_sweep *motion);
+    /* Against radial fields: moves vertices out of them, and completes velocities and totals.
+     * Writes the number of moved vertices. */
+    abut_status (*leave_fields)(cloth *c, double seconds, abut_radial_particles *particles);
     /* Called after a step was accepted: its end is the start of the next. */
     void (*finish)(cloth *c, bool velocities_changed);
-    /* A whole step against radial fields, with its report; on failure everything is unchanged. */
-    abut_status (*quick)(cloth *c, double seconds, abut_array solid_end, cloth_report *report);
-    /* Downloads the results of such steps. */
+    /* Downloads results that are only on the device. */
     abut_status (*fetch)(cloth *c);
     /* Called after the host has changed downloaded positions and velocities. */
     void (*changed)(cloth *c);
 } cloth_backend;
 
-extern const cloth_backend cloth_on_cpu; /* collide.c */
-
-/* device.c: prepares a cloth for a device, to which it holds a reference; results have the same
- * bits. The back end is that of the device also on failure. */
-abut_status cloth_device_create(cloth *c, abut_device *device);
-
-/* ---- quick.c ---- */
-
-abut_status cloth_quick_step(cloth *c, double seconds, abut_array solid_end, cloth_report *report);
-/* On the CPU; see cloth_backend. */
-abut_status cloth_quick_on_cpu(cloth *c, double seconds, abut_array solid, cloth_report *report);
-void cloth_free_quick(cloth *c);
+extern const cloth_backend cloth_on_cpu;    /* solver.c */
+extern const cloth_backend cloth_on_device; /* device.c */
 
 /* ---- contacts.c ---- */
 
 /* Builds or refits the BVH of the cloth (0) or the solid (1) at its current positions. */
-abut_status cloth_fit(cloth *c, uint32_t which, abut_bvh **bvh);
+abut_status cloth_fit(cloth *c, uint32_t which);
+/* Bits of a float that is not negative. */
+uint32_t cloth_bits_of(double number);
+abut_status cloth_find_contacts(cloth *c, double seconds, abut_array solid_end);
 
-/* Touches on the CPU; see cloth_backend. */
-abut_status cloth_find_touches(cloth *c, double radius, const vec *solid_end);
-/* Finds touches and near pairs for a step in which the solid moves to `solid_end`. */
-abut_status cloth_find_contacts(cloth *c, double seconds, const vec *solid_end);
-/* The smallest distance that was found; the range of repulsion if there is none. */
-double cloth_thinnest_gap(const cloth *c);
-void cloth_free_contacts(cloth *c);
+/* ---- radial.c ---- */
+
+abut_status cloth_leave_fields(cloth *c, double seconds, cloth_report *report);
+void cloth_free_leaving(cloth *c);
 
 /* ---- collide.c ---- */
 
-/* Appends the first impacts, up to `most`, of the last step of a motion to the list. */
-abut_status cloth_sweep(cloth *c, abut_sweep *motion, const abut_sweep_find_options *options,
-                        size_t most);
-/* The four vertices of an impact, with their weights at the time of impact. */
-void cloth_features_of(const cloth *c, const abut_impact *impact, cloth_near *n);
+/* Allocates what impacts need. */
+abut_status cloth_prepare_impacts(cloth *c);
 void cloth_free_impacts(cloth *c);
+/* The targets of the solid in a step; see cloth_options.solid_yields. */
+const vec *cloth_catch_up(cloth *c, const vec *solid_end);
+/* Moves `end` until the step has no impact. */
+abut_status cloth_resolve_impacts(cloth *c, cloth_report *report);
+/* Called before a step is accepted. Returns whether velocities have changed. */
+bool cloth_finish_impacts(cloth *c, double seconds, const vec *solid_end, cloth_report *report);
 
 #endif

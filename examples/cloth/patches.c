@@ -1,6 +1,8 @@
-/* Divides a cloth into patches; see patches_shared.h. Vertices are halved recursively along the
- * longest side of their box at rest, so that patches are compact and have about equal sizes. */
-#include "patches.h"
+/* Divides a cloth into patches; see solver_shared.h. Vertices are halved recursively along the
+ * longest side of their box at rest, so that patches are compact and have about equal sizes.
+ * Constraints are coloured over the whole cloth, so that all patches that share a constraint apply
+ * it in the same round of colours. */
+#include "parts.h"
 
 #include <stdlib.h>
 
@@ -9,22 +11,33 @@ typedef struct place {
     uint32_t vertex;
 } place;
 
+/* Hinges or edges of the cloth; each begins with its vertices. */
+typedef struct kind {
+    const unsigned char *from;
+    uint32_t count, corners;
+    size_t bytes;
+    unsigned char *colour, *is_inner; /* inner ones have all vertices in one patch */
+    uint32_t *begin, *items; /* items[begin[p]] to items[begin[p + 1]] have a vertex in patch p */
+} kind;
+
+/* Constraints of one colour have no vertex in common. Those of the last one, which belong to
+ * vertices with very many edges, are applied one after the other. */
+enum { COLOURS = 64, LAST_COLOUR = COLOURS - 1 };
+
 typedef struct cutter {
     cloth *c;
     cloth_patches *made;
-    uint32_t *of;       /* the patch of each vertex */
-    uint32_t *local;    /* its index in the current patch; VEC_NONE if it is not there */
-    uint64_t *used;     /* colours that its constraints have there */
-    uint32_t *lists[2]; /* hinges and edges of all patches */
-    uint32_t *list_begin[2];
-    uint32_t *colours; /* of the constraints of a patch */
-    size_t list_room;  /* vertices */
-    size_t hinge_room, edge_room;
+    place *places;   /* of all vertices, by patch */
+    uint32_t *of;    /* the patch of each vertex */
+    uint32_t *local; /* its index in the current patch; VEC_NONE if it is not there */
+    uint64_t *used;  /* colours that its constraints have */
+    kind kinds[2];   /* hinges, edges */
+    size_t list_room, slot_room[2];
 } cutter;
 
 /* ---- patches of vertices ---- */
 
-static int by_place(const void *a, const void *b) {
+static int compare_places(const void *a, const void *b) {
     const place *p = a, *q = b;
     return p->at < q->at   ? -1
            : p->at > q->at ? 1
@@ -35,14 +48,9 @@ static double along(vec v, int axis) {
     return axis == 0 ? v.x : axis == 1 ? v.y : v.z;
 }
 
-/* Divides `count` positions into `parts` patches, the first of which is `first`. */
-static void halve(const vec *rest, place *list, uint32_t count, uint32_t parts, uint32_t first,
-                  uint32_t *of) {
-    if (parts <= 1) {
-        for (uint32_t i = 0; i < count; i++)
-            of[list[i].vertex] = first;
-        return;
-    }
+/* Divides `count` vertices into `parts` patches, the first of which is `first`. */
+static void halve(cutter *t, place *list, uint32_t count, uint32_t parts, uint32_t first) {
+    const vec *rest = abut_mesh_local_positions(t->c->rest);
     int axis = 0;
     double widest = -1;
     for (int k = 0; k < 3; k++) {
@@ -55,68 +63,87 @@ static void halve(const vec *rest, place *list, uint32_t count, uint32_t parts, 
         axis = hi - lo > widest ? k : axis;
         widest = fmax(widest, hi - lo);
     }
-    for (uint32_t i = 0; i < count; i++)
-        list[i].at = along(rest[list[i].vertex], axis);
-    qsort(list, count, sizeof *list, by_place);
+    for (uint32_t i = 0; i < count; i++) /* vertices of a patch are ascending */
+        list[i].at = parts > 1 ? along(rest[list[i].vertex], axis) : 0;
+    qsort(list, count, sizeof *list, compare_places);
+    if (parts == 1) {
+        t->made->patches[first].own = count;
+        for (uint32_t i = 0; i < count; i++)
+            t->of[list[i].vertex] = first;
+        return;
+    }
     uint32_t left = parts / 2, cut = (uint32_t)((uint64_t)count * left / parts);
-    halve(rest, list, cut, left, first, of);
-    halve(rest, list + cut, count - cut, parts - left, first + left, of);
-}
-
-static abut_status share_out(cutter *t) {
-    const uint32_t n = t->c->vertices;
-    place *list = abut_context_allocate(t->c->context, n, sizeof *list);
-    if (!list)
-        return ABUT_ERROR_MEMORY;
-    for (uint32_t i = 0; i < n; i++)
-        list[i] = (place){0, i};
-    t->made->count = (n + PATCH_OWN - 1) / PATCH_OWN;
-    halve(abut_mesh_local_positions(t->c->rest), list, n, t->made->count, 0, t->of);
-    abut_context_free(t->c->context, list);
-    return ABUT_OK;
+    halve(t, list, cut, left, first);
+    halve(t, list + cut, count - cut, parts - left, first + left);
 }
 
 /* ---- patches of constraints ---- */
 
-static const uint32_t *corners_of(const cloth *c, int kind, uint32_t i) {
-    return kind ? c->edges[i].vertex : c->hinges[i].vertex;
+static const uint32_t *corners_of(const kind *k, uint32_t i) {
+    return (const uint32_t *)(const void *)(k->from + i * k->bytes);
 }
 
-/* Lists of constraints that have a vertex in a patch, for all patches. */
-static abut_status list_constraints(cutter *t, int kind) {
-    const cloth *c = t->c;
-    const uint32_t count = kind ? c->edge_count : c->hinge_count, corners = kind ? 2 : 4;
+/* Gives each constraint the first colour that none of its vertices has; those of several patches
+ * and the inner ones have colours of their own. */
+static abut_status colour(cutter *t, kind *k) {
+    k->colour = cloth_room(t->c, k->count + (size_t)1, 1);
+    k->is_inner = cloth_room(t->c, k->count + (size_t)1, 1);
+    if (!k->colour || !k->is_inner)
+        return ABUT_ERROR_MEMORY;
+    for (unsigned char inner = 0; inner < 2; inner++) {
+        memset(t->used, 0, t->c->vertices * sizeof *t->used);
+        for (uint32_t i = 0; i < k->count; i++) {
+            const uint32_t *v = corners_of(k, i);
+            uint64_t taken = 0;
+            k->is_inner[i] = 1;
+            for (uint32_t a = 0; a < k->corners; a++) {
+                taken |= t->used[v[a]];
+                k->is_inner[i] &= t->of[v[a]] == t->of[v[0]];
+            }
+            unsigned char mine = 0;
+            while (mine < LAST_COLOUR && taken >> mine & 1)
+                mine++;
+            if (k->is_inner[i] != inner)
+                continue;
+            for (uint32_t a = 0; a < k->corners; a++)
+                t->used[v[a]] |= UINT64_C(1) << mine;
+            k->colour[i] = mine;
+        }
+    }
+    return ABUT_OK;
+}
+
+/* Lists the constraints that have a vertex in each patch. */
+static abut_status list_constraints(cutter *t, kind *k) {
     const uint32_t patches = t->made->count;
-    uint32_t *begin = abut_context_allocate(c->context, (size_t)patches + 2, sizeof *begin);
-    t->list_begin[kind] = begin;
+    uint32_t *begin = abut_context_allocate(t->c->context, (size_t)patches + 2, sizeof *begin);
+    k->begin = begin;
     if (!begin)
         return ABUT_ERROR_MEMORY;
     memset(begin, 0, ((size_t)patches + 2) * sizeof *begin);
     for (int turn = 0; turn < 2; turn++) { /* count, then fill */
-        for (uint32_t i = 0; i < count; i++) {
-            const uint32_t *v = corners_of(c, kind, i);
-            for (uint32_t k = 0; k < corners; k++) {
+        for (uint32_t i = 0; i < k->count; i++) {
+            const uint32_t *v = corners_of(k, i);
+            for (uint32_t a = 0; a < k->corners; a++) {
                 bool seen = false;
-                for (uint32_t j = 0; j < k; j++)
-                    seen = seen || t->of[v[j]] == t->of[v[k]];
-                if (seen)
-                    continue;
-                if (turn)
-                    t->lists[kind][begin[t->of[v[k]] + 1]++] = i;
+                for (uint32_t b = 0; b < a; b++)
+                    seen = seen || t->of[v[b]] == t->of[v[a]];
+                if (turn && !seen)
+                    k->items[begin[t->of[v[a]] + 1]++] = i;
                 else
-                    begin[t->of[v[k]] + 2]++;
+                    begin[t->of[v[a]] + 2] += !turn && !seen;
             }
         }
-        for (uint32_t p = 0; p < patches && !turn; p++)
+        if (turn)
+            break;
+        for (uint32_t p = 0; p < patches; p++)
             begin[p + 2] += begin[p + 1];
-        if (!turn) {
-            t->lists[kind] = abut_context_allocate(c->context, (size_t)begin[patches + 1] + 1,
-                                                   sizeof *t->lists[kind]);
-            if (!t->lists[kind])
-                return ABUT_ERROR_MEMORY;
-        }
+        k->items =
+            abut_context_allocate(t->c->context, (size_t)begin[patches + 1] + 1, sizeof *k->items);
+        if (!k->items)
+            return ABUT_ERROR_MEMORY;
     }
-    return ABUT_OK; /* begin[p] to begin[p + 1] are those of patch p */
+    return ABUT_OK;
 }
 
 /* ---- one patch ---- */
@@ -125,9 +152,6 @@ static abut_status add_vertex(cutter *t, cloth_patch *p, uint32_t v) {
     cloth_patches *made = t->made;
     if (t->local[v] != VEC_NONE)
         return ABUT_OK;
-    if (p->all >= PATCH_ALL)
-        return abut_set_error(ABUT_ERROR_LIMIT,
-                              "cloth_add_radial: a vertex of the cloth has too many neighbours");
     void *list =
         cloth_grown(t->c, made->list, &t->list_room, (size_t)made->listed + 1, sizeof *made->list);
     if (!list)
@@ -135,110 +159,48 @@ static abut_status add_vertex(cutter *t, cloth_patch *p, uint32_t v) {
     made->list = list;
     made->list[made->listed++] = v;
     t->local[v] = p->all++;
-    t->used[v] = 0;
     return ABUT_OK;
 }
 
-/* Gives each constraint of a patch the first colour that has capacity and none of its vertices.
- * Returns the number of rounds: one per colour, and one for each constraint without a colour. */
-static uint32_t colour(cutter *t, int kind, uint32_t begin, uint32_t end) {
-    enum { LAST = 63 };
-    uint32_t tally[LAST + 1] = {0}, rounds = 0;
-    const uint32_t corners = kind ? 2 : 4;
-    for (uint32_t i = begin; i < end; i++) {
-        const uint32_t *v = corners_of(t->c, kind, t->lists[kind][i]);
-        uint64_t taken = 0;
-        uint32_t mine = 0;
-        for (uint32_t k = 0; k < corners; k++)
-            taken |= t->used[v[k]];
-        while (mine < LAST && (taken >> mine & 1 || tally[mine] >= PATCH_LANES))
-            mine++;
-        for (uint32_t k = 0; k < corners && mine < LAST; k++)
-            t->used[v[k]] |= UINT64_C(1) << mine;
-        t->colours[i - begin] = mine;
-        tally[mine]++;
-    }
-    uint32_t first[LAST + 1];
-    for (uint32_t k = 0; k <= LAST; k++) {
-        first[k] = rounds * PATCH_LANES;
-        rounds += k == LAST ? tally[k] : tally[k] > 0;
-    }
-    for (uint32_t i = 0; i < end - begin; i++) { /* from colours to slots */
-        uint32_t mine = t->colours[i];
-        t->colours[i] = first[mine];
-        first[mine] += mine == LAST ? PATCH_LANES : 1;
-    }
-    return rounds;
-}
-
-static abut_status place_hinges(cutter *t, cloth_patch *p, uint32_t begin, uint32_t end) {
+/* Adds the constraints of a kind, inner or not, and the vertices that only they have. */
+static abut_status place_constraints(cutter *t, uint32_t number, uint32_t which, uint32_t inner) {
+    const kind *k = &t->kinds[which];
     cloth_patches *made = t->made;
-    const cloth_hinge none = {.vertex = {VEC_NONE, 0, 0, 0}};
-    p->first_hinge = made->hinge_count;
-    p->hinge_rounds = colour(t, 0, begin, end);
-    const uint32_t count = p->hinge_rounds * PATCH_LANES;
-    void *grown = cloth_grown(t->c, made->hinges, &t->hinge_room, (size_t)made->hinge_count + count,
-                              sizeof *made->hinges);
-    if (!grown)
+    cloth_patch *p = &made->patches[number];
+    uint32_t tally[COLOURS] = {0}, slot[COLOURS], rounds = 0;
+    for (uint32_t i = k->begin[number]; i < k->begin[number + 1]; i++) {
+        const uint32_t one = k->items[i];
+        tally[k->colour[one]] += k->is_inner[one] == inner;
+        for (uint32_t a = 0; a < k->corners; a++)
+            if (add_vertex(t, p, corners_of(k, one)[a]))
+                return ABUT_ERROR_MEMORY;
+    }
+    for (uint32_t i = 0; i < COLOURS; i++) {
+        slot[i] = rounds * PATCH_LANES;
+        rounds += i == LAST_COLOUR ? tally[i] : (tally[i] + PATCH_LANES - 1) / PATCH_LANES;
+    }
+    p->first_slot[2 * inner + which] = made->slot_count[which];
+    p->rounds[2 * inner + which] = rounds;
+    const size_t count = (size_t)rounds * PATCH_LANES;
+    unsigned char *to = cloth_grown(t->c, made->slots[which], &t->slot_room[which],
+                                    made->slot_count[which] + count + 1, k->bytes);
+    if (!to)
         return ABUT_ERROR_MEMORY;
-    made->hinges = grown;
-    cloth_hinge *to = made->hinges + made->hinge_count;
-    for (uint32_t i = 0; i < count; i++)
-        to[i] = none;
-    for (uint32_t i = begin; i < end; i++) {
-        cloth_hinge h = t->c->hinges[t->lists[0][i]];
-        for (int k = 0; k < 4; k++)
-            h.vertex[k] = t->local[h.vertex[k]];
-        to[t->colours[i - begin]] = h;
+    made->slots[which] = to;
+    to += made->slot_count[which] * k->bytes;
+    memset(to, 0xff, count * k->bytes); /* VEC_NONE */
+    for (uint32_t i = k->begin[number]; i < k->begin[number + 1]; i++) {
+        const uint32_t one = k->items[i], mine = k->colour[one];
+        if (k->is_inner[one] != inner)
+            continue;
+        uint32_t *v = (uint32_t *)(void *)(to + slot[mine] * k->bytes);
+        slot[mine] += mine == LAST_COLOUR ? PATCH_LANES : 1;
+        memcpy(v, k->from + one * k->bytes, k->bytes);
+        for (uint32_t a = 0; a < k->corners; a++)
+            v[a] = t->local[v[a]];
     }
-    made->hinge_count += count;
+    made->slot_count[which] += (uint32_t)count;
     return ABUT_OK;
-}
-
-static abut_status place_edges(cutter *t, cloth_patch *p, uint32_t begin, uint32_t end) {
-    cloth_patches *made = t->made;
-    const cloth_edge none = {.vertex = {VEC_NONE, 0}};
-    p->first_edge = made->edge_count;
-    p->edge_rounds = colour(t, 1, begin, end);
-    const uint32_t count = p->edge_rounds * PATCH_LANES;
-    void *grown = cloth_grown(t->c, made->edges, &t->edge_room, (size_t)made->edge_count + count,
-                              sizeof *made->edges);
-    if (!grown)
-        return ABUT_ERROR_MEMORY;
-    made->edges = grown;
-    cloth_edge *to = made->edges + made->edge_count;
-    for (uint32_t i = 0; i < count; i++)
-        to[i] = none;
-    for (uint32_t i = begin; i < end; i++) {
-        cloth_edge e = t->c->edges[t->lists[1][i]];
-        for (int k = 0; k < 2; k++)
-            e.vertex[k] = t->local[e.vertex[k]];
-        to[t->colours[i - begin]] = e;
-    }
-    made->edge_count += count;
-    return ABUT_OK;
-}
-
-static abut_status cut_patch(cutter *t, uint32_t number, const uint32_t *own, uint32_t own_count) {
-    cloth_patch *p = &t->made->patches[number];
-    abut_status status = ABUT_OK;
-    *p = (cloth_patch){.first = t->made->listed, .own = own_count};
-    for (uint32_t i = 0; i < own_count && !status; i++)
-        status = add_vertex(t, p, own[i]);
-    for (int kind = 0; kind < 2 && !status; kind++) {
-        const uint32_t begin = t->list_begin[kind][number], end = t->list_begin[kind][number + 1];
-        for (uint32_t i = begin; i < end && !status; i++)
-            for (uint32_t k = 0; k < (kind ? 2u : 4u) && !status; k++)
-                status = add_vertex(t, p, corners_of(t->c, kind, t->lists[kind][i])[k]);
-        if (!status)
-            status = kind ? place_edges(t, p, begin, end) : place_hinges(t, p, begin, end);
-        for (uint32_t i = 0; i < p->all && !status; i++)
-            t->used[t->made->list[p->first + i]] = 0;
-    }
-    for (uint32_t i = 0; i < p->all; i++)
-        t->local[t->made->list[p->first + i]] = VEC_NONE;
-    t->made->largest = p->all > t->made->largest ? p->all : t->made->largest;
-    return status;
 }
 
 /* ---- all patches ---- */
@@ -247,59 +209,60 @@ static abut_status cut(cutter *t) {
     cloth *c = t->c;
     cloth_patches *made = t->made;
     const uint32_t n = c->vertices;
-    uint32_t *order = abut_context_allocate(c->context, n, sizeof *order);
+    made->count = (n + PATCH_OWN - 1) / PATCH_OWN;
+    made->patches = abut_context_allocate(c->context, made->count, sizeof *made->patches);
+    t->places = abut_context_allocate(c->context, n, sizeof *t->places);
     t->of = abut_context_allocate(c->context, n, sizeof *t->of);
     t->local = abut_context_allocate(c->context, n, sizeof *t->local);
     t->used = abut_context_allocate(c->context, n, sizeof *t->used);
-    t->colours = abut_context_allocate(c->context, (size_t)c->edge_count + c->hinge_count + 1,
-                                       sizeof *t->colours);
-    uint32_t *begin = NULL;
-    abut_status status =
-        order && t->of && t->local && t->used && t->colours ? share_out(t) : ABUT_ERROR_MEMORY;
-    for (int kind = 0; kind < 2 && !status; kind++)
-        status = list_constraints(t, kind);
-    if (!status) {
-        made->patches = abut_context_allocate(c->context, made->count, sizeof *made->patches);
-        begin = abut_context_allocate(c->context, (size_t)made->count + 2, sizeof *begin);
-        status = made->patches && begin ? ABUT_OK : ABUT_ERROR_MEMORY;
-    }
-    if (!status) { /* vertices by patches, ascending in each */
-        memset(t->local, 0xff, n * sizeof *t->local);
-        memset(begin, 0, ((size_t)made->count + 2) * sizeof *begin);
-        for (uint32_t i = 0; i < n; i++)
-            begin[t->of[i] + 2]++;
-        for (uint32_t p = 0; p < made->count; p++)
-            begin[p + 2] += begin[p + 1];
-        for (uint32_t i = 0; i < n; i++)
-            order[begin[t->of[i] + 1]++] = i;
-        for (uint32_t p = 0; p < made->count && !status; p++)
-            status = cut_patch(t, p, order + begin[p], begin[p + 1] - begin[p]);
-    }
-    void *const all[] = {order,       begin,       t->of,      t->local,         t->used,
-                         t->lists[0], t->lists[1], t->colours, t->list_begin[0], t->list_begin[1]};
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
-        abut_context_free(c->context, all[i]);
-    return status;
-}
-
-abut_status cloth_patches_create(cloth *c, cloth_patches **patches) {
-    cloth_patches *made = abut_context_allocate(c->context, 1, sizeof *made);
-    if (!made)
+    if (!made->patches || !t->places || !t->of || !t->local || !t->used)
         return ABUT_ERROR_MEMORY;
-    memset(made, 0, sizeof *made);
-    cutter t = {.c = c, .made = made};
-    abut_status status = cut(&t);
-    if (status)
-        cloth_patches_destroy(c, made);
-    else
-        *patches = made;
+    memset(made->patches, 0, made->count * sizeof *made->patches);
+    memset(t->local, 0xff, n * sizeof *t->local);
+    for (uint32_t i = 0; i < n; i++)
+        t->places[i] = (place){0, i};
+    halve(t, t->places, n, made->count, 0);
+    abut_status status = ABUT_OK;
+    for (int k = 0; k < 2 && !status; k++) {
+        status = colour(t, &t->kinds[k]);
+        status = status ? status : list_constraints(t, &t->kinds[k]);
+    }
+    for (uint32_t k = 0, at = 0; k < made->count && !status; at += made->patches[k++].own) {
+        cloth_patch *p = &made->patches[k];
+        p->first = made->listed;
+        for (uint32_t i = 0; i < p->own && !status; i++)
+            status = add_vertex(t, p, t->places[at + i].vertex);
+        for (uint32_t group = 0; group < 4 && !status; group++)
+            status = place_constraints(t, k, group & 1, group >> 1);
+        for (uint32_t i = 0; i < p->all; i++)
+            t->local[made->list[p->first + i]] = VEC_NONE;
+        made->largest = p->all > made->largest ? p->all : made->largest;
+    }
     return status;
 }
 
-void cloth_patches_destroy(cloth *c, cloth_patches *patches) {
-    if (!patches)
-        return;
-    void *const all[] = {patches->patches, patches->list, patches->hinges, patches->edges, patches};
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
-        abut_context_free(c->context, all[i]);
+abut_status cloth_cut(cloth *c) {
+    cutter t = {.c = c,
+                .made = &c->patches,
+                .kinds = {{.from = (const unsigned char *)c->hinges,
+                           .count = c->hinge_count,
+                           .corners = 4,
+                           .bytes = sizeof *c->hinges},
+                          {.from = (const unsigned char *)c->edges,
+                           .count = c->edge_count,
+                           .corners = 2,
+                           .bytes = sizeof *c->edges}}};
+    abut_status status = cut(&t);
+    for (int k = 0; k < 2; k++)
+        CLOTH_FREE(c, t.kinds[k].colour, t.kinds[k].is_inner, t.kinds[k].begin, t.kinds[k].items);
+    CLOTH_FREE(c, t.places, t.of, t.local, t.used);
+    if (status)
+        cloth_free_patches(c);
+    return status;
+}
+
+void cloth_free_patches(cloth *c) {
+    cloth_patches *p = &c->patches;
+    CLOTH_FREE(c, p->patches, p->list, p->slots[0], p->slots[1]);
+    memset(p, 0, sizeof *p);
 }

@@ -4,7 +4,7 @@
 
 #include "support/support.h"
 
-#include "patches.h"
+#include "parts.h"
 
 #define BALL_CELL 0.05
 #define assert_close(a, b, most) assert_true(fabs((a) - (b)) <= (most))

@@ -129,81 +129,26 @@ TEST(wind_and_pressure_push) {
     abut_mesh_destroy(ball);
 }
 
-TEST(colours_share_no_vertex) {
-    abut_shape cone = abut_shape_default(ABUT_SHAPE_CONE);
-    abut_mesh *meshes[] = {make_shape(ABUT_SHAPE_ICOSPHERE, 4), NULL};
-    cone.segments = 150; /* edges of the apex */
-    cone.rings = 2;
-    assert_ok(abut_shape_create(serial, &cone, &meshes[1]));
-    for (int m = 0; m < 2; m++) {
-        cloth_options options = {.bend = 1e-4, .gravity = {0, 0, -1}};
-        cloth *c = make_cloth(meshes[m], &options);
-        uint32_t *seen = calloc(c->vertices, sizeof *seen), stamp = 0;
-        assert_non_null(seen);
-        assert_int_equal(c->view.edge_count, c->edge_count);
-        assert_int_equal(c->edge_count, c->edge_colours.begin[COLOURS]);
-        assert_int_equal(c->hinge_count, c->hinge_colours.begin[COLOURS]);
-        for (uint32_t k = 0; k < COLOURS - 1; k++) {
-            stamp++;
-            for (uint32_t i = c->edge_colours.begin[k]; i < c->edge_colours.begin[k + 1]; i++)
-                for (int v = 0; v < 2; v++) {
-                    assert_int_not_equal(stamp, seen[c->edges[i].vertex[v]]);
-                    seen[c->edges[i].vertex[v]] = stamp;
-                }
-            stamp++;
-            for (uint32_t i = c->hinge_colours.begin[k]; i < c->hinge_colours.begin[k + 1]; i++)
-                for (int v = 0; v < 4; v++) {
-                    assert_int_not_equal(stamp, seen[c->hinges[i].vertex[v]]);
-                    seen[c->hinges[i].vertex[v]] = stamp;
-                }
-        }
-        assert_int_equal(m ? COLOURS : c->edge_colours.count, c->edge_colours.count);
-        cloth_report report;
-        assert_ok(cloth_step(c, 1.0 / 60, NULL, &report));
-        free(seen);
-        cloth_destroy(c);
-        abut_mesh_destroy(meshes[m]);
-    }
-}
-
 /* Two triangles, crosswise one over the other: two edges are near, but no vertex is near a face.
- * They move apart until there is room for the thickness. */
-TEST(edges_keep_apart) {
+ * The upper one falls, and does not pass. */
+TEST(edges_do_not_pass) {
     const abut_vec3 positions[6] = {{-1, 0, 0},    {1, 0, 0},    {0, 0.3, -1},
                                     {0, -1, 0.02}, {0, 1, 0.02}, {0.3, 0, 1}};
-    abut_mesh_input input = abut_mesh_input_default();
-    input.position_type = ABUT_SCALAR_FLOAT64;
-    abut_mesh *mesh = NULL;
-    input.positions = positions;
-    input.vertex_count = 6;
-    assert_ok(abut_mesh_create(serial, &input, &mesh));
-    /* what is near at rest stays so: here it is brought near from further away */
-    cloth_options options = {.thickness = 0.1, .damping = 5};
+    abut_mesh *mesh = test_mesh(serial, positions, 6, NULL, 0);
+    const uint32_t pins[] = {0, 1, 2};
+    cloth_options options = {.thickness = 0.1,
+                             .gravity = {0, 0, -10},
+                             .pins = pins,
+                             .pin_count = 3};
     cloth *c = make_cloth(mesh, &options);
-    cloth_report report;
-    assert_ok(cloth_step(c, 0.01, NULL, &report));
-    assert_int_equal(1, report.contacts);
-    assert_true(fabs(report.thinnest - 0.02) < 1e-6);
-    assert_true(fabs(c->nears[0].least - c->nears[0].gap) < 1e-8);
-    cloth_destroy(c);
-    abut_mesh_destroy(mesh);
-    abut_vec3 apart[6];
-    memcpy(apart, positions, sizeof apart);
-    for (int i = 3; i < 6; i++)
-        apart[i].z += 0.5;
-    input.positions = apart;
-    assert_ok(abut_mesh_create(serial, &input, &mesh));
-    c = make_cloth(mesh, &options);
-    for (int i = 0; i < 6; i++)
-        c->position[i] = vec_round(positions[i]);
+    uint32_t impacts = 0;
     for (int i = 0; i < 60; i++) {
+        cloth_report report;
         assert_ok(cloth_step(c, 0.01, NULL, &report));
-        assert_true(i > 0 || report.contacts == 1);
+        impacts += report.impacts;
         assert_true(is_free(c));
     }
-    double gap = c->position[3].z - c->position[0].z;
-    assert_int_equal(0, report.contacts);
-    assert_true(gap > 0.1 && gap < 3);
+    assert_true(impacts > 0);
     cloth_destroy(c);
     abut_mesh_destroy(mesh);
 }

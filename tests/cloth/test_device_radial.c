@@ -85,7 +85,6 @@ TEST(steps_are_those_of_the_cpu) {
             for (uint32_t i = 100; i < f[k].c->vertices && kind != 1; i += 7) /* crumpled */
                 f[k].c->position[i] = vec_add(f[k].c->position[150], vec_of(0, 0, 0.001 * i));
         }
-        assert_true(f[1].c->quick->patches->count > 1);
         for (int frame = 0; frame < 6; frame++) {
             cloth_report r[2];
             for (int k = 0; k < 2; k++)

@@ -49,12 +49,11 @@ void cloth_destroy(cloth *c);
 abut_status cloth_add_solid(cloth *c, abut_mesh *solid);
 
 /* Uses the radial fields of a character as obstacle instead: fast, for visual purposes. Only
- * vertices are kept outside, and only of what the fields cover. There are no sweeps. Unless
- * `no_self` is set, vertices keep a distance from the faces of the cloth that are near them at
- * the start of a step. The caller updates the fields before every step; they must outlive the
- * cloth. If the cloth is on a device, they must be on the same one, and only the report is
+ * vertices are kept outside, and only of what the fields cover. There are no sweeps, also not
+ * of the cloth with itself. The caller updates the fields before every step; they must outlive
+ * the cloth. If the cloth is on a device, they must be on the same one, and only the report is
  * downloaded. A solid is then no obstacle, but holds may be bound to it. Once, before the first
- * step. Returns an error if a vertex has some hundred neighbours. */
+ * step. */
 abut_status cloth_add_radial(cloth *c, abut_radial *radial);
 
 /* ---- attachments ---- */
@@ -85,26 +84,26 @@ abut_status cloth_move_holds(cloth *c, const abut_vec3 *targets);
 
 /* The report of a step. */
 typedef struct cloth_report {
-    uint32_t contacts;    /* points where repulsion was active */
+    uint32_t contacts;    /* of vertices with the solid and with faces of the cloth */
     uint32_t impacts;     /* found by the sweep of the first plan */
     uint32_t rounds;      /* sweeps until there were none */
     uint32_t zone_halved; /* number of times that the motion of some vertices was halved */
     uint32_t solid_late;  /* vertices of the solid that are not at their targets */
     double latest;        /* largest distance of one of them from its target */
     double deepest;       /* with radial fields: largest depth at which a vertex remained inside */
-    double thinnest; /* smallest gap between a vertex and a surface at the start of the step; the
-                        range of repulsion if nothing is as near */
+    double thinnest; /* smallest gap between a vertex and a surface at the start of the step, as a
+                        float; the range of repulsion if nothing is as near */
     double fraction; /* of the step that was applied: below 1 only if nothing else separates */
     double dynamics, search, sweep; /* seconds spent on constraints, contacts, sweeps */
 } cloth_report;
 
 /* Advances by some seconds, while the solid moves to `solid_end`: absolute positions, floats;
  * null if there is no solid or it does not move. If the whole step would cause an intersection,
- * cloth and solid both move by only a fraction of it; see the report. Cloth between two parts of
- * a solid that pass through each other would then stop everything permanently. With
- * `solid_yields`, the vertices of the solid that are in the way lag behind, and catch up later.
- * On failure, such as ABUT_ERROR_LIMIT if forces tear the cloth apart or ABUT_ERROR_DEVICE,
- * everything except the aims is unchanged. */
+ * cloth and solid both move by only a fraction of it; see the report. On a device a vertex with
+ * some hundred neighbours is ABUT_ERROR_LIMIT. Cloth between two parts of a solid that pass through
+ * each other would then stop everything permanently. With `solid_yields`, the vertices of the solid
+ * that are in the way lag behind, and catch up later. On failure, such as ABUT_ERROR_LIMIT if
+ * forces tear the cloth apart or ABUT_ERROR_DEVICE, everything except the aims is unchanged. */
 abut_status cloth_step(cloth *c, double seconds, const abut_vec3 *solid_end, cloth_report *report);
 
 /* The same with the solid's positions (abut_vec3) in a buffer on the device of the cloth, such

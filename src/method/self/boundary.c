@@ -88,22 +88,27 @@ abut_status abuti_view_boundary_open(abut_self *view) {
     if (!view->vertex_bounds || !view->places || !view->last_sets || !view->near_ghost ||
         !view->ghost_sides || !view->piece)
         return ABUT_ERROR_MEMORY;
-    return view->ghost_count
-               ? abuti_view_tree_build(view, view->triangle_count, view->ghost_count, &view->ghosts)
-               : ABUT_OK;
+    if (!view->ghost_count)
+        return ABUT_OK;
+    abut_status status = abuti_view_tree_build(view, 0, view->triangle_count, &view->tree);
+    return status ? status
+                  : abuti_view_tree_build(view, view->triangle_count, view->ghost_count,
+                                          &view->ghosts);
 }
 
 void abuti_view_boundary_close(abut_self *view) {
     ABUTI_RELEASE(view->context, view->vertex_bounds, view->places, view->last_sets,
                   view->near_ghost, view->ghost_sides, view->piece);
+    abuti_view_tree_release(view->context, &view->tree);
     abuti_view_tree_release(view->context, &view->ghosts);
 }
 
-void abuti_view_fit(abut_self *view, double separation) {
-    abuti_view_fit_vertices(view, separation);
+void abuti_view_fit(abut_self *view) {
+    if (!view->ghost_count)
+        return;
+    abuti_view_fit_vertices(view);
     abuti_view_tree_fit(view, &view->tree);
-    if (view->ghost_count)
-        abuti_view_tree_fit(view, &view->ghosts);
+    abuti_view_tree_fit(view, &view->ghosts);
 }
 
 static const float *bounds_of(const abut_self *view, const view_tree *tree, uint32_t node) {
@@ -497,7 +502,7 @@ static void classify_pairs(pair_search *p) {
 }
 
 abut_status abuti_view_boundary(abut_self *view, const view_limits *limits, size_t most,
-                                size_t *pairs, bool *is_cheaper) {
+                                bool *is_cheaper) {
     abut_topology_arrays t = abut_topology_arrays_default();
     abut_topology_get_arrays(view->topology, &t);
     pair_search p = {.view = view,
@@ -508,11 +513,8 @@ abut_status abuti_view_boundary(abut_self *view, const view_limits *limits, size
     abut_status status = view->ghost_count ? find_pairs(&p, is_cheaper) : ABUT_OK;
     if (!status && *is_cheaper)
         classify_pairs(&p);
-    *pairs = 0;
-    for (size_t i = 0; i < p.share_count && p.shares; i++) {
-        *pairs += p.shares[i].count;
+    for (size_t i = 0; i < p.share_count && p.shares; i++)
         abuti_release(view->context, p.shares[i].pairs);
-    }
     abuti_release(view->context, p.shares);
     return status;
 }

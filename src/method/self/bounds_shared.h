@@ -9,7 +9,6 @@ enum {
     BOX_SLABS = 4  /* x, y, z, and 0 */
 };
 
-#define BOUNDS_ROOT 1.4142135623730952 /* square root of 2 */
 /* Error bound of sums of coordinates, in doubles and in floats; see tree.c. */
 #define BOUNDS_SLACK 0x1p-34
 #define BOUNDS_PLACE_SLACK 0x1p-21f
@@ -38,13 +37,13 @@ static inline void bounds_values(vec3 p, int slabs, real *value) {
     value[7] = p.x - p.z;
 }
 
-/* Lows, then highs, of a ghost vertex between two points, extended by `grow`. */
-static inline void bounds_of_motion(vec3 from, vec3 to, int slabs, real grow, float *bounds) {
+/* Lows, then highs, of a ghost vertex between two points. */
+static inline void bounds_of_motion(vec3 from, vec3 to, int slabs, float *bounds) {
     real a[DOP_SLABS], b[DOP_SLABS];
     bounds_values(from, slabs, a);
     bounds_values(to, slabs, b);
     for (int k = 0; k < slabs; k++) {
-        real by = k < 3 ? grow : grow * BOUNDS_ROOT + BOUNDS_SLACK;
+        real by = k < 3 ? 0 : BOUNDS_SLACK;
         bounds[k] = (float)((a[k] < b[k] ? a[k] : b[k]) - by);
         bounds[slabs + k] = (float)((a[k] > b[k] ? a[k] : b[k]) + by);
     }

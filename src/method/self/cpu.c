@@ -1,18 +1,17 @@
 /* Steps of the view-based search on the CPU: calls the parts in their order, and counts costs for
  * AUTO.
  *
- * AUTO selects the faster of two searches, the one by sets and abut_sweep_find(), reproducibly. So
- * it counts instead of measuring time: every stage has a cost per processed element, fitted to
- * times of one thread (docs/self.md). The search by sets may cost as much as the last complete
- * search; if that does not suffice, the complete one is run.
+ * The search is that of abut_sweep_find(). Sets only remove pairs from it, so that it is cheaper
+ * with sets than without them if these are cheap. AUTO decides that reproducibly, so it counts
+ * instead of measuring time: every stage has a cost per processed element, fitted to times of one
+ * thread (docs/self.md). The boundary may cost as much as the last complete search; if that does
+ * not suffice, the complete one is run.
  */
 #include "self/self.h"
 
-#include "geom/sweep_point_shared.h"
-
-/* Approximate nanoseconds, as in search.c: of the view test, bounds and marks per triangle; of the
- * boundary per pair of a triangle and a ghost; of sweeps per triangle and per candidate. */
-enum { VIEW_COST = 65, GHOST_PAIR_COST = 150, SWEEP_COST = 300, CANDIDATE_COST = 40 };
+/* Approximate nanoseconds: of the boundary per pair of a triangle and a ghost; of complete searches
+ * per triangle and per candidate. */
+enum { GHOST_PAIR_COST = 150, SWEEP_COST = 300, CANDIDATE_COST = 40 };
 /* Assumed candidates per triangle until some were counted. */
 enum { CANDIDATES_INITIAL = 4 };
 
@@ -23,8 +22,11 @@ static abut_status open_on_cpu(abut_self *view) {
     abut_context *context = view->context;
     view->position_memory = abuti_allocate(context, vertices, 3 * sizeof *view->position_memory);
     view->along = abuti_allocate(context, vertices, sizeof *view->along);
-    view->marks = abuti_allocate(context, view->tree.node_count, 1);
-    if (!view->position_memory || !view->along || !view->marks)
+    view->feature_sets = abuti_allocate(context,
+                                        (size_t)view->vertex_count +
+                                            view->topology->view.edge_count + view->triangle_count,
+                                        1);
+    if (!view->position_memory || !view->along || !view->feature_sets)
         return ABUT_ERROR_MEMORY;
     abut_status status = abuti_view_boundary_open(view);
     if (status)
@@ -43,7 +45,7 @@ static abut_status open_on_cpu(abut_self *view) {
 
 static void close_on_cpu(abut_self *view) {
     abuti_view_boundary_close(view);
-    ABUTI_RELEASE(view->context, view->position_memory, view->along, view->marks);
+    ABUTI_RELEASE(view->context, view->position_memory, view->along, view->feature_sets);
     abut_sweep_destroy(view->sweep);
 }
 
@@ -60,7 +62,7 @@ static abut_status start_step_cpu(view_step *f, const abut_self_step *step) {
     const vec3 *start = step->start.host, *end = step->end.host;
     f->follows = !start || !memcmp(start, view->end, count * sizeof *view->end);
     view->start = f->follows ? view->end : view->first;
-    view->is_placed = view->is_fitted = false;
+    view->is_placed = false;
     abut_status status = ABUT_OK;
     if (!f->follows)
         status = abuti_positions_load(view->context, "abut_self_find", "step->start", start, count,
@@ -113,23 +115,10 @@ static void update_float_positions(abut_self *view) {
     view->is_placed = true;
 }
 
-static void update_bounds(view_step *f, double apart) {
-    abut_self *view = f->view;
-    double begun = abuti_seconds();
-    if (view->is_fitted && !(apart < view->fitted_apart) && !(apart > view->fitted_apart))
-        return;
-    update_float_positions(view);
-    abuti_view_fit(view, apart);
-    view->is_fitted = true;
-    view->fitted_apart = apart;
-    f->result.times.bounds += abuti_seconds() - begun;
-}
-
 /* ---- sets ---- */
 
 static abut_status test_primitive(view_step *f, const view_primitive *primitive) {
     update_float_positions(f->view);
-    f->cost = VIEW_COST * (uint64_t)f->view->triangle_count;
     return abuti_view_test(f->view, primitive, &f->counts);
 }
 
@@ -158,13 +147,14 @@ static bool is_cheaper(const view_step *f) {
 
 static abut_status handle_boundary(view_step *f, bool *is_cheaper) {
     const size_t most = abuti_view_pairs_max(f->view);
-    const uint64_t left = f->budget > f->cost ? (f->budget - f->cost) / GHOST_PAIR_COST : 0;
-    size_t pairs;
-    update_bounds(f, 0);
+    const uint64_t left = f->budget / GHOST_PAIR_COST;
     double begun = abuti_seconds();
-    abut_status status = abuti_view_boundary(f->view, &f->of_ghosts,
-                                             left < most ? (size_t)left : most, &pairs, is_cheaper);
-    f->cost += GHOST_PAIR_COST * (uint64_t)pairs;
+    update_float_positions(f->view);
+    abuti_view_fit(f->view);
+    f->result.times.bounds += abuti_seconds() - begun;
+    begun = abuti_seconds();
+    abut_status status =
+        abuti_view_boundary(f->view, &f->of_ghosts, left < most ? (size_t)left : most, is_cheaper);
     f->result.times.boundary += abuti_seconds() - begun;
     return status;
 }
@@ -173,7 +163,7 @@ static void mark_sets(view_step *f) {
     const abut_self *view = f->view;
     for (int k = 0; k < 4; k++)
         f->result.sets[k] = abuti_count_bytes(view->sets, view->triangle_count, 1u << k);
-    abuti_view_mark(f->view, &f->result);
+    abuti_view_count_changes(f->view, &f->result);
 }
 
 static abut_status show_nothing(abut_self *view) {
@@ -183,62 +173,23 @@ static abut_status show_nothing(abut_self *view) {
 
 /* ---- search ---- */
 
-static abut_impact impact_of(const abut_self *view, const motion_hit *hit) {
-    abut_topology_arrays t = abut_topology_arrays_default();
-    abut_topology_get_arrays(view->topology, &t);
-    abut_impact impact;
-    memset(&impact, 0, sizeof impact);
-    bool edges = hit->kind == ABUT_IMPACT_EDGE_EDGE;
-    const uint32_t *second =
-        edges ? t.edges + 2 * (size_t)hit->second : view->corners + 3 * (size_t)hit->second;
-    const uint32_t four[4] = {edges ? t.edges[2 * (size_t)hit->first] : hit->first,
-                              edges ? t.edges[2 * (size_t)hit->first + 1] : second[0],
-                              edges ? second[0] : second[1], edges ? second[1] : second[2]};
-    vec3 start[4], end[4];
-    for (int k = 0; k < 4; k++) {
-        start[k] = view->start[four[k]];
-        end[k] = view->next[four[k]];
-    }
-    impact.time = hit->time;
-    impact.point = sweep_point(edges, start, end, hit->time, hit->weights);
-    impact.normal = hit->normal;
-    memcpy(impact.weights, hit->weights, sizeof impact.weights);
-    impact.kind = (abut_impact_kind)hit->kind;
-    impact.element[0] = hit->first;
-    impact.element[1] = hit->second;
-    return impact;
+/* A feature has the sets of all triangles around it. sets_pair(a, b) holds for two unions if it
+ * holds for one of each, so the same pairs are allowed as for pairs of triangles. */
+static void spread_sets(abut_self *view) {
+    const view_lists *const lists[2] = {&view->of_vertex, &view->of_edge};
+    const uint32_t counts[2] = {view->vertex_count, view->topology->view.edge_count};
+    unsigned char *to = view->feature_sets;
+    for (int k = 0; k < 2; k++)
+        for (uint32_t i = 0; i < counts[k]; i++) {
+            unsigned all = 0;
+            for (uint32_t j = lists[k]->begin[i]; j < lists[k]->begin[i + 1]; j++)
+                all |= view->sets[lists[k]->items[j]];
+            *to++ = (unsigned char)all;
+        }
+    memcpy(to, view->sets, view->triangle_count);
 }
 
-/* Writes the result. */
-static abut_status write_impacts(view_step *f, const view_hits *hits) {
-    if (!f->all) {
-        f->result.hit = hits->first.time <= 1;
-        if (f->result.hit)
-            f->result.impact = impact_of(f->view, &hits->first);
-        return ABUT_OK;
-    }
-    abut_status status = abuti_motion_count(hits->count, &f->impacts);
-    for (size_t i = 0; i < hits->kept_count && !status; i++)
-        f->impacts.list[i] = impact_of(f->view, &hits->kept[i]);
-    return status;
-}
-
-static abut_status search_tree(view_step *f, bool complete) {
-    view_hits hits = {.all = f->all, .room = f->impacts.capacity};
-    const sweep_limits *limits = &f->limits.sweep;
-    const uint64_t left = f->budget > f->cost ? f->budget - f->cost : 0;
-    /* all hits: also those within the tolerance, as abut_sweep_find() reports them */
-    update_bounds(f, limits->separation + (f->all ? 2 * limits->tolerance : 0));
-    abut_status status =
-        abuti_view_search(f->view, complete, &f->limits, left, &hits, &f->is_spent, &f->result);
-    if (!status && !f->is_spent)
-        status = write_impacts(f, &hits);
-    abuti_release(f->view->context, hits.kept);
-    return status;
-}
-
-/* The search that a caller would use otherwise; it is faster than one over the tree. */
-static abut_status search_sweep(view_step *f) {
+static abut_status search_on_cpu(view_step *f, bool complete) {
     abut_self *view = f->view;
     abut_sweep_find_options options = abut_sweep_find_options_default();
     abut_impact_list one = {.list = &f->result.impact, .capacity = 1};
@@ -254,6 +205,10 @@ static abut_status search_sweep(view_step *f) {
     if (!status)
         status = abut_sweep_set_positions(view->sweep, abut_array_host(view->start),
                                           abut_array_host(view->next));
+    if (!status && !complete)
+        spread_sets(view);
+    if (!status)
+        status = abuti_broad_set_sets(view->sweep, complete ? NULL : view->feature_sets);
     if (!status)
         status = abut_sweep_find(view->sweep, f->all ? ABUT_SWEEP_ALL : ABUT_SWEEP_EARLIEST,
                                  &options, found, &counts);
@@ -263,15 +218,10 @@ static abut_status search_sweep(view_step *f) {
     f->result.vertex_face += counts.vertex_face;
     f->result.edge_edge += counts.edge_edge;
     f->result.times.traversal += abuti_seconds() - begun;
-    view->complete_cost = SWEEP_COST * (uint64_t)view->triangle_count +
-                          CANDIDATE_COST * (counts.vertex_face + counts.edge_edge);
+    if (complete)
+        view->complete_cost = SWEEP_COST * (uint64_t)view->triangle_count +
+                              CANDIDATE_COST * (counts.vertex_face + counts.edge_edge);
     return ABUT_OK;
-}
-
-/* COMPLETE is for comparison: it uses the same tree, bounds and sweeps as the search by sets. */
-static abut_status search_on_cpu(view_step *f, bool complete) {
-    return complete && f->view->options.scheme != ABUT_SELF_COMPLETE ? search_sweep(f)
-                                                                     : search_tree(f, complete);
 }
 
 static uint64_t compute_budget(const abut_self *view) {

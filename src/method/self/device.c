@@ -343,16 +343,14 @@ static abut_status handle_boundary(view_step *f, bool *is_cheaper) {
     const motion_place *place = &d->motion->place;
     const uint32_t count = view->triangle_count;
     double begun = abuti_seconds();
-    size_t pairs;
     abut_status status;
     if ((status = download_positions(view)) ||
         (status = abuti_kit_download(&d->kit, VIEW_SETS, view->sets, count, 1)) ||
         (status = abuti_kit_download(&d->kit, VIEW_LAST, view->last_sets, count, 1)))
         return status;
     abuti_view_compute_positions(view, box_join(place->start_box, place->end_box));
-    abuti_view_fit(view, 0);
-    status =
-        abuti_view_boundary(view, &f->of_ghosts, abuti_view_pairs_max(view), &pairs, is_cheaper);
+    abuti_view_fit(view);
+    status = abuti_view_boundary(view, &f->of_ghosts, abuti_view_pairs_max(view), is_cheaper);
     if (status || !*is_cheaper)
         return status;
     memset(&f->counts, 0, offsetof(view_counts, regions));
@@ -387,7 +385,7 @@ static void copy_counts(view_step *f) {
     const view_counts *counts = &f->counts;
     memcpy(f->result.regions, counts->regions, sizeof counts->regions);
     memcpy(f->result.sets, counts->sets, sizeof counts->sets);
-    if (f->view->marks_valid) {
+    if (f->view->has_last) {
         memcpy(f->result.entered, counts->entered, sizeof counts->entered);
         memcpy(f->result.left, counts->left, sizeof counts->left);
     }

@@ -1,9 +1,9 @@
 /* Private types and functions of the view-based self-collision search.
  *
  * Vertices are those of the mesh, followed by one ghost vertex for each hole. Triangles are those
- * of the mesh, followed by the ghosts. There are two trees: one over the triangles of the mesh, one
- * over the ghosts. The set of a triangle is a bit, so that the marks of a node are the union of
- * those below it.
+ * of the mesh, followed by the ghosts. There are two trees for pairs of triangles and ghosts: one
+ * over the triangles of the mesh, one over the ghosts. The set of a triangle is a bit, so that a
+ * feature has the union of the sets around it.
  */
 #ifndef ABUTI_SELF_H
 #define ABUTI_SELF_H
@@ -51,19 +51,17 @@ static inline uint32_t abuti_count_bytes(const unsigned char *bytes, uint32_t co
 enum {
     /* Depth of at most 2^31 triangles, halved. */
     TREE_LEVELS = 33,
-    /* A pair is replaced by up to two if one side is opened, a node with itself by three. Each
-     * replacement descends a level on one side. */
-    TREE_STACK = 4 * TREE_LEVELS + 4
+    /* A pair is replaced by two, a level lower on one side. */
+    TREE_STACK = 2 * TREE_LEVELS + 2
 };
 
 typedef struct view_tree {
     uint32_t first, count; /* range of triangles */
     uint32_t node_count, level_count;
     uint32_t level_begin[TREE_LEVELS + 2]; /* first node of each level, the root first */
-    uint32_t *child;  /* the first of two consecutive children, or TREE_LEAF + triangle */
-    uint32_t *parent; /* of the root: the root */
-    uint32_t *leaf;   /* the node of triangle first + i */
-    float *bounds;    /* 2 x slabs per node: lows, highs */
+    uint32_t *leaf;                        /* the node of triangle first + i */
+    uint32_t *child; /* the first of two consecutive children, or TREE_LEAF + triangle */
+    float *bounds;   /* 2 x slabs per node: lows, highs */
 } view_tree;
 
 struct abut_self;
@@ -72,7 +70,7 @@ abut_status abuti_view_tree_build(struct abut_self *view, uint32_t first, uint32
                                   view_tree *tree);
 void abuti_view_tree_release(abut_context *context, view_tree *tree);
 /* Computes the bounds of all vertices for the current step. */
-void abuti_view_fit_vertices(struct abut_self *view, double separation);
+void abuti_view_fit_vertices(struct abut_self *view);
 /* Then refits those of nodes. */
 void abuti_view_tree_fit(struct abut_self *view, view_tree *tree);
 
@@ -149,8 +147,8 @@ struct abut_self {
     unsigned char *public_sets;
     bool sets_valid;   /* of the last step */
     bool is_public;    /* public_sets are those of the last step */
-    bool marks_valid;  /* the marks of the last step are valid */
-    uint32_t violated; /* triangles violated in the last marked step, */
+    bool has_last;     /* the sets of the last step are known */
+    uint32_t violated; /* triangles violated in that step, */
     uint32_t doubted;  /* and those neither positive nor violated */
 
     /* boundary.c; on the CPU also for the view test and the search. */
@@ -160,14 +158,13 @@ struct abut_self {
     uint32_t *piece;          /* of each triangle, while pieces are computed */
 
     /* CPU only: cpu.c. */
-    abut_sweep *sweep;                 /* for complete searches; created on first use */
+    abut_sweep *sweep;                 /* searches; created on first use */
     vec3 *position_memory;             /* memory of three times the vertices */
     vec3 *first;                       /* its third part */
     box3 start_box, end_box, next_box; /* without ghosts */
-    bool is_placed, is_fitted;         /* `places` and bounds are those of this step, */
-    double fitted_apart;               /* and the separation that the bounds include */
+    bool is_placed;                    /* `places` are those of this step */
     double (*along)[2];                /* range of positions on the view-line that see a vertex */
-    unsigned char *marks;              /* of each node of `tree` */
+    unsigned char *feature_sets;       /* of vertices, edges and faces: see search_on_cpu() */
 };
 
 /* Validated options of a search, with defaults applied. */
@@ -230,45 +227,21 @@ unsigned abuti_view_floats_test(const view_floats *v, const ghost_position *plac
 
 /* ---- boundary.c ---- */
 
-/* Allocates what the following functions need, including the tree of ghosts. The tree of the mesh
- * exists. */
+/* Allocates what the following functions need. */
 abut_status abuti_view_boundary_open(abut_self *view);
 /* Also releases a partially opened state. */
 void abuti_view_boundary_close(abut_self *view);
 /* Computes the bounds of all vertices and of both trees. Float positions must be set. */
-void abuti_view_fit(abut_self *view, double separation);
+void abuti_view_fit(abut_self *view);
 /* Puts triangles into V that touch ghosts in the step, or may be beyond one. Sets *is_cheaper to
- * false, without a result, if more than `most` pairs of triangles and ghosts are near. `pairs`
- * receives their number. */
+ * false, without a result, if more than `most` pairs of triangles and ghosts are near. */
 abut_status abuti_view_boundary(abut_self *view, const view_limits *limits, size_t most,
-                                size_t *pairs, bool *is_cheaper);
+                                bool *is_cheaper);
 /* The number of pairs of triangles and ghosts above which the search by sets is not cheaper. */
 size_t abuti_view_pairs_max(const abut_self *view);
 
-/* Updates the marks of nodes to the sets, which differ from last_sets only if marks are valid.
- * Counts changes. */
-void abuti_view_mark(abut_self *view, abut_self_result *result);
-/* Computes all marks. Exposed to tests. */
-void abuti_view_mark_all(const abut_self *view, unsigned char *marks);
-
-/* ---- search.c ---- */
-
-/* The result of a search: the first hit or, with `all`, a list. */
-typedef struct view_hits {
-    bool all;
-    uint64_t room;    /* capacity of the caller; further hits are only counted */
-    motion_hit first; /* without `all`; time is 2 if there is none */
-    motion_hit *kept; /* with `all`: by time, as in abut_sweep_find(); the caller releases it */
-    size_t kept_count, kept_room;
-    uint64_t count;
-} view_hits;
-
-/* Tests all pairs of triangles that the sets allow, or all pairs if `complete`. Bounds are those of
- * the step, extended by the separation, for all hits also by the tolerance. `budget`: the cost
- * after which the search ends and `is_spent` is set; then the hits are undefined. */
-abut_status abuti_view_search(abut_self *view, bool complete, const view_limits *limits,
-                              uint64_t budget, view_hits *hits, bool *is_spent,
-                              abut_self_result *result);
+/* Counts the triangles that changed their set, if there are sets of the last step. */
+void abuti_view_count_changes(abut_self *view, abut_self_result *result);
 
 /* ---- steps and back ends ---- */
 
@@ -280,8 +253,7 @@ typedef struct view_step {
     double extent;         /* longest side of the start box, or of the whole step if that is 0 */
     bool start_is_free, follows; /* follows: the start is the end of the previous step */
     bool carries;                /* sets and ghosts remain valid for the next step */
-    uint64_t budget;             /* maximum cost of the search by sets; UINT64_MAX = unlimited */
-    uint64_t cost;               /* of the search by sets so far */
+    uint64_t budget;             /* maximum cost of the boundary; UINT64_MAX = unlimited */
     bool is_spent;
     bool all;                 /* all impacts are requested, not only the first */
     abut_impact_list impacts; /* then the caller's list and the count */
@@ -305,7 +277,7 @@ typedef struct view_backend {
     abut_status (*download_positions)(abut_self *view);
     /* abuti_view_axis() of the step. */
     abut_status (*axis)(abut_self *view, abut_self_line *line);
-    /* For AUTO: the cost of a search by sets above which a complete search is cheaper. */
+    /* For AUTO: the cost of the boundary above which a complete search is cheaper. */
     uint64_t (*budget)(const abut_self *view);
     /* Computes the set P, N or Z of every triangle, and `counts`. */
     abut_status (*test)(view_step *f, const view_primitive *primitive);
@@ -320,8 +292,7 @@ typedef struct view_backend {
     abut_status (*boundary)(view_step *f, bool *is_cheaper);
     /* The sets are final: counts them, and the changes since the previous step. */
     void (*mark)(view_step *f);
-    /* Searches for the first impact or for all, either by sets, where `is_spent` may become true,
-     * or completely. */
+    /* Searches for the first impact or for all, either by sets or completely. */
     abut_status (*search)(view_step *f, bool complete);
     /* test(), mark() and search() by sets without reading the counts in between; null if that saves
      * nothing. */

@@ -1,16 +1,16 @@
 /* Bounds of swept triangles in a balanced binary tree, refitted from step to step.
  *
- * Problem: find the pairs of many triangles that may touch during a step. Method: the triangles are
- * halved along the longest axis of their centres at the start until one remains. Nodes are stored
- * level by level, siblings consecutively (Cheng 2011, section 5.2.2). A node has the 16-DOP
- * (Klosowski et al. 1998) or the box of the swept triangles, which is that of their vertices at
- * both ends of the step. The tree stays; bounds are refitted bottom-up.
+ * Problem: find the pairs of a triangle and a ghost that may touch during a step. Method: the
+ * triangles are halved along the longest axis of their centres at the start until one remains.
+ * Nodes are stored level by level, siblings consecutively (Cheng 2011, section 5.2.2). A node has
+ * the 16-DOP (Klosowski et al. 1998) or the box of the swept triangles, which is that of their
+ * vertices at both ends of the step. The tree stays; bounds are refitted bottom-up.
  *
  * Guarantee: bounds of objects that touch overlap. For x, y and z each rounding to a float position
  * (see below) is monotonic: it keeps the order of any two points, so a gap between rounded
  * values is a gap between true ones. A sum of two positions has an error of 2^-24 from these and
  * 2^-24 from its own rounding, and another 2^-23 after it has been extended, which makes it 2 or
- * more: 2^-22 suffice, and we use 2^-21. With a separation x, y and z are extended too, by 2^-22. A
+ * more: 2^-22 suffice, and we use 2^-21. A
  * ghost vertex is outside the frame by at most sqrt(1.5 n), if its hole has n edges that wind
  * around it many times: below 2^15.3 for 2^30 edges, so that a sum of doubles has an error below
  * 2^-35. Such sums are extended by 2^-34 before they are rounded to floats, which again is
@@ -107,7 +107,6 @@ static void split_nodes(view_tree *tree, centre *centres, range *ranges) {
     uint32_t used = 1, level_end = 1;
     uint64_t random = 1;
     ranges[0] = (range){0, tree->count};
-    tree->parent[0] = 0;
     tree->level_begin[0] = 0;
     tree->level_count = 1;
     for (uint32_t node = 0; node < used; node++) {
@@ -124,10 +123,8 @@ static void split_nodes(view_tree *tree, centre *centres, range *ranges) {
         uint32_t middle = r.begin + (r.end - r.begin) / 2;
         partition_range(centres, r, longest_axis(centres, r), middle, &random);
         tree->child[node] = used;
-        for (uint32_t k = 0; k < 2; k++, used++) {
-            tree->parent[used] = node;
-            ranges[used] = k ? (range){middle, r.end} : (range){r.begin, middle};
-        }
+        ranges[used++] = (range){r.begin, middle};
+        ranges[used++] = (range){middle, r.end};
     }
     tree->level_begin[tree->level_count] = used;
 }
@@ -140,12 +137,11 @@ abut_status abuti_view_tree_build(abut_self *view, uint32_t first, uint32_t coun
     tree->count = count;
     tree->node_count = (uint32_t)nodes;
     tree->child = abuti_allocate(context, nodes, sizeof *tree->child);
-    tree->parent = abuti_allocate(context, nodes, sizeof *tree->parent);
     tree->leaf = abuti_allocate(context, count, sizeof *tree->leaf);
     tree->bounds = abuti_allocate(context, nodes, 2 * (size_t)view->slabs * sizeof *tree->bounds);
     centre *centres = abuti_allocate(context, count, sizeof *centres);
     range *ranges = abuti_allocate(context, nodes, sizeof *ranges);
-    bool all = tree->child && tree->parent && tree->leaf && tree->bounds && centres && ranges;
+    bool all = tree->child && tree->leaf && tree->bounds && centres && ranges;
     if (all) {
         compute_centres(view, first, count, centres);
         split_nodes(tree, centres, ranges);
@@ -155,7 +151,7 @@ abut_status abuti_view_tree_build(abut_self *view, uint32_t first, uint32_t coun
 }
 
 void abuti_view_tree_release(abut_context *context, view_tree *tree) {
-    ABUTI_RELEASE(context, tree->child, tree->parent, tree->leaf, tree->bounds);
+    ABUTI_RELEASE(context, tree->child, tree->leaf, tree->bounds);
 }
 
 /* ---- float positions ----
@@ -199,13 +195,10 @@ void abuti_view_compute_positions(abut_self *view, box3 box) {
 
 /* ---- fit ---- */
 
-#define SEPARATION_ROUNDING 0x1p-22f /* see the head of this file */
-
 typedef struct fit_job {
     abut_self *view;
     view_tree *tree;
     uint32_t first; /* first node of the subtrees */
-    double grow;
 } fit_job;
 
 /* Bounds of a ghost vertex, which may be beyond 1, from doubles. */
@@ -213,14 +206,13 @@ static void fit_ghost_vertex(const fit_job *f, size_t vertex) {
     const abut_self *view = f->view;
     const bounds_frame frame = {view->centre, view->scale};
     bounds_of_motion(bounds_place(&frame, view->start[vertex]),
-                     bounds_place(&frame, view->next[vertex]), view->slabs, f->grow,
+                     bounds_place(&frame, view->next[vertex]), view->slabs,
                      view->vertex_bounds + vertex * 2 * (size_t)view->slabs);
 }
 
 /* Bounds of up to four vertices of the mesh at once, from float positions: slab by slab, one lane
  * each. */
-static inline void fit_four(const fit_job *f, size_t first, size_t count, const f4 grow[2],
-                            int slabs) {
+static inline void fit_four(const fit_job *f, size_t first, size_t count, int slabs) {
     const abut_self *view = f->view;
     float rows[2 * DOP_SLABS][4];
     const float *from[2][4];
@@ -241,7 +233,7 @@ static inline void fit_four(const fit_job *f, size_t first, size_t count, const 
         }
     }
     for (int k = 0; k < slabs; k++) {
-        f4 out = grow[k >= 3];
+        f4 out = f4_all(k >= 3 ? BOUNDS_PLACE_SLACK : 0);
         f4_store(rows[k], f4_sub(f4_min(value[0][k], value[1][k]), out));
         f4_store(rows[slabs + k], f4_add(f4_max(value[0][k], value[1][k]), out));
     }
@@ -260,25 +252,22 @@ static void fit_vertices_task(void *data, size_t chunk, size_t begin, size_t end
     const fit_job *f = data;
     const abut_self *view = f->view;
     size_t own = end < view->vertex_count ? end : view->vertex_count;
-    float sums = (float)(f->grow * BOUNDS_ROOT * (1 + 1e-6)) + BOUNDS_PLACE_SLACK;
-    float each = f->grow > 0 ? (float)(f->grow * (1 + 1e-6)) + SEPARATION_ROUNDING : 0;
-    const f4 grow[2] = {f4_all(each), f4_all(sums)};
     (void)chunk;
     for (size_t i = begin; i < own; i += 4) {
         size_t count = own - i < 4 ? own - i : 4;
         /* a constant number of slabs is unrolled */
         if (view->slabs == DOP_SLABS)
-            fit_four(f, i, count, grow, DOP_SLABS);
+            fit_four(f, i, count, DOP_SLABS);
         else
-            fit_four(f, i, count, grow, BOX_SLABS);
+            fit_four(f, i, count, BOX_SLABS);
     }
     for (size_t i = own > begin ? own : begin; i < end; i++)
         fit_ghost_vertex(f, i);
 }
 
-void abuti_view_fit_vertices(abut_self *view, double separation) {
+void abuti_view_fit_vertices(abut_self *view) {
     size_t count = (size_t)view->vertex_count + view->hole_count;
-    fit_job f = {view, NULL, 0, 0.5 * separation * view->scale * (1 + 1e-9)};
+    fit_job f = {view, NULL, 0};
     abuti_parallel_for(view->context, count, VERTICES_PER_TASK, fit_vertices_task, &f);
 }
 
@@ -346,7 +335,7 @@ static void fit_nodes_task(void *data, size_t chunk, size_t begin, size_t end) {
 /* Refits subtrees that fit into the cache in parallel, then the nodes above them. */
 void abuti_view_tree_fit(abut_self *view, view_tree *tree) {
     uint32_t cut = tree->level_count > SUBTREE_LEVELS ? tree->level_count - SUBTREE_LEVELS : 0;
-    fit_job f = {view, tree, tree->level_begin[cut], 0};
+    fit_job f = {view, tree, tree->level_begin[cut]};
     abuti_parallel_for(view->context, tree->level_begin[cut + 1] - f.first, SUBTREES_PER_TASK,
                        fit_nodes_task, &f);
     for (uint32_t level = cut; level-- > 0;) /* bottom-up */

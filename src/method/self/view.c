@@ -31,7 +31,7 @@ static abut_status check_options(const abut_self_options *o) {
 static abut_status build_view(abut_self *view) {
     abut_context *context = view->context;
     abut_status status = abuti_view_prepare(view);
-    if (status || (status = abuti_view_tree_build(view, 0, view->triangle_count, &view->tree)))
+    if (status)
         return status;
     view->sampled = abuti_view_sample_size(view->vertex_count);
     view->sample_at = abuti_allocate(context, view->sampled, sizeof *view->sample_at);
@@ -81,7 +81,6 @@ void abut_self_destroy(abut_self *view) {
         return;
     abut_context *context = view->context;
     view->backend->close(view);
-    abuti_view_tree_release(context, &view->tree);
     release_lists(context, &view->of_vertex);
     release_lists(context, &view->of_edge);
     void *arrays[] = {view->corners, view->sample_at, view->sample, view->sets, view->public_sets};
@@ -208,7 +207,7 @@ static abut_status search_completely(view_step *f, abut_self_fallback reason) {
     memset(result->entered, 0, sizeof result->entered);
     memset(result->left, 0, sizeof result->left);
     memset(result->regions, 0, sizeof result->regions);
-    f->view->marks_valid = f->carries = false;
+    f->view->has_last = f->carries = false;
     return f->view->backend->search(f, true);
 }
 
@@ -230,7 +229,7 @@ static void keep_for_next_step(view_step *f) {
     abut_self *view = f->view;
     view->violated = f->result.sets[ABUT_SELF_VIOLATED];
     view->doubted = f->result.sets[ABUT_SELF_NEGATIVE] + f->result.sets[ABUT_SELF_GRAZING];
-    view->marks_valid = f->carries = true;
+    view->has_last = f->carries = true;
     if (view->doubted > 2 * (uint64_t)view->compared + view->triangle_count / COMPARE_SHARE)
         view->age = 0;
 }
@@ -241,7 +240,7 @@ static void keep_for_next_step(view_step *f) {
 static bool can_skip_counts(const abut_self *view) {
     const bool compares = is_auto(view) && view->age % COMPARE_EVERY == 0;
     return view->backend->search_skipping_counts && !view->ghost_count && view->part_count <= 1 &&
-           view->marks_valid && view->doubted && !compares;
+           view->has_last && view->doubted && !compares;
 }
 
 static abut_status find_skipping_counts(view_step *f) {
@@ -280,8 +279,7 @@ static abut_status search_by_sets(view_step *f) {
     f->result.times.marks += abuti_seconds() - begun;
     if (f->result.sets[ABUT_SELF_POSITIVE] == view->triangle_count)
         return ABUT_OK;
-    status = backend->search(f, false);
-    return status || !f->is_spent ? status : search_completely(f, ABUT_SELF_COST);
+    return backend->search(f, false);
 }
 
 static abut_status find_self_collisions(view_step *f, const abut_self_step *step) {
@@ -374,7 +372,7 @@ static abut_status run_step(view_step *f, const abut_self_step *step,
         return status;
     if ((status = find_self_collisions(f, &ours))) {
         /* the sets may have been overwritten, so changes are unknown */
-        view->marks_valid = view->sets_valid = false;
+        view->has_last = view->sets_valid = false;
         view->backend->undo(view);
         return status;
     }
@@ -441,7 +439,7 @@ abut_status abut_self_get_info(const abut_self *view, abut_self_info *info) {
     made.part_count = view->part_count;
     made.usable = view->usable;
     made.bytes = vertices * (3 * sizeof(vec3) + 2 * (size_t)view->slabs * sizeof(float) + 16 + 32) +
-                 nodes * (2 * (size_t)view->slabs * sizeof(float) + 9) +
+                 nodes * (2 * (size_t)view->slabs * sizeof(float) + 4) +
                  (uint64_t)view->triangle_count * 56;
     return abuti_info_write(info, &made, sizeof made, __func__);
 }

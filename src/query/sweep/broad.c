@@ -87,11 +87,53 @@ abut_status abuti_broad_create(abut_sweep *m) {
 
 void abuti_broad_destroy(abut_sweep *m) {
     sweep_broad *b = &m->broad;
+    abuti_release(m->context, b->set_memory);
     void *owned[] = {b->place,        b->mesh,        b->start,          b->end,
                      b->boxes,        b->memory,      b->vertices.which, b->edges.which,
                      b->edges.corner, b->faces.which, b->faces.corner};
     for (size_t i = 0; i < sizeof owned / sizeof *owned; i++)
         abuti_release(m->context, owned[i]);
+}
+
+/* ---- sets ---- */
+
+abut_status abuti_broad_set_sets(abut_sweep *m, const unsigned char *sets) {
+    sweep_broad *b = &m->broad;
+    sweep_tree *const trees[3] = {&b->vertices, &b->edges, &b->faces};
+    size_t groups = 0;
+    for (int k = 0; k < 3; k++)
+        for (uint32_t level = 0; level <= trees[k]->top; level++)
+            groups += trees[k]->group_count[level];
+    if (sets && !b->set_memory &&
+        !(b->set_memory = abuti_allocate(m->context, groups, sizeof *b->set_memory)))
+        return ABUT_ERROR_MEMORY;
+    sweep_group_sets *memory = b->set_memory;
+    b->sets = sets;
+    for (int k = 0; k < 3; k++)
+        for (uint32_t level = 0; level <= trees[k]->top; level++) {
+            trees[k]->sets[level] = sets ? memory : NULL;
+            memory += sets ? trees[k]->group_count[level] : 0;
+        }
+    return ABUT_OK;
+}
+
+static void add_set(sweep_group_sets *to, uint32_t at, unsigned set) {
+    to->has[0] |= (uint16_t)((set & 1) << at);
+    to->has[1] |= (uint16_t)((set >> 1 & 1) << at);
+    to->has[2] |= (uint16_t)((set > 3) << at);
+}
+
+static void refit_sets(sweep_tree *tree, const unsigned char *sets) {
+    for (uint32_t level = 0; level <= tree->top; level++)
+        memset(tree->sets[level], 0, tree->group_count[level] * sizeof *tree->sets[level]);
+    for (uint32_t i = 0; i < tree->count; i++)
+        add_set(&tree->sets[0][i / SWEEP_GROUP], i % SWEEP_GROUP, sets[tree->which[i]]);
+    for (uint32_t level = 1; level <= tree->top; level++)
+        for (uint32_t i = 0; i < tree->group_count[level - 1]; i++) {
+            const uint16_t *has = tree->sets[level - 1][i].has;
+            add_set(&tree->sets[level][i / SWEEP_GROUP], i % SWEEP_GROUP,
+                    (has[0] != 0) | (has[1] != 0) << 1 | (has[2] != 0) << 2);
+        }
 }
 
 /* ---- coordinate frame of floats: origin and scale of most vertices ---- */
@@ -397,6 +439,11 @@ abut_status abuti_broad_fit(abut_sweep *m, double from, double to, double margin
             return status;
         if (fresh)
             b->spread = spread;
+        if (b->sets) {
+            refit_sets(&b->vertices, b->sets);
+            refit_sets(&b->edges, b->sets + m->vertex_count);
+            refit_sets(&b->faces, b->sets + m->vertex_count + m->edge_count);
+        }
         if (fresh || from > 0 || to < 1 || !(spread > SPREAD_MAX * b->spread))
             return ABUT_OK;
         fresh = true;

@@ -33,6 +33,13 @@ typedef struct sweep_group {
     float lo[3][SWEEP_GROUP], hi[3][SWEEP_GROUP];
 } sweep_group;
 
+/* Sets of the features of a group: bit k is set if feature k, or group k of the level below, has
+ * the first set, the second, or any other. Pairs are candidates if one has the first set and the
+ * other the second, or if one has another set. */
+typedef struct sweep_group_sets {
+    uint16_t has[3];
+} sweep_group_sets;
+
 /* The boxes of one kind of features. Level 0 has the boxes of the features. */
 typedef struct sweep_tree {
     uint32_t count;   /* features */
@@ -41,6 +48,7 @@ typedef struct sweep_tree {
     uint32_t *corner; /* by slot: slots of its vertices; null for vertices */
     uint32_t top;     /* the level that is a single group */
     sweep_group *groups[SWEEP_LEVELS];
+    sweep_group_sets *sets[SWEEP_LEVELS]; /* null = all pairs are candidates */
     uint32_t group_count[SWEEP_LEVELS];
 } sweep_tree;
 
@@ -53,11 +61,18 @@ typedef struct sweep_broad {
     float *boxes;      /* 8 per vertex, by slot: lower corner, 0, negated upper corner, 0 */
     sweep_tree vertices, edges, faces;
     sweep_group *memory; /* groups of all trees */
+    sweep_group_sets *set_memory;
+    const unsigned char *sets; /* abuti_motion_find_by_sets(); null otherwise */
 } sweep_broad;
 
 /* Allocates everything for the vertices, edges and faces of a motion. */
 abut_status abuti_broad_create(struct abut_sweep *motion);
 void abuti_broad_destroy(struct abut_sweep *motion);
+
+/* Restricts candidates to those of some sets: bits 0 and 1 are the first and the second set, all
+ * others are another one. `sets` has those of all vertices, edges and faces; null ends the
+ * restriction. They are read by abuti_broad_fit(). */
+abut_status abuti_broad_set_sets(struct abut_sweep *motion, const unsigned char *sets);
 
 /* Refits all boxes to the part [from, to] of the step, with a margin that is enlarged by the
  * rounding error. Sorts features again if necessary. Fails only if memory is exhausted. */

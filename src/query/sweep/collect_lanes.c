@@ -51,11 +51,26 @@ static inline unsigned overlap_bits_with_doubt(const sweep_group *group, const w
     return bits;
 }
 
+/* ---- sets ---- */
+
+static inline unsigned sets_at(const sweep_group_sets *sets, uint32_t at) {
+    return (sets->has[0] >> at & 1u) | (sets->has[1] >> at & 1u) << 1 |
+           (sets->has[2] >> at & 1u) << 2;
+}
+
+/* The bits of those that are candidates with a feature, or a group, of some sets. */
+static inline unsigned candidate_bits(const sweep_group_sets *of, unsigned sets) {
+    if (sets & 4)
+        return ~0u;
+    return of->has[2] | (sets & 1 ? of->has[1] : 0u) | (sets & 2 ? of->has[0] : 0u);
+}
+
 /* ---- traversal: groups that overlap a box ---- */
 
 typedef struct group_traversal {
     const sweep_tree *tree;
     wide_box box;
+    unsigned sets; /* of the group, if there are any */
     uint32_t from; /* groups before this one are skipped */
     uint32_t level;
     uint32_t at[SWEEP_LEVELS]; /* by level from `level` up: index of the group */
@@ -65,6 +80,8 @@ typedef struct group_traversal {
 static inline void visit_node(group_traversal *w, uint32_t level, uint32_t at) {
     uint32_t first = (uint32_t)((uint64_t)w->from >> 4 * (level - 1)), here = SWEEP_GROUP * at;
     unsigned bits = overlap_bits(&w->tree->groups[level][at], &w->box);
+    if (w->tree->sets[level])
+        bits &= candidate_bits(&w->tree->sets[level][at], w->sets);
     if (first > here)
         bits = first - here < SWEEP_GROUP ? bits & ~0u << (first - here) : 0;
     w->level = level;
@@ -166,6 +183,8 @@ static void collect_pairs_of_groups(const sweep_sides *sides, uint32_t group, ui
         unsigned sure, bits = overlap_bits_with_doubt(theirs, &box, &sure);
         if (same && group == other)
             bits &= ~0u << k << 1;
+        if (first->sets[0])
+            bits &= candidate_bits(&second->sets[0][other], sets_at(&first->sets[0][group], k));
         unsigned doubtful = sides->closed ? 0 : bits & ~sure;
         if (doubtful)
             bits = clear_false_overlaps(sides, here + k, there, bits, doubtful);
@@ -184,6 +203,8 @@ void BY_LANES(abuti_collect)(const sweep_sides *sides, sweep_cursor *cursor, swe
         const uint32_t group = cursor->group;
         group_traversal w = {.tree = sides->second};
         w.box = box_at(&first->groups[1][group / SWEEP_GROUP], group % SWEEP_GROUP);
+        if (first->sets[1])
+            w.sets = sets_at(&first->sets[1][group / SWEEP_GROUP], group % SWEEP_GROUP);
         w.from = first == sides->second && cursor->next < group ? group : cursor->next;
         visit_node(&w, w.tree->top, 0);
         for (;;) {

@@ -1,9 +1,8 @@
-/* Cases: whole steps of view-based culling, and of two complete searches: that over the view's own
- * tree, and abut_sweep_find(). On a device, positions come from the host or are there already, and
- * results are compared with those of the CPU. A ball that is dented, a sleeve that is pinched
- * while it shortens, and a sheet that is pleated until one pleat leans over to the next; ten
- * steps per run, of which the last has an impact. Everything is computed with +, -, x and /, so
- * that it is the same on every machine. */
+/* Cases: whole steps of view-based culling, and of the complete search. On a device, positions come
+ * from the host or are there already, and results are compared with those of the CPU. A ball that
+ * is dented, a sleeve that is pinched while it shortens, and a sheet that is pleated until one
+ * pleat leans over to the next; ten steps per run, of which the last has an impact. Everything is
+ * computed with +, -, x and /, so that it is the same on every machine. */
 #include "bench.h"
 
 #include <stdlib.h>
@@ -70,7 +69,7 @@ static abut_status make_grid(bench_state *state, self_data *data, uint32_t wide,
         for (uint32_t i = 0; i < wide; i++) {
             uint32_t a = j * columns + i, b = j * columns + (round ? (i + 1) % wide : i + 1);
             const uint32_t two[6] = {a, b, b + columns, a, b + columns, a + columns};
-            for (int k = 0; k < 6; k++)
+            for (int k = 0; k < 5; k++)
                 indices[used++] = two[k];
         }
     input.positions = p;
@@ -205,7 +204,7 @@ static abut_status self_setup(bench_state *state) {
 }
 
 /* Of the last run, for the line after it. */
-static double stages[6], doubtful;
+static double stages[5], doubtful;
 static uint32_t hits;
 
 static abut_status self_finish(bench_state *state) {
@@ -213,16 +212,15 @@ static abut_status self_finish(bench_state *state) {
     state->hash = hash_of(data);
     hits = 0;
     doubtful = 0;
-    for (int k = 0; k < 6; k++)
+    for (int k = 0; k < 5; k++)
         stages[k] = 0;
     for (int k = 0; k < STEPS; k++) {
         const abut_self_result *r = &data->results[k];
         const abut_self_times *t = &r->times;
-        const double of_step[6] = {t->bounds, t->view,      t->boundary,
-                                   t->marks,  t->traversal, t->elementary};
+        const double of_step[5] = {t->bounds, t->view, t->boundary, t->marks, t->search};
         hits += r->hit;
         doubtful += (double)(r->sets[1] + r->sets[2] + r->sets[3]) / STEPS;
-        for (int s = 0; s < 6; s++)
+        for (int s = 0; s < 5; s++)
             stages[s] += of_step[s] / STEPS;
     }
     if (data->device && state->hash != data->expected)
@@ -245,12 +243,11 @@ static void self_teardown(bench_state *state) {
 }
 
 static void print_details(const bench_case *which, const bench_result *result) {
-    static const char *const names[6] = {"bounds", "view",      "boundary",
-                                         "marks",  "traversal", "elementary"};
+    static const char *const names[5] = {"bounds", "view", "boundary", "marks", "search"};
     (void)which;
     printf("  a step: %.3f ms, %.0f triangles in doubt;", result->median_ms / result->elements,
            doubtful);
-    for (int k = 0; k < 6; k++)
+    for (int k = 0; k < 5; k++)
         printf("%s %s %.3f", k ? "," : "", names[k], 1e3 * stages[k]);
 }
 

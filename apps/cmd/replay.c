@@ -7,16 +7,14 @@
 #include <string.h>
 
 const replay_rival replay_rivals[SCHEMES] = {
-    {"complete", "16-DOPs, all", ABUT_SELF_COMPLETE, ABUT_SELF_DOP16, false, false},
-    {"boxes", "boxes, all", ABUT_SELF_COMPLETE, ABUT_SELF_AABB, false, false},
-    {"sweep", "sweep, all", ABUT_SELF_COMPLETE, ABUT_SELF_AABB, false, true},
-    {"point", "view-point", ABUT_SELF_POINT, ABUT_SELF_DOP16, false, false},
-    {"line", "view-line", ABUT_SELF_LINE, ABUT_SELF_DOP16, false, false},
-    {"auto", "fastest", ABUT_SELF_AUTO, ABUT_SELF_DOP16, false, false},
-    {"inexact", "line, inexact boundaries", ABUT_SELF_LINE, ABUT_SELF_DOP16, true, false},
+    {"sweep", "all pairs", ABUT_SELF_COMPLETE, false, true},
+    {"point", "view-point", ABUT_SELF_POINT, false, false},
+    {"line", "view-line", ABUT_SELF_LINE, false, false},
+    {"auto", "fastest", ABUT_SELF_AUTO, false, false},
+    {"inexact", "line, inexact boundaries", ABUT_SELF_LINE, true, false},
 };
-const char *const replay_stages[STAGES] = {"bounds", "start",     "view",       "boundary",
-                                           "marks",  "traversal", "elementary", "others"};
+const char *const replay_stages[STAGES] = {"bounds", "start",  "view",  "boundary",
+                                           "marks",  "search", "others"};
 const char *const replay_regions[5] = {"before", "beyond", "beside", "before_beside",
                                        "beyond_beside"};
 
@@ -36,8 +34,7 @@ static uint64_t frame_of(const replay *r, uint64_t step) {
     return r->first + 1 + after;
 }
 
-/* A step without predecessor does additional work: it classifies all nodes and finds what is
- * beyond ghosts. */
+/* A step without predecessor does additional work: it finds what is beyond ghosts. */
 static bool step_counts(const replay *r, uint64_t step) {
     return r->step_count == 1 || (r->every == 1 ? step > 0 : step % 2);
 }
@@ -60,8 +57,7 @@ static void stages_of(const abut_self_result *r, double wall, double line, doubl
     stages[STAGE_VIEW] = r->times.view + line;
     stages[STAGE_BOUNDARY] = r->times.boundary;
     stages[STAGE_MARKS] = r->times.marks;
-    stages[STAGE_TRAVERSAL] = r->times.traversal;
-    stages[STAGE_ELEMENTARY] = r->times.elementary;
+    stages[STAGE_SEARCH] = r->times.search;
     double others = wall + line;
     for (int k = 0; k < STAGE_OTHERS; k++)
         others -= stages[k];
@@ -79,8 +75,6 @@ static void add_result(replay_tally *t, const abut_self_result *r, const double 
     t->lines += r->scheme == ABUT_SELF_LINE;
     for (int k = 0; k < 5 && r->scheme == ABUT_SELF_LINE; k++)
         t->regions[k] += r->regions[k];
-    t->node_pairs += (double)r->node_pairs;
-    t->triangle_pairs += (double)r->triangle_pairs;
     t->features += (double)(r->vertex_face + r->edge_edge);
 }
 
@@ -122,7 +116,7 @@ static void run_sweep(abut_sweep *sweep, const abut_self_step *step, abut_self_r
     result->hit = found.count > 0;
     result->vertex_face = counts.vertex_face;
     result->edge_edge = counts.edge_edge;
-    result->times.traversal = seconds_now() - begun;
+    result->times.search = seconds_now() - begun;
 }
 
 static void run_scheme(tool_run *tool, replay *r, uint64_t number, int which,
@@ -140,8 +134,6 @@ static void run_scheme(tool_run *tool, replay *r, uint64_t number, int which,
         add_result(t, result, stages);
     if (counts && which == r->shown)
         memcpy(r->sets[r->done_counted], result->sets, sizeof result->sets);
-    if (number == 0 && !r->device && by_sets && result->scheme != ABUT_SELF_COMPLETE)
-        t->mark_all = stages[STAGE_MARKS];
     t->hits += result->hit;
     t->fallbacks += result->reason != ABUT_SELF_NOT_NEEDED;
     replay_print_step(tool, r, frame_of(r, number), counts, which, result, stages);
@@ -235,7 +227,6 @@ static void create_searches(replay *r) {
     for (int k = 0; k < SCHEMES; k++) {
         abut_self_options options = abut_self_options_default();
         options.scheme = replay_rivals[k].scheme;
-        options.bounds = replay_rivals[k].bounds;
         options.box_boundary = replay_rivals[k].box_boundary;
         options.device = r->device;
         if (r->wanted[k])
@@ -288,11 +279,9 @@ static int run_replay(tool_run *tool, const tool_arguments *arguments) {
 static const tool_option options[] = {
     CHOICE("scheme", "SCHEME", CHOICE,
            "search method: view-point, view-line or all pairs, whichever is fastest (auto, "
-           "default); all "
-           "pairs with 16-DOPs (complete) or boxes; all pairs as in 'abut sweep' (sweep); "
-           "view-line with "
-           "inexact boundaries; or all of them, side by side",
-           "auto|point|line|complete|boxes|sweep|inexact|all"),
+           "default); all pairs as in 'abut sweep' (sweep); view-line with inexact boundaries; or "
+           "all of them, side by side",
+           "auto|point|line|sweep|inexact|all"),
     CHOICE("line", "WHOSE", CHOICE,
            "position of the view-line: along the mesh itself (own, default), or along the second "
            "mesh of "

@@ -4,7 +4,7 @@
 
 #include "tool.h"
 
-enum { SCHEMES = 7 };
+enum { SCHEMES = 5 };
 
 /* Stages of a step. All except the intersection test at the start, which is made once, are in
  * the total. */
@@ -14,8 +14,7 @@ enum {
     STAGE_VIEW, /* including the view-line */
     STAGE_BOUNDARY,
     STAGE_MARKS,
-    STAGE_TRAVERSAL,
-    STAGE_ELEMENTARY,
+    STAGE_SEARCH,
     STAGE_OTHERS, /* of the call: validation, copies, uploads */
     STAGES
 };
@@ -24,12 +23,11 @@ enum {
 typedef struct replay_rival {
     const char *name, *about;
     abut_self_scheme scheme;
-    abut_self_bounds bounds;
     bool box_boundary;
     bool sweep; /* abut_sweep_find() instead */
 } replay_rival;
 
-enum { RIVAL_COMPLETE = 0, RIVAL_BOXES = 1, RIVAL_SWEEP = 2 };
+enum { RIVAL_SWEEP = 0 };
 extern const replay_rival replay_rivals[SCHEMES];
 extern const char *const replay_stages[STAGES], *const replay_regions[5];
 
@@ -40,12 +38,10 @@ typedef struct replay_tally {
     /* sums over the steps that count */
     double stages[STAGES]; /* seconds */
     double sets[4], entered[4], left[4], regions[5];
-    double node_pairs, triangle_pairs, features;
+    double features;
     uint64_t lines; /* number of steps with the view-line, for `regions` */
     /* over all steps */
     uint64_t hits, fallbacks, differ;
-    double mark_all; /* seconds: classification in the first step with view sets, when all nodes are
-                        visited; on the CPU */
 } replay_tally;
 
 typedef struct replay {

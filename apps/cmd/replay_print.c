@@ -56,8 +56,6 @@ static void print_times(tool_output *out, const replay *r) {
             if (s != STAGE_START)
                 print_fact(out, replay_stages[s], "%.2f", 1e3 * t->stages[s] / steps);
         print_fact(out, "total", "%.2f", 1e3 * replay_total(t) / steps);
-        print_ratio(out, r, "x 16-DOPs", RIVAL_COMPLETE, k);
-        print_ratio(out, r, "x boxes", RIVAL_BOXES, k);
         print_ratio(out, r, "x sweep", RIVAL_SWEEP, k);
         out_end(out);
     }
@@ -75,7 +73,6 @@ static void print_sets_facts(tool_output *out, const replay *r) {
         print_fact(out, "mean per step", "%s", replay_rivals[k].about);
         for (int s = 0; s < 4; s++)
             print_fact(out, abut_self_set_name((abut_self_set)s), "%.0f", t->sets[s] / steps);
-        print_fact(out, "pairs", "%.0f", t->triangle_pairs / steps);
         print_fact(out, "features", "%.0f", t->features / steps);
         out_end(out);
     }
@@ -118,16 +115,6 @@ static void print_regions(tool_output *out, const replay *r) {
     out_end(out);
 }
 
-/* The minimum of all schemes that classify nodes, which do the same work. */
-static double mark_all(const replay *r) {
-    double least = 0;
-    for (int k = 0; k < SCHEMES; k++) {
-        double one = r->tallies[k].mark_all;
-        least = one > 0 && (one < least || !(least > 0)) ? one : least;
-    }
-    return least;
-}
-
 static void print_summary_facts(tool_output *out, const replay *r) {
     abut_self_info info = get_self_info(r->tallies[r->leader].view);
     const replay_tally *t = &r->tallies[r->leader];
@@ -139,8 +126,6 @@ static void print_summary_facts(tool_output *out, const replay *r) {
     print_sets_facts(out, r);
     print_changes(out, r);
     print_regions(out, r);
-    if (mark_all(r) > 0)
-        print_line(out, "classification of all nodes: %.3f ms", 1e3 * mark_all(r));
     print_line(out, "%llu of %llu steps with an impact%s", (unsigned long long)t->hits,
                (unsigned long long)r->step_count,
                r->differed ? "" : "; all schemes have the same results");
@@ -175,10 +160,6 @@ static void print_scheme(tool_output *out, const replay *r, int which) {
     json_text(out, "scheme", replay_rivals[which].name);
     print_numbers(out, "milliseconds", replay_stages, STAGES, t->stages, 1e3 * share);
     json_number(out, "total", 1e3 * share * total);
-    if (r->wanted[RIVAL_COMPLETE] && total > 0)
-        json_number(out, "ratio_to_complete", replay_total(&r->tallies[RIVAL_COMPLETE]) / total);
-    if (r->wanted[RIVAL_BOXES] && total > 0)
-        json_number(out, "ratio_to_boxes", replay_total(&r->tallies[RIVAL_BOXES]) / total);
     if (r->wanted[RIVAL_SWEEP] && total > 0)
         json_number(out, "ratio_to_sweep", replay_total(&r->tallies[RIVAL_SWEEP]) / total);
     print_sets(out, "sets", t->sets, share);
@@ -186,8 +167,6 @@ static void print_scheme(tool_output *out, const replay *r, int which) {
     print_sets(out, "left", t->left, share);
     if (t->lines)
         print_numbers(out, "regions", replay_regions, 5, t->regions, 1 / (double)t->lines);
-    json_number(out, "node_pairs", share * t->node_pairs);
-    json_number(out, "triangle_pairs", share * t->triangle_pairs);
     json_number(out, "features", share * t->features);
     json_count(out, "hits", t->hits);
     json_count(out, "searched_completely", t->fallbacks);
@@ -211,7 +190,6 @@ static void print_summary(tool_output *out, const replay *r) {
     json_count(out, "every", r->every);
     json_count(out, "steps", r->step_count);
     json_count(out, "steps_that_count", r->counted);
-    json_number(out, "mark_all", 1e3 * mark_all(r));
     out_list(out, "schemes");
     for (int k = 0; k < SCHEMES; k++)
         if (r->wanted[k])

@@ -12,7 +12,6 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <time.h>
 
 enum {
     MODELS = 3,
@@ -74,36 +73,7 @@ typedef struct run {
     double collide;
 } run;
 
-static double now(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 /* ---- models ---- */
-
-/* Orients the mesh outwards, moves its centroid to the origin, scales it to SIZE, and computes
- * its mass from its volume. */
-static abut_status settle_mesh(abut_mesh *raw, model *m) {
-    abut_topology *topology = NULL;
-    abut_mesh *scaled = NULL;
-    abut_mesh_report report = abut_mesh_report_default();
-    abut_box box = abut_mesh_bounds(raw);
-    double longest = fmax(box.hi.x - box.lo.x, fmax(box.hi.y - box.lo.y, box.hi.z - box.lo.z));
-    abut_status status = abut_mesh_transform(raw, SIZE / longest, abut_pose_identity(), &scaled);
-    status = status ? status : abut_topology_create(scaled, &topology);
-    status = status ? status : abut_mesh_examine(topology, &report);
-    if (!status) {
-        abut_pose back = {{0, 0, 0, 0},
-                          {-report.centroid.x, -report.centroid.y, -report.centroid.z}};
-        status = abut_mesh_transform(scaled, 1, back, &m->mesh);
-        const double *i = report.inertia;
-        dMassSetParameters(&m->mass, report.volume, 0, 0, 0, i[0], i[1], i[2], i[3], i[5], i[4]);
-    }
-    abut_topology_destroy(topology);
-    abut_mesh_destroy(scaled);
-    return status;
-}
 
 static abut_status make_field(model *m, uint32_t cells, uint32_t samples) {
     abut_field_options field = abut_field_options_default();
@@ -133,7 +103,7 @@ static abut_status make_model(abut_context *context, int which, model *m) {
     } else {
         status = critter_create(context, 1, &raw);
     }
-    status = status ? status : settle_mesh(raw, m);
+    status = status ? status : body_mesh_create(raw, SIZE, &m->mesh, &m->mass);
     abut_mesh_destroy(raw);
     return status ? status : make_field(m, MODEL_CELLS, MODEL_SAMPLES);
 }
@@ -225,12 +195,12 @@ static void find_pairs(void *data, size_t chunk, size_t begin, size_t end) {
 }
 
 static void find_contacts(run *r) {
-    double start = now();
+    double start = clock_now();
     if (r->trimesh) /* ODE's own colliders share memory with each other */
         find_pairs(r->pairs, 0, 0, r->pair_count);
     else
         abut_context_parallel_for(NULL, r->pair_count, 4, find_pairs, r->pairs);
-    r->collide += now() - start;
+    r->collide += clock_now() - start;
 }
 
 static void add_joints(run *r) {
@@ -265,8 +235,9 @@ static uint64_t next_random(uint64_t *state) {
     return z ^ z >> 31;
 }
 
-static double random_real(uint64_t *state) {
-    return (double)(next_random(state) >> 11) * 0x1p-53;
+/* From -1 to 1. */
+static double random_real(void *state) {
+    return 2 * ((double)(next_random(state) >> 11) * 0x1p-53) - 1;
 }
 
 /* The initial position of a body: over a plane the first one is in the centre. */
@@ -275,16 +246,8 @@ static void place_body(body *b, uint32_t index, bool plane, uint64_t *random) {
     double x = ((double)(in % 3) - 1) * 1.9, y = ((double)(in / 3) - 1) * 1.9;
     double turn = index / WAVE, c = cos(turn),
            s = sin(turn); /* each wave is rotated against the last */
-    dQuaternion q;
-    double length = 0;
-    for (int k = 0; k < 4; k++) {
-        q[k] = 2 * random_real(random) - 1;
-        length += q[k] * q[k];
-    }
-    for (int k = 0; k < 4; k++)
-        q[k] /= sqrt(length);
     dBodySetPosition(b->body, c * x - s * y, s * x + c * y, WAVE_HEIGHT);
-    dBodySetQuaternion(b->body, q);
+    body_turn(b->body, random_real, random);
     dBodyDisable(b->body);
     dGeomDisable(b->geom);
 }
@@ -370,11 +333,8 @@ static double energy_of(const run *r) {
 }
 
 static void read_poses(run *r) {
-    for (uint32_t i = 0; i < r->count; i++) {
-        const dReal *p = dBodyGetPosition(r->bodies[i].body);
-        const dReal *q = dBodyGetQuaternion(r->bodies[i].body);
-        r->poses[i] = (abut_pose){{q[1], q[2], q[3], q[0]}, {p[0], p[1], p[2]}};
-    }
+    for (uint32_t i = 0; i < r->count; i++)
+        r->poses[i] = body_pose(r->bodies[i].body);
 }
 
 static double depth_of(const abut_collider *a, const abut_collider *b) {
@@ -461,12 +421,12 @@ static abut_status simulate(run *r, const drop_options *options, drop_result *re
     double energy = energy_of(r);
     result->energy_first = energy;
     for (uint32_t step = 0; step < steps; step++) {
-        double start = now();
+        double start = clock_now();
         release_wave(r, (double)step / STEPS_A_SECOND);
         step_world(r);
         if (r->out_of_memory)
             return ABUT_ERROR_MEMORY;
-        result->wall += now() - start;
+        result->wall += clock_now() - start;
         if ((step + 1) % (STEPS_A_SECOND / 10) == 0) {
             double next = energy_of(r);
             result->energy_growth =

@@ -9,7 +9,6 @@
 #include <ode/ode.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #define STEP FIT_STEP
 #define MARGIN FIT_MARGIN /* largest gap with contacts */
@@ -75,31 +74,16 @@ typedef struct world {
 /* Takes ownership of the mesh: scaled if a size is given, and moved to its centroid. */
 static abut_status add_model(world *w, abut_mesh *raw, double size) {
     model *m = &w->models[w->model_count++];
-    abut_topology *topology = NULL;
-    abut_mesh *scaled = NULL;
-    abut_mesh_report report = abut_mesh_report_default();
     abut_box box = abut_mesh_bounds(raw);
     double longest = fmax(box.hi.x - box.lo.x, fmax(box.hi.y - box.lo.y, box.hi.z - box.lo.z));
-    double scale = size > 0 ? size / longest : 1;
-    abut_status status = abut_mesh_transform(raw, scale, (abut_pose){0}, &scaled);
-    status = status ? status : abut_topology_create(scaled, &topology);
-    status = status ? status : abut_mesh_examine(topology, &report);
-    if (!status) {
-        abut_vec3 c = report.centroid;
-        const double *i = report.inertia;
-        status =
-            abut_mesh_transform(scaled, 1, (abut_pose){{0, 0, 0, 0}, {-c.x, -c.y, -c.z}}, &m->mesh);
-        dMassSetParameters(&m->mass, report.volume, 0, 0, 0, i[0], i[1], i[2], i[3], i[5], i[4]);
-    }
+    abut_status status = body_mesh_create(raw, size, &m->mesh, &m->mass);
     status = status ? status : abut_bvh_create(m->mesh, NULL, &m->bvh);
     if (!status) {
         box = abut_mesh_bounds(m->mesh);
-        m->size = scale * longest;
+        m->size = size > 0 ? size : longest;
         m->radius = sqrt(pow(fmax(-box.lo.x, box.hi.x), 2) + pow(fmax(-box.lo.y, box.hi.y), 2) +
                          pow(fmax(-box.lo.z, box.hi.z), 2));
     }
-    abut_topology_destroy(topology);
-    abut_mesh_destroy(scaled);
     abut_mesh_destroy(raw);
     return status;
 }
@@ -136,9 +120,11 @@ static abut_status add(world *w, abut_vec3 size, abut_vec3 at, double density, d
     return status;
 }
 
-static double jitter(uint32_t *seed, double most) {
+/* From -1 to 1. */
+static double random_real(void *state) {
+    uint32_t *seed = state;
     *seed = *seed * 1664525u + 1013904223u;
-    return most * ((double)(*seed >> 8) / 0xffffff * 2 - 1);
+    return (double)(*seed >> 8) / 0xffffff * 2 - 1;
 }
 
 /* A row of bricks in running bond: halves at the ends of every second row. */
@@ -192,18 +178,11 @@ static abut_status add_mixed(world *w) {
 /* Released in waves of nine, at random angles. */
 static void add_falling(world *w, uint32_t i, uint32_t *seed) {
     uint32_t in = i % WAVE, wave = i / WAVE;
-    double x = ((double)(in % 3) - 1) * 1.9, y = ((double)(in / 3) - 1) * 1.9, length = 0;
+    double x = ((double)(in % 3) - 1) * 1.9, y = ((double)(in / 3) - 1) * 1.9;
     double c = cos(wave), s = sin(wave); /* each wave is rotated against the last */
-    dQuaternion q;
     thing *t = add_body(w, &w->models[1 + i % MIXED],
                         (abut_vec3){c * x - s * y, s * x + c * y, WAVE_HEIGHT}, 1);
-    for (int k = 0; k < 4; k++) {
-        q[k] = jitter(seed, 1);
-        length += q[k] * q[k];
-    }
-    for (int k = 0; k < 4; k++)
-        q[k] /= sqrt(length);
-    dBodySetQuaternion(t->body, q);
+    body_turn(t->body, random_real, seed);
     dBodyDisable(t->body);
     t->release = WAVE_SECONDS * wave;
 }
@@ -287,7 +266,7 @@ static abut_status build(world *w, uint32_t bodies) {
                              ? add(w, (abut_vec3){1, 1, 0.002}, (abut_vec3){0, 0, 0}, 0, 0)
                              : add(w, (abut_vec3){40, 40, 1}, (abut_vec3){0, 0, -0.5}, 0, 0);
     for (uint32_t i = 0; i < bodies && !status; i++) {
-        abut_vec3 at = {jitter(&seed, 0.005), jitter(&seed, 0.005), 0};
+        abut_vec3 at = {0.005 * random_real(&seed), 0.005 * random_real(&seed), 0};
         switch (w->options->kind) {
         case STAND_STACK:
             at.z = 0.5 + 1.001 * i;
@@ -318,10 +297,7 @@ static abut_status build(world *w, uint32_t bodies) {
 /* ---- contacts ---- */
 
 static abut_pose pose_of(const thing *t) {
-    if (!t->body)
-        return t->fixed;
-    const dReal *p = dBodyGetPosition(t->body), *q = dBodyGetQuaternion(t->body);
-    return (abut_pose){{q[1], q[2], q[3], q[0]}, {p[0], p[1], p[2]}};
+    return t->body ? body_pose(t->body) : t->fixed;
 }
 
 /* The pose after a step without collisions. */
@@ -534,12 +510,6 @@ static double whole_energy(const world *w) {
     return sum;
 }
 
-static double now(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 static abut_status frame_of(const world *w, double time) {
     abut_pose poses[256];
     abut_mesh *meshes[256];
@@ -601,7 +571,7 @@ static void update_result(world *w, stand_result *r) {
 }
 
 static abut_status step(world *w, stand_result *r) {
-    double before = now();
+    double before = clock_now();
     uint64_t event_count = 0;
     w->deepest = 0;
     abut_status status = release(w);
@@ -611,7 +581,7 @@ static abut_status step(world *w, stand_result *r) {
         status = sweep_fast_bodies(w, event_count);
     if (status)
         return status;
-    r->collide += now() - before;
+    r->collide += clock_now() - before;
     if (w->options->quick || w->options->kind == STAND_BOWL)
         dWorldQuickStep(w->ode, STEP);
     else
@@ -642,7 +612,7 @@ static abut_status observe(const world *w, const stand_result *r) {
 }
 
 static abut_status run(world *w, stand_result *r) {
-    double seconds = w->options->seconds, begin = now(), shown = 0;
+    double seconds = w->options->seconds, begin = clock_now(), shown = 0;
     seconds = seconds > 0 ? seconds : stand_seconds(w->options->kind, w->options->bodies);
     uint32_t steps = (uint32_t)ceil(seconds / STEP);
     abut_status status = ABUT_OK;
@@ -665,7 +635,7 @@ static abut_status run(world *w, stand_result *r) {
     }
     r->bodies = w->count - 1;
     r->seconds = seconds;
-    r->wall = now() - begin;
+    r->wall = clock_now() - begin;
     r->contacts = (double)w->contacts / steps;
     for (uint32_t i = 1; i < w->count; i++) {
         abut_vec3 p = pose_of(&w->things[i]).translation, q = w->things[i].start;

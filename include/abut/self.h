@@ -34,18 +34,12 @@ typedef enum abut_self_scheme {
                          * complete search, if that is cheaper: docs/self.md */
     ABUT_SELF_POINT,
     ABUT_SELF_LINE,
-    ABUT_SELF_COMPLETE /* all pairs of triangles over the same BVH: for comparison */
+    ABUT_SELF_COMPLETE /* all pairs, as abut_sweep_find(): for comparison */
 } abut_self_scheme;
-
-typedef enum abut_self_bounds {
-    ABUT_SELF_DOP16 = 0, /* 16-DOPs of swept triangles: 8 slabs */
-    ABUT_SELF_AABB
-} abut_self_bounds;
 
 typedef struct abut_self_options {
     size_t size;
     abut_self_scheme scheme;
-    abut_self_bounds bounds;
     bool box_boundary;   /* treat a triangle as touching a ghost if their bounds overlap: faster to
                           * compute, but more triangles are affected */
     abut_device *device; /* null = the CPU. The guarantee is the same */
@@ -122,10 +116,11 @@ typedef enum abut_self_set {
 } abut_self_set;
 
 typedef struct abut_self_times { /* in seconds */
-    double bounds;               /* refit of the BVH */
+    double bounds;               /* of triangles and ghosts */
     double start;                /* test of the start for self-intersections */
     double view;                 /* view tests, and fitting the view-line if none is given */
-    double boundary, marks, traversal, elementary;
+    double boundary, marks;      /* marks: counts of sets and of changes */
+    double search;
 } abut_self_times;
 
 typedef struct abut_self_result {
@@ -141,9 +136,8 @@ typedef struct abut_self_result {
     uint32_t regions[5];             /* LINE: vertices that stay before, beyond and beside the line;
                                       * that change between before and beside, and between beyond
                                       * and beside */
-    uint64_t node_pairs;             /* number of compared pairs of bounds */
-    uint64_t triangle_pairs;         /* pairs that are not culled and whose bounds overlap */
-    uint64_t vertex_face, edge_edge; /* pairs of features in elementary tests */
+    uint64_t vertex_face, edge_edge; /* pairs of features that are not culled and whose boxes
+                                      * overlap */
     abut_self_times times;
 } abut_self_result;
 
@@ -159,7 +153,7 @@ ABUT_DEFAULT(abut_self_result)
  * Returns ABUT_ERROR_BUFFER if a buffer is too small.
  *
  * On failure `result` does not change, and the view keeps its state, except that abut_self_sets()
- * returns null. Reports progress as stage "view". One thread at a time for each view. */
+ * returns null. Reports progress as stage "sweep". One thread at a time for each view. */
 ABUT_API abut_status abut_self_find(abut_self *view, const abut_self_step *step,
                                     const abut_sweep_find_options *options,
                                     abut_self_result *result);
@@ -201,7 +195,6 @@ ABUT_API abut_status abut_self_get_info(const abut_self *view, abut_self_info *i
 /* Return the name of a value, such as "line" or "violated", or null if the enum lacks it.
  * Thread-safe. */
 ABUT_API const char *abut_self_scheme_name(abut_self_scheme scheme);
-ABUT_API const char *abut_self_bounds_name(abut_self_bounds bounds);
 ABUT_API const char *abut_self_fallback_name(abut_self_fallback reason);
 ABUT_API const char *abut_self_set_name(abut_self_set set);
 

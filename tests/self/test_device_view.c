@@ -238,7 +238,6 @@ TEST(boundaries) {
     follow_until_violated(make_sheet(one_thread(), 30, 20, true), options, 14, 0.8, &random);
     follow_until_violated(make_sheet(one_thread(), 62, 2, false), options, 2, 2, &random);
     options.box_boundary = true;
-    options.bounds = ABUT_SELF_AABB;
     follow_until_violated(make_sheet(one_thread(), 30, 20, true), options, 3, 0.8, &random);
 }
 
@@ -314,7 +313,7 @@ TEST(positions_that_are_refused) {
     uint32_t count = abut_mesh_vertex_count(mesh);
     abut_vec3 *end = positions_of(mesh);
     couple couples[SCHEMES];
-    abut_self_result result = {.size = sizeof result, .node_pairs = 99};
+    abut_self_result result = {.size = sizeof result, .vertex_face = 99};
     abut_buffer *small;
     open_couples(mesh, couples);
     abut_self *view = couples[1].resident;
@@ -342,7 +341,7 @@ TEST(positions_that_are_refused) {
     assert_refused("step->end: the longest side", abut_self_find(view, &step, NULL, &result));
     assert_refused("step->end: the longest side",
                    abut_self_find(couples[1].there, &here, NULL, &result));
-    assert_int_equal(99, result.node_pairs);
+    assert_int_equal(99, result.vertex_face);
     abut_vec3 *again = positions_of(mesh);
     for (uint32_t i = 0; i < count; i++)
         again[i].z += 0.01 * i;
@@ -396,7 +395,7 @@ static abut_status live_a_little(abut_context *context, void *data) {
     for (int s = 0; s < 2 && !status; s++) {
         abut_vec3 *end = positions_of(mesh);
         abut_self_step step = abut_self_step_default();
-        abut_self_result result = {.size = sizeof result, .node_pairs = 99};
+        abut_self_result result = {.size = sizeof result, .vertex_face = 99};
         /* all but one vertex stay; that one goes through to the other side of the ball */
         if (open)
             end[0].z = s ? 0.7 : -0.2;
@@ -408,12 +407,12 @@ static abut_status live_a_little(abut_context *context, void *data) {
             status = move_there(&step, abut_mesh_vertex_count(mesh), &buffer);
         const bool is_moved = !status;
         status = status ? status : abut_self_find(view, &step, NULL, &result);
-        assert_int_equal(status != ABUT_OK, result.node_pairs == 99);
+        assert_int_equal(status != ABUT_OK, result.vertex_face == 99);
         if (is_moved && status == ABUT_ERROR_DEVICE) { /* the next try is as good as any */
             abuti_opencl_fail_at(0);
             assert_ok(abut_self_find(view, &step, NULL, &result));
         }
-        if (result.node_pairs != 99)
+        if (result.vertex_face != 99)
             assert_int_equal(!open && s, result.hit);
         if (!status && !abut_self_sets(view) && result.scheme != ABUT_SELF_COMPLETE)
             status = ABUT_ERROR_DEVICE; /* sets are downloaded on demand */

@@ -31,7 +31,6 @@ static scene open_scene(abut_mesh *mesh) {
         for (int there = 0; there < (device ? 2 : 1); there++) {
             abut_self_options options = abut_self_options_default();
             options.scheme = schemes[k];
-            options.bounds = k == 2 ? ABUT_SELF_AABB : ABUT_SELF_DOP16;
             options.device = there ? device : NULL;
             assert_ok(abut_self_create(mesh, &options, &s.views[s.view_count++]));
         }
@@ -252,13 +251,13 @@ TEST(test_room) {
     for (uint32_t k = 0; k < s.view_count; k++) {
         abut_self_step step = abut_self_step_default();
         abut_impact_list none = {NULL, 0, 0}, some = {s.seen, 1, 0}, enough = {s.seen, ROOM, 0};
-        abut_self_result result = {.size = sizeof result, .node_pairs = 99};
+        abut_self_result result = {.size = sizeof result, .vertex_face = 99};
         step.end = abut_array_host(end);
         assert_fails(ABUT_ERROR_BUFFER, "impacts, but the capacity of impacts is 0",
                      abut_self_find_all(s.views[k], &step, NULL, &none, &result));
         assert_fails(ABUT_ERROR_BUFFER, "impacts, but the capacity of impacts is 1",
                      abut_self_find_all(s.views[k], &step, NULL, &some, &result));
-        assert_int_equal(99, result.node_pairs);
+        assert_int_equal(99, result.vertex_face);
         assert_ok(abut_self_find_all(s.views[k], &step, NULL, &enough, &result));
         assert_true(enough.count > 1);
         assert_int_equal(enough.count, some.count);
@@ -272,7 +271,7 @@ TEST(test_refused) {
     abut_mesh *mesh = make_shape(one_thread(), ABUT_SHAPE_BOX, 1);
     abut_self_step step = abut_self_step_default();
     abut_impact_list impacts = {NULL, 3, 7};
-    abut_self_result result = {.size = sizeof result, .node_pairs = 99};
+    abut_self_result result = {.size = sizeof result, .vertex_face = 99};
     abut_self *view;
     assert_ok(abut_self_create(mesh, NULL, &view));
     assert_refused("view is null", abut_self_find_all(NULL, &step, NULL, &impacts, &result));
@@ -283,7 +282,7 @@ TEST(test_refused) {
     impacts.capacity = 0;
     assert_refused("end is null", abut_self_find_all(view, &step, NULL, &impacts, &result));
     assert_int_equal(7, impacts.count);
-    assert_int_equal(99, result.node_pairs);
+    assert_int_equal(99, result.vertex_face);
     abut_self_destroy(view);
     abut_mesh_destroy(mesh);
 }

@@ -230,13 +230,11 @@ TEST(violated_until_back) {
 TEST(names) {
     assert_string_equal("auto", abut_self_scheme_name(ABUT_SELF_AUTO));
     assert_string_equal("complete", abut_self_scheme_name(ABUT_SELF_COMPLETE));
-    assert_string_equal("aabb", abut_self_bounds_name(ABUT_SELF_AABB));
     assert_string_equal("cost", abut_self_fallback_name(ABUT_SELF_COST));
     assert_string_equal("violated", abut_self_set_name(ABUT_SELF_VIOLATED));
     assert_string_equal("edge-edge", abut_impact_kind_name(ABUT_IMPACT_EDGE_EDGE));
     assert_string_equal("all", abut_sweep_mode_name(ABUT_SWEEP_ALL));
     assert_null(abut_self_scheme_name((abut_self_scheme)4));
-    assert_null(abut_self_bounds_name((abut_self_bounds)2));
     assert_null(abut_self_fallback_name((abut_self_fallback)-1));
     assert_null(abut_self_set_name((abut_self_set)4));
     assert_null(abut_impact_kind_name((abut_impact_kind)2));
@@ -300,7 +298,7 @@ TEST(fallbacks) {
     assert_int_equal(ABUT_SELF_NOT_NEEDED, result.reason);
     assert_false(result.hit);
     assert_false(find_one(mesh, NULL, end, NULL).hit); /* at once: nothing is looked at */
-    assert_int_equal(0, find_one(mesh, NULL, end, NULL).node_pairs);
+    assert_int_equal(0, find_one(mesh, NULL, end, NULL).vertex_face);
     free(end);
     abut_mesh_destroy(mesh);
 }
@@ -312,7 +310,6 @@ TEST(entangled_boundary) {
     for (uint32_t i = 0; i < abut_mesh_vertex_count(mesh); i++)
         end[i] = v3(-end[i].x, -end[i].y, 0.5 * end[i].x);
     abut_self_options options = abut_self_options_default();
-    options.bounds = ABUT_SELF_AABB;
     options.scheme = ABUT_SELF_LINE;
     abut_self_result result = find_one(mesh, &options, end, NULL);
     assert_int_equal(ABUT_SELF_BOUNDARY, result.reason);
@@ -414,7 +411,6 @@ TEST_THREADS(threads_agree) {
         assert_memory_equal(&a->impact, &b->impact, sizeof a->impact);
         assert_memory_equal(a->sets, b->sets, sizeof a->sets);
         assert_memory_equal(a->entered, b->entered, sizeof a->entered);
-        assert_true(a->node_pairs == b->node_pairs && a->triangle_pairs == b->triangle_pairs);
         assert_true(a->vertex_face == b->vertex_face && a->edge_edge == b->edge_edge);
     }
 }
@@ -497,7 +493,7 @@ TEST(progress_is_real) {
         assert_int_equal(k ? ABUT_SELF_POINT : ABUT_SELF_COMPLETE, result.scheme);
         assert_false(result.hit);
         assert_int_equal(0, w.back + w.beyond);
-        assert_true(w.values > 1 && w.last > 0.9);
+        assert_true(w.calls > 0);
         abut_self_destroy(view);
     }
     free(end);
@@ -518,8 +514,6 @@ TEST(refusals) {
     options.scheme = (abut_self_scheme)9;
     assert_refused("scheme is 9", abut_self_create(mesh, &options, &view));
     options = abut_self_options_default();
-    options.bounds = (abut_self_bounds)7;
-    assert_refused("bounds is 7", abut_self_create(mesh, &options, &view));
     options.size = 0;
     assert_refused("options", abut_self_create(mesh, &options, &view));
     assert_ok(abut_self_create(mesh, NULL, &view));

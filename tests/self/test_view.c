@@ -31,7 +31,6 @@ static void open_views(promise *p) {
     for (int k = 0; k < VIEWS; k++) {
         abut_self_options options = abut_self_options_default();
         options.scheme = schemes[k];
-        options.bounds = k == 1 ? ABUT_SELF_AABB : ABUT_SELF_DOP16;
         options.box_boundary = k == 5;
         assert_ok(abut_self_create(p->mesh, &options, &p->views[k]));
     }

@@ -32,8 +32,8 @@ ANIMATIONS = {name: animation for name, _, _, _, animation, _ in RECORDINGS}
 LABELS = {"wind": "dress in the wind", "dress": "walking dress"}
 
 # What the tables need of `abut replay --json`.
-RESULT_KEYS = ("recording", "device", "triangles", "holes", "from", "to", "every", "steps", "steps_that_count", "mark_all")
-SCHEME_KEYS = ("scheme", "milliseconds", "total", "ratio_to_boxes", "ratio_to_complete", "ratio_to_sweep", "sets", "entered",
+RESULT_KEYS = ("recording", "device", "triangles", "holes", "from", "to", "every", "steps", "steps_that_count")
+SCHEME_KEYS = ("scheme", "milliseconds", "total", "ratio_to_sweep", "sets", "entered",
                "left", "regions", "hits", "differ")
 
 # Figures of the document, in ms unless said otherwise.
@@ -108,8 +108,6 @@ REGIONS = {"one": (684, 1995, 3459, 2, 3), "two": (2553, 8677, 13317, 11, 18),
            "three": (3010, 6929, 15269, "<1", 17),
            "four": (10423, 6434, 8352, 11, 5), "five": (5445, 16616, 16489, 4, 5),
            "six": (12805, 12898, 14691, 3, 2)}
-# 6.16
-MARK_ALL = {"one": 0.88, "two": 4.2, "three": 5.71, "four": 5.78, "five": 7.71, "six": 7.65}
 # 6.17: to V+, V-, V0, Vv; from V+, V-, V0; in all. The row of animation three is printed with the
 # fourth number at the end of these; they are put in order here.
 CHANGES = {"one": (3, 4, 7, 0, 4, 3, 7, 28), "two": (28, 40, 67, 0, 40, 28, 67, 270),
@@ -205,7 +203,15 @@ def name_of(result):
 
 
 def stage(scheme, *names):
+    """Until version 0.6 a search had two stages."""
+    if "traversal" in scheme["milliseconds"] and "search" in names:
+        names = [name for name in names if name != "search"] + ["traversal", "elementary"]
     return sum(scheme["milliseconds"][name] for name in names)
+
+
+def added(first, second):
+    """The sum of two figures of the document; "<0.01" counts as nothing."""
+    return first if first is None or isinstance(second, str) else round(first + second, 2)
 
 
 def stage_rows(results, which):
@@ -218,8 +224,8 @@ def stage_rows(results, which):
         boundary = None if not result["holes"] else stage(ours, "boundary")
         rows.append([label, show(stage(ours, "bounds")), beside(stage(ours, "view"), theirs[0]),
                      beside(boundary, theirs[1]), beside(stage(ours, "marks"), theirs[2]),
-                     beside(stage(ours, "traversal"), theirs[3]),
-                     beside(stage(ours, "elementary"), theirs[4]), show(stage(ours, "others")),
+                     beside(stage(ours, "search"), added(theirs[3], theirs[4])),
+                     show(stage(ours, "others")),
                      beside(ours["total"], theirs[5])])
     return rows
 
@@ -231,17 +237,12 @@ def comparison_rows(results):
         _, animation, label = name_of(result)
         ours = schemes_of(result)
         theirs = COMPLETE.get(animation, (None, None))
-        row = [label, beside(ours["boxes"]["total"], theirs[0]),
-               beside(ours["complete"]["total"], theirs[1]), show(ours["sweep"]["total"])]
+        row = [label] + ["-" if one is None else "- (%g)" % one for one in theirs]
+        row.append(show(ours["sweep"]["total"]))
         for which in ("point", "line"):
             total = CPU_STAGES[which].get(animation, (None,) * 6)[5]
             row.append(beside(ours[which]["total"], total))
         row.append(show(ours["auto"]["total"]))
-        for other, place in (("ratio_to_boxes", 0), ("ratio_to_complete", 1)):
-            for which in ("point", "line"):
-                total = CPU_STAGES[which].get(animation, (None,) * 6)[5]
-                ratio = round(theirs[place] / total, 1) if total else None
-                row.append(beside(ours[which][other], ratio, 1))
         row += [show(ours[which]["ratio_to_sweep"], 1) for which in ("point", "line", "auto")]
         rows.append(row)
     return rows
@@ -279,7 +280,7 @@ def boundary_rows(results, devices):
                     theirs = (theirs[0], None, theirs[1], theirs[2])
                 row += [beside(stage(ours, "boundary"), theirs[0]),
                         beside(ours["sets"]["violated"], theirs[1], 0),
-                        beside(stage(ours, "traversal", "elementary"), theirs[2]),
+                        beside(stage(ours, "search"), theirs[2]),
                         beside(ours["total"], theirs[3])]
             rows.append(row)
     return rows
@@ -295,10 +296,10 @@ def device_rows(devices, which):
         boundary = None if not result["holes"] else stage(ours, "bounds", "boundary")
         search = None if theirs[2] is None else round(theirs[2] + theirs[3], 2)
         rows.append([label, beside(stage(ours, "view"), theirs[0]), beside(boundary, theirs[1]),
-                     beside(stage(ours, "traversal", "elementary"), search),
+                     beside(stage(ours, "search"), search),
                      beside(stage(ours, "marks", "others"), theirs[4]),
                      beside(ours["total"], theirs[5]), show(schemes_of(result)["auto"]["total"]),
-                     show(schemes_of(result)["complete"]["total"])])
+                     show(schemes_of(result)["sweep"]["total"])])
     return rows
 
 
@@ -323,7 +324,7 @@ def speed_rows(results, devices, which):
         quickest = min(cpu[k]["total"] for k in ("point", "line", "auto"))
         rows.append([label, beside(ratio("view"), theirs[0], 1),
                      beside(ratio("bounds", "boundary") if result["holes"] else None, theirs[1], 1),
-                     beside(ratio("traversal", "elementary"), theirs[2], 1),
+                     beside(ratio("search"), theirs[2], 1),
                      beside(cpu[which]["total"] / device[which]["total"], theirs[4], 1),
                      show(quickest / device["auto"]["total"], 1)])
     return rows
@@ -340,12 +341,6 @@ def region_rows(results):
                                    enumerate(("before", "beyond", "beside", "before_beside",
                                               "beyond_beside"))])
     return rows
-
-
-def mark_rows(results):
-    """Table 6.16."""
-    return [[name_of(result)[2], beside(result["mark_all"], MARK_ALL.get(name_of(result)[1]))]
-            for result in results]
 
 
 def change_rows(results):
@@ -377,16 +372,15 @@ def words_on(results, devices):
 
 
 def pages(results, companions, devices):
-    stages = ["recording", "bounds", "view tests", "boundary", "marks", "traversal", "elementary",
-              "others", "total"]
+    stages = ["recording", "bounds", "view tests", "boundary", "marks", "search", "others",
+              "total"]
     text = words_on(results, devices)
     for number, which in (("6.2", "point"), ("6.3", "line")):
         text += titled("Table %s, the view-%s on one thread, ms:" % (number, which), stages,
                       stage_rows(results, which))
     text += titled("Table 6.4, one thread, ms, and how many times as fast:",
                   ["recording", "boxes", "16-DOPs", "sweep", "view-point", "view-line", "`AUTO`",
-                   "point, to boxes", "line", "point, to 16-DOPs", "line", "point, to sweep",
-                   "line", "`AUTO`"],
+                   "point, to sweep", "line", "`AUTO`"],
                   comparison_rows(results))
     text += titled("The view-line along the mesh, and along its companion:",
                   ["recording", "line", "V-", "V0", "Vv", "total, ms"],
@@ -408,8 +402,6 @@ def pages(results, companions, devices):
     text += titled("Table 6.13, vertices by where the line sees them from:",
                   ["recording", "before", "beyond", "beside", "before and beside",
                    "beyond and beside"], region_rows(results))
-    text += titled("Table 6.16, marking all nodes, ms:", ["recording", "marking all"],
-                  mark_rows(results))
     text += titled("Table 6.17, triangles that change their set in a step (line):",
                   ["recording", "to V+", "to V-", "to V0", "to Vv", "from V+", "from V-",
                    "from V0", "from Vv", "both together"], change_rows(results))

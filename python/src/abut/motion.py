@@ -119,15 +119,13 @@ class SelfStep(NamedTuple):
     """The reason for a complete search, such as "cost" or "topology"."""
     sets: dict[str, int]
     """The numbers of triangles in the sets "positive", "negative", "grazing" and "violated"."""
-    triangle_pairs: int
-    """The number of pairs of triangles that were tested."""
 
 
 class SelfCollision(Owner):
     """Self-collision of a deforming mesh by view-based culling (docs/self.md). It is faster than Motion if most of
     the mesh can be culled, and has the same guarantee: no collision is missed, and no time of impact is too late.
 
-    scheme: "auto", "point", "line" or "complete"; bounds: "dop16" or "aabb".
+    scheme: "auto", "point", "line" or "complete".
 
     >>> import abut
     >>> sheet = abut.shape("sheet", size=2, segments=8, rings=8)
@@ -146,7 +144,6 @@ class SelfCollision(Owner):
         mesh: Mesh,
         *,
         scheme: Literal["auto", "point", "line", "complete"] = "auto",
-        bounds: Literal["dop16", "aabb"] = "dop16",
         device: _device.Selector = None,
     ) -> None:
         mesh = mesh_of(mesh, "mesh")
@@ -154,7 +151,6 @@ class SelfCollision(Owner):
         given = options(
             _c.abut_self_options,
             scheme=value_of("abut_self_scheme", scheme),
-            bounds=value_of("abut_self_bounds", bounds),
             device=_device.pointer(mesh._device_or_own(device)),
         )
         self._handle = Handle(lib.abut_self_destroy, guard=Guard())
@@ -196,7 +192,6 @@ class SelfCollision(Owner):
             name_of("abut_self_scheme", found.scheme),
             name_of("abut_self_fallback", found.reason) if found.reason else "",
             {name_of("abut_self_set", i): count for i, count in enumerate(found.sets)},
-            found.triangle_pairs,
         )
 
     def sets(self) -> Optional[Array]:

@@ -79,7 +79,7 @@ abut_status abuti_view_boundary_open(abut_self *view) {
     const size_t vertices = (size_t)view->vertex_count + view->hole_count;
     const size_t triangles = view->triangle_count;
     view->vertex_bounds =
-        abuti_allocate(context, vertices, 2 * (size_t)view->slabs * sizeof *view->vertex_bounds);
+        abuti_allocate(context, vertices, 2 * (size_t)DOP_SLABS * sizeof *view->vertex_bounds);
     view->places = abuti_allocate(context, vertices, sizeof *view->places);
     view->last_sets = abuti_allocate(context, triangles, 1);
     view->near_ghost = abuti_allocate(context, triangles, sizeof *view->near_ghost);
@@ -111,12 +111,12 @@ void abuti_view_fit(abut_self *view) {
     abuti_view_tree_fit(view, &view->ghosts);
 }
 
-static const float *bounds_of(const abut_self *view, const view_tree *tree, uint32_t node) {
-    return tree->bounds + node * 2 * (size_t)view->slabs;
+static const float *bounds_of(const view_tree *tree, uint32_t node) {
+    return tree->bounds + node * 2 * (size_t)DOP_SLABS;
 }
 
 static const float *vertex_bounds(const abut_self *view, uint32_t vertex) {
-    return view->vertex_bounds + vertex * 2 * (size_t)view->slabs;
+    return view->vertex_bounds + vertex * 2 * (size_t)DOP_SLABS;
 }
 
 static const ghost_sides *sides_of(const abut_self *view, uint32_t ghost) {
@@ -139,8 +139,8 @@ static void sides_task(void *data, size_t chunk, size_t begin, size_t end) {
     }
 }
 
-static float longest_side(const abut_self *view, const view_tree *tree, uint32_t node) {
-    const float *lo = bounds_of(view, tree, node), *hi = lo + view->slabs;
+static float longest_side(const view_tree *tree, uint32_t node) {
+    const float *lo = bounds_of(tree, node), *hi = lo + DOP_SLABS;
     float longest = 0;
     for (int k = 0; k < 3; k++)
         longest = hi[k] - lo[k] > longest ? hi[k] - lo[k] : longest;
@@ -150,14 +150,14 @@ static float longest_side(const abut_self *view, const view_tree *tree, uint32_t
 /* Whether a node, or a triangle, may touch one of the ghosts below another node. */
 static bool nodes_overlap(const abut_self *view, uint32_t a, uint32_t b) {
     const view_tree *tree = &view->tree, *ghosts = &view->ghosts;
-    const float *bounds = bounds_of(view, tree, a);
-    if (!bounds_overlap(bounds, bounds_of(view, ghosts, b), view->slabs))
+    const float *bounds = bounds_of(tree, a);
+    if (!bounds_overlap(bounds, bounds_of(ghosts, b)))
         return false;
     if (!(ghosts->child[b] & TREE_LEAF))
         return true;
     const ghost_sides *g = sides_of(view, ghosts->child[b] & ~TREE_LEAF);
     if (!(tree->child[a] & TREE_LEAF))
-        return ghost_box_is_near(g, bounds, bounds + view->slabs);
+        return ghost_box_is_near(g, bounds, bounds + DOP_SLABS);
     const uint32_t *corner = view->corners + 3 * (size_t)(tree->child[a] & ~TREE_LEAF);
     ghost_values lowest = ghost_lower(values_of(view, g, corner[0]), values_of(view, g, corner[1]));
     lowest = ghost_lower(lowest, values_of(view, g, corner[2]));
@@ -189,9 +189,8 @@ static void find_pairs_below(const pair_search *p, task_share *out, uint32_t nod
             add_pair(p, out, child_a & ~TREE_LEAF, child_b & ~TREE_LEAF);
             continue;
         }
-        bool open_a =
-            !(child_a & TREE_LEAF) &&
-            (child_b & TREE_LEAF || longest_side(view, tree, a) >= longest_side(view, ghosts, b));
+        bool open_a = !(child_a & TREE_LEAF) &&
+                      (child_b & TREE_LEAF || longest_side(tree, a) >= longest_side(ghosts, b));
         assert(used + 2 <= TREE_STACK);
         for (uint32_t k = 0; k < 2; k++, used++) {
             stack[used][0] = open_a ? child_a + k : a;
@@ -410,13 +409,12 @@ static void queue_features(touching_task *task, int what, uint32_t element, uint
  */
 static void add_features(touching_task *task, ghost_pair pair) {
     const abut_self *view = task->p->view;
-    int slabs = view->slabs;
     const uint32_t *a = view->corners + 3 * (size_t)pair.triangle;
     const uint32_t *ghost = view->corners + 3 * (size_t)pair.ghost;
     const uint32_t *edges = task->p->triangle_edges + 3 * (size_t)pair.triangle;
-    const float *face = bounds_of(view, &view->tree, view->tree.leaf[pair.triangle]);
+    const float *face = bounds_of(&view->tree, view->tree.leaf[pair.triangle]);
     const float *ghost_face =
-        bounds_of(view, &view->ghosts, view->ghosts.leaf[pair.ghost - view->ghosts.first]);
+        bounds_of(&view->ghosts, view->ghosts.leaf[pair.ghost - view->ghosts.first]);
     const ghost_sides *g = sides_of(view, pair.ghost);
     bool first = pair.ghost == view->ghosts.first || ghost[2] != (ghost - 3)[2];
     float own[2 * DOP_SLABS], side[2][2 * DOP_SLABS];
@@ -424,26 +422,24 @@ static void add_features(touching_task *task, ghost_pair pair) {
     for (int k = 0; k < 3; k++)
         lowest[k] = values_of(view, g, a[k]);
     for (int j = 0; j < 2; j++)
-        bounds_join(side[j], vertex_bounds(view, ghost[j]), vertex_bounds(view, ghost[j + 1]),
-                    slabs);
+        bounds_join(side[j], vertex_bounds(view, ghost[j]), vertex_bounds(view, ghost[j + 1]));
     for (size_t i = 0; i < 3; i++) {
         size_t after = i == 2 ? 0 : i + 1;
         uint32_t next = a[after];
         ghost_values of_edge = ghost_lower(lowest[i], lowest[after]);
         if (view->of_vertex.items[view->of_vertex.begin[a[i]]] == pair.triangle &&
-            ghost_is_near(g, &lowest[i]) &&
-            bounds_overlap(vertex_bounds(view, a[i]), ghost_face, slabs))
+            ghost_is_near(g, &lowest[i]) && bounds_overlap(vertex_bounds(view, a[i]), ghost_face))
             queue_features(task, VERTEX_GHOST, a[i], a[i], ghost[0], ghost[1], ghost[2]);
         if (view->of_edge.items[view->of_edge.begin[edges[i]]] != pair.triangle ||
             !ghost_is_near(g, &of_edge))
             continue;
-        bounds_join(own, vertex_bounds(view, a[i]), vertex_bounds(view, next), slabs);
+        bounds_join(own, vertex_bounds(view, a[i]), vertex_bounds(view, next));
         for (size_t j = 0; j < 2; j++)
-            if (bounds_overlap(own, side[j], slabs))
+            if (bounds_overlap(own, side[j]))
                 queue_features(task, EDGE_GHOST, edges[i], a[i], next, ghost[j], ghost[j + 1]);
     }
     for (size_t j = 1; j < (first ? 3 : 2); j++)
-        if (bounds_overlap(vertex_bounds(view, ghost[j]), face, slabs))
+        if (bounds_overlap(vertex_bounds(view, ghost[j]), face))
             queue_features(task, GHOST_FACE, pair.triangle, ghost[j], a[0], a[1], a[2]);
 }
 

@@ -5,8 +5,7 @@
 #include "base/math_shared.h"
 
 enum {
-    DOP_SLABS = 8, /* x, y, z, x + y, x + z, y + z, x - y, x - z */
-    BOX_SLABS = 4  /* x, y, z, and 0 */
+    DOP_SLABS = 8 /* x, y, z, x + y, x + z, y + z, x - y, x - z */
 };
 
 /* Error bound of sums of coordinates, in doubles and in floats; see tree.c. */
@@ -24,13 +23,11 @@ static inline vec3 bounds_place(const bounds_frame *frame, vec3 p) {
 }
 
 /* The values of all slabs at a point. */
-static inline void bounds_values(vec3 p, int slabs, real *value) {
+static inline void bounds_values(vec3 p, real *value) {
     value[0] = p.x;
     value[1] = p.y;
     value[2] = p.z;
-    value[3] = slabs == BOX_SLABS ? REAL(0.0) : p.x + p.y;
-    if (slabs == BOX_SLABS)
-        return;
+    value[3] = p.x + p.y;
     value[4] = p.x + p.z;
     value[5] = p.y + p.z;
     value[6] = p.x - p.y;
@@ -38,14 +35,14 @@ static inline void bounds_values(vec3 p, int slabs, real *value) {
 }
 
 /* Lows, then highs, of a ghost vertex between two points. */
-static inline void bounds_of_motion(vec3 from, vec3 to, int slabs, float *bounds) {
+static inline void bounds_of_motion(vec3 from, vec3 to, float *bounds) {
     real a[DOP_SLABS], b[DOP_SLABS];
-    bounds_values(from, slabs, a);
-    bounds_values(to, slabs, b);
-    for (int k = 0; k < slabs; k++) {
+    bounds_values(from, a);
+    bounds_values(to, b);
+    for (int k = 0; k < DOP_SLABS; k++) {
         real by = k < 3 ? 0 : BOUNDS_SLACK;
         bounds[k] = (float)((a[k] < b[k] ? a[k] : b[k]) - by);
-        bounds[slabs + k] = (float)((a[k] > b[k] ? a[k] : b[k]) + by);
+        bounds[DOP_SLABS + k] = (float)((a[k] > b[k] ? a[k] : b[k]) + by);
     }
 }
 

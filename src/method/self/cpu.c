@@ -217,7 +217,7 @@ static abut_status search_on_cpu(view_step *f, bool complete) {
     f->result.hit = found->count > 0;
     f->result.vertex_face += counts.vertex_face;
     f->result.edge_edge += counts.edge_edge;
-    f->result.times.traversal += abuti_seconds() - begun;
+    f->result.times.search += abuti_seconds() - begun;
     if (complete)
         view->complete_cost = SWEEP_COST * (uint64_t)view->triangle_count +
                               CANDIDATE_COST * (counts.vertex_face + counts.edge_edge);

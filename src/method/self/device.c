@@ -444,7 +444,7 @@ static abut_status search_on_device(view_step *f, bool complete) {
         f->result.impact = impacts->list[0];
     f->result.vertex_face += counts.vertex_face;
     f->result.edge_edge += counts.edge_edge;
-    f->result.times.traversal += abuti_seconds() - begun;
+    f->result.times.search += abuti_seconds() - begun;
     return ABUT_OK;
 }
 

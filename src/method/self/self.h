@@ -61,7 +61,7 @@ typedef struct view_tree {
     uint32_t level_begin[TREE_LEVELS + 2]; /* first node of each level, the root first */
     uint32_t *leaf;                        /* the node of triangle first + i */
     uint32_t *child; /* the first of two consecutive children, or TREE_LEAF + triangle */
-    float *bounds;   /* 2 x slabs per node: lows, highs */
+    float *bounds;   /* 2 x DOP_SLABS per node: lows, highs */
 } view_tree;
 
 struct abut_self;
@@ -76,22 +76,20 @@ void abuti_view_tree_fit(struct abut_self *view, view_tree *tree);
 
 /* Bounds are floats, rounded in the same way everywhere: see tree.c for the proof that no overlap
  * is missed. */
-static inline bool bounds_overlap(const float *a, const float *b, int slabs) {
-    m4 met = m4_and(f4_less_equal(f4_load(a), f4_load(b + slabs)),
-                    f4_less_equal(f4_load(b), f4_load(a + slabs)));
-    if (slabs == DOP_SLABS) {
-        met = m4_and(met, f4_less_equal(f4_load(a + 4), f4_load(b + slabs + 4)));
-        met = m4_and(met, f4_less_equal(f4_load(b + 4), f4_load(a + slabs + 4)));
-    }
+static inline bool bounds_overlap(const float *a, const float *b) {
+    m4 met = m4_and(f4_less_equal(f4_load(a), f4_load(b + DOP_SLABS)),
+                    f4_less_equal(f4_load(b), f4_load(a + DOP_SLABS)));
+    met = m4_and(met, f4_less_equal(f4_load(a + 4), f4_load(b + DOP_SLABS + 4)));
+    met = m4_and(met, f4_less_equal(f4_load(b + 4), f4_load(a + DOP_SLABS + 4)));
     return m4_bits(met) == 15;
 }
 
-static inline void bounds_join(float *to, const float *a, const float *b, int slabs) {
-    for (int k = 0; k < slabs; k += 4) {
+static inline void bounds_join(float *to, const float *a, const float *b) {
+    for (int k = 0; k < DOP_SLABS; k += 4) {
         f4 lo = f4_min(f4_load(a + k), f4_load(b + k));
-        f4 hi = f4_max(f4_load(a + slabs + k), f4_load(b + slabs + k));
+        f4 hi = f4_max(f4_load(a + DOP_SLABS + k), f4_load(b + DOP_SLABS + k));
         f4_store(to + k, lo);
-        f4_store(to + slabs + k, hi);
+        f4_store(to + DOP_SLABS + k, hi);
     }
 }
 
@@ -115,8 +113,7 @@ struct abut_self {
     view_lists of_edge;   /* and along an edge; degenerate ones included */
 
     view_tree tree, ghosts;
-    int slabs;
-    float *vertex_bounds; /* 2 x slabs per vertex */
+    float *vertex_bounds; /* 2 x DOP_SLABS per vertex */
     vec3 centre;          /* of the frame of bounds */
     double scale;
     ghost_position *places; /* positions of vertices in that frame; tree.c */

@@ -138,7 +138,7 @@ abut_status abuti_view_tree_build(abut_self *view, uint32_t first, uint32_t coun
     tree->node_count = (uint32_t)nodes;
     tree->child = abuti_allocate(context, nodes, sizeof *tree->child);
     tree->leaf = abuti_allocate(context, count, sizeof *tree->leaf);
-    tree->bounds = abuti_allocate(context, nodes, 2 * (size_t)view->slabs * sizeof *tree->bounds);
+    tree->bounds = abuti_allocate(context, nodes, 2 * (size_t)DOP_SLABS * sizeof *tree->bounds);
     centre *centres = abuti_allocate(context, count, sizeof *centres);
     range *ranges = abuti_allocate(context, nodes, sizeof *ranges);
     bool all = tree->child && tree->leaf && tree->bounds && centres && ranges;
@@ -206,13 +206,13 @@ static void fit_ghost_vertex(const fit_job *f, size_t vertex) {
     const abut_self *view = f->view;
     const bounds_frame frame = {view->centre, view->scale};
     bounds_of_motion(bounds_place(&frame, view->start[vertex]),
-                     bounds_place(&frame, view->next[vertex]), view->slabs,
-                     view->vertex_bounds + vertex * 2 * (size_t)view->slabs);
+                     bounds_place(&frame, view->next[vertex]),
+                     view->vertex_bounds + vertex * 2 * (size_t)DOP_SLABS);
 }
 
 /* Bounds of up to four vertices of the mesh at once, from float positions: slab by slab, one lane
  * each. */
-static inline void fit_four(const fit_job *f, size_t first, size_t count, int slabs) {
+static inline void fit_four(const fit_job *f, size_t first, size_t count) {
     const abut_self *view = f->view;
     float rows[2 * DOP_SLABS][4];
     const float *from[2][4];
@@ -224,27 +224,25 @@ static inline void fit_four(const fit_job *f, size_t first, size_t count, int sl
         f4 p[4], *to = value[end];
         f4_columns(from[end], 0, p);
         memcpy(to, p, sizeof p); /* x, y, z, 0 */
-        if (slabs == DOP_SLABS) {
-            to[3] = f4_add(p[0], p[1]);
-            to[4] = f4_add(p[0], p[2]);
-            to[5] = f4_add(p[1], p[2]);
-            to[6] = f4_sub(p[0], p[1]);
-            to[7] = f4_sub(p[0], p[2]);
-        }
+        to[3] = f4_add(p[0], p[1]);
+        to[4] = f4_add(p[0], p[2]);
+        to[5] = f4_add(p[1], p[2]);
+        to[6] = f4_sub(p[0], p[1]);
+        to[7] = f4_sub(p[0], p[2]);
     }
-    for (int k = 0; k < slabs; k++) {
+    for (int k = 0; k < DOP_SLABS; k++) {
         f4 out = f4_all(k >= 3 ? BOUNDS_PLACE_SLACK : 0);
         f4_store(rows[k], f4_sub(f4_min(value[0][k], value[1][k]), out));
-        f4_store(rows[slabs + k], f4_add(f4_max(value[0][k], value[1][k]), out));
+        f4_store(rows[DOP_SLABS + k], f4_add(f4_max(value[0][k], value[1][k]), out));
     }
-    for (int group = 0; group < 2 * slabs; group += 4) {
+    for (int group = 0; group < 2 * DOP_SLABS; group += 4) {
         const float *const four[4] = {rows[group], rows[group + 1], rows[group + 2],
                                       rows[group + 3]};
-        float *to = view->vertex_bounds + first * 2 * (size_t)slabs + group;
+        float *to = view->vertex_bounds + first * 2 * (size_t)DOP_SLABS + group;
         f4 vertex[4];
         f4_columns(four, 0, vertex);
         for (size_t k = 0; k < count; k++)
-            f4_store(to + k * 2 * (size_t)slabs, vertex[k]);
+            f4_store(to + k * 2 * (size_t)DOP_SLABS, vertex[k]);
     }
 }
 
@@ -255,11 +253,7 @@ static void fit_vertices_task(void *data, size_t chunk, size_t begin, size_t end
     (void)chunk;
     for (size_t i = begin; i < own; i += 4) {
         size_t count = own - i < 4 ? own - i : 4;
-        /* a constant number of slabs is unrolled */
-        if (view->slabs == DOP_SLABS)
-            fit_four(f, i, count, DOP_SLABS);
-        else
-            fit_four(f, i, count, BOX_SLABS);
+        fit_four(f, i, count);
     }
     for (size_t i = own > begin ? own : begin; i < end; i++)
         fit_ghost_vertex(f, i);
@@ -271,36 +265,30 @@ void abuti_view_fit_vertices(abut_self *view) {
     abuti_parallel_for(view->context, count, VERTICES_PER_TASK, fit_vertices_task, &f);
 }
 
-static inline void fit_node(const fit_job *f, uint32_t node, int slabs) {
+static inline void fit_node(const fit_job *f, uint32_t node) {
     const view_tree *tree = f->tree;
-    size_t step = 2 * (size_t)slabs;
+    size_t step = 2 * (size_t)DOP_SLABS;
     float *to = tree->bounds + node * step;
     uint32_t child = tree->child[node];
     if (!(child & TREE_LEAF)) {
-        bounds_join(to, tree->bounds + child * step, tree->bounds + (child + (size_t)1) * step,
-                    slabs);
+        bounds_join(to, tree->bounds + child * step, tree->bounds + (child + (size_t)1) * step);
         return;
     }
     const uint32_t *corner = f->view->corners + 3 * (size_t)(child & ~TREE_LEAF);
     const float *vertex = f->view->vertex_bounds;
     const float *a = vertex + corner[0] * step, *b = vertex + corner[1] * step;
     const float *c = vertex + corner[2] * step;
-    for (int k = 0; k < slabs; k += 4) {
+    for (int k = 0; k < DOP_SLABS; k += 4) {
         f4 lo = f4_min(f4_min(f4_load(a + k), f4_load(b + k)), f4_load(c + k));
-        f4 hi = f4_max(f4_load(a + slabs + k), f4_load(b + slabs + k));
+        f4 hi = f4_max(f4_load(a + DOP_SLABS + k), f4_load(b + DOP_SLABS + k));
         f4_store(to + k, lo);
-        f4_store(to + slabs + k, f4_max(hi, f4_load(c + slabs + k)));
+        f4_store(to + DOP_SLABS + k, f4_max(hi, f4_load(c + DOP_SLABS + k)));
     }
 }
 
 static void fit_range(const fit_job *f, uint32_t begin, uint32_t end) {
-    /* a constant number of slabs is unrolled */
-    if (f->view->slabs == DOP_SLABS)
-        for (uint32_t node = begin; node < end; node++)
-            fit_node(f, node, DOP_SLABS);
-    else
-        for (uint32_t node = begin; node < end; node++)
-            fit_node(f, node, BOX_SLABS);
+    for (uint32_t node = begin; node < end; node++)
+        fit_node(f, node);
 }
 
 /* Refits all nodes below a node, then the node. Nodes are stored level by level, so those of one

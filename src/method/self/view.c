@@ -20,11 +20,6 @@ static abut_status check_options(const abut_self_options *o) {
                           "abut_self_create: options->scheme is %d; it must be one of "
                           "abut_self_scheme",
                           (int)o->scheme);
-    if ((unsigned)o->bounds > ABUT_SELF_AABB)
-        return abuti_fail(ABUT_ERROR_ARGUMENT,
-                          "abut_self_create: options->bounds is %d; it must be one of "
-                          "abut_self_bounds",
-                          (int)o->bounds);
     return ABUT_OK;
 }
 
@@ -58,7 +53,6 @@ abut_status abut_self_create(abut_mesh *mesh, const abut_self_options *options, 
     made->context = abuti_context_retain(mesh->context);
     made->mesh = abut_mesh_retain(mesh);
     made->options = ours;
-    made->slabs = ours.bounds == ABUT_SELF_AABB ? BOX_SLABS : DOP_SLABS;
     made->vertex_count = mesh->vertex_count;
     made->triangle_count = mesh->triangle_count;
     made->prefers_line = true;
@@ -438,8 +432,8 @@ abut_status abut_self_get_info(const abut_self *view, abut_self_info *info) {
     made.ghost_count = view->ghost_count;
     made.part_count = view->part_count;
     made.usable = view->usable;
-    made.bytes = vertices * (3 * sizeof(vec3) + 2 * (size_t)view->slabs * sizeof(float) + 16 + 32) +
-                 nodes * (2 * (size_t)view->slabs * sizeof(float) + 4) +
+    made.bytes = vertices * (3 * sizeof(vec3) + 2 * (size_t)DOP_SLABS * sizeof(float) + 16 + 32) +
+                 nodes * (2 * (size_t)DOP_SLABS * sizeof(float) + 4) +
                  (uint64_t)view->triangle_count * 56;
     return abuti_info_write(info, &made, sizeof made, __func__);
 }
@@ -449,11 +443,6 @@ abut_status abut_self_get_info(const abut_self *view, abut_self_info *info) {
 const char *abut_self_scheme_name(abut_self_scheme scheme) {
     static const char *const names[] = {"auto", "point", "line", "complete"};
     return ABUTI_NAME(names, scheme);
-}
-
-const char *abut_self_bounds_name(abut_self_bounds bounds) {
-    static const char *const names[] = {"dop16", "aabb"};
-    return ABUTI_NAME(names, bounds);
 }
 
 const char *abut_self_fallback_name(abut_self_fallback reason) {

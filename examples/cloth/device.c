@@ -239,7 +239,7 @@ static abut_status find_contacts(cloth *c, double radius) {
 }
 
 /* The pressure of a substep from positions x. */
-static void measure(cloth *c, const cloth_substep *s, const abuti_buffer *x) {
+static void find_pressure(cloth *c, const cloth_substep *s, const abuti_buffer *x) {
     struct cloth_device *d = c->device;
     const uint32_t blocks = cloth_volume_blocks(c);
     if (!(s->pressure > 0))
@@ -262,7 +262,7 @@ static abut_status advance(cloth *c, double seconds) {
     for (uint32_t i = 0; i < c->options.substeps; i++) {
         const cloth_substep s = cloth_substep_of(c, seconds, i);
         const abuti_buffer *next = &d->kit.buffers[i & 1 ? NEXT_B : NEXT_A];
-        measure(c, &s, x);
+        find_pressure(c, &s, x);
         ABUTI_KIT_RUN(&d->kit, MOVE, c->vertices, GROUP, ABUTI_VALUE(s), ABUTI_VALUE(c->vertices),
                       DATA(INVERSE_MASS), DATA(CORNERS), DATA(FACE_BEGIN), DATA(FACES),
                       DATA(PRESSURE), DATA(HELD_OF), DATA(HELD), ABUTI_BUFFER(velocity),

@@ -12,8 +12,8 @@
  * twenty-five, which took longer than the work.
  *
  * Constraints that patches share come first, all in the same order. So two patches compute the same
- * motion from them, and momentum is conserved, except where three patches meet. In any other order
- * a ball under pressure propels itself.
+ * motion from them, and momentum is conserved, except at corners of three patches. In any other
+ * order a ball under pressure propels itself.
  *
  * Contacts: a vertex stays on its side of a plane that moves with the solid, and keeps a distance
  * from the face of the cloth that was nearest to it at the start of the step, among those that are

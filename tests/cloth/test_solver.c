@@ -268,8 +268,8 @@ static double momentum_drift_of_throw(test_random *random) {
     return vec_length(vec_sub(now, momentum)) / scale;
 }
 
-/* Momentum changes only where three patches meet. What is lost depends on the throw, so the mean of
- * a few has the bound. */
+/* Momentum changes only at corners of three patches. What is lost depends on the throw, so the mean
+ * of a few has the bound. */
 TEST(energy_does_not_grow_and_momentum_stays) {
     enum { THROWS = 3 };
     test_random random = {7};

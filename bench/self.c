@@ -69,7 +69,7 @@ static abut_status make_grid(bench_state *state, self_data *data, uint32_t wide,
         for (uint32_t i = 0; i < wide; i++) {
             uint32_t a = j * columns + i, b = j * columns + (round ? (i + 1) % wide : i + 1);
             const uint32_t two[6] = {a, b, b + columns, a, b + columns, a + columns};
-            for (int k = 0; k < 5; k++)
+            for (int k = 0; k < 6; k++)
                 indices[used++] = two[k];
         }
     input.positions = p;
@@ -262,17 +262,14 @@ const bench_case bench_self_cases[] = {
     SELF("self/ball-point", BALL | ABUT_SELF_POINT),
     SELF("self/ball-line", BALL | ABUT_SELF_LINE),
     SELF("self/ball-auto", BALL | ABUT_SELF_AUTO),
-    SELF("self/ball-complete", BALL | ABUT_SELF_COMPLETE),
     SELF("self/ball-sweep", BALL | SWEEP),
     SELF("self/sleeve-point", SLEEVE | ABUT_SELF_POINT),
     SELF("self/sleeve-line", SLEEVE | ABUT_SELF_LINE),
     SELF("self/sleeve-auto", SLEEVE | ABUT_SELF_AUTO),
-    SELF("self/sleeve-complete", SLEEVE | ABUT_SELF_COMPLETE),
     SELF("self/sleeve-sweep", SLEEVE | SWEEP),
     SELF("self/sheet-point", SHEET | ABUT_SELF_POINT),
     SELF("self/sheet-line", SHEET | ABUT_SELF_LINE),
     SELF("self/sheet-auto", SHEET | ABUT_SELF_AUTO),
-    SELF("self/sheet-complete", SHEET | ABUT_SELF_COMPLETE),
     SELF("self/sheet-sweep", SHEET | SWEEP),
     SELF("self/device-ball", BALL | DEVICE | ABUT_SELF_AUTO),
     SELF("self/device-ball-resident", BALL | DEVICE | RESIDENT | ABUT_SELF_AUTO),

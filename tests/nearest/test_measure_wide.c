@@ -6,27 +6,11 @@
 
 #ifdef ABUTI_SIMD_WIDE
 
-/* Rough distances are within a quarter of what searches allow for, 2^-45 of the largest coordinate
- * difference. */
-static void compare_rough(const vec3d corner[3], const abut_triangle t[4], abut_vec3 point,
-                          const double exact[4]) {
-    double rough[4], reach = 0;
-    for (int i = 0; i < 12; i++)
-        reach = real_max(reach, v3_max_abs(v3_sub(t[i / 3].corner[i % 3], point)));
-    if (!(reach >= SCALE_MIN && reach <= SCALE_MAX))
-        return;
-    d4_store(rough, rough_lanes(corner, v3d_all(point), d4_all(reach * reach * 0x1p-120)));
-    for (int i = 0; i < 4; i++)
-        if (!(fabs(rough[i] - exact[i]) <= 0x1p-47 * reach))
-            fail_msg("rough distance %.17g instead of %.17g, off by %g of %g", rough[i], exact[i],
-                     fabs(rough[i] - exact[i]) / reach, 0x1p-45);
-}
-
 /* Measures four triangles both ways; gives how many were left to the routine. */
 static unsigned compare(const abut_triangle t[4], abut_vec3 point) {
     vec3d corner[3];
     measured out;
-    double distance[4], weights[3][4], exact[4];
+    double distance[4], weights[3][4];
     unsigned left = 0;
     for (int k = 0; k < 3; k++) {
         const double *const from[4] = {&t[0].corner[k].x, &t[1].corner[k].x, &t[2].corner[k].x,
@@ -43,7 +27,6 @@ static unsigned compare(const abut_triangle t[4], abut_vec3 point) {
         d4_store(weights[k], out.weight[k]);
     for (int i = 0; i < 4; i++) {
         closest_on_triangle one = triangle_closest_point(t[i], point);
-        exact[i] = one.distance;
         const double weight[3] = {weights[0][i], weights[1][i], weights[2][i]};
         if (out.unfinished >> i & 1) {
             left++;
@@ -56,7 +39,6 @@ static unsigned compare(const abut_triangle t[4], abut_vec3 point) {
                 distance[i], weight[0], weight[1], weight[2], one.distance, one.barycentric[0],
                 one.barycentric[1], one.barycentric[2]);
     }
-    compare_rough(corner, t, point, exact);
     return left;
 }
 

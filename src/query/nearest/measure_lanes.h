@@ -258,44 +258,5 @@ static inline void measure_known_lanes(const vec3d absolute[3], vec3d point, boo
     measure_end(offset, out);
 }
 
-/* ---- approximate distances ---- */
-
-/* In the plane of triangles: the squared distance of (x, y) to the segment from the origin to (k,
- * 1), as in search.h, there in floats. */
-static inline dw slanted_dw(dw x, dw y, dw k, dw uu, dw ww, dw tiny) {
-    dw length_sq = DW(add)(DW(mul)(DW(mul)(k, k), uu), ww);
-    dw along = DW(add)(DW(mul)(DW(mul)(k, uu), x), DW(mul)(y, ww));
-    dw t = clamp_dw(DW(div)(along, DW(max)(length_sq, tiny)));
-    x = DW(sub)(x, DW(mul)(t, k));
-    y = DW(sub)(y, t);
-    return DW(add)(DW(mul)(DW(mul)(x, x), uu), DW(mul)(DW(mul)(y, y), ww));
-}
-
-/* Distances with an error of at most 32 roundings of the largest coordinate difference, in a third
- * of the time: one round of the frame, edges in the plane of the triangle. Lengths with squares
- * below `tiny` count as 0. */
-static inline dw rough_lanes(const vec3d absolute[3], vec3d point, dw tiny) {
-    const dw zero = DW(all)(0), one = DW(all)(1);
-    vec3d a = v3d_sub(absolute[0], point);
-    vec3d u = v3d_sub(absolute[1], absolute[0]), v = v3d_sub(absolute[2], absolute[0]);
-    dw uu = v3d_dot(u, u);
-    dw per_uu = DW(select)(DW(less)(tiny, uu), DW(div)(one, uu), zero);
-    dw s = DW(mul)(DW(negative)(v3d_dot(a, u)), per_uu), k = DW(mul)(v3d_dot(u, v), per_uu);
-    vec3d w = v3d_along(v, DW(negative)(k), u), beside = v3d_along(a, s, u);
-    dw ww = v3d_dot(w, w);
-    dw r = DW(select)(DW(less)(tiny, ww), DW(div)(DW(negative)(v3d_dot(beside, w)), ww), zero);
-    vec3d face = v3d_along(beside, r, w);
-    dw s_face = DW(sub)(s, DW(mul)(k, r));
-    dw_mask inside = DW(and)(DW(and)(DW(less)(zero, r), DW(less)(zero, s_face)),
-                             DW(less)(DW(add)(r, s_face), one));
-    dw x = DW(sub)(s, clamp_dw(s));
-    dw border = DW(add)(DW(mul)(DW(mul)(x, x), uu), DW(mul)(DW(mul)(r, r), ww));
-    dw second = slanted_dw(s, r, k, uu, ww, tiny);
-    dw third = slanted_dw(DW(sub)(s, one), r, DW(sub)(k, one), uu, ww, tiny);
-    border = DW(select)(DW(less)(second, border), second, border);
-    border = DW(select)(DW(less)(third, border), third, border);
-    return DW(sqrt)(DW(add)(v3d_dot(face, face), DW(select)(inside, zero, border)));
-}
-
 #endif
 #endif

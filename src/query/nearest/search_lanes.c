@@ -1,14 +1,15 @@
 /* The closest point of a mesh to a point.
  *
- * Method: depth-first traversal from the root, nearest child first, with an upper bound of the
- * distance. Everything is in floats, four boxes at once and as many triangles as there are
- * LANES; corners are those of the blocks, quantised to 16 bits inside the box of a leaf. That
- * gives distances with errors below a known margin. Every triangle whose distance minus the margin
- * is not above the bound becomes a candidate, and its distance plus the margin is a new bound. At
- * the end the few candidates that are still not above the bound are measured by
- * triangle_closest_point() in doubles, and the first one with the smallest distance is the result.
- * Hence no triangle is pruned that could be nearest, and the result is that of a search through all
- * triangles.
+ * Method: depth-first traversal of the wide tree (wide.h), nearest child first, with an upper bound
+ * of the distance. Everything is in floats, as many boxes or triangles at once as there are LANES;
+ * corners are quantised to 16 bits inside the box of a leaf. The nodes on the path from the root
+ * keep the distances of their children, so siblings need no sorting and no place on a stack; a
+ * descent near the surface is usually the whole search. Triangles in floats have distances with
+ * errors below a known margin. Every triangle whose distance minus the margin is not above the
+ * bound becomes a candidate, and its distance plus the margin is a new bound. At the end the few
+ * candidates that are still not above the bound are measured by triangle_closest_point() in
+ * doubles, and the first one with the smallest distance is the result. Hence no triangle is pruned
+ * that could be nearest, and the result is that of a search through all triangles.
  *
  * The margin. Let e = 2^-24 be the rounding error of a float, and M a bound of all coordinate
  * differences between the query point and the mesh, in the frame. A corner has an error of half a
@@ -22,6 +23,10 @@
  * distance in doubles, with which it is compared, has an error of 4 ulp of doubles, which is
  * negligible. The margin is 32 e M plus the longest step; tests/nearest measures errors below a
  * quarter of it.
+ *
+ * Boxes. On an axis the difference between the origin of a node and the point, and the sum with the
+ * steps, have errors of 2 e times the distance to the box plus twice the size of the node. The
+ * latter is less than the 1/64 step, 2^-14 of the size, by which boxes are larger than necessary.
  *
  * Far away floats do not distinguish neighbouring triangles; nearest.c searches in doubles there.
  */
@@ -84,7 +89,7 @@ static inline void measure_triangle(search *s, uint32_t triangle) {
 }
 
 #ifdef ABUTI_SIMD_WIDE
-enum { MEASURE_MAX = MEASURE_LANES, ROUGH_CANDIDATES_MIN = 2 * MEASURE_LANES };
+enum { MEASURE_MAX = MEASURE_LANES };
 
 /* The corners of some triangles; all entries of the array can be written. */
 static inline void load_corners(const abut_mesh *mesh, uint32_t triangles[MEASURE_MAX],
@@ -122,42 +127,11 @@ static inline void measure_some(search *s, uint32_t triangles[MEASURE_MAX], uint
     }
 }
 
-/* Of many candidates approximate distances in doubles prune almost all, in a third of the time of
- * measuring: those that are further than the best distance, or than another one, by more than the
- * error of both. Coordinate differences are at most M, that of s->margin, by the scale; the margin
- * is 256 roundings of it. */
-static inline void prune_by_rough_distance(search *s) {
-    const double reach = (double)s->margin / NEAREST_MARGIN / s->bvh->scale,
-                 margin = reach * 0x1p-45;
-    double distance[CANDIDATE_MAX + MEASURE_MAX], bound = s->found.distance;
-    uint32_t kept = 0;
-    if (!(reach >= SCALE_MIN && reach <= SCALE_MAX))
-        return;
-    for (uint32_t i = 0; i < s->count; i += MEASURE_MAX) {
-        uint32_t triangles[MEASURE_MAX], count = s->count - i;
-        vec3d corner[3];
-        count = count < MEASURE_MAX ? count : MEASURE_MAX;
-        for (uint32_t k = 0; k < count; k++)
-            triangles[k] = s->list[i + k].triangle;
-        load_corners(s->bvh->mesh, triangles, count, corner);
-        DW(store)
-        (distance + i, rough_lanes(corner, v3d_all(s->point), DW(all)(reach * reach * 0x1p-120)));
-    }
-    for (uint32_t i = 0; i < s->count; i++)
-        bound = real_min(bound, distance[i] + margin);
-    for (uint32_t i = 0; i < s->count; i++)
-        if (distance[i] - margin <= bound)
-            s->list[kept++] = s->list[i];
-    s->count = kept;
-}
 #else
-enum { MEASURE_MAX = 4, ROUGH_CANDIDATES_MIN = CANDIDATE_MAX + 1 };
+enum { MEASURE_MAX = 4 };
 static inline void measure_some(search *s, uint32_t triangles[MEASURE_MAX], uint32_t count) {
     for (uint32_t i = 0; i < count; i++)
         measure_triangle(s, triangles[i]);
-}
-static inline void prune_by_rough_distance(search *s) {
-    (void)s;
 }
 #endif
 
@@ -173,8 +147,6 @@ static inline void prune_candidates(search *s) {
 static inline void measure_candidates(search *s) {
     uint32_t triangles[MEASURE_MAX], count = 0;
     prune_candidates(s);
-    if (s->count >= ROUGH_CANDIDATES_MIN)
-        prune_by_rough_distance(s);
     for (uint32_t i = 0; i < s->count; i++) {
         triangles[count++] = s->list[i].triangle;
         if (count == MEASURE_MAX || i + 1 == s->count) {

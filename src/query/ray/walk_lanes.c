@@ -1,18 +1,22 @@
-/* Many rays at once in the tree of ray.h, for as many LANES as this file is compiled for.
+/* Rays in the wide tree (wide.h), many at once, for as many LANES as this file is compiled for.
  *
  * A single ray in a tree is bound by latency: of memory, of the previous step, and of mispredicted
  * branches. So several rays are active at a time, each with its own stack. In a round all pop the
  * top of their stacks, and then all nodes are tested, and all leaves: steps without branches that
  * do not depend on each other. A ray that has finished is replaced by the next.
  *
- * Decisions in floats. Frame, slabs and triangles are those of ray_shared.h, with the same bounds:
- * a ray begins at p, at most P <= 16 from 0 on each axis, if necessary after it has been moved near
- * the mesh. The projection of a corner has an error of at most m = 2^-21 (P + 2), also if the
- * product of slope and coordinate is rounded (2^-24 more; the bound allows 2^-21). The interval of
- * the origin is wider by m on either side, which covers the rounding of p, of the sum with m and of
- * its product with 1 / d, and without fused operations that of a plane: 2^-24 (3 P + 2). The
- * remaining errors are relative, less than 2^-21 for entry and exit together; SLACK is eight times
- * that. pierce_cl.h derives the errors of edge sides and of the parameter.
+ * Decisions in floats. A ray begins at p, at most P <= 16 from 0 on each axis, if necessary after
+ * it has been moved near the mesh. Let e = 2^-24, and m = 16 e (P + 3).
+ *   - Projections. A corner is origin + q step on each axis, at most 2; the projection along z,
+ * with slopes of at most 1, is a constant plus q_x step_x plus q_z (slope step_z). The slope and
+ * the offset of p give errors of 2 e and 2 P e, the constant, with two sums, 4 (P + 2) e, products
+ * 12 e and the two other sums 2 (2 P + 12) e: less than m in total. Quantisation adds half a step
+ * on two axes, so the margin of a leaf is m plus its longest step. The same holds for z.
+ *   - Slabs. The interval of the origin is wider by m on either side, which covers the rounding of
+ *     p, of the sum with m and of its product with 1 / d, and of a plane, origin + q step, less
+ * than (3 P + 12) e. The remaining errors are relative, less than 2^-21 for entry and exit
+ * together; ROUNDING_FACTOR is eight times that. pierce_cl.h derives the errors of edge sides and
+ * of the parameter from that of projections.
  *
  * A triangle that is certainly hit is a candidate as long as it may be the first: if one remains in
  * the end, its parameter and weights are computed exactly. All uncertain triangles are decided by

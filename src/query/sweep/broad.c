@@ -132,7 +132,7 @@ static void refit_sets(sweep_tree *tree, const unsigned char *sets) {
         for (uint32_t i = 0; i < tree->group_count[level - 1]; i++) {
             const uint16_t *has = tree->sets[level - 1][i].has;
             add_set(&tree->sets[level][i / SWEEP_GROUP], i % SWEEP_GROUP,
-                    (has[0] != 0) | (has[1] != 0) << 1 | (has[2] != 0) << 2);
+                    (has[0] ? 1u : 0u) | (has[1] ? 2u : 0u) | (has[2] ? 4u : 0u));
         }
 }
 

@@ -2,7 +2,7 @@
 #include "base/simd.h"
 
 #include <stdatomic.h>
-#ifdef ABUTI_WIDE_FILES
+#ifdef ABUTI_WIDE_LANES
 #include <cpuid.h>
 #endif
 
@@ -12,7 +12,7 @@ void abuti_simd_limit_lanes(int lanes) {
     atomic_store_explicit(&lanes_max, lanes, memory_order_relaxed);
 }
 
-#ifdef ABUTI_WIDE_FILES
+#ifdef ABUTI_WIDE_LANES
 /* CPUID leaf 1, ecx; leaf 7, ebx; and XCR0, the registers that the system saves: Intel 64 and IA-32
  * Architectures Software Developer's Manual, volume 1, sections 14.3 and 15.2. */
 enum {
@@ -38,12 +38,12 @@ static int query_processor_lanes(void) {
     __asm__("xgetbv" : "=a"(saved), "=d"(high) : "c"(0));
     if ((saved & SAVES_AVX) != SAVES_AVX || (b & (AVX2 | BMI2)) != (AVX2 | BMI2))
         return 4;
-    return (saved & SAVES_AVX512) == SAVES_AVX512 && (b & AVX512) == AVX512 ? 16 : 8;
+    return (saved & SAVES_AVX512) == SAVES_AVX512 && (b & AVX512) == AVX512 ? ABUTI_WIDE_LANES : 8;
 }
 #endif
 
 int abuti_simd_lanes(void) {
-#ifdef ABUTI_WIDE_FILES
+#ifdef ABUTI_WIDE_LANES
     static atomic_int found; /* cpuid takes several hundred cycles, and traps in virtual machines */
     int lanes = atomic_load_explicit(&found, memory_order_relaxed);
     if (!lanes) {

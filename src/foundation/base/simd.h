@@ -23,9 +23,11 @@
 int abuti_simd_lanes(void);
 /* The address of the widest variant that this processor can run, of name_4, name_8 and name_16,
  * which a file *_lanes.c defines. */
-#ifdef ABUTI_WIDE_FILES
+#if ABUTI_WIDE_LANES >= 16
 #define ABUTI_BY_LANES(name) \
     (abuti_simd_lanes() >= 16 ? &name##_16 : abuti_simd_lanes() >= 8 ? &name##_8 : &name##_4)
+#elif defined(ABUTI_WIDE_LANES)
+#define ABUTI_BY_LANES(name) (abuti_simd_lanes() >= 8 ? &name##_8 : &name##_4)
 #else
 #define ABUTI_BY_LANES(name) (&name##_4)
 #endif

@@ -8,9 +8,8 @@
  * Guarantee: each stored value is the distance of abut_sign_nearest() at the cell centre, rounded
  * once to a float. Values between cell centres are interpolated. If the mesh has boundary edges,
  * the sign may differ from that of abut_sign_nearest() at cells whose winding number is within 0.01
- * of one half. The same mesh and options give the same values on every processor, device and number
- * of threads. One exception: if the mesh has more than 4,096 boundary edges, a device and the CPU
- * may differ in the signs of such cells.
+ * of one half; it is correct up to 1e-12. The same mesh and options give the same values on every
+ * processor, device and number of threads.
  *
  * Devices: options.device builds a field on a device. The values of a dense field of floats stay
  * there, for kernels of the caller and for worlds on the same device; see abut_field_values().

@@ -377,11 +377,9 @@ static void collect_list(worker *w, uint32_t begin, uint32_t end) {
     }
     regions_box box = points_box(w, begin, end);
     regions_list list;
-    bool clear;
     regions_outcome found = REGIONS_TOO_MANY;
     if (count <= w->collect_max)
-        found = abuti_regions_collect(&w->lists, &box, count * COLLECT_FEATURES_PER_POINT, &list,
-                                      &clear);
+        found = abuti_regions_collect(&w->lists, &box, count * COLLECT_FEATURES_PER_POINT, &list);
     if (found == REGIONS_NOTHING) {
         clear_results(w, begin, end);
     } else if (found == REGIONS_LISTED) {

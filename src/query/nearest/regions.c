@@ -272,7 +272,7 @@ static bool traverse_nodes(collection *c, const near_point_cull *cull) {
 }
 
 regions_outcome abuti_regions_collect(regions_room *workspace, const regions_box *box,
-                                      uint32_t max_count, regions_list *list, bool *clear) {
+                                      uint32_t max_count, regions_list *list) {
     const regions_table *table = workspace->table;
     const abut_bvh *bvh = table->bvh;
     collection c = {.workspace = workspace, .box = *box};
@@ -283,7 +283,6 @@ regions_outcome abuti_regions_collect(regions_room *workspace, const regions_box
     abuti_nearest_point(bvh, v3_along(bvh->mesh->origin, to_world, centre),
                         1.001 * to_world * ((double)box->reach + rho + 4 * margin),
                         &workspace->hint, &nearest);
-    *clear = nearest.distance * bvh->scale > rho + 4 * (double)margin;
     if (nearest.triangle == ABUT_NONE)
         return REGIONS_NOTHING;
     near_point_cull cull = make_cull(bvh, &c.box, &nearest);
@@ -333,12 +332,9 @@ void abuti_regions_narrow(regions_room *workspace, const regions_list *from, reg
         const regions_box *box = &boxes[i];
         regions_list *own = &made[i].own;
         made[i].list = from;
-        made[i].clear = false;
         if (is_short)
             continue;
         const uint32_t *kept = workspace->kept + (size_t)i * regions_stride(from->count);
-        made[i].clear =
-            box->reach == INFINITY && sqrtf(box->near_sq) > regions_radius(box) + 4 * box->margin;
         if (kept_count[i] == 0)
             made[i].list = NULL;
         if (kept_count[i] == 0 || kept_count[i] > from->count / 4 * 3 ||

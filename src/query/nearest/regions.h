@@ -226,14 +226,13 @@ typedef enum regions_outcome { REGIONS_LISTED, REGIONS_NOTHING, REGIONS_TOO_MANY
 /* The list of a box. */
 typedef struct regions_narrowed {
     const regions_list *list; /* null: nothing is within reach */
-    bool clear;               /* no surface passes through the box */
     regions_list own;
 } regions_narrowed;
 
 /* Creates the first list of a workspace, for a box, from the BVH; with at most so many features. If
- * nothing is within reach there is none. `clear`: no surface passes through the box. */
+ * nothing is within reach there is none. */
 regions_outcome abuti_regions_collect(regions_room *room, const regions_box *box, uint32_t most,
-                                      regions_list *list, bool *clear);
+                                      regions_list *list);
 /* Creates a list for each of some boxes from that of a larger one, if it pays off: `made[i]` may be
  * `from` itself. Boxes differ only by their centres, and are no more than regions_boxes_at_once().
  */

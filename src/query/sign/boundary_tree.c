@@ -84,7 +84,7 @@ static uint32_t follow_edge(loop_walk *w, uint32_t first, uint32_t begin) {
     return w->border[edge.value][1];
 }
 
-/* Follows unused edges. Where the path meets itself, the loop is cut off. */
+/* Follows unused edges. Where the path reaches itself, the loop is cut off. */
 static void find_loops(loop_walk *w) {
     uint32_t length = 0;
     for (uint32_t i = 0; i < w->count;) {

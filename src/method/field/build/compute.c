@@ -471,7 +471,7 @@ abut_status abuti_field_compute(const field_job *job) {
         c.table = *job->table;
     else if (!status)
         status = abuti_regions_create(bvh, FEATURES_REST, &c.table);
-    if (!status && !c.closed && !(status = abuti_sign_far(bvh)))
+    if (!status)
         status = abuti_sign_boundary(bvh);
     if (!status) {
         c.seen = abuti_allocate(context, regions_seen_words(&c.table), workers * sizeof *c.seen);

@@ -43,8 +43,7 @@ void abuti_compute_narrow(worker *w, const regions_list *list, const cells_span 
 regions_outcome abuti_compute_collect(worker *w, const cells_span *s, regions_narrowed *made) {
     regions_box box;
     make_boxes(w, s, 1, &box);
-    regions_outcome found =
-        abuti_regions_collect(&w->lists, &box, REGIONS_LIST_MAX, &made->own, &made->clear);
+    regions_outcome found = abuti_regions_collect(&w->lists, &box, REGIONS_LIST_MAX, &made->own);
     made->list = found == REGIONS_LISTED ? &made->own : NULL;
     return found;
 }

@@ -83,10 +83,6 @@ static inline void f4_store_u16(uint16_t *to, f4 a) {
 #define f4_less _mm_cmplt_ps
 #define f4_less_equal _mm_cmple_ps
 #define m4_and _mm_and_ps
-/* a and not b */
-static inline m4 m4_without(m4 a, m4 b) {
-    return _mm_andnot_ps(b, a);
-}
 /* Lanes whose integer has its highest bit set. */
 static inline m4 m4_highest(const uint32_t values[4]) {
     __m128i v = _mm_loadu_si128((const __m128i *)(const void *)values);
@@ -186,7 +182,6 @@ static inline void f4_store_u16(uint16_t *to, f4 a) {
 #define f4_less vcltq_f32
 #define f4_less_equal vcleq_f32
 #define m4_and vandq_u32
-#define m4_without vbicq_u32
 static inline m4 m4_highest(const uint32_t values[4]) {
     return vcltzq_s32(vreinterpretq_s32_u32(vld1q_u32(values)));
 }
@@ -323,10 +318,6 @@ static inline f4 f4_sqrt(f4 a) {
 }
 static inline m4 m4_and(m4 a, m4 b) {
     a.bits &= b.bits;
-    return a;
-}
-static inline m4 m4_without(m4 a, m4 b) {
-    a.bits &= ~b.bits;
     return a;
 }
 static inline m4 m4_highest(const uint32_t values[4]) {

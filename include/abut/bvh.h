@@ -108,7 +108,7 @@ ABUT_API abut_mesh *abut_bvh_mesh(const abut_bvh *bvh);
 
 /* Bits of abut_bvh_prepare(): data that queries keep with a BVH. */
 enum {
-    ABUT_PREPARE_RAYS = 1,     /* batches of rays: a wider tree, 60 to 100 bytes per triangle */
+    ABUT_PREPARE_RAYS = 1, /* rays and closest points: a wider tree, 30 to 50 bytes per triangle */
     ABUT_PREPARE_OVERLAP = 2,  /* overlap tests and rigid sweeps: components and boundary of the
                                 * surface; a few bytes if it is closed, up to 20 per triangle if it
                                 * is open */

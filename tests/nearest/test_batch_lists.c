@@ -174,8 +174,6 @@ static abut_status batch_work(abut_context *context, void *data) {
         return status;
     status = abut_bvh_create(mesh, NULL, &bvh);
     abut_array points = abut_array_host(data);
-    if (!status) /* otherwise the batch would go on without memory for the wide tree */
-        status = abut_bvh_prepare(bvh, ABUT_PREPARE_RAYS);
     status = status ? status
                     : abut_nearest_point_batch(bvh, points, COUNT, HUGE_VAL, abut_array_host(got));
     abut_bvh_destroy(bvh);

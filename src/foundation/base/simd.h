@@ -127,10 +127,6 @@ static inline m4 f4_less_equal(f4 a, f4 b) {
 static inline m4 m4_and(m4 a, m4 b) {
     return a & b;
 }
-/* a and not b */
-static inline m4 m4_without(m4 a, m4 b) {
-    return a & ~b;
-}
 /* Lanes whose integer has its highest bit set. */
 static inline m4 m4_highest(const uint32_t values[4]) {
     m4 v;

@@ -2,12 +2,12 @@
  *
  * The data belongs to several modules, so the function is in the highest of them. Each step calls
  * the function by which a query creates the data on first use. */
+#include "bvh/wide.h"
 #include "contact/contact.h"
 #include "contact/patch.h"
 #include "contact/solid.h"
 #include "pair/contour.h"
 #include "pair/disc_bounds.h"
-#include "bvh/wide.h"
 #include "sign/sign.h"
 
 #define PREPARE_ALL                                                                             \
@@ -51,7 +51,8 @@ abut_status abut_bvh_prepare(abut_bvh *bvh, uint32_t data) {
         return abuti_fail(ABUT_ERROR_ARGUMENT,
                           "%s: data is 0x%x; it must be a sum of ABUT_PREPARE bits, at most 0x%x",
                           __func__, data, PREPARE_ALL);
-    if (data & ABUT_PREPARE_RAYS && (status = abuti_bvh_prepare_wide(bvh)))
+    if (data & ABUT_PREPARE_RAYS && !bvh->there && /* a device uses its own tree */
+        (status = abuti_bvh_prepare_wide(bvh, SIZE_MAX)))
         return status;
     if (data & ABUT_PREPARE_SIGNS && (status = prepare_signs(bvh)))
         return status;

@@ -226,9 +226,9 @@ static abut_status compute_all(thickness *t) {
     abut_context *context = t->map->context;
     const size_t count = t->map->mesh->triangle_count,
                  part = (size_t)TRIANGLES_PER_TASK * TASKS_PER_REPORT;
-    abut_status status = ABUT_OK;
-    abuti_bvh_earn_wide(t->bvh, t->map->sample_count);
-    abuti_parallel_for(context, t->bvh->leaf_count, part, planes_task, t);
+    abut_status status = abuti_bvh_prepare_wide(t->bvh, t->map->sample_count);
+    if (!status)
+        abuti_parallel_for(context, t->bvh->leaf_count, part, planes_task, t);
     for (t->begin = 0; t->begin < count && !status; t->begin += part) {
         const size_t here = count - t->begin < part ? count - t->begin : part;
         status = abuti_parallel_try(context, stage, here, TRIANGLES_PER_TASK, compute_task, t);

@@ -140,10 +140,12 @@ const bvh_wide *abuti_bvh_earn_wide(const abut_bvh *bvh, size_t queries) {
         threshold > WIDE_QUERIES_MIN ? threshold : WIDE_QUERIES_MIN);
 }
 
-abut_status abuti_bvh_prepare_wide(const abut_bvh *bvh) {
+abut_status abuti_bvh_prepare_wide(const abut_bvh *bvh, size_t queries) {
     bvh_attachment *part;
-    if (bvh->there) /* a device uses its own tree */
+    if (queries < WIDE_QUERIES_MIN || queries < bvh->triangle_count / WIDE_TRIANGLES_PER_QUERY) {
+        abuti_bvh_earn_wide(bvh, queries);
         return ABUT_OK;
+    }
     return abuti_bvh_share_attachment(bvh, ABUTI_BY_LANES(abuti_bvh_wide), &part);
 }
 

@@ -211,7 +211,9 @@ static void generated_task(void *data, size_t chunk, size_t begin, size_t end) {
 
 abut_status abuti_batch_nearest(nearest_batch *b, const box3 *bounds) {
     size_t count = b->points.count;
-    abuti_bvh_earn_wide(b->bvh, count);
+    abut_status status = abuti_bvh_prepare_wide(b->bvh, count);
+    if (status)
+        return status;
     const size_t each =
         b->points.ordered ? LISTS_SORTED_POINTS_PER_TRIANGLE : LISTS_POINTS_PER_TRIANGLE;
     if (count >= LISTS_MIN && count / each >= b->bvh->triangle_count)

@@ -133,19 +133,25 @@ const bvh_wide *abuti_bvh_find_wide(const abut_bvh *bvh) {
     return (const bvh_wide *)abuti_bvh_find_attachment(&bvh->parts, ABUTI_BY_LANES(abuti_bvh_wide));
 }
 
-const bvh_wide *abuti_bvh_earn_wide(const abut_bvh *bvh, size_t queries) {
+static size_t wide_threshold(const abut_bvh *bvh) {
     const size_t threshold = bvh->triangle_count / WIDE_TRIANGLES_PER_QUERY;
-    return (const bvh_wide *)abuti_bvh_earn_attachment(
-        bvh, ABUTI_BY_LANES(abuti_bvh_wide), &((abut_bvh *)(uintptr_t)bvh)->query_count, queries,
-        threshold > WIDE_QUERIES_MIN ? threshold : WIDE_QUERIES_MIN);
+    return threshold > WIDE_QUERIES_MIN ? threshold : WIDE_QUERIES_MIN;
+}
+
+const bvh_wide *abuti_bvh_earn_wide(const abut_bvh *bvh, size_t queries) {
+    return (const bvh_wide *)abuti_bvh_earn_attachment(bvh, ABUTI_BY_LANES(abuti_bvh_wide),
+                                                       &((abut_bvh *)(uintptr_t)bvh)->query_count,
+                                                       queries, wide_threshold(bvh));
 }
 
 abut_status abuti_bvh_prepare_wide(const abut_bvh *bvh, size_t queries) {
     bvh_attachment *part;
-    if (queries < WIDE_QUERIES_MIN || queries < bvh->triangle_count / WIDE_TRIANGLES_PER_QUERY) {
-        abuti_bvh_earn_wide(bvh, queries);
+    atomic_size_t *counter = &((abut_bvh *)(uintptr_t)bvh)->query_count;
+    const size_t threshold = wide_threshold(bvh);
+    queries = queries < threshold ? queries : threshold;
+    if (!abuti_bvh_find_wide(bvh) &&
+        atomic_fetch_add_explicit(counter, queries, memory_order_relaxed) + queries < threshold)
         return ABUT_OK;
-    }
     return abuti_bvh_share_attachment(bvh, ABUTI_BY_LANES(abuti_bvh_wide), &part);
 }
 

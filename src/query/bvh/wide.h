@@ -47,7 +47,7 @@ extern const bvh_attachment_kind abuti_bvh_wide_4, abuti_bvh_wide_8, abuti_bvh_w
 const bvh_wide *abuti_bvh_find_wide(const abut_bvh *bvh);
 /* The same for so many queries: creates it after enough of them, if there is memory. */
 const bvh_wide *abuti_bvh_earn_wide(const abut_bvh *bvh, size_t queries);
-/* The same for a batch, which fails if it alone is enough and memory is exhausted. Thread-safe. */
+/* The same for a batch, which fails if memory is exhausted. Thread-safe. */
 abut_status abuti_bvh_prepare_wide(const abut_bvh *bvh, size_t queries);
 
 #endif

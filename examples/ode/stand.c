@@ -666,7 +666,9 @@ abut_status stand_run(abut_context *context, const stand_options *options, stand
     w.own = dSimpleSpaceCreate(NULL);
     dWorldSetGravity(w.ode, 0, 0, -GRAVITY);
     dWorldSetERP(w.ode, 0.2);
-    dWorldSetCFM(w.ode, 1e-9);
+    /* With 1e-9 a contact halfway between two others, which is redundant, makes ODE's system
+     * singular. */
+    dWorldSetCFM(w.ode, 1e-7);
     dWorldSetContactMaxCorrectingVel(w.ode, CORRECTION);
     dWorldSetQuickStepNumIterations(w.ode, 40);
     w.things = calloc(w.room, sizeof *w.things);

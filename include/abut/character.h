@@ -186,8 +186,8 @@ ABUT_API abut_status abut_character_create_figure(abut_context *context,
                                                   const abut_character_figure_options *options,
                                                   abut_character **character);
 /* Creates the built-in character of that name with its default number of triangles. For
- * `create_character` of abut_scene_options; `user` is ignored. Returns ABUT_ERROR_FORMAT for another
- * name. Thread-safe. */
+ * `create_character` of abut_scene_options; `user` is ignored. Returns ABUT_ERROR_FORMAT for
+ * another name. Thread-safe. */
 ABUT_API abut_status abut_character_create_named(void *user, abut_context *context,
                                                  const char *name, abut_character **character);
 

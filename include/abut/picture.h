@@ -118,8 +118,8 @@ ABUT_API abut_status abut_picture_render(abut_picture *picture, size_t bytes, ui
 ABUT_API bool abut_picture_has_png(void);
 
 /* Renders a picture and writes it atomically. The extension selects the format, ignoring case: .png
- * or .ppm. Returns ABUT_ERROR_UNSUPPORTED for .png if abut_picture_has_png() is false. /dev/stdout receives
- * PNG if the build has it, else PPM. One thread per picture. */
+ * or .ppm. Returns ABUT_ERROR_UNSUPPORTED for .png if abut_picture_has_png() is false. /dev/stdout
+ * receives PNG if the build has it, else PPM. One thread per picture. */
 ABUT_API abut_status abut_picture_write(abut_picture *picture, const char *path);
 
 /* Writes pixels to such a file: width x height x 4 bytes, RGBA with A ignored, top row first. Each

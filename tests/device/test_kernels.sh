@@ -86,7 +86,7 @@ for kernel in "$source"/src/*/*/*.cl "$source"/src/*/*/*/*.cl "$source"/examples
         text=rival_kernels
         lint rivals
         ;;
-    cloth | patches)
+    solver)
         text=cloth_kernels
         lint "$module"
         ;;

@@ -122,8 +122,8 @@ static features_there read_features(const abut_bvh *there) {
     device_features *features;
     assert_ok(abuti_features_on_device(there->there, &features));
     features_there f = {.count = features->count};
-    f.leaf_begin = read_memory(features, FEATURES_LEAF_BEGIN,
-                               4 * (size_t)(there->there->tree.leaf_count + 1));
+    f.leaf_begin =
+        read_memory(features, FEATURES_LEAF_BEGIN, 4 * (size_t)(there->there->tree.leaf_count + 1));
     f.begin = read_memory(features, FEATURES_INCIDENT_BEGIN, 4 * (size_t)(f.count + 1));
     f.incidents = read_memory(features, FEATURES_INCIDENT_PLACES, 4 * (size_t)f.begin[f.count]);
     f.records = read_memory(features, FEATURES_RECORDS, f.count * sizeof *f.records);

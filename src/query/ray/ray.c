@@ -127,7 +127,7 @@ uint32_t abuti_ray_search_plain(const ray_row *row, uint32_t index, abut_ray_hit
             if (!abuti_ray_meet(row, index, bvh->order[leaf * BVH_WIDTH + i], &hit))
                 continue;
             if (hits && !first)
-                hits[count] = hit;
+                ray_write_hit(&hits[count], &hit);
             count++;
             if (first && abuti_ray_hit_after(&best, &hit)) {
                 best = hit;
@@ -136,7 +136,7 @@ uint32_t abuti_ray_search_plain(const ray_row *row, uint32_t index, abut_ray_hit
         }
     }
     if (hits && first)
-        *hits = best;
+        ray_write_hit(hits, &best);
     return count;
 }
 

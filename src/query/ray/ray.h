@@ -7,6 +7,9 @@
 
 #include <abut/ray.h>
 
+#include <stddef.h>
+#include <string.h>
+
 /* ---- walk_lanes.c, pierce_lanes.c ---- */
 
 /* The query of a row of rays. */
@@ -69,6 +72,12 @@ void abuti_ray_search(ray_row *row);
 uint32_t abuti_ray_search_plain(const ray_row *row, uint32_t index, abut_ray_hit *hits);
 /* Whether one hit comes after another. */
 bool abuti_ray_hit_after(const void *one, const void *other);
+/* Writes a hit with zero padding, so that equal hits have equal bytes. */
+static inline void ray_write_hit(abut_ray_hit *to, const abut_ray_hit *hit) {
+    const size_t end = offsetof(abut_ray_hit, triangle) + sizeof hit->triangle;
+    *to = *hit;
+    memset((unsigned char *)to + end, 0, sizeof *to - end);
+}
 
 /* Whether a ray of a row hits a triangle within the limit, and where. */
 bool abuti_ray_meet(const ray_row *row, uint32_t index, uint32_t triangle, abut_ray_hit *hit);

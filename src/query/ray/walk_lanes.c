@@ -372,7 +372,7 @@ static void finish_ray(ray_walk *w, active_ray *f) {
     for (uint32_t i = 0; i < f->candidate_count; i++)
         test_triangle_exactly(row, f, f->candidate[i]);
     if (f->has_hit) {
-        row->hits[f->ray] = f->best;
+        ray_write_hit(&row->hits[f->ray], &f->best);
         return;
     }
     memset(&row->hits[f->ray], 0, sizeof *row->hits);

@@ -391,7 +391,8 @@ static abut_impact impact_of(const abut_sweep *motion, const motion_hit *hit) {
     return impact;
 }
 
-abut_status abuti_motion_count(uint64_t count, abut_impact_list *impacts) {
+/* Writes the count; returns ABUT_ERROR_BUFFER if the capacity is too small. */
+static abut_status write_count(uint64_t count, abut_impact_list *impacts) {
     return ABUTI_LIST_COUNT("abut_sweep_find", "impacts", impacts, count);
 }
 
@@ -410,7 +411,7 @@ static void report_hits(void *data, size_t chunk, size_t begin, size_t end) {
 
 abut_status abuti_motion_report(const abut_sweep *motion, const motion_hit *hits, uint64_t count,
                                 abut_impact_list *impacts) {
-    abut_status status = abuti_motion_count(count, impacts);
+    abut_status status = write_count(count, impacts);
     report_task task = {motion, hits, impacts->list};
     if (!status)
         abuti_parallel_for(motion->context, (size_t)count, HITS_PER_TASK, report_hits, &task);

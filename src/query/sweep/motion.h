@@ -78,8 +78,6 @@ abut_status abuti_motion_sort(abut_context *context, motion_hit *hits, size_t co
 /* The four vertices of a pair, in the order of sweep_pair(). */
 void abuti_motion_corners(const abut_sweep *motion, uint32_t kind, uint32_t first, uint32_t second,
                           uint32_t corners[4]);
-/* Writes the count; returns ABUT_ERROR_BUFFER if the capacity is too small. */
-abut_status abuti_motion_count(uint64_t count, abut_impact_list *impacts);
 /* Writes sorted hits to the caller's list if its capacity suffices; otherwise `hits` is not read.
  */
 abut_status abuti_motion_report(const abut_sweep *motion, const motion_hit *hits, uint64_t count,

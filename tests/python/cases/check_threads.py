@@ -104,7 +104,7 @@ def field():
 
 
 def radial():
-    figure = referee.figure()
+    figure = abut.Character.figure("mannequin", triangles=8000)
     made = abut.RadialField(figure, 0.08)
     poses = [figure.pose("walk", t) for t in (0, 0.3)]
     made.set_pose(poses[0])

@@ -318,7 +318,7 @@ class Selves(unittest.TestCase):
     def test_schemes_and_sets(self):
         ball = abut.shape("icosphere", segments=8)
         for scheme in ("point", "line", "complete"):
-            view = abut.SelfCollision(ball, scheme=scheme, bounds="aabb")
+            view = abut.SelfCollision(ball, scheme=scheme)
             step = view.step(ball.vertices * 1.1)
             self.assertEqual((step.impact, step.scheme), (None, scheme))
             sets = view.sets()

@@ -125,7 +125,11 @@ static inline m4 f4_less_equal(f4 a, f4 b) {
     return a <= b;
 }
 static inline m4 m4_and(m4 a, m4 b) {
+#ifdef ABUTI_SSE
+    return (m4)_mm_and_ps((__m128)a, (__m128)b);
+#else
     return a & b;
+#endif
 }
 /* Lanes whose integer has its highest bit set. */
 static inline m4 m4_highest(const uint32_t values[4]) {
@@ -141,13 +145,25 @@ static inline m4 m4_any_equal(const uint32_t values[3][4], uint32_t one) {
 }
 /* a where the mask is set, b elsewhere; and 0 elsewhere */
 static inline f4 f4_select(m4 mask, f4 a, f4 b) {
+#ifdef ABUTI_SSE /* compilers would use instructions for integers, whose results arrive later */
+    return _mm_or_ps(_mm_and_ps((__m128)mask, a), _mm_andnot_ps((__m128)mask, b));
+#else
     return (f4)((mask & (m4)a) | (~mask & (m4)b));
+#endif
 }
 static inline f4 f4_where(m4 mask, f4 a) {
+#ifdef ABUTI_SSE
+    return _mm_and_ps((__m128)mask, a);
+#else
     return (f4)(mask & (m4)a);
+#endif
 }
 static inline f4 f4_abs(f4 a) {
+#ifdef ABUTI_SSE
+    return _mm_andnot_ps(_mm_set1_ps(-0.0f), a);
+#else
     return (f4)((m4)a & INT32_MAX);
+#endif
 }
 static inline f4 f4_min(f4 a, f4 b) {
 #ifdef ABUTI_SSE

@@ -32,9 +32,9 @@ static abut_status prepare_hull(const abut_bvh *bvh) {
 }
 
 static abut_status prepare_distance(const abut_bvh *tree) {
-    if (abuti_pair_discs_now(tree) && abuti_pair_slabs_now(tree))
-        return ABUT_OK;
-    return ABUT_ERROR_MEMORY;
+    if (!abuti_pair_discs_now(tree) || !abuti_pair_slabs_now(tree))
+        return ABUT_ERROR_MEMORY;
+    return abuti_bvh_prepare_wide(tree, SIZE_MAX);
 }
 
 static abut_status prepare_contacts(const abut_bvh *tree) {

@@ -2,9 +2,10 @@
  * bounds and a launch; particles are another launch. The host waits once for both. Samples stay on
  * the device until they are queried.
  *
- * Samples and marks have two buffers each: the valid ones, and those that an update draws into,
- * which become valid when the device has completed everything, so that a failure keeps the previous
- * ones. Frames have two buffers: the current frames are the previous ones of the next update. */
+ * Samples and marks have three buffers each: the valid ones; those that an update draws into, which
+ * become valid when the device has completed everything, so that a failure keeps the previous ones;
+ * and those that the work-items of particles clear for the next update. Frames have two buffers:
+ * the current frames are the previous ones of the next update. */
 #include "radial/radial.h"
 
 #include "device/kit.h"
@@ -21,8 +22,10 @@ enum {
     POSITIONS,
     RADII,
     NEXT_RADII, /* to draw into */
+    SPARE_RADII,
     MARKS,
     NEXT_MARKS,
+    SPARE_MARKS,
     FROM,
     TO,
     HITS,
@@ -51,6 +54,7 @@ typedef struct radial_device {
     bool has_counts;     /* they equal the counters of the device */
     bool has_now;        /* frames of the last update are on the device */
     bool has_before;     /* and those of the one before */
+    bool next_is_empty;  /* NEXT_RADII and NEXT_MARKS are cleared */
 } radial_device;
 
 #define MEMORY(which) KIT_BUFFER(&d->kit, which)
@@ -111,16 +115,16 @@ static abut_status create_on_device(abut_radial *r) {
     abuti_kit_upload(&d->kit, FIELDS, r->fields, n, sizeof *r->fields);
     abuti_kit_upload(&d->kit, TURNS, r->turns, r->turn_count, sizeof *r->turns);
     abuti_kit_upload(&d->kit, PAIR_FIELDS, r->pair_fields, pairs, sizeof *r->pair_fields);
-    abuti_kit_upload(&d->kit, RADII, r->radii, samples, sizeof *r->radii);
-    abuti_kit_upload(&d->kit, MARKS, r->marks, n, sizeof *r->marks);
-    abuti_kit_reserve(&d->kit, NEXT_RADII, samples, sizeof *r->radii);
-    abuti_kit_reserve(&d->kit, NEXT_MARKS, n, sizeof *r->marks);
+    for (uint32_t i = 0; i < 3; i++) {
+        abuti_kit_upload(&d->kit, RADII + i, r->radii, samples, sizeof *r->radii);
+        abuti_kit_upload(&d->kit, MARKS + i, r->marks, n, sizeof *r->marks);
+    }
     abuti_kit_reserve(&d->kit, NOW, n, FRAME_BYTES);
     abuti_kit_reserve(&d->kit, BEFORE, n, FRAME_BYTES);
     abuti_kit_reserve(&d->kit, HITS, 1, sizeof(radial_result));
     abuti_kit_upload(&d->kit, COUNTS, d->counted, 2, sizeof *d->counted);
     status = abuti_kit_finish(&d->kit);
-    d->has_counts = !status;
+    d->has_counts = d->next_is_empty = !status;
     return status;
 }
 
@@ -147,25 +151,34 @@ static const abuti_buffer *array_on_device(radial_device *d, abut_array array, u
 
 /* ---- launches ---- */
 
-/* Clears samples and marks, then draws into them. */
+/* Clears the buffers of the next update. */
+static void queue_clear(const abut_radial *r) {
+    radial_device *d = r->data;
+    const uint32_t fields = r->info.field_count, samples = (uint32_t)r->info.sample_count;
+    const size_t items = samples > fields ? samples : fields;
+    ABUTI_KIT_RUN(&d->kit, CLEAR, items, GROUP, ABUTI_VALUE(samples), ABUTI_VALUE(fields),
+                  MEMORY(NEXT_RADII), MEMORY(NEXT_MARKS));
+}
+
 static void queue_draw(const abut_radial *r, const abuti_buffer *positions) {
     radial_device *d = r->data;
     const uint32_t fields = r->info.field_count, pairs = (uint32_t)r->info.pair_count;
-    const uint32_t lanes = d->lanes, samples = (uint32_t)r->info.sample_count;
-    ABUTI_KIT_RUN(&d->kit, CLEAR, samples > fields ? samples : fields, GROUP, ABUTI_VALUE(samples),
-                  ABUTI_VALUE(fields), MEMORY(NEXT_RADII), MEMORY(NEXT_MARKS));
+    const uint32_t lanes = d->lanes;
     ABUTI_KIT_RUN(&d->kit, DRAW, (size_t)pairs * lanes, GROUP, ABUTI_VALUE(pairs),
                   ABUTI_VALUE(lanes), ABUTI_VALUE(fields), MEMORY(FIELDS), MEMORY(NOW),
                   MEMORY(TURNS), MEMORY(CORNERS), MEMORY(PAIR_FIELDS), ABUTI_BUFFER(positions),
                   MEMORY(NEXT_RADII), MEMORY(NEXT_MARKS));
 }
 
-/* Collides particles with samples `radii` and `marks`. */
+/* Collides particles with samples `radii` and `marks`. Clears the spare buffers unless they are
+ * BUFFERS. */
 static void queue_collide(const abut_radial *r, const radial_collision_options *order,
-                          const abut_radial_particles *p, uint32_t radii, uint32_t marks) {
+                          const abut_radial_particles *p, uint32_t radii, uint32_t marks,
+                          uint32_t spare_radii, uint32_t spare_marks) {
     radial_device *d = r->data;
     const uint32_t fields = r->info.field_count, count = (uint32_t)p->count;
     const uint32_t wants_hits = p->hits.host || p->hits.buffer;
+    const uint32_t spare = spare_radii == BUFFERS ? 0 : (uint32_t)r->info.sample_count;
     const uint32_t lanes = count <= WIDE_TEAM_PARTICLES ? 32 : 16;
     const double each = 1 / r->unit;
     const abuti_buffer *from = array_on_device(d, p->from, FROM, count, sizeof(vec3));
@@ -175,13 +188,16 @@ static void queue_collide(const abut_radial *r, const radial_collision_options *
     const abuti_buffer *hits = p->hits.buffer ? &p->hits.buffer->memory : &d->kit.buffers[HITS];
     if (!d->has_counts)
         abuti_kit_upload(&d->kit, COUNTS, d->counted, 2, sizeof *d->counted);
+    spare_radii = spare ? spare_radii : SPARE_RADII;
+    spare_marks = spare ? spare_marks : SPARE_MARKS;
     ABUTI_KIT_RUN(&d->kit, COLLIDE, (size_t)count * lanes, RADIAL_GROUP, ABUTI_VALUE(count),
                   ABUTI_VALUE(lanes), ABUTI_VALUE(fields), ABUTI_VALUE(wants_hits),
-                  ABUTI_VALUE(order->friction), ABUTI_VALUE(order->radius), ABUTI_VALUE(r->unit),
-                  ABUTI_VALUE(each), ABUTI_VALUE(r->middle.x), ABUTI_VALUE(r->middle.y),
-                  ABUTI_VALUE(r->middle.z), MEMORY(FIELDS), MEMORY(NOW), MEMORY(BEFORE),
-                  MEMORY(marks), MEMORY(radii), MEMORY(TURNS), ABUTI_BUFFER(from), ABUTI_BUFFER(to),
-                  ABUTI_BUFFER(hits), MEMORY(COUNTS), ABUTI_LOCAL_MEMORY(sizeof(radial_group)));
+                  ABUTI_VALUE(spare), ABUTI_VALUE(order->friction), ABUTI_VALUE(order->radius),
+                  ABUTI_VALUE(r->unit), ABUTI_VALUE(each), ABUTI_VALUE(r->middle.x),
+                  ABUTI_VALUE(r->middle.y), ABUTI_VALUE(r->middle.z), MEMORY(FIELDS), MEMORY(NOW),
+                  MEMORY(BEFORE), MEMORY(marks), MEMORY(radii), MEMORY(TURNS), ABUTI_BUFFER(from),
+                  ABUTI_BUFFER(to), ABUTI_BUFFER(hits), MEMORY(COUNTS), MEMORY(spare_radii),
+                  MEMORY(spare_marks), ABUTI_LOCAL_MEMORY(sizeof(radial_group)));
 }
 
 /* Waits, and downloads the results that the host needs. */
@@ -235,10 +251,24 @@ static abut_status collide_on_device(abut_radial *r, const radial_collision_opti
         upload_frames(r, NOW, &d->now, r->frames[0]);
     if (!d->has_before)
         upload_frames(r, BEFORE, &d->before, r->frames[1]);
-    queue_collide(r, order, p, RADII, MARKS);
+    queue_collide(r, order, p, RADII, MARKS, d->next_is_empty ? BUFFERS : NEXT_RADII, NEXT_MARKS);
     status = download_particles(r, p);
-    d->has_now = d->has_before = !status;
+    d->has_now = d->has_before = d->next_is_empty = !status;
     return status;
+}
+
+/* Makes the drawn samples valid. If particles cleared the spare buffers, these are drawn into next.
+ */
+static void swap_samples(abut_radial *r, bool emptied) {
+    radial_device *d = r->data;
+    const uint32_t kinds[2] = {RADII, MARKS};
+    for (int k = 0; k < 2; k++) {
+        abuti_kit_swap(&d->kit, kinds[k], kinds[k] + 1);
+        if (emptied)
+            abuti_kit_swap(&d->kit, kinds[k] + 1, kinds[k] + 2);
+    }
+    d->next_is_empty = emptied;
+    r->is_on_host = false;
 }
 
 static abut_status update_on_device(abut_radial *r, abut_array positions,
@@ -260,17 +290,17 @@ static abut_status update_on_device(abut_radial *r, abut_array positions,
     upload_frames(r, NOW, &d->now, r->frames[0]);
     if (!has_before)
         upload_frames(r, BEFORE, &d->before, r->frames[1]);
+    if (!d->next_is_empty)
+        queue_clear(r);
     queue_draw(r, from);
     if (order)
-        queue_collide(r, order, p, NEXT_RADII, NEXT_MARKS);
+        queue_collide(r, order, p, NEXT_RADII, NEXT_MARKS, SPARE_RADII, SPARE_MARKS);
     status = order ? download_particles(r, p) : abuti_kit_finish(&d->kit);
     d->has_now = d->has_before = !status;
-    if (status)
-        return status;
-    abuti_kit_swap(&d->kit, RADII, NEXT_RADII);
-    abuti_kit_swap(&d->kit, MARKS, NEXT_MARKS);
-    r->is_on_host = false;
-    return ABUT_OK;
+    d->next_is_empty = false;
+    if (!status)
+        swap_samples(r, order != NULL);
+    return status;
 }
 
 /* ---- download ---- */

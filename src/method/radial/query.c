@@ -6,10 +6,12 @@
  * distance. The distance is never smaller than that of the surface between samples.
  *
  * Only work that cannot change the result is skipped, so that results stay equal in all bits:
- *   fields      whose cylinder is beyond the limit, or farther than a result
+ *   fields      of a group of points, those whose cylinder is beyond the limit of all points
+ *   searches    of a point outside, if no sample in the columns and rows within the limit is high
+ *               enough (not if `within` is needed, which uses all samples)
  *   triangles   with all corners beyond a known distance along some direction: that to Ericson's
  *               closest point, which is nearly the best one. Any direction is valid, so its
- *               rounding errors do no harm
+ * rounding errors do no harm
  */
 #include "radial/radial.h"
 
@@ -19,8 +21,10 @@
 #include <stdlib.h>
 
 enum {
-    POINT_GRAIN = 80, /* a capsule is one task, since worlds call this from their own tasks */
-    BLOCK_FIELDS = 64
+    POINT_GRAIN = 80,     /* a capsule is one task, since worlds call this from their own tasks */
+    GROUP_POINTS = 4,     /* points that share a list of fields */
+    LIST_FIELDS_MAX = 64, /* capacity of a list of fields; with more, all fields are used */
+    WINDOW_SAMPLES_MAX = 256 /* maximum samples that are tested instead of a search */
 };
 #define DISTANCE_ROUNDING (1 + 1e-9) /* more than all rounding errors of distances */
 
@@ -242,16 +246,117 @@ static double bound_gap(const radial_scene *s, uint32_t field, const double q[3]
                          : sqrt(aside * aside + beyond * beyond) * (1 - 1e-6);
 }
 
+/* Fields that a group of points may be near. */
+typedef struct field_list {
+    uint32_t count;
+    uint32_t list[LIST_FIELDS_MAX];
+    bool all; /* the capacity was exceeded: list and count are undefined */
+} field_list;
+
+static uint32_t field_count(const query_work *w, const field_list *l) {
+    return l->all ? w->scene.count : l->count;
+}
+static uint32_t field_of(const field_list *l, uint32_t i) {
+    return l->all ? i : l->list[i];
+}
+
+/* Filters a list of fields. Gaps have a Lipschitz constant of 1, so those of the centre of the
+ * points bound all. */
+static void list_fields(const query_work *w, const field_list *from, const vec3 *points,
+                        size_t count, field_list *to) {
+    const radial_scene *s = &w->scene;
+    box3 box = box_empty();
+    to->count = 0;
+    to->all = true;
+    for (size_t i = 0; i < count; i++) {
+        if (!is_in_coordinate_range(points[i]))
+            return;
+        box = box_join(box, (box3){points[i], points[i]});
+    }
+    const vec3 middle = box_centre(box);
+    const double far = v3_max_abs(v3_max(v3_abs(box.lo), v3_abs(box.hi)));
+    const double radius = 0.5 * v3_length(v3_sub(box.hi, box.lo)) * (1 + 1e-6) + 1e-12 * far;
+    for (uint32_t i = 0; i < field_count(w, from); i++) {
+        const uint32_t f = field_of(from, i);
+        double q[3];
+        if (s->now[f].collapsed)
+            continue;
+        radial_place(&s->now[f], middle, q);
+        if (bound_gap(s, f, q) - radius >= w->limit)
+            continue;
+        if (to->count == LIST_FIELDS_MAX)
+            return;
+        to->list[to->count++] = f;
+    }
+    to->all = false;
+}
+
+/* The field whose cylinder is nearest, which is searched first. */
+static uint32_t nearest_field(const query_work *w, const field_list *fields, vec3 p) {
+    const radial_scene *s = &w->scene;
+    const uint32_t count = field_count(w, fields);
+    double least = HUGE_VAL;
+    uint32_t which = 0;
+    for (uint32_t i = 0; count > 1 && i < count && least > 0; i++) {
+        const uint32_t f = field_of(fields, i);
+        double q[3];
+        if (s->now[f].collapsed)
+            continue;
+        radial_place(&s->now[f], p, q);
+        const double gap = bound_gap(s, f, q);
+        if (gap < least) {
+            least = gap;
+            which = i;
+        }
+    }
+    return which;
+}
+
+/* Whether a point at x, y, z of a field is certainly farther than `limit` from its surface. A
+ * nearer part of the surface has a height of at least that of the point minus the limit. It is in
+ * rows and, seen from the axis, in columns within the limit: arcsin t <= t pi / 2. A triangle is
+ * not farther from the axis than its corners. */
+static bool is_beyond_limit(const radial_body *b, float x, float y, float z, double limit,
+                            double unit) {
+    const double r = sqrt((double)x * x + (double)y * y), reach = limit / unit * (1 + 1e-4);
+    const double up = reach / b->step + 0.01, aside = 0.25 * b->around * reach / r + 0.05;
+    if (!(r > reach) || !(up < WINDOW_SAMPLES_MAX) || !(aside < b->around / 2))
+        return false;
+    const int last = (int)b->along - 1;
+    const int begin = (int)fmin(fmax(floor(z - up), 0), last),
+              end = (int)fmin(fmax(floor(z + up) + 1, 0), last);
+    const float turn = radial_angle(x, y, (float)b->around);
+    const int from = (int)floor(turn - aside), to = (int)floor(turn + aside) + 1;
+    if ((end - begin + 1) * (to - from + 1) > WINDOW_SAMPLES_MAX)
+        return false;
+    float highest = 0;
+    for (int j = begin; j <= end; j++)
+        for (int i = from; i <= to; i++) {
+            const uint32_t column = (uint32_t)(i < 0 ? i + (int)b->around : i) % b->around;
+            const float radius = b->radii[b->first + (uint32_t)j * b->around + column];
+            highest = radius < INFINITY && radius > highest ? radius : highest;
+        }
+    return highest * (1 + 1e-5) < r - reach;
+}
+
 static void query_field(const query_work *w, uint32_t field, vec3 p, abut_radial_answer *answer) {
     const radial_scene *s = &w->scene;
     const radial_frame *now = &s->now[field];
     const radial_body body = radial_body_of(s, field);
+    const double limit = fmin(fmax(answer->distance, 0), w->limit);
     double q[3];
+    if (now->collapsed)
+        return;
     radial_place(now, p, q);
+    const double gap = bound_gap(s, field, q);
+    if (gap >= limit && gap > 0)
+        return;
     const float x = radial_float(q[0]), y = radial_float(q[1]), z = radial_float(q[2]);
     radial_cell_position spot;
     const bool inside = radial_locate(&body, x, y, z, 0, &spot) && spot.row >= 0 &&
                         spot.row + 1 < (int)body.along && spot.height < 0;
+    if (!inside && !w->within && is_beyond_limit(&body, x, y, z, limit, s->unit))
+        return;
     const int row = (int)radial_clamp(z, 0, (float)((int)body.along - 2));
     const best b = search_field(s, field, radial_find_wedge(&body, x, y).i, row, p, w->within);
     if (b.distance == HUGE_VAL)
@@ -265,44 +370,34 @@ static void query_field(const query_work *w, uint32_t field, vec3 p, abut_radial
         *answer = (abut_radial_answer){distance, b.normal, b.point, field, answer->within};
 }
 
-/* Fields are processed in blocks, that with the nearest cylinder first. */
-static void query_point(const query_work *w, vec3 p, abut_radial_answer *to) {
-    const radial_scene *s = &w->scene;
-    *to = (abut_radial_answer){HUGE_VAL, {0, 0, 0}, p, ABUT_NONE, HUGE_VAL};
-    for (uint32_t begin = 0; begin < s->count && is_in_coordinate_range(p); begin += BLOCK_FIELDS) {
-        const uint32_t count = s->count - begin < BLOCK_FIELDS ? s->count - begin : BLOCK_FIELDS;
-        double gaps[BLOCK_FIELDS], least = HUGE_VAL;
-        uint32_t first = 0;
-        for (uint32_t k = 0; k < count; k++) {
-            const radial_frame *now = &s->now[begin + k];
-            double q[3];
-            gaps[k] = HUGE_VAL;
-            const double up = v3_dot(now->to[2], v3_sub(p, now->origin)) * now->step * s->unit;
-            if (now->collapsed || real_max(-up, up - now->length) * (1 - 1e-6) >= w->limit)
-                continue;
-            radial_place(&s->now[begin + k], p, q);
-            gaps[k] = bound_gap(s, begin + k, q);
-            if (gaps[k] < least && least > 0) {
-                least = gaps[k];
-                first = k;
-            }
-        }
-        for (uint32_t k = 0; k < count; k++) {
-            const uint32_t at = k == 0 ? first : k == first ? 0 : k;
-            const double limit = fmin(fmax(to->distance, 0), w->limit);
-            if (gaps[at] < limit || !(gaps[at] > 0))
-                query_field(w, begin + at, p, to);
-        }
+/* Consecutive points are often close in space: halves of a group have shorter lists. */
+static void query_group(const query_work *w, const field_list *from, size_t begin, size_t end) {
+    field_list fields;
+    list_fields(w, from, w->points + begin, end - begin, &fields);
+    const uint32_t count = field_count(w, &fields);
+    if (count && end - begin > GROUP_POINTS) {
+        const size_t half = begin + (end - begin) / 2;
+        query_group(w, &fields, begin, half);
+        query_group(w, &fields, half, end);
+        return;
     }
-    if (to->field != ABUT_NONE && fabs(to->distance) > to->within)
-        to->distance = copysign(to->within, to->distance);
+    for (size_t i = begin; i < end; i++) {
+        const vec3 p = w->points[i];
+        abut_radial_answer answer = {HUGE_VAL, {0, 0, 0}, p, ABUT_NONE, HUGE_VAL};
+        const bool sound = count && is_in_coordinate_range(p);
+        const uint32_t first = sound ? nearest_field(w, &fields, p) : 0;
+        for (uint32_t k = 0; sound && k < count; k++)
+            query_field(w, field_of(&fields, k == 0 ? first : k == first ? 0 : k), p, &answer);
+        if (answer.field != ABUT_NONE && fabs(answer.distance) > answer.within)
+            answer.distance = copysign(answer.within, answer.distance);
+        w->answers[i] = answer;
+    }
 }
 
 static void query_task(void *data, size_t chunk, size_t begin, size_t end) {
-    const query_work *w = data;
+    const field_list all = {.all = true};
     (void)chunk;
-    for (size_t i = begin; i < end; i++)
-        query_point(w, w->points[i], &w->answers[i]);
+    query_group(data, &all, begin, end);
 }
 
 static abut_status query_all_points(abut_radial *radial, size_t count, const vec3 *points,

@@ -1,8 +1,8 @@
-/* Radial fields:
+/* Radial fields, in two launches:
  *
- *   radial_clear       clears samples
  *   radial_draw_pairs  some work-items per pair of field and triangle: samples, by atomic minimum
- *   radial_collide     16 or 32 work-items per particle
+ *   radial_collide  16 or 32 work-items per particle
+ *   radial_clear    clears samples; particle kernels also do this for the next update
  *
  * Minima and maxima do not depend on the order of work-items, so samples are those of the CPU. */
 #include "base/math_shared.h"
@@ -24,14 +24,19 @@ static vec3 load_position(__global const double *list, size_t i) {
 
 /* ---- samples ---- */
 
+static void clear_samples(uint samples, uint fields, __global uint *radii,
+                          __global radial_mark *marks) {
+    const uint i = (uint)get_global_id(0), size = (uint)get_global_size(0);
+    const radial_mark none = {0u, 0u, 0u, 0u};
+    for (uint k = i; k < samples; k += size)
+        radii[k] = RADIAL_EMPTY;
+    for (uint k = i; k < fields; k += size)
+        marks[k] = none;
+}
+
 __kernel void radial_clear(uint samples, uint fields, __global uint *radii,
                            __global radial_mark *marks) {
-    const uint i = (uint)get_global_id(0);
-    const radial_mark none = {0u, 0u, 0u, 0u};
-    if (i < samples)
-        radii[i] = RADIAL_EMPTY;
-    if (i < fields)
-        marks[i] = none;
+    clear_samples(samples, fields, radii, marks);
 }
 
 /* Each pair transforms its corners to field space itself, which is faster than sharing them. A
@@ -234,15 +239,16 @@ static void collide_all(uint particles, uint wants_hits, const radial_scene *sce
     }
 }
 
-/* Frames are stored behind bounds. */
+/* Frames are stored behind bounds. `spare` samples are cleared, 0 = none. */
 __kernel __attribute__((reqd_work_group_size(RADIAL_GROUP, 1, 1))) void
-radial_collide(uint particles, uint lanes, uint field_count, uint wants_hits, double friction,
-               double radius, double unit, double each, double x, double y, double z,
-               __global const radial_field *fields, __global const radial_bound *bounds,
+radial_collide(uint particles, uint lanes, uint field_count, uint wants_hits, uint spare,
+               double friction, double radius, double unit, double each, double x, double y,
+               double z, __global const radial_field *fields, __global const radial_bound *bounds,
                __global const radial_bound *bounds_before, __global const radial_mark *marks,
                __global const float *radii, __global const radial_turn *turns,
                __global const double *from, __global double *to, __global radial_result *hits,
-               volatile __global uint *counts, __local radial_group *group) {
+               volatile __global uint *counts, __global uint *spare_radii,
+               __global radial_mark *spare_marks, __local radial_group *group) {
     radial_scene scene;
     scene.fields = fields;
     scene.now = (__global const radial_frame *)(bounds + field_count);
@@ -256,6 +262,8 @@ radial_collide(uint particles, uint lanes, uint field_count, uint wants_hits, do
     scene.each = each;
     scene.count = field_count;
     const radial_collision_options order = {radius, friction};
+    if (spare)
+        clear_samples(spare, field_count, spare_radii, spare_marks);
     const team_member w = make_team_member(lanes, group);
     collide_all(particles, wants_hits, &scene, &order, from, to, hits, counts, &w);
 }

@@ -37,6 +37,7 @@
 #include "pair/closest_bounds.h"
 #include "pair/witness_bound.h"
 
+#include "bvh/wide.h"
 #include "geom/distance_shared.h"
 #include "nearest/nearest.h"
 
@@ -53,10 +54,12 @@ enum {
     MEASURE_EFFORT = 16,  /* effort of a distance in doubles, in pairs of leaves */
     EFFORT_MAX = 1 << 20,
     EFFORT_PER_LEAF = 64,
-    WITNESS_BUDGET = 512, /* failures after which the witness bound is no longer used */
-    WITNESS_GAIN = 16,    /* failures that one success outweighs */
-    BEST_FIRST_MAX = 252, /* pairs of boxes among which the nearest is visited first */
-    REFINE_ROUNDS_MAX = 8 /* two or three are usual */
+    WITNESS_BUDGET = 512,  /* failures after which the witness bound is no longer used */
+    WITNESS_GAIN = 16,     /* failures that one success outweighs */
+    BEST_FIRST_MAX = 252,  /* pairs of boxes among which the nearest is visited first */
+    REFINE_ROUNDS_MAX = 8, /* two or three are usual */
+    REFINE_QUERIES = 16    /* that a closest point counts for: without the wide tree it takes longer
+                              than the traversal of a pair */
 };
 
 #define FAR_PRUNE_FACTOR (1.0 - 0x1p-44)
@@ -426,6 +429,7 @@ static void refine_closest(closest_search *s) {
         uint32_t pair[2] = {s->winner[0], s->winner[1]};
         vec3 from = v3_sub(k ? s->closest.point_a : s->closest.point_b, side->motion.translation);
         abut_nearest nearest;
+        abuti_bvh_earn_wide(side->bvh, REFINE_QUERIES);
         abuti_nearest_point(side->bvh, pair_to_side(side, from), INFINITY, NULL, &nearest);
         if (nearest.triangle == pair[k])
             break;

@@ -281,16 +281,6 @@ bool abuti_broad_overlap(const sweep_sides *sides, uint32_t first, uint32_t seco
                         feature_box(sides, sides->second, second));
 }
 
-bool abuti_broad_is_candidate(int first_count, const vec3 start[4], const vec3 end[4],
-                              double separation) {
-    box3 boxes[2] = {box_empty(), box_empty()};
-    for (int k = 0; k < 4; k++) {
-        box3 *box = &boxes[k >= first_count];
-        *box = box_join(*box, swept_box(start[k], end[k], 0, 1, abuti_broad_margin(separation)));
-    }
-    return box_overlaps(boxes[0], boxes[1]);
-}
-
 typedef struct refit_task {
     abut_sweep *motion;
     frame frame;

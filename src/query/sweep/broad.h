@@ -112,10 +112,4 @@ static inline double abuti_broad_margin(double separation) {
 
 /* Whether the boxes of two features overlap, in doubles. */
 bool abuti_broad_overlap(const sweep_sides *sides, uint32_t first, uint32_t second);
-/* The same for the four vertices of a pair in the order of sweep_pair(), of which the first
- * `first_count` are those of the first feature. Pairs for which this is true are the candidates of
- * abut_sweep_find(). */
-bool abuti_broad_is_candidate(int first_count, const vec3 start[4], const vec3 end[4],
-                              double separation);
-
 #endif

@@ -467,6 +467,8 @@ abut_status abuti_field_compute(const field_job *job) {
     workers = workers < tiles ? workers : (uint32_t)tiles;
     c.workers = abuti_allocate(context, workers, sizeof *c.workers);
     abut_status status = c.workers ? compute_frame_coordinates(&c) : ABUT_ERROR_MEMORY;
+    if (!status)
+        status = abuti_bvh_prepare_wide(bvh, grid_cells(job->grid));
     if (!status && job->table)
         c.table = *job->table;
     else if (!status)

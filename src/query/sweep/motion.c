@@ -378,17 +378,20 @@ static void find_mesh_of_element(const uint32_t *begin, uint32_t mesh_count, uin
     *local = element - begin[low];
 }
 
-/* Converts a hit to the public struct. */
-static abut_impact impact_of(const abut_sweep *motion, const motion_hit *hit) {
-    abut_impact impact = {.time = hit->time, .point = hit->point, .normal = hit->normal};
+/* Converts a hit to the public struct, whose padding is 0 so that equal impacts have equal bytes.
+ */
+static void write_impact(const abut_sweep *motion, const motion_hit *hit, abut_impact *impact) {
     const bool edges = hit->kind == ABUT_IMPACT_EDGE_EDGE;
-    memcpy(impact.weights, hit->weights, sizeof impact.weights);
-    impact.kind = (abut_impact_kind)hit->kind;
+    memset(impact, 0, sizeof *impact);
+    impact->time = hit->time;
+    impact->point = hit->point;
+    impact->normal = hit->normal;
+    memcpy(impact->weights, hit->weights, sizeof impact->weights);
+    impact->kind = (abut_impact_kind)hit->kind;
     find_mesh_of_element(edges ? motion->edge_begin : motion->vertex_begin, motion->mesh_count,
-                         hit->first, &impact.mesh[0], &impact.element[0]);
+                         hit->first, &impact->mesh[0], &impact->element[0]);
     find_mesh_of_element(edges ? motion->edge_begin : motion->face_begin, motion->mesh_count,
-                         hit->second, &impact.mesh[1], &impact.element[1]);
-    return impact;
+                         hit->second, &impact->mesh[1], &impact->element[1]);
 }
 
 /* Writes the count; returns ABUT_ERROR_BUFFER if the capacity is too small. */
@@ -406,7 +409,7 @@ static void report_hits(void *data, size_t chunk, size_t begin, size_t end) {
     const report_task *t = data;
     (void)chunk;
     for (size_t i = begin; i < end; i++)
-        t->impacts[i] = impact_of(t->motion, &t->hits[i]);
+        write_impact(t->motion, &t->hits[i], &t->impacts[i]);
 }
 
 abut_status abuti_motion_report(const abut_sweep *motion, const motion_hit *hits, uint64_t count,

@@ -58,8 +58,7 @@ enum {
     WITNESS_GAIN = 16,     /* failures that one success outweighs */
     BEST_FIRST_MAX = 252,  /* pairs of boxes among which the nearest is visited first */
     REFINE_ROUNDS_MAX = 8, /* two or three are usual */
-    REFINE_QUERIES = 16    /* that a closest point counts for: without the wide tree it takes longer
-                              than the traversal of a pair */
+    REFINE_QUERIES = 16 /* that a closest point counts for, so that pairs soon have the wide tree */
 };
 
 #define FAR_PRUNE_FACTOR (1.0 - 0x1p-44)

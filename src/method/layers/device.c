@@ -116,14 +116,6 @@ static void destroy_device_layers(abut_layers *layers) {
     layers->device = NULL;
 }
 
-static abut_status resize_list(abut_layers *layers, abuti_vector *list, size_t count,
-                               size_t bytes) {
-    list->count = 0;
-    abut_status status = abuti_vector_reserve(layers->context, list, count, bytes);
-    list->count = status ? 0 : count;
-    return status;
-}
-
 /* ---- solids ---- */
 
 static layers_body make_body(const abut_layers *layers, const layers_solid *solid) {
@@ -231,11 +223,11 @@ static abut_status rebuild_solids(abut_layers *layers) {
     abut_status status = p.vertex && p.triangle ? ABUT_OK : ABUT_ERROR_MEMORY;
     d->has_solids = false;
     if (!status)
-        status = resize_list(layers, &d->bodies, solids, sizeof(layers_body));
+        status = abuti_layers_resize(layers, &d->bodies, solids, sizeof(layers_body));
     if (!status)
-        status = resize_list(layers, &d->position_changes, solids, sizeof(uint64_t));
+        status = abuti_layers_resize(layers, &d->position_changes, solids, sizeof(uint64_t));
     if (!status)
-        status = resize_list(layers, &d->first_own, solids, sizeof(uint32_t));
+        status = abuti_layers_resize(layers, &d->first_own, solids, sizeof(uint32_t));
     if (!status)
         status = compute_offsets(layers, &p);
     if (!status)
@@ -473,16 +465,15 @@ static abut_status trace_long_rays(abut_layers *layers, layers_pass *passes, uin
             continue;
         const layers_crossing *crossings =
             (const layers_crossing *)d->crossings.data + longs[i].first;
-        if ((chunk->status = resize_list(layers, &d->ray, longs[i].count, sizeof(layers_fragment))))
+        if ((chunk->status =
+                 abuti_layers_resize(layers, &d->ray, longs[i].count, sizeof(layers_fragment))))
             break;
         layers_fragment *ray = d->ray.data;
         for (uint32_t k = 0; k < longs[i].count; k++)
             ray[k] = (layers_fragment){.key = layers_key(crossings[k].depth, crossings[k].owner),
                                        .part = crossings[k].part};
         uint32_t at = longs[i].pixel - begin;
-        abuti_layers_sort_crossings(&passes[view], chunk, ray, d->ray.count);
-        if (!chunk->status)
-            abuti_layers_trace_ray(&passes[view], chunk, at % width, at / width, ray, d->ray.count);
+        abuti_layers_trace_ray(&passes[view], chunk, at % width, at / width, ray, d->ray.count);
     }
     return chunk->status;
 }
@@ -501,7 +492,7 @@ static abut_status download_results(abut_layers *layers, const uint32_t counts[L
                   sizeof(layers_crossing)}};
     abut_status status = ABUT_OK;
     for (size_t i = 0; i < sizeof lists / sizeof *lists && !status; i++) {
-        status = resize_list(layers, lists[i].to, lists[i].count, lists[i].bytes);
+        status = abuti_layers_resize(layers, lists[i].to, lists[i].count, lists[i].bytes);
         if (!status && lists[i].count)
             status = abuti_kit_download(&d->kit, lists[i].buffer, lists[i].to->data, lists[i].count,
                                         lists[i].bytes);
@@ -553,7 +544,8 @@ static abut_status run_on_device(abut_layers *layers, layers_pass *passes, uint3
     uint32_t tiles, pixels, counts[LAYERS_COUNTS];
     if (!layers->solids.count)
         return ABUT_OK;
-    abut_status status = resize_list(layers, &d->view_list, count, sizeof(layers_listed_view));
+    abut_status status =
+        abuti_layers_resize(layers, &d->view_list, count, sizeof(layers_listed_view));
     if (status)
         return status;
     if (!prepare_views(layers, passes, count, &tiles,

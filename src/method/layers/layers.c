@@ -58,17 +58,16 @@ void abut_layers_destroy(abut_layers *layers) {
     for (size_t i = 0; i < layers->solids.count; i++)
         if (layers_solids(layers)[i].used)
             clear_solid(layers, &layers_solids(layers)[i]);
-    ABUTI_RELEASE(context, layers->solids.data, layers->meshes.data, layers->at.data,
-                  layers->windows.data, layers->tile_begin.data, layers->tile_solids.data,
-                  layers->tile_places.data, layers->busy.data, layers->triangle_begin.data,
-                  layers->drawn.data, layers->keys.data, layers->begin.data, layers->measured.data,
-                  layers->found.data);
+    ABUTI_RELEASE(context, layers->solids.data, layers->meshes.data, layers->near.data,
+                  layers->near_begin.data, layers->at.data, layers->windows.data,
+                  layers->tile_begin.data, layers->tile_places.data, layers->busy.data,
+                  layers->triangle_begin.data, layers->drawn.data, layers->keys.data,
+                  layers->begin.data, layers->measured.data, layers->found.data);
     for (size_t c = 0; c < LAYERS_CHUNKS; c++) {
         const layers_chunk *chunk = &layers->chunks[c];
-        ABUTI_RELEASE(context, chunk->points.data, chunk->shapes.data, chunk->places.data,
-                      chunk->fragments.data, chunk->sorted.data, chunk->keys.data,
-                      chunk->begin.data, chunk->open.data, chunk->table.sums.data,
-                      chunk->table.slots.data, chunk->touches.data);
+        ABUTI_RELEASE(context, chunk->shapes.data, chunk->places.data, chunk->fragments.data,
+                      chunk->sorted.data, chunk->begin.data, chunk->open.data,
+                      chunk->table.sums.data, chunk->table.slots.data, chunk->touches.data);
     }
     abuti_release(context, layers);
     abut_context_destroy(context);

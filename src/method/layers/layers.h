@@ -66,10 +66,9 @@ typedef struct layers_table {
 
 typedef struct layers_chunk {
     abuti_vector shapes;    /* raster_shape */
-    abuti_vector points;    /* layers_point: of one solid */
     abuti_vector places;    /* layers_place */
     abuti_vector fragments; /* layers_fragment: of one tile */
-    abuti_vector sorted, keys, begin, open;
+    abuti_vector sorted, begin, open;
     layers_table table;
     abuti_vector touches;
     uint64_t fragment_count;
@@ -94,11 +93,12 @@ struct abut_layers {
     box3 bounds;
 
     /* Scratch memory of a query. */
-    abuti_vector at;      /* layers_at: positions of solids in the view */
-    abuti_vector windows; /* layers_window: by solid, then by tile */
-    abuti_vector tile_begin, tile_solids, tile_places, busy;
+    abuti_vector near, near_begin; /* candidates of each solid: uint32_t, size_t */
+    abuti_vector at;               /* layers_at: positions of solids in the view */
+    abuti_vector windows;          /* raster_rect: by solid, then by tile */
+    abuti_vector tile_begin, tile_places, busy;
     abuti_vector triangle_begin, drawn;
-    abuti_vector keys, begin, measured, found; /* of query.c */
+    abuti_vector keys, begin, measured, found;
     layers_chunk chunks[LAYERS_CHUNKS];
 };
 
@@ -114,6 +114,23 @@ static inline const vec3 *layers_positions(const abut_layers *layers, const laye
 static inline bool layers_may_collide(const layers_solid *a, const layers_solid *b) {
     return (a->is.group & b->is.mask) && (b->is.group & a->is.mask);
 }
+
+/* Sets the length of a list. Its elements are not preserved. */
+static inline abut_status abuti_layers_resize(const abut_layers *layers, abuti_vector *list,
+                                              size_t count, size_t bytes) {
+    list->count = 0;
+    abut_status status = abuti_vector_reserve(layers->context, list, count, bytes);
+    list->count = status ? 0 : count;
+    return status;
+}
+
+/* ---- candidates.c ---- */
+
+/* The bounding box of a solid at its pose. */
+box3 abuti_layers_bounds(const layers_solid *solid);
+/* Lists for each solid, in `near` from `near_begin` on, the others whose bounding boxes overlap its
+ * own if all are extended by `margin`. */
+abut_status abuti_layers_find_candidates(abut_layers *layers, double margin);
 
 /* ---- table.c ---- */
 
@@ -131,9 +148,8 @@ typedef struct layers_pass {
     abut_layers *layers;
     layers_view view;
     uint32_t number; /* index of the view */
-    bool fitted;     /* a parallel view that contains all solids */
+    double margin;   /* how far pixels and depths may be outside a solid */
     bool every_pixel, edges, hits, own;
-    bool boxes;    /* finds pairs with overlapping bounding boxes instead of sums */
     float *pixels; /* an image of `show` instead of sums; null = none */
     abut_layers_show show;
 
@@ -151,18 +167,6 @@ typedef struct layers_at {
     raster_rect hull; /* bounding rectangle of all its windows */
 } layers_at;
 
-/* Pixels of a tile, both ends included; empty if x0 > x1. */
-typedef struct layers_window {
-    uint16_t x0, y0, x1, y1;
-} layers_window;
-
-/* A vertex: projected, with fixed-point coordinates, if no triangle of the solid is clipped;
- * otherwise before projection. */
-typedef struct layers_point {
-    raster_point p;
-    int x, y;
-} layers_point;
-
 /* A shape in a tile, from one chunk. */
 typedef struct layers_place {
     uint32_t tile, chunk, shape;
@@ -171,17 +175,16 @@ typedef struct layers_place {
 static inline layers_at *layers_ats(const layers_pass *pass) {
     return pass->layers->at.data;
 }
-static inline layers_window *layers_windows(const layers_pass *pass) {
-    return pass->layers->windows.data;
+/* The window of a solid in a tile that it extends into. */
+static inline raster_rect *layers_window(const layers_pass *pass, const layers_at *at,
+                                         uint32_t column, uint32_t row) {
+    return (raster_rect *)pass->layers->windows.data + at->windows +
+           (size_t)(row - at->row) * at->columns + (column - at->column);
 }
 
 /* Processes a view. Afterwards sums are in the tables of the chunks. */
 abut_status abuti_layers_pass(layers_pass *pass);
 
-/* Sets the length of a list. Its elements are not preserved. */
-abut_status abuti_layers_reserve(layers_pass *pass, abuti_vector *list, size_t count, size_t bytes);
-/* The window of a solid in a tile that it extends into. */
-layers_window *abuti_layers_window(const layers_pass *pass, uint32_t solid, size_t tile);
 /* Runs a step in parallel. Returns the first failure of its chunks. */
 abut_status abuti_layers_run_step(layers_pass *pass, size_t count, size_t least,
                                   void (*body)(void *data, size_t chunk, size_t begin, size_t end));
@@ -219,12 +222,9 @@ typedef struct layers_fragment {
     uint32_t part;
 } layers_fragment;
 
-/* Sorts the crossings of a ray. A failure is stored in the chunk. (pass.c) */
-void abuti_layers_sort_crossings(const layers_pass *pass, layers_chunk *chunk,
-                                 layers_fragment *list, size_t count);
-/* Processes the sorted crossings of one ray. */
+/* Sorts and processes the crossings of one ray. A failure is stored in the chunk. */
 void abuti_layers_trace_ray(const layers_pass *pass, layers_chunk *chunk, uint32_t x, uint32_t y,
-                            const layers_fragment *list, size_t count);
+                            layers_fragment *list, size_t count);
 
 /* ---- layers.c ---- */
 
@@ -247,8 +247,6 @@ abut_status abuti_layers_measure_pairs(abut_layers *layers, const layers_pass *p
 
 /* ---- query.c ---- */
 
-/* Sets the size of the tiles of a view, in pixels. */
-void abuti_layers_set_tile(layers_view *view, uint32_t tile);
 /* Prepares a pass for a view, or for one that is fitted to all solids. */
 abut_status abuti_layers_begin_pass(const char *function, abut_layers *layers,
                                     const abut_raster_view *view, const abut_layers_query *query,

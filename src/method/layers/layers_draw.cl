@@ -14,11 +14,7 @@
 
 #if ABUTI_REAL_BITS == 64
 
-#include "layers/tile_cl.h"
-
-static raster_rect tile_rect(const layers_view *v, uint tile) {
-    return rect_of_tile(&v->camera.lens, v->tile, tile % v->columns, tile / v->columns);
-}
+#include "layers/device_shared.h"
 
 static raster_rect window_rect(__global const layers_node *node, raster_rect tile) {
     raster_rect r;
@@ -111,16 +107,10 @@ static void grow_window(const layers_view *v, raster_rect *window, const near_so
     if (near > far || !(own->group & other->mask) || !(other->group & own->mask))
         return;
     const layers_ball ball = other->ball;
-    const raster_rect both = layers_common_pixels(v, &own->ball, &ball, near, far, 0,
+    const raster_rect both = layers_common_pixels(v, &own->ball, &ball, near, far,
                                                   raster_rect_clip(own->rect, other->rect));
-    if (raster_rect_empty(both))
-        return;
-    if (window->x0 > window->x1)
-        *window = both;
-    window->x0 = min(window->x0, both.x0);
-    window->y0 = min(window->y0, both.y0);
-    window->x1 = max(window->x1, both.x1);
-    window->y1 = max(window->y1, both.y1);
+    if (!raster_rect_empty(both))
+        layers_extend_window(window, both);
 }
 
 /* Processes the solids of a tile in groups of LAYERS_ITEMS: each work-item has one solid, and all
@@ -139,7 +129,9 @@ __kernel void layers_windows(__global const layers_listed_view *view_list, uint 
     while (view + 1 < views && at >= view_list[view + 1].first_tile)
         view++;
     const layers_view v = view_list[view].view;
-    const raster_rect tile = tile_rect(&v, at - view_list[view].first_tile);
+    const uint number = at - view_list[view].first_tile;
+    const raster_rect tile =
+        layers_tile(&v.camera.lens, v.tile, number % v.columns, number / v.columns);
     __global layers_projection *seen = spots + view * solids;
     if (item == 0)
         shared[0] = 0;
@@ -238,35 +230,10 @@ static void write_fragment(fragment_writer *p, const raster_shape *s, int x, int
     p->fragments[at] = f;
 }
 
-/* Draws the part of a shape in a rectangle. */
-static void fill_part(fragment_writer *p, const raster_shape *s, raster_rect r) {
-    const raster_lens *lens = &p->lens;
-    if ((s->owner & 3) == RASTER_EDGE) {
-        raster_line line = raster_line_of(lens, s);
-        int lo = max(line.first, line.wide ? r.x0 : r.y0);
-        int hi = min(line.last, line.wide ? r.x1 : r.y1);
-        for (int i = lo; i <= hi; i++) {
-            int x, y;
-            raster_line_at(&line, i, &x, &y);
-            if (x >= r.x0 && x <= r.x1 && y >= r.y0 && y <= r.y1)
-                write_fragment(p, s, x, y);
-        }
-        return;
-    }
-    const raster_side a = raster_side_of(lens, s, 0), b = raster_side_of(lens, s, 1),
-                      c = raster_side_of(lens, s, 2);
-    for (int y = r.y0; y <= r.y1; y++) {
-        long ea = a.at + a.dx * r.x0 + a.dy * y, eb = b.at + b.dx * r.x0 + b.dy * y,
-             ec = c.at + c.dx * r.x0 + c.dy * y;
-        for (int x = r.x0; x <= r.x1; x++, ea += a.dx, eb += b.dx, ec += c.dx)
-            if ((ea | eb | ec) >= 0)
-                write_fragment(p, s, x, y);
-    }
-}
+#include "layers/draw_shared.h"
 
 static raster_rect box_of_shape(const fragment_writer *p, const raster_shape *s) {
-    return raster_rect_clip(raster_rect_of(&p->lens, s, (s->owner & 3) == RASTER_EDGE),
-                            p->spot->rect);
+    return raster_rect_clip(layers_rect_of(&p->lens, s), p->spot->rect);
 }
 
 /* The window of the solid in a tile. */
@@ -279,10 +246,10 @@ static void fill_small(fragment_writer *p, const raster_shape *s, raster_rect r)
     const uint side = p->tile;
     for (uint row = (uint)r.y0 / side; row <= (uint)r.y1 / side; row++)
         for (uint column = (uint)r.x0 / side; column <= (uint)r.x1 / side; column++) {
-            const raster_rect tile = rect_of_tile(&p->lens, side, column, row);
+            const raster_rect tile = layers_tile(&p->lens, side, column, row);
             const raster_rect in = raster_rect_clip(window_rect(node_of(p, column, row), tile), r);
             if (!raster_rect_empty(in))
-                fill_part(p, s, in);
+                layers_fill(p, &p->lens, s, in);
         }
 }
 
@@ -329,23 +296,6 @@ static void begin_writing(fragment_writer *p, __local uint *room, __global uint 
     p->writes = 1;
 }
 
-static int comes_first(vec3 a, vec3 b) {
-    return a.x != b.x ? a.x < b.x : a.y != b.y ? a.y < b.y : a.z < b.z;
-}
-
-/* The corners of a triangle in its mesh, and before the perspective division. */
-static void load_corners(__global const layers_body *body, __global const layers_projection *spot,
-                         __global const double *vertices, __global const uint *indices, uint t,
-                         vec3 *place, raster_point *corner) {
-    const raster_frame frame = spot->frame;
-    for (int k = 0; k < 3; k++) {
-        const uint v = indices[3 * (size_t)(body->first_triangle + t) + k];
-        __global const double *from = vertices + 3 * (size_t)(body->first_vertex + v);
-        place[k] = v3(from[0], from[1], from[2]);
-        corner[k] = raster_apply(&frame, place[k]);
-    }
-}
-
 /* Draws small triangles and edges, and lists large triangles: a work-item per triangle. */
 __kernel void layers_triangles(
     __global const layers_listed_view *view_list, __global const layers_body *bodies, uint solids,
@@ -361,21 +311,19 @@ __kernel void layers_triangles(
         return;
     fragment_writer p;
     init_writer(&p, &view_list[view], spot, nodes, heads, fragments, room);
-    raster_shape shapes[RASTER_CORNERS + 3];
+    raster_shape shapes[LAYERS_SHAPES];
     int made = 0;
     if (t < bodies[solid].triangle_count) {
+        __global const uint *corner = indices + 3 * (size_t)(bodies[solid].first_triangle + t);
+        const raster_frame frame = spot->frame;
         vec3 place[3];
-        raster_point corner[3];
-        load_corners(&bodies[solid], spot, vertices, indices, t, place, corner);
-        made = raster_shapes(&p.lens, corner, solid, t, 0, shapes);
-        for (int k = 0; k < made; k++)
-            shapes[k].owner ^= bodies[solid].inward;
-        for (uint k = 0; k < 3 && (wanted & LAYERS_EDGES); k++) {
-            const uint next = k == 2 ? 0 : k + 1;
-            if (comes_first(place[k], place[next]))
-                made += raster_edges(&p.lens, corner[k], corner[next], solid, t << 2 | k,
-                                     &shapes[made]);
+        for (int k = 0; k < 3; k++) {
+            __global const double *from =
+                vertices + 3 * (size_t)(bodies[solid].first_vertex + corner[k]);
+            place[k] = v3(from[0], from[1], from[2]);
         }
+        made = layers_shapes(&p.lens, &frame, place, solid, t, bodies[solid].inward,
+                             (wanted & LAYERS_EDGES) != 0, shapes);
     }
     for (int pass = 0; pass < 2; pass++) { /* counts, then writes */
         for (int k = 0; k < made; k++)
@@ -393,7 +341,7 @@ static void fill_by_group(fragment_writer *p, const raster_shape *s, raster_rect
     const int wide = r.x1 - r.x0 + 1, all = wide * (r.y1 - r.y0 + 1);
     if ((s->owner & 3) == RASTER_EDGE) { /* few pixels */
         if (item == 0)
-            fill_part(p, s, r);
+            layers_fill(p, &p->lens, s, r);
         return;
     }
     const raster_side a = raster_side_of(&p->lens, s, 0), b = raster_side_of(&p->lens, s, 1),
@@ -429,7 +377,7 @@ __kernel void layers_large_parts(__global const layers_listed_view *view_list, u
                 const uint column = x0 + k % across, row = y0 + k / across;
                 const raster_rect in =
                     raster_rect_clip(window_rect(node_of(&p, column, row),
-                                                 rect_of_tile(&p.lens, p.tile, column, row)),
+                                                 layers_tile(&p.lens, p.tile, column, row)),
                                      box);
                 if (!raster_rect_empty(in))
                     fill_by_group(&p, &shape, in);

@@ -13,7 +13,7 @@
 
 #if ABUTI_REAL_BITS == 64
 
-#include "layers/tile_cl.h"
+#include "layers/device_shared.h"
 
 /* Whether groups and masks allow the pair. */
 static int may_collide(uint2 a, uint2 b) {
@@ -122,21 +122,9 @@ static void add_piece(layers_sum *s, __local const layers_piece *p, uint x, uint
     if (!(p->what & LAYERS_IS_OVERLAP))
         return;
     s->pixels += (p->what & LAYERS_IS_FIRST) != 0;
-    s->intervals++;
     s->enters_a += (p->what & LAYERS_BEGINS_A) != 0;
     s->leaves_a += (p->what & LAYERS_ENDS_A) != 0;
-    layers_add(&s->length, p->length);
-    layers_add(&s->volume, p->volume);
-    layers_add(&s->x, (ulong)p->volume * x);
-    layers_add(&s->y, (ulong)p->volume * y);
-    layers_add(&s->z, (ulong)p->volume * (p->from + (p->to - p->from) / 2));
-    s->longest = max(s->longest, p->length);
-    s->x0 = min(s->x0, x);
-    s->x1 = max(s->x1, x);
-    s->y0 = min(s->y0, y);
-    s->y1 = max(s->y1, y);
-    s->z0 = min(s->z0, p->from);
-    s->z1 = max(s->z1, p->to);
+    layers_add_overlap(s, x, y, p->from, p->to, p->length, p->volume);
 }
 
 /* Inserts a crossing among sorted ones that are `gap` apart. Parts are only needed for edges. */
@@ -235,16 +223,10 @@ static void add_128(__global layers_wide *sum, layers_wide more) {
     add_64(&sum->high, add_64(&sum->low, more.low) + more.high);
 }
 
-static layers_sum empty_sum(void) {
-    layers_sum s = {0};
-    s.a = s.b = s.x0 = s.y0 = s.z0 = 0xffffffffu;
-    return s;
-}
-
 __kernel void layers_clear(__global layers_sum *table, uint count) {
     const uint at = (uint)get_global_id(0);
     if (at < count)
-        table[at] = empty_sum();
+        table[at] = layers_empty_sum(LAYERS_NOTHING, LAYERS_NOTHING);
 }
 
 /* Copies the used slots into a list, and clears them. */
@@ -255,7 +237,7 @@ __kernel void layers_gather(__global layers_sum *table, uint slots, __global con
         layers_sum s = table[used[i]];
         s.view = used[i] / slots;
         sums[i] = s;
-        table[used[i]] = empty_sum();
+        table[used[i]] = layers_empty_sum(LAYERS_NOTHING, LAYERS_NOTHING);
     }
 }
 
@@ -400,9 +382,7 @@ static void add_up_pieces(const tally *t, uint count, raster_rect tile) {
         const uint some = min(owners - base, (uint)LAYERS_OWNERS);
         if (item < some) {
             uint k = t->firsts[t->owners[base + item]];
-            layers_sum s = empty_sum();
-            s.a = t->pieces[k].a;
-            s.b = t->pieces[k].b;
+            layers_sum s = layers_empty_sum(t->pieces[k].a, t->pieces[k].b);
             t->places[item] =
                 slot_of(t->table, t->slots, s.a, s.b, t->counts, t->used, t->room, t->first_slot);
             for (; k != LAYERS_LAST; k = t->pieces[k].next)
@@ -472,8 +452,8 @@ __kernel void layers_rays(__global const layers_listed_view *view_list, uint vie
     __global const layers_view *view = &view_list[number].view;
     const raster_lens lens = view->camera.lens;
     const uint place_of_tile = at - view_list[number].first_tile;
-    const raster_rect tile = rect_of_tile(&lens, view->tile, place_of_tile % view->columns,
-                                          place_of_tile / view->columns);
+    const raster_rect tile = layers_tile(&lens, view->tile, place_of_tile % view->columns,
+                                         place_of_tile / view->columns);
     const uint wide = (uint)(tile.x1 - tile.x0 + 1), all = wide * (uint)(tile.y1 - tile.y0 + 1);
     ray_work w;
     w.view = view;

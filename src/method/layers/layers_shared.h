@@ -54,6 +54,32 @@ typedef struct layers_sum {
     word32 x0, x1, y0, y1, z0, z1; /* ranges of pixels and depths, ends included */
 } layers_sum;
 
+static inline layers_sum layers_empty_sum(word32 a, word32 b) {
+    layers_sum s = {0};
+    s.a = a;
+    s.b = b;
+    s.x0 = s.y0 = s.z0 = 0xffffffffu;
+    return s;
+}
+
+/* Adds an overlap along a ray to lengths, volumes and ranges. */
+static inline void layers_add_overlap(layers_sum *s, word32 x, word32 y, word32 from, word32 to,
+                                      word32 length, word32 volume) {
+    s->intervals++;
+    layers_add(&s->length, length);
+    layers_add(&s->volume, volume);
+    layers_add(&s->x, (word64)volume * x);
+    layers_add(&s->y, (word64)volume * y);
+    layers_add(&s->z, (word64)volume * (from + (to - from) / 2));
+    s->longest = length > s->longest ? length : s->longest;
+    s->x0 = x < s->x0 ? x : s->x0;
+    s->x1 = x > s->x1 ? x : s->x1;
+    s->y0 = y < s->y0 ? y : s->y0;
+    s->y1 = y > s->y1 ? y : s->y1;
+    s->z0 = from < s->z0 ? from : s->z0;
+    s->z1 = to > s->z1 ? to : s->z1;
+}
+
 /* A view and its division into tiles. */
 typedef struct layers_view {
     raster_camera camera;
@@ -143,11 +169,10 @@ static inline double layers_beside(double x, double lo, double hi) {
     return x < lo ? lo - x : x > hi ? x - hi : 0.0;
 }
 
-/* The pixels of a rectangle where two solids may overlap between two depths: those whose squares
- * touch the intersection in a `wide` query, otherwise those whose centres are in it. */
+/* The pixels of a rectangle whose centres are where two solids may overlap between two depths. */
 static inline raster_rect layers_common_pixels(const layers_view *v, const layers_ball *a,
                                                const layers_ball *b, word32 near, word32 far,
-                                               int wide, raster_rect r) {
+                                               raster_rect r) {
     if (a->radius < 0.0 || raster_rect_empty(r))
         return r;
     vec3 m;
@@ -157,22 +182,48 @@ static inline raster_rect layers_common_pixels(const layers_view *v, const layer
     double x = layers_beside(m.x, (double)r.x0, (double)r.x1 + 1.0);
     double y = layers_beside(m.y, (double)r.y0, (double)r.y1 + 1.0);
     double z = layers_beside(m.z, (double)near * v->depth_pixels, (double)far * v->depth_pixels);
-    double left = square - z * z, edge = wide ? 0.0 : 0.5;
+    double left = square - z * z;
     if (left < x * x + y * y) {
         r.x1 = r.x0 - 1;
         return r;
     }
     const double wide_x = real_sqrt(left - y * y), wide_y = real_sqrt(left - x * x);
     raster_rect in;
-    in.x0 = raster_pixel(m.x - wide_x + edge);
-    in.y0 = raster_pixel(m.y - wide_y + edge);
-    in.x1 = raster_pixel(m.x + wide_x - edge);
-    in.y1 = raster_pixel(m.y + wide_y - edge);
+    in.x0 = raster_pixel(m.x - wide_x + 0.5);
+    in.y0 = raster_pixel(m.y - wide_y + 0.5);
+    in.x1 = raster_pixel(m.x + wide_x - 0.5);
+    in.y1 = raster_pixel(m.y + wide_y - 0.5);
     return raster_rect_clip(r, in);
 }
+
+/* ---- tiles and windows ---- */
 
 /* The smallest tile size, and the maximum number of tiles of a view, which may enlarge tiles. */
 #define LAYERS_TILE 16
 #define LAYERS_TILES (1 << 20)
+
+/* The pixels of a tile. */
+static inline raster_rect layers_tile(const raster_lens *lens, word32 side, word32 column,
+                                      word32 row) {
+    raster_rect r, image;
+    r.x0 = (int)(column * side);
+    r.y0 = (int)(row * side);
+    r.x1 = r.x0 + (int)side - 1;
+    r.y1 = r.y0 + (int)side - 1;
+    image.x0 = image.y0 = 0;
+    image.x1 = (int)lens->width - 1;
+    image.y1 = (int)lens->height - 1;
+    return raster_rect_clip(r, image);
+}
+
+/* Extends a window, which may be empty, by a rectangle. */
+static inline void layers_extend_window(raster_rect *window, raster_rect r) {
+    if (raster_rect_empty(*window))
+        *window = r;
+    window->x0 = window->x0 < r.x0 ? window->x0 : r.x0;
+    window->y0 = window->y0 < r.y0 ? window->y0 : r.y0;
+    window->x1 = window->x1 > r.x1 ? window->x1 : r.x1;
+    window->y1 = window->y1 > r.y1 ? window->y1 : r.y1;
+}
 
 #endif

@@ -58,21 +58,9 @@ static void ray_overlap(ray_work *w, uint32_t a, uint32_t b, uint32_t from, uint
     uint64_t pixel = (uint64_t)w->y << 32 | w->x;
     s->pixels += s->last_pixel != pixel;
     s->last_pixel = pixel;
-    s->intervals++;
     s->enters_a += begins == s->a;
     s->leaves_a += ends == s->a;
-    layers_add(&s->length, length);
-    layers_add(&s->volume, volume);
-    layers_add(&s->x, (uint64_t)volume * w->x);
-    layers_add(&s->y, (uint64_t)volume * w->y);
-    layers_add(&s->z, (uint64_t)volume * (from + (to - from) / 2));
-    s->longest = length > s->longest ? length : s->longest;
-    s->x0 = w->x < s->x0 ? w->x : s->x0;
-    s->x1 = w->x > s->x1 ? w->x : s->x1;
-    s->y0 = w->y < s->y0 ? w->y : s->y0;
-    s->y1 = w->y > s->y1 ? w->y : s->y1;
-    s->z0 = from < s->z0 ? from : s->z0;
-    s->z1 = to > s->z1 ? to : s->z1;
+    layers_add_overlap(s, w->x, w->y, from, to, length, volume);
 }
 
 /* Adds an edge of one solid inside another, which is open from `since` to `to`. */
@@ -157,8 +145,29 @@ static float pixel_value(const ray_work *w, layers_open *open) {
     }
 }
 
+enum { INSERTION_SORT_MAX = 32 /* sorted by insertion up to this length */ };
+
+static bool comes_after(const void *a, const void *b) {
+    return ((const layers_fragment *)a)->key > ((const layers_fragment *)b)->key;
+}
+
+/* Crossings with equal keys are of the same solid and kind, so their order does not matter. */
+static void sort_crossings(layers_fragment *list, size_t count) {
+    if (count > INSERTION_SORT_MAX) {
+        abuti_sort_items(list, count, sizeof *list, comes_after);
+        return;
+    }
+    for (size_t i = 1; i < count; i++) {
+        layers_fragment f = list[i];
+        size_t j = i;
+        for (; j && list[j - 1].key > f.key; j--)
+            list[j] = list[j - 1];
+        list[j] = f;
+    }
+}
+
 void abuti_layers_trace_ray(const layers_pass *pass, layers_chunk *chunk, uint32_t x, uint32_t y,
-                            const layers_fragment *list, size_t count) {
+                            layers_fragment *list, size_t count) {
     ray_work w = {.pass = pass,
                   .chunk = chunk,
                   .x = x,
@@ -176,6 +185,7 @@ void abuti_layers_trace_ray(const layers_pass *pass, layers_chunk *chunk, uint32
         chunk->status = status;
         return;
     }
+    sort_crossings(list, count);
     layers_trace(&w, chunk->open.data);
     if (pass->pixels)
         pass->pixels[(size_t)y * pass->view.camera.lens.width + x] =

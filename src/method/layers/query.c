@@ -12,10 +12,8 @@ typedef struct query_state {
     const abut_raster_view *list;
     uint32_t view_count;
     abuti_vector measured;   /* abut_layers_pair, by a and b; also pairs of a solid with itself */
-    abuti_vector sums;       /* layers_sum, of candidates of one view */
     abuti_vector hits;       /* abut_layers_hit */
     abuti_vector candidates; /* uint64_t, sorted: a and b */
-    bool has_fitted;         /* candidates come from at least one view of all solids */
     abuti_vector found;      /* abut_layers_pair */
     uint64_t own_count, fragments, candidate_count;
     double tolerance;
@@ -25,36 +23,20 @@ typedef struct query_state {
 
 /* ---- views ---- */
 
-static box3 bounds_of(const layers_solid *solid) {
-    const layers_hull *h = &solid->hull;
-    vec3 half = v3_scale(v3_sub(h->box.hi, h->box.lo), 0.5);
-    vec3 middle = raster_move(&solid->motion, box_centre(h->box));
-    vec3 ball = raster_move(&solid->motion, h->centre), r = v3(h->radius, h->radius, h->radius);
-    vec3 reach = v3(v3_dot(v3_abs(solid->motion.rotation.row[0]), half),
-                    v3_dot(v3_abs(solid->motion.rotation.row[1]), half),
-                    v3_dot(v3_abs(solid->motion.rotation.row[2]), half));
-    return (box3){v3_max(v3_sub(middle, reach), v3_sub(ball, r)),
-                  v3_min(v3_add(middle, reach), v3_add(ball, r))};
-}
-
 /* The bounding box of all solids, cached until one changes. */
 static box3 bounds_of_all(abut_layers *layers) {
     box3 box = box_empty();
     for (size_t i = 0; i < layers->solids.count && !layers->has_bounds; i++)
         if (layers_solids(layers)[i].used)
-            box = box_join(box, bounds_of(&layers_solids(layers)[i]));
+            box = box_join(box, abuti_layers_bounds(&layers_solids(layers)[i]));
     if (!layers->has_bounds)
         layers->bounds = box.lo.x <= box.hi.x ? box : (box3){{0, 0, 0}, {0, 0, 0}};
     layers->has_bounds = true;
     return layers->bounds;
 }
 
-/* Whether a view contains all solids, so that nothing is clipped. */
-static bool is_fitted(const abut_raster_view *v) {
-    return !v->perspective && v3_max_abs(v3_sub(v->region.hi, v->region.lo)) == 0;
-}
-
-void abuti_layers_set_tile(layers_view *v, uint32_t tile) {
+/* Sets the size of the tiles of a view, in pixels. */
+static void set_tile(layers_view *v, uint32_t tile) {
     v->tile = tile;
     v->columns = (v->camera.lens.width + tile - 1) / tile;
     v->rows = (v->camera.lens.height + tile - 1) / tile;
@@ -76,7 +58,6 @@ abut_status abuti_layers_begin_pass(const char *function, abut_layers *layers,
                                      query->resolution ? query->resolution : 1024, c);
     if (status)
         return status;
-    pass->fitted = is_fitted(&ours);
     const raster_lens *l = &c->lens;
     double depth = raster_distance(c, RASTER_DEPTHS);
     if (l->near > 0) {
@@ -91,9 +72,14 @@ abut_status abuti_layers_begin_pass(const char *function, abut_layers *layers,
     cut->depth_pixels = l->near > 0 ? 0 : c->scale / l->depth;
     cut->slack = 4.0 * RASTER_SLACK / (double)(1 << l->shift) + 4 * cut->depth_pixels +
                  (pass->edges ? 2 : 0);
-    abuti_layers_set_tile(cut, LAYERS_TILE);
+    pass->margin = cut->slack / c->scale;
+    if (l->near > 0) { /* where pixels and steps of depth are largest */
+        const double far = depth + l->near;
+        pass->margin = far * (pass->margin + 4 * far / l->depth);
+    }
+    set_tile(cut, LAYERS_TILE);
     while ((size_t)cut->columns * cut->rows > LAYERS_TILES)
-        abuti_layers_set_tile(cut, 2 * cut->tile);
+        set_tile(cut, 2 * cut->tile);
     double tolerance = query->tolerance > 0 ? query->tolerance : 1e-6 * depth;
     pass->view.tolerance = raster_depth(tolerance / pass->view.length_unit);
     return ABUT_OK;
@@ -178,34 +164,19 @@ static void filter_hits(query_state *w) {
 
 /* ---- candidates, and exact tests ---- */
 
-/* Adds the pairs whose bounding boxes overlap in a view. Each view of all solids contains every
- * overlapping pair, so their candidates are intersected. Candidates of partial views are added. */
-static abut_status add_candidates(query_state *w, bool fitted) {
-    const sort_key *sums = NULL;
-    const layers_output output = {.more = w->sums};
-    size_t count = w->sums.count, i = 0, j = 0, made = 0;
-    bool all = !(fitted && w->has_fitted);
-    abuti_vector merged = {0};
-    abut_status status = abuti_layers_sort_sums(w->layers, &output, &sums);
-    if (status || (status = abuti_vector_reserve(w->layers->context, &merged,
-                                                 w->candidates.count + count, sizeof(uint64_t))))
-        return status;
-    const uint64_t *old = w->candidates.data;
-    uint64_t *to = merged.data;
-    while (i < w->candidates.count || j < count) {
-        uint64_t left = i < w->candidates.count ? old[i] : UINT64_MAX;
-        uint64_t right = j < count ? sums[j].key : UINT64_MAX;
-        if (all || left == right)
-            to[made++] = left < right ? left : right;
-        i += left <= right;
-        while (right <= left && j < count && sums[j].key == right)
-            j++;
-    }
-    merged.count = made;
-    abuti_release(w->layers->context, w->candidates.data);
-    w->candidates = merged;
-    w->has_fitted = w->has_fitted || fitted;
-    return ABUT_OK;
+/* Lists the candidates with a < b. */
+static abut_status list_candidates(query_state *w) {
+    const abut_layers *layers = w->layers;
+    abut_status status = abuti_vector_reserve(layers->context, &w->candidates,
+                                              layers->near.count / 2, sizeof(uint64_t));
+    const size_t *begin = layers->near_begin.data;
+    const uint32_t *near = layers->near.data;
+    uint64_t *pairs = w->candidates.data;
+    for (size_t a = 0; a < layers->solids.count && !status; a++)
+        for (size_t i = begin[a]; i < begin[a + 1]; i++)
+            if (near[i] > a)
+                pairs[w->candidates.count++] = (uint64_t)a << 32 | near[i];
+    return status;
 }
 
 /* Results of the exact test of a candidate. */
@@ -329,7 +300,8 @@ static bool pair_comes_before(const abut_layers_pair *p, uint64_t key) {
 
 /* If no ray is inside both: the intersection of their bounding boxes. */
 static void place_in_common_box(const abut_layers *layers, abut_layers_pair *p) {
-    box3 a = bounds_of(&layers_solids(layers)[p->a]), b = bounds_of(&layers_solids(layers)[p->b]);
+    box3 a = abuti_layers_bounds(&layers_solids(layers)[p->a]),
+         b = abuti_layers_bounds(&layers_solids(layers)[p->b]);
     p->box = (box3){v3_max(a.lo, b.lo), v3_min(a.hi, b.hi)};
     p->centre = box_centre(p->box);
 }
@@ -418,22 +390,6 @@ static abut_status write_results(query_state *w, abut_layers_result *result) {
     return ABUT_OK;
 }
 
-/* Finds pairs whose bounding boxes overlap in one view, on the CPU. */
-static abut_status compute_candidates(query_state *w, uint32_t view) {
-    layers_pass pass;
-    abut_status status =
-        abuti_layers_begin_pass("abut_layers_find", w->layers, &w->list[view], w->query, &pass);
-    if (status)
-        return status;
-    pass.boxes = true;
-    pass.every_pixel = pass.own = pass.edges = pass.hits = false;
-    status = abuti_layers_pass(&pass);
-    w->sums.count = 0;
-    if (!status)
-        status = abuti_layers_collect_sums(w->layers, view, &w->sums);
-    return status ? status : add_candidates(w, is_fitted(&w->list[view]));
-}
-
 /* Computes the sums of all views. */
 static abut_status compute_sums(query_state *w) {
     abut_layers *layers = w->layers;
@@ -470,14 +426,11 @@ static abut_status run_query(query_state *w, abut_layers_result *result) {
     exact_result *exact_results = NULL;
     abut_status status = draws ? compute_sums(w) : ABUT_OK;
     w->tolerance = draws ? w->tolerance : q->tolerance;
-    if (asks) {
-        /* First the views of all solids, since these reduce the candidates, and partial views add
-         * to them. */
-        for (uint32_t k = 0; k < 2 * w->view_count && !status; k++)
-            if (is_fitted(&w->list[k % w->view_count]) == (k < w->view_count))
-                status = compute_candidates(w, k % w->view_count);
-        w->candidate_count = w->candidates.count;
-    }
+    if (!status && asks)
+        status = abuti_layers_find_candidates(w->layers, 0);
+    if (!status && asks)
+        status = list_candidates(w);
+    w->candidate_count = w->candidates.count;
     if (!status && asks) {
         exact_results =
             abuti_allocate(w->layers->context, w->candidates.count, sizeof *exact_results);
@@ -537,6 +490,6 @@ abut_status abut_layers_find(abut_layers *layers, const abut_layers_query *query
     layers->measured = w.measured;
     layers->found = w.found;
     layers->measured.count = layers->found.count = 0;
-    ABUTI_RELEASE(layers->context, w.sums.data, w.hits.data, w.candidates.data);
+    ABUTI_RELEASE(layers->context, w.hits.data, w.candidates.data);
     return abuti_result_write(result, &found, status);
 }

@@ -53,12 +53,8 @@ layers_sum *abuti_layers_find_sum(abut_context *context, layers_table *table, ui
         (2 * (table->sums.count + 1) > table->slots.count && grow_table(context, table)))
         return NULL;
     layers_sum *made = (layers_sum *)table->sums.data + table->sums.count;
-    *made = (layers_sum){.a = a,
-                         .b = b,
-                         .last_pixel = UINT64_MAX,
-                         .x0 = UINT32_MAX,
-                         .y0 = UINT32_MAX,
-                         .z0 = UINT32_MAX};
+    *made = layers_empty_sum(a, b);
+    made->last_pixel = UINT64_MAX;
     insert_number(table, (uint32_t)table->sums.count++);
     return made;
 }

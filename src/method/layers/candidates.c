@@ -1,0 +1,129 @@
+/* Pairs of solids whose bounding boxes overlap, by sort and sweep (Baraff 1992, section 5.2).
+ *
+ * Boxes are sorted along the axis on which their centres vary most, and each is compared with those
+ * that begin before it ends. Images use these pairs to skip pixels where no two solids overlap.
+ * Exact queries test each of them.
+ */
+#include "layers/layers.h"
+
+#include <string.h>
+
+box3 abuti_layers_bounds(const layers_solid *solid) {
+    const layers_hull *h = &solid->hull;
+    vec3 half = v3_scale(v3_sub(h->box.hi, h->box.lo), 0.5);
+    vec3 middle = raster_move(&solid->motion, box_centre(h->box));
+    vec3 ball = raster_move(&solid->motion, h->centre), r = v3(h->radius, h->radius, h->radius);
+    vec3 reach = v3(v3_dot(v3_abs(solid->motion.rotation.row[0]), half),
+                    v3_dot(v3_abs(solid->motion.rotation.row[1]), half),
+                    v3_dot(v3_abs(solid->motion.rotation.row[2]), half));
+    return (box3){v3_max(v3_sub(middle, reach), v3_sub(ball, r)),
+                  v3_min(v3_add(middle, reach), v3_add(ball, r))};
+}
+
+/* An integer that sorts like the double. */
+static uint64_t sortable_key(double x) {
+    uint64_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    return bits >> 63 ? ~bits : bits | (uint64_t)1 << 63;
+}
+
+/* Sorts the boxes of all solids along the axis on which their centres vary most. */
+static abut_status sort_boxes(abut_layers *layers, double margin, box3 *boxes, int *axis,
+                              const sort_key **sorted, size_t *count) {
+    abut_status status =
+        abuti_layers_resize(layers, &layers->keys, 2 * layers->solids.count, sizeof(sort_key));
+    if (status)
+        return status;
+    sort_key *keys = layers->keys.data;
+    vec3 sum = v3(0, 0, 0), squares = sum;
+    *count = 0;
+    for (size_t i = 0; i < layers->solids.count; i++) {
+        const layers_solid *solid = &layers_solids(layers)[i];
+        if (!solid->used)
+            continue;
+        boxes[i] = abuti_layers_bounds(solid);
+        /* the second term is a bound of the rounding of posed vertices */
+        const double more = margin + 0x1p-40 * (v3_max_abs(boxes[i].lo) + v3_max_abs(boxes[i].hi) +
+                                                v3_max_abs(solid->motion.translation));
+        boxes[i].lo = v3_sub(boxes[i].lo, v3(more, more, more));
+        boxes[i].hi = v3_add(boxes[i].hi, v3(more, more, more));
+        const vec3 c = box_centre(boxes[i]);
+        sum = v3_add(sum, c);
+        squares = v3_add(squares, v3(c.x * c.x, c.y * c.y, c.z * c.z));
+        keys[(*count)++].value = (uint32_t)i;
+    }
+    double most = -1;
+    for (int k = 0; k < 3 && *count; k++) {
+        const double mean = v3_get(sum, k) / (double)*count,
+                     variance = v3_get(squares, k) / (double)*count - mean * mean;
+        *axis = variance > most ? k : *axis;
+        most = real_max(most, variance);
+    }
+    for (size_t i = 0; i < *count; i++)
+        keys[i].key = sortable_key(v3_get(boxes[keys[i].value].lo, *axis));
+    *sorted = abuti_sort_by_key(keys, keys + *count, *count);
+    return ABUT_OK;
+}
+
+static bool boxes_overlap(const box3 *a, const box3 *b) {
+    return a->lo.x <= b->hi.x && b->lo.x <= a->hi.x && a->lo.y <= b->hi.y && b->lo.y <= a->hi.y &&
+           a->lo.z <= b->hi.z && b->lo.z <= a->hi.z;
+}
+
+/* Lists both orders of each pair, unsorted. */
+static abut_status sweep_boxes(abut_layers *layers, double margin, box3 *boxes,
+                               abuti_vector *pairs) {
+    const sort_key *sorted;
+    size_t count;
+    int axis = 0;
+    abut_status status = sort_boxes(layers, margin, boxes, &axis, &sorted, &count);
+    pairs->count = 0;
+    for (size_t i = 0; i < count && !status; i++) {
+        const uint32_t a = sorted[i].value;
+        for (size_t j = i + 1; j < count && !status; j++) {
+            const uint32_t b = sorted[j].value;
+            if (v3_get(boxes[b].lo, axis) > v3_get(boxes[a].hi, axis))
+                break;
+            if (!boxes_overlap(&boxes[a], &boxes[b]) ||
+                !layers_may_collide(&layers_solids(layers)[a], &layers_solids(layers)[b]))
+                continue;
+            status =
+                abuti_vector_reserve(layers->context, pairs, pairs->count + 2, sizeof(sort_key));
+            if (status)
+                break;
+            sort_key *to = (sort_key *)pairs->data + pairs->count;
+            to[0].key = (uint64_t)a << 32 | b;
+            to[1].key = (uint64_t)b << 32 | a;
+            pairs->count += 2;
+        }
+    }
+    return status;
+}
+
+abut_status abuti_layers_find_candidates(abut_layers *layers, double margin) {
+    const size_t solids = layers->solids.count;
+    abuti_vector pairs = {0};
+    box3 *boxes = abuti_allocate(layers->context, solids, sizeof *boxes);
+    abut_status status = boxes ? sweep_boxes(layers, margin, boxes, &pairs) : ABUT_ERROR_MEMORY;
+    const size_t count = pairs.count;
+    if (!status)
+        status = abuti_vector_reserve(layers->context, &pairs, 2 * count, sizeof(sort_key));
+    if (!status)
+        status = abuti_layers_resize(layers, &layers->near_begin, solids + 1, sizeof(size_t));
+    if (!status)
+        status = abuti_layers_resize(layers, &layers->near, count, sizeof(uint32_t));
+    if (!status) {
+        sort_key *keys = pairs.data;
+        const sort_key *sorted = abuti_sort_by_key(keys, keys + count, count);
+        size_t *begin = layers->near_begin.data, at = 0;
+        for (size_t i = 0; i <= solids; i++) {
+            while (at < count && sorted[at].key >> 32 < i)
+                at++;
+            begin[i] = at;
+        }
+        for (size_t i = 0; i < count; i++)
+            ((uint32_t *)layers->near.data)[i] = (uint32_t)sorted[i].key;
+    }
+    ABUTI_RELEASE(layers->context, boxes, pairs.data);
+    return status;
+}

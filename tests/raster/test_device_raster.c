@@ -73,7 +73,6 @@ static abut_raster_view view_of(test_random *random, uint32_t round, abut_vec3 t
 TEST(same_as_the_cpu) {
     test_random random = {7};
     abut_raster *here = create(NULL), *there = create(device);
-    const bool narrow = there->lacks_atomics;
     const uint64_t part_pixels = there->part_pixels;
     uint32_t seen = 0;
     for (uint32_t round = 0; round < test_rounds(96); round++) {
@@ -87,8 +86,7 @@ TEST(same_as_the_cpu) {
         }
         abut_raster_view view =
             view_of(&random, round, count ? items[0].pose.translation : (abut_vec3){0, 0, 0});
-        there->lacks_atomics = narrow || round % 2;              /* as devices without 64 bits */
-        there->part_pixels = round % 4 == 3 ? 700 : part_pixels; /* and with little memory */
+        there->part_pixels = round % 4 == 3 ? 700 : part_pixels; /* as with little memory */
         seen += compare(here, there, &view, items, count, false);
         seen += compare(here, there, &view, items, count, true);
     }
@@ -111,7 +109,6 @@ TEST(the_list_of_large_triangles_grows) {
     view.height = 160;
     view.direction = (abut_vec3){0.2, 0.1, -1};
     assert_true(compare(here, there, &view, items, ITEMS, false) > 10000);
-    there->lacks_atomics = true;
     assert_true(compare(here, there, &view, items, ITEMS, true) > 10000);
     abut_raster_destroy(here);
     abut_raster_destroy(there);

@@ -4,7 +4,7 @@
 
 #include "device/kit.h"
 
-enum { DRAW_SMALL, DRAW_LARGE, FINISH, CHECK_ATOMICS, KERNELS };
+enum { DRAW_SMALL, DRAW_LARGE, FINISH, KERNELS };
 enum {
     JOB,
     ITEMS,
@@ -12,18 +12,18 @@ enum {
     INDICES,
     KEYS,
     LARGES,
-    COUNTS,
+    LARGE_COUNT,
     OUT_DEPTHS,
     OUT_ITEMS,
     OUT_TRIANGLES,
     BUFFERS
 };
 
-static const abuti_kernel_source sources[KERNELS] = {
-    [DRAW_SMALL] = {"raster", "raster_small", NULL},
-    [DRAW_LARGE] = {"raster", "raster_large_parts", NULL},
-    [FINISH] = {"raster", "raster_finish", NULL},
-    [CHECK_ATOMICS] = {"raster", "raster_check_atomics", NULL}};
+static const abuti_kernel_source sources[KERNELS] = {[DRAW_SMALL] = {"raster", "raster_small",
+                                                                     NULL},
+                                                     [DRAW_LARGE] = {"raster", "raster_large_parts",
+                                                                     NULL},
+                                                     [FINISH] = {"raster", "raster_finish", NULL}};
 static const abuti_kit_table table = {sources, KERNELS, BUFFERS, NULL};
 
 /* A mesh on the device. */
@@ -65,14 +65,10 @@ static abut_status create_on_device(abut_raster *raster) {
     raster->part_pixels = info->memory_bytes / 4 / PIXEL_BYTES;
     if (raster->part_pixels > info->buffer_bytes / sizeof(uint64_t))
         raster->part_pixels = info->buffer_bytes / sizeof(uint64_t);
-    uint32_t counts[RASTER_COUNTS];
     abuti_kit_build(&d->kit);
     abuti_kit_grow(&d->kit, &d->large, 1 << 12);
-    abuti_kit_reserve(&d->kit, COUNTS, RASTER_COUNTS, sizeof *counts);
-    ABUTI_KIT_RUN(&d->kit, CHECK_ATOMICS, 1, 1, MEMORY(COUNTS));
-    status = abuti_kit_download(&d->kit, COUNTS, counts, RASTER_COUNTS, sizeof *counts);
-    raster->lacks_atomics = !status && counts[RASTER_COUNT_NO_ATOMICS];
-    return status;
+    abuti_kit_reserve(&d->kit, LARGE_COUNT, 1, sizeof(uint32_t));
+    return abuti_queue_report(&d->queue);
 }
 
 static void release_meshes(abut_raster *raster) {
@@ -196,15 +192,13 @@ static void launch(abut_raster *raster, const raster_job *job, const target *tar
         wanted |= targets[k].want;
     abuti_kit_upload(&d->kit, JOB, job, 1, sizeof *job);
     abuti_kit_fill(&d->kit, KEYS, UINT32_MAX, pixels * sizeof(uint64_t));
-    abuti_kit_fill(&d->kit, COUNTS, 0, RASTER_COUNTS * sizeof(uint32_t));
-    const uint32_t last = raster->lacks_atomics ? RASTER_THEN_TRIANGLES : RASTER_KEYS;
-    for (uint32_t how = raster->lacks_atomics ? RASTER_FIRST_DEPTHS : RASTER_KEYS; how <= last;
-         how++) {
+    abuti_kit_fill(&d->kit, LARGE_COUNT, 0, sizeof(uint32_t));
+    for (uint32_t how = RASTER_PASS_DEPTHS; how <= RASTER_PASS_TRIANGLES; how++) {
         ABUTI_KIT_RUN(&d->kit, DRAW_SMALL, job->triangles, RASTER_ITEMS, MEMORY(JOB), MEMORY(ITEMS),
                       MEMORY(VERTICES), MEMORY(INDICES), MEMORY(KEYS), MEMORY(LARGES),
-                      MEMORY(COUNTS), ABUTI_VALUE(how));
+                      MEMORY(LARGE_COUNT), ABUTI_VALUE(how));
         ABUTI_KIT_GROUPS(&d->kit, DRAW_LARGE, groups, RASTER_ITEMS, MEMORY(JOB), MEMORY(LARGES),
-                         MEMORY(COUNTS), MEMORY(KEYS), ABUTI_VALUE(how));
+                         MEMORY(LARGE_COUNT), MEMORY(KEYS), ABUTI_VALUE(how));
     }
     uint64_t at[TARGETS];
     for (int k = 0; k < TARGETS; k++)
@@ -220,15 +214,14 @@ static abut_status draw_rows(abut_raster *raster, raster_job *job, const target 
     struct raster_device *d = raster->device;
     const size_t width = job->camera.lens.width, first = width * (size_t)job->in.y0;
     const size_t pixels = width * (size_t)(job->in.y1 - job->in.y0 + 1);
-    uint32_t counts[RASTER_COUNTS];
+    uint32_t large;
     do {
         job->room = d->large.room;
         launch(raster, job, targets);
-        abut_status status =
-            abuti_kit_download(&d->kit, COUNTS, counts, RASTER_COUNTS, sizeof *counts);
+        abut_status status = abuti_kit_download(&d->kit, LARGE_COUNT, &large, 1, sizeof large);
         if (status)
             return status;
-    } while (abuti_kit_grow(&d->kit, &d->large, counts[RASTER_COUNT_LARGE]));
+    } while (abuti_kit_grow(&d->kit, &d->large, large));
     abut_status status = abuti_queue_report(&d->queue);
     for (int k = 0; k < TARGETS && !status; k++)
         if (targets[k].to.host)

@@ -38,11 +38,8 @@ typedef struct raster_large {
     word32 part, parts;
 } raster_large;
 
-/* How keys are written: in one atomic operation; or, on devices without 64-bit atomics, first all
- * depths and then the triangles. */
-enum { RASTER_KEYS = 0, RASTER_FIRST_DEPTHS = 1, RASTER_THEN_TRIANGLES = 2 };
-/* Counters. */
-enum { RASTER_COUNT_LARGE = 0, RASTER_COUNT_NO_ATOMICS, RASTER_COUNTS };
+/* What is written: first all depths, then the triangles at these depths. */
+enum { RASTER_PASS_DEPTHS = 0, RASTER_PASS_TRIANGLES = 1 };
 /* Requested images. */
 enum { RASTER_WANT_DEPTHS = 1, RASTER_WANT_ITEMS = 2, RASTER_WANT_TRIANGLES = 4 };
 

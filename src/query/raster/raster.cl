@@ -3,8 +3,8 @@
  * raster_small          one work-item per triangle: draws small shapes, lists the others
  * raster_large_parts    one work-group per part of a large shape: every n-th block of pixels
  * raster_finish         converts keys to the requested images
- * raster_check_atomics  whether the device has 64-bit atomics
  *
+ * The first two run twice: all depths are written first, and then the triangles of equal depth.
  * If the list is too small, its shapes are still counted, and the host enlarges it and draws again.
  * Drawing twice does not change pixels that are complete.
  */
@@ -14,29 +14,16 @@
 
 #include "raster/draw_shared.h"
 
-#ifdef cl_khr_int64_extended_atomics
-#pragma OPENCL EXTENSION cl_khr_int64_extended_atomics : enable
-#endif
+enum { TRIANGLE = 0, DEPTH = 1 }; /* words of a key */
 
-#ifdef __ENDIAN_LITTLE__
-enum { LOW = 0, HIGH = 1 };
-#else
-enum { LOW = 1, HIGH = 0 };
-#endif
-
-/* Depths only decrease, so that a value that was read too early only costs an atomic operation. */
+/* Both only decrease, so that a value that was read too early only costs an atomic operation. */
 static void write_key(__global uint *keys, size_t pixel, uint z, uint triangle, uint how) {
-    volatile __global uint *low = keys + 2 * pixel + LOW, *high = keys + 2 * pixel + HIGH;
-    if (how == RASTER_FIRST_DEPTHS) {
-        if (z < *high)
-            atomic_min(high, z);
-    } else if (how == RASTER_THEN_TRIANGLES) {
-        if (z == *high && triangle < *low)
-            atomic_min(low, triangle);
-    } else if (z <= *high) {
-#ifdef cl_khr_int64_extended_atomics
-        atom_min((volatile __global ulong *)keys + pixel, (ulong)z << 32 | triangle);
-#endif
+    volatile __global uint *key = keys + 2 * pixel;
+    if (how == RASTER_PASS_DEPTHS) {
+        if (z < key[DEPTH])
+            atomic_min(&key[DEPTH], z);
+    } else if (z == key[DEPTH] && triangle < key[TRIANGLE]) {
+        atomic_min(&key[TRIANGLE], triangle);
     }
 }
 
@@ -49,7 +36,7 @@ static void write_pixel(__global const raster_job *job, __global uint *keys, con
 /* Draws a small shape, or lists a large one; it is already listed if triangles follow depths. */
 static void draw_shape(__global const raster_job *job, const raster_lens *lens,
                        const raster_shape *s, __global uint *keys, __global raster_large *large,
-                       __global uint *counts, uint how) {
+                       __global uint *large_count, uint how) {
     const raster_setup pen = raster_setup_of(lens, s, job->in, (int)job->touching);
     const raster_rect box = pen.box;
     if (raster_rect_empty(box))
@@ -60,10 +47,10 @@ static void draw_shape(__global const raster_job *job, const raster_lens *lens,
             for (int x = box.x0; x <= box.x1; x++)
                 if (raster_covers(pen.side, x, y))
                     write_pixel(job, keys, s, x, y, how);
-    } else if (how != RASTER_THEN_TRIANGLES) {
+    } else if (how == RASTER_PASS_DEPTHS) {
         const ulong wanted = pixels / (RASTER_ITEMS * RASTER_PART_BLOCKS) + 1;
         const uint parts = (uint)min(wanted, (ulong)job->parts);
-        const uint at = atomic_add(&counts[RASTER_COUNT_LARGE], parts);
+        const uint at = atomic_add(large_count, parts);
         for (uint k = 0; k < parts && at + k < job->room; k++) {
             large[at + k].shape = *s;
             large[at + k].part = k;
@@ -74,8 +61,8 @@ static void draw_shape(__global const raster_job *job, const raster_lens *lens,
 
 __kernel void raster_small(__global const raster_job *job, __global const raster_placed *items,
                            __global const double *vertices, __global const uint *indices,
-                           __global uint *keys, __global raster_large *large, __global uint *counts,
-                           uint how) {
+                           __global uint *keys, __global raster_large *large,
+                           __global uint *large_count, uint how) {
     const uint triangle = (uint)get_global_id(0);
     if (triangle >= job->triangles)
         return;
@@ -92,12 +79,12 @@ __kernel void raster_small(__global const raster_job *job, __global const raster
     raster_shape shapes[RASTER_CORNERS];
     const int made = raster_shapes(&lens, corner, 0, triangle, (int)job->touching, shapes);
     for (int k = 0; k < made; k++)
-        draw_shape(job, &lens, &shapes[k], keys, large, counts, how);
+        draw_shape(job, &lens, &shapes[k], keys, large, large_count, how);
 }
 
 __kernel void raster_large_parts(__global const raster_job *job, __global const raster_large *large,
-                                 __global const uint *counts, __global uint *keys, uint how) {
-    const uint count = min(counts[RASTER_COUNT_LARGE], job->room);
+                                 __global const uint *large_count, __global uint *keys, uint how) {
+    const uint count = min(*large_count, job->room);
     const int dx = (int)get_local_id(0) % 8, dy = (int)get_local_id(0) / 8;
     const raster_lens lens = job->camera.lens;
     for (uint i = (uint)get_group_id(0); i < count; i += (uint)get_num_groups(0)) {
@@ -129,7 +116,7 @@ __kernel void raster_finish(__global const raster_job *job, __global const raste
     const size_t rows = (size_t)(job->in.y1 - job->in.y0 + 1);
     if (pixel >= rows * job->camera.lens.width)
         return;
-    const uint z = keys[2 * pixel + HIGH], triangle = keys[2 * pixel + LOW];
+    const uint z = keys[2 * pixel + DEPTH], triangle = keys[2 * pixel + TRIANGLE];
     const int empty = triangle == ABUT_NONE;
     const uint item = empty ? ABUT_NONE : raster_item_of(items, job->items, triangle);
     if (wanted & RASTER_WANT_DEPTHS)
@@ -139,14 +126,6 @@ __kernel void raster_finish(__global const raster_job *job, __global const raste
         item_of[first_item + pixel] = item;
     if (wanted & RASTER_WANT_TRIANGLES)
         triangles[first_triangle + pixel] = empty ? ABUT_NONE : triangle - items[item].first;
-}
-
-__kernel void raster_check_atomics(__global uint *counts) {
-#ifdef cl_khr_int64_extended_atomics
-    counts[RASTER_COUNT_NO_ATOMICS] = 0;
-#else
-    counts[RASTER_COUNT_NO_ATOMICS] = 1;
-#endif
 }
 
 #endif

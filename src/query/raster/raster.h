@@ -63,7 +63,6 @@ struct abut_raster {
     abut_raster_options options;
     const raster_backend *backend;
     struct raster_device *device; /* null on the CPU */
-    bool lacks_atomics;           /* on a device: it has no 64-bit atomics */
     uint64_t part_pixels;         /* on a device: pixels that are drawn at once */
 };
 

@@ -24,66 +24,48 @@ bool abuti_block_can_compress(void) {
 
 #ifdef ABUT_HAS_ZSTD
 
-static void split_planes_4(const unsigned char *from, size_t count, unsigned char *to) {
-    uint32_t before = 0, value;
-    for (size_t i = 0; i < count; i++) {
-        memcpy(&value, from + 4 * i, sizeof value);
-        uint32_t d = value - before, z = d << 1 ^ (0 - (d >> 31));
-        before = value;
-        to[i] = (unsigned char)z;
-        to[count + i] = (unsigned char)(z >> 8);
-        to[2 * count + i] = (unsigned char)(z >> 16);
-        to[3 * count + i] = (unsigned char)(z >> 24);
-    }
+/* Elements of 2 or 4 bytes as integers. */
+static uint32_t load_element(const unsigned char *at, size_t bytes) {
+    uint32_t four;
+    uint16_t two;
+    memcpy(&two, at, sizeof two);
+    if (bytes == sizeof two)
+        return two;
+    memcpy(&four, at, sizeof four);
+    return four;
 }
 
-/* Works in chunks that fit into the L1 cache: first a loop that compilers vectorise, then the
- * prefix sums. */
-static void join_planes_4(const unsigned char *from, size_t count, unsigned char *to) {
-    enum { CHUNK_VALUES = 1024 };
-    uint32_t before = 0, piece[CHUNK_VALUES];
-    for (size_t begin = 0; begin < count; begin += CHUNK_VALUES) {
-        size_t some = count - begin < CHUNK_VALUES ? count - begin : CHUNK_VALUES;
-        const unsigned char *a = from + begin, *b = a + count, *c = b + count, *d = c + count;
-        for (size_t i = 0; i < some; i++) {
-            uint32_t z =
-                (uint32_t)a[i] | (uint32_t)b[i] << 8 | (uint32_t)c[i] << 16 | (uint32_t)d[i] << 24;
-            piece[i] = z >> 1 ^ (0 - (z & 1));
-        }
-        for (size_t i = 0; i < some; i++)
-            piece[i] = before += piece[i];
-        memcpy(to + 4 * begin, piece, some * sizeof *piece);
-    }
+static void store_element(uint32_t value, unsigned char *to, size_t bytes) {
+    const uint16_t two = (uint16_t)value;
+    memcpy(to, bytes == sizeof two ? (const void *)&two : (const void *)&value, bytes);
 }
 
-static void split_planes_2(const unsigned char *from, size_t count, unsigned char *to) {
-    uint32_t before = 0;
-    uint16_t value;
-    for (size_t i = 0; i < count; i++) {
-        memcpy(&value, from + 2 * i, sizeof value);
-        uint32_t d = (value - before) & 0xffff, z = d << 1 ^ (0 - (d >> 15));
-        before = value;
-        to[i] = (unsigned char)z;
-        to[count + i] = (unsigned char)(z >> 8);
-    }
-}
-
-static void join_planes_2(const unsigned char *from, size_t count, unsigned char *to) {
+static void split_planes(const unsigned char *from, size_t count, size_t bytes, unsigned char *to) {
+    const unsigned shift = (unsigned)(8 * bytes - 1);
     uint32_t before = 0;
     for (size_t i = 0; i < count; i++) {
-        uint32_t z = (uint32_t)from[i] | (uint32_t)from[count + i] << 8;
+        const uint32_t value = load_element(from + bytes * i, bytes), d = value - before,
+                       z = d << 1 ^ (0 - (d >> shift & 1));
+        before = value;
+        for (size_t k = 0; k < bytes; k++)
+            to[k * count + i] = (unsigned char)(z >> 8 * k);
+    }
+}
+
+static void join_planes(const unsigned char *from, size_t count, size_t bytes, unsigned char *to) {
+    uint32_t before = 0;
+    for (size_t i = 0; i < count; i++) {
+        uint32_t z = 0;
+        for (size_t k = 0; k < bytes; k++)
+            z |= (uint32_t)from[k * count + i] << 8 * k;
         before += z >> 1 ^ (0 - (z & 1));
-        uint16_t value = (uint16_t)before;
-        memcpy(to + 2 * i, &value, sizeof value);
+        store_element(before, to + bytes * i, bytes);
     }
 }
 
 size_t abuti_block_compress(const void *from, size_t bytes, size_t element_bytes, void *scratch,
                             void *to) {
-    if (element_bytes == 4)
-        split_planes_4(from, bytes / 4, scratch);
-    else
-        split_planes_2(from, bytes / 2, scratch);
+    split_planes(from, bytes / element_bytes, element_bytes, scratch);
     size_t got = ZSTD_compress(to, bytes, scratch, bytes, ZSTD_LEVEL);
     return ZSTD_isError(got) || got >= bytes ? 0 : got;
 }
@@ -93,10 +75,7 @@ bool abuti_block_expand(const void *from, size_t from_bytes, size_t element_byte
     size_t got = ZSTD_decompress(scratch, bytes, from, from_bytes);
     if (ZSTD_isError(got) || got != bytes)
         return false;
-    if (element_bytes == 4)
-        join_planes_4(scratch, bytes / 4, to);
-    else
-        join_planes_2(scratch, bytes / 2, to);
+    join_planes(scratch, bytes / element_bytes, element_bytes, to);
     return true;
 }
 

@@ -69,6 +69,7 @@ typedef struct batch {
     const abut_field *field;
     section sections[SECTION_COUNT];
     size_t block_count;
+    bool plain;
     size_t first, count;   /* first block and number of blocks of this batch */
     unsigned char *stored; /* BLOCK bytes for each block of a batch; so is scratch */
     unsigned char *scratch;
@@ -131,22 +132,13 @@ static void compress_task(void *data, size_t chunk, size_t begin, size_t end) {
     for (size_t i = begin; i < end; i++) {
         block from = block_at(b, b->first + i);
         unsigned char *to = b->stored + i * BLOCK;
-        size_t got = abuti_block_compress(from.data, from.bytes, from.element_bytes,
-                                          b->scratch + i * BLOCK, to);
-        b->heads[i] = (block_head){(uint32_t)got, COMPRESSED, abuti_checksum(to, got)};
+        size_t got = b->plain ? 0
+                              : abuti_block_compress(from.data, from.bytes, from.element_bytes,
+                                                     b->scratch + i * BLOCK, to);
+        b->heads[i] = (block_head){(uint32_t)got, COMPRESSED, got ? abuti_checksum(to, got) : 0};
         if (!got)
             b->heads[i] =
                 (block_head){(uint32_t)from.bytes, PLAIN, abuti_checksum(from.data, from.bytes)};
-    }
-}
-
-static void checksum_task(void *data, size_t chunk, size_t begin, size_t end) {
-    batch *b = data;
-    (void)chunk;
-    for (size_t i = begin; i < end; i++) {
-        block from = block_at(b, b->first + i);
-        b->heads[i] =
-            (block_head){(uint32_t)from.bytes, PLAIN, abuti_checksum(from.data, from.bytes)};
     }
 }
 
@@ -177,9 +169,25 @@ static const unsigned char *stored_block(const batch *b, size_t i) {
     return b->heads[i].method == PLAIN ? block_at(b, b->first + i).data : b->stored + i * BLOCK;
 }
 
-static void encode_batch(batch *b, size_t end, bool plain) {
-    b->count = end - b->first < BATCH ? end - b->first : BATCH;
-    abuti_parallel_for(b->field->context, b->count, 1, plain ? checksum_task : compress_task, b);
+/* Passes the blocks from `begin` up to `end`, each with its head, to a function. */
+static abut_status encode_blocks(batch *b, size_t begin, size_t end, bool plain, const char *stage,
+                                 void (*write)(void *user, const void *data, size_t bytes),
+                                 void *user) {
+    abut_context *context = b->field->context;
+    b->plain = plain || !abuti_block_can_compress();
+    abut_status status = b->plain ? ABUT_OK : batch_reserve(context, b);
+    for (b->first = begin; !status && b->first < end; b->first += BATCH) {
+        b->count = end - b->first < BATCH ? end - b->first : BATCH;
+        abuti_parallel_for(context, b->count, 1, compress_task, b);
+        for (size_t i = 0; i < b->count; i++) {
+            write(user, &b->heads[i], sizeof b->heads[i]);
+            write(user, stored_block(b, i), b->heads[i].bytes);
+        }
+        status = abuti_progress(context, stage,
+                                (double)(b->first - begin + b->count) / (double)(end - begin));
+    }
+    batch_release(context, b);
+    return status;
 }
 
 uint64_t abuti_field_section_bytes(const abut_field *field, field_section which) {
@@ -188,29 +196,34 @@ uint64_t abuti_field_section_bytes(const abut_field *field, field_section which)
     return b.sections[which].bytes;
 }
 
+typedef struct memory_target {
+    unsigned char *to;
+    size_t used;
+} memory_target;
+
+static void write_to_memory(void *user, const void *data, size_t bytes) {
+    memory_target *target = user;
+    memcpy(target->to + target->used, data, bytes);
+    target->used += bytes;
+}
+
 abut_status abuti_field_save_blocks(const abut_field *field, field_section which, bool plain,
                                     uint64_t begin, uint64_t end, unsigned char *to, size_t *used) {
     batch b = {0};
+    memory_target target = {to, 0};
     list_sections(field, &b);
     for (int i = 0; i < (int)which; i++) { /* block indices run through all sections */
         begin += blocks_of(&b.sections[i]);
         end += blocks_of(&b.sections[i]);
     }
-    plain = plain || !abuti_block_can_compress();
-    abut_status status = plain ? ABUT_OK : batch_reserve(field->context, &b);
-    *used = 0;
-    for (b.first = begin; !status && b.first < end; b.first += BATCH) {
-        encode_batch(&b, end, plain);
-        for (size_t i = 0; i < b.count; i++) {
-            memcpy(to + *used, &b.heads[i], sizeof b.heads[i]);
-            memcpy(to + *used + sizeof b.heads[i], stored_block(&b, i), b.heads[i].bytes);
-            *used += sizeof b.heads[i] + b.heads[i].bytes;
-        }
-        status = abuti_progress(field->context, "packing the field",
-                                (double)(b.first - begin + b.count) / (double)(end - begin));
-    }
-    batch_release(field->context, &b);
+    abut_status status =
+        encode_blocks(&b, begin, end, plain, "packing the field", write_to_memory, &target);
+    *used = target.used;
     return status;
+}
+
+static void write_to_sink(void *user, const void *data, size_t bytes) {
+    abuti_sink_write(user, data, bytes);
 }
 
 abut_status abuti_field_save(const abut_field *field, abuti_sink *sink, bool plain) {
@@ -222,19 +235,7 @@ abut_status abuti_field_save(const abut_field *field, abuti_sink *sink, bool pla
     list_sections(field, &b);
     abuti_field_save_head(field, head);
     abuti_sink_write(sink, head, sizeof head);
-    plain = plain || !abuti_block_can_compress();
-    status = plain ? ABUT_OK : batch_reserve(field->context, &b);
-    for (; !status && b.first < b.block_count; b.first += BATCH) {
-        encode_batch(&b, b.block_count, plain);
-        for (size_t i = 0; i < b.count; i++) {
-            abuti_sink_write(sink, &b.heads[i], sizeof b.heads[i]);
-            abuti_sink_write(sink, stored_block(&b, i), b.heads[i].bytes);
-        }
-        status = abuti_progress(field->context, "writing the field",
-                                (double)(b.first + b.count) / (double)b.block_count);
-    }
-    batch_release(field->context, &b);
-    return status;
+    return encode_blocks(&b, 0, b.block_count, plain, "writing the field", write_to_sink, sink);
 }
 
 /* ---- read ---- */

@@ -2,8 +2,6 @@
  * and transfer of values between a device and the CPU. */
 #include "field/field.h"
 
-#include "base/simd.h"
-
 #include <math.h>
 #include <sched.h>
 
@@ -49,26 +47,15 @@ abut_status abuti_field_reserve(abut_field *field) {
 enum { VALUES_PER_TASK = 1 << 18, TASKS_MAX = 256 };
 
 bool abuti_field_range(const float *values, size_t count, float *lowest, float *highest) {
-    f4 lo = f4_all(*lowest), hi = f4_all(*highest), not_finite = f4_all(0);
-    for (size_t i = 0; i < count; i += 4) {
-        float last[4];
-        for (size_t l = 0; l < 4 && count - i < 4; l++)
-            last[l] = values[l < count - i ? i + l : i];
-        f4 v = f4_load(count - i < 4 ? last : values + i);
-        lo = f4_min(v, lo);
-        hi = f4_max(v, hi);
-        not_finite =
-            f4_add(not_finite, f4_mul(v, f4_all(0))); /* NaN after a value that is not finite */
+    float lo = *lowest, hi = *highest, not_finite = 0;
+    for (size_t i = 0; i < count; i++) {
+        lo = values[i] < lo ? values[i] : lo;
+        hi = values[i] > hi ? values[i] : hi;
+        not_finite += values[i] * 0; /* NaN after a value that is not finite */
     }
-    float least[4], most[4], wrong[4];
-    f4_store(least, lo);
-    f4_store(most, hi);
-    f4_store(wrong, not_finite);
-    for (int l = 0; l < 4; l++) {
-        *lowest = least[l] < *lowest ? least[l] : *lowest;
-        *highest = most[l] > *highest ? most[l] : *highest;
-    }
-    return wrong[0] + wrong[1] + wrong[2] + wrong[3] == 0;
+    *lowest = lo;
+    *highest = hi;
+    return not_finite == 0;
 }
 
 bool abuti_field_values_range(const abut_field *field, const void *values, size_t count,

@@ -1,8 +1,8 @@
 /* Pairs of solids whose bounding boxes overlap, by sort and sweep (Baraff 1992, section 5.2).
  *
  * Boxes are sorted along the axis on which their centres vary most, and each is compared with those
- * that begin before it ends. Images use these pairs to skip pixels where no two solids overlap.
- * Exact queries test each of them.
+ * that begin before it ends. Exact queries test each pair. Images skip pixels where no two solids
+ * overlap, by boxes in the view.
  */
 #include "layers/layers.h"
 
@@ -27,26 +27,19 @@ static uint64_t sortable_key(double x) {
     return bits >> 63 ? ~bits : bits | (uint64_t)1 << 63;
 }
 
-/* Sorts the boxes of all solids along the axis on which their centres vary most. */
-static abut_status sort_boxes(abut_layers *layers, double margin, box3 *boxes, int *axis,
+/* Sorts the boxes that are not empty along the axis on which their centres vary most. */
+static abut_status sort_boxes(abut_layers *layers, const box3 *boxes, int *axis,
                               const sort_key **sorted, size_t *count) {
-    abut_status status =
-        abuti_layers_resize(layers, &layers->keys, 2 * layers->solids.count, sizeof(sort_key));
+    const size_t solids = layers->solids.count;
+    abut_status status = abuti_layers_resize(layers, &layers->keys, 2 * solids, sizeof(sort_key));
     if (status)
         return status;
     sort_key *keys = layers->keys.data;
     vec3 sum = v3(0, 0, 0), squares = sum;
     *count = 0;
-    for (size_t i = 0; i < layers->solids.count; i++) {
-        const layers_solid *solid = &layers_solids(layers)[i];
-        if (!solid->used)
+    for (size_t i = 0; i < solids; i++) {
+        if (boxes[i].lo.x > boxes[i].hi.x)
             continue;
-        boxes[i] = abuti_layers_bounds(solid);
-        /* the second term is a bound of the rounding of posed vertices */
-        const double more = margin + 0x1p-40 * (v3_max_abs(boxes[i].lo) + v3_max_abs(boxes[i].hi) +
-                                                v3_max_abs(solid->motion.translation));
-        boxes[i].lo = v3_sub(boxes[i].lo, v3(more, more, more));
-        boxes[i].hi = v3_add(boxes[i].hi, v3(more, more, more));
         const vec3 c = box_centre(boxes[i]);
         sum = v3_add(sum, c);
         squares = v3_add(squares, v3(c.x * c.x, c.y * c.y, c.z * c.z));
@@ -71,12 +64,11 @@ static bool boxes_overlap(const box3 *a, const box3 *b) {
 }
 
 /* Lists both orders of each pair, unsorted. */
-static abut_status sweep_boxes(abut_layers *layers, double margin, box3 *boxes,
-                               abuti_vector *pairs) {
+static abut_status list_pairs(abut_layers *layers, const box3 *boxes, abuti_vector *pairs) {
     const sort_key *sorted;
     size_t count;
     int axis = 0;
-    abut_status status = sort_boxes(layers, margin, boxes, &axis, &sorted, &count);
+    abut_status status = sort_boxes(layers, boxes, &axis, &sorted, &count);
     pairs->count = 0;
     for (size_t i = 0; i < count && !status; i++) {
         const uint32_t a = sorted[i].value;
@@ -100,11 +92,10 @@ static abut_status sweep_boxes(abut_layers *layers, double margin, box3 *boxes,
     return status;
 }
 
-abut_status abuti_layers_find_candidates(abut_layers *layers, double margin) {
+abut_status abuti_layers_sweep(abut_layers *layers) {
     const size_t solids = layers->solids.count;
     abuti_vector pairs = {0};
-    box3 *boxes = abuti_allocate(layers->context, solids, sizeof *boxes);
-    abut_status status = boxes ? sweep_boxes(layers, margin, boxes, &pairs) : ABUT_ERROR_MEMORY;
+    abut_status status = list_pairs(layers, layers->boxes.data, &pairs);
     const size_t count = pairs.count;
     if (!status)
         status = abuti_vector_reserve(layers->context, &pairs, 2 * count, sizeof(sort_key));
@@ -124,6 +115,25 @@ abut_status abuti_layers_find_candidates(abut_layers *layers, double margin) {
         for (size_t i = 0; i < count; i++)
             ((uint32_t *)layers->near.data)[i] = (uint32_t)sorted[i].key;
     }
-    ABUTI_RELEASE(layers->context, boxes, pairs.data);
+    abuti_release(layers->context, pairs.data);
     return status;
+}
+
+abut_status abuti_layers_find_candidates(abut_layers *layers) {
+    abut_status status =
+        abuti_layers_resize(layers, &layers->boxes, layers->solids.count, sizeof(box3));
+    for (size_t i = 0; i < layers->solids.count && !status; i++) {
+        const layers_solid *solid = &layers_solids(layers)[i];
+        box3 box = box_empty();
+        if (solid->used) {
+            box = abuti_layers_bounds(solid);
+            /* a bound of the rounding of posed vertices */
+            const double more = 0x1p-40 * (v3_max_abs(box.lo) + v3_max_abs(box.hi) +
+                                           v3_max_abs(solid->motion.translation));
+            box.lo = v3_sub(box.lo, v3(more, more, more));
+            box.hi = v3_add(box.hi, v3(more, more, more));
+        }
+        ((box3 *)layers->boxes.data)[i] = box;
+    }
+    return status ? status : abuti_layers_sweep(layers);
 }

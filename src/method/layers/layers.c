@@ -58,8 +58,8 @@ void abut_layers_destroy(abut_layers *layers) {
     for (size_t i = 0; i < layers->solids.count; i++)
         if (layers_solids(layers)[i].used)
             clear_solid(layers, &layers_solids(layers)[i]);
-    ABUTI_RELEASE(context, layers->solids.data, layers->meshes.data, layers->near.data,
-                  layers->near_begin.data, layers->at.data, layers->windows.data,
+    ABUTI_RELEASE(context, layers->solids.data, layers->meshes.data, layers->boxes.data,
+                  layers->near.data, layers->near_begin.data, layers->at.data, layers->windows.data,
                   layers->tile_begin.data, layers->tile_places.data, layers->busy.data,
                   layers->triangle_begin.data, layers->drawn.data, layers->keys.data,
                   layers->begin.data, layers->measured.data, layers->found.data);

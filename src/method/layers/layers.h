@@ -93,6 +93,7 @@ struct abut_layers {
     box3 bounds;
 
     /* Scratch memory of a query. */
+    abuti_vector boxes;            /* box3 of each solid */
     abuti_vector near, near_begin; /* candidates of each solid: uint32_t, size_t */
     abuti_vector at;               /* layers_at: positions of solids in the view */
     abuti_vector windows;          /* raster_rect: by solid, then by tile */
@@ -128,9 +129,11 @@ static inline abut_status abuti_layers_resize(const abut_layers *layers, abuti_v
 
 /* The bounding box of a solid at its pose. */
 box3 abuti_layers_bounds(const layers_solid *solid);
-/* Lists for each solid, in `near` from `near_begin` on, the others whose bounding boxes overlap its
- * own if all are extended by `margin`. */
-abut_status abuti_layers_find_candidates(abut_layers *layers, double margin);
+/* Lists for each solid, in `near` from `near_begin` on, the others that it may collide with and
+ * whose `boxes` overlap its own. Solids with empty boxes have none. */
+abut_status abuti_layers_sweep(abut_layers *layers);
+/* The same for the bounding boxes of all solids. */
+abut_status abuti_layers_find_candidates(abut_layers *layers);
 
 /* ---- table.c ---- */
 
@@ -148,7 +151,6 @@ typedef struct layers_pass {
     abut_layers *layers;
     layers_view view;
     uint32_t number; /* index of the view */
-    double margin;   /* how far pixels and depths may be outside a solid */
     bool every_pixel, edges, hits, own;
     float *pixels; /* an image of `show` instead of sums; null = none */
     abut_layers_show show;

@@ -13,6 +13,7 @@
  */
 #include "layers/layers.h"
 
+#include <math.h>
 #include <string.h>
 
 enum { SOLIDS_PER_TASK = 64, BUSY_TILES_PER_TASK = 4 };
@@ -21,15 +22,34 @@ static const raster_rect no_pixels = {0, 0, -1, -1};
 
 /* ---- positions of solids ---- */
 
+/* The box of a solid in the view: pixels, and depths in units of a similar size. If boxes do not
+ * overlap, layers_common_pixels() is empty. */
+static box3 box_in_view(const layers_at *at) {
+    const double depth_unit = 0x1p-22, more = 0x1p-16; /* for rounding errors */
+    const layers_ball *b = &at->ball;
+    box3 box = {{at->rect.x0, at->rect.y0, depth_unit * at->depth[0]},
+                {at->rect.x1 + 1, at->rect.y1 + 1, depth_unit * at->depth[1]}};
+    if (b->radius >= 0 && fabs(b->x) + fabs(b->y) + fabs(b->z) + b->radius < 0x1p30) {
+        const double reach = b->radius + more;
+        box.lo.x = real_max(box.lo.x, b->x - reach);
+        box.lo.y = real_max(box.lo.y, b->y - reach);
+        box.hi.x = real_min(box.hi.x, b->x + reach);
+        box.hi.y = real_min(box.hi.y, b->y + reach);
+    }
+    return box;
+}
+
 /* Projects the bounding volumes of all solids, and finds the tiles that each extends into. Returns
  * the total number of windows. */
 static size_t place_solids(layers_pass *pass) {
+    box3 *boxes = pass->layers->boxes.data;
     size_t total = 0;
     for (size_t i = 0; i < pass->layers->solids.count; i++) {
         const layers_solid *solid = &layers_solids(pass->layers)[i];
         const layers_hull *hull = &solid->hull;
         layers_at *at = &layers_ats(pass)[i];
         *at = (layers_at){.rect = no_pixels};
+        boxes[i] = box_empty();
         if (solid->used)
             at->rect = raster_bounds(&pass->view.camera, &solid->motion, hull->box, hull->centre,
                                      hull->radius, at->depth);
@@ -42,6 +62,7 @@ static size_t place_solids(layers_pass *pass) {
         at->rows = (uint32_t)at->rect.y1 / pass->view.tile - at->row + 1;
         at->windows = total;
         total += (size_t)at->columns * at->rows;
+        boxes[i] = box_in_view(at);
     }
     return total;
 }
@@ -193,8 +214,12 @@ abut_status abuti_layers_pass(layers_pass *pass) {
     begin_chunks(pass);
     abut_status status = abuti_layers_resize(layers, &layers->at, solids, sizeof(layers_at));
     if (!status)
+        status = abuti_layers_resize(layers, &layers->boxes, solids, sizeof(box3));
+    if (!status)
         status =
             abuti_layers_resize(layers, &layers->windows, place_solids(pass), sizeof(raster_rect));
+    if (!status && !pass->every_pixel)
+        status = abuti_layers_sweep(layers);
     if (!status)
         status = abuti_layers_run_step(pass, solids, SOLIDS_PER_TASK, windows_task);
     if (!status)
@@ -218,11 +243,7 @@ static void cpu_destroy(abut_layers *layers) {
 
 static abut_status cpu_run(abut_layers *layers, layers_pass *passes, uint32_t count,
                            layers_output *output) {
-    double margin = 0;
-    for (uint32_t v = 0; v < count; v++)
-        margin = real_max(margin, passes[v].margin);
-    abut_status status =
-        passes->every_pixel ? ABUT_OK : abuti_layers_find_candidates(layers, margin);
+    abut_status status = ABUT_OK;
     for (uint32_t v = 0; v < count && !status; v++) {
         status = abuti_layers_pass(&passes[v]);
         if (!status)

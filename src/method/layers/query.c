@@ -72,11 +72,6 @@ abut_status abuti_layers_begin_pass(const char *function, abut_layers *layers,
     cut->depth_pixels = l->near > 0 ? 0 : c->scale / l->depth;
     cut->slack = 4.0 * RASTER_SLACK / (double)(1 << l->shift) + 4 * cut->depth_pixels +
                  (pass->edges ? 2 : 0);
-    pass->margin = cut->slack / c->scale;
-    if (l->near > 0) { /* where pixels and steps of depth are largest */
-        const double far = depth + l->near;
-        pass->margin = far * (pass->margin + 4 * far / l->depth);
-    }
     set_tile(cut, LAYERS_TILE);
     while ((size_t)cut->columns * cut->rows > LAYERS_TILES)
         set_tile(cut, 2 * cut->tile);
@@ -427,7 +422,7 @@ static abut_status run_query(query_state *w, abut_layers_result *result) {
     abut_status status = draws ? compute_sums(w) : ABUT_OK;
     w->tolerance = draws ? w->tolerance : q->tolerance;
     if (!status && asks)
-        status = abuti_layers_find_candidates(w->layers, 0);
+        status = abuti_layers_find_candidates(w->layers);
     if (!status && asks)
         status = list_candidates(w);
     w->candidate_count = w->candidates.count;

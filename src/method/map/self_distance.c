@@ -2,7 +2,7 @@
  *
  * Excluded for the samples of a triangle are all triangles that can be reached from it through
  * `rings` vertices, and those whose vertices are all closer than `geodesic` to one of its corners
- * along edges (Dijkstra 1959). Vertices with equal coordinates count as one, so that a surface
+ * along edges. Vertices with equal coordinates count as one, so that a surface
  * whose triangles share no vertices does not have the distance 0 to itself.
  *
  * Method: for each triangle, the excluded triangles are marked. Then the BVH is traversed for each
@@ -27,10 +27,11 @@ typedef struct worker {
     uint32_t part;            /* excluded component, or */
     uint32_t mark, *excluded; /* triangles with this mark are excluded */
     uint32_t turn, *reached;  /* vertices with this turn have been reached */
-    uint32_t *queue;          /* of vertices; for distances along edges a heap */
-    uint32_t *place;          /* index of a vertex in the heap */
-    double *way;              /* length of the path to a reached vertex */
-    uint32_t last;            /* triangle of the last result */
+    uint32_t *queue;          /* of vertices; for distances along edges circular, */
+    uint32_t first, queued;   /* with its first element and their number */
+    bool *is_queued;
+    double *way;   /* length of the path to a reached vertex */
+    uint32_t last; /* triangle of the last result */
 } worker;
 
 typedef struct self_search {
@@ -80,73 +81,40 @@ static void exclude_rings(worker *w, uint32_t triangle) {
         }
 }
 
-/* Moves a vertex up from index `at` of the heap. */
-static void heap_up(worker *w, uint32_t vertex, uint32_t at) {
-    for (uint32_t parent; at > 0; at = parent) {
-        parent = (at - 1) / 2;
-        if (w->way[w->queue[parent]] <= w->way[vertex])
-            break;
-        w->queue[at] = w->queue[parent];
-        w->place[w->queue[at]] = at;
-    }
-    w->queue[at] = vertex;
-    w->place[vertex] = at;
+/* A shorter path to a vertex. Puts it into the queue, unless the path is too long. */
+static void relax_vertex(worker *w, uint32_t vertex, double way) {
+    const uint32_t room = w->s->map->mesh->vertex_count;
+    if (!(way < w->s->geodesic) || (w->reached[vertex] == w->turn && way >= w->way[vertex]))
+        return;
+    w->reached[vertex] = w->turn;
+    w->way[vertex] = way;
+    if (!w->is_queued[vertex])
+        w->queue[(w->first + w->queued++) % room] = vertex;
+    w->is_queued[vertex] = true;
 }
 
-/* Removes the nearest vertex from a heap of `count`. */
-static uint32_t heap_pop(worker *w, uint32_t count) {
-    const uint32_t taken = w->queue[0], last = w->queue[count - 1];
-    uint32_t at = 0;
-    for (uint32_t child; (child = 2 * at + 1) < count - 1; at = child) {
-        if (child + 1 < count - 1 && w->way[w->queue[child + 1]] < w->way[w->queue[child]])
-            child++;
-        if (w->way[last] <= w->way[w->queue[child]])
-            break;
-        w->queue[at] = w->queue[child];
-        w->place[w->queue[at]] = at;
-    }
-    if (count > 1) {
-        w->queue[at] = last;
-        w->place[last] = at;
-    }
-    return taken;
-}
-
-static uint32_t relax_vertex(worker *w, uint32_t vertex, double way, uint32_t count) {
-    if (w->reached[vertex] != w->turn) {
-        w->reached[vertex] = w->turn;
-        w->way[vertex] = way;
-        heap_up(w, vertex, count++);
-    } else if (way < w->way[vertex]) { /* it is still in the heap, since lengths only increase */
-        w->way[vertex] = way;
-        heap_up(w, vertex, w->place[vertex]);
-    }
-    return count;
-}
-
-static bool is_within_geodesic(const worker *w, uint32_t vertex) {
-    return w->reached[vertex] == w->turn && w->way[vertex] < w->s->geodesic;
-}
-
-/* A triangle is excluded when the last of its vertices is removed from the heap. */
+/* A triangle is excluded when all its vertices have been reached. Paths become shorter until the
+ * queue is empty (Moore 1959), which for neighbourhoods is as fast as an ordered queue. */
 static void exclude_geodesic(worker *w, uint32_t triangle) {
     const self_search *s = w->s;
     const abut_mesh *mesh = s->map->mesh;
-    uint32_t count = 0;
     for (int k = 0; k < 3; k++)
-        count = relax_vertex(w, name_of(s, triangle, k), 0, count);
-    while (count && w->way[w->queue[0]] < s->geodesic) {
-        const uint32_t v = heap_pop(w, count--);
-        for (uint32_t i = s->begin[v]; i < s->begin[v + 1]; i++)
-            for (int k = 0; k < 3; k++) {
-                uint32_t other = name_of(s, s->faces[i], k);
-                double edge = v3_length(v3_sub(mesh->positions[other], mesh->positions[v]));
-                count = relax_vertex(w, other, w->way[v] + edge, count);
-            }
+        relax_vertex(w, name_of(s, triangle, k), 0);
+    while (w->queued) {
+        const uint32_t v = w->queue[w->first];
+        w->first = (w->first + 1) % mesh->vertex_count;
+        w->queued--;
+        w->is_queued[v] = false;
         for (uint32_t i = s->begin[v]; i < s->begin[v + 1]; i++) {
             const uint32_t t = s->faces[i];
-            if (is_within_geodesic(w, name_of(s, t, 0)) &&
-                is_within_geodesic(w, name_of(s, t, 1)) && is_within_geodesic(w, name_of(s, t, 2)))
+            bool all = true;
+            for (int k = 0; k < 3; k++) {
+                const uint32_t other = name_of(s, t, k);
+                double edge = v3_length(v3_sub(mesh->positions[other], mesh->positions[v]));
+                relax_vertex(w, other, w->way[v] + edge);
+                all = all && w->reached[other] == w->turn;
+            }
+            if (all)
                 w->excluded[t] = w->mark;
         }
     }
@@ -279,17 +247,17 @@ static abut_status create_worker(const self_search *s, worker *w) {
     w->excluded = abuti_allocate_zeroed(context, triangles, sizeof *w->excluded);
     w->reached = abuti_allocate_zeroed(context, vertices, sizeof *w->reached);
     w->queue = abuti_allocate(context, vertices, sizeof *w->queue);
-    w->place = abuti_allocate(context, ways, sizeof *w->place);
+    w->is_queued = abuti_allocate_zeroed(context, ways, sizeof *w->is_queued);
     w->way = abuti_allocate(context, ways, sizeof *w->way);
-    return w->excluded && w->reached && w->queue && w->place && w->way ? ABUT_OK
-                                                                       : ABUT_ERROR_MEMORY;
+    return w->excluded && w->reached && w->queue && w->is_queued && w->way ? ABUT_OK
+                                                                           : ABUT_ERROR_MEMORY;
 }
 
 static void destroy_search(self_search *s) {
     abut_context *context = s->map->context;
     for (uint32_t i = 0; s->workers && i < s->worker_count; i++) {
         worker *w = &s->workers[i];
-        ABUTI_RELEASE(context, w->excluded, w->reached, w->queue, w->place, w->way);
+        ABUTI_RELEASE(context, w->excluded, w->reached, w->queue, w->is_queued, w->way);
     }
     ABUTI_RELEASE(context, s->names, s->begin, s->faces, s->workers);
 }

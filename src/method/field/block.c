@@ -24,48 +24,58 @@ bool abuti_block_can_compress(void) {
 
 #ifdef ABUT_HAS_ZSTD
 
-/* Elements of 2 or 4 bytes as integers. */
-static uint32_t load_element(const unsigned char *at, size_t bytes) {
+/* Elements of 2 or 4 bytes as integers. Compilers create both versions of these functions. */
+static inline uint32_t load_element(const unsigned char *at, size_t bytes) {
     uint32_t four;
     uint16_t two;
+    if (bytes == sizeof four) {
+        memcpy(&four, at, sizeof four);
+        return four;
+    }
     memcpy(&two, at, sizeof two);
-    if (bytes == sizeof two)
-        return two;
-    memcpy(&four, at, sizeof four);
-    return four;
+    return two;
 }
 
-static void store_element(uint32_t value, unsigned char *to, size_t bytes) {
-    const uint16_t two = (uint16_t)value;
-    memcpy(to, bytes == sizeof two ? (const void *)&two : (const void *)&value, bytes);
-}
-
-static void split_planes(const unsigned char *from, size_t count, size_t bytes, unsigned char *to) {
-    const unsigned shift = (unsigned)(8 * bytes - 1);
+static inline void split_planes(const unsigned char *from, size_t count, size_t bytes,
+                                unsigned char *to) {
     uint32_t before = 0;
     for (size_t i = 0; i < count; i++) {
         const uint32_t value = load_element(from + bytes * i, bytes), d = value - before,
-                       z = d << 1 ^ (0 - (d >> shift & 1));
+                       z = d << 1 ^ (0 - (d >> (8 * bytes - 1) & 1));
         before = value;
         for (size_t k = 0; k < bytes; k++)
             to[k * count + i] = (unsigned char)(z >> 8 * k);
     }
 }
 
-static void join_planes(const unsigned char *from, size_t count, size_t bytes, unsigned char *to) {
-    uint32_t before = 0;
-    for (size_t i = 0; i < count; i++) {
-        uint32_t z = 0;
-        for (size_t k = 0; k < bytes; k++)
-            z |= (uint32_t)from[k * count + i] << 8 * k;
-        before += z >> 1 ^ (0 - (z & 1));
-        store_element(before, to + bytes * i, bytes);
+/* Works in chunks that fit into the L1 cache: first a loop that compilers vectorise, then the
+ * prefix sums. */
+static inline void join_planes(const unsigned char *from, size_t count, size_t bytes,
+                               unsigned char *to) {
+    enum { CHUNK_VALUES = 1024 };
+    uint32_t before = 0, piece[CHUNK_VALUES];
+    for (size_t begin = 0; begin < count; begin += CHUNK_VALUES) {
+        const size_t some = count - begin < CHUNK_VALUES ? count - begin : CHUNK_VALUES;
+        for (size_t i = 0; i < some; i++) {
+            uint32_t z = 0;
+            for (size_t k = 0; k < bytes; k++)
+                z |= (uint32_t)from[k * count + begin + i] << 8 * k;
+            piece[i] = z >> 1 ^ (0 - (z & 1));
+        }
+        for (size_t i = 0; i < some; i++) {
+            before += piece[i];
+            const uint16_t two = (uint16_t)before;
+            memcpy(to + bytes * (begin + i), bytes == 4 ? (const void *)&before : &two, bytes);
+        }
     }
 }
 
 size_t abuti_block_compress(const void *from, size_t bytes, size_t element_bytes, void *scratch,
                             void *to) {
-    split_planes(from, bytes / element_bytes, element_bytes, scratch);
+    if (element_bytes == 4)
+        split_planes(from, bytes / 4, 4, scratch);
+    else
+        split_planes(from, bytes / 2, 2, scratch);
     size_t got = ZSTD_compress(to, bytes, scratch, bytes, ZSTD_LEVEL);
     return ZSTD_isError(got) || got >= bytes ? 0 : got;
 }
@@ -75,7 +85,10 @@ bool abuti_block_expand(const void *from, size_t from_bytes, size_t element_byte
     size_t got = ZSTD_decompress(scratch, bytes, from, from_bytes);
     if (ZSTD_isError(got) || got != bytes)
         return false;
-    join_planes(scratch, bytes / element_bytes, element_bytes, to);
+    if (element_bytes == 4)
+        join_planes(scratch, bytes / 4, 4, to);
+    else
+        join_planes(scratch, bytes / 2, 2, to);
     return true;
 }
 

@@ -21,12 +21,8 @@
  * 1250 u L. We use e = 1280 u L. If d - e and d + e round to the same float, it is the float of the
  * query. Otherwise, and if d is not above e, the query computes the value.
  *
- * With several candidates, the distance of F is between the smallest and the largest of theirs. It
- * is also not above the distance from a point of an edge or a vertex: p may be beyond the ends of
- * an edge by m, so that its line is at d and the edge at most at sqrt(d^2 + m^2). (We use 4 m^2.)
- * If this whole interval rounds to one float, it is the value. Otherwise the candidates are
- * measured from the mesh instead of base points and directions. The error of that is less than 64 u
- * L, of which we use twice.
+ * With several candidates, all are measured from the mesh instead of base points and directions.
+ * The error of that is less than 64 u L, of which we use twice.
  */
 #ifndef ABUTI_FIELD_BUILD_CELLS_H
 #define ABUTI_FIELD_BUILD_CELLS_H

@@ -3,54 +3,6 @@
 
 #include "base/simd_lanes.h"
 
-/* Sets the winners for a list with a single feature. */
-static void set_only_winner(regions_winners *w) {
-    for (uint32_t i = 0; i < CELLS_COUNT; i += LANES) {
-        v_store(w->bound + i, v_all(0));
-        v_store(w->best + i, v_all(0));
-        v_store(w->next + i, v_all(INFINITY));
-        v_store(w->place + i, v_all(0));
-        v_store(w->square[0] + i, v_all(0));
-    }
-}
-
-/* The distance of a cell from a plane or a line. A vertex has no direction, so its line is a point.
- */
-static inline double distance_from(vec3 place, vec3 vector, bool is_face, vec3 p) {
-    vec3 r = v3_sub(p, place);
-    double along = v3_dot(r, vector);
-    double line = v3_length_sq(v3_along(r, -along, vector)), plane = along * along;
-    return sqrt(is_face ? plane : line);
-}
-
-/* Computes the value of a cell with several candidates; see cells.h. Returns whether it is certain.
- */
-static bool resolve_cell(const regions_table *table, const uint32_t *names,
-                         const cells_lanes *const at[3], const regions_winners *w,
-                         const cells_rule *rule, uint32_t i, float *value) {
-    const vec3 p = v3(at[0]->exact[i], at[1]->exact[i], at[2]->exact[i]);
-    if (!w->candidate_count || w->best[i] == INFINITY)
-        return false;
-    double lowest = INFINITY, highest = 0, most_of_it = INFINITY;
-    for (uint32_t c = 0; c < w->candidate_count; c++) {
-        if (!regions_is_candidate(w, c, i))
-            continue;
-        const regions_support f = regions_support_of(table, names[regions_candidate_place(w, c)]);
-        double d = distance_from(f.place, f.vector, f.is_face, p);
-        lowest = d < lowest ? d : lowest;
-        highest = d > highest ? d : highest;
-        if (!f.is_face)
-            most_of_it = d < most_of_it ? d : most_of_it;
-        if (f.is_marked)
-            return false;
-    }
-    most_of_it = sqrt(most_of_it * most_of_it + 4 * (double)rule->margin * rule->margin);
-    float other;
-    highest = highest < most_of_it ? highest : most_of_it;
-    return cells_value(rule, lowest, value) && cells_value(rule, highest, &other) &&
-           *value == other;
-}
-
 /* The winning feature of each cell, as a structure of arrays. */
 typedef struct columns {
     float offset[CELLS_COUNT];
@@ -130,24 +82,6 @@ static unsigned measure_each_winner(const regions_table *table, const uint32_t *
     return marked;
 }
 
-/* The same if one feature wins all cells, which is frequent. */
-static unsigned measure_single_winner(const regions_support *f, const cells_lanes *const at[3],
-                                      double d[CELLS_COUNT]) {
-    const double *px = at[0]->exact, *py = at[1]->exact, *pz = at[2]->exact;
-    const double a = f->place.x, b = f->place.y, c = f->place.z;
-    const double u = f->vector.x, v = f->vector.y, w = f->vector.z;
-    if (f->is_face) /* needs no square root */
-        for (uint32_t i = 0; i < CELLS_COUNT; i++)
-            d[i] = fabs((px[i] - a) * u + (py[i] - b) * v + (pz[i] - c) * w);
-    else
-        for (uint32_t i = 0; i < CELLS_COUNT; i++) {
-            double x = px[i] - a, y = py[i] - b, z = pz[i] - c, along = x * u + y * v + z * w;
-            double qx = x - along * u, qy = y - along * v, qz = z - along * w;
-            d[i] = sqrt(qx * qx + qy * qy + qz * qz);
-        }
-    return f->is_marked ? (1u << CELLS_COUNT) - 1 : 0;
-}
-
 /* Values of all cells from the winner of each. Returns a bit for each value that is not certain. */
 static unsigned compute_winner_values(const regions_table *table, const uint32_t *names,
                                       const cells_lanes *const at[3], const regions_winners *w,
@@ -155,16 +89,7 @@ static unsigned compute_winner_values(const regions_table *table, const uint32_t
     double d[CELLS_COUNT], lower[CELLS_COUNT], higher[CELLS_COUNT];
     float upper[CELLS_COUNT];
     const double error = rule->error, to_world = rule->to_world, band = rule->band;
-    unsigned others = 0, bits;
-    for (uint32_t i = 0; i < CELLS_COUNT; i += LANES)
-        others |= v_mask_bits(v_less(v_load(w->place + i), v_all(w->place[0]))) |
-                  v_mask_bits(v_less(v_all(w->place[0]), v_load(w->place + i)));
-    if (others) {
-        bits = measure_each_winner(table, names, at, w->place, d);
-    } else {
-        const regions_support f = regions_support_of(table, names[(int32_t)w->place[0]]);
-        bits = measure_single_winner(&f, at, d);
-    }
+    unsigned bits = measure_each_winner(table, names, at, w->place, d);
     for (uint32_t i = 0; i < CELLS_COUNT; i++) {
         double lo = (d[i] - error) * to_world, hi = (d[i] + error) * to_world;
         lower[i] = lo < band ? lo : band;
@@ -196,20 +121,14 @@ static unsigned compute_cell_values(const regions_table *table, const uint32_t *
                                     uint32_t count, const cells_lanes *const at[3],
                                     const cells_rule *rule, regions_winners *w,
                                     float values[CELLS_COUNT]) {
-    if (count == 1 && rule->band == INFINITY)
-        set_only_winner(w);
-    else
-        BY_LANES(abuti_regions)
-            .winners(table->rows, names, count,
-                     (const float *const[3]){at[0]->rounded, at[1]->rounded, at[2]->rounded},
-                     rule->margin, w);
-    unsigned doubtful = compute_winner_values(table, names, at, w, rule, values), left = 0;
+    BY_LANES(abuti_regions)
+        .winners(table->rows, names, count,
+                 (const float *const[3]){at[0]->rounded, at[1]->rounded, at[2]->rounded},
+                 rule->margin, w);
+    const unsigned doubtful = compute_winner_values(table, names, at, w, rule, values);
     if (doubtful)
         BY_LANES(abuti_regions).candidates(count, rule->margin, doubtful, w);
-    for (uint32_t i = 0; doubtful >> i; i++)
-        if (doubtful >> i & 1 && !resolve_cell(table, names, at, w, rule, i, &values[i]))
-            left |= 1u << i;
-    return left;
+    return doubtful;
 }
 
 const cells_kernel BY_LANES(abuti_cells) = {compute_cell_values};

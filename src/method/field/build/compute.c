@@ -63,40 +63,18 @@ static bool is_known(const worker *w, const uint32_t block[3]) {
                                             w->first[1] + block[1], w->first[2] + block[2])];
 }
 
-static void sign_row(float *row, const unsigned char *inside, uint32_t count) {
-    uint64_t all = 1;
-    _Static_assert(sizeof all == FIELD_BRICK, "as many bytes as cells of a row");
-    if (count == FIELD_BRICK)
-        memcpy(&all, inside, sizeof all);
-    if (!all)
-        return;
-    for (uint32_t i = 0; i < count; i++)
-        row[i] = inside[i] ? -row[i] : row[i];
-}
-
-/* Whether the surface crosses no row of a block. */
-static bool no_row_crosses(const worker *w, const cells_span *s) {
-    unsigned char crossed = 0;
-    for (uint32_t k = 0; k < s->count[2]; k++) {
-        const uint32_t cell[3] = {s->begin[0], s->begin[1], s->begin[2] + k};
-        const unsigned char *row = w->rows.crossed + sign_rows_row(&w->rows, cell);
-        for (uint32_t j = 0; j < s->count[1]; j++)
-            crossed |= row[j];
-    }
-    return !crossed;
-}
-
 /* Applies signs to the values of a block; `s` starts at the first cell of the block. */
 static void sign_cells(worker *w, const cells_span *s, bool is_signed) {
     const computing *c = w->c;
     if (!is_signed)
         abuti_sign_open(c->table.bvh, c->job->grid, &w->rows, s, true);
-    const bool outside = c->closed && no_row_crosses(w, s);
-    for (uint32_t k = 0; !outside && k < s->count[2]; k++)
+    for (uint32_t k = 0; k < s->count[2]; k++)
         for (uint32_t j = 0; j < s->count[1]; j++) {
             const uint32_t cell[3] = {s->begin[0], s->begin[1] + j, s->begin[2] + k};
-            sign_row(w->values + FIELD_BRICK * (j + (size_t)FIELD_BRICK * k),
-                     w->rows.inside + sign_rows_at(&w->rows, cell), s->count[0]);
+            const unsigned char *inside = w->rows.inside + sign_rows_at(&w->rows, cell);
+            float *row = w->values + FIELD_BRICK * (j + (size_t)FIELD_BRICK * k);
+            for (uint32_t i = 0; i < s->count[0]; i++)
+                row[i] = inside[i] ? -row[i] : row[i];
         }
 }
 

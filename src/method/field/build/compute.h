@@ -10,8 +10,6 @@ enum {
     CUBE_MIN = 2,   /* minimum */
     TILES_EACH = 8, /* tiles per thread, so that all threads end at about the same time */
     TILE_LONG = 32, /* blocks of a tile along x */
-    UNFILTERED_LIST_MAX =
-        6, /* lists of at most this many features are measured without further filtering */
     TILE_CELLS = CUBE * FIELD_BRICK,
     TILE_ROW = TILE_LONG * FIELD_BRICK
 };

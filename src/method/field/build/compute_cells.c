@@ -161,22 +161,12 @@ static void measure_cells(worker *w, const cells_span *s, const uint32_t *names,
             float *row =
                 &w->values[index_in_block(w, s->begin[0], s->begin[1] + j, s->begin[2] + k)];
             const float *from = values + CELLS_X * (j + CELLS_Y * k);
-            if (s->count[0] == CELLS_X)
-                memcpy(row, from, CELLS_X * sizeof *row);
-            else
-                memcpy(row, from, s->count[0] * sizeof *row);
+            memcpy(row, from, s->count[0] * sizeof *row);
         }
 }
 
 void abuti_compute_set(worker *w, const cells_span *s, bool search) {
-    const uint32_t side = FIELD_BRICK;
     uint32_t cell[3];
-    if (!search && s->count[0] == side && s->count[1] == side && s->count[2] == side) {
-        const float band = (float)w->rule.band;
-        for (uint32_t i = 0; i < side * side * side; i++)
-            w->values[i] = band;
-        return;
-    }
     for (cell[2] = s->begin[2]; cell[2] < s->begin[2] + s->count[2]; cell[2]++)
         for (cell[1] = s->begin[1]; cell[1] < s->begin[1] + s->count[1]; cell[1]++) {
             float *row = &w->values[index_in_block(w, s->begin[0], cell[1], cell[2])];
@@ -224,15 +214,10 @@ static void measure_parts(worker *w, const cells_span *parts, uint32_t count,
                           const regions_list *list) {
     regions_box boxes[REGIONS_BOXES];
     uint32_t kept_count[REGIONS_BOXES];
-    const bool is_short = list->count <= UNFILTERED_LIST_MAX;
-    if (!is_short) {
-        make_boxes(w, parts, count, boxes);
-        abuti_regions_filter(&w->lists, list, boxes, count, kept_count);
-    }
+    make_boxes(w, parts, count, boxes);
+    abuti_regions_filter(&w->lists, list, boxes, count, kept_count);
     for (uint32_t i = 0; i < count; i++)
-        if (is_short)
-            measure_cells(w, &parts[i], list->names, list->count);
-        else if (kept_count[i])
+        if (kept_count[i])
             measure_cells(w, &parts[i], w->lists.kept + (size_t)i * regions_stride(list->count),
                           kept_count[i]);
         else

@@ -19,16 +19,12 @@ static void store_dense_block(void *data, size_t at, const uint32_t begin[3], co
     abut_field *field = data;
     const uint32_t *count = field->grid.count;
     const uint32_t row = count[0] - begin[0] < FIELD_BRICK ? count[0] - begin[0] : FIELD_BRICK;
-    const bool whole = row == FIELD_BRICK && field->type == ABUT_FIELD_FLOAT;
     (void)at;
     for (uint32_t k = 0; k < FIELD_BRICK && begin[2] + k < count[2]; k++)
         for (uint32_t j = 0; j < FIELD_BRICK && begin[1] + j < count[1]; j++) {
             const float *from = values + FIELD_BRICK * (j + (size_t)FIELD_BRICK * k);
             size_t to = grid_at(count, begin[0], begin[1] + j, begin[2] + k);
-            if (whole) /* constant size: compiled to a move */
-                memcpy((float *)field->values + to, from, FIELD_BRICK * sizeof *from);
-            else
-                abuti_field_store(field, to, from, row);
+            abuti_field_store(field, to, from, row);
         }
 }
 

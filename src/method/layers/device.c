@@ -56,17 +56,13 @@ struct layers_device {
     abuti_vector bodies, position_changes; /* layers_body, uint64_t */
     abuti_vector first_own; /* uint32_t: offset of own positions, or LAYERS_NOTHING */
     uint32_t chunk_count;
-    size_t clean_heads;   /* pixel list heads that are cleared */
-    uint32_t slots;       /* table slots per view */
-    uint32_t clean_slots; /* cleared slots of all views */
-    uint32_t expected;    /* sums that are downloaded together with the counters */
+    uint32_t slots; /* table slots per view */
     abuti_vector view_list, longs, crossings, ray;
 };
 
 #define MEMORY(which) KIT_BUFFER(&d->kit, which)
 #define PIXELS_MAX ((uint64_t)1 << 28)
-enum { SLOTS_INITIAL = 1024, COUNTS_BYTES = 64 /* before the sums */ };
-_Static_assert(LAYERS_COUNTS * sizeof(uint32_t) <= COUNTS_BYTES, "counters fit before the sums");
+enum { SLOTS_INITIAL = 1024 };
 
 /* ---- create ---- */
 
@@ -374,34 +370,15 @@ static void launch_kernels(abut_layers *layers, uint32_t views, uint32_t tiles, 
                      MEMORY(COUNTS));
 }
 
-/* Clears the buffers that ray kernels expect to be empty, unless they are. */
+/* Clears the buffers that ray kernels expect to be empty. */
 static void clear_buffers(abut_layers *layers, uint32_t views, uint32_t pixels) {
     layers_device *d = layers->device;
     const uint32_t slots = views * d->slots;
-    if (d->clean_heads < pixels) {
-        abuti_kit_reserve(&d->kit, HEADS, pixels, sizeof(uint32_t));
-        abuti_kit_fill(&d->kit, HEADS, LAYERS_NOTHING, pixels * sizeof(uint32_t));
-    }
-    if (d->clean_slots < slots) {
-        abuti_kit_reserve(&d->kit, TABLE, slots, sizeof(layers_sum));
-        ABUTI_KIT_RUN(&d->kit, CLEAR, slots, LAYERS_ITEMS, MEMORY(TABLE), ABUTI_VALUE(slots));
-    }
+    abuti_kit_reserve(&d->kit, HEADS, pixels, sizeof(uint32_t));
+    abuti_kit_fill(&d->kit, HEADS, LAYERS_NOTHING, pixels * sizeof(uint32_t));
+    abuti_kit_reserve(&d->kit, TABLE, slots, sizeof(layers_sum));
+    ABUTI_KIT_RUN(&d->kit, CLEAR, slots, LAYERS_ITEMS, MEMORY(TABLE), ABUTI_VALUE(slots));
     abuti_kit_reserve(&d->kit, USED, d->lists[LAYERS_COUNT_SUMS].room, sizeof(uint32_t));
-    d->clean_heads = d->clean_slots = 0; /* until the ray kernels have cleared what they used */
-}
-
-/* Downloads the counters, and with them the expected number of sums. */
-static abut_status download_counts(layers_device *d, uint32_t counts[LAYERS_COUNTS]) {
-    const uint32_t room = d->lists[LAYERS_COUNT_SUMS].room;
-    d->expected = d->expected < room ? d->expected : room;
-    abuti_kit_receive(&d->kit, COUNTS, 0, d->down.at, LAYERS_COUNTS, sizeof *counts);
-    if (d->expected)
-        abuti_kit_receive(&d->kit, SUMS, 0, (char *)d->down.at + COUNTS_BYTES, d->expected,
-                          sizeof(layers_sum));
-    abut_status status = abuti_kit_finish(&d->kit);
-    if (!status)
-        memcpy(counts, d->down.at, LAYERS_COUNTS * sizeof *counts);
-    return status;
 }
 
 /* Launches all kernels; repeats until all lists were long enough. */
@@ -430,7 +407,8 @@ static abut_status launch_until_complete(abut_layers *layers, uint32_t views, ui
     do {
         clear_buffers(layers, views, pixels);
         launch_kernels(layers, views, tiles, wanted);
-        abut_status status = download_counts(d, counts);
+        abut_status status =
+            abuti_kit_download(&d->kit, COUNTS, counts, LAYERS_COUNTS, sizeof *counts);
         if (status)
             return status;
         again = counts[LAYERS_COUNT_LOST] > 0;
@@ -438,10 +416,6 @@ static abut_status launch_until_complete(abut_layers *layers, uint32_t views, ui
             d->slots *= 4;
         for (uint32_t i = 0; i < LAYERS_LISTS; i++)
             again = abuti_kit_grow(&d->kit, &d->lists[i], counts[i]) || again;
-        if (!again) {
-            d->clean_heads = pixels;
-            d->clean_slots = views * d->slots;
-        }
     } while (again && !abuti_kit_failed(&d->kit));
     return abuti_queue_report(&d->queue);
 }
@@ -498,21 +472,14 @@ static abut_status download_results(abut_layers *layers, const uint32_t counts[L
                                         lists[i].bytes);
     }
     const uint32_t sums = counts[LAYERS_COUNT_SUMS];
-    if (!status && sums > d->expected) {
-        d->expected = 0;
-        status = reserve_staging(d, &d->down, COUNTS_BYTES + (size_t)sums * sizeof(layers_sum));
-        if (status)
-            return status;
-        abuti_kit_receive(&d->kit, SUMS, 0, (char *)d->down.at + COUNTS_BYTES, sums,
-                          sizeof(layers_sum));
-        status = abuti_kit_finish(&d->kit);
-    }
-    if (status)
+    if (!status)
+        status = reserve_staging(d, &d->down, (size_t)sums * sizeof(layers_sum));
+    if (status || !sums)
         return status;
-    d->expected = sums + sums / 8;
-    to->sums = (const layers_sum *)(const void *)((char *)d->down.at + COUNTS_BYTES);
+    abuti_kit_receive(&d->kit, SUMS, 0, d->down.at, sums, sizeof(layers_sum));
+    to->sums = d->down.at;
     to->sum_count = sums;
-    return ABUT_OK;
+    return abuti_kit_finish(&d->kit);
 }
 
 /* Adds the rays that the device left to the host. */
@@ -554,9 +521,6 @@ static abut_status run_on_device(abut_layers *layers, layers_pass *passes, uint3
     const layers_pass *p = &passes[0];
     uint32_t wanted = (p->every_pixel ? LAYERS_EVERY_PIXEL : 0) | (p->edges ? LAYERS_EDGES : 0) |
                       (p->hits ? LAYERS_HITS : 0) | (p->own ? LAYERS_OWN : 0);
-    status = reserve_staging(d, &d->down, COUNTS_BYTES + (size_t)d->expected * sizeof(layers_sum));
-    if (status)
-        return status;
     if ((status = upload_changes(layers))) {
         abuti_queue_report(&d->queue);
         return status;

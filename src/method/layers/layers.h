@@ -244,8 +244,7 @@ abut_status abuti_layers_sort_sums(abut_layers *layers, const layers_output *out
 /* Sorts the sums of all views by pairs, and measures each pair: abut_layers_pair, sorted by a and
  * b. */
 abut_status abuti_layers_measure_pairs(abut_layers *layers, const layers_pass *passes,
-                                       uint32_t view_count, const layers_output *output,
-                                       abuti_vector *measured);
+                                       const layers_output *output, abuti_vector *measured);
 
 /* ---- query.c ---- */
 

@@ -229,15 +229,14 @@ __kernel void layers_clear(__global layers_sum *table, uint count) {
         table[at] = layers_empty_sum(LAYERS_NOTHING, LAYERS_NOTHING);
 }
 
-/* Copies the used slots into a list, and clears them. */
-__kernel void layers_gather(__global layers_sum *table, uint slots, __global const uint *used,
+/* Copies the used slots into a list. */
+__kernel void layers_gather(__global const layers_sum *table, uint slots, __global const uint *used,
                             uint room, __global layers_sum *sums, __global const uint *counts) {
     const uint count = min(counts[LAYERS_COUNT_SUMS], room);
     for (uint i = (uint)get_global_id(0); i < count; i += (uint)get_global_size(0)) {
         layers_sum s = table[used[i]];
         s.view = used[i] / slots;
         sums[i] = s;
-        table[used[i]] = layers_empty_sum(LAYERS_NOTHING, LAYERS_NOTHING);
     }
 }
 
@@ -435,7 +434,7 @@ static void write_long_ray(__global const uint4 *fragments, uint head, uint coun
 
 __kernel void layers_rays(__global const layers_listed_view *view_list, uint views,
                           __global const uint2 *group_masks, __global const uint *tiles,
-                          __global uint *heads, __global const uint4 *fragments,
+                          __global const uint *heads, __global const uint4 *fragments,
                           __global layers_sum *table, uint slots, __global uint *used, uint room,
                           __global layers_touch *touches, uint touch_room,
                           __global layers_long *longs, uint long_room,
@@ -521,8 +520,6 @@ __kernel void layers_rays(__global const layers_listed_view *view_list, uint vie
         if (is_long)
             write_long_ray(fragments, head, count, place, longs, long_room, crossings,
                            crossing_room, counts);
-        if (count)
-            heads[place] = LAYERS_NOTHING;
     }
 }
 

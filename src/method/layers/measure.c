@@ -10,12 +10,10 @@
  */
 #include "layers/layers.h"
 
-#include "base/simd.h"
-
 #include <math.h>
 #include <string.h>
 
-enum { PAIRS_PER_TASK = 256, PREFETCH_PAIRS = 8 };
+enum { PAIRS_PER_TASK = 256 };
 
 /* A pair while views are added. */
 typedef struct pair_build {
@@ -30,48 +28,15 @@ static double wide_to_double(const layers_wide *w) {
     return (double)w->high * 18446744073709551616.0 + (double)w->low;
 }
 
-/* A view with precomputed reciprocals. */
-typedef struct view_units {
-    const layers_pass *pass;
-    double pixel, depth, volume; /* sizes of units in parallel views */
-} view_units;
-
-static view_units compute_units(const layers_pass *pass) {
-    const raster_camera *c = &pass->view.camera;
-    return (view_units){.pass = pass,
-                        .pixel = 1 / c->scale,
-                        .depth = 1 / c->lens.depth,
-                        .volume = pass->view.volume_unit / (c->scale * c->scale)};
-}
-
-static vec3 point_of(const view_units *u, double x, double y, double z) {
-    const raster_camera *c = &u->pass->view.camera;
-    if (c->lens.near > 0)
-        return abuti_raster_point(c, x, y, z);
-    vec3 p = v3_along(c->origin, (x - c->lens.middle_x) * u->pixel, c->axes.row[0]);
-    p = v3_along(p, (y - c->lens.middle_y) * u->pixel, c->axes.row[1]);
-    return v3_along(p, z * u->depth - c->begin, c->axes.row[2]);
-}
-
 /* Rays next to those inside both solids are outside, so the box ends within a pixel of their
  * centres. */
-static box3 box_of(const view_units *u, const layers_sum *s) {
-    const raster_camera *c = &u->pass->view.camera;
-    double x[2] = {s->x0 - 0.5, s->x1 + 1.5}, y[2] = {s->y0 - 0.5, s->y1 + 1.5};
-    double z[2] = {s->z0, s->z1};
+static box3 box_of(const raster_camera *c, const layers_sum *s) {
+    const double x[2] = {s->x0 - 0.5, s->x1 + 1.5}, y[2] = {s->y0 - 0.5, s->y1 + 1.5};
+    const double z[2] = {s->z0, s->z1};
     box3 box = box_empty();
-    if (c->lens.near > 0) {
-        for (int k = 0; k < 8; k++)
-            box = box_grow(box, abuti_raster_point(c, x[k & 1], y[k >> 1 & 1], z[k >> 2]));
-        return box;
-    }
-    vec3 middle = point_of(u, 0.5 * (x[0] + x[1]), 0.5 * (y[0] + y[1]), 0.5 * (z[0] + z[1]));
-    double half[3] = {0.5 * (x[1] - x[0]) * u->pixel, 0.5 * (y[1] - y[0]) * u->pixel,
-                      0.5 * (z[1] - z[0]) * u->depth};
-    vec3 reach = v3(0, 0, 0);
-    for (int k = 0; k < 3; k++)
-        reach = v3_along(reach, half[k], v3_abs(c->axes.row[k]));
-    return (box3){v3_sub(middle, reach), v3_add(middle, reach)};
+    for (int k = 0; k < 8; k++)
+        box = box_grow(box, abuti_raster_point(c, x[k & 1], y[k >> 1 & 1], z[k >> 2]));
+    return box;
 }
 
 static void cut_box(abut_box *to, box3 by) {
@@ -80,10 +45,10 @@ static void cut_box(abut_box *to, box3 by) {
         *to = cut;
 }
 
-static void add_flux(pair_build *b, const view_units *u, const layers_sum *s) {
-    const vec3 d = u->pass->view.camera.axes.row[2];
+static void add_flux(pair_build *b, const raster_camera *c, const layers_sum *s) {
+    const vec3 d = c->axes.row[2];
     double surplus = (double)(int64_t)(s->leaves_a - s->enters_a);
-    double flux = surplus * (u->pixel * u->pixel);
+    double flux = surplus / (c->scale * c->scale);
     b->matrix[0] += d.x * d.x;
     b->matrix[1] += d.y * d.y;
     b->matrix[2] += d.z * d.z;
@@ -94,8 +59,7 @@ static void add_flux(pair_build *b, const view_units *u, const layers_sum *s) {
 }
 
 /* Adds the sums of a pair in one view. */
-static void add_view(pair_build *b, const view_units *u, const layers_sum *s) {
-    const layers_pass *pass = u->pass;
+static void add_view(pair_build *b, const layers_pass *pass, const layers_sum *s) {
     abut_layers_pair *p = b->pair;
     const raster_camera *c = &pass->view.camera;
     p->edges_a += s->edges_a;
@@ -103,8 +67,9 @@ static void add_view(pair_build *b, const view_units *u, const layers_sum *s) {
     if (!s->intervals)
         return;
     double longest = s->longest * pass->view.length_unit;
-    double weight = wide_to_double(&s->volume), volume = weight * u->volume;
-    double pixel = u->pixel;
+    double weight = wide_to_double(&s->volume);
+    double volume = weight * (pass->view.volume_unit / (c->scale * c->scale));
+    double pixel = 1 / c->scale;
     if (c->lens.near > 0)
         pixel *= raster_distance(c, s->z1) + c->lens.near;
     double error =
@@ -122,15 +87,15 @@ static void add_view(pair_build *b, const view_units *u, const layers_sum *s) {
         p->volume = volume;
     }
     if (weight > 0)
-        b->centre = v3_add(b->centre, point_of(u, wide_to_double(&s->x) / weight + 0.5,
-                                               wide_to_double(&s->y) / weight + 0.5,
-                                               wide_to_double(&s->z) / weight));
+        b->centre = v3_add(b->centre, abuti_raster_point(c, wide_to_double(&s->x) / weight + 0.5,
+                                                         wide_to_double(&s->y) / weight + 0.5,
+                                                         wide_to_double(&s->z) / weight));
     if (first)
-        p->box = box_of(u, s);
+        p->box = box_of(c, s);
     else
-        cut_box(&p->box, box_of(u, s));
+        cut_box(&p->box, box_of(c, s));
     if (c->lens.near <= 0)
-        add_flux(b, u, s);
+        add_flux(b, c, s);
 }
 
 /* Solves (sum of d dT) V = flux, see the head of this file. Returns zero if the directions do not
@@ -158,7 +123,7 @@ static void finish_pair(const pair_build *b) {
 
 /* Measures pairs, each of which has some sums. */
 typedef struct measure_work {
-    const view_units *units; /* of views */
+    const layers_pass *passes; /* of views */
     const layers_output *output;
     const sort_key *order; /* sums of a pair are consecutive */
     const size_t *begin;   /* of pairs */
@@ -181,23 +146,10 @@ static uint64_t first_view(const measure_work *w, const sort_key *order, size_t 
     return lowest;
 }
 
-/* Prefetches the sums of a pair. They are scattered in memory, and not cached after a download.
- * Without this the host mostly waits for memory. */
-static void prefetch_pair(const measure_work *w, size_t pair) {
-    for (size_t i = w->begin[pair]; i < w->begin[pair + 1]; i++) {
-        const char *sum = (const char *)sum_at(w->output, w->order[i].value);
-        for (size_t at = 0; at < sizeof(layers_sum); at += 64)
-            ABUTI_PREFETCH(sum + at);
-        ABUTI_PREFETCH(sum + sizeof(layers_sum) - 1);
-    }
-}
-
 static void measure_pairs_task(void *data, size_t chunk, size_t begin, size_t end) {
     const measure_work *w = data;
     (void)chunk;
     for (size_t k = begin; k < end; k++) {
-        if (k + PREFETCH_PAIRS < end)
-            prefetch_pair(w, k + PREFETCH_PAIRS);
         const sort_key *order = w->order + w->begin[k];
         size_t count = w->begin[k + 1] - w->begin[k];
         pair_build b = {.pair = &w->to[k]};
@@ -221,7 +173,7 @@ static void measure_pairs_task(void *data, size_t chunk, size_t begin, size_t en
                 }
                 only = only ? &all : s;
             }
-            add_view(&b, &w->units[view], only);
+            add_view(&b, &w->passes[view], only);
         }
         finish_pair(&b);
     }
@@ -244,23 +196,18 @@ abut_status abuti_layers_sort_sums(abut_layers *layers, const layers_output *out
 }
 
 abut_status abuti_layers_measure_pairs(abut_layers *layers, const layers_pass *passes,
-                                       uint32_t view_count, const layers_output *output,
-                                       abuti_vector *measured) {
+                                       const layers_output *output, abuti_vector *measured) {
     abut_context *context = layers->context;
     size_t count = output->sum_count + output->more.count, pairs = 0;
-    measure_work work = {.output = output};
+    measure_work work = {.output = output, .passes = passes};
     if (count > UINT32_MAX)
         return abuti_fail(ABUT_ERROR_LIMIT, "abut_layers_find: more than 2^32 sums of pairs are "
                                             "not supported; use fewer views or items");
     abut_status status = abuti_layers_sort_sums(layers, output, &work.order);
     if (!status)
         status = abuti_vector_reserve(context, &layers->begin, count + 1, sizeof(size_t));
-    view_units *units = status ? NULL : abuti_allocate(context, view_count, sizeof *units);
-    if (!units)
-        return ABUT_ERROR_MEMORY;
-    for (uint32_t v = 0; v < view_count; v++)
-        units[v] = compute_units(&passes[v]);
-    work.units = units;
+    if (status)
+        return status;
     size_t *begin = layers->begin.data;
     for (size_t i = 0; i < count; i++)
         if (!i || work.order[i].key != work.order[i - 1].key)
@@ -273,6 +220,5 @@ abut_status abuti_layers_measure_pairs(abut_layers *layers, const layers_pass *p
         status = abuti_parallel_try(context, "layers", pairs, layers_grain(pairs, PAIRS_PER_TASK),
                                     measure_pairs_task, &work);
     measured->count = status ? 0 : pairs;
-    abuti_release(context, units);
     return status;
 }

@@ -306,17 +306,6 @@ static abut_status collect_pairs(query_state *w, const exact_result *exact_resul
     const abut_layers_pair *measured = w->measured.data;
     const uint64_t *pairs = w->candidates.data;
     bool superset = w->query->is_exact || w->query->measure_volume;
-    size_t dropped = 0;
-    for (size_t k = 0; k < w->measured.count; k++) {
-        w->own_count += measured[k].a == measured[k].b;
-        dropped += measured[k].a == measured[k].b || !measured[k].view_count;
-    }
-    if (!superset && !dropped) { /* no change needed */
-        const abuti_vector all = w->measured;
-        w->measured = w->found;
-        w->found = all;
-        return ABUT_OK;
-    }
     abut_status status =
         abuti_vector_reserve(w->layers->context, &w->found, w->measured.count + w->candidates.count,
                              sizeof(abut_layers_pair));
@@ -324,6 +313,8 @@ static abut_status collect_pairs(query_state *w, const exact_result *exact_resul
         return status;
     abut_layers_pair *to = w->found.data;
     size_t made = 0, i = 0;
+    for (size_t k = 0; k < w->measured.count; k++)
+        w->own_count += measured[k].a == measured[k].b;
     for (size_t k = 0; k < (superset ? w->candidates.count : w->measured.count); k++) {
         if (!superset) {
             if (measured[k].a != measured[k].b && measured[k].view_count)
@@ -405,8 +396,7 @@ static abut_status compute_sums(query_state *w) {
         w->fragments += passes[v].fragments;
     }
     if (!status)
-        status =
-            abuti_layers_measure_pairs(w->layers, passes, w->view_count, &output, &w->measured);
+        status = abuti_layers_measure_pairs(w->layers, passes, &output, &w->measured);
     if (!status)
         status = list_hits(w, passes, &output.touches);
     ABUTI_RELEASE(context, passes, output.more.data, output.touches.data);

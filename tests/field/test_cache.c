@@ -170,7 +170,7 @@ static bool hits(abut_mesh *mesh, abut_field_options o, const abut_field *true_f
 
 TEST(fields_are_found_again) {
     abut_context *context = listening();
-    abut_mesh *mesh = mesh_of(context, 2), *again = mesh_of(context, 2),
+    TEST_MESH *mesh = mesh_of(context, 2), *again = mesh_of(context, 2),
               *other = mesh_of(context, 3);
     const char *folder = fresh("found/deeper");
     char path[ABUTI_CACHE_PATH_BYTES];
@@ -211,22 +211,19 @@ TEST(fields_are_found_again) {
     assert_int_equal(0, heard.warnings);
     for (int i = 0; i < WAYS; i++)
         abut_field_destroy(plain[i]);
-    abut_mesh_destroy(mesh);
-    abut_mesh_destroy(again);
-    abut_mesh_destroy(other);
     abut_context_destroy(context);
 }
 
 /* A field that follows its mesh is no longer that of the old one. */
 TEST(digests_follow_the_mesh) {
-    abut_mesh *mesh = mesh_of(NULL, 2), *moved = NULL, *copy = NULL;
+    TEST_MESH *mesh = mesh_of(NULL, 2), *moved = NULL, *copy = NULL;
     abut_pose shift = {.rotation = {0, 0, 0, 1}, .translation = {0.05, 0, 0}};
     abut_field_options o = ways(0);
     o.cache = fresh("follow");
     assert_ok(abut_mesh_transform(mesh, 1, shift, &moved));
     assert_ok(abut_mesh_transform(mesh, 1, shift, &copy));
     for (int found = 0; found < 2; found++) {
-        abut_field *field;
+        TEST_FIELD *field;
         bool is = false;
         assert_ok(abut_field_create(mesh, &o, &field));
         assert_ok(abut_field_set_mesh(field, moved, NULL));
@@ -234,18 +231,14 @@ TEST(digests_follow_the_mesh) {
         assert_true(is);
         assert_ok(abut_field_matches_mesh(field, mesh, &is));
         assert_false(is);
-        abut_field_destroy(field);
     }
-    abut_mesh_destroy(copy);
-    abut_mesh_destroy(moved);
-    abut_mesh_destroy(mesh);
 }
 
 /* With a BVH the sign method is the one that it is prepared for. */
 TEST(hierarchies_have_the_cache_too) {
-    abut_mesh *mesh = mesh_of(NULL, 2);
-    abut_bvh *bvh;
-    abut_field *field, *forced;
+    TEST_MESH *mesh = mesh_of(NULL, 2);
+    TEST_BVH *bvh;
+    TEST_FIELD *field, *forced;
     abut_field_options o = ways(0);
     abut_sign_options sign = abut_sign_options_default();
     assert_ok(abut_bvh_create(mesh, NULL, &bvh));
@@ -259,10 +252,6 @@ TEST(hierarchies_have_the_cache_too) {
     same(field, forced);
     o.sign = ABUT_SIGN_WINDING;
     assert_false(hits(mesh, o, NULL));
-    abut_field_destroy(forced);
-    abut_field_destroy(field);
-    abut_bvh_destroy(bvh);
-    abut_mesh_destroy(mesh);
 }
 
 static unsigned char file[1 << 16], hurt[1 << 16];
@@ -271,10 +260,10 @@ static unsigned char file[1 << 16], hurt[1 << 16];
  * each time, the damage is reported, and the file is repaired. */
 TEST(damage_is_told_and_mended) {
     abut_context *context = listening();
-    abut_mesh *mesh = mesh_of(context, 1), *other = mesh_of(context, 2);
+    TEST_MESH *mesh = mesh_of(context, 1), *other = mesh_of(context, 2);
     char path[ABUTI_CACHE_PATH_BYTES], other_path[ABUTI_CACHE_PATH_BYTES];
     abut_field_options o = ways(0), second = ways(1);
-    abut_field *right;
+    TEST_FIELD *right;
     o.cells = 4;
     assert_ok(abut_field_create(mesh, &o, &right));
     o.cache = second.cache = fresh("damage");
@@ -322,9 +311,6 @@ TEST(damage_is_told_and_mended) {
     assert_false(hits(mesh, o, right));
     assert_non_null(strstr(heard.last, "another key"));
     assert_true(hits(mesh, o, right));
-    abut_field_destroy(right);
-    abut_mesh_destroy(mesh);
-    abut_mesh_destroy(other);
     abut_context_destroy(context);
 }
 
@@ -332,7 +318,7 @@ TEST(damage_is_told_and_mended) {
  * under a right head that is not that of its key is not used either. */
 TEST(damage_of_one_is_not_that_of_all) {
     abut_context *context = listening();
-    abut_mesh *mesh = mesh_of(context, 1);
+    TEST_MESH *mesh = mesh_of(context, 1);
     char path[ABUTI_CACHE_PATH_BYTES];
     abut_field_options o = ways(0), second = ways(1);
     o.cache = second.cache = fresh("one");
@@ -372,7 +358,6 @@ TEST(damage_of_one_is_not_that_of_all) {
     abut_field_destroy(wrong);
     assert_false(hits(mesh, o, NULL));
     assert_non_null(strstr(heard.last, "does not match its key"));
-    abut_mesh_destroy(mesh);
     abut_context_destroy(context);
 }
 
@@ -390,14 +375,12 @@ TEST(processes_do_not_disturb) {
             abut_mesh *mesh = mesh_of(context, 1);
             for (uint32_t i = 0; i < EACH; i++) {
                 abut_field_options o = abut_field_options_default();
-                abut_field *plain = NULL, *field = NULL;
+                TEST_FIELD *plain = NULL, *field = NULL;
                 o.cells = 4 + 2 * i + (uint32_t)c * (i < EACH / 2); /* the second half is shared */
                 bad |= abut_field_create(mesh, &o, &plain) != ABUT_OK;
                 o.cache = folder;
                 bad |= abut_field_create(mesh, &o, &field) != ABUT_OK;
                 bad |= bad || memcmp(plain->values, field->values, plain->value_count * 4) != 0;
-                abut_field_destroy(plain);
-                abut_field_destroy(field);
             }
             _exit(bad || heard.warnings);
         }
@@ -450,7 +433,7 @@ TEST(folders_that_cannot_be_written_do_no_harm) {
     /* a folder that is a file, and one that cannot be named */
     char longer[5000];
     abut_context *context = listening();
-    abut_mesh *mesh = mesh_of(context, 1);
+    TEST_MESH *mesh = mesh_of(context, 1);
     abut_field_options o = ways(0);
     abut_field *field;
     memset(longer, 'a', sizeof longer);
@@ -463,13 +446,12 @@ TEST(folders_that_cannot_be_written_do_no_harm) {
         abut_field_destroy(field);
         assert_true(heard.warnings > 0);
     }
-    abut_mesh_destroy(mesh);
     abut_context_destroy(context);
 }
 
 TEST(a_full_disk_does_no_harm) {
     abut_context *context = listening();
-    abut_mesh *mesh = mesh_of(context, 1);
+    TEST_MESH *mesh = mesh_of(context, 1);
     char path[ABUTI_CACHE_PATH_BYTES];
     abut_field_options o = ways(0), large = ways(0);
     abut_field *field;
@@ -491,7 +473,6 @@ TEST(a_full_disk_does_no_harm) {
     assert_int_equal(1, files_in(o.cache, path)); /* and nothing beside it */
     assert_true(hits(mesh, o, NULL));
     assert_false(hits(mesh, large, NULL));
-    abut_mesh_destroy(mesh);
     abut_context_destroy(context);
 }
 
@@ -499,9 +480,9 @@ TEST(a_full_disk_does_no_harm) {
  * ran out, nothing is left, and the file is whole. */
 TEST(memory_that_fails_is_no_harm) {
     char path[ABUTI_CACHE_PATH_BYTES];
-    abut_mesh *first = mesh_of(NULL, 1);
+    TEST_MESH *first = mesh_of(NULL, 1);
     abut_field_options o = ways(0);
-    abut_field *right;
+    TEST_FIELD *right;
     o.cells = 5;
     assert_ok(abut_field_create(first, &o, &right));
     o.cache = fresh("memory");
@@ -534,8 +515,6 @@ TEST(memory_that_fails_is_no_harm) {
         assert_true(s.count == 1 && s.problems == 0);
         assert_int_equal(1, files_in(o.cache, path));
     }
-    abut_field_destroy(right);
-    abut_mesh_destroy(first);
 }
 
 static abut_status look_through(abut_context *context, void *data) {
@@ -550,9 +529,9 @@ static bool stop(void *user, const abut_field_cache_entry *entry) {
 }
 
 TEST(folders_are_listed_and_cleared) {
-    abut_mesh *mesh = mesh_of(NULL, 2);
+    TEST_MESH *mesh = mesh_of(NULL, 2);
     char path[ABUTI_CACHE_PATH_BYTES];
-    abut_field *field = NULL;
+    TEST_FIELD *field = NULL;
     abut_field_options o = ways(3);
     seen s = {0};
     o.cache = fresh("listed");
@@ -602,14 +581,12 @@ TEST(folders_are_listed_and_cleared) {
     assert_refused("null", abut_field_cache_clear(NULL, NULL, 0, NULL, NULL));
     assert_refused("age", abut_field_cache_clear(NULL, "", (double)NAN, NULL, NULL));
     assert_fails(ABUT_ERROR_FILE, "cannot be opened", abut_field_cache_list(NULL, path, see, &s));
-    abut_field_destroy(field);
-    abut_mesh_destroy(mesh);
 }
 
 /* "" is the user's own folder, which can be switched off. */
 TEST(the_own_folder_is_taken) {
     char path[ABUTI_CACHE_PATH_BYTES];
-    abut_mesh *mesh = mesh_of(NULL, 1);
+    TEST_MESH *mesh = mesh_of(NULL, 1);
     abut_field *field;
     abut_field_options o = ways(0);
     seen s = {0};
@@ -626,5 +603,4 @@ TEST(the_own_folder_is_taken) {
     assert_ok(abut_field_cache_list(NULL, "", see, &s));
     assert_int_equal(1, s.count);
     assert_int_equal(0, unsetenv("ABUT_CACHE_DIR"));
-    abut_mesh_destroy(mesh);
 }

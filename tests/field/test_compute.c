@@ -156,13 +156,12 @@ static abut_bvh *hierarchy_of(abut_mesh *mesh) {
 
 /* Takes the mesh. With a band and bricks that share layers, too. */
 static void check_mesh(abut_mesh *mesh, uint32_t cells) {
-    abut_bvh *bvh = hierarchy_of(mesh);
+    TEST_BVH *bvh = hierarchy_of(mesh);
     cells = test_rounds(8) < 8 ? 9 : cells; /* for builds that only have to do as the full one */
     abut_grid grid = grid_about(bvh->mesh, cells, 1.2);
     grid.count[1] -= 3;
     check_grid_of(bvh, &grid, INFINITY);
     check_grid_of(bvh, &grid, 1.7 * grid.cell);
-    abut_bvh_destroy(bvh);
 }
 
 /* ---- meshes ---- */
@@ -267,16 +266,15 @@ static abut_bvh *make_sieve(uint32_t detail) {
 }
 
 TEST(long_borders) {
-    abut_bvh *bvh = make_sieve(20);
+    TEST_BVH *bvh = make_sieve(20);
     abut_grid grid = grid_about(bvh->mesh, 19, 1.3);
     check_grid_of(bvh, &grid, INFINITY);
-    abut_bvh_destroy(bvh);
 }
 
 /* Centres on vertices, edges and faces. */
 TEST(aligned) {
     for (int kind = 0; kind < 2; kind++) {
-        abut_bvh *bvh = hierarchy_of(kind ? make_kind(NULL, SOUP_LATTICE, 60, 5)
+        TEST_BVH *bvh = hierarchy_of(kind ? make_kind(NULL, SOUP_LATTICE, 60, 5)
                                           : make_shape(NULL, ABUT_SHAPE_BOX, 4));
         abut_box b = abut_mesh_bounds(bvh->mesh);
         abut_grid grid = {.origin = b.lo, .count = {18, 18, 18}};
@@ -284,7 +282,6 @@ TEST(aligned) {
         check_grid_of(bvh, &grid, INFINITY);
         grid.origin = vec(b.lo.x - grid.cell, b.lo.y - grid.cell, b.lo.z - 2 * grid.cell);
         check_grid_of(bvh, &grid, 2 * grid.cell);
-        abut_bvh_destroy(bvh);
     }
 }
 
@@ -300,7 +297,7 @@ TEST(sizes_and_places) {
 
 /* Cells far from the mesh, and so small that they have the same coordinates. */
 TEST(odd_grids) {
-    abut_bvh *bvh = hierarchy_of(make_shape(NULL, ABUT_SHAPE_TEAPOT, 3));
+    TEST_BVH *bvh = hierarchy_of(make_shape(NULL, ABUT_SHAPE_TEAPOT, 3));
     abut_grid grid = grid_about(bvh->mesh, 12, 40);
     check_grid_of(bvh, &grid, INFINITY);
     grid = grid_about(bvh->mesh, 10, 1);
@@ -311,12 +308,11 @@ TEST(odd_grids) {
     check_grid_of(bvh, &grid, INFINITY);
     grid.cell = 1e-300;
     check_grid_of(bvh, &grid, 1e-3);
-    abut_bvh_destroy(bvh);
 }
 
 /* The middle of a sphere, where every list would be too long. */
 TEST(long_lists) {
-    abut_bvh *bvh = hierarchy_of(make_shape(NULL, ABUT_SHAPE_ICOSPHERE, 41));
+    TEST_BVH *bvh = hierarchy_of(make_shape(NULL, ABUT_SHAPE_ICOSPHERE, 41));
     abut_grid grid = {.origin = vec(-1e-4, -1e-4, -1e-4), .cell = 1e-4, .count = {3, 4, 3}};
     assert_true(bvh->triangle_count > REGIONS_LIST_MAX);
     check_grid_of(bvh, &grid, INFINITY);
@@ -324,7 +320,6 @@ TEST(long_lists) {
     grid.origin = vec(-0.5, -0.1, -0.1);
     grid.count[0] = 20;
     check_grid_of(bvh, &grid, INFINITY);
-    abut_bvh_destroy(bvh);
 }
 
 /* Beyond the point of a sharp triangle cells are hardly outside its two long edges, but far from
@@ -332,15 +327,14 @@ TEST(long_lists) {
 TEST(sharp_points) {
     static const abut_vec3 positions[] = {{0, 0, 0}, {1, 0.001, 0}, {1, -0.001, 0}};
     static const uint32_t indices[][3] = {{0, 1, 2}};
-    abut_bvh *bvh = hierarchy_of(test_mesh(NULL, positions, 3, indices, 1));
+    TEST_BVH *bvh = hierarchy_of(test_mesh(NULL, positions, 3, indices, 1));
     abut_grid grid = {.origin = vec(-0.004, -0.0005, 0.1), .cell = 0.00025, .count = {20, 5, 4}};
     check_grid_of(bvh, &grid, INFINITY);
-    abut_bvh_destroy(bvh);
 }
 
 /* Some blocks and some layers of others, on a grid that is longer than a tile. */
 static void check_wanted(abut_mesh *mesh, uint64_t seed) {
-    abut_bvh *bvh = hierarchy_of(mesh);
+    TEST_BVH *bvh = hierarchy_of(mesh);
     abut_grid grid = grid_about(bvh->mesh, 300, 1.2);
     grid.count[1] = grid.count[2] = 41;
     grid.origin.y = grid.origin.z = -20 * grid.cell;
@@ -358,7 +352,6 @@ static void check_wanted(abut_mesh *mesh, uint64_t seed) {
     make_answers(bvh, &grid, INFINITY, wanted, layers, count, &a);
     check_cells(bvh, &a, INFINITY);
     free(a.values);
-    abut_bvh_destroy(bvh);
 }
 
 TEST(wanted_blocks) {
@@ -403,7 +396,7 @@ static void check_same_field(const abut_field *a, const abut_field *b) {
 
 /* A few steps, each against a new field. */
 static void check_moving(abut_shape_kind kind, abut_field_options options, double reach) {
-    abut_mesh *mesh = make_shape(NULL, kind, 7);
+    TEST_MESH *mesh = make_shape(NULL, kind, 7);
     abut_field *field, *fresh;
     uint64_t recomputed = 77, all;
     options.grid = grid_about(mesh, 30, 1.5);
@@ -426,7 +419,6 @@ static void check_moving(abut_shape_kind kind, abut_field_options options, doubl
         mesh = bent;
     }
     abut_field_destroy(field);
-    abut_mesh_destroy(mesh);
 }
 
 TEST(moving) {
@@ -447,13 +439,13 @@ TEST(moving) {
 /* A surface far away moves across everything: distances stay and signs change. */
 TEST(moving_across) {
     abut_mesh *inner = make_moved(make_shape(NULL, ABUT_SHAPE_ICOSPHERE, 3), 0.1, vec(0, 0, 0));
-    abut_mesh *mesh =
+    TEST_MESH *mesh =
         make_joined(make_moved(make_shape(NULL, ABUT_SHAPE_BOX, 1), 40, vec(0, 0, 0)), inner);
-    abut_mesh *gone =
+    TEST_MESH *gone =
         make_joined(make_moved(make_shape(NULL, ABUT_SHAPE_BOX, 1), 40, vec(100, 0, 0)),
                     make_moved(make_shape(NULL, ABUT_SHAPE_ICOSPHERE, 3), 0.1, vec(0, 0, 0)));
     abut_field_options options = abut_field_options_default();
-    abut_field *field, *fresh;
+    TEST_FIELD *field, *fresh;
     uint64_t recomputed;
     options.grid.origin = vec(-0.3, -0.31, -0.32);
     options.grid.cell = 0.05;
@@ -467,14 +459,9 @@ TEST(moving_across) {
     check_same_field(field, fresh);
     assert_refused("null", abut_field_set_mesh(field, NULL, NULL));
     assert_refused("null", abut_field_set_mesh(NULL, mesh, NULL));
-    abut_mesh *other = make_shape(NULL, ABUT_SHAPE_BOX, 2);
+    TEST_MESH *other = make_shape(NULL, ABUT_SHAPE_BOX, 2);
     assert_refused("triangles", abut_field_set_mesh(field, other, &recomputed));
     check_same_field(field, fresh);
-    abut_mesh_destroy(other);
-    abut_field_destroy(fresh);
-    abut_field_destroy(field);
-    abut_mesh_destroy(mesh);
-    abut_mesh_destroy(gone);
 }
 
 static abut_status update_one(abut_context *context, void *data) {
@@ -551,15 +538,13 @@ static bool stop_field(void *user, const char *stage, double fraction) {
 TEST(cancelling) {
     uint32_t left = 1;
     abut_context *context = test_watched(stop_field, &left);
-    abut_mesh *mesh = make_shape(context, ABUT_SHAPE_BOX, 1);
-    abut_field *field = NULL;
+    TEST_MESH *mesh = make_shape(context, ABUT_SHAPE_BOX, 1);
+    TEST_FIELD *field = NULL;
     assert_int_equal(ABUT_ERROR_CANCELLED, abut_field_create(mesh, NULL, &field));
     assert_null(field);
     assert_int_equal(0, left);
     left = 100;
     assert_ok(abut_field_create(mesh, NULL, &field));
     assert_true(left < 100);
-    abut_field_destroy(field);
-    abut_mesh_destroy(mesh);
     abut_context_destroy(context);
 }

@@ -170,15 +170,13 @@ static void check_features(const abut_bvh *there) {
 }
 
 static void check_mesh(abut_mesh *mesh, uint32_t cells) {
-    abut_bvh *bvh = prepare(mesh, ABUT_SIGN_AUTO);
-    abut_bvh *there;
+    TEST_BVH *bvh = prepare(mesh, ABUT_SIGN_AUTO);
+    TEST_BVH *there;
     assert_ok(abuti_bvh_copy_to_device(bvh, device, &there));
     abut_grid grid = grid_about(mesh, cells, 0.1);
     check_features(there);
     check_grid(bvh, there, &grid, 0);
     check_grid(bvh, there, &grid, 3 * grid.cell);
-    abut_bvh_destroy(there);
-    abut_bvh_destroy(bvh);
     abut_mesh_destroy(mesh);
 }
 
@@ -226,8 +224,8 @@ TEST(from_other_hierarchies) {
     for (size_t m = 0; m < sizeof meshes / sizeof *meshes; m++)
         for (uint32_t cells = 8; cells <= 40; cells += 32) {
             abut_field_options options = abut_field_options_default();
-            abut_field *here, *there;
-            abut_bvh *bvh;
+            TEST_FIELD *here, *there;
+            TEST_BVH *bvh;
             double winding;
             options.cells = cells;
             assert_ok(abut_field_create(meshes[m], &options, &here));
@@ -243,9 +241,6 @@ TEST(from_other_hierarchies) {
             assert_ok(abut_field_create_from(bvh, &options, &there));
             assert_ok(abut_sign_winding(bvh, abut_mesh_bounds(meshes[m]).lo, &winding));
             assert_true(fabs(winding) < 1);
-            abut_bvh_destroy(bvh);
-            abut_field_destroy(there);
-            abut_field_destroy(here);
             free(values);
         }
     for (size_t m = 0; m < sizeof meshes / sizeof *meshes; m++)
@@ -256,14 +251,11 @@ TEST(soups) {
     for (soup_kind kind = 0; kind < SOUP_COUNT; kind++)
         check_mesh(make_kind(NULL, kind, 40, 5 + kind), 9);
     /* a vertex in so many triangles that there are no features */
-    abut_mesh *hub = make_shape(NULL, ABUT_SHAPE_CONE, FEATURES_DEGREE + 4);
-    abut_bvh *bvh = prepare(hub, ABUT_SIGN_AUTO), *there;
+    TEST_MESH *hub = make_shape(NULL, ABUT_SHAPE_CONE, FEATURES_DEGREE + 4);
+    TEST_BVH *bvh = prepare(hub, ABUT_SIGN_AUTO), *there;
     abut_grid grid = grid_about(hub, 20, 0.1);
     assert_ok(abuti_bvh_copy_to_device(bvh, device, &there));
     assert_true(check_grid(bvh, there, &grid, 0).searched);
-    abut_bvh_destroy(there);
-    abut_bvh_destroy(bvh);
-    abut_mesh_destroy(hub);
 }
 
 /* ---- the ways around lists ---- */
@@ -289,9 +281,9 @@ TEST(long_lists) {
 
 /* Grids that are left to the search, a pool that must grow, and the report of a build. */
 TEST(other_ways) {
-    abut_mesh *mesh = make_torn(make_shape(NULL, ABUT_SHAPE_TORUS, 16), 90);
-    abut_bvh *bvh = prepare(mesh, ABUT_SIGN_AUTO);
-    abut_bvh *there;
+    TEST_MESH *mesh = make_torn(make_shape(NULL, ABUT_SHAPE_TORUS, 16), 90);
+    TEST_BVH *bvh = prepare(mesh, ABUT_SIGN_AUTO);
+    TEST_BVH *there;
     field_parts *parts;
     abut_grid grid = grid_about(mesh, 16, 0.1), far = grid;
     assert_ok(abuti_bvh_copy_to_device(bvh, device, &there));
@@ -310,22 +302,18 @@ TEST(other_ways) {
     abut_bvh_destroy(there);
     abut_bvh_destroy(bvh);
     /* pseudo-normals use the search */
-    abut_mesh *closed = make_shape(NULL, ABUT_SHAPE_BOX, 1);
+    TEST_MESH *closed = make_shape(NULL, ABUT_SHAPE_BOX, 1);
     bvh = prepare(closed, ABUT_SIGN_NORMAL);
     assert_ok(abuti_bvh_copy_to_device(bvh, device, &there));
     grid = grid_about(closed, 6, 0.1);
     assert_true(check_grid(bvh, there, &grid, 0).searched);
-    abut_bvh_destroy(there);
-    abut_bvh_destroy(bvh);
-    abut_mesh_destroy(closed);
-    abut_mesh_destroy(mesh);
 }
 
 /* abut_field_create() with a device: the same bytes as without. Floats stay there until someone
  * queries on the CPU; fields of 16 bits are downloaded. All but the first use memory of the ones
  * before, as it was left. */
 TEST(for_the_cpu) {
-    abut_mesh *mesh = make_shape(NULL, ABUT_SHAPE_TORUS, 12);
+    TEST_MESH *mesh = make_shape(NULL, ABUT_SHAPE_TORUS, 12);
     device->buffer_pool.bytes_min = 16;
     for (int round = 0; round < 4; round++) {
         const bool type = round % 2;
@@ -350,7 +338,6 @@ TEST(for_the_cpu) {
     }
     device->buffer_pool.bytes_min = SIZE_MAX;
     abuti_buffer_pool_trim(device, 0);
-    abut_mesh_destroy(mesh);
 }
 
 typedef struct asking {
@@ -447,10 +434,10 @@ TEST(questions) {
  * fails half-way leaves a field that says so, until it is updated. */
 TEST(updates) {
     const abut_pose aside = {{0, 0, 0, 1}, {0.03, 0.01, 0}};
-    abut_mesh *mesh = make_torn(make_shape(NULL, ABUT_SHAPE_TORUS, 12), 40), *moved;
+    TEST_MESH *mesh = make_torn(make_shape(NULL, ABUT_SHAPE_TORUS, 12), 40), *moved;
     abut_field_options options = abut_field_options_default();
-    abut_field *field, *fresh;
-    abut_bvh *bvh, *there;
+    TEST_FIELD *field, *fresh;
+    TEST_BVH *bvh, *there;
     abut_field_value value;
     uint64_t blocks = 0;
     options.grid = grid_about(mesh, 16, 0.1);
@@ -490,21 +477,14 @@ TEST(updates) {
     assert_memory_equal(field->values, fresh->values, get_field_info(fresh).bytes);
     /* a field of the CPU, by a BVH of the device */
     options.device = NULL;
-    abut_field *plain;
+    TEST_FIELD *plain;
     assert_ok(abut_field_create(mesh, &options, &plain));
     assert_ok(abut_field_update_from(plain, there, NULL));
     assert_memory_equal(plain->values, fresh->values, get_field_info(fresh).bytes);
-    abut_field_destroy(plain);
-    abut_field_destroy(field);
-    abut_field_destroy(fresh);
-    abut_bvh_destroy(there);
-    abut_bvh_destroy(bvh);
-    abut_mesh_destroy(moved);
-    abut_mesh_destroy(mesh);
 }
 
 static void check_sparse(abut_mesh *mesh, abut_field_options options) {
-    abut_field *here, *built;
+    TEST_FIELD *here, *built;
     options.layout = ABUT_FIELD_SPARSE;
     options.device = NULL;
     assert_ok(abut_field_create(mesh, &options, &here));
@@ -519,8 +499,6 @@ static void check_sparse(abut_mesh *mesh, abut_field_options options) {
     assert_memory_equal(here->index, built->index, bricks * sizeof *here->index);
     assert_memory_equal(here->coarse, built->coarse, grid_cells(&corners) * sizeof *here->coarse);
     assert_memory_equal(here->values, built->values, here->value_count * field_value_bytes(here));
-    abut_field_destroy(here);
-    abut_field_destroy(built);
     abut_mesh_destroy(mesh);
 }
 
@@ -566,8 +544,8 @@ static abut_status build(abut_bvh *there, const failing *f) {
 /* The device fails at the n-th call, for some n: an error, nothing left behind, and the same
  * BVH builds the field afterwards. */
 TEST(failing_device) {
-    abut_mesh *mesh = make_torn(make_shape(NULL, ABUT_SHAPE_BOX, 1), 6);
-    abut_bvh *bvh = prepare(mesh, ABUT_SIGN_AUTO);
+    TEST_MESH *mesh = make_torn(make_shape(NULL, ABUT_SHAPE_BOX, 1), 6);
+    TEST_BVH *bvh = prepare(mesh, ABUT_SIGN_AUTO);
     failing f = {abut_field_options_default(), mesh};
     f.options.grid = grid_about(mesh, 6, 0.1);
     for (int warm = 0; warm < 2; warm++) {
@@ -597,13 +575,11 @@ TEST(failing_device) {
         if (warm)
             abut_bvh_destroy(there);
     }
-    abut_bvh_destroy(bvh);
-    abut_mesh_destroy(mesh);
 }
 
 /* The same for sparse fields, which are made from nothing each time. */
 TEST(failing_sparse) {
-    abut_mesh *mesh = make_shape(NULL, ABUT_SHAPE_BOX, 1);
+    TEST_MESH *mesh = make_shape(NULL, ABUT_SHAPE_BOX, 1);
     abut_field_options options = abut_field_options_default();
     abut_field *field = NULL;
     options.layout = ABUT_FIELD_SPARSE;
@@ -625,7 +601,6 @@ TEST(failing_sparse) {
         assert_int_equal(live, abuti_opencl_live());
     }
     assert_true(tries > 10);
-    abut_mesh_destroy(mesh);
 }
 
 static abut_status from_nothing(abut_context *context, void *data) {
@@ -662,7 +637,7 @@ static abut_status sparse_from_nothing(abut_context *context, void *data) {
 }
 
 TEST(out_of_memory) {
-    abut_mesh *mesh = make_torn(make_shape(NULL, ABUT_SHAPE_BOX, 1), 6);
+    TEST_MESH *mesh = make_torn(make_shape(NULL, ABUT_SHAPE_BOX, 1), 6);
     failing f = {abut_field_options_default(), mesh};
     f.options.grid = grid_about(mesh, 4, 0.1);
     assert_ok(from_nothing(NULL, &f));
@@ -674,12 +649,11 @@ TEST(out_of_memory) {
     sparse.device = device;
     assert_true(test_every_allocation(sparse_from_nothing, &sparse) > 20);
     assert_int_equal(live, abuti_opencl_live());
-    abut_mesh_destroy(mesh);
 }
 
 TEST(wrong_arguments) {
-    abut_mesh *mesh = make_shape(NULL, ABUT_SHAPE_BOX, 1), *other;
-    abut_bvh *bvh = prepare(mesh, ABUT_SIGN_AUTO), *there, *stranger;
+    TEST_MESH *mesh = make_shape(NULL, ABUT_SHAPE_BOX, 1), *other;
+    TEST_BVH *bvh = prepare(mesh, ABUT_SIGN_AUTO), *there, *stranger;
     abut_field *field = NULL, *made;
     abut_field_options options = abut_field_options_default(), bad;
     float value = 7;
@@ -711,11 +685,6 @@ TEST(wrong_arguments) {
     assert_true(value > 0);
     assert_null(abut_field_values(NULL));
     abut_field_destroy(made);
-    abut_bvh_destroy(there);
-    abut_bvh_destroy(stranger);
-    abut_bvh_destroy(bvh);
-    abut_mesh_destroy(other);
-    abut_mesh_destroy(mesh);
 }
 
 int main(void) {

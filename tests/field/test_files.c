@@ -87,11 +87,11 @@ TEST(checksums_are_those_of_the_specification) {
 /* ---- our own ---- */
 
 TEST(fields_come_back) {
-    abut_mesh *mesh = torus(NULL), *other;
+    TEST_MESH *mesh = torus(NULL), *other;
     abut_shape box = abut_shape_default(ABUT_SHAPE_BOX);
     assert_ok(abut_shape_create(NULL, &box, &other));
     for (int variant = 0; variant < 8; variant++) {
-        abut_field *field = field_of(mesh, variant & 3, 45), *back;
+        TEST_FIELD *field = field_of(mesh, variant & 3, 45), *back;
         abut_field_write_options options = abut_field_write_options_default();
         options.plain = variant & 4;
         bool is;
@@ -112,11 +112,7 @@ TEST(fields_come_back) {
             assert_true((double)first.count < 0.9 * (double)get_field_info(field).bytes);
         free(first.data);
         free(second.data);
-        abut_field_destroy(back);
-        abut_field_destroy(field);
     }
-    abut_mesh_destroy(other);
-    abut_mesh_destroy(mesh);
 }
 
 TEST_THREADS(threads_do_not_matter) {
@@ -145,7 +141,7 @@ TEST_THREADS(threads_do_not_matter) {
 
 /* Each byte of a small file in turn, and every length of it. */
 TEST(damage_is_noticed) {
-    abut_mesh *mesh = torus(NULL);
+    TEST_MESH *mesh = torus(NULL);
     for (int variant = 0; variant < 2; variant++) {
         abut_field *field = field_of(mesh, variant, 10), *back = NULL;
         assert_ok(abut_field_write(field, test_path("a.abutf"), NULL));
@@ -181,12 +177,11 @@ TEST(damage_is_noticed) {
     assert_fails(ABUT_ERROR_FILE, "cannot be opened",
                  abut_field_read(NULL, test_path("missing.abutf"), &none));
     assert_refused("null", abut_field_read(NULL, NULL, &none));
-    abut_mesh_destroy(mesh);
 }
 
 TEST(what_cannot_be_written_is_told) {
-    abut_mesh *mesh = torus(NULL);
-    abut_field *field = field_of(mesh, 0, 10);
+    TEST_MESH *mesh = torus(NULL);
+    TEST_FIELD *field = field_of(mesh, 0, 10);
     abut_field_write_options options = abut_field_write_options_default();
     assert_refused(".abutf", abut_field_write(field, test_path("a.txt"), NULL));
     assert_fails(ABUT_ERROR_FILE, "cannot be written",
@@ -204,8 +199,6 @@ TEST(what_cannot_be_written_is_told) {
         assert_fails(ABUT_ERROR_FILE, "denied",
                      abut_field_write(field, test_path("locked/a.abutf"), NULL));
     }
-    abut_field_destroy(field);
-    abut_mesh_destroy(mesh);
 }
 
 typedef struct job {
@@ -245,8 +238,8 @@ TEST(memory_that_fails_is_no_harm) {
 TEST(loaded_fields_collide) {
     enum { ROOM = 2000 };
     static abut_contact lists[2][ROOM];
-    abut_mesh *mesh = torus(NULL);
-    abut_field *field = field_of(mesh, 0, 24), *back;
+    TEST_MESH *mesh = torus(NULL);
+    TEST_FIELD *field = field_of(mesh, 0, 24), *back;
     abut_samples *samples;
     abut_contacts found[2] = {{.size = sizeof(abut_contacts), .list = lists[0], .capacity = ROOM},
                               {.size = sizeof(abut_contacts), .list = lists[1], .capacity = ROOM}};
@@ -266,9 +259,6 @@ TEST(loaded_fields_collide) {
         assert_true(lists[0][i].depth == lists[1][i].depth);
     assert_refused("has no mesh", abut_field_set_mesh(back, mesh, NULL));
     abut_samples_destroy(samples);
-    abut_field_destroy(back);
-    abut_field_destroy(field);
-    abut_mesh_destroy(mesh);
 }
 
 /* ---- others ---- */
@@ -276,9 +266,9 @@ TEST(loaded_fields_collide) {
 /* What stands in a binary export after its head are the values. */
 TEST(exports_hold_the_values) {
     static const char *const names[] = {"a.npy", "a.raw", "a.vti"};
-    abut_mesh *mesh = torus(NULL);
+    TEST_MESH *mesh = torus(NULL);
     for (int variant = 0; variant < 4; variant++) {
-        abut_field *field = field_of(mesh, variant, 20);
+        TEST_FIELD *field = field_of(mesh, variant, 20);
         const uint32_t *n = field->grid.count, zero[3] = {0, 0, 0};
         size_t cells = grid_cells(&field->grid), room = cells * sizeof(float);
         float *values = malloc(room);
@@ -318,9 +308,7 @@ TEST(exports_hold_the_values) {
         assert_non_null(strstr((char *)json.data, wanted));
         free(json.data);
         free(values);
-        abut_field_destroy(field);
     }
-    abut_mesh_destroy(mesh);
 }
 
 /* ---- values of the caller ---- */
@@ -331,7 +319,7 @@ TEST(values_of_the_caller_are_kept) {
     const uint32_t zero[3] = {0, 0, 0};
     abut_field *field = NULL;
     bool is = true;
-    abut_mesh *mesh = torus(NULL);
+    TEST_MESH *mesh = torus(NULL);
     assert_ok(abut_field_create_values(NULL, &grid, values, &field));
     assert_ok(abut_field_copy(field, zero, grid.count, back));
     assert_memory_equal(values, back, sizeof back);
@@ -347,7 +335,6 @@ TEST(values_of_the_caller_are_kept) {
     grid.count[1] = 1;
     assert_refused("at least 2", abut_field_create_values(NULL, &grid, values, &field));
     assert_null(field);
-    abut_mesh_destroy(mesh);
 }
 
 /* ---- one field by several processes, which are threads here ---- */
@@ -483,8 +470,8 @@ TEST_THREADS(a_team_writes_the_file_of_one) {
         run_team(cases[i].count, cases[i].variant, cases[i].kind, 0, members);
         abut_shape shape = abut_shape_default(cases[i].kind);
         abut_field_write_options how = abut_field_write_options_default();
-        abut_mesh *mesh;
-        abut_field *field, *back;
+        TEST_MESH *mesh;
+        TEST_FIELD *field, *back;
         shape.segments = cases[i].kind == ABUT_SHAPE_TEAPOT ? 2 : 8;
         shape.rings = 8;
         how.plain = cases[i].variant & 4;
@@ -504,9 +491,6 @@ TEST_THREADS(a_team_writes_the_file_of_one) {
             assert_true(members[k].info.highest == is.highest && members[k].info.bytes == is.bytes);
         }
         free(one.data);
-        abut_field_destroy(back);
-        abut_field_destroy(field);
-        abut_mesh_destroy(mesh);
     }
 }
 
@@ -570,7 +554,7 @@ TEST(a_team_fails_with_a_sentence) {
     for (uint64_t at = 1; at <= 6; at++) /* all exchanges */
         assert_fails(ABUT_ERROR_FILE, "exchange of data", write_alone(NULL, &at));
     assert_fails(ABUT_ERROR_FILE, "write function", write_alone(NULL, &full));
-    abut_mesh *mesh = torus(NULL);
+    TEST_MESH *mesh = torus(NULL);
     abut_field_options options = abut_field_options_default();
     abut_field_team team = abut_field_team_default();
     assert_refused("mesh", abut_field_write_distributed(NULL, NULL, false, &team, NULL));
@@ -582,5 +566,4 @@ TEST(a_team_fails_with_a_sentence) {
     team.write = alone_write;
     assert_fails(ABUT_ERROR_UNSUPPORTED, "sparse",
                  abut_field_write_distributed(mesh, &options, false, &team, NULL));
-    abut_mesh_destroy(mesh);
 }

@@ -40,8 +40,8 @@ TEST(noise_gives_closed_manifolds) {
                 value = kind == 1 ? rint(3 * value) : (value < 0 ? -1 : 1);
             values[i] = (float)(border ? fabs(value) : value);
         }
-        abut_field *field;
-        abut_mesh *mesh = NULL;
+        TEST_FIELD *field;
+        TEST_MESH *mesh = NULL;
         assert_ok(abut_field_create_values(NULL, &grid, values, &field));
         abut_status status = abut_field_isosurface(field, 0, &mesh);
         if (status) { /* nothing may be below the level after rounding */
@@ -52,8 +52,6 @@ TEST(noise_gives_closed_manifolds) {
             assert_true(report.volume > 0);
             assert_int_equal(report.problems[ABUT_PROBLEM_DEGENERATE_TRIANGLE].count, 0);
         }
-        abut_mesh_destroy(mesh);
-        abut_field_destroy(field);
     }
 }
 
@@ -67,7 +65,7 @@ TEST(surfaces_are_where_they_should_be) {
     assert_ok(abut_shape_create(NULL, &shape, &mesh));
     for (int variant = 0; variant < 4; variant++) {
         abut_field_options options = abut_field_options_default();
-        abut_field *field;
+        TEST_FIELD *field;
         options.cells = 32;
         options.band = 0.2;
         options.layout = variant & 1 ? ABUT_FIELD_SPARSE : ABUT_FIELD_DENSE;
@@ -93,7 +91,6 @@ TEST(surfaces_are_where_they_should_be) {
         assert_refused("level is nan", abut_field_isosurface(field, NAN, &surface));
         assert_refused("null", abut_field_isosurface(field, 0, NULL));
         assert_refused("null", abut_field_isosurface(NULL, 0, &surface));
-        abut_field_destroy(field);
     }
     abut_mesh_destroy(mesh);
 }
@@ -106,7 +103,7 @@ TEST(isosurfaces_are_never_cut_open) {
     assert_ok(abut_shape_create(NULL, &shape, &mesh));
     for (int variant = 0; variant < 4; variant++) {
         abut_field_options options = abut_field_options_default();
-        abut_field *field;
+        TEST_FIELD *field;
         options.cells = 32;
         options.layout = variant & 1 ? ABUT_FIELD_SPARSE : ABUT_FIELD_DENSE;
         options.type = variant & 2 ? ABUT_FIELD_INT16 : ABUT_FIELD_FLOAT;
@@ -118,16 +115,14 @@ TEST(isosurfaces_are_never_cut_open) {
             assert_null(surface);
             const char *wanted = strstr(abut_last_error(), "at least ");
             abut_field_options more = options;
-            abut_field *larger;
+            TEST_FIELD *larger;
             more.margin = strtod(wanted + 9, NULL);
             assert_ok(abut_field_create(mesh, &more, &larger));
             assert_ok(abut_field_isosurface(larger, level, &surface));
             assert_solid(surface);
             abut_mesh_destroy(surface);
             surface = NULL;
-            abut_field_destroy(larger);
         }
-        abut_field_destroy(field);
     }
     abut_mesh_destroy(mesh);
 }
@@ -191,8 +186,8 @@ TEST(values_that_reach_the_boundary_are_refused) {
 /* The published teapot has holes and cuts itself; its surface at level 0 has neither. */
 TEST(open_meshes_become_closed) {
     abut_shape shape = abut_shape_default(ABUT_SHAPE_TEAPOT);
-    abut_mesh *mesh, *surface;
-    abut_field *field;
+    TEST_MESH *mesh, *surface;
+    TEST_FIELD *field;
     abut_field_options options = abut_field_options_default();
     options.cells = 28;
     assert_ok(abut_shape_create(NULL, &shape, &mesh));
@@ -200,9 +195,6 @@ TEST(open_meshes_become_closed) {
     assert_ok(abut_field_create(mesh, &options, &field));
     assert_ok(abut_field_isosurface(field, 0, &surface));
     assert_solid(surface);
-    abut_mesh_destroy(surface);
-    abut_field_destroy(field);
-    abut_mesh_destroy(mesh);
 }
 
 /* ---- combinations ---- */
@@ -242,11 +234,10 @@ TEST(combinations_have_their_volumes) {
         abut_field_destroy(both);
     }
     grid.cell = 0.04;
-    abut_field *other = box_field(0, &grid);
+    TEST_FIELD *other = box_field(0, &grid);
     assert_refused("grids differ", abut_field_combine(a, other, 0, &both));
     assert_refused("combination is 3", abut_field_combine(a, b, (abut_combination)3, &both));
     assert_refused("null", abut_field_combine(a, NULL, 0, &both));
-    abut_field_destroy(other);
     abut_field_destroy(a);
     abut_field_destroy(b);
 }

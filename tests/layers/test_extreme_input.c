@@ -18,7 +18,7 @@ static abut_layers_query quick(uint32_t resolution) {
 }
 
 TEST(none_and_one) {
-    abut_layers *layers = start();
+    TEST_LAYERS *layers = start();
     abut_layers_pair pairs[2];
     abut_layers_result found = {.size = sizeof found,
                                 .pairs.list = pairs,
@@ -42,13 +42,12 @@ TEST(none_and_one) {
     assert_refused("", abut_layers_remove(layers, 0));
     assert_refused("", abut_layers_remove(layers, ABUT_NONE));
     assert_refused("", abut_layers_set_positions(layers, 0, abut_array_host(pairs)));
-    abut_layers_destroy(layers);
     abut_layers_destroy(NULL);
 }
 
 /* A mesh, its BVH and a hull are the same solid, and the set keeps the mesh. */
 TEST(kinds_of_colliders) {
-    abut_layers *layers = start();
+    TEST_LAYERS *layers = start();
     abut_layers_item item = abut_layers_item_default();
     abut_layers_pair pairs[3];
     abut_layers_result found = {.size = sizeof found, .pairs = {pairs, 3, 0}};
@@ -73,11 +72,10 @@ TEST(kinds_of_colliders) {
     const double volumes[3] = {0.5, 0, 0.25};
     for (int i = 0; i < 3; i++)
         assert_true(fabs(pairs[i].volume - volumes[i]) < 1e-12);
-    abut_layers_destroy(layers);
 }
 
 TEST(nonsense_is_refused) {
-    abut_layers *layers = start();
+    TEST_LAYERS *layers = start();
     abut_layers_item item = {.size = sizeof(abut_layers_item),
                              .collider = abut_collider_from_mesh(models[0], abut_pose_identity())};
     abut_layers_result found = {.size = sizeof found, .pairs.capacity = 0};
@@ -137,13 +135,12 @@ TEST(nonsense_is_refused) {
     assert_refused("", abut_layers_find(layers, &query, &found));
     view.region = (abut_box){{0, 0, 0}, {1, INFINITY, 1}};
     assert_refused("", abut_layers_find(layers, &query, &found));
-    abut_layers_destroy(layers);
 }
 
 /* A box without a side, and one of which a side is turned. */
 TEST(open_meshes_are_named) {
     abut_shape shape = abut_shape_default(ABUT_SHAPE_BOX);
-    abut_mesh *box;
+    TEST_MESH *box;
     shape.segments = 1;
     assert_ok(abut_shape_create(serial, &shape, &box));
     uint32_t indices[36], count = abut_mesh_triangle_count(box);
@@ -152,14 +149,14 @@ TEST(open_meshes_are_named) {
     abut_vec3 points[8];
     for (int i = 0; i < 8; i++)
         points[i] = v3_add(abut_mesh_local_origin(box), abut_mesh_local_positions(box)[i]);
-    abut_mesh *open = test_mesh(serial, points, 8, indices, 10);
+    TEST_MESH *open = test_mesh(serial, points, 8, indices, 10);
     uint32_t swap = indices[0];
     indices[0] = indices[1];
     indices[1] = swap;
-    abut_mesh *twisted = test_mesh(serial, points, 8, indices, 12);
+    TEST_MESH *twisted = test_mesh(serial, points, 8, indices, 12);
     abut_layers_options options = abut_layers_options_default();
     for (int cap = 0; cap < 2; cap++) {
-        abut_layers *layers;
+        TEST_LAYERS *layers;
         abut_layers_pair pairs[3];
         abut_layers_result found = {.size = sizeof found, .pairs.list = pairs, .pairs.capacity = 3};
         abut_layers_item item = {.size = sizeof(abut_layers_item),
@@ -179,11 +176,7 @@ TEST(open_meshes_are_named) {
         assert_int_equal(found.pairs.count, cap);
         if (cap)
             assert_true(fabs(pairs[0].volume - 0.5 * 0.75 * 0.875) < 0.03);
-        abut_layers_destroy(layers);
     }
-    abut_mesh_destroy(open);
-    abut_mesh_destroy(twisted);
-    abut_mesh_destroy(box);
 }
 
 static abut_mesh *tetrahedron(double size) {
@@ -195,8 +188,8 @@ static abut_mesh *tetrahedron(double size) {
 /* Ids do not wrap at 65,535. */
 TEST(seventy_thousand_solids) {
     enum { COUNT = 70000, SIDE = 265 };
-    abut_mesh *mesh = tetrahedron(0.4);
-    abut_layers *layers = start();
+    TEST_MESH *mesh = tetrahedron(0.4);
+    TEST_LAYERS *layers = start();
     abut_layers_pair pairs[4];
     abut_layers_result found = {.size = sizeof found, .pairs.list = pairs, .pairs.capacity = 4};
     for (uint32_t i = 0; i < COUNT; i++)
@@ -214,15 +207,13 @@ TEST(seventy_thousand_solids) {
         assert_true(pairs[0].a == 5 && pairs[0].b == COUNT - 1);
         assert_true(pairs[1].a == 65536 && pairs[1].b == 69000);
     }
-    abut_layers_destroy(layers);
-    abut_mesh_destroy(mesh);
 }
 
 /* Thin plates behind each other, each a little in the next: 10,000 surfaces along every ray. */
 TEST(ten_thousand_layers_in_a_pixel) {
     enum { PLATES = 5000 };
-    abut_mesh *plate = shape_mesh(ABUT_SHAPE_BOX, 1, 1);
-    abut_layers *layers = start();
+    TEST_MESH *plate = shape_mesh(ABUT_SHAPE_BOX, 1, 1);
+    TEST_LAYERS *layers = start();
     abut_layers_pair *pairs = calloc(PLATES, sizeof *pairs);
     assert_non_null(pairs);
     abut_layers_result found = {.size = sizeof found,
@@ -244,23 +235,20 @@ TEST(ten_thousand_layers_in_a_pixel) {
     }
     /* One within all others: every pair along every ray. */
     enum { CROWD = 40 };
-    abut_layers *crowd = start();
+    TEST_LAYERS *crowd = start();
     for (uint32_t i = 0; i < CROWD; i++)
         add(crowd, plate, 0, 0, 0.001 * i);
     query.resolution = 8;
     assert_ok(abut_layers_find(crowd, &query, &found));
     assert_int_equal(found.pairs.count, CROWD * (CROWD - 1) / 2);
-    abut_layers_destroy(crowd);
-    abut_layers_destroy(layers);
-    abut_mesh_destroy(plate);
     free(pairs);
 }
 
 /* A world of 1e6 and things of 1e-6 in one picture. */
 TEST(large_and_small_together) {
-    abut_mesh *large = shape_mesh(ABUT_SHAPE_BOX, 1e6, 1),
+    TEST_MESH *large = shape_mesh(ABUT_SHAPE_BOX, 1e6, 1),
               *small = shape_mesh(ABUT_SHAPE_BOX, 1e-6, 1);
-    abut_layers *layers = start();
+    TEST_LAYERS *layers = start();
     abut_layers_pair pairs[8];
     abut_layers_result found = {.size = sizeof found, .pairs.list = pairs, .pairs.capacity = 8};
     abut_layers_query query = quick(64);
@@ -281,13 +269,10 @@ TEST(large_and_small_together) {
     assert_ok(abut_layers_find(layers, &query, &found));
     assert_int_equal(found.pairs.count, 3);
     assert_true(fabs(pairs[2].length - 0.4e-6) < 1e-8);
-    abut_layers_destroy(layers);
-    abut_mesh_destroy(large);
-    abut_mesh_destroy(small);
 }
 
 TEST(outside_every_view) {
-    abut_layers *layers = start();
+    TEST_LAYERS *layers = start();
     abut_layers_pair pairs[2];
     abut_layers_result found = {.size = sizeof found, .pairs.list = pairs, .pairs.capacity = 2};
     abut_raster_view views[2] = {abut_raster_view_default(), abut_raster_view_default()};
@@ -306,13 +291,12 @@ TEST(outside_every_view) {
         assert_ok(abut_layers_find(layers, &query, &found));
         assert_int_equal(found.pairs.count, 0);
     }
-    abut_layers_destroy(layers);
 }
 
 /* 10^10 pixels, of which few are looked at. */
 TEST(a_hundred_thousand_pixels_wide) {
-    abut_mesh *box = shape_mesh(ABUT_SHAPE_BOX, 1, 1);
-    abut_layers *layers = start();
+    TEST_MESH *box = shape_mesh(ABUT_SHAPE_BOX, 1, 1);
+    TEST_LAYERS *layers = start();
     abut_layers_pair pairs[2];
     abut_layers_result found = {.size = sizeof found, .pairs.list = pairs, .pairs.capacity = 2};
     abut_raster_view view = abut_raster_view_default();
@@ -325,8 +309,6 @@ TEST(a_hundred_thousand_pixels_wide) {
     assert_ok(abut_layers_find(layers, &query, &found));
     assert_int_equal(found.pairs.count, 1);
     assert_true(fabs(pairs[0].volume - 0.1 * 0.8 * 0.6) < 0.012);
-    abut_layers_destroy(layers);
-    abut_mesh_destroy(box);
 }
 
 /* ---- memory ---- */

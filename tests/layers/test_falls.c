@@ -33,7 +33,7 @@ static uint64_t classic(const abut_collider *solids, uint32_t count, abut_vec3 d
 
 /* Three boxes in a row, as in section 4.2.1 of the document. */
 TEST(classic_finds_what_it_can) {
-    abut_mesh *box = make_box(1, 1, 1);
+    TEST_MESH *box = make_box(1, 1, 1);
     abut_collider boxes[3] = {abut_collider_from_mesh(box, abut_pose_identity()),
                               abut_collider_from_mesh(box, abut_pose_identity()),
                               abut_collider_from_mesh(box, abut_pose_identity())};
@@ -50,16 +50,15 @@ TEST(classic_finds_what_it_can) {
         boxes[i].pose.translation = (abut_vec3){1.5 * i, 0.2 * i, 0};
     cinder_options options = {.resolution = 100, .halvings = 2};
     assert_int_equal(classic(boxes, 3, aslant, &options, pairs), 0);
-    abut_mesh_destroy(box);
 }
 
 /* Rods through plates, one pair behind the other: the last one hides the others, but from us. */
 TEST(classic_loses_what_is_behind) {
     enum { PAIRS = 4 };
-    abut_mesh *plate = make_box(2, 0.2, 2), *rod = make_box(0.3, 1, 0.3);
+    TEST_MESH *plate = make_box(2, 0.2, 2), *rod = make_box(0.3, 1, 0.3);
     abut_collider solids[2 * PAIRS];
     abut_world_pair found[64];
-    abut_layers *layers;
+    TEST_LAYERS *layers;
     abut_layers_query query = abut_layers_query_default();
     abut_layers_pair pairs[16];
     abut_layers_result all = {.size = sizeof all, .pairs.list = pairs, .pairs.capacity = 16};
@@ -77,9 +76,6 @@ TEST(classic_loses_what_is_behind) {
     assert_ok(abut_layers_find(layers, &query, &all));
     assert_int_equal(all.pairs.count, PAIRS);
     assert_true(classic(solids, 2 * PAIRS, (abut_vec3){0, 1, 0}, &options, found) < PAIRS);
-    abut_layers_destroy(layers);
-    abut_mesh_destroy(plate);
-    abut_mesh_destroy(rod);
 }
 
 /* Pairs of one way against the exact ones. */
@@ -131,7 +127,7 @@ TEST(snow_sticks_and_spheres_bounce) {
                                  .resolution = k ? 64 : 400,
                                  .seed = 3};
         falls_score plain = {0};
-        abut_mesh *model = make_box(1, 1, 1.2);
+        TEST_MESH *model = make_box(1, 1, 1.2);
         uint64_t hits = 0;
         falls *s;
         options.model = model;
@@ -146,7 +142,6 @@ TEST(snow_sticks_and_spheres_bounce) {
         assert_true(plain.found > 3 && plain.false_pairs == 0);
         assert_true(hits > 3 && (k || s->stuck_count == hits));
         falls_destroy(s);
-        abut_mesh_destroy(model);
     }
 }
 

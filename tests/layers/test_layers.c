@@ -308,8 +308,8 @@ static abut_mesh *box_mesh(vec3 extent) {
 
 /* With `volume` alone nothing is drawn; with `exact` too, depths are known. */
 TEST(volumes_draw_no_images) {
-    abut_mesh *ball = shape_mesh(ABUT_SHAPE_ICOSPHERE, 1, 4);
-    abut_layers *layers;
+    TEST_MESH *ball = shape_mesh(ABUT_SHAPE_ICOSPHERE, 1, 4);
+    TEST_LAYERS *layers;
     abut_layers_pair pairs[2][4];
     assert_ok(abut_layers_create(serial, NULL, &layers));
     for (int i = 0; i < 4; i++) {
@@ -330,8 +330,6 @@ TEST(volumes_draw_no_images) {
             assert_true(p->volume == pairs[0][i].volume && p->volume > 0);
         }
     }
-    abut_layers_destroy(layers);
-    abut_mesh_destroy(ball);
 }
 
 /* Processor time of a query for so many boxes in a row, all in few pixels. */
@@ -355,12 +353,11 @@ static double row_seconds(abut_mesh *box, uint32_t count, bool volume) {
 
 /* Eight times as many solids in the same pixels: 64 times the time if all pairs were compared. */
 TEST(many_in_few_pixels) {
-    abut_mesh *box = box_mesh(v3(1, 1, 1));
+    TEST_MESH *box = box_mesh(v3(1, 1, 1));
     for (int volume = 0; volume < 2; volume++) {
         double few = row_seconds(box, 2000, volume), many = row_seconds(box, 16000, volume);
         assert_true(many < 24 * few + 0.05);
     }
-    abut_mesh_destroy(box);
 }
 
 /* ---- what is known ---- */
@@ -452,7 +449,7 @@ TEST(volumes_of_boxes_balls_and_tori) {
 /* From b to a; and where the overlap is. */
 TEST(normals_and_centres) {
     test_random random = {8};
-    abut_mesh *fine = shape_mesh(ABUT_SHAPE_ICOSPHERE, 1, 12);
+    TEST_MESH *fine = shape_mesh(ABUT_SHAPE_ICOSPHERE, 1, 12);
     for (int round = 0; round < 8; round++) {
         known k = {fine, fine, at_origin, shifted(0.8, 0, 0), 0};
         abut_pose turn = random_pose(&random, 1);
@@ -465,18 +462,17 @@ TEST(normals_and_centres) {
         /* The circle in which both intersect, of radius 0.3. */
         assert_true(fabs(p.area - 0.2827) < 0.02);
     }
-    abut_mesh_destroy(fine);
 }
 
 /* Boxes that touch along a whole side do not overlap, turned as they may be; pushed together by
  * more than the tolerance they do. */
 TEST(flush_boxes) {
     test_random random = {9};
-    abut_mesh *box = box_mesh(v3(1, 1, 1));
+    TEST_MESH *box = box_mesh(v3(1, 1, 1));
     for (uint32_t round = 0; round < test_rounds(128); round++) {
         abut_pose turn = round ? random_pose(&random, 2) : at_origin;
         for (int push = 0; push < 2; push++) {
-            abut_layers *layers;
+            TEST_LAYERS *layers;
             abut_layers_query query = abut_layers_query_default();
             abut_layers_pair pairs[3];
             abut_layers_result found = {.size = sizeof found,
@@ -491,10 +487,8 @@ TEST(flush_boxes) {
             query.tolerance = 1e-5;
             assert_ok(abut_layers_find(layers, &query, &found));
             assert_int_equal(found.pairs.count, push ? 2 : 0);
-            abut_layers_destroy(layers);
         }
     }
-    abut_mesh_destroy(box);
 }
 
 /* Shells in shells: what is in the cavity of another overlaps it not. */
@@ -505,7 +499,7 @@ TEST(cavities_are_outside) {
     abut_layers_pair pairs[8];
     query.resolution = 100;
     for (int inside = 0; inside < 2; inside++) {
-        abut_layers *layers;
+        TEST_LAYERS *layers;
         abut_layers_result found = {.size = sizeof found, .pairs.list = pairs, .pairs.capacity = 8};
         assert_ok(abut_layers_create(serial, NULL, &layers));
         for (int i = 0; i < 4; i++) {
@@ -515,7 +509,6 @@ TEST(cavities_are_outside) {
         assert_int_equal(found.pairs.count, inside);
         assert_true(!inside || (pairs[0].a == 2 && pairs[0].b == 3));
         query.is_exact = inside;
-        abut_layers_destroy(layers);
     }
     for (int i = 0; i < 4; i++)
         abut_mesh_destroy(shells[i]);
@@ -526,7 +519,7 @@ TEST(solids_that_overlap_themselves) {
     abut_mesh *box = box_mesh(v3(1, 1, 1)), *moved, *both;
     assert_ok(abut_mesh_transform(box, 1, shifted(0.5, 0, 0), &moved));
     both = joined_mesh(box, moved);
-    abut_layers *layers;
+    TEST_LAYERS *layers;
     abut_layers_query query = abut_layers_query_default();
     abut_layers_pair pairs[2], own[2];
     assert_ok(abut_layers_create(serial, NULL, &layers));
@@ -543,7 +536,6 @@ TEST(solids_that_overlap_themselves) {
     assert_int_equal(found.own.count, 1);
     assert_true(own[0].a == id && own[0].b == id);
     assert_true(fabs(own[0].volume - 0.5) < 0.03);
-    abut_layers_destroy(layers);
     abut_mesh_destroy(both);
 }
 
@@ -551,8 +543,8 @@ TEST(solids_that_overlap_themselves) {
 
 /* Rays from within a solid are in it from their begin on. */
 TEST(eye_inside_a_solid) {
-    abut_mesh *large = box_mesh(v3(4, 4, 4)), *small = box_mesh(v3(1, 1, 1));
-    abut_layers *layers;
+    TEST_MESH *large = box_mesh(v3(4, 4, 4)), *small = box_mesh(v3(1, 1, 1));
+    TEST_LAYERS *layers;
     assert_ok(abut_layers_create(serial, NULL, &layers));
     add_mesh(layers, large, abut_pose_identity());
     add_mesh(layers, small, shifted(0, 0, -2));
@@ -578,14 +570,11 @@ TEST(eye_inside_a_solid) {
     assert_int_equal(found.pairs.count, 1);
     assert_int_equal(pair.pixels, 64 * 64);
     assert_true(pair.length > 0.3 && pair.length < 0.3 * 1.3);
-    abut_layers_destroy(layers);
-    abut_mesh_destroy(large);
-    abut_mesh_destroy(small);
 }
 
 TEST(groups_and_masks) {
-    abut_mesh *box = box_mesh(v3(1, 1, 1));
-    abut_layers *layers;
+    TEST_MESH *box = box_mesh(v3(1, 1, 1));
+    TEST_LAYERS *layers;
     abut_layers_pair pairs[6];
     abut_layers_result found = {.size = sizeof found, .pairs.list = pairs, .pairs.capacity = 6};
     abut_layers_query query = abut_layers_query_default();
@@ -608,15 +597,13 @@ TEST(groups_and_masks) {
         assert_int_equal(found.pairs.count, 2);
         assert_true(pairs[0].a == 0 && pairs[0].b == 1 && pairs[1].a == 0 && pairs[1].b == 2);
     }
-    abut_layers_destroy(layers);
-    abut_mesh_destroy(box);
 }
 
 /* Edges of a small box within a large one, beside the diagonals of its side; and of the large one
  * in the small one. */
 TEST(edges_inside) {
-    abut_mesh *large = box_mesh(v3(2, 2, 2)), *small = box_mesh(v3(0.5, 0.5, 0.5));
-    abut_layers *layers;
+    TEST_MESH *large = box_mesh(v3(2, 2, 2)), *small = box_mesh(v3(0.5, 0.5, 0.5));
+    TEST_LAYERS *layers;
     abut_layers_query query = abut_layers_query_default();
     abut_layers_pair pair;
     enum { HITS = 20000 };
@@ -665,9 +652,6 @@ TEST(edges_inside) {
     assert_int_equal(abut_layers_find(layers, &query, &found), ABUT_ERROR_BUFFER);
     assert_int_equal(found.hits.count, count);
     assert_int_equal(found.pairs.count, 1);
-    abut_layers_destroy(layers);
-    abut_mesh_destroy(large);
-    abut_mesh_destroy(small);
     free(hits);
 }
 

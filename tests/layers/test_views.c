@@ -28,7 +28,7 @@ static abut_layers *two_boxes(void) {
 }
 
 TEST(what_is_told_of_a_pair) {
-    abut_layers *layers = two_boxes();
+    TEST_LAYERS *layers = two_boxes();
     abut_layers_pair pair;
     abut_layers_result result = {.size = sizeof result, .pairs.list = &pair, .pairs.capacity = 1};
     abut_layers_query query = abut_layers_query_default();
@@ -49,11 +49,10 @@ TEST(what_is_told_of_a_pair) {
     assert_true(fabs(pair.centre.z - 0.45) < 0.005);
     assert_true(fabs(pair.box.lo.z - 0.4) < 1e-6 && fabs(pair.box.hi.z - 0.5) < 1e-6);
     assert_true(pair.edges_a > 0 && pair.edges_b > 0);
-    abut_layers_destroy(layers);
 }
 
 TEST(an_eye_and_regions) {
-    abut_layers *layers = two_boxes();
+    TEST_LAYERS *layers = two_boxes();
     abut_layers_pair pair;
     abut_layers_result result = {.size = sizeof result, .pairs.list = &pair, .pairs.capacity = 1};
     abut_layers_query query = abut_layers_query_default();
@@ -85,11 +84,10 @@ TEST(an_eye_and_regions) {
     view.region = (abut_box){{-1, -1, -1}, {1, 1, 0.39}}; /* ends before it */
     assert_ok(abut_layers_find(layers, &query, &result));
     assert_int_equal(result.pairs.count, 0);
-    abut_layers_destroy(layers);
 }
 
 TEST(images_show_it) {
-    abut_layers *layers = two_boxes();
+    TEST_LAYERS *layers = two_boxes();
     abut_raster_view view = abut_raster_view_default();
     view.width = view.height = 150; /* 1.5 x 1.25 seen from above */
     float *pixels = malloc(150 * 150 * sizeof *pixels);
@@ -112,18 +110,17 @@ TEST(images_show_it) {
                                        &height),
                      ABUT_ERROR_BUFFER);
     free(pixels);
-    abut_layers_destroy(layers);
 }
 
 /* Two cubes in one mesh that overlap, and a small one in what they have in common. */
 TEST(volumes_of_what_cuts_itself_are_limited) {
-    abut_mesh *cube = make_box(1, 1, 1), *moved = NULL, *both = NULL,
+    TEST_MESH *cube = make_box(1, 1, 1), *moved = NULL, *both = NULL,
               *small = make_box(0.2, 0.2, 0.2);
     const abut_pose aside = {.translation = {0.5, 0, 0}};
     assert_ok(abut_mesh_transform(cube, 1, aside, &moved));
     abut_mesh *parts[] = {cube, moved};
     assert_ok(abut_mesh_join(parts, 2, &both));
-    abut_layers *layers = NULL;
+    TEST_LAYERS *layers = NULL;
     assert_ok(abut_layers_create(NULL, NULL, &layers));
     abut_layers_item item = {.size = sizeof(abut_layers_item),
                              .collider = abut_collider_from_mesh(both, abut_pose_identity())};
@@ -150,15 +147,10 @@ TEST(volumes_of_what_cuts_itself_are_limited) {
     assert_ok(abut_layers_find(layers, &query, &result));
     assert_int_equal(result.reliability.level, ABUT_RELIABILITY_GUARANTEED);
     assert_true(fabs(pair.volume - 0.008) < 1e-15);
-    abut_layers_destroy(layers);
-    abut_mesh_destroy(cube);
-    abut_mesh_destroy(moved);
-    abut_mesh_destroy(both);
-    abut_mesh_destroy(small);
 }
 
 TEST(what_views_cannot_tell) {
-    abut_layers *layers = two_boxes();
+    TEST_LAYERS *layers = two_boxes();
     abut_layers_pair pair;
     abut_layers_result result = {.size = sizeof result, .pairs.list = &pair, .pairs.capacity = 1};
     abut_layers_query query = abut_layers_query_default();
@@ -175,7 +167,7 @@ TEST(what_views_cannot_tell) {
         assert_true(pair.normal.x == 0 && pair.normal.y == 0 && pair.normal.z == 0);
     }
     /* A speck within a box is between all rays: its place is known from boxes. */
-    abut_mesh *speck = make_box(1e-5, 1e-5, 1e-5);
+    TEST_MESH *speck = make_box(1e-5, 1e-5, 1e-5);
     abut_layers_item item = {.size = sizeof(abut_layers_item),
                              .collider = abut_collider_from_mesh(speck, abut_pose_identity())};
     item.collider.pose.translation = (abut_vec3){-0.3, -0.2, -0.1};
@@ -188,6 +180,4 @@ TEST(what_views_cannot_tell) {
     assert_true(result.pairs.count == 1 && pair.relation == ABUT_PAIR_B_INSIDE && !pair.pixels);
     assert_true(fabs(pair.centre.x + 0.3) < 1e-6 && fabs(pair.centre.y + 0.2) < 1e-6 &&
                 fabs(pair.centre.z + 0.1) < 1e-6);
-    abut_mesh_destroy(speck);
-    abut_layers_destroy(layers);
 }

@@ -107,15 +107,13 @@ TEST(triangles_fill_the_square) {
                  {ABUT_SHAPE_ICOSPHERE, 10, 0, 0.9}, {ABUT_SHAPE_TORUS, 40, 25, 0.9},
                  {ABUT_SHAPE_CAPSULE, 40, 12, 0.85}, {ABUT_SHAPE_UVSPHERE, 40, 26, 0.9}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        abut_mesh *mesh = made(NULL, cases[i].kind, cases[i].segments, cases[i].rings);
-        abut_map *map = map_of(mesh, 512);
+        TEST_MESH *mesh = made(NULL, cases[i].kind, cases[i].segments, cases[i].rings);
+        TEST_MAP *map = map_of(mesh, 512);
         abut_map_info info = get_map_info(map);
         assert_true(info.used >= cases[i].used);
         assert_true(info.uneven < 0.1);
         assert_true(fabs(info.density * info.area - info.sample_count) < 0.03 * info.sample_count);
         check_atlas(map);
-        abut_map_destroy(map);
-        abut_mesh_destroy(mesh);
     }
 }
 
@@ -123,12 +121,10 @@ TEST(few_and_many_triangles_have_places) {
     const uint32_t segments[] = {1, 2, 8, 16};
     for (size_t i = 0; i < 4; i++)
         for (uint32_t resolution = 57; resolution < 300; resolution += 80) {
-            abut_mesh *mesh = made(NULL, ABUT_SHAPE_BOX, segments[i], 0);
-            abut_map *map = map_of(mesh, resolution);
+            TEST_MESH *mesh = made(NULL, ABUT_SHAPE_BOX, segments[i], 0);
+            TEST_MAP *map = map_of(mesh, resolution);
             check_atlas(map);
             check_reach(map, 500);
-            abut_map_destroy(map);
-            abut_mesh_destroy(mesh);
         }
 }
 
@@ -139,24 +135,21 @@ TEST(samples_are_within_reach_also_when_triangles_deform) {
     const abut_shape_kind kinds[] = {ABUT_SHAPE_LETTER_G, ABUT_SHAPE_TORUS, ABUT_SHAPE_CONE,
                                      ABUT_SHAPE_TEAPOT};
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
-        abut_mesh *mesh = made(NULL, kinds[i], 0, 0);
-        abut_map *map = map_of(mesh, 256);
+        TEST_MESH *mesh = made(NULL, kinds[i], 0, 0);
+        TEST_MAP *map = map_of(mesh, 256);
         for (size_t k = 0; k < sizeof change / sizeof *change; k++) {
-            abut_mesh *other = moved(mesh, change[k], (abut_vec3){1, 2, 3});
+            TEST_MESH *other = moved(mesh, change[k], (abut_vec3){1, 2, 3});
             assert_ok(abut_map_set_mesh(map, other));
             if (k < 5)
                 check_reach(map, test_thorough() ? 50000 : 250); /* a million points */
             assert_true(k || get_map_info(map).reach <= 1.0001 * get_map_info(map).reach_at_rest);
-            abut_mesh_destroy(other);
         }
         assert_true(get_map_info(map).reach == 0);
-        abut_map_destroy(map);
-        abut_mesh_destroy(mesh);
     }
 }
 
 TEST(the_resolution_that_is_needed_is_named) {
-    abut_mesh *mesh = made(NULL, ABUT_SHAPE_ICOSPHERE, 16, 0); /* 5,120 triangles */
+    TEST_MESH *mesh = made(NULL, ABUT_SHAPE_ICOSPHERE, 16, 0); /* 5,120 triangles */
     abut_map_options options = abut_map_options_default();
     abut_map *map = NULL;
     options.resolution = 64;
@@ -172,14 +165,13 @@ TEST(the_resolution_that_is_needed_is_named) {
     assert_int_equal(abut_map_create(mesh, &options, &map), ABUT_ERROR_LIMIT);
     options.resolution = 16385;
     assert_int_equal(abut_map_create(mesh, &options, &map), ABUT_ERROR_ARGUMENT);
-    abut_mesh_destroy(mesh);
 }
 
 TEST(triangles_without_area_are_sampled) {
     const double points[] = {0, 0, 0, 1, 0, 0, 0.5, 0, 0, 0, 1, 0, 1e-9, 1e-9, 0};
     const uint32_t indices[] = {0, 1, 2, 0, 0, 0, 0, 1, 3, 3, 3, 1, 0, 1, 4};
-    abut_mesh *mesh = test_mesh(NULL, points, 5, indices, 5);
-    abut_map *map = map_of(mesh, 64);
+    TEST_MESH *mesh = test_mesh(NULL, points, 5, indices, 5);
+    TEST_MAP *map = map_of(mesh, 64);
     check_atlas(map);
     check_reach(map, 2000);
     double reach;
@@ -194,12 +186,10 @@ TEST(triangles_without_area_are_sampled) {
     mesh = test_mesh(NULL, dot, 1, same, 1);
     map = map_of(mesh, 2);
     assert_true(get_map_info(map).sample_count >= 1);
-    abut_map_destroy(map);
-    abut_mesh_destroy(mesh);
 }
 
 TEST(importance_gives_samples) {
-    abut_mesh *mesh = made(NULL, ABUT_SHAPE_BOX, 8, 0);
+    TEST_MESH *mesh = made(NULL, ABUT_SHAPE_BOX, 8, 0);
     double importance[768];
     for (int t = 0; t < 768; t++)
         importance[t] = t < 128 ? 8 : 1;
@@ -220,7 +210,6 @@ TEST(importance_gives_samples) {
         importance[5] = bad[i];
         assert_int_equal(abut_map_create(mesh, &options, &map), ABUT_ERROR_ARGUMENT);
     }
-    abut_mesh_destroy(mesh);
 }
 
 /* Takes out some triangles, adds others, and gives each new triangle's old number. */
@@ -251,15 +240,15 @@ static abut_mesh *changed(abut_mesh *mesh, uint32_t every, uint32_t more, uint32
 
 TEST(changes_keep_the_places_of_others) {
     uint32_t from[4096];
-    abut_mesh *mesh = made(NULL, ABUT_SHAPE_LETTER_E, 12, 0);
+    TEST_MESH *mesh = made(NULL, ABUT_SHAPE_LETTER_E, 12, 0);
     const uint32_t count = abut_mesh_triangle_count(mesh);
     assert_true(2 * count < 4096);
     for (int round = 0; round < 3; round++) {
         const uint32_t every = round == 2 ? 0 : 10, more = round == 0   ? count / 20
                                                            : round == 1 ? count / 10
                                                                         : count;
-        abut_map *map = map_of(mesh, 256);
-        abut_mesh *other = changed(mesh, every, more, from);
+        TEST_MAP *map = map_of(mesh, 256);
+        TEST_MESH *other = changed(mesh, every, more, from);
         const uint32_t now = abut_mesh_triangle_count(other);
         double(*corners)[3][2] = malloc(count * sizeof *corners);
         for (uint32_t t = 0; t < count; t++)
@@ -279,10 +268,8 @@ TEST(changes_keep_the_places_of_others) {
         assert_ok(abut_map_replace_mesh(map, mesh, NULL)); /* and all anew */
         assert_int_equal(get_map_info(map).placed, count);
         free(corners);
-        abut_map_destroy(map);
-        abut_mesh_destroy(other);
     }
-    abut_map *map = map_of(mesh, 256);
+    TEST_MAP *map = map_of(mesh, 256);
     for (uint32_t t = 0; t < count; t++)
         from[t] = t;
     from[3] = 4;
@@ -290,6 +277,4 @@ TEST(changes_keep_the_places_of_others) {
     from[3] = count;
     assert_int_equal(abut_map_replace_mesh(map, mesh, from), ABUT_ERROR_ARGUMENT);
     assert_int_equal(get_map_info(map).placed, count);
-    abut_map_destroy(map);
-    abut_mesh_destroy(mesh);
 }

@@ -89,7 +89,7 @@ static abut_map_measures compare(scene *s, double limit) {
 }
 
 TEST(the_same_as_on_the_cpu) {
-    abut_mesh *e = made(NULL, ABUT_SHAPE_LETTER_E, 6, 0),
+    TEST_MESH *e = made(NULL, ABUT_SHAPE_LETTER_E, 6, 0),
               *g = made(NULL, ABUT_SHAPE_LETTER_G, 6, 0);
     for (int round = 0; round < 4; round++) {
         scene s;
@@ -103,19 +103,17 @@ TEST(the_same_as_on_the_cpu) {
         compare(&s, 0); /* warm */
         scene_free(&s);
     }
-    abut_mesh_destroy(e);
-    abut_mesh_destroy(g);
 }
 
 TEST(bodies_that_move) {
-    abut_mesh *torus = made(NULL, ABUT_SHAPE_TORUS, 16, 10),
+    TEST_MESH *torus = made(NULL, ABUT_SHAPE_TORUS, 16, 10),
               *ball = made(NULL, ABUT_SHAPE_ICOSPHERE, 5, 0);
     scene s;
     scene_make(&s, torus, 80);
     scene_add(&s, ball, SIGNED, abut_pose_identity());
     for (int frame = 0; frame < 4; frame++) {
         const double bend[9] = {1, 0.2 * frame, 0, 0, 1, 0, 0, 0.1 * frame, 1};
-        abut_mesh *here = moved(torus, bend, (abut_vec3){0.1 * frame, 0, 0}),
+        TEST_MESH *here = moved(torus, bend, (abut_vec3){0.1 * frame, 0, 0}),
                   *there = moved(ball, bend, (abut_vec3){0.5, 0.3 * frame, 0});
         for (int k = 0; k < 2; k++) {
             assert_ok(abut_map_set_mesh(s.map[k], here));
@@ -123,18 +121,14 @@ TEST(bodies_that_move) {
                 abut_bvh_set_mesh((abut_bvh *)(uintptr_t)s.others[k][0].shape.body.bvh, there));
         }
         compare(&s, 0);
-        abut_mesh_destroy(here);
-        abut_mesh_destroy(there);
     }
     scene_free(&s);
-    abut_mesh_destroy(torus);
-    abut_mesh_destroy(ball);
 }
 
 /* Several at once, some with signs; one in two places; far away; with a boundary; by
  * pseudo-normals; and one on the CPU. */
 TEST(many_bodies) {
-    abut_mesh *ball = made(NULL, ABUT_SHAPE_ICOSPHERE, 3, 0),
+    TEST_MESH *ball = made(NULL, ABUT_SHAPE_ICOSPHERE, 3, 0),
               *sheet = made(NULL, ABUT_SHAPE_SHEET, 4, 4);
     scene s;
     scene_make(&s, ball, 64);
@@ -162,8 +156,6 @@ TEST(many_bodies) {
     compare(&s, 0);
     s.others[1][0] = here;
     scene_free(&s);
-    abut_mesh_destroy(ball);
-    abut_mesh_destroy(sheet);
 }
 
 /* Bodies of one mesh: none is nearest to itself, as if each had a map of its own. */
@@ -180,7 +172,7 @@ TEST(bodies_of_one_mesh) {
     abut_map_texel *texels[2] = {malloc(n * n * sizeof **texels), malloc(n * n * sizeof **texels)};
     for (int frame = test_brief() ? 2 : 0; frame < 4; frame++) {
         const double bend[9] = {1, 0.1 * frame, 0, 0, 1, 0, 0, 0, 1 + 0.1 * frame};
-        abut_mesh *now = moved(all, bend, (abut_vec3){0, 0, 0});
+        TEST_MESH *now = moved(all, bend, (abut_vec3){0, 0, 0});
         abut_map_query query = abut_map_query_default();
         query.rings = ABUT_NONE;
         query.limit = frame == 3 ? 0.3 : 0;
@@ -220,7 +212,6 @@ TEST(bodies_of_one_mesh) {
             assert_int_equal(texels[0][i].triangle, within ? best.triangle : ABUT_NONE);
             assert_true(texels[0][i].distance == (within ? (float)best.distance : INFINITY));
         }
-        abut_mesh_destroy(now);
     }
     free(texels[0]);
     free(texels[1]);

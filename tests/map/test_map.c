@@ -60,13 +60,13 @@ static void check_samples(const abut_map *map, const abut_collider *others, uint
 }
 
 TEST(samples_are_those_of_single_queries) {
-    abut_mesh *e = made(NULL, ABUT_SHAPE_LETTER_E, 6, 0),
+    TEST_MESH *e = made(NULL, ABUT_SHAPE_LETTER_E, 6, 0),
               *g0 = made(NULL, ABUT_SHAPE_LETTER_G, 6, 0);
     for (int round = 0; round < 4; round++) {
         const bool sign = round & 1;
-        abut_mesh *g = shifted(g0, round < 2 ? 0.9 : 0.3, 0.1, 0.07);
-        abut_bvh *bvh = hierarchy_of(g, sign);
-        abut_map *map = map_of(e, 200);
+        TEST_MESH *g = shifted(g0, round < 2 ? 0.9 : 0.3, 0.1, 0.07);
+        TEST_BVH *bvh = hierarchy_of(g, sign);
+        TEST_MAP *map = map_of(e, 200);
         abut_collider other = abut_collider_from_bvh(bvh, abut_pose_identity());
         find_one(map, bvh, 0);
         assert_true(get_map_info(map).has_distances);
@@ -74,12 +74,7 @@ TEST(samples_are_those_of_single_queries) {
         check_samples(map, &other, 1, HUGE_VAL, 7);
         find_one(map, bvh, 0.2);
         check_samples(map, &other, 1, 0.2, 7);
-        abut_map_destroy(map);
-        abut_bvh_destroy(bvh);
-        abut_mesh_destroy(g);
     }
-    abut_mesh_destroy(e);
-    abut_mesh_destroy(g0);
 }
 
 TEST(the_nearest_of_many_bodies_wins) {
@@ -117,13 +112,13 @@ TEST(the_nearest_of_many_bodies_wins) {
 }
 
 TEST(poses_move_bodies) {
-    abut_mesh *ball = made(NULL, ABUT_SHAPE_TORUS, 24, 12),
+    TEST_MESH *ball = made(NULL, ABUT_SHAPE_TORUS, 24, 12),
               *e = made(NULL, ABUT_SHAPE_LETTER_E, 5, 0);
-    abut_bvh *bvh = hierarchy_of(e, true);
+    TEST_BVH *bvh = hierarchy_of(e, true);
     abut_collider other =
         abut_collider_from_bvh(bvh, (abut_pose){{0.5, 0.1, -0.3, 0.7}, {0.4, 0.2, 0.5}});
     abut_pose inverse;
-    abut_map *map = map_of(ball, 128);
+    TEST_MAP *map = map_of(ball, 128);
     assert_ok(abut_map_compute_distance(map, &other, 1, NULL));
     assert_ok(abut_pose_invert(&other.pose, &inverse));
     abut_map_texel *texels = texels_of(map);
@@ -143,20 +138,16 @@ TEST(poses_move_bodies) {
         assert_true(distance_of(end, back) < 1e-5 || fabs(nearest.distance) > 1e-3);
     }
     free(texels);
-    abut_map_destroy(map);
-    abut_bvh_destroy(bvh);
-    abut_mesh_destroy(e);
-    abut_mesh_destroy(ball);
 }
 
 /* ---- measures ---- */
 
 TEST(measures_are_sums_over_texels) {
-    abut_mesh *e = made(NULL, ABUT_SHAPE_LETTER_E, 6, 0),
+    TEST_MESH *e = made(NULL, ABUT_SHAPE_LETTER_E, 6, 0),
               *g0 = made(NULL, ABUT_SHAPE_LETTER_G, 6, 0);
-    abut_mesh *g = shifted(g0, 0.35, 0.1, 0.07);
-    abut_bvh *bvh = hierarchy_of(g, true);
-    abut_map *map = map_of(e, 160);
+    TEST_MESH *g = shifted(g0, 0.35, 0.1, 0.07);
+    TEST_BVH *bvh = hierarchy_of(g, true);
+    TEST_MAP *map = map_of(e, 160);
     find_one(map, bvh, 0.3);
     abut_map_texel *texels = texels_of(map);
     double area = 0, found = 0, within = 0, inside = 0, sum = 0, least = HUGE_VAL, most = -HUGE_VAL;
@@ -224,18 +215,13 @@ TEST(measures_are_sums_over_texels) {
                     (!i || near_texels[i] > near_texels[i - 1]));
     free(near_texels);
     free(texels);
-    abut_map_destroy(map);
-    abut_bvh_destroy(bvh);
-    abut_mesh_destroy(e);
-    abut_mesh_destroy(g);
-    abut_mesh_destroy(g0);
 }
 
 TEST(exact_measures_are_those_of_pairs) {
-    abut_mesh *torus = made(NULL, ABUT_SHAPE_TORUS, 20, 10),
+    TEST_MESH *torus = made(NULL, ABUT_SHAPE_TORUS, 20, 10),
               *ball = made(NULL, ABUT_SHAPE_ICOSPHERE, 3, 0);
-    abut_bvh *ours = hierarchy_of(torus, false), *bvh = hierarchy_of(ball, false);
-    abut_map *map = map_of(torus, 64);
+    TEST_BVH *ours = hierarchy_of(torus, false), *bvh = hierarchy_of(ball, false);
+    TEST_MAP *map = map_of(torus, 64);
     test_random random = {11};
     for (int round = 0; round < 40; round++) {
         abut_collider others[3] = {{0}}, a = abut_collider_from_bvh(ours, abut_pose_identity());
@@ -263,27 +249,22 @@ TEST(exact_measures_are_those_of_pairs) {
         assert_true(best == 0 ||
                     fabs(distance_of(exact.min.point, exact.min.other_point) - best) < 1e-9);
     }
-    abut_map_destroy(map);
-    abut_bvh_destroy(ours);
-    abut_bvh_destroy(bvh);
-    abut_mesh_destroy(torus);
-    abut_mesh_destroy(ball);
 }
 
 /* Penetration depths come from samples only: the error bound covers all of the surface. */
 TEST(exact_measures_of_bodies_that_overlap) {
-    abut_mesh *ball = made(NULL, ABUT_SHAPE_ICOSPHERE, 3, 0),
+    TEST_MESH *ball = made(NULL, ABUT_SHAPE_ICOSPHERE, 3, 0),
               *box = made(NULL, ABUT_SHAPE_BOX, 3, 0), *cone = made(NULL, ABUT_SHAPE_CONE, 8, 1);
-    abut_bvh *bvh = hierarchy_of(box, true);
+    TEST_BVH *bvh = hierarchy_of(box, true);
     test_random random = {23};
     for (int round = 0; round < 8; round++) {
         /* The tip of a cone goes into the box between samples: all of these are outside. */
         const bool tip = round >= 4;
         const abut_box at = abut_mesh_bounds(tip ? cone : ball), to = abut_mesh_bounds(box);
-        abut_mesh *here =
+        TEST_MESH *here =
             shifted(tip ? cone : ball, 0.1, 0.05,
                     tip ? to.lo.z - at.hi.z + 0.002 : to.lo.z - at.hi.z + 0.05 * round);
-        abut_map *map = map_of(here, tip ? 12 : 40);
+        TEST_MAP *map = map_of(here, tip ? 12 : 40);
         abut_map_measure_options options = abut_map_measure_options_default();
         abut_map_measures exact = abut_map_measures_default();
         find_one(map, bvh, 0);
@@ -305,21 +286,15 @@ TEST(exact_measures_of_bodies_that_overlap) {
         assert_true(round == 0 || least < 0);
         if (tip)
             assert_true(exact.min.distance == 0);
-        abut_map_destroy(map);
-        abut_mesh_destroy(here);
     }
-    abut_bvh_destroy(bvh);
-    abut_mesh_destroy(ball);
-    abut_mesh_destroy(box);
-    abut_mesh_destroy(cone);
 }
 
 /* Distances of one state of a body are not refined by another. */
 TEST(bodies_that_were_refitted) {
-    abut_mesh *ball = made(NULL, ABUT_SHAPE_ICOSPHERE, 2, 0), *away = shifted(ball, 3, 0, 0),
+    TEST_MESH *ball = made(NULL, ABUT_SHAPE_ICOSPHERE, 2, 0), *away = shifted(ball, 3, 0, 0),
               *near = shifted(ball, 2, 0, 0);
-    abut_bvh *bvh = hierarchy_of(away, true);
-    abut_map *map = map_of(ball, 64);
+    TEST_BVH *bvh = hierarchy_of(away, true);
+    TEST_MAP *map = map_of(ball, 64);
     abut_map_measure_options options = abut_map_measure_options_default();
     abut_patch_options patch_options = abut_patch_options_default();
     abut_patches patches = abut_patches_default();
@@ -334,23 +309,18 @@ TEST(bodies_that_were_refitted) {
     find_one(map, bvh, 0);
     assert_ok(abut_map_measure(map, &options, NULL, &after));
     assert_close(before.min.distance - after.min.distance, 1, 1e-6);
-    abut_map_destroy(map);
-    abut_bvh_destroy(bvh);
-    abut_mesh_destroy(ball);
-    abut_mesh_destroy(away);
-    abut_mesh_destroy(near);
 }
 
 /* Distances are floats: sizes that these do not hold are refused, and bounds hold for the rest. */
 TEST(sizes_beyond_floats) {
-    abut_mesh *ball = made(NULL, ABUT_SHAPE_ICOSPHERE, 2, 0);
+    TEST_MESH *ball = made(NULL, ABUT_SHAPE_ICOSPHERE, 2, 0);
     const double sizes[] = {1e-89, 1e-45, 1e-31, 1e-29, 1, 1e29, 1e31, 1e38, 1e45, 1e89};
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         const double k = sizes[i], scale[9] = {k, 0, 0, 0, k, 0, 0, 0, k};
-        abut_mesh *here = moved(ball, scale, (abut_vec3){0, 0, 0});
-        abut_bvh *bvh = hierarchy_of(here, true);
+        TEST_MESH *here = moved(ball, scale, (abut_vec3){0, 0, 0});
+        TEST_BVH *bvh = hierarchy_of(here, true);
         abut_map_options options = abut_map_options_default();
-        abut_map *map = NULL;
+        TEST_MAP *map = NULL;
         options.resolution = 32;
         if (k > 2e-30 && k < 1e30) {
             assert_ok(abut_map_create(here, &options, &map));
@@ -378,18 +348,14 @@ TEST(sizes_beyond_floats) {
             assert_refused(k < 1 ? "at least 1e-30" : "at most 1e+30",
                            abut_map_replace_mesh(map, here, NULL));
         }
-        abut_map_destroy(map);
-        abut_bvh_destroy(bvh);
-        abut_mesh_destroy(here);
     }
-    abut_mesh_destroy(ball);
 }
 
 TEST(corners_have_values_too) { /* they may lie off all rows of samples */
-    abut_mesh *pot = made(NULL, ABUT_SHAPE_TEAPOT_SOLID, 0, 0),
+    TEST_MESH *pot = made(NULL, ABUT_SHAPE_TEAPOT_SOLID, 0, 0),
               *ball = made(NULL, ABUT_SHAPE_ICOSPHERE, 2, 0);
-    abut_bvh *bvh = hierarchy_of(ball, false);
-    abut_map *map = map_of(pot, 512);
+    TEST_BVH *bvh = hierarchy_of(ball, false);
+    TEST_MAP *map = map_of(pot, 512);
     find_one(map, bvh, 0);
     for (uint32_t t = 0; t < abut_mesh_triangle_count(pot); t++)
         for (int k = 0; k < 3; k++) {
@@ -398,18 +364,14 @@ TEST(corners_have_values_too) { /* they may lie off all rows of samples */
             assert_ok(abut_map_evaluate(map, t, corner, &value));
             assert_true(value.lower <= value.distance && value.distance <= value.upper);
         }
-    abut_map_destroy(map);
-    abut_bvh_destroy(bvh);
-    abut_mesh_destroy(ball);
-    abut_mesh_destroy(pot);
 }
 
 /* Far nearer to the other surface than the samples are: what samples were rounded by counts. */
 TEST(upper_bounds_hold_next_to_the_other_surface) {
-    abut_mesh *e = made(NULL, ABUT_SHAPE_LETTER_E, 4, 0), *here = shifted(e, 0.3, 0, 0.1),
+    TEST_MESH *e = made(NULL, ABUT_SHAPE_LETTER_E, 4, 0), *here = shifted(e, 0.3, 0, 0.1),
               *g = made(NULL, ABUT_SHAPE_LETTER_G, 4, 0);
-    abut_map *map = map_of(e, 96);
-    abut_bvh *bvh = hierarchy_of(g, false);
+    TEST_MAP *map = map_of(e, 96);
+    TEST_BVH *bvh = hierarchy_of(g, false);
     assert_ok(abut_map_set_mesh(map, here));
     find_one(map, bvh, 0);
     for (int i = 1; i < 400; i++) { /* an edge of triangle 61 goes through the other */
@@ -423,23 +385,18 @@ TEST(upper_bounds_hold_next_to_the_other_surface) {
         assert_ok(abut_nearest_point(bvh, p, HUGE_VAL, &nearest));
         assert_true(value.lower <= nearest.distance && nearest.distance <= value.upper);
     }
-    abut_bvh_destroy(bvh);
-    abut_map_destroy(map);
-    abut_mesh_destroy(g);
-    abut_mesh_destroy(here);
-    abut_mesh_destroy(e);
 }
 
 TEST(values_anywhere_are_within_their_bounds) {
-    abut_mesh *e = made(NULL, ABUT_SHAPE_LETTER_E, 4, 0),
+    TEST_MESH *e = made(NULL, ABUT_SHAPE_LETTER_E, 4, 0),
               *g = made(NULL, ABUT_SHAPE_LETTER_G, 4, 0);
     const double shear[9] = {1, 10, 0, 0, 1, 0, 0.3, 0, 1};
-    abut_map *map = map_of(e, 96);
+    TEST_MAP *map = map_of(e, 96);
     test_random random = {5};
     for (int round = 0; round < 4; round++) {
-        abut_mesh *here =
+        TEST_MESH *here =
             round & 1 ? moved(e, shear, (abut_vec3){0.1, 0, 0.1}) : shifted(e, 0.3, 0, 0.1);
-        abut_bvh *bvh = hierarchy_of(g, round & 2);
+        TEST_BVH *bvh = hierarchy_of(g, round & 2);
         assert_ok(abut_map_set_mesh(map, here));
         find_one(map, bvh, round == 3 ? 0.2 : 0);
         for (uint32_t i = 0; i < (test_thorough() ? 250000 : 375); i++) { /* a million points */
@@ -458,24 +415,19 @@ TEST(values_anywhere_are_within_their_bounds) {
             if (value.upper < HUGE_VAL)
                 assert_true(value.upper - value.lower <= 2.001 * reach + 1e-6);
         }
-        abut_bvh_destroy(bvh);
-        abut_mesh_destroy(here);
     }
     const double half[3] = {0.5, 0.5, 0.5}, below[3] = {-0.5, 1, 0.5}, fine[3] = {1, 0, 0};
     abut_map_value value;
     assert_int_equal(abut_map_evaluate(map, 0, half, &value), ABUT_ERROR_ARGUMENT);
     assert_int_equal(abut_map_evaluate(map, 0, below, &value), ABUT_ERROR_ARGUMENT);
     assert_int_equal(abut_map_evaluate(map, 1 << 30, fine, &value), ABUT_ERROR_ARGUMENT);
-    abut_map_destroy(map);
-    abut_mesh_destroy(e);
-    abut_mesh_destroy(g);
 }
 
 /* ---- contacts ---- */
 
 /* A table with two feet on a floor: two patches of the feet's size, four contacts each. */
 TEST(patches_are_where_bodies_are_near) {
-    abut_mesh *box =
+    TEST_MESH *box =
         made(NULL, ABUT_SHAPE_BOX, 4, 0); /* from -1 to 1 or so: scaled to what we want */
     abut_box bounds = abut_mesh_bounds(box);
     const double size = bounds.hi.x - bounds.lo.x;
@@ -487,9 +439,9 @@ TEST(patches_are_where_bodies_are_near) {
     assert_ok(abut_mesh_join(feet, 2, &table));
     for (int round = 0; round < 3; round++) {
         const double gap = round == 0 ? 0.004 : round == 1 ? 0 : -0.01;
-        abut_mesh *here = shifted(table, 0, 0, gap);
-        abut_bvh *bvh = hierarchy_of(floor, true);
-        abut_map *map = map_of(here, 256);
+        TEST_MESH *here = shifted(table, 0, 0, gap);
+        TEST_BVH *bvh = hierarchy_of(floor, true);
+        TEST_MAP *map = map_of(here, 256);
         abut_patch list[4];
         abut_contact contacts[16];
         abut_patch_options options = abut_patch_options_default();
@@ -526,15 +478,11 @@ TEST(patches_are_where_bodies_are_near) {
         assert_int_equal(patches.patches.count, 2);
         options.margin = NAN;
         assert_int_equal(abut_map_contacts(map, &options, &patches), ABUT_ERROR_ARGUMENT);
-        abut_map_destroy(map);
-        abut_bvh_destroy(bvh);
-        abut_mesh_destroy(here);
     }
     for (int i = 0; i < 2; i++)
         abut_mesh_destroy(feet[i]);
     abut_mesh_destroy(table);
     abut_mesh_destroy(floor);
-    abut_mesh_destroy(box);
 }
 
 /* A sheet on the top of a box has normals out of the box, however little it is above or below,
@@ -546,7 +494,7 @@ TEST(sheets_that_lie_on_a_body_are_outside) {
     abut_shape shape = abut_shape_default(ABUT_SHAPE_BOX);
     shape.extent = (abut_vec3){2, 2, 1};
     shape.segments = 2;
-    abut_mesh *box, *turned;
+    TEST_MESH *box, *turned;
     assert_ok(abut_shape_create(NULL, &shape, &box));
     const uint32_t triangle_count = abut_mesh_triangle_count(box);
     uint32_t *indices = malloc(3 * sizeof *indices * triangle_count);
@@ -559,10 +507,10 @@ TEST(sheets_that_lie_on_a_body_are_outside) {
         for (int face = 0; face < 2; face++)
             for (int sampled = 0; sampled < 2; sampled++) /* the sheet, then the box */
                 for (size_t i = 0; i < sizeof gaps / sizeof *gaps; i++) {
-                    abut_mesh *sheet = test_mesh(NULL, sheet_at, 4, face ? down : up, 2);
+                    TEST_MESH *sheet = test_mesh(NULL, sheet_at, 4, face ? down : up, 2);
                     abut_mesh *closed = inward ? turned : box;
-                    abut_bvh *bvh = hierarchy_of(sampled ? sheet : closed, !sampled && !inward);
-                    abut_map *map = map_of(sampled ? closed : sheet, 64);
+                    TEST_BVH *bvh = hierarchy_of(sampled ? sheet : closed, !sampled && !inward);
+                    TEST_MAP *map = map_of(sampled ? closed : sheet, 64);
                     abut_collider other = abut_collider_from_bvh(
                         bvh, (abut_pose){{0, 0, 0, 1}, {0, 0, sampled ? gaps[i] : -gaps[i]}});
                     abut_map_query query = abut_map_query_default();
@@ -587,23 +535,18 @@ TEST(sheets_that_lie_on_a_body_are_outside) {
                             fail_msg("gap %g, sampled %d, face %d, inward %d: normal %g %g %g",
                                      gaps[i], sampled, face, inward, contacts[k].normal.x,
                                      contacts[k].normal.y, contacts[k].normal.z);
-                    abut_map_destroy(map);
-                    abut_bvh_destroy(bvh);
-                    abut_mesh_destroy(sheet);
                 }
     free(indices);
-    abut_mesh_destroy(box);
-    abut_mesh_destroy(turned);
 }
 
 /* A rod through a ring that is too narrow: normals all around add up to nothing. */
 TEST(patches_have_the_volume_of_the_overlap) {
-    abut_mesh *ring = made(NULL, ABUT_SHAPE_TORUS, 32, 16),
+    TEST_MESH *ring = made(NULL, ABUT_SHAPE_TORUS, 32, 16),
               *rod = made(NULL, ABUT_SHAPE_CYLINDER, 24, 1);
     const abut_box wide = abut_mesh_bounds(rod);
     const double k = 0.7 / (wide.hi.x - wide.lo.x), scale[9] = {k, 0, 0, 0, k, 0, 0, 0, 3};
-    abut_mesh *here = moved(rod, scale, (abut_vec3){0.02, 0, 0});
-    abut_bvh *bvh = hierarchy_of(ring, true), *ours = hierarchy_of(here, false);
+    TEST_MESH *here = moved(rod, scale, (abut_vec3){0.02, 0, 0});
+    TEST_BVH *bvh = hierarchy_of(ring, true), *ours = hierarchy_of(here, false);
     abut_patch list[256];
     abut_contact contacts[1024];
     abut_patches patches = {.size = sizeof patches,
@@ -611,7 +554,7 @@ TEST(patches_have_the_volume_of_the_overlap) {
                             .patches.capacity = 256,
                             .contacts.list = contacts,
                             .contacts.capacity = 1024};
-    abut_map *map = map_of(here, 128);
+    TEST_MAP *map = map_of(here, 128);
     const abut_collider a = abut_collider_from_bvh(ours, abut_pose_identity()),
                         b = abut_collider_from_bvh(bvh, abut_pose_identity());
     abut_pair_measures common = abut_pair_measures_default();
@@ -626,28 +569,20 @@ TEST(patches_have_the_volume_of_the_overlap) {
     assert_close(volume, common.volume, 1e-12);
     abut_map_destroy(map);
     map = map_of(here, 128); /* open: not measured */
-    abut_mesh *sheet = made(NULL, ABUT_SHAPE_SHEET, 4, 4);
-    abut_bvh *open = hierarchy_of(sheet, true);
+    TEST_MESH *sheet = made(NULL, ABUT_SHAPE_SHEET, 4, 4);
+    TEST_BVH *open = hierarchy_of(sheet, true);
     find_one(map, open, 0);
     assert_ok(abut_map_contacts(map, NULL, &patches));
     for (uint64_t i = 0; i < patches.patches.count; i++)
         assert_true(list[i].volume == 0);
-    abut_map_destroy(map);
-    abut_bvh_destroy(open);
-    abut_bvh_destroy(bvh);
-    abut_bvh_destroy(ours);
-    abut_mesh_destroy(sheet);
-    abut_mesh_destroy(here);
-    abut_mesh_destroy(rod);
-    abut_mesh_destroy(ring);
 }
 
 /* ---- bad input, memory, threads ---- */
 
 TEST(what_is_not_legal_is_refused) {
-    abut_mesh *box = made(NULL, ABUT_SHAPE_BOX, 2, 0);
-    abut_bvh *bvh = hierarchy_of(box, false);
-    abut_map *map = map_of(box, 64);
+    TEST_MESH *box = made(NULL, ABUT_SHAPE_BOX, 2, 0);
+    TEST_BVH *bvh = hierarchy_of(box, false);
+    TEST_MAP *map = map_of(box, 64);
     abut_map_measures measures = abut_map_measures_default();
     abut_map_texel *texels = malloc(64 * 64 * sizeof *texels);
     assert_int_equal(abut_map_measure(map, NULL, NULL, &measures), ABUT_ERROR_ARGUMENT);
@@ -682,28 +617,19 @@ TEST(what_is_not_legal_is_refused) {
     assert_int_equal(abut_map_create(NULL, NULL, &map), ABUT_ERROR_ARGUMENT);
     assert_int_equal(get_map_info(NULL).resolution, 0);
     abut_map_destroy(NULL);
-    abut_map_destroy(map);
     free(texels);
-    abut_bvh_destroy(bvh);
-    abut_mesh_destroy(box);
 }
 
 /* Far from the origin distances are still those of doubles. */
 TEST(places_far_from_the_origin) {
-    abut_mesh *e0 = made(NULL, ABUT_SHAPE_LETTER_E, 4, 0),
+    TEST_MESH *e0 = made(NULL, ABUT_SHAPE_LETTER_E, 4, 0),
               *g0 = made(NULL, ABUT_SHAPE_LETTER_G, 4, 0);
-    abut_mesh *e = shifted(e0, 1e6, 1e6, 1e6), *g = shifted(g0, 1e6 + 0.9, 1e6, 1e6);
-    abut_bvh *bvh = hierarchy_of(g, true);
+    TEST_MESH *e = shifted(e0, 1e6, 1e6, 1e6), *g = shifted(g0, 1e6 + 0.9, 1e6, 1e6);
+    TEST_BVH *bvh = hierarchy_of(g, true);
     abut_collider other = abut_collider_from_bvh(bvh, abut_pose_identity());
-    abut_map *map = map_of(e, 128);
+    TEST_MAP *map = map_of(e, 128);
     find_one(map, bvh, 0);
     check_samples(map, &other, 1, HUGE_VAL, 5);
-    abut_map_destroy(map);
-    abut_bvh_destroy(bvh);
-    abut_mesh_destroy(e0);
-    abut_mesh_destroy(g0);
-    abut_mesh_destroy(e);
-    abut_mesh_destroy(g);
 }
 
 static abut_status make_and_ask(abut_context *context, void *data) {
@@ -757,10 +683,10 @@ TEST_THREADS(answers_do_not_depend_on_threads) {
     for (uint32_t threads = 1; threads <= 4; threads += 3) {
         test_memory memory = {0};
         abut_context *context = test_context(&memory, threads);
-        abut_mesh *e = made(context, ABUT_SHAPE_LETTER_E, 5, 0),
+        TEST_MESH *e = made(context, ABUT_SHAPE_LETTER_E, 5, 0),
                   *g = made(context, ABUT_SHAPE_LETTER_G, 5, 0);
-        abut_bvh *bvh = hierarchy_of(g, true);
-        abut_map *map = map_of(e, 160);
+        TEST_BVH *bvh = hierarchy_of(g, true);
+        TEST_MAP *map = map_of(e, 160);
         find_one(map, bvh, 0);
         abut_map_texel *texels = texels_of(map);
         many = abut_map_measures_default();
@@ -772,10 +698,6 @@ TEST_THREADS(answers_do_not_depend_on_threads) {
         }
         one = many;
         first = texels;
-        abut_map_destroy(map);
-        abut_bvh_destroy(bvh);
-        abut_mesh_destroy(e);
-        abut_mesh_destroy(g);
         abut_context_destroy(context);
     }
     free(first);

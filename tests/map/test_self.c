@@ -168,12 +168,11 @@ static void check_self(const abut_map *map, const abut_map_sample *sample,
 
 /* Takes the mesh. */
 static void compare_self(abut_mesh *mesh, uint32_t rings, double geodesic, double limit) {
-    abut_map *map = map_of(mesh, 32);
+    TEST_MAP *map = map_of(mesh, 32);
     around a = around_all(mesh, rings ? rings : 1, geodesic, limit > 0 ? limit : HUGE_VAL);
     find_self(map, rings, geodesic, limit);
     assert_true(for_samples(map, check_self, &a) > 100);
     free(a.excluded);
-    abut_map_destroy(map);
     abut_mesh_destroy(mesh);
 }
 
@@ -190,10 +189,10 @@ TEST(itself_is_as_in_a_complete_search) {
 }
 
 TEST(itself_without_shared_vertices) {
-    abut_mesh *mesh = made(NULL, ABUT_SHAPE_TORUS, 8, 6), *soup = apart(mesh);
+    TEST_MESH *mesh = made(NULL, ABUT_SHAPE_TORUS, 8, 6), *soup = apart(mesh);
     for (int i = 0; i < 3; i++)
         compare_self(abut_mesh_retain(soup), (uint32_t)i, i == 2 ? 0.6 : 0, 0);
-    abut_map *one = map_of(mesh, 48), *other = map_of(soup, 48);
+    TEST_MAP *one = map_of(mesh, 48), *other = map_of(soup, 48);
     find_self(one, 1, 0.3, 0);
     find_self(other, 1, 0.3, 0);
     abut_map_texel *a = texels_of(one), *b = texels_of(other);
@@ -201,10 +200,6 @@ TEST(itself_without_shared_vertices) {
     assert_true(get_map_info(one).has_distances && !get_map_info(one).has_sign);
     free(a);
     free(b);
-    abut_map_destroy(one);
-    abut_map_destroy(other);
-    abut_mesh_destroy(mesh);
-    abut_mesh_destroy(soup);
 }
 
 TEST(itself_degenerate_and_far_away) {
@@ -215,9 +210,8 @@ TEST(itself_degenerate_and_far_away) {
                                  floor(test_random_real(&random, 0, 4)), i / 3 % 3};
     compare_self(test_mesh(NULL, corners, 3 * 24, NULL, 0), 1, 0, 0);
     compare_self(test_mesh(NULL, corners, 3 * 24, NULL, 0), 1, 1.5, 0);
-    abut_mesh *torus = made(NULL, ABUT_SHAPE_TORUS, 8, 6);
+    TEST_MESH *torus = made(NULL, ABUT_SHAPE_TORUS, 8, 6);
     compare_self(shifted(torus, 1e6, -2e6, 3e6), 1, 0, 0);
-    abut_mesh_destroy(torus);
 }
 
 static void check_plates(const abut_map *map, const abut_map_sample *sample,
@@ -241,8 +235,8 @@ TEST(itself_across_a_gap) {
      * out; if all is out nothing is left */
     abut_mesh *sheet = made(NULL, ABUT_SHAPE_SHEET, 6, 6);
     double gap = 0.125;
-    abut_mesh *mesh = joined(shifted(sheet, 0, 0, gap), sheet);
-    abut_map *map = map_of(mesh, 64);
+    TEST_MESH *mesh = joined(shifted(sheet, 0, 0, gap), sheet);
+    TEST_MAP *map = map_of(mesh, 64);
     find_self(map, 20, 0, 0);
     for_samples(map, check_plates, &gap);
     find_self(map, 1, 100, 0);
@@ -255,8 +249,6 @@ TEST(itself_across_a_gap) {
     map = map_of(mesh, 32);
     find_self(map, 2, 0, 0);
     for_samples(map, check_nothing, NULL);
-    abut_map_destroy(map);
-    abut_mesh_destroy(mesh);
 }
 
 /* ---- thickness ---- */
@@ -328,20 +320,18 @@ TEST(boxes_are_as_thick_as_they_are) {
     for (int i = 0; i < 3; i++)
         for (int kind = 0; kind < 2; kind++) {
             box_case c = {{extents[i][0], extents[i][1], extents[i][2]}, (abut_map_thickness)kind};
-            abut_mesh *mesh = box_of(c.extent[0], c.extent[1], c.extent[2], 1 + 3 * (uint32_t)i);
-            abut_map *map = map_of(mesh, 64);
+            TEST_MESH *mesh = box_of(c.extent[0], c.extent[1], c.extent[2], 1 + 3 * (uint32_t)i);
+            TEST_MAP *map = map_of(mesh, 64);
             find_thickness(map, c.kind, 0);
             for_samples(map, check_box, &c);
-            abut_map_destroy(map);
-            abut_mesh_destroy(mesh);
         }
 }
 
 TEST(surfaces_that_have_moved) {
     const double wide[9] = {2, 0, 0, 0, 0.5, 0, 0.3, 0, 1};
-    abut_mesh *mesh = made(NULL, ABUT_SHAPE_TORUS, 8, 6),
+    TEST_MESH *mesh = made(NULL, ABUT_SHAPE_TORUS, 8, 6),
               *later = moved(mesh, wide, (abut_vec3){1, 2, 3});
-    abut_map *map = map_of(mesh, 32);
+    TEST_MAP *map = map_of(mesh, 32);
     around a = around_all(later, 1, 0, HUGE_VAL);
     find_self(map, 0, 0, 0);
     assert_ok(abut_map_set_mesh(map, later));
@@ -362,9 +352,6 @@ TEST(surfaces_that_have_moved) {
         find_thickness(map, c.kind, 0);
         for_samples(map, check_box, &c);
     }
-    abut_map_destroy(map);
-    abut_mesh_destroy(mesh);
-    abut_mesh_destroy(later);
 }
 
 typedef struct limits {
@@ -382,11 +369,11 @@ static void check_limits(const abut_map *map, const abut_map_sample *sample,
 
 TEST(balls_and_rings_are_as_thick_as_they_are) {
     /* normals of facets are off by up to 5 degrees, and so are balls by some percent */
-    abut_mesh *ball = made(NULL, ABUT_SHAPE_ICOSPHERE, 12, 0),
+    TEST_MESH *ball = made(NULL, ABUT_SHAPE_ICOSPHERE, 12, 0),
               *ring = made(NULL, ABUT_SHAPE_TORUS, 72, 36);
     const double radius = abut_shape_default(ABUT_SHAPE_ICOSPHERE).radius,
                  tube = abut_shape_default(ABUT_SHAPE_TORUS).radius2;
-    abut_map *map = map_of(ball, 80);
+    TEST_MAP *map = map_of(ball, 80);
     find_thickness(map, ABUT_MAP_THICKNESS_RAY, 0);
     for_samples(map, check_limits, &(limits){1.98 * radius, 2.0 * radius});
     find_thickness(map, ABUT_MAP_THICKNESS_BALL, 0);
@@ -395,9 +382,6 @@ TEST(balls_and_rings_are_as_thick_as_they_are) {
     map = map_of(ring, 80);
     find_thickness(map, ABUT_MAP_THICKNESS_BALL, 0);
     for_samples(map, check_limits, &(limits){1.6 * tube, 2.0 * tube});
-    abut_map_destroy(map);
-    abut_mesh_destroy(ball);
-    abut_mesh_destroy(ring);
 }
 
 /* No wall that faces another way is inside the ball, and it touches one. */
@@ -450,25 +434,23 @@ TEST(walls_of_any_shape) {
     const abut_shape_kind kinds[4] = {ABUT_SHAPE_LETTER_E, ABUT_SHAPE_TUBE, ABUT_SHAPE_STAIRS,
                                       ABUT_SHAPE_TEAPOT_SOLID};
     for (int i = 0; i < (test_brief() ? 2 : 4); i++) {
-        abut_mesh *mesh = made(NULL, kinds[i], 3, 3);
+        TEST_MESH *mesh = made(NULL, kinds[i], 3, 3);
         const uint32_t count = abut_mesh_triangle_count(mesh);
         abut_vec3 *normals = malloc(count * sizeof *normals);
         assert_non_null(normals);
         for (uint32_t t = 0; t < count; t++)
             normals[t] = normal_of(mesh, t);
-        abut_map *map = map_of(mesh, i == 3 ? 40 : 24);
+        TEST_MAP *map = map_of(mesh, i == 3 ? 40 : 24);
         find_thickness(map, ABUT_MAP_THICKNESS_BALL, 0);
         for_samples(map, check_ball, normals);
         find_thickness(map, ABUT_MAP_THICKNESS_RAY, 0);
         for_samples(map, check_ray, normals);
-        abut_map_destroy(map);
-        abut_mesh_destroy(mesh);
         free(normals);
     }
 }
 
 TEST(walls_beyond_the_limit_and_none) {
-    abut_mesh *box = box_of(1, 2, 3, 2);
+    TEST_MESH *box = box_of(1, 2, 3, 2);
     abut_map *map = map_of(box, 32);
     for (int kind = 0; kind < 2; kind++) {
         find_thickness(map, (abut_map_thickness)kind, 2.5);
@@ -497,9 +479,9 @@ TEST(walls_beyond_the_limit_and_none) {
     abut_map_destroy(map);
     abut_mesh_destroy(away);
     /* nothing behind a sheet; nor where all triangles are points or segments */
-    abut_mesh *sheet = made(NULL, ABUT_SHAPE_SHEET, 3, 3);
+    TEST_MESH *sheet = made(NULL, ABUT_SHAPE_SHEET, 3, 3);
     const abut_vec3 flat[6] = {{0, 0, 0}, {0, 0, 0}, {0, 0, 0}, {1, 1, 1}, {2, 2, 2}, {3, 3, 3}};
-    abut_mesh *thin = test_mesh(NULL, flat, 6, NULL, 0);
+    TEST_MESH *thin = test_mesh(NULL, flat, 6, NULL, 0);
     for (int kind = 0; kind < 2; kind++) {
         map = map_of(sheet, 16);
         find_thickness(map, (abut_map_thickness)kind, 0);
@@ -510,9 +492,6 @@ TEST(walls_beyond_the_limit_and_none) {
         for_samples(map, check_nothing, NULL);
         abut_map_destroy(map);
     }
-    abut_mesh_destroy(sheet);
-    abut_mesh_destroy(thin);
-    abut_mesh_destroy(box);
 }
 
 static abut_reliability_level level_of(abut_mesh *mesh) {
@@ -602,22 +581,20 @@ static bool stop_map(void *user, const char *stage, double fraction) {
 
 TEST(cancelled) {
     abut_context *context = test_watched(stop_map, NULL);
-    abut_mesh *mesh = made(context, ABUT_SHAPE_TORUS, 12, 8);
-    abut_map *map = map_of(mesh, 64);
+    TEST_MESH *mesh = made(context, ABUT_SHAPE_TORUS, 12, 8);
+    TEST_MAP *map = map_of(mesh, 64);
     abut_map_texel texel;
     assert_int_equal(abut_map_compute_self_distance(map, NULL), ABUT_ERROR_CANCELLED);
     assert_int_equal(abut_map_compute_thickness(map, ABUT_MAP_THICKNESS_RAY, NULL),
                      ABUT_ERROR_CANCELLED);
     assert_false(get_map_info(map).has_distances);
     assert_refused("no distances", abut_map_texels(map, 1, &texel));
-    abut_map_destroy(map);
-    abut_mesh_destroy(mesh);
     abut_context_destroy(context);
 }
 
 TEST(refusals) {
-    abut_mesh *mesh = made(NULL, ABUT_SHAPE_BOX, 1, 1);
-    abut_map *map = map_of(mesh, 16);
+    TEST_MESH *mesh = made(NULL, ABUT_SHAPE_BOX, 1, 1);
+    TEST_MAP *map = map_of(mesh, 16);
     abut_map_query query = abut_map_query_default();
     assert_refused("map is null", abut_map_compute_self_distance(NULL, NULL));
     assert_refused("map is null", abut_map_compute_thickness(NULL, ABUT_MAP_THICKNESS_RAY, NULL));
@@ -628,6 +605,4 @@ TEST(refusals) {
     query.limit = -1;
     assert_refused("limit", abut_map_compute_self_distance(map, &query));
     assert_refused("limit", abut_map_compute_thickness(map, ABUT_MAP_THICKNESS_BALL, &query));
-    abut_map_destroy(map);
-    abut_mesh_destroy(mesh);
 }

@@ -72,7 +72,7 @@ static abut_raster_view view_of(test_random *random, uint32_t round, abut_vec3 t
 
 TEST(same_as_the_cpu) {
     test_random random = {7};
-    abut_raster *here = create(NULL), *there = create(device);
+    TEST_RASTER *here = create(NULL), *there = create(device);
     const uint64_t part_pixels = there->part_pixels;
     uint32_t seen = 0;
     for (uint32_t round = 0; round < test_rounds(96); round++) {
@@ -91,13 +91,11 @@ TEST(same_as_the_cpu) {
         seen += compare(here, there, &view, items, count, true);
     }
     assert_true(seen > 20000);
-    abut_raster_destroy(here);
-    abut_raster_destroy(there);
 }
 
 /* More large triangles than the list has room for at first. */
 TEST(the_list_of_large_triangles_grows) {
-    abut_raster *here = create(NULL), *there = create(device);
+    TEST_RASTER *here = create(NULL), *there = create(device);
     enum { ITEMS = 250 };
     abut_collider items[ITEMS];
     for (uint32_t i = 0; i < ITEMS; i++) {
@@ -110,14 +108,12 @@ TEST(the_list_of_large_triangles_grows) {
     view.direction = (abut_vec3){0.2, 0.1, -1};
     assert_true(compare(here, there, &view, items, ITEMS, false) > 10000);
     assert_true(compare(here, there, &view, items, ITEMS, true) > 10000);
-    abut_raster_destroy(here);
-    abut_raster_destroy(there);
 }
 
 TEST(images_stay_in_buffers) {
     enum { SIDE = 40, COUNT = SIDE * SIDE };
     static pixels a;
-    abut_raster *here = create(NULL), *there = create(device);
+    TEST_RASTER *here = create(NULL), *there = create(device);
     abut_raster_view view = abut_raster_view_default();
     view.width = view.height = SIDE;
     abut_collider items[2] = {abut_collider_from_mesh(meshes[1], abut_pose_identity()),
@@ -157,29 +153,24 @@ TEST(images_stay_in_buffers) {
     assert_fails(ABUT_ERROR_BUFFER, "are needed", abut_raster_draw(there, &view, items, 2, &image));
     for (int k = 0; k < 2; k++)
         abut_buffer_destroy(buffers[k]);
-    abut_raster_destroy(here);
-    abut_raster_destroy(there);
 }
 
 /* A mesh that is drawn stays, also where its maker has given it up; others come and go. */
 TEST(meshes_come_and_go) {
-    abut_raster *here = create(NULL), *there = create(device);
+    TEST_RASTER *here = create(NULL), *there = create(device);
     abut_raster_view view = abut_raster_view_default();
     view.width = view.height = 50;
     for (uint32_t round = 0; round < 6; round++) {
         abut_shape shape = abut_shape_default(ABUT_SHAPE_TORUS);
         shape.segments = 5 + round;
-        abut_mesh *mesh = NULL;
+        TEST_MESH *mesh = NULL;
         assert_ok(abut_shape_create(NULL, &shape, &mesh));
         abut_collider items[2] = {abut_collider_from_mesh(mesh, abut_pose_identity()),
                                   abut_collider_from_mesh(meshes[round % MESHES],
                                                           abut_pose_identity())};
         assert_true(compare(here, there, &view, items, 2, false) > 100);
         assert_true(compare(here, there, &view, items, 1, false) > 100);
-        abut_mesh_destroy(mesh);
     }
-    abut_raster_destroy(here);
-    abut_raster_destroy(there);
 }
 
 static abut_status draw_a_little(abut_context *context, void *user) {
@@ -215,7 +206,7 @@ TEST(every_allocation) {
 /* What failed once is drawn the next time. */
 TEST(a_failure_leaves_it_usable) {
     static pixels a, b;
-    abut_raster *here = create(NULL), *there = create(device);
+    TEST_RASTER *here = create(NULL), *there = create(device);
     abut_raster_view view = abut_raster_view_default();
     view.width = view.height = 30;
     abut_collider items[2] = {abut_collider_from_mesh(meshes[1], abut_pose_identity()),
@@ -234,8 +225,6 @@ TEST(a_failure_leaves_it_usable) {
         assert_ok(abut_raster_draw(there, &view, items, 2, &again));
         assert_memory_equal(&a, &b, sizeof a);
     }
-    abut_raster_destroy(here);
-    abut_raster_destroy(there);
 }
 
 TEST(other_rounding_is_refused) {

@@ -55,7 +55,7 @@ TEST(rays_enter_as_often_as_they_leave) {
     assert_non_null(enters);
     uint64_t covered = 0;
     for (uint32_t round = 0; round < test_rounds(60); round++) {
-        abut_mesh *mesh = make(kinds[round % 5], 4 + round % 9);
+        TEST_MESH *mesh = make(kinds[round % 5], 4 + round % 9);
         abut_raster_view view = abut_raster_view_default();
         view.width = view.height = SIDE - round % 7;
         if (round % 2) { /* along an axis: centres on edges and vertices */
@@ -85,14 +85,13 @@ TEST(rays_enter_as_often_as_they_leave) {
             assert_int_equal(enters[i], leaves[i]);
             covered += (uint64_t)enters[i];
         }
-        abut_mesh_destroy(mesh);
     }
     assert_true(covered > 10000);
     free(enters);
 }
 
 TEST(an_eye_inside_leaves_once_more) {
-    abut_mesh *mesh = make(ABUT_SHAPE_ICOSPHERE, 6);
+    TEST_MESH *mesh = make(ABUT_SHAPE_ICOSPHERE, 6);
     abut_raster_view view = abut_raster_view_default();
     view.perspective = true;
     view.direction = (abut_vec3){0.3, 0.5, 0.2};
@@ -107,14 +106,13 @@ TEST(an_eye_inside_leaves_once_more) {
     for (size_t i = 0; i < 64 * 64; i++)
         assert_int_equal(leaves[i] - enters[i], 1);
     free(enters);
-    abut_mesh_destroy(mesh);
 }
 
 TEST(depths_are_those_of_rays) {
     test_random random = {8};
-    abut_mesh *mesh = make(ABUT_SHAPE_TORUS, 24);
-    abut_bvh *bvh = NULL;
-    abut_raster *raster = NULL;
+    TEST_MESH *mesh = make(ABUT_SHAPE_TORUS, 24);
+    TEST_BVH *bvh = NULL;
+    TEST_RASTER *raster = NULL;
     assert_ok(abut_bvh_create(mesh, NULL, &bvh));
     assert_ok(abut_raster_create(NULL, NULL, &raster));
     enum { SIDE = 64 };
@@ -155,20 +153,17 @@ TEST(depths_are_those_of_rays) {
         }
     }
     assert_true(hits > 3000 && same > 0.98 * hits);
-    abut_raster_destroy(raster);
-    abut_bvh_destroy(bvh);
-    abut_mesh_destroy(mesh);
 }
 
 TEST(bad_input_is_refused) {
-    abut_mesh *mesh = make(ABUT_SHAPE_BOX, 1);
+    TEST_MESH *mesh = make(ABUT_SHAPE_BOX, 1);
     abut_raster_view view = abut_raster_view_default();
     abut_collider item = abut_collider_from_mesh(mesh, abut_pose_identity());
     float depths[16];
     abut_raster_image image = {.size = sizeof(abut_raster_image),
                                .capacity = 16,
                                .depths = abut_array_host(depths)};
-    abut_raster *raster = NULL;
+    TEST_RASTER *raster = NULL;
     abut_raster_options options = {.size = 1};
     assert_refused("size", abut_raster_create(NULL, &options, &raster));
     assert_refused("raster", abut_raster_create(NULL, NULL, NULL));
@@ -215,9 +210,7 @@ TEST(bad_input_is_refused) {
     view.width = view.height = 4;
     item = abut_collider_from_mesh(mesh, abut_pose_identity());
     assert_refused("no device", abut_raster_draw(raster, &view, &item, 1, &image));
-    abut_raster_destroy(raster);
     abut_raster_destroy(NULL);
-    abut_mesh_destroy(mesh);
 }
 
 static abut_status draw_a_little(abut_context *context, void *user) {
@@ -238,9 +231,9 @@ static abut_status draw_a_little(abut_context *context, void *user) {
 /* A mesh, its BVH and a hull give the same image. */
 TEST(kinds_of_colliders) {
     abut_shape shape = abut_shape_default(ABUT_SHAPE_ICOSPHERE);
-    abut_mesh *mesh;
-    abut_bvh *bvh;
-    abut_raster *raster;
+    TEST_MESH *mesh;
+    TEST_BVH *bvh;
+    TEST_RASTER *raster;
     float depths[3][256];
     assert_ok(abut_shape_create(NULL, &shape, &mesh));
     assert_ok(abut_bvh_create(mesh, NULL, &bvh));
@@ -259,22 +252,18 @@ TEST(kinds_of_colliders) {
         assert_true(image.width == 16 && image.height == 16);
         assert_memory_equal(depths[0], depths[i], sizeof depths[0]);
     }
-    abut_raster_destroy(raster);
-    abut_bvh_destroy(bvh);
-    abut_mesh_destroy(mesh);
 }
 
 TEST(no_memory) {
-    abut_mesh *mesh = make(ABUT_SHAPE_BOX, 2);
+    TEST_MESH *mesh = make(ABUT_SHAPE_BOX, 2);
     assert_true(test_every_allocation(draw_a_little, mesh) > 4);
-    abut_mesh_destroy(mesh);
 }
 
 /* Each triangle by itself, in doubles: what is certainly in a widened square is drawn, and nothing
  * that is certainly outside; depths are no more than those of the triangle above the square. */
 TEST(conservative_images_miss_nothing) {
     test_random random = {12};
-    abut_raster *raster = NULL;
+    TEST_RASTER *raster = NULL;
     assert_ok(abut_raster_create(NULL, NULL, &raster));
     enum { SIDE = 24 };
     float depths[SIDE * SIDE];
@@ -288,7 +277,7 @@ TEST(conservative_images_miss_nothing) {
             for (int k = 0; k < 2; k++)
                 p[6 + k] = p[k] + 0.3 * (p[3 + k] - p[k]);
         static const uint32_t t[] = {0, 1, 2};
-        abut_mesh *mesh = test_mesh(NULL, p, 3, t, 1);
+        TEST_MESH *mesh = test_mesh(NULL, p, 3, t, 1);
         abut_raster_view view = abut_raster_view_default();
         view.region = (abut_box){{-1, -1, -2}, {1, 1, 2}};
         view.width = view.height = SIDE;
@@ -327,8 +316,6 @@ TEST(conservative_images_miss_nothing) {
         }
         assert_true(drawn >= seen && drawn <= 3 * seen + 8);
         touched += seen;
-        abut_mesh_destroy(mesh);
     }
     assert_true(touched > 2000);
-    abut_raster_destroy(raster);
 }

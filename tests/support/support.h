@@ -12,6 +12,8 @@
 
 #include <abut/abut.h>
 
+#include "support/owned.h"
+
 #if defined(__SANITIZE_THREAD__)
 #define TEST_THREAD_SANITIZER
 #elif defined(__SANITIZE_ADDRESS__)

@@ -24,9 +24,8 @@ static float wanted_value(const abut_bvh *bvh, const abut_grid *grid, const uint
 
 typedef struct answers {
     abut_grid grid;
-    const uint32_t *wanted;      /* null = all */
-    const unsigned char *layers; /* null = all */
-    float *values;               /* of each block */
+    const uint32_t *wanted; /* null = all */
+    float *values;          /* of each block */
     size_t blocks;
     atomic_size_t put;
 } answers;
@@ -40,14 +39,12 @@ static void put_answers(void *data, size_t at, const uint32_t begin[3], const fl
 }
 
 static void make_answers(const abut_bvh *bvh, const abut_grid *grid, double band,
-                         const uint32_t *wanted, const unsigned char *layers, size_t wanted_count,
-                         answers *a) {
+                         const uint32_t *wanted, size_t wanted_count, answers *a) {
     field_job job = {.bvh = bvh,
                      .grid = grid,
                      .band = band,
                      .wanted = wanted,
                      .wanted_count = wanted_count,
-                     .layers = layers,
                      .store = put_answers,
                      .always_lists = true,
                      .data = a,
@@ -57,7 +54,6 @@ static void make_answers(const abut_bvh *bvh, const abut_grid *grid, double band
     memset(a, 0, sizeof *a);
     a->grid = *grid;
     a->wanted = wanted;
-    a->layers = layers;
     a->blocks = wanted ? wanted_count : (size_t)job.blocks[0] * job.blocks[1] * job.blocks[2];
     a->values = malloc(a->blocks * BLOCK_CELLS * sizeof *a->values);
     assert_non_null(a->values);
@@ -68,22 +64,13 @@ static void make_answers(const abut_bvh *bvh, const abut_grid *grid, double band
 
 /* ---- comparing ---- */
 
-/* Whether some layer of a block has a cell. */
-static bool is_wanted(unsigned layers, const size_t cell[3]) {
-    bool wanted = false;
-    for (unsigned bit = 0; bit < FIELD_LAYERS; bit++)
-        wanted = wanted || ((layers >> bit & 1) && !((bit & 1) && cell[0]) &&
-                            !((bit & 2) && cell[1]) && !((bit & 4) && cell[2]));
-    return wanted;
-}
-
 /* Which cell a value is of; false where it may be whatever. */
 static bool cell_of(const answers *a, size_t value, uint32_t cell[3]) {
     size_t at = value / BLOCK_CELLS, number = a->wanted ? a->wanted[at] : at,
            c = value % BLOCK_CELLS;
     const size_t within[3] = {c % FIELD_BRICK, c / FIELD_BRICK % FIELD_BRICK,
                               c / FIELD_BRICK / FIELD_BRICK};
-    bool inside = !a->layers || is_wanted(a->layers[at], within);
+    bool inside = true;
     for (int k = 0; k < 3; k++) {
         size_t blocks = (a->grid.count[k] + FIELD_BRICK - 1) / FIELD_BRICK;
         cell[k] = (uint32_t)(FIELD_BRICK * (number % blocks) + within[k]);
@@ -123,12 +110,12 @@ static void check_grid_of(const abut_bvh *bvh, const abut_grid *grid, double ban
     const int lanes = abuti_simd_lanes();
     answers first;
     abuti_simd_limit_lanes(4);
-    make_answers(bvh, grid, band, NULL, NULL, 0, &first);
+    make_answers(bvh, grid, band, NULL, 0, &first);
     check_cells(bvh, &first, band);
     for (int k = 8; k <= lanes; k *= 2) {
         answers other;
         abuti_simd_limit_lanes(k);
-        make_answers(bvh, grid, band, NULL, NULL, 0, &other);
+        make_answers(bvh, grid, band, NULL, 0, &other);
         check_equal(&first, &other);
         free(other.values);
     }
@@ -332,24 +319,18 @@ TEST(sharp_points) {
     check_grid_of(bvh, &grid, INFINITY);
 }
 
-/* Some blocks and some layers of others, on a grid that is longer than a tile. */
+/* Some blocks, on a grid that is longer than a tile. */
 static void check_wanted(abut_mesh *mesh, uint64_t seed) {
     TEST_BVH *bvh = hierarchy_of(mesh);
     abut_grid grid = grid_about(bvh->mesh, 300, 1.2);
     grid.count[1] = grid.count[2] = 41;
     grid.origin.y = grid.origin.z = -20 * grid.cell;
     uint32_t wanted[60], count = 0;
-    unsigned char layers[60];
     test_random random = {seed};
-    for (uint32_t n = 0; n < 38 * 36 && count < 60; n += 1 + test_random_below(&random, 44)) {
-        layers[count] = (unsigned char)(1 + test_random_below(&random, 255));
+    for (uint32_t n = 0; n < 38 * 36 && count < 60; n += 1 + test_random_below(&random, 44))
         wanted[count++] = n;
-    }
     answers a;
-    make_answers(bvh, &grid, INFINITY, wanted, NULL, count, &a);
-    check_cells(bvh, &a, INFINITY);
-    free(a.values);
-    make_answers(bvh, &grid, INFINITY, wanted, layers, count, &a);
+    make_answers(bvh, &grid, INFINITY, wanted, count, &a);
     check_cells(bvh, &a, INFINITY);
     free(a.values);
 }
@@ -496,7 +477,7 @@ TEST_THREADS(threads_agree) {
         abut_bvh *bvh = hierarchy_of(make_shape(context, ABUT_SHAPE_TEAPOT, 4));
         abut_grid grid = grid_about(bvh->mesh, test_rounds(8) < 8 ? 40 : 70, 1.2);
         answers a;
-        make_answers(bvh, &grid, INFINITY, NULL, NULL, 0, &a);
+        make_answers(bvh, &grid, INFINITY, NULL, 0, &a);
         if (threads == 1) {
             first = a;
         } else {

@@ -154,12 +154,8 @@ typedef struct field_job {
     uint32_t blocks[3];     /* along each axis */
     const uint32_t *wanted; /* ascending indices of the blocks to compute; null = all */
     size_t wanted_count;
-    /* For each wanted block, which of its cells are wanted: bits as at FIELD_WHOLE. Null = all
-     * cells. */
-    const unsigned char *layers;
-    /* Receives the values of a block, x fastest, on any thread. Values of cells beyond the grid and
-     * of cells that are not wanted are undefined. `at` is the index in `wanted`, or the block
-     * index. */
+    /* Receives the values of a block, x fastest, on any thread. Values of cells beyond the grid are
+     * undefined. `at` is the index in `wanted`, or the block index. */
     void (*store)(void *data, size_t at, const uint32_t begin[3], const float *values);
     void *data;
     /* Per block, whether its distances are known, and the function that returns them. Null = none
@@ -173,9 +169,7 @@ typedef struct field_job {
     double from, to;   /* part of the reported progress that this job covers */
 } field_job;
 
-/* Bit x + 2 y + 4 z of the wanted cells of a block. x = 1 selects only the first layer along x,
- * which the previous brick shares; likewise y and z. Bit 0 selects the whole block. */
-enum { FIELD_WHOLE = 1, FIELD_LAYERS = 8, BLOCK_CELLS = FIELD_BRICK * FIELD_BRICK * FIELD_BRICK };
+enum { BLOCK_CELLS = FIELD_BRICK * FIELD_BRICK * FIELD_BRICK };
 
 abut_status abuti_field_compute(const field_job *job);
 /* The same values, by a closest-point query for each cell; fill.c. */

@@ -95,36 +95,6 @@ static void compute_span(worker *w, const cells_span *s, const range_state *k) {
         abuti_compute_cells(w, s, k->list);
 }
 
-/* Computes the wanted layers of a block. Cells of two layers are computed and signed twice. */
-static void compute_layers(worker *w, const cells_span *block, unsigned layers, range_state k) {
-    cells_span spans[FIELD_LAYERS];
-    regions_narrowed made;
-    uint32_t count = 0, before = w->lists.used;
-    for (unsigned bit = 1; bit < FIELD_LAYERS; bit++) {
-        bool covered = !(layers >> bit & 1); /* not wanted, or part of another layer */
-        for (unsigned less = 1; less < bit; less++)
-            covered = covered || ((layers >> less & 1) && (less & bit) == less);
-        if (covered)
-            continue;
-        spans[count] = *block;
-        for (int axis = 0; axis < 3; axis++)
-            if (bit >> axis & 1)
-                spans[count].count[axis] = 1;
-        count++;
-    }
-    if (count > 1 && k.list && !k.is_own) {
-        abuti_compute_narrow(w, k.list, block, 1, &made);
-        k.list = made.list;
-        k.is_beyond = !made.list;
-    }
-    k.is_own = false;
-    for (uint32_t i = 0; i < count; i++) {
-        compute_span(w, &spans[i], &k);
-        sign_cells(w, &spans[i], k.is_signed);
-    }
-    w->lists.used = before;
-}
-
 static void compute_block(worker *w, const uint32_t block[3], const range_state *k) {
     const field_job *job = w->c->job;
     const block_span one = {{block[0], block[1], block[2]}, {1, 1, 1}};
@@ -135,15 +105,11 @@ static void compute_block(worker *w, const uint32_t block[3], const range_state 
     for (int axis = 0; axis < 3; axis++) /* a wider copy would fail store forwarding */
         w->origin[axis] = s.begin[axis];
     w->touching_count = 0;
-    if (job->layers && !(job->layers[at] & FIELD_WHOLE)) {
-        compute_layers(w, &s, job->layers[at], *k);
-    } else {
-        if (is_known(w, block))
-            job->load(job->known_data, s.begin, w->values);
-        else
-            compute_span(w, &s, k);
-        sign_cells(w, &s, k->is_signed);
-    }
+    if (is_known(w, block))
+        job->load(job->known_data, s.begin, w->values);
+    else
+        compute_span(w, &s, k);
+    sign_cells(w, &s, k->is_signed);
     for (uint32_t i = 0; i < w->touching_count; i++)
         w->values[w->touching[i]] = w->touching_value[i];
     job->store(job->data, at, s.begin, w->values);

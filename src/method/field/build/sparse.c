@@ -3,8 +3,7 @@
  * and outside: for an open surface the sign also changes far from the surface.
  *
  * Neighbouring bricks share a layer of cells. So that each cell is computed once, blocks of 8 x 8 x
- * 8 cells are computed and copied to all bricks that contain some of them. Of a block that is not a
- * stored brick, only the layers that other bricks need are computed.
+ * 8 cells are computed and copied to all bricks that contain some of them.
  */
 #include "field/build/cells.h"
 
@@ -14,7 +13,6 @@ typedef struct sparse_job {
     abut_field *field;
     uint32_t blocks[3]; /* one more than bricks, for the cells beyond the last ones */
     uint32_t *wanted;
-    unsigned char *layers;
     size_t wanted_count;
 } sparse_job;
 
@@ -106,32 +104,40 @@ abut_status abuti_field_reserve_bricks(abut_field *field, uint32_t first, uint32
     return field->values ? ABUT_OK : ABUT_ERROR_MEMORY;
 }
 
-/* Lists the blocks that have cells of stored bricks, and which of their cells are wanted. */
+/* The stored brick that has cells of a block: the brick at the place of the block, or the previous
+ * one along each axis k of which bit k is set. ABUT_NONE if it is not stored. */
+static uint32_t brick_of_block(const sparse_job *s, const uint32_t block[3], uint32_t previous) {
+    const uint32_t *bricks = s->field->bricks;
+    uint32_t at[3];
+    for (int k = 0; k < 3; k++) {
+        at[k] = block[k] - (previous >> k & 1);
+        if (at[k] >= bricks[k]) /* also below 0 */
+            return ABUT_NONE;
+    }
+    const uint32_t brick = s->field->index[grid_at(bricks, at[0], at[1], at[2])];
+    return field_has_brick(s->field, brick) ? brick : ABUT_NONE;
+}
+
+/* Lists the blocks that have cells of stored bricks. */
 static abut_status list_blocks(sparse_job *s) {
     const abut_field *field = s->field;
     size_t all = (size_t)s->blocks[0] * s->blocks[1] * s->blocks[2], at = 0, count = 0;
-    unsigned char *layers = abuti_allocate_zeroed(field->context, all, sizeof *layers);
-    if (!layers)
+    unsigned char *marks = abuti_allocate_zeroed(field->context, all, sizeof *marks);
+    if (!marks)
         return ABUT_ERROR_MEMORY;
     for (uint32_t z = 0; z < field->bricks[2]; z++)
         for (uint32_t y = 0; y < field->bricks[1]; y++)
             for (uint32_t x = 0; x < field->bricks[0]; x++, at++)
-                for (uint32_t bit = 0;
-                     bit < FIELD_LAYERS && field_has_brick(field, field->index[at]); bit++)
-                    layers[grid_at(s->blocks, x + (bit & 1), y + (bit >> 1 & 1), z + (bit >> 2))] |=
-                        (unsigned char)(1u << bit);
+                for (uint32_t k = 0; k < 8 && field_has_brick(field, field->index[at]); k++)
+                    marks[grid_at(s->blocks, x + (k & 1), y + (k >> 1 & 1), z + (k >> 2))] = 1;
     for (size_t i = 0; i < all; i++)
-        s->wanted_count += layers[i] != 0;
+        s->wanted_count += marks[i];
     s->wanted = abuti_allocate(field->context, s->wanted_count, sizeof *s->wanted);
-    s->layers = abuti_allocate(field->context, s->wanted_count, sizeof *s->layers);
-    for (size_t i = 0; s->wanted && s->layers && i < all; i++) {
-        if (!layers[i])
-            continue;
-        s->wanted[count] = (uint32_t)i;
-        s->layers[count++] = layers[i];
-    }
-    abuti_release(field->context, layers);
-    return s->wanted && s->layers ? ABUT_OK : ABUT_ERROR_MEMORY;
+    for (size_t i = 0; s->wanted && i < all; i++)
+        if (marks[i])
+            s->wanted[count++] = (uint32_t)i;
+    abuti_release(field->context, marks);
+    return s->wanted ? ABUT_OK : ABUT_ERROR_MEMORY;
 }
 
 /* ---- values of bricks ---- */
@@ -140,16 +146,15 @@ static abut_status list_blocks(sparse_job *s) {
  */
 static void store_block(void *data, size_t at, const uint32_t begin[3], const float *values) {
     const sparse_job *s = data;
-    const uint32_t *bricks = s->field->bricks;
-    for (unsigned bit = 0; bit < FIELD_LAYERS; bit++) {
-        if (!(s->layers[at] >> bit & 1))
+    const uint32_t block[3] = {begin[0] / FIELD_BRICK, begin[1] / FIELD_BRICK,
+                               begin[2] / FIELD_BRICK};
+    (void)at;
+    for (uint32_t previous = 0; previous < 8; previous++) {
+        const uint32_t brick = brick_of_block(s, block, previous);
+        if (brick == ABUT_NONE)
             continue;
-        const uint32_t off[3] = {bit & 1, bit >> 1 & 1, bit >> 2};
-        uint32_t brick =
-            s->field
-                ->index[grid_at(bricks, begin[0] / FIELD_BRICK - off[0],
-                                begin[1] / FIELD_BRICK - off[1], begin[2] / FIELD_BRICK - off[2])];
-        uint32_t held = brick - s->field->first_brick;
+        const uint32_t off[3] = {previous & 1, previous >> 1 & 1, previous >> 2},
+                       held = brick - s->field->first_brick;
         for (uint32_t k = 0; k < (off[2] ? 1 : FIELD_BRICK); k++)
             for (uint32_t j = 0; j < (off[1] ? 1 : FIELD_BRICK); j++) {
                 size_t row = FIELD_BRICK * off[0] +
@@ -178,7 +183,6 @@ abut_status abuti_field_sparse_bricks(abut_field *field, const abut_bvh *bvh, vo
                          .blocks = {s.blocks[0], s.blocks[1], s.blocks[2]},
                          .wanted = s.wanted,
                          .wanted_count = s.wanted_count,
-                         .layers = s.layers,
                          .table = work,
                          .store = store_block,
                          .data = &s,
@@ -186,7 +190,7 @@ abut_status abuti_field_sparse_bricks(abut_field *field, const abut_bvh *bvh, vo
                          .to = 1};
         status = abuti_field_compute(&job);
     }
-    ABUTI_RELEASE(context, s.wanted, s.layers);
+    abuti_release(context, s.wanted);
     return status;
 }
 

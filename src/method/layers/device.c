@@ -485,22 +485,15 @@ static abut_status download_results(abut_layers *layers, const uint32_t counts[L
 /* Adds the rays that the device left to the host. */
 static abut_status add_long_rays(abut_layers *layers, layers_pass *passes, uint32_t count,
                                  layers_output *to) {
-    abut_context *context = layers->context;
     abut_status status = ABUT_OK;
-    for (size_t c = 0; c < LAYERS_CHUNKS; c++)
+    for (size_t c = 0; c < LAYERS_CHUNKS; c++) {
         abuti_layers_table_clear(&layers->chunks[c].table);
+        layers->chunks[c].touches.count = 0;
+    }
     for (uint32_t v = 0; v < count && !status; v++) {
-        const abuti_vector *touches = &layers->chunks[0].touches;
         status = trace_long_rays(layers, passes, count, v);
         if (!status)
-            status = abuti_layers_collect_sums(layers, v, &to->more);
-        if (!status)
-            status = abuti_vector_reserve(context, &to->touches, to->touches.count + touches->count,
-                                          sizeof(layers_touch));
-        if (!status && touches->count)
-            memcpy((layers_touch *)to->touches.data + to->touches.count, touches->data,
-                   touches->count * sizeof(layers_touch));
-        to->touches.count += status ? 0 : touches->count;
+            status = abuti_layers_collect(layers, v, to);
     }
     return status;
 }

@@ -142,8 +142,9 @@ layers_sum *abuti_layers_find_sum(abut_context *context, layers_table *table, ui
                                   uint32_t b);
 void abuti_layers_table_clear(layers_table *table);
 void abuti_layers_add_sum(layers_sum *to, const layers_sum *from);
-/* Appends the sums of all chunks to a list, as those of a view. */
-abut_status abuti_layers_collect_sums(abut_layers *layers, uint32_t view, abuti_vector *to);
+struct layers_output;
+/* Appends the sums and touches of all chunks, as those of a view. */
+abut_status abuti_layers_collect(abut_layers *layers, uint32_t view, struct layers_output *to);
 
 /* ---- pass.c: one view ---- */
 
@@ -238,9 +239,6 @@ abut_status abuti_layers_self_intersects(abut_layers *layers, uint32_t id, bool 
 
 /* ---- measure.c ---- */
 
-/* Sorts sums by pairs, in memory of the layers. */
-abut_status abuti_layers_sort_sums(abut_layers *layers, const layers_output *output,
-                                   const sort_key **sorted);
 /* Sorts the sums of all views by pairs, and measures each pair: abut_layers_pair, sorted by a and
  * b. */
 abut_status abuti_layers_measure_pairs(abut_layers *layers, const layers_pass *passes,

@@ -179,8 +179,9 @@ static void measure_pairs_task(void *data, size_t chunk, size_t begin, size_t en
     }
 }
 
-abut_status abuti_layers_sort_sums(abut_layers *layers, const layers_output *output,
-                                   const sort_key **sorted) {
+/* Sorts sums by pairs, in memory of the layers. */
+static abut_status sort_sums(abut_layers *layers, const layers_output *output,
+                             const sort_key **sorted) {
     const size_t count = output->sum_count + output->more.count;
     layers->keys.count = 0;
     abut_status status =
@@ -203,7 +204,7 @@ abut_status abuti_layers_measure_pairs(abut_layers *layers, const layers_pass *p
     if (count > UINT32_MAX)
         return abuti_fail(ABUT_ERROR_LIMIT, "abut_layers_find: more than 2^32 sums of pairs are "
                                             "not supported; use fewer views or items");
-    abut_status status = abuti_layers_sort_sums(layers, output, &work.order);
+    abut_status status = sort_sums(layers, output, &work.order);
     if (!status)
         status = abuti_vector_reserve(context, &layers->begin, count + 1, sizeof(size_t));
     if (status)

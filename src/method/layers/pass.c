@@ -247,17 +247,7 @@ static abut_status cpu_run(abut_layers *layers, layers_pass *passes, uint32_t co
     for (uint32_t v = 0; v < count && !status; v++) {
         status = abuti_layers_pass(&passes[v]);
         if (!status)
-            status = abuti_layers_collect_sums(layers, v, &output->more);
-        for (size_t c = 0; c < LAYERS_CHUNKS && !status; c++) {
-            const abuti_vector *from = &layers->chunks[c].touches;
-            abuti_vector *to = &output->touches;
-            status = abuti_vector_reserve(layers->context, to, to->count + from->count,
-                                          sizeof(layers_touch));
-            if (!status && from->count)
-                memcpy((layers_touch *)to->data + to->count, from->data,
-                       from->count * sizeof(layers_touch));
-            to->count += status ? 0 : from->count;
-        }
+            status = abuti_layers_collect(layers, v, output);
     }
     return status;
 }

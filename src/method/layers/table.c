@@ -91,18 +91,25 @@ void abuti_layers_add_sum(layers_sum *to, const layers_sum *from) {
     to->z1 = to->z1 > from->z1 ? to->z1 : from->z1;
 }
 
-abut_status abuti_layers_collect_sums(abut_layers *layers, uint32_t view, abuti_vector *to) {
-    size_t total = to->count;
-    for (size_t c = 0; c < LAYERS_CHUNKS; c++)
-        total += layers->chunks[c].table.sums.count;
-    abut_status status = abuti_vector_reserve(layers->context, to, total, sizeof(layers_sum));
+abut_status abuti_layers_collect(abut_layers *layers, uint32_t view, layers_output *to) {
+    size_t sums = to->more.count, touches = to->touches.count;
+    for (size_t c = 0; c < LAYERS_CHUNKS; c++) {
+        sums += layers->chunks[c].table.sums.count;
+        touches += layers->chunks[c].touches.count;
+    }
+    abut_status status = abuti_vector_reserve(layers->context, &to->more, sums, sizeof(layers_sum));
+    if (!status)
+        status = abuti_vector_reserve(layers->context, &to->touches, touches, sizeof(layers_touch));
     for (size_t c = 0; c < LAYERS_CHUNKS && !status; c++) {
-        const abuti_vector *sums = &layers->chunks[c].table.sums;
-        for (size_t i = 0; i < sums->count; i++) {
-            layers_sum *made = (layers_sum *)to->data + to->count++;
-            *made = ((const layers_sum *)sums->data)[i];
+        const layers_chunk *from = &layers->chunks[c];
+        for (size_t i = 0; i < from->table.sums.count; i++) {
+            layers_sum *made = (layers_sum *)to->more.data + to->more.count++;
+            *made = ((const layers_sum *)from->table.sums.data)[i];
             made->view = view;
         }
+        for (size_t i = 0; i < from->touches.count; i++)
+            ((layers_touch *)to->touches.data)[to->touches.count++] =
+                ((const layers_touch *)from->touches.data)[i];
     }
     return status;
 }

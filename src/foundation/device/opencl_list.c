@@ -181,8 +181,6 @@ static abut_status open_found(abut_context *context, const found_device *found, 
     created->base.context = abuti_context_retain(context);
     atomic_init(&created->base.reference_count, 1);
     atomic_flag_clear(&created->base.channels_in_use);
-    atomic_flag_clear(&created->base.buffer_pool.locked);
-    created->base.buffer_pool.bytes_min = ABUTI_BUFFER_POOL_BYTES_MIN;
     *device = &created->base;
     return ABUT_OK;
 }

@@ -195,7 +195,6 @@ static bool check_header(ply *file) {
                                kind_names[file->has[VERTEX] ? FACE : VERTEX]);
     for (size_t i = 0; i < file->elements.count; i++) {
         const element *e = &ABUTI_AT(&file->elements, element, i);
-        const uint64_t bytes = least_bytes(file, e), used = bytes * e->count;
         reader->line = e->line;
         if (e->kind == VERTEX && (e->roles & xyz) != xyz)
             return abuti_read_fail(reader, "element 'vertex' lacks one of the properties x, y, z");
@@ -205,8 +204,11 @@ static bool check_header(ply *file) {
         if (e->kind == VERTEX && e->count >= ABUT_NONE)
             return abuti_read_fail(reader, "%" PRIu64 " vertices; at most %u are possible",
                                    e->count, ABUT_NONE - 1);
-        if (left == UINT64_MAX)
-            continue;
+    }
+    for (size_t i = 0; i < file->elements.count && left != UINT64_MAX; i++) {
+        const element *e = &ABUTI_AT(&file->elements, element, i);
+        const uint64_t bytes = least_bytes(file, e), used = bytes * e->count;
+        reader->line = e->line;
         /* the last word of a text needs no separator */
         if (bytes && e->count > (left + file->text) / bytes)
             return abuti_read_fail(reader,

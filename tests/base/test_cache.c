@@ -215,12 +215,11 @@ TEST(folder_of_others) {
     store(key, sizeof program);
     assert_int_equal(0, chmod(folder, 0700));
     assert_true(cached());
-    unsigned char now[sizeof file];
-    FILE *in = fopen(path, "rb");
-    assert_non_null(in);
-    assert_int_equal(file_bytes, fread(now, 1, sizeof now, in));
-    fclose(in);
+    size_t bytes;
+    char *now = test_read_file(path, &bytes);
+    assert_int_equal(file_bytes, bytes);
     assert_memory_equal(file, now, file_bytes); /* nothing was written meanwhile */
+    free(now);
 }
 
 TEST(empty_program) {

@@ -34,9 +34,7 @@ static int open_before;
 
 static int set_up(void **state) {
     open_before = count_open();
-    abut_context_options options = abut_context_options_default();
-    options.log = take_log;
-    assert_ok(abut_context_create(&options, &context));
+    context = test_logged(take_log, NULL);
     setenv("ABUT_CACHE_DIR", test_path("cache"), 1);
     return 0;
 }
@@ -68,14 +66,13 @@ static bool holds(const char *path, const char *text) {
 }
 
 static bool is_as_it_was(const char *path, const char *text) {
-    char found[64] = "";
     struct stat about;
-    FILE *file = fopen(path, "rb");
-    assert_non_null(file);
-    size_t bytes = fread(found, 1, sizeof found - 1, file);
-    fclose(file);
+    char *found = test_read_file(path, NULL);
+    assert_non_null(found);
+    bool same = strcmp(found, text) == 0;
+    free(found);
     assert_int_equal(0, stat(path, &about));
-    return bytes == strlen(text) && strcmp(found, text) == 0 && (about.st_mode & 0777) == 0644;
+    return same && (about.st_mode & 0777) == 0644;
 }
 
 static void make_folder(const char *name, mode_t mode) {

@@ -595,7 +595,3 @@ TEST(buffers) {
     abut_device_destroy(device);
     free_subject(s);
 }
-
-int main(void) {
-    return test_run(NULL, NULL);
-}

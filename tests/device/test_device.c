@@ -180,10 +180,7 @@ static void collect_log(void *user, abut_log_level level, const char *message) {
 }
 
 TEST(build_errors) {
-    abut_context_options options = abut_context_options_default();
-    options.log = collect_log;
-    abut_context *context;
-    assert_ok(abut_context_create(&options, &context));
+    abut_context *context = test_logged(collect_log, NULL);
     heard[0] = 0;
     abut_device *device = test_device(context);
     abuti_program *program, *again;

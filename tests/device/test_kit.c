@@ -161,49 +161,6 @@ static abut_device *device;
 static abuti_queue queue;
 static abuti_kit kit, other;
 
-/* Memory of a kit serves the next one that needs about as much; the oldest goes where there is too
- * much, and all of it with the device. */
-TEST(buffer_pool) {
-    enum { BYTES = 1000 };
-    abut_device *another = test_device(NULL);
-    abuti_queue line;
-    abuti_kit one, two;
-    another->buffer_pool.bytes_min = BYTES;
-    assert_ok(abuti_queue_open(another, &line));
-    assert_ok(abuti_kit_open(&line, &table, "", &one));
-    abuti_kit_reserve(&one, IN, BYTES + 100, 1);
-    abuti_kit_reserve(&one, OUT, BYTES - 1, 1); /* too small to keep */
-    void *native = one.buffers[IN].native;
-    abuti_kit_retire(&one);
-    abuti_kit_retire(&one);
-    assert_int_equal(1, another->buffer_pool.count);
-    assert_ok(abuti_kit_open(&line, &table, "", &two));
-    abuti_kit_reserve(&two, OUT, BYTES / 2, 1);
-    abuti_kit_reserve(&two, COUNTS, 10 * BYTES, 1);
-    assert_int_equal(1, another->buffer_pool.count); /* of another size */
-    abuti_kit_reserve(&two, IN, BYTES, 1);
-    assert_int_equal(0, another->buffer_pool.count);
-    assert_ptr_equal(native, two.buffers[IN].native);
-    assert_int_equal(BYTES + 100, two.buffers[IN].bytes);
-    for (uint32_t i = 0; i < ABUTI_BUFFER_POOL_MAX + 5; i++) {
-        abuti_buffer buffer = {0};
-        assert_ok(abuti_buffer_create(another, BYTES + i, 1, &buffer));
-        abuti_buffer_recycle(&buffer);
-        assert_null(buffer.device);
-    }
-    assert_int_equal(ABUTI_BUFFER_POOL_MAX, another->buffer_pool.count);
-    assert_int_equal(BYTES + 5, another->buffer_pool.kept[0].bytes);
-    abuti_opencl_fail_at(1); /* what is refused is tried again without buffer_pool */
-    abuti_kit_reserve(&two, COUNTS, 100 * BYTES, 1);
-    abuti_opencl_fail_at(0);
-    assert_int_equal(0, another->buffer_pool.count);
-    abuti_kit_retire(&two);
-    assert_int_equal(2, another->buffer_pool.count);
-    assert_ok(abuti_queue_finish(&line));
-    abuti_queue_close(&line);
-    abut_device_destroy(another);
-}
-
 TEST(sticks) {
     uint32_t before = 5;
     abuti_kit_upload(&kit, IN, words, 10, sizeof *words);

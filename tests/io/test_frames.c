@@ -163,19 +163,6 @@ TEST(refusals) {
     free_recording(&r);
 }
 
-static unsigned char *slurp(const char *path, size_t *bytes) {
-    FILE *file = fopen(path, "rb");
-    assert_non_null(file);
-    assert_int_equal(0, fseek(file, 0, SEEK_END));
-    *bytes = (size_t)ftell(file);
-    rewind(file);
-    unsigned char *all = malloc(*bytes);
-    assert_non_null(all);
-    assert_int_equal(*bytes, fread(all, 1, *bytes, file));
-    fclose(file);
-    return all;
-}
-
 /* Opens and reads everything. */
 static abut_status read_everything(const unsigned char *data, size_t bytes) {
     abut_frames *frames = NULL;
@@ -200,7 +187,7 @@ TEST(every_change_is_noticed) {
     const char *path = test_path("whole.abutm");
     make_recording(NULL, true, &r);
     assert_ok(record(&r, path, ABUT_SCALAR_FLOAT32, true));
-    unsigned char *file = slurp(path, &bytes);
+    unsigned char *file = (unsigned char *)test_read_file(path, &bytes);
     assert_ok(read_everything(file, bytes));
     for (size_t cut = 0; cut < bytes; cut++)
         assert_int_equal(ABUT_ERROR_FORMAT, read_everything(file, cut));
@@ -235,7 +222,7 @@ TEST(forged) {
     const char *path = test_path("forged.abutm");
     make_recording(NULL, true, &r);
     assert_ok(record(&r, path, ABUT_SCALAR_FLOAT32, false));
-    unsigned char *file = slurp(path, &bytes);
+    unsigned char *file = (unsigned char *)test_read_file(path, &bytes);
     frames_head head, told;
     frames_entry table[2], lied[2];
     memcpy(&head, file, sizeof head);

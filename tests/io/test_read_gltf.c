@@ -382,12 +382,8 @@ static void keep_log(void *user, abut_log_level level, const char *message) {
 static const char *warning_of(const char *text) {
     static log_seen seen;
     seen = (log_seen){.count = 0};
-    abut_context_options options = abut_context_options_default();
-    options.log = keep_log;
-    options.log_user = &seen;
-    abut_context *context = NULL;
+    abut_context *context = test_logged(keep_log, &seen);
     abut_mesh *mesh = NULL;
-    assert_ok(abut_context_create(&options, &context));
     assert_ok(abut_mesh_read_memory(context, text, strlen(text), "a.gltf", NULL, &mesh));
     check_mesh(mesh, 4, square_at, 2, square_corners);
     assert_true(seen.count <= 1);

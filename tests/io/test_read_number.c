@@ -3,10 +3,9 @@
 
 #include "io/files.h"
 
+#include <locale.h>
 #include <stdio.h>
 #include <stdlib.h>
-
-static locale_t c_locale;
 
 static double bits_to_double(uint64_t bits) {
     double value;
@@ -26,7 +25,7 @@ static void compare(const char *text) {
     double ours = -77;
     char *after;
     double theirs = strtod(text, &after);
-    const unsigned char *end = abuti_number_read(bytes, bytes + strlen(text), c_locale, &ours);
+    const unsigned char *end = abuti_number_read(bytes, bytes + strlen(text), &ours);
     assert_non_null(end);
     if (double_to_bits(ours) != double_to_bits(theirs) || (const char *)end != after)
         fail_msg("'%s' is %.17g, not %.17g; %d bytes, not %d", text, theirs, ours,
@@ -148,18 +147,18 @@ TEST(knows_what_is_no_number) {
     double value = 5;
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         const unsigned char *bytes = (const unsigned char *)texts[i];
-        assert_null(abuti_number_read(bytes, bytes + strlen(texts[i]), c_locale, &value));
+        assert_null(abuti_number_read(bytes, bytes + strlen(texts[i]), &value));
     }
     const unsigned char *bytes = (const unsigned char *)"-Infinity";
-    assert_ptr_equal(bytes + 9, abuti_number_read(bytes, bytes + 9, c_locale, &value));
+    assert_ptr_equal(bytes + 9, abuti_number_read(bytes, bytes + 9, &value));
     assert_true(value < -1e308 && isinf(value));
-    assert_ptr_equal(bytes + 4, abuti_number_read(bytes, bytes + 6, c_locale, &value));
+    assert_ptr_equal(bytes + 4, abuti_number_read(bytes, bytes + 6, &value));
     assert_true(isinf(value));
     bytes = (const unsigned char *)"NaN";
-    assert_ptr_equal(bytes + 3, abuti_number_read(bytes, bytes + 3, c_locale, &value));
+    assert_ptr_equal(bytes + 3, abuti_number_read(bytes, bytes + 3, &value));
     assert_true(isnan(value));
     bytes = (const unsigned char *)"123456"; /* never past the end */
-    assert_ptr_equal(bytes + 3, abuti_number_read(bytes, bytes + 3, c_locale, &value));
+    assert_ptr_equal(bytes + 3, abuti_number_read(bytes, bytes + 3, &value));
     assert_true(value == 123);
 }
 
@@ -196,7 +195,7 @@ TEST(writes_what_comes_back) {
         if (!(fabs(value) < HUGE_VAL))
             continue;
         char text[ABUTI_NUMBER_BYTES + 1];
-        size_t length = abuti_number_write(text, value, false, c_locale);
+        size_t length = abuti_number_write(text, value, false);
         assert_true(length < ABUTI_NUMBER_BYTES);
         text[length] = 0;
         double back = strtod(text, NULL);
@@ -209,7 +208,7 @@ TEST(writes_what_comes_back) {
         volatile float single = (float)value;
         if (!(fabs((double)single) < HUGE_VAL))
             continue;
-        length = abuti_number_write(text, (double)single, true, c_locale);
+        length = abuti_number_write(text, (double)single, true);
         text[length] = 0;
         volatile float back_single = (float)strtod(text, NULL);
         if (back_single != single)
@@ -237,7 +236,7 @@ TEST(writes_plainly) {
                  {1.0 / 3, "0.3333333333333333"}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char text[ABUTI_NUMBER_BYTES];
-        size_t length = abuti_number_write(text, cases[i].value, false, c_locale);
+        size_t length = abuti_number_write(text, cases[i].value, false);
         text[length] = 0;
         assert_string_equal(cases[i].text, text);
     }
@@ -274,12 +273,12 @@ TEST(german_changes_nothing) {
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const unsigned char *bytes = (const unsigned char *)cases[i].text;
         double value;
-        assert_non_null(abuti_number_read(bytes, bytes + strlen(cases[i].text), c_locale, &value));
+        assert_non_null(abuti_number_read(bytes, bytes + strlen(cases[i].text), &value));
         assert_true(value == cases[i].value);
     }
-    text[abuti_number_write(text, 1.5e-40, false, c_locale)] = 0;
+    text[abuti_number_write(text, 1.5e-40, false)] = 0;
     assert_string_equal("1.5e-40", text);
-    text[abuti_number_write(text, 2.5, false, c_locale)] = 0;
+    text[abuti_number_write(text, 2.5, false)] = 0;
     assert_string_equal("2.5", text);
     static const char obj[] = "v 1.5 0 0\nv 0 1.25e-33 0\nv 0 0 1\nf 1 2 3\n";
     abut_mesh *mesh;
@@ -293,9 +292,4 @@ TEST(german_changes_nothing) {
     abut_mesh_destroy(mesh);
     abut_mesh_destroy(back);
     setlocale(LC_ALL, "C");
-}
-
-int main(void) {
-    c_locale = newlocale(LC_ALL_MASK, "C", (locale_t)0);
-    return test_run(NULL, NULL);
 }

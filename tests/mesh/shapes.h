@@ -13,6 +13,13 @@ typedef struct soup {
     uint32_t vertex_count, triangle_count;
 } soup;
 
+/* The only soup of a file, which is too large for some stacks, without its elements. */
+static inline soup *fresh(void) {
+    static soup shape;
+    shape.vertex_count = shape.triangle_count = 0;
+    return &shape;
+}
+
 static inline uint32_t soup_vertex(soup *s, double x, double y, double z) {
     double *p = s->positions + 3 * s->vertex_count;
     assert_true(s->vertex_count < 4096);
@@ -28,6 +35,13 @@ static inline void soup_triangle(soup *s, uint32_t a, uint32_t b, uint32_t c) {
     t[0] = a;
     t[1] = b;
     t[2] = c;
+}
+
+/* Reverses a triangle. */
+static inline void soup_turn(soup *s, uint32_t t) {
+    uint32_t swap = s->indices[3 * t + 1];
+    s->indices[3 * t + 1] = s->indices[3 * t + 2];
+    s->indices[3 * t + 2] = swap;
 }
 
 static inline void soup_quad(soup *s, uint32_t a, uint32_t b, uint32_t c, uint32_t d) {

@@ -7,19 +7,8 @@
 
 #include <time.h>
 
-static soup shape;
-
-static soup *fresh(void) {
-    shape.vertex_count = shape.triangle_count = 0;
-    return &shape;
-}
-
 static abut_mesh_report examine_mesh(abut_mesh *mesh) {
-    abut_topology *topology = NULL;
-    abut_mesh_report report = abut_mesh_report_default();
-    assert_ok(abut_topology_create(mesh, &topology));
-    assert_ok(abut_mesh_examine(topology, &report));
-    abut_topology_destroy(topology);
+    abut_mesh_report report = test_examine(mesh);
     abut_mesh_destroy(mesh);
     return report;
 }
@@ -33,11 +22,8 @@ static uint32_t count_of(const abut_mesh_report *r, abut_problem_kind kind) {
 }
 
 static void turn_from(soup *s, uint32_t first) {
-    for (uint32_t t = first; t < s->triangle_count; t++) {
-        uint32_t swap = s->indices[3 * t + 1];
-        s->indices[3 * t + 1] = s->indices[3 * t + 2];
-        s->indices[3 * t + 2] = swap;
-    }
+    for (uint32_t t = first; t < s->triangle_count; t++)
+        soup_turn(s, t);
 }
 
 static void assert_close(double expected, double got, double tolerance) {

@@ -6,13 +6,6 @@
 #include "geom/predicates_shared.h"
 #include "mesh/mesh.h"
 
-static soup shape;
-
-static soup *fresh(void) {
-    shape.vertex_count = shape.triangle_count = 0;
-    return &shape;
-}
-
 typedef struct model {
     abut_mesh *mesh;
     abut_topology *topology;

@@ -5,19 +5,6 @@
 
 #include <abut/abut.h>
 
-static soup shape;
-
-static soup *fresh(void) {
-    shape.vertex_count = shape.triangle_count = 0;
-    return &shape;
-}
-
-static void turn(soup *s, uint32_t t) {
-    uint32_t swap = s->indices[3 * t + 1];
-    s->indices[3 * t + 1] = s->indices[3 * t + 2];
-    s->indices[3 * t + 2] = swap;
-}
-
 static abut_mesh *orient(const soup *s, abut_context *context, uint32_t *flipped) {
     abut_mesh *mesh = soup_mesh(context, s), *oriented = NULL;
     abut_topology *topology;
@@ -26,15 +13,6 @@ static abut_mesh *orient(const soup *s, abut_context *context, uint32_t *flipped
     abut_topology_destroy(topology);
     abut_mesh_destroy(mesh);
     return oriented;
-}
-
-static abut_mesh_report examine(abut_mesh *mesh) {
-    abut_topology *topology;
-    abut_mesh_report report = abut_mesh_report_default();
-    assert_ok(abut_topology_create(mesh, &topology));
-    assert_ok(abut_mesh_examine(topology, &report));
-    abut_topology_destroy(topology);
-    return report;
 }
 
 /* Turning any triangles of a good mesh and orienting gives the good mesh back. */
@@ -46,7 +24,7 @@ static void check_restored(const soup *good, uint64_t seed) {
         bad = *good;
         for (uint32_t t = 0; t < bad.triangle_count; t++)
             if (test_random_below(&random, 100) < percent) {
-                turn(&bad, t);
+                soup_turn(&bad, t);
                 turned++;
             }
         abut_mesh *oriented = orient(&bad, NULL, &flipped);
@@ -85,11 +63,11 @@ TEST(cavities_stay_cavities) {
         }
         if (depth % 2 == 0) /* the eighth is outermost: depth 7 outwards, 6 inwards, ... */
             for (uint32_t t = s->triangle_count - 12; t < s->triangle_count; t++)
-                turn(s, t);
+                soup_turn(s, t);
     }
     check_restored(s, 3);
     abut_mesh *mesh = soup_mesh(NULL, s);
-    abut_mesh_report r = examine(mesh);
+    abut_mesh_report r = test_examine(mesh);
     assert_int_equal(0, r.problems[ABUT_PROBLEM_INWARD_COMPONENT].count);
     assert_int_equal(ABUT_RELIABILITY_GUARANTEED,
                      abut_sign_reliability(&r, ABUT_SIGN_NORMAL).level);
@@ -102,11 +80,11 @@ TEST(open_meshes_follow_the_larger_area) {
     s->triangle_count -= 2;
     for (uint32_t t = 0; t < 10; t++) /* all wound inwards but one */
         if (t != 4)
-            turn(s, t);
+            soup_turn(s, t);
     uint32_t flipped;
     abut_mesh *oriented = orient(s, NULL, &flipped);
     assert_int_equal(1, flipped);
-    assert_true(examine(oriented).is_oriented);
+    assert_true(test_examine(oriented).is_oriented);
     abut_mesh_destroy(oriented);
 
     /* one large triangle against three small ones around it */
@@ -121,13 +99,13 @@ TEST(open_meshes_follow_the_larger_area) {
     soup_triangle(s, 2, 0, 4);
     soup_triangle(s, 2, 5, 1);
     soup_triangle(s, 0, 1, 2);
-    turn(s, 0);
-    turn(s, 1);
-    turn(s, 2);
+    soup_turn(s, 0);
+    soup_turn(s, 1);
+    soup_turn(s, 2);
     oriented = orient(s, NULL, &flipped);
     assert_true(flipped == 3 || flipped == 0);
     assert_int_equal(1, oriented->indices[10]); /* the large one stayed */
-    assert_true(examine(oriented).is_oriented);
+    assert_true(test_examine(oriented).is_oriented);
     abut_mesh_destroy(oriented);
 }
 
@@ -137,9 +115,9 @@ TEST(one_sided_meshes_keep_a_seam) {
     test_random random = {.state = 5};
     for (uint32_t t = 0; t < s->triangle_count; t++)
         if (test_random_below(&random, 2))
-            turn(s, t);
+            soup_turn(s, t);
     abut_mesh *oriented = orient(s, NULL, NULL);
-    abut_mesh_report r = examine(oriented);
+    abut_mesh_report r = test_examine(oriented);
     assert_false(r.is_oriented);
     assert_true(r.problems[ABUT_PROBLEM_FLIPPED_EDGE].count >= 1);
     assert_true(r.problems[ABUT_PROBLEM_FLIPPED_EDGE].count <= 3);
@@ -153,12 +131,12 @@ TEST(nonmanifold_edges_part_patches) {
     for (uint32_t i = 0; i < 3; i++)
         soup_quad(s, 0, 1, 3 + 2 * i, 2 + 2 * i);
     soup_triangle(s, 0, 1, 1);
-    turn(s, 1);
-    turn(s, 4);
+    soup_turn(s, 1);
+    soup_turn(s, 4);
     uint32_t flipped;
     abut_mesh *oriented = orient(s, NULL, &flipped);
     assert_int_equal(2, flipped);
-    assert_true(examine(oriented).is_oriented);
+    assert_true(test_examine(oriented).is_oriented);
     for (uint32_t k = 0; k < 3; k++)
         assert_int_equal(s->indices[18 + k], oriented->indices[18 + k]);
     abut_mesh_destroy(oriented);
@@ -177,7 +155,7 @@ TEST_THREADS(random_soups_end_oriented_or_one_sided) {
         assert_memory_equal(once->indices, threaded->indices, bytes);
         memcpy(s->indices, once->indices, bytes);
         abut_mesh *twice = orient(s, NULL, &flipped[2]);
-        if (examine(once).is_oriented) /* then it is settled */
+        if (test_examine(once).is_oriented) /* then it is settled */
             assert_int_equal(0, flipped[2]);
         abut_mesh_destroy(once);
         abut_mesh_destroy(threaded);

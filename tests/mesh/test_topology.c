@@ -183,13 +183,6 @@ static void check(const soup *s, abut_context *context) {
 
 /* ---- tests ---- */
 
-static soup shape; /* too large for some stacks */
-
-static soup *fresh(void) {
-    shape.vertex_count = shape.triangle_count = 0;
-    return &shape;
-}
-
 typedef struct counts {
     uint32_t edges, components, loops, chains;
 } counts;

@@ -3,13 +3,6 @@
 
 #include "mesh/mesh.h"
 
-static soup shape;
-
-static soup *fresh(void) {
-    shape.vertex_count = shape.triangle_count = 0;
-    return &shape;
-}
-
 static double volume_of(abut_mesh *mesh) {
     abut_topology *topology;
     abut_mesh_report report = abut_mesh_report_default();

@@ -5,13 +5,6 @@
 
 #include <time.h>
 
-static soup shape;
-
-static soup *fresh(void) {
-    shape.vertex_count = shape.triangle_count = 0;
-    return &shape;
-}
-
 /* ---- the referee ---- */
 
 /* Transitive clusters by relabelling until nothing changes; then the mesh as promised. */

@@ -260,15 +260,21 @@ abut_context *test_watched(bool (*progress)(void *user, const char *stage, doubl
     return context;
 }
 
+abut_context *test_logged(void (*log)(void *user, abut_log_level level, const char *message),
+                          void *user) {
+    abut_context_options options = abut_context_options_default();
+    abut_context *context = NULL;
+    options.log = log;
+    options.log_user = user;
+    assert_ok(abut_context_create(&options, &context));
+    return context;
+}
+
 abut_mesh *test_mesh(abut_context *context, const void *positions, uint32_t vertex_count,
                      const void *indices, uint32_t triangle_count) {
-    abut_mesh_input input = abut_mesh_input_default();
-    input.position_type = ABUT_SCALAR_FLOAT64;
+    abut_mesh_input input =
+        abut_mesh_input_doubles(positions, vertex_count, indices, triangle_count);
     abut_mesh *mesh = NULL;
-    input.positions = positions;
-    input.vertex_count = vertex_count;
-    input.indices = indices;
-    input.triangle_count = triangle_count;
     assert_ok(abut_mesh_create(context, &input, &mesh));
     return mesh;
 }
@@ -376,6 +382,22 @@ const char *test_file(const char *name, const void *data, size_t bytes) {
     assert_int_equal(bytes, fwrite(data, 1, bytes, file));
     assert_int_equal(0, fclose(file));
     return path;
+}
+
+char *test_read_file(const char *path, size_t *bytes) {
+    FILE *file = fopen(path, "rb");
+    if (!file)
+        return NULL;
+    assert_int_equal(0, fseek(file, 0, SEEK_END));
+    const size_t size = (size_t)ftell(file);
+    char *data = calloc(1, size + 1);
+    assert_non_null(data);
+    rewind(file);
+    assert_int_equal(size, fread(data, 1, size, file));
+    fclose(file);
+    if (bytes)
+        *bytes = size;
+    return data;
 }
 
 abut_mesh_report test_examine(abut_mesh *mesh) {

@@ -76,6 +76,10 @@ abut_context *test_context(test_memory *memory, uint32_t threads);
 abut_context *test_watched(bool (*progress)(void *user, const char *stage, double fraction),
                            void *user);
 
+/* A context whose log messages go to `log`. */
+abut_context *test_logged(void (*log)(void *user, abut_log_level level, const char *message),
+                          void *user);
+
 /* A mesh from doubles and indices of 32 bits; null indices as abut_mesh_create() has them. */
 abut_mesh *test_mesh(abut_context *context, const void *positions, uint32_t vertex_count,
                      const void *indices, uint32_t triangle_count);
@@ -112,6 +116,10 @@ const char *test_folder(void);
 const char *test_path(const char *name);
 /* Writes bytes to test_path(name) and returns that path. */
 const char *test_file(const char *name, const void *data, size_t bytes);
+
+/* The content of a file with a zero behind it, to be freed; null if it cannot be opened. `bytes`
+ * may be null. */
+char *test_read_file(const char *path, size_t *bytes);
 
 /* Topology and measures of a mesh. */
 abut_mesh_report test_examine(abut_mesh *mesh);

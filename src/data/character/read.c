@@ -64,7 +64,7 @@ static void read_bones(gltf_character *f, abuti_gltf *gltf) {
     f->bones = allocate_in_pool(f, gltf, count, sizeof *f->bones);
     f->binds = allocate_in_pool(f, gltf, count, sizeof *f->binds);
     for (size_t i = 0; i < count && !gltf->status; i++) {
-        const abuti_rig_bone *from = abuti_block_list_at(&f->rig.bones, i);
+        const abuti_rig_bone *from = &ABUTI_AT(&f->rig.bones, abuti_rig_bone, i);
         abut_character_bone bone = abut_character_bone_default();
         uint32_t object = abuti_gltf_at(gltf, ABUTI_GLTF_NODES, from->node);
         bone.parent = from->parent;
@@ -101,7 +101,7 @@ static void read_morphs(gltf_character *f, abuti_gltf *gltf) {
     f->morphs = allocate_in_pool(f, gltf, count, sizeof *f->morphs);
     uint32_t name = 0, end = 0;
     for (size_t i = 0; i < count && !gltf->status; i++) {
-        const abuti_rig_morph *from = abuti_block_list_at(&f->rig.morphs, i);
+        const abuti_rig_morph *from = &ABUTI_AT(&f->rig.morphs, abuti_rig_morph, i);
         if (!from->target) { /* the first target of a node */
             uint32_t mesh = abuti_gltf_at(gltf, ABUTI_GLTF_MESHES, from->mesh);
             uint32_t extras = find_extra(gltf, mesh, "extras", ABUTI_JSON_OBJECT), list = 0;
@@ -145,7 +145,7 @@ static const double *read_numbers(gltf_character *f, abuti_gltf *gltf,
     double *numbers = allocate_in_pool(f, gltf, (size_t)from->count * width, sizeof *numbers);
     for (uint32_t i = 0; numbers && i < from->count && !gltf->status; i++) {
         abuti_gltf_get(from, i, numbers + (size_t)i * width);
-        gltf->status = abuti_read_tick(gltf->reader);
+        abuti_gltf_check(gltf, abuti_read_tick(gltf->reader));
     }
     return numbers;
 }
@@ -198,12 +198,10 @@ static bool read_target(gltf_character *f, abuti_gltf *gltf, uint32_t object,
     channel->bone = f->rig.bone_of[node];
     if (path < 3)
         return true;
-    while (first < all &&
-           ((abuti_rig_morph *)abuti_block_list_at(&f->rig.morphs, first))->node != node)
+    while (first < all && ABUTI_AT(&f->rig.morphs, abuti_rig_morph, first).node != node)
         first++;
     channel->bone = first;
-    while (first < all &&
-           ((abuti_rig_morph *)abuti_block_list_at(&f->rig.morphs, first))->node == node)
+    while (first < all && ABUTI_AT(&f->rig.morphs, abuti_rig_morph, first).node == node)
         ++*morphs, first++;
     return abuti_gltf_spend(gltf, first) && *morphs;
 }
@@ -321,7 +319,7 @@ static abut_status sort_shifts_by_target(gltf_character *f) {
         return ABUT_ERROR_MEMORY;
     memset(next, 0, (morphs + 1) * sizeof *next);
     for (size_t i = 0; i < all; i++)
-        next[((const abuti_rig_shift *)abuti_block_list_at(&f->rig.shifts, i))->morph + 1]++;
+        next[ABUTI_AT(&f->rig.shifts, abuti_rig_shift, i).morph + 1]++;
     for (size_t i = 0; i < morphs; i++) {
         f->morphs[i].shift_count = (uint32_t)next[i + 1];
         next[i + 1] += next[i];
@@ -329,7 +327,7 @@ static abut_status sort_shifts_by_target(gltf_character *f) {
         f->morphs[i].shifts = shifts + next[i];
     }
     for (size_t i = 0; i < all; i++) {
-        const abuti_rig_shift *from = abuti_block_list_at(&f->rig.shifts, i);
+        const abuti_rig_shift *from = &ABUTI_AT(&f->rig.shifts, abuti_rig_shift, i);
         size_t at = next[from->morph]++;
         vertices[at] = from->vertex;
         shifts[at] = from->shift;
@@ -347,10 +345,10 @@ static abut_status create_from_gltf(gltf_character *f, abut_mesh *mesh,
     if (!starts || !bones || !weights)
         return ABUT_ERROR_MEMORY;
     for (size_t i = 0; i < vertices; i++)
-        starts[i] = *(size_t *)abuti_block_list_at(&f->rig.starts, i);
+        starts[i] = ABUTI_AT(&f->rig.starts, size_t, i);
     starts[vertices] = all;
     for (size_t i = 0; i < all; i++) {
-        const abuti_rig_weight *weight = abuti_block_list_at(&f->rig.weights, i);
+        const abuti_rig_weight *weight = &ABUTI_AT(&f->rig.weights, abuti_rig_weight, i);
         bones[i] = weight->bone;
         weights[i] = weight->weight;
     }
@@ -376,21 +374,13 @@ static abut_status read_character(abut_context *context, const char *path, const
     gltf_character f = {.context = abuti_context_of(context)};
     abut_mesh *mesh = NULL;
     f.pool.context = f.context;
-    f.rig.bones.element_bytes = sizeof(abuti_rig_bone);
-    f.rig.weights.element_bytes = sizeof(abuti_rig_weight);
-    f.rig.starts.element_bytes = sizeof(size_t);
-    f.rig.morphs.element_bytes = sizeof(abuti_rig_morph);
-    f.rig.shifts.element_bytes = sizeof(abuti_rig_shift);
     f.rig.finish = read_rig;
     abut_status status = abuti_mesh_read_rigged(f.context, path, data, bytes, name, &f.rig, &mesh);
     if (!status)
         status = create_from_gltf(&f, mesh, character);
     abut_mesh_destroy(mesh);
-    abuti_block_list_release(f.context, &f.rig.bones);
-    abuti_block_list_release(f.context, &f.rig.weights);
-    abuti_block_list_release(f.context, &f.rig.starts);
-    abuti_block_list_release(f.context, &f.rig.morphs);
-    abuti_block_list_release(f.context, &f.rig.shifts);
+    ABUTI_RELEASE(f.context, f.rig.bones.data, f.rig.weights.data, f.rig.starts.data,
+                  f.rig.morphs.data, f.rig.shifts.data);
     abuti_character_release(&f.pool);
     return status;
 }

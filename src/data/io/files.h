@@ -1,29 +1,29 @@
 /* Declarations shared by the readers and the writer of mesh files.
  *
  * A reader streams: it sees the file through the window of an abuti_source, appends elements to
- * lists that grow by blocks as data arrive, and creates arrays of exact size at the end. A count in
- * a header never causes an allocation beyond what the file has bytes for. So memory stays below
- * about twice the result, and a malicious file costs no more than its own size.
+ * lists that grow as data arrive, and creates arrays of exact size at the end. A count in a header
+ * never causes an allocation beyond what the file has bytes for. So memory stays below three times
+ * the result, and a malicious file costs no more than a small multiple of its own size.
+ *
+ * Functions that read return false on failure; the status is then in the reader.
  */
 #ifndef ABUTI_MESH_FILES_H
 #define ABUTI_MESH_FILES_H
 
-#include "base/block_list.h"
-#include "base/locale.h"
 #include "mesh/mesh.h"
 
 /* ---- numbers as text (number.c) ---- */
 
 /* Reads a decimal number at `at`, also "nan" and "inf", correctly rounded to double in any locale.
- * Returns the first byte after it, or null if there is no number. `locale` is a "C" locale. */
+ * Returns the first byte after it, or null if there is no number. */
 const unsigned char *abuti_number_read(const unsigned char *at, const unsigned char *end,
-                                       locale_t locale, double *value);
+                                       double *value);
 
 #define ABUTI_NUMBER_BYTES 40
 /* Writes a finite number with as few digits as needed to read it back exactly: as a double, or, if
  * `single` (the value is a float, and the reader will know), as a float. No terminating zero.
  * Returns the length, below ABUTI_NUMBER_BYTES. */
-size_t abuti_number_write(char *out, double value, bool single, locale_t locale);
+size_t abuti_number_write(char *out, double value, bool single);
 /* The same for an integer. */
 size_t abuti_integer_write(char *out, uint64_t value);
 
@@ -41,16 +41,18 @@ typedef enum abuti_place { ABUTI_PLACE_LINE = 0, ABUTI_PLACE_BYTE, ABUTI_PLACE_N
 typedef struct abuti_reader {
     abut_context *context;
     abuti_source source;
-    char name[400];  /* printable, for messages */
-    char stage[420]; /* "reading NAME" */
-    locale_t locale;
+    abut_status status; /* the reason why a function returned false */
+    char name[400];     /* printable, for messages */
+    char stage[420];    /* "reading NAME" */
     abut_triangulation triangulation;
     abuti_place place;
-    const char *marks; /* bytes that end a word as white space does; null = none */
-    uint64_t line;     /* 1 = first */
-    uint64_t byte;     /* offset of the element that is being read */
-    uint64_t ticks;    /* elements so far, for progress */
-    abuti_block_list positions, triangles, polygons;
+    const char *marks;      /* bytes that end a word as white space does; null = none */
+    uint64_t line;          /* 1 = first */
+    uint64_t byte;          /* offset of the element that is being read */
+    uint64_t ticks;         /* elements so far, for progress */
+    abuti_vector positions; /* vec3 */
+    abuti_vector triangles; /* uint32_t[3] */
+    abuti_vector polygons;  /* abuti_polygon */
     uint32_t first_corner, last_corner, corner_count; /* of the face being built */
     uint32_t face_first;                              /* its first triangle */
     vec3 up;                                          /* as defined by the format; zero = unknown */
@@ -63,30 +65,32 @@ abut_status abuti_mesh_read_rigged(abut_context *context, const char *path, cons
                                    size_t bytes, const char *name, struct abuti_rig *rig,
                                    abut_mesh **mesh);
 
-/* One reader for each format; fills the lists. */
-abut_status abuti_read_obj(abuti_reader *reader);
-abut_status abuti_read_ply(abuti_reader *reader);
-abut_status abuti_read_stl(abuti_reader *reader);
-abut_status abuti_read_off(abuti_reader *reader);
-/* `path` locates the buffers beside the file; null when reading memory. */
-abut_status abuti_read_gltf(abuti_reader *reader, const char *path);
+/* One reader for each format; fills the lists. `path` locates the buffers of glTF beside the file;
+ * null when reading memory. */
+typedef bool abuti_format_reader(abuti_reader *reader, const char *path);
+abuti_format_reader abuti_read_obj, abuti_read_ply, abuti_read_stl, abuti_read_off, abuti_read_gltf;
 /* Whether a file that begins with these bytes is OFF, by its keyword. */
 bool abuti_off_starts(const unsigned char *at, size_t bytes);
 /* Whether the size of the file matches the binary layout of STL; needs a known size. */
 bool abuti_stl_size_fits(abuti_reader *reader);
 /* From the file `path`, or, if that is null, from memory with the file name ending `hint`. */
-abut_status abuti_read_assimp(abuti_reader *reader, const char *path, const char *hint);
+bool abuti_read_assimp(abuti_reader *reader, const char *path, const char *hint);
 /* The format by the ending of a name, or AUTO if the ending is unknown. */
 abut_mesh_format abuti_mesh_format_of_name(const char *name);
 
 /* Fails with "NAME: line 12: ..." or "NAME: byte 345: ...". */
-abut_status abuti_read_fail(abuti_reader *reader, const char *format, ...) ABUTI_PRINTF(2, 3);
+bool abuti_read_fail(abuti_reader *reader, const char *format, ...) ABUTI_PRINTF(2, 3);
 /* Fails because the file ends too early; `where` is "in a face" or similar. */
-abut_status abuti_read_fail_end(abuti_reader *reader, const char *where);
+bool abuti_read_fail_end(abuti_reader *reader, const char *where);
+/* Fails with a status whose message is set, unless it is ABUT_OK. */
+static inline bool abuti_read_check(abuti_reader *reader, abut_status status) {
+    reader->status = status;
+    return !status;
+}
 /* Called once per element; reports progress at intervals. */
-abut_status abuti_read_report(abuti_reader *reader);
-static inline abut_status abuti_read_tick(abuti_reader *reader) {
-    return ++reader->ticks % 65536 == 0 ? abuti_read_report(reader) : ABUT_OK;
+bool abuti_read_report(abuti_reader *reader);
+static inline bool abuti_read_tick(abuti_reader *reader) {
+    return ++reader->ticks % 65536 || abuti_read_report(reader);
 }
 
 /* Bytes left to read, or UINT64_MAX if the size of the source is unknown. */
@@ -99,19 +103,19 @@ static inline uint64_t abuti_read_left(const abuti_reader *reader) {
 }
 
 /* Adds a vertex; fails if it is not finite or too large. */
-abut_status abuti_read_vertex(abuti_reader *reader, vec3 position);
+bool abuti_read_vertex(abuti_reader *reader, vec3 position);
 /* Adds the corners of a face one by one, between begin and end. */
 static inline void abuti_read_face_begin(abuti_reader *reader) {
     reader->corner_count = 0;
     reader->face_first = (uint32_t)reader->triangles.count;
 }
-abut_status abuti_read_corner(abuti_reader *reader, uint32_t vertex);
-abut_status abuti_read_face_end(abuti_reader *reader);
+bool abuti_read_corner(abuti_reader *reader, uint32_t vertex);
+bool abuti_read_face_end(abuti_reader *reader);
 /* Adds a triangle. */
-abut_status abuti_read_triangle(abuti_reader *reader, uint32_t a, uint32_t b, uint32_t c);
+bool abuti_read_triangle(abuti_reader *reader, uint32_t a, uint32_t b, uint32_t c);
 
 /* Triangulates polygons and creates the mesh. */
-abut_status abuti_read_finish(abuti_reader *reader, abut_mesh **mesh);
+bool abuti_read_finish(abuti_reader *reader, abut_mesh **mesh);
 
 /* abuti_source_fill(), without a call if enough bytes are visible. */
 static inline size_t abuti_read_fill(abuti_reader *reader, size_t wanted) {
@@ -147,17 +151,24 @@ void abuti_text_skip_word(abuti_reader *reader);
 /* Reads the word up to the next white space, at most ABUTI_SOURCE_LOOKAHEAD bytes. Valid until the
  * next call. Empty only at white space or the end. */
 size_t abuti_text_word(abuti_reader *reader, const char **word);
+/* The end of the visible bytes, at most ABUTI_SOURCE_LOOKAHEAD. */
+const unsigned char *abuti_text_end(abuti_reader *reader);
+/* Continues after a number or index that ends at `after`: fails as abuti_text_fail_word() if that
+ * is null, or if the word goes on there. */
+bool abuti_text_continue(abuti_reader *reader, const unsigned char *after, const char *what);
 /* Whether a word equals `text`, ignoring case (`text` is in lower case). */
 bool abuti_text_is(const char *word, size_t length, const char *text);
 /* Reads a number or an integer, which white space or the end must follow; `what` names it in the
  * message. */
-abut_status abuti_text_number(abuti_reader *reader, const char *what, double *value);
-abut_status abuti_text_integer(abuti_reader *reader, const char *what, int64_t *value);
+bool abuti_text_number(abuti_reader *reader, const char *what, double *value);
+bool abuti_text_integer(abuti_reader *reader, const char *what, int64_t *value);
+/* Reads the number of a position along an axis. */
+bool abuti_text_coordinate(abuti_reader *reader, int axis, double *value);
 /* Reads digits with an optional sign at `at`; null if there are none. Saturates. */
 const unsigned char *abuti_text_digits(const unsigned char *at, const unsigned char *end,
                                        int64_t *value);
 /* Fails with "... is not WHAT", quoting the word here. */
-abut_status abuti_text_fail_word(abuti_reader *reader, const char *what);
+bool abuti_text_fail_word(abuti_reader *reader, const char *what);
 
 /* ---- polygons (polygon.c) ---- */
 

@@ -197,12 +197,11 @@ static abut_status read_frame(abut_frames *f, uint64_t frame) {
 static abut_status make_mesh(const abut_frames *f, uint32_t number, abut_mesh **mesh) {
     const frames_entry *entry = &f->table[number];
     size_t bytes = 12 * (size_t)entry->triangle_count;
-    abut_vec3 *positions = abuti_allocate(f->context, entry->vertex_count, sizeof *positions);
-    uint32_t *indices = abuti_allocate(f->context, bytes, 1);
-    if (!positions || !indices) {
-        ABUTI_RELEASE(f->context, positions, indices);
+    abut_vec3 *positions;
+    uint32_t *indices;
+    if (ABUTI_ALLOCATE(f->context, ABUTI_ARRAY(positions, entry->vertex_count),
+                       ABUTI_ARRAY(indices, 3 * (size_t)entry->triangle_count)))
         return ABUT_ERROR_MEMORY;
-    }
     unpack_positions(f, f->frame, f->first[number], entry->vertex_count, positions);
     memcpy(indices, f->indices[number], bytes);
     abut_status status = abuti_mesh_adopt(f->context, f->name, positions, entry->vertex_count,

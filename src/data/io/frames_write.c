@@ -38,15 +38,13 @@ static abut_status check_create(abut_mesh *const *meshes, uint32_t count, const 
 static abut_status compute_frame_layout(abut_mesh *const *meshes, uint32_t count,
                                         abut_frames_writer *w) {
     size_t each = 3 * frames_scalar_bytes(w->type) * (w->aims ? 2 : 1);
-    for (uint32_t i = 0; i < count; i++)
-        if (abuti_add_overflows(w->vertex_count, meshes[i]->vertex_count, &w->vertex_count))
-            return abuti_fail(
-                ABUT_ERROR_LIMIT,
-                "abut_frames_writer_create: the vertices exceed what memory can address");
-    if (abuti_multiply_overflows(w->vertex_count, each, &w->frame_bytes))
-        return abuti_fail(ABUT_ERROR_LIMIT,
-                          "abut_frames_writer_create: the vertices exceed what memory can address");
-    return ABUT_OK;
+    bool fits = true;
+    for (uint32_t i = 0; i < count && fits; i++)
+        fits = !abuti_add_overflows(w->vertex_count, meshes[i]->vertex_count, &w->vertex_count);
+    if (fits && !abuti_multiply_overflows(w->vertex_count, each, &w->frame_bytes))
+        return ABUT_OK;
+    return abuti_fail(ABUT_ERROR_LIMIT,
+                      "abut_frames_writer_create: the vertices exceed what memory can address");
 }
 
 static abut_status write_triangles(abut_mesh *const *meshes, uint32_t count,

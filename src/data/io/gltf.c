@@ -276,9 +276,8 @@ abut_status abuti_gltf_open(abuti_gltf *gltf, abuti_reader *reader, const char *
     size_t bytes = gltf->text.count;
     while (bytes && !gltf->text.data[bytes - 1])
         bytes--; /* chunks should be padded with spaces, but some are padded with zeros */
-    if (abuti_gltf_set_error(gltf,
-                             abuti_json_read(reader->context, reader->name, reader->stage,
-                                             reader->locale, gltf->text.data, bytes, &gltf->json)))
+    if (abuti_gltf_set_error(gltf, abuti_json_read(reader->context, reader->name, reader->stage,
+                                                   gltf->text.data, bytes, &gltf->json)))
         return gltf->status;
     if (gltf->json.values[0].kind != ABUTI_JSON_OBJECT)
         return abuti_gltf_fail(gltf, "is not glTF: its JSON is not an object");

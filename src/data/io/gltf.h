@@ -62,6 +62,24 @@ static inline bool abuti_gltf_set_error(abuti_gltf *gltf, abut_status status) {
         gltf->status = status;
     return gltf->status != ABUT_OK;
 }
+/* Stores the failure of a function of the reader, which returned `is_read`. */
+static inline void abuti_gltf_check(abuti_gltf *gltf, bool is_read) {
+    if (!is_read)
+        gltf->status = gltf->reader->status;
+}
+/* Adds an element to a list; null with the error stored. */
+#define ABUTI_GLTF_PUSH(gltf, list, type) ((type *)abuti_gltf_push(gltf, list, sizeof(type)))
+static inline void *abuti_gltf_push(abuti_gltf *gltf, abuti_vector *list, size_t element_bytes) {
+    void *added = abuti_vector_push(gltf->reader->context, list, element_bytes);
+    if (!added)
+        abuti_gltf_set_error(gltf, ABUT_ERROR_MEMORY);
+    return added;
+}
+/* Members of an object, or elements of a list: the first value, and the next one. */
+#define ABUTI_GLTF_EACH(gltf, value, list)                                    \
+    for (uint32_t value = (list) + 1;                                         \
+         (list) && !(gltf)->status && value < (gltf)->json.values[list].next; \
+         value = (gltf)->json.values[value].next)
 
 /* Counts work: vertices, corners, keys. Returns false if it exceeds the budget of the file. */
 bool abuti_gltf_spend(abuti_gltf *gltf, uint64_t amount);
@@ -155,11 +173,11 @@ typedef struct abuti_rig_shift {
 /* Additional results for a reader of characters. The vertices of the triangles are then those of
  * the meshes, transformed neither by nodes nor by joints. The caller releases the lists. */
 typedef struct abuti_rig {
-    abuti_block_list bones; /* abuti_rig_bone; those of nodes come first, parents before children */
-    abuti_block_list weights; /* abuti_rig_weight; at least one per vertex */
-    abuti_block_list starts;  /* size_t: the first weight of each vertex */
-    abuti_block_list morphs;  /* abuti_rig_morph */
-    abuti_block_list shifts;  /* abuti_rig_shift */
+    abuti_vector bones;   /* abuti_rig_bone; those of nodes come first, parents before children */
+    abuti_vector weights; /* abuti_rig_weight; at least one per vertex */
+    abuti_vector starts;  /* size_t: the first weight of each vertex */
+    abuti_vector morphs;  /* abuti_rig_morph */
+    abuti_vector shifts;  /* abuti_rig_shift */
     uint32_t
         *bone_of; /* of each node; ABUT_NONE = not in the scene. Valid until `finish` returns */
     /* Reads other parts of the document while it is open. */

@@ -21,7 +21,6 @@ typedef struct block {
 typedef struct builder {
     abuti_json *json;
     const char *stage;
-    locale_t locale;
     uint32_t key, key_bytes; /* name of the next member */
     uint32_t depth;
     uint32_t open[ABUTI_JSON_DEPTH]; /* lists and objects around the next value */
@@ -139,7 +138,7 @@ static int on_number(void *user, const char *digits, size_t bytes) {
     abuti_json_value value = {.kind = ABUTI_JSON_NUMBER};
     if (bytes > ABUTI_SOURCE_LOOKAHEAD)
         return stop_parsing(b, "a number of more than 4096 digits");
-    if (abuti_number_read(at, at + bytes, b->locale, &value.is.number) != at + bytes)
+    if (abuti_number_read(at, at + bytes, &value.is.number) != at + bytes)
         return stop_parsing(b, "a number that cannot be read");
     if (!(fabs(value.is.number) <= DBL_MAX))
         return stop_parsing(b, "a number beyond the range of double");
@@ -227,11 +226,11 @@ static abut_status parse(builder *b, const char *name) {
 }
 
 abut_status abuti_json_read(abut_context *context, const char *name, const char *stage,
-                            locale_t locale, const void *text, size_t bytes, abuti_json *json) {
+                            const void *text, size_t bytes, abuti_json *json) {
     *json = (abuti_json){.context = context, .text = text, .text_bytes = bytes};
     if (bytes > ABUTI_JSON_BYTES)
         return abuti_fail(ABUT_ERROR_LIMIT, "%s: has more than 2 GiB of JSON", name);
-    builder b = {.json = json, .stage = stage, .locale = locale};
+    builder b = {.json = json, .stage = stage};
     b.blocks.next = b.blocks.previous = &b.blocks;
     abut_status status = parse(&b, name);
     free_blocks(&b);

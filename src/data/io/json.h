@@ -12,7 +12,6 @@
 #define ABUTI_MESH_JSON_H
 
 #include "base/base.h"
-#include "base/locale.h"
 
 typedef enum abuti_json_kind {
     ABUTI_JSON_NULL = 0,
@@ -53,7 +52,7 @@ typedef struct abuti_json {
  * work for progress. Integers beyond 2^53 are rounded like other numbers. Numbers beyond the range
  * of double, text after the value and nesting beyond ABUTI_JSON_DEPTH are errors. */
 abut_status abuti_json_read(abut_context *context, const char *name, const char *stage,
-                            locale_t locale, const void *text, size_t bytes, abuti_json *json);
+                            const void *text, size_t bytes, abuti_json *json);
 void abuti_json_release(abuti_json *json);
 
 /* The characters at `at`, which are not terminated. */

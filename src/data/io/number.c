@@ -12,6 +12,7 @@
  * 9 for a float; Steele & White 1990). Numbers outside that range are written by snprintf() in the
  * "C" locale.
  */
+#include "base/locale.h"
 #include "io/files.h"
 
 #include <assert.h>
@@ -22,36 +23,34 @@ __extension__ typedef unsigned __int128 wide;
 
 #define POWER_MAX 27 /* 5^27 < 2^63 */
 
-static const uint64_t power5[POWER_MAX + 1] = {
-    1u,
-    5u,
-    25u,
-    125u,
-    625u,
-    3125u,
-    15625u,
-    78125u,
-    390625u,
-    1953125u,
-    9765625u,
-    48828125u,
-    244140625u,
-    1220703125u,
-    6103515625u,
-    30517578125u,
-    152587890625u,
-    762939453125u,
-    3814697265625u,
-    19073486328125u,
-    95367431640625u,
-    476837158203125u,
-    2384185791015625u,
-    11920928955078125u,
-    59604644775390625u,
-    298023223876953125u,
-    1490116119384765625u,
-    7450580596923828125u,
-};
+static const uint64_t power5[POWER_MAX + 1] = {1u,
+                                               5u,
+                                               25u,
+                                               125u,
+                                               625u,
+                                               3125u,
+                                               15625u,
+                                               78125u,
+                                               390625u,
+                                               1953125u,
+                                               9765625u,
+                                               48828125u,
+                                               244140625u,
+                                               1220703125u,
+                                               6103515625u,
+                                               30517578125u,
+                                               152587890625u,
+                                               762939453125u,
+                                               3814697265625u,
+                                               19073486328125u,
+                                               95367431640625u,
+                                               476837158203125u,
+                                               2384185791015625u,
+                                               11920928955078125u,
+                                               59604644775390625u,
+                                               298023223876953125u,
+                                               1490116119384765625u,
+                                               7450580596923828125u};
 
 static const double power10[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
                                  1e8,  1e9,  1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
@@ -100,13 +99,27 @@ static double scale_decimal(uint64_t m, int e) {
 
 /* ---- reading ---- */
 
-static double read_by_strtod(const unsigned char *from, const unsigned char *to, locale_t locale) {
+/* The "C" locale. It is created once and kept; for most C libraries it is a constant. */
+static locale_t c_locale(void) {
+    static locale_t known;
+    locale_t locale = __atomic_load_n(&known, __ATOMIC_ACQUIRE);
+    if (!locale) {
+        locale_t made = newlocale(LC_ALL_MASK, "C", (locale_t)0);
+        if (__atomic_compare_exchange_n(&known, &locale, made, false, __ATOMIC_ACQ_REL,
+                                        __ATOMIC_ACQUIRE))
+            return made;
+        freelocale(made);
+    }
+    return locale;
+}
+
+static double read_by_strtod(const unsigned char *from, const unsigned char *to) {
     char text[ABUTI_SOURCE_LOOKAHEAD + 1];
     size_t length = (size_t)(to - from); /* callers limit the length */
     assert(length <= ABUTI_SOURCE_LOOKAHEAD);
     memcpy(text, from, length);
     text[length] = 0;
-    locale_t old = uselocale(locale);
+    locale_t old = uselocale(c_locale());
     double value = strtod(text, NULL);
     uselocale(old);
     return value;
@@ -152,7 +165,7 @@ static const unsigned char *read_exponent(const unsigned char *at, const unsigne
 }
 
 const unsigned char *abuti_number_read(const unsigned char *at, const unsigned char *end,
-                                       locale_t locale, double *value) {
+                                       double *value) {
     const unsigned char *p = at;
     bool negative = p < end && *p == '-', dropped = false, any = false;
     if (p < end && (*p == '-' || *p == '+'))
@@ -186,7 +199,7 @@ const unsigned char *abuti_number_read(const unsigned char *at, const unsigned c
     if (m == 0 && !dropped)
         *value = 0;
     else if (dropped || e < -POWER_MAX || e > POWER_MAX)
-        *value = read_by_strtod(digits, p, locale);
+        *value = read_by_strtod(digits, p);
     else
         *value = scale_decimal(m, e);
     if (negative)
@@ -280,8 +293,8 @@ static size_t write_digits(char *out, double x, int D, bool exact) {
     return 0;
 }
 
-static size_t write_by_snprintf(char *out, double value, bool single, locale_t locale) {
-    locale_t old = uselocale(locale);
+static size_t write_by_snprintf(char *out, double value, bool single) {
+    locale_t old = uselocale(c_locale());
     int digits = single ? 9 : 15, length;
     do
         length = snprintf(out, ABUTI_NUMBER_BYTES - 1, "%.*g", digits, value);
@@ -290,7 +303,7 @@ static size_t write_by_snprintf(char *out, double value, bool single, locale_t l
     return (size_t)length;
 }
 
-size_t abuti_number_write(char *out, double value, bool single, locale_t locale) {
+size_t abuti_number_write(char *out, double value, bool single) {
     size_t sign = 0;
     if (signbit(value)) {
         out[sign++] = '-';
@@ -306,5 +319,5 @@ size_t abuti_number_write(char *out, double value, bool single, locale_t locale)
     else
         for (int digits = 15; digits <= 17 && !length; digits++)
             length = write_digits(out + sign, value, digits, digits < 17);
-    return sign + (length ? length : write_by_snprintf(out + sign, value, single, locale));
+    return sign + (length ? length : write_by_snprintf(out + sign, value, single));
 }

@@ -17,13 +17,23 @@ static void ending_of(const char *name, char *ending, size_t bytes) {
     ending[dot[length] ? 0 : length] = 0; /* longer than any known ending */
 }
 
+/* The formats that are read here, by their value. The name is also the ending. */
+static const struct {
+    const char *name;
+    abuti_format_reader *read;
+} formats[] = {[ABUT_MESH_FORMAT_AUTO] = {"auto", NULL},
+               [ABUT_MESH_FORMAT_OBJ] = {"obj", abuti_read_obj},
+               [ABUT_MESH_FORMAT_PLY] = {"ply", abuti_read_ply},
+               [ABUT_MESH_FORMAT_STL] = {"stl", abuti_read_stl},
+               [ABUT_MESH_FORMAT_OFF] = {"off", abuti_read_off},
+               [ABUT_MESH_FORMAT_GLTF] = {"gltf", abuti_read_gltf},
+               [ABUT_MESH_FORMAT_OTHER] = {"other", NULL}};
+
 static abut_mesh_format format_of_ending(const char *ending) {
-    return !strcmp(ending, "obj")                              ? ABUT_MESH_FORMAT_OBJ
-           : !strcmp(ending, "ply")                            ? ABUT_MESH_FORMAT_PLY
-           : !strcmp(ending, "stl")                            ? ABUT_MESH_FORMAT_STL
-           : !strcmp(ending, "off")                            ? ABUT_MESH_FORMAT_OFF
-           : !strcmp(ending, "gltf") || !strcmp(ending, "glb") ? ABUT_MESH_FORMAT_GLTF
-                                                               : ABUT_MESH_FORMAT_AUTO;
+    for (int i = 0; i <= ABUT_MESH_FORMAT_OTHER; i++)
+        if (formats[i].read && !strcmp(ending, formats[i].name))
+            return (abut_mesh_format)i;
+    return strcmp(ending, "glb") ? ABUT_MESH_FORMAT_AUTO : ABUT_MESH_FORMAT_GLTF;
 }
 
 abut_mesh_format abuti_mesh_format_of_name(const char *name) {
@@ -175,55 +185,60 @@ static bool is_recording(abuti_source *source) {
            !memcmp(source->at, magic, sizeof magic - 1);
 }
 
-/* Reads from the source of the reader. `path` is null for memory; `name` has the ending. */
+/* Reads the elements of a file whose format is known or AUTO. `path` is null for memory; `name` has
+ * the ending. */
+static abut_status read_format(abuti_reader *reader, const char *path, const char *name,
+                               abut_mesh_format format) {
+    char ending[16];
+    if (reader->rig && format != ABUT_MESH_FORMAT_GLTF)
+        return abuti_fail(ABUT_ERROR_FORMAT,
+                          "%s: is not glTF; characters can only be read from glTF", reader->name);
+    abut_status status = abuti_progress(reader->context, reader->stage, 0);
+    if (status)
+        return status;
+    if (formats[format].read) {
+        formats[format].read(reader, path);
+        return reader->status;
+    }
+    if (format == ABUT_MESH_FORMAT_AUTO && is_recording(&reader->source))
+        return abuti_fail(ABUT_ERROR_UNSUPPORTED,
+                          "%s: is a recording of moving meshes (.abutm), not a mesh; abut view, "
+                          "map and replay read it, and abut_frames_open()",
+                          reader->name);
+    if (format == ABUT_MESH_FORMAT_AUTO)
+        return abuti_fail(ABUT_ERROR_UNSUPPORTED,
+                          "%s: is not OBJ, PLY, STL, OFF or glTF; set the format 'other' to read "
+                          "it through Assimp",
+                          reader->name);
+    if (path && !reader->source.total) /* Assimp opens the path itself; a pipe opens only once */
+        return abuti_fail(ABUT_ERROR_FORMAT,
+                          "%s: Assimp, which reads other formats, cannot read pipes", reader->name);
+    ending_of(name, ending, sizeof ending);
+    abuti_read_assimp(reader, path, ending);
+    return reader->status;
+}
+
 static abut_status read_source(abuti_reader *reader, const char *path, const char *name,
-                               const abut_mesh_read_options *options, abut_mesh **mesh) {
+                               abut_mesh_format format, abut_mesh **mesh) {
     abuti_source *source = &reader->source;
     if (!abuti_source_fill(source, 1) && !source->failed)
         return abuti_fail(ABUT_ERROR_FORMAT, "%s: is empty", reader->name);
-    abut_mesh_format format = options->format;
+    const char *begins = NULL;
     abut_status status = skip_byte_order_mark(reader);
-    if (!status && format == ABUT_MESH_FORMAT_AUTO)
-        format = choose_format(reader, name);
-    if (!status && reader->rig && format != ABUT_MESH_FORMAT_GLTF)
-        status = abuti_fail(ABUT_ERROR_FORMAT,
-                            "%s: is not glTF; characters can only be read from glTF", reader->name);
-    const char *begins = status ? NULL : beginning_of(reader, format);
-    if (!status)
-        status = abuti_progress(reader->context, reader->stage, 0);
-    if (!status && format == ABUT_MESH_FORMAT_OTHER) {
-        char ending[16];
-        ending_of(name, ending, sizeof ending);
-        /* Assimp opens the path itself, and a pipe can be opened only once */
-        if (path && !source->total)
-            status = abuti_fail(ABUT_ERROR_FORMAT,
-                                "%s: Assimp, which reads other formats, cannot read pipes",
-                                reader->name);
-        else
-            status = abuti_read_assimp(reader, path, ending);
-    } else if (!status && format == ABUT_MESH_FORMAT_AUTO && is_recording(source)) {
-        status = abuti_fail(ABUT_ERROR_UNSUPPORTED,
-                            "%s: is a recording of moving meshes (.abutm), not a mesh; abut view, "
-                            "map and replay read it, and abut_frames_open()",
-                            reader->name);
-    } else if (!status && format == ABUT_MESH_FORMAT_AUTO) {
-        status = abuti_fail(ABUT_ERROR_UNSUPPORTED,
-                            "%s: is not OBJ, PLY, STL, OFF or glTF; set the format 'other' to "
-                            "read it through Assimp",
-                            reader->name);
-    } else if (!status) {
-        status = format == ABUT_MESH_FORMAT_OBJ    ? abuti_read_obj(reader)
-                 : format == ABUT_MESH_FORMAT_PLY  ? abuti_read_ply(reader)
-                 : format == ABUT_MESH_FORMAT_OFF  ? abuti_read_off(reader)
-                 : format == ABUT_MESH_FORMAT_GLTF ? abuti_read_gltf(reader, path)
-                                                   : abuti_read_stl(reader);
+    if (!status) {
+        if (format == ABUT_MESH_FORMAT_AUTO)
+            format = choose_format(reader, name);
+        begins = beginning_of(reader, format);
+        status = read_format(reader, path, name, format);
     }
     if (source->cancelled)
         return abuti_source_outcome(source, status);
     if (source->failed)
         return abuti_fail(ABUT_ERROR_FILE, "%s: byte %llu: cannot be read further", reader->name,
                           (unsigned long long)abuti_source_offset(source));
-    return fail_with_beginning(status ? status : abuti_read_finish(reader, mesh), begins);
+    if (!status && !abuti_read_finish(reader, mesh))
+        status = reader->status;
+    return fail_with_beginning(status, begins);
 }
 
 static abut_status check_options(const char *function, const abut_mesh_read_options *options,
@@ -237,28 +252,27 @@ static abut_status check_options(const char *function, const abut_mesh_read_opti
     return status;
 }
 
-/* Initialises the reader, calls read_source() and closes the source. */
-static abut_status read_and_close(abuti_reader *reader, const char *path, const char *name,
-                                  const abut_mesh_read_options *options, abut_mesh **mesh) {
+/* Opens the file `path`, or, if that is null, memory; reads a mesh, and closes it. */
+static abut_status open_and_read(abuti_reader *reader, const char *path, const void *data,
+                                 size_t bytes, const char *name,
+                                 const abut_mesh_read_options *options, abut_mesh **mesh) {
+    abut_context *context = abuti_context_of(reader->context);
+    abut_status status = ABUT_OK;
+    name = path ? path : name;
+    if (path)
+        status = abuti_source_open(&reader->source, context, path);
+    else
+        abuti_source_memory(&reader->source, context, data, bytes, name);
+    if (status)
+        return status;
+    reader->context = context;
     reader->line = 1;
     reader->triangulation = options->triangulation;
-    reader->positions.element_bytes = sizeof(vec3);
-    reader->triangles.element_bytes = 3 * sizeof(uint32_t);
-    reader->polygons.element_bytes = sizeof(abuti_polygon);
     format_name(name ? name : "memory", reader->name, sizeof reader->name);
     snprintf(reader->stage, sizeof reader->stage, "reading %s", reader->name);
     reader->source.stage = reader->stage;
-    reader->locale = newlocale(LC_ALL_MASK, "C", (locale_t)0);
-    abut_status status;
-    if (reader->locale == (locale_t)0) {
-        status = abuti_fail(ABUT_ERROR_MEMORY, "%s: out of memory for a locale", reader->name);
-    } else {
-        status = read_source(reader, path, name, options, mesh);
-        freelocale(reader->locale);
-    }
-    abuti_block_list_release(reader->context, &reader->positions);
-    abuti_block_list_release(reader->context, &reader->triangles);
-    abuti_block_list_release(reader->context, &reader->polygons);
+    status = read_source(reader, path, name, options->format, mesh);
+    ABUTI_RELEASE(context, reader->positions.data, reader->triangles.data, reader->polygons.data);
     abuti_source_close(&reader->source);
     return status;
 }
@@ -268,12 +282,9 @@ abut_status abut_mesh_read(abut_context *context, const char *path,
     if (!path || !mesh)
         return abuti_null(__func__, path ? "mesh" : "path");
     abut_mesh_read_options ours;
+    abuti_reader reader = {.context = context};
     abut_status status = check_options("abut_mesh_read", options, &ours);
-    if (status)
-        return status;
-    abuti_reader reader = {.context = abuti_context_of(context)};
-    status = abuti_source_open(&reader.source, reader.context, path);
-    return status ? status : read_and_close(&reader, path, path, &ours, mesh);
+    return status ? status : open_and_read(&reader, path, NULL, 0, NULL, &ours, mesh);
 }
 
 abut_status abut_mesh_read_memory(abut_context *context, const void *data, size_t bytes,
@@ -282,30 +293,23 @@ abut_status abut_mesh_read_memory(abut_context *context, const void *data, size_
     if ((!data && bytes) || !mesh)
         return abuti_null(__func__, mesh ? "data" : "mesh");
     abut_mesh_read_options ours;
+    abuti_reader reader = {.context = context};
     abut_status status = check_options("abut_mesh_read_memory", options, &ours);
-    if (status)
-        return status;
-    abuti_reader reader = {.context = abuti_context_of(context)};
-    abuti_source_memory(&reader.source, reader.context, data, bytes, name);
-    return read_and_close(&reader, NULL, name, &ours, mesh);
+    return status ? status : open_and_read(&reader, NULL, data, bytes, name, &ours, mesh);
 }
 
 abut_status abuti_mesh_read_rigged(abut_context *context, const char *path, const void *data,
                                    size_t bytes, const char *name, struct abuti_rig *rig,
                                    abut_mesh **mesh) {
     const abut_mesh_read_options options = abut_mesh_read_options_default();
-    abuti_reader reader = {.context = abuti_context_of(context), .rig = rig};
-    if (!path)
-        abuti_source_memory(&reader.source, reader.context, data, bytes, name);
-    abut_status status = path ? abuti_source_open(&reader.source, reader.context, path) : ABUT_OK;
-    return status ? status : read_and_close(&reader, path, path ? path : name, &options, mesh);
+    abuti_reader reader = {.context = context, .rig = rig};
+    return open_and_read(&reader, path, data, bytes, name, &options, mesh);
 }
 
 /* ---- names ---- */
 
 const char *abut_mesh_format_name(abut_mesh_format format) {
-    static const char *const names[] = {"auto", "obj", "ply", "stl", "off", "gltf", "other"};
-    return ABUTI_NAME(names, format);
+    return (unsigned)format <= ABUT_MESH_FORMAT_OTHER ? formats[format].name : NULL;
 }
 
 const char *abut_triangulation_name(abut_triangulation triangulation) {

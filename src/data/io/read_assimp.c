@@ -82,77 +82,67 @@ static bool is_reflection(const mat3 *m) {
     return v3_dot(m->row[0], v3_cross(m->row[1], m->row[2])) < 0;
 }
 
-static abut_status add_face(abuti_reader *reader, const struct aiFace *face, uint32_t base,
-                            uint32_t vertex_count, bool flipped) {
+static bool add_face(abuti_reader *reader, const struct aiFace *face, uint32_t base,
+                     uint32_t vertex_count, bool flipped) {
     if (!face->mNumIndices)
-        return abuti_fail(ABUT_ERROR_FORMAT, "%s: Assimp skipped the corners of a face",
-                          reader->name);
+        return abuti_read_fail(reader, "Assimp skipped the corners of a face");
     if (face->mNumIndices < 3)
-        return ABUT_OK;
-    abut_status status = ABUT_OK;
+        return true;
     abuti_read_face_begin(reader);
-    for (unsigned i = 0; i < face->mNumIndices && !status; i++) {
+    for (unsigned i = 0; i < face->mNumIndices; i++) {
         unsigned vertex = face->mIndices[flipped ? face->mNumIndices - 1 - i : i];
         if (vertex >= vertex_count)
-            return abuti_fail(ABUT_ERROR_FORMAT,
-                              "%s: a face refers to vertex %u of a mesh that has only %u",
-                              reader->name, vertex, vertex_count);
-        status = abuti_read_corner(reader, base + vertex);
+            return abuti_read_fail(reader, "a face refers to vertex %u of a mesh that has only %u",
+                                   vertex, vertex_count);
+        if (!abuti_read_corner(reader, base + vertex))
+            return false;
     }
-    return status ? status : abuti_read_face_end(reader);
+    return abuti_read_face_end(reader);
 }
 
-static abut_status add_mesh(abuti_reader *reader, const node_visit *here,
-                            const struct aiMesh *mesh) {
+static bool add_mesh(abuti_reader *reader, const node_visit *here, const struct aiMesh *mesh) {
     uint32_t base = (uint32_t)reader->positions.count;
     bool flipped = is_reflection(&here->linear);
-    abut_status status = ABUT_OK;
-    for (unsigned i = 0; i < mesh->mNumVertices && !status; i++) {
+    for (unsigned i = 0; i < mesh->mNumVertices; i++) {
         struct aiVector3D v = mesh->mVertices[i];
         vec3 p = m3_apply(&here->linear, v3((double)v.x, (double)v.y, (double)v.z));
-        status = abuti_read_vertex(reader, v3_add(p, here->shift));
-        if (!status)
-            status = abuti_read_tick(reader);
+        if (!abuti_read_vertex(reader, v3_add(p, here->shift)) || !abuti_read_tick(reader))
+            return false;
     }
-    for (unsigned i = 0; i < mesh->mNumFaces && !status; i++) {
-        status = add_face(reader, &mesh->mFaces[i], base, mesh->mNumVertices, flipped);
-        if (!status)
-            status = abuti_read_tick(reader);
-    }
-    return status;
+    for (unsigned i = 0; i < mesh->mNumFaces; i++)
+        if (!add_face(reader, &mesh->mFaces[i], base, mesh->mNumVertices, flipped) ||
+            !abuti_read_tick(reader))
+            return false;
+    return true;
 }
 
 /* Adds the meshes of a node and pushes it on the stack. */
-static abut_status add_node(abuti_reader *reader, const struct aiScene *scene,
-                            abuti_block_list *stack, node_visit here) {
-    abut_status status = ABUT_OK;
-    for (unsigned i = 0; i < here.node->mNumMeshes && !status; i++)
-        status = add_mesh(reader, &here, scene->mMeshes[here.node->mMeshes[i]]);
-    if (status)
-        return status;
-    node_visit *slot = abuti_block_list_push(reader->context, stack);
-    if (!slot)
-        return ABUT_ERROR_MEMORY;
-    *slot = here;
-    return ABUT_OK;
+static bool add_node(abuti_reader *reader, const struct aiScene *scene, abuti_vector *stack,
+                     node_visit here) {
+    for (unsigned i = 0; i < here.node->mNumMeshes; i++)
+        if (!add_mesh(reader, &here, scene->mMeshes[here.node->mMeshes[i]]))
+            return false;
+    node_visit *slot = ABUTI_PUSH(reader->context, stack, node_visit);
+    if (slot)
+        *slot = here;
+    return abuti_read_check(reader, slot ? ABUT_OK : ABUT_ERROR_MEMORY);
 }
 
 /* A stack instead of recursion, because the file determines the depth. */
-static abut_status add_scene(abuti_reader *reader, const struct aiScene *scene) {
-    abuti_block_list stack = {.element_bytes = sizeof(node_visit)};
-    abut_status status = ABUT_OK;
-    if (scene->mRootNode)
-        status = add_node(reader, scene, &stack, visit_node(scene->mRootNode, NULL));
-    while (stack.count && !status) {
-        node_visit *top = abuti_block_list_at(&stack, stack.count - 1);
+static bool add_scene(abuti_reader *reader, const struct aiScene *scene) {
+    abuti_vector stack = {0};
+    bool is_read =
+        !scene->mRootNode || add_node(reader, scene, &stack, visit_node(scene->mRootNode, NULL));
+    while (stack.count && is_read) {
+        node_visit *top = &ABUTI_AT(&stack, node_visit, stack.count - 1);
         if (top->child == top->node->mNumChildren)
             stack.count--;
         else
-            status = add_node(reader, scene, &stack,
-                              visit_node(top->node->mChildren[top->child++], top));
+            is_read = add_node(reader, scene, &stack,
+                               visit_node(top->node->mChildren[top->child++], top));
     }
-    abuti_block_list_release(reader->context, &stack);
-    return status;
+    abuti_release(reader->context, stack.data);
+    return is_read;
 }
 
 static const struct aiScene *import_scene(abuti_reader *reader, const char *path,
@@ -164,10 +154,11 @@ static const struct aiScene *import_scene(abuti_reader *reader, const char *path
                                   hint);
 }
 
-abut_status abuti_read_assimp(abuti_reader *reader, const char *path, const char *hint) {
+bool abuti_read_assimp(abuti_reader *reader, const char *path, const char *hint) {
     reader->place = ABUTI_PLACE_NONE;
     if (!path && reader->source.end - reader->source.at > UINT32_MAX)
-        return abuti_fail(ABUT_ERROR_LIMIT, "%s: is larger than 4 GiB", reader->name);
+        return abuti_read_check(reader, abuti_fail(ABUT_ERROR_LIMIT, "%s: is larger than 4 GiB",
+                                                   reader->name));
     log_record record = {.reader = reader};
     struct aiLogStream stream = {record_log_message, (char *)(void *)&record};
     log_record_of_thread = &record;
@@ -175,28 +166,29 @@ abut_status abuti_read_assimp(abuti_reader *reader, const char *path, const char
     const struct aiScene *scene = import_scene(reader, path, hint);
     aiDetachLogStream(&stream);
     log_record_of_thread = NULL;
-    abut_status status;
+    bool is_read;
     if (!scene)
-        status = abuti_fail(ABUT_ERROR_FORMAT, "%s: Assimp cannot read it: %s", reader->name,
-                            aiGetErrorString());
+        is_read = abuti_read_fail(reader, "Assimp cannot read it: %s", aiGetErrorString());
     else if (record.loss[0] || scene->mFlags & AI_SCENE_FLAGS_INCOMPLETE)
-        status = abuti_fail(ABUT_ERROR_FORMAT, "%s: Assimp cannot read all of it: %s", reader->name,
-                            record.loss[0] ? record.loss : "the scene is incomplete");
+        is_read = abuti_read_fail(reader, "Assimp cannot read all of it: %s",
+                                  record.loss[0] ? record.loss : "the scene is incomplete");
     else
-        status = add_scene(reader, scene);
+        is_read = add_scene(reader, scene);
     aiReleaseImport(scene);
-    return status;
+    return is_read;
 }
 
 #else
 
-abut_status abuti_read_assimp(abuti_reader *reader, const char *path, const char *hint) {
+bool abuti_read_assimp(abuti_reader *reader, const char *path, const char *hint) {
     (void)path;
     (void)hint;
-    return abuti_fail(
-        ABUT_ERROR_UNSUPPORTED,
-        "%s: other formats are read by Assimp, which this build of abut does not include",
-        reader->name);
+    return abuti_read_check(
+        reader,
+        abuti_fail(
+            ABUT_ERROR_UNSUPPORTED,
+            "%s: other formats are read by Assimp, which this build of abut does not include",
+            reader->name));
 }
 
 #endif

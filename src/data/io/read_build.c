@@ -7,87 +7,80 @@
 
 /* ---- messages ---- */
 
-abut_status abuti_read_fail(abuti_reader *reader, const char *format, ...) {
-    char message[500];
+bool abuti_read_fail(abuti_reader *reader, const char *format, ...) {
+    char message[500], place[40] = "";
     va_list arguments;
     va_start(arguments, format);
     vsnprintf(message, sizeof message, format, arguments);
     va_end(arguments);
-    if (reader->place == ABUTI_PLACE_NONE)
-        return abuti_fail(ABUT_ERROR_FORMAT, "%s: %s", reader->name, message);
-    bool line = reader->place == ABUTI_PLACE_LINE;
-    return abuti_fail(ABUT_ERROR_FORMAT, "%s: %s %" PRIu64 ": %s", reader->name,
-                      line ? "line" : "byte", line ? reader->line : reader->byte, message);
+    if (reader->place == ABUTI_PLACE_LINE)
+        snprintf(place, sizeof place, "line %" PRIu64 ": ", reader->line);
+    else if (reader->place == ABUTI_PLACE_BYTE)
+        snprintf(place, sizeof place, "byte %" PRIu64 ": ", reader->byte);
+    return abuti_read_check(reader, abuti_fail(ABUT_ERROR_FORMAT, "%s: %s%s", reader->name, place,
+                                               message));
 }
 
-abut_status abuti_read_fail_end(abuti_reader *reader, const char *where) {
+bool abuti_read_fail_end(abuti_reader *reader, const char *where) {
     abuti_source *source = &reader->source;
     reader->byte = abuti_source_offset(source) + (uint64_t)(source->end - source->at);
     return abuti_read_fail(reader, "the file ends %s; it may be truncated", where);
 }
 
-abut_status abuti_read_report(abuti_reader *reader) {
+bool abuti_read_report(abuti_reader *reader) {
     uint64_t total = reader->source.total, offset = abuti_source_offset(&reader->source);
     double fraction = total ? (double)offset / (double)total : 0;
-    return abuti_progress(reader->context, reader->stage, fraction < 1 ? fraction : 1);
+    return abuti_read_check(reader, abuti_progress(reader->context, reader->stage,
+                                                   fraction < 1 ? fraction : 1));
 }
 
 /* ---- vertices and faces ---- */
 
-abut_status abuti_read_vertex(abuti_reader *reader, vec3 p) {
-    if (!(fabs(p.x) <= ABUT_COORDINATE_MAX && fabs(p.y) <= ABUT_COORDINATE_MAX &&
-          fabs(p.z) <= ABUT_COORDINATE_MAX))
+/* Adds an element to a list of at most `most`. */
+static inline bool add_element(abuti_reader *reader, abuti_vector *list, const void *element,
+                               size_t bytes, uint32_t most, const char *what) {
+    if (list->count >= most)
+        return abuti_read_check(reader, abuti_fail(ABUT_ERROR_LIMIT, "%s: has more than %u %s",
+                                                   reader->name, most, what));
+    void *slot = abuti_vector_push(reader->context, list, bytes);
+    if (slot)
+        memcpy(slot, element, bytes);
+    return abuti_read_check(reader, slot ? ABUT_OK : ABUT_ERROR_MEMORY);
+}
+
+bool abuti_read_vertex(abuti_reader *reader, vec3 p) {
+    if (!abuti_is_position(p))
         return abuti_read_fail(reader,
                                "vertex %zu is (%g, %g, %g); coordinates must be finite and at most "
                                "%g in magnitude",
                                reader->positions.count, p.x, p.y, p.z, ABUT_COORDINATE_MAX);
-    if (reader->positions.count >= ABUT_NONE - 1)
-        return abuti_fail(ABUT_ERROR_LIMIT, "%s: has more than %u vertices", reader->name,
-                          ABUT_NONE - 1);
-    void *slot = abuti_block_list_push(reader->context, &reader->positions);
-    if (!slot)
-        return ABUT_ERROR_MEMORY;
-    memcpy(slot, &p, sizeof p);
-    return ABUT_OK;
+    return add_element(reader, &reader->positions, &p, sizeof p, ABUT_NONE - 1, "vertices");
 }
 
-abut_status abuti_read_triangle(abuti_reader *reader, uint32_t a, uint32_t b, uint32_t c) {
-    if (reader->triangles.count >= ABUT_NONE / 3 - 1)
-        return abuti_fail(ABUT_ERROR_LIMIT, "%s: has more than %u triangles", reader->name,
-                          ABUT_NONE / 3 - 1);
-    uint32_t corners[3] = {a, b, c};
-    void *slot = abuti_block_list_push(reader->context, &reader->triangles);
-    if (!slot)
-        return ABUT_ERROR_MEMORY;
-    memcpy(slot, corners, sizeof corners);
-    return ABUT_OK;
+bool abuti_read_triangle(abuti_reader *reader, uint32_t a, uint32_t b, uint32_t c) {
+    const uint32_t corners[3] = {a, b, c};
+    return add_element(reader, &reader->triangles, corners, sizeof corners, ABUT_NONE / 3 - 1,
+                       "triangles");
 }
 
-abut_status abuti_read_corner(abuti_reader *reader, uint32_t vertex) {
-    abut_status status = ABUT_OK;
+bool abuti_read_corner(abuti_reader *reader, uint32_t vertex) {
     if (reader->corner_count == 0)
         reader->first_corner = vertex;
-    else if (reader->corner_count >= 2)
-        status = abuti_read_triangle(reader, reader->first_corner, reader->last_corner, vertex);
+    else if (reader->corner_count >= 2 &&
+             !abuti_read_triangle(reader, reader->first_corner, reader->last_corner, vertex))
+        return false;
     reader->last_corner = vertex;
     reader->corner_count++;
-    if (!status && reader->corner_count % 65536 == 0)
-        status = abuti_read_report(reader);
-    return status;
+    return reader->corner_count % 65536 || abuti_read_report(reader);
 }
 
-abut_status abuti_read_face_end(abuti_reader *reader) {
+bool abuti_read_face_end(abuti_reader *reader) {
     if (reader->corner_count < 3)
         return abuti_read_fail(reader, "a face has %u corner%s; it needs 3 or more",
                                reader->corner_count, reader->corner_count == 1 ? "" : "s");
-    if (reader->corner_count == 3 || reader->triangulation == ABUT_TRIANGULATION_FAN)
-        return ABUT_OK;
-    abuti_polygon polygon = {reader->face_first, reader->corner_count};
-    void *slot = abuti_block_list_push(reader->context, &reader->polygons);
-    if (!slot)
-        return ABUT_ERROR_MEMORY;
-    memcpy(slot, &polygon, sizeof polygon);
-    return ABUT_OK;
+    const abuti_polygon polygon = {reader->face_first, reader->corner_count};
+    return reader->corner_count == 3 || reader->triangulation == ABUT_TRIANGULATION_FAN ||
+           add_element(reader, &reader->polygons, &polygon, sizeof polygon, ABUT_NONE, "polygons");
 }
 
 /* ---- the end ---- */
@@ -102,24 +95,19 @@ static void triangulate_fan(const vec3 *positions, uint32_t *triangles, uint32_t
     abuti_polygon_triangulate(positions, corners, count, triangles);
 }
 
-static abut_status triangulate_polygons(abuti_reader *reader, const vec3 *positions,
-                                        uint32_t *indices) {
+static bool triangulate_polygons(abuti_reader *reader) {
+    const abuti_polygon *polygons = reader->polygons.data;
+    uint32_t *indices = reader->triangles.data;
     uint32_t huge_count = 0, huge_corners = 0;
     for (size_t i = 0; i < reader->polygons.count; i++) {
-        abuti_polygon polygon;
-        memcpy(&polygon, abuti_block_list_at(&reader->polygons, i), sizeof polygon);
-        uint32_t *triangles = indices + 3 * (size_t)polygon.first;
-        if (polygon.corner_count > ABUTI_POLYGON_MAX) {
-            if (!huge_count++)
-                huge_corners = polygon.corner_count;
-        } else {
-            triangulate_fan(positions, triangles, polygon.corner_count);
-        }
-        if (i % 65536 == 65535) {
-            abut_status status = abuti_progress(reader->context, reader->stage, 1);
-            if (status)
-                return status;
-        }
+        const uint32_t corners = polygons[i].corner_count;
+        if (corners <= ABUTI_POLYGON_MAX)
+            triangulate_fan(reader->positions.data, indices + 3 * (size_t)polygons[i].first,
+                            corners);
+        else if (!huge_count++)
+            huge_corners = corners;
+        if (i % 65536 == 65535 && !abuti_read_report(reader))
+            return false;
     }
     if (huge_count)
         abuti_log(reader->context, ABUT_LOG_WARNING,
@@ -127,29 +115,27 @@ static abut_status triangulate_polygons(abuti_reader *reader, const vec3 *positi
                   "as fans, "
                   "which is only correct for convex ones",
                   reader->name, huge_count, ABUTI_POLYGON_MAX, huge_corners);
-    return ABUT_OK;
+    return true;
 }
 
-abut_status abuti_read_finish(abuti_reader *reader, abut_mesh **mesh) {
+bool abuti_read_finish(abuti_reader *reader, abut_mesh **mesh) {
     abut_context *context = reader->context;
     size_t vertex_count = reader->positions.count, triangle_count = reader->triangles.count;
     if (!triangle_count)
-        return abuti_fail(ABUT_ERROR_FORMAT, "%s: has no faces", reader->name);
-    vec3 *positions = abuti_block_list_flatten(context, &reader->positions);
-    uint32_t *indices = positions ? abuti_block_list_flatten(context, &reader->triangles) : NULL;
-    abut_status status = indices ? ABUT_OK : ABUT_ERROR_MEMORY;
-    if (!status)
-        status = triangulate_polygons(reader, positions, indices);
-    if (status) {
-        abuti_release(context, positions);
-        abuti_release(context, indices);
-        return status;
+        return abuti_read_check(reader,
+                                abuti_fail(ABUT_ERROR_FORMAT, "%s: has no faces", reader->name));
+    if (!triangulate_polygons(reader))
+        return false;
+    vec3 *positions = abuti_vector_take(context, &reader->positions, sizeof *positions);
+    uint32_t *indices = abuti_vector_take(context, &reader->triangles, 3 * sizeof *indices);
+    if (!positions || !indices) {
+        ABUTI_RELEASE(context, positions, indices);
+        return abuti_read_check(reader, ABUT_ERROR_MEMORY);
     }
-    abuti_block_list_release(context, &reader->polygons);
-    status = abuti_mesh_adopt(context, reader->name, positions, vertex_count, indices,
-                              triangle_count, mesh);
+    abut_status status = abuti_mesh_adopt(context, reader->name, positions, vertex_count, indices,
+                                          triangle_count, mesh);
     if (!status)
         (*mesh)->up = reader->up;
-    return status == ABUT_ERROR_ARGUMENT ? ABUT_ERROR_FORMAT
-                                         : status; /* a mesh that is too small */
+    /* a mesh that is too small */
+    return abuti_read_check(reader, status == ABUT_ERROR_ARGUMENT ? ABUT_ERROR_FORMAT : status);
 }

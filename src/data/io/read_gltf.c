@@ -70,10 +70,8 @@ static void push_node(scene *s, uint32_t *depth, uint32_t node) {
 
 /* Pushes the nodes of a list so that the first is popped first. */
 static void push_list(scene *s, uint32_t *depth, uint32_t list, const char *name) {
-    const abuti_json_value *values = s->gltf->json.values;
     uint32_t from = *depth;
-    for (uint32_t i = list + 1; list && i < values[list].next && !s->gltf->status;
-         i = values[i].next) {
+    ABUTI_GLTF_EACH(s->gltf, i, list) {
         uint32_t node = abuti_gltf_reference_of(s->gltf, i, name, ABUTI_GLTF_NODES);
         if (node != ABUT_NONE)
             push_node(s, depth, node);
@@ -99,7 +97,7 @@ static void visit_children(scene *s, uint32_t depth) {
         for (uint32_t i = from; i < depth; i++)
             s->placed[s->stack[i]] = s->placed[node], s->parents[s->stack[i]] = node;
         if (!gltf->status && s->count % 65536 == 0)
-            gltf->status = abuti_read_report(s->reader);
+            abuti_gltf_check(gltf, abuti_read_report(s->reader));
     }
 }
 
@@ -111,12 +109,10 @@ static const abuti_gltf_affine identity = {
 static void push_roots(scene *s, uint32_t *depth) {
     abuti_gltf *gltf = s->gltf;
     uint32_t nodes = gltf->lists[ABUTI_GLTF_NODES].count;
-    const abuti_json_value *values = gltf->json.values;
     for (uint32_t i = 0; i < nodes && !gltf->status; i++) {
         uint32_t object = abuti_gltf_at(gltf, ABUTI_GLTF_NODES, i);
         uint32_t list = abuti_gltf_member(gltf, object, "children", ABUTI_JSON_LIST);
-        for (uint32_t k = list + 1; list && k < values[list].next && !gltf->status;
-             k = values[k].next) {
+        ABUTI_GLTF_EACH(gltf, k, list) {
             uint32_t child = abuti_gltf_reference_of(gltf, k, "children", ABUTI_GLTF_NODES);
             if (child != ABUT_NONE)
                 s->reached[child] = 1;
@@ -161,13 +157,10 @@ static void place_nodes(scene *s) {
 /* ---- rigs ---- */
 
 static uint32_t add_bone(scene *s, const abuti_rig_bone *bone) {
-    abuti_rig_bone *added = abuti_block_list_push(s->reader->context, &s->rig->bones);
-    if (!added) {
-        abuti_gltf_set_error(s->gltf, ABUT_ERROR_MEMORY);
-        return ABUT_NONE;
-    }
-    *added = *bone;
-    return (uint32_t)s->rig->bones.count - 1;
+    abuti_rig_bone *added = ABUTI_GLTF_PUSH(s->gltf, &s->rig->bones, abuti_rig_bone);
+    if (added)
+        *added = *bone;
+    return added ? (uint32_t)s->rig->bones.count - 1 : ABUT_NONE;
 }
 
 static void add_bones(scene *s) {
@@ -184,10 +177,9 @@ static void add_bones(scene *s) {
 
 /* The bone of a node that is bound by this matrix. */
 static uint32_t bind_bone(scene *s, uint32_t node, const abuti_gltf_affine *bind) {
-    abuti_block_list *bones = &s->rig->bones;
     uint32_t first = s->rig->bone_of[node], at = first;
     while (abuti_gltf_spend(s->gltf, 1)) {
-        abuti_rig_bone *bone = abuti_block_list_at(bones, at);
+        abuti_rig_bone *bone = &ABUTI_AT(&s->rig->bones, abuti_rig_bone, at);
         if (!bone->bound) {
             bone->bound = true;
             bone->bind = *bind;
@@ -197,7 +189,7 @@ static uint32_t bind_bone(scene *s, uint32_t node, const abuti_gltf_affine *bind
         if (bone->other == ABUT_NONE) {
             abuti_rig_bone more = {node, first, true, *bind, ABUT_NONE};
             uint32_t added = add_bone(s, &more);
-            ((abuti_rig_bone *)abuti_block_list_at(bones, at))->other = added;
+            ABUTI_AT(&s->rig->bones, abuti_rig_bone, at).other = added;
             return added;
         }
         at = bone->other;
@@ -260,11 +252,9 @@ static void add_morphs(scene *s, instance *in, uint32_t count) {
                         values[in->weights].is.count);
     in->first_morph = (uint32_t)s->rig->morphs.count;
     for (uint32_t i = 0, w = in->weights + 1; i < count && abuti_gltf_spend(gltf, 1); i++) {
-        abuti_rig_morph *added = abuti_block_list_push(s->reader->context, &s->rig->morphs);
-        if (!added) {
-            abuti_gltf_set_error(gltf, ABUT_ERROR_MEMORY);
+        abuti_rig_morph *added = ABUTI_GLTF_PUSH(gltf, &s->rig->morphs, abuti_rig_morph);
+        if (!added)
             return;
-        }
         *added = (abuti_rig_morph){in->node, in->mesh, i, 0};
         if (!in->weights)
             continue;
@@ -294,15 +284,13 @@ static void add_shifts(scene *s, uint32_t target, uint32_t number, uint32_t vert
     for (uint32_t i = 0; i < vertices && !gltf->status; i++) {
         double moved[3];
         abuti_gltf_get(&moves, i, moved);
-        gltf->status = abuti_read_tick(s->reader);
+        abuti_gltf_check(gltf, abuti_read_tick(s->reader));
         if ((moved[0] == 0 && moved[1] == 0 && moved[2] == 0) ||
             !abuti_gltf_spend(gltf, SHIFT_COST))
             continue;
-        abuti_rig_shift *shift = abuti_block_list_push(s->reader->context, &s->rig->shifts);
+        abuti_rig_shift *shift = ABUTI_GLTF_PUSH(gltf, &s->rig->shifts, abuti_rig_shift);
         if (shift)
             *shift = (abuti_rig_shift){number, base + i, v3(moved[0], moved[1], moved[2])};
-        else
-            abuti_gltf_set_error(gltf, ABUT_ERROR_MEMORY);
     }
 }
 
@@ -318,8 +306,7 @@ static bool keep_morphs(scene *s, instance *in, uint32_t primitive, uint32_t ver
     else if (count && count != in->morph_count)
         abuti_gltf_fail(gltf, "has primitives with %" PRIu32 " and with %" PRIu32 " morph targets",
                         in->morph_count, count);
-    for (uint32_t t = targets + 1; count && t < values[targets].next && !gltf->status;
-         t = values[t].next) {
+    ABUTI_GLTF_EACH(gltf, t, targets) {
         abuti_gltf_at(gltf, ABUTI_GLTF_MESHES, in->mesh);
         if (values[t].kind != ABUTI_JSON_OBJECT)
             abuti_gltf_fail(gltf, "its morph targets must be objects");
@@ -381,15 +368,12 @@ static bool is_joint(scene *s, const instance *in, uint32_t vertex, double joint
  * or, without joints, the bone of its own node. */
 static void add_weights(scene *s, const instance *in, const binding *bindings, uint32_t count,
                         uint32_t vertex, uint32_t own) {
-    abut_context *context = s->reader->context;
-    size_t *start = abuti_block_list_push(context, &s->rig->starts), first = s->rig->weights.count;
+    size_t *start = ABUTI_GLTF_PUSH(s->gltf, &s->rig->starts, size_t);
     uint32_t slots = count ? 4 * count : 1;
     double joints[4] = {0}, weights[4] = {1, 0, 0, 0};
-    if (!start) {
-        s->gltf->status = ABUT_ERROR_MEMORY;
+    if (!start)
         return;
-    }
-    *start = first;
+    *start = s->rig->weights.count;
     for (uint32_t i = 0; i < slots; i++) {
         if (count && i % 4 == 0) {
             abuti_gltf_get(&bindings[i / 4].joints, vertex, joints);
@@ -399,11 +383,9 @@ static void add_weights(scene *s, const instance *in, const binding *bindings, u
             return;
         if (i && weights[i % 4] == 0)
             continue;
-        abuti_rig_weight *weight = abuti_block_list_push(context, &s->rig->weights);
-        if (!weight) {
-            s->gltf->status = ABUT_ERROR_MEMORY;
+        abuti_rig_weight *weight = ABUTI_GLTF_PUSH(s->gltf, &s->rig->weights, abuti_rig_weight);
+        if (!weight)
             return;
-        }
         weight->bone = count ? in->bones[(uint32_t)joints[i % 4]] : own;
         weight->weight = weights[i % 4];
     }
@@ -453,7 +435,9 @@ static uint32_t add_vertices(scene *s, instance *in, uint32_t primitive, uint32_
         return s->bases[index];
     if (s->rig && !binding_count)
         own = bind_bone(s, in->node, &identity);
-    abuti_gltf_spend(s->gltf, *count);
+    if (abuti_gltf_spend(s->gltf, *count))
+        abuti_gltf_set_error(gltf, abuti_vector_reserve(s->reader->context, &s->reader->positions,
+                                                        (size_t)base + *count, sizeof(vec3)));
     abuti_gltf_at(gltf, ABUTI_GLTF_ACCESSORS, index);
     for (uint32_t i = 0; i < *count && !gltf->status; i++) {
         double p[3], moved[3];
@@ -469,11 +453,9 @@ static uint32_t add_vertices(scene *s, instance *in, uint32_t primitive, uint32_
                                : apply(&in->placed, at);
         if (gltf->status)
             break;
-        gltf->status = abuti_read_vertex(s->reader, at);
+        abuti_gltf_check(gltf, abuti_read_vertex(s->reader, at) && abuti_read_tick(s->reader));
         if (!gltf->status && s->rig)
             add_weights(s, in, bindings, binding_count, i, own);
-        if (!gltf->status)
-            gltf->status = abuti_read_tick(s->reader);
     }
     if (shared) {
         s->owners[index] = s->instance;
@@ -511,6 +493,9 @@ static uint32_t read_index(scene *s, const corners *c, uint32_t i) {
 static void add_triangles(scene *s, const instance *in, const corners *c, uint64_t mode) {
     abuti_gltf *gltf = s->gltf;
     uint32_t triangles = mode == 4 ? c->count / 3 : c->count - 2;
+    abuti_gltf_set_error(gltf, abuti_vector_reserve(s->reader->context, &s->reader->triangles,
+                                                    s->reader->triangles.count + triangles,
+                                                    3 * sizeof(uint32_t)));
     for (uint32_t i = 0; i < triangles && !gltf->status; i++) {
         uint32_t odd = i & 1;
         uint32_t k[3] = {i, i + 1 + odd, i + 2 - odd}; /* strip */
@@ -521,9 +506,9 @@ static void add_triangles(scene *s, const instance *in, const corners *c, uint64
         uint32_t a = read_index(s, c, k[0]), b = read_index(s, c, k[1]), d = read_index(s, c, k[2]);
         if (gltf->status)
             return;
-        gltf->status = abuti_read_triangle(s->reader, a, in->flipped ? d : b, in->flipped ? b : d);
-        if (!gltf->status)
-            gltf->status = abuti_read_tick(s->reader);
+        abuti_gltf_check(gltf, abuti_read_triangle(s->reader, a, in->flipped ? d : b,
+                                                   in->flipped ? b : d) &&
+                                   abuti_read_tick(s->reader));
     }
 }
 
@@ -576,7 +561,6 @@ static void add_primitive(scene *s, instance *in, uint32_t primitive) {
 
 static void add_mesh(scene *s, instance *in) {
     abuti_gltf *gltf = s->gltf;
-    const abuti_json_value *values = gltf->json.values;
     uint32_t object = abuti_gltf_at(gltf, ABUTI_GLTF_MESHES, in->mesh);
     uint32_t list = abuti_gltf_member(gltf, object, "primitives", ABUTI_JSON_LIST);
     if (!in->weights)
@@ -585,8 +569,8 @@ static void add_mesh(scene *s, instance *in) {
                          v3_cross(in->placed.linear.row[1], in->placed.linear.row[2])) < 0;
     s->instance++;
     abuti_gltf_spend(s->gltf, 1);
-    for (uint32_t i = list + 1; list && i < values[list].next && !gltf->status; i = values[i].next)
-        add_primitive(s, in, i);
+    ABUTI_GLTF_EACH(gltf, i, list)
+    add_primitive(s, in, i);
 }
 
 /* Computes the matrices of the joints of a skin: from the mesh to the joint, then to the scene. */
@@ -611,12 +595,10 @@ static void open_skin(scene *s, uint32_t skin, instance *in) {
     if (gltf->status)
         return;
     in->skinned = true;
-    in->joints = abuti_allocate(s->reader->context, count, sizeof *in->joints);
-    in->bones = abuti_allocate(s->reader->context, s->rig ? count : 0, sizeof *in->bones);
-    if (!in->joints || !in->bones) {
-        gltf->status = ABUT_ERROR_MEMORY;
+    if (abuti_gltf_set_error(gltf,
+                             ABUTI_ALLOCATE(s->reader->context, ABUTI_ARRAY(in->joints, count),
+                                            ABUTI_ARRAY(in->bones, s->rig ? count : 0))))
         return;
-    }
     in->joint_count = count;
     for (uint32_t i = 0, value = joints + 1; i < count && !gltf->status; i++) {
         uint32_t node = abuti_gltf_reference_of(gltf, value, "joints", ABUTI_GLTF_NODES);
@@ -681,48 +663,44 @@ static void add_scene(scene *s) {
         s->rig->finish(s->rig, gltf);
 }
 
-abut_status abuti_read_gltf(abuti_reader *reader, const char *path) {
+bool abuti_read_gltf(abuti_reader *reader, const char *path) {
     abut_context *context = reader->context;
     abuti_gltf gltf;
     reader->place = ABUTI_PLACE_NONE;
     reader->up = v3(0, 1, 0);
     bool device = path && !strncmp(path, "/dev/", 5); /* a folder without buffers */
-    abut_status status = abuti_gltf_open(&gltf, reader, device ? NULL : path);
-    if (!status) {
+    if (!abuti_gltf_open(&gltf, reader, device ? NULL : path)) {
         uint32_t nodes = gltf.lists[ABUTI_GLTF_NODES].count;
         uint32_t accessors = gltf.lists[ABUTI_GLTF_ACCESSORS].count;
+        uint32_t *bone_of;
         scene s = {.gltf = &gltf, .reader = reader, .rig = reader->rig};
-        s.placed = abuti_allocate(context, nodes, sizeof *s.placed);
-        s.reached = abuti_allocate_zeroed(context, nodes, 1);
-        s.order = abuti_allocate(context, nodes, sizeof *s.order);
-        s.stack = abuti_allocate(context, nodes, sizeof *s.stack);
-        s.parents = abuti_allocate(context, nodes, sizeof *s.parents);
-        s.owners = abuti_allocate_zeroed(context, accessors, sizeof *s.owners);
-        s.bases = abuti_allocate(context, accessors, sizeof *s.bases);
-        status = ABUT_ERROR_MEMORY;
-        uint32_t *bone_of = abuti_allocate(context, s.rig ? nodes : 0, sizeof *bone_of);
+        gltf.status =
+            ABUTI_ALLOCATE(context, ABUTI_ARRAY(s.placed, nodes), ABUTI_ZEROED(s.reached, nodes),
+                           ABUTI_ARRAY(s.order, nodes), ABUTI_ARRAY(s.stack, nodes),
+                           ABUTI_ARRAY(s.parents, nodes), ABUTI_ZEROED(s.owners, accessors),
+                           ABUTI_ARRAY(s.bases, accessors),
+                           ABUTI_ARRAY(bone_of, s.rig ? nodes : 0));
         if (s.rig)
             s.rig->bone_of = bone_of;
-        if (bone_of && s.placed && s.reached && s.order && s.stack && s.parents && s.owners &&
-            s.bases) {
+        if (!gltf.status)
             add_scene(&s);
-            status = gltf.status;
-        }
         ABUTI_RELEASE(context, s.placed, s.reached, s.order, s.stack, s.parents, s.owners, s.bases,
                       bone_of);
     }
     abuti_gltf_close(&gltf);
-    return status;
+    return abuti_read_check(reader, gltf.status);
 }
 
 #else
 
-abut_status abuti_read_gltf(abuti_reader *reader, const char *path) {
+bool abuti_read_gltf(abuti_reader *reader, const char *path) {
     (void)path;
-    return abuti_fail(
-        ABUT_ERROR_UNSUPPORTED,
-        "%s: is glTF, which this build of abut cannot read because it does not include yajl",
-        reader->name);
+    return abuti_read_check(
+        reader,
+        abuti_fail(
+            ABUT_ERROR_UNSUPPORTED,
+            "%s: is glTF, which this build of abut cannot read because it does not include yajl",
+            reader->name));
 }
 
 #endif

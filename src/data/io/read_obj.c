@@ -17,24 +17,22 @@ typedef struct highest_index {
     uint64_t line; /* 0 = no face yet */
 } highest_index;
 
-static abut_status read_vertex(abuti_reader *reader) {
+static bool read_vertex(abuti_reader *reader) {
     double p[3];
     for (int axis = 0; axis < 3; axis++) {
-        static const char *const names[] = {"a number for x", "a number for y", "a number for z"};
         if (!abuti_text_blanks(reader, true) || *reader->source.at == '#')
             return abuti_read_fail(reader, "a vertex needs 3 coordinates; it has %d", axis);
-        abut_status status = abuti_text_number(reader, names[axis], &p[axis]);
-        if (status)
-            return status;
+        if (!abuti_text_coordinate(reader, axis, &p[axis]))
+            return false;
     }
-    abut_status status = abuti_read_vertex(reader, v3(p[0], p[1], p[2]));
-    /* weight or colour */
-    while (!status && abuti_text_blanks(reader, true) && *reader->source.at != '#')
-        abuti_text_skip_word(reader);
-    return status;
+    if (!abuti_read_vertex(reader, v3(p[0], p[1], p[2])))
+        return false;
+    while (abuti_text_blanks(reader, true) && *reader->source.at != '#')
+        abuti_text_skip_word(reader); /* weight or colour */
+    return true;
 }
 
-/* The rest of a corner after its vertex: nothing, /t, //n or /t/n. Null if it is anything else. */
+/* The rest of a corner after its vertex: nothing, /t, //n or /t/n. */
 static const unsigned char *skip_slashes(const unsigned char *at, const unsigned char *end) {
     int64_t unused;
     for (int part = 0; part < 2 && at < end && *at == '/'; part++) {
@@ -43,22 +41,16 @@ static const unsigned char *skip_slashes(const unsigned char *at, const unsigned
         if (after)
             at = after;
     }
-    return at == end || abuti_is_space(*at) || *at == '\\' || *at == '#' ? at : NULL;
+    return at;
 }
 
-static abut_status read_corner(abuti_reader *reader, highest_index *highest) {
-    abuti_source *source = &reader->source;
-    size_t visible = abuti_read_fill(reader, ABUTI_SOURCE_LOOKAHEAD);
-    const unsigned char *end =
-        source->at + (visible < ABUTI_SOURCE_LOOKAHEAD ? visible : ABUTI_SOURCE_LOOKAHEAD);
-    int64_t index;
-    const unsigned char *after = abuti_text_digits(source->at, end, &index);
-    if (after)
-        after = skip_slashes(after, end);
-    if (!after || after - source->at >= ABUTI_SOURCE_LOOKAHEAD)
-        return abuti_text_fail_word(reader, "a corner of a face (v, v/t, v//n or v/t/n)");
-    source->at = after;
-    int64_t so_far = (int64_t)reader->positions.count;
+static bool read_corner(abuti_reader *reader, highest_index *highest) {
+    const unsigned char *end = abuti_text_end(reader);
+    int64_t index, so_far = (int64_t)reader->positions.count;
+    const unsigned char *after = abuti_text_digits(reader->source.at, end, &index);
+    if (!abuti_text_continue(reader, after ? skip_slashes(after, end) : NULL,
+                             "a corner of a face (v, v/t, v//n or v/t/n)"))
+        return false;
     if (index == 0)
         return abuti_read_fail(reader, "a face refers to vertex 0; OBJ counts from 1");
     if (index < -so_far)
@@ -75,40 +67,35 @@ static abut_status read_corner(abuti_reader *reader, highest_index *highest) {
     return abuti_read_corner(reader, vertex);
 }
 
-static abut_status read_face(abuti_reader *reader, highest_index *highest) {
-    abut_status status = ABUT_OK;
+static bool read_face(abuti_reader *reader, highest_index *highest) {
     abuti_read_face_begin(reader);
-    while (!status && abuti_text_blanks(reader, true) && *reader->source.at != '#')
-        status = read_corner(reader, highest);
-    return status ? status : abuti_read_face_end(reader);
+    while (abuti_text_blanks(reader, true) && *reader->source.at != '#')
+        if (!read_corner(reader, highest))
+            return false;
+    return abuti_read_face_end(reader);
 }
 
-abut_status abuti_read_obj(abuti_reader *reader) {
+bool abuti_read_obj(abuti_reader *reader, const char *path) {
     abuti_source *source = &reader->source;
     highest_index highest = {0, 0};
-    abut_status status = ABUT_OK;
+    (void)path;
     reader->marks = "#\\";
-    while (!status && abuti_text_space(reader)) {
+    while (abuti_text_space(reader)) {
         size_t visible = abuti_read_fill(reader, 2);
         unsigned char letter = *source->at;
         bool alone = visible < 2 || abuti_is_space(source->at[1]) || source->at[1] == '\\';
-        if (alone && letter == 'v') {
-            source->at++;
-            status = read_vertex(reader);
-        } else if (alone && letter == 'f') {
-            source->at++;
-            status = read_face(reader, &highest);
-        } else {
+        bool is_element = alone && (letter == 'v' || letter == 'f');
+        source->at += is_element;
+        if (!is_element)
             abuti_text_skip_line(reader);
-        }
-        if (!status)
-            status = abuti_read_tick(reader);
+        else if (!(letter == 'v' ? read_vertex(reader) : read_face(reader, &highest)))
+            return false;
+        if (!abuti_read_tick(reader))
+            return false;
     }
-    if (!status && highest.line && highest.vertex >= reader->positions.count) {
-        reader->line = highest.line;
-        status = abuti_read_fail(reader,
-                                 "a face refers to vertex %" PRIu64 ", but the file has only %zu",
-                                 (uint64_t)highest.vertex + 1, reader->positions.count);
-    }
-    return status;
+    if (!highest.line || highest.vertex < reader->positions.count)
+        return true;
+    reader->line = highest.line;
+    return abuti_read_fail(reader, "a face refers to vertex %" PRIu64 ", but the file has only %zu",
+                           (uint64_t)highest.vertex + 1, reader->positions.count);
 }

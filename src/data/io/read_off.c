@@ -37,11 +37,10 @@ static bool has_word_on_line(abuti_reader *reader) {
     return abuti_text_blanks(reader, false) && *reader->source.at != '#';
 }
 
-static abut_status read_integer(abuti_reader *reader, const char *where, const char *what,
-                                int64_t *value) {
-    if (!skip_to_word(reader))
-        return abuti_read_fail_end(reader, where);
-    return abuti_text_integer(reader, what, value);
+static bool read_integer(abuti_reader *reader, const char *where, const char *what,
+                         int64_t *value) {
+    return skip_to_word(reader) ? abuti_text_integer(reader, what, value)
+                                : abuti_read_fail_end(reader, where);
 }
 
 /* Parses the letters before OFF; false if it is not such a word. */
@@ -76,9 +75,10 @@ bool abuti_off_starts(const unsigned char *at, size_t bytes) {
     return is_keyword((const char *)at, length, &header, &other);
 }
 
-static abut_status read_header(abuti_reader *reader, off_header *header) {
+static bool read_header(abuti_reader *reader, off_header *header) {
+    const char *before_counts = "before the counts of vertices and faces";
     if (!skip_to_word(reader))
-        return abuti_read_fail_end(reader, "before the counts of vertices and faces");
+        return abuti_read_fail_end(reader, before_counts);
     unsigned char first = *reader->source.at;
     if (first < '0' || first > '9' ||
         abuti_off_starts(reader->source.at, abuti_read_fill(reader, 16))) {
@@ -93,85 +93,80 @@ static abut_status read_header(abuti_reader *reader, off_header *header) {
         if (has_word_on_line(reader) && *reader->source.at == 'B')
             return abuti_read_fail(reader, "binary OFF cannot be read; write it as text");
     }
-    abut_status status = read_integer(reader, "before the counts of vertices and faces",
-                                      "the number of vertices", &header->vertex_count);
-    if (!status)
-        status = read_integer(reader, "before the number of faces", "the number of faces",
-                              &header->face_count);
     int64_t edges;
-    if (!status && has_word_on_line(reader))
-        status = abuti_text_integer(reader, "the number of edges", &edges);
-    if (!status && (header->vertex_count < 0 || header->face_count < 0))
-        status = abuti_read_fail(reader, "a count is negative");
-    return status;
+    if (!read_integer(reader, before_counts, "the number of vertices", &header->vertex_count) ||
+        !read_integer(reader, "before the number of faces", "the number of faces",
+                      &header->face_count) ||
+        (has_word_on_line(reader) && !abuti_text_integer(reader, "the number of edges", &edges)))
+        return false;
+    return (header->vertex_count >= 0 && header->face_count >= 0) ||
+           abuti_read_fail(reader, "a count is negative");
 }
 
-static abut_status read_vertex(abuti_reader *reader, const off_header *header) {
+static bool read_vertex(abuti_reader *reader, const off_header *header) {
     double values[6];
     int count = header->normals ? 6 : 3;
     for (int i = 0; i < count; i++) {
         if (!skip_to_word(reader))
             return abuti_read_fail_end(reader, "in the vertices");
-        abut_status status =
-            abuti_text_number(reader, i < 3 ? "a coordinate" : "part of a normal", &values[i]);
-        if (status)
-            return status;
+        if (!abuti_text_number(reader, i < 3 ? "a coordinate" : "part of a normal", &values[i]))
+            return false;
     }
     if (header->colours)
         abuti_text_skip_line(reader);
     return abuti_read_vertex(reader, v3(values[0], values[1], values[2]));
 }
 
-static abut_status read_corner(abuti_reader *reader) {
+static bool read_corner(abuti_reader *reader) {
     int64_t vertex;
-    abut_status status = read_integer(reader, "in a face", "a corner of a face", &vertex);
-    if (!status && (vertex < 0 || (uint64_t)vertex >= reader->positions.count))
-        status = abuti_read_fail(reader,
-                                 "a face refers to vertex %" PRId64 ", but the file has only %zu, "
-                                 "counted from 0",
-                                 vertex, reader->positions.count);
-    return status ? status : abuti_read_corner(reader, (uint32_t)vertex);
+    if (!read_integer(reader, "in a face", "a corner of a face", &vertex))
+        return false;
+    if (vertex < 0 || (uint64_t)vertex >= reader->positions.count)
+        return abuti_read_fail(reader,
+                               "a face refers to vertex %" PRId64 ", but the file has only %zu, "
+                               "counted from 0",
+                               vertex, reader->positions.count);
+    return abuti_read_corner(reader, (uint32_t)vertex);
 }
 
-static abut_status read_face(abuti_reader *reader, uint64_t *skipped) {
+static bool read_face(abuti_reader *reader, uint64_t *skipped) {
     int64_t corners;
-    abut_status status = read_integer(reader, "in the faces", "the number of corners", &corners);
-    if (!status && corners < 1)
-        status = abuti_read_fail(reader, "a face has %" PRId64 " corners", corners);
+    if (!read_integer(reader, "in the faces", "the number of corners", &corners))
+        return false;
+    if (corners < 1)
+        return abuti_read_fail(reader, "a face has %" PRId64 " corners", corners);
     abuti_read_face_begin(reader);
-    for (int64_t i = 0; i < corners && !status; i++)
-        status = read_corner(reader);
+    for (int64_t i = 0; i < corners; i++)
+        if (!read_corner(reader))
+            return false;
     *skipped += corners < 3;
-    if (!status && corners >= 3)
-        status = abuti_read_face_end(reader);
-    if (!status)
-        abuti_text_skip_line(reader); /* colour */
-    return status;
+    if (corners >= 3 && !abuti_read_face_end(reader))
+        return false;
+    abuti_text_skip_line(reader); /* colour */
+    return true;
 }
 
-abut_status abuti_read_off(abuti_reader *reader) {
+bool abuti_read_off(abuti_reader *reader, const char *path) {
     off_header header = {0};
     uint64_t skipped = 0;
+    (void)path;
     reader->marks = "#";
-    abut_status status = read_header(reader, &header);
-    for (int64_t i = 0; i < header.vertex_count && !status; i++) {
-        status = read_vertex(reader, &header);
-        if (!status)
-            status = abuti_read_tick(reader);
-    }
-    for (int64_t i = 0; i < header.face_count && !status; i++) {
-        status = read_face(reader, &skipped);
-        if (!status)
-            status = abuti_read_tick(reader);
-    }
-    if (!status && skip_to_word(reader))
-        status = abuti_read_fail(reader,
-                                 "there is more than %" PRId64 " vertices and %" PRId64
-                                 " faces, which the file declares",
-                                 header.vertex_count, header.face_count);
-    if (!status && skipped)
+    if (!read_header(reader, &header))
+        return false;
+    for (int64_t i = 0; i < header.vertex_count; i++)
+        if (!read_vertex(reader, &header) || !abuti_read_tick(reader))
+            return false;
+    for (int64_t i = 0; i < header.face_count; i++)
+        if (!read_face(reader, &skipped) || !abuti_read_tick(reader))
+            return false;
+    if (skip_to_word(reader))
+        return abuti_read_fail(reader,
+                               "there is more than %" PRId64 " vertices and %" PRId64
+                               " faces, which the file declares",
+                               header.vertex_count, header.face_count);
+    if (skipped)
         abuti_log(reader->context, ABUT_LOG_WARNING,
                   "%s: %" PRIu64 " faces of one or two corners are points or edges, and skipped",
                   reader->name, skipped);
-    return status;
+    return true;
 }

@@ -35,9 +35,11 @@ typedef struct element {
 typedef struct ply {
     abuti_reader *reader;
     bool has_format, text, swap;
-    abuti_block_list elements, properties;
+    abuti_vector elements, properties;
     uint64_t vertex_count; /* by the header */
     bool has[OTHER];
+    const element *now; /* the element that is being read, */
+    uint64_t index;     /* and its index */
 } ply;
 
 static const char *const kind_names[] = {"vertex", "face", "tristrips", "element"};
@@ -55,63 +57,57 @@ static value_type find_type(const char *word, size_t length) {
     return NO_TYPE;
 }
 
+/* Fails because the word is not WHAT; a length of 0 means that there is none. */
+static bool fail_word(abuti_reader *reader, const char *word, size_t length, const char *what) {
+    if (length)
+        reader->source.at = (const unsigned char *)word;
+    return abuti_text_fail_word(reader, what);
+}
+
 /* The next word of this line; empty if there is none. */
 static size_t next_word(abuti_reader *reader, const char **word) {
     return abuti_text_blanks(reader, false) ? abuti_text_word(reader, word) : 0;
 }
 
-static abut_status read_type(abuti_reader *reader, value_type *type) {
+static bool read_type(abuti_reader *reader, value_type *type) {
     const char *word;
     size_t length = next_word(reader, &word);
     *type = length ? find_type(word, length) : NO_TYPE;
-    if (*type != NO_TYPE)
-        return ABUT_OK;
-    if (length)
-        reader->source.at = (const unsigned char *)word;
-    return abuti_text_fail_word(reader, "a PLY type (char, uchar, short, ushort, int, uint, float, "
-                                        "double)");
+    return *type != NO_TYPE ||
+           fail_word(reader, word, length,
+                     "a PLY type (char, uchar, short, ushort, int, uint, float, double)");
 }
 
-static abut_status read_format(ply *file) {
-    abuti_reader *reader = file->reader;
+static bool read_format(ply *file) {
+    static const char *const names[] = {"ascii", "binary_little_endian", "binary_big_endian"};
     const char *word;
-    size_t length = next_word(reader, &word);
+    size_t length = next_word(file->reader, &word);
     const uint16_t one = 1;
-    bool little_machine = *(const unsigned char *)&one;
+    const bool is_little = *(const unsigned char *)&one; /* this machine */
+    int format = 0;
+    while (format < 3 && !(length && abuti_text_is(word, length, names[format])))
+        format++;
     file->has_format = true;
-    if (length && abuti_text_is(word, length, "ascii"))
-        file->text = true;
-    else if (length && abuti_text_is(word, length, "binary_little_endian"))
-        file->swap = !little_machine;
-    else if (length && abuti_text_is(word, length, "binary_big_endian"))
-        file->swap = little_machine;
-    else {
-        if (length)
-            reader->source.at = (const unsigned char *)word;
-        return abuti_text_fail_word(
-            reader, "a PLY format (ascii, binary_little_endian or binary_big_endian)");
-    }
-    return ABUT_OK;
+    file->text = format == 0;
+    file->swap = format == (is_little ? 2 : 1);
+    return format < 3 ||
+           fail_word(file->reader, word, length,
+                     "a PLY format (ascii, binary_little_endian or binary_big_endian)");
 }
 
-static abut_status read_element(ply *file) {
+static bool read_element(ply *file) {
     abuti_reader *reader = file->reader;
-    element added = {.kind = OTHER, .first = file->properties.count, .line = reader->line};
+    element added = {.first = file->properties.count, .line = reader->line};
     const char *word;
     size_t length = next_word(reader, &word);
     if (!length)
         return abuti_read_fail(reader, "an element without a name");
-    if (abuti_text_is(word, length, "vertex"))
-        added.kind = VERTEX;
-    else if (abuti_text_is(word, length, "face"))
-        added.kind = FACE;
-    else if (abuti_text_is(word, length, "tristrips"))
-        added.kind = STRIPS;
+    while (added.kind < OTHER && !abuti_text_is(word, length, kind_names[added.kind]))
+        added.kind++;
     int64_t count;
     abuti_text_blanks(reader, false);
-    abut_status status = abuti_text_integer(reader, "a count of elements", &count);
-    if (status)
-        return status;
+    if (!abuti_text_integer(reader, "a count of elements", &count))
+        return false;
     if (count < 0)
         return abuti_read_fail(reader, "a count of %" PRId64 " elements", count);
     added.count = (uint64_t)count;
@@ -121,11 +117,10 @@ static abut_status read_element(ply *file) {
         file->has[added.kind] = true;
     if (added.kind == VERTEX)
         file->vertex_count = added.count;
-    void *slot = abuti_block_list_push(reader->context, &file->elements);
-    if (!slot)
-        return ABUT_ERROR_MEMORY;
-    memcpy(slot, &added, sizeof added);
-    return ABUT_OK;
+    element *slot = ABUTI_PUSH(reader->context, &file->elements, element);
+    if (slot)
+        *slot = added;
+    return abuti_read_check(reader, slot ? ABUT_OK : ABUT_ERROR_MEMORY);
 }
 
 static role find_role(const element *owner, const char *word, size_t length) {
@@ -138,26 +133,24 @@ static role find_role(const element *owner, const char *word, size_t length) {
     return ROLE_NONE;
 }
 
-static abut_status read_property(ply *file) {
+static bool read_property(ply *file) {
     abuti_reader *reader = file->reader;
     if (!file->elements.count)
         return abuti_read_fail(reader, "a property before the first element");
-    element *owner = abuti_block_list_at(&file->elements, file->elements.count - 1);
+    element *owner = &ABUTI_AT(&file->elements, element, file->elements.count - 1);
     value_type type, count_type = NO_TYPE;
     const char *word;
     size_t length = next_word(reader, &word);
-    abut_status status = ABUT_OK;
     if (length && abuti_text_is(word, length, "list")) {
-        status = read_type(reader, &count_type);
-        if (!status && count_type >= F32)
+        if (!read_type(reader, &count_type))
+            return false;
+        if (count_type >= F32)
             return abuti_read_fail(reader, "the count of a list must be an integer type");
     } else if (length) {
         reader->source.at = (const unsigned char *)word;
     }
-    if (!status)
-        status = read_type(reader, &type);
-    if (status)
-        return status;
+    if (!read_type(reader, &type))
+        return false;
     length = next_word(reader, &word);
     if (!length)
         return abuti_read_fail(reader, "a property without a name");
@@ -170,48 +163,38 @@ static abut_status read_property(ply *file) {
         return abuti_read_fail(reader, "'%.*s' of a vertex must not be a list", (int)length, word);
     owner->roles |= 1u << found;
     owner->property_count++;
-    property *slot = abuti_block_list_push(reader->context, &file->properties);
-    if (!slot)
-        return ABUT_ERROR_MEMORY;
-    *slot = (property){(unsigned char)type, (unsigned char)count_type, (unsigned char)found};
-    return ABUT_OK;
+    property *slot = ABUTI_PUSH(reader->context, &file->properties, property);
+    if (slot)
+        *slot = (property){(unsigned char)type, (unsigned char)count_type, (unsigned char)found};
+    return abuti_read_check(reader, slot ? ABUT_OK : ABUT_ERROR_MEMORY);
 }
 
-/* Checks that the file has enough bytes for the counts of the header. */
-static abut_status check_counts(ply *file, uint64_t left) {
-    abuti_reader *reader = file->reader;
-    for (size_t i = 0; i < file->elements.count && left != UINT64_MAX; i++) {
-        const element *e = abuti_block_list_at(&file->elements, i);
-        uint64_t bytes_min = 0;
-        for (size_t k = 0; k < e->property_count; k++) {
-            const property *p = abuti_block_list_at(&file->properties, e->first + k);
-            bytes_min +=
-                file->text ? 2 : type_bytes[p->count_type == NO_TYPE ? p->type : p->count_type];
-        }
-        /* the last word of a text needs no separator */
-        if (bytes_min && e->count > (left + file->text) / bytes_min) {
-            reader->line = e->line;
-            return abuti_read_fail(reader,
-                                   "the header declares %" PRIu64 " of this element, but only "
-                                   "%" PRIu64 " bytes are left for them; it may be truncated",
-                                   e->count, left);
-        }
-        uint64_t used = bytes_min * e->count;
-        left = left > used ? left - used : 0;
+static const property *properties_of(const ply *file, const element *e) {
+    return (const property *)file->properties.data + e->first;
+}
+
+/* The bytes that an element has at least, with empty lists. */
+static uint64_t least_bytes(const ply *file, const element *e) {
+    uint64_t sum = 0;
+    for (size_t k = 0; k < e->property_count; k++) {
+        const property *p = &properties_of(file, e)[k];
+        sum += file->text ? 2 : type_bytes[p->count_type == NO_TYPE ? p->type : p->count_type];
     }
-    return ABUT_OK;
+    return sum;
 }
 
-static abut_status check_header(ply *file) {
+/* Checks the elements, and that the file has enough bytes for their counts. */
+static bool check_header(ply *file) {
+    const unsigned xyz = 1u << ROLE_X | 1u << ROLE_Y | 1u << ROLE_Z;
     abuti_reader *reader = file->reader;
+    uint64_t left = abuti_read_left(reader);
     if (!file->has_format)
         return abuti_read_fail(reader, "the header has no 'format'");
     if (!file->has[VERTEX] || !(file->has[FACE] || file->has[STRIPS]))
         return abuti_read_fail(reader, "the header has no element '%s', so this is not a mesh",
                                kind_names[file->has[VERTEX] ? FACE : VERTEX]);
     for (size_t i = 0; i < file->elements.count; i++) {
-        const element *e = abuti_block_list_at(&file->elements, i);
-        unsigned xyz = 1u << ROLE_X | 1u << ROLE_Y | 1u << ROLE_Z;
+        const element *e = &ABUTI_AT(&file->elements, element, i);
         reader->line = e->line;
         if (e->kind == VERTEX && (e->roles & xyz) != xyz)
             return abuti_read_fail(reader, "element 'vertex' lacks one of the properties x, y, z");
@@ -222,15 +205,27 @@ static abut_status check_header(ply *file) {
             return abuti_read_fail(reader, "%" PRIu64 " vertices; at most %u are possible",
                                    e->count, ABUT_NONE - 1);
     }
-    return ABUT_OK;
+    for (size_t i = 0; i < file->elements.count && left != UINT64_MAX; i++) {
+        const element *e = &ABUTI_AT(&file->elements, element, i);
+        const uint64_t bytes = least_bytes(file, e), used = bytes * e->count;
+        reader->line = e->line;
+        /* the last word of a text needs no separator */
+        if (bytes && e->count > (left + file->text) / bytes)
+            return abuti_read_fail(reader,
+                                   "the header declares %" PRIu64 " of this element, but only "
+                                   "%" PRIu64 " bytes are left for them; it may be truncated",
+                                   e->count, left);
+        left = left > used ? left - used : 0;
+    }
+    return true;
 }
 
-static abut_status read_line(ply *file, bool *ended) {
+static bool read_line(ply *file, bool *ended) {
     abuti_reader *reader = file->reader;
     const char *word;
     size_t length = abuti_text_word(reader, &word);
     if (abuti_text_is(word, length, "comment") || abuti_text_is(word, length, "obj_info"))
-        return ABUT_OK;
+        return true;
     if (abuti_text_is(word, length, "format"))
         return read_format(file);
     if (abuti_text_is(word, length, "element"))
@@ -238,57 +233,39 @@ static abut_status read_line(ply *file, bool *ended) {
     if (abuti_text_is(word, length, "property"))
         return read_property(file);
     *ended = abuti_text_is(word, length, "end_header");
-    if (*ended)
-        return ABUT_OK;
-    reader->source.at = (const unsigned char *)word;
-    return abuti_text_fail_word(reader, "a word of a PLY header");
+    return *ended || fail_word(reader, word, length, "a word of a PLY header");
 }
 
-/* Ends the last line of the header. If lines end with a single CR, an LF after it belongs to the
- * data. */
-static void end_header(ply *file, bool single_cr) {
-    abuti_source *source = &file->reader->source;
-    if (single_cr && abuti_text_peek(file->reader) == '\r') {
-        source->at++;
-        file->reader->line++;
-    } else {
-        abuti_text_skip_line(file->reader);
-    }
-}
-
-static abut_status read_header(ply *file) {
+static bool read_header(ply *file) {
     abuti_reader *reader = file->reader;
     abuti_source *source = &reader->source;
     const char *word;
     size_t length = abuti_text_word(reader, &word);
-    if (!abuti_text_is(word, length, "ply")) {
-        source->at = (const unsigned char *)word;
-        return abuti_text_fail_word(reader, "'ply', with which a PLY file starts");
-    }
+    if (!abuti_text_is(word, length, "ply"))
+        return fail_word(reader, word, length, "'ply', with which a PLY file starts");
     size_t visible = abuti_source_fill(source, 2);
     bool single_cr = visible >= 2 && source->at[0] == '\r' && source->at[1] != '\n';
-    bool ended = false;
-    abut_status status = ABUT_OK;
-    while (!status && !ended) {
+    for (bool ended = false; !ended;) {
         abuti_text_skip_line(reader);
         if (!abuti_text_space(reader))
             return abuti_read_fail_end(reader, "in the header");
-        status = read_line(file, &ended);
+        if (!read_line(file, &ended))
+            return false;
     }
-    if (status)
-        return status;
     if (!file->text && abuti_text_peek(reader) < 0)
         return abuti_read_fail_end(reader, "in the header");
-    end_header(file, single_cr);
-    uint64_t data_line = reader->line;
-    status = check_header(file);
-    if (!status)
-        status = check_counts(file, abuti_read_left(reader));
-    if (!status) {
-        reader->line = data_line;
-        reader->place = file->text ? ABUTI_PLACE_LINE : ABUTI_PLACE_BYTE;
+    if (single_cr && abuti_text_peek(reader) == '\r') { /* an LF after it belongs to the data */
+        source->at++;
+        reader->line++;
+    } else {
+        abuti_text_skip_line(reader);
     }
-    return status;
+    uint64_t data_line = reader->line;
+    if (!check_header(file))
+        return false;
+    reader->line = data_line;
+    reader->place = file->text ? ABUTI_PLACE_LINE : ABUTI_PLACE_BYTE;
+    return true;
 }
 
 /* ---- data ---- */
@@ -331,274 +308,197 @@ static inline double load_value(const unsigned char *at, value_type type, bool s
     return 0;
 }
 
-static abut_status fail_data_end(ply *file, const element *e, uint64_t index) {
+static bool fail_data_end(ply *file) {
     char where[80];
-    snprintf(where, sizeof where, "in %s %" PRIu64 " of %" PRIu64, kind_names[e->kind], index,
-             e->count);
+    snprintf(where, sizeof where, "in %s %" PRIu64 " of %" PRIu64, kind_names[file->now->kind],
+             file->index, file->now->count);
     return abuti_read_fail_end(file->reader, where);
 }
 
-/* Reads one value of the element with that index. */
-static abut_status read_value(ply *file, const element *e, uint64_t index, value_type type,
-                              double *value) {
+/* Reads one value. */
+static inline bool read_value(ply *file, value_type type, double *value) {
     abuti_reader *reader = file->reader;
-    abuti_source *source = &reader->source;
     if (!file->text) {
         size_t bytes = type_bytes[type];
         if (abuti_read_fill(reader, bytes) < bytes)
-            return fail_data_end(file, e, index);
-        *value = load_value(source->at, type, file->swap);
-        source->at += bytes;
-        return ABUT_OK;
+            return fail_data_end(file);
+        *value = load_value(reader->source.at, type, file->swap);
+        reader->source.at += bytes;
+        return true;
     }
     if (!abuti_text_space(reader))
-        return fail_data_end(file, e, index);
-    abut_status status = abuti_text_number(reader, "a number", value);
-    if (!status && type == F32 && fabs(*value) <= (double)FLT_MAX)
+        return fail_data_end(file);
+    if (!abuti_text_number(reader, "a number", value))
+        return false;
+    if (type == F32 && fabs(*value) <= (double)FLT_MAX)
         *value = (double)(float)*value;
-    return status;
+    return true;
 }
 
-/* Skips `count` values. */
-static abut_status skip_values(ply *file, const element *e, uint64_t index, value_type type,
-                               uint64_t count) {
+static bool skip_values(ply *file, value_type type, uint64_t count) {
     abuti_reader *reader = file->reader;
     abuti_source *source = &reader->source;
     uint64_t bytes = count * type_bytes[type]; /* both below 2^33 */
     while (!file->text && bytes) {
         size_t visible = abuti_read_fill(reader, 1);
         if (!visible)
-            return fail_data_end(file, e, index);
+            return fail_data_end(file);
         size_t step = visible < bytes ? visible : (size_t)bytes;
         source->at += step;
         bytes -= step;
     }
     for (uint64_t i = 0; file->text && i < count; i++) {
         if (!abuti_text_space(reader))
-            return fail_data_end(file, e, index);
+            return fail_data_end(file);
         abuti_text_skip_word(reader);
     }
-    return ABUT_OK;
+    return true;
 }
 
-static inline abut_status check_corner(ply *file, const element *e, uint64_t index, double vertex) {
+static inline bool check_corner(ply *file, double vertex) {
     if (vertex >= 0 && vertex < (double)file->vertex_count && vertex == (double)(uint32_t)vertex)
-        return ABUT_OK;
+        return true;
     return abuti_read_fail(file->reader,
                            "%s %" PRIu64 " refers to vertex %.17g, but there are only %" PRIu64,
-                           kind_names[e->kind], index, vertex, file->vertex_count);
-}
-
-/* Adds a corner if it is one of the vertices. */
-static inline abut_status add_corner(ply *file, const element *e, uint64_t index, double vertex) {
-    abut_status status = check_corner(file, e, index, vertex);
-    return status ? status : abuti_read_corner(file->reader, (uint32_t)vertex);
+                           kind_names[file->now->kind], file->index, vertex, file->vertex_count);
 }
 
 /* Each vertex makes a triangle with the two before it, every second one in reverse order, so that
  * all have the same orientation. A triangle with a repeated vertex only joins two strips. */
-static abut_status read_strips(ply *file, const element *e, uint64_t index, value_type type,
-                               uint64_t count) {
+static bool read_strips(ply *file, value_type type, uint64_t count) {
     uint32_t last[2] = {0, 0}, length = 0;
-    abut_status status = ABUT_OK;
-    for (uint64_t i = 0; i < count && !status; i++) {
+    for (uint64_t i = 0; i < count; i++) {
         double value;
-        status = read_value(file, e, index, type, &value);
-        if (!status && value == -1) {
+        if (!read_value(file, type, &value))
+            return false;
+        if (value == -1) {
             length = 0;
             continue;
         }
-        if (!status)
-            status = check_corner(file, e, index, value);
-        if (status)
-            break;
+        if (!check_corner(file, value))
+            return false;
         uint32_t vertex = (uint32_t)value;
-        if (length >= 2 && vertex != last[0] && vertex != last[1] && last[0] != last[1])
-            status = abuti_read_triangle(file->reader, last[length & 1], last[~length & 1], vertex);
+        if (length >= 2 && vertex != last[0] && vertex != last[1] && last[0] != last[1] &&
+            !abuti_read_triangle(file->reader, last[length & 1], last[~length & 1], vertex))
+            return false;
         last[0] = last[1];
         last[1] = vertex;
         length++;
-        if (!status && i % 65536 == 65535)
-            status = abuti_read_report(file->reader);
+        if (i % 65536 == 65535 && !abuti_read_report(file->reader))
+            return false;
     }
-    return status;
+    return true;
 }
 
-static abut_status read_corners(ply *file, const element *e, uint64_t index, value_type type,
-                                uint64_t count) {
-    abuti_reader *reader = file->reader;
-    abuti_source *source = &reader->source;
-    abut_status status = ABUT_OK;
-    abuti_read_face_begin(reader);
-    if (!file->text && count <= ABUTI_SOURCE_LOOKAHEAD / 8) { /* visible at once */
-        size_t bytes = (size_t)count * type_bytes[type];
-        if (abuti_read_fill(reader, bytes) < bytes)
-            return fail_data_end(file, e, index);
-        for (uint64_t i = 0; i < count && !status; i++, source->at += type_bytes[type])
-            status = add_corner(file, e, index, load_value(source->at, type, file->swap));
-    } else {
-        for (uint64_t i = 0; i < count && !status; i++) {
-            double vertex;
-            status = read_value(file, e, index, type, &vertex);
-            if (!status)
-                status = add_corner(file, e, index, vertex);
-        }
-    }
-    return status ? status : abuti_read_face_end(reader);
+static bool read_corners(ply *file, value_type type, uint64_t count) {
+    double vertex;
+    abuti_read_face_begin(file->reader);
+    for (uint64_t i = 0; i < count; i++)
+        if (!read_value(file, type, &vertex) || !check_corner(file, vertex) ||
+            !abuti_read_corner(file->reader, (uint32_t)vertex))
+            return false;
+    return abuti_read_face_end(file->reader);
 }
 
-static abut_status read_list(ply *file, const element *e, uint64_t index, const property *p) {
+static bool read_list(ply *file, const property *p) {
     abuti_reader *reader = file->reader;
+    const char *kind = kind_names[file->now->kind];
     double count;
-    abut_status status = read_value(file, e, index, (value_type)p->count_type, &count);
-    if (status)
-        return status;
+    if (!read_value(file, (value_type)p->count_type, &count))
+        return false;
     if (!(count >= 0 && count <= UINT32_MAX && count == (double)(uint32_t)count))
-        return abuti_read_fail(reader, "%s %" PRIu64 " has a list of %.17g values",
-                               kind_names[e->kind], index, count);
+        return abuti_read_fail(reader, "%s %" PRIu64 " has a list of %.17g values", kind,
+                               file->index, count);
     uint64_t bytes_min = file->text ? 2 : type_bytes[p->type], left = abuti_read_left(reader);
     if (left != UINT64_MAX && (uint64_t)count > (left + file->text) / bytes_min)
         return abuti_read_fail(reader,
                                "%s %" PRIu64 " has a list of %.17g values, but only %" PRIu64
                                " bytes are left; the file may be truncated",
-                               kind_names[e->kind], index, count, left);
-    if (p->role == ROLE_CORNERS && e->kind == STRIPS)
-        return read_strips(file, e, index, (value_type)p->type, (uint64_t)count);
-    if (p->role == ROLE_CORNERS)
-        return read_corners(file, e, index, (value_type)p->type, (uint64_t)count);
-    return skip_values(file, e, index, (value_type)p->type, (uint64_t)count);
+                               kind, file->index, count, left);
+    return (p->role != ROLE_CORNERS     ? skip_values
+            : file->now->kind == STRIPS ? read_strips
+                                        : read_corners)(file, (value_type)p->type, (uint64_t)count);
 }
 
 /* Reads one element, property by property. */
-static abut_status read_element_data(ply *file, const element *e, uint64_t index) {
+static bool read_properties(ply *file) {
+    const element *e = file->now;
+    const property *p = properties_of(file, e);
     double position[3] = {0, 0, 0};
-    abut_status status = ABUT_OK;
-    for (size_t k = 0; k < e->property_count && !status; k++) {
-        const property *p = abuti_block_list_at(&file->properties, e->first + k);
-        if (p->count_type != NO_TYPE)
-            status = read_list(file, e, index, p);
-        else if (p->role <= ROLE_Z)
-            status = read_value(file, e, index, (value_type)p->type, &position[p->role]);
-        else
-            status = skip_values(file, e, index, (value_type)p->type, 1);
-    }
-    if (!status && e->kind == VERTEX)
-        status = abuti_read_vertex(file->reader, v3(position[0], position[1], position[2]));
-    return status;
+    for (size_t k = 0; k < e->property_count; k++, p++)
+        if (!(p->count_type != NO_TYPE ? read_list(file, p)
+              : p->role <= ROLE_Z      ? read_value(file, (value_type)p->type, &position[p->role])
+                                       : skip_values(file, (value_type)p->type, 1)))
+            return false;
+    return e->kind != VERTEX ||
+           abuti_read_vertex(file->reader, v3(position[0], position[1], position[2]));
 }
 
-/* Whether the file has enough bytes for all of an element, at `record` bytes each. */
-static bool has_bytes_for(const ply *file, const element *e, size_t record) {
-    uint64_t left = abuti_read_left(file->reader);
-    return left != UINT64_MAX && record && e->count <= left / record;
-}
-
-/* Reads vertices of binary scalars at fixed offsets of a record, without iterating over properties.
- */
-static abut_status read_packed_vertices(ply *file, const element *e, size_t record,
-                                        const size_t *offsets, const value_type *types) {
-    abuti_reader *reader = file->reader;
-    abuti_source *source = &reader->source;
-    abut_status status = ABUT_OK;
-    if (has_bytes_for(file, e, record))
-        status = abuti_block_list_reserve(reader->context, &reader->positions, e->count);
-    for (uint64_t i = 0; i < e->count && !status; i++) {
-        if (abuti_read_fill(reader, record) < record)
-            return fail_data_end(file, e, i);
-        reader->byte = abuti_source_offset(source);
-        double p[3];
-        for (int axis = 0; axis < 3; axis++)
-            p[axis] = load_value(source->at + offsets[axis], types[axis], file->swap);
-        status = abuti_read_vertex(reader, v3(p[0], p[1], p[2]));
-        source->at += record;
-        if (!status)
-            status = abuti_read_tick(reader);
-    }
-    return status;
+/* Reserves memory for all elements, but no more than the rest of the file has. */
+static bool reserve_list(ply *file, abuti_vector *list, size_t element_bytes) {
+    uint64_t left = abuti_read_left(file->reader), most = left / element_bytes;
+    if (left == UINT64_MAX)
+        return true;
+    most = most < file->now->count ? most : file->now->count;
+    return abuti_read_check(file->reader, abuti_vector_reserve(file->reader->context, list,
+                                                               (size_t)most, element_bytes));
 }
 
 /* Whether faces are only a list as most programs write it: a count of one byte, and indices of four
  * bytes in the byte order of this machine. */
 static bool has_plain_faces(const ply *file, const element *e) {
-    const property *p = abuti_block_list_at(&file->properties, e->first);
+    const property *p = properties_of(file, e);
     return e->kind == FACE && !file->text && !file->swap && e->property_count == 1 &&
            (p->count_type == U8 || p->count_type == I8) && (p->type == I32 || p->type == U32);
 }
 
-enum { PLAIN_BYTES = 1 + 3 * sizeof(uint32_t) };
-
-/* Reads triangles as long as they are complete and valid; the caller handles the next element. */
-static abut_status read_plain_triangles(ply *file, const element *e, uint64_t *index) {
+/* Reads plain faces as long as they are valid triangles; the caller handles the next one. */
+static bool read_plain_triangles(ply *file) {
+    enum { TRIANGLE_BYTES = 1 + 3 * sizeof(uint32_t) };
     abuti_reader *reader = file->reader;
     abuti_source *source = &reader->source;
-    const property *p = abuti_block_list_at(&file->properties, e->first);
-    const uint64_t limit = p->type == I32 ? (uint64_t)INT32_MAX + 1 : UINT32_MAX;
-    const uint32_t index_limit =
-        (uint32_t)(file->vertex_count < limit ? file->vertex_count : limit);
-    uint32_t corner[3]; /* a negative index is too large */
-    abut_status status = ABUT_OK;
-    while (*index < e->count && !status && abuti_read_fill(reader, PLAIN_BYTES) >= PLAIN_BYTES &&
-           source->at[0] == 3) {
+    uint32_t corner[3];
+    while (file->index < file->now->count &&
+           abuti_read_fill(reader, TRIANGLE_BYTES) >= TRIANGLE_BYTES && source->at[0] == 3) {
         memcpy(corner, source->at + 1, sizeof corner);
-        if (corner[0] >= index_limit || corner[1] >= index_limit || corner[2] >= index_limit)
+        /* a negative index is above INT32_MAX: the general way reports it */
+        if (corner[0] >= file->vertex_count || corner[1] >= file->vertex_count ||
+            corner[2] >= file->vertex_count || (corner[0] | corner[1] | corner[2]) > INT32_MAX)
             break;
-        status = abuti_read_triangle(reader, corner[0], corner[1], corner[2]);
-        source->at += PLAIN_BYTES;
-        ++*index;
-        if (!status)
-            status = abuti_read_tick(reader);
-    }
-    return status;
-}
-
-/* Whether read_packed_vertices() can read this element; returns the layout. */
-static bool find_layout(const ply *file, const element *e, size_t *record, size_t *offsets,
-                        value_type *types) {
-    *record = 0;
-    for (size_t k = 0; k < e->property_count; k++) {
-        const property *p = abuti_block_list_at(&file->properties, e->first + k);
-        if (p->count_type != NO_TYPE || *record > ABUTI_SOURCE_LOOKAHEAD - 8)
+        source->at += TRIANGLE_BYTES;
+        file->index++;
+        if (!abuti_read_triangle(reader, corner[0], corner[1], corner[2]) ||
+            !abuti_read_tick(reader))
             return false;
-        if (p->role <= ROLE_Z) {
-            offsets[p->role] = *record;
-            types[p->role] = (value_type)p->type;
-        }
-        *record += type_bytes[p->type];
     }
-    return e->kind == VERTEX && !file->text;
+    return true;
 }
 
-static abut_status read_elements(ply *file, const element *e) {
+static bool read_elements(ply *file, const element *e) {
     abuti_reader *reader = file->reader;
-    size_t record, offsets[3] = {0, 0, 0};
-    value_type types[3] = {F32, F32, F32};
-    if (find_layout(file, e, &record, offsets, types))
-        return read_packed_vertices(file, e, record, offsets, types);
-    abut_status status = ABUT_OK;
-    bool plain = e->property_count && has_plain_faces(file, e);
-    if (plain && has_bytes_for(file, e, PLAIN_BYTES))
-        status = abuti_block_list_reserve(reader->context, &reader->triangles, e->count);
-    for (uint64_t k = 0; e->property_count && k < e->count && !status; k++) {
-        if (plain)
-            status = read_plain_triangles(file, e, &k);
-        if (status || k == e->count)
+    file->now = e;
+    if ((e->kind == VERTEX && !reserve_list(file, &reader->positions, sizeof(vec3))) ||
+        (e->kind == FACE && !reserve_list(file, &reader->triangles, 3 * sizeof(uint32_t))))
+        return false;
+    const bool is_plain = e->property_count && has_plain_faces(file, e);
+    for (file->index = 0; e->property_count && file->index < e->count; file->index++) {
+        if (is_plain && !read_plain_triangles(file))
+            return false;
+        if (file->index == e->count)
             break;
         reader->byte = abuti_source_offset(&reader->source);
-        status = read_element_data(file, e, k);
-        if (!status)
-            status = abuti_read_tick(reader);
+        if (!read_properties(file) || !abuti_read_tick(reader))
+            return false;
     }
-    return status;
+    return true;
 }
 
-abut_status abuti_read_ply(abuti_reader *reader) {
-    ply file = {.reader = reader,
-                .elements = {.element_bytes = sizeof(element)},
-                .properties = {.element_bytes = sizeof(property)}};
-    abut_status status = read_header(&file);
-    for (size_t i = 0; i < file.elements.count && !status; i++)
-        status = read_elements(&file, abuti_block_list_at(&file.elements, i));
-    abuti_block_list_release(reader->context, &file.elements);
-    abuti_block_list_release(reader->context, &file.properties);
-    return status;
+bool abuti_read_ply(abuti_reader *reader, const char *path) {
+    ply file = {.reader = reader};
+    (void)path;
+    bool is_read = read_header(&file);
+    for (size_t i = 0; i < file.elements.count && is_read; i++)
+        is_read = read_elements(&file, &ABUTI_AT(&file.elements, element, i));
+    ABUTI_RELEASE(reader->context, file.elements.data, file.properties.data);
+    return is_read;
 }

@@ -80,8 +80,7 @@ void abuti_text_skip_word(abuti_reader *reader) {
     }
 }
 
-/* The end of the visible bytes, at most ABUTI_SOURCE_LOOKAHEAD. */
-static const unsigned char *visible_end(abuti_reader *reader) {
+const unsigned char *abuti_text_end(abuti_reader *reader) {
     size_t visible = abuti_read_fill(reader, ABUTI_SOURCE_LOOKAHEAD);
     return reader->source.at +
            (visible < ABUTI_SOURCE_LOOKAHEAD ? visible : ABUTI_SOURCE_LOOKAHEAD);
@@ -89,7 +88,7 @@ static const unsigned char *visible_end(abuti_reader *reader) {
 
 size_t abuti_text_word(abuti_reader *reader, const char **word) {
     abuti_source *source = &reader->source;
-    const unsigned char *end = visible_end(reader), *p = source->at;
+    const unsigned char *end = abuti_text_end(reader), *p = source->at;
     while (p < end && !ends_word(reader, *p))
         p++;
     *word = (const char *)source->at;
@@ -109,9 +108,9 @@ bool abuti_text_is(const char *word, size_t length, const char *text) {
     return !text[length];
 }
 
-abut_status abuti_text_fail_word(abuti_reader *reader, const char *what) {
+bool abuti_text_fail_word(abuti_reader *reader, const char *what) {
     abuti_source *source = &reader->source;
-    const unsigned char *end = visible_end(reader), *p = source->at;
+    const unsigned char *end = abuti_text_end(reader), *p = source->at;
     char quoted[48];
     size_t length = 0;
     for (; p < end && length < sizeof quoted - 7; p++) {
@@ -134,15 +133,22 @@ abut_status abuti_text_fail_word(abuti_reader *reader, const char *what) {
     return abuti_read_fail(reader, "'%s' is not %s", quoted, what);
 }
 
-abut_status abuti_text_number(abuti_reader *reader, const char *what, double *value) {
-    abuti_source *source = &reader->source;
-    const unsigned char *end = visible_end(reader);
-    const unsigned char *after = abuti_number_read(source->at, end, reader->locale, value);
-    if (!after ||
-        (after < end ? !ends_word(reader, *after) : after - source->at >= ABUTI_SOURCE_LOOKAHEAD))
+bool abuti_text_continue(abuti_reader *reader, const unsigned char *after, const char *what) {
+    const unsigned char *end = abuti_text_end(reader), *at = reader->source.at;
+    if (!after || (after < end ? !ends_word(reader, *after) : after - at >= ABUTI_SOURCE_LOOKAHEAD))
         return abuti_text_fail_word(reader, what);
-    source->at = after;
-    return ABUT_OK;
+    reader->source.at = after;
+    return true;
+}
+
+bool abuti_text_number(abuti_reader *reader, const char *what, double *value) {
+    const unsigned char *end = abuti_text_end(reader);
+    return abuti_text_continue(reader, abuti_number_read(reader->source.at, end, value), what);
+}
+
+bool abuti_text_coordinate(abuti_reader *reader, int axis, double *value) {
+    static const char *const names[] = {"a number for x", "a number for y", "a number for z"};
+    return abuti_text_number(reader, names[axis], value);
 }
 
 const unsigned char *abuti_text_digits(const unsigned char *at, const unsigned char *end,
@@ -161,13 +167,7 @@ const unsigned char *abuti_text_digits(const unsigned char *at, const unsigned c
     return p;
 }
 
-abut_status abuti_text_integer(abuti_reader *reader, const char *what, int64_t *value) {
-    abuti_source *source = &reader->source;
-    const unsigned char *end = visible_end(reader);
-    const unsigned char *after = abuti_text_digits(source->at, end, value);
-    if (!after ||
-        (after < end ? !ends_word(reader, *after) : after - source->at >= ABUTI_SOURCE_LOOKAHEAD))
-        return abuti_text_fail_word(reader, what);
-    source->at = after;
-    return ABUT_OK;
+bool abuti_text_integer(abuti_reader *reader, const char *what, int64_t *value) {
+    const unsigned char *end = abuti_text_end(reader);
+    return abuti_text_continue(reader, abuti_text_digits(reader->source.at, end, value), what);
 }

@@ -19,7 +19,6 @@
 typedef struct writer {
     const abut_mesh *mesh;
     abuti_sink sink;
-    locale_t locale;
     bool single;    /* every coordinate is a float */
     bool is_base64; /* glTF: bytes as base64 */
     char stage[420];
@@ -45,7 +44,7 @@ static void write_text(writer *out, const char *text) {
 
 static void write_number(writer *out, double value, bool single) {
     out->buffer[out->used++] = ' ';
-    out->used += abuti_number_write(out->buffer + out->used, value, single, out->locale);
+    out->used += abuti_number_write(out->buffer + out->used, value, single);
 }
 
 static void write_integer(writer *out, uint64_t value) {
@@ -449,14 +448,11 @@ abut_status abut_mesh_write(const abut_mesh *mesh, const char *path,
         status = check_gltf(mesh, path, ours.ascii);
     if (status)
         return status;
-    writer out = {.mesh = mesh, .locale = newlocale(LC_ALL_MASK, "C", (locale_t)0)};
-    if (out.locale == (locale_t)0)
-        return abuti_fail(ABUT_ERROR_MEMORY, "%s: out of memory for a locale", path);
+    writer out = {.mesh = mesh};
     memcpy(out.stage, "writing ", 8);
     abuti_escape(path, out.stage + 8, sizeof out.stage - 8);
     out.buffer = abuti_allocate(mesh->context, BUFFER_BYTES, 1);
     status = out.buffer ? write_format(&out, path, &ours) : ABUT_ERROR_MEMORY;
     abuti_release(mesh->context, out.buffer);
-    freelocale(out.locale);
     return status;
 }

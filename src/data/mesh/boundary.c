@@ -131,18 +131,12 @@ static size_t part_count(const abuti_boundary *b) {
 
 abut_status abuti_boundary_begin(const abut_mesh *mesh, abuti_boundary *boundary) {
     *boundary = (abuti_boundary){.mesh = mesh, .shift = abuti_partition_shift(mesh->vertex_count)};
-    boundary->sides =
-        abuti_allocate(mesh->context, mesh->triangle_count, 6 * sizeof *boundary->sides);
-    boundary->begin =
-        abuti_allocate(mesh->context, (size_t)mesh->vertex_count + ABUTI_PARTITION_PARTS,
-                       sizeof *boundary->begin);
-    boundary->parts = abuti_allocate(mesh->context, ABUTI_PARTITION_PARTS, sizeof *boundary->parts);
-    if (boundary->sides && boundary->begin && boundary->parts) {
-        boundary->buffer = boundary->sides + 3 * (size_t)mesh->triangle_count;
-        return ABUT_OK;
-    }
-    abuti_boundary_end(boundary);
-    return ABUT_ERROR_MEMORY;
+    const size_t side_count = 3 * (size_t)mesh->triangle_count;
+    return ABUTI_ALLOCATE(mesh->context, ABUTI_ARRAY(boundary->sides, side_count),
+                          ABUTI_ARRAY(boundary->buffer, side_count),
+                          ABUTI_ARRAY(boundary->begin,
+                                      (size_t)mesh->vertex_count + ABUTI_PARTITION_PARTS),
+                          ABUTI_ARRAY(boundary->parts, ABUTI_PARTITION_PARTS));
 }
 
 void abuti_boundary_find(abuti_boundary *boundary, const uint32_t *names) {
@@ -189,5 +183,5 @@ void abuti_boundary_list(const abuti_boundary *boundary, uint32_t (*edges)[2], b
 
 void abuti_boundary_end(abuti_boundary *boundary) {
     abut_context *context = boundary->mesh->context;
-    ABUTI_RELEASE(context, boundary->sides, boundary->begin, boundary->parts);
+    ABUTI_RELEASE(context, boundary->sides, boundary->buffer, boundary->begin, boundary->parts);
 }

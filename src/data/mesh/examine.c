@@ -173,20 +173,16 @@ static abut_status sum_component_volumes(examination *x) {
 
 static abut_status examine_components(examination *x, abut_mesh_report *report) {
     size_t count = x->view->component_count;
-    x->watertight = abuti_allocate(x->context, count, 1);
-    x->balanced = abuti_allocate(x->context, count, 1);
-    x->inside = abuti_allocate(x->context, count, 1);
-    x->inward = abuti_allocate_zeroed(x->context, count, 1);
-    x->volume = abuti_allocate_zeroed(x->context, count, sizeof *x->volume);
-    x->magnitude = abuti_allocate_zeroed(x->context, count, sizeof *x->magnitude);
-    x->component_area = abuti_allocate_zeroed(x->context, count, sizeof *x->component_area);
-    x->first_triangle = abuti_allocate(x->context, count, sizeof *x->first_triangle);
-    if (!x->watertight || !x->balanced || !x->inside || !x->inward || !x->volume || !x->magnitude ||
-        !x->component_area || !x->first_triangle)
-        return ABUT_ERROR_MEMORY;
-    abuti_find_watertight_components(&x->topology->view, x->watertight);
-    abut_status status = abuti_component_nesting(x->topology, x->watertight, x->inside);
+    abut_status status =
+        ABUTI_ALLOCATE(x->context, ABUTI_ARRAY(x->watertight, count),
+                       ABUTI_ARRAY(x->balanced, count), ABUTI_ARRAY(x->inside, count),
+                       ABUTI_ZEROED(x->inward, count), ABUTI_ZEROED(x->volume, count),
+                       ABUTI_ZEROED(x->magnitude, count), ABUTI_ZEROED(x->component_area, count),
+                       ABUTI_ARRAY(x->first_triangle, count));
     if (status)
+        return status;
+    abuti_find_watertight_components(&x->topology->view, x->watertight);
+    if ((status = abuti_component_nesting(x->topology, x->watertight, x->inside)))
         return status;
     memset(x->balanced, 1, count);
     for (size_t e = 0; e < x->view->edge_count; e++)
@@ -247,13 +243,12 @@ static abut_status find_problems(examination *x, abut_mesh_report *report) {
 }
 
 static abut_status prepare_examination(examination *x, abut_mesh_report *report) {
-    x->flawed = abuti_allocate(x->context, x->view->edge_count, 1);
-    x->duplicate = abuti_allocate_zeroed(x->context, x->view->triangle_count, 1);
-    x->fans = abuti_allocate(x->context, x->view->vertex_count, 1);
-    x->lowest = abuti_allocate(x->context, x->view->vertex_count, sizeof *x->lowest);
-    if (!x->flawed || !x->duplicate || !x->fans || !x->lowest)
-        return ABUT_ERROR_MEMORY;
-    abut_status status = abuti_mark_problems(x->topology, x->flawed, x->duplicate, x->fans);
+    abut_status status = ABUTI_ALLOCATE(x->context, ABUTI_ARRAY(x->flawed, x->view->edge_count),
+                                        ABUTI_ZEROED(x->duplicate, x->view->triangle_count),
+                                        ABUTI_ARRAY(x->fans, x->view->vertex_count),
+                                        ABUTI_ARRAY(x->lowest, x->view->vertex_count));
+    if (!status)
+        status = abuti_mark_problems(x->topology, x->flawed, x->duplicate, x->fans);
     if (!status)
         status = abuti_progress(x->context, "health", 0.3);
     if (!status)
@@ -270,11 +265,12 @@ static abut_status prepare_examination(examination *x, abut_mesh_report *report)
  * sheets. */
 static abut_status measure_holes(const examination *x, const abuti_boundary *boundary,
                                  abut_mesh_report *report) {
-    uint32_t(*edges)[2] = abuti_allocate(x->context, boundary->count, sizeof *edges);
-    bool *single = abuti_allocate(x->context, boundary->count, sizeof *single);
-    uint32_t *component = abuti_allocate(x->context, x->mesh->vertex_count, sizeof *component);
+    uint32_t(*edges)[2], *component;
+    bool *single;
     double *fractions = NULL;
-    abut_status status = edges && single && component ? ABUT_OK : ABUT_ERROR_MEMORY;
+    abut_status status = ABUTI_ALLOCATE(x->context, ABUTI_ARRAY(edges, boundary->count),
+                                        ABUTI_ARRAY(single, boundary->count),
+                                        ABUTI_ARRAY(component, x->mesh->vertex_count));
     if (!status) {
         const uint32_t component_count = abuti_vertex_components(x->mesh, x->lowest, component);
         const uint32_t(*listed)[2] = (const uint32_t(*)[2])edges;

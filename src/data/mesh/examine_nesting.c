@@ -242,11 +242,10 @@ static abut_status find_nesting(nesting *n, abut_context *context, size_t tested
     n->side = 1;
     while (n->side < SIDE_CELLS_MAX && n->side * n->side < tested_count)
         n->side *= 2;
-    n->lines = abuti_allocate_zeroed(context, component_count, sizeof *n->lines);
-    n->cell_begin = abuti_allocate_zeroed(context, n->side * n->side + 1, sizeof *n->cell_begin);
-    n->cell_lines = abuti_allocate(context, component_count, sizeof *n->cell_lines);
-    n->summed = abuti_allocate_zeroed(context, (n->side + 1) * (n->side + 1), sizeof *n->summed);
-    if (!n->lines || !n->cell_begin || !n->cell_lines || !n->summed)
+    if (ABUTI_ALLOCATE(context, ABUTI_ZEROED(n->lines, component_count),
+                       ABUTI_ZEROED(n->cell_begin, n->side * n->side + 1),
+                       ABUTI_ARRAY(n->cell_lines, component_count),
+                       ABUTI_ZEROED(n->summed, (n->side + 1) * (n->side + 1))))
         return ABUT_ERROR_MEMORY;
     for (size_t c = 0; c < component_count; c++)
         n->lines[c].crossing[0] = n->lines[c].crossing[1] = REAL_MAX;

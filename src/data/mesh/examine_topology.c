@@ -27,10 +27,8 @@ typedef struct buffers {
 
 static abut_status allocate_buffers(abut_context *context, size_t key_count, size_t parent_count,
                                     buffers *b) {
-    b->keys = abuti_allocate(context, key_count, sizeof *b->keys);
-    b->buffer = abuti_allocate(context, key_count, sizeof *b->buffer);
-    b->parent = abuti_allocate(context, parent_count, sizeof *b->parent);
-    return b->keys && b->buffer && b->parent ? ABUT_OK : ABUT_ERROR_MEMORY;
+    return ABUTI_ALLOCATE(context, ABUTI_ARRAY(b->keys, key_count),
+                          ABUTI_ARRAY(b->buffer, key_count), ABUTI_ARRAY(b->parent, parent_count));
 }
 
 static void release_buffers(abut_context *context, buffers *b) {

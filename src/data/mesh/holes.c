@@ -205,28 +205,25 @@ abut_status abuti_hole_fractions(const abut_mesh *mesh, const uint32_t (*boundar
     if (!count || is_open)
         return ABUT_OK;
     loop_search s = {.mesh = mesh, .component = component, .scale = unit_scale(mesh)};
-    s.edges = abuti_allocate(context, room, sizeof *s.edges);
-    s.keys = abuti_allocate(context, 2 * ends, sizeof *s.keys);
-    s.used = abuti_allocate_zeroed(context, room, sizeof *s.used);
-    s.length = abuti_allocate(context, room + 1, sizeof *s.length);
-    s.squares = abuti_allocate_zeroed(context, 2 * (size_t)component_count, sizeof *s.squares);
-    uint32_t *memory = abuti_allocate(context, 6 * (ends + 1), sizeof *memory);
-    abut_status status = s.edges && s.keys && s.used && s.length && s.squares && memory
-                             ? ABUT_OK
-                             : ABUT_ERROR_MEMORY;
-    if (!status) {
-        uint32_t **const arrays[] = {&s.vertex, &s.first, &s.end, &s.place, &s.trail};
-        for (size_t i = 0; i < 5; i++)
-            *arrays[i] = memory + i * (ends + 1);
-        uint32_t *cursor = memory + 5 * (ends + 1);
-        double *areas = s.squares + component_count;
-        list_edges(&s, boundary, single, count);
-        list_ends(&s);
-        memcpy(cursor, s.first, (s.vertex_count + 1) * sizeof *cursor);
-        add_trails(&s, cursor);
-        add_scaled_areas(&s, areas);
-        set_fractions(s.squares, areas, component_count, fractions);
-    }
-    ABUTI_RELEASE(context, s.edges, s.keys, s.used, s.length, s.squares, memory);
-    return status;
+    uint32_t *cursor;
+    double *areas;
+    abut_status status =
+        ABUTI_ALLOCATE(context, ABUTI_ARRAY(s.edges, room), ABUTI_ARRAY(s.keys, 2 * ends),
+                       ABUTI_ZEROED(s.used, room), ABUTI_ARRAY(s.length, room + 1),
+                       ABUTI_ZEROED(s.squares, component_count),
+                       ABUTI_ZEROED(areas, component_count), ABUTI_ARRAY(s.vertex, ends),
+                       ABUTI_ARRAY(s.first, ends + 1), ABUTI_ARRAY(s.end, ends),
+                       ABUTI_ARRAY(s.place, ends), ABUTI_ARRAY(s.trail, ends + 1),
+                       ABUTI_ARRAY(cursor, ends + 1));
+    if (status)
+        return status;
+    list_edges(&s, boundary, single, count);
+    list_ends(&s);
+    memcpy(cursor, s.first, (s.vertex_count + 1) * sizeof *cursor);
+    add_trails(&s, cursor);
+    add_scaled_areas(&s, areas);
+    set_fractions(s.squares, areas, component_count, fractions);
+    ABUTI_RELEASE(context, s.edges, s.keys, s.used, s.length, s.squares, areas, s.vertex, s.first,
+                  s.end, s.place, s.trail, cursor);
+    return ABUT_OK;
 }

@@ -304,12 +304,11 @@ static abut_status make_mesh(const hull_work *w, const vec3 *points, uint32_t *n
     for (uint32_t i = 0; i < w->count; i++)
         if (new_index[i] == 0)
             new_index[i] = vertices++;
-    vec3 *positions = abuti_allocate(w->context, vertices, sizeof *positions);
-    uint32_t *indices = abuti_allocate(w->context, 3 * triangles, sizeof *indices);
-    if (!positions || !indices) {
-        ABUTI_RELEASE(w->context, positions, indices);
+    vec3 *positions;
+    uint32_t *indices;
+    if (ABUTI_ALLOCATE(w->context, ABUTI_ARRAY(positions, vertices),
+                       ABUTI_ARRAY(indices, 3 * triangles)))
         return ABUT_ERROR_MEMORY;
-    }
     for (uint32_t i = 0; i < w->count; i++)
         if (new_index[i] != ABUT_NONE)
             positions[new_index[i]] = points[i];
@@ -326,8 +325,7 @@ static abut_status check_points(const abut_vec3 *points, size_t count) {
         return abuti_fail(ABUT_ERROR_LIMIT, "%s: there are %zu points; the limit is %u", function,
                           count, UINT32_MAX / 16);
     for (size_t i = 0; i < count; i++)
-        if (!(v3_max_abs(points[i]) <= ABUT_COORDINATE_MAX && points[i].x == points[i].x &&
-              points[i].y == points[i].y && points[i].z == points[i].z))
+        if (!abuti_is_position(points[i]))
             return abuti_fail(ABUT_ERROR_ARGUMENT,
                               "%s: point %zu is (%g, %g, %g); coordinates must be finite and at "
                               "most %g in magnitude",
@@ -365,23 +363,22 @@ abut_status abut_mesh_create_hull(abut_context *context, const abut_vec3 *points
     if (status)
         return status;
     context = abuti_context_of(context);
-    vec3 *exact = abuti_allocate(context, count, sizeof *exact);
-    vec3 *near = abuti_allocate(context, count, sizeof *near);
-    uint32_t *at = abuti_allocate(context, count, sizeof *at);
-    hull_work w = {.context = context, .exact = exact, .points = near, .count = (uint32_t)count};
-    w.next = abuti_allocate(context, count, sizeof *w.next);
-    if (exact && near && at && w.next) {
-        scale_points(points, count, exact);
-        for (size_t i = 0; i < count; i++)
-            near[i] = v3_sub(exact[i], exact[0]);
-        status = create_tetrahedron(&w);
-        if (!status)
-            status = grow_hull(&w, at);
-        if (!status)
-            status = make_mesh(&w, points, at, hull);
-    } else {
-        status = ABUT_ERROR_MEMORY;
-    }
+    vec3 *exact, *near;
+    uint32_t *at;
+    hull_work w = {.context = context, .count = (uint32_t)count};
+    if ((status = ABUTI_ALLOCATE(context, ABUTI_ARRAY(exact, count), ABUTI_ARRAY(near, count),
+                                 ABUTI_ARRAY(at, count), ABUTI_ARRAY(w.next, count))))
+        return status;
+    scale_points(points, count, exact);
+    for (size_t i = 0; i < count; i++)
+        near[i] = v3_sub(exact[i], exact[0]);
+    w.exact = exact;
+    w.points = near;
+    status = create_tetrahedron(&w);
+    if (!status)
+        status = grow_hull(&w, at);
+    if (!status)
+        status = make_mesh(&w, points, at, hull);
     ABUTI_RELEASE(context, exact, near, at, w.next, w.faces, w.stack, w.horizon);
     return status;
 }

@@ -20,7 +20,7 @@
  */
 #include "mesh/marching_cubes.h"
 
-#include "base/block_list.h"
+#include "base/base.h"
 
 #include <assert.h>
 
@@ -95,8 +95,8 @@ typedef struct extraction {
     float *values[2];        /* of two layers */
     uint8_t *below[2];
     uint32_t *along_x[2], *along_y[2],
-        *along_z; /* vertices on the edges that begin at each value */
-    abuti_block_list positions, triangles;
+        *along_z;                      /* vertices on the edges that begin at each value */
+    abuti_vector positions, triangles; /* vec3; three uint32_t */
     surface_case cases[256];
 } extraction;
 
@@ -105,7 +105,7 @@ static abut_status add_vertex(extraction *e, vec3 at, uint32_t *number) {
         return abuti_fail(ABUT_ERROR_LIMIT,
                           "%s: the surface has more vertices than 32-bit indices allow", e->name);
     *number = (uint32_t)e->positions.count;
-    vec3 *room = abuti_block_list_push(e->context, &e->positions);
+    vec3 *room = ABUTI_PUSH(e->context, &e->positions, vec3);
     if (!room)
         return ABUT_ERROR_MEMORY;
     *room = v3_along(e->levels->origin, e->levels->cell, at);
@@ -155,7 +155,7 @@ static uint32_t edge_vertex(const extraction *e, uint32_t k, size_t c, int edge)
 }
 
 static abut_status add_triangle(extraction *e, uint32_t a, uint32_t b, uint32_t c) {
-    uint32_t *room = abuti_block_list_push(e->context, &e->triangles);
+    uint32_t *room = abuti_vector_push(e->context, &e->triangles, 3 * sizeof *room);
     if (!room)
         return ABUT_ERROR_MEMORY;
     room[0] = a;
@@ -165,7 +165,7 @@ static abut_status add_triangle(extraction *e, uint32_t a, uint32_t b, uint32_t 
 }
 
 static vec3 position(const extraction *e, uint32_t vertex) {
-    return *(vec3 *)abuti_block_list_at(&e->positions, vertex);
+    return ABUTI_AT(&e->positions, vec3, vertex);
 }
 
 static abut_status add_loop(extraction *e, const uint32_t *v, uint32_t count) {
@@ -223,25 +223,19 @@ static abut_status add_cells(extraction *e, uint32_t k) {
 /* ---- memory ---- */
 
 static abut_status allocate_layers(extraction *e) {
-    bool is_complete = true;
-    for (int i = 0; i < 2; i++) {
-        e->values[i] = abuti_allocate(e->context, e->layer_count, sizeof(float));
-        e->below[i] = abuti_allocate(e->context, e->layer_count, 1);
-        e->along_x[i] = abuti_allocate(e->context, e->layer_count, sizeof(uint32_t));
-        e->along_y[i] = abuti_allocate(e->context, e->layer_count, sizeof(uint32_t));
-        is_complete = is_complete && e->values[i] && e->below[i] && e->along_x[i] && e->along_y[i];
-    }
-    e->along_z = abuti_allocate(e->context, e->layer_count, sizeof(uint32_t));
-    return is_complete && e->along_z ? ABUT_OK : ABUT_ERROR_MEMORY;
+    abut_status status = ABUTI_ALLOCATE(e->context, ABUTI_ARRAY(e->along_z, e->layer_count));
+    for (int i = 0; i < 2 && !status; i++)
+        status = ABUTI_ALLOCATE(e->context, ABUTI_ARRAY(e->values[i], e->layer_count),
+                                ABUTI_ARRAY(e->below[i], e->layer_count),
+                                ABUTI_ARRAY(e->along_x[i], e->layer_count),
+                                ABUTI_ARRAY(e->along_y[i], e->layer_count));
+    return status;
 }
 
 static void release_extraction(extraction *e) {
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < 2; i++)
         ABUTI_RELEASE(e->context, e->values[i], e->below[i], e->along_x[i], e->along_y[i]);
-    }
-    abuti_release(e->context, e->along_z);
-    abuti_block_list_release(e->context, &e->positions);
-    abuti_block_list_release(e->context, &e->triangles);
+    ABUTI_RELEASE(e->context, e->along_z, e->positions.data, e->triangles.data);
 }
 
 static abut_status make_mesh(extraction *e, abut_mesh **mesh) {
@@ -251,10 +245,10 @@ static abut_status make_mesh(extraction *e, abut_mesh **mesh) {
                           "side of it",
                           e->name, e->levels->level);
     size_t vertices = e->positions.count, triangles = e->triangles.count;
-    vec3 *positions = abuti_block_list_flatten(e->context, &e->positions);
-    uint32_t *indices = positions ? abuti_block_list_flatten(e->context, &e->triangles) : NULL;
-    if (!indices) {
-        abuti_release(e->context, positions);
+    vec3 *positions = abuti_vector_take(e->context, &e->positions, sizeof *positions);
+    uint32_t *indices = abuti_vector_take(e->context, &e->triangles, 3 * sizeof *indices);
+    if (!positions || !indices) {
+        ABUTI_RELEASE(e->context, positions, indices);
         return ABUT_ERROR_MEMORY;
     }
     return abuti_mesh_adopt(e->context, e->name, positions, vertices, indices, triangles, mesh);
@@ -270,9 +264,7 @@ abut_status abuti_isosurface_extract(abut_context *context, const char *name,
                       .levels = levels,
                       .name = name,
                       .row = levels->count[0],
-                      .layer_count = (size_t)levels->count[0] * levels->count[1],
-                      .positions = {.element_bytes = sizeof(vec3)},
-                      .triangles = {.element_bytes = 3 * sizeof(uint32_t)}};
+                      .layer_count = (size_t)levels->count[0] * levels->count[1]};
     for (unsigned below = 1; below < 255; below++)
         e->cases[below] = derive_case(below);
     abut_status status = allocate_layers(e);

@@ -35,11 +35,6 @@ enum { ITEMS_PER_TASK = 4096, CHUNKS_MAX = 64 };
  * the message.
  */
 
-static bool is_valid_position(vec3 p) {
-    return fabs(p.x) <= ABUT_COORDINATE_MAX && fabs(p.y) <= ABUT_COORDINATE_MAX &&
-           fabs(p.z) <= ABUT_COORDINATE_MAX;
-}
-
 /* The product of the last bits of three coordinates must not underflow to 0, or predicates are not
  * exact (geom/predicates_shared.h). A mesh with only such coordinates is rejected. A few of them,
  * left over from a cancellation, are usually harmless: a warning is logged. */
@@ -67,7 +62,7 @@ static void check_positions_task(void *data, size_t chunk, size_t begin, size_t 
     box3 box = box_empty();
     for (size_t i = begin; i < end; i++) {
         vec3 p = l->positions[i];
-        bad |= !is_valid_position(p);
+        bad |= !abuti_is_position(p);
         tiny |= has_tiny(p);
         box = box_grow(box, p);
     }
@@ -116,7 +111,7 @@ static abut_status fail_index(const char *name, const validation *l) {
 
 static abut_status fail_position(const char *name, const validation *l) {
     size_t i = 0;
-    while (is_valid_position(l->positions[i]))
+    while (abuti_is_position(l->positions[i]))
         i++;
     vec3 p = l->positions[i];
     return abuti_fail(ABUT_ERROR_ARGUMENT,
@@ -338,12 +333,11 @@ abut_status abut_mesh_create(abut_context *context, const abut_mesh_input *input
         return ABUT_ERROR_ARGUMENT;
 
     context = abuti_context_of(context);
-    vec3 *positions = abuti_allocate(context, in.vertex_count, sizeof *positions);
-    uint32_t *indices = abuti_allocate(context, triangle_count, 3 * sizeof *indices);
-    if (!positions || !indices) {
-        ABUTI_RELEASE(context, positions, indices);
-        return ABUT_ERROR_MEMORY;
-    }
+    vec3 *positions;
+    uint32_t *indices;
+    if ((status = ABUTI_ALLOCATE(context, ABUTI_ARRAY(positions, in.vertex_count),
+                                 ABUTI_ARRAY(indices, 3 * triangle_count))))
+        return status;
     array_copy c = {&in, position_stride, positions, indices};
     abuti_parallel_for(context, in.vertex_count, ITEMS_PER_TASK, copy_positions, &c);
     c.stride = index_stride;

@@ -135,20 +135,17 @@ abut_status abut_normals_create(const abut_topology *topology, abut_normals **no
     if (!created)
         return ABUT_ERROR_MEMORY;
     created->mesh = abut_mesh_retain(mesh);
-    created->faces = abuti_allocate(context, view->triangle_count, sizeof(vec3));
-    created->edges = abuti_allocate(context, view->edge_count, sizeof(vec3));
-    created->vertices = abuti_allocate(context, view->vertex_count, sizeof(vec3));
-    if (!created->faces || !created->edges || !created->vertices) {
-        abut_normals_destroy(created);
-        return ABUT_ERROR_MEMORY;
-    }
+    abut_status status = ABUTI_ALLOCATE(context, ABUTI_ARRAY(created->faces, view->triangle_count),
+                                        ABUTI_ARRAY(created->edges, view->edge_count),
+                                        ABUTI_ARRAY(created->vertices, view->vertex_count));
     normals_job w = {.view = view,
                      .indices = mesh->indices,
                      .positions = mesh->positions,
                      .faces = created->faces,
                      .edges = created->edges,
                      .vertices = created->vertices};
-    abut_status status = abuti_progress(context, "normals", 0);
+    if (!status)
+        status = abuti_progress(context, "normals", 0);
     if (!status)
         status = abuti_parallel_try(context, "normals", view->triangle_count, GRAIN,
                                     face_normals_task, &w);

@@ -108,12 +108,11 @@ static abut_status decide_flips(orientation *o, const abut_topology *topology,
 static abut_status make_oriented(const orientation *o, abut_mesh **oriented,
                                  uint32_t *flipped_count) {
     const abut_mesh *mesh = o->mesh;
-    vec3 *positions = abuti_allocate(mesh->context, mesh->vertex_count, sizeof *positions);
-    uint32_t *indices = abuti_allocate(mesh->context, mesh->triangle_count, 3 * sizeof *indices);
-    if (!positions || !indices) {
-        ABUTI_RELEASE(mesh->context, positions, indices);
+    vec3 *positions;
+    uint32_t *indices;
+    if (ABUTI_ALLOCATE(mesh->context, ABUTI_ARRAY(positions, mesh->vertex_count),
+                       ABUTI_ARRAY(indices, 3 * (size_t)mesh->triangle_count)))
         return ABUT_ERROR_MEMORY;
-    }
     for (uint32_t v = 0; v < mesh->vertex_count; v++)
         positions[v] = abuti_mesh_position(mesh, v);
     uint32_t flipped = 0;
@@ -147,14 +146,13 @@ abut_status abut_mesh_orient(const abut_topology *topology, abut_mesh **oriented
     orientation o = {.view = view,
                      .mesh = topology->mesh,
                      .frame = abuti_unit_frame_of(topology->mesh)};
-    o.flip = abuti_allocate(context, view->triangle_count, sizeof *o.flip);
-    o.queue = abuti_allocate(context, view->triangle_count, sizeof *o.queue);
-    unsigned char *watertight = abuti_allocate(context, view->component_count, 1);
-    unsigned char *inside = abuti_allocate(context, view->component_count, 1);
-    if (!o.flip || !o.queue || !watertight || !inside)
-        status = ABUT_ERROR_MEMORY;
-    if (!status)
-        status = decide_flips(&o, topology, watertight, inside);
+    unsigned char *watertight, *inside;
+    if ((status = ABUTI_ALLOCATE(context, ABUTI_ARRAY(o.flip, view->triangle_count),
+                                 ABUTI_ARRAY(o.queue, view->triangle_count),
+                                 ABUTI_ARRAY(watertight, view->component_count),
+                                 ABUTI_ARRAY(inside, view->component_count))))
+        return status;
+    status = decide_flips(&o, topology, watertight, inside);
     if (!status)
         status = abuti_progress(context, "orient", 0.8);
     if (!status)

@@ -188,12 +188,11 @@ static abut_status create_part(mesh_splitter *s, uint32_t part, abut_mesh **made
     const abut_mesh *mesh = s->mesh;
     const uint32_t first = s->begin[part], count = s->begin[part + 1] - first;
     uint32_t vertex_count = 0;
-    uint32_t *indices = abuti_allocate(mesh->context, count, 3 * sizeof *indices);
-    vec3 *positions = abuti_allocate(mesh->context, 3 * (size_t)count, sizeof *positions);
-    if (!indices || !positions) {
-        ABUTI_RELEASE(mesh->context, indices, positions);
+    uint32_t *indices;
+    vec3 *positions;
+    if (ABUTI_ALLOCATE(mesh->context, ABUTI_ARRAY(indices, 3 * (size_t)count),
+                       ABUTI_ARRAY(positions, 3 * (size_t)count)))
         return ABUT_ERROR_MEMORY;
-    }
     for (size_t i = 0; i < 3 * (size_t)count; i++) {
         uint32_t v = mesh->indices[3 * (size_t)s->order[first + i / 3] + i % 3];
         if (s->parent[v] != part) { /* not in this part yet */
@@ -231,19 +230,16 @@ static abut_status split_welded(abut_mesh *mesh, const abut_topology *topology,
     const size_t triangles = mesh->triangle_count, vertices = mesh->vertex_count;
     abut_context *context = mesh->context;
     mesh_splitter s = {.mesh = mesh, .topology = &topology->view};
-    s.parent =
-        abuti_allocate(context, vertices > triangles ? vertices : triangles, sizeof(uint32_t));
-    s.shell = abuti_allocate(context, triangles, sizeof(uint32_t));
-    s.part = abuti_allocate(context, triangles, sizeof(uint32_t));
-    s.local = abuti_allocate(context, vertices, sizeof(uint32_t));
-    s.order = abuti_allocate(context, triangles, sizeof(uint32_t));
-    s.begin = abuti_allocate(context, triangles + 1, sizeof(uint32_t));
-    abut_status status = ABUT_ERROR_MEMORY;
-    if (s.parent && s.shell && s.part && s.local && s.order && s.begin) {
-        find_shells(&s);
-        s.facts = abuti_allocate(context, s.shell_count, sizeof *s.facts);
-        status = s.facts ? find_parts(&s) : ABUT_ERROR_MEMORY;
-    }
+    abut_status status =
+        ABUTI_ALLOCATE(context, ABUTI_ARRAY(s.parent, vertices > triangles ? vertices : triangles),
+                       ABUTI_ARRAY(s.shell, triangles), ABUTI_ARRAY(s.part, triangles),
+                       ABUTI_ARRAY(s.local, vertices), ABUTI_ARRAY(s.order, triangles),
+                       ABUTI_ARRAY(s.begin, triangles + 1));
+    if (status)
+        return status;
+    find_shells(&s);
+    s.facts = abuti_allocate(context, s.shell_count, sizeof *s.facts);
+    status = s.facts ? find_parts(&s) : ABUT_ERROR_MEMORY;
     if (!status)
         status = ABUTI_LIST_COUNT("abut_mesh_split", "solids", solids, s.part_count);
     if (!status)

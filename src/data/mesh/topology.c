@@ -267,10 +267,9 @@ static abut_status find_edges(topology_build *b, abut_topology *created) {
     for (size_t v = 0; v < vertex_count; v++)
         longest = b->key_begin[v] > longest ? b->key_begin[v] : longest;
     sum_to_begins(b->key_begin, vertex_count);
-    b->edge_begin = abuti_allocate(b->context, vertex_count + 1, sizeof(uint32_t));
-    b->face_begin = abuti_allocate(b->context, vertex_count + 1, sizeof(uint32_t));
-    b->keys = abuti_allocate(b->context, b->key_begin[vertex_count], sizeof *b->keys);
-    if (!b->edge_begin || !b->face_begin || !b->keys)
+    if (ABUTI_ALLOCATE(b->context, ABUTI_ARRAY(b->edge_begin, vertex_count + 1),
+                       ABUTI_ARRAY(b->face_begin, vertex_count + 1),
+                       ABUTI_ARRAY(b->keys, b->key_begin[vertex_count])))
         return ABUT_ERROR_MEMORY;
     if (longest > ABUTI_SORT_SMALL &&
         !(b->buffer = abuti_allocate(b->context, b->key_begin[vertex_count], sizeof *b->buffer)))
@@ -284,21 +283,17 @@ static abut_status find_edges(topology_build *b, abut_topology *created) {
     sum_to_begins(b->edge_begin, vertex_count);
     sum_to_begins(b->face_begin, vertex_count);
     size_t edge_count = b->edge_begin[vertex_count], face_count = b->face_begin[vertex_count];
-    b->triangle_edges = created->arrays[1] =
-        abuti_allocate(b->context, half_count, sizeof(uint32_t));
-    b->edge_face_begin = created->arrays[2] =
-        abuti_allocate(b->context, edge_count + 1, sizeof(uint32_t));
-    b->edge_faces = created->arrays[3] = abuti_allocate(b->context, face_count, sizeof(uint32_t));
-    if (b->is_whole) {
-        b->edges = created->arrays[0] =
-            abuti_allocate(b->context, edge_count, 2 * sizeof(uint32_t));
-        b->neighbours = created->arrays[6] =
-            abuti_allocate(b->context, half_count, sizeof(uint32_t));
-        if (!b->edges || !b->neighbours)
-            return ABUT_ERROR_MEMORY;
-    }
-    if (!b->triangle_edges || !b->edge_face_begin || !b->edge_faces)
+    uint32_t **to = created->arrays;
+    if (ABUTI_ALLOCATE(b->context, ABUTI_ARRAY(to[1], half_count),
+                       ABUTI_ARRAY(to[2], edge_count + 1), ABUTI_ARRAY(to[3], face_count)) ||
+        (b->is_whole && ABUTI_ALLOCATE(b->context, ABUTI_ARRAY(to[0], 2 * edge_count),
+                                       ABUTI_ARRAY(to[6], half_count))))
         return ABUT_ERROR_MEMORY;
+    b->edges = to[0];
+    b->triangle_edges = to[1];
+    b->edge_face_begin = to[2];
+    b->edge_faces = to[3];
+    b->neighbours = to[6];
     status =
         abuti_parallel_try(b->context, "topology", vertex_count, VERTEX_GRAIN, write_vertices, b);
     if (status)

@@ -123,23 +123,21 @@ static void pair_at_vertex(loop_search *w, const uint64_t *keys, size_t count) {
 }
 
 static abut_status pair_remaining(loop_search *w, size_t unpaired) {
-    uint64_t *keys = abuti_allocate(w->context, unpaired, sizeof *keys);
-    uint64_t *buffer = abuti_allocate(w->context, unpaired, sizeof *buffer);
-    if (keys && buffer) {
-        size_t count = 0;
-        for (uint32_t end = 0; end < 2 * w->count; end++)
-            if (w->mate[end] == ABUT_NONE)
-                keys[count++] = (uint64_t)w->vertex[end] << 32 | end;
-        abuti_sort_keys(keys, buffer, count);
-        for (size_t i = 0, next; i < count; i = next) {
-            for (next = i + 1; next < count && keys[next] >> 32 == keys[i] >> 32;)
-                next++;
-            pair_at_vertex(w, keys + i, next - i);
-        }
+    uint64_t *keys, *buffer;
+    size_t count = 0;
+    if (ABUTI_ALLOCATE(w->context, ABUTI_ARRAY(keys, unpaired), ABUTI_ARRAY(buffer, unpaired)))
+        return ABUT_ERROR_MEMORY;
+    for (uint32_t end = 0; end < 2 * w->count; end++)
+        if (w->mate[end] == ABUT_NONE)
+            keys[count++] = (uint64_t)w->vertex[end] << 32 | end;
+    abuti_sort_keys(keys, buffer, count);
+    for (size_t i = 0, next; i < count; i = next) {
+        for (next = i + 1; next < count && keys[next] >> 32 == keys[i] >> 32;)
+            next++;
+        pair_at_vertex(w, keys + i, next - i);
     }
-    abut_status status = keys && buffer ? ABUT_OK : ABUT_ERROR_MEMORY;
     ABUTI_RELEASE(w->context, keys, buffer);
-    return status;
+    return ABUT_OK;
 }
 
 /* ---- trails ---- */
@@ -217,11 +215,9 @@ static uint32_t *copy_indices(abut_context *context, const uint32_t *from, size_
 
 static abut_status find_loops(loop_search *w, abut_topology *topology) {
     size_t count = w->count, unpaired_count = 0;
-    w->edge = abuti_allocate(w->context, count, sizeof(uint32_t));
-    w->vertex = abuti_allocate(w->context, count, 2 * sizeof(uint32_t));
-    w->mate = abuti_allocate(w->context, count, 2 * sizeof(uint32_t));
-    w->slot = abuti_allocate(w->context, count ? w->view->edge_count : 0, sizeof(uint32_t));
-    if (!w->edge || !w->vertex || !w->mate || !w->slot)
+    if (ABUTI_ALLOCATE(w->context, ABUTI_ARRAY(w->edge, count), ABUTI_ARRAY(w->vertex, 2 * count),
+                       ABUTI_ARRAY(w->mate, 2 * count),
+                       ABUTI_ARRAY(w->slot, count ? w->view->edge_count : 0)))
         return ABUT_ERROR_MEMORY;
     list_edges(w);
     size_t unpaired = pair_across_fans(w);
@@ -233,15 +229,12 @@ static abut_status find_loops(loop_search *w, abut_topology *topology) {
     w->slot = NULL;
 
     size_t vertex_count = count ? w->view->vertex_count : 0;
-    w->place = abuti_allocate(w->context, vertex_count, sizeof(uint32_t));
-    w->path = abuti_allocate(w->context, count + 1, sizeof(uint32_t));
-    w->loop_length = abuti_allocate(w->context, count / 3, sizeof(uint32_t));
-    w->loop_vertices = abuti_allocate(w->context, count, sizeof(uint32_t));
-    w->chain_length = abuti_allocate(w->context, unpaired_count / 2, sizeof(uint32_t));
-    w->chain_vertices = abuti_allocate(w->context, unpaired_count ? count + unpaired_count / 2 : 0,
-                                       sizeof(uint32_t));
-    if (!w->place || !w->path || !w->loop_length || !w->loop_vertices || !w->chain_length ||
-        !w->chain_vertices)
+    if (ABUTI_ALLOCATE(w->context, ABUTI_ARRAY(w->place, vertex_count),
+                       ABUTI_ARRAY(w->path, count + 1), ABUTI_ARRAY(w->loop_length, count / 3),
+                       ABUTI_ARRAY(w->loop_vertices, count),
+                       ABUTI_ARRAY(w->chain_length, unpaired_count / 2),
+                       ABUTI_ARRAY(w->chain_vertices,
+                                   unpaired_count ? count + unpaired_count / 2 : 0)))
         return ABUT_ERROR_MEMORY;
     for (size_t v = 0; v < vertex_count; v++)
         w->place[v] = ABUT_NONE;

@@ -41,12 +41,10 @@ abut_status abut_mesh_transform(const abut_mesh *mesh, double scale, abut_pose m
         return status;
     abut_context *context = mesh->context;
     transformation m = {.mesh = mesh, .motion = abuti_motion_of(&motion), .scale = scale};
-    m.positions = abuti_allocate(context, mesh->vertex_count, sizeof *m.positions);
-    uint32_t *indices = abuti_allocate(context, mesh->triangle_count, 3 * sizeof *indices);
-    if (!m.positions || !indices) {
-        ABUTI_RELEASE(context, m.positions, indices);
-        return ABUT_ERROR_MEMORY;
-    }
+    uint32_t *indices;
+    if ((status = ABUTI_ALLOCATE(context, ABUTI_ARRAY(m.positions, mesh->vertex_count),
+                                 ABUTI_ARRAY(indices, 3 * (size_t)mesh->triangle_count))))
+        return status;
     abuti_parallel_for(context, mesh->vertex_count, GRAIN, transform_task, &m);
     memcpy(indices, mesh->indices, 3 * (size_t)mesh->triangle_count * sizeof *indices);
     for (size_t t = 0; scale < 0 && t < mesh->triangle_count; t++)
@@ -89,12 +87,11 @@ abut_status abut_mesh_join(abut_mesh *const *meshes, uint32_t count, abut_mesh *
     if (status)
         return status;
     abut_context *context = meshes[0]->context;
-    vec3 *positions = abuti_allocate(context, vertex_count, sizeof *positions);
-    uint32_t *indices = abuti_allocate(context, triangle_count, 3 * sizeof *indices);
-    if (!positions || !indices) {
-        ABUTI_RELEASE(context, positions, indices);
-        return ABUT_ERROR_MEMORY;
-    }
+    vec3 *positions;
+    uint32_t *indices;
+    if ((status = ABUTI_ALLOCATE(context, ABUTI_ARRAY(positions, vertex_count),
+                                 ABUTI_ARRAY(indices, 3 * triangle_count))))
+        return status;
     uint32_t base = 0;
     size_t corner = 0;
     for (uint32_t i = 0; i < count; i++) {

@@ -189,13 +189,12 @@ abut_status abuti_coincident_vertices(abut_context *context, const vec3 *positio
     w.bucket_count = (size_t)1 << w.bits;
     w.shift = abuti_partition_shift(w.bucket_count);
     atomic_init(&w.crowded, false);
-    w.hashes = abuti_allocate(context, count, sizeof *w.hashes);
-    w.partitioned = abuti_allocate(context, count, sizeof *w.partitioned);
-    w.begin = abuti_allocate(context, w.bucket_count + ABUTI_PARTITION_PARTS, sizeof *w.begin);
-    w.members = abuti_allocate(context, count, sizeof *w.members);
-    abut_status status = w.hashes && w.partitioned && w.begin && w.members
-                             ? match_buckets(&w, count)
-                             : ABUT_ERROR_MEMORY;
+    abut_status status =
+        ABUTI_ALLOCATE(context, ABUTI_ARRAY(w.hashes, count), ABUTI_ARRAY(w.partitioned, count),
+                       ABUTI_ARRAY(w.begin, w.bucket_count + ABUTI_PARTITION_PARTS),
+                       ABUTI_ARRAY(w.members, count));
+    if (!status)
+        status = match_buckets(&w, count);
     ABUTI_RELEASE(context, w.hashes, w.partitioned, w.begin, w.members);
     return status;
 }
@@ -370,12 +369,9 @@ static abut_status join_close(abut_context *context, const vec3 *positions, uint
     while (4 * node_count < root_count) /* a tree of depth d has at most LEAF_POINTS 2^d points */
         node_count *= 2;
     tree t = {.context = context, .positions = positions, .tolerance = tolerance, .parent = parent};
-    t.order = abuti_allocate(context, root_count, sizeof *t.order);
-    t.buffer = abuti_allocate(context, root_count, sizeof *t.buffer);
-    t.boxes = abuti_allocate(context, node_count, sizeof *t.boxes);
-    t.is_joined = abuti_allocate(context, node_count, sizeof *t.is_joined);
     abut_status status =
-        t.order && t.buffer && t.boxes && t.is_joined ? ABUT_OK : ABUT_ERROR_MEMORY;
+        ABUTI_ALLOCATE(context, ABUTI_ARRAY(t.order, root_count), ABUTI_ARRAY(t.buffer, root_count),
+                       ABUTI_ARRAY(t.boxes, node_count), ABUTI_ARRAY(t.is_joined, node_count));
     if (!status) {
         node root = {1, 0, root_count};
         root_count = 0;
@@ -418,33 +414,24 @@ static void rebuild_triangles(const abut_mesh *mesh, uint32_t *parent, uint32_t 
     *vertex_count = used;
 }
 
-/* Replaces an array by a copy of its first elements with the right size. */
-static void *shrink(abut_context *context, void *memory, size_t count, size_t element_bytes) {
-    void *smaller = abuti_allocate(context, count, element_bytes);
-    if (smaller)
-        memcpy(smaller, memory, count * element_bytes);
-    abuti_release(context, memory);
-    return smaller;
-}
-
 static abut_status make_welded(const abut_mesh *mesh, double tolerance, uint32_t *parent,
                                uint32_t *number, abut_mesh **welded) {
     abut_context *context = mesh->context;
-    uint32_t *indices = abuti_allocate(context, mesh->triangle_count, 3 * sizeof *indices);
-    if (!indices)
-        return ABUT_ERROR_MEMORY;
+    abuti_vector kept = {.room = mesh->triangle_count};
     size_t triangle_count, vertex_count;
-    rebuild_triangles(mesh, parent, number, indices, &triangle_count, &vertex_count);
+    if (!(kept.data = abuti_allocate(context, kept.room, 3 * sizeof(uint32_t))))
+        return ABUT_ERROR_MEMORY;
+    rebuild_triangles(mesh, parent, number, kept.data, &triangle_count, &vertex_count);
     if (!triangle_count) {
-        abuti_release(context, indices);
+        abuti_release(context, kept.data);
         return abuti_fail(ABUT_ERROR_ARGUMENT,
                           "abut_mesh_weld: tolerance %g leaves no triangle with three corners; "
                           "use a smaller one",
                           tolerance);
     }
     vec3 *positions = abuti_allocate(context, vertex_count, sizeof *positions);
-    if (triangle_count < mesh->triangle_count)
-        indices = shrink(context, indices, triangle_count, 3 * sizeof *indices);
+    kept.count = triangle_count;
+    uint32_t *indices = abuti_vector_take(context, &kept, 3 * sizeof *indices);
     if (!positions || !indices) {
         ABUTI_RELEASE(context, positions, indices);
         return ABUT_ERROR_MEMORY;
@@ -470,12 +457,11 @@ abut_status abut_mesh_weld(const abut_mesh *mesh, double tolerance, abut_mesh **
     abut_status status = abuti_progress(context, "weld", 0);
     if (status)
         return status;
-    uint32_t *parent = abuti_allocate(context, mesh->vertex_count, sizeof *parent);
-    uint32_t *number = abuti_allocate(context, mesh->vertex_count, sizeof *number);
-    if (!parent || !number)
-        status = ABUT_ERROR_MEMORY;
-    if (!status)
-        status = abuti_coincident_vertices(context, mesh->positions, mesh->vertex_count, parent);
+    uint32_t *parent, *number;
+    if ((status = ABUTI_ALLOCATE(context, ABUTI_ARRAY(parent, mesh->vertex_count),
+                                 ABUTI_ARRAY(number, mesh->vertex_count))))
+        return status;
+    status = abuti_coincident_vertices(context, mesh->positions, mesh->vertex_count, parent);
     if (!status)
         status = abuti_progress(context, "weld", 0.3);
     if (!status && tolerance > 0)

@@ -23,12 +23,8 @@ abut_status abuti_builder_open(abuti_builder *builder, abut_context *context, ui
     *builder = (abuti_builder){.context = context,
                                .vertex_room = (size_t)vertex_count,
                                .triangle_room = (size_t)triangle_count};
-    builder->positions = abuti_allocate(context, builder->vertex_room, sizeof(vec3));
-    builder->indices = abuti_allocate(context, builder->triangle_room, 3 * sizeof(uint32_t));
-    if (builder->positions && builder->indices)
-        return ABUT_OK;
-    abuti_builder_close(builder);
-    return ABUT_ERROR_MEMORY;
+    return ABUTI_ALLOCATE(context, ABUTI_ARRAY(builder->positions, builder->vertex_room),
+                          ABUTI_ARRAY(builder->indices, 3 * builder->triangle_room));
 }
 
 void abuti_builder_close(abuti_builder *builder) {

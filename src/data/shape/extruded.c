@@ -216,11 +216,10 @@ static abut_status allocate_grid(abut_context *context, extruded_grid *b) {
                                                   abuti_multiply_saturated(4, sides)));
     if (status)
         return status;
-    b->u = abuti_allocate(context, (size_t)b->columns + 1, sizeof *b->u);
-    b->v = abuti_allocate(context, (size_t)b->rows + 1, sizeof *b->v);
-    b->u_part = abuti_allocate(context, (size_t)b->columns, sizeof *b->u_part);
-    b->v_part = abuti_allocate(context, (size_t)b->rows, sizeof *b->v_part);
-    return b->u && b->v && b->u_part && b->v_part ? ABUT_OK : ABUT_ERROR_MEMORY;
+    return ABUTI_ALLOCATE(context, ABUTI_ARRAY(b->u, (size_t)b->columns + 1),
+                          ABUTI_ARRAY(b->v, (size_t)b->rows + 1),
+                          ABUTI_ARRAY(b->u_part, (size_t)b->columns),
+                          ABUTI_ARRAY(b->v_part, (size_t)b->rows));
 }
 
 static void release_grid(abut_context *context, extruded_grid *b) {

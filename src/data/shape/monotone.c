@@ -161,14 +161,12 @@ abut_status abuti_triangulate_monotone(abut_context *context, const abuti_vec2 *
                        .count = count,
                        .left_count = left_count,
                        .corner = (triple *)indices};
-    w.across = abuti_allocate(context, count - 2, sizeof(triple));
-    w.scratch = abuti_allocate(context, 4 * (size_t)count, sizeof *w.scratch);
-    abut_status status = w.across && w.scratch ? ABUT_OK : ABUT_ERROR_MEMORY;
-    if (!status) {
-        triangulate_chains(&w);
-        link_triangles(&w);
-        flip_to_delaunay(&w);
-    }
+    if (ABUTI_ALLOCATE(context, ABUTI_ARRAY(w.across, count - 2),
+                       ABUTI_ARRAY(w.scratch, 4 * (size_t)count)))
+        return ABUT_ERROR_MEMORY;
+    triangulate_chains(&w);
+    link_triangles(&w);
+    flip_to_delaunay(&w);
     ABUTI_RELEASE(context, w.across, w.scratch);
-    return status;
+    return ABUT_OK;
 }

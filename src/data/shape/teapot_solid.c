@@ -259,16 +259,17 @@ static uint32_t half_corner(const teapot_builder *p, const hole *h, uint32_t i, 
 
 static abut_status fill_hole(teapot_builder *p, const hole *h) {
     uint32_t count = h->corners;
-    abuti_vec2 *places = abuti_allocate(p->context, count, sizeof *places);
-    uint32_t *vertices = abuti_allocate(p->context, count, 2 * sizeof *vertices);
-    uint32_t *indices = abuti_allocate(p->context, count, 3 * sizeof *indices);
-    abut_status status = places && vertices && indices ? ABUT_OK : ABUT_ERROR_MEMORY;
-    if (!status) {
-        for (uint32_t i = 0; i < count; i++)
-            for (uint32_t half = 0; half < 2; half++)
-                vertices[half * count + i] = half_corner(p, h, i, half ? 1 : -1, &places[i]);
-        status = abuti_triangulate_monotone(p->context, places, p->n + 2, count, indices);
-    }
+    abuti_vec2 *places;
+    uint32_t *vertices, *indices;
+    abut_status status = ABUTI_ALLOCATE(p->context, ABUTI_ARRAY(places, count),
+                                        ABUTI_ARRAY(vertices, 2 * (size_t)count),
+                                        ABUTI_ARRAY(indices, 3 * (size_t)count));
+    if (status)
+        return status;
+    for (uint32_t i = 0; i < count; i++)
+        for (uint32_t half = 0; half < 2; half++)
+            vertices[half * count + i] = half_corner(p, h, i, half ? 1 : -1, &places[i]);
+    status = abuti_triangulate_monotone(p->context, places, p->n + 2, count, indices);
     for (uint32_t half = 0; !status && half < 2; half++)
         for (uint32_t i = 0; i + 2 < count; i++) {
             const uint32_t *t = indices + 3 * i, *v = vertices + half * count;
@@ -331,13 +332,13 @@ abut_status abuti_build_teapot_solid(abut_context *context, const abut_shape *sh
                         .holes = {{.tube = ABUTI_HANDLE, .facing = -1},
                                   {.tube = ABUTI_HANDLE, .facing = -1, .at_end = true},
                                   {.tube = ABUTI_SPOUT, .facing = 1}}};
-    double *exits = abuti_allocate(context, HOLES * (size_t)(n + 1), sizeof *exits);
-    p.vertex = abuti_allocate(context, (size_t)(24 * n * n), sizeof *p.vertex);
-    status = exits && p.vertex ? ABUT_OK : ABUT_ERROR_MEMORY;
-    for (uint32_t i = 0; !status && i < HOLES; i++)
+    double *exits;
+    if ((status = ABUTI_ALLOCATE(context, ABUTI_ARRAY(exits, HOLES * (size_t)(n + 1)),
+                                 ABUTI_ARRAY(p.vertex, (size_t)(24 * n * n)))))
+        return status;
+    for (uint32_t i = 0; i < HOLES; i++)
         p.holes[i].exits = exits + i * (n + 1);
-    if (!status)
-        status = assemble(&p, mesh);
+    status = assemble(&p, mesh);
     ABUTI_RELEASE(context, exits, p.vertex);
     return status;
 }

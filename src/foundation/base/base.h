@@ -129,6 +129,23 @@ ABUTI_API abut_status abuti_stop_status(const char *stage);
 ABUTI_API void *abuti_allocate(abut_context *context, size_t count, size_t element_bytes);
 /* As abuti_allocate(), filled with zeros. */
 ABUTI_API void *abuti_allocate_zeroed(abut_context *context, size_t count, size_t element_bytes);
+/* Allocates several arrays, for example
+ *       ABUTI_ALLOCATE(context, ABUTI_ARRAY(s.keys, n), ABUTI_ZEROED(s.counts, n))
+ * All or none: if there is no memory for one of them, all pointers are null. */
+typedef struct abuti_allocation {
+    void *pointer; /* address of the pointer to the array */
+    size_t count, element_bytes;
+    bool is_zeroed;
+} abuti_allocation;
+abut_status abuti_allocate_list(abut_context *context, const abuti_allocation *list, size_t count);
+#define ABUTI_ARRAY(pointer, count) \
+    { &(pointer), count, sizeof *(pointer), false }
+#define ABUTI_ZEROED(pointer, count) \
+    { &(pointer), count, sizeof *(pointer), true }
+#define ABUTI_ALLOCATE(context, ...)                                      \
+    abuti_allocate_list(context, (const abuti_allocation[]){__VA_ARGS__}, \
+                        sizeof((const abuti_allocation[]){__VA_ARGS__}) / \
+                            sizeof(abuti_allocation))
 /* Releases memory of abuti_allocate(). Null is allowed. */
 ABUTI_API void abuti_release(abut_context *context, void *memory);
 /* Releases several pointers: ABUTI_RELEASE(context, s->keys, s->values, s); */
@@ -150,6 +167,19 @@ typedef struct abuti_vector {
 /* Ensures a capacity of `room` elements, at least one. Keeps the elements. */
 abut_status abuti_vector_reserve(abut_context *context, abuti_vector *vector, size_t room,
                                  size_t element_bytes);
+/* Adds an uninitialised element and returns its address, or null with the error set. */
+static inline void *abuti_vector_push(abut_context *context, abuti_vector *vector,
+                                      size_t element_bytes) {
+    if (vector->count == vector->room &&
+        abuti_vector_reserve(context, vector, vector->count + 1, element_bytes))
+        return NULL;
+    return (unsigned char *)vector->data + element_bytes * vector->count++;
+}
+#define ABUTI_PUSH(context, vector, type) ((type *)abuti_vector_push(context, vector, sizeof(type)))
+#define ABUTI_AT(vector, type, index) (((type *)(vector)->data)[index])
+/* Empties the vector and returns its elements as an array of exactly that size, which the caller
+ * releases; null with the error set if out of memory. */
+void *abuti_vector_take(abut_context *context, abuti_vector *vector, size_t element_bytes);
 
 /* Index of the lowest set bit; undefined for 0. */
 static inline uint32_t abuti_lowest_bit(uint32_t bits) {

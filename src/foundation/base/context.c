@@ -237,6 +237,26 @@ void *abuti_allocate_zeroed(abut_context *context, size_t count, size_t element_
     return memory;
 }
 
+abut_status abuti_allocate_list(abut_context *context, const abuti_allocation *list, size_t count) {
+    size_t made = 0;
+    for (; made < count; made++) {
+        const abuti_allocation *a = &list[made];
+        void *array = (a->is_zeroed ? abuti_allocate_zeroed : abuti_allocate)(context, a->count,
+                                                                              a->element_bytes);
+        if (!array)
+            break;
+        memcpy(a->pointer, &array, sizeof array);
+    }
+    for (size_t i = 0; i < count && made < count; i++) {
+        void *array = NULL, *none = NULL;
+        if (i < made)
+            memcpy(&array, list[i].pointer, sizeof array);
+        abuti_release(context, array);
+        memcpy(list[i].pointer, &none, sizeof none);
+    }
+    return made < count ? ABUT_ERROR_MEMORY : ABUT_OK;
+}
+
 void abuti_release(abut_context *context, void *memory) {
     if (memory)
         context->options.release(context->options.memory_user, memory);
@@ -269,6 +289,18 @@ abut_status abuti_vector_reserve(abut_context *context, abuti_vector *vector, si
                                  size_t element_bytes) {
     return abuti_grow(context, &vector->data, vector->count, room ? room : 1, element_bytes,
                       &vector->room);
+}
+
+void *abuti_vector_take(abut_context *context, abuti_vector *vector, size_t element_bytes) {
+    void *taken = vector->data;
+    if (vector->count < vector->room || !taken) {
+        taken = abuti_allocate(context, vector->count, element_bytes);
+        if (taken && vector->count)
+            memcpy(taken, vector->data, vector->count * element_bytes);
+        abuti_release(context, vector->data);
+    }
+    *vector = (abuti_vector){0};
+    return taken;
 }
 
 /* ---- tasks ---- */

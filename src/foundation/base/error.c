@@ -108,42 +108,44 @@ abut_status abuti_check_length(const char *function, const char *argument, doubl
                              "units of the coordinates");
 }
 
-abut_status abuti_options_read(void *ours, size_t ours_bytes, const void *theirs,
-                               const char *what) {
-    if (!theirs)
-        return ABUT_OK;
+/* The size field of a struct of the caller. */
+static size_t size_of(const void *theirs) {
     size_t size;
     memcpy(&size, theirs, sizeof size);
-    if (size < sizeof size || size > ours_bytes)
-        return abuti_fail(
-            ABUT_ERROR_ARGUMENT,
-            "%s: its size field is %zu; initialise the structure with its function ..._default(), "
-            "which sets the size (%zu in this library)",
-            what, size, ours_bytes);
-    memcpy(ours, theirs, size);
-    return ABUT_OK;
+    return size;
+}
+
+static abut_status check_size(const void *theirs, size_t ours_bytes, const char *function,
+                              const char *what) {
+    const size_t size = size_of(theirs);
+    if (size >= sizeof size && size <= ours_bytes)
+        return ABUT_OK;
+    return abuti_fail(
+        ABUT_ERROR_ARGUMENT,
+        "%s: %s is %zu; initialise the structure with its function ..._default(), which sets the "
+        "size (%zu in this library)",
+        function, what, size, ours_bytes);
 }
 
 abut_status abuti_info_check(const void *theirs, size_t ours_bytes, const char *function) {
-    size_t size;
-    memcpy(&size, theirs, sizeof size);
-    if (size < sizeof size || size > ours_bytes)
-        return abuti_fail(ABUT_ERROR_ARGUMENT,
-                          "%s: the size field of the result is %zu; initialise the structure with "
-                          "its function ..._default(), which sets the size (%zu in this library)",
-                          function, size, ours_bytes);
-    return ABUT_OK;
+    return check_size(theirs, ours_bytes, function, "the size field of the result");
+}
+
+abut_status abuti_options_read(void *ours, size_t ours_bytes, const void *theirs,
+                               const char *what) {
+    abut_status status = theirs ? check_size(theirs, ours_bytes, what, "its size field") : ABUT_OK;
+    if (theirs && !status)
+        memcpy(ours, theirs, size_of(theirs));
+    return status;
 }
 
 abut_status abuti_info_write(void *theirs, const void *ours, size_t ours_bytes,
                              const char *function) {
     abut_status status = abuti_info_check(theirs, ours_bytes, function);
-    if (status)
-        return status;
-    size_t size;
-    memcpy(&size, theirs, sizeof size);
-    memcpy((char *)theirs + sizeof size, (const char *)ours + sizeof size, size - sizeof size);
-    return ABUT_OK;
+    const size_t kept = sizeof(size_t);
+    if (!status)
+        memcpy((char *)theirs + kept, (const char *)ours + kept, size_of(theirs) - kept);
+    return status;
 }
 
 abut_status abuti_result_read(void *ours, size_t ours_bytes, const void *theirs,
@@ -153,18 +155,14 @@ abut_status abuti_result_read(void *ours, size_t ours_bytes, const void *theirs,
     abut_status status = abuti_info_check(theirs, ours_bytes, function);
     if (status)
         return status;
-    size_t size;
-    memcpy(&size, theirs, sizeof size);
     memset(ours, 0, ours_bytes);
-    memcpy(ours, theirs, size);
+    memcpy(ours, theirs, size_of(theirs));
     return ABUT_OK;
 }
 
 abut_status abuti_result_write(void *theirs, const void *ours, abut_status status) {
-    size_t size;
-    memcpy(&size, theirs, sizeof size);
     if (!status || status == ABUT_ERROR_BUFFER)
-        memcpy(theirs, ours, size);
+        memcpy(theirs, ours, size_of(theirs));
     return status;
 }
 

@@ -182,7 +182,6 @@ void abut_device_destroy(abut_device *device) {
         atomic_fetch_sub_explicit(&device->reference_count, 1, memory_order_acq_rel) != 1)
         return;
     abuti_transfer_destroy(device);
-    abuti_buffer_pool_trim(device, 0);
     device->backend->close(device);
 }
 
@@ -263,8 +262,6 @@ abut_status abuti_buffer_create(abut_device *device, size_t count, size_t elemen
                           (unsigned long long)device->info.buffer_bytes);
     abuti_buffer created = {.device = device, .bytes = bytes};
     abut_status status = device->backend->buffer_create(&created);
-    if (status && abuti_buffer_pool_trim(device, 0))
-        status = device->backend->buffer_create(&created);
     if (status)
         return status;
     abuti_device_retain(device);
@@ -297,9 +294,6 @@ abut_status abuti_buffer_reserve(abut_device *device, size_t count, size_t eleme
         bytes <= buffer->bytes)
         return ABUT_OK;
     abuti_buffer_destroy(buffer); /* first, because both may not fit */
-    if (!abuti_multiply_overflows(count, element_bytes, &bytes) &&
-        abuti_buffer_pool_acquire(device, bytes, buffer))
-        return ABUT_OK;
     return abuti_buffer_create(device, count, element_bytes, buffer);
 }
 

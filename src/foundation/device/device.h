@@ -27,17 +27,6 @@ typedef struct abuti_buffer {
     size_t bytes;
 } abuti_buffer;
 
-/* Released buffers that are kept for reuse, the oldest first; buffer_pool.c. They do not reference
- * the device. */
-enum { ABUTI_BUFFER_POOL_MAX = 64, ABUTI_BUFFER_POOL_BYTES_MIN = 1 << 16 };
-typedef struct abuti_buffer_pool {
-    size_t bytes_min;   /* bytes of the smallest buffer that is kept; tests change it */
-    atomic_flag locked; /* spin lock of all fields below */
-    abuti_buffer kept[ABUTI_BUFFER_POOL_MAX];
-    uint32_t count;
-    size_t bytes;
-} abuti_buffer_pool;
-
 /* The common part of every device; a back end appends its own data. */
 struct abut_device {
     const abuti_backend *backend;
@@ -46,7 +35,6 @@ struct abut_device {
     abut_device_info info;
     abuti_transfer_channels *channels; /* null = not created yet */
     atomic_flag channels_in_use;       /* lock of the channels */
-    abuti_buffer_pool buffer_pool;
 };
 
 abut_device *abuti_device_retain(abut_device *device);
@@ -151,14 +139,6 @@ void abuti_buffer_destroy(abuti_buffer *buffer);
  * already, no buffer is created. */
 void abuti_buffer_make(abuti_queue *queue, const void *data, size_t count, size_t element_bytes,
                        abuti_buffer *buffer);
-/* Destroys the buffer, or keeps its memory for a later abuti_buffer_reserve(). No queued command
- * may still use it. */
-void abuti_buffer_recycle(abuti_buffer *buffer);
-/* Takes a kept buffer of this many bytes or slightly more; false if there is none. */
-bool abuti_buffer_pool_acquire(abut_device *device, size_t bytes, abuti_buffer *buffer);
-/* Releases the oldest kept buffers until there is space for one more and at most bytes_left are
- * kept. Returns whether any was released. */
-bool abuti_buffer_pool_trim(abut_device *device, size_t bytes_left);
 /* References memory that other code created on the device. */
 abut_status abuti_buffer_wrap(abut_device *device, void *native, abuti_buffer *buffer);
 /* Ensures a capacity of count elements; the content is lost if the buffer grows. */

@@ -11,12 +11,9 @@ abut_status abuti_kit_open(abuti_queue *queue, const abuti_kit_table *table, con
     if (strlen(options) >= sizeof created.options)
         return abuti_fail(ABUT_ERROR_ARGUMENT, "the compiler options are too long: %s", options);
     strcpy(created.options, options);
-    created.kernels = abuti_allocate_zeroed(context, table->kernel_count, sizeof *created.kernels);
-    created.buffers = abuti_allocate_zeroed(context, table->buffer_count, sizeof *created.buffers);
-    if (!created.kernels || !created.buffers) {
-        ABUTI_RELEASE(context, created.kernels, created.buffers);
+    if (ABUTI_ALLOCATE(context, ABUTI_ZEROED(created.kernels, table->kernel_count),
+                       ABUTI_ZEROED(created.buffers, table->buffer_count)))
         return ABUT_ERROR_MEMORY;
-    }
     *kit = created;
     return ABUT_OK;
 }
@@ -31,18 +28,6 @@ void abuti_kit_close(abuti_kit *kit) {
         abuti_buffer_destroy(&kit->buffers[i]);
     ABUTI_RELEASE(context, kit->kernels, kit->buffers);
     *kit = (abuti_kit){0};
-}
-
-void abuti_kit_retire(abuti_kit *kit) {
-    bool worth_waiting = false; /* waiting, because some buffer will be kept */
-    for (uint32_t i = 0; kit->queue && i < kit->table->buffer_count; i++)
-        worth_waiting =
-            worth_waiting || (kit->buffers[i].device &&
-                              kit->buffers[i].bytes >= kit->queue->device->buffer_pool.bytes_min);
-    bool idle = worth_waiting && !kit->queue->device->backend->finish(kit->queue);
-    for (uint32_t i = 0; idle && i < kit->table->buffer_count; i++)
-        abuti_buffer_recycle(&kit->buffers[i]);
-    abuti_kit_close(kit);
 }
 
 /* ---- kernels ---- */

@@ -55,10 +55,6 @@ abut_status abuti_kit_open(abuti_queue *queue, const abuti_kit_table *table, con
 /* Does not wait. An empty kit is allowed. */
 void abuti_kit_close(abuti_kit *kit);
 
-/* Closes the kit after its queue has finished, and keeps its memory for other kits of the device
- * (abuti_buffer_recycle()). Commands of other queues that use its buffers must be done. */
-void abuti_kit_retire(abuti_kit *kit);
-
 /* ---- sticky errors ---- */
 
 /* Sets the sticky error, unless there is one already or the status is ABUT_OK. */

@@ -55,18 +55,14 @@ static void copy_trimmed(char *text, size_t bytes, char *out, size_t out_bytes) 
     out[length] = 0;
 }
 
-/* Drivers reject a buffer that is too small, so long texts are first read into a larger one. */
-static cl_int read_device_text(cl_device_id id, cl_device_info what, char *out, size_t out_bytes) {
+/* Reads a text of a device, or of its platform. Drivers reject a buffer that is too small, so long
+ * texts are first read into a larger one. */
+static cl_int read_text(const found_device *device, bool of_platform, cl_uint what, char *out,
+                        size_t out_bytes) {
     char text[1024] = "";
-    cl_int error = OPENCL(clGetDeviceInfo, id, what, sizeof text - 1, text, NULL);
-    copy_trimmed(text, sizeof text, out, out_bytes);
-    return error;
-}
-
-static cl_int read_platform_text(cl_platform_id id, cl_platform_info what, char *out,
-                                 size_t out_bytes) {
-    char text[1024] = "";
-    cl_int error = OPENCL(clGetPlatformInfo, id, what, sizeof text - 1, text, NULL);
+    cl_int error =
+        of_platform ? OPENCL(clGetPlatformInfo, device->platform, what, sizeof text - 1, text, NULL)
+                    : OPENCL(clGetDeviceInfo, device->id, what, sizeof text - 1, text, NULL);
     copy_trimmed(text, sizeof text, out, out_bytes);
     return error;
 }
@@ -103,21 +99,20 @@ static cl_int read_numbers(cl_device_id id, abut_device_info *info) {
 }
 
 static cl_int read_info(const found_device *device, abut_device_info *info) {
+    const struct {
+        cl_uint what;
+        char *out;
+        size_t bytes;
+    } texts[] = {{CL_DEVICE_NAME, info->name, sizeof info->name},
+                 {CL_DEVICE_VENDOR, info->vendor, sizeof info->vendor},
+                 {CL_DRIVER_VERSION, info->driver, sizeof info->driver},
+                 {CL_DEVICE_VERSION, info->version, sizeof info->version},
+                 {CL_PLATFORM_NAME, info->platform, sizeof info->platform}};
+    cl_int error = 0;
     memset(info, 0, sizeof *info);
-    cl_int error = read_device_text(device->id, CL_DEVICE_NAME, info->name, sizeof info->name);
-    if (!error)
-        error = read_device_text(device->id, CL_DEVICE_VENDOR, info->vendor, sizeof info->vendor);
-    if (!error)
-        error = read_device_text(device->id, CL_DRIVER_VERSION, info->driver, sizeof info->driver);
-    if (!error)
-        error =
-            read_device_text(device->id, CL_DEVICE_VERSION, info->version, sizeof info->version);
-    if (!error)
-        error = read_platform_text(device->platform, CL_PLATFORM_NAME, info->platform,
-                                   sizeof info->platform);
-    if (!error)
-        error = read_numbers(device->id, info);
-    return error;
+    for (int i = 0; i < 5 && !error; i++)
+        error = read_text(device, i == 4, texts[i].what, texts[i].out, texts[i].bytes);
+    return error ? error : read_numbers(device->id, info);
 }
 
 abut_status abuti_opencl_list(abut_context *context, abut_device_info *infos, uint32_t room,
@@ -141,8 +136,8 @@ abut_status abuti_opencl_list(abut_context *context, abut_device_info *infos, ui
  * creates a context if it is null. */
 static cl_int open_native(const found_device *found, cl_context theirs, opencl_device *device) {
     cl_device_fp_config config = 0;
-    cl_int error = read_platform_text(found->platform, CL_PLATFORM_VERSION,
-                                      device->platform_version, sizeof device->platform_version);
+    cl_int error = read_text(found, true, CL_PLATFORM_VERSION, device->platform_version,
+                             sizeof device->platform_version);
     if (!error)
         error = OPENCL(clGetDeviceInfo, found->id, CL_DEVICE_SINGLE_FP_CONFIG, sizeof config,
                        &config, NULL);
@@ -181,8 +176,6 @@ static abut_status open_found(abut_context *context, const found_device *found, 
     created->base.context = abuti_context_retain(context);
     atomic_init(&created->base.reference_count, 1);
     atomic_flag_clear(&created->base.channels_in_use);
-    atomic_flag_clear(&created->base.buffer_pool.locked);
-    created->base.buffer_pool.bytes_min = ABUTI_BUFFER_POOL_BYTES_MIN;
     *device = &created->base;
     return ABUT_OK;
 }

@@ -158,9 +158,6 @@ static void destroy_buffer(abuti_buffer *buffer) {
     abuti_opencl_count(-1);
 }
 
-/* Asynchronous copies of at least this many bytes are flushed, so that they start immediately. */
-enum { FLUSH_MIN = 1 << 16 };
-
 /* A buffer in host memory, which drivers pin, mapped permanently: the device itself copies from or
  * to such memory. */
 static abut_status create_staging(abuti_queue *queue, abuti_staging *staging) {
@@ -194,28 +191,28 @@ static void destroy_staging(abuti_queue *queue, abuti_staging *staging) {
     abuti_opencl_count(-1);
 }
 
+/* Asynchronous copies of at least this many bytes are flushed, so that they start immediately. */
+enum { FLUSH_MIN = 1 << 16 };
+
+static abut_status start_copy(abuti_queue *queue, const char *call, cl_int error, size_t bytes,
+                              bool waits) {
+    if (error || waits || bytes < FLUSH_MIN)
+        return status_of(queue, call, error);
+    return status_of(queue, "clFlush", OPENCL(clFlush, queue->native));
+}
+
 static abut_status upload_range(abuti_queue *queue, abuti_buffer *to, size_t offset,
                                 const void *data, size_t bytes, bool waits) {
-    const char *call = "clEnqueueWriteBuffer";
     cl_int error = OPENCL(clEnqueueWriteBuffer, queue->native, to->native,
                           waits ? CL_TRUE : CL_FALSE, offset, bytes, data, 0, NULL, NULL);
-    if (!error && !waits && bytes >= FLUSH_MIN) {
-        call = "clFlush";
-        error = OPENCL(clFlush, queue->native);
-    }
-    return status_of(queue, call, error);
+    return start_copy(queue, "clEnqueueWriteBuffer", error, bytes, waits);
 }
 
 static abut_status download_range(abuti_queue *queue, const abuti_buffer *from, size_t offset,
                                   void *data, size_t bytes, bool waits) {
-    const char *call = "clEnqueueReadBuffer";
     cl_int error = OPENCL(clEnqueueReadBuffer, queue->native, from->native,
                           waits ? CL_TRUE : CL_FALSE, offset, bytes, data, 0, NULL, NULL);
-    if (!error && !waits && bytes >= FLUSH_MIN) {
-        call = "clFlush";
-        error = OPENCL(clFlush, queue->native);
-    }
-    return status_of(queue, call, error);
+    return start_copy(queue, "clEnqueueReadBuffer", error, bytes, waits);
 }
 
 /* Keeps the events at both ends of the interval that the clock measures. */

@@ -115,7 +115,7 @@ void abuti_bvh_builder_destroy(abuti_bvh_builder *builder) {
     if (!builder)
         return;
     abut_context *context = builder->kit.queue->device->context;
-    abuti_kit_retire(&builder->kit);
+    abuti_kit_close(&builder->kit);
     abuti_release(context, builder);
 }
 

@@ -124,7 +124,7 @@ static abut_status invalidate_features(bvh_attachment *attachment) {
 }
 
 static void destroy_features(bvh_attachment *attachment) {
-    abuti_kit_retire(&((device_features *)attachment)->kit);
+    abuti_kit_close(&((device_features *)attachment)->kit);
 }
 
 static const bvh_attachment_kind features_kind = {sizeof(device_features), create_features,

@@ -725,12 +725,7 @@ static abut_status read_text(scene_reader *r, const void *data, size_t bytes, ab
     }
     if (!bytes)
         return fail_at_place(r, "is empty");
-    locale_t locale = newlocale(LC_ALL_MASK, "C", (locale_t)0);
-    if (locale == (locale_t)0)
-        return abuti_fail(ABUT_ERROR_MEMORY, "%s: out of memory for a locale", r->name);
-    abut_status status =
-        abuti_json_read(r->context, r->name, "scene", locale, text, bytes, &r->json);
-    freelocale(locale);
+    abut_status status = abuti_json_read(r->context, r->name, "scene", text, bytes, &r->json);
     if (status)
         return status;
     r->scene = abuti_allocate_zeroed(r->context, 1, sizeof *r->scene);

@@ -110,7 +110,7 @@ static void destroy_parts(bvh_attachment *part) {
     field_parts *p = (field_parts *)part;
     abuti_kit_close(&p->aside);
     abuti_queue_close(&p->beside); /* waits for commands that use the memory of the other queue */
-    abuti_kit_retire(&p->kit);
+    abuti_kit_close(&p->kit);
 }
 
 static const bvh_attachment_kind field_kind = {sizeof(field_parts), create_parts, invalidate_parts,

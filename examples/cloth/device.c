@@ -21,12 +21,14 @@ enum { GROUP = CLOTH_GROUP, WIDE = VOLUME_LANES };
 enum {
     INSERT,
     FIND_SELVES,
+    SORT_CORNERS,
     FIND_TOUCHES,
     PLACE_HOLDS,
     VOLUMES,
     PRESSURE_OF,
     MOVE,
     SOLVE,
+    CONTACTS,
     AIMS,
     SETTLE,
     KERNELS
@@ -36,12 +38,14 @@ enum {
 static const abuti_kernel_source sources[KERNELS] = {
     [INSERT] = KERNEL("insert"),
     [FIND_SELVES] = KERNEL("find_selves"),
+    [SORT_CORNERS] = KERNEL("sort_corners"),
     [FIND_TOUCHES] = KERNEL("find_touches"),
     [PLACE_HOLDS] = KERNEL("place_holds"),
     [VOLUMES] = KERNEL("volumes"),
     [PRESSURE_OF] = KERNEL("pressure"),
     [MOVE] = KERNEL("move"),
     [SOLVE] = KERNEL("solve"),
+    [CONTACTS] = KERNEL("contacts"),
     [AIMS] = KERNEL("aims"),
     [SETTLE] = KERNEL("settle_all"),
 };
@@ -59,6 +63,8 @@ enum {
     HEADS,
     CHAIN,
     SELVES,
+    CORNER_HEADS,
+    CORNER_CHAIN,
     TOUCHES,
     HELD,
     HELD_OF,
@@ -67,9 +73,9 @@ enum {
     SOLID_END,
     SUMS,
     PRESSURE,
-    NOW, /* positions after free motion; then at the ends of substeps, alternately */
-    NEXT_A,
-    NEXT_B,
+    NEXT,  /* positions after constraints */
+    NOW_A, /* after free motion, then at the ends of substeps, alternately */
+    NOW_B,
     VELOCITY,
     NEXT_VELOCITY,
     AIM,
@@ -152,14 +158,16 @@ static abut_status prepare(cloth *c) {
         [HEADS] = {(size_t)c->search.mask + 1, sizeof(uint32_t), NULL},
         [CHAIN] = {n, sizeof(uint32_t), NULL},
         [SELVES] = {n, sizeof(cloth_self), NULL},
+        [CORNER_HEADS] = {n, sizeof(uint32_t), NULL},
+        [CORNER_CHAIN] = {3 * n, sizeof(uint32_t), NULL},
         [TOUCHES] = {n, sizeof(cloth_touch), NULL},
         [HELD] = {c->held_count, sizeof *c->held, c->held},
         [HELD_OF] = {c->held_of ? n : 0, sizeof *c->held_of, c->held_of},
         [SUMS] = {cloth_volume_blocks(c), sizeof(double), NULL},
         [PRESSURE] = {1, sizeof(double), NULL},
-        [NOW] = {n, sizeof(vec), NULL},
-        [NEXT_A] = {n, sizeof(vec), NULL},
-        [NEXT_B] = {n, sizeof(vec), NULL},
+        [NEXT] = {n, sizeof(vec), NULL},
+        [NOW_A] = {n, sizeof(vec), NULL},
+        [NOW_B] = {n, sizeof(vec), NULL},
         [VELOCITY] = {n, sizeof(vec), NULL},
         [NEXT_VELOCITY] = {n, sizeof(vec), NULL},
         [AIM] = {c->all_vertices, sizeof(vec), NULL},
@@ -217,13 +225,17 @@ static abut_status find_contacts(cloth *c, double radius) {
     const size_t group_words = GROUP * sizeof(uint32_t);
     if (!c->options.no_self) {
         abuti_kit_fill(&d->kit, HEADS, VEC_NONE, ((size_t)c->search.mask + 1) * sizeof(uint32_t));
+        abuti_kit_fill(&d->kit, CORNER_HEADS, VEC_NONE, c->vertices * sizeof(uint32_t));
         ABUTI_KIT_RUN(&d->kit, INSERT, c->vertices, GROUP, ABUTI_VALUE(c->search),
                       ABUTI_VALUE(c->vertices), BUFFER_OF(d->start), DATA(HEADS), DATA(CHAIN));
         ABUTI_KIT_RUN(&d->kit, FIND_SELVES, (size_t)c->vertices * CELL_LANES, GROUP,
                       ABUTI_VALUE(c->search), ABUTI_VALUE(c->vertices), DATA(HEADS), DATA(CHAIN),
                       DATA(CORNERS), DATA(FACE_BEGIN), DATA(FACES), DATA(REST), BUFFER_OF(d->start),
                       ABUTI_LOCAL_MEMORY(GROUP * sizeof(double)), ABUTI_LOCAL_MEMORY(group_words),
-                      ABUTI_LOCAL_MEMORY(group_words), DATA(SELVES), DATA(TOTALS));
+                      ABUTI_LOCAL_MEMORY(group_words), DATA(SELVES), DATA(CORNER_HEADS),
+                      DATA(CORNER_CHAIN), DATA(TOTALS));
+        ABUTI_KIT_RUN(&d->kit, SORT_CORNERS, c->vertices, GROUP, ABUTI_VALUE(c->vertices),
+                      DATA(CORNER_HEADS), DATA(CORNER_CHAIN));
     }
     if (radius > 0) {
         abut_status status =
@@ -261,19 +273,21 @@ static abut_status advance(cloth *c, double seconds) {
                       DATA(HELD));
     for (uint32_t i = 0; i < c->options.substeps; i++) {
         const cloth_substep s = cloth_substep_of(c, seconds, i);
-        const abuti_buffer *next = &d->kit.buffers[i & 1 ? NEXT_B : NEXT_A];
+        const abuti_buffer *now = &d->kit.buffers[i & 1 ? NOW_B : NOW_A];
         find_pressure(c, &s, x);
         ABUTI_KIT_RUN(&d->kit, MOVE, c->vertices, GROUP, ABUTI_VALUE(s), ABUTI_VALUE(c->vertices),
                       DATA(INVERSE_MASS), DATA(CORNERS), DATA(FACE_BEGIN), DATA(FACES),
                       DATA(PRESSURE), DATA(HELD_OF), DATA(HELD), ABUTI_BUFFER(velocity),
-                      ABUTI_BUFFER(x), DATA(NOW));
+                      ABUTI_BUFFER(x), ABUTI_BUFFER(now));
         ABUTI_KIT_GROUPS(&d->kit, SOLVE, p->count, PATCH_LANES, ABUTI_VALUE(s), DATA(PATCHES),
-                         DATA(LIST), DATA(HINGES), DATA(EDGES), DATA(INVERSE_MASS), DATA(SELVES),
-                         DATA(TOUCHES), ABUTI_BUFFER(x), DATA(NOW),
-                         ABUTI_LOCAL_MEMORY(p->largest * sizeof(vec)),
-                         ABUTI_LOCAL_MEMORY(p->largest * sizeof(double)), ABUTI_BUFFER(next),
-                         DATA(NEXT_VELOCITY));
-        x = next;
+                         DATA(LIST), DATA(HINGES), DATA(EDGES), DATA(INVERSE_MASS),
+                         ABUTI_BUFFER(now), ABUTI_LOCAL_MEMORY(p->largest * sizeof(vec)),
+                         ABUTI_LOCAL_MEMORY(p->largest * sizeof(double)), DATA(NEXT));
+        ABUTI_KIT_RUN(&d->kit, CONTACTS, c->vertices, GROUP, ABUTI_VALUE(s),
+                      ABUTI_VALUE(c->vertices), DATA(INVERSE_MASS), DATA(SELVES),
+                      DATA(CORNER_HEADS), DATA(CORNER_CHAIN), DATA(TOUCHES), ABUTI_BUFFER(x),
+                      DATA(NEXT), ABUTI_BUFFER(now), DATA(NEXT_VELOCITY));
+        x = now;
         velocity = &d->kit.buffers[NEXT_VELOCITY];
     }
     ABUTI_KIT_RUN(&d->kit, AIMS, c->all_vertices, GROUP, ABUTI_VALUE(c->all_vertices),

@@ -114,11 +114,13 @@ abut_status cloth_measure_volume(cloth *c);
 
 /* Data of the solver on the CPU. */
 struct cloth_host {
-    vec *x, *now, *next; /* per vertex: at the start of a substep, after free motion, at its end */
+    vec *x, *now, *next; /* per vertex: at the start of a substep; after free motion, then at the
+                            end; after constraints */
     vec *push;           /* of the air on a third of each triangle */
     double *sums;        /* one per block of triangles */
-    uint32_t *heads, *chain;
+    uint32_t *heads, *chain; /* of the search */
     cloth_self *selves;
+    uint32_t *corner_heads, *corner_chain; /* contacts of a vertex: cloth_keep_apart() */
     cloth_touch *touches;
     abut_nearest *nearest;
     abut_radial_hit *hits;

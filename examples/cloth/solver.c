@@ -34,7 +34,8 @@ static void destroy(cloth *c) {
     if (!h)
         return;
     CLOTH_FREE(c, h->x, h->now, h->next, h->push, h->sums, h->heads, h->chain, h->selves,
-               h->touches, h->nearest, h->hits, h->at, h->inverse, h->totals, h);
+               h->corner_heads, h->corner_chain, h->touches, h->nearest, h->hits, h->at, h->inverse,
+               h->totals, h);
     c->host = NULL;
 }
 
@@ -51,7 +52,7 @@ static abut_status prepare(cloth *c) {
                ROOM(h->totals, tasks_of(n, c->options.grain));
     if (!c->options.no_self)
         all = all && ROOM(h->heads, (size_t)c->search.mask + 1) && ROOM(h->chain, n) &&
-              ROOM(h->selves, n);
+              ROOM(h->selves, n) && ROOM(h->corner_heads, n) && ROOM(h->corner_chain, 3 * n);
     if (c->radial)
         all = all && ROOM(h->hits, n);
     else if (c->solid)
@@ -69,6 +70,18 @@ static void insert_vertices(cloth *c) {
         h->chain[i] = *head;
         *head = i;
     }
+}
+
+/* Lists the contacts of the corners of faces. */
+static void list_corners(cloth *c) {
+    cloth_host *h = c->host;
+    memset(h->corner_heads, 0xff, c->vertices * sizeof *h->corner_heads);
+    for (uint32_t i = c->vertices; i-- > 0;)
+        for (uint32_t k = 3; k-- > 0 && h->selves[i].vertex[0] != VEC_NONE;) {
+            uint32_t *head = &h->corner_heads[h->selves[i].vertex[k]];
+            h->corner_chain[3 * i + k] = *head;
+            *head = 3 * i + k;
+        }
 }
 
 static void add_contact(cloth_totals *totals, double gap) {
@@ -118,6 +131,8 @@ static abut_status find_contacts(cloth *c, double radius) {
     if (status)
         return status;
     run(&t, c->vertices, c->options.grain, find_contacts_of);
+    if (t.s.has_selves)
+        list_corners(c);
     for (size_t i = 0; i < tasks_of(c->vertices, c->options.grain); i++) {
         c->totals.contacts += h->totals[i].contacts;
         if (h->totals[i].thinnest < c->totals.thinnest)
@@ -209,14 +224,21 @@ static void solve_patches(void *data, size_t chunk, size_t begin, size_t end) {
                 if (edge[i].vertex[0] != VEC_NONE)
                     cloth_hold_edge(&t->s, edge[i], inverse, at);
         }
-        for (uint32_t i = 0; i < p->own; i++) {
-            const uint32_t v = list[i];
-            const vec was = h->x[v];
-            const vec to = cloth_keep_contacts(&t->s, v, inverse[i], h->selves, h->touches, was,
-                                               at[i], h->x, h->now);
-            h->next[v] = to;
-            c->next_velocity[v] = vec_scale(vec_sub(to, was), 1 / t->s.h);
-        }
+        for (uint32_t i = 0; i < p->own; i++)
+            h->next[list[i]] = at[i];
+    }
+}
+
+static void keep_contacts(void *data, size_t chunk, size_t begin, size_t end) {
+    const turn *t = data;
+    cloth *c = t->c;
+    const cloth_host *h = t->h;
+    (void)chunk;
+    for (size_t v = begin; v < end; v++) {
+        h->now[v] =
+            cloth_keep_contacts(&t->s, (uint32_t)v, c->inverse_mass[v], h->selves, h->corner_heads,
+                                h->corner_chain, h->touches, h->x, h->next);
+        c->next_velocity[v] = vec_scale(vec_sub(h->now[v], h->x[v]), 1 / t->s.h);
     }
 }
 
@@ -250,9 +272,10 @@ static abut_status advance(cloth *c, double seconds) {
             run(&t, c->triangles, grain, push_triangles);
         run(&t, c->vertices, grain, move_vertices);
         run(&t, c->patches.count, patch_grain(c), solve_patches);
+        run(&t, c->vertices, grain, keep_contacts);
         vec *x = h->x;
-        h->x = h->next;
-        h->next = x;
+        h->x = h->now;
+        h->now = x;
     }
     for (uint32_t i = 0; i < c->all_vertices; i++) {
         c->aim[i] = c->end[i] =

@@ -57,6 +57,8 @@ static abut_status prepare(cloth *c) {
         all = all && ROOM(h->hits, n);
     else if (c->solid)
         all = all && ROOM(h->touches, n) && ROOM(h->nearest, n);
+    c->arrays = (cloth_arrays){abut_array_host(c->position), abut_array_host(c->end),
+                               abut_array_host(h->nearest), abut_array_host(h->hits)};
     return all ? ABUT_OK : ABUT_ERROR_MEMORY;
 }
 
@@ -119,17 +121,11 @@ static void find_contacts_of(void *data, size_t chunk, size_t begin, size_t end)
     h->totals[chunk] = totals;
 }
 
-static abut_status find_contacts(cloth *c, double radius) {
+static abut_status find_contacts(cloth *c) {
     cloth_host *h = c->host;
     turn t = {.c = c, .h = h, .s = cloth_substep_of(c, 1, 0)};
-    abut_status status = ABUT_OK;
     if (t.s.has_selves)
         insert_vertices(c);
-    if (t.s.has_touches)
-        status = abut_nearest_point_batch(c->bvhs[1].bvh, abut_array_host(c->position), c->vertices,
-                                          radius, abut_array_host(h->nearest));
-    if (status)
-        return status;
     run(&t, c->vertices, c->options.grain, find_contacts_of);
     if (t.s.has_selves)
         list_corners(c);
@@ -286,43 +282,21 @@ static abut_status advance(cloth *c, double seconds) {
     return ABUT_OK;
 }
 
-static abut_status leave_fields(cloth *c, double seconds, abut_radial_particles *particles) {
+static abut_status settle(cloth *c, double seconds) {
     cloth_host *h = c->host;
-    particles->from = abut_array_host(c->position);
-    particles->to = abut_array_host(c->end);
-    particles->hits = abut_array_host(h->hits);
-    abut_status status = abut_radial_collide(c->radial, particles);
-    for (uint32_t i = 0; i < c->vertices && !status; i++) {
+    for (uint32_t i = 0; i < c->vertices; i++) {
         c->end[i] = cloth_settle(c->inverse_mass[i], c->position[i], c->aim[i], c->end[i], seconds,
                                  &c->next_velocity[i]);
         const float left = h->hits[i].left;
         if (left > 0 && cloth_bits_of((double)left) > c->totals.deepest)
             c->totals.deepest = cloth_bits_of((double)left);
     }
-    return status;
-}
-
-static abut_status set_end(cloth *c) {
-    (void)c;
     return ABUT_OK;
-}
-
-static abut_status step(cloth *c, abut_sweep *motion) {
-    return abut_sweep_set_positions(motion, abut_array_host(c->position), abut_array_host(c->end));
 }
 
 static void finish(cloth *c, bool velocities_changed) {
     (void)velocities_changed;
     memcpy(c->position, c->end, c->all_vertices * sizeof *c->position);
-}
-
-static abut_status fetch(cloth *c) {
-    (void)c;
-    return ABUT_OK;
-}
-
-static void changed(cloth *c) {
-    (void)c;
 }
 
 const cloth_backend cloth_on_cpu = {.create = create,
@@ -331,9 +305,5 @@ const cloth_backend cloth_on_cpu = {.create = create,
                                     .begin = begin_step,
                                     .find_contacts = find_contacts,
                                     .advance = advance,
-                                    .set_end = set_end,
-                                    .step = step,
-                                    .leave_fields = leave_fields,
-                                    .finish = finish,
-                                    .fetch = fetch,
-                                    .changed = changed};
+                                    .settle = settle,
+                                    .finish = finish};

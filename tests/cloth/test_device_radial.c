@@ -2,9 +2,8 @@
  * the device. */
 #include "device/open.h"
 
-#include "ball.h"
+#include "fixture.h"
 
-static abut_context *serial;
 static abut_device *device;
 
 enum { BALL_ROOM = 200, HOLDS = 3 };

@@ -303,6 +303,20 @@ static inline void assert_same_contacts(const abut_contact *x, const abut_contac
     }
 }
 
+/* The number of events, which fit the list. */
+static inline uint64_t events_of(abut_world *world, abut_world_event *list, uint64_t capacity) {
+    abut_world_event_list events = {list, capacity, 0};
+    assert_ok(abut_world_events(world, &events));
+    return events.count;
+}
+
+/* The number of candidate pairs, which fit the list. */
+static inline uint64_t list_pairs(abut_world *world, abut_world_pair *list, uint64_t capacity) {
+    abut_world_pair_list pairs = {list, capacity, 0};
+    assert_ok(abut_world_pairs(world, &pairs));
+    return pairs.count;
+}
+
 /* The candidate pairs of a world, to be freed. */
 static inline abut_world_pair_list pairs_of(abut_world *world) {
     abut_world_pair_list pairs = {NULL, 0, 0};

@@ -117,9 +117,7 @@ TEST_THREADS(same_on_any_number_of_threads) {
         abut_world_pair_list pairs = pairs_of(world);
         pair_counts[n] = pairs.count;
         free(pairs.list);
-        abut_world_event_list event_list = {events[n], FEW, 0};
-        assert_ok(abut_world_events(world, &event_list));
-        event_counts[n] = event_list.count;
+        event_counts[n] = events_of(world, events[n], FEW);
         abut_world_destroy(world);
         abut_context_destroy(context);
         assert_int_equal(memory.live_count, 0);
@@ -372,9 +370,7 @@ static void check_events(abut_world *world, const char *expected) {
         count = event_list.count;
         assert_int_equal(count, short_count);
         assert_memory_equal(events, untouched, sizeof events);
-        event_list = (abut_world_event_list){events, 32, 0};
-        assert_ok(abut_world_events(world, &event_list));
-        count = event_list.count;
+        count = events_of(world, events, 32);
         assert_int_equal(count, short_count);
     }
     abut_contact contacts[512];
@@ -503,9 +499,7 @@ TEST(events_agree_with_every_pair) {
             now[all.list[i].a][all.list[i].b] = true;
         abut_world_event events[2 * ITEMS * ITEMS];
         uint64_t count, at = 0;
-        abut_world_event_list event_list = {events, 2 * ITEMS * ITEMS, 0};
-        assert_ok(abut_world_events(s.world, &event_list));
-        count = event_list.count;
+        count = events_of(s.world, events, 2 * ITEMS * ITEMS);
         for (uint32_t a = 0; a < ITEMS; a++)
             for (uint32_t b = a + 1; b < ITEMS; b++) {
                 bool other = reborn[a] || reborn[b];

@@ -266,7 +266,8 @@ static abut_status advance(cloth *c, double seconds) {
                       DATA(HELD));
     for (uint32_t i = 0; i < c->options.substeps; i++) {
         const cloth_substep s = cloth_substep_of(c, seconds, i);
-        const abuti_buffer *now = &d->kit.buffers[i & 1 ? NOW_B : NOW_A];
+        const abuti_buffer *now = &d->kit.buffers[i & 1 ? NOW_B : NOW_A],
+                           *next = &d->kit.buffers[NEXT];
         find_pressure(c, &s, x);
         ABUTI_KIT_RUN(&d->kit, MOVE, c->vertices, GROUP, ABUTI_VALUE(s), ABUTI_VALUE(c->vertices),
                       DATA(INVERSE_MASS), DATA(CORNERS), DATA(FACE_BEGIN), DATA(FACES),
@@ -276,10 +277,12 @@ static abut_status advance(cloth *c, double seconds) {
                          DATA(LIST), DATA(HINGES), DATA(EDGES), DATA(INVERSE_MASS),
                          ABUTI_BUFFER(now), ABUTI_LOCAL_MEMORY(p->largest * sizeof(vec)),
                          ABUTI_LOCAL_MEMORY(p->largest * sizeof(double)), DATA(NEXT));
-        ABUTI_KIT_RUN(&d->kit, CONTACTS, c->vertices, GROUP, ABUTI_VALUE(s),
-                      ABUTI_VALUE(c->vertices), DATA(INVERSE_MASS), DATA(SELVES),
-                      DATA(CORNER_HEADS), DATA(CORNER_CHAIN), DATA(TOUCHES), ABUTI_BUFFER(x),
-                      DATA(NEXT), ABUTI_BUFFER(now), DATA(NEXT_VELOCITY));
+        for (uint32_t pass = 0; pass < s.passes; pass++)
+            ABUTI_KIT_RUN(&d->kit, CONTACTS, c->vertices, GROUP, ABUTI_VALUE(s),
+                          ABUTI_VALUE(c->vertices), DATA(INVERSE_MASS), DATA(SELVES),
+                          DATA(CORNER_HEADS), DATA(CORNER_CHAIN), DATA(TOUCHES), ABUTI_BUFFER(x),
+                          ABUTI_BUFFER(pass & 1 ? now : next), ABUTI_BUFFER(pass & 1 ? next : now),
+                          DATA(NEXT_VELOCITY));
         x = now;
         velocity = &d->kit.buffers[NEXT_VELOCITY];
     }

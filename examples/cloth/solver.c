@@ -7,6 +7,8 @@ typedef struct turn {
     cloth_substep s;
     double pressure;
     const vec *velocity; /* at the start of the substep */
+    const vec *from;     /* positions before a pass over contacts, and after it */
+    vec *to;
 } turn;
 
 static void run(turn *t, size_t count, size_t grain, void (*body)(void *, size_t, size_t, size_t)) {
@@ -231,10 +233,9 @@ static void keep_contacts(void *data, size_t chunk, size_t begin, size_t end) {
     const cloth_host *h = t->h;
     (void)chunk;
     for (size_t v = begin; v < end; v++) {
-        h->now[v] =
-            cloth_keep_contacts(&t->s, (uint32_t)v, c->inverse_mass[v], h->selves, h->corner_heads,
-                                h->corner_chain, h->touches, h->x, h->next);
-        c->next_velocity[v] = vec_scale(vec_sub(h->now[v], h->x[v]), 1 / t->s.h);
+        t->to[v] = cloth_keep_contacts(&t->s, (uint32_t)v, c->inverse_mass[v], h->selves,
+                                       h->corner_heads, h->corner_chain, h->touches, h->x, t->from);
+        c->next_velocity[v] = vec_scale(vec_sub(t->to[v], h->x[v]), 1 / t->s.h);
     }
 }
 
@@ -268,7 +269,11 @@ static abut_status advance(cloth *c, double seconds) {
             run(&t, c->triangles, grain, push_triangles);
         run(&t, c->vertices, grain, move_vertices);
         run(&t, c->patches.count, patch_grain(c), solve_patches);
-        run(&t, c->vertices, grain, keep_contacts);
+        for (uint32_t pass = 0; pass < t.s.passes; pass++) {
+            t.from = pass & 1 ? h->now : h->next;
+            t.to = pass & 1 ? h->next : h->now;
+            run(&t, c->vertices, grain, keep_contacts);
+        }
         vec *x = h->x;
         h->x = h->now;
         h->now = x;

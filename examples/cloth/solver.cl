@@ -1,5 +1,5 @@
 /* The solver of a cloth on a device; see solver_shared.h, and solver.c for the same on the CPU.
- * Three launches per substep, and two more if there is pressure. */
+ * Two launches per substep, one per pass over contacts, and two more if there is pressure. */
 #include "solver_shared.h"
 
 #define GROUP CLOTH_GROUP
@@ -203,8 +203,8 @@ __kernel GROUP_OF(PATCH_LANES) void cloth_solve(
         next[list[p.first + i]] = at[i];
 }
 
-/* One work-item per vertex: its position `to` and velocity at the end of the substep, from those
- * at the start and after constraints. */
+/* A pass over contacts, one work-item per vertex: from positions `next` to positions `to`, and the
+ * velocities from those at the start of the substep. */
 __kernel GROUP_OF(GROUP) void cloth_contacts(
     cloth_substep s, uint vertices, __global const double *w, __global const cloth_self *selves,
     __global const uint *corner_heads, __global const uint *corner_chain,

@@ -8,8 +8,8 @@
  * those that its constraints refer to, applies all of these constraints round by round, and stores
  * only its own vertices (restricted additive Schwarz: Cai, Sarkis 1999). So constraints that two
  * patches share are applied by both, each to its own copies. A work-group solves a patch in local
- * memory, and a substep has three launches. With one launch per colour of constraints it had some
- * twenty-five, which took longer than the work.
+ * memory, and a substep has two launches, and one per pass over contacts. With one launch per
+ * colour of constraints it had some twenty-five, which took longer than the work.
  *
  * Constraints that patches share come first, all in the same order. So two patches compute the same
  * motion from them, and momentum is conserved, except at corners of three patches. In any other
@@ -33,6 +33,9 @@ enum { PATCH_OWN = 128, PATCH_LANES = 64, PATCH_ALL = 1024 };
 /* Work-items of the other groups; those that search for the face of a vertex: at least the number
  * of cells around it. */
 enum { CLOTH_GROUP = 64, CELL_LANES = 32 };
+
+/* Passes over contacts of the cloth with itself. */
+enum { CONTACT_PASSES = 3 };
 
 /* Keeps the length of an edge. */
 typedef struct cloth_edge {
@@ -85,7 +88,8 @@ typedef struct cloth_substep {
     double first_volume;
     double least_bend; /* below it a hinge has no direction */
     vec gravity, wind;
-    uint32_t has_holds, has_touches, has_selves, spare;
+    uint32_t has_holds, has_touches, has_selves;
+    uint32_t passes; /* over contacts; an odd number */
 } cloth_substep;
 
 /* Rounds of hinges, then of edges that several patches share, then the same for inner ones;
@@ -512,7 +516,7 @@ static inline double cloth_self_of(const cloth_search *s, uint32_t v, const clot
 /* ---- the ends of a substep and of a step ---- */
 
 /* The position of a vertex that keeps its contacts. x are the positions at the start of the
- * substep, `now` those after constraints. */
+ * substep, `now` those after constraints or the last pass. */
 static inline vec cloth_keep_contacts(const cloth_substep *s, uint32_t v, double w,
                                       const CLOTH_GLOBAL cloth_self *selves,
                                       const CLOTH_GLOBAL uint32_t *heads,

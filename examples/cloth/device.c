@@ -307,7 +307,7 @@ static abut_status set_end(cloth *c) {
     return abut_buffer_write(c->arrays.end.buffer, 0, c->end, c->all_vertices * sizeof(vec));
 }
 
-static abut_status settle(cloth *c, double seconds) {
+static abut_status settle_vertices(cloth *c, double seconds) {
     struct cloth_device *d = c->device;
     ABUTI_KIT_RUN(&d->kit, SETTLE, c->vertices, GROUP, ABUTI_VALUE(c->vertices),
                   ABUTI_VALUE(seconds), DATA(INVERSE_MASS), ARRAY(start), DATA(AIM), ARRAY(hits),
@@ -353,7 +353,7 @@ const cloth_backend cloth_on_device = {.create = create,
                                        .find_contacts = find_contacts,
                                        .advance = advance,
                                        .set_end = set_end,
-                                       .settle = settle,
+                                       .settle = settle_vertices,
                                        .finish = finish,
                                        .fetch = fetch,
                                        .changed = changed};

@@ -287,7 +287,7 @@ static abut_status advance(cloth *c, double seconds) {
     return ABUT_OK;
 }
 
-static abut_status settle(cloth *c, double seconds) {
+static abut_status settle_vertices(cloth *c, double seconds) {
     cloth_host *h = c->host;
     for (uint32_t i = 0; i < c->vertices; i++) {
         c->end[i] = cloth_settle(c->inverse_mass[i], c->position[i], c->aim[i], c->end[i], seconds,
@@ -310,5 +310,5 @@ const cloth_backend cloth_on_cpu = {.create = create,
                                     .begin = begin_step,
                                     .find_contacts = find_contacts,
                                     .advance = advance,
-                                    .settle = settle,
+                                    .settle = settle_vertices,
                                     .finish = finish};

@@ -322,15 +322,11 @@ void cloth_destroy(cloth *c) {
 uint32_t cloth_vertex_count(const cloth *c) {
     return c->all_vertices;
 }
-/* Downloads positions if they are on the device. */
-static abut_status fetch(const cloth *c) {
-    return c->backend->fetch((cloth *)(uintptr_t)c);
-}
 const abut_vec3 *cloth_positions(const cloth *c) {
-    return fetch(c) ? NULL : c->position;
+    return cloth_fetch(c) ? NULL : c->position;
 }
 const abut_vec3 *cloth_aims(const cloth *c) {
-    return fetch(c) ? NULL : c->aim;
+    return cloth_fetch(c) ? NULL : c->aim;
 }
 double cloth_thickness(const cloth *c) {
     return c->options.thickness;
@@ -343,7 +339,7 @@ abut_status cloth_mesh(const cloth *c, uint32_t which, abut_mesh **mesh) {
     abut_mesh *like = which ? c->solid : c->rest;
     if (!like)
         return abut_set_error(ABUT_ERROR_ARGUMENT, "cloth_mesh: there is no solid");
-    abut_status status = fetch(c);
+    abut_status status = cloth_fetch(c);
     if (status)
         return status;
     abut_mesh_input input =

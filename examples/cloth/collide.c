@@ -85,7 +85,7 @@ static abut_status make_room_for_impacts(cloth *c, size_t count) {
 static abut_status sweep(cloth *c, abut_sweep *motion) {
     abut_sweep_find_options options = abut_sweep_find_options_default();
     options.exact = true; /* features that are close but free must not be held back */
-    abut_status status = c->backend->step(c, motion);
+    abut_status status = abut_sweep_set_positions(motion, c->arrays.start, c->arrays.end);
     for (int turn = 0; turn < 2 && !status; turn++) {
         abut_impact_list found = {.list = c->impacts ? c->impacts + c->impact_count : NULL,
                                   .capacity = c->impact_room - c->impact_count};
@@ -248,7 +248,7 @@ static abut_status resolve_round(cloth *c, int round, cloth_report *report, bool
         cut(c, part);
         report->fraction *= part;
     }
-    return c->backend->set_end(c);
+    return c->backend->set_end ? c->backend->set_end(c) : ABUT_OK;
 }
 
 abut_status cloth_resolve_impacts(cloth *c, cloth_report *report) {

@@ -52,11 +52,15 @@ static double expected_motion(const cloth *c, double seconds, const vec *solid_e
 }
 
 abut_status cloth_find_contacts(cloth *c, double seconds, abut_array solid_end) {
-    if (!c->solid || c->radial)
-        return c->backend->find_contacts(c, 0);
-    abut_status status = cloth_fit(c, 1);
-    double motion = fmin(expected_motion(c, seconds, solid_end.host), 2 * c->mean_edge);
-    return status ? status : c->backend->find_contacts(c, c->options.thickness + motion);
+    abut_status status = ABUT_OK;
+    if (c->solid && !c->radial) {
+        const double motion = fmin(expected_motion(c, seconds, solid_end.host), 2 * c->mean_edge);
+        status = cloth_fit(c, 1);
+        if (!status)
+            status = abut_nearest_point_batch(c->bvhs[1].bvh, c->arrays.start, c->vertices,
+                                              c->options.thickness + motion, c->arrays.nearest);
+    }
+    return status ? status : c->backend->find_contacts(c);
 }
 
 /* ---- exact test ---- */

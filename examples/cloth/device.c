@@ -21,12 +21,14 @@ enum { GROUP = CLOTH_GROUP, WIDE = VOLUME_LANES };
 enum {
     INSERT,
     FIND_SELVES,
+    SORT_CORNERS,
     FIND_TOUCHES,
     PLACE_HOLDS,
     VOLUMES,
     PRESSURE_OF,
     MOVE,
     SOLVE,
+    CONTACTS,
     AIMS,
     SETTLE,
     KERNELS
@@ -36,12 +38,14 @@ enum {
 static const abuti_kernel_source sources[KERNELS] = {
     [INSERT] = KERNEL("insert"),
     [FIND_SELVES] = KERNEL("find_selves"),
+    [SORT_CORNERS] = KERNEL("sort_corners"),
     [FIND_TOUCHES] = KERNEL("find_touches"),
     [PLACE_HOLDS] = KERNEL("place_holds"),
     [VOLUMES] = KERNEL("volumes"),
     [PRESSURE_OF] = KERNEL("pressure"),
     [MOVE] = KERNEL("move"),
     [SOLVE] = KERNEL("solve"),
+    [CONTACTS] = KERNEL("contacts"),
     [AIMS] = KERNEL("aims"),
     [SETTLE] = KERNEL("settle_all"),
 };
@@ -59,6 +63,8 @@ enum {
     HEADS,
     CHAIN,
     SELVES,
+    CORNER_HEADS,
+    CORNER_CHAIN,
     TOUCHES,
     HELD,
     HELD_OF,
@@ -67,9 +73,9 @@ enum {
     SOLID_END,
     SUMS,
     PRESSURE,
-    NOW, /* positions after free motion; then at the ends of substeps, alternately */
-    NEXT_A,
-    NEXT_B,
+    NEXT,  /* positions after constraints */
+    NOW_A, /* after free motion, then at the ends of substeps, alternately */
+    NOW_B,
     VELOCITY,
     NEXT_VELOCITY,
     AIM,
@@ -81,9 +87,6 @@ static const abuti_kit_table table = {sources, KERNELS, BUFFERS, cloth_modules};
 struct cloth_device {
     abuti_queue queue;
     abuti_kit kit;
-    abut_buffer *start, *end;      /* positions of all vertices */
-    abut_buffer *nearest;          /* one abut_nearest per vertex */
-    abut_buffer *hits;             /* one abut_radial_hit per vertex */
     const abuti_buffer *solid_end; /* of this step */
     uint32_t solid_moves;
     bool has_start, has_velocity; /* `position` and `velocity` are uploaded */
@@ -93,7 +96,7 @@ struct cloth_device {
 _Static_assert(sizeof(abut_nearest) == 64, "as vec_nearest");
 
 #define DATA(which) KIT_BUFFER(&d->kit, which)
-#define BUFFER_OF(buffer) ABUTI_BUFFER(&(buffer)->memory)
+#define ARRAY(which) ABUTI_BUFFER(&c->arrays.which.buffer->memory)
 
 /* ---- create ---- */
 
@@ -118,18 +121,18 @@ static void destroy(cloth *c) {
     if (!d)
         return;
     abuti_kit_close(&d->kit);
-    abut_buffer_destroy(d->start);
-    abut_buffer_destroy(d->end);
-    abut_buffer_destroy(d->nearest);
-    abut_buffer_destroy(d->hits);
+    abut_buffer_destroy(c->arrays.start.buffer);
+    abut_buffer_destroy(c->arrays.end.buffer);
+    abut_buffer_destroy(c->arrays.nearest.buffer);
+    abut_buffer_destroy(c->arrays.hits.buffer);
     abuti_queue_close(&d->queue);
     CLOTH_FREE(c, d);
     c->device = NULL;
 }
 
-static void create_buffer(struct cloth_device *d, size_t bytes, abut_buffer **buffer) {
-    if (!*buffer && !abuti_kit_failed(&d->kit))
-        abuti_kit_fail(&d->kit, abut_buffer_create(d->queue.device, bytes, buffer));
+static void create_array(struct cloth_device *d, size_t count, size_t bytes, abut_array *array) {
+    if (!array->buffer && !abuti_kit_failed(&d->kit))
+        abuti_kit_fail(&d->kit, abut_buffer_create(d->queue.device, count * bytes, &array->buffer));
 }
 
 static abut_status prepare(cloth *c) {
@@ -152,14 +155,16 @@ static abut_status prepare(cloth *c) {
         [HEADS] = {(size_t)c->search.mask + 1, sizeof(uint32_t), NULL},
         [CHAIN] = {n, sizeof(uint32_t), NULL},
         [SELVES] = {n, sizeof(cloth_self), NULL},
+        [CORNER_HEADS] = {n, sizeof(uint32_t), NULL},
+        [CORNER_CHAIN] = {3 * n, sizeof(uint32_t), NULL},
         [TOUCHES] = {n, sizeof(cloth_touch), NULL},
         [HELD] = {c->held_count, sizeof *c->held, c->held},
         [HELD_OF] = {c->held_of ? n : 0, sizeof *c->held_of, c->held_of},
         [SUMS] = {cloth_volume_blocks(c), sizeof(double), NULL},
         [PRESSURE] = {1, sizeof(double), NULL},
-        [NOW] = {n, sizeof(vec), NULL},
-        [NEXT_A] = {n, sizeof(vec), NULL},
-        [NEXT_B] = {n, sizeof(vec), NULL},
+        [NEXT] = {n, sizeof(vec), NULL},
+        [NOW_A] = {n, sizeof(vec), NULL},
+        [NOW_B] = {n, sizeof(vec), NULL},
         [VELOCITY] = {n, sizeof(vec), NULL},
         [NEXT_VELOCITY] = {n, sizeof(vec), NULL},
         [AIM] = {c->all_vertices, sizeof(vec), NULL},
@@ -175,12 +180,12 @@ static abut_status prepare(cloth *c) {
     if (c->solid)
         abuti_kit_upload(&d->kit, SOLID_CORNERS, abut_mesh_indices(c->solid),
                          abut_mesh_triangle_count(c->solid), 3 * sizeof(uint32_t));
-    create_buffer(d, c->all_vertices * sizeof(vec), &d->start);
-    create_buffer(d, c->all_vertices * sizeof(vec), &d->end);
+    create_array(d, c->all_vertices, sizeof(vec), &c->arrays.start);
+    create_array(d, c->all_vertices, sizeof(vec), &c->arrays.end);
     if (c->radial)
-        create_buffer(d, n * sizeof(abut_radial_hit), &d->hits);
+        create_array(d, n, sizeof(abut_radial_hit), &c->arrays.hits);
     else if (c->solid)
-        create_buffer(d, n * sizeof(abut_nearest), &d->nearest);
+        create_array(d, n, sizeof(abut_nearest), &c->arrays.nearest);
     return abuti_kit_finish(&d->kit);
 }
 
@@ -192,7 +197,8 @@ static abut_status begin_step(cloth *c, abut_array solid_end) {
     const uint32_t count = c->all_vertices - c->vertices;
     abut_status status = ABUT_OK;
     if (!d->has_start)
-        status = abut_buffer_write(d->start, 0, c->position, c->all_vertices * sizeof(vec));
+        status = abut_buffer_write(c->arrays.start.buffer, 0, c->position,
+                                   c->all_vertices * sizeof(vec));
     d->has_start = !status;
     d->solid_moves = solid_end.host || solid_end.buffer;
     d->solid_end = solid_end.buffer ? &solid_end.buffer->memory : &kit->buffers[SOLID_END];
@@ -212,29 +218,28 @@ static abut_status begin_step(cloth *c, abut_array solid_end) {
     return status;
 }
 
-static abut_status find_contacts(cloth *c, double radius) {
+static abut_status find_contacts(cloth *c) {
     struct cloth_device *d = c->device;
     const size_t group_words = GROUP * sizeof(uint32_t);
     if (!c->options.no_self) {
         abuti_kit_fill(&d->kit, HEADS, VEC_NONE, ((size_t)c->search.mask + 1) * sizeof(uint32_t));
+        abuti_kit_fill(&d->kit, CORNER_HEADS, VEC_NONE, c->vertices * sizeof(uint32_t));
         ABUTI_KIT_RUN(&d->kit, INSERT, c->vertices, GROUP, ABUTI_VALUE(c->search),
-                      ABUTI_VALUE(c->vertices), BUFFER_OF(d->start), DATA(HEADS), DATA(CHAIN));
+                      ABUTI_VALUE(c->vertices), ARRAY(start), DATA(HEADS), DATA(CHAIN));
         ABUTI_KIT_RUN(&d->kit, FIND_SELVES, (size_t)c->vertices * CELL_LANES, GROUP,
                       ABUTI_VALUE(c->search), ABUTI_VALUE(c->vertices), DATA(HEADS), DATA(CHAIN),
-                      DATA(CORNERS), DATA(FACE_BEGIN), DATA(FACES), DATA(REST), BUFFER_OF(d->start),
+                      DATA(CORNERS), DATA(FACE_BEGIN), DATA(FACES), DATA(REST), ARRAY(start),
                       ABUTI_LOCAL_MEMORY(GROUP * sizeof(double)), ABUTI_LOCAL_MEMORY(group_words),
-                      ABUTI_LOCAL_MEMORY(group_words), DATA(SELVES), DATA(TOTALS));
+                      ABUTI_LOCAL_MEMORY(group_words), DATA(SELVES), DATA(CORNER_HEADS),
+                      DATA(CORNER_CHAIN), DATA(TOTALS));
+        ABUTI_KIT_RUN(&d->kit, SORT_CORNERS, c->vertices, GROUP, ABUTI_VALUE(c->vertices),
+                      DATA(CORNER_HEADS), DATA(CORNER_CHAIN));
     }
-    if (radius > 0) {
-        abut_status status =
-            abut_nearest_point_batch(c->bvhs[1].bvh, abut_array_buffer(d->start), c->vertices,
-                                     radius, abut_array_buffer(d->nearest));
-        abuti_kit_fail(&d->kit, status);
+    if (c->solid && !c->radial)
         ABUTI_KIT_RUN(&d->kit, FIND_TOUCHES, c->vertices, GROUP, ABUTI_VALUE(c->search),
-                      ABUTI_VALUE(c->vertices), BUFFER_OF(d->nearest), DATA(SOLID_CORNERS),
-                      BUFFER_OF(d->start), ABUTI_BUFFER(d->solid_end), ABUTI_VALUE(d->solid_moves),
-                      DATA(TOUCHES), DATA(TOTALS));
-    }
+                      ABUTI_VALUE(c->vertices), ARRAY(nearest), DATA(SOLID_CORNERS), ARRAY(start),
+                      ABUTI_BUFFER(d->solid_end), ABUTI_VALUE(d->solid_moves), DATA(TOUCHES),
+                      DATA(TOTALS));
     return abuti_kit_finish(&d->kit); /* its time is reported */
 }
 
@@ -253,33 +258,38 @@ static void find_pressure(cloth *c, const cloth_substep *s, const abuti_buffer *
 static abut_status advance(cloth *c, double seconds) {
     struct cloth_device *d = c->device;
     const cloth_patches *p = &c->patches;
-    const abuti_buffer *x = &d->start->memory, *velocity = &d->kit.buffers[VELOCITY];
+    const abuti_buffer *x = &c->arrays.start.buffer->memory, *velocity = &d->kit.buffers[VELOCITY];
     if (c->held_count)
         ABUTI_KIT_RUN(&d->kit, PLACE_HOLDS, c->held_count, GROUP, ABUTI_VALUE(c->held_count),
-                      ABUTI_VALUE(c->vertices), DATA(SOLID_CORNERS), BUFFER_OF(d->start),
+                      ABUTI_VALUE(c->vertices), DATA(SOLID_CORNERS), ARRAY(start),
                       ABUTI_BUFFER(d->solid_end), ABUTI_VALUE(d->solid_moves), DATA(GIVEN),
                       DATA(HELD));
     for (uint32_t i = 0; i < c->options.substeps; i++) {
         const cloth_substep s = cloth_substep_of(c, seconds, i);
-        const abuti_buffer *next = &d->kit.buffers[i & 1 ? NEXT_B : NEXT_A];
+        const abuti_buffer *now = &d->kit.buffers[i & 1 ? NOW_B : NOW_A],
+                           *next = &d->kit.buffers[NEXT];
         find_pressure(c, &s, x);
         ABUTI_KIT_RUN(&d->kit, MOVE, c->vertices, GROUP, ABUTI_VALUE(s), ABUTI_VALUE(c->vertices),
                       DATA(INVERSE_MASS), DATA(CORNERS), DATA(FACE_BEGIN), DATA(FACES),
                       DATA(PRESSURE), DATA(HELD_OF), DATA(HELD), ABUTI_BUFFER(velocity),
-                      ABUTI_BUFFER(x), DATA(NOW));
+                      ABUTI_BUFFER(x), ABUTI_BUFFER(now));
         ABUTI_KIT_GROUPS(&d->kit, SOLVE, p->count, PATCH_LANES, ABUTI_VALUE(s), DATA(PATCHES),
-                         DATA(LIST), DATA(HINGES), DATA(EDGES), DATA(INVERSE_MASS), DATA(SELVES),
-                         DATA(TOUCHES), ABUTI_BUFFER(x), DATA(NOW),
-                         ABUTI_LOCAL_MEMORY(p->largest * sizeof(vec)),
-                         ABUTI_LOCAL_MEMORY(p->largest * sizeof(double)), ABUTI_BUFFER(next),
-                         DATA(NEXT_VELOCITY));
-        x = next;
+                         DATA(LIST), DATA(HINGES), DATA(EDGES), DATA(INVERSE_MASS),
+                         ABUTI_BUFFER(now), ABUTI_LOCAL_MEMORY(p->largest * sizeof(vec)),
+                         ABUTI_LOCAL_MEMORY(p->largest * sizeof(double)), DATA(NEXT));
+        for (uint32_t pass = 0; pass < s.passes; pass++)
+            ABUTI_KIT_RUN(&d->kit, CONTACTS, c->vertices, GROUP, ABUTI_VALUE(s),
+                          ABUTI_VALUE(c->vertices), DATA(INVERSE_MASS), DATA(SELVES),
+                          DATA(CORNER_HEADS), DATA(CORNER_CHAIN), DATA(TOUCHES), ABUTI_BUFFER(x),
+                          ABUTI_BUFFER(pass & 1 ? now : next), ABUTI_BUFFER(pass & 1 ? next : now),
+                          DATA(NEXT_VELOCITY));
+        x = now;
         velocity = &d->kit.buffers[NEXT_VELOCITY];
     }
     ABUTI_KIT_RUN(&d->kit, AIMS, c->all_vertices, GROUP, ABUTI_VALUE(c->all_vertices),
-                  ABUTI_VALUE(c->vertices), ABUTI_BUFFER(x), BUFFER_OF(d->start),
-                  ABUTI_BUFFER(d->solid_end), ABUTI_VALUE(d->solid_moves), DATA(AIM),
-                  BUFFER_OF(d->end), DATA(TOTALS));
+                  ABUTI_VALUE(c->vertices), ABUTI_BUFFER(x), ARRAY(start),
+                  ABUTI_BUFFER(d->solid_end), ABUTI_VALUE(d->solid_moves), DATA(AIM), ARRAY(end),
+                  DATA(TOTALS));
     if (c->radial)
         return abuti_kit_finish(&d->kit);
     abut_status status = abuti_kit_download(&d->kit, TOTALS, &c->totals, 1, sizeof c->totals);
@@ -294,34 +304,23 @@ static abut_status advance(cloth *c, double seconds) {
 }
 
 static abut_status set_end(cloth *c) {
-    return abut_buffer_write(c->device->end, 0, c->end, c->all_vertices * sizeof(vec));
+    return abut_buffer_write(c->arrays.end.buffer, 0, c->end, c->all_vertices * sizeof(vec));
 }
 
-static abut_status step(cloth *c, abut_sweep *motion) {
-    return abut_sweep_set_positions(motion, abut_array_buffer(c->device->start),
-                                    abut_array_buffer(c->device->end));
-}
-
-static abut_status leave_fields(cloth *c, double seconds, abut_radial_particles *particles) {
+static abut_status settle_vertices(cloth *c, double seconds) {
     struct cloth_device *d = c->device;
-    particles->from = abut_array_buffer(d->start);
-    particles->to = abut_array_buffer(d->end);
-    particles->hits = abut_array_buffer(d->hits);
-    abut_status status = abut_radial_collide(c->radial, particles);
-    if (status)
-        return status;
     ABUTI_KIT_RUN(&d->kit, SETTLE, c->vertices, GROUP, ABUTI_VALUE(c->vertices),
-                  ABUTI_VALUE(seconds), DATA(INVERSE_MASS), BUFFER_OF(d->start), DATA(AIM),
-                  BUFFER_OF(d->hits), BUFFER_OF(d->end), DATA(NEXT_VELOCITY), DATA(TOTALS));
+                  ABUTI_VALUE(seconds), DATA(INVERSE_MASS), ARRAY(start), DATA(AIM), ARRAY(hits),
+                  ARRAY(end), DATA(NEXT_VELOCITY), DATA(TOTALS));
     return abuti_kit_download(&d->kit, TOTALS, &c->totals, 1, sizeof c->totals);
 }
 
 /* Against a solid the host has everything too. */
 static void finish(cloth *c, bool velocities_changed) {
     struct cloth_device *d = c->device;
-    abut_buffer *start = d->start;
-    d->start = d->end;
-    d->end = start;
+    const abut_array start = c->arrays.start;
+    c->arrays.start = c->arrays.end;
+    c->arrays.end = start;
     abuti_kit_swap(&d->kit, VELOCITY, NEXT_VELOCITY);
     d->has_velocity = !velocities_changed;
     d->is_ahead = c->radial != NULL;
@@ -337,7 +336,7 @@ static abut_status fetch(cloth *c) {
     if (!status)
         status = abuti_kit_download(&d->kit, VELOCITY, c->velocity, c->vertices, sizeof(vec));
     if (!status)
-        status = abuti_buffer_download(&d->queue, &d->start->memory, 0, c->position,
+        status = abuti_buffer_download(&d->queue, &c->arrays.start.buffer->memory, 0, c->position,
                                        c->all_vertices * sizeof(vec));
     d->is_ahead = status != ABUT_OK;
     return status;
@@ -354,8 +353,7 @@ const cloth_backend cloth_on_device = {.create = create,
                                        .find_contacts = find_contacts,
                                        .advance = advance,
                                        .set_end = set_end,
-                                       .step = step,
-                                       .leave_fields = leave_fields,
+                                       .settle = settle_vertices,
                                        .finish = finish,
                                        .fetch = fetch,
                                        .changed = changed};

@@ -29,6 +29,13 @@ typedef struct cloth_leaving {
     abut_nearest *answers;
 } cloth_leaving;
 
+/* Data that queries of the library read and write where the back end has them: positions of all
+ * vertices at the start and end of a step, and for each vertex of the cloth its closest point on
+ * the solid or its hit of a radial field. */
+typedef struct cloth_arrays {
+    abut_array start, end, nearest, hits;
+} cloth_arrays;
+
 typedef struct cloth_host cloth_host;
 
 struct cloth {
@@ -58,8 +65,9 @@ struct cloth {
     vec *position;                 /* all_vertices: at the start and end of steps */
     vec *velocity, *next_velocity; /* at the start of a step, and at its end until it is accepted */
     vec *aim, *end;                /* all_vertices: before and after the handling of impacts */
-    uint64_t solid_moved;          /* number of steps in which the solid moved */
-    cloth_totals totals;           /* of this step */
+    cloth_arrays arrays;
+    uint64_t solid_moved; /* number of steps in which the solid moved */
+    cloth_totals totals;  /* of this step */
 
     /* collisions with the solid */
     cloth_bvh bvhs[2];      /* of the cloth, and of the solid on the device if there is one */
@@ -114,11 +122,13 @@ abut_status cloth_measure_volume(cloth *c);
 
 /* Data of the solver on the CPU. */
 struct cloth_host {
-    vec *x, *now, *next; /* per vertex: at the start of a substep, after free motion, at its end */
+    vec *x, *now, *next; /* per vertex: at the start of a substep; after free motion, then at the
+                            end; after constraints */
     vec *push;           /* of the air on a third of each triangle */
     double *sums;        /* one per block of triangles */
-    uint32_t *heads, *chain;
+    uint32_t *heads, *chain; /* of the search */
     cloth_self *selves;
+    uint32_t *corner_heads, *corner_chain; /* contacts of a vertex: cloth_keep_apart() */
     cloth_touch *touches;
     abut_nearest *nearest;
     abut_radial_hit *hits;
@@ -128,26 +138,23 @@ struct cloth_host {
     const vec *solid_end; /* of this step; null if the solid does not move */
 };
 
-/* CPU and device compute the same bits. */
+/* CPU and device compute the same bits. Functions that a back end does not need are null. */
 typedef struct cloth_backend {
     abut_status (*create)(cloth *c);
     void (*destroy)(cloth *c);
-    /* Called once, before the first step. */
+    /* Called once, before the first step. Sets the arrays. */
     abut_status (*prepare)(cloth *c);
     /* First call of a step, which copies its input. `solid_end` is a host array against a solid. */
     abut_status (*begin)(cloth *c, abut_array solid_end);
-    /* Finds the faces near vertices and, above 0, the points of the solid within `radius`. */
-    abut_status (*find_contacts)(cloth *c, double radius);
+    /* Finds the faces near vertices, and touches from the closest points on the solid. */
+    abut_status (*find_contacts)(cloth *c);
     /* Computes aims, which are also the ends, velocities and totals. Only against radial fields
      * the results may stay on the device. */
     abut_status (*advance)(cloth *c, double seconds);
     /* Against a solid: `end` differs from the aims, or from the last one. */
     abut_status (*set_end)(cloth *c);
-    /* Sets the step of a motion. */
-    abut_status (*step)(cloth *c, abut_sweep *motion);
-    /* Against radial fields: moves vertices out of them, and completes velocities and totals.
-     * Writes the number of moved vertices. */
-    abut_status (*leave_fields)(cloth *c, double seconds, abut_radial_particles *particles);
+    /* Against radial fields, which have moved ends: completes these, velocities and totals. */
+    abut_status (*settle)(cloth *c, double seconds);
     /* Called after a step was accepted: its end is the start of the next. */
     void (*finish)(cloth *c, bool velocities_changed);
     /* Downloads results that are only on the device. */
@@ -155,6 +162,11 @@ typedef struct cloth_backend {
     /* Called after the host has changed downloaded positions and velocities. */
     void (*changed)(cloth *c);
 } cloth_backend;
+
+/* Downloads results that are only on the device. */
+static inline abut_status cloth_fetch(const cloth *c) {
+    return c->backend->fetch ? c->backend->fetch((cloth *)(uintptr_t)c) : ABUT_OK;
+}
 
 extern const cloth_backend cloth_on_cpu;    /* solver.c */
 extern const cloth_backend cloth_on_device; /* device.c */

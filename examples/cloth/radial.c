@@ -22,7 +22,11 @@ abut_status cloth_leave_fields(cloth *c, double seconds, cloth_report *report) {
     particles.count = c->vertices;
     particles.radius = fmax(c->options.thickness, FIELD_CELLS * info.cell);
     particles.friction = fmin(c->options.friction, 1);
-    abut_status status = c->backend->leave_fields(c, seconds, &particles);
+    particles.from = c->arrays.start;
+    particles.to = c->arrays.end;
+    particles.hits = c->arrays.hits;
+    abut_status status = abut_radial_collide(c->radial, &particles);
+    status = status ? status : c->backend->settle(c, seconds);
     report->impacts = (uint32_t)particles.hit_count;
     return status;
 }
@@ -36,7 +40,7 @@ static abut_status prepare_leaving(cloth *c) {
                (l->moved || (l->moved = cloth_room(c, n, sizeof *l->moved))) &&
                (l->queried || (l->queried = cloth_room(c, n, sizeof *l->queried))) &&
                (l->answers || (l->answers = cloth_room(c, n, sizeof *l->answers)));
-    abut_status status = all ? c->backend->fetch(c) : ABUT_ERROR_MEMORY;
+    abut_status status = all ? cloth_fetch(c) : ABUT_ERROR_MEMORY;
     status = status ? status : cloth_fit(c, 1);
     abut_sign_info info = abut_sign_info_default();
     status = status ? status : abut_sign_get_info(c->bvhs[1].bvh, &info);
@@ -110,7 +114,7 @@ abut_status cloth_leave_solid(cloth *c, double depth, uint32_t *moved, double *d
         return status;
     for (uint32_t i = 0; i < c->vertices && first; i++)
         settle_outside(c, i, l->moved[i]);
-    if (first)
+    if (first && c->backend->changed)
         c->backend->changed(c);
     *moved = first;
     *deepest = most;

@@ -2,7 +2,9 @@
 #include "scenes.h"
 
 #include "critter.h"
-#include "parts.h"
+#include "vector.h"
+
+#include <time.h>
 
 #define PI 3.14159265358979323846
 #define FRAME_SECONDS (1.0 / 60)
@@ -56,6 +58,12 @@ struct scene {
     bool windy;
     vec up;
 };
+
+static double now(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
 
 const char *scene_name(scene_kind kind) {
     static const char *const names[] = {"ball", "sleeve", "sheet", "dress", "cape"};
@@ -553,13 +561,13 @@ static abut_status radial_step(scene *s, cloth_report *report) {
     abut_status status = ABUT_OK;
     for (int i = 0; i < RADIAL_STEPS && !status; i++) {
         cloth_report one;
-        double start = cloth_clock();
+        double start = now();
         status = skin_at(s, s->time + seconds);
-        double skinned = cloth_clock();
+        double skinned = now();
         status = status ? status : abut_radial_set_positions(s->radial, s->bones, body_now(s));
         if (s->windy)
             cloth_set_wind(s->cloth, wind_at(s, s->time));
-        double updated = cloth_clock();
+        double updated = now();
         status = status ? status : cloth_step_from(s->cloth, seconds, body_now(s), &one);
         if (status)
             break;
@@ -579,11 +587,11 @@ static abut_status radial_step(scene *s, cloth_report *report) {
     }
     if (!status && s->outside) {
         uint32_t moved = 0;
-        double depth = 0, start = cloth_clock();
+        double depth = 0, start = now();
         status = cloth_leave_solid(s->cloth, LEAVE_DEPTH, &moved, &depth);
         all.impacts += moved;
-        s->parts.outside += cloth_clock() - start;
-        all.sweep += cloth_clock() - start;
+        s->parts.outside += now() - start;
+        all.sweep += now() - start;
     }
     if (!status)
         *report = all;

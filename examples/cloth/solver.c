@@ -7,6 +7,8 @@ typedef struct turn {
     cloth_substep s;
     double pressure;
     const vec *velocity; /* at the start of the substep */
+    const vec *from;     /* positions before a pass over contacts, and after it */
+    vec *to;
 } turn;
 
 static void run(turn *t, size_t count, size_t grain, void (*body)(void *, size_t, size_t, size_t)) {
@@ -34,7 +36,8 @@ static void destroy(cloth *c) {
     if (!h)
         return;
     CLOTH_FREE(c, h->x, h->now, h->next, h->push, h->sums, h->heads, h->chain, h->selves,
-               h->touches, h->nearest, h->hits, h->at, h->inverse, h->totals, h);
+               h->corner_heads, h->corner_chain, h->touches, h->nearest, h->hits, h->at, h->inverse,
+               h->totals, h);
     c->host = NULL;
 }
 
@@ -51,11 +54,13 @@ static abut_status prepare(cloth *c) {
                ROOM(h->totals, tasks_of(n, c->options.grain));
     if (!c->options.no_self)
         all = all && ROOM(h->heads, (size_t)c->search.mask + 1) && ROOM(h->chain, n) &&
-              ROOM(h->selves, n);
+              ROOM(h->selves, n) && ROOM(h->corner_heads, n) && ROOM(h->corner_chain, 3 * n);
     if (c->radial)
         all = all && ROOM(h->hits, n);
     else if (c->solid)
         all = all && ROOM(h->touches, n) && ROOM(h->nearest, n);
+    c->arrays = (cloth_arrays){abut_array_host(c->position), abut_array_host(c->end),
+                               abut_array_host(h->nearest), abut_array_host(h->hits)};
     return all ? ABUT_OK : ABUT_ERROR_MEMORY;
 }
 
@@ -69,6 +74,18 @@ static void insert_vertices(cloth *c) {
         h->chain[i] = *head;
         *head = i;
     }
+}
+
+/* Lists the contacts of the corners of faces. */
+static void list_corners(cloth *c) {
+    cloth_host *h = c->host;
+    memset(h->corner_heads, 0xff, c->vertices * sizeof *h->corner_heads);
+    for (uint32_t i = c->vertices; i-- > 0;)
+        for (uint32_t k = 3; k-- > 0 && h->selves[i].vertex[0] != VEC_NONE;) {
+            uint32_t *head = &h->corner_heads[h->selves[i].vertex[k]];
+            h->corner_chain[3 * i + k] = *head;
+            *head = 3 * i + k;
+        }
 }
 
 static void add_contact(cloth_totals *totals, double gap) {
@@ -106,18 +123,14 @@ static void find_contacts_of(void *data, size_t chunk, size_t begin, size_t end)
     h->totals[chunk] = totals;
 }
 
-static abut_status find_contacts(cloth *c, double radius) {
+static abut_status find_contacts(cloth *c) {
     cloth_host *h = c->host;
     turn t = {.c = c, .h = h, .s = cloth_substep_of(c, 1, 0)};
-    abut_status status = ABUT_OK;
     if (t.s.has_selves)
         insert_vertices(c);
-    if (t.s.has_touches)
-        status = abut_nearest_point_batch(c->bvhs[1].bvh, abut_array_host(c->position), c->vertices,
-                                          radius, abut_array_host(h->nearest));
-    if (status)
-        return status;
     run(&t, c->vertices, c->options.grain, find_contacts_of);
+    if (t.s.has_selves)
+        list_corners(c);
     for (size_t i = 0; i < tasks_of(c->vertices, c->options.grain); i++) {
         c->totals.contacts += h->totals[i].contacts;
         if (h->totals[i].thinnest < c->totals.thinnest)
@@ -209,14 +222,20 @@ static void solve_patches(void *data, size_t chunk, size_t begin, size_t end) {
                 if (edge[i].vertex[0] != VEC_NONE)
                     cloth_hold_edge(&t->s, edge[i], inverse, at);
         }
-        for (uint32_t i = 0; i < p->own; i++) {
-            const uint32_t v = list[i];
-            const vec was = h->x[v];
-            const vec to = cloth_keep_contacts(&t->s, v, inverse[i], h->selves, h->touches, was,
-                                               at[i], h->x, h->now);
-            h->next[v] = to;
-            c->next_velocity[v] = vec_scale(vec_sub(to, was), 1 / t->s.h);
-        }
+        for (uint32_t i = 0; i < p->own; i++)
+            h->next[list[i]] = at[i];
+    }
+}
+
+static void keep_contacts(void *data, size_t chunk, size_t begin, size_t end) {
+    const turn *t = data;
+    cloth *c = t->c;
+    const cloth_host *h = t->h;
+    (void)chunk;
+    for (size_t v = begin; v < end; v++) {
+        t->to[v] = cloth_keep_contacts(&t->s, (uint32_t)v, c->inverse_mass[v], h->selves,
+                                       h->corner_heads, h->corner_chain, h->touches, h->x, t->from);
+        c->next_velocity[v] = vec_scale(vec_sub(t->to[v], h->x[v]), 1 / t->s.h);
     }
 }
 
@@ -250,9 +269,14 @@ static abut_status advance(cloth *c, double seconds) {
             run(&t, c->triangles, grain, push_triangles);
         run(&t, c->vertices, grain, move_vertices);
         run(&t, c->patches.count, patch_grain(c), solve_patches);
+        for (uint32_t pass = 0; pass < t.s.passes; pass++) {
+            t.from = pass & 1 ? h->now : h->next;
+            t.to = pass & 1 ? h->next : h->now;
+            run(&t, c->vertices, grain, keep_contacts);
+        }
         vec *x = h->x;
-        h->x = h->next;
-        h->next = x;
+        h->x = h->now;
+        h->now = x;
     }
     for (uint32_t i = 0; i < c->all_vertices; i++) {
         c->aim[i] = c->end[i] =
@@ -263,43 +287,21 @@ static abut_status advance(cloth *c, double seconds) {
     return ABUT_OK;
 }
 
-static abut_status leave_fields(cloth *c, double seconds, abut_radial_particles *particles) {
+static abut_status settle_vertices(cloth *c, double seconds) {
     cloth_host *h = c->host;
-    particles->from = abut_array_host(c->position);
-    particles->to = abut_array_host(c->end);
-    particles->hits = abut_array_host(h->hits);
-    abut_status status = abut_radial_collide(c->radial, particles);
-    for (uint32_t i = 0; i < c->vertices && !status; i++) {
+    for (uint32_t i = 0; i < c->vertices; i++) {
         c->end[i] = cloth_settle(c->inverse_mass[i], c->position[i], c->aim[i], c->end[i], seconds,
                                  &c->next_velocity[i]);
         const float left = h->hits[i].left;
         if (left > 0 && cloth_bits_of((double)left) > c->totals.deepest)
             c->totals.deepest = cloth_bits_of((double)left);
     }
-    return status;
-}
-
-static abut_status set_end(cloth *c) {
-    (void)c;
     return ABUT_OK;
-}
-
-static abut_status step(cloth *c, abut_sweep *motion) {
-    return abut_sweep_set_positions(motion, abut_array_host(c->position), abut_array_host(c->end));
 }
 
 static void finish(cloth *c, bool velocities_changed) {
     (void)velocities_changed;
     memcpy(c->position, c->end, c->all_vertices * sizeof *c->position);
-}
-
-static abut_status fetch(cloth *c) {
-    (void)c;
-    return ABUT_OK;
-}
-
-static void changed(cloth *c) {
-    (void)c;
 }
 
 const cloth_backend cloth_on_cpu = {.create = create,
@@ -308,9 +310,5 @@ const cloth_backend cloth_on_cpu = {.create = create,
                                     .begin = begin_step,
                                     .find_contacts = find_contacts,
                                     .advance = advance,
-                                    .set_end = set_end,
-                                    .step = step,
-                                    .leave_fields = leave_fields,
-                                    .finish = finish,
-                                    .fetch = fetch,
-                                    .changed = changed};
+                                    .settle = settle_vertices,
+                                    .finish = finish};

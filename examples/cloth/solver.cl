@@ -1,5 +1,5 @@
-/* The solver of a cloth on a device; see solver_shared.h, and solver.c for the same on the CPU. Two
- * launches per substep, and two more if there is pressure. */
+/* The solver of a cloth on a device; see solver_shared.h, and solver.c for the same on the CPU.
+ * Two launches per substep, one per pass over contacts, and two more if there is pressure. */
 #include "solver_shared.h"
 
 #define GROUP CLOTH_GROUP
@@ -20,7 +20,8 @@ __kernel GROUP_OF(GROUP) void cloth_find_selves(
     cloth_search s, uint vertices, __global const uint *heads, __global const uint *chain,
     __global const uint *corners, __global const uint *begin, __global const uint *faces,
     __global const vec *rest, __global const vec *x, __local double *sqs, __local uint *best_faces,
-    __local uint *lanes, __global cloth_self *selves, __global cloth_totals *totals) {
+    __local uint *lanes, __global cloth_self *selves, __global uint *corner_heads,
+    __global uint *corner_chain, __global cloth_totals *totals) {
     const uint v = (uint)get_global_id(0) / CELL_LANES, item = (uint)get_local_id(0);
     const uint lane = item % CELL_LANES;
     cloth_found best = cloth_found_none(&s);
@@ -51,8 +52,31 @@ __kernel GROUP_OF(GROUP) void cloth_find_selves(
         return;
     }
     selves[v] = self;
+    for (uint k = 0; k < 3; k++)
+        corner_chain[3 * v + k] = atomic_xchg(&corner_heads[self.vertex[k]], 3 * v + k);
     atomic_min(&totals->thinnest, as_uint((float)gap));
     atomic_inc(&totals->contacts);
+}
+
+/* Sorts the contacts of corners of faces, which are in any order: one vertex per work-item. */
+__kernel GROUP_OF(GROUP) void cloth_sort_corners(uint vertices, __global uint *heads,
+                                                 __global uint *chain) {
+    const uint v = (uint)get_global_id(0);
+    uint head = VEC_NONE;
+    if (v >= vertices)
+        return;
+    for (uint i = heads[v], next; i != VEC_NONE; i = next) {
+        uint before = VEC_NONE, after = head;
+        next = chain[i];
+        for (; after < i; after = chain[after])
+            before = after;
+        chain[i] = after;
+        if (before == VEC_NONE)
+            head = i;
+        else
+            chain[before] = i;
+    }
+    heads[v] = head;
 }
 
 __kernel GROUP_OF(GROUP) void cloth_find_touches(
@@ -137,14 +161,11 @@ __kernel GROUP_OF(GROUP) void cloth_move(
     now[i] = at;
 }
 
-/* One work-group per patch. `x` are positions at the start of the substep, `now` after free
- * motion; `next` and `velocity` are the results. */
+/* One work-group per patch: the positions `next` after constraints from those after free motion. */
 __kernel GROUP_OF(PATCH_LANES) void cloth_solve(
     cloth_substep s, __global const cloth_patch *patches, __global const uint *list,
     __global const cloth_hinge *hinges, __global const cloth_edge *edges, __global const double *w,
-    __global const cloth_self *selves, __global const cloth_touch *touches, __global const vec *x,
-    __global const vec *now, __local vec *at, __local double *inverse, __global vec *next,
-    __global vec *velocity) {
+    __global const vec *now, __local vec *at, __local double *inverse, __global vec *next) {
     const cloth_patch p = patches[get_group_id(0)];
     const uint item = (uint)get_local_id(0);
     for (uint i = item; i < p.all; i += PATCH_LANES) {
@@ -178,13 +199,22 @@ __kernel GROUP_OF(PATCH_LANES) void cloth_solve(
         }
     }
     barrier(CLK_LOCAL_MEM_FENCE);
-    for (uint i = item; i < p.own; i += PATCH_LANES) {
-        uint v = list[p.first + i];
-        vec was = x[v];
-        vec to = cloth_keep_contacts(&s, v, inverse[i], selves, touches, was, at[i], x, now);
-        next[v] = to;
-        velocity[v] = vec_scale(vec_sub(to, was), 1 / s.h);
-    }
+    for (uint i = item; i < p.own; i += PATCH_LANES)
+        next[list[p.first + i]] = at[i];
+}
+
+/* A pass over contacts, one work-item per vertex: from positions `next` to positions `to`, and the
+ * velocities from those at the start of the substep. */
+__kernel GROUP_OF(GROUP) void cloth_contacts(
+    cloth_substep s, uint vertices, __global const double *w, __global const cloth_self *selves,
+    __global const uint *corner_heads, __global const uint *corner_chain,
+    __global const cloth_touch *touches, __global const vec *x, __global const vec *next,
+    __global vec *to, __global vec *velocity) {
+    const uint v = (uint)get_global_id(0);
+    if (v >= vertices)
+        return;
+    to[v] = cloth_keep_contacts(&s, v, w[v], selves, corner_heads, corner_chain, touches, x, next);
+    velocity[v] = vec_scale(vec_sub(to[v], x[v]), 1 / s.h);
 }
 
 /* ---- the end of a step ---- */

@@ -8,18 +8,18 @@
  * those that its constraints refer to, applies all of these constraints round by round, and stores
  * only its own vertices (restricted additive Schwarz: Cai, Sarkis 1999). So constraints that two
  * patches share are applied by both, each to its own copies. A work-group solves a patch in local
- * memory, and a substep has two launches. With one launch per colour of constraints it had some
- * twenty-five, which took longer than the work.
+ * memory, and a substep has two launches, and one per pass over contacts. With one launch per
+ * colour of constraints it had some twenty-five, which took longer than the work.
  *
  * Constraints that patches share come first, all in the same order. So two patches compute the same
  * motion from them, and momentum is conserved, except at corners of three patches. In any other
  * order a ball under pressure propels itself.
  *
- * Contacts: a vertex stays on its side of a plane that moves with the solid, and keeps a distance
- * from the face of the cloth that was nearest to it at the start of the step, among those that are
- * not near it at rest. It moves by half; the vertices of the face have faces of their own. Contacts
- * guarantee nothing: that does collide.c. x are the current positions of vertices, w their inverse
- * masses. */
+ * Contacts follow constraints: a vertex stays on its side of a plane that moves with the solid, and
+ * keeps a distance from the face of the cloth that was nearest to it at the start of the step,
+ * among those that are not near it at rest. Vertex and face move by half each, all at once
+ * (Jacobi). Contacts guarantee nothing: that does collide.c. x are the current positions of
+ * vertices, w their inverse masses. */
 #ifndef CLOTH_SOLVER_SHARED_H
 #define CLOTH_SOLVER_SHARED_H
 
@@ -33,6 +33,9 @@ enum { PATCH_OWN = 128, PATCH_LANES = 64, PATCH_ALL = 1024 };
 /* Work-items of the other groups; those that search for the face of a vertex: at least the number
  * of cells around it. */
 enum { CLOTH_GROUP = 64, CELL_LANES = 32 };
+
+/* Passes over contacts of the cloth with itself. */
+enum { CONTACT_PASSES = 3 };
 
 /* Keeps the length of an edge. */
 typedef struct cloth_edge {
@@ -85,7 +88,8 @@ typedef struct cloth_substep {
     double first_volume;
     double least_bend; /* below it a hinge has no direction */
     vec gravity, wind;
-    uint32_t has_holds, has_touches, has_selves, spare;
+    uint32_t has_holds, has_touches, has_selves;
+    uint32_t passes; /* over contacts; an odd number */
 } cloth_substep;
 
 /* Rounds of hinges, then of edges that several patches share, then the same for inner ones;
@@ -318,19 +322,43 @@ static inline vec vec_mix(vec a, vec b, vec c, const double *weight) {
     return vec_along(vec_along(vec_scale(a, weight[0]), weight[1], b), weight[2], c);
 }
 
-/* The position of a vertex that keeps its distance from its face. In the substep the face moves
- * from `before` to `now`, and the vertex from `was` to `at`. */
-static inline vec cloth_keep_off(const cloth_self *self, double friction, vec was, vec at,
-                                 const CLOTH_GLOBAL vec *before, const CLOTH_GLOBAL vec *now) {
+/* The motion of vertex v relative to its face that a contact requires: apart, with friction. In
+ * the substep both sides have moved from `before` to `now`. */
+static inline vec cloth_push_apart(const cloth_self *self, uint32_t v, double friction,
+                                   const CLOTH_GLOBAL vec *before, const CLOTH_GLOBAL vec *now) {
     const uint32_t a = self->vertex[0], b = self->vertex[1], c = self->vertex[2];
-    vec point = vec_mix(now[a], now[b], now[c], self->weight), normal = self->normal;
-    double off = self->least - vec_dot(vec_sub(at, point), normal);
+    const vec gap = vec_sub(now[v], vec_mix(now[a], now[b], now[c], self->weight));
+    const double off = self->least - vec_dot(gap, self->normal);
     if (!(off > 0))
-        return at;
-    vec moved = vec_sub(point, vec_mix(before[a], before[b], before[c], self->weight));
-    at = vec_along(at, 0.5 * off, normal);
-    vec slip = vec_sub(vec_sub(at, was), moved);
-    return vec_along(at, -0.5, cloth_rub(slip, normal, off, friction));
+        return vec_of(0, 0, 0);
+    vec was = vec_sub(before[v], vec_mix(before[a], before[b], before[c], self->weight));
+    vec slip = cloth_rub(vec_sub(gap, was), self->normal, off, friction);
+    return vec_sub(vec_scale(self->normal, off), slip);
+}
+
+/* The position of vertex v that keeps its distance from the cloth. Each side of a contact moves by
+ * half of what it requires, and a vertex by the mean of its contacts: that with its own face, and
+ * those of faces that it is a corner of, by its weight in them. These are a linked list of 3 u + k
+ * for corner k of the face of vertex u, in ascending order, so that the sum has the same bits
+ * everywhere. */
+static inline vec cloth_keep_apart(double friction, uint32_t v,
+                                   const CLOTH_GLOBAL cloth_self *selves,
+                                   const CLOTH_GLOBAL uint32_t *heads,
+                                   const CLOTH_GLOBAL uint32_t *chain,
+                                   const CLOTH_GLOBAL vec *before, const CLOTH_GLOBAL vec *now) {
+    vec sum = vec_of(0, 0, 0);
+    double shares = 1;
+    if (selves[v].vertex[0] != VEC_NONE) {
+        cloth_self self = selves[v];
+        sum = cloth_push_apart(&self, v, friction, before, now);
+    }
+    for (uint32_t i = heads[v]; i != VEC_NONE; i = chain[i]) {
+        cloth_self self = selves[i / 3];
+        const double share = self.weight[i % 3];
+        sum = vec_along(sum, -share, cloth_push_apart(&self, i / 3, friction, before, now));
+        shares += share;
+    }
+    return vec_along(now[v], 0.5 / shares, sum);
 }
 
 /* ---- search for faces of the cloth ---- */
@@ -487,22 +515,22 @@ static inline double cloth_self_of(const cloth_search *s, uint32_t v, const clot
 
 /* ---- the ends of a substep and of a step ---- */
 
-/* The position of an own vertex of a patch, after constraints, that keeps its contacts. `was` is
- * its position at the start of the substep, `at` the current one; x and now are the positions of
- * all vertices at the start and after free motion. */
+/* The position of a vertex that keeps its contacts. x are the positions at the start of the
+ * substep, `now` those after constraints or the last pass. */
 static inline vec cloth_keep_contacts(const cloth_substep *s, uint32_t v, double w,
                                       const CLOTH_GLOBAL cloth_self *selves,
-                                      const CLOTH_GLOBAL cloth_touch *touches, vec was, vec at,
+                                      const CLOTH_GLOBAL uint32_t *heads,
+                                      const CLOTH_GLOBAL uint32_t *chain,
+                                      const CLOTH_GLOBAL cloth_touch *touches,
                                       const CLOTH_GLOBAL vec *x, const CLOTH_GLOBAL vec *now) {
+    vec at = now[v];
     if (!(w > 0))
         return at;
-    if (s->has_selves && selves[v].vertex[0] != VEC_NONE) {
-        cloth_self self = selves[v];
-        at = cloth_keep_off(&self, s->friction, was, at, x, now);
-    }
+    if (s->has_selves)
+        at = cloth_keep_apart(s->friction, v, selves, heads, chain, x, now);
     if (s->has_touches && touches[v].is_near) {
         cloth_touch touch = touches[v];
-        at = cloth_keep_touch(s, &touch, was, at);
+        at = cloth_keep_touch(s, &touch, x[v], at);
     }
     return at;
 }

@@ -47,7 +47,8 @@ cloth_substep cloth_substep_of(const cloth *c, double seconds, uint32_t i) {
                        .wind = o->wind,
                        .has_holds = c->held_count > 0,
                        .has_touches = c->solid && !c->radial,
-                       .has_selves = !o->no_self};
+                       .has_selves = !o->no_self,
+                       .passes = o->no_self ? 1 : CONTACT_PASSES};
     s.keep = 1 / (1 + o->damping * s.h);
     return s;
 }

@@ -1,36 +1,6 @@
 /* Attached vertices of a cloth: pins, springs, and points of a solid; and cloth that such a
  * solid crushes. */
-#include "support/support.h"
-
-#include "parts.h"
-
-#include <math.h>
-#include <stdlib.h>
-
-static abut_context *serial;
-
-static abut_mesh *make_shape(abut_shape_kind kind, uint32_t segments, double scale, vec to) {
-    abut_shape shape = abut_shape_default(kind);
-    abut_mesh *raw = NULL, *mesh = NULL;
-    abut_pose pose = {{0, 0, 0, 0}, to};
-    shape.segments = shape.rings = segments;
-    assert_ok(abut_shape_create(serial, &shape, &raw));
-    assert_ok(abut_mesh_transform(raw, scale, pose, &mesh));
-    abut_mesh_destroy(raw);
-    return mesh;
-}
-
-static cloth *make_cloth(abut_mesh *mesh, const cloth_options *options) {
-    cloth *c = NULL;
-    assert_ok(cloth_create(serial, mesh, options, &c));
-    return c;
-}
-
-static bool is_free(cloth *c) {
-    bool answer = false;
-    assert_ok(cloth_is_free(c, &answer));
-    return answer;
-}
+#include "fixture.h"
 
 static double apart(vec a, vec b) {
     return vec_length(vec_sub(a, b));
@@ -39,7 +9,7 @@ static double apart(vec a, vec b) {
 /* ---- places that the caller gives ---- */
 
 TEST(pins_are_where_they_are_told) {
-    abut_mesh *sheet = make_shape(ABUT_SHAPE_SHEET, 6, 1, vec_of(0, 0, 0));
+    abut_mesh *sheet = make_shape_at(ABUT_SHAPE_SHEET, 6, 1, at(0, 0, 0));
     const cloth_options options = {.bend = 1e-4, .gravity = {0, 0, -10}, .damping = 1};
     cloth *c = make_cloth(sheet, &options);
     const cloth_hold holds[2] = {{.vertex = 0, .triangle = ABUT_NONE},
@@ -88,8 +58,7 @@ TEST(soft_holds_are_springs) {
         holds[i] = (cloth_hold){.vertex = i, .triangle = ABUT_NONE, .stiffness = stiffness};
     assert_ok(cloth_add_holds(c, holds, 3));
     for (int i = 0; i < 400; i++) {
-        cloth_report report;
-        assert_ok(cloth_step(c, 1.0 / 60, NULL, &report));
+        step(c, 1.0 / 60, NULL);
     }
     for (uint32_t i = 0; i < 3; i++)
         assert_true(fabs(cloth_positions(c)[i].z + mass * 10 / stiffness) < 1e-4);
@@ -106,8 +75,8 @@ static vec turned(vec p, double angle) {
 
 /* A ball turns and rises, and takes along what is bound to it: as a rigid motion would. */
 TEST(bound_vertices_go_with_the_solid) {
-    abut_mesh *sheet = make_shape(ABUT_SHAPE_SHEET, 8, 1, vec_of(0, 0, 0.62));
-    abut_mesh *ball = make_shape(ABUT_SHAPE_ICOSPHERE, 6, 0.6, vec_of(0, 0, 0));
+    abut_mesh *sheet = make_shape_at(ABUT_SHAPE_SHEET, 8, 1, at(0, 0, 0.62));
+    abut_mesh *ball = make_shape_at(ABUT_SHAPE_ICOSPHERE, 6, 0.6, at(0, 0, 0));
     for (int soft = 0; soft < 2; soft++) {
         const cloth_options options = {.bend = 1e-4,
                                        .gravity = {0, 0, -3},
@@ -148,7 +117,7 @@ TEST(bound_vertices_go_with_the_solid) {
 TEST(binding_to_slivers) {
     const vec thin[6] = {{0, 0, 0}, {1, 0, 0}, {0.5, 1e-9, 0}, {0, 0, 5}, {0, 0, 5}, {0, 0, 5}};
     abut_mesh *solid = test_mesh(serial, thin, 6, NULL, 0);
-    abut_mesh *sheet = make_shape(ABUT_SHAPE_SHEET, 2, 1, vec_of(0.4, 0.1, 0.6));
+    abut_mesh *sheet = make_shape_at(ABUT_SHAPE_SHEET, 2, 1, at(0.4, 0.1, 0.6));
     const cloth_options options = {.stretch = 100};
     cloth *c = make_cloth(sheet, &options);
     assert_ok(cloth_add_solid(c, solid));
@@ -159,8 +128,7 @@ TEST(binding_to_slivers) {
         for (int i = 0; i < 3; i++)
             assert_true(fabs(holds[k].weight[i]) <= 4);
     assert_ok(cloth_add_holds(c, holds, 2));
-    cloth_report report;
-    assert_ok(cloth_step(c, 0.01, NULL, &report));
+    step(c, 0.01, NULL);
     assert_true(is_free(c));
     cloth_destroy(c);
     abut_mesh_destroy(sheet);
@@ -171,7 +139,7 @@ TEST(binding_to_slivers) {
 
 /* Two boxes as one solid. */
 static abut_mesh *make_jaws(void) {
-    abut_mesh *one = make_shape(ABUT_SHAPE_BOX, 3, 0.5, vec_of(0, 0, 0));
+    abut_mesh *one = make_shape_at(ABUT_SHAPE_BOX, 3, 0.5, at(0, 0, 0));
     uint32_t count = abut_mesh_vertex_count(one), triangles = abut_mesh_triangle_count(one);
     vec *p = malloc(2 * count * sizeof *p);
     uint32_t *t = malloc(6 * triangles * sizeof *t);
@@ -193,7 +161,7 @@ static abut_mesh *make_jaws(void) {
 /* The boxes close on a sheet, pass into each other, and part again. Without yielding everything
  * stops before it is crushed; with it the faces that touch the sheet lag behind, and come back. */
 TEST(crushed_cloth_ends_in_small_steps_or_dents) {
-    abut_mesh *sheet = make_shape(ABUT_SHAPE_SHEET, 7, 1, vec_of(0, 0, 0)), *jaws = make_jaws();
+    abut_mesh *sheet = make_shape_at(ABUT_SHAPE_SHEET, 7, 1, at(0, 0, 0)), *jaws = make_jaws();
     uint32_t solid = abut_mesh_vertex_count(jaws);
     vec *to = malloc(solid * sizeof *to);
     assert_non_null(to);
@@ -234,8 +202,8 @@ TEST(crushed_cloth_ends_in_small_steps_or_dents) {
 /* ---- refusals ---- */
 
 TEST(refusals) {
-    abut_mesh *sheet = make_shape(ABUT_SHAPE_SHEET, 2, 1, vec_of(0, 0, 0));
-    abut_mesh *box = make_shape(ABUT_SHAPE_BOX, 1, 1, vec_of(0, 0, 2));
+    abut_mesh *sheet = make_shape_at(ABUT_SHAPE_SHEET, 2, 1, at(0, 0, 0));
+    abut_mesh *box = make_shape_at(ABUT_SHAPE_BOX, 1, 1, at(0, 0, 2));
     const cloth_options options = {.stretch = 100};
     cloth *c = make_cloth(sheet, &options);
     assert_refused("and fields", cloth_add_radial(c, NULL));
@@ -272,21 +240,16 @@ TEST(refusals) {
 }
 
 static abut_status run_small(abut_context *context, void *data) {
-    abut_shape shapes[2] = {abut_shape_default(ABUT_SHAPE_SHEET),
-                            abut_shape_default(ABUT_SHAPE_BOX)};
     const cloth_options options = {.gravity = {0, 0, -1}, .substeps = 2};
     const uint32_t vertices[2] = {0, 3};
-    abut_mesh *sheet = NULL, *raw = NULL, *box = NULL;
+    abut_mesh *sheet = NULL, *box = NULL;
     cloth_hold holds[2];
     cloth *c = NULL;
     cloth_report report;
     vec to[2] = {{0, 0, 1}, {1, 0, 1}};
     (void)data;
-    shapes[0].segments = shapes[0].rings = 3;
-    abut_status status = abut_shape_create(context, &shapes[0], &sheet);
-    const abut_pose above = {{0, 0, 0, 0}, {0, 0, 2}};
-    status = status ? status : abut_shape_create(context, &shapes[1], &raw);
-    status = status ? status : abut_mesh_transform(raw, 1, above, &box);
+    abut_status status = make_sheet(context, 3, 1, vec_of(0, 0, 0), &sheet);
+    status = status ? status : create_shape(context, ABUT_SHAPE_BOX, 1, 1, 1, at(0, 0, 2), &box);
     status = status ? status : cloth_create(context, sheet, &options, &c);
     status = status ? status : cloth_add_solid(c, box);
     status = status ? status : cloth_bind(c, vertices, 2, 10, holds);
@@ -296,7 +259,6 @@ static abut_status run_small(abut_context *context, void *data) {
     status = status ? status : cloth_step(c, 1.0 / 60, NULL, &report);
     cloth_destroy(c);
     abut_mesh_destroy(sheet);
-    abut_mesh_destroy(raw);
     abut_mesh_destroy(box);
     return status;
 }
@@ -306,8 +268,5 @@ TEST(out_of_memory) {
 }
 
 int main(void) {
-    serial = test_context(NULL, 1);
-    int failed = test_run(NULL, NULL);
-    abut_context_destroy(serial);
-    return failed;
+    return run_serial();
 }

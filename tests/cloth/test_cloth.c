@@ -1,39 +1,11 @@
 /* The cloth of examples/cloth: it moves as cloth does, and passes through nothing. */
-#include "support/support.h"
-
-#include "parts.h"
-#include "scenes.h"
-
-#include <math.h>
-#include <stdlib.h>
-
-static abut_context *serial; /* small work is quicker so */
-
-static abut_mesh *make_shape(abut_shape_kind kind, uint32_t segments) {
-    abut_shape shape = abut_shape_default(kind);
-    abut_mesh *mesh = NULL;
-    shape.segments = shape.rings = segments;
-    assert_ok(abut_shape_create(serial, &shape, &mesh));
-    return mesh;
-}
-
-static cloth *make_cloth(abut_mesh *mesh, const cloth_options *options) {
-    cloth *c = NULL;
-    assert_ok(cloth_create(serial, mesh, options, &c));
-    return c;
-}
+#include "fixture.h"
 
 static vec *copy_positions(const cloth *c) {
     vec *copy = malloc(cloth_vertex_count(c) * sizeof *copy);
     assert_non_null(copy);
     memcpy(copy, cloth_positions(c), cloth_vertex_count(c) * sizeof *copy);
     return copy;
-}
-
-static bool is_free(cloth *c) {
-    bool free_of_all = false;
-    assert_ok(cloth_is_free(c, &free_of_all));
-    return free_of_all;
 }
 
 /* ---- motion ---- */
@@ -46,8 +18,7 @@ TEST(at_rest_it_stays_at_rest) {
         cloth *c = make_cloth(mesh, &options);
         vec *before = copy_positions(c);
         for (int i = 0; i < 20; i++) {
-            cloth_report report;
-            assert_ok(cloth_step(c, 1.0 / 60, NULL, &report));
+            const cloth_report report = step(c, 1.0 / 60, NULL);
             assert_int_equal(0, report.impacts);
         }
         for (uint32_t i = 0; i < cloth_vertex_count(c); i++)
@@ -71,8 +42,7 @@ TEST(energy_does_not_grow_and_pins_stay) {
     vec *before = copy_positions(c);
     double first = total(c), least = 0;
     for (int i = 0; i < 120; i++) {
-        cloth_report report;
-        assert_ok(cloth_step(c, 1.0 / 60, NULL, &report));
+        step(c, 1.0 / 60, NULL);
         assert_true(total(c) < first + 0.005); /* a joule is exchanged */
         least = fmin(least, cloth_energy_of(c).gravity);
         for (int k = 0; k < 2; k++)
@@ -96,8 +66,7 @@ TEST(it_falls_freely) {
     cloth_options options = {.gravity = {0, 0, -10}, .substeps = 40};
     cloth *c = make_cloth(mesh, &options);
     for (int i = 0; i < 30; i++) {
-        cloth_report report;
-        assert_ok(cloth_step(c, 1.0 / 60, NULL, &report));
+        step(c, 1.0 / 60, NULL);
     }
     for (uint32_t i = 0; i < cloth_vertex_count(c); i++)
         assert_true(fabs(cloth_positions(c)[i].z + 0.5 * 10 * 0.25) < 0.01);
@@ -143,8 +112,7 @@ TEST(edges_do_not_pass) {
     cloth *c = make_cloth(mesh, &options);
     uint32_t impacts = 0;
     for (int i = 0; i < 60; i++) {
-        cloth_report report;
-        assert_ok(cloth_step(c, 0.01, NULL, &report));
+        const cloth_report report = step(c, 0.01, NULL);
         impacts += report.impacts;
         assert_true(is_free(c));
     }
@@ -385,8 +353,5 @@ TEST(out_of_memory) {
 }
 
 int main(void) {
-    serial = test_context(NULL, 1);
-    int failed = test_run(NULL, NULL);
-    abut_context_destroy(serial);
-    return failed;
+    return run_serial();
 }

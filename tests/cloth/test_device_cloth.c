@@ -1,25 +1,13 @@
 /* A cloth on a device has exactly the positions of the CPU. */
 #include "device/open.h"
 
-#include "parts.h"
-#include "scenes.h"
+#include "fixture.h"
 
-#include <math.h>
-
-static abut_context *serial;
 static abut_device *device;
 
-static abut_status create_shape(abut_context *context, abut_shape_kind kind, uint32_t segments,
-                                uint32_t rings, abut_mesh **mesh) {
-    abut_shape shape = abut_shape_default(kind);
-    shape.segments = segments;
-    shape.rings = rings;
-    return abut_shape_create(context, &shape, mesh);
-}
-
-static abut_mesh *make_shape(abut_shape_kind kind, uint32_t segments, uint32_t rings) {
+static abut_mesh *make_cone(uint32_t segments, uint32_t rings) {
     abut_mesh *mesh = NULL;
-    assert_ok(create_shape(serial, kind, segments, rings, &mesh));
+    assert_ok(create_shape(serial, ABUT_SHAPE_CONE, segments, rings, 1, at(0, 0, 0), &mesh));
     return mesh;
 }
 
@@ -66,8 +54,7 @@ TEST(scenes_are_those_of_the_cpu) {
 /* Several patches, and constraints one after the other at an apex of 150 edges; pins, all forces,
  * and so much thickness that neighbours push each other. */
 TEST(forces_and_patches_are_those_of_the_cpu) {
-    abut_mesh *meshes[] = {make_shape(ABUT_SHAPE_CONE, 150, 2),
-                           make_shape(ABUT_SHAPE_SHEET, 32, 32)};
+    abut_mesh *meshes[] = {make_cone(150, 2), make_shape(ABUT_SHAPE_SHEET, 32)};
     const uint32_t pins[] = {3, 7};
     for (int m = 0; m < 2; m++) {
         cloth_options options = {.bend = 1e-4,
@@ -102,7 +89,7 @@ TEST(forces_and_patches_are_those_of_the_cpu) {
 
 /* Local memory of devices bounds the size of a patch. */
 TEST(too_many_neighbours_are_refused) {
-    abut_mesh *cone = make_shape(ABUT_SHAPE_CONE, 1500, 1);
+    abut_mesh *cone = make_cone(1500, 1);
     cloth_options options = {.gravity = {0, 0, -1}};
     cloth *c = NULL;
     cloth_report report;
@@ -119,10 +106,9 @@ TEST(too_many_neighbours_are_refused) {
 /* A box drops at a sheet all of whose vertices are pinned, rests for a step, and drops on: whatever
  * is held back, halved and cut is so on the device too. */
 TEST(last_means_are_those_of_the_cpu) {
-    abut_mesh *sheet = make_shape(ABUT_SHAPE_SHEET, 4, 4), *raw = make_shape(ABUT_SHAPE_BOX, 1, 1);
-    abut_mesh *box = NULL;
-    abut_pose above = {{0.1, 0.2, 0, 1}, {0, 0, 0.6}};
-    assert_ok(abut_mesh_transform(raw, 0.5, above, &box));
+    const abut_pose above = {{0.1, 0.2, 0, 1}, {0, 0, 0.6}};
+    abut_mesh *sheet = make_shape(ABUT_SHAPE_SHEET, 4);
+    abut_mesh *box = make_shape_at(ABUT_SHAPE_BOX, 1, 0.5, above);
     uint32_t pins[25];
     for (uint32_t i = 0; i < 25; i++)
         pins[i] = i;
@@ -151,16 +137,14 @@ TEST(last_means_are_those_of_the_cpu) {
     for (int k = 0; k < 2; k++)
         cloth_destroy(c[k]);
     abut_mesh_destroy(sheet);
-    abut_mesh_destroy(raw);
     abut_mesh_destroy(box);
 }
 
 /* Pins and pulls, at places that are given and at a ball that turns and squeezes the sheet. */
 TEST(holds_are_those_of_the_cpu) {
-    abut_mesh *sheet = make_shape(ABUT_SHAPE_SHEET, 6, 6), *raw = make_shape(ABUT_SHAPE_BOX, 2, 1);
-    abut_mesh *box = NULL;
     const abut_pose above = {{0.1, 0.2, 0, 1}, {0, 0, 0.4}};
-    assert_ok(abut_mesh_transform(raw, 0.5, above, &box));
+    abut_mesh *sheet = make_shape(ABUT_SHAPE_SHEET, 6);
+    abut_mesh *box = make_shape_at(ABUT_SHAPE_BOX, 2, 0.5, above);
     const uint32_t vertices[4] = {24, 25, 0, 6}, pins[3] = {23, 17, 31};
     cloth *c[2] = {NULL, NULL};
     for (int k = 0; k < 2; k++) {
@@ -200,12 +184,11 @@ TEST(holds_are_those_of_the_cpu) {
     for (int k = 0; k < 2; k++)
         cloth_destroy(c[k]);
     abut_mesh_destroy(sheet);
-    abut_mesh_destroy(raw);
     abut_mesh_destroy(box);
 }
 
 TEST(other_devices_are_refused) {
-    abut_mesh *mesh = make_shape(ABUT_SHAPE_SHEET, 2, 2);
+    abut_mesh *mesh = make_shape(ABUT_SHAPE_SHEET, 2);
     abut_device_info *info = &device->info, kept = *info;
     cloth_options options = {.device = device};
     cloth *c = NULL;
@@ -256,19 +239,17 @@ static abut_status run_small(abut_context *context, void *data) {
     cloth_options options = {
         .bend = 1e-4, .drag = 1, .pressure = 1, .substeps = 2, .device = device};
     const cloth_hold pulled = {.vertex = 5, .triangle = ABUT_NONE, .stiffness = 1};
-    abut_mesh *sheet = NULL, *raw = NULL, *box = NULL;
+    abut_mesh *sheet = NULL, *box = NULL;
     cloth *c = NULL;
     (void)data;
-    abut_status status = create_shape(context, ABUT_SHAPE_SHEET, 3, 3, &sheet);
-    status = status ? status : create_shape(context, ABUT_SHAPE_BOX, 1, 1, &raw);
-    status = status ? status : abut_mesh_transform(raw, 1, above, &box);
+    abut_status status = make_sheet(context, 3, 1, vec_of(0, 0, 0), &sheet);
+    status = status ? status : create_shape(context, ABUT_SHAPE_BOX, 1, 1, 1, above, &box);
     status = status ? status : cloth_create(context, sheet, &options, &c);
     status = status ? status : cloth_add_solid(c, box);
     status = status ? status : cloth_add_holds(c, &pulled, 1);
     status = status ? status : step_twice(c);
     cloth_destroy(c);
     abut_mesh_destroy(sheet);
-    abut_mesh_destroy(raw);
     abut_mesh_destroy(box);
     return status;
 }

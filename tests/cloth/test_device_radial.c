@@ -2,9 +2,8 @@
  * the device. */
 #include "device/open.h"
 
-#include "ball.h"
+#include "fixture.h"
 
-static abut_context *serial;
 static abut_device *device;
 
 enum { BALL_ROOM = 200, HOLDS = 3 };
@@ -101,7 +100,8 @@ TEST(steps_are_those_of_the_cpu) {
             for (int k = 0; k < 2; k++) { /* one is put inside */
                 assert_non_null(cloth_positions(f[k].c));
                 f[k].c->position[120] = vec_of(0.01 * frame, 0.02, 0.25 + 0.015 * frame);
-                f[k].c->backend->changed(f[k].c);
+                if (f[k].c->backend->changed)
+                    f[k].c->backend->changed(f[k].c);
                 assert_ok(cloth_leave_solid(f[k].c, 0.1, &moved[k], &deepest[k]));
             }
             assert_int_equal(moved[0], moved[1]);

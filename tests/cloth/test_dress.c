@@ -1,21 +1,8 @@
 /* Garments on characters: they fit, and stay free of the body and of themselves. */
 #include "character/character.h"
-#include "support/support.h"
+#include "fixture.h"
 
-#include "parts.h"
-#include "scenes.h"
-
-#include <math.h>
-#include <stdlib.h>
-
-static abut_context *serial;
 static abut_character *walker; /* of all tests: made by the first that needs it */
-
-static bool is_free(cloth *c) {
-    bool answer = false;
-    assert_ok(cloth_is_free(c, &answer));
-    return answer;
-}
 
 static abut_character *woman(void) {
     abut_character_figure_options options = abut_character_figure_options_default();

@@ -1,14 +1,9 @@
 /* Cloth against radial fields: motion, and vertices that leave the solid exactly. */
-#include "ball.h"
+#include "fixture.h"
 
-#include <math.h>
-#include <stdlib.h>
-
-static abut_context *serial;
-
-static cloth *make_cloth(abut_mesh *mesh, const cloth_options *options, abut_radial *radial) {
-    cloth *c = NULL;
-    assert_ok(cloth_create(serial, mesh, options, &c));
+static cloth *make_radial_cloth(abut_mesh *mesh, const cloth_options *options,
+                                abut_radial *radial) {
+    cloth *c = make_cloth(mesh, options);
     assert_ok(cloth_add_radial(c, radial));
     return c;
 }
@@ -92,7 +87,7 @@ TEST(vertices_leave_the_solid) {
     assert_ok(make_sheet(serial, 20, 1.2, vec_of(0, 0, 0.3), &sheet));
     const uint32_t pins[] = {220};
     const cloth_options options = {.thickness = 0.01, .pins = pins, .pin_count = 1};
-    cloth *c = make_cloth(sheet, &options, radial);
+    cloth *c = make_radial_cloth(sheet, &options, radial);
     uint32_t moved = 0;
     double deepest = 0;
     assert_refused("with a solid", cloth_leave_solid(c, 0.1, &moved, &deepest));
@@ -138,7 +133,7 @@ TEST(refusals) {
     assert_ok(make_sheet(serial, 4, 1, vec_of(0, 0, 0), &sheet));
     const cloth_options options = {.gravity = {0, 0, -1e30}};
     cloth_report report;
-    cloth *c = make_cloth(sheet, &options, radial);
+    cloth *c = make_radial_cloth(sheet, &options, radial);
     vec before[25], velocity[25];
     memcpy(before, cloth_positions(c), sizeof before);
     memcpy(velocity, c->velocity, sizeof velocity);
@@ -197,8 +192,5 @@ TEST(out_of_memory) {
 }
 
 int main(void) {
-    serial = test_context(NULL, 1);
-    int failed = test_run(NULL, NULL);
-    abut_context_destroy(serial);
-    return failed;
+    return run_serial();
 }

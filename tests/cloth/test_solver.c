@@ -1,16 +1,5 @@
 /* The solver of the cloth: patches, distances that vertices keep from faces, and motion. */
-#include "ball.h"
-
-#include <math.h>
-#include <stdlib.h>
-
-static abut_context *serial;
-
-static cloth *make_cloth(abut_mesh *mesh, const cloth_options *options) {
-    cloth *c = NULL;
-    assert_ok(cloth_create(serial, mesh, options, &c));
-    return c;
-}
+#include "fixture.h"
 
 /* ---- patches ---- */
 
@@ -75,8 +64,7 @@ TEST(patches_have_all_constraints_of_their_vertices) {
         assert_ok(abut_shape_create(serial, &shape, &mesh));
         const cloth_options options = {.bend = 1e-4};
         cloth *c = make_cloth(mesh, &options);
-        cloth_report report;
-        assert_ok(cloth_step(c, 1e-6, NULL, &report));
+        step(c, 1e-6, NULL);
         const cloth_patches *all = &c->patches;
         uint32_t owner[3000], copies = 0;
         memset(owner, 0xff, sizeof owner);
@@ -216,8 +204,7 @@ TEST(layers_stay_apart) {
                                        .no_self = k == 1};
         cloth *c = make_cloth(mesh, &options);
         for (int i = 0; i < 80; i++) {
-            cloth_report report;
-            assert_ok(cloth_step(c, 1.0 / 120, NULL, &report));
+            step(c, 1.0 / 120, NULL);
         }
         double low = HUGE_VAL, high = -low;
         for (uint32_t i = LAYER; i < 2 * LAYER; i++) {
@@ -255,8 +242,7 @@ static double momentum_drift_of_throw(test_random *random) {
     const double at_first = e.kinetic + e.elastic;
     const int steps = test_brief() ? 30 : 100;
     for (int i = 0; i < steps; i++) {
-        cloth_report report;
-        assert_ok(cloth_step(c, 1.0 / 100, NULL, &report));
+        step(c, 1.0 / 100, NULL);
         e = cloth_energy_of(c);
         assert_true(e.kinetic + e.elastic < 1.02 * at_first);
     }
@@ -280,8 +266,5 @@ TEST(energy_does_not_grow_and_momentum_stays) {
 }
 
 int main(void) {
-    serial = test_context(NULL, 1);
-    int failed = test_run(NULL, NULL);
-    abut_context_destroy(serial);
-    return failed;
+    return run_serial();
 }

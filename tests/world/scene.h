@@ -29,6 +29,7 @@ static abut_context *serial;
 static inline void make_thing(thing *t, const abut_shape *shape, const abut_field_options *field,
                               uint32_t even) {
     abut_samples_options samples = abut_samples_options_default();
+    *t = (thing){.bvh = NULL};
     assert_ok(abut_shape_create(serial, shape, &t->mesh));
     assert_ok(abut_field_create(t->mesh, field, &t->field));
     samples.cell = get_field_info(t->field).grid.cell;
@@ -37,6 +38,13 @@ static inline void make_thing(thing *t, const abut_shape *shape, const abut_fiel
         samples.count = even;
     }
     assert_ok(abut_samples_create(t->mesh, &samples, &t->samples));
+}
+
+static inline void free_thing(thing *t) {
+    abut_bvh_destroy(t->bvh);
+    abut_samples_destroy(t->samples);
+    abut_field_destroy(t->field);
+    abut_mesh_destroy(t->mesh);
 }
 
 static inline int make_things(void **state) {
@@ -63,12 +71,8 @@ static inline int make_things(void **state) {
 }
 
 static inline int free_things(void **state) {
-    for (int i = 0; i < THINGS; i++) {
-        abut_bvh_destroy(things[i].bvh);
-        abut_samples_destroy(things[i].samples);
-        abut_field_destroy(things[i].field);
-        abut_mesh_destroy(things[i].mesh);
-    }
+    for (int i = 0; i < THINGS; i++)
+        free_thing(&things[i]);
     abut_context_destroy(serial);
     return 0;
 }
@@ -216,42 +220,8 @@ typedef struct answers {
 
 enum { REFEREE_ROOM = 8192 };
 
-static inline abut_collider solid_of(const abut_world_item *item) {
-    abut_collider solid = {.pose = item->collider.pose};
-    switch (item->collider.kind) {
-    case ABUT_COLLIDER_PLANE:
-        solid.kind = ABUT_COLLIDER_PLANE;
-        solid.shape.plane = item->collider.shape.plane;
-        break;
-    case ABUT_COLLIDER_SPHERE:
-        solid.kind = ABUT_COLLIDER_SPHERE;
-        solid.shape.sphere = item->collider.shape.sphere;
-        break;
-    case ABUT_COLLIDER_CAPSULE:
-        solid.kind = ABUT_COLLIDER_CAPSULE;
-        solid.shape.capsule = item->collider.shape.capsule;
-        break;
-    case ABUT_COLLIDER_BOX:
-        solid.kind = ABUT_COLLIDER_BOX;
-        solid.shape.half = item->collider.shape.half;
-        break;
-    case ABUT_COLLIDER_CYLINDER:
-        solid.kind = ABUT_COLLIDER_CYLINDER;
-        solid.shape.cylinder = item->collider.shape.cylinder;
-        break;
-    default:
-        solid.kind = ABUT_COLLIDER_HULL;
-        solid.shape.hull = item->collider.shape.hull;
-    }
-    return solid;
-}
-
 static inline void ask_exact(const abut_world *world, const abut_world_item *items, uint32_t a,
                              uint32_t b, const abut_world_options *options, abut_contacts *found) {
-    const abut_collider p = abut_collider_from_bvh(items[a].collider.shape.body.bvh,
-                                                   items[a].collider.pose),
-                        q = abut_collider_from_bvh(items[b].collider.shape.body.bvh,
-                                                   items[b].collider.pose);
     abut_patch patches[64];
     abut_patches to = {.size = sizeof to,
                        .patches.list = patches,
@@ -263,26 +233,7 @@ static inline void ask_exact(const abut_world *world, const abut_world_item *ite
     ours.skip_verification = options->skip_verification;
     ours.max_contacts = options->max_patch_contacts;
     ours.hint = expected_hint(world, a, b);
-    if (items[a].collider.kind == ABUT_COLLIDER_BODY &&
-        items[b].collider.kind == ABUT_COLLIDER_BODY) {
-        assert_ok(abut_contact_find(&p, &q, &ours, &to));
-    } else if (items[a].collider.kind == ABUT_COLLIDER_BODY) {
-        const abut_collider y = solid_of(&items[b]);
-        assert_ok(abut_contact_find(&p, &y, &ours, &to));
-    } else if (items[b].collider.kind == ABUT_COLLIDER_BODY) {
-        const abut_collider x = solid_of(&items[a]);
-        ours.hint = v3_sub(v3(0, 0, 0), ours.hint);
-        assert_ok(abut_contact_find(&q, &x, &ours, &to));
-        for (uint64_t i = 0; i < to.contacts.count; i++) {
-            abut_contact *c = &to.contacts.list[i];
-            c->normal = v3_sub(v3(0, 0, 0), c->normal);
-            c->side = 1 - c->side;
-            c->id ^= (uint64_t)1 << 63;
-        }
-    } else {
-        const abut_collider x = solid_of(&items[a]), y = solid_of(&items[b]);
-        assert_ok(abut_contact_find(&x, &y, &ours, &to));
-    }
+    assert_ok(abut_contact_find(&items[a].collider, &items[b].collider, &ours, &to));
     found->count = to.contacts.count;
 }
 
@@ -344,13 +295,63 @@ static inline void assert_same_contact(const abut_contact *x, const abut_contact
                 x->element == y->element && x->part == y->part);
 }
 
+static inline void assert_same_contacts(const abut_contact *x, const abut_contact *y,
+                                        size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        assert_true(x[i].a == y[i].a && x[i].b == y[i].b);
+        assert_same_contact(&x[i], &y[i]);
+    }
+}
+
+/* The number of events, which fit the list. */
+static inline uint64_t events_of(abut_world *world, abut_world_event *list, uint64_t capacity) {
+    abut_world_event_list events = {list, capacity, 0};
+    assert_ok(abut_world_events(world, &events));
+    return events.count;
+}
+
+/* The number of candidate pairs, which fit the list. */
+static inline uint64_t list_pairs(abut_world *world, abut_world_pair *list, uint64_t capacity) {
+    abut_world_pair_list pairs = {list, capacity, 0};
+    assert_ok(abut_world_pairs(world, &pairs));
+    return pairs.count;
+}
+
+/* The candidate pairs of a world, to be freed. */
+static inline abut_world_pair_list pairs_of(abut_world *world) {
+    abut_world_pair_list pairs = {NULL, 0, 0};
+    abut_status status = abut_world_pairs(world, &pairs);
+    assert_int_equal(status, pairs.count ? ABUT_ERROR_BUFFER : ABUT_OK);
+    pairs.capacity = pairs.count;
+    pairs.list = malloc((size_t)(pairs.count + 1) * sizeof *pairs.list);
+    assert_non_null(pairs.list);
+    assert_ok(abut_world_pairs(world, &pairs));
+    assert_int_equal(pairs.count, pairs.capacity);
+    return pairs;
+}
+
+/* The candidate pairs are those that `is_pair` wants, in order. */
+static inline void check_pairs_of(abut_world *world, uint32_t count,
+                                  bool (*is_pair)(const void *data, uint32_t a, uint32_t b),
+                                  const void *data) {
+    abut_world_pair_list pairs = pairs_of(world);
+    size_t at = 0;
+    for (uint32_t a = 0; a < count; a++)
+        for (uint32_t b = a + 1; b < count; b++) {
+            bool listed = at < pairs.count && pairs.list[at].a == a && pairs.list[at].b == b;
+            assert_int_equal(is_pair(data, a, b), listed);
+            at += listed;
+        }
+    assert_int_equal(at, pairs.count);
+    free(pairs.list);
+}
+
 /* What a world gives against every pair by itself. Returns the number of contacts. */
 static inline size_t check_world(abut_world *world, const abut_world_item *items, const bool *used,
                                  uint32_t count, const abut_world_options *options) {
     answers all = ask_all(world, items, used, count, options);
     drop_sensors(&all, items, count);
     abut_contacts found = {.size = sizeof found, .list = NULL, .capacity = 0};
-    uint64_t pair_count = 0;
     abut_status status = abut_world_contacts(world, &found);
     assert_int_equal(status, all.count ? ABUT_ERROR_BUFFER : ABUT_OK);
     assert_int_equal(found.count, all.count);
@@ -360,26 +361,15 @@ static inline size_t check_world(abut_world *world, const abut_world_item *items
     assert_non_null(found.list);
     assert_ok(abut_world_contacts(world, &found));
     assert_int_equal(found.count, all.count);
-    abut_world_pair_list candidate_list = {NULL, 0, 0};
-    status = abut_world_pairs(world, &candidate_list);
-    pair_count = candidate_list.count;
-    assert_int_equal(status, pair_count ? ABUT_ERROR_BUFFER : ABUT_OK);
-    abut_world_pair *pairs = malloc((pair_count + 1) * sizeof *pairs);
-    assert_non_null(pairs);
-    candidate_list = (abut_world_pair_list){pairs, pair_count, 0};
-    assert_ok(abut_world_pairs(world, &candidate_list));
-    pair_count = candidate_list.count;
-    for (size_t i = 0; i < pair_count; i++) {
-        const abut_world_pair *p = &pairs[i], *q = &pairs[i ? i - 1 : 0];
+    abut_world_pair_list pairs = pairs_of(world);
+    for (size_t i = 0; i < pairs.count; i++) {
+        const abut_world_pair *p = &pairs.list[i], *q = &pairs.list[i ? i - 1 : 0];
         assert_true(p->a < p->b && p->b < count && used[p->a] && used[p->b]);
         assert_true(may_meet(&items[p->a], &items[p->b]));
         assert_true(!i || q->a < p->a || (q->a == p->a && q->b < p->b));
     }
-    for (size_t i = 0; i < all.count; i++) {
-        assert_true(found.list[i].a == all.list[i].a && found.list[i].b == all.list[i].b);
-        assert_same_contact(&found.list[i], &all.list[i]);
-    }
-    free(pairs);
+    assert_same_contacts(found.list, all.list, all.count);
+    free(pairs.list);
     free(found.list);
     free(all.list);
     return all.count;
@@ -405,6 +395,18 @@ static inline void scene_begin(scene *s, abut_context *context) {
         assert_int_equal(id, i);
         s->used[i] = true;
     }
+}
+
+static inline size_t scene_check(const scene *s) {
+    return check_world(s->world, s->items, s->used, s->count, &s->options);
+}
+
+/* Checks a world of these items, which it creates and destroys. */
+static inline size_t scene_run(scene *s) {
+    scene_begin(s, serial);
+    size_t count = scene_check(s);
+    abut_world_destroy(s->world);
+    return count;
 }
 
 #endif

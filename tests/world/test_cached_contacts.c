@@ -16,12 +16,8 @@ typedef struct steps {
 static void step(steps *s) {
     abut_contacts found = {.size = sizeof found, .list = s->list, .capacity = ROOM};
     assert_ok(abut_world_contacts(s->world, &found));
-    abut_world_event_list event_list = {s->events, ROOM, 0};
-    assert_ok(abut_world_events(s->world, &event_list));
-    s->event_count = event_list.count;
-    abut_world_pair_list candidate_list = {s->pairs, ROOM, 0};
-    assert_ok(abut_world_pairs(s->world, &candidate_list));
-    s->pair_count = candidate_list.count;
+    s->event_count = events_of(s->world, s->events, ROOM);
+    s->pair_count = list_pairs(s->world, s->pairs, ROOM);
     s->count = (uint32_t)found.count;
 }
 
@@ -74,9 +70,7 @@ static void free_row(steps *s, uint32_t count, abut_bvh **trees) {
 static uint32_t count_kept(steps *s) {
     uint64_t pairs;
     uint32_t kept = 0;
-    abut_world_pair_list candidate_list = {s->pairs, ROOM, 0};
-    assert_ok(abut_world_pairs(s->world, &candidate_list));
-    pairs = candidate_list.count;
+    pairs = list_pairs(s->world, s->pairs, ROOM);
     for (size_t i = 0; i < pairs; i++)
         kept += abuti_world_valid_record(s->world, i) != NULL;
     return kept;

@@ -335,9 +335,7 @@ static size_t check_all(abut_world *world, const abut_world_item *items, double 
     abut_world_pair pairs[ITEMS];
     uint64_t pair_count, at = 0;
     assert_ok(abut_world_contacts(world, &found));
-    abut_world_pair_list candidate_list = {pairs, ITEMS, 0};
-    assert_ok(abut_world_pairs(world, &candidate_list));
-    pair_count = candidate_list.count;
+    pair_count = list_pairs(world, pairs, ITEMS);
     for (uint32_t i = 0; i < ITEMS; i++) {
         const bool swapped = i < SELF; /* then the character is b */
         const bool both = items[i].collider.kind == ABUT_COLLIDER_CHARACTER;
@@ -483,7 +481,6 @@ TEST(it_comes_and_goes) {
     abut_contact list[8];
     abut_contacts found = {.size = sizeof found, .list = list, .capacity = 8};
     abut_world_event events[8];
-    uint64_t count;
     uint32_t id;
     assert_ok(abut_world_create(serial, NULL, &world));
     bend(0, 5);
@@ -494,9 +491,7 @@ TEST(it_comes_and_goes) {
         }
         assert_ok(abut_world_add(world, &items[i], &id));
     }
-    abut_world_event_list event_list = {events, 8, 0};
-    assert_ok(abut_world_events(world, &event_list));
-    count = event_list.count;
+    uint64_t count = events_of(world, events, 8);
     assert_int_equal(count, 0);
     const double shifts[4] = {0, 0, 5, 0};
     const abut_world_event_kind changes[4] = {ABUT_WORLD_EVENT_BEGIN, ABUT_WORLD_EVENT_PERSIST,
@@ -505,9 +500,7 @@ TEST(it_comes_and_goes) {
     for (int step = 0; step < 4; step++) {
         bend(0, shifts[step]);
         assert_ok(abut_world_set_poses(world, &id, abut_array_host(&here), 1));
-        event_list = (abut_world_event_list){events, 8, 0};
-        assert_ok(abut_world_events(world, &event_list));
-        count = event_list.count;
+        count = events_of(world, events, 8);
         assert_int_equal(count, 2);
         assert_true(events[0].kind == changes[step] && events[1].kind == changes[step]);
         assert_int_equal(events[0].method, ABUT_WORLD_RADIAL);
@@ -520,9 +513,7 @@ TEST(it_comes_and_goes) {
     assert_true(list[0].kind == ABUT_CONTACT_SOLID &&
                 found.reliability.level == ABUT_RELIABILITY_LIMITED);
     assert_ok(abut_world_remove(world, 1));
-    event_list = (abut_world_event_list){events, 8, 0};
-    assert_ok(abut_world_events(world, &event_list));
-    count = event_list.count;
+    count = events_of(world, events, 8);
     assert_true(count == 2 && events[0].kind == ABUT_WORLD_EVENT_END);
     abut_world_destroy(world);
 }
@@ -573,7 +564,6 @@ TEST(what_is_refused_and_never_tried) {
     abut_contacts found = {.size = sizeof found, .list = NULL};
     abut_world_impact touched[8];
     abut_world_impacts impacts = {.size = sizeof impacts, .list = touched, .capacity = 8};
-    uint64_t count;
     uint32_t id;
     bend(0, 0);
     for (int method = 0; method < 2; method++) {
@@ -609,9 +599,7 @@ TEST(what_is_refused_and_never_tried) {
         item.motion = ABUT_WORLD_STATIC;
         item.collider.shape.body.samples = NULL;
         assert_ok(abut_world_add(world, &item, &id));
-        abut_world_pair_list candidate_list = {pairs, 16, 0};
-        assert_ok(abut_world_pairs(world, &candidate_list));
-        count = candidate_list.count;
+        uint64_t count = list_pairs(world, pairs, 16);
         assert_int_equal(count, method == ABUT_WORLD_EXACT ? 0 : 4); /* all but itself */
         abut_world_pair_info manner = abut_world_pair_info_default();
         assert_ok(abut_world_get_pair_info(world, 0, 2, &manner));

@@ -11,39 +11,38 @@ enum { ITEMS = 32 };
 static abut_device *device;
 static thing built[2]; /* a sphere and a box whose fields are on the device */
 
+static scene device_scene(uint32_t count) {
+    scene s = {.options = abut_world_options_default(), .count = count};
+    s.options.device = device;
+    return s;
+}
+
 /* Bodies of all layouts and solids, moved and exchanged. */
 TEST(same_as_every_pair) {
     test_random random = {21};
     size_t contacts = 0;
     for (uint32_t round = 0; round < test_rounds(6); round++) {
-        abut_world_options options = abut_world_options_default();
-        abut_world_item items[ITEMS];
-        bool used[ITEMS];
+        scene s = device_scene(ITEMS);
         abut_pose poses[ITEMS];
-        abut_world *world;
         uint32_t id;
-        options.device = device;
-        options.margin = round % 2 ? 0 : 0.03;
-        options.skip_edges = round % 4 == 2;
-        options.keep_backfacing = round % 4 == 3;
-        options.max_patch_contacts = round == 5 ? 3 : 0;
-        assert_ok(abut_world_create(serial, &options, &world));
-        for (uint32_t i = 0; i < ITEMS; i++) {
-            items[i] = round % 2 ? varied_item(&random, 1.5) : random_item(&random, 1.5);
-            used[i] = true;
-            assert_ok(abut_world_add(world, &items[i], &id));
-        }
-        contacts += check_world(world, items, used, ITEMS, &options);
+        s.options.margin = round % 2 ? 0 : 0.03;
+        s.options.skip_edges = round % 4 == 2;
+        s.options.keep_backfacing = round % 4 == 3;
+        s.options.max_patch_contacts = round == 5 ? 3 : 0;
         for (uint32_t i = 0; i < ITEMS; i++)
-            items[i].collider.pose = poses[i] = random_pose(&random, 1.5);
-        assert_ok(abut_world_set_poses(world, NULL, abut_array_host(poses), ITEMS));
-        contacts += check_world(world, items, used, ITEMS, &options);
-        assert_ok(abut_world_remove(world, 5));
-        items[5] = body_item(&things[round % THINGS], random_pose(&random, 1));
-        assert_ok(abut_world_add(world, &items[5], &id));
+            s.items[i] = round % 2 ? varied_item(&random, 1.5) : random_item(&random, 1.5);
+        scene_begin(&s, serial);
+        contacts += scene_check(&s);
+        for (uint32_t i = 0; i < ITEMS; i++)
+            s.items[i].collider.pose = poses[i] = random_pose(&random, 1.5);
+        assert_ok(abut_world_set_poses(s.world, NULL, abut_array_host(poses), ITEMS));
+        contacts += scene_check(&s);
+        assert_ok(abut_world_remove(s.world, 5));
+        s.items[5] = body_item(&things[round % THINGS], random_pose(&random, 1));
+        assert_ok(abut_world_add(s.world, &s.items[5], &id));
         assert_int_equal(id, 5);
-        check_world(world, items, used, ITEMS, &options);
-        abut_world_destroy(world);
+        scene_check(&s);
+        abut_world_destroy(s.world);
     }
     assert_true(contacts > 500);
 }
@@ -103,21 +102,15 @@ TEST(meshes_by_the_rule) {
             (abut_contacts){.size = sizeof(abut_contacts), .list = lists[k], .capacity = ROOM};
         assert_ok(abut_world_contacts(world, &found[k]));
         abut_world_event events[COUNT * COUNT];
-        uint64_t count = 0;
         abut_world_event_list event_list = {events, COUNT * COUNT, 0};
         assert_ok(abut_world_events(world, &event_list));
-        count = event_list.count;
-        for (uint64_t i = 0; i < count && k; i++)
+        for (uint64_t i = 0; i < event_list.count && k; i++)
             fields += events[i].method == ABUT_WORLD_FIELD;
         abut_world_destroy(world);
     }
     assert_true(fields > 2 && found[0].count > 100);
     assert_int_equal(found[0].count, found[1].count);
-    for (size_t i = 0; i < found[0].count; i++) {
-        assert_int_equal(lists[0][i].a, lists[1][i].a);
-        assert_int_equal(lists[0][i].b, lists[1][i].b);
-        assert_same_contact(&lists[0][i], &lists[1][i]);
-    }
+    assert_same_contacts(lists[0], lists[1], found[0].count);
 }
 
 /* Pairs of a character go by the CPU, between those of bodies, wherever the fields are. */
@@ -161,11 +154,7 @@ TEST(characters_go_by_the_cpu) {
         abut_radial_destroy(radial);
     }
     assert_true(found[0].count > 50 && found[0].count == found[1].count);
-    for (size_t i = 0; i < found[0].count; i++) {
-        assert_int_equal(lists[0][i].a, lists[1][i].a);
-        assert_int_equal(lists[0][i].b, lists[1][i].b);
-        assert_same_contact(&lists[0][i], &lists[1][i]);
-    }
+    assert_same_contacts(lists[0], lists[1], found[0].count);
     abut_mesh_destroy(mesh);
 }
 
@@ -174,102 +163,71 @@ TEST(characters_go_by_the_cpu) {
 TEST(bodies_come_and_go) {
     enum { STAY = 3, COME = 2 };
     test_random random = {24};
-    abut_world_options options = abut_world_options_default();
-    abut_world_item items[STAY + COME];
-    bool used[STAY + COME] = {true, true, true};
+    scene s = device_scene(STAY);
     size_t sizes[WORLD_SHARED], contacts = 0;
-    abut_world *world;
     uint32_t id;
-    options.device = device;
-    assert_ok(abut_world_create(serial, &options, &world));
-    for (uint32_t i = 0; i < STAY; i++) {
-        items[i] = body_item(&things[i], random_pose(&random, 0.4));
-        assert_ok(abut_world_add(world, &items[i], &id));
-    }
-    contacts += check_world(world, items, used, STAY, &options);
-    memcpy(sizes, world->device->sizes, sizeof sizes);
+    for (uint32_t i = 0; i < STAY; i++)
+        s.items[i] = body_item(&things[i], random_pose(&random, 0.4));
+    scene_begin(&s, serial);
+    contacts += scene_check(&s);
+    memcpy(sizes, s.world->device->sizes, sizeof sizes);
+    s.count = STAY + COME;
     for (uint32_t round = 0; round < 12; round++) {
         abut_shape shape = abut_shape_default(ABUT_SHAPE_ICOSPHERE);
         thing guest;
         shape.radius = 0.3 + 0.05 * round;
         make_thing(&guest, &shape, NULL, 0);
-        items[STAY] = body_item(&things[0], random_pose(&random, 0.4)); /* is there already */
-        items[STAY + 1] = body_item(&guest, random_pose(&random, 0.4));
+        s.items[STAY] = body_item(&things[0], random_pose(&random, 0.4)); /* is there already */
+        s.items[STAY + 1] = body_item(&guest, random_pose(&random, 0.4));
         for (uint32_t k = 0; k < COME; k++) {
-            assert_ok(abut_world_add(world, &items[STAY + k], &id));
+            assert_ok(abut_world_add(s.world, &s.items[STAY + k], &id));
             assert_int_equal(STAY + k, id);
-            used[id] = true;
-            contacts += check_world(world, items, used, STAY + COME, &options);
+            s.used[id] = true;
+            contacts += scene_check(&s);
             if (!round)
-                assert_int_equal(!k, !memcmp(sizes, world->device->sizes, sizeof sizes));
+                assert_int_equal(!k, !memcmp(sizes, s.world->device->sizes, sizeof sizes));
         }
         for (uint32_t k = COME; k-- > 0;) {
-            assert_ok(abut_world_remove(world, STAY + k));
-            used[STAY + k] = false;
+            assert_ok(abut_world_remove(s.world, STAY + k));
+            s.used[STAY + k] = false;
         }
-        contacts += check_world(world, items, used, STAY + COME, &options);
-        abut_samples_destroy(guest.samples);
-        abut_field_destroy(guest.field);
-        abut_mesh_destroy(guest.mesh);
+        contacts += scene_check(&s);
+        free_thing(&guest);
     }
     /* data without references are released in the end */
-    assert_true(world->device->sizes[WORLD_FIELDS] <= 2 * (STAY + 1));
+    assert_true(s.world->device->sizes[WORLD_FIELDS] <= 2 * (STAY + 1));
     assert_true(contacts > 500);
-    abut_world_destroy(world);
+    abut_world_destroy(s.world);
 }
 
 /* Only the second try finds anything. */
 TEST(small_ones_within_large_ones) {
-    abut_world_options options = abut_world_options_default();
     abut_shape shape = abut_shape_default(ABUT_SHAPE_ICOSPHERE);
-    abut_world_item items[2];
-    const bool used[2] = {true, true};
-    abut_world *world;
-    uint32_t id;
+    scene s = device_scene(2);
     thing large;
     shape.radius = 5;
     make_thing(&large, &shape, NULL, 0);
-    items[0] = body_item(&things[1], (abut_pose){{0, 0, 0, 1}, {0.4, 0.1, 0.2}});
-    items[1] = body_item(&large, abut_pose_identity());
-    options.device = device;
-    assert_ok(abut_world_create(serial, &options, &world));
-    for (int i = 0; i < 2; i++)
-        assert_ok(abut_world_add(world, &items[i], &id));
-    assert_true(check_world(world, items, used, 2, &options) > 4);
-    abut_world_destroy(world);
-    abut_samples_destroy(large.samples);
-    abut_field_destroy(large.field);
-    abut_mesh_destroy(large.mesh);
+    s.items[0] = body_item(&things[1], (abut_pose){{0, 0, 0, 1}, {0.4, 0.1, 0.2}});
+    s.items[1] = body_item(&large, abut_pose_identity());
+    assert_true(scene_run(&s) > 4);
+    free_thing(&large);
 }
 
 /* Fields whose signs change in holes: no ball is left out. */
 TEST(surfaces_with_holes) {
-    enum { BODIES = 8 };
     test_random random = {29};
-    abut_world_options options = abut_world_options_default();
     abut_shape shape = abut_shape_default(ABUT_SHAPE_TEAPOT);
     abut_field_options field = abut_field_options_default();
-    abut_world_item items[BODIES];
-    bool used[BODIES];
-    abut_world *world;
-    uint32_t id;
+    scene s = device_scene(8);
     thing teapot;
     shape.segments = 2;
     field.cells = 20;
     make_thing(&teapot, &shape, &field, 0);
     assert_false(teapot.field->closed);
-    options.device = device;
-    assert_ok(abut_world_create(serial, &options, &world));
-    for (uint32_t i = 0; i < BODIES; i++) {
-        items[i] = body_item(&teapot, random_pose(&random, 1));
-        used[i] = true;
-        assert_ok(abut_world_add(world, &items[i], &id));
-    }
-    assert_true(check_world(world, items, used, BODIES, &options) > 100);
-    abut_world_destroy(world);
-    abut_samples_destroy(teapot.samples);
-    abut_field_destroy(teapot.field);
-    abut_mesh_destroy(teapot.mesh);
+    for (uint32_t i = 0; i < s.count; i++)
+        s.items[i] = body_item(&teapot, random_pose(&random, 1));
+    assert_true(scene_run(&s) > 100);
+    free_thing(&teapot);
 }
 
 static bool on_host(const thing *t) {
@@ -278,36 +236,28 @@ static bool on_host(const thing *t) {
 
 /* Fields that were built on the device of the world, or on another, among those of the CPU. */
 TEST(fields_on_devices) {
-    enum { BODIES = 12 };
     test_random random = {25};
     abut_device *other;
     assert_ok(abut_device_open(NULL, test_device_name(), &other));
     for (int elsewhere = 0; elsewhere < 2; elsewhere++) {
-        abut_world_options options = abut_world_options_default();
-        abut_world_item items[BODIES];
-        bool used[BODIES];
+        scene s = device_scene(12);
         abut_contact *list = malloc(REFEREE_ROOM * sizeof *list);
         abut_contacts to = {.size = sizeof to, .list = list, .capacity = REFEREE_ROOM};
-        abut_world *world;
-        uint32_t id;
         assert_non_null(list);
-        options.device = elsewhere ? other : device;
-        assert_ok(abut_world_create(serial, &options, &world));
-        for (uint32_t i = 0; i < BODIES; i++) {
-            items[i] = body_item(i % 3 ? &built[i % 2] : &things[i / 3], random_pose(&random, 1));
-            used[i] = true;
-            assert_ok(abut_world_add(world, &items[i], &id));
-        }
+        s.options.device = elsewhere ? other : device;
+        for (uint32_t i = 0; i < s.count; i++)
+            s.items[i] = body_item(i % 3 ? &built[i % 2] : &things[i / 3], random_pose(&random, 1));
+        scene_begin(&s, serial);
         for (int i = 0; i < 2; i++) {
             abuti_field_invalidate_host(built[i].field);
             assert_true(abut_field_values(built[i].field) && !on_host(&built[i]));
         }
-        assert_ok(abut_world_contacts(world, &to));
+        assert_ok(abut_world_contacts(s.world, &to));
         for (int i = 0; i < 2; i++) /* only where the world has to */
             assert_int_equal(elsewhere, on_host(&built[i]));
         assert_true(to.count > 100);
-        assert_true(check_world(world, items, used, BODIES, &options) == to.count);
-        abut_world_destroy(world);
+        assert_true(scene_check(&s) == to.count);
+        abut_world_destroy(s.world);
         free(list);
     }
     abut_device_destroy(other);
@@ -315,27 +265,21 @@ TEST(fields_on_devices) {
 
 /* A field that was lost half-way through an update is refused, and taken when it is whole again. */
 TEST(lost_fields) {
-    abut_world_options options = abut_world_options_default();
+    scene s = device_scene(2);
     abut_contact *list = malloc(REFEREE_ROOM * sizeof *list);
     abut_contacts to = {.size = sizeof to, .list = list, .capacity = REFEREE_ROOM, .count = 77};
-    abut_world *world;
-    uint32_t id;
     assert_non_null(list);
-    options.device = device;
-    assert_ok(abut_world_create(serial, &options, &world));
-    for (int i = 0; i < 2; i++) {
-        abut_world_item item =
-            body_item(&built[i], (abut_pose){{0, 0, 0, 1}, {0.3 * i, 0.1 * i, 0}});
-        assert_ok(abut_world_add(world, &item, &id));
-    }
+    for (int i = 0; i < 2; i++)
+        s.items[i] = body_item(&built[i], (abut_pose){{0, 0, 0, 1}, {0.3 * i, 0.1 * i, 0}});
+    scene_begin(&s, serial);
     built[1].field->broken = true;
     assert_fails(ABUT_ERROR_DEVICE, "values of the field are invalid",
-                 abut_world_contacts(world, &to));
+                 abut_world_contacts(s.world, &to));
     assert_int_equal(77, to.count);
     built[1].field->broken = false;
-    assert_ok(abut_world_contacts(world, &to));
+    assert_ok(abut_world_contacts(s.world, &to));
     assert_true(to.count > 4);
-    abut_world_destroy(world);
+    abut_world_destroy(s.world);
     free(list);
 }
 
@@ -404,23 +348,13 @@ TEST(reduced) {
     const double angles[] = {0, 0.05, 1.2, 3};
     size_t contacts = 0;
     for (uint32_t round = 0; round < test_rounds(40); round++) {
-        abut_world_options options = abut_world_options_default();
-        abut_world_item items[ITEMS / 4];
-        bool used[ITEMS / 4];
-        abut_world *world;
-        uint32_t id;
-        options.device = device;
-        options.max_patch_contacts = keep[round % 5];
-        options.patch_angle = angles[round % 4];
-        options.margin = round % 3 ? 0 : 0.05;
-        assert_ok(abut_world_create(serial, &options, &world));
-        for (uint32_t i = 0; i < ITEMS / 4; i++) {
-            items[i] = body_item(&things[i % THINGS], random_pose(&random, 0.6));
-            used[i] = true;
-            assert_ok(abut_world_add(world, &items[i], &id));
-        }
-        contacts += check_world(world, items, used, ITEMS / 4, &options);
-        abut_world_destroy(world);
+        scene s = device_scene(ITEMS / 4);
+        s.options.max_patch_contacts = keep[round % 5];
+        s.options.patch_angle = angles[round % 4];
+        s.options.margin = round % 3 ? 0 : 0.05;
+        for (uint32_t i = 0; i < s.count; i++)
+            s.items[i] = body_item(&things[i % THINGS], random_pose(&random, 0.6));
+        contacts += scene_run(&s);
     }
     assert_true(contacts > 100);
 }
@@ -428,35 +362,24 @@ TEST(reduced) {
 /* One in the other: more contacts than lists have room for at first. */
 TEST(many_contacts_of_a_pair) {
     abut_shape shape = abut_shape_default(ABUT_SHAPE_ICOSPHERE);
-    abut_samples_options samples = abut_samples_options_default();
-    const bool used[2] = {true, true};
     thing ball;
     shape.segments = 6;
     make_thing(&ball, &shape, NULL, 0);
     abut_samples_destroy(ball.samples);
+    abut_samples_options samples = abut_samples_options_default();
     samples.kinds = ABUT_SAMPLES_SURFACE;
     samples.count = 2000;
     assert_ok(abut_samples_create(ball.mesh, &samples, &ball.samples));
     for (uint32_t keep = 0; keep < 5; keep += 4) {
-        abut_world_options options = abut_world_options_default();
-        abut_world_item items[2];
-        abut_world *world;
-        uint32_t id;
-        options.device = device;
-        options.keep_backfacing = true;
-        options.max_patch_contacts = keep;
-        assert_ok(abut_world_create(serial, &options, &world));
-        for (int i = 0; i < 2; i++) {
-            items[i] = body_item(&ball, (abut_pose){{0, 0, 0, 1}, {0.2 * i, 0.05 * i, 0}});
-            assert_ok(abut_world_add(world, &items[i], &id));
-        }
-        size_t count = check_world(world, items, used, 2, &options);
+        scene s = device_scene(2);
+        s.options.keep_backfacing = true;
+        s.options.max_patch_contacts = keep;
+        for (int i = 0; i < 2; i++)
+            s.items[i] = body_item(&ball, (abut_pose){{0, 0, 0, 1}, {0.2 * i, 0.05 * i, 0}});
+        size_t count = scene_run(&s);
         assert_true(keep ? count > 4 : count > 1000);
-        abut_world_destroy(world);
     }
-    abut_samples_destroy(ball.samples);
-    abut_field_destroy(ball.field);
-    abut_mesh_destroy(ball.mesh);
+    free_thing(&ball);
 }
 
 /* ---- pairs and poses that stay there ---- */
@@ -470,30 +393,21 @@ static bool by_fields(const abut_world *world, const abut_world_pair *p) {
 /* Pairs that the device has found against those of the host. Returns their number. */
 static size_t check_pairs(abut_world *world) {
     abut_world_device_contacts records = abut_world_device_contacts_default();
-    uint64_t count = 0;
     size_t met = 0;
     assert_ok(abut_world_get_device_contacts(world, &records));
     abut_world_pair *there = malloc((records.pair_count + 1) * sizeof *there);
     assert_non_null(there);
     assert_ok(abut_buffer_read(records.pairs, 0, there, records.pair_count * sizeof *there));
-    abut_world_pair_list candidate_list = {NULL, 0, 0};
-    abut_world_pairs(world, &candidate_list);
-    count = candidate_list.count;
-    abut_world_pair *here = malloc((count + 1) * sizeof *here);
-    assert_non_null(here);
-    candidate_list = (abut_world_pair_list){here, count, 0};
-    assert_ok(abut_world_pairs(world, &candidate_list));
-    count = candidate_list.count;
-    for (size_t i = 0; i < count; i++)
-        if (by_fields(world, &here[i])) {
+    abut_world_pair_list here = pairs_of(world);
+    for (size_t i = 0; i < here.count; i++)
+        if (by_fields(world, &here.list[i])) {
             assert_true(met < records.pair_count);
-            assert_int_equal(there[met].a, here[i].a);
-            assert_int_equal(there[met].b, here[i].b);
+            assert_memory_equal(&there[met], &here.list[i], sizeof *there);
             met++;
         }
     assert_int_equal(met, records.pair_count);
     free(there);
-    free(here);
+    free(here.list);
     return met;
 }
 
@@ -547,37 +461,27 @@ TEST(pairs_are_those_of_the_host) {
     assert_fails(ABUT_ERROR_LIMIT, "pair_limit", abut_world_get_device_contacts(small, &records));
     abut_world_destroy(small);
     abut_world_destroy(world);
-    abut_samples_destroy(floor_thing.samples);
-    abut_field_destroy(floor_thing.field);
-    abut_mesh_destroy(floor_thing.mesh);
+    free_thing(&floor_thing);
 }
 
 /* Poses on the device: all of them, by ids, with ids that come twice, among solids, and bad ones.
  */
 TEST(poses_in_buffers) {
     test_random random = {28};
-    abut_world_options options = abut_world_options_default();
-    abut_world_item items[ITEMS];
-    bool used[ITEMS];
+    scene s = device_scene(ITEMS);
     abut_pose poses[ITEMS];
-    abut_world *world, *on_cpu;
+    abut_world *on_cpu;
     abut_world_device_contacts records = abut_world_device_contacts_default();
     abut_buffer *buffer, *short_buffer;
     size_t contacts = 0;
     uint32_t id;
-    options.device = device;
     assert_ok(abut_buffer_create(device, sizeof poses, &buffer));
     assert_ok(abut_buffer_create(device, sizeof *poses, &short_buffer));
-    assert_ok(abut_world_create(serial, &options, &world));
-    for (uint32_t i = 0; i < ITEMS; i++) {
-        items[i] = body_item(&things[i % THINGS], random_pose(&random, 1.2));
-        used[i] = true;
-        if (i == ITEMS - 1) { /* a solid */
-            items[i].collider.kind = ABUT_COLLIDER_SPHERE;
-            items[i].collider.shape.sphere = (abut_sphere){{0.1, 0, 0.2}, 0.3};
-        }
-        assert_ok(abut_world_add(world, &items[i], &id));
-    }
+    for (uint32_t i = 0; i < ITEMS; i++)
+        s.items[i] = body_item(&things[i % THINGS], random_pose(&random, 1.2));
+    s.items[ITEMS - 1].collider.kind = ABUT_COLLIDER_SPHERE;
+    s.items[ITEMS - 1].collider.shape.sphere = (abut_sphere){{0.1, 0, 0.2}, 0.3};
+    scene_begin(&s, serial);
     for (uint32_t round = 0; round < test_rounds(5); round++) {
         const uint32_t bodies = ITEMS - 1, ids[4] = {7, 3, 7, 30};
         for (uint32_t i = 0; i < ITEMS; i++)
@@ -586,26 +490,26 @@ TEST(poses_in_buffers) {
         if (round % 5 < 3) {
             uint32_t count = round % 5 == 0 ? bodies : round % 5 == 1 ? ITEMS : 5;
             for (uint32_t i = 0; i < count; i++)
-                items[i].collider.pose = poses[i];
-            assert_ok(abut_world_set_poses(world, NULL, abut_array_buffer(buffer), count));
+                s.items[i].collider.pose = poses[i];
+            assert_ok(abut_world_set_poses(s.world, NULL, abut_array_buffer(buffer), count));
         } else {
             for (uint32_t i = 0; i < 4; i++)
-                items[ids[i]].collider.pose = poses[i];
-            assert_ok(abut_world_set_poses(world, ids, abut_array_buffer(buffer), 4));
+                s.items[ids[i]].collider.pose = poses[i];
+            assert_ok(abut_world_set_poses(s.world, ids, abut_array_buffer(buffer), 4));
         }
         if (round % 2) /* the host has not seen them yet */
-            assert_ok(abut_world_get_device_contacts(world, &records));
+            assert_ok(abut_world_get_device_contacts(s.world, &records));
         if (round % 5 == 2) { /* and an item changes */
-            assert_ok(abut_world_remove(world, 9));
-            assert_ok(abut_world_add(world, &items[9], &id));
+            assert_ok(abut_world_remove(s.world, 9));
+            assert_ok(abut_world_add(s.world, &s.items[9], &id));
         }
-        contacts += check_world(world, items, used, ITEMS, &options);
-        check_pairs(world);
+        contacts += scene_check(&s);
+        check_pairs(s.world);
         poses[2].translation.y = round % 2 ? NAN : 1e300;
         assert_ok(abut_buffer_write(buffer, 0, poses, sizeof poses));
         assert_refused("pose 2 of the buffer",
-                       abut_world_set_poses(world, NULL, abut_array_buffer(buffer), bodies));
-        check_world(world, items, used, ITEMS, &options);
+                       abut_world_set_poses(s.world, NULL, abut_array_buffer(buffer), bodies));
+        scene_check(&s);
     }
     assert_true(contacts > 500);
     for (uint32_t i = 0; i < ITEMS; i++)
@@ -618,7 +522,7 @@ TEST(poses_in_buffers) {
                                         .list = impacts[k],
                                         .capacity = ITEMS * ITEMS};
         memset(impacts[k], 0, sizeof impacts[k]);
-        assert_ok(abut_world_sweep(world, NULL,
+        assert_ok(abut_world_sweep(s.world, NULL,
                                    k ? abut_array_buffer(buffer) : abut_array_host(poses), ITEMS,
                                    NULL, &swept[k]));
     }
@@ -626,18 +530,18 @@ TEST(poses_in_buffers) {
     assert_int_equal(swept[0].unswept_count, swept[1].unswept_count);
     assert_memory_equal(impacts[0], impacts[1], sizeof impacts[0]);
     assert_fails(ABUT_ERROR_BUFFER, "ends",
-                 abut_world_sweep(world, NULL, abut_array_buffer(short_buffer), 3, NULL,
+                 abut_world_sweep(s.world, NULL, abut_array_buffer(short_buffer), 3, NULL,
                                   &swept[0]));
     assert_fails(ABUT_ERROR_BUFFER, "poses",
-                 abut_world_set_poses(world, NULL, abut_array_buffer(short_buffer), 3));
+                 abut_world_set_poses(s.world, NULL, abut_array_buffer(short_buffer), 3));
     id = ITEMS;
-    assert_refused("no item", abut_world_set_poses(world, &id, abut_array_buffer(buffer), 1));
+    assert_refused("no item", abut_world_set_poses(s.world, &id, abut_array_buffer(buffer), 1));
     assert_refused("33 poses, but the world has only 32",
-                   abut_world_set_poses(world, NULL, abut_array_buffer(buffer), 33));
-    assert_ok(abut_world_set_poses(world, NULL, abut_array_buffer(buffer), 0));
-    abut_world_destroy(world);
+                   abut_world_set_poses(s.world, NULL, abut_array_buffer(buffer), 33));
+    assert_ok(abut_world_set_poses(s.world, NULL, abut_array_buffer(buffer), 0));
+    abut_world_destroy(s.world);
     assert_ok(abut_world_create(serial, NULL, &on_cpu));
-    assert_ok(abut_world_add(on_cpu, &items[0], &id));
+    assert_ok(abut_world_add(on_cpu, &s.items[0], &id));
     assert_refused("no device", abut_world_set_poses(on_cpu, NULL, abut_array_buffer(buffer), 1));
     assert_refused("no device",
                    abut_world_sweep(on_cpu, NULL, abut_array_buffer(buffer), 1, NULL, &swept[0]));
@@ -725,11 +629,8 @@ static int set_up(void **state) {
 }
 
 static int tear_down(void **state) {
-    for (int i = 0; i < 2; i++) {
-        abut_samples_destroy(built[i].samples);
-        abut_field_destroy(built[i].field);
-        abut_mesh_destroy(built[i].mesh);
-    }
+    for (int i = 0; i < 2; i++)
+        free_thing(&built[i]);
     abut_device_destroy(device);
     assert_int_equal(0, abuti_opencl_live());
     return free_things(state);

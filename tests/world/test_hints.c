@@ -37,16 +37,11 @@ TEST(thin_plates_remember_the_side) {
                     assert_ok(abut_world_add(world, &item, &ids[i]));
                 }
                 abut_world_event event;
-                uint64_t count;
-                abut_world_event_list event_list = {&event, 1, 0};
-                assert_ok(abut_world_events(world, &event_list));
-                count = event_list.count;
+                uint64_t count = events_of(world, &event, 1);
                 assert_int_equal(count, slowly);
                 at.translation.z = -through * side * radius; /* the middle is through */
                 assert_ok(abut_world_set_poses(world, &ids[swapped], abut_array_host(&at), 1));
-                event_list = (abut_world_event_list){&event, 1, 0};
-                assert_ok(abut_world_events(world, &event_list));
-                count = event_list.count;
+                count = events_of(world, &event, 1);
                 assert_int_equal(count, 1);
                 double out = event.deepest.normal.z * (swapped ? -1 : 1) * side;
                 assert_true(out > 0.9);

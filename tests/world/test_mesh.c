@@ -232,7 +232,6 @@ static void check_two(int a, int b) {
     abut_world_event event;
     abut_contact *list = malloc((16 * ROOM) * sizeof *list);
     abut_contacts found = {.size = sizeof found, .list = list, .capacity = (16 * ROOM)};
-    uint64_t count;
     for (int i = 0; i < 2; i++)
         add(world, &items[i]);
     assert_ok(abut_world_get_pair_info(world, 1, 0, &manner));
@@ -245,9 +244,7 @@ static void check_two(int a, int b) {
                                            ? ABUT_WORLD_GUARANTEE_SAMPLED
                                            : ABUT_WORLD_GUARANTEE_COMPLETE);
     assert_ok(abut_world_contacts(world, &found));
-    abut_world_event_list event_list = {&event, 1, 0};
-    assert_ok(abut_world_events(world, &event_list));
-    count = event_list.count;
+    uint64_t count = events_of(world, &event, 1);
     if (method == ABUT_WORLD_AUTO) {
         assert_true(found.count == 0 && count == 0);
     } else {
@@ -299,16 +296,13 @@ TEST(depths_of_open_meshes_have_no_bound) {
         abut_world_event event;
         abut_contact list[64];
         abut_contacts found = {.size = sizeof found, .list = list, .capacity = 64};
-        uint64_t count;
         if (k == 2)
             items[1] = of_sort(SOLIDS, v3(0, 0, 0));
         for (int i = 0; i < 2; i++)
             add(world, &items[i]);
         assert_ok(abut_world_get_pair_info(world, 0, 1, &manner));
         assert_ok(abut_world_contacts(world, &found));
-        abut_world_event_list event_list = {&event, 1, 0};
-        assert_ok(abut_world_events(world, &event_list));
-        count = event_list.count;
+        uint64_t count = events_of(world, &event, 1);
         assert_int_equal(count, 1);
         assert_int_equal(manner.guarantee, ABUT_WORLD_GUARANTEE_COMPLETE);
         assert_true(manner.error == (k == 1 ? HUGE_VAL : 0));

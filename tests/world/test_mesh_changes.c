@@ -73,15 +73,12 @@ TEST(replaced_in_place) {
     abut_world_event events[4];
     abut_world_pair pair;
     abut_world_item_info choice = abut_world_item_info_default();
-    uint64_t count;
     first.collider.shape.mesh.deforms = true;
     add(world, &first);
     add(world, &second);
     stretch(cube, 2, 0, positions);
     assert_ok(abut_world_set_positions(world, 0, NULL, abut_array_host(positions)));
-    abut_world_event_list event_list = {events, 4, 0};
-    assert_ok(abut_world_events(world, &event_list));
-    count = event_list.count;
+    uint64_t count = events_of(world, events, 4);
     assert_true(count == 1 && events[0].kind == ABUT_WORLD_EVENT_BEGIN);
     const double depth = events[0].deepest.depth;
     /* A kinematic sensor of another group: it goes on, and is as deformed as before. */
@@ -89,40 +86,30 @@ TEST(replaced_in_place) {
     first.is_sensor = true;
     first.group = 6;
     assert_ok(abut_world_replace(world, 0, &first));
-    event_list = (abut_world_event_list){events, 4, 0};
-    assert_ok(abut_world_events(world, &event_list));
-    count = event_list.count;
+    count = events_of(world, events, 4);
     assert_true(count == 1 && events[0].kind == ABUT_WORLD_EVENT_PERSIST && events[0].is_sensor);
     assert_true(fabs(events[0].deepest.depth - depth) < 1e-12);
     second.mask = 1;
     assert_ok(abut_world_replace(world, 1, &second));
-    event_list = (abut_world_event_list){events, 4, 0};
-    assert_ok(abut_world_events(world, &event_list));
-    count = event_list.count;
+    count = events_of(world, events, 4);
     assert_true(count == 1 && events[0].kind == ABUT_WORLD_EVENT_END);
     /* A pair that is ignored stays so. */
     second.mask = 0;
     assert_ok(abut_world_ignore(world, 0, 1, true));
     assert_ok(abut_world_replace(world, 1, &second));
-    abut_world_pair_list candidate_list = {&pair, 0, 0};
-    assert_ok(abut_world_pairs(world, &candidate_list));
-    count = candidate_list.count;
+    count = list_pairs(world, &pair, 0);
     assert_int_equal(count, 0);
     abut_world_pair_info manner = abut_world_pair_info_default();
     assert_ok(abut_world_get_pair_info(world, 0, 1, &manner));
     assert_non_null(strstr(manner.reason, "ignore"));
     assert_ok(abut_world_ignore(world, 0, 1, false));
-    event_list = (abut_world_event_list){events, 4, 0};
-    assert_ok(abut_world_events(world, &event_list));
-    count = event_list.count;
+    count = events_of(world, events, 4);
     assert_true(count == 1 && events[0].kind == ABUT_WORLD_EVENT_BEGIN);
     /* Another kind, in all ways. */
     for (int sort = 0; sort < SORTS; sort++) {
         const abut_world_item item = of_sort(sort, v3(0, 0, 0.3));
         assert_ok(abut_world_replace(world, 1, &item));
-        event_list = (abut_world_event_list){events, 4, 0};
-        assert_ok(abut_world_events(world, &event_list));
-        count = event_list.count;
+        count = events_of(world, events, 4);
         if (!(count == 2 && events[0].kind == ABUT_WORLD_EVENT_END))
             fail_msg("sort %d: count %d change %d", sort, (int)count, events[0].kind);
         assert_true(events[1].kind == ABUT_WORLD_EVENT_BEGIN);
@@ -131,9 +118,7 @@ TEST(replaced_in_place) {
     /* What is refused changes nothing. */
     abut_world_item wrong = of_mesh(sheet, ABUT_WORLD_LAYERS, v3(0, 0, 0));
     assert_int_equal(abut_world_replace(world, 1, &wrong), ABUT_ERROR_ARGUMENT);
-    event_list = (abut_world_event_list){events, 4, 0};
-    assert_ok(abut_world_events(world, &event_list));
-    count = event_list.count;
+    count = events_of(world, events, 4);
     assert_true(count == 1 && events[0].kind == ABUT_WORLD_EVENT_PERSIST);
     free(positions);
     abut_world_destroy(world);

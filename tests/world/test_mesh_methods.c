@@ -59,7 +59,6 @@ TEST(maps_agree_with_signed_distances) {
         abut_world_item items[2] = {of_mesh(first, ABUT_WORLD_MAP, v3(0, 0, 0)),
                                     of_mesh(ball, ABUT_WORLD_AUTO, v3(0, 0, 0))};
         abut_world_event event;
-        uint64_t count;
         const bool swapped = round % 5 == 1;
         items[0].collider.pose = random_pose(&random, 0.2);
         items[1].collider.pose = random_pose(&random, 1.1);
@@ -69,9 +68,7 @@ TEST(maps_agree_with_signed_distances) {
         for (int i = 0; i < 2; i++)
             add(world, &items[i ^ swapped]);
         assert_ok(abut_world_contacts(world, &found));
-        abut_world_event_list event_list = {&event, 1, 0};
-        assert_ok(abut_world_events(world, &event_list));
-        count = event_list.count;
+        uint64_t count = events_of(world, &event, 1);
         const abut_collider p = abut_collider_from_bvh(tree, items[1].collider.pose);
         abut_bvh *other = NULL;
         bool touch = false;

@@ -315,10 +315,7 @@ TEST(thin_solids_meet) {
         ends[i].translation.z = 0;
     assert_ok(abut_world_set_poses(world, ids + 1, abut_array_host(ends + 1), 3));
     abut_world_event events[6];
-    uint64_t count;
-    abut_world_event_list event_list = {events, 6, 0};
-    assert_ok(abut_world_events(world, &event_list));
-    count = event_list.count;
+    uint64_t count = events_of(world, events, 6);
     assert_int_equal(count, 3);
     abut_world_destroy(world);
 }

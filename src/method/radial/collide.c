@@ -6,6 +6,7 @@
 
 enum { PARTICLE_GRAIN = 128, LIST_FIELDS = 64 };
 
+_Static_assert(RADIAL_COORDINATE_MAX == ABUT_COORDINATE_MAX, "the same limit on a device");
 _Static_assert(sizeof(radial_result) == sizeof(abut_radial_hit),
                "abut_radial_hit has the layout of radial_result");
 
@@ -173,11 +174,6 @@ typedef struct collide_work {
     atomic_ullong hit_count, odd_count;
 } collide_work;
 
-static bool is_out_of_range(vec3 p) {
-    return !(fabs(p.x) <= ABUT_COORDINATE_MAX && fabs(p.y) <= ABUT_COORDINATE_MAX &&
-             fabs(p.z) <= ABUT_COORDINATE_MAX);
-}
-
 static void collide_task(void *data, size_t chunk, size_t begin, size_t end) {
     collide_work *w = data;
     const vec3 *from = w->particles->from.host;
@@ -187,7 +183,7 @@ static void collide_task(void *data, size_t chunk, size_t begin, size_t end) {
     (void)chunk;
     for (size_t i = begin; i < end; i++) {
         radial_result result = {ABUT_NONE, 1, {0, 0, 0}, 0};
-        if (is_out_of_range(from[i]) || is_out_of_range(to[i]))
+        if (!radial_is_in_range(from[i]) || !radial_is_in_range(to[i]))
             odd_count++;
         else
             result = collide_particle(&w->near, w->order, from[i], &to[i]);

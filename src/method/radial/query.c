@@ -230,11 +230,6 @@ static best search_field(const radial_scene *s, uint32_t field, uint32_t i, int 
     return b;
 }
 
-static bool is_in_coordinate_range(vec3 p) {
-    const double sum = v3_dot(p, v3(1, 1, 1));
-    return v3_max_abs(p) <= ABUT_COORDINATE_MAX && sum == sum;
-}
-
 /* A lower bound of the distance to a field: that to its cylinder. */
 static double bound_gap(const radial_scene *s, uint32_t field, const double q[3]) {
     const radial_frame *now = &s->now[field];
@@ -269,7 +264,7 @@ static void list_fields(const query_work *w, const field_list *from, const vec3 
     to->count = 0;
     to->all = true;
     for (size_t i = 0; i < count; i++) {
-        if (!is_in_coordinate_range(points[i]))
+        if (!radial_is_in_range(points[i]))
             return;
         box = box_join(box, (box3){points[i], points[i]});
     }
@@ -384,7 +379,7 @@ static void query_group(const query_work *w, const field_list *from, size_t begi
     for (size_t i = begin; i < end; i++) {
         const vec3 p = w->points[i];
         abut_radial_answer answer = {HUGE_VAL, {0, 0, 0}, p, ABUT_NONE, HUGE_VAL};
-        const bool sound = count && is_in_coordinate_range(p);
+        const bool sound = count && radial_is_in_range(p);
         const uint32_t first = sound ? nearest_field(w, &fields, p) : 0;
         for (uint32_t k = 0; sound && k < count; k++)
             query_field(w, field_of(&fields, k == 0 ? first : k == first ? 0 : k), p, &answer);

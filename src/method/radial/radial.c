@@ -187,10 +187,6 @@ static abut_status check_options(const char *function, const radial_plan *p) {
     return ABUT_OK;
 }
 
-static bool is_in_coordinate_range(vec3 v) {
-    return v3_max_abs(v) <= ABUT_COORDINATE_MAX && v.x == v.x && v.y == v.y && v.z == v.z;
-}
-
 static abut_status check_axis(const radial_plan *p, uint32_t i) {
     const abut_radial_axis *a = &p->options.axes[i];
     const char *function = p->source.function;
@@ -198,8 +194,8 @@ static abut_status check_axis(const radial_plan *p, uint32_t i) {
     if (a->bone >= p->source.bone_count)
         return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: axes[%u].bone is %u; it must be below %u",
                           function, i, a->bone, p->source.bone_count);
-    if (!is_in_coordinate_range(a->begin) || !is_in_coordinate_range(a->end) ||
-        !is_in_coordinate_range(a->normal))
+    if (!radial_is_in_range(a->begin) || !radial_is_in_range(a->end) ||
+        !radial_is_in_range(a->normal))
         return abuti_fail(ABUT_ERROR_ARGUMENT,
                           "%s: axes[%u] has coordinates that are not finite or beyond %g", function,
                           i, ABUT_COORDINATE_MAX);
@@ -631,7 +627,7 @@ static abut_status check_pose(const char *function, const abut_radial *r,
             return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: bones[%u] is not finite", function, i);
     const vec3 *list = positions.host;
     for (uint32_t i = 0; list && i < r->info.vertex_count; i++)
-        if (!is_in_coordinate_range(list[i]))
+        if (!radial_is_in_range(list[i]))
             return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: positions[%u] is not finite or beyond %g",
                               function, i, ABUT_COORDINATE_MAX);
     return ABUT_OK;
@@ -641,7 +637,7 @@ static abut_status compute_frames(const char *function, const abut_radial *r,
                                   const abut_character_matrix *bones, radial_frame *made) {
     for (uint32_t i = 0; i < r->info.field_count; i++) {
         made[i] = compute_frame(&r->axes[i], &bones[r->axes[i].bone], r->fields[i].along, r->unit);
-        if (!is_in_coordinate_range(made[i].origin) || !(made[i].length <= ABUT_COORDINATE_MAX))
+        if (!radial_is_in_range(made[i].origin) || !(made[i].length <= ABUT_COORDINATE_MAX))
             return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: bones[%u] moves an axis beyond %g",
                               function, r->axes[i].bone, ABUT_COORDINATE_MAX);
     }

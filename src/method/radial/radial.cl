@@ -11,13 +11,6 @@
 
 #include "radial/work_group_shared.h"
 
-#define COORDINATE_MAX 1e90 /* ABUT_COORDINATE_MAX */
-
-static int is_out_of_range(vec3 p) {
-    return !(fabs(p.x) <= COORDINATE_MAX && fabs(p.y) <= COORDINATE_MAX &&
-             fabs(p.z) <= COORDINATE_MAX);
-}
-
 static vec3 load_position(__global const double *list, size_t i) {
     return v3(list[3 * i], list[3 * i + 1], list[3 * i + 2]);
 }
@@ -60,7 +53,7 @@ __kernel void radial_draw_pairs(uint pairs, uint lanes, uint field_count,
     int odd = 0;
     for (int k = 0; k < 3; k++) {
         const vec3 at = load_position(positions, corners[3 * (size_t)i + (size_t)k]);
-        odd |= is_out_of_range(at);
+        odd |= !radial_is_in_range(at);
         p[k] = radial_to_field(&frame, f.around, at);
     }
     if (odd)
@@ -172,7 +165,7 @@ static void collide_all(uint particles, uint wants_hits, const radial_scene *sce
     const size_t given = get_global_id(0) / w->lanes;
     const size_t i = given < particles ? given : 0;
     const vec3 begin = load_position(from, i), wish = load_position(to, i);
-    const int odd = is_out_of_range(begin) || is_out_of_range(wish);
+    const int odd = !radial_is_in_range(begin) || !radial_is_in_range(wish);
     radial_mover m = radial_mover_of(begin, wish);
     int goes_on = given < particles && !odd, any = 1;
     for (int round = 0; round < RADIAL_ROUNDS && any; round++) {

@@ -119,6 +119,13 @@ typedef struct radial_point {
 
 /* ---- points ---- */
 
+#define RADIAL_COORDINATE_MAX 1e90 /* ABUT_COORDINATE_MAX */
+
+static inline bool radial_is_in_range(vec3 p) { /* false for NaN */
+    return fabs(p.x) <= RADIAL_COORDINATE_MAX && fabs(p.y) <= RADIAL_COORDINATE_MAX &&
+           fabs(p.z) <= RADIAL_COORDINATE_MAX;
+}
+
 static inline float radial_float(double x) {
     return (float)(x < -RADIAL_FAR ? -RADIAL_FAR : x > RADIAL_FAR ? RADIAL_FAR : x);
 }

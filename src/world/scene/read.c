@@ -15,6 +15,7 @@
 #include "base/system.h"
 
 #include <stdarg.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define SHAPE_TRIANGLES 4194304u
@@ -69,6 +70,12 @@ static const char *printable_text(const scene_reader *r, uint32_t at, uint32_t b
     word[length] = 0;
     abuti_escape(word, out, 100);
     return out;
+}
+
+/* A text for an error message or a short name; longer ones are truncated. */
+static const char *word_at(const scene_reader *r, uint32_t at, char word[100]) {
+    const abuti_json_value *text = value_at(r, at);
+    return printable_text(r, text->is.text.at, text->is.text.bytes, word);
 }
 
 /* ---- members of objects ---- */
@@ -184,24 +191,20 @@ static bool name_after(const void *a, const void *b) {
     return order > 0 || (order == 0 && p->group > q->group);
 }
 
+static int compare_name(const void *key, const void *element) {
+    return strcmp(key, ((const name_entry *)element)->name);
+}
+
 static const name_entry *name_find(const scene_reader *r, uint32_t at) {
     const abuti_json_value *text = value_at(r, at);
-    const char *letters = abuti_json_characters(&r->json, text->is.text.at);
-    size_t lo = 0, hi = r->name_count, bytes = text->is.text.bytes;
-    while (lo < hi) {
-        size_t middle = lo + (hi - lo) / 2;
-        const char *name = r->names[middle].name;
-        size_t length = strlen(name);
-        int order = memcmp(name, letters, length < bytes ? length : bytes);
-        order = order ? order : length < bytes ? -1 : length > bytes;
-        if (!order)
-            return &r->names[middle];
-        if (order < 0)
-            lo = middle + 1;
-        else
-            hi = middle;
-    }
-    return NULL;
+    const size_t bytes = text->is.text.bytes;
+    char name[NAME_BYTES + 1] = "";
+    if (bytes > NAME_BYTES || !r->name_count)
+        return NULL;
+    memcpy(name, abuti_json_characters(&r->json, text->is.text.at), bytes);
+    return strlen(name) < bytes
+               ? NULL
+               : bsearch(name, r->names, r->name_count, sizeof *r->names, compare_name);
 }
 
 /* Sorts the names and rejects duplicates. */
@@ -250,19 +253,13 @@ static abut_status prefix_error(scene_reader *r, abut_status status) {
     return abuti_fail(status, "%s: %s: %s", r->name, r->place, reason);
 }
 
-/* A text for an error message or a short name; longer ones are truncated. */
-static const char *read_word(const scene_reader *r, const member *m, char word[100]) {
-    const abuti_json_value *text = value_at(r, m->at);
-    return printable_text(r, text->is.text.at, text->is.text.bytes, word);
-}
-
 /* Creates a character; `path` is null for a figure. */
 static abut_status pose_mesh(scene_reader *r, const member *m, const char *path, scene_mesh *to) {
     char figure[100], clip[100];
     const scene_pose how = {.figure =
-                                m[MESH_FIGURE].at ? read_word(r, &m[MESH_FIGURE], figure) : NULL,
+                                m[MESH_FIGURE].at ? word_at(r, m[MESH_FIGURE].at, figure) : NULL,
                             .path = path,
-                            .clip = m[MESH_CLIP].at ? read_word(r, &m[MESH_CLIP], clip) : NULL,
+                            .clip = m[MESH_CLIP].at ? word_at(r, m[MESH_CLIP].at, clip) : NULL,
                             .time = m[MESH_TIME].at ? value_at(r, m[MESH_TIME].at)->is.number : 0};
     return abuti_scene_pose(r->context, &r->options, &how, to);
 }
@@ -291,7 +288,7 @@ static abut_status read_file(scene_reader *r, const member *m, scene_mesh *to) {
     abut_status status = ABUT_OK;
     if (stat(path, &about) == 0 && !S_ISREG(about.st_mode)) { /* reading a pipe would block */
         char word[100];
-        status = fail_at_place(r, "'%s' is not a regular file", read_word(r, file, word));
+        status = fail_at_place(r, "'%s' is not a regular file", word_at(r, file->at, word));
     }
     if (!status) {
         status = m[MESH_CLIP].at || m[MESH_TIME].at
@@ -335,7 +332,7 @@ static abut_status read_count(scene_reader *r, const member *m, uint32_t *count)
 static abut_status read_shape(scene_reader *r, const member *m, scene_mesh *to) {
     char word[100];
     abut_shape_kind kind;
-    if (abut_shape_kind_from_name(read_word(r, &m[MESH_SHAPE], word), &kind))
+    if (abut_shape_kind_from_name(word_at(r, m[MESH_SHAPE].at, word), &kind))
         return fail_at_place(r, "there is no shape '%s'; 'abut make --list' lists them", word);
     abut_shape shape = abut_shape_default(kind);
     abut_vec3 side = shape.extent;
@@ -520,7 +517,7 @@ static abut_status read_method(scene_reader *r, const member *method, const char
         }
     return fail_at_place(r,
                          "'method' is '%s'; it must be auto, exact, field, map, radial or layers",
-                         read_word(r, method, word));
+                         word_at(r, method->at, word));
 }
 
 static abut_status set_body_mesh(scene_reader *r, size_t index, bool solid, abut_scene_body *body) {
@@ -578,7 +575,7 @@ static abut_status read_body(scene_reader *r, uint32_t object, uint32_t index) {
     char word[100];
     if (!entry)
         return fail_at_place(r, "there is no mesh '%s' in 'meshes'",
-                             read_word(r, &m[BODY_MESH], word));
+                             word_at(r, m[BODY_MESH].at, word));
     return set_body_mesh(r, entry->index, solid, body);
 }
 
@@ -664,12 +661,10 @@ static abut_status read_ignored(scene_reader *r, uint32_t list, pair_keys *pairs
             return fail_at_place(r, "it must be a list of two names");
         const name_entry *entries[2] = {name_find(r, i + 1), name_find(r, i + 2)};
         for (uint32_t k = 0; k < 2; k++) {
-            const abuti_json_value *text = value_at(r, i + 1 + k);
             char word[100];
             if (!entries[k])
                 return fail_at_place(r, "there is no body or group '%s'",
-                                     printable_text(r, text->is.text.at, text->is.text.bytes,
-                                                    word));
+                                     word_at(r, i + 1 + k, word));
         }
         wide += entries[0]->group || entries[1]->group;
         if (wide > 4096)

@@ -4,6 +4,7 @@
 #include "base/sort.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 void abut_scene_destroy(abut_scene *scene) {
@@ -42,24 +43,20 @@ abut_status abut_scene_get_body(const abut_scene *scene, uint32_t index, abut_sc
     return abuti_info_write(body, &scene->bodies[index], sizeof *body, __func__);
 }
 
+static int compare_pairs(const void *x, const void *y) {
+    const abut_scene_pair *p = x, *q = y;
+    return p->a != q->a ? (p->a < q->a ? -1 : 1) : (p->b > q->b) - (p->b < q->b);
+}
+
 bool abut_scene_should_collide(const abut_scene *scene, uint32_t a, uint32_t b) {
     if (!scene || a == b || a >= scene->body_count || b >= scene->body_count)
         return false;
     const abut_scene_body *p = &scene->bodies[a], *q = &scene->bodies[b];
     if (!(p->group & q->mask) || !(q->group & p->mask))
         return false;
-    abut_scene_pair key = a < b ? (abut_scene_pair){a, b} : (abut_scene_pair){b, a};
-    size_t lo = 0, hi = scene->ignored_count;
-    while (lo < hi) {
-        size_t middle = lo + (hi - lo) / 2;
-        const abut_scene_pair *it = &scene->ignored[middle];
-        if (it->a < key.a || (it->a == key.a && it->b < key.b))
-            lo = middle + 1;
-        else
-            hi = middle;
-    }
-    return lo == scene->ignored_count || scene->ignored[lo].a != key.a ||
-           scene->ignored[lo].b != key.b;
+    const abut_scene_pair key = a < b ? (abut_scene_pair){a, b} : (abut_scene_pair){b, a};
+    return !scene->ignored_count ||
+           !bsearch(&key, scene->ignored, scene->ignored_count, sizeof key, compare_pairs);
 }
 
 /* ---- primitives ---- */

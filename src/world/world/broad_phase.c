@@ -2,8 +2,8 @@
  *
  * Items are sorted along a Morton curve (Morton 1966), with an implicit tree of four children per
  * node over that order: node k of a level has nodes 4k to 4k + 3 of the level below. Only boxes are
- * stored, and a rebuild takes one sort and one pass. Groups of four items traverse the tree for the
- * items after them in the order. Time: n log n + pairs, unless boxes are long and cross each other.
+ * stored, and a rebuild takes one sort and one pass. Each item traverses the tree for the items
+ * after it in the order. Time: n log n + pairs, unless boxes are long and cross each other.
  * Boxes of nodes are floats, tested four at once, in a frame from 0 to 1, and enlarged by more than
  * the rounding error. Boxes of items are compared in doubles. The frame covers most items,
  * estimated from a sample. Coordinates outside are clamped to it, which preserves all overlaps, so
@@ -239,76 +239,35 @@ static unsigned overlap_bits(const node *n, const f4 lo[3], const f4 hi[3]) {
     return m4_bits(met);
 }
 
-/* One box of the frame, in every lane. */
-typedef struct wide_box {
-    f4 lo[3], hi[3];
-} wide_box;
-
-static wide_box broadcast_box(const float lo[3], const float hi[3]) {
-    wide_box box;
-    for (int axis = 0; axis < 3; axis++) {
-        box.lo[axis] = f4_all(lo[axis]);
-        box.hi[axis] = f4_all(hi[axis]);
-    }
-    return box;
-}
-
-/* Consecutive items that traverse together, each for the items after it. */
-typedef struct query_block {
-    uint32_t count;
-    size_t first_item;
-    wide_box items[CHILDREN], all;
-} query_block;
-
-static query_block make_query_block(const broad *b, size_t begin, size_t end) {
-    query_block k = {.count = (uint32_t)(end - begin), .first_item = begin};
-    float lo[3], hi[3], all_lo[3] = {4, 4, 4}, all_hi[3] = {-4, -4, -4};
-    for (uint32_t i = 0; i < k.count; i++) {
-        box_in_frame(b, b->boxes[begin + i], lo, hi);
-        k.items[i] = broadcast_box(lo, hi);
-        for (int axis = 0; axis < 3; axis++) {
-            all_lo[axis] = lo[axis] < all_lo[axis] ? lo[axis] : all_lo[axis];
-            all_hi[axis] = hi[axis] > all_hi[axis] ? hi[axis] : all_hi[axis];
-        }
-    }
-    k.all = broadcast_box(all_lo, all_hi);
-    return k;
-}
-
-static void test_leaf(broad *b, world_chunk *chunk, const query_block *k, const node *leaf,
-                      size_t first_child) {
-    for (uint32_t i = 0; i < k->count; i++) {
-        unsigned met = overlap_bits(leaf, k->items[i].lo, k->items[i].hi);
-        size_t item = k->first_item + i;
-        for (size_t child = first_child; met; child++, met >>= 1)
-            if ((met & 1) && child > item && box_overlaps(b->boxes[item], b->boxes[child]) &&
-                abuti_world_should_test(b->world, b->order[item], b->order[child]))
-                append_pair(b, chunk, b->order[item], b->order[child]);
-    }
-}
-
-static void traverse_block(broad *b, world_chunk *chunk, const query_block *k) {
+/* Appends the pairs of an item with items after it. */
+static void traverse_tree(broad *b, world_chunk *chunk, size_t item) {
     struct {
         uint32_t depth, node;
     } stack[STACK_MAX]; /* three siblings per level, and at most 17 levels */
     uint32_t top = 0;
+    float lo[3], hi[3];
+    f4 wide_lo[3], wide_hi[3];
+    box_in_frame(b, b->boxes[item], lo, hi);
+    for (int axis = 0; axis < 3; axis++) {
+        wide_lo[axis] = f4_all(lo[axis]);
+        wide_hi[axis] = f4_all(hi[axis]);
+    }
     stack[top].depth = b->level_count - 1;
     stack[top++].node = 0;
     while (top) {
-        uint32_t depth = stack[--top].depth, at = stack[top].node;
-        const node *here = &b->nodes[b->levels[depth].first + at];
-        if (!depth) {
-            test_leaf(b, chunk, k, here, CHILDREN * (size_t)at);
-            continue;
-        }
-        unsigned met = overlap_bits(here, k->all.lo, k->all.hi);
-        for (uint32_t i = 0; i < CHILDREN; i++) {
-            size_t child = CHILDREN * (size_t)at + i, each = 2 * depth; /* 4^depth items */
-            if (!(met >> i & 1) || (child + 1) << each <= k->first_item + 1)
+        const uint32_t depth = stack[--top].depth, at = stack[top].node, each = 2 * depth;
+        unsigned met = overlap_bits(&b->nodes[b->levels[depth].first + at], wide_lo, wide_hi);
+        for (size_t child = CHILDREN * (size_t)at; met; child++, met >>= 1) {
+            if (!(met & 1) || (child + 1) << each <= item + 1) /* 4^depth items */
                 continue;
-            assert(top < STACK_MAX);
-            stack[top].depth = depth - 1;
-            stack[top++].node = (uint32_t)child;
+            if (depth) {
+                assert(top < STACK_MAX);
+                stack[top].depth = depth - 1;
+                stack[top++].node = (uint32_t)child;
+            } else if (box_overlaps(b->boxes[item], b->boxes[child]) &&
+                       abuti_world_should_test(b->world, b->order[item], b->order[child])) {
+                append_pair(b, chunk, b->order[item], b->order[child]);
+            }
         }
     }
 }
@@ -323,10 +282,9 @@ static void find_box_pairs(void *data, size_t chunk, size_t begin, size_t end) {
     world_chunk *to = &b->world->pair_chunks[chunk];
     to->list.count = 0;
     to->status = ABUT_OK;
-    for (size_t i = begin; i < end && !to->status && !exceeds_limit(b); i += CHILDREN) {
+    for (size_t i = begin; i < end && !to->status && !exceeds_limit(b); i++) {
         size_t before = to->list.count;
-        query_block k = make_query_block(b, i, end - i < CHILDREN ? end : i + CHILDREN);
-        traverse_block(b, to, &k);
+        traverse_tree(b, to, i);
         atomic_fetch_add_explicit(&b->total, to->list.count - before, memory_order_relaxed);
     }
 }

@@ -20,7 +20,7 @@
 #include "base/checksum.h"
 
 #define MAGIC "\211abutw\r\n"
-enum { VERSION = 2, ORDER = 0x01020304, CHECKSUM_BYTES = sizeof(uint64_t) };
+enum { VERSION = 3, ORDER = 0x01020304, CHECKSUM_BYTES = sizeof(uint64_t) };
 
 static const char restore_function[] = "abut_world_restore";
 
@@ -43,13 +43,11 @@ enum {
 
 /* A reported pair. */
 typedef struct reported_record {
-    uint32_t a, b, method, guarantee;
+    uint32_t method, guarantee;
     uint32_t flags; /* including whether a and b still are the same items */
     uint32_t level;
     double error;
-    double point[3], normal[3], depth;
-    uint64_t id;
-    uint32_t side, kind, element, part;
+    abut_contact deepest; /* with a and b */
 } reported_record;
 
 _Static_assert(sizeof(state_head) == 64 && sizeof(reported_record) == 112, "layout in states");
@@ -91,20 +89,7 @@ static uint64_t digest_item(const world_item *item) {
     }
     if (item->body.samples)
         r.samples = item->body.samples->view.count;
-    const abut_world_item *is = &item->is;
-    const struct {
-        const void *shape;
-        size_t bytes;
-    } solids[] = {[ABUT_COLLIDER_BODY] = {NULL, 0},
-                  [ABUT_COLLIDER_PLANE] = {&is->collider.shape.plane, sizeof(abut_plane)},
-                  [ABUT_COLLIDER_SPHERE] = {&is->collider.shape.sphere, sizeof(abut_sphere)},
-                  [ABUT_COLLIDER_CAPSULE] = {&is->collider.shape.capsule, sizeof(abut_capsule)},
-                  [ABUT_COLLIDER_BOX] = {&is->collider.shape.half, sizeof(abut_vec3)},
-                  [ABUT_COLLIDER_CYLINDER] = {&is->collider.shape.cylinder, sizeof(abut_cylinder)},
-                  [ABUT_COLLIDER_HULL] = {NULL, 0},
-                  [ABUT_COLLIDER_CHARACTER] = {NULL, 0}};
-    if (solids[item->kind].shape)
-        memcpy(r.solid, solids[item->kind].shape, solids[item->kind].bytes);
+    memcpy(r.solid, &item->is.collider.shape, abuti_world_primitive_bytes(item->kind));
     return abuti_checksum(&r, sizeof r);
 }
 
@@ -136,21 +121,11 @@ static bool is_same_item(const abut_world *world, uint32_t id, uint64_t serial) 
 
 static reported_record make_record(const abut_world *world, const world_touch *touch) {
     const abut_world_event *e = &touch->event;
-    const abut_contact *c = &e->deepest;
-    reported_record r = {.a = e->a,
-                         .b = e->b,
-                         .method = e->method,
+    reported_record r = {.method = e->method,
                          .guarantee = e->guarantee,
                          .level = e->reliability.level,
                          .error = e->error,
-                         .point = {c->point.x, c->point.y, c->point.z},
-                         .normal = {c->normal.x, c->normal.y, c->normal.z},
-                         .depth = c->depth,
-                         .id = c->id,
-                         .side = c->side,
-                         .kind = c->kind,
-                         .element = c->element,
-                         .part = c->part};
+                         .deepest = e->deepest};
     r.flags = (e->is_sensor ? REPORTED_SENSOR : 0u) | (e->is_verified ? REPORTED_VERIFIED : 0u) |
               (is_same_item(world, e->a, touch->serial[0]) ? REPORTED_HAS_A : 0u) |
               (is_same_item(world, e->b, touch->serial[1]) ? REPORTED_HAS_B : 0u);
@@ -292,14 +267,14 @@ static bool is_finite(const double *numbers, size_t count) {
 }
 
 static bool record_is_valid(const reported_record *r, const reported_record *before) {
-    return r->a < r->b &&
-           (!before || before->a < r->a || (before->a == r->a && before->b < r->b)) &&
+    const abut_contact *c = &r->deepest, *last = before ? &before->deepest : NULL;
+    return c->a < c->b && (!last || last->a < c->a || (last->a == c->a && last->b < c->b)) &&
            r->method > ABUT_WORLD_AUTO && r->method <= ABUT_WORLD_LAYERS &&
            r->guarantee > ABUT_WORLD_GUARANTEE_NONE &&
            r->guarantee <= ABUT_WORLD_GUARANTEE_LIMITED && r->flags <= REPORTED_FLAGS &&
-           r->level <= ABUT_RELIABILITY_UNRELIABLE && r->error >= 0 && is_finite(r->point, 3) &&
-           is_finite(r->normal, 3) && is_finite(&r->depth, 1) && r->side <= 1 &&
-           abut_contact_kind_name((abut_contact_kind)r->kind);
+           r->level <= ABUT_RELIABILITY_UNRELIABLE && r->error >= 0 && is_finite(&c->point.x, 3) &&
+           is_finite(&c->normal.x, 3) && is_finite(&c->depth, 1) && c->side <= 1 &&
+           abut_contact_kind_name((abut_contact_kind)c->kind);
 }
 
 /* The serial number of an item, or one that no item has. */
@@ -318,25 +293,16 @@ static world_touch make_touch(const abut_world *world, const reported_record *r)
                                "reason was not saved."};
     world_touch touch;
     memset(&touch, 0, sizeof touch);
-    touch.serial[0] = find_serial(world, r->a, r->flags & REPORTED_HAS_A);
-    touch.serial[1] = find_serial(world, r->b, r->flags & REPORTED_HAS_B);
+    touch.serial[0] = find_serial(world, r->deepest.a, r->flags & REPORTED_HAS_A);
+    touch.serial[1] = find_serial(world, r->deepest.b, r->flags & REPORTED_HAS_B);
     touch.event.method = (abut_world_method)r->method;
     touch.event.guarantee = (abut_world_guarantee)r->guarantee;
     touch.event.error = r->error;
-    touch.event.a = r->a;
-    touch.event.b = r->b;
+    touch.event.a = r->deepest.a;
+    touch.event.b = r->deepest.b;
     touch.event.is_sensor = r->flags & REPORTED_SENSOR;
     touch.event.is_verified = r->flags & REPORTED_VERIFIED;
-    touch.event.deepest = (abut_contact){.point = {r->point[0], r->point[1], r->point[2]},
-                                         .normal = {r->normal[0], r->normal[1], r->normal[2]},
-                                         .depth = r->depth,
-                                         .id = r->id,
-                                         .a = r->a,
-                                         .b = r->b,
-                                         .side = r->side,
-                                         .kind = (abut_contact_kind)r->kind,
-                                         .element = r->element,
-                                         .part = r->part};
+    touch.event.deepest = r->deepest;
     touch.event.reliability = reliability;
     return touch;
 }

@@ -378,18 +378,24 @@ abut_status abut_world_add(abut_world *world, const abut_world_item *item, uint3
     return ABUT_OK;
 }
 
+size_t abuti_world_primitive_bytes(abut_collider_kind kind) {
+    static const size_t bytes[] = {[ABUT_COLLIDER_PLANE] = sizeof(abut_plane),
+                                   [ABUT_COLLIDER_SPHERE] = sizeof(abut_sphere),
+                                   [ABUT_COLLIDER_CAPSULE] = sizeof(abut_capsule),
+                                   [ABUT_COLLIDER_BOX] = sizeof(abut_vec3),
+                                   [ABUT_COLLIDER_CYLINDER] = sizeof(abut_cylinder)};
+    return (size_t)kind < sizeof bytes / sizeof *bytes ? bytes[kind] : 0;
+}
+
 /* Whether two items have the same shape, in local coordinates. */
 static bool same_shape(const world_item *a, const world_item *b) {
-    const size_t bytes[] = {sizeof a->is.collider.shape.body,
-                            sizeof(abut_plane),
-                            sizeof(abut_sphere),
-                            sizeof(abut_capsule),
-                            sizeof(abut_vec3),
-                            sizeof(abut_cylinder),
-                            sizeof a->is.collider.shape.hull,
-                            sizeof a->is.collider.shape.character};
-    return a->kind == b->kind &&
-           memcmp(&a->is.collider.shape, &b->is.collider.shape, bytes[a->kind]) == 0;
+    const abut_collider *p = &a->is.collider, *q = &b->is.collider;
+    const size_t bytes = a->kind == ABUT_COLLIDER_BODY   ? sizeof p->shape.body
+                         : a->kind == ABUT_COLLIDER_HULL ? sizeof p->shape.hull
+                         : a->kind == ABUT_COLLIDER_CHARACTER
+                             ? sizeof p->shape.character
+                             : abuti_world_primitive_bytes(a->kind);
+    return a->kind == b->kind && memcmp(&p->shape, &q->shape, bytes) == 0;
 }
 
 abut_status abut_world_replace(abut_world *world, uint32_t id, const abut_world_item *item) {

@@ -388,6 +388,8 @@ abut_status abuti_world_check_id(const char *function, const abut_world *world, 
 /* Fails if a call is in progress, or a and b are not two items. */
 abut_status abuti_world_check_pair(const char *function, const abut_world *world, uint32_t a,
                                    uint32_t b);
+/* The size of the shape of a primitive without references; 0 for other kinds. */
+size_t abuti_world_primitive_bytes(abut_collider_kind kind);
 /* The collider of an item at a pose. */
 abut_collider abuti_world_collider(const world_item *item, const abut_pose *at);
 /* Validates an item at a pose and computes its place. */

@@ -38,13 +38,6 @@ typedef struct patch_component {
     double volume;  /* signed: negative for a cavity; meaningless if the component is open */
 } patch_component;
 
-/* A cone that contains the normals of all triangles that share a vertex with a triangle. */
-typedef struct patch_cone {
-    float axis[3];
-    float cosine; /* of half its angle; -2 if directions of local minima may be outside the cone: at
-                   * boundary edges, and if the surface is no height field across the axis */
-} patch_cone;
-
 typedef struct patch_skin {
     bvh_attachment attachment;
     const abut_bvh *bvh;
@@ -52,7 +45,6 @@ typedef struct patch_skin {
     abut_topology_arrays view;
     const uint32_t *corner; /* 3 for each triangle, after merging */
     vec3 *offset;      /* of each vertex: its displacement if all of its faces move outwards by 1 */
-    patch_cone *cones; /* one for each triangle */
     double max_offset; /* length of the longest offset */
     double size;       /* longest side of the bounding box */
     bool has_degenerate_triangles; /* some triangles have no area */

@@ -504,7 +504,7 @@ abut_status abuti_patch_add_gaps(patch_work *work, const pair_frame *frame, doub
     proximity_query *p = abuti_patch_allocate(work->memory, 1, sizeof *p);
     if (!p)
         return ABUT_ERROR_MEMORY;
-    memset(p, 0, offsetof(proximity_query, cached_leaf));
+    memset(p, 0, offsetof(proximity_query, cached));
     p->work = work;
     p->range = range;
     p->overlaps = overlaps;
@@ -513,17 +513,11 @@ abut_status abuti_patch_add_gaps(patch_work *work, const pair_frame *frame, doub
             real_max(p->touch_distance, TOUCH_JITTERS * work->body[side].surface.jitter);
         p->rounding_error =
             real_max(p->rounding_error, ROUNDING_JITTERS * work->body[side].surface.jitter);
-        abut_status status = abuti_bvh_interior(work->body[side].bvh, &p->space.interior[side]);
+        abut_status status = abuti_bvh_interior(work->body[side].bvh, &p->interior[side]);
         if (status)
             return status;
-        for (int i = 0; i < NEAR_CACHED_LEAVES; i++)
-            p->cached_leaf[side][i] = ABUT_NONE;
+        memset(p->cached[side], 0xff, sizeof p->cached[side]); /* ABUT_NONE */
     }
-    const patch_body *smaller = &work->body[work->body[0].skin->size > work->body[1].skin->size];
-    p->space.origin = smaller->surface.is_rotated ? smaller->surface.shift : v3(0, 0, 0);
-    p->space.scale = 1 / smaller->skin->size;
-    p->space.range = range;
-    p->space.touch_distance = p->touch_distance;
     abut_status status = abuti_proximity_find_pairs(p, frame);
     if (status || !p->pair_count)
         return status;

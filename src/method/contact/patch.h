@@ -63,8 +63,6 @@ abut_reliability abuti_patch_reliability(const patch_skin *a, const patch_skin *
 
 /* ---- patch_contour.c: contour of two skins, and the surfaces inside the other body ---- */
 
-enum { PATCH_CACHED_VERTICES = 256 }; /* direct-mapped caches of recently projected vertices */
-
 typedef struct patch_body {
     const abut_bvh *bvh;
     const patch_skin *skin;
@@ -149,17 +147,12 @@ typedef struct patch_region {
 
 /* ---- patch_plane.c: projection of inside surfaces along a normal ---- */
 
-/* A vertex: projection of its skin position, and true coordinates with the height h. */
-typedef struct patch_projected_vertex {
-    double skin_u, skin_v, u, v, h;
-} patch_projected_vertex;
-
 /* A triangle: projection of its skin, and the true corners with their heights. */
 typedef struct patch_projected_face {
     double edge[3][3]; /* edge functions x: (u, v) is inside if x[0] + x[1] u + x[2] v >= 0 for each
                           edge */
     double lo[2], hi[2];
-    double true_u[3], true_v[3], true_h[3];
+    vec3 corner[3];   /* true corners: u, v and h */
     double h, du, dv; /* height of the true plane at (0, 0), and its slopes */
     double extreme;   /* height of the lowest corner of a, or of the highest corner of b */
     uint32_t side, face;
@@ -188,8 +181,7 @@ typedef struct patch_projection {
     uint32_t *cell_begin, *cell_count; /* cell_count: triangles in a cell */
     patch_face_group *groups;
     double (*cell_extremes)[2]; /* of each cell: a's lowest and b's highest corner */
-    double (*projected[2])[2];  /* all vertices of a body, if has_both_bodies */
-    size_t begin_capacity, count_capacity, group_capacity, extreme_capacity, projected_capacity[2];
+    size_t begin_capacity, count_capacity, group_capacity, extreme_capacity;
 } patch_projection;
 
 /* An arena: memory that is released all at once. It starts with a buffer of its own, then allocates
@@ -210,9 +202,6 @@ typedef struct patch_work {
     double max_gap;      /* of contacts of overlaps: rounding error of a touch */
     patch_body body[2];
     contour_search contour;
-    uint32_t projected_vertex[2][PATCH_CACHED_VERTICES]; /* vertices projected recently, and */
-    patch_projected_vertex
-        projected[2][PATCH_CACHED_VERTICES]; /* their projections, in the same slot */
     abut_status status; /* this member and the following ones are cleared by abuti_patch_reset() */
     patch_crossing *crossings;
     size_t crossing_count, crossing_capacity;
@@ -267,6 +256,20 @@ abut_status abuti_patch_grow(patch_memory *memory, void *array, size_t count, si
 /* Computes contour, inside surfaces and regions. `frame`: frame of the pair, whose padding includes
  * the skins. There are no regions if the skins do not intersect. */
 abut_status abuti_patch_find_regions(patch_work *work, const pair_frame *frame);
+
+/* Returns whether the edges p0 p1 and q0 q1 cross in the projection along z, with the parameters of
+ * the crossing. Parallel edges do not. */
+static inline bool patch_cross_edges(vec3 p0, vec3 p1, vec3 q0, vec3 q1, double *s, double *t) {
+    const vec3 p = v3_sub(p1, p0), q = v3_sub(q1, q0), d = v3_sub(q0, p0);
+    const double det = p.x * q.y - p.y * q.x, sign = det < 0 ? -1 : 1, size = sign * det;
+    *s = sign * (d.x * q.y - d.y * q.x);
+    *t = sign * (d.x * p.y - d.y * p.x);
+    if (!((*s >= 0) & (*s <= size) & (*t >= 0) & (*t <= size) & (size > 0)))
+        return false;
+    *s /= size;
+    *t /= size;
+    return true;
+}
 
 /* Computes two unit vectors across a unit normal. */
 void abuti_patch_tangents(vec3 normal, vec3 tangent[2]);

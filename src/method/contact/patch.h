@@ -158,13 +158,6 @@ typedef struct patch_projected_face {
     uint32_t side, face;
 } patch_projected_face;
 
-/* Bounds of four triangles of a grid cell, in floats that are rounded outwards. */
-typedef struct patch_face_group {
-    float lo[2][4], hi[2][4]; /* lo[0] = NaN in unused lanes */
-    float max_b[4];           /* height of the highest corner of b; minus infinity for a */
-    uint32_t face[4];
-} patch_face_group;
-
 /* The triangles of a region that face along the normal, in a grid across the normal. */
 typedef struct patch_projection {
     vec3 normal, tangent[2];
@@ -176,12 +169,13 @@ typedef struct patch_projection {
     double slack;         /* by which projections are enlarged */
     patch_projected_face *faces;
     size_t count, capacity;
-    uint32_t cells_per_side; /* cell c has groups[cell_begin[c]] to groups[cell_begin[c + 1] - 1] */
+    uint32_t cells_per_side; /* cell c has cell_faces[cell_begin[c]] to cell_faces[cell_begin[c + 1]
+                                - 1] */
     double lo[2], scale[2];
     uint32_t *cell_begin, *cell_count; /* cell_count: triangles in a cell */
-    patch_face_group *groups;
+    uint32_t *cell_faces;
     double (*cell_extremes)[2]; /* of each cell: a's lowest and b's highest corner */
-    size_t begin_capacity, count_capacity, group_capacity, extreme_capacity;
+    size_t begin_capacity, count_capacity, cell_face_capacity, extreme_capacity;
 } patch_projection;
 
 /* An arena: memory that is released all at once. It starts with a buffer of its own, then allocates

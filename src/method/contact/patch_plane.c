@@ -7,8 +7,6 @@
  * a position. */
 #include "contact/patch.h"
 
-#include "base/simd.h"
-
 #include <math.h>
 #include <string.h>
 
@@ -113,29 +111,6 @@ static inline cell_range covered_cells(const patch_projection *projection,
     return range;
 }
 
-/* Round to a float below or above, by two roundings. */
-static inline float float_below(double x) {
-    return (float)(x - 0x1p-22 * fabs(x));
-}
-static inline float float_above(double x) {
-    return (float)(x + 0x1p-22 * fabs(x));
-}
-
-static inline void add_to_cell(patch_projection *projection, size_t cell, uint32_t i) {
-    const patch_projected_face *p = &projection->faces[i];
-    uint32_t slot = projection->cell_count[cell]++, k = slot % 4;
-    patch_face_group *group = &projection->groups[projection->cell_begin[cell] + slot / 4];
-    if (k == 0) /* unused lanes: NaN bounds overlap nothing, not even infinite bounds */
-        for (int other = 1; other < 4; other++)
-            group->lo[0][other] = NAN;
-    for (int axis = 0; axis < 2; axis++) {
-        group->lo[axis][k] = float_below(p->lo[axis]);
-        group->hi[axis][k] = float_above(p->hi[axis]);
-    }
-    group->max_b[k] = p->side ? float_above(p->extreme) : -INFINITY;
-    group->face[k] = i;
-}
-
 static abut_status init_grid(patch_work *work, const double lo[2], const double hi[2]) {
     patch_projection *projection = &work->projection;
     uint32_t cells = 1;
@@ -184,17 +159,16 @@ static abut_status build_grid(patch_work *work, const double lo[2], const double
     }
     projection->cell_begin[0] = 0;
     for (size_t c = 0; c < cell_total; c++) {
-        projection->cell_begin[c + 1] =
-            projection->cell_begin[c] + (projection->cell_count[c] + 3) / 4;
+        projection->cell_begin[c + 1] = projection->cell_begin[c] + projection->cell_count[c];
         projection->cell_count[c] = 0;
     }
-    status = reserve(work, &projection->groups, projection->cell_begin[cell_total],
-                     sizeof *projection->groups, &projection->group_capacity);
+    status = reserve(work, &projection->cell_faces, projection->cell_begin[cell_total],
+                     sizeof *projection->cell_faces, &projection->cell_face_capacity);
     for (uint32_t i = 0; i < projection->count && !status; i++) {
         cell_range range = covered_cells(projection, &projection->faces[i]);
         for (size_t v = range.lo[1]; v <= range.hi[1]; v++)
             for (size_t c = v * cells + range.lo[0]; c <= v * cells + range.hi[0]; c++)
-                add_to_cell(projection, c, i);
+                projection->cell_faces[projection->cell_begin[c] + projection->cell_count[c]++] = i;
     }
     return status;
 }
@@ -269,18 +243,10 @@ abut_status abuti_patch_project(patch_work *work, const patch_region *r, vec3 no
 
 static inline bool contains_point(const patch_projected_face *p, double u, double v) {
     const double(*x)[3] = p->edge;
+    if (!((u >= p->lo[0]) & (u <= p->hi[0]) & (v >= p->lo[1]) & (v <= p->hi[1])))
+        return false;
     return (x[0][0] + x[0][1] * u + x[0][2] * v >= 0) & (x[1][0] + x[1][1] * u + x[1][2] * v >= 0) &
-           (x[2][0] + x[2][1] * u + x[2][2] * v >= 0) & (u >= p->lo[0]) & (u <= p->hi[0]) &
-           (v >= p->lo[1]) & (v <= p->hi[1]);
-}
-
-/* Returns the lanes whose bounds may overlap others. */
-static inline unsigned overlapping_lanes(const patch_face_group *group, const f4 lo[2],
-                                         const f4 hi[2]) {
-    m4 overlaps = m4_and(f4_less_equal(f4_load(group->lo[0]), hi[0]),
-                         f4_less_equal(lo[0], f4_load(group->hi[0])));
-    return m4_bits(m4_and(overlaps, m4_and(f4_less_equal(f4_load(group->lo[1]), hi[1]),
-                                           f4_less_equal(lo[1], f4_load(group->hi[1])))));
+           (x[2][0] + x[2][1] * u + x[2][2] * v >= 0);
 }
 
 /* Returns the height that is nearer to `target`; heights of at least `min_height` are preferred. */
@@ -294,30 +260,25 @@ bool abuti_patch_find_heights(const patch_projection *projection, double u, doub
                               patch_column column, double height, double *low, double *high) {
     size_t cell = (size_t)cell_index(projection, 1, v) * projection->cells_per_side +
                   cell_index(projection, 0, u);
-    const f4 lo[2] = {f4_all(float_below(u)), f4_all(float_below(v))};
-    const f4 hi[2] = {f4_all(float_above(u)), f4_all(float_above(v))};
     const double above = column == PATCH_COLUMN_ABOVE ? height - projection->slack : -INFINITY;
     const double below = column == PATCH_COLUMN_BELOW ? -height - projection->slack : -INFINITY;
     column = projection->has_both_bodies ? PATCH_COLUMN_WHOLE : column;
     *low = INFINITY;
     *high = -INFINITY;
-    for (uint32_t i = projection->cell_begin[cell]; i < projection->cell_begin[cell + 1]; i++)
-        for (unsigned near = overlapping_lanes(&projection->groups[i], lo, hi); near;
-             near &= near - 1) {
-            const patch_projected_face *p =
-                &projection->faces[projection->groups[i].face[__builtin_ctz(near)]];
-            if (!contains_point(p, u, v))
-                continue;
-            double h = p->h + p->du * u + p->dv * v;
-            if (column == PATCH_COLUMN_WHOLE) {
-                *high = p->side ? real_max(*high, h) : *high;
-                *low = p->side ? *low : real_min(*low, h);
-            } else if (p->side) {
-                *high = select_height(*high, h, height, above);
-            } else {
-                *low = -select_height(-*low, -h, -height, below);
-            }
+    for (uint32_t i = projection->cell_begin[cell]; i < projection->cell_begin[cell + 1]; i++) {
+        const patch_projected_face *p = &projection->faces[projection->cell_faces[i]];
+        if (!contains_point(p, u, v))
+            continue;
+        double h = p->h + p->du * u + p->dv * v;
+        if (column == PATCH_COLUMN_WHOLE) {
+            *high = p->side ? real_max(*high, h) : *high;
+            *low = p->side ? *low : real_min(*low, h);
+        } else if (p->side) {
+            *high = select_height(*high, h, height, above);
+        } else {
+            *low = -select_height(-*low, -h, -height, below);
         }
+    }
     if (!(*low < INFINITY) || !(*high > -INFINITY) || *high - *low > projection->max_column)
         return false;
     return true;
@@ -348,6 +309,11 @@ static bool intersect_projected_edges(const patch_projected_face *a, int k,
     return true;
 }
 
+static bool bounds_overlap(const patch_projected_face *a, const patch_projected_face *b) {
+    return (a->lo[0] <= b->hi[0]) & (b->lo[0] <= a->hi[0]) & (a->lo[1] <= b->hi[1]) &
+           (b->lo[1] <= a->hi[1]);
+}
+
 /* Returns an upper bound of the height of b's plane above a's where the bounds of both triangles
  * overlap. */
 static double max_height_difference(const patch_projected_face *a, const patch_projected_face *b) {
@@ -374,13 +340,12 @@ static double visit_face_crossings(const patch_projected_face *a, const patch_pr
     return deepest;
 }
 
-/* Visits the crossings of a triangle of a with the triangles of b in its cells. */
+/* Visits the crossings of a triangle of a with the triangles of b in its cells. Until a depth is
+ * known also those with triangles of a, so that a region without inside vertices has a depth. */
 static double visit_cell_crossings(const patch_projection *projection,
                                    const patch_projected_face *a, double deepest,
                                    patch_edge_visitor *visit, void *data) {
     cell_range range = covered_cells(projection, a);
-    const f4 lo[2] = {f4_all(float_below(a->lo[0])), f4_all(float_below(a->lo[1]))};
-    const f4 hi[2] = {f4_all(float_above(a->hi[0])), f4_all(float_above(a->hi[1]))};
     size_t cells = projection->cells_per_side;
     for (size_t v = range.lo[1]; v <= range.hi[1]; v++)
         for (size_t c = v * cells + range.lo[0]; c <= v * cells + range.hi[0]; c++)
@@ -388,17 +353,11 @@ static double visit_cell_crossings(const patch_projection *projection,
                  i < projection->cell_begin[c + 1] &&
                  projection->cell_extremes[c][1] - a->extreme > deepest;
                  i++) {
-                const patch_face_group *group = &projection->groups[i];
-                f4 min_height = f4_all(float_below(a->extreme + deepest));
-                unsigned near = overlapping_lanes(group, lo, hi) &
-                                m4_bits(f4_less_equal(min_height, f4_load(group->max_b)));
-                for (; near; near &= near - 1) {
-                    const patch_projected_face *b =
-                        &projection->faces[group->face[__builtin_ctz(near)]];
-                    if (b->extreme - a->extreme > deepest && max_height_difference(a, b) > deepest)
-                        deepest = visit_face_crossings(a, b, deepest, projection->max_column, visit,
-                                                       data);
-                }
+                const patch_projected_face *b = &projection->faces[projection->cell_faces[i]];
+                if ((b->side || !(deepest > -INFINITY)) && b->extreme - a->extreme > deepest &&
+                    bounds_overlap(a, b) && max_height_difference(a, b) > deepest)
+                    deepest =
+                        visit_face_crossings(a, b, deepest, projection->max_column, visit, data);
             }
     return deepest;
 }

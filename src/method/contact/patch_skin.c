@@ -1,63 +1,42 @@
 /* The skin of a mesh: the offset of each vertex, and the topology of its triangles.
  *
- * Let n_f be the normals of the faces f at a vertex, and w_f their angles there. The offset x of
- * the vertex minimises sum w_f (n_f . x - 1)^2: it moves all faces outwards by about 1. At a corner
- * of a cube it is the mitre. If the faces do not determine x, as in a plane, a small weight on the
- * mean normal does. Offsets are limited to MAX_MITRE. */
+ * The offset of a vertex is along the mean normal of its faces, weighted by their angles. Its
+ * length moves all of its faces outwards by at least 1, unless that exceeds MAX_MITRE. At a corner
+ * of a cube it is the mitre. */
 #include "contact/patch.h"
 
 #include <math.h>
 #include <string.h>
 
-#define MAX_MITRE 3.0           /* maximum length of an offset */
-#define MEAN_NORMAL_WEIGHT 1e-6 /* weight of the mean normal / sum of weights */
+#define MAX_MITRE 3.0 /* maximum length of an offset */
 
 /* ---- offsets ---- */
-
-/* Solves a symmetric system: rows of m, right-hand side r. */
-static vec3 solve_symmetric(const mat3 *m, vec3 r) {
-    vec3 a = v3_cross(m->row[1], m->row[2]), b = v3_cross(m->row[2], m->row[0]),
-         c = v3_cross(m->row[0], m->row[1]);
-    double det = v3_dot(m->row[0], a);
-    /* Since m is symmetric, the columns of the inverse are a, b, c divided by the determinant. */
-    return v3_scale(v3_add(v3_add(v3_scale(a, r.x), v3_scale(b, r.y)), v3_scale(c, r.z)), 1 / det);
-}
 
 static vec3 compute_offset(const patch_skin *skin, uint32_t vertex) {
     const abut_topology_arrays *view = &skin->view;
     const vec3 *positions = skin->bvh->mesh->positions;
-    mat3 m = {{v3(0, 0, 0), v3(0, 0, 0), v3(0, 0, 0)}};
-    vec3 sum = v3(0, 0, 0);
-    double weight = 0;
-    for (uint32_t i = view->vertex_face_begin[vertex]; i < view->vertex_face_begin[vertex + 1];
-         i++) {
-        const uint32_t *corner = skin->corner + 3 * (size_t)view->vertex_faces[i];
-        if (abuti_is_collapsed(corner))
-            continue;
-        uint32_t k = corner[0] == vertex ? 0 : corner[1] == vertex ? 1 : 2;
-        vec3 at = positions[vertex], p = positions[corner[(k + 1) % 3]],
-             q = positions[corner[(k + 2) % 3]], n = abuti_unit_normal(at, p, q);
-        double w = abuti_corner_angle(at, p, q);
-        if (v3_max_abs(n) == 0)
-            continue;
-        m.row[0] = v3_along(m.row[0], w * n.x, n);
-        m.row[1] = v3_along(m.row[1], w * n.y, n);
-        m.row[2] = v3_along(m.row[2], w * n.z, n);
-        sum = v3_along(sum, w, n);
-        weight += w;
+    const uint32_t begin = view->vertex_face_begin[vertex],
+                   end = view->vertex_face_begin[vertex + 1];
+    vec3 mean = v3(0, 0, 0);
+    for (int pass = 0; pass < 2; pass++) {
+        double min_cosine = 1;
+        vec3 sum = v3(0, 0, 0);
+        for (uint32_t i = begin; i < end; i++) {
+            const uint32_t *corner = skin->corner + 3 * (size_t)view->vertex_faces[i];
+            if (abuti_is_collapsed(corner))
+                continue;
+            const uint32_t k = corner[0] == vertex ? 0 : corner[1] == vertex ? 1 : 2;
+            const vec3 at = positions[vertex], p = positions[corner[(k + 1) % 3]],
+                       q = positions[corner[(k + 2) % 3]], n = abuti_unit_normal(at, p, q);
+            if (v3_max_abs(n) > 0)
+                min_cosine = real_min(min_cosine, v3_dot(n, mean));
+            sum = v3_along(sum, abuti_corner_angle(at, p, q), n);
+        }
+        if (pass)
+            return v3_scale(mean, 1 / real_max(min_cosine, 1 / MAX_MITRE));
+        mean = v3_normalise(sum);
     }
-    vec3 mean = v3_normalise(sum);
-    if (v3_max_abs(mean) == 0) /* no face, or normals cancel */
-        return mean;
-    double weight_of_mean = MEAN_NORMAL_WEIGHT * weight;
-    m.row[0].x += weight_of_mean;
-    m.row[1].y += weight_of_mean;
-    m.row[2].z += weight_of_mean;
-    vec3 x = solve_symmetric(&m, v3_along(sum, weight_of_mean, mean));
-    double length = v3_length(x);
-    if (!(length <= MAX_MITRE)) /* also NaN */
-        x = length < INFINITY ? v3_scale(x, MAX_MITRE / length) : mean;
-    return x;
+    return mean;
 }
 
 /* ---- creation and refit ---- */

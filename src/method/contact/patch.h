@@ -4,8 +4,9 @@
  * Frame: coordinates of b's mesh, relative to its local origin. Only a has a transform.
  *
  * Skin: the surface of a body, offset outwards and roughened. Each vertex moves by the skin width
- * times an offset of its own, which moves all of its faces by the skin width (mitre offset,
- * patch_skin.c). Skin widths are 6 to 14 jitters, and a jitter is about 1e-9 of the smaller body.
+ * times an offset of its own (patch_skin.c), so all of its faces move by at least the skin width,
+ * except at sharp vertices. Skin widths are 6 to 14 jitters, and a jitter is about 1e-9 of the
+ * smaller body.
  * Then each coordinate changes by a pseudo-random number of at most a jitter. So bodies with flush
  * faces overlap by about 1e-8, and coincident faces have a contour. The symbolic shift of
  * pair/contour.c decides cases in which four vertices of both skins are still coplanar.

@@ -11,6 +11,7 @@
 #include "contact/find.h"
 
 #include "base/checksum.h"
+#include "contact/patch_measure.h"
 #include "geom/intersect_shared.h"
 
 #include <math.h>
@@ -207,6 +208,29 @@ static abut_status find_intersected_components(const patch_work *work, const pat
     return ABUT_OK;
 }
 
+/* Returns the unit normal of two triangles that touch; any unit vector if both are degenerate. */
+static vec3 compute_touch_normal(const patch_work *work, uint32_t triangle_a, uint32_t triangle_b) {
+    const vec3 b = patch_face_normal(&work->body[1], triangle_b),
+               direction = v3_normalise(v3_sub(b, patch_face_normal(&work->body[0], triangle_a)));
+    return v3_max_abs(direction) > 0 ? direction : v3_max_abs(b) > 0 ? b : v3(0, 0, 1);
+}
+
+/* Returns a patch of one point. `at`: relative to the origin of the pair, not of b's mesh. */
+static patch_answer make_point_answer(const patch_work *work, vec3 at, vec3 normal, double depth,
+                                      uint32_t side, uint32_t face) {
+    patch_answer answer = {.normal = normal,
+                           .depth = depth,
+                           .centre = v3_sub(at, work->body[1].bvh->mesh->origin),
+                           .region = ABUT_NONE,
+                           .count = 1};
+    answer.points[0] = (patch_point){.at = answer.centre,
+                                     .depth = depth,
+                                     .side = side,
+                                     .kind = ABUT_CONTACT_FACE,
+                                     .element = face};
+    return answer;
+}
+
 /* Sets the patch of a component that is inside the other body although no ray along the candidate
  * normals hits the surface, as in a hole: between the closest points of both surfaces. */
 static abut_status set_closest_answer(const patch_work *work, const patch_call *call, uint32_t side,
@@ -215,18 +239,10 @@ static abut_status set_closest_answer(const patch_work *work, const patch_call *
     abut_status status = abuti_pair_distance(&call->posed[0], &call->posed[1], true, NULL, &found);
     if (status)
         return status;
-    const vec3 direction = v3_sub(found.point_b, found.point_a), normal = v3_normalise(direction);
-    *answer = (patch_answer){.normal = v3_max_abs(normal) > 0 ? normal : v3(0, 0, 1),
-                             .depth = found.distance,
-                             .centre = v3_sub(v3_along(found.point_a, 0.5, direction),
-                                              work->body[1].bvh->mesh->origin),
-                             .region = ABUT_NONE,
-                             .count = 1};
-    answer->points[0] = (patch_point){.at = answer->centre,
-                                      .depth = answer->depth,
-                                      .side = side,
-                                      .kind = ABUT_CONTACT_FACE,
-                                      .element = side ? found.triangle_b : found.triangle_a};
+    const vec3 normal = v3_normalise(v3_sub(found.point_b, found.point_a));
+    *answer = make_point_answer(work, v3_lerp(found.point_a, found.point_b, 0.5),
+                                v3_max_abs(normal) > 0 ? normal : v3(0, 0, 1), found.distance, side,
+                                side ? found.triangle_b : found.triangle_a);
     return ABUT_OK;
 }
 
@@ -346,22 +362,6 @@ static abut_status add_region_answers(patch_work *work, patch_call *call, bool a
     return status;
 }
 
-/* Returns the unit normal of two triangles that touch; any unit vector if both are degenerate. */
-static vec3 compute_touch_normal(const patch_work *work, uint32_t triangle_a, uint32_t triangle_b) {
-    vec3 n[2];
-    for (int side = 0; side < 2; side++) {
-        const patch_body *body = &work->body[side];
-        const uint32_t *corner = body->skin->corner + 3 * (size_t)(side ? triangle_b : triangle_a);
-        n[side] =
-            abuti_unit_normal(patch_position(body, corner[0]), patch_position(body, corner[1]),
-                              patch_position(body, corner[2]));
-    }
-    vec3 direction = v3_normalise(v3_sub(n[1], n[0]));
-    if (v3_max_abs(direction) > 0)
-        return direction;
-    return v3_max_abs(n[1]) > 0 ? n[1] : v3(0, 0, 1);
-}
-
 /* Adds patches if there is no contour: one body is inside the other, surfaces touch, or there is
  * nothing. */
 static abut_status add_touch_or_containment(patch_work *work, patch_call *call) {
@@ -377,16 +377,11 @@ static abut_status add_touch_or_containment(patch_work *work, patch_call *call) 
     if (touches) {
         /* The skin has no thickness, as where normals cancel: use the triangles. */
         abut_segment segment;
-        vec3 direction = compute_touch_normal(work, triangle[0], triangle[1]);
         triangle_triangle_intersect(pair_triangle(&frame.side[0], triangle[0]),
                                     pair_triangle(&frame.side[1], triangle[1]), &segment);
-        vec3 point = v3_sub(segment.end[0], work->body[1].bvh->mesh->origin);
-        answer =
-            (patch_answer){.normal = direction, .centre = point, .region = ABUT_NONE, .count = 1};
-        answer.points[0] = (patch_point){.at = point,
-                                         .side = 0,
-                                         .kind = ABUT_CONTACT_FACE,
-                                         .element = triangle[0]};
+        answer = make_point_answer(work, segment.end[0],
+                                   compute_touch_normal(work, triangle[0], triangle[1]), 0, 0,
+                                   triangle[0]);
         return abuti_patch_add(call->memory, &call->answers, &answer);
     }
     return add_region_answers(work, call, true);
@@ -447,19 +442,11 @@ static abut_status add_nearest_gap(const patch_work *work, patch_call *call) {
     if (status || found.distance > call->options.margin ||
         (call->answers.count && call->answers.list[0].depth >= -found.distance))
         return status;
-    vec3 direction = v3_sub(found.point_a, found.point_b), normal = v3_normalise(direction);
+    vec3 normal = v3_normalise(v3_sub(found.point_a, found.point_b));
     if (v3_max_abs(normal) == 0) /* the distance is below the rounding error */
         normal = compute_touch_normal(work, found.triangle_a, found.triangle_b);
-    patch_answer answer = {.normal = normal,
-                           .depth = -found.distance,
-                           .centre = v3_sub(v3_along(found.point_b, 0.5, direction),
-                                            work->body[1].bvh->mesh->origin),
-                           .region = ABUT_NONE,
-                           .count = 1};
-    answer.points[0] = (patch_point){.at = answer.centre,
-                                     .depth = answer.depth,
-                                     .kind = ABUT_CONTACT_FACE,
-                                     .element = found.triangle_a};
+    const patch_answer answer = make_point_answer(work, v3_lerp(found.point_a, found.point_b, 0.5),
+                                                  normal, -found.distance, 0, found.triangle_a);
     return abuti_patch_add(call->memory, &call->answers, &answer);
 }
 

@@ -4,8 +4,9 @@
  * Frame: coordinates of b's mesh, relative to its local origin. Only a has a transform.
  *
  * Skin: the surface of a body, offset outwards and roughened. Each vertex moves by the skin width
- * times an offset of its own, which moves all of its faces by the skin width (mitre offset,
- * patch_skin.c). Skin widths are 6 to 14 jitters, and a jitter is about 1e-9 of the smaller body.
+ * times an offset of its own (patch_skin.c), so all of its faces move by at least the skin width,
+ * except at sharp vertices. Skin widths are 6 to 14 jitters, and a jitter is about 1e-9 of the
+ * smaller body.
  * Then each coordinate changes by a pseudo-random number of at most a jitter. So bodies with flush
  * faces overlap by about 1e-8, and coincident faces have a contour. The symbolic shift of
  * pair/contour.c decides cases in which four vertices of both skins are still coplanar.
@@ -38,13 +39,6 @@ typedef struct patch_component {
     double volume;  /* signed: negative for a cavity; meaningless if the component is open */
 } patch_component;
 
-/* A cone that contains the normals of all triangles that share a vertex with a triangle. */
-typedef struct patch_cone {
-    float axis[3];
-    float cosine; /* of half its angle; -2 if directions of local minima may be outside the cone: at
-                   * boundary edges, and if the surface is no height field across the axis */
-} patch_cone;
-
 typedef struct patch_skin {
     bvh_attachment attachment;
     const abut_bvh *bvh;
@@ -52,7 +46,6 @@ typedef struct patch_skin {
     abut_topology_arrays view;
     const uint32_t *corner; /* 3 for each triangle, after merging */
     vec3 *offset;      /* of each vertex: its displacement if all of its faces move outwards by 1 */
-    patch_cone *cones; /* one for each triangle */
     double max_offset; /* length of the longest offset */
     double size;       /* longest side of the bounding box */
     bool has_degenerate_triangles; /* some triangles have no area */
@@ -70,8 +63,6 @@ abut_status abuti_patch_skin(const abut_bvh *bvh, bool is_reversed, const patch_
 abut_reliability abuti_patch_reliability(const patch_skin *a, const patch_skin *b, bool is_exact);
 
 /* ---- patch_contour.c: contour of two skins, and the surfaces inside the other body ---- */
-
-enum { PATCH_CACHED_VERTICES = 256 }; /* direct-mapped caches of recently projected vertices */
 
 typedef struct patch_body {
     const abut_bvh *bvh;
@@ -157,28 +148,16 @@ typedef struct patch_region {
 
 /* ---- patch_plane.c: projection of inside surfaces along a normal ---- */
 
-/* A vertex: projection of its skin position, and true coordinates with the height h. */
-typedef struct patch_projected_vertex {
-    double skin_u, skin_v, u, v, h;
-} patch_projected_vertex;
-
 /* A triangle: projection of its skin, and the true corners with their heights. */
 typedef struct patch_projected_face {
     double edge[3][3]; /* edge functions x: (u, v) is inside if x[0] + x[1] u + x[2] v >= 0 for each
                           edge */
     double lo[2], hi[2];
-    double true_u[3], true_v[3], true_h[3];
+    vec3 corner[3];   /* true corners: u, v and h */
     double h, du, dv; /* height of the true plane at (0, 0), and its slopes */
     double extreme;   /* height of the lowest corner of a, or of the highest corner of b */
     uint32_t side, face;
 } patch_projected_face;
-
-/* Bounds of four triangles of a grid cell, in floats that are rounded outwards. */
-typedef struct patch_face_group {
-    float lo[2][4], hi[2][4]; /* lo[0] = NaN in unused lanes */
-    float max_b[4];           /* height of the highest corner of b; minus infinity for a */
-    uint32_t face[4];
-} patch_face_group;
 
 /* The triangles of a region that face along the normal, in a grid across the normal. */
 typedef struct patch_projection {
@@ -191,13 +170,13 @@ typedef struct patch_projection {
     double slack;         /* by which projections are enlarged */
     patch_projected_face *faces;
     size_t count, capacity;
-    uint32_t cells_per_side; /* cell c has groups[cell_begin[c]] to groups[cell_begin[c + 1] - 1] */
+    uint32_t cells_per_side; /* cell c has cell_faces[cell_begin[c]] to cell_faces[cell_begin[c + 1]
+                                - 1] */
     double lo[2], scale[2];
     uint32_t *cell_begin, *cell_count; /* cell_count: triangles in a cell */
-    patch_face_group *groups;
+    uint32_t *cell_faces;
     double (*cell_extremes)[2]; /* of each cell: a's lowest and b's highest corner */
-    double (*projected[2])[2];  /* all vertices of a body, if has_both_bodies */
-    size_t begin_capacity, count_capacity, group_capacity, extreme_capacity, projected_capacity[2];
+    size_t begin_capacity, count_capacity, cell_face_capacity, extreme_capacity;
 } patch_projection;
 
 /* An arena: memory that is released all at once. It starts with a buffer of its own, then allocates
@@ -218,9 +197,6 @@ typedef struct patch_work {
     double max_gap;      /* of contacts of overlaps: rounding error of a touch */
     patch_body body[2];
     contour_search contour;
-    uint32_t projected_vertex[2][PATCH_CACHED_VERTICES]; /* vertices projected recently, and */
-    patch_projected_vertex
-        projected[2][PATCH_CACHED_VERTICES]; /* their projections, in the same slot */
     abut_status status; /* this member and the following ones are cleared by abuti_patch_reset() */
     patch_crossing *crossings;
     size_t crossing_count, crossing_capacity;
@@ -275,6 +251,20 @@ abut_status abuti_patch_grow(patch_memory *memory, void *array, size_t count, si
 /* Computes contour, inside surfaces and regions. `frame`: frame of the pair, whose padding includes
  * the skins. There are no regions if the skins do not intersect. */
 abut_status abuti_patch_find_regions(patch_work *work, const pair_frame *frame);
+
+/* Returns whether the edges p0 p1 and q0 q1 cross in the projection along z, with the parameters of
+ * the crossing. Parallel edges do not. */
+static inline bool patch_cross_edges(vec3 p0, vec3 p1, vec3 q0, vec3 q1, double *s, double *t) {
+    const vec3 p = v3_sub(p1, p0), q = v3_sub(q1, q0), d = v3_sub(q0, p0);
+    const double det = p.x * q.y - p.y * q.x, sign = det < 0 ? -1 : 1, size = sign * det;
+    *s = sign * (d.x * q.y - d.y * q.x);
+    *t = sign * (d.x * p.y - d.y * p.x);
+    if (!((*s >= 0) & (*s <= size) & (*t >= 0) & (*t <= size) & (size > 0)))
+        return false;
+    *s /= size;
+    *t /= size;
+    return true;
+}
 
 /* Computes two unit vectors across a unit normal. */
 void abuti_patch_tangents(vec3 normal, vec3 tangent[2]);

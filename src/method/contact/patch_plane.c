@@ -7,8 +7,6 @@
  * a position. */
 #include "contact/patch.h"
 
-#include "base/simd.h"
-
 #include <math.h>
 #include <string.h>
 
@@ -42,31 +40,17 @@ static void set_edge_functions(patch_projected_face *p, const double u[3], const
     }
 }
 
-static inline patch_projected_vertex project_vertex(patch_work *work, uint32_t side,
-                                                    uint32_t vertex) {
-    const patch_projection *projection = &work->projection;
-    patch_body *body = &work->body[side];
-    patch_projected_vertex *projected = &work->projected[side][vertex % PATCH_CACHED_VERTICES];
-    if (work->projected_vertex[side][vertex % PATCH_CACHED_VERTICES] == vertex)
-        return *projected;
-    work->projected_vertex[side][vertex % PATCH_CACHED_VERTICES] = vertex;
-    vec3 p = patch_position(body, vertex), q = patch_skin_position(body, vertex);
-    *projected =
-        (patch_projected_vertex){v3_dot(q, projection->tangent[0]),
-                                 v3_dot(q, projection->tangent[1]),
-                                 v3_dot(p, projection->tangent[0]),
-                                 v3_dot(p, projection->tangent[1]), v3_dot(p, projection->normal)};
-    return *projected;
-}
-
 static void add_face(patch_work *work, uint32_t side, uint32_t face) {
     patch_projection *projection = &work->projection;
-    const uint32_t *corner = work->body[side].skin->corner + 3 * (size_t)face;
-    patch_projected_vertex c[3];
-    for (int k = 0; k < 3; k++)
-        c[k] = project_vertex(work, side, corner[k]);
-    vec3 p = v3(c[1].u - c[0].u, c[1].v - c[0].v, c[1].h - c[0].h);
-    vec3 q = v3(c[2].u - c[0].u, c[2].v - c[0].v, c[2].h - c[0].h), n = v3_cross(p, q);
+    const patch_body *body = &work->body[side];
+    const uint32_t *corner = body->skin->corner + 3 * (size_t)face;
+    vec3 c[3]; /* u, v and h of the true corners */
+    for (int k = 0; k < 3; k++) {
+        const vec3 at = patch_position(body, corner[k]);
+        c[k] = v3(v3_dot(at, projection->tangent[0]), v3_dot(at, projection->tangent[1]),
+                  v3_dot(at, projection->normal));
+    }
+    vec3 n = v3_cross(v3_sub(c[1], c[0]), v3_sub(c[2], c[0]));
     double facing = side ? n.z : -n.z;
     if (!(facing > 0) || !(facing > projection->min_cosine * patch_area_length(n)))
         return;
@@ -75,14 +59,13 @@ static void add_face(patch_work *work, uint32_t side, uint32_t face) {
     at->face = face;
     at->du = -n.x / n.z;
     at->dv = -n.y / n.z;
-    at->h = c[0].h - at->du * c[0].u - at->dv * c[0].v;
+    at->h = c[0].z - at->du * c[0].x - at->dv * c[0].y;
     double u[3], v[3];
     for (int k = 0; k < 3; k++) {
-        u[k] = c[k].skin_u;
-        v[k] = c[k].skin_v;
-        at->true_u[k] = c[k].u;
-        at->true_v[k] = c[k].v;
-        at->true_h[k] = c[k].h;
+        const vec3 skin = patch_skin_position(body, corner[k]);
+        u[k] = v3_dot(skin, projection->tangent[0]);
+        v[k] = v3_dot(skin, projection->tangent[1]);
+        at->corner[k] = c[k];
     }
     set_edge_functions(at, u, v, projection->slack);
     at->lo[0] = real_min(u[0], real_min(u[1], u[2])) - projection->slack;
@@ -90,10 +73,10 @@ static void add_face(patch_work *work, uint32_t side, uint32_t face) {
     at->lo[1] = real_min(v[0], real_min(v[1], v[2])) - projection->slack;
     at->hi[1] = real_max(v[0], real_max(v[1], v[2])) + projection->slack;
     if (side) {
-        at->extreme = real_max(c[0].h, real_max(c[1].h, c[2].h));
+        at->extreme = real_max(c[0].z, real_max(c[1].z, c[2].z));
         projection->max_b = real_max(projection->max_b, at->extreme);
     } else {
-        at->extreme = real_min(c[0].h, real_min(c[1].h, c[2].h));
+        at->extreme = real_min(c[0].z, real_min(c[1].z, c[2].z));
         projection->min_a = real_min(projection->min_a, at->extreme);
     }
 }
@@ -126,29 +109,6 @@ static inline cell_range covered_cells(const patch_projection *projection,
         range.hi[axis] = cell_index(projection, axis, p->hi[axis]);
     }
     return range;
-}
-
-/* Round to a float below or above, by two roundings. */
-static inline float float_below(double x) {
-    return (float)(x - 0x1p-22 * fabs(x));
-}
-static inline float float_above(double x) {
-    return (float)(x + 0x1p-22 * fabs(x));
-}
-
-static inline void add_to_cell(patch_projection *projection, size_t cell, uint32_t i) {
-    const patch_projected_face *p = &projection->faces[i];
-    uint32_t slot = projection->cell_count[cell]++, k = slot % 4;
-    patch_face_group *group = &projection->groups[projection->cell_begin[cell] + slot / 4];
-    if (k == 0) /* unused lanes: NaN bounds overlap nothing, not even infinite bounds */
-        for (int other = 1; other < 4; other++)
-            group->lo[0][other] = NAN;
-    for (int axis = 0; axis < 2; axis++) {
-        group->lo[axis][k] = float_below(p->lo[axis]);
-        group->hi[axis][k] = float_above(p->hi[axis]);
-    }
-    group->max_b[k] = p->side ? float_above(p->extreme) : -INFINITY;
-    group->face[k] = i;
 }
 
 static abut_status init_grid(patch_work *work, const double lo[2], const double hi[2]) {
@@ -199,17 +159,16 @@ static abut_status build_grid(patch_work *work, const double lo[2], const double
     }
     projection->cell_begin[0] = 0;
     for (size_t c = 0; c < cell_total; c++) {
-        projection->cell_begin[c + 1] =
-            projection->cell_begin[c] + (projection->cell_count[c] + 3) / 4;
+        projection->cell_begin[c + 1] = projection->cell_begin[c] + projection->cell_count[c];
         projection->cell_count[c] = 0;
     }
-    status = reserve(work, &projection->groups, projection->cell_begin[cell_total],
-                     sizeof *projection->groups, &projection->group_capacity);
+    status = reserve(work, &projection->cell_faces, projection->cell_begin[cell_total],
+                     sizeof *projection->cell_faces, &projection->cell_face_capacity);
     for (uint32_t i = 0; i < projection->count && !status; i++) {
         cell_range range = covered_cells(projection, &projection->faces[i]);
         for (size_t v = range.lo[1]; v <= range.hi[1]; v++)
             for (size_t c = v * cells + range.lo[0]; c <= v * cells + range.hi[0]; c++)
-                add_to_cell(projection, c, i);
+                projection->cell_faces[projection->cell_begin[c] + projection->cell_count[c]++] = i;
     }
     return status;
 }
@@ -238,79 +197,6 @@ static void find_grid_bounds(const patch_work *work, const patch_region *r, bool
     }
 }
 
-/* Projects all vertices of both bodies, and computes the intersection of the bounds of both
- * bodies. */
-static abut_status project_bodies(patch_work *work, double lo[2], double hi[2]) {
-    patch_projection *projection = &work->projection;
-    for (int axis = 0; axis < 2; axis++) {
-        lo[axis] = -INFINITY;
-        hi[axis] = INFINITY;
-    }
-    for (int side = 0; side < 2; side++) {
-        const patch_body *body = &work->body[side];
-        size_t count = body->skin->view.vertex_count;
-        double lowest[2] = {INFINITY, INFINITY}, highest[2] = {-INFINITY, -INFINITY};
-        abut_status status =
-            reserve(work, &projection->projected[side], count, sizeof **projection->projected,
-                    &projection->projected_capacity[side]);
-        if (status)
-            return status;
-        for (uint32_t i = 0; i < count; i++) {
-            vec3 p = patch_position(body, i);
-            for (int axis = 0; axis < 2; axis++) {
-                double x = v3_dot(p, projection->tangent[axis]);
-                projection->projected[side][i][axis] = x;
-                lowest[axis] = real_min(lowest[axis], x);
-                highest[axis] = real_max(highest[axis], x);
-            }
-        }
-        for (int axis = 0; axis < 2; axis++) {
-            lo[axis] = real_max(lo[axis], lowest[axis]);
-            hi[axis] = real_min(hi[axis], highest[axis]);
-        }
-    }
-    return ABUT_OK;
-}
-
-/* Returns whether a triangle faces the right way and its bounds overlap a rectangle. */
-static bool may_project_into(const patch_projection *projection, uint32_t side,
-                             const uint32_t *corner, const double lo[2], const double hi[2]) {
-    const double *p = projection->projected[side][corner[0]],
-                 *q = projection->projected[side][corner[1]],
-                 *r = projection->projected[side][corner[2]];
-    double facing = (q[0] - p[0]) * (r[1] - p[1]) - (q[1] - p[1]) * (r[0] - p[0]);
-    if (!((side ? facing : -facing) > 0))
-        return false;
-    for (int axis = 0; axis < 2; axis++)
-        if (real_max(p[axis], real_max(q[axis], r[axis])) < lo[axis] ||
-            real_min(p[axis], real_min(q[axis], r[axis])) > hi[axis])
-            return false;
-    return true;
-}
-
-/* Adds the triangles of both bodies, except those that are outside the bounds of the other body.
- * Bounds are enlarged by the slack and the skins of both. */
-static abut_status add_bodies(patch_work *work) {
-    double lo[2], hi[2], slack = 2 * work->projection.slack;
-    abut_status status = project_bodies(work, lo, hi);
-    if (status)
-        return status;
-    for (int side = 0; side < 2; side++)
-        slack += work->body[side].surface.skin_width * work->body[side].skin->max_offset +
-                 2 * work->body[side].surface.jitter;
-    for (int axis = 0; axis < 2; axis++) {
-        lo[axis] -= slack;
-        hi[axis] += slack;
-    }
-    for (uint32_t side = 0; side < 2; side++) {
-        const uint32_t *corner = work->body[side].skin->corner;
-        for (uint32_t face = 0; face < work->body[side].bvh->triangle_count; face++)
-            if (may_project_into(&work->projection, side, corner + 3 * (size_t)face, lo, hi))
-                add_face(work, side, face);
-    }
-    return ABUT_OK;
-}
-
 abut_status abuti_patch_project(patch_work *work, const patch_region *r, vec3 normal,
                                 patch_scope scope) {
     patch_projection *projection = &work->projection;
@@ -328,15 +214,15 @@ abut_status abuti_patch_project(patch_work *work, const patch_region *r, vec3 no
     projection->slack =
         PROJECTION_SLACK * real_min(work->body[0].skin->size, work->body[1].skin->size);
     projection->count = 0;
-    memset(work->projected_vertex, 0xff, sizeof work->projected_vertex); /* ABUT_NONE */
     if (has_both_bodies)
         required = (size_t)work->body[0].bvh->triangle_count + work->body[1].bvh->triangle_count;
     abut_status status = reserve(work, &projection->faces, required, sizeof *projection->faces,
                                  &projection->capacity);
-    if (!status && has_both_bodies)
-        status = add_bodies(work);
     if (status)
         return status;
+    for (uint32_t side = 0; side < 2 && has_both_bodies; side++)
+        for (uint32_t face = 0; face < work->body[side].bvh->triangle_count; face++)
+            add_face(work, side, face);
     for (uint32_t i = r->facet_begin; i < r->facet_end && !has_both_bodies; i++) {
         const patch_facet *f = &work->facets[i];
         double facing = v3_dot(f->area, normal) * (f->side ? 1 : -1);
@@ -357,18 +243,10 @@ abut_status abuti_patch_project(patch_work *work, const patch_region *r, vec3 no
 
 static inline bool contains_point(const patch_projected_face *p, double u, double v) {
     const double(*x)[3] = p->edge;
+    if (!((u >= p->lo[0]) & (u <= p->hi[0]) & (v >= p->lo[1]) & (v <= p->hi[1])))
+        return false;
     return (x[0][0] + x[0][1] * u + x[0][2] * v >= 0) & (x[1][0] + x[1][1] * u + x[1][2] * v >= 0) &
-           (x[2][0] + x[2][1] * u + x[2][2] * v >= 0) & (u >= p->lo[0]) & (u <= p->hi[0]) &
-           (v >= p->lo[1]) & (v <= p->hi[1]);
-}
-
-/* Returns the lanes whose bounds may overlap others. */
-static inline unsigned overlapping_lanes(const patch_face_group *group, const f4 lo[2],
-                                         const f4 hi[2]) {
-    m4 overlaps = m4_and(f4_less_equal(f4_load(group->lo[0]), hi[0]),
-                         f4_less_equal(lo[0], f4_load(group->hi[0])));
-    return m4_bits(m4_and(overlaps, m4_and(f4_less_equal(f4_load(group->lo[1]), hi[1]),
-                                           f4_less_equal(lo[1], f4_load(group->hi[1])))));
+           (x[2][0] + x[2][1] * u + x[2][2] * v >= 0);
 }
 
 /* Returns the height that is nearer to `target`; heights of at least `min_height` are preferred. */
@@ -382,30 +260,25 @@ bool abuti_patch_find_heights(const patch_projection *projection, double u, doub
                               patch_column column, double height, double *low, double *high) {
     size_t cell = (size_t)cell_index(projection, 1, v) * projection->cells_per_side +
                   cell_index(projection, 0, u);
-    const f4 lo[2] = {f4_all(float_below(u)), f4_all(float_below(v))};
-    const f4 hi[2] = {f4_all(float_above(u)), f4_all(float_above(v))};
     const double above = column == PATCH_COLUMN_ABOVE ? height - projection->slack : -INFINITY;
     const double below = column == PATCH_COLUMN_BELOW ? -height - projection->slack : -INFINITY;
     column = projection->has_both_bodies ? PATCH_COLUMN_WHOLE : column;
     *low = INFINITY;
     *high = -INFINITY;
-    for (uint32_t i = projection->cell_begin[cell]; i < projection->cell_begin[cell + 1]; i++)
-        for (unsigned near = overlapping_lanes(&projection->groups[i], lo, hi); near;
-             near &= near - 1) {
-            const patch_projected_face *p =
-                &projection->faces[projection->groups[i].face[__builtin_ctz(near)]];
-            if (!contains_point(p, u, v))
-                continue;
-            double h = p->h + p->du * u + p->dv * v;
-            if (column == PATCH_COLUMN_WHOLE) {
-                *high = p->side ? real_max(*high, h) : *high;
-                *low = p->side ? *low : real_min(*low, h);
-            } else if (p->side) {
-                *high = select_height(*high, h, height, above);
-            } else {
-                *low = -select_height(-*low, -h, -height, below);
-            }
+    for (uint32_t i = projection->cell_begin[cell]; i < projection->cell_begin[cell + 1]; i++) {
+        const patch_projected_face *p = &projection->faces[projection->cell_faces[i]];
+        if (!contains_point(p, u, v))
+            continue;
+        double h = p->h + p->du * u + p->dv * v;
+        if (column == PATCH_COLUMN_WHOLE) {
+            *high = p->side ? real_max(*high, h) : *high;
+            *low = p->side ? *low : real_min(*low, h);
+        } else if (p->side) {
+            *high = select_height(*high, h, height, above);
+        } else {
+            *low = -select_height(-*low, -h, -height, below);
         }
+    }
     if (!(*low < INFINITY) || !(*high > -INFINITY) || *high - *low > projection->max_column)
         return false;
     return true;
@@ -428,19 +301,17 @@ static bool intersect_projected_edges(const patch_projected_face *a, int k,
                                       const patch_projected_face *b, int l, double *along,
                                       double *depth) {
     int k1 = k == 2 ? 0 : k + 1, l1 = l == 2 ? 0 : l + 1;
-    double au = a->true_u[k1] - a->true_u[k], av = a->true_v[k1] - a->true_v[k];
-    double bu = b->true_u[l1] - b->true_u[l], bv = b->true_v[l1] - b->true_v[l];
-    double du = b->true_u[l] - a->true_u[k], dv = b->true_v[l] - a->true_v[k];
-    double det = au * bv - av * bu, sign = det < 0 ? -1 : 1, size = sign * det;
-    double s = sign * (du * bv - dv * bu), t = sign * (du * av - dv * au);
-    if (!((s >= 0) & (s <= size) & (t >= 0) & (t <= size) & (size > 0)))
+    double t;
+    if (!patch_cross_edges(a->corner[k], a->corner[k1], b->corner[l], b->corner[l1], along, &t))
         return false;
-    s /= size;
-    t /= size;
-    *along = s;
-    *depth = b->true_h[l] + t * (b->true_h[l1] - b->true_h[l]) - a->true_h[k] -
-             s * (a->true_h[k1] - a->true_h[k]);
+    *depth = b->corner[l].z + t * (b->corner[l1].z - b->corner[l].z) - a->corner[k].z -
+             *along * (a->corner[k1].z - a->corner[k].z);
     return true;
+}
+
+static bool bounds_overlap(const patch_projected_face *a, const patch_projected_face *b) {
+    return (a->lo[0] <= b->hi[0]) & (b->lo[0] <= a->hi[0]) & (a->lo[1] <= b->hi[1]) &
+           (b->lo[1] <= a->hi[1]);
 }
 
 /* Returns an upper bound of the height of b's plane above a's where the bounds of both triangles
@@ -458,9 +329,9 @@ static double visit_face_crossings(const patch_projected_face *a, const patch_pr
                                    double deepest, double max_column, patch_edge_visitor *visit,
                                    void *data) {
     for (int k = 0; k < 3; k++) {
-        double low = real_min(a->true_h[k], a->true_h[k == 2 ? 0 : k + 1]);
+        double low = real_min(a->corner[k].z, a->corner[k == 2 ? 0 : k + 1].z);
         for (int l = 0; l < 3; l++) {
-            double along, depth, high = real_max(b->true_h[l], b->true_h[l == 2 ? 0 : l + 1]);
+            double along, depth, high = real_max(b->corner[l].z, b->corner[l == 2 ? 0 : l + 1].z);
             if (high - low > deepest && intersect_projected_edges(a, k, b, l, &along, &depth) &&
                 depth > deepest && depth <= max_column)
                 deepest = visit(data, a, k, along, b, l);
@@ -469,13 +340,12 @@ static double visit_face_crossings(const patch_projected_face *a, const patch_pr
     return deepest;
 }
 
-/* Visits the crossings of a triangle of a with the triangles of b in its cells. */
+/* Visits the crossings of a triangle of a with the triangles of b in its cells. Until a depth is
+ * known also those with triangles of a, so that a region without inside vertices has a depth. */
 static double visit_cell_crossings(const patch_projection *projection,
                                    const patch_projected_face *a, double deepest,
                                    patch_edge_visitor *visit, void *data) {
     cell_range range = covered_cells(projection, a);
-    const f4 lo[2] = {f4_all(float_below(a->lo[0])), f4_all(float_below(a->lo[1]))};
-    const f4 hi[2] = {f4_all(float_above(a->hi[0])), f4_all(float_above(a->hi[1]))};
     size_t cells = projection->cells_per_side;
     for (size_t v = range.lo[1]; v <= range.hi[1]; v++)
         for (size_t c = v * cells + range.lo[0]; c <= v * cells + range.hi[0]; c++)
@@ -483,17 +353,11 @@ static double visit_cell_crossings(const patch_projection *projection,
                  i < projection->cell_begin[c + 1] &&
                  projection->cell_extremes[c][1] - a->extreme > deepest;
                  i++) {
-                const patch_face_group *group = &projection->groups[i];
-                f4 min_height = f4_all(float_below(a->extreme + deepest));
-                unsigned near = overlapping_lanes(group, lo, hi) &
-                                m4_bits(f4_less_equal(min_height, f4_load(group->max_b)));
-                for (; near; near &= near - 1) {
-                    const patch_projected_face *b =
-                        &projection->faces[group->face[__builtin_ctz(near)]];
-                    if (b->extreme - a->extreme > deepest && max_height_difference(a, b) > deepest)
-                        deepest = visit_face_crossings(a, b, deepest, projection->max_column, visit,
-                                                       data);
-                }
+                const patch_projected_face *b = &projection->faces[projection->cell_faces[i]];
+                if ((b->side || !(deepest > -INFINITY)) && b->extreme - a->extreme > deepest &&
+                    bounds_overlap(a, b) && max_height_difference(a, b) > deepest)
+                    deepest =
+                        visit_face_crossings(a, b, deepest, projection->max_column, visit, data);
             }
     return deepest;
 }

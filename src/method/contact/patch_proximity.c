@@ -121,9 +121,9 @@ static void add_minimum_point(proximity_query *p, near_wall *wall, const near_mi
     add_wall_point(wall, &point, tolerance);
 }
 
-/* A triangle in the coordinates of a wall: u and v across its normal, h along it. */
+/* A triangle in the coordinates of a wall: x and y across its normal, z along it. */
 typedef struct projected_face {
-    double u[3], v[3], h[3];
+    vec3 corner[3];
     double sign; /* of its orientation: 1 or -1; 0 if its projection has no area */
 } projected_face;
 
@@ -133,12 +133,11 @@ static projected_face project_face(const proximity_query *p, const near_wall *wa
     const patch_body *body = &p->work->body[side];
     for (int k = 0; k < 3; k++) {
         vec3 at = patch_position(body, body->skin->corner[3 * (size_t)face + (size_t)k]);
-        projected.u[k] = v3_dot(at, wall->tangent[0]);
-        projected.v[k] = v3_dot(at, wall->tangent[1]);
-        projected.h[k] = v3_dot(at, wall->normal);
+        projected.corner[k] = v3(v3_dot(at, wall->tangent[0]), v3_dot(at, wall->tangent[1]),
+                                 v3_dot(at, wall->normal));
     }
-    double area = (projected.u[1] - projected.u[0]) * (projected.v[2] - projected.v[0]) -
-                  (projected.v[1] - projected.v[0]) * (projected.u[2] - projected.u[0]);
+    const vec3 p0 = projected.corner[0];
+    double area = v3_cross(v3_sub(projected.corner[1], p0), v3_sub(projected.corner[2], p0)).z;
     projected.sign = area > 0 ? 1 : area < 0 ? -1 : 0;
     return projected;
 }
@@ -149,8 +148,8 @@ static bool height_of_face(const projected_face *s, double u, double v, double t
     double weight[3], sum = 0;
     for (int k = 0; k < 3; k++) {
         int i = (k + 1) % 3, j = (k + 2) % 3;
-        weight[k] =
-            s->sign * ((s->u[j] - s->u[i]) * (v - s->v[i]) - (s->v[j] - s->v[i]) * (u - s->u[i]));
+        weight[k] = s->sign * ((s->corner[j].x - s->corner[i].x) * (v - s->corner[i].y) -
+                               (s->corner[j].y - s->corner[i].y) * (u - s->corner[i].x));
         sum += weight[k];
     }
     if (!(sum > 0))
@@ -159,7 +158,7 @@ static bool height_of_face(const projected_face *s, double u, double v, double t
     for (int k = 0; k < 3; k++) {
         if (weight[k] < -tolerance * sum)
             return false;
-        *height += weight[k] / sum * s->h[k];
+        *height += weight[k] / sum * s->corner[k].z;
     }
     return true;
 }
@@ -186,27 +185,21 @@ static void add_overlap_corners(const proximity_query *p, near_wall *wall, const
     for (uint32_t side = 0; side < 2; side++)
         for (uint32_t k = 0; k < 3; k++) {
             double other;
-            if (height_of_face(&s[!side], s[side].u[k], s[side].v[k], INSIDE_TOLERANCE, &other))
-                add_gap_point(p, wall, vertex_point(work, side, pair->face[side], k), s[side].u[k],
-                              s[side].v[k], side ? other : s[side].h[k],
-                              side ? s[side].h[k] : other, tolerance);
+            const vec3 at = s[side].corner[k];
+            if (height_of_face(&s[!side], at.x, at.y, INSIDE_TOLERANCE, &other))
+                add_gap_point(p, wall, vertex_point(work, side, pair->face[side], k), at.x, at.y,
+                              side ? other : at.z, side ? at.z : other, tolerance);
         }
     for (uint32_t k = 0; k < 3; k++)
         for (uint32_t l = 0; l < 3; l++) {
             uint32_t k1 = k == 2 ? 0 : k + 1, l1 = l == 2 ? 0 : l + 1;
-            double au = s[0].u[k1] - s[0].u[k], av = s[0].v[k1] - s[0].v[k];
-            double bu = s[1].u[l1] - s[1].u[l], bv = s[1].v[l1] - s[1].v[l];
-            double du = s[1].u[l] - s[0].u[k], dv = s[1].v[l] - s[0].v[k];
-            double det = au * bv - av * bu, sign = det < 0 ? -1 : 1, size = sign * det;
-            double x = sign * (du * bv - dv * bu), y = sign * (du * av - dv * au);
-            if (!(size > 0) || x < 0 || x > size || y < 0 || y > size)
+            const vec3 f = s[0].corner[k], g = s[1].corner[l];
+            double x, y;
+            if (!patch_cross_edges(f, s[0].corner[k1], g, s[1].corner[l1], &x, &y))
                 continue;
-            x /= size;
-            y /= size;
+            const vec3 at = v3_lerp(f, s[0].corner[k1], x);
             add_gap_point(p, wall, edge_crossing_point(work, pair->face[0], k, pair->face[1], l),
-                          s[0].u[k] + x * au, s[0].v[k] + x * av,
-                          s[0].h[k] + x * (s[0].h[k1] - s[0].h[k]),
-                          s[1].h[l] + y * (s[1].h[l1] - s[1].h[l]), tolerance);
+                          at.x, at.y, at.z, g.z + y * (s[1].corner[l1].z - g.z), tolerance);
         }
 }
 
@@ -504,7 +497,7 @@ abut_status abuti_patch_add_gaps(patch_work *work, const pair_frame *frame, doub
     proximity_query *p = abuti_patch_allocate(work->memory, 1, sizeof *p);
     if (!p)
         return ABUT_ERROR_MEMORY;
-    memset(p, 0, offsetof(proximity_query, cached_leaf));
+    memset(p, 0, offsetof(proximity_query, cached));
     p->work = work;
     p->range = range;
     p->overlaps = overlaps;
@@ -513,17 +506,11 @@ abut_status abuti_patch_add_gaps(patch_work *work, const pair_frame *frame, doub
             real_max(p->touch_distance, TOUCH_JITTERS * work->body[side].surface.jitter);
         p->rounding_error =
             real_max(p->rounding_error, ROUNDING_JITTERS * work->body[side].surface.jitter);
-        abut_status status = abuti_bvh_interior(work->body[side].bvh, &p->space.interior[side]);
+        abut_status status = abuti_bvh_interior(work->body[side].bvh, &p->interior[side]);
         if (status)
             return status;
-        for (int i = 0; i < NEAR_CACHED_LEAVES; i++)
-            p->cached_leaf[side][i] = ABUT_NONE;
+        memset(p->cached[side], 0xff, sizeof p->cached[side]); /* ABUT_NONE */
     }
-    const patch_body *smaller = &work->body[work->body[0].skin->size > work->body[1].skin->size];
-    p->space.origin = smaller->surface.is_rotated ? smaller->surface.shift : v3(0, 0, 0);
-    p->space.scale = 1 / smaller->skin->size;
-    p->space.range = range;
-    p->space.touch_distance = p->touch_distance;
     abut_status status = abuti_proximity_find_pairs(p, frame);
     if (status || !p->pair_count)
         return status;

@@ -3,70 +3,19 @@
 #ifndef ABUTI_CONTACT_PATCH_PROXIMITY_H
 #define ABUTI_CONTACT_PATCH_PROXIMITY_H
 
-#include "base/simd.h"
 #include "contact/patch.h"
-#include "pair/leaf.h"
 
 #define NEAR_FACING_COSINE 0.5 /* of triangles that face each other: 60 degrees */
 
-enum {
-    NEAR_CACHED_LEAVES = 16 /* of each side */
-};
-
-/* ---- patch_near.c: triangles of BVH leaves ----
- *
- * They are stored in doubles, and four at a time in floats. Tests in floats reject pairs that are
- * too far apart or contain no local minimum of the distance. */
+enum { NEAR_CACHED_FACES = 64 }; /* of each body */
 
 typedef struct near_face {
     uint32_t face;
     bool two_sided; /* belongs to a sheet */
     const uint32_t *corner;
     abut_triangle at;
-    vec3 normal; /* unit */
+    vec3 normal; /* unit; zero if the triangle has no area */
 } near_face;
-
-/* Float coordinates are relative to an origin, in units of `1 / scale`. */
-typedef struct near_space {
-    vec3 origin;
-    double scale;
-    double range;          /* pairs with a larger distance are rejected */
-    double touch_distance; /* pairs of which one is behind the other by more are rejected */
-    const bvh_interior *interior[2];
-} near_space;
-
-typedef struct near_leaf {
-    uint32_t valid;   /* bit k: triangle k has an area */
-    bool is_prepared; /* triangle_prepare() has been called for `triangles` */
-    near_face face[BVH_WIDTH];
-    wide_triangle triangles;
-    wide3 normal;
-    wide offset;     /* normal . x, for points x of the planes */
-    wide min_height; /* above the planes: triangles that are completely below it are rejected */
-    wide min_facing_cosine; /* smallest cosine between the normal and the direction of a minimum */
-    wide3 axis;             /* axes and cosines of patch_cone */
-    wide cosine;
-    float max_coordinate; /* largest absolute coordinate */
-} near_leaf;
-
-void abuti_near_load_leaf(const patch_body *body, const near_space *space, uint32_t side,
-                          uint32_t leaf, near_leaf *out);
-
-/* Results for one triangle and four others: a bit set for each property, and the distances of those
- * that do not intersect. */
-typedef struct near_row {
-    unsigned near; /* may be within the range, if it does not intersect */
-    unsigned may_intersect;
-    unsigned is_certain;     /* within the range and not touching, if it does not intersect */
-    unsigned may_be_minimum; /* may contain a local minimum of the distance */
-    double distance[BVH_WIDTH], error;
-} near_row;
-
-/* Tests triangle i of leaf a against the triangles of leaf b whose bits are set. */
-void abuti_near_test_row(const near_space *space, const near_leaf *a, uint32_t i, near_leaf *b,
-                         unsigned bits, near_row *row);
-
-/* ---- pairs, minima and walls ---- */
 
 /* Two triangles that face each other or contain a local minimum. */
 typedef struct near_pair {
@@ -99,11 +48,13 @@ typedef struct near_wall {
 
 typedef struct proximity_query {
     patch_work *work;
-    double range;          /* walls further away are not searched */
-    double touch_distance; /* directions between nearer points are inaccurate */
+    double range; /* walls further away are not searched */
+    /* Directions between nearer points are inaccurate. Pairs of which one is behind the other by
+     * more are rejected, except those of sheets. */
+    double touch_distance;
     double rounding_error; /* directions between nearer points are rounding errors */
     bool overlaps;         /* the bodies overlap somewhere */
-    near_space space;
+    const bvh_interior *interior[2];
     near_pair *pairs;
     size_t pair_count, pair_capacity;
     near_minimum *minima;
@@ -113,8 +64,9 @@ typedef struct proximity_query {
     uint32_t *parent;     /* union-find forest of pairs; the component, once all are joined */
     near_wall *walls;
     size_t wall_count, wall_capacity;
-    uint32_t cached_leaf[2][NEAR_CACHED_LEAVES]; /* slot: leaf modulo size */
-    near_leaf leaves[2][NEAR_CACHED_LEAVES];
+    /* Direct-mapped cache by the index of a triangle in the leaves. */
+    uint32_t cached[2][NEAR_CACHED_FACES];
+    near_face faces[2][NEAR_CACHED_FACES];
 } proximity_query;
 
 /* Returns the key of two triangles in `index`. */

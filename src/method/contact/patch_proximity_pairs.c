@@ -1,8 +1,8 @@
 /* Finds the pairs of triangles of two surfaces within the margin, and the local minima of the
  * distance among them.
  *
- * Method: see patch_proximity.c. The traversal rejects most pairs by distances in floats
- * (patch_near.c). Only pairs that may contain a local minimum are measured in doubles. */
+ * Method: see patch_proximity.c. Pairs of triangles of which one is too far above or below the
+ * plane of the other are rejected. */
 #include "contact/patch_proximity.h"
 
 #include "geom/distance_shared.h"
@@ -12,14 +12,41 @@
 #define CONE_TOLERANCE 1e-5  /* of an edge: by which a neighbour may be nearer at a minimum */
 #define SNAP_COSINE 0.999999 /* a milliradian: nearly touching features get a face normal */
 
-/* ---- leaves ---- */
+/* ---- triangles ---- */
 
-static near_leaf *cached_leaf_at(proximity_query *p, uint32_t side, uint32_t leaf) {
-    uint32_t slot = leaf % NEAR_CACHED_LEAVES;
-    if (p->cached_leaf[side][slot] != leaf)
-        abuti_near_load_leaf(&p->work->body[side], &p->space, side, leaf, &p->leaves[side][slot]);
-    p->cached_leaf[side][slot] = leaf;
-    return &p->leaves[side][slot];
+/* Returns the triangle at an index of the leaves, cached or computed. */
+static const near_face *cached_face(proximity_query *p, uint32_t side, uint32_t index) {
+    const uint32_t slot = index % NEAR_CACHED_FACES;
+    near_face *f = &p->faces[side][slot];
+    if (p->cached[side][slot] == index)
+        return f;
+    p->cached[side][slot] = index;
+    const patch_body *body = &p->work->body[side];
+    const bvh_interior *interior = p->interior[side];
+    f->face = body->bvh->order[index];
+    f->corner = body->skin->corner + 3 * (size_t)f->face;
+    for (int k = 0; k < 3; k++)
+        f->at.corner[k] = patch_position(body, f->corner[k]);
+    f->normal = abuti_is_collapsed(f->corner)
+                    ? v3(0, 0, 0)
+                    : abuti_unit_normal(f->at.corner[0], f->at.corner[1], f->at.corner[2]);
+    f->two_sided = interior->is_sheet ? interior->is_sheet[f->face] : !interior->has_solids;
+    return f;
+}
+
+/* Computes the heights of the corners of a triangle above the plane of another one. Returns false
+ * if it is further above than the range, or below and cannot be in contact. */
+static bool is_near_plane(const proximity_query *p, const near_face *f, const near_face *plane,
+                          bool *crosses) {
+    const double depth = plane->two_sided ? p->range : p->touch_distance;
+    double low = INFINITY, high = -INFINITY;
+    for (int k = 0; k < 3; k++) {
+        double height = v3_dot(plane->normal, v3_sub(f->at.corner[k], plane->at.corner[0]));
+        low = real_min(low, height);
+        high = real_max(high, height);
+    }
+    *crosses &= low <= p->rounding_error && high >= -p->rounding_error;
+    return low <= p->range && high >= -depth;
 }
 
 /* ---- local minima ---- */
@@ -149,49 +176,23 @@ static void measure_pair(proximity_query *p, const near_face *f, const near_face
         abuti_proximity_add_minimum(p, &m);
 }
 
-/* Processes the remaining pairs of a row: most of them need no distance in doubles. */
-static void visit_row(proximity_query *p, const near_face *f, const near_leaf *b,
-                      const near_row *row) {
-    unsigned may_intersect = p->overlaps ? row->may_intersect : 0,
-             uncertain = row->may_be_minimum | ~row->is_certain;
-    for (unsigned remaining = row->near | may_intersect; remaining && !p->work->status;
-         remaining &= remaining - 1) {
-        const unsigned lane = (unsigned)__builtin_ctz(remaining), bit = 1u << lane;
-        const near_face *g = &b->face[lane];
-        double cosine = -v3_dot(f->normal, g->normal);
-        bool is_facing =
-            (f->two_sided || g->two_sided ? fabs(cosine) : cosine) > NEAR_FACING_COSINE;
-        bool may_be_nearest =
-            !p->overlaps && (p->nearest.face[0] == ABUT_NONE ||
-                             row->distance[lane] - row->error <= p->nearest.distance);
-        if (!is_facing && !may_be_nearest && !(row->near & uncertain & bit))
-            continue;
-        if (may_intersect & bit &&
-            triangle_triangle_intersect(f->at, g->at, NULL) != ABUT_INTERSECTION_NONE) {
-            if (is_facing)
-                add_facing_pair(p, f, g, 0);
-            continue;
-        }
-        if (!(row->near & bit))
-            continue;
-        if (may_be_nearest || row->near & uncertain & bit)
-            measure_pair(p, f, g, is_facing);
-        else if (is_facing)
-            add_facing_pair(p, f, g, row->distance[lane]);
-    }
-}
-
 static bool visit_leaf_pair(void *data, uint32_t leaf_a, uint32_t leaf_b, unsigned near) {
     proximity_query *p = data;
-    const near_leaf *a = cached_leaf_at(p, 0, leaf_a);
-    near_leaf *b = cached_leaf_at(p, 1, leaf_b);
-    for (uint32_t i = 0; i < BVH_WIDTH && !p->work->status; i++) {
-        unsigned bits = near >> 4 * i & 15, valid = a->valid >> i & 1 ? b->valid : 0;
-        near_row row;
-        if (!(bits & valid))
+    for (; near && !p->work->status; near &= near - 1) {
+        const uint32_t bit = (uint32_t)__builtin_ctz(near);
+        const near_face *f = cached_face(p, 0, leaf_a * BVH_WIDTH + bit / BVH_WIDTH),
+                        *g = cached_face(p, 1, leaf_b * BVH_WIDTH + bit % BVH_WIDTH);
+        bool crosses = p->overlaps;
+        if (v3_max_abs(f->normal) == 0 || v3_max_abs(g->normal) == 0 ||
+            !is_near_plane(p, f, g, &crosses) || !is_near_plane(p, g, f, &crosses))
             continue;
-        abuti_near_test_row(&p->space, a, i, b, bits & valid, &row);
-        visit_row(p, &a->face[i], b, &row);
+        const double cosine = -v3_dot(f->normal, g->normal);
+        const bool is_facing =
+            (f->two_sided || g->two_sided ? fabs(cosine) : cosine) > NEAR_FACING_COSINE;
+        if (!crosses || triangle_triangle_intersect(f->at, g->at, NULL) == ABUT_INTERSECTION_NONE)
+            measure_pair(p, f, g, is_facing);
+        else if (is_facing)
+            add_facing_pair(p, f, g, 0);
     }
     return p->work->status != ABUT_OK;
 }

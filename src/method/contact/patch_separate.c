@@ -12,7 +12,7 @@
  *
  * Guarantee: `is_verified` is set only after an exact test of the shift that the depths
  * describe. */
-#include "contact/patch.h"
+#include "contact/patch_measure.h"
 
 #include <math.h>
 #include <string.h>
@@ -660,10 +660,7 @@ static int find_contour_normals(const patch_work *work, vec3 normals[CONTOUR_NOR
     int count = 0;
     for (size_t i = 0; i < 2 * work->segment_count && count + 2 <= CONTOUR_NORMALS; i++) {
         const patch_body *body = &work->body[i % 2];
-        const uint32_t *corner = body->skin->corner + 3 * (size_t)work->segments[i / 2].face[i % 2];
-        vec3 normal =
-            abuti_unit_normal(patch_position(body, corner[0]), patch_position(body, corner[1]),
-                              patch_position(body, corner[2]));
+        const vec3 normal = patch_face_normal(body, work->segments[i / 2].face[i % 2]);
         bool is_known = v3_max_abs(normal) == 0;
         for (int k = 0; k < count; k++)
             is_known |= v3_dot(normals[k], normal) > SAME_NORMAL_COSINE;

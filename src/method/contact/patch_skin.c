@@ -1,128 +1,47 @@
 /* The skin of a mesh: the offset of each vertex, and the topology of its triangles.
  *
- * Let n_f be the normals of the faces f at a vertex, and w_f their angles there. The offset x of
- * the vertex minimises sum w_f (n_f . x - 1)^2: it moves all faces outwards by about 1. At a corner
- * of a cube it is the mitre. If the faces do not determine x, as in a plane, a small weight on the
- * mean normal does. Offsets are limited to MAX_MITRE. */
+ * The offset of a vertex is along the mean normal of its faces, weighted by their angles. Its
+ * length moves all of its faces outwards by at least 1, unless that exceeds MAX_MITRE. At a corner
+ * of a cube it is the mitre. */
 #include "contact/patch.h"
 
 #include <math.h>
 #include <string.h>
 
-#define MAX_MITRE 3.0           /* maximum length of an offset */
-#define MEAN_NORMAL_WEIGHT 1e-6 /* weight of the mean normal / sum of weights */
-#define MIN_CONE_COSINE 0.1 /* wider cones: the surface may be no height field across the axis */
+#define MAX_MITRE 3.0 /* maximum length of an offset */
 
 /* ---- offsets ---- */
-
-/* Solves a symmetric system: rows of m, right-hand side r. */
-static vec3 solve_symmetric(const mat3 *m, vec3 r) {
-    vec3 a = v3_cross(m->row[1], m->row[2]), b = v3_cross(m->row[2], m->row[0]),
-         c = v3_cross(m->row[0], m->row[1]);
-    double det = v3_dot(m->row[0], a);
-    /* Since m is symmetric, the columns of the inverse are a, b, c divided by the determinant. */
-    return v3_scale(v3_add(v3_add(v3_scale(a, r.x), v3_scale(b, r.y)), v3_scale(c, r.z)), 1 / det);
-}
 
 static vec3 compute_offset(const patch_skin *skin, uint32_t vertex) {
     const abut_topology_arrays *view = &skin->view;
     const vec3 *positions = skin->bvh->mesh->positions;
-    mat3 m = {{v3(0, 0, 0), v3(0, 0, 0), v3(0, 0, 0)}};
-    vec3 sum = v3(0, 0, 0);
-    double weight = 0;
-    for (uint32_t i = view->vertex_face_begin[vertex]; i < view->vertex_face_begin[vertex + 1];
-         i++) {
-        const uint32_t *corner = skin->corner + 3 * (size_t)view->vertex_faces[i];
-        if (abuti_is_collapsed(corner))
-            continue;
-        uint32_t k = corner[0] == vertex ? 0 : corner[1] == vertex ? 1 : 2;
-        vec3 at = positions[vertex], p = positions[corner[(k + 1) % 3]],
-             q = positions[corner[(k + 2) % 3]], n = abuti_unit_normal(at, p, q);
-        double w = abuti_corner_angle(at, p, q);
-        if (v3_max_abs(n) == 0)
-            continue;
-        m.row[0] = v3_along(m.row[0], w * n.x, n);
-        m.row[1] = v3_along(m.row[1], w * n.y, n);
-        m.row[2] = v3_along(m.row[2], w * n.z, n);
-        sum = v3_along(sum, w, n);
-        weight += w;
-    }
-    vec3 mean = v3_normalise(sum);
-    if (v3_max_abs(mean) == 0) /* no face, or normals cancel */
-        return mean;
-    double weight_of_mean = MEAN_NORMAL_WEIGHT * weight;
-    m.row[0].x += weight_of_mean;
-    m.row[1].y += weight_of_mean;
-    m.row[2].z += weight_of_mean;
-    vec3 x = solve_symmetric(&m, v3_along(sum, weight_of_mean, mean));
-    double length = v3_length(x);
-    if (!(length <= MAX_MITRE)) /* also NaN */
-        x = length < INFINITY ? v3_scale(x, MAX_MITRE / length) : mean;
-    return x;
-}
-
-/* ---- cones ---- */
-
-/* Visits all triangles at the corners of a triangle: sums their normals, or, if `sum` is null,
- * returns the smallest cosine between them and the axis. */
-static double accumulate_cone(const patch_skin *skin, const vec3 *normals, uint32_t triangle,
-                              vec3 axis, vec3 *sum) {
-    const abut_topology_arrays *view = &skin->view;
-    double min_cosine = 1;
-    for (int k = 0; k < 3; k++) {
-        uint32_t vertex = skin->corner[3 * (size_t)triangle + (size_t)k];
-        for (uint32_t i = view->vertex_face_begin[vertex]; i < view->vertex_face_begin[vertex + 1];
-             i++) {
-            vec3 normal = normals[view->vertex_faces[i]];
-            if (sum)
-                *sum = v3_add(*sum, normal);
-            else if (v3_max_abs(normal) > 0)
-                min_cosine = real_min(min_cosine, v3_dot(normal, axis));
-        }
-    }
-    return min_cosine;
-}
-
-/* Marks the vertices of edges that do not have exactly two triangles. */
-static void mark_open_vertices(const abut_topology_arrays *view, unsigned char *is_open) {
-    memset(is_open, 0, view->vertex_count);
-    for (uint32_t e = 0; e < view->edge_count; e++)
-        if (view->edge_face_begin[e + 1] - view->edge_face_begin[e] != 2)
-            is_open[view->edges[2 * (size_t)e]] = is_open[view->edges[2 * (size_t)e + 1]] = 1;
-}
-
-static abut_status fit_cones(patch_skin *skin) {
-    const abut_topology_arrays *view = &skin->view;
-    const vec3 *positions = skin->bvh->mesh->positions;
-    abut_context *context = skin->attachment.context;
-    vec3 *normals = abuti_allocate(context, view->triangle_count, sizeof *normals);
-    unsigned char *is_open = abuti_allocate(context, view->vertex_count, sizeof *is_open);
-    abut_status status = normals && is_open ? ABUT_OK : ABUT_ERROR_MEMORY;
-    if (!status)
-        mark_open_vertices(view, is_open);
-    for (uint32_t t = 0; t < view->triangle_count && !status; t++) {
-        const uint32_t *corner = skin->corner + 3 * (size_t)t;
-        normals[t] =
-            abuti_unit_normal(positions[corner[0]], positions[corner[1]], positions[corner[2]]);
-    }
-    for (uint32_t t = 0; t < view->triangle_count && !status; t++) {
-        const uint32_t *corner = skin->corner + 3 * (size_t)t;
+    const uint32_t begin = view->vertex_face_begin[vertex],
+                   end = view->vertex_face_begin[vertex + 1];
+    vec3 mean = v3(0, 0, 0);
+    for (int pass = 0; pass < 2; pass++) {
+        double min_cosine = 1;
         vec3 sum = v3(0, 0, 0);
-        accumulate_cone(skin, normals, t, sum, &sum);
-        vec3 axis = v3_normalise(sum);
-        double cosine = accumulate_cone(skin, normals, t, axis, NULL);
-        bool is_known = cosine > MIN_CONE_COSINE && !is_open[corner[0]] && !is_open[corner[1]] &&
-                        !is_open[corner[2]];
-        skin->cones[t] = (patch_cone){{(float)axis.x, (float)axis.y, (float)axis.z},
-                                      is_known ? (float)cosine : -2};
+        for (uint32_t i = begin; i < end; i++) {
+            const uint32_t *corner = skin->corner + 3 * (size_t)view->vertex_faces[i];
+            if (abuti_is_collapsed(corner))
+                continue;
+            const uint32_t k = corner[0] == vertex ? 0 : corner[1] == vertex ? 1 : 2;
+            const vec3 at = positions[vertex], p = positions[corner[(k + 1) % 3]],
+                       q = positions[corner[(k + 2) % 3]], n = abuti_unit_normal(at, p, q);
+            if (v3_max_abs(n) > 0)
+                min_cosine = real_min(min_cosine, v3_dot(n, mean));
+            sum = v3_along(sum, abuti_corner_angle(at, p, q), n);
+        }
+        if (pass)
+            return v3_scale(mean, 1 / real_max(min_cosine, 1 / MAX_MITRE));
+        mean = v3_normalise(sum);
     }
-    ABUTI_RELEASE(context, normals, is_open);
-    return status;
+    return mean;
 }
 
 /* ---- creation and refit ---- */
 
-static abut_status compute_geometry(patch_skin *skin) {
+static void compute_geometry(patch_skin *skin) {
     const abut_mesh *mesh = skin->bvh->mesh;
     skin->max_offset = 0;
     for (uint32_t v = 0; v < mesh->vertex_count; v++) {
@@ -137,13 +56,12 @@ static abut_status compute_geometry(patch_skin *skin) {
                                         mesh->positions[corner[2]]);
         skin->has_degenerate_triangles = v3_max_abs(normal) == 0;
     }
-    return fit_cones(skin);
 }
 
 static void destroy_skin(bvh_attachment *attachment) {
     patch_skin *skin = (patch_skin *)(void *)attachment;
     abut_topology_destroy(skin->topology);
-    ABUTI_RELEASE(attachment->context, skin->offset, skin->cones, skin->components);
+    ABUTI_RELEASE(attachment->context, skin->offset, skin->components);
 }
 
 /* Returns the reliability of contacts, from the edges: contours are closed if surfaces are. */
@@ -273,9 +191,7 @@ static abut_status create_oriented(bvh_attachment *attachment, void *owner, bool
     bool is_inward = false;
     skin->offset =
         abuti_allocate(attachment->context, skin->bvh->mesh->vertex_count, sizeof *skin->offset);
-    skin->cones =
-        abuti_allocate(attachment->context, skin->bvh->mesh->triangle_count, sizeof *skin->cones);
-    abut_status status = skin->offset && skin->cones ? make_topology(skin) : ABUT_ERROR_MEMORY;
+    abut_status status = skin->offset ? make_topology(skin) : ABUT_ERROR_MEMORY;
     if (!status)
         status = find_components(skin, &is_inward);
     if (!status && is_inward && !is_reversed &&
@@ -287,7 +203,9 @@ static abut_status create_oriented(bvh_attachment *attachment, void *owner, bool
         if (!status)
             status = find_components(skin, &is_inward);
     }
-    return status ? status : compute_geometry(skin);
+    if (!status)
+        compute_geometry(skin);
+    return status;
 }
 
 static abut_status create_skin(bvh_attachment *attachment, void *owner) {
@@ -301,15 +219,16 @@ static abut_status refit_oriented(bvh_attachment *attachment, bool is_reversed) 
     patch_skin *skin = (patch_skin *)(void *)attachment;
     if (abuti_pair_is_merged(skin->bvh->mesh, skin->is_reversed, skin->corner)) {
         const bool is_inward = compute_volumes(skin, skin->components) < 0;
-        if (!is_inward || is_reversed || skin->reliability.level != ABUT_RELIABILITY_GUARANTEED)
-            return compute_geometry(skin);
+        if (!is_inward || is_reversed || skin->reliability.level != ABUT_RELIABILITY_GUARANTEED) {
+            compute_geometry(skin);
+            return ABUT_OK;
+        }
         /* The surface was turned inside out: orient it again. */
     }
     const abut_bvh *bvh = skin->bvh;
     destroy_skin(attachment);
     skin->topology = NULL;
     skin->offset = NULL;
-    skin->cones = NULL;
     skin->components = NULL;
     return create_oriented(attachment, (void *)(uintptr_t)bvh, is_reversed);
 }

@@ -152,10 +152,6 @@ struct bench_result {
     uint64_t peak_bytes;    /* through the allocator hook, above what was live before the run */
     double result_bytes;
     uint64_t hash;
-    /* Of a comparison with another library; `peer` is empty in others. */
-    char peer[32], note[160]; /* its name; what it does not compute, or computes differently */
-    double peer_median_ms, peer_minimum_ms;
-    uint64_t disagreements; /* results that differ */
 };
 
 typedef struct bench_results {
@@ -171,13 +167,6 @@ bool bench_results_add(bench_results *results, const bench_result *result);
 void bench_results_clear(bench_results *results);
 /* Returns false after a message on standard error. */
 bool bench_results_write(const bench_results *results, const char *path);
-bool bench_results_read(bench_results *results, const char *path);
-/* The exit code of --compare. */
-int bench_compare(const char *old_path, const char *new_path, bool allow_hash);
-/* Runs every built program of bench/peers with `models` (may be none) and adds their results.
- * Returns false if one failed, after a message on standard error. */
-bool bench_peers(char *const *models, int model_count, bool quick, const char *folder,
-                 bench_results *results);
 
 /* ---- harness ---- */
 

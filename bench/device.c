@@ -44,6 +44,7 @@ abut_status bench_device_open(bench_state *state, abut_device **device) {
     state->skipped = status == ABUT_ERROR_DEVICE && !wanted;
     if (status)
         return status;
+    bench_keep(state, *device);
     static bool details;
     abut_device_info info = get_device_info(*device);
     if (!details)
@@ -244,7 +245,6 @@ static void teardown(bench_state *state) {
         abuti_buffer_destroy(buffers[i]);
     abuti_tools_destroy(data->tools);
     abuti_queue_close(&data->queue);
-    abut_device_destroy(data->device);
 }
 
 /* ---- details ---- */

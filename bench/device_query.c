@@ -184,10 +184,8 @@ static abut_status make_inputs(bench_state *state, query_data *data) {
                   : input == POSES ? (state->quick ? 100 : 100000)
                                    : (state->quick ? 3000 : 10000000);
     data->input_bytes = bytes[input];
-    data->inputs = calloc(data->count, data->input_bytes);
-    data->answers = calloc(data->count, data->kind->answer_bytes);
-    if (!data->inputs || !data->answers)
-        return bench_fail(ABUT_ERROR_MEMORY, "no memory");
+    data->inputs = bench_array(state, data->count, data->input_bytes);
+    data->answers = bench_array(state, data->count, data->kind->answer_bytes);
     state->elements = (double)data->count;
     if (input == GRID || input == FLOATS)
         fill_floats(data, box, side);
@@ -249,18 +247,6 @@ static abut_status check_answers(bench_state *state) {
 
 enum { KIND = 16 }; /* a variant is a model and KIND x the index of a query */
 
-static void query_teardown(bench_state *state) {
-    query_data *data = state->data;
-    abut_buffer_destroy(data->in);
-    abut_buffer_destroy(data->out);
-    abut_bvh_destroy(data->there);
-    abut_bvh_destroy(data->bvh);
-    abut_mesh_destroy(data->mesh);
-    abut_device_destroy(data->device);
-    free(data->inputs);
-    free(data->answers);
-}
-
 static void print_details(const bench_case *which, const bench_result *result) {
     printf("  %.1f M %s/s", result->elements / result->median_ms * 1e-3, which->unit);
 }
@@ -304,16 +290,17 @@ static abut_status query_setup(bench_state *state) {
     data->kind = &kinds[state->which->variant / KIND];
     TRY(bench_model_create(state, model, &data->mesh));
     TRY(bench_device_open(state, &data->device));
-    TRY(abut_bvh_create(data->mesh, NULL, &data->bvh));
+    MAKE(data->bvh, abut_bvh_create(data->mesh, NULL, &data->bvh));
     if (data->kind->input == POINTS)
         TRY(abut_sign_prepare(data->bvh, NULL));
-    TRY(abuti_bvh_copy_to_device(data->bvh, data->device, &data->there));
+    MAKE(data->there, abuti_bvh_copy_to_device(data->bvh, data->device, &data->there));
     TRY(make_inputs(state, data));
     if (!data->kind->host) {
         const size_t bytes = data->count * data->input_bytes;
-        TRY(abut_buffer_create(data->device, bytes, &data->in));
+        MAKE(data->in, abut_buffer_create(data->device, bytes, &data->in));
         TRY(abut_buffer_write(data->in, 0, data->inputs, bytes));
-        TRY(abut_buffer_create(data->device, data->count * data->kind->answer_bytes, &data->out));
+        MAKE(data->out,
+             abut_buffer_create(data->device, data->count * data->kind->answer_bytes, &data->out));
     }
     return check_answers(state);
 }
@@ -321,8 +308,8 @@ static abut_status query_setup(bench_state *state) {
 #define QUERY(name_, unit_, model_, kind_)                                                    \
     {                                                                                         \
         .name = name_, .unit = unit_, .data_bytes = sizeof(query_data), .setup = query_setup, \
-        .run = query_run, .finish = query_finish, .teardown = query_teardown,                 \
-        .variant = BENCH_##model_ + KIND * kind_, .print_details = print_details              \
+        .run = query_run, .finish = query_finish, .variant = BENCH_##model_ + KIND * kind_,   \
+        .print_details = print_details                                                        \
     }
 
 const bench_case bench_device_query_cases[] = {

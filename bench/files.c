@@ -136,7 +136,6 @@ static const char *ending(int variant) {
 
 static void file_teardown(bench_state *state) {
     file_data *data = state->data;
-    abut_mesh_destroy(data->mesh);
     remove(data->path);
 }
 
@@ -182,7 +181,7 @@ static abut_status write_setup(bench_state *state) {
     data->write.ascii = variant == PLY_ASCII || variant == STL_ASCII;
     bench_grid grid;
     TRY(bench_grid_million(state, &grid));
-    TRY(bench_grid_mesh(state, &grid, &data->mesh));
+    MAKE(data->mesh, bench_grid_mesh(state, &grid, &data->mesh));
     state->elements = grid.triangle_count;
     bench_grid_destroy(&grid);
     return ABUT_OK;

@@ -139,9 +139,7 @@ static abut_status growth_run(bench_state *state) {
 static abut_status growth_setup(bench_state *state) {
     growth_data *data = state->data;
     int question = state->which->variant;
-    abut_status status = make_shape(state, &data->mesh);
-    if (status)
-        return status;
+    MAKE(data->mesh, make_shape(state, &data->mesh));
     if (question == FIELD || question == BAND || question == SPARSE)
         return setup_field(state, data);
     state->elements = abut_mesh_triangle_count(data->mesh);
@@ -156,19 +154,17 @@ static abut_status growth_setup(bench_state *state) {
                   : state->quick        ? 4
                                         : 12;
     state->elements = data->count ? data->count : state->elements;
-    data->points = malloc((points ? data->count : 1) * sizeof *data->points);
-    data->nearest = malloc((points ? data->count : 1) * sizeof *data->nearest);
-    data->poses = malloc((points ? 1 : data->count + 1) * sizeof *data->poses);
-    data->separations = malloc((points ? 1 : data->count + 1) * sizeof *data->separations);
-    if (!data->points || !data->nearest || !data->poses || !data->separations)
-        return bench_fail(ABUT_ERROR_MEMORY, "no memory");
+    data->points = bench_array(state, data->count, sizeof *data->points);
+    data->nearest = bench_array(state, data->count, sizeof *data->nearest);
+    data->poses = bench_array(state, data->count, sizeof *data->poses);
+    data->separations = bench_array(state, data->count, sizeof *data->separations);
     if (points)
         make_points(data);
     else
         make_poses(data, question == ALIGNED);
-    status = abut_bvh_create(data->mesh, NULL, &data->bvh);
+    MAKE(data->bvh, abut_bvh_create(data->mesh, NULL, &data->bvh));
     /* Data that are created after several queries are created here, before the timing. */
-    return status || points || question == SELF ? status : growth_run(state);
+    return points || question == SELF ? ABUT_OK : growth_run(state);
 }
 
 static abut_status growth_finish(bench_state *state) {
@@ -196,22 +192,11 @@ static abut_status growth_finish(bench_state *state) {
     return ABUT_OK;
 }
 
-static void growth_teardown(bench_state *state) {
-    growth_data *data = state->data;
-    abut_field_destroy(data->field);
-    abut_bvh_destroy(data->bvh);
-    abut_mesh_destroy(data->mesh);
-    free(data->points);
-    free(data->nearest);
-    free(data->poses);
-    free(data->separations);
-}
-
-#define GROWTH(name_, unit_, variant_, threaded_)                                  \
-    {                                                                              \
-        .name = "growth/" name_, .unit = unit_, .data_bytes = sizeof(growth_data), \
-        .setup = growth_setup, .run = growth_run, .finish = growth_finish,         \
-        .teardown = growth_teardown, .variant = variant_, .threaded = threaded_    \
+#define GROWTH(name_, unit_, variant_, threaded_)                                               \
+    {                                                                                           \
+        .name = "growth/" name_, .unit = unit_, .data_bytes = sizeof(growth_data),              \
+        .setup = growth_setup, .run = growth_run, .finish = growth_finish, .variant = variant_, \
+        .threaded = threaded_                                                                   \
     }
 
 const bench_case bench_growth_cases[] = {

@@ -2,6 +2,7 @@
  * median. Only `run` is timed; hashing and releasing the result is not. */
 #include "bench.h"
 
+#include <assert.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -70,6 +71,33 @@ const char *bench_error(void) {
     return own_error[0] ? own_error : abut_last_error();
 }
 
+/* ---- what the harness releases ---- */
+
+static void keep(bench_state *state, void *object, void (*release)(void *)) {
+    assert(state->kept_count < BENCH_KEPT);
+    state->kept[state->kept_count].object = object;
+    state->kept[state->kept_count++].release = release;
+}
+
+void *bench_array(bench_state *state, size_t count, size_t bytes) {
+    void *array = calloc(count ? count : 1, bytes);
+    if (!array) {
+        fprintf(stderr, "abut-bench: no memory for %zu elements of %zu bytes\n", count, bytes);
+        exit(2);
+    }
+    keep(state, array, free);
+    return array;
+}
+
+#define DEFINE_KEEP(name)                                             \
+    static void release_##name(void *object) {                        \
+        abut_##name##_destroy(object);                                \
+    }                                                                 \
+    void bench_keep_##name(bench_state *state, abut_##name *object) { \
+        keep(state, object, release_##name);                          \
+    }
+BENCH_OBJECTS(DEFINE_KEEP)
+
 /* ---- one case ---- */
 
 static double now_ms(clockid_t clock) {
@@ -112,7 +140,7 @@ static abut_status run_once(bench_state *state, memory_count *count, bench_resul
     uint64_t used = atomic_load(&count->peak) - before;
     if (result->peak_bytes < used)
         result->peak_bytes = used;
-    return state->which->finish(state);
+    return state->which->finish ? state->which->finish(state) : ABUT_OK;
 }
 
 static bench_outcome run_repeats(bench_state *state, memory_count *count,
@@ -172,6 +200,8 @@ static bench_outcome run_with(const bench_case *which, uint32_t threads,
         outcome = BENCH_SKIPPED;
     if (which->teardown)
         which->teardown(&state);
+    while (state.kept_count-- > 0)
+        state.kept[state.kept_count].release(state.kept[state.kept_count].object);
     free(state.data);
     abut_context_destroy(state.context);
     result->elements = state.elements;

@@ -27,10 +27,10 @@ def main():
     parser.add_argument("--build", type=pathlib.Path, default=pathlib.Path("build/release"))
     parser.add_argument("models", nargs="*", help="files of meshes; without any they are generated")
     arguments = parser.parse_args()
-    cases, failed = [], False
+    build, cases, failed = arguments.build.resolve(), [], False
     with tempfile.TemporaryDirectory() as folder:
         for name, package in PEERS.items():
-            program, out = arguments.build / "peers" / f"peer-{name}", pathlib.Path(folder) / f"{name}.json"
+            program, out = build / "peers" / f"peer-{name}", pathlib.Path(folder) / f"{name}.json"
             if not program.exists():
                 print(f"\n{name}: not built; bench/peers/setup installs {package} and builds it", flush=True)
                 continue
@@ -45,7 +45,7 @@ def main():
                 except SystemExit:
                     failed = True
         head = pathlib.Path(folder) / "head.json"
-        subprocess.run([arguments.build / "abut-bench", "--quick", "--filter", "machine/copy", "--out", head],
+        subprocess.run([build / "abut-bench", "--quick", "--filter", "machine/copy", "--out", head],
                        stdout=subprocess.DEVNULL, check=True)
         results = {**read_results(head), "quick": arguments.quick, "cases": cases}
     faster = sum(case["minimum_ms"] < case["peer_minimum_ms"] for case in cases)

@@ -27,7 +27,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 typedef enum way { MAPS, FIELDS, FIELDS_PAPER, DEVIATION, HAUSDORFF } way;
 
@@ -86,12 +85,6 @@ static uint32_t resolution_of(const bench_state *state) {
     return state->quick ? specs[spec_of(state)].quick_resolution : specs[spec_of(state)].resolution;
 }
 
-static double now_ms(void) {
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec * 1e3 + (double)time.tv_nsec * 1e-6;
-}
-
 /* ---- maps ---- */
 
 static abut_status make_maps(bench_state *state, map_data *data, abut_device *device) {
@@ -124,7 +117,7 @@ static void drop_maps(map_data *data) {
 
 /* Stores the time since `since`, and returns the current time. */
 static double note(map_data *data, int phase, double since) {
-    double now = now_ms();
+    double now = bench_now_ms();
     data->ms[phase] = now - since;
     return now;
 }
@@ -136,7 +129,7 @@ static abut_status run_maps(bench_state *state, map_data *data) {
     query.rings = ABUT_NONE; /* for a mesh and itself: only other components */
     query.limit = specs[spec_of(state)].limit;
     wanted.within = specs[spec_of(state)].within;
-    double time = now_ms();
+    double time = bench_now_ms();
     for (uint32_t i = 0; i < count; i++)
         if (data->scene.moved[first + i])
             TRY(abut_map_set_mesh(data->maps[i], data->scene.moved[first + i]));
@@ -164,7 +157,7 @@ static abut_status run_deviation(bench_state *state, map_data *data) {
     options.resolution = resolution_of(state);
     options.device = where.device = data->device;
     drop_maps(data);
-    double time = now_ms();
+    double time = bench_now_ms();
     TRY(abut_map_create(data->scene.rest[0], &options, &data->maps[0]));
     time = note(data, MOVE, time);
     TRY(abut_bvh_create(data->scene.rest[1], &where, &data->bvhs[1]));
@@ -179,7 +172,7 @@ static abut_status run_deviation(bench_state *state, map_data *data) {
 
 static abut_status run_hausdorff(map_data *data) {
     drop_maps(data);
-    double time = now_ms();
+    double time = bench_now_ms();
     for (int i = 0; i < 2; i++)
         TRY(abut_bvh_create(data->scene.rest[i], NULL, &data->bvhs[i]));
     time = note(data, REFIT, time);
@@ -212,11 +205,6 @@ static abut_status hash_maps(map_data *data) {
 
 /* ---- the same by fields ---- */
 
-static int by_size(const void *a, const void *b) {
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 static abut_status median_reach(bench_state *state, const map_data *data, double *median) {
     const uint32_t counts[2] = {abut_mesh_triangle_count(data->scene.rest[0]),
                                 abut_mesh_triangle_count(data->scene.rest[1])};
@@ -224,8 +212,8 @@ static abut_status median_reach(bench_state *state, const map_data *data, double
     for (uint32_t i = 0; i < 2; i++)
         for (uint32_t t = 0; t < counts[i]; t++)
             TRY(abut_map_reach(data->maps[i], t, all + t + (i ? counts[0] : 0)));
-    qsort(all, (size_t)counts[0] + counts[1], sizeof *all, by_size);
-    *median = all[((size_t)counts[0] + counts[1]) / 2];
+    bench_median(all, counts[0] + counts[1]);
+    *median = all[((size_t)counts[0] + counts[1]) / 2]; /* of two, the larger */
     return ABUT_OK;
 }
 
@@ -333,7 +321,7 @@ static void measure_values(bench_state *state, map_data *data, uint32_t body) {
 
 static abut_status run_fields(bench_state *state, map_data *data) {
     abut_mesh **moved = data->scene.moved + (size_t)data->frame * 2;
-    double time = now_ms(), points_ms = 0;
+    double time = bench_now_ms(), points_ms = 0;
     for (int i = 0; i < 2; i++)
         TRY(abut_bvh_set_mesh(data->bvhs[i], moved[i]));
     time = note(data, REFIT, time);
@@ -342,9 +330,9 @@ static abut_status run_fields(bench_state *state, map_data *data) {
     time = note(data, FIND, time);
     for (uint32_t i = 0; i < 2; i++) {
         placing p = {moved[i], data->anchors[i], data->points};
-        double start = now_ms();
+        double start = bench_now_ms();
         abut_context_parallel_for(state->context, data->anchor_count[i], 4096, place, &p);
-        points_ms += now_ms() - start;
+        points_ms += bench_now_ms() - start;
         abut_array points = abut_array_host(data->points);
         TRY(abut_field_evaluate_batch(data->fields[1 - i], points, data->anchor_count[i],
                                       ABUT_INTERPOLATION_LINEAR, data->values));
@@ -463,9 +451,9 @@ static abut_status setup(bench_state *state) {
 static abut_status run(bench_state *state) {
     map_data *data = state->data;
     data->frame = data->round++ % data->scene.frames;
-    double start = now_ms();
+    double start = bench_now_ms();
     TRY(run_frame(state, data));
-    data->frame_ms = now_ms() - start;
+    data->frame_ms = bench_now_ms() - start;
     return ABUT_OK;
 }
 

@@ -100,10 +100,14 @@ BENCH_OBJECTS(DEFINE_KEEP)
 
 /* ---- one case ---- */
 
-static double now_ms(clockid_t clock) {
+static double clock_ms(clockid_t clock) {
     struct timespec time;
     clock_gettime(clock, &time);
     return (double)time.tv_sec * 1e3 + (double)time.tv_nsec * 1e-6;
+}
+
+double bench_now_ms(void) {
+    return clock_ms(CLOCK_MONOTONIC);
 }
 
 static int by_size(const void *a, const void *b) {
@@ -111,9 +115,11 @@ static int by_size(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-static double median_of(double *times, uint32_t count) {
-    qsort(times, count, sizeof *times, by_size);
-    return count % 2 ? times[count / 2] : 0.5 * (times[count / 2 - 1] + times[count / 2]);
+double bench_median(double *values, uint32_t count) {
+    qsort(values, count, sizeof *values, by_size);
+    return !count      ? 0
+           : count % 2 ? values[count / 2]
+                       : 0.5 * (values[count / 2 - 1] + values[count / 2]);
 }
 
 static bool wants_more(const bench_settings *settings, bool threaded, uint32_t done,
@@ -133,10 +139,10 @@ static abut_status run_once(bench_state *state, memory_count *count, bench_resul
     uint64_t before = atomic_load(&count->live);
     atomic_store(&count->peak, before);
     state->hash = 0;
-    double cpu_start = now_ms(CLOCK_PROCESS_CPUTIME_ID), start = now_ms(CLOCK_MONOTONIC);
+    double cpu_start = clock_ms(CLOCK_PROCESS_CPUTIME_ID), start = bench_now_ms();
     TRY(state->which->run(state));
-    *ms = now_ms(CLOCK_MONOTONIC) - start;
-    *cpu = now_ms(CLOCK_PROCESS_CPUTIME_ID) - cpu_start;
+    *ms = bench_now_ms() - start;
+    *cpu = clock_ms(CLOCK_PROCESS_CPUTIME_ID) - cpu_start;
     uint64_t used = atomic_load(&count->peak) - before;
     if (result->peak_bytes < used)
         result->peak_bytes = used;
@@ -164,9 +170,9 @@ static bench_outcome run_repeats(bench_state *state, memory_count *count,
         cpu_times[result->repeats++] = cpu;
         total += ms;
     }
-    result->median_ms = median_of(times, result->repeats);
+    result->median_ms = bench_median(times, result->repeats);
     result->minimum_ms = times[0]; /* sorted by now */
-    result->cpu_ms = median_of(cpu_times, result->repeats);
+    result->cpu_ms = bench_median(cpu_times, result->repeats);
     return BENCH_FINE;
 }
 

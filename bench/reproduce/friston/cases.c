@@ -17,7 +17,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 enum { SKIN = RIVAL_KINDS, ON_DEVICE = 16, SAMPLES = 64, STEP_ROUNDS = 5 };
 
@@ -38,12 +37,6 @@ typedef struct rivals_data {
     uint32_t count;
     rival_state states[RIVAL_CONDITIONS];
 } rivals_data;
-
-static double now_ms(void) {
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec * 1e3 + (double)time.tv_nsec * 1e-6;
-}
 
 static abut_status upload_positions(bench_state *state, abut_device *device, const abut_vec3 *data,
                                     size_t count, abut_buffer **buffer) {
@@ -146,24 +139,24 @@ static abut_status run_frame(rival_state *c, int f) {
     const rival_scene *s = c->scene;
     const uint32_t k = c->samples++ % SAMPLES;
     TRY(begin_frame(c, f));
-    double begun = now_ms();
+    double begun = bench_now_ms();
     TRY(rival_update(c->r, s->frames[f].bones[1], body_of(c, f, 1)));
     TRY(rival_finish(c->r));
-    double updated = now_ms();
+    double updated = bench_now_ms();
     TRY(rival_collide(c->r, s->particles, from_of(c, f), to_of(c, f), 0.3));
     TRY(rival_finish(c->r));
     c->update_ms[k] = updated - begun;
-    c->collide_ms[k] = now_ms() - updated;
+    c->collide_ms[k] = bench_now_ms() - updated;
     return c->to ? abut_buffer_read(c->to, 0, c->ends[f], s->particles * sizeof *c->ends[f])
                  : ABUT_OK;
 }
 
 static abut_status run_skin(rival_state *c, int f) {
     const uint32_t k = c->samples++ % SAMPLES;
-    double begun = now_ms();
+    double begun = bench_now_ms();
     abut_status status = abut_character_skin(c->scene->character, c->scene->frames[f].bones[1],
                                              ABUT_CHARACTER_SKINNING_LINEAR, c->skinned);
-    c->update_ms[k] = now_ms() - begun;
+    c->update_ms[k] = bench_now_ms() - begun;
     memcpy(c->ends[f], c->skinned, c->scene->particles * sizeof *c->skinned);
     return status;
 }
@@ -189,17 +182,6 @@ static abut_status rivals_finish(bench_state *state) {
 
 /* ---- details ---- */
 
-static int by_size(const void *a, const void *b) {
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-/* Sorts; the first is the minimum. */
-static double median(double *times, uint32_t count) {
-    qsort(times, count, sizeof *times, by_size);
-    return count ? times[count / 2] : 0;
-}
-
 /* Update and collide with one wait. */
 static abut_status time_steps(rival_state *c) {
     const rival_scene *s = c->scene;
@@ -207,13 +189,13 @@ static abut_status time_steps(rival_state *c) {
     for (int k = 0; k < STEP_ROUNDS * RIVAL_FRAMES; k++) {
         const int f = k % RIVAL_FRAMES;
         TRY(begin_frame(c, f));
-        double begun = now_ms();
+        double begun = bench_now_ms();
         TRY(rival_step(c->r, s->frames[f].bones[1], body_of(c, f, 1), s->particles, from_of(c, f),
                        to_of(c, f), 0.3));
         TRY(rival_finish(c->r));
-        times[k] = now_ms() - begun;
+        times[k] = bench_now_ms() - begun;
     }
-    c->step_ms = median(times, STEP_ROUNDS * RIVAL_FRAMES);
+    c->step_ms = bench_median(times, STEP_ROUNDS * RIVAL_FRAMES);
     return ABUT_OK;
 }
 
@@ -230,15 +212,15 @@ static abut_status time_device(rival_state *c) {
         TRY(rival_collide(c->r, s->particles, from_of(c, f), to_of(c, f), 0.3));
         TRY(rival_clock_stop(c->r, &collide[f]));
     }
-    c->clock_ms[0] = median(update, RIVAL_FRAMES);
-    c->clock_ms[1] = median(collide, RIVAL_FRAMES);
-    double begun = now_ms();
+    c->clock_ms[0] = bench_median(update, RIVAL_FRAMES);
+    c->clock_ms[1] = bench_median(collide, RIVAL_FRAMES);
+    double begun = bench_now_ms();
     for (int f = 0; f < RIVAL_FRAMES; f++) {
         TRY(rival_update(c->r, s->frames[f].bones[1], body_of(c, f, 1)));
         TRY(rival_collide(c->r, s->particles, from_of(c, f), abut_array_buffer(c->queued[f]), 0.3));
     }
     TRY(rival_finish(c->r));
-    c->frame_ms = (now_ms() - begun) / RIVAL_FRAMES;
+    c->frame_ms = (bench_now_ms() - begun) / RIVAL_FRAMES;
     return ABUT_OK;
 }
 
@@ -285,7 +267,8 @@ static abut_status write_lines(bench_state *state, rivals_data *data, FILE *file
             TRY(time_steps(c));
             TRY(time_device(c));
         }
-        const double update = median(c->update_ms, n), collide = median(c->collide_ms, n);
+        const double update = bench_median(c->update_ms, n),
+                     collide = bench_median(c->collide_ms, n);
         fprintf(file,
                 "{\"condition\": %u, \"body\": \"%s\", \"cloth\": \"%s\", \"triangles\": %u, "
                 "\"particles\": %u, \"rival\": \"%s\", \"place\": \"%s\", \"bytes\": %llu, "

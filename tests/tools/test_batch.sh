@@ -364,8 +364,7 @@ done
 refuse() { # refuse SENTENCE ARGUMENT...
     sentence=$1
     shift
-    try 2 "$tool" batch "$@"
-    complains "$sentence"
+    refuses "$sentence" batch "$@"
 }
 refuse "--out FOLDER is missing" models/box.obj --do report
 refuse "the command for the files is missing" models/box.obj --out no
@@ -401,14 +400,11 @@ refuse "jobs:1: the file is missing" --jobs jobs --out no
 printf 'a\0b' >jobs
 refuse "jobs: not a text file" --jobs jobs --out no
 demand "what was refused made a folder" ! -e no
-try 1 "$tool" batch --jobs missing --out no
-complains "missing: cannot be read: No such file or directory"
+fails "missing: cannot be read: No such file or directory" batch --jobs missing --out no
 echo x >file
-try 1 "$tool" batch models/box.obj --do report --out file
-complains "file"
+fails "file" batch models/box.obj --do report --out file
 mkdir -p taken/models/box.obj.json
-try 1 "$tool" batch models/box.obj --do report --out taken
-complains "taken/models/box.obj.json: cannot be written: Is a directory"
+fails "taken/models/box.obj.json: cannot be written: Is a directory" batch models/box.obj --do report --out taken
 
 # ---- the index ----
 cp models/box.obj 'odd & <b>.obj'

@@ -39,8 +39,7 @@ is "[c['case'] for c in it['cases']]" \
 # Devices: the CPU path has nothing to do for them; without OpenCL they are skipped.
 ABUT_OPENCL_LIBRARY=off
 export ABUT_OPENCL_LIBRARY
-try 2 "$tool" bench device/scan --quick --device cpu
-complains "no case has 'device/scan'"
+refuses "no case has 'device/scan'" bench device/scan --quick --device cpu
 try 0 "$tool" bench device/scan --quick
 says "device/scan: skipped: no OpenCL device"
 try 0 "$tool" bench device/scan --quick --json
@@ -49,14 +48,10 @@ try 1 "$tool" bench device/scan --quick --device gpu --json
 is "'no OpenCL device' in it['error']['message']" True
 
 # Wrong usage.
-try 2 "$tool" bench no-such-case
-complains "no case has 'no-such-case' in its name"
-try 2 "$tool" bench one two
-complains "unexpected argument 'two'"
+refuses "no case has 'no-such-case' in its name" bench no-such-case
+refuses "unexpected argument 'two'" bench one two
 try 2 "$tool" bench --repeat 0
-try 2 "$tool" bench --repeat 1001 --quick
-complains "--repeat must be a whole number from 1 to 1000 runs, not '1001'"
+refuses "--repeat must be a whole number from 1 to 1000 runs, not '1001'" bench --repeat 1001 --quick
 TMPDIR=$scratch/nowhere
-try 1 "$tool" bench --quick
-complains "nowhere"
+fails "nowhere" bench --quick
 finish

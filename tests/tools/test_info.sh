@@ -119,10 +119,8 @@ for bad in missing.obj empty.obj folder.obj short.ply nan.obj range.obj noise.st
     is "it['files'][0]['error']['exit_code']" 1
     is "it['files'][0]['error']['message'].startswith('$bad: ')" True
 done
-try 1 "$tool" info missing.obj
-complains "cannot be opened"
-try 1 "$tool" info folder.obj
-complains "is a directory"
+fails "cannot be opened" info missing.obj
+fails "is a directory" info folder.obj
 try 1 "$tool" info range.obj
 complains "3" # the line
 try 1 "$tool" info box.obj missing.obj sheet.ply --strict
@@ -136,8 +134,7 @@ if [ "$(id -u)" -eq 0 ]; then
 else
     cp box.obj secret.obj
     chmod 0 secret.obj
-    try 1 "$tool" info secret.obj
-    complains "secret.obj: cannot be opened"
+    fails "secret.obj: cannot be opened" info secret.obj
 fi
 
 # Names that are no text.

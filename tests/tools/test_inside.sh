@@ -131,23 +131,15 @@ else
 fi
 
 # Wrong input.
-try 2 "$tool" inside box.obj
-complains "the points are missing"
-try 2 "$tool" inside box.obj points.txt --random 3
-complains "cannot be combined with a file"
-try 2 "$tool" inside box.obj points.txt --near 1
-complains "require --random"
-try 1 "$tool" inside missing.obj points.txt
-complains "missing.obj: "
-try 1 "$tool" inside box.obj missing.txt
-complains "missing.txt: cannot be opened"
-try 1 "$tool" inside box.obj points.txt --out missing/table.npy
-complains "missing/table.npy: cannot be written"
+refuses "the points are missing" inside box.obj
+refuses "cannot be combined with a file" inside box.obj points.txt --random 3
+refuses "require --random" inside box.obj points.txt --near 1
+fails "missing.obj: " inside missing.obj points.txt
+fails "missing.txt: cannot be opened" inside box.obj missing.txt
+fails "missing/table.npy: cannot be written" inside box.obj points.txt --out missing/table.npy
 try 2 "$tool" nearest box.obj points.txt --sign guess
 try 2 "$tool" nearest box.obj points.txt --most 0
-try 2 "$tool" nearest box.obj points.txt --most 2 --sign winding
-complains "cannot be combined"
-try 1 "$tool" nearest teapot.obj points.txt --sign normal --json
-complains "closed and consistently oriented"
+refuses "cannot be combined" nearest box.obj points.txt --most 2 --sign winding
+fails "closed and consistently oriented" nearest teapot.obj points.txt --sign normal --json
 is "it['error']['kind']" "argument error"
 finish

@@ -73,41 +73,29 @@ try 0 "$tool" ray box.obj rays.txt --all --json
 is "[it['rays'], it['hits']]" "[2, 2]"
 
 # Wrong input.
-try 2 "$tool" ray box.obj rays.txt --all --most 3
-complains "--most and --all cannot be combined"
-try 2 "$tool" nearest box.obj
-complains "the points are missing"
-try 2 "$tool" nearest box.obj points.csv --random 3
-complains "cannot be combined with a file"
-try 2 "$tool" nearest box.obj points.csv --seed 3
-complains "require --random"
+refuses "--most and --all cannot be combined" ray box.obj rays.txt --all --most 3
+refuses "the points are missing" nearest box.obj
+refuses "cannot be combined with a file" nearest box.obj points.csv --random 3
+refuses "require --random" nearest box.obj points.csv --seed 3
 try 2 "$tool" nearest box.obj --random 0
 try 2 "$tool" nearest box.obj points.csv --radius nan
-try 1 "$tool" nearest missing.obj points.csv
-complains "missing.obj: "
-try 1 "$tool" nearest box.obj missing.csv
-complains "missing.csv: cannot be opened"
+fails "missing.obj: " nearest missing.obj points.csv
+fails "missing.csv: cannot be opened" nearest box.obj missing.csv
 : >empty.csv
-try 1 "$tool" nearest box.obj empty.csv
-complains "empty.csv: no rows"
+fails "empty.csv: no rows" nearest box.obj empty.csv
 printf '1,2,3\n1,2\n' >short.csv
-try 1 "$tool" nearest box.obj short.csv
-complains "short.csv:2: too few"
+fails "short.csv:2: too few" nearest box.obj short.csv
 printf '1,2,3\n1,2,x\n' >words.csv
-try 1 "$tool" nearest box.obj words.csv
-complains "words.csv:2: words"
+fails "words.csv:2: words" nearest box.obj words.csv
 printf '1,2,3\n1,nan,0\n' >nan.csv
-try 1 "$tool" nearest box.obj nan.csv --json
-complains "nan.csv:2: (1, nan, 0)"
+fails "nan.csv:2: (1, nan, 0)" nearest box.obj nan.csv --json
 is "it['error']['kind']" "format error"
-try 1 "$tool" nearest box.obj points.csv --out missing/table.csv
-complains "missing/table.csv: cannot be written"
+fails "missing/table.csv: cannot be written" nearest box.obj points.csv --out missing/table.csv
 mkdir folder.csv
 try 1 "$tool" nearest box.obj folder.csv
 try 2 "$tool" ray box.obj
 try 2 "$tool" ray box.obj --from 0,0,5
 try 2 "$tool" ray box.obj rays.txt --from 0,0,5 --towards 1,0,0
 printf '0 0 5 0 0 0\n' >still.txt
-try 1 "$tool" ray box.obj still.txt
-complains "ray 0: direction is zero"
+fails "ray 0: direction is zero" ray box.obj still.txt
 finish

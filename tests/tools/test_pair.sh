@@ -38,8 +38,7 @@ awk '/^f/ && ++n % 2 { print $1, $2, $4, $3; next } { print }' box.obj >flipped.
 "$tool" make box fine.obj --size 2,2,2 --segments 8 --quiet || exit 1
 awk '/^f/ && ++n == 1 { next } { print }' fine.obj >open.obj
 awk '/^f/ { print $1, $2, $4, $3; next } { print }' box.obj >inward.obj
-try 1 "$tool" overlap flipped.obj ball.ply
-complains "abut overlap: unreliable: Neighbouring triangles of mesh a face opposite ways"
+fails "abut overlap: unreliable: Neighbouring triangles of mesh a face opposite ways" overlap flipped.obj ball.ply
 try 3 "$tool" overlap ball.ply open.obj --json
 is "[it['relation'], it['reliability'], it['reason'][:20]]" "['a-inside', 'limited', 'Mesh b is not closed']"
 try 3 "$tool" overlap inward.obj ball.ply
@@ -58,8 +57,7 @@ for words in overlap "distance --margin 0.1"; do # neither yes nor no, and && do
 done
 try 0 "$tool" overlap flipped.obj ball.ply --pose 9,0,0 --quiet # certainly apart
 try 1 "$tool" contacts flipped.obj ball.ply
-try 1 "$tool" distance flipped.obj ball.ply --margin 0.1
-complains "abut distance: unreliable: "
+fails "abut distance: unreliable: " distance flipped.obj ball.ply --margin 0.1
 printf '5 0 0\n0 0 0\n' >two.txt
 try 1 "$tool" overlap flipped.obj ball.ply --poses two.txt --json
 is "[it['reliability'], len(it['answers'])]" "['unreliable', 2]"
@@ -222,38 +220,29 @@ is "it['picture']" meeting.ppm
 
 # Wrong input.
 try 2 "$tool" overlap box.obj
-try 2 "$tool" overlap box.obj box.obj --pose 1,2
-complains "--pose must be"
+refuses "--pose must be" overlap box.obj box.obj --pose 1,2
 try 2 "$tool" overlap box.obj box.obj --pose 1,2,3@q,9
 try 2 "$tool" overlap box.obj box.obj --pose 1,2,3,0,0,0,0
 try 2 "$tool" overlap box.obj box.obj --pose ""
-try 2 "$tool" overlap box.obj box.obj --pose-a nan,0,0
-complains "--pose-a must be"
+refuses "--pose-a must be" overlap box.obj box.obj --pose-a nan,0,0
 try 2 "$tool" overlap box.obj box.obj --pose 1,0,0 --poses poses.csv
 try 2 "$tool" overlap box.obj box.obj --poses poses.csv --pairs
 try 2 "$tool" overlap box.obj box.obj --out x.csv
-try 2 "$tool" overlap box.obj box.obj --volume --pairs
-complains "--volume cannot be combined with"
+refuses "--volume cannot be combined with" overlap box.obj box.obj --volume --pairs
 try 2 "$tool" distance box.obj box.obj --out x.csv
 try 2 "$tool" distance box.obj box.obj --margin -1
-try 2 "$tool" distance box.obj box.obj --png x.jpg
-complains "must end in .png or .ppm"
-try 2 "$tool" distance box.obj box.obj --view front
-complains "require --png"
-try 1 "$tool" overlap box.obj missing.obj
-complains "missing.obj: "
-try 1 "$tool" overlap box.obj box.obj --poses missing.csv
-complains "missing.csv: cannot be opened"
+refuses "must end in .png or .ppm" distance box.obj box.obj --png x.jpg
+refuses "require --png" distance box.obj box.obj --view front
+fails "missing.obj: " overlap box.obj missing.obj
+fails "missing.csv: cannot be opened" overlap box.obj box.obj --poses missing.csv
 printf '1,2,3\n1,2\n' >short.csv
-try 1 "$tool" overlap box.obj box.obj --poses short.csv
-complains "short.csv:2: a pose is three numbers"
+fails "short.csv:2: a pose is three numbers" overlap box.obj box.obj --poses short.csv
 printf '1,2,inf\n' >odd.csv
 try 1 "$tool" overlap box.obj box.obj --poses odd.csv
 : >empty.csv
 try 1 "$tool" distance box.obj box.obj --poses empty.csv --json
 is "it['error']['kind']" "format error"
-try 1 "$tool" distance box.obj box.obj --pose 1e95,0,0
-complains "coordinates must be at most"
+fails "coordinates must be at most" distance box.obj box.obj --pose 1e95,0,0
 try 1 "$tool" distance box.obj box.obj --poses poses.csv --out missing/table.csv
 # Millimetres beside metres, where that may be why nothing touches.
 "$tool" convert box.obj mm.obj --scale 1000 --translate 0,0,5000 --quiet

@@ -52,8 +52,7 @@ for kind in png ppm; do
     try 3 "$tool" selfcheck cross.obj --png it.$kind --view top
     demand "no picture" -s it.$kind
 done
-try 2 "$tool" selfcheck cross.obj --png it.gif
-complains "must end in .png or .ppm"
+refuses "must end in .png or .ppm" selfcheck cross.obj --png it.gif
 try 2 "$tool" selfcheck cross.obj --png it.ppm --view nowhere
 try 1 "$tool" selfcheck missing.obj
 try 2 "$tool" selfcheck

@@ -38,8 +38,7 @@ complains "-: box, 386 vertices"
 head -c 3 out | grep -q ply || wrong "no PLY on standard output"
 try 0 "$tool" make box - --to ply --json
 complains '"file": "-"'
-try 2 "$tool" make box -
-complains "standard output (-) needs a format: --to"
+refuses "standard output (-) needs a format: --to" make box -
 try 0 "$tool" offset box.obj - --to obj --cells 16 --quiet
 says "v "
 "$tool" convert box.obj ./- --to obj --quiet # a file of that name can still be had
@@ -79,8 +78,7 @@ demand "no picture on standard output" "$(head -c 4 out | tail -c 3)" != ""
 complains "64 x 48 pixels"
 try 0 "$tool" field box.obj - --to npy --cells 8 --quiet
 demand "no NPY on standard output" "$(head -c 6 out | tail -c 5)" = NUMPY
-try 2 "$tool" field box.obj - --to raw
-complains "two files"
+refuses "two files" field box.obj - --to raw
 try 2 "$tool" field box.obj --to npy
 pipe 1 box.obj "$tool" overlap - -
 complains "standard input (-) can be read only once"
@@ -99,8 +97,7 @@ grep '^v' all.obj | head -n 3 >got
 demand "the first mesh does not stand first" "$(cmp expected got 2>&1)" = ""
 try 0 "$tool" convert box.obj box.obj one.obj --weld --json
 is "it['wrote']['vertices']" 8
-try 1 "$tool" convert box.obj missing.obj all.obj
-complains "missing.obj: "
+fails "missing.obj: " convert box.obj missing.obj all.obj
 
 # Bare answers: one line.
 bare() { # bare CODE ANSWER WORD...

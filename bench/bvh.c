@@ -165,10 +165,8 @@ static abut_status run_nearest(bench_state *state) {
     if (state->which->variant & ONE_BY_ONE) {
         for (uint32_t i = 0; i < data->count; i++) {
             const double *p = data->points[i];
-            abut_status status = abut_nearest_point(data->bvh, (abut_vec3){p[0], p[1], p[2]},
-                                                    HUGE_VAL, &data->nearest[i]);
-            if (status)
-                return status;
+            TRY(abut_nearest_point(data->bvh, (abut_vec3){p[0], p[1], p[2]}, HUGE_VAL,
+                                   &data->nearest[i]));
         }
         return ABUT_OK;
     }
@@ -249,17 +247,14 @@ static abut_status run_single_rays(bench_state *state) {
     bvh_data *data = state->data;
     for (uint32_t i = 0; i < data->count; i++) {
         abut_ray_hit *hit = &data->hits[i];
-        abut_status status;
         if (state->which->variant & ANY) {
             bool any = false;
-            status = abut_ray_any(data->bvh, &data->rays[i], HUGE_VAL, &any);
+            TRY(abut_ray_any(data->bvh, &data->rays[i], HUGE_VAL, &any));
             memset(hit, 0, sizeof *hit);
             hit->triangle = any;
         } else {
-            status = abut_ray_first(data->bvh, &data->rays[i], HUGE_VAL, hit);
+            TRY(abut_ray_first(data->bvh, &data->rays[i], HUGE_VAL, hit));
         }
-        if (status)
-            return status;
     }
     return ABUT_OK;
 }

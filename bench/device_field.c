@@ -124,13 +124,11 @@ static abut_status finish(bench_state *state) {
     const abut_buffer *values = abut_field_values(data->field);
     float layer[4096], *to = layer;
     size_t wide = n[0] < 64 ? n[0] : 64, high = n[1] < 64 ? n[1] : 64;
-    abut_status status = ABUT_OK;
-    for (size_t j = 0; j < high && !status; j++, to += wide)
-        status = abut_buffer_read(values, sizeof *to * n[0] * (j + (size_t)n[1] * (n[2] / 2)), to,
-                                  wide * sizeof *to);
-    if (!status)
-        state->hash = bench_hash(0, layer, wide * high * sizeof *layer);
-    return status;
+    for (size_t j = 0; j < high; j++, to += wide)
+        TRY(abut_buffer_read(values, sizeof *to * n[0] * (j + (size_t)n[1] * (n[2] / 2)), to,
+                             wide * sizeof *to));
+    state->hash = bench_hash(0, layer, wide * high * sizeof *layer);
+    return ABUT_OK;
 }
 
 static void print_details(const bench_case *which, const bench_result *result) {

@@ -156,21 +156,18 @@ static int by_key(const void *a, const void *b) {
     return x < y ? -1 : x > y;
 }
 
-static abut_status order_rays(query_data *data, abut_box box) {
+static void order_rays(bench_state *state, abut_box box) {
+    query_data *data = state->data;
     abut_ray *rays = data->inputs;
-    keyed_ray *list = malloc(data->count * sizeof *list);
-    if (!list)
-        return bench_fail(ABUT_ERROR_MEMORY, "no memory");
+    keyed_ray *list = bench_array(state, data->count, sizeof *list);
     for (size_t i = 0; i < data->count; i++)
         list[i] = (keyed_ray){key_of(box, &rays[i]), rays[i]};
     qsort(list, data->count, sizeof *list, by_key);
     for (size_t i = 0; i < data->count; i++)
         rays[i] = list[i].ray;
-    free(list);
-    return ABUT_OK;
 }
 
-static abut_status make_inputs(bench_state *state, query_data *data) {
+static void make_inputs(bench_state *state, query_data *data) {
     static const size_t bytes[] = {[GRID] = 12, /* floats */
                                    [FLOATS] = 12,
                                    [POINTS] = sizeof(abut_vec3),
@@ -202,7 +199,8 @@ static abut_status make_inputs(bench_state *state, query_data *data) {
         ((abut_ray *)data->inputs)[i] =
             (abut_ray){place, {x, y, bench_random_real(&random, -1, 1)}};
     }
-    return input == ORDERED ? order_rays(data, box) : ABUT_OK;
+    if (input == ORDERED)
+        order_rays(state, box);
 }
 
 /* ---- a run ---- */
@@ -218,31 +216,25 @@ static abut_status query_run(bench_state *state) {
 
 static abut_status query_finish(bench_state *state) {
     query_data *data = state->data;
-    abut_status status = ABUT_OK;
     if (data->out)
-        status =
-            abut_buffer_read(data->out, 0, data->answers, data->count * data->kind->answer_bytes);
-    if (!status)
-        state->hash = hash_answers(data->kind, data->answers, data->count);
-    return status;
+        TRY(abut_buffer_read(data->out, 0, data->answers, data->count * data->kind->answer_bytes));
+    state->hash = hash_answers(data->kind, data->answers, data->count);
+    return ABUT_OK;
 }
 
 /* Compares the first results with the CPU's. */
 static abut_status check_answers(bench_state *state) {
     query_data *data = state->data;
     const size_t count = data->count < CHECKED ? data->count : CHECKED;
-    void *expected = calloc(count, data->kind->answer_bytes);
-    abut_status status = expected ? query_run(state) : bench_fail(ABUT_ERROR_MEMORY, "no memory");
-    if (!status)
-        status = query_finish(state);
-    if (!status)
-        status = data->kind->run(data->bvh, abut_array_host(data->inputs), count,
-                                 abut_array_host(expected));
-    if (!status &&
-        hash_answers(data->kind, expected, count) != hash_answers(data->kind, data->answers, count))
-        status = bench_fail(ABUT_ERROR_DEVICE, "the answers are not those of the CPU");
-    free(expected);
-    return status;
+    void *expected = bench_array(state, count, data->kind->answer_bytes);
+    TRY(query_run(state));
+    TRY(query_finish(state));
+    TRY(data->kind->run(data->bvh, abut_array_host(data->inputs), count,
+                        abut_array_host(expected)));
+    return hash_answers(data->kind, expected, count) ==
+                   hash_answers(data->kind, data->answers, count)
+               ? ABUT_OK
+               : bench_fail(ABUT_ERROR_DEVICE, "the answers are not those of the CPU");
 }
 
 enum { KIND = 16 }; /* a variant is a model and KIND x the index of a query */
@@ -294,7 +286,7 @@ static abut_status query_setup(bench_state *state) {
     if (data->kind->input == POINTS)
         TRY(abut_sign_prepare(data->bvh, NULL));
     MAKE(data->there, abuti_bvh_copy_to_device(data->bvh, data->device, &data->there));
-    TRY(make_inputs(state, data));
+    make_inputs(state, data);
     if (!data->kind->host) {
         const size_t bytes = data->count * data->input_bytes;
         MAKE(data->in, abut_buffer_create(data->device, bytes, &data->in));

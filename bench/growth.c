@@ -37,7 +37,7 @@ static abut_status number(const bench_state *state, const char *name, long quick
     return ABUT_OK;
 }
 
-static abut_status make_shape(const bench_state *state, abut_mesh **mesh) {
+static abut_status make_shape(bench_state *state, abut_mesh **mesh) {
     const char *name = getenv("ABUT_BENCH_SHAPE"), *path = getenv("ABUT_BENCH_WRITE");
     uint32_t triangles;
     TRY(number(state, "ABUT_BENCH_TRIANGLES", 1000, 100000, 100000000, &triangles));
@@ -98,16 +98,15 @@ static abut_status setup_field(bench_state *state, growth_data *data) {
 
 static abut_status run_points(growth_data *data, bool single) {
     abut_array points = abut_array_host(data->points);
-    abut_status status = ABUT_OK;
     if (!single)
         return abut_nearest_point_batch(data->bvh, points, data->count, HUGE_VAL,
                                         abut_array_host(data->nearest));
-    for (uint32_t i = 0; i < data->count && !status; i++) {
+    for (uint32_t i = 0; i < data->count; i++) {
         const double *p = data->points[i];
-        status = abut_nearest_point(data->bvh, (abut_vec3){p[0], p[1], p[2]}, HUGE_VAL,
-                                    &data->nearest[i]);
+        TRY(abut_nearest_point(data->bvh, (abut_vec3){p[0], p[1], p[2]}, HUGE_VAL,
+                               &data->nearest[i]));
     }
-    return status;
+    return ABUT_OK;
 }
 
 static abut_status growth_run(bench_state *state) {

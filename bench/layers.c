@@ -268,12 +268,8 @@ static void test_pairs(void *user, size_t chunk, size_t begin, size_t end) {
 
 static abut_status find_world(bench_state *state, layers_data *data, const abut_pose *poses) {
     abut_world_pair_list pairs = {data->pairs, data->room, 0};
-    abut_status status =
-        abut_world_set_poses(data->world, NULL, abut_array_host(poses), data->count);
-    if (!status)
-        status = abut_world_pairs(data->world, &pairs);
-    if (status)
-        return status;
+    TRY(abut_world_set_poses(data->world, NULL, abut_array_host(poses), data->count));
+    TRY(abut_world_pairs(data->world, &pairs));
     asking a = {data, poses};
     abut_context_parallel_for(state->context, (size_t)pairs.count, 16, test_pairs, &a);
     data->found = pairs.count;

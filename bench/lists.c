@@ -67,27 +67,19 @@ static abut_status check(bench_state *state) {
     list_data *data = state->data;
     int what = state->which->variant & WHAT;
     size_t count = data->count < CHECKED ? data->count : CHECKED, wrong = 0;
-    abut_status status = run(state);
-    if (status)
-        return status;
+    TRY(run(state));
     uint64_t total = answers_of(data, what, count);
-    unsigned char *wanted = calloc(total + 1, data->answer_bytes);
-    uint64_t *offsets = malloc((count + 1) * sizeof *offsets);
-    uint32_t *counts = malloc((count + 1) * sizeof *counts);
-    if (!wanted || !offsets || !counts)
-        status = bench_fail(ABUT_ERROR_MEMORY, "no memory");
-    status =
-        status ? status : run_queries(data, what, false, count, offsets, counts, total, wanted);
-    if (!status && what != NEAREST)
+    unsigned char *wanted = bench_array(state, total + 1, data->answer_bytes);
+    uint64_t *offsets = bench_array(state, count + 1, sizeof *offsets);
+    uint32_t *counts = bench_array(state, count + 1, sizeof *counts);
+    TRY(run_queries(data, what, false, count, offsets, counts, total, wanted));
+    if (what != NEAREST)
         wrong += memcmp(offsets, data->offsets, (count + 1) * sizeof *offsets) != 0;
-    for (uint64_t i = 0; !status && i < total; i++)
+    for (uint64_t i = 0; i < total; i++)
         wrong += memcmp(wanted + i * data->answer_bytes,
                         (unsigned char *)data->answers + i * data->answer_bytes,
                         data->answer_bytes) != 0;
-    free(wanted);
-    free(offsets);
-    free(counts);
-    return wrong ? bench_fail(ABUT_ERROR_DEVICE, "%zu wrong answers", wrong) : status;
+    return wrong ? bench_fail(ABUT_ERROR_DEVICE, "%zu wrong answers", wrong) : ABUT_OK;
 }
 
 static void make_questions(list_data *data, int what) {

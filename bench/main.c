@@ -39,37 +39,39 @@ static bool parse_count(const char *option, const char *text, uint32_t most, uin
 }
 
 static bool parse(int count, char **words, command_line *line) {
+    bench_settings *settings = &line->settings;
+    const struct {
+        const char *name, **text;
+        uint32_t *number, most;
+        bool *flag;
+    } options[] = {{"--filter", &settings->filter, NULL, 0, NULL},
+                   {"--device", &settings->device, NULL, 0, NULL},
+                   {"--out", &line->out, NULL, 0, NULL},
+                   {"--repeat", NULL, &settings->repeats, 1000, NULL},
+                   {"--threads", NULL, &settings->threads, 1024, NULL},
+                   {"--list", NULL, NULL, 0, &line->list},
+                   {"--quick", NULL, NULL, 0, &settings->quick},
+                   {"--help", NULL, NULL, 0, &line->help}};
     for (int i = 1; i < count; i++) {
-        const char *word = words[i];
-        bool takes_one = !strcmp(word, "--filter") || !strcmp(word, "--repeat") ||
-                         !strcmp(word, "--threads") || !strcmp(word, "--out") ||
-                         !strcmp(word, "--device");
-        if (takes_one && i + 1 == count) {
-            fprintf(stderr, "abut-bench: %s needs a value\n", word);
+        size_t k = 0;
+        while (k < sizeof options / sizeof *options && strcmp(words[i], options[k].name) != 0)
+            k++;
+        if (k == sizeof options / sizeof *options) {
+            fprintf(stderr, "abut-bench: unknown option '%s'\n%s", words[i], usage);
             return false;
         }
-        if (!strcmp(word, "--filter")) {
-            line->settings.filter = words[++i];
-        } else if (!strcmp(word, "--device")) {
-            line->settings.device = words[++i];
-        } else if (!strcmp(word, "--out")) {
-            line->out = words[++i];
-        } else if (!strcmp(word, "--repeat")) {
-            if (!parse_count(word, words[++i], 1000, &line->settings.repeats))
-                return false;
-        } else if (!strcmp(word, "--threads")) {
-            if (!parse_count(word, words[++i], 1024, &line->settings.threads))
-                return false;
-        } else if (!strcmp(word, "--list")) {
-            line->list = true;
-        } else if (!strcmp(word, "--quick")) {
-            line->settings.quick = true;
-        } else if (!strcmp(word, "--help")) {
-            line->help = true;
-        } else {
-            fprintf(stderr, "abut-bench: unknown option '%s'\n%s", word, usage);
+        if (options[k].flag) {
+            *options[k].flag = true;
+            continue;
+        }
+        if (++i == count) {
+            fprintf(stderr, "abut-bench: %s needs a value\n", options[k].name);
             return false;
         }
+        if (options[k].text)
+            *options[k].text = words[i];
+        else if (!parse_count(options[k].name, words[i], options[k].most, options[k].number))
+            return false;
     }
     return true;
 }

@@ -6,8 +6,7 @@ TMPDIR=$scratch/temporary
 export TMPDIR
 
 # The list.
-try 0 "$tool" bench --list
-says "nearest/uniform-teapot"
+prints "nearest/uniform-teapot" bench --list
 cp out list
 try 0 "$tool" bench --list --json
 is "len(it['cases']) >= 50 and all(set(c) == {'case', 'unit', 'brief'} for c in it['cases'])" True
@@ -26,8 +25,7 @@ demand "the answers are not known ones" \
     "$(value "[c['hash'] for c in it['cases'] if c['case'] == 'pair/distance-teapot'][0]")" = \
     "$(sed -n 's/^pair\/distance-teapot //p' "$source/tests/bench/golden.txt")"
 demand "temporary files were left" "$(ls temporary)" = ""
-try 0 "$tool" bench --quick
-says "bvh/build-teapot"
+prints "bvh/build-teapot" bench --quick
 says "median ms"
 
 # A part of a name, threads, repeats.
@@ -40,8 +38,7 @@ is "[c['case'] for c in it['cases']]" \
 ABUT_OPENCL_LIBRARY=off
 export ABUT_OPENCL_LIBRARY
 refuses "no case has 'device/scan'" bench device/scan --quick --device cpu
-try 0 "$tool" bench device/scan --quick
-says "device/scan: skipped: no OpenCL device"
+prints "device/scan: skipped: no OpenCL device" bench device/scan --quick
 try 0 "$tool" bench device/scan --quick --json
 is "[c['case'] for c in it['cases'] if 'no OpenCL device' in c['skipped']]" "['device/scan']"
 try 1 "$tool" bench device/scan --quick --device gpu --json

@@ -24,8 +24,7 @@ try 2 "$tool" character box.glb --film film.ppm
 try 2 "$tool" character box.glb --png posed.txt
 try 2 "$tool" character box.glb --out posed.txt
 # Garments: one line with --quiet, files are named, and what cannot be cut is no wrong usage.
-try 0 "$tool" character mannequin-female --garment dress --ease 0.02 --out dress.obj --png dress.ppm
-says "dress.obj"
+prints "dress.obj" character mannequin-female --garment dress --ease 0.02 --out dress.obj --png dress.ppm
 says "picture"
 try 0 "$tool" character mannequin-female --garment dress --quiet --out dress.obj
 demand "quiet is one line" "$(wc -l <out | tr -d ' ')" = 1

@@ -17,13 +17,11 @@ mute err
 says "x,y,z,nx,ny,nz,kind,element,part"
 demand "not a line for each" "$(wc -l <out)" -eq 567
 demand "not 542 samples without corners of flat faces" "$(awk -F, 'NR > 1 && !($7 == "face" && $9 > 0)' out | wc -l)" -eq 542
-try 0 "$tool" samples ball.obj --count 77 --out even.csv
-says "77"
+prints "77" samples ball.obj --count 77 --out even.csv
 demand "not a line for each" "$(wc -l <even.csv)" -eq 78
 try 0 "$tool" samples ball.obj --limit 20 --json
 is "it['samples']" 20
-try 0 "$tool" samples box.obj --png samples.ppm
-says "samples.ppm"
+prints "samples.ppm" samples box.obj --png samples.ppm
 demand "no picture" "$(head -c 2 samples.ppm)" = P6
 refuses "one of them" samples box.obj --cells 64 --cell 0.1
 refuses "one of them" samples box.obj --count 5 --radius 0.1
@@ -58,8 +56,7 @@ try 3 "$tool" contacts ball.obj slab.obj --pose-a 0,0,2.05 --cells 32 --margin 0
 is "it['contacts'] > 0 and -0.051 < it['depth'] < -0.049" True
 try 3 "$tool" contacts ball.obj slab.obj --pose 0,0,50 --to 0,0,-150,0,0,0,2 --json
 is "0.24 - 1e-6 < it['time'] <= 0.24" True
-try 0 "$tool" contacts ball.obj slab.obj --pose 0,0,50 --to 0,0,10
-says "never"
+prints "never" contacts ball.obj slab.obj --pose 0,0,50 --to 0,0,10
 try 3 "$tool" contacts ball.obj slab.obj --pose-a 0,0,1.95 --cells 32 --png contacts.ppm --out c.npy
 says "contacts.ppm"
 demand "no picture" "$(head -c 2 contacts.ppm)" = P6

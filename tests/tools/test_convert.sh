@@ -28,8 +28,7 @@ demand "bits were lost" "$(cmp ball.obj c.obj 2>&1)" = ""
 demand "text is no larger than binary" "$(wc -c <b.ply)" -gt "$(wc -c <a.ply)"
 demand "an ascii PLY says so" "$(sed -n 2p b.ply)" = "format ascii 1.0"
 try 0 "$tool" convert ball.obj named --to stl
-try 0 "$tool" convert named named.obj --from stl
-says "162 vertices"
+prints "162 vertices" convert named named.obj --from stl
 try 0 "$tool" convert ball.obj out.obj --quiet
 mute out
 try 0 "$tool" convert ball.obj out.obj --json --weld --orient
@@ -49,10 +48,8 @@ v 0 1 0.001
 f 1 2 3
 f 4 5 6
 END
-try 0 "$tool" convert split.obj welded.obj --weld
-says "removed 1 vertex and 0 triangles"
-try 0 "$tool" convert split.obj welded.obj --weld=0.01
-says "removed 2 vertices and 0 triangles"
+prints "removed 1 vertex and 0 triangles" convert split.obj welded.obj --weld
+prints "removed 2 vertices and 0 triangles" convert split.obj welded.obj --weld=0.01
 says "welded.obj: 4 vertices, 2 triangles"
 try 1 "$tool" convert split.obj nothing.obj --weld=100
 demand "a mesh without triangles was written" ! -e nothing.obj
@@ -68,8 +65,7 @@ f 1 2 4
 f 2 3 4
 f 3 1 4
 END
-try 0 "$tool" convert flipped.obj oriented.obj --orient
-says "flipped 1 triangle"
+prints "flipped 1 triangle" convert flipped.obj oriented.obj --orient
 facts oriented.obj
 is "it['files'][0]['problem_total']" 0
 is "round(it['files'][0]['volume'], 12)" 0.166666666667
@@ -151,8 +147,7 @@ cat >tri.gltf <<'END'
 "byteLength":9}],"buffers":[{"byteLength":9,"uri":"data:;base64,AAAAAQAAAAEA"}]}
 END
 if "$tool" version --json | grep -q '"gltf": true'; then
-    try 0 "$tool" convert tri.gltf tri.obj
-    says "tri.gltf: 3 vertices, 1 triangles"
+    prints "tri.gltf: 3 vertices, 1 triangles" convert tri.gltf tri.obj
     try 0 "$tool" convert --from gltf tri.gltf tri.ply
     sed 's/"count":3/"count":4/' tri.gltf >more.gltf
     fails "more.gltf: accessors[0]: 4 elements of 3 bytes" convert more.gltf tri.obj
@@ -180,8 +175,7 @@ fails "some.dae: is not OBJ, PLY, STL, OFF or glTF; set the format 'other'" conv
 printf 'OFF\n4 2 0\n0 0 0\n1 0 0\n1 1 0\n0.1 1 0\n3 0 1 2\n3 0 2 3\n' >two.off
 if "$tool" version --json | grep -q '"assimp": true'; then
     fails "some.dae: Assimp cannot read it: " convert --from other some.dae some.obj
-    try 0 "$tool" convert --from other two.off two.obj
-    says "two.off: 4 vertices, 2 triangles"
+    prints "two.off: 4 vertices, 2 triangles" convert --from other two.off two.obj
     fails "missing.dae: cannot be opened" convert --from other missing.dae some.obj
     printf 'OFF\n4 2 0\n0 0 0\n1 0 0\n1 1 0\n0 1 0\n3 0 1 2\n3 0 2 9\n' >range.off
     fails "Assimp cannot read all of it: OFF: Vertex index is out of range" convert --from other range.off some.obj

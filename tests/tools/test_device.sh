@@ -14,8 +14,7 @@ try 0 "$tool" inside box.obj --random 5 --device cpu
 try 1 "$tool" inside box.obj --random 5 --device gpu
 complains "abut inside: no OpenCL device: ABUT_OPENCL_LIBRARY is off; omit --device to run on the CPU"
 try 0 "$tool" nearest box.obj --random 5 --sign winding --device cpu
-try 0 "$tool" ray box.obj rays.txt --device=cpu
-says "0,0,5,0,0,-1,"
+prints "0,0,5,0,0,-1," ray box.obj rays.txt --device=cpu
 try 0 "$tool" distance box.obj box.obj --device cpu
 refuses "--device requires --poses" distance box.obj box.obj --device gpu
 try 3 "$tool" overlap box.obj box.obj --device cpu
@@ -68,8 +67,7 @@ else
     try 0 "$tool" demo sheet --triangles 200 --frames 12 --record there.abutm --device 0
     demand "the device changes the motion" "$(cmp here.abutm there.abutm 2>&1)" = ""
     # Compiling kernels is not part of the time of building.
-    try 0 "$tool" field box.obj --cells 8 --device 0 --time
-    says "including opening the device and compiling its kernels"
+    prints "including opening the device and compiling its kernels" field box.obj --cells 8 --device 0 --time
     demand "kernels have warnings" "$(grep warning err)" = ""
     try 0 "$tool" field box.obj --cells 8 --device 0 --time --json
     is "it['first_build_ms'] > it['build_ms'] > 0" True

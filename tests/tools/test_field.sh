@@ -52,8 +52,7 @@ if [ -n "$python" ]; then # the text format of Sundholm (2010)
 fi
 try 0 "$tool" field box.obj --sparse --int16 --cells 40 --json
 is "it['layout'], it['type'], it['bricks'] > 10" "('sparse', 'int16', True)"
-try 0 "$tool" field teapot.obj --cells 12 --time
-says "the mesh has boundary edges"
+prints "the mesh has boundary edges" field teapot.obj --cells 12 --time
 says " ms"
 
 # The same bytes on any number of threads, plain or not the same field.
@@ -80,8 +79,7 @@ demand "a field was written" ! -e many.abutf
 try 2 "$tool" field ball.ply --png cells.gif
 
 # Slices: of fields and of meshes.
-try 0 "$tool" slice box.abutf box.ppm --size 100
-says "z at 0"
+prints "z at 0" slice box.abutf box.ppm --size 100
 demand "the picture is not a PPM" "$(head -c 2 box.ppm)" = P6
 try 0 "$tool" slice one.abutf one.ppm --size 100 --json
 is "it['axis'], it['at'], it['lowest'] < -0.4 < 0 < it['highest']" "('z', 0, True)"
@@ -93,8 +91,7 @@ is "it['axis'], round(it['at'], 6)" "('x', -0.325)"
 try 0 "$tool" slice box.abutf text.ppm --size 60 --axis y --cubic --palette grey
 
 # Offsets.
-try 0 "$tool" offset teapot.obj closed.ply --cells 24
-says "closed.ply: "
+prints "closed.ply: " offset teapot.obj closed.ply --cells 24
 try 0 "$tool" info closed.ply --json
 is "[it['files'][0][k] for k in ('closed', 'manifold', 'oriented')]" "[True, True, True]"
 try 0 "$tool" offset ball.ply larger.ply --by 0.5 --cells 40 --quiet
@@ -141,8 +138,7 @@ demand "a picture was written" ! -e cut.ppm
 # The cache: the same field again, damage that is reported and repaired, and its maintenance.
 ABUT_CACHE_DIR=$scratch/kept
 export ABUT_CACHE_DIR
-try 0 "$tool" cache ls
-says "the cache is empty"
+prints "the cache is empty" cache ls
 try 0 "$tool" field ball.ply plain.abutf --cells 12 --quiet
 for round in 1 2; do
     try 0 "$tool" field ball.ply again.abutf --cells 12 --cache
@@ -152,8 +148,7 @@ for round in 1 2; do
 done
 try 0 "$tool" offset ball.ply grown.ply --cells 12 --cache --quiet
 try 3 "$tool" contacts box.obj ball.ply --cells 12 --cache --quiet
-try 0 "$tool" cache ls
-says "12 x 12 x 12"
+prints "12 x 12 x 12" cache ls
 says "4 fields, 2 files of samples"
 try 0 "$tool" cache verify --json
 is "sorted(len(f['mesh']) for f in it['fields']), it['damaged']" "([64, 64, 64, 64], 0)"
@@ -188,8 +183,7 @@ checks=$((checks + 1))
 cmp -s plain.abutf again.abutf || wrong "a field was read from a damaged cache"
 try 0 "$tool" cache clear --older 1 --json
 is "it" "{'removed': 0, 'bytes': 0}"
-try 0 "$tool" cache clear "$scratch/kept/fields"
-says "removed 6 files"
+prints "removed 6 files" cache clear "$scratch/kept/fields"
 try 0 "$tool" cache ls --json
 is "it['fields']" "[]"
 refuses "not one of ls, verify and clear" cache remove
@@ -207,6 +201,5 @@ printf 'v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n' >sheet.obj
 fails "sheet.obj: no cell of size" offset sheet.obj none.ply --cells 16
 fails "sheet.obj: the result is empty: no point is 1 deep" offset sheet.obj none.ply --by=-1 --cells 16
 demand "nothing is written" ! -e none.ply
-try 0 "$tool" offset --help
-says "[auto|winding|normal]"
+prints "[auto|winding|normal]" offset --help
 finish

@@ -67,8 +67,7 @@ done
 refuses "did you mean 'exit-codes'?" help exit-cods
 refuses "no help for 'nothing-like-it'" help nothing-like-it
 
-try 0 "$tool" --version
-says "abut "
+prints "abut " --version
 cp out one
 try 0 "$tool" version
 demand "--version differs from version" "$(cmp out one 2>&1)" = ""

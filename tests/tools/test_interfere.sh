@@ -48,8 +48,7 @@ is "[round(p['volume'] * 1e9) for p in it['pairs']], [round(p['area'] * 1e9) for
     "([1000000000, 0, 0], [0, 1000000000, 1000000000])"
 try 3 "$tool" interfere cube.obj cube.obj above.obj --json
 is "[p['kind'] for p in it['pairs']]" "['same']"
-try 0 "$tool" interfere cube.obj above.obj
-says "nothing"
+prints "nothing" interfere cube.obj above.obj
 try 3 "$tool" interfere cube.obj right.obj --json
 is "abs(it['pairs'][0]['volume'] - 0.1640625) < 1e-14, abs(it['pairs'][0]['area'] - 0.71671) < 1e-5, abs(it['pairs'][0]['surface'] - 2.125) < 1e-14" \
     "(True, True, True)"
@@ -160,10 +159,8 @@ try 1 env ABUT_OPENCL_LIBRARY=off "$tool" interfere $small cube.obj right.obj --
 complains "omit --device to run on the CPU"
 refuses "require --png" interfere $small cube.obj right.obj --view top
 try 2 "$tool" interfere
-try 0 "$tool" interfere cube.obj
-says "there is only one body; with --parts each solid is a body"
-try 0 "$tool" interfere cube.obj --parts
-says "there is only one body, also with --parts"
+prints "there is only one body; with --parts each solid is a body" interfere cube.obj
+prints "there is only one body, also with --parts" interfere cube.obj --parts
 grep -v '^f 1 ' cube.obj >open.obj
 try 3 "$tool" interfere $small open.obj right.obj --cap --quiet
 try 3 "$tool" interfere $small right.obj open.obj --cap
@@ -222,8 +219,7 @@ esac
 try 0 "$tool" demo clash --bodies 40 --seed 5 --json
 is "[it[k] for k in ('parts', 'known', 'found', 'missed', 'wrong_kind', 'invented')]" "[40, 44, 44, 0, 0, 0]"
 is "it['volume_error'] < 1e-12 and it['area_error'] < 1e-10" True
-try 0 "$tool" demo clash --bodies 20 --png clash.ppm
-says "22 found, 0 missed, 0 of a wrong kind, 0 false"
+prints "22 found, 0 missed, 0 of a wrong kind, 0 false" demo clash --bodies 20 --png clash.ppm
 demand "no picture" "$(head -c 2 clash.ppm)" = P6
 refuses "does not apply to demo clash" demo clash --frames 3
 refuses "--bodies must be a whole number from 1 to 100000 bodies, not '100001'" demo clash --bodies 100001

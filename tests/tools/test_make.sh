@@ -14,8 +14,7 @@ is "it['shapes'][0]['shape']" box
 is "min(it['shapes'][0]['size']) > 0" True
 
 for shape in $shapes; do
-    try 0 "$tool" make $shape $shape.ply
-    says "$shape.ply: $shape, "
+    prints "$shape.ply: $shape, " make $shape $shape.ply
     mute err
     "$tool" make $shape again.ply --quiet --threads 1
     demand "$shape is not the same twice" "$(cmp $shape.ply again.ply 2>&1)" = ""

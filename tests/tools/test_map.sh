@@ -27,8 +27,7 @@ try 0 "$tool" map box.obj box.obj --pose 3,1,0.5@z,45 $small --exact --json
 is "[it['least']['error'], it['least']['distance']]" "[0, $("$tool" distance box.obj box.obj --pose 3,1,0.5@z,45 --quiet)]"
 try 0 "$tool" map box.obj box.obj --pose 3,0,0 $small --quiet
 says 1
-try 0 "$tool" map box.obj box.obj --pose 3,0,0 $small
-says "least       1 "
+prints "least       1 " map box.obj box.obj --pose 3,0,0 $small
 says "1 to 1.2 "
 
 # Several bodies: the nearest counts, and is named.
@@ -44,8 +43,7 @@ try 0 "$tool" map ball.ply box.obj $small --unsigned --json
 is "it['least']['distance'] > 0.74 and it['signed'] is False and 'inside' not in it" True
 try 0 "$tool" map box.obj box.obj $small --json
 is "abs(it['least']['distance']) < 1e-12 and abs(it['greatest']['distance']) < 1e-12" True
-try 0 "$tool" map box.obj box.obj $small
-says "inside      0, 0%"
+prints "inside      0, 0%" map box.obj box.obj $small
 try 0 "$tool" deviation box.obj box.obj --signed $small --json
 is "[[1e-6 < w['histogram']['to'] < 1e-5, abs(sum(w['histogram']['areas']) - 24) < 1e-9] for w in it['ways']]" "[[True, True], [True, True]]"
 # Boxes that stand flush have only rounding in common.
@@ -73,8 +71,7 @@ try 0 "$tool" map box.obj box.obj --pose 30,0,0 $small --max 1.5 --json
 is "[it['least'], it['histogram'], abs(it['not_found'] - 24) < 1e-9]" "[None, None, True]"
 try 0 "$tool" map box.obj box.obj --pose 30,0,0 $small --max 1.5 --quiet
 says none
-try 0 "$tool" map box.obj box.obj --pose 30,0,0 $small --max 1.5 --png none.$png
-says "nothing found"
+prints "nothing found" map box.obj box.obj --pose 30,0,0 $small --max 1.5 --png none.$png
 
 # Files: a row for each sample, a surface that is still the same, pictures.
 try 0 "$tool" map box.obj ball.ply --pose 3,0,0 $small --out rows.csv --out rows.npy --out box.ply --png box.$png --images atlas --json
@@ -88,8 +85,7 @@ done
 try 0 "$tool" info box.ply --json
 is "[it['files'][0]['closed'], abs(it['files'][0]['volume'] - 8) < 1e-9, it['files'][0]['triangles'] > 2000]" "[True, True, True]"
 demand "box.ply has no distances" "$(head -c 400 box.ply | grep -ac 'property float distance')" -eq 1
-try 0 "$tool" map box.obj ball.ply --pose 3,0,0 $small --show voronoi --out voronoi.$png
-says "picture"
+prints "picture" map box.obj ball.ply --pose 3,0,0 $small --show voronoi --out voronoi.$png
 demand "colours of features and of distances are the same" "$(cmp voronoi.$png box.$png | wc -l)" -eq 1
 
 # Rows on standard output; what is said goes elsewhere.
@@ -133,8 +129,7 @@ demand "there is not a line for each frame" "$(wc -l <out)" -eq 3
 demand "frames are not in the order of numbers" "$(sed 's/.*"least": \([0-9]*\).*/\1/' out | tr '\n' ' ')" = "1 2 10 "
 demand "frames.csv has not a row for each" "$(wc -l <frames.csv)" -eq 4
 demand "there is no plot" -s plot.$png
-try 0 "$tool" map frames box.obj $small --exact
-says "3 frames"
+prints "3 frames" map frames box.obj $small --exact
 try 0 "$tool" map frames box.obj $small --exact --quiet
 says 1.75
 try 0 "$tool" map box.obj frames $small --quiet
@@ -186,8 +181,7 @@ try 3 "$tool" deviation box.obj box.obj --pose 0.1,0,0 $small --tolerance 0.05 -
 is "abs(it['ways'][0]['within_area'] - 15.99) < 0.2" True
 try 3 "$tool" deviation box.obj box.obj --pose 0.1,0,0 $small --tolerance 0.02
 says "0.036 or more"
-try 0 "$tool" deviation box.obj box.obj --pose 0.1,0,0 $small --tolerance 0.11
-says "100.00%"
+prints "100.00%" deviation box.obj box.obj --pose 0.1,0,0 $small --tolerance 0.11
 try 0 "$tool" deviation box.obj box.obj --pose 0.1,0,0 $small --signed --json
 is "[abs(it['ways'][0]['least']['distance'] + 0.1) < 1e-6, it['ways'][1]['least']['distance'] >= 0]" "[True, True]"
 # A scan of a part of the model: one-sided it fits.

@@ -22,8 +22,7 @@ says "4,5,1,5,1,1,1,"
 says "0.75,0.125,-0.25,0.25,1,0.125,-0.25,"
 demand "a corner is no vertex" "$(grep '^4,5,1,' out | grep -c 'vertex-[012]$')" -eq 1
 demand "inside a side is no face" "$(grep '^0.25' out | grep -c ',face$')" -eq 1
-try 0 "$tool" nearest box.obj points.csv --radius 2.5
-says "4,5,1,,,,,,"
+prints "4,5,1,,,,,," nearest box.obj points.csv --radius 2.5
 says "0.25,0.5,3,2,"
 
 # A summary, a file, both.
@@ -31,8 +30,7 @@ try 0 "$tool" nearest box.obj points.csv --json
 is "[it[k] for k in ('mesh', 'triangles', 'points', 'found')]" "['box.obj', 12, 4, 4]"
 is "it['largest_distance']" 5
 is "it['least_distance']" 0.25
-try 0 "$tool" nearest box.obj points.csv --out table.csv
-says "largest distance"
+prints "largest distance" nearest box.obj points.csv --out table.csv
 demand "the table is short" "$(wc -l <table.csv)" -eq 5
 demand "a part file was left" ! -e table.csv.part
 try 0 "$tool" nearest box.obj points.csv --out table.csv --quiet
@@ -56,16 +54,13 @@ is "0 < it['largest_distance'] < 0.04" True
 try 0 "$tool" ray box.obj --from 0.25,0.5,5 --towards 0,0,-2
 mute err
 says "0.25,0.5,5,0,0,-2,2,0.25,0.5,1,"
-try 0 "$tool" ray box.obj --from 0.25,0.5,5 --towards 0,0,-2 --most 1.9
-says "0.25,0.5,5,0,0,-2,,,,,"
+prints "0.25,0.5,5,0,0,-2,,,,," ray box.obj --from 0.25,0.5,5 --towards 0,0,-2 --most 1.9
 printf '0 0 5 0 0 -1\n0,0,5,0,0,1\n' >rays.txt
 try 0 "$tool" ray box.obj rays.txt --json
 is "[it['rays'], it['hits']]" "[2, 1]"
-try 0 "$tool" ray box.obj rays.txt --out hits.csv
-says "hits"
+prints "hits" ray box.obj rays.txt --out hits.csv
 demand "the table is short" "$(wc -l <hits.csv)" -eq 3
-try 0 "$tool" ray box.obj --from 0.25,0.5,5 --towards 0,0,-2 --all
-says "ray,x,y,z,"
+prints "ray,x,y,z," ray box.obj --from 0.25,0.5,5 --towards 0,0,-2 --all
 says "0,0.25,0.5,5,0,0,-2,2,0.25,0.5,1,"
 demand "a hit is missing" "$(wc -l <out)" -eq 3
 printf '0.25 0.5 5 0 0 1\n-5 0.5 0.25 1 0 0\n' >rays.txt

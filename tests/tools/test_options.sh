@@ -72,8 +72,7 @@ demand "--weld took the file for its value" -s out.obj
 try 0 "$tool" --quiet --threads 1 info box.obj
 try 0 "$tool" --threads=2 info --quiet box.obj
 cp box.obj ./--strict
-try 0 "$tool" info --quiet -- --strict
-says "--strict: closed"
+prints "--strict: closed" info --quiet -- --strict
 try 0 "$tool" --json -- info box.obj
 is "len(it['files'])" 1
 

@@ -89,8 +89,7 @@ is "[[a['level'] for a in f['reliability'] if a['method'] in ('winding', 'contai
     "[['guaranteed', 'guaranteed'], ['limited', 'limited'], ['unreliable', 'unreliable']]"
 # A scanned room, five walls of a box, is a sheet: what stands in it is apart, and that is said.
 awk '/^f/ && ++n <= 2 { next } { print }' box.obj >room.obj
-try 0 "$tool" overlap room.obj ball.ply
-says "overlap   no"
+prints "overlap   no" overlap room.obj ball.ply
 complains "abut overlap: guaranteed: Exact. Mesh a is a sheet"
 try 0 "$tool" overlap ball.ply room.obj --json
 is "[it['overlap'], it['relation'], it['reliability'], it['reason'][7:24]]" "[False, 'apart', 'guaranteed', 'Mesh b is a sheet']"
@@ -99,8 +98,7 @@ mute err
 demand "the bare answer is '$(cat out)'" "$(cat out)" = no
 try 0 "$tool" distance room.obj ball.ply --json
 is "[0.74 < it['distance'] < 0.76, it['relation'], it['reliability']]" "[True, 'apart', 'guaranteed']"
-try 0 "$tool" distance room.obj ball.ply --margin 0.5
-says "within   no"
+prints "within   no" distance room.obj ball.ply --margin 0.5
 complains "abut distance: guaranteed: Exact. Mesh a is a sheet"
 try 0 "$tool" overlap room.obj ball.ply --poses two.txt --json
 is "[it['overlapping'], it['reliability']]" "[0, 'guaranteed']"
@@ -109,8 +107,7 @@ is "[it['kind'], it['reliability']]" "['apart', 'unreliable']"
 try 3 "$tool" overlap room.obj ball.ply --pose 1,0,0 # through a wall
 mute err
 try 0 "$tool" contacts room.obj ball.ply
-try 0 "$tool" info room.obj
-says "a sheet, without an interior"
+prints "a sheet, without an interior" info room.obj
 try 0 "$tool" info room.obj open.obj box.obj --json
 is "[[a['level'] for a in f['reliability'] if a['method'] == 'containment'][0] for f in it['files']]" \
     "['limited', 'limited', 'guaranteed']"
@@ -122,8 +119,7 @@ try 3 "$tool" contacts box.obj box.obj --pose 1.9,0,0 --cells 16 --json
 is "it['reliability']" guaranteed
 
 # Distances.
-try 0 "$tool" distance box.obj box.obj --pose 5,0,0
-says "distance    3"
+prints "distance    3" distance box.obj box.obj --pose 5,0,0
 says "apart"
 try 0 "$tool" distance box.obj box.obj --pose 5,6,7 --json
 is "it['distance']" 7.0710678118654755
@@ -133,8 +129,7 @@ try 0 "$tool" distance box.obj box.obj --pose 5,0,0 --quiet
 demand "not the bare distance" "$(cat out)" = 3
 try 3 "$tool" distance box.obj box.obj --pose 5,0,0 --margin 3 --json
 is "[it['margin'], it['within']]" "[3, True]"
-try 0 "$tool" distance box.obj box.obj --pose 5,0,0 --margin 2.9999
-says "within   no"
+prints "within   no" distance box.obj box.obj --pose 5,0,0 --margin 2.9999
 
 # Pairs of triangles.
 try 3 "$tool" overlap box.obj box.obj --pose 1.5,0.25,0.5 --pairs
@@ -161,8 +156,7 @@ try 3 "$tool" overlap box.obj box.obj --pose 2,0,0@z,90 --volume --json
 is "[it['kind'], it['volume'], round(it['flush_area'], 12)]" "['touch', 0, 4.0]"
 try 3 "$tool" overlap ball.ply box.obj --volume --json
 is "it['kind']" a-inside
-try 0 "$tool" overlap box.obj box.obj --pose 5,0,0 --volume
-says "kind          apart"
+prints "kind          apart" overlap box.obj box.obj --pose 5,0,0 --volume
 try 3 "$tool" overlap box.obj box.obj --pose 1,0,0 --volume --quiet
 demand "not the bare volume" "$(cat out)" = 4
 try 3 "$tool" overlap ball.ply open.obj --volume
@@ -212,8 +206,7 @@ says "within"
 demand "the table is short" "$(wc -l <table.csv)" -eq 4
 
 # Pictures.
-try 0 "$tool" distance box.obj ball.ply --pose 3,0,0 --png apart.ppm
-says "apart.ppm"
+prints "apart.ppm" distance box.obj ball.ply --pose 3,0,0 --png apart.ppm
 demand "no picture" "$(head -c 2 apart.ppm)" = P6
 try 3 "$tool" overlap box.obj ball.ply --pose 1,0,0 --png meeting.ppm --view front --up y --json
 is "it['picture']" meeting.ppm
@@ -256,8 +249,6 @@ try 3 "$tool" overlap box.obj mm.obj --pose 0,0,-5000
 mute err
 # Far from the origin positions are printed as precisely as near it.
 "$tool" convert box.obj far.obj --translate 100000000.25,0.25,0 --quiet
-try 0 "$tool" distance far.obj far.obj --pose 3,0,0
-says "closest a   100000001.25, "
-try 0 "$tool" info far.obj
-says "bounds     99999999.25, -0.75, -1 to 100000001.25, 1.25, 1"
+prints "closest a   100000001.25, " distance far.obj far.obj --pose 3,0,0
+prints "bounds     99999999.25, -0.75, -1 to 100000001.25, 1.25, 1" info far.obj
 finish

@@ -5,8 +5,7 @@
 "$tool" make sheet sheet.obj --quiet || exit 1
 
 # PPM works in every build.
-try 0 "$tool" picture pot.ply pot.ppm --size 120x80
-says "pot.ppm: 120 x 80 pixels"
+prints "pot.ppm: 120 x 80 pixels" picture pot.ply pot.ppm --size 120x80
 mute err
 demand "the header is not that of a PPM" "$(head -n 2 pot.ppm | tr '\n' ' ')" = "P6 120 80 "
 demand "the size is wrong" "$(wc -c <pot.ppm)" -ge $((120 * 80 * 3 + 9))
@@ -50,8 +49,7 @@ demand "the second mesh is missing" "$(cmp pot.ppm two.ppm 2>&1)" != ""
 
 # PNG where it is built in.
 if [ "$("$tool" version | grep -c 'png  *pictures as')" -eq 1 ]; then
-    try 0 "$tool" picture pot.ply pot.png
-    says "pot.png: 960 x 720 pixels"
+    prints "pot.png: 960 x 720 pixels" picture pot.ply pot.png
     demand "no PNG signature" \
         "$(head -c 8 pot.png | od -An -tx1 | tr -d ' \n')" = 89504e470d0a1a0a
     demand "no PNG size" "$(head -c 24 pot.png | tail -c 8 | od -An -tx1 | tr -d ' \n')" = \
@@ -62,8 +60,7 @@ else
 fi
 
 # The health report as a picture.
-try 0 "$tool" picture sheet.obj marks.ppm --defects
-says "red      boundary-edge"
+prints "red      boundary-edge" picture sheet.obj marks.ppm --defects
 try 0 "$tool" picture sheet.obj marks.ppm --defects --json
 is "it['files'][0]['marks'][0]['problem']" boundary-edge
 is "it['files'][0]['marks'][0]['count']" 128
@@ -71,8 +68,7 @@ red() { tail -c +16 "$1" | od -An -v -tu1 -w3 | awk '$1 > 180 && $2 < 90 && $3 <
 "$tool" picture sheet.obj plain.ppm --quiet --colour d0d0d0
 demand "the boundary is not red" "$(red marks.ppm)" -gt 100
 demand "red without a boundary" "$(red plain.ppm)" -eq 0
-try 0 "$tool" picture box.obj none.ppm --defects
-says "nothing to mark"
+prints "nothing to mark" picture box.obj none.ppm --defects
 cat >fan.obj <<'END'
 v 0 0 0
 v 0 0 1
@@ -83,8 +79,7 @@ f 1 2 3
 f 1 2 4
 f 1 2 5
 END
-try 0 "$tool" picture fan.obj fan.ppm --defects
-says "magenta   nonmanifold-edge"
+prints "magenta   nonmanifold-edge" picture fan.obj fan.ppm --defects
 
 # Refusals.
 refuses "usage: abut picture FILE... OUT.png" picture pot.ply

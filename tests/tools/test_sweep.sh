@@ -55,8 +55,7 @@ is "it['impacts'][0]['vertices']" "[6, 0, 1, 2]"
 refuses "no impact would remain" sweep frames/b.obj frames/c.obj --others --self
 
 # A folder.
-try 0 "$tool" sweep free
-says "0 of 3 steps"
+prints "0 of 3 steps" sweep free
 try 3 "$tool" sweep frames
 says "1 of 2 steps"
 says "face 0 1 2"
@@ -72,8 +71,7 @@ fails "missing.obj" sweep frames/a.obj missing.obj
 
 # A recording: cloth on a solid, whose steps are kept free of impacts, so that the frames are.
 try 0 "$tool" demo ball --threads 1 --triangles 200 --frames 9 --record ball.abutm
-try 0 "$tool" sweep ball.abutm --frames-only --threads 1
-says "0 of 9 steps"
+prints "0 of 9 steps" sweep ball.abutm --frames-only --threads 1
 try 0 "$tool" sweep ball.abutm --frames-only --from 3 --to 5 --json --threads 1
 demand "not a line a frame" "$(wc -l <out)" -eq 3
 sed -n 3p out >line && mv line out

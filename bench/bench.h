@@ -14,6 +14,8 @@
 
 typedef struct bench_case bench_case;
 
+enum { BENCH_KEPT = 1024 };
+
 /* The data of a case. The harness fills the first part, the case the second. */
 typedef struct bench_state {
     const bench_case *which;
@@ -23,11 +25,17 @@ typedef struct bench_state {
     bool quick;            /* small inputs: only hashes matter */
 
     void *data;      /* which->data_bytes, zeroed; null if that is 0 */
-    uint64_t hash;   /* of the result; set by finish */
+    uint64_t hash;   /* of the result, 0 before each run; set by run or finish */
     double elements; /* processed by one run, counted in `which->unit`; set by setup */
     double bytes;    /* read or written by one run, as a lower bound for its time; set by setup */
     double result_bytes; /* size of the result in memory, or 0; set by finish */
     bool skipped;        /* set by a setup that fails because the machine lacks something */
+
+    struct {
+        void *object;
+        void (*release)(void *);
+    } kept[BENCH_KEPT]; /* released after the teardown, the last one first */
+    size_t kept_count;
 } bench_state;
 
 typedef struct bench_result bench_result;
@@ -39,8 +47,8 @@ struct bench_case {
     size_t data_bytes;                    /* of state->data */
     abut_status (*setup)(bench_state *);  /* once */
     abut_status (*run)(bench_state *);    /* timed, repeated */
-    abut_status (*finish)(bench_state *); /* after each run: hash and release the result */
-    void (*teardown)(bench_state *);      /* once, also after a failed setup */
+    abut_status (*finish)(bench_state *); /* after each run: hash and release the result; or null */
+    void (*teardown)(bench_state *);      /* once, also after a failed setup; or null */
     int variant;                          /* for cases that share functions */
     bool threaded;                        /* run with two threads, too */
     double goal_ms;                       /* 0 = none; for two threads if threaded */
@@ -78,12 +86,33 @@ abut_status bench_fail(abut_status status, const char *format, ...)
         if (try_status)                        \
             return try_status;                 \
     } while (0)
+
+/* Zeroed memory that the harness releases at the end of the case; the program ends without memory.
+ */
+void *bench_array(bench_state *state, size_t count, size_t bytes);
+/* Makes the harness destroy an object at the end of the case; null is fine. */
+/* clang-format off */
+#define BENCH_OBJECTS(X) \
+    X(mesh) X(topology) X(bvh) X(field) X(samples) X(device) X(buffer) X(sweep) X(self) X(map) \
+    X(radial) X(character) X(raster) X(layers) X(world)
+/* clang-format on */
+#define BENCH_DECLARE_KEEP(name) void bench_keep_##name(bench_state *state, abut_##name *object);
+BENCH_OBJECTS(BENCH_DECLARE_KEEP)
+#define BENCH_KEEP_OF(name) , abut_##name * : bench_keep_##name
+#define bench_keep(state, object) _Generic((object)BENCH_OBJECTS(BENCH_KEEP_OF))(state, object)
+/* TRY with a call that creates an object, which is kept. */
+#define MAKE(object, call)         \
+    do {                           \
+        TRY(call);                 \
+        bench_keep(state, object); \
+    } while (0)
+
 /* The error message of a failed case: the benchmark's own if there is one, otherwise the
  * library's. */
 const char *bench_error(void);
 
 /* Opens the device that the command line or the environment names, otherwise a GPU; a case
- * without either is skipped. */
+ * without either is skipped. The device is kept. */
 abut_status bench_device_open(bench_state *state, abut_device **device);
 
 /* ---- inputs and hashes ---- */
@@ -110,7 +139,7 @@ abut_status bench_grid_create(uint32_t segments, uint32_t rings, bench_grid *gri
 abut_status bench_grid_million(const bench_state *state, bench_grid *grid);
 /* A sphere, for which points near its centre have all triangles equally near; a bumpy torus; a
  * teapot with large and small triangles; or the file that ABUT_BENCH_MESH names, without which
- * the case is skipped. About 70,000 triangles, or a thousand when quick. */
+ * the case is skipped. About 70,000 triangles, or a thousand when quick. The mesh is kept. */
 typedef enum bench_model {
     BENCH_SPHERE = 0,
     BENCH_TORUS,
@@ -124,11 +153,15 @@ abut_status bench_model_create(bench_state *state, bench_model model, abut_mesh 
 abut_grid bench_field_grid(const abut_mesh *mesh, uint32_t cells);
 abut_status bench_field_hash(bench_state *state, const abut_field *field);
 
-/* A teapot with a field of 64 cells and 500 surface samples, each of which the caller destroys,
- * also on failure; and rotations that are unit quaternions without any rounding. */
+/* A teapot with a field of 64 cells and 500 surface samples, which are kept; and rotations that are
+ * unit quaternions without any rounding. */
 abut_status bench_body(bench_state *state, abut_mesh **mesh, abut_field **field,
                        abut_samples **samples);
 abut_quat bench_turn(uint32_t i);
+/* A monotonic clock; the median of values, which are sorted, or 0 without any. */
+double bench_now_ms(void);
+double bench_median(double *values, uint32_t count);
+
 /* Renumbers vertices and triangles at random: the worst case for caches. */
 abut_status bench_grid_shuffle(bench_grid *grid);
 void bench_grid_destroy(bench_grid *grid);
@@ -152,10 +185,6 @@ struct bench_result {
     uint64_t peak_bytes;    /* through the allocator hook, above what was live before the run */
     double result_bytes;
     uint64_t hash;
-    /* Of a comparison with another library; `peer` is empty in others. */
-    char peer[32], note[160]; /* its name; what it does not compute, or computes differently */
-    double peer_median_ms, peer_minimum_ms;
-    uint64_t disagreements; /* results that differ */
 };
 
 typedef struct bench_results {
@@ -171,13 +200,6 @@ bool bench_results_add(bench_results *results, const bench_result *result);
 void bench_results_clear(bench_results *results);
 /* Returns false after a message on standard error. */
 bool bench_results_write(const bench_results *results, const char *path);
-bool bench_results_read(bench_results *results, const char *path);
-/* The exit code of --compare. */
-int bench_compare(const char *old_path, const char *new_path, bool allow_hash);
-/* Runs every built program of bench/peers with `models` (may be none) and adds their results.
- * Returns false if one failed, after a message on standard error. */
-bool bench_peers(char *const *models, int model_count, bool quick, const char *folder,
-                 bench_results *results);
 
 /* ---- harness ---- */
 

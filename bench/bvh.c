@@ -26,20 +26,16 @@ typedef struct bvh_data {
     bool *inside;
     abut_ray *rays;
     abut_ray_hit *hits;
-    uint64_t hash;
     uint32_t count;
     uint64_t pair_count;
 } bvh_data;
 
 /* Removes every 50th triangle, so that there are boundaries everywhere. */
-static abut_status tear(const bench_state *state, abut_mesh **mesh) {
+static abut_status tear(bench_state *state, abut_mesh **mesh) {
     uint32_t count = abut_mesh_triangle_count(*mesh), kept = 0;
     abut_mesh_input input = abut_mesh_input_default();
     input.position_type = ABUT_SCALAR_FLOAT64;
-    uint32_t *indices = malloc(3 * (size_t)count * sizeof *indices);
-    abut_mesh *torn = NULL;
-    if (!indices)
-        return bench_fail(ABUT_ERROR_MEMORY, "no memory");
+    uint32_t *indices = bench_array(state, 3 * (size_t)count, sizeof *indices);
     for (uint32_t i = 0; i < count; i++)
         if (i % 50)
             memcpy(indices + 3 * (size_t)kept++, abut_mesh_indices(*mesh) + 3 * (size_t)i,
@@ -48,10 +44,7 @@ static abut_status tear(const bench_state *state, abut_mesh **mesh) {
     input.vertex_count = abut_mesh_vertex_count(*mesh);
     input.indices = indices;
     input.triangle_count = kept;
-    TRY(abut_mesh_create(state->context, &input, &torn));
-    free(indices);
-    abut_mesh_destroy(*mesh);
-    *mesh = torn;
+    MAKE(*mesh, abut_mesh_create(state->context, &input, mesh));
     return ABUT_OK;
 }
 
@@ -123,16 +116,14 @@ static abut_status bvh_setup(bench_state *state) {
     }
     data->count = state->quick ? 1000 : 200000;
     state->elements = data->count;
-    data->points = malloc(data->count * sizeof *data->points);
-    data->nearest = malloc(data->count * sizeof *data->nearest);
-    data->inside = malloc(data->count * sizeof *data->inside);
-    data->rays = malloc(data->count * sizeof *data->rays);
-    data->hits = malloc(data->count * sizeof *data->hits);
-    if (!data->points || !data->nearest || !data->inside || !data->rays || !data->hits)
-        return bench_fail(ABUT_ERROR_MEMORY, "no memory");
+    data->points = bench_array(state, data->count, sizeof *data->points);
+    data->nearest = bench_array(state, data->count, sizeof *data->nearest);
+    data->inside = bench_array(state, data->count, sizeof *data->inside);
+    data->rays = bench_array(state, data->count, sizeof *data->rays);
+    data->hits = bench_array(state, data->count, sizeof *data->hits);
     make_points(data, variant & NEAR);
     make_rays(data, variant & COHERENT);
-    TRY(abut_bvh_create(data->mesh, NULL, &data->bvh));
+    MAKE(data->bvh, abut_bvh_create(data->mesh, NULL, &data->bvh));
     abut_sign_options options = abut_sign_options_default();
     options.method = variant & NORMAL ? ABUT_SIGN_NORMAL : ABUT_SIGN_WINDING;
     if (variant & SIGNED)
@@ -174,10 +165,8 @@ static abut_status run_nearest(bench_state *state) {
     if (state->which->variant & ONE_BY_ONE) {
         for (uint32_t i = 0; i < data->count; i++) {
             const double *p = data->points[i];
-            abut_status status = abut_nearest_point(data->bvh, (abut_vec3){p[0], p[1], p[2]},
-                                                    HUGE_VAL, &data->nearest[i]);
-            if (status)
-                return status;
+            TRY(abut_nearest_point(data->bvh, (abut_vec3){p[0], p[1], p[2]}, HUGE_VAL,
+                                   &data->nearest[i]));
         }
         return ABUT_OK;
     }
@@ -258,17 +247,14 @@ static abut_status run_single_rays(bench_state *state) {
     bvh_data *data = state->data;
     for (uint32_t i = 0; i < data->count; i++) {
         abut_ray_hit *hit = &data->hits[i];
-        abut_status status;
         if (state->which->variant & ANY) {
             bool any = false;
-            status = abut_ray_any(data->bvh, &data->rays[i], HUGE_VAL, &any);
+            TRY(abut_ray_any(data->bvh, &data->rays[i], HUGE_VAL, &any));
             memset(hit, 0, sizeof *hit);
             hit->triangle = any;
         } else {
-            status = abut_ray_first(data->bvh, &data->rays[i], HUGE_VAL, hit);
+            TRY(abut_ray_first(data->bvh, &data->rays[i], HUGE_VAL, hit));
         }
-        if (status)
-            return status;
     }
     return ABUT_OK;
 }
@@ -280,39 +266,20 @@ static abut_status run_boxes(bench_state *state) {
     double half = 0.005 * (bounds.hi.x - bounds.lo.x);
     uint32_t triangles[1024];
     abut_index_list found = {triangles, 1024, 0};
-    data->hash = 0;
     for (uint32_t i = 0; i < data->count; i++) {
         const double *p = data->points[i];
         const abut_box box = {{p[0] - half, p[1] - half, p[2] - half},
                               {p[0] + half, p[1] + half, p[2] + half}};
         TRY(abut_bvh_find_in_box(data->bvh, &box, &found));
-        data->hash = bench_hash(data->hash, triangles, found.count * sizeof *triangles);
+        state->hash = bench_hash(state->hash, triangles, found.count * sizeof *triangles);
     }
     return ABUT_OK;
-}
-
-static abut_status finish_boxes(bench_state *state) {
-    bvh_data *data = state->data;
-    state->hash = data->hash;
-    return ABUT_OK;
-}
-
-static void bvh_teardown(bench_state *state) {
-    bvh_data *data = state->data;
-    abut_bvh_destroy(data->bvh);
-    abut_mesh_destroy(data->mesh);
-    free(data->points);
-    free(data->nearest);
-    free(data->inside);
-    free(data->rays);
-    free(data->hits);
 }
 
 #define BVH(name_, unit_, run_, finish_, variant_, threaded_)                             \
     {                                                                                     \
         .name = name_, .unit = unit_, .data_bytes = sizeof(bvh_data), .setup = bvh_setup, \
-        .run = run_, .finish = finish_, .teardown = bvh_teardown, .variant = variant_,    \
-        .threaded = threaded_                                                             \
+        .run = run_, .finish = finish_, .variant = variant_, .threaded = threaded_        \
     }
 
 const bench_case bench_bvh_cases[] = {
@@ -328,7 +295,7 @@ const bench_case bench_bvh_cases[] = {
     BVH("ray/first-coherent-torus", "query", run_rays, finish_rays, TORUS | COHERENT, true),
     BVH("ray/single-uniform-torus", "query", run_single_rays, finish_rays, TORUS, false),
     BVH("ray/any-uniform-torus", "query", run_single_rays, finish_rays, TORUS | ANY, false),
-    BVH("bvh/box-near-torus", "query", run_boxes, finish_boxes, TORUS | NEAR, false),
+    BVH("bvh/box-near-torus", "query", run_boxes, NULL, TORUS | NEAR, false),
     BVH("nearest/uniform-sphere", "query", run_nearest, finish_nearest, SPHERE, true),
     BVH("nearest/uniform-torus", "query", run_nearest, finish_nearest, TORUS, true),
     BVH("nearest/uniform-teapot", "query", run_nearest, finish_nearest, TEAPOT, true),

@@ -37,9 +37,10 @@ static abut_status make_meshes(bench_state *state, cloth_data *data) {
     data->frames = state->quick ? 6 : large ? 5 : 20;
     TRY(abut_shape_create(state->context, &sheet, &raw));
     abut_pose over = {{0, 0, 0.25, 1}, {0, 0, 0.05}}; /* not aligned with the box */
-    TRY(abut_mesh_transform(raw, 1, over, &data->sheet));
+    MAKE(data->sheet, abut_mesh_transform(raw, 1, over, &data->sheet));
     abut_mesh_destroy(raw);
-    return abut_shape_create(state->context, &box, &data->box);
+    MAKE(data->box, abut_shape_create(state->context, &box, &data->box));
+    return ABUT_OK;
 }
 
 static abut_status step(cloth_data *data, cloth *c, uint32_t frame, cloth_report *report) {
@@ -71,19 +72,16 @@ static abut_status start(bench_state *state, cloth_data *data, abut_device *devi
 
 static abut_status run_frames(cloth_data *data, cloth *c) {
     double sums[3] = {0, 0, 0};
-    abut_status status = ABUT_OK;
-    for (uint32_t i = 1; i <= data->frames && !status; i++) {
+    for (uint32_t i = 1; i <= data->frames; i++) {
         cloth_report report;
-        status = step(data, c, i, &report);
-        if (!status) {
-            sums[0] += report.dynamics;
-            sums[1] += report.search;
-            sums[2] += report.sweep;
-        }
+        TRY(step(data, c, i, &report));
+        sums[0] += report.dynamics;
+        sums[1] += report.search;
+        sums[2] += report.sweep;
     }
     for (int k = 0; k < 3; k++)
         parts[k] = 1e3 * sums[k] / data->frames;
-    return status;
+    return ABUT_OK;
 }
 
 /* ---- cases ---- */
@@ -109,9 +107,7 @@ static abut_status cloth_setup(bench_state *state) {
     if (state->which->variant & DEVICE)
         TRY(bench_device_open(state, &data->device));
     TRY(make_meshes(state, data));
-    data->box_end = malloc(abut_mesh_vertex_count(data->box) * sizeof *data->box_end);
-    if (!data->box_end)
-        return bench_fail(ABUT_ERROR_MEMORY, "no memory");
+    data->box_end = bench_array(state, abut_mesh_vertex_count(data->box), sizeof *data->box_end);
     state->elements = (double)abut_mesh_triangle_count(data->sheet) * data->frames;
     if (data->device)
         TRY(check(state, data));
@@ -136,10 +132,6 @@ static abut_status cloth_finish(bench_state *state) {
 static void cloth_teardown(bench_state *state) {
     cloth_data *data = state->data;
     cloth_destroy(data->cloth);
-    abut_device_destroy(data->device);
-    abut_mesh_destroy(data->sheet);
-    abut_mesh_destroy(data->box);
-    free(data->box_end);
 }
 
 static void print_details(const bench_case *which, const bench_result *result) {

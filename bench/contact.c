@@ -23,7 +23,6 @@ typedef struct contact_data {
     abut_pose *poses;
     abut_contact *list;
     uint32_t count;
-    uint64_t hash;
 } contact_data;
 
 static void make_poses(contact_data *data) {
@@ -44,10 +43,8 @@ static abut_status contact_setup(bench_state *state) {
     TRY(bench_body(state, &data->mesh, &data->field, &data->samples));
     data->count = state->quick ? 50 : 2000;
     state->elements = data->count;
-    data->poses = malloc(data->count * sizeof *data->poses);
-    data->list = malloc(ROOM * sizeof *data->list);
-    if (!data->poses || !data->list)
-        return bench_fail(ABUT_ERROR_MEMORY, "no memory");
+    data->poses = bench_array(state, data->count, sizeof *data->poses);
+    data->list = bench_array(state, ROOM, sizeof *data->list);
     make_poses(data);
     return ABUT_OK;
 }
@@ -59,11 +56,9 @@ static abut_status patch_setup(bench_state *state) {
                                             [BALLS] = ABUT_SHAPE_ICOSPHERE,
                                             [TEAPOTS] = ABUT_SHAPE_TEAPOT_SOLID,
                                             [RIGID] = ABUT_SHAPE_TEAPOT_SOLID};
-    contact_data *data = calloc(1, sizeof *data);
+    contact_data *data = state->data;
     int variant = state->which->variant;
     variant = variant >= WITH_MESH ? TEAPOTS : variant >= SOLIDS ? CUBES : variant;
-    if (!(state->data = data))
-        return bench_fail(ABUT_ERROR_MEMORY, "no memory");
     abut_shape shape = abut_shape_default(kinds[variant]);
     if (variant == CUBES) {
         shape.extent = (abut_vec3){1, 1, 1};
@@ -73,12 +68,10 @@ static abut_status patch_setup(bench_state *state) {
         shape.segments = 8; /* 1,280 triangles */
     data->count = state->quick ? (state->which->variant == RIGID ? 10 : 50) : 1000;
     state->elements = data->count;
-    data->poses = malloc(data->count * sizeof *data->poses);
-    data->list = malloc(ROOM * sizeof *data->list);
-    if (!data->poses || !data->list)
-        return bench_fail(ABUT_ERROR_MEMORY, "no memory");
-    TRY(abut_shape_create(state->context, &shape, &data->mesh));
-    TRY(abut_bvh_create(data->mesh, NULL, &data->bvh));
+    data->poses = bench_array(state, data->count, sizeof *data->poses);
+    data->list = bench_array(state, ROOM, sizeof *data->list);
+    MAKE(data->mesh, abut_shape_create(state->context, &shape, &data->mesh));
+    MAKE(data->bvh, abut_bvh_create(data->mesh, NULL, &data->bvh));
     make_poses(data);
     uint64_t random = 6;
     for (uint32_t i = 0; i < data->count && (variant == CUBES || variant == BALLS); i++) {
@@ -95,24 +88,34 @@ static abut_status patch_setup(bench_state *state) {
     return ABUT_OK;
 }
 
-static abut_status patch_run(bench_state *state) {
+/* Depths in world coordinates are rounded equally on most machines as floats only. */
+static void hash_contact(bench_state *state, const abut_contact *c) {
+    float depth = (float)c->depth;
+    state->hash = bench_hash(state->hash, &c->id, sizeof c->id);
+    state->hash = bench_hash(state->hash, &depth, sizeof depth);
+}
+
+static abut_status find_patches(bench_state *state, const abut_collider *a,
+                                const abut_collider *b) {
     contact_data *data = state->data;
     abut_patch list[256];
-    data->hash = 0;
+    abut_patches found = {.size = sizeof found,
+                          .patches.list = list,
+                          .patches.capacity = 256,
+                          .contacts.list = data->list,
+                          .contacts.capacity = ROOM};
+    TRY(abut_contact_find(a, b, NULL, &found));
+    for (uint64_t k = 0; k < found.contacts.count; k++)
+        hash_contact(state, &data->list[k]);
+    return ABUT_OK;
+}
+
+static abut_status patch_run(bench_state *state) {
+    contact_data *data = state->data;
     for (uint32_t i = 0; i < data->count; i++) {
         abut_collider a = abut_collider_from_bvh(data->bvh, data->poses[i]),
                       b = abut_collider_from_bvh(data->bvh, abut_pose_identity());
-        abut_patches found = {.size = sizeof found,
-                              .patches.list = list,
-                              .patches.capacity = 256,
-                              .contacts.list = data->list,
-                              .contacts.capacity = ROOM};
-        TRY(abut_contact_find(&a, &b, NULL, &found));
-        for (uint64_t k = 0; k < found.contacts.count; k++) {
-            float depth = (float)data->list[k].depth;
-            data->hash = bench_hash(data->hash, &data->list[k].id, sizeof data->list[k].id);
-            data->hash = bench_hash(data->hash, &depth, sizeof depth);
-        }
+        TRY(find_patches(state, &a, &b));
     }
     return ABUT_OK;
 }
@@ -143,26 +146,13 @@ static abut_status solid_run(bench_state *state) {
     contact_data *data = state->data;
     int variant = state->which->variant;
     abut_collider_kind kind = (abut_collider_kind)(variant % SOLIDS);
-    abut_patch list[256];
-    data->hash = 0;
     for (uint32_t i = 0; i < data->count; i++) {
         abut_pose still = {{0, 0, 0, 1}, {0, 0, 0}}, at = data->poses[i];
         abut_collider posed = abut_collider_from_bvh(data->bvh, still);
-        abut_patches found = {.size = sizeof found,
-                              .patches.list = list,
-                              .patches.capacity = 256,
-                              .contacts.list = data->list,
-                              .contacts.capacity = ROOM};
         abut_collider a = solid_of(data, kind, at), b = solid_of(data, ABUT_COLLIDER_BOX, still);
         if (kind == ABUT_COLLIDER_HULL)
             b = solid_of(data, kind, still);
-        TRY(variant >= WITH_MESH ? abut_contact_find(&posed, &a, NULL, &found)
-                                 : abut_contact_find(&a, &b, NULL, &found));
-        for (uint64_t k = 0; k < found.contacts.count; k++) {
-            float depth = (float)data->list[k].depth;
-            data->hash = bench_hash(data->hash, &data->list[k].id, sizeof data->list[k].id);
-            data->hash = bench_hash(data->hash, &depth, sizeof depth);
-        }
+        TRY(variant >= WITH_MESH ? find_patches(state, &posed, &a) : find_patches(state, &a, &b));
     }
     return ABUT_OK;
 }
@@ -171,7 +161,6 @@ static abut_status solid_run(bench_state *state) {
 static abut_status rigid_run(bench_state *state) {
     contact_data *data = state->data;
     const abut_collider rests = abut_collider_from_bvh(data->bvh, abut_pose_identity());
-    data->hash = 0;
     for (uint32_t i = 0; i < data->count; i++) {
         abut_collider moves = abut_collider_from_bvh(data->bvh, data->poses[i]);
         abut_pose end = data->poses[(i + 1) % data->count];
@@ -180,75 +169,42 @@ static abut_status rigid_run(bench_state *state) {
         end.translation.x -= 10;
         TRY(abut_sweep_rigid(&moves, &end, &rests, NULL, NULL, &touch));
         float time = (float)touch.time;
-        data->hash = bench_hash(data->hash, &time, sizeof time);
+        state->hash = bench_hash(state->hash, &time, sizeof time);
     }
     return ABUT_OK;
 }
 
 /* ---- fields ---- */
 
-static void hash_contact(contact_data *data, const abut_contact *c) {
-    float depth =
-        (float)c->depth; /* doubles in world coordinates are rounded equally on most machines */
-    data->hash = bench_hash(data->hash, &c->id, sizeof c->id);
-    data->hash = bench_hash(data->hash, &depth, sizeof depth);
-}
-
-static abut_status touch(contact_data *data, uint32_t i) {
+static abut_status touch(bench_state *state, uint32_t i) {
+    contact_data *data = state->data;
     const abut_pose still = {{0, 0, 0, 1}, {0, 0, 0}};
     const abut_collider a = abut_collider_from_field(data->field, data->samples, still),
                         b = abut_collider_from_field(data->field, data->samples, data->poses[i]);
     abut_contacts found = {.size = sizeof found, .list = data->list, .capacity = ROOM};
     TRY(abut_contact_find_sampled(&a, &b, NULL, &found));
     for (size_t k = 0; k < found.count; k++)
-        hash_contact(data, &data->list[k]);
+        hash_contact(state, &data->list[k]);
     return ABUT_OK;
 }
 
 static abut_status contact_run(bench_state *state) {
     contact_data *data = state->data;
-    data->hash = 0;
     for (uint32_t i = 0; i < data->count; i++)
-        TRY(touch(data, i));
+        TRY(touch(state, i));
     return ABUT_OK;
 }
 
-static abut_status contact_finish(bench_state *state) {
-    state->hash = ((contact_data *)state->data)->hash;
-    return ABUT_OK;
-}
-
-static void contact_teardown(bench_state *state) {
-    contact_data *data = state->data;
-    abut_samples_destroy(data->samples);
-    abut_field_destroy(data->field);
-    abut_bvh_destroy(data->bvh);
-    abut_mesh_destroy(data->mesh);
-    free(data->poses);
-    free(data->list);
-}
-
-#define CONTACT(name_, variant_)                                                                   \
-    {                                                                                              \
-        .name = name_, .unit = "pair", .data_bytes = sizeof(contact_data), .setup = contact_setup, \
-        .run = contact_run, .finish = contact_finish, .teardown = contact_teardown,                \
-        .variant = variant_                                                                        \
+#define CONTACT(name_, setup_, run_, variant_)                                              \
+    {                                                                                       \
+        .name = name_, .unit = "pair", .data_bytes = sizeof(contact_data), .setup = setup_, \
+        .run = run_, .variant = variant_                                                    \
     }
-
-#define PATCH(name_, variant_)                                                      \
-    {                                                                               \
-        .name = name_, .unit = "pair", .setup = patch_setup, .run = patch_run,      \
-        .finish = contact_finish, .teardown = contact_teardown, .variant = variant_ \
-    }
-
-#define SOLID(name_, variant_)                                                      \
-    {                                                                               \
-        .name = name_, .unit = "pair", .setup = patch_setup, .run = solid_run,      \
-        .finish = contact_finish, .teardown = contact_teardown, .variant = variant_ \
-    }
+#define PATCH(name_, variant_) CONTACT(name_, patch_setup, patch_run, variant_)
+#define SOLID(name_, variant_) CONTACT(name_, patch_setup, solid_run, variant_)
 
 const bench_case bench_contact_cases[] = {
-    CONTACT("contact/bodies-teapot", BODIES),
+    CONTACT("contact/bodies-teapot", contact_setup, contact_run, BODIES),
     PATCH("contact/patches-cubes", CUBES),
     PATCH("contact/patches-balls", BALLS),
     PATCH("contact/patches-teapot", TEAPOTS),
@@ -261,12 +217,6 @@ const bench_case bench_contact_cases[] = {
     SOLID("contact/solids-teapot-plane", WITH_MESH + ABUT_COLLIDER_PLANE),
     SOLID("contact/solids-teapot-sphere", WITH_MESH + ABUT_COLLIDER_SPHERE),
     SOLID("contact/solids-teapot-box", WITH_MESH + ABUT_COLLIDER_BOX),
-    {.name = "sweep/rigid-teapot",
-     .unit = "pair",
-     .setup = patch_setup,
-     .run = rigid_run,
-     .finish = contact_finish,
-     .teardown = contact_teardown,
-     .variant = RIGID},
+    CONTACT("sweep/rigid-teapot", patch_setup, rigid_run, RIGID),
     {.name = NULL},
 };

@@ -15,9 +15,7 @@ static abut_status create_setup(bench_state *state) {
     create_data *data = state->data;
     TRY(bench_grid_million(state, &data->grid));
     size_t scalars = 3 * (size_t)data->grid.vertex_count;
-    data->doubles = malloc(scalars * sizeof *data->doubles);
-    if (!data->doubles)
-        return bench_fail(ABUT_ERROR_MEMORY, "no memory");
+    data->doubles = bench_array(state, scalars, sizeof *data->doubles);
     for (size_t i = 0; i < scalars; i++)
         data->doubles[i] = data->grid.positions[i];
     state->elements = data->grid.triangle_count;
@@ -46,9 +44,7 @@ static abut_status create_finish(bench_state *state) {
 
 static void create_teardown(bench_state *state) {
     create_data *data = state->data;
-    abut_mesh_destroy(data->mesh);
     bench_grid_destroy(&data->grid);
-    free(data->doubles);
 }
 
 #define CREATE(name_, variant_)                                               \

@@ -44,6 +44,7 @@ abut_status bench_device_open(bench_state *state, abut_device **device) {
     state->skipped = status == ABUT_ERROR_DEVICE && !wanted;
     if (status)
         return status;
+    bench_keep(state, *device);
     static bool details;
     abut_device_info info = get_device_info(*device);
     if (!details)
@@ -93,10 +94,8 @@ static abut_status setup_words(bench_state *state) {
     device_data *data = state->data;
     data->count = state->quick ? 20003 : (size_t)64 << 20;
     data->calls = state->quick ? 1 : CALLS;
-    uint32_t *words = malloc(data->count * 4), *got = malloc(data->count * 4);
+    uint32_t *words = bench_array(state, data->count, 4), *got = bench_array(state, data->count, 4);
     uint64_t random = 7;
-    if (!(words && got))
-        return bench_fail(ABUT_ERROR_MEMORY, "no memory");
     for (size_t i = 0; i < data->count; i++)
         words[i] = (uint32_t)(bench_random(&random) >> 40) & (i % 3 ? 0xffff : 0); /* many zeros */
     TRY(abuti_buffer_create(data->device, data->count, 4, &data->in));
@@ -104,8 +103,6 @@ static abut_status setup_words(bench_state *state) {
     TRY(abuti_buffer_create(data->device, 1, 4, &data->total));
     TRY(abuti_buffer_upload(&data->queue, &data->in, 0, words, data->count * 4));
     TRY(check_words(state, words, got));
-    free(words);
-    free(got);
     state->elements = (double)data->count * data->calls;
     state->bytes = state->elements * 8;
     return ABUT_OK;
@@ -116,11 +113,10 @@ static abut_status setup_words(bench_state *state) {
 /* Restores keys and values. */
 static abut_status restore_pairs(bench_state *state) {
     device_data *data = state->data;
-    abut_status status =
-        abuti_buffer_copy(&data->queue, &data->origin, &data->keys, data->count * key_bytes(state));
-    if (!status)
-        status = abuti_buffer_copy(&data->queue, &data->in, &data->values, data->count * 4);
-    return status ? status : abuti_queue_finish(&data->queue);
+    TRY(abuti_buffer_copy(&data->queue, &data->origin, &data->keys,
+                          data->count * key_bytes(state)));
+    TRY(abuti_buffer_copy(&data->queue, &data->in, &data->values, data->count * 4));
+    return abuti_queue_finish(&data->queue);
 }
 
 static abut_status run_sort(bench_state *state) {
@@ -153,19 +149,14 @@ static size_t wrong_pairs(const void *before, const void *keys, const uint32_t *
 static abut_status check_pairs(bench_state *state, const void *before, void *keys,
                                uint32_t *values) {
     device_data *data = state->data;
-    unsigned char *seen = calloc(data->count, 1);
-    abut_status status = seen ? run_sort(state) : bench_fail(ABUT_ERROR_MEMORY, "no memory");
-    if (!status)
-        status = abuti_buffer_download(&data->queue, &data->keys, 0, keys,
-                                       data->count * key_bytes(state));
-    if (!status)
-        status = abuti_buffer_download(&data->queue, &data->values, 0, values, data->count * 4);
-    size_t wrong =
-        status ? 0 : wrong_pairs(before, keys, values, data->count, key_bytes(state), seen);
-    free(seen);
+    TRY(run_sort(state));
+    TRY(abuti_buffer_download(&data->queue, &data->keys, 0, keys, data->count * key_bytes(state)));
+    TRY(abuti_buffer_download(&data->queue, &data->values, 0, values, data->count * 4));
+    size_t wrong = wrong_pairs(before, keys, values, data->count, key_bytes(state),
+                               bench_array(state, data->count, 1));
     if (wrong)
         return bench_fail(ABUT_ERROR_DEVICE, "%zu wrong pairs of %zu", wrong, data->count);
-    return status ? status : restore_pairs(state);
+    return restore_pairs(state);
 }
 
 static abut_status make_pairs(bench_state *state, void *before, uint32_t *values) {
@@ -193,15 +184,11 @@ static abut_status setup_pairs(bench_state *state) {
     device_data *data = state->data;
     data->count = state->quick ? 20003 : (size_t)16 << 20;
     size_t bytes = key_bytes(state);
-    void *before = malloc(data->count * bytes), *keys = malloc(data->count * bytes);
-    uint32_t *values = malloc(data->count * 4);
-    if (!before || !keys || !values)
-        return bench_fail(ABUT_ERROR_MEMORY, "no memory");
+    void *before = bench_array(state, data->count, bytes),
+         *keys = bench_array(state, data->count, bytes);
+    uint32_t *values = bench_array(state, data->count, 4);
     TRY(make_pairs(state, before, values));
     TRY(check_pairs(state, before, keys, values));
-    free(before);
-    free(keys);
-    free(values);
     state->elements = (double)data->count;
     state->bytes = state->elements * 2 * ((double)bytes + 4);
     return ABUT_OK;
@@ -244,7 +231,6 @@ static void teardown(bench_state *state) {
         abuti_buffer_destroy(buffers[i]);
     abuti_tools_destroy(data->tools);
     abuti_queue_close(&data->queue);
-    abut_device_destroy(data->device);
 }
 
 /* ---- details ---- */

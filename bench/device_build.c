@@ -79,8 +79,6 @@ static void teardown(bench_state *state) {
     abuti_bvh_device_destroy(&data->there);
     abuti_bvh_builder_destroy(data->builder);
     abuti_queue_close(&data->queue);
-    abut_device_destroy(data->device);
-    abut_mesh_destroy(data->mesh);
 }
 
 static void print_details(const bench_case *which, const bench_result *result) {

@@ -67,14 +67,12 @@ static abut_status check(bench_state *state) {
     field_data *data = state->data;
     abut_field_info info = get_field_info(data->field);
     size_t all = grid_cells(&info.grid), some = all < CHECKED ? all : CHECKED;
-    float *values = malloc(all * sizeof *values);
-    size_t *cells = malloc(some * sizeof *cells);
-    abut_vec3 *centres = malloc(some * sizeof *centres);
-    abut_nearest *nearest = malloc(some * sizeof *nearest);
+    float *values = bench_array(state, all, sizeof *values);
+    size_t *cells = bench_array(state, some, sizeof *cells);
+    abut_vec3 *centres = bench_array(state, some, sizeof *centres);
+    abut_nearest *nearest = bench_array(state, some, sizeof *nearest);
     uint64_t random = 3;
     const uint32_t *n = info.grid.count;
-    if (!values || !cells || !centres || !nearest)
-        return bench_fail(ABUT_ERROR_MEMORY, "no memory");
     TRY(abut_buffer_read(abut_field_values(data->field), 0, values, all * sizeof *values));
     for (size_t i = 0; i < some; i++) {
         cells[i] = bench_random(&random) % all;
@@ -87,12 +85,7 @@ static abut_status check(bench_state *state) {
     }
     abut_array points = abut_array_host(centres);
     TRY(abut_sign_nearest_batch(data->bvh, points, some, HUGE_VAL, abut_array_host(nearest)));
-    TRY(compare(data, values, nearest, cells, some));
-    free(values);
-    free(cells);
-    free(centres);
-    free(nearest);
-    return ABUT_OK;
+    return compare(data, values, nearest, cells, some);
 }
 
 static abut_status measure_on_device(bench_state *state) {
@@ -109,12 +102,12 @@ static abut_status setup(bench_state *state) {
     field_data *data = state->data;
     TRY(bench_model_create(state, (bench_model)(state->which->variant & 3), &data->mesh));
     TRY(bench_device_open(state, &data->device));
-    TRY(abut_bvh_create(data->mesh, NULL, &data->bvh));
+    MAKE(data->bvh, abut_bvh_create(data->mesh, NULL, &data->bvh));
     TRY(abut_sign_prepare(data->bvh, NULL));
-    TRY(abuti_bvh_copy_to_device(data->bvh, data->device, &data->there));
+    MAKE(data->there, abuti_bvh_copy_to_device(data->bvh, data->device, &data->there));
     abut_field_options options = options_of(state, data->mesh);
     state->elements = (double)options.grid.count[0] * options.grid.count[1] * options.grid.count[2];
-    TRY(abut_field_create_from(data->there, &options, &data->field));
+    MAKE(data->field, abut_field_create_from(data->there, &options, &data->field));
     TRY(check(state));
     return measure_on_device(state);
 }
@@ -131,22 +124,11 @@ static abut_status finish(bench_state *state) {
     const abut_buffer *values = abut_field_values(data->field);
     float layer[4096], *to = layer;
     size_t wide = n[0] < 64 ? n[0] : 64, high = n[1] < 64 ? n[1] : 64;
-    abut_status status = ABUT_OK;
-    for (size_t j = 0; j < high && !status; j++, to += wide)
-        status = abut_buffer_read(values, sizeof *to * n[0] * (j + (size_t)n[1] * (n[2] / 2)), to,
-                                  wide * sizeof *to);
-    if (!status)
-        state->hash = bench_hash(0, layer, wide * high * sizeof *layer);
-    return status;
-}
-
-static void teardown(bench_state *state) {
-    field_data *data = state->data;
-    abut_field_destroy(data->field);
-    abut_bvh_destroy(data->there);
-    abut_bvh_destroy(data->bvh);
-    abut_mesh_destroy(data->mesh);
-    abut_device_destroy(data->device);
+    for (size_t j = 0; j < high; j++, to += wide)
+        TRY(abut_buffer_read(values, sizeof *to * n[0] * (j + (size_t)n[1] * (n[2] / 2)), to,
+                             wide * sizeof *to));
+    state->hash = bench_hash(0, layer, wide * high * sizeof *layer);
+    return ABUT_OK;
 }
 
 static void print_details(const bench_case *which, const bench_result *result) {
@@ -235,8 +217,6 @@ static abut_status finish_whole(bench_state *state) {
 static void teardown_whole(bench_state *state) {
     whole_data *data = state->data;
     free(data->values);
-    abut_mesh_destroy(data->mesh);
-    abut_device_destroy(data->device);
 }
 
 static void print_whole_details(const bench_case *which, const bench_result *result) {
@@ -254,11 +234,10 @@ static void print_whole_details(const bench_case *which, const bench_result *res
         .print_details = print_whole_details                                                       \
     }
 
-#define FIELD_CASE(name_, variant_)                                                      \
-    {                                                                                    \
-        .name = name_, .unit = "cell", .data_bytes = sizeof(field_data), .setup = setup, \
-        .run = run, .finish = finish, .teardown = teardown, .variant = variant_,         \
-        .print_details = print_details                                                   \
+#define FIELD_CASE(name_, variant_)                                                       \
+    {                                                                                     \
+        .name = name_, .unit = "cell", .data_bytes = sizeof(field_data), .setup = setup,  \
+        .run = run, .finish = finish, .variant = variant_, .print_details = print_details \
     }
 
 const bench_case bench_device_field_cases[] = {

@@ -156,21 +156,18 @@ static int by_key(const void *a, const void *b) {
     return x < y ? -1 : x > y;
 }
 
-static abut_status order_rays(query_data *data, abut_box box) {
+static void order_rays(bench_state *state, abut_box box) {
+    query_data *data = state->data;
     abut_ray *rays = data->inputs;
-    keyed_ray *list = malloc(data->count * sizeof *list);
-    if (!list)
-        return bench_fail(ABUT_ERROR_MEMORY, "no memory");
+    keyed_ray *list = bench_array(state, data->count, sizeof *list);
     for (size_t i = 0; i < data->count; i++)
         list[i] = (keyed_ray){key_of(box, &rays[i]), rays[i]};
     qsort(list, data->count, sizeof *list, by_key);
     for (size_t i = 0; i < data->count; i++)
         rays[i] = list[i].ray;
-    free(list);
-    return ABUT_OK;
 }
 
-static abut_status make_inputs(bench_state *state, query_data *data) {
+static void make_inputs(bench_state *state, query_data *data) {
     static const size_t bytes[] = {[GRID] = 12, /* floats */
                                    [FLOATS] = 12,
                                    [POINTS] = sizeof(abut_vec3),
@@ -184,10 +181,8 @@ static abut_status make_inputs(bench_state *state, query_data *data) {
                   : input == POSES ? (state->quick ? 100 : 100000)
                                    : (state->quick ? 3000 : 10000000);
     data->input_bytes = bytes[input];
-    data->inputs = calloc(data->count, data->input_bytes);
-    data->answers = calloc(data->count, data->kind->answer_bytes);
-    if (!data->inputs || !data->answers)
-        return bench_fail(ABUT_ERROR_MEMORY, "no memory");
+    data->inputs = bench_array(state, data->count, data->input_bytes);
+    data->answers = bench_array(state, data->count, data->kind->answer_bytes);
     state->elements = (double)data->count;
     if (input == GRID || input == FLOATS)
         fill_floats(data, box, side);
@@ -204,7 +199,8 @@ static abut_status make_inputs(bench_state *state, query_data *data) {
         ((abut_ray *)data->inputs)[i] =
             (abut_ray){place, {x, y, bench_random_real(&random, -1, 1)}};
     }
-    return input == ORDERED ? order_rays(data, box) : ABUT_OK;
+    if (input == ORDERED)
+        order_rays(state, box);
 }
 
 /* ---- a run ---- */
@@ -220,46 +216,28 @@ static abut_status query_run(bench_state *state) {
 
 static abut_status query_finish(bench_state *state) {
     query_data *data = state->data;
-    abut_status status = ABUT_OK;
     if (data->out)
-        status =
-            abut_buffer_read(data->out, 0, data->answers, data->count * data->kind->answer_bytes);
-    if (!status)
-        state->hash = hash_answers(data->kind, data->answers, data->count);
-    return status;
+        TRY(abut_buffer_read(data->out, 0, data->answers, data->count * data->kind->answer_bytes));
+    state->hash = hash_answers(data->kind, data->answers, data->count);
+    return ABUT_OK;
 }
 
 /* Compares the first results with the CPU's. */
 static abut_status check_answers(bench_state *state) {
     query_data *data = state->data;
     const size_t count = data->count < CHECKED ? data->count : CHECKED;
-    void *expected = calloc(count, data->kind->answer_bytes);
-    abut_status status = expected ? query_run(state) : bench_fail(ABUT_ERROR_MEMORY, "no memory");
-    if (!status)
-        status = query_finish(state);
-    if (!status)
-        status = data->kind->run(data->bvh, abut_array_host(data->inputs), count,
-                                 abut_array_host(expected));
-    if (!status &&
-        hash_answers(data->kind, expected, count) != hash_answers(data->kind, data->answers, count))
-        status = bench_fail(ABUT_ERROR_DEVICE, "the answers are not those of the CPU");
-    free(expected);
-    return status;
+    void *expected = bench_array(state, count, data->kind->answer_bytes);
+    TRY(query_run(state));
+    TRY(query_finish(state));
+    TRY(data->kind->run(data->bvh, abut_array_host(data->inputs), count,
+                        abut_array_host(expected)));
+    return hash_answers(data->kind, expected, count) ==
+                   hash_answers(data->kind, data->answers, count)
+               ? ABUT_OK
+               : bench_fail(ABUT_ERROR_DEVICE, "the answers are not those of the CPU");
 }
 
 enum { KIND = 16 }; /* a variant is a model and KIND x the index of a query */
-
-static void query_teardown(bench_state *state) {
-    query_data *data = state->data;
-    abut_buffer_destroy(data->in);
-    abut_buffer_destroy(data->out);
-    abut_bvh_destroy(data->there);
-    abut_bvh_destroy(data->bvh);
-    abut_mesh_destroy(data->mesh);
-    abut_device_destroy(data->device);
-    free(data->inputs);
-    free(data->answers);
-}
 
 static void print_details(const bench_case *which, const bench_result *result) {
     printf("  %.1f M %s/s", result->elements / result->median_ms * 1e-3, which->unit);
@@ -304,16 +282,17 @@ static abut_status query_setup(bench_state *state) {
     data->kind = &kinds[state->which->variant / KIND];
     TRY(bench_model_create(state, model, &data->mesh));
     TRY(bench_device_open(state, &data->device));
-    TRY(abut_bvh_create(data->mesh, NULL, &data->bvh));
+    MAKE(data->bvh, abut_bvh_create(data->mesh, NULL, &data->bvh));
     if (data->kind->input == POINTS)
         TRY(abut_sign_prepare(data->bvh, NULL));
-    TRY(abuti_bvh_copy_to_device(data->bvh, data->device, &data->there));
-    TRY(make_inputs(state, data));
+    MAKE(data->there, abuti_bvh_copy_to_device(data->bvh, data->device, &data->there));
+    make_inputs(state, data);
     if (!data->kind->host) {
         const size_t bytes = data->count * data->input_bytes;
-        TRY(abut_buffer_create(data->device, bytes, &data->in));
+        MAKE(data->in, abut_buffer_create(data->device, bytes, &data->in));
         TRY(abut_buffer_write(data->in, 0, data->inputs, bytes));
-        TRY(abut_buffer_create(data->device, data->count * data->kind->answer_bytes, &data->out));
+        MAKE(data->out,
+             abut_buffer_create(data->device, data->count * data->kind->answer_bytes, &data->out));
     }
     return check_answers(state);
 }
@@ -321,8 +300,8 @@ static abut_status query_setup(bench_state *state) {
 #define QUERY(name_, unit_, model_, kind_)                                                    \
     {                                                                                         \
         .name = name_, .unit = unit_, .data_bytes = sizeof(query_data), .setup = query_setup, \
-        .run = query_run, .finish = query_finish, .teardown = query_teardown,                 \
-        .variant = BENCH_##model_ + KIND * kind_, .print_details = print_details              \
+        .run = query_run, .finish = query_finish, .variant = BENCH_##model_ + KIND * kind_,   \
+        .print_details = print_details                                                        \
     }
 
 const bench_case bench_device_query_cases[] = {

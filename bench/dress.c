@@ -58,11 +58,11 @@ static abut_status make_meshes(bench_state *state, dress_data *data) {
     ball.radius = 0.3;
     ball.segments = 5;
     TRY(abut_shape_create(state->context, &sheet, &raw));
-    TRY(make_layers(state, raw, &data->sheet));
+    MAKE(data->sheet, make_layers(state, raw, &data->sheet));
     abut_mesh_destroy(raw);
-    TRY(abut_shape_create(state->context, &ball, &data->ball));
-    data->ball_end = malloc(abut_mesh_vertex_count(data->ball) * sizeof *data->ball_end);
-    return data->ball_end ? ABUT_OK : bench_fail(ABUT_ERROR_MEMORY, "no memory");
+    MAKE(data->ball, abut_shape_create(state->context, &ball, &data->ball));
+    data->ball_end = bench_array(state, abut_mesh_vertex_count(data->ball), sizeof *data->ball_end);
+    return ABUT_OK;
 }
 
 static void drop_small(dress_data *data) {
@@ -176,12 +176,15 @@ static abut_status check(bench_state *state, dress_data *data) {
 static abut_status dress_setup(bench_state *state) {
     dress_data *data = state->data;
     const bool there = (state->which->variant & DEVICE) != 0;
-    TRY(there ? bench_device_open(state, &data->device) : ABUT_OK);
+    if (there)
+        TRY(bench_device_open(state, &data->device));
     abut_character_figure_options figure = abut_character_figure_options_default();
     figure.figure = ABUT_CHARACTER_FIGURE_FEMALE;
     figure.triangles = BODY_TRIANGLES;
-    TRY(state->quick ? make_meshes(state, data)
-                     : abut_character_create_figure(state->context, &figure, &data->figure));
+    if (state->quick)
+        TRY(make_meshes(state, data));
+    else
+        MAKE(data->figure, abut_character_create_figure(state->context, &figure, &data->figure));
     data->frames = state->quick ? 20 : 6;
     if (there)
         TRY(check(state, data));
@@ -203,13 +206,7 @@ static abut_status dress_finish(bench_state *state) {
 }
 
 static void dress_teardown(bench_state *state) {
-    dress_data *data = state->data;
-    drop(data);
-    abut_character_destroy(data->figure);
-    abut_device_destroy(data->device);
-    abut_mesh_destroy(data->sheet);
-    abut_mesh_destroy(data->ball);
-    free(data->ball_end);
+    drop(state->data);
 }
 
 static void print_details(const bench_case *which, const bench_result *result) {

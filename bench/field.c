@@ -25,14 +25,13 @@ abut_grid bench_field_grid(const abut_mesh *mesh, uint32_t cells) {
 }
 
 /* Moves the twentieth of the box with the largest x. */
-static abut_status move_some(const bench_state *state, field_data *data) {
+static abut_status move_some(bench_state *state, field_data *data) {
     uint32_t count = abut_mesh_vertex_count(data->mesh);
     abut_box box = abut_mesh_bounds(data->mesh);
-    abut_vec3 origin = abut_mesh_local_origin(data->mesh), *p = malloc(count * sizeof *p);
+    abut_vec3 origin = abut_mesh_local_origin(data->mesh),
+              *p = bench_array(state, count, sizeof *p);
     abut_mesh_input input = abut_mesh_input_default();
     input.position_type = ABUT_SCALAR_FLOAT64;
-    if (!p)
-        return bench_fail(ABUT_ERROR_MEMORY, "no memory");
     for (uint32_t v = 0; v < count; v++) {
         abut_vec3 at = abut_mesh_local_positions(data->mesh)[v];
         p[v] = (abut_vec3){origin.x + at.x, origin.y + at.y, origin.z + at.z};
@@ -43,8 +42,7 @@ static abut_status move_some(const bench_state *state, field_data *data) {
     input.vertex_count = count;
     input.indices = abut_mesh_indices(data->mesh);
     input.triangle_count = abut_mesh_triangle_count(data->mesh);
-    TRY(abut_mesh_create(state->context, &input, &data->moved));
-    free(p);
+    MAKE(data->moved, abut_mesh_create(state->context, &input, &data->moved));
     return ABUT_OK;
 }
 
@@ -61,7 +59,8 @@ static abut_status field_setup(bench_state *state) {
     if (!(variant & UPDATE))
         return ABUT_OK;
     TRY(move_some(state, data));
-    return abut_field_create(data->mesh, &data->options, &data->field);
+    MAKE(data->field, abut_field_create(data->mesh, &data->options, &data->field));
+    return ABUT_OK;
 }
 
 static abut_status run_create(bench_state *state) {
@@ -104,18 +103,10 @@ static abut_status field_finish(bench_state *state) {
     return ABUT_OK;
 }
 
-static void field_teardown(bench_state *state) {
-    field_data *data = state->data;
-    abut_field_destroy(data->field);
-    abut_mesh_destroy(data->moved);
-    abut_mesh_destroy(data->mesh);
-}
-
 #define FIELD(name_, run_, variant_)                                                           \
     {                                                                                          \
         .name = name_, .unit = "cell", .data_bytes = sizeof(field_data), .setup = field_setup, \
-        .run = run_, .finish = field_finish, .teardown = field_teardown, .variant = variant_,  \
-        .threaded = true                                                                       \
+        .run = run_, .finish = field_finish, .variant = variant_, .threaded = true             \
     }
 
 const bench_case bench_field_cases[] = {

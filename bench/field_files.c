@@ -41,10 +41,9 @@ static abut_status write_file(const bench_state *state) {
 static abut_status setup(bench_state *state) {
     files_data *data = state->data;
     snprintf(data->path, sizeof data->path, "%s/field.abutf", state->folder);
-    abut_status status = make_field(state, &data->field);
-    state->bytes = (double)get_field_info(data->field).bytes;
-    state->elements = state->bytes;
-    return status || state->which->variant & WRITE ? status : write_file(state);
+    MAKE(data->field, make_field(state, &data->field));
+    state->bytes = state->elements = (double)get_field_info(data->field).bytes;
+    return state->which->variant & WRITE ? ABUT_OK : write_file(state);
 }
 
 static abut_status run(bench_state *state) {
@@ -69,11 +68,6 @@ static abut_status finish(bench_state *state) {
     state->hash = bench_hash(state->hash, &info.highest, sizeof info.highest);
     abut_field_destroy(field);
     return ABUT_OK;
-}
-
-static void teardown(bench_state *state) {
-    files_data *data = state->data;
-    abut_field_destroy(data->field);
 }
 
 /* ---- the cache ---- */
@@ -109,7 +103,7 @@ static abut_status cache_setup(bench_state *state) {
     data->options.cells = state->quick ? 32 : 256;
     data->options.cache = data->folder;
     abut_shape shape = abut_shape_default(ABUT_SHAPE_TORUS);
-    TRY(abut_shape_create(state->context, &shape, &data->mesh));
+    MAKE(data->mesh, abut_shape_create(state->context, &shape, &data->mesh));
     TRY(cache_run(state));
     state->bytes = state->elements = (double)get_field_info(data->field).bytes;
     return cache_finish(state);
@@ -117,16 +111,13 @@ static abut_status cache_setup(bench_state *state) {
 
 static void cache_teardown(bench_state *state) {
     cache_data *data = state->data;
-    abut_field_destroy(data->field);
-    abut_mesh_destroy(data->mesh);
     abut_field_cache_clear(NULL, data->folder, 0, NULL, NULL);
 }
 
 #define CASE(label, how, goal)                                                                    \
     {                                                                                             \
         .name = "field/" label, .unit = "byte", .data_bytes = sizeof(files_data), .setup = setup, \
-        .run = run, .finish = finish, .teardown = teardown, .variant = how, .threaded = true,     \
-        .goal_ms = goal                                                                           \
+        .run = run, .finish = finish, .variant = how, .threaded = true, .goal_ms = goal           \
     }
 
 /* The goal is 1 GB/s of values: 67 MB, and 20 MB in the cache. */

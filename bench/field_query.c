@@ -9,7 +9,6 @@ typedef struct query_data {
     abut_field *field;
     abut_vec3 *points;
     uint32_t count;
-    uint64_t hash;
 } query_data;
 
 static abut_status build(bench_state *state, query_data *data) {
@@ -22,7 +21,7 @@ static abut_status build(bench_state *state, query_data *data) {
     options.layout = state->which->variant & SPARSE ? ABUT_FIELD_SPARSE : ABUT_FIELD_DENSE;
     options.type = state->which->variant & INT16 ? ABUT_FIELD_INT16 : ABUT_FIELD_FLOAT;
     TRY(abut_shape_create(state->context, &shape, &mesh));
-    TRY(abut_field_create(mesh, &options, &data->field));
+    MAKE(data->field, abut_field_create(mesh, &options, &data->field));
     abut_mesh_destroy(mesh);
     return ABUT_OK;
 }
@@ -32,9 +31,7 @@ static abut_status setup(bench_state *state) {
     TRY(build(state, data));
     data->count = state->quick ? 1000 : 1000000;
     state->elements = data->count;
-    data->points = malloc(data->count * sizeof *data->points);
-    if (!data->points)
-        return bench_fail(ABUT_ERROR_MEMORY, "no memory");
+    data->points = bench_array(state, data->count, sizeof *data->points);
     abut_grid grid = get_field_info(data->field).grid;
     uint64_t random = 5;
     for (uint32_t i = 0; i < data->count; i++) {
@@ -59,26 +56,14 @@ static abut_status run(bench_state *state) {
         sum[2] += value.gradient.y;
         sum[3] += value.gradient.z;
     }
-    data->hash = bench_hash(0, sum, sizeof sum);
+    state->hash = bench_hash(0, sum, sizeof sum);
     return ABUT_OK;
 }
 
-static abut_status finish(bench_state *state) {
-    state->hash = ((query_data *)state->data)->hash;
-    return ABUT_OK;
-}
-
-static void teardown(bench_state *state) {
-    query_data *data = state->data;
-    abut_field_destroy(data->field);
-    free(data->points);
-}
-
-#define CASE(label, how, goal)                                                              \
-    {                                                                                       \
-        .name = "field/query-" label, .unit = "point", .data_bytes = sizeof(query_data),    \
-        .setup = setup, .run = run, .finish = finish, .teardown = teardown, .variant = how, \
-        .goal_ms = goal                                                                     \
+#define CASE(label, how, goal)                                                           \
+    {                                                                                    \
+        .name = "field/query-" label, .unit = "point", .data_bytes = sizeof(query_data), \
+        .setup = setup, .run = run, .variant = how, .goal_ms = goal                      \
     }
 
 /* Goals are those of a million points: 60 ns each. */

@@ -44,12 +44,18 @@ static void put_ply(FILE *file, const bench_grid *grid, bool ascii) {
     }
 }
 
-static void put_obj(FILE *file, const bench_grid *grid) {
-    fprintf(file, "# a torus\n");
+/* A line for each vertex, with this many decimals. */
+static void put_points(FILE *file, const bench_grid *grid, const char *word, int decimals) {
     for (size_t v = 0; v < grid->vertex_count; v++) {
         const float *p = grid->positions + 3 * v;
-        fprintf(file, "v %.6f %.6f %.6f\n", (double)p[0], (double)p[1], (double)p[2]);
+        fprintf(file, "%s %.*f %.*f %.*f\n", word, decimals, (double)p[0], decimals, (double)p[1],
+                decimals, (double)p[2]);
     }
+}
+
+static void put_obj(FILE *file, const bench_grid *grid) {
+    fprintf(file, "# a torus\n");
+    put_points(file, grid, "v", 6);
     for (size_t t = 0; t < grid->triangle_count; t++) {
         const uint32_t *corner = grid->indices + 3 * t;
         fprintf(file, "f %u %u %u\n", corner[0] + 1, corner[1] + 1, corner[2] + 1);
@@ -58,17 +64,11 @@ static void put_obj(FILE *file, const bench_grid *grid) {
 
 static void put_obj_quads(FILE *file, const bench_grid *grid) {
     fprintf(file, "mtllib torus.mtl\no torus\n");
-    for (size_t v = 0; v < grid->vertex_count; v++) {
-        const float *p = grid->positions + 3 * v;
-        fprintf(file, "v %.6f %.6f %.6f\n", (double)p[0], (double)p[1], (double)p[2]);
-    }
+    put_points(file, grid, "v", 6);
     for (size_t v = 0; v < grid->vertex_count; v++)
         fprintf(file, "vt %.6f %.6f\n", (double)(v % grid->segments) / grid->segments,
                 (double)(v / grid->segments) / grid->rings);
-    for (size_t v = 0; v < grid->vertex_count; v++) {
-        const float *p = grid->positions + 3 * v;
-        fprintf(file, "vn %.4f %.4f %.4f\n", (double)p[0], (double)p[1], (double)p[2]);
-    }
+    put_points(file, grid, "vn", 4);
     fprintf(file, "usemtl clay\ns 1\n");
     for (size_t t = 0; t < grid->triangle_count; t += 2) {
         const uint32_t *corner = grid->indices + 3 * t; /* a b c, a c d */
@@ -136,7 +136,6 @@ static const char *ending(int variant) {
 
 static void file_teardown(bench_state *state) {
     file_data *data = state->data;
-    abut_mesh_destroy(data->mesh);
     remove(data->path);
 }
 
@@ -182,7 +181,7 @@ static abut_status write_setup(bench_state *state) {
     data->write.ascii = variant == PLY_ASCII || variant == STL_ASCII;
     bench_grid grid;
     TRY(bench_grid_million(state, &grid));
-    TRY(bench_grid_mesh(state, &grid, &data->mesh));
+    MAKE(data->mesh, bench_grid_mesh(state, &grid, &data->mesh));
     state->elements = grid.triangle_count;
     bench_grid_destroy(&grid);
     return ABUT_OK;

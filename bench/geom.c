@@ -82,19 +82,17 @@ static abut_status call_meet(const geom_input *in, double *answer) {
 
 static abut_status call_pair(const geom_input *in, double *answer) {
     abut_closest_pair closest;
-    abut_status status = abut_triangle_triangle_closest(&in->a, &in->b, &closest);
-    if (!status)
-        keep(answer, closest.distance, closest.point_a, closest.point_b);
-    return status;
+    TRY(abut_triangle_triangle_closest(&in->a, &in->b, &closest));
+    keep(answer, closest.distance, closest.point_a, closest.point_b);
+    return ABUT_OK;
 }
 
 static abut_status call_segments(const geom_input *in, double *answer) {
     abut_segment a = {{in->a.corner[0], in->a.corner[1]}}, b = {{in->b.corner[0], in->b.corner[1]}};
     abut_closest_pair closest;
-    abut_status status = abut_segment_segment_closest(&a, &b, &closest);
-    if (!status)
-        keep(answer, closest.distance, closest.point_a, closest.point_b);
-    return status;
+    TRY(abut_segment_segment_closest(&a, &b, &closest));
+    keep(answer, closest.distance, closest.point_a, closest.point_b);
+    return ABUT_OK;
 }
 
 static abut_status call_ray(const geom_input *in, double *answer) {
@@ -112,10 +110,9 @@ static abut_status call_ray(const geom_input *in, double *answer) {
 static abut_status call_box(const geom_input *in, double *answer) {
     abut_box box = {{-0.25, -0.25, -0.25}, {0.25, 0.25, 0.25}};
     bool meet;
-    abut_status status = abut_box_triangle_intersect(&box, &in->a, &meet);
-    if (!status)
-        answer[0] = meet;
-    return status;
+    TRY(abut_box_triangle_intersect(&box, &in->a, &meet));
+    answer[0] = meet;
+    return ABUT_OK;
 }
 
 static abut_status call_angle(const geom_input *in, double *answer) {
@@ -124,11 +121,9 @@ static abut_status call_angle(const geom_input *in, double *answer) {
 
 static abut_status call_orient(const geom_input *in, double *answer) {
     int sign;
-    abut_status status =
-        abut_orient3d(in->a.corner[0], in->a.corner[1], in->a.corner[2], in->point, &sign);
-    if (!status)
-        answer[0] = sign;
-    return status;
+    TRY(abut_orient3d(in->a.corner[0], in->a.corner[1], in->a.corner[2], in->point, &sign));
+    answer[0] = sign;
+    return ABUT_OK;
 }
 
 static abut_status call_all(bench_state *state,

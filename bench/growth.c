@@ -37,7 +37,7 @@ static abut_status number(const bench_state *state, const char *name, long quick
     return ABUT_OK;
 }
 
-static abut_status make_shape(const bench_state *state, abut_mesh **mesh) {
+static abut_status make_shape(bench_state *state, abut_mesh **mesh) {
     const char *name = getenv("ABUT_BENCH_SHAPE"), *path = getenv("ABUT_BENCH_WRITE");
     uint32_t triangles;
     TRY(number(state, "ABUT_BENCH_TRIANGLES", 1000, 100000, 100000000, &triangles));
@@ -98,16 +98,15 @@ static abut_status setup_field(bench_state *state, growth_data *data) {
 
 static abut_status run_points(growth_data *data, bool single) {
     abut_array points = abut_array_host(data->points);
-    abut_status status = ABUT_OK;
     if (!single)
         return abut_nearest_point_batch(data->bvh, points, data->count, HUGE_VAL,
                                         abut_array_host(data->nearest));
-    for (uint32_t i = 0; i < data->count && !status; i++) {
+    for (uint32_t i = 0; i < data->count; i++) {
         const double *p = data->points[i];
-        status = abut_nearest_point(data->bvh, (abut_vec3){p[0], p[1], p[2]}, HUGE_VAL,
-                                    &data->nearest[i]);
+        TRY(abut_nearest_point(data->bvh, (abut_vec3){p[0], p[1], p[2]}, HUGE_VAL,
+                               &data->nearest[i]));
     }
-    return status;
+    return ABUT_OK;
 }
 
 static abut_status growth_run(bench_state *state) {
@@ -139,9 +138,7 @@ static abut_status growth_run(bench_state *state) {
 static abut_status growth_setup(bench_state *state) {
     growth_data *data = state->data;
     int question = state->which->variant;
-    abut_status status = make_shape(state, &data->mesh);
-    if (status)
-        return status;
+    MAKE(data->mesh, make_shape(state, &data->mesh));
     if (question == FIELD || question == BAND || question == SPARSE)
         return setup_field(state, data);
     state->elements = abut_mesh_triangle_count(data->mesh);
@@ -156,19 +153,17 @@ static abut_status growth_setup(bench_state *state) {
                   : state->quick        ? 4
                                         : 12;
     state->elements = data->count ? data->count : state->elements;
-    data->points = malloc((points ? data->count : 1) * sizeof *data->points);
-    data->nearest = malloc((points ? data->count : 1) * sizeof *data->nearest);
-    data->poses = malloc((points ? 1 : data->count + 1) * sizeof *data->poses);
-    data->separations = malloc((points ? 1 : data->count + 1) * sizeof *data->separations);
-    if (!data->points || !data->nearest || !data->poses || !data->separations)
-        return bench_fail(ABUT_ERROR_MEMORY, "no memory");
+    data->points = bench_array(state, data->count, sizeof *data->points);
+    data->nearest = bench_array(state, data->count, sizeof *data->nearest);
+    data->poses = bench_array(state, data->count, sizeof *data->poses);
+    data->separations = bench_array(state, data->count, sizeof *data->separations);
     if (points)
         make_points(data);
     else
         make_poses(data, question == ALIGNED);
-    status = abut_bvh_create(data->mesh, NULL, &data->bvh);
+    MAKE(data->bvh, abut_bvh_create(data->mesh, NULL, &data->bvh));
     /* Data that are created after several queries are created here, before the timing. */
-    return status || points || question == SELF ? status : growth_run(state);
+    return points || question == SELF ? ABUT_OK : growth_run(state);
 }
 
 static abut_status growth_finish(bench_state *state) {
@@ -196,22 +191,11 @@ static abut_status growth_finish(bench_state *state) {
     return ABUT_OK;
 }
 
-static void growth_teardown(bench_state *state) {
-    growth_data *data = state->data;
-    abut_field_destroy(data->field);
-    abut_bvh_destroy(data->bvh);
-    abut_mesh_destroy(data->mesh);
-    free(data->points);
-    free(data->nearest);
-    free(data->poses);
-    free(data->separations);
-}
-
-#define GROWTH(name_, unit_, variant_, threaded_)                                  \
-    {                                                                              \
-        .name = "growth/" name_, .unit = unit_, .data_bytes = sizeof(growth_data), \
-        .setup = growth_setup, .run = growth_run, .finish = growth_finish,         \
-        .teardown = growth_teardown, .variant = variant_, .threaded = threaded_    \
+#define GROWTH(name_, unit_, variant_, threaded_)                                               \
+    {                                                                                           \
+        .name = "growth/" name_, .unit = unit_, .data_bytes = sizeof(growth_data),              \
+        .setup = growth_setup, .run = growth_run, .finish = growth_finish, .variant = variant_, \
+        .threaded = threaded_                                                                   \
     }
 
 const bench_case bench_growth_cases[] = {

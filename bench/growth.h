@@ -6,7 +6,7 @@
 
 /* By name: "scan", "torus", "nested", "cylinder", "plates", "spiral"; with approximately this
  * number of triangles. */
-abut_status growth_shape_create(const bench_state *state, const char *name, uint32_t triangles,
+abut_status growth_shape_create(bench_state *state, const char *name, uint32_t triangles,
                                 abut_mesh **mesh);
 
 #endif

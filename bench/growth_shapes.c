@@ -5,7 +5,6 @@
 #include "growth.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* ---- mesh builder ---- */
@@ -16,11 +15,9 @@ typedef struct maker {
     uint32_t vertex_count, triangle_count;
 } maker;
 
-static bool reserve(maker *m, uint64_t vertices, uint64_t triangles) {
-    m->vertex_count = m->triangle_count = 0;
-    m->positions = malloc(3 * vertices * sizeof *m->positions);
-    m->indices = malloc(3 * triangles * sizeof *m->indices);
-    return m->positions && m->indices;
+static maker reserve(bench_state *state, uint64_t vertices, uint64_t triangles) {
+    return (maker){.positions = bench_array(state, 3 * vertices, sizeof(float)),
+                   .indices = bench_array(state, 3 * triangles, sizeof(uint32_t))};
 }
 
 static void add_vertex(maker *m, double x, double y, double z) {
@@ -37,14 +34,10 @@ static void add_quad(maker *m, uint32_t a, uint32_t b, uint32_t c, uint32_t d, b
     m->triangle_count += 2;
 }
 
-static abut_status finish(const bench_state *state, maker *m, bool reserved, abut_mesh **mesh) {
+static abut_status finish(const bench_state *state, const maker *m, abut_mesh **mesh) {
     abut_mesh_input input =
         abut_mesh_input_floats(m->positions, m->vertex_count, m->indices, m->triangle_count);
-    TRY(reserved ? abut_mesh_create(state->context, &input, mesh)
-                 : bench_fail(ABUT_ERROR_MEMORY, "no memory for a shape"));
-    free(m->positions);
-    free(m->indices);
-    return ABUT_OK;
+    return abut_mesh_create(state->context, &input, mesh);
 }
 
 static uint32_t at_least(double value, uint32_t least) {
@@ -79,7 +72,7 @@ static double noise(const double at[3]) {
 
 /* Lumps of half the size down to fine folds, each octave half as high as the previous one, and
  * the error of a scanner: a twentieth of an edge. No two parts of it are equal. */
-static abut_status make_scan(const bench_state *state, uint32_t triangles, abut_mesh **mesh) {
+static abut_status make_scan(bench_state *state, uint32_t triangles, abut_mesh **mesh) {
     abut_shape shape = abut_shape_default(ABUT_SHAPE_ICOSPHERE);
     shape.segments = at_least(sqrt(triangles / 20.0), 1);
     abut_mesh *ball = NULL;
@@ -88,9 +81,8 @@ static abut_status make_scan(const bench_state *state, uint32_t triangles, abut_
     const abut_vec3 *from = abut_mesh_local_positions(ball);
     double edge = sqrt(29.0 / triangles) * shape.radius; /* 4 pi r^2 = n sqrt(3) / 4 edge^2 */
     uint64_t random = 21;
-    maker m;
-    bool reserved = reserve(&m, count, abut_mesh_triangle_count(ball));
-    for (uint32_t v = 0; v < count && reserved; v++) {
+    maker m = reserve(state, count, abut_mesh_triangle_count(ball));
+    for (uint32_t v = 0; v < count; v++) {
         double p[3] = {from[v].x / shape.radius, from[v].y / shape.radius,
                        from[v].z / shape.radius};
         double radius = 1, frequency = 1.7, high = 0.32;
@@ -102,18 +94,15 @@ static abut_status make_scan(const bench_state *state, uint32_t triangles, abut_
         radius += bench_random_real(&random, -0.05, 0.05) * edge;
         add_vertex(&m, radius * p[0], 0.75 * radius * p[1], 0.6 * radius * p[2]);
     }
-    if (reserved) {
-        m.triangle_count = abut_mesh_triangle_count(ball);
-        memcpy(m.indices, abut_mesh_indices(ball),
-               3 * (size_t)m.triangle_count * sizeof *m.indices);
-    }
+    m.triangle_count = abut_mesh_triangle_count(ball);
+    memcpy(m.indices, abut_mesh_indices(ball), 3 * (size_t)m.triangle_count * sizeof *m.indices);
     abut_mesh_destroy(ball);
-    return finish(state, &m, reserved, mesh);
+    return finish(state, &m, mesh);
 }
 
 /* ---- shapes with an axis ---- */
 
-static abut_status make_torus(const bench_state *state, uint32_t triangles, abut_mesh **mesh) {
+static abut_status make_torus(bench_state *state, uint32_t triangles, abut_mesh **mesh) {
     abut_shape shape = abut_shape_default(ABUT_SHAPE_TORUS);
     shape.radius = 1;
     shape.radius2 = 0.4;
@@ -122,7 +111,7 @@ static abut_status make_torus(const bench_state *state, uint32_t triangles, abut
     return abut_shape_create(state->context, &shape, mesh);
 }
 
-static abut_status make_cylinder(const bench_state *state, uint32_t triangles, abut_mesh **mesh) {
+static abut_status make_cylinder(bench_state *state, uint32_t triangles, abut_mesh **mesh) {
     abut_shape shape = abut_shape_default(ABUT_SHAPE_CYLINDER);
     shape.radius = 0.1;
     shape.height = 4;
@@ -132,24 +121,20 @@ static abut_status make_cylinder(const bench_state *state, uint32_t triangles, a
 }
 
 /* Eight concentric spheres, every other one oriented inwards: four shells. */
-static abut_status make_nested(const bench_state *state, uint32_t triangles, abut_mesh **mesh) {
+static abut_status make_nested(bench_state *state, uint32_t triangles, abut_mesh **mesh) {
     enum { SPHERES = 8 };
     abut_mesh *balls[SPHERES] = {NULL};
     uint64_t vertices = 0, all = 0;
-    abut_status status = ABUT_OK;
-    for (uint32_t i = 0; i < SPHERES && !status; i++) {
+    for (uint32_t i = 0; i < SPHERES; i++) {
         abut_shape shape = abut_shape_default(ABUT_SHAPE_ICOSPHERE);
         shape.radius = (SPHERES - i) / (double)SPHERES;
         shape.segments = at_least(sqrt(triangles / 63.75) * shape.radius, 1);
-        status = abut_shape_create(state->context, &shape, &balls[i]);
-        if (!status) {
-            vertices += abut_mesh_vertex_count(balls[i]);
-            all += abut_mesh_triangle_count(balls[i]);
-        }
+        TRY(abut_shape_create(state->context, &shape, &balls[i]));
+        vertices += abut_mesh_vertex_count(balls[i]);
+        all += abut_mesh_triangle_count(balls[i]);
     }
-    maker m = {NULL, NULL, 0, 0};
-    bool reserved = !status && reserve(&m, vertices, all);
-    for (uint32_t i = 0; i < SPHERES && reserved; i++) {
+    maker m = reserve(state, vertices, all);
+    for (uint32_t i = 0; i < SPHERES; i++) {
         const abut_vec3 *p = abut_mesh_local_positions(balls[i]);
         const uint32_t *from = abut_mesh_indices(balls[i]);
         uint32_t first = m.vertex_count, *to = m.indices + 3 * (size_t)m.triangle_count;
@@ -164,7 +149,7 @@ static abut_status make_nested(const bench_state *state, uint32_t triangles, abu
     }
     for (uint32_t i = 0; i < SPHERES; i++)
         abut_mesh_destroy(balls[i]);
-    return status ? status : finish(state, &m, reserved, mesh);
+    return finish(state, &m, mesh);
 }
 
 /* ---- walls ---- */
@@ -196,13 +181,12 @@ static uint64_t wall_triangles(uint64_t columns, uint64_t rows) {
 }
 
 /* Sixteen plates of 1 x 1 x 0.02, 0.06 between their centres. */
-static abut_status make_plates(const bench_state *state, uint32_t triangles, abut_mesh **mesh) {
+static abut_status make_plates(bench_state *state, uint32_t triangles, abut_mesh **mesh) {
     enum { PLATES = 16 };
     uint32_t side = 1 + at_least(sqrt(triangles / (4.0 * PLATES) + 1) - 1, 1);
     uint64_t each = 2 * (uint64_t)side * side;
-    maker m;
-    bool reserved = reserve(&m, PLATES * each, PLATES * wall_triangles(side, side));
-    for (uint32_t n = 0; n < PLATES && reserved; n++) {
+    maker m = reserve(state, PLATES * each, PLATES * wall_triangles(side, side));
+    for (uint32_t n = 0; n < PLATES; n++) {
         uint32_t first = m.vertex_count;
         for (uint32_t k = 0; k < 2; k++)
             for (uint32_t j = 0; j < side; j++)
@@ -211,19 +195,18 @@ static abut_status make_plates(const bench_state *state, uint32_t triangles, abu
                                0.06 * n - 0.02 * k - 0.44);
         add_wall(&m, first, side, side);
     }
-    return finish(state, &m, reserved, mesh);
+    return finish(state, &m, mesh);
 }
 
 /* A sheet 0.03 thick and 1.5 high that is rolled up eight times, 0.1 from turn to turn; r^2 is
  * linear in the parameter, and so is the arc length. */
-static abut_status make_spiral(const bench_state *state, uint32_t triangles, abut_mesh **mesh) {
+static abut_status make_spiral(bench_state *state, uint32_t triangles, abut_mesh **mesh) {
     const double inner = 0.2, pitch = 0.1, turns = 8, outer = inner + pitch * turns;
     const double length = 3.14159265 * (outer * outer - inner * inner) / pitch, high = 1.5;
     uint32_t rows = 1 + at_least(sqrt(triangles / 4.0 * high / length + 0.3) - 0.5, 1);
     uint32_t columns = 1 + at_least((rows - 1) * length / high, 48);
-    maker m;
-    bool reserved = reserve(&m, 2 * (uint64_t)rows * columns, wall_triangles(columns, rows));
-    for (uint32_t k = 0; k < 2 && reserved; k++)
+    maker m = reserve(state, 2 * (uint64_t)rows * columns, wall_triangles(columns, rows));
+    for (uint32_t k = 0; k < 2; k++)
         for (uint32_t j = 0; j < rows; j++)
             for (uint32_t i = 0; i < columns; i++) {
                 double share = (double)i / (columns - 1), x, y;
@@ -233,22 +216,21 @@ static abut_status make_spiral(const bench_state *state, uint32_t triangles, abu
                 r += k ? -0.015 : 0.015;
                 add_vertex(&m, r * x, r * y, high * j / (rows - 1) - 0.5 * high);
             }
-    if (reserved)
-        add_wall(&m, 0, columns, rows);
-    return finish(state, &m, reserved, mesh);
+    add_wall(&m, 0, columns, rows);
+    return finish(state, &m, mesh);
 }
 
 /* ---- table ---- */
 
 static const struct {
     const char *name;
-    abut_status (*make)(const bench_state *, uint32_t, abut_mesh **);
+    abut_status (*make)(bench_state *, uint32_t, abut_mesh **);
 } shapes[] = {
     {"scan", make_scan},         {"torus", make_torus},   {"nested", make_nested},
     {"cylinder", make_cylinder}, {"plates", make_plates}, {"spiral", make_spiral},
 };
 
-abut_status growth_shape_create(const bench_state *state, const char *name, uint32_t triangles,
+abut_status growth_shape_create(bench_state *state, const char *name, uint32_t triangles,
                                 abut_mesh **mesh) {
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
         if (strcmp(shapes[i].name, name) == 0)

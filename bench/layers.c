@@ -58,13 +58,11 @@ static uint64_t last_pairs, last_fragments;
 
 /* ---- scenes ---- */
 
-static abut_status reserve_solids(layers_data *data) {
-    data->solids = calloc(data->count, sizeof *data->solids);
-    data->bvhs = calloc(data->count, sizeof *data->bvhs);
-    data->poses[0] = calloc(data->count, sizeof *data->poses[0]);
-    data->poses[1] = calloc(data->count, sizeof *data->poses[1]);
-    bool fine = data->solids && data->bvhs && data->poses[0] && data->poses[1];
-    return fine ? ABUT_OK : bench_fail(ABUT_ERROR_MEMORY, "no memory");
+static void reserve_solids(bench_state *state, layers_data *data) {
+    data->solids = bench_array(state, data->count, sizeof *data->solids);
+    data->bvhs = bench_array(state, data->count, sizeof *data->bvhs);
+    data->poses[0] = bench_array(state, data->count, sizeof *data->poses[0]);
+    data->poses[1] = bench_array(state, data->count, sizeof *data->poses[1]);
 }
 
 /* Two frames of the stairs, when all spheres are moving. */
@@ -74,7 +72,7 @@ static abut_status make_stairs(bench_state *state, layers_data *data, uint32_t c
     falls *s = data->stairs;
     data->count = s->count;
     data->fixed = s->fixed;
-    TRY(reserve_solids(data));
+    reserve_solids(state, data);
     for (int frame = 0; frame < (state->quick ? 4 : 30); frame++) {
         TRY(falls_find(s));
         for (uint32_t i = 0; i < s->count; i++)
@@ -99,9 +97,9 @@ static abut_status make_crowd(bench_state *state, layers_data *data, uint32_t co
     for (uint32_t n = 8; n < count; n *= 2)
         shape.radius *= 0.7937005; /* the third root of a half */
     shape.radius *= 0.7;
-    TRY(reserve_solids(data));
-    TRY(abut_shape_create(state->context, &shape, &data->meshes[0]));
-    TRY(abut_bvh_create(data->meshes[0], NULL, &data->tree));
+    reserve_solids(state, data);
+    MAKE(data->meshes[0], abut_shape_create(state->context, &shape, &data->meshes[0]));
+    MAKE(data->tree, abut_bvh_create(data->meshes[0], NULL, &data->tree));
     for (uint32_t i = 0; i < count; i++) {
         double at[3];
         for (int k = 0; k < 3; k++)
@@ -128,15 +126,13 @@ static abut_status make_flakes(bench_state *state, layers_data *data, uint32_t c
     uint64_t random = 6;
     data->count = count + 1;
     data->fixed = 1;
-    TRY(reserve_solids(data));
+    reserve_solids(state, data);
     TRY(bench_model_create(state, BENCH_TORUS, &data->meshes[0]));
-    TRY(make_flake(state, &data->meshes[1]));
+    MAKE(data->meshes[1], make_flake(state, &data->meshes[1]));
     uint32_t vertices = abut_mesh_vertex_count(data->meshes[0]);
     abut_vec3 origin = abut_mesh_local_origin(data->meshes[0]);
     for (int k = 0; k < 2; k++) {
-        data->moved[k] = calloc(vertices, sizeof *data->moved[k]);
-        if (!data->moved[k])
-            return bench_fail(ABUT_ERROR_MEMORY, "no memory");
+        data->moved[k] = bench_array(state, vertices, sizeof *data->moved[k]);
         for (uint32_t v = 0; v < vertices; v++) {
             abut_vec3 p = abut_mesh_local_positions(data->meshes[0])[v];
             p = (abut_vec3){p.x + origin.x, p.y + origin.y, p.z + origin.z};
@@ -170,7 +166,7 @@ static uint32_t mask_of(const bench_state *state, const layers_data *data, uint3
 static abut_status make_layers(bench_state *state, layers_data *data) {
     abut_layers_options options = abut_layers_options_default();
     options.device = data->device;
-    TRY(abut_layers_create(state->context, &options, &data->layers));
+    MAKE(data->layers, abut_layers_create(state->context, &options, &data->layers));
     for (uint32_t i = 0; i < data->count; i++) {
         abut_layers_item item = {.size = sizeof(abut_layers_item),
                                  .collider =
@@ -185,7 +181,7 @@ static abut_status make_layers(bench_state *state, layers_data *data) {
 }
 
 static abut_status make_world(bench_state *state, layers_data *data) {
-    TRY(abut_world_create(state->context, NULL, &data->world));
+    MAKE(data->world, abut_world_create(state->context, NULL, &data->world));
     for (uint32_t i = 0; i < data->count; i++) {
         abut_world_item item = abut_world_item_default();
         uint32_t id;
@@ -220,11 +216,9 @@ static abut_status layers_setup(bench_state *state) {
     if (how != CLASSIC)
         TRY(how == WORLD ? make_world(state, data) : make_layers(state, data));
     data->room = 64 * (uint64_t)data->count;
-    data->list = malloc((size_t)data->room * sizeof *data->list);
-    data->pairs = malloc((size_t)data->room * sizeof *data->pairs);
-    data->overlap = malloc((size_t)data->room * sizeof *data->overlap);
-    if (!data->list || !data->pairs || !data->overlap)
-        return bench_fail(ABUT_ERROR_MEMORY, "no memory");
+    data->list = bench_array(state, data->room, sizeof *data->list);
+    data->pairs = bench_array(state, data->room, sizeof *data->pairs);
+    data->overlap = bench_array(state, data->room, sizeof *data->overlap);
     state->elements = data->count;
     return ABUT_OK;
 }
@@ -274,12 +268,8 @@ static void test_pairs(void *user, size_t chunk, size_t begin, size_t end) {
 
 static abut_status find_world(bench_state *state, layers_data *data, const abut_pose *poses) {
     abut_world_pair_list pairs = {data->pairs, data->room, 0};
-    abut_status status =
-        abut_world_set_poses(data->world, NULL, abut_array_host(poses), data->count);
-    if (!status)
-        status = abut_world_pairs(data->world, &pairs);
-    if (status)
-        return status;
+    TRY(abut_world_set_poses(data->world, NULL, abut_array_host(poses), data->count));
+    TRY(abut_world_pairs(data->world, &pairs));
     asking a = {data, poses};
     abut_context_parallel_for(state->context, (size_t)pairs.count, 16, test_pairs, &a);
     data->found = pairs.count;
@@ -347,21 +337,7 @@ static void layers_print_details(const bench_case *which, const bench_result *re
 
 static void layers_teardown(bench_state *state) {
     layers_data *data = state->data;
-    abut_layers_destroy(data->layers);
-    abut_world_destroy(data->world);
     falls_destroy(data->stairs);
-    abut_bvh_destroy(data->tree);
-    for (int k = 0; k < 2; k++) {
-        abut_mesh_destroy(data->meshes[k]);
-        free(data->poses[k]);
-        free(data->moved[k]);
-    }
-    abut_device_destroy(data->device);
-    free(data->solids);
-    free((void *)data->bvhs);
-    free(data->list);
-    free(data->pairs);
-    free(data->overlap);
 }
 
 #define LAYERS(name_, way_, scene_, count_, segments_, goal_)                          \

@@ -67,27 +67,19 @@ static abut_status check(bench_state *state) {
     list_data *data = state->data;
     int what = state->which->variant & WHAT;
     size_t count = data->count < CHECKED ? data->count : CHECKED, wrong = 0;
-    abut_status status = run(state);
-    if (status)
-        return status;
+    TRY(run(state));
     uint64_t total = answers_of(data, what, count);
-    unsigned char *wanted = calloc(total + 1, data->answer_bytes);
-    uint64_t *offsets = malloc((count + 1) * sizeof *offsets);
-    uint32_t *counts = malloc((count + 1) * sizeof *counts);
-    if (!wanted || !offsets || !counts)
-        status = bench_fail(ABUT_ERROR_MEMORY, "no memory");
-    status =
-        status ? status : run_queries(data, what, false, count, offsets, counts, total, wanted);
-    if (!status && what != NEAREST)
+    unsigned char *wanted = bench_array(state, total + 1, data->answer_bytes);
+    uint64_t *offsets = bench_array(state, count + 1, sizeof *offsets);
+    uint32_t *counts = bench_array(state, count + 1, sizeof *counts);
+    TRY(run_queries(data, what, false, count, offsets, counts, total, wanted));
+    if (what != NEAREST)
         wrong += memcmp(offsets, data->offsets, (count + 1) * sizeof *offsets) != 0;
-    for (uint64_t i = 0; !status && i < total; i++)
+    for (uint64_t i = 0; i < total; i++)
         wrong += memcmp(wanted + i * data->answer_bytes,
                         (unsigned char *)data->answers + i * data->answer_bytes,
                         data->answer_bytes) != 0;
-    free(wanted);
-    free(offsets);
-    free(counts);
-    return wrong ? bench_fail(ABUT_ERROR_DEVICE, "%zu wrong answers", wrong) : status;
+    return wrong ? bench_fail(ABUT_ERROR_DEVICE, "%zu wrong answers", wrong) : ABUT_OK;
 }
 
 static void make_questions(list_data *data, int what) {
@@ -110,10 +102,8 @@ static abut_status make_room(bench_state *state) {
     static const size_t answer_bytes[] = {sizeof(abut_nearest), sizeof(abut_ray_hit), 4};
     data->answer_bytes = answer_bytes[what];
     data->capacity = (uint64_t)data->count * NEIGHBOURS;
-    data->offsets = malloc((data->count + 1) * sizeof *data->offsets);
-    data->counts = malloc((data->count + 1) * sizeof *data->counts);
-    if (!data->offsets || !data->counts)
-        return bench_fail(ABUT_ERROR_MEMORY, "no memory");
+    data->offsets = bench_array(state, data->count + 1, sizeof *data->offsets);
+    data->counts = bench_array(state, data->count + 1, sizeof *data->counts);
     if (what != NEAREST) {
         data->capacity = 0;
         abut_status status = run(state);
@@ -121,8 +111,8 @@ static abut_status make_room(bench_state *state) {
             return status;
         data->capacity = data->total;
     }
-    data->answers = calloc(data->capacity + 1, data->answer_bytes);
-    return data->answers ? ABUT_OK : bench_fail(ABUT_ERROR_MEMORY, "no memory");
+    data->answers = bench_array(state, data->capacity + 1, data->answer_bytes);
+    return ABUT_OK;
 }
 
 static abut_status setup(bench_state *state) {
@@ -131,13 +121,12 @@ static abut_status setup(bench_state *state) {
     int variant = state->which->variant;
     data->count = state->quick ? QUICK_COUNT : variant & THERE ? COUNT_THERE : COUNT;
     TRY(bench_model_create(state, path && path[0] ? BENCH_MESH_FILE : BENCH_TEAPOT, &data->mesh));
-    TRY(abut_bvh_create(data->mesh, NULL, &data->bvh));
+    MAKE(data->bvh, abut_bvh_create(data->mesh, NULL, &data->bvh));
     if (variant & THERE) {
         TRY(bench_device_open(state, &data->device));
-        TRY(abuti_bvh_copy_to_device(data->bvh, data->device, &data->there));
+        MAKE(data->there, abuti_bvh_copy_to_device(data->bvh, data->device, &data->there));
     }
-    if (!(data->questions = malloc(data->count * sizeof *data->questions)))
-        return bench_fail(ABUT_ERROR_MEMORY, "no memory");
+    data->questions = bench_array(state, data->count, sizeof *data->questions);
     make_questions(data, variant & WHAT);
     state->elements = (double)data->count;
     TRY(make_room(state));
@@ -151,18 +140,6 @@ static abut_status finish(bench_state *state) {
     return ABUT_OK;
 }
 
-static void teardown(bench_state *state) {
-    list_data *data = state->data;
-    abut_bvh_destroy(data->there);
-    abut_bvh_destroy(data->bvh);
-    abut_mesh_destroy(data->mesh);
-    abut_device_destroy(data->device);
-    free(data->questions);
-    free(data->offsets);
-    free(data->counts);
-    free(data->answers);
-}
-
 static void print_details(const bench_case *which, const bench_result *result) {
     static const char *const units[] = {"points", "rays", "boxes"};
     printf("  %.2f M%s/s", result->elements / result->median_ms * 1e-3,
@@ -172,8 +149,8 @@ static void print_details(const bench_case *which, const bench_result *result) {
 #define LIST_CASE(name_, unit_, variant_)                                                          \
     {                                                                                              \
         .name = name_, .unit = unit_, .data_bytes = sizeof(list_data), .setup = setup, .run = run, \
-        .finish = finish, .teardown = teardown, .variant = variant_,                               \
-        .threaded = !((variant_)&THERE), .print_details = print_details                            \
+        .finish = finish, .variant = variant_, .threaded = !((variant_)&THERE),                    \
+        .print_details = print_details                                                             \
     }
 
 const bench_case bench_list_cases[] = {

@@ -86,8 +86,6 @@ static abut_status copy_setup(bench_state *state) {
     data->bytes = state->quick ? 1u << 20 : 1u << 28; /* beyond any cache */
     data->from = malloc(data->bytes);
     data->to = malloc(data->bytes);
-    if (!data->from || !data->to)
-        return bench_fail(ABUT_ERROR_MEMORY, "no memory");
     memset(data->from, 1, data->bytes);
     state->elements = (double)data->bytes;
     state->bytes = 2 * (double)data->bytes; /* read and written */
@@ -104,12 +102,6 @@ static abut_status copy_finish(bench_state *state) {
     copy_data *data = state->data;
     state->hash = bench_hash(0, data->to, data->bytes);
     return ABUT_OK;
-}
-
-static void copy_teardown(bench_state *state) {
-    copy_data *data = state->data;
-    free(data->from);
-    free(data->to);
 }
 
 /* ---- a file out of the page cache ---- */
@@ -171,8 +163,7 @@ const bench_case bench_machine_cases[] = {
      .data_bytes = sizeof(copy_data),
      .setup = copy_setup,
      .run = copy_run,
-     .finish = copy_finish,
-     .teardown = copy_teardown},
+     .finish = copy_finish},
     {.name = "machine/read-file",
      .unit = "byte",
      .data_bytes = sizeof(scan_data),

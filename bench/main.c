@@ -8,8 +8,6 @@
 
 static const char usage[] =
     "usage: abut-bench [OPTION...]\n"
-    "       abut-bench --compare OLD.json NEW.json [--allow-hash]\n"
-    "       abut-bench [--quick] [--out FILE] --peers [MODEL...]\n"
     "  --list          names of the cases\n"
     "  --filter TEXT   only cases with TEXT in their name\n"
     "  --repeat N      timed runs of each (default: about a second of them, at least 5)\n"
@@ -17,18 +15,12 @@ static const char usage[] =
     "  --device NAME   for the cases of devices: gpu, cpu, a number or a part of a name (default:\n"
     "                  ABUT_BENCH_DEVICE, else a GPU; without one these cases are skipped)\n"
     "  --out FILE      write the results as JSON\n"
-    "  --quick         small inputs, two runs: for tests of the answers\n"
-    "  --compare       print both files' medians and whether the answers are the same\n"
-    "  --allow-hash    compare: other answers are no failure\n"
-    "  --peers         run the comparisons with other libraries that bench/peers/setup has built,\n"
-    "                  on models from files or generated ones; stands last\n";
+    "  --quick         small inputs, two runs: for tests of the answers\n";
 
 typedef struct command_line {
     bench_settings settings;
-    const char *out, *compare[2];
-    char *const *models; /* of --peers */
-    int model_count;
-    bool list, help, allow_hash, peers;
+    const char *out;
+    bool list, help;
 } command_line;
 
 /* ---- arguments ---- */
@@ -47,49 +39,39 @@ static bool parse_count(const char *option, const char *text, uint32_t most, uin
 }
 
 static bool parse(int count, char **words, command_line *line) {
+    bench_settings *settings = &line->settings;
+    const struct {
+        const char *name, **text;
+        uint32_t *number, most;
+        bool *flag;
+    } options[] = {{"--filter", &settings->filter, NULL, 0, NULL},
+                   {"--device", &settings->device, NULL, 0, NULL},
+                   {"--out", &line->out, NULL, 0, NULL},
+                   {"--repeat", NULL, &settings->repeats, 1000, NULL},
+                   {"--threads", NULL, &settings->threads, 1024, NULL},
+                   {"--list", NULL, NULL, 0, &line->list},
+                   {"--quick", NULL, NULL, 0, &settings->quick},
+                   {"--help", NULL, NULL, 0, &line->help}};
     for (int i = 1; i < count; i++) {
-        const char *word = words[i];
-        int left = count - 1 - i;
-        bool takes_one = !strcmp(word, "--filter") || !strcmp(word, "--repeat") ||
-                         !strcmp(word, "--threads") || !strcmp(word, "--out") ||
-                         !strcmp(word, "--device");
-        bool compares = !strcmp(word, "--compare");
-        if ((takes_one && left < 1) || (compares && left < 2)) {
-            fprintf(stderr, "abut-bench: %s needs %s\n", word, compares ? "two files" : "a value");
+        size_t k = 0;
+        while (k < sizeof options / sizeof *options && strcmp(words[i], options[k].name) != 0)
+            k++;
+        if (k == sizeof options / sizeof *options) {
+            fprintf(stderr, "abut-bench: unknown option '%s'\n%s", words[i], usage);
             return false;
         }
-        if (!strcmp(word, "--filter")) {
-            line->settings.filter = words[++i];
-        } else if (!strcmp(word, "--device")) {
-            line->settings.device = words[++i];
-        } else if (!strcmp(word, "--out")) {
-            line->out = words[++i];
-        } else if (!strcmp(word, "--repeat")) {
-            if (!parse_count(word, words[++i], 1000, &line->settings.repeats))
-                return false;
-        } else if (!strcmp(word, "--threads")) {
-            if (!parse_count(word, words[++i], 1024, &line->settings.threads))
-                return false;
-        } else if (compares) {
-            line->compare[0] = words[++i];
-            line->compare[1] = words[++i];
-        } else if (!strcmp(word, "--list")) {
-            line->list = true;
-        } else if (!strcmp(word, "--quick")) {
-            line->settings.quick = true;
-        } else if (!strcmp(word, "--allow-hash")) {
-            line->allow_hash = true;
-        } else if (!strcmp(word, "--peers")) {
-            line->peers = true;
-            line->models = words + i + 1;
-            line->model_count = left;
-            break;
-        } else if (!strcmp(word, "--help")) {
-            line->help = true;
-        } else {
-            fprintf(stderr, "abut-bench: unknown option '%s'\n%s", word, usage);
+        if (options[k].flag) {
+            *options[k].flag = true;
+            continue;
+        }
+        if (++i == count) {
+            fprintf(stderr, "abut-bench: %s needs a value\n", options[k].name);
             return false;
         }
+        if (options[k].text)
+            *options[k].text = words[i];
+        else if (!parse_count(options[k].name, words[i], options[k].most, options[k].number))
+            return false;
     }
     return true;
 }
@@ -187,19 +169,6 @@ static int run_all(const command_line *line) {
     return (int)worst;
 }
 
-static int run_peers(const command_line *line) {
-    bench_results results;
-    bench_results_begin(&results);
-    results.quick = line->settings.quick;
-    printf("commit %s, %s, %s\n%s, %s\n", results.commit, results.compiler, results.flags,
-           results.cpu, results.system);
-    bool fine = bench_peers(line->models, line->model_count, line->settings.quick,
-                            line->settings.folder, &results);
-    fine = (!line->out || bench_results_write(&results, line->out)) && fine;
-    bench_results_clear(&results);
-    return fine ? 0 : 2;
-}
-
 static int list_all(const char *filter) {
     const bench_case *which;
     for (size_t i = 0; (which = bench_case_at(i)); i++)
@@ -215,8 +184,6 @@ int main(int count, char **words) {
         return 2;
     if (line.help)
         return fputs(usage, stdout) < 0 ? 2 : 0;
-    if (line.compare[0])
-        return bench_compare(line.compare[0], line.compare[1], line.allow_hash);
     if (line.list)
         return list_all(line.settings.filter);
     line.settings.folder = bench_folder_make();
@@ -224,7 +191,7 @@ int main(int count, char **words) {
         fprintf(stderr, "abut-bench: %s\n", bench_error());
         return 2;
     }
-    int code = line.peers ? run_peers(&line) : run_all(&line);
+    int code = run_all(&line);
     bench_folder_remove(line.settings.folder);
     return code;
 }

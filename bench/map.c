@@ -27,7 +27,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 typedef enum way { MAPS, FIELDS, FIELDS_PAPER, DEVIATION, HAUSDORFF } way;
 
@@ -79,21 +78,11 @@ static struct {
     double samples, mean, greatest, upper, cells, field_error;
 } details;
 
-static abut_status no_memory(void) {
-    return bench_fail(ABUT_ERROR_MEMORY, "no memory");
-}
-
 static int spec_of(const bench_state *state) {
     return state->which->variant % ON_DEVICE;
 }
 static uint32_t resolution_of(const bench_state *state) {
     return state->quick ? specs[spec_of(state)].quick_resolution : specs[spec_of(state)].resolution;
-}
-
-static double now_ms(void) {
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec * 1e3 + (double)time.tv_nsec * 1e-6;
 }
 
 /* ---- maps ---- */
@@ -118,21 +107,17 @@ static abut_status make_maps(bench_state *state, map_data *data, abut_device *de
 }
 
 static void drop_maps(map_data *data) {
-    for (uint32_t i = 0; i < data->scene.count; i++) {
-        if (data->maps)
-            abut_map_destroy(data->maps[i]);
-        if (data->bvhs)
-            abut_bvh_destroy(data->bvhs[i]);
-        if (data->maps && data->bvhs) {
-            data->maps[i] = NULL;
-            data->bvhs[i] = NULL;
-        }
+    for (uint32_t i = 0; data->maps && i < data->scene.count; i++) {
+        abut_map_destroy(data->maps[i]);
+        abut_bvh_destroy(data->bvhs[i]);
+        data->maps[i] = NULL;
+        data->bvhs[i] = NULL;
     }
 }
 
 /* Stores the time since `since`, and returns the current time. */
 static double note(map_data *data, int phase, double since) {
-    double now = now_ms();
+    double now = bench_now_ms();
     data->ms[phase] = now - since;
     return now;
 }
@@ -141,31 +126,29 @@ static abut_status run_maps(bench_state *state, map_data *data) {
     const uint32_t count = data->scene.count, first = data->frame * count;
     abut_map_query query = abut_map_query_default();
     abut_map_measure_options wanted = abut_map_measure_options_default();
-    abut_status status = ABUT_OK;
     query.rings = ABUT_NONE; /* for a mesh and itself: only other components */
     query.limit = specs[spec_of(state)].limit;
     wanted.within = specs[spec_of(state)].within;
-    double time = now_ms();
-    for (uint32_t i = 0; i < count && !status; i++)
+    double time = bench_now_ms();
+    for (uint32_t i = 0; i < count; i++)
         if (data->scene.moved[first + i])
-            status = abut_map_set_mesh(data->maps[i], data->scene.moved[first + i]);
+            TRY(abut_map_set_mesh(data->maps[i], data->scene.moved[first + i]));
     time = note(data, MOVE, time);
-    for (uint32_t i = 0; i < count && !status; i++)
+    for (uint32_t i = 0; i < count; i++)
         if (data->scene.moved[first + i] && count > 1)
-            status = abut_bvh_set_mesh(data->bvhs[i], data->scene.moved[first + i]);
+            TRY(abut_bvh_set_mesh(data->bvhs[i], data->scene.moved[first + i]));
     time = note(data, REFIT, time);
-    for (uint32_t i = 0; i < count && !status; i++)
-        status =
-            count == 1
+    for (uint32_t i = 0; i < count; i++)
+        TRY(count == 1
                 ? abut_map_compute_self_distance(data->maps[i], &query)
                 : abut_map_compute_distance(data->maps[i],
                                             data->scene.others + (size_t)(first + i) * (count - 1),
-                                            count - 1, &query);
+                                            count - 1, &query));
     time = note(data, FIND, time);
-    for (uint32_t i = 0; i < count && !status; i++)
-        status = abut_map_measure(data->maps[i], &wanted, NULL, &data->measures[i]);
+    for (uint32_t i = 0; i < count; i++)
+        TRY(abut_map_measure(data->maps[i], &wanted, NULL, &data->measures[i]));
     note(data, MEASURE, time);
-    return status;
+    return ABUT_OK;
 }
 
 static abut_status run_deviation(bench_state *state, map_data *data) {
@@ -174,7 +157,7 @@ static abut_status run_deviation(bench_state *state, map_data *data) {
     options.resolution = resolution_of(state);
     options.device = where.device = data->device;
     drop_maps(data);
-    double time = now_ms();
+    double time = bench_now_ms();
     TRY(abut_map_create(data->scene.rest[0], &options, &data->maps[0]));
     time = note(data, MOVE, time);
     TRY(abut_bvh_create(data->scene.rest[1], &where, &data->bvhs[1]));
@@ -189,7 +172,7 @@ static abut_status run_deviation(bench_state *state, map_data *data) {
 
 static abut_status run_hausdorff(map_data *data) {
     drop_maps(data);
-    double time = now_ms();
+    double time = bench_now_ms();
     for (int i = 0; i < 2; i++)
         TRY(abut_bvh_create(data->scene.rest[i], NULL, &data->bvhs[i]));
     time = note(data, REFIT, time);
@@ -202,9 +185,8 @@ static abut_status run_hausdorff(map_data *data) {
 }
 
 static abut_status hash_maps(map_data *data) {
-    abut_status status = ABUT_OK;
     data->hash = 1;
-    for (uint32_t i = 0; i < data->scene.count && data->maps[i] && !status; i++) {
+    for (uint32_t i = 0; i < data->scene.count && data->maps[i]; i++) {
         const abut_map_measures *m = &data->measures[i];
         const double lengths[] = {m->min.distance, m->min_error,   m->max.distance,
                                   m->max_error,    m->mean,        m->rms,
@@ -212,41 +194,31 @@ static abut_status hash_maps(map_data *data) {
         const uint64_t counts[] = {m->samples, m->found,        m->within,
                                    m->inside,  m->min.triangle, m->max.triangle};
         uint64_t side = get_map_info(data->maps[i]).resolution;
-        status = abut_map_texels(data->maps[i], side * side, data->texels);
-        if (status)
-            break;
+        TRY(abut_map_texels(data->maps[i], side * side, data->texels));
         data->hash =
             bench_hash(data->hash, data->texels, (size_t)(side * side) * sizeof *data->texels);
         data->hash = bench_hash(data->hash, lengths, sizeof lengths);
         data->hash = bench_hash(data->hash, counts, sizeof counts);
     }
-    return status;
+    return ABUT_OK;
 }
 
 /* ---- the same by fields ---- */
 
-static int by_size(const void *a, const void *b) {
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-static abut_status median_reach(const map_data *data, double *median) {
+static abut_status median_reach(bench_state *state, const map_data *data, double *median) {
     const uint32_t counts[2] = {abut_mesh_triangle_count(data->scene.rest[0]),
                                 abut_mesh_triangle_count(data->scene.rest[1])};
-    double *all = malloc(((size_t)counts[0] + counts[1]) * sizeof *all);
-    if (!all)
-        return no_memory();
+    double *all = bench_array(state, (size_t)counts[0] + counts[1], sizeof *all);
     for (uint32_t i = 0; i < 2; i++)
         for (uint32_t t = 0; t < counts[i]; t++)
             TRY(abut_map_reach(data->maps[i], t, all + t + (i ? counts[0] : 0)));
-    qsort(all, (size_t)counts[0] + counts[1], sizeof *all, by_size);
-    *median = all[((size_t)counts[0] + counts[1]) / 2];
-    free(all);
+    bench_median(all, counts[0] + counts[1]);
+    *median = all[((size_t)counts[0] + counts[1]) / 2]; /* of two, the larger */
     return ABUT_OK;
 }
 
 /* Over the bodies in all frames. */
-static abut_status make_grid(const bench_state *state, const map_data *data, abut_grid *grid) {
+static abut_status make_grid(bench_state *state, const map_data *data, abut_grid *grid) {
     abut_box all = abut_mesh_bounds(data->scene.moved[0]);
     double cell = 0;
     for (uint32_t i = 1; i < data->scene.count * data->scene.frames; i++) {
@@ -257,7 +229,7 @@ static abut_status make_grid(const bench_state *state, const map_data *data, abu
                              fmax(all.hi.z, box.hi.z)};
     }
     const double sides[3] = {all.hi.x - all.lo.x, all.hi.y - all.lo.y, all.hi.z - all.lo.z};
-    TRY(median_reach(data, &cell));
+    TRY(median_reach(state, data, &cell));
     cell *= 2 / sqrt(3);
     if (specs[spec_of(state)].way == FIELDS_PAPER)
         cell = fmax(sides[0], fmax(sides[1], sides[2])) / (state->quick ? 16 : 255);
@@ -268,16 +240,15 @@ static abut_status make_grid(const bench_state *state, const map_data *data, abu
     return ABUT_OK;
 }
 
-static abut_status make_anchors(map_data *data, uint32_t body) {
+static abut_status make_anchors(bench_state *state, map_data *data, uint32_t body) {
     const abut_map_info info = get_map_info(data->maps[body]);
     uint32_t count = 0;
-    anchor *all = data->anchors[body] = malloc(info.sample_count * sizeof *all);
-    abut_status status = all ? ABUT_OK : no_memory();
+    anchor *all = data->anchors[body] = bench_array(state, info.sample_count, sizeof *all);
     for (uint32_t y = 0; y < info.resolution; y++)
-        for (uint32_t x = 0; x < info.resolution && !status; x++) {
+        for (uint32_t x = 0; x < info.resolution; x++) {
             abut_map_sample sample;
-            status = abut_map_sample_at(data->maps[body], x, y, &sample);
-            if (status || sample.triangle == ABUT_NONE)
+            TRY(abut_map_sample_at(data->maps[body], x, y, &sample));
+            if (sample.triangle == ABUT_NONE)
                 continue;
             anchor *a = &all[count++];
             a->triangle = sample.triangle;
@@ -285,7 +256,7 @@ static abut_status make_anchors(map_data *data, uint32_t body) {
                 a->weight[k] = (float)sample.barycentric[k];
         }
     data->anchor_count[body] = count;
-    return status;
+    return ABUT_OK;
 }
 
 static abut_status make_fields(bench_state *state, map_data *data) {
@@ -293,17 +264,17 @@ static abut_status make_fields(bench_state *state, map_data *data) {
     options.device = data->device;
     TRY(make_grid(state, data, &options.grid));
     for (uint32_t i = 0; i < 2; i++) {
-        TRY(make_anchors(data, i));
+        TRY(make_anchors(state, data, i));
         TRY(abut_bvh_set_mesh(data->bvhs[i], data->scene.moved[i]));
-        TRY(abut_field_create_from(data->bvhs[i], &options, &data->fields[i]));
+        MAKE(data->fields[i], abut_field_create_from(data->bvhs[i], &options, &data->fields[i]));
         abut_map_destroy(data->maps[i]); /* it was only needed for the positions of samples */
         data->maps[i] = NULL;
     }
     const size_t most = (size_t)resolution_of(state) * resolution_of(state);
-    data->points = malloc(most * sizeof *data->points);
-    data->values = malloc(most * sizeof *data->values);
+    data->points = bench_array(state, most, sizeof *data->points);
+    data->values = bench_array(state, most, sizeof *data->values);
     details.cells = (double)options.grid.count[0] * options.grid.count[1] * options.grid.count[2];
-    return data->points && data->values ? ABUT_OK : no_memory();
+    return ABUT_OK;
 }
 
 typedef struct placing {
@@ -350,28 +321,26 @@ static void measure_values(bench_state *state, map_data *data, uint32_t body) {
 
 static abut_status run_fields(bench_state *state, map_data *data) {
     abut_mesh **moved = data->scene.moved + (size_t)data->frame * 2;
-    abut_status status = ABUT_OK;
-    double time = now_ms(), points_ms = 0;
-    for (int i = 0; i < 2 && !status; i++)
-        status = abut_bvh_set_mesh(data->bvhs[i], moved[i]);
+    double time = bench_now_ms(), points_ms = 0;
+    for (int i = 0; i < 2; i++)
+        TRY(abut_bvh_set_mesh(data->bvhs[i], moved[i]));
     time = note(data, REFIT, time);
-    for (int i = 0; i < 2 && !status; i++)
-        status = abut_field_update_from(data->fields[i], data->bvhs[i], NULL);
+    for (int i = 0; i < 2; i++)
+        TRY(abut_field_update_from(data->fields[i], data->bvhs[i], NULL));
     time = note(data, FIND, time);
-    for (uint32_t i = 0; i < 2 && !status; i++) {
+    for (uint32_t i = 0; i < 2; i++) {
         placing p = {moved[i], data->anchors[i], data->points};
-        double start = now_ms();
+        double start = bench_now_ms();
         abut_context_parallel_for(state->context, data->anchor_count[i], 4096, place, &p);
-        points_ms += now_ms() - start;
+        points_ms += bench_now_ms() - start;
         abut_array points = abut_array_host(data->points);
-        status = abut_field_evaluate_batch(data->fields[1 - i], points, data->anchor_count[i],
-                                           ABUT_INTERPOLATION_LINEAR, data->values);
-        if (!status)
-            measure_values(state, data, i);
+        TRY(abut_field_evaluate_batch(data->fields[1 - i], points, data->anchor_count[i],
+                                      ABUT_INTERPOLATION_LINEAR, data->values));
+        measure_values(state, data, i);
     }
     note(data, MEASURE, time + points_ms);
     data->ms[MOVE] = points_ms;
-    return status;
+    return ABUT_OK;
 }
 
 /* The largest error of the distances of the last frame. */
@@ -445,15 +414,13 @@ static abut_status setup(bench_state *state) {
     data->device = device;
     memset(&details, 0, sizeof details);
     TRY(map_scene_make(state, specs[spec_of(state)].scene, &data->scene));
-    data->maps = calloc(data->scene.count, sizeof(abut_map *));
-    data->bvhs = calloc(data->scene.count, sizeof(abut_bvh *));
-    data->measures = calloc(data->scene.count, sizeof *data->measures);
-    for (uint32_t i = 0; i < data->scene.count && data->measures; i++)
+    data->maps = bench_array(state, data->scene.count, sizeof(abut_map *));
+    data->bvhs = bench_array(state, data->scene.count, sizeof(abut_bvh *));
+    data->measures = bench_array(state, data->scene.count, sizeof *data->measures);
+    for (uint32_t i = 0; i < data->scene.count; i++)
         data->measures[i].size = sizeof *data->measures;
-    data->texels =
-        malloc(((size_t)resolution_of(state) * resolution_of(state) + 1) * sizeof *data->texels);
-    if (!data->maps || !data->bvhs || !data->measures || !data->texels)
-        return no_memory();
+    data->texels = bench_array(state, (size_t)resolution_of(state) * resolution_of(state),
+                               sizeof *data->texels);
     uint64_t expected = 0;
     if (device && (how == MAPS || how == DEVIATION)) {
         data->device = NULL;
@@ -484,9 +451,9 @@ static abut_status setup(bench_state *state) {
 static abut_status run(bench_state *state) {
     map_data *data = state->data;
     data->frame = data->round++ % data->scene.frames;
-    double start = now_ms();
+    double start = bench_now_ms();
     TRY(run_frame(state, data));
-    data->frame_ms = now_ms() - start;
+    data->frame_ms = bench_now_ms() - start;
     return ABUT_OK;
 }
 
@@ -528,20 +495,7 @@ static abut_status finish(bench_state *state) {
 }
 
 static void teardown(bench_state *state) {
-    map_data *data = state->data;
-    drop_maps(data);
-    for (int i = 0; i < 2; i++) {
-        abut_field_destroy(data->fields[i]);
-        free(data->anchors[i]);
-    }
-    map_scene_clear(&data->scene);
-    abut_device_destroy(data->device);
-    free(data->maps);
-    free(data->bvhs);
-    free(data->measures);
-    free(data->texels);
-    free(data->points);
-    free(data->values);
+    drop_maps(state->data);
 }
 
 static void print_details(const bench_case *which, const bench_result *result) {

@@ -7,10 +7,6 @@
 #define MOST_FRAMES 100
 #define BODY_COUNT 100
 
-static abut_status no_memory(void) {
-    return bench_fail(ABUT_ERROR_MEMORY, "no memory");
-}
-
 static uint32_t bodies_of(const bench_state *state) {
     return state->quick ? 8 : BODY_COUNT;
 }
@@ -67,7 +63,7 @@ static abut_status make_moved(bench_state *state, const abut_mesh *mesh, map_sce
     const uint32_t count = abut_mesh_vertex_count(mesh);
     abut_vec3 *points = malloc(count * sizeof *points), origin = abut_mesh_local_origin(mesh);
     if (!points)
-        return no_memory();
+        return bench_fail(ABUT_ERROR_MEMORY, "no memory");
     for (uint32_t v = 0; v < count; v++) {
         abut_vec3 p = abut_mesh_local_positions(mesh)[v];
         p = (abut_vec3){p.x + origin.x, p.y + origin.y, p.z + origin.z};
@@ -173,11 +169,10 @@ static abut_status make_rest(bench_state *state, map_scene_kind kind, uint32_t b
 }
 
 /* The poses of the others relative to each body. */
-static abut_status make_poses(map_scene *scene, map_scene_kind kind) {
+static abut_status make_poses(bench_state *state, map_scene *scene, map_scene_kind kind) {
     const uint32_t each = scene->count - 1;
-    scene->others = calloc((size_t)scene->frames * scene->count * each + 1, sizeof *scene->others);
-    if (!scene->others)
-        return no_memory();
+    scene->others =
+        bench_array(state, (size_t)scene->frames * scene->count * each, sizeof *scene->others);
     abut_collider *to = scene->others;
     for (uint32_t frame = 0; frame < scene->frames; frame++)
         for (uint32_t i = 0; i < scene->count; i++)
@@ -200,30 +195,19 @@ abut_status map_scene_make(bench_state *state, map_scene_kind kind, map_scene *s
     bool deforms = kind != MAP_BODIES && kind != MAP_SCANS;
     scene->count = kind == MAP_BODIES ? bodies_of(state) : kind == MAP_JOINED ? 1 : 2;
     scene->frames = state->quick || kind == MAP_SCANS ? 1 : kind == MAP_LETTERS ? MOST_FRAMES : 16;
-    scene->rest = calloc(scene->count, sizeof(abut_mesh *));
-    scene->moved = calloc((size_t)scene->count * scene->frames, sizeof(abut_mesh *));
-    if (!scene->rest || !scene->moved)
-        return no_memory();
+    scene->rest = bench_array(state, scene->count, sizeof(abut_mesh *));
+    scene->moved = bench_array(state, (size_t)scene->count * scene->frames, sizeof(abut_mesh *));
     for (uint32_t i = 0; i < scene->count; i++)
         if (kind == MAP_BODIES && i > 0)
-            scene->rest[i] = abut_mesh_retain(scene->rest[0]);
+            scene->rest[i] = scene->rest[0];
         else
-            TRY(make_rest(state, kind, i, &scene->rest[i]));
+            MAKE(scene->rest[i], make_rest(state, kind, i, &scene->rest[i]));
     for (uint32_t i = 0; i < scene->count * scene->frames && deforms; i++) {
         double t = (i / scene->count + 0.6) / scene->frames;
-        TRY(kind == MAP_JOINED ? make_joined(state, i, scene->frames, &scene->moved[i])
-                               : make_moved(state, scene->rest[i % scene->count], kind,
-                                            i % scene->count, t, &scene->moved[i]));
+        MAKE(scene->moved[i], kind == MAP_JOINED
+                                  ? make_joined(state, i, scene->frames, &scene->moved[i])
+                                  : make_moved(state, scene->rest[i % scene->count], kind,
+                                               i % scene->count, t, &scene->moved[i]));
     }
-    return make_poses(scene, kind);
-}
-
-void map_scene_clear(map_scene *scene) {
-    for (uint32_t i = 0; i < scene->count && scene->rest; i++)
-        abut_mesh_destroy(scene->rest[i]);
-    for (uint32_t i = 0; i < scene->count * scene->frames && scene->moved; i++)
-        abut_mesh_destroy(scene->moved[i]);
-    free(scene->rest);
-    free(scene->moved);
-    free(scene->others);
+    return make_poses(state, scene, kind);
 }

@@ -20,8 +20,7 @@ typedef struct map_scene {
                            each body; the caller sets their BVHs */
 } map_scene;
 
-/* Small and of one frame when quick. Must be cleared, also on failure. */
+/* Small and of one frame when quick. */
 abut_status map_scene_make(bench_state *state, map_scene_kind kind, map_scene *scene);
-void map_scene_clear(map_scene *scene);
 
 #endif

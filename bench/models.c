@@ -5,16 +5,13 @@
 
 static abut_status make_torus(const bench_state *state, abut_mesh **mesh) {
     bench_grid grid;
-    abut_status status =
-        state->quick ? bench_grid_create(40, 20, &grid) : bench_grid_create(260, 135, &grid);
-    if (!status) {
-        status = bench_grid_mesh(state, &grid, mesh);
-        bench_grid_destroy(&grid);
-    }
-    return status;
+    TRY(state->quick ? bench_grid_create(40, 20, &grid) : bench_grid_create(260, 135, &grid));
+    TRY(bench_grid_mesh(state, &grid, mesh));
+    bench_grid_destroy(&grid);
+    return ABUT_OK;
 }
 
-abut_status bench_model_create(bench_state *state, bench_model model, abut_mesh **mesh) {
+static abut_status make_model(bench_state *state, bench_model model, abut_mesh **mesh) {
     const char *path = getenv("ABUT_BENCH_MESH");
     abut_shape shape =
         abut_shape_default(model == BENCH_SPHERE ? ABUT_SHAPE_ICOSPHERE : ABUT_SHAPE_TEAPOT_SOLID);
@@ -36,6 +33,11 @@ abut_status bench_model_create(bench_state *state, bench_model model, abut_mesh 
     return abut_shape_create(state->context, &shape, mesh);
 }
 
+abut_status bench_model_create(bench_state *state, bench_model model, abut_mesh **mesh) {
+    MAKE(*mesh, make_model(state, model, mesh));
+    return ABUT_OK;
+}
+
 abut_status bench_body(bench_state *state, abut_mesh **mesh, abut_field **field,
                        abut_samples **samples) {
     abut_shape shape = abut_shape_default(ABUT_SHAPE_TEAPOT_SOLID);
@@ -44,9 +46,10 @@ abut_status bench_body(bench_state *state, abut_mesh **mesh, abut_field **field,
     shape.segments = state->quick ? 4 : 12;
     grid.cells = state->quick ? 16 : 64;
     even.count = 500;
-    TRY(abut_shape_create(state->context, &shape, mesh));
-    TRY(abut_field_create(*mesh, &grid, field));
-    return abut_samples_create(*mesh, &even, samples);
+    MAKE(*mesh, abut_shape_create(state->context, &shape, mesh));
+    MAKE(*field, abut_field_create(*mesh, &grid, field));
+    MAKE(*samples, abut_samples_create(*mesh, &even, samples));
+    return ABUT_OK;
 }
 
 abut_quat bench_turn(uint32_t i) {

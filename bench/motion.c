@@ -23,14 +23,12 @@ typedef struct motion_data {
 
 /* ---- scenes ---- */
 
-static abut_status allocate(motion_data *data) {
+static void allocate(bench_state *state, motion_data *data) {
     data->found.capacity = 1 << 18;
-    data->start = malloc(data->vertex_count * sizeof *data->start);
-    data->end = malloc(data->vertex_count * sizeof *data->end);
-    data->impacts = malloc(data->found.capacity * sizeof *data->impacts);
+    data->start = bench_array(state, data->vertex_count, sizeof *data->start);
+    data->end = bench_array(state, data->vertex_count, sizeof *data->end);
+    data->impacts = bench_array(state, data->found.capacity, sizeof *data->impacts);
     data->found.list = data->impacts;
-    return data->start && data->end && data->impacts ? ABUT_OK
-                                                     : bench_fail(ABUT_ERROR_MEMORY, "no memory");
 }
 
 /* Balls of radius one half in a grid, each of which moves by up to one half along every axis. */
@@ -41,11 +39,12 @@ static abut_status make_balls(bench_state *state, motion_data *data) {
     shape.radius = 0.5;
     shape.segments = state->quick ? 3 : 8;
     for (; data->mesh_count < side * side * side; data->mesh_count++) {
-        TRY(abut_shape_create(state->context, &shape, &data->meshes[data->mesh_count]));
-        data->vertex_count += abut_mesh_vertex_count(data->meshes[data->mesh_count]);
-        data->triangle_count += abut_mesh_triangle_count(data->meshes[data->mesh_count]);
+        abut_mesh **mesh = &data->meshes[data->mesh_count];
+        MAKE(*mesh, abut_shape_create(state->context, &shape, mesh));
+        data->vertex_count += abut_mesh_vertex_count(*mesh);
+        data->triangle_count += abut_mesh_triangle_count(*mesh);
     }
-    TRY(allocate(data));
+    allocate(state, data);
     for (uint32_t k = 0, at = 0; k < data->mesh_count; k++) {
         const abut_vec3 o = abut_mesh_local_origin(data->meshes[k]),
                         *p = abut_mesh_local_positions(data->meshes[k]);
@@ -70,8 +69,8 @@ static abut_status make_pleats(bench_state *state, motion_data *data) {
     const uint32_t side = state->quick ? 33 : 129;
     uint64_t random = 22;
     data->vertex_count = side * side;
-    abut_status status = allocate(data);
-    for (uint32_t i = 0; !status && i < side * side; i++) {
+    allocate(state, data);
+    for (uint32_t i = 0; i < side * side; i++) {
         uint32_t row = i / side, column = i % side, phase = row % 16;
         double height = phase < 8 ? phase : 16 - phase;
         abut_vec3 p = {0.4 * row, column, height};
@@ -82,11 +81,7 @@ static abut_status make_pleats(bench_state *state, motion_data *data) {
     }
     abut_mesh_input input = abut_mesh_input_default();
     input.position_type = ABUT_SCALAR_FLOAT64;
-    uint32_t *indices = malloc((size_t)side * side * 6 * sizeof *indices);
-    if (status || !indices) {
-        free(indices);
-        return bench_fail(ABUT_ERROR_MEMORY, "no memory");
-    }
+    uint32_t *indices = bench_array(state, (size_t)side * side * 6, sizeof *indices);
     for (uint32_t row = 0; row + 1 < side; row++)
         for (uint32_t column = 0; column + 1 < side; column++) {
             uint32_t a = row * side + column, b = a + side,
@@ -100,10 +95,9 @@ static abut_status make_pleats(bench_state *state, motion_data *data) {
     input.vertex_count = data->vertex_count;
     input.indices = indices;
     input.triangle_count = data->triangle_count;
-    status = abut_mesh_create(state->context, &input, &data->meshes[0]);
-    data->mesh_count = !status;
-    free(indices);
-    return status;
+    data->mesh_count = 1;
+    MAKE(data->meshes[0], abut_mesh_create(state->context, &input, &data->meshes[0]));
+    return ABUT_OK;
 }
 
 /* ---- cases ---- */
@@ -115,9 +109,7 @@ static abut_status check(bench_state *state, motion_data *data) {
     abut_sweep *here = NULL;
     abut_sweep_mode mode = (abut_sweep_mode)(state->which->variant & MODES);
     size_t bytes = data->found.capacity * sizeof *data->impacts;
-    abut_impact_list expected = {calloc(1, bytes), data->found.capacity, 0};
-    if (!expected.list)
-        return bench_fail(ABUT_ERROR_MEMORY, "no memory");
+    abut_impact_list expected = {bench_array(state, 1, bytes), data->found.capacity, 0};
     memset(data->impacts, 0, bytes);
     const abut_array start = abut_array_host(data->start), end = abut_array_host(data->end);
     TRY(abut_sweep_create(data->meshes, data->mesh_count, NULL, &here));
@@ -133,16 +125,15 @@ static abut_status check(bench_state *state, motion_data *data) {
                !memcmp(a->element, b->element, sizeof a->element);
     }
     abut_sweep_destroy(here);
-    free(expected.list);
     return same ? ABUT_OK
                 : bench_fail(ABUT_ERROR_DEVICE, "%zu impacts are not the CPU's %zu",
                              data->found.count, expected.count);
 }
 
-static abut_status put_there(motion_data *data) {
+static abut_status put_there(bench_state *state, motion_data *data) {
     const size_t bytes = data->vertex_count * sizeof *data->start;
     for (int side = 0; side < 2; side++) {
-        TRY(abut_buffer_create(data->device, bytes, &data->there[side]));
+        MAKE(data->there[side], abut_buffer_create(data->device, bytes, &data->there[side]));
         TRY(abut_buffer_write(data->there[side], 0, side ? data->end : data->start, bytes));
     }
     return ABUT_OK;
@@ -150,30 +141,26 @@ static abut_status put_there(motion_data *data) {
 
 static abut_status motion_setup(bench_state *state) {
     motion_data *data = state->data;
-    abut_status status =
-        state->which->variant & PLEATS ? make_pleats(state, data) : make_balls(state, data);
+    TRY(state->which->variant & PLEATS ? make_pleats(state, data) : make_balls(state, data));
     state->elements = data->triangle_count;
     abut_sweep_options options = abut_sweep_options_default();
-    if (!status && state->which->variant & DEVICE)
-        status = bench_device_open(state, &data->device);
+    if (state->which->variant & DEVICE)
+        TRY(bench_device_open(state, &data->device));
     options.device = data->device;
-    if (!status)
-        status = abut_sweep_create(data->meshes, data->mesh_count, &options, &data->motion);
-    if (!status && state->which->variant & RESIDENT)
-        status = put_there(data);
-    return status || !data->device ? status : check(state, data);
+    MAKE(data->motion, abut_sweep_create(data->meshes, data->mesh_count, &options, &data->motion));
+    if (state->which->variant & RESIDENT)
+        TRY(put_there(state, data));
+    return data->device ? check(state, data) : ABUT_OK;
 }
 
 static abut_status motion_run(bench_state *state) {
     motion_data *data = state->data;
-    abut_status status =
-        data->there[0] ? abut_sweep_set_positions(data->motion, abut_array_buffer(data->there[0]),
+    TRY(data->there[0] ? abut_sweep_set_positions(data->motion, abut_array_buffer(data->there[0]),
                                                   abut_array_buffer(data->there[1]))
                        : abut_sweep_set_positions(data->motion, abut_array_host(data->start),
-                                                  abut_array_host(data->end));
-    return status ? status
-                  : abut_sweep_find(data->motion, (abut_sweep_mode)(state->which->variant & MODES),
-                                    NULL, &data->found, NULL);
+                                                  abut_array_host(data->end)));
+    return abut_sweep_find(data->motion, (abut_sweep_mode)(state->which->variant & MODES), NULL,
+                           &data->found, NULL);
 }
 
 static abut_status motion_finish(bench_state *state) {
@@ -188,31 +175,18 @@ static abut_status motion_finish(bench_state *state) {
     return ABUT_OK;
 }
 
-static void motion_teardown(bench_state *state) {
-    motion_data *data = state->data;
-    abut_sweep_destroy(data->motion);
-    for (int side = 0; side < 2; side++)
-        abut_buffer_destroy(data->there[side]);
-    abut_device_destroy(data->device);
-    for (uint32_t k = 0; k < data->mesh_count; k++)
-        abut_mesh_destroy(data->meshes[k]);
-    free(data->start);
-    free(data->end);
-    free(data->impacts);
-}
-
 #define DEVICE_MOTION(name_, variant_)                                        \
     {                                                                         \
         .name = name_, .unit = "triangle", .data_bytes = sizeof(motion_data), \
         .setup = motion_setup, .run = motion_run, .finish = motion_finish,    \
-        .teardown = motion_teardown, .variant = DEVICE | (variant_)           \
+        .variant = DEVICE | (variant_)                                        \
     }
 
-#define MOTION(name_, variant_)                                               \
-    {                                                                         \
-        .name = name_, .unit = "triangle", .data_bytes = sizeof(motion_data), \
-        .setup = motion_setup, .run = motion_run, .finish = motion_finish,    \
-        .teardown = motion_teardown, .variant = variant_, .threaded = true    \
+#define MOTION(name_, variant_)                                                                 \
+    {                                                                                           \
+        .name = name_, .unit = "triangle", .data_bytes = sizeof(motion_data),                   \
+        .setup = motion_setup, .run = motion_run, .finish = motion_finish, .variant = variant_, \
+        .threaded = true                                                                        \
     }
 
 const bench_case bench_motion_cases[] = {

@@ -16,7 +16,6 @@ typedef struct pair_data {
     abut_separation *separations;
     bool *within;
     abut_pair_intersection *meetings;
-    uint64_t hash;
     double margin;
     uint32_t count;
 } pair_data;
@@ -52,17 +51,15 @@ static abut_status pair_setup(bench_state *state) {
         shape = abut_shape_default(ABUT_SHAPE_ICOSPHERE);
         shape.segments = 8;
     }
-    TRY(abut_shape_create(state->context, &shape, &data->mesh));
-    TRY(abut_bvh_create(data->mesh, NULL, &data->bvh));
+    MAKE(data->mesh, abut_shape_create(state->context, &shape, &data->mesh));
+    MAKE(data->bvh, abut_bvh_create(data->mesh, NULL, &data->bvh));
     data->count = pose_count(state);
     state->elements = data->count;
-    data->poses = malloc(data->count * sizeof *data->poses);
-    data->relations = malloc(data->count * sizeof *data->relations);
-    data->separations = malloc(data->count * sizeof *data->separations);
-    data->within = malloc(data->count * sizeof *data->within);
-    data->meetings = malloc(MOST_MEETINGS * sizeof *data->meetings);
-    if (!data->poses || !data->relations || !data->separations || !data->within || !data->meetings)
-        return bench_fail(ABUT_ERROR_MEMORY, "no memory");
+    data->poses = bench_array(state, data->count, sizeof *data->poses);
+    data->relations = bench_array(state, data->count, sizeof *data->relations);
+    data->separations = bench_array(state, data->count, sizeof *data->separations);
+    data->within = bench_array(state, data->count, sizeof *data->within);
+    data->meetings = bench_array(state, MOST_MEETINGS, sizeof *data->meetings);
     make_poses(data);
     return ABUT_OK;
 }
@@ -83,14 +80,13 @@ static abut_status run_batch(bench_state *state) {
 static abut_status run_meetings(bench_state *state) {
     pair_data *data = state->data;
     const abut_collider a = abut_collider_from_bvh(data->bvh, abut_pose_identity());
-    data->hash = 0;
     for (uint32_t i = 0; i < data->count; i++) {
         const abut_collider b = abut_collider_from_bvh(data->bvh, data->poses[i]);
         abut_pair_intersection_list found = {data->meetings, MOST_MEETINGS, 0};
         TRY(abut_pair_intersections(&a, &b, &found));
         for (uint64_t k = 0; k < found.count; k++)
-            data->hash = bench_hash(data->hash, &data->meetings[k].triangle_a,
-                                    2 * sizeof data->meetings[k].triangle_a);
+            state->hash = bench_hash(state->hash, &data->meetings[k].triangle_a,
+                                     2 * sizeof data->meetings[k].triangle_a);
     }
     return ABUT_OK;
 }
@@ -98,12 +94,11 @@ static abut_status run_meetings(bench_state *state) {
 static abut_status run_common(bench_state *state) {
     pair_data *data = state->data;
     const abut_collider a = abut_collider_from_bvh(data->bvh, abut_pose_identity());
-    data->hash = 0;
     for (uint32_t i = 0; i < data->count; i++) {
         const abut_collider b = abut_collider_from_bvh(data->bvh, data->poses[i]);
         abut_pair_measures common = abut_pair_measures_default();
         TRY(abut_pair_measure(&a, &b, NULL, &common));
-        data->hash = bench_hash(data->hash, &common.volume, sizeof common.volume);
+        state->hash = bench_hash(state->hash, &common.volume, sizeof common.volume);
     }
     return ABUT_OK;
 }
@@ -124,28 +119,16 @@ static abut_status pair_finish(bench_state *state) {
     case WITHIN:
         state->hash = bench_hash(0, data->within, data->count * sizeof *data->within);
         break;
-    default:
-        state->hash = data->hash;
+    default: /* hashed by the run */
+        break;
     }
     return ABUT_OK;
-}
-
-static void pair_teardown(bench_state *state) {
-    pair_data *data = state->data;
-    abut_bvh_destroy(data->bvh);
-    abut_mesh_destroy(data->mesh);
-    free(data->poses);
-    free(data->relations);
-    free(data->separations);
-    free(data->within);
-    free(data->meetings);
 }
 
 #define PAIR(name_, run_, variant_, threaded_)                                               \
     {                                                                                        \
         .name = name_, .unit = "pose", .data_bytes = sizeof(pair_data), .setup = pair_setup, \
-        .run = run_, .finish = pair_finish, .teardown = pair_teardown, .variant = variant_,  \
-        .threaded = threaded_                                                                \
+        .run = run_, .finish = pair_finish, .variant = variant_, .threaded = threaded_       \
     }
 
 const bench_case bench_pair_cases[] = {

@@ -17,18 +17,14 @@ static abut_status picture_setup(bench_state *state) {
     data->width = state->quick ? 160 : 960;
     data->height = state->quick ? 120 : 720;
     data->bytes = (size_t)data->width * data->height * 4;
-    if (!(data->pixels = malloc(data->bytes)))
-        return bench_fail(ABUT_ERROR_MEMORY, "no memory for the pixels");
+    data->pixels = bench_array(state, data->bytes, 1);
     bench_grid grid;
-    abut_status status =
-        state->quick ? bench_grid_create(60, 30, &grid) : bench_grid_create(250, 140, &grid);
-    if (status)
-        return status;
+    TRY(state->quick ? bench_grid_create(60, 30, &grid) : bench_grid_create(250, 140, &grid));
     state->elements = grid.triangle_count;
     state->bytes = (double)data->bytes;
-    status = bench_grid_mesh(state, &grid, &data->mesh);
+    MAKE(data->mesh, bench_grid_mesh(state, &grid, &data->mesh));
     bench_grid_destroy(&grid);
-    return status;
+    return ABUT_OK;
 }
 
 static abut_status picture_run(bench_state *state) {
@@ -55,17 +51,11 @@ static abut_status picture_finish(bench_state *state) {
     return ABUT_OK;
 }
 
-static void picture_teardown(bench_state *state) {
-    picture_data *data = state->data;
-    abut_mesh_destroy(data->mesh);
-    free(data->pixels);
-}
-
-#define PICTURE(name_, variant_)                                               \
-    {                                                                          \
-        .name = name_, .unit = "triangle", .data_bytes = sizeof(picture_data), \
-        .setup = picture_setup, .run = picture_run, .finish = picture_finish,  \
-        .teardown = picture_teardown, .variant = variant_, .threaded = true    \
+#define PICTURE(name_, variant_)                                                                   \
+    {                                                                                              \
+        .name = name_, .unit = "triangle", .data_bytes = sizeof(picture_data),                     \
+        .setup = picture_setup, .run = picture_run, .finish = picture_finish, .variant = variant_, \
+        .threaded = true                                                                           \
     }
 
 const bench_case bench_picture_cases[] = {

@@ -28,11 +28,11 @@ static abut_status place(bench_state *state, raster_data *data) {
     shape.segments = 4;
     shape.radius = state->quick ? 0.1 : 0.02;
     data->count = !spheres ? 1 : state->quick ? 50 : 5000;
-    data->items = calloc(data->count, sizeof *data->items);
-    if (!data->items)
-        return bench_fail(ABUT_ERROR_MEMORY, "no memory");
-    TRY(spheres ? abut_shape_create(state->context, &shape, &data->mesh)
-                : bench_model_create(state, BENCH_TORUS, &data->mesh));
+    data->items = bench_array(state, data->count, sizeof *data->items);
+    if (spheres)
+        MAKE(data->mesh, abut_shape_create(state->context, &shape, &data->mesh));
+    else
+        TRY(bench_model_create(state, BENCH_TORUS, &data->mesh));
     for (uint32_t i = 0; i < data->count; i++) {
         data->items[i] = abut_collider_from_mesh(data->mesh, abut_pose_identity());
         for (int k = 0; k < 3 && spheres; k++)
@@ -48,15 +48,14 @@ static abut_status raster_setup(bench_state *state) {
         TRY(bench_device_open(state, &data->device));
     options.device = data->device;
     TRY(place(state, data));
-    TRY(abut_raster_create(state->context, &options, &data->raster));
+    MAKE(data->raster, abut_raster_create(state->context, &options, &data->raster));
     data->side = state->quick ? 64 : 1024;
     size_t pixels = (size_t)data->side * data->side;
-    data->depths = malloc(pixels * sizeof *data->depths);
-    data->items_seen = malloc(pixels * sizeof *data->items_seen);
-    if (!data->depths || !data->items_seen)
-        return bench_fail(ABUT_ERROR_MEMORY, "no memory for the pixels");
+    data->depths = bench_array(state, pixels, sizeof *data->depths);
+    data->items_seen = bench_array(state, pixels, sizeof *data->items_seen);
     for (int k = 0; k < 2 && (state->which->variant & BUFFERS); k++)
-        TRY(abut_buffer_create(data->device, pixels * sizeof(uint32_t), &data->buffers[k]));
+        MAKE(data->buffers[k],
+             abut_buffer_create(data->device, pixels * sizeof(uint32_t), &data->buffers[k]));
     state->elements = (double)data->count * abut_mesh_triangle_count(data->mesh);
     return ABUT_OK;
 }
@@ -86,23 +85,11 @@ static abut_status raster_finish(bench_state *state) {
     return ABUT_OK;
 }
 
-static void raster_teardown(bench_state *state) {
-    raster_data *data = state->data;
-    abut_raster_destroy(data->raster);
-    for (int k = 0; k < 2; k++)
-        abut_buffer_destroy(data->buffers[k]);
-    abut_mesh_destroy(data->mesh);
-    abut_device_destroy(data->device);
-    free(data->items);
-    free(data->depths);
-    free(data->items_seen);
-}
-
-#define RASTER(name_, variant_)                                                                \
-    {                                                                                          \
-        .name = "raster/" name_, .unit = "triangle", .data_bytes = sizeof(raster_data),        \
-        .setup = raster_setup, .run = raster_run, .finish = raster_finish,                     \
-        .teardown = raster_teardown, .variant = variant_, .threaded = ((variant_)&DEVICE) == 0 \
+#define RASTER(name_, variant_)                                                                 \
+    {                                                                                           \
+        .name = "raster/" name_, .unit = "triangle", .data_bytes = sizeof(raster_data),         \
+        .setup = raster_setup, .run = raster_run, .finish = raster_finish, .variant = variant_, \
+        .threaded = ((variant_)&DEVICE) == 0                                                    \
     }
 
 const bench_case bench_raster_cases[] = {

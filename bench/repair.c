@@ -15,11 +15,9 @@ typedef struct repair_data {
 
 /* Three separate vertices for each triangle; for WELD_NEAR each moved by up to a tenth of the
  * tolerance. */
-static abut_status make_loose(const bench_state *state, const bench_grid *grid, abut_mesh **mesh) {
+static abut_status make_loose(bench_state *state, const bench_grid *grid, abut_mesh **mesh) {
     size_t corners = 3 * (size_t)grid->triangle_count;
-    float *positions = malloc(3 * corners * sizeof *positions);
-    if (!positions)
-        return bench_fail(ABUT_ERROR_MEMORY, "no memory for loose triangles");
+    float *positions = bench_array(state, 3 * corners, sizeof *positions);
     uint64_t random = 4;
     double shake = state->which->variant == WELD_NEAR ? 1e-6 : 0;
     for (size_t i = 0; i < corners; i++)
@@ -28,9 +26,7 @@ static abut_status make_loose(const bench_state *state, const bench_grid *grid, 
                 (float)(grid->positions[3 * (size_t)grid->indices[i] + k] +
                         (shake > 0 ? bench_random_real(&random, -shake, shake) : 0));
     abut_mesh_input input = abut_mesh_input_floats(positions, (uint32_t)corners, NULL, 0);
-    TRY(abut_mesh_create(state->context, &input, mesh));
-    free(positions);
-    return ABUT_OK;
+    return abut_mesh_create(state->context, &input, mesh);
 }
 
 static abut_status make_turned(const bench_state *state, bench_grid *grid, abut_mesh **mesh) {
@@ -47,20 +43,17 @@ static abut_status make_turned(const bench_state *state, bench_grid *grid, abut_
 static abut_status repair_setup(bench_state *state) {
     repair_data *data = state->data;
     bench_grid grid;
-    abut_status status = bench_grid_million(state, &grid);
-    if (status)
-        return status;
+    TRY(bench_grid_million(state, &grid));
     bool orients = state->which->variant == ORIENT;
-    status =
-        orients ? make_turned(state, &grid, &data->mesh) : make_loose(state, &grid, &data->mesh);
-    if (!status && orients)
-        status = abut_topology_create(data->mesh, &data->topology);
+    MAKE(data->mesh,
+         orients ? make_turned(state, &grid, &data->mesh) : make_loose(state, &grid, &data->mesh));
+    if (orients)
+        MAKE(data->topology, abut_topology_create(data->mesh, &data->topology));
     state->elements = grid.triangle_count;
-    if (!status) /* the old mesh in, the new one out */
-        state->bytes =
-            bench_mesh_bytes(data->mesh) + 24.0 * grid.vertex_count + 12.0 * grid.triangle_count;
+    state->bytes = bench_mesh_bytes(data->mesh) + 24.0 * grid.vertex_count +
+                   12.0 * grid.triangle_count; /* the old mesh in, the new one out */
     bench_grid_destroy(&grid);
-    return status;
+    return ABUT_OK;
 }
 
 static abut_status repair_run(bench_state *state) {
@@ -80,18 +73,11 @@ static abut_status repair_finish(bench_state *state) {
     return ABUT_OK;
 }
 
-static void repair_teardown(bench_state *state) {
-    repair_data *data = state->data;
-    abut_mesh_destroy(data->made);
-    abut_topology_destroy(data->topology);
-    abut_mesh_destroy(data->mesh);
-}
-
-#define REPAIR(name_, variant_)                                               \
-    {                                                                         \
-        .name = name_, .unit = "triangle", .data_bytes = sizeof(repair_data), \
-        .setup = repair_setup, .run = repair_run, .finish = repair_finish,    \
-        .teardown = repair_teardown, .variant = variant_, .threaded = true    \
+#define REPAIR(name_, variant_)                                                                 \
+    {                                                                                           \
+        .name = name_, .unit = "triangle", .data_bytes = sizeof(repair_data),                   \
+        .setup = repair_setup, .run = repair_run, .finish = repair_finish, .variant = variant_, \
+        .threaded = true                                                                        \
     }
 
 const bench_case bench_repair_cases[] = {

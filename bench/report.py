@@ -5,7 +5,9 @@ Needs nothing but python3. Scripts of bench/reproduce add this folder to sys.pat
 import json
 import math
 import pathlib
+import re
 import subprocess
+import sys
 from html import escape
 
 
@@ -21,6 +23,26 @@ def load(path, default=None):
     """Reads a file of JSON; a missing file gives the default, if there is one."""
     path = pathlib.Path(path)
     return default if default is not None and not path.exists() else json.loads(path.read_text(encoding="utf-8"))
+
+
+def read_results(path):
+    """Reads a result file of abut-bench; exits with code 2 if it is not one."""
+    try:
+        data = load(path)
+        if data["format"] != "abut-bench 1" or not isinstance(data.get("quick", False), bool):
+            raise ValueError('the format is not "abut-bench 1"')
+        for case in data["cases"]:
+            if not all(0 <= case[key] < 1e15 for key in ("threads", "median_ms", "minimum_ms")) or not isinstance(case["case"], str):
+                raise ValueError("a case has no name, or a number out of range")
+            if not re.fullmatch("[0-9a-f]{16}", case["hash"]):
+                raise ValueError("a hash is not 16 hexadecimal digits")
+        return data
+    except KeyError as error:
+        reason = f"{error} is missing"
+    except (OSError, ValueError, TypeError, RecursionError) as error:
+        reason = error
+    print(f"{path}: {reason}; is it a file of --out?", file=sys.stderr)
+    raise SystemExit(2)
 
 
 def read_lines(paths):

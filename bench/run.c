@@ -2,6 +2,7 @@
  * median. Only `run` is timed; hashing and releasing the result is not. */
 #include "bench.h"
 
+#include <assert.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -70,12 +71,43 @@ const char *bench_error(void) {
     return own_error[0] ? own_error : abut_last_error();
 }
 
+/* ---- what the harness releases ---- */
+
+static void keep(bench_state *state, void *object, void (*release)(void *)) {
+    assert(state->kept_count < BENCH_KEPT);
+    state->kept[state->kept_count].object = object;
+    state->kept[state->kept_count++].release = release;
+}
+
+void *bench_array(bench_state *state, size_t count, size_t bytes) {
+    void *array = calloc(count ? count : 1, bytes);
+    if (!array) {
+        fprintf(stderr, "abut-bench: no memory for %zu elements of %zu bytes\n", count, bytes);
+        exit(2);
+    }
+    keep(state, array, free);
+    return array;
+}
+
+#define DEFINE_KEEP(name)                                             \
+    static void release_##name(void *object) {                        \
+        abut_##name##_destroy(object);                                \
+    }                                                                 \
+    void bench_keep_##name(bench_state *state, abut_##name *object) { \
+        keep(state, object, release_##name);                          \
+    }
+BENCH_OBJECTS(DEFINE_KEEP)
+
 /* ---- one case ---- */
 
-static double now_ms(clockid_t clock) {
+static double clock_ms(clockid_t clock) {
     struct timespec time;
     clock_gettime(clock, &time);
     return (double)time.tv_sec * 1e3 + (double)time.tv_nsec * 1e-6;
+}
+
+double bench_now_ms(void) {
+    return clock_ms(CLOCK_MONOTONIC);
 }
 
 static int by_size(const void *a, const void *b) {
@@ -83,9 +115,11 @@ static int by_size(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-static double median_of(double *times, uint32_t count) {
-    qsort(times, count, sizeof *times, by_size);
-    return count % 2 ? times[count / 2] : 0.5 * (times[count / 2 - 1] + times[count / 2]);
+double bench_median(double *values, uint32_t count) {
+    qsort(values, count, sizeof *values, by_size);
+    return !count      ? 0
+           : count % 2 ? values[count / 2]
+                       : 0.5 * (values[count / 2 - 1] + values[count / 2]);
 }
 
 static bool wants_more(const bench_settings *settings, bool threaded, uint32_t done,
@@ -105,14 +139,14 @@ static abut_status run_once(bench_state *state, memory_count *count, bench_resul
     uint64_t before = atomic_load(&count->live);
     atomic_store(&count->peak, before);
     state->hash = 0;
-    double cpu_start = now_ms(CLOCK_PROCESS_CPUTIME_ID), start = now_ms(CLOCK_MONOTONIC);
+    double cpu_start = clock_ms(CLOCK_PROCESS_CPUTIME_ID), start = bench_now_ms();
     TRY(state->which->run(state));
-    *ms = now_ms(CLOCK_MONOTONIC) - start;
-    *cpu = now_ms(CLOCK_PROCESS_CPUTIME_ID) - cpu_start;
+    *ms = bench_now_ms() - start;
+    *cpu = clock_ms(CLOCK_PROCESS_CPUTIME_ID) - cpu_start;
     uint64_t used = atomic_load(&count->peak) - before;
     if (result->peak_bytes < used)
         result->peak_bytes = used;
-    return state->which->finish(state);
+    return state->which->finish ? state->which->finish(state) : ABUT_OK;
 }
 
 static bench_outcome run_repeats(bench_state *state, memory_count *count,
@@ -136,9 +170,9 @@ static bench_outcome run_repeats(bench_state *state, memory_count *count,
         cpu_times[result->repeats++] = cpu;
         total += ms;
     }
-    result->median_ms = median_of(times, result->repeats);
+    result->median_ms = bench_median(times, result->repeats);
     result->minimum_ms = times[0]; /* sorted by now */
-    result->cpu_ms = median_of(cpu_times, result->repeats);
+    result->cpu_ms = bench_median(cpu_times, result->repeats);
     return BENCH_FINE;
 }
 
@@ -172,6 +206,8 @@ static bench_outcome run_with(const bench_case *which, uint32_t threads,
         outcome = BENCH_SKIPPED;
     if (which->teardown)
         which->teardown(&state);
+    while (state.kept_count-- > 0)
+        state.kept[state.kept_count].release(state.kept[state.kept_count].object);
     free(state.data);
     abut_context_destroy(state.context);
     result->elements = state.elements;

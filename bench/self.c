@@ -53,9 +53,9 @@ static abut_status make_grid(bench_state *state, self_data *data, uint32_t wide,
     const uint32_t columns = round ? wide : wide + 1;
     abut_mesh_input input = abut_mesh_input_default();
     input.position_type = ABUT_SCALAR_FLOAT64;
-    abut_vec3 *p = malloc((size_t)columns * (high + 1) * sizeof *p);
-    uint32_t *indices = malloc(6 * (size_t)wide * high * sizeof *indices), used = 0;
-    for (uint32_t i = 0; p && i < columns * (high + 1); i++) {
+    abut_vec3 *p = bench_array(state, (size_t)columns * (high + 1), sizeof *p);
+    uint32_t *indices = bench_array(state, 6 * (size_t)wide * high, sizeof *indices), used = 0;
+    for (uint32_t i = 0; i < columns * (high + 1); i++) {
         double along = 2.0 * (i / columns) / high - 1, t = 4.0 * (i % columns) / wide;
         int quarter = (int)t;
         t -= quarter;
@@ -65,7 +65,7 @@ static abut_status make_grid(bench_state *state, self_data *data, uint32_t wide,
                    ? (abut_vec3){0.5 * turned[quarter & 3][0], 0.5 * turned[quarter & 3][1], along}
                    : (abut_vec3){2.0 * (i % columns) / wide - 1, along, 0};
     }
-    for (uint32_t j = 0; indices && j < high; j++)
+    for (uint32_t j = 0; j < high; j++)
         for (uint32_t i = 0; i < wide; i++) {
             uint32_t a = j * columns + i, b = j * columns + (round ? (i + 1) % wide : i + 1);
             const uint32_t two[6] = {a, b, b + columns, a, b + columns, a + columns};
@@ -76,11 +76,7 @@ static abut_status make_grid(bench_state *state, self_data *data, uint32_t wide,
     input.vertex_count = columns * (high + 1);
     input.indices = indices;
     input.triangle_count = used / 3;
-    TRY(p && indices ? abut_mesh_create(state->context, &input, &data->mesh)
-                     : bench_fail(ABUT_ERROR_MEMORY, "no memory"));
-    free(p);
-    free(indices);
-    return ABUT_OK;
+    return abut_mesh_create(state->context, &input, &data->mesh);
 }
 
 static abut_status make_mesh(bench_state *state, self_data *data) {
@@ -113,21 +109,20 @@ static abut_vec3 deformed(int scene, abut_vec3 p, double far) {
 }
 
 static abut_status sweep_run(self_data *data) {
-    abut_status status = ABUT_OK;
-    for (int k = 0; k < STEPS && !status; k++) {
+    for (int k = 0; k < STEPS; k++) {
         abut_self_result *result = &data->results[k];
         abut_impact_list found = {.list = &result->impact, .capacity = 1};
         *result =
             (abut_self_result){.size = sizeof(abut_self_result), .scheme = ABUT_SELF_COMPLETE};
-        status = abut_sweep_set_positions(data->sweep, abut_array_host(data->at[k]),
-                                          abut_array_host(data->at[k + 1]));
-        if (!status)
-            status = abut_sweep_find(data->sweep, ABUT_SWEEP_EARLIEST, NULL, &found, NULL);
-        if (status == ABUT_ERROR_BUFFER) /* there are more than the first */
-            status = ABUT_OK;
+        TRY(abut_sweep_set_positions(data->sweep, abut_array_host(data->at[k]),
+                                     abut_array_host(data->at[k + 1])));
+        const abut_status status =
+            abut_sweep_find(data->sweep, ABUT_SWEEP_EARLIEST, NULL, &found, NULL);
+        if (status != ABUT_ERROR_BUFFER) /* there are more than the first */
+            TRY(status);
         result->hit = found.count > 0;
     }
-    return status;
+    return ABUT_OK;
 }
 
 static abut_status self_run(bench_state *state) {
@@ -163,17 +158,13 @@ static uint64_t hash_of(const self_data *data) {
 
 static abut_status self_setup(bench_state *state) {
     self_data *data = state->data;
-    abut_status status = make_mesh(state, data);
-    if (status)
-        return status;
+    MAKE(data->mesh, make_mesh(state, data));
     data->vertex_count = abut_mesh_vertex_count(data->mesh);
     const abut_vec3 o = abut_mesh_local_origin(data->mesh),
                     *p = abut_mesh_local_positions(data->mesh);
     for (int k = 0; k <= STEPS; k++) {
         double far = k < STEPS ? 0.1 * k : 1.5;
-        data->at[k] = malloc(data->vertex_count * sizeof *data->at[k]);
-        if (!data->at[k])
-            return bench_fail(ABUT_ERROR_MEMORY, "no memory");
+        data->at[k] = bench_array(state, data->vertex_count, sizeof *data->at[k]);
         for (uint32_t i = 0; i < data->vertex_count; i++)
             data->at[k][i] = deformed(state->which->variant & SCENES,
                                       (abut_vec3){o.x + p[i].x, o.y + p[i].y, o.z + p[i].z}, far);
@@ -181,25 +172,24 @@ static abut_status self_setup(bench_state *state) {
     abut_self_options options = abut_self_options_default();
     options.scheme = (abut_self_scheme)(state->which->variant & SCHEMES);
     state->elements = STEPS;
-    if (state->which->variant & SWEEP)
-        return abut_sweep_create(&data->mesh, 1, NULL, &data->sweep);
-    status = abut_self_create(data->mesh, &options, &data->view);
-    if (status || !(state->which->variant & DEVICE))
-        return status;
-    status = self_run(state);
+    if (state->which->variant & SWEEP) {
+        MAKE(data->sweep, abut_sweep_create(&data->mesh, 1, NULL, &data->sweep));
+        return ABUT_OK;
+    }
+    MAKE(data->view, abut_self_create(data->mesh, &options, &data->view));
+    if (!(state->which->variant & DEVICE))
+        return ABUT_OK;
+    TRY(self_run(state));
     data->expected = hash_of(data);
-    abut_self_destroy(data->view);
-    data->view = NULL;
     const size_t bytes = data->vertex_count * sizeof(abut_vec3);
-    if (!status)
-        status = bench_device_open(state, &data->device);
-    for (int k = 0; k <= STEPS && !status && state->which->variant & RESIDENT; k++) {
-        status = abut_buffer_create(data->device, bytes, &data->there[k]);
-        if (!status)
-            status = abut_buffer_write(data->there[k], 0, data->at[k], bytes);
+    TRY(bench_device_open(state, &data->device));
+    for (int k = 0; k <= STEPS && state->which->variant & RESIDENT; k++) {
+        MAKE(data->there[k], abut_buffer_create(data->device, bytes, &data->there[k]));
+        TRY(abut_buffer_write(data->there[k], 0, data->at[k], bytes));
     }
     options.device = data->device;
-    return status ? status : abut_self_create(data->mesh, &options, &data->view);
+    MAKE(data->view, abut_self_create(data->mesh, &options, &data->view));
+    return ABUT_OK;
 }
 
 /* Of the last run, for the line after it. */
@@ -229,18 +219,6 @@ static abut_status self_finish(bench_state *state) {
     return ABUT_OK;
 }
 
-static void self_teardown(bench_state *state) {
-    self_data *data = state->data;
-    abut_self_destroy(data->view);
-    abut_sweep_destroy(data->sweep);
-    abut_mesh_destroy(data->mesh);
-    for (int k = 0; k <= STEPS; k++) {
-        abut_buffer_destroy(data->there[k]);
-        free(data->at[k]);
-    }
-    abut_device_destroy(data->device);
-}
-
 static void print_details(const bench_case *which, const bench_result *result) {
     static const char *const names[5] = {"bounds", "view", "boundary", "marks", "search"};
     (void)which;
@@ -253,8 +231,8 @@ static void print_details(const bench_case *which, const bench_result *result) {
 #define SELF(name_, variant_)                                                                \
     {                                                                                        \
         .name = name_, .unit = "step", .data_bytes = sizeof(self_data), .setup = self_setup, \
-        .run = self_run, .finish = self_finish, .teardown = self_teardown,                   \
-        .print_details = print_details, .variant = variant_                                  \
+        .run = self_run, .finish = self_finish, .print_details = print_details,              \
+        .variant = variant_                                                                  \
     }
 
 const bench_case bench_self_cases[] = {

@@ -36,9 +36,9 @@ static abut_status topology_setup(bench_state *state) {
     TRY(bench_grid_million(state, &grid));
     if (state->which->variant == TOPOLOGY_SHUFFLED)
         TRY(bench_grid_shuffle(&grid));
-    TRY(bench_grid_mesh(state, &grid, &data->mesh));
+    MAKE(data->mesh, bench_grid_mesh(state, &grid, &data->mesh));
     if (!makes_topology(state))
-        TRY(abut_topology_create(data->mesh, &data->topology));
+        MAKE(data->topology, abut_topology_create(data->mesh, &data->topology));
     state->elements = grid.triangle_count;
     state->bytes = least_bytes(state->which->variant, grid.vertex_count, grid.triangle_count);
     bench_grid_destroy(&grid);
@@ -129,18 +129,11 @@ static abut_status topology_finish(bench_state *state) {
     return ABUT_OK;
 }
 
-static void topology_teardown(bench_state *state) {
-    topology_data *data = state->data;
-    abut_normals_destroy(data->normals);
-    abut_topology_destroy(data->topology);
-    abut_mesh_destroy(data->mesh);
-}
-
-#define TOPOLOGY_CASE(name_, variant_, goal_)                                                  \
-    {                                                                                          \
-        .name = name_, .unit = "triangle", .data_bytes = sizeof(topology_data),                \
-        .setup = topology_setup, .run = topology_run, .finish = topology_finish,               \
-        .teardown = topology_teardown, .variant = variant_, .threaded = true, .goal_ms = goal_ \
+#define TOPOLOGY_CASE(name_, variant_, goal_)                                    \
+    {                                                                            \
+        .name = name_, .unit = "triangle", .data_bytes = sizeof(topology_data),  \
+        .setup = topology_setup, .run = topology_run, .finish = topology_finish, \
+        .variant = variant_, .threaded = true, .goal_ms = goal_                  \
     }
 
 /* "1M triangles under 1 s" for all of topology: edges and neighbours, and what the report finds. */

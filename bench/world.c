@@ -138,7 +138,7 @@ static abut_status make_tree(bench_state *state, abut_shape shape, double size, 
         fmax(box.hi.x - box.lo.x, fmax(box.hi.y - box.lo.y, box.hi.z - box.lo.z));
     const abut_pose here = {{0, 0, 0, 1}, {0, 0, 0}};
     TRY(abut_mesh_transform(mesh, size > 0 ? size / longest : 1, here, &scaled));
-    TRY(abut_bvh_create(scaled, NULL, bvh));
+    MAKE(*bvh, abut_bvh_create(scaled, NULL, bvh));
     abut_mesh_destroy(scaled);
     abut_mesh_destroy(mesh);
     return ABUT_OK;
@@ -154,24 +154,22 @@ static abut_status make_models(bench_state *state, world_data *data) {
                                            ABUT_SHAPE_TEAPOT_SOLID};
     const uint32_t segments[MODELS] = {20, 16, 0, 5, 3}, rings[MODELS] = {12, 6, 0, 0, 0};
     const double side = PEN_SPACING * pen_side(data);
-    abut_status status = ABUT_OK;
     data->model_count = MODELS;
-    for (int i = 0; i < MODELS && !status; i++) {
+    for (int i = 0; i < MODELS; i++) {
         abut_shape shape = abut_shape_default(kinds[i]);
         shape.segments = segments[i] ? segments[i] : shape.segments;
         shape.rings = rings[i] ? rings[i] : shape.rings;
-        status =
-            make_tree(state, shape, kinds[i] == ABUT_SHAPE_ICOSPHERE ? 0.8 : 1, &data->trees[i]);
+        TRY(make_tree(state, shape, kinds[i] == ABUT_SHAPE_ICOSPHERE ? 0.8 : 1, &data->trees[i]));
     }
-    for (int i = 0; i < WALLS && !status; i++) {
+    for (int i = 0; i < WALLS; i++) {
         abut_shape wall = abut_shape_default(ABUT_SHAPE_BOX);
         wall.extent = i == 0  ? (abut_vec3){side + 2, side + 2, 1}
                       : i < 3 ? (abut_vec3){1, side + 2, 12}
                               : (abut_vec3){side + 2, 1, 12};
         wall.segments = 1;
-        status = make_tree(state, wall, 0, &data->walls[i]);
+        TRY(make_tree(state, wall, 0, &data->walls[i]));
     }
-    return status;
+    return ABUT_OK;
 }
 
 /* The floor ends at z = 0; the walls are on all sides of it. */
@@ -233,9 +231,10 @@ static abut_status make_trees(bench_state *state, world_data *data) {
     data->model_count = 2;
     ring.segments = crowd ? 32 : 64;
     ring.rings = crowd ? 8 : 32;
-    TRY(abut_shape_create(state->context, &ring, &data->ring));
-    TRY(abut_bvh_create(data->ring, NULL, &data->trees[1]));
-    return abut_bvh_create(crowd ? data->ring : data->mesh, NULL, &data->trees[0]);
+    MAKE(data->ring, abut_shape_create(state->context, &ring, &data->ring));
+    MAKE(data->trees[1], abut_bvh_create(data->ring, NULL, &data->trees[1]));
+    MAKE(data->trees[0], abut_bvh_create(crowd ? data->ring : data->mesh, NULL, &data->trees[0]));
+    return ABUT_OK;
 }
 
 static abut_status make_world(bench_state *state, world_data *data) {
@@ -247,7 +246,7 @@ static abut_status make_world(bench_state *state, world_data *data) {
     options.device = data->device;
     options.max_patch_contacts = state->which->variant == DEVICE_REDUCED ? 4 : 0;
     options.margin = is_pen(state->which->variant) ? PEN_MARGIN : 0;
-    TRY(abut_world_create(state->context, &options, &data->world));
+    MAKE(data->world, abut_world_create(state->context, &options, &data->world));
     for (uint32_t i = 0; i < data->bodies; i++) {
         item.collider.pose = data->poses[i];
         item.collider.shape.body.bvh =
@@ -268,9 +267,9 @@ static bool on_device(int variant) {
 }
 
 /* Uploads poses, for the case with poses on the device. */
-static abut_status send_poses(world_data *data) {
+static abut_status send_poses(bench_state *state, world_data *data) {
     const size_t bytes = data->bodies * sizeof *data->poses;
-    TRY(abut_buffer_create(data->device, bytes, &data->there));
+    MAKE(data->there, abut_buffer_create(data->device, bytes, &data->there));
     return abut_buffer_write(data->there, 0, data->poses, bytes);
 }
 
@@ -288,7 +287,7 @@ static abut_status world_setup(bench_state *state) {
         TRY(bench_device_open(state, &data->device));
     if (variant == PATCHES) {
         abut_shape teapot = abut_shape_default(ABUT_SHAPE_TEAPOT_SOLID);
-        TRY(abut_shape_create(state->context, &teapot, &data->mesh));
+        MAKE(data->mesh, abut_shape_create(state->context, &teapot, &data->mesh));
     }
     if (variant == PATCHES || is_crowd(variant))
         TRY(make_trees(state, data));
@@ -296,9 +295,7 @@ static abut_status world_setup(bench_state *state) {
         TRY(make_models(state, data));
     else
         TRY(bench_body(state, &data->mesh, &data->field, &data->samples));
-    data->poses = malloc(2 * (size_t)data->bodies * sizeof *data->poses);
-    if (!data->poses)
-        return bench_fail(ABUT_ERROR_MEMORY, "no memory");
+    data->poses = bench_array(state, 2 * (size_t)data->bodies, sizeof *data->poses);
     if (variant == PATCHES)
         TRY(make_touching(data));
     else if (is_crowd(variant))
@@ -310,7 +307,7 @@ static abut_status world_setup(bench_state *state) {
     memcpy(data->poses + data->bodies, data->poses, data->bodies * sizeof *data->poses);
     TRY(make_world(state, data));
     if (variant == DEVICE_REDUCED)
-        TRY(send_poses(data));
+        TRY(send_poses(state, data));
     if (variant >= PAIRS) {
         state->elements = data->bodies;
         return ABUT_OK;
@@ -320,9 +317,7 @@ static abut_status world_setup(bench_state *state) {
     if (status != ABUT_ERROR_BUFFER)
         return status ? status : bench_fail(ABUT_ERROR_ARGUMENT, "nothing touches");
     data->room = none.count + none.count / 8; /* rounding of moved bodies may add some */
-    data->list = malloc(data->room * sizeof *data->list);
-    if (!data->list)
-        return bench_fail(ABUT_ERROR_MEMORY, "no memory");
+    data->list = bench_array(state, data->room, sizeof *data->list);
     abut_world_pair_list pairs = {NULL, 0, 0};
     abut_world_pairs(data->world, &pairs);
     data->pairs = pairs.count;
@@ -345,12 +340,10 @@ static abut_status world_run(bench_state *state) {
     world_data *data = state->data;
     move_on(state, data);
     abut_array poses = data->there ? abut_array_buffer(data->there) : abut_array_host(data->poses);
-    abut_status status = abut_world_set_poses(data->world, NULL, poses, data->bodies);
-    if (status)
-        return status;
+    TRY(abut_world_set_poses(data->world, NULL, poses, data->bodies));
     if (state->which->variant >= PAIRS) {
         abut_world_pair_list pairs = {NULL, 0, 0};
-        status = abut_world_pairs(data->world, &pairs);
+        const abut_status status = abut_world_pairs(data->world, &pairs);
         data->pairs = pairs.count;
         return status == ABUT_ERROR_BUFFER ? ABUT_OK : status;
     }
@@ -388,29 +381,12 @@ static void world_print_details(const bench_case *which, const bench_result *res
         printf("    %zu pairs, %zu contacts\n", last_pairs, last_contacts);
 }
 
-static void world_teardown(bench_state *state) {
-    world_data *data = state->data;
-    abut_world_destroy(data->world);
-    abut_buffer_destroy(data->there);
-    for (int i = 0; i < MODELS; i++)
-        abut_bvh_destroy(data->trees[i]);
-    for (int i = 0; i < WALLS; i++)
-        abut_bvh_destroy(data->walls[i]);
-    abut_mesh_destroy(data->ring);
-    abut_samples_destroy(data->samples);
-    abut_field_destroy(data->field);
-    abut_mesh_destroy(data->mesh);
-    abut_device_destroy(data->device);
-    free(data->poses);
-    free(data->list);
-}
-
-#define WORLD(name_, variant_, unit_, goal_)                                                       \
-    {                                                                                              \
-        .name = name_, .unit = unit_, .data_bytes = sizeof(world_data), .setup = world_setup,      \
-        .run = world_run, .finish = world_finish, .teardown = world_teardown, .variant = variant_, \
-        .threaded = variant_ < DEVICE || variant_ > DEVICE_REDUCED, .goal_ms = goal_,              \
-        .print_details = world_print_details                                                       \
+#define WORLD(name_, variant_, unit_, goal_)                                                  \
+    {                                                                                         \
+        .name = name_, .unit = unit_, .data_bytes = sizeof(world_data), .setup = world_setup, \
+        .run = world_run, .finish = world_finish, .variant = variant_,                        \
+        .threaded = variant_ < DEVICE || variant_ > DEVICE_REDUCED, .goal_ms = goal_,         \
+        .print_details = world_print_details                                                  \
     }
 
 const bench_case bench_world_cases[] = {

@@ -56,7 +56,7 @@ static abut_status make_meshes(bench_state *state, mixed_data *data) {
         shape.segments = segments[state->quick][i];
         if (kinds[i] == ABUT_SHAPE_TORUS || kinds[i] == ABUT_SHAPE_SHEET)
             shape.rings = state->quick ? 8 : 32;
-        TRY(abut_shape_create(state->context, &shape, &data->meshes[i]));
+        MAKE(data->meshes[i], abut_shape_create(state->context, &shape, &data->meshes[i]));
     }
     return ABUT_OK;
 }
@@ -64,18 +64,17 @@ static abut_status make_meshes(bench_state *state, mixed_data *data) {
 /* A figure at an instant of its walk, shifted along z. */
 static abut_status make_figure(bench_state *state, mixed_data *data, int which) {
     if (!data->character)
-        TRY(state->quick ? rival_ball(0.8, 6, &data->character)
-                         : abut_character_create_figure(state->context, NULL, &data->character));
+        MAKE(data->character,
+             state->quick ? rival_ball(0.8, 6, &data->character)
+                          : abut_character_create_figure(state->context, NULL, &data->character));
     abut_radial_options cells = abut_radial_options_default();
     cells.cell = state->quick ? 0.06 : 0;
-    TRY(abut_radial_create(data->character, &cells, &data->radial[which]));
+    MAKE(data->radial[which], abut_radial_create(data->character, &cells, &data->radial[which]));
     const abut_character_info info = get_character_info(data->character);
     if (!data->bones)
-        data->bones = malloc(info.bone_count * sizeof *data->bones);
+        data->bones = bench_array(state, info.bone_count, sizeof *data->bones);
     if (!data->positions[0])
-        data->positions[0] = malloc(info.vertex_count * sizeof *data->positions[0]);
-    if ((!data->bones || !data->positions[0]))
-        return bench_fail(ABUT_ERROR_MEMORY, "no memory");
+        data->positions[0] = bench_array(state, info.vertex_count, sizeof *data->positions[0]);
     abut_character_pose_options pose = abut_character_pose_options_default();
     pose.time = 0.25;
     TRY(abut_character_pose(data->character, &pose, data->bones));
@@ -95,18 +94,16 @@ static abut_status add_figure(mixed_data *data, int which, uint32_t *id) {
 }
 
 /* Other positions of a mesh, about its origin. */
-static abut_status make_positions(const abut_mesh *mesh, bool sheet, abut_vec3 **positions) {
+static void make_positions(bench_state *state, const abut_mesh *mesh, bool sheet,
+                           abut_vec3 **positions) {
     const uint32_t count = abut_mesh_vertex_count(mesh);
     const abut_vec3 o = abut_mesh_local_origin(mesh), *from = abut_mesh_local_positions(mesh);
-    abut_vec3 *to = *positions = malloc(count * sizeof *to);
-    if (!to)
-        return bench_fail(ABUT_ERROR_MEMORY, "no memory");
+    abut_vec3 *to = *positions = bench_array(state, count, sizeof *to);
     for (uint32_t i = 0; i < count; i++) {
         const abut_vec3 p = {from[i].x + o.x, from[i].y + o.y, from[i].z + o.z};
         to[i] = sheet ? (abut_vec3){p.x, p.y, 0.2 * p.x * p.y + 0.1 * p.x * p.x}
                       : (abut_vec3){1.1 * p.x, 0.9 * p.y, 1.2 * p.z};
     }
-    return ABUT_OK;
 }
 
 static abut_status fill_mixed(bench_state *state, mixed_data *data) {
@@ -118,7 +115,7 @@ static abut_status fill_mixed(bench_state *state, mixed_data *data) {
             of_mesh(data->meshes[2 + i], ABUT_WORLD_AUTO, (abut_vec3){0.2 * i, 0.9, 0.1 + 0.3 * i});
         item.collider.shape.mesh.deforms = true;
         item.collider.shape.mesh.resolution = 64;
-        TRY(make_positions(data->meshes[2 + i], i == 0, &data->positions[1 + i]));
+        make_positions(state, data->meshes[2 + i], i == 0, &data->positions[1 + i]);
         TRY(add(data, &item, &data->ids[1 + i]));
     }
     for (uint32_t i = 0; i < (state->quick ? 2u : 24u); i++) {
@@ -199,7 +196,7 @@ static abut_status mixed_setup(bench_state *state) {
     for (int i = 0; i < 3; i++)
         data->ids[i] = ABUT_NONE;
     TRY(make_meshes(state, data));
-    TRY(abut_world_create(state->context, &options, &data->world));
+    MAKE(data->world, abut_world_create(state->context, &options, &data->world));
     TRY(variant == MIXED    ? fill_mixed(state, data)
         : variant == FIGURE ? fill_figure(state, data)
                             : fill_pairs(state, data, methods[variant]));
@@ -212,9 +209,9 @@ static abut_status mixed_setup(bench_state *state) {
     abut_contacts none = {.size = sizeof none, .capacity = 0};
     status = abut_world_contacts(data->world, &none);
     data->room = 2 * (size_t)none.count;
-    data->list = malloc(data->room * sizeof *data->list);
-    if (status != ABUT_ERROR_BUFFER || !data->list)
-        return data->list ? status : bench_fail(ABUT_ERROR_MEMORY, "no memory");
+    data->list = bench_array(state, data->room, sizeof *data->list);
+    if (status != ABUT_ERROR_BUFFER)
+        return status;
     abut_world_pair_list pairs = {NULL, 0, 0};
     status = abut_world_pairs(data->world, &pairs);
     data->pairs = pairs.count;
@@ -240,25 +237,11 @@ static void mixed_print_details(const bench_case *which, const bench_result *res
     printf("    %zu pairs, %zu contacts\n", last_pairs, last_contacts);
 }
 
-static void mixed_teardown(bench_state *state) {
-    mixed_data *data = state->data;
-    abut_world_destroy(data->world);
-    for (int i = 0; i < FIGURES; i++)
-        abut_radial_destroy(data->radial[i]);
-    abut_character_destroy(data->character);
-    for (int i = 0; i < MESHES; i++)
-        abut_mesh_destroy(data->meshes[i]);
-    for (int i = 0; i < 3; i++)
-        free(data->positions[i]);
-    free(data->bones);
-    free(data->list);
-}
-
-#define MIXED_CASE(name_, variant_)                                                                \
-    {                                                                                              \
-        .name = name_, .unit = "pair", .data_bytes = sizeof(mixed_data), .setup = mixed_setup,     \
-        .run = mixed_run, .finish = mixed_finish, .teardown = mixed_teardown, .variant = variant_, \
-        .threaded = true, .print_details = mixed_print_details                                     \
+#define MIXED_CASE(name_, variant_)                                                            \
+    {                                                                                          \
+        .name = name_, .unit = "pair", .data_bytes = sizeof(mixed_data), .setup = mixed_setup, \
+        .run = mixed_run, .finish = mixed_finish, .variant = variant_, .threaded = true,       \
+        .print_details = mixed_print_details                                                   \
     }
 
 const bench_case bench_world_mixed_cases[] = {

@@ -401,19 +401,13 @@ static void sort_jobs(batch_jobs *jobs) {
     qsort(jobs->sorted, jobs->count, sizeof *jobs->sorted, by_output);
 }
 
+static int has_output(const void *output, const void *job) {
+    return strcmp(output, (*(batch_job *const *)job)->output);
+}
+
 batch_job *jobs_find(const batch_jobs *jobs, const char *output) {
-    size_t lo = 0, hi = jobs->count;
-    while (lo < hi) {
-        size_t middle = lo + (hi - lo) / 2;
-        int order = strcmp(jobs->sorted[middle]->output, output);
-        if (!order)
-            return jobs->sorted[middle];
-        if (order < 0)
-            lo = middle + 1;
-        else
-            hi = middle;
-    }
-    return NULL;
+    batch_job **found = bsearch(output, jobs->sorted, jobs->count, sizeof *found, has_output);
+    return found ? *found : NULL;
 }
 
 void jobs_collect(tool_run *tool, const tool_arguments *arguments, batch_jobs *jobs) {

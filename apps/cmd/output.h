@@ -99,7 +99,7 @@ size_t word_distance(const char *a, const char *b);
 /* Keeps in *best the closest candidate so far that is close enough to be a misspelling of
  * `wrong`; start with *best null and *distance 0. */
 void word_closer(const char *wrong, const char *offered, const char **best, size_t *distance);
-/* Returns whether `word` is one of "a|b|c". */
+/* Returns whether `word` is one of "a|b|c" or "a b c". */
 bool word_in(const char *word, const char *choices);
 /* A path without its folders. */
 const char *path_name(const char *path);

@@ -116,7 +116,7 @@ void radial_truth_make(tool_run *tool, const radial_subject *s, size_t count, do
 
 static int by_size(const void *a, const void *b) {
     const double x = *(const double *)a, y = *(const double *)b;
-    return x < y ? -1 : x > y;
+    return (x > y) - (x < y);
 }
 
 /* The quantile of sorted values. */
@@ -216,15 +216,13 @@ void radial_bone_errors_make(const radial_subject *s, const radial_truth *truth,
     uint32_t *bone_at = tool_array(truth->count + 1, sizeof *bone_at), used = 0;
     double *sizes = tool_array(truth->count + 1, sizeof *sizes);
     radial_bone_error *made = tool_array((bones + (size_t)1), sizeof *made);
-    const bool good = bone_at && sizes && made;
-    for (size_t i = 0; i < truth->count && good; i++)
+    for (size_t i = 0; i < truth->count; i++)
         bone_at[i] = bone_of(s, truth->triangle[i]);
-    for (uint32_t b = 0; b < bones && good; b++) {
+    for (uint32_t b = 0; b < bones; b++) {
         blame_bone(truth, error, bone_at, b, sizes, &made[used]);
         used += made[used].area > 0;
     }
-    if (good)
-        qsort(made, used, sizeof *made, compare_bone_errors);
+    qsort(made, used, sizeof *made, compare_bone_errors);
     *blames = made;
     *count = used;
 }

@@ -350,7 +350,7 @@ static void run_frame(tool_run *tool, sweep_run *s, tool_recording *r, uint64_t 
     if (!s->regardless) {
         tool_text name = {0};
         text_print(&name, "%s, frame %llu", path, (unsigned long long)frame - 1);
-        check_start(tool, name.data ? name.data : path, mesh);
+        check_start(tool, name.data, mesh);
     }
     abut_mesh_destroy(mesh);
     moving_step_to(&s->moving, r->start, r->end);

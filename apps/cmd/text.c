@@ -496,10 +496,10 @@ void word_closer(const char *wrong, const char *offered, const char **best, size
 bool word_in(const char *word, const char *choices) {
     size_t length = strlen(word);
     while (*choices) {
-        size_t next = strcspn(choices, "|");
+        size_t next = strcspn(choices, "| ");
         if (next == length && strncmp(word, choices, length) == 0)
             return true;
-        choices += next + (choices[next] == '|');
+        choices += next + (choices[next] != 0);
     }
     return false;
 }

@@ -1,7 +1,6 @@
 /* abut version: the version and the features of this build. */
 #include "tool.h"
 
-#include <string.h>
 #include <sys/utsname.h>
 
 typedef struct {
@@ -27,18 +26,6 @@ enum { HAS_ODE = true };
 #else
 enum { HAS_ODE = false };
 #endif
-
-/* Returns whether a word is in a list of words separated by spaces. */
-static bool has_list_word(const char *list, const char *word) {
-    size_t length = strlen(word);
-    while (*list) {
-        size_t next = strcspn(list, " ");
-        if (next == length && strncmp(list, word, length) == 0)
-            return true;
-        list += next + (list[next] == ' ');
-    }
-    return false;
-}
 
 static const char *compiler(void) {
 #if defined(__clang__)
@@ -73,10 +60,10 @@ static int run_version(tool_run *tool, const tool_arguments *arguments) {
     json_text(out, "version", abut_version());
     if (out->json)
         out_object(out, "features");
-    print_feature(out, &threads, has_list_word(list, threads.name));
+    print_feature(out, &threads, word_in(threads.name, list));
     print_feature(out, &png, abut_picture_has_png());
     for (size_t i = 0; i < sizeof features / sizeof *features; i++)
-        print_feature(out, &features[i], has_list_word(list, features[i].name));
+        print_feature(out, &features[i], word_in(features[i].name, list));
     print_feature(out, &physics, HAS_ODE);
     if (out->json)
         out_end(out);

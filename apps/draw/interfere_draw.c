@@ -250,11 +250,11 @@ static void draw_clash(tool_run *tool, abut_picture *picture, const tool_assembl
         clipper by = {.bvh = assembly->bvhs[other], .touch = touch};
         ensure(abut_pose_invert(&assembly->bodies[other].collider.pose, &by.back));
         cut_body(assembly, own, pieces);
-        (keep_inside(&by, pieces));
+        keep_inside(&by, pieces);
         add_pieces(tool, picture, pieces, 3e-4 * scale, colour);
     }
     if (touch <= 0)
-        (add_curves(picture, assembly, clash, dark));
+        add_curves(picture, assembly, clash, dark);
     if (size < 0.03 * scale) /* small bodies would not be visible */
         ensure(abut_picture_add_point(picture, pair->centre, 6, colour));
 }

@@ -34,7 +34,7 @@ static double edge_length(const map_fine *fine, uint32_t a, uint32_t b) {
     return vec_length(vec_sub(fine->points[a], fine->points[b]));
 }
 
-/* Returns the midpoint of an edge, or ABUT_NONE if memory runs out. */
+/* Returns the midpoint of an edge. */
 static uint32_t middle_of(map_fine *fine, middles *m, uint32_t a, uint32_t b) {
     uint32_t lo = a < b ? a : b, hi = a < b ? b : a;
     uint64_t key = (uint64_t)lo << 32 | hi, at = key * 0x9e3779b97f4a7c15u;

@@ -60,6 +60,13 @@ static uint32_t label_of(const view_film *film, int kind, size_t number, size_t 
 
 /* ---- bodies ---- */
 
+/* The record of a frame, which is added if necessary. */
+static void *record_at(view_track *t, view_part part, size_t frame) {
+    view_lane *lane = &t->parts[part];
+    view_room(&lane->data, (frame + 1) * lane->bytes, &lane->room, 1);
+    return (char *)lane->data + frame * lane->bytes;
+}
+
 static uint64_t hash_of(const abut_mesh *mesh) {
     const uint32_t *words = (const uint32_t *)(const void *)abut_mesh_local_positions(mesh);
     abut_vec3 origin = abut_mesh_local_origin(mesh);
@@ -105,12 +112,15 @@ static view_track *new_track(tool_view *view, const abut_picture_item *item, con
     t->style.two_sided = item->two_sided;
     snprintf(t->name, sizeof t->name, "%s", name ? name : "");
     t->mesh = abut_mesh_retain(item->mesh);
+    t->parts[TRACK_POSES].bytes = 28;
+    t->parts[TRACK_TINTS].bytes = 4;
+    t->parts[TRACK_VERTICES].bytes = 12 * (size_t)abut_mesh_vertex_count(t->mesh);
+    t->parts[TRACK_COLOURS].bytes = 4 * (size_t)abut_mesh_triangle_count(t->mesh);
     film->track_count++;
-    /* absent in previous frames */
-    view_room(&t->poses, 7 * ((size_t)film->count + 1), &t->pose_room, 4);
-    memset(t->poses, 0, 28 * ((size_t)film->count + 1));
-    view_room(&t->tints, 4 * ((size_t)film->count + 1), &t->tint_room, 1);
-    memset(t->tints, 0, 4 * ((size_t)film->count + 1));
+    for (uint32_t k = 0; k <= film->count; k++) { /* absent in previous frames */
+        memset(record_at(t, TRACK_POSES, k), 0, 28);
+        memset(record_at(t, TRACK_TINTS, k), 0, 4);
+    }
     return t;
 }
 
@@ -128,30 +138,27 @@ static void copy_vertices(const tool_view *view, const view_track *t, const abut
 
 /* Computes the vertices of a frame from those of the previous frame, if any. */
 static void add_vertices(tool_view *view, view_track *t, abut_mesh *mesh, uint32_t frame) {
-    size_t count = 3 * (size_t)abut_mesh_vertex_count(t->mesh);
     uint64_t hash = hash_of(mesh);
-    if (!t->vertices && hash == t->hash)
+    bool first = !t->parts[TRACK_VERTICES].data;
+    if (first && hash == t->hash)
         return;
-    bool first = !t->vertices;
-    view_room(&t->vertices, count * ((size_t)frame + 1), &t->vertex_room, 4);
     for (uint32_t k = 0; first && k < frame; k++)
-        copy_vertices(view, t, t->mesh, t->vertices + k * count);
-    copy_vertices(view, t, mesh, t->vertices + frame * count);
-    view->film.bytes += 4 * count * (first ? frame + 1 : 1);
+        copy_vertices(view, t, t->mesh, record_at(t, TRACK_VERTICES, k));
+    copy_vertices(view, t, mesh, record_at(t, TRACK_VERTICES, frame));
+    view->film.bytes += t->parts[TRACK_VERTICES].bytes * (first ? frame + 1 : 1);
     t->hash = hash;
 }
 
 static void add_colours(tool_view *view, view_track *t, const abut_colour *colours,
                         uint32_t frame) {
-    size_t count = abut_mesh_triangle_count(t->mesh);
-    if (!colours || (frame && !t->colours))
+    size_t bytes = t->parts[TRACK_COLOURS].bytes;
+    if (!colours || (frame && !t->parts[TRACK_COLOURS].data))
         return;
-    view_room(&t->colours, 4 * count * ((size_t)frame + 1), &t->colour_room, 1);
-    uint8_t *to = t->colours + 4 * count * frame;
-    for (size_t i = 0; i < count; i++)
+    uint8_t *to = record_at(t, TRACK_COLOURS, frame);
+    for (size_t i = 0; 4 * i < bytes; i++)
         view_colour(to + 4 * i, colours[i]);
-    t->coloured = t->coloured || (frame && memcmp(to, to - 4 * count, 4 * count) != 0);
-    view->film.bytes += 4 * count;
+    t->coloured = t->coloured || (frame && memcmp(to, to - bytes, bytes) != 0);
+    view->film.bytes += bytes;
 }
 
 static void add_body(tool_view *view, size_t number, const abut_picture_item *item,
@@ -164,12 +171,10 @@ static void add_body(tool_view *view, size_t number, const abut_picture_item *it
                       label ? film->labels[label - 1].name : body_name(film, legend, item->colour));
         t->label = label;
     }
-    view_room(&t->poses, 7 * ((size_t)frame + 1), &t->pose_room, 4);
-    view_room(&t->tints, 4 * ((size_t)frame + 1), &t->tint_room, 1);
     t->used = true;
-    view_colour(t->tints + 4 * frame, item->colour);
+    view_colour(record_at(t, TRACK_TINTS, frame), item->colour);
     t->tinted = t->tinted || !same_colour(item->colour, t->style.colour);
-    view_pose(view, t->mesh, item->pose, t->poses + 7 * frame);
+    view_pose(view, t->mesh, item->pose, record_at(t, TRACK_POSES, frame));
     add_vertices(view, t, item->mesh, frame);
     add_colours(view, t, item->triangle_colour, frame);
     film->bytes += 28;
@@ -181,22 +186,15 @@ static void end_frame(tool_view *view) {
     size_t frame = film->count;
     for (size_t i = 0; i < film->track_count; i++) {
         view_track *t = &film->tracks[i];
-        size_t values = 3 * (size_t)abut_mesh_vertex_count(t->mesh),
-               bytes = 4 * (size_t)abut_mesh_triangle_count(t->mesh);
         if (t->used)
             continue;
-        view_room(&t->poses, 7 * (frame + 1), &t->pose_room, 4);
-        view_room(&t->tints, 4 * (frame + 1), &t->tint_room, 1);
-        memset(t->poses + 7 * frame, 0, 28);
-        memset(t->tints + 4 * frame, 0, 4);
-        if (t->vertices && frame) {
-            view_room(&t->vertices, values * (frame + 1), &t->vertex_room, 4);
-            memcpy(t->vertices + values * frame, t->vertices + values * (frame - 1), 4 * values);
-        }
-        if (t->colours && frame) {
-            view_room(&t->colours, bytes * (frame + 1), &t->colour_room, 1);
-            memcpy(t->colours + bytes * frame, t->colours + bytes * (frame - 1), bytes);
-        }
+        memset(record_at(t, TRACK_POSES, frame), 0, 28);
+        memset(record_at(t, TRACK_TINTS, frame), 0, 4);
+        for (view_part part = TRACK_VERTICES; part <= TRACK_COLOURS; part++)
+            if (t->parts[part].data && frame) {
+                char *to = record_at(t, part, frame);
+                memcpy(to, to - t->parts[part].bytes, t->parts[part].bytes);
+            }
     }
 }
 
@@ -258,18 +256,11 @@ static void begin_marks(tool_view *view) {
 
 /* ---- frames ---- */
 
-/* Moves the remaining frames of each array to the front. */
+/* Moves the remaining frames of each part to the front. */
 static void thin_track(view_track *t, uint32_t count) {
-    size_t values = 3 * (size_t)abut_mesh_vertex_count(t->mesh),
-           bytes = 4 * (size_t)abut_mesh_triangle_count(t->mesh);
-    for (size_t k = 1; 2 * k < count; k++) {
-        memcpy(t->poses + 7 * k, t->poses + 14 * k, 28);
-        memcpy(t->tints + 4 * k, t->tints + 8 * k, 4);
-        if (t->vertices)
-            memcpy(t->vertices + values * k, t->vertices + 2 * values * k, 4 * values);
-        if (t->colours)
-            memcpy(t->colours + bytes * k, t->colours + 2 * bytes * k, bytes);
-    }
+    for (view_part part = TRACK_POSES; part < TRACK_PARTS; part++)
+        for (size_t k = 1; 2 * k < count && t->parts[part].data; k++)
+            memcpy(record_at(t, part, k), record_at(t, part, 2 * k), t->parts[part].bytes);
 }
 
 static void thin_marks(view_marks *m, uint32_t count) {
@@ -297,7 +288,7 @@ static void thin(view_film *film) {
 }
 
 void view_place_picture(tool_view *view, const abut_picture *picture) {
-    abut_box box = {{INFINITY, INFINITY, INFINITY}, {-INFINITY, -INFINITY, -INFINITY}};
+    abut_box box = empty_box;
     abut_picture_item item = abut_picture_item_default();
     for (size_t i = 0; i < abut_picture_item_count(picture) && !view->placed; i++) {
         ensure(abut_picture_get_item(picture, i, &item));
@@ -316,14 +307,8 @@ void view_place_picture(tool_view *view, const abut_picture *picture) {
             ends[1] = turned ? (abut_vec3){t.x + r, t.y + r, t.z + r}
                              : (abut_vec3){b.hi.x + t.x, b.hi.y + t.y, b.hi.z + t.z};
         }
-        for (int k = 0; k < 2; k++) {
-            box.lo.x = fmin(box.lo.x, ends[k].x);
-            box.lo.y = fmin(box.lo.y, ends[k].y);
-            box.lo.z = fmin(box.lo.z, ends[k].z);
-            box.hi.x = fmax(box.hi.x, ends[k].x);
-            box.hi.y = fmax(box.hi.y, ends[k].y);
-            box.hi.z = fmax(box.hi.z, ends[k].z);
-        }
+        box_add(&box, ends[0]);
+        box_add(&box, ends[1]);
     }
     view_place(view, box);
 }
@@ -372,16 +357,16 @@ void view_page(tool_run *tool, const abut_picture *picture, const tool_legend *l
  * previous one, which compresses well. */
 static void write_vertices(tool_view *view, const view_track *t, uint32_t frames) {
     size_t count = 3 * (size_t)abut_mesh_vertex_count(t->mesh), all = count * frames;
+    const float *vertices = t->parts[TRACK_VERTICES].data;
     float lo[3] = {INFINITY, INFINITY, INFINITY}, hi[3] = {-INFINITY, -INFINITY, -INFINITY};
     uint16_t *steps = tool_alloc(2 * all + 2), *before = tool_array(count + 1, 2);
     for (size_t i = 0; i < all; i++) {
-        lo[i % 3] = fminf(lo[i % 3], t->vertices[i]);
-        hi[i % 3] = fmaxf(hi[i % 3], t->vertices[i]);
+        lo[i % 3] = fminf(lo[i % 3], vertices[i]);
+        hi[i % 3] = fmaxf(hi[i % 3], vertices[i]);
     }
     for (size_t i = 0; i < all; i++) {
         float range = hi[i % 3] - lo[i % 3];
-        uint16_t now =
-            range > 0 ? (uint16_t)lrintf((t->vertices[i] - lo[i % 3]) / range * 65535) : 0;
+        uint16_t now = range > 0 ? (uint16_t)lrintf((vertices[i] - lo[i % 3]) / range * 65535) : 0;
         steps[i] = (uint16_t)(now - before[i % count]);
         before[i % count] = now;
     }
@@ -392,23 +377,23 @@ static void write_vertices(tool_view *view, const view_track *t, uint32_t frames
 
 static void write_body(tool_view *view, const view_track *t, uint32_t mesh, bool first) {
     uint32_t frames = view->film.count, kept = 1;
-    size_t triangles = abut_mesh_triangle_count(t->mesh);
+    const char *poses = t->parts[TRACK_POSES].data;
     uint8_t c[4];
     for (uint32_t k = 1; k < frames; k++)
-        if (memcmp(t->poses, t->poses + 7 * (size_t)k, 28) != 0)
+        if (memcmp(poses, poses + 28 * (size_t)k, 28) != 0)
             kept = frames;
     view_colour(c, t->style.colour);
     text_print(&view->layers, "%s{\"mesh\":%u,\"poses\":%u,\"colour\":[%u,%u,%u,%u]",
-               first ? "" : ",", mesh, view_array(view, "f32", t->poses, 7 * (size_t)kept, 4), c[0],
+               first ? "" : ",", mesh, view_array(view, "f32", poses, 7 * (size_t)kept, 4), c[0],
                c[1], c[2], c[3]);
     if (t->tinted)
         text_print(&view->layers, ",\"tints\":%u",
-                   view_array(view, "u8", t->tints, 4 * (size_t)frames, 1));
-    if (t->colours)
+                   view_array(view, "u8", t->parts[TRACK_TINTS].data, 4 * (size_t)frames, 1));
+    if (t->parts[TRACK_COLOURS].data)
         text_print(&view->layers, ",\"triangles\":%u",
-                   view_array(view, "u8", t->colours, 4 * triangles * (t->coloured ? frames : 1),
-                              1));
-    if (t->vertices)
+                   view_array(view, "u8", t->parts[TRACK_COLOURS].data,
+                              t->parts[TRACK_COLOURS].bytes * (t->coloured ? frames : 1), 1));
+    if (t->parts[TRACK_VERTICES].data)
         write_vertices(view, t, frames);
     text_add(&view->layers, "}");
 }

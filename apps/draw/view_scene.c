@@ -267,14 +267,10 @@ void view_arrows(tool_view *view, const char *name, const abut_vec3 *from, const
     if (!view || !count)
         return;
     if (!view->placed) {
-        abut_box box = {from[0], from[0]};
+        abut_box box = empty_box;
         for (size_t i = 0; i < count; i++) {
-            box.lo.x = fmin(box.lo.x, fmin(from[i].x, to[i].x));
-            box.lo.y = fmin(box.lo.y, fmin(from[i].y, to[i].y));
-            box.lo.z = fmin(box.lo.z, fmin(from[i].z, to[i].z));
-            box.hi.x = fmax(box.hi.x, fmax(from[i].x, to[i].x));
-            box.hi.y = fmax(box.hi.y, fmax(from[i].y, to[i].y));
-            box.hi.z = fmax(box.hi.z, fmax(from[i].z, to[i].z));
+            box_add(&box, from[i]);
+            box_add(&box, to[i]);
         }
         view_place(view, box);
     }

@@ -13,24 +13,30 @@ typedef struct view_kept_label {
     bool derived, hidden, result;
 } view_kept_label;
 
-/* Frames of one body: its pose, and its vertices and colours if they change. */
+/* The same number of bytes for each frame. */
+typedef struct view_lane {
+    void *data; /* null before the first frame */
+    size_t room, bytes;
+} view_lane;
+
+/* Frames of one body: its pose and colour, and its vertices and triangle colours if it has them. */
+typedef enum view_part {
+    TRACK_POSES,    /* 7 floats; a rotation of zeros = absent */
+    TRACK_TINTS,    /* the colour of the body, 4 bytes */
+    TRACK_VERTICES, /* 3 floats for each vertex, once they have changed */
+    TRACK_COLOURS,  /* 4 bytes for each triangle if triangles have colours */
+    TRACK_PARTS
+} view_part;
+
 typedef struct view_track {
     abut_mesh *mesh; /* retained; of the first frame */
     abut_mesh_style style;
     char name[LABEL_NAME];
     uint32_t label; /* index + 1, or 0 */
     uint64_t hash;  /* of the positions of the last frame */
-    float *poses;   /* 7 for each frame; a rotation of zeros = absent */
-    size_t pose_room;
-    float *vertices; /* 3 for each vertex and frame, once they have changed; null before */
-    size_t vertex_room;
-    uint8_t *colours; /* 4 for each triangle and frame if triangles have colours, otherwise null */
-    size_t colour_room;
-    bool coloured;  /* whether they changed */
-    uint8_t *tints; /* the colour of the body, 4 for each frame */
-    size_t tint_room;
-    bool tinted; /* whether it changed */
-    bool used;   /* in the current frame */
+    view_lane parts[TRACK_PARTS];
+    bool coloured, tinted; /* whether colours of triangles, or of the body, changed */
+    bool used;             /* in the current frame */
 } view_track;
 
 /* Lines or points of one style. */

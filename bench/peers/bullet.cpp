@@ -30,23 +30,22 @@
 // its users would choose, with margins of 0 (crowd.h). Everything is ten times as large for it: its
 // tolerances are lengths, and of the 5,000 spheres it misses one pair in six otherwise. Pairs with
 // a contact of a depth of at least 0 overlap.
+#include "bullet.h"
 #include "crowd.h"
 #include "field.h"
 #include "paths.h"
 
 #include <BulletCollision/CollisionShapes/btMiniSDF.h>
-#include <BulletCollision/Gimpact/btGImpactCollisionAlgorithm.h>
-#include <BulletCollision/Gimpact/btGImpactShape.h>
 #include <BulletCollision/NarrowPhaseCollision/btContinuousConvexCollision.h>
 #include <BulletCollision/NarrowPhaseCollision/btGjkEpaPenetrationDepthSolver.h>
 #include <BulletCollision/NarrowPhaseCollision/btVoronoiSimplexSolver.h>
-#include <btBulletCollisionCommon.h>
 
 #include <memory>
 
 namespace {
 
 using peer::model;
+using peer::to_transform;
 using peer::vec;
 
 // The vertices and indices that Bullet works on, its own copy: refits change them.
@@ -82,21 +81,11 @@ void compare_static(peer::report &report, const model &m, peer::side &ours, body
     report.add({"build-static", m.name, 1, build, (double)m.triangle_count(), "triangle"});
 }
 
-btTransform to_transform(const abut_pose &pose) {
-    const abut_quat &q = pose.rotation;
-    const abut_vec3 &t = pose.translation;
-    return btTransform(btQuaternion((float)q.x, (float)q.y, (float)q.z, (float)q.w),
-                       btVector3((float)t.x, (float)t.y, (float)t.z));
-}
-
-// Keeps all contacts; Bullet's own manifold keeps four.
 struct contacts : btManifoldResult {
     std::vector<btVector3> points;
 
-    contacts(const btCollisionObjectWrapper *a, const btCollisionObjectWrapper *b)
-        : btManifoldResult(a, b) {}
-    void addContactPoint(const btVector3 &normal, const btVector3 &point, btScalar depth) override {
-        (void)normal;
+    using btManifoldResult::btManifoldResult;
+    void addContactPoint(const btVector3 &, const btVector3 &point, btScalar depth) override {
         if (depth <= 0)
             points.push_back(point);
     }
@@ -105,33 +94,18 @@ struct contacts : btManifoldResult {
 // Two bodies in a world.
 class colliding_pair {
   public:
-    colliding_pair(const body &first, const body &second)
-        : dispatcher(&configuration), world(&dispatcher, &broad, &configuration) {
-        btGImpactCollisionAlgorithm::registerAlgorithm(&dispatcher);
+    colliding_pair(const body &first, const body &second) {
         a.setCollisionShape(first.shape.get());
         b.setCollisionShape(second.shape.get());
     }
     // Returns the number of contacts.
     size_t collide(const abut_pose &pose) {
         b.setWorldTransform(to_transform(pose));
-        btCollisionObjectWrapper first(nullptr, a.getCollisionShape(), &a, a.getWorldTransform(),
-                                       -1, -1);
-        btCollisionObjectWrapper second(nullptr, b.getCollisionShape(), &b, b.getWorldTransform(),
-                                        -1, -1);
-        btCollisionAlgorithm *algorithm =
-            dispatcher.findAlgorithm(&first, &second, nullptr, BT_CONTACT_POINT_ALGORITHMS);
-        contacts found(&first, &second);
-        algorithm->processCollision(&first, &second, world.getDispatchInfo(), &found);
-        algorithm->~btCollisionAlgorithm();
-        dispatcher.freeCollisionAlgorithm(algorithm);
-        return found.points.size();
+        return all.collide<contacts>(a, b).points.size();
     }
 
   private:
-    btDefaultCollisionConfiguration configuration;
-    btCollisionDispatcher dispatcher;
-    btDbvtBroadphase broad;
-    btCollisionWorld world;
+    peer::bullet_world all;
     btCollisionObject a, b;
 };
 
@@ -348,8 +322,7 @@ class crowd_world {
 
   public:
     explicit crowd_world(const peer::crowd &all)
-        : scene(all), ball(hull_of(all.ball)), step(hull_of(all.step)), dispatcher(&configuration),
-          world(&dispatcher, &broad, &configuration) {
+        : scene(all), ball(hull_of(all.ball)), step(hull_of(all.step)) {
         ball.setLocalScaling(btVector3(scale, scale, scale));
         step.setLocalScaling(btVector3(scale, scale, scale));
         for (size_t i = 0; i < all.poses[0].size(); i++) {
@@ -359,20 +332,20 @@ class crowd_world {
             objects.back()->setUserIndex((int)i);
             objects.back()->setContactProcessingThreshold(0);
             objects.back()->setWorldTransform(placed(all.poses[0][i]));
-            world.addCollisionObject(objects.back().get(), fixed ? 2 : 1, fixed ? 1 : 3);
+            bullet.world.addCollisionObject(objects.back().get(), fixed ? 2 : 1, fixed ? 1 : 3);
         }
     }
     ~crowd_world() {
         for (auto &object : objects)
-            world.removeCollisionObject(object.get());
+            bullet.world.removeCollisionObject(object.get());
     }
     peer::name_set find(int frame) {
         for (size_t i = 0; i < objects.size(); i++)
             objects[i]->setWorldTransform(placed(scene.poses[frame][i]));
-        world.performDiscreteCollisionDetection();
+        bullet.world.performDiscreteCollisionDetection();
         peer::name_set found;
-        for (int i = 0; i < dispatcher.getNumManifolds(); i++) {
-            const btPersistentManifold *manifold = dispatcher.getManifoldByIndexInternal(i);
+        for (int i = 0; i < bullet.dispatcher.getNumManifolds(); i++) {
+            const btPersistentManifold *manifold = bullet.dispatcher.getManifoldByIndexInternal(i);
             auto a = (uint32_t)manifold->getBody0()->getUserIndex(),
                  b = (uint32_t)manifold->getBody1()->getUserIndex();
             for (int k = 0; k < manifold->getNumContacts(); k++)
@@ -385,10 +358,7 @@ class crowd_world {
   private:
     const peer::crowd &scene;
     btConvexHullShape ball, step;
-    btDefaultCollisionConfiguration configuration;
-    btCollisionDispatcher dispatcher;
-    btDbvtBroadphase broad;
-    btCollisionWorld world;
+    peer::bullet_world bullet;
     std::vector<std::unique_ptr<btCollisionObject>> objects;
 };
 

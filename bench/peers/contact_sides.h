@@ -2,11 +2,8 @@
 #ifndef ABUT_PEER_CONTACT_SIDES_H
 #define ABUT_PEER_CONTACT_SIDES_H
 
-#include "peer.h"
+#include "bullet.h"
 
-#include <BulletCollision/Gimpact/btGImpactCollisionAlgorithm.h>
-#include <BulletCollision/Gimpact/btGImpactShape.h>
-#include <btBulletCollisionCommon.h>
 #include <memory>
 #include <ode/ode.h>
 
@@ -188,14 +185,6 @@ inline answer ask_ode(dGeomID a, dGeomID b) {
     return said;
 }
 
-inline btTransform to_transform(const abut_pose &pose) {
-    const abut_quat &q = pose.rotation;
-    const abut_vec3 &t = pose.translation;
-    return btTransform(btQuaternion((float)q.x, (float)q.y, (float)q.z, (float)q.w),
-                       btVector3((float)t.x, (float)t.y, (float)t.z));
-}
-
-// Keeps all contacts; Bullet's own manifold keeps four.
 struct bullet_contacts : btManifoldResult {
     answer said;
 
@@ -209,30 +198,9 @@ struct bullet_contacts : btManifoldResult {
     }
 };
 
-class bullet_world {
-  public:
-    btDefaultCollisionConfiguration configuration;
-    btCollisionDispatcher dispatcher;
-    btDbvtBroadphase broad;
-    btCollisionWorld world;
-
-    bullet_world() : dispatcher(&configuration), world(&dispatcher, &broad, &configuration) {
-        btGImpactCollisionAlgorithm::registerAlgorithm(&dispatcher);
-    }
-    answer ask(btCollisionObject &a, btCollisionObject &b) {
-        btCollisionObjectWrapper first(nullptr, a.getCollisionShape(), &a, a.getWorldTransform(),
-                                       -1, -1);
-        btCollisionObjectWrapper second(nullptr, b.getCollisionShape(), &b, b.getWorldTransform(),
-                                        -1, -1);
-        btCollisionAlgorithm *algorithm =
-            dispatcher.findAlgorithm(&first, &second, nullptr, BT_CONTACT_POINT_ALGORITHMS);
-        bullet_contacts found(&first, &second);
-        algorithm->processCollision(&first, &second, world.getDispatchInfo(), &found);
-        algorithm->~btCollisionAlgorithm();
-        dispatcher.freeCollisionAlgorithm(algorithm);
-        return found.said;
-    }
-};
+inline answer ask_bullet(bullet_world &all, btCollisionObject &a, btCollisionObject &b) {
+    return all.collide<bullet_contacts>(a, b).said;
+}
 
 } // namespace peer
 

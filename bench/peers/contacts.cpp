@@ -156,11 +156,12 @@ void compare_pair(results &out, const std::string &name, const body &a, const bo
             for (int w = 0; w < WAYS; w++)
                 best[w] = std::min(best[w], peer::time_of(
                                                 [&] {
-                                                    said[w] = w == ODE ? ask_ode(ode_a.id, ode_b.id)
-                                                              : w == BULLET
-                                                                  ? bullet.ask(bullet_a, bullet_b)
-                                                                  : ask_abut(a, p.a, b, p.b,
-                                                                             w * MARGIN * a.size);
+                                                    said[w] =
+                                                        w == ODE ? ask_ode(ode_a.id, ode_b.id)
+                                                        : w == BULLET
+                                                            ? ask_bullet(bullet, bullet_a, bullet_b)
+                                                            : ask_abut(a, p.a, b, p.b,
+                                                                       w * MARGIN * a.size);
                                                 },
                                                 1));
         double referee = find_referee(a, p.a, b, p.b, p.shift, said);
@@ -465,7 +466,7 @@ class pile {
                 auto *b = static_cast<btCollisionObject *>(pairs[i].m_pProxy1->m_clientObject);
                 if (a->getUserIndex() > b->getUserIndex())
                     std::swap(a, b);
-                answer said = all.ask(*a, *b);
+                answer said = ask_bullet(all, *a, *b);
                 if (said.count)
                     found[{(uint32_t)a->getUserIndex(), (uint32_t)b->getUserIndex()}] = said;
             }

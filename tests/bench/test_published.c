@@ -27,9 +27,9 @@ static double compare_samples(abut_mesh *mesh, abut_radial *radial,
 
 /* A sphere of small triangles: both agree, wherever the seam is. */
 TEST(samples_are_near_those_of_the_library) {
-    abut_mesh *mesh = body_mesh(NULL, ABUT_SHAPE_UVSPHERE, 64);
+    AUTO(mesh) mesh = body_mesh(NULL, ABUT_SHAPE_UVSPHERE, 64);
     const double r = abut_mesh_bounds(mesh).hi.z;
-    abut_radial *radial = body_field(mesh, -0.8 * r, 0.8 * r, 37, 33);
+    AUTO(radial) radial = body_field(mesh, -0.8 * r, 0.8 * r, 37, 33);
     for (int k = 0; k < 8; k++) {
         abut_character_matrix bone = matrix_none();
         uint32_t empty;
@@ -38,30 +38,26 @@ TEST(samples_are_near_those_of_the_library) {
         assert_true(compare_samples(mesh, radial, &bone, &empty) < 2e-3);
         assert_int_equal(empty, 0);
     }
-    abut_radial_destroy(radial);
-    abut_mesh_destroy(mesh);
 }
 
 /* Edges of large triangles are not straight in angle and height. At the corner of a box, where two
  * sides join, the published radius is too large by a factor of sqrt(2). */
 TEST(samples_of_large_triangles_are_off) {
-    abut_mesh *mesh = body_mesh(NULL, ABUT_SHAPE_BOX, 1);
-    abut_radial *radial = body_field(mesh, -0.45, 0.45, 24, 10);
+    AUTO(mesh) mesh = body_mesh(NULL, ABUT_SHAPE_BOX, 1);
+    AUTO(radial) radial = body_field(mesh, -0.45, 0.45, 24, 10);
     const abut_character_matrix none = matrix_none();
     uint32_t empty;
     const double most = compare_samples(mesh, radial, &none, &empty);
     assert_true(fabs(most - (sqrt(2) - 1)) < 1e-6);
     assert_int_equal(empty, 0);
-    abut_radial_destroy(radial);
-    abut_mesh_destroy(mesh);
 }
 
 /* A particle that moves by twenty times the width of a body: eight points miss it, the library does
  * not. */
 TEST(steps_miss_what_is_thin) {
-    abut_mesh *mesh = body_mesh(NULL, ABUT_SHAPE_UVSPHERE, 32);
+    AUTO(mesh) mesh = body_mesh(NULL, ABUT_SHAPE_UVSPHERE, 32);
     const double r = abut_mesh_bounds(mesh).hi.z;
-    abut_radial *radial = body_field(mesh, -1.1 * r, 1.1 * r, 48, 32);
+    AUTO(radial) radial = body_field(mesh, -1.1 * r, 1.1 * r, 48, 32);
     const abut_character_matrix none = matrix_none();
     const abut_vec3 from = {-22.5 * r, 0.05 * r, 0.02 * r}, outside = {-1.5 * r, 0, 0};
     abut_vec3 to = {17.5 * r, 0.05 * r, 0.02 * r};
@@ -78,6 +74,4 @@ TEST(steps_miss_what_is_thin) {
     p.friction = 1;
     assert_ok(abut_radial_collide(radial, &p));
     assert_int_equal(p.hit_count, 1);
-    abut_radial_destroy(radial);
-    abut_mesh_destroy(mesh);
 }

@@ -27,7 +27,7 @@ static void make_body(scene *s, abut_shape_kind kind) {
     abut_shape shape = abut_shape_default(kind);
     shape.radius = 1;
     shape.segments = kind == ABUT_SHAPE_BOX ? 8 : 10;
-    abut_mesh *mesh;
+    AUTO(mesh) mesh = NULL;
     assert_ok(abut_shape_create(NULL, &shape, &mesh));
     const uint32_t count = abut_mesh_vertex_count(mesh);
     const abut_character_bone bones[2] = {abut_character_bone_default(),
@@ -55,7 +55,6 @@ static void make_body(scene *s, abut_shape_kind kind) {
         assert_ok(abut_character_skin(s->character, s->bones[f], ABUT_CHARACTER_SKINNING_LINEAR,
                                       s->body[f]));
     }
-    abut_mesh_destroy(mesh);
     free(owners);
     free(weights);
 }
@@ -133,8 +132,8 @@ static double deepest(const scene *s, abut_vec3 (*ends)[PARTICLES], uint32_t *we
     double least = HUGE_VAL;
     *were_inside = 0;
     for (int f = 1; f < FRAMES; f++) {
-        abut_mesh *mesh;
-        abut_bvh *bvh;
+        AUTO(mesh) mesh = NULL;
+        AUTO(bvh) bvh = NULL;
         assert_ok(
             abut_character_mesh(s->character, s->bones[f], ABUT_CHARACTER_SKINNING_LINEAR, &mesh));
         assert_ok(abut_bvh_create(mesh, NULL, &bvh));
@@ -146,8 +145,6 @@ static double deepest(const scene *s, abut_vec3 (*ends)[PARTICLES], uint32_t *we
             *were_inside += before.distance < -0.01 * cell;
             least = fmin(least, after.distance);
         }
-        abut_bvh_destroy(bvh);
-        abut_mesh_destroy(mesh);
     }
     return least;
 }

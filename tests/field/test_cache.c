@@ -170,8 +170,9 @@ static bool hits(abut_mesh *mesh, abut_field_options o, const abut_field *true_f
 
 TEST(fields_are_found_again) {
     abut_context *context = listening();
-    TEST_MESH *mesh = mesh_of(context, 2), *again = mesh_of(context, 2),
-              *other = mesh_of(context, 3);
+    AUTO(mesh)
+    mesh = mesh_of(context, 2),
+    *again = mesh_of(context, 2), *other = mesh_of(context, 3);
     const char *folder = fresh("found/deeper");
     char path[ABUTI_CACHE_PATH_BYTES];
     abut_field *plain[WAYS];
@@ -216,14 +217,14 @@ TEST(fields_are_found_again) {
 
 /* A field that follows its mesh is no longer that of the old one. */
 TEST(digests_follow_the_mesh) {
-    TEST_MESH *mesh = mesh_of(NULL, 2), *moved = NULL, *copy = NULL;
+    AUTO(mesh) mesh = mesh_of(NULL, 2), *moved = NULL, *copy = NULL;
     abut_pose shift = {.rotation = {0, 0, 0, 1}, .translation = {0.05, 0, 0}};
     abut_field_options o = ways(0);
     o.cache = fresh("follow");
     assert_ok(abut_mesh_transform(mesh, 1, shift, &moved));
     assert_ok(abut_mesh_transform(mesh, 1, shift, &copy));
     for (int found = 0; found < 2; found++) {
-        TEST_FIELD *field;
+        AUTO(field) field;
         bool is = false;
         assert_ok(abut_field_create(mesh, &o, &field));
         assert_ok(abut_field_set_mesh(field, moved, NULL));
@@ -236,9 +237,10 @@ TEST(digests_follow_the_mesh) {
 
 /* With a BVH the sign method is the one that it is prepared for. */
 TEST(hierarchies_have_the_cache_too) {
-    TEST_MESH *mesh = mesh_of(NULL, 2);
-    TEST_BVH *bvh;
-    TEST_FIELD *field, *forced;
+    AUTO(mesh) mesh = mesh_of(NULL, 2);
+    AUTO(bvh) bvh;
+    AUTO(field) field;
+    AUTO(field) forced;
     abut_field_options o = ways(0);
     abut_sign_options sign = abut_sign_options_default();
     assert_ok(abut_bvh_create(mesh, NULL, &bvh));
@@ -260,10 +262,10 @@ static unsigned char file[1 << 16], hurt[1 << 16];
  * each time, the damage is reported, and the file is repaired. */
 TEST(damage_is_told_and_mended) {
     abut_context *context = listening();
-    TEST_MESH *mesh = mesh_of(context, 1), *other = mesh_of(context, 2);
+    AUTO(mesh) mesh = mesh_of(context, 1), *other = mesh_of(context, 2);
     char path[ABUTI_CACHE_PATH_BYTES], other_path[ABUTI_CACHE_PATH_BYTES];
     abut_field_options o = ways(0), second = ways(1);
-    TEST_FIELD *right;
+    AUTO(field) right;
     o.cells = 4;
     assert_ok(abut_field_create(mesh, &o, &right));
     o.cache = second.cache = fresh("damage");
@@ -318,7 +320,7 @@ TEST(damage_is_told_and_mended) {
  * under a right head that is not that of its key is not used either. */
 TEST(damage_of_one_is_not_that_of_all) {
     abut_context *context = listening();
-    TEST_MESH *mesh = mesh_of(context, 1);
+    AUTO(mesh) mesh = mesh_of(context, 1);
     char path[ABUTI_CACHE_PATH_BYTES];
     abut_field_options o = ways(0), second = ways(1);
     o.cache = second.cache = fresh("one");
@@ -375,7 +377,7 @@ TEST(processes_do_not_disturb) {
             abut_mesh *mesh = mesh_of(context, 1);
             for (uint32_t i = 0; i < EACH; i++) {
                 abut_field_options o = abut_field_options_default();
-                TEST_FIELD *plain = NULL, *field = NULL;
+                AUTO(field) plain = NULL, *field = NULL;
                 o.cells = 4 + 2 * i + (uint32_t)c * (i < EACH / 2); /* the second half is shared */
                 bad |= abut_field_create(mesh, &o, &plain) != ABUT_OK;
                 o.cache = folder;
@@ -433,7 +435,7 @@ TEST(folders_that_cannot_be_written_do_no_harm) {
     /* a folder that is a file, and one that cannot be named */
     char longer[5000];
     abut_context *context = listening();
-    TEST_MESH *mesh = mesh_of(context, 1);
+    AUTO(mesh) mesh = mesh_of(context, 1);
     abut_field_options o = ways(0);
     abut_field *field;
     memset(longer, 'a', sizeof longer);
@@ -451,7 +453,7 @@ TEST(folders_that_cannot_be_written_do_no_harm) {
 
 TEST(a_full_disk_does_no_harm) {
     abut_context *context = listening();
-    TEST_MESH *mesh = mesh_of(context, 1);
+    AUTO(mesh) mesh = mesh_of(context, 1);
     char path[ABUTI_CACHE_PATH_BYTES];
     abut_field_options o = ways(0), large = ways(0);
     abut_field *field;
@@ -480,9 +482,9 @@ TEST(a_full_disk_does_no_harm) {
  * ran out, nothing is left, and the file is whole. */
 TEST(memory_that_fails_is_no_harm) {
     char path[ABUTI_CACHE_PATH_BYTES];
-    TEST_MESH *first = mesh_of(NULL, 1);
+    AUTO(mesh) first = mesh_of(NULL, 1);
     abut_field_options o = ways(0);
-    TEST_FIELD *right;
+    AUTO(field) right;
     o.cells = 5;
     assert_ok(abut_field_create(first, &o, &right));
     o.cache = fresh("memory");
@@ -529,9 +531,9 @@ static bool stop(void *user, const abut_field_cache_entry *entry) {
 }
 
 TEST(folders_are_listed_and_cleared) {
-    TEST_MESH *mesh = mesh_of(NULL, 2);
+    AUTO(mesh) mesh = mesh_of(NULL, 2);
     char path[ABUTI_CACHE_PATH_BYTES];
-    TEST_FIELD *field = NULL;
+    AUTO(field) field = NULL;
     abut_field_options o = ways(3);
     seen s = {0};
     o.cache = fresh("listed");
@@ -586,7 +588,7 @@ TEST(folders_are_listed_and_cleared) {
 /* "" is the user's own folder, which can be switched off. */
 TEST(the_own_folder_is_taken) {
     char path[ABUTI_CACHE_PATH_BYTES];
-    TEST_MESH *mesh = mesh_of(NULL, 1);
+    AUTO(mesh) mesh = mesh_of(NULL, 1);
     abut_field *field;
     abut_field_options o = ways(0);
     seen s = {0};

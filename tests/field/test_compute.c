@@ -143,7 +143,7 @@ static abut_bvh *hierarchy_of(abut_mesh *mesh) {
 
 /* Takes the mesh. With a band and bricks that share layers, too. */
 static void check_mesh(abut_mesh *mesh, uint32_t cells) {
-    TEST_BVH *bvh = hierarchy_of(mesh);
+    AUTO(bvh) bvh = hierarchy_of(mesh);
     cells = test_rounds(8) < 8 ? 9 : cells; /* for builds that only have to do as the full one */
     abut_grid grid = grid_about(bvh->mesh, cells, 1.2);
     grid.count[1] -= 3;
@@ -253,7 +253,7 @@ static abut_bvh *make_sieve(uint32_t detail) {
 }
 
 TEST(long_borders) {
-    TEST_BVH *bvh = make_sieve(20);
+    AUTO(bvh) bvh = make_sieve(20);
     abut_grid grid = grid_about(bvh->mesh, 19, 1.3);
     check_grid_of(bvh, &grid, INFINITY);
 }
@@ -261,8 +261,9 @@ TEST(long_borders) {
 /* Centres on vertices, edges and faces. */
 TEST(aligned) {
     for (int kind = 0; kind < 2; kind++) {
-        TEST_BVH *bvh = hierarchy_of(kind ? make_kind(NULL, SOUP_LATTICE, 60, 5)
-                                          : make_shape(NULL, ABUT_SHAPE_BOX, 4));
+        AUTO(bvh)
+        bvh = hierarchy_of(kind ? make_kind(NULL, SOUP_LATTICE, 60, 5)
+                                : make_shape(NULL, ABUT_SHAPE_BOX, 4));
         abut_box b = abut_mesh_bounds(bvh->mesh);
         abut_grid grid = {.origin = b.lo, .count = {18, 18, 18}};
         grid.cell = (b.hi.x - b.lo.x) / 16;
@@ -284,7 +285,7 @@ TEST(sizes_and_places) {
 
 /* Cells far from the mesh, and so small that they have the same coordinates. */
 TEST(odd_grids) {
-    TEST_BVH *bvh = hierarchy_of(make_shape(NULL, ABUT_SHAPE_TEAPOT, 3));
+    AUTO(bvh) bvh = hierarchy_of(make_shape(NULL, ABUT_SHAPE_TEAPOT, 3));
     abut_grid grid = grid_about(bvh->mesh, 12, 40);
     check_grid_of(bvh, &grid, INFINITY);
     grid = grid_about(bvh->mesh, 10, 1);
@@ -299,7 +300,7 @@ TEST(odd_grids) {
 
 /* The middle of a sphere, where every list would be too long. */
 TEST(long_lists) {
-    TEST_BVH *bvh = hierarchy_of(make_shape(NULL, ABUT_SHAPE_ICOSPHERE, 41));
+    AUTO(bvh) bvh = hierarchy_of(make_shape(NULL, ABUT_SHAPE_ICOSPHERE, 41));
     abut_grid grid = {.origin = vec(-1e-4, -1e-4, -1e-4), .cell = 1e-4, .count = {3, 4, 3}};
     assert_true(bvh->triangle_count > REGIONS_LIST_MAX);
     check_grid_of(bvh, &grid, INFINITY);
@@ -314,14 +315,14 @@ TEST(long_lists) {
 TEST(sharp_points) {
     static const abut_vec3 positions[] = {{0, 0, 0}, {1, 0.001, 0}, {1, -0.001, 0}};
     static const uint32_t indices[][3] = {{0, 1, 2}};
-    TEST_BVH *bvh = hierarchy_of(test_mesh(NULL, positions, 3, indices, 1));
+    AUTO(bvh) bvh = hierarchy_of(test_mesh(NULL, positions, 3, indices, 1));
     abut_grid grid = {.origin = vec(-0.004, -0.0005, 0.1), .cell = 0.00025, .count = {20, 5, 4}};
     check_grid_of(bvh, &grid, INFINITY);
 }
 
 /* Some blocks, on a grid that is longer than a tile. */
 static void check_wanted(abut_mesh *mesh, uint64_t seed) {
-    TEST_BVH *bvh = hierarchy_of(mesh);
+    AUTO(bvh) bvh = hierarchy_of(mesh);
     abut_grid grid = grid_about(bvh->mesh, 300, 1.2);
     grid.count[1] = grid.count[2] = 41;
     grid.origin.y = grid.origin.z = -20 * grid.cell;
@@ -377,7 +378,7 @@ static void check_same_field(const abut_field *a, const abut_field *b) {
 
 /* A few steps, each against a new field. */
 static void check_moving(abut_shape_kind kind, abut_field_options options, double reach) {
-    TEST_MESH *mesh = make_shape(NULL, kind, 7);
+    AUTO(mesh) mesh = make_shape(NULL, kind, 7);
     abut_field *field, *fresh;
     uint64_t recomputed = 77, all;
     options.grid = grid_about(mesh, 30, 1.5);
@@ -420,13 +421,14 @@ TEST(moving) {
 /* A surface far away moves across everything: distances stay and signs change. */
 TEST(moving_across) {
     abut_mesh *inner = make_moved(make_shape(NULL, ABUT_SHAPE_ICOSPHERE, 3), 0.1, vec(0, 0, 0));
-    TEST_MESH *mesh =
-        make_joined(make_moved(make_shape(NULL, ABUT_SHAPE_BOX, 1), 40, vec(0, 0, 0)), inner);
-    TEST_MESH *gone =
-        make_joined(make_moved(make_shape(NULL, ABUT_SHAPE_BOX, 1), 40, vec(100, 0, 0)),
-                    make_moved(make_shape(NULL, ABUT_SHAPE_ICOSPHERE, 3), 0.1, vec(0, 0, 0)));
+    AUTO(mesh)
+    mesh = make_joined(make_moved(make_shape(NULL, ABUT_SHAPE_BOX, 1), 40, vec(0, 0, 0)), inner);
+    AUTO(mesh)
+    gone = make_joined(make_moved(make_shape(NULL, ABUT_SHAPE_BOX, 1), 40, vec(100, 0, 0)),
+                       make_moved(make_shape(NULL, ABUT_SHAPE_ICOSPHERE, 3), 0.1, vec(0, 0, 0)));
     abut_field_options options = abut_field_options_default();
-    TEST_FIELD *field, *fresh;
+    AUTO(field) field;
+    AUTO(field) fresh;
     uint64_t recomputed;
     options.grid.origin = vec(-0.3, -0.31, -0.32);
     options.grid.cell = 0.05;
@@ -440,7 +442,7 @@ TEST(moving_across) {
     check_same_field(field, fresh);
     assert_refused("null", abut_field_set_mesh(field, NULL, NULL));
     assert_refused("null", abut_field_set_mesh(NULL, mesh, NULL));
-    TEST_MESH *other = make_shape(NULL, ABUT_SHAPE_BOX, 2);
+    AUTO(mesh) other = make_shape(NULL, ABUT_SHAPE_BOX, 2);
     assert_refused("triangles", abut_field_set_mesh(field, other, &recomputed));
     check_same_field(field, fresh);
 }
@@ -519,8 +521,8 @@ static bool stop_field(void *user, const char *stage, double fraction) {
 TEST(cancelling) {
     uint32_t left = 1;
     abut_context *context = test_watched(stop_field, &left);
-    TEST_MESH *mesh = make_shape(context, ABUT_SHAPE_BOX, 1);
-    TEST_FIELD *field = NULL;
+    AUTO(mesh) mesh = make_shape(context, ABUT_SHAPE_BOX, 1);
+    AUTO(field) field = NULL;
     assert_int_equal(ABUT_ERROR_CANCELLED, abut_field_create(mesh, NULL, &field));
     assert_null(field);
     assert_int_equal(0, left);

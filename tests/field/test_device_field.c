@@ -170,8 +170,8 @@ static void check_features(const abut_bvh *there) {
 }
 
 static void check_mesh(abut_mesh *mesh, uint32_t cells) {
-    TEST_BVH *bvh = prepare(mesh, ABUT_SIGN_AUTO);
-    TEST_BVH *there;
+    AUTO(bvh) bvh = prepare(mesh, ABUT_SIGN_AUTO);
+    AUTO(bvh) there;
     assert_ok(abuti_bvh_copy_to_device(bvh, device, &there));
     abut_grid grid = grid_about(mesh, cells, 0.1);
     check_features(there);
@@ -224,8 +224,9 @@ TEST(from_other_hierarchies) {
     for (size_t m = 0; m < sizeof meshes / sizeof *meshes; m++)
         for (uint32_t cells = 8; cells <= 40; cells += 32) {
             abut_field_options options = abut_field_options_default();
-            TEST_FIELD *here, *there;
-            TEST_BVH *bvh;
+            AUTO(field) here;
+            AUTO(field) there;
+            AUTO(bvh) bvh;
             double winding;
             options.cells = cells;
             assert_ok(abut_field_create(meshes[m], &options, &here));
@@ -251,8 +252,8 @@ TEST(soups) {
     for (soup_kind kind = 0; kind < SOUP_COUNT; kind++)
         check_mesh(make_kind(NULL, kind, 40, 5 + kind), 9);
     /* a vertex in so many triangles that there are no features */
-    TEST_MESH *hub = make_shape(NULL, ABUT_SHAPE_CONE, FEATURES_DEGREE + 4);
-    TEST_BVH *bvh = prepare(hub, ABUT_SIGN_AUTO), *there;
+    AUTO(mesh) hub = make_shape(NULL, ABUT_SHAPE_CONE, FEATURES_DEGREE + 4);
+    AUTO(bvh) bvh = prepare(hub, ABUT_SIGN_AUTO), *there;
     abut_grid grid = grid_about(hub, 20, 0.1);
     assert_ok(abuti_bvh_copy_to_device(bvh, device, &there));
     assert_true(check_grid(bvh, there, &grid, 0).searched);
@@ -281,9 +282,9 @@ TEST(long_lists) {
 
 /* Grids that are left to the search, a pool that must grow, and the report of a build. */
 TEST(other_ways) {
-    TEST_MESH *mesh = make_torn(make_shape(NULL, ABUT_SHAPE_TORUS, 16), 90);
-    TEST_BVH *bvh = prepare(mesh, ABUT_SIGN_AUTO);
-    TEST_BVH *there;
+    AUTO(mesh) mesh = make_torn(make_shape(NULL, ABUT_SHAPE_TORUS, 16), 90);
+    AUTO(bvh) bvh = prepare(mesh, ABUT_SIGN_AUTO);
+    AUTO(bvh) there;
     field_parts *parts;
     abut_grid grid = grid_about(mesh, 16, 0.1), far = grid;
     assert_ok(abuti_bvh_copy_to_device(bvh, device, &there));
@@ -302,7 +303,7 @@ TEST(other_ways) {
     abut_bvh_destroy(there);
     abut_bvh_destroy(bvh);
     /* pseudo-normals use the search */
-    TEST_MESH *closed = make_shape(NULL, ABUT_SHAPE_BOX, 1);
+    AUTO(mesh) closed = make_shape(NULL, ABUT_SHAPE_BOX, 1);
     bvh = prepare(closed, ABUT_SIGN_NORMAL);
     assert_ok(abuti_bvh_copy_to_device(bvh, device, &there));
     grid = grid_about(closed, 6, 0.1);
@@ -312,7 +313,7 @@ TEST(other_ways) {
 /* abut_field_create() with a device: the same bytes as without. Floats stay there until someone
  * queries on the CPU; fields of 16 bits are downloaded. */
 TEST(for_the_cpu) {
-    TEST_MESH *mesh = make_shape(NULL, ABUT_SHAPE_TORUS, 12);
+    AUTO(mesh) mesh = make_shape(NULL, ABUT_SHAPE_TORUS, 12);
     for (int round = 0; round < 4; round++) {
         const bool type = round % 2;
         abut_field_options options = abut_field_options_default();
@@ -429,10 +430,12 @@ TEST(questions) {
  * fails half-way leaves a field that says so, until it is updated. */
 TEST(updates) {
     const abut_pose aside = {{0, 0, 0, 1}, {0.03, 0.01, 0}};
-    TEST_MESH *mesh = make_torn(make_shape(NULL, ABUT_SHAPE_TORUS, 12), 40), *moved;
+    AUTO(mesh) mesh = make_torn(make_shape(NULL, ABUT_SHAPE_TORUS, 12), 40), *moved;
     abut_field_options options = abut_field_options_default();
-    TEST_FIELD *field, *fresh;
-    TEST_BVH *bvh, *there;
+    AUTO(field) field;
+    AUTO(field) fresh;
+    AUTO(bvh) bvh;
+    AUTO(bvh) there;
     abut_field_value value;
     uint64_t blocks = 0;
     options.grid = grid_about(mesh, 16, 0.1);
@@ -472,14 +475,15 @@ TEST(updates) {
     assert_memory_equal(field->values, fresh->values, get_field_info(fresh).bytes);
     /* a field of the CPU, by a BVH of the device */
     options.device = NULL;
-    TEST_FIELD *plain;
+    AUTO(field) plain;
     assert_ok(abut_field_create(mesh, &options, &plain));
     assert_ok(abut_field_update_from(plain, there, NULL));
     assert_memory_equal(plain->values, fresh->values, get_field_info(fresh).bytes);
 }
 
 static void check_sparse(abut_mesh *mesh, abut_field_options options) {
-    TEST_FIELD *here, *built;
+    AUTO(field) here;
+    AUTO(field) built;
     options.layout = ABUT_FIELD_SPARSE;
     options.device = NULL;
     assert_ok(abut_field_create(mesh, &options, &here));
@@ -539,8 +543,8 @@ static abut_status build(abut_bvh *there, const failing *f) {
 /* The device fails at the n-th call, for some n: an error, nothing left behind, and the same
  * BVH builds the field afterwards. */
 TEST(failing_device) {
-    TEST_MESH *mesh = make_torn(make_shape(NULL, ABUT_SHAPE_BOX, 1), 6);
-    TEST_BVH *bvh = prepare(mesh, ABUT_SIGN_AUTO);
+    AUTO(mesh) mesh = make_torn(make_shape(NULL, ABUT_SHAPE_BOX, 1), 6);
+    AUTO(bvh) bvh = prepare(mesh, ABUT_SIGN_AUTO);
     failing f = {abut_field_options_default(), mesh};
     f.options.grid = grid_about(mesh, 6, 0.1);
     for (int warm = 0; warm < 2; warm++) {
@@ -574,7 +578,7 @@ TEST(failing_device) {
 
 /* The same for sparse fields, which are made from nothing each time. */
 TEST(failing_sparse) {
-    TEST_MESH *mesh = make_shape(NULL, ABUT_SHAPE_BOX, 1);
+    AUTO(mesh) mesh = make_shape(NULL, ABUT_SHAPE_BOX, 1);
     abut_field_options options = abut_field_options_default();
     abut_field *field = NULL;
     options.layout = ABUT_FIELD_SPARSE;
@@ -632,7 +636,7 @@ static abut_status sparse_from_nothing(abut_context *context, void *data) {
 }
 
 TEST(out_of_memory) {
-    TEST_MESH *mesh = make_torn(make_shape(NULL, ABUT_SHAPE_BOX, 1), 6);
+    AUTO(mesh) mesh = make_torn(make_shape(NULL, ABUT_SHAPE_BOX, 1), 6);
     failing f = {abut_field_options_default(), mesh};
     f.options.grid = grid_about(mesh, 4, 0.1);
     assert_ok(from_nothing(NULL, &f));
@@ -647,8 +651,8 @@ TEST(out_of_memory) {
 }
 
 TEST(wrong_arguments) {
-    TEST_MESH *mesh = make_shape(NULL, ABUT_SHAPE_BOX, 1), *other;
-    TEST_BVH *bvh = prepare(mesh, ABUT_SIGN_AUTO), *there, *stranger;
+    AUTO(mesh) mesh = make_shape(NULL, ABUT_SHAPE_BOX, 1), *other;
+    AUTO(bvh) bvh = prepare(mesh, ABUT_SIGN_AUTO), *there, *stranger;
     abut_field *field = NULL, *made;
     abut_field_options options = abut_field_options_default(), bad;
     float value = 7;

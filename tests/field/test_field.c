@@ -26,11 +26,11 @@ static abut_field *field_of(abut_mesh *mesh, const abut_field_options *options) 
 
 /* Every stored value is the distance at its centre, rounded. */
 static void check_values(abut_mesh *mesh, const abut_field_options *options) {
-    TEST_FIELD *field = field_of(mesh, options);
+    AUTO(field) field = field_of(mesh, options);
     abut_field_info info = get_field_info(field);
     const uint32_t *n = info.grid.count, zero[3] = {0, 0, 0};
     float *values = malloc(grid_cells(&info.grid) * sizeof *values);
-    TEST_BVH *bvh;
+    AUTO(bvh) bvh;
     assert_non_null(values);
     assert_ok(abut_field_copy(field, zero, n, values));
     assert_ok(abut_bvh_create(mesh, NULL, &bvh));
@@ -70,7 +70,7 @@ static void check_values(abut_mesh *mesh, const abut_field_options *options) {
 TEST(values_are_those_of_the_search) {
     const abut_shape_kind kinds[] = {ABUT_SHAPE_ICOSPHERE, ABUT_SHAPE_TEAPOT, ABUT_SHAPE_TORUS};
     for (size_t s = 0; s < sizeof kinds / sizeof *kinds; s++) {
-        TEST_MESH *mesh = mesh_of(kinds[s]);
+        AUTO(mesh) mesh = mesh_of(kinds[s]);
         abut_field_options options = abut_field_options_default();
         options.cells = 20;
         check_values(mesh, &options);
@@ -116,8 +116,8 @@ static void check_brick(const abut_field *field, const abut_bvh *bvh, const uint
 
 /* Takes the mesh. Every cell of the band is in a brick, and no brick is far from it. */
 static void check_bricks(abut_mesh *mesh, const abut_field_options *options, double least_share) {
-    TEST_FIELD *field = field_of(mesh, options);
-    TEST_BVH *bvh;
+    AUTO(field) field = field_of(mesh, options);
+    AUTO(bvh) bvh;
     uint32_t stored = 0, at[3];
     size_t number = 0;
     double half = sqrt(0.75) * FIELD_BRICK * field->grid.cell;
@@ -165,7 +165,7 @@ TEST(bricks_are_where_the_band_is) {
 /* ---- bad input ---- */
 
 TEST(bad_options_are_refused) {
-    TEST_MESH *mesh = mesh_of(ABUT_SHAPE_ICOSPHERE), *open;
+    AUTO(mesh) mesh = mesh_of(ABUT_SHAPE_ICOSPHERE), *open;
     abut_field *field = NULL;
     abut_field_options o = abut_field_options_default();
     assert_refused("null", abut_field_create(NULL, NULL, &field));
@@ -190,7 +190,7 @@ TEST(bad_options_are_refused) {
     assert_refused("at least 2", abut_field_create(mesh, &o, &field));
     o = abut_field_options_default();
     for (int large = 0; large < 2; large++) {
-        TEST_MESH *far_off;
+        AUTO(mesh) far_off;
         abut_pose still = {{0, 0, 0, 1}, {0, 0, 0}};
         assert_ok(abut_mesh_transform(mesh, large ? 1e40 : 1e-40, still, &far_off));
         assert_refused("floats", abut_field_create(far_off, &o, &field));
@@ -202,13 +202,13 @@ TEST(bad_options_are_refused) {
 }
 
 TEST(few_cells_are_fine) {
-    TEST_MESH *mesh = mesh_of(ABUT_SHAPE_BOX);
+    AUTO(mesh) mesh = mesh_of(ABUT_SHAPE_BOX);
     for (uint32_t cells = 2; cells < 12; cells++) {
         abut_field_options o = abut_field_options_default();
         o.cells = cells;
         for (int layout = 0; layout < 2; layout++) {
             o.layout = (abut_field_layout)layout;
-            TEST_FIELD *field = field_of(mesh, &o);
+            AUTO(field) field = field_of(mesh, &o);
             const uint32_t *n = get_field_info(field).grid.count;
             uint32_t longest = n[0] > n[1] ? n[0] : n[1];
             assert_int_equal(cells, longest > n[2] ? longest : n[2]);

@@ -87,11 +87,11 @@ TEST(checksums_are_those_of_the_specification) {
 /* ---- our own ---- */
 
 TEST(fields_come_back) {
-    TEST_MESH *mesh = torus(NULL), *other;
+    AUTO(mesh) mesh = torus(NULL), *other;
     abut_shape box = abut_shape_default(ABUT_SHAPE_BOX);
     assert_ok(abut_shape_create(NULL, &box, &other));
     for (int variant = 0; variant < 8; variant++) {
-        TEST_FIELD *field = field_of(mesh, variant & 3, 45), *back;
+        AUTO(field) field = field_of(mesh, variant & 3, 45), *back;
         abut_field_write_options options = abut_field_write_options_default();
         options.plain = variant & 4;
         bool is;
@@ -141,7 +141,7 @@ TEST_THREADS(threads_do_not_matter) {
 
 /* Each byte of a small file in turn, and every length of it. */
 TEST(damage_is_noticed) {
-    TEST_MESH *mesh = torus(NULL);
+    AUTO(mesh) mesh = torus(NULL);
     for (int variant = 0; variant < 2; variant++) {
         abut_field *field = field_of(mesh, variant, 10), *back = NULL;
         assert_ok(abut_field_write(field, test_path("a.abutf"), NULL));
@@ -180,8 +180,8 @@ TEST(damage_is_noticed) {
 }
 
 TEST(what_cannot_be_written_is_told) {
-    TEST_MESH *mesh = torus(NULL);
-    TEST_FIELD *field = field_of(mesh, 0, 10);
+    AUTO(mesh) mesh = torus(NULL);
+    AUTO(field) field = field_of(mesh, 0, 10);
     abut_field_write_options options = abut_field_write_options_default();
     assert_refused(".abutf", abut_field_write(field, test_path("a.txt"), NULL));
     assert_fails(ABUT_ERROR_FILE, "cannot be written",
@@ -238,8 +238,8 @@ TEST(memory_that_fails_is_no_harm) {
 TEST(loaded_fields_collide) {
     enum { ROOM = 2000 };
     static abut_contact lists[2][ROOM];
-    TEST_MESH *mesh = torus(NULL);
-    TEST_FIELD *field = field_of(mesh, 0, 24), *back;
+    AUTO(mesh) mesh = torus(NULL);
+    AUTO(field) field = field_of(mesh, 0, 24), *back;
     abut_samples *samples;
     abut_contacts found[2] = {{.size = sizeof(abut_contacts), .list = lists[0], .capacity = ROOM},
                               {.size = sizeof(abut_contacts), .list = lists[1], .capacity = ROOM}};
@@ -266,9 +266,9 @@ TEST(loaded_fields_collide) {
 /* What stands in a binary export after its head are the values. */
 TEST(exports_hold_the_values) {
     static const char *const names[] = {"a.npy", "a.raw", "a.vti"};
-    TEST_MESH *mesh = torus(NULL);
+    AUTO(mesh) mesh = torus(NULL);
     for (int variant = 0; variant < 4; variant++) {
-        TEST_FIELD *field = field_of(mesh, variant, 20);
+        AUTO(field) field = field_of(mesh, variant, 20);
         const uint32_t *n = field->grid.count, zero[3] = {0, 0, 0};
         size_t cells = grid_cells(&field->grid), room = cells * sizeof(float);
         float *values = malloc(room);
@@ -319,7 +319,7 @@ TEST(values_of_the_caller_are_kept) {
     const uint32_t zero[3] = {0, 0, 0};
     abut_field *field = NULL;
     bool is = true;
-    TEST_MESH *mesh = torus(NULL);
+    AUTO(mesh) mesh = torus(NULL);
     assert_ok(abut_field_create_values(NULL, &grid, values, &field));
     assert_ok(abut_field_copy(field, zero, grid.count, back));
     assert_memory_equal(values, back, sizeof back);
@@ -470,8 +470,9 @@ TEST_THREADS(a_team_writes_the_file_of_one) {
         run_team(cases[i].count, cases[i].variant, cases[i].kind, 0, members);
         abut_shape shape = abut_shape_default(cases[i].kind);
         abut_field_write_options how = abut_field_write_options_default();
-        TEST_MESH *mesh;
-        TEST_FIELD *field, *back;
+        AUTO(mesh) mesh;
+        AUTO(field) field;
+        AUTO(field) back;
         shape.segments = cases[i].kind == ABUT_SHAPE_TEAPOT ? 2 : 8;
         shape.rings = 8;
         how.plain = cases[i].variant & 4;
@@ -554,7 +555,7 @@ TEST(a_team_fails_with_a_sentence) {
     for (uint64_t at = 1; at <= 6; at++) /* all exchanges */
         assert_fails(ABUT_ERROR_FILE, "exchange of data", write_alone(NULL, &at));
     assert_fails(ABUT_ERROR_FILE, "write function", write_alone(NULL, &full));
-    TEST_MESH *mesh = torus(NULL);
+    AUTO(mesh) mesh = torus(NULL);
     abut_field_options options = abut_field_options_default();
     abut_field_team team = abut_field_team_default();
     assert_refused("mesh", abut_field_write_distributed(NULL, NULL, false, &team, NULL));

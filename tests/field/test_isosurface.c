@@ -40,8 +40,8 @@ TEST(noise_gives_closed_manifolds) {
                 value = kind == 1 ? rint(3 * value) : (value < 0 ? -1 : 1);
             values[i] = (float)(border ? fabs(value) : value);
         }
-        TEST_FIELD *field;
-        TEST_MESH *mesh = NULL;
+        AUTO(field) field;
+        AUTO(mesh) mesh = NULL;
         assert_ok(abut_field_create_values(NULL, &grid, values, &field));
         abut_status status = abut_field_isosurface(field, 0, &mesh);
         if (status) { /* nothing may be below the level after rounding */
@@ -65,7 +65,7 @@ TEST(surfaces_are_where_they_should_be) {
     assert_ok(abut_shape_create(NULL, &shape, &mesh));
     for (int variant = 0; variant < 4; variant++) {
         abut_field_options options = abut_field_options_default();
-        TEST_FIELD *field;
+        AUTO(field) field;
         options.cells = 32;
         options.band = 0.2;
         options.layout = variant & 1 ? ABUT_FIELD_SPARSE : ABUT_FIELD_DENSE;
@@ -103,7 +103,7 @@ TEST(isosurfaces_are_never_cut_open) {
     assert_ok(abut_shape_create(NULL, &shape, &mesh));
     for (int variant = 0; variant < 4; variant++) {
         abut_field_options options = abut_field_options_default();
-        TEST_FIELD *field;
+        AUTO(field) field;
         options.cells = 32;
         options.layout = variant & 1 ? ABUT_FIELD_SPARSE : ABUT_FIELD_DENSE;
         options.type = variant & 2 ? ABUT_FIELD_INT16 : ABUT_FIELD_FLOAT;
@@ -115,7 +115,7 @@ TEST(isosurfaces_are_never_cut_open) {
             assert_null(surface);
             const char *wanted = strstr(abut_last_error(), "at least ");
             abut_field_options more = options;
-            TEST_FIELD *larger;
+            AUTO(field) larger;
             more.margin = strtod(wanted + 9, NULL);
             assert_ok(abut_field_create(mesh, &more, &larger));
             assert_ok(abut_field_isosurface(larger, level, &surface));
@@ -186,8 +186,9 @@ TEST(values_that_reach_the_boundary_are_refused) {
 /* The published teapot has holes and cuts itself; its surface at level 0 has neither. */
 TEST(open_meshes_become_closed) {
     abut_shape shape = abut_shape_default(ABUT_SHAPE_TEAPOT);
-    TEST_MESH *mesh, *surface;
-    TEST_FIELD *field;
+    AUTO(mesh) mesh;
+    AUTO(mesh) surface;
+    AUTO(field) field;
     abut_field_options options = abut_field_options_default();
     options.cells = 28;
     assert_ok(abut_shape_create(NULL, &shape, &mesh));
@@ -234,7 +235,7 @@ TEST(combinations_have_their_volumes) {
         abut_field_destroy(both);
     }
     grid.cell = 0.04;
-    TEST_FIELD *other = box_field(0, &grid);
+    AUTO(field) other = box_field(0, &grid);
     assert_refused("grids differ", abut_field_combine(a, other, 0, &both));
     assert_refused("combination is 3", abut_field_combine(a, b, (abut_combination)3, &both));
     assert_refused("null", abut_field_combine(a, NULL, 0, &both));

@@ -76,7 +76,7 @@ TEST(linear_is_the_mean_of_corners) {
         options.cells = 21;
         options.layout = variant & 1 ? ABUT_FIELD_SPARSE : ABUT_FIELD_DENSE;
         options.type = variant & 2 ? ABUT_FIELD_INT16 : ABUT_FIELD_FLOAT;
-        TEST_FIELD *field = field_of(&shape, &options);
+        AUTO(field) field = field_of(&shape, &options);
         for (uint32_t round = 0; round < test_rounds(4000); round++) {
             abut_vec3 p = random_point(&field->grid, &random);
             abut_field_value at;
@@ -95,7 +95,7 @@ TEST(gradients_are_slopes) {
         test_random random = {7};
         options.cells = 30;
         options.layout = (abut_field_layout)variant;
-        TEST_FIELD *field = field_of(&shape, &options);
+        AUTO(field) field = field_of(&shape, &options);
         const abut_grid grid = field->grid;
         for (uint32_t round = 0; round < test_rounds(2000); round++) {
             double h = 0.25 * grid.cell;
@@ -170,7 +170,7 @@ TEST(cubic_gives_parabolas_back) {
     const abut_shape shape = abut_shape_default(ABUT_SHAPE_BOX);
     abut_field_options options = abut_field_options_default();
     options.cells = 9;
-    TEST_FIELD *field = field_of(&shape, &options);
+    AUTO(field) field = field_of(&shape, &options);
     const uint32_t *n = field->grid.count;
     for (uint32_t k = 0; k < n[2]; k++)
         for (uint32_t j = 0; j < n[1]; j++)
@@ -205,7 +205,7 @@ TEST(cubic_gives_parabolas_back) {
 /* The gradient does not jump from cell to cell; the linear one does. */
 TEST(cubic_gradients_are_continuous) {
     const abut_shape shape = abut_shape_default(ABUT_SHAPE_TORUS);
-    TEST_FIELD *field = ideal_field(&shape, 24);
+    AUTO(field) field = ideal_field(&shape, 24);
     test_random random = {9};
     double jump[2] = {0};
     for (uint32_t round = 0; round < 2000; round++) {
@@ -233,8 +233,8 @@ TEST(cubic_gradients_are_continuous) {
 
 /* Outside the grid the value is a lower bound, and not a bad one. */
 TEST(beyond_the_grid_it_is_not_too_far) {
-    TEST_MESH *mesh;
-    TEST_BVH *bvh;
+    AUTO(mesh) mesh;
+    AUTO(bvh) bvh;
     abut_shape shape = abut_shape_default(ABUT_SHAPE_TEAPOT);
     assert_ok(abut_shape_create(NULL, &shape, &mesh));
     assert_ok(abut_bvh_create(mesh, NULL, &bvh));
@@ -244,7 +244,7 @@ TEST(beyond_the_grid_it_is_not_too_far) {
         options.cells = 32;
         options.layout = variant & 1 ? ABUT_FIELD_SPARSE : ABUT_FIELD_DENSE;
         options.type = variant & 2 ? ABUT_FIELD_INT16 : ABUT_FIELD_FLOAT;
-        TEST_FIELD *field;
+        AUTO(field) field;
         assert_ok(abut_field_create(mesh, &options, &field));
         double cell = get_field_info(field).grid.cell;
         double off = variant & 1 ? FIELD_BRICK * cell : cell; /* corners of bricks are far apart */
@@ -274,7 +274,7 @@ TEST(batches_are_single_points) {
     static abut_field_value values[COUNT];
     test_random random = {5};
     options.cells = 20;
-    TEST_FIELD *field = field_of(&shape, &options);
+    AUTO(field) field = field_of(&shape, &options);
     for (uint32_t i = 0; i < COUNT; i++) {
         points[i] = random_point(&field->grid, &random);
         points[i].x *= 1.2;

@@ -18,7 +18,7 @@ static abut_layers_query quick(uint32_t resolution) {
 }
 
 TEST(none_and_one) {
-    TEST_LAYERS *layers = start();
+    AUTO(layers) layers = start();
     abut_layers_pair pairs[2];
     abut_layers_result found = {.size = sizeof found,
                                 .pairs.list = pairs,
@@ -47,7 +47,7 @@ TEST(none_and_one) {
 
 /* A mesh, its BVH and a hull are the same solid, and the set keeps the mesh. */
 TEST(kinds_of_colliders) {
-    TEST_LAYERS *layers = start();
+    AUTO(layers) layers = start();
     abut_layers_item item = abut_layers_item_default();
     abut_layers_pair pairs[3];
     abut_layers_result found = {.size = sizeof found, .pairs = {pairs, 3, 0}};
@@ -75,7 +75,7 @@ TEST(kinds_of_colliders) {
 }
 
 TEST(nonsense_is_refused) {
-    TEST_LAYERS *layers = start();
+    AUTO(layers) layers = start();
     abut_layers_item item = {.size = sizeof(abut_layers_item),
                              .collider = abut_collider_from_mesh(models[0], abut_pose_identity())};
     abut_layers_result found = {.size = sizeof found, .pairs.capacity = 0};
@@ -140,7 +140,7 @@ TEST(nonsense_is_refused) {
 /* A box without a side, and one of which a side is turned. */
 TEST(open_meshes_are_named) {
     abut_shape shape = abut_shape_default(ABUT_SHAPE_BOX);
-    TEST_MESH *box;
+    AUTO(mesh) box;
     shape.segments = 1;
     assert_ok(abut_shape_create(serial, &shape, &box));
     uint32_t indices[36], count = abut_mesh_triangle_count(box);
@@ -149,14 +149,14 @@ TEST(open_meshes_are_named) {
     abut_vec3 points[8];
     for (int i = 0; i < 8; i++)
         points[i] = v3_add(abut_mesh_local_origin(box), abut_mesh_local_positions(box)[i]);
-    TEST_MESH *open = test_mesh(serial, points, 8, indices, 10);
+    AUTO(mesh) open = test_mesh(serial, points, 8, indices, 10);
     uint32_t swap = indices[0];
     indices[0] = indices[1];
     indices[1] = swap;
-    TEST_MESH *twisted = test_mesh(serial, points, 8, indices, 12);
+    AUTO(mesh) twisted = test_mesh(serial, points, 8, indices, 12);
     abut_layers_options options = abut_layers_options_default();
     for (int cap = 0; cap < 2; cap++) {
-        TEST_LAYERS *layers;
+        AUTO(layers) layers;
         abut_layers_pair pairs[3];
         abut_layers_result found = {.size = sizeof found, .pairs.list = pairs, .pairs.capacity = 3};
         abut_layers_item item = {.size = sizeof(abut_layers_item),
@@ -188,8 +188,8 @@ static abut_mesh *tetrahedron(double size) {
 /* Ids do not wrap at 65,535. */
 TEST(seventy_thousand_solids) {
     enum { COUNT = 70000, SIDE = 265 };
-    TEST_MESH *mesh = tetrahedron(0.4);
-    TEST_LAYERS *layers = start();
+    AUTO(mesh) mesh = tetrahedron(0.4);
+    AUTO(layers) layers = start();
     abut_layers_pair pairs[4];
     abut_layers_result found = {.size = sizeof found, .pairs.list = pairs, .pairs.capacity = 4};
     for (uint32_t i = 0; i < COUNT; i++)
@@ -212,8 +212,8 @@ TEST(seventy_thousand_solids) {
 /* Thin plates behind each other, each a little in the next: 10,000 surfaces along every ray. */
 TEST(ten_thousand_layers_in_a_pixel) {
     enum { PLATES = 5000 };
-    TEST_MESH *plate = shape_mesh(ABUT_SHAPE_BOX, 1, 1);
-    TEST_LAYERS *layers = start();
+    AUTO(mesh) plate = shape_mesh(ABUT_SHAPE_BOX, 1, 1);
+    AUTO(layers) layers = start();
     abut_layers_pair *pairs = calloc(PLATES, sizeof *pairs);
     assert_non_null(pairs);
     abut_layers_result found = {.size = sizeof found,
@@ -235,7 +235,7 @@ TEST(ten_thousand_layers_in_a_pixel) {
     }
     /* One within all others: every pair along every ray. */
     enum { CROWD = 40 };
-    TEST_LAYERS *crowd = start();
+    AUTO(layers) crowd = start();
     for (uint32_t i = 0; i < CROWD; i++)
         add(crowd, plate, 0, 0, 0.001 * i);
     query.resolution = 8;
@@ -246,9 +246,10 @@ TEST(ten_thousand_layers_in_a_pixel) {
 
 /* A world of 1e6 and things of 1e-6 in one picture. */
 TEST(large_and_small_together) {
-    TEST_MESH *large = shape_mesh(ABUT_SHAPE_BOX, 1e6, 1),
-              *small = shape_mesh(ABUT_SHAPE_BOX, 1e-6, 1);
-    TEST_LAYERS *layers = start();
+    AUTO(mesh)
+    large = shape_mesh(ABUT_SHAPE_BOX, 1e6, 1),
+    *small = shape_mesh(ABUT_SHAPE_BOX, 1e-6, 1);
+    AUTO(layers) layers = start();
     abut_layers_pair pairs[8];
     abut_layers_result found = {.size = sizeof found, .pairs.list = pairs, .pairs.capacity = 8};
     abut_layers_query query = quick(64);
@@ -272,7 +273,7 @@ TEST(large_and_small_together) {
 }
 
 TEST(outside_every_view) {
-    TEST_LAYERS *layers = start();
+    AUTO(layers) layers = start();
     abut_layers_pair pairs[2];
     abut_layers_result found = {.size = sizeof found, .pairs.list = pairs, .pairs.capacity = 2};
     abut_raster_view views[2] = {abut_raster_view_default(), abut_raster_view_default()};
@@ -295,8 +296,8 @@ TEST(outside_every_view) {
 
 /* 10^10 pixels, of which few are looked at. */
 TEST(a_hundred_thousand_pixels_wide) {
-    TEST_MESH *box = shape_mesh(ABUT_SHAPE_BOX, 1, 1);
-    TEST_LAYERS *layers = start();
+    AUTO(mesh) box = shape_mesh(ABUT_SHAPE_BOX, 1, 1);
+    AUTO(layers) layers = start();
     abut_layers_pair pairs[2];
     abut_layers_result found = {.size = sizeof found, .pairs.list = pairs, .pairs.capacity = 2};
     abut_raster_view view = abut_raster_view_default();

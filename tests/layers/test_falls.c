@@ -33,7 +33,7 @@ static uint64_t classic(const abut_collider *solids, uint32_t count, abut_vec3 d
 
 /* Three boxes in a row, as in section 4.2.1 of the document. */
 TEST(classic_finds_what_it_can) {
-    TEST_MESH *box = make_box(1, 1, 1);
+    AUTO(mesh) box = make_box(1, 1, 1);
     abut_collider boxes[3] = {abut_collider_from_mesh(box, abut_pose_identity()),
                               abut_collider_from_mesh(box, abut_pose_identity()),
                               abut_collider_from_mesh(box, abut_pose_identity())};
@@ -55,10 +55,10 @@ TEST(classic_finds_what_it_can) {
 /* Rods through plates, one pair behind the other: the last one hides the others, but from us. */
 TEST(classic_loses_what_is_behind) {
     enum { PAIRS = 4 };
-    TEST_MESH *plate = make_box(2, 0.2, 2), *rod = make_box(0.3, 1, 0.3);
+    AUTO(mesh) plate = make_box(2, 0.2, 2), *rod = make_box(0.3, 1, 0.3);
     abut_collider solids[2 * PAIRS];
     abut_world_pair found[64];
-    TEST_LAYERS *layers;
+    AUTO(layers) layers;
     abut_layers_query query = abut_layers_query_default();
     abut_layers_pair pairs[16];
     abut_layers_result all = {.size = sizeof all, .pairs.list = pairs, .pairs.capacity = 16};
@@ -127,7 +127,7 @@ TEST(snow_sticks_and_spheres_bounce) {
                                  .resolution = k ? 64 : 400,
                                  .seed = 3};
         falls_score plain = {0};
-        TEST_MESH *model = make_box(1, 1, 1.2);
+        AUTO(mesh) model = make_box(1, 1, 1.2);
         uint64_t hits = 0;
         falls *s;
         options.model = model;

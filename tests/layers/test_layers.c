@@ -308,8 +308,8 @@ static abut_mesh *box_mesh(vec3 extent) {
 
 /* With `volume` alone nothing is drawn; with `exact` too, depths are known. */
 TEST(volumes_draw_no_images) {
-    TEST_MESH *ball = shape_mesh(ABUT_SHAPE_ICOSPHERE, 1, 4);
-    TEST_LAYERS *layers;
+    AUTO(mesh) ball = shape_mesh(ABUT_SHAPE_ICOSPHERE, 1, 4);
+    AUTO(layers) layers;
     abut_layers_pair pairs[2][4];
     assert_ok(abut_layers_create(serial, NULL, &layers));
     for (int i = 0; i < 4; i++) {
@@ -353,7 +353,7 @@ static double row_seconds(abut_mesh *box, uint32_t count, bool volume) {
 
 /* Eight times as many solids in the same pixels: 64 times the time if all pairs were compared. */
 TEST(many_in_few_pixels) {
-    TEST_MESH *box = box_mesh(v3(1, 1, 1));
+    AUTO(mesh) box = box_mesh(v3(1, 1, 1));
     for (int volume = 0; volume < 2; volume++) {
         double few = row_seconds(box, 2000, volume), many = row_seconds(box, 16000, volume);
         assert_true(many < 24 * few + 0.05);
@@ -449,7 +449,7 @@ TEST(volumes_of_boxes_balls_and_tori) {
 /* From b to a; and where the overlap is. */
 TEST(normals_and_centres) {
     test_random random = {8};
-    TEST_MESH *fine = shape_mesh(ABUT_SHAPE_ICOSPHERE, 1, 12);
+    AUTO(mesh) fine = shape_mesh(ABUT_SHAPE_ICOSPHERE, 1, 12);
     for (int round = 0; round < 8; round++) {
         known k = {fine, fine, at_origin, shifted(0.8, 0, 0), 0};
         abut_pose turn = random_pose(&random, 1);
@@ -468,11 +468,11 @@ TEST(normals_and_centres) {
  * more than the tolerance they do. */
 TEST(flush_boxes) {
     test_random random = {9};
-    TEST_MESH *box = box_mesh(v3(1, 1, 1));
+    AUTO(mesh) box = box_mesh(v3(1, 1, 1));
     for (uint32_t round = 0; round < test_rounds(128); round++) {
         abut_pose turn = round ? random_pose(&random, 2) : at_origin;
         for (int push = 0; push < 2; push++) {
-            TEST_LAYERS *layers;
+            AUTO(layers) layers;
             abut_layers_query query = abut_layers_query_default();
             abut_layers_pair pairs[3];
             abut_layers_result found = {.size = sizeof found,
@@ -499,7 +499,7 @@ TEST(cavities_are_outside) {
     abut_layers_pair pairs[8];
     query.resolution = 100;
     for (int inside = 0; inside < 2; inside++) {
-        TEST_LAYERS *layers;
+        AUTO(layers) layers;
         abut_layers_result found = {.size = sizeof found, .pairs.list = pairs, .pairs.capacity = 8};
         assert_ok(abut_layers_create(serial, NULL, &layers));
         for (int i = 0; i < 4; i++) {
@@ -519,7 +519,7 @@ TEST(solids_that_overlap_themselves) {
     abut_mesh *box = box_mesh(v3(1, 1, 1)), *moved, *both;
     assert_ok(abut_mesh_transform(box, 1, shifted(0.5, 0, 0), &moved));
     both = joined_mesh(box, moved);
-    TEST_LAYERS *layers;
+    AUTO(layers) layers;
     abut_layers_query query = abut_layers_query_default();
     abut_layers_pair pairs[2], own[2];
     assert_ok(abut_layers_create(serial, NULL, &layers));
@@ -543,8 +543,8 @@ TEST(solids_that_overlap_themselves) {
 
 /* Rays from within a solid are in it from their begin on. */
 TEST(eye_inside_a_solid) {
-    TEST_MESH *large = box_mesh(v3(4, 4, 4)), *small = box_mesh(v3(1, 1, 1));
-    TEST_LAYERS *layers;
+    AUTO(mesh) large = box_mesh(v3(4, 4, 4)), *small = box_mesh(v3(1, 1, 1));
+    AUTO(layers) layers;
     assert_ok(abut_layers_create(serial, NULL, &layers));
     add_mesh(layers, large, abut_pose_identity());
     add_mesh(layers, small, shifted(0, 0, -2));
@@ -573,8 +573,8 @@ TEST(eye_inside_a_solid) {
 }
 
 TEST(groups_and_masks) {
-    TEST_MESH *box = box_mesh(v3(1, 1, 1));
-    TEST_LAYERS *layers;
+    AUTO(mesh) box = box_mesh(v3(1, 1, 1));
+    AUTO(layers) layers;
     abut_layers_pair pairs[6];
     abut_layers_result found = {.size = sizeof found, .pairs.list = pairs, .pairs.capacity = 6};
     abut_layers_query query = abut_layers_query_default();
@@ -602,8 +602,8 @@ TEST(groups_and_masks) {
 /* Edges of a small box within a large one, beside the diagonals of its side; and of the large one
  * in the small one. */
 TEST(edges_inside) {
-    TEST_MESH *large = box_mesh(v3(2, 2, 2)), *small = box_mesh(v3(0.5, 0.5, 0.5));
-    TEST_LAYERS *layers;
+    AUTO(mesh) large = box_mesh(v3(2, 2, 2)), *small = box_mesh(v3(0.5, 0.5, 0.5));
+    AUTO(layers) layers;
     abut_layers_query query = abut_layers_query_default();
     abut_layers_pair pair;
     enum { HITS = 20000 };

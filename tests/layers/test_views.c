@@ -28,7 +28,7 @@ static abut_layers *two_boxes(void) {
 }
 
 TEST(what_is_told_of_a_pair) {
-    TEST_LAYERS *layers = two_boxes();
+    AUTO(layers) layers = two_boxes();
     abut_layers_pair pair;
     abut_layers_result result = {.size = sizeof result, .pairs.list = &pair, .pairs.capacity = 1};
     abut_layers_query query = abut_layers_query_default();
@@ -52,7 +52,7 @@ TEST(what_is_told_of_a_pair) {
 }
 
 TEST(an_eye_and_regions) {
-    TEST_LAYERS *layers = two_boxes();
+    AUTO(layers) layers = two_boxes();
     abut_layers_pair pair;
     abut_layers_result result = {.size = sizeof result, .pairs.list = &pair, .pairs.capacity = 1};
     abut_layers_query query = abut_layers_query_default();
@@ -87,7 +87,7 @@ TEST(an_eye_and_regions) {
 }
 
 TEST(images_show_it) {
-    TEST_LAYERS *layers = two_boxes();
+    AUTO(layers) layers = two_boxes();
     abut_raster_view view = abut_raster_view_default();
     view.width = view.height = 150; /* 1.5 x 1.25 seen from above */
     float *pixels = malloc(150 * 150 * sizeof *pixels);
@@ -114,13 +114,14 @@ TEST(images_show_it) {
 
 /* Two cubes in one mesh that overlap, and a small one in what they have in common. */
 TEST(volumes_of_what_cuts_itself_are_limited) {
-    TEST_MESH *cube = make_box(1, 1, 1), *moved = NULL, *both = NULL,
-              *small = make_box(0.2, 0.2, 0.2);
+    AUTO(mesh)
+    cube = make_box(1, 1, 1),
+    *moved = NULL, *both = NULL, *small = make_box(0.2, 0.2, 0.2);
     const abut_pose aside = {.translation = {0.5, 0, 0}};
     assert_ok(abut_mesh_transform(cube, 1, aside, &moved));
     abut_mesh *parts[] = {cube, moved};
     assert_ok(abut_mesh_join(parts, 2, &both));
-    TEST_LAYERS *layers = NULL;
+    AUTO(layers) layers = NULL;
     assert_ok(abut_layers_create(NULL, NULL, &layers));
     abut_layers_item item = {.size = sizeof(abut_layers_item),
                              .collider = abut_collider_from_mesh(both, abut_pose_identity())};
@@ -150,7 +151,7 @@ TEST(volumes_of_what_cuts_itself_are_limited) {
 }
 
 TEST(what_views_cannot_tell) {
-    TEST_LAYERS *layers = two_boxes();
+    AUTO(layers) layers = two_boxes();
     abut_layers_pair pair;
     abut_layers_result result = {.size = sizeof result, .pairs.list = &pair, .pairs.capacity = 1};
     abut_layers_query query = abut_layers_query_default();
@@ -167,7 +168,7 @@ TEST(what_views_cannot_tell) {
         assert_true(pair.normal.x == 0 && pair.normal.y == 0 && pair.normal.z == 0);
     }
     /* A speck within a box is between all rays: its place is known from boxes. */
-    TEST_MESH *speck = make_box(1e-5, 1e-5, 1e-5);
+    AUTO(mesh) speck = make_box(1e-5, 1e-5, 1e-5);
     abut_layers_item item = {.size = sizeof(abut_layers_item),
                              .collider = abut_collider_from_mesh(speck, abut_pose_identity())};
     item.collider.pose.translation = (abut_vec3){-0.3, -0.2, -0.1};

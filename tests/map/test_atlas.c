@@ -107,8 +107,8 @@ TEST(triangles_fill_the_square) {
                  {ABUT_SHAPE_ICOSPHERE, 10, 0, 0.9}, {ABUT_SHAPE_TORUS, 40, 25, 0.9},
                  {ABUT_SHAPE_CAPSULE, 40, 12, 0.85}, {ABUT_SHAPE_UVSPHERE, 40, 26, 0.9}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        TEST_MESH *mesh = made(NULL, cases[i].kind, cases[i].segments, cases[i].rings);
-        TEST_MAP *map = map_of(mesh, 512);
+        AUTO(mesh) mesh = made(NULL, cases[i].kind, cases[i].segments, cases[i].rings);
+        AUTO(map) map = map_of(mesh, 512);
         abut_map_info info = get_map_info(map);
         assert_true(info.used >= cases[i].used);
         assert_true(info.uneven < 0.1);
@@ -121,8 +121,8 @@ TEST(few_and_many_triangles_have_places) {
     const uint32_t segments[] = {1, 2, 8, 16};
     for (size_t i = 0; i < 4; i++)
         for (uint32_t resolution = 57; resolution < 300; resolution += 80) {
-            TEST_MESH *mesh = made(NULL, ABUT_SHAPE_BOX, segments[i], 0);
-            TEST_MAP *map = map_of(mesh, resolution);
+            AUTO(mesh) mesh = made(NULL, ABUT_SHAPE_BOX, segments[i], 0);
+            AUTO(map) map = map_of(mesh, resolution);
             check_atlas(map);
             check_reach(map, 500);
         }
@@ -135,10 +135,10 @@ TEST(samples_are_within_reach_also_when_triangles_deform) {
     const abut_shape_kind kinds[] = {ABUT_SHAPE_LETTER_G, ABUT_SHAPE_TORUS, ABUT_SHAPE_CONE,
                                      ABUT_SHAPE_TEAPOT};
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
-        TEST_MESH *mesh = made(NULL, kinds[i], 0, 0);
-        TEST_MAP *map = map_of(mesh, 256);
+        AUTO(mesh) mesh = made(NULL, kinds[i], 0, 0);
+        AUTO(map) map = map_of(mesh, 256);
         for (size_t k = 0; k < sizeof change / sizeof *change; k++) {
-            TEST_MESH *other = moved(mesh, change[k], (abut_vec3){1, 2, 3});
+            AUTO(mesh) other = moved(mesh, change[k], (abut_vec3){1, 2, 3});
             assert_ok(abut_map_set_mesh(map, other));
             if (k < 5)
                 check_reach(map, test_thorough() ? 50000 : 250); /* a million points */
@@ -149,7 +149,7 @@ TEST(samples_are_within_reach_also_when_triangles_deform) {
 }
 
 TEST(the_resolution_that_is_needed_is_named) {
-    TEST_MESH *mesh = made(NULL, ABUT_SHAPE_ICOSPHERE, 16, 0); /* 5,120 triangles */
+    AUTO(mesh) mesh = made(NULL, ABUT_SHAPE_ICOSPHERE, 16, 0); /* 5,120 triangles */
     abut_map_options options = abut_map_options_default();
     abut_map *map = NULL;
     options.resolution = 64;
@@ -170,8 +170,8 @@ TEST(the_resolution_that_is_needed_is_named) {
 TEST(triangles_without_area_are_sampled) {
     const double points[] = {0, 0, 0, 1, 0, 0, 0.5, 0, 0, 0, 1, 0, 1e-9, 1e-9, 0};
     const uint32_t indices[] = {0, 1, 2, 0, 0, 0, 0, 1, 3, 3, 3, 1, 0, 1, 4};
-    TEST_MESH *mesh = test_mesh(NULL, points, 5, indices, 5);
-    TEST_MAP *map = map_of(mesh, 64);
+    AUTO(mesh) mesh = test_mesh(NULL, points, 5, indices, 5);
+    AUTO(map) map = map_of(mesh, 64);
     check_atlas(map);
     check_reach(map, 2000);
     double reach;
@@ -189,7 +189,7 @@ TEST(triangles_without_area_are_sampled) {
 }
 
 TEST(importance_gives_samples) {
-    TEST_MESH *mesh = made(NULL, ABUT_SHAPE_BOX, 8, 0);
+    AUTO(mesh) mesh = made(NULL, ABUT_SHAPE_BOX, 8, 0);
     double importance[768];
     for (int t = 0; t < 768; t++)
         importance[t] = t < 128 ? 8 : 1;
@@ -240,15 +240,15 @@ static abut_mesh *changed(abut_mesh *mesh, uint32_t every, uint32_t more, uint32
 
 TEST(changes_keep_the_places_of_others) {
     uint32_t from[4096];
-    TEST_MESH *mesh = made(NULL, ABUT_SHAPE_LETTER_E, 12, 0);
+    AUTO(mesh) mesh = made(NULL, ABUT_SHAPE_LETTER_E, 12, 0);
     const uint32_t count = abut_mesh_triangle_count(mesh);
     assert_true(2 * count < 4096);
     for (int round = 0; round < 3; round++) {
         const uint32_t every = round == 2 ? 0 : 10, more = round == 0   ? count / 20
                                                            : round == 1 ? count / 10
                                                                         : count;
-        TEST_MAP *map = map_of(mesh, 256);
-        TEST_MESH *other = changed(mesh, every, more, from);
+        AUTO(map) map = map_of(mesh, 256);
+        AUTO(mesh) other = changed(mesh, every, more, from);
         const uint32_t now = abut_mesh_triangle_count(other);
         double(*corners)[3][2] = malloc(count * sizeof *corners);
         for (uint32_t t = 0; t < count; t++)
@@ -269,7 +269,7 @@ TEST(changes_keep_the_places_of_others) {
         assert_int_equal(get_map_info(map).placed, count);
         free(corners);
     }
-    TEST_MAP *map = map_of(mesh, 256);
+    AUTO(map) map = map_of(mesh, 256);
     for (uint32_t t = 0; t < count; t++)
         from[t] = t;
     from[3] = 4;

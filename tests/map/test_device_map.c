@@ -89,8 +89,9 @@ static abut_map_measures compare(scene *s, double limit) {
 }
 
 TEST(the_same_as_on_the_cpu) {
-    TEST_MESH *e = made(NULL, ABUT_SHAPE_LETTER_E, 6, 0),
-              *g = made(NULL, ABUT_SHAPE_LETTER_G, 6, 0);
+    AUTO(mesh)
+    e = made(NULL, ABUT_SHAPE_LETTER_E, 6, 0),
+    *g = made(NULL, ABUT_SHAPE_LETTER_G, 6, 0);
     for (int round = 0; round < 4; round++) {
         scene s;
         abut_pose pose = {{0, 0, 0, 0}, {round < 2 ? 0.9 : 0.3, 0.1, 0.07}};
@@ -106,15 +107,17 @@ TEST(the_same_as_on_the_cpu) {
 }
 
 TEST(bodies_that_move) {
-    TEST_MESH *torus = made(NULL, ABUT_SHAPE_TORUS, 16, 10),
-              *ball = made(NULL, ABUT_SHAPE_ICOSPHERE, 5, 0);
+    AUTO(mesh)
+    torus = made(NULL, ABUT_SHAPE_TORUS, 16, 10),
+    *ball = made(NULL, ABUT_SHAPE_ICOSPHERE, 5, 0);
     scene s;
     scene_make(&s, torus, 80);
     scene_add(&s, ball, SIGNED, abut_pose_identity());
     for (int frame = 0; frame < 4; frame++) {
         const double bend[9] = {1, 0.2 * frame, 0, 0, 1, 0, 0, 0.1 * frame, 1};
-        TEST_MESH *here = moved(torus, bend, (abut_vec3){0.1 * frame, 0, 0}),
-                  *there = moved(ball, bend, (abut_vec3){0.5, 0.3 * frame, 0});
+        AUTO(mesh)
+        here = moved(torus, bend, (abut_vec3){0.1 * frame, 0, 0}),
+        *there = moved(ball, bend, (abut_vec3){0.5, 0.3 * frame, 0});
         for (int k = 0; k < 2; k++) {
             assert_ok(abut_map_set_mesh(s.map[k], here));
             assert_ok(
@@ -128,8 +131,9 @@ TEST(bodies_that_move) {
 /* Several at once, some with signs; one in two places; far away; with a boundary; by
  * pseudo-normals; and one on the CPU. */
 TEST(many_bodies) {
-    TEST_MESH *ball = made(NULL, ABUT_SHAPE_ICOSPHERE, 3, 0),
-              *sheet = made(NULL, ABUT_SHAPE_SHEET, 4, 4);
+    AUTO(mesh)
+    ball = made(NULL, ABUT_SHAPE_ICOSPHERE, 3, 0),
+    *sheet = made(NULL, ABUT_SHAPE_SHEET, 4, 4);
     scene s;
     scene_make(&s, ball, 64);
     scene_add(&s, ball, SIGNED, (abut_pose){{0, 0, 0, 0}, {0.6, 0.1, 0}});
@@ -172,7 +176,7 @@ TEST(bodies_of_one_mesh) {
     abut_map_texel *texels[2] = {malloc(n * n * sizeof **texels), malloc(n * n * sizeof **texels)};
     for (int frame = test_brief() ? 2 : 0; frame < 4; frame++) {
         const double bend[9] = {1, 0.1 * frame, 0, 0, 1, 0, 0, 0, 1 + 0.1 * frame};
-        TEST_MESH *now = moved(all, bend, (abut_vec3){0, 0, 0});
+        AUTO(mesh) now = moved(all, bend, (abut_vec3){0, 0, 0});
         abut_map_query query = abut_map_query_default();
         query.rings = ABUT_NONE;
         query.limit = frame == 3 ? 0.3 : 0;

@@ -60,13 +60,14 @@ static void check_samples(const abut_map *map, const abut_collider *others, uint
 }
 
 TEST(samples_are_those_of_single_queries) {
-    TEST_MESH *e = made(NULL, ABUT_SHAPE_LETTER_E, 6, 0),
-              *g0 = made(NULL, ABUT_SHAPE_LETTER_G, 6, 0);
+    AUTO(mesh)
+    e = made(NULL, ABUT_SHAPE_LETTER_E, 6, 0),
+    *g0 = made(NULL, ABUT_SHAPE_LETTER_G, 6, 0);
     for (int round = 0; round < 4; round++) {
         const bool sign = round & 1;
-        TEST_MESH *g = shifted(g0, round < 2 ? 0.9 : 0.3, 0.1, 0.07);
-        TEST_BVH *bvh = hierarchy_of(g, sign);
-        TEST_MAP *map = map_of(e, 200);
+        AUTO(mesh) g = shifted(g0, round < 2 ? 0.9 : 0.3, 0.1, 0.07);
+        AUTO(bvh) bvh = hierarchy_of(g, sign);
+        AUTO(map) map = map_of(e, 200);
         abut_collider other = abut_collider_from_bvh(bvh, abut_pose_identity());
         find_one(map, bvh, 0);
         assert_true(get_map_info(map).has_distances);
@@ -112,13 +113,14 @@ TEST(the_nearest_of_many_bodies_wins) {
 }
 
 TEST(poses_move_bodies) {
-    TEST_MESH *ball = made(NULL, ABUT_SHAPE_TORUS, 24, 12),
-              *e = made(NULL, ABUT_SHAPE_LETTER_E, 5, 0);
-    TEST_BVH *bvh = hierarchy_of(e, true);
+    AUTO(mesh)
+    ball = made(NULL, ABUT_SHAPE_TORUS, 24, 12),
+    *e = made(NULL, ABUT_SHAPE_LETTER_E, 5, 0);
+    AUTO(bvh) bvh = hierarchy_of(e, true);
     abut_collider other =
         abut_collider_from_bvh(bvh, (abut_pose){{0.5, 0.1, -0.3, 0.7}, {0.4, 0.2, 0.5}});
     abut_pose inverse;
-    TEST_MAP *map = map_of(ball, 128);
+    AUTO(map) map = map_of(ball, 128);
     assert_ok(abut_map_compute_distance(map, &other, 1, NULL));
     assert_ok(abut_pose_invert(&other.pose, &inverse));
     abut_map_texel *texels = texels_of(map);
@@ -143,11 +145,12 @@ TEST(poses_move_bodies) {
 /* ---- measures ---- */
 
 TEST(measures_are_sums_over_texels) {
-    TEST_MESH *e = made(NULL, ABUT_SHAPE_LETTER_E, 6, 0),
-              *g0 = made(NULL, ABUT_SHAPE_LETTER_G, 6, 0);
-    TEST_MESH *g = shifted(g0, 0.35, 0.1, 0.07);
-    TEST_BVH *bvh = hierarchy_of(g, true);
-    TEST_MAP *map = map_of(e, 160);
+    AUTO(mesh)
+    e = made(NULL, ABUT_SHAPE_LETTER_E, 6, 0),
+    *g0 = made(NULL, ABUT_SHAPE_LETTER_G, 6, 0);
+    AUTO(mesh) g = shifted(g0, 0.35, 0.1, 0.07);
+    AUTO(bvh) bvh = hierarchy_of(g, true);
+    AUTO(map) map = map_of(e, 160);
     find_one(map, bvh, 0.3);
     abut_map_texel *texels = texels_of(map);
     double area = 0, found = 0, within = 0, inside = 0, sum = 0, least = HUGE_VAL, most = -HUGE_VAL;
@@ -218,10 +221,11 @@ TEST(measures_are_sums_over_texels) {
 }
 
 TEST(exact_measures_are_those_of_pairs) {
-    TEST_MESH *torus = made(NULL, ABUT_SHAPE_TORUS, 20, 10),
-              *ball = made(NULL, ABUT_SHAPE_ICOSPHERE, 3, 0);
-    TEST_BVH *ours = hierarchy_of(torus, false), *bvh = hierarchy_of(ball, false);
-    TEST_MAP *map = map_of(torus, 64);
+    AUTO(mesh)
+    torus = made(NULL, ABUT_SHAPE_TORUS, 20, 10),
+    *ball = made(NULL, ABUT_SHAPE_ICOSPHERE, 3, 0);
+    AUTO(bvh) ours = hierarchy_of(torus, false), *bvh = hierarchy_of(ball, false);
+    AUTO(map) map = map_of(torus, 64);
     test_random random = {11};
     for (int round = 0; round < 40; round++) {
         abut_collider others[3] = {{0}}, a = abut_collider_from_bvh(ours, abut_pose_identity());
@@ -253,18 +257,19 @@ TEST(exact_measures_are_those_of_pairs) {
 
 /* Penetration depths come from samples only: the error bound covers all of the surface. */
 TEST(exact_measures_of_bodies_that_overlap) {
-    TEST_MESH *ball = made(NULL, ABUT_SHAPE_ICOSPHERE, 3, 0),
-              *box = made(NULL, ABUT_SHAPE_BOX, 3, 0), *cone = made(NULL, ABUT_SHAPE_CONE, 8, 1);
-    TEST_BVH *bvh = hierarchy_of(box, true);
+    AUTO(mesh)
+    ball = made(NULL, ABUT_SHAPE_ICOSPHERE, 3, 0),
+    *box = made(NULL, ABUT_SHAPE_BOX, 3, 0), *cone = made(NULL, ABUT_SHAPE_CONE, 8, 1);
+    AUTO(bvh) bvh = hierarchy_of(box, true);
     test_random random = {23};
     for (int round = 0; round < 8; round++) {
         /* The tip of a cone goes into the box between samples: all of these are outside. */
         const bool tip = round >= 4;
         const abut_box at = abut_mesh_bounds(tip ? cone : ball), to = abut_mesh_bounds(box);
-        TEST_MESH *here =
-            shifted(tip ? cone : ball, 0.1, 0.05,
-                    tip ? to.lo.z - at.hi.z + 0.002 : to.lo.z - at.hi.z + 0.05 * round);
-        TEST_MAP *map = map_of(here, tip ? 12 : 40);
+        AUTO(mesh)
+        here = shifted(tip ? cone : ball, 0.1, 0.05,
+                       tip ? to.lo.z - at.hi.z + 0.002 : to.lo.z - at.hi.z + 0.05 * round);
+        AUTO(map) map = map_of(here, tip ? 12 : 40);
         abut_map_measure_options options = abut_map_measure_options_default();
         abut_map_measures exact = abut_map_measures_default();
         find_one(map, bvh, 0);
@@ -291,10 +296,11 @@ TEST(exact_measures_of_bodies_that_overlap) {
 
 /* Distances of one state of a body are not refined by another. */
 TEST(bodies_that_were_refitted) {
-    TEST_MESH *ball = made(NULL, ABUT_SHAPE_ICOSPHERE, 2, 0), *away = shifted(ball, 3, 0, 0),
-              *near = shifted(ball, 2, 0, 0);
-    TEST_BVH *bvh = hierarchy_of(away, true);
-    TEST_MAP *map = map_of(ball, 64);
+    AUTO(mesh)
+    ball = made(NULL, ABUT_SHAPE_ICOSPHERE, 2, 0),
+    *away = shifted(ball, 3, 0, 0), *near = shifted(ball, 2, 0, 0);
+    AUTO(bvh) bvh = hierarchy_of(away, true);
+    AUTO(map) map = map_of(ball, 64);
     abut_map_measure_options options = abut_map_measure_options_default();
     abut_patch_options patch_options = abut_patch_options_default();
     abut_patches patches = abut_patches_default();
@@ -313,14 +319,14 @@ TEST(bodies_that_were_refitted) {
 
 /* Distances are floats: sizes that these do not hold are refused, and bounds hold for the rest. */
 TEST(sizes_beyond_floats) {
-    TEST_MESH *ball = made(NULL, ABUT_SHAPE_ICOSPHERE, 2, 0);
+    AUTO(mesh) ball = made(NULL, ABUT_SHAPE_ICOSPHERE, 2, 0);
     const double sizes[] = {1e-89, 1e-45, 1e-31, 1e-29, 1, 1e29, 1e31, 1e38, 1e45, 1e89};
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         const double k = sizes[i], scale[9] = {k, 0, 0, 0, k, 0, 0, 0, k};
-        TEST_MESH *here = moved(ball, scale, (abut_vec3){0, 0, 0});
-        TEST_BVH *bvh = hierarchy_of(here, true);
+        AUTO(mesh) here = moved(ball, scale, (abut_vec3){0, 0, 0});
+        AUTO(bvh) bvh = hierarchy_of(here, true);
         abut_map_options options = abut_map_options_default();
-        TEST_MAP *map = NULL;
+        AUTO(map) map = NULL;
         options.resolution = 32;
         if (k > 2e-30 && k < 1e30) {
             assert_ok(abut_map_create(here, &options, &map));
@@ -352,10 +358,11 @@ TEST(sizes_beyond_floats) {
 }
 
 TEST(corners_have_values_too) { /* they may lie off all rows of samples */
-    TEST_MESH *pot = made(NULL, ABUT_SHAPE_TEAPOT_SOLID, 0, 0),
-              *ball = made(NULL, ABUT_SHAPE_ICOSPHERE, 2, 0);
-    TEST_BVH *bvh = hierarchy_of(ball, false);
-    TEST_MAP *map = map_of(pot, 512);
+    AUTO(mesh)
+    pot = made(NULL, ABUT_SHAPE_TEAPOT_SOLID, 0, 0),
+    *ball = made(NULL, ABUT_SHAPE_ICOSPHERE, 2, 0);
+    AUTO(bvh) bvh = hierarchy_of(ball, false);
+    AUTO(map) map = map_of(pot, 512);
     find_one(map, bvh, 0);
     for (uint32_t t = 0; t < abut_mesh_triangle_count(pot); t++)
         for (int k = 0; k < 3; k++) {
@@ -368,10 +375,11 @@ TEST(corners_have_values_too) { /* they may lie off all rows of samples */
 
 /* Far nearer to the other surface than the samples are: what samples were rounded by counts. */
 TEST(upper_bounds_hold_next_to_the_other_surface) {
-    TEST_MESH *e = made(NULL, ABUT_SHAPE_LETTER_E, 4, 0), *here = shifted(e, 0.3, 0, 0.1),
-              *g = made(NULL, ABUT_SHAPE_LETTER_G, 4, 0);
-    TEST_MAP *map = map_of(e, 96);
-    TEST_BVH *bvh = hierarchy_of(g, false);
+    AUTO(mesh)
+    e = made(NULL, ABUT_SHAPE_LETTER_E, 4, 0),
+    *here = shifted(e, 0.3, 0, 0.1), *g = made(NULL, ABUT_SHAPE_LETTER_G, 4, 0);
+    AUTO(map) map = map_of(e, 96);
+    AUTO(bvh) bvh = hierarchy_of(g, false);
     assert_ok(abut_map_set_mesh(map, here));
     find_one(map, bvh, 0);
     for (int i = 1; i < 400; i++) { /* an edge of triangle 61 goes through the other */
@@ -388,15 +396,16 @@ TEST(upper_bounds_hold_next_to_the_other_surface) {
 }
 
 TEST(values_anywhere_are_within_their_bounds) {
-    TEST_MESH *e = made(NULL, ABUT_SHAPE_LETTER_E, 4, 0),
-              *g = made(NULL, ABUT_SHAPE_LETTER_G, 4, 0);
+    AUTO(mesh)
+    e = made(NULL, ABUT_SHAPE_LETTER_E, 4, 0),
+    *g = made(NULL, ABUT_SHAPE_LETTER_G, 4, 0);
     const double shear[9] = {1, 10, 0, 0, 1, 0, 0.3, 0, 1};
-    TEST_MAP *map = map_of(e, 96);
+    AUTO(map) map = map_of(e, 96);
     test_random random = {5};
     for (int round = 0; round < 4; round++) {
-        TEST_MESH *here =
-            round & 1 ? moved(e, shear, (abut_vec3){0.1, 0, 0.1}) : shifted(e, 0.3, 0, 0.1);
-        TEST_BVH *bvh = hierarchy_of(g, round & 2);
+        AUTO(mesh)
+        here = round & 1 ? moved(e, shear, (abut_vec3){0.1, 0, 0.1}) : shifted(e, 0.3, 0, 0.1);
+        AUTO(bvh) bvh = hierarchy_of(g, round & 2);
         assert_ok(abut_map_set_mesh(map, here));
         find_one(map, bvh, round == 3 ? 0.2 : 0);
         for (uint32_t i = 0; i < (test_thorough() ? 250000 : 375); i++) { /* a million points */
@@ -427,8 +436,8 @@ TEST(values_anywhere_are_within_their_bounds) {
 
 /* A table with two feet on a floor: two patches of the feet's size, four contacts each. */
 TEST(patches_are_where_bodies_are_near) {
-    TEST_MESH *box =
-        made(NULL, ABUT_SHAPE_BOX, 4, 0); /* from -1 to 1 or so: scaled to what we want */
+    AUTO(mesh)
+    box = made(NULL, ABUT_SHAPE_BOX, 4, 0); /* from -1 to 1 or so: scaled to what we want */
     abut_box bounds = abut_mesh_bounds(box);
     const double size = bounds.hi.x - bounds.lo.x;
     const double foot[9] = {0.2 / size, 0, 0, 0, 0.2 / size, 0, 0, 0, 1 / size};
@@ -439,9 +448,9 @@ TEST(patches_are_where_bodies_are_near) {
     assert_ok(abut_mesh_join(feet, 2, &table));
     for (int round = 0; round < 3; round++) {
         const double gap = round == 0 ? 0.004 : round == 1 ? 0 : -0.01;
-        TEST_MESH *here = shifted(table, 0, 0, gap);
-        TEST_BVH *bvh = hierarchy_of(floor, true);
-        TEST_MAP *map = map_of(here, 256);
+        AUTO(mesh) here = shifted(table, 0, 0, gap);
+        AUTO(bvh) bvh = hierarchy_of(floor, true);
+        AUTO(map) map = map_of(here, 256);
         abut_patch list[4];
         abut_contact contacts[16];
         abut_patch_options options = abut_patch_options_default();
@@ -494,7 +503,8 @@ TEST(sheets_that_lie_on_a_body_are_outside) {
     abut_shape shape = abut_shape_default(ABUT_SHAPE_BOX);
     shape.extent = (abut_vec3){2, 2, 1};
     shape.segments = 2;
-    TEST_MESH *box, *turned;
+    AUTO(mesh) box;
+    AUTO(mesh) turned;
     assert_ok(abut_shape_create(NULL, &shape, &box));
     const uint32_t triangle_count = abut_mesh_triangle_count(box);
     uint32_t *indices = malloc(3 * sizeof *indices * triangle_count);
@@ -507,10 +517,10 @@ TEST(sheets_that_lie_on_a_body_are_outside) {
         for (int face = 0; face < 2; face++)
             for (int sampled = 0; sampled < 2; sampled++) /* the sheet, then the box */
                 for (size_t i = 0; i < sizeof gaps / sizeof *gaps; i++) {
-                    TEST_MESH *sheet = test_mesh(NULL, sheet_at, 4, face ? down : up, 2);
+                    AUTO(mesh) sheet = test_mesh(NULL, sheet_at, 4, face ? down : up, 2);
                     abut_mesh *closed = inward ? turned : box;
-                    TEST_BVH *bvh = hierarchy_of(sampled ? sheet : closed, !sampled && !inward);
-                    TEST_MAP *map = map_of(sampled ? closed : sheet, 64);
+                    AUTO(bvh) bvh = hierarchy_of(sampled ? sheet : closed, !sampled && !inward);
+                    AUTO(map) map = map_of(sampled ? closed : sheet, 64);
                     abut_collider other = abut_collider_from_bvh(
                         bvh, (abut_pose){{0, 0, 0, 1}, {0, 0, sampled ? gaps[i] : -gaps[i]}});
                     abut_map_query query = abut_map_query_default();
@@ -541,12 +551,13 @@ TEST(sheets_that_lie_on_a_body_are_outside) {
 
 /* A rod through a ring that is too narrow: normals all around add up to nothing. */
 TEST(patches_have_the_volume_of_the_overlap) {
-    TEST_MESH *ring = made(NULL, ABUT_SHAPE_TORUS, 32, 16),
-              *rod = made(NULL, ABUT_SHAPE_CYLINDER, 24, 1);
+    AUTO(mesh)
+    ring = made(NULL, ABUT_SHAPE_TORUS, 32, 16),
+    *rod = made(NULL, ABUT_SHAPE_CYLINDER, 24, 1);
     const abut_box wide = abut_mesh_bounds(rod);
     const double k = 0.7 / (wide.hi.x - wide.lo.x), scale[9] = {k, 0, 0, 0, k, 0, 0, 0, 3};
-    TEST_MESH *here = moved(rod, scale, (abut_vec3){0.02, 0, 0});
-    TEST_BVH *bvh = hierarchy_of(ring, true), *ours = hierarchy_of(here, false);
+    AUTO(mesh) here = moved(rod, scale, (abut_vec3){0.02, 0, 0});
+    AUTO(bvh) bvh = hierarchy_of(ring, true), *ours = hierarchy_of(here, false);
     abut_patch list[256];
     abut_contact contacts[1024];
     abut_patches patches = {.size = sizeof patches,
@@ -554,7 +565,7 @@ TEST(patches_have_the_volume_of_the_overlap) {
                             .patches.capacity = 256,
                             .contacts.list = contacts,
                             .contacts.capacity = 1024};
-    TEST_MAP *map = map_of(here, 128);
+    AUTO(map) map = map_of(here, 128);
     const abut_collider a = abut_collider_from_bvh(ours, abut_pose_identity()),
                         b = abut_collider_from_bvh(bvh, abut_pose_identity());
     abut_pair_measures common = abut_pair_measures_default();
@@ -569,8 +580,8 @@ TEST(patches_have_the_volume_of_the_overlap) {
     assert_close(volume, common.volume, 1e-12);
     abut_map_destroy(map);
     map = map_of(here, 128); /* open: not measured */
-    TEST_MESH *sheet = made(NULL, ABUT_SHAPE_SHEET, 4, 4);
-    TEST_BVH *open = hierarchy_of(sheet, true);
+    AUTO(mesh) sheet = made(NULL, ABUT_SHAPE_SHEET, 4, 4);
+    AUTO(bvh) open = hierarchy_of(sheet, true);
     find_one(map, open, 0);
     assert_ok(abut_map_contacts(map, NULL, &patches));
     for (uint64_t i = 0; i < patches.patches.count; i++)
@@ -580,9 +591,9 @@ TEST(patches_have_the_volume_of_the_overlap) {
 /* ---- bad input, memory, threads ---- */
 
 TEST(what_is_not_legal_is_refused) {
-    TEST_MESH *box = made(NULL, ABUT_SHAPE_BOX, 2, 0);
-    TEST_BVH *bvh = hierarchy_of(box, false);
-    TEST_MAP *map = map_of(box, 64);
+    AUTO(mesh) box = made(NULL, ABUT_SHAPE_BOX, 2, 0);
+    AUTO(bvh) bvh = hierarchy_of(box, false);
+    AUTO(map) map = map_of(box, 64);
     abut_map_measures measures = abut_map_measures_default();
     abut_map_texel *texels = malloc(64 * 64 * sizeof *texels);
     assert_int_equal(abut_map_measure(map, NULL, NULL, &measures), ABUT_ERROR_ARGUMENT);
@@ -622,12 +633,13 @@ TEST(what_is_not_legal_is_refused) {
 
 /* Far from the origin distances are still those of doubles. */
 TEST(places_far_from_the_origin) {
-    TEST_MESH *e0 = made(NULL, ABUT_SHAPE_LETTER_E, 4, 0),
-              *g0 = made(NULL, ABUT_SHAPE_LETTER_G, 4, 0);
-    TEST_MESH *e = shifted(e0, 1e6, 1e6, 1e6), *g = shifted(g0, 1e6 + 0.9, 1e6, 1e6);
-    TEST_BVH *bvh = hierarchy_of(g, true);
+    AUTO(mesh)
+    e0 = made(NULL, ABUT_SHAPE_LETTER_E, 4, 0),
+    *g0 = made(NULL, ABUT_SHAPE_LETTER_G, 4, 0);
+    AUTO(mesh) e = shifted(e0, 1e6, 1e6, 1e6), *g = shifted(g0, 1e6 + 0.9, 1e6, 1e6);
+    AUTO(bvh) bvh = hierarchy_of(g, true);
     abut_collider other = abut_collider_from_bvh(bvh, abut_pose_identity());
-    TEST_MAP *map = map_of(e, 128);
+    AUTO(map) map = map_of(e, 128);
     find_one(map, bvh, 0);
     check_samples(map, &other, 1, HUGE_VAL, 5);
 }
@@ -683,10 +695,11 @@ TEST_THREADS(answers_do_not_depend_on_threads) {
     for (uint32_t threads = 1; threads <= 4; threads += 3) {
         test_memory memory = {0};
         abut_context *context = test_context(&memory, threads);
-        TEST_MESH *e = made(context, ABUT_SHAPE_LETTER_E, 5, 0),
-                  *g = made(context, ABUT_SHAPE_LETTER_G, 5, 0);
-        TEST_BVH *bvh = hierarchy_of(g, true);
-        TEST_MAP *map = map_of(e, 160);
+        AUTO(mesh)
+        e = made(context, ABUT_SHAPE_LETTER_E, 5, 0),
+        *g = made(context, ABUT_SHAPE_LETTER_G, 5, 0);
+        AUTO(bvh) bvh = hierarchy_of(g, true);
+        AUTO(map) map = map_of(e, 160);
         find_one(map, bvh, 0);
         abut_map_texel *texels = texels_of(map);
         many = abut_map_measures_default();

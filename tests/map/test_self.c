@@ -168,7 +168,7 @@ static void check_self(const abut_map *map, const abut_map_sample *sample,
 
 /* Takes the mesh. */
 static void compare_self(abut_mesh *mesh, uint32_t rings, double geodesic, double limit) {
-    TEST_MAP *map = map_of(mesh, 32);
+    AUTO(map) map = map_of(mesh, 32);
     around a = around_all(mesh, rings ? rings : 1, geodesic, limit > 0 ? limit : HUGE_VAL);
     find_self(map, rings, geodesic, limit);
     assert_true(for_samples(map, check_self, &a) > 100);
@@ -189,10 +189,10 @@ TEST(itself_is_as_in_a_complete_search) {
 }
 
 TEST(itself_without_shared_vertices) {
-    TEST_MESH *mesh = made(NULL, ABUT_SHAPE_TORUS, 8, 6), *soup = apart(mesh);
+    AUTO(mesh) mesh = made(NULL, ABUT_SHAPE_TORUS, 8, 6), *soup = apart(mesh);
     for (int i = 0; i < 3; i++)
         compare_self(abut_mesh_retain(soup), (uint32_t)i, i == 2 ? 0.6 : 0, 0);
-    TEST_MAP *one = map_of(mesh, 48), *other = map_of(soup, 48);
+    AUTO(map) one = map_of(mesh, 48), *other = map_of(soup, 48);
     find_self(one, 1, 0.3, 0);
     find_self(other, 1, 0.3, 0);
     abut_map_texel *a = texels_of(one), *b = texels_of(other);
@@ -210,7 +210,7 @@ TEST(itself_degenerate_and_far_away) {
                                  floor(test_random_real(&random, 0, 4)), i / 3 % 3};
     compare_self(test_mesh(NULL, corners, 3 * 24, NULL, 0), 1, 0, 0);
     compare_self(test_mesh(NULL, corners, 3 * 24, NULL, 0), 1, 1.5, 0);
-    TEST_MESH *torus = made(NULL, ABUT_SHAPE_TORUS, 8, 6);
+    AUTO(mesh) torus = made(NULL, ABUT_SHAPE_TORUS, 8, 6);
     compare_self(shifted(torus, 1e6, -2e6, 3e6), 1, 0, 0);
 }
 
@@ -235,8 +235,8 @@ TEST(itself_across_a_gap) {
      * out; if all is out nothing is left */
     abut_mesh *sheet = made(NULL, ABUT_SHAPE_SHEET, 6, 6);
     double gap = 0.125;
-    TEST_MESH *mesh = joined(shifted(sheet, 0, 0, gap), sheet);
-    TEST_MAP *map = map_of(mesh, 64);
+    AUTO(mesh) mesh = joined(shifted(sheet, 0, 0, gap), sheet);
+    AUTO(map) map = map_of(mesh, 64);
     find_self(map, 20, 0, 0);
     for_samples(map, check_plates, &gap);
     find_self(map, 1, 100, 0);
@@ -320,8 +320,8 @@ TEST(boxes_are_as_thick_as_they_are) {
     for (int i = 0; i < 3; i++)
         for (int kind = 0; kind < 2; kind++) {
             box_case c = {{extents[i][0], extents[i][1], extents[i][2]}, (abut_map_thickness)kind};
-            TEST_MESH *mesh = box_of(c.extent[0], c.extent[1], c.extent[2], 1 + 3 * (uint32_t)i);
-            TEST_MAP *map = map_of(mesh, 64);
+            AUTO(mesh) mesh = box_of(c.extent[0], c.extent[1], c.extent[2], 1 + 3 * (uint32_t)i);
+            AUTO(map) map = map_of(mesh, 64);
             find_thickness(map, c.kind, 0);
             for_samples(map, check_box, &c);
         }
@@ -329,9 +329,10 @@ TEST(boxes_are_as_thick_as_they_are) {
 
 TEST(surfaces_that_have_moved) {
     const double wide[9] = {2, 0, 0, 0, 0.5, 0, 0.3, 0, 1};
-    TEST_MESH *mesh = made(NULL, ABUT_SHAPE_TORUS, 8, 6),
-              *later = moved(mesh, wide, (abut_vec3){1, 2, 3});
-    TEST_MAP *map = map_of(mesh, 32);
+    AUTO(mesh)
+    mesh = made(NULL, ABUT_SHAPE_TORUS, 8, 6),
+    *later = moved(mesh, wide, (abut_vec3){1, 2, 3});
+    AUTO(map) map = map_of(mesh, 32);
     around a = around_all(later, 1, 0, HUGE_VAL);
     find_self(map, 0, 0, 0);
     assert_ok(abut_map_set_mesh(map, later));
@@ -369,11 +370,12 @@ static void check_limits(const abut_map *map, const abut_map_sample *sample,
 
 TEST(balls_and_rings_are_as_thick_as_they_are) {
     /* normals of facets are off by up to 5 degrees, and so are balls by some percent */
-    TEST_MESH *ball = made(NULL, ABUT_SHAPE_ICOSPHERE, 12, 0),
-              *ring = made(NULL, ABUT_SHAPE_TORUS, 72, 36);
+    AUTO(mesh)
+    ball = made(NULL, ABUT_SHAPE_ICOSPHERE, 12, 0),
+    *ring = made(NULL, ABUT_SHAPE_TORUS, 72, 36);
     const double radius = abut_shape_default(ABUT_SHAPE_ICOSPHERE).radius,
                  tube = abut_shape_default(ABUT_SHAPE_TORUS).radius2;
-    TEST_MAP *map = map_of(ball, 80);
+    AUTO(map) map = map_of(ball, 80);
     find_thickness(map, ABUT_MAP_THICKNESS_RAY, 0);
     for_samples(map, check_limits, &(limits){1.98 * radius, 2.0 * radius});
     find_thickness(map, ABUT_MAP_THICKNESS_BALL, 0);
@@ -434,13 +436,13 @@ TEST(walls_of_any_shape) {
     const abut_shape_kind kinds[4] = {ABUT_SHAPE_LETTER_E, ABUT_SHAPE_TUBE, ABUT_SHAPE_STAIRS,
                                       ABUT_SHAPE_TEAPOT_SOLID};
     for (int i = 0; i < (test_brief() ? 2 : 4); i++) {
-        TEST_MESH *mesh = made(NULL, kinds[i], 3, 3);
+        AUTO(mesh) mesh = made(NULL, kinds[i], 3, 3);
         const uint32_t count = abut_mesh_triangle_count(mesh);
         abut_vec3 *normals = malloc(count * sizeof *normals);
         assert_non_null(normals);
         for (uint32_t t = 0; t < count; t++)
             normals[t] = normal_of(mesh, t);
-        TEST_MAP *map = map_of(mesh, i == 3 ? 40 : 24);
+        AUTO(map) map = map_of(mesh, i == 3 ? 40 : 24);
         find_thickness(map, ABUT_MAP_THICKNESS_BALL, 0);
         for_samples(map, check_ball, normals);
         find_thickness(map, ABUT_MAP_THICKNESS_RAY, 0);
@@ -450,7 +452,7 @@ TEST(walls_of_any_shape) {
 }
 
 TEST(walls_beyond_the_limit_and_none) {
-    TEST_MESH *box = box_of(1, 2, 3, 2);
+    AUTO(mesh) box = box_of(1, 2, 3, 2);
     abut_map *map = map_of(box, 32);
     for (int kind = 0; kind < 2; kind++) {
         find_thickness(map, (abut_map_thickness)kind, 2.5);
@@ -479,9 +481,9 @@ TEST(walls_beyond_the_limit_and_none) {
     abut_map_destroy(map);
     abut_mesh_destroy(away);
     /* nothing behind a sheet; nor where all triangles are points or segments */
-    TEST_MESH *sheet = made(NULL, ABUT_SHAPE_SHEET, 3, 3);
+    AUTO(mesh) sheet = made(NULL, ABUT_SHAPE_SHEET, 3, 3);
     const abut_vec3 flat[6] = {{0, 0, 0}, {0, 0, 0}, {0, 0, 0}, {1, 1, 1}, {2, 2, 2}, {3, 3, 3}};
-    TEST_MESH *thin = test_mesh(NULL, flat, 6, NULL, 0);
+    AUTO(mesh) thin = test_mesh(NULL, flat, 6, NULL, 0);
     for (int kind = 0; kind < 2; kind++) {
         map = map_of(sheet, 16);
         find_thickness(map, (abut_map_thickness)kind, 0);
@@ -581,8 +583,8 @@ static bool stop_map(void *user, const char *stage, double fraction) {
 
 TEST(cancelled) {
     abut_context *context = test_watched(stop_map, NULL);
-    TEST_MESH *mesh = made(context, ABUT_SHAPE_TORUS, 12, 8);
-    TEST_MAP *map = map_of(mesh, 64);
+    AUTO(mesh) mesh = made(context, ABUT_SHAPE_TORUS, 12, 8);
+    AUTO(map) map = map_of(mesh, 64);
     abut_map_texel texel;
     assert_int_equal(abut_map_compute_self_distance(map, NULL), ABUT_ERROR_CANCELLED);
     assert_int_equal(abut_map_compute_thickness(map, ABUT_MAP_THICKNESS_RAY, NULL),
@@ -593,8 +595,8 @@ TEST(cancelled) {
 }
 
 TEST(refusals) {
-    TEST_MESH *mesh = made(NULL, ABUT_SHAPE_BOX, 1, 1);
-    TEST_MAP *map = map_of(mesh, 16);
+    AUTO(mesh) mesh = made(NULL, ABUT_SHAPE_BOX, 1, 1);
+    AUTO(map) map = map_of(mesh, 16);
     abut_map_query query = abut_map_query_default();
     assert_refused("map is null", abut_map_compute_self_distance(NULL, NULL));
     assert_refused("map is null", abut_map_compute_thickness(NULL, ABUT_MAP_THICKNESS_RAY, NULL));

@@ -32,8 +32,9 @@ static inline abut_mesh *box(abut_vec3 middle, double half) {
 static inline abut_mesh *ball(uint32_t n, bool soup) {
     const double pi = 3.14159265358979323846;
     uint32_t m = n / 2, count = 2 * n * m;
-    double *p = malloc(count * 9 * sizeof *p);
-    uint32_t *t = malloc(count * 3 * sizeof *t), used = 0;
+    AUTO_FREE double *p = malloc(count * 9 * sizeof *p);
+    AUTO_FREE uint32_t *t = malloc(count * 3 * sizeof *t);
+    uint32_t used = 0;
     assert_true(p && t);
     for (uint32_t j = 0; j <= m; j++)
         for (uint32_t i = 0; i < n; i++) {
@@ -60,8 +61,6 @@ static inline abut_mesh *ball(uint32_t n, bool soup) {
     } else {
         mesh = test_mesh(NULL, p, n * (m + 1), t, count);
     }
-    free(p);
-    free(t);
     return mesh;
 }
 

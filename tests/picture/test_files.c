@@ -68,7 +68,7 @@ TEST(pixels_of_the_caller_are_written) {
 #ifdef ABUT_HAS_PNG
 TEST(png_holds_the_pixels) {
     static uint8_t pixels[BYTES], file[BYTES];
-    abut_picture *picture = everything(NULL);
+    AUTO(picture) picture = everything(NULL);
     static const char *const names[] = {"picture.png", "PICTURE.PNG"};
     assert_ok(abut_picture_render(picture, sizeof pixels, pixels));
     for (int i = 0; i < 2; i++) {
@@ -82,20 +82,18 @@ TEST(png_holds_the_pixels) {
         assert_true(png_image_finish_read(&image, NULL, file, 4 * W, NULL));
         assert_memory_equal(pixels, file, sizeof pixels);
     }
-    abut_picture_destroy(picture);
 }
 #else
 TEST(png_holds_the_pixels) {
-    abut_picture *picture = everything(NULL);
+    AUTO(picture) picture = everything(NULL);
     const char *path = test_path("picture.png");
     assert_fails(ABUT_ERROR_UNSUPPORTED, ".ppm", abut_picture_write(picture, path));
     assert_false(exists(path));
-    abut_picture_destroy(picture);
 }
 #endif
 
 TEST(bad_paths_are_named) {
-    abut_picture *picture = everything(NULL);
+    AUTO(picture) picture = everything(NULL);
     static const char *const endings[] = {"", "picture", "picture.jpg", ".ppm", "ppm", "a.ppm.txt"};
     for (int i = 0; i < 6; i++)
         assert_refused(".png or .ppm", abut_picture_write(picture, endings[i]));
@@ -113,7 +111,6 @@ TEST(bad_paths_are_named) {
             abut_status status = abut_picture_write(picture, link);
             assert_true(status == ABUT_ERROR_FILE || (i && status == ABUT_ERROR_UNSUPPORTED));
         }
-    abut_picture_destroy(picture);
 }
 
 /* ---- what was added ---- */
@@ -121,9 +118,9 @@ TEST(bad_paths_are_named) {
 TEST(items_are_given_back_as_they_were_added) {
     abut_picture_options options = abut_picture_options_default();
     abut_mesh_style style = abut_mesh_style_default();
-    abut_picture *picture;
+    AUTO(picture) picture = NULL;
     abut_picture_item item = abut_picture_item_default();
-    abut_mesh *mesh = square(1, 0);
+    AUTO(mesh) mesh = square(1, 0);
     const abut_pose pose = {{0, 0, 1, 0}, {1, 2, 3}};
     const abut_colour red = {1, 0, 0, 0.5f}, two[2] = {{0, 1, 0, 1}, {0, 0, 0, 0}};
     options.height = 30;
@@ -163,8 +160,6 @@ TEST(items_are_given_back_as_they_were_added) {
     assert_refused("4 items", abut_picture_get_item(picture, 4, &item));
     assert_refused("picture is null", abut_picture_get_item(NULL, 0, &item));
     assert_refused("item is null", abut_picture_get_item(picture, 0, NULL));
-    abut_picture_destroy(picture);
-    abut_mesh_destroy(mesh);
 }
 
 /* ---- arguments ---- */
@@ -194,9 +189,9 @@ TEST(options_are_checked) {
 }
 
 TEST(meshes_are_checked) {
-    abut_picture *picture;
+    AUTO(picture) picture = NULL;
     assert_ok(abut_picture_create(NULL, NULL, &picture));
-    abut_mesh *mesh = square(1, 0);
+    AUTO(mesh) mesh = square(1, 0);
     abut_colour colours[2] = {{1, 1, 1, 1}, {1, 1, 1, 1}};
     abut_mesh_style s = abut_mesh_style_default();
     abut_pose p = at_home;
@@ -217,12 +212,10 @@ TEST(meshes_are_checked) {
     assert_refused("triangle_colour[1]", abut_picture_add_mesh(picture, mesh, at_home, &s));
     s.size = 3;
     assert_refused("size", abut_picture_add_mesh(picture, mesh, at_home, &s));
-    abut_mesh_destroy(mesh);
-    abut_picture_destroy(picture);
 }
 
 TEST(marks_are_checked) {
-    abut_picture *picture;
+    AUTO(picture) picture = NULL;
     assert_ok(abut_picture_create(NULL, NULL, &picture));
     abut_vec3 good = {0, 0, 0}, nan = {0, NAN, 0}, inf = {INFINITY, 0, 0}, huge = {0, 0, 1.1e90};
     abut_colour red = {1, 0, 0, 1}, wrong = {0, 0, 2, 1};
@@ -236,19 +229,17 @@ TEST(marks_are_checked) {
     assert_refused("width", abut_picture_add_line(picture, good, good, 1e9, red));
     assert_refused("colour", abut_picture_add_line(picture, good, good, 1, wrong));
     assert_refused("colour", abut_picture_add_point(picture, good, 1, wrong));
-    abut_picture_destroy(picture);
 }
 
 TEST(a_small_buffer_is_left_alone) {
     static uint8_t pixels[BYTES], before[BYTES];
     memset(pixels, 7, sizeof pixels);
     memset(before, 7, sizeof before);
-    abut_picture *picture = everything(NULL);
+    AUTO(picture) picture = everything(NULL);
     assert_fails(ABUT_ERROR_BUFFER, "8200", abut_picture_render(picture, BYTES - 1, pixels));
     assert_refused("pixels is null", abut_picture_render(picture, BYTES, NULL));
     assert_refused("picture is null", abut_picture_render(NULL, BYTES, pixels));
     assert_memory_equal(before, pixels, sizeof pixels);
-    abut_picture_destroy(picture);
 }
 
 /* A caller compiled against an older, shorter structure. */
@@ -311,11 +302,10 @@ static abut_status draw_and_write(abut_context *context, void *data) {
     options.width = 20;
     options.height = 15;
     options.ground = true;
-    abut_picture *picture = NULL;
+    AUTO(picture) picture = NULL;
     abut_status status = abut_picture_create(context, &options, &picture);
     status = status ? status : add_everything(picture);
     status = status ? status : abut_picture_write(picture, data);
-    abut_picture_destroy(picture);
     return status;
 }
 

@@ -5,11 +5,32 @@ static const uint8_t *pixel(const uint8_t *pixels, size_t width, size_t x, size_
     return pixels + 4 * (y * width + x);
 }
 
+static abut_picture *new_picture(const abut_picture_options *options) {
+    abut_picture *picture;
+    assert_ok(abut_picture_create(NULL, options, &picture));
+    return picture;
+}
+
 static abut_picture *plan(uint32_t size) {
     abut_picture_options options = plan_view(size);
-    abut_picture *picture;
-    assert_ok(abut_picture_create(NULL, &options, &picture));
-    return picture;
+    return new_picture(&options);
+}
+
+/* A red square and a smaller blue one in front of it, added in both orders: the same picture. */
+static uint8_t *two_squares(uint32_t size, float alpha) {
+    uint8_t *drawn[2];
+    for (int order = 0; order < 2; order++) {
+        abut_picture *picture = plan(size);
+        for (int i = 0; i < 2; i++)
+            if (i == order)
+                add_mesh(picture, square(1, 0), painted(1, 0, 0, alpha));
+            else
+                add_mesh(picture, square(0.5, 0.1), painted(0, 0, 1, alpha));
+        drawn[order] = develop(picture, size, size);
+    }
+    assert_memory_equal(drawn[0], drawn[1], size * size * 4);
+    free(drawn[1]);
+    return drawn[0];
 }
 
 #define assert_near(expected, actual, tolerance)                                                  \
@@ -22,7 +43,7 @@ static abut_picture *plan(uint32_t size) {
 TEST(a_red_square_fills_its_pixels) {
     abut_picture *picture = plan(100);
     add_mesh(picture, square(1, 0), painted(1, 0, 0, 1));
-    uint8_t *pixels = develop(picture, 100, 100);
+    AUTO_FREE uint8_t *pixels = develop(picture, 100, 100);
     const uint8_t *middle = pixel(pixels, 100, 50, 50);
     for (size_t y = 0; y < 100; y++)
         for (size_t x = 0; x < 100; x++) {
@@ -37,7 +58,6 @@ TEST(a_red_square_fills_its_pixels) {
                 assert_true(p[0] == 255 && p[1] == 255 && p[2] == 255);
             }
         }
-    free(pixels);
 }
 
 /* Two halves of one plane, whose colours have a boundary at a quarter of pixel 50. */
@@ -55,17 +75,15 @@ TEST(borders_are_filtered_in_linear_light) {
         abut_picture_options options = plan_view(100);
         if (turned)
             options.up = (abut_vec3){1, 0, 0}; /* the same with rows: +x is up */
-        abut_picture *picture;
-        assert_ok(abut_picture_create(NULL, &options, &picture));
+        abut_picture *picture = new_picture(&options);
         add_mesh(picture, test_mesh(NULL, p, 6, t, 4), style);
-        uint8_t *pixels = develop(picture, 100, 100);
+        AUTO_FREE uint8_t *pixels = develop(picture, 100, 100);
         double mixed[3];
         for (int i = 0; i < 3; i++)
             mixed[i] = linear(turned ? pixel(pixels, 100, 40, (size_t)(50 - i))[1]
                                      : pixel(pixels, 100, (size_t)(49 + i), 40)[1]);
         assert_true(mixed[2] > mixed[0] + 0.3);
         assert_near(0.25 * mixed[0] + 0.75 * mixed[2], mixed[1], 0.01);
-        free(pixels);
     }
 }
 
@@ -73,12 +91,11 @@ TEST(borders_are_filtered_in_linear_light) {
 TEST(borders_have_a_line) {
     abut_picture *picture = plan(100);
     add_mesh(picture, square(1, 0), painted(1, 1, 1, 1));
-    uint8_t *pixels = develop(picture, 100, 100);
+    AUTO_FREE uint8_t *pixels = develop(picture, 100, 100);
     uint8_t plain = pixel(pixels, 100, 20, 50)[0];
     assert_true(pixel(pixels, 100, 6, 50)[0] < plain - 20);
     assert_true(pixel(pixels, 100, 8, 50)[0] == plain);
     assert_true(pixel(pixels, 100, 50, 49)[0] == plain); /* the diagonal is no crease */
-    free(pixels);
 }
 
 TEST(the_back_has_another_hue) {
@@ -90,13 +107,11 @@ TEST(the_back_has_another_hue) {
         for (int side = 0; side < 2; side++) {
             abut_picture_options options = plan_view(64);
             options.eye_direction.z = side ? -1 : 1;
-            abut_picture *picture;
-            assert_ok(abut_picture_create(NULL, &options, &picture));
+            abut_picture *picture = new_picture(&options);
             add_mesh(picture, square(1, 0), painted(fronts[i].r, fronts[i].g, fronts[i].b, 1));
-            uint8_t *pixels = develop(picture, 64, 64);
+            AUTO_FREE uint8_t *pixels = develop(picture, 64, 64);
             const uint8_t *p = pixel(pixels, 64, 32, 32);
             red_over_blue[side] = p[0] - p[2];
-            free(pixels);
         }
         assert_true(abs(red_over_blue[1] - red_over_blue[0]) > 80);
     }
@@ -108,30 +123,17 @@ TEST(the_back_has_another_hue) {
     style.triangle_colour = colours;
     abut_picture *picture = plan(64);
     add_mesh(picture, test_mesh(NULL, p, 4, t, 2), style);
-    uint8_t *pixels = develop(picture, 64, 64);
+    AUTO_FREE uint8_t *pixels = develop(picture, 64, 64);
     const uint8_t *front = pixel(pixels, 64, 48, 40), *back = pixel(pixels, 64, 16, 24);
     assert_true(front[2] > front[0] + 40);
     assert_true(back[0] > back[2] + 40);
-    free(pixels);
 }
 
 TEST(nearer_covers_farther_in_any_order) {
-    uint8_t *drawn[2];
-    for (int order = 0; order < 2; order++) {
-        abut_picture *picture = plan(80);
-        for (int i = 0; i < 2; i++)
-            if (i == order)
-                add_mesh(picture, square(1, 0), painted(1, 0, 0, 1));
-            else
-                add_mesh(picture, square(0.5, 0.1), painted(0, 0, 1, 1));
-        drawn[order] = develop(picture, 80, 80);
-    }
-    assert_memory_equal(drawn[0], drawn[1], 80 * 80 * 4);
-    const uint8_t *middle = pixel(drawn[0], 80, 40, 40), *rim = pixel(drawn[0], 80, 10, 10);
+    AUTO_FREE uint8_t *drawn = two_squares(80, 1);
+    const uint8_t *middle = pixel(drawn, 80, 40, 40), *rim = pixel(drawn, 80, 10, 10);
     assert_true(middle[2] > 150 && middle[0] < 80);
     assert_true(rim[0] > 150 && rim[2] < 80);
-    free(drawn[0]);
-    free(drawn[1]);
 }
 
 TEST(see_through_mixes_in_any_order) {
@@ -146,21 +148,9 @@ TEST(see_through_mixes_in_any_order) {
                     linear(pixel(glass, 80, 40, 40)[c]), 0.01);
     free(solid);
     free(glass);
-    uint8_t *drawn[2];
-    for (int order = 0; order < 2; order++) {
-        picture = plan(80);
-        for (int i = 0; i < 2; i++)
-            if (i == order)
-                add_mesh(picture, square(1, 0), painted(1, 0, 0, 0.6f));
-            else
-                add_mesh(picture, square(0.5, 0.1), painted(0, 0, 1, 0.6f));
-        drawn[order] = develop(picture, 80, 80);
-    }
-    assert_memory_equal(drawn[0], drawn[1], 80 * 80 * 4);
-    const uint8_t *middle = pixel(drawn[0], 80, 40, 40);
+    AUTO_FREE uint8_t *drawn = two_squares(80, 0.6f);
+    const uint8_t *middle = pixel(drawn, 80, 40, 40);
     assert_true(middle[2] > middle[0]); /* the nearer one counts more */
-    free(drawn[0]);
-    free(drawn[1]);
 }
 
 /* Two see-through planes that cross along the y axis: each is the nearer one on one side, which no
@@ -173,11 +163,10 @@ TEST(crossing_glass_is_sorted_by_sample) {
         static const uint32_t t[] = {0, 1, 2, 0, 2, 3};
         add_mesh(picture, test_mesh(NULL, p, 4, t, 2), painted((float)!i, 0, (float)i, 0.7f));
     }
-    uint8_t *pixels = develop(picture, 80, 80);
+    AUTO_FREE uint8_t *pixels = develop(picture, 80, 80);
     const uint8_t *left = pixel(pixels, 80, 20, 40), *right = pixel(pixels, 80, 60, 40);
     assert_true(left[0] > left[2] + 40);   /* z = tilt x: the red one is nearer on the left */
     assert_true(right[2] > right[0] + 40); /* and the blue one on the right */
-    free(pixels);
 }
 
 TEST(a_line_covers_its_pixels) {
@@ -187,7 +176,7 @@ TEST(a_line_covers_its_pixels) {
         abut_picture_add_line(picture, (abut_vec3){-1, 0, 0}, (abut_vec3){1, 0, 0}, 10, colour));
     /* something that fixes the frame */
     add_mesh(picture, square(1, -1), painted(1, 1, 1, 0.001f));
-    uint8_t *pixels = develop(picture, 100, 100);
+    AUTO_FREE uint8_t *pixels = develop(picture, 100, 100);
     for (size_t y = 0; y < 100; y++) {
         const uint8_t *p = pixel(pixels, 100, 50, y);
         if (y >= 45 && y < 55)
@@ -201,7 +190,6 @@ TEST(a_line_covers_its_pixels) {
         assert_true(!on || p[0] == 0x33);
         assert_true(!off || p[0] > 250);
     }
-    free(pixels);
 }
 
 TEST(a_hidden_line_is_fainter) {
@@ -212,13 +200,12 @@ TEST(a_hidden_line_is_fainter) {
         add_mesh(picture, square(1, 0), painted(1, 1, 1, i ? 1 : 0.001f));
         abut_vec3 from = {-1, 0, heights[i]}, to = {1, 0, heights[i]};
         assert_ok(abut_picture_add_line(picture, from, to, 6, (abut_colour){0, 0, 0, 1}));
-        uint8_t *pixels = develop(picture, 100, 100);
+        AUTO_FREE uint8_t *pixels = develop(picture, 100, 100);
         memcpy(seen[i], pixel(pixels, 100, 50, 50), 3);
         if (i == 3) {
             uint8_t wall = pixel(pixels, 100, 50, 20)[0];
             assert_true(seen[i][0] < wall - 15 && seen[i][0] > wall / 2);
         }
-        free(pixels);
     }
     for (int i = 0; i < 3; i++)
         assert_true(seen[i][0] == 0 && seen[i][1] == 0 && seen[i][2] == 0);
@@ -231,16 +218,15 @@ TEST(a_half_opaque_line_mixes_once) {
     /* two lines that overlap must not darken twice where they cross */
     assert_ok(abut_picture_add_line(picture, (abut_vec3){-1, 0, 0}, (abut_vec3){0, 0, 0}, 8, half));
     assert_ok(abut_picture_add_line(picture, (abut_vec3){0, 0, 0}, (abut_vec3){1, 0, 0}, 8, half));
-    uint8_t *pixels = develop(picture, 100, 100);
+    AUTO_FREE uint8_t *pixels = develop(picture, 100, 100);
     assert_near(0.5, linear(pixel(pixels, 100, 50, 50)[0]), 0.01);
     assert_near(0.5, linear(pixel(pixels, 100, 20, 50)[0]), 0.01);
-    free(pixels);
 }
 
 TEST(a_dot_is_round) {
     abut_picture *picture = plan(61); /* odd, so that the middle of a pixel is the middle */
     assert_ok(abut_picture_add_point(picture, (abut_vec3){3, 4, 5}, 40, (abut_colour){0, 0, 1, 1}));
-    uint8_t *pixels = develop(picture, 61, 61);
+    AUTO_FREE uint8_t *pixels = develop(picture, 61, 61);
     for (int y = 0; y < 61; y++)
         for (int x = 0; x < 61; x++) {
             double r = sqrt((x - 30.0) * (x - 30.0) + (y - 30.0) * (y - 30.0));
@@ -252,7 +238,6 @@ TEST(a_dot_is_round) {
             if (r > 18.8 && r < 19.2)
                 assert_true(p[0] == 0 && p[2] > 100 && p[2] < 200); /* the rim */
         }
-    free(pixels);
 }
 
 /* Edges darken only near edges, and fade out on a mesh that is finer than the pixels. */
@@ -264,14 +249,13 @@ TEST(edges_are_drawn_and_fade) {
             abut_mesh_style style = painted(1, 1, 1, 1);
             style.edges = edges;
             add_mesh(picture, fine ? ball(400, false) : square(1, 0), style);
-            uint8_t *pixels = develop(picture, 100, 100);
+            AUTO_FREE uint8_t *pixels = develop(picture, 100, 100);
             for (size_t i = 0; i < 100 * 100; i++)
                 mean[edges] += pixels[4 * i] / 1e4;
             if (!fine && edges) {
                 assert_true(pixel(pixels, 100, 50, 49)[0] < 200); /* the diagonal */
                 assert_true(pixel(pixels, 100, 70, 70)[0] > 200);
             }
-            free(pixels);
         }
         assert_true(mean[1] <= mean[0]);
         assert_true(fine ? mean[0] - mean[1] < 1 : mean[0] - mean[1] > 1);
@@ -289,8 +273,7 @@ static size_t difference(const uint8_t *a, const uint8_t *b, size_t bytes, int t
 static uint8_t *portrait(abut_mesh *mesh, bool smooth, uint32_t size) {
     abut_picture_options options = abut_picture_options_default();
     options.width = options.height = size;
-    abut_picture *picture;
-    assert_ok(abut_picture_create(NULL, &options, &picture));
+    abut_picture *picture = new_picture(&options);
     abut_mesh_style style = abut_mesh_style_default();
     style.smooth = smooth;
     add_mesh(picture, mesh, style);
@@ -332,7 +315,7 @@ TEST(back_sides_have_a_hue_of_their_own_but_where_asked) {
             style.colour = (abut_colour){0.2f, 0.3f, 0.8f, 1};
             style.two_sided = both;
             assert_ok(abut_mesh_create(NULL, &input, &mesh));
-            assert_ok(abut_picture_create(NULL, &options, &picture));
+            picture = new_picture(&options);
             add_mesh(picture, mesh, style);
             seen[behind][both] = develop(picture, SIZE, SIZE);
         }
@@ -349,8 +332,7 @@ static uint8_t *portrait_at(double scale, abut_vec3 middle, double fov) {
     options.height = 72;
     options.ground = true;
     options.field_of_view = fov;
-    abut_picture *picture;
-    assert_ok(abut_picture_create(NULL, &options, &picture));
+    abut_picture *picture = new_picture(&options);
     abut_mesh_style style = abut_mesh_style_default();
     style.edges = true;
     add_mesh(picture, box(middle, scale), style);
@@ -363,19 +345,16 @@ TEST(size_and_place_do_not_matter) {
     enum { BYTES = 96 * 72 * 4 };
     for (int parallel = 0; parallel < 2; parallel++) {
         double fov = parallel ? -1 : 40;
-        uint8_t *plain = portrait_at(1, (abut_vec3){0, 0, 0}, fov);
+        AUTO_FREE uint8_t *plain = portrait_at(1, (abut_vec3){0, 0, 0}, fov);
         static const double scales[] = {0x1p-100, 0x1p100, 1e-30, 1e30, 1e-80, 1e80};
         for (int i = 0; i < 6; i++) {
-            uint8_t *other = portrait_at(scales[i], (abut_vec3){0, 0, 0}, fov);
+            AUTO_FREE uint8_t *other = portrait_at(scales[i], (abut_vec3){0, 0, 0}, fov);
             if (i < 2)
                 assert_memory_equal(plain, other, BYTES);
             assert_true(difference(plain, other, BYTES, 3) < 20);
-            free(other);
         }
-        uint8_t *far = portrait_at(1, (abut_vec3){4e6, -7e6, 1e6}, fov);
+        AUTO_FREE uint8_t *far = portrait_at(1, (abut_vec3){4e6, -7e6, 1e6}, fov);
         assert_true(difference(plain, far, BYTES, 3) < 20);
-        free(far);
-        free(plain);
     }
 }
 
@@ -392,14 +371,13 @@ TEST(the_frame_is_tight) {
         options.field_of_view = views[i % 6];
         for (int k = 0; k < 3; k++)
             (&options.eye_direction.x)[k] = test_random_real(&random, -1, 1);
-        abut_picture *picture;
-        assert_ok(abut_picture_create(NULL, &options, &picture));
+        abut_picture *picture = new_picture(&options);
         for (int k = 0; k < 30; k++) {
             abut_vec3 p = {test_random_real(&random, -1, 1), test_random_real(&random, -2, 1),
                            test_random_real(&random, -1, 3)};
             assert_ok(abut_picture_add_point(picture, p, 1, (abut_colour){1, 0, 1, 1}));
         }
-        uint8_t *pixels = develop(picture, W, H);
+        AUTO_FREE uint8_t *pixels = develop(picture, W, H);
         int lo[2] = {W, H}, hi[2] = {-1, -1};
         for (int y = 0; y < H; y++)
             for (int x = 0; x < W; x++) {
@@ -416,7 +394,6 @@ TEST(the_frame_is_tight) {
         assert_near(left, right, 2.0 / W);
         assert_near(top, bottom, 2.0 / H);
         assert_near(0.06, fmin(left, top), 2.0 / H);
-        free(pixels);
     }
 }
 
@@ -424,8 +401,7 @@ TEST(odd_scenes_are_drawn) {
     /* nothing at all: the background */
     abut_picture_options options = plan_view(32);
     options.ground = true;
-    abut_picture *picture;
-    assert_ok(abut_picture_create(NULL, &options, &picture));
+    abut_picture *picture = new_picture(&options);
     uint8_t *pixels = develop(picture, 32, 32);
     for (size_t i = 0; i < 32 * 32 * 4; i++)
         assert_int_equal(255, pixels[i]);
@@ -442,7 +418,7 @@ TEST(odd_scenes_are_drawn) {
                          : k / 4 == 1 ? (abut_vec3){0, 0, -1e-300}
                                       : (abut_vec3){0, 1e300, 0};
             options.ground = k % 2;
-            assert_ok(abut_picture_create(NULL, &options, &picture));
+            picture = new_picture(&options);
             abut_mesh_style style = abut_mesh_style_default();
             style.edges = style.smooth = true;
             add_mesh(picture, test_mesh(NULL, p, 3, t, count), style);
@@ -457,14 +433,14 @@ TEST(odd_scenes_are_drawn) {
         options.width = sizes[k][0];
         options.height = sizes[k][1];
         options.ground = true;
-        assert_ok(abut_picture_create(NULL, &options, &picture));
+        picture = new_picture(&options);
         assert_ok(add_everything(picture));
         free(develop(picture, sizes[k][0], sizes[k][1]));
     }
     /* along y, with y up */
     options = plan_view(33);
     options.eye_direction = options.up = (abut_vec3){0, 2, 0};
-    assert_ok(abut_picture_create(NULL, &options, &picture));
+    picture = new_picture(&options);
     add_mesh(picture, box((abut_vec3){0, 0, 0}, 1), painted(1, 0, 0, 1));
     pixels = develop(picture, 33, 33);
     assert_true(pixel(pixels, 33, 16, 16)[0] > 100 && pixel(pixels, 33, 16, 16)[1] < 100);
@@ -479,17 +455,15 @@ TEST(plans_have_the_front_at_the_bottom) {
         abut_picture_options options = plan_view(60);
         options.up = y_up ? (abut_vec3){0, 1, 0} : (abut_vec3){0, 0, 1};
         options.eye_direction = y_up ? (abut_vec3){0, side, 0} : (abut_vec3){0, 0, side};
-        abut_picture *picture;
-        assert_ok(abut_picture_create(NULL, &options, &picture));
+        abut_picture *picture = new_picture(&options);
         abut_vec3 front = y_up ? (abut_vec3){0, 0, 1} : (abut_vec3){0, -1, 0};
         abut_vec3 rear = {-front.x, -front.y, -front.z};
         assert_ok(abut_picture_add_point(picture, front, 8, (abut_colour){1, 0, 0, 1}));
         assert_ok(abut_picture_add_point(picture, rear, 8, (abut_colour){0, 0, 1, 1}));
-        uint8_t *pixels = develop(picture, 60, 60);
+        AUTO_FREE uint8_t *pixels = develop(picture, 60, 60);
         const uint8_t *top = pixel(pixels, 60, 30, 4), *bottom = pixel(pixels, 60, 30, 56);
         assert_true(below ? top[0] > top[2] : top[2] > top[0]);
         assert_true(below ? bottom[2] > bottom[0] : bottom[0] > bottom[2]);
-        free(pixels);
     }
 }
 
@@ -503,17 +477,15 @@ TEST(the_floor_takes_a_shadow) {
         options.ground = true;
         options.background = (abut_colour){1, 1, 1, 1};
         options.eye_direction = (abut_vec3){0.6, -1, below ? -0.55 : 0.55};
-        abut_picture *picture;
-        assert_ok(abut_picture_create(NULL, &options, &picture));
+        abut_picture *picture = new_picture(&options);
         add_mesh(picture, box((abut_vec3){0, 0, 0}, 1), painted(1, 0, 0, 1));
-        uint8_t *pixels = develop(picture, 120, 90);
+        AUTO_FREE uint8_t *pixels = develop(picture, 120, 90);
         for (size_t i = 0; i < 120 * 90; i++) {
             const uint8_t *p = pixels + 4 * i;
             dark += p[0] < 240 && p[0] == p[1] && p[1] == p[2];
         }
         assert_true(below ? dark == 0 : dark > 100);
         assert_int_equal(255, pixels[0]);
-        free(pixels);
     }
 }
 
@@ -526,14 +498,13 @@ TEST_THREADS(threads_do_not_change_a_byte) {
         options.width = W;
         options.height = H;
         options.ground = true;
-        abut_picture *picture;
+        AUTO(picture) picture = NULL;
         assert_ok(abut_picture_create(context, &options, &picture));
         abut_context_destroy(context); /* the picture keeps it */
         assert_ok(add_everything(picture));
         assert_ok(abut_picture_render(picture, sizeof drawn[i], drawn[i]));
         memset(drawn[i], 0, sizeof drawn[i]); /* a second render is the same as the first */
         assert_ok(abut_picture_render(picture, sizeof drawn[i], drawn[i]));
-        abut_picture_destroy(picture);
     }
     assert_memory_equal(drawn[0], drawn[1], sizeof drawn[0]);
 }
@@ -549,15 +520,15 @@ TEST(the_palette_is_known) {
     abut_colour first = abut_picture_colour(0), ninth = abut_picture_colour(8);
     assert_memory_equal(&first, &ninth, sizeof first);
     abut_shape ball = abut_shape_default(ABUT_SHAPE_ICOSPHERE);
-    abut_mesh *mesh = NULL;
+    AUTO(mesh) mesh = NULL;
     assert_ok(abut_shape_create(NULL, &ball, &mesh));
     static uint8_t images[2][64 * 48 * 4];
     for (int named = 0; named < 2; named++) {
         abut_picture_options options = abut_picture_options_default();
-        abut_picture *picture = NULL;
+        AUTO(picture) picture = NULL;
         options.width = 64;
         options.height = 48;
-        assert_ok(abut_picture_create(NULL, &options, &picture));
+        picture = new_picture(&options);
         for (uint32_t i = 0; i < 3; i++) {
             abut_mesh_style style = abut_mesh_style_default();
             if (named)
@@ -566,8 +537,6 @@ TEST(the_palette_is_known) {
             assert_ok(abut_picture_add_mesh(picture, mesh, pose, &style));
         }
         assert_ok(abut_picture_render(picture, sizeof images[named], images[named]));
-        abut_picture_destroy(picture);
     }
     assert_memory_equal(images[0], images[1], sizeof images[0]);
-    abut_mesh_destroy(mesh);
 }

@@ -312,10 +312,10 @@ TEST(crowded_places_are_smooth_too) {
     for (uint32_t n = 20; n <= 2000; n *= 10) {
         abut_mesh_input input = abut_mesh_input_default();
         input.position_type = ABUT_SCALAR_FLOAT64;
-        double *p = malloc((n + 1) * 3 * sizeof *p);
-        uint32_t *t = malloc(n * 3 * sizeof *t);
+        AUTO_FREE double *p = malloc((n + 1) * 3 * sizeof *p);
+        AUTO_FREE uint32_t *t = malloc(n * 3 * sizeof *t);
         f3 *faces = malloc(n * sizeof *faces), *normals = malloc(3 * n * sizeof *normals);
-        uint8_t *creases = malloc(3 * n);
+        AUTO_FREE uint8_t *creases = malloc(3 * n);
         assert_true(p && t && faces && normals && creases);
         p[0] = p[1] = 0;
         p[2] = 0.5;
@@ -335,7 +335,7 @@ TEST(crowded_places_are_smooth_too) {
         input.vertex_count = n + 1;
         input.indices = t;
         input.triangle_count = n;
-        abut_mesh *mesh;
+        AUTO(mesh) mesh = NULL;
         assert_ok(abut_mesh_create(NULL, &input, &mesh));
         assert_ok(abuti_corner_normals(abuti_context_of(NULL), mesh, faces, creases, normals));
         for (uint32_t i = 0; i < n; i++) {
@@ -344,12 +344,8 @@ TEST(crowded_places_are_smooth_too) {
             assert_true(f3_dot(normals[3 * i + 1], faces[i]) > 0.97f);
             assert_memory_equal(&normals[3 * i + 2], &normals[3 * ((i + 1) % n) + 1], sizeof(f3));
         }
-        abut_mesh_destroy(mesh);
-        free(p);
-        free(t);
         free(faces);
         free(normals);
-        free(creases);
     }
 }
 
@@ -363,7 +359,7 @@ TEST(places_come_back_from_the_screen) {
         options.field_of_view = fields[i % 4];
         for (int k = 0; k < 3; k++)
             (&options.eye_direction.x)[k] = test_random_real(&random, -1, 1);
-        abut_picture *picture;
+        AUTO(picture) picture = NULL;
         assert_ok(abut_picture_create(NULL, &options, &picture));
         abut_vec3 places[20];
         for (int k = 0; k < 20; k++) {
@@ -384,6 +380,5 @@ TEST(places_come_back_from_the_screen) {
             assert_true(fabs(p.x - (double)again.x) < 1e-4 && fabs(p.y - (double)again.y) < 1e-4);
             assert_true(fabs(p.z - (double)again.z) < 1e-4);
         }
-        abut_picture_destroy(picture);
     }
 }

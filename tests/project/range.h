@@ -97,7 +97,7 @@ static inline abut_pose pose_at(const trial *t, double x, double y, double z) {
 static inline abut_mesh *scaled(const trial *t, abut_shape_kind kind, uint32_t segments,
                                 uint32_t rings) {
     abut_shape shape = abut_shape_default(kind);
-    abut_mesh *unit = NULL;
+    AUTO(mesh) unit = NULL;
     shape.segments = segments;
     shape.rings = rings;
     assert_ok(abut_shape_create(NULL, &shape, &unit));
@@ -110,7 +110,6 @@ static inline abut_mesh *scaled(const trial *t, abut_shape_kind kind, uint32_t s
     abut_mesh *made =
         test_mesh(NULL, positions, count, abut_mesh_indices(unit), abut_mesh_triangle_count(unit));
     test_free(positions);
-    abut_mesh_destroy(unit);
     return made;
 }
 

@@ -40,7 +40,7 @@ static abut_mesh *make(abut_shape_kind kind, uint32_t segments, double scale, ab
     shape.segments = segments;
     assert_ok(abut_shape_create(NULL, &shape, &raw));
     const uint32_t count = abut_mesh_vertex_count(raw);
-    abut_vec3 *p = malloc(count * sizeof *p);
+    AUTO_FREE abut_vec3 *p = malloc(count * sizeof *p);
     assert_non_null(p);
     assert_ok(abut_mesh_get_positions(raw, p));
     for (uint32_t i = 0; i < count; i++) {
@@ -51,7 +51,6 @@ static abut_mesh *make(abut_shape_kind kind, uint32_t segments, double scale, ab
     abut_mesh_input input =
         abut_mesh_input_doubles(p, count, abut_mesh_indices(raw), abut_mesh_triangle_count(raw));
     assert_ok(abut_mesh_create(NULL, &input, &mesh));
-    free(p);
     abut_mesh_destroy(raw);
     return mesh;
 }
@@ -120,11 +119,11 @@ TEST(sweeps) {
 TEST(self_collisions) {
     abut_self_result result[2] = {abut_self_result_default(), abut_self_result_default()};
     for (int k = 0; k < 2; k++) {
-        abut_mesh *mesh = make(ABUT_SHAPE_ICOSPHERE, 6, 2, shifts[k]);
+        AUTO(mesh) mesh = make(ABUT_SHAPE_ICOSPHERE, 6, 2, shifts[k]);
         const uint32_t count = abut_mesh_vertex_count(mesh);
-        abut_self *self = NULL;
+        AUTO(self) self = NULL;
         assert_ok(abut_self_create(mesh, NULL, &self));
-        abut_vec3 *end = positions_of(mesh, shifts[0]);
+        AUTO_FREE abut_vec3 *end = positions_of(mesh, shifts[0]);
         for (uint32_t i = 0; i < count; i++) { /* a dent from above, through the bottom */
             const double x = end[i].x - shifts[k].x, y = end[i].y - shifts[k].y;
             if (end[i].z > shifts[k].z && x * x + y * y < 0.25)
@@ -134,9 +133,6 @@ TEST(self_collisions) {
         step.end = abut_array_host(end);
         assert_ok(abut_self_find(self, &step, NULL, &result[k]));
         assert_true(result[k].hit);
-        free(end);
-        abut_self_destroy(self);
-        abut_mesh_destroy(mesh);
     }
     assert_true(result[0].impact.time > 0.1 && result[0].impact.time < 0.99);
     assert_near(result[0].impact.time, result[1].impact.time, ROUNDING);
@@ -150,9 +146,9 @@ TEST(worlds) {
     for (size_t m = 0; m < sizeof methods / sizeof *methods; m++) {
         abut_contacts found[2] = {abut_contacts_default(), abut_contacts_default()};
         for (int k = 0; k < 2; k++) {
-            abut_mesh *ball = make(ABUT_SHAPE_ICOSPHERE, 4, 2, shifts[k]);
-            abut_mesh *soft = make(ABUT_SHAPE_ICOSPHERE, 4, 1, shifts[k]);
-            abut_world *world = NULL;
+            AUTO(mesh) ball = make(ABUT_SHAPE_ICOSPHERE, 4, 2, shifts[k]);
+            AUTO(mesh) soft = make(ABUT_SHAPE_ICOSPHERE, 4, 1, shifts[k]);
+            AUTO(world) world = NULL;
             abut_world_item item = {.size = sizeof(abut_world_item),
                                     .collider.kind = ABUT_COLLIDER_MESH};
             uint32_t id;
@@ -164,16 +160,12 @@ TEST(worlds) {
             item.collider.shape.mesh.deforms = true;
             assert_ok(abut_world_add(world, &item, &id));
             /* from the middle of the ball to its surface, 0.125 deep */
-            abut_vec3 *p = positions_of(soft, (abut_vec3){0, 0, 1.375});
+            AUTO_FREE abut_vec3 *p = positions_of(soft, (abut_vec3){0, 0, 1.375});
             assert_ok(abut_world_set_positions(world, id, NULL, abut_array_host(p)));
             found[k] =
                 (abut_contacts){.size = sizeof(abut_contacts), .list = list[k], .capacity = 4096};
             assert_ok(abut_world_contacts(world, &found[k]));
             assert_true(found[k].count > 0);
-            free(p);
-            abut_world_destroy(world);
-            abut_mesh_destroy(ball);
-            abut_mesh_destroy(soft);
         }
         double deepest[2] = {-1, -1};
         for (int k = 0; k < 2; k++)
@@ -221,16 +213,16 @@ TEST(radial_fields) {
     for (int together = 0; together < 2; together++) {
         abut_vec3 stopped[2];
         for (int k = 0; k < 2; k++) {
-            abut_mesh *mesh = make(ABUT_SHAPE_CYLINDER, 32, 1, shifts[k]);
+            AUTO(mesh) mesh = make(ABUT_SHAPE_CYLINDER, 32, 1, shifts[k]);
             abut_radial_axis axis = {.begin = add(shifts[k], (abut_vec3){0, 0, -0.5}),
                                      .end = add(shifts[k], (abut_vec3){0, 0, 0.5})};
             abut_radial_options options = abut_radial_options_default();
-            abut_radial *radial = NULL;
+            AUTO(radial) radial = NULL;
             options.axes = &axis;
             options.axis_count = 1;
             options.cell = 0.0625;
             assert_ok(abut_radial_create_mesh(mesh, 1, &options, &radial));
-            abut_vec3 *p = positions_of(mesh, shifts[0]);
+            AUTO_FREE abut_vec3 *p = positions_of(mesh, shifts[0]);
             abut_vec3 from = add(shifts[k], (abut_vec3){-5, 0, 0.125}),
                       to = add(shifts[k], (abut_vec3){5, 0, 0.125});
             abut_radial_particles particles = abut_radial_particles_default();
@@ -245,9 +237,6 @@ TEST(radial_fields) {
             }
             assert_int_equal(1, particles.hit_count);
             stopped[k] = to;
-            free(p);
-            abut_radial_destroy(radial);
-            abut_mesh_destroy(mesh);
         }
         assert_true(stopped[0].x < -0.4 && stopped[0].x > -1.1);
         assert_near(stopped[0].x + DISTANT_COORDINATE, stopped[1].x, 1e-5); /* radii are floats */
@@ -259,8 +248,8 @@ TEST(radial_fields) {
 TEST(layers) {
     abut_layers_pair pair[2];
     for (int k = 0; k < 2; k++) {
-        abut_mesh *box = make(ABUT_SHAPE_BOX, 1, 1, shifts[k]);
-        abut_layers *layers = NULL;
+        AUTO(mesh) box = make(ABUT_SHAPE_BOX, 1, 1, shifts[k]);
+        AUTO(layers) layers = NULL;
         uint32_t id;
         assert_ok(abut_layers_create(NULL, NULL, &layers));
         const abut_layers_item item = {.size = sizeof(abut_layers_item),
@@ -268,7 +257,7 @@ TEST(layers) {
                                            abut_collider_from_mesh(box, abut_pose_identity())};
         assert_ok(abut_layers_add(layers, &item, NULL));
         assert_ok(abut_layers_add(layers, &item, &id));
-        abut_vec3 *p = positions_of(box, (abut_vec3){0.75, 0, 0});
+        AUTO_FREE abut_vec3 *p = positions_of(box, (abut_vec3){0.75, 0, 0});
         assert_ok(abut_layers_set_positions(layers, id, abut_array_host(p)));
         abut_layers_query query = abut_layers_query_default();
         abut_layers_result result = {.size = sizeof result,
@@ -278,9 +267,6 @@ TEST(layers) {
         query.measure_volume = true;
         assert_ok(abut_layers_find(layers, &query, &result));
         assert_int_equal(1, result.pairs.count);
-        free(p);
-        abut_layers_destroy(layers);
-        abut_mesh_destroy(box);
     }
     assert_near(0.25, pair[0].volume, 1e-9);
     assert_near(0.25, pair[1].volume, 1e-6);

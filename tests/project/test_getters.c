@@ -132,14 +132,14 @@ static abut_mesh *box(void) {
 }
 
 TEST(of_meshes) {
-    abut_mesh *mesh = box();
-    abut_bvh *bvh = NULL;
-    abut_topology *topology = NULL;
-    abut_normals *normals = NULL;
-    abut_samples *samples = NULL;
-    abut_field *field = NULL;
-    abut_map *map = NULL;
-    abut_self *self = NULL;
+    AUTO(mesh) mesh = box();
+    AUTO(bvh) bvh = NULL;
+    AUTO(topology) topology = NULL;
+    AUTO(normals) normals = NULL;
+    AUTO(samples) samples = NULL;
+    AUTO(field) field = NULL;
+    AUTO(map) map = NULL;
+    AUTO(self) self = NULL;
     abut_field_options options = abut_field_options_default();
     options.cells = 8;
     assert_ok(abut_bvh_create(mesh, NULL, &bvh));
@@ -169,26 +169,17 @@ TEST(of_meshes) {
     radial_mesh = mesh;
     assert_ok(find_self(self, &first)); /* the next steps change no set */
     check_getter(find_self, self, sizeof(abut_self_result));
-    abut_sweep *sweep = NULL;
+    AUTO(sweep) sweep = NULL;
     abut_vec3 end[26];
     assert_ok(abut_sweep_create(&mesh, 1, NULL, &sweep));
     assert_ok(abut_mesh_get_positions(mesh, end));
     assert_ok(abut_sweep_set_positions(sweep, abut_array_host(NULL), abut_array_host(end)));
     check_getter(count_sweep, sweep, sizeof(abut_sweep_counts));
-    abut_sweep_destroy(sweep);
-    abut_self_destroy(self);
-    abut_map_destroy(map);
-    abut_field_destroy(field);
-    abut_samples_destroy(samples);
-    abut_normals_destroy(normals);
-    abut_topology_destroy(topology);
-    abut_bvh_destroy(bvh);
-    abut_mesh_destroy(mesh);
 }
 
 TEST(of_characters) {
-    abut_character *character = NULL;
-    abut_radial *radial = NULL;
+    AUTO(character) character = NULL;
+    AUTO(radial) radial = NULL;
     abut_character_figure_options options = abut_character_figure_options_default();
     abut_character_bone bone;
     abut_character_clip clip;
@@ -213,14 +204,12 @@ TEST(of_characters) {
     assert_refused("character is null", abut_character_get_clip(NULL, 0, &clip));
     abut_radial_view view = abut_radial_view_default();
     assert_refused("there are", abut_radial_get_field(radial, ABUT_NONE, &view));
-    abut_radial_destroy(radial);
-    abut_character_destroy(character);
 }
 
 TEST(of_worlds_and_pictures) {
-    abut_mesh *mesh = box();
-    abut_world *world = NULL;
-    abut_picture *picture = NULL;
+    AUTO(mesh) mesh = box();
+    AUTO(world) world = NULL;
+    AUTO(picture) picture = NULL;
     assert_ok(abut_world_create(NULL, NULL, &world));
     for (int i = 0; i < 2; i++) {
         abut_world_item item = {.size = sizeof(abut_world_item),
@@ -236,18 +225,15 @@ TEST(of_worlds_and_pictures) {
     check_getter(call_abut_picture_get_options, picture, sizeof(abut_picture_options));
     assert_ok(abut_picture_add_point(picture, (abut_vec3){1, 2, 3}, 4, (abut_colour){1, 1, 1, 1}));
     check_getter(get_picture_item, picture, sizeof(abut_picture_item));
-    abut_picture_destroy(picture);
-    abut_world_destroy(world);
-    abut_mesh_destroy(mesh);
 }
 
 TEST(of_files) {
     char path[256];
-    abut_mesh *mesh = box();
+    AUTO(mesh) mesh = box();
     abut_vec3 positions[26];
     abut_frames_writer *writer = NULL;
     abut_frames *frames = NULL;
-    abut_scene *scene = NULL;
+    AUTO(scene) scene = NULL;
     assert_in_range(abut_mesh_vertex_count(mesh), 1, 26);
     snprintf(path, sizeof path, "%s/getters.abutm", ABUT_BINARY_DIR);
     assert_ok(abut_mesh_get_positions(mesh, positions));
@@ -266,8 +252,6 @@ TEST(of_files) {
         assert_ok(status);
         check_getter(call_abut_scene_get_arrays, scene, sizeof(abut_scene_arrays));
     }
-    abut_scene_destroy(scene);
-    abut_mesh_destroy(mesh);
 }
 
 /* ---- results with lists ---- */
@@ -284,10 +268,10 @@ TEST(of_files) {
     } while (0)
 
 TEST(of_lists) {
-    abut_mesh *mesh = box();
-    abut_bvh *bvh = NULL;
-    abut_layers *layers = NULL;
-    abut_world *world = NULL;
+    AUTO(mesh) mesh = box();
+    AUTO(bvh) bvh = NULL;
+    AUTO(layers) layers = NULL;
+    AUTO(world) world = NULL;
     assert_ok(abut_bvh_create(mesh, NULL, &bvh));
     assert_ok(abut_layers_create(NULL, NULL, &layers));
     assert_ok(abut_world_create(NULL, NULL, &world));
@@ -379,8 +363,4 @@ TEST(of_lists) {
     assert_int_equal(ABUT_RELIABILITY_UNRELIABLE,
                      abut_sign_reliability(&report, ABUT_SIGN_AUTO).level);
     assert_refused("size field of the result is 0", abut_pair_examine(bvh, NULL, &report));
-    abut_world_destroy(world);
-    abut_layers_destroy(layers);
-    abut_bvh_destroy(bvh);
-    abut_mesh_destroy(mesh);
 }

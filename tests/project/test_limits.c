@@ -46,8 +46,8 @@ TEST(counts_of_meshes) {
 
 TEST(patches) {
     (void)state;
-    abut_mesh *mesh = box();
-    abut_bvh *bvh = NULL;
+    AUTO(mesh) mesh = box();
+    AUTO(bvh) bvh = NULL;
     abut_patch patch[4];
     abut_contact contacts[32];
     abut_patches found = {.size = sizeof found,
@@ -64,13 +64,11 @@ TEST(patches) {
     assert_in_range(found.contacts.count, 1, 8);
     options.max_contacts = 9;
     refuses(abut_contact_find(&a, &b, &options, &found));
-    abut_bvh_destroy(bvh);
-    abut_mesh_destroy(mesh);
 }
 
 TEST(images) {
     (void)state;
-    abut_mesh *mesh = box();
+    AUTO(mesh) mesh = box();
     abut_map *map = NULL;
     abut_map_options options = abut_map_options_default();
     options.resolution = 16385;
@@ -88,7 +86,6 @@ TEST(images) {
     refuses(abut_picture_create(NULL, &size, &picture));
     assert_null(picture);
     assert_int_equal(100000, ABUT_RASTER_MAX);
-    abut_mesh_destroy(mesh);
 }
 
 TEST(characters) {
@@ -109,20 +106,19 @@ TEST(characters) {
 
 TEST(fields) {
     (void)state;
-    abut_mesh *mesh = box();
+    AUTO(mesh) mesh = box();
     abut_field *field = NULL;
     abut_field_options options = abut_field_options_default();
     options.cell = 1e-12;
     assert_int_equal(ABUT_ERROR_LIMIT, abut_field_create(mesh, &options, &field));
     assert_null(field);
-    abut_mesh_destroy(mesh);
 }
 
 TEST(candidates_of_worlds) {
     (void)state;
-    abut_mesh *mesh = box();
-    abut_bvh *bvh = NULL;
-    abut_world *world = NULL;
+    AUTO(mesh) mesh = box();
+    AUTO(bvh) bvh = NULL;
+    AUTO(world) world = NULL;
     abut_world_options options = abut_world_options_default();
     abut_world_item item = {.size = sizeof(abut_world_item), .collider.kind = ABUT_COLLIDER_BODY};
     abut_contact list[64];
@@ -140,7 +136,4 @@ TEST(candidates_of_worlds) {
     item.collider.pose.translation.x = 0.9;
     assert_ok(abut_world_add(world, &item, &id));
     assert_int_equal(ABUT_ERROR_LIMIT, abut_world_contacts(world, &found));
-    abut_world_destroy(world);
-    abut_bvh_destroy(bvh);
-    abut_mesh_destroy(mesh);
 }

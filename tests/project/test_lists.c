@@ -126,7 +126,7 @@ static void check_list(size_t k) {
     assert_fails(ABUT_ERROR_BUFFER, message, functions[k].call(&to));
     const uint64_t count = to.count;
     assert_in_range(count, 1, 100000);
-    unsigned char *room = malloc((size_t)(count + 1) * bytes);
+    AUTO_FREE unsigned char *room = malloc((size_t)(count + 1) * bytes);
     assert_non_null(room);
     memset(room, UNTOUCHED, (size_t)(count + 1) * bytes);
     to = (any_list){room, count - 1, 77};
@@ -139,7 +139,6 @@ static void check_list(size_t k) {
     assert_true(to.list == room && to.capacity == count + 1 && to.count == count);
     for (size_t i = (size_t)count * bytes; i < (size_t)(count + 1) * bytes; i++)
         assert_int_equal(UNTOUCHED, room[i]);
-    free(room);
 }
 
 /* The capacity of abut_nearest_k() is k. */
@@ -162,7 +161,7 @@ static void check_k(void) {
 }
 
 TEST(of_all_functions) {
-    abut_mesh *mesh = make_cross();
+    AUTO(mesh) mesh = make_cross();
     const abut_map_options small = {.size = sizeof small, .resolution = 16};
     abut_collider body;
     abut_vec3 end[8];
@@ -198,5 +197,4 @@ TEST(of_all_functions) {
     abut_map_destroy(map);
     abut_topology_destroy(topology);
     abut_bvh_destroy(bvh);
-    abut_mesh_destroy(mesh);
 }

@@ -100,7 +100,7 @@ TEST(recordings) {
     (void)state;
     abut_vec3 corners[4];
     tetrahedron(1, corners);
-    abut_mesh *unit = test_mesh(NULL, corners, 4, faces, 4);
+    AUTO(mesh) unit = test_mesh(NULL, corners, 4, faces, 4);
     abut_frames_writer *writer = NULL;
     abut_frames *frames = NULL;
     assert_ok(abut_frames_writer_create(&unit, 1, test_path("tiny.abutm"), NULL, &writer));
@@ -109,7 +109,6 @@ TEST(recordings) {
     assert_ok(abut_frames_writer_finish(writer));
     refused("", ABUT_ERROR_FORMAT, abut_frames_open(NULL, test_path("tiny.abutm"), &frames));
     assert_null(frames);
-    abut_mesh_destroy(unit);
 }
 
 /* Steps of motions, and bodies that deform: refused, and the next legal call works. */
@@ -117,11 +116,11 @@ TEST(positions) {
     (void)state;
     abut_vec3 start[4], end[4];
     tetrahedron(1, start);
-    abut_mesh *unit = test_mesh(NULL, start, 4, faces, 4);
-    abut_sweep *motion = NULL;
-    abut_self *self = NULL;
-    abut_layers *layers = NULL;
-    abut_world *world = NULL;
+    AUTO(mesh) unit = test_mesh(NULL, start, 4, faces, 4);
+    AUTO(sweep) motion = NULL;
+    AUTO(self) self = NULL;
+    AUTO(layers) layers = NULL;
+    AUTO(world) world = NULL;
     abut_self_result result = abut_self_result_default();
     uint32_t solid, body;
     assert_ok(abut_sweep_create(&unit, 1, NULL, &motion));
@@ -163,16 +162,11 @@ TEST(positions) {
             assert_ok(abut_world_set_positions(world, body, NULL, to));
         }
     }
-    abut_world_destroy(world);
-    abut_layers_destroy(layers);
-    abut_self_destroy(self);
-    abut_sweep_destroy(motion);
-    abut_mesh_destroy(unit);
 }
 
 TEST(characters) {
     (void)state;
-    abut_character *figure = NULL;
+    AUTO(character) figure = NULL;
     abut_character_figure_options options = abut_character_figure_options_default();
     options.triangles = 8000;
     assert_ok(abut_character_create_figure(NULL, &options, &figure));
@@ -188,7 +182,6 @@ TEST(characters) {
         assert_null(made);
     }
     test_free(matrices);
-    abut_character_destroy(figure);
 }
 
 static void count_warning(void *user, abut_log_level level, const char *message) {
@@ -203,7 +196,7 @@ TEST(legal) {
     abut_context_options options = abut_context_options_default();
     options.log = count_warning;
     options.log_user = &warnings;
-    abut_context *context = NULL;
+    AUTO(context) context = NULL;
     assert_ok(abut_context_create(&options, &context));
     const double sizes[] = {ABUT_MESH_SIZE_MIN, 1e-89, 0};
     for (int i = 0; i < 3; i++) {
@@ -219,9 +212,9 @@ TEST(legal) {
     tetrahedron(1, corners);
     corners[1].y = 1e-95;
     corners[2].z = 5e-324;
-    abut_mesh *mesh = test_mesh(context, corners, 4, faces, 4);
+    AUTO(mesh) mesh = test_mesh(context, corners, 4, faces, 4);
     assert_int_equal(1, warnings);
-    abut_bvh *bvh = NULL;
+    AUTO(bvh) bvh = NULL;
     abut_patch list[16];
     abut_contact contacts[64];
     abut_patches found = {.size = sizeof found,
@@ -234,7 +227,4 @@ TEST(legal) {
                         b = abut_collider_from_bvh(bvh, (abut_pose){{0, 0, 0, 1}, {0.1, 0.1, 0.1}});
     assert_ok(abut_contact_find(&a, &b, NULL, &found));
     assert_int_equal(1, warnings);
-    abut_bvh_destroy(bvh);
-    abut_mesh_destroy(mesh);
-    abut_context_destroy(context);
 }

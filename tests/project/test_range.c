@@ -114,7 +114,7 @@ static void try_points(trial *t) {
         same(t, "box", (double)count, 0, EXACT);
     for (int method = ABUT_SIGN_WINDING; method <= ABUT_SIGN_NORMAL; method++) {
         abut_sign_options options = abut_sign_options_default();
-        abut_bvh *own = NULL;
+        AUTO(bvh) own = NULL;
         options.method = (abut_sign_method)method;
         assert_ok(abut_bvh_create(t->mesh[1], NULL, &own));
         if (TRY(abut_sign_prepare(own, &options))) {
@@ -127,14 +127,12 @@ static void try_points(trial *t) {
                  ROUNDED);
             NEED(abut_sign_winding(own, at(t, 0.1, 0.1, 0.1), &value));
         }
-        abut_bvh_destroy(own);
     }
-    abut_bvh *refitted = NULL;
+    AUTO(bvh) refitted = NULL;
     assert_ok(abut_bvh_create(t->mesh[0], NULL, &refitted));
     NEED(abut_bvh_set_mesh(refitted, t->mesh[0]));
     const abut_bvh_info info = get_bvh_info(refitted);
     assert_true(isfinite(info.cost));
-    abut_bvh_destroy(refitted);
 }
 
 static void try_triangles(trial *t) {
@@ -309,7 +307,7 @@ static void try_motions(trial *t) {
         abut_self_options options = abut_self_options_default();
         abut_self_step step = abut_self_step_default();
         abut_self_result result = abut_self_result_default();
-        abut_self *self = NULL;
+        AUTO(self) self = NULL;
         options.scheme = (abut_self_scheme)scheme;
         step.start = abut_array_host(start);
         step.end = abut_array_host(end);
@@ -320,7 +318,6 @@ static void try_motions(trial *t) {
                 same(t, schemes[scheme], result.hit, 0, EXACT);
             TRY(abut_self_find_all(self, &step, NULL, &impacts, &result));
         }
-        abut_self_destroy(self);
     }
     abut_self_line line;
     TRY(abut_self_fit_line(start, end, first, &line));
@@ -332,7 +329,7 @@ static void try_worlds(trial *t) {
     static abut_contact list[4096];
     for (int method = ABUT_WORLD_AUTO; method <= ABUT_WORLD_LAYERS; method++) {
         abut_world_options options = abut_world_options_default();
-        abut_world *world = NULL;
+        AUTO(world) world = NULL;
         abut_contacts contacts = {.size = sizeof contacts, .list = list, .capacity = 4096};
         abut_world_event events[16];
         abut_world_impact hits[16];
@@ -366,18 +363,16 @@ static void try_worlds(trial *t) {
             TRY(abut_world_sweep(world, &last, abut_array_host(&t->posed[1].pose), 1, NULL,
                                  &impacts));
         }
-        abut_world_destroy(world);
     }
 }
 
 static void try_files(trial *t) {
     static const char *const names[] = {"range.obj", "range.ply", "range.off", "range.stl"};
     for (int i = 0; i < 4; i++) {
-        abut_mesh *read = NULL;
+        AUTO(mesh) read = NULL;
         if (TRY(abut_mesh_write(t->mesh[1], test_path(names[i]), NULL)) &&
             TRY(abut_mesh_read(NULL, test_path(names[i]), NULL, &read)))
             same(t, names[i], abut_mesh_bounds(read).hi.x, 1, 1e-6);
-        abut_mesh_destroy(read);
     }
 }
 
@@ -393,8 +388,8 @@ static void try_mixed(trial *t) {
                           .contacts.list = contacts,
                           .contacts.capacity = sizeof contacts / sizeof *contacts};
     const trial one = {.scale = 1};
-    abut_mesh *mesh = scaled(&one, ABUT_SHAPE_TORUS, 12, 8);
-    abut_bvh *bvh = NULL;
+    AUTO(mesh) mesh = scaled(&one, ABUT_SHAPE_TORUS, 12, 8);
+    AUTO(bvh) bvh = NULL;
     assert_ok(abut_bvh_create(mesh, NULL, &bvh));
     const abut_collider a = t->posed[0],
                         b = abut_collider_from_bvh(bvh, (abut_pose){{0.1, 0.2, 0, 1},
@@ -436,8 +431,6 @@ static void try_mixed(trial *t) {
     for (int i = 0; i < 3; i++)
         assert_true(isfinite(nearest[i].distance) &&
                     nearest[i].triangle < abut_mesh_triangle_count(t->mesh[0]));
-    abut_bvh_destroy(bvh);
-    abut_mesh_destroy(mesh);
 }
 
 static void try_families(trial *t) {

@@ -6,7 +6,7 @@ static void try_fields(trial *t) {
     abut_field_options options = abut_field_options_default();
     abut_samples_options samples_options = abut_samples_options_default();
     abut_field *field = NULL;
-    abut_samples *samples = NULL;
+    AUTO(samples) samples = NULL;
     abut_mesh *surface = NULL;
     abut_field_value value;
     static abut_contact list[8192];
@@ -45,7 +45,6 @@ static void try_fields(trial *t) {
     options.type = ABUT_FIELD_INT16;
     TRY(abut_field_create(t->mesh[0], &options, &field));
     abut_field_destroy(field);
-    abut_samples_destroy(samples);
 }
 
 static void try_measures(trial *t, const abut_map *map, const char *name, bool exact) {
@@ -197,7 +196,7 @@ static void try_images(trial *t) {
     abut_layers_destroy(layers);
 
     abut_picture_options options = abut_picture_options_default();
-    abut_picture *picture = NULL;
+    AUTO(picture) picture = NULL;
     options.width = 96;
     options.height = 64;
     options.ground = true;
@@ -207,11 +206,10 @@ static void try_images(trial *t) {
     TRY(abut_picture_add_line(picture, at(t, 0, 0, 0), at(t, 1, 1, 1), 1, abut_picture_colour(1)));
     TRY(abut_picture_add_point(picture, at(t, 1, 0, 0), 3, abut_picture_colour(2)));
     TRY(abut_picture_render(picture, sizeof colours, colours));
-    abut_picture_destroy(picture);
 }
 
 static void try_radial(trial *t) {
-    abut_mesh *mesh = scaled(t, ABUT_SHAPE_CAPSULE, 12, 6);
+    AUTO(mesh) mesh = scaled(t, ABUT_SHAPE_CAPSULE, 12, 6);
     const uint32_t triangles = abut_mesh_triangle_count(mesh);
     uint32_t *all = test_malloc(triangles * sizeof *all);
     for (uint32_t i = 0; i < triangles; i++)
@@ -266,7 +264,6 @@ static void try_radial(trial *t) {
         abut_radial_destroy(radial);
     }
     test_free(all);
-    abut_mesh_destroy(mesh);
 }
 
 static void try_families(trial *t) {

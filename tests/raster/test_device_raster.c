@@ -72,7 +72,7 @@ static abut_raster_view view_of(test_random *random, uint32_t round, abut_vec3 t
 
 TEST(same_as_the_cpu) {
     test_random random = {7};
-    TEST_RASTER *here = create(NULL), *there = create(device);
+    AUTO(raster) here = create(NULL), *there = create(device);
     const uint64_t part_pixels = there->part_pixels;
     uint32_t seen = 0;
     for (uint32_t round = 0; round < test_rounds(96); round++) {
@@ -95,7 +95,7 @@ TEST(same_as_the_cpu) {
 
 /* More large triangles than the list has room for at first. */
 TEST(the_list_of_large_triangles_grows) {
-    TEST_RASTER *here = create(NULL), *there = create(device);
+    AUTO(raster) here = create(NULL), *there = create(device);
     enum { ITEMS = 250 };
     abut_collider items[ITEMS];
     for (uint32_t i = 0; i < ITEMS; i++) {
@@ -113,7 +113,7 @@ TEST(the_list_of_large_triangles_grows) {
 TEST(images_stay_in_buffers) {
     enum { SIDE = 40, COUNT = SIDE * SIDE };
     static pixels a;
-    TEST_RASTER *here = create(NULL), *there = create(device);
+    AUTO(raster) here = create(NULL), *there = create(device);
     abut_raster_view view = abut_raster_view_default();
     view.width = view.height = SIDE;
     abut_collider items[2] = {abut_collider_from_mesh(meshes[1], abut_pose_identity()),
@@ -157,13 +157,13 @@ TEST(images_stay_in_buffers) {
 
 /* A mesh that is drawn stays, also where its maker has given it up; others come and go. */
 TEST(meshes_come_and_go) {
-    TEST_RASTER *here = create(NULL), *there = create(device);
+    AUTO(raster) here = create(NULL), *there = create(device);
     abut_raster_view view = abut_raster_view_default();
     view.width = view.height = 50;
     for (uint32_t round = 0; round < 6; round++) {
         abut_shape shape = abut_shape_default(ABUT_SHAPE_TORUS);
         shape.segments = 5 + round;
-        TEST_MESH *mesh = NULL;
+        AUTO(mesh) mesh = NULL;
         assert_ok(abut_shape_create(NULL, &shape, &mesh));
         abut_collider items[2] = {abut_collider_from_mesh(mesh, abut_pose_identity()),
                                   abut_collider_from_mesh(meshes[round % MESHES],
@@ -206,7 +206,7 @@ TEST(every_allocation) {
 /* What failed once is drawn the next time. */
 TEST(a_failure_leaves_it_usable) {
     static pixels a, b;
-    TEST_RASTER *here = create(NULL), *there = create(device);
+    AUTO(raster) here = create(NULL), *there = create(device);
     abut_raster_view view = abut_raster_view_default();
     view.width = view.height = 30;
     abut_collider items[2] = {abut_collider_from_mesh(meshes[1], abut_pose_identity()),

@@ -55,7 +55,7 @@ TEST(rays_enter_as_often_as_they_leave) {
     assert_non_null(enters);
     uint64_t covered = 0;
     for (uint32_t round = 0; round < test_rounds(60); round++) {
-        TEST_MESH *mesh = make(kinds[round % 5], 4 + round % 9);
+        AUTO(mesh) mesh = make(kinds[round % 5], 4 + round % 9);
         abut_raster_view view = abut_raster_view_default();
         view.width = view.height = SIDE - round % 7;
         if (round % 2) { /* along an axis: centres on edges and vertices */
@@ -91,7 +91,7 @@ TEST(rays_enter_as_often_as_they_leave) {
 }
 
 TEST(an_eye_inside_leaves_once_more) {
-    TEST_MESH *mesh = make(ABUT_SHAPE_ICOSPHERE, 6);
+    AUTO(mesh) mesh = make(ABUT_SHAPE_ICOSPHERE, 6);
     abut_raster_view view = abut_raster_view_default();
     view.perspective = true;
     view.direction = (abut_vec3){0.3, 0.5, 0.2};
@@ -110,9 +110,9 @@ TEST(an_eye_inside_leaves_once_more) {
 
 TEST(depths_are_those_of_rays) {
     test_random random = {8};
-    TEST_MESH *mesh = make(ABUT_SHAPE_TORUS, 24);
-    TEST_BVH *bvh = NULL;
-    TEST_RASTER *raster = NULL;
+    AUTO(mesh) mesh = make(ABUT_SHAPE_TORUS, 24);
+    AUTO(bvh) bvh = NULL;
+    AUTO(raster) raster = NULL;
     assert_ok(abut_bvh_create(mesh, NULL, &bvh));
     assert_ok(abut_raster_create(NULL, NULL, &raster));
     enum { SIDE = 64 };
@@ -156,14 +156,14 @@ TEST(depths_are_those_of_rays) {
 }
 
 TEST(bad_input_is_refused) {
-    TEST_MESH *mesh = make(ABUT_SHAPE_BOX, 1);
+    AUTO(mesh) mesh = make(ABUT_SHAPE_BOX, 1);
     abut_raster_view view = abut_raster_view_default();
     abut_collider item = abut_collider_from_mesh(mesh, abut_pose_identity());
     float depths[16];
     abut_raster_image image = {.size = sizeof(abut_raster_image),
                                .capacity = 16,
                                .depths = abut_array_host(depths)};
-    TEST_RASTER *raster = NULL;
+    AUTO(raster) raster = NULL;
     abut_raster_options options = {.size = 1};
     assert_refused("size", abut_raster_create(NULL, &options, &raster));
     assert_refused("raster", abut_raster_create(NULL, NULL, NULL));
@@ -231,9 +231,9 @@ static abut_status draw_a_little(abut_context *context, void *user) {
 /* A mesh, its BVH and a hull give the same image. */
 TEST(kinds_of_colliders) {
     abut_shape shape = abut_shape_default(ABUT_SHAPE_ICOSPHERE);
-    TEST_MESH *mesh;
-    TEST_BVH *bvh;
-    TEST_RASTER *raster;
+    AUTO(mesh) mesh;
+    AUTO(bvh) bvh;
+    AUTO(raster) raster;
     float depths[3][256];
     assert_ok(abut_shape_create(NULL, &shape, &mesh));
     assert_ok(abut_bvh_create(mesh, NULL, &bvh));
@@ -255,7 +255,7 @@ TEST(kinds_of_colliders) {
 }
 
 TEST(no_memory) {
-    TEST_MESH *mesh = make(ABUT_SHAPE_BOX, 2);
+    AUTO(mesh) mesh = make(ABUT_SHAPE_BOX, 2);
     assert_true(test_every_allocation(draw_a_little, mesh) > 4);
 }
 
@@ -263,7 +263,7 @@ TEST(no_memory) {
  * that is certainly outside; depths are no more than those of the triangle above the square. */
 TEST(conservative_images_miss_nothing) {
     test_random random = {12};
-    TEST_RASTER *raster = NULL;
+    AUTO(raster) raster = NULL;
     assert_ok(abut_raster_create(NULL, NULL, &raster));
     enum { SIDE = 24 };
     float depths[SIDE * SIDE];
@@ -277,7 +277,7 @@ TEST(conservative_images_miss_nothing) {
             for (int k = 0; k < 2; k++)
                 p[6 + k] = p[k] + 0.3 * (p[3 + k] - p[k]);
         static const uint32_t t[] = {0, 1, 2};
-        TEST_MESH *mesh = test_mesh(NULL, p, 3, t, 1);
+        AUTO(mesh) mesh = test_mesh(NULL, p, 3, t, 1);
         abut_raster_view view = abut_raster_view_default();
         view.region = (abut_box){{-1, -1, -2}, {1, 1, 2}};
         view.width = view.height = SIDE;

@@ -9,10 +9,9 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+#include <stdlib.h>
 
 #include <abut/abut.h>
-
-#include "support/owned.h"
 
 #if defined(__SANITIZE_THREAD__)
 #define TEST_THREAD_SANITIZER
@@ -120,6 +119,39 @@ const char *test_file(const char *name, const void *data, size_t bytes);
 /* The content of a file with a zero behind it, to be freed; null if it cannot be opened. `bytes`
  * may be null. */
 char *test_read_file(const char *path, size_t *bytes);
+
+/* AUTO(mesh) m = NULL; declares an abut_mesh * that is destroyed at the end of its scope; AUTO_FREE
+ * before a pointer frees memory of malloc(). Not after a failed assertion: cmocka jumps. */
+#define AUTO(name) __attribute__((cleanup(test_end_##name))) abut_##name *
+#define AUTO_FREE __attribute__((cleanup(test_end_memory)))
+#define TEST_END(name, release)                            \
+    static inline void test_end_##name(abut_##name **it) { \
+        release(*it);                                      \
+    }
+TEST_END(context, abut_context_destroy)
+TEST_END(mesh, abut_mesh_destroy)
+TEST_END(topology, abut_topology_destroy)
+TEST_END(normals, abut_normals_destroy)
+TEST_END(bvh, abut_bvh_destroy)
+TEST_END(field, abut_field_destroy)
+TEST_END(samples, abut_samples_destroy)
+TEST_END(map, abut_map_destroy)
+TEST_END(self, abut_self_destroy)
+TEST_END(sweep, abut_sweep_destroy)
+TEST_END(layers, abut_layers_destroy)
+TEST_END(world, abut_world_destroy)
+TEST_END(device, abut_device_destroy)
+TEST_END(buffer, abut_buffer_destroy)
+TEST_END(raster, abut_raster_destroy)
+TEST_END(character, abut_character_destroy)
+TEST_END(radial, abut_radial_destroy)
+TEST_END(scene, abut_scene_destroy)
+TEST_END(frames, abut_frames_close)
+TEST_END(picture, abut_picture_destroy)
+#undef TEST_END
+static inline void test_end_memory(void *memory) {
+    free(*(void **)memory);
+}
 
 /* Topology and measures of a mesh. */
 abut_mesh_report test_examine(abut_mesh *mesh);

@@ -1,6 +1,9 @@
 # What the tests of the command share; read with ". support.sh TOOL SOURCE BUILD" in effect, that is,
 # after `set` has the three arguments that every shell test gets. Gives:
 #   try CODE COMMAND...   runs, keeps $scratch/out and $scratch/err, demands the exit code
+#   prints TEXT ARGUMENT...   the command with these arguments ends with code 0 and says TEXT
+#   refuses TEXT ARGUMENT...  the command with these arguments ends with code 2 and complains TEXT
+#   fails TEXT ARGUMENT...    the same with code 1
 #   says TEXT, complains TEXT, mute      about the last try: standard output, error, neither
 #   demand MESSAGE TEST-ARGUMENTS...     test(1) with a message
 #   value EXPRESSION      a Python expression over `it`, the JSON of the last try
@@ -51,6 +54,27 @@ complains() {
         wrong "'$last' does not complain '$1'"
         sed 's/^/    err: /' "$scratch/err" | head -20
     }
+}
+
+prints() {
+    words=$1
+    shift
+    try 0 "$tool" "$@"
+    says "$words"
+}
+
+refuses() {
+    complaint=$1
+    shift
+    try 2 "$tool" "$@"
+    complains "$complaint"
+}
+
+fails() {
+    complaint=$1
+    shift
+    try 1 "$tool" "$@"
+    complains "$complaint"
 }
 
 mute() {

@@ -185,8 +185,7 @@ try 0 work torn
 says "33 jobs: 3 done, 30 done before, 0 failed"
 try 0 "$tool" batch models/box.obj --do 'field --cells=32' --out torn
 says "1 job: 0 done, 1 done before, 0 failed" # --cells 32 is --cells=32
-try 0 "$tool" batch models/box.obj --do 'field --cells=33' --out torn
-says "1 job: 1 done, 0 done before, 0 failed"
+prints "1 job: 1 done, 0 done before, 0 failed" batch models/box.obj --do 'field --cells=33' --out torn
 demand "other options gave the same field" "$(cmp -s torn/models/box.obj.abutf whole/models/box.obj.abutf; echo $?)" = 1
 try 0 work torn --dry-run --json
 is "[(job['state'], job['output']) for job in it['jobs'] if job['state'] != 'done']" \
@@ -249,8 +248,7 @@ try 1 "$tool" batch models/bad.obj models/box.obj --do report --out mixed --json
 is "(it['jobs'], it['done'], it['done_before'], it['failed'])" "(2, 0, 1, 1)"
 is "(it['failures'][0]['input'], it['failures'][0]['error'][:22])" "('models/bad.obj', 'models/bad.obj: line 1')"
 cp models/box.obj models/bad.obj # mended
-try 0 "$tool" batch models/bad.obj models/box.obj --do report --out mixed
-says "2 jobs: 1 done, 1 done before, 0 failed"
+prints "2 jobs: 1 done, 1 done before, 0 failed" batch models/bad.obj models/box.obj --do report --out mixed
 rm models/bad.obj
 
 # ---- full disks ----
@@ -260,8 +258,7 @@ complains "full/models/box.obj.abutf"
 says "10 jobs: 5 done, 0 done before, 5 failed"
 demand "a full disk leaves something: $(find full -name '*.abutf' -o -name '.abut*')" \
     -z "$(find full -name '*.abutf' -o -name '.abut*')"
-try 0 "$tool" batch models/*.obj --do 'field --cells 40 --plain' --do report --out full
-says "10 jobs: 5 done, 5 done before, 0 failed"
+prints "10 jobs: 5 done, 5 done before, 0 failed" batch models/*.obj --do 'field --cells 40 --plain' --do report --out full
 head -c 9000 /dev/zero | tr '\0' '\n' >>full/manifest.jsonl # more than the 16 blocks of 512 bytes below
 cp full/manifest.jsonl before
 sh -c "trap '' XFSZ; ulimit -f 16; '$tool' batch models/*.obj --do 'field --cells 42 --plain' --out full; echo gave \$?" 2>&1 |
@@ -340,8 +337,7 @@ offset models/box.obj shell.ply --by 0.1 --cells 20
 {"do": "samples.ply --count 20", "input": "models/torus.obj"}
 {"output": "x/\u00fcber.json", "input": "models/torus.obj", "do": "report", "other": 1.5}
 END
-try 0 "$tool" batch --jobs jobs.txt --out list-out
-says "9 jobs: 8 done, 1 done before, 0 failed"
+prints "9 jobs: 8 done, 1 done before, 0 failed" batch --jobs jobs.txt --out list-out
 for file in fine/box.vti models/box.obj.coarse.npy "with blank.csv" models/cone.obj.json cone.glb cone.ppm shell.ply \
     models/torus.obj.ply x/über.json; do
     demand "$file is missing" -s "list-out/$file"
@@ -364,8 +360,7 @@ done
 refuse() { # refuse SENTENCE ARGUMENT...
     sentence=$1
     shift
-    try 2 "$tool" batch "$@"
-    complains "$sentence"
+    refuses "$sentence" batch "$@"
 }
 refuse "--out FOLDER is missing" models/box.obj --do report
 refuse "the command for the files is missing" models/box.obj --out no
@@ -401,14 +396,11 @@ refuse "jobs:1: the file is missing" --jobs jobs --out no
 printf 'a\0b' >jobs
 refuse "jobs: not a text file" --jobs jobs --out no
 demand "what was refused made a folder" ! -e no
-try 1 "$tool" batch --jobs missing --out no
-complains "missing: cannot be read: No such file or directory"
+fails "missing: cannot be read: No such file or directory" batch --jobs missing --out no
 echo x >file
-try 1 "$tool" batch models/box.obj --do report --out file
-complains "file"
+fails "file" batch models/box.obj --do report --out file
 mkdir -p taken/models/box.obj.json
-try 1 "$tool" batch models/box.obj --do report --out taken
-complains "taken/models/box.obj.json: cannot be written: Is a directory"
+fails "taken/models/box.obj.json: cannot be written: Is a directory" batch models/box.obj --do report --out taken
 
 # ---- the index ----
 cp models/box.obj 'odd & <b>.obj'

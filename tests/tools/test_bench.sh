@@ -6,8 +6,7 @@ TMPDIR=$scratch/temporary
 export TMPDIR
 
 # The list.
-try 0 "$tool" bench --list
-says "nearest/uniform-teapot"
+prints "nearest/uniform-teapot" bench --list
 cp out list
 try 0 "$tool" bench --list --json
 is "len(it['cases']) >= 50 and all(set(c) == {'case', 'unit', 'brief'} for c in it['cases'])" True
@@ -26,8 +25,7 @@ demand "the answers are not known ones" \
     "$(value "[c['hash'] for c in it['cases'] if c['case'] == 'pair/distance-teapot'][0]")" = \
     "$(sed -n 's/^pair\/distance-teapot //p' "$source/tests/bench/golden.txt")"
 demand "temporary files were left" "$(ls temporary)" = ""
-try 0 "$tool" bench --quick
-says "bvh/build-teapot"
+prints "bvh/build-teapot" bench --quick
 says "median ms"
 
 # A part of a name, threads, repeats.
@@ -39,24 +37,18 @@ is "[c['case'] for c in it['cases']]" \
 # Devices: the CPU path has nothing to do for them; without OpenCL they are skipped.
 ABUT_OPENCL_LIBRARY=off
 export ABUT_OPENCL_LIBRARY
-try 2 "$tool" bench device/scan --quick --device cpu
-complains "no case has 'device/scan'"
-try 0 "$tool" bench device/scan --quick
-says "device/scan: skipped: no OpenCL device"
+refuses "no case has 'device/scan'" bench device/scan --quick --device cpu
+prints "device/scan: skipped: no OpenCL device" bench device/scan --quick
 try 0 "$tool" bench device/scan --quick --json
 is "[c['case'] for c in it['cases'] if 'no OpenCL device' in c['skipped']]" "['device/scan']"
 try 1 "$tool" bench device/scan --quick --device gpu --json
 is "'no OpenCL device' in it['error']['message']" True
 
 # Wrong usage.
-try 2 "$tool" bench no-such-case
-complains "no case has 'no-such-case' in its name"
-try 2 "$tool" bench one two
-complains "unexpected argument 'two'"
+refuses "no case has 'no-such-case' in its name" bench no-such-case
+refuses "unexpected argument 'two'" bench one two
 try 2 "$tool" bench --repeat 0
-try 2 "$tool" bench --repeat 1001 --quick
-complains "--repeat must be a whole number from 1 to 1000 runs, not '1001'"
+refuses "--repeat must be a whole number from 1 to 1000 runs, not '1001'" bench --repeat 1001 --quick
 TMPDIR=$scratch/nowhere
-try 1 "$tool" bench --quick
-complains "nowhere"
+fails "nowhere" bench --quick
 finish

@@ -75,8 +75,7 @@ demand "no options were found" "$(wc -l <options)" -gt 100
 grep -v '^completed$' completed >missing && while read -r line; do wrong "$line"; done <missing
 # zsh and fish: the same candidates, with descriptions; the shells themselves read the scripts
 # where they are installed.
-try 2 "$tool" completion tcsh
-complains "only for bash, zsh and fish"
+refuses "only for bash, zsh and fish" completion tcsh
 for shell in zsh fish; do
     try 0 "$tool" completion $shell -- info --str
     demand "$shell gets '$(cat out)'" "$(cat out)" = "$(printf -- '--strict\treturn 3 if any mesh has problems')"

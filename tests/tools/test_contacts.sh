@@ -17,24 +17,17 @@ mute err
 says "x,y,z,nx,ny,nz,kind,element,part"
 demand "not a line for each" "$(wc -l <out)" -eq 567
 demand "not 542 samples without corners of flat faces" "$(awk -F, 'NR > 1 && !($7 == "face" && $9 > 0)' out | wc -l)" -eq 542
-try 0 "$tool" samples ball.obj --count 77 --out even.csv
-says "77"
+prints "77" samples ball.obj --count 77 --out even.csv
 demand "not a line for each" "$(wc -l <even.csv)" -eq 78
 try 0 "$tool" samples ball.obj --limit 20 --json
 is "it['samples']" 20
-try 0 "$tool" samples box.obj --png samples.ppm
-says "samples.ppm"
+prints "samples.ppm" samples box.obj --png samples.ppm
 demand "no picture" "$(head -c 2 samples.ppm)" = P6
-try 2 "$tool" samples box.obj --cells 64 --cell 0.1
-complains "one of them"
-try 2 "$tool" samples box.obj --count 5 --radius 0.1
-complains "one of them"
-try 2 "$tool" samples box.obj --cells 4
-complains "from 5 to"
-try 2 "$tool" samples box.obj --view top
-complains "require --png"
-try 1 "$tool" samples box.obj --cell 1e-12
-complains "at most 67108862 are allowed"
+refuses "one of them" samples box.obj --cells 64 --cell 0.1
+refuses "one of them" samples box.obj --count 5 --radius 0.1
+refuses "from 5 to" samples box.obj --cells 4
+refuses "require --png" samples box.obj --view top
+fails "at most 67108862 are allowed" samples box.obj --cell 1e-12
 
 # A plate of less than two cells is warned of, with the cells that would do.
 "$tool" make box plate.obj --size 4,4,0.05 --segments 1 --quiet || exit 1
@@ -63,24 +56,17 @@ try 3 "$tool" contacts ball.obj slab.obj --pose-a 0,0,2.05 --cells 32 --margin 0
 is "it['contacts'] > 0 and -0.051 < it['depth'] < -0.049" True
 try 3 "$tool" contacts ball.obj slab.obj --pose 0,0,50 --to 0,0,-150,0,0,0,2 --json
 is "0.24 - 1e-6 < it['time'] <= 0.24" True
-try 0 "$tool" contacts ball.obj slab.obj --pose 0,0,50 --to 0,0,10
-says "never"
+prints "never" contacts ball.obj slab.obj --pose 0,0,50 --to 0,0,10
 try 3 "$tool" contacts ball.obj slab.obj --pose-a 0,0,1.95 --cells 32 --png contacts.ppm --out c.npy
 says "contacts.ppm"
 demand "no picture" "$(head -c 2 contacts.ppm)" = P6
 demand "no table" "$(head -c 6 c.npy | tail -c 5)" = NUMPY
-try 2 "$tool" contacts ball.obj slab.obj --margin -1
-complains "--margin"
-try 2 "$tool" contacts ball.obj slab.obj --to nowhere
-complains "--to must be"
-try 2 "$tool" contacts ball.obj slab.obj --to 0,0,1 --most 2
-complains "computes a time of impact"
-try 1 "$tool" contacts ball.obj slab.obj --cells 1
-complains "at least 2"
-try 2 "$tool" contacts ball.obj slab.obj --to 0,0,1 --cells 32
-complains "options of fields"
-try 2 "$tool" contacts ball.obj slab.obj --method guess
-complains "exact, field or map"
+refuses "--margin" contacts ball.obj slab.obj --margin -1
+refuses "--to must be" contacts ball.obj slab.obj --to nowhere
+refuses "computes a time of impact" contacts ball.obj slab.obj --to 0,0,1 --most 2
+fails "at least 2" contacts ball.obj slab.obj --cells 1
+refuses "options of fields" contacts ball.obj slab.obj --to 0,0,1 --cells 32
+refuses "exact, field or map" contacts ball.obj slab.obj --method guess
 # By a map of A: a box stands 0.05 deep in the slab, also where both are turned.
 try 3 "$tool" contacts box.obj slab.obj --pose-a 0,0,1.45 --method map --resolution 128 --json
 is "[len(it['patches']), it['contacts'], round(it['depth'], 6), [round(x, 6) + 0.0 for x in it['normal']]]" "[1, 4, 0.05, [0.0, 0.0, 1.0]]"
@@ -95,18 +81,12 @@ demand "not a patch" "$(wc -l <out)" -eq 2
 volume=$("$tool" overlap rod.obj ring.obj --volume --quiet)
 try 3 "$tool" contacts rod.obj ring.obj --method map --resolution 128 --json
 is "abs(it['volume'] / $volume - 1) < 1e-9" True
-try 2 "$tool" contacts box.obj slab.obj --resolution 64
-complains "--resolution requires --method map"
-try 2 "$tool" contacts box.obj --with sphere:0,0,0,1 --method map
-complains "cannot be combined with --method map"
-try 1 "$tool" contacts box.obj slab.obj --method map --resolution 3
-complains "use a resolution of at least"
-try 2 "$tool" contacts ball.obj slab.obj --method exact --cells 32
-complains "--cells requires --method field"
-try 2 "$tool" contacts ball.obj slab.obj --most 9
-complains "--most must be a whole number from 1 to 8 contacts with --method exact, not '9'"
-try 1 "$tool" contacts ball.obj missing.obj
-complains "missing.obj"
+refuses "--resolution requires --method map" contacts box.obj slab.obj --resolution 64
+refuses "cannot be combined with --method map" contacts box.obj --with sphere:0,0,0,1 --method map
+fails "use a resolution of at least" contacts box.obj slab.obj --method map --resolution 3
+refuses "--cells requires --method field" contacts ball.obj slab.obj --method exact --cells 32
+refuses "--most must be a whole number from 1 to 8 contacts with --method exact, not '9'" contacts ball.obj slab.obj --most 9
+fails "missing.obj" contacts ball.obj missing.obj
 
 # Exact: a cube on a cube, a gap, a thin plate and a ball that went through.
 "$tool" make box cube.obj --size 1,1,1 --segments 1 --quiet || exit 1
@@ -142,10 +122,8 @@ is "abs(it['time'] - 0.5) < 1e-3 and it['time'] <= 0.5" True
 try 3 "$tool" contacts cube.obj cube.obj --pose-a 0.25,0,0.9 --png after.ppm --after
 try 3 "$tool" contacts cube.obj cube.obj --pose-a 0.25,0,0.9 --png before.ppm
 if cmp -s after.ppm before.ppm; then wrong "before and after look the same"; fi
-try 2 "$tool" contacts cube.obj cube.obj --after
-complains "--after requires --png"
-try 2 "$tool" contacts cube.obj cube.obj --cells 32 --patches
-complains "cannot be combined with --method field"
+refuses "--after requires --png" contacts cube.obj cube.obj --after
+refuses "cannot be combined with --method field" contacts cube.obj cube.obj --cells 32 --patches
 
 # A peg in a square hole: a patch for each wall, with its gap; pictures with a colour for each patch.
 "$tool" make tube hole.obj --radius 1.4142135623730951 --radius2 0.7071067811865476 --height 0.6 --segments 4 --rings 1 --quiet || exit 1
@@ -160,16 +138,11 @@ try 3 "$tool" contacts $peg --colour depth --png depths.ppm
 try 3 "$tool" contacts $peg --png same.ppm
 demand "depth is not the default" "$(cmp depths.ppm same.ppm 2>&1)" = ""
 if cmp -s walls.ppm depths.ppm; then wrong "colours by patch and by depth look the same"; fi
-try 2 "$tool" contacts $peg --colour patch
-complains "--colour requires --png or --html"
-try 2 "$tool" contacts $peg --colour size --png walls.ppm
-complains "--colour must be depth or patch, not 'size'"
-try 2 "$tool" contacts $peg --cells 32 --colour patch --png walls.ppm
-complains "cannot be combined with --method field"
-try 2 "$tool" contacts $peg --to 0,0,1 --colour patch
-complains "--colour requires --png"
-try 2 "$tool" contacts cube.obj cube.obj --to 0,0,1 --hint 0,0,1
-complains "computes a time of impact"
+refuses "--colour requires --png or --html" contacts $peg --colour patch
+refuses "--colour must be depth or patch, not 'size'" contacts $peg --colour size --png walls.ppm
+refuses "cannot be combined with --method field" contacts $peg --cells 32 --colour patch --png walls.ppm
+refuses "--colour requires --png" contacts $peg --to 0,0,1 --colour patch
+refuses "computes a time of impact" contacts cube.obj cube.obj --to 0,0,1 --hint 0,0,1
 
 # With solids instead of a second mesh.
 try 3 "$tool" contacts ball.obj --with plane:0,0,2,0 --pose-a 0,0,0.95 --json
@@ -183,18 +156,12 @@ is "[it['contacts'], round(it['depth'], 9), it['is_verified']]" "[4, 0.1, True]"
 try 3 "$tool" contacts slab.obj --with cylinder:0,0,0.9,0,0,2,0.5 --png with.ppm
 says "with.ppm"
 try 0 "$tool" contacts slab.obj --with sphere:0,0,9,1 --quiet
-try 2 "$tool" contacts slab.obj --with sphere:0,0,9
-complains "sphere:X,Y,Z,R"
-try 2 "$tool" contacts slab.obj --with cone:1
-complains "cylinder:X,Y,Z,X,Y,Z,R"
-try 2 "$tool" contacts slab.obj ball.obj --with sphere:0,0,9,1
-complains "remove the second file"
-try 2 "$tool" contacts slab.obj
-complains "--with"
-try 2 "$tool" contacts slab.obj --with sphere:0,0,9,1 --to 0,0,1
-complains "cannot be combined with --to"
-try 1 "$tool" contacts slab.obj --with sphere:0,0,9,-1
-complains "radius of -1"
+refuses "sphere:X,Y,Z,R" contacts slab.obj --with sphere:0,0,9
+refuses "cylinder:X,Y,Z,X,Y,Z,R" contacts slab.obj --with cone:1
+refuses "remove the second file" contacts slab.obj ball.obj --with sphere:0,0,9,1
+refuses "--with" contacts slab.obj
+refuses "cannot be combined with --to" contacts slab.obj --with sphere:0,0,9,1 --to 0,0,1
+fails "radius of -1" contacts slab.obj --with sphere:0,0,9,-1
 # Scenes: all contacts of all bodies, by name.
 case $("$tool" version) in
 *glTF*)
@@ -224,8 +191,7 @@ EOF
     sed 's/"position": \[9, 0, 0\]/"position": [1.2, 0, 0], "margin": 0.3/' scene.json >margin.json
     try 3 "$tool" contacts margin.json --json # a gap of 0.2 within the margin of one body
     is "it['touching'], min(abs(c['depth'] + 0.2) for c in it['list']) < 1e-9" "(3, True)"
-    try 2 "$tool" contacts scene.json --hint 0,0,1
-    complains "--hint applies to two meshes"
+    refuses "--hint applies to two meshes" contacts scene.json --hint 0,0,1
     # Solids, and why each body is tried as it is.
     cat >solids.json <<EOF
 {"bodies": [{"name": "ground", "mesh": {"shape": "sheet"}, "solid": true},
@@ -244,15 +210,12 @@ EOF
     try 3 "$tool" contacts scene.json --method map --explain
     says "high: map. The method is set by --method."
     says "low, wide, high: map, "
-    try 2 "$tool" contacts scene.json --method fast
-    complains "auto, exact, field, map or layers, not 'fast'"
+    refuses "auto, exact, field, map or layers, not 'fast'" contacts scene.json --method fast
     sed 's/"cone"}/"torus"}/' solids.json >bent.json
-    try 1 "$tool" contacts bent.json
-    complains "bodies[3] 'cone'"
+    fails "bodies[3] 'cone'" contacts bent.json
     complains "a mesh is not a convex hull"
     printf '{"bodies": [{"mesh": "cube"}]}' >broken.json
-    try 1 "$tool" contacts broken.json
-    complains "broken.json: bodies[0]: there is no mesh 'cube' in 'meshes'"
+    fails "broken.json: bodies[0]: there is no mesh 'cube' in 'meshes'" contacts broken.json
     printf '{"bodies": []}' >none.json
     try 0 "$tool" contacts none.json --json
     is "[it['bodies'], it['contacts'], it['depth']]" "[0, 0, None]"

@@ -28,8 +28,7 @@ demand "bits were lost" "$(cmp ball.obj c.obj 2>&1)" = ""
 demand "text is no larger than binary" "$(wc -c <b.ply)" -gt "$(wc -c <a.ply)"
 demand "an ascii PLY says so" "$(sed -n 2p b.ply)" = "format ascii 1.0"
 try 0 "$tool" convert ball.obj named --to stl
-try 0 "$tool" convert named named.obj --from stl
-says "162 vertices"
+prints "162 vertices" convert named named.obj --from stl
 try 0 "$tool" convert ball.obj out.obj --quiet
 mute out
 try 0 "$tool" convert ball.obj out.obj --json --weld --orient
@@ -49,10 +48,8 @@ v 0 1 0.001
 f 1 2 3
 f 4 5 6
 END
-try 0 "$tool" convert split.obj welded.obj --weld
-says "removed 1 vertex and 0 triangles"
-try 0 "$tool" convert split.obj welded.obj --weld=0.01
-says "removed 2 vertices and 0 triangles"
+prints "removed 1 vertex and 0 triangles" convert split.obj welded.obj --weld
+prints "removed 2 vertices and 0 triangles" convert split.obj welded.obj --weld=0.01
 says "welded.obj: 4 vertices, 2 triangles"
 try 1 "$tool" convert split.obj nothing.obj --weld=100
 demand "a mesh without triangles was written" ! -e nothing.obj
@@ -68,8 +65,7 @@ f 1 2 4
 f 2 3 4
 f 3 1 4
 END
-try 0 "$tool" convert flipped.obj oriented.obj --orient
-says "flipped 1 triangle"
+prints "flipped 1 triangle" convert flipped.obj oriented.obj --orient
 facts oriented.obj
 is "it['files'][0]['problem_total']" 0
 is "round(it['files'][0]['volume'], 12)" 0.166666666667
@@ -115,19 +111,16 @@ untouched() {
 }
 mkdir target
 echo precious >target/old.obj
-try 1 "$tool" convert missing.obj target/old.obj
-complains "missing.obj"
+fails "missing.obj" convert missing.obj target/old.obj
 untouched "missing input"
 head -c 100 a.ply >short.ply
 try 1 "$tool" convert short.ply target/old.obj
 untouched "short input"
-try 1 "$tool" convert ball.obj target/none/new.obj
-complains "cannot be written"
+fails "cannot be written" convert ball.obj target/none/new.obj
 untouched "no folder"
 try 1 "$tool" convert ball.obj target --to obj
 untouched "a folder as the file"
-try 2 "$tool" convert ball.obj target/new.xyz
-complains ".obj, .ply, .stl, .off, .glb or .gltf"
+refuses ".obj, .ply, .stl, .off, .glb or .gltf" convert ball.obj target/new.xyz
 untouched "unknown ending"
 try 1 sh -c 'trap "" XFSZ; ulimit -f 2; exec "$0" "$@"' "$tool" convert ball.obj target/old.obj
 complains "could not be written"
@@ -136,15 +129,13 @@ try 1 sh -c 'trap "" XFSZ; ulimit -f 2; exec "$0" "$@"' "$tool" convert --json b
 is "it['error']['kind']" "file error"
 untouched "no room on the disk for a new file"
 if [ -w /dev/full ]; then
-    try 1 "$tool" convert ball.obj /dev/full --to ply
-    complains "/dev/full"
+    fails "/dev/full" convert ball.obj /dev/full --to ply
 fi
 if [ "$(id -u)" -eq 0 ]; then
     skip "a folder that cannot be written: root writes everywhere"
 else
     chmod a-w target
-    try 1 "$tool" convert ball.obj target/new.obj
-    complains "cannot be written"
+    fails "cannot be written" convert ball.obj target/new.obj
     chmod u+w target
     untouched "locked folder"
 fi
@@ -156,15 +147,12 @@ cat >tri.gltf <<'END'
 "byteLength":9}],"buffers":[{"byteLength":9,"uri":"data:;base64,AAAAAQAAAAEA"}]}
 END
 if "$tool" version --json | grep -q '"gltf": true'; then
-    try 0 "$tool" convert tri.gltf tri.obj
-    says "tri.gltf: 3 vertices, 1 triangles"
+    prints "tri.gltf: 3 vertices, 1 triangles" convert tri.gltf tri.obj
     try 0 "$tool" convert --from gltf tri.gltf tri.ply
     sed 's/"count":3/"count":4/' tri.gltf >more.gltf
-    try 1 "$tool" convert more.gltf tri.obj
-    complains "more.gltf: accessors[0]: 4 elements of 3 bytes"
+    fails "more.gltf: accessors[0]: 4 elements of 3 bytes" convert more.gltf tri.obj
 else
-    try 1 "$tool" convert tri.gltf tri.obj
-    complains "this build of abut cannot read because it does not include yajl"
+    fails "this build of abut cannot read because it does not include yajl" convert tri.gltf tri.obj
 fi
 try 0 "$tool" convert ball.obj ball.glb
 demand "a GLB begins otherwise" "$(head -c 4 ball.glb)" = glTF
@@ -179,24 +167,18 @@ if "$tool" version --json | grep -q '"gltf": true'; then
             "[162, 320, True, True]"
     done
 fi
-try 2 "$tool" convert ball.obj ball.dae
-complains "unknown file extension for a mesh"
+refuses "unknown file extension for a mesh" convert ball.obj ball.dae
 
 # Assimp: only when asked for, and then in a child process, which may crash.
 echo '<nothing/>' >some.dae
-try 1 "$tool" convert some.dae some.obj
-complains "some.dae: is not OBJ, PLY, STL, OFF or glTF; set the format 'other'"
+fails "some.dae: is not OBJ, PLY, STL, OFF or glTF; set the format 'other'" convert some.dae some.obj
 printf 'OFF\n4 2 0\n0 0 0\n1 0 0\n1 1 0\n0.1 1 0\n3 0 1 2\n3 0 2 3\n' >two.off
 if "$tool" version --json | grep -q '"assimp": true'; then
-    try 1 "$tool" convert --from other some.dae some.obj
-    complains "some.dae: Assimp cannot read it: "
-    try 0 "$tool" convert --from other two.off two.obj
-    says "two.off: 4 vertices, 2 triangles"
-    try 1 "$tool" convert --from other missing.dae some.obj
-    complains "missing.dae: cannot be opened"
+    fails "some.dae: Assimp cannot read it: " convert --from other some.dae some.obj
+    prints "two.off: 4 vertices, 2 triangles" convert --from other two.off two.obj
+    fails "missing.dae: cannot be opened" convert --from other missing.dae some.obj
     printf 'OFF\n4 2 0\n0 0 0\n1 0 0\n1 1 0\n0 1 0\n3 0 1 2\n3 0 2 9\n' >range.off
-    try 1 "$tool" convert --from other range.off some.obj
-    complains "Assimp cannot read all of it: OFF: Vertex index is out of range"
+    fails "Assimp cannot read all of it: OFF: Vertex index is out of range" convert --from other range.off some.obj
     demand "a mesh that is not whole was written" ! -e some.obj
     # Faces over several lines, which some versions of Assimp do not survive: a sentence, no crash.
     { echo OFF 60 45 0 && seq -f '%g 0 1' 60 && seq -f '4 %g
@@ -208,8 +190,7 @@ if "$tool" version --json | grep -q '"assimp": true'; then
     demand "a crash of Assimp gave the exit code $code" "$code" -le 1
     demand "a crash of Assimp is silent" "$code" -eq 0 -o -s err
 else
-    try 1 "$tool" convert --from other two.off two.obj
-    complains "this build of abut does not include"
+    fails "this build of abut does not include" convert --from other two.off two.obj
 fi
 
 # Ctrl-C while the input still comes: cancelled, and no partial file.

@@ -8,21 +8,14 @@ is "it['frames'], it['violated'], it['triangles']" "(4, 0, 3832)"
 is "it['samples'] > 6000 and it['relative_reach'] > 1 and 0 < it['field_off'] < 0.1" True
 demand "the film has another size" "$(wc -c <film.ppm)" -eq 2592016
 demand "there is no plot" -s plot.ppm
-try 2 "$tool" demo letters --bodies 3
-complains "does not apply"
+refuses "does not apply" demo letters --bodies 3
 
-try 2 "$tool" demo rise
-complains "drop"
-try 2 "$tool" demo sleeve --bodies 3
-complains "bodies"
-try 2 "$tool" demo sheet --triangles 3
-complains "triangles"
-try 2 "$tool" demo sheet --solid 3
-complains "solid"
-try 2 "$tool" demo ball --png film.gif
-complains "png"
-try 1 "$tool" demo sheet --triangles 200 --frames 1 --record no/such/folder.abutm
-complains "no/such"
+refuses "drop" demo rise
+refuses "bodies" demo sleeve --bodies 3
+refuses "triangles" demo sheet --triangles 3
+refuses "solid" demo sheet --solid 3
+refuses "png" demo ball --png film.gif
+fails "no/such" demo sheet --triangles 200 --frames 1 --record no/such/folder.abutm
 for scene in ball sleeve sheet; do
     try 0 "$tool" demo $scene --threads 1 --triangles 200 --frames 12 --json --png film.ppm \
         --record $scene.abutm --meshes $scene
@@ -34,14 +27,10 @@ for scene in ball sleeve sheet; do
     demand "there are other meshes" "$(ls $scene | wc -l)" -eq 26
 done
 # Garments on built-in figures, and what is no character.
-try 2 "$tool" demo dress --bodies 3
-complains "does not apply"
-try 1 "$tool" demo dress --solid 300
-complains "from 8000"
-try 2 "$tool" demo cape --clip waltz --frames 1
-complains "waltz"
-try 1 "$tool" demo dress --model no-such.glb
-complains "no-such.glb"
+refuses "does not apply" demo dress --bodies 3
+fails "from 8000" demo dress --solid 300
+refuses "waltz" demo cape --clip waltz --frames 1
+fails "no-such.glb" demo dress --model no-such.glb
 for scene in dress cape; do
     try 0 "$tool" demo $scene --solid 8000 --threads 1 --triangles 500 --frames 12 --json --png film.ppm --record $scene.abutm
     mute err
@@ -51,23 +40,18 @@ for scene in dress cape; do
 done
 try 0 "$tool" demo dress --solid 8000 --threads 1 --triangles 500 --frames 6 --method radial --json
 is "0 <= it['deepest'] < 0.01 and it['frames_too_deep'] == 0 and it['impacts'] > 0" True
-try 0 "$tool" demo dress --solid 8000 --threads 1 --triangles 500 --frames 4 --clip gymnastics
-says "vertices late"
+prints "vertices late" demo dress --solid 8000 --threads 1 --triangles 500 --frames 4 --clip gymnastics
 says "none in any frame"
 # A thousand lines enter a teapot: none is missed, and interpolation is better than cells.
-try 2 "$tool" demo line --bodies 3
-complains "does not apply"
+refuses "does not apply" demo line --bodies 3
 try 0 "$tool" demo line --json --png film.ppm
 is "it['lines'], it['traced']['missed'], it['cells']['missed']" "(1000, 0, 0)"
 is "it['traced']['mean_gap_cells'] < 0.05 < it['cells']['mean_gap_cells'] < 0.6" True
 demand "the film has another size" "$(wc -c <film.ppm)" -eq 2592016
-try 0 "$tool" demo line
-says "1000 of 1000"
+prints "1000 of 1000" demo line
 # What falls: exact answers are exact, and nothing of two pixels is missed.
-try 2 "$tool" demo stairs --model box.obj
-complains "does not apply"
-try 2 "$tool" demo snow --resolution 7
-complains "resolution"
+refuses "does not apply" demo stairs --model box.obj
+refuses "resolution" demo snow --resolution 7
 try 0 "$tool" demo stairs --threads 1 --bodies 20 --frames 12 --resolution 100 --compare --json --png film.ppm
 mute err
 is "it['bodies'], it['frames'], [way['missed'] + way['false'] for way in it['ways']][1]" "(20, 12, 0)"
@@ -75,26 +59,21 @@ is "len(it['ways']) == 4 and it['missed_ball_pixels'] <= 2 and it['ways'][0]['fa
 demand "the film has another size" "$(wc -c <film.ppm)" -eq 2592016
 "$tool" make box box.obj
 for scene in snow bounce; do
-    try 0 "$tool" demo $scene --threads 1 --bodies 20 --frames 8 --resolution 100 --model box.obj
-    says "images, then exact"
+    prints "images, then exact" demo $scene --threads 1 --bodies 20 --frames 8 --resolution 100 --model box.obj
 done
 cp sheet.abutm first.abutm
 try 0 "$tool" demo sheet --threads 2 --triangles 200 --frames 12 --record sheet.abutm
 demand "another run gives another recording" "$(cmp first.abutm sheet.abutm 2>&1)" = ""
 try 0 "$tool" selfcheck sheet/cloth00012.ply
-try 0 "$tool" demo sheet --threads 1 --triangles 200 --frames 2
-says "none in any frame"
+prints "none in any frame" demo sheet --threads 1 --triangles 200 --frames 2
 if ! grep -q 'ODE_LIBRARY:FILEPATH=/' "$build/CMakeCache.txt"; then
     for scene in drop plane stack; do
-        try 1 "$tool" demo $scene
-        complains "libode-dev"
+        fails "libode-dev" demo $scene
     done
     finish
 fi
-try 2 "$tool" demo drop --bodies 0
-complains "bodies"
-try 2 "$tool" demo drop --png film.gif
-complains "png"
+refuses "bodies" demo drop --bodies 0
+refuses "png" demo drop --png film.gif
 try 0 "$tool" demo drop --bodies 9 --seconds 2.5 --json --png film.ppm
 mute err
 is "it['abut']['bodies'], it['abut']['lost']" "(9, 0)"
@@ -114,10 +93,8 @@ is "it['abut']['bodies'], it['abut']['lost'], it['abut']['deepest_cells'] < 1" "
 
 # What stands, stands: cubes, bricks and plates end at rest where they belong, a shot stays above.
 try 2 "$tool" demo stack --without Neck
-try 2 "$tool" demo stack --bodies 51
-complains "1 to 50"
-try 2 "$tool" demo wall --compare
-complains "does not apply"
+refuses "1 to 50" demo stack --bodies 51
+refuses "does not apply" demo wall --compare
 try 0 "$tool" demo stack --seconds 1.5 --json --png film.ppm
 mute err
 is "it['bodies'], it['out_of_place'], round(it['contacts_a_step'])" "(10, 0, 40)"
@@ -130,15 +107,13 @@ try 0 "$tool" demo plates --seconds 2 --json
 is "it['bodies'], it['out_of_place'], it['tilt_at_end'] < 0.02" "(4, 0, True)"
 try 0 "$tool" demo shot --seconds 1 --json
 is "it['out_of_place'], it['sunk'] < 1e-3" "(0, True)"
-try 0 "$tool" demo shot --seconds 0.2
-says "1 of 1"
+prints "1 of 1" demo shot --seconds 0.2
 try 0 "$tool" demo dominoes --bodies 4 --seconds 3 --json
 is "it['bodies'], it['out_of_place'], it['tilt_at_end'] > 60" "(4, 0, True)"
 is "it['energy_growth'] < 1e-3 and it['sunk_at_end'] < 0.002" True
 try 3 "$tool" demo dominoes --bodies 4 --seconds 0.5 --quiet
 says "4"
-try 2 "$tool" demo bowl --bodies 201
-complains "1 to 200"
+refuses "1 to 200" demo bowl --bodies 201
 try 0 "$tool" demo bowl --bodies 4 --seed 2 --seconds 3 --threads 1 --json --png film.ppm
 is "it['bodies'], it['out_of_place'], it['contacts_a_step'] > 5" "(4, 0, True)"
 is "it['energy_growth'] < 1e-3 and it['sunk_at_end'] < 0.002" True

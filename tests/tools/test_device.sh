@@ -14,32 +14,23 @@ try 0 "$tool" inside box.obj --random 5 --device cpu
 try 1 "$tool" inside box.obj --random 5 --device gpu
 complains "abut inside: no OpenCL device: ABUT_OPENCL_LIBRARY is off; omit --device to run on the CPU"
 try 0 "$tool" nearest box.obj --random 5 --sign winding --device cpu
-try 0 "$tool" ray box.obj rays.txt --device=cpu
-says "0,0,5,0,0,-1,"
+prints "0,0,5,0,0,-1," ray box.obj rays.txt --device=cpu
 try 0 "$tool" distance box.obj box.obj --device cpu
-try 2 "$tool" distance box.obj box.obj --device gpu
-complains "--device requires --poses"
+refuses "--device requires --poses" distance box.obj box.obj --device gpu
 try 3 "$tool" overlap box.obj box.obj --device cpu
-try 2 "$tool" overlap box.obj box.obj --device gpu
-complains "--device requires --poses"
-try 1 "$tool" ray box.obj rays.txt --device gpu
-complains "abut ray: no OpenCL device"
+refuses "--device requires --poses" overlap box.obj box.obj --device gpu
+fails "abut ray: no OpenCL device" ray box.obj rays.txt --device gpu
 try 1 "$tool" inside box.obj --random 5 --device gpu --json
 is "it['error']['kind']" "device error"
 try 2 "$tool" distance box.obj box.obj --device gpu --json
 is "it['error']['kind']" "usage error"
-try 2 "$tool" nearest box.obj --random 5 --device
-complains "--device needs a value: --device NAME"
-try 2 "$tool" nearest box.obj --random 5 --device cpu --device gpu
-complains "is given twice"
-try 1 "$tool" nearest box.obj --random 5 --device gpu
-complains "abut nearest: no OpenCL device"
+refuses "--device needs a value: --device NAME" nearest box.obj --random 5 --device
+refuses "is given twice" nearest box.obj --random 5 --device cpu --device gpu
+fails "abut nearest: no OpenCL device" nearest box.obj --random 5 --device gpu
 try 1 "$tool" nearest box.obj --random 5 --device 7 --json
 is "it['error']['kind']" "device error"
-try 1 "$tool" demo sheet --triangles 100 --frames 1 --device gpu
-complains "abut demo: no OpenCL device"
-try 2 "$tool" demo drop --device gpu
-complains "does not apply to demo drop"
+fails "abut demo: no OpenCL device" demo sheet --triangles 100 --frames 1 --device gpu
+refuses "does not apply to demo drop" demo drop --device gpu
 unset ABUT_OPENCL_LIBRARY
 
 # A device by its number gives the answer of the CPU path.
@@ -76,14 +67,12 @@ else
     try 0 "$tool" demo sheet --triangles 200 --frames 12 --record there.abutm --device 0
     demand "the device changes the motion" "$(cmp here.abutm there.abutm 2>&1)" = ""
     # Compiling kernels is not part of the time of building.
-    try 0 "$tool" field box.obj --cells 8 --device 0 --time
-    says "including opening the device and compiling its kernels"
+    prints "including opening the device and compiling its kernels" field box.obj --cells 8 --device 0 --time
     demand "kernels have warnings" "$(grep warning err)" = ""
     try 0 "$tool" field box.obj --cells 8 --device 0 --time --json
     is "it['first_build_ms'] > it['build_ms'] > 0" True
     try 0 "$tool" field box.obj --cells 8 --time --json
     is "'first_build_ms' in it" False
-    try 1 "$tool" nearest box.obj --random 5 --device 77
-    complains "77"
+    fails "77" nearest box.obj --random 5 --device 77
 fi
 finish

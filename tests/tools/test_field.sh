@@ -52,8 +52,7 @@ if [ -n "$python" ]; then # the text format of Sundholm (2010)
 fi
 try 0 "$tool" field box.obj --sparse --int16 --cells 40 --json
 is "it['layout'], it['type'], it['bricks'] > 10" "('sparse', 'int16', True)"
-try 0 "$tool" field teapot.obj --cells 12 --time
-says "the mesh has boundary edges"
+prints "the mesh has boundary edges" field teapot.obj --cells 12 --time
 says " ms"
 
 # The same bytes on any number of threads, plain or not the same field.
@@ -73,17 +72,14 @@ demand "cells outside are drawn" "$(blue inside.ppm)" -eq 0
 demand "no cell is inside" "$(pink inside.ppm)" -gt 300
 try 0 "$tool" field ball.ply --cells 16 --sparse --palette grey --view top --png grey.ppm --quiet
 demand "a palette has no effect" "$(blue grey.ppm)" -eq 0
-try 2 "$tool" field ball.ply --cells 16 --inside
-complains "--png"
-try 2 "$tool" field ball.ply many.abutf --cells 110 --png many.ppm
-complains "at most 1000000"
+refuses "--png" field ball.ply --cells 16 --inside
+refuses "at most 1000000" field ball.ply many.abutf --cells 110 --png many.ppm
 demand "a picture was written" ! -e many.ppm
 demand "a field was written" ! -e many.abutf
 try 2 "$tool" field ball.ply --png cells.gif
 
 # Slices: of fields and of meshes.
-try 0 "$tool" slice box.abutf box.ppm --size 100
-says "z at 0"
+prints "z at 0" slice box.abutf box.ppm --size 100
 demand "the picture is not a PPM" "$(head -c 2 box.ppm)" = P6
 try 0 "$tool" slice one.abutf one.ppm --size 100 --json
 is "it['axis'], it['at'], it['lowest'] < -0.4 < 0 < it['highest']" "('z', 0, True)"
@@ -95,8 +91,7 @@ is "it['axis'], round(it['at'], 6)" "('x', -0.325)"
 try 0 "$tool" slice box.abutf text.ppm --size 60 --axis y --cubic --palette grey
 
 # Offsets.
-try 0 "$tool" offset teapot.obj closed.ply --cells 24
-says "closed.ply: "
+prints "closed.ply: " offset teapot.obj closed.ply --cells 24
 try 0 "$tool" info closed.ply --json
 is "[it['files'][0][k] for k in ('closed', 'manifold', 'oriented')]" "[True, True, True]"
 try 0 "$tool" offset ball.ply larger.ply --by 0.5 --cells 40 --quiet
@@ -112,51 +107,38 @@ try 0 "$tool" offset ball.ply smaller.obj --by=-0.2 --cell 0.05 --json
 is "it['by'], it['cell'], it['triangles'] > 100" "(-0.2, 0.05, True)"
 
 # Wrong input.
-try 1 "$tool" field teapot.obj t.abutf --sign normal
-complains "edge"
+fails "edge" field teapot.obj t.abutf --sign normal
 complains "winding"
 demand "a file was written" ! -e t.abutf
 try 2 "$tool" field box.obj box.abutf --cells 0
-try 2 "$tool" field box.obj box.abutf --cells 1
-complains "from 2 to"
-try 1 "$tool" field box.obj box.abutf --cells 100000
-complains "GiB"
-try 2 "$tool" field box.obj box.abutf --cells 10 --cell 0.1
-complains "one of them"
-try 2 "$tool" field box.obj box.txt
-complains ".abutf"
-try 1 "$tool" field box.obj nowhere/box.abutf
-complains "nowhere/box.abutf"
+refuses "from 2 to" field box.obj box.abutf --cells 1
+fails "GiB" field box.obj box.abutf --cells 100000
+refuses "one of them" field box.obj box.abutf --cells 10 --cell 0.1
+refuses ".abutf" field box.obj box.txt
+fails "nowhere/box.abutf" field box.obj nowhere/box.abutf
 if [ -w /dev/full ]; then
     ln -s /dev/full full.abutf
-    try 1 "$tool" field box.obj full.abutf --cells 10
-    complains "No space"
+    fails "No space" field box.obj full.abutf --cells 10
 fi
 printf 'v 1 1 1\nf 1 1 1\n' >point.obj
-try 1 "$tool" field point.obj
-complains "single point"
+fails "single point" field point.obj
 head -c 3000 one.abutf >cut.abutf
-try 1 "$tool" slice cut.abutf cut.ppm
-complains "ends too early"
+fails "ends too early" slice cut.abutf cut.ppm
 printf 'x' | dd of=two.abutf bs=1 seek=1500 conv=notrunc 2>/dev/null
 try 1 "$tool" slice two.abutf cut.ppm --json
 is "it['error']['kind']" "format error"
-try 2 "$tool" slice one.abutf cut.ppm --at 7
-complains "outside"
+refuses "outside" slice one.abutf cut.ppm --at 7
 try 2 "$tool" slice one.abutf cut.ppm --at middle
 try 2 "$tool" slice one.abutf cut.obj
 try 2 "$tool" slice one.abutf cut.ppm --axis w
-try 1 "$tool" slice missing.abutf cut.ppm
-complains "missing.abutf: cannot be opened"
-try 1 "$tool" offset ball.ply none.ply --by=-3 --cells 20
-complains "the result is empty"
+fails "missing.abutf: cannot be opened" slice missing.abutf cut.ppm
+fails "the result is empty" offset ball.ply none.ply --by=-3 --cells 20
 demand "a picture was written" ! -e cut.ppm
 
 # The cache: the same field again, damage that is reported and repaired, and its maintenance.
 ABUT_CACHE_DIR=$scratch/kept
 export ABUT_CACHE_DIR
-try 0 "$tool" cache ls
-says "the cache is empty"
+prints "the cache is empty" cache ls
 try 0 "$tool" field ball.ply plain.abutf --cells 12 --quiet
 for round in 1 2; do
     try 0 "$tool" field ball.ply again.abutf --cells 12 --cache
@@ -166,8 +148,7 @@ for round in 1 2; do
 done
 try 0 "$tool" offset ball.ply grown.ply --cells 12 --cache --quiet
 try 3 "$tool" contacts box.obj ball.ply --cells 12 --cache --quiet
-try 0 "$tool" cache ls
-says "12 x 12 x 12"
+prints "12 x 12 x 12" cache ls
 says "4 fields, 2 files of samples"
 try 0 "$tool" cache verify --json
 is "sorted(len(f['mesh']) for f in it['fields']), it['damaged']" "([64, 64, 64, 64], 0)"
@@ -202,16 +183,13 @@ checks=$((checks + 1))
 cmp -s plain.abutf again.abutf || wrong "a field was read from a damaged cache"
 try 0 "$tool" cache clear --older 1 --json
 is "it" "{'removed': 0, 'bytes': 0}"
-try 0 "$tool" cache clear "$scratch/kept/fields"
-says "removed 6 files"
+prints "removed 6 files" cache clear "$scratch/kept/fields"
 try 0 "$tool" cache ls --json
 is "it['fields']" "[]"
-try 2 "$tool" cache remove
-complains "not one of ls, verify and clear"
+refuses "not one of ls, verify and clear" cache remove
 try 2 "$tool" cache ls --older 3
 try 2 "$tool" cache
-try 1 "$tool" cache ls box.obj
-complains "box.obj: cannot be opened"
+fails "box.obj: cannot be opened" cache ls box.obj
 try 1 "$tool" cache ls box.obj --json
 is "it['error']['kind']" "file error"
 printf 'x' >file
@@ -220,11 +198,8 @@ try 0 "$tool" field ball.ply again.abutf --cells 12 --cache
 complains "warning: the field is not stored"
 # Where there is no surface, why.
 printf 'v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n' >sheet.obj
-try 1 "$tool" offset sheet.obj none.ply --cells 16
-complains "sheet.obj: no cell of size"
-try 1 "$tool" offset sheet.obj none.ply --by=-1 --cells 16
-complains "sheet.obj: the result is empty: no point is 1 deep"
+fails "sheet.obj: no cell of size" offset sheet.obj none.ply --cells 16
+fails "sheet.obj: the result is empty: no point is 1 deep" offset sheet.obj none.ply --by=-1 --cells 16
 demand "nothing is written" ! -e none.ply
-try 0 "$tool" offset --help
-says "[auto|winding|normal]"
+prints "[auto|winding|normal]" offset --help
 finish

@@ -64,13 +64,10 @@ for code in 0 1 2 3 130; do
     demand "exit code $code is not in the docs" \
         "$(grep -c "^| $code |" "$source/docs/commands/README.md")" -eq 1
 done
-try 2 "$tool" help exit-cods
-complains "did you mean 'exit-codes'?"
-try 2 "$tool" help nothing-like-it
-complains "no help for 'nothing-like-it'"
+refuses "did you mean 'exit-codes'?" help exit-cods
+refuses "no help for 'nothing-like-it'" help nothing-like-it
 
-try 0 "$tool" --version
-says "abut "
+prints "abut " --version
 cp out one
 try 0 "$tool" version
 demand "--version differs from version" "$(cmp out one 2>&1)" = ""

@@ -14,8 +14,7 @@ says "1 x 2 x 3"
 says "guaranteed"
 demand "there is an escape sequence in a pipe" "$(tr -d '\033' <out | cmp - out 2>&1)" = ""
 demand "inertia without --all" "$(grep -c "^  inertia" out)" -eq 0
-try 0 "$tool" info --all box.obj
-says "inertia"
+prints "inertia" info --all box.obj
 try 0 "$tool" info --quiet box.obj
 demand "--quiet prints more than the headline" "$(wc -l <out)" -eq 1
 try 0 "$tool" info --strict box.obj
@@ -60,12 +59,10 @@ is "[a['level'] for a in it['files'][0]['reliability']]" \
 # Faces that are there twice open nothing.
 "$tool" make box once.obj --segments 1 --quiet
 { cat once.obj; grep '^f' once.obj | head -1; } >twice.obj
-try 0 "$tool" info twice.obj
-says "twice.obj: non-manifold surface, 8 vertices, 13 triangles; 3 non-manifold edges"
+prints "twice.obj: non-manifold surface, 8 vertices, 13 triangles; 3 non-manifold edges" info twice.obj
 says "none: the surface has non-manifold edges"
 # An open surface.
-try 0 "$tool" info sheet.ply
-says "sheet.ply: open surface, "
+prints "sheet.ply: open surface, " info sheet.ply
 says "; 1 boundary loop"
 says "boundary-edge"
 says "none: the surface is open"
@@ -99,8 +96,7 @@ is "[p['first'] for p in it['files'][0]['problems'] if p['problem'] == 'unused-v
 is "{p['problem']: p['count'] for p in it['files'][0]['problems']}['degenerate-triangle']" 1
 is "{p['problem']: p['count'] for p in it['files'][0]['problems']}['duplicate-triangle']" 1
 is "it['files'][0]['bounds']['hi']" "[1, 1, 1]"
-try 0 "$tool" info flawed.obj
-says "unused-vertex"
+prints "unused-vertex" info flawed.obj
 
 # Several files, some of them bad: the others are still examined.
 : >empty.obj
@@ -119,10 +115,8 @@ for bad in missing.obj empty.obj folder.obj short.ply nan.obj range.obj noise.st
     is "it['files'][0]['error']['exit_code']" 1
     is "it['files'][0]['error']['message'].startswith('$bad: ')" True
 done
-try 1 "$tool" info missing.obj
-complains "cannot be opened"
-try 1 "$tool" info folder.obj
-complains "is a directory"
+fails "cannot be opened" info missing.obj
+fails "is a directory" info folder.obj
 try 1 "$tool" info range.obj
 complains "3" # the line
 try 1 "$tool" info box.obj missing.obj sheet.ply --strict
@@ -136,15 +130,13 @@ if [ "$(id -u)" -eq 0 ]; then
 else
     cp box.obj secret.obj
     chmod 0 secret.obj
-    try 1 "$tool" info secret.obj
-    complains "secret.obj: cannot be opened"
+    fails "secret.obj: cannot be opened" info secret.obj
 fi
 
 # Names that are no text.
 odd=$(printf 'b\351\n\033[31m.obj')
 cp box.obj "$odd"
-try 0 "$tool" info --quiet "$odd"
-says 'b\xe9\x0a\x1b[31m.obj: closed'
+prints 'b\xe9\x0a\x1b[31m.obj: closed' info --quiet "$odd"
 demand "the name's control characters came out" "$(tr -d '\033' <out | cmp - out 2>&1)" = ""
 try 0 "$tool" info --json "$odd"
 is "'\\\\xe9' in it['files'][0]['file']" True
@@ -157,16 +149,14 @@ is "it['files'][0]['file'] == 'quote\"back' + chr(92) + 'slash.obj'" True
 
 # The format can be named.
 cp box.obj box.bin
-try 0 "$tool" info --from obj box.bin --quiet
-says "box.bin: closed"
+prints "box.bin: closed" info --from obj box.bin --quiet
 
 # Which way is up, of each file for itself.
 if "$tool" version --json | grep -q '"gltf": true'; then
     "$tool" convert box.obj box.glb --quiet
     try 0 "$tool" info --json box.glb box.obj
     is "[f['up'] for f in it['files']]" "[[0, 1, 0], None]"
-    try 0 "$tool" info box.glb
-    says "up         0, 1, 0"
+    prints "up         0, 1, 0" info box.glb
 fi
 
 # The answer does not depend on the number of threads.

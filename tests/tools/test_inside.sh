@@ -11,8 +11,7 @@ try 0 "$tool" inside box.obj points.txt
 mute err
 printf 'x,y,z,place\n0,0,0,inside\n0,0,1.5,outside\n0.25,0.5,1,inside\n1,0.25,1,inside\n1,1,1,inside\n1,1,1.000000001,outside\n' >expected
 demand "wrong places" "$(cmp out expected 2>&1)" = ""
-try 0 "$tool" inside box.obj points.txt --winding
-says "0,0,0,inside,1"
+prints "0,0,0,inside,1" inside box.obj points.txt --winding
 says "0,0,1.5,outside,0"
 says "1,1,1,inside,0.5"
 try 0 "$tool" inside box.obj points.txt --json
@@ -24,8 +23,7 @@ is "[it['closed'], it['points'], 20 < it['inside'] < 150]" "[False, 300, True]"
 sed 's/^f \([0-9]*\) \([0-9]*\) \([0-9]*\)/f \2 \1 \3/' box.obj >turned.obj
 try 0 "$tool" inside turned.obj points.txt
 demand "the winding has a say" "$(cmp out expected 2>&1)" = ""
-try 0 "$tool" inside turned.obj points.txt --winding
-says "0,0,0,inside,-1"
+prints "0,0,0,inside,-1" inside turned.obj points.txt --winding
 
 # Signs.
 for method in winding normal; do
@@ -52,8 +50,7 @@ is "'inside' in it" False
 
 # Several nearest.
 printf '0.25 0.5 3\n' >one.txt
-try 0 "$tool" nearest box.obj one.txt --most 3
-says "point,x,y,z,distance,"
+prints "point,x,y,z,distance," nearest box.obj one.txt --most 3
 demand "not three lines" "$(grep -c '^0,0.25,0.5,3,' out)" -eq 3
 says "0,0.25,0.5,3,2,0.25,0.5,1,"
 try 0 "$tool" nearest box.obj one.txt --most 1000 --json
@@ -63,8 +60,7 @@ demand "beyond the radius" "$(wc -l <out)" -eq 1
 
 # Tables in files: the same numbers in all three formats.
 try 0 "$tool" nearest box.obj points.txt --radius 0.25 --out table.csv
-try 0 "$tool" nearest box.obj points.txt --radius 0.25 --out table.npy
-says "largest distance"
+prints "largest distance" nearest box.obj points.txt --radius 0.25 --out table.npy
 try 0 "$tool" nearest box.obj points.txt --radius 0.25 --out table.ply
 try 0 "$tool" inside box.obj points.txt --winding --out places.npy --json
 try 0 "$tool" ray box.obj --from 0.25,0.5,5 --towards 0,0,-2 --out hits.npy --quiet
@@ -131,23 +127,15 @@ else
 fi
 
 # Wrong input.
-try 2 "$tool" inside box.obj
-complains "the points are missing"
-try 2 "$tool" inside box.obj points.txt --random 3
-complains "cannot be combined with a file"
-try 2 "$tool" inside box.obj points.txt --near 1
-complains "require --random"
-try 1 "$tool" inside missing.obj points.txt
-complains "missing.obj: "
-try 1 "$tool" inside box.obj missing.txt
-complains "missing.txt: cannot be opened"
-try 1 "$tool" inside box.obj points.txt --out missing/table.npy
-complains "missing/table.npy: cannot be written"
+refuses "the points are missing" inside box.obj
+refuses "cannot be combined with a file" inside box.obj points.txt --random 3
+refuses "require --random" inside box.obj points.txt --near 1
+fails "missing.obj: " inside missing.obj points.txt
+fails "missing.txt: cannot be opened" inside box.obj missing.txt
+fails "missing/table.npy: cannot be written" inside box.obj points.txt --out missing/table.npy
 try 2 "$tool" nearest box.obj points.txt --sign guess
 try 2 "$tool" nearest box.obj points.txt --most 0
-try 2 "$tool" nearest box.obj points.txt --most 2 --sign winding
-complains "cannot be combined"
-try 1 "$tool" nearest teapot.obj points.txt --sign normal --json
-complains "closed and consistently oriented"
+refuses "cannot be combined" nearest box.obj points.txt --most 2 --sign winding
+fails "closed and consistently oriented" nearest teapot.obj points.txt --sign normal --json
 is "it['error']['kind']" "argument error"
 finish

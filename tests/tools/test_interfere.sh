@@ -48,8 +48,7 @@ is "[round(p['volume'] * 1e9) for p in it['pairs']], [round(p['area'] * 1e9) for
     "([1000000000, 0, 0], [0, 1000000000, 1000000000])"
 try 3 "$tool" interfere cube.obj cube.obj above.obj --json
 is "[p['kind'] for p in it['pairs']]" "['same']"
-try 0 "$tool" interfere cube.obj above.obj
-says "nothing"
+prints "nothing" interfere cube.obj above.obj
 try 3 "$tool" interfere cube.obj right.obj --json
 is "abs(it['pairs'][0]['volume'] - 0.1640625) < 1e-14, abs(it['pairs'][0]['area'] - 0.71671) < 1e-5, abs(it['pairs'][0]['surface'] - 2.125) < 1e-14" \
     "(True, True, True)"
@@ -140,47 +139,33 @@ try 3 "$tool" interfere $small cube.obj right.obj one.obj --first 1
 says "and 2 more"
 
 # Wrong input.
-try 1 "$tool" interfere $small cube.obj sheet.obj
-complains "sheet.obj: "
+fails "sheet.obj: " interfere $small cube.obj sheet.obj
 complains "or use --cap"
-try 1 "$tool" interfere $small cube.obj missing.obj
-complains "missing.obj"
-try 2 "$tool" interfere $small cube.obj right.obj --views xq
-complains "--views must be"
-try 2 "$tool" interfere $small cube.obj right.obj --views "0,0,0"
-complains "--views must be"
-try 2 "$tool" interfere cube.obj right.obj --resolution 64
-complains "require --method images"
-try 2 "$tool" interfere cube.obj right.obj --touching --method images
-complains "requires --method exact"
-try 2 "$tool" interfere cube.obj right.obj --method volume
-complains "--method must be exact or images, not 'volume'"
-try 2 "$tool" interfere cube.obj right.obj --resolution 100001
-complains "--resolution must be a whole number from 1 to 100000, not '100001'"
-try 2 "$tool" interfere cube.obj right.obj --resolution 0
-complains "--resolution must be a whole number from 1 to 100000, not '0'"
+fails "missing.obj" interfere $small cube.obj missing.obj
+refuses "--views must be" interfere $small cube.obj right.obj --views xq
+refuses "--views must be" interfere $small cube.obj right.obj --views "0,0,0"
+refuses "require --method images" interfere cube.obj right.obj --resolution 64
+refuses "requires --method exact" interfere cube.obj right.obj --touching --method images
+refuses "--method must be exact or images, not 'volume'" interfere cube.obj right.obj --method volume
+refuses "--resolution must be a whole number from 1 to 100000, not '100001'" interfere cube.obj right.obj --resolution 100001
+refuses "--resolution must be a whole number from 1 to 100000, not '0'" interfere cube.obj right.obj --resolution 0
 try 2 "$tool" interfere $small cube.obj right.obj --clearance 1e300
 complains "--clearance must be a number from 0 to 1e+90 units of the coordinates, not '1e300'"
 try 2 "$tool" interfere $small cube.obj right.obj --tolerance 1e300
 complains "--tolerance must be a number from 0 to 1e+90 units of the coordinates, not '1e300'"
-try 2 "$tool" interfere $small cube.obj right.obj --out pairs.json
-complains "for JSON use --json"
+refuses "for JSON use --json" interfere $small cube.obj right.obj --out pairs.json
 demand "a file was written" ! -e pairs.json
 try 1 env ABUT_OPENCL_LIBRARY=off "$tool" interfere $small cube.obj right.obj --device gpu
 complains "omit --device to run on the CPU"
-try 2 "$tool" interfere $small cube.obj right.obj --view top
-complains "require --png"
+refuses "require --png" interfere $small cube.obj right.obj --view top
 try 2 "$tool" interfere
-try 0 "$tool" interfere cube.obj
-says "there is only one body; with --parts each solid is a body"
-try 0 "$tool" interfere cube.obj --parts
-says "there is only one body, also with --parts"
+prints "there is only one body; with --parts each solid is a body" interfere cube.obj
+prints "there is only one body, also with --parts" interfere cube.obj --parts
 grep -v '^f 1 ' cube.obj >open.obj
 try 3 "$tool" interfere $small open.obj right.obj --cap --quiet
 try 3 "$tool" interfere $small right.obj open.obj --cap
 complains "closed by --cap: open.obj"
-try 1 "$tool" demo snow --model open.obj --bodies 3 --frames 1
-complains "open.obj: the mesh has "
+fails "open.obj: the mesh has " demo snow --model open.obj --bodies 3 --frames 1
 complains "close it"
 demand "an option of programs" "$(grep -c 'options->' err)" = 0
 
@@ -200,10 +185,8 @@ EOF
     cp out first
     try 3 "$tool" interfere $small scene.json --threads 3 --json
     demand "answers depend on threads" "$(cmp out first 2>&1)" = ""
-    try 2 "$tool" interfere $small scene.json --parts
-    complains "--parts applies to mesh files"
-    try 2 "$tool" interfere $small cube.obj scene.json
-    complains "a scene cannot be combined"
+    refuses "--parts applies to mesh files" interfere $small scene.json --parts
+    refuses "a scene cannot be combined" interfere $small cube.obj scene.json
 
     # A scene is one by what it holds, also on standard input.
     cp scene.json scene.txt
@@ -214,10 +197,8 @@ EOF
     try 3 sh -c '"$0" interfere - --parts <flush.stl' "$tool"
     try 2 sh -c '"$0" interfere - --parts <scene.json' "$tool"
     complains "--parts applies to mesh files"
-    try 1 "$tool" interfere cube.obj scene.txt
-    complains "scene.txt: is a scene, not a mesh"
-    try 1 "$tool" info scene.json
-    complains "scene.json: is a scene, not a mesh"
+    fails "scene.txt: is a scene, not a mesh" interfere cube.obj scene.txt
+    fails "scene.json: is a scene, not a mesh" info scene.json
     "$tool" convert cube.obj cube.gltf --quiet || exit 1
     cp cube.gltf gltf.txt
     try 3 "$tool" interfere $small gltf.txt right.obj
@@ -226,11 +207,9 @@ EOF
 
     # Errors of a mesh of a scene name the scene, the body and the file.
     echo '{"bodies": [{"mesh": {"file": "nowhere.stl"}}]}' >lost.json
-    try 1 "$tool" interfere lost.json
-    complains "lost.json: bodies[0]: nowhere.stl: cannot be opened"
+    fails "lost.json: bodies[0]: nowhere.stl: cannot be opened" interfere lost.json
     echo '{"meshes": {"m": {"file": "open.obj"}}, "bodies": [{"mesh": {"shape": "box"}}, {"name": "lid", "mesh": "m"}]}' >open.json
-    try 1 "$tool" interfere $small open.json
-    complains "open.json: bodies[1] 'lid' (open.obj): the mesh has "
+    fails "open.json: bodies[1] 'lid' (open.obj): the mesh has " interfere $small open.json
     complains "or use --cap"
     ;;
 *) skip "scenes, which take yajl" ;;
@@ -240,11 +219,8 @@ esac
 try 0 "$tool" demo clash --bodies 40 --seed 5 --json
 is "[it[k] for k in ('parts', 'known', 'found', 'missed', 'wrong_kind', 'invented')]" "[40, 44, 44, 0, 0, 0]"
 is "it['volume_error'] < 1e-12 and it['area_error'] < 1e-10" True
-try 0 "$tool" demo clash --bodies 20 --png clash.ppm
-says "22 found, 0 missed, 0 of a wrong kind, 0 false"
+prints "22 found, 0 missed, 0 of a wrong kind, 0 false" demo clash --bodies 20 --png clash.ppm
 demand "no picture" "$(head -c 2 clash.ppm)" = P6
-try 2 "$tool" demo clash --frames 3
-complains "does not apply to demo clash"
-try 2 "$tool" demo clash --bodies 100001
-complains "--bodies must be a whole number from 1 to 100000 bodies, not '100001'"
+refuses "does not apply to demo clash" demo clash --frames 3
+refuses "--bodies must be a whole number from 1 to 100000 bodies, not '100001'" demo clash --bodies 100001
 finish

@@ -14,8 +14,7 @@ is "it['shapes'][0]['shape']" box
 is "min(it['shapes'][0]['size']) > 0" True
 
 for shape in $shapes; do
-    try 0 "$tool" make $shape $shape.ply
-    says "$shape.ply: $shape, "
+    prints "$shape.ply: $shape, " make $shape $shape.ply
     mute err
     "$tool" make $shape again.ply --quiet --threads 1
     demand "$shape is not the same twice" "$(cmp $shape.ply again.ply 2>&1)" = ""
@@ -33,8 +32,7 @@ for shape in $shapes; do
             demand "$shape with its default --$option differs" \
                 "$(cmp $shape.ply again.ply 2>&1)" = ""
         else
-            try 2 "$tool" make $shape refused.ply --$option 3
-            complains "has no --$option; its options are --"
+            refuses "has no --$option; its options are --" make $shape refused.ply --$option 3
         fi
     done
 done
@@ -57,31 +55,20 @@ try 0 "$tool" info flat.obj --json
 is "(it['files'][0]['area'], it['files'][0]['triangles'])" "(6, 12)"
 
 # Refusals.
-try 2 "$tool" make icospere x.obj
-complains "unknown shape 'icospere'; did you mean 'icosphere'?"
-try 2 "$tool" make shpere x.obj
-complains "did you mean 'icosphere'?"
-try 2 "$tool" make cube x.obj
-complains "did you mean 'box'?"
-try 2 "$tool" make dodecahedron x.obj
-complains "'abut make --list' lists the shapes"
-try 2 "$tool" make box
-complains "the output file is missing"
-try 2 "$tool" make box x.dae
-complains ".obj, .ply, .stl, .off, .glb or .gltf"
-try 2 "$tool" make tube x.obj --radius 1 --radius2 2
-complains "abut make: "
+refuses "unknown shape 'icospere'; did you mean 'icosphere'?" make icospere x.obj
+refuses "did you mean 'icosphere'?" make shpere x.obj
+refuses "did you mean 'box'?" make cube x.obj
+refuses "'abut make --list' lists the shapes" make dodecahedron x.obj
+refuses "the output file is missing" make box
+refuses ".obj, .ply, .stl, .off, .glb or .gltf" make box x.dae
+refuses "abut make: " make tube x.obj --radius 1 --radius2 2
 demand "the function's name shows" "$(grep -c abut_ err)" -eq 0
 try 2 "$tool" make icosphere x.obj --segments 4000000000
-try 2 "$tool" make box x.obj --size 0,1,1
-complains "--size of a box must be above 0 along x"
-try 2 "$tool" make box x.obj --size 1,1
-complains "above 0 along z"
-try 2 "$tool" make box x.obj --size=-1,1,1
-complains "--size must be lengths of at least 0"
+refuses "--size of a box must be above 0 along x" make box x.obj --size 0,1,1
+refuses "above 0 along z" make box x.obj --size 1,1
+refuses "--size must be lengths of at least 0" make box x.obj --size=-1,1,1
 demand "a refused shape was written" ! -e x.obj
-try 1 "$tool" make box none/x.obj
-complains "cannot be written"
+fails "cannot be written" make box none/x.obj
 try 1 "$tool" make box none/x.obj --json
 is "it['error']['kind']" "file error"
 

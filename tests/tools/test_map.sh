@@ -27,8 +27,7 @@ try 0 "$tool" map box.obj box.obj --pose 3,1,0.5@z,45 $small --exact --json
 is "[it['least']['error'], it['least']['distance']]" "[0, $("$tool" distance box.obj box.obj --pose 3,1,0.5@z,45 --quiet)]"
 try 0 "$tool" map box.obj box.obj --pose 3,0,0 $small --quiet
 says 1
-try 0 "$tool" map box.obj box.obj --pose 3,0,0 $small
-says "least       1 "
+prints "least       1 " map box.obj box.obj --pose 3,0,0 $small
 says "1 to 1.2 "
 
 # Several bodies: the nearest counts, and is named.
@@ -44,8 +43,7 @@ try 0 "$tool" map ball.ply box.obj $small --unsigned --json
 is "it['least']['distance'] > 0.74 and it['signed'] is False and 'inside' not in it" True
 try 0 "$tool" map box.obj box.obj $small --json
 is "abs(it['least']['distance']) < 1e-12 and abs(it['greatest']['distance']) < 1e-12" True
-try 0 "$tool" map box.obj box.obj $small
-says "inside      0, 0%"
+prints "inside      0, 0%" map box.obj box.obj $small
 try 0 "$tool" deviation box.obj box.obj --signed $small --json
 is "[[1e-6 < w['histogram']['to'] < 1e-5, abs(sum(w['histogram']['areas']) - 24) < 1e-9] for w in it['ways']]" "[[True, True], [True, True]]"
 # Boxes that stand flush have only rounding in common.
@@ -73,8 +71,7 @@ try 0 "$tool" map box.obj box.obj --pose 30,0,0 $small --max 1.5 --json
 is "[it['least'], it['histogram'], abs(it['not_found'] - 24) < 1e-9]" "[None, None, True]"
 try 0 "$tool" map box.obj box.obj --pose 30,0,0 $small --max 1.5 --quiet
 says none
-try 0 "$tool" map box.obj box.obj --pose 30,0,0 $small --max 1.5 --png none.$png
-says "nothing found"
+prints "nothing found" map box.obj box.obj --pose 30,0,0 $small --max 1.5 --png none.$png
 
 # Files: a row for each sample, a surface that is still the same, pictures.
 try 0 "$tool" map box.obj ball.ply --pose 3,0,0 $small --out rows.csv --out rows.npy --out box.ply --png box.$png --images atlas --json
@@ -88,8 +85,7 @@ done
 try 0 "$tool" info box.ply --json
 is "[it['files'][0]['closed'], abs(it['files'][0]['volume'] - 8) < 1e-9, it['files'][0]['triangles'] > 2000]" "[True, True, True]"
 demand "box.ply has no distances" "$(head -c 400 box.ply | grep -ac 'property float distance')" -eq 1
-try 0 "$tool" map box.obj ball.ply --pose 3,0,0 $small --show voronoi --out voronoi.$png
-says "picture"
+prints "picture" map box.obj ball.ply --pose 3,0,0 $small --show voronoi --out voronoi.$png
 demand "colours of features and of distances are the same" "$(cmp voronoi.$png box.$png | wc -l)" -eq 1
 
 # Rows on standard output; what is said goes elsewhere.
@@ -104,23 +100,18 @@ try 0 "$tool" map turned/sheet.obj ball.ply --pose 0,0,3 $small --png back.ppm -
 is "sum(abs(a - b) > 40 for a, b in zip(open('front.ppm', 'rb').read(), open('back.ppm', 'rb').read())) < 20000" True
 
 # Wrong input.
-try 2 "$tool" map box.obj
-complains "name A and B"
+refuses "name A and B" map box.obj
 for wrong in 0 nan -1 inf x; do
     try 2 "$tool" map box.obj box.obj --max $wrong
     try 2 "$tool" clearance box.obj box.obj --below $wrong
     try 2 "$tool" deviation box.obj box.obj --tolerance $wrong
 done
 try 2 "$tool" map box.obj box.obj --resolution 0
-try 2 "$tool" map box.obj box.obj --resolution 16385
-complains "from 1 to 16384"
-try 1 "$tool" map box.obj box.obj --resolution 6
-complains "48 triangles do not fit into 6 x 6 texels; use a resolution of at least"
-try 2 "$tool" map box.obj box.obj --out rows.txt
-complains ".ply, .csv, .npy or .png"
+refuses "from 1 to 16384" map box.obj box.obj --resolution 16385
+fails "48 triangles do not fit into 6 x 6 texels; use a resolution of at least" map box.obj box.obj --resolution 6
+refuses ".ply, .csv, .npy or .png" map box.obj box.obj --out rows.txt
 try 2 "$tool" map box.obj box.obj --png box.tiff
-try 2 "$tool" map box.obj box.obj --view top
-complains "--view and --up require --png"
+refuses "--view and --up require --png" map box.obj box.obj --view top
 try 2 "$tool" map box.obj box.obj --signed --unsigned
 try 2 "$tool" map box.obj box.obj ball.ply --pose 1,0,0
 try 2 "$tool" map box.obj box.obj --pose 1,0
@@ -138,21 +129,16 @@ demand "there is not a line for each frame" "$(wc -l <out)" -eq 3
 demand "frames are not in the order of numbers" "$(sed 's/.*"least": \([0-9]*\).*/\1/' out | tr '\n' ' ')" = "1 2 10 "
 demand "frames.csv has not a row for each" "$(wc -l <frames.csv)" -eq 4
 demand "there is no plot" -s plot.$png
-try 0 "$tool" map frames box.obj $small --exact
-says "3 frames"
+prints "3 frames" map frames box.obj $small --exact
 try 0 "$tool" map frames box.obj $small --exact --quiet
 says 1.75
 try 0 "$tool" map box.obj frames $small --quiet
 try 0 "$tool" map frames frames $small --quiet
-try 1 "$tool" map frames short $small
-complains "has 2 frames"
-try 2 "$tool" map frames
-complains "name A and B"
+fails "has 2 frames" map frames short $small
+refuses "name A and B" map frames
 "$tool" make icosphere frames/f11.ply --segments 3 --quiet || exit 1
-try 1 "$tool" map frames box.obj $small
-complains "the triangles of frame 3 differ from those of frame 0"
-try 2 "$tool" map frames box.obj $small --images atlas
-complains "--images cannot be combined with moving bodies"
+fails "the triangles of frame 3 differ from those of frame 0" map frames box.obj $small
+refuses "--images cannot be combined with moving bodies" map frames box.obj $small --images atlas
 "$tool" demo sleeve --triangles 300 --frames 3 --record sleeve.abutm --quiet >sleeve.out || exit 1
 try 0 "$tool" map sleeve.abutm $small --json
 demand "there is not a line for each frame" "$(wc -l <out)" -eq 4
@@ -183,8 +169,7 @@ try 3 "$tool" clearance ball.ply box.obj --below 0.1 $small --json
 is "[it['relation'], it['distance'], it['surfaces'][0]['least']['distance'] < -0.84]" "['a-inside', 0, True]"
 try 0 "$tool" clearance ball.ply box.obj --below 0.1 $small --surfaces --quiet
 says yes
-try 2 "$tool" clearance box.obj box.obj
-complains "--below D is missing"
+refuses "--below D is missing" clearance box.obj box.obj
 
 # ---- deviation ----
 
@@ -196,8 +181,7 @@ try 3 "$tool" deviation box.obj box.obj --pose 0.1,0,0 $small --tolerance 0.05 -
 is "abs(it['ways'][0]['within_area'] - 15.99) < 0.2" True
 try 3 "$tool" deviation box.obj box.obj --pose 0.1,0,0 $small --tolerance 0.02
 says "0.036 or more"
-try 0 "$tool" deviation box.obj box.obj --pose 0.1,0,0 $small --tolerance 0.11
-says "100.00%"
+prints "100.00%" deviation box.obj box.obj --pose 0.1,0,0 $small --tolerance 0.11
 try 0 "$tool" deviation box.obj box.obj --pose 0.1,0,0 $small --signed --json
 is "[abs(it['ways'][0]['least']['distance'] + 0.1) < 1e-6, it['ways'][1]['least']['distance'] >= 0]" "[True, True]"
 # A scan of a part of the model: one-sided it fits.
@@ -210,8 +194,7 @@ complains "limited"
 try 0 "$tool" deviation box.obj box.obj --samples 9000 --json
 is "it['ways'][0]['resolution']" 100
 try 2 "$tool" deviation box.obj box.obj --samples 9000 --resolution 100
-try 2 "$tool" deviation box.obj box.obj --samples 4000000000
-complains "--samples would need more than the maximum of 16384 x 16384 texels"
+refuses "--samples would need more than the maximum of 16384 x 16384 texels" deviation box.obj box.obj --samples 4000000000
 
 # ---- of itself, and thickness ----
 
@@ -220,10 +203,8 @@ complains "--samples would need more than the maximum of 16384 x 16384 texels"
 try 0 "$tool" map e.obj --self --geodesic 0.3 $small --json
 is "[it['others'], it['signed'], it['least']['distance'] > 0.05]" "[[], False, True]"
 try 0 "$tool" map e.obj --self --rings 2 $small --out self.ply --quiet
-try 2 "$tool" map e.obj box.obj --self
-complains "--self needs exactly one body"
-try 2 "$tool" map e.obj box.obj --rings 2
-complains "require --self"
+refuses "--self needs exactly one body" map e.obj box.obj --self
+refuses "require --self" map e.obj box.obj --rings 2
 try 2 "$tool" map e.obj --self --exact
 try 0 "$tool" map frames/f1.ply --self $small --quiet
 
@@ -244,23 +225,17 @@ complains "unreliable: No sample has an opposite side"
 says "nothing found"
 try 1 "$tool" thickness sheet.obj $small --below 0.1 --quiet
 says none
-try 1 "$tool" thickness flipped.obj $small --below 0.1
-complains "unreliable: The mesh faces inwards"
+fails "unreliable: The mesh faces inwards" thickness flipped.obj $small --below 0.1
 try 2 "$tool" thickness box.obj --below 0
 
 # Distances are floats: coordinates that these do not hold are refused, and nothing crashes.
 for size in 1e-60 1e40; do
     awk -v k=$size '/^v / {printf "v %.17g %.17g %.17g\n", k * $2, k * $3, k * $4; next} {print}' box.obj >far.obj
-    try 1 "$tool" map far.obj far.obj --pose 4$(echo $size | cut -c2-),0,0 $small
-    complains "since distances are floats"
-    try 1 "$tool" map far.obj --self $small
-    complains "since distances are floats"
-    try 1 "$tool" deviation far.obj far.obj $small
-    complains "since distances are floats"
-    try 1 "$tool" thickness far.obj $small
-    complains "since distances are floats"
-    try 1 "$tool" clearance far.obj far.obj --pose 4$(echo $size | cut -c2-),0,0 --below $size $small
-    complains "since distances are floats"
+    fails "since distances are floats" map far.obj far.obj --pose 4$(echo $size | cut -c2-),0,0 $small
+    fails "since distances are floats" map far.obj --self $small
+    fails "since distances are floats" deviation far.obj far.obj $small
+    fails "since distances are floats" thickness far.obj $small
+    fails "since distances are floats" clearance far.obj far.obj --pose 4$(echo $size | cut -c2-),0,0 --below $size $small
 done
 
 # The error of --exact covers how deep bodies overlap.

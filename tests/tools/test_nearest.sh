@@ -22,8 +22,7 @@ says "4,5,1,5,1,1,1,"
 says "0.75,0.125,-0.25,0.25,1,0.125,-0.25,"
 demand "a corner is no vertex" "$(grep '^4,5,1,' out | grep -c 'vertex-[012]$')" -eq 1
 demand "inside a side is no face" "$(grep '^0.25' out | grep -c ',face$')" -eq 1
-try 0 "$tool" nearest box.obj points.csv --radius 2.5
-says "4,5,1,,,,,,"
+prints "4,5,1,,,,,," nearest box.obj points.csv --radius 2.5
 says "0.25,0.5,3,2,"
 
 # A summary, a file, both.
@@ -31,8 +30,7 @@ try 0 "$tool" nearest box.obj points.csv --json
 is "[it[k] for k in ('mesh', 'triangles', 'points', 'found')]" "['box.obj', 12, 4, 4]"
 is "it['largest_distance']" 5
 is "it['least_distance']" 0.25
-try 0 "$tool" nearest box.obj points.csv --out table.csv
-says "largest distance"
+prints "largest distance" nearest box.obj points.csv --out table.csv
 demand "the table is short" "$(wc -l <table.csv)" -eq 5
 demand "a part file was left" ! -e table.csv.part
 try 0 "$tool" nearest box.obj points.csv --out table.csv --quiet
@@ -56,16 +54,13 @@ is "0 < it['largest_distance'] < 0.04" True
 try 0 "$tool" ray box.obj --from 0.25,0.5,5 --towards 0,0,-2
 mute err
 says "0.25,0.5,5,0,0,-2,2,0.25,0.5,1,"
-try 0 "$tool" ray box.obj --from 0.25,0.5,5 --towards 0,0,-2 --most 1.9
-says "0.25,0.5,5,0,0,-2,,,,,"
+prints "0.25,0.5,5,0,0,-2,,,,," ray box.obj --from 0.25,0.5,5 --towards 0,0,-2 --most 1.9
 printf '0 0 5 0 0 -1\n0,0,5,0,0,1\n' >rays.txt
 try 0 "$tool" ray box.obj rays.txt --json
 is "[it['rays'], it['hits']]" "[2, 1]"
-try 0 "$tool" ray box.obj rays.txt --out hits.csv
-says "hits"
+prints "hits" ray box.obj rays.txt --out hits.csv
 demand "the table is short" "$(wc -l <hits.csv)" -eq 3
-try 0 "$tool" ray box.obj --from 0.25,0.5,5 --towards 0,0,-2 --all
-says "ray,x,y,z,"
+prints "ray,x,y,z," ray box.obj --from 0.25,0.5,5 --towards 0,0,-2 --all
 says "0,0.25,0.5,5,0,0,-2,2,0.25,0.5,1,"
 demand "a hit is missing" "$(wc -l <out)" -eq 3
 printf '0.25 0.5 5 0 0 1\n-5 0.5 0.25 1 0 0\n' >rays.txt
@@ -73,41 +68,29 @@ try 0 "$tool" ray box.obj rays.txt --all --json
 is "[it['rays'], it['hits']]" "[2, 2]"
 
 # Wrong input.
-try 2 "$tool" ray box.obj rays.txt --all --most 3
-complains "--most and --all cannot be combined"
-try 2 "$tool" nearest box.obj
-complains "the points are missing"
-try 2 "$tool" nearest box.obj points.csv --random 3
-complains "cannot be combined with a file"
-try 2 "$tool" nearest box.obj points.csv --seed 3
-complains "require --random"
+refuses "--most and --all cannot be combined" ray box.obj rays.txt --all --most 3
+refuses "the points are missing" nearest box.obj
+refuses "cannot be combined with a file" nearest box.obj points.csv --random 3
+refuses "require --random" nearest box.obj points.csv --seed 3
 try 2 "$tool" nearest box.obj --random 0
 try 2 "$tool" nearest box.obj points.csv --radius nan
-try 1 "$tool" nearest missing.obj points.csv
-complains "missing.obj: "
-try 1 "$tool" nearest box.obj missing.csv
-complains "missing.csv: cannot be opened"
+fails "missing.obj: " nearest missing.obj points.csv
+fails "missing.csv: cannot be opened" nearest box.obj missing.csv
 : >empty.csv
-try 1 "$tool" nearest box.obj empty.csv
-complains "empty.csv: no rows"
+fails "empty.csv: no rows" nearest box.obj empty.csv
 printf '1,2,3\n1,2\n' >short.csv
-try 1 "$tool" nearest box.obj short.csv
-complains "short.csv:2: too few"
+fails "short.csv:2: too few" nearest box.obj short.csv
 printf '1,2,3\n1,2,x\n' >words.csv
-try 1 "$tool" nearest box.obj words.csv
-complains "words.csv:2: words"
+fails "words.csv:2: words" nearest box.obj words.csv
 printf '1,2,3\n1,nan,0\n' >nan.csv
-try 1 "$tool" nearest box.obj nan.csv --json
-complains "nan.csv:2: (1, nan, 0)"
+fails "nan.csv:2: (1, nan, 0)" nearest box.obj nan.csv --json
 is "it['error']['kind']" "format error"
-try 1 "$tool" nearest box.obj points.csv --out missing/table.csv
-complains "missing/table.csv: cannot be written"
+fails "missing/table.csv: cannot be written" nearest box.obj points.csv --out missing/table.csv
 mkdir folder.csv
 try 1 "$tool" nearest box.obj folder.csv
 try 2 "$tool" ray box.obj
 try 2 "$tool" ray box.obj --from 0,0,5
 try 2 "$tool" ray box.obj rays.txt --from 0,0,5 --towards 1,0,0
 printf '0 0 5 0 0 0\n' >still.txt
-try 1 "$tool" ray box.obj still.txt
-complains "ray 0: direction is zero"
+fails "ray 0: direction is zero" ray box.obj still.txt
 finish

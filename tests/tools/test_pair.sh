@@ -38,8 +38,7 @@ awk '/^f/ && ++n % 2 { print $1, $2, $4, $3; next } { print }' box.obj >flipped.
 "$tool" make box fine.obj --size 2,2,2 --segments 8 --quiet || exit 1
 awk '/^f/ && ++n == 1 { next } { print }' fine.obj >open.obj
 awk '/^f/ { print $1, $2, $4, $3; next } { print }' box.obj >inward.obj
-try 1 "$tool" overlap flipped.obj ball.ply
-complains "abut overlap: unreliable: Neighbouring triangles of mesh a face opposite ways"
+fails "abut overlap: unreliable: Neighbouring triangles of mesh a face opposite ways" overlap flipped.obj ball.ply
 try 3 "$tool" overlap ball.ply open.obj --json
 is "[it['relation'], it['reliability'], it['reason'][:20]]" "['a-inside', 'limited', 'Mesh b is not closed']"
 try 3 "$tool" overlap inward.obj ball.ply
@@ -58,8 +57,7 @@ for words in overlap "distance --margin 0.1"; do # neither yes nor no, and && do
 done
 try 0 "$tool" overlap flipped.obj ball.ply --pose 9,0,0 --quiet # certainly apart
 try 1 "$tool" contacts flipped.obj ball.ply
-try 1 "$tool" distance flipped.obj ball.ply --margin 0.1
-complains "abut distance: unreliable: "
+fails "abut distance: unreliable: " distance flipped.obj ball.ply --margin 0.1
 printf '5 0 0\n0 0 0\n' >two.txt
 try 1 "$tool" overlap flipped.obj ball.ply --poses two.txt --json
 is "[it['reliability'], len(it['answers'])]" "['unreliable', 2]"
@@ -91,8 +89,7 @@ is "[[a['level'] for a in f['reliability'] if a['method'] in ('winding', 'contai
     "[['guaranteed', 'guaranteed'], ['limited', 'limited'], ['unreliable', 'unreliable']]"
 # A scanned room, five walls of a box, is a sheet: what stands in it is apart, and that is said.
 awk '/^f/ && ++n <= 2 { next } { print }' box.obj >room.obj
-try 0 "$tool" overlap room.obj ball.ply
-says "overlap   no"
+prints "overlap   no" overlap room.obj ball.ply
 complains "abut overlap: guaranteed: Exact. Mesh a is a sheet"
 try 0 "$tool" overlap ball.ply room.obj --json
 is "[it['overlap'], it['relation'], it['reliability'], it['reason'][7:24]]" "[False, 'apart', 'guaranteed', 'Mesh b is a sheet']"
@@ -101,8 +98,7 @@ mute err
 demand "the bare answer is '$(cat out)'" "$(cat out)" = no
 try 0 "$tool" distance room.obj ball.ply --json
 is "[0.74 < it['distance'] < 0.76, it['relation'], it['reliability']]" "[True, 'apart', 'guaranteed']"
-try 0 "$tool" distance room.obj ball.ply --margin 0.5
-says "within   no"
+prints "within   no" distance room.obj ball.ply --margin 0.5
 complains "abut distance: guaranteed: Exact. Mesh a is a sheet"
 try 0 "$tool" overlap room.obj ball.ply --poses two.txt --json
 is "[it['overlapping'], it['reliability']]" "[0, 'guaranteed']"
@@ -111,8 +107,7 @@ is "[it['kind'], it['reliability']]" "['apart', 'unreliable']"
 try 3 "$tool" overlap room.obj ball.ply --pose 1,0,0 # through a wall
 mute err
 try 0 "$tool" contacts room.obj ball.ply
-try 0 "$tool" info room.obj
-says "a sheet, without an interior"
+prints "a sheet, without an interior" info room.obj
 try 0 "$tool" info room.obj open.obj box.obj --json
 is "[[a['level'] for a in f['reliability'] if a['method'] == 'containment'][0] for f in it['files']]" \
     "['limited', 'limited', 'guaranteed']"
@@ -124,8 +119,7 @@ try 3 "$tool" contacts box.obj box.obj --pose 1.9,0,0 --cells 16 --json
 is "it['reliability']" guaranteed
 
 # Distances.
-try 0 "$tool" distance box.obj box.obj --pose 5,0,0
-says "distance    3"
+prints "distance    3" distance box.obj box.obj --pose 5,0,0
 says "apart"
 try 0 "$tool" distance box.obj box.obj --pose 5,6,7 --json
 is "it['distance']" 7.0710678118654755
@@ -135,8 +129,7 @@ try 0 "$tool" distance box.obj box.obj --pose 5,0,0 --quiet
 demand "not the bare distance" "$(cat out)" = 3
 try 3 "$tool" distance box.obj box.obj --pose 5,0,0 --margin 3 --json
 is "[it['margin'], it['within']]" "[3, True]"
-try 0 "$tool" distance box.obj box.obj --pose 5,0,0 --margin 2.9999
-says "within   no"
+prints "within   no" distance box.obj box.obj --pose 5,0,0 --margin 2.9999
 
 # Pairs of triangles.
 try 3 "$tool" overlap box.obj box.obj --pose 1.5,0.25,0.5 --pairs
@@ -163,8 +156,7 @@ try 3 "$tool" overlap box.obj box.obj --pose 2,0,0@z,90 --volume --json
 is "[it['kind'], it['volume'], round(it['flush_area'], 12)]" "['touch', 0, 4.0]"
 try 3 "$tool" overlap ball.ply box.obj --volume --json
 is "it['kind']" a-inside
-try 0 "$tool" overlap box.obj box.obj --pose 5,0,0 --volume
-says "kind          apart"
+prints "kind          apart" overlap box.obj box.obj --pose 5,0,0 --volume
 try 3 "$tool" overlap box.obj box.obj --pose 1,0,0 --volume --quiet
 demand "not the bare volume" "$(cat out)" = 4
 try 3 "$tool" overlap ball.ply open.obj --volume
@@ -214,46 +206,36 @@ says "within"
 demand "the table is short" "$(wc -l <table.csv)" -eq 4
 
 # Pictures.
-try 0 "$tool" distance box.obj ball.ply --pose 3,0,0 --png apart.ppm
-says "apart.ppm"
+prints "apart.ppm" distance box.obj ball.ply --pose 3,0,0 --png apart.ppm
 demand "no picture" "$(head -c 2 apart.ppm)" = P6
 try 3 "$tool" overlap box.obj ball.ply --pose 1,0,0 --png meeting.ppm --view front --up y --json
 is "it['picture']" meeting.ppm
 
 # Wrong input.
 try 2 "$tool" overlap box.obj
-try 2 "$tool" overlap box.obj box.obj --pose 1,2
-complains "--pose must be"
+refuses "--pose must be" overlap box.obj box.obj --pose 1,2
 try 2 "$tool" overlap box.obj box.obj --pose 1,2,3@q,9
 try 2 "$tool" overlap box.obj box.obj --pose 1,2,3,0,0,0,0
 try 2 "$tool" overlap box.obj box.obj --pose ""
-try 2 "$tool" overlap box.obj box.obj --pose-a nan,0,0
-complains "--pose-a must be"
+refuses "--pose-a must be" overlap box.obj box.obj --pose-a nan,0,0
 try 2 "$tool" overlap box.obj box.obj --pose 1,0,0 --poses poses.csv
 try 2 "$tool" overlap box.obj box.obj --poses poses.csv --pairs
 try 2 "$tool" overlap box.obj box.obj --out x.csv
-try 2 "$tool" overlap box.obj box.obj --volume --pairs
-complains "--volume cannot be combined with"
+refuses "--volume cannot be combined with" overlap box.obj box.obj --volume --pairs
 try 2 "$tool" distance box.obj box.obj --out x.csv
 try 2 "$tool" distance box.obj box.obj --margin -1
-try 2 "$tool" distance box.obj box.obj --png x.jpg
-complains "must end in .png or .ppm"
-try 2 "$tool" distance box.obj box.obj --view front
-complains "require --png"
-try 1 "$tool" overlap box.obj missing.obj
-complains "missing.obj: "
-try 1 "$tool" overlap box.obj box.obj --poses missing.csv
-complains "missing.csv: cannot be opened"
+refuses "must end in .png or .ppm" distance box.obj box.obj --png x.jpg
+refuses "require --png" distance box.obj box.obj --view front
+fails "missing.obj: " overlap box.obj missing.obj
+fails "missing.csv: cannot be opened" overlap box.obj box.obj --poses missing.csv
 printf '1,2,3\n1,2\n' >short.csv
-try 1 "$tool" overlap box.obj box.obj --poses short.csv
-complains "short.csv:2: a pose is three numbers"
+fails "short.csv:2: a pose is three numbers" overlap box.obj box.obj --poses short.csv
 printf '1,2,inf\n' >odd.csv
 try 1 "$tool" overlap box.obj box.obj --poses odd.csv
 : >empty.csv
 try 1 "$tool" distance box.obj box.obj --poses empty.csv --json
 is "it['error']['kind']" "format error"
-try 1 "$tool" distance box.obj box.obj --pose 1e95,0,0
-complains "coordinates must be at most"
+fails "coordinates must be at most" distance box.obj box.obj --pose 1e95,0,0
 try 1 "$tool" distance box.obj box.obj --poses poses.csv --out missing/table.csv
 # Millimetres beside metres, where that may be why nothing touches.
 "$tool" convert box.obj mm.obj --scale 1000 --translate 0,0,5000 --quiet
@@ -267,8 +249,6 @@ try 3 "$tool" overlap box.obj mm.obj --pose 0,0,-5000
 mute err
 # Far from the origin positions are printed as precisely as near it.
 "$tool" convert box.obj far.obj --translate 100000000.25,0.25,0 --quiet
-try 0 "$tool" distance far.obj far.obj --pose 3,0,0
-says "closest a   100000001.25, "
-try 0 "$tool" info far.obj
-says "bounds     99999999.25, -0.75, -1 to 100000001.25, 1.25, 1"
+prints "closest a   100000001.25, " distance far.obj far.obj --pose 3,0,0
+prints "bounds     99999999.25, -0.75, -1 to 100000001.25, 1.25, 1" info far.obj
 finish

@@ -5,8 +5,7 @@
 "$tool" make sheet sheet.obj --quiet || exit 1
 
 # PPM works in every build.
-try 0 "$tool" picture pot.ply pot.ppm --size 120x80
-says "pot.ppm: 120 x 80 pixels"
+prints "pot.ppm: 120 x 80 pixels" picture pot.ply pot.ppm --size 120x80
 mute err
 demand "the header is not that of a PPM" "$(head -n 2 pot.ppm | tr '\n' ' ')" = "P6 120 80 "
 demand "the size is wrong" "$(wc -c <pot.ppm)" -ge $((120 * 80 * 3 + 9))
@@ -50,21 +49,18 @@ demand "the second mesh is missing" "$(cmp pot.ppm two.ppm 2>&1)" != ""
 
 # PNG where it is built in.
 if [ "$("$tool" version | grep -c 'png  *pictures as')" -eq 1 ]; then
-    try 0 "$tool" picture pot.ply pot.png
-    says "pot.png: 960 x 720 pixels"
+    prints "pot.png: 960 x 720 pixels" picture pot.ply pot.png
     demand "no PNG signature" \
         "$(head -c 8 pot.png | od -An -tx1 | tr -d ' \n')" = 89504e470d0a1a0a
     demand "no PNG size" "$(head -c 24 pot.png | tail -c 8 | od -An -tx1 | tr -d ' \n')" = \
         000003c0000002d0
 else
-    try 1 "$tool" picture pot.ply pot.png
-    complains "png"
+    fails "png" picture pot.ply pot.png
     demand "a picture that cannot be was written" ! -e pot.png
 fi
 
 # The health report as a picture.
-try 0 "$tool" picture sheet.obj marks.ppm --defects
-says "red      boundary-edge"
+prints "red      boundary-edge" picture sheet.obj marks.ppm --defects
 try 0 "$tool" picture sheet.obj marks.ppm --defects --json
 is "it['files'][0]['marks'][0]['problem']" boundary-edge
 is "it['files'][0]['marks'][0]['count']" 128
@@ -72,8 +68,7 @@ red() { tail -c +16 "$1" | od -An -v -tu1 -w3 | awk '$1 > 180 && $2 < 90 && $3 <
 "$tool" picture sheet.obj plain.ppm --quiet --colour d0d0d0
 demand "the boundary is not red" "$(red marks.ppm)" -gt 100
 demand "red without a boundary" "$(red plain.ppm)" -eq 0
-try 0 "$tool" picture box.obj none.ppm --defects
-says "nothing to mark"
+prints "nothing to mark" picture box.obj none.ppm --defects
 cat >fan.obj <<'END'
 v 0 0 0
 v 0 0 1
@@ -84,42 +79,30 @@ f 1 2 3
 f 1 2 4
 f 1 2 5
 END
-try 0 "$tool" picture fan.obj fan.ppm --defects
-says "magenta   nonmanifold-edge"
+prints "magenta   nonmanifold-edge" picture fan.obj fan.ppm --defects
 
 # Refusals.
-try 2 "$tool" picture pot.ply
-complains "usage: abut picture FILE... OUT.png"
-try 2 "$tool" picture pot.ply box.obj
-complains "must end in .png or .ppm"
+refuses "usage: abut picture FILE... OUT.png" picture pot.ply
+refuses "must end in .png or .ppm" picture pot.ply box.obj
 for bad in 0x10 10 10x x10 10x10x10 -5x5 1e3x5; do
-    try 2 "$tool" picture pot.ply x.ppm --size $bad
-    complains "--size must be width and height"
+    refuses "--size must be width and height" picture pot.ply x.ppm --size $bad
 done
-try 2 "$tool" picture pot.ply x.ppm --size 20000x10
-complains "--size must be from 1x1 to 16384x16384 pixels, not '20000x10'"
+refuses "--size must be from 1x1 to 16384x16384 pixels, not '20000x10'" picture pot.ply x.ppm --size 20000x10
 for bad in sideways 1,2 0,0,0 1,2,x; do
-    try 2 "$tool" picture pot.ply x.ppm --view $bad
-    complains "--view must be"
+    refuses "--view must be" picture pot.ply x.ppm --view $bad
 done
 for bad in w 1,2 0,0,0; do
-    try 2 "$tool" picture pot.ply x.ppm --up $bad
-    complains "--up must be"
+    refuses "--up must be" picture pot.ply x.ppm --up $bad
 done
 for bad in ff00 notacolour '#12345g' 12345; do
-    try 2 "$tool" picture pot.ply x.ppm --colour $bad
-    complains "--colour must be a colour"
+    refuses "--colour must be a colour" picture pot.ply x.ppm --colour $bad
 done
-try 2 "$tool" picture pot.ply x.ppm --colour red --colour blue
-complains "more colours than meshes"
-try 2 "$tool" picture pot.ply x.ppm --fov 170
-complains "--fov must be"
-try 1 "$tool" picture pot.ply missing.ply x.ppm
-complains "missing.ply"
+refuses "more colours than meshes" picture pot.ply x.ppm --colour red --colour blue
+refuses "--fov must be" picture pot.ply x.ppm --fov 170
+fails "missing.ply" picture pot.ply missing.ply x.ppm
 try 1 "$tool" picture missing.ply x.ppm --json
 is "it['error']['kind']" "file error"
-try 1 "$tool" picture pot.ply none/x.ppm
-complains "none/x.ppm"
+fails "none/x.ppm" picture pot.ply none/x.ppm
 demand "a refused picture was written" ! -e x.ppm
 
 # glTF is y up, and drawn so unless --up says otherwise.

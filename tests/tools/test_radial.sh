@@ -36,10 +36,8 @@ demand "two triangles a cell" "$(grep -c '^f ' surface.obj)" -gt 100
 try 0 "$tool" radial box.glb --resolution 8 --json
 demand "what it is worth" "$(value "it['reliability']")" = limited
 
-try 2 "$tool" radial box.glb --cell 1 --resolution 3
-complains "use one of them"
-try 2 "$tool" radial box.glb --plot plot.ppm
-complains "--plot requires --report"
+refuses "use one of them" radial box.glb --cell 1 --resolution 3
+refuses "--plot requires --report" radial box.glb --plot plot.ppm
 try 2 "$tool" radial box.glb --points 9
 try 2 "$tool" radial box.glb --time 1
 try 2 "$tool" radial box.glb --clip walk

@@ -38,10 +38,8 @@ complains "-: box, 386 vertices"
 head -c 3 out | grep -q ply || wrong "no PLY on standard output"
 try 0 "$tool" make box - --to ply --json
 complains '"file": "-"'
-try 2 "$tool" make box -
-complains "standard output (-) needs a format: --to"
-try 0 "$tool" offset box.obj - --to obj --cells 16 --quiet
-says "v "
+refuses "standard output (-) needs a format: --to" make box -
+prints "v " offset box.obj - --to obj --cells 16 --quiet
 "$tool" convert box.obj ./- --to obj --quiet # a file of that name can still be had
 demand "no file called -" -f ./-
 rm ./-
@@ -79,8 +77,7 @@ demand "no picture on standard output" "$(head -c 4 out | tail -c 3)" != ""
 complains "64 x 48 pixels"
 try 0 "$tool" field box.obj - --to npy --cells 8 --quiet
 demand "no NPY on standard output" "$(head -c 6 out | tail -c 5)" = NUMPY
-try 2 "$tool" field box.obj - --to raw
-complains "two files"
+refuses "two files" field box.obj - --to raw
 try 2 "$tool" field box.obj --to npy
 pipe 1 box.obj "$tool" overlap - -
 complains "standard input (-) can be read only once"
@@ -99,8 +96,7 @@ grep '^v' all.obj | head -n 3 >got
 demand "the first mesh does not stand first" "$(cmp expected got 2>&1)" = ""
 try 0 "$tool" convert box.obj box.obj one.obj --weld --json
 is "it['wrote']['vertices']" 8
-try 1 "$tool" convert box.obj missing.obj all.obj
-complains "missing.obj: "
+fails "missing.obj: " convert box.obj missing.obj all.obj
 
 # Bare answers: one line.
 bare() { # bare CODE ANSWER WORD...
@@ -152,8 +148,7 @@ demand "meshes that are apart do not read as free" "${apart-no}" = yes
 "$tool" overlap box.obj box.obj --quiet >/dev/null && wrong "a touch reads as free"
 "$tool" overlap box.obj missing.obj --quiet >/dev/null 2>&1 && wrong "an error reads as free"
 for command in overlap distance contacts interfere selfcheck sweep replay info demo; do
-    try 0 "$tool" help $command
-    says "3 found: "
+    prints "3 found: " help $command
     demand "docs/commands/README.md does not say what 3 means for $command" \
         "$(sed -n '/^| command | 3 means/,/^$/p' "$source/docs/commands/README.md" | grep -c "$command")" -gt 0
 done
@@ -166,8 +161,7 @@ done
 # Triangles all in one place: each pair counts as an exact test, and takes none.
 awk 'BEGIN { for (i = 0; i < 4000; i++) print "v 0 0 0\nv 1 0 0\nv 0 1 0";
     for (i = 0; i < 4000; i++) print "f", 3 * i + 1, 3 * i + 2, 3 * i + 3 }' >pile.obj
-try 0 "$tool" info pile.obj --quiet
-says "self-intersection test stopped"
+prints "self-intersection test stopped" info pile.obj --quiet
 try 0 "$tool" info pile.obj --json
 is "[it['files'][0]['self_search'], it['files'][0]['self_pairs']]" "['given-up', None]"
 try 0 "$tool" info box.obj --json

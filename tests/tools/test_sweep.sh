@@ -52,12 +52,10 @@ demand "the table begins otherwise" "$(sed -n 2p impacts.csv | cut -d, -f2-6)" =
 try 0 "$tool" sweep frames/b.obj frames/c.obj --self
 try 3 "$tool" sweep frames/b.obj frames/c.obj --others --json
 is "it['impacts'][0]['vertices']" "[6, 0, 1, 2]"
-try 2 "$tool" sweep frames/b.obj frames/c.obj --others --self
-complains "no impact would remain"
+refuses "no impact would remain" sweep frames/b.obj frames/c.obj --others --self
 
 # A folder.
-try 0 "$tool" sweep free
-says "0 of 3 steps"
+prints "0 of 3 steps" sweep free
 try 3 "$tool" sweep frames
 says "1 of 2 steps"
 says "face 0 1 2"
@@ -66,19 +64,14 @@ demand "not a line a step" "$(wc -l <out)" -eq 2
 sed -n 2p out >line && mv line out
 is "[it['step'], it['hit'], it['impacts'], it['end']]" "[1, True, 1, 'frames/c.obj']"
 mkdir empty
-try 1 "$tool" sweep empty
-complains "has 0 meshes"
-try 2 "$tool" sweep frames --png it.png
-complains "--png needs a single step"
-try 2 "$tool" sweep frames/a.obj
-complains "name two meshes, a folder"
-try 1 "$tool" sweep frames/a.obj missing.obj
-complains "missing.obj"
+fails "has 0 meshes" sweep empty
+refuses "--png needs a single step" sweep frames --png it.png
+refuses "name two meshes, a folder" sweep frames/a.obj
+fails "missing.obj" sweep frames/a.obj missing.obj
 
 # A recording: cloth on a solid, whose steps are kept free of impacts, so that the frames are.
 try 0 "$tool" demo ball --threads 1 --triangles 200 --frames 9 --record ball.abutm
-try 0 "$tool" sweep ball.abutm --frames-only --threads 1
-says "0 of 9 steps"
+prints "0 of 9 steps" sweep ball.abutm --frames-only --threads 1
 try 0 "$tool" sweep ball.abutm --frames-only --from 3 --to 5 --json --threads 1
 demand "not a line a frame" "$(wc -l <out)" -eq 3
 sed -n 3p out >line && mv line out
@@ -91,27 +84,21 @@ code=0
 "$tool" sweep ball.abutm --mode all --json --threads 1 >out 2>err || code=$?
 demand "steps to aims fail" "$code" -eq 0 -o "$code" -eq 3
 demand "not a line a step to aims" "$(wc -l <out)" -eq 9
-try 2 "$tool" sweep ball.abutm --to 10
-complains "frames must be from 1 to 9"
-try 2 "$tool" sweep frames --from 1
-complains "--from applies to recordings"
+refuses "frames must be from 1 to 9" sweep ball.abutm --to 10
+refuses "--from applies to recordings" sweep frames --from 1
 try 2 "$tool" sweep ball.abutm --png it.png
 head -c 3000 ball.abutm >short.abutm
-try 1 "$tool" sweep short.abutm
-complains "short.abutm"
+fails "short.abutm" sweep short.abutm
 
 # Meshes that differ, and a start that cuts itself.
 "$tool" make box box.obj --quiet || exit 1
-try 1 "$tool" sweep frames/a.obj box.obj
-complains "frames/a.obj has 7 vertices but box.obj has"
+fails "frames/a.obj has 7 vertices but box.obj has" sweep frames/a.obj box.obj
 spike 1 | sed 's/f 4 5 7/f 4 7 5/' >turned.obj
-try 1 "$tool" sweep frames/a.obj turned.obj
-complains "triangle 2 has the vertices 3, 4, 6 in frames/a.obj but 3, 6, 4 in turned.obj"
+fails "triangle 2 has the vertices 3, 4, 6 in frames/a.obj but 3, 6, 4 in turned.obj" sweep frames/a.obj turned.obj
 spike -1 >cut.obj
 spike -2 >after.obj
 sed 's/ -1$/ -0.5/' cut.obj >start.obj
-try 1 "$tool" sweep start.obj after.obj
-complains "start.obj: intersects itself at the start"
+fails "start.obj: intersects itself at the start" sweep start.obj after.obj
 complains "0 and "
 try 1 "$tool" sweep start.obj after.obj --json
 is "it['error']['kind']" "intersecting start"
@@ -125,8 +112,7 @@ for kind in png ppm; do
     try 0 "$tool" sweep frames/a.obj frames/b.obj --png none.$kind
     demand "no picture of nothing" -s none.$kind
 done
-try 2 "$tool" sweep frames/b.obj frames/c.obj --png it.gif
-complains "must end in .png or .ppm"
+refuses "must end in .png or .ppm" sweep frames/b.obj frames/c.obj --png it.gif
 try 2 "$tool" sweep frames/b.obj frames/c.obj --thickness -1
 try 2 "$tool" sweep frames/b.obj frames/c.obj --thickness 1 --exact
 try 2 "$tool" sweep frames/b.obj frames/c.obj --mode some

@@ -19,6 +19,7 @@ typedef struct occlusion_task {
     picture_scene *scene;
     float (*spiral)[2]; /* 16 rotations x TAPS */
     uint8_t *raw;
+    bool along_y; /* of a blur */
 } occlusion_task;
 
 static f3 point_at_pixel(const picture_scene *s, int x, int y) {
@@ -105,20 +106,15 @@ static void blur_pixel(const picture_scene *s, const uint8_t *from, uint8_t *to,
     to[at] = (uint8_t)(sum / weight + 0.5f);
 }
 
-static void blur_along_x(void *data, size_t chunk, size_t begin, size_t end) {
+/* Along x into `raw`, or along y back. */
+static void blur_rows(void *data, size_t chunk, size_t begin, size_t end) {
     const occlusion_task *j = data;
+    uint8_t *from = j->along_y ? j->raw : j->scene->enclosure,
+            *to = j->along_y ? j->scene->enclosure : j->raw;
     (void)chunk;
     for (int y = (int)begin; y < (int)end; y++)
         for (int x = 0; x < (int)j->scene->width; x++)
-            blur_pixel(j->scene, j->scene->enclosure, j->raw, x, y, 1, 0);
-}
-
-static void blur_along_y(void *data, size_t chunk, size_t begin, size_t end) {
-    const occlusion_task *j = data;
-    (void)chunk;
-    for (int y = (int)begin; y < (int)end; y++)
-        for (int x = 0; x < (int)j->scene->width; x++)
-            blur_pixel(j->scene, j->raw, j->scene->enclosure, x, y, 0, 1);
+            blur_pixel(j->scene, from, to, x, y, !j->along_y, j->along_y);
 }
 
 abut_status abuti_occlusion(picture_scene *s) {
@@ -136,8 +132,9 @@ abut_status abuti_occlusion(picture_scene *s) {
     abut_status status = j.raw && s->enclosure ? ABUT_OK : ABUT_ERROR_MEMORY;
     if (!status) {
         abuti_parallel_for(s->context, s->height, ROWS_PER_TASK, compute_occlusion_rows, &j);
-        abuti_parallel_for(s->context, s->height, ROWS_PER_TASK, blur_along_x, &j);
-        abuti_parallel_for(s->context, s->height, ROWS_PER_TASK, blur_along_y, &j);
+        abuti_parallel_for(s->context, s->height, ROWS_PER_TASK, blur_rows, &j);
+        j.along_y = true;
+        abuti_parallel_for(s->context, s->height, ROWS_PER_TASK, blur_rows, &j);
     }
     abuti_release(s->context, j.raw);
     return status;

@@ -17,7 +17,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 enum { SKIN = RIVAL_KINDS, ON_DEVICE = 16, SAMPLES = 64, STEP_ROUNDS = 5 };
 
@@ -39,16 +38,10 @@ typedef struct rivals_data {
     rival_state states[RIVAL_CONDITIONS];
 } rivals_data;
 
-static double now_ms(void) {
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec * 1e3 + (double)time.tv_nsec * 1e-6;
-}
-
-static abut_status upload_positions(abut_device *device, const abut_vec3 *data, size_t count,
-                                    abut_buffer **buffer) {
-    abut_status status = abut_buffer_create(device, count * sizeof *data, buffer);
-    return status ? status : abut_buffer_write(*buffer, 0, data, count * sizeof *data);
+static abut_status upload_positions(bench_state *state, abut_device *device, const abut_vec3 *data,
+                                    size_t count, abut_buffer **buffer) {
+    MAKE(*buffer, abut_buffer_create(device, count * sizeof *data, buffer));
+    return abut_buffer_write(*buffer, 0, data, count * sizeof *data);
 }
 
 static int kind_of(const bench_state *state) {
@@ -60,24 +53,21 @@ static int kind_of(const bench_state *state) {
 static abut_status prepare(bench_state *state, rival_state *c, abut_device *device) {
     const rival_scene *s = c->scene;
     const int kind = kind_of(state);
-    abut_status status = ABUT_OK;
-    for (int f = 0; f < RIVAL_FRAMES && !status; f++) {
-        c->ends[f] = malloc(s->particles * sizeof *c->ends[f]);
-        if (!c->ends[f])
-            return bench_fail(ABUT_ERROR_MEMORY, "no memory");
-        for (int now = 0; now < 2 && device && !status; now++)
-            status =
-                upload_positions(device, s->frames[f].body[now], s->vertices, &c->body[f][now]);
-        if (device && !status)
-            status = upload_positions(device, s->frames[f].from, s->particles, &c->from[f]);
-        if (device && !status)
-            status = upload_positions(device, s->frames[f].to, s->particles, &c->queued[f]);
+    for (int f = 0; f < RIVAL_FRAMES; f++) {
+        const rival_frame *frame = &s->frames[f];
+        c->ends[f] = bench_array(state, s->particles, sizeof *c->ends[f]);
+        if (!device)
+            continue;
+        for (int now = 0; now < 2; now++)
+            TRY(upload_positions(state, device, frame->body[now], s->vertices, &c->body[f][now]));
+        TRY(upload_positions(state, device, frame->from, s->particles, &c->from[f]));
+        TRY(upload_positions(state, device, frame->to, s->particles, &c->queued[f]));
     }
-    if (device && !status)
-        status = upload_positions(device, s->frames[0].to, s->particles, &c->to);
+    if (device)
+        TRY(upload_positions(state, device, s->frames[0].to, s->particles, &c->to));
     if (kind == SKIN) {
-        c->skinned = malloc(s->vertices * sizeof *c->skinned);
-        return c->skinned ? status : bench_fail(ABUT_ERROR_MEMORY, "no memory");
+        c->skinned = bench_array(state, s->vertices, sizeof *c->skinned);
+        return ABUT_OK;
     }
     const bool grid = kind == RIVAL_BAND || kind == RIVAL_FIELD;
     const rival_options options = {.kind = (rival_kind)kind,
@@ -85,7 +75,7 @@ static abut_status prepare(bench_state *state, rival_state *c, abut_device *devi
                                    .cloth = s->cloth,
                                    .device = device,
                                    .cell = grid ? s->field_cell : s->cell};
-    return status ? status : rival_create(state->context, &options, &c->r);
+    return rival_create(state->context, &options, &c->r);
 }
 
 static bool wants(uint32_t condition) {
@@ -102,23 +92,22 @@ static bool wants(uint32_t condition) {
 
 static abut_status rivals_setup(bench_state *state) {
     rivals_data *data = state->data;
-    abut_status status = ABUT_OK;
     if (state->which->variant >= ON_DEVICE)
-        status = bench_device_open(state, &data->device);
+        TRY(bench_device_open(state, &data->device));
     const uint32_t first = state->quick ? 0 : 1, last = state->quick ? 0 : RIVAL_CONDITIONS;
-    for (uint32_t k = first; k <= last && !status; k++) {
+    for (uint32_t k = first; k <= last; k++) {
         if (k && !wants(k))
             continue;
         rival_state *c = &data->states[data->count];
-        c->scene = rival_scene_get(k);
-        data->count += c->scene != NULL;
-        status = c->scene ? prepare(state, c, data->device) : ABUT_ERROR_ARGUMENT;
-        if (c->scene)
-            state->elements += RIVAL_FRAMES * (double)c->scene->particles;
+        if (!(c->scene = rival_scene_get(k)))
+            return ABUT_ERROR_ARGUMENT;
+        data->count++;
+        TRY(prepare(state, c, data->device));
+        state->elements += RIVAL_FRAMES * (double)c->scene->particles;
     }
-    if (!status && !data->count)
-        status = bench_fail(ABUT_ERROR_ARGUMENT, "ABUT_BENCH_CONDITIONS names none from 1 to 10");
-    return status;
+    return data->count
+               ? ABUT_OK
+               : bench_fail(ABUT_ERROR_ARGUMENT, "ABUT_BENCH_CONDITIONS names none from 1 to 10");
 }
 
 /* ---- run ---- */
@@ -140,46 +129,45 @@ static abut_status begin_frame(rival_state *c, int f) {
     const rival_frame *frame = &c->scene->frames[f];
     const size_t bytes = c->scene->particles * sizeof *frame->to;
     memcpy(c->ends[f], frame->to, bytes);
-    abut_status status = c->to ? abut_buffer_write(c->to, 0, frame->to, bytes) : ABUT_OK;
-    status = status ? status : rival_update(c->r, frame->bones[0], body_of(c, f, 0));
-    return status ? status : rival_finish(c->r);
+    if (c->to)
+        TRY(abut_buffer_write(c->to, 0, frame->to, bytes));
+    TRY(rival_update(c->r, frame->bones[0], body_of(c, f, 0)));
+    return rival_finish(c->r);
 }
 
 static abut_status run_frame(rival_state *c, int f) {
     const rival_scene *s = c->scene;
     const uint32_t k = c->samples++ % SAMPLES;
-    abut_status status = begin_frame(c, f);
-    double begun = now_ms();
-    status = status ? status : rival_update(c->r, s->frames[f].bones[1], body_of(c, f, 1));
-    status = status ? status : rival_finish(c->r);
-    double updated = now_ms();
-    status = status ? status : rival_collide(c->r, s->particles, from_of(c, f), to_of(c, f), 0.3);
-    status = status ? status : rival_finish(c->r);
+    TRY(begin_frame(c, f));
+    double begun = bench_now_ms();
+    TRY(rival_update(c->r, s->frames[f].bones[1], body_of(c, f, 1)));
+    TRY(rival_finish(c->r));
+    double updated = bench_now_ms();
+    TRY(rival_collide(c->r, s->particles, from_of(c, f), to_of(c, f), 0.3));
+    TRY(rival_finish(c->r));
     c->update_ms[k] = updated - begun;
-    c->collide_ms[k] = now_ms() - updated;
-    if (!status && c->to)
-        status = abut_buffer_read(c->to, 0, c->ends[f], s->particles * sizeof *c->ends[f]);
-    return status;
+    c->collide_ms[k] = bench_now_ms() - updated;
+    return c->to ? abut_buffer_read(c->to, 0, c->ends[f], s->particles * sizeof *c->ends[f])
+                 : ABUT_OK;
 }
 
 static abut_status run_skin(rival_state *c, int f) {
     const uint32_t k = c->samples++ % SAMPLES;
-    double begun = now_ms();
+    double begun = bench_now_ms();
     abut_status status = abut_character_skin(c->scene->character, c->scene->frames[f].bones[1],
                                              ABUT_CHARACTER_SKINNING_LINEAR, c->skinned);
-    c->update_ms[k] = now_ms() - begun;
+    c->update_ms[k] = bench_now_ms() - begun;
     memcpy(c->ends[f], c->skinned, c->scene->particles * sizeof *c->skinned);
     return status;
 }
 
 static abut_status rivals_run(bench_state *state) {
     rivals_data *data = state->data;
-    abut_status status = ABUT_OK;
     for (uint32_t k = 0; k < data->count; k++)
-        for (int f = 0; f < RIVAL_FRAMES && !status; f++)
-            status = kind_of(state) == SKIN ? run_skin(&data->states[k], f)
-                                            : run_frame(&data->states[k], f);
-    return status;
+        for (int f = 0; f < RIVAL_FRAMES; f++)
+            TRY(kind_of(state) == SKIN ? run_skin(&data->states[k], f)
+                                       : run_frame(&data->states[k], f));
+    return ABUT_OK;
 }
 
 static abut_status rivals_finish(bench_state *state) {
@@ -194,101 +182,74 @@ static abut_status rivals_finish(bench_state *state) {
 
 /* ---- details ---- */
 
-static int by_size(const void *a, const void *b) {
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-/* Sorts; the first is the minimum. */
-static double median(double *times, uint32_t count) {
-    qsort(times, count, sizeof *times, by_size);
-    return count ? times[count / 2] : 0;
-}
-
 /* Update and collide with one wait. */
 static abut_status time_steps(rival_state *c) {
     const rival_scene *s = c->scene;
     double times[STEP_ROUNDS * RIVAL_FRAMES];
-    abut_status status = ABUT_OK;
-    for (int k = 0; k < STEP_ROUNDS * RIVAL_FRAMES && !status; k++) {
+    for (int k = 0; k < STEP_ROUNDS * RIVAL_FRAMES; k++) {
         const int f = k % RIVAL_FRAMES;
-        status = begin_frame(c, f);
-        double begun = now_ms();
-        if (!status)
-            status = rival_step(c->r, s->frames[f].bones[1], body_of(c, f, 1), s->particles,
-                                from_of(c, f), to_of(c, f), 0.3);
-        status = status ? status : rival_finish(c->r);
-        times[k] = now_ms() - begun;
+        TRY(begin_frame(c, f));
+        double begun = bench_now_ms();
+        TRY(rival_step(c->r, s->frames[f].bones[1], body_of(c, f, 1), s->particles, from_of(c, f),
+                       to_of(c, f), 0.3));
+        TRY(rival_finish(c->r));
+        times[k] = bench_now_ms() - begun;
     }
-    c->step_ms = status ? 0 : median(times, STEP_ROUNDS * RIVAL_FRAMES);
-    return status;
+    c->step_ms = bench_median(times, STEP_ROUNDS * RIVAL_FRAMES);
+    return ABUT_OK;
 }
 
 /* The device's own time, and that of a frame without waiting until the last. */
 static abut_status time_device(rival_state *c) {
     const rival_scene *s = c->scene;
     double update[RIVAL_FRAMES], collide[RIVAL_FRAMES];
-    abut_status status = ABUT_OK;
-    for (int f = 0; f < RIVAL_FRAMES && !status; f++) {
-        status = begin_frame(c, f);
+    for (int f = 0; f < RIVAL_FRAMES; f++) {
+        TRY(begin_frame(c, f));
         rival_clock_start(c->r);
-        status = status ? status : rival_update(c->r, s->frames[f].bones[1], body_of(c, f, 1));
-        abut_status stopped = rival_clock_stop(c->r, &update[f]);
+        TRY(rival_update(c->r, s->frames[f].bones[1], body_of(c, f, 1)));
+        TRY(rival_clock_stop(c->r, &update[f]));
         rival_clock_start(c->r);
-        status =
-            status ? status : rival_collide(c->r, s->particles, from_of(c, f), to_of(c, f), 0.3);
-        status = status ? status : stopped;
-        stopped = rival_clock_stop(c->r, &collide[f]);
-        status = status ? status : stopped;
+        TRY(rival_collide(c->r, s->particles, from_of(c, f), to_of(c, f), 0.3));
+        TRY(rival_clock_stop(c->r, &collide[f]));
     }
-    c->clock_ms[0] = median(update, RIVAL_FRAMES);
-    c->clock_ms[1] = median(collide, RIVAL_FRAMES);
-    double begun = now_ms();
-    for (int f = 0; f < RIVAL_FRAMES && !status; f++) {
-        status = rival_update(c->r, s->frames[f].bones[1], body_of(c, f, 1));
-        if (!status)
-            status = rival_collide(c->r, s->particles, from_of(c, f),
-                                   abut_array_buffer(c->queued[f]), 0.3);
+    c->clock_ms[0] = bench_median(update, RIVAL_FRAMES);
+    c->clock_ms[1] = bench_median(collide, RIVAL_FRAMES);
+    double begun = bench_now_ms();
+    for (int f = 0; f < RIVAL_FRAMES; f++) {
+        TRY(rival_update(c->r, s->frames[f].bones[1], body_of(c, f, 1)));
+        TRY(rival_collide(c->r, s->particles, from_of(c, f), abut_array_buffer(c->queued[f]), 0.3));
     }
-    status = status ? status : rival_finish(c->r);
-    c->frame_ms = (now_ms() - begun) / RIVAL_FRAMES;
-    return status;
+    TRY(rival_finish(c->r));
+    c->frame_ms = (bench_now_ms() - begun) / RIVAL_FRAMES;
+    return ABUT_OK;
 }
 
 /* Counts particles of all frames that are inside by more than a tenth of a cell, and by a cell. */
-static abut_status count_inside(const rival_state *c, const abut_vec3 *const *where, uint32_t *some,
-                                uint32_t *deep) {
+static abut_status count_inside(bench_state *state, const rival_state *c,
+                                const abut_vec3 *const *where, uint32_t *some, uint32_t *deep) {
     const rival_scene *s = c->scene;
-    abut_nearest *nearest = malloc(s->particles * sizeof *nearest);
+    abut_nearest *nearest = bench_array(state, s->particles, sizeof *nearest);
     abut_bvh *bvh = NULL;
-    abut_status status = nearest
-                             ? abut_bvh_create(abut_character_rest_mesh(s->character), NULL, &bvh)
-                             : bench_fail(ABUT_ERROR_MEMORY, "no memory");
-    status = status ? status : abut_sign_prepare(bvh, NULL);
+    MAKE(bvh, abut_bvh_create(abut_character_rest_mesh(s->character), NULL, &bvh));
+    TRY(abut_sign_prepare(bvh, NULL));
     *some = *deep = 0;
-    for (int f = 0; f < RIVAL_FRAMES && !status; f++) {
+    for (int f = 0; f < RIVAL_FRAMES; f++) {
         abut_mesh *mesh = NULL;
-        abut_array points = abut_array_host(where[f]);
-        status = abut_character_mesh(s->character, s->frames[f].bones[1],
-                                     ABUT_CHARACTER_SKINNING_LINEAR, &mesh);
-        status = status ? status : abut_bvh_set_mesh(bvh, mesh);
-        status = status ? status
-                        : abut_sign_nearest_batch(bvh, points, s->particles, HUGE_VAL,
-                                                  abut_array_host(nearest));
-        for (uint32_t i = 0; i < s->particles && !status; i++) {
+        MAKE(mesh, abut_character_mesh(s->character, s->frames[f].bones[1],
+                                       ABUT_CHARACTER_SKINNING_LINEAR, &mesh));
+        TRY(abut_bvh_set_mesh(bvh, mesh));
+        TRY(abut_sign_nearest_batch(bvh, abut_array_host(where[f]), s->particles, HUGE_VAL,
+                                    abut_array_host(nearest)));
+        for (uint32_t i = 0; i < s->particles; i++) {
             *some += nearest[i].distance < -0.1 * s->cell;
             *deep += nearest[i].distance < -s->cell;
         }
-        abut_mesh_destroy(mesh);
     }
-    abut_bvh_destroy(bvh);
-    free(nearest);
-    return status;
+    return ABUT_OK;
 }
 
 static abut_status write_lines(bench_state *state, rivals_data *data, FILE *file) {
-    abut_status status = ABUT_OK;
-    for (uint32_t k = 0; k < data->count && !status; k++) {
+    for (uint32_t k = 0; k < data->count; k++) {
         rival_state *c = &data->states[k];
         const rival_scene *s = c->scene;
         const uint32_t n = c->samples < SAMPLES ? c->samples : SAMPLES;
@@ -299,14 +260,15 @@ static abut_status write_lines(bench_state *state, rivals_data *data, FILE *file
             after[f] = c->ends[f];
         }
         if (c->r) {
-            status = count_inside(c, before, &were, &were_deep);
-            status = status ? status : count_inside(c, after, &are, &are_deep);
+            TRY(count_inside(state, c, before, &were, &were_deep));
+            TRY(count_inside(state, c, after, &are, &are_deep));
         }
-        if (c->to && !status)
-            status = time_steps(c);
-        if (c->to && !status)
-            status = time_device(c);
-        const double update = median(c->update_ms, n), collide = median(c->collide_ms, n);
+        if (c->to) {
+            TRY(time_steps(c));
+            TRY(time_device(c));
+        }
+        const double update = bench_median(c->update_ms, n),
+                     collide = bench_median(c->collide_ms, n);
         fprintf(file,
                 "{\"condition\": %u, \"body\": \"%s\", \"cloth\": \"%s\", \"triangles\": %u, "
                 "\"particles\": %u, \"rival\": \"%s\", \"place\": \"%s\", \"bytes\": %llu, "
@@ -322,7 +284,7 @@ static abut_status write_lines(bench_state *state, rivals_data *data, FILE *file
                 c->update_ms[0], c->collide_ms[0], c->step_ms, c->clock_ms[0], c->clock_ms[1],
                 c->frame_ms, were, were_deep, are, are_deep, RIVAL_FRAMES * s->particles);
     }
-    return status;
+    return ABUT_OK;
 }
 
 static void rivals_teardown(bench_state *state) {
@@ -335,20 +297,8 @@ static void rivals_teardown(bench_state *state) {
             fprintf(stderr, "%s: %s\n", path, bench_error());
         fclose(file);
     }
-    for (uint32_t k = 0; k < data->count; k++) {
-        rival_state *c = &data->states[k];
-        rival_destroy(c->r);
-        for (int f = 0; f < RIVAL_FRAMES; f++) {
-            abut_buffer_destroy(c->body[f][0]);
-            abut_buffer_destroy(c->body[f][1]);
-            abut_buffer_destroy(c->from[f]);
-            abut_buffer_destroy(c->queued[f]);
-            free(c->ends[f]);
-        }
-        abut_buffer_destroy(c->to);
-        free(c->skinned);
-    }
-    abut_device_destroy(data->device);
+    for (uint32_t k = 0; k < data->count; k++)
+        rival_destroy(data->states[k].r);
 }
 
 #define RIVAL(name_, variant_, threaded_)                                               \

@@ -256,8 +256,7 @@ static void explain(tool_run *tool, const touches *t) {
             snprintf(error, sizeof error, "no error bound");
         text_clear(&both);
         text_print(&both, "%s, %s", t->assembly.bodies[e->a].name, t->assembly.bodies[e->b].name);
-        print_line_of(out, both.data,
-                      "%s, %llu contact%s, penetration depth %.6g, %s. %s",
+        print_line_of(out, both.data, "%s, %llu contact%s, penetration depth %.6g, %s. %s",
                       abut_world_method_name(e->method), (unsigned long long)e->count,
                       e->count == 1 ? "" : "s", e->deepest.depth + 0.0, error, manner.reason);
     }

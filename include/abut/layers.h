@@ -112,8 +112,8 @@ typedef struct abut_layers_query {
     bool find_self;      /* also find solids that overlap themselves; draws every pixel */
     bool count_edges;    /* also count edges inside another solid, as CInDeR does */
     bool find_hits;      /* also list these edges */
-    bool is_exact;       /* decide each pair whose bounding boxes overlap by abut_pair_overlap(): all
-                          * pairs that overlap or touch, and no other, also outside the views */
+    bool is_exact; /* decide each pair whose bounding boxes overlap by abut_pair_overlap(): all
+                    * pairs that overlap or touch, and no other, also outside the views */
     bool measure_volume; /* decide the same pairs by abut_pair_measure(): kind, volume, area,
                           * normal, centre and box come from the triangles. Faces within the
                           * tolerance are flush. If no other flag draws images, what they measure is

@@ -171,8 +171,7 @@ static bool hits(abut_mesh *mesh, abut_field_options o, const abut_field *true_f
 TEST(fields_are_found_again) {
     abut_context *context = listening();
     AUTO(mesh)
-    mesh = mesh_of(context, 2),
-    *again = mesh_of(context, 2), *other = mesh_of(context, 3);
+    mesh = mesh_of(context, 2), *again = mesh_of(context, 2), *other = mesh_of(context, 3);
     const char *folder = fresh("found/deeper");
     char path[ABUTI_CACHE_PATH_BYTES];
     abut_field *plain[WAYS];

@@ -247,8 +247,7 @@ TEST(ten_thousand_layers_in_a_pixel) {
 /* A world of 1e6 and things of 1e-6 in one picture. */
 TEST(large_and_small_together) {
     AUTO(mesh)
-    large = shape_mesh(ABUT_SHAPE_BOX, 1e6, 1),
-    *small = shape_mesh(ABUT_SHAPE_BOX, 1e-6, 1);
+    large = shape_mesh(ABUT_SHAPE_BOX, 1e6, 1), *small = shape_mesh(ABUT_SHAPE_BOX, 1e-6, 1);
     AUTO(layers) layers = start();
     abut_layers_pair pairs[8];
     abut_layers_result found = {.size = sizeof found, .pairs.list = pairs, .pairs.capacity = 8};

@@ -115,8 +115,7 @@ TEST(images_show_it) {
 /* Two cubes in one mesh that overlap, and a small one in what they have in common. */
 TEST(volumes_of_what_cuts_itself_are_limited) {
     AUTO(mesh)
-    cube = make_box(1, 1, 1),
-    *moved = NULL, *both = NULL, *small = make_box(0.2, 0.2, 0.2);
+    cube = make_box(1, 1, 1), *moved = NULL, *both = NULL, *small = make_box(0.2, 0.2, 0.2);
     const abut_pose aside = {.translation = {0.5, 0, 0}};
     assert_ok(abut_mesh_transform(cube, 1, aside, &moved));
     abut_mesh *parts[] = {cube, moved};

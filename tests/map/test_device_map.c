@@ -90,8 +90,7 @@ static abut_map_measures compare(scene *s, double limit) {
 
 TEST(the_same_as_on_the_cpu) {
     AUTO(mesh)
-    e = made(NULL, ABUT_SHAPE_LETTER_E, 6, 0),
-    *g = made(NULL, ABUT_SHAPE_LETTER_G, 6, 0);
+    e = made(NULL, ABUT_SHAPE_LETTER_E, 6, 0), *g = made(NULL, ABUT_SHAPE_LETTER_G, 6, 0);
     for (int round = 0; round < 4; round++) {
         scene s;
         abut_pose pose = {{0, 0, 0, 0}, {round < 2 ? 0.9 : 0.3, 0.1, 0.07}};
@@ -108,8 +107,7 @@ TEST(the_same_as_on_the_cpu) {
 
 TEST(bodies_that_move) {
     AUTO(mesh)
-    torus = made(NULL, ABUT_SHAPE_TORUS, 16, 10),
-    *ball = made(NULL, ABUT_SHAPE_ICOSPHERE, 5, 0);
+    torus = made(NULL, ABUT_SHAPE_TORUS, 16, 10), *ball = made(NULL, ABUT_SHAPE_ICOSPHERE, 5, 0);
     scene s;
     scene_make(&s, torus, 80);
     scene_add(&s, ball, SIGNED, abut_pose_identity());
@@ -132,8 +130,7 @@ TEST(bodies_that_move) {
  * pseudo-normals; and one on the CPU. */
 TEST(many_bodies) {
     AUTO(mesh)
-    ball = made(NULL, ABUT_SHAPE_ICOSPHERE, 3, 0),
-    *sheet = made(NULL, ABUT_SHAPE_SHEET, 4, 4);
+    ball = made(NULL, ABUT_SHAPE_ICOSPHERE, 3, 0), *sheet = made(NULL, ABUT_SHAPE_SHEET, 4, 4);
     scene s;
     scene_make(&s, ball, 64);
     scene_add(&s, ball, SIGNED, (abut_pose){{0, 0, 0, 0}, {0.6, 0.1, 0}});

@@ -61,8 +61,7 @@ static void check_samples(const abut_map *map, const abut_collider *others, uint
 
 TEST(samples_are_those_of_single_queries) {
     AUTO(mesh)
-    e = made(NULL, ABUT_SHAPE_LETTER_E, 6, 0),
-    *g0 = made(NULL, ABUT_SHAPE_LETTER_G, 6, 0);
+    e = made(NULL, ABUT_SHAPE_LETTER_E, 6, 0), *g0 = made(NULL, ABUT_SHAPE_LETTER_G, 6, 0);
     for (int round = 0; round < 4; round++) {
         const bool sign = round & 1;
         AUTO(mesh) g = shifted(g0, round < 2 ? 0.9 : 0.3, 0.1, 0.07);
@@ -114,8 +113,7 @@ TEST(the_nearest_of_many_bodies_wins) {
 
 TEST(poses_move_bodies) {
     AUTO(mesh)
-    ball = made(NULL, ABUT_SHAPE_TORUS, 24, 12),
-    *e = made(NULL, ABUT_SHAPE_LETTER_E, 5, 0);
+    ball = made(NULL, ABUT_SHAPE_TORUS, 24, 12), *e = made(NULL, ABUT_SHAPE_LETTER_E, 5, 0);
     AUTO(bvh) bvh = hierarchy_of(e, true);
     abut_collider other =
         abut_collider_from_bvh(bvh, (abut_pose){{0.5, 0.1, -0.3, 0.7}, {0.4, 0.2, 0.5}});
@@ -146,8 +144,7 @@ TEST(poses_move_bodies) {
 
 TEST(measures_are_sums_over_texels) {
     AUTO(mesh)
-    e = made(NULL, ABUT_SHAPE_LETTER_E, 6, 0),
-    *g0 = made(NULL, ABUT_SHAPE_LETTER_G, 6, 0);
+    e = made(NULL, ABUT_SHAPE_LETTER_E, 6, 0), *g0 = made(NULL, ABUT_SHAPE_LETTER_G, 6, 0);
     AUTO(mesh) g = shifted(g0, 0.35, 0.1, 0.07);
     AUTO(bvh) bvh = hierarchy_of(g, true);
     AUTO(map) map = map_of(e, 160);
@@ -222,8 +219,7 @@ TEST(measures_are_sums_over_texels) {
 
 TEST(exact_measures_are_those_of_pairs) {
     AUTO(mesh)
-    torus = made(NULL, ABUT_SHAPE_TORUS, 20, 10),
-    *ball = made(NULL, ABUT_SHAPE_ICOSPHERE, 3, 0);
+    torus = made(NULL, ABUT_SHAPE_TORUS, 20, 10), *ball = made(NULL, ABUT_SHAPE_ICOSPHERE, 3, 0);
     AUTO(bvh) ours = hierarchy_of(torus, false), *bvh = hierarchy_of(ball, false);
     AUTO(map) map = map_of(torus, 64);
     test_random random = {11};
@@ -258,8 +254,8 @@ TEST(exact_measures_are_those_of_pairs) {
 /* Penetration depths come from samples only: the error bound covers all of the surface. */
 TEST(exact_measures_of_bodies_that_overlap) {
     AUTO(mesh)
-    ball = made(NULL, ABUT_SHAPE_ICOSPHERE, 3, 0),
-    *box = made(NULL, ABUT_SHAPE_BOX, 3, 0), *cone = made(NULL, ABUT_SHAPE_CONE, 8, 1);
+    ball = made(NULL, ABUT_SHAPE_ICOSPHERE, 3, 0), *box = made(NULL, ABUT_SHAPE_BOX, 3, 0),
+    *cone = made(NULL, ABUT_SHAPE_CONE, 8, 1);
     AUTO(bvh) bvh = hierarchy_of(box, true);
     test_random random = {23};
     for (int round = 0; round < 8; round++) {
@@ -297,8 +293,8 @@ TEST(exact_measures_of_bodies_that_overlap) {
 /* Distances of one state of a body are not refined by another. */
 TEST(bodies_that_were_refitted) {
     AUTO(mesh)
-    ball = made(NULL, ABUT_SHAPE_ICOSPHERE, 2, 0),
-    *away = shifted(ball, 3, 0, 0), *near = shifted(ball, 2, 0, 0);
+    ball = made(NULL, ABUT_SHAPE_ICOSPHERE, 2, 0), *away = shifted(ball, 3, 0, 0),
+    *near = shifted(ball, 2, 0, 0);
     AUTO(bvh) bvh = hierarchy_of(away, true);
     AUTO(map) map = map_of(ball, 64);
     abut_map_measure_options options = abut_map_measure_options_default();
@@ -359,8 +355,7 @@ TEST(sizes_beyond_floats) {
 
 TEST(corners_have_values_too) { /* they may lie off all rows of samples */
     AUTO(mesh)
-    pot = made(NULL, ABUT_SHAPE_TEAPOT_SOLID, 0, 0),
-    *ball = made(NULL, ABUT_SHAPE_ICOSPHERE, 2, 0);
+    pot = made(NULL, ABUT_SHAPE_TEAPOT_SOLID, 0, 0), *ball = made(NULL, ABUT_SHAPE_ICOSPHERE, 2, 0);
     AUTO(bvh) bvh = hierarchy_of(ball, false);
     AUTO(map) map = map_of(pot, 512);
     find_one(map, bvh, 0);
@@ -376,8 +371,8 @@ TEST(corners_have_values_too) { /* they may lie off all rows of samples */
 /* Far nearer to the other surface than the samples are: what samples were rounded by counts. */
 TEST(upper_bounds_hold_next_to_the_other_surface) {
     AUTO(mesh)
-    e = made(NULL, ABUT_SHAPE_LETTER_E, 4, 0),
-    *here = shifted(e, 0.3, 0, 0.1), *g = made(NULL, ABUT_SHAPE_LETTER_G, 4, 0);
+    e = made(NULL, ABUT_SHAPE_LETTER_E, 4, 0), *here = shifted(e, 0.3, 0, 0.1),
+    *g = made(NULL, ABUT_SHAPE_LETTER_G, 4, 0);
     AUTO(map) map = map_of(e, 96);
     AUTO(bvh) bvh = hierarchy_of(g, false);
     assert_ok(abut_map_set_mesh(map, here));
@@ -397,8 +392,7 @@ TEST(upper_bounds_hold_next_to_the_other_surface) {
 
 TEST(values_anywhere_are_within_their_bounds) {
     AUTO(mesh)
-    e = made(NULL, ABUT_SHAPE_LETTER_E, 4, 0),
-    *g = made(NULL, ABUT_SHAPE_LETTER_G, 4, 0);
+    e = made(NULL, ABUT_SHAPE_LETTER_E, 4, 0), *g = made(NULL, ABUT_SHAPE_LETTER_G, 4, 0);
     const double shear[9] = {1, 10, 0, 0, 1, 0, 0.3, 0, 1};
     AUTO(map) map = map_of(e, 96);
     test_random random = {5};
@@ -552,8 +546,7 @@ TEST(sheets_that_lie_on_a_body_are_outside) {
 /* A rod through a ring that is too narrow: normals all around add up to nothing. */
 TEST(patches_have_the_volume_of_the_overlap) {
     AUTO(mesh)
-    ring = made(NULL, ABUT_SHAPE_TORUS, 32, 16),
-    *rod = made(NULL, ABUT_SHAPE_CYLINDER, 24, 1);
+    ring = made(NULL, ABUT_SHAPE_TORUS, 32, 16), *rod = made(NULL, ABUT_SHAPE_CYLINDER, 24, 1);
     const abut_box wide = abut_mesh_bounds(rod);
     const double k = 0.7 / (wide.hi.x - wide.lo.x), scale[9] = {k, 0, 0, 0, k, 0, 0, 0, 3};
     AUTO(mesh) here = moved(rod, scale, (abut_vec3){0.02, 0, 0});
@@ -634,8 +627,7 @@ TEST(what_is_not_legal_is_refused) {
 /* Far from the origin distances are still those of doubles. */
 TEST(places_far_from_the_origin) {
     AUTO(mesh)
-    e0 = made(NULL, ABUT_SHAPE_LETTER_E, 4, 0),
-    *g0 = made(NULL, ABUT_SHAPE_LETTER_G, 4, 0);
+    e0 = made(NULL, ABUT_SHAPE_LETTER_E, 4, 0), *g0 = made(NULL, ABUT_SHAPE_LETTER_G, 4, 0);
     AUTO(mesh) e = shifted(e0, 1e6, 1e6, 1e6), *g = shifted(g0, 1e6 + 0.9, 1e6, 1e6);
     AUTO(bvh) bvh = hierarchy_of(g, true);
     abut_collider other = abut_collider_from_bvh(bvh, abut_pose_identity());
@@ -696,8 +688,7 @@ TEST_THREADS(answers_do_not_depend_on_threads) {
         test_memory memory = {0};
         abut_context *context = test_context(&memory, threads);
         AUTO(mesh)
-        e = made(context, ABUT_SHAPE_LETTER_E, 5, 0),
-        *g = made(context, ABUT_SHAPE_LETTER_G, 5, 0);
+        e = made(context, ABUT_SHAPE_LETTER_E, 5, 0), *g = made(context, ABUT_SHAPE_LETTER_G, 5, 0);
         AUTO(bvh) bvh = hierarchy_of(g, true);
         AUTO(map) map = map_of(e, 160);
         find_one(map, bvh, 0);

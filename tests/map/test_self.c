@@ -330,8 +330,7 @@ TEST(boxes_are_as_thick_as_they_are) {
 TEST(surfaces_that_have_moved) {
     const double wide[9] = {2, 0, 0, 0, 0.5, 0, 0.3, 0, 1};
     AUTO(mesh)
-    mesh = made(NULL, ABUT_SHAPE_TORUS, 8, 6),
-    *later = moved(mesh, wide, (abut_vec3){1, 2, 3});
+    mesh = made(NULL, ABUT_SHAPE_TORUS, 8, 6), *later = moved(mesh, wide, (abut_vec3){1, 2, 3});
     AUTO(map) map = map_of(mesh, 32);
     around a = around_all(later, 1, 0, HUGE_VAL);
     find_self(map, 0, 0, 0);
@@ -371,8 +370,7 @@ static void check_limits(const abut_map *map, const abut_map_sample *sample,
 TEST(balls_and_rings_are_as_thick_as_they_are) {
     /* normals of facets are off by up to 5 degrees, and so are balls by some percent */
     AUTO(mesh)
-    ball = made(NULL, ABUT_SHAPE_ICOSPHERE, 12, 0),
-    *ring = made(NULL, ABUT_SHAPE_TORUS, 72, 36);
+    ball = made(NULL, ABUT_SHAPE_ICOSPHERE, 12, 0), *ring = made(NULL, ABUT_SHAPE_TORUS, 72, 36);
     const double radius = abut_shape_default(ABUT_SHAPE_ICOSPHERE).radius,
                  tube = abut_shape_default(ABUT_SHAPE_TORUS).radius2;
     AUTO(map) map = map_of(ball, 80);

@@ -6,7 +6,6 @@
 
 enum { PARTICLE_GRAIN = 128, LIST_FIELDS = 64 };
 
-_Static_assert(RADIAL_COORDINATE_MAX == ABUT_COORDINATE_MAX, "the same limit on a device");
 _Static_assert(sizeof(radial_result) == sizeof(abut_radial_hit),
                "abut_radial_hit has the layout of radial_result");
 

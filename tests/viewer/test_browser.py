@@ -49,7 +49,7 @@ def window(browser):
     """The middle of the window, where no card is, as the browser shows it: colours, mean brightness."""
     browser.drawn()
     _, height, rows = browser.screenshot()
-    pixels = b"".join(row[3 * 300:3 * 1000] for row in rows[90:height - 120:3])
+    pixels = b"".join(row[3 * 150:3 * 500] for row in rows[45:height - 60])
     return len({pixels[i:i + 3] for i in range(0, len(pixels), 3)}), sum(pixels) / len(pixels)
 
 

@@ -8,9 +8,9 @@
 static const abut_pose still = {{0, 0, 0, 0}, {0, 0, 0}};
 
 static const pair_slab *walls_of(const abut_bvh *bvh) {
-    const pair_slab *walls = abuti_pair_slabs(bvh, UINT32_MAX);
+    const pair_slabs *walls = abuti_pair_slabs(bvh, bvh->leaf_count);
     assert_non_null(walls);
-    return walls;
+    return walls->slabs;
 }
 
 /* All triangles below a place are in its wall; gives how many, and calls itself for those further

@@ -9,9 +9,9 @@ static const abut_pose still = {{0, 0, 0, 0}, {0, 0, 0}};
 
 /* Creates them after any number of queries. */
 static const pair_disc *discs_of(const abut_bvh *bvh) {
-    const pair_disc *discs = abuti_pair_discs(bvh, bvh->leaf_count);
-    assert_non_null(discs);
-    return discs;
+    const pair_slabs *slabs = abuti_pair_slabs(bvh, bvh->leaf_count);
+    assert_non_null(slabs);
+    return slabs->discs;
 }
 
 /* All triangles below a place are in its disc; calls itself for those further down. */
@@ -136,7 +136,7 @@ TEST(answers_with_discs) {
                                                    i < 20 ? 1 : 0.5, vec(0, 0, 0)));
             if (i == 20) {
                 assert_ok(abut_bvh_set_mesh(asked, small));
-                assert_null(abuti_pair_discs(asked, 0));
+                assert_null(abuti_pair_slabs(asked, 0));
                 if (k)
                     fail_next(asked, &memory);
             }

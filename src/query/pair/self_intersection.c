@@ -27,9 +27,8 @@
 #include <assert.h>
 
 enum {
-    TASKS_MAX = 64,          /* between two progress reports */
-    ITEMS_PER_TASK = 64,     /* at most */
-    INITIAL_ITEMS_MIN = 1024 /* pairs of nodes at the start, so that all threads have some */
+    TASKS_MAX = 64,      /* between two progress reports */
+    ITEMS_PER_TASK = 64, /* at most */
 };
 
 enum { LEAVES_PER_TASK = 1024, PAIRS_PER_TASK = 1024 };
@@ -162,35 +161,6 @@ static abut_status add_to_pool(self_search *s, const node_pair *pairs, uint32_t 
     return status;
 }
 
-/* Opens pairs of nodes level by level, from the root, until there are enough for all threads. */
-static abut_status fill_pool(self_search *s) {
-    node_pair root = {0, 0}, opened[BVH_WIDTH * BVH_WIDTH];
-    abut_status status = add_to_pool(s, &root, 1, 1);
-    uint32_t (*open)(const self_search *, node_pair, node_pair *, uint32_t) =
-        ABUTI_BY_LANES(abuti_pair_self_open);
-    bool more = true;
-    while (!status && more && s->pool_count < INITIAL_ITEMS_MIN) {
-        work_item *old = s->pool;
-        size_t old_count = s->pool_count;
-        s->pool = NULL;
-        s->pool_count = s->pool_capacity = 0;
-        more = false;
-        for (size_t i = 0; i < old_count && !status; i++) {
-            bool leaves = is_leaf_pair(old[i].pair);
-            uint32_t count = leaves ? 0 : open(s, old[i].pair, opened, 0);
-            if (leaves)
-                opened[count++] = old[i].pair;
-            more = more || !leaves;
-            if (count)
-                status = add_to_pool(s, opened, count, old[i].weight / (float)count);
-            else
-                s->progress += (double)old[i].weight;
-        }
-        abuti_release(s->bvh->context, old);
-    }
-    return status;
-}
-
 /* Collects the pairs that a task found, or only counts them if there are more than keys_max. */
 static abut_status collect_found(self_search *s, const task_output *out) {
     abut_context *context = s->bvh->context;
@@ -246,7 +216,8 @@ static abut_status run_tasks(self_search *s) {
 }
 
 static abut_status run_search(self_search *s, const char *function) {
-    abut_status status = fill_pool(s);
+    const node_pair root = {0, 0};
+    abut_status status = add_to_pool(s, &root, 1, 1);
     while (!status && s->pool_count && !(s->any && s->count)) {
         status = run_tasks(s);
         if (!status && s->work > s->limit && !(s->any && s->count))

@@ -108,60 +108,8 @@ TEST(discs) {
     assert_true(least < 0.05);
 }
 
-/* Lets the next allocation fail, which is not one of containment. */
-static void fail_next(const abut_bvh *bvh, test_memory *memory) {
-    const bvh_interior *interior;
-    const bvh_components *parts;
-    assert_ok(abuti_bvh_interior(bvh, &interior));
-    assert_ok(abuti_bvh_components(bvh, &parts));
-    memory->fail_at = memory->calls + 1;
-}
-
-/* Answers are the same with discs and without, also after a refit and where no memory is left for
- * them; and they are made after a while. */
-TEST(answers_with_discs) {
-    for (int k = 0; k < 2; k++) {
-        test_random random = {3};
-        test_memory memory = {0};
-        abut_context *context = test_context(&memory, 1);
-        abut_mesh *sphere = make_shape(context, ABUT_SHAPE_ICOSPHERE, 8), *small = NULL;
-        abut_bvh *asked = NULL;
-        assert_ok(abut_mesh_transform(sphere, 0.5, still, &small));
-        assert_ok(abut_bvh_create(sphere, NULL, &asked));
-        if (k)
-            fail_next(asked, &memory);
-        int made = 0;
-        for (int i = 0; i < 40; i++) {
-            abut_bvh *fresh = hierarchy(make_moved(make_shape(NULL, ABUT_SHAPE_ICOSPHERE, 8),
-                                                   i < 20 ? 1 : 0.5, vec(0, 0, 0)));
-            if (i == 20) {
-                assert_ok(abut_bvh_set_mesh(asked, small));
-                assert_null(abuti_pair_slabs(asked, 0));
-                if (k)
-                    fail_next(asked, &memory);
-            }
-            abut_pose at = any_pose(&random, 0);
-            at.translation = random_vec(&random, 3);
-            abut_separation with, without;
-            abut_collider here = abut_collider_from_bvh(asked, still),
-                          there = abut_collider_from_bvh(asked, at);
-            assert_ok(abut_pair_distance(&here, &there, NULL, NULL, &with));
-            here.shape.body.bvh = there.shape.body.bvh = fresh;
-            assert_ok(abut_pair_distance(&here, &there, NULL, NULL, &without));
-            assert_memory_equal(&with, &without, sizeof with);
-            made += asked->parts.first != NULL;
-            abut_bvh_destroy(fresh);
-        }
-        assert_true(made > 20);
-        assert_true(memory.calls > memory.fail_at);
-        abut_bvh_destroy(asked);
-        abut_mesh_destroy(small);
-        abut_mesh_destroy(sphere);
-        abut_context_destroy(context);
-    }
-}
-
-/* The same for triangles of every kind, in all places and sizes. */
+/* Distances are the same with discs and without, for triangles of every kind, in all places and
+ * sizes. test_closest_ties.c has searches that make them, refits, and failures of memory. */
 TEST(soups_with_discs) {
     test_random random = {23};
     abut_pair_options options = abut_pair_options_default();
@@ -194,25 +142,4 @@ TEST(soups_with_discs) {
             }
         }
     assert_true(apart > 20);
-}
-
-/* A long search makes discs for itself. */
-TEST(long_search) {
-    abut_bvh *inner = hierarchy(make_shape(NULL, ABUT_SHAPE_ICOSPHERE, 20));
-    abut_bvh *outer =
-        hierarchy(make_moved(make_shape(NULL, ABUT_SHAPE_ICOSPHERE, 20), 1.25, vec(0, 0, 0)));
-    abut_pair_options options = abut_pair_options_default();
-    abut_separation found, again;
-    test_random random = {9};
-    abut_collider a = abut_collider_from_bvh(inner, still),
-                  b = abut_collider_from_bvh(outer, any_pose(&random, 0));
-    options.surface_only = true;
-    b.pose.translation = vec(0.01, 0.02, 0);
-    assert_ok(abut_pair_distance(&a, &b, &options, NULL, &found));
-    assert_non_null(inner->parts.first);
-    assert_non_null(outer->parts.first);
-    assert_ok(abut_pair_distance(&a, &b, &options, NULL, &again));
-    assert_memory_equal(&found, &again, sizeof found);
-    abut_bvh_destroy(inner);
-    abut_bvh_destroy(outer);
 }

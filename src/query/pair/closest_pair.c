@@ -150,8 +150,7 @@ static double prune_distance(const closest_search *s) {
 /* Whether two triangles are further apart than `distance`, by their projections. */
 static bool triangles_exceed(const closest_search *s, const abut_triangle *a,
                              const abut_triangle *b, double distance) {
-    return pair_projections_exceed(&s->closest, a, b, distance, s->frame->position_error) ||
-           (s->has_witness && pair_normals_exceed(a, b, distance));
+    return pair_projections_exceed(&s->closest, a, b, distance, s->frame->position_error);
 }
 
 /* Adds a pair that ties with the best. Which pair is the lowest in the end depends on the final

@@ -14,38 +14,24 @@ static const pair_disc *discs_of(const abut_bvh *bvh) {
     return slabs->discs;
 }
 
-/* All triangles below a place are in its disc; calls itself for those further down. */
-static uint32_t check_discs(const abut_bvh *bvh, const pair_disc *discs, uint32_t node,
-                            uint32_t *list) {
-    uint32_t count = 0;
-    for (uint32_t slot = 0; slot < BVH_WIDTH; slot++) {
-        uint32_t child = bvh->nodes[node].child[slot], first = count;
-        if (child == ABUT_NONE)
-            continue;
-        if (child & BVH_LEAF)
-            for (uint32_t i = 0; i < BVH_WIDTH; i++)
-                list[count++] = bvh->order[(child & ~BVH_LEAF) * BVH_WIDTH + i];
-        else
-            count += check_discs(bvh, discs, child, list + count);
-        double m[3], c[3], length_sq = 0;
-        for (int k = 0; k < 3; k++) {
-            m[k] = discs[node].m[k][slot];
-            length_sq += m[k] * m[k];
-            c[k] = 0.5 * ((double)bvh->nodes[node].lo[k][slot] + bvh->nodes[node].hi[k][slot]) +
-                   m[k] * discs[node].s[slot];
-        }
-        assert_true(fabs(length_sq - 1) < 1e-6);
-        vec3 axis = v3(m[0], m[1], m[2]), centre = v3(c[0], c[1], c[2]);
-        for (uint32_t i = 3 * first; i < 3 * count; i++) {
+/* All triangles below a place are in its disc. */
+static void check_discs(const abut_bvh *bvh, const pair_disc *discs) {
+    uint32_t list[4096];
+    for (uint32_t place = 0; place < BVH_WIDTH * bvh->node_count; place++) {
+        const uint32_t count = list_below(bvh, place, list), slot = place % BVH_WIDTH;
+        const pair_disc *disc = &discs[place / BVH_WIDTH];
+        const vec3 m = v3(disc->m[0][slot], disc->m[1][slot], disc->m[2][slot]);
+        const vec3 centre = v3_along(pair_box_centre(bvh, place), disc->s[slot], m);
+        for (uint32_t i = 0; i < 3 * count; i++) {
             uint32_t corner = bvh->mesh->indices[3 * (size_t)list[i / 3] + i % 3];
             vec3 from = v3_sub(v3_scale(bvh->mesh->positions[corner], bvh->scale), centre);
-            double along = v3_dot(from, axis) / sqrt(length_sq);
-            assert_true(fabs(along) <= discs[node].t[slot]);
-            assert_true(v3_dot(from, from) - along * along <=
-                        (double)discs[node].r[slot] * discs[node].r[slot]);
+            double along = v3_dot(from, m) / v3_length(m);
+            assert_true(fabs(v3_length(m) - 1) < 1e-6);
+            assert_true(fabs(along) <= disc->t[slot]);
+            assert_true(v3_length_sq(from) - along * along <=
+                        (double)disc->r[slot] * disc->r[slot]);
         }
     }
-    return count;
 }
 
 /* No bound of two discs is beyond the triangles of leaves in them. How much nearer it is than that,
@@ -92,15 +78,14 @@ static double check_bounds(const abut_bvh *a, abut_pose at_a, const abut_bvh *b,
 
 TEST(discs) {
     test_random random = {17};
-    uint32_t list[4096];
     double least = 1;
     for (int i = 0; i < SOUP_COUNT + 4; i++) {
         abut_bvh *a = hierarchy(i < SOUP_COUNT ? make_kind(NULL, (soup_kind)i, 60, 7)
                                                : make_shape(NULL, ABUT_SHAPE_TORUS, 10));
         abut_bvh *b = hierarchy(
             make_moved(make_shape(NULL, ABUT_SHAPE_ICOSPHERE, 2), i % 2 ? 1 : 0.02, vec(0, 0, 0)));
-        check_discs(a, discs_of(a), 0, list);
-        check_discs(b, discs_of(b), 0, list);
+        check_discs(a, discs_of(a));
+        check_discs(b, discs_of(b));
         least = fmin(least, check_bounds(a, any_pose(&random, 0.1), b, any_pose(&random, 3)));
         abut_bvh_destroy(a);
         abut_bvh_destroy(b);

@@ -15,21 +15,6 @@ static const pair_slabs *slabs_of(const abut_bvh *bvh) {
     return slabs;
 }
 
-/* Which triangles are below a place, by their numbers in `order`. */
-static uint32_t list_below(const abut_bvh *bvh, uint32_t place, uint32_t *list) {
-    uint32_t child = bvh->nodes[place / BVH_WIDTH].child[place % BVH_WIDTH], count = 0;
-    if (child == ABUT_NONE)
-        return 0;
-    if (!(child & BVH_LEAF)) {
-        for (uint32_t slot = 0; slot < BVH_WIDTH; slot++)
-            count += list_below(bvh, child * BVH_WIDTH + slot, list + count);
-        return count;
-    }
-    for (uint32_t i = 0; i < bvh_leaf_fill(bvh, child & ~BVH_LEAF); i++)
-        list[count++] = bvh->order[(child & ~BVH_LEAF) * BVH_WIDTH + i];
-    return count;
-}
-
 typedef struct counts {
     int beyond, excluded;
 } counts;

@@ -126,14 +126,6 @@ static bool edge_is_culled(const feature_query *t, size_t i) {
     return contact_edge_is_far(t->view, t->frame, end[0], end[1]);
 }
 
-void abuti_contact_test_features(const abut_field *field, const contact_frame *frame,
-                                 const contact_point *points, size_t count, size_t edges,
-                                 contact_found *found) {
-    feature_query t = {&field->view, frame, points, points + count, count};
-    for (size_t i = 0; i < count + edges; i++)
-        found[i] = test_feature(&t, i);
-}
-
 /* Contacts of the features that were tested, in the order of balls, with keys that sort them by
  * feature. */
 typedef struct feature_hits {

@@ -69,11 +69,6 @@ contact_frame abuti_contact_frame(const abut_field *field, const contact_motion 
 
 /* Adds a contact, which is stored if it is within the capacity. */
 void abuti_contact_add(contact_call *call, const abut_contact *contact);
-/* Tests `count` points and then `edges` pairs of end points against a field; found[i] is the result
- * of feature i. */
-void abuti_contact_test_features(const abut_field *field, const contact_frame *frame,
-                                 const contact_point *points, size_t count, size_t edges,
-                                 contact_found *found);
 
 /* ---- two bodies ---- */
 

@@ -112,7 +112,7 @@ enum {
     ABUT_PREPARE_OVERLAP = 2,  /* overlap tests and rigid sweeps: components and boundary of the
                                 * surface; a few bytes if it is closed, up to 20 per triangle if it
                                 * is open */
-    ABUT_PREPARE_DISTANCE = 4, /* OVERLAP and RAYS, and for distances: bounds by discs and planes,
+    ABUT_PREPARE_DISTANCE = 4, /* OVERLAP and RAYS, and for distances: bounds along mean normals,
                                 * about 30 bytes per triangle */
     ABUT_PREPARE_CONTACTS = 8, /* DISTANCE, and for abut_contact_find(): topology and components,
                                 * about 125 bytes per triangle */

@@ -8,54 +8,40 @@
 static const abut_pose still = {{0, 0, 0, 0}, {0, 0, 0}};
 
 static const pair_slab *walls_of(const abut_bvh *bvh) {
-    const pair_slab *walls = abuti_pair_slabs(bvh, UINT32_MAX);
+    const pair_slabs *walls = abuti_pair_slabs(bvh, bvh->leaf_count);
     assert_non_null(walls);
-    return walls;
+    return walls->slabs;
 }
 
-/* All triangles below a place are in its wall; gives how many, and calls itself for those further
- * down. */
-static uint32_t check_walls(const abut_bvh *bvh, const pair_slab *walls, uint32_t node,
-                            uint32_t *list) {
-    uint32_t count = 0;
-    for (uint32_t slot = 0; slot < BVH_WIDTH; slot++) {
-        uint32_t child = bvh->nodes[node].child[slot], begin = count, first = ABUT_NONE;
-        const pair_slab *wall = &walls[node * BVH_WIDTH + slot];
-        if (child == ABUT_NONE)
-            continue;
-        if (child & BVH_LEAF)
-            for (uint32_t i = 0; i < bvh_leaf_fill(bvh, child & ~BVH_LEAF); i++)
-                list[count++] = bvh->order[(child & ~BVH_LEAF) * BVH_WIDTH + i];
-        else
-            count += check_walls(bvh, walls, child, list + count);
-        vec3 m = v3(wall->m[0], wall->m[1], wall->m[2]);
-        vec3 middle = pair_box_centre(bvh, node * BVH_WIDTH + slot);
-        assert_true(fabs(v3_dot(m, m) - 1) < 1e-15);
-        for (uint32_t i = begin; i < count; i++)
-            first = list[i] < first ? list[i] : first;
-        assert_int_equal(wall->first, first);
-        test_random random = {node * 4 + slot};
-        for (uint32_t i = 3 * begin; i < 3 * count; i++) {
+/* All triangles below a place are in its wall. */
+static void check_walls(const abut_bvh *bvh, const pair_slab *walls) {
+    uint32_t list[4096];
+    for (uint32_t place = 0; place < BVH_WIDTH * bvh->node_count; place++) {
+        const uint32_t count = list_below(bvh, place, list);
+        const pair_slab *wall = &walls[place];
+        const vec3 m = v3(wall->m[0], wall->m[1], wall->m[2]), middle = pair_box_centre(bvh, place);
+        uint32_t first = ABUT_NONE;
+        test_random random = {place};
+        for (uint32_t i = 0; i < 3 * count; i++) {
             uint32_t corner = bvh->mesh->indices[3 * (size_t)list[i / 3] + i % 3];
             vec3 from = v3_sub(v3_scale(bvh->mesh->positions[corner], bvh->scale), middle);
             double along = v3_dot(from, m);
             assert_true(along >= wall->lo && along <= wall->hi);
             assert_true(v3_length(v3_sub(from, v3_scale(m, along))) <= wall->r);
-            vec3 n = random_vec(&random, 1);
-            n = v3_scale(n, 1 / v3_length(n));
+            vec3 n = v3_normalise(random_vec(&random, 1));
             assert_true(v3_dot(n, from) <= slab_reach(wall, n) + 1e-15);
+            first = list[i / 3] < first ? list[i / 3] : first;
         }
+        assert_true(!count || (wall->first == first && fabs(v3_dot(m, m) - 1) < 1e-15));
     }
-    return count;
 }
 
 TEST(walls) {
-    uint32_t list[4096];
     for (int i = 0; i < SOUP_COUNT + 2; i++) {
         abut_bvh *bvh = hierarchy(
             i < SOUP_COUNT ? make_kind(NULL, (soup_kind)i, 300, 7)
                            : make_shape(NULL, i % 2 ? ABUT_SHAPE_TORUS : ABUT_SHAPE_BOX, 10));
-        assert_int_equal(check_walls(bvh, walls_of(bvh), 0, list), bvh->triangle_count);
+        check_walls(bvh, walls_of(bvh));
         abut_bvh_destroy(bvh);
     }
     /* A wall of many triangles, turned, is flat to the last digits. */

@@ -9,43 +9,29 @@ static const abut_pose still = {{0, 0, 0, 0}, {0, 0, 0}};
 
 /* Creates them after any number of queries. */
 static const pair_disc *discs_of(const abut_bvh *bvh) {
-    const pair_disc *discs = abuti_pair_discs(bvh, bvh->leaf_count);
-    assert_non_null(discs);
-    return discs;
+    const pair_slabs *slabs = abuti_pair_slabs(bvh, bvh->leaf_count);
+    assert_non_null(slabs);
+    return slabs->discs;
 }
 
-/* All triangles below a place are in its disc; calls itself for those further down. */
-static uint32_t check_discs(const abut_bvh *bvh, const pair_disc *discs, uint32_t node,
-                            uint32_t *list) {
-    uint32_t count = 0;
-    for (uint32_t slot = 0; slot < BVH_WIDTH; slot++) {
-        uint32_t child = bvh->nodes[node].child[slot], first = count;
-        if (child == ABUT_NONE)
-            continue;
-        if (child & BVH_LEAF)
-            for (uint32_t i = 0; i < BVH_WIDTH; i++)
-                list[count++] = bvh->order[(child & ~BVH_LEAF) * BVH_WIDTH + i];
-        else
-            count += check_discs(bvh, discs, child, list + count);
-        double m[3], c[3], length_sq = 0;
-        for (int k = 0; k < 3; k++) {
-            m[k] = discs[node].m[k][slot];
-            length_sq += m[k] * m[k];
-            c[k] = 0.5 * ((double)bvh->nodes[node].lo[k][slot] + bvh->nodes[node].hi[k][slot]) +
-                   m[k] * discs[node].s[slot];
-        }
-        assert_true(fabs(length_sq - 1) < 1e-6);
-        vec3 axis = v3(m[0], m[1], m[2]), centre = v3(c[0], c[1], c[2]);
-        for (uint32_t i = 3 * first; i < 3 * count; i++) {
+/* All triangles below a place are in its disc. */
+static void check_discs(const abut_bvh *bvh, const pair_disc *discs) {
+    uint32_t list[4096];
+    for (uint32_t place = 0; place < BVH_WIDTH * bvh->node_count; place++) {
+        const uint32_t count = list_below(bvh, place, list), slot = place % BVH_WIDTH;
+        const pair_disc *disc = &discs[place / BVH_WIDTH];
+        const vec3 m = v3(disc->m[0][slot], disc->m[1][slot], disc->m[2][slot]);
+        const vec3 centre = v3_along(pair_box_centre(bvh, place), disc->s[slot], m);
+        for (uint32_t i = 0; i < 3 * count; i++) {
             uint32_t corner = bvh->mesh->indices[3 * (size_t)list[i / 3] + i % 3];
             vec3 from = v3_sub(v3_scale(bvh->mesh->positions[corner], bvh->scale), centre);
-            double along = v3_dot(from, axis) / sqrt(length_sq);
-            assert_true(fabs(along) <= discs[node].t[slot]);
-            assert_true(v3_dot(from, from) - along * along <=
-                        (double)discs[node].r[slot] * discs[node].r[slot]);
+            double along = v3_dot(from, m) / v3_length(m);
+            assert_true(fabs(v3_length(m) - 1) < 1e-6);
+            assert_true(fabs(along) <= disc->t[slot]);
+            assert_true(v3_length_sq(from) - along * along <=
+                        (double)disc->r[slot] * disc->r[slot]);
         }
     }
-    return count;
 }
 
 /* No bound of two discs is beyond the triangles of leaves in them. How much nearer it is than that,
@@ -92,15 +78,14 @@ static double check_bounds(const abut_bvh *a, abut_pose at_a, const abut_bvh *b,
 
 TEST(discs) {
     test_random random = {17};
-    uint32_t list[4096];
     double least = 1;
     for (int i = 0; i < SOUP_COUNT + 4; i++) {
         abut_bvh *a = hierarchy(i < SOUP_COUNT ? make_kind(NULL, (soup_kind)i, 60, 7)
                                                : make_shape(NULL, ABUT_SHAPE_TORUS, 10));
         abut_bvh *b = hierarchy(
             make_moved(make_shape(NULL, ABUT_SHAPE_ICOSPHERE, 2), i % 2 ? 1 : 0.02, vec(0, 0, 0)));
-        check_discs(a, discs_of(a), 0, list);
-        check_discs(b, discs_of(b), 0, list);
+        check_discs(a, discs_of(a));
+        check_discs(b, discs_of(b));
         least = fmin(least, check_bounds(a, any_pose(&random, 0.1), b, any_pose(&random, 3)));
         abut_bvh_destroy(a);
         abut_bvh_destroy(b);
@@ -108,60 +93,8 @@ TEST(discs) {
     assert_true(least < 0.05);
 }
 
-/* Lets the next allocation fail, which is not one of containment. */
-static void fail_next(const abut_bvh *bvh, test_memory *memory) {
-    const bvh_interior *interior;
-    const bvh_components *parts;
-    assert_ok(abuti_bvh_interior(bvh, &interior));
-    assert_ok(abuti_bvh_components(bvh, &parts));
-    memory->fail_at = memory->calls + 1;
-}
-
-/* Answers are the same with discs and without, also after a refit and where no memory is left for
- * them; and they are made after a while. */
-TEST(answers_with_discs) {
-    for (int k = 0; k < 2; k++) {
-        test_random random = {3};
-        test_memory memory = {0};
-        abut_context *context = test_context(&memory, 1);
-        abut_mesh *sphere = make_shape(context, ABUT_SHAPE_ICOSPHERE, 8), *small = NULL;
-        abut_bvh *asked = NULL;
-        assert_ok(abut_mesh_transform(sphere, 0.5, still, &small));
-        assert_ok(abut_bvh_create(sphere, NULL, &asked));
-        if (k)
-            fail_next(asked, &memory);
-        int made = 0;
-        for (int i = 0; i < 40; i++) {
-            abut_bvh *fresh = hierarchy(make_moved(make_shape(NULL, ABUT_SHAPE_ICOSPHERE, 8),
-                                                   i < 20 ? 1 : 0.5, vec(0, 0, 0)));
-            if (i == 20) {
-                assert_ok(abut_bvh_set_mesh(asked, small));
-                assert_null(abuti_pair_discs(asked, 0));
-                if (k)
-                    fail_next(asked, &memory);
-            }
-            abut_pose at = any_pose(&random, 0);
-            at.translation = random_vec(&random, 3);
-            abut_separation with, without;
-            abut_collider here = abut_collider_from_bvh(asked, still),
-                          there = abut_collider_from_bvh(asked, at);
-            assert_ok(abut_pair_distance(&here, &there, NULL, NULL, &with));
-            here.shape.body.bvh = there.shape.body.bvh = fresh;
-            assert_ok(abut_pair_distance(&here, &there, NULL, NULL, &without));
-            assert_memory_equal(&with, &without, sizeof with);
-            made += asked->parts.first != NULL;
-            abut_bvh_destroy(fresh);
-        }
-        assert_true(made > 20);
-        assert_true(memory.calls > memory.fail_at);
-        abut_bvh_destroy(asked);
-        abut_mesh_destroy(small);
-        abut_mesh_destroy(sphere);
-        abut_context_destroy(context);
-    }
-}
-
-/* The same for triangles of every kind, in all places and sizes. */
+/* Distances are the same with discs and without, for triangles of every kind, in all places and
+ * sizes. test_closest_ties.c has searches that make them, refits, and failures of memory. */
 TEST(soups_with_discs) {
     test_random random = {23};
     abut_pair_options options = abut_pair_options_default();
@@ -194,25 +127,4 @@ TEST(soups_with_discs) {
             }
         }
     assert_true(apart > 20);
-}
-
-/* A long search makes discs for itself. */
-TEST(long_search) {
-    abut_bvh *inner = hierarchy(make_shape(NULL, ABUT_SHAPE_ICOSPHERE, 20));
-    abut_bvh *outer =
-        hierarchy(make_moved(make_shape(NULL, ABUT_SHAPE_ICOSPHERE, 20), 1.25, vec(0, 0, 0)));
-    abut_pair_options options = abut_pair_options_default();
-    abut_separation found, again;
-    test_random random = {9};
-    abut_collider a = abut_collider_from_bvh(inner, still),
-                  b = abut_collider_from_bvh(outer, any_pose(&random, 0));
-    options.surface_only = true;
-    b.pose.translation = vec(0.01, 0.02, 0);
-    assert_ok(abut_pair_distance(&a, &b, &options, NULL, &found));
-    assert_non_null(inner->parts.first);
-    assert_non_null(outer->parts.first);
-    assert_ok(abut_pair_distance(&a, &b, &options, NULL, &again));
-    assert_memory_equal(&found, &again, sizeof found);
-    abut_bvh_destroy(inner);
-    abut_bvh_destroy(outer);
 }

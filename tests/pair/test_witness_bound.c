@@ -9,25 +9,10 @@ enum { TRIANGLES = 60 };
 
 static const abut_pose still = {{0, 0, 0, 0}, {0, 0, 0}};
 
-static const pair_disc *discs_of(const abut_bvh *bvh) {
-    const pair_disc *discs = abuti_pair_discs(bvh, bvh->leaf_count);
-    assert_non_null(discs);
-    return discs;
-}
-
-/* Which triangles are below a place, by their numbers in `order`. */
-static uint32_t list_below(const abut_bvh *bvh, uint32_t place, uint32_t *list) {
-    uint32_t child = bvh->nodes[place / BVH_WIDTH].child[place % BVH_WIDTH], count = 0;
-    if (child == ABUT_NONE)
-        return 0;
-    if (!(child & BVH_LEAF)) {
-        for (uint32_t slot = 0; slot < BVH_WIDTH; slot++)
-            count += list_below(bvh, child * BVH_WIDTH + slot, list + count);
-        return count;
-    }
-    for (uint32_t i = 0; i < bvh_leaf_fill(bvh, child & ~BVH_LEAF); i++)
-        list[count++] = bvh->order[(child & ~BVH_LEAF) * BVH_WIDTH + i];
-    return count;
+static const pair_slabs *slabs_of(const abut_bvh *bvh) {
+    const pair_slabs *slabs = abuti_pair_slabs(bvh, bvh->leaf_count);
+    assert_non_null(slabs);
+    return slabs;
 }
 
 typedef struct counts {
@@ -40,7 +25,7 @@ static void check_line(const abut_bvh *a, const abut_bvh *b, abut_pose at, test_
     static double distance[TRIANGLES][TRIANGLES];
     const abut_collider posed[2] = {abut_collider_from_bvh(a, still),
                                     abut_collider_from_bvh(b, at)};
-    const pair_disc *discs[2] = {discs_of(a), discs_of(b)};
+    const pair_slabs *slabs[2] = {slabs_of(a), slabs_of(b)};
     uint32_t list[2][TRIANGLES];
     pair_frame frame;
     witness_bound line;
@@ -60,7 +45,7 @@ static void check_line(const abut_bvh *a, const abut_bvh *b, abut_pose at, test_
         }
     if (!(least.distance > 0))
         return;
-    abuti_witness_bound_start(&line, &frame, discs, &least);
+    abuti_witness_bound_start(&line, &frame, slabs, &least);
     for (int turn = 0; turn < 3; turn++) {
         double most =
             (turn < 2 ? least : closest).distance * (1 + turn * test_random_real(random, 0, 1)) +
@@ -89,14 +74,14 @@ static void check_line(const abut_bvh *a, const abut_bvh *b, abut_pose at, test_
 static double check_corners(const abut_bvh *a, const abut_bvh *b, abut_pose at) {
     const abut_collider posed[2] = {abut_collider_from_bvh(a, still),
                                     abut_collider_from_bvh(b, at)};
-    const pair_disc *discs[2] = {discs_of(a), discs_of(b)};
+    const pair_slabs *slabs[2] = {slabs_of(a), slabs_of(b)};
     const abut_bvh *bvh[2] = {a, b};
     uint32_t list[2][TRIANGLES];
     double worst = 0;
     pair_frame frame;
     witness_bound line;
     assert_true(init_frame(&posed[0], &posed[1], &frame));
-    abuti_witness_bound_start(&line, &frame, discs,
+    abuti_witness_bound_start(&line, &frame, slabs,
                               &(closest_pair){1, {0, 0, 0}, {1, 0, 0}}); /* any will do */
     for (uint32_t i = 0; i < BVH_WIDTH * a->node_count; i++)
         for (uint32_t j = 0; j < BVH_WIDTH * b->node_count; j++) {
@@ -174,7 +159,7 @@ TEST(middles_on_the_line) {
     const uint32_t triangle[1][3] = {{0, 1, 2}}, place[2] = {0, 0};
     test_random random = {47};
     abut_bvh *bvh = hierarchy(test_mesh(NULL, corners, 3, triangle, 1));
-    const pair_disc *discs[2] = {discs_of(bvh), discs_of(bvh)};
+    const pair_slabs *slabs[2] = {slabs_of(bvh), slabs_of(bvh)};
     for (uint32_t i = 0; i < 1000; i++) {
         const vec3 way = v3_normalise(random_vec(&random, 1));
         const abut_collider posed[2] = {
@@ -183,7 +168,7 @@ TEST(middles_on_the_line) {
         pair_frame frame;
         witness_bound line;
         assert_true(init_frame(&posed[0], &posed[1], &frame));
-        abuti_witness_bound_start(&line, &frame, discs,
+        abuti_witness_bound_start(&line, &frame, slabs,
                                   &(closest_pair){3, {0, 0, 0}, v3_scale(way, 3)});
         assert_false(abuti_witness_bound_excludes(&line, place, 3, true));
     }
@@ -220,7 +205,7 @@ static abut_bvh *pipe(double radius, double height, uint32_t segments, uint32_t 
     return hierarchy(mesh);
 }
 
-/* Pipes that pass each other, a thin one or one as thick, and rings: the same with discs and the
+/* Pipes that pass each other, a thin one or one as thick, and rings: the same with slabs and the
  * line as without both. */
 TEST(pipes_and_rings) {
     enum { POSES = 30, KINDS = 3 };
@@ -235,7 +220,7 @@ TEST(pipes_and_rings) {
             list[1] = k == 1 ? pipe(0.02, 4, 6, 150) : list[0];
         }
         for (int i = 0; i < 2; i++) {
-            discs_of(with[i]);
+            slabs_of(with[i]);
             atomic_store(&without[i]->pair_steps, SIZE_MAX / 2); /* as if they were being made */
         }
         for (int i = 0; i < POSES; i++) {

@@ -18,7 +18,7 @@ import sys
 # Ways in for tests: faults, and looks inside.
 FOR_TESTS = """
 abuti_contact_frame_of abuti_progress_interval abuti_bvh_device_upload
-abuti_contact_test_features abuti_opencl_calls abuti_world_valid_record
+abuti_opencl_calls abuti_world_valid_record
 abuti_cache_evict abuti_figure_fill abuti_opencl_fail_at abuti_opencl_live abuti_simd_limit_lanes
 """
 # Dead, to be deleted.

@@ -32,7 +32,7 @@ static abut_status prepare_hull(const abut_bvh *bvh) {
 }
 
 static abut_status prepare_distance(const abut_bvh *tree) {
-    if (!abuti_pair_discs_now(tree) || !abuti_pair_slabs_now(tree))
+    if (!abuti_pair_slabs_now(tree))
         return ABUT_ERROR_MEMORY;
     return abuti_bvh_prepare_wide(tree, SIZE_MAX);
 }

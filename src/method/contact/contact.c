@@ -18,11 +18,6 @@
 #include <math.h>
 #include <string.h>
 
-enum {
-    MAX_STACK_FOUND = 1024,  /* contacts of one direction that fit on the stack */
-    FEATURES_PER_TASK = 1024 /* if they do not fit */
-};
-
 /* ---- validation ---- */
 
 abut_status abuti_contact_pose(const char *function, const char *what, const abut_pose *p,
@@ -37,13 +32,9 @@ abut_status abuti_contact_pose(const char *function, const char *what, const abu
 
 abut_status abuti_contact_begin(contact_call *call, const char *function, const abuti_field_body *a,
                                 bool needs_field, const abut_contact_options *options,
-                                abut_contact buffer[CONTACT_STACK_COUNT], abut_contacts *out) {
-    *call = (contact_call){.function = function,
-                           .out = out,
-                           .stack = buffer,
-                           .stored = buffer,
-                           .stored_capacity = CONTACT_STACK_COUNT,
-                           .options = abut_contact_options_default()};
+                                abut_contacts *out) {
+    *call =
+        (contact_call){.function = function, .out = out, .options = abut_contact_options_default()};
     if (!a)
         return abuti_null(function, "a body");
     abut_status status = ABUTI_LIST_CHECK(function, "contacts", out);
@@ -74,41 +65,26 @@ abut_status abuti_contact_end(contact_call *call, abut_status status) {
     if (!status)
         status = call->status;
     if (!status)
-        status = ABUTI_LIST_WRITE(call->function, "contacts", call->out, call->stored, call->count);
+        status =
+            ABUTI_LIST_WRITE(call->function, "contacts", call->out, call->stored.data, call->count);
     if (!status)
         call->out->reliability = call->reliability;
-    if (call->stored != call->stack)
-        abuti_release(call->context, call->stored);
+    abuti_release(call->context, call->stored.data);
     return status;
 }
 
-/* Grows the buffer, at most to the capacity of the caller's list. Returns false if memory fails. */
-static bool grow_contacts(contact_call *call) {
-    size_t capacity = call->stored_capacity < SIZE_MAX / 4 ? 4 * call->stored_capacity : SIZE_MAX;
-    capacity = capacity < call->out->capacity ? capacity : (size_t)call->out->capacity;
-    abut_contact *grown = abuti_allocate(call->context, capacity, sizeof *grown);
-    if (!grown) {
-        call->status = ABUT_ERROR_MEMORY;
-        return false;
-    }
-    memcpy(grown, call->stored, call->count * sizeof *grown);
-    if (call->stored != call->stack)
-        abuti_release(call->context, call->stored);
-    call->stored = grown;
-    call->stored_capacity = capacity;
-    return true;
-}
-
 void abuti_contact_add(contact_call *call, const abut_contact *contact) {
-    if (call->count < call->out->capacity && !call->status &&
-        (!call->stack || call->count < call->stored_capacity || grow_contacts(call))) {
-        abut_contact *to = call->stack ? &call->stored[call->count] : &call->out->list[call->count];
-        *to = *contact;
-        to->a = call->options.a;
-        to->b = call->options.b;
-        to->id = contact_id(to->side, to->kind, to->element, to->part);
+    if (call->count++ >= call->out->capacity)
+        return;
+    abut_contact *to = ABUTI_PUSH(call->context, &call->stored, abut_contact);
+    if (!to) {
+        call->status = ABUT_ERROR_MEMORY;
+        return;
     }
-    call->count++;
+    *to = *contact;
+    to->a = call->options.a;
+    to->b = call->options.b;
+    to->id = contact_id(to->side, to->kind, to->element, to->part);
 }
 
 /* ---- frames ---- */
@@ -133,9 +109,7 @@ typedef struct feature_query {
     const field_view *view;
     const contact_frame *frame;
     const contact_point *points, *ends;
-    size_t count;         /* of samples; the features after them are edges */
-    contact_found *found; /* results, from feature `first` on */
-    size_t first;
+    size_t count; /* of samples; the features after them are edges */
 } feature_query;
 
 static contact_found test_feature(const feature_query *t, size_t i) {
@@ -152,33 +126,19 @@ static bool edge_is_culled(const feature_query *t, size_t i) {
     return contact_edge_is_far(t->view, t->frame, end[0], end[1]);
 }
 
-static void test_range(void *data, size_t chunk, size_t begin, size_t end) {
-    const feature_query *t = data;
-    (void)chunk;
-    for (size_t i = begin; i < end; i++)
-        t->found[i] = test_feature(t, t->first + i);
-}
-
-void abuti_contact_test_features(const abut_field *field, const contact_frame *frame,
-                                 const contact_point *points, size_t count, size_t edges,
-                                 contact_found *found) {
-    feature_query t = {&field->view, frame, points, points + count, count, found, 0};
-    test_range(&t, 0, 0, count + edges);
-}
-
 /* Contacts of the features that were tested, in the order of balls, with keys that sort them by
  * feature. */
 typedef struct feature_hits {
-    size_t count;      /* may exceed MAX_STACK_FOUND; the excess is not stored */
-    size_t backfacing; /* backfacing contacts, which are not reported */
-    contact_found found[MAX_STACK_FOUND];
-    /* Feature and index into `found`; the second half is scratch memory of the sort. */
-    uint64_t keys[2 * MAX_STACK_FOUND];
+    abut_context *context;
+    abut_status status;
+    size_t backfacing;  /* backfacing contacts, which are not reported */
+    abuti_vector found; /* of contact_found */
+    abuti_vector keys;  /* of uint64_t: feature and index into `found` */
 } feature_hits;
 
 static void test_ball(const feature_query *t, const abut_samples *s, const contact_ball *ball,
                       feature_hits *hits) {
-    for (uint32_t i = ball->begin; i < ball->end; i++) {
+    for (uint32_t i = ball->begin; i < ball->end && !hits->status; i++) {
         uint32_t feature = s->order[i];
         if (edge_is_culled(t, feature))
             continue;
@@ -186,18 +146,21 @@ static void test_ball(const feature_query *t, const abut_samples *s, const conta
         hits->backfacing += found.depth == CONTACT_BACKFACING;
         if (!(found.depth > CONTACT_BACKFACING))
             continue;
-        if (hits->count < MAX_STACK_FOUND) {
-            hits->found[hits->count] = found;
-            hits->keys[hits->count] = (uint64_t)feature << 32 | hits->count;
+        const uint64_t key = (uint64_t)feature << 32 | hits->found.count;
+        contact_found *to = ABUTI_PUSH(hits->context, &hits->found, contact_found);
+        uint64_t *to_key = to ? ABUTI_PUSH(hits->context, &hits->keys, uint64_t) : NULL;
+        if (!to_key) {
+            hits->status = ABUT_ERROR_MEMORY;
+            return;
         }
-        hits->count++;
+        *to = found;
+        *to_key = key;
     }
 }
 
 /* Tests the features of all balls that are not culled. */
 static void test_balls(const feature_query *t, const abut_samples *s, bool only_samples,
                        feature_hits *hits) {
-    hits->count = hits->backfacing = 0;
     for (int kind = 0; kind < (only_samples ? 1 : 2); kind++) {
         const contact_part *part = &s->parts[kind];
         for (uint32_t g = part->first_group; g < part->first_group + part->groups; g++) {
@@ -265,60 +228,32 @@ contact_frame abuti_contact_frame_of(const contact_direction *d,
     return frame;
 }
 
-static void add_contacts(contact_call *call, const contact_direction *d, size_t first,
-                         const contact_found *found, size_t count) {
-    for (size_t i = 0; i < count; i++)
-        if (found[i].depth > CONTACT_BACKFACING)
-            add_feature_contact(call, d, first + i, &found[i]);
-}
-
-/* Fallback if the contacts of a direction do not fit on the stack: tests every feature again. A
- * serial call works in blocks on the stack; otherwise all threads fill an allocated list. */
-static abut_status test_all_features(contact_call *call, const contact_direction *d,
-                                     feature_query *t, size_t all,
-                                     contact_found hits[MAX_STACK_FOUND]) {
-    abut_context *context = d->at->field->context;
-    t->found = hits;
-    for (; call->serial && t->first < all; t->first += MAX_STACK_FOUND) {
-        size_t here = all - t->first < MAX_STACK_FOUND ? all - t->first : MAX_STACK_FOUND;
-        test_range(t, 0, 0, here);
-        add_contacts(call, d, t->first, hits, here);
-    }
-    if (call->serial)
-        return ABUT_OK;
-    if (!(t->found = abuti_allocate(context, all, sizeof *t->found)))
-        return ABUT_ERROR_MEMORY;
-    abuti_parallel_for(context, all, FEATURES_PER_TASK, test_range, t);
-    add_contacts(call, d, 0, t->found, all);
-    abuti_release(context, t->found);
-    return ABUT_OK;
-}
-
 /* Adds the contacts of one direction. `backfacing` counts the contacts that are not reported
  * because they are backfacing. */
 static abut_status test_direction(contact_call *call, const contact_direction *d,
                                   bool common_normal, size_t *backfacing) {
     const abut_samples *s = d->of->samples;
     const abut_field *field = d->at->field;
-    feature_hits hits;
     if (!s || !field || direction_is_culled(d, call->options.margin))
         return ABUT_OK;
     contact_frame frame = abuti_contact_frame_of(d, &call->options);
     if (common_normal)
         contact_use_common_normal(&field->view, &frame);
-    feature_query t = {&field->view,  &frame, s->points, s->points + s->view.count,
-                       s->view.count, NULL,   0};
+    feature_query t = {&field->view, &frame, s->points, s->points + s->view.count, s->view.count};
+    feature_hits hits = {.context = call->context};
     test_balls(&t, s, call->options.skip_edges, &hits);
     *backfacing += hits.backfacing;
-    if (hits.count > MAX_STACK_FOUND)
-        return test_all_features(call, d, &t,
-                                 s->view.count +
-                                     (call->options.skip_edges ? 0 : (size_t)s->view.edge_count),
-                                 hits.found);
-    abuti_sort_keys(hits.keys, hits.keys + MAX_STACK_FOUND, hits.count);
-    for (size_t i = 0; i < hits.count; i++)
-        add_feature_contact(call, d, hits.keys[i] >> 32, &hits.found[(uint32_t)hits.keys[i]]);
-    return ABUT_OK;
+    const size_t count = hits.keys.count;
+    if (!hits.status) /* the second half is scratch memory of the sort */
+        hits.status = abuti_vector_reserve(call->context, &hits.keys, 2 * count, sizeof(uint64_t));
+    uint64_t *keys = hits.keys.data;
+    if (!hits.status)
+        abuti_sort_keys(keys, keys + count, count);
+    for (size_t i = 0; i < count && !hits.status; i++)
+        add_feature_contact(call, d, keys[i] >> 32,
+                            &ABUTI_AT(&hits.found, contact_found, (uint32_t)keys[i]));
+    ABUTI_RELEASE(call->context, hits.found.data, hits.keys.data);
+    return hits.status;
 }
 
 abut_status abuti_contact_pair(contact_call *call, const contact_direction both[2]) {
@@ -342,9 +277,8 @@ abut_status abuti_contact_bodies(const abuti_field_body *a, const abuti_field_bo
                                  const abut_contact_options *options, abut_contacts *contacts) {
     static const char function[] = "abut_contact_find_sampled";
     contact_call call;
-    abut_contact buffer[CONTACT_STACK_COUNT];
     contact_motion at_a, at_b;
-    abut_status status = abuti_contact_begin(&call, function, a, false, options, buffer, contacts);
+    abut_status status = abuti_contact_begin(&call, function, a, false, options, contacts);
     if (!status && (!b || (!a->field && !b->field)))
         status = abuti_fail(ABUT_ERROR_ARGUMENT, "%s: %s", function,
                             b ? "neither body has a field" : "b is null");

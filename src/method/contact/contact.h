@@ -32,23 +32,17 @@ typedef struct contact_call {
     abut_contact_options options;
     abut_contacts *out;
     abut_reliability reliability;
-    size_t count; /* contacts found so far; those within the capacity are stored */
-    bool serial;  /* runs on the calling thread and allocates no memory */
-    /* Contacts are stored in `stack`, then in memory of the context, and copied to out->list if all
-     * of them fit. If `stack` is null, they are written to out->list directly. */
     abut_context *context;
-    abut_contact *stack, *stored;
-    size_t stored_capacity;
-    abut_status status; /* ABUT_ERROR_MEMORY if that memory could not be allocated */
+    size_t count;        /* contacts found so far; those within the capacity are stored */
+    abuti_vector stored; /* of abut_contact; copied to out->list if all of them fit */
+    abut_status status;  /* ABUT_ERROR_MEMORY if that memory could not be allocated */
 } contact_call;
-
-enum { CONTACT_STACK_COUNT = 48 }; /* about 4 KiB of stack */
 
 /* Reads the options and validates the list; error messages begin with `function`. After success,
  * abuti_contact_end() must be called with the status so far. */
 abut_status abuti_contact_begin(contact_call *call, const char *function, const abuti_field_body *a,
                                 bool needs_field, const abut_contact_options *options,
-                                abut_contact stack[CONTACT_STACK_COUNT], abut_contacts *out);
+                                abut_contacts *out);
 abut_status abuti_contact_pose(const char *function, const char *what, const abut_pose *pose,
                                contact_motion *motion);
 /* The lower reliability of the two fields. Null fields are ignored. */
@@ -75,11 +69,6 @@ contact_frame abuti_contact_frame(const abut_field *field, const contact_motion 
 
 /* Adds a contact, which is stored if it is within the capacity. */
 void abuti_contact_add(contact_call *call, const abut_contact *contact);
-/* Tests `count` points and then `edges` pairs of end points against a field; found[i] is the result
- * of feature i. */
-void abuti_contact_test_features(const abut_field *field, const contact_frame *frame,
-                                 const contact_point *points, size_t count, size_t edges,
-                                 contact_found *found);
 
 /* ---- two bodies ---- */
 

@@ -114,7 +114,6 @@ abut_status abut_contact_points(const abut_collider *collider, abut_array points
     abuti_field_body body, *a = &body;
     static const char function[] = "abut_contact_points";
     contact_call call;
-    abut_contact buffer[CONTACT_STACK_COUNT];
     contact_motion at;
     bvh_points list;
     box3 bounds;
@@ -123,7 +122,7 @@ abut_status abut_contact_points(const abut_collider *collider, abut_array points
     if (!status)
         status = abuti_field_body_read(function, "a", collider, a);
     if (!status)
-        status = abuti_contact_begin(&call, function, a, true, options, buffer, &ours);
+        status = abuti_contact_begin(&call, function, a, true, options, &ours);
     if (!status)
         status = abuti_contact_pose(function, "the pose of a", &a->pose, &at);
     if (!status)
@@ -149,7 +148,6 @@ abut_status abut_contact_mesh(const abut_collider *collider, const abut_mesh *me
     static const char function[] = "abut_contact_mesh";
     static const abut_pose none = {{0, 0, 0, 1}, {0, 0, 0}};
     contact_call call;
-    abut_contact buffer[CONTACT_STACK_COUNT];
     contact_motion at, mesh_at;
     abut_topology_arrays t = abut_topology_arrays_default();
     abut_contacts ours = abut_contacts_default();
@@ -158,7 +156,7 @@ abut_status abut_contact_mesh(const abut_collider *collider, const abut_mesh *me
     if (!status)
         status = abuti_field_body_read(function, "a", collider, a);
     if (!status)
-        status = abuti_contact_begin(&call, function, a, true, options, buffer, &ours);
+        status = abuti_contact_begin(&call, function, a, true, options, &ours);
     if (!status && (!mesh || !topology))
         status = abuti_null(function, mesh ? "topology" : "mesh");
     if (!status && t.vertex_count != mesh->vertex_count)

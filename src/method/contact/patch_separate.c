@@ -95,7 +95,6 @@ abut_status abuti_patch_test_apart(const patch_call *call, vec3 shift, bool *apa
     if (!abuti_pair_frame_init(&moved, &call->posed[1], &frame)) {
         status = abuti_pair_overlap(&moved, &call->posed[1], false, NULL, &relation, &doubt);
     } else {
-        abuti_pair_frame_expect_direction(&frame, v3_normalise(shift));
         bool touches = abuti_pair_find_intersection(&frame, found);
         status = abuti_stop_status("contacts");
         if (status || touches)

@@ -40,18 +40,8 @@ static double random_fraction(uint64_t seed) {
 }
 
 abut_status abuti_samples_reserve(sample_list *to, size_t more) {
-    if (more <= to->capacity - to->count)
-        return ABUT_OK;
-    size_t capacity = to->count + more > 2 * to->capacity ? to->count + more : 2 * to->capacity;
-    abut_sample *list = abuti_allocate(to->context, capacity, sizeof *list);
-    if (!list)
-        return ABUT_ERROR_MEMORY;
-    if (to->count)
-        memcpy(list, to->list, to->count * sizeof *list);
-    abuti_release(to->context, to->list);
-    to->list = list;
-    to->capacity = capacity;
-    return ABUT_OK;
+    return abuti_grow(to->context, &to->list, to->count, to->count + more, sizeof *to->list,
+                      &to->capacity);
 }
 
 /* ---- thinning ---- */

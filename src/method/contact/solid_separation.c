@@ -101,29 +101,6 @@ static void try_both_signs(normal_search *s, vec3 direction, bool face) {
     try_normal(s, back ? n : v3_scale(n, -1), face);
 }
 
-/* ---- boxes ---- */
-
-/* Tries the axes of two boxes and their products. Both boxes are symmetric, so only the sign
- * towards the centre of a matters, unless a hint excludes it. */
-static void try_box_axes(normal_search *s) {
-    vec3 axis[2][3];
-    for (int k = 0; k < 3; k++) {
-        vec3 own = v3(k == 0, k == 1, k == 2);
-        axis[0][k] = solid_rotate(s->a, own);
-        axis[1][k] = own;
-    }
-    vec3 to = v3_sub(s->a->shift, s->b->shift);
-    bool both = v3_max_abs(s->hint) > 0;
-    for (int i = 0; i < 15; i++) { /* faces of b first */
-        vec3 n = i < 6 ? axis[i < 3][i % 3]
-                       : v3_normalise(v3_cross(axis[0][(i - 6) / 3], axis[1][(i - 6) % 3]));
-        if (both)
-            try_both_signs(s, n, i < 6);
-        else if (v3_max_abs(n) > 0)
-            try_normal(s, v3_dot(n, to) < 0 ? v3_scale(n, -1) : n, i < 6);
-    }
-}
-
 /* ---- faces and edges ---- */
 
 static void try_face_normals(normal_search *s) {
@@ -496,18 +473,14 @@ static gjk_result run_gjk(normal_search *of, double reach, solid_separation *bes
 static void try_normals(normal_search *s, bool overlap, bool products) {
     const solid_body *a = s->a, *b = s->b;
     bool round_a = a->kind == ABUT_COLLIDER_CYLINDER, round_b = b->kind == ABUT_COLLIDER_CYLINDER;
-    bool boxes = a->kind == ABUT_COLLIDER_BOX && b->kind == ABUT_COLLIDER_BOX;
-    if (boxes)
-        try_box_axes(s);
-    else
-        try_face_normals(s);
+    try_face_normals(s);
     if (round_a && round_b)
         try_cylinder_axes(s);
     else if (round_a)
         try_cylinder_sides(s, a, b, 0);
     else if (round_b)
         try_cylinder_sides(s, b, a, 1);
-    else if (products && !boxes)
+    else if (products)
         try_edge_products(s);
     if (overlap && round_a && round_b) {
         try_circle(s, a->axis);
@@ -582,20 +555,6 @@ bool abuti_solid_find_separation(const solid_body *a, const solid_body *b, doubl
         }
         *best = s.best;
         return best->separation <= reach;
-    }
-    /* The axes of boxes are cheap, and sufficient for most pairs. */
-    if (a->kind == ABUT_COLLIDER_BOX && b->kind == ABUT_COLLIDER_BOX) {
-        search_normals(&s, true, true);
-        if (s.best.separation <= TOUCH_TOLERANCE * s.size && v3_dot(s.best.normal, hint) < 0) {
-            s.has_best = false; /* overlap: find a direction that agrees with the hint */
-            s.hint = hint;
-            search_normals(&s, true, true);
-        }
-        *best = s.best;
-        if (!(best->separation > TOUCH_TOLERANCE * s.size && best->separation <= reach))
-            return best->separation <= reach;
-        s.hint = v3(0, 0, 0);
-        s.has_best = false;
     }
     gjk_result found = run_gjk(&s, reach, best);
     if (found == GJK_BEYOND_REACH)

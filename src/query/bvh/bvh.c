@@ -298,7 +298,6 @@ abut_status abut_bvh_set_mesh(abut_bvh *bvh, abut_mesh *mesh) {
     abuti_bvh_solid_fit(bvh);
     atomic_store_explicit(&bvh->query_count, 0, memory_order_relaxed);
     atomic_store_explicit(&bvh->pair_steps, 0, memory_order_relaxed);
-    atomic_store_explicit(&bvh->pair_effort, 0, memory_order_relaxed);
     return abuti_bvh_refit_attachments(&bvh->parts);
 }
 

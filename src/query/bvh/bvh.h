@@ -105,7 +105,6 @@ struct abut_bvh {
     bvh_attachments parts;             /* data of other modules, on the CPU */
     atomic_size_t query_count; /* points and rays since the build or the last refit; see wide.h */
     atomic_size_t pair_steps;  /* the same for steps of distance searches; see pair/disc_bounds.h */
-    atomic_size_t pair_effort; /* the same for ties of distances; see pair/disc_bounds.h */
 };
 
 /* Allocates a BVH without a tree, with references to a context and a mesh; null = no memory. */

@@ -74,33 +74,6 @@ static inline bool pair_projections_exceed(const closest_pair *witness, const ab
     return gap_across > 0 && gap * gap + gap_across * gap_across > 1;
 }
 
-/* The unit normal of a triangle with the sign that points along `direction`; zero if it is
- * degenerate. */
-static inline vec3 pair_normal_along(const abut_triangle *t, vec3 direction) {
-    vec3 n = v3_normalise(
-        v3_cross(v3_sub(t->corner[1], t->corner[0]), v3_sub(t->corner[2], t->corner[0])));
-    return v3_dot(n, direction) < 0 ? v3_scale(n, -1) : n;
-}
-
-/* The same by the projections on both normals and on their bisector: for almost parallel faces far
- * from the closest pair. */
-static inline bool pair_normals_exceed(const abut_triangle *a, const abut_triangle *b,
-                                       double max_distance) {
-    vec3 p = a->corner[0], direction = v3_sub(b->corner[0], p);
-    vec3 n[3] = {pair_normal_along(a, direction), pair_normal_along(b, direction)};
-    n[2] = v3_normalise(v3_add(n[0], n[1]));
-    for (int i = 3; i-- > 0;) {
-        double at[2][3];
-        for (int k = 0; k < 3; k++) {
-            at[0][k] = v3_dot(n[i], v3_sub(a->corner[k], p));
-            at[1][k] = v3_dot(n[i], v3_sub(b->corner[k], p));
-        }
-        if (projected_gap(at[0], at[1]) > max_distance)
-            return true;
-    }
-    return false;
-}
-
 /* Compares the triangles of a, then those of b. */
 static inline bool is_lower_pair(const uint32_t pair[2], const uint32_t than[2]) {
     return pair[0] < than[0] || (pair[0] == than[0] && pair[1] < than[1]);

@@ -2,7 +2,7 @@
  *
  * Method: branch and bound as for the closest point (nearest.c), in two BVHs at once. The traversal
  * is depth-first, descends into the larger of two boxes, nearest child first, and keeps an upper
- * bound of the distance. A BVH that has many queries also has discs (disc_bounds.h). In pairs of
+ * bound of the distance. A BVH that has many queries also has slabs (disc_bounds.h). In pairs of
  * leaves, triangles are pruned that are further apart than the bound along the line between the
  * centres of the leaves, then along the lines between single triangles. The others are measured in
  * floats, one against four, with a known error margin. Pairs that could be the closest within the
@@ -28,7 +28,7 @@
  *
  * Some meshes have all pairs at one distance, in all directions. If a search exceeds its effort
  * limit, which is proportional to the number of leaves, its result would depend on the bounds that
- * the BVHs happened to have. So it is repeated with discs from the first step, and only continues
+ * the BVHs happened to have. So it is repeated with slabs from the first step, and only continues
  * for pairs that are nearer by more than the margin of floats.
  *
  * Beyond PAIR_FAR_DISTANCE boxes are compared in doubles. Pairs whose boxes are not closer than the
@@ -49,7 +49,6 @@ enum {
     CANDIDATE_MAX = 64,
     TIED_MAX = 128,       /* as many as a device reports for one pose */
     MANY_TIES = 48,       /* number of ties after which they are no longer listed */
-    MANY_TIES_FACTOR = 4, /* it grows by this factor while the BVHs have no slabs */
     SAME_POINT_TIES = 16, /* of ties at the same two points one in this many counts */
     MEASURE_EFFORT = 16,  /* effort of a distance in doubles, in pairs of leaves */
     EFFORT_MAX = 1 << 20,
@@ -93,12 +92,12 @@ typedef enum tie_rule {
 
 typedef struct closest_search {
     const pair_frame *frame;
-    const pair_disc *discs[2]; /* both or none */
-    float margin;              /* error of distances in floats, without quantisation */
-    float upper;               /* no pair further than this can be the closest */
-    float upper_sq;            /* the same for boxes, with slack for rounding */
-    bool any;                  /* the first pair within the limit is sufficient */
-    bool is_refined;           /* the first pair of leaves has given a local minimum */
+    const pair_slabs *slabs[2]; /* both or none */
+    float margin;               /* error of distances in floats, without quantisation */
+    float upper;                /* no pair further than this can be the closest */
+    float upper_sq;             /* the same for boxes, with slack for rounding */
+    bool any;                   /* the first pair within the limit is sufficient */
+    bool is_refined;            /* the first pair of leaves has given a local minimum */
     bool is_finished;
     abut_status status;          /* of memory for bounds */
     uint64_t effort, effort_max; /* in pairs of leaves */
@@ -110,12 +109,12 @@ typedef struct closest_search {
     closest_pair closest;
     abut_feature features[2];
     tie_rule ties;
-    bool tied_overflowed;              /* the list of ties was full */
-    uint32_t tie_count, tie_count_max; /* measured pairs that tie with the best */
-    uint32_t same_point_ties;          /* those of them at the same points */
-    uint64_t effort_reported;          /* the effort when slabs were requested last */
-    bool has_witness;                  /* the witness bound is initialised */
-    int64_t witness_gain;              /* its benefit so far; it is not used if this is negative */
+    bool tied_overflowed;     /* the list of ties was full */
+    uint32_t tie_count;       /* measured pairs that tie with the best */
+    uint32_t same_point_ties; /* those of them at the same points */
+    uint64_t cost_reported;   /* steps and effort when slabs were requested last */
+    bool has_witness;         /* the witness bound is initialised */
+    int64_t witness_gain;     /* its benefit so far; it is not used if this is negative */
     uint32_t candidate_count, tied_count;
     /* arrays are not initialised */
     candidate candidates[CANDIDATE_MAX];
@@ -151,8 +150,7 @@ static double prune_distance(const closest_search *s) {
 /* Whether two triangles are further apart than `distance`, by their projections. */
 static bool triangles_exceed(const closest_search *s, const abut_triangle *a,
                              const abut_triangle *b, double distance) {
-    return pair_projections_exceed(&s->closest, a, b, distance, s->frame->position_error) ||
-           (s->has_witness && pair_normals_exceed(a, b, distance));
+    return pair_projections_exceed(&s->closest, a, b, distance, s->frame->position_error);
 }
 
 /* Adds a pair that ties with the best. Which pair is the lowest in the end depends on the final
@@ -218,21 +216,26 @@ static void lower_bound_to_best(closest_search *s) {
                                                  : best * ROUNDING_FACTOR + s->margin);
 }
 
-/* Uses the line of the closest pair as a bound, and slabs if there are any. */
-static void start_witness_bound(closest_search *s, const pair_slab *const slabs[2]) {
-    if (!s->has_witness)
-        abuti_witness_bound_start(&s->witness, s->frame, s->discs, &s->closest);
-    if (slabs)
-        abuti_witness_bound_use_slabs(&s->witness, slabs);
-    s->has_witness = true;
-    s->witness_gain = WITNESS_BUDGET;
+/* Uses slabs if both BVHs have them by now. Reports the cost of the search since the last call to
+ * both. */
+static void update_slabs(closest_search *s) {
+    const uint64_t cost = s->steps + s->effort;
+    const pair_slabs *slabs[2];
+    if (s->slabs[0])
+        return;
+    for (int k = 0; k < 2; k++)
+        slabs[k] = abuti_pair_slabs(s->frame->side[k].bvh, (size_t)(cost - s->cost_reported));
+    if (slabs[0] && slabs[1])
+        memcpy(s->slabs, slabs, sizeof slabs);
+    s->cost_reported = cost;
 }
 
-/* Reports the effort since the last report to both BVHs. Gets their slabs, or null. */
-static void report_effort(closest_search *s, const pair_slab *slabs[2]) {
-    for (int k = 0; k < 2; k++)
-        slabs[k] = abuti_pair_slabs(s->frame->side[k].bvh, s->effort - s->effort_reported);
-    s->effort_reported = s->effort;
+/* Uses the line of the closest pair as a bound. */
+static void start_witness_bound(closest_search *s) {
+    if (!s->has_witness)
+        abuti_witness_bound_start(&s->witness, s->frame, s->slabs, &s->closest);
+    s->has_witness = true;
+    s->witness_gain = WITNESS_BUDGET;
 }
 
 static void measure_candidates(closest_search *s) {
@@ -243,15 +246,12 @@ static void measure_candidates(closest_search *s) {
             lower_bound_to_best(s);
         }
     s->candidate_count = 0;
-    if (s->ties != TIES_AUTO || s->tie_count < s->tie_count_max || s->limit < INFINITY)
+    if (s->ties != TIES_AUTO || s->tie_count < MANY_TIES || s->limit < INFINITY)
         return;
-    const pair_slab *slabs[2];
-    report_effort(s, slabs);
-    s->tie_count_max *= MANY_TIES_FACTOR;
-    if (slabs[0] && slabs[1] && s->discs[0] && s->best > 0 &&
-        tie_distance(s) - s->best >= 4 * s->tolerance) {
+    update_slabs(s);
+    if (s->slabs[0] && s->best > 0 && tie_distance(s) - s->best >= 4 * s->tolerance) {
         s->ties = TIES_LATER;
-        start_witness_bound(s, slabs);
+        start_witness_bound(s);
     }
 }
 
@@ -391,10 +391,10 @@ static uint32_t push_children(const closest_search *s, pending_pair *stack, uint
     unsigned candidates = m4_bits(f4_less_equal(all, f4_all(s->upper_sq)));
     if (!candidates)
         return used;
-    if (s->discs[0] && next.place[!open] != PAIR_ROOT) {
+    if (s->slabs[0] && next.place[!open] != PAIR_ROOT) {
         disc_view disc =
-            disc_view_of(side, &s->frame->side[!open], s->discs[!open], next.place[!open]);
-        const pair_disc *discs = &s->discs[open][child[open]];
+            disc_view_of(side, &s->frame->side[!open], s->slabs[!open]->discs, next.place[!open]);
+        const pair_disc *discs = &s->slabs[open]->discs[child[open]];
         all = f4_max(discs_lower_bound_sq(side, &disc, discs, offset, s->frame->pad), all);
         candidates = m4_bits(f4_less_equal(all, f4_all(s->upper_sq)));
     }
@@ -459,19 +459,10 @@ static pending_pair root_pair(const pair_frame *frame) {
                           {PAIR_ROOT, PAIR_ROOT}};
 }
 
-/* Uses discs if both BVHs have them by now. `steps` is the number of steps since the last call. */
-static void update_discs(closest_search *s, uint32_t steps) {
-    const pair_disc *discs[2];
-    for (int k = 0; k < 2; k++)
-        discs[k] = abuti_pair_discs(s->frame->side[k].bvh, steps);
-    if (discs[0] && discs[1])
-        memcpy(s->discs, discs, sizeof discs);
-}
-
 /* Visits the nearest pair of boxes first, until a pair of leaves has given an upper bound that is
  * probably close to the minimum; then depth-first, which needs no more memory. Best-first to the
  * end would save 2% of the steps and costs more than they do; depth-first from the start takes 1.6
- * times as long for two rings one above the other. Starts to use discs and the witness bound when
+ * times as long for two rings one above the other. Starts to use slabs and the witness bound when
  * they pay off. Returns false if it exceeds its effort. */
 static bool search_boxes(closest_search *s) {
     pending_pair stack[BEST_FIRST_MAX + PAIR_STACK];
@@ -482,10 +473,9 @@ static bool search_boxes(closest_search *s) {
         pending_pair next = stack[--used];
         assert(used <= BEST_FIRST_MAX + PAIR_STACK - BVH_WIDTH);
         if (++s->steps % PAIR_STEPS_PER_STOP_CHECK == 0) {
-            if (!s->discs[0])
-                update_discs(s, PAIR_STEPS_PER_STOP_CHECK);
-            if (s->discs[0] && !s->has_witness && s->best > 0 && s->winner[0] != ABUT_NONE)
-                start_witness_bound(s, NULL);
+            update_slabs(s);
+            if (s->slabs[0] && !s->has_witness && s->best > 0 && s->winner[0] != ABUT_NONE)
+                start_witness_bound(s);
             if (abuti_stop(s->frame->side[0].bvh->context, "pairs"))
                 s->is_finished = true; /* the caller returns the status */
         }
@@ -541,8 +531,8 @@ static bool test_leaf_ties(closest_search *s, const uint32_t child[2], double to
 /* Finds the lowest pair that ties with the best, which is the minimum up to `tolerance`. Returns
  * false if that is not decided within the effort limit. */
 static bool find_lowest_tie(closest_search *s, double tolerance) {
-    const pair_slab *const slabs[2] = {abuti_pair_slabs_now(s->frame->side[0].bvh),
-                                       abuti_pair_slabs_now(s->frame->side[1].bvh)};
+    const pair_slabs *const slabs[2] = {abuti_pair_slabs_now(s->frame->side[0].bvh),
+                                        abuti_pair_slabs_now(s->frame->side[1].bvh)};
     pending_pair stack[PAIR_STACK];
     uint32_t lowest[2], used = 0, child[2], first[2], tied = 0;
     while (s->tied[tied].distance > tie_distance(s) - tolerance)
@@ -561,7 +551,7 @@ static bool find_lowest_tie(closest_search *s, double tolerance) {
                                           abuti_stop(s->frame->side[0].bvh->context, "pairs")))
             return false;
         for (int k = 0; k < 2; k++)
-            first[k] = next.place[k] == PAIR_ROOT ? 0 : slabs[k][next.place[k]].first;
+            first[k] = next.place[k] == PAIR_ROOT ? 0 : slabs[k]->slabs[next.place[k]].first;
         if (!is_lower_pair(first, lowest))
             continue;
         if (s->has_witness &&
@@ -578,8 +568,8 @@ static bool find_lowest_tie(closest_search *s, double tolerance) {
         used = push_children(s, stack, from, used, next, open, child);
         for (uint32_t i = from + 1; i < used; i++) {
             pending_pair item = stack[i];
-            uint32_t j = i, own = slabs[open][item.place[open]].first;
-            for (; j > from && slabs[open][stack[j - 1].place[open]].first < own; j--)
+            uint32_t j = i, own = slabs[open]->slabs[item.place[open]].first;
+            for (; j > from && slabs[open]->slabs[stack[j - 1].place[open]].first < own; j--)
                 stack[j] = stack[j - 1];
             stack[j] = item;
         }
@@ -698,7 +688,6 @@ static void init_search(closest_search *s, const pair_frame *frame, double limit
     s->best = INFINITY;
     s->tie = any ? 0 : frame->tie;
     s->tolerance = TIE_ERRORS * frame->position_error;
-    s->tie_count_max = MANY_TIES;
     s->winner[0] = s->winner[1] = ABUT_NONE;
     s->upper = INFINITY;
     float upper;
@@ -730,8 +719,7 @@ static bool finish_search(closest_search *s, double limit, abut_separation *sepa
 
 /* Searches with the bounds that the BVHs have. Returns false if it exceeds its effort. */
 static bool search_closest(closest_search *s, const abut_pair_cache *cache) {
-    const pair_slab *slabs[2];
-    update_discs(s, 0);
+    update_slabs(s);
     if (cache && cache->known && cache->triangle_a < s->frame->side[0].bvh->triangle_count &&
         cache->triangle_b < s->frame->side[1].bvh->triangle_count) {
         measure_triangle_pair(s, cache->triangle_a, cache->triangle_b);
@@ -739,8 +727,6 @@ static bool search_closest(closest_search *s, const abut_pair_cache *cache) {
     }
     if (!search_boxes(s))
         return false;
-    if (s->tie_count >= MANY_TIES && !s->any)
-        report_effort(s, slabs);
     if (s->ties == TIES_LATER) {
         s->ties = TIES_LISTED;
         if (find_lowest_tie(s, s->tolerance))
@@ -765,8 +751,8 @@ abut_status abuti_pair_closest(const pair_frame *frame, double limit, bool any,
         init_search(&s, frame, limit, any);
         s.ties = TIES_IGNORED;
         for (int k = 0; k < 2; k++)
-            s.discs[k] = abuti_pair_discs_now(frame->side[k].bvh);
-        if (!s.discs[0] || !s.discs[1])
+            s.slabs[k] = abuti_pair_slabs_now(frame->side[k].bvh);
+        if (!s.slabs[0] || !s.slabs[1])
             return ABUT_ERROR_MEMORY;
         search_boxes(&s);
     }

@@ -1,19 +1,21 @@
-/* Discs: bounds of a BVH for distances, in addition to its boxes.
+/* Slabs: bounds of a BVH for distances, in addition to its boxes.
  *
  * The part of a surface in a box is almost flat, but the box does not represent that: on a slope it
  * extends beyond the surface by half its size. Far away, where directions hardly differ, thousands
- * of pairs of boxes then seem nearer than the nearest triangles. A disc is a cylinder along the
- * mean normal m of the triangles, as thin as they allow. Along a direction n the triangles extend
- * to at most
+ * of pairs of boxes then seem nearer than the nearest triangles. A slab is a cylinder along the
+ * mean normal m of the triangles, as thin as they allow. The idea is that of oriented boxes
+ * (Gottschalk and others 1996) and swept spheres (Larsen and others 1999, "Fast proximity queries
+ * with swept sphere volumes"), with fewer operations.
+ *
+ * Slabs are in doubles, for parallel faces, an edge above a plate, and other surfaces of which many
+ * pairs of triangles are equally near. Floats cannot order these. The slab of a flat surface is
+ * accurate to the last digits, so a face with any number of triangles is one part.
+ *
+ * Discs are slabs in floats, for tests of four at once. Along a direction n the triangles extend to
+ * at most
  *   n . c + |n . m| t + sqrt(1 - (n . m)^2) r
  * where c is the centre, t half the height and r the radius. c is at the distance s along m from
- * the centre of the box, so six numbers are stored. The idea is that of oriented boxes (Gottschalk
- * and others 1996) and swept spheres (Larsen and others 1999, "Fast proximity queries with swept
- * sphere volumes"), with fewer operations.
- *
- * Slabs: the same in doubles, for parallel faces, an edge above a plate, and other surfaces of
- * which many pairs of triangles are equally near. Floats cannot order these. A slab of a flat
- * surface is accurate to the last digits, so a face with any number of triangles is one part.
+ * the centre of the box, so six numbers are stored.
  */
 #ifndef ABUTI_PAIR_DISC_BOUNDS_H
 #define ABUTI_PAIR_DISC_BOUNDS_H
@@ -26,13 +28,6 @@ typedef struct pair_disc {
     float s[BVH_WIDTH], t[BVH_WIDTH], r[BVH_WIDTH];
 } pair_disc;
 
-/* Returns the discs of all nodes, or null if they do not pay off yet, another thread is computing
- * them, or memory is exhausted. `steps` is the number of steps of a search without them since its
- * last call. Thread-safe. */
-const pair_disc *abuti_pair_discs(const abut_bvh *bvh, uint32_t steps);
-/* The same, but computes them if there are none. Null if memory is exhausted. */
-const pair_disc *abuti_pair_discs_now(const abut_bvh *bvh);
-
 /* Bounds of the triangles of a child, in the frame of the BVH: relative to the centre of its box,
  * corners have coordinates from lo to hi along the unit vector m, and are no further than r from
  * the line along m. */
@@ -42,10 +37,18 @@ typedef struct pair_slab {
     uint32_t first; /* its lowest triangle */
 } pair_slab;
 
-/* Returns the slabs of all places, as abuti_pair_discs(). `effort` is the effort of a search since
- * its last call, in pairs of leaves. */
-const pair_slab *abuti_pair_slabs(const abut_bvh *bvh, uint64_t effort);
-const pair_slab *abuti_pair_slabs_now(const abut_bvh *bvh);
+typedef struct pair_slabs {
+    bvh_attachment attachment;
+    pair_slab *slabs; /* of all places */
+    pair_disc *discs; /* of all nodes */
+} pair_slabs;
+
+/* Returns the slabs, or null if they do not pay off yet, another thread is computing them, or
+ * memory is exhausted. `cost` is that of a search without them since its last call, in steps.
+ * Thread-safe. */
+const pair_slabs *abuti_pair_slabs(const abut_bvh *bvh, size_t cost);
+/* The same, but computes them if there are none. Null if memory is exhausted. */
+const pair_slabs *abuti_pair_slabs_now(const abut_bvh *bvh);
 
 /* The largest coordinate along a unit vector n, relative to the centre of the box: for any corner
  * x, n . x is at most max((n . m) lo, (n . m) hi) + |n - (n . m) m| r. */

@@ -55,7 +55,7 @@ typedef struct cached_leaf {
 typedef struct intersect_traversal {
     intersect_search *s;
     const pair_frame *frame;
-    bool has_direction, deepest_first; /* visit the deepest pairs first */
+    bool deepest_first; /* visit the deepest pairs first */
     uint32_t used;
     pending_pair stack[TRAVERSAL_STACK];
     uint32_t cached[2][CACHED_LEAVES]; /* leaves of each side, direct-mapped by their lowest bits */
@@ -132,30 +132,6 @@ static inline unsigned overlapping_boxes(const cached_leaf *a, const cached_leaf
     return bits;
 }
 
-/* The pairs of which the first is not beyond the second along the expected direction. A corner has
- * the given error on each axis, which counts less than twice along a unit vector. */
-static inline unsigned not_separated_triangles(const pair_frame *frame, const cached_leaf *a,
-                                               const cached_leaf *b, float error) {
-    const float *w = frame->side_direction[0];
-    float low[4], high[4];
-    for (int side = 0; side < 2; side++) {
-        const cached_leaf *leaf = side ? b : a;
-        f4 h[3];
-        for (int k = 0; k < 3; k++)
-            h[k] = f4_mul_add(f4_load(leaf->corner[k][0]), f4_all(w[0]),
-                              f4_mul_add(f4_load(leaf->corner[k][1]), f4_all(w[1]),
-                                         f4_mul(f4_load(leaf->corner[k][2]), f4_all(w[2]))));
-        if (side)
-            f4_store(high, f4_max(f4_max(h[0], h[1]), h[2]));
-        else
-            f4_store(low, f4_sub(f4_min(f4_min(h[0], h[1]), h[2]), f4_all(4 * error)));
-    }
-    unsigned bits = 0;
-    for (uint32_t first = 0; first < 4; first += WIDE_GROUPS)
-        bits |= mw_bits(fw_less_equal(spread_a(low, first), repeat_b(high))) << 4 * first;
-    return bits;
-}
-
 /* The error of plane sides if corners have the given error. */
 static inline f4 plane_side_error(const cached_leaf *leaf, float error, float reach) {
     wide_plane plane = {.n_error = f4_load(leaf->normal_error), .error = f4_all(error)};
@@ -215,8 +191,6 @@ static bool test_leaves(intersect_traversal *w, const uint32_t place[2]) {
     const cached_leaf *a = find_leaf(w, 0, place[0]), *b = find_leaf(w, 1, place[1]);
     float error = w->frame->pad + a->step + b->step;
     unsigned candidates = overlapping_boxes(a, b, 2 * error) & all_pairs(a, b);
-    if (candidates && w->has_direction)
-        candidates &= not_separated_triangles(w->frame, a, b, error);
     if (candidates)
         candidates &= planes_may_intersect(a, b, error);
     if (!candidates)
@@ -235,21 +209,6 @@ static bool test_leaves(intersect_traversal *w, const uint32_t place[2]) {
 
 /* ---- nodes ---- */
 
-/* The boxes that are not beyond a box of the other side along the expected direction. Errors of
- * centres and sizes are below the padding on each axis, and count less than twice along a unit
- * vector. */
-static inline m4 not_separated_boxes(const pair_frame *frame, int open, const pair_view *view,
-                                     const f4 offset[3], const f4 half[3]) {
-    const float *own = frame->side_direction[open], *other = frame->side_direction[!open];
-    f4 along = f4_all(0), radius = f4_all(4 * frame->pad);
-    for (int i = 0; i < 3; i++) {
-        along = f4_add(along, f4_mul(offset[i], f4_all(open ? -own[i] : own[i])));
-        radius = f4_add(radius, f4_mul(half[i], f4_abs(f4_all(own[i]))));
-        radius = f4_add(radius, f4_abs(f4_all(view->half[i] * other[i])));
-    }
-    return f4_less_equal(along, radius);
-}
-
 /* The children of a node that may overlap a box of the other side. */
 static inline unsigned overlapping_children(const intersect_traversal *w, int open,
                                             const pair_view *view, const bvh_node *node,
@@ -261,9 +220,6 @@ static inline unsigned overlapping_children(const intersect_traversal *w, int op
     m4 may_intersect =
         m4_and(m4_and(f4_less_equal(gaps.own[0], zero), f4_less_equal(gaps.own[1], zero)),
                f4_less_equal(gaps.own[2], zero));
-    if (w->has_direction)
-        may_intersect =
-            m4_and(may_intersect, not_separated_boxes(w->frame, open, view, offset, half));
     if (!m4_bits(may_intersect))
         return 0;
     pair_gaps_other(side, view, &gaps, offset, half);
@@ -277,12 +233,10 @@ static inline unsigned overlapping_children(const intersect_traversal *w, int op
     return m4_bits(may_intersect);
 }
 
-/* The four boxes of a node: along its own axes, along those of the other side with padding, and
- * along the expected direction. */
+/* The four boxes of a node: along its own axes, and along those of the other side with padding. */
 typedef struct node_boxes {
     float centre[3][4], half[3][4], size[4];
     float other_centre[3][4], radius[3][4];
-    float along[4], reach[4];
 } node_boxes;
 
 static inline void load_node_boxes(const pair_frame *frame, int k, uint32_t number,
@@ -309,15 +263,6 @@ static inline void load_node_boxes(const pair_frame *frame, int k, uint32_t numb
         f4_store(boxes->other_centre[i], other_centre);
         f4_store(boxes->radius[i], radius);
     }
-    const float *direction = frame->side_direction[0];
-    f4 along = f4_all(0), reach = f4_add(pad, pad);
-    for (int i = 0; i < 3; i++) {
-        f4 at = k ? f4_load(boxes->other_centre[i]) : centre[i];
-        along = f4_mul_add(at, f4_all(direction[i]), along);
-        reach = f4_mul_add(half[i], f4_abs(f4_all(frame->side_direction[k][i])), reach);
-    }
-    f4_store(boxes->along, along);
-    f4_store(boxes->reach, reach);
 }
 
 /* The pairs of boxes of two nodes that may overlap. Writes the largest gap of each pair if pairs
@@ -335,14 +280,9 @@ static inline unsigned overlapping_pairs(const node_boxes *a, const node_boxes *
             gap = fw_max(gap, own); /* keeps the NaN of an empty slot */
             gap = fw_max(gap, other);
         }
-        mw may_intersect = fw_less_equal(gap, fw_all(0));
-        may_intersect =
-            mw_and(may_intersect,
-                   fw_less_equal(fw_sub(spread_a(a->along, first), repeat_b(b->along)),
-                                 fw_add(spread_a(a->reach, first), repeat_b(b->reach))));
         if (w->deepest_first)
             fw_store(depth + 4 * first, gap);
-        bits |= mw_bits(may_intersect) << 4 * first;
+        bits |= mw_bits(fw_less_equal(gap, fw_all(0))) << 4 * first;
     }
     return bits;
 }
@@ -426,7 +366,6 @@ void BY_LANES(abuti_pair_intersect)(intersect_search *s) {
     uint32_t steps = 0;
     w->s = s;
     w->frame = s->frame;
-    w->has_direction = v3_max_abs(s->frame->direction) > 0;
     w->deepest_first = !s->visit && !s->find_all;
     memset(w->cached, 0xff, sizeof w->cached); /* ABUT_NONE */
     w->stack[0] = (pending_pair){0,

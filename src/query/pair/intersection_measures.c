@@ -65,17 +65,7 @@ typedef struct integral_sums {
     vec3 moment, vector;
 } integral_sums;
 
-enum {
-    CACHED_POSITIONS = 256,
-    FACES_PER_STOP_CHECK = 4096 /* triangles between two calls of abuti_stop() */
-};
-
-/* Vertex positions relative to the origin of the integrals, direct-mapped by the lowest bits of the
- * vertex. */
-typedef struct position_cache {
-    uint32_t vertex[CACHED_POSITIONS]; /* or ABUT_NONE */
-    vec3 at[CACHED_POSITIONS];
-} position_cache;
+enum { FACES_PER_STOP_CHECK = 4096 }; /* triangles between two calls of abuti_stop() */
 
 /* Here b is the smaller body, and the frame is scaled by a power of two so that the larger mesh has
  * coordinates up to 2. */
@@ -92,7 +82,6 @@ typedef struct measure_work {
     uint32_t *stack;
     size_t stack_capacity;
     integral_sums sums[2];
-    position_cache cache;
     contour_search search; /* large: initialised member by member */
 } measure_work;
 
@@ -217,26 +206,15 @@ static void grow_box(measure_work *work, vec3 p) {
     work->box = box_grow(work->box, m3_apply(&work->flush.world, p));
 }
 
-/* The position of a vertex of a triangle that is not crossed, relative to the origin of the
- * integrals. */
-static vec3 cached_position(measure_work *work, int side, uint32_t vertex) {
-    position_cache *cache = &work->cache;
-    uint32_t slot = vertex % CACHED_POSITIONS;
-    if (cache->vertex[slot] != vertex) {
-        vec3 p = contour_position(&work->search.body[side], vertex);
-        grow_box(work, p);
-        cache->vertex[slot] = vertex;
-        cache->at[slot] = v3_sub(p, work->origin);
-    }
-    return cache->at[slot];
-}
-
 /* Adds a triangle that is not crossed. */
 static void add_uncrossed_face(measure_work *work, int side, const uint32_t *corner,
                                int32_t winding) {
     vec3 p[3];
-    for (int k = 0; k < 3; k++)
-        p[k] = cached_position(work, side, corner[k]);
+    for (int k = 0; k < 3; k++) {
+        const vec3 at = contour_position(&work->search.body[side], corner[k]);
+        grow_box(work, at);
+        p[k] = v3_sub(at, work->origin); /* relative to the origin of the integrals */
+    }
     vec3 n = v3_cross(v3_sub(p[1], p[0]), v3_sub(p[2], p[0]));
     double volume_times_6 =
         winding * v3_dot(n, p[0]); /* six times the volume of the tetrahedron with the origin */
@@ -385,7 +363,6 @@ static abut_status add_uncrossed_components(measure_work *work, int side) {
 
 static abut_status add_side(measure_work *work, int side) {
     const closed_surface *surface = work->surface[side];
-    memset(work->cache.vertex, 0xff, sizeof work->cache.vertex);
     abut_status status = link_crossed_faces(work, side);
     for (size_t i = 0; i < work->count[side] && !status; i++)
         status = spread_from_crossed_face(work, side, &work->crossed[side][i]);

@@ -59,9 +59,6 @@ bool abuti_pair_frame_init(const abuti_posed *a, const abuti_posed *b, pair_fram
     vec3 shift = v3_scale(relative_origin(&side[0], &side[1]), frame->scale);
     vec3 shift_back = v3_scale(relative_origin(&side[1], &side[0]), frame->scale);
     frame->reach = real_max(v3_max_abs(shift), v3_max_abs(shift_back));
-    frame->direction = frame->own_direction[0] = frame->own_direction[1] = v3(0, 0, 0);
-    memset(frame->side_direction, 0, sizeof frame->side_direction);
-    memset(frame->origin_along, 0, sizeof frame->origin_along);
     bool is_near = frame->reach <= PAIR_FAR_DISTANCE;
     set_transform(&side[0], &rotation, shift, is_near);
     set_transform(&side[1], &rotation_back, shift_back, is_near);
@@ -77,19 +74,6 @@ bool abuti_pair_frame_init(const abuti_posed *a, const abuti_posed *b, pair_fram
     frame->pad = is_near ? PAIR_FLOAT_ERROR * ((float)frame->reach + 8) + (float)error : 0;
     frame->tie = is_near ? real_min(frame->tie, frame->pad / frame->scale) : frame->tie;
     return error <= 0x1p-20;
-}
-
-void abuti_pair_frame_expect_direction(pair_frame *frame, vec3 direction) {
-    frame->direction = direction;
-    for (int k = 0; k < 2; k++) {
-        const pair_side *side = &frame->side[k];
-        mat3 back = m3_transpose(&side->motion.rotation);
-        vec3 own = frame->own_direction[k] = m3_apply(&back, direction);
-        for (int axis = 0; axis < 3; axis++)
-            frame->side_direction[k][axis] = (float)v3_get(own, axis);
-        frame->origin_along[k] =
-            v3_dot(own, side->bvh->mesh->origin) + v3_dot(direction, side->motion.translation);
-    }
 }
 
 /* ---- distant poses ---- */

@@ -76,17 +76,11 @@ typedef struct pair_frame {
     double position_error; /* bound of the difference of posed vertices from exact motions, in world
                               units */
     double tie;            /* distances that differ by no more are a tie; see pair_tie_reach() */
-    vec3 direction;        /* of the world, along which a is probably beyond b; zero = not given */
-    vec3 own_direction[2]; /* the same along the axes of each side, in doubles and floats */
-    float side_direction[2][3];
-    double origin_along[2]; /* coordinate of the origin of each mesh along it */
 } pair_frame;
 
 /* Initialises the common frame of two sides. Returns false if the poses are so far away that only
  * transformed copies of the meshes are accurate enough. */
 bool abuti_pair_frame_init(const abuti_posed *a, const abuti_posed *b, pair_frame *frame);
-/* Sets the unit direction along which a is probably beyond b. Searches test it first. */
-void abuti_pair_frame_expect_direction(pair_frame *frame, vec3 direction);
 
 /* The corners of a posed triangle, with the same bits as abut_mesh_transform(). */
 static inline abut_triangle pair_triangle(const pair_side *side, uint32_t triangle) {

@@ -6,9 +6,9 @@
  * decide the remaining pairs. Boxes are rounded outwards, so no pair is missed.
  *
  * Most of the remaining pairs are neighbours. Those around a clean vertex (vertex_fans.c) are
- * excluded by their indices, four against four. Almost all others are excluded by the plane of one
- * of them or, if they are coplanar as in regular grids and fans, by a line in their projections on
- * a coordinate plane (is_certainly_separate). The rest needs orientations
+ * excluded by their indices, four against four. Many others, as in regular grids and fans, are
+ * excluded by a line in their projections on a coordinate plane (is_certainly_separate). The rest
+ * needs orientations
  * (geom/neighbour_shared.h), some of them in exact arithmetic: 0.1 to 2 us per pair, compared with
  * 0.01 to 0.1 for the others. The limit counts work: EXACT_WORK for such a pair, 1 for each of the
  * others.
@@ -27,9 +27,8 @@
 #include <assert.h>
 
 enum {
-    TASKS_MAX = 64,          /* between two progress reports */
-    ITEMS_PER_TASK = 64,     /* at most */
-    INITIAL_ITEMS_MIN = 1024 /* pairs of nodes at the start, so that all threads have some */
+    TASKS_MAX = 64,      /* between two progress reports */
+    ITEMS_PER_TASK = 64, /* at most */
 };
 
 enum { LEAVES_PER_TASK = 1024, PAIRS_PER_TASK = 1024 };
@@ -91,35 +90,11 @@ static bool line_separates(const double mine[3][2], int k, const double other[3]
     return parts;
 }
 
-/* Whether the plane of a triangle has all of another strictly on one side, except for common
- * corners: then they have only those in common. The error of the determinant is less than 50 e of
- * the product of the largest differences, with e = 2^-53; the margin is five times that. */
-static bool plane_separates(const triangle3 *a, vec3 normal, const triangle3 *b, unsigned common) {
-    double size_sq = v3_max_abs(v3_sub(a->corner[1], a->corner[0])) *
-                     v3_max_abs(v3_sub(a->corner[2], a->corner[0]));
-    unsigned sides = 0;
-    if (!(size_sq > 1e-280)) /* the normal may have underflowed */
-        return false;
-    for (int i = 0; i < 3; i++) {
-        if (common >> i & 1)
-            continue;
-        vec3 d = v3_sub(b->corner[i], a->corner[0]);
-        double along = v3_dot(normal, d);
-        if (!(fabs(along) > 0x1p-45 * size_sq * v3_max_abs(d) + 1e-290))
-            return false;
-        sides |= along > 0 ? 1 : 2;
-    }
-    return sides == 1 || sides == 2;
-}
-
 /* Whether floating-point arithmetic proves that two triangles have only their common corners and
- * the edge between these in common: by the plane of one, or by an edge of one in the projections
- * along the axis nearest to the normal of a. False if it is not certain. */
+ * the edge between these in common: by an edge of one in the projections along the axis nearest to
+ * the normal of a. False if it is not certain. */
 static bool is_certainly_separate(const triangle3 *a, const triangle3 *b, common_corners common) {
     vec3 n = v3_cross(v3_sub(a->corner[1], a->corner[0]), v3_sub(a->corner[2], a->corner[0]));
-    vec3 m = v3_cross(v3_sub(b->corner[1], b->corner[0]), v3_sub(b->corner[2], b->corner[0]));
-    if (plane_separates(a, n, b, common.in_b) || plane_separates(b, m, a, common.in_a))
-        return true;
     double x = fabs(n.x), y = fabs(n.y), z = fabs(n.z), flat[2][3][2];
     int axis = x >= y && x >= z ? 0 : y >= z ? 1 : 2;
     for (int k = 0; k < 3; k++) {
@@ -159,35 +134,6 @@ static abut_status add_to_pool(self_search *s, const node_pair *pairs, uint32_t 
                                     sizeof *s->pool, &s->pool_capacity);
     for (uint32_t i = 0; i < count && !status; i++)
         s->pool[s->pool_count++] = (work_item){pairs[i], weight};
-    return status;
-}
-
-/* Opens pairs of nodes level by level, from the root, until there are enough for all threads. */
-static abut_status fill_pool(self_search *s) {
-    node_pair root = {0, 0}, opened[BVH_WIDTH * BVH_WIDTH];
-    abut_status status = add_to_pool(s, &root, 1, 1);
-    uint32_t (*open)(const self_search *, node_pair, node_pair *, uint32_t) =
-        ABUTI_BY_LANES(abuti_pair_self_open);
-    bool more = true;
-    while (!status && more && s->pool_count < INITIAL_ITEMS_MIN) {
-        work_item *old = s->pool;
-        size_t old_count = s->pool_count;
-        s->pool = NULL;
-        s->pool_count = s->pool_capacity = 0;
-        more = false;
-        for (size_t i = 0; i < old_count && !status; i++) {
-            bool leaves = is_leaf_pair(old[i].pair);
-            uint32_t count = leaves ? 0 : open(s, old[i].pair, opened, 0);
-            if (leaves)
-                opened[count++] = old[i].pair;
-            more = more || !leaves;
-            if (count)
-                status = add_to_pool(s, opened, count, old[i].weight / (float)count);
-            else
-                s->progress += (double)old[i].weight;
-        }
-        abuti_release(s->bvh->context, old);
-    }
     return status;
 }
 
@@ -246,7 +192,8 @@ static abut_status run_tasks(self_search *s) {
 }
 
 static abut_status run_search(self_search *s, const char *function) {
-    abut_status status = fill_pool(s);
+    const node_pair root = {0, 0};
+    abut_status status = add_to_pool(s, &root, 1, 1);
     while (!status && s->pool_count && !(s->any && s->count)) {
         status = run_tasks(s);
         if (!status && s->work > s->limit && !(s->any && s->count))

@@ -74,13 +74,10 @@ typedef struct self_search {
 /* Tests exactly whether two triangles intersect in more than they share, and records them. */
 void abuti_pair_self_test(self_search *s, task_output *out, uint32_t a, uint32_t b);
 
-/* self_intersection_lanes.c: computes the boxes of leaves; pushes the child pairs of a pair that is
- * not two leaves and returns the new height of the stack; runs a task of the search. All widths
+/* self_intersection_lanes.c: computes the boxes of leaves; runs a task of the search. All widths
  * give the same bits. */
-#define SELF_LANES(lanes)                                                                         \
-    void abuti_pair_self_leaves_##lanes(void *search, size_t chunk, size_t begin, size_t end);    \
-    uint32_t abuti_pair_self_open_##lanes(const self_search *s, node_pair pair, node_pair *stack, \
-                                          uint32_t used);                                         \
+#define SELF_LANES(lanes)                                                                      \
+    void abuti_pair_self_leaves_##lanes(void *search, size_t chunk, size_t begin, size_t end); \
     void abuti_pair_self_task_##lanes(void *search, size_t chunk, size_t begin, size_t end);
 SELF_LANES(4)
 SELF_LANES(8)

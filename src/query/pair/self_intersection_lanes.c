@@ -144,11 +144,6 @@ static inline uint32_t open_pair(const self_search *s, node_pair pair, node_pair
     return used;
 }
 
-uint32_t BY_LANES(abuti_pair_self_open)(const self_search *s, node_pair pair, node_pair *stack,
-                                        uint32_t used) {
-    return open_pair(s, pair, stack, used);
-}
-
 static bool is_task_finished(const self_search *s, const task_output *out, uint32_t steps) {
     return steps >= SELF_TASK_STEPS || out->work >= SELF_TASK_WORK ||
            out->found_count > SELF_FOUND_MAX - BVH_WIDTH * BVH_WIDTH ||

@@ -12,10 +12,9 @@
  */
 #include "pair/pair.h"
 
-#include "base/simd.h"
 #include "geom/predicates_shared.h"
 
-enum { RING_MAX = 32, VERTICES_PER_TASK = 2048, PREFETCH_DISTANCE = 16 /* vertices */ };
+enum { RING_MAX = 32, VERTICES_PER_TASK = 2048 };
 
 typedef struct fan_task_data {
     const abut_mesh *mesh;
@@ -93,28 +92,11 @@ static bool is_clean_vertex(const fan_task_data *s, uint32_t vertex) {
     return full_turns == 1 && is_closed_fan(&r);
 }
 
-/* Prefetches the triangles of a later vertex, since their indices are arbitrary, and half as far
- * ahead their corners: two of each are sufficient, since the third belongs to the next triangle. */
-static inline void prefetch_fans(const fan_task_data *s, size_t vertex) {
-    const abut_mesh *mesh = s->mesh;
-    if (vertex + PREFETCH_DISTANCE >= mesh->vertex_count)
-        return;
-    const uint32_t *later = s->begin + vertex + PREFETCH_DISTANCE;
-    const uint32_t *soon = s->begin + vertex + PREFETCH_DISTANCE / 2;
-    for (uint32_t i = later[0]; i < later[1]; i++)
-        ABUTI_PREFETCH(&mesh->indices[3 * (size_t)s->faces[i]]);
-    for (uint32_t i = soon[0]; i < soon[1]; i++)
-        for (size_t k = 0; k < 2; k++)
-            ABUTI_PREFETCH(&mesh->positions[mesh->indices[3 * (size_t)s->faces[i] + k]]);
-}
-
 static void clean_vertices_task(void *data, size_t chunk, size_t begin, size_t end) {
     fan_task_data *s = data;
     (void)chunk;
-    for (size_t vertex = begin; vertex < end; vertex++) {
-        prefetch_fans(s, vertex);
+    for (size_t vertex = begin; vertex < end; vertex++)
         s->clean[vertex] = is_clean_vertex(s, (uint32_t)vertex);
-    }
 }
 
 /* Sorts the corners of all triangles by vertex: begin has vertex_count + 1 entries. */

@@ -2,9 +2,6 @@
 
 #include <math.h>
 
-/* 32 u: error of projections of discs, see project_children() */
-#define PROJECTION_ERROR 0x1p-19
-
 _Static_assert(WITNESS_CACHE_SIZE == 1 << 8, "decide_reach() uses the highest eight bits");
 
 /* ---- one side ---- */
@@ -14,55 +11,32 @@ static vec3 box_centre_in_mesh(const abut_bvh *bvh, uint32_t place) {
     return v3_scale(pair_box_centre(bvh, place), 1 / bvh->scale);
 }
 
-/* An upper bound of how far a place extends past the end, by its box and slab, in doubles. */
-static double slab_past_end(const witness_bound *witness, int k, uint32_t place) {
+/* How far triangles at a place extend from the centre of its box along a unit vector, by its box
+ * and slab. */
+static double half_extent_along(const witness_bound *witness, int k, uint32_t place, vec3 n) {
     const abut_bvh *bvh = witness->frame->side[k].bvh;
-    const vec3 n = witness->direction[k];
     double reach =
         real_min(pair_box_reach(bvh, place, n), slab_reach(&witness->slabs[k][place], n));
-    return (v3_dot(n, pair_box_centre(bvh, place)) + reach) / bvh->scale - witness->end[k];
+    return reach / bvh->scale;
 }
 
-/* Writes these bounds for the children of a node; without slabs by boxes and discs, in floats.
- *
- * With coordinates up to 2 the centre of a box has an error of 4u along any direction; products and
- * sums add 14u and the last sum 7u: 25u. The projection of a disc has an error of 14u of s and t,
- * since cosines have that error (disc_bounds.h), 4u of r, and 6u of all three for products and
- * sums. That of a box has an error of 5u of itself, which is at most sqrt(3) of all three. */
+/* An upper bound of how far a place extends past the end. */
+static double place_past_end(const witness_bound *witness, int k, uint32_t place) {
+    const vec3 n = witness->direction[k];
+    return v3_dot(n, box_centre_in_mesh(witness->frame->side[k].bvh, place)) +
+           half_extent_along(witness, k, place, n) - witness->end[k];
+}
+
+/* Writes these bounds for the children of a node. */
 static void project_children(const witness_bound *witness, int k, uint32_t node,
                              double past[BVH_WIDTH]) {
-    const abut_bvh *bvh = witness->frame->side[k].bvh;
-    const bvh_node *boxes = &bvh->nodes[node];
-    if (witness->slabs[k]) {
-        for (uint32_t i = 0; i < BVH_WIDTH; i++)
-            past[i] = boxes->child[i] == ABUT_NONE
-                          ? -INFINITY
-                          : slab_past_end(witness, k, node * BVH_WIDTH + i);
-        return;
-    }
-    const pair_disc *disc = &witness->discs[k][node];
-    const float direction[3] = {(float)witness->direction[k].x, (float)witness->direction[k].y,
-                                (float)witness->direction[k].z};
-    f4 zero = f4_all(0), half = f4_all(0.5f), at = zero, box = zero, cosine = zero;
-    for (int i = 0; i < 3; i++) {
-        f4 lo = f4_load(boxes->lo[i]), hi = f4_load(boxes->hi[i]), n = f4_all(direction[i]);
-        at = f4_add(at, f4_mul(f4_mul(f4_add(lo, hi), half), n));
-        box = f4_add(box, f4_mul(f4_mul(f4_sub(hi, lo), half), f4_abs(n)));
-        cosine = f4_add(cosine, f4_mul(f4_load(disc->m[i]), n));
-    }
-    f4 s = f4_load(disc->s), t = f4_load(disc->t), r = f4_load(disc->r);
-    f4 reach = f4_add(f4_mul(s, cosine),
-                      f4_add(f4_mul(f4_abs(cosine), t), f4_mul(sine_upper_bound(cosine), r)));
-    f4 size = f4_add(f4_abs(s), f4_add(t, r));
-    f4 slack = f4_mul(f4_add(f4_all(1), size), f4_all((float)PROJECTION_ERROR));
-    float upper[BVH_WIDTH];
-    f4_store(upper, f4_add(f4_add(at, f4_min(reach, box)), slack));
+    const bvh_node *boxes = &witness->frame->side[k].bvh->nodes[node];
     for (uint32_t i = 0; i < BVH_WIDTH; i++)
-        past[i] =
-            boxes->child[i] == ABUT_NONE ? -INFINITY : upper[i] / bvh->scale - witness->end[k];
+        past[i] = boxes->child[i] == ABUT_NONE ? -INFINITY
+                                               : place_past_end(witness, k, node * BVH_WIDTH + i);
 }
 
-/* The same for the triangles of a leaf, in doubles. */
+/* The same for the triangles of a leaf. */
 static double leaf_past_end(const witness_bound *witness, int k, uint32_t leaf) {
     const abut_bvh *bvh = witness->frame->side[k].bvh;
     const uint32_t *order = bvh->order + (size_t)leaf * BVH_WIDTH;
@@ -108,19 +82,6 @@ static witness_reach decide_reach(witness_bound *witness, int k, uint32_t place,
 }
 
 /* ---- both sides ---- */
-
-/* How far triangles at a place extend from the centre of its box along a unit vector. */
-static double half_extent_along(const witness_bound *witness, int k, uint32_t place, vec3 n) {
-    const abut_bvh *bvh = witness->frame->side[k].bvh;
-    const pair_disc *disc = &witness->discs[k][place / BVH_WIDTH];
-    uint32_t slot = place % BVH_WIDTH;
-    double s = disc->s[slot], t = disc->t[slot], r = disc->r[slot];
-    double cosine = n.x * disc->m[0][slot] + n.y * disc->m[1][slot] + n.z * disc->m[2][slot];
-    double reach = s * cosine + fabs(cosine) * t +
-                   sqrt(real_max(1 + PROJECTION_ERROR - cosine * cosine, 0)) * r;
-    reach += PROJECTION_ERROR * (fabs(s) + t + r);
-    return real_min(pair_box_reach(bvh, place, n), reach) / bvh->scale;
-}
 
 /* Whether two slabs are further apart than `upper` along the normal of one of them. */
 static bool slabs_are_apart(const witness_bound *witness, const uint32_t place[2], vec3 between,
@@ -174,23 +135,16 @@ bool abuti_witness_bound_excludes(witness_bound *witness, const uint32_t place[2
             along = sqrt(upper - gap) * sqrt(upper + gap);
     }
     const double allowed = witness->length - along;
-    for (int k = 0; k < 2; k++) {
-        double children[BVH_WIDTH];
-        if (place[k] == PAIR_ROOT)
-            continue;
-        if (!witness->slabs[k])
-            project_children(witness, k, place[k] / BVH_WIDTH, children);
-        past[k] = real_min(past[k], witness->slabs[k] ? slab_past_end(witness, k, place[k])
-                                                      : children[place[k] % BVH_WIDTH]);
-    }
+    for (int k = 0; k < 2; k++)
+        if (place[k] != PAIR_ROOT)
+            past[k] = real_min(past[k], place_past_end(witness, k, place[k]));
     if (has_root || !descend)
         return past[0] + past[1] <= allowed;
     for (int k = 0; k < 2 && past[0] + past[1] > allowed; k++)
         past[k] =
             decide_reach(witness, k, place[k], past[k], real_max(0.5 * allowed, allowed - past[!k]))
                 .upper;
-    return past[0] + past[1] <= allowed ||
-           (witness->slabs[0] && slabs_are_apart(witness, place, between, upper));
+    return past[0] + past[1] <= allowed || slabs_are_apart(witness, place, between, upper);
 }
 
 /* Positions have errors of 4u of the direction and 16u of the leaves, and distances 64u of both: as
@@ -236,18 +190,12 @@ float abuti_witness_bound_corners(const witness_bound *witness, const uint32_t p
 static void test_surfaces(witness_bound *witness) {
     const double limit = 0.5 * witness->frame->position_error;
     for (int k = 0; k < 2; k++) {
-        double children[BVH_WIDTH], past = witness->slabs[k] ? -INFINITY : INFINITY;
-        if (witness->slabs[k])
-            project_children(witness, k, 0, children);
+        double children[BVH_WIDTH], past = -INFINITY;
+        project_children(witness, k, 0, children);
         for (uint32_t i = 0; i < BVH_WIDTH && past <= limit; i++)
             past = real_max(past, decide_reach(witness, k, i, children[i], limit).upper);
         witness->past[k] = past <= limit ? past : INFINITY;
     }
-}
-
-void abuti_witness_bound_use_slabs(witness_bound *witness, const pair_slab *const slabs[2]) {
-    memcpy(witness->slabs, slabs, sizeof witness->slabs);
-    test_surfaces(witness);
 }
 
 void abuti_witness_bound_update(witness_bound *witness, const closest_pair *closest) {
@@ -265,15 +213,15 @@ void abuti_witness_bound_update(witness_bound *witness, const closest_pair *clos
 }
 
 void abuti_witness_bound_start(witness_bound *witness, const pair_frame *frame,
-                               const pair_disc *const discs[2], const closest_pair *closest) {
+                               const pair_slabs *const slabs[2], const closest_pair *closest) {
     const pair_side *side = frame->side;
     witness->frame = frame;
-    memcpy(witness->discs, discs, sizeof witness->discs);
-    witness->slabs[0] = witness->slabs[1] = NULL;
     witness->generation = 0;
-    for (int k = 0; k < 2; k++)
+    for (int k = 0; k < 2; k++) {
+        witness->slabs[k] = slabs[k]->slabs;
         for (uint32_t i = 0; i < WITNESS_CACHE_SIZE; i++)
             witness->cache[k][i].generation = 0;
+    }
     mat3 back = m3_transpose(&side[0].motion.rotation);
     witness->rotation = m3_multiply(&back, &side[1].motion.rotation);
     witness->inverse = m3_transpose(&witness->rotation);

@@ -6,13 +6,11 @@
  * parts that are apart across the line are further away than its length. If the projections of two
  * parts extend past the ends by x and y, and the parts are z apart on a direction across the line,
  * their distance is at least sqrt((length - x - y)^2 + z^2). So for each part it is sufficient to
- * decide whether it extends further past the end than the other part and z allow. Discs decide most
- * cases, in floats; otherwise their children do, down to triangles in doubles. Results are cached
- * for the next pair.
+ * decide whether it extends further past the end than the other part and z allow. Slabs decide most
+ * cases; otherwise their children do, down to triangles. Results are cached for the next pair.
  *
- * If many pairs of triangles are equally near, as between parallel faces, slabs decide instead of
- * triangles. Two parts that are not separated along the line may be separated along the normal of
- * one of their slabs, as a peg in the middle of a shaft.
+ * Two parts that are not separated along the line may be separated along the normal of one of their
+ * slabs, as a peg in the middle of a shaft.
  */
 #ifndef ABUTI_PAIR_WITNESS_BOUND_H
 #define ABUTI_PAIR_WITNESS_BOUND_H
@@ -30,8 +28,7 @@ typedef struct witness_reach {
 
 typedef struct witness_bound {
     const pair_frame *frame;
-    const pair_disc *discs[2];
-    const pair_slab *slabs[2]; /* both or none */
+    const pair_slab *slabs[2];
     double length;
     mat3 rotation; /* from the axes of side 1 to those of side 0 */
     mat3 inverse;
@@ -43,13 +40,11 @@ typedef struct witness_bound {
     witness_reach cache[2][WITNESS_CACHE_SIZE];
 } witness_bound;
 
-/* Initialises the bound, without slabs, with a closest pair whose points differ. */
+/* Initialises the bound with a closest pair whose points differ. */
 void abuti_witness_bound_start(witness_bound *line, const pair_frame *frame,
-                               const pair_disc *const discs[2], const closest_pair *closest);
+                               const pair_slabs *const slabs[2], const closest_pair *closest);
 /* Replaces the closest pair. */
 void abuti_witness_bound_update(witness_bound *line, const closest_pair *closest);
-/* Uses slabs, too. */
-void abuti_witness_bound_use_slabs(witness_bound *line, const pair_slab *const slabs[2]);
 /* Whether all triangles at two places are further apart than `upper`, up to the error of vertex
  * positions. The bound holds for any two points, so the closest pair may have been replaced. With
  * `descend` also by the bounds below these places and by the normals of slabs. */

@@ -84,10 +84,14 @@ static abut_status collide_bodies(const world_call *call, abut_patches *to) {
     abut_contacts found = world_contacts_of(to);
     contact_call sampled = {.function = "abut_world_contacts",
                             .options = world_contact_options(call->world, a, b),
-                            .out = &found,
-                            .serial = true};
+                            .context = call->world->context,
+                            .out = &found};
     abut_status status = call->world->backend->pair(call->world, call->pair, &sampled, both);
+    status = status ? status : sampled.status;
     found.count = sampled.count;
+    if (!status && sampled.count && sampled.count <= found.capacity)
+        memcpy(found.list, sampled.stored.data, sampled.count * sizeof *found.list);
+    abuti_release(call->world->context, sampled.stored.data);
     found.reliability = abuti_contact_reliability(b->body.samples ? a->body.field : NULL,
                                                   a->body.samples ? b->body.field : NULL);
     return abuti_world_set_contacts(call, status, false, !call->world->backend->reduces, &found,

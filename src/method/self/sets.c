@@ -67,7 +67,7 @@ static unsigned test_triangle(const view_test_job *t, uint32_t triangle) {
     }
     for (int k = 0; k < 3; k++) {
         start[k] = view->start[corner[k]];
-        end[k] = view->next[corner[k]];
+        end[k] = view->end[corner[k]];
     }
     unsigned set = view_set_of(start, end, &own);
     view->sets[triangle] = (unsigned char)set;
@@ -79,7 +79,7 @@ static void along_task(void *data, size_t chunk, size_t begin, size_t end) {
     const view_test_job *t = data;
     const abut_self *view = t->view;
     for (size_t i = begin; i < end; i++) {
-        int region = view_along(&t->primitive, view->start[i], view->next[i], view->along[i]);
+        int region = view_along(&t->primitive, view->start[i], view->end[i], view->along[i]);
         if (region >= 0)
             t->counts[chunk].regions[region]++;
     }
@@ -184,16 +184,18 @@ abut_status abuti_view_test(abut_self *view, const view_primitive *primitive, vi
     return ABUT_OK;
 }
 
-/* ---- changes ---- */
+/* ---- counts ---- */
 
-void abuti_view_count_changes(abut_self *view, abut_self_result *result) {
-    const unsigned char *now = view->sets;
-    unsigned char *before = view->last_sets;
-    for (uint32_t i = 0; i < view->triangle_count && view->has_last; i++)
-        if (now[i] != before[i]) {
-            result->left[abuti_set_index(before[i])]++;
-            result->entered[abuti_set_index(now[i])]++;
+void abuti_view_count_sets(abut_self *view, abut_self_result *result) {
+    for (uint32_t i = 0; i < view->triangle_count; i++) {
+        const unsigned char now = (unsigned char)abuti_set_index(view->sets[i]);
+        const unsigned char before = view->last_sets[i];
+        result->sets[now]++;
+        if (view->has_last && now != before) {
+            result->left[before]++;
+            result->entered[now]++;
         }
-    memcpy(before, now, view->triangle_count);
+        view->last_sets[i] = now;
+    }
     view->has_last = true;
 }

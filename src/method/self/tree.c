@@ -20,6 +20,10 @@
 
 #include <math.h>
 
+/* Error bound of sums of coordinates, in doubles and in floats. */
+#define BOUNDS_SLACK 0x1p-34
+#define BOUNDS_PLACE_SLACK 0x1p-21f
+
 enum {
     VERTICES_PER_TASK = 4096,
     SUBTREE_LEVELS = 9, /* levels of subtrees that are fitted by one task: 500 nodes, 32 KB */
@@ -169,7 +173,7 @@ static void float_positions_task(void *data, size_t chunk, size_t begin, size_t 
     double scale = view->scale;
     (void)chunk;
     for (size_t i = begin; i < end; i++) {
-        vec3 a = view->start[i], b = view->next[i];
+        vec3 a = view->start[i], b = view->end[i];
         float *from = view->places[i].at[0], *to = view->places[i].at[1];
         from[0] = (float)((a.x - middle.x) * scale);
         from[1] = (float)((a.y - middle.y) * scale);
@@ -182,7 +186,8 @@ static void float_positions_task(void *data, size_t chunk, size_t begin, size_t 
     }
 }
 
-void abuti_view_compute_positions(abut_self *view, box3 box) {
+void abuti_view_compute_positions(abut_self *view) {
+    const box3 box = box_join(view->motion->place.start_box, view->motion->place.end_box);
     view->centre = box_centre(box);
     double size = real_max(v3_max_abs(v3_sub(box.hi, view->centre)),
                            v3_max_abs(v3_sub(box.lo, view->centre)));
@@ -201,13 +206,31 @@ typedef struct fit_job {
     uint32_t first; /* first node of the subtrees */
 } fit_job;
 
+/* The values of all slabs at a point in the frame. */
+static void compute_slabs(const abut_self *view, vec3 at, double value[DOP_SLABS]) {
+    const vec3 p = v3_scale(v3_sub(at, view->centre), view->scale);
+    value[0] = p.x;
+    value[1] = p.y;
+    value[2] = p.z;
+    value[3] = p.x + p.y;
+    value[4] = p.x + p.z;
+    value[5] = p.y + p.z;
+    value[6] = p.x - p.y;
+    value[7] = p.x - p.z;
+}
+
 /* Bounds of a ghost vertex, which may be beyond 1, from doubles. */
 static void fit_ghost_vertex(const fit_job *f, size_t vertex) {
     const abut_self *view = f->view;
-    const bounds_frame frame = {view->centre, view->scale};
-    bounds_of_motion(bounds_place(&frame, view->start[vertex]),
-                     bounds_place(&frame, view->next[vertex]),
-                     view->vertex_bounds + vertex * 2 * (size_t)DOP_SLABS);
+    float *bounds = view->vertex_bounds + vertex * 2 * (size_t)DOP_SLABS;
+    double a[DOP_SLABS], b[DOP_SLABS];
+    compute_slabs(view, view->start[vertex], a);
+    compute_slabs(view, view->end[vertex], b);
+    for (int k = 0; k < DOP_SLABS; k++) {
+        const double slack = k < 3 ? 0 : BOUNDS_SLACK;
+        bounds[k] = (float)(real_min(a[k], b[k]) - slack);
+        bounds[DOP_SLABS + k] = (float)(real_max(a[k], b[k]) + slack);
+    }
 }
 
 /* Bounds of up to four vertices of the mesh at once, from float positions: slab by slab, one lane

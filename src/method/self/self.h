@@ -55,7 +55,10 @@ struct abut_self;
 abut_status abuti_view_tree_build(struct abut_self *view, uint32_t first, uint32_t count,
                                   view_tree *tree);
 void abuti_view_tree_release(abut_context *context, view_tree *tree);
-/* Computes the bounds of all vertices for the current step. */
+/* Computes the frame of the current step and the float positions of all vertices in it, ghosts
+ * included. */
+void abuti_view_compute_positions(struct abut_self *view);
+/* Then computes the bounds of all vertices. */
 void abuti_view_fit_vertices(struct abut_self *view);
 /* Then refits those of nodes. */
 void abuti_view_tree_fit(struct abut_self *view, view_tree *tree);
@@ -155,10 +158,6 @@ void abuti_view_place_ghosts(const abut_self *view, vec3 *positions);
  * are sampled. count is at least 1, and coordinates are in range. */
 abut_self_line abuti_view_axis(const vec3 *start, const vec3 *end, uint32_t count);
 
-/* Computes the frame of the current step and the float positions of all vertices in it, ghosts
- * included. */
-void abuti_view_compute_positions(struct abut_self *view);
-
 /* ---- sets.c: the view test ---- */
 
 typedef struct view_counts {
@@ -174,30 +173,13 @@ abut_status abuti_view_test(abut_self *view, const view_primitive *primitive, vi
 /* Counts the final sets of the step, and the changes since the last step with sets. */
 void abuti_view_count_sets(abut_self *view, abut_self_result *result);
 
-/* ---- sets_floats.c: the view test in floats ---- */
-
-/* The view primitive in the frame. */
-typedef struct view_floats {
-    bool usable;
-    float start[3], end[3];             /* the point, or the begin of the line */
-    float along_start[3], along_end[3]; /* L */
-    float rest;                         /* part of T per E' F' */
-} view_floats;
-
-view_floats abuti_view_floats(const abut_self *view, const view_primitive *primitive);
-/* Tests four triangles of the mesh, whose corners are consecutive. Bit k is set if the test in
- * doubles gives P for triangle k, bit 4 + k if it gives N; some may have neither. `along`: the two
- * check points of each on the line; null for the point. */
-unsigned abuti_view_floats_test(const view_floats *v, const ghost_position *places,
-                                const uint32_t corner[12], const float (*along)[4]);
-
 /* ---- boundary.c ---- */
 
 /* Allocates what the following functions need. */
 abut_status abuti_view_boundary_open(abut_self *view);
 /* Also releases a partially opened state. */
 void abuti_view_boundary_close(abut_self *view);
-/* Computes the bounds of all vertices and of both trees. Float positions must be set. */
+/* Computes the bounds of all vertices and of both trees for the current step. */
 void abuti_view_fit(abut_self *view);
 /* Puts triangles into V that touch ghosts in the step, or may be beyond one. Sets *is_cheaper to
  * false, without a result, if more than `most` pairs of triangles and ghosts are near. */

@@ -160,11 +160,11 @@ void abuti_view_tree_release(abut_context *context, view_tree *tree) {
 
 /* ---- float positions ----
  *
- * Positions of vertices during a step, as floats: for bounds, for the first pass of the view test,
- * and for the separation of ghosts. The frame has the centre of the mesh over the whole step as its
- * origin and a power of two as its unit, so that every vertex is within 1 of it. A ghost vertex may
- * be farther. Coordinates are rounded twice, by a difference in doubles and then to a float. Both
- * roundings are monotonic; together they move a coordinate below 1 by at most 2^-25 (1 + 2^-27).
+ * Positions of vertices during a step, as floats: for bounds and for the separation of ghosts. The
+ * frame has the centre of the mesh over the whole step as its origin and a power of two as its
+ * unit, so that every vertex is within 1 of it. A ghost vertex may be farther. Coordinates are
+ * rounded twice, by a difference in doubles and then to a float. Both roundings are monotonic;
+ * together they move a coordinate below 1 by at most 2^-25 (1 + 2^-27).
  */
 
 static void float_positions_task(void *data, size_t chunk, size_t begin, size_t end) {

@@ -275,7 +275,6 @@ static abut_status prepare_positions(view_step *f, const abut_self_step *step) {
         return status;
     abuti_view_place_ghosts(view, view->start);
     abuti_view_place_ghosts(view, view->end);
-    abuti_view_compute_positions(view);
     view->line =
         step->line ? *step->line : abuti_view_axis(view->start, view->end, view->vertex_count);
     f->result.times.view += abuti_seconds() - begun;

@@ -115,11 +115,13 @@ static void measure_cell(worker *w, const uint32_t *names, uint32_t n, bool is_a
     const regions_winners *found = &w->winners;
     const vec3 p = v3(c->frame[0][cell[0]], c->frame[1][cell[1]], c->frame[2][cell[2]]);
     double best = INFINITY, marked = INFINITY;
-    if (c->job->band < INFINITY && !(found->best[n] < INFINITY)) { /* nothing is within reach */
+    const bool is_listed = found->best[n] < INFINITY;
+    if (!is_listed && w->rule.band < INFINITY) { /* nothing is within reach */
         *value = (float)w->rule.band;
         return;
     }
-    for (uint32_t k = 0; k < (is_ambiguous ? found->candidate_count : 1); k++) {
+    const uint32_t count = is_ambiguous ? found->candidate_count : is_listed;
+    for (uint32_t k = 0; k < count; k++) {
         if (is_ambiguous && !regions_is_candidate(found, k, n))
             continue;
         const uint32_t name =

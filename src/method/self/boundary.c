@@ -105,7 +105,6 @@ void abuti_view_boundary_close(abut_self *view) {
 void abuti_view_fit(abut_self *view) {
     if (!view->ghost_count)
         return;
-    abuti_view_compute_positions(view);
     abuti_view_fit_vertices(view);
     abuti_view_tree_fit(view, &view->tree);
     abuti_view_tree_fit(view, &view->ghosts);

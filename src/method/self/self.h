@@ -55,10 +55,8 @@ struct abut_self;
 abut_status abuti_view_tree_build(struct abut_self *view, uint32_t first, uint32_t count,
                                   view_tree *tree);
 void abuti_view_tree_release(abut_context *context, view_tree *tree);
-/* Computes the frame of the current step and the float positions of all vertices in it, ghosts
- * included. */
-void abuti_view_compute_positions(struct abut_self *view);
-/* Then computes the bounds of all vertices. */
+/* Computes the frame of the current step, and float positions and bounds of all vertices in it,
+ * ghosts included. */
 void abuti_view_fit_vertices(struct abut_self *view);
 /* Then refits those of nodes. */
 void abuti_view_tree_fit(struct abut_self *view, view_tree *tree);

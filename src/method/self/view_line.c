@@ -3,6 +3,8 @@
  * those of a companion inside it, such as a rod in a sleeve. */
 #include "self/self.h"
 
+#include "geom/principal_axes.h"
+
 #include <math.h>
 
 /* Length of the line relative to the extent along the axis: triangles near the ends see the end as
@@ -42,39 +44,6 @@ static vec3 mean_of(const cloud *c, const vec3 *positions) {
     return v3_scale(sum, 1.0 / taken);
 }
 
-/* One Jacobi rotation, which makes m[p][q] zero. */
-static void rotate(double m[3][3], double axes[3][3], int p, int q) {
-    if (!(fabs(m[p][q]) > 0))
-        return;
-    double angle = 0.5 * atan2(2 * m[p][q], m[q][q] - m[p][p]), c = cos(angle), s = sin(angle);
-    for (int k = 0; k < 3; k++) {
-        double a = m[k][p], b = m[k][q];
-        m[k][p] = c * a - s * b;
-        m[k][q] = s * a + c * b;
-    }
-    for (int k = 0; k < 3; k++) {
-        double a = m[p][k], b = m[q][k];
-        m[p][k] = c * a - s * b;
-        m[q][k] = s * a + c * b;
-        a = axes[p][k];
-        b = axes[q][k];
-        axes[p][k] = c * a - s * b;
-        axes[q][k] = s * a + c * b;
-    }
-}
-
-static vec3 longest_axis(double m[3][3]) {
-    double axes[3][3] = {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}};
-    for (int sweep = 0; sweep < 8; sweep++) {
-        rotate(m, axes, 0, 1);
-        rotate(m, axes, 0, 2);
-        rotate(m, axes, 1, 2);
-    }
-    int best = m[1][1] > m[0][0] ? 1 : 0;
-    best = m[2][2] > m[best][best] ? 2 : best;
-    return v3(axes[best][0], axes[best][1], axes[best][2]);
-}
-
 static vec3 axis_of(const cloud *c) {
     double m[3][3] = {{0}};
     for (uint32_t i = 0; i < sample_size(c->count); i++) {
@@ -89,7 +58,10 @@ static vec3 axis_of(const cloud *c) {
     m[1][0] = m[0][1];
     m[2][0] = m[0][2];
     m[2][1] = m[1][2];
-    return longest_axis(m);
+    vec3 axes[3];
+    principal_axes(m, axes);
+    const int best = m[1][1] > m[0][0] ? 1 : 0;
+    return axes[m[2][2] > m[best][best] ? 2 : best];
 }
 
 /* The axis at the end: each vertex is weighted by its coordinate along the axis at the start. So

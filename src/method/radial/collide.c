@@ -2,12 +2,12 @@
  *
  * Boxes of fields are tested several at once, by loops that compilers vectorise. */
 #include "device/array.h"
-#include "radial/particle_shared.h"
 #include "radial/radial.h"
+
+#include "radial/particle_shared.h"
 
 enum { PARTICLE_GRAIN = 128 };
 
-_Static_assert(RADIAL_COORDINATE_MAX == ABUT_COORDINATE_MAX, "the same limit on a device");
 _Static_assert(sizeof(radial_result) == sizeof(abut_radial_hit),
                "abut_radial_hit has the layout of radial_result");
 

@@ -119,7 +119,11 @@ typedef struct radial_point {
 
 /* ---- points ---- */
 
+#ifdef __OPENCL_C_VERSION__
 #define RADIAL_COORDINATE_MAX 1e90 /* ABUT_COORDINATE_MAX */
+#else
+#define RADIAL_COORDINATE_MAX ABUT_COORDINATE_MAX
+#endif
 
 static inline bool radial_is_in_range(vec3 p) { /* false for NaN */
     return fabs(p.x) <= RADIAL_COORDINATE_MAX && fabs(p.y) <= RADIAL_COORDINATE_MAX &&

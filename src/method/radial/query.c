@@ -212,27 +212,6 @@ static void list_fields(const query_work *w, const field_list *from, const vec3 
     to->all = false;
 }
 
-/* The field whose cylinder is nearest, which is searched first. */
-static uint32_t nearest_field(const query_work *w, const field_list *fields, vec3 p) {
-    const radial_scene *s = &w->scene;
-    const uint32_t count = field_count(w, fields);
-    double least = HUGE_VAL;
-    uint32_t which = 0;
-    for (uint32_t i = 0; count > 1 && i < count && least > 0; i++) {
-        const uint32_t f = field_of(fields, i);
-        double q[3];
-        if (s->now[f].collapsed)
-            continue;
-        radial_place(&s->now[f], p, q);
-        const double gap = bound_gap(s, f, q);
-        if (gap < least) {
-            least = gap;
-            which = i;
-        }
-    }
-    return which;
-}
-
 /* Whether a point at x, y, z of a field is certainly farther than `limit` from its surface. A
  * nearer part of the surface has a height of at least that of the point minus the limit. It is in
  * rows and, seen from the axis, in columns within the limit: arcsin t <= t pi / 2. A triangle is
@@ -305,10 +284,8 @@ static void query_group(const query_work *w, const field_list *from, size_t begi
     for (size_t i = begin; i < end; i++) {
         const vec3 p = w->points[i];
         abut_radial_answer answer = {HUGE_VAL, {0, 0, 0}, p, ABUT_NONE, HUGE_VAL};
-        const bool sound = count && radial_is_in_range(p);
-        const uint32_t first = sound ? nearest_field(w, &fields, p) : 0;
-        for (uint32_t k = 0; sound && k < count; k++)
-            query_field(w, field_of(&fields, k == 0 ? first : k == first ? 0 : k), p, &answer);
+        for (uint32_t k = 0; k < count && radial_is_in_range(p); k++)
+            query_field(w, field_of(&fields, k), p, &answer);
         if (answer.field != ABUT_NONE && fabs(answer.distance) > answer.within)
             answer.distance = copysign(answer.within, answer.distance);
         w->answers[i] = answer;

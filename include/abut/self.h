@@ -31,7 +31,8 @@ typedef struct abut_self abut_self;
 
 typedef enum abut_self_scheme {
     ABUT_SELF_AUTO = 0, /* point or line, whichever recently left fewer triangles in doubt; or the
-                         * complete search, if that is cheaper: docs/self.md */
+                         * complete search, if that is cheaper, as always on a device: docs/self.md
+                         */
     ABUT_SELF_POINT,
     ABUT_SELF_LINE,
     ABUT_SELF_COMPLETE /* all pairs, as abut_sweep_find(): for comparison */
@@ -102,8 +103,7 @@ typedef enum abut_self_fallback {
                                * can come near each other with no other triangle between */
     ABUT_SELF_BOUNDARY,       /* too many triangles are near ghosts */
     ABUT_SELF_COST            /* AUTO: culling costs more than all pairs, in this step or in one of
-                               * the last; on a device, the mesh is open and small, or much of it is
-                               * in doubt: docs/self.md */
+                               * the last, or on a device: docs/self.md */
 } abut_self_fallback;
 
 /* View sets of triangles. */
@@ -172,8 +172,7 @@ ABUT_API abut_status abut_self_find_all(abut_self *view, const abut_self_step *s
                                         abut_impact_list *impacts, abut_self_result *result);
 
 /* Returns the abut_self_set of each triangle in the last step, or null if there was no step or it
- * was searched completely. Downloads the sets from a device; returns null if that fails. Valid
- * until the next step. One thread at a time for each view. */
+ * was searched completely. Valid until the next step. One thread at a time for each view. */
 ABUT_API const unsigned char *abut_self_sets(const abut_self *view);
 
 typedef struct abut_self_info {

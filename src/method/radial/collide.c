@@ -4,7 +4,9 @@
 #include "device/array.h"
 #include "radial/radial.h"
 
-enum { PARTICLE_GRAIN = 128, LIST_FIELDS = 64 };
+#include "radial/particle_shared.h"
+
+enum { PARTICLE_GRAIN = 128 };
 
 _Static_assert(sizeof(radial_result) == sizeof(abut_radial_hit),
                "abut_radial_hit has the layout of radial_result");
@@ -20,7 +22,8 @@ radial_scene abuti_radial_scene(const abut_radial *r) {
                           .middle = r->middle,
                           .unit = r->unit,
                           .each = 1 / r->unit,
-                          .count = r->info.field_count};
+                          .count = r->info.field_count,
+                          .bound_lists = r->bound_lists};
 }
 
 static abut_status check_array(const char *function, const char *name, const abut_radial *r,
@@ -37,14 +40,9 @@ static abut_status check_array(const char *function, const char *name, const abu
 
 /* ---- broad phase ---- */
 
-/* The members of radial_bound and the reach of fields as arrays, for radial_may_hit(). */
+/* The members of radial_bound and the reach of fields as arrays, RADIAL_BOUND_NUMBERS of them. */
 enum { LO = 0, HI = 3, CENTRE = 6, MOVE = 9, TURN };
 _Static_assert(TURN + 1 == RADIAL_BOUND_NUMBERS, "one array per member");
-
-typedef struct near_scene {
-    radial_scene scene;
-    const float *bounds; /* RADIAL_BOUND_NUMBERS arrays of scene.count */
-} near_scene;
 
 static void store_bound_arrays(const abut_radial *r, float *to) {
     const size_t n = r->info.field_count;
@@ -62,10 +60,10 @@ static void store_bound_arrays(const abut_radial *r, float *to) {
 }
 
 /* Tests whether a path may hit `count` fields from `first` on. */
-static void test_boxes(const near_scene *s, const radial_path_box *way, bool moves, size_t first,
+static void test_boxes(const radial_scene *s, const radial_path_box *way, bool moves, size_t first,
                        size_t count, uint32_t *may_hit) {
-    const size_t n = s->scene.count;
-    const float *b = s->bounds + first;
+    const size_t n = s->count;
+    const float *b = s->bound_lists + first;
     const float lx = way->lo[0], ly = way->lo[1], lz = way->lo[2];
     const float hx = way->hi[0], hy = way->hi[1], hz = way->hi[2];
     const float still = moves ? 0 : -INFINITY; /* the motion of fields does not count */
@@ -82,11 +80,10 @@ static void test_boxes(const near_scene *s, const radial_path_box *way, bool mov
     }
 }
 
-/* Lists those of at most LIST_FIELDS fields from `first` on that a path may hit, ascending. */
-static uint32_t find_near_fields(const near_scene *s, const radial_path_box *way, bool moves,
-                                 uint32_t first, uint32_t list[LIST_FIELDS]) {
-    const uint32_t left = s->scene.count - first, count = left < LIST_FIELDS ? left : LIST_FIELDS;
-    uint32_t may_hit[LIST_FIELDS], found = 0;
+static word32 radial_find_near_fields(const radial_scene *s, const radial_path_box *way, bool moves,
+                                      word32 first, word32 list[RADIAL_LIST]) {
+    const uint32_t left = s->count - first, count = left < RADIAL_LIST ? left : RADIAL_LIST;
+    uint32_t may_hit[RADIAL_LIST], found = 0;
     test_boxes(s, way, moves, first, count, may_hit);
     for (uint32_t i = 0; i < count; i++) {
         list[found] = first + i;
@@ -95,79 +92,10 @@ static uint32_t find_near_fields(const near_scene *s, const radial_path_box *way
     return found;
 }
 
-/* ---- one particle ---- */
-
-/* The field that is hit first, or ABUT_NONE. */
-static uint32_t find_first_hit(const near_scene *near, const radial_collision_options *order,
-                               const radial_mover *m, radial_entry *found) {
-    const radial_scene *s = &near->scene;
-    const float radius = radial_float(order->radius);
-    const radial_path_box way = radial_path_box_of(s, m->begin, m->to, order->radius);
-    uint32_t field = ABUT_NONE, list[LIST_FIELDS];
-    found->time = 2;
-    for (uint32_t first = 0; first < s->count; first += LIST_FIELDS) {
-        const uint32_t count = find_near_fields(near, &way, m->round == 0, first, list);
-        for (uint32_t k = 0; k < count; k++) {
-            const radial_body body = radial_body_of(s, list[k]);
-            radial_path path;
-            radial_entry entry;
-            if (radial_find_path(s, &body, list[k], m, radius, &path) &&
-                radial_walk_path(&body, &path, radius, &entry) && entry.time < found->time) {
-                *found = entry;
-                field = list[k];
-            }
-        }
-    }
-    return field;
-}
-
-/* The field in which a particle is deepest; its field is ABUT_NONE if there is none. */
-static radial_exit find_deepest_field(const near_scene *near, const radial_collision_options *order,
-                                      vec3 at) {
-    const radial_scene *s = &near->scene;
-    const radial_path_box way = radial_path_box_of(s, at, at, order->radius);
-    radial_exit e = {0, ABUT_NONE, {0, 0, 0}}, other;
-    uint32_t list[LIST_FIELDS];
-    for (uint32_t first = 0; first < s->count; first += LIST_FIELDS) {
-        const uint32_t count = find_near_fields(near, &way, false, first, list);
-        for (uint32_t k = 0; k < count; k++)
-            if (radial_find_exit(s, order, at, list[k], &other) && other.height < e.height)
-                e = other;
-    }
-    return e;
-}
-
-/* Moves a particle from `from`, relative to the previous frames, to `to`, which is corrected. On a
- * device several work-items share a particle: radial.cl. */
-static radial_result collide_particle(const near_scene *near, const radial_collision_options *order,
-                                      vec3 from, vec3 *to) {
-    const radial_scene *s = &near->scene;
-    radial_mover m = radial_mover_of(from, *to);
-    while (m.round < RADIAL_ROUNDS) {
-        radial_entry met = {.time = 1.0f};
-        const uint32_t field = find_first_hit(near, order, &m, &met);
-        if (field == ABUT_NONE) { /* then it is inside none either */
-            *to = m.to;
-            return m.result;
-        }
-        radial_respond_to_hit(s, order, field, &met, &m);
-    }
-    /* moves it out of fields that still contain it */
-    for (int round = 0; round <= RADIAL_PROJECTIONS; round++) {
-        const radial_exit e = find_deepest_field(near, order, m.to);
-        m.result.left = -e.height * (float)s->unit;
-        if (e.field == ABUT_NONE || round == RADIAL_PROJECTIONS)
-            break;
-        m.to = v3_add(m.to, radial_out(&s->now[e.field], e.shift, s->unit));
-    }
-    *to = m.to;
-    return m.result;
-}
-
 /* ---- all particles ---- */
 
 typedef struct collide_work {
-    near_scene near;
+    radial_scene scene;
     const radial_collision_options *order;
     const abut_radial_particles *particles;
     atomic_ullong hit_count, odd_count;
@@ -185,7 +113,7 @@ static void collide_task(void *data, size_t chunk, size_t begin, size_t end) {
         if (!radial_is_in_range(from[i]) || !radial_is_in_range(to[i]))
             odd_count++;
         else
-            result = collide_particle(&w->near, w->order, from[i], &to[i]);
+            result = radial_collide_particle(&w->scene, w->order, from[i], &to[i]);
         hit_count += result.field != ABUT_NONE;
         if (hits)
             memcpy(&hits[i], &result, sizeof result);
@@ -198,9 +126,7 @@ static void collide_task(void *data, size_t chunk, size_t begin, size_t end) {
 
 abut_status abuti_radial_collide_host(abut_radial *r, const radial_collision_options *order,
                                       abut_radial_particles *p) {
-    collide_work w = {.near = {abuti_radial_scene(r), r->bound_lists},
-                      .order = order,
-                      .particles = p};
+    collide_work w = {.scene = abuti_radial_scene(r), .order = order, .particles = p};
     store_bound_arrays(r, r->bound_lists);
     abuti_parallel_for(r->context, p->count, PARTICLE_GRAIN, collide_task, &w);
     p->hit_count = atomic_load(&w.hit_count);

@@ -11,10 +11,9 @@
  * V_p - V_n in equation 7 of the paper should be V_p + V_n, and V_t should be subtracted. V_n ends
  * at the surface.
  *
- * The result is the hit with the smallest time, and of equal times the lowest field. So the CPU,
- * which processes fields one after the other, and the work-items of a device, which process a field
- * each, have the same result. Broad phases may differ, since they only skip fields that
- * are not hit.
+ * The result is the hit with the smallest time, and of equal times the lowest field. Broad phases
+ * of the CPU and of devices differ, which does not matter, since they only skip fields that are not
+ * hit.
  */
 #ifndef ABUTI_RADIAL_COLLIDE_SHARED_H
 #define ABUTI_RADIAL_COLLIDE_SHARED_H
@@ -239,6 +238,7 @@ typedef struct radial_scene {
     vec3 middle;       /* origin of the bounds */
     double unit, each; /* a power of two, and 1 / unit */
     word32 count, unused;
+    ABUTI_GLOBAL const float *bound_lists; /* only on the CPU: see collide.c */
 } radial_scene;
 
 /* Options of a collision query. */
@@ -309,28 +309,6 @@ static inline radial_path_box radial_path_box_of(const radial_scene *s, vec3 fro
     }
     w.pad = radial_float(radius) * 1.001f + 1e-5f * size;
     return w;
-}
-
-/* Whether a path may hit a field; 0 = it does not. */
-static inline int radial_may_hit(const radial_scene *s, word32 i, const radial_path_box *w,
-                                 int moves) {
-    const radial_bound b = s->bounds[i];
-    const float reach = radial_as_float(s->marks[i].reach);
-    float pad = w->pad;
-    if (moves) {
-        float away = 0.0f;
-        for (int k = 0; k < 3; k++) {
-            const float low = b.centre[k] - w->lo[k], high = w->hi[k] - b.centre[k];
-            away += low > high ? low : high;
-        }
-        pad += b.move + b.turn * away;
-    }
-    int may = 1;
-    for (int k = 0; k < 3; k++) {
-        const float wide = pad + reach * b.side[k];
-        may &= w->lo[k] - wide <= b.hi[k] && b.lo[k] <= w->hi[k] + wide;
-    }
-    return may;
 }
 
 /* ---- narrow phase ---- */

@@ -1,15 +1,13 @@
-/* Radial fields on a device. Constant data are uploaded once. An update is one upload of frames and
- * bounds and a launch; particles are another launch. The host waits once for both. Samples stay on
- * the device until they are queried.
+/* Radial fields on a device. Constant data are uploaded once, frames and bounds with each call. The
+ * host waits once for an update and the particles after it. Samples stay on the device until they
+ * are queried.
  *
- * Samples and marks have three buffers each: the valid ones; those that an update draws into, which
- * become valid when the device has completed everything, so that a failure keeps the previous ones;
- * and those that the work-items of particles clear for the next update. Frames have two buffers:
- * the current frames are the previous ones of the next update. */
+ * Samples and marks have two buffers each: the valid ones, and those that an update draws into,
+ * which become valid when the device has completed everything, so that a failure keeps the previous
+ * ones. */
 #include "radial/radial.h"
 
 #include "device/kit.h"
-#include "radial/work_group_shared.h"
 
 enum { DRAW, CLEAR, COLLIDE, KERNELS };
 enum {
@@ -22,10 +20,8 @@ enum {
     POSITIONS,
     RADII,
     NEXT_RADII, /* to draw into */
-    SPARE_RADII,
     MARKS,
     NEXT_MARKS,
-    SPARE_MARKS,
     FROM,
     TO,
     HITS,
@@ -33,11 +29,8 @@ enum {
     BUFFERS
 };
 enum { GROUP = 64, FRAME_BYTES = sizeof(radial_bound) + sizeof(radial_frame) };
-/* With fewer particles than this a device has capacity for more work-items per particle. */
-enum { WIDE_TEAM_PARTICLES = 8192 };
 
 _Static_assert(sizeof(radial_bound) == 64 && sizeof(radial_frame) == 200, "layout on a device");
-_Static_assert(sizeof(radial_entry) == 36, "layout on a device");
 
 static const abuti_kernel_source sources[KERNELS] = {[DRAW] = {"radial", "radial_draw_pairs", NULL},
                                                      [CLEAR] = {"radial", "radial_clear", NULL},
@@ -49,12 +42,7 @@ typedef struct radial_device {
     abuti_queue queue;
     abuti_kit kit;
     abuti_staging now, before, counts;
-    uint32_t lanes;      /* work-items per pair */
-    uint32_t counted[2]; /* hits and invalid particles so far: the device only counts up */
-    bool has_counts;     /* they equal the counters of the device */
-    bool has_now;        /* frames of the last update are on the device */
-    bool has_before;     /* and those of the one before */
-    bool next_is_empty;  /* NEXT_RADII and NEXT_MARKS are cleared */
+    uint32_t lanes; /* work-items per pair */
 } radial_device;
 
 #define MEMORY(which) KIT_BUFFER(&d->kit, which)
@@ -75,13 +63,16 @@ static abut_status upload_corners(abut_radial *r) {
     return ABUT_OK;
 }
 
-static void upload_frames(abut_radial *r, uint32_t buffer, abuti_staging *staging,
-                          const radial_frame *frames) {
+/* Uploads bounds and frames, current and previous. */
+static void upload_frames(abut_radial *r) {
     radial_device *d = r->data;
     const size_t n = r->info.field_count, bounds = n * sizeof *r->bounds;
-    memcpy(staging->at, r->bounds, bounds);
-    memcpy((char *)staging->at + bounds, frames, n * sizeof *frames);
-    abuti_kit_send(&d->kit, buffer, 0, staging->at, n, FRAME_BYTES);
+    for (uint32_t k = 0; k < 2; k++) {
+        abuti_staging *staging = k ? &d->before : &d->now;
+        memcpy(staging->at, r->bounds, bounds);
+        memcpy((char *)staging->at + bounds, r->frames[k], n * sizeof *r->frames[k]);
+        abuti_kit_send(&d->kit, k ? BEFORE : NOW, 0, staging->at, n, FRAME_BYTES);
+    }
 }
 
 /* Several work-items share triangles that have many samples. */
@@ -115,17 +106,15 @@ static abut_status create_on_device(abut_radial *r) {
     abuti_kit_upload(&d->kit, FIELDS, r->fields, n, sizeof *r->fields);
     abuti_kit_upload(&d->kit, TURNS, r->turns, r->turn_count, sizeof *r->turns);
     abuti_kit_upload(&d->kit, PAIR_FIELDS, r->pair_fields, pairs, sizeof *r->pair_fields);
-    for (uint32_t i = 0; i < 3; i++) {
+    for (uint32_t i = 0; i < 2; i++) {
         abuti_kit_upload(&d->kit, RADII + i, r->radii, samples, sizeof *r->radii);
         abuti_kit_upload(&d->kit, MARKS + i, r->marks, n, sizeof *r->marks);
     }
     abuti_kit_reserve(&d->kit, NOW, n, FRAME_BYTES);
     abuti_kit_reserve(&d->kit, BEFORE, n, FRAME_BYTES);
     abuti_kit_reserve(&d->kit, HITS, 1, sizeof(radial_result));
-    abuti_kit_upload(&d->kit, COUNTS, d->counted, 2, sizeof *d->counted);
-    status = abuti_kit_finish(&d->kit);
-    d->has_counts = d->next_is_empty = !status;
-    return status;
+    abuti_kit_reserve(&d->kit, COUNTS, 2, sizeof(uint32_t));
+    return abuti_kit_finish(&d->kit);
 }
 
 static void destroy_on_device(abut_radial *r) {
@@ -151,7 +140,6 @@ static const abuti_buffer *array_on_device(radial_device *d, abut_array array, u
 
 /* ---- launches ---- */
 
-/* Clears the buffers of the next update. */
 static void queue_clear(const abut_radial *r) {
     radial_device *d = r->data;
     const uint32_t fields = r->info.field_count, samples = (uint32_t)r->info.sample_count;
@@ -170,34 +158,25 @@ static void queue_draw(const abut_radial *r, const abuti_buffer *positions) {
                   MEMORY(NEXT_RADII), MEMORY(NEXT_MARKS));
 }
 
-/* Collides particles with samples `radii` and `marks`. Clears the spare buffers unless they are
- * BUFFERS. */
+/* Collides particles with samples `radii` and `marks`. */
 static void queue_collide(const abut_radial *r, const radial_collision_options *order,
-                          const abut_radial_particles *p, uint32_t radii, uint32_t marks,
-                          uint32_t spare_radii, uint32_t spare_marks) {
+                          const abut_radial_particles *p, uint32_t radii, uint32_t marks) {
     radial_device *d = r->data;
     const uint32_t fields = r->info.field_count, count = (uint32_t)p->count;
     const uint32_t wants_hits = p->hits.host || p->hits.buffer;
-    const uint32_t spare = spare_radii == BUFFERS ? 0 : (uint32_t)r->info.sample_count;
-    const uint32_t lanes = count <= WIDE_TEAM_PARTICLES ? 32 : 16;
     const double each = 1 / r->unit;
     const abuti_buffer *from = array_on_device(d, p->from, FROM, count, sizeof(vec3));
     const abuti_buffer *to = array_on_device(d, p->to, TO, count, sizeof(vec3));
     if (p->hits.host)
         abuti_kit_reserve(&d->kit, HITS, count, sizeof(radial_result));
     const abuti_buffer *hits = p->hits.buffer ? &p->hits.buffer->memory : &d->kit.buffers[HITS];
-    if (!d->has_counts)
-        abuti_kit_upload(&d->kit, COUNTS, d->counted, 2, sizeof *d->counted);
-    spare_radii = spare ? spare_radii : SPARE_RADII;
-    spare_marks = spare ? spare_marks : SPARE_MARKS;
-    ABUTI_KIT_RUN(&d->kit, COLLIDE, (size_t)count * lanes, RADIAL_GROUP, ABUTI_VALUE(count),
-                  ABUTI_VALUE(lanes), ABUTI_VALUE(fields), ABUTI_VALUE(wants_hits),
-                  ABUTI_VALUE(spare), ABUTI_VALUE(order->friction), ABUTI_VALUE(order->radius),
+    abuti_kit_fill(&d->kit, COUNTS, 0, 2 * sizeof(uint32_t));
+    ABUTI_KIT_RUN(&d->kit, COLLIDE, count, GROUP, ABUTI_VALUE(count), ABUTI_VALUE(fields),
+                  ABUTI_VALUE(wants_hits), ABUTI_VALUE(order->friction), ABUTI_VALUE(order->radius),
                   ABUTI_VALUE(r->unit), ABUTI_VALUE(each), ABUTI_VALUE(r->middle.x),
                   ABUTI_VALUE(r->middle.y), ABUTI_VALUE(r->middle.z), MEMORY(FIELDS), MEMORY(NOW),
                   MEMORY(BEFORE), MEMORY(marks), MEMORY(radii), MEMORY(TURNS), ABUTI_BUFFER(from),
-                  ABUTI_BUFFER(to), ABUTI_BUFFER(hits), MEMORY(COUNTS), MEMORY(spare_radii),
-                  MEMORY(spare_marks), ABUTI_LOCAL_MEMORY(sizeof(radial_group)));
+                  ABUTI_BUFFER(to), ABUTI_BUFFER(hits), MEMORY(COUNTS));
 }
 
 /* Waits, and downloads the results that the host needs. */
@@ -206,12 +185,10 @@ static abut_status download_particles(abut_radial *r, abut_radial_particles *p) 
     uint32_t *counts = d->counts.at;
     const size_t count = p->count;
     abut_status status = abuti_kit_download(&d->kit, COUNTS, counts, 2, sizeof *counts);
-    d->has_counts = !status;
     if (status)
         return status;
-    p->hit_count = counts[0] - d->counted[0];
-    p->odd_count = counts[1] - d->counted[1];
-    memcpy(d->counted, counts, sizeof d->counted);
+    p->hit_count = counts[0];
+    p->odd_count = counts[1];
     if (p->hits.host)
         status = abuti_kit_download(&d->kit, HITS, p->hits.host, count, sizeof(radial_result));
     if (!status && p->to.host)
@@ -243,32 +220,12 @@ static abut_status check_arrays(const char *function, const abut_radial *r,
 
 static abut_status collide_on_device(abut_radial *r, const radial_collision_options *order,
                                      abut_radial_particles *p) {
-    radial_device *d = r->data;
     abut_status status = check_arrays("abut_radial_collide", r, p);
     if (status)
         return status;
-    if (!d->has_now)
-        upload_frames(r, NOW, &d->now, r->frames[0]);
-    if (!d->has_before)
-        upload_frames(r, BEFORE, &d->before, r->frames[1]);
-    queue_collide(r, order, p, RADII, MARKS, d->next_is_empty ? BUFFERS : NEXT_RADII, NEXT_MARKS);
-    status = download_particles(r, p);
-    d->has_now = d->has_before = d->next_is_empty = !status;
-    return status;
-}
-
-/* Makes the drawn samples valid. If particles cleared the spare buffers, these are drawn into next.
- */
-static void swap_samples(abut_radial *r, bool emptied) {
-    radial_device *d = r->data;
-    const uint32_t kinds[2] = {RADII, MARKS};
-    for (int k = 0; k < 2; k++) {
-        abuti_kit_swap(&d->kit, kinds[k], kinds[k] + 1);
-        if (emptied)
-            abuti_kit_swap(&d->kit, kinds[k] + 1, kinds[k] + 2);
-    }
-    d->next_is_empty = emptied;
-    r->is_on_host = false;
+    upload_frames(r);
+    queue_collide(r, order, p, RADII, MARKS);
+    return download_particles(r, p);
 }
 
 static abut_status update_on_device(abut_radial *r, abut_array positions,
@@ -284,23 +241,18 @@ static abut_status update_on_device(abut_radial *r, abut_array positions,
         return status;
     const abuti_buffer *from =
         array_on_device(d, positions, POSITIONS, r->info.vertex_count, sizeof(vec3));
-    /* The current frames become the previous ones. */
-    const bool has_before = d->has_now && r->info.has_samples;
-    abuti_kit_swap(&d->kit, NOW, BEFORE);
-    upload_frames(r, NOW, &d->now, r->frames[0]);
-    if (!has_before)
-        upload_frames(r, BEFORE, &d->before, r->frames[1]);
-    if (!d->next_is_empty)
-        queue_clear(r);
+    upload_frames(r);
+    queue_clear(r);
     queue_draw(r, from);
     if (order)
-        queue_collide(r, order, p, NEXT_RADII, NEXT_MARKS, SPARE_RADII, SPARE_MARKS);
+        queue_collide(r, order, p, NEXT_RADII, NEXT_MARKS);
     status = order ? download_particles(r, p) : abuti_kit_finish(&d->kit);
-    d->has_now = d->has_before = !status;
-    d->next_is_empty = false;
-    if (!status)
-        swap_samples(r, order != NULL);
-    return status;
+    if (status)
+        return status;
+    abuti_kit_swap(&d->kit, RADII, NEXT_RADII);
+    abuti_kit_swap(&d->kit, MARKS, NEXT_MARKS);
+    r->is_on_host = false;
+    return ABUT_OK;
 }
 
 /* ---- download ---- */

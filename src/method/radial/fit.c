@@ -13,6 +13,8 @@
  */
 #include "radial/radial.h"
 
+#include "geom/principal_axes.h"
+
 enum { CHILDREN_MAX = 8, IMPROVEMENTS_MAX = 24 };
 
 /* ---- triangles of bones ---- */
@@ -117,35 +119,6 @@ static void orthogonal_directions(vec3 along, vec3 *u, vec3 *v) {
     *v = v3_cross(along, *u);
 }
 
-/* Principal axes by Jacobi rotations. */
-static void find_principal_axes(double a[3][3], vec3 axes[3]) {
-    double v[3][3] = {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}};
-    for (int sweep = 0; sweep < 12; sweep++)
-        for (int p = 0; p < 2; p++)
-            for (int q = p + 1; q < 3; q++) {
-                if (a[p][q] == 0)
-                    continue;
-                double h = (a[q][q] - a[p][p]) / (2 * a[p][q]);
-                double t = (h < 0 ? -1 : 1) / (fabs(h) + sqrt(h * h + 1));
-                double c = 1 / sqrt(t * t + 1), s = t * c;
-                for (int k = 0; k < 3; k++) {
-                    double x = a[k][p], y = a[k][q];
-                    a[k][p] = c * x - s * y;
-                    a[k][q] = s * x + c * y;
-                }
-                for (int k = 0; k < 3; k++) {
-                    double x = a[p][k], y = a[q][k];
-                    a[p][k] = c * x - s * y;
-                    a[q][k] = s * x + c * y;
-                    x = v[k][p], y = v[k][q];
-                    v[k][p] = c * x - s * y;
-                    v[k][q] = s * x + c * y;
-                }
-            }
-    for (int k = 0; k < 3; k++)
-        axes[k] = v3_normalise(v3(v[0][k], v[1][k], v[2][k]));
-}
-
 static vec3 origin_of(const radial_source *s, uint32_t bone) {
     const abut_character_matrix *m = &s->bones[bone];
     return v3(m->m[0][3], m->m[1][3], m->m[2][3]);
@@ -177,7 +150,7 @@ static uint32_t list_directions(const fit_work *w, const double *weights, vec3 *
         for (int k = 0; k < 9; k++)
             spread[k / 3][k % 3] += area * v3_get(c, k / 3) * v3_get(c, k % 3);
     }
-    find_principal_axes(spread, list + count);
+    principal_axes(spread, list + count);
     return count + 3;
 }
 

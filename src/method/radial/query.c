@@ -9,9 +9,6 @@
  *   fields      of a group of points, those whose cylinder is beyond the limit of all points
  *   searches    of a point outside, if no sample in the columns and rows within the limit is high
  *               enough (not if `within` is needed, which uses all samples)
- *   triangles   with all corners beyond a known distance along some direction: that to Ericson's
- *               closest point, which is nearly the best one. Any direction is valid, so its
- * rounding errors do no harm
  */
 #include "radial/radial.h"
 
@@ -26,7 +23,6 @@ enum {
     LIST_FIELDS_MAX = 64, /* capacity of a list of fields; with more, all fields are used */
     WINDOW_SAMPLES_MAX = 256 /* maximum samples that are tested instead of a search */
 };
-#define DISTANCE_ROUNDING (1 + 1e-9) /* more than all rounding errors of distances */
 
 typedef struct query_work {
     radial_scene scene;
@@ -58,49 +54,15 @@ static vec3 corner_of(const radial_scene *s, uint32_t field, uint32_t i, uint32_
                     r * turn.s, now->axis[1]);
 }
 
-/* Bounds of the squared distance of a triangle from a point: no corner is nearer along the
- * direction to the closest point, and that point is in the triangle. */
-typedef struct distance_bounds {
-    double least_sq, most_sq;
-} distance_bounds;
-
-static distance_bounds bound_triangle(vec3 a, vec3 b, vec3 c, vec3 ab, vec3 ac) {
-    const double d1 = -v3_dot(ab, a), d2 = -v3_dot(ac, a), d3 = -v3_dot(ab, b), d4 = -v3_dot(ac, b),
-                 d5 = -v3_dot(ab, c), d6 = -v3_dot(ac, c);
-    const double va = d3 * d6 - d5 * d4, vb = d5 * d2 - d1 * d6, vc = d1 * d4 - d3 * d2;
-    vec3 way; /* Ericson, Real-Time Collision Detection, 5.1.5 */
-    if (d1 <= 0 && d2 <= 0)
-        way = a;
-    else if (d3 >= 0 && d4 <= d3)
-        way = b;
-    else if (d6 >= 0 && d5 <= d6)
-        way = c;
-    else if (vc <= 0 && d1 >= 0 && d3 <= 0)
-        way = v3_along(a, d1 / (d1 - d3), ab);
-    else if (vb <= 0 && d2 >= 0 && d6 <= 0)
-        way = v3_along(a, d2 / (d2 - d6), ac);
-    else if (va <= 0 && d4 >= d3 && d5 >= d6)
-        way = v3_along(b, (d4 - d3) / ((d4 - d3) + (d5 - d6)), v3_sub(c, b));
-    else if (va > 0 && vb > 0 && vc > 0)
-        way = v3_along(v3_along(a, vb / (va + vb + vc), ab), vc / (va + vb + vc), ac);
-    else /* not decided because of rounding */
-        return (distance_bounds){0, v3_length_sq(a) * DISTANCE_ROUNDING};
-    const double least = real_min(v3_dot(way, a), real_min(v3_dot(way, b), v3_dot(way, c))),
-                 square = v3_length_sq(way);
-    return (distance_bounds){least > 0 && square > 0 ? least / square * least / DISTANCE_ROUNDING
-                                                     : 0,
-                             square * DISTANCE_ROUNDING};
-}
-
 /* Samples around a cell, `across` of them per row, as points in the world. */
 typedef struct patch {
     uint32_t across;
-    vec3 places[16], from[16]; /* absolute, and relative to the query point */
-    float radii[16];           /* infinity: empty */
+    vec3 places[16];
+    float radii[16]; /* infinity: empty */
 } patch;
 
 /* Loads samples (i, j) to (i + n - 1, j + n - 1), each as in corner_of(). */
-static void fill_patch(const radial_scene *s, uint32_t field, uint32_t i, int j, uint32_t n, vec3 p,
+static void fill_patch(const radial_scene *s, uint32_t field, uint32_t i, int j, uint32_t n,
                        patch *to) {
     const radial_field *f = &s->fields[field];
     const radial_frame *now = &s->now[field];
@@ -122,62 +84,33 @@ static void fill_patch(const radial_scene *s, uint32_t field, uint32_t i, int j,
             const double r = to->radii[k] * s->unit;
             to->places[k] =
                 v3_along(v3_along(begin, r * turn.c, now->axis[0]), r * turn.s, now->axis[1]);
-            to->from[k] = v3_sub(to->places[k], p);
         }
     }
 }
 
-/* Corners of the triangles of the cell whose first sample is k. */
-static void corners_of(const patch *around, uint32_t k, uint32_t corners[2][3]) {
-    const uint32_t n = around->across;
-    const uint32_t list[2][3] = {{k, k + 1, k + n + 1}, {k, k + n + 1, k + n}};
-    memcpy(corners, list, sizeof list);
-}
-
-/* Bounds the triangles of a cell, if it has all samples, and reduces *most_sq to the smallest upper
- * bound. The nearest sample of *b becomes one of its corners, except those on the axis: samples of
- * closed ends are not on the mesh. */
-static bool bound_cell(const patch *around, uint32_t k, bool within, distance_bounds spans[2],
-                       double *most_sq, best *b) {
+/* Measures the triangles of cell (i, j), whose first sample is k, if it has all samples. The
+ * nearest sample of *b becomes one of its corners, except those on the axis: samples of closed ends
+ * are not on the mesh. */
+static void measure_cell(const patch *around, uint32_t k, uint32_t i, int j, vec3 p, bool within,
+                         best *b) {
     const uint32_t n = around->across, at[4] = {k, k + 1, k + n, k + n + 1};
-    uint32_t corners[2][3];
+    const uint32_t corners[2][3] = {{at[0], at[1], at[3]}, {at[0], at[3], at[2]}};
     for (int c = 0; c < 4; c++)
         if (around->radii[at[c]] == INFINITY)
-            return false;
+            return;
     for (int c = 0; c < 4 && within; c++)
         if (around->radii[at[c]] > 0)
-            b->sample = fmin(b->sample, v3_length(around->from[at[c]]));
-    corners_of(around, k, corners);
-    for (int t = 0; t < 2; t++) {
-        const uint32_t *of = corners[t];
-        const vec3 *from = around->from, *places = around->places;
-        const vec3 ab = v3_sub(places[of[1]], places[of[0]]),
-                   ac = v3_sub(places[of[2]], places[of[0]]);
-        spans[t] = v3_max_abs(v3_cross(ab, ac)) > 0
-                       ? bound_triangle(from[of[0]], from[of[1]], from[of[2]], ab, ac)
-                       : (distance_bounds){HUGE_VAL, HUGE_VAL}; /* without area */
-        *most_sq = real_min(*most_sq, spans[t].most_sq);
-    }
-    return true;
-}
-
-/* Measures the triangles of cell (i, j) that may be the nearest. */
-static void measure_near_triangles(const patch *around, uint32_t k, uint32_t i, int j, vec3 p,
-                                   const distance_bounds spans[2], double most_sq, best *b) {
-    uint32_t corners[2][3];
-    corners_of(around, k, corners);
+            b->sample = fmin(b->sample, v3_length(v3_sub(around->places[at[c]], p)));
     for (int t = 0; t < 2; t++) {
         const vec3 *places = around->places;
-        if (spans[t].least_sq > most_sq)
-            continue;
         const triangle3 triangle = {
             {places[corners[t][0]], places[corners[t][1]], places[corners[t][2]]}};
+        const closest_on_triangle c = triangle_closest_point(triangle, p);
+        if (!(c.distance < b->distance))
+            continue;
         const vec3 normal = v3_normalise(v3_cross(v3_sub(triangle.corner[1], triangle.corner[0]),
                                                   v3_sub(triangle.corner[2], triangle.corner[0])));
-        if (v3_max_abs(normal) == 0)
-            continue;
-        const closest_on_triangle c = triangle_closest_point(triangle, p);
-        if (c.distance < b->distance)
+        if (v3_max_abs(normal) > 0)
             *b = (best){c.distance, c.point, normal, i, j, b->sample};
     }
 }
@@ -187,19 +120,12 @@ static void measure_near_triangles(const patch *around, uint32_t k, uint32_t i, 
 static void measure_patch(const patch *around, uint32_t i, int j, uint32_t columns,
                           const best *last, vec3 p, bool within, best *b) {
     const uint32_t n = around->across - 1;
-    distance_bounds spans[9][2];
-    bool is[9];
-    double most_sq = b->distance * b->distance * DISTANCE_ROUNDING;
     for (uint32_t k = 0; k < n * n; k++) {
         const uint32_t aside = last ? (i + k % n + columns - last->i + 1) % columns : 3;
-        const bool done = aside < 3 && abs(j + (int)(k / n) - last->j) < 2;
-        is[k] = !done &&
-                bound_cell(around, k % n + around->across * (k / n), within, spans[k], &most_sq, b);
+        if (aside >= 3 || abs(j + (int)(k / n) - last->j) >= 2)
+            measure_cell(around, k % n + around->across * (k / n), (i + k % n) % columns,
+                         j + (int)(k / n), p, within, b);
     }
-    for (uint32_t k = 0; k < n * n; k++)
-        if (is[k])
-            measure_near_triangles(around, k % n + around->across * (k / n), (i + k % n) % columns,
-                                   j + (int)(k / n), p, spans[k], most_sq, b);
 }
 
 /* Local search for the nearest cell, starting with cell (i, j). */
@@ -215,13 +141,13 @@ static best search_field(const radial_scene *s, uint32_t field, uint32_t i, int 
             const int row = j + side * off;
             if (row < 0 || row >= rows)
                 continue;
-            fill_patch(s, field, i, row, 2, p, &around);
+            fill_patch(s, field, i, row, 2, &around);
             measure_patch(&around, i, row, f->around, NULL, p, within, &b);
         }
     for (uint32_t step = 0; b.distance < HUGE_VAL && step < f->around + f->along; step++) {
         const best from = b;
         const uint32_t first = (from.i + f->around - 1) % f->around;
-        fill_patch(s, field, first, from.j - 1, 4, p, &around);
+        fill_patch(s, field, first, from.j - 1, 4, &around);
         measure_patch(&around, first, from.j - 1, f->around, step ? &last : NULL, p, within, &b);
         if (b.i == from.i && b.j == from.j)
             break;
@@ -284,27 +210,6 @@ static void list_fields(const query_work *w, const field_list *from, const vec3 
         to->list[to->count++] = f;
     }
     to->all = false;
-}
-
-/* The field whose cylinder is nearest, which is searched first. */
-static uint32_t nearest_field(const query_work *w, const field_list *fields, vec3 p) {
-    const radial_scene *s = &w->scene;
-    const uint32_t count = field_count(w, fields);
-    double least = HUGE_VAL;
-    uint32_t which = 0;
-    for (uint32_t i = 0; count > 1 && i < count && least > 0; i++) {
-        const uint32_t f = field_of(fields, i);
-        double q[3];
-        if (s->now[f].collapsed)
-            continue;
-        radial_place(&s->now[f], p, q);
-        const double gap = bound_gap(s, f, q);
-        if (gap < least) {
-            least = gap;
-            which = i;
-        }
-    }
-    return which;
 }
 
 /* Whether a point at x, y, z of a field is certainly farther than `limit` from its surface. A
@@ -379,10 +284,8 @@ static void query_group(const query_work *w, const field_list *from, size_t begi
     for (size_t i = begin; i < end; i++) {
         const vec3 p = w->points[i];
         abut_radial_answer answer = {HUGE_VAL, {0, 0, 0}, p, ABUT_NONE, HUGE_VAL};
-        const bool sound = count && radial_is_in_range(p);
-        const uint32_t first = sound ? nearest_field(w, &fields, p) : 0;
-        for (uint32_t k = 0; sound && k < count; k++)
-            query_field(w, field_of(&fields, k == 0 ? first : k == first ? 0 : k), p, &answer);
+        for (uint32_t k = 0; k < count && radial_is_in_range(p); k++)
+            query_field(w, field_of(&fields, k), p, &answer);
         if (answer.field != ABUT_NONE && fabs(answer.distance) > answer.within)
             answer.distance = copysign(answer.within, answer.distance);
         w->answers[i] = answer;

@@ -20,7 +20,7 @@
  * meshes that are rolled up at the first step, need no special treatment.
  *
  * Ghosts are long and thin: pairs of a triangle and a ghost are found with bounds along directions
- * of the ghost (ghost_shared.h) in addition to those of the trees, which leaves a twelfth of them.
+ * of the ghost (ghost.h) in addition to those of the trees, which leaves a twelfth of them.
  *
  * Tasks are fixed parts of the ghosts. The set of violated triangles only grows, so it does not
  * depend on their order. If all triangles around a feature are violated, it is not swept.
@@ -81,12 +81,11 @@ abut_status abuti_view_boundary_open(abut_self *view) {
     view->vertex_bounds =
         abuti_allocate(context, vertices, 2 * (size_t)DOP_SLABS * sizeof *view->vertex_bounds);
     view->places = abuti_allocate(context, vertices, sizeof *view->places);
-    view->last_sets = abuti_allocate(context, triangles, 1);
     view->near_ghost = abuti_allocate(context, triangles, sizeof *view->near_ghost);
     view->ghost_sides = abuti_allocate(context, view->ghost_count, sizeof *view->ghost_sides);
     view->piece = abuti_allocate(context, 2 * triangles, sizeof *view->piece);
-    if (!view->vertex_bounds || !view->places || !view->last_sets || !view->near_ghost ||
-        !view->ghost_sides || !view->piece)
+    if (!view->vertex_bounds || !view->places || !view->near_ghost || !view->ghost_sides ||
+        !view->piece)
         return ABUT_ERROR_MEMORY;
     if (!view->ghost_count)
         return ABUT_OK;
@@ -97,8 +96,8 @@ abut_status abuti_view_boundary_open(abut_self *view) {
 }
 
 void abuti_view_boundary_close(abut_self *view) {
-    ABUTI_RELEASE(view->context, view->vertex_bounds, view->places, view->last_sets,
-                  view->near_ghost, view->ghost_sides, view->piece);
+    ABUTI_RELEASE(view->context, view->vertex_bounds, view->places, view->near_ghost,
+                  view->ghost_sides, view->piece);
     abuti_view_tree_release(view->context, &view->tree);
     abuti_view_tree_release(view->context, &view->ghosts);
 }
@@ -363,7 +362,7 @@ static void sweep_queued(touching_task *task, int what) {
     const sweep_limits *limits = &task->p->limits->sweep;
     touch_batch *wait = &task->wait[what];
     int kind = what == EDGE_GHOST ? SWEEP_EDGE_EDGE : SWEEP_VERTEX_FACE;
-    size_t left = abuti_sweep_filter(kind, view->start, view->next, wait->four, wait->count, limits,
+    size_t left = abuti_sweep_filter(kind, view->start, view->end, wait->four, wait->count, limits,
                                      wait->survivors);
     for (size_t i = 0; i < left; i++) {
         size_t at = wait->survivors[i];
@@ -373,7 +372,7 @@ static void sweep_queued(touching_task *task, int what) {
             continue;
         for (size_t k = 0; k < 4; k++) {
             start[k] = view->start[wait->four[4 * at + k]];
-            end[k] = view->next[wait->four[4 * at + k]];
+            end[k] = view->end[wait->four[4 * at + k]];
         }
         if (!sweep_pair(kind, start, end, limits, &answer))
             continue;
@@ -477,7 +476,7 @@ static void classify_pairs(pair_search *p) {
     uint32_t count = view->triangle_count;
     const bool known = keeps_pieces(view);
     for (uint32_t i = 0; i < count && known && view->violated; i++)
-        if (view->last_sets[i] == SET_V)
+        if (view->last_sets[i] == ABUT_SELF_VIOLATED)
             view->sets[i] = SET_V;
     for (uint32_t i = 0; i < count; i++)
         atomic_init(&view->near_ghost[i], 0);

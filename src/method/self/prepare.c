@@ -61,34 +61,32 @@ static void add_ghosts(abut_self *view, const abut_topology_arrays *t) {
  * sheet would otherwise coincide with its own ghosts. */
 #define GHOST_HEIGHT 0.5
 
-/* A position of a boundary loop: from all vertices, or from all loops one after the other. */
-static vec3 loop_position(const abut_topology_arrays *t, const vec3 *positions, const vec3 *rims,
-                          uint32_t j) {
-    return positions ? positions[t->loop_vertices[j]] : rims[j];
+/* In front of the centre of the hole, on its outer side. */
+static vec3 compute_ghost_vertex(const vec3 *positions, const uint32_t *loop, uint32_t count) {
+    double share = 1.0 / count, size = 0;
+    vec3 mean = v3(0, 0, 0), area = v3(0, 0, 0);
+    for (uint32_t j = 0; j < count; j++)
+        mean = v3_along(mean, share, positions[loop[j]]);
+    for (uint32_t j = 0; j < count; j++)
+        size = real_max(size, v3_max_abs(v3_sub(positions[loop[j]], mean)));
+    double scale = size > 1e-200 ? 1 / size : 0;
+    for (uint32_t j = 0; j < count; j++) {
+        vec3 from = v3_sub(positions[loop[j]], mean);
+        vec3 to = v3_sub(positions[loop[j + 1 < count ? j + 1 : 0]], mean);
+        area = v3_add(area, v3_cross(v3_scale(from, scale), v3_scale(to, scale)));
+    }
+    /* the direction that the ghosts face, opposite to the loop */
+    double root = sqrt(v3_length(area) * 0.5);
+    return v3_along(mean, -GHOST_HEIGHT * size * root, v3_normalise(area));
 }
 
-void abuti_view_place_ghosts(const abut_self *view, const vec3 *positions, const vec3 *rims,
-                             vec3 *ghosts) {
+void abuti_view_place_ghosts(const abut_self *view, vec3 *positions) {
     abut_topology_arrays t = abut_topology_arrays_default();
     abut_topology_get_arrays(view->topology, &t);
-    for (uint32_t i = 0; i < view->hole_count; i++) {
-        uint32_t begin = t.loop_begin[i], end = t.loop_begin[i + 1];
-        double share = 1.0 / (end - begin), size = 0;
-        vec3 mean = v3(0, 0, 0), area = v3(0, 0, 0);
-        for (uint32_t j = begin; j < end; j++)
-            mean = v3_along(mean, share, loop_position(&t, positions, rims, j));
-        for (uint32_t j = begin; j < end; j++)
-            size = real_max(size, v3_max_abs(v3_sub(loop_position(&t, positions, rims, j), mean)));
-        double scale = size > 1e-200 ? 1 / size : 0;
-        for (uint32_t j = begin; j < end; j++) {
-            vec3 from = v3_sub(loop_position(&t, positions, rims, j), mean);
-            vec3 to = v3_sub(loop_position(&t, positions, rims, j + 1 < end ? j + 1 : begin), mean);
-            area = v3_add(area, v3_cross(v3_scale(from, scale), v3_scale(to, scale)));
-        }
-        /* the direction that the ghosts face, opposite to the loop */
-        double root = sqrt(v3_length(area) * 0.5);
-        ghosts[i] = v3_along(mean, -GHOST_HEIGHT * size * root, v3_normalise(area));
-    }
+    for (uint32_t i = 0; i < view->hole_count; i++)
+        positions[view->vertex_count + i] =
+            compute_ghost_vertex(positions, t.loop_vertices + t.loop_begin[i],
+                                 t.loop_begin[i + 1] - t.loop_begin[i]);
 }
 
 /* ---- entry point ---- */

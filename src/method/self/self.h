@@ -12,9 +12,8 @@
 #include "base/simd.h"
 #include "geom/sweep.h"
 #include "mesh/mesh.h"
-#include "self/bounds_shared.h"
-#include "self/ghost_shared.h"
-#include "self/view_shared.h"
+#include "self/ghost.h"
+#include "self/view_test.h"
 #include "sweep/motion.h"
 
 #include <abut/self.h>
@@ -25,23 +24,9 @@ _Static_assert((int)SET_P == 1 << ABUT_SELF_POSITIVE && SET_N == 1 << ABUT_SELF_
                    SET_Z == 1 << ABUT_SELF_GRAZING && SET_V == 1 << ABUT_SELF_VIOLATED,
                "sets are bits");
 
-/* Whether two triangles, or nodes with such triangles, have to be tested: (P, N), (all, Z) and
- * (all, V). */
-static inline bool abuti_sets_pair(unsigned a, unsigned b) {
-    return (((a | b) & (SET_Z | SET_V)) | ((a & SET_P) & (b >> 1)) | ((a >> 1) & (b & SET_P))) != 0;
-}
-
 /* The index of the bit of a set: P, N, Z, V. */
 static inline uint32_t abuti_set_index(unsigned set) {
     return (set >> 1) - (set >> 3);
-}
-
-static inline uint32_t abuti_count_bytes(const unsigned char *bytes, uint32_t count,
-                                         unsigned wanted) {
-    uint32_t found = 0;
-    for (uint32_t i = 0; i < count; i++)
-        found += bytes[i] == wanted;
-    return found;
 }
 
 /* ---- tree.c: bounds of swept triangles in a balanced tree ---- */
@@ -49,6 +34,7 @@ static inline uint32_t abuti_count_bytes(const unsigned char *bytes, uint32_t co
 #define TREE_LEAF 0x80000000u
 
 enum {
+    DOP_SLABS = 8, /* x, y, z, x + y, x + z, y + z, x - y, x - z */
     /* Depth of at most 2^31 triangles, halved. */
     TREE_LEVELS = 33,
     /* A pair is replaced by two, a level lower on one side. */
@@ -69,7 +55,8 @@ struct abut_self;
 abut_status abuti_view_tree_build(struct abut_self *view, uint32_t first, uint32_t count,
                                   view_tree *tree);
 void abuti_view_tree_release(abut_context *context, view_tree *tree);
-/* Computes the bounds of all vertices for the current step. */
+/* Computes the frame of the current step, and float positions and bounds of all vertices in it,
+ * ghosts included. */
 void abuti_view_fit_vertices(struct abut_self *view);
 /* Then refits those of nodes. */
 void abuti_view_tree_fit(struct abut_self *view, view_tree *tree);
@@ -118,18 +105,13 @@ struct abut_self {
     double scale;
     ghost_position *places; /* positions of vertices in that frame; tree.c */
 
-    const struct view_backend *backend;
-    struct view_device *on_device; /* used by device.c only */
-
-    /* Positions of vertices. `next` becomes `end` on success; `start` is `end` or `first`. With a
-     * device they are those of its motion, and may have to be downloaded: download_positions(). */
-    vec3 *start, *end, *next;
-    bool end_is_free; /* `end` has no self-intersection */
-    bool is_carried;  /* sets and ghosts are those of a step that ended at `end` */
+    /* The search, on the CPU or on a device. Its positions of the mesh are followed by those of the
+     * ghost vertices, which no face of it uses. */
+    abut_sweep *motion;
+    vec3 *start, *end; /* positions of the step: those of `motion` */
+    bool end_is_free;  /* `end` has no self-intersection */
+    bool is_carried;   /* sets and ghosts are those of a step that ended at `end` */
     abut_self_line line;
-    uint32_t sampled;    /* number of sampled vertices for the view-line, */
-    uint32_t *sample_at; /* their indices, */
-    vec3 *sample;        /* and their positions at the start and at the end */
 
     /* State of AUTO. */
     bool prefers_line;
@@ -139,29 +121,21 @@ struct abut_self {
     uint32_t retry_delay;   /* and the next such delay */
     uint64_t complete_cost; /* of the last complete search; 0 = there was none */
 
-    uint32_t kept;       /* steps since the violated triangles were determined anew */
-    unsigned char *sets; /* SET_ bit of each triangle, ghosts included */
-    unsigned char *public_sets;
-    bool sets_valid;   /* of the last step */
-    bool is_public;    /* public_sets are those of the last step */
-    bool has_last;     /* the sets of the last step are known */
-    uint32_t violated; /* triangles violated in that step, */
-    uint32_t doubted;  /* and those neither positive nor violated */
+    uint32_t kept;            /* steps since the violated triangles were determined anew */
+    unsigned char *sets;      /* SET_ bit of each triangle, ghosts included */
+    unsigned char *last_sets; /* abut_self_set of each triangle in the last step with sets */
+    bool sets_valid;          /* they are those of the last step */
+    bool has_last;            /* there was one */
+    uint32_t violated;        /* triangles violated in that step, */
+    uint32_t doubted;         /* and those neither positive nor violated */
 
-    /* boundary.c; on the CPU also for the view test and the search. */
-    unsigned char *last_sets; /* of the mesh in the previous step */
+    double (*along)[2];          /* range of positions on the view-line that see a vertex */
+    unsigned char *feature_sets; /* of vertices, edges and faces: search.c */
+
+    /* boundary.c */
     atomic_uchar *near_ghost; /* of each triangle: INTERSECTS_GHOST, TOUCHES_GHOST */
     ghost_sides *ghost_sides; /* of each ghost */
     uint32_t *piece;          /* of each triangle, while pieces are computed */
-
-    /* CPU only: cpu.c. */
-    abut_sweep *sweep;                 /* searches; created on first use */
-    vec3 *position_memory;             /* memory of three times the vertices */
-    vec3 *first;                       /* its third part */
-    box3 start_box, end_box, next_box; /* without ghosts */
-    bool is_placed;                    /* `places` are those of this step */
-    double (*along)[2];                /* range of positions on the view-line that see a vertex */
-    unsigned char *feature_sets;       /* of vertices, edges and faces: see search_on_cpu() */
 };
 
 /* Validated options of a search, with defaults applied. */
@@ -173,54 +147,29 @@ typedef struct view_limits {
 /* ---- prepare.c: lists and holes ---- */
 
 abut_status abuti_view_prepare(abut_self *view);
-/* Places the ghost vertices in front of the centres of their holes, on the outer side. Uses the
- * positions of all vertices, or those of all boundary loops if `positions` is null. */
-void abuti_view_place_ghosts(const abut_self *view, const vec3 *positions, const vec3 *rims,
-                             vec3 *ghosts);
+/* Computes the positions of the ghost vertices, which follow those of the mesh. */
+void abuti_view_place_ghosts(const abut_self *view, vec3 *positions);
 
 /* ---- view_line.c: the view primitive ---- */
 
-/* The number of sampled vertices among `count`, and their indices. */
-uint32_t abuti_view_sample_size(uint32_t count);
-void abuti_view_sample(uint32_t count, uint32_t *at);
 /* The view-line along the longest axis of some vertices at the start, moving with them; large sets
  * are sampled. count is at least 1, and coordinates are in range. */
 abut_self_line abuti_view_axis(const vec3 *start, const vec3 *end, uint32_t count);
 
-/* Computes the frame of the current step and the float positions of all vertices in it, ghosts
- * included. `box` is that of the mesh over the whole step. */
-void abuti_view_compute_positions(struct abut_self *view, box3 box);
-
 /* ---- sets.c: the view test ---- */
 
 typedef struct view_counts {
-    uint32_t sets[4];             /* of the mesh */
-    uint32_t regions[5];          /* as in abut_self_result */
-    uint32_t ghosts;              /* ghosts that are not positive */
-    uint32_t entered[4], left[4]; /* device only: compared with the last marked step */
+    uint32_t sets[4];    /* of the mesh */
+    uint32_t regions[5]; /* as in abut_self_result */
+    uint32_t ghosts;     /* ghosts that are not positive */
 } view_counts;
 
 /* For a line or, without `by_line`, for the point at its centre. */
 view_primitive abuti_view_primitive(const abut_self_line *line, bool by_line);
 /* Computes the set P, N or Z of every triangle for the current step. */
 abut_status abuti_view_test(abut_self *view, const view_primitive *primitive, view_counts *counts);
-
-/* ---- sets_floats.c: the view test in floats ---- */
-
-/* The view primitive in the frame. */
-typedef struct view_floats {
-    bool usable;
-    float start[3], end[3];             /* the point, or the begin of the line */
-    float along_start[3], along_end[3]; /* L */
-    float rest;                         /* part of T per E' F' */
-} view_floats;
-
-view_floats abuti_view_floats(const abut_self *view, const view_primitive *primitive);
-/* Tests four triangles of the mesh, whose corners are consecutive. Bit k is set if the test in
- * doubles gives P for triangle k, bit 4 + k if it gives N; some may have neither. `along`: the two
- * check points of each on the line; null for the point. */
-unsigned abuti_view_floats_test(const view_floats *v, const ghost_position *places,
-                                const uint32_t corner[12], const float (*along)[4]);
+/* Counts the final sets of the step, and the changes since the last step with sets. */
+void abuti_view_count_sets(abut_self *view, abut_self_result *result);
 
 /* ---- boundary.c ---- */
 
@@ -228,7 +177,7 @@ unsigned abuti_view_floats_test(const view_floats *v, const ghost_position *plac
 abut_status abuti_view_boundary_open(abut_self *view);
 /* Also releases a partially opened state. */
 void abuti_view_boundary_close(abut_self *view);
-/* Computes the bounds of all vertices and of both trees. Float positions must be set. */
+/* Computes the bounds of all vertices and of both trees for the current step. */
 void abuti_view_fit(abut_self *view);
 /* Puts triangles into V that touch ghosts in the step, or may be beyond one. Sets *is_cheaper to
  * false, without a result, if more than `most` pairs of triangles and ghosts are near. */
@@ -237,67 +186,29 @@ abut_status abuti_view_boundary(abut_self *view, const view_limits *limits, size
 /* The number of pairs of triangles and ghosts above which the search by sets is not cheaper. */
 size_t abuti_view_pairs_max(const abut_self *view);
 
-/* Counts the triangles that changed their set, if there are sets of the last step. */
-void abuti_view_count_changes(abut_self *view, abut_self_result *result);
-
-/* ---- steps and back ends ---- */
+/* ---- search.c ---- */
 
 /* Input, state and result of a step. */
 typedef struct view_step {
     abut_self *view;
     view_limits limits;
-    view_limits of_ghosts; /* the same without a separation */
-    double extent;         /* longest side of the start box, or of the whole step if that is 0 */
+    view_limits of_ghosts;       /* the same without a separation */
     bool start_is_free, follows; /* follows: the start is the end of the previous step */
     bool carries;                /* sets and ghosts remain valid for the next step */
-    uint64_t budget;             /* maximum cost of the boundary; UINT64_MAX = unlimited */
-    bool is_spent;
-    bool all;                 /* all impacts are requested, not only the first */
-    abut_impact_list impacts; /* then the caller's list and the count */
-    view_counts counts;       /* of the view test, then of the boundary */
-    abut_self_result result;  /* with the impact */
+    bool is_spent;               /* AUTO: the sets were not cheaper */
+    bool all;                    /* all impacts are requested, not only the first */
+    abut_impact_list impacts;    /* then the caller's list and the count */
+    view_counts counts;          /* of the view test */
+    abut_self_result result;     /* with the impact */
 } view_step;
 
-/* CPU and device compute the same sets and give the same guarantee. */
-typedef struct view_backend {
-    /* All members are set except positions, which are those of the mesh. */
-    abut_status (*open)(abut_self *view);
-    /* Also releases a partially opened state. */
-    void (*close)(abut_self *view);
-    /* Copies the positions of the step, ghosts included: sets `start`, `next`, `follows` and
-     * `extent`. On failure nothing has changed. */
-    abut_status (*start_step)(view_step *f, const abut_self_step *step);
-    /* Makes `next` the `end`, or restores the state before the step. */
-    void (*accept)(abut_self *view);
-    void (*undo)(abut_self *view);
-    /* Downloads `start` and `next`. */
-    abut_status (*download_positions)(abut_self *view);
-    /* abuti_view_axis() of the step. */
-    abut_status (*axis)(abut_self *view, abut_self_line *line);
-    /* For AUTO: the cost of the boundary above which a complete search is cheaper. */
-    uint64_t (*budget)(const abut_self *view);
-    /* Computes the set P, N or Z of every triangle, and `counts`. */
-    abut_status (*test)(view_step *f, const view_primitive *primitive);
-    /* Counts for two view primitives; then selects the sets and `counts` of one of them. */
-    abut_status (*compare)(view_step *f, const view_primitive primitives[2], view_counts counts[2]);
-    abut_status (*choose)(view_step *f, const view_primitive primitives[2],
-                          const view_counts counts[2], int which);
-    /* For AUTO, after the view test: whether the search by sets is expected to be cheaper. */
-    bool (*is_cheaper)(const view_step *f);
-    /* Puts triangles into V that touch ghosts in the step, or may be beyond one. Not if too many
-     * are near. */
-    abut_status (*boundary)(view_step *f, bool *is_cheaper);
-    /* The sets are final: counts them, and the changes since the previous step. */
-    void (*mark)(view_step *f);
-    /* Searches for the first impact or for all, either by sets or completely. */
-    abut_status (*search)(view_step *f, bool complete);
-    /* test(), mark() and search() by sets without reading the counts in between; null if that saves
-     * nothing. */
-    abut_status (*search_skipping_counts)(view_step *f, const view_primitive *primitive);
-    /* Downloads the sets of the last step. */
-    abut_status (*download_sets)(abut_self *view);
-} view_backend;
-
-extern const view_backend abuti_view_cpu, abuti_view_device;
+/* Creates the motion, and what the search needs. */
+abut_status abuti_view_search_open(abut_self *view);
+/* Also releases a partially opened state. */
+void abuti_view_search_close(abut_self *view);
+/* Searches for the first impact or for all, either by sets or completely. */
+abut_status abuti_view_search(view_step *f, bool complete);
+/* For AUTO: the number of pairs of triangles and ghosts that cost as much as a complete search. */
+size_t abuti_view_affordable_pairs(const abut_self *view);
 
 #endif

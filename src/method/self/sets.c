@@ -39,36 +39,21 @@ typedef struct view_test_job {
     abut_self *view;
     view_primitive primitive;
     view_checks point;
-    view_floats floats;
     view_counts *counts; /* one per task */
 } view_test_job;
 
-/* The range of the line that sees the corners of a triangle. */
-static void visible_range(const abut_self *view, uint32_t triangle, double range[2]) {
-    const uint32_t *corner = view->corners + 3 * (size_t)triangle;
-    range[0] = 1;
-    range[1] = 0;
-    for (int k = 0; k < 3; k++) {
-        range[0] = real_min(range[0], view->along[corner[k]][0]);
-        range[1] = real_max(range[1], view->along[corner[k]][1]);
-    }
-}
-
-/* In doubles. */
 static unsigned test_triangle(const view_test_job *t, uint32_t triangle) {
     abut_self *view = t->view;
     const uint32_t *corner = view->corners + 3 * (size_t)triangle;
     vec3 start[3], end[3];
-    view_checks own = t->point;
-    if (t->primitive.by_line) {
-        double range[2];
-        visible_range(view, triangle, range);
-        own = view_checks_of(&t->primitive, range[0], range[1]);
-    }
+    double lo = 1, hi = 0;
     for (int k = 0; k < 3; k++) {
         start[k] = view->start[corner[k]];
-        end[k] = view->next[corner[k]];
+        end[k] = view->end[corner[k]];
+        lo = real_min(lo, view->along[corner[k]][0]);
+        hi = real_max(hi, view->along[corner[k]][1]);
     }
+    const view_checks own = t->primitive.by_line ? view_checks_of(&t->primitive, lo, hi) : t->point;
     unsigned set = view_set_of(start, end, &own);
     view->sets[triangle] = (unsigned char)set;
     return set;
@@ -79,46 +64,16 @@ static void along_task(void *data, size_t chunk, size_t begin, size_t end) {
     const view_test_job *t = data;
     const abut_self *view = t->view;
     for (size_t i = begin; i < end; i++) {
-        int region = view_along(&t->primitive, view->start[i], view->next[i], view->along[i]);
+        int region = view_along(&t->primitive, view->start[i], view->end[i], view->along[i]);
         if (region >= 0)
             t->counts[chunk].regions[region]++;
     }
 }
 
-/* Tests four in floats: a bit for each that is P, and four bits higher for each that is N. */
-static unsigned test_four(const view_test_job *t, uint32_t first) {
-    const abut_self *view = t->view;
-    const uint32_t *corner = view->corners + 3 * (size_t)first;
-    if (!t->primitive.by_line)
-        return abuti_view_floats_test(&t->floats, view->places, corner, NULL);
-    float along[2][4];
-    for (uint32_t k = 0; k < 4; k++) {
-        double range[2];
-        visible_range(view, first + k, range);
-        along[0][k] = (float)range[0];
-        along[1][k] = (float)range[1];
-    }
-    return abuti_view_floats_test(&t->floats, view->places, corner, (const float(*)[4])along);
-}
-
 static void triangles_task(void *data, size_t chunk, size_t begin, size_t end) {
     const view_test_job *t = data;
-    uint32_t *sets = t->counts[chunk].sets, i = (uint32_t)begin;
-    for (; t->floats.usable && i + 4 <= (uint32_t)end; i += 4) {
-        unsigned seen = test_four(t, i);
-        for (unsigned k = 0; k < 4; k++) {
-            unsigned set = seen >> k & 1 ? SET_P : seen >> (4 + k) & 1 ? SET_N : 0;
-            if (set)
-                t->view->sets[i + k] = (unsigned char)set;
-            else
-                set = test_triangle(t, i + k);
-            sets[set == SET_P ? 0 : set == SET_N ? 1 : 2]++;
-        }
-    }
-    for (; i < (uint32_t)end; i++) {
-        unsigned set = test_triangle(t, i);
-        sets[set == SET_P ? 0 : set == SET_N ? 1 : 2]++;
-    }
+    for (uint32_t i = (uint32_t)begin; i < (uint32_t)end; i++)
+        t->counts[chunk].sets[abuti_set_index(test_triangle(t, i))]++;
 }
 
 static void ghosts_task(void *data, size_t chunk, size_t begin, size_t end) {
@@ -175,7 +130,6 @@ abut_status abuti_view_test(abut_self *view, const view_primitive *primitive, vi
         return ABUT_ERROR_MEMORY;
     memset(counts, 0, sizeof *counts);
     t.point = view_point_checks(&t.primitive);
-    t.floats = abuti_view_floats(view, &t.primitive);
     if (primitive->by_line)
         run_and_count(&t, all_vertices, VERTICES_PER_TASK, room, along_task, counts);
     run_and_count(&t, view->triangle_count, TRIANGLES_PER_TASK, room, triangles_task, counts);
@@ -184,16 +138,18 @@ abut_status abuti_view_test(abut_self *view, const view_primitive *primitive, vi
     return ABUT_OK;
 }
 
-/* ---- changes ---- */
+/* ---- counts ---- */
 
-void abuti_view_count_changes(abut_self *view, abut_self_result *result) {
-    const unsigned char *now = view->sets;
-    unsigned char *before = view->last_sets;
-    for (uint32_t i = 0; i < view->triangle_count && view->has_last; i++)
-        if (now[i] != before[i]) {
-            result->left[abuti_set_index(before[i])]++;
-            result->entered[abuti_set_index(now[i])]++;
+void abuti_view_count_sets(abut_self *view, abut_self_result *result) {
+    for (uint32_t i = 0; i < view->triangle_count; i++) {
+        const unsigned char now = (unsigned char)abuti_set_index(view->sets[i]);
+        const unsigned char before = view->last_sets[i];
+        result->sets[now]++;
+        if (view->has_last && now != before) {
+            result->left[before]++;
+            result->entered[now]++;
         }
-    memcpy(before, now, view->triangle_count);
+        view->last_sets[i] = now;
+    }
     view->has_last = true;
 }

@@ -3,28 +3,25 @@
  * Problem: find the pairs of a triangle and a ghost that may touch during a step. Method: the
  * triangles are halved along the longest axis of their centres at the start until one remains.
  * Nodes are stored level by level, siblings consecutively (Cheng 2011, section 5.2.2). A node has
- * the 16-DOP (Klosowski et al. 1998) or the box of the swept triangles, which is that of their
- * vertices at both ends of the step. The tree stays; bounds are refitted bottom-up.
+ * the 16-DOP (Klosowski et al. 1998) of the swept triangles, which is that of their vertices at
+ * both ends of the step. The tree stays; bounds are refitted bottom-up.
  *
- * Guarantee: bounds of objects that touch overlap. For x, y and z each rounding to a float position
- * (see below) is monotonic: it keeps the order of any two points, so a gap between rounded
- * values is a gap between true ones. A sum of two positions has an error of 2^-24 from these and
- * 2^-24 from its own rounding, and another 2^-23 after it has been extended, which makes it 2 or
- * more: 2^-22 suffice, and we use 2^-21. A
- * ghost vertex is outside the frame by at most sqrt(1.5 n), if its hole has n edges that wind
- * around it many times: below 2^15.3 for 2^30 edges, so that a sum of doubles has an error below
- * 2^-35. Such sums are extended by 2^-34 before they are rounded to floats, which again is
- * monotonic.
+ * Guarantee: bounds of objects that touch overlap. Bounds are computed in a frame that has the
+ * centre of the mesh over the whole step as its origin and a power of two as its unit, so that
+ * every vertex of the mesh is within 1 of it. A ghost vertex is outside by at most sqrt(1.5 n), if
+ * its hole has n edges that wind around it many times: below 2^15.3 for 2^30 edges, so that a sum
+ * of two coordinates in doubles has an error below 2^-35. Such sums are extended by 2^-34. Then
+ * bounds are rounded to floats. That is monotonic, as is the rounding of coordinates: it keeps the
+ * order of any two points, so a gap between rounded values is a gap between true ones.
  */
 #include "self/self.h"
 
 #include <math.h>
 
-enum {
-    VERTICES_PER_TASK = 4096,
-    SUBTREE_LEVELS = 9, /* levels of subtrees that are fitted by one task: 500 nodes, 32 KB */
-    SUBTREES_PER_TASK = 4
-};
+/* Error bound of sums of coordinates. */
+#define BOUNDS_SLACK 0x1p-34
+
+enum { VERTICES_PER_TASK = 4096, NODES_PER_TASK = 2048 };
 
 /* ---- build ---- */
 
@@ -154,178 +151,86 @@ void abuti_view_tree_release(abut_context *context, view_tree *tree) {
     ABUTI_RELEASE(context, tree->child, tree->leaf, tree->bounds);
 }
 
-/* ---- float positions ----
- *
- * Positions of vertices during a step, as floats: for bounds, for the first pass of the view test,
- * and for the separation of ghosts. The frame has the centre of the mesh over the whole step as its
- * origin and a power of two as its unit, so that every vertex is within 1 of it. A ghost vertex may
- * be farther. Coordinates are rounded twice, by a difference in doubles and then to a float. Both
- * roundings are monotonic; together they move a coordinate below 1 by at most 2^-25 (1 + 2^-27).
- */
+/* ---- vertices ---- */
 
-static void float_positions_task(void *data, size_t chunk, size_t begin, size_t end) {
-    const abut_self *view = data;
-    vec3 middle = view->centre;
-    double scale = view->scale;
-    (void)chunk;
-    for (size_t i = begin; i < end; i++) {
-        vec3 a = view->start[i], b = view->next[i];
-        float *from = view->places[i].at[0], *to = view->places[i].at[1];
-        from[0] = (float)((a.x - middle.x) * scale);
-        from[1] = (float)((a.y - middle.y) * scale);
-        from[2] = (float)((a.z - middle.z) * scale);
-        from[3] = 0;
-        to[0] = (float)((b.x - middle.x) * scale);
-        to[1] = (float)((b.y - middle.y) * scale);
-        to[2] = (float)((b.z - middle.z) * scale);
-        to[3] = 0;
-    }
-}
-
-void abuti_view_compute_positions(abut_self *view, box3 box) {
+static void compute_frame(abut_self *view) {
+    const box3 box = box_join(view->motion->place.start_box, view->motion->place.end_box);
     view->centre = box_centre(box);
     double size = real_max(v3_max_abs(v3_sub(box.hi, view->centre)),
                            v3_max_abs(v3_sub(box.lo, view->centre)));
     int exponent;
     frexp(size, &exponent);
     view->scale = size > 0 && exponent > -1000 ? ldexp(1, -exponent) : 1;
-    abuti_parallel_for(view->context, (size_t)view->vertex_count + view->hole_count,
-                       VERTICES_PER_TASK, float_positions_task, view);
 }
 
-/* ---- fit ---- */
-
-typedef struct fit_job {
-    abut_self *view;
-    view_tree *tree;
-    uint32_t first; /* first node of the subtrees */
-} fit_job;
-
-/* Bounds of a ghost vertex, which may be beyond 1, from doubles. */
-static void fit_ghost_vertex(const fit_job *f, size_t vertex) {
-    const abut_self *view = f->view;
-    const bounds_frame frame = {view->centre, view->scale};
-    bounds_of_motion(bounds_place(&frame, view->start[vertex]),
-                     bounds_place(&frame, view->next[vertex]),
-                     view->vertex_bounds + vertex * 2 * (size_t)DOP_SLABS);
+/* The float position at one end of the step, and the values of all slabs. */
+static void place_vertex(const abut_self *view, vec3 at, float place[4], double value[DOP_SLABS]) {
+    const vec3 p = v3_scale(v3_sub(at, view->centre), view->scale);
+    const double values[DOP_SLABS] = {p.x,       p.y,       p.z,       p.x + p.y,
+                                      p.x + p.z, p.y + p.z, p.x - p.y, p.x - p.z};
+    memcpy(value, values, sizeof values);
+    for (int k = 0; k < 3; k++)
+        place[k] = (float)value[k];
+    place[3] = 0;
 }
 
-/* Bounds of up to four vertices of the mesh at once, from float positions: slab by slab, one lane
- * each. */
-static inline void fit_four(const fit_job *f, size_t first, size_t count) {
-    const abut_self *view = f->view;
-    float rows[2 * DOP_SLABS][4];
-    const float *from[2][4];
-    f4 value[2][DOP_SLABS];
-    for (size_t k = 0; k < 4; k++)
-        for (int end = 0; end < 2; end++)
-            from[end][k] = view->places[first + (k < count ? k : count - 1)].at[end];
-    for (int end = 0; end < 2; end++) {
-        f4 p[4], *to = value[end];
-        f4_columns(from[end], 0, p);
-        memcpy(to, p, sizeof p); /* x, y, z, 0 */
-        to[3] = f4_add(p[0], p[1]);
-        to[4] = f4_add(p[0], p[2]);
-        to[5] = f4_add(p[1], p[2]);
-        to[6] = f4_sub(p[0], p[1]);
-        to[7] = f4_sub(p[0], p[2]);
-    }
-    for (int k = 0; k < DOP_SLABS; k++) {
-        f4 out = f4_all(k >= 3 ? BOUNDS_PLACE_SLACK : 0);
-        f4_store(rows[k], f4_sub(f4_min(value[0][k], value[1][k]), out));
-        f4_store(rows[DOP_SLABS + k], f4_add(f4_max(value[0][k], value[1][k]), out));
-    }
-    for (int group = 0; group < 2 * DOP_SLABS; group += 4) {
-        const float *const four[4] = {rows[group], rows[group + 1], rows[group + 2],
-                                      rows[group + 3]};
-        float *to = view->vertex_bounds + first * 2 * (size_t)DOP_SLABS + group;
-        f4 vertex[4];
-        f4_columns(four, 0, vertex);
-        for (size_t k = 0; k < count; k++)
-            f4_store(to + k * 2 * (size_t)DOP_SLABS, vertex[k]);
-    }
-}
-
-static void fit_vertices_task(void *data, size_t chunk, size_t begin, size_t end) {
-    const fit_job *f = data;
-    const abut_self *view = f->view;
-    size_t own = end < view->vertex_count ? end : view->vertex_count;
+static void vertices_task(void *data, size_t chunk, size_t begin, size_t end) {
+    const abut_self *view = data;
     (void)chunk;
-    for (size_t i = begin; i < own; i += 4) {
-        size_t count = own - i < 4 ? own - i : 4;
-        fit_four(f, i, count);
+    for (size_t i = begin; i < end; i++) {
+        float *bounds = view->vertex_bounds + i * 2 * (size_t)DOP_SLABS;
+        double a[DOP_SLABS], b[DOP_SLABS];
+        place_vertex(view, view->start[i], view->places[i].at[0], a);
+        place_vertex(view, view->end[i], view->places[i].at[1], b);
+        for (int k = 0; k < DOP_SLABS; k++) {
+            const double slack = k < 3 ? 0 : BOUNDS_SLACK;
+            bounds[k] = (float)(real_min(a[k], b[k]) - slack);
+            bounds[DOP_SLABS + k] = (float)(real_max(a[k], b[k]) + slack);
+        }
     }
-    for (size_t i = own > begin ? own : begin; i < end; i++)
-        fit_ghost_vertex(f, i);
 }
 
 void abuti_view_fit_vertices(abut_self *view) {
-    size_t count = (size_t)view->vertex_count + view->hole_count;
-    fit_job f = {view, NULL, 0};
-    abuti_parallel_for(view->context, count, VERTICES_PER_TASK, fit_vertices_task, &f);
+    compute_frame(view);
+    abuti_parallel_for(view->context, (size_t)view->vertex_count + view->hole_count,
+                       VERTICES_PER_TASK, vertices_task, view);
 }
 
-static inline void fit_node(const fit_job *f, uint32_t node) {
+/* ---- nodes ---- */
+
+typedef struct fit_job {
+    const abut_self *view;
+    view_tree *tree;
+    uint32_t first; /* node of the level */
+} fit_job;
+
+static void fit_node(const fit_job *f, uint32_t node) {
     const view_tree *tree = f->tree;
-    size_t step = 2 * (size_t)DOP_SLABS;
+    const size_t step = 2 * (size_t)DOP_SLABS;
     float *to = tree->bounds + node * step;
-    uint32_t child = tree->child[node];
+    const uint32_t child = tree->child[node];
     if (!(child & TREE_LEAF)) {
         bounds_join(to, tree->bounds + child * step, tree->bounds + (child + (size_t)1) * step);
         return;
     }
     const uint32_t *corner = f->view->corners + 3 * (size_t)(child & ~TREE_LEAF);
     const float *vertex = f->view->vertex_bounds;
-    const float *a = vertex + corner[0] * step, *b = vertex + corner[1] * step;
-    const float *c = vertex + corner[2] * step;
-    for (int k = 0; k < DOP_SLABS; k += 4) {
-        f4 lo = f4_min(f4_min(f4_load(a + k), f4_load(b + k)), f4_load(c + k));
-        f4 hi = f4_max(f4_load(a + DOP_SLABS + k), f4_load(b + DOP_SLABS + k));
-        f4_store(to + k, lo);
-        f4_store(to + DOP_SLABS + k, f4_max(hi, f4_load(c + DOP_SLABS + k)));
-    }
+    bounds_join(to, vertex + corner[0] * step, vertex + corner[1] * step);
+    bounds_join(to, to, vertex + corner[2] * step);
 }
 
-static void fit_range(const fit_job *f, uint32_t begin, uint32_t end) {
-    for (uint32_t node = begin; node < end; node++)
-        fit_node(f, node);
-}
-
-/* Refits all nodes below a node, then the node. Nodes are stored level by level, so those of one
- * level below it are consecutive. */
-static void fit_subtree(const fit_job *f, uint32_t node) {
-    const uint32_t *child = f->tree->child;
-    uint32_t begin[TREE_LEVELS], end[TREE_LEVELS], depth = 0;
-    begin[0] = node;
-    end[0] = node + 1;
-    for (;;) {
-        uint32_t first = begin[depth], last = end[depth];
-        while (first < last && child[first] & TREE_LEAF)
-            first++;
-        while (first < last && child[last - 1] & TREE_LEAF)
-            last--;
-        if (first == last)
-            break;
-        begin[++depth] = child[first];
-        end[depth] = child[last - 1] + 2;
-    }
-    for (uint32_t level = depth + 1; level-- > 0;)
-        fit_range(f, begin[level], end[level]);
-}
-
-static void fit_nodes_task(void *data, size_t chunk, size_t begin, size_t end) {
+static void nodes_task(void *data, size_t chunk, size_t begin, size_t end) {
     const fit_job *f = data;
     (void)chunk;
     for (size_t i = begin; i < end; i++)
-        fit_subtree(f, f->first + (uint32_t)i);
+        fit_node(f, f->first + (uint32_t)i);
 }
 
-/* Refits subtrees that fit into the cache in parallel, then the nodes above them. */
+/* Refits level by level, bottom-up. */
 void abuti_view_tree_fit(abut_self *view, view_tree *tree) {
-    uint32_t cut = tree->level_count > SUBTREE_LEVELS ? tree->level_count - SUBTREE_LEVELS : 0;
-    fit_job f = {view, tree, tree->level_begin[cut]};
-    abuti_parallel_for(view->context, tree->level_begin[cut + 1] - f.first, SUBTREES_PER_TASK,
-                       fit_nodes_task, &f);
-    for (uint32_t level = cut; level-- > 0;) /* bottom-up */
-        fit_range(&f, tree->level_begin[level], tree->level_begin[level + 1]);
+    for (uint32_t level = tree->level_count; level-- > 0;) {
+        fit_job f = {view, tree, tree->level_begin[level]};
+        abuti_parallel_for(view->context, tree->level_begin[level + 1] - f.first, NODES_PER_TASK,
+                           nodes_task, &f);
+    }
 }

@@ -1,6 +1,7 @@
 /* Steps of the view-based search, from validation to the result. docs/self.md has the proof; the
  * heads of the other files describe the parts. */
 #include "device/array.h"
+#include "device/kit.h"
 #include "self/self.h"
 
 #include <abut/pair.h>
@@ -28,15 +29,12 @@ static abut_status build_view(abut_self *view) {
     abut_status status = abuti_view_prepare(view);
     if (status)
         return status;
-    view->sampled = abuti_view_sample_size(view->vertex_count);
-    view->sample_at = abuti_allocate(context, view->sampled, sizeof *view->sample_at);
-    view->sample = abuti_allocate(context, view->sampled, 2 * sizeof *view->sample);
     view->sets = abuti_allocate(context, (size_t)view->triangle_count + view->ghost_count, 1);
-    view->public_sets = abuti_allocate(context, view->triangle_count, 1);
-    if (!view->sample_at || !view->sample || !view->sets || !view->public_sets)
+    view->last_sets = abuti_allocate(context, view->triangle_count, 1);
+    if (!view->sets || !view->last_sets)
         return ABUT_ERROR_MEMORY;
-    abuti_view_sample(view->vertex_count, view->sample_at);
-    return view->backend->open(view);
+    status = abuti_view_search_open(view);
+    return status ? status : abuti_view_boundary_open(view);
 }
 
 abut_status abut_self_create(abut_mesh *mesh, const abut_self_options *options, abut_self **view) {
@@ -46,6 +44,8 @@ abut_status abut_self_create(abut_mesh *mesh, const abut_self_options *options, 
     abut_status status =
         abuti_options_read(&ours, sizeof ours, options, "abut_self_create: options");
     if (status || (status = check_options(&ours)))
+        return status;
+    if (ours.device && (status = abuti_device_check_bits(__func__, ours.device)))
         return status;
     abut_self *made = abuti_allocate_zeroed(mesh->context, 1, sizeof *made);
     if (!made)
@@ -57,7 +57,6 @@ abut_status abut_self_create(abut_mesh *mesh, const abut_self_options *options, 
     made->triangle_count = mesh->triangle_count;
     made->prefers_line = true;
     made->retry_delay = 1;
-    made->backend = ours.device ? &abuti_view_device : &abuti_view_cpu;
     status = build_view(made);
     if (status)
         abut_self_destroy(made);
@@ -74,12 +73,11 @@ void abut_self_destroy(abut_self *view) {
     if (!view)
         return;
     abut_context *context = view->context;
-    view->backend->close(view);
+    abuti_view_search_close(view);
+    abuti_view_boundary_close(view);
     release_lists(context, &view->of_vertex);
     release_lists(context, &view->of_edge);
-    void *arrays[] = {view->corners, view->sample_at, view->sample, view->sets, view->public_sets};
-    for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++)
-        abuti_release(context, arrays[i]);
+    ABUTI_RELEASE(context, view->corners, view->sets, view->last_sets);
     abut_topology_destroy(view->topology);
     abut_mesh_destroy(view->mesh);
     abuti_release(context, view);
@@ -134,10 +132,8 @@ static abut_status test_start(abut_self *view, bool *is_free) {
     input.triangle_count = view->triangle_count;
     abut_pair_self_options options = abut_pair_self_options_default();
     options.by_index = true;
-    abut_status status = view->backend->download_positions(view);
     input.positions = view->start;
-    if (!status)
-        status = abut_mesh_create(view->context, &input, &mesh);
+    abut_status status = abut_mesh_create(view->context, &input, &mesh);
     if (!status)
         status = abut_bvh_create(mesh, NULL, &bvh);
     if (!status)
@@ -162,33 +158,31 @@ static bool is_auto(const abut_self *view) {
     return view->options.scheme == ABUT_SELF_AUTO;
 }
 
-static bool uses_line(const abut_self *view) {
-    return view->options.scheme == ABUT_SELF_LINE || (is_auto(view) && view->prefers_line);
-}
-
-static view_primitive make_primitive(view_step *f, bool by_line) {
+static abut_status test_sets_by(view_step *f, bool by_line) {
+    const view_primitive primitive = abuti_view_primitive(&f->view->line, by_line);
     f->result.scheme = by_line ? ABUT_SELF_LINE : ABUT_SELF_POINT;
-    return abuti_view_primitive(&f->view->line, by_line);
+    return abuti_view_test(f->view, &primitive, &f->counts);
 }
 
 /* Computes the sets by point or line. AUTO uses the one with fewer triangles in doubt; the point
  * may have an eighth more, since it is cheaper. */
 static abut_status test_sets(view_step *f) {
     abut_self *view = f->view;
-    if (!is_auto(view) || view->age++ % COMPARE_EVERY) {
-        const view_primitive primitive = make_primitive(f, uses_line(view));
-        return view->backend->test(f, &primitive);
-    }
-    const view_primitive primitives[2] = {make_primitive(f, false), make_primitive(f, true)};
-    view_counts both[2];
-    abut_status status = view->backend->compare(f, primitives, both);
-    if (status)
+    abut_status status = ABUT_OK;
+    if (!is_auto(view))
+        return test_sets_by(f, view->options.scheme == ABUT_SELF_LINE);
+    if (view->age++ % COMPARE_EVERY)
+        return test_sets_by(f, view->prefers_line);
+    if ((status = test_sets_by(f, false)))
         return status;
-    const uint32_t by_point = count_in_doubt(&both[0]);
-    view->prefers_line = count_in_doubt(&both[1]) < by_point - by_point / 8;
-    view->compared = count_in_doubt(&both[view->prefers_line]);
-    make_primitive(f, view->prefers_line);
-    return view->backend->choose(f, primitives, both, view->prefers_line);
+    const uint32_t by_point = count_in_doubt(&f->counts);
+    if ((status = test_sets_by(f, true)))
+        return status;
+    view->prefers_line = count_in_doubt(&f->counts) < by_point - by_point / 8;
+    if (!view->prefers_line)
+        status = test_sets_by(f, false);
+    view->compared = count_in_doubt(&f->counts);
+    return status;
 }
 
 /* ---- search ---- */
@@ -202,7 +196,7 @@ static abut_status search_completely(view_step *f, abut_self_fallback reason) {
     memset(result->left, 0, sizeof result->left);
     memset(result->regions, 0, sizeof result->regions);
     f->view->has_last = f->carries = false;
-    return f->view->backend->search(f, true);
+    return abuti_view_search(f, true);
 }
 
 /* Sets of ghosts count only if they may save the boundary handling. */
@@ -221,35 +215,30 @@ static bool is_proven_free(const view_step *f) {
 /* Stores what remains valid for the next step. */
 static void keep_for_next_step(view_step *f) {
     abut_self *view = f->view;
+    const uint32_t doubted = f->result.sets[ABUT_SELF_NEGATIVE] + f->result.sets[ABUT_SELF_GRAZING];
     view->violated = f->result.sets[ABUT_SELF_VIOLATED];
-    view->doubted = f->result.sets[ABUT_SELF_NEGATIVE] + f->result.sets[ABUT_SELF_GRAZING];
-    view->has_last = f->carries = true;
-    if (view->doubted > 2 * (uint64_t)view->compared + view->triangle_count / COMPARE_SHARE)
+    f->carries = true;
+    if (doubted > 2 * (uint64_t)view->compared + view->triangle_count / COMPARE_SHARE)
         view->age = 0;
 }
 
-/* If the last step left triangles in doubt, this one probably will too, so the counts of the sets
- * need not be read before the search. If there are none in doubt after all, no pair is allowed, and
- * the result is the same. */
-static bool can_skip_counts(const abut_self *view) {
-    const bool compares = is_auto(view) && view->age % COMPARE_EVERY == 0;
-    return view->backend->search_skipping_counts && !view->ghost_count && view->part_count <= 1 &&
-           view->has_last && view->doubted && !compares;
-}
-
-static abut_status find_skipping_counts(view_step *f) {
+/* AUTO may spend as much on the boundary as a complete search costs. */
+static abut_status handle_boundary(view_step *f, bool *is_cheaper) {
     abut_self *view = f->view;
-    const view_primitive primitive = make_primitive(f, uses_line(view));
-    view->age += is_auto(view);
-    abut_status status = view->backend->search_skipping_counts(f, &primitive);
-    if (!status)
-        keep_for_next_step(f);
+    const size_t affordable = is_auto(view) ? abuti_view_affordable_pairs(view) : SIZE_MAX;
+    const size_t most = abuti_view_pairs_max(view);
+    double begun = abuti_seconds();
+    abuti_view_fit(view);
+    f->result.times.bounds += abuti_seconds() - begun;
+    begun = abuti_seconds();
+    abut_status status =
+        abuti_view_boundary(view, &f->of_ghosts, affordable < most ? affordable : most, is_cheaper);
+    f->result.times.boundary += abuti_seconds() - begun;
     return status;
 }
 
 static abut_status search_by_sets(view_step *f) {
     abut_self *view = f->view;
-    const view_backend *backend = view->backend;
     bool is_cheaper = true;
     double begun = abuti_seconds();
     abut_status status = test_sets(f);
@@ -258,27 +247,42 @@ static abut_status search_by_sets(view_step *f) {
     memcpy(f->result.regions, f->counts.regions, sizeof f->counts.regions);
     f->result.times.view += abuti_seconds() - begun;
     if (!is_proven_free(f)) {
-        f->is_spent = is_auto(view) && !backend->is_cheaper(f);
+        /* grazing triangles are tested against all others */
+        f->is_spent = is_auto(view) && f->counts.sets[ABUT_SELF_GRAZING] > view->triangle_count / 2;
         if (f->is_spent)
             return search_completely(f, ABUT_SELF_COST);
         if (view->ghost_count || view->part_count > 1)
-            status = backend->boundary(f, &is_cheaper);
+            status = handle_boundary(f, &is_cheaper);
         f->is_spent = !is_cheaper;
         if (status || !is_cheaper)
             return status ? status : search_completely(f, ABUT_SELF_BOUNDARY);
     }
     begun = abuti_seconds();
-    backend->mark(f);
+    abuti_view_count_sets(view, &f->result);
     keep_for_next_step(f);
     f->result.times.marks += abuti_seconds() - begun;
     if (f->result.sets[ABUT_SELF_POSITIVE] == view->triangle_count)
         return ABUT_OK;
-    return backend->search(f, false);
+    return abuti_view_search(f, false);
+}
+
+/* Computes what the sets need of the positions of the step, on the host. */
+static abut_status prepare_positions(view_step *f, const abut_self_step *step) {
+    abut_self *view = f->view;
+    double begun = abuti_seconds();
+    abut_status status = abuti_motion_download(view->motion);
+    if (status)
+        return status;
+    abuti_view_place_ghosts(view, view->start);
+    abuti_view_place_ghosts(view, view->end);
+    view->line =
+        step->line ? *step->line : abuti_view_axis(view->start, view->end, view->vertex_count);
+    f->result.times.view += abuti_seconds() - begun;
+    return ABUT_OK;
 }
 
 static abut_status find_self_collisions(view_step *f, const abut_self_step *step) {
     abut_self *view = f->view;
-    double begun = abuti_seconds();
     if (view->options.scheme == ABUT_SELF_COMPLETE)
         return search_completely(f, ABUT_SELF_NOT_NEEDED);
     if (!view->usable)
@@ -286,39 +290,42 @@ static abut_status find_self_collisions(view_step *f, const abut_self_step *step
     if (f->limits.sweep.separation > 0 && !step->partial_separation)
         return search_completely(f, ABUT_SELF_SEPARATION);
     f->start_is_free = step->start_is_free || (f->follows && view->end_is_free);
-    if (view->retry_in)
+    /* on a device the complete search takes less time than the sets */
+    if (view->retry_in || (is_auto(view) && view->options.device))
         return search_completely(f, ABUT_SELF_COST);
-    if (!f->start_is_free) {
-        abut_status status = test_start(view, &f->start_is_free);
-        if (status)
-            return status;
+    abut_status status = prepare_positions(f, step);
+    if (!status && !f->start_is_free) {
+        double begun = abuti_seconds();
+        status = test_start(view, &f->start_is_free);
+        f->result.times.start = abuti_seconds() - begun;
     }
-    f->result.times.start = abuti_seconds() - begun;
-    if (!f->start_is_free)
-        return search_completely(f, ABUT_SELF_START);
-    begun = abuti_seconds();
-    abut_status status = ABUT_OK;
-    if (step->line)
-        view->line = *step->line;
-    else
-        status = view->backend->axis(view, &view->line);
-    f->result.times.view += abuti_seconds() - begun;
     if (status)
         return status;
-    return can_skip_counts(view) ? find_skipping_counts(f) : search_by_sets(f);
+    return f->start_is_free ? search_by_sets(f) : search_completely(f, ABUT_SELF_START);
 }
 
 static abut_status begin_step(view_step *f, const abut_self_step *step) {
     abut_self *view = f->view;
-    abut_status status = view->backend->start_step(f, step);
+    motion_step_input input = {.function = "abut_self_find",
+                               .start_name = "step->start",
+                               .end_name = "step->end",
+                               .count = view->vertex_count,
+                               .start = step->start.host,
+                               .end = step->end.host,
+                               .start_buffer = step->start.buffer,
+                               .end_buffer = step->end.buffer};
+    abut_status status = abuti_motion_load_step(view->motion, &input);
     if (status)
         return status;
+    abuti_motion_accept_step(view->motion, &input);
+    view->start = view->motion->start;
+    view->end = view->motion->end;
+    f->follows = !input.has_start;
     /* as in abut_sweep_find() */
     if (!(f->limits.sweep.tolerance > 0))
-        f->limits.sweep.tolerance = real_max(SWEEP_TOLERANCE * f->extent, 1e-200);
+        f->limits.sweep.tolerance = real_max(SWEEP_TOLERANCE * view->motion->place.extent, 1e-200);
     f->of_ghosts = f->limits;
     f->of_ghosts.sweep.separation = 0;
-    f->budget = is_auto(view) ? view->backend->budget(view) : UINT64_MAX;
     view->is_carried = view->is_carried && f->follows;
     return ABUT_OK;
 }
@@ -342,11 +349,9 @@ static void update_auto_state(const view_step *f) {
 /* Stores the results of a completed step. */
 static void accept_step(const view_step *f) {
     abut_self *view = f->view;
-    view->backend->accept(view);
     view->end_is_free = f->start_is_free && !f->result.hit;
     view->is_carried = f->carries && !f->result.hit; /* after an impact the state may be invalid */
     view->sets_valid = f->result.scheme != ABUT_SELF_COMPLETE;
-    view->is_public = false;
     update_auto_state(f);
 }
 
@@ -367,7 +372,7 @@ static abut_status run_step(view_step *f, const abut_self_step *step,
     if ((status = find_self_collisions(f, &ours))) {
         /* the sets may have been overwritten, so changes are unknown */
         view->has_last = view->sets_valid = false;
-        view->backend->undo(view);
+        abuti_motion_undo_step(view->motion);
         return status;
     }
     if (f->all && f->impacts.count) {
@@ -407,16 +412,7 @@ abut_status abut_self_find_all(abut_self *view, const abut_self_step *step,
 }
 
 const unsigned char *abut_self_sets(const abut_self *view) {
-    if (!view || !view->sets_valid)
-        return NULL;
-    abut_self *ours = (abut_self *)view; /* created on demand and cached */
-    if (view->backend->download_sets(ours))
-        return NULL;
-    for (uint32_t i = 0; i < view->triangle_count && !view->is_public; i++) {
-        view->public_sets[i] = (unsigned char)abuti_set_index(view->sets[i]);
-    }
-    ours->is_public = true;
-    return view->public_sets;
+    return view && view->sets_valid ? view->last_sets : NULL;
 }
 
 abut_status abut_self_get_info(const abut_self *view, abut_self_info *info) {

@@ -3,28 +3,24 @@
  * those of a companion inside it, such as a rod in a sleeve. */
 #include "self/self.h"
 
+#include "geom/principal_axes.h"
+
 #include <math.h>
 
 /* Length of the line relative to the extent along the axis: triangles near the ends see the end as
  * a point. */
 #define LINE_EXTENT_FRACTION 0.6
 
-/* Number of sampled vertices of a large mesh, spread over it. No guarantee depends on the line, and
- * using all vertices would take longer than the search on a device. */
+/* Number of sampled vertices of a large mesh, spread over it. No guarantee depends on the line. */
 enum { SAMPLE_VERTICES = 2048 };
 #define SAMPLE_STRIDE 2654435761u /* a prime: avoids sampling a single row or column of a grid */
 
-uint32_t abuti_view_sample_size(uint32_t count) {
+static uint32_t sample_size(uint32_t count) {
     return count < SAMPLE_VERTICES ? count : SAMPLE_VERTICES;
 }
 
 static uint32_t sample_at(uint32_t i, uint32_t count) {
     return count <= SAMPLE_VERTICES ? i : (uint32_t)((uint64_t)i * SAMPLE_STRIDE % count);
-}
-
-void abuti_view_sample(uint32_t count, uint32_t *at) {
-    for (uint32_t i = 0; i < abuti_view_sample_size(count); i++)
-        at[i] = sample_at(i, count);
 }
 
 /* Vertices relative to the first one and in units of `scale`, so that nothing overflows. */
@@ -42,48 +38,15 @@ static vec3 cloud_position(const cloud *c, vec3 p) {
 
 static vec3 mean_of(const cloud *c, const vec3 *positions) {
     vec3 sum = v3(0, 0, 0);
-    uint32_t taken = abuti_view_sample_size(c->count);
+    uint32_t taken = sample_size(c->count);
     for (uint32_t i = 0; i < taken; i++)
         sum = v3_add(sum, cloud_position(c, positions[sample_at(i, c->count)]));
     return v3_scale(sum, 1.0 / taken);
 }
 
-/* One Jacobi rotation, which makes m[p][q] zero. */
-static void rotate(double m[3][3], double axes[3][3], int p, int q) {
-    if (!(fabs(m[p][q]) > 0))
-        return;
-    double angle = 0.5 * atan2(2 * m[p][q], m[q][q] - m[p][p]), c = cos(angle), s = sin(angle);
-    for (int k = 0; k < 3; k++) {
-        double a = m[k][p], b = m[k][q];
-        m[k][p] = c * a - s * b;
-        m[k][q] = s * a + c * b;
-    }
-    for (int k = 0; k < 3; k++) {
-        double a = m[p][k], b = m[q][k];
-        m[p][k] = c * a - s * b;
-        m[q][k] = s * a + c * b;
-        a = axes[p][k];
-        b = axes[q][k];
-        axes[p][k] = c * a - s * b;
-        axes[q][k] = s * a + c * b;
-    }
-}
-
-static vec3 longest_axis(double m[3][3]) {
-    double axes[3][3] = {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}};
-    for (int sweep = 0; sweep < 8; sweep++) {
-        rotate(m, axes, 0, 1);
-        rotate(m, axes, 0, 2);
-        rotate(m, axes, 1, 2);
-    }
-    int best = m[1][1] > m[0][0] ? 1 : 0;
-    best = m[2][2] > m[best][best] ? 2 : best;
-    return v3(axes[best][0], axes[best][1], axes[best][2]);
-}
-
 static vec3 axis_of(const cloud *c) {
     double m[3][3] = {{0}};
-    for (uint32_t i = 0; i < abuti_view_sample_size(c->count); i++) {
+    for (uint32_t i = 0; i < sample_size(c->count); i++) {
         vec3 d = v3_sub(cloud_position(c, c->positions[sample_at(i, c->count)]), c->mean);
         m[0][0] += d.x * d.x;
         m[0][1] += d.x * d.y;
@@ -95,7 +58,10 @@ static vec3 axis_of(const cloud *c) {
     m[1][0] = m[0][1];
     m[2][0] = m[0][2];
     m[2][1] = m[1][2];
-    return longest_axis(m);
+    vec3 axes[3];
+    principal_axes(m, axes);
+    const int best = m[1][1] > m[0][0] ? 1 : 0;
+    return axes[m[2][2] > m[best][best] ? 2 : best];
 }
 
 /* The axis at the end: each vertex is weighted by its coordinate along the axis at the start. So
@@ -103,7 +69,7 @@ static vec3 axis_of(const cloud *c) {
 static vec3 axis_at_end(const cloud *c, const vec3 *end, vec3 mean_end) {
     vec3 sum = v3(0, 0, 0);
     double square = 0;
-    for (uint32_t i = 0; i < abuti_view_sample_size(c->count); i++) {
+    for (uint32_t i = 0; i < sample_size(c->count); i++) {
         uint32_t at = sample_at(i, c->count);
         double along = v3_dot(v3_sub(cloud_position(c, c->positions[at]), c->mean), c->axis);
         sum = v3_along(sum, along, v3_sub(cloud_position(c, end[at]), mean_end));
@@ -122,7 +88,7 @@ static vec3 world_position(const cloud *c, vec3 p) {
 abut_self_line abuti_view_axis(const vec3 *start, const vec3 *end, uint32_t count) {
     cloud c = {.positions = start, .count = count, .from = start[0]};
     double size = 0, lo = 0, hi = 0;
-    for (uint32_t i = 0; i < abuti_view_sample_size(count); i++) {
+    for (uint32_t i = 0; i < sample_size(count); i++) {
         uint32_t at = sample_at(i, count);
         size = real_max(size, real_max(v3_max_abs(v3_sub(start[at], c.from)),
                                        v3_max_abs(v3_sub(end[at], c.from))));
@@ -133,7 +99,7 @@ abut_self_line abuti_view_axis(const vec3 *start, const vec3 *end, uint32_t coun
     c.mean = mean_of(&c, start);
     c.axis = axis_of(&c);
     vec3 mean_end = mean_of(&c, end), axis_end = axis_at_end(&c, end, mean_end);
-    for (uint32_t i = 0; i < abuti_view_sample_size(count); i++) {
+    for (uint32_t i = 0; i < sample_size(count); i++) {
         vec3 from_mean = v3_sub(cloud_position(&c, start[sample_at(i, count)]), c.mean);
         double along = v3_dot(from_mean, c.axis);
         lo = real_min(lo, along);

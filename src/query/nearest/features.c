@@ -263,75 +263,22 @@ static void records_task(void *data, size_t chunk, size_t begin, size_t end) {
     }
 }
 
-/* ---- faces and remainders ---- */
-
-/* The rounding error of a number, as 21 bits. */
-static uint32_t quantised_remainder(double x, float rounded, float step) {
-    const double most = 0x1p20 - 1;
-    return (uint32_t)lrint(real_clamp((x - rounded) / step, -most, most)) & 0x1fffffu;
-}
-
-static feature_rest make_rest(const feature_parts *p, const float place[3], vec3 v,
-                              const float vector[3], bool marked) {
-    uint32_t word[4], low[2];
-    for (int k = 0; k < 3; k++)
-        word[k] = quantised_remainder(v3_get(p->place, k), place[k], REST_PLACE_STEP) << 11;
-    for (int k = 0; k < 2; k++)
-        low[k] = quantised_remainder(v3_get(v, k), vector[k], REST_VECTOR_STEP);
-    word[3] =
-        quantised_remainder(v.z, vector[2], REST_VECTOR_STEP) << 11 | (marked ? REST_MARK : 0);
-    for (int k = 0; k < 2; k++) {
-        word[2 * k] |= low[k] & 0x7ffu;
-        word[2 * k + 1] |= low[k] >> 11;
-    }
-    feature_rest rest;
-    memcpy(rest.word, word, sizeof word);
-    return rest;
-}
+/* ---- faces ---- */
 
 /* Computed from sources only, when the other memory has been released. */
-static void faces_and_rests_task(void *data, size_t chunk, size_t begin, size_t end) {
+static void face_records_task(void *data, size_t chunk, size_t begin, size_t end) {
     const feature_builder *m = data;
     const abuti_features *to = m->to;
     (void)chunk;
     for (size_t i = begin; i < end; i++) {
-        const uint32_t source = feature_source(to, (uint32_t)i);
         feature_record *r = &to->records[i];
-        feature_kind kind = feature_kind_of(r);
-        float third[3] = {0, 0, 0};
-        const float *rounded = third;
-        feature_parts p = {.place = v3(0, 0, 0)};
-        vec3 vector = v3(0, 0, 0);
-        if (kind == FEATURE_FACE) {
-            vec3 corner[3];
-            triangle_corners(m, source, corner);
-            p = feature_of_face(corner);
-            store_parts(r, &p, FEATURE_FACE);
-            store_floats(third, p.vector[2]);
-            vector = p.vector[2];
-        } else if (kind == FEATURE_EDGE && to->rest) {
-            uint32_t ends[2];
-            feature_ends(m->mesh->indices, source, ends);
-            p = feature_of_edge(frame_corner(m, ends[0]), frame_corner(m, ends[1]));
-            vector = p.vector[3];
-            rounded = r->fourth;
-        } else if (to->rest) {
-            p.place = frame_corner(m, source);
-        }
-        if (to->rest)
-            to->rest[i] =
-                make_rest(&p, r->place, vector, rounded, feature_is_marked(to, (uint32_t)i));
+        if (feature_kind_of(r) != FEATURE_FACE)
+            continue;
+        vec3 corner[3];
+        triangle_corners(m, feature_source(to, (uint32_t)i), corner);
+        const feature_parts p = feature_of_face(corner);
+        store_parts(r, &p, FEATURE_FACE);
     }
-}
-
-static abut_status build_faces_and_rests(feature_builder *m, bool with_rests,
-                                         abut_context *context) {
-    if (with_rests) {
-        m->to->rest = abuti_allocate(context, m->to->count, sizeof *m->to->rest);
-        if (!m->to->rest)
-            return ABUT_ERROR_MEMORY;
-    }
-    return abuti_parallel_try(context, "features", m->to->count, 4096, faces_and_rests_task, m);
 }
 
 /* ---- memory ---- */
@@ -449,7 +396,7 @@ abut_status abuti_features_create(abut_mesh *mesh, double scale, const uint32_t 
                   m.edge_has_low_face, m.height, m.kind);
     abut_topology_destroy(topology);
     if (!status)
-        status = build_faces_and_rests(&m, wanted & FEATURES_REST, context);
+        status = abuti_parallel_try(context, "features", made.count, 4096, face_records_task, &m);
     abuti_release(context, welded.indices);
     if (status)
         abuti_features_destroy(&made);
@@ -461,9 +408,8 @@ abut_status abuti_features_create(abut_mesh *mesh, double scale, const uint32_t 
 void abuti_features_destroy(abuti_features *features) {
     if (!features->context)
         return;
-    ABUTI_RELEASE(features->context, features->records, features->rest, features->fans,
-                  features->source, features->leaf_begin, features->incident_begin,
-                  features->incidents);
+    ABUTI_RELEASE(features->context, features->records, features->fans, features->source,
+                  features->leaf_begin, features->incident_begin, features->incidents);
     abut_context_destroy(features->context);
     memset(features, 0, sizeof *features);
 }

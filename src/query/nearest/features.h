@@ -45,26 +45,6 @@ typedef struct feature_record {
 
 _Static_assert(sizeof(feature_record) == 64, "the layout that devices read");
 
-/* The rounding errors of the place of a record and of the normal of a face or the direction of an
- * edge: integers of 21 bits and a mark, in the bits of four floats. The highest 21 bits of words 0,
- * 1 and 2 are those of the place, of word 3 those of z of the vector; x and y of the vector are in
- * the lowest 11 bits of words 0 and 2, and 10 more in words 1 and 3. Places, which are at most 2,
- * are then accurate to 2^-44, vectors to 2^-45. */
-typedef struct feature_rest {
-    float word[4];
-} feature_rest;
-#define REST_PLACE_STEP 0x1p-44f
-#define REST_VECTOR_STEP 0x1p-45f
-#define REST_MARK 0x400u /* of word 3 */
-
-/* The numbers of a remainder, all of which are exact as floats. */
-static inline float rest_high(uint32_t word, float step) {
-    return (float)((int32_t)word >> 11) * step;
-}
-static inline float rest_low(uint32_t word, uint32_t next, float step) {
-    return rest_high((next & 0x3ffu) << 22 | (word & 0x7ffu) << 11, step);
-}
-
 /* All edges of a vertex, as unit vectors; the first one is repeated if there are fewer. */
 enum { FAN_EDGES = 8 };
 typedef struct feature_fan {
@@ -75,9 +55,8 @@ typedef struct feature_fan {
 /* Optional arrays. */
 enum {
     FEATURES_INCIDENTS = 1,
-    FEATURES_REST = 2,
-    FEATURES_FANS = 4,
-    FEATURES_WELDED = 8 /* vertices with equal coordinates are merged into the lowest one */
+    FEATURES_FANS = 2,
+    FEATURES_WELDED = 4 /* vertices with equal coordinates are merged into the lowest one */
 };
 
 typedef struct abuti_features {
@@ -85,8 +64,7 @@ typedef struct abuti_features {
     uint32_t count;
     /* In the order of the leaves: a feature is with the first leaf that has a triangle of it. */
     feature_record *records;
-    feature_rest *rest;   /* this and the following: if requested */
-    feature_fan *fans;    /* of all vertices of the mesh that have triangles */
+    feature_fan *fans;    /* if requested: of all vertices of the mesh that have triangles */
     uint32_t *leaf_begin; /* leaf_count + 1 */
     /* All triangles of a feature, ascending: four times the index plus the corner that is the
      * vertex or the beginning of the edge. */
@@ -122,7 +100,7 @@ static inline feature_kind feature_kind_of(const feature_record *r) {
 }
 
 /* Computes the features of the mesh of a BVH with this order of triangles, four per leaf. They need
- * about 205 bytes per triangle, 40 more for incidents and 48 for remainders; and some 60 more than
+ * about 205 bytes per triangle, and 40 more for incidents; and some 60 more than
  * 205 during the construction. */
 abut_status abuti_features_create(abut_mesh *mesh, double scale, const uint32_t *order,
                                   uint32_t leaf_count, unsigned wanted, abuti_features *features);

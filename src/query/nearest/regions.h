@@ -92,33 +92,6 @@ typedef struct regions_table {
     regions_row *rows;
 } regions_table;
 
-/* A feature in doubles: distances are those to the plane, the line or the point. */
-typedef struct regions_support {
-    vec3 place, vector; /* unit normal of a face, direction of an edge, 0 of a vertex */
-    bool is_face, is_marked;
-} regions_support;
-
-/* For a table with remainders. */
-static inline regions_support regions_support_of(const regions_table *table, uint32_t name) {
-    const float *row = table->rows[name].column;
-    const bool face = row[REGIONS_OFFSET]<0, edge = row[REGIONS_OFFSET]> 0;
-    uint32_t word[4];
-    memcpy(word, table->features.rest[name].word, sizeof word);
-    const float left[3] = {rest_low(word[0], word[1], REST_VECTOR_STEP),
-                           rest_low(word[2], word[3], REST_VECTOR_STEP),
-                           rest_high(word[3], REST_VECTOR_STEP)};
-    double p[3], v[3] = {0, 0, 0};
-    for (int k = 0; k < 3; k++) {
-        p[k] = (double)row[REGIONS_PLACE + k] + rest_high(word[k], REST_PLACE_STEP);
-        if (face || edge)
-            v[k] = (double)row[face ? REGIONS_THIRD_X + 4 * k : REGIONS_FOURTH + k] + left[k];
-    }
-    return (regions_support){.place = v3(p[0], p[1], p[2]),
-                             .vector = v3(v[0], v[1], v[2]),
-                             .is_face = face,
-                             .is_marked = word[3] & REST_MARK};
-}
-
 /* `wanted` is that of abuti_features_create(). */
 abut_status abuti_regions_create(const abut_bvh *bvh, unsigned wanted, regions_table *table);
 void abuti_regions_destroy(regions_table *table);

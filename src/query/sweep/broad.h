@@ -62,16 +62,14 @@ typedef struct sweep_broad {
     sweep_tree vertices, edges, faces;
     sweep_group *memory; /* groups of all trees */
     sweep_group_sets *set_memory;
-    const unsigned char *sets; /* abuti_motion_find_by_sets(); null otherwise */
+    const unsigned char *sets; /* null = all pairs */
 } sweep_broad;
 
 /* Allocates everything for the vertices, edges and faces of a motion. */
 abut_status abuti_broad_create(struct abut_sweep *motion);
 void abuti_broad_destroy(struct abut_sweep *motion);
 
-/* Restricts candidates to those of some sets: bits 0 and 1 are the first and the second set, all
- * others are another one. `sets` has those of all vertices, edges and faces; null ends the
- * restriction. They are read by abuti_broad_fit(). */
+/* abuti_motion_set_sets() */
 abut_status abuti_broad_set_sets(struct abut_sweep *motion, const unsigned char *sets);
 
 /* Refits all boxes to the part [from, to] of the step, with a margin that is enlarged by the

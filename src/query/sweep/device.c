@@ -118,7 +118,7 @@ static void allocate_buffers(const abut_sweep *m, motion_device *d) {
         {MOTION_PAIRS_BEGIN, (size_t)d->walkers + 1, sizeof(uint32_t), NULL},
         {MOTION_COUNTS, SWEEP_COUNTS, sizeof(uint32_t), NULL},
         {MOTION_POSITION_CHECKS, 2 * MOTION_CHECK_GROUPS, sizeof(sweep_position_check), NULL},
-        {MOTION_SETS, 1, sizeof(uint32_t), NULL}, /* grown by abuti_motion_device_sets() */
+        {MOTION_SETS, 1, 1, NULL}, /* grown by set_sets_on_device() */
     };
     for (size_t i = 0; i < sizeof list / sizeof *list; i++)
         abuti_kit_upload(&d->kit, list[i].which, list[i].data, list[i].count, list[i].bytes);
@@ -205,17 +205,13 @@ static void destroy_on_device(abut_sweep *motion) {
 
 /* ---- sets ---- */
 
-abut_status abuti_motion_device_sets(abut_sweep *motion) {
+static abut_status set_sets_on_device(abut_sweep *motion, const unsigned char *sets) {
     motion_device *d = motion->on_device;
-    size_t count = (size_t)motion->vertex_count + motion->edge_count + motion->face_count;
-    d->sets =
-        (sweep_sets){.first = {0, motion->vertex_count, motion->vertex_count + motion->edge_count}};
-    abuti_kit_reserve(&d->kit, MOTION_SETS, count, sizeof(uint32_t));
+    const uint32_t edges = motion->vertex_count, faces = edges + motion->edge_count;
+    d->sets = (sweep_sets){.first = {0, edges, faces}, .used = sets != NULL};
+    if (sets)
+        abuti_kit_upload(&d->kit, MOTION_SETS, sets, (size_t)faces + motion->face_count, 1);
     return abuti_queue_report(&d->queue);
-}
-
-void abuti_motion_device_no_sets(abut_sweep *motion) {
-    motion->on_device->sets.used = 0;
 }
 
 /* ---- find ---- */
@@ -270,8 +266,8 @@ static abut_status remove_false_hits(exact_task *t, uint32_t *count) {
 
 /* Downloads the hits and sorts them. With `exact` the host verifies them first: hits are few, and
  * exact integer arithmetic does not suit a device. */
-abut_status abuti_motion_device_find(abut_sweep *m, const motion_search_options *options,
-                                     abut_impact_list *impacts, abut_sweep_counts *counts) {
+static abut_status find_on_device(abut_sweep *m, const motion_search_options *options,
+                                  abut_impact_list *impacts, abut_sweep_counts *counts) {
     motion_device *d = m->on_device;
     abut_sweep_counts tried = abut_sweep_counts_default();
     motion_search_options ours = *options;
@@ -286,7 +282,7 @@ abut_status abuti_motion_device_find(abut_sweep *m, const motion_search_options 
         fetches ? abuti_kit_download(&d->kit, MOTION_HITS, task.hits, count, sizeof *task.hits)
                 : abuti_queue_report(&d->queue);
     if (!status && options->exact && count)
-        status = abuti_motion_device_download(m);
+        status = abuti_motion_download(m);
     if (!status && options->exact)
         status = remove_false_hits(&task, &count);
     status = status ? status : abuti_progress(m->context, "sweep", 1);
@@ -310,4 +306,5 @@ const motion_backend abuti_motion_on_device = {.open = open_on_device,
                                                .load = abuti_motion_device_load,
                                                .accept = abuti_motion_device_accept,
                                                .undo = abuti_motion_device_undo,
-                                               .find = abuti_motion_device_find};
+                                               .set_sets = set_sets_on_device,
+                                               .find = find_on_device};

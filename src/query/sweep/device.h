@@ -26,7 +26,7 @@ typedef enum motion_memory {
     MOTION_FACES,
     MOTION_POINTS,  /* vertices that a face has */
     MOTION_MESH_OF, /* of each vertex; only if skip_self or skip_pairs is set */
-    MOTION_SETS,    /* sets of vertices, edges and faces; see abuti_motion_device_sets() */
+    MOTION_SETS,    /* sets of vertices, edges and faces; see abuti_motion_set_sets() */
     /* each step */
     MOTION_START,
     MOTION_END,
@@ -80,15 +80,10 @@ typedef struct motion_device {
     abuti_kit_list open; /* MOTION_OPEN_NEXT has the same capacity */
 } motion_device;
 
-/* Allocates the sets of all features. The caller writes them, in the order vertices, edges, faces,
- * and sets `sets.used`; searches use them from then on. */
-abut_status abuti_motion_device_sets(abut_sweep *motion);
-/* Following searches include all pairs. */
-void abuti_motion_device_no_sets(abut_sweep *motion);
-
 /* ---- device_step.c: steps, see motion_backend ---- */
 
 abut_status abuti_motion_device_begin(abut_sweep *motion, bool compares);
+abut_status abuti_motion_device_send(abut_sweep *motion, int side, size_t first, size_t count);
 abut_status abuti_motion_device_load(abut_sweep *motion, motion_step_input *taking);
 void abuti_motion_device_accept(abut_sweep *motion, bool has_start);
 void abuti_motion_device_undo(abut_sweep *motion, bool has_start);

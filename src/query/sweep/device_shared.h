@@ -37,7 +37,7 @@ typedef struct sweep_box {
  * which one is in FIRST and the other in SECOND. A feature is in all sets of the faces around it.
  * So a pair of features is searched if any pair of their faces is. Without sets, all features are
  * in ANY. */
-enum { SWEEP_SET_FIRST = 1, SWEEP_SET_SECOND = 2, SWEEP_SET_ANY = 4 | 8 };
+enum { SWEEP_SET_FIRST = 1, SWEEP_SET_ANY = 4 | 8 }; /* SECOND is 2 */
 
 static inline int sweep_sets_pair(word32 a, word32 b) {
     return (((a | b) & SWEEP_SET_ANY) | ((a & SWEEP_SET_FIRST) & (b >> 1)) |

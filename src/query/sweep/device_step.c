@@ -13,16 +13,17 @@ _Static_assert(sizeof(sweep_position_check) == 56, "layout on the device");
 
 #define MEMORY(which) KIT_BUFFER(&d->kit, which)
 
-abut_status abuti_motion_device_begin(abut_sweep *motion, bool compares) {
-    abut_status status = motion->on_device->is_sending ? abuti_motion_device_wait(motion) : ABUT_OK;
-    return status || !compares ? status : abuti_motion_device_download(motion);
-}
-
-abut_status abuti_motion_device_wait(abut_sweep *motion) {
+/* Waits for all queued work. */
+static abut_status finish_queue(abut_sweep *motion) {
     motion_device *d = motion->on_device;
     abut_status status = abuti_kit_finish(&d->kit);
     d->is_sending = d->is_sending && status;
     return status;
+}
+
+abut_status abuti_motion_device_begin(abut_sweep *motion, bool compares) {
+    abut_status status = motion->on_device->is_sending ? finish_queue(motion) : ABUT_OK;
+    return status || !compares ? status : abuti_motion_download(motion);
 }
 
 abut_status abuti_motion_device_send(abut_sweep *motion, int side, size_t first, size_t count) {
@@ -105,9 +106,7 @@ abut_status abuti_motion_device_load(abut_sweep *motion, motion_step_input *inpu
             queue_position_check(d, input, side);
     abuti_kit_receive(&d->kit, MOTION_POSITION_CHECKS, 0, d->report->position_checks, 1,
                       sizeof d->report->position_checks);
-    if (input->also)
-        abuti_kit_fail(&d->kit, input->also(input->user, input));
-    status = abuti_motion_device_wait(motion); /* the caller may change its buffers afterwards */
+    status = finish_queue(motion); /* the caller may change its buffers afterwards */
     for (int side = 0; side < 2 && !status; side++)
         if (from[side])
             status = join_position_checks(motion, input, side);
@@ -116,7 +115,7 @@ abut_status abuti_motion_device_load(abut_sweep *motion, motion_step_input *inpu
 
 /* ---- download ---- */
 
-abut_status abuti_motion_device_download(abut_sweep *motion) {
+abut_status abuti_motion_download(abut_sweep *motion) {
     motion_device *d = motion->on_device;
     motion_place *place = &motion->place;
     abut_status status = ABUT_OK;

@@ -52,6 +52,7 @@ static const motion_backend on_cpu = {.open = cpu_open,
                                       .load = cpu_load,
                                       .accept = cpu_exchange,
                                       .undo = cpu_exchange,
+                                      .set_sets = abuti_broad_set_sets,
                                       .find = abuti_motion_find_on_cpu};
 
 /* ---- create ---- */
@@ -270,6 +271,10 @@ abut_status abut_sweep_set_positions(abut_sweep *sweep, abut_array start, abut_a
 }
 
 /* ---- find ---- */
+
+abut_status abuti_motion_set_sets(abut_sweep *motion, const unsigned char *sets) {
+    return motion->backend->set_sets(motion, sets);
+}
 
 /* Tolerance if the extent is 0: any positive value is correct. */
 #define TOLERANCE_MIN 1e-200

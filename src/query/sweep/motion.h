@@ -57,9 +57,6 @@ typedef struct motion_step_input {
     uint32_t count;                               /* number of given vertices, from the first one */
     const vec3 *start, *end;
     const abut_buffer *start_buffer, *end_buffer;
-    /* Queues further work on the device after the checks of positions there; may be null. */
-    abut_status (*also)(void *user, const struct motion_step_input *input);
-    void *user;
     bool has_start; /* a start is given and differs from the last end */
     box3 boxes[2];
 } motion_step_input;
@@ -119,6 +116,8 @@ typedef struct motion_backend {
     /* Exchanges the positions of `next` with those of the step, and back. */
     void (*accept)(abut_sweep *motion, bool has_start);
     void (*undo)(abut_sweep *motion, bool has_start);
+    /* abuti_motion_set_sets() */
+    abut_status (*set_sets)(abut_sweep *motion, const unsigned char *sets);
     /* On failure both outputs are unchanged, except that ABUT_ERROR_BUFFER sets the count of
      * impacts. */
     abut_status (*find)(abut_sweep *motion, const motion_search_options *options,
@@ -133,13 +132,11 @@ abut_status abuti_motion_find_on_cpu(abut_sweep *motion, const motion_search_opt
 
 /* ---- used by the self module ---- */
 
-/* Waits for all queued work. */
-abut_status abuti_motion_device_wait(abut_sweep *motion);
-/* Starts to upload vertices of `next`. */
-abut_status abuti_motion_device_send(abut_sweep *motion, int side, size_t first, size_t count);
 /* Downloads positions that only the device has. */
-abut_status abuti_motion_device_download(abut_sweep *motion);
-abut_status abuti_motion_device_find(abut_sweep *motion, const motion_search_options *options,
-                                     abut_impact_list *impacts, abut_sweep_counts *counts);
+abut_status abuti_motion_download(abut_sweep *motion);
+/* Restricts the pairs of following searches: bits 0 and 1 are the first and the second set, all
+ * others are another one. `sets` has those of all vertices, edges and faces, and must stay valid;
+ * null includes all pairs again. */
+abut_status abuti_motion_set_sets(abut_sweep *motion, const unsigned char *sets);
 
 #endif

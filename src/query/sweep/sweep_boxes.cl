@@ -156,7 +156,7 @@ static sweep_box empty_box(void) {
 __kernel __attribute__((reqd_work_group_size(SWEEP_BLOCK, 1, 1))) void
 sweep_blocks(__global const sweep_layout *layout, sweep_scene scene, __global const uint *edges,
              __global const uint *faces, __global const double *start, __global const double *end,
-             __global const uint *order, __global const uint *sets, sweep_sets sets_at,
+             __global const uint *order, __global const uchar *sets, sweep_sets sets_at,
              __global sweep_box *boxes, __global sweep_box *nodes, __local float *room) {
     uint block = (uint)get_group_id(0), item = (uint)get_local_id(0);
     uint kind = (block >= layout->node_first[SWEEP_EDGES][0]) +

@@ -1,28 +1,17 @@
-/* Distances of cells from feature lists, shared by compute.c and its SIMD loops.
+/* Distances of cells from feature lists, and signs of rows of cells.
  *
  * Method: lists of the features that can be nearest to some cell of a box shrink from large boxes
- * to sixteen cells (nearest/regions.h). The distance to the feature that wins is then computed
- * again in doubles.
+ * to sixteen cells (nearest/regions.h). The distances to the features that may win are then
+ * computed from the mesh in doubles.
  *
  * The last step. Candidates are the features within 2 m of the smallest bound and within m of their
  * region, where m is the margin. The nearest feature F is one of them, and the distance is that of
- * p to the plane, the line or the vertex of F. Usually there is only one candidate. With u = 2^-53
- * and L the largest coordinate difference of p and the mesh, its error has these parts:
- *   - p and the vertices relative to the origin of the mesh, and their difference: 4 u L;
- *   - directions of edges and normals are accurate to 8 u, except that a normal may rotate about
- *     the longest edge by 8 u L / h, where h is the height over that edge. The base point is on
- *     that edge, and p is over the face, so at most h away from it: 8 u L more;
- *   - base points are floats and remainders, accurate to 2^-44 in each coordinate, sqrt(3) 512 u:
- *     less than 444 u L, as L is at least 2. Directions are accurate to 2^-45 each, for lengths
- *     up to sqrt(3) L: 768 u L;
- *   - products, sums and the square root: 10 u L.
- *
- * With the 4 ulp of the closest-point query, 8 u L (geom/closest_shared.h), the sum is less than
- * 1250 u L. We use e = 1280 u L. If d - e and d + e round to the same float, it is the float of the
- * query. Otherwise, and if d is not above e, the query computes the value.
- *
- * With several candidates, all are measured from the mesh instead of base points and directions.
- * The error of that is less than 64 u L, of which we use twice.
+ * p to the triangle, the edge or the vertex of F. Usually there is only one candidate. With u =
+ * 2^-53 and L the largest coordinate difference of p and the mesh, p and the vertices relative to
+ * the origin of the mesh, their difference and the arithmetic of the query have an error of less
+ * than 64 u L, and the closest-point query 8 u L (4 ulp, geom/closest_shared.h). We use e = 160 u
+ * L. If d - e and d + e round to the same float, it is the float of the query. Otherwise, and if d
+ * is not above e, the query computes the value.
  */
 #ifndef ABUTI_FIELD_BUILD_CELLS_H
 #define ABUTI_FIELD_BUILD_CELLS_H
@@ -39,20 +28,16 @@ static inline float cells_margin(float largest) {
     return 0x1p-20f * (largest + 2);
 }
 
-/* The error bound e for coordinates of at most `largest`, and its factor if features are measured
- * from the mesh. */
-#define CELLS_MESH_ERROR_FACTOR (1.0 / 8)
+/* The error bound e for coordinates of at most `largest`. */
 static inline double cells_error(double largest) {
-    return 0x1.4p-43 * (largest + 2);
+    return 0x1.4p-46 * (largest + 2);
 }
 
 /* Sixteen cells: 4 along x, 2 along y, 2 along z. */
 enum { CELLS_X = 4, CELLS_Y = 2, CELLS_Z = 2, CELLS_COUNT = CELLS_X * CELLS_Y * CELLS_Z };
-/* One coordinate of the sixteen cells, x fastest, in the scaled frame of the BVH: in doubles and
- * rounded. */
+/* One coordinate of the sixteen cells, x fastest, in the scaled frame of the BVH. */
 typedef struct cells_lanes {
-    double exact[CELLS_COUNT];
-    float rounded[CELLS_COUNT];
+    float at[CELLS_COUNT];
 } cells_lanes;
 
 /* Conversion of a distance to a value. */
@@ -69,17 +54,6 @@ static inline bool cells_value(const cells_rule *rule, double d, float *value) {
     *value = (float)(lo < rule->band ? lo : rule->band);
     return d > rule->error && *value == (float)(hi < rule->band ? hi : rule->band);
 }
-
-/* Implementations for 4, 8 and 16 lanes. Results are equal up to rounding. */
-typedef struct cells_kernel {
-    /* Measures all sixteen cells. Returns a bit for each cell whose value is not certain. */
-    unsigned (*measure)(const regions_table *table, const uint32_t *names, uint32_t count,
-                        const cells_lanes *const at[3], const cells_rule *rule,
-                        regions_winners *winners, float values[CELLS_COUNT]);
-} cells_kernel;
-
-/* cells_lanes.c; ABUTI_BY_LANES(abuti_cells) is the fastest one for this CPU. */
-extern const cells_kernel abuti_cells_4, abuti_cells_8, abuti_cells_16;
 
 /* ---- sign_rows.c: winding numbers along rows of cells ---- */
 

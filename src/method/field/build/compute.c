@@ -286,9 +286,8 @@ static void fill_lane_coordinates(worker *w) {
         for (uint32_t i = 0; i < w->rows.cells.count[k]; i += step[k])
             for (uint32_t n = 0; n < CELLS_COUNT; n++) {
                 uint32_t cell = i + n / stride[k] % step[k], last = w->rows.cells.count[k] - 1;
-                double x = w->c->frame[k][w->rows.cells.begin[k] + (cell < last ? cell : last)];
-                lanes[k][i / step[k]].exact[n] = x;
-                lanes[k][i / step[k]].rounded[n] = (float)x;
+                lanes[k][i / step[k]].at[n] =
+                    (float)w->c->frame[k][w->rows.cells.begin[k] + (cell < last ? cell : last)];
             }
 }
 
@@ -400,7 +399,6 @@ abut_status abuti_field_compute(const field_job *job) {
     if (bvh_sign_of(bvh)->method == ABUT_SIGN_NORMAL)
         return abuti_field_compute_plain(job);
     computing c = {.job = job,
-                   .kernel = ABUTI_BY_LANES(abuti_cells),
                    .closed = bvh_sign_of(bvh)->closed,
                    .is_searched =
                        !job->always_lists && (double)grid_cells(job->grid) <
@@ -416,7 +414,7 @@ abut_status abuti_field_compute(const field_job *job) {
     if (!status && job->table)
         c.table = *job->table;
     else if (!status)
-        status = abuti_regions_create(bvh, FEATURES_REST, &c.table);
+        status = abuti_regions_create(bvh, 0, &c.table);
     if (!status)
         status = abuti_sign_boundary(bvh);
     if (!status) {

@@ -17,7 +17,6 @@ enum {
 typedef struct computing {
     const field_job *job;
     regions_table table;
-    const cells_kernel *kernel;
     bool closed, is_searched; /* is_searched: each cell is a closest-point query */
     double *frame[3];         /* coordinates of cells in the scaled frame */
     uint32_t end[3];          /* number of cells along each axis */

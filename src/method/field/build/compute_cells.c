@@ -88,52 +88,50 @@ static vec3 scaled_position(const abut_bvh *bvh, uint32_t vertex) {
     return v3_scale(bvh->mesh->positions[vertex], bvh->scale);
 }
 
-/* The distance to a feature, computed like the closest-point query, if it is less than `best`. Less
- * accurate for marked features. */
-static double measure_feature(const worker *w, uint32_t name, vec3 p, double best) {
+/* The distance to a feature, computed like the closest-point query. */
+static double measure_feature(const worker *w, uint32_t name, vec3 p) {
     const regions_table *table = &w->c->table;
     const uint32_t source = feature_source(&table->features, name);
     const uint32_t *indices = table->bvh->mesh->indices;
     const float offset = table->rows[name].column[REGIONS_OFFSET];
+    if (offset == 0)
+        return v3_length(v3_sub(p, scaled_position(table->bvh, source)));
     if (offset > 0) {
         uint32_t ends[2];
         feature_ends(indices, source, ends);
         segment3 s = {{scaled_position(table->bvh, ends[0]), scaled_position(table->bvh, ends[1])}};
         return segment_closest_point(s, p).distance;
     }
-    const regions_support f = regions_support_of(table, name);
-    const vec3 r = v3_sub(p, f.place);
-    if (f.is_marked) /* may be an edge of length 0 */
-        return v3_length(r);
-    if (offset == 0)
-        return v3_length(v3_sub(p, scaled_position(table->bvh, source)));
-    if (fabs(v3_dot(r, f.vector)) > best + w->rule.error)
-        return INFINITY;
     abut_triangle t;
     for (size_t k = 0; k < 3; k++)
         t.corner[k] = scaled_position(table->bvh, indices[3 * (size_t)source + k]);
     return triangle_closest_point(t, p).distance;
 }
 
-/* Computes a cell with several candidate features. `n` is its lane among the cells measured last.
- */
-static void resolve_cell(worker *w, const uint32_t *names, uint32_t n, const uint32_t cell[3],
-                         float *value) {
+/* Computes a cell from its candidates; `n` is its lane. */
+static void measure_cell(worker *w, const uint32_t *names, uint32_t n, bool is_ambiguous,
+                         const uint32_t cell[3], float *value) {
     const computing *c = w->c;
-    vec3 p = v3(c->frame[0][cell[0]], c->frame[1][cell[1]], c->frame[2][cell[2]]);
+    const regions_winners *found = &w->winners;
+    const vec3 p = v3(c->frame[0][cell[0]], c->frame[1][cell[1]], c->frame[2][cell[2]]);
     double best = INFINITY, marked = INFINITY;
-    cells_rule exact = w->rule;
-    for (uint32_t k = 0; k < w->winners.candidate_count; k++) {
-        if (!regions_is_candidate(&w->winners, k, n))
+    const bool is_listed = found->best[n] < INFINITY;
+    if (!is_listed && w->rule.band < INFINITY) { /* nothing is within reach */
+        *value = (float)w->rule.band;
+        return;
+    }
+    const uint32_t count = is_ambiguous ? found->candidate_count : is_listed;
+    for (uint32_t k = 0; k < count; k++) {
+        if (is_ambiguous && !regions_is_candidate(found, k, n))
             continue;
-        const uint32_t name = names[regions_candidate_place(&w->winners, k)];
-        double d = measure_feature(w, name, p, best);
+        const uint32_t name =
+            names[is_ambiguous ? regions_candidate_place(found, k) : (uint32_t)found->place[n]];
+        const double d = measure_feature(w, name, p);
         best = real_min(best, d);
         if (feature_is_marked(&c->table.features, name))
             marked = real_min(marked, d);
     }
-    exact.error = w->rule.error * CELLS_MESH_ERROR_FACTOR;
-    if (marked <= best + 4 * (double)w->rule.margin || !cells_value(&exact, best, value))
+    if (marked <= best + 4 * (double)w->rule.margin || !cells_value(&w->rule, best, value))
         search_cell(w, cell, value);
 }
 
@@ -141,28 +139,26 @@ static void resolve_cell(worker *w, const uint32_t *names, uint32_t n, const uin
 static void measure_cells(worker *w, const cells_span *s, const uint32_t *names, uint32_t count) {
     const computing *c = w->c;
     const uint32_t *first = w->rows.cells.begin;
-    const cells_lanes *const at[3] = {&w->x[(s->begin[0] - first[0]) / CELLS_X],
-                                      &w->y[(s->begin[1] - first[1]) / CELLS_Y],
-                                      &w->z[(s->begin[2] - first[2]) / CELLS_Z]};
-    float values[CELLS_COUNT];
-    unsigned doubtful =
-        c->kernel->measure(&c->table, names, count, at, &w->rule, &w->winners, values);
-    for (uint32_t n = 0; doubtful >> n; n++) {
+    const float *const at[3] = {w->x[(s->begin[0] - first[0]) / CELLS_X].at,
+                                w->y[(s->begin[1] - first[1]) / CELLS_Y].at,
+                                w->z[(s->begin[2] - first[2]) / CELLS_Z].at};
+    const float margin = w->rule.margin;
+    unsigned ambiguous = 0;
+    w->lists.kernel->winners(c->table.rows, names, count, at, margin, &w->winners);
+    for (uint32_t n = 0; n < CELLS_COUNT; n++)
+        ambiguous |= (unsigned)!(w->winners.next[n] > regions_reach_sq(&w->winners, margin, n))
+                     << n;
+    if (ambiguous)
+        w->lists.kernel->candidates(count, margin, ambiguous, &w->winners);
+    for (uint32_t n = 0; n < CELLS_COUNT; n++) {
         const uint32_t step[3] = {n % CELLS_X, n / CELLS_X % CELLS_Y, n / (CELLS_X * CELLS_Y)};
-        if (!(doubtful >> n & 1) || step[0] >= s->count[0] || step[1] >= s->count[1] ||
-            step[2] >= s->count[2])
+        if (step[0] >= s->count[0] || step[1] >= s->count[1] || step[2] >= s->count[2])
             continue;
         const uint32_t cell[3] = {s->begin[0] + step[0], s->begin[1] + step[1],
                                   s->begin[2] + step[2]};
-        resolve_cell(w, names, n, cell, &values[n]);
+        measure_cell(w, names, n, ambiguous >> n & 1, cell,
+                     &w->values[index_in_block(w, cell[0], cell[1], cell[2])]);
     }
-    for (uint32_t k = 0; k < s->count[2]; k++)
-        for (uint32_t j = 0; j < s->count[1]; j++) {
-            float *row =
-                &w->values[index_in_block(w, s->begin[0], s->begin[1] + j, s->begin[2] + k)];
-            const float *from = values + CELLS_X * (j + CELLS_Y * k);
-            memcpy(row, from, s->count[0] * sizeof *row);
-        }
 }
 
 void abuti_compute_set(worker *w, const cells_span *s, bool search) {

@@ -75,8 +75,6 @@ typedef struct field_parts {
     const sign_attachment *sign;
     bool closed;         /* no boundary */
     abuti_kit kit;       /* on the queue of the BVH */
-    abuti_queue beside;  /* second queue, for signs while lists are made */
-    abuti_kit aside;     /* on the second queue; uses the memory of `kit` */
     uint32_t node_count; /* of the boundary tree */
     device_features *features;
     bool is_ready;

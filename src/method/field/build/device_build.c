@@ -158,7 +158,8 @@ static void reserve_buffers(fill_state *f) {
 #define MEMORY(which) KIT_BUFFER(&p->kit, which)
 
 /* Crossings of rows, as integers in the buffer of the values. */
-static void queue_rows(fill_state *f, abuti_kit *kit) {
+static void queue_rows(fill_state *f) {
+    abuti_kit *kit = &f->parts->kit;
     bvh_on_device *bvh = f->bvh;
     uint32_t triangles = bvh->tree.triangle_count, columns = f->grid->count[0];
     size_t rows = (size_t)f->grid->count[1] * f->grid->count[2];
@@ -176,31 +177,31 @@ static size_t queue_items(size_t most) {
     return GROUP * (most < QUEUE_GROUPS ? most : QUEUE_GROUPS);
 }
 
-static void queue_shifts(fill_state *f, abuti_kit *kit, uint32_t side, size_t items,
-                         field_memory shifts, field_memory undecided) {
+static void queue_shifts(fill_state *f, uint32_t side, size_t items, field_memory shifts,
+                         field_memory undecided) {
     field_parts *p = f->parts;
-    ABUTI_KIT_RUN(kit, FIELD_SHIFTS, items, GROUP, ABUTI_VALUE(f->argument),
+    ABUTI_KIT_RUN(&p->kit, FIELD_SHIFTS, items, GROUP, ABUTI_VALUE(f->argument),
                   MEMORY(FIELD_BOUNDARY_NODES), MEMORY(FIELD_BOUNDARY_VERTICES),
                   ABUTI_VALUE(p->node_count), ABUTI_VALUE(side), MEMORY(FIELD_UNDECIDED),
                   MEMORY(shifts), MEMORY(undecided), MEMORY(FIELD_COUNTERS));
 }
 
 /* Signs of a surface with boundary edges. */
-static void queue_sides(fill_state *f, abuti_kit *kit) {
+static void queue_sides(fill_state *f) {
     field_parts *p = f->parts;
     const size_t blocks =
         2 * (size_t)f->blocks[f->levels - 1]; /* some parts of a large block are outside the grid */
-    queue_shifts(f, kit, FIELD_COARSE, blocks_of(f->grid, FIELD_COARSE), FIELD_COARSE_SHIFTS,
+    queue_shifts(f, FIELD_COARSE, blocks_of(f->grid, FIELD_COARSE), FIELD_COARSE_SHIFTS,
                  FIELD_UNDECIDED);
-    queue_shifts(f, kit, FIELD_BLOCK, queue_items(groups_of(blocks, GROUP)), FIELD_FINE_SHIFTS,
+    queue_shifts(f, FIELD_BLOCK, queue_items(groups_of(blocks, GROUP)), FIELD_FINE_SHIFTS,
                  FIELD_MIXED);
-    ABUTI_KIT_RUN(kit, FIELD_SIDES, queue_items(groups_of(64 * blocks, GROUP)), GROUP,
+    ABUTI_KIT_RUN(&p->kit, FIELD_SIDES, queue_items(groups_of(64 * blocks, GROUP)), GROUP,
                   ABUTI_VALUE(f->argument), MEMORY(FIELD_BOUNDARY_NODES),
                   MEMORY(FIELD_BOUNDARY_VERTICES), ABUTI_VALUE(p->node_count),
                   ABUTI_VALUE(p->sign->facing), MEMORY(FIELD_MIXED), MEMORY(FIELD_COUNTERS),
                   ABUTI_BUFFER(f->values), MEMORY(FIELD_ROWS), ABUTI_VALUE(f->rows_max));
-    ABUTI_KIT_RUN(kit, FIELD_REST, queue_items(groups_of(8 * (size_t)f->rows_max, GROUP)), GROUP,
-                  ABUTI_VALUE(f->argument), MEMORY(FIELD_BOUNDARY_NODES),
+    ABUTI_KIT_RUN(&p->kit, FIELD_REST, queue_items(groups_of(8 * (size_t)f->rows_max, GROUP)),
+                  GROUP, ABUTI_VALUE(f->argument), MEMORY(FIELD_BOUNDARY_NODES),
                   MEMORY(FIELD_BOUNDARY_VERTICES), ABUTI_VALUE(p->node_count),
                   ABUTI_VALUE(p->sign->facing), MEMORY(FIELD_ROWS), ABUTI_VALUE(f->rows_max),
                   MEMORY(FIELD_COUNTERS), ABUTI_BUFFER(f->values),
@@ -310,40 +311,27 @@ static void clear_buffers(fill_state *f) {
     abuti_kit_fill(kit, FIELD_CUT_BOUNDS, infinite, 4 * 64 * (size_t)f->long_max);
 }
 
-/* Makes a queue wait for all commands of another one, and copies its failure. */
-static void wait_for_queue(abuti_kit *kit, abuti_kit *other) {
-    abuti_kit_fail(kit, other->queue->error);
-    if (!abuti_kit_failed(kit))
-        abuti_kit_fail(kit, abuti_queue_wait(kit->queue, other->queue));
-}
-
-/* Enqueues all stages and waits for the counters. Signs are computed on a second queue while lists
- * are made. */
+/* Enqueues all stages and waits for the counters. */
 static abut_status enqueue_all(fill_state *f) {
     field_parts *p = f->parts;
-    abuti_kit *kit = &p->kit, *aside = &p->aside;
+    abuti_kit *kit = &p->kit;
     reserve_buffers(f);
     clear_buffers(f);
-    wait_for_queue(aside, kit);
-    queue_rows(f, aside);
+    queue_rows(f);
     if (!p->closed)
-        queue_sides(f, aside);
+        queue_sides(f);
     queue_top(f);
     for (uint32_t level = 1; level < f->levels; level++)
         queue_filter(f, level);
-    wait_for_queue(kit, aside);
     queue_cells(f, false);
     queue_cut(f);
     queue_cells(f, true);
     queue_long_lists(f);
     queue_resolve(f);
-    abuti_kit_fail(kit, aside->queue->error);
-    bool failed = abuti_kit_failed(kit);
+    const bool failed = abuti_kit_failed(kit);
     abut_status status = abuti_kit_download(kit, FIELD_COUNTERS, f->counters, FIELD_COUNTS, 4);
-    if (failed || status) { /* no command may be running when the caller receives the error */
-        (void)abuti_kit_finish(&p->aside);
+    if (failed || status) /* no command may be running when the caller receives the error */
         (void)abuti_kit_finish(kit);
-    }
     return status;
 }
 

@@ -95,10 +95,7 @@ static abut_status create_parts(bvh_attachment *part, void *owner) {
     p->slices_max = SLICES_MAX;
     abuti_device_options(there, options);
     prepare_programs(there, options);
-    abut_status status = abuti_queue_open(there->queue.device, &p->beside);
-    if (!status)
-        status = abuti_kit_open(&there->queue, &table, options, &p->kit);
-    return status ? status : abuti_kit_open(&p->beside, &table, options, &p->aside);
+    return abuti_kit_open(&there->queue, &table, options, &p->kit);
 }
 
 static abut_status invalidate_parts(bvh_attachment *part) {
@@ -107,10 +104,7 @@ static abut_status invalidate_parts(bvh_attachment *part) {
 }
 
 static void destroy_parts(bvh_attachment *part) {
-    field_parts *p = (field_parts *)part;
-    abuti_kit_close(&p->aside);
-    abuti_queue_close(&p->beside); /* waits for commands that use the memory of the other queue */
-    abuti_kit_close(&p->kit);
+    abuti_kit_close(&((field_parts *)part)->kit);
 }
 
 static const bvh_attachment_kind field_kind = {sizeof(field_parts), create_parts, invalidate_parts,

@@ -202,7 +202,7 @@ abut_status abuti_field_sparse_begin(abut_field *field, const abut_bvh *bvh, voi
         return ABUT_OK;
     regions_table *table = abuti_allocate_zeroed(field->context, 1, sizeof *table);
     *work = table;
-    return table ? abuti_regions_create(bvh, FEATURES_REST, table) : ABUT_ERROR_MEMORY;
+    return table ? abuti_regions_create(bvh, 0, table) : ABUT_ERROR_MEMORY;
 }
 
 void abuti_field_sparse_end(abut_field *field, const abut_bvh *bvh, void *work) {

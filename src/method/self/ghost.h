@@ -1,4 +1,4 @@
-/* Separation tests for a triangle and a ghost during a step, for C and OpenCL C.
+/* Separation tests for a triangle and a ghost during a step.
  *
  * Problem: ghosts are long and thin, arbitrarily oriented, and they move. Their boxes and 16-DOPs
  * are mostly empty. Method: four directions d of each ghost: both normals at the middle of the step
@@ -13,38 +13,17 @@
  * 2^-24, |d|_1 at most 3, P the largest |coordinate|, 1 for the mesh. Both sides together: 24.6 u
  * max(1, P) with the P of the ghost; we use 64 u. Losses by underflow are far smaller. Every
  * operation is monotonic: the value of a node's box is never above those of its content. So whether
- * a vertex, edge or face is tested against a ghost depends only on these two, not on the traversal,
- * and is the same on a device.
+ * a vertex, edge or face is tested against a ghost depends only on these two, not on the traversal.
  */
-#ifndef ABUTI_SELF_GHOST_SHARED_H
-#define ABUTI_SELF_GHOST_SHARED_H
+#ifndef ABUTI_SELF_GHOST_H
+#define ABUTI_SELF_GHOST_H
 
-#include "base/math_shared.h"
-
-#ifdef __OPENCL_C_VERSION__
-typedef float4 f4;
-#define f4_all(x) ((float4)(x))
-#define f4_load(p) vload4(0, p)
-#define f4_store(p, a) vstore4(a, 0, p)
-#define f4_add(a, b) ((a) + (b))
-#define f4_mul(a, b) ((a) * (b))
-static inline f4 f4_min(f4 a, f4 b) {
-    return a < b ? a : b;
-}
-static inline f4 f4_max(f4 a, f4 b) {
-    return a > b ? a : b;
-}
-/* Bit k: lane k of a is at most that of b. */
-static inline unsigned f4_below(f4 a, f4 b) {
-    int4 bits = (a <= b) & (int4)(1, 2, 4, 8);
-    return (unsigned)(bits.x | bits.y | bits.z | bits.w);
-}
-#else
 #include "base/simd.h"
+
+/* Bit k: lane k of a is at most that of b. */
 static inline unsigned f4_below(f4 a, f4 b) {
     return m4_bits(f4_less_equal(a, b));
 }
-#endif
 
 #define GHOST_MARGIN 0x1p-18f /* 64 u */
 #define GHOST_MIN 1e-30f      /* shorter directions are ignored */

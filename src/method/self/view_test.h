@@ -1,7 +1,6 @@
-/* The view test of one triangle, for C and OpenCL C; sets.c has the proof and the bound on
- * rounding. The order of operations is the same, so that sets are equal on both sides. */
-#ifndef ABUTI_SELF_VIEW_SHARED_H
-#define ABUTI_SELF_VIEW_SHARED_H
+/* The view test of one triangle; sets.c has the proof and the bound on rounding. */
+#ifndef ABUTI_SELF_VIEW_TEST_H
+#define ABUTI_SELF_VIEW_TEST_H
 
 #include "base/math_shared.h"
 
@@ -15,7 +14,7 @@ enum { SET_P = 1, SET_N = 2, SET_Z = 4, SET_V = 8 };
 #define VIEW_MARGIN 1e-9
 #define VIEW_FAR_MARGIN 1e-12
 
-/* The view primitive during a step; the same layout on both sides. */
+/* The view primitive during a step. */
 typedef struct view_primitive {
     vec3 start[2], end[2];
     vec3 along_start, along_end; /* L */
@@ -25,21 +24,6 @@ typedef struct view_primitive {
     int by_line;
     int turns; /* the line rotates too much to bound the visible range */
 } view_primitive;
-
-/* Counters of a view test: words, so that a device can add to them. */
-typedef struct view_tally {
-    word32 regions[5]; /* of vertices */
-    word32 ghosts;     /* that are not positive */
-    word32 sets[3];    /* triangles that are negative or grazing; the first stays 0 */
-    word32 entered[3]; /* triangles that were in another set in the last step, */
-    word32 left[4];    /* and that set */
-} view_tally;
-
-/* Indices of its words. */
-enum { TALLY_GHOSTS = 5, TALLY_SETS = 6, TALLY_ENTERED = 9, TALLY_LEFT = 12, TALLY = 16 };
-
-/* Work-items of a group in the view kernels. */
-#define VIEW_GROUP 256
 
 /* The points of the line from which a triangle has to be tested. */
 typedef struct view_checks {

@@ -33,7 +33,8 @@ static inline abut_status create_shape(abut_context *context, abut_shape_kind ki
     shape.segments = segments;
     shape.rings = rings;
     abut_status status = abut_shape_create(context, &shape, &raw);
-    status = status ? status : abut_mesh_transform(raw, scale, to, mesh);
+    if (!status)
+        status = abut_mesh_transform(raw, scale, to, mesh);
     abut_mesh_destroy(raw);
     return status;
 }
@@ -84,7 +85,9 @@ static inline abut_status make_ball(abut_context *context, double radius, abut_d
     options.axis_count = 1;
     options.device = device;
     abut_status status = abut_shape_create(context, &shape, mesh);
-    return status ? status : abut_radial_create_mesh(*mesh, 1, &options, radial);
+    if (status)
+        return status;
+    return abut_radial_create_mesh(*mesh, 1, &options, radial);
 }
 
 /* The ball's vertices and its bone, shifted. */

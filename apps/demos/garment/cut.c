@@ -8,28 +8,26 @@
 #include "garment/garment.h"
 
 #include "mannequin/remesh.h"
-#include "mesh/marching_cubes.h"
 
 #include <math.h>
 
 typedef struct piece_builder {
+    figure_level surface;
     const garment_body *body;
     const garment_piece *piece;
-    vec3 origin;
-    double cell;
-    uint32_t count[3];
 } piece_builder;
 
 /* ---- functions of space ---- */
 
-static double level_at(const piece_builder *t, vec3 p) {
+static double level_at(const figure_level *surface, vec3 p) {
+    const piece_builder *t = (const piece_builder *)surface;
     abut_field_value value;
     const garment_piece *piece = t->piece;
     /* Cubic near the surface, where the gradient has to be continuous. */
     if (abut_field_evaluate(t->body->field, p, ABUT_INTERPOLATION_LINEAR, &value) ||
-        (fabs(value.distance - piece->ease) < 3 * t->cell &&
+        (fabs(value.distance - piece->ease) < 3 * t->surface.cell &&
          abut_field_evaluate(t->body->field, p, ABUT_INTERPOLATION_CUBIC, &value)))
-        return t->cell;
+        return t->surface.cell;
     double d = value.distance - piece->ease;
     return piece->has_skirt
                ? figure_smooth_min(d, abuti_part_distance(&piece->skirt, p), piece->skirt_blend)
@@ -78,53 +76,15 @@ static double clip_at(const piece_builder *t, vec3 p) {
         cut = fmax(cut, fmin(piece->slit - aside, ahead));
     if (piece->back)
         cut = fmax(cut, ahead - v3_dot(v3_sub(b->neck, b->hips), b->forward));
-    return cut <= 0 && is_bare(t, p) ? t->cell : cut;
-}
-
-static vec3 project_to_level(void *data, vec3 p) {
-    const piece_builder *t = data;
-    double h = 0.1 * t->cell;
-    for (int i = 0; i < 2; i++) {
-        double d = level_at(t, p);
-        if (fabs(d) < 0.01 * t->cell || fabs(d) > 4 * t->cell)
-            break;
-        vec3 slope = v3(level_at(t, v3(p.x + h, p.y, p.z)) - level_at(t, v3(p.x - h, p.y, p.z)),
-                        level_at(t, v3(p.x, p.y + h, p.z)) - level_at(t, v3(p.x, p.y - h, p.z)),
-                        level_at(t, v3(p.x, p.y, p.z + h)) - level_at(t, v3(p.x, p.y, p.z - h)));
-        p = v3_along(p, -d, v3_normalise(slope));
-    }
-    return p;
+    return cut <= 0 && is_bare(t, p) ? t->surface.cell : cut;
 }
 
 /* ---- the surface ---- */
 
-typedef struct layer_job {
-    const piece_builder *t;
-    uint32_t k;
-    float *values;
-} layer_job;
-
-static void fill_rows(void *data, size_t chunk, size_t begin, size_t end) {
-    const layer_job *job = data;
-    const piece_builder *t = job->t;
-    float *to = job->values + begin * t->count[0];
-    (void)chunk;
-    for (size_t j = begin; j < end; j++)
-        for (uint32_t i = 0; i < t->count[0]; i++)
-            *to++ =
-                (float)level_at(t, v3_add(t->origin, v3_scale(v3(i, (double)j, job->k), t->cell)));
-}
-
-static abut_status fill_layer(void *data, uint32_t k, float *values) {
-    layer_job job = {data, k, values};
-    abuti_parallel_for(job.t->body->context, job.t->count[1], 8, fill_rows, &job);
-    return ABUT_OK;
-}
-
 static abut_status extract_level(piece_builder *t, abut_mesh **mesh) {
     const garment_body *b = t->body;
     box3 box = b->mesh->bounds;
-    double margin = t->piece->ease + 4 * t->cell;
+    double margin = t->piece->ease + 4 * t->surface.cell;
     if (t->piece->has_skirt) {
         const figure_part *s = &t->piece->skirt;
         vec3 ends[2] = {s->a, v3_add(s->a, s->along)};
@@ -135,16 +95,11 @@ static abut_status extract_level(piece_builder *t, abut_mesh **mesh) {
         }
     }
     vec3 m = v3(margin, margin, margin), extent = v3_add(v3_sub(box.hi, box.lo), v3_scale(m, 2));
-    t->origin = v3_sub(box.lo, m);
-    t->count[0] = (uint32_t)(extent.x / t->cell) + 2;
-    t->count[1] = (uint32_t)(extent.y / t->cell) + 2;
-    t->count[2] = (uint32_t)(extent.z / t->cell) + 2;
-    const abuti_isosurface_grid levels = {.count = {t->count[0], t->count[1], t->count[2]},
-                                          .origin = t->origin,
-                                          .cell = t->cell,
-                                          .layer = fill_layer,
-                                          .data = t};
-    return abuti_isosurface_extract(b->context, b->who, &levels, mesh);
+    t->surface.origin = v3_sub(box.lo, m);
+    t->surface.count[0] = (uint32_t)(extent.x / t->surface.cell) + 2;
+    t->surface.count[1] = (uint32_t)(extent.y / t->surface.cell) + 2;
+    t->surface.count[2] = (uint32_t)(extent.z / t->surface.cell) + 2;
+    return abuti_level_extract(b->context, b->who, &t->surface, mesh);
 }
 
 /* ---- clipping ---- */
@@ -177,8 +132,8 @@ static abut_status prepare_clip(clip *c, const piece_builder *t) {
     for (uint32_t v = 0; v < mesh->vertex_count; v++) {
         vec3 p = abuti_mesh_position(mesh, v);
         double cut = clip_at(t, p);
-        c->clip_values[v] =
-            fabs(cut) < 0.05 * t->cell ? 0.05 * t->cell : cut; /* avoids tiny triangles */
+        c->clip_values[v] = fabs(cut) < 0.05 * t->surface.cell ? 0.05 * t->surface.cell
+                                                               : cut; /* avoids tiny triangles */
         c->numbers[v] = ABUT_NONE;
         if (c->clip_values[v] <= 0) {
             c->numbers[v] = (uint32_t)c->vertex_count;
@@ -270,13 +225,15 @@ static abut_status clip_mesh(const piece_builder *t, const abut_mesh *mesh, abut
 
 abut_status abuti_garment_create_piece(const garment_body *body, const garment_piece *piece,
                                        abut_mesh **mesh) {
-    piece_builder t = {.body = body, .piece = piece, .cell = 0.011 * body->scale};
+    piece_builder t = {.surface = {.level = level_at, .cell = 0.011 * body->scale},
+                       .body = body,
+                       .piece = piece};
     abut_mesh *whole = NULL, *rough = NULL;
     abut_status status = extract_level(&t, &whole);
     if (!status)
         status = clip_mesh(&t, whole, &rough);
     if (!status) {
-        const abuti_remesh how = {.project = project_to_level,
+        const abuti_remesh how = {.project = abuti_level_project,
                                   .data = &t,
                                   .vertices = piece->particles,
                                   .rounds = 8};

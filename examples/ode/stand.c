@@ -701,7 +701,7 @@ static abut_status observe(const world *w, const stand_result *r) {
 }
 
 /* Measures every tenth of a second, and at the end. */
-static abut_status measure(world *w, stand_result *r) {
+static abut_status measure_scene(world *w, stand_result *r) {
     uint64_t event_count;
     const double energy = whole_energy(w);
     r->energy_growth = fmax(r->energy_growth, (energy - w->energy) / w->energy_first);
@@ -721,7 +721,7 @@ static abut_status run(world *w, stand_result *r) {
         w->time = s * STEP;
         abut_status status = step(w, r);
         if (!status && (s % 20 == 19 || s + 1 == steps))
-            status = measure(w, r);
+            status = measure_scene(w, r);
         if (!status && w->time >= shown) {
             status = frame_of(w, w->time);
             shown += 1.0 / 60;

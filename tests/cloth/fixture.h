@@ -12,6 +12,14 @@
 #include <math.h>
 #include <stdlib.h>
 
+/* The next call of a sequence that ends at the first failure, but releases what it has created: for
+ * tests that make each allocation fail. */
+#define NEXT(call)           \
+    do                       \
+        if (!status)         \
+            status = (call); \
+    while (0)
+
 #define BALL_CELL 0.05
 #define assert_close(a, b, most) assert_true(fabs((a) - (b)) <= (most))
 
@@ -33,8 +41,7 @@ static inline abut_status create_shape(abut_context *context, abut_shape_kind ki
     shape.segments = segments;
     shape.rings = rings;
     abut_status status = abut_shape_create(context, &shape, &raw);
-    if (!status)
-        status = abut_mesh_transform(raw, scale, to, mesh);
+    NEXT(abut_mesh_transform(raw, scale, to, mesh));
     abut_mesh_destroy(raw);
     return status;
 }

@@ -249,21 +249,14 @@ static abut_status run_small(abut_context *context, void *data) {
     vec to[2] = {{0, 0, 1}, {1, 0, 1}};
     (void)data;
     abut_status status = make_sheet(context, 3, 1, vec_of(0, 0, 0), &sheet);
-    if (!status)
-        status = create_shape(context, ABUT_SHAPE_BOX, 1, 1, 1, at(0, 0, 2), &box);
-    if (!status)
-        status = cloth_create(context, sheet, &options, &c);
-    if (!status)
-        status = cloth_add_solid(c, box);
-    if (!status)
-        status = cloth_bind(c, vertices, 2, 10, holds);
+    NEXT(create_shape(context, ABUT_SHAPE_BOX, 1, 1, 1, at(0, 0, 2), &box));
+    NEXT(cloth_create(context, sheet, &options, &c));
+    NEXT(cloth_add_solid(c, box));
+    NEXT(cloth_bind(c, vertices, 2, 10, holds));
     holds[0].triangle = ABUT_NONE;
-    if (!status)
-        status = cloth_add_holds(c, holds, 2);
-    if (!status)
-        status = cloth_move_holds(c, to);
-    if (!status)
-        status = cloth_step(c, 1.0 / 60, NULL, &report);
+    NEXT(cloth_add_holds(c, holds, 2));
+    NEXT(cloth_move_holds(c, to));
+    NEXT(cloth_step(c, 1.0 / 60, NULL, &report));
     cloth_destroy(c);
     abut_mesh_destroy(sheet);
     abut_mesh_destroy(box);

@@ -20,20 +20,14 @@ static abut_status make_fallen(abut_context *context, const cloth_options *optio
     const uint32_t held[HOLDS] = {0, 1, segments};
     cloth_hold holds[HOLDS];
     abut_status status = make_ball(context, 0.3, options->device, &f->ball, &f->radial);
-    if (!status)
-        status = make_sheet(context, segments, 1, vec_of(0, 0, 0.33), &f->sheet);
-    if (!status)
-        status = cloth_create(context, f->sheet, options, &f->c);
-    if (!status)
-        status = cloth_add_solid(f->c, f->ball);
-    if (!status)
-        status = cloth_add_radial(f->c, f->radial);
-    if (!status)
-        status = cloth_bind(f->c, held, HOLDS, 20, holds);
+    NEXT(make_sheet(context, segments, 1, vec_of(0, 0, 0.33), &f->sheet));
+    NEXT(cloth_create(context, f->sheet, options, &f->c));
+    NEXT(cloth_add_solid(f->c, f->ball));
+    NEXT(cloth_add_radial(f->c, f->radial));
+    NEXT(cloth_bind(f->c, held, HOLDS, 20, holds));
     holds[0].stiffness = 0;
     holds[2].triangle = ABUT_NONE;
-    if (!status)
-        status = cloth_add_holds(f->c, holds, HOLDS);
+    NEXT(cloth_add_holds(f->c, holds, HOLDS));
     if (!status && buffered)
         status = abut_buffer_create(options->device, BALL_ROOM * sizeof(vec), &f->body);
     return status;

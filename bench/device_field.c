@@ -33,17 +33,7 @@ static abut_field_options options_of(const bench_state *state, const abut_mesh *
     int variant = state->which->variant;
     uint32_t side = variant & SIDE_128 ? 128 : variant & SIDE_256 ? 256 : 512;
     abut_field_options options = abut_field_options_default();
-    abut_box box = abut_mesh_bounds(mesh);
-    double longest = fmax(fmax(box.hi.x - box.lo.x, box.hi.y - box.lo.y), box.hi.z - box.lo.z);
-    side = state->quick ? side / 16 - 3 : side;
-    options.grid.cell = 1.1 * longest / side;
-    options.grid.origin = (abut_vec3){0.5 * (box.lo.x + box.hi.x), 0.5 * (box.lo.y + box.hi.y),
-                                      0.5 * (box.lo.z + box.hi.z)};
-    options.grid.origin.x -= 0.5 * options.grid.cell * (side - 1);
-    options.grid.origin.y -= 0.5 * options.grid.cell * (side - 1);
-    options.grid.origin.z -= 0.5 * options.grid.cell * (side - 1);
-    for (int axis = 0; axis < 3; axis++)
-        options.grid.count[axis] = side;
+    options.grid = bench_field_grid(mesh, state->quick ? side / 16 - 3 : side);
     options.band = variant & BAND ? 3 * options.grid.cell : 0;
     return options;
 }

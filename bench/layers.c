@@ -6,20 +6,17 @@
  * flakes    1,000 flakes of 6 triangles and a solid of 70,200 that is deformed each time
  * objects   so many spheres of 320 triangles in a cube, each with the same number of overlaps
  * triangles 64 spheres of so many triangles
- * world-... the same query by a world for overlapping boxes, and by abut_pair_overlap()
- * classic   CInDeR as published, one view and one pair per pixel
  * device-.. stairs and flakes on a device
  *
  * All set all poses each time. Exact cases have the same hash. */
 #include "bench.h"
 
 #include "apps/demos/falls.h"
-#include "cinder.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-typedef enum way { IMAGES, DEVICE, EVERY, VOLUME, EXACT, WORLD, CLASSIC } way;
+typedef enum way { IMAGES, DEVICE, EVERY, VOLUME, EXACT } way;
 typedef enum scene { STAIRS, FLAKES, CROWD } scene;
 
 /* A case as a variant: way, scene, segments of a sphere, number of solids. */
@@ -37,19 +34,14 @@ typedef struct layers_data {
     abut_device *device;
     falls *stairs;
     abut_mesh *meshes[2];
-    abut_bvh *tree;
     uint32_t count, fixed;
     abut_collider *solids;
-    const abut_bvh **bvhs;
     abut_pose *poses[2]; /* used alternately */
     abut_vec3 *moved[2]; /* of the deformed solid */
     uint32_t round;
     abut_layers *layers;
-    abut_world *world;
     abut_layers_pair *list;
-    abut_world_pair *pairs;
-    bool *overlap;
-    uint64_t room, found, kept;
+    uint64_t room, found;
     uint64_t fragments;
 } layers_data;
 
@@ -60,7 +52,6 @@ static uint64_t last_pairs, last_fragments;
 
 static void reserve_solids(bench_state *state, layers_data *data) {
     data->solids = bench_array(state, data->count, sizeof *data->solids);
-    data->bvhs = bench_array(state, data->count, sizeof *data->bvhs);
     data->poses[0] = bench_array(state, data->count, sizeof *data->poses[0]);
     data->poses[1] = bench_array(state, data->count, sizeof *data->poses[1]);
 }
@@ -79,10 +70,8 @@ static abut_status make_stairs(bench_state *state, layers_data *data, uint32_t c
             data->poses[frame % 2][i] = s->solids[i].pose;
         TRY(falls_step(s));
     }
-    for (uint32_t i = 0; i < s->count; i++) {
+    for (uint32_t i = 0; i < s->count; i++)
         data->solids[i] = s->solids[i];
-        data->bvhs[i] = s->bvhs[i];
-    }
     return ABUT_OK;
 }
 
@@ -99,7 +88,6 @@ static abut_status make_crowd(bench_state *state, layers_data *data, uint32_t co
     shape.radius *= 0.7;
     reserve_solids(state, data);
     MAKE(data->meshes[0], abut_shape_create(state->context, &shape, &data->meshes[0]));
-    MAKE(data->tree, abut_bvh_create(data->meshes[0], NULL, &data->tree));
     for (uint32_t i = 0; i < count; i++) {
         double at[3];
         for (int k = 0; k < 3; k++)
@@ -107,7 +95,6 @@ static abut_status make_crowd(bench_state *state, layers_data *data, uint32_t co
         data->poses[0][i] = (abut_pose){bench_turn(i), {at[0], at[1], at[2]}};
         data->poses[1][i] = (abut_pose){bench_turn(i), {at[2], at[0], at[1]}};
         data->solids[i] = abut_collider_from_mesh(data->meshes[0], data->poses[0][i]);
-        data->bvhs[i] = data->tree;
     }
     return ABUT_OK;
 }
@@ -180,20 +167,6 @@ static abut_status make_layers(bench_state *state, layers_data *data) {
     return ABUT_OK;
 }
 
-static abut_status make_world(bench_state *state, layers_data *data) {
-    MAKE(data->world, abut_world_create(state->context, NULL, &data->world));
-    for (uint32_t i = 0; i < data->count; i++) {
-        abut_world_item item = abut_world_item_default();
-        uint32_t id;
-        item.collider.shape.body.bvh = data->bvhs[i];
-        item.collider.pose = data->poses[0][i];
-        item.group = group_of(data, i);
-        item.mask = mask_of(state, data, i);
-        TRY(abut_world_add(data->world, &item, &id));
-    }
-    return ABUT_OK;
-}
-
 static abut_status layers_setup(bench_state *state) {
     layers_data *data = state->data;
     way how = way_of(state->which);
@@ -213,20 +186,18 @@ static abut_status layers_setup(bench_state *state) {
     default:
         TRY(make_crowd(state, data, count, segments));
     }
-    if (how != CLASSIC)
-        TRY(how == WORLD ? make_world(state, data) : make_layers(state, data));
+    TRY(make_layers(state, data));
     data->room = 64 * (uint64_t)data->count;
     data->list = bench_array(state, data->room, sizeof *data->list);
-    data->pairs = bench_array(state, data->room, sizeof *data->pairs);
-    data->overlap = bench_array(state, data->room, sizeof *data->overlap);
     state->elements = data->count;
     return ABUT_OK;
 }
 
 /* ---- runs ---- */
 
-static abut_status find_images(const bench_state *state, layers_data *data,
-                               const abut_pose *poses) {
+static abut_status layers_run(bench_state *state) {
+    layers_data *data = state->data;
+    const abut_pose *poses = data->poses[++data->round % 2];
     abut_layers_query query = abut_layers_query_default();
     abut_layers_result found = {.size = sizeof found,
                                 .pairs.list = data->list,
@@ -246,93 +217,29 @@ static abut_status find_images(const bench_state *state, layers_data *data,
     return ABUT_OK;
 }
 
-typedef struct asking {
-    layers_data *data;
-    const abut_pose *poses;
-} asking;
-
-static void test_pairs(void *user, size_t chunk, size_t begin, size_t end) {
-    asking *a = user;
-    layers_data *data = a->data;
-    (void)chunk;
-    for (size_t i = begin; i < end; i++) {
-        abut_world_pair p = data->pairs[i];
-        abut_collider first = abut_collider_from_bvh(data->bvhs[p.a], a->poses[p.a]),
-                      second = abut_collider_from_bvh(data->bvhs[p.b], a->poses[p.b]);
-        abut_overlap overlap = {.relation = ABUT_PAIR_APART};
-        if (abut_pair_overlap(&first, &second, NULL, NULL, &overlap))
-            overlap.relation = ABUT_PAIR_APART; /* the hash will differ */
-        data->overlap[i] = overlap.relation != ABUT_PAIR_APART;
-    }
-}
-
-static abut_status find_world(bench_state *state, layers_data *data, const abut_pose *poses) {
-    abut_world_pair_list pairs = {data->pairs, data->room, 0};
-    TRY(abut_world_set_poses(data->world, NULL, abut_array_host(poses), data->count));
-    TRY(abut_world_pairs(data->world, &pairs));
-    asking a = {data, poses};
-    abut_context_parallel_for(state->context, (size_t)pairs.count, 16, test_pairs, &a);
-    data->found = pairs.count;
-    return ABUT_OK;
-}
-
-static abut_status find_classic(bench_state *state, layers_data *data, const abut_pose *poses) {
-    cinder_options options = {.resolution = state->quick ? 64 : 1024};
-    abut_world_pair *pairs = NULL;
-    for (uint32_t i = 0; i < data->count; i++)
-        data->solids[i].pose = poses[i];
-    abut_status status = cinder_find(state->context, data->solids, data->count,
-                                     (abut_vec3){-0.5, 1, -0.375}, &options, &pairs, &data->found);
-    if (!status && data->found > data->room)
-        status = bench_fail(ABUT_ERROR_LIMIT, "too many pairs");
-    if (!status)
-        memcpy(data->pairs, pairs, (size_t)data->found * sizeof *pairs);
-    abut_context_free(state->context, pairs);
-    return status;
-}
-
-static abut_status layers_run(bench_state *state) {
-    layers_data *data = state->data;
-    const abut_pose *poses = data->poses[++data->round % 2];
-    way how = way_of(state->which);
-    return how == WORLD     ? find_world(state, data, poses)
-           : how == CLASSIC ? find_classic(state, data, poses)
-                            : find_images(state, data, poses);
-}
-
 /* Always of the same poses. */
 static abut_status layers_finish(bench_state *state) {
     layers_data *data = state->data;
     way how = way_of(state->which);
     if (data->round % 2 == 0)
         TRY(layers_run(state));
-    data->kept = 0;
+    state->hash = 1;
     for (uint64_t i = 0; i < data->found; i++) {
         const abut_layers_pair *p = &data->list[i];
-        uint64_t numbers[4] = {p->a, p->b, p->pixels, p->intervals};
-        if (how == WORLD && !data->overlap[i])
-            continue;
-        if (how >= WORLD) {
-            numbers[0] = data->pairs[i].a;
-            numbers[1] = data->pairs[i].b;
-        }
-        data->kept++;
-        state->hash = bench_hash(data->kept == 1 ? 1 : state->hash, numbers,
-                                 (how <= EVERY ? 4 : 2) * sizeof *numbers);
+        const uint64_t numbers[4] = {p->a, p->b, p->pixels, p->intervals};
+        state->hash = bench_hash(state->hash, numbers, (how <= EVERY ? 4 : 2) * sizeof *numbers);
     }
-    state->hash = bench_hash(data->kept ? state->hash : 1, &data->kept, sizeof data->kept);
-    last_pairs = data->kept;
+    state->hash = bench_hash(state->hash, &data->found, sizeof data->found);
+    last_pairs = data->found;
     last_fragments = data->fragments;
     return ABUT_OK;
 }
 
 static void layers_print_details(const bench_case *which, const bench_result *result) {
+    (void)which;
     (void)result;
-    if (way_of(which) < WORLD)
-        printf("    %llu pairs, %llu crossings\n", (unsigned long long)last_pairs,
-               (unsigned long long)last_fragments);
-    else
-        printf("    %llu pairs\n", (unsigned long long)last_pairs);
+    printf("    %llu pairs, %llu crossings\n", (unsigned long long)last_pairs,
+           (unsigned long long)last_fragments);
 }
 
 static void layers_teardown(bench_state *state) {
@@ -340,13 +247,12 @@ static void layers_teardown(bench_state *state) {
     falls_destroy(data->stairs);
 }
 
-#define LAYERS(name_, way_, scene_, count_, segments_, goal_)                          \
-    {                                                                                  \
-        .name = "layers/" name_, .unit = "solid", .data_bytes = sizeof(layers_data),   \
-        .setup = layers_setup, .run = layers_run, .finish = layers_finish,             \
-        .teardown = layers_teardown, .variant = SPEC(way_, scene_, count_, segments_), \
-        .threaded = (scene_) != CROWD && (way_) != CLASSIC, .goal_ms = goal_,          \
-        .print_details = layers_print_details                                          \
+#define LAYERS(name_, way_, scene_, count_, segments_, goal_)                                  \
+    {                                                                                          \
+        .name = "layers/" name_, .unit = "solid", .data_bytes = sizeof(layers_data),           \
+        .setup = layers_setup, .run = layers_run, .finish = layers_finish,                     \
+        .teardown = layers_teardown, .variant = SPEC(way_, scene_, count_, segments_),         \
+        .threaded = (scene_) != CROWD, .goal_ms = goal_, .print_details = layers_print_details \
     }
 
 const bench_case bench_layers_cases[] = {
@@ -357,23 +263,13 @@ const bench_case bench_layers_cases[] = {
     LAYERS("stairs-250-volume", VOLUME, STAIRS, 250, 0, 0),
     LAYERS("stairs-250-exact", EXACT, STAIRS, 250, 0, 0),
     LAYERS("stairs-5000-exact", EXACT, STAIRS, 5000, 0, 0),
-    LAYERS("world-stairs-250", WORLD, STAIRS, 250, 0, 0),
-    LAYERS("world-stairs-5000", WORLD, STAIRS, 5000, 0, 0),
-    LAYERS("classic-stairs-250", CLASSIC, STAIRS, 250, 0, 0),
     LAYERS("objects-64", IMAGES, CROWD, 64, 4, 0),
     LAYERS("objects-256", IMAGES, CROWD, 256, 4, 0),
     LAYERS("objects-1024", IMAGES, CROWD, 1024, 4, 0),
     LAYERS("objects-4096", IMAGES, CROWD, 4096, 4, 0),
-    LAYERS("world-objects-64", WORLD, CROWD, 64, 4, 0),
-    LAYERS("world-objects-256", WORLD, CROWD, 256, 4, 0),
-    LAYERS("world-objects-1024", WORLD, CROWD, 1024, 4, 0),
-    LAYERS("world-objects-4096", WORLD, CROWD, 4096, 4, 0),
     LAYERS("triangles-80", IMAGES, CROWD, 64, 2, 0),
     LAYERS("triangles-1280", IMAGES, CROWD, 64, 8, 0),
     LAYERS("triangles-5120", IMAGES, CROWD, 64, 16, 0),
-    LAYERS("world-triangles-80", WORLD, CROWD, 64, 2, 0),
-    LAYERS("world-triangles-1280", WORLD, CROWD, 64, 8, 0),
-    LAYERS("world-triangles-5120", WORLD, CROWD, 64, 16, 0),
     LAYERS("device-stairs-250", DEVICE, STAIRS, 250, 0, 0.25),
     LAYERS("device-stairs-5000", DEVICE, STAIRS, 5000, 0, 1.5),
     LAYERS("device-flakes-1000", DEVICE, FLAKES, 1000, 0, 0.5),

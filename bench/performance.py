@@ -84,7 +84,7 @@ DEVICE = [("field/device-256-teapot", "signed distance field of 256^3 cells"),
 CPU = [("mesh/read-ply-binary", "read a binary PLY"), ("mesh/topology", "topology"), ("mesh/examine", "health report"),
        ("mesh/weld", "weld"), ("bvh/build-teapot", "build a BVH"), ("bvh/refit-teapot", "refit a BVH"),
        ("nearest/uniform-teapot", "closest points, uniform, batch"), ("nearest/near-teapot", "closest points, near the surface, batch"),
-       ("layers/stairs-5000", "overlaps of 5,011 solids"), ("map/field-letters", "surface distance map with fields")]
+       ("layers/stairs-5000", "overlaps of 5,011 solids")]
 
 
 # ---- results ----

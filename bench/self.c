@@ -14,7 +14,6 @@ enum {
     SHEET = 8,
     SCENES = 12,
     SCHEMES = 3,
-    SWEEP = 16,
     DEVICE = 32,
     RESIDENT = 64
 };
@@ -22,7 +21,6 @@ enum {
 typedef struct self_data {
     abut_mesh *mesh;
     abut_self *view;
-    abut_sweep *sweep; /* instead, for SWEEP */
     uint32_t vertex_count;
     abut_vec3 *at[STEPS + 1];
     abut_device *device;
@@ -108,27 +106,8 @@ static abut_vec3 deformed(int scene, abut_vec3 p, double far) {
     return p;
 }
 
-static abut_status sweep_run(self_data *data) {
-    for (int k = 0; k < STEPS; k++) {
-        abut_self_result *result = &data->results[k];
-        abut_impact_list found = {.list = &result->impact, .capacity = 1};
-        *result =
-            (abut_self_result){.size = sizeof(abut_self_result), .scheme = ABUT_SELF_COMPLETE};
-        TRY(abut_sweep_set_positions(data->sweep, abut_array_host(data->at[k]),
-                                     abut_array_host(data->at[k + 1])));
-        const abut_status status =
-            abut_sweep_find(data->sweep, ABUT_SWEEP_EARLIEST, NULL, &found, NULL);
-        if (status != ABUT_ERROR_BUFFER) /* there are more than the first */
-            TRY(status);
-        result->hit = found.count > 0;
-    }
-    return ABUT_OK;
-}
-
 static abut_status self_run(bench_state *state) {
     self_data *data = state->data;
-    if (data->sweep)
-        return sweep_run(data);
     for (int k = 0; k < STEPS; k++) {
         abut_self_step step = abut_self_step_default();
         step.start =
@@ -172,10 +151,6 @@ static abut_status self_setup(bench_state *state) {
     abut_self_options options = abut_self_options_default();
     options.scheme = (abut_self_scheme)(state->which->variant & SCHEMES);
     state->elements = STEPS;
-    if (state->which->variant & SWEEP) {
-        MAKE(data->sweep, abut_sweep_create(&data->mesh, 1, NULL, &data->sweep));
-        return ABUT_OK;
-    }
     MAKE(data->view, abut_self_create(data->mesh, &options, &data->view));
     if (!(state->which->variant & DEVICE))
         return ABUT_OK;
@@ -239,15 +214,15 @@ const bench_case bench_self_cases[] = {
     SELF("self/ball-point", BALL | ABUT_SELF_POINT),
     SELF("self/ball-line", BALL | ABUT_SELF_LINE),
     SELF("self/ball-auto", BALL | ABUT_SELF_AUTO),
-    SELF("self/ball-sweep", BALL | SWEEP),
+    SELF("self/ball-complete", BALL | ABUT_SELF_COMPLETE),
     SELF("self/sleeve-point", SLEEVE | ABUT_SELF_POINT),
     SELF("self/sleeve-line", SLEEVE | ABUT_SELF_LINE),
     SELF("self/sleeve-auto", SLEEVE | ABUT_SELF_AUTO),
-    SELF("self/sleeve-sweep", SLEEVE | SWEEP),
+    SELF("self/sleeve-complete", SLEEVE | ABUT_SELF_COMPLETE),
     SELF("self/sheet-point", SHEET | ABUT_SELF_POINT),
     SELF("self/sheet-line", SHEET | ABUT_SELF_LINE),
     SELF("self/sheet-auto", SHEET | ABUT_SELF_AUTO),
-    SELF("self/sheet-sweep", SHEET | SWEEP),
+    SELF("self/sheet-complete", SHEET | ABUT_SELF_COMPLETE),
     SELF("self/device-ball", BALL | DEVICE | ABUT_SELF_AUTO),
     SELF("self/device-ball-resident", BALL | DEVICE | RESIDENT | ABUT_SELF_AUTO),
     {.name = NULL},

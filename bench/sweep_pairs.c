@@ -1,12 +1,10 @@
 /* Cases: elementary sweeps, on pairs whose swept boxes overlap: those that stay apart, as most
- * do, and those that hit; by ours, by exact arithmetic if required, and by two usual methods
- * that miss contacts. One thread; a run processes the same pairs several times. */
+ * do, and those that hit; by ours, and by exact arithmetic. One thread; a run processes the same
+ * pairs several times. */
 #include "bench.h"
 
 #include "geom/sweep.h"
-#include "sweep_naive.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 enum { INPUTS = 4096, QUICK_INPUTS = 256, ROUNDS = 20 };
@@ -101,24 +99,6 @@ static abut_status run_exact(bench_state *state) {
     return ABUT_OK;
 }
 
-static abut_status run_cubic(bench_state *state) {
-    sweep_data *data = state->data;
-    for (int round = 0; round < rounds_of(state); round++)
-        for (size_t i = 0; i < data->count; i++)
-            data->answers[i] =
-                naive_sweep_cubic(data->kind, data->start + 4 * i, data->end + 4 * i);
-    return ABUT_OK;
-}
-
-static abut_status run_newton(bench_state *state) {
-    sweep_data *data = state->data;
-    for (int round = 0; round < rounds_of(state); round++)
-        for (size_t i = 0; i < data->count; i++)
-            data->answers[i] =
-                naive_sweep_newton(data->kind, data->start + 4 * i, data->end + 4 * i);
-    return ABUT_OK;
-}
-
 static abut_status sweep_finish(bench_state *state) {
     sweep_data *data = state->data;
     state->hash = bench_hash(0, data->answers, data->count * sizeof *data->answers);
@@ -136,10 +116,6 @@ const bench_case bench_sweep_pair_cases[] = {
     SWEEP("sweep/free-edge-edge", run_ours, FREE_EDGE),
     SWEEP("sweep/hit-vertex-face", run_ours, HIT_FACE),
     SWEEP("sweep/hit-edge-edge", run_ours, HIT_EDGE),
-    SWEEP("sweep/free-edge-edge-cubic", run_cubic, FREE_EDGE),
-    SWEEP("sweep/hit-edge-edge-cubic", run_cubic, HIT_EDGE),
-    SWEEP("sweep/free-edge-edge-newton", run_newton, FREE_EDGE),
-    SWEEP("sweep/hit-edge-edge-newton", run_newton, HIT_EDGE),
     SWEEP("sweep/hit-vertex-face-exact", run_exact, HIT_FACE),
     SWEEP("sweep/hit-edge-edge-exact", run_exact, HIT_EDGE),
     {.name = NULL},

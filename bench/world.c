@@ -314,8 +314,10 @@ static abut_status world_setup(bench_state *state) {
     }
     abut_contacts none = {.size = sizeof none, .capacity = 0};
     const abut_status status = abut_world_contacts(data->world, &none);
+    if (!status)
+        return bench_fail(ABUT_ERROR_ARGUMENT, "nothing touches");
     if (status != ABUT_ERROR_BUFFER)
-        return status ? status : bench_fail(ABUT_ERROR_ARGUMENT, "nothing touches");
+        return status;
     data->room = none.count + none.count / 8; /* rounding of moved bodies may add some */
     data->list = bench_array(state, data->room, sizeof *data->list);
     abut_world_pair_list pairs = {NULL, 0, 0};

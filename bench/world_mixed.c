@@ -204,8 +204,10 @@ static abut_status mixed_setup(bench_state *state) {
     abut_status status = ABUT_OK;
     for (int i = 0; i < 2 && (!status || status == ABUT_ERROR_BUFFER); i++)
         status = mixed_run(state);
+    if (!status)
+        return bench_fail(ABUT_ERROR_ARGUMENT, "nothing touches");
     if (status != ABUT_ERROR_BUFFER)
-        return status ? status : bench_fail(ABUT_ERROR_ARGUMENT, "nothing touches");
+        return status;
     abut_contacts none = {.size = sizeof none, .capacity = 0};
     status = abut_world_contacts(data->world, &none);
     data->room = 2 * (size_t)none.count;

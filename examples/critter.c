@@ -30,8 +30,10 @@ abut_status critter_create(abut_context *context, double detail, abut_mesh **mes
         shape.segments = (uint32_t)(shape.segments * (detail > 1 ? detail : 1));
         shape.rings = (uint32_t)(shape.rings * (detail > 1 ? detail : 1));
         status = abut_shape_create(context, &shape, &raw);
-        status = status ? status : abut_mesh_transform(raw, 1, parts[i].pose, &placed);
-        status = status ? status : abut_field_create(placed, &options, &field);
+        if (!status)
+            status = abut_mesh_transform(raw, 1, parts[i].pose, &placed);
+        if (!status)
+            status = abut_field_create(placed, &options, &field);
         if (!status && all)
             status = abut_field_combine(all, field, ABUT_COMBINATION_UNION, &joined);
         else
@@ -43,7 +45,8 @@ abut_status critter_create(abut_context *context, double detail, abut_mesh **mes
         abut_mesh_destroy(placed);
         abut_mesh_destroy(raw);
     }
-    status = status ? status : abut_field_isosurface(all, 0, mesh);
+    if (!status)
+        status = abut_field_isosurface(all, 0, mesh);
     abut_field_destroy(all);
     return status;
 }

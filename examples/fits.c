@@ -30,9 +30,12 @@ static abut_status add_mesh(fit_scene *s, abut_mesh *mesh) {
 static abut_status add_shape(fit_scene *s, const abut_shape *shape, double scale, abut_pose pose) {
     abut_mesh *raw = NULL, *mesh = NULL;
     abut_status status = abut_shape_create(NULL, shape, &raw);
-    status = status ? status : abut_mesh_transform(raw, scale, pose, &mesh);
+    if (!status)
+        status = abut_mesh_transform(raw, scale, pose, &mesh);
     abut_mesh_destroy(raw);
-    return status ? status : add_mesh(s, mesh);
+    if (status)
+        return status;
+    return add_mesh(s, mesh);
 }
 
 static abut_status add_box(fit_scene *s, double x, double y, double z) {
@@ -60,10 +63,10 @@ static abut_status build_peg(fit_scene *s) {
     tube.segments = 4;
     tube.rings = 1;
     abut_status status = add_box(s, 4, 4, 0.5);
-    status = status
-                 ? status
-                 : add_shape(s, &tube, 1, (abut_pose){{0, 0, sin(eighth), cos(eighth)}, {0, 0, 0}});
-    status = status ? status : add_box(s, PEG_SIDE, PEG_SIDE, PEG_HEIGHT);
+    if (!status)
+        status = add_shape(s, &tube, 1, (abut_pose){{0, 0, sin(eighth), cos(eighth)}, {0, 0, 0}});
+    if (!status)
+        status = add_box(s, PEG_SIDE, PEG_SIDE, PEG_HEIGHT);
     add_body(s, 0, true, at(0, 0, -0.25));
     add_body(s, 1, true, at(0, 0, 0.5));
     add_body(s, 2, false, at(0.3 * FIT_CLEARANCE, -0.2 * FIT_CLEARANCE, 0.7 + 0.5 * PEG_HEIGHT));
@@ -91,18 +94,22 @@ static abut_status add_tray(fit_scene *s) {
         indices[i] = quads[i / 6][(const uint32_t[]){0, 1, 2, 0, 2, 3}[i % 6]];
     const abut_mesh_input input = abut_mesh_input_doubles(points, 16, indices, 28);
     abut_status status = abut_mesh_create(NULL, &input, &mesh);
-    return status ? status : add_mesh(s, mesh);
+    if (status)
+        return status;
+    return add_mesh(s, mesh);
 }
 
 /* A unit cube slides into a tilted tray. */
 static abut_status build_tray(fit_scene *s) {
     abut_pose tilt, start = at(0, 0, 0.8);
     abut_status status = add_tray(s);
-    status = status ? status : add_box(s, 1, 1, 1);
-    status = status ? status
-                    : abut_pose_from_axis_angle((abut_vec3){1, -1, 0}, TRAY_TILT,
-                                                (abut_vec3){0, 0, 0}, &tilt);
-    status = status ? status : abut_pose_compose(&tilt, &start, &start);
+    if (!status)
+        status = add_box(s, 1, 1, 1);
+    if (!status)
+        status = abut_pose_from_axis_angle((abut_vec3){1, -1, 0}, TRAY_TILT, (abut_vec3){0, 0, 0},
+                                           &tilt);
+    if (!status)
+        status = abut_pose_compose(&tilt, &start, &start);
     if (status)
         return status;
     add_body(s, 0, true, tilt);
@@ -113,7 +120,8 @@ static abut_status build_tray(fit_scene *s) {
 
 static abut_status build_stack(fit_scene *s) {
     abut_status status = add_box(s, 8, 8, 1);
-    status = status ? status : add_box(s, 1, 1, 1);
+    if (!status)
+        status = add_box(s, 1, 1, 1);
     add_body(s, 0, true, at(0, 0, -0.5));
     for (int i = 0; i < STACK_COUNT; i++)
         add_body(s, 1, false, at(0.003 * (i % 3), -0.002 * (i % 2), 0.5 + 1.001 * i));
@@ -126,7 +134,8 @@ static abut_status build_pile(fit_scene *s) {
     static const abut_shape_kind kinds[] = {ABUT_SHAPE_TORUS, ABUT_SHAPE_TUBE, ABUT_SHAPE_LETTER_E};
     abut_mesh *bowl = NULL;
     abut_status status = bowl_create(NULL, &bowl);
-    status = status ? status : add_mesh(s, bowl);
+    if (!status)
+        status = add_mesh(s, bowl);
     for (int i = 0; i < 3 && !status; i++) {
         abut_shape shape = abut_shape_default(kinds[i]);
         abut_mesh *raw = NULL;
@@ -135,8 +144,10 @@ static abut_status build_pile(fit_scene *s) {
         shape.segments = i < 2 ? 16 : 4;
         shape.rings = i ? 2 : 8;
         status = abut_shape_create(NULL, &shape, &raw);
-        status = status ? status : abut_topology_create(raw, &topology);
-        status = status ? status : abut_mesh_examine(topology, &report);
+        if (!status)
+            status = abut_topology_create(raw, &topology);
+        if (!status)
+            status = abut_mesh_examine(topology, &report);
         if (!status) {
             const abut_box box = abut_mesh_bounds(raw);
             const double scale = PILE_SIZE / fmax(box.hi.x - box.lo.x,
@@ -185,7 +196,8 @@ static abut_status create_scene(fit_kind kind, fit_scene **scene) {
     options.margin = FIT_MARGIN;
     s->contacts = malloc(CONTACT_ROOM * sizeof *s->contacts);
     abut_status status = s->contacts ? build[kind](s) : ABUT_ERROR_MEMORY;
-    status = status ? status : abut_world_create(NULL, &options, &s->world);
+    if (!status)
+        status = abut_world_create(NULL, &options, &s->world);
     for (uint32_t i = 0; i < s->body_count && !status; i++) {
         const fit_body *b = &s->bodies[i];
         uint32_t id;
@@ -217,7 +229,8 @@ abut_status fit_observe(fit_scene *s, const abut_pose *poses, double energy) {
     abut_contacts found = {.size = sizeof found, .list = s->contacts, .capacity = CONTACT_ROOM};
     abut_status status =
         abut_world_set_poses(s->world, NULL, abut_array_host(poses), s->body_count);
-    status = status ? status : abut_world_contacts(s->world, &found);
+    if (!status)
+        status = abut_world_contacts(s->world, &found);
     for (uint64_t i = 0; i < found.count && !status; i++)
         s->deepest_end = fmax(s->deepest_end, found.list[i].depth);
     s->deepest = fmax(s->deepest, s->deepest_end);
@@ -312,8 +325,8 @@ static abut_status draw_tile(const fit_scene *s, uint8_t *pixels, size_t row_byt
             status =
                 abut_picture_add_mesh(picture, s->meshes[s->bodies[i].mesh], s->poses[i], &style);
     }
-    status =
-        status ? status : abut_picture_render(picture, (size_t)TILE_WIDTH * TILE_HEIGHT * 4, tile);
+    if (!status)
+        status = abut_picture_render(picture, (size_t)TILE_WIDTH * TILE_HEIGHT * 4, tile);
     for (uint32_t y = 0; y < TILE_HEIGHT && !status; y++)
         memcpy(pixels + y * row_bytes, tile + (size_t)y * TILE_WIDTH * 4, (size_t)TILE_WIDTH * 4);
     abut_picture_destroy(picture);
@@ -385,7 +398,8 @@ int fits_main(int argc, char **argv, const char *engine, fit_run *run) {
                 scene->is_cut = request.seconds < scene->seconds;
                 scene->seconds = request.seconds;
             }
-            status = status ? status : run(scene, way);
+            if (!status)
+                status = run(scene, way);
             if (!status && !judge(scene, way ? engine : "abut") && !way)
                 holds = false;
             if (!status && request.png)

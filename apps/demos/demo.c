@@ -1,165 +1,7 @@
-/* abut demo: selects and runs the demonstration scenes; the scenes with fields in ODE are here. */
+/* abut demo: selects and runs the demonstration scenes. */
 #include "tool.h"
 
 #include <string.h>
-
-#ifdef ABUT_HAS_ODE
-#include "drop.h"
-
-/* Takes frames for the film strip at equal time steps. */
-typedef struct film {
-    tool_run *tool;
-    const drop_scene *scene;
-    double seconds;
-    abut_mesh *floor; /* for the scene `plane`; otherwise null */
-    tool_film strip;
-} film;
-
-static const abut_colour bowl_colour = {0.80f, 0.84f, 0.90f, 1},
-                         floor_colour = {0.55f, 0.62f, 0.70f, 1};
-
-static void draw_demo(const film *f, const abut_pose *poses, uint32_t count,
-                      abut_picture **picture) {
-    abut_picture_options camera = abut_picture_options_default();
-    abut_mesh_style style = abut_mesh_style_default();
-    camera.width = FILM_WIDTH;
-    camera.height = FILM_HEIGHT;
-    camera.eye_direction = (abut_vec3){0.25, -1, f->floor ? 0.45 : 0.95};
-    ensure(abut_picture_create(f->tool->context, &camera, picture));
-    style.smooth = true;
-    style.colour = f->floor ? floor_colour : bowl_colour;
-    style.colour.a = f->floor ? 1 : 0.35f; /* the bowl is translucent: bodies are inside it */
-    abut_pose floor = {{0, 0, 0, 1}, {0, 0, drop_plane()}};
-    if (f->floor)
-        ensure(abut_picture_add_mesh(*picture, f->floor, floor, &style));
-    else
-        ensure(abut_picture_add_mesh(*picture, drop_bowl(f->scene), (abut_pose){0}, &style));
-    /* all frames show the same region: up to the highest body */
-    abut_vec3 top = {0, 0, drop_top().z - (f->floor ? 0.9 : 0)};
-    ensure(abut_picture_add_point(*picture, top, 0.1, (abut_colour){1, 1, 1, 0.01f}));
-    for (uint32_t i = 0; i < count; i++) {
-        abut_mesh *mesh = drop_mesh(f->scene, i, &style.colour);
-        ensure(abut_picture_add_mesh(*picture, mesh, poses[i], &style));
-    }
-}
-
-static bool add_film_frame(void *user, double time, const abut_pose *poses, uint32_t count) {
-    film *f = user;
-    char stage[48];
-    snprintf(stage, sizeof stage, "frame %.0f of %.0f", 60 * time, 60 * f->seconds);
-    if (!progress_report(f->tool->progress, stage, time / f->seconds))
-        return false;
-    bool due = f->strip.pixels && f->strip.taken < FILM_FRAMES &&
-               time >= f->seconds * (f->strip.taken + 1) / FILM_FRAMES - 0.02;
-    if (!due && !f->strip.page)
-        return true;
-    abut_picture *picture = NULL;
-    draw_demo(f, poses, count, &picture);
-    film_page(&f->strip, picture);
-    if (due)
-        film_add_frame(&f->strip, picture);
-    abut_picture_destroy(picture);
-    return true;
-}
-
-static void print_drop(tool_output *out, const char *name, const drop_result *r) {
-    out_object(out, name);
-    json_count(out, "bodies", r->bodies);
-    json_number(out, "seconds", r->seconds);
-    json_number(out, "wall_seconds", r->wall);
-    json_number(out, "times_real_time", r->seconds / r->wall);
-    json_number(out, "contact_seconds", r->collide);
-    json_number(out, "contacts_a_step", r->contacts);
-    json_number(out, "deepest_cells", r->deepest);
-    json_number(out, "deepest_cells_at_end", r->deepest_last);
-    json_number(out, "energy_growth", r->energy_growth);
-    json_number(out, "energy_left", r->energy_last / r->energy_first);
-    json_number(out, "speed_at_end", r->speed_last);
-    json_count(out, "lost", r->lost);
-    if (!out->json) {
-        print_line(out, "%s:", name);
-        print_fact(out, "time",
-                   "%.2f s for %.1f s of the scene: %.2f times real time; contacts %.2f s", r->wall,
-                   r->seconds, r->seconds / r->wall, r->collide);
-        print_fact(out, "contacts", "%.0f a step", r->contacts);
-        print_fact(out, "deepest", "%.2f cells at any time, %.2f at the end", r->deepest,
-                   r->deepest_last);
-        print_fact(out, "energy",
-                   "grew by at most %.3g of the first in a tenth of a second; %.0f%% left",
-                   r->energy_growth, 100 * r->energy_last / r->energy_first);
-        print_fact(out, "at the end", "fastest %.3g, lost %u of %u", r->speed_last, r->lost,
-                   r->bodies);
-    }
-    out_end(out);
-}
-
-static void run_scene(tool_run *tool, drop_scene *scene, drop_options *options, film *f,
-                      const char *name, drop_result *result) {
-    options->user = f;
-    options->frame = add_film_frame;
-    f->scene = scene;
-    f->tool = tool;
-    f->strip.taken = 0;
-    f->seconds = options->seconds;
-    progress_start(tool->progress, name);
-    ensure(drop_run(scene, options, result));
-    progress_erase(tool->progress);
-}
-
-static int run_drop(tool_run *tool, const tool_arguments *arguments) {
-    const tool_given *png = picture_given(arguments), *bodies = option_given(arguments, "bodies"),
-                     *seconds = option_given(arguments, "seconds");
-    bool plane = strcmp(arguments->operands[0], "plane") == 0;
-    drop_options options = {.bodies = bodies  ? bodies->counts[0]
-                                      : plane ? 1
-                                              : 100,
-                            .seed = option_count(arguments, "seed", 1),
-                            .plane = plane};
-    drop_scene *scene = NULL;
-    drop_result fields, meshes;
-    film f = {0};
-    option_range(tool, bodies, 1, 2000, "bodies");
-    options.seconds = seconds                        ? seconds->numbers[0]
-                      : plane && options.bodies == 1 ? 1.6
-                                                     : drop_seconds(options.bodies);
-    legend_add(&f.strip.legend, plane ? floor_colour : bowl_colour, plane ? "floor" : "bowl");
-    legend_add(&f.strip.legend, (abut_colour){0.85f, 0.55f, 0.30f, 1}, "teapots");
-    legend_add(&f.strip.legend, (abut_colour){0.30f, 0.55f, 0.80f, 1}, "rings");
-    legend_add(&f.strip.legend, (abut_colour){0.45f, 0.70f, 0.40f, 1}, "critters");
-    if (png)
-        film_start(tool, &f.strip, png->words, 1.0 / 60);
-    progress_start(tool->progress, "models");
-    ensure(drop_create(tool->context, &scene));
-    abut_shape sheet = abut_shape_default(ABUT_SHAPE_SHEET);
-    sheet.extent = (abut_vec3){options.bodies > 1 ? 9 : 3, options.bodies > 1 ? 9 : 3, 0};
-    if (plane)
-        ensure(abut_shape_create(tool->context, &sheet, &f.floor));
-    run_scene(tool, scene, &options, &f, "abut", &fields);
-    if (png)
-        film_write(tool, &f.strip, png->words);
-    bool compare = option_given(arguments, "compare") != NULL;
-    film_end(&f.strip); /* also of the page */
-    options.trimesh = true;
-    if (compare)
-        run_scene(tool, scene, &options, &f, "ODE", &meshes);
-    out_object(&tool->out, NULL);
-    print_drop(&tool->out, "abut", &fields);
-    if (compare)
-        print_drop(&tool->out, "ode", &meshes);
-    pictures_print_paths(tool, arguments);
-    out_end(&tool->out);
-    answer(tool, "%.6g", fields.seconds / fields.wall);
-    abut_mesh_destroy(f.floor);
-    drop_destroy(scene);
-    return CODE_FINE;
-}
-#else
-static int run_drop(tool_run *tool, const tool_arguments *arguments) {
-    (void)arguments;
-    tool_fail_with(tool, "not supported",
-                   "this build has no physics engine; install libode-dev and build again");
-}
-#endif
 
 /* Reports an error for options that do not apply to the demo. */
 static void check_options(tool_run *tool, const tool_arguments *arguments, const char *allowed) {
@@ -173,11 +15,11 @@ static void check_options(tool_run *tool, const tool_arguments *arguments, const
 static int run_demo(tool_run *tool, const tool_arguments *arguments) {
     const char *which = arguments->operand_count ? arguments->operands[0] : "";
     const tool_given *png = picture_given(arguments);
-    bool drop = word_in(which, "drop|plane"), line = !strcmp(which, "line"),
-         clash = !strcmp(which, "clash"), pass = !strcmp(which, "letters"),
-         stand = word_in(which, "stack|wall|plates|shot|dominoes|bowl"),
+    bool line = !strcmp(which, "line"), clash = !strcmp(which, "clash"),
+         pass = !strcmp(which, "letters"), drop = word_in(which, "drop|plane"),
+         stand = drop || word_in(which, "stack|wall|plates|shot|dominoes|bowl"),
          fall = word_in(which, "stairs|snow|bounce");
-    if (!drop && !line && !stand && !fall && !clash && !pass &&
+    if (!line && !stand && !fall && !clash && !pass &&
         !word_in(which, "ball|sleeve|sheet|dress|cape"))
         tool_refuse(
             tool,
@@ -200,8 +42,7 @@ static int run_demo(tool_run *tool, const tool_arguments *arguments) {
                       : "png|triangles|solid|frames|record|meshes|device");
     if (png)
         picture_check(tool, png->words);
-    return drop    ? run_drop(tool, arguments)
-           : stand ? demo_stand(tool, arguments)
+    return stand   ? demo_stand(tool, arguments)
            : line  ? demo_line(tool, arguments)
            : pass  ? demo_letters(tool, arguments)
            : clash ? demo_clash(tool, arguments)
@@ -227,8 +68,7 @@ static const tool_option options[] = {
            "drop, bowl: number of bodies (default: 100); plane: 1; stack: cubes (10); wall: rows "
            "(5); plates: 4; dominoes: 12; stairs: 250; snow: 500; bounce: 40; clash: parts (2000)"),
     OPTION("seconds", "S", POSITIVE,
-           "drop, bowl: simulated time (default: until all bodies are at rest); plane: 1.6; "
-           "others: 10"),
+           "drop, plane, bowl: simulated time (default: until all bodies are at rest); others: 10"),
     OPTION("seed", "S", COUNT,
            "drop, plane, bowl, stack, plates, stairs, snow, bounce, clash: seed of the random "
            "numbers (default: 1)"),
@@ -271,10 +111,9 @@ const tool_command command_demo = {
         "continuous collision detection (examples/ode/stand.c). Prints tilt, drift, the time at "
         "which all bodies are at rest, and the number of bodies at a wrong position. The exit code "
         "is 3 if there is one.\n\n"
-        "drop: a hundred teapots, rings and critters fall into a bowl and come to rest. The Open "
-        "Dynamics Engine moves them; signed distance fields of abut are one of its geometry "
-        "classes (examples/ode) and give the contacts. Prints the time, the penetration depth in "
-        "cells of the field of the bowl, and whether energy grew.\n\n"
+        "drop: the same for a hundred teapots, rings and critters that fall into a bowl. Signed "
+        "distance fields of abut are a geometry class of the engine (examples/ode/abut_ode.c) and "
+        "give the contacts.\n\n"
         "plane: the same on a plane instead of the bowl, with one teapot by default.\n\n"
         "line: a thousand segments through a teapot with a field: the first entry of each, by the "
         "field and exactly.\n\n"

@@ -15,7 +15,7 @@ enum { LETTERS = 2, FRAMES = 100 };
 
 /* The results of one frame. */
 typedef struct letter_row {
-    double map_ms, field_ms;
+    double map_ms, field_ms, built_ms; /* built: part of the time of fields */
     double least, error,
         exact;        /* minimum distance by samples, its error, and the exact one by triangles */
     double inside;    /* area */
@@ -164,6 +164,7 @@ static void field_frame(letters *l, letter_row *row) {
         options.device = l->device;
         double start = seconds_now();
         ensure(abut_field_create_from(l->surfaces[1 - k].bvh, &options, &field));
+        row->built_ms += 1e3 * (seconds_now() - start);
         ensure(
             abut_field_evaluate_batch(field, points, count, ABUT_INTERPOLATION_LINEAR, l->values));
         row->field_ms += 1e3 * (seconds_now() - start);
@@ -274,6 +275,22 @@ static void plot_letters(letters *l, const char *path) {
     plots_write(l->tool, plots, 3, count, path);
 }
 
+static void json_frames(tool_output *out, const letters *l) {
+    out_list(out, "each_frame");
+    for (uint32_t f = 0; out->json && f < l->frame_count; f++) {
+        const letter_row *row = &l->rows[f];
+        out_object(out, NULL);
+        json_number(out, "map_ms", row->map_ms);
+        if (l->compare) {
+            json_number(out, "field_ms", row->field_ms);
+            json_number(out, "built_ms", row->built_ms);
+        }
+        json_number(out, "relative_reach", row->relative);
+        out_end(out);
+    }
+    out_end(out);
+}
+
 static void print_letters_demo(letters *l, const tool_arguments *arguments, const char *plotted,
                                uint32_t violated) {
     tool_output *out = &l->tool->out;
@@ -311,6 +328,7 @@ static void print_letters_demo(letters *l, const tool_arguments *arguments, cons
                    sum.field_ms, sum.cells, sum.field_off);
         print_fact(out, "ratio", "%.2f", sum.field_ms / sum.map_ms);
     }
+    json_frames(out, l);
     pictures_print_paths(l->tool, arguments);
     if (plotted)
         fact_path(out, "plot", plotted);

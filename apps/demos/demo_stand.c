@@ -1,5 +1,5 @@
-/* abut demo stack, wall, plates, shot, dominoes, bowl: rigid bodies with exact contacts in a
- * physics engine. */
+/* abut demo stack, wall, plates, shot, dominoes, bowl, drop, plane: rigid bodies in a physics
+ * engine, with exact contacts or with those of distance fields. */
 #include "tool.h"
 
 #include <string.h>
@@ -7,8 +7,8 @@
 #ifdef ABUT_HAS_ODE
 #include "stand.h"
 
-static const char *const names[] = {"stack", "wall",     "plates",
-                                    "shot",  "dominoes", "bowl"}; /* by stand_kind */
+static const char *const names[] = {"stack",    "wall", "plates", "shot",
+                                    "dominoes", "bowl", "drop",   "plane"}; /* by stand_kind */
 
 typedef struct stand_film {
     tool_run *tool;
@@ -20,14 +20,15 @@ typedef struct stand_film {
 static void draw_stand_frame(const stand_film *f, const abut_pose *poses, abut_mesh *const *meshes,
                              uint32_t count, abut_picture **picture) {
     /* The extent of the scenes, so that all frames show the same region. */
-    static const abut_vec3 reach[] = {{4, 4, 10},       {5, 3, 5.5}, {0.7, 0.7, 0.5},
-                                      {0.5, 0.5, 0.25}, {7, 3, 2},   {5, 5, 5}};
+    static const abut_vec3 reach[] = {{4, 4, 10}, {5, 3, 5.5}, {0.7, 0.7, 0.5}, {0.5, 0.5, 0.25},
+                                      {7, 3, 2},  {5, 5, 5},   {5, 5, 5},       {1.5, 1, 2.4}};
+    const bool is_bowl = f->kind == STAND_BOWL || f->kind == STAND_DROP;
     abut_picture_options camera = abut_picture_options_default();
     abut_vec3 r = reach[f->kind];
     camera.width = FILM_WIDTH;
     camera.height = FILM_HEIGHT;
-    camera.eye_direction =
-        f->kind == STAND_BOWL ? (abut_vec3){0.25, -1, 0.95} : (abut_vec3){0.5, -1, 0.3};
+    camera.ground = f->kind == STAND_PLANE;
+    camera.eye_direction = is_bowl ? (abut_vec3){0.25, -1, 0.95} : (abut_vec3){0.5, -1, 0.3};
     ensure(abut_picture_create(f->tool->context, &camera, picture));
     for (uint32_t i = 0; i < 4; i++)
         ensure(abut_picture_add_point(*picture,
@@ -35,11 +36,11 @@ static void draw_stand_frame(const stand_film *f, const abut_pose *poses, abut_m
                                                   i == 3 ? r.z : 0},
                                       0.1, (abut_colour){1, 1, 1, 0.01f}));
     /* For the other scenes, the ground of the picture is the floor. */
-    bool ground = f->kind == STAND_SHOT || f->kind == STAND_BOWL;
-    for (uint32_t i = ground ? 0 : 1; i < count; i++) {
+    for (uint32_t i = is_bowl || f->kind == STAND_SHOT ? 0 : 1; i < count; i++) {
         abut_mesh_style style = abut_mesh_style_default();
         style.colour = abut_picture_colour(i);
-        if (f->kind == STAND_BOWL && i == 0)
+        style.smooth = f->kind == STAND_DROP || f->kind == STAND_PLANE;
+        if (is_bowl && i == 0)
             style.colour = (abut_colour){0.80f, 0.84f, 0.90f, 0.35f};
         ensure(abut_picture_add_mesh(*picture, meshes[i], poses[i], &style));
     }
@@ -65,11 +66,7 @@ static bool add_film_frame(void *user, double time, const abut_pose *poses,
     return true;
 }
 
-static void print_stand_demo(tool_run *tool, const tool_arguments *arguments, stand_kind kind,
-                             const stand_result *r) {
-    tool_output *out = &tool->out;
-    out_object(out, NULL);
-    json_text(out, "scene", names[kind]);
+static void print_stand(tool_output *out, const stand_result *r) {
     json_count(out, "bodies", r->bodies);
     json_number(out, "seconds", r->seconds);
     json_number(out, "wall_seconds", r->wall);
@@ -87,25 +84,21 @@ static void print_stand_demo(tool_run *tool, const tool_arguments *arguments, st
     else
         json_null(out, "at_rest_from");
     json_count(out, "out_of_place", r->out_of_place);
-    if (!out->json) {
-        print_fact(out, "time",
-                   "%.2f s for %.1f s of simulated time; contacts %.2f s, %.0f per step", r->wall,
-                   r->seconds, r->collide, r->contacts);
-        print_fact(out, "tilt", "%.4f degrees at most, %.4f at the end", r->tilt, r->tilt_end);
-        print_fact(out, "drift", "%.3g", r->drift);
-        print_fact(out, "sunk", "%.3g of the body size after the first second, %.3g at the end",
-                   r->sunk, r->sunk_end);
-        print_fact(out, "energy", "grows by at most %.3g of the initial value in 0.1 s",
-                   r->energy_growth);
-        if (r->rest >= 0)
-            print_fact(out, "at rest", "from %.3f s on", r->rest);
-        else
-            print_fact(out, "at rest", "no: %.3g J", r->energy);
-        print_fact(out, "in place", "%u of %u", r->bodies - r->out_of_place, r->bodies);
-    }
-    pictures_print_paths(tool, arguments);
-    out_end(out);
-    answer(tool, "%u", r->out_of_place);
+    if (out->json)
+        return;
+    print_fact(out, "time", "%.2f s for %.1f s of simulated time; contacts %.2f s, %.0f per step",
+               r->wall, r->seconds, r->collide, r->contacts);
+    print_fact(out, "tilt", "%.4f degrees at most, %.4f at the end", r->tilt, r->tilt_end);
+    print_fact(out, "drift", "%.3g", r->drift);
+    print_fact(out, "sunk", "%.3g of the body size after the first second, %.3g at the end",
+               r->sunk, r->sunk_end);
+    print_fact(out, "energy", "grows by at most %.3g of the initial value in 0.1 s",
+               r->energy_growth);
+    if (r->rest >= 0)
+        print_fact(out, "at rest", "from %.3f s on", r->rest);
+    else
+        print_fact(out, "at rest", "no: %.3g J", r->energy);
+    print_fact(out, "in place", "%u of %u", r->bodies - r->out_of_place, r->bodies);
 }
 
 int demo_stand(tool_run *tool, const tool_arguments *arguments) {
@@ -120,20 +113,35 @@ int demo_stand(tool_run *tool, const tool_arguments *arguments) {
     options.kind = f.kind;
     f.seconds = option_number(arguments, "seconds", stand_seconds(f.kind, options.bodies));
     options.seconds = f.seconds;
-    uint32_t most = f.kind == STAND_BOWL ? 200 : 50;
-    option_range(tool, bodies, 1, most, "bodies");
+    option_range(tool, bodies, 1, f.kind >= STAND_BOWL ? 200 : 50, "bodies");
     legend_add(&f.strip.legend, (abut_colour){0.80f, 0.84f, 0.90f, 1}, "bowl");
     for (uint32_t i = 0; i < 8; i++) /* all colours of the palette */
         legend_add(&f.strip.legend, abut_picture_colour(i), "bodies");
     if (png)
         film_start(tool, &f.strip, png->words, 1.0 / 60);
     stand_result result;
+    tool_output *out = &tool->out;
     progress_start(tool->progress, names[f.kind]);
     ensure(stand_run(tool->context, &options, &result));
-    progress_erase(tool->progress);
     if (png)
         film_write(tool, &f.strip, png->words);
-    print_stand_demo(tool, arguments, f.kind, &result);
+    out_object(out, NULL);
+    json_text(out, "scene", names[f.kind]);
+    print_stand(out, &result);
+    if (option_given(arguments, "compare")) {
+        stand_result own;
+        film_end(&f.strip);
+        options.own = true;
+        ensure(stand_run(tool->context, &options, &own));
+        out_object(out, "ode");
+        print_line(out, "colliders of ODE:");
+        print_stand(out, &own);
+        out_end(out);
+    }
+    progress_erase(tool->progress);
+    pictures_print_paths(tool, arguments);
+    out_end(out);
+    answer(tool, "%u", result.out_of_place);
     return result.out_of_place ? CODE_FOUND : CODE_FINE;
 }
 #else

@@ -5,7 +5,6 @@
 
 #include <float.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { STEPS = 11 };
@@ -111,6 +110,15 @@ static void launch(falls *s, uint32_t i, bool start) {
     }
 }
 
+/* Fixed solids are tested against falling ones; snow and spheres on the model are not tested
+ * against each other. */
+static uint32_t group_of(const falls *s, uint32_t i) {
+    return i < s->fixed ? 2 : 1;
+}
+static uint32_t mask_of(const falls *s, uint32_t i) {
+    return i < s->fixed ? 1 : s->options.kind == FALLS_STAIRS ? 3 : 2;
+}
+
 static abut_status make_solids(falls *s) {
     bool stairs = s->options.kind == FALLS_STAIRS;
     abut_status status = ABUT_OK;
@@ -129,14 +137,10 @@ static abut_status make_solids(falls *s) {
                 (abut_vec3){i + 0.5, 0, (STEPS - 1 - (double)i) * RISE + 0.5 * RISE};
         else if (i == 1)
             solid->pose.translation = (abut_vec3){0, 0, -0.25};
-        /* Fixed solids are tested against falling ones; snow and spheres on the model are not
-         * tested against each other. */
         abut_layers_item item = {.size = sizeof(abut_layers_item),
                                  .collider = *solid,
-                                 .group = i < s->fixed ? 2 : 1,
-                                 .mask = i < s->fixed ? 1
-                                         : stairs     ? 3
-                                                      : 2};
+                                 .group = group_of(s, i),
+                                 .mask = mask_of(s, i)};
         uint32_t id;
         status = abut_layers_add(s->layers, &item, &id);
     }
@@ -156,7 +160,9 @@ static abut_status prepare(falls *s) {
     abut_status status = make_meshes(s);
     if (!status)
         status = abut_layers_create(s->context, &options, &s->layers);
-    return status ? status : make_solids(s);
+    if (!status)
+        status = make_solids(s);
+    return status;
 }
 
 abut_status falls_create(abut_context *context, const falls_options *options, falls **scene) {
@@ -329,117 +335,74 @@ abut_status falls_step(falls *s) {
         return ABUT_ERROR_MEMORY;
     for (uint32_t i = 0; i < s->count; i++)
         poses[i] = s->solids[i].pose;
-    status =
-        status ? status : abut_layers_set_poses(s->layers, NULL, abut_array_host(poses), s->count);
+    if (!status)
+        status = abut_layers_set_poses(s->layers, NULL, abut_array_host(poses), s->count);
     abut_context_free(s->context, poses);
     return status;
 }
 
 /* ---- against exact overlaps ---- */
 
-typedef struct boxed {
-    abut_box box;
-    uint32_t id;
-} boxed;
-
-static int by_begin(const void *a, const void *b) {
-    const boxed *p = a, *q = b;
-    if (p->box.lo.x != q->box.lo.x)
-        return p->box.lo.x < q->box.lo.x ? -1 : 1;
-    return p->id < q->id ? -1 : p->id > q->id;
-}
-
-static int by_names(const void *a, const void *b) {
-    const abut_world_pair *p = a, *q = b;
-    return p->a != q->a ? (p->a < q->a ? -1 : 1) : p->b < q->b ? -1 : p->b > q->b;
-}
-
-/* The bounding box of a posed box. */
-static abut_status box_of(const falls *s, uint32_t i, boxed *to) {
-    abut_box b = abut_mesh_bounds(s->solids[i].shape.mesh.mesh);
-    to->id = i;
-    to->box = (abut_box){{DBL_MAX, DBL_MAX, DBL_MAX}, {-DBL_MAX, -DBL_MAX, -DBL_MAX}};
-    for (int c = 0; c < 8; c++) {
-        abut_vec3 corner = {c & 1 ? b.hi.x : b.lo.x, c & 2 ? b.hi.y : b.lo.y,
-                            c & 4 ? b.hi.z : b.lo.z},
-                  p;
-        abut_status status = abut_pose_apply(&s->solids[i].pose, corner, &p);
-        if (status)
-            return status;
-        for (int k = 0; k < 3; k++) {
-            double at = (&p.x)[k], slack = 1e-9;
-            (&to->box.lo.x)[k] = fmin((&to->box.lo.x)[k], at - slack);
-            (&to->box.hi.x)[k] = fmax((&to->box.hi.x)[k], at + slack);
-        }
-    }
-    return ABUT_OK;
-}
-
 bool falls_tries(const falls *s, uint32_t a, uint32_t b) {
-    if (a < s->fixed && b < s->fixed)
-        return false;
-    return a < s->fixed || b < s->fixed || s->options.kind == FALLS_STAIRS;
-}
-
-static abut_status test_pair(falls *s, uint32_t a, uint32_t b) {
-    abut_collider p = abut_collider_from_bvh(s->bvhs[a], s->solids[a].pose),
-                  q = abut_collider_from_bvh(s->bvhs[b], s->solids[b].pose);
-    abut_overlap overlap;
-    abut_status status = abut_pair_overlap(&p, &q, NULL, NULL, &overlap);
-    if (status || overlap.relation == ABUT_PAIR_APART)
-        return status;
-    if (s->exact_count == s->exact_room) {
-        uint64_t room = 2 * s->exact_room + 256;
-        abut_world_pair *more = abut_context_allocate(s->context, (size_t)room, sizeof *more);
-        if (!more)
-            return ABUT_ERROR_MEMORY;
-        if (s->exact_count)
-            memcpy(more, s->exact, (size_t)s->exact_count * sizeof *more);
-        abut_context_free(s->context, s->exact);
-        s->exact = more;
-        s->exact_room = room;
-    }
-    s->exact[s->exact_count++] = (abut_world_pair){a < b ? a : b, a < b ? b : a};
-    return ABUT_OK;
+    return (group_of(s, a) & mask_of(s, b)) && (group_of(s, b) & mask_of(s, a));
 }
 
 abut_status falls_check(falls *s) {
-    boxed *boxes = abut_context_allocate(s->context, s->count, sizeof *boxes);
-    abut_status status = boxes ? ABUT_OK : ABUT_ERROR_MEMORY;
-    for (uint32_t i = 0; i < s->count && !status; i++)
-        status = box_of(s, i, &boxes[i]);
-    s->exact_count = 0;
-    if (!status)
-        qsort(boxes, s->count, sizeof *boxes, by_begin);
-    for (uint32_t i = 0; i < s->count && !status; i++)
-        for (uint32_t j = i + 1; j < s->count && boxes[j].box.lo.x <= boxes[i].box.hi.x && !status;
-             j++) {
-            const abut_box *a = &boxes[i].box, *b = &boxes[j].box;
-            if (a->lo.y <= b->hi.y && b->lo.y <= a->hi.y && a->lo.z <= b->hi.z &&
-                b->lo.z <= a->hi.z && falls_tries(s, boxes[i].id, boxes[j].id))
-                status = test_pair(s, boxes[i].id, boxes[j].id);
-        }
-    abut_context_free(s->context, boxes);
-    if (!status && s->exact_count)
-        qsort(s->exact, (size_t)s->exact_count, sizeof *s->exact, by_names);
+    abut_pair_object *objects = abut_context_allocate(s->context, s->count, sizeof *objects);
+    if (!objects)
+        return ABUT_ERROR_MEMORY;
+    for (uint32_t i = 0; i < s->count; i++)
+        objects[i] = (abut_pair_object){.size = sizeof *objects,
+                                        .bvh = s->bvhs[i],
+                                        .poses = &s->solids[i].pose,
+                                        .group = group_of(s, i),
+                                        .mask = mask_of(s, i)};
+    abut_pair_group group = abut_pair_group_default();
+    group.objects = objects;
+    group.object_count = s->count;
+    group.configuration_count = 1;
+    abut_pair_group_hit_list found = {s->exact, s->exact_room, 0};
+    abut_status status = abut_pair_group_list(&group, &found, NULL);
+    if (status == ABUT_ERROR_BUFFER) {
+        s->exact_room = 2 * found.count;
+        s->exact = grown(s->context, s->exact, s->exact_room, sizeof *s->exact);
+        found = (abut_pair_group_hit_list){s->exact, s->exact ? s->exact_room : 0, 0};
+        status = s->exact ? abut_pair_group_list(&group, &found, NULL) : ABUT_ERROR_MEMORY;
+    }
+    s->exact_count = found.count;
+    abut_context_free(s->context, objects);
     return status;
 }
 
-double falls_pixel(const falls *s) {
-    abut_vec3 lo = {DBL_MAX, DBL_MAX, DBL_MAX}, hi = {-DBL_MAX, -DBL_MAX, -DBL_MAX};
-    double most = 0;
-    for (uint32_t i = 0; i < s->count; i++) {
-        boxed b;
-        if (box_of(s, i, &b))
-            return 0;
+/* Extends a box by a posed solid. */
+static abut_status include_solid(const abut_collider *solid, abut_box *to) {
+    const abut_box b = abut_mesh_bounds(solid->shape.mesh.mesh);
+    for (int c = 0; c < 8; c++) {
+        const abut_vec3 corner = {c & 1 ? b.hi.x : b.lo.x, c & 2 ? b.hi.y : b.lo.y,
+                                  c & 4 ? b.hi.z : b.lo.z};
+        abut_vec3 p;
+        abut_status status = abut_pose_apply(&solid->pose, corner, &p);
+        if (status)
+            return status;
         for (int k = 0; k < 3; k++) {
-            (&lo.x)[k] = fmin((&lo.x)[k], (&b.box.lo.x)[k]);
-            (&hi.x)[k] = fmax((&hi.x)[k], (&b.box.hi.x)[k]);
+            (&to->lo.x)[k] = fmin((&to->lo.x)[k], (&p.x)[k]);
+            (&to->hi.x)[k] = fmax((&to->hi.x)[k], (&p.x)[k]);
         }
     }
-    for (int k = 0; k < 3; k++)
-        most = fmax(most, (&hi.x)[k] - (&lo.x)[k]);
-    return most / (s->options.resolution ? s->options.resolution : 1024);
+    return ABUT_OK;
+}
+
+double falls_pixel(const falls *s) {
+    abut_box all = {{DBL_MAX, DBL_MAX, DBL_MAX}, {-DBL_MAX, -DBL_MAX, -DBL_MAX}};
+    for (uint32_t i = 0; i < s->count; i++)
+        if (include_solid(&s->solids[i], &all))
+            return 0;
+    return fmax(all.hi.x - all.lo.x, fmax(all.hi.y - all.lo.y, all.hi.z - all.lo.z)) /
+           (s->options.resolution ? s->options.resolution : 1024);
+}
+
+static int compare_pairs(const abut_world_pair *p, const abut_pair_group_hit *q) {
+    return p->a != q->a ? (p->a < q->a ? -1 : 1) : p->b < q->b ? -1 : p->b > q->b;
 }
 
 /* The diameter of the largest ball in the overlap of a sphere with a step or another sphere: a
@@ -464,7 +427,9 @@ void falls_compare(const falls *s, const abut_world_pair *pairs, uint64_t count,
                    falls_score *score) {
     uint64_t i = 0, j = 0;
     while (i < count || j < s->exact_count) {
-        int order = i == count ? 1 : j == s->exact_count ? -1 : by_names(&pairs[i], &s->exact[j]);
+        int order = i == count            ? 1
+                    : j == s->exact_count ? -1
+                                          : compare_pairs(&pairs[i], &s->exact[j]);
         if (order == 0) {
             score->found++;
         } else if (order < 0) {

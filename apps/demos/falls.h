@@ -47,7 +47,7 @@ typedef struct falls {
     uint64_t pair_count, pair_room;
     abut_layers_hit *hits;
     uint64_t hit_count, hit_room;
-    abut_world_pair *exact; /* of falls_check() */
+    abut_pair_group_hit *exact; /* of falls_check() */
     uint64_t exact_count, exact_room;
     falls_stuck *stuck; /* of snow */
     size_t stuck_count, stuck_room;
@@ -74,7 +74,7 @@ double falls_pixel(const falls *scene);
 
 /* Returns whether two solids are tested against each other. */
 bool falls_tries(const falls *scene, uint32_t a, uint32_t b);
-/* Finds all pairs that overlap by abut_pair_overlap(): fills `exact`. */
+/* Finds all pairs that overlap by exact tests: fills `exact`. */
 abut_status falls_check(falls *scene);
 /* Compares sorted pairs with `exact`, and adds to the score. */
 void falls_compare(const falls *scene, const abut_world_pair *pairs, uint64_t count,

@@ -48,7 +48,8 @@ bool mesh_shape::inertia(btScalar mass, btVector3 &diagonal) const {
     abut_topology *topology = nullptr;
     abut_mesh_report report = abut_mesh_report_default();
     abut_status status = abut_topology_create(abut_bvh_mesh(bvh), &topology);
-    status = status ? status : abut_mesh_examine(topology, &report);
+    if (!status)
+        status = abut_mesh_examine(topology, &report);
     abut_topology_destroy(topology);
     if (status || !(report.volume > 0))
         return false;

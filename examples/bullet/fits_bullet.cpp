@@ -50,7 +50,8 @@ class shape {
         abut_topology *topology = nullptr;
         abut_mesh_report report = abut_mesh_report_default();
         abut_status status = abut_topology_create(abut_bvh_mesh(exact.bvh), &topology);
-        status = status ? status : abut_mesh_examine(topology, &report);
+        if (!status)
+            status = abut_mesh_examine(topology, &report);
         abut_topology_destroy(topology);
         mass = status ? 0 : btScalar(report.volume);
         return !status && exact.inertia(mass, diagonal);

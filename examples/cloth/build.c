@@ -236,7 +236,9 @@ static abut_status build(cloth *c, const cloth_options *o) {
     weigh(c, o);
     if (c->options.pressure > 0)
         status = cloth_measure_volume(c);
-    return status ? status : c->backend->create(c);
+    if (status)
+        return status;
+    return c->backend->create(c);
 }
 
 abut_status cloth_create(abut_context *context, abut_mesh *mesh, const cloth_options *options,
@@ -280,7 +282,8 @@ abut_status cloth_add_solid(cloth *c, abut_mesh *solid) {
     abut_status status = position && aim && inverse ? ABUT_OK : ABUT_ERROR_MEMORY;
     if (!status && !place(solid, position + c->vertices))
         status = abut_set_error(ABUT_ERROR_LIMIT, "cloth_add_solid: it is further away than 1e15");
-    status = status ? status : abut_topology_create(solid, &c->solid_topology);
+    if (!status)
+        status = abut_topology_create(solid, &c->solid_topology);
     if (status) {
         CLOTH_FREE(c, position, aim, inverse);
         return status;

@@ -60,7 +60,9 @@ abut_status cloth_find_contacts(cloth *c, double seconds, abut_array solid_end) 
             status = abut_nearest_point_batch(c->bvhs[1].bvh, c->arrays.start, c->vertices,
                                               c->options.thickness + motion, c->arrays.nearest);
     }
-    return status ? status : c->backend->find_contacts(c);
+    if (status)
+        return status;
+    return c->backend->find_contacts(c);
 }
 
 /* ---- exact test ---- */
@@ -69,7 +71,8 @@ abut_status cloth_is_free(cloth *c, bool *is_free) {
     bool meets = false;
     abut_pair_intersection_list found = {NULL, 0, 0};
     abut_status status = cloth_fit(c, 0);
-    status = status ? status : abut_pair_self_intersects(c->bvhs[0].bvh, NULL, &meets);
+    if (!status)
+        status = abut_pair_self_intersects(c->bvhs[0].bvh, NULL, &meets);
     if (!status && c->solid) {
         status = cloth_fit(c, 1);
         if (status)

@@ -109,7 +109,8 @@ static abut_status create(cloth *c) {
     if (!d)
         return ABUT_ERROR_MEMORY;
     status = abuti_queue_open(device, &d->queue);
-    status = status ? status : abuti_kit_open(&d->queue, &table, "", &d->kit);
+    if (!status)
+        status = abuti_kit_open(&d->queue, &table, "", &d->kit);
     if (status)
         return status;
     abuti_kit_build(&d->kit);

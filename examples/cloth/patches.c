@@ -225,7 +225,8 @@ static abut_status cut(cutter *t) {
     abut_status status = ABUT_OK;
     for (int k = 0; k < 2 && !status; k++) {
         status = colour(t, &t->kinds[k]);
-        status = status ? status : list_constraints(t, &t->kinds[k]);
+        if (!status)
+            status = list_constraints(t, &t->kinds[k]);
     }
     for (uint32_t k = 0, at = 0; k < made->count && !status; at += made->patches[k++].own) {
         cloth_patch *p = &made->patches[k];

@@ -26,7 +26,8 @@ abut_status cloth_leave_fields(cloth *c, double seconds, cloth_report *report) {
     particles.to = c->arrays.end;
     particles.hits = c->arrays.hits;
     abut_status status = abut_radial_collide(c->radial, &particles);
-    status = status ? status : c->backend->settle(c, seconds);
+    if (!status)
+        status = c->backend->settle(c, seconds);
     report->impacts = (uint32_t)particles.hit_count;
     return status;
 }
@@ -41,9 +42,11 @@ static abut_status prepare_leaving(cloth *c) {
                (l->queried || (l->queried = cloth_room(c, n, sizeof *l->queried))) &&
                (l->answers || (l->answers = cloth_room(c, n, sizeof *l->answers)));
     abut_status status = all ? cloth_fetch(c) : ABUT_ERROR_MEMORY;
-    status = status ? status : cloth_fit(c, 1);
+    if (!status)
+        status = cloth_fit(c, 1);
     abut_sign_info info = abut_sign_info_default();
-    status = status ? status : abut_sign_get_info(c->bvhs[1].bvh, &info);
+    if (!status)
+        status = abut_sign_get_info(c->bvhs[1].bvh, &info);
     if (!status && info.method == ABUT_SIGN_AUTO)
         status = abut_sign_prepare(c->bvhs[1].bvh, NULL);
     return status;

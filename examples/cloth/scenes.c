@@ -152,7 +152,8 @@ static abut_status make_ball(scene *s, const scene_options *o) {
     abut_status status = abut_shape_create(s->context, &shape, &s->meshes[0]);
     double detail = sqrt(o->solid_triangles / 6000.0);
     detail = fmin(fmax(detail, 0.3), 8);
-    status = status ? status : critter_create(s->context, detail, &raw);
+    if (!status)
+        status = critter_create(s->context, detail, &raw);
     if (!status) {
         abut_box b = abut_mesh_bounds(raw);
         vec middle = vec_scale(vec_add(b.lo, b.hi), 0.5);
@@ -176,12 +177,13 @@ static abut_status make_sleeve(scene *s, const scene_options *o) {
     abut_status status =
         make_tube(s->context, around, along, SLEEVE_LENGTH, sleeve_radius, false, &raw);
     abut_pose aside = {{0, 0, 0, 0}, {SLEEVE_SHIFT, 0, 0}};
-    status = status ? status : abut_mesh_transform(raw, 1, aside, &s->meshes[0]);
+    if (!status)
+        status = abut_mesh_transform(raw, 1, aside, &s->meshes[0]);
     abut_mesh_destroy(raw);
     divide(o->solid_triangles, ROD_RADIUS, ROD_LENGTH, &around, &along);
-    return status
-               ? status
-               : make_tube(s->context, around, along, ROD_LENGTH, rod_radius, true, &s->meshes[1]);
+    if (status)
+        return status;
+    return make_tube(s->context, around, along, ROD_LENGTH, rod_radius, true, &s->meshes[1]);
 }
 
 static abut_status make_sheet(scene *s, const scene_options *o) {
@@ -195,9 +197,12 @@ static abut_status make_sheet(scene *s, const scene_options *o) {
     abut_status status = abut_shape_create(s->context, &sheet, &raw);
     /* not aligned with the board, and slightly above it */
     abut_pose over = {{0, 0, 0.2, 1}, {0, 0, BOARD_THICK / 2 + 0.03}};
-    status = status ? status : abut_mesh_transform(raw, 1, over, &s->meshes[0]);
+    if (!status)
+        status = abut_mesh_transform(raw, 1, over, &s->meshes[0]);
     abut_mesh_destroy(raw);
-    return status ? status : abut_shape_create(s->context, &board, &s->meshes[1]);
+    if (status)
+        return status;
+    return abut_shape_create(s->context, &board, &s->meshes[1]);
 }
 
 /* ---- characters ---- */
@@ -279,7 +284,9 @@ static abut_status make_body(scene *s) {
     abut_status status = pose_at(s, 0);
     abut_mesh_input input = abut_mesh_input_doubles(s->solid_end, count, abut_mesh_indices(rest),
                                                     abut_mesh_triangle_count(rest));
-    return status ? status : abut_mesh_create(s->context, &input, &s->meshes[1]);
+    if (status)
+        return status;
+    return abut_mesh_create(s->context, &input, &s->meshes[1]);
 }
 
 /* A garment of about as many triangles, its vertices as floats. */
@@ -329,9 +336,10 @@ static abut_status skin_at(scene *s, double time) {
     abut_status status = bones_at(s, time);
     if (!status && s->skinner)
         return abut_character_skinner_run(s->skinner, s->bones, NULL, body_now(s));
-    return status ? status
-                  : abut_character_skin(s->character, s->bones, ABUT_CHARACTER_SKINNING_LINEAR,
-                                        s->solid_end);
+    if (status)
+        return status;
+    return abut_character_skin(s->character, s->bones, ABUT_CHARACTER_SKINNING_LINEAR,
+                               s->solid_end);
 }
 
 static abut_status make_fields(scene *s, const scene_options *o) {
@@ -347,9 +355,15 @@ static abut_status make_fields(scene *s, const scene_options *o) {
         if (!status)
             status = abut_buffer_create(s->device, s->solid_vertices * sizeof(vec), &s->skinned);
     }
-    status = status ? status : skin_at(s, 0);
-    status = status ? status : abut_radial_set_positions(s->radial, s->bones, body_now(s));
-    return status ? status : cloth_add_radial(s->cloth, s->radial);
+    if (status)
+        return status;
+    status = skin_at(s, 0);
+    if (status)
+        return status;
+    status = abut_radial_set_positions(s->radial, s->bones, body_now(s));
+    if (status)
+        return status;
+    return cloth_add_radial(s->cloth, s->radial);
 }
 
 /* Attaches the pins of the garment to the body. */
@@ -358,8 +372,10 @@ static abut_status hold_garment(scene *s, double stiffness) {
     const uint32_t *pins = abut_garment_pins(s->garment, &count);
     cloth_hold *holds = abut_context_allocate(s->context, count, sizeof *holds);
     abut_status status = holds ? ABUT_OK : ABUT_ERROR_MEMORY;
-    status = status ? status : cloth_bind(s->cloth, pins, count, stiffness, holds);
-    status = status ? status : cloth_add_holds(s->cloth, holds, count);
+    if (!status)
+        status = cloth_bind(s->cloth, pins, count, stiffness, holds);
+    if (!status)
+        status = cloth_add_holds(s->cloth, holds, count);
     abut_context_free(s->context, holds);
     return status;
 }
@@ -377,9 +393,12 @@ static abut_status dress(scene *s, const scene_options *o, const cloth_options *
         s->meshes[0] = NULL;
         s->garment = NULL;
         status = make_garment(s, o, ease);
-        status = status ? status : cloth_create(s->context, s->meshes[0], of_cloth, &s->cloth);
-        status = status ? status : cloth_add_solid(s->cloth, s->meshes[1]);
-        status = status ? status : cloth_is_free(s->cloth, &is_free);
+        if (!status)
+            status = cloth_create(s->context, s->meshes[0], of_cloth, &s->cloth);
+        if (!status)
+            status = cloth_add_solid(s->cloth, s->meshes[1]);
+        if (!status)
+            status = cloth_is_free(s->cloth, &is_free);
     }
     if (!status && !is_free)
         status =
@@ -387,7 +406,9 @@ static abut_status dress(scene *s, const scene_options *o, const cloth_options *
                                                 "upright at rest, arms apart");
     if (!status && o->radial)
         status = make_fields(s, o);
-    return status ? status : hold_garment(s, 50);
+    if (status)
+        return status;
+    return hold_garment(s, 50);
 }
 
 /* ---- motion ---- */
@@ -511,7 +532,9 @@ static abut_status prepare(scene *s, const scene_options *o) {
         s->solid[i] = vec_add(abut_mesh_local_origin(s->meshes[1]),
                               abut_mesh_local_positions(s->meshes[1])[i]);
     status = cloth_create(s->context, s->meshes[0], &of_cloth, &s->cloth);
-    return status ? status : cloth_add_solid(s->cloth, s->meshes[1]);
+    if (status)
+        return status;
+    return cloth_add_solid(s->cloth, s->meshes[1]);
 }
 
 abut_status scene_create(abut_context *context, const scene_options *options, scene **made) {
@@ -564,11 +587,13 @@ static abut_status radial_step(scene *s, cloth_report *report) {
         double start = now();
         status = skin_at(s, s->time + seconds);
         double skinned = now();
-        status = status ? status : abut_radial_set_positions(s->radial, s->bones, body_now(s));
+        if (!status)
+            status = abut_radial_set_positions(s->radial, s->bones, body_now(s));
         if (s->windy)
             cloth_set_wind(s->cloth, wind_at(s, s->time));
         double updated = now();
-        status = status ? status : cloth_step_from(s->cloth, seconds, body_now(s), &one);
+        if (!status)
+            status = cloth_step_from(s->cloth, seconds, body_now(s), &one);
         if (status)
             break;
         s->parts.skin += skinned - start;
@@ -620,11 +645,12 @@ abut_status scene_depth(const scene *s, double *depth) {
     abut_array points = abut_array_host(cloth_positions(s->cloth));
     abut_nearest *answers = abut_context_allocate(s->context, count, sizeof *answers);
     abut_status status = answers ? cloth_mesh(s->cloth, 1, &body) : ABUT_ERROR_MEMORY;
-    status = status ? status : abut_bvh_create(body, NULL, &bvh);
-    status = status ? status : abut_sign_prepare(bvh, NULL);
-    status = status
-                 ? status
-                 : abut_sign_nearest_batch(bvh, points, count, HUGE_VAL, abut_array_host(answers));
+    if (!status)
+        status = abut_bvh_create(body, NULL, &bvh);
+    if (!status)
+        status = abut_sign_prepare(bvh, NULL);
+    if (!status)
+        status = abut_sign_nearest_batch(bvh, points, count, HUGE_VAL, abut_array_host(answers));
     double deepest = 0;
     for (uint32_t i = 0; i < count && !status; i++)
         deepest = fmax(deepest, -answers[i].distance);

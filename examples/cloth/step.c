@@ -22,10 +22,12 @@ static abut_status prepare(cloth *c) {
     abut_status status = c->end ? ABUT_OK : ABUT_ERROR_MEMORY;
     if (!status && !c->patches.patches)
         status = cloth_cut(c);
-    status = status ? status : cloth_find_held(c);
+    if (!status)
+        status = cloth_find_held(c);
     if (!status && !c->radial)
         status = cloth_prepare_impacts(c);
-    status = status ? status : c->backend->prepare(c);
+    if (!status)
+        status = c->backend->prepare(c);
     c->is_prepared = !status;
     return status;
 }
@@ -74,12 +76,16 @@ static abut_status plan(cloth *c, double seconds, abut_array solid_end, cloth_re
     const double start = cloth_clock();
     c->totals = (cloth_totals){.thinnest = cloth_bits_of(c->search.range)};
     abut_status status = c->backend->begin(c, solid_end);
-    status = status ? status : cloth_find_contacts(c, seconds, solid_end);
+    if (!status)
+        status = cloth_find_contacts(c, seconds, solid_end);
     const double found = cloth_clock();
-    status = status ? status : c->backend->advance(c, seconds);
+    if (!status)
+        status = c->backend->advance(c, seconds);
     report->search = found - start;
     report->dynamics = cloth_clock() - found;
-    return status ? status : check_totals(c);
+    if (status)
+        return status;
+    return check_totals(c);
 }
 
 /* The end is the start of the next step. */

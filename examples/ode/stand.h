@@ -1,9 +1,10 @@
-/* Stacks, walls, thin plates, a fast ball, dominoes and a bowl full of mixed bodies in the Open
- * Dynamics Engine, with contacts from exact geometry, which a world (abut_world_contacts,
- * abut_world_sweep) computes.
+/* Stacks, walls, thin plates, a fast ball, dominoes and bodies that fall into a bowl in the Open
+ * Dynamics Engine. Contacts come from exact geometry, which a world (abut_world_contacts,
+ * abut_world_sweep) computes; in two scenes from distance fields, which are a geometry class of ODE
+ * (abut_ode.h); or from ODE's own colliders of triangle meshes.
  *
- * Everything is a triangle mesh, including the floor. This is all that an engine needs: see
- * stand.c, "contacts". */
+ * Everything is a triangle mesh, including the floor, except one plane. This is all that an engine
+ * needs: see stand.c, "contacts". */
 #ifndef STAND_H
 #define STAND_H
 
@@ -17,17 +18,21 @@ typedef enum stand_kind {
     STAND_PLATES,   /* plates of 0.005 that fall on each other */
     STAND_SHOT,     /* a ball of 0.05 at 100 m/s onto a plate of 0.002 */
     STAND_DOMINOES, /* a row of bricks on end; the first is pushed */
-    STAND_BOWL      /* cubes, plates, rings, letters and critters fall into a bowl */
+    STAND_BOWL,     /* cubes, plates, rings, letters and critters fall into a bowl */
+    STAND_DROP,     /* teapots, rings and critters with distance fields fall into a bowl */
+    STAND_PLANE     /* or on a plane of ODE */
 } stand_kind;
 
 typedef struct stand_options {
     stand_kind kind;
     fit_scene *scene; /* instead of a kind and bodies; has its own observer */
-    bool own;         /* contacts of ODE's own colliders of triangle meshes; only with `scene` */
-    uint32_t bodies;  /* rows of the wall. 0 = 10 cubes, 5 rows, 4 plates, 12 dominoes, 100 */
-    double seconds;   /* 0 = stand_seconds() */
-    bool quick;       /* ODE's iterative solver instead of its exact one; always for the bowl */
-    uint32_t seed;    /* for small offsets of positions */
+    bool own;         /* contacts of ODE's own colliders; only with `scene`, in the bowl with fields
+                         and on the plane */
+    uint32_t bodies; /* rows of the wall. 0 = 10 cubes, 5 rows, 4 plates, 12 dominoes, 100; 1 on the
+                        plane */
+    double seconds;  /* 0 = stand_seconds() */
+    bool quick;      /* ODE's iterative solver instead of its exact one; always from the bowl on */
+    uint32_t seed;   /* for small offsets of positions */
     /* Called with the poses of bodies, 60 times per second; returning false ends the run with
      * ABUT_ERROR_CANCELLED. */
     bool (*frame)(void *user, double time, const abut_pose *poses, abut_mesh *const *meshes,
@@ -37,12 +42,12 @@ typedef struct stand_options {
 
 typedef struct stand_result {
     uint32_t bodies;
-    double seconds, wall, collide; /* collide: part of the wall time, for contacts */
+    double seconds, wall, collide; /* simulated; of the steps; of that for contacts */
     double contacts;               /* per step */
     double tilt, tilt_end;         /* degrees: largest at any time, and at the end */
     double drift;                  /* largest sideways distance between start and end */
     double sunk, sunk_end; /* largest penetration depth relative to the body's size: after the first
-                              second, and at the end */
+                              second, and at the end; by exact contacts in all cases */
     double energy;         /* kinetic, at the end */
     double energy_growth;  /* of total energy, including potential energy: the largest in a tenth of
                               a second, relative to the initial one */

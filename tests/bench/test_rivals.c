@@ -124,7 +124,9 @@ static abut_status run(abut_context *context, const scene *s, rival_kind kind, a
     if (!status && !finished)
         assert_true(rival_bytes(r) > 0);
     rival_destroy(r);
-    return status ? status : finished;
+    if (status)
+        return status;
+    return finished;
 }
 
 /* The deepest of all, and how many were inside before. */

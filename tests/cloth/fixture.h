@@ -12,6 +12,14 @@
 #include <math.h>
 #include <stdlib.h>
 
+/* The next call of a sequence that ends at the first failure, but releases what it has created: for
+ * tests that make each allocation fail. */
+#define NEXT(call)           \
+    do                       \
+        if (!status)         \
+            status = (call); \
+    while (0)
+
 #define BALL_CELL 0.05
 #define assert_close(a, b, most) assert_true(fabs((a) - (b)) <= (most))
 
@@ -33,7 +41,7 @@ static inline abut_status create_shape(abut_context *context, abut_shape_kind ki
     shape.segments = segments;
     shape.rings = rings;
     abut_status status = abut_shape_create(context, &shape, &raw);
-    status = status ? status : abut_mesh_transform(raw, scale, to, mesh);
+    NEXT(abut_mesh_transform(raw, scale, to, mesh));
     abut_mesh_destroy(raw);
     return status;
 }
@@ -84,7 +92,9 @@ static inline abut_status make_ball(abut_context *context, double radius, abut_d
     options.axis_count = 1;
     options.device = device;
     abut_status status = abut_shape_create(context, &shape, mesh);
-    return status ? status : abut_radial_create_mesh(*mesh, 1, &options, radial);
+    if (status)
+        return status;
+    return abut_radial_create_mesh(*mesh, 1, &options, radial);
 }
 
 /* The ball's vertices and its bone, shifted. */

@@ -341,7 +341,7 @@ static abut_status run_small(abut_context *context, void *data) {
     abut_status status = scene_create(context, &options, &s);
     for (int i = 0; i < 2 && !status; i++)
         status = scene_step(s, &report);
-    status = status ? status : cloth_is_free(scene_cloth(s), &answer);
+    NEXT(cloth_is_free(scene_cloth(s), &answer));
     scene_destroy(s);
     return status;
 }

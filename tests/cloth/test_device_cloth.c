@@ -243,11 +243,11 @@ static abut_status run_small(abut_context *context, void *data) {
     cloth *c = NULL;
     (void)data;
     abut_status status = make_sheet(context, 3, 1, vec_of(0, 0, 0), &sheet);
-    status = status ? status : create_shape(context, ABUT_SHAPE_BOX, 1, 1, 1, above, &box);
-    status = status ? status : cloth_create(context, sheet, &options, &c);
-    status = status ? status : cloth_add_solid(c, box);
-    status = status ? status : cloth_add_holds(c, &pulled, 1);
-    status = status ? status : step_twice(c);
+    NEXT(create_shape(context, ABUT_SHAPE_BOX, 1, 1, 1, above, &box));
+    NEXT(cloth_create(context, sheet, &options, &c));
+    NEXT(cloth_add_solid(c, box));
+    NEXT(cloth_add_holds(c, &pulled, 1));
+    NEXT(step_twice(c));
     cloth_destroy(c);
     abut_mesh_destroy(sheet);
     abut_mesh_destroy(box);

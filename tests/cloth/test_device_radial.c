@@ -20,14 +20,14 @@ static abut_status make_fallen(abut_context *context, const cloth_options *optio
     const uint32_t held[HOLDS] = {0, 1, segments};
     cloth_hold holds[HOLDS];
     abut_status status = make_ball(context, 0.3, options->device, &f->ball, &f->radial);
-    status = status ? status : make_sheet(context, segments, 1, vec_of(0, 0, 0.33), &f->sheet);
-    status = status ? status : cloth_create(context, f->sheet, options, &f->c);
-    status = status ? status : cloth_add_solid(f->c, f->ball);
-    status = status ? status : cloth_add_radial(f->c, f->radial);
-    status = status ? status : cloth_bind(f->c, held, HOLDS, 20, holds);
+    NEXT(make_sheet(context, segments, 1, vec_of(0, 0, 0.33), &f->sheet));
+    NEXT(cloth_create(context, f->sheet, options, &f->c));
+    NEXT(cloth_add_solid(f->c, f->ball));
+    NEXT(cloth_add_radial(f->c, f->radial));
+    NEXT(cloth_bind(f->c, held, HOLDS, 20, holds));
     holds[0].stiffness = 0;
     holds[2].triangle = ABUT_NONE;
-    status = status ? status : cloth_add_holds(f->c, holds, HOLDS);
+    NEXT(cloth_add_holds(f->c, holds, HOLDS));
     if (!status && buffered)
         status = abut_buffer_create(options->device, BALL_ROOM * sizeof(vec), &f->body);
     return status;
@@ -48,16 +48,18 @@ static abut_status move_ball(fallen *f, int frame, vec *to) {
     abut_status status = ABUT_OK;
     if (f->body)
         status = abut_buffer_write(f->body, 0, to, abut_mesh_vertex_count(f->ball) * sizeof(vec));
-    return status ? status : abut_radial_set_positions(f->radial, &bone, body);
+    if (status)
+        return status;
+    return abut_radial_set_positions(f->radial, &bone, body);
 }
 
 static abut_status step_on(fallen *f, int frame, cloth_report *report) {
     vec to[BALL_ROOM];
     abut_status status = move_ball(f, frame, to);
     abut_array body = f->body ? abut_array_buffer(f->body) : abut_array_host(to);
-    return status
-               ? status
-               : cloth_step_from(f->c, 1.0 / 60, frame == 3 ? abut_array_host(NULL) : body, report);
+    if (status)
+        return status;
+    return cloth_step_from(f->c, 1.0 / 60, frame == 3 ? abut_array_host(NULL) : body, report);
 }
 
 /* With and without self-collision, pressure, wind; the body on the host or in a buffer. Several

@@ -160,11 +160,11 @@ static abut_status run_small(abut_context *context, void *data) {
     vec to[200];
     (void)data;
     abut_status status = make_sheet(context, 3, 1, vec_of(0, 0, 0.3), &sheet);
-    status = status ? status : make_ball(context, 0.2, NULL, &ball, &radial);
-    status = status ? status : cloth_create(context, sheet, &options, &c);
-    status = status ? status : cloth_add_solid(c, ball);
-    status = status ? status : cloth_add_radial(c, radial);
-    status = status ? status : cloth_add_holds(c, &pulled, 1);
+    NEXT(make_ball(context, 0.2, NULL, &ball, &radial));
+    NEXT(cloth_create(context, sheet, &options, &c));
+    NEXT(cloth_add_solid(c, ball));
+    NEXT(cloth_add_radial(c, radial));
+    NEXT(cloth_add_holds(c, &pulled, 1));
     for (int i = 0; i < 2 && !status; i++) {
         const abut_character_matrix bone = ball_at(ball, vec_of(0, 0, 0.05 * i), to);
         status = abut_radial_set_positions(radial, &bone, abut_array_host(to));
@@ -173,8 +173,8 @@ static abut_status run_small(abut_context *context, void *data) {
         memcpy(velocity, c->velocity, sizeof velocity);
         uint32_t moved;
         double deepest;
-        status = status ? status : cloth_leave_solid(c, 0.1, &moved, &deepest);
-        status = status ? status : cloth_step(c, 1.0 / 60, to, &report);
+        NEXT(cloth_leave_solid(c, 0.1, &moved, &deepest));
+        NEXT(cloth_step(c, 1.0 / 60, to, &report));
         if (status) {
             assert_memory_equal(before, cloth_positions(c), sizeof before);
             assert_memory_equal(velocity, c->velocity, sizeof velocity);

@@ -6,7 +6,7 @@
 #include "rational.h"
 #include "sweep_referee.h"
 
-#include "../../bench/sweep_naive.h"
+#include "sweep_naive.h"
 
 #include <math.h>
 #include <stdlib.h>

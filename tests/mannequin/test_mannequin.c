@@ -216,8 +216,10 @@ static abut_status weigh(abut_context *context, void *data) {
     abut_character_clip clips[FIGURE_CLIPS];
     shape.segments = 1;
     abut_status status = abut_shape_create(context, &shape, &box);
-    status = status ? status : abuti_figure_weights(data, box, bones, weights);
-    status = status ? status : abuti_figure_clips(data, &pool, clips);
+    if (!status)
+        status = abuti_figure_weights(data, box, bones, weights);
+    if (!status)
+        status = abuti_figure_clips(data, &pool, clips);
     abuti_character_release(&pool);
     abut_mesh_destroy(box);
     return status;

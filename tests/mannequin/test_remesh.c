@@ -131,7 +131,8 @@ static abut_status remesh_in(abut_context *context, void *data) {
     (void)data;
     shape.segments = 3;
     abut_status status = abut_shape_create(context, &shape, &box);
-    status = status ? status : abuti_mesh_remesh(box, "test", &how, &made);
+    if (!status)
+        status = abuti_mesh_remesh(box, "test", &how, &made);
     abut_mesh_destroy(made);
     abut_mesh_destroy(box);
     return status;

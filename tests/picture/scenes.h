@@ -114,9 +114,11 @@ static inline abut_status add_everything(abut_picture *picture) {
     abut_status status = abut_picture_add_mesh(picture, first, at_home, &style);
     style.triangle_colour = colours;
     style.smooth = false;
-    status = status ? status : abut_picture_add_mesh(picture, second, at_home, &style);
+    if (!status)
+        status = abut_picture_add_mesh(picture, second, at_home, &style);
     style = painted(0.2f, 0.6f, 0.3f, 0.5f);
-    status = status ? status : abut_picture_add_mesh(picture, third, at_home, &style);
+    if (!status)
+        status = abut_picture_add_mesh(picture, third, at_home, &style);
     abut_mesh_destroy(first);
     abut_mesh_destroy(second);
     abut_mesh_destroy(third);

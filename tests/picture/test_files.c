@@ -304,9 +304,12 @@ static abut_status draw_and_write(abut_context *context, void *data) {
     options.ground = true;
     AUTO(picture) picture = NULL;
     abut_status status = abut_picture_create(context, &options, &picture);
-    status = status ? status : add_everything(picture);
-    status = status ? status : abut_picture_write(picture, data);
-    return status;
+    if (status)
+        return status;
+    status = add_everything(picture);
+    if (status)
+        return status;
+    return abut_picture_write(picture, data);
 }
 
 TEST(every_allocation_may_fail) {
@@ -329,7 +332,8 @@ TEST_THREADS(workers_may_run_out_of_memory) {
         options.height = H;
         abut_picture *picture = NULL;
         abut_status status = abut_picture_create(context, &options, &picture);
-        status = status ? status : abut_picture_render(picture, sizeof pixels, pixels);
+        if (!status)
+            status = abut_picture_render(picture, sizeof pixels, pixels);
         abut_picture_destroy(picture);
         abut_context_destroy(context);
         assert_int_equal(0, memory.live_count);

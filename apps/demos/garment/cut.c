@@ -8,28 +8,26 @@
 #include "garment/garment.h"
 
 #include "mannequin/remesh.h"
-#include "mesh/marching_cubes.h"
 
 #include <math.h>
 
 typedef struct piece_builder {
+    figure_level surface;
     const garment_body *body;
     const garment_piece *piece;
-    vec3 origin;
-    double cell;
-    uint32_t count[3];
 } piece_builder;
 
 /* ---- functions of space ---- */
 
-static double level_at(const piece_builder *t, vec3 p) {
+static double level_at(const figure_level *surface, vec3 p) {
+    const piece_builder *t = (const piece_builder *)surface;
     abut_field_value value;
     const garment_piece *piece = t->piece;
     /* Cubic near the surface, where the gradient has to be continuous. */
     if (abut_field_evaluate(t->body->field, p, ABUT_INTERPOLATION_LINEAR, &value) ||
-        (fabs(value.distance - piece->ease) < 3 * t->cell &&
+        (fabs(value.distance - piece->ease) < 3 * t->surface.cell &&
          abut_field_evaluate(t->body->field, p, ABUT_INTERPOLATION_CUBIC, &value)))
-        return t->cell;
+        return t->surface.cell;
     double d = value.distance - piece->ease;
     return piece->has_skirt
                ? figure_smooth_min(d, abuti_part_distance(&piece->skirt, p), piece->skirt_blend)
@@ -78,53 +76,15 @@ static double clip_at(const piece_builder *t, vec3 p) {
         cut = fmax(cut, fmin(piece->slit - aside, ahead));
     if (piece->back)
         cut = fmax(cut, ahead - v3_dot(v3_sub(b->neck, b->hips), b->forward));
-    return cut <= 0 && is_bare(t, p) ? t->cell : cut;
-}
-
-static vec3 project_to_level(void *data, vec3 p) {
-    const piece_builder *t = data;
-    double h = 0.1 * t->cell;
-    for (int i = 0; i < 2; i++) {
-        double d = level_at(t, p);
-        if (fabs(d) < 0.01 * t->cell || fabs(d) > 4 * t->cell)
-            break;
-        vec3 slope = v3(level_at(t, v3(p.x + h, p.y, p.z)) - level_at(t, v3(p.x - h, p.y, p.z)),
-                        level_at(t, v3(p.x, p.y + h, p.z)) - level_at(t, v3(p.x, p.y - h, p.z)),
-                        level_at(t, v3(p.x, p.y, p.z + h)) - level_at(t, v3(p.x, p.y, p.z - h)));
-        p = v3_along(p, -d, v3_normalise(slope));
-    }
-    return p;
+    return cut <= 0 && is_bare(t, p) ? t->surface.cell : cut;
 }
 
 /* ---- the surface ---- */
 
-typedef struct layer_job {
-    const piece_builder *t;
-    uint32_t k;
-    float *values;
-} layer_job;
-
-static void fill_rows(void *data, size_t chunk, size_t begin, size_t end) {
-    const layer_job *job = data;
-    const piece_builder *t = job->t;
-    float *to = job->values + begin * t->count[0];
-    (void)chunk;
-    for (size_t j = begin; j < end; j++)
-        for (uint32_t i = 0; i < t->count[0]; i++)
-            *to++ =
-                (float)level_at(t, v3_add(t->origin, v3_scale(v3(i, (double)j, job->k), t->cell)));
-}
-
-static abut_status fill_layer(void *data, uint32_t k, float *values) {
-    layer_job job = {data, k, values};
-    abuti_parallel_for(job.t->body->context, job.t->count[1], 8, fill_rows, &job);
-    return ABUT_OK;
-}
-
 static abut_status extract_level(piece_builder *t, abut_mesh **mesh) {
     const garment_body *b = t->body;
     box3 box = b->mesh->bounds;
-    double margin = t->piece->ease + 4 * t->cell;
+    double margin = t->piece->ease + 4 * t->surface.cell;
     if (t->piece->has_skirt) {
         const figure_part *s = &t->piece->skirt;
         vec3 ends[2] = {s->a, v3_add(s->a, s->along)};
@@ -135,16 +95,11 @@ static abut_status extract_level(piece_builder *t, abut_mesh **mesh) {
         }
     }
     vec3 m = v3(margin, margin, margin), extent = v3_add(v3_sub(box.hi, box.lo), v3_scale(m, 2));
-    t->origin = v3_sub(box.lo, m);
-    t->count[0] = (uint32_t)(extent.x / t->cell) + 2;
-    t->count[1] = (uint32_t)(extent.y / t->cell) + 2;
-    t->count[2] = (uint32_t)(extent.z / t->cell) + 2;
-    const abuti_isosurface_grid levels = {.count = {t->count[0], t->count[1], t->count[2]},
-                                          .origin = t->origin,
-                                          .cell = t->cell,
-                                          .layer = fill_layer,
-                                          .data = t};
-    return abuti_isosurface_extract(b->context, b->who, &levels, mesh);
+    t->surface.origin = v3_sub(box.lo, m);
+    t->surface.count[0] = (uint32_t)(extent.x / t->surface.cell) + 2;
+    t->surface.count[1] = (uint32_t)(extent.y / t->surface.cell) + 2;
+    t->surface.count[2] = (uint32_t)(extent.z / t->surface.cell) + 2;
+    return abuti_level_extract(b->context, b->who, &t->surface, mesh);
 }
 
 /* ---- clipping ---- */
@@ -154,30 +109,10 @@ typedef struct clip {
     const abut_mesh *mesh;
     double *clip_values; /* of vertices */
     uint32_t *numbers;   /* new indices of vertices that stay */
-    sort_key *edges;     /* clipped edges by their ends; the value is the new vertex */
-    const sort_key *sorted;
-    size_t edge_count;
     vec3 *positions;
     uint32_t *indices;
     size_t vertex_count, triangle_count;
 } clip;
-
-static uint64_t edge_key(uint32_t a, uint32_t b) {
-    return a < b ? (uint64_t)a << 32 | b : (uint64_t)b << 32 | a;
-}
-
-static uint32_t find_edge_vertex(const clip *c, uint32_t a, uint32_t b) {
-    size_t low = 0, high = c->edge_count;
-    uint64_t key = edge_key(a, b);
-    while (low < high) {
-        size_t middle = (low + high) / 2;
-        if (c->sorted[middle].key < key)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return c->sorted[low].value;
-}
 
 static void add_triangle(clip *c, uint32_t a, uint32_t b, uint32_t d) {
     uint32_t *to = c->indices + 3 * c->triangle_count++;
@@ -186,19 +121,19 @@ static void add_triangle(clip *c, uint32_t a, uint32_t b, uint32_t d) {
 
 static abut_status prepare_clip(clip *c, const piece_builder *t) {
     const abut_mesh *mesh = c->mesh;
-    size_t corners = 3 * (size_t)mesh->triangle_count;
+    size_t triangles = mesh->triangle_count;
     c->clip_values = abuti_allocate(c->context, mesh->vertex_count, sizeof *c->clip_values);
     c->numbers = abuti_allocate(c->context, mesh->vertex_count, sizeof *c->numbers);
-    c->edges = abuti_allocate(c->context, 2 * corners, sizeof *c->edges);
-    c->positions = abuti_allocate(c->context, mesh->vertex_count + corners, sizeof *c->positions);
-    c->indices = abuti_allocate(c->context, 2 * corners, sizeof *c->indices);
-    if (!c->clip_values || !c->numbers || !c->edges || !c->positions || !c->indices)
+    c->positions =
+        abuti_allocate(c->context, mesh->vertex_count + 2 * triangles, sizeof *c->positions);
+    c->indices = abuti_allocate(c->context, 6 * triangles, sizeof *c->indices);
+    if (!c->clip_values || !c->numbers || !c->positions || !c->indices)
         return ABUT_ERROR_MEMORY;
     for (uint32_t v = 0; v < mesh->vertex_count; v++) {
         vec3 p = abuti_mesh_position(mesh, v);
         double cut = clip_at(t, p);
-        c->clip_values[v] =
-            fabs(cut) < 0.05 * t->cell ? 0.05 * t->cell : cut; /* avoids tiny triangles */
+        c->clip_values[v] = fabs(cut) < 0.05 * t->surface.cell ? 0.05 * t->surface.cell
+                                                               : cut; /* avoids tiny triangles */
         c->numbers[v] = ABUT_NONE;
         if (c->clip_values[v] <= 0) {
             c->numbers[v] = (uint32_t)c->vertex_count;
@@ -208,27 +143,13 @@ static abut_status prepare_clip(clip *c, const piece_builder *t) {
     return ABUT_OK;
 }
 
-static void clip_edges(clip *c) {
-    const abut_mesh *mesh = c->mesh;
-    size_t unique = 0;
-    for (size_t h = 0; h < 3 * (size_t)mesh->triangle_count; h++) {
-        uint32_t a = mesh->indices[h], b = mesh->indices[h % 3 == 2 ? h - 2 : h + 1];
-        if ((c->clip_values[a] <= 0) != (c->clip_values[b] <= 0))
-            c->edges[c->edge_count++] = (sort_key){edge_key(a, b), 0};
-    }
-    sort_key *sorted =
-        abuti_sort_by_key(c->edges, c->edges + 3 * (size_t)mesh->triangle_count, c->edge_count);
-    for (size_t i = 0; i < c->edge_count; i++) {
-        if (unique && sorted[unique - 1].key == sorted[i].key)
-            continue;
-        uint32_t a = (uint32_t)(sorted[i].key >> 32), b = (uint32_t)sorted[i].key;
-        double share = c->clip_values[a] / (c->clip_values[a] - c->clip_values[b]);
-        c->positions[c->vertex_count] =
-            v3_lerp(abuti_mesh_position(mesh, a), abuti_mesh_position(mesh, b), share);
-        sorted[unique++] = (sort_key){sorted[i].key, (uint32_t)c->vertex_count++};
-    }
-    c->sorted = sorted;
-    c->edge_count = unique;
+/* Adds the vertex at which an edge is clipped: for both of its triangles at the same position. */
+static uint32_t clip_edge(clip *c, uint32_t a, uint32_t b) {
+    const uint32_t low = a < b ? a : b, high = a < b ? b : a;
+    const double share = c->clip_values[low] / (c->clip_values[low] - c->clip_values[high]);
+    c->positions[c->vertex_count] =
+        v3_lerp(abuti_mesh_position(c->mesh, low), abuti_mesh_position(c->mesh, high), share);
+    return (uint32_t)c->vertex_count++;
 }
 
 static void clip_triangles(clip *c) {
@@ -246,7 +167,7 @@ static void clip_triangles(clip *c) {
             if ((c->clip_values[v[i]] <= 0) == (inside == 1))
                 odd = i;
         uint32_t a = v[odd], b = v[(odd + 1) % 3], d = v[(odd + 2) % 3];
-        uint32_t ab = find_edge_vertex(c, a, b), ad = find_edge_vertex(c, a, d);
+        uint32_t ab = clip_edge(c, a, b), ad = clip_edge(c, a, d);
         if (inside == 1) {
             add_triangle(c, c->numbers[a], ab, ad);
         } else {
@@ -256,80 +177,63 @@ static void clip_triangles(clip *c) {
     }
 }
 
-/* Keeps the component with the most triangles. */
-static abut_status keep_largest_component(clip *c) {
-    uint32_t *parent = abuti_allocate(c->context, c->vertex_count, sizeof *parent);
-    uint32_t *size = abuti_allocate_zeroed(c->context, c->vertex_count, sizeof *size);
-    if (!parent || !size) {
-        ABUTI_RELEASE(c->context, parent, size);
-        return ABUT_ERROR_MEMORY;
+/* The component with the most triangles; splitting welds the clipped edges. */
+static abut_status keep_largest_component(const abut_mesh *mesh, abut_mesh **made) {
+    abut_mesh_list parts = {NULL, 0, 0};
+    abut_status status = abut_mesh_split(mesh, &parts);
+    if (status == ABUT_ERROR_BUFFER) {
+        parts.capacity = parts.count;
+        parts.list = abuti_allocate(mesh->context, (size_t)parts.count, sizeof *parts.list);
+        status = parts.list ? abut_mesh_split(mesh, &parts) : ABUT_ERROR_MEMORY;
     }
-    for (uint32_t v = 0; v < c->vertex_count; v++)
-        parent[v] = v;
-    for (size_t i = 0; i < 3 * c->triangle_count; i += 3) {
-        abuti_join(parent, c->indices[i], c->indices[i + 1]);
-        abuti_join(parent, c->indices[i], c->indices[i + 2]);
-    }
-    uint32_t best = 0;
-    for (size_t i = 0; i < 3 * c->triangle_count; i += 3) {
-        uint32_t root = abuti_root(parent, c->indices[i]);
-        if (++size[root] > size[best])
-            best = root;
-    }
-    size_t kept = 0;
-    for (size_t i = 0; i < c->triangle_count; i++)
-        if (abuti_root(parent, c->indices[3 * i]) == best)
-            memmove(c->indices + 3 * kept++, c->indices + 3 * i, 3 * sizeof *c->indices);
-    c->triangle_count = kept;
-    /* Removes vertices without triangles. */
-    size_t vertices = 0;
-    for (uint32_t v = 0; v < c->vertex_count; v++)
-        size[v] = ABUT_NONE;
-    for (size_t i = 0; i < 3 * kept; i++)
-        size[c->indices[i]] = 0;
-    for (uint32_t v = 0; v < c->vertex_count; v++)
-        if (size[v] == 0) {
-            size[v] = (uint32_t)vertices;
-            c->positions[vertices++] = c->positions[v];
-        }
-    for (size_t i = 0; i < 3 * kept; i++)
-        c->indices[i] = size[c->indices[i]];
-    c->vertex_count = vertices;
-    ABUTI_RELEASE(c->context, parent, size);
-    return ABUT_OK;
+    uint64_t largest = 0;
+    for (uint64_t i = 1; i < parts.count && !status; i++)
+        if (parts.list[i]->triangle_count > parts.list[largest]->triangle_count)
+            largest = i;
+    if (!status)
+        *made = abut_mesh_retain(parts.list[largest]);
+    for (uint64_t i = 0; i < parts.count && !status; i++)
+        abut_mesh_destroy(parts.list[i]);
+    abuti_release(mesh->context, parts.list);
+    return status;
 }
 
 static abut_status clip_mesh(const piece_builder *t, const abut_mesh *mesh, abut_mesh **made) {
     clip c = {.context = t->body->context, .mesh = mesh};
+    abut_mesh *clipped = NULL;
     abut_status status = prepare_clip(&c, t);
     if (!status) {
-        clip_edges(&c);
         clip_triangles(&c);
-        status = c.triangle_count ? keep_largest_component(&c)
-                                  : abuti_fail(ABUT_ERROR_ARGUMENT,
-                                               "%s: a piece of cloth is empty after clipping; the "
-                                               "body has unusual proportions",
-                                               t->body->who);
+        if (!c.triangle_count)
+            status = abuti_fail(ABUT_ERROR_ARGUMENT,
+                                "%s: a piece of cloth is empty after clipping; the body has "
+                                "unusual proportions",
+                                t->body->who);
     }
     if (!status) { /* the mesh takes ownership of the arrays */
         status = abuti_mesh_adopt(c.context, t->body->who, c.positions, c.vertex_count, c.indices,
-                                  c.triangle_count, made);
+                                  c.triangle_count, &clipped);
         c.positions = NULL;
         c.indices = NULL;
     }
-    ABUTI_RELEASE(c.context, c.clip_values, c.numbers, c.edges, c.positions, c.indices);
+    if (!status)
+        status = keep_largest_component(clipped, made);
+    abut_mesh_destroy(clipped);
+    ABUTI_RELEASE(c.context, c.clip_values, c.numbers, c.positions, c.indices);
     return status;
 }
 
 abut_status abuti_garment_create_piece(const garment_body *body, const garment_piece *piece,
                                        abut_mesh **mesh) {
-    piece_builder t = {.body = body, .piece = piece, .cell = 0.011 * body->scale};
+    piece_builder t = {.surface = {.level = level_at, .cell = 0.011 * body->scale},
+                       .body = body,
+                       .piece = piece};
     abut_mesh *whole = NULL, *rough = NULL;
     abut_status status = extract_level(&t, &whole);
     if (!status)
         status = clip_mesh(&t, whole, &rough);
     if (!status) {
-        const abuti_remesh how = {.project = project_to_level,
+        const abuti_remesh how = {.project = abuti_level_project,
                                   .data = &t,
                                   .vertices = piece->particles,
                                   .rounds = 8};

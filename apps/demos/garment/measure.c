@@ -170,7 +170,9 @@ abut_status abuti_garment_measure(const abut_character *character, const uint32_
     options.cell = 0.012 * b->scale;
     options.margin = 0.06 * b->scale;
     status = abut_bvh_create(b->mesh, NULL, &b->bvh);
-    return status ? status : abut_field_create_from(b->bvh, &options, &b->field);
+    if (status)
+        return status;
+    return abut_field_create_from(b->bvh, &options, &b->field);
 }
 
 void abuti_garment_release(garment_body *b) {

@@ -402,9 +402,11 @@ abut_status abuti_figure_clips(const figure *f, character_pool *pool,
                                abut_character_clip clips[FIGURE_CLIPS]) {
     memset(clips, 0, FIGURE_CLIPS * sizeof *clips);
     abut_status status = make_walk(f, pool, &clips[0]);
-    status =
-        status ? status : make_clip(f, pool, "jump", jump, sizeof jump / sizeof *jump, &clips[1]);
-    return status ? status
-                  : make_clip(f, pool, "gymnastics", gymnastics,
-                              sizeof gymnastics / sizeof *gymnastics, &clips[2]);
+    if (status)
+        return status;
+    status = make_clip(f, pool, "jump", jump, sizeof jump / sizeof *jump, &clips[1]);
+    if (status)
+        return status;
+    return make_clip(f, pool, "gymnastics", gymnastics, sizeof gymnastics / sizeof *gymnastics,
+                     &clips[2]);
 }

@@ -54,6 +54,21 @@ typedef struct figure {
 
 void abuti_figure_fill(figure *f, abut_character_figure kind);
 
+/* The surface where a function of space is 0; the function is negative inside, and is called on
+ * several threads. */
+typedef struct figure_level {
+    double (*level)(const struct figure_level *surface, vec3 p);
+    vec3 origin; /* of the grid that samples it */
+    double cell;
+    uint32_t count[3]; /* points of the grid */
+} figure_level;
+
+/* Extracts the surface from the grid. */
+abut_status abuti_level_extract(abut_context *context, const char *who, const figure_level *surface,
+                                abut_mesh **mesh);
+/* Projects a point near a surface, which is a figure_level, onto it: for abuti_remesh. */
+vec3 abuti_level_project(void *surface, vec3 p);
+
 /* Creates the closed surface of a figure. */
 abut_status abuti_figure_surface(abut_context *context, const char *who, const figure *f,
                                  uint32_t triangles, abut_mesh **mesh);

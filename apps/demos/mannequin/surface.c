@@ -21,11 +21,9 @@
 _Static_assert(FIGURE_PARTS <= 256, "lists have an unsigned char per part");
 
 typedef struct distance_grid {
+    figure_level surface; /* sampled by a fine grid */
     abut_context *context;
     const figure *f;
-    vec3 origin; /* of the grid */
-    double cell;
-    uint32_t count[3];    /* points of the fine grid */
     uint32_t boxes[3];    /* blocks of the grid */
     uint32_t *starts;     /* of each block in `lists` */
     unsigned char *lists; /* relevant parts */
@@ -76,7 +74,7 @@ static uint32_t list_parts(const figure *f, vec3 centre, double reach, unsigned 
 
 static abut_status list_parts_of_blocks(distance_grid *s) {
     size_t count = (size_t)s->boxes[0] * s->boxes[1] * s->boxes[2], used = 0, box = 0;
-    double side = BLOCK_CELLS * s->cell, reach = 0.8660254037844387 * side;
+    double side = BLOCK_CELLS * s->surface.cell, reach = 0.8660254037844387 * side;
     s->starts = abuti_allocate(s->context, count + 1, sizeof *s->starts);
     s->levels = abuti_allocate(s->context, count, sizeof *s->levels);
     if (!s->starts || !s->levels)
@@ -84,7 +82,8 @@ static abut_status list_parts_of_blocks(distance_grid *s) {
     for (uint32_t k = 0; k < s->boxes[2]; k++)
         for (uint32_t j = 0; j < s->boxes[1]; j++)
             for (uint32_t i = 0; i < s->boxes[0]; i++, box++) {
-                vec3 centre = v3_add(s->origin, v3_scale(v3(i + 0.5, j + 0.5, k + 0.5), side));
+                vec3 centre =
+                    v3_add(s->surface.origin, v3_scale(v3(i + 0.5, j + 0.5, k + 0.5), side));
                 double level;
                 if (abuti_grow(s->context, &s->lists, used, used + FIGURE_PARTS, 1, &s->list_room))
                     return ABUT_ERROR_MEMORY;
@@ -97,16 +96,18 @@ static abut_status list_parts_of_blocks(distance_grid *s) {
 }
 
 static size_t block_of(const distance_grid *s, vec3 p) {
-    double at[3] = {p.x - s->origin.x, p.y - s->origin.y, p.z - s->origin.z};
+    double at[3] = {p.x - s->surface.origin.x, p.y - s->surface.origin.y,
+                    p.z - s->surface.origin.z};
     size_t box[3];
     for (int i = 0; i < 3; i++) {
-        double index = at[i] / (BLOCK_CELLS * s->cell);
+        double index = at[i] / (BLOCK_CELLS * s->surface.cell);
         box[i] = (size_t)fmin(fmax(index, 0), s->boxes[i] - 1.0);
     }
     return (box[2] * s->boxes[1] + box[1]) * s->boxes[0] + box[0];
 }
 
-static double level_at(const distance_grid *s, vec3 p) {
+static double level_at(const figure_level *surface, vec3 p) {
+    const distance_grid *s = (const distance_grid *)surface;
     size_t box = block_of(s, p);
     uint32_t begin = s->starts[box], end = s->starts[box + 1];
     if (begin == end)
@@ -119,49 +120,68 @@ static double level_at(const distance_grid *s, vec3 p) {
     return d;
 }
 
-/* ---- callbacks of the isosurface and the remesher ---- */
+/* ---- surfaces of functions ---- */
 
 typedef struct layer_job {
-    const distance_grid *s;
+    const figure_level *surface;
     uint32_t k;
     float *values;
 } layer_job;
 
 static void fill_rows(void *data, size_t chunk, size_t begin, size_t end) {
     const layer_job *job = data;
-    const distance_grid *s = job->s;
+    const figure_level *s = job->surface;
     float *to = job->values + begin * s->count[0];
     (void)chunk;
     for (size_t j = begin; j < end; j++)
         for (uint32_t i = 0; i < s->count[0]; i++)
             *to++ =
-                (float)level_at(s, v3_add(s->origin, v3_scale(v3(i, (double)j, job->k), s->cell)));
+                (float)s->level(s, v3_add(s->origin, v3_scale(v3(i, (double)j, job->k), s->cell)));
 }
 
+typedef struct layer_source {
+    abut_context *context;
+    const figure_level *surface;
+} layer_source;
+
 static abut_status fill_layer(void *data, uint32_t k, float *values) {
-    layer_job job = {data, k, values};
-    abuti_parallel_for(job.s->context, job.s->count[1], 16, fill_rows, &job);
+    const layer_source *source = data;
+    layer_job job = {source->surface, k, values};
+    abuti_parallel_for(source->context, source->surface->count[1], 8, fill_rows, &job);
     return ABUT_OK;
 }
 
-static vec3 gradient_at(const distance_grid *s, vec3 p) {
-    double h = 0.05 * s->cell;
-    return v3_normalise(
-        v3(level_at(s, v3(p.x + h, p.y, p.z)) - level_at(s, v3(p.x - h, p.y, p.z)),
-           level_at(s, v3(p.x, p.y + h, p.z)) - level_at(s, v3(p.x, p.y - h, p.z)),
-           level_at(s, v3(p.x, p.y, p.z + h)) - level_at(s, v3(p.x, p.y, p.z - h))));
+abut_status abuti_level_extract(abut_context *context, const char *who, const figure_level *s,
+                                abut_mesh **mesh) {
+    layer_source source = {context, s};
+    const abuti_isosurface_grid levels = {.count = {s->count[0], s->count[1], s->count[2]},
+                                          .origin = s->origin,
+                                          .cell = s->cell,
+                                          .layer = fill_layer,
+                                          .data = &source};
+    return abuti_isosurface_extract(context, who, &levels, mesh);
 }
 
-static vec3 project_to_surface(void *data, vec3 p) {
-    const distance_grid *s = data;
+static vec3 gradient_at(const figure_level *s, vec3 p) {
+    double h = 0.05 * s->cell;
+    return v3_normalise(
+        v3(s->level(s, v3(p.x + h, p.y, p.z)) - s->level(s, v3(p.x - h, p.y, p.z)),
+           s->level(s, v3(p.x, p.y + h, p.z)) - s->level(s, v3(p.x, p.y - h, p.z)),
+           s->level(s, v3(p.x, p.y, p.z + h)) - s->level(s, v3(p.x, p.y, p.z - h))));
+}
+
+vec3 abuti_level_project(void *surface, vec3 p) {
+    const figure_level *s = surface;
     for (int i = 0; i < 2; i++) {
-        double d = level_at(s, p);
+        double d = s->level(s, p);
         if (fabs(d) < 0.01 * s->cell || fabs(d) > 8 * s->cell)
             break;
         p = v3_along(p, -d, gradient_at(s, p));
     }
     return p;
 }
+
+/* ---- the surface of a figure ---- */
 
 /* Edge length at a point, relative to the longest: proportional to the thickness of the part within
  * limits, and slowly growing with the distance from thin parts. */
@@ -190,33 +210,28 @@ static void choose_grid(distance_grid *s) {
         box = box_grow(box_grow(box, v3_add(p->a, reach)), v3_sub(p->a, reach));
         box = box_grow(box_grow(box, v3_add(b, reach)), v3_sub(b, reach));
     }
-    s->cell = s->f->height / HEIGHT_CELLS;
+    s->surface.cell = s->f->height / HEIGHT_CELLS;
     vec3 extent = v3_sub(box.hi, box.lo);
     const double sides[3] = {extent.x, extent.y, extent.z};
     for (int i = 0; i < 3; i++) {
-        s->boxes[i] = (uint32_t)ceil((sides[i] / s->cell + 4) / BLOCK_CELLS);
-        s->count[i] = BLOCK_CELLS * s->boxes[i] + 1;
+        s->boxes[i] = (uint32_t)ceil((sides[i] / s->surface.cell + 4) / BLOCK_CELLS);
+        s->surface.count[i] = BLOCK_CELLS * s->boxes[i] + 1;
     }
-    s->origin = v3_sub(box.lo, v3_scale(v3(1.5, 1.5, 1.5), s->cell));
+    s->surface.origin = v3_sub(box.lo, v3_scale(v3(1.5, 1.5, 1.5), s->surface.cell));
 }
 
 abut_status abuti_figure_surface(abut_context *context, const char *who, const figure *f,
                                  uint32_t triangles, abut_mesh **mesh) {
-    distance_grid s = {.context = context, .f = f};
+    distance_grid s = {.surface.level = level_at, .context = context, .f = f};
     abut_mesh *fine = NULL;
     choose_grid(&s);
     abut_status status = list_parts_of_blocks(&s);
     if (!status) {
-        const abuti_isosurface_grid levels = {.count = {s.count[0], s.count[1], s.count[2]},
-                                              .origin = s.origin,
-                                              .cell = s.cell,
-                                              .layer = fill_layer,
-                                              .data = &s};
-        status = abuti_isosurface_extract(context, who, &levels, &fine);
+        status = abuti_level_extract(context, who, &s.surface, &fine);
     }
     if (!status) {
         const abuti_remesh how = {.length = edge_length,
-                                  .project = project_to_surface,
+                                  .project = abuti_level_project,
                                   .data = &s,
                                   .triangles = triangles};
         status = abuti_mesh_remesh(fine, who, &how, mesh);

@@ -284,7 +284,7 @@ static inline uint32_t bin_next(bin_iterator *walk) {
 /* ---- coverage ---- */
 
 #define SAMPLES 16
-#define COVER_BITS 24 /* precision of corners, see cover.c */
+#define COVER_BITS 24 /* precision of corners */
 
 /* Sample positions within a pixel: Hammersley points, one in each row, each column and each square
  * of a 4 x 4 grid. */

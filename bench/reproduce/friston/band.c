@@ -253,14 +253,17 @@ static abut_status upload_grids(band_rival *b, const band_pair *pairs) {
     rival *r = &b->base;
     abut_status status = rival_put(r, RIVAL_CORNERS, abut_mesh_indices(r->rest), r->triangle_count,
                                    3 * sizeof(uint32_t));
-    status = status ? status : rival_put(r, RIVAL_PAIRS, pairs, b->pair_count, sizeof *pairs);
-    status = status ? status : rival_put(r, RIVAL_CELLS, NULL, b->cell_count, sizeof(word32));
+    if (!status)
+        status = rival_put(r, RIVAL_PAIRS, pairs, b->pair_count, sizeof *pairs);
+    if (!status)
+        status = rival_put(r, RIVAL_CELLS, NULL, b->cell_count, sizeof(word32));
     if (status || !r->there)
         return status;
     status = rival_put(r, RIVAL_GRIDS, NULL, b->grid_count, sizeof(band_grid));
-    return status ? status
-                  : abuti_staging_create(&r->queue, (size_t)b->grid_count * FRAMES_UNDER_WAY,
-                                         sizeof(band_grid), &b->staging);
+    if (status)
+        return status;
+    return abuti_staging_create(&r->queue, (size_t)b->grid_count * FRAMES_UNDER_WAY,
+                                sizeof(band_grid), &b->staging);
 }
 
 static abut_status make_grids(band_rival *b, const abut_character_matrix *bones, uint32_t *owner,
@@ -282,7 +285,9 @@ static abut_status make_grids(band_rival *b, const abut_character_matrix *bones,
     number_grids(b, owner, bone_count, grid_of);
     make_pairs(b, owner, grid_of, bones, pairs);
     abut_status status = size_grids(b);
-    return status ? status : upload_grids(b, pairs);
+    if (status)
+        return status;
+    return upload_grids(b, pairs);
 }
 
 static abut_status create(rival *r) {
@@ -299,7 +304,8 @@ static abut_status create(rival *r) {
     abut_status status = b->bones && b->boxes && b->grids && rest && owner && grid_of && pairs
                              ? abut_character_pose(r->options.character, NULL, rest)
                              : ABUT_ERROR_MEMORY;
-    status = status ? status : make_grids(b, rest, owner, grid_of, pairs);
+    if (!status)
+        status = make_grids(b, rest, owner, grid_of, pairs);
     void *const spare[] = {rest, owner, grid_of, pairs};
     for (size_t k = 0; k < sizeof spare / sizeof *spare; k++)
         abut_context_free(c, spare[k]);

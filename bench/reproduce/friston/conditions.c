@@ -182,7 +182,8 @@ static abut_status cut_cloth(const abut_character *figure, uint32_t count, uint3
         triangles++;
     }
     abut_mesh_input input = abut_mesh_input_doubles(at, count, corners, triangles);
-    status = status ? status : abut_mesh_create(NULL, &input, cloth);
+    if (!status)
+        status = abut_mesh_create(NULL, &input, cloth);
     free(order);
     free(place);
     free(corners);
@@ -224,9 +225,9 @@ static abut_status pose(const abut_character *character, uint32_t clip, double t
     *positions = malloc(info.vertex_count * sizeof **positions);
     abut_status status =
         *bones && *positions ? abut_character_pose(character, &options, *bones) : no_memory();
-    return status
-               ? status
-               : abut_character_skin(character, *bones, ABUT_CHARACTER_SKINNING_LINEAR, *positions);
+    if (status)
+        return status;
+    return abut_character_skin(character, *bones, ABUT_CHARACTER_SKINNING_LINEAR, *positions);
 }
 
 /* The particles of a frame: `offset` is the height of each target above the surface. */
@@ -284,7 +285,8 @@ static abut_status make(uint32_t number, rival_scene *s) {
     s->field_cell = c->figure == OGRE ? 0.035 : 0.01;
     abut_status status =
         get_figure(c->figure, c->figure == BALL ? 500 : c->triangles, &s->character);
-    status = status ? status : get_figure(c->figure, wanted, &figure);
+    if (!status)
+        status = get_figure(c->figure, wanted, &figure);
     if (status)
         return status;
     s->triangles = get_character_info(s->character).triangle_count;
@@ -298,7 +300,8 @@ static abut_status make(uint32_t number, rival_scene *s) {
         for (int now = 0; now < 2 && !status; now++)
             status = pose(s->character, clip, time + (now ? 0 : -1 / 60.0), &f->bones[now],
                           &f->body[now]);
-        status = status ? status : make_particles(s, figure, kept, f);
+        if (!status)
+            status = make_particles(s, figure, kept, f);
     }
     free(kept);
     return status;

@@ -44,8 +44,10 @@ static abut_status refit(exact_rival *e, abut_array positions) {
                                   r->vertex_count * sizeof *e->positions);
         at = e->positions;
     }
-    status = status ? status : body_of(r, at, &mesh);
-    status = status ? status : abut_bvh_set_mesh(e->bvh, mesh);
+    if (!status)
+        status = body_of(r, at, &mesh);
+    if (!status)
+        status = abut_bvh_set_mesh(e->bvh, mesh);
     abut_mesh_destroy(mesh);
     return status;
 }
@@ -58,9 +60,12 @@ static abut_status create(rival *r) {
     abut_mesh *mesh = NULL;
     abut_status status =
         e->positions ? body_of(r, abut_mesh_local_positions(r->rest), &mesh) : ABUT_ERROR_MEMORY;
-    status = status ? status : abut_bvh_create(mesh, &options, &e->bvh);
+    if (!status)
+        status = abut_bvh_create(mesh, &options, &e->bvh);
     abut_mesh_destroy(mesh);
-    return status ? status : abut_sign_prepare(e->bvh, NULL);
+    if (status)
+        return status;
+    return abut_sign_prepare(e->bvh, NULL);
 }
 
 static void destroy(rival *r) {
@@ -119,15 +124,16 @@ static abut_status nearest_collide(rival *r, const rival_particles *p) {
     if (r->there)
         points.host = NULL;
     if (r->there && !p->to_array.buffer) {
-        status = status ? status : abuti_queue_finish(&r->queue);
-        status =
-            status ? status : abut_buffer_wrap(r->options.device, p->to_there->native, &e->wrapped);
+        if (!status)
+            status = abuti_queue_finish(&r->queue);
+        if (!status)
+            status = abut_buffer_wrap(r->options.device, p->to_there->native, &e->wrapped);
     }
     points.buffer = p->to_array.buffer ? p->to_array.buffer : e->wrapped;
-    status = status ? status
-                    : abut_sign_nearest_batch(e->bvh, points, p->count, 10 * r->options.cell,
-                                              r->there ? abut_array_buffer(e->nearest_attachment)
-                                                       : abut_array_host(e->nearest));
+    if (!status)
+        status = abut_sign_nearest_batch(e->bvh, points, p->count, 10 * r->options.cell,
+                                         r->there ? abut_array_buffer(e->nearest_attachment)
+                                                  : abut_array_host(e->nearest));
     abut_buffer_destroy(e->wrapped);
     e->wrapped = NULL;
     if (status)
@@ -171,7 +177,9 @@ static abut_status field_update(rival *r, const abut_character_matrix *bones,
     abut_status status = refit(e, positions);
     abut_field_destroy(e->field);
     e->field = NULL;
-    return status ? status : abut_field_create_from(e->bvh, &options, &e->field);
+    if (status)
+        return status;
+    return abut_field_create_from(e->bvh, &options, &e->field);
 }
 
 static void field_range(void *user, size_t chunk, size_t begin, size_t end) {

@@ -82,12 +82,17 @@ static abut_status try_rest(hash_rival *h, abut_array positions, word32 *full) {
     const size_t buckets = (size_t)h->table.mask + 1;
     *full = 0;
     abut_status status = rival_put(r, RIVAL_COUNTS, NULL, buckets, sizeof(word32));
-    status = status
-                 ? status
-                 : rival_put(r, RIVAL_ENTRIES, NULL, buckets, h->table.capacity * sizeof(word32));
-    status = status ? status : rival_put(r, RIVAL_FULL, full, 1, sizeof *full);
-    status = status ? status : update(r, NULL, positions);
-    return status ? status : lost(r, full);
+    if (!status)
+        status = rival_put(r, RIVAL_ENTRIES, NULL, buckets, h->table.capacity * sizeof(word32));
+    if (status)
+        return status;
+    status = rival_put(r, RIVAL_FULL, full, 1, sizeof *full);
+    if (status)
+        return status;
+    status = update(r, NULL, positions);
+    if (status)
+        return status;
+    return lost(r, full);
 }
 
 static double area_of(const abut_mesh *mesh) {
@@ -116,9 +121,8 @@ static abut_status create(rival *r) {
         h->table.mask = 2 * h->table.mask + 1;
     abut_status status = rival_put(r, RIVAL_CORNERS, abut_mesh_indices(r->rest), r->triangle_count,
                                    3 * sizeof(uint32_t));
-    status = status
-                 ? status
-                 : rival_put(r, RIVAL_TRIANGLES, NULL, r->triangle_count, sizeof(rival_triangle));
+    if (!status)
+        status = rival_put(r, RIVAL_TRIANGLES, NULL, r->triangle_count, sizeof(rival_triangle));
     word32 full = 1;
     for (h->table.capacity = 8; !status && full; h->table.capacity *= 2) {
         status = try_rest(h, abut_array_host(abut_mesh_local_positions(r->rest)), &full);
@@ -126,8 +130,9 @@ static abut_status create(rival *r) {
             return abut_set_error(ABUT_ERROR_LIMIT, "rival_create: too many triangles in a cell");
     }
     h->table.capacity = h->table.capacity / 2 * 3 / 2;
-    return status ? status
-                  : try_rest(h, abut_array_host(abut_mesh_local_positions(r->rest)), &full);
+    if (status)
+        return status;
+    return try_rest(h, abut_array_host(abut_mesh_local_positions(r->rest)), &full);
 }
 
 const rival_methods rival_hash = {.name = "hash",

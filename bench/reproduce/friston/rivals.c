@@ -71,13 +71,16 @@ uint64_t rival_bytes(const rival *r) {
 static abut_status create(rival *r) {
     if (r->there) {
         abut_status status = abuti_queue_open(r->options.device, &r->queue);
-        status = status ? status : abuti_kit_open(&r->queue, &table, "", &r->kit);
+        if (!status)
+            status = abuti_kit_open(&r->queue, &table, "", &r->kit);
         if (status)
             return status;
     }
     abut_status status = r->methods->create(r);
     abut_status finished = rival_finish(r);
-    return status ? status : finished;
+    if (status)
+        return status;
+    return finished;
 }
 
 abut_status rival_create(abut_context *context, const rival_options *options, rival **made) {
@@ -150,7 +153,9 @@ abut_status rival_collide(rival *r, size_t count, abut_array from, abut_array to
     p.to_there = &r->kit.buffers[RIVAL_TO];
     abut_status status = r->methods->collide(r, &p);
     abut_status got = abuti_kit_download(&r->kit, RIVAL_TO, to.host, count, sizeof(abut_vec3));
-    return status ? status : got;
+    if (status)
+        return status;
+    return got;
 }
 
 abut_status rival_step(rival *r, const abut_character_matrix *bones, abut_array positions,
@@ -159,7 +164,9 @@ abut_status rival_step(rival *r, const abut_character_matrix *bones, abut_array 
     if (r->methods->step)
         return r->methods->step(r, bones, positions, &p);
     abut_status status = rival_update(r, bones, positions);
-    return status ? status : rival_collide(r, count, from, to, friction);
+    if (status)
+        return status;
+    return rival_collide(r, count, from, to, friction);
 }
 
 abut_status rival_finish(rival *r) {

@@ -36,13 +36,16 @@ static abut_status create(rival *r) {
     s->end = abut_context_allocate(r->context, all, sizeof *s->end);
     abut_status status =
         s->start && s->end ? abut_sweep_create(meshes, 2, &options, &s->motion) : ABUT_ERROR_MEMORY;
-    status = status ? status : abut_topology_create(r->rest, &s->body_edges);
-    status = status ? status : abut_topology_create(r->options.cloth, &s->cloth_edges);
+    if (!status)
+        status = abut_topology_create(r->rest, &s->body_edges);
+    if (!status)
+        status = abut_topology_create(r->options.cloth, &s->cloth_edges);
     if (!r->there || status)
         return status;
     status = abut_buffer_create(r->options.device, all * sizeof *s->start, &s->start_there);
-    return status ? status
-                  : abut_buffer_create(r->options.device, all * sizeof *s->end, &s->end_there);
+    if (status)
+        return status;
+    return abut_buffer_create(r->options.device, all * sizeof *s->end, &s->end_there);
 }
 
 static void destroy(rival *r) {
@@ -69,7 +72,8 @@ static abut_status update(rival *r, const abut_character_matrix *bones, abut_arr
         const abuti_buffer *at = rival_positions(r, positions);
         status = abuti_buffer_copy(&r->queue, s->moved ? &s->end_there->memory : at,
                                    &s->start_there->memory, bytes);
-        status = status ? status : abuti_buffer_copy(&r->queue, at, &s->end_there->memory, bytes);
+        if (!status)
+            status = abuti_buffer_copy(&r->queue, at, &s->end_there->memory, bytes);
         abuti_kit_fail(&r->kit, status);
     }
     s->moved = true;
@@ -157,10 +161,12 @@ static abut_status send_particles(sweep_rival *s, const rival_particles *p) {
     }
     abut_status status =
         abuti_buffer_copy_part(&r->queue, p->from_there, 0, &s->start_there->memory, body, bytes);
-    status = status ? status
-                    : abuti_buffer_copy_part(&r->queue, p->to_there, 0, &s->end_there->memory, body,
-                                             bytes);
-    return status ? status : abuti_queue_finish(&r->queue);
+    if (status)
+        return status;
+    status = abuti_buffer_copy_part(&r->queue, p->to_there, 0, &s->end_there->memory, body, bytes);
+    if (status)
+        return status;
+    return abuti_queue_finish(&r->queue);
 }
 
 /* Downloads the data that responses need. */
@@ -168,7 +174,9 @@ static abut_status fetch(sweep_rival *s, size_t all) {
     if (!s->base.there)
         return ABUT_OK;
     abut_status status = abut_buffer_read(s->start_there, 0, s->start, all * sizeof *s->start);
-    return status ? status : abut_buffer_read(s->end_there, 0, s->end, all * sizeof *s->end);
+    if (status)
+        return status;
+    return abut_buffer_read(s->end_there, 0, s->end, all * sizeof *s->end);
 }
 
 static abut_status collide(rival *r, const rival_particles *p) {
@@ -183,7 +191,8 @@ static abut_status collide(rival *r, const rival_particles *p) {
                                                      abut_array_buffer(s->end_there))
                           : abut_sweep_set_positions(s->motion, abut_array_host(s->start),
                                                      abut_array_host(s->end));
-        status = status ? status : find_impacts(s);
+        if (!status)
+            status = find_impacts(s);
         if (status || s->found.count == 0)
             break;
         status = changed ? ABUT_OK : fetch(s, all);

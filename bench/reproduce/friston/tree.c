@@ -189,8 +189,10 @@ static abut_status create(rival *r) {
         fill(r, centres, order, corners, (size_t)1 << 3 * t->tree.levels);
         status = rival_put(r, RIVAL_CORNERS, corners, n, 3 * sizeof *corners);
     }
-    status = status ? status : rival_put(r, RIVAL_TRIANGLES, NULL, n, sizeof(rival_triangle));
-    status = status ? status : put_nodes(r, (size_t)t->tree.begin[top] + t->tree.count[top]);
+    if (!status)
+        status = rival_put(r, RIVAL_TRIANGLES, NULL, n, sizeof(rival_triangle));
+    if (!status)
+        status = put_nodes(r, (size_t)t->tree.begin[top] + t->tree.count[top]);
     abut_context_free(r->context, centres);
     abut_context_free(r->context, order);
     abut_context_free(r->context, corners);

@@ -303,7 +303,8 @@ abut_status cinder_find(abut_context *context, const abut_collider *solids, uint
     to.width = (uint32_t)ceil((f.hi[0] - f.lo[0]) / f.pixel) + 2;
     to.height = (uint32_t)ceil((f.hi[1] - f.lo[1]) / f.pixel) + 2;
     status = reserve(context, &to, count);
-    status = status ? status : each_point(solids, count, axes, project_vertex, &f);
+    if (!status)
+        status = each_point(solids, count, axes, project_vertex, &f);
     if (!status) {
         seven_passes(&to, count, options->prevent);
         for (size_t i = 0; i < (size_t)to.width * to.height; i++) {

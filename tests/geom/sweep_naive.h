@@ -1,12 +1,12 @@
-/* Elementary sweeps as they are usually implemented, for comparison: benchmarks and tests only.
+/* Elementary sweeps as they are usually implemented, for comparison.
  *
  * Both search for roots of the volume of the four vertices, a cubic in time, in plain doubles,
  * and then test whether the features overlap there (Provot 1997). They differ in the root
  * search: by the closed formula, or by an interval Newton search, as in Cheng 2011, section 5.6,
  * and [TCYM09]. Neither handles rounding, a cubic that is zero throughout, or double roots: they
  * miss contacts. */
-#ifndef ABUT_BENCH_SWEEP_NAIVE_H
-#define ABUT_BENCH_SWEEP_NAIVE_H
+#ifndef ABUT_TESTS_SWEEP_NAIVE_H
+#define ABUT_TESTS_SWEEP_NAIVE_H
 
 #include <abut/base.h>
 

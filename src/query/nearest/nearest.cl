@@ -21,17 +21,12 @@
 
 /* ---- kernels in floats ---- */
 
-/* Points are in blocks of this many, of which only some may be wanted; 0 = all. */
-static inline bool is_wanted(__global const uchar *wanted, uint block, uint i) {
-    return block == 0 || wanted[i / block];
-}
-
 /* A bound for every SEEDS_EACH-th sorted point, or less than 0 if there is none. */
 __kernel void nearest_seed(__global const bvh_node *nodes, __global const float4 *triangles,
                            __global const float4 *points, uint count, float radius,
-                           __global const uchar *wanted, uint block, __global float *seeds) {
+                           __global float *seeds) {
     uint seed = (uint)get_global_id(0), i = min(seed * SEEDS_EACH + SEEDS_EACH / 2, count - 1);
-    if (seed * SEEDS_EACH >= count || !is_wanted(wanted, block, i))
+    if (seed * SEEDS_EACH >= count)
         return;
     float4 at = points[i];
     seeds[seed] = at.w < 0.0f ? -1.0f : find_bound(at, radius, nodes, triangles);
@@ -42,10 +37,10 @@ __kernel void nearest_seed(__global const bvh_node *nodes, __global const float4
  * than 0 if it is far away. */
 __kernel void nearest_find(__global const bvh_node *nodes, __global const float4 *triangles,
                            __global const float4 *points, uint count, float radius,
-                           __global const uchar *wanted, uint block, __global const float *seeds,
-                           __global uchar *counts, __global uint *places) {
+                           __global const float *seeds, __global uchar *counts,
+                           __global uint *places) {
     uint i = (uint)get_global_id(0);
-    if (i >= count || !is_wanted(wanted, block, i))
+    if (i >= count)
         return;
     float4 at = points[i];
     if (at.w < 0.0f) {
@@ -211,11 +206,11 @@ __kernel void nearest_frame(__global const float *floats, __global const double 
 
 __kernel void nearest_measure(__global const double *corners, __global const uint *tree_order,
                               __global const double *exact, __global const uint *order, uint count,
-                              double radius, __global const uchar *wanted, uint block,
-                              __global const uchar *counts, __global const uint *places, uint first,
+                              double radius, __global const uchar *counts,
+                              __global const uint *places, uint first,
                               __global nearest_result *answers) {
     uint i = (uint)get_global_id(0);
-    if (i >= count || counts[i] == COMPLETE || !is_wanted(wanted, block, i))
+    if (i >= count || counts[i] == COMPLETE)
         return;
     uint point = order[i];
     measured m;

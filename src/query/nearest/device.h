@@ -15,7 +15,6 @@ enum {
     NEAREST_KEYS, /* of the sort; unused after it */
     NEAREST_ORDER,
     NEAREST_BOUNDS,
-    NEAREST_SEEDS,
     NEAREST_COUNTS, /* of candidate triangles */
     NEAREST_PLACES, /* and their places */
     NEAREST_INVALID,
@@ -31,7 +30,6 @@ enum {
     NEAREST_BOUND,
     NEAREST_KEY,
     NEAREST_GATHER,
-    NEAREST_SEED,
     NEAREST_FIND,
     NEAREST_MEASURE,
     NEAREST_COMPLETE,

@@ -27,7 +27,6 @@ static const abuti_kernel_source sources[NEAREST_KERNELS] = {
     [NEAREST_BOUND] = {"nearest", "nearest_bounds", NULL},
     [NEAREST_KEY] = {"nearest", "nearest_keys", NULL},
     [NEAREST_GATHER] = {"nearest", "nearest_gather", NULL},
-    [NEAREST_SEED] = {"nearest", "nearest_seed", NULL},
     [NEAREST_FIND] = {"nearest", "nearest_find", NULL},
     [NEAREST_MEASURE] = {"nearest", "nearest_measure", NULL},
     [NEAREST_COMPLETE] = {"nearest", "nearest_complete", NULL},
@@ -73,7 +72,6 @@ static void reserve_buffers(nearest_attachment *n, size_t count) {
                 {NEAREST_KEYS, count, 4},
                 {NEAREST_ORDER, count, 4},
                 {NEAREST_BOUNDS, 6, 4},
-                {NEAREST_SEEDS, groups_of(count, SEEDS_EACH), 4},
                 {NEAREST_COUNTS, count, 1},
                 {NEAREST_PLACES, count, CANDIDATES * 4}};
     for (size_t i = 0; i < sizeof list / sizeof *list; i++)
@@ -105,12 +103,9 @@ float abuti_nearest_reach(const bvh_on_device *there, double radius) {
 static void enqueue_search(nearest_attachment *n, uint32_t count, double radius) {
     const bvh_on_device *there = n->there;
     const float limit = abuti_nearest_reach(there, radius);
-    ABUTI_KIT_RUN(&n->kit, NEAREST_SEED, groups_of(count, SEEDS_EACH), FIND_GROUP,
-                  TREE(there, nodes), TREE(there, triangles), SCRATCH(SORTED), ABUTI_VALUE(count),
-                  ABUTI_VALUE(limit), SCRATCH(SEEDS));
     ABUTI_KIT_RUN(&n->kit, NEAREST_FIND, count, FIND_GROUP, TREE(there, nodes),
                   TREE(there, triangles), SCRATCH(SORTED), ABUTI_VALUE(count), ABUTI_VALUE(limit),
-                  SCRATCH(SEEDS), SCRATCH(COUNTS), SCRATCH(PLACES));
+                  SCRATCH(COUNTS), SCRATCH(PLACES));
 }
 
 /* Measures the candidates in doubles. */

@@ -21,9 +21,6 @@
 enum {
     BIN_MAX = 16,
     SORTED_ITEMS_MAX = 16, /* triangles that are sorted instead of binned */
-    BIN_SETS = 4,          /* sets of bins that are filled in turn */
-    TWO_SETS_MIN = 64,     /* triangles from which two sets are used, */
-    ALL_SETS_MIN = 1024,   /* and all sets */
     TRIANGLES_PER_TASK = 32768,
     SMALL_RANGE_MIN = 8192,                     /* a small range has at least so many triangles, */
     SMALL_RANGE_FRACTION = 64,                  /* or this fraction of the mesh */
@@ -142,55 +139,20 @@ static void clear_bins(bin bins[3][BIN_MAX], uint32_t count) {
         }
 }
 
-static void join_bins(bin bins[3][BIN_MAX], bin others[3][BIN_MAX], uint32_t count) {
-    for (int axis = 0; axis < 3; axis++)
-        for (uint32_t b = 0; b < count; b++) {
-            bin *to = &bins[axis][b];
-            const bin *from = &others[axis][b];
-            box4_store(to->box, box4_join(box4_load(to->box), box4_load(from->box)));
-            to->count += from->count;
-        }
-}
-
-static inline void add_to_bins(const item *it, const binning *how, bin bins[3][BIN_MAX]) {
-    int32_t number[4];
-    box4 box = box4_load(it->box);
-    compute_bins(how, centre_times_2(box), number);
-    for (int axis = 0; axis < 3; axis++) {
-        bin *b = &bins[axis][(uint32_t)number[axis]];
-        box4_store(b->box, box4_join(box4_load(b->box), box));
-        b->count++;
-    }
-}
-
-/* Neighbours are usually in the same bins, and each would wait for the store of the previous one.
- * So they are added to several sets of bins in turn, if that outweighs clearing and joining the
- * sets. */
 static void gather_bins(const item *items, size_t begin, size_t end, const binning *how,
                         bin_statistics *g) {
-    binning to = *how;
-    bin others[BIN_SETS - 1][3][BIN_MAX];
-    size_t i = begin, sets = end - begin >= ALL_SETS_MIN   ? BIN_SETS
-                             : end - begin >= TWO_SETS_MIN ? 2
-                                                           : 1;
+    const binning to = *how;
     clear_bins(g->bins, to.count);
-    for (size_t k = 1; k < sets; k++)
-        clear_bins(others[k - 1], to.count);
-    if (sets == BIN_SETS)
-        for (; i + BIN_SETS <= end; i += BIN_SETS) {
-            add_to_bins(&items[i], &to, g->bins);
-            for (size_t k = 1; k < BIN_SETS; k++)
-                add_to_bins(&items[i + k], &to, others[k - 1]);
+    for (size_t i = begin; i < end; i++) {
+        int32_t number[4];
+        box4 box = box4_load(items[i].box);
+        compute_bins(&to, centre_times_2(box), number);
+        for (int axis = 0; axis < 3; axis++) {
+            bin *b = &g->bins[axis][(uint32_t)number[axis]];
+            box4_store(b->box, box4_join(box4_load(b->box), box));
+            b->count++;
         }
-    else if (sets == 2)
-        for (; i + 2 <= end; i += 2) {
-            add_to_bins(&items[i], &to, g->bins);
-            add_to_bins(&items[i + 1], &to, others[0]);
-        }
-    for (; i < end; i++)
-        add_to_bins(&items[i], &to, g->bins);
-    for (size_t k = 1; k < sets; k++)
-        join_bins(g->bins, others[k - 1], to.count);
+    }
 }
 
 static inline f4 box_extent(box4 box) {

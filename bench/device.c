@@ -8,7 +8,7 @@
 
 #include <stdlib.h>
 
-enum { COPY, SCAN, SORT_32, SORT_64 };
+enum { COPY, SCAN, SORT };
 
 #define CALLS 8 /* per run; not of the sorts */
 
@@ -26,11 +26,7 @@ typedef struct device_data {
 } device_data;
 
 static bool sorts(const bench_state *state) {
-    return state->which->variant >= SORT_32;
-}
-
-static size_t key_bytes(const bench_state *state) {
-    return state->which->variant == SORT_64 ? 8 : 4;
+    return state->which->variant == SORT;
 }
 
 /* ---- the device ---- */
@@ -113,32 +109,25 @@ static abut_status setup_words(bench_state *state) {
 /* Restores keys and values. */
 static abut_status restore_pairs(bench_state *state) {
     device_data *data = state->data;
-    TRY(abuti_buffer_copy(&data->queue, &data->origin, &data->keys,
-                          data->count * key_bytes(state)));
+    TRY(abuti_buffer_copy(&data->queue, &data->origin, &data->keys, data->count * 4));
     TRY(abuti_buffer_copy(&data->queue, &data->in, &data->values, data->count * 4));
     return abuti_queue_finish(&data->queue);
 }
 
 static abut_status run_sort(bench_state *state) {
     device_data *data = state->data;
-    uint32_t bits = (uint32_t)key_bytes(state) * 8;
-    abuti_tools_sort(data->tools, bits, &data->keys, &data->values, data->count, 0, bits);
+    abuti_tools_sort(data->tools, &data->keys, &data->values, data->count, 0, 32);
     return ABUT_OK;
 }
 
-static uint64_t key_at(const void *keys, size_t i, size_t bytes) {
-    return bytes == 8 ? ((const uint64_t *)keys)[i] : ((const uint32_t *)keys)[i];
-}
-
 /* Sorted, equal keys in order, every value once and with its key. */
-static size_t wrong_pairs(const void *before, const void *keys, const uint32_t *values,
-                          size_t count, size_t bytes, unsigned char *seen) {
+static size_t wrong_pairs(const uint32_t *before, const uint32_t *keys, const uint32_t *values,
+                          size_t count, unsigned char *seen) {
     size_t wrong = 0;
     for (size_t i = 0; i < count; i++) {
-        uint64_t key = key_at(keys, i, bytes), last = i ? key_at(keys, i - 1, bytes) : 0;
+        uint32_t key = keys[i], last = i ? keys[i - 1] : 0;
         bool ordered = !i || last < key || (last == key && values[i - 1] < values[i]);
-        bool known =
-            values[i] < count && !seen[values[i]] && key_at(before, values[i], bytes) == key;
+        bool known = values[i] < count && !seen[values[i]] && before[values[i]] == key;
         if (known)
             seen[values[i]] = 1;
         wrong += !ordered || !known;
@@ -146,36 +135,31 @@ static size_t wrong_pairs(const void *before, const void *keys, const uint32_t *
     return wrong;
 }
 
-static abut_status check_pairs(bench_state *state, const void *before, void *keys,
+static abut_status check_pairs(bench_state *state, const uint32_t *before, uint32_t *keys,
                                uint32_t *values) {
     device_data *data = state->data;
     TRY(run_sort(state));
-    TRY(abuti_buffer_download(&data->queue, &data->keys, 0, keys, data->count * key_bytes(state)));
+    TRY(abuti_buffer_download(&data->queue, &data->keys, 0, keys, data->count * 4));
     TRY(abuti_buffer_download(&data->queue, &data->values, 0, values, data->count * 4));
-    size_t wrong = wrong_pairs(before, keys, values, data->count, key_bytes(state),
-                               bench_array(state, data->count, 1));
+    size_t wrong =
+        wrong_pairs(before, keys, values, data->count, bench_array(state, data->count, 1));
     if (wrong)
         return bench_fail(ABUT_ERROR_DEVICE, "%zu wrong pairs of %zu", wrong, data->count);
     return restore_pairs(state);
 }
 
-static abut_status make_pairs(bench_state *state, void *before, uint32_t *values) {
+static abut_status make_pairs(bench_state *state, uint32_t *before, uint32_t *values) {
     device_data *data = state->data;
-    size_t bytes = key_bytes(state);
     uint64_t random = 11;
     for (size_t i = 0; i < data->count; i++) {
-        uint64_t key = bench_random(&random);
-        if (bytes == 8)
-            ((uint64_t *)before)[i] = key;
-        else
-            ((uint32_t *)before)[i] = (uint32_t)key;
+        before[i] = (uint32_t)bench_random(&random);
         values[i] = (uint32_t)i;
     }
-    TRY(abuti_buffer_create(data->device, data->count, bytes, &data->keys));
-    TRY(abuti_buffer_create(data->device, data->count, bytes, &data->origin));
+    TRY(abuti_buffer_create(data->device, data->count, 4, &data->keys));
+    TRY(abuti_buffer_create(data->device, data->count, 4, &data->origin));
     TRY(abuti_buffer_create(data->device, data->count, 4, &data->values));
     TRY(abuti_buffer_create(data->device, data->count, 4, &data->in));
-    TRY(abuti_buffer_upload(&data->queue, &data->origin, 0, before, data->count * bytes));
+    TRY(abuti_buffer_upload(&data->queue, &data->origin, 0, before, data->count * 4));
     TRY(abuti_buffer_upload(&data->queue, &data->in, 0, values, data->count * 4));
     return restore_pairs(state);
 }
@@ -183,14 +167,13 @@ static abut_status make_pairs(bench_state *state, void *before, uint32_t *values
 static abut_status setup_pairs(bench_state *state) {
     device_data *data = state->data;
     data->count = state->quick ? 20003 : (size_t)16 << 20;
-    size_t bytes = key_bytes(state);
-    void *before = bench_array(state, data->count, bytes),
-         *keys = bench_array(state, data->count, bytes);
+    uint32_t *before = bench_array(state, data->count, 4),
+             *keys = bench_array(state, data->count, 4);
     uint32_t *values = bench_array(state, data->count, 4);
     TRY(make_pairs(state, before, values));
     TRY(check_pairs(state, before, keys, values));
     state->elements = (double)data->count;
-    state->bytes = state->elements * 2 * ((double)bytes + 4);
+    state->bytes = state->elements * 2 * 8;
     return ABUT_OK;
 }
 
@@ -240,10 +223,10 @@ static void print_details(const bench_case *which, const bench_result *result) {
     double seconds = result->median_ms * 1e-3, speed = result->bytes / seconds;
     if (which->variant == COPY)
         copy_speed = speed;
-    if (which->variant >= SORT_32) {
+    if (which->variant == SORT) {
         double rate = result->elements / seconds;
         printf("  %.2f Gkeys/s", rate * 1e-9);
-        if (which->variant == SORT_32 && on_gpu)
+        if (on_gpu)
             printf(", goal for an H200 %.1f: %s", SORT_GOAL * 1e-9,
                    rate >= SORT_GOAL ? "ok" : "missed");
         return;
@@ -266,7 +249,6 @@ static void print_details(const bench_case *which, const bench_result *result) {
 const bench_case bench_device_cases[] = {
     DEVICE_CASE("device/copy", "word", COPY),
     DEVICE_CASE("device/scan", "word", SCAN),
-    DEVICE_CASE("device/sort-32", "key", SORT_32),
-    DEVICE_CASE("device/sort-64", "key", SORT_64),
+    DEVICE_CASE("device/sort", "key", SORT),
     {.name = NULL},
 };

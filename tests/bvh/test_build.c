@@ -138,7 +138,7 @@ TEST_THREADS(threads) {
     abuti_simd_limit_lanes(16);
     for (int i = 1; i < 5; i++)
         assert_true(trees[0] == trees[i] && answers[0] == answers[i]);
-    if (trees[0] != 0x4fd6600a255d2e5au || answers[0] != 0x1cd896541c624345u)
+    if (trees[0] != 0x029acfef109eb0f2u || answers[0] != 0x1cd896541c624345u)
         fail_msg("the tree is %016llx with answers %016llx", (unsigned long long)trees[0],
                  (unsigned long long)answers[0]);
 }
@@ -236,7 +236,7 @@ static abut_status build_and_refit(abut_context *context, void *data) {
 }
 
 TEST(every_allocation) {
-    assert_true(test_every_allocation(build_and_refit, NULL) >= 14);
+    assert_true(test_every_allocation(build_and_refit, NULL) >= 10);
 }
 
 static bool stop_at(void *user, const char *stage, double fraction) {

@@ -355,7 +355,7 @@ static abut_status do_everything(abut_context *context) {
     status = status ? status : abuti_buffer_upload(&queue, &values, 0, places, sizeof places);
     abuti_queue_clock_start(&queue);
     if (!status)
-        abuti_tools_sort(tools, 32, &keys, &values, 5, 0, 8);
+        abuti_tools_sort(tools, &keys, &values, 5, 0, 8);
     status = status ? status : abuti_queue_clock_stop(&queue, &ms);
     if (!status)
         abuti_tools_scan(tools, &keys, &keys, 5, NULL, 0);
@@ -442,7 +442,7 @@ static int sort_and_check(abut_device *device, int number) {
             sum += words[i] = (uint32_t)test_random_bits(&random);
         wrong = abuti_buffer_upload(&queue, &keys, 0, words, WORDS * 4) ||
                 abuti_buffer_upload(&queue, &values, 0, words, WORDS * 4);
-        abuti_tools_sort(tools, 32, &keys, &values, WORDS, 0, 32);
+        abuti_tools_sort(tools, &keys, &values, WORDS, 0, 32);
         wrong = wrong || abuti_buffer_download(&queue, &values, 0, words, WORDS * 4);
         for (int i = 0; i < WORDS; i++) {
             after += words[i];

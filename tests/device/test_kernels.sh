@@ -77,10 +77,6 @@ for kernel in "$source"/src/*/*/*.cl "$source"/src/*/*/*/*.cl "$source"/examples
     module=$(basename "$kernel" .cl)
     text=kernels
     case $module in
-    sort)
-        lint sort -DKEY_BITS=32
-        lint sort -DKEY_BITS=64
-        ;;
     world) lint world -DABUTI_REAL_BITS=64 ;;
     rivals)
         text=rival_kernels

@@ -106,7 +106,7 @@ static field_account check_grid(const abut_bvh *bvh, abut_bvh *there, const abut
 
 /* The features of a BVH, as they are on the device. */
 typedef struct features_there {
-    uint32_t count, *leaf_begin, *begin, *incidents;
+    uint32_t count, *begin, *incidents;
     feature_record *records;
     feature_exact *exact;
 } features_there;
@@ -122,8 +122,6 @@ static features_there read_features(const abut_bvh *there) {
     device_features *features;
     assert_ok(abuti_features_on_device(there->there, &features));
     features_there f = {.count = features->count};
-    f.leaf_begin =
-        read_memory(features, FEATURES_LEAF_BEGIN, 4 * (size_t)(there->there->tree.leaf_count + 1));
     f.begin = read_memory(features, FEATURES_INCIDENT_BEGIN, 4 * (size_t)(f.count + 1));
     f.incidents = read_memory(features, FEATURES_INCIDENT_PLACES, 4 * (size_t)f.begin[f.count]);
     f.records = read_memory(features, FEATURES_RECORDS, f.count * sizeof *f.records);
@@ -132,7 +130,6 @@ static features_there read_features(const abut_bvh *there) {
 }
 
 static void free_features(features_there *f) {
-    free(f->leaf_begin);
     free(f->begin);
     free(f->incidents);
     free(f->records);
@@ -152,10 +149,9 @@ static void check_features(const abut_bvh *there) {
     assert_ok(abuti_features_create(on->tree.mesh, on->tree.scale, order, on->tree.leaf_count,
                                     FEATURES_INCIDENTS, &here));
     assert_int_equal(here.count, made.count);
-    assert_memory_equal(here.leaf_begin, made.leaf_begin, 4 * ((size_t)on->tree.leaf_count + 1));
     assert_memory_equal(here.incident_begin, made.begin, 4 * (size_t)(here.count + 1));
     for (uint32_t i = 0; i < made.begin[here.count]; i++)
-        assert_int_equal(here.incidents[i] / 4, order[made.incidents[i]]);
+        assert_int_equal(here.incidents[i], order[made.incidents[i]]);
     for (uint32_t i = 0; i < here.count; i++) {
         const bool is_face = feature_kind_of(&here.records[i]) == FEATURE_FACE;
         if (memcmp(&here.records[i], &made.records[i], sizeof *here.records) != 0)

@@ -379,7 +379,7 @@ static bool is_kept(const whole *w, const uint32_t *kept, uint32_t count, uint32
         const uint32_t name = w->list.names[kept[k]];
         for (uint32_t i = features->incident_begin[name]; i < features->incident_begin[name + 1];
              i++)
-            if (features->incidents[i] / 4 == triangle)
+            if (features->incidents[i] == triangle)
                 return true;
     }
     return false;
@@ -461,47 +461,27 @@ TEST(filters_keep_the_nearest) {
     for_all_lanes(filters);
 }
 
-/* Measures a pair by itself, and compares. */
-static void check_pair(const abut_mesh *mesh, const vec3 *points, nearest_pair pair,
-                       pairs_kind kind) {
-    const pairs_kernel *kernel = ABUTI_BY_LANES(abuti_pairs);
-    abut_triangle t = triangle_of(mesh, pair.triangle);
-    abut_closest_on_triangle closest;
-    assert_ok(abut_triangle_closest_point(&t, points[pair.point], &closest));
-    if (kind == PAIRS_KINDS) { /* as it is */
-        kind = closest.feature >= ABUT_FEATURE_VERTEX_0 ? PAIRS_CORNER
-               : closest.feature >= ABUT_FEATURE_EDGE_0 ? PAIRS_EDGE
-                                                        : PAIRS_FACE;
-        pair.corner = kind == PAIRS_CORNER ? closest.feature - ABUT_FEATURE_VERTEX_0
-                      : kind == PAIRS_EDGE ? closest.feature - ABUT_FEATURE_EDGE_0
-                                           : 0;
-        kernel->exact(mesh, points, kind, &pair, 1);
-    }
-    assert_memory_equal(&closest.distance, &pair.distance, sizeof closest.distance);
-    assert_memory_equal(&closest.point, &pair.closest, sizeof closest.point);
-    assert_memory_equal(closest.barycentric, pair.weight, sizeof closest.barycentric);
-}
-
 /* Many at a time give the bits of one at a time. */
 static void check_pairs(abut_mesh *mesh, uint64_t seed) {
     enum { PAIR_COUNT = 133 };
     static nearest_pair pairs[PAIR_COUNT];
-    static vec3 points[PAIR_COUNT];
     test_random random = {seed};
     for (uint32_t i = 0; i < PAIR_COUNT; i++) {
+        nearest_pair *pair = &pairs[i];
+        pair->triangle = test_random_below(&random, abut_mesh_triangle_count(mesh));
         do
-            points[i] = some_point(mesh, &random, (int)(i % 8));
-        while (!(v3_max_abs(points[i]) <= ABUT_COORDINATE_MAX));
-        pairs[i] =
-            (nearest_pair){.point = i,
-                           .triangle = test_random_below(&random, abut_mesh_triangle_count(mesh))};
+            pair->point = some_point(mesh, &random, (int)(i % 8));
+        while (!(v3_max_abs(pair->point) <= ABUT_COORDINATE_MAX));
         if (i % 5 == 4) /* on one of its own corners */
-            points[i] = triangle_of(mesh, pairs[i].triangle).corner[i % 3];
+            pair->point = triangle_of(mesh, pair->triangle).corner[i % 3];
     }
-    ABUTI_BY_LANES(abuti_pairs)->exact(mesh, points, PAIRS_FACE, pairs, PAIR_COUNT);
+    ABUTI_BY_LANES(abuti_nearest_measure)(mesh, pairs, PAIR_COUNT);
     for (uint32_t i = 0; i < PAIR_COUNT; i++) {
-        check_pair(mesh, points, pairs[i], PAIRS_FACE);
-        check_pair(mesh, points, pairs[i], PAIRS_KINDS);
+        abut_triangle t = triangle_of(mesh, pairs[i].triangle);
+        abut_closest_on_triangle closest;
+        assert_ok(abut_triangle_closest_point(&t, pairs[i].point, &closest));
+        assert_memory_equal(&closest.distance, &pairs[i].distance, sizeof closest.distance);
+        assert_memory_equal(closest.barycentric, pairs[i].weight, sizeof closest.barycentric);
     }
     abut_mesh_destroy(mesh);
 }

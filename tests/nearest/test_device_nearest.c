@@ -2,15 +2,6 @@
  * leak if the device fails at any call. */
 #include "bvh/device_queries.h"
 
-#include "nearest/device.h"
-
-/* Batches of so many points go by features from now on. */
-static void features_from(const abut_bvh *bvh, size_t least) {
-    nearest_attachment *nearest;
-    assert_ok(abuti_nearest_get_attachment(bvh->there, &nearest));
-    nearest->features_points_min = least;
-}
-
 /* As doubles, as floats with a stride, with a radius. */
 static void check_points(const abut_bvh *bvh, abut_bvh *on_device, const abut_vec3 *list,
                          size_t count) {
@@ -80,11 +71,9 @@ static void check_mesh(abut_mesh *mesh, size_t count, uint64_t seed) {
     abut_bvh *bvh = hierarchy(mesh);
     abut_vec3 *points = make_points(mesh, count, seed);
     bool doubles = device->info.has_doubles;
-    for (int with = 0; with < 3; with++) { /* without doubles; with them; by features */
+    for (int with = 0; with < 2; with++) { /* without doubles; with them */
         device->info.has_doubles = doubles && with;
         assert_ok(abuti_bvh_copy_to_device(bvh, device, &on_device));
-        if (doubles && with == 2)
-            features_from(on_device, 1);
         check_points(bvh, on_device, points, count);
         check_points(bvh, on_device, points, 1);
         if (doubles && with)
@@ -100,8 +89,7 @@ TEST(shapes) {
     check_mesh(make_shape(NULL, ABUT_SHAPE_TEAPOT, 8), 3000, 1);
     check_mesh(make_shape(NULL, ABUT_SHAPE_TORUS, 24), 3000, 2);
     check_mesh(make_shape(NULL, ABUT_SHAPE_BOX, 1), 3000, 3);
-    /* a vertex in so many triangles that there are no features */
-    check_mesh(make_shape(NULL, ABUT_SHAPE_CONE, FEATURES_DEGREE + 4), 500, 4);
+    check_mesh(make_shape(NULL, ABUT_SHAPE_CONE, 260), 500, 4); /* a vertex in many triangles */
     /* the middle of a sphere: all triangles are candidates */
     both b = make_both(make_shape(NULL, ABUT_SHAPE_UVSPHERE, 24));
     abut_vec3 middles[40] = {{0, 0, 0}};
@@ -111,18 +99,17 @@ TEST(shapes) {
     free_both(&b);
 }
 
-/* Built and refitted on the device, with features too: the results of a new BVH. */
+/* Built and refitted on the device: the results of a new BVH. */
 TEST(built_there) {
     abut_mesh *mesh = make_shape(NULL, ABUT_SHAPE_TEAPOT, 6);
     abut_pose away = {{0.1, 0.2, 0.3, 0.9}, {3, -2, 1}};
     abut_mesh *moved = NULL;
     assert_ok(abut_mesh_transform(mesh, 1.75, away, &moved));
     bool doubles = device->info.has_doubles;
-    for (int with = 0; with < 3; with++) {
+    for (int with = 0; with < 2; with++) {
         device->info.has_doubles = doubles && with;
         abut_bvh *there;
         assert_ok(build_there(mesh, &there));
-        features_from(there, doubles && with == 2 ? 1 : SIZE_MAX);
         for (int round = 0; round < 3; round++) {
             abut_mesh *now = round == 1 ? moved : mesh;
             abut_bvh *bvh;

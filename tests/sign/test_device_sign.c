@@ -2,8 +2,6 @@
  * no leak if the device fails at any call. */
 #include "bvh/device_queries.h"
 
-#include "nearest/device.h"
-
 /* Around, near, on, on corners, straight above corners and edges, far, absurdly far. */
 static abut_vec3 make_point(const abut_mesh *mesh, size_t i, test_random *random) {
     double size = largest_extent(mesh);
@@ -91,13 +89,8 @@ static void check_mesh(abut_mesh *mesh, abut_sign_method method, size_t count, u
     assert_ok(abuti_bvh_copy_to_device(bvh, device, &on_device));
     const abut_array points = abut_array_host(list);
     check_points(bvh, on_device, points, count);
-    if (seed == 1) {
+    if (seed == 1)
         check_points(bvh, on_device, points, 1);
-        nearest_attachment *engine;
-        assert_ok(abuti_nearest_get_attachment(on_device->there, &engine));
-        engine->features_points_min = 1; /* as large batches on a GPU are measured */
-        check_points(bvh, on_device, points, count);
-    }
     abut_bvh_destroy(on_device);
     abut_bvh_destroy(bvh);
     abut_mesh_destroy(mesh);

@@ -58,36 +58,6 @@ static inline double d4_greatest(d4 a) {
     __m128d m = _mm_max_pd(_mm256_castpd256_pd128(a), _mm256_extractf128_pd(a, 1));
     return _mm_cvtsd_f64(_mm_max_sd(m, _mm_unpackhi_pd(m, m)));
 }
-/* The minima of a[0], a[1], a[2] and again a[2]; none is NaN. Likewise the maxima. */
-static inline d4 d4_least_three(const d4 a[3]) {
-    d4 two = _mm256_min_pd(_mm256_unpacklo_pd(a[0], a[1]), _mm256_unpackhi_pd(a[0], a[1]));
-    d4 one = _mm256_min_pd(a[2], _mm256_permute_pd(a[2], 5));
-    return _mm256_min_pd(_mm256_permute2f128_pd(two, one, 0x20),
-                         _mm256_permute2f128_pd(two, one, 0x31));
-}
-static inline d4 d4_greatest_three(const d4 a[3]) {
-    d4 two = _mm256_max_pd(_mm256_unpacklo_pd(a[0], a[1]), _mm256_unpackhi_pd(a[0], a[1]));
-    d4 one = _mm256_max_pd(a[2], _mm256_permute_pd(a[2], 5));
-    return _mm256_max_pd(_mm256_permute2f128_pd(two, one, 0x20),
-                         _mm256_permute2f128_pd(two, one, 0x31));
-}
-/* The largest floats that are not above `a`: conversion, then one step of the integer
- * representation. The step below 0 goes to -0 and one further. */
-static inline f4 f4_below_d4(d4 a) {
-    const __m256i even = _mm256_setr_epi32(0, 2, 4, 6, 0, 2, 4, 6);
-    __m128 nearest = _mm256_cvtpd_ps(a);
-    d4 over = _mm256_cmp_pd(_mm256_cvtps_pd(nearest), a, _CMP_GT_OQ);
-    __m128i step =
-        _mm256_castsi256_si128(_mm256_permutevar8x32_epi32(_mm256_castpd_si256(over), even));
-    __m128i bits = _mm_castps_si128(nearest);
-    __m128i zero = _mm_cmpeq_epi32(_mm_add_epi32(bits, bits), _mm_setzero_si128());
-    bits = _mm_or_si128(bits, _mm_slli_epi32(_mm_and_si128(step, zero), 31));
-    __m128i back = _mm_or_si128(_mm_srai_epi32(bits, 31), _mm_set1_epi32(1)); /* -1 below 0 */
-    return _mm_castsi128_ps(_mm_sub_epi32(bits, _mm_and_si128(step, back)));
-}
-static inline f4 f4_above_d4(d4 a) {
-    return _mm_xor_ps(f4_below_d4(d4_negative(a)), _mm_set1_ps(-0.0f));
-}
 /* Loads three numbers from each of four arrays: out[0] has the first of each, and so on. */
 static inline void d4_load_three(const double *const from[4], d4 out[3]) {
     d4 even = _mm256_insertf128_pd(_mm256_castpd128_pd256(_mm_loadu_pd(from[0])),
@@ -97,23 +67,6 @@ static inline void d4_load_three(const double *const from[4], d4 out[3]) {
     out[0] = _mm256_unpacklo_pd(even, odd);
     out[1] = _mm256_unpackhi_pd(even, odd);
     out[2] = _mm256_setr_pd(from[0][2], from[1][2], from[2][2], from[3][2]);
-}
-
-/* The ranks of up to sixteen keys in ascending order; among equal keys the lower tie comes first.
- * No two ties are equal. Both arrays have sixteen elements; those beyond `count` are ignored. */
-static inline void abuti_rank(const int32_t key[16], const int32_t tie[16], uint32_t count,
-                              uint32_t place[16]) {
-    const __m256i *keys = (const __m256i *)(const void *)key;
-    const __m256i *ties = (const __m256i *)(const void *)tie;
-    for (uint32_t half = 0; 8 * half < count; half++) {
-        __m256i k = _mm256_loadu_si256(keys + half), t = _mm256_loadu_si256(ties + half);
-        __m256i lower = _mm256_setzero_si256();
-        for (uint32_t j = 0; j < count; j++) { /* a key above, or an equal key with a tie above */
-            __m256i more = _mm256_sub_epi32(k, _mm256_cmpgt_epi32(t, _mm256_set1_epi32(tie[j])));
-            lower = _mm256_sub_epi32(lower, _mm256_cmpgt_epi32(more, _mm256_set1_epi32(key[j])));
-        }
-        _mm256_storeu_si256((__m256i *)(void *)(place + 8 * half), lower);
-    }
 }
 
 /* A bounding box as its lower corner and its negated upper corner, so that the union of boxes is a
@@ -378,6 +331,9 @@ static inline d4 d4_all(double x) {
     d4 r = {{x, x, x, x}};
     return r;
 }
+static inline void d4_store(double *to, d4 a) {
+    memcpy(to, a.lane, sizeof a.lane);
+}
 static inline f4 f4_from_d4(d4 a) {
     float lane[4];
     for (int i = 0; i < 4; i++)
@@ -398,16 +354,6 @@ static inline void d4_load_three(const double *const from[4], d4 out[3]) {
     for (int k = 0; k < 3; k++)
         for (int i = 0; i < 4; i++)
             out[k].lane[i] = from[i][k];
-}
-
-static inline void abuti_rank(const int32_t key[16], const int32_t tie[16], uint32_t count,
-                              uint32_t place[16]) {
-    for (uint32_t i = 0; i < count; i++) {
-        uint32_t lower = 0;
-        for (uint32_t j = 0; j < count; j++)
-            lower += (key[j] < key[i]) | ((key[j] == key[i]) & (tie[j] < tie[i]));
-        place[i] = lower;
-    }
 }
 
 typedef struct box4 {

@@ -29,18 +29,6 @@ static void *allocate_large(size_t bytes) {
 }
 #endif
 
-void abuti_system_advise_large_pages(void *memory, size_t bytes) {
-#ifdef MADV_HUGEPAGE
-    size_t before = (LARGE_PAGE - (uintptr_t)memory % LARGE_PAGE) % LARGE_PAGE;
-    if (bytes >= LARGE_ALLOCATION_MIN && bytes > before)
-        (void)madvise((unsigned char *)memory + before,
-                      (bytes - before) & ~(size_t)(LARGE_PAGE - 1), MADV_HUGEPAGE);
-#else
-    (void)memory;
-    (void)bytes;
-#endif
-}
-
 /* Since Linux 5.14; headers may be older. */
 #if defined(__linux__) && !defined(MADV_POPULATE_WRITE)
 #define MADV_POPULATE_WRITE 23

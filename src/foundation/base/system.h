@@ -41,12 +41,10 @@ static inline void abuti_system_pause(void) {
 /* Memory for abuti_system_release(); `bytes` is a multiple of the alignment. */
 void *abuti_system_allocate(size_t bytes, size_t alignment);
 void abuti_system_release(void *memory);
-/* Requests large pages for memory that is about to be written completely, perhaps for the first
- * time, if the system has them. Affects only speed. */
-void abuti_system_advise_large_pages(void *memory, size_t bytes);
-/* Populates the pages of such memory now, if the system supports that. Threads that populate the
- * same large page concurrently each clear a copy, of which one is used. Therefore each thread
- * should start at a multiple of ABUTI_LARGE_PAGE. */
+/* Populates the pages of memory that is about to be written completely, if the system supports
+ * that. Affects only speed. Threads that populate the same large page concurrently each clear a
+ * copy, of which one is used. Therefore each thread should start at a multiple of ABUTI_LARGE_PAGE.
+ */
 enum { ABUTI_LARGE_PAGE = 1 << 21 };
 void abuti_system_populate_pages(void *memory, size_t bytes);
 

@@ -41,11 +41,6 @@ locale_t uselocale(locale_t locale) {
 
 /* ---- memory ---- */
 
-void abuti_system_advise_large_pages(void *memory, size_t bytes) {
-    (void)memory;
-    (void)bytes;
-}
-
 void abuti_system_populate_pages(void *memory, size_t bytes) {
     (void)memory;
     (void)bytes;

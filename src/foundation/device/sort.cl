@@ -1,5 +1,5 @@
-/* Stable radix sort of keys with a payload of one word, least significant digit first, 8 bits per
- * pass.
+/* Stable radix sort of 32-bit keys with a payload of one word, least significant digit first, 8
+ * bits per pass.
  *
  * The input is split into runs of tiles, one run per group. sort_count counts the digits of each
  * run; a scan over (digit, run) gives the output range of each digit of each run; sort_scatter
@@ -14,42 +14,34 @@
  * Radix Sorting"). Counters have 16 bits, two in a word: digits 0 to 7 in the low halves, 8 to 15
  * in the high.
  *
- * Loops over the keys of a work-item are unrolled, so that these stay in registers. Keys have 32 or
- * 64 bits by KEY_BITS. Local memory: 28 KiB, below the 32 KiB that OpenCL guarantees.
+ * Loops over the keys of a work-item are unrolled, so that these stay in registers. Local memory:
+ * 28 KiB, below the 32 KiB that OpenCL guarantees.
  */
 #include "device/group_cl.h"
 #include "device/tools_shared.h"
 
 DEFINE_GROUP_SCAN(uint, scan_words)
 
-#if KEY_BITS == 64
-typedef ulong sort_key;
-typedef ulong4 sort_key4;
-#define LAST_KEY 0xffffffffffffffffUL
-#else
-typedef uint sort_key;
-typedef uint4 sort_key4;
 #define LAST_KEY 0xffffffffU
-#endif
-#define ITEMS SORT_ITEMS(KEY_BITS)
-#define TILE SORT_TILE(KEY_BITS)
+#define ITEMS SORT_ITEMS
+#define TILE SORT_TILE
 #define WORDS SORT_WORDS
 #define PAD(i) SORT_PADDED(i)
 
-static inline uint digit_of(sort_key key, uint shift, uint mask) {
+static inline uint digit_of(uint key, uint shift, uint mask) {
     return (uint)(key >> shift) & mask;
 }
 
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
-sort_count(__global const sort_key *keys, __global uint *counts, uint count, uint run_tiles,
-           uint shift, uint mask, __local uint *bins) {
+sort_count(__global const uint *keys, __global uint *counts, uint count, uint run_tiles, uint shift,
+           uint mask, __local uint *bins) {
     uint item = (uint)get_local_id(0), group = (uint)get_group_id(0);
     uint first = group * run_tiles * TILE, last = min(count, first + run_tiles * TILE);
     bins[item] = 0;
     barrier(CLK_LOCAL_MEM_FENCE);
     for (uint at = first + 4 * item; at < last; at += 4 * GROUP) {
         if (last - at >= 4) {
-            sort_key4 key = ((__global const sort_key4 *)keys)[at / 4];
+            uint4 key = ((__global const uint4 *)keys)[at / 4];
             atomic_inc(&bins[digit_of(key.x, shift, mask)]);
             atomic_inc(&bins[digit_of(key.y, shift, mask)]);
             atomic_inc(&bins[digit_of(key.z, shift, mask)]);
@@ -64,12 +56,12 @@ sort_count(__global const sort_key *keys, __global uint *counts, uint count, uin
 
 /* The consecutive keys of a work-item in a tile. Beyond the end they are the largest key, so that a
  * stable sort puts them after all others. */
-static inline void load_items(__global const sort_key *keys, __global const uint *values, uint at,
-                              uint count, sort_key *key, uint *value) {
+static inline void load_items(__global const uint *keys, __global const uint *values, uint at,
+                              uint count, uint *key, uint *value) {
     if (count >= ITEMS && at <= count - ITEMS) {
 #pragma unroll
         for (uint i = 0; i < ITEMS; i += 4) {
-            sort_key4 k = ((__global const sort_key4 *)keys)[(at + i) / 4];
+            uint4 k = ((__global const uint4 *)keys)[(at + i) / 4];
             uint4 v = ((__global const uint4 *)values)[(at + i) / 4];
             key[i] = k.x;
             key[i + 1] = k.y;
@@ -91,7 +83,7 @@ static inline void load_items(__global const sort_key *keys, __global const uint
 }
 
 /* The position of each key in the tile after sorting by these (at most 4) bits. */
-static inline void rank_items(const sort_key *key, uint *rank, uint shift, uint mask,
+static inline void rank_items(const uint *key, uint *rank, uint shift, uint mask,
                               __local uint *counters, __local uint *room) {
     uint item = (uint)get_local_id(0), sum = 0, total;
     for (uint w = 0; w < WORDS; w++)
@@ -123,9 +115,8 @@ static inline void rank_items(const sort_key *key, uint *rank, uint shift, uint 
 
 /* Moves keys and values to their ranks; each work-item gets the consecutive ones at its position.
  */
-static inline void exchange_items(sort_key *key, uint *value, const uint *rank,
-                                  __local sort_key *exchange) {
-    __local uint *words = (__local uint *)exchange;
+static inline void exchange_items(uint *key, uint *value, const uint *rank,
+                                  __local uint *exchange) {
     uint item = (uint)get_local_id(0);
 #pragma unroll
     for (uint i = 0; i < ITEMS; i++)
@@ -137,21 +128,20 @@ static inline void exchange_items(sort_key *key, uint *value, const uint *rank,
     barrier(CLK_LOCAL_MEM_FENCE);
 #pragma unroll
     for (uint i = 0; i < ITEMS; i++)
-        words[PAD(rank[i])] = value[i];
+        exchange[PAD(rank[i])] = value[i];
     barrier(CLK_LOCAL_MEM_FENCE);
 #pragma unroll
     for (uint i = 0; i < ITEMS; i++)
-        value[i] = words[PAD(item * ITEMS + i)];
+        value[i] = exchange[PAD(item * ITEMS + i)];
 }
 
 /* Writes a tile whose ranks by the whole digit are known. `places` has the output index of the next
  * key of each digit; `starts` is scratch memory for the output index of a digit's keys minus their
  * position in the tile. */
-static inline void write_tile(sort_key *key, const uint *value, const uint *rank, uint here,
-                              uint shift, uint mask, __local sort_key *exchange,
-                              __local uint *places, __local uint *starts,
-                              __global sort_key *keys_out, __global uint *values_out) {
-    __local uint *words = (__local uint *)exchange;
+static inline void write_tile(uint *key, const uint *value, const uint *rank, uint here, uint shift,
+                              uint mask, __local uint *exchange, __local uint *places,
+                              __local uint *starts, __global uint *keys_out,
+                              __global uint *values_out) {
     uint item = (uint)get_local_id(0), to[ITEMS];
 #pragma unroll
     for (uint i = 0; i < ITEMS; i++)
@@ -179,32 +169,29 @@ static inline void write_tile(sort_key *key, const uint *value, const uint *rank
     barrier(CLK_LOCAL_MEM_FENCE);
 #pragma unroll
     for (uint i = 0; i < ITEMS; i++)
-        words[PAD(rank[i])] = value[i];
+        exchange[PAD(rank[i])] = value[i];
     barrier(CLK_LOCAL_MEM_FENCE);
 #pragma unroll
     for (uint i = 0; i < ITEMS; i++) {
         uint at = i * GROUP + item;
         if (at < here)
-            values_out[to[i]] = words[PAD(at)];
+            values_out[to[i]] = exchange[PAD(at)];
     }
 }
 
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
-sort_scatter(__global const sort_key *keys, __global const uint *values,
-             __global sort_key *keys_out, __global uint *values_out, __global const uint *offsets,
-             uint count, uint run_tiles, uint shift, uint mask, __local ulong *memory) {
-    /* Local memory is aligned for the type of its argument, which must therefore be the widest
-     * type. */
-    __local uint *counters = (__local uint *)memory;
+sort_scatter(__global const uint *keys, __global const uint *values, __global uint *keys_out,
+             __global uint *values_out, __global const uint *offsets, uint count, uint run_tiles,
+             uint shift, uint mask, __local uint *counters) {
     __local uint *room = counters + SORT_COUNTERS, *places = room + GROUP_ROOM,
                  *starts = places + SORT_DIGITS;
-    __local sort_key *exchange = (__local sort_key *)(counters + SORT_EXCHANGE);
+    __local uint *exchange = counters + SORT_EXCHANGE;
     uint item = (uint)get_local_id(0), group = (uint)get_group_id(0);
     uint tiles = count / TILE + (count % TILE != 0);
     uint first = group * run_tiles, last = min(first + run_tiles, tiles);
     places[item] = offsets[item * (uint)get_num_groups(0) + group];
     for (uint tile = first; tile < last; tile++) {
-        sort_key key[ITEMS];
+        uint key[ITEMS];
         uint value[ITEMS], rank[ITEMS], at = tile * TILE;
         load_items(keys, values, at + item * ITEMS, count, key, value);
         rank_items(key, rank, shift, mask & 15, counters, room);

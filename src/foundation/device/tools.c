@@ -10,16 +10,14 @@ enum {
     SUM_WORDS,
     SUM_PARTS,
     SEGMENT_OWNERS,
-    SORT_COUNT, /* of 32 bits, then of 64 */
+    SORT_COUNT,
     SORT_SCATTER,
-    SORT_COUNT_WIDE,
-    SORT_SCATTER_WIDE,
     KERNELS
 };
 
 enum { SUMS, TOTAL, WIDE_TOTAL, COUNTS, SPARE_KEYS, SPARE_VALUES, BUFFERS };
 
-/* The sorts are slow to compile and not always needed: kernels are created at their first launch.
+/* The sort is slow to compile and not always needed: kernels are created at their first launch.
  */
 static const abuti_kernel_source sources[KERNELS] = {
     [SCAN_SUMS] = {"scan", "scan_sums", NULL},
@@ -27,10 +25,8 @@ static const abuti_kernel_source sources[KERNELS] = {
     [SUM_WORDS] = {"scan", "sum_words", "-DSEGMENTS"},
     [SUM_PARTS] = {"scan", "sum_parts", "-DSEGMENTS"},
     [SEGMENT_OWNERS] = {"scan", "segment_owners", "-DSEGMENTS"},
-    [SORT_COUNT] = {"sort", "sort_count", "-DKEY_BITS=32"},
-    [SORT_SCATTER] = {"sort", "sort_scatter", "-DKEY_BITS=32"},
-    [SORT_COUNT_WIDE] = {"sort", "sort_count", "-DKEY_BITS=64"},
-    [SORT_SCATTER_WIDE] = {"sort", "sort_scatter", "-DKEY_BITS=64"},
+    [SORT_COUNT] = {"sort", "sort_count", NULL},
+    [SORT_SCATTER] = {"sort", "sort_scatter", NULL},
 };
 static const abuti_kit_table table = {sources, KERNELS, BUFFERS, NULL};
 
@@ -192,46 +188,45 @@ void abuti_tools_owners(abuti_tools *tools, const abuti_buffer *begin, size_t co
 /* ---- sort ---- */
 
 /* One pass over the digit at `shift`. */
-static void sort_pass(abuti_tools *tools, bool wide, work_split how, abuti_buffer *const from[2],
+static void sort_pass(abuti_tools *tools, work_split how, abuti_buffer *const from[2],
                       abuti_buffer *const to[2], uint32_t count, uint32_t shift, uint32_t mask) {
     abuti_kit *kit = &tools->kit;
     abuti_buffer *counts = &kit->buffers[COUNTS];
-    ABUTI_KIT_GROUPS(kit, wide ? SORT_COUNT_WIDE : SORT_COUNT, how.groups, GROUP_ITEMS,
-                     ABUTI_BUFFER(from[0]), ABUTI_BUFFER(counts), ABUTI_VALUE(count),
-                     ABUTI_VALUE(how.run_tiles), ABUTI_VALUE(shift), ABUTI_VALUE(mask),
-                     ABUTI_LOCAL_MEMORY(4 * SORT_DIGITS));
+    ABUTI_KIT_GROUPS(kit, SORT_COUNT, how.groups, GROUP_ITEMS, ABUTI_BUFFER(from[0]),
+                     ABUTI_BUFFER(counts), ABUTI_VALUE(count), ABUTI_VALUE(how.run_tiles),
+                     ABUTI_VALUE(shift), ABUTI_VALUE(mask), ABUTI_LOCAL_MEMORY(4 * SORT_DIGITS));
     abuti_tools_scan(tools, counts, counts, (size_t)how.groups * SORT_DIGITS, NULL, 0);
-    ABUTI_KIT_GROUPS(kit, wide ? SORT_SCATTER_WIDE : SORT_SCATTER, how.groups, GROUP_ITEMS,
-                     ABUTI_BUFFER(from[0]), ABUTI_BUFFER(from[1]), ABUTI_BUFFER(to[0]),
-                     ABUTI_BUFFER(to[1]), ABUTI_BUFFER(counts), ABUTI_VALUE(count),
-                     ABUTI_VALUE(how.run_tiles), ABUTI_VALUE(shift), ABUTI_VALUE(mask),
-                     ABUTI_LOCAL_MEMORY(4 * SORT_ROOM));
+    ABUTI_KIT_GROUPS(kit, SORT_SCATTER, how.groups, GROUP_ITEMS, ABUTI_BUFFER(from[0]),
+                     ABUTI_BUFFER(from[1]), ABUTI_BUFFER(to[0]), ABUTI_BUFFER(to[1]),
+                     ABUTI_BUFFER(counts), ABUTI_VALUE(count), ABUTI_VALUE(how.run_tiles),
+                     ABUTI_VALUE(shift), ABUTI_VALUE(mask), ABUTI_LOCAL_MEMORY(4 * SORT_ROOM));
 }
 
-void abuti_tools_sort(abuti_tools *tools, uint32_t key_bits, abuti_buffer *keys,
-                      abuti_buffer *values, size_t count, uint32_t bit_first, uint32_t bit_last) {
+void abuti_tools_sort(abuti_tools *tools, abuti_buffer *keys, abuti_buffer *values, size_t count,
+                      uint32_t bit_first, uint32_t bit_last) {
     abuti_kit *kit = &tools->kit;
-    const size_t bytes[2] = {key_bits / 8, sizeof(uint32_t)};
+    const size_t bytes = sizeof(uint32_t);
     abuti_buffer *here[2] = {keys, values};
     abuti_buffer *there[2] = {&kit->buffers[SPARE_KEYS], &kit->buffers[SPARE_VALUES]};
-    if ((key_bits != 32 && key_bits != 64) || bit_first > bit_last || bit_last > key_bits) {
-        abuti_kit_fail(kit, abuti_fail(ABUT_ERROR_ARGUMENT,
-                                       "sort: bits %u to %u are not a range of keys of %u bits",
-                                       bit_first, bit_last, key_bits));
+    if (bit_first > bit_last || bit_last > 32) {
+        abuti_kit_fail(kit,
+                       abuti_fail(ABUT_ERROR_ARGUMENT,
+                                  "sort: bits %u to %u are not a range of the 32 bits of a key",
+                                  bit_first, bit_last));
         return;
     }
     for (int i = 0; i < 2; i++)
-        check_words(tools, "sort", here[i], count, bytes[i]);
+        check_words(tools, "sort", here[i], count, bytes);
     if (abuti_kit_failed(kit) || count < 2 || bit_first == bit_last)
         return;
-    work_split how = split_work(count, SORT_TILE(key_bits), tools->groups_max);
+    work_split how = split_work(count, SORT_TILE, tools->groups_max);
     abuti_kit_reserve(kit, COUNTS, (size_t)how.groups * SORT_DIGITS, sizeof(uint32_t));
-    abuti_kit_reserve(kit, SPARE_KEYS, count, bytes[0]);
-    abuti_kit_reserve(kit, SPARE_VALUES, count, bytes[1]);
+    abuti_kit_reserve(kit, SPARE_KEYS, count, bytes);
+    abuti_kit_reserve(kit, SPARE_VALUES, count, bytes);
     for (uint32_t shift = bit_first; shift < bit_last; shift += SORT_DIGIT_BITS) {
         uint32_t left = bit_last - shift;
         uint32_t mask = left < SORT_DIGIT_BITS ? (1u << left) - 1 : SORT_DIGITS - 1;
-        sort_pass(tools, key_bits == 64, how, here, there, (uint32_t)count, shift, mask);
+        sort_pass(tools, how, here, there, (uint32_t)count, shift, mask);
         for (int i = 0; i < 2; i++) {
             abuti_buffer *swap = here[i];
             here[i] = there[i];
@@ -240,5 +235,5 @@ void abuti_tools_sort(abuti_tools *tools, uint32_t key_bits, abuti_buffer *keys,
     }
     for (int i = 0; i < 2 && here[0] != keys;
          i++) /* an odd number of passes ends in the spare buffers */
-        abuti_kit_copy(kit, here[i], there[i], count * bytes[i]);
+        abuti_kit_copy(kit, here[i], there[i], count * bytes);
 }

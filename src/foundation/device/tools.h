@@ -58,9 +58,9 @@ abut_status abuti_tools_segments(abuti_tools *tools, const abuti_segments *segme
 void abuti_tools_owners(abuti_tools *tools, const abuti_buffer *begin, size_t count, size_t total,
                         abuti_buffer *owners);
 
-/* Stable sort of 32- or 64-bit keys, each with a word as payload, by the bits from `bit_first` up
- * to, but not including, `bit_last`. Eight bits per pass. */
-void abuti_tools_sort(abuti_tools *tools, uint32_t key_bits, abuti_buffer *keys,
-                      abuti_buffer *values, size_t count, uint32_t bit_first, uint32_t bit_last);
+/* Stable sort of words, each with a word as payload, by the bits from `bit_first` up to, but not
+ * including, `bit_last`. Eight bits per pass. */
+void abuti_tools_sort(abuti_tools *tools, abuti_buffer *keys, abuti_buffer *values, size_t count,
+                      uint32_t bit_first, uint32_t bit_last);
 
 #endif

@@ -14,11 +14,11 @@
 #define SCAN_ROW (4 * GROUP_ITEMS)
 #define SCAN_TILE (SCAN_ROWS * SCAN_ROW)
 
-/* Sort: keys of each work-item by key size, and digits of a pass, one for each work-item. */
+/* Sort: keys of each work-item, and digits of a pass, one for each work-item. */
 #define SORT_DIGIT_BITS 8
 #define SORT_DIGITS GROUP_ITEMS
-#define SORT_ITEMS(key_bits) ((key_bits) == 64 ? 8 : 16)
-#define SORT_TILE(key_bits) (GROUP_ITEMS * SORT_ITEMS(key_bits))
+#define SORT_ITEMS 16
+#define SORT_TILE (GROUP_ITEMS * SORT_ITEMS)
 #define SORT_WORDS 8 /* words of counters for each work-item */
 /* Pads every 32 words by one, so that strides of 8 and 16 words use all banks of local memory. */
 #define SORT_PADDED(count) ((count) + (count) / 32)
@@ -26,7 +26,7 @@
 /* Counters, local memory of a scan, two words for each digit; then 16 KiB of keys that are
  * exchanged. */
 #define SORT_EXCHANGE (SORT_COUNTERS + GROUP_ROOM + 2 * SORT_DIGITS)
-#define SORT_ROOM (SORT_EXCHANGE + SORT_PADDED(4096))
+#define SORT_ROOM (SORT_EXCHANGE + SORT_PADDED(SORT_TILE))
 
 /* The self-test: words that a work-item writes, floats first. */
 #define CHECK_WORDS 5

@@ -164,7 +164,6 @@ abut_status abuti_buffer_fetch(const abuti_buffer *from, size_t offset, abut_con
     transfer t;
     if (bytes < DOWNLOAD_MIN || !lock_channels(from->device, offset, bytes, &t))
         return download_at_once(from, offset, data, bytes);
-    abuti_system_advise_large_pages(data, bytes);
     abut_status status = download_parts(&t, from, context, data);
     atomic_flag_clear(&from->device->channels_in_use);
     return status;

@@ -10,22 +10,12 @@
 enum { NODES_PER_TASK = 512 };
 
 /* The box of four triangles, rounded outwards. */
-static inline void fit_box(const d4 corner[3][3], float lo[4], float hi[4]) {
-    d4 lo_corner[3], hi_corner[3];
+static inline void fit_box(const d4 corner[3][3], float lo[3], float hi[3]) {
     for (int axis = 0; axis < 3; axis++) {
         const d4 *c = corner[axis];
-        lo_corner[axis] = d4_min(c[0], d4_min(c[1], c[2]));
-        hi_corner[axis] = d4_max(c[0], d4_max(c[1], c[2]));
+        lo[axis] = bvh_float_below(d4_least(d4_min(c[0], d4_min(c[1], c[2]))));
+        hi[axis] = bvh_float_above(d4_greatest(d4_max(c[0], d4_max(c[1], c[2]))));
     }
-#ifdef ABUTI_SIMD_WIDE
-    f4_store(lo, f4_below_d4(d4_least_three(lo_corner)));
-    f4_store(hi, f4_above_d4(d4_greatest_three(hi_corner)));
-#else
-    for (int axis = 0; axis < 3; axis++) {
-        lo[axis] = bvh_float_below(d4_least(lo_corner[axis]));
-        hi[axis] = bvh_float_above(d4_greatest(hi_corner[axis]));
-    }
-#endif
 }
 
 /* Quantises corners on one axis, in steps from its low end. Differences are in doubles; the
@@ -45,7 +35,7 @@ static inline void quantise_corners(const d4 corner[3], float lo, float hi,
 static void fit_leaf(abut_bvh *bvh, const abut_mesh *mesh, bvh_node *node, int slot) {
     uint32_t leaf = node->child[slot] & ~BVH_LEAF;
     d4 corner[3][3];
-    float lo[4], hi[4];
+    float lo[3], hi[3];
     bvh_leaf_corners(bvh, mesh, leaf, corner);
     fit_box(corner, lo, hi);
     bvh_block *block = &bvh->blocks[leaf];

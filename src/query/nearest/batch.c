@@ -18,14 +18,10 @@ enum {
     SORT_MIN = 16,                     /* fewer points are not sorted */
     SORT_TASKS_MAX = 64,               /* at most */
     SORT_TASK_POINTS_MIN = 64 * RADIX, /* points, so that counting is the smaller part */
-    /* Lists pay off from two points per triangle (measured: 1.3 to 2 on models of 6,000 and 69,000
-     * triangles, all around or near the surface), and never for so few points that the allocation
-     * dominates. */
-    LISTS_POINTS_PER_TRIANGLE = 2,
-    /* Sorted points start with a near triangle, that of the previous point. With four per triangle
-     * lists take half as long again on a scan, and 2.5 times as long far from a model of 16,000
-     * triangles; with eleven three quarters. */
-    LISTS_SORTED_POINTS_PER_TRIANGLE = 8,
+    /* With 16 points per triangle lists take 0.3 to 0.4 of the time of single searches on two
+     * threads, and 0.4 to 0.9 on 16, where creating features is a larger part. With two they take 1
+     * to 1.4 and 1.4 to 2.8 times as long. */
+    LISTS_POINTS_PER_TRIANGLE = 8,
     LISTS_MIN = 1024,
 };
 
@@ -214,9 +210,7 @@ abut_status abuti_batch_nearest(nearest_batch *b, const box3 *bounds) {
     abut_status status = abuti_bvh_prepare_wide(b->bvh, count);
     if (status)
         return status;
-    const size_t each =
-        b->points.ordered ? LISTS_SORTED_POINTS_PER_TRIANGLE : LISTS_POINTS_PER_TRIANGLE;
-    if (count >= LISTS_MIN && count / each >= b->bvh->triangle_count)
+    if (count >= LISTS_MIN && count / LISTS_POINTS_PER_TRIANGLE >= b->bvh->triangle_count)
         return b->points.ordered ? abuti_batch_lists(b) : nearest_by_lists(b, bounds);
     if (b->read)
         return abuti_parallel_try(b->bvh->context, "nearest", count, POINTS_PER_TASK,

@@ -26,17 +26,6 @@
  *     kept is marked, and the point is searched. Points with coordinates of 64 and more are
  *     searched too.
  *
- * A vertex v that is nearest has about six triangles, of which only the lowest is needed. Let r be
- * another corner, both relative to the query, S the sum of the squares of all corners, and e the
- * rounding error of doubles. If v . (r - v) > 2^-36 S for both others, and no height is less than
- * 2^-15 sqrt(S), all signs in triangle_closest_point() are those of exact numbers: the foot on the
- * face is outside by 2^-36 sqrt(S) and computed with an error of 2 e S / height (closest_shared.h),
- * which is less; feet on the two edges at v are clamped to v itself, whose offset has no rounding
- * error; and the third edge is further. So the distance is the length of v, with the same bits for
- * all such triangles. These conditions hold if p is behind all edges of v by m, of which a tenth
- * may be error, and heights, and hence edges, are at least 16 m = 2^-13 M: v . (r - v) > 0.9 m
- * 2^-13 M > 2^-31 M^2, and 2^-36 S < 2^-32 M^2, as S < 12 M^2.
- *
  * Fallback: a run whose list is too long for its points is halved, and in the end its points are
  * searched one by one. So are distant points, where floats cannot distinguish triangles.
  */
@@ -62,7 +51,7 @@ enum {
     MEASURE_FEATURES_MAX = 6,         /* a list of so few features is not filtered further */
     LONG_LIST_FEATURES = 1024,        /* the points of a longer list are divided */
     PREFETCH_POINTS = 16,             /* points that are prefetched */
-    PAIRS_MAX = 256,                  /* in a queue */
+    PAIRS_MAX = 256,                  /* that are measured together */
 };
 _Static_assert((int)LONG_LIST_FEATURES <= (int)REGIONS_KEPT, "all squares are kept");
 
@@ -71,15 +60,9 @@ _Static_assert((int)LONG_LIST_FEATURES <= (int)REGIONS_KEPT, "all squares are ke
 #define FLOAT_MARGIN 0x1p-20f
 #define OUTSIDE_MARGINS 8 /* margins: how far points may be outside a region */
 
-typedef struct pair_queue {
-    uint32_t count;
-    nearest_pair pairs[PAIRS_MAX];
-} pair_queue;
-
 /* The state of one worker. */
 typedef struct worker {
     const nearest_batch *b;
-    const pairs_kernel *pairs;
     const bvh_sorted_point *places; /* of the run; null = the order of the caller */
     size_t first;                   /* the first position of the run */
     float margin;                   /* of the run */
@@ -87,7 +70,8 @@ typedef struct worker {
     vec3 exact[POINTS_PER_RUN];     /* its points: exact, and in the frame */
     float at[3][POINTS_PER_RUN + REGIONS_POINTS];
     abut_nearest results[POINTS_PER_RUN];
-    pair_queue queues[PAIRS_KINDS]; /* by the feature of the nearest point */
+    uint32_t pair_count; /* that have not been measured yet */
+    nearest_pair pairs[PAIRS_MAX];
     regions_winners winners;
     regions_room lists;
 } worker;
@@ -109,34 +93,29 @@ static void clear_result(abut_nearest *to) {
     to->triangle = ABUT_NONE;
 }
 
-/* Measures the queued pairs, and keeps the best result of each point. */
-static void flush_pairs(worker *w, pairs_kind kind) {
-    pair_queue *q = &w->queues[kind];
-    w->pairs->exact(w->b->bvh->mesh, w->exact, kind, q->pairs, q->count);
-    for (uint32_t k = 0; k < q->count; k++) {
-        const nearest_pair *pair = &q->pairs[k];
-        abut_nearest *to = &w->results[pair->point];
+/* Measures the pending pairs, and keeps the best result of each point. */
+static void measure_pairs(worker *w) {
+    ABUTI_BY_LANES(abuti_nearest_measure)(w->b->bvh->mesh, w->pairs, w->pair_count);
+    for (uint32_t k = 0; k < w->pair_count; k++) {
+        const nearest_pair *pair = &w->pairs[k];
+        abut_nearest *to = &w->results[pair->index];
         if (pair->distance > to->distance ||
             (pair->distance == to->distance && pair->triangle > to->triangle))
             continue;
         to->distance = pair->distance;
         to->triangle = pair->triangle;
-        to->point = pair->closest;
-        for (int c = 0; c < 3; c++)
-            to->barycentric[c] = pair->weight[c];
+        memcpy(to->barycentric, pair->weight, sizeof to->barycentric);
     }
-    q->count = 0;
+    w->pair_count = 0;
 }
 
-static void add_pair(worker *w, pairs_kind kind, uint32_t point, uint32_t triangle,
-                     uint32_t corner) {
-    pair_queue *q = &w->queues[kind];
-    if (q->count == PAIRS_MAX)
-        flush_pairs(w, kind);
-    nearest_pair *pair = &q->pairs[q->count++];
-    pair->point = point;
+static void add_pair(worker *w, uint32_t point, uint32_t triangle) {
+    if (w->pair_count == PAIRS_MAX)
+        measure_pairs(w);
+    nearest_pair *pair = &w->pairs[w->pair_count++];
+    pair->point = w->exact[point];
+    pair->index = point;
     pair->triangle = triangle;
-    pair->corner = corner;
 }
 
 /* Completes the results of a run. */
@@ -153,6 +132,7 @@ static void complete_results(worker *w, uint32_t count) {
             continue;
         }
         to->feature = weights_feature(to->barycentric);
+        to->point = weights_point(bvh_triangle(w->b->bvh->mesh, to->triangle), to->barycentric);
         if (w->b->complete)
             w->b->complete(w->b->bvh, w->exact[i], &ball, to);
     }
@@ -172,60 +152,13 @@ static void clear_results(worker *w, uint32_t begin, uint32_t end) {
 
 /* ---- sixteen points ---- */
 
-/* Whether a point is behind all edges of a vertex, so that the lowest of its triangles is
- * sufficient. */
-static bool is_behind_vertex(const worker *w, uint32_t i, uint32_t name) {
-    const regions_table *table = w->lists.table;
-    const feature_fan *fan = &table->features.fans[feature_source(&table->features, name)];
-    const float *place = table->rows[name].column + REGIONS_PLACE;
-    if (!(fan->height_min >= 16 * OUTSIDE_MARGINS * w->margin))
-        return false;
-    const float x = w->at[0][i] - place[0], y = w->at[1][i] - place[1], z = w->at[2][i] - place[2];
-    float t[FAN_EDGES];
-    for (int k = 0; k < FAN_EDGES; k++)
-        t[k] = fan->direction[0][k] * x + fan->direction[1][k] * y + fan->direction[2][k] * z;
-    unsigned behind = 1;
-    for (int k = 0; k < FAN_EDGES; k++)
-        behind &= t[k] < -OUTSIDE_MARGINS * w->margin;
-    return behind;
-}
-
-/* Whether a point is inside all limits of the region of an edge by the margin. */
-static bool is_inside_edge_region(const worker *w, uint32_t i, const float *row) {
-    const float r[3] = {w->at[0][i] - row[REGIONS_PLACE], w->at[1][i] - row[REGIONS_PLACE + 1],
-                        w->at[2][i] - row[REGIONS_PLACE + 2]};
-    const float *u = row + REGIONS_FOURTH, *v = row + REGIONS_SECOND;
-    const float clear = OUTSIDE_MARGINS * w->margin;
-    const float along = u[0] * r[0] + u[1] * r[1] + u[2] * r[2];
-    return along > clear && along < row[REGIONS_OFFSET] - clear &&
-           v[0] * r[0] + v[1] * r[1] + v[2] * r[2] < -clear &&
-           row[REGIONS_THIRD_X] * r[0] + row[REGIONS_THIRD_Y] * r[1] + row[REGIONS_THIRD_Z] * r[2] <
-               -clear;
-}
-
-/* Queues the pairs of a feature that may be nearest. Returns false if the point must be searched.
- */
+/* Adds the pairs of a feature that may be nearest. Returns false if the point must be searched. */
 static bool add_feature_pairs(worker *w, uint32_t i, uint32_t name) {
-    const regions_table *table = w->lists.table;
-    const abuti_features *features = &table->features;
-    const float *row = table->rows[name].column, offset = row[REGIONS_OFFSET];
-    pairs_kind kind = PAIRS_BOUNDARY;
+    const abuti_features *features = &w->lists.table->features;
     if (feature_is_marked(features, name))
         return false;
-    if (offset < 0) {
-        add_pair(w, PAIRS_FACE, i, feature_source(features, name), 0);
-        return true;
-    }
-    uint32_t k = features->incident_begin[name], end = features->incident_begin[name + 1];
-    if (offset == 0 && is_behind_vertex(w, i, name)) {
-        kind = PAIRS_CORNER;
-        end = k + 1;
-    } else if (offset > 0 && end == k + 2 && is_inside_edge_region(w, i, row)) {
-        kind = PAIRS_EDGE;
-    }
-    for (; k < end; k++)
-        add_pair(w, kind, i, features->incidents[k] / 4,
-                 kind == PAIRS_BOUNDARY ? 0 : features->incidents[k] % 4);
+    for (uint32_t k = features->incident_begin[name]; k < features->incident_begin[name + 1]; k++)
+        add_pair(w, i, features->incidents[k]);
     return true;
 }
 
@@ -238,7 +171,7 @@ static unsigned ambiguous_points(const worker *w, uint32_t count) {
     return crowded;
 }
 
-/* Queues the candidates of point n of the sixteen from `begin` on. */
+/* Adds the candidates of point n of the sixteen from `begin` on. */
 static bool add_point_candidates(worker *w, uint32_t begin, uint32_t n, const uint32_t *names,
                                  bool is_ambiguous) {
     const regions_winners *found = &w->winners;
@@ -422,15 +355,13 @@ static void compute_run(worker *w, size_t begin, size_t end) {
     uint32_t count = (uint32_t)(end - begin);
     w->first = begin;
     w->places = w->b->places ? w->b->places + begin : NULL;
-    for (int kind = 0; kind < PAIRS_KINDS; kind++)
-        w->queues[kind].count = 0;
+    w->pair_count = 0;
     w->lists.hint.known = false;
     if (read_points(w, count))
         collect_list(w, 0, count);
     else
         search_points(w, 0, count);
-    for (int kind = 0; kind < PAIRS_KINDS; kind++)
-        flush_pairs(w, (pairs_kind)kind);
+    measure_pairs(w);
     complete_results(w, count);
     if (w->b->keep) {
         w->b->keep(w->b->user, begin, count, w->exact, w->results);
@@ -455,7 +386,6 @@ static void worker_task(void *data, size_t chunk, size_t begin, size_t end) {
     (void)begin;
     (void)end;
     w->b = r->b;
-    w->pairs = ABUTI_BY_LANES(abuti_pairs);
     w->collect_max = COLLECT_FACTOR * r->b->points.count / r->b->bvh->triangle_count;
     if (w->collect_max < COLLECT_POINTS_MAX_MIN)
         w->collect_max = COLLECT_POINTS_MAX_MIN;
@@ -481,8 +411,7 @@ abut_status abuti_batch_lists(const nearest_batch *b) {
     r.worker_count = r.worker_count < runs ? r.worker_count : (uint32_t)runs;
     r.workers = abuti_allocate(context, r.worker_count, sizeof *r.workers);
     abut_status status =
-        r.workers ? abuti_regions_create(b->bvh, FEATURES_INCIDENTS | FEATURES_FANS, &r.table)
-                  : ABUT_ERROR_MEMORY;
+        r.workers ? abuti_regions_create(b->bvh, FEATURES_INCIDENTS, &r.table) : ABUT_ERROR_MEMORY;
     if (!status) {
         size_t words = regions_seen_words(&r.table);
         r.seen = abuti_allocate(context, words, r.worker_count * sizeof *r.seen);

@@ -15,13 +15,9 @@ enum {
     NEAREST_KEYS, /* of the sort; unused after it */
     NEAREST_ORDER,
     NEAREST_BOUNDS,
-    NEAREST_SEEDS,
-    NEAREST_COUNTS, /* of candidate triangles or features */
+    NEAREST_COUNTS, /* of candidate triangles */
     NEAREST_PLACES, /* and their places */
     NEAREST_INVALID,
-    NEAREST_BOXES, /* of blocks */
-    NEAREST_WANTED,
-    NEAREST_LEFT,
     /* of k_nearest.cl */
     NEAREST_HEAPS,
     NEAREST_REACHES,
@@ -34,14 +30,9 @@ enum {
     NEAREST_BOUND,
     NEAREST_KEY,
     NEAREST_GATHER,
-    NEAREST_SEED,
     NEAREST_FIND,
     NEAREST_MEASURE,
     NEAREST_COMPLETE,
-    NEAREST_REGION_BOXES,
-    NEAREST_REGION_SEED,
-    NEAREST_REGION_FIND,
-    NEAREST_REGION_MEASURE,
     NEAREST_MANY_BOUND,
     NEAREST_MANY_FIND,
     NEAREST_MANY_DECIDE,
@@ -52,8 +43,6 @@ typedef struct nearest_attachment {
     bvh_attachment attachment;
     bvh_on_device *there;
     abuti_kit kit;
-    struct device_features *features; /* null until a batch is large enough for them */
-    size_t features_points_min;       /* points of a batch from which features pay off */
 } nearest_attachment;
 
 /* ---- device_features.c: features (features.h), computed on the device ---- */
@@ -61,7 +50,6 @@ typedef struct nearest_attachment {
 enum {
     FEATURES_RECORDS,
     FEATURES_EXACT,
-    FEATURES_LEAF_BEGIN, /* the first feature of each leaf, and their number */
     FEATURES_INCIDENT_BEGIN,
     FEATURES_INCIDENT_PLACES, /* places in the order */
     /* scratch memory */

@@ -80,14 +80,12 @@ static void queue_records(bvh_on_device *bvh, device_features *f, const abuti_bu
     const vec3 origin = tree->mesh->origin;
     abuti_kit *kit = &f->kit;
     abuti_kit_reserve(kit, FEATURES_SOURCES, features, 4);
-    abuti_kit_reserve(kit, FEATURES_LEAF_BEGIN, (size_t)tree->leaf_count + 1, 4);
     abuti_kit_reserve(kit, FEATURES_RECORDS, features, sizeof(feature_record));
     abuti_kit_reserve(kit, FEATURES_EXACT, features, sizeof(feature_exact));
     abuti_kit_reserve(kit, FEATURES_INCIDENT_BEGIN, (size_t)features + 1, 4);
     abuti_kit_reserve(kit, FEATURES_INCIDENT_PLACES, 7 * (size_t)count, 4);
     ABUTI_KIT_RUN(kit, NUMBER, count, FEATURES_GROUP, FEATURE(f, FIRST_BITS),
-                  FEATURE(f, FIRST_SUMS), ABUTI_VALUE(count), FEATURE(f, SOURCES),
-                  FEATURE(f, LEAF_BEGIN));
+                  FEATURE(f, FIRST_SUMS), ABUTI_VALUE(count), FEATURE(f, SOURCES));
     ABUTI_KIT_RUN(kit, MAKE, features, FEATURES_GROUP, SURFACE_RUN_ARGUMENTS, ABUTI_VALUE(features),
                   FEATURE(f, HAS_FACE), FEATURE(f, SOURCES), FEATURE(f, RECORDS), FEATURE(f, EXACT),
                   FEATURE(f, INCIDENT_BEGIN));

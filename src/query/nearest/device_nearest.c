@@ -14,9 +14,6 @@ enum {
     POINTS_PER_TASK = 1024
 };
 
-/* Fewer points do not pay for features. */
-#define FEATURES_POINTS_MIN ((size_t)1 << 16)
-
 _Static_assert(sizeof(abut_nearest) == 64 && sizeof(abut_feature) == 4,
                "nearest_result in nearest.cl");
 
@@ -30,14 +27,9 @@ static const abuti_kernel_source sources[NEAREST_KERNELS] = {
     [NEAREST_BOUND] = {"nearest", "nearest_bounds", NULL},
     [NEAREST_KEY] = {"nearest", "nearest_keys", NULL},
     [NEAREST_GATHER] = {"nearest", "nearest_gather", NULL},
-    [NEAREST_SEED] = {"nearest", "nearest_seed", NULL},
     [NEAREST_FIND] = {"nearest", "nearest_find", NULL},
     [NEAREST_MEASURE] = {"nearest", "nearest_measure", NULL},
     [NEAREST_COMPLETE] = {"nearest", "nearest_complete", NULL},
-    [NEAREST_REGION_BOXES] = {"regions", "regions_boxes", NULL},
-    [NEAREST_REGION_SEED] = {"regions", "regions_seed", NULL},
-    [NEAREST_REGION_FIND] = {"regions", "regions_find", NULL},
-    [NEAREST_REGION_MEASURE] = {"regions", "regions_measure", NULL},
     [NEAREST_MANY_BOUND] = {"k_nearest", "many_bound", NULL},
     [NEAREST_MANY_FIND] = {"k_nearest", "many_find", NULL},
     [NEAREST_MANY_DECIDE] = {"k_nearest", "many_decide", NULL},
@@ -50,11 +42,6 @@ static const abuti_kit_table table = {.sources = sources,
 static abut_status create_nearest(bvh_attachment *attachment, void *owner) {
     nearest_attachment *n = (nearest_attachment *)attachment;
     n->there = owner;
-    n->features_points_min = 4 * (size_t)n->there->tree.triangle_count;
-    if (n->features_points_min < FEATURES_POINTS_MIN)
-        n->features_points_min = FEATURES_POINTS_MIN;
-    if (n->there->queue.device->info.kind == ABUT_DEVICE_KIND_CPU)
-        n->features_points_min = SIZE_MAX; /* work-groups with shared lists are slow there */
     return abuti_on_device_kit(owner, &table, &n->kit);
 }
 
@@ -76,8 +63,6 @@ abut_status abuti_nearest_get_attachment(bvh_on_device *there, nearest_attachmen
 /* ---- a batch ---- */
 
 static void reserve_buffers(nearest_attachment *n, size_t count) {
-    size_t blocks = groups_of(count, POINT_BLOCK),
-           small_blocks = groups_of(count, POINT_SMALL_BLOCK);
     const struct {
         uint32_t buffer;
         size_t count, bytes;
@@ -87,12 +72,8 @@ static void reserve_buffers(nearest_attachment *n, size_t count) {
                 {NEAREST_KEYS, count, 4},
                 {NEAREST_ORDER, count, 4},
                 {NEAREST_BOUNDS, 6, 4},
-                {NEAREST_SEEDS, groups_of(count, SEEDS_EACH), 4},
                 {NEAREST_COUNTS, count, 1},
-                {NEAREST_PLACES, count, CANDIDATES * 4},
-                {NEAREST_BOXES, small_blocks, 32},
-                {NEAREST_WANTED, blocks, 1},
-                {NEAREST_LEFT, small_blocks, 1}};
+                {NEAREST_PLACES, count, CANDIDATES * 4}};
     for (size_t i = 0; i < sizeof list / sizeof *list; i++)
         abuti_kit_reserve(&n->kit, list[i].buffer, list[i].count, list[i].bytes);
 }
@@ -108,80 +89,34 @@ static void sort_points(nearest_attachment *n, uint32_t count) {
                      ABUTI_LOCAL_MEMORY(6 * 4));
     ABUTI_KIT_RUN(kit, NEAREST_KEY, count, POINT_GROUP, SCRATCH(POINTS), ABUTI_VALUE(count),
                   SCRATCH(BOUNDS), SCRATCH(KEYS), SCRATCH(ORDER));
-    abuti_tools_sort(n->there->tools, 32, &kit->buffers[NEAREST_KEYS], &kit->buffers[NEAREST_ORDER],
+    abuti_tools_sort(n->there->tools, &kit->buffers[NEAREST_KEYS], &kit->buffers[NEAREST_ORDER],
                      count, 0, KEY_BITS);
     ABUTI_KIT_RUN(kit, NEAREST_GATHER, count, POINT_GROUP, SCRATCH(POINTS), SCRATCH(ORDER),
                   ABUTI_VALUE(count), SCRATCH(SORTED));
-}
-
-/* Finds candidate features, block by block; marks the blocks that remain. If wanted_blocks is not
- * 0, blocks are parts of larger ones, wanted_blocks of each, and only those in wanted ones are
- * searched. */
-static void enqueue_block_search(nearest_attachment *n, uint32_t count, float limit,
-                                 uint32_t block_points, uint32_t wanted_blocks, uint32_t left) {
-    const bvh_on_device *there = n->there;
-    uint32_t blocks = (uint32_t)groups_of(count, block_points);
-    ABUTI_KIT_GROUPS(&n->kit, NEAREST_REGION_BOXES, blocks, FIND_GROUP, SCRATCH(SORTED),
-                     ABUTI_VALUE(count), ABUTI_VALUE(block_points), SCRATCH(WANTED),
-                     ABUTI_VALUE(wanted_blocks), SCRATCH(BOXES),
-                     ABUTI_LOCAL_MEMORY(2 * FIND_GROUP * 16));
-    ABUTI_KIT_RUN(&n->kit, NEAREST_REGION_SEED, blocks, SEED_GROUP, TREE(there, nodes),
-                  TREE(there, triangles), ABUTI_VALUE(blocks), SCRATCH(WANTED),
-                  ABUTI_VALUE(wanted_blocks), SCRATCH(BOXES));
-    ABUTI_KIT_GROUPS(&n->kit, NEAREST_REGION_FIND, blocks, FIND_GROUP, TREE(there, nodes),
-                     FEATURE(n->features, RECORDS), FEATURE(n->features, LEAF_BEGIN),
-                     SCRATCH(SORTED), ABUTI_VALUE(count), ABUTI_VALUE(limit), SCRATCH(BOXES),
-                     ABUTI_VALUE(block_points), SCRATCH(WANTED), ABUTI_VALUE(wanted_blocks),
-                     KIT_BUFFER(&n->kit, left), SCRATCH(COUNTS), SCRATCH(PLACES),
-                     ABUTI_LOCAL_MEMORY(REGION_BYTES));
-}
-
-/* Finds candidate triangles by traversal, for all points or those of the remaining blocks (`block`
- * points each). */
-static void enqueue_tree_search(nearest_attachment *n, uint32_t count, float limit,
-                                uint32_t block) {
-    const bvh_on_device *there = n->there;
-    ABUTI_KIT_RUN(&n->kit, NEAREST_SEED, groups_of(count, SEEDS_EACH), FIND_GROUP,
-                  TREE(there, nodes), TREE(there, triangles), SCRATCH(SORTED), ABUTI_VALUE(count),
-                  ABUTI_VALUE(limit), SCRATCH(LEFT), ABUTI_VALUE(block), SCRATCH(SEEDS));
-    ABUTI_KIT_RUN(&n->kit, NEAREST_FIND, count, FIND_GROUP, TREE(there, nodes),
-                  TREE(there, triangles), SCRATCH(SORTED), ABUTI_VALUE(count), ABUTI_VALUE(limit),
-                  SCRATCH(LEFT), ABUTI_VALUE(block), SCRATCH(SEEDS), SCRATCH(COUNTS),
-                  SCRATCH(PLACES));
 }
 
 float abuti_nearest_reach(const bvh_on_device *there, double radius) {
     return (float)real_min(radius * there->tree.scale, 4 * NEAREST_FAR) * NEAREST_SLACK;
 }
 
-/* Finds candidates for the sorted points in scratch memory. */
-static void enqueue_search(nearest_attachment *n, uint32_t count, double radius, bool by_features) {
-    float limit = abuti_nearest_reach(n->there, radius);
-    if (by_features) {
-        enqueue_block_search(n, count, limit, POINT_BLOCK, 0, NEAREST_WANTED);
-        enqueue_block_search(n, count, limit, POINT_SMALL_BLOCK, POINT_BLOCK / POINT_SMALL_BLOCK,
-                             NEAREST_LEFT);
-    }
-    enqueue_tree_search(n, count, limit, by_features ? POINT_SMALL_BLOCK : 0);
+/* Finds candidate triangles for the sorted points in scratch memory. */
+static void enqueue_search(nearest_attachment *n, uint32_t count, double radius) {
+    const bvh_on_device *there = n->there;
+    const float limit = abuti_nearest_reach(there, radius);
+    ABUTI_KIT_RUN(&n->kit, NEAREST_FIND, count, FIND_GROUP, TREE(there, nodes),
+                  TREE(there, triangles), SCRATCH(SORTED), ABUTI_VALUE(count), ABUTI_VALUE(limit),
+                  SCRATCH(COUNTS), SCRATCH(PLACES));
 }
 
 /* Measures the candidates in doubles. */
 static void enqueue_measure(nearest_attachment *n, uint32_t count, double radius, uint32_t first,
-                            bool by_features, const abuti_buffer *nearest) {
+                            const abuti_buffer *nearest) {
     const bvh_on_device *there = n->there;
     const mesh_frame frame = frame_of(there);
-    uint32_t block = by_features ? POINT_SMALL_BLOCK : 0;
     ABUTI_KIT_RUN(&n->kit, NEAREST_MEASURE, count, FIND_GROUP, TREE(there, corners),
                   TREE(there, order), SCRATCH(EXACT), SCRATCH(ORDER), ABUTI_VALUE(count),
-                  ABUTI_VALUE(radius), SCRATCH(LEFT), ABUTI_VALUE(block), SCRATCH(COUNTS),
-                  SCRATCH(PLACES), ABUTI_VALUE(first), ABUTI_BUFFER(nearest));
-    if (by_features)
-        ABUTI_KIT_RUN(&n->kit, NEAREST_REGION_MEASURE, count, FIND_GROUP, TREE(there, corners),
-                      TREE(there, triangles), TREE(there, order), FEATURE(n->features, RECORDS),
-                      FEATURE(n->features, INCIDENT_BEGIN), FEATURE(n->features, INCIDENT_PLACES),
-                      SCRATCH(SORTED), SCRATCH(EXACT), SCRATCH(ORDER), ABUTI_VALUE(count),
-                      ABUTI_VALUE(radius), SCRATCH(LEFT), ABUTI_VALUE(block), SCRATCH(COUNTS),
-                      SCRATCH(PLACES), ABUTI_VALUE(first), ABUTI_BUFFER(nearest));
+                  ABUTI_VALUE(radius), SCRATCH(COUNTS), SCRATCH(PLACES), ABUTI_VALUE(first),
+                  ABUTI_BUFFER(nearest));
     ABUTI_KIT_RUN(&n->kit, NEAREST_COMPLETE, count, FIND_GROUP, TREE(there, nodes),
                   TREE(there, triangles), TREE(there, order), TREE(there, corners), SCRATCH(SORTED),
                   SCRATCH(EXACT), SCRATCH(ORDER), ABUTI_VALUE(count), ABUTI_VALUE(radius),
@@ -258,19 +193,14 @@ static abut_status compute_batch(nearest_attachment *n, const bvh_points *points
     abuti_kit *io = &n->there->io;
     const uint32_t count = (uint32_t)attachment->count,
                    first = host ? 0 : (uint32_t)attachment->begin;
-    bool by_features = q->nearest && attachment->count >= n->features_points_min;
-    abut_status status = by_features ? abuti_features_on_device(n->there, &n->features) : ABUT_OK;
-    if (status)
-        return status;
-    by_features = by_features && n->features->count;
     reserve_buffers(n, attachment->most);
     upload_points(n, points, attachment->begin, count, memory);
     if (host)
         abuti_kit_reserve(io, BVH_OUT, attachment->most, q->result_bytes);
     const abuti_buffer *results = host ? &io->buffers[BVH_OUT] : &q->results.buffer->memory;
     if (q->nearest) {
-        enqueue_search(n, count, q->radius, by_features);
-        enqueue_measure(n, count, q->radius, first, by_features, results);
+        enqueue_search(n, count, q->radius);
+        enqueue_measure(n, count, q->radius, first, results);
     }
     if (q->enqueue)
         q->enqueue(q, n, count, first, results);
@@ -376,7 +306,7 @@ static abut_status find_in_batches(nearest_attachment *n, host_measuring *f) {
         abuti_parallel_for(context, f->count, POINTS_PER_TASK, frame_task, f);
         abuti_kit_write(&n->kit, NEAREST_POINTS, 0, f->at, f->count, sizeof *f->at);
         sort_points(n, (uint32_t)f->count);
-        enqueue_search(n, (uint32_t)f->count, f->radius, false);
+        enqueue_search(n, (uint32_t)f->count, f->radius);
         if ((status = abuti_kit_download(&n->kit, NEAREST_ORDER, f->order, f->count, 4)) ||
             (status = abuti_kit_download(&n->kit, NEAREST_COUNTS, f->counts, f->count, 1)) ||
             (status =

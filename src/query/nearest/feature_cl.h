@@ -1,8 +1,27 @@
 /* Features in floats, for kernels: the position of a point or a box relative to a face, an edge or
  * a vertex.
  *
- * features.h describes the records; regions.cl proves that no feature is excluded that could be
- * nearest.
+ * features.h describes the records.
+ *
+ * No feature is excluded that could be nearest. Let m be the margin of nearest.cl, which is at
+ * least 2^-18 and bounds the rounding of everything here, and T the triangle that is the result in
+ * doubles. Its nearest point q is on one of its features F. If the point p is at most m outside
+ * each vector of F, F is kept, and T measured. Suppose that it is outside by more.
+ * - Not by the edges of a face itself, nor by the ends of an edge: then q would not be the nearest
+ *   point of T.
+ * - By an edge of a vertex, longer than 2^-20: moving q along it decreases the distance by 2^-20 m
+ *   / |p - q|, some 2^-38, which doubles resolve. So T is not the result.
+ * - By a face of an edge, at least 2^-20 high, with sines of 1/64 or more at both ends: if q is at
+ *   least m from the ends, moving it into that face decreases the distance by m m / 64 / |p - q|,
+ *   some 2^-44, which doubles resolve. If it is nearer to an end, that vertex replaces it: T has it
+ *   too.
+ * - If T has no face because its height is below 2^-20, its edges are nearer than m / 4 to q, and T
+ *   itself does not limit their regions. An upper bound follows from edges and vertices directly,
+ *   and from a face only if p is inside its prism by m: outside two edges at the tip of a sliver
+ *   triangle the plane gives no bound.
+ * A set of points is represented by its box. The vectors are units, so the smallest t in the box is
+ * t at its centre minus the extent of the box along the vector; distances change by no more than
+ * the displacement.
  */
 #ifndef ABUTI_NEAREST_FEATURE_CL_H
 #define ABUTI_NEAREST_FEATURE_CL_H

@@ -1,7 +1,7 @@
 /* The position of a point or a box relative to features, in floats, for C with any number of lanes
  * and for OpenCL C.
  *
- * features.h describes the records. field/build/cells.h and regions.cl prove that no feature is
+ * features.h describes the records. field/build/cells.h and feature_cl.h prove that no feature is
  * excluded that could be nearest. `wide`, `mask` and their operations are those of simd_lanes.h, or
  * those of one float in feature_cl.h.
  */

@@ -15,7 +15,6 @@ typedef struct feature_builder {
     abut_topology_arrays topology;
     uint32_t *edge_feature, *vertex_feature, *face_feature; /* ABUT_NONE if there is none yet */
     unsigned char *has_face;                                /* of a triangle */
-    float *height;                                          /* its smallest height, for fans */
     unsigned char *edge_has_low_face; /* whether one of its faces is too low */
     unsigned char *kind;              /* of a feature */
     abuti_features *to;
@@ -63,12 +62,8 @@ static void triangle_corners(const feature_builder *m, uint32_t triangle, vec3 c
 
 static bool is_face_triangle(const feature_builder *m, uint32_t triangle) {
     vec3 corner[3];
-    double height_sq;
     triangle_corners(m, triangle, corner);
-    bool high = face_is_high(corner, &height_sq);
-    if (m->height)
-        m->height[triangle] = (float)sqrt(height_sq);
-    return high;
+    return face_is_high(corner);
 }
 
 /* The corner of a face that is not an end of the edge. */
@@ -119,17 +114,6 @@ static uint32_t list_directions(const feature_builder *m, uint32_t vertex, vec3 
     return count;
 }
 
-static void build_fan(const feature_builder *m, uint32_t vertex, const vec3 *u, uint32_t count) {
-    const abut_topology_arrays *t = &m->topology;
-    feature_fan *fan = &m->to->fans[vertex];
-    fan->height_min = count && count <= FAN_EDGES ? INFINITY : 0;
-    for (uint32_t i = t->vertex_face_begin[vertex]; i < t->vertex_face_begin[vertex + 1]; i++)
-        fan->height_min = fminf(fan->height_min, m->height[t->vertex_faces[i]]);
-    for (uint32_t i = 0; i < FAN_EDGES && fan->height_min > 0; i++)
-        for (int k = 0; k < 3; k++)
-            fan->direction[k][i] = (float)v3_get(u[i < count ? i : 0], k);
-}
-
 /* Chooses directions to neighbours that are spread as widely as possible: each next one has the
  * smallest maximum cosine to those before. */
 static void build_vertex(const feature_builder *m, uint32_t vertex, feature_record *r) {
@@ -137,8 +121,6 @@ static void build_vertex(const feature_builder *m, uint32_t vertex, feature_reco
     double cosine[DIRECTIONS_MAX]; /* the largest so far */
     const abut_topology_arrays *t = &m->topology;
     uint32_t count = list_directions(m, vertex, u);
-    if (m->to->fans)
-        build_fan(m, vertex, u, count);
     for (uint32_t i = 0; i < count; i++)
         cosine[i] = -1;
     for (int n = 0; n < VERTEX_EDGES_MAX; n++) {
@@ -204,20 +186,15 @@ static void number_features(feature_builder *m) {
     to->leaf_begin[m->leaf_count] = to->count;
 }
 
-/* The features of a triangle, at most seven, and its corners that they begin at. */
-static int triangle_features(const feature_builder *m, uint32_t triangle, uint32_t features[7],
-                             uint32_t corners[7]) {
+/* The features of a triangle, at most seven. */
+static int triangle_features(const feature_builder *m, uint32_t triangle, uint32_t features[7]) {
     int count = 0;
-    corners[0] = 0;
     if (m->face_feature[triangle] != ABUT_NONE)
         features[count++] = m->face_feature[triangle];
     for (uint32_t k = 0; k < 3; k++) {
         uint32_t edge = m->topology.triangle_edges[3 * (size_t)triangle + k];
-        if (edge != ABUT_NONE) {
-            corners[count] = k;
+        if (edge != ABUT_NONE)
             features[count++] = m->edge_feature[edge];
-        }
-        corners[count] = k;
         features[count++] = m->vertex_feature[m->mesh->indices[3 * (size_t)triangle + k]];
     }
     return count;
@@ -226,10 +203,10 @@ static int triangle_features(const feature_builder *m, uint32_t triangle, uint32
 /* Lists the triangles of each feature, ascending. */
 static void list_incidents(feature_builder *m) {
     abuti_features *to = m->to;
-    uint32_t features[7], corners[7];
+    uint32_t features[7];
     memset(to->incident_begin, 0, ((size_t)to->count + 1) * sizeof *to->incident_begin);
     for (uint32_t t = 0; t < m->mesh->triangle_count; t++)
-        for (int i = triangle_features(m, t, features, corners); i-- > 0;)
+        for (int i = triangle_features(m, t, features); i-- > 0;)
             to->incident_begin[features[i]]++;
     uint32_t sum = 0;
     for (uint32_t f = 0; f <= to->count; f++) { /* the end of each, for now */
@@ -237,8 +214,8 @@ static void list_incidents(feature_builder *m) {
         to->incident_begin[f] = sum;
     }
     for (uint32_t t = m->mesh->triangle_count; t-- > 0;)
-        for (int i = triangle_features(m, t, features, corners); i-- > 0;)
-            to->incidents[--to->incident_begin[features[i]]] = 4 * t + corners[i];
+        for (int i = triangle_features(m, t, features); i-- > 0;)
+            to->incidents[--to->incident_begin[features[i]]] = t;
 }
 
 /* Edges and vertices, while the topology exists. */
@@ -324,12 +301,6 @@ static abut_status build_features(feature_builder *m, unsigned wanted, abut_cont
     to->source = abuti_allocate(context, most, sizeof *to->source);
     m->kind = abuti_allocate(context, most, 1);
     to->leaf_begin = abuti_allocate(context, (size_t)m->leaf_count + 1, sizeof *to->leaf_begin);
-    if (wanted & FEATURES_FANS) {
-        m->height = abuti_allocate(context, triangles, sizeof *m->height);
-        to->fans = abuti_allocate(context, m->mesh->vertex_count, sizeof *to->fans);
-        if (!m->height || !to->fans)
-            return ABUT_ERROR_MEMORY;
-    }
     if (!m->edge_feature || !m->vertex_feature || !m->face_feature || !m->has_face ||
         !m->edge_has_low_face || !to->source || !m->kind || !to->leaf_begin)
         return ABUT_ERROR_MEMORY;
@@ -393,7 +364,7 @@ abut_status abuti_features_create(abut_mesh *mesh, double scale, const uint32_t 
     if (!status && wanted & FEATURES_INCIDENTS)
         status = add_incidents(&m, context);
     ABUTI_RELEASE(context, m.edge_feature, m.vertex_feature, m.face_feature, m.has_face,
-                  m.edge_has_low_face, m.height, m.kind);
+                  m.edge_has_low_face, m.kind);
     abut_topology_destroy(topology);
     if (!status)
         status = abuti_parallel_try(context, "features", made.count, 4096, face_records_task, &m);
@@ -408,8 +379,8 @@ abut_status abuti_features_create(abut_mesh *mesh, double scale, const uint32_t 
 void abuti_features_destroy(abuti_features *features) {
     if (!features->context)
         return;
-    ABUTI_RELEASE(features->context, features->records, features->fans, features->source,
-                  features->leaf_begin, features->incident_begin, features->incidents);
+    ABUTI_RELEASE(features->context, features->records, features->source, features->leaf_begin,
+                  features->incident_begin, features->incidents);
     abut_context_destroy(features->context);
     memset(features, 0, sizeof *features);
 }

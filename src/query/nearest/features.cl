@@ -8,15 +8,13 @@
  * i + k is corner k, and the side that begins there, of the triangle at position i of the order. An
  * edge or a vertex is numbered at its lowest slot. Numbers are prefix sums over the positions. If a
  * vertex has more than FEATURES_DEGREE corners, nothing is computed, since time grows with the
- * square of that: points and cells are then computed by traversal of the tree. A vertex with more
+ * square of that: cells are then computed by traversal of the tree. A vertex with more
  * than 64 neighbours may get other vectors than on the host, which uses the first 64; any of them
  * are valid.
  */
 #include "nearest/features_shared.h"
 
 #if ABUTI_REAL_BITS == 64
-
-#define LEAF_TRIANGLES 4u /* BVH_WIDTH */
 
 /* Kinds, in the lowest bits of an offset; see features.h. */
 #define KIND_VERTEX 0u
@@ -80,7 +78,6 @@ __kernel void features_count(__global const uint *indices, __global const uint *
     if (i >= count)
         return;
     uint t = order[i];
-    double height_sq;
     vec3 corner[3];
     for (uint k = 0; k < 3; k++) {
         __global const double *c = corners + 9 * (size_t)t + 3 * k;
@@ -88,7 +85,7 @@ __kernel void features_count(__global const uint *indices, __global const uint *
         atomic_inc(&degree[indices[3 * (size_t)t + k]]);
     }
     place[t] = i;
-    has_face[t] = face_is_high(corner, &height_sq);
+    has_face[t] = face_is_high(corner);
 }
 
 /* One work-item per corner; `degree` counts down to 0. */
@@ -195,18 +192,13 @@ __kernel void features_first(SURFACE_ARGUMENTS, uint count, __global const uint 
     sums[i] = popcount(found);
 }
 
-/* The source of each feature: eight times its position, plus its bit there. And the first feature
- * of each leaf. */
+/* The source of each feature: eight times its position, plus its bit there. */
 __kernel void features_number(__global const uint *bits, __global const uint *sums, uint count,
-                              __global uint *sources, __global uint *leaf_begin) {
+                              __global uint *sources) {
     uint i = (uint)get_global_id(0);
     if (i >= count)
         return;
     uint feature = sums[i];
-    if (i % LEAF_TRIANGLES == 0)
-        leaf_begin[i / LEAF_TRIANGLES] = feature;
-    if (i == count - 1)
-        leaf_begin[i / LEAF_TRIANGLES + 1] = feature + popcount(bits[i]);
     for (uint bit = 0; bit < 7; bit++)
         if (bits[i] >> bit & 1)
             sources[feature++] = 8 * i + bit;

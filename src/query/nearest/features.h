@@ -15,7 +15,7 @@
  * Vectors are units or zero; a zero vector excludes nothing. The distance to an edge or a vertex is
  * that of r to the segment from 0 along vector[3] with the length of the offset.
  *
- * Exceptions (regions.cl proves that no feature is lost that could be nearest): a face lower than
+ * Exceptions (feature_cl.h proves that no feature is lost that could be nearest): a face lower than
  * FEATURE_HEIGHT is no feature; the faces of an edge limit its region only if they are higher than
  * that above the edge and do not lean over it (sine of the angles 1/64 or more); edges of a vertex
  * limit its region only if they are longer than FEATURE_HEIGHT.
@@ -45,18 +45,10 @@ typedef struct feature_record {
 
 _Static_assert(sizeof(feature_record) == 64, "the layout that devices read");
 
-/* All edges of a vertex, as unit vectors; the first one is repeated if there are fewer. */
-enum { FAN_EDGES = 8 };
-typedef struct feature_fan {
-    float direction[3][FAN_EDGES];
-    float height_min; /* lower bound of the heights of triangles here; 0 if there are more edges */
-} feature_fan;
-
 /* Optional arrays. */
 enum {
     FEATURES_INCIDENTS = 1,
-    FEATURES_FANS = 2,
-    FEATURES_WELDED = 4 /* vertices with equal coordinates are merged into the lowest one */
+    FEATURES_WELDED = 2 /* vertices with equal coordinates are merged into the lowest one */
 };
 
 typedef struct abuti_features {
@@ -64,10 +56,8 @@ typedef struct abuti_features {
     uint32_t count;
     /* In the order of the leaves: a feature is with the first leaf that has a triangle of it. */
     feature_record *records;
-    feature_fan *fans;    /* if requested: of all vertices of the mesh that have triangles */
-    uint32_t *leaf_begin; /* leaf_count + 1 */
-    /* All triangles of a feature, ascending: four times the index plus the corner that is the
-     * vertex or the beginning of the edge. */
+    uint32_t *leaf_begin; /* leaf_count + 1; this and the following: if requested */
+    /* All triangles of a feature, ascending. */
     uint32_t *incident_begin; /* count + 1 */
     uint32_t *incidents;
     uint32_t *source; /* feature_source() */

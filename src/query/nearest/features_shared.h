@@ -65,15 +65,13 @@ static inline bool face_frame_of(const vec3 corner[3], face_frame *f) {
 }
 
 /* Whether a triangle is a face. If twice its area exceeds its longest edge times twice the minimum
- * height, rounding cannot matter. `*height_sq` is approximately the square of its smallest height,
- * accurate if it is large enough to matter. */
-static inline bool face_is_high(const vec3 corner[3], real *height_sq) {
+ * height, rounding cannot matter. */
+static inline bool face_is_high(const vec3 corner[3]) {
     vec3 u = v3_sub(corner[1], corner[0]), v = v3_sub(corner[2], corner[0]);
     real longest_sq = real_max(real_max(v3_length_sq(u), v3_length_sq(v)),
                                v3_length_sq(v3_sub(corner[2], corner[1])));
     real area_sq = v3_length_sq(v3_cross(u, v));
     face_frame f;
-    *height_sq = longest_sq > 0 ? area_sq / longest_sq : 0;
     return area_sq > 4 * FEATURE_HEIGHT * FEATURE_HEIGHT * longest_sq || face_frame_of(corner, &f);
 }
 

@@ -3,8 +3,7 @@
  * Method: as there, floats decide what can be pruned and doubles measure the rest. Points are
  * transformed to the frame of the BVH (nearest_frame) and sorted along a Hilbert curve, so that the
  * work-items of a group traverse the same nodes. nearest_find traverses the tree in floats and
- * leaves the few candidate triangles; nearest_measure measures these in doubles. Every 32nd point
- * is searched first: its distance bounds those of its neighbours from the start. If there are too
+ * leaves the few candidate triangles; nearest_measure measures these in doubles. If there are too
  * many candidates, or a point is too far away for floats, nearest_complete traverses the tree in
  * doubles.
  *
@@ -21,46 +20,24 @@
 
 /* ---- kernels in floats ---- */
 
-/* Points are in blocks of this many, of which only some may be wanted; 0 = all. */
-static inline bool is_wanted(__global const uchar *wanted, uint block, uint i) {
-    return block == 0 || wanted[i / block];
-}
-
-/* A bound for every SEEDS_EACH-th sorted point, or less than 0 if there is none. */
-__kernel void nearest_seed(__global const bvh_node *nodes, __global const float4 *triangles,
-                           __global const float4 *points, uint count, float radius,
-                           __global const uchar *wanted, uint block, __global float *seeds) {
-    uint seed = (uint)get_global_id(0), i = min(seed * SEEDS_EACH + SEEDS_EACH / 2, count - 1);
-    if (seed * SEEDS_EACH >= count || !is_wanted(wanted, block, i))
-        return;
-    float4 at = points[i];
-    seeds[seed] = at.w < 0.0f ? -1.0f : find_bound(at, radius, nodes, triangles);
-}
-
 /* The candidate triangles of point i: places[k count + i] for k below counts[i]. If there are too
  * many, places[i] has the bits of the bound that was found. The w of a point is its margin, or less
  * than 0 if it is far away. */
 __kernel void nearest_find(__global const bvh_node *nodes, __global const float4 *triangles,
                            __global const float4 *points, uint count, float radius,
-                           __global const uchar *wanted, uint block, __global const float *seeds,
                            __global uchar *counts, __global uint *places) {
     uint i = (uint)get_global_id(0);
-    if (i >= count || !is_wanted(wanted, block, i))
+    if (i >= count)
         return;
-    float4 at = points[i];
-    if (at.w < 0.0f) {
+    search s;
+    s.at = points[i];
+    s.count = 0;
+    if (s.at.w < 0.0f) {
         counts[i] = COMPLETE;
         return;
     }
-    uint seed = i / SEEDS_EACH;
-    float4 seed_at = points[min(seed * SEEDS_EACH + SEEDS_EACH / 2, count - 1)];
-    float bound = radius;
-    if (seeds[seed] >= 0.0f) {
-        float4 way = (float4)((at - seed_at).xyz, 0.0f);
-        bound = fmin(bound, (seeds[seed] + sqrt(dot_f(way, way))) * NEAREST_SLACK + 2.0f * at.w);
-    }
-    search s;
-    search_nearest(&s, at, bound, nodes, triangles);
+    set_best(&s, radius);
+    walk(&s, nodes, triangles);
     store_candidates(&s, i, count, counts, places);
 }
 
@@ -211,11 +188,11 @@ __kernel void nearest_frame(__global const float *floats, __global const double 
 
 __kernel void nearest_measure(__global const double *corners, __global const uint *tree_order,
                               __global const double *exact, __global const uint *order, uint count,
-                              double radius, __global const uchar *wanted, uint block,
-                              __global const uchar *counts, __global const uint *places, uint first,
+                              double radius, __global const uchar *counts,
+                              __global const uint *places, uint first,
                               __global nearest_result *answers) {
     uint i = (uint)get_global_id(0);
-    if (i >= count || counts[i] == COMPLETE || !is_wanted(wanted, block, i))
+    if (i >= count || counts[i] == COMPLETE)
         return;
     uint point = order[i];
     measured m;

@@ -34,4 +34,16 @@ typedef void nearest_search(const abut_bvh *bvh, const bvh_wide *tree, vec3 poin
                             const bvh_hint *hint, nearest_found *found);
 nearest_search abuti_nearest_search_4, abuti_nearest_search_8, abuti_nearest_search_16;
 
+/* A pair of a point and a triangle, with the results of triangle_closest_point(). */
+typedef struct nearest_pair {
+    vec3 point;
+    uint32_t triangle;
+    uint32_t index; /* of the point; for the caller */
+    double distance, weight[3];
+} nearest_pair;
+
+/* Measures pairs in doubles, several at once. */
+typedef void nearest_measure(const abut_mesh *mesh, nearest_pair *pairs, uint32_t count);
+nearest_measure abuti_nearest_measure_4, abuti_nearest_measure_8, abuti_nearest_measure_16;
+
 #endif

@@ -39,9 +39,7 @@ typedef struct box_state {
     uint32_t count, *kept;
 } box_state;
 
-/* Features that are tested together, and how far boxes extend along their vectors. Most groups of a
- * list are of one kind. */
-typedef enum group_kind { MIXED, FACES, EDGES, VERTICES } group_kind;
+/* Features that are tested together, and how far boxes extend along their vectors. */
 typedef struct feature_group {
     feature_lanes f;
     wide place[3], reach[4];
@@ -71,8 +69,8 @@ static inline void set_near(const box_extents *e, const regions_box *box, box_st
     p->limit = v_all(box->near_sq + 16 * m * (sqrtf(box->near_sq) + 2 * e->rho_max + m));
 }
 
-static inline group_kind load_group(const regions_list *list, uint32_t i, const box_extents *e,
-                                    feature_group *g) {
+static inline void load_group(const regions_list *list, uint32_t i, const box_extents *e,
+                              feature_group *g) {
     const float *from = list->columns + regions_columns_at(i);
 #define COLUMN(c) v_load(from + REGIONS_GROUP * (c))
     const wide offset = COLUMN(REGIONS_OFFSET);
@@ -90,72 +88,33 @@ static inline group_kind load_group(const regions_list *list, uint32_t i, const 
     g->reach[1] = feature_extent(e->half, g->f.second);
     g->reach[2] = feature_extent(e->half, g->f.third);
     g->reach[3] = feature_extent(e->half, g->f.fourth);
-    const unsigned every = (1u << LANES) - 1, faces = v_mask_bits(g->f.face),
-                   edges = v_mask_bits(v_less(v_all(0), offset));
-    return faces == every ? FACES : edges == every ? EDGES : faces | edges ? MIXED : VERTICES;
 }
 
 /* The position of the centre of a box relative to features: how far it is beyond the limits of
  * regions; the vector to it from the nearest point of each, and its square. */
-static inline feature_position_lanes locate_centre(const feature_group *g, group_kind kind,
-                                                   const wide centre[3]) {
+static inline feature_position_lanes locate_centre(const feature_group *g, const wide centre[3]) {
     const feature_lanes *f = &g->f;
     const wide r[3] = {v_sub(centre[0], g->place[0]), v_sub(centre[1], g->place[1]),
                        v_sub(centre[2], g->place[2])};
     feature_position_lanes l = feature_locate(f, r);
-    if (kind == FACES || kind == MIXED)
-        for (int k = 0; k < 3; k++) {
-            const wide across = v_mul(l.t[2], f->third[k]);
-            l.offset[k] = kind == FACES ? across : v_select(f->face, across, l.offset[k]);
-        }
-    if (kind == FACES)
-        l.distance_sq = v_mul(l.t[2], l.t[2]);
-    if (kind == EDGES) /* the first is the reversed fourth */
-        l.t[0] = v_sub(v_all(0), feature_dot(f->fourth, r));
-    if (kind == VERTICES)
-        memcpy(l.offset, r, sizeof r);
-    if (kind == EDGES || kind == VERTICES)
-        l.distance_sq = feature_dot(l.offset, l.offset);
+    for (int k = 0; k < 3; k++)
+        l.offset[k] = v_select(f->face, v_mul(l.t[2], f->third[k]), l.offset[k]);
     return l;
 }
 
 /* The square minus the amount by which a point of the box may be nearer along the feature: s^2 - 2
  * x s, where the box extends x, is minimal at s = x. */
-static inline wide min_square(const feature_group *g, group_kind kind, const box_extents *e,
-                              wide distance_sq) {
-    if (kind == VERTICES)
-        return distance_sq;
-    if (kind == FACES)
-        return v_mul_from(e->rho, e->rho, distance_sq);
-    wide extent = g->reach[3], s = v_min(extent, g->f.length);
-    if (kind == MIXED) {
-        extent = v_select(g->f.face, e->rho, extent);
-        s = v_select(g->f.face, e->rho, s);
-    }
+static inline wide min_square(const feature_group *g, const box_extents *e, wide distance_sq) {
+    const wide extent = v_select(g->f.face, e->rho, g->reach[3]),
+               s = v_select(g->f.face, e->rho, v_min(g->reach[3], g->f.length));
     return v_mul_add(s, v_sub(v_sub(s, extent), extent), distance_sq);
 }
 
 /* How far the point of the box that is least outside a region is outside. */
-static inline wide min_outside(const feature_group *g, group_kind kind,
-                               const feature_position_lanes *l) {
-    const wide ends = kind == EDGES
-                          ? v_sub(v_max(l->t[0], l->t[3]), g->reach[3])
-                          : v_max(v_sub(l->t[0], g->reach[0]), v_sub(l->t[3], g->reach[3]));
-    const wide beside = v_max(ends, v_sub(l->t[1], g->reach[1]));
-    if (kind == FACES)
-        return beside;
-    const wide all_sides = v_max(beside, v_sub(l->t[2], g->reach[2]));
-    return kind == MIXED ? v_select(g->f.face, beside, all_sides) : all_sides;
-}
-
-/* A squared upper bound of the distance to the mesh; infinite if there is none. */
-static inline wide upper_bound_sq(group_kind kind, const feature_position_lanes *l, wide margin) {
-    if (kind == EDGES || kind == VERTICES)
-        return l->distance_sq;
-    if (kind == MIXED)
-        return feature_bound_sq(l, margin);
-    const wide beside = v_max(v_max(l->t[0], l->t[1]), l->t[3]);
-    return v_select(v_less(v_sub(v_all(0), margin), beside), v_all(INFINITY), l->distance_sq);
+static inline wide min_outside(const feature_group *g, const feature_position_lanes *l) {
+    const wide beside = v_max(v_max(v_sub(l->t[0], g->reach[0]), v_sub(l->t[1], g->reach[1])),
+                              v_sub(l->t[3], g->reach[3]));
+    return v_select(g->f.face, beside, v_max(beside, v_sub(l->t[2], g->reach[2])));
 }
 
 /* Features that may be nearest somewhere in the box. */
@@ -180,20 +139,19 @@ static void update_nearest(const box_extents *e, wide bound, const wide offset[3
     set_near(e, box, p);
 }
 
-static inline void test_group(const feature_group *g, group_kind kind, const box_extents *e,
-                              uint32_t i, regions_box *boxes, uint32_t box_count,
-                              box_state *passages) {
+static inline void test_group(const feature_group *g, const box_extents *e, uint32_t i,
+                              regions_box *boxes, uint32_t box_count, box_state *passages) {
     for (uint32_t b = 0; b < box_count; b++) {
         box_state *p = &passages[b];
-        const feature_position_lanes l = locate_centre(g, kind, p->centre);
-        const wide square = min_square(g, kind, e, l.distance_sq);
-        const wide bound = upper_bound_sq(kind, &l, e->outside);
+        const feature_position_lanes l = locate_centre(g, p->centre);
+        const wide square = min_square(g, e, l.distance_sq);
+        const wide bound = feature_bound_sq(&l, e->outside);
         if (v_mask_bits(v_less(bound, p->best))) {
             const wide offset[3] = {l.offset[0], l.offset[1], l.offset[2]};
             update_nearest(e, bound, offset, &boxes[b], p);
         }
         const wide out =
-            v_max(v_sub(min_outside(g, kind, &l), e->outside), v_sub(l.distance_sq, e->reach_sq));
+            v_max(v_sub(min_outside(g, &l), e->outside), v_sub(l.distance_sq, e->reach_sq));
         const unsigned bits = v_mask_bits(may_be_nearest_in_box(e, p, square, l.offset)) &
                               v_mask_bits(v_less_equal(out, v_all(0)));
         p->count += fw_number(p->kept + p->count, i, bits);
@@ -216,15 +174,8 @@ static void filter_list(const regions_list *list, regions_box *boxes, uint32_t b
     }
     for (uint32_t i = 0; i < list->count; i += LANES) {
         feature_group g;
-        const group_kind kind = load_group(list, i, &e, &g);
-        if (kind == FACES)
-            test_group(&g, FACES, &e, i, boxes, box_count, passages);
-        else if (kind == EDGES)
-            test_group(&g, EDGES, &e, i, boxes, box_count, passages);
-        else if (kind == VERTICES)
-            test_group(&g, VERTICES, &e, i, boxes, box_count, passages);
-        else
-            test_group(&g, MIXED, &e, i, boxes, box_count, passages);
+        load_group(list, i, &e, &g);
+        test_group(&g, &e, i, boxes, box_count, passages);
     }
     for (uint32_t b = 0; b < box_count; b++) {
         const box_state *p = &passages[b];

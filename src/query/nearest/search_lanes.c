@@ -33,7 +33,6 @@
 #include "nearest/nearest.h"
 
 #include "base/simd_lanes.h"
-#include "nearest/measure_lanes.h"
 
 #include <math.h>
 
@@ -81,60 +80,6 @@ static inline void update_best(search *s, uint32_t triangle, double distance,
         *best = (nearest_found){distance, {weight[0], weight[1], weight[2]}, triangle};
 }
 
-/* Measures a triangle in doubles. */
-static inline void measure_triangle(search *s, uint32_t triangle) {
-    closest_on_triangle closest =
-        triangle_closest_point(bvh_triangle(s->bvh->mesh, triangle), s->point);
-    update_best(s, triangle, closest.distance, closest.barycentric);
-}
-
-#ifdef ABUTI_SIMD_WIDE
-enum { MEASURE_MAX = MEASURE_LANES };
-
-/* The corners of some triangles; all entries of the array can be written. */
-static inline void load_corners(const abut_mesh *mesh, uint32_t triangles[MEASURE_MAX],
-                                uint32_t count, vec3d corner[3]) {
-    const vec3d origin = v3d_all(mesh->origin);
-    for (uint32_t i = count; i < MEASURE_MAX; i++)
-        triangles[i] = triangles[0];
-    for (size_t k = 0; k < 3; k++) {
-        const double *from[MEASURE_MAX];
-        dw at[3];
-        for (int i = 0; i < MEASURE_MAX; i++)
-            from[i] = &mesh->positions[mesh->indices[3 * (size_t)triangles[i] + k]].x;
-        DW(load_three)(from, at);
-        vec3d relative = {at[0], at[1], at[2]};
-        corner[k] = v3d_add(origin, relative);
-    }
-}
-
-/* Measures up to MEASURE_MAX triangles. */
-static inline void measure_some(search *s, uint32_t triangles[MEASURE_MAX], uint32_t count) {
-    vec3d corner[3];
-    measured out;
-    double distance[MEASURE_MAX], weights[3][MEASURE_MAX];
-    load_corners(s->bvh->mesh, triangles, count, corner);
-    measure_lanes(corner, v3d_all(s->point), &out);
-    DW(store)(distance, out.distance);
-    for (int k = 0; k < 3; k++)
-        DW(store)(weights[k], out.weight[k]);
-    for (uint32_t i = 0; i < count; i++) {
-        const double weight[3] = {weights[0][i], weights[1][i], weights[2][i]};
-        if (out.unfinished >> i & 1)
-            measure_triangle(s, triangles[i]);
-        else
-            update_best(s, triangles[i], distance[i], weight);
-    }
-}
-
-#else
-enum { MEASURE_MAX = 4 };
-static inline void measure_some(search *s, uint32_t triangles[MEASURE_MAX], uint32_t count) {
-    for (uint32_t i = 0; i < count; i++)
-        measure_triangle(s, triangles[i]);
-}
-#endif
-
 /* Prunes the candidates beyond the bound. */
 static inline void prune_candidates(search *s) {
     uint32_t kept = 0;
@@ -145,15 +90,15 @@ static inline void prune_candidates(search *s) {
 }
 
 static inline void measure_candidates(search *s) {
-    uint32_t triangles[MEASURE_MAX], count = 0;
+    nearest_pair pairs[CANDIDATE_MAX];
     prune_candidates(s);
     for (uint32_t i = 0; i < s->count; i++) {
-        triangles[count++] = s->list[i].triangle;
-        if (count == MEASURE_MAX || i + 1 == s->count) {
-            measure_some(s, triangles, count);
-            count = 0;
-        }
+        pairs[i].point = s->point;
+        pairs[i].triangle = s->list[i].triangle;
     }
+    BY_LANES(abuti_nearest_measure)(s->bvh->mesh, pairs, s->count);
+    for (uint32_t i = 0; i < s->count; i++)
+        update_best(s, pairs[i].triangle, pairs[i].distance, pairs[i].weight);
     s->count = s->prefetched = 0;
 }
 

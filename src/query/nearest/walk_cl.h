@@ -54,7 +54,6 @@ typedef struct search {
     float4 at;            /* the point; w is the margin */
     float best, reach_sq; /* smallest distance so far; squares beyond reach_sq are pruned */
     uint count;           /* of candidates, or COMPLETE */
-    uint leaves;          /* that may still be visited */
     float distance_sq[CANDIDATES];
     uint place[CANDIDATES];
 } search;
@@ -169,41 +168,5 @@ static inline uint4 child_keys(__global const bvh_node *n, float4 at) {
     }
 
 DEFINE_WALK(walk, search, state, visit_leaf)
-
-/* The smallest distance among the first leaves: a bound, and for most points the result. If a point
- * has very many triangles equally near, a complete traversal would delay its work-group. */
-#define BOUND_LEAVES_MAX 48
-
-static inline void visit_for_bound(search *s, __global const float4 *triangles, uint leaf) {
-    if (s->leaves > 0) {
-        s->leaves--;
-        s->count = 0;
-        visit_leaf(s, triangles, leaf);
-    } else {
-        s->reach_sq = 0.0f; /* hardly anything else is near enough */
-    }
-}
-
-DEFINE_WALK(walk_few, search, state, visit_for_bound)
-
-static inline float find_bound(float4 at, float bound, __global const bvh_node *nodes,
-                               __global const float4 *triangles) {
-    search s;
-    s.at = at;
-    s.count = 0;
-    s.leaves = BOUND_LEAVES_MAX;
-    set_best(&s, bound);
-    walk_few(&s, nodes, triangles);
-    return s.best;
-}
-
-/* Searches from a bound. */
-static inline void search_nearest(search *s, float4 at, float bound, __global const bvh_node *nodes,
-                                  __global const float4 *triangles) {
-    s->at = at;
-    s->count = 0;
-    set_best(s, bound);
-    walk(s, nodes, triangles);
-}
 
 #endif

@@ -18,21 +18,17 @@ enum { PAIRS_AFTER_DIAGONAL = 0x08ce, PAIRS_FROM_DIAGONAL = 0x8cef };
 /* ---- leaves ---- */
 
 static inline void store_rounded_down(float to[4], d4 a) {
-#ifdef ABUTI_SIMD_WIDE
-    f4_store(to, f4_below_d4(a));
-#else
+    double lane[4];
+    d4_store(lane, a);
     for (int i = 0; i < 4; i++)
-        to[i] = bvh_float_below(a.lane[i]);
-#endif
+        to[i] = bvh_float_below(lane[i]);
 }
 
 static inline void store_rounded_up(float to[4], d4 a) {
-#ifdef ABUTI_SIMD_WIDE
-    f4_store(to, f4_above_d4(a));
-#else
+    double lane[4];
+    d4_store(lane, a);
     for (int i = 0; i < 4; i++)
-        to[i] = bvh_float_above(a.lane[i]);
-#endif
+        to[i] = bvh_float_above(lane[i]);
 }
 
 static void store_corners(const self_search *s, size_t leaf, uint32_t fill) {

@@ -54,8 +54,8 @@ static void queue_boxes(device_search *s) {
                       ABUTI_VALUE(s->scene), MEMORY(MOTION_EDGES), MEMORY(MOTION_FACES),
                       MEMORY(MOTION_START), MEMORY(MOTION_END), MEMORY(MOTION_POINTS),
                       MEMORY(MOTION_KEY), MEMORY(MOTION_ORDER));
-        abuti_tools_sort(d->tools, 32, &d->memory[MOTION_KEY], &d->memory[MOTION_ORDER], features,
-                         0, 32);
+        abuti_tools_sort(d->tools, &d->memory[MOTION_KEY], &d->memory[MOTION_ORDER], features, 0,
+                         32);
     }
     ABUTI_KIT_GROUPS(&d->kit, MOTION_BLOCKS, blocks, SWEEP_BLOCK, MEMORY(MOTION_LAYOUT),
                      ABUTI_VALUE(s->scene), MEMORY(MOTION_EDGES), MEMORY(MOTION_FACES),

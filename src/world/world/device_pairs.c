@@ -174,8 +174,8 @@ static void queue_sweep(abut_world *world) {
     ABUTI_KIT_RUN(&d->kit, WORLD_MAKE_KEYS, count, WORLD_ITEMS, MEMORY(WORLD_BOXES),
                   MEMORY(WORLD_BOX_KEYS), MEMORY(WORLD_ORDER), MEMORY(WORLD_PAIR_COUNTERS),
                   ABUTI_VALUE(count), ABUTI_LOCAL_MEMORY(WORLD_ITEMS * sizeof(double)));
-    abuti_tools_sort(d->tools, 32, &d->kit.buffers[WORLD_BOX_KEYS], &d->kit.buffers[WORLD_ORDER],
-                     count, 0, 32);
+    abuti_tools_sort(d->tools, &d->kit.buffers[WORLD_BOX_KEYS], &d->kit.buffers[WORLD_ORDER], count,
+                     0, 32);
     ABUTI_KIT_GROUPS(&d->kit, WORLD_FIND_PAIRS, count, WORLD_ITEMS, MEMORY(WORLD_BODIES),
                      MEMORY(WORLD_BOXES), MEMORY(WORLD_BOX_KEYS), MEMORY(WORLD_ORDER),
                      MEMORY(WORLD_IGNORED), ABUTI_VALUE(slots), ABUTI_VALUE(count),

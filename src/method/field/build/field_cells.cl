@@ -10,9 +10,9 @@
  * The last step is in doubles. Floats leave the candidates for the nearest feature, usually one.
  * field_measure() computes its distance: that to a vertex, that to an edge from its unit direction,
  * and that to the plane of a face from its unit normal, if the foot is inside the face. The truly
- * nearest feature is among the candidates (proof in regions.cl), except for faces that are too low
- * to be features. Their edges and corners are marked; a cell to which one of these may be nearest
- * is left to field_resolve.cl.
+ * nearest feature is among the candidates (proof in feature_cl.h), except for faces that are too
+ * low to be features. Their edges and corners are marked; a cell to which one of these may be
+ * nearest is left to field_resolve.cl.
  *
  * Error. With u = 2^-53 and L the largest coordinate difference of a cell and the mesh:
  *   - p - a has an error of u L on each axis, unit vectors of 4 u. A normal may also rotate about

@@ -8,8 +8,8 @@
  * the block's eighths; together they bound the distances of the eighths for the next level. Only
  * the lists of two consecutive levels are needed at a time: even levels fill the pool from its
  * begin, odd ones backwards from its end. If the pool is full, slices are empty, but lengths are
- * still added up. The host then enlarges the pool and starts again. The kept lists are those of
- * regions.cl, whose proof holds for any set of points in a box.
+ * still added up. The host then enlarges the pool and starts again. feature_cl.h
+ * proves that no feature is lost.
  */
 #include "field/build/grid_cl.h"
 

@@ -2,7 +2,7 @@
  *
  * Method: the list of the block of a cell is in the pool. All its features that may be nearest in
  * floats are selected, and all their triangles are measured in doubles like in the query. The
- * nearest triangle of the query is among them (regions.cl), so the smallest distance has the bits
+ * nearest triangle of the query is among them (feature_cl.h), so the smallest distance has the bits
  * of the query.
  */
 #include "base/math_shared.h"

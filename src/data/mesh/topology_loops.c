@@ -6,7 +6,7 @@
  * and otherwise unused edges without a mate, in their direction if there is such an edge, and
  * otherwise against it. When it returns to a vertex, a loop is split off there, so that no loop has
  * a vertex twice. Trails begin at vertices with an odd number of ends without a mate first. They
- * end at another one, and what is left of them is a chain. All other trails close. Every edge is in
+ * end at another one, and the remaining path is a chain. All other trails close. Every edge is in
  * one loop or chain. Linear in the faces around boundary vertices.
  */
 #include "mesh/mesh.h"

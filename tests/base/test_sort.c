@@ -29,47 +29,32 @@ TEST(sorting_is_stable) {
         }
 }
 
-/* ---- records in parts ---- */
-
-enum { ITEMS = 300000 };
-
-typedef struct dealt {
-    uint32_t words[ITEMS], to[ITEMS];
-    unsigned shift;
-} dealt;
-
-/* Every third item has no record. */
-static void deal_words(void *data, size_t begin, size_t end, bool places, size_t *next) {
-    dealt *d = data;
-    for (size_t i = begin; i < end; i++) {
-        if (i % 3 == 1)
-            continue;
-        size_t at = next[d->words[i] >> d->shift]++;
-        if (places)
-            d->to[at] = (uint32_t)i;
-    }
-}
-
-TEST(records_are_dealt_out) {
-    static dealt d;
-    static abuti_partition deal;
+TEST(lowest_keys_are_selected) {
+    enum { COUNT = 3000 };
+    static sort_key keys[COUNT], spare[COUNT];
     test_random random = {.state = 9};
-    for (uint32_t count = 0; count <= ITEMS; count = count < 20 ? count + 1 : 5 * count) {
-        uint32_t below = count ? count / 2 + 1 : 1, records = 0;
-        d.shift = abuti_partition_shift(below);
-        for (uint32_t i = 0; i < count; i++) {
-            d.words[i] = test_random_below(&random, below);
-            records += i % 3 != 1;
-        }
-        abuti_partition_run(abuti_context_of(NULL), count, deal_words, &d, &deal);
-        assert_int_equal(0, deal.begin[0]);
-        assert_int_equal(records, deal.begin[ABUTI_PARTITION_PARTS]);
-        for (size_t part = 0; part < ABUTI_PARTITION_PARTS; part++)
-            for (size_t i = deal.begin[part]; i < deal.begin[part + 1]; i++) {
-                assert_int_equal(part, d.words[d.to[i]] >> d.shift);
-                assert_true(d.to[i] % 3 != 1 && (i == deal.begin[part] || d.to[i - 1] < d.to[i]));
+    for (int bits = 0; bits <= 64; bits += 16)
+        for (uint32_t count = 1; count <= COUNT; count = 3 * count + 1) {
+            const uint32_t before = test_random_below(&random, count + 1);
+            uint64_t sum = 0, low = 0, high = UINT64_MAX;
+            for (uint32_t i = 0; i < count; i++) {
+                const double x = test_random_real(&random, -1, 1);
+                keys[i].key = bits == 64 ? abuti_ordered_bits(x)
+                                         : test_random_bits(&random) & ((UINT64_C(1) << bits) - 1);
+                keys[i].value = i;
+                sum += keys[i].key * (i + 1);
             }
-    }
+            abuti_select(keys, spare, count, before);
+            for (uint32_t i = 0; i < count; i++) {
+                sum -= keys[i].key * (keys[i].value + 1); /* each key kept its value */
+                low = i < before && keys[i].key > low ? keys[i].key : low;
+                high = i >= before && keys[i].key < high ? keys[i].key : high;
+            }
+            assert_true(sum == 0 && (before == 0 || before == count || low <= high));
+        }
+    assert_true(abuti_ordered_bits(-2) < abuti_ordered_bits(-1));
+    assert_true(abuti_ordered_bits(-1) < abuti_ordered_bits(0));
+    assert_true(abuti_ordered_bits(0) < abuti_ordered_bits(1e-300));
 }
 
 static int compare_keys(const void *a, const void *b) {

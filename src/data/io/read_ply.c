@@ -444,48 +444,13 @@ static bool reserve_list(ply *file, abuti_vector *list, size_t element_bytes) {
                                                                (size_t)most, element_bytes));
 }
 
-/* Whether faces are only a list as most programs write it: a count of one byte, and indices of four
- * bytes in the byte order of this machine. */
-static bool has_plain_faces(const ply *file, const element *e) {
-    const property *p = properties_of(file, e);
-    return e->kind == FACE && !file->text && !file->swap && e->property_count == 1 &&
-           (p->count_type == U8 || p->count_type == I8) && (p->type == I32 || p->type == U32);
-}
-
-/* Reads plain faces as long as they are valid triangles; the caller handles the next one. */
-static bool read_plain_triangles(ply *file) {
-    enum { TRIANGLE_BYTES = 1 + 3 * sizeof(uint32_t) };
-    abuti_reader *reader = file->reader;
-    abuti_source *source = &reader->source;
-    uint32_t corner[3];
-    while (file->index < file->now->count &&
-           abuti_read_fill(reader, TRIANGLE_BYTES) >= TRIANGLE_BYTES && source->at[0] == 3) {
-        memcpy(corner, source->at + 1, sizeof corner);
-        /* a negative index is above INT32_MAX: the general way reports it */
-        if (corner[0] >= file->vertex_count || corner[1] >= file->vertex_count ||
-            corner[2] >= file->vertex_count || (corner[0] | corner[1] | corner[2]) > INT32_MAX)
-            break;
-        source->at += TRIANGLE_BYTES;
-        file->index++;
-        if (!abuti_read_triangle(reader, corner[0], corner[1], corner[2]) ||
-            !abuti_read_tick(reader))
-            return false;
-    }
-    return true;
-}
-
 static bool read_elements(ply *file, const element *e) {
     abuti_reader *reader = file->reader;
     file->now = e;
     if ((e->kind == VERTEX && !reserve_list(file, &reader->positions, sizeof(vec3))) ||
         (e->kind == FACE && !reserve_list(file, &reader->triangles, 3 * sizeof(uint32_t))))
         return false;
-    const bool is_plain = e->property_count && has_plain_faces(file, e);
     for (file->index = 0; e->property_count && file->index < e->count; file->index++) {
-        if (is_plain && !read_plain_triangles(file))
-            return false;
-        if (file->index == e->count)
-            break;
         reader->byte = abuti_source_offset(&reader->source);
         if (!read_properties(file) || !abuti_read_tick(reader))
             return false;

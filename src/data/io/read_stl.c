@@ -1,5 +1,5 @@
 /* STL, binary and text. It has no shared vertices, so corners with equal coordinates become one
- * vertex, in the order of their first appearance, through a hash table.
+ * vertex, in the order of their first appearance.
  *
  * Text starts with "solid", but so do many binary files. The size decides: 80 arbitrary bytes, a
  * count, and 50 bytes per triangle. Text cannot have exactly that size: its bytes 80 to 83 are
@@ -9,7 +9,6 @@
 
 #include <inttypes.h>
 #include <string.h>
-#include <time.h>
 
 #define HEADER_BYTES 84
 #define TRIANGLE_BYTES 50
@@ -21,61 +20,21 @@ static uint32_t read_u32(const unsigned char *bytes) {
 
 /* ---- equal corners ---- */
 
-/* Vertices by hash: open addressing with linear probing, at most two thirds full. The seed prevents
- * malicious files from targeting one slot; the result does not depend on it. */
-typedef struct corner_table {
-    uint32_t *slots; /* vertices, or ABUT_NONE */
-    size_t capacity; /* a power of two */
-    uint64_t seed;
-} corner_table;
-
-static uint64_t mix_bits(uint64_t h) { /* the finaliser of MurmurHash3 (Appleby) */
-    h = (h ^ h >> 33) * 0xff51afd7ed558ccdu;
-    h = (h ^ h >> 33) * 0xc4ceb9fe1a85ec53u;
-    return h ^ h >> 33;
+static bool resize_table(abuti_reader *reader, abuti_vertex_table *table, size_t room) {
+    return abuti_read_check(reader, abuti_vertex_table_resize(reader->context, table, room,
+                                                              reader->positions.data,
+                                                              (uint32_t)reader->positions.count));
 }
 
-/* The slot of a vertex at `p`, or an empty one if there is none. */
-static uint32_t *find_slot(const corner_table *table, const vec3 *positions, vec3 p) {
-    vec3 plain = v3_add(p, v3(0, 0, 0)); /* -0 becomes 0 */
-    uint64_t bits[3];
-    memcpy(bits, &plain, sizeof bits);
-    uint64_t hash = mix_bits(bits[0] ^ table->seed);
-    hash = mix_bits(hash ^ bits[1]) + table->seed;
-    for (size_t slot = mix_bits(hash ^ bits[2]);; slot++) {
-        uint32_t *found = &table->slots[slot & (table->capacity - 1)];
-        if (*found == ABUT_NONE)
-            return found;
-        vec3 q = positions[*found];
-        if (p.x == q.x && p.y == q.y && p.z == q.z)
-            return found;
-    }
-}
-
-/* Replaces the table by one of this capacity. */
-static bool resize_table(abuti_reader *reader, corner_table *table, size_t capacity) {
-    uint32_t *slots = abuti_allocate(reader->context, capacity, sizeof *slots);
-    if (!slots)
-        return abuti_read_check(reader, ABUT_ERROR_MEMORY);
-    memset(slots, 0xff, capacity * sizeof *slots); /* ABUT_NONE */
-    abuti_release(reader->context, table->slots);
-    table->slots = slots;
-    table->capacity = capacity;
-    const vec3 *positions = reader->positions.data;
-    for (uint32_t i = 0; i < reader->positions.count; i++)
-        *find_slot(table, positions, positions[i]) = i;
-    return true;
-}
-
-static bool find_or_add_vertex(abuti_reader *reader, corner_table *table, vec3 p,
-                               uint32_t *vertex) {
-    uint32_t *slot = find_slot(table, reader->positions.data, p);
+static inline bool find_or_add_vertex(abuti_reader *reader, abuti_vertex_table *table, vec3 p,
+                                      uint32_t *vertex) {
+    uint32_t *slot = abuti_vertex_slot(table, reader->positions.data, p);
     if (*slot == ABUT_NONE) {
         *slot = (uint32_t)reader->positions.count;
         *vertex = *slot;
         return abuti_read_vertex(reader, p) &&
                (reader->positions.count <= table->capacity / 3 * 2 ||
-                resize_table(reader, table, 2 * table->capacity));
+                resize_table(reader, table, table->capacity));
     }
     *vertex = *slot;
     return true;
@@ -90,7 +49,7 @@ bool abuti_stl_size_fits(abuti_reader *reader) {
     return source->total == HEADER_BYTES + (uint64_t)TRIANGLE_BYTES * read_u32(source->at + 80);
 }
 
-static bool read_binary_triangle(abuti_reader *reader, corner_table *table) {
+static bool read_binary_triangle(abuti_reader *reader, abuti_vertex_table *table) {
     const unsigned char *at = reader->source.at + 12; /* after the normal */
     uint32_t corners[3];
     for (int k = 0; k < 3; k++, at += 12) {
@@ -106,7 +65,7 @@ static bool read_binary_triangle(abuti_reader *reader, corner_table *table) {
     return abuti_read_triangle(reader, corners[0], corners[1], corners[2]);
 }
 
-static bool read_binary(abuti_reader *reader, corner_table *table) {
+static bool read_binary(abuti_reader *reader, abuti_vertex_table *table) {
     abuti_source *source = &reader->source;
     reader->place = ABUTI_PLACE_BYTE;
     if (abuti_source_fill(source, HEADER_BYTES) < HEADER_BYTES)
@@ -146,7 +105,7 @@ static bool expect_word(abuti_reader *reader, const char *text) {
     return abuti_text_fail_word(reader, what);
 }
 
-static bool read_text_vertex(abuti_reader *reader, corner_table *table) {
+static bool read_text_vertex(abuti_reader *reader, abuti_vertex_table *table) {
     double p[3];
     uint32_t vertex;
     for (int axis = 0; axis < 3; axis++) {
@@ -166,7 +125,7 @@ static bool is_end(const abuti_reader *reader) {
 
 /* Reads the rest of a facet after "facet". The normal is skipped: it is often wrong, and always
  * redundant. */
-static bool read_facet(abuti_reader *reader, corner_table *table) {
+static bool read_facet(abuti_reader *reader, abuti_vertex_table *table) {
     if (!expect_word(reader, "normal"))
         return false;
     for (int i = 0; i < 3; i++) {
@@ -189,7 +148,7 @@ static bool read_facet(abuti_reader *reader, corner_table *table) {
            expect_word(reader, "endfacet");
 }
 
-static bool read_text(abuti_reader *reader, corner_table *table) {
+static bool read_text(abuti_reader *reader, abuti_vertex_table *table) {
     bool open = false; /* inside a solid */
     while (abuti_text_space(reader)) {
         if (open && !is_end(reader)) {
@@ -223,12 +182,9 @@ static bool is_text(abuti_reader *reader) {
 }
 
 bool abuti_read_stl(abuti_reader *reader, const char *path) {
-    corner_table table = {0};
-    struct timespec now = {0, 0};
+    abuti_vertex_table table = {.slots = NULL};
     (void)path;
-    clock_gettime(CLOCK_REALTIME, &now);
-    table.seed = mix_bits((uint64_t)now.tv_nsec ^ (uint64_t)now.tv_sec << 30 ^ (uintptr_t)&table);
-    bool is_read = resize_table(reader, &table, 1024) &&
+    bool is_read = resize_table(reader, &table, 512) &&
                    (is_text(reader) ? read_text : read_binary)(reader, &table);
     abuti_release(reader->context, table.slots);
     return is_read;

@@ -265,30 +265,26 @@ static abut_status prepare_examination(examination *x, abut_mesh_report *report)
  * sheets. */
 static abut_status measure_holes(const examination *x, const abuti_boundary *boundary,
                                  abut_mesh_report *report) {
-    uint32_t(*edges)[2], *component;
-    bool *single;
+    const uint32_t(*edges)[2] = (const uint32_t(*)[2])boundary->edges;
     double *fractions = NULL;
-    abut_status status = ABUTI_ALLOCATE(x->context, ABUTI_ARRAY(edges, boundary->count),
-                                        ABUTI_ARRAY(single, boundary->count),
-                                        ABUTI_ARRAY(component, x->mesh->vertex_count));
-    if (!status) {
-        const uint32_t component_count = abuti_vertex_components(x->mesh, x->lowest, component);
-        const uint32_t(*listed)[2] = (const uint32_t(*)[2])edges;
-        abuti_boundary_list(boundary, edges, single);
-        fractions = abuti_allocate(x->context, component_count, sizeof *fractions);
-        status = fractions ? abuti_hole_fractions(x->mesh, listed, single, boundary->count, NULL, 1,
-                                                  &report->hole_fraction)
-                           : ABUT_ERROR_MEMORY;
-        if (!status)
-            status = abuti_hole_fractions(x->mesh, listed, single, boundary->count, component,
-                                          component_count, fractions);
-        report->is_sheet = !status;
-        for (uint32_t i = 0; i < component_count && !status; i++) {
-            report->has_sheets |= fractions[i] > ABUT_SHEET_HOLE_FRACTION;
-            report->is_sheet &= fractions[i] > ABUT_SHEET_HOLE_FRACTION;
-        }
+    uint32_t *component = abuti_allocate(x->context, x->mesh->vertex_count, sizeof *component);
+    if (!component)
+        return ABUT_ERROR_MEMORY;
+    const uint32_t component_count = abuti_vertex_components(x->mesh, x->lowest, component);
+    fractions = abuti_allocate(x->context, component_count, sizeof *fractions);
+    abut_status status = fractions ? ABUT_OK : ABUT_ERROR_MEMORY;
+    if (!status)
+        status = abuti_hole_fractions(x->mesh, edges, boundary->single, boundary->count, NULL, 1,
+                                      &report->hole_fraction);
+    if (!status)
+        status = abuti_hole_fractions(x->mesh, edges, boundary->single, boundary->count, component,
+                                      component_count, fractions);
+    report->is_sheet = !status;
+    for (uint32_t i = 0; i < component_count && !status; i++) {
+        report->has_sheets |= fractions[i] > ABUT_SHEET_HOLE_FRACTION;
+        report->is_sheet &= fractions[i] > ABUT_SHEET_HOLE_FRACTION;
     }
-    ABUTI_RELEASE(x->context, edges, single, component, fractions);
+    ABUTI_RELEASE(x->context, component, fractions);
     return status;
 }
 
@@ -297,15 +293,14 @@ static abut_status find_boundary(const examination *x, abut_mesh_report *report)
     abuti_boundary boundary;
     if (report->is_balanced && report->is_oriented)
         return ABUT_OK;
-    abut_status status = abuti_boundary_begin(x->mesh, &boundary);
+    abut_status status = abuti_boundary_find(x->mesh, x->lowest, &boundary);
     if (status)
         return status;
-    abuti_boundary_find(&boundary, x->lowest);
     report->has_boundary = boundary.count > 0;
     report->has_opposite_boundary = boundary.flipped;
     if (boundary.count)
         status = measure_holes(x, &boundary, report);
-    abuti_boundary_end(&boundary);
+    abuti_boundary_release(&boundary);
     return status;
 }
 

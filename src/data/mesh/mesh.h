@@ -10,6 +10,7 @@
 #include <abut/mesh.h>
 
 #include <stdatomic.h>
+#include <string.h>
 
 struct abut_mesh {
     abut_context *context; /* referenced */
@@ -53,6 +54,12 @@ static inline vec3 abuti_mesh_position(const abut_mesh *mesh, uint32_t vertex) {
     return v3_add(mesh->origin, mesh->positions[vertex]);
 }
 
+/* The axis along which a box is longest. */
+static inline int abuti_longest_axis(box3 box) {
+    const vec3 size = v3_sub(box.hi, box.lo);
+    return size.x >= size.y && size.x >= size.z ? 0 : size.y >= size.z ? 1 : 2;
+}
+
 /* ---- topology ---- */
 
 /* A collapsed triangle has a vertex twice: it is a segment or a point, and no face of any edge. */
@@ -87,6 +94,21 @@ static inline bool abuti_runs_up(const abut_topology_arrays *view, const uint32_
  * of 72. */
 abut_status abuti_topology_faces(abut_mesh *mesh, abut_topology **topology);
 
+/* ---- topology_loops.c ---- */
+
+/* Loops of directed edges, none of which has a vertex twice, and chains: loops with `begin` and the
+ * total as in abut_topology_arrays. */
+typedef struct abuti_loops {
+    uint32_t loop_count, chain_count;
+    uint32_t *loop_begin, *loop_vertices, *chain_begin, *chain_vertices;
+} abuti_loops;
+
+/* Splits edges (from, to) into loops and chains. Chains end at vertices with an odd number of
+ * edges.
+ */
+abut_status abuti_find_loops(abut_context *context, const uint32_t (*edges)[2], uint32_t count,
+                             uint32_t vertex_count, abuti_loops *loops);
+void abuti_loops_release(abut_context *context, abuti_loops *loops);
 /* Finds the boundary loops and chains of a topology whose edges are complete. Fills the loop and
  * chain fields of its view and arrays[8] to arrays[11]. */
 abut_status abuti_topology_loops(abut_topology *topology);
@@ -142,24 +164,18 @@ abut_status abuti_mark_problems(const abut_topology *topology, unsigned char *fl
 /* Directed edges that occur in triangles more often than their opposites, each as often as the
  * difference. */
 typedef struct abuti_boundary {
+    abut_context *context; /* of the mesh */
     uint32_t count;
     bool flipped; /* the difference is 2 or more for some edge, as between neighbours that face
                      opposite ways */
-    const abut_mesh *mesh;
-    uint64_t *sides, *buffer; /* `buffer` has the same length, for sorting */
-    size_t *begin;            /* first side of each vertex, which is the lower one of its sides */
-    unsigned shift;           /* shift that maps vertices to ranges */
-    struct boundary_part *parts;
+    uint32_t (*edges)[2]; /* from, to; by lower vertex */
+    bool *single;         /* whether an edge has only one face */
 } abuti_boundary;
 
-/* Allocates memory for the search. After success, abuti_boundary_end() must be called. */
-abut_status abuti_boundary_begin(const abut_mesh *mesh, abuti_boundary *border);
-/* Finds the boundary edges; may be called several times. Vertices with equal `names` (null = their
- * own) count as one. */
-void abuti_boundary_find(abuti_boundary *border, const uint32_t *names);
-/* Lists the edges by lower vertex: from, to; and, unless null, which of them have only one face. */
-void abuti_boundary_list(const abuti_boundary *border, uint32_t (*edges)[2], bool *single);
-void abuti_boundary_end(abuti_boundary *border);
+/* Finds the boundary edges. Vertices with equal `names` (null = their own) count as one. */
+abut_status abuti_boundary_find(const abut_mesh *mesh, const uint32_t *names,
+                                abuti_boundary *boundary);
+void abuti_boundary_release(abuti_boundary *boundary);
 
 /* ---- holes.c ---- */
 
@@ -170,7 +186,7 @@ void abuti_boundary_end(abuti_boundary *border);
 uint32_t abuti_vertex_components(const abut_mesh *mesh, const uint32_t *names, uint32_t *component);
 
 /* For each component, the area of its holes divided by its own area, for lists of
- * abuti_boundary_list(): each boundary loop counts as a disc of its perimeter. Edges of several
+ * abuti_boundary_find(): each boundary loop counts as a disc of its perimeter. Edges of several
  * faces, as between faces of opposite orientation or at a wall inside a body, bound no hole. The
  * result is 0 if there is no hole, and infinity if the component has no area. With a null
  * `component` the whole mesh is one. */
@@ -194,6 +210,44 @@ static inline abut_reliability abuti_unreliable(const char *reason) {
 bool abuti_report_read(abut_mesh_report *ours, const abut_mesh_report *theirs);
 static inline uint32_t abuti_problems(const abut_mesh_report *report, abut_problem_kind kind) {
     return report->problems[kind].count;
+}
+
+/* ---- weld.c ---- */
+
+/* Vertices by position: open addressing with linear probing. The seed prevents malicious files from
+ * targeting one slot; results do not depend on it. */
+typedef struct abuti_vertex_table {
+    uint32_t *slots; /* vertices, or ABUT_NONE */
+    size_t capacity; /* a power of two */
+    uint64_t seed;
+} abuti_vertex_table;
+
+/* Replaces a table, which is zero at first, by one of a capacity for `room` vertices, with vertices
+ * [0, count). The caller releases `slots`. */
+abut_status abuti_vertex_table_resize(abut_context *context, abuti_vertex_table *table, size_t room,
+                                      const vec3 *positions, uint32_t count);
+/* The finaliser of splitmix64 (Steele, Lea & Flood 2014). */
+static inline uint64_t abuti_mix_bits(uint64_t h) {
+    h = (h ^ h >> 30) * 0xbf58476d1ce4e5b9u;
+    h = (h ^ h >> 27) * 0x94d049bb133111ebu;
+    return h ^ h >> 31;
+}
+/* The slot of a vertex at `p`, or an empty one if there is none. 0 and -0 are equal. */
+static inline uint32_t *abuti_vertex_slot(const abuti_vertex_table *table, const vec3 *positions,
+                                          vec3 p) {
+    const vec3 plain = v3_add(p, v3(0, 0, 0)); /* -0 becomes 0 */
+    uint64_t bits[3];
+    memcpy(bits, &plain, sizeof bits);
+    uint64_t hash = abuti_mix_bits(bits[0] ^ table->seed);
+    hash = abuti_mix_bits(hash ^ bits[1]) + table->seed;
+    for (size_t slot = abuti_mix_bits(hash ^ bits[2]);; slot++) {
+        uint32_t *found = &table->slots[slot & (table->capacity - 1)];
+        if (*found == ABUT_NONE)
+            return found;
+        const vec3 q = positions[*found];
+        if (p.x == q.x && p.y == q.y && p.z == q.z)
+            return found;
+    }
 }
 
 /* For every vertex the lowest one with an equal position (0 and -0 are equal). */

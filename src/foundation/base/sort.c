@@ -1,4 +1,4 @@
-/* Sorting, union-find and partitioning with bounded worst cases.
+/* Sorting, selection and union-find with bounded worst cases.
  *
  * Sorting of keys: most lists have a few keys, for which insertion sort is fastest. A vertex of a
  * million triangles makes a long list, for which insertion sort would be quadratic. So: insertion
@@ -11,9 +11,6 @@
  * parent by an ancestor of it.
  */
 #include "base/sort.h"
-
-#include <assert.h>
-#include <string.h>
 
 sort_key *abuti_sort_by_key(sort_key *from, sort_key *to, size_t count) {
     uint64_t differing = 0;
@@ -34,6 +31,37 @@ sort_key *abuti_sort_by_key(sort_key *from, sort_key *to, size_t count) {
         to = other;
     }
     return from;
+}
+
+void abuti_select(sort_key *keys, sort_key *spare, size_t count, size_t before) {
+    ptrdiff_t middle = (ptrdiff_t)before, lo = 0, hi = (ptrdiff_t)count;
+    for (int round = 0; hi - lo > 1; round++) {
+        if (round == 100) {
+            const sort_key *sorted = abuti_sort_by_key(keys + lo, spare, (size_t)(hi - lo));
+            if (sorted == spare)
+                memcpy(keys + lo, spare, (size_t)(hi - lo) * sizeof *keys);
+            return;
+        }
+        const uint64_t pivot = keys[lo + (hi - lo) / 2].key;
+        ptrdiff_t i = lo, j = hi - 1;
+        while (i <= j) {
+            while (keys[i].key < pivot)
+                i++;
+            while (keys[j].key > pivot)
+                j--;
+            if (i <= j) {
+                const sort_key swap = keys[i];
+                keys[i++] = keys[j];
+                keys[j--] = swap;
+            }
+        }
+        if (middle <= j)
+            hi = j + 1;
+        else if (middle >= i)
+            lo = i;
+        else
+            return;
+    }
 }
 
 static void swap_items(unsigned char *a, unsigned char *b, size_t bytes) {
@@ -132,43 +160,4 @@ void abuti_join(uint32_t *parent, uint32_t a, uint32_t b) {
                                         __ATOMIC_RELAXED))
             return;
     }
-}
-
-/* ---- partitioning ---- */
-
-enum { ITEMS_MIN = 4096 }; /* per chunk; smaller chunks cost more in counters than they gain */
-
-typedef struct partition_job {
-    abuti_partition *partition;
-    abuti_partition_pass pass;
-    void *data;
-    bool writes;
-} partition_job;
-
-static void partition_task(void *data, size_t chunk, size_t begin, size_t end) {
-    const partition_job *d = data;
-    d->pass(d->data, begin, end, d->writes, d->partition->next[chunk]);
-}
-
-void abuti_partition_run(abut_context *context, size_t count, abuti_partition_pass pass, void *data,
-                         abuti_partition *partition) {
-    partition_job d = {partition, pass, data, false};
-    size_t sum = 0;
-    size_t grain = count / ABUTI_PARTITION_CHUNKS + 1;
-    grain = grain < ITEMS_MIN ? ITEMS_MIN : grain;
-    const size_t chunks = abuti_chunk_count(count, grain);
-    assert(chunks <= ABUTI_PARTITION_CHUNKS);
-    memset(partition->next, 0, chunks * sizeof *partition->next);
-    abuti_parallel_for(context, count, grain, partition_task, &d);
-    for (size_t part = 0; part < ABUTI_PARTITION_PARTS; part++) {
-        partition->begin[part] = sum;
-        for (size_t chunk = 0; chunk < chunks; chunk++) {
-            size_t here = partition->next[chunk][part];
-            partition->next[chunk][part] = sum;
-            sum += here;
-        }
-    }
-    partition->begin[ABUTI_PARTITION_PARTS] = sum;
-    d.writes = true;
-    abuti_parallel_for(context, count, grain, partition_task, &d);
 }

@@ -1,8 +1,10 @@
-/* Sorting by integer keys and by comparison, union-find, partitioning, Morton codes. */
+/* Sorting by integer keys and by comparison, selection, union-find, Morton codes. */
 #ifndef ABUTI_BASE_SORT_H
 #define ABUTI_BASE_SORT_H
 
 #include "base/base.h"
+
+#include <string.h>
 
 /* An index and the key by which it is sorted. */
 typedef struct sort_key {
@@ -13,6 +15,17 @@ typedef struct sort_key {
 /* Stable radix sort by bytes; a byte that all keys have in common takes no pass. Uses both arrays
  * and returns the one with the result. */
 ABUTI_API sort_key *abuti_sort_by_key(sort_key *from, sort_key *to, size_t count);
+
+/* Moves the `before` lowest keys to the front, by quickselect (Hoare 1961). Uses both arrays. After
+ * 100 bad pivots it sorts, so that no input takes quadratic time. */
+void abuti_select(sort_key *keys, sort_key *spare, size_t count, size_t before);
+
+/* A key with the order of doubles that are not NaN. */
+static inline uint64_t abuti_ordered_bits(double x) {
+    uint64_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    return bits >> 63 ? ~bits : bits | UINT64_C(1) << 63;
+}
 
 /* Heap sort: needs no memory, O(n log n) in the worst case. after(a, b): whether a belongs after b.
  */
@@ -28,37 +41,6 @@ void abuti_sort_keys(uint64_t *keys, uint64_t *buffer, size_t count);
  * does not depend on their order, because the lowest member is always the root. */
 ABUTI_API uint32_t abuti_root(uint32_t *parent, uint32_t member);
 ABUTI_API void abuti_join(uint32_t *parent, uint32_t a, uint32_t b);
-
-/* ---- partitioning ----
- *
- * A counting sort into a few parts, on all threads and without atomics: each chunk of items counts
- * its records for every part, then writes them to its own range. Within a part, records keep the
- * order of their items.
- */
-
-enum { ABUTI_PARTITION_PARTS = 64, ABUTI_PARTITION_CHUNKS = 64 };
-
-typedef struct abuti_partition {
-    size_t begin[ABUTI_PARTITION_PARTS + 1]; /* index of the first record of each part */
-    size_t next[ABUTI_PARTITION_CHUNKS][ABUTI_PARTITION_PARTS];
-} abuti_partition;
-
-/* Processes the items [begin, end): for each record, increments next[part]; if `writes`, also
- * writes the record to the old index next[part]. Must produce the same records in both passes. */
-typedef void (*abuti_partition_pass)(void *data, size_t begin, size_t end, bool writes,
-                                     size_t *next);
-
-/* Runs both passes over `count` items. */
-void abuti_partition_run(abut_context *context, size_t count, abuti_partition_pass pass, void *data,
-                         abuti_partition *partition);
-
-/* The shift that maps numbers below `count` to parts. */
-static inline unsigned abuti_partition_shift(size_t count) {
-    unsigned shift = 0;
-    while (count && (count - 1) >> shift >= ABUTI_PARTITION_PARTS)
-        shift++;
-    return shift;
-}
 
 /* ---- Morton codes (Morton 1966): neighbours on the curve are neighbours in space ---- */
 

@@ -78,41 +78,40 @@ void abut_layers_destroy(abut_layers *layers) {
 /* Triangle fans that close the holes of a mesh: one apex for each connected part of its boundary.
  */
 typedef struct cap_work {
-    uint32_t (*edges)[2];
     uint32_t *parent, *apex;
     vec3 *positions;
     uint32_t *indices;
 } cap_work;
 
-static abut_status build_caps(abut_layers *layers, const abut_mesh *source, uint32_t edge_count,
-                              cap_work *w, layers_mesh *to) {
+static abut_status build_caps(abut_layers *layers, const abut_mesh *source,
+                              const abuti_boundary *border, cap_work *w, layers_mesh *to) {
     uint32_t vertices = source->vertex_count, triangles = source->triangle_count;
     for (uint32_t v = 0; v < vertices; v++) {
         w->parent[v] = v;
         w->apex[v] = ABUT_NONE;
     }
-    for (uint32_t i = 0; i < edge_count; i++)
-        abuti_join(w->parent, w->edges[i][0], w->edges[i][1]);
-    for (uint32_t i = 0; i < edge_count; i++) {
-        uint32_t root = abuti_root(w->parent, w->edges[i][0]);
+    for (uint32_t i = 0; i < border->count; i++)
+        abuti_join(w->parent, border->edges[i][0], border->edges[i][1]);
+    for (uint32_t i = 0; i < border->count; i++) {
+        uint32_t root = abuti_root(w->parent, border->edges[i][0]);
         if (w->apex[root] == ABUT_NONE)
             w->apex[root] = to->cap_count++;
     }
     to->cap_begin = abuti_allocate_zeroed(layers->context, to->cap_count + 2, sizeof(uint32_t));
-    to->cap = abuti_allocate(layers->context, edge_count, sizeof(uint32_t));
+    to->cap = abuti_allocate(layers->context, border->count, sizeof(uint32_t));
     if (!to->cap_begin || !to->cap)
         return ABUT_ERROR_MEMORY;
-    for (uint32_t i = 0; i < edge_count; i++) /* each boundary vertex is the tail of one edge */
-        to->cap_begin[w->apex[abuti_root(w->parent, w->edges[i][0])] + 2]++;
+    for (uint32_t i = 0; i < border->count; i++) /* each boundary vertex is the tail of one edge */
+        to->cap_begin[w->apex[abuti_root(w->parent, border->edges[i][0])] + 2]++;
     for (uint32_t k = 0; k < to->cap_count; k++)
         to->cap_begin[k + 2] += to->cap_begin[k + 1];
     memcpy(w->indices, source->indices, 3 * (size_t)triangles * sizeof *w->indices);
-    for (uint32_t i = 0; i < edge_count; i++) {
-        uint32_t apex = w->apex[abuti_root(w->parent, w->edges[i][0])];
+    for (uint32_t i = 0; i < border->count; i++) {
+        uint32_t apex = w->apex[abuti_root(w->parent, border->edges[i][0])];
         uint32_t *corner = w->indices + 3 * ((size_t)triangles + i);
-        to->cap[to->cap_begin[apex + 1]++] = w->edges[i][0];
-        corner[0] = w->edges[i][1];
-        corner[1] = w->edges[i][0];
+        to->cap[to->cap_begin[apex + 1]++] = border->edges[i][0];
+        corner[0] = border->edges[i][1];
+        corner[1] = border->edges[i][0];
         corner[2] = vertices + apex;
     }
     return ABUT_OK;
@@ -133,16 +132,13 @@ static abut_status cap_holes(abut_layers *layers, const abut_mesh *source,
                              const abuti_boundary *border, layers_mesh *to) {
     abut_context *context = layers->context;
     size_t vertices = source->vertex_count, triangles = source->triangle_count;
-    cap_work w = {.edges = abuti_allocate(context, border->count, sizeof *w.edges),
-                  .parent = abuti_allocate(context, vertices, sizeof *w.parent),
+    cap_work w = {.parent = abuti_allocate(context, vertices, sizeof *w.parent),
                   .apex = abuti_allocate(context, vertices, sizeof *w.apex),
                   .indices =
                       abuti_allocate(context, triangles + border->count, 3 * sizeof *w.indices)};
-    abut_status status = w.edges && w.parent && w.apex && w.indices ? ABUT_OK : ABUT_ERROR_MEMORY;
-    if (!status) {
-        abuti_boundary_list(border, w.edges, NULL);
-        status = build_caps(layers, source, border->count, &w, to);
-    }
+    abut_status status = w.parent && w.apex && w.indices ? ABUT_OK : ABUT_ERROR_MEMORY;
+    if (!status)
+        status = build_caps(layers, source, border, &w, to);
     if (!status) {
         w.positions = abuti_allocate(context, vertices + to->cap_count, sizeof *w.positions);
         status = w.positions ? ABUT_OK : ABUT_ERROR_MEMORY;
@@ -156,7 +152,7 @@ static abut_status cap_holes(abut_layers *layers, const abut_mesh *source,
         w.positions = NULL;
         w.indices = NULL;
     }
-    ABUTI_RELEASE(context, w.edges, w.parent, w.apex, w.positions, w.indices);
+    ABUTI_RELEASE(context, w.parent, w.apex, w.positions, w.indices);
     return status;
 }
 
@@ -196,22 +192,21 @@ static layers_hull compute_hull(const vec3 *positions, uint32_t count, vec3 orig
 static abut_status prepare_mesh(abut_layers *layers, const abut_mesh *source, layers_mesh *to) {
     abut_context *context = layers->context;
     abuti_boundary border;
-    abut_status status = abuti_boundary_begin(source, &border);
-    if (status)
-        return status;
-    abuti_boundary_find(&border, NULL);
+    abut_status status = abuti_boundary_find(source, NULL, &border);
     uint32_t *names = NULL;
-    if (border.count) { /* vertices with equal coordinates count as one, for seams */
+    if (!status && border.count) { /* vertices with equal coordinates count as one, for seams */
         names = abuti_allocate(context, source->vertex_count, sizeof *names);
         status = names ? abuti_coincident_vertices(context, source->positions, source->vertex_count,
                                                    names)
                        : ABUT_ERROR_MEMORY;
-        if (!status)
-            abuti_boundary_find(&border, names);
+        if (!status) {
+            abuti_boundary_release(&border);
+            status = abuti_boundary_find(source, names, &border);
+        }
     }
     if (!status)
         status = close_mesh(layers, source, &border, to);
-    abuti_boundary_end(&border);
+    abuti_boundary_release(&border);
     abuti_release(context, names);
     abuti_mass mass = {0};
     if (!status)

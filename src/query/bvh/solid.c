@@ -90,7 +90,10 @@ static bvh_solid *allocate_solid(const abut_bvh *bvh, const uint32_t *names,
     solid->single = (bool *)((uint32_t *)(solid + 1) + words);
     atomic_init(&solid->parts, NULL);
     atomic_init(&solid->interior, NULL);
-    abuti_boundary_list(border, solid->border, solid->single);
+    if (border->count) {
+        memcpy(solid->border, border->edges, border->count * sizeof *solid->border);
+        memcpy(solid->single, border->single, border->count * sizeof *solid->single);
+    }
     if (names)
         memcpy(solid->names, names, mesh->vertex_count * sizeof *names);
     return solid;
@@ -101,22 +104,20 @@ static abut_status create_solid(const abut_bvh *bvh, bvh_solid **created) {
     abut_context *context = bvh->context;
     uint32_t *names = NULL;
     abuti_boundary border;
-    abut_status status = abuti_boundary_begin(mesh, &border);
-    if (status)
-        return status;
-    abuti_boundary_find(&border, NULL);
-    bool named = border.count > 0;
-    if (named) {
+    abut_status status = abuti_boundary_find(mesh, NULL, &border);
+    if (!status && border.count) {
         names = abuti_allocate(context, mesh->vertex_count, sizeof *names);
         status =
             names ? abuti_coincident_vertices(context, mesh->positions, mesh->vertex_count, names)
                   : ABUT_ERROR_MEMORY;
+        if (!status && !has_no_duplicates(names, mesh->vertex_count)) {
+            abuti_boundary_release(&border);
+            status = abuti_boundary_find(mesh, names, &border);
+        }
     }
-    if (named && !status && !has_no_duplicates(names, mesh->vertex_count))
-        abuti_boundary_find(&border, names);
     if (!status && !(*created = allocate_solid(bvh, names, &border)))
         status = ABUT_ERROR_MEMORY;
-    abuti_boundary_end(&border);
+    abuti_boundary_release(&border);
     abuti_release(context, names);
     return status;
 }

@@ -10,9 +10,9 @@ enum { VERTICES_PER_TASK = 4096, GROUPS_PER_TASK = 128, AXIS_BITS = 16, FRAME_SA
 
 /* Bound of converted coordinates, so that infinity only marks unused slots. */
 #define FRAME_MAX 0x1p100
-/* Features are sorted again if the perimeters of groups, relative to features, have grown by this
- * factor. */
-#define SPREAD_MAX 1.4
+/* Sorting doubles to trebles the time of a search that finds an impact soon. Without it boxes grow
+ * as the surface deforms. */
+enum { SORT_INTERVAL = 16 };
 
 /* ---- create ---- */
 
@@ -64,10 +64,10 @@ abut_status abuti_broad_create(abut_sweep *m) {
     if (!b->place)
         return ABUT_ERROR_MEMORY;
     uint32_t used = mark_vertices_of_faces(m, b->place);
-    abut_status status = allocate_tree(c, &b->vertices, used, 1, &groups);
-    status = status ? status : allocate_tree(c, &b->edges, m->edge_count, 2, &groups);
-    status = status ? status : allocate_tree(c, &b->faces, m->face_count, 3, &groups);
-    if (status)
+    abut_status status;
+    if ((status = allocate_tree(c, &b->vertices, used, 1, &groups)) ||
+        (status = allocate_tree(c, &b->edges, m->edge_count, 2, &groups)) ||
+        (status = allocate_tree(c, &b->faces, m->face_count, 3, &groups)))
         return status;
     b->start = abuti_allocate(c, used, sizeof *b->start);
     b->end = abuti_allocate(c, used, sizeof *b->end);
@@ -237,7 +237,6 @@ static abut_status sort_features(abut_sweep *m, const frame *f) {
             for (uint32_t i = m->vertex_begin[k]; i < m->vertex_begin[k + 1]; i++)
                 if (b->place[i] != ABUT_NONE)
                     b->mesh[b->place[i]] = k;
-        b->ordered = true;
     }
     ABUTI_RELEASE(m->context, keys, spare, begin);
     return status;
@@ -245,15 +244,13 @@ static abut_status sort_features(abut_sweep *m, const frame *f) {
 
 /* ---- boxes ---- */
 
-/* The box of a vertex in a part of the step, enlarged by the margin and by the rounding error: sums
- * by half an ulp each, interpolated positions by 2^-45 of the largest coordinate. The latter covers
- * hits that sweep_pair() reports because rounding hides a gap. */
-static box3 swept_box(vec3 start, vec3 end, double from, double to, double margin) {
-    if (from > 0 || to < 1) {
-        vec3 first = start;
+/* The box of a vertex in the step up to a time, enlarged by the margin and by the rounding error:
+ * sums by half an ulp each, interpolated positions by 2^-45 of the largest coordinate. The latter
+ * covers hits that sweep_pair() reports because rounding hides a gap. */
+static box3 swept_box(vec3 start, vec3 end, double to, double margin) {
+    if (to < 1) {
         margin += 0x1p-45 * v3_max_abs(v3_max(v3_abs(start), v3_abs(end)));
-        start = v3_lerp(first, end, from);
-        end = v3_lerp(first, end, to);
+        end = v3_lerp(start, end, to);
     }
     box3 box = {v3_min(start, end), v3_max(start, end)};
     if (margin > 0) {
@@ -271,7 +268,7 @@ static box3 feature_box(const sweep_sides *sides, const sweep_tree *tree, uint32
     box3 box = box_empty();
     for (uint32_t k = 0; k < tree->corners; k++) {
         uint32_t v = tree->corner ? tree->corner[(size_t)tree->corners * place + k] : place;
-        box = box_join(box, swept_box(b->start[v], b->end[v], 0, 1, sides->margin));
+        box = box_join(box, swept_box(b->start[v], b->end[v], 1, sides->margin));
     }
     return box;
 }
@@ -284,8 +281,7 @@ bool abuti_broad_overlap(const sweep_sides *sides, uint32_t first, uint32_t seco
 typedef struct refit_task {
     abut_sweep *motion;
     frame frame;
-    double from, to, margin; /* part of the step; of each box */
-    double *own, *reach;     /* by chunk: perimeters of features, perimeters of groups */
+    double to, margin; /* end of the part of the step; of each box */
 } refit_task;
 
 static void refit_vertices(void *data, size_t chunk, size_t begin, size_t end) {
@@ -296,7 +292,7 @@ static void refit_vertices(void *data, size_t chunk, size_t begin, size_t end) {
         uint32_t v = b->vertices.which[i];
         b->start[i] = f->motion->start[v];
         b->end[i] = f->motion->end[v];
-        box3 box = swept_box(b->start[i], b->end[i], f->from, f->to, f->margin);
+        box3 box = swept_box(b->start[i], b->end[i], f->to, f->margin);
         float *to = b->boxes + 8 * i;
         for (int axis = 0; axis < 3; axis++) {
             to[axis] = to_frame(&f->frame, v3_get(box.lo, axis), axis);
@@ -313,17 +309,11 @@ static void set_box(sweep_group *group, uint32_t at, const float box[8]) {
     }
 }
 
-static double perimeter(const float box[8]) {
-    return -(double)(box[0] + box[4]) - (double)(box[1] + box[5]) - (double)(box[2] + box[6]);
-}
-
 static const float empty_box[8] = {INFINITY, INFINITY, INFINITY, 0,
                                    INFINITY, INFINITY, INFINITY, 0};
 
-/* Computes the boxes of the features of a group, and of the group on the level above. Adds the
- * perimeters of the features to `own`, and that of the group, once per feature, to `reach`. */
-static void refit_group(const sweep_tree *tree, const float *boxes, uint32_t g, double *own,
-                        double *reach) {
+/* Computes the boxes of the features of a group, and of the group on the level above. */
+static void refit_group(const sweep_tree *tree, const float *boxes, uint32_t g) {
     const uint32_t corners = tree->corners;
     sweep_group *group = &tree->groups[0][g];
     box4 whole = box4_load(empty_box);
@@ -341,11 +331,9 @@ static void refit_group(const sweep_tree *tree, const float *boxes, uint32_t g, 
         whole = box4_join(whole, one);
         box4_store(box, one);
         set_box(group, k, box);
-        *own += perimeter(box);
     }
     box4_store(box, whole);
     set_box(&tree->groups[1][g / SWEEP_GROUP], g % SWEEP_GROUP, box);
-    *reach += perimeter(box) * SWEEP_GROUP;
 }
 
 /* Group indices run over all three trees. */
@@ -353,17 +341,15 @@ static void refit_groups(void *data, size_t chunk, size_t begin, size_t end) {
     const refit_task *f = data;
     const sweep_broad *b = &f->motion->broad;
     const size_t edges = b->vertices.group_count[0], faces = edges + b->edges.group_count[0];
-    double own = 0, reach = 0, ignored = 0; /* vertices may have boxes without size */
+    (void)chunk;
     for (size_t g = begin; g < end; g++) {
         if (g < edges)
-            refit_group(&b->vertices, b->boxes, (uint32_t)g, &ignored, &ignored);
+            refit_group(&b->vertices, b->boxes, (uint32_t)g);
         else if (g < faces)
-            refit_group(&b->edges, b->boxes, (uint32_t)(g - edges), &own, &reach);
+            refit_group(&b->edges, b->boxes, (uint32_t)(g - edges));
         else
-            refit_group(&b->faces, b->boxes, (uint32_t)(g - faces), &own, &reach);
+            refit_group(&b->faces, b->boxes, (uint32_t)(g - faces));
     }
-    f->own[chunk] = own;
-    f->reach[chunk] = reach;
 }
 
 static void clear_unused_slots(sweep_tree *tree, uint32_t level) {
@@ -391,51 +377,27 @@ static void refit_upper_levels(sweep_tree *tree) {
     }
 }
 
-/* Refits all boxes. Returns the perimeter of groups relative to that of their features. */
-static abut_status refit_trees(abut_sweep *m, refit_task *f, double *spread) {
+abut_status abuti_broad_fit(abut_sweep *m, double to, double margin) {
     sweep_broad *b = &m->broad;
+    refit_task f = {.motion = m, .frame = choose_frame(m), .to = to, .margin = margin};
     const size_t groups =
         (size_t)b->vertices.group_count[0] + b->edges.group_count[0] + b->faces.group_count[0];
-    const size_t chunks = abuti_chunk_count(groups, GROUPS_PER_TASK);
-    double own = 0, reach = 0;
-    f->own = abuti_allocate(m->context, chunks, 2 * sizeof *f->own);
-    if (!f->own)
-        return ABUT_ERROR_MEMORY;
-    f->reach = f->own + chunks;
-    abuti_parallel_for(m->context, b->vertices.count, VERTICES_PER_TASK, refit_vertices, f);
-    abuti_parallel_for(m->context, groups, GROUPS_PER_TASK, refit_groups, f);
-    for (size_t k = 0; k < chunks; k++) {
-        own += f->own[k];
-        reach += f->reach[k];
+    if (!b->age || (to >= 1 && b->age >= SORT_INTERVAL)) {
+        abut_status status = sort_features(m, &f.frame);
+        if (status)
+            return status;
+        b->age = 0;
     }
-    abuti_release(m->context, f->own);
+    b->age += to >= 1;
+    abuti_parallel_for(m->context, b->vertices.count, VERTICES_PER_TASK, refit_vertices, &f);
+    abuti_parallel_for(m->context, groups, GROUPS_PER_TASK, refit_groups, &f);
     refit_upper_levels(&b->vertices);
     refit_upper_levels(&b->edges);
     refit_upper_levels(&b->faces);
-    *spread = own > 0 ? reach / own : 0;
-    return ABUT_OK;
-}
-
-abut_status abuti_broad_fit(abut_sweep *m, double from, double to, double margin) {
-    sweep_broad *b = &m->broad;
-    refit_task f = {
-        .motion = m, .frame = choose_frame(m), .from = from, .to = to, .margin = margin};
-    double spread;
-    bool fresh = !b->ordered;
-    for (;;) {
-        abut_status status = fresh ? sort_features(m, &f.frame) : ABUT_OK;
-        status = status ? status : refit_trees(m, &f, &spread);
-        if (status)
-            return status;
-        if (fresh)
-            b->spread = spread;
-        if (b->sets) {
-            refit_sets(&b->vertices, b->sets);
-            refit_sets(&b->edges, b->sets + m->vertex_count);
-            refit_sets(&b->faces, b->sets + m->vertex_count + m->edge_count);
-        }
-        if (fresh || from > 0 || to < 1 || !(spread > SPREAD_MAX * b->spread))
-            return ABUT_OK;
-        fresh = true;
+    if (b->sets) {
+        refit_sets(&b->vertices, b->sets);
+        refit_sets(&b->edges, b->sets + m->vertex_count);
+        refit_sets(&b->faces, b->sets + m->vertex_count + m->edge_count);
     }
+    return ABUT_OK;
 }

@@ -7,7 +7,8 @@
  * so that SIMD operations test all boxes of a group at once. The traversal for one group of
  * features visits the groups that it overlaps in ascending order. A traversal can therefore be
  * resumed from one index, and candidates are generated in portions of bounded size. The order is
- * kept from step to step and only boxes are refitted, until groups have grown by SPREAD_MAX.
+ * kept from step to step and only boxes are refitted; every SORT_INTERVAL steps features are sorted
+ * again.
  *
  * Comparisons of floats give the results of doubles. Coordinates are converted by monotonic
  * operations (one subtraction, one multiplication, one rounding, one clamp). So boxes that overlap
@@ -53,8 +54,7 @@ typedef struct sweep_tree {
 } sweep_tree;
 
 typedef struct sweep_broad {
-    bool ordered;
-    double spread;     /* perimeter of groups relative to their features, when they were sorted */
+    uint32_t age;      /* searches since features were sorted; 0 = not sorted yet */
     uint32_t *place;   /* slot of each vertex; ABUT_NONE if no face has it */
     uint32_t *mesh;    /* by slot of a vertex; null if all pairs of meshes are searched */
     vec3 *start, *end; /* by slot */
@@ -72,9 +72,9 @@ void abuti_broad_destroy(struct abut_sweep *motion);
 /* abuti_motion_set_sets() */
 abut_status abuti_broad_set_sets(struct abut_sweep *motion, const unsigned char *sets);
 
-/* Refits all boxes to the part [from, to] of the step, with a margin that is enlarged by the
+/* Refits all boxes to the part [0, to] of the step, with a margin that is enlarged by the
  * rounding error. Sorts features again if necessary. Fails only if memory is exhausted. */
-abut_status abuti_broad_fit(struct abut_sweep *motion, double from, double to, double margin);
+abut_status abuti_broad_fit(struct abut_sweep *motion, double to, double margin);
 
 /* The lists whose pairs are searched: vertices and faces, or edges and edges. */
 typedef struct sweep_sides {

@@ -171,7 +171,8 @@ static abut_status open_on_device(abut_sweep *motion, vec3 **room) {
     if (!status)
         status =
             abuti_staging_create(&d->queue, motion->vertex_count, 4 * sizeof(vec3), &d->positions);
-    status = status ? status : abuti_staging_create(&d->queue, 1, sizeof *d->report, &d->reports);
+    if (!status)
+        status = abuti_staging_create(&d->queue, 1, sizeof *d->report, &d->reports);
     d->report = d->reports.at;
     *room = d->positions.at;
     return status;
@@ -180,8 +181,7 @@ static abut_status open_on_device(abut_sweep *motion, vec3 **room) {
 static abut_status create_on_device(abut_sweep *motion) {
     motion_device *d = motion->on_device;
     abut_status status = abuti_tools_create(&d->queue, &d->tools);
-    status = status ? status : abuti_kit_open(&d->queue, &table, "-DABUTI_REAL_BITS=64", &d->kit);
-    if (status)
+    if (status || (status = abuti_kit_open(&d->queue, &table, "-DABUTI_REAL_BITS=64", &d->kit)))
         return status;
     d->memory = d->kit.buffers;
     abuti_kit_build(&d->kit);
@@ -285,7 +285,8 @@ static abut_status find_on_device(abut_sweep *m, const motion_search_options *op
         status = abuti_motion_download(m);
     if (!status && options->exact)
         status = remove_false_hits(&task, &count);
-    status = status ? status : abuti_progress(m->context, "sweep", 1);
+    if (!status)
+        status = abuti_progress(m->context, "sweep", 1);
     if (!status && fetches)
         status = abuti_motion_sort(m->context, task.hits, count);
     if (!status) {

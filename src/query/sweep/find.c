@@ -10,10 +10,8 @@
  *
  * EARLIEST shares the earliest time so far between threads, so that later sweeps end early. A sweep
  * reports every hit that is not later than that with the same time, so that the result does not
- * depend on the order of threads. If vertices move far relative to the length of edges, EARLIEST
- * searches a first part of the step, whose boxes are much smaller, then a second part of the same
- * length, then one twice as long, and so on: an impact there is the earliest of all. It starts with
- * every sixteenth task; an impact found there shortens the step for the others.
+ * depend on the order of threads. It starts with every sixteenth task; an impact found there
+ * shortens the step for the others.
  *
  * ALL keeps impacts while the caller's list can hold them, and only counts them after that.
  */
@@ -29,12 +27,8 @@ enum {
     GROUPS_PER_TASK = 8,
     ROUND_WORK = 1 << 23, /* between two progress reports, in candidates */
     SWEEP_WORK = 32,      /* cost of one sweep, in candidates; each of its steps adds one */
-    TURNS = 16,           /* EARLIEST: number of interleaved subsets of tasks */
-    EDGE_SAMPLES = 1024   /* edges */
+    TURNS = 16            /* EARLIEST: number of interleaved subsets of tasks */
 };
-
-/* The shortest first part of a step. */
-#define PART_MIN 1e-6
 
 typedef struct task {
     uint32_t kind; /* abut_impact_kind */
@@ -49,8 +43,7 @@ typedef struct task {
 typedef struct search {
     abut_sweep *motion;
     motion_search_options options;
-    double from, to;      /* the searched part of the step */
-    double part, done;    /* fraction of all work: at the end of this part, and so far */
+    double to;            /* end of the searched part of the step */
     sweep_sides sides[2]; /* by kind */
     task *tasks;
     uint32_t task_count, group_count;
@@ -236,14 +229,12 @@ static abut_status gather_results(search *s) {
     return ABUT_OK;
 }
 
-/* Fraction of work done. Never decreases, although each part of the step starts again. */
-static double update_progress(search *s) {
+/* Fraction of work done. */
+static double compute_progress(const search *s) {
     uint64_t left = 0;
     for (uint32_t i = 0; i < s->task_count; i++)
         left += s->tasks[i].cursor.end - s->tasks[i].cursor.group;
-    double done = s->group_count ? 1 - (double)left / s->group_count : 1;
-    s->done = done * s->part > s->done ? done * s->part : s->done;
-    return s->done;
+    return s->group_count ? 1 - (double)left / s->group_count : 1;
 }
 
 static uint32_t count_tasks_of(const sweep_tree *tree) {
@@ -265,18 +256,17 @@ static void plan_tasks(search *s) {
     }
 }
 
-/* Refits boxes to a part of the step. If it is not the whole step, boxes are enlarged by the
+/* Refits boxes to the step up to a time. If it is not the whole step, boxes are enlarged by the
  * tolerance, so that pairs reported as a hit within it overlap. */
-static abut_status fit_boxes(search *s, double from, double to) {
-    const bool whole = from <= 0 && to >= 1;
+static abut_status fit_boxes(search *s, double to) {
+    const bool whole = to >= 1;
     const double margin = box_margin(s) + (whole ? 0 : s->options.tolerance);
-    s->from = from;
     s->to = to;
     for (int kind = 0; kind < 2; kind++) {
         s->sides[kind].margin = margin;
         s->sides[kind].closed = !whole;
     }
-    return abuti_broad_fit(s->motion, from, to, margin);
+    return abuti_broad_fit(s->motion, to, margin);
 }
 
 /* Runs the tasks of the turns [first_turn, end_turn) to their end. */
@@ -287,7 +277,7 @@ static abut_status run_turns(search *s, uint32_t first_turn, uint32_t end_turn) 
         if (i % TURNS >= first_turn && i % TURNS < end_turn)
             s->open[s->open_count++] = i;
     while (!status && s->open_count) {
-        if ((status = abuti_progress(s->motion->context, "sweep", update_progress(s))))
+        if ((status = abuti_progress(s->motion->context, "sweep", compute_progress(s))))
             break;
         atomic_store(&s->work, 0);
         abuti_parallel_for(s->motion->context, s->open_count, 1, run_task, s);
@@ -322,54 +312,25 @@ static void sum_counts(search *s) {
     }
 }
 
-/* The part of the step to search first: vertices move by half the length of edges. The whole step
- * if that saves little. Estimated from a sample of edges. */
-static double choose_first_part(const abut_sweep *m) {
-    const uint32_t count = m->edge_count < EDGE_SAMPLES ? m->edge_count : EDGE_SAMPLES;
-    double way = 0, length = 0;
-    for (uint32_t i = 0; i < count; i++) {
-        const uint32_t *ends = m->edges + 2 * ((size_t)i * m->edge_count / count);
-        way += v3_max_abs(v3_sub(m->end[ends[0]], m->start[ends[0]]));
-        length += v3_max_abs(v3_sub(m->start[ends[1]], m->start[ends[0]]));
-    }
-    return way > 2 * length ? real_max(0.5 * length / way, PART_MIN) : 1;
-}
-
 /* Runs four times as many turns each time. Finished turns need no second run when the end of
- * the part becomes earlier. */
-static abut_status run_part(search *s, double from, double to) {
-    abut_status status = fit_boxes(s, from, to);
-    plan_tasks(s);
-    s->part = to;
-    atomic_store(&s->earliest, to);
+ * the searched part becomes earlier. */
+static abut_status run_earliest(search *s) {
+    abut_status status = ABUT_OK;
     for (uint32_t turn = 0, end = 1; !status && turn < TURNS; turn = end, end *= 4) {
-        double earliest = atomic_load(&s->earliest);
-        if (earliest - from < 0.5 * (s->to - from))
-            status = fit_boxes(s, from, earliest > from ? earliest : from);
-        status = status ? status : run_turns(s, turn, end);
+        const double earliest = atomic_load(&s->earliest);
+        if (earliest < 0.5 * s->to)
+            status = fit_boxes(s, earliest);
+        if (!status)
+            status = run_turns(s, turn, end);
     }
     return status;
 }
 
-static abut_status run_earliest(search *s) {
-    for (double from = 0, to = choose_first_part(s->motion);;
-         from = to, to = to < 0.4 ? 2 * to : 1) {
-        abut_status status = run_part(s, from, to);
-        if (status || to >= 1 || find_best_hit(s))
-            return status;
-    }
-}
-
 static abut_status find_impacts(search *s, abut_impact_list *impacts) {
-    abut_status status;
-    if (s->options.mode == ABUT_SWEEP_EARLIEST) {
-        status = run_earliest(s);
-    } else {
-        status = fit_boxes(s, 0, 1);
-        s->part = 1;
-        plan_tasks(s);
-        status = status ? status : run_turns(s, 0, TURNS);
-    }
+    abut_status status = fit_boxes(s, 1);
+    plan_tasks(s);
+    if (!status)
+        status = s->options.mode == ABUT_SWEEP_EARLIEST ? run_earliest(s) : run_turns(s, 0, TURNS);
     if (status)
         return status;
     sum_counts(s);

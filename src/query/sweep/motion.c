@@ -147,9 +147,8 @@ abut_status abut_sweep_create(abut_mesh *const *meshes, size_t count,
                               const abut_sweep_options *options, abut_sweep **sweep) {
     abut_sweep_options ours = abut_sweep_options_default();
     abut_status status = check_meshes(meshes, count, sweep);
-    status = status ? status
-                    : abuti_options_read(&ours, sizeof ours, options, "abut_sweep_create: options");
-    if (status)
+    if (status ||
+        (status = abuti_options_read(&ours, sizeof ours, options, "abut_sweep_create: options")))
         return status;
     abut_sweep *made = abuti_allocate_zeroed(meshes[0]->context, 1, sizeof *made);
     if (!made)
@@ -263,7 +262,8 @@ abut_status abut_sweep_set_positions(abut_sweep *sweep, abut_array start, abut_a
                                .end = end.host,
                                .start_buffer = start.buffer,
                                .end_buffer = end.buffer};
-    status = status ? status : abuti_motion_load_step(sweep, &input);
+    if (!status)
+        status = abuti_motion_load_step(sweep, &input);
     if (!status)
         abuti_motion_accept_step(sweep, &input);
     ABUTI_RELEASE(sweep->context, copies[0], copies[1]);
@@ -315,10 +315,11 @@ abut_status abut_sweep_find(abut_sweep *sweep, abut_sweep_mode mode,
             ABUT_ERROR_ARGUMENT,
             "abut_sweep_find: the sweep has no step yet; call abut_sweep_set_positions() first");
     abut_sweep_counts tried = abut_sweep_counts_default();
-    status = counts ? abuti_info_check(counts, sizeof *counts, __func__) : ABUT_OK;
-    status = status ? status : resolve_options(sweep, mode, options, &ours);
-    status = status ? status : sweep->backend->find(sweep, &ours, impacts, &tried);
-    return status || !counts ? status : abuti_info_write(counts, &tried, sizeof tried, __func__);
+    if ((counts && (status = abuti_info_check(counts, sizeof *counts, __func__))) ||
+        (status = resolve_options(sweep, mode, options, &ours)) ||
+        (status = sweep->backend->find(sweep, &ours, impacts, &tried)))
+        return status;
+    return counts ? abuti_info_write(counts, &tried, sizeof tried, __func__) : ABUT_OK;
 }
 
 /* ---- results ---- */

@@ -1,10 +1,6 @@
-/* Positions of vertices on entry: validated, copied and bounded in one pass over memory.
- *
- * Two vertices are six numbers, or three SIMD pairs. A coordinate that is infinite or too large
- * shows in the bounding box. A NaN does not; it is detected by the sum of x - x over all
- * coordinates, which is 0 otherwise.
+/* Positions of vertices on entry: validated, copied and bounded in one pass over memory. A
+ * coordinate that is infinite or too large shows in the bounding box; a NaN does not.
  */
-#include "base/simd.h"
 #include "mesh/mesh.h"
 #include "sweep/motion.h"
 
@@ -20,50 +16,15 @@ typedef struct load_task {
     atomic_bool bad;
 } load_task;
 
-static void grow_box(box3 *box, bool *bad, vec3 p) {
-    *bad |= !(p.x == p.x && p.y == p.y && p.z == p.z);
-    *box = box_grow(*box, p);
-}
-
-/* `count` is even and at least two. */
-static void load_vertex_pairs(const double *from, double *to, size_t count, box3 *box, bool *bad) {
-    d2 lo[3], hi[3], zero[3];
-    double ends[3][6];
-    for (int k = 0; k < 3; k++) {
-        lo[k] = hi[k] = d2_load(from + 2 * k);
-        zero[k] = d2_all(0);
-    }
-    for (size_t i = 0; i < 3 * count; i += 6)
-        for (int k = 0; k < 3; k++) {
-            d2 x = d2_load(from + i + 2 * k);
-            lo[k] = d2_min(x, lo[k]);
-            hi[k] = d2_max(x, hi[k]);
-            zero[k] = d2_add(zero[k], d2_sub(x, x));
-            d2_store(to + i + 2 * k, x);
-        }
-    for (int k = 0; k < 3; k++) {
-        d2_store(ends[0] + 2 * k, lo[k]);
-        d2_store(ends[1] + 2 * k, hi[k]);
-        d2_store(ends[2] + 2 * k, zero[k]);
-    }
-    for (int k = 0; k < 6; k++)
-        *bad |= !(ends[2][k] == 0);
-    for (int k = 0; k < 4; k++) {
-        const double *p = ends[k / 2] + 3 * (k % 2);
-        grow_box(box, bad, v3(p[0], p[1], p[2]));
-    }
-}
-
 static void load_vertices(void *data, size_t chunk, size_t begin, size_t end) {
     load_task *t = data;
-    const size_t pairs = (end - begin) / 2 * 2;
     bool bad = false;
     box3 box = box_empty();
-    if (pairs)
-        load_vertex_pairs(&t->from[begin].x, &t->to[begin].x, pairs, &box, &bad);
-    if (begin + pairs < end) {
-        grow_box(&box, &bad, t->from[end - 1]);
-        t->to[end - 1] = t->from[end - 1];
+    for (size_t i = begin; i < end; i++) {
+        const vec3 p = t->from[i];
+        bad |= !(p.x == p.x && p.y == p.y && p.z == p.z);
+        box = box_grow(box, p);
+        t->to[i] = p;
     }
     t->boxes[chunk] = box;
     if (bad)

@@ -494,7 +494,7 @@ static abut_status search_by_distance(rigid_search *s, double *time) {
 
 static abut_status check_step(const char *side, const char *end, const abut_bvh *bvh,
                               const abuti_step *step) {
-    abut_status status = abuti_pair_check_pose("abut_sweep_rigid", side, bvh, &step->from);
+    const abut_status status = abuti_pair_check_pose("abut_sweep_rigid", side, bvh, &step->from);
     return status ? status : abuti_pair_check_pose("abut_sweep_rigid", end, bvh, &step->to);
 }
 
@@ -524,13 +524,12 @@ static abut_status sweep_meshes(const abut_bvh *a, const abuti_step *step_a, con
                                 const abuti_step *step_b, const abut_sweep_rigid_options *options,
                                 abut_sweep_rigid_result *touch) {
     const char *name = "abut_sweep_rigid";
-    abut_status status = abuti_bvh_check(name, a, touch, "result");
-    status = status ? status : abuti_bvh_check(name, b, touch, "result");
-    status = status ? status : check_step("a", "a at end_a", a, step_a);
-    status = status ? status : check_step("b", "b at end_b", b, step_b);
-    status = status ? status : abuti_bvh_cpu_tree(a, &a);
-    status = status ? status : abuti_bvh_cpu_tree(b, &b);
-    if (status)
+    abut_status status;
+    if ((status = abuti_bvh_check(name, a, touch, "result")) ||
+        (status = abuti_bvh_check(name, b, touch, "result")) ||
+        (status = check_step("a", "a at end_a", a, step_a)) ||
+        (status = check_step("b", "b at end_b", b, step_b)) ||
+        (status = abuti_bvh_cpu_tree(a, &a)) || (status = abuti_bvh_cpu_tree(b, &b)))
         return status;
     abut_sweep_rigid_result found = {.time = 1, .triangle = {ABUT_NONE, ABUT_NONE}};
     rigid_search s = {.body = {{.bvh = a, .path = abuti_path_of(step_a)},
@@ -555,27 +554,29 @@ static abut_status sweep_meshes(const abut_bvh *a, const abuti_step *step_a, con
                       : RIGID_TOLERANCE * real_min(s.body[0].size, s.body[1].size);
     s.tolerance = real_max(real_max(s.tolerance, RIGID_ROUNDING * largest), TOLERANCE_MIN);
     s.grain = real_max(s.tolerance, real_max(grain_of(&s.body[0]), grain_of(&s.body[1])));
-    status = test_start(&s);
-    if (!status && !found.hit) {
+    if ((status = test_start(&s)))
+        return status;
+    if (!found.hit) {
         double time = 2;
         if ((s.margin + s.tolerance) * real_min(a->scale, b->scale) > MAX_SCALED_MARGIN)
             status = search_by_distance(&s, &time);
         else
             time = advance(&s);
+        if (status || (status = abuti_stop_status("pairs")))
+            return status;
         const abuti_path *path = &s.body[1].path;
         found.time = time;
         if (time <= 1) {
             correct_flush_normal(&s, time);
             found.point = v3_add(found.point, v3_along(path->start, time, path->shift));
-        } else
+        } else {
             found = (abut_sweep_rigid_result){.time = 1,
                                               .triangle = {ABUT_NONE, ABUT_NONE},
                                               .reliability = found.reliability};
-        status = status ? status : abuti_stop_status("pairs");
+        }
     }
-    if (!status)
-        *touch = found;
-    return status;
+    *touch = found;
+    return ABUT_OK;
 }
 
 abut_status abuti_sweep_shapes(const sweep_shape *a, const abuti_step *step_a, const sweep_shape *b,
@@ -615,9 +616,8 @@ static abut_status read_input(const char *what, const char *end_name, const abut
         return abuti_collider_refuse(name, what, c, "a body with a BVH, or a primitive");
     if (c->kind == ABUT_COLLIDER_BODY || c->kind == ABUT_COLLIDER_HULL) {
         abuti_posed posed;
-        status = abuti_posed_read(name, what, c, &posed);
-        status = status ? status : abuti_bvh_check(name, posed.bvh, in, what);
-        if (status)
+        if ((status = abuti_posed_read(name, what, c, &posed)) ||
+            (status = abuti_bvh_check(name, posed.bvh, in, what)))
             return status;
         in->shape.bvh = posed.bvh;
         in->shape.bounds = posed.bvh->mesh->bounds;
@@ -625,9 +625,10 @@ static abut_status read_input(const char *what, const char *end_name, const abut
     }
     in->shape.is_core = true;
     in->shape.bounds = abuti_collider_bounds(c);
-    status = abuti_pose_check(name, what, &in->step.from);
-    status = status ? status : abuti_pose_check(name, end_name, &in->step.to);
-    return status ? status : abuti_collider_check_primitive(name, what, c);
+    if ((status = abuti_pose_check(name, what, &in->step.from)) ||
+        (status = abuti_pose_check(name, end_name, &in->step.to)))
+        return status;
+    return abuti_collider_check_primitive(name, what, c);
 }
 
 /* Creates the core of a primitive. Against a plane, only cylinders need one. */
@@ -663,12 +664,12 @@ abut_status abut_sweep_rigid(const abut_collider *a, const abut_pose *end_a, con
                                      .reliability = abuti_pair_reliability_of(0)};
     if (!result)
         return abuti_null(__func__, "result");
-    abut_status status = read_input("a", "a at end_a", a, end_a, &in[0]);
-    status = status ? status : read_input("b", "b at end_b", b, end_b, &in[1]);
-    status = status ? status : abuti_options_read(&ours, sizeof ours, options, __func__);
-    status = status ? status : abuti_check_length(__func__, "options->separation", ours.separation);
-    status = status ? status : abuti_check_length(__func__, "options->tolerance", ours.tolerance);
-    if (status)
+    abut_status status;
+    if ((status = read_input("a", "a at end_a", a, end_a, &in[0])) ||
+        (status = read_input("b", "b at end_b", b, end_b, &in[1])) ||
+        (status = abuti_options_read(&ours, sizeof ours, options, __func__)) ||
+        (status = abuti_check_length(__func__, "options->separation", ours.separation)) ||
+        (status = abuti_check_length(__func__, "options->tolerance", ours.tolerance)))
         return status;
     const bool a_is_plane = in[0].collider.kind == ABUT_COLLIDER_PLANE,
                b_is_plane = in[1].collider.kind == ABUT_COLLIDER_PLANE,

@@ -42,7 +42,8 @@ static abut_status create_core_mesh(const char *function, abut_context *context,
     memcpy(indices, triangles, 3 * (size_t)triangle_count * sizeof *indices);
     abut_status status =
         abuti_mesh_derive(context, function, positions, count, indices, triangle_count, &mesh);
-    status = status ? status : abut_bvh_create(mesh, NULL, bvh);
+    if (!status)
+        status = abut_bvh_create(mesh, NULL, bvh);
     abut_mesh_destroy(mesh);
     return status;
 }

@@ -1,13 +1,10 @@
 /* Broad phase: pairs of items whose bounding boxes overlap.
  *
- * Items are sorted along a Morton curve (Morton 1966), with an implicit tree of four children per
- * node over that order: node k of a level has nodes 4k to 4k + 3 of the level below. Only boxes are
- * stored, and a rebuild takes one sort and one pass. Each item traverses the tree for the items
- * after it in the order. Time: n log n + pairs, unless boxes are long and cross each other.
- * Boxes of nodes are floats, tested four at once, in a frame from 0 to 1, and enlarged by more than
- * the rounding error. Boxes of items are compared in doubles. The frame covers most items,
- * estimated from a sample. Coordinates outside are clamped to it, which preserves all overlaps, so
- * that a few items far away do not degrade the tree.
+ * The items of each motion class form a k-d tree (Bentley 1975): a range of items is halved at the
+ * median of the centres of their boxes, along the axis on which these are spread farthest, and
+ * every range has its bounding box. Each item traverses the trees for the items after it. Time: n
+ * log n + pairs, unless boxes are long and cross each other. A few items far away do not degrade
+ * the tree.
  *
  * Pairs that are never tested are skipped: dynamic items come first in the order, then kinematic,
  * then static ones. Dynamic items search all items after them; kinematic ones only if there are
@@ -16,84 +13,37 @@
  */
 #include "world/world.h"
 
-#include "base/simd.h"
+#include "base/sort.h"
+#include "mesh/mesh.h"
 
 #include <assert.h>
 #include <math.h>
 #include <stdatomic.h>
 
-enum {
-    CHILDREN = 4,
-    AXIS_BITS = 16,
-    QUERIES_PER_TASK = 32,
-    STACK_MAX = 64,
-    CLASSES = 3,
-    FRAME_SAMPLES = 64
-};
+enum { LEAF_ITEMS = 4, QUERIES_PER_TASK = 32, STACK_MAX = 64, CLASSES = 3 };
 
-/* Sorted by class, then along the curve. */
-#define CLASS_SHIFT (3 * AXIS_BITS)
-_Static_assert(CLASS_SHIFT + 2 <= 64, "a key has the class and a Morton code");
-
-/* The boxes of four children, enlarged by FRAME_SLACK. */
 typedef struct node {
-    float lo[3][CHILDREN], hi[3][CHILDREN];
+    box3 box;
+    uint32_t begin, end; /* of its items, in the order */
+    uint32_t right;      /* its second child, or 0; the first one is the next node */
 } node;
-#define FRAME_SLACK 0x1p-21f
-
-typedef struct level {
-    size_t first, count; /* of its nodes */
-} level;
 
 typedef struct broad {
     abut_world *world;
     double reach;              /* added to boxes and planes; sweeps */
     const world_sweep *sweeps; /* by item: boxes of a step; null: boxes at the current poses */
-    const uint32_t *order;
-    const box3 *boxes;
-    const node *nodes;
-    double origin[3], scale[3]; /* of the frame */
-    level levels[17];
-    uint32_t level_count;
-    size_t class_begin[CLASSES + 1];
-    atomic_uint_fast64_t total; /* pairs of all chunks */
+    sort_key *order;           /* items, and scratch memory for halving */
+    sort_key *spare;
+    box3 *boxes; /* in that order */
+    node *nodes;
+    uint32_t node_count;
+    uint32_t roots[CLASSES + 1];       /* of the trees; one without items has no node */
+    uint32_t class_begin[CLASSES + 1]; /* in the order */
+    atomic_uint_fast64_t total;        /* pairs of all chunks */
 } broad;
 
 static box3 item_box(const broad *b, uint32_t item) {
     return b->sweeps ? b->sweeps[item].box : world_items(b->world)[item].at.box;
-}
-
-/* ---- order ---- */
-
-static double to_frame(const broad *b, vec3 at, int axis) {
-    double place = (v3_get(at, axis) - b->origin[axis]) * b->scale[axis];
-    return place > 0 ? place < 1 ? place : 1 : 0;
-}
-
-static uint64_t morton_code_of(const broad *b, vec3 at) {
-    const double most = (1 << AXIS_BITS) - 1;
-    return morton_code((uint32_t)(to_frame(b, at, 0) * most), (uint32_t)(to_frame(b, at, 1) * most),
-                       (uint32_t)(to_frame(b, at, 2) * most));
-}
-
-/* The frame: three times as wide as the range of seven eighths of a sample of the items. */
-static void choose_frame(broad *b, const sort_key *keys, size_t count) {
-    size_t sampled = count < FRAME_SAMPLES ? count : FRAME_SAMPLES;
-    for (int axis = 0; axis < 3; axis++) {
-        double sorted[FRAME_SAMPLES], largest = 0;
-        for (size_t i = 0; i < sampled; i++) {
-            box3 box = item_box(b, keys[i * count / sampled].value);
-            double at = v3_get(box_centre(box), axis);
-            size_t j = i;
-            for (; j > 0 && sorted[j - 1] > at; j--)
-                sorted[j] = sorted[j - 1];
-            sorted[j] = at;
-            largest = real_max(largest, v3_get(v3_sub(box.hi, box.lo), axis));
-        }
-        double lo = sorted[sampled / 16], width = sorted[sampled - 1 - sampled / 16] - lo + largest;
-        b->origin[axis] = lo - width;
-        b->scale[axis] = width > 1e-200 ? 1 / (3 * width) : 0;
-    }
 }
 
 static uint32_t motion_class(const world_item *item) {
@@ -106,112 +56,60 @@ static bool has_box(const world_item *item) {
     return item->used && item->kind != ABUT_COLLIDER_PLANE;
 }
 
-/* ---- the tree ---- */
+/* ---- the trees ---- */
 
-static void sort_items(broad *b, size_t count) {
+/* Builds the tree of a range; its depth is at most 32. */
+static void build_node(broad *b, uint32_t begin, uint32_t end) {
+    node *n = &b->nodes[b->node_count++];
+    box3 centres = box_empty();
+    *n = (node){box_empty(), begin, end, 0};
+    for (uint32_t i = begin; i < end; i++) {
+        const box3 box = item_box(b, b->order[i].value);
+        n->box = box_join(n->box, box);
+        centres = box_grow(centres, box_centre(box));
+    }
+    if (end - begin <= LEAF_ITEMS)
+        return;
+    const uint32_t middle = begin + (end - begin) / 2;
+    const int axis = abuti_longest_axis(centres);
+    for (uint32_t i = begin; i < end; i++)
+        b->order[i].key =
+            abuti_ordered_bits(v3_get(box_centre(item_box(b, b->order[i].value)), axis));
+    abuti_select(b->order + begin, b->spare, end - begin, middle - begin);
+    build_node(b, begin, middle);
+    n->right = b->node_count;
+    build_node(b, middle, end);
+}
+
+static abut_status build_trees(broad *b) {
     abut_world *world = b->world;
     const world_item *items = world_items(world);
-    sort_key *keys = world->keys.data;
-    uint32_t *order = world->order.data;
-    box3 *boxes = world->boxes.data;
-    size_t used = 0;
-    for (size_t i = 0; i < world->items.count; i++)
-        if (has_box(&items[i]))
-            keys[used++].value = (uint32_t)i;
-    choose_frame(b, keys, count);
-    for (size_t i = 0; i < count; i++) {
-        const world_item *item = &items[keys[i].value];
-        keys[i].key = (uint64_t)motion_class(item) << CLASS_SHIFT |
-                      morton_code_of(b, box_centre(item_box(b, keys[i].value)));
-    }
-    keys = abuti_sort_by_key(keys, world->spare.data, count);
-    for (size_t i = 0; i < count; i++) {
-        order[i] = keys[i].value;
-        boxes[i] = item_box(b, order[i]);
-        b->class_begin[(keys[i].key >> CLASS_SHIFT) + 1]++;
-    }
-    for (uint32_t i = 0; i < CLASSES; i++)
-        b->class_begin[i + 1] += b->class_begin[i];
-    b->order = order;
-    b->boxes = boxes;
-}
-
-/* Sets a child of a node to a box of the frame; null: a box that overlaps nothing. */
-static void set_child(node *n, uint32_t child, const float lo[3], const float hi[3]) {
-    for (int axis = 0; axis < 3; axis++) {
-        n->lo[axis][child] = lo ? lo[axis] : 4;
-        n->hi[axis][child] = hi ? hi[axis] : -4;
-    }
-}
-
-static void box_in_frame(const broad *b, box3 box, float lo[3], float hi[3]) {
-    for (int axis = 0; axis < 3; axis++) {
-        lo[axis] = (float)to_frame(b, box.lo, axis) - FRAME_SLACK;
-        hi[axis] = (float)to_frame(b, box.hi, axis) + FRAME_SLACK;
-    }
-}
-
-/* The bounding box of the four children of a node. */
-static void node_box(const node *n, float lo[3], float hi[3]) {
-    for (int axis = 0; axis < 3; axis++) {
-        lo[axis] = n->lo[axis][0];
-        hi[axis] = n->hi[axis][0];
-        for (int i = 1; i < CHILDREN; i++) {
-            lo[axis] = n->lo[axis][i] < lo[axis] ? n->lo[axis][i] : lo[axis];
-            hi[axis] = n->hi[axis][i] > hi[axis] ? n->hi[axis][i] : hi[axis];
-        }
-    }
-}
-
-static void fit_nodes(broad *b, size_t count) {
-    node *nodes = b->world->nodes.data;
-    const node *below = NULL; /* null: items */
-    size_t first = 0;
-    b->level_count = 0;
-    b->nodes = nodes;
-    do {
-        size_t parents = count / CHILDREN + (count % CHILDREN != 0);
-        for (size_t k = 0; k < CHILDREN * parents; k++) {
-            node *n = &nodes[first + k / CHILDREN];
-            float lo[3], hi[3];
-            if (k < count && below)
-                node_box(&below[k], lo, hi);
-            else if (k < count)
-                box_in_frame(b, b->boxes[k], lo, hi);
-            set_child(n, k % CHILDREN, k < count ? lo : NULL, k < count ? hi : NULL);
-        }
-        assert(b->level_count < sizeof b->levels / sizeof *b->levels); /* 4^16 items */
-        b->levels[b->level_count++] = (level){first, parents};
-        below = nodes + first;
-        first += parents;
-        count = parents;
-    } while (count > 1);
-}
-
-static abut_status build_tree(broad *b) {
-    abut_world *world = b->world;
-    const world_item *items = world_items(world);
-    size_t count = 0;
+    uint32_t count = 0, used = 0;
     for (size_t i = 0; i < world->items.count; i++)
         count += has_box(&items[i]);
-    abut_status status = ABUT_OK;
-    const struct {
-        abuti_vector *list;
-        size_t count, bytes;
-    } needs[] = {{&world->keys, count, sizeof(sort_key)},
-                 {&world->spare, count, sizeof(sort_key)},
-                 {&world->order, count, sizeof(uint32_t)},
-                 {&world->boxes, count, sizeof(box3)},
-                 {&world->nodes, count / 2 + 17, sizeof(node)}};
-    for (size_t i = 0; i < sizeof needs / sizeof *needs && !status; i++)
-        status =
-            abuti_vector_reserve(world->context, needs[i].list, needs[i].count, needs[i].bytes);
-    if (status)
+    abut_status status;
+    if ((status = abuti_vector_reserve(world->context, &world->keys, count, sizeof(sort_key))) ||
+        (status = abuti_vector_reserve(world->context, &world->spare, count, sizeof(sort_key))) ||
+        (status = abuti_vector_reserve(world->context, &world->boxes, count, sizeof(box3))) ||
+        (status = abuti_vector_reserve(world->context, &world->nodes, count + 1, sizeof(node))))
         return status;
-    if (count) {
-        sort_items(b, count);
-        fit_nodes(b, count);
+    b->order = world->keys.data;
+    b->spare = world->spare.data;
+    b->boxes = world->boxes.data;
+    b->nodes = world->nodes.data;
+    for (uint32_t k = 0; k < CLASSES; k++) {
+        b->class_begin[k] = used;
+        for (uint32_t i = 0; i < world->items.count; i++)
+            if (has_box(&items[i]) && motion_class(&items[i]) == k)
+                b->order[used++].value = i;
+        b->roots[k] = b->node_count;
+        if (used > b->class_begin[k])
+            build_node(b, b->class_begin[k], used);
     }
+    b->roots[CLASSES] = b->node_count;
+    b->class_begin[CLASSES] = used;
+    for (uint32_t i = 0; i < used; i++)
+        b->boxes[i] = item_box(b, b->order[i].value);
     return ABUT_OK;
 }
 
@@ -228,47 +126,27 @@ static void append_pair(broad *b, world_chunk *chunk, uint32_t a, uint32_t other
         (abut_world_pair){a < other ? a : other, a < other ? other : a};
 }
 
-/* Bits of the children of a node that overlap a box. */
-static unsigned overlap_bits(const node *n, const f4 lo[3], const f4 hi[3]) {
-    m4 met = f4_less_equal(f4_load(n->lo[0]), hi[0]);
-    met = m4_and(met, f4_less_equal(lo[0], f4_load(n->hi[0])));
-    for (int axis = 1; axis < 3; axis++) {
-        met = m4_and(met, f4_less_equal(f4_load(n->lo[axis]), hi[axis]));
-        met = m4_and(met, f4_less_equal(lo[axis], f4_load(n->hi[axis])));
-    }
-    return m4_bits(met);
-}
-
-/* Appends the pairs of an item with items after it. */
-static void traverse_tree(broad *b, world_chunk *chunk, size_t item) {
-    struct {
-        uint32_t depth, node;
-    } stack[STACK_MAX]; /* three siblings per level, and at most 17 levels */
-    uint32_t top = 0;
-    float lo[3], hi[3];
-    f4 wide_lo[3], wide_hi[3];
-    box_in_frame(b, b->boxes[item], lo, hi);
-    for (int axis = 0; axis < 3; axis++) {
-        wide_lo[axis] = f4_all(lo[axis]);
-        wide_hi[axis] = f4_all(hi[axis]);
-    }
-    stack[top].depth = b->level_count - 1;
-    stack[top++].node = 0;
+/* Appends the pairs of an item with items after it in one of the trees. */
+static void traverse_tree(broad *b, world_chunk *chunk, uint32_t item, uint32_t root) {
+    const box3 box = b->boxes[item];
+    const uint32_t a = b->order[item].value;
+    uint32_t stack[STACK_MAX], top = 0;
+    stack[top++] = root;
     while (top) {
-        const uint32_t depth = stack[--top].depth, at = stack[top].node, each = 2 * depth;
-        unsigned met = overlap_bits(&b->nodes[b->levels[depth].first + at], wide_lo, wide_hi);
-        for (size_t child = CHILDREN * (size_t)at; met; child++, met >>= 1) {
-            if (!(met & 1) || (child + 1) << each <= item + 1) /* 4^depth items */
-                continue;
-            if (depth) {
-                assert(top < STACK_MAX);
-                stack[top].depth = depth - 1;
-                stack[top++].node = (uint32_t)child;
-            } else if (box_overlaps(b->boxes[item], b->boxes[child]) &&
-                       abuti_world_should_test(b->world, b->order[item], b->order[child])) {
-                append_pair(b, chunk, b->order[item], b->order[child]);
-            }
+        const uint32_t at = stack[--top];
+        const node *n = &b->nodes[at];
+        if (n->end <= item + 1 || !box_overlaps(box, n->box))
+            continue;
+        if (n->right) {
+            assert(top + 2 <= STACK_MAX);
+            stack[top++] = n->right;
+            stack[top++] = at + 1;
+            continue;
         }
+        for (uint32_t i = n->begin > item ? n->begin : item + 1; i < n->end; i++)
+            if (box_overlaps(box, b->boxes[i]) &&
+                abuti_world_should_test(b->world, a, b->order[i].value))
+                append_pair(b, chunk, a, b->order[i].value);
     }
 }
 
@@ -284,7 +162,9 @@ static void find_box_pairs(void *data, size_t chunk, size_t begin, size_t end) {
     to->status = ABUT_OK;
     for (size_t i = begin; i < end && !to->status && !exceeds_limit(b); i++) {
         size_t before = to->list.count;
-        traverse_tree(b, to, i);
+        for (uint32_t k = 0; k < CLASSES; k++)
+            if (b->roots[k + 1] > b->roots[k])
+                traverse_tree(b, to, (uint32_t)i, b->roots[k]);
         atomic_fetch_add_explicit(&b->total, to->list.count - before, memory_order_relaxed);
     }
 }
@@ -354,7 +234,7 @@ static abut_status gather_pairs(abut_world *world, size_t chunks, abuti_vector *
 abut_status abuti_world_overlaps(abut_world *world, const world_sweep *sweeps, double reach,
                                  abuti_vector *pairs) {
     broad b = {.world = world, .sweeps = sweeps, .reach = reach};
-    abut_status status = build_tree(&b);
+    abut_status status = build_trees(&b);
     if (status)
         return status;
     /* The last chunk has the pairs with planes. */

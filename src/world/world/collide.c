@@ -18,7 +18,6 @@ enum {
     PAIRS_PER_TASK = 2,
     FEW_PAIRS = 64,
     SMALL_WORK = 16384, /* of few pairs */
-    MANY_CONTACTS = 16384,
     PATCH_ROOM = 16,
     PATCH_CONTACTS_MAX = 8
 };
@@ -308,30 +307,11 @@ static size_t count_chunks(const abut_world *world) {
     return abuti_chunk_count(world->pairs.count, world->grain);
 }
 
-/* Copies the contacts of all chunks to the world. */
-typedef struct join_task {
-    const abut_world *world;
-    size_t begin[WORLD_CHUNKS];
-} join_task;
-
-static void join_contacts(void *data, size_t chunk, size_t begin, size_t end) {
-    const join_task *j = data;
-    (void)chunk;
-    for (size_t i = begin; i < end; i++) {
-        const abuti_vector *list = &j->world->results[i].contacts;
-        if (list->count)
-            memcpy((abut_contact *)j->world->contacts.data + j->begin[i], list->data,
-                   list->count * sizeof(abut_contact));
-    }
-}
-
 /* Replaces the results of the previous step by those of all chunks; on failure nothing changes. */
 static abut_status join_results(abut_world *world) {
     const size_t chunks = count_chunks(world);
     size_t contacts = 0, touches = 0;
-    join_task j = {.world = world};
     for (size_t i = 0; i < chunks; i++) {
-        j.begin[i] = contacts;
         contacts += world->results[i].contacts.count;
         touches += world->results[i].touches.count;
     }
@@ -345,11 +325,7 @@ static abut_status join_results(abut_world *world) {
                                       sizeof(world_pair_record));
     if (status)
         return status;
-    if (chunks)
-        abuti_parallel_for(world->context, chunks, contacts < MANY_CONTACTS ? chunks : 1,
-                           join_contacts, &j);
-    world->contacts.count = contacts;
-    world->touches.count = world->pair_records.count = 0;
+    world->contacts.count = world->touches.count = world->pair_records.count = 0;
     world->reliability = abuti_contact_reliability(NULL, NULL);
     for (size_t i = 0; i < chunks; i++) {
         const world_results *from = &world->results[i];
@@ -364,8 +340,13 @@ static abut_status join_results(abut_world *world) {
         }
         for (size_t k = 0; k < from->touches.count; k++) {
             to[world->touches.count] = touch[k];
-            to[world->touches.count++].event.first += touch[k].event.is_sensor ? 0 : j.begin[i];
+            to[world->touches.count++].event.first +=
+                touch[k].event.is_sensor ? 0 : world->contacts.count;
         }
+        if (from->contacts.count)
+            memcpy((abut_contact *)world->contacts.data + world->contacts.count,
+                   from->contacts.data, from->contacts.count * sizeof(abut_contact));
+        world->contacts.count += from->contacts.count;
         if (from->reliability.level > world->reliability.level)
             world->reliability = from->reliability;
     }

@@ -145,7 +145,7 @@ struct abut_world {
     bool is_in_call;      /* between abuti_world_enter() and abuti_world_leave() */
 
     /* Broad phase. */
-    abuti_vector keys, spare, order, boxes, nodes;
+    abuti_vector keys, spare, boxes, nodes;
     world_chunk pair_chunks[WORLD_CHUNKS];
     abuti_vector pairs; /* abut_world_pair */
     bool has_pairs;     /* the list is valid for the current items and poses */

@@ -61,8 +61,7 @@ __kernel void radial_draw_pairs(uint pairs, uint lanes, uint field_count,
 /* ---- particles ---- */
 
 /* Whether a path may hit a field; 0 = it does not. */
-static int may_hit(const radial_scene *s, word32 i, const radial_path_box *w,
-                   bool moves) {
+static int may_hit(const radial_scene *s, word32 i, const radial_path_box *w, bool moves) {
     const radial_bound b = s->bounds[i];
     const float reach = radial_as_float(s->marks[i].reach);
     float pad = w->pad;

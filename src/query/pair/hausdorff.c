@@ -12,11 +12,11 @@
  * (1) is tight. Otherwise b is projected on the piece (hausdorff_cover.c), which settles surfaces
  * that are nearly the same or parallel.
  *
- * A piece for which none of this suffices is split where its nearest candidate changes: where an
- * edge of the piece is equally far from the candidates of its ends (found by the Illinois method).
- * The parts approach those of the overlay of both meshes, where (1) is tight. From
- * ADAPTIVE_SPLITS_MAX levels on the longest edge is halved, which halves pieces every two levels
- * (Stynes 1980), so that (2) terminates the search.
+ * A piece for which none of this suffices is split where its nearest candidate changes: at the foot
+ * of a vertex that two candidates share, or where an edge of the piece is equally far from the
+ * candidates of its ends (found by the Illinois method). The parts approach those of the overlay of
+ * both meshes, where (1) is tight. From ADAPTIVE_SPLITS_MAX levels on the longest edge is halved,
+ * which halves pieces every two levels (Stynes 1980), so that (2) terminates the search.
  *
  * Closest points of all vertices are computed first. Then triangles are processed by their bounds,
  * largest first, in rounds of fixed size. Tasks of a round know the results of earlier rounds and
@@ -40,8 +40,8 @@
 
 enum {
     ADAPTIVE_SPLITS_MAX = 24,
-    LEVELS = ADAPTIVE_SPLITS_MAX + 88, /* 2^-43 of a triangle */
-    PENDING_PIECES_MAX = LEVELS + 3,   /* a split replaces one piece by two */
+    LEVELS = ADAPTIVE_SPLITS_MAX + 88,   /* 2^-43 of a triangle */
+    PENDING_PIECES_MAX = 2 * LEVELS + 3, /* a split replaces one piece by at most three */
     ROOT_STEPS = 16,
     TRIANGLES_PER_TASK = 1024,
     PIECES_PER_TASK = 16,
@@ -53,6 +53,8 @@ enum {
 /* In units of the step, the smallest tolerance: more than LEVELS add to a bound, so that it can be
  * reached. */
 #define TOLERANCE_STEPS 256.0
+/* Smallest barycentric weight of a foot at which a piece is split. */
+#define FOOT_WEIGHT_MIN (1.0 / 64)
 
 static const char stage[] = "hausdorff";
 
@@ -213,6 +215,25 @@ static piece part_of(const piece *p, int i, vec3 point, const double d[HAUSDORFF
     return part;
 }
 
+/* The foot of a vertex that candidates i and j share, if it is well inside the piece. */
+static bool shared_foot(const hausdorff *h, const piece *p, int i, int j, vec3 *foot) {
+    abut_triangle s = bvh_triangle(h->b->mesh, p->candidate[i]),
+                  t = bvh_triangle(h->b->mesh, p->candidate[j]), all;
+    memcpy(all.corner, p->corner, sizeof all.corner);
+    for (int k = 0; k < 9; k++) {
+        if (!v3_equal(s.corner[k / 3], t.corner[k % 3]))
+            continue;
+        closest_on_triangle on = triangle_closest_point(all, s.corner[k / 3]);
+        const double *w = on.barycentric;
+        if (real_min(real_min(w[0], w[1]), w[2]) < FOOT_WEIGHT_MIN)
+            continue;
+        *foot = v3_along(v3_along(p->corner[0], w[1], v3_sub(p->corner[1], p->corner[0])), w[2],
+                         v3_sub(p->corner[2], p->corner[0]));
+        return true;
+    }
+    return false;
+}
+
 /* The point of the edge from corner i to corner j with equal distances from their candidates, as a
  * fraction. */
 static double find_equidistant_point(const hausdorff *h, const piece *p, int i, int j) {
@@ -247,11 +268,20 @@ static double candidate_change(const piece *p, int i, int j) {
     return real_min(p->d[j][i] - p->d[i][i], p->d[i][j] - p->d[j][j]);
 }
 
-/* Splits a piece into two. */
-static void split_piece(const hausdorff *h, const piece *p, piece parts[2]) {
-    const bool is_adaptive = p->level < ADAPTIVE_SPLITS_MAX;
+/* Splits a piece into two or three. Returns their number. */
+static uint32_t split_piece(const hausdorff *h, const piece *p, bool is_adaptive, piece parts[3]) {
     double d[HAUSDORFF_CANDIDATES], most = h->fine, longest = -1, at = 0.5;
+    is_adaptive = is_adaptive && p->level < ADAPTIVE_SPLITS_MAX;
     int edge = -1, long_edge = 0;
+    vec3 point;
+    for (int k = 0; k < 3 && is_adaptive; k++)
+        if (p->candidate[k] != p->candidate[(k + 1) % 3] &&
+            shared_foot(h, p, k, (k + 1) % 3, &point)) {
+            distances_to_candidates(h, p, point, d);
+            for (int i = 0; i < 3; i++)
+                parts[i] = part_of(p, i, point, d);
+            return 3;
+        }
     for (int k = 0; k < 3; k++) {
         double change = is_adaptive ? candidate_change(p, k, (k + 1) % 3) : 0;
         double length = v3_length_sq(v3_sub(p->corner[(k + 1) % 3], p->corner[k]));
@@ -269,10 +299,11 @@ static void split_piece(const hausdorff *h, const piece *p, piece parts[2]) {
     else
         edge = long_edge;
     int next = (edge + 1) % 3;
-    vec3 point = v3_lerp(p->corner[edge], p->corner[next], at);
+    point = v3_lerp(p->corner[edge], p->corner[next], at);
     distances_to_candidates(h, p, point, d);
     parts[0] = part_of(p, next, point, d);
     parts[1] = part_of(p, edge, point, d);
+    return 2;
 }
 
 /* ---- search ---- */
@@ -288,10 +319,11 @@ static bool is_on_vertices(const piece *p) {
 
 /* Whether no point of the piece can exceed the known lower bound by more than the tolerance. Makes
  * further queries while that is not decided. */
-static bool is_bounded(const hausdorff *h, finding *found, uint32_t triangle, piece *p) {
+static bool is_bounded(const hausdorff *h, finding *found, uint32_t triangle, piece *p,
+                       covering *covered) {
     double bound = bound_of(h, p), height;
     vec3 point;
-    bool is_covered = false;
+    *covered = COVER_NONE;
     for (int c = 0; c < HAUSDORFF_CANDIDATES && bound > found->lower + h->tolerance; c++) {
         if (p->asked[c] || (c == MIDDLE && !is_on_vertices(p)))
             continue;
@@ -300,12 +332,12 @@ static bool is_bounded(const hausdorff *h, finding *found, uint32_t triangle, pi
         bound = bound_of(h, p);
     }
     if (bound > found->lower + h->tolerance && p->level < ADAPTIVE_SPLITS_MAX)
-        is_covered = abuti_hausdorff_cover(h, triangle, p, bound, &height, &point);
-    if (is_covered)
+        *covered = abuti_hausdorff_cover(h, triangle, p, bound, &height, &point);
+    if (*covered == COVER_WHOLE)
         bound = real_min(bound, height + p->level * h->step);
     else
         point = middle_of(p);
-    if (bound > found->lower + h->tolerance && (is_covered || !p->asked[MIDDLE])) {
+    if (bound > found->lower + h->tolerance && (*covered == COVER_WHOLE || !p->asked[MIDDLE])) {
         find_candidate_triangle(h, found, triangle, p, MIDDLE, point, bound);
         bound = real_min(bound, bound_of(h, p));
     }
@@ -318,17 +350,17 @@ static bool is_bounded(const hausdorff *h, finding *found, uint32_t triangle, pi
 static void refine_triangle(const hausdorff *h, finding *found, uint32_t triangle) {
     piece pending[PENDING_PIECES_MAX];
     uint32_t used = 1;
+    covering covered;
     pending[0] = whole_triangle(h, triangle);
     measure_whole_triangle(h, &pending[0]);
     while (used) {
         piece p = pending[--used];
-        if (is_bounded(h, found, triangle, &p))
+        if (is_bounded(h, found, triangle, &p, &covered))
             continue;
         if (found->pieces++ % 16 == 0 && abuti_stop(h->context, stage))
             return;
-        assert(used + 2 <= PENDING_PIECES_MAX);
-        split_piece(h, &p, pending + used);
-        used += 2;
+        assert(used + 3 <= PENDING_PIECES_MAX);
+        used += split_piece(h, &p, covered != COVER_TOO_MANY, pending + used);
     }
 }
 

@@ -44,11 +44,13 @@ typedef struct hausdorff {
 
 /* ---- hausdorff_cover.c: projection of b on a piece ---- */
 
+typedef enum covering { COVER_NONE = 0, COVER_WHOLE, COVER_TOO_MANY } covering;
+
 /* Finds the sides of triangles of b that are shared by exactly two triangles. */
 abut_status abuti_hausdorff_pair_sides(hausdorff *h);
 /* Whether triangles of b cover a piece of a triangle of a, at heights below `enough`. Sets an upper
  * bound of their heights, and the point of the piece below the largest one. */
-bool abuti_hausdorff_cover(const hausdorff *h, uint32_t triangle, const piece *p, double enough,
-                           double *height, vec3 *point);
+covering abuti_hausdorff_cover(const hausdorff *h, uint32_t triangle, const piece *p, double enough,
+                               double *height, vec3 *point);
 
 #endif

@@ -162,20 +162,20 @@ static bool add_neighbours(const hausdorff *h, const view *w, uint32_t triangle,
     return true;
 }
 
-bool abuti_hausdorff_cover(const hausdorff *h, uint32_t triangle, const piece *p, double enough,
-                           double *height, vec3 *point) {
+covering abuti_hausdorff_cover(const hausdorff *h, uint32_t triangle, const piece *p, double enough,
+                               double *height, vec3 *point) {
     uint32_t list[COVER_MAX + 1], count = 1;
     double area = 0, greatest = -1;
     vec3 highest = v3(0, 0, 0);
     view w;
     if (!set_view_direction(h, triangle, p, &w))
-        return false;
+        return COVER_NONE;
     list[0] = p->candidate[0];
     for (uint32_t i = 0; i < count; i++) {
         abut_triangle t = bvh_triangle(h->b->mesh, list[i]);
         vec3 at[3], polygon[CLIPPED_CORNERS_MAX];
         if (i == COVER_MAX)
-            return false;
+            return COVER_TOO_MANY;
         for (int k = 0; k < 3; k++)
             polygon[k] = at[k] = project_point(&w, t.corner[k]);
         uint32_t corners = clip_to_piece(&w, polygon, 3);
@@ -188,10 +188,10 @@ bool abuti_hausdorff_cover(const hausdorff *h, uint32_t triangle, const piece *p
                 area += fabs(cross_of(polygon[0], polygon[k - 1], polygon[k]));
         }
         if (greatest >= enough || !add_neighbours(h, &w, list[i], at, list, &count))
-            return false;
+            return COVER_NONE;
     }
     if (!(area > 0.5 * w.area))
-        return false;
+        return COVER_NONE;
     *height = greatest + w.height_error;
     double weight[3], sum = 0;
     for (int k = 0; k < 3; k++) {
@@ -200,7 +200,7 @@ bool abuti_hausdorff_cover(const hausdorff *h, uint32_t triangle, const piece *p
     }
     *point = v3_along(v3_along(p->corner[0], weight[1] / sum, v3_sub(p->corner[1], p->corner[0])),
                       weight[2] / sum, v3_sub(p->corner[2], p->corner[0]));
-    return true;
+    return COVER_WHOLE;
 }
 
 /* ---- shared sides ---- */

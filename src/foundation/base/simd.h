@@ -242,25 +242,8 @@ static inline void d2_store(double *to, d2 a) {
 static inline d2 d2_add(d2 a, d2 b) {
     return a + b;
 }
-static inline d2 d2_sub(d2 a, d2 b) {
-    return a - b;
-}
 static inline d2 d2_mul(d2 a, d2 b) {
     return a * b;
-}
-static inline d2 d2_min(d2 a, d2 b) {
-#ifdef ABUTI_SSE
-    return _mm_min_pd(a, b);
-#else
-    return (d2){a[0] < b[0] ? a[0] : b[0], a[1] < b[1] ? a[1] : b[1]};
-#endif
-}
-static inline d2 d2_max(d2 a, d2 b) {
-#ifdef ABUTI_SSE
-    return _mm_max_pd(a, b);
-#else
-    return (d2){a[0] > b[0] ? a[0] : b[0], a[1] > b[1] ? a[1] : b[1]};
-#endif
 }
 /* x in the lower lane, y in the upper lane; and the sum of both lanes */
 static inline d2 d2_pair(double x, double y) {

@@ -49,8 +49,15 @@ static void rows_task(void *data, size_t chunk, size_t begin, size_t end) {
     regions_table *table = data;
     (void)chunk;
     for (size_t i = begin; i < end; i++) {
-        feature_kind kind = feature_kind_of(&table->features.records[i]);
-        convert_record(kind, feature_is_marked(&table->features, (uint32_t)i), &table->rows[i]);
+        abuti_features *features = &table->features;
+        feature_kind kind = feature_kind_of(&features->records[i]);
+        convert_record(kind, feature_is_marked(features, (uint32_t)i), &table->rows[i]);
+        if (kind == FEATURE_EDGE && table->rows[i].column[REGIONS_OFFSET] == 0) {
+            /* too short for a float: the row of its first vertex */
+            uint32_t ends[2];
+            feature_ends(table->bvh->mesh->indices, feature_source(features, (uint32_t)i), ends);
+            features->source[i] = ends[0] | (features->source[i] & FEATURE_MARK);
+        }
     }
 }
 

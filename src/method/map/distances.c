@@ -16,19 +16,12 @@
 #include "nearest/batch.h"
 #include "sign/sign.h"
 
-#include <assert.h>
 #include <string.h>
 
 _Static_assert(sizeof(map_result) == sizeof(abut_map_texel) && sizeof(map_result) == 28,
                "the layout that devices read");
 
-enum {
-    BLOCK = 128,
-    BLOCKS_PER_TASK = 64,
-    TRIANGLES_PER_TASK = 512,
-    SAMPLES_PER_TASK = 4096,
-    SAMPLES_PER_PART = 1 << 18
-};
+enum { BLOCK = 128, BLOCKS_PER_TASK = 64, TRIANGLES_PER_TASK = 512 };
 
 map_motion abuti_map_motion(const abut_pose *given) {
     const abut_pose none = {{0, 0, 0, 0}, {0, 0, 0}}, unit = {{0, 0, 0, 1}, {0, 0, 0}};
@@ -346,37 +339,19 @@ static map_tally tally_triangle(const abut_map *map, uint32_t i, double within) 
 typedef struct tally_job {
     const abut_map *map;
     double within;
-    map_block *blocks;
+    map_tally *tallies;
 } tally_job;
 
 static void tally_task(void *data, size_t chunk, size_t begin, size_t end) {
     const tally_job *t = data;
-    map_block lane[MAP_LANES];
-    for (size_t k = 0; k < MAP_LANES; k++) {
-        lane[k] = map_block_none();
-        for (size_t i = begin + k; i < end; i += MAP_LANES) {
-            const map_tally tally = tally_triangle(t->map, (uint32_t)i, t->within);
-            map_block_triangle(&lane[k], &tally, t->map->first[i + 1] - t->map->first[i]);
-        }
-    }
-    for (size_t away = MAP_LANES / 2; away > 0; away /= 2)
-        for (size_t k = 0; k < away; k++)
-            map_block_add(&lane[k], &lane[k + away]);
-    t->blocks[chunk] = lane[0];
+    (void)chunk;
+    for (size_t i = begin; i < end; i++)
+        t->tallies[i] = tally_triangle(t->map, (uint32_t)i, t->within);
 }
 
-static abut_status tally(const abut_map *map, double within, map_block *blocks,
-                         abut_map_texel extremes[2]) {
-    tally_job t = {map, within, blocks};
-    abuti_parallel_for(map->context, map->mesh->triangle_count, MAP_BLOCK, tally_task, &t);
-    map_block all = map_block_none();
-    for (size_t i = 0; i < map_block_count(map); i++)
-        map_block_add(&all, &blocks[i]);
-    if (all.found) {
-        assert(all.least != ABUT_NONE && all.greatest != ABUT_NONE); /* distances are finite */
-        extremes[0] = map->results[all.least];
-        extremes[1] = map->results[all.greatest];
-    }
+static abut_status tally(const abut_map *map, double within, map_tally *tallies) {
+    tally_job t = {map, within, tallies};
+    abuti_parallel_for(map->context, map->mesh->triangle_count, TRIANGLES_PER_TASK, tally_task, &t);
     return ABUT_OK;
 }
 

@@ -475,7 +475,8 @@ abut_status abuti_map_check_on_host(const char *function, const abut_map *map) {
     abut_status status = abuti_map_check_results(function, map);
     abut_map *host = (abut_map *)(uintptr_t)map; /* maps have one user at a time */
     if (status || (status = abuti_map_reserve_points(host)) ||
-        (!map->results_on_host && (status = map->backend->fetch(map))))
+        (!map->results_on_host &&
+         (status = map->backend->fetch(map, 0, map->sample_count, map->results))))
         return status;
     host->results_on_host = true;
     return ABUT_OK;

@@ -152,10 +152,6 @@ vec3 abuti_map_point(const abut_map *map, uint32_t triangle, const double weight
 
 /* Allocates results and points on the host, and computes the points from the current mesh. */
 abut_status abuti_map_reserve_points(abut_map *map);
-/* Allocates the results only. */
-abut_status abuti_map_reserve_results(abut_map *map);
-/* Computes the points of samples from `begin` up to `end`. */
-void abuti_map_samples(const abut_map *map, uint32_t begin, uint32_t end, vec3 *points);
 /* Releases the bodies of the last query. */
 void abuti_map_release_others(abut_map *map);
 /* Returns the BVH, refitted to the current mesh. */

@@ -2,9 +2,9 @@
  *
  *   1. Positions of solids: a rectangle of pixels and a depth range for each.
  *   2. Each solid has a window in each tile that it extends into: the smallest rectangle that
- *      contains all pixels where its rectangle overlaps that of a candidate. A ray inside two solids
- *      is in the windows of both, so all other pixels are skipped (unless every pixel is
- *      requested).
+ *      contains all pixels where its rectangle overlaps that of a candidate. A ray inside two
+ *      solids is in the windows of both, so all other pixels are skipped, unless every pixel is
+ *      requested.
  *   3. Triangles of solids that have a window are assigned to the tiles in whose windows they may
  *      have pixels: draw.c.
  *   4. In each tile, they are drawn. Fragments are sorted by pixel; pixel.c processes each ray.

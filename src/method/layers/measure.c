@@ -161,19 +161,13 @@ static void measure_pairs_task(void *data, size_t chunk, size_t begin, size_t en
         /* View by view, so that the order of sums does not matter. */
         for (uint64_t view = first_view(w, order, count, 0); view != UINT64_MAX;
              view = first_view(w, order, count, view + 1)) {
-            layers_sum all;
-            const layers_sum *only = NULL; /* the usual case */
+            layers_sum all = layers_empty_sum(b.pair->a, b.pair->b);
             for (size_t i = 0; i < count; i++) {
                 const layers_sum *s = sum_at(w->output, order[i].value);
-                if (s->view != view)
-                    continue;
-                if (only) {
-                    all = only == &all ? all : *only;
+                if (s->view == view)
                     abuti_layers_add_sum(&all, s);
-                }
-                only = only ? &all : s;
             }
-            add_view(&b, &w->passes[view], only);
+            add_view(&b, &w->passes[view], &all);
         }
         finish_pair(&b);
     }

@@ -24,24 +24,18 @@ enum {
     FIRST,
     RESULTS,
     TALLIES,
-    BLOCKS,
     PARTS,       /* components, in the order of the tree of the surface */
     OWNER_PARTS, /* components of triangles */
     BUFFERS
 };
-enum { EXTREME_BLOCKS = 1 }; /* blocks, enough for two results */
-enum { COMPUTE_POINTS, STORE_RESULTS, FIND_APART, TALLY, BLOCK, EXTREMES, KERNELS };
+enum { COMPUTE_POINTS, STORE_RESULTS, FIND_APART, TALLY, KERNELS };
 
 static const abuti_kernel_source sources[KERNELS] = {
     [COMPUTE_POINTS] = {"map_samples", "map_points", NULL},
     [STORE_RESULTS] = {"map_samples", "map_store", NULL},
     [FIND_APART] = {"map_samples", "map_apart", NULL},
-    [TALLY] = {"map_samples", "map_tallies", NULL},
-    [BLOCK] = {"map_samples", "map_blocks", NULL},
-    [EXTREMES] = {"map_samples", "map_extremes", NULL}};
+    [TALLY] = {"map_samples", "map_tallies", NULL}};
 static const abuti_kit_table table = {sources, KERNELS, BUFFERS, NULL};
-
-_Static_assert(2 * sizeof(map_result) <= EXTREME_BLOCKS * sizeof(map_block), "two results");
 
 struct map_device {
     abuti_queue queue;
@@ -52,7 +46,6 @@ struct map_device {
     abut_buffer *points; /* samples in the coordinates of a body, and their abut_nearest; created by
                             the first query */
     abut_buffer *nearest;
-    abuti_staging down; /* for the download of tallies */
 };
 
 /* ---- create ---- */
@@ -83,8 +76,6 @@ static abut_status create_device_map(abut_map *map) {
         abuti_kit_upload(&d->kit, FIRST, map->first, (size_t)count + 1, 4);
         abuti_kit_reserve(&d->kit, RESULTS, map->sample_count, sizeof(map_result));
         abuti_kit_reserve(&d->kit, TALLIES, count, sizeof(map_tally));
-        abuti_kit_reserve(&d->kit, BLOCKS, map_block_count(map) + EXTREME_BLOCKS,
-                          sizeof(map_block));
         status = abuti_kit_finish(&d->kit);
     }
     abuti_release(map->context, owner);
@@ -100,7 +91,6 @@ static void destroy_device_map(abut_map *map) {
     abut_buffer_destroy(d->points);
     abut_buffer_destroy(d->nearest);
     abuti_kit_close(&d->kit);
-    abuti_staging_destroy(&d->queue, &d->down);
     abuti_queue_close(&d->queue);
     abuti_release(map->context, d);
     map->device = NULL;
@@ -271,34 +261,18 @@ static abut_status compute_self_distances(abut_map *map, double limit) {
 
 /* ---- results ---- */
 
-static abut_status download_results(const abut_map *map) {
-    return abuti_kit_download(&map->device->kit, RESULTS, map->results, map->sample_count,
-                              sizeof(map_result));
+static abut_status download_results(const abut_map *map, uint32_t first, uint32_t count,
+                                    abut_map_texel *to) {
+    return abuti_kit_read(&map->device->kit, RESULTS, first, to, count, sizeof(map_result));
 }
 
-static abut_status download_tallies(const abut_map *map, double within, map_block *blocks,
-                                    abut_map_texel extremes[2]) {
+static abut_status download_tallies(const abut_map *map, double within, map_tally *tallies) {
     struct map_device *d = map->device;
-    const uint32_t count = map->mesh->triangle_count, block_count = (uint32_t)map_block_count(map);
-    const size_t bytes = ((size_t)block_count + EXTREME_BLOCKS) * sizeof *blocks;
+    const uint32_t count = map->mesh->triangle_count;
     ABUTI_KIT_GROUPS(&d->kit, TALLY, count, MAP_LANES, MAP(POSITIONS), MAP(INDICES), MAP(PLACES),
                      MAP(OWNER), MAP(FIRST), ABUTI_VALUE(within), MAP(RESULTS), MAP(TALLIES),
                      ABUTI_LOCAL_MEMORY(MAP_LANES * sizeof(map_tally)));
-    ABUTI_KIT_GROUPS(&d->kit, BLOCK, block_count, MAP_LANES, MAP(TALLIES), MAP(FIRST),
-                     ABUTI_VALUE(count), MAP(BLOCKS),
-                     ABUTI_LOCAL_MEMORY(MAP_LANES * sizeof(map_block)));
-    ABUTI_KIT_RUN(&d->kit, EXTREMES, 2, 2, MAP(BLOCKS), ABUTI_VALUE(block_count), MAP(RESULTS));
-    if (!d->down.at)
-        abuti_kit_fail(&d->kit, abuti_staging_create(&d->queue, bytes, 1, &d->down));
-    if (!abuti_kit_failed(&d->kit))
-        abuti_kit_receive(&d->kit, BLOCKS, 0, d->down.at, bytes, 1);
-    abut_status status = abuti_kit_finish(&d->kit);
-    if (status)
-        return status;
-    memcpy(blocks, d->down.at, block_count * sizeof *blocks);
-    memcpy(extremes, (const unsigned char *)d->down.at + block_count * sizeof *blocks,
-           2 * sizeof *extremes);
-    return ABUT_OK;
+    return abuti_kit_download(&d->kit, TALLIES, tallies, count, sizeof *tallies);
 }
 
 const map_backend abuti_map_on_device = {create_device_map, destroy_device_map,

@@ -4,8 +4,7 @@
  * form blocks of consecutive samples. A block is skipped if its bounding box is farther from that
  * of the body than its current distances. So of many bodies a block queries only those next to it
  * (the localised regions of Sud et al. 2006, section 6.2, for any number of bodies). The other
- * blocks form a batch of closest-point queries on the BVH of the body, which computes the points on
- * demand.
+ * blocks form a batch of closest-point queries on the BVH of the body.
  *
  * Of several bodies the one with the smallest distance is the result, compared as floats, and of
  * equal ones the lowest index. This does not depend on the order of processing. Distances inside
@@ -16,19 +15,12 @@
 #include "nearest/batch.h"
 #include "sign/sign.h"
 
-#include <assert.h>
 #include <string.h>
 
 _Static_assert(sizeof(map_result) == sizeof(abut_map_texel) && sizeof(map_result) == 28,
                "the layout that devices read");
 
-enum {
-    BLOCK = 128,
-    BLOCKS_PER_TASK = 64,
-    TRIANGLES_PER_TASK = 512,
-    SAMPLES_PER_TASK = 4096,
-    SAMPLES_PER_PART = 1 << 18
-};
+enum { BLOCK = 128, BLOCKS_PER_TASK = 64, TRIANGLES_PER_TASK = 512 };
 
 map_motion abuti_map_motion(const abut_pose *given) {
     const abut_pose none = {{0, 0, 0, 0}, {0, 0, 0}}, unit = {{0, 0, 0, 1}, {0, 0, 0}};
@@ -78,7 +70,7 @@ typedef struct distance_query {
     map_motion motion;
     bool has_sign;
     box3 box;         /* of the body, in the coordinates of the map */
-    uint32_t *chosen; /* samples to query; null = all samples, and there are no results yet */
+    uint32_t *chosen; /* samples to query */
     size_t count;
 } distance_query;
 
@@ -110,18 +102,12 @@ static void select_samples(distance_query *f) {
     }
 }
 
-static uint32_t sample_of(const distance_query *f, size_t i) {
-    return f->chosen ? f->chosen[i] : (uint32_t)i;
-}
-
 static void read_samples(void *user, size_t begin, uint32_t count, vec3 *points) {
     const distance_query *f = user;
-    if (!f->chosen)
-        abuti_map_samples(f->map, (uint32_t)begin, (uint32_t)(begin + count), points);
-    for (uint32_t i = 0; i < count && f->chosen; i++)
-        points[i] = f->map->points[f->chosen[begin + i]];
-    for (uint32_t i = 0; i < count && f->motion.moved; i++)
-        points[i] = pose_apply(&f->motion.inverse, points[i]);
+    for (uint32_t i = 0; i < count; i++) {
+        const vec3 point = f->map->points[f->chosen[begin + i]];
+        points[i] = f->motion.moved ? pose_apply(&f->motion.inverse, point) : point;
+    }
 }
 
 static void store_nearer_results(void *user, size_t begin, uint32_t count, const vec3 *points,
@@ -129,10 +115,8 @@ static void store_nearer_results(void *user, size_t begin, uint32_t count, const
     const distance_query *f = user;
     for (uint32_t i = 0; i < count; i++) {
         const abut_nearest *n = &nearest[i];
-        abut_map_texel *answer = &f->map->results[sample_of(f, begin + i)];
+        abut_map_texel *answer = &f->map->results[f->chosen[begin + i]];
         const float distance = (float)n->distance;
-        if (!f->chosen)
-            *answer = map_no_result();
         if (n->triangle == ABUT_NONE || !(distance <= answer->distance) ||
             (distance == answer->distance && f->other > answer->other))
             continue;
@@ -252,8 +236,9 @@ abut_status abuti_map_check_others(const char *function, const abut_map *map) {
     return ABUT_OK;
 }
 
-static abut_status query_selected(distance_query *f, const abuti_posed *others, uint32_t count) {
-    abut_map *map = f->map;
+static abut_status compute_on_cpu(abut_map *map, const abuti_posed *others, uint32_t count,
+                                  double limit) {
+    distance_query f = {.map = map, .limit = limit};
     abut_context *context = map->context;
     const size_t samples = map->sample_count, blocks = abuti_chunk_count(samples, BLOCK);
     abut_status status = abuti_map_reserve_points(map);
@@ -262,26 +247,16 @@ static abut_status query_selected(distance_query *f, const abuti_posed *others, 
     for (size_t i = 0; i < samples; i++)
         map->results[i] = map_no_result();
     order *orders = abuti_allocate(context, count, sizeof *orders);
-    f->boxes = abuti_allocate(context, blocks, sizeof *f->boxes);
-    f->chosen = abuti_allocate(context, samples, sizeof *f->chosen);
-    if (!orders || !f->boxes || !f->chosen)
+    f.boxes = abuti_allocate(context, blocks, sizeof *f.boxes);
+    f.chosen = abuti_allocate(context, samples, sizeof *f.chosen);
+    if (!orders || !f.boxes || !f.chosen)
         status = ABUT_ERROR_MEMORY;
     if (!status) {
-        abuti_parallel_for(context, blocks, BLOCKS_PER_TASK, box_task, f);
-        status = query_all_bodies(f, others, count, orders);
+        abuti_parallel_for(context, blocks, BLOCKS_PER_TASK, box_task, &f);
+        status = query_all_bodies(&f, others, count, orders);
     }
-    ABUTI_RELEASE(context, orders, f->boxes, f->chosen);
+    ABUTI_RELEASE(context, orders, f.boxes, f.chosen);
     return status;
-}
-
-static abut_status compute_on_cpu(abut_map *map, const abuti_posed *others, uint32_t count,
-                                  double limit) {
-    distance_query f = {.map = map, .limit = limit, .count = map->sample_count};
-    if (count != 1 || limit < HUGE_VAL)
-        return query_selected(&f, others, count);
-    abut_status status = abuti_map_reserve_results(map);
-    set_body(&f, others, 0);
-    return status ? status : query_body(&f);
 }
 
 static abut_status compute_distance(abut_map *map, const abuti_posed *others, uint32_t count,
@@ -346,37 +321,19 @@ static map_tally tally_triangle(const abut_map *map, uint32_t i, double within) 
 typedef struct tally_job {
     const abut_map *map;
     double within;
-    map_block *blocks;
+    map_tally *tallies;
 } tally_job;
 
 static void tally_task(void *data, size_t chunk, size_t begin, size_t end) {
     const tally_job *t = data;
-    map_block lane[MAP_LANES];
-    for (size_t k = 0; k < MAP_LANES; k++) {
-        lane[k] = map_block_none();
-        for (size_t i = begin + k; i < end; i += MAP_LANES) {
-            const map_tally tally = tally_triangle(t->map, (uint32_t)i, t->within);
-            map_block_triangle(&lane[k], &tally, t->map->first[i + 1] - t->map->first[i]);
-        }
-    }
-    for (size_t away = MAP_LANES / 2; away > 0; away /= 2)
-        for (size_t k = 0; k < away; k++)
-            map_block_add(&lane[k], &lane[k + away]);
-    t->blocks[chunk] = lane[0];
+    (void)chunk;
+    for (size_t i = begin; i < end; i++)
+        t->tallies[i] = tally_triangle(t->map, (uint32_t)i, t->within);
 }
 
-static abut_status tally(const abut_map *map, double within, map_block *blocks,
-                         abut_map_texel extremes[2]) {
-    tally_job t = {map, within, blocks};
-    abuti_parallel_for(map->context, map->mesh->triangle_count, MAP_BLOCK, tally_task, &t);
-    map_block all = map_block_none();
-    for (size_t i = 0; i < map_block_count(map); i++)
-        map_block_add(&all, &blocks[i]);
-    if (all.found) {
-        assert(all.least != ABUT_NONE && all.greatest != ABUT_NONE); /* distances are finite */
-        extremes[0] = map->results[all.least];
-        extremes[1] = map->results[all.greatest];
-    }
+static abut_status tally(const abut_map *map, double within, map_tally *tallies) {
+    tally_job t = {map, within, tallies};
+    abuti_parallel_for(map->context, map->mesh->triangle_count, TRIANGLES_PER_TASK, tally_task, &t);
     return ABUT_OK;
 }
 

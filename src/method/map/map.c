@@ -389,38 +389,27 @@ abut_status abut_map_sample_at(const abut_map *map, uint32_t x, uint32_t y,
 
 /* ---- start of queries ---- */
 
-void abuti_map_samples(const abut_map *map, uint32_t begin, uint32_t end, vec3 *points) {
-    const uint32_t n = map->atlas.resolution;
-    if (begin == end)
-        return;
-    for (uint32_t i = abuti_map_rank_of(map, begin); begin < end; i++) {
-        const uint32_t triangle = map->ranked[i];
-        const uint32_t last = map->first[i + 1] < end ? map->first[i + 1] : end;
-        const map_place place = map->atlas.places[triangle];
-        for (; begin < last; begin++) {
-            double weight[3];
-            map_weights(&place, map->texel[begin] % n, map->texel[begin] / n, weight);
-            *points++ = abuti_map_point(map, triangle, weight);
-        }
-    }
-}
-
 static void points_task(void *data, size_t chunk, size_t begin, size_t end) {
     abut_map *map = data;
+    const uint32_t n = map->atlas.resolution;
     (void)chunk;
-    abuti_map_samples(map, (uint32_t)begin, (uint32_t)end, map->points + begin);
-}
-
-abut_status abuti_map_reserve_results(abut_map *map) {
-    if (!map->results)
-        map->results = abuti_allocate(map->context, map->sample_count, sizeof *map->results);
-    return map->results ? ABUT_OK : ABUT_ERROR_MEMORY;
+    for (uint32_t i = abuti_map_rank_of(map, (uint32_t)begin); begin < end; i++) {
+        const uint32_t triangle = map->ranked[i];
+        const map_place place = map->atlas.places[triangle];
+        for (; begin < end && begin < map->first[i + 1]; begin++) {
+            double weight[3];
+            map_weights(&place, map->texel[begin] % n, map->texel[begin] / n, weight);
+            map->points[begin] = abuti_map_point(map, triangle, weight);
+        }
+    }
 }
 
 abut_status abuti_map_reserve_points(abut_map *map) {
     if (!map->points)
         map->points = abuti_allocate(map->context, map->sample_count, sizeof *map->points);
-    if (!map->points || abuti_map_reserve_results(map))
+    if (!map->results)
+        map->results = abuti_allocate(map->context, map->sample_count, sizeof *map->results);
+    if (!map->points || !map->results)
         return ABUT_ERROR_MEMORY;
     if (!map->has_points)
         abuti_parallel_for(map->context, map->sample_count, SAMPLES_PER_TASK, points_task, map);
@@ -475,7 +464,8 @@ abut_status abuti_map_check_on_host(const char *function, const abut_map *map) {
     abut_status status = abuti_map_check_results(function, map);
     abut_map *host = (abut_map *)(uintptr_t)map; /* maps have one user at a time */
     if (status || (status = abuti_map_reserve_points(host)) ||
-        (!map->results_on_host && (status = map->backend->fetch(map))))
+        (!map->results_on_host &&
+         (status = map->backend->fetch(map, 0, map->sample_count, map->results))))
         return status;
     host->results_on_host = true;
     return ABUT_OK;

@@ -69,12 +69,10 @@ typedef struct map_backend {
     /* The same for the surface itself, without the triangles of the component of a sample. Null =
      * the CPU back end does it. */
     abut_status (*find_apart)(abut_map *map, double limit);
-    /* Downloads the results if they are not on the host. */
-    abut_status (*fetch)(const abut_map *map);
-    /* Sums up the samples of each block of ranked triangles. Copies the results of the nearest and
-     * the farthest sample, if there are any. */
-    abut_status (*tally)(const abut_map *map, double within, map_block *blocks,
-                         abut_map_texel extremes[2]);
+    /* Downloads the results of some samples if they are not on the host. */
+    abut_status (*fetch)(const abut_map *map, uint32_t first, uint32_t count, abut_map_texel *to);
+    /* Sums up the samples of each ranked triangle. */
+    abut_status (*tally)(const abut_map *map, double within, map_tally *tallies);
 } map_backend;
 
 extern const map_backend abuti_map_on_cpu;    /* distances.c */
@@ -154,20 +152,12 @@ vec3 abuti_map_point(const abut_map *map, uint32_t triangle, const double weight
 
 /* Allocates results and points on the host, and computes the points from the current mesh. */
 abut_status abuti_map_reserve_points(abut_map *map);
-/* Allocates the results only. */
-abut_status abuti_map_reserve_results(abut_map *map);
-/* Computes the points of samples from `begin` up to `end`. */
-void abuti_map_samples(const abut_map *map, uint32_t begin, uint32_t end, vec3 *points);
 /* Releases the bodies of the last query. */
 void abuti_map_release_others(abut_map *map);
 /* Returns the BVH, refitted to the current mesh. */
 abut_status abuti_map_bvh(abut_map *map, const abut_bvh **bvh);
 /* The point of a sample, absolute. */
 vec3 abuti_map_sample_point(const abut_map *map, uint32_t sample);
-
-static inline size_t map_block_count(const abut_map *map) {
-    return abuti_chunk_count(map->mesh->triangle_count, MAP_BLOCK);
-}
 
 static inline abut_map_texel map_no_result(void) {
     return (abut_map_texel){INFINITY, {0, 0, 0}, ABUT_NONE, ABUT_NONE, 0};

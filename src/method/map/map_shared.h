@@ -114,67 +114,6 @@ static inline void map_tally_add(map_tally *t, const map_tally *more) {
     }
 }
 
-/* Sums over the triangles of a block: MAP_BLOCK of them, in lanes as above. */
-#define MAP_BLOCK 256
-typedef struct map_block {
-    double area, found_area, within_area, inside_area;
-    double sum, squares;                /* weighted by area */
-    double least_reach, greatest_reach; /* bounds over whole triangles */
-    float lo, hi;
-    word32 found, within, inside;
-    word32 least, greatest, unused;
-} map_block;
-
-static inline map_block map_block_none(void) {
-    map_block b = {0.0,      0.0,       0.0, 0.0, 0.0, 0.0,       INFINITY,  -INFINITY,
-                   INFINITY, -INFINITY, 0,   0,   0,   ABUT_NONE, ABUT_NONE, 0};
-    return b;
-}
-
-static inline void map_block_add(map_block *b, const map_block *more) {
-    b->area += more->area;
-    b->found_area += more->found_area;
-    b->within_area += more->within_area;
-    b->inside_area += more->inside_area;
-    b->sum += more->sum;
-    b->squares += more->squares;
-    b->least_reach = real_min(b->least_reach, more->least_reach);
-    b->greatest_reach = real_max(b->greatest_reach, more->greatest_reach);
-    b->found += more->found;
-    b->within += more->within;
-    b->inside += more->inside;
-    if (more->lo < b->lo || (more->lo == b->lo && more->least < b->least)) {
-        b->lo = more->lo;
-        b->least = more->least;
-    }
-    if (more->hi > b->hi || (more->hi == b->hi && more->greatest < b->greatest)) {
-        b->hi = more->hi;
-        b->greatest = more->greatest;
-    }
-}
-
-/* Adds a triangle with `samples` samples. */
-static inline void map_block_triangle(map_block *b, const map_tally *t, word32 samples) {
-    const double share = t->area / samples;
-    const map_block one = {t->area,
-                           share * t->found,
-                           share * t->within,
-                           share * t->inside,
-                           share * t->sum,
-                           share * t->squares,
-                           t->lo - t->reach,
-                           t->hi + t->reach,
-                           t->lo,
-                           t->hi,
-                           t->found,
-                           t->within,
-                           t->inside,
-                           t->least,
-                           t->greatest,
-                           0};
-    map_block_add(b, &one);
-}
-
 /* The derivatives of the affine map of a place, whose triangle has these corners: along the base,
  * and along y minus `shear` texels along the base. */
 static inline void map_derivatives(const map_place *place, const vec3 corner[3], vec3 *x, vec3 *y) {

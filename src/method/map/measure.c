@@ -2,6 +2,7 @@
  * they depend neither on threads nor on the device. */
 #include "map/map.h"
 
+#include <assert.h>
 #include <string.h>
 
 enum { KEY_BITS = 16, KEYS = 1 << KEY_BITS };
@@ -112,6 +113,69 @@ static void make_witness(const abut_map *map, uint32_t sample, abut_map_texel an
     w->feature = (abut_feature)answer.feature;
     w->other_point = v3_add(w->point, v3(answer.vector[0], answer.vector[1], answer.vector[2]));
     w->distance = answer.distance;
+}
+
+/* Sums over all triangles; sums of distances are weighted by area. */
+typedef struct surface_sums {
+    double area, found_area, within_area, inside_area;
+    double sum, squares;
+    double least_reach, greatest_reach; /* bounds over whole triangles */
+    float lo, hi;
+    uint32_t found, within, inside;
+    uint32_t least, greatest; /* samples */
+} surface_sums;
+
+static surface_sums add_up_tallies(const abut_map *map, const map_tally *tallies) {
+    surface_sums s = {.least_reach = INFINITY,
+                      .greatest_reach = -INFINITY,
+                      .lo = INFINITY,
+                      .hi = -INFINITY,
+                      .least = ABUT_NONE,
+                      .greatest = ABUT_NONE};
+    for (uint32_t i = 0; i < map->mesh->triangle_count; i++) {
+        const map_tally *t = &tallies[i];
+        const double share = t->area / (map->first[i + 1] - map->first[i]);
+        s.area += t->area;
+        s.found_area += share * t->found;
+        s.within_area += share * t->within;
+        s.inside_area += share * t->inside;
+        s.sum += share * t->sum;
+        s.squares += share * t->squares;
+        s.least_reach = real_min(s.least_reach, t->lo - t->reach);
+        s.greatest_reach = real_max(s.greatest_reach, t->hi + t->reach);
+        s.found += t->found;
+        s.within += t->within;
+        s.inside += t->inside;
+        if (t->lo < s.lo) { /* of equal distances the first sample */
+            s.lo = t->lo;
+            s.least = t->least;
+        }
+        if (t->hi > s.hi) {
+            s.hi = t->hi;
+            s.greatest = t->greatest;
+        }
+    }
+    return s;
+}
+
+/* Computes the sums, and the results of the nearest and the farthest sample, if there are any. */
+static abut_status sum_up_samples(const abut_map *map, double within, surface_sums *sums,
+                                  abut_map_texel extremes[2]) {
+    const map_backend *there = map->results_on_host ? &abuti_map_on_cpu : map->backend;
+    map_tally *tallies = abuti_allocate(map->context, map->mesh->triangle_count, sizeof *tallies);
+    abut_status status = tallies ? there->tally(map, within, tallies) : ABUT_ERROR_MEMORY;
+    if (!status)
+        *sums = add_up_tallies(map, tallies);
+    abuti_release(map->context, tallies);
+    for (int k = 0; k < 2 && !status && sums->found; k++) {
+        const uint32_t sample = k ? sums->greatest : sums->least;
+        assert(sample != ABUT_NONE); /* distances are finite */
+        if (map->results_on_host)
+            extremes[k] = map->results[sample];
+        else
+            status = there->fetch(map, sample, 1, &extremes[k]);
+    }
+    return status;
 }
 
 /* ---- quantiles ---- */
@@ -266,16 +330,9 @@ abut_status abut_map_measure(const abut_map *map, const abut_map_measure_options
         (status = check_options(__func__, &ours, values)) ||
         (status = abuti_info_check(measures, sizeof *measures, __func__)))
         return status;
-    map_block *blocks = abuti_allocate(map->context, map_block_count(map), sizeof *blocks);
-    if (!blocks)
-        return ABUT_ERROR_MEMORY;
-    const map_backend *there = map->results_on_host ? &abuti_map_on_cpu : map->backend;
     abut_map_texel extremes[2] = {map_no_result(), map_no_result()};
-    status = there->tally(map, ours.within, blocks, extremes);
-    map_block all = map_block_none();
-    for (size_t i = 0; i < map_block_count(map) && !status; i++)
-        map_block_add(&all, &blocks[i]);
-    abuti_release(map->context, blocks);
+    surface_sums all = {0};
+    status = sum_up_samples(map, ours.within, &all, extremes);
     if (status)
         return status;
     abut_map_measures m = {.size = sizeof m,

@@ -1,133 +1,79 @@
-/* The nearest surface of each pixel. On the CPU, shapes of all triangles are computed first and
- * sorted into bands of rows; each band is drawn by one task. */
+/* The nearest surface of each pixel. On the CPU, each task draws some triangles. A pixel keeps the
+ * minimum of all keys, which does not depend on the order of tasks. */
 #include "raster/raster.h"
 
 #include "device/array.h"
 #include "device/device.h"
 
 #include <math.h>
+#include <stdatomic.h>
 
-enum { TRIANGLES_PER_TASK = 4096, BAND_ROWS = 32 /* rows */ };
-
-/* ---- shapes ---- */
-
-/* The shapes of a range of triangles. */
-typedef struct shape_list {
-    raster_shape *list;
-    size_t count, room;
-    uint32_t *begin, *order; /* shapes of band b: list[order[begin[b]]] to begin[b + 1] */
-    abut_status status;
-} shape_list;
+enum { TRIANGLES_PER_TASK = 256, PIXELS_PER_TASK = 1 << 15 };
 
 typedef struct cpu_job {
-    abut_context *context;
     const raster_drawing *drawing;
     bool touching;
-    shape_list *chunks;
-    size_t chunk_count;
-    uint64_t *keys; /* by pixel */
+    _Atomic uint64_t *keys; /* by pixel */
 } cpu_job;
 
-/* The pixels of the image that a shape may cover. */
-static raster_rect covered_rect(const cpu_job *j, const raster_shape *s) {
-    const raster_lens *l = &j->drawing->camera.lens;
-    raster_rect image = {0, 0, (int)l->width - 1, (int)l->height - 1};
-    return raster_rect_clip(raster_rect_of(l, s, j->touching), image);
+/* ---- pixels ---- */
+
+static void clear_keys(void *data, size_t chunk, size_t begin, size_t end) {
+    const cpu_job *j = data;
+    (void)chunk;
+    for (size_t i = begin; i < end; i++)
+        atomic_init(&j->keys[i], UINT64_MAX);
 }
 
-/* Adds the shapes of a triangle that may cover pixels. */
-static void add_shapes(const cpu_job *j, shape_list *to, uint32_t triangle, const raster_point *p) {
-    if (to->room < to->count + RASTER_CORNERS)
-        to->status = abuti_grow(j->context, &to->list, to->count, to->count + RASTER_CORNERS,
-                                sizeof *to->list, &to->room);
-    if (to->status)
-        return;
-    raster_shape *shapes = to->list + to->count;
-    int made = raster_shapes(&j->drawing->camera.lens, p, 0, triangle, j->touching, shapes);
-    for (int k = 0; k < made; k++)
-        if (!raster_rect_empty(covered_rect(j, &shapes[k])))
-            to->list[to->count++] = shapes[k];
-}
-
-/* Counting sort by band. */
-static abut_status sort_shapes(const cpu_job *j, shape_list *to) {
-    const size_t bands = abuti_chunk_count(j->drawing->camera.lens.height, BAND_ROWS);
-    to->begin = abuti_allocate_zeroed(j->context, bands + 2, sizeof *to->begin);
-    if (!to->begin)
-        return ABUT_ERROR_MEMORY;
-    for (size_t i = 0; i < to->count; i++) {
-        raster_rect r = covered_rect(j, &to->list[i]);
-        for (int b = r.y0 / BAND_ROWS; b <= r.y1 / BAND_ROWS; b++)
-            to->begin[b + 2]++;
+static void write_key(_Atomic uint64_t *nearest, uint64_t key) {
+    uint64_t there = atomic_load_explicit(nearest, memory_order_relaxed);
+    while (key < there &&
+           !atomic_compare_exchange_weak_explicit(nearest, &there, key, memory_order_relaxed,
+                                                  memory_order_relaxed)) {
     }
-    for (size_t b = 0; b < bands; b++)
-        to->begin[b + 2] += to->begin[b + 1];
-    to->order = abuti_allocate(j->context, to->begin[bands + 1], sizeof *to->order);
-    if (!to->order)
-        return ABUT_ERROR_MEMORY;
-    for (size_t i = 0; i < to->count; i++) {
-        raster_rect r = covered_rect(j, &to->list[i]);
-        for (int b = r.y0 / BAND_ROWS; b <= r.y1 / BAND_ROWS; b++)
-            to->order[to->begin[b + 1]++] = (uint32_t)i;
-    }
-    return ABUT_OK;
 }
 
-static void make_shapes(void *data, size_t chunk, size_t begin, size_t end) {
+static void draw_shape(const cpu_job *j, const raster_shape *s) {
+    const raster_lens *lens = &j->drawing->camera.lens;
+    const raster_rect image = {0, 0, (int)lens->width - 1, (int)lens->height - 1};
+    const raster_setup pen = raster_setup_of(lens, s, image, j->touching);
+    for (int y = pen.box.y0; y <= pen.box.y1; y++)
+        for (int x = pen.box.x0; x <= pen.box.x1; x++)
+            if (raster_covers(pen.side, x, y))
+                write_key(&j->keys[(size_t)y * lens->width + (size_t)x],
+                          (uint64_t)raster_draw_depth(s, x, y, j->touching) << 32 | s->part);
+}
+
+static void draw_triangles(void *data, size_t chunk, size_t begin, size_t end) {
     const cpu_job *j = data;
     const raster_drawing *d = j->drawing;
-    shape_list *to = &j->chunks[chunk];
     uint32_t i = raster_item_of(d->placed, d->item_count, (uint32_t)begin);
-    for (size_t at = begin; at < end && !to->status; at++) {
+    (void)chunk;
+    for (size_t at = begin; at < end; at++) {
         while (i + 1 < d->item_count && d->placed[i + 1].first <= at)
             i++;
         const abut_mesh *mesh = d->items[i].mesh;
         const uint32_t *corner = mesh->indices + 3 * (at - d->placed[i].first);
         raster_point p[3];
+        raster_shape shapes[RASTER_CORNERS];
         for (int k = 0; k < 3; k++)
             p[k] = raster_apply(&d->placed[i].frame, mesh->positions[corner[k]]);
-        add_shapes(j, to, (uint32_t)at, p);
-    }
-    if (!to->status)
-        to->status = sort_shapes(j, to);
-}
-
-/* ---- pixels ---- */
-
-static void draw_shape(const cpu_job *j, const raster_shape *s, raster_rect in) {
-    const raster_lens *lens = &j->drawing->camera.lens;
-    raster_setup pen = raster_setup_of(lens, s, in, j->touching);
-    for (int y = pen.box.y0; y <= pen.box.y1; y++)
-        for (int x = pen.box.x0; x <= pen.box.x1; x++)
-            if (raster_covers(pen.side, x, y)) {
-                uint64_t key = (uint64_t)raster_draw_depth(s, x, y, j->touching) << 32 | s->part,
-                         *nearest = &j->keys[(size_t)y * lens->width + (size_t)x];
-                *nearest = key < *nearest ? key : *nearest;
-            }
-}
-
-static void draw_rows(void *data, size_t band, size_t begin, size_t end) {
-    const cpu_job *j = data;
-    const size_t width = j->drawing->camera.lens.width;
-    raster_rect in = {0, (int)begin, (int)width - 1, (int)end - 1};
-    for (size_t i = begin * width; i < end * width; i++)
-        j->keys[i] = UINT64_MAX;
-    for (size_t c = 0; c < j->chunk_count; c++) {
-        const shape_list *from = &j->chunks[c];
-        for (size_t i = from->begin[band]; i < from->begin[band + 1]; i++)
-            draw_shape(j, &from->list[from->order[i]], in);
+        const int made = raster_shapes(&d->camera.lens, p, 0, (uint32_t)at, j->touching, shapes);
+        for (int k = 0; k < made; k++)
+            draw_shape(j, &shapes[k]);
     }
 }
 
 static void write_images(const cpu_job *j, size_t pixels, abut_raster_image *image) {
     const raster_drawing *d = j->drawing;
     for (size_t i = 0; i < pixels; i++) {
-        uint32_t triangle = (uint32_t)j->keys[i];
+        const uint64_t key = atomic_load_explicit(&j->keys[i], memory_order_relaxed);
+        uint32_t triangle = (uint32_t)key;
         bool empty = triangle == ABUT_NONE;
         uint32_t item = empty ? ABUT_NONE : raster_item_of(d->placed, d->item_count, triangle);
         if (image->depths.host)
             ((float *)image->depths.host)[i] =
-                empty ? INFINITY : (float)raster_distance(&d->camera, (double)(j->keys[i] >> 32));
+                empty ? INFINITY : (float)raster_distance(&d->camera, (double)(key >> 32));
         if (image->items.host)
             ((uint32_t *)image->items.host)[i] = item;
         if (image->triangles.host)
@@ -139,26 +85,18 @@ static void write_images(const cpu_job *j, size_t pixels, abut_raster_image *ima
 static abut_status cpu_draw(abut_raster *raster, const raster_drawing *d,
                             abut_raster_image *image) {
     abut_context *context = raster->context;
-    const raster_lens *l = &d->camera.lens;
-    const size_t pixels = (size_t)l->width * l->height;
-    cpu_job j = {.context = context, .drawing = d, .touching = image->conservative};
-    j.chunk_count = abuti_chunk_count(d->triangle_count, TRIANGLES_PER_TASK);
-    j.chunks = abuti_allocate_zeroed(context, j.chunk_count, sizeof *j.chunks);
+    const size_t pixels = (size_t)d->camera.lens.width * d->camera.lens.height;
+    cpu_job j = {.drawing = d, .touching = image->conservative};
     j.keys = abuti_allocate(context, pixels, sizeof *j.keys);
-    abut_status status = j.chunks && j.keys ? ABUT_OK : ABUT_ERROR_MEMORY;
-    if (!status)
+    abut_status status = j.keys ? ABUT_OK : ABUT_ERROR_MEMORY;
+    if (!status) {
+        abuti_parallel_for(context, pixels, PIXELS_PER_TASK, clear_keys, &j);
         status = abuti_parallel_try(context, "pixels", d->triangle_count, TRIANGLES_PER_TASK,
-                                    make_shapes, &j);
-    for (size_t c = 0; !status && c < j.chunk_count; c++)
-        if (j.chunks[c].status) /* the message is on the worker thread */
-            status = abuti_fail(j.chunks[c].status, "abut_raster_draw: out of memory for shapes");
-    if (!status)
-        status = abuti_parallel_try(context, "pixels", l->height, BAND_ROWS, draw_rows, &j);
+                                    draw_triangles, &j);
+    }
     if (!status)
         write_images(&j, pixels, image);
-    for (size_t c = 0; j.chunks && c < j.chunk_count; c++)
-        ABUTI_RELEASE(context, j.chunks[c].list, j.chunks[c].begin, j.chunks[c].order);
-    ABUTI_RELEASE(context, j.chunks, j.keys);
+    abuti_release(context, j.keys);
     return status;
 }
 

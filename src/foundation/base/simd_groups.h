@@ -14,7 +14,6 @@
 typedef __m256d d4;
 
 #define d4_all _mm256_set1_pd
-#define d4_load _mm256_loadu_pd
 #define d4_store _mm256_storeu_pd
 #define d4_add _mm256_add_pd
 #define d4_sub _mm256_sub_pd

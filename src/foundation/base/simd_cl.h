@@ -12,9 +12,6 @@ static inline f4 f4_all(float x) {
 static inline f4 f4_load(float4 from) {
     return from;
 }
-static inline f4 f4_load_u16(ushort4 from) {
-    return convert_float4(from);
-}
 static inline void f4_store(float *to, f4 a) {
     vstore4(a, 0, to);
 }
@@ -32,9 +29,6 @@ static inline f4 f4_div(f4 a, f4 b) {
 }
 static inline f4 f4_sqrt(f4 a) {
     return sqrt(a);
-}
-static inline f4 f4_max(f4 a, f4 b) {
-    return select(b, a, a > b);
 }
 static inline m4 f4_less(f4 a, f4 b) {
     return a < b;

@@ -1,4 +1,4 @@
-/* Scan, segments and sort on a device against plain loops in C: sizes around
+/* Scan, owners and sort on a device against plain loops in C: sizes around
  * every boundary of tiles and groups, random data and special cases. */
 #include "device/tools.h"
 #include "open.h"
@@ -78,8 +78,9 @@ static void check_scan(pattern which, size_t count) {
     make_words(which, count);
     uint32_t sum = 0;
     for (size_t i = 0; i < count; i++) {
+        words[i] = which == RANDOM ? words[i] % (UINT32_MAX / MOST) : words[i];
         expected[i] = sum;
-        sum += words[i];
+        sum = words[i] < UINT32_MAX - sum ? sum + words[i] : UINT32_MAX;
     }
     expected[count] = sum;
     abuti_buffer in = test_upload(&queue, words, (count + 1) * sizeof *words), out = {0};
@@ -100,100 +101,44 @@ TEST(scan) {
     for_all(check_scan);
 }
 
-/* ---- lists in segments ---- */
-
-static size_t segment_count;
-
-static void upload_counts(void *user, abuti_buffer *begin) {
-    (void)user;
-    abuti_queue_set_error(&queue, abuti_buffer_upload(&queue, begin, 0, words, segment_count * 4));
+TEST(sums_saturate) {
+    make_words(ONES, 5);
+    for (int i = 0; i < 5; i++)
+        words[i] = i < 4 ? 0x40000000 : 3;
+    abuti_buffer begin = test_upload(&queue, words, 6 * sizeof *words);
+    abuti_tools_scan(tools, &begin, &begin, 5, &begin, 5);
+    assert_ok(abuti_buffer_download(&queue, &begin, 0, got, 6 * sizeof *got));
+    static const uint32_t sums[] = {0, 0x40000000, 0x80000000, 0xc0000000, UINT32_MAX, UINT32_MAX};
+    assert_memory_equal(got, sums, sizeof sums);
+    abuti_buffer_destroy(&begin);
 }
 
-static void fill_owners(void *user, const abuti_buffer *begin, abuti_buffer *items,
-                        uint32_t total) {
-    *(uint32_t *)user += 1;
-    abuti_tools_owners(tools, begin, segment_count, total, items);
-}
+/* ---- owners ---- */
 
-/* Every item is to be the number of its segment. */
-static abut_status list_owners(abuti_buffer *begin, abuti_buffer *items, uint64_t most,
-                               uint64_t *total, uint32_t *fills) {
-    abuti_segments segments = {.count = segment_count,
-                               .item_bytes = 4,
-                               .most = most,
-                               .user = fills,
-                               .measure = upload_counts,
-                               .fill = fill_owners};
-    *fills = 0;
-    return abuti_tools_segments(tools, &segments, begin, items, total);
-}
-
-static void check_segments(pattern which, size_t count) {
-    static uint32_t begins[MOST + 1], owners[2 * MOST];
+/* The owner of each item is the number of its segment. */
+static void check_owners(pattern which, size_t count) {
+    static uint32_t owners[2 * MOST], found[2 * MOST];
+    uint32_t sum = 0;
     make_words(which, count);
-    uint32_t sum = 0, fills;
-    segment_count = count;
     for (size_t i = 0; i < count; i++) {
         words[i] = which == LAST_SET ? words[i] & MOST : words[i] % (which == SPARSE ? 64 : 3);
-        expected[i] = sum;
         for (uint32_t k = 0; k < words[i]; k++)
             owners[sum++] = (uint32_t)i;
     }
-    expected[count] = sum;
-    abuti_buffer begin = {0}, items = {0};
-    uint64_t total = 7;
-    assert_ok(list_owners(&begin, &items, 0, &total, &fills));
-    assert_int_equal(total, sum);
-    assert_int_equal(fills, sum > 0);
-    assert_ok(abuti_buffer_download(&queue, &begin, 0, begins, (count + 1) * 4));
-    assert_memory_equal(begins, expected, (count + 1) * 4);
-    static uint32_t found[2 * MOST];
+    abuti_buffer begin = test_upload(&queue, words, (count + 1) * sizeof *words), items = {0};
+    abuti_tools_scan(tools, &begin, &begin, count, &begin, count);
+    abuti_buffer_make(&queue, NULL, sum, sizeof *found, &items);
+    if (sum)
+        abuti_tools_owners(tools, &begin, count, sum, &items);
     assert_ok(abuti_buffer_download(&queue, &items, 0, found, sum * sizeof *found));
     assert_memory_equal(found, owners, sum * sizeof *found);
-    if (sum > 1) { /* one fewer allowed than there are */
-        assert_fails(ABUT_ERROR_LIMIT, "the limit is",
-                     list_owners(&begin, &items, sum - 1, &total, &fills));
-        assert_int_equal(total, sum);
-        assert_int_equal(fills, 0);
-    }
+    assert_ok(abuti_queue_finish(&queue));
     abuti_buffer_destroy(&items);
     abuti_buffer_destroy(&begin);
 }
 
-TEST(segments) {
-    for_all(check_segments);
-    /* a total beyond 32 bits is seen, although each count and the scan's sum are small */
-    segment_count = 5;
-    for (int i = 0; i < 5; i++)
-        words[i] = i < 4 ? 0x40000000 : 3;
-    abuti_buffer begin = {0}, items = {0};
-    uint64_t total = 0;
-    uint32_t fills;
-    assert_fails(ABUT_ERROR_LIMIT, "4294967299 items",
-                 list_owners(&begin, &items, 0, &total, &fills));
-    assert_true(total == 4294967299u && fills == 0 && !items.device);
-    abuti_buffer_destroy(&begin);
-}
-
-/* Each call of OpenCL fails once: an error each time, nothing left over, and then it works. */
-TEST(segments_fail) {
-    make_words(ONES, 1000);
-    segment_count = 1000;
-    uint64_t live = abuti_opencl_live(), n = 0, total;
-    uint32_t fills;
-    for (abut_status status = ABUT_ERROR_DEVICE; status;) {
-        abuti_buffer begin = {0}, items = {0};
-        abuti_opencl_fail_at(++n);
-        status = list_owners(&begin, &items, 0, &total, &fills);
-        status = status ? status : abuti_queue_finish(&queue);
-        abuti_opencl_fail_at(0);
-        assert_true(status == ABUT_OK || status == ABUT_ERROR_DEVICE);
-        abuti_buffer_destroy(&items);
-        abuti_buffer_destroy(&begin);
-        assert_ok(abuti_queue_finish(&queue));
-        assert_int_equal(live, abuti_opencl_live());
-    }
-    assert_true(n > 8);
+TEST(owners) {
+    for_all(check_owners);
 }
 
 /* ---- sort ---- */

@@ -46,12 +46,11 @@ static abut_status compute_dual(const abut_character_matrix *a, double *numbers)
     quat t = {rigid.translation.x / 2, rigid.translation.y / 2, rigid.translation.z / 2, 0};
     quat q = rigid.rotation, moved = quat_multiply(t, q);
     mat3 rest = m3_multiply(&back, &linear);
-    const double made[SKIN_DUAL] = {q.x,           q.y,           q.z,
-                                    q.w,           moved.x,       moved.y,
-                                    moved.z,       moved.w,       rest.row[0].x,
-                                    rest.row[0].y, rest.row[0].z, rest.row[1].x,
-                                    rest.row[1].y, rest.row[1].z, rest.row[2].x,
-                                    rest.row[2].y, rest.row[2].z, 0};
+    const double made[SKIN_DUAL] = {q.x,           q.y,           q.z,           q.w,
+                                    moved.x,       moved.y,       moved.z,       moved.w,
+                                    rest.row[0].x, rest.row[0].y, rest.row[0].z, rest.row[1].x,
+                                    rest.row[1].y, rest.row[1].z, rest.row[2].x, rest.row[2].y,
+                                    rest.row[2].z};
     memcpy(numbers, made, sizeof made);
     return ABUT_OK;
 }

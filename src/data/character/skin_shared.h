@@ -9,21 +9,15 @@
  *
  * The first weight is the largest, at least 1/8, and all quaternions are flipped to its hemisphere.
  * So the length of the mean along it is at least 1/8, and its inverse is bounded.
- *
- * Numbers of a bone are summed in pairs, in the same order on CPU and device. */
+ */
 #ifndef ABUTI_SKIN_SHARED_H
 #define ABUTI_SKIN_SHARED_H
 
 #include "base/math_shared.h"
-#ifdef __OPENCL_C_VERSION__
-#include "base/simd_cl.h"
-#else
-#include "base/simd.h"
-#endif
 
 /* Doubles per bone. Linear: the matrix by rows. Dual: rotation (x y z w), half the translation
- * times it, the remainder by rows, and one unused number. */
-enum { SKIN_LINEAR = 12, SKIN_DUAL = 18, SKIN_REST = 8 };
+ * times it, the remainder by rows. */
+enum { SKIN_LINEAR = 12, SKIN_DUAL = 17, SKIN_REST = 8 };
 
 /* Weights of all vertices; `step` is the distance between consecutive weights of a vertex. */
 typedef struct skin_weights {
@@ -53,47 +47,37 @@ static inline vec3 skin_morph(const skin_morphs *m, word32 vertex, vec3 p) {
 /* `first` is the index of the first weight of the vertex. */
 static inline vec3 skin_linear(ABUTI_GLOBAL const double *numbers, const skin_weights *w,
                                size_t first, vec3 p) {
-    d2 mean[6];
-    for (int k = 0; k < 6; k++)
-        mean[k] = d2_all(0.0);
+    double m[SKIN_LINEAR] = {0.0};
     for (word32 i = 0; i < w->count; i++) {
         const size_t at = first + (size_t)w->step * i;
-        if (!(w->weights[at] > 0.0))
+        const double weight = w->weights[at];
+        if (!(weight > 0.0))
             break;
         ABUTI_GLOBAL const double *bone = numbers + SKIN_LINEAR * (size_t)w->bones[at];
-        const d2 weight = d2_all(w->weights[at]);
-        for (int k = 0; k < 6; k++)
-            mean[k] = d2_add(mean[k], d2_mul(weight, d2_load(bone + 2 * k)));
+        for (int k = 0; k < SKIN_LINEAR; k++)
+            m[k] += weight * bone[k];
     }
-    const d2 xy = d2_pair(p.x, p.y), z1 = d2_pair(p.z, 1.0);
-    return v3(d2_sum(d2_add(d2_mul(mean[0], xy), d2_mul(mean[1], z1))),
-              d2_sum(d2_add(d2_mul(mean[2], xy), d2_mul(mean[3], z1))),
-              d2_sum(d2_add(d2_mul(mean[4], xy), d2_mul(mean[5], z1))));
+    return v3(m[0] * p.x + m[1] * p.y + m[2] * p.z + m[3],
+              m[4] * p.x + m[5] * p.y + m[6] * p.z + m[7],
+              m[8] * p.x + m[9] * p.y + m[10] * p.z + m[11]);
 }
 
 static inline vec3 skin_dual(ABUTI_GLOBAL const double *numbers, const skin_weights *w,
                              size_t first, vec3 p) {
     ABUTI_GLOBAL const double *reference = numbers + SKIN_DUAL * (size_t)w->bones[first];
-    d2 mean[SKIN_DUAL / 2];
-    for (int k = 0; k < SKIN_DUAL / 2; k++)
-        mean[k] = d2_all(0.0);
+    double m[SKIN_DUAL] = {0.0};
     for (word32 i = 0; i < w->count; i++) {
         const size_t at = first + (size_t)w->step * i;
-        if (!(w->weights[at] > 0.0))
+        const double weight = w->weights[at];
+        if (!(weight > 0.0))
             break;
         ABUTI_GLOBAL const double *bone = numbers + SKIN_DUAL * (size_t)w->bones[at];
-        const double side = d2_sum(d2_add(d2_mul(d2_load(bone), d2_load(reference)),
-                                          d2_mul(d2_load(bone + 2), d2_load(reference + 2))));
-        const d2 weight = d2_all(w->weights[at]);
-        const d2 signed_weight = d2_all(side < 0.0 ? -w->weights[at] : w->weights[at]);
-        for (int k = 0; k < SKIN_REST / 2; k++)
-            mean[k] = d2_add(mean[k], d2_mul(signed_weight, d2_load(bone + 2 * k)));
-        for (int k = SKIN_REST / 2; k < SKIN_DUAL / 2; k++)
-            mean[k] = d2_add(mean[k], d2_mul(weight, d2_load(bone + 2 * k)));
+        const double side = bone[0] * reference[0] + bone[1] * reference[1] +
+                            bone[2] * reference[2] + bone[3] * reference[3];
+        const double signed_weight = side < 0.0 ? -weight : weight;
+        for (int k = 0; k < SKIN_DUAL; k++)
+            m[k] += (k < SKIN_REST ? signed_weight : weight) * bone[k];
     }
-    double m[SKIN_DUAL];
-    for (int k = 0; k < SKIN_DUAL / 2; k++)
-        d2_store(m + 2 * k, mean[k]);
     const double *rest = m + SKIN_REST;
     const vec3 axis = v3(m[0], m[1], m[2]), moved = v3(m[4], m[5], m[6]);
     const vec3 stretched = v3(rest[0] * p.x + rest[1] * p.y + rest[2] * p.z,

@@ -225,34 +225,6 @@ static inline void f4_columns(const float *const from[4], uint32_t first, f4 col
 #endif
 }
 
-/* Two doubles, for passes over memory. */
-typedef double d2 __attribute__((vector_size(16)));
-
-static inline d2 d2_all(double x) {
-    return (d2){x, x};
-}
-static inline d2 d2_load(const double *from) {
-    d2 r;
-    memcpy(&r, from, sizeof r);
-    return r;
-}
-static inline void d2_store(double *to, d2 a) {
-    memcpy(to, &a, sizeof a);
-}
-static inline d2 d2_add(d2 a, d2 b) {
-    return a + b;
-}
-static inline d2 d2_mul(d2 a, d2 b) {
-    return a * b;
-}
-/* x in the lower lane, y in the upper lane; and the sum of both lanes */
-static inline d2 d2_pair(double x, double y) {
-    return (d2){x, y};
-}
-static inline double d2_sum(d2 a) {
-    return a[0] + a[1];
-}
-
 /* The minimum of the lanes, none of which is NaN. */
 static inline float f4_least(f4 a) {
     float lane[4];
@@ -282,77 +254,23 @@ typedef struct keyed {
     uint32_t value;
 } keyed;
 
-/* f4_sort(key, chosen, values, to) writes the chosen lanes by descending key and returns their
- * number. It always writes all four elements of `to`. Keys are not negative; they may be lowered by
- * up to three ulps. f4_sort_lanes does the same with the values first, first + 1 and so on. */
-#ifdef ABUTI_SIMD_WIDE
-
-static inline uint32_t abuti_sort(f4 key, m4 chosen, __m128i values, keyed to[4]) {
-    /* the lane index replaces the lowest bits of the key; lanes that are not chosen become -1 */
-    __m128i k = _mm_or_si128(_mm_andnot_si128(_mm_set1_epi32(3), _mm_castps_si128(key)),
-                             _mm_setr_epi32(0, 1, 2, 3));
-    k = _mm_or_si128(k, (__m128i)~chosen);
-    __m128i other = _mm_shuffle_epi32(k, _MM_SHUFFLE(2, 3, 0, 1));
-    k = _mm_blend_epi32(_mm_max_epi32(k, other), _mm_min_epi32(k, other), 10);
-    other = _mm_shuffle_epi32(k, _MM_SHUFFLE(1, 0, 3, 2));
-    k = _mm_blend_epi32(_mm_max_epi32(k, other), _mm_min_epi32(k, other), 12);
-    other = _mm_shuffle_epi32(k, _MM_SHUFFLE(3, 1, 2, 0));
-    k = _mm_blend_epi32(_mm_max_epi32(k, other), _mm_min_epi32(k, other), 4);
-    __m128i v = _mm_castps_si128(_mm_permutevar_ps(_mm_castsi128_ps(values), k));
-    _mm_storeu_si128((__m128i *)(void *)to, _mm_unpacklo_epi32(k, v));
-    _mm_storeu_si128((__m128i *)(void *)(to + 2), _mm_unpackhi_epi32(k, v));
-    return (uint32_t)_mm_popcnt_u32((unsigned)_mm_movemask_ps((__m128)chosen));
-}
-
-static inline uint32_t f4_sort(f4 key, m4 chosen, const uint32_t values[4], keyed to[4]) {
-    return abuti_sort(key, chosen, _mm_loadu_si128((const __m128i *)(const void *)values), to);
-}
-
-static inline uint32_t f4_sort_lanes(f4 key, m4 chosen, uint32_t first, keyed to[4]) {
-    __m128i values = _mm_add_epi32(_mm_set1_epi32((int)first), _mm_setr_epi32(0, 1, 2, 3));
-    return abuti_sort(key, chosen, values, to);
-}
-
-#else
-
-static inline void keyed_order(keyed *a, keyed *b) {
-    if (a->key < b->key) {
-        keyed kept = *a;
-        *a = *b;
-        *b = kept;
-    }
-}
-
+/* Writes the chosen lanes by descending key, lower lanes first if keys are equal, and returns their
+ * number. */
 static inline uint32_t f4_sort(f4 key, m4 chosen, const uint32_t values[4], keyed to[4]) {
     float keys[4];
-    unsigned mask = m4_bits(chosen);
+    const unsigned mask = m4_bits(chosen);
     uint32_t count = 0;
     f4_store(keys, key);
-    for (int i = 0; i < 4; i++) { /* no branch: it would not be predictable */
-        to[count].key = keys[i];
-        to[count].value = values[i];
-        count += mask >> i & 1;
-    }
-    if (count == 2) {
-        keyed_order(&to[0], &to[1]);
-    } else if (count == 3) {
-        keyed_order(&to[0], &to[1]);
-        keyed_order(&to[1], &to[2]);
-        keyed_order(&to[0], &to[1]);
-    } else if (count == 4) {
-        keyed_order(&to[0], &to[1]);
-        keyed_order(&to[2], &to[3]);
-        keyed_order(&to[0], &to[2]);
-        keyed_order(&to[1], &to[3]);
-        keyed_order(&to[1], &to[2]);
+    for (uint32_t i = 0; i < 4; i++) {
+        uint32_t at = count;
+        if (!(mask >> i & 1))
+            continue;
+        for (; at > 0 && to[at - 1].key < keys[i]; at--)
+            to[at] = to[at - 1];
+        to[at] = (keyed){keys[i], values[i]};
+        count++;
     }
     return count;
 }
 
-static inline uint32_t f4_sort_lanes(f4 key, m4 chosen, uint32_t first, keyed to[4]) {
-    const uint32_t values[4] = {first, first + 1, first + 2, first + 3};
-    return f4_sort(key, chosen, values, to);
-}
-
-#endif
 #endif

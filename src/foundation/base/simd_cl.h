@@ -12,9 +12,6 @@ static inline f4 f4_all(float x) {
 static inline f4 f4_load(float4 from) {
     return from;
 }
-static inline f4 f4_load_u16(ushort4 from) {
-    return convert_float4(from);
-}
 static inline void f4_store(float *to, f4 a) {
     vstore4(a, 0, to);
 }
@@ -33,41 +30,11 @@ static inline f4 f4_div(f4 a, f4 b) {
 static inline f4 f4_sqrt(f4 a) {
     return sqrt(a);
 }
-static inline f4 f4_max(f4 a, f4 b) {
-    return select(b, a, a > b);
-}
 static inline m4 f4_less(f4 a, f4 b) {
     return a < b;
 }
 static inline uint m4_bits(m4 mask) {
     return (mask.x ? 1 : 0) | (mask.y ? 2 : 0) | (mask.z ? 4 : 0) | (mask.w ? 8 : 0);
 }
-
-/* Two doubles, in programs of double precision. */
-#if ABUTI_REAL_BITS == 64
-typedef double2 d2;
-
-static inline d2 d2_all(double x) {
-    return (d2)x;
-}
-static inline d2 d2_pair(double x, double y) {
-    return (d2)(x, y);
-}
-static inline d2 d2_load(__global const double *from) {
-    return vload2(0, from);
-}
-static inline void d2_store(double *to, d2 a) {
-    vstore2(a, 0, to);
-}
-static inline d2 d2_add(d2 a, d2 b) {
-    return a + b;
-}
-static inline d2 d2_mul(d2 a, d2 b) {
-    return a * b;
-}
-static inline double d2_sum(d2 a) {
-    return a.x + a.y;
-}
-#endif
 
 #endif

@@ -15,5 +15,5 @@ known_answers(__global const float *in, __global uint *out, __local uint *room) 
     words[1] = as_uint(real_sqrt(real_abs(a)));
     words[2] = as_uint(a * b + a);
     words[3] = as_uint(a) * 2654435761u ^ as_uint(b) >> 7;
-    words[4] = scan_words(as_uint(a) >> 3, room, &total) ^ total;
+    words[4] = scan_words(as_uint(a) >> 8, room, &total) ^ total;
 }

@@ -16,7 +16,7 @@
 #define SEGMENT GROUP_SEGMENT
 
 /* type name(value, room, total): `room` is local memory of GROUP_ROOM elements, unused when it is
- * called. */
+ * called. Sums saturate. */
 #define DEFINE_GROUP_SCAN(type, name)                                      \
     static inline type name(type value, __local type *room, type *total) { \
         uint item = (uint)get_local_id(0), segment = item / SEGMENT;       \
@@ -26,18 +26,18 @@
         barrier(CLK_LOCAL_MEM_FENCE);                                      \
         for (uint j = 0; j < SEGMENT - 1; j++)                             \
             if (j < item % SEGMENT)                                        \
-                within += room[segment * SEGMENT + j];                     \
+                within = add_sat(within, room[segment * SEGMENT + j]);     \
         if (item % SEGMENT == SEGMENT - 1)                                 \
-            room[GROUP + segment] = within + value;                        \
+            room[GROUP + segment] = add_sat(within, value);                \
         barrier(CLK_LOCAL_MEM_FENCE);                                      \
         for (uint j = 0; j < GROUP / SEGMENT; j++) {                       \
             type sum = room[GROUP + j];                                    \
             if (j < segment)                                               \
-                before += sum;                                             \
-            all += sum;                                                    \
+                before = add_sat(before, sum);                             \
+            all = add_sat(all, sum);                                       \
         }                                                                  \
         *total = all;                                                      \
-        return before + within;                                            \
+        return add_sat(before, within);                                    \
     }
 
 #endif

@@ -1,5 +1,5 @@
-/* Exclusive scan; with SEGMENTS sums in 64 bits and segments, in a separate program, because
- * compilation is slow and few callers need both.
+/* Exclusive scan, and the owners of the items of segments. Sums saturate at 2^32 - 1, so that the
+ * total shows an overflow.
  *
  * Reduce, then scan: the input is split into as many runs of tiles as the device processes
  * concurrently. The first kernel sums each run. In the second, each group sums the runs before its
@@ -12,8 +12,6 @@
  */
 #include "device/group_cl.h"
 #include "device/tools_shared.h"
-
-#ifndef SEGMENTS
 
 DEFINE_GROUP_SCAN(uint, scan_words)
 DEFINE_GROUP_SCAN(uint4, scan_rows)
@@ -50,7 +48,7 @@ static inline void store_words(__global uint *out, uint at, uint count, uint4 x)
 }
 
 static inline uint add_words(uint4 x) {
-    return x.x + x.y + x.z + x.w;
+    return add_sat(add_sat(x.x, x.y), add_sat(x.z, x.w));
 }
 
 /* Sums each run. */
@@ -63,7 +61,7 @@ scan_sums(__global const uint *in, __global uint *sums, uint count, uint run_til
     uint4 sum = (uint4)(0);
     for (uint tile = last; tile-- > first;)
         for (uint row = 0; row < ROWS; row++)
-            sum += load_words(in, tile * TILE + row * ROW + 4 * item, count);
+            sum = add_sat(sum, load_words(in, tile * TILE + row * ROW + 4 * item, count));
     scan_words(add_words(sum), room, &total);
     if (item == 0)
         sums[group] = total;
@@ -73,7 +71,7 @@ scan_sums(__global const uint *in, __global uint *sums, uint count, uint run_til
 static inline uint sum_before(__global const uint *sums, __local uint *room) {
     uint sum = 0, total, group = (uint)get_group_id(0);
     for (uint i = (uint)get_local_id(0); i < group; i += GROUP)
-        sum += sums[i];
+        sum = add_sat(sum, sums[i]);
     scan_words(sum, room, &total);
     return total;
 }
@@ -82,9 +80,9 @@ static inline uint sum_before(__global const uint *sums, __local uint *room) {
 static inline void write_row(__global uint *out, uint at, uint count, uint4 x, uint before) {
     uint4 sums;
     sums.x = before;
-    sums.y = sums.x + x.x;
-    sums.z = sums.y + x.y;
-    sums.w = sums.z + x.z;
+    sums.y = add_sat(sums.x, x.x);
+    sums.z = add_sat(sums.y, x.y);
+    sums.w = add_sat(sums.z, x.z);
     store_words(out, at, count, sums);
 }
 
@@ -104,55 +102,17 @@ scan_runs(__global const uint *in, __global uint *out, __global const uint *sums
         uint4 x3 = load_words(in, at + 3 * ROW, count);
         uint4 own = (uint4)(add_words(x0), add_words(x1), add_words(x2), add_words(x3)), rows;
         uint4 before = scan_rows(own, room, &rows);
-        write_row(out, at, count, x0, sum + before.x);
-        sum += rows.x;
-        write_row(out, at + ROW, count, x1, sum + before.y);
-        sum += rows.y;
-        write_row(out, at + 2 * ROW, count, x2, sum + before.z);
-        sum += rows.z;
-        write_row(out, at + 3 * ROW, count, x3, sum + before.w);
-        sum += rows.w;
+        write_row(out, at, count, x0, add_sat(sum, before.x));
+        sum = add_sat(sum, rows.x);
+        write_row(out, at + ROW, count, x1, add_sat(sum, before.y));
+        sum = add_sat(sum, rows.y);
+        write_row(out, at + 2 * ROW, count, x2, add_sat(sum, before.z));
+        sum = add_sat(sum, rows.z);
+        write_row(out, at + 3 * ROW, count, x3, add_sat(sum, before.w));
+        sum = add_sat(sum, rows.w);
     }
     if (item == 0 && group + 1 == get_num_groups(0))
         total[total_at] = sum;
-}
-
-#else
-
-/* ---- sums ---- */
-
-/* A tree in local memory; work-item 0 has the result. */
-static inline ulong sum_group(ulong value, __local ulong *room) {
-    uint item = (uint)get_local_id(0);
-    room[item] = value;
-    for (uint half_count = GROUP / 2; half_count > 0; half_count /= 2) {
-        barrier(CLK_LOCAL_MEM_FENCE);
-        if (item < half_count)
-            room[item] += room[item + half_count];
-    }
-    return room[0];
-}
-
-__kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
-sum_words(__global const uint *in, __global ulong *parts, uint count, __local ulong *room) {
-    ulong value = 0;
-    uint step = (uint)get_num_groups(0) * GROUP;
-    for (ulong i = get_global_id(0); i < count; i += step)
-        value += in[i];
-    value = sum_group(value, room);
-    if (get_local_id(0) == 0)
-        parts[get_group_id(0)] = value;
-}
-
-/* One group. */
-__kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
-sum_parts(__global const ulong *parts, __global ulong *out, uint count, __local ulong *room) {
-    ulong value = 0;
-    for (uint i = (uint)get_local_id(0); i < count; i += GROUP)
-        value += parts[i];
-    value = sum_group(value, room);
-    if (get_local_id(0) == 0)
-        *out = value;
 }
 
 /* ---- segments ---- */
@@ -174,5 +134,3 @@ segment_owners(__global const uint *begin, __global uint *owners, uint count, ui
     }
     owners[item] = lo;
 }
-
-#endif

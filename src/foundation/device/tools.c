@@ -4,27 +4,16 @@
 #include "device/kit.h"
 #include "device/tools_shared.h"
 
-enum {
-    SCAN_SUMS,
-    SCAN_RUNS,
-    SUM_WORDS,
-    SUM_PARTS,
-    SEGMENT_OWNERS,
-    SORT_COUNT,
-    SORT_SCATTER,
-    KERNELS
-};
+enum { SCAN_SUMS, SCAN_RUNS, SEGMENT_OWNERS, SORT_COUNT, SORT_SCATTER, KERNELS };
 
-enum { SUMS, TOTAL, WIDE_TOTAL, COUNTS, SPARE_KEYS, SPARE_VALUES, BUFFERS };
+enum { SUMS, TOTAL, COUNTS, SPARE_KEYS, SPARE_VALUES, BUFFERS };
 
 /* The sort is slow to compile and not always needed: kernels are created at their first launch.
  */
 static const abuti_kernel_source sources[KERNELS] = {
     [SCAN_SUMS] = {"scan", "scan_sums", NULL},
     [SCAN_RUNS] = {"scan", "scan_runs", NULL},
-    [SUM_WORDS] = {"scan", "sum_words", "-DSEGMENTS"},
-    [SUM_PARTS] = {"scan", "sum_parts", "-DSEGMENTS"},
-    [SEGMENT_OWNERS] = {"scan", "segment_owners", "-DSEGMENTS"},
+    [SEGMENT_OWNERS] = {"scan", "segment_owners", NULL},
     [SORT_COUNT] = {"sort", "sort_count", NULL},
     [SORT_SCATTER] = {"sort", "sort_scatter", NULL},
 };
@@ -115,7 +104,7 @@ void abuti_tools_scan(abuti_tools *tools, const abuti_buffer *in, abuti_buffer *
     else
         abuti_kit_reserve(&tools->kit, TOTAL, 1, sizeof(uint32_t));
     const abuti_buffer *to = total ? total : &tools->kit.buffers[TOTAL];
-    abuti_kit_reserve(&tools->kit, SUMS, tools->groups_max, sizeof(uint64_t));
+    abuti_kit_reserve(&tools->kit, SUMS, tools->groups_max, sizeof(uint32_t));
     if (how.groups > 1) /* with one group, the sums are never read */
         ABUTI_KIT_GROUPS(&tools->kit, SCAN_SUMS, how.groups, GROUP_ITEMS, ABUTI_BUFFER(in),
                          MEMORY(SUMS), ABUTI_VALUE(words), ABUTI_VALUE(how.run_tiles),
@@ -126,52 +115,7 @@ void abuti_tools_scan(abuti_tools *tools, const abuti_buffer *in, abuti_buffer *
                      ABUTI_LOCAL_MEMORY(16 * GROUP_ROOM));
 }
 
-/* ---- lists in segments ---- */
-
-/* Adds `count` words to WIDE_TOTAL, in 64 bits, because the total of the scan wraps around. */
-static void sum_words(abuti_tools *tools, const abuti_buffer *in, size_t count) {
-    uint32_t words = (uint32_t)count;
-    uint32_t groups = split_work(count, SCAN_TILE, tools->groups_max).groups;
-    abuti_kit_reserve(&tools->kit, WIDE_TOTAL, 1, sizeof(uint64_t));
-    abuti_kit_reserve(&tools->kit, SUMS, tools->groups_max, sizeof(uint64_t));
-    ABUTI_KIT_GROUPS(&tools->kit, SUM_WORDS, groups, GROUP_ITEMS, ABUTI_BUFFER(in), MEMORY(SUMS),
-                     ABUTI_VALUE(words), ABUTI_LOCAL_MEMORY(8 * GROUP_ITEMS));
-    ABUTI_KIT_GROUPS(&tools->kit, SUM_PARTS, 1, GROUP_ITEMS, MEMORY(SUMS), MEMORY(WIDE_TOTAL),
-                     ABUTI_VALUE(groups), ABUTI_LOCAL_MEMORY(8 * GROUP_ITEMS));
-}
-
-abut_status abuti_tools_segments(abuti_tools *tools, const abuti_segments *segments,
-                                 abuti_buffer *begin, abuti_buffer *items, uint64_t *total) {
-    abuti_kit *kit = &tools->kit;
-    size_t count = segments->count;
-    uint64_t most =
-        segments->most && segments->most < ABUTI_TOOLS_MAX ? segments->most : ABUTI_TOOLS_MAX;
-    uint64_t sum = 0;
-    if (count >= ABUTI_TOOLS_MAX)
-        abuti_kit_fail(kit,
-                       abuti_fail(ABUT_ERROR_LIMIT,
-                                  "segments: there are %zu segments; the limit of one call is 2^31",
-                                  count));
-    if (!abuti_kit_failed(kit))
-        abuti_kit_fail(kit,
-                       abuti_buffer_reserve(tools->device, count + 1, sizeof(uint32_t), begin));
-    if (!abuti_kit_failed(kit) && count)
-        segments->measure(segments->user, begin);
-    sum_words(tools, begin, count);
-    abuti_tools_scan(tools, begin, begin, count, begin, count);
-    abut_status status = abuti_kit_download(kit, WIDE_TOTAL, &sum, 1, sizeof sum);
-    if (status)
-        return status;
-    if (total)
-        *total = sum;
-    if (sum > most)
-        return abuti_fail(ABUT_ERROR_LIMIT, "segments: there are %llu items; the limit is %llu",
-                          (unsigned long long)sum, (unsigned long long)most);
-    status = abuti_buffer_reserve(tools->device, (size_t)sum, segments->item_bytes, items);
-    if (!status && sum)
-        segments->fill(segments->user, begin, items, (uint32_t)sum);
-    return status;
-}
+/* ---- segments ---- */
 
 void abuti_tools_owners(abuti_tools *tools, const abuti_buffer *begin, size_t count, size_t total,
                         abuti_buffer *owners) {

@@ -1,6 +1,5 @@
-/* Data-parallel primitives on a device: scan, segmented lists, sort. Buffers stay on the
- * device; calls only queue work. No call waits (except abuti_tools_segments(), once), and no kernel
- * assumes that work-groups run concurrently.
+/* Data-parallel primitives on a device: scan, owners of items, sort. Buffers stay on the device;
+ * calls only queue work. No call waits, and no kernel assumes that work-groups run concurrently.
  *
  * Errors are sticky, as those of the kit: the next abuti_kit_download(), abuti_kit_finish(),
  * abuti_buffer_download() or abuti_queue_finish() returns them. Callers need not check anything
@@ -25,36 +24,15 @@ abuti_kit_plan abuti_tools_plan(void);
 abut_status abuti_tools_create(abuti_queue *queue, abuti_tools **tools);
 void abuti_tools_destroy(abuti_tools *tools);
 
-/* Exclusive scan: out[i] = in[0] + ... + in[i-1], modulo 2^32; `in` and `out` may be the same
+/* Exclusive scan: out[i] = in[0] + ... + in[i-1], at most 2^32 - 1; `in` and `out` may be the same
  * buffer. The sum of all words is written to total[total_at] if `total` is not null; `total` may be
  * `out`, with capacity for one more word. */
 void abuti_tools_scan(abuti_tools *tools, const abuti_buffer *in, abuti_buffer *out, size_t count,
                       abuti_buffer *total, size_t total_at);
 
-/* Lists of unknown length, one for each segment, consecutive in one buffer, made in two passes. The
- * first counts; then the beginning of each segment and the total are known, and the second fills.
- * Both only queue work. */
-typedef struct abuti_segments {
-    size_t count;      /* number of segments */
-    size_t item_bytes; /* size of an item */
-    uint64_t most;     /* limit of all items; more fails with ABUT_ERROR_LIMIT. 0 = 2^31 */
-    void *user;
-    /* Errors of both are sticky. */
-    /* Writes the number of items of each segment to the first `count` words of `begin`. */
-    void (*measure)(void *user, abuti_buffer *begin);
-    /* Writes the items of segment i to [begin[i], begin[i + 1]). Not called if there are no items.
-     */
-    void (*fill)(void *user, const abuti_buffer *begin, abuti_buffer *items, uint32_t total);
-} abuti_segments;
-
-/* Runs both passes and waits between them; returns and clears the sticky error. `begin` and `items`
- * grow as needed; begin[count] is the total. `total` (may be null) is also set on ABUT_ERROR_LIMIT.
- */
-abut_status abuti_tools_segments(abuti_tools *tools, const abuti_segments *segments,
-                                 abuti_buffer *begin, abuti_buffer *items, uint64_t *total);
-
-/* owners[k] = the segment that contains item k, for kernels that fill by item and not by segment: a
- * long segment then delays no work-item. */
+/* Segment i has the items from begin[i] up to, but not including, begin[i + 1]; the last of the
+ * count + 1 words is `total`. owners[k] = the segment that contains item k, for kernels that fill
+ * by item and not by segment: a long segment then delays no work-item. */
 void abuti_tools_owners(abuti_tools *tools, const abuti_buffer *begin, size_t count, size_t total,
                         abuti_buffer *owners);
 

@@ -53,35 +53,26 @@ size_t abuti_device_gather_batch_size(const bvh_on_device *there, size_t count, 
 
 /* ---- a batch ---- */
 
-typedef struct candidate_search {
-    const device_query *query;
-    uint32_t count;
-} candidate_search;
-
-static void count_candidates(void *user, abuti_buffer *begin) {
-    const candidate_search *f = user;
-    f->query->find(f->query, f->count, 0, begin, begin);
-}
-
-static void list_candidates(void *user, const abuti_buffer *begin, abuti_buffer *items,
-                            uint32_t total) {
-    const candidate_search *f = user;
-    (void)total;
-    f->query->find(f->query, f->count, 1, begin, items);
-}
-
-/* Lists the candidates of `count` queries. ABUT_ERROR_LIMIT = too many at once. */
+/* Lists the candidates of `count` queries: counts them, then finds them again. ABUT_ERROR_LIMIT =
+ * too many at once. */
 static abut_status find_candidates(const device_query *q, uint32_t count, uint32_t *total) {
     abuti_kit *kit = &q->lists->kit;
-    candidate_search f = {q, count};
-    uint64_t found = 0;
-    abuti_segments segments = {count, sizeof(uint32_t), candidates_max(q->there),
-                               &f,    count_candidates, list_candidates};
-    abut_status status =
-        abuti_tools_segments(q->there->tools, &segments, &kit->buffers[GATHER_BEGIN],
-                             &kit->buffers[GATHER_PLACES], &found);
-    *total = (uint32_t)found;
-    return status;
+    abuti_buffer *begin = &kit->buffers[GATHER_BEGIN], *places = &kit->buffers[GATHER_PLACES];
+    const uint64_t most = candidates_max(q->there);
+    abuti_kit_reserve(kit, GATHER_BEGIN, (size_t)count + 1, sizeof(uint32_t));
+    q->find(q, count, 0, begin, begin);
+    abuti_tools_scan(q->there->tools, begin, begin, count, begin, count);
+    abut_status status = abuti_kit_read(kit, GATHER_BEGIN, count, total, 1, sizeof *total);
+    if (status)
+        return status;
+    if (*total > most || *total > ABUTI_TOOLS_MAX)
+        return abuti_fail(ABUT_ERROR_LIMIT,
+                          "%s: there are %u candidates or more; the limit is %llu",
+                          q->there->queue.device->info.name, *total, (unsigned long long)most);
+    abuti_kit_reserve(kit, GATHER_PLACES, *total, sizeof(uint32_t));
+    if (*total)
+        q->find(q, count, 1, begin, places);
+    return ABUT_OK;
 }
 
 static void decide_candidates(const device_query *q, uint32_t count, uint32_t total) {

@@ -148,8 +148,7 @@ abut_status abuti_bvh_points_visit(abut_context *context, const bvh_points *poin
 static void search_range(void *data, const bvh_sorted_point *sorted, size_t begin, size_t end) {
     const nearest_batch *b = data;
     bvh_hint hint;
-    nearest_ball ball;
-    hint.known = ball.is = false;
+    hint.known = false;
     for (size_t i = begin; i < end; i++) {
         size_t point = bvh_point_index(sorted, i);
         vec3 p = bvh_point_at(&b->points, point);
@@ -157,7 +156,7 @@ static void search_range(void *data, const bvh_sorted_point *sorted, size_t begi
             return;
         abuti_nearest_point(b->bvh, p, b->radius, &hint, &b->nearest[point]);
         if (b->complete)
-            b->complete(b->bvh, p, &ball, &b->nearest[point]);
+            b->complete(b->bvh, p, &b->nearest[point]);
     }
 }
 
@@ -191,16 +190,15 @@ static void generated_task(void *data, size_t chunk, size_t begin, size_t end) {
     vec3 points[POINTS_PER_TASK];
     abut_nearest answers[POINTS_PER_TASK];
     bvh_hint hint;
-    nearest_ball ball;
     (void)chunk;
-    hint.known = ball.is = false;
+    hint.known = false;
     b->read(b->user, begin, count, points);
     for (uint32_t i = 0; i < count; i++) {
         if (i % 16 == 0 && abuti_stop(b->bvh->context, "nearest"))
             return;
         abuti_nearest_point(b->bvh, points[i], b->radius, &hint, &answers[i]);
         if (b->complete)
-            b->complete(b->bvh, points[i], &ball, &answers[i]);
+            b->complete(b->bvh, points[i], &answers[i]);
     }
     b->keep(b->user, begin, count, points, answers);
 }

@@ -7,23 +7,14 @@
 #include "geom/closest_shared.h"
 #include "nearest/nearest.h"
 
-/* State that passes from point to point of a batch: a ball around one of them in which a property
- * of `complete` holds everywhere. */
-typedef struct nearest_ball {
-    bool is, holds;
-    vec3 point;
-    double radius;
-} nearest_ball;
-
 typedef struct nearest_batch {
     const abut_bvh *bvh;
     bvh_points points;
     double radius;
     abut_nearest *nearest;
     const bvh_sorted_point *places; /* the order of the points; used by lists */
-    /* Completes the result of a point, with the state of the previous one; null = it is complete.
-     */
-    void (*complete)(const abut_bvh *bvh, vec3 point, nearest_ball *ball, abut_nearest *nearest);
+    /* Completes the result of a point; null = it is complete. */
+    void (*complete)(const abut_bvh *bvh, vec3 point, abut_nearest *nearest);
     /* Instead of points and results in memory, of which only the count is set: generates `count`
      * points from `begin` on, and receives their results. The points must be sorted. Called from
      * any thread. */

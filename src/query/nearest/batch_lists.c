@@ -120,8 +120,6 @@ static void add_pair(worker *w, uint32_t point, uint32_t triangle) {
 
 /* Completes the results of a run. */
 static void complete_results(worker *w, uint32_t count) {
-    nearest_ball ball;
-    ball.is = false;
     for (uint32_t i = 0; i < count; i++) {
         abut_nearest *to = &w->results[i];
         if (to->triangle == ABUT_NONE || to->distance > w->b->radius) {
@@ -134,7 +132,7 @@ static void complete_results(worker *w, uint32_t count) {
         to->feature = weights_feature(to->barycentric);
         to->point = weights_point(bvh_triangle(w->b->bvh->mesh, to->triangle), to->barycentric);
         if (w->b->complete)
-            w->b->complete(w->b->bvh, w->exact[i], &ball, to);
+            w->b->complete(w->b->bvh, w->exact[i], to);
     }
 }
 

@@ -86,7 +86,9 @@ static uint32_t push_children(const abut_bvh *bvh, const bvh_ray_slabs *slab, ui
     f4 entry = f4_all(0);
     if (slab->is_usable) {
         m4 met = bvh_ray_overlaps(slab, node, limit, &entry);
-        return f4_sort_lanes(entry, met, index * BVH_WIDTH, stack);
+        const uint32_t first = index * BVH_WIDTH;
+        const uint32_t values[BVH_WIDTH] = {first, first + 1, first + 2, first + 3};
+        return f4_sort(entry, met, values, stack);
     }
     uint32_t used = 0;
     for (uint32_t slot = 0; slot < BVH_WIDTH; slot++)

@@ -7,6 +7,7 @@
  * and of the triangle of its two ends and the vertex between the halves. O(n log n).
  */
 #include "base/sort.h"
+#include "sign/expansion.h"
 #include "sign/sign.h"
 
 #include <assert.h>
@@ -15,11 +16,10 @@
 /* Added to radii, which are at most 4: more than the rounding errors of centres and points. */
 #define RADIUS_ROUNDING 1e-12
 
-/* T of a chain, with moments around a centre: the coefficients of N, M and K. */
+/* T of a chain, with moments around a centre. */
 typedef struct cap {
     vec3 centre;
-    double n[3], m[6], k[10];
-    double area; /* of all triangles */
+    expansion moments;
     double cube; /* upper bound of B */
 } cap;
 
@@ -140,81 +140,21 @@ static vec3 scaled_vertex(const builder *b, uint32_t vertex) {
     return v3_scale(v3_sub(b->vertices[vertex], b->bvh->mesh->origin), b->bvh->scale);
 }
 
-/* (a.e)(b.e) times c, added */
-static void add_square(double *m, vec3 a, vec3 b, double c) {
-    m[0] += c * a.x * b.x;
-    m[1] += c * a.y * b.y;
-    m[2] += c * a.z * b.z;
-    m[3] += c * (a.x * b.y + a.y * b.x);
-    m[4] += c * (a.y * b.z + a.z * b.y);
-    m[5] += c * (a.z * b.x + a.x * b.z);
-}
-
-/* (a.e) m(e) times c, added */
-static void add_cube(double *k, vec3 a, const double *m, double c) {
-    k[0] += c * a.x * m[0];
-    k[1] += c * a.y * m[1];
-    k[2] += c * a.z * m[2];
-    k[3] += c * (a.y * m[0] + a.x * m[3]);
-    k[4] += c * (a.z * m[1] + a.y * m[4]);
-    k[5] += c * (a.x * m[2] + a.z * m[5]);
-    k[6] += c * (a.x * m[1] + a.y * m[3]);
-    k[7] += c * (a.y * m[2] + a.z * m[4]);
-    k[8] += c * (a.z * m[0] + a.x * m[5]);
-    k[9] += c * (a.x * m[4] + a.y * m[5] + a.z * m[3]);
-}
-
-/* Removes the traces: the multiples of (x^2 + y^2 + z^2) in a polynomial, here by its Laplacian. */
-static void remove_traces(cap *f) {
-    double third = (f->m[0] + f->m[1] + f->m[2]) / 3;
-    for (int i = 0; i < 3; i++)
-        f->m[i] -= third;
-    /* The Laplacian of a cubic is a linear form L; that of (x^2 + y^2 + z^2) L is 10 L. */
-    double *k = f->k;
-    vec3 linear = v3(6 * k[0] + 2 * k[6] + 2 * k[5], 6 * k[1] + 2 * k[7] + 2 * k[3],
-                     6 * k[2] + 2 * k[8] + 2 * k[4]);
-    const double sphere[6] = {1, 1, 1, 0, 0, 0};
-    add_cube(k, linear, sphere, -0.1);
-}
-
 /* Adds a triangle; p, q and r are relative to the centre. */
 static void add_cap_triangle(cap *c, vec3 p, vec3 q, vec3 r) {
-    const vec3 sum = v3_add(v3_add(p, q), r),
-               n = v3_scale(v3_cross(v3_sub(q, p), v3_sub(r, p)), 0.5);
-    const double area = v3_length(n), sq_p = v3_dot(p, p), sq_q = v3_dot(q, q), sq_r = v3_dot(r, r);
-    double square[6] = {0};
-    c->n[0] += n.x;
-    c->n[1] += n.y;
-    c->n[2] += n.z;
-    add_square(c->m, sum, n, 1.0 / 3);
-    /* the mean of (s.e)^2 over a triangle: corners and their sum, over 12 */
-    add_square(square, p, p, 1.0 / 12);
-    add_square(square, q, q, 1.0 / 12);
-    add_square(square, r, r, 1.0 / 12);
-    add_square(square, sum, sum, 1.0 / 12);
-    add_cube(c->k, n, square, 1);
-    c->area += area;
-    c->cube += area / 12 * (sq_p + sq_q + sq_r + v3_dot(sum, sum)) *
+    const vec3 sum = v3_add(v3_add(p, q), r), n = v3_cross(v3_sub(q, p), v3_sub(r, p));
+    const double sq_p = v3_dot(p, p), sq_q = v3_dot(q, q), sq_r = v3_dot(r, r);
+    add_triangle_moments(&c->moments, p, q, r);
+    c->cube += v3_length(n) / 24 * (sq_p + sq_q + sq_r + v3_dot(sum, sum)) *
                sqrt(real_max(sq_p, real_max(sq_q, sq_r)));
 }
 
 /* Adds a part with moments around another centre, at d. B is at most (B^(1/3) + |d| area^(1/3))^3
  * around ours, by the inequality of Minkowski. */
 static void add_cap(cap *c, const cap *part) {
-    const vec3 d = v3_sub(part->centre, c->centre), n = v3(part->n[0], part->n[1], part->n[2]);
-    const double root = cbrt(part->cube) + v3_length(d) * cbrt(part->area);
-    double square[6] = {0};
-    for (int i = 0; i < 3; i++)
-        c->n[i] += part->n[i];
-    for (int i = 0; i < 6; i++)
-        c->m[i] += part->m[i];
-    for (int i = 0; i < 10; i++)
-        c->k[i] += part->k[i];
-    add_square(c->m, d, n, 1);
-    add_cube(c->k, d, part->m, 2);
-    add_square(square, d, d, 1);
-    add_cube(c->k, n, square, 1);
-    c->area += part->area;
+    const vec3 d = v3_sub(part->centre, c->centre);
+    const double root = cbrt(part->cube) + v3_length(d) * cbrt(part->moments.area);
+    add_moved_moments(&c->moments, &part->moments, d);
     c->cube += root * root * root;
 }
 
@@ -239,11 +179,12 @@ static cap begin_node(const builder *b, boundary_node *n, uint32_t begin, uint32
 }
 
 static void end_node(boundary_node *n, cap *c) {
-    remove_traces(c);
-    memcpy(n->n, c->n, sizeof n->n);
-    memcpy(n->m, c->m, sizeof n->m);
-    memcpy(n->k, c->k, sizeof n->k);
-    n->area = c->area;
+    const expansion *f = &c->moments;
+    remove_traces(&c->moments);
+    memcpy(n->n, f->n, sizeof n->n);
+    memcpy(n->m, f->m, sizeof n->m);
+    memcpy(n->k, f->k, sizeof n->k);
+    n->area = f->area;
     n->bound = 1.000001 * 4 * BOUNDARY_INVERSE_4_PI * c->cube;
 }
 

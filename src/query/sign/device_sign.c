@@ -197,11 +197,10 @@ static void enqueue_open(const point_query *q, nearest_attachment *n, uint32_t c
     const mesh_frame frame = frame_of(there);
     const uint32_t triangle_count = there->tree.triangle_count;
     ABUTI_KIT_RUN(&sign->kit, ANSWER, count, SIGN_GROUP, TREE(there, nodes),
-                  KIT_BUFFER(&sign->kit, SIGN_FAR), TREE(there, blocks),
-                  ABUTI_VALUE(triangle_count), TREE(there, order), TREE(there, corners),
-                  SCRATCH(EXACT), SCRATCH(ORDER), ABUTI_VALUE(count), ABUTI_VALUE(frame),
-                  ABUTI_VALUE(sign->facing), ABUTI_VALUE(asked->what), ABUTI_VALUE(first),
-                  ABUTI_BUFFER(results), ABUTI_BUFFER(results));
+                  KIT_BUFFER(&sign->kit, SIGN_FAR), ABUTI_VALUE(triangle_count), TREE(there, order),
+                  TREE(there, corners), SCRATCH(EXACT), SCRATCH(ORDER), ABUTI_VALUE(count),
+                  ABUTI_VALUE(frame), ABUTI_VALUE(sign->facing), ABUTI_VALUE(asked->what),
+                  ABUTI_VALUE(first), ABUTI_BUFFER(results), ABUTI_BUFFER(results));
     if (asked->what == QUEST_INSIDE)
         ABUTI_KIT_RUN(&sign->kit, TOUCH, count, SIGN_GROUP, TREE(there, nodes),
                       ABUTI_VALUE(triangle_count), TREE(there, order), TREE(there, corners),

@@ -33,72 +33,26 @@ static abut_status determine_closed(abut_bvh *bvh, struct bvh_sign *sign) {
 
 /* ---- orientation of a surface ---- */
 
-enum { FACING_CHUNKS = 64, FACING_MIN = 2048 };
-
-/* Sums over some triangles; the centre is not divided yet. */
-typedef struct facing_sums {
-    vec3 centre;
-    double area, volume;
-} facing_sums;
-
-typedef struct facing_work {
-    const abut_mesh *mesh;
-    abuti_unit_frame frame;
-    vec3 centre;
-    size_t triangles_per_chunk; /* of a chunk */
-    facing_sums chunks[FACING_CHUNKS];
-} facing_work;
-
-static void facing_corners(const facing_work *w, size_t t, vec3 c[3], vec3 *normal) {
-    for (size_t k = 0; k < 3; k++)
-        c[k] = abuti_unit_position(&w->frame, w->mesh->positions[w->mesh->indices[3 * t + k]]);
-    *normal = v3_cross(v3_sub(c[1], c[0]), v3_sub(c[2], c[0]));
-}
-
-static void centre_task(void *data, size_t chunk, size_t begin, size_t end) {
-    facing_work *w = data;
-    facing_sums sums = {{0, 0, 0}, 0, 0};
-    for (size_t t = begin; t < end; t++) {
-        vec3 c[3], normal;
-        facing_corners(w, t, c, &normal);
-        double here = v3_length(normal);
-        sums.area += here;
-        sums.centre = v3_along(sums.centre, here / 3, v3_add(v3_add(c[0], c[1]), c[2]));
-    }
-    w->chunks[chunk] = sums;
-}
-
-static void volume_task(void *data, size_t chunk, size_t begin, size_t end) {
-    facing_work *w = data;
-    double volume = 0;
-    for (size_t t = begin; t < end; t++) {
-        vec3 c[3], normal;
-        facing_corners(w, t, c, &normal);
-        volume += v3_dot(v3_sub(c[0], w->centre), normal);
-    }
-    w->chunks[chunk].volume = volume;
-}
-
-/* With a boundary: -1 if the volume about the centre of the surface is negative by more than
- * rounding errors. A hole counts as if it were closed by a cone from there. Allocates no memory. */
+/* With a boundary: -1 if the volume about the centroid of the surface is negative by more than
+ * rounding errors. A hole counts as if it were closed by a cone from there. */
 static double facing_by_volume(const abut_mesh *mesh) {
-    const size_t count = mesh->triangle_count;
-    facing_work w = {.mesh = mesh,
-                     .frame = abuti_unit_frame_of(mesh),
-                     .triangles_per_chunk = count / FACING_CHUNKS + 1};
-    w.triangles_per_chunk = w.triangles_per_chunk < FACING_MIN ? FACING_MIN : w.triangles_per_chunk;
-    const size_t chunks = abuti_chunk_count(count, w.triangles_per_chunk);
-    facing_sums all = {{0, 0, 0}, 0, 0};
-    abuti_parallel_for(mesh->context, count, w.triangles_per_chunk, centre_task, &w);
-    for (size_t i = 0; i < chunks; i++) {
-        all.area += w.chunks[i].area;
-        all.centre = v3_add(all.centre, w.chunks[i].centre);
+    const abuti_unit_frame frame = abuti_unit_frame_of(mesh);
+    vec3 centre = v3(0, 0, 0), normals = v3(0, 0, 0); /* sums; the centre times the area */
+    double area = 0, volume = 0;
+    for (size_t t = 0; t < mesh->triangle_count; t++) {
+        vec3 c[3];
+        for (size_t k = 0; k < 3; k++)
+            c[k] = abuti_unit_position(&frame, mesh->positions[mesh->indices[3 * t + k]]);
+        const vec3 normal = v3_cross(v3_sub(c[1], c[0]), v3_sub(c[2], c[0]));
+        const double here = v3_length(normal);
+        area += here;
+        centre = v3_along(centre, here / 3, v3_add(v3_add(c[0], c[1]), c[2]));
+        normals = v3_add(normals, normal);
+        volume += v3_dot(c[0], normal);
     }
-    w.centre = all.area > 0 ? v3_scale(all.centre, 1 / all.area) : all.centre;
-    abuti_parallel_for(mesh->context, count, w.triangles_per_chunk, volume_task, &w);
-    for (size_t i = 0; i < chunks; i++)
-        all.volume += w.chunks[i].volume;
-    return all.volume < -0x1p-30 * all.area * sqrt(all.area) ? -1 : 1;
+    if (area > 0)
+        volume -= v3_dot(centre, normals) / area;
+    return volume < -0x1p-30 * area * sqrt(area) ? -1 : 1;
 }
 
 /* Without: -1 if normals classify most points outside as inside; 0 if they do not decide. Points

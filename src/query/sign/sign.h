@@ -60,10 +60,9 @@ static inline double sign_near(const abut_bvh *bvh) {
  * the BVH then. abuti_sign_boundary() has been called. */
 bool abuti_sign_open_inside(const abut_bvh *bvh, double fast, abut_vec3 point, double distance);
 
-/* Sets the sign of a distance that was computed for a point; completes results of batches. `ball`
- * is the state from one point to the next, or null: a ball that contains no surface, and whether it
- * is inside. abuti_sign_far() has been called. */
-void abuti_sign_set(const abut_bvh *bvh, vec3 point, nearest_ball *ball, abut_nearest *nearest);
+/* Sets the sign of a distance that was computed for a point; completes results of batches.
+ * abuti_sign_far() has been called. */
+void abuti_sign_set(const abut_bvh *bvh, vec3 point, abut_nearest *nearest);
 
 /* ---- device_sign.c: on a device; arguments have been validated, except for the device and points
  * in a buffer ---- */

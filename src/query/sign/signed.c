@@ -1,12 +1,4 @@
-/* Inside or outside, winding numbers and signed distances, for one point and for batches.
- *
- * In a batch the sign of a point usually follows from the previous one: a ball around a point with
- * its distance as radius contains no surface, so everything in it is on the same side, unless the
- * surface has a boundary. Distances are accurate to 4 ulp of the largest coordinate difference
- * (geom/closest_shared.h), which is at most the distance plus the extent of the mesh; the ball is
- * smaller by 16 times that, so next to the surface there is none. Of a million points around a
- * model of 97,000 triangles 97% need nothing else.
- */
+/* Inside or outside, winding numbers and signed distances, for one point and for batches. */
 #include "nearest/batch.h"
 #include "sign/sign.h"
 
@@ -47,40 +39,15 @@ bool abuti_sign_open_inside(const abut_bvh *bvh, double fast, abut_vec3 point, d
     return sure ? fast * facing >= 0.5 : abuti_sign_boundary_inside(bvh, point);
 }
 
-/* The radius of a ball around a point that certainly contains no surface; may be negative. */
-static double empty_ball_radius(const abut_bvh *bvh, double distance) {
-    vec3 extent = v3_sub(bvh->mesh->bounds.hi, bvh->mesh->bounds.lo);
-    return distance - 0x1p-46 * (distance + v3_max_abs(extent));
-}
-
-/* Whether two points are on one side, since the balls around them overlap, or one contains the
- * other. */
-static bool is_same_side(const nearest_ball *known, vec3 point, double ball) {
-    vec3 d = v3_sub(point, known->point);
-    return v3_max_abs(d) > 1e-150 && /* smaller squares may underflow */
-           v3_length(d) < ball + known->radius;
-}
-
-static bool is_inside_closed(const abut_bvh *bvh, vec3 point, double distance,
-                             nearest_ball *known) {
-    if (!known)
-        return winding_of(bvh, point) != 0;
-    double ball = empty_ball_radius(bvh, distance);
-    bool inside =
-        known->is && is_same_side(known, point, ball) ? known->holds : winding_of(bvh, point) != 0;
-    *known = (nearest_ball){true, inside, point, ball};
-    return inside;
-}
-
-void abuti_sign_set(const abut_bvh *bvh, vec3 point, nearest_ball *known, abut_nearest *nearest) {
+void abuti_sign_set(const abut_bvh *bvh, vec3 point, abut_nearest *nearest) {
     const struct bvh_sign *sign = bvh_sign_of(bvh);
     double distance = nearest->distance, side = 0;
     if (!(distance > 0 && distance < INFINITY))
         return;
     if (sign->method == ABUT_SIGN_NORMAL)
         side = abuti_sign_normals_side(sign, point, nearest) * sign->facing;
-    bool inside = side != 0      ? side < 0 /* not certain enough to be used for other points */
-                  : sign->closed ? is_inside_closed(bvh, point, distance, known)
+    bool inside = side != 0      ? side < 0
+                  : sign->closed ? winding_of(bvh, point) != 0
                                  : winding_of(bvh, point) * sign->facing >= 0.5;
     if (inside)
         nearest->distance = -distance;
@@ -119,7 +86,7 @@ abut_status abut_sign_nearest(const abut_bvh *bvh, abut_vec3 point, double radiu
         return status;
     abuti_bvh_earn_wide(bvh, 1);
     abuti_nearest_point(bvh, point, radius, NULL, nearest);
-    abuti_sign_set(bvh, point, NULL, nearest);
+    abuti_sign_set(bvh, point, nearest);
     return ABUT_OK;
 }
 

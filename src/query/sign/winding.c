@@ -19,19 +19,19 @@
  * the box once or twice, with an A of a few rho^2, but with many stacked layers it adds up, all
  * with one sign. So R^2 must also exceed half of A; and if the whole mesh has more area than a few
  * layers of its size, R must be larger by the fourth root of the ratio. All four children are
- * evaluated at once in floats. For leaves that are not far, the solid angles are added, in floats
- * if the point is at some distance, and near it in doubles with exact signs: the jump is at the
- * surface. Accuracy: not proved. Measured: at most 0.006 on eight models of 1,000 to 97,000
- * triangles, 0.001 on average, and 0.002 for piles of 2 to 1,000 sheets or boxes; tests/sign
- * requires 0.01, which is what the header states.
+ * evaluated at once in floats. For leaves that are not far, the solid angles are added in doubles
+ * with exact signs: the jump is at the surface. Accuracy: not proved. Measured: at most 0.006 on
+ * eight models of 1,000 to 97,000 triangles, 0.001 on average, and 0.002 for piles of 2 to 1,000
+ * sheets or boxes; tests/sign requires 0.01, which is what the header states.
  */
 #include "base/simd.h"
+#include "sign/expansion.h"
 #include "sign/sign.h"
 #include "sign/winding_shared.h"
 
 #include <math.h>
 
-enum { NODES_PER_TASK = 256, SUBTREES_MAX = 512 };
+enum { NODES_PER_TASK = 256 };
 
 /* The distance, in half diagonals, from which a child is far; the minimum of the squared distance
  * relative to its area; and the area, in squares of half the diagonal of the whole mesh, up to
@@ -39,84 +39,6 @@ enum { NODES_PER_TASK = 256, SUBTREES_MAX = 512 };
 #define FAR_DISTANCE_RATIO 2.0f
 #define FAR_AREA_FRACTION 0.5f
 #define LAYER_AREA_MAX 8.0
-
-/* ---- polynomials: coefficients in the order of bvh_far_node ---- */
-
-typedef struct far_field {
-    double n[3], m[6], k[10], area;
-} far_field;
-
-/* (a.e)(b.e) times c, added */
-static void add_square(double *m, vec3 a, vec3 b, double c) {
-    m[0] += c * a.x * b.x;
-    m[1] += c * a.y * b.y;
-    m[2] += c * a.z * b.z;
-    m[3] += c * (a.x * b.y + a.y * b.x);
-    m[4] += c * (a.y * b.z + a.z * b.y);
-    m[5] += c * (a.z * b.x + a.x * b.z);
-}
-
-/* (a.e) m(e) times c, added */
-static void add_cube(double *k, vec3 a, const double *m, double c) {
-    k[0] += c * a.x * m[0];
-    k[1] += c * a.y * m[1];
-    k[2] += c * a.z * m[2];
-    k[3] += c * (a.y * m[0] + a.x * m[3]);
-    k[4] += c * (a.z * m[1] + a.y * m[4]);
-    k[5] += c * (a.x * m[2] + a.z * m[5]);
-    k[6] += c * (a.x * m[1] + a.y * m[3]);
-    k[7] += c * (a.y * m[2] + a.z * m[4]);
-    k[8] += c * (a.z * m[0] + a.x * m[5]);
-    k[9] += c * (a.x * m[4] + a.y * m[5] + a.z * m[3]);
-}
-
-/* Removes the traces: the multiples of (x^2 + y^2 + z^2) in a polynomial, here by its Laplacian. */
-static void remove_traces(far_field *f) {
-    double third = (f->m[0] + f->m[1] + f->m[2]) / 3;
-    for (int i = 0; i < 3; i++)
-        f->m[i] -= third;
-    /* The Laplacian of a cubic is a linear form L; that of (x^2 + y^2 + z^2) L is 10 L. */
-    double *k = f->k;
-    vec3 linear = v3(6 * k[0] + 2 * k[6] + 2 * k[5], 6 * k[1] + 2 * k[7] + 2 * k[3],
-                     6 * k[2] + 2 * k[8] + 2 * k[4]);
-    const double sphere[6] = {1, 1, 1, 0, 0, 0};
-    add_cube(k, linear, sphere, -0.1);
-}
-
-/* The contribution of a triangle about a centre; corners are relative to it. */
-static void add_triangle(far_field *f, vec3 a, vec3 b, vec3 c) {
-    vec3 n = v3_scale(v3_cross(v3_sub(b, a), v3_sub(c, a)), 0.5); /* times its area */
-    vec3 sum = v3_add(v3_add(a, b), c);
-    f->area += v3_length(n);
-    f->n[0] += n.x;
-    f->n[1] += n.y;
-    f->n[2] += n.z;
-    add_square(f->m, sum, n, 1.0 / 3);
-    /* the mean of (s.e)^2 over a triangle: corners and their sum, over 12 */
-    double square[6] = {0};
-    add_square(square, a, a, 1.0 / 12);
-    add_square(square, b, b, 1.0 / 12);
-    add_square(square, c, c, 1.0 / 12);
-    add_square(square, sum, sum, 1.0 / 12);
-    add_cube(f->k, n, square, 1);
-}
-
-/* Adds a field about another centre, which is at `d` from ours. */
-static void add_translated(far_field *f, const far_field *from, vec3 d) {
-    vec3 n = v3(from->n[0], from->n[1], from->n[2]);
-    double square[6] = {0};
-    f->area += from->area;
-    for (int i = 0; i < 3; i++)
-        f->n[i] += from->n[i];
-    for (int i = 0; i < 6; i++)
-        f->m[i] += from->m[i];
-    for (int i = 0; i < 10; i++)
-        f->k[i] += from->k[i];
-    add_square(f->m, d, n, 1);
-    add_cube(f->k, d, from->m, 2);
-    add_square(square, d, d, 1);
-    add_cube(f->k, n, square, 1);
-}
 
 /* ---- fit ---- */
 
@@ -126,7 +48,7 @@ static vec3 slot_centre(const bvh_node *node, int slot) {
               0.5 * ((double)node->lo[2][slot] + node->hi[2][slot]));
 }
 
-static void store_field(bvh_far_node *to, int slot, const far_field *f) {
+static void store_field(bvh_far_node *to, int slot, const expansion *f) {
     for (int i = 0; i < 3; i++)
         to->n[i][slot] = (float)f->n[i];
     for (int i = 0; i < 6; i++)
@@ -136,8 +58,8 @@ static void store_field(bvh_far_node *to, int slot, const far_field *f) {
     to->near_sq[slot] = (float)f->area; /* until all are known */
 }
 
-static far_field load_field(const bvh_far_node *from, int slot) {
-    far_field f;
+static expansion load_field(const bvh_far_node *from, int slot) {
+    expansion f;
     for (int i = 0; i < 3; i++)
         f.n[i] = from->n[i][slot];
     for (int i = 0; i < 6; i++)
@@ -152,14 +74,13 @@ static void fit_leaf(const abut_bvh *bvh, const bvh_node *node, int slot, bvh_fa
     const abut_mesh *mesh = bvh->mesh;
     uint32_t leaf = node->child[slot] & ~BVH_LEAF;
     vec3 middle = slot_centre(node, slot);
-    far_field f;
-    memset(&f, 0, sizeof f);
+    expansion f = {.area = 0};
     for (uint32_t i = 0; i < bvh_leaf_fill(bvh, leaf); i++) {
         const uint32_t *index = mesh->indices + 3 * (size_t)bvh->order[leaf * BVH_WIDTH + i];
         vec3 corner[3];
         for (int k = 0; k < 3; k++)
             corner[k] = v3_sub(v3_scale(mesh->positions[index[k]], bvh->scale), middle);
-        add_triangle(&f, corner[0], corner[1], corner[2]);
+        add_triangle_moments(&f, corner[0], corner[1], corner[2]);
     }
     remove_traces(&f);
     store_field(to, slot, &f);
@@ -170,13 +91,12 @@ static void fit_inner(const abut_bvh *bvh, const bvh_node *node, int slot, bvh_f
     const bvh_node *child = &bvh->nodes[node->child[slot]];
     const bvh_far_node *from = &far[node->child[slot]];
     vec3 middle = slot_centre(node, slot);
-    far_field f;
-    memset(&f, 0, sizeof f);
+    expansion f = {.area = 0};
     for (int i = 0; i < BVH_WIDTH; i++) {
         if (child->child[i] == ABUT_NONE)
             continue;
-        far_field part = load_field(from, i);
-        add_translated(&f, &part, v3_sub(slot_centre(child, i), middle));
+        const expansion part = load_field(from, i);
+        add_moved_moments(&f, &part, v3_sub(slot_centre(child, i), middle));
     }
     remove_traces(&f);
     store_field(to, slot, &f);
@@ -185,7 +105,6 @@ static void fit_inner(const abut_bvh *bvh, const bvh_node *node, int slot, bvh_f
 typedef struct fit_data {
     const abut_bvh *bvh;
     bvh_far_node *far;
-    uint32_t *list; /* of nodes */
 } fit_data;
 
 static void leaves_task(void *data, size_t chunk, size_t begin, size_t end) {
@@ -198,48 +117,6 @@ static void leaves_task(void *data, size_t chunk, size_t begin, size_t end) {
             if (node->child[slot] != ABUT_NONE && node->child[slot] & BVH_LEAF)
                 fit_leaf(fit->bvh, node, slot, &fit->far[i]);
     }
-}
-
-static bool is_inner(uint32_t child) {
-    return !(child & BVH_LEAF); /* and it is not ABUT_NONE */
-}
-
-static void fit_node(const fit_data *fit, size_t i) {
-    const bvh_node *node = &fit->bvh->nodes[i];
-    for (int slot = 0; slot < BVH_WIDTH; slot++)
-        if (is_inner(node->child[slot]))
-            fit_inner(fit->bvh, node, slot, fit->far, &fit->far[i]);
-}
-
-/* Fits all nodes of a subtree, children first; the recursion is at most BVH_DEPTH deep. */
-static void fit_subtree(const fit_data *fit, uint32_t node) {
-    for (int slot = 0; slot < BVH_WIDTH; slot++)
-        if (is_inner(fit->bvh->nodes[node].child[slot]))
-            fit_subtree(fit, fit->bvh->nodes[node].child[slot]);
-    fit_node(fit, node);
-}
-
-static void subtrees_task(void *data, size_t chunk, size_t begin, size_t end) {
-    const fit_data *fit = data;
-    (void)chunk;
-    for (size_t i = begin; i < end; i++)
-        fit_subtree(fit, fit->list[i]);
-}
-
-/* Nodes are listed breadth-first from the root, until there are some hundred subtrees for the
- * threads; then the nodes above them are fitted, children first. */
-static void fit_inner_nodes(fit_data *fit) {
-    uint32_t done = 0, count = 1;
-    fit->list[0] = 0;
-    for (; done < count && count + BVH_WIDTH <= SUBTREES_MAX; done++)
-        for (int slot = 0; slot < BVH_WIDTH; slot++)
-            if (is_inner(fit->bvh->nodes[fit->list[done]].child[slot]))
-                fit->list[count++] = fit->bvh->nodes[fit->list[done]].child[slot];
-    fit->list += done;
-    abuti_parallel_for(fit->bvh->context, count - done, 1, subtrees_task, fit);
-    fit->list -= done;
-    while (done-- > 0)
-        fit_node(fit, fit->list[done]);
 }
 
 /* Converts areas to distances. */
@@ -264,10 +141,14 @@ static void set_far_distances(const abut_bvh *bvh, bvh_far_node *far) {
 }
 
 void abuti_sign_winding_fit(const abut_bvh *bvh, bvh_far_node *far) {
-    uint32_t list[SUBTREES_MAX];
-    fit_data fit = {bvh, far, list};
+    fit_data fit = {bvh, far};
     abuti_parallel_for(bvh->context, bvh->node_count, NODES_PER_TASK, leaves_task, &fit);
-    fit_inner_nodes(&fit);
+    for (size_t i = bvh->node_count; i-- > 0;) { /* children have higher indices than parents */
+        const bvh_node *node = &bvh->nodes[i];
+        for (int slot = 0; slot < BVH_WIDTH; slot++)
+            if (!(node->child[slot] & BVH_LEAF)) /* and it is not ABUT_NONE */
+                fit_inner(bvh, node, slot, far, &far[i]);
+    }
     set_far_distances(bvh, far);
 }
 
@@ -291,15 +172,9 @@ abut_status abuti_sign_far(const abut_bvh *bvh) {
 
 /* ---- queries ---- */
 
-/* Adds the triangles of a leaf, given as a child of its node; `at` is the point in the frame. */
-static void add_leaf(half_angles *sum, const abut_bvh *bvh, const bvh_node *node, uint32_t slot,
-                     bool apart, vec3 point, const float at[3]) {
-    uint32_t leaf = node->child[slot] & ~BVH_LEAF, fill = bvh_leaf_fill(bvh, leaf);
-    if (apart) {
-        add_distant_leaf(sum, node, (int)slot, &bvh->blocks[leaf], (int)fill, at);
-        return;
-    }
-    for (uint32_t i = 0; i < fill; i++)
+/* Adds the triangles of a leaf. */
+static void add_leaf(half_angles *sum, const abut_bvh *bvh, uint32_t leaf, vec3 point) {
+    for (uint32_t i = 0; i < bvh_leaf_fill(bvh, leaf); i++)
         half_angles_add_triangle(sum, bvh_triangle(bvh->mesh, bvh->order[leaf * BVH_WIDTH + i]),
                                  point);
     half_angles_scale(sum);
@@ -328,7 +203,7 @@ double abuti_sign_winding(const abut_bvh *bvh, const bvh_far_node *far, vec3 poi
             else if (!(child & BVH_LEAF))
                 stack[used++] = child;
             else
-                add_leaf(&near, bvh, node, slot, view.apart >> slot & 1, point, at);
+                add_leaf(&near, bvh, child & ~BVH_LEAF, point);
         }
     }
     return winding_value(angle, near.x, near.y, near.turns);

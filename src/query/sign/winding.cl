@@ -14,8 +14,7 @@ typedef struct point_angles {
 } point_angles;
 
 static inline point_angles sum_angles(vec3 point, __global const bvh_node *nodes,
-                                      __global const bvh_far_node *fields,
-                                      __global const bvh_block *blocks, uint triangle_count,
+                                      __global const bvh_far_node *fields, uint triangle_count,
                                       __global const uint *tree_order,
                                       __global const double *corners, mesh_frame frame) {
     uint stack[STACK], used = 0;
@@ -49,10 +48,6 @@ static inline point_angles sum_angles(vec3 point, __global const bvh_node *nodes
             uint slot = popcount((leaves & (0 - leaves)) - 1);
             uint leaf = BVH_AT(const uint, n->child, slot) & ~BVH_LEAF;
             uint fill = min(triangle_count - BVH_WIDTH * leaf, (uint)BVH_WIDTH);
-            if (view.apart >> slot & 1) {
-                add_distant_leaf(&sum.near, n, (int)slot, blocks + leaf, (int)fill, at);
-                continue;
-            }
             for (uint k = 0; k < fill; k++)
                 half_angles_add_triangle(&sum.near,
                                          load_triangle(corners, tree_order[leaf * BVH_WIDTH + k]),
@@ -66,11 +61,11 @@ static inline point_angles sum_angles(vec3 point, __global const bvh_node *nodes
 /* Writes the result of point `first + order[i]`: for QUEST_SIGN an abut_nearest, whose distance
  * becomes negative inside; otherwise a byte or a double, and the other array is not accessed. */
 __kernel void winding_answer(__global const bvh_node *nodes, __global const bvh_far_node *fields,
-                             __global const bvh_block *blocks, uint triangle_count,
-                             __global const uint *tree_order, __global const double *corners,
-                             __global const double *exact, __global const uint *order, uint count,
-                             mesh_frame frame, double facing, uint quest, uint first,
-                             __global uchar *bytes, __global double *doubles) {
+                             uint triangle_count, __global const uint *tree_order,
+                             __global const double *corners, __global const double *exact,
+                             __global const uint *order, uint count, mesh_frame frame,
+                             double facing, uint quest, uint first, __global uchar *bytes,
+                             __global double *doubles) {
     uint i = (uint)get_global_id(0);
     if (i >= count)
         return;
@@ -78,7 +73,7 @@ __kernel void winding_answer(__global const bvh_node *nodes, __global const bvh_
     double distance = quest == QUEST_SIGN ? doubles[8 * to] : 0.0;
     if (quest == QUEST_SIGN && !(distance > 0.0 && distance < INFINITY))
         return; /* no sign */
-    point_angles sum = sum_angles(load_point(exact + 3 * (size_t)order[i]), nodes, fields, blocks,
+    point_angles sum = sum_angles(load_point(exact + 3 * (size_t)order[i]), nodes, fields,
                                   triangle_count, tree_order, corners, frame);
     double winding = winding_value(sum.far, sum.near.x, sum.near.y, sum.near.turns);
     bool inside = winding * facing >= 0.5;

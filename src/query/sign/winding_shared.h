@@ -13,8 +13,6 @@
 #include "base/simd_cl.h"
 #endif
 
-/* The distance from its box, in half diagonals, at which a leaf can be evaluated in floats. */
-#define DISTANT_RATIO 0.125f
 /* Beyond this the square is no float; the winding number is 0 there in practice. */
 #define FLOAT_COORDINATE_MAX 0x1p60
 
@@ -29,84 +27,24 @@ static inline void half_angles_add_triangle(half_angles *sum, triangle3 t, vec3 
     half_angles_add(sum, x / most, y / most);
 }
 
-typedef struct vec3x4 {
-    f4 x, y, z;
-} vec3x4;
-
-static inline f4 dot4(vec3x4 a, vec3x4 b) {
-    return f4_add(f4_add(f4_mul(a.x, b.x), f4_mul(a.y, b.y)), f4_mul(a.z, b.z));
-}
-static inline vec3x4 cross4(vec3x4 a, vec3x4 b) {
-    vec3x4 r;
-    r.x = f4_sub(f4_mul(a.y, b.z), f4_mul(a.z, b.y));
-    r.y = f4_sub(f4_mul(a.z, b.x), f4_mul(a.x, b.z));
-    r.z = f4_sub(f4_mul(a.x, b.y), f4_mul(a.y, b.x));
-    return r;
-}
-
-/* The triangles of a leaf, `fill` of them, in floats from its block, for a leaf at a distance of at
- * least an eighth of its half diagonal: corners have errors of 2^-17 of its box, so half angles of
- * some 2^-13 at worst. */
-static inline void add_distant_leaf(half_angles *sum, const ABUTI_GLOBAL bvh_node *node, int slot,
-                                    const ABUTI_GLOBAL bvh_block *block, int fill,
-                                    const float *at) {
-    float lo[3], step[3], largest = 0;
-    for (int axis = 0; axis < 3; axis++) {
-        float first = BVH_AT(const float, node->lo[axis], slot) - at[axis];
-        float last = BVH_AT(const float, node->hi[axis], slot) - at[axis];
-        float below = first < 0 ? -first : first, above = last < 0 ? -last : last;
-        float most = below > above ? below : above;
-        lo[axis] = first;
-        step[axis] = (last - first) * (1.0f / BVH_STEPS);
-        largest = most > largest ? most : largest;
-    }
-    vec3x4 corner[3];
-    float unit = 1 / largest;
-    for (int k = 0; k < 3; k++) {
-        f4 on[3];
-        for (int axis = 0; axis < 3; axis++)
-            on[axis] = f4_add(f4_all(lo[axis] * unit),
-                              f4_mul(f4_load_u16(block->step[k][axis]), f4_all(step[axis] * unit)));
-        corner[k].x = on[0];
-        corner[k].y = on[1];
-        corner[k].z = on[2];
-    }
-    vec3x4 a = corner[0], b = corner[1], c = corner[2];
-    f4 la = f4_sqrt(dot4(a, a)), lb = f4_sqrt(dot4(b, b)), lc = f4_sqrt(dot4(c, c));
-    f4 below = f4_add(f4_add(f4_mul(f4_mul(la, lb), lc), f4_mul(dot4(a, b), lc)),
-                      f4_add(f4_mul(dot4(b, c), la), f4_mul(dot4(c, a), lb)));
-    float x[4], y[4];
-    f4_store(x, below);
-    f4_store(y, dot4(a, cross4(b, c)));
-    for (int i = 0; i < fill; i++)
-        half_angles_add(sum, x[i], y[i]);
-    half_angles_scale(sum);
-}
-
 /* ---- far children ---- */
 
 /* The four children of a node as evaluated for a point. */
 typedef struct child_fields {
     unsigned far;         /* whose fields are accurate */
-    unsigned apart;       /* whose boxes are at some distance */
     float sum[BVH_WIDTH]; /* of the fields, not yet over 4 pi */
 } child_fields;
 
 static inline void evaluate_children(const ABUTI_GLOBAL bvh_node *node,
                                      const ABUTI_GLOBAL bvh_far_node *field, const float *at,
                                      child_fields *view) {
-    f4 one_half = f4_all(0.5f), zero = f4_all(0), r[3], r_sq = zero, size_sq = zero, gap_sq = zero;
+    f4 one_half = f4_all(0.5f), zero = f4_all(0), r[3], r_sq = zero;
     for (int axis = 0; axis < 3; axis++) {
         f4 lo = f4_load(node->lo[axis]), hi = f4_load(node->hi[axis]), here = f4_all(at[axis]);
-        f4 extent = f4_mul(f4_sub(hi, lo), one_half);
-        f4 gap = f4_max(f4_max(f4_sub(lo, here), f4_sub(here, hi)), zero);
         r[axis] = f4_sub(f4_mul(f4_add(lo, hi), one_half), here);
         r_sq = f4_add(r_sq, f4_mul(r[axis], r[axis]));
-        size_sq = f4_add(size_sq, f4_mul(extent, extent));
-        gap_sq = f4_add(gap_sq, f4_mul(gap, gap));
     }
     view->far = m4_bits(f4_less(f4_load(field->near_sq), r_sq));
-    view->apart = m4_bits(f4_less(f4_mul(size_sq, f4_all(DISTANT_RATIO * DISTANT_RATIO)), gap_sq));
     if (!view->far)
         return;
     f4 inverse = f4_div(f4_all(1), f4_sqrt(r_sq));

@@ -107,8 +107,8 @@ abut_status abut_sweep_edge_edge(const abut_vec3 start[4], const abut_vec3 end[4
 
 /* ---- filtering many pairs ---- */
 
-/* Removes pairs for which one direction proves that they are free during the whole step. In float;
- * sweep_lanes_shared.h has the proof. */
+/* Removes pairs for which one direction proves that they are free during the whole step, or one
+ * direction for each half of it. In float; sweep_lanes_shared.h has the proof. */
 
 float abuti_sweep_filter_reach(const sweep_limits *limits) {
     double reach = limits->separation + limits->tolerance;
@@ -120,5 +120,6 @@ size_t abuti_sweep_filter(int kind, const vec3 *start, const vec3 *end, const ui
                           size_t count, const sweep_limits *limits, uint32_t *survivors) {
     sweep_filter_kernel *run = *ABUTI_BY_LANES(abuti_sweep_filter);
     sweep_batch batch = {kind, start, end, four, abuti_sweep_filter_reach(limits)};
-    return run(&batch, count, survivors);
+    count = run(&batch, NULL, count, false, survivors);
+    return run(&batch, survivors, count, true, survivors);
 }

@@ -19,7 +19,7 @@
 abut_status abuti_sweep_limits(const char *function, const abut_sweep_find_options *options,
                                double longest, sweep_limits *limits, bool *exact);
 
-/* Writes the indices, ascending, of those of `count` pairs that one direction does not prove free
+/* Writes the indices, ascending, of those of `count` pairs that a few directions do not prove free
  * during the whole step; returns their number. Pair i has the vertices four[4 i .. 4 i + 3],
  * indices into `start` and `end`. */
 size_t abuti_sweep_filter(int kind, const vec3 *start, const vec3 *end, const uint32_t *four,
@@ -36,10 +36,11 @@ typedef struct sweep_batch {
 /* Separation plus tolerance, rounded up. */
 float abuti_sweep_filter_reach(const sweep_limits *limits);
 
-/* Writes those of `count` pairs that are not proven free by the direction at the middle of the
- * step.
- */
-typedef size_t sweep_filter_kernel(const sweep_batch *batch, size_t count, uint32_t *survivors);
+/* Writes those of the pairs in `list` (null: 0 to count) that are not proven free by the direction
+ * at the middle of the step or, with `halves`, by one direction for each half of it. `survivors`
+ * may be `list`. */
+typedef size_t sweep_filter_kernel(const sweep_batch *batch, const uint32_t *list, size_t count,
+                                   bool halves, uint32_t *survivors);
 /* sweep_filter_lanes.c, by number of lanes. */
 extern sweep_filter_kernel *const abuti_sweep_filter_4, *const abuti_sweep_filter_8,
                                                             *const abuti_sweep_filter_16;

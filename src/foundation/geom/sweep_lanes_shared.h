@@ -1,6 +1,6 @@
 /* The sweep filter in float, for one pair or several at once, for C and OpenCL C: the certificate
- * of sweep_proof_shared.h for the direction of the closest points at the middle of the step. `wide`
- * and its operations are those of simd_lanes.h; in OpenCL C they are float and its operations.
+ * of sweep_proof_shared.h for the direction of the closest points at one time. `wide` and its
+ * operations are those of simd_lanes.h; in OpenCL C they are float and its operations.
  *
  * Guarantee: pairs that are removed stay further apart than separation plus tolerance. The proof is
  * that of sweep_proof_shared.h with u = 2^-24. Differences are computed in double and then rounded
@@ -90,17 +90,15 @@ static inline wide3 face_closest_vector(const wide_frame *f) {
     return sub_scaled3(sub_scaled3(v, best_s, b), best_t, c);
 }
 
-static inline wide3 middle3(wide3 a, wide3 b) {
-    const wide part = v_all(0.5f);
+static inline wide3 lerp3(wide3 a, wide3 b, wide part) {
     wide3 r = {v_add(a.x, v_mul(part, v_sub(b.x, a.x))), v_add(a.y, v_mul(part, v_sub(b.y, a.y))),
                v_add(a.z, v_mul(part, v_sub(b.z, a.z)))};
     return r;
 }
-/* The vector between the closest points at the middle of the step. */
-static inline wide3 direction(int kind, const wide_frame *ends) {
+static inline wide3 direction(int kind, const wide_frame *ends, float time) {
     wide_frame at;
     for (int k = 0; k < 3; k++)
-        at.q[k] = middle3(ends[0].q[k], ends[1].q[k]);
+        at.q[k] = lerp3(ends[0].q[k], ends[1].q[k], v_all(time));
     return kind == SWEEP_EDGE_EDGE ? edges_closest_vector(&at) : face_closest_vector(&at);
 }
 
@@ -113,8 +111,11 @@ static inline wide gap(int kind, const wide *x) {
     return v_sub(x[0], v_max(v_max(x[1], x[2]), v_all(0)));
 }
 
-/* Lanes in which n proves the features apart over the whole step. */
-static inline unsigned proven(int kind, const wide_frame *ends, wide extent, wide reach, wide3 n) {
+/* Lanes in which n proves the features apart: over the whole step, its first half or its second
+ * half. */
+enum { WHOLE, FIRST, SECOND };
+static inline unsigned proven(int kind, const wide_frame *ends, wide extent, wide reach, wide3 n,
+                              int part) {
     wide size = v_add(v_add(v_abs(n.x), v_abs(n.y)), v_abs(n.z));
     wide bound = v_add(v_mul(v_mul(v_all(8 * FLT_EPSILON), size), extent), v_all(FLT_MIN));
     bound = v_add(bound, v_mul(v_mul(v_sqrt(dot3(n, n)), v_all(1 + 8 * FLT_EPSILON)), reach));
@@ -123,6 +124,8 @@ static inline unsigned proven(int kind, const wide_frame *ends, wide extent, wid
         x[0][k] = dot3(n, ends[0].q[k]);
         x[1][k] = dot3(n, ends[1].q[k]);
     }
+    for (int k = 0; k < 3 && part != WHOLE; k++)
+        x[part == FIRST][k] = v_mul(v_all(0.5f), v_add(x[0][k], x[1][k]));
     return v_mask_bits(v_less(bound, v_min(gap(kind, x[0]), gap(kind, x[1]))));
 }
 

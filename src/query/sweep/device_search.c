@@ -99,14 +99,22 @@ static void queue_candidates(device_search *s, sweep_part part) {
                      ABUTI_LOCAL_MEMORY(4 * SWEEP_CANDIDATE_WORDS));
 }
 
-/* Removes candidates that are free by the separating direction at the middle of the step. */
+/* Removes candidates that are free by a separating direction: the direction of half the step for
+ * all, then one direction per half step for the others. */
 static void queue_filter(device_search *s) {
     motion_device *d = s->d;
-    ABUTI_KIT_GROUPS(&d->kit, MOTION_FILTER, d->wide_groups, SWEEP_NARROW_GROUP,
-                     MEMORY(MOTION_TRIED), ABUTI_VALUE(d->tried.room), MEMORY(MOTION_EDGES),
-                     MEMORY(MOTION_FACES), MEMORY(MOTION_START), MEMORY(MOTION_END),
-                     ABUTI_VALUE(s->reach), MEMORY(MOTION_OPEN), ABUTI_VALUE(d->open.room),
-                     MEMORY(MOTION_COUNTS), ABUTI_LOCAL_MEMORY(4 * SWEEP_NARROW_WORDS));
+    for (uint32_t halves = 0; halves < 2; halves++) {
+        const uint32_t from = halves ? SWEEP_COUNT_FILTERED : SWEEP_COUNT_EDGE_EDGE;
+        const uint32_t to = halves ? SWEEP_COUNT_OPEN : SWEEP_COUNT_FILTERED;
+        const uint32_t room = halves ? d->open.room : d->tried.room;
+        ABUTI_KIT_GROUPS(&d->kit, MOTION_FILTER, d->wide_groups, SWEEP_NARROW_GROUP,
+                         MEMORY(halves ? MOTION_OPEN_NEXT : MOTION_TRIED), ABUTI_VALUE(room),
+                         ABUTI_VALUE(from), ABUTI_VALUE(to), ABUTI_VALUE(halves),
+                         MEMORY(MOTION_EDGES), MEMORY(MOTION_FACES), MEMORY(MOTION_START),
+                         MEMORY(MOTION_END), ABUTI_VALUE(s->reach),
+                         MEMORY(halves ? MOTION_OPEN : MOTION_OPEN_NEXT), ABUTI_VALUE(d->open.room),
+                         MEMORY(MOTION_COUNTS), ABUTI_LOCAL_MEMORY(4 * SWEEP_NARROW_WORDS));
+    }
 }
 
 static void queue_round(device_search *s, uint32_t round, int32_t steps) {
@@ -189,8 +197,8 @@ static bool grow_lists(device_search *s, bool *smaller) {
     motion_device *d = s->d;
     const uint32_t *c = s->counts, hits = c[SWEEP_COUNT_HITS];
     uint64_t tried = (uint64_t)c[SWEEP_COUNT_EDGE_EDGE] + c[SWEEP_COUNT_VERTEX_FACE], open = 0;
-    for (int list = 0; list <= ROUNDS; list++) {
-        const uint32_t *of = c + SWEEP_COUNT_OPEN + 2 * list;
+    for (int list = 0; list <= ROUNDS + 1; list++) {
+        const uint32_t *of = c + SWEEP_COUNT_FILTERED + 2 * list;
         uint64_t here = (uint64_t)of[0] + of[1];
         open = here > open ? here : open;
     }

@@ -57,8 +57,10 @@ enum {
     SWEEP_COUNT_EDGE_EDGE,   /* candidates */
     SWEEP_COUNT_VERTEX_FACE, /* stored from the end of the same list */
     SWEEP_COUNT_HITS,
-    SWEEP_COUNT_LATEST, /* a float: later hits are discarded */
-    SWEEP_COUNT_OPEN,   /* two per round: pairs of edges, of vertices and faces */
+    SWEEP_COUNT_LATEST,   /* a float: later hits are discarded */
+    SWEEP_COUNT_FILTERED, /* two, as in the next line, after the first filter */
+    SWEEP_COUNT_OPEN =
+        SWEEP_COUNT_FILTERED + 2, /* two per round: pairs of edges, of vertices and faces */
     SWEEP_COUNTS = 32
 };
 enum { SWEEP_ROUNDS = (SWEEP_COUNTS - SWEEP_COUNT_OPEN) / 2 - 1 };

@@ -37,8 +37,8 @@ static inline float extent_of(wide3 q) {
     return v_max(fabs(q.x), v_max(fabs(q.y), fabs(q.z)));
 }
 
-/* Same as find_survivors() in sweep_filter_lanes.c, for the four vertices of one pair. */
-static bool survives(int kind, const vec3 *start, const vec3 *end, float reach) {
+/* Same as survivors_of() in sweep_filter_lanes.c, for the four vertices of one pair. */
+static bool survives(int kind, const vec3 *start, const vec3 *end, float reach, bool halves) {
     wide_frame ends[2];
     float extent = 0.0f;
     for (int k = 0; k < 2; k++) {
@@ -51,7 +51,14 @@ static bool survives(int kind, const vec3 *start, const vec3 *end, float reach) 
             extent = v_max(extent, extent_of(ends[k].q[i]));
     }
     bool is_free = extent < EXTENT_MAX && EXTENT_MIN < extent;
-    return !is_free || !proven(kind, ends, extent, reach, direction(kind, ends));
+    for (int k = 0; k <= halves && is_free; k++) {
+        float time = !halves ? 0.5f : k ? 0.75f : 0.25f;
+        is_free = proven(kind, ends, extent, reach, direction(kind, ends, time),
+                         !halves ? WHOLE
+                         : k     ? SECOND
+                                 : FIRST);
+    }
+    return !is_free;
 }
 
 #endif

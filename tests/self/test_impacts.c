@@ -255,6 +255,7 @@ TEST(test_room) {
         step.end = abut_array_host(end);
         assert_fails(ABUT_ERROR_BUFFER, "impacts, but the capacity of impacts is 0",
                      abut_self_find_all(s.views[k], &step, NULL, &none, &result));
+        assert_true(!strncmp(abut_last_error(), "abut_self_find_all: ", 20));
         assert_fails(ABUT_ERROR_BUFFER, "impacts, but the capacity of impacts is 1",
                      abut_self_find_all(s.views[k], &step, NULL, &some, &result));
         assert_int_equal(99, result.vertex_face);

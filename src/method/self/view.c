@@ -407,7 +407,7 @@ abut_status abut_self_find_all(abut_self *view, const abut_self_step *step,
     f.impacts.count = 0;
     status = run_step(&f, step, options, result);
     if (!status || status == ABUT_ERROR_BUFFER)
-        impacts->count = f.impacts.count;
+        return ABUTI_LIST_COUNT(__func__, "impacts", impacts, f.impacts.count);
     return status;
 }
 

@@ -7,6 +7,7 @@ command itself (`abut contacts SCENE --method`). References are exact: closed fo
 Times are processor time of all pairs less that of one, so that starting and building are not counted. SHARE of the
 samples is taken (1). For MODELs it prints the size of their holes.
 """
+import argparse
 import json
 import math
 import os
@@ -14,12 +15,16 @@ import pathlib
 import random
 import resource
 import subprocess
-import sys
 import tempfile
 
 from report import table
 
-tool, share = os.path.abspath(sys.argv[1]), float(sys.argv[2]) if len(sys.argv) > 2 else 1
+parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
+parser.add_argument("tool", type=os.path.abspath, help="the abut command")
+parser.add_argument("share", nargs="?", type=float, default=1, help="fraction of the samples (default: 1)")
+parser.add_argument("model", nargs="*", type=os.path.abspath, help="prints the size of the holes of these models")
+options = parser.parse_args()
+tool, share = options.tool, options.share
 scratch = tempfile.TemporaryDirectory(prefix="abut-choosing-")
 CELLS = 64  # of a field, along the longest side
 
@@ -212,10 +217,9 @@ def coarse():
     print_table("A corner of a cube through a sheet", ["edges, cells", "deepest that is missed, mean, cells", "worst"], rows)
 
 
-models = [os.path.abspath(path) for path in sys.argv[3:]]
 os.chdir(scratch.name)
-if models:
-    files(models)
+if options.model:
+    files(options.model)
 holes()
 thin()
 few()

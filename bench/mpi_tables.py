@@ -8,10 +8,10 @@ The first runs abut-mpi with 1 to 8 processes of one thread on this machine and 
 is processor time without waiting, so that processes may share cores; of several runs the least of each process. The
 second prints the tables and draws. Needs nothing but python3.
 """
+import argparse
 import csv
 import os
 import subprocess
-import sys
 import tempfile
 
 from report import plot
@@ -178,9 +178,17 @@ def show(path, pictures):
 
 
 if __name__ == "__main__":
-    if len(sys.argv) >= 4 and sys.argv[1] == "run":
-        run(sys.argv[2], sys.argv[3], int(sys.argv[4]) if len(sys.argv) > 4 else 3)
-    elif len(sys.argv) == 4 and sys.argv[1] == "show":
-        show(*sys.argv[2:])
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
+    commands = parser.add_subparsers(dest="command", required=True)
+    measure = commands.add_parser("run", help="measure")
+    measure.add_argument("build", help="build folder")
+    measure.add_argument("results", help="the .csv file to write")
+    measure.add_argument("repeats", nargs="?", type=int, default=3, help="runs of each case (default: 3)")
+    pages = commands.add_parser("show", help="print the tables and write the plot")
+    pages.add_argument("results", help="the .csv file to read")
+    pages.add_argument("pictures", help="the folder that receives the plot")
+    options = parser.parse_args()
+    if options.command == "run":
+        run(options.build, options.results, options.repeats)
     else:
-        sys.exit(__doc__)
+        show(options.results, options.pictures)

@@ -1,16 +1,17 @@
 #!/usr/bin/env python3
 """Generates docs/performance.md and its plots from the files of bench/results.
 
-    python3 bench/performance.py [SOURCE]
+    python3 bench/performance.py [SOURCE [FOLDER]]
 
-SOURCE is the root of the tree, by default that of this file. The latest measurement of each case is used. The test
+SOURCE is the root of the tree, by default that of this file. FOLDER receives the page and pictures, by default the
+folder docs of SOURCE. The latest measurement of each case is used. The test
 bench_performance fails if the page differs from the output of this script. Needs only python3.
 """
+import argparse
 import math
 import pathlib
 import re
 import statistics
-import sys
 from html import escape
 
 from report import Svg, load, read_lines
@@ -384,8 +385,15 @@ def page(results, pictures):
 
 
 def main():
-    root = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else pathlib.Path(__file__).resolve().parent.parent)
-    out = pathlib.Path(sys.argv[2]) if len(sys.argv) > 2 else root / "docs"  # elsewhere: for the test
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
+    parser.add_argument("source", nargs="?", type=pathlib.Path, default=pathlib.Path(__file__).resolve().parent.parent,
+                        help="root of the tree (default: that of this file)")
+    parser.add_argument("folder", nargs="?", type=pathlib.Path,
+                        help="folder of the page, with a folder of pictures (default: docs of the source)")
+    options = parser.parse_args()
+    root, out = options.source, options.folder or options.source / "docs"
+    if not (root / "bench" / "results").is_dir():
+        parser.error(f"{root} has no folder bench/results")
     (out / "pictures").mkdir(parents=True, exist_ok=True)
     results = Results(root / "bench")
     (out / "performance.md").write_text(page(results, out / "pictures"), encoding="utf-8")

@@ -135,6 +135,7 @@ static void run_scheme(tool_run *tool, replay *r, uint64_t number, int which,
     if (counts && which == r->shown)
         memcpy(r->sets[r->done_counted], result->sets, sizeof result->sets);
     t->hits += result->hit;
+    t->counted_hits += counts && result->hit;
     t->fallbacks += result->reason != ABUT_SELF_NOT_NEEDED;
     replay_print_step(tool, r, frame_of(r, number), counts, which, result, stages);
 }

@@ -42,6 +42,7 @@ typedef struct replay_tally {
     uint64_t lines; /* number of steps with the view-line, for `regions` */
     /* over all steps */
     uint64_t hits, fallbacks, differ;
+    uint64_t counted_hits; /* of the steps that count */
 } replay_tally;
 
 typedef struct replay {

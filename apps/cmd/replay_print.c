@@ -115,9 +115,23 @@ static void print_regions(tool_output *out, const replay *r) {
     out_end(out);
 }
 
+/* Prints the number of steps with an impact. If several schemes ran, adds whether they agree. */
+static void print_hits(tool_output *out, const replay *r) {
+    const replay_tally *t = &r->tallies[r->leader];
+    int schemes = 0;
+    for (int k = 0; k < SCHEMES; k++)
+        schemes += r->wanted[k];
+    char means[96] = "";
+    if (r->counted < r->step_count)
+        snprintf(means, sizeof means, "; the means include %llu steps, %llu with an impact",
+                 (unsigned long long)r->counted, (unsigned long long)t->counted_hits);
+    print_line(out, "%llu of %llu steps with an impact%s%s", (unsigned long long)t->hits,
+               (unsigned long long)r->step_count, means,
+               schemes > 1 && !r->differed ? "; all schemes have the same results" : "");
+}
+
 static void print_summary_facts(tool_output *out, const replay *r) {
     abut_self_info info = get_self_info(r->tallies[r->leader].view);
-    const replay_tally *t = &r->tallies[r->leader];
     tool_text words = {0};
     text_grouped(&words, info.triangle_count);
     print_line_of(out, r->path, "%s triangles, %u vertices, %u holes, %u ghosts", text_of(&words),
@@ -126,9 +140,7 @@ static void print_summary_facts(tool_output *out, const replay *r) {
     print_sets_facts(out, r);
     print_changes(out, r);
     print_regions(out, r);
-    print_line(out, "%llu of %llu steps with an impact%s", (unsigned long long)t->hits,
-               (unsigned long long)r->step_count,
-               r->differed ? "" : "; all schemes have the same results");
+    print_hits(out, r);
     for (int k = 0; k < SCHEMES; k++)
         if (r->wanted[k] && (r->tallies[k].differ || r->tallies[k].fallbacks))
             print_line(out, "%s: %llu results differ, %llu steps fell back to a complete search",

@@ -68,7 +68,8 @@ static const tool_option options[] = {
            "drop, bowl: number of bodies (default: 100); plane: 1; stack: cubes (10); wall: rows "
            "(5); plates: 4; dominoes: 12; stairs: 250; snow: 500; bounce: 40; clash: parts (2000)"),
     OPTION("seconds", "S", POSITIVE,
-           "drop, plane, bowl: simulated time (default: until all bodies are at rest); others: 10"),
+           "drop, plane, bowl: simulated time (default: 5 s after all bodies are released); "
+           "others: 10"),
     OPTION("seed", "S", COUNT,
            "drop, plane, bowl, stack, plates, stairs, snow, bounce, clash: seed of the random "
            "numbers (default: 1)"),

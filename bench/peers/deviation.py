@@ -11,6 +11,7 @@ and of compute_distance(). MeshLab's Hausdorff filter makes its samples itself, 
 are measured where they can be imported. The best of three runs counts, in milliseconds and in those
 of the processors, which are more reliable on a busy machine.
 """
+import argparse
 import json
 import os
 import subprocess
@@ -70,10 +71,12 @@ def meshlab_hausdorff(scan, model):
 
 
 def main():
-    if len(sys.argv) not in (2, 3):
-        sys.exit(__doc__)
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
+    parser.add_argument("tool", type=os.path.abspath, help="abut-bench")
+    parser.add_argument("results", nargs="?", help="a file that receives the results as JSON")
+    options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        found = ours(os.path.abspath(sys.argv[1]), folder)
+        found = ours(options.tool, folder)
         scan, model = (os.path.join(folder, f"scan-{i}.ply") for i in range(2))
         for name, call in (("Open3D", open3d_distances), ("MeshLab", meshlab_hausdorff)):
             try:
@@ -84,8 +87,8 @@ def main():
         for kind in ("ms", "cpu_ms"):
             entry["times_" + kind] = entry[kind] / found["map/deviation"][kind]
         print(name, " ".join(f"{key} {value:.6g}" for key, value in entry.items()))
-    if len(sys.argv) == 3:
-        with open(sys.argv[2], "w", encoding="utf-8") as file:
+    if options.results:
+        with open(options.results, "w", encoding="utf-8") as file:
             file.write(json.dumps(found, indent=1) + "\n")
 
 

@@ -7,6 +7,10 @@ code=0
 demand "all schemes agree" "$(grep -c 'all schemes have the same results' out)" = 1
 demand "the exit code is that of hits" "$code" != 1
 demand "there is a row for each scheme" "$(grep -c 'view-point\|view-line\|all pairs' out)" -ge 5
+demand "the first step is not in the means" "$(grep -c 'of 12 steps .*; the means include 11 steps, ' out)" = 1
+"$tool" replay sheet.abutm --scheme sweep --every 4 --threads 1 >out 2>err || true
+demand "of pairs of steps the second is in the means" "$(grep -c 'of 6 steps .*; the means include 3 steps, ' out)" = 1
+demand "one scheme has no other to agree with" "$(grep -c 'schemes' out)" = 0
 "$tool" replay sheet.abutm --scheme point --from 3 --to 5 --json --threads 1 >lines 2>err || true
 demand "a line for each step" "$(wc -l <lines | tr -d ' ')" = 3
 demand "of the frames that were asked for" "$(grep -c '"frame": *[345]' lines)" = 3

@@ -7,6 +7,7 @@
 
 Of several lines for one condition, rival and place the last counts. Needs nothing but python3.
 """
+import argparse
 import pathlib
 import sys
 
@@ -133,9 +134,10 @@ def print_inside(lines, place, names):
 
 
 def main():
-    if len(sys.argv) < 2:
-        sys.exit(__doc__)
-    lines = {(line["condition"], line["rival"], line["place"]): line for line in read_lines(sys.argv[1:])}
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
+    parser.add_argument("file", nargs="+", help="lines of JSON that ABUT_BENCH_RIVALS named")
+    options = parser.parse_args()
+    lines = {(line["condition"], line["rival"], line["place"]): line for line in read_lines(options.file)}
     names = [name for name in ORDER if any(key[1] == name for key in lines)]
     print("### The paper: GTX 1080, ms\n")
     print_paper(["radial", "band", "hash", "tree"])

@@ -8,6 +8,7 @@
 Puts the table between the two marks of the page, and draws the plots as SVG. Ours are the better
 figures of both runs. Needs nothing but python3.
 """
+import argparse
 import os
 import pathlib
 import sys
@@ -47,10 +48,12 @@ def curves(points):
 
 
 def main():
-    if len(sys.argv) != 5:
-        sys.exit(__doc__)
-    found = read(sys.argv[1:3])
-    page, pictures = sys.argv[3:]
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
+    parser.add_argument("results", nargs=2, help="outputs of peer-fcl and peer-bullet, --part crowd")
+    parser.add_argument("page", help="the page that receives the table")
+    parser.add_argument("pictures", help="the folder that receives the plots")
+    options = parser.parse_args()
+    found, page, pictures = read(options.results), options.page, options.pictures
     put_between(page, "table", make_table(found))
     plot(os.path.join(pictures, "layers-bodies.svg"), "Which of many spheres and steps overlap",
          "ms a frame, one core", (0.01, 1000),

@@ -8,6 +8,7 @@ Sud, Govindaraju, Gayle and Manocha 2006.
 
 The second file may be missing. Needs nothing but python3.
 """
+import argparse
 import json
 import os
 import pathlib
@@ -24,17 +25,19 @@ CURVES = [  # key and words, with the colours on the CPU and on a device
 
 
 def main():
-    if len(sys.argv) < 3:
-        sys.exit(__doc__)
-    runs = [json.loads(pathlib.Path(path).read_text(encoding="utf-8"))["each_frame"] for path in sys.argv[1:-1]]
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
+    parser.add_argument("results", nargs="+", help="outputs of abut demo letters --compare --json: CPU, device")
+    parser.add_argument("pictures", help="the folder that receives the plots")
+    options = parser.parse_args()
+    runs = [json.loads(pathlib.Path(path).read_text(encoding="utf-8"))["each_frame"] for path in options.results]
     curves = [(f"{words}, {place}", colours[i], [(frame, row[key]) for frame, row in enumerate(rows)])
               for i, (rows, place) in enumerate(zip(runs, ("CPU", "device"))) for key, words, colours in CURVES]
     reach = [row["relative_reach"] for row in runs[0]]
     ticks = list(range(0, 101, 20))
-    plot(os.path.join(sys.argv[-1], "map-reach.svg"), "How far samples are apart, as letters deform",
+    plot(os.path.join(options.pictures, "map-reach.svg"), "How far samples are apart, as letters deform",
          "reach over that at rest", (0.9, 1.6), [("maps of 512 x 512", "#2f6fae", list(enumerate(reach)))],
          "frame", (0, 100), ticks, [0.9, 1, 1.1, 1.2, 1.3, 1.4, 1.5, 1.6])
-    plot(os.path.join(sys.argv[-1], "map-frames.svg"), "Two letters, distances both ways", "ms a frame", (0.1, 1000),
+    plot(os.path.join(options.pictures, "map-frames.svg"), "Two letters, distances both ways", "ms a frame", (0.1, 1000),
          curves, "frame", (0, 100), ticks)
     for name, _, points in curves:
         print(f"{name}: {len(points)} frames, median {median([ms for _, ms in points]):.3f} ms")

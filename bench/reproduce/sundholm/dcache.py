@@ -9,6 +9,7 @@ fastest, the number of sampling points, and a point and its normal for each. Sam
 NUMBER selects a field of the file, from 0. `abut.Field.from_array(numpy.load(FILE), origin, cell)` of the Python package
 makes a field of the result; the format does not contain origin and cell size. Needs nothing but python3.
 """
+import argparse
 import array
 import math
 import re
@@ -64,13 +65,17 @@ def write_dcache(path, count, values):
 
 
 def main():
-    if len(sys.argv) not in (3, 4):
-        sys.exit(__doc__)
-    source, target = sys.argv[1:3]
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
+    parser.add_argument("source", metavar="IN", help="a .npy or .dcache file")
+    parser.add_argument("target", metavar="OUT", help="a file of the other format")
+    parser.add_argument("number", metavar="NUMBER", nargs="?", type=int, default=0,
+                        help="the field of a .dcache file, from 0 (default: 0)")
+    options = parser.parse_args()
+    source, target = options.source, options.target
     if source.endswith(".npy"):
         write_dcache(target, *read_npy(source))
     else:
-        write_npy(target, *read_dcache(source, int(sys.argv[3]) if len(sys.argv) == 4 else 0))
+        write_npy(target, *read_dcache(source, options.number))
 
 
 if __name__ == "__main__":

@@ -8,10 +8,9 @@
  * Most of the remaining pairs are neighbours. Those around a clean vertex (vertex_fans.c) are
  * excluded by their indices, four against four. Many others, as in regular grids and fans, are
  * excluded by a line in their projections on a coordinate plane (is_certainly_separate). The rest
- * needs orientations
- * (geom/neighbour_shared.h), some of them in exact arithmetic: 0.1 to 2 us per pair, compared with
- * 0.01 to 0.1 for the others. The limit counts work: EXACT_WORK for such a pair, 1 for each of the
- * others.
+ * needs orientations (geom/neighbour_shared.h), some of them in exact arithmetic: 0.1 to 2 us per
+ * pair, compared with 0.01 to 0.1 for the others. The limit counts work: EXACT_WORK for such a
+ * pair, 1 for each of the others.
  *
  * The work is a pool of pairs of nodes. Tasks remove some pairs each and run on all threads for a
  * bounded number of steps; unfinished pairs return to the pool. So the time between two progress

@@ -1,6 +1,6 @@
 /* The reader of scenes (docs/scene.md).
  *
- * JSON is parsed into a flat list of values (mesh/json.h). Each object is read by a table of its
+ * JSON is parsed into a flat list of values (io/json.h). Each object is read by a table of its
  * allowed members, so that unknown names, wrong kinds and duplicate members are rejected in one
  * place, with the location in the file. Work is bounded by the size of the file, the size of its
  * meshes, and the limits of the header: shapes have at most ABUT_SCENE_SEGMENTS segments, and

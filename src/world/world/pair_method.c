@@ -1,12 +1,11 @@
 /* The method of a pair: a row of the table of methods, chosen by the data of both items.
  *
- *   pair                             methods, the first that applies
- *   a character and anything         radial
- *   two primitives                   exact
- *   a primitive and a body           field, if the world or the body prefers it; exact; field
- *   two bodies                       layers, if both have them; field, if the world or a body
- *                                    prefers it, or instead of a map; map, if one is a sheet;
- * exact; field
+ * For each kind of pair, the first method that applies:
+ * - a character and anything: radial
+ * - two primitives: exact
+ * - a primitive and a body: field, if the world or the body prefers it; exact; field
+ * - two bodies: layers, if both have them; field, if the world or a body prefers it, or instead of
+ *   a map; map, if one is a sheet; exact; field
  *
  * A world that uses a single method restricts these.
  */

@@ -58,6 +58,11 @@ static abut_status sort_boxes(abut_layers *layers, const box3 *boxes, int *axis,
     return ABUT_OK;
 }
 
+static bool boxes_overlap(const box3 *a, const box3 *b) {
+    return a->lo.x <= b->hi.x && b->lo.x <= a->hi.x && a->lo.y <= b->hi.y && b->lo.y <= a->hi.y &&
+           a->lo.z <= b->hi.z && b->lo.z <= a->hi.z;
+}
+
 /* Lists both orders of each pair, unsorted. */
 static abut_status list_pairs(abut_layers *layers, const box3 *boxes, abuti_vector *pairs) {
     const sort_key *sorted;
@@ -71,7 +76,7 @@ static abut_status list_pairs(abut_layers *layers, const box3 *boxes, abuti_vect
             const uint32_t b = sorted[j].value;
             if (v3_get(boxes[b].lo, axis) > v3_get(boxes[a].hi, axis))
                 break;
-            if (!box_overlaps(boxes[a], boxes[b]) ||
+            if (!boxes_overlap(&boxes[a], &boxes[b]) ||
                 !layers_may_collide(&layers_solids(layers)[a], &layers_solids(layers)[b]))
                 continue;
             status =

@@ -336,7 +336,7 @@ static void launch_kernels(abut_layers *layers, uint32_t views, uint32_t tiles, 
     ABUTI_KIT_GROUPS(&d->kit, PROJECT, (size_t)views * solids, LAYERS_PROJECT_ITEMS, MEMORY(VIEWS),
                      MEMORY(BODIES), MEMORY(MOTIONS), ABUTI_VALUE(solids), MEMORY(PROJECTIONS),
                      MEMORY(TILES), MEMORY(NODES), ABUTI_VALUE(room[LAYERS_COUNT_NODES]),
-                     MEMORY(COUNTS), ABUTI_VALUE(wanted));
+                     MEMORY(COUNTS));
     ABUTI_KIT_GROUPS(&d->kit, WINDOWS, tiles, LAYERS_ITEMS, MEMORY(VIEWS), ABUTI_VALUE(views),
                      MEMORY(BODIES), ABUTI_VALUE(solids), MEMORY(PROJECTIONS), MEMORY(TILES),
                      MEMORY(NODES), ABUTI_VALUE(wanted),

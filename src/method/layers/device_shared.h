@@ -37,8 +37,9 @@ typedef struct layers_body {
 /* A solid in a view. */
 typedef struct layers_projection {
     raster_frame frame;
-    box3 box;
+    layers_ball ball;
     raster_rect rect;
+    word32 depth[2];
     word32 column, row, columns, rows; /* range of tiles */
     word32 windows;                    /* index of its first window */
     word32 drawn;
@@ -56,7 +57,7 @@ typedef struct layers_node {
     word32 x0y0, x1y1; /* the window, 16 bits each; empty if x0 > x1 */
 } layers_node;
 
-#define LAYERS_NEAR_BYTES 72 /* size of a solid in local memory, see layers_windows */
+#define LAYERS_NEAR_BYTES 64 /* size of a solid in local memory, see layers_windows */
 
 /* A large shape and its view. */
 typedef struct layers_large {

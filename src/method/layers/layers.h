@@ -162,6 +162,8 @@ typedef struct layers_pass {
 /* The position of a solid in the view. */
 typedef struct layers_at {
     raster_rect rect;
+    uint32_t depth[2];
+    layers_ball ball;
     uint32_t column, row, columns, rows; /* range of tiles */
     size_t windows;                      /* index of its first window */
     bool drawn;

@@ -31,8 +31,7 @@ __kernel void layers_project(__global const layers_listed_view *view_list,
                              __global const layers_body *bodies,
                              __global const raster_motion *motions, uint solids,
                              __global layers_projection *spots, __global uint *tiles,
-                             __global layers_node *nodes, uint room, __global uint *counts,
-                             uint wanted) {
+                             __global layers_node *nodes, uint room, __global uint *counts) {
     const uint at = (uint)get_group_id(0), item = (uint)get_local_id(0);
     const uint view = at / solids, solid = at % solids;
     const layers_view v = view_list[view].view;
@@ -41,13 +40,14 @@ __kernel void layers_project(__global const layers_listed_view *view_list,
     rect.x0 = rect.y0 = 0;
     rect.x1 = rect.y1 = -1;
     uint depths[2] = {0, 0};
-    double extent[2][2] = {{0.0, 0.0}, {0.0, 0.0}};
     if (bodies[solid].used) {
         const raster_motion motion = motions[solid];
         rect = raster_bounds(&v.camera, &motion, bodies[solid].box, bodies[solid].centre,
-                             bodies[solid].radius, depths, extent);
-        if (item == 0)
+                             bodies[solid].radius, depths);
+        if (item == 0) {
             spot->frame = raster_frame_of(&v.camera, &motion, bodies[solid].origin);
+            spot->ball = layers_ball_of(&v, &motion, bodies[solid].centre, bodies[solid].radius);
+        }
     }
     const int empty = raster_rect_empty(rect);
     const uint column = empty ? 0 : (uint)rect.x0 / v.tile,
@@ -56,7 +56,8 @@ __kernel void layers_project(__global const layers_listed_view *view_list,
     const uint rows = empty ? 0 : (uint)rect.y1 / v.tile - row + 1;
     if (item == 0) {
         spot->rect = rect;
-        spot->box = layers_box_in_view(extent, depths, (wanted & LAYERS_EDGES) != 0);
+        spot->depth[0] = depths[0];
+        spot->depth[1] = depths[1];
         spot->column = column;
         spot->row = row;
         spot->columns = columns;
@@ -80,28 +81,34 @@ __kernel void layers_project(__global const layers_listed_view *view_list,
 
 /* A solid in a tile. */
 typedef struct near_solid {
-    box3 box;
+    layers_ball ball;
     raster_rect rect; /* within the tile */
+    uint depth[2];
     uint group, mask;
 } near_solid;
 
 static near_solid load_near_solid(__global const layers_projection *spot,
                                   __global const layers_body *body, raster_rect tile) {
     near_solid n;
+    n.ball = spot->ball;
     n.rect = raster_rect_clip(spot->rect, tile);
-    n.box = spot->box;
+    n.depth[0] = spot->depth[0];
+    n.depth[1] = spot->depth[1];
     n.group = body->group;
     n.mask = body->mask;
     return n;
 }
 
 /* Extends a window by the pixels where a solid may overlap another one. */
-static void grow_window(raster_rect *window, const near_solid *own,
+static void grow_window(const layers_view *v, raster_rect *window, const near_solid *own,
                         __local const near_solid *other) {
-    if (!(own->group & other->mask) || !(other->group & own->mask) ||
-        !box_overlaps(own->box, other->box))
+    const uint near = max(own->depth[0], other->depth[0]),
+               far = min(own->depth[1], other->depth[1]);
+    if (near > far || !(own->group & other->mask) || !(other->group & own->mask))
         return;
-    const raster_rect both = raster_rect_clip(own->rect, other->rect);
+    const layers_ball ball = other->ball;
+    const raster_rect both = layers_common_pixels(v, &own->ball, &ball, near, far,
+                                                  raster_rect_clip(own->rect, other->rect));
     if (!raster_rect_empty(both))
         layers_extend_window(window, both);
 }
@@ -157,7 +164,7 @@ __kernel void layers_windows(__global const layers_listed_view *view_list, uint 
             const int same = first == next;
             for (uint k = 0; k < count && mine != LAYERS_NOTHING; k++)
                 if (!(same && k == item))
-                    grow_window(&window, &own, &others[k]);
+                    grow_window(&v, &window, &own, &others[k]);
         }
         if (mine != LAYERS_NOTHING) {
             const int none = window.x0 > window.x1;

@@ -83,10 +83,12 @@ static inline void layers_add_overlap(layers_sum *s, word32 x, word32 y, word32 
 /* A view and its division into tiles. */
 typedef struct layers_view {
     raster_camera camera;
-    double length_unit; /* of lengths in sums */
-    double volume_unit; /* of volumes in sums, per area of a pixel */
-    word32 tolerance;   /* in units of length */
-    word32 tile;        /* pixels a side */
+    double length_unit;  /* of lengths in sums */
+    double volume_unit;  /* of volumes in sums, per area of a pixel */
+    double depth_pixels; /* pixels per step of depth, for parallel rays */
+    double slack;        /* in pixels: how far rasterised pixels may be outside the solid */
+    word32 tolerance;    /* in units of length */
+    word32 tile;         /* pixels a side */
     word32 columns, rows;
 } layers_view;
 
@@ -107,16 +109,91 @@ static inline void layers_measure(ABUTI_GLOBAL const layers_view *v, word32 x, w
     *volume = raster_depth((b * b * b - a * a * a) / 3.0 / v->volume_unit);
 }
 
-/* ---- solids that can overlap ---- */
+/* ---- pixels where two solids can overlap ----
+ *
+ * These are within the rectangles and depth ranges of both, and within their bounding balls. The
+ * intersection of two balls is contained in the ball around the circle in which they intersect, or
+ * in the smaller of them. A point of a ball with given offsets from the centre along two axes has a
+ * bounded offset along the third. So for two balls that barely touch only a few rays remain. */
 
-/* The box of a solid in the view: parts of pixels, so that many solids in few pixels have few
- * candidates, and depths in units of a similar size. Pixels of edges may be 2 outside the solid. */
-static inline box3 layers_box_in_view(double extent[2][2], const word32 depth[2], int edges) {
-    const double depth_unit = 0x1p-22, slack = edges ? 2.0 : 0.0;
-    box3 box;
-    box.lo = v3(extent[0][0] - slack, extent[1][0] - slack, depth_unit * (double)depth[0]);
-    box.hi = v3(extent[0][1] + slack, extent[1][1] + slack, depth_unit * (double)depth[1]);
-    return box;
+/* A ball in an image with parallel rays, in pixels, also along the rays. radius < 0: the image has
+ * no parallel rays. */
+typedef struct layers_ball {
+    double x, y, z, radius;
+} layers_ball;
+
+static inline layers_ball layers_ball_of(const layers_view *v, const raster_motion *motion,
+                                         vec3 centre, double radius) {
+    const raster_camera *c = &v->camera;
+    vec3 at = v3_sub(raster_move(motion, centre), c->origin);
+    layers_ball ball;
+    ball.x = v3_dot(c->axes.row[0], at) * c->scale + c->lens.middle_x;
+    ball.y = v3_dot(c->axes.row[1], at) * c->scale + c->lens.middle_y;
+    ball.z = (v3_dot(c->axes.row[2], at) + c->begin) * c->scale;
+    ball.radius = radius * c->scale + v->slack;
+    ball.radius += 1e-12 * (fabs(ball.x) + fabs(ball.y) + fabs(ball.z) + ball.radius);
+    if (c->lens.near > 0.0)
+        ball.radius = -1.0;
+    return ball;
+}
+
+/* Fixes the order of two balls, so that the bits do not depend on the order of arguments. */
+static inline int layers_comes_first(const layers_ball *a, const layers_ball *b) {
+    return a->radius != b->radius ? a->radius < b->radius
+           : a->x != b->x         ? a->x < b->x
+           : a->y != b->y         ? a->y < b->y
+                                  : a->z < b->z;
+}
+
+/* The centre of a ball around the intersection of two balls, and its squared radius as the result.
+ * Negative: the intersection is empty. */
+static inline double layers_intersect_balls(const layers_ball *one, const layers_ball *other,
+                                            vec3 *middle) {
+    const int swap = layers_comes_first(other, one);
+    const layers_ball a = swap ? *other : *one, b = swap ? *one : *other; /* a is not larger */
+    double dx = b.x - a.x, dy = b.y - a.y, dz = b.z - a.z, sum = a.radius + b.radius;
+    double apart = dx * dx + dy * dy + dz * dz, square = a.radius * a.radius;
+    /* The circle is at this fraction of the way from a to b. If it is behind the centre of a, a
+     * itself is the result. */
+    double part = 0.5 * (apart + square - b.radius * b.radius) / apart;
+    *middle = v3(a.x, a.y, a.z);
+    if (apart > sum * sum)
+        return -1.0;
+    if (!(part > 0.0)) /* also for equal centres */
+        return square;
+    *middle = v3_along(*middle, part, v3(dx, dy, dz));
+    return real_max(square - part * part * apart, 0.0) + 1e-12 * sum * sum;
+}
+
+static inline double layers_beside(double x, double lo, double hi) {
+    return x < lo ? lo - x : x > hi ? x - hi : 0.0;
+}
+
+/* The pixels of a rectangle whose centres are where two solids may overlap between two depths. */
+static inline raster_rect layers_common_pixels(const layers_view *v, const layers_ball *a,
+                                               const layers_ball *b, word32 near, word32 far,
+                                               raster_rect r) {
+    if (a->radius < 0.0 || raster_rect_empty(r))
+        return r;
+    vec3 m;
+    double square = layers_intersect_balls(a, b, &m);
+    if (!(square + fabs(m.x) + fabs(m.y) + fabs(m.z) < 1e30)) /* too far out for the arithmetic */
+        return r;
+    double x = layers_beside(m.x, (double)r.x0, (double)r.x1 + 1.0);
+    double y = layers_beside(m.y, (double)r.y0, (double)r.y1 + 1.0);
+    double z = layers_beside(m.z, (double)near * v->depth_pixels, (double)far * v->depth_pixels);
+    double left = square - z * z;
+    if (left < x * x + y * y) {
+        r.x1 = r.x0 - 1;
+        return r;
+    }
+    const double wide_x = real_sqrt(left - y * y), wide_y = real_sqrt(left - x * x);
+    raster_rect in;
+    in.x0 = raster_pixel(m.x - wide_x + 0.5);
+    in.y0 = raster_pixel(m.y - wide_y + 0.5);
+    in.x1 = raster_pixel(m.x + wide_x - 0.5);
+    in.y1 = raster_pixel(m.y + wide_y - 0.5);
+    return raster_rect_clip(r, in);
 }
 
 /* ---- tiles and windows ---- */

@@ -2,9 +2,9 @@
  *
  *   1. Positions of solids: a rectangle of pixels and a depth range for each.
  *   2. Each solid has a window in each tile that it extends into: the smallest rectangle that
- *      contains all pixels where its rectangle overlaps that of a candidate. A ray inside two
- *      solids is in the windows of both, so all other pixels are skipped, unless every pixel is
- *      requested.
+ *      contains all pixels where it can overlap a candidate (layers_common_pixels()). A ray inside
+ *      two solids is in the windows of both, so all other pixels are skipped (unless every pixel is
+ *      requested).
  *   3. Triangles of solids that have a window are assigned to the tiles in whose windows they may
  *      have pixels: draw.c.
  *   4. In each tile, they are drawn. Fragments are sorted by pixel; pixel.c processes each ray.
@@ -13,6 +13,7 @@
  */
 #include "layers/layers.h"
 
+#include <math.h>
 #include <string.h>
 
 enum { SOLIDS_PER_TASK = 64, BUSY_TILES_PER_TASK = 4 };
@@ -20,6 +21,23 @@ enum { SOLIDS_PER_TASK = 64, BUSY_TILES_PER_TASK = 4 };
 static const raster_rect no_pixels = {0, 0, -1, -1};
 
 /* ---- positions of solids ---- */
+
+/* The box of a solid in the view: pixels, and depths in units of a similar size. If boxes do not
+ * overlap, layers_common_pixels() is empty. */
+static box3 box_in_view(const layers_at *at) {
+    const double depth_unit = 0x1p-22, more = 0x1p-16; /* for rounding errors */
+    const layers_ball *b = &at->ball;
+    box3 box = {{at->rect.x0, at->rect.y0, depth_unit * at->depth[0]},
+                {at->rect.x1 + 1, at->rect.y1 + 1, depth_unit * at->depth[1]}};
+    if (b->radius >= 0 && fabs(b->x) + fabs(b->y) + fabs(b->z) + b->radius < 0x1p30) {
+        const double reach = b->radius + more;
+        box.lo.x = real_max(box.lo.x, b->x - reach);
+        box.lo.y = real_max(box.lo.y, b->y - reach);
+        box.hi.x = real_min(box.hi.x, b->x + reach);
+        box.hi.y = real_min(box.hi.y, b->y + reach);
+    }
+    return box;
+}
 
 /* Projects the bounding volumes of all solids, and finds the tiles that each extends into. Returns
  * the total number of windows. */
@@ -31,21 +49,20 @@ static size_t place_solids(layers_pass *pass) {
         const layers_hull *hull = &solid->hull;
         layers_at *at = &layers_ats(pass)[i];
         *at = (layers_at){.rect = no_pixels};
-        uint32_t depth[2] = {0, 0};
-        double extent[2][2] = {{0}};
         boxes[i] = box_empty();
         if (solid->used)
             at->rect = raster_bounds(&pass->view.camera, &solid->motion, hull->box, hull->centre,
-                                     hull->radius, depth, extent);
+                                     hull->radius, at->depth);
         if (raster_rect_empty(at->rect))
             continue;
+        at->ball = layers_ball_of(&pass->view, &solid->motion, hull->centre, hull->radius);
         at->column = (uint32_t)at->rect.x0 / pass->view.tile;
         at->row = (uint32_t)at->rect.y0 / pass->view.tile;
         at->columns = (uint32_t)at->rect.x1 / pass->view.tile - at->column + 1;
         at->rows = (uint32_t)at->rect.y1 / pass->view.tile - at->row + 1;
         at->windows = total;
         total += (size_t)at->columns * at->rows;
-        boxes[i] = layers_box_in_view(extent, depth, pass->edges);
+        boxes[i] = box_in_view(at);
     }
     return total;
 }
@@ -58,17 +75,23 @@ static raster_rect pixels_in_tile(const layers_pass *pass, raster_rect r, uint32
     return raster_rect_clip(r, layers_tile(&pass->view.camera.lens, pass->view.tile, column, row));
 }
 
-/* Extends the windows of a solid by the pixels where it may overlap a candidate. */
+/* Extends the windows of a solid by the pixels where it may overlap another one. */
 static void extend_windows(const layers_pass *pass, const layers_at *own, const layers_at *other) {
     const uint32_t tile = pass->view.tile;
+    const uint32_t near = own->depth[0] > other->depth[0] ? own->depth[0] : other->depth[0];
+    const uint32_t far = own->depth[1] < other->depth[1] ? own->depth[1] : other->depth[1];
     const raster_rect both = raster_rect_clip(own->rect, other->rect);
-    if (raster_rect_empty(both))
+    if (near > far || raster_rect_empty(both))
         return;
     for (uint32_t row = (uint32_t)both.y0 / tile; row <= (uint32_t)both.y1 / tile; row++)
         for (uint32_t column = (uint32_t)both.x0 / tile; column <= (uint32_t)both.x1 / tile;
-             column++)
-            layers_extend_window(layers_window(pass, own, column, row),
-                                 pixels_in_tile(pass, both, column, row));
+             column++) {
+            const raster_rect in =
+                layers_common_pixels(&pass->view, &own->ball, &other->ball, near, far,
+                                     pixels_in_tile(pass, both, column, row));
+            if (!raster_rect_empty(in))
+                layers_extend_window(layers_window(pass, own, column, row), in);
+        }
 }
 
 /* Computes the windows of solids, and their bounding rectangles. */

@@ -68,9 +68,13 @@ abut_status abuti_layers_begin_pass(const char *function, abut_layers *layers,
     } else {
         pass->view.length_unit = pass->view.volume_unit = 1 / l->depth;
     }
-    set_tile(&pass->view, LAYERS_TILE);
-    while ((size_t)pass->view.columns * pass->view.rows > LAYERS_TILES)
-        set_tile(&pass->view, 2 * pass->view.tile);
+    layers_view *cut = &pass->view;
+    cut->depth_pixels = l->near > 0 ? 0 : c->scale / l->depth;
+    cut->slack = 4.0 * RASTER_SLACK / (double)(1 << l->shift) + 4 * cut->depth_pixels +
+                 (pass->edges ? 2 : 0);
+    set_tile(cut, LAYERS_TILE);
+    while ((size_t)cut->columns * cut->rows > LAYERS_TILES)
+        set_tile(cut, 2 * cut->tile);
     double tolerance = query->tolerance > 0 ? query->tolerance : 1e-6 * depth;
     pass->view.tolerance = raster_depth(tolerance / pass->view.length_unit);
     return ABUT_OK;

@@ -388,11 +388,9 @@ static inline int raster_pixel(double x) { /* clamped to the range of int */
 }
 
 /* Bounds of the pixels and depths that a posed bounding box and its bounding sphere may cover.
- * `extent` receives the bounds of x and of y in pixels, not clipped by the image. Returns an empty
- * rectangle if they are outside the image. */
+ * Returns an empty rectangle if they are outside the image. */
 static inline raster_rect raster_bounds(const raster_camera *c, const raster_motion *motion,
-                                        box3 box, vec3 centre, double radius, word32 *depths,
-                                        double extent[2][2]) {
+                                        box3 box, vec3 centre, double radius, word32 *depths) {
     const raster_lens *l = &c->lens;
     raster_rect image, none, r;
     image.x0 = image.y0 = none.x0 = none.y0 = 0;
@@ -431,15 +429,10 @@ static inline raster_rect raster_bounds(const raster_camera *c, const raster_mot
     if (z_hi < -4.0 || z_lo > RASTER_DEPTHS + 4.0)
         return none;
     const double more = 2.0 * RASTER_SLACK / (double)(1 << l->shift);
-    for (int k = 0; k < 2; k++) {
-        const double middle = k ? l->middle_y : l->middle_x;
-        extent[k][0] = lo[k] * c->scale + middle - more;
-        extent[k][1] = hi[k] * c->scale + middle + more;
-    }
-    r.x0 = raster_pixel(extent[0][0]);
-    r.y0 = raster_pixel(extent[1][0]);
-    r.x1 = raster_pixel(extent[0][1]);
-    r.y1 = raster_pixel(extent[1][1]);
+    r.x0 = raster_pixel(lo[0] * c->scale + l->middle_x - more);
+    r.y0 = raster_pixel(lo[1] * c->scale + l->middle_y - more);
+    r.x1 = raster_pixel(hi[0] * c->scale + l->middle_x + more);
+    r.y1 = raster_pixel(hi[1] * c->scale + l->middle_y + more);
     return raster_rect_clip(r, image);
 }
 

@@ -197,6 +197,18 @@ static void find_grid_bounds(const patch_work *work, const patch_region *r, bool
     }
 }
 
+/* Removes triangles beside the grid: at their points one of the bodies has no triangle. */
+static void drop_faces_beside(patch_projection *projection, const double lo[2],
+                              const double hi[2]) {
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < projection->count; i++) {
+        const patch_projected_face *p = &projection->faces[i];
+        if ((p->lo[0] <= hi[0]) & (p->hi[0] >= lo[0]) & (p->lo[1] <= hi[1]) & (p->hi[1] >= lo[1]))
+            projection->faces[kept++] = *p;
+    }
+    projection->count = kept;
+}
+
 abut_status abuti_patch_project(patch_work *work, const patch_region *r, vec3 normal,
                                 patch_scope scope) {
     patch_projection *projection = &work->projection;
@@ -234,8 +246,10 @@ abut_status abuti_patch_project(patch_work *work, const patch_region *r, vec3 no
     if (!(projection->max_b > -INFINITY) ||
         !(projection->min_a < INFINITY)) /* one side only: no depth */
         projection->count = 0;
-    /* Triangles beyond the grid are in the cells at its boundary. */
+    /* Triangles beyond a contour are in the cells at the boundary of the grid. */
     find_grid_bounds(work, r, has_both_bodies, lo, hi);
+    if (has_both_bodies)
+        drop_faces_beside(projection, lo, hi);
     return build_grid(work, lo, hi);
 }
 

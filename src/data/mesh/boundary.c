@@ -8,7 +8,7 @@
 #include "mesh/mesh.h"
 
 typedef struct side_list {
-    uint32_t *begin; /* first side of each vertex, which is its lower one, and the end */
+    size_t *begin;   /* first side of each vertex, which is its lower one, and the end */
     uint64_t *sides; /* twice the higher vertex; + 1 for the direction towards the lower one */
 } side_list;
 
@@ -25,7 +25,8 @@ static bool side_at(const abut_mesh *mesh, const uint32_t *names, size_t t, size
 /* Lists the sides of each vertex, sorted. */
 static abut_status list_sides(const abut_mesh *mesh, const uint32_t *names, side_list *list) {
     const size_t vertices = mesh->vertex_count, triangles = mesh->triangle_count;
-    uint32_t low, *begin = list->begin, longest = 0;
+    uint32_t low;
+    size_t *begin = list->begin, longest = 0;
     uint64_t side;
     for (size_t i = 0; i < 3 * triangles; i++)
         if (side_at(mesh, names, i / 3, i % 3, &low, &side))

@@ -54,12 +54,6 @@ static inline vec3 abuti_mesh_position(const abut_mesh *mesh, uint32_t vertex) {
     return v3_add(mesh->origin, mesh->positions[vertex]);
 }
 
-/* The axis along which a box is longest. */
-static inline int abuti_longest_axis(box3 box) {
-    const vec3 size = v3_sub(box.hi, box.lo);
-    return size.x >= size.y && size.x >= size.z ? 0 : size.y >= size.z ? 1 : 2;
-}
-
 /* ---- topology ---- */
 
 /* A collapsed triangle has a vertex twice: it is a segment or a point, and no face of any edge. */
@@ -104,8 +98,7 @@ typedef struct abuti_loops {
 } abuti_loops;
 
 /* Splits edges (from, to) into loops and chains. Chains end at vertices with an odd number of
- * edges.
- */
+ * edges. */
 abut_status abuti_find_loops(abut_context *context, const uint32_t (*edges)[2], uint32_t count,
                              uint32_t vertex_count, abuti_loops *loops);
 void abuti_loops_release(abut_context *context, abuti_loops *loops);

@@ -124,7 +124,7 @@ static void build_node(tree *t, node n) {
         join_node(t, n);
     if (is_leaf(n))
         return;
-    const int axis = abuti_longest_axis(box);
+    const int axis = box_longest_axis(box);
     for (size_t i = n.begin; i < n.end; i++)
         t->order[i].key = abuti_ordered_bits(v3_get(t->positions[t->order[i].value], axis));
     abuti_select(t->order + n.begin, t->spare, n.end - n.begin, left_of(n).end - n.begin);

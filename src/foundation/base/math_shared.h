@@ -298,5 +298,9 @@ static inline int box_contains(box3 b, vec3 p) {
 static inline vec3 box_centre(box3 b) {
     return v3_add(v3_scale(b.lo, REAL(0.5)), v3_scale(b.hi, REAL(0.5)));
 }
+static inline int box_longest_axis(box3 b) {
+    const vec3 size = v3_sub(b.hi, b.lo);
+    return size.x >= size.y && size.x >= size.z ? 0 : size.y >= size.z ? 1 : 2;
+}
 
 #endif

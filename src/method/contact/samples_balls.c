@@ -2,8 +2,8 @@
  *
  * Samples, and edges by their midpoints, are repeatedly halved across the longest side of their
  * bounding box. Runs of CONTACT_BALL_SIZE features form balls, and runs of CONTACT_BALL_SIZE balls
- * form groups with a ball of their own. Ties are broken by number. The ball of an edge contains
- * both ends, and so the whole edge.
+ * form groups with a ball of their own. The ball of an edge contains both ends, and so the whole
+ * edge.
  */
 #include "contact/samples.h"
 
@@ -23,61 +23,24 @@ static vec3 doubled_midpoint(const abut_samples *s, uint32_t feature) {
     return v3((double)first->x + last->x, (double)first->y + last->y, (double)first->z + last->z);
 }
 
-/* A key that sorts by number, then by feature. */
-static uint64_t make_key(double number, uint32_t feature) {
-    float rounded = (float)number;
-    uint32_t bits;
-    memcpy(&bits, &rounded, sizeof bits);
-    return (uint64_t)(bits >> 31 ? ~bits : bits | 1u << 31) << 32 | feature;
-}
-
-/* Moves the lowest `before` of distinct keys to the front (quickselect, Hoare 1961). */
-static void select_lowest(uint64_t *keys, size_t count, size_t before) {
-    while (count > 1) {
-        uint64_t pivot = keys[count / 2];
-        size_t i = 0, k = count - 1;
-        while (i <= k) {
-            while (keys[i] < pivot)
-                i++;
-            while (keys[k] > pivot)
-                k--;
-            if (i <= k) {
-                uint64_t other = keys[i];
-                keys[i++] = keys[k];
-                keys[k] = other;
-                if (!k)
-                    break;
-                k--;
-            }
-        }
-        if (before <= k) {
-            count = k + 1;
-        } else if (before >= i) {
-            keys += i;
-            count -= i;
-            before -= i;
-        } else {
-            return;
-        }
-    }
-}
-
 /* Sorts a range of the order into runs of balls. */
-static void sort_into_runs(abut_samples *s, size_t begin, size_t end, uint64_t *keys) {
+static void sort_into_runs(abut_samples *s, size_t begin, size_t end, sort_key *keys) {
     const size_t group_size = CONTACT_BALL_SIZE * CONTACT_BALL_SIZE;
     while (end - begin > CONTACT_BALL_SIZE) {
         box3 box = box_empty();
         for (size_t i = begin; i < end; i++)
             box = box_grow(box, doubled_midpoint(s, s->order[i]));
-        vec3 size = v3_sub(box.hi, box.lo);
-        int axis = size.x >= size.y && size.x >= size.z ? 0 : size.y >= size.z ? 1 : 2;
-        for (size_t i = begin; i < end; i++)
-            keys[i - begin] = make_key(v3_get(doubled_midpoint(s, s->order[i]), axis), s->order[i]);
+        const int axis = box_longest_axis(box);
+        for (size_t i = begin; i < end; i++) {
+            keys[i - begin].key =
+                abuti_ordered_bits(v3_get(doubled_midpoint(s, s->order[i]), axis));
+            keys[i - begin].value = s->order[i];
+        }
         size_t unit = end - begin > group_size ? group_size : CONTACT_BALL_SIZE;
         size_t middle = ((end - begin) / 2 + unit - 1) / unit * unit;
-        select_lowest(keys, end - begin, middle);
+        abuti_select(keys, keys + (end - begin), end - begin, middle);
         for (size_t i = begin; i < end; i++)
-            s->order[i] = (uint32_t)keys[i - begin];
+            s->order[i] = keys[i - begin].value;
         sort_into_runs(s, begin, begin + middle, keys);
         begin += middle;
     }
@@ -113,7 +76,7 @@ static uint32_t smaller(uint32_t a, uint32_t b) {
 
 /* Adds the balls and groups of `count` features of one kind, starting at `first`. */
 static void add_balls(abut_samples *s, uint32_t first, uint32_t count, contact_part *part,
-                      uint64_t *keys) {
+                      sort_key *keys) {
     const uint32_t end = first + count;
     for (uint32_t i = first; i < end; i++)
         s->order[i] = i;
@@ -137,7 +100,7 @@ static void add_balls(abut_samples *s, uint32_t first, uint32_t count, contact_p
 abut_status abuti_samples_build_balls(abut_samples *s) {
     const uint32_t samples = s->view.count, edges = s->view.edge_count;
     const size_t all = (size_t)samples + edges, balls = all / CONTACT_BALL_SIZE + 2;
-    uint64_t *keys = abuti_allocate(s->context, all, sizeof *keys);
+    sort_key *keys = abuti_allocate(s->context, 2 * all, sizeof *keys);
     s->order = abuti_allocate(s->context, all, sizeof *s->order);
     s->balls = abuti_allocate(s->context, balls, sizeof *s->balls);
     s->groups = abuti_allocate(s->context, balls / CONTACT_BALL_SIZE + 2, sizeof *s->groups);

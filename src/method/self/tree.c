@@ -25,17 +25,13 @@ enum { VERTICES_PER_TASK = 4096, NODES_PER_TASK = 2048 };
 
 /* ---- build ---- */
 
-typedef struct centre {
-    float at[3];
-    uint32_t triangle;
-} centre;
-
 typedef struct range {
     uint32_t begin, end;
 } range;
 
-static void compute_centres(const abut_self *view, uint32_t first, uint32_t count,
-                            centre *centres) {
+/* The centres of the triangles in a frame whose origin is the centre of the mesh, so that sums do
+ * not overflow. */
+static void compute_centres(const abut_self *view, uint32_t first, uint32_t count, vec3 *centres) {
     const abut_mesh *mesh = view->mesh;
     box3 box = box_empty();
     for (uint32_t i = 0; i < view->vertex_count; i++)
@@ -46,63 +42,31 @@ static void compute_centres(const abut_self *view, uint32_t first, uint32_t coun
         scale = 1;
     for (uint32_t i = 0; i < count; i++) {
         const uint32_t *corner = view->corners + 3 * (size_t)(first + i);
-        vec3 sum = v3(0, 0, 0);
+        centres[i] = v3(0, 0, 0);
         for (int k = 0; k < 3; k++)
             if (corner[k] < view->vertex_count)
-                sum = v3_add(sum, v3_scale(v3_sub(mesh->positions[corner[k]], middle), scale));
-        centres[i].at[0] = (float)sum.x;
-        centres[i].at[1] = (float)sum.y;
-        centres[i].at[2] = (float)sum.z;
-        centres[i].triangle = first + i;
+                centres[i] =
+                    v3_add(centres[i], v3_scale(v3_sub(mesh->positions[corner[k]], middle), scale));
     }
 }
 
-static int longest_axis(const centre *centres, range r) {
-    float lo[3], hi[3];
-    memcpy(lo, centres[r.begin].at, sizeof lo);
-    memcpy(hi, centres[r.begin].at, sizeof hi);
-    for (uint32_t i = r.begin + 1; i < r.end; i++)
-        for (int k = 0; k < 3; k++) {
-            lo[k] = centres[i].at[k] < lo[k] ? centres[i].at[k] : lo[k];
-            hi[k] = centres[i].at[k] > hi[k] ? centres[i].at[k] : hi[k];
-        }
-    int axis = hi[1] - lo[1] > hi[0] - lo[0] ? 1 : 0;
-    return hi[2] - lo[2] > hi[axis] - lo[axis] ? 2 : axis;
-}
-
-/* Partitions a range so that its lower half comes first (Hoare's quickselect). Equal keys are split
- * evenly and pivots are random, so that no input order is slow. */
-static void partition_range(centre *centres, range r, int axis, uint32_t middle, uint64_t *random) {
-    int64_t begin = r.begin, end = r.end;
-    while (end - begin > 1) {
-        *random = *random * 6364136223846793005u + 1442695040888963407u;
-        int64_t drawn = begin + (int64_t)((*random >> 32) % (uint64_t)(end - begin));
-        float pivot = centres[drawn].at[axis];
-        int64_t i = begin, j = end - 1;
-        while (i <= j) {
-            while (centres[i].at[axis] < pivot)
-                i++;
-            while (centres[j].at[axis] > pivot)
-                j--;
-            if (i <= j) {
-                centre kept = centres[i];
-                centres[i++] = centres[j];
-                centres[j--] = kept;
-            }
-        }
-        if (middle <= j)
-            end = j + 1;
-        else if (middle >= i)
-            begin = i;
-        else
-            return;
-    }
+/* Halves a range of triangles along the longest axis of their centres. */
+static void halve_range(const vec3 *centres, sort_key *order, sort_key *spare, range r,
+                        uint32_t middle) {
+    box3 box = box_empty();
+    for (uint32_t i = r.begin; i < r.end; i++)
+        box = box_grow(box, centres[order[i].value]);
+    const int axis = box_longest_axis(box);
+    for (uint32_t i = r.begin; i < r.end; i++)
+        order[i].key = abuti_ordered_bits(v3_get(centres[order[i].value], axis));
+    abuti_select(order + r.begin, spare, r.end - r.begin, middle - r.begin);
 }
 
 /* Splits node after node; this order stores nodes level by level. */
-static void split_nodes(view_tree *tree, centre *centres, range *ranges) {
+static void split_nodes(view_tree *tree, const vec3 *centres, sort_key *order, range *ranges) {
     uint32_t used = 1, level_end = 1;
-    uint64_t random = 1;
+    for (uint32_t i = 0; i < tree->count; i++)
+        order[i].value = i;
     ranges[0] = (range){0, tree->count};
     tree->level_begin[0] = 0;
     tree->level_count = 1;
@@ -113,12 +77,12 @@ static void split_nodes(view_tree *tree, centre *centres, range *ranges) {
         }
         range r = ranges[node];
         if (r.end - r.begin == 1) {
-            tree->child[node] = TREE_LEAF | centres[r.begin].triangle;
-            tree->leaf[centres[r.begin].triangle - tree->first] = node;
+            tree->child[node] = TREE_LEAF | (tree->first + order[r.begin].value);
+            tree->leaf[order[r.begin].value] = node;
             continue;
         }
         uint32_t middle = r.begin + (r.end - r.begin) / 2;
-        partition_range(centres, r, longest_axis(centres, r), middle, &random);
+        halve_range(centres, order, order + tree->count, r, middle);
         tree->child[node] = used;
         ranges[used++] = (range){r.begin, middle};
         ranges[used++] = (range){middle, r.end};
@@ -136,14 +100,15 @@ abut_status abuti_view_tree_build(abut_self *view, uint32_t first, uint32_t coun
     tree->child = abuti_allocate(context, nodes, sizeof *tree->child);
     tree->leaf = abuti_allocate(context, count, sizeof *tree->leaf);
     tree->bounds = abuti_allocate(context, nodes, 2 * (size_t)DOP_SLABS * sizeof *tree->bounds);
-    centre *centres = abuti_allocate(context, count, sizeof *centres);
+    vec3 *centres = abuti_allocate(context, count, sizeof *centres);
+    sort_key *order = abuti_allocate(context, 2 * (size_t)count, sizeof *order);
     range *ranges = abuti_allocate(context, nodes, sizeof *ranges);
-    bool all = tree->child && tree->leaf && tree->bounds && centres && ranges;
+    bool all = tree->child && tree->leaf && tree->bounds && centres && order && ranges;
     if (all) {
         compute_centres(view, first, count, centres);
-        split_nodes(tree, centres, ranges);
+        split_nodes(tree, centres, order, ranges);
     }
-    ABUTI_RELEASE(context, centres, ranges);
+    ABUTI_RELEASE(context, centres, order, ranges);
     return all ? ABUT_OK : ABUT_ERROR_MEMORY;
 }
 

@@ -56,8 +56,8 @@ typedef struct abuti_features {
     uint32_t count;
     /* In the order of the leaves: a feature is with the first leaf that has a triangle of it. */
     feature_record *records;
-    uint32_t *leaf_begin; /* leaf_count + 1; this and the following: if requested */
-    /* All triangles of a feature, ascending. */
+    uint32_t *leaf_begin; /* leaf_count + 1 */
+    /* If requested: all triangles of a feature, ascending. */
     uint32_t *incident_begin; /* count + 1 */
     uint32_t *incidents;
     uint32_t *source; /* feature_source() */
@@ -90,8 +90,7 @@ static inline feature_kind feature_kind_of(const feature_record *r) {
 }
 
 /* Computes the features of the mesh of a BVH with this order of triangles, four per leaf. They need
- * about 205 bytes per triangle, and 40 more for incidents; and some 60 more than
- * 205 during the construction. */
+ * about 205 bytes per triangle, 40 more for incidents, and 60 more during the construction. */
 abut_status abuti_features_create(abut_mesh *mesh, double scale, const uint32_t *order,
                                   uint32_t leaf_count, unsigned wanted, abuti_features *features);
 void abuti_features_destroy(abuti_features *features);

@@ -14,7 +14,6 @@
 #include "world/world.h"
 
 #include "base/sort.h"
-#include "mesh/mesh.h"
 
 #include <assert.h>
 #include <math.h>
@@ -71,7 +70,7 @@ static void build_node(broad *b, uint32_t begin, uint32_t end) {
     if (end - begin <= LEAF_ITEMS)
         return;
     const uint32_t middle = begin + (end - begin) / 2;
-    const int axis = abuti_longest_axis(centres);
+    const int axis = box_longest_axis(centres);
     for (uint32_t i = begin; i < end; i++)
         b->order[i].key =
             abuti_ordered_bits(v3_get(box_centre(item_box(b, b->order[i].value)), axis));

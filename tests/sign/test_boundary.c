@@ -2,7 +2,6 @@
  * boundary edges (sign/boundary_shared.h), against the sum of all solid angles. */
 #include "surfaces.h"
 
-#include "base/simd.h"
 #include "sign/sign.h"
 
 /* The crossings of a ray with all triangles; false if its origin is on one. */

@@ -1,0 +1,69 @@
+/* Private types of stand.c and stand_scenes.c: the state of a simulation in ODE. */
+#ifndef ABUT_EXAMPLES_ODE_STAND_WORLD_H
+#define ABUT_EXAMPLES_ODE_STAND_WORLD_H
+
+#include "model.h"
+#include "stand.h"
+
+#include <ode/ode.h>
+
+#define STAND_PLATE 0.005 /* thickness */
+#define STAND_WAVE_SECONDS 0.75
+
+enum {
+    STAND_WAVE = 9, /* bodies that are released side by side */
+    STAND_MIXED_MODELS = 6
+};
+
+/* A body, or the floor, which has no ODE body. */
+typedef struct thing {
+    model *model;
+    dBodyID body;
+    dGeomID geom; /* if ODE finds the pairs */
+    abut_pose fixed;
+    double height;  /* expected height of its centre at the end */
+    double release; /* time of its release */
+    double fell;    /* time of its fall; 0 = not yet */
+    abut_vec3 start;
+} thing;
+
+typedef struct world {
+    abut_context *context;
+    const stand_options *options;
+    dWorldID ode;
+    dJointGroupID joints;
+    dSpaceID geoms;
+    abut_world *space; /* its ids are those of the things */
+    thing *things;     /* the floor first, the others in the order of release */
+    model *models;
+    uint32_t count, released, model_count, room;
+    abut_pose *poses; /* of all things */
+    abut_mesh **meshes;
+    abut_pose *ends; /* of fast ones, and their ids */
+    uint32_t *ids;
+    abut_contact *list; /* and events and impacts: grown if they are too short */
+    uint64_t list_room;
+    abut_world_event *events;
+    uint64_t event_room;
+    abut_world_impact *impacts;
+    uint64_t impact_room;
+    double time, deepest;
+    double energy, energy_first; /* total energy, a tenth of a second ago and at the start */
+    uint64_t contacts;
+} world;
+
+/* Scenes of bodies that fall in waves. */
+static inline bool is_pile(const world *w) {
+    return !w->options->scene && w->options->kind >= STAND_BOWL;
+}
+
+/* Whether ODE finds the pairs, and geometries of fields or of ODE itself their contacts. */
+static inline bool uses_geoms(const world *w) {
+    return w->options->own || (is_pile(w) && w->options->kind != STAND_BOWL);
+}
+
+/* Creates the models and bodies of the scene of the options; bodies of piles are not released yet.
+ * `bodies` is their number, if the scene has a variable one. */
+abut_status stand_build(world *w, uint32_t bodies);
+
+#endif

@@ -237,8 +237,10 @@ void tool_refuse_last(tool_run *tool) {
 /* Without memory the error is printed without any. */
 void tool_exhausted(void) {
     static const char message[] = "not enough memory";
-    if (running->error_pipe)
-        _exit(write(running->error_pipe, message, sizeof message - 1) < 0 ? 1 : CODE_WORK);
+    if (running->error_pipe) {
+        (void)!write(running->error_pipe, message, sizeof message - 1);
+        _exit(CODE_WORK);
+    }
     print_message(running, "", message);
     if (running->out.json)
         printf("{\n  \"error\": {\n    \"kind\": \"out of memory\",\n    \"message\": \"%s\",\n"

@@ -59,7 +59,7 @@ static inline radial_result radial_collide_particle(const radial_scene *s,
                                                     vec3 from, vec3 *to) {
     radial_mover m = radial_mover_of(from, *to);
     while (m.round < RADIAL_ROUNDS) {
-        radial_entry met;
+        radial_entry met = {0}; /* gcc 13 warns otherwise */
         const word32 field = radial_find_first_hit(s, order, &m, &met);
         if (field == ABUT_NONE) { /* then it is inside none either */
             *to = m.to;

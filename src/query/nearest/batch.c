@@ -8,6 +8,8 @@
  */
 #include "nearest/batch.h"
 
+#include "bvh/on_device.h"
+
 #include <math.h>
 
 enum {
@@ -229,6 +231,9 @@ abut_status abut_nearest_point_batch(const abut_bvh *bvh, abut_array points, siz
         (status = abuti_bvh_points_check(__func__, bvh->context, &b.points, &bounds)) ||
         !b.points.count)
         return status;
-    return bvh->there ? abuti_nearest_on_device(__func__, bvh->there, &b.points, radius, nearest)
-                      : abuti_batch_nearest(&b, &bounds);
+    /* Arrays of the host need no device; one without doubles would only find candidates. */
+    if (bvh->there && (on_device_has_doubles(bvh->there) || points.buffer || nearest.buffer))
+        return abuti_nearest_on_device(__func__, bvh->there, &b.points, radius, nearest);
+    status = abuti_bvh_ensure_host(bvh);
+    return status ? status : abuti_batch_nearest(&b, &bounds);
 }

@@ -160,8 +160,8 @@ typedef struct sign_query {
 
 #define SCRATCH(which) KIT_BUFFER(&n->kit, NEAREST_##which)
 
-static void enqueue_closed(const point_query *q, nearest_attachment *n, uint32_t count,
-                           uint32_t first, const abuti_buffer *results) {
+static void enqueue_closed(const point_query *q, bvh_kit *n, uint32_t count, uint32_t first,
+                           const abuti_buffer *results) {
     const sign_query *asked = q->user;
     sign_attachment *sign = asked->sign;
     const bvh_on_device *there = sign->there;
@@ -189,8 +189,8 @@ static void enqueue_closed(const point_query *q, nearest_attachment *n, uint32_t
 
 /* ---- with a boundary ---- */
 
-static void enqueue_open(const point_query *q, nearest_attachment *n, uint32_t count,
-                         uint32_t first, const abuti_buffer *results) {
+static void enqueue_open(const point_query *q, bvh_kit *n, uint32_t count, uint32_t first,
+                         const abuti_buffer *results) {
     const sign_query *asked = q->user;
     sign_attachment *sign = asked->sign;
     const bvh_on_device *there = sign->there;

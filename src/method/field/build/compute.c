@@ -337,6 +337,8 @@ static void worker_task(void *data, size_t chunk, size_t begin, size_t end) {
     w->lists.seen = p->c->seen + chunk * regions_seen_words(&p->c->table);
     w->rule.to_world = 1 / p->c->table.bvh->scale;
     w->rule.band = p->c->job->band;
+    for (int i = 0; i < CELLS_CACHE; i++)
+        w->exact[i].name = ABUT_NONE;
     for (;;) {
         size_t tile = p->begin + atomic_fetch_add(&p->taken, 1);
         if (tile >= p->end || abuti_stop(p->c->job->bvh->context, "field"))

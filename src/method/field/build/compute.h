@@ -39,6 +39,7 @@ typedef struct worker {
     /* the block */
     float values[BLOCK_CELLS];
     regions_winners winners; /* of the sixteen cells that were measured last */
+    cells_feature exact[CELLS_CACHE];
     uint32_t touching[BLOCK_CELLS], touching_count; /* cells that may be on the surface */
     float touching_value[BLOCK_CELLS];
     uint32_t origin[3];

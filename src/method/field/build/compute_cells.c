@@ -88,23 +88,50 @@ static vec3 scaled_position(const abut_bvh *bvh, uint32_t vertex) {
     return v3_scale(bvh->mesh->positions[vertex], bvh->scale);
 }
 
-/* The distance to a feature, computed like the closest-point query. */
-static double measure_feature(const worker *w, uint32_t name, vec3 p) {
+/* A feature in doubles, from a cache of those that were measured recently. */
+static const cells_feature *exact_feature(worker *w, uint32_t name) {
     const regions_table *table = &w->c->table;
-    const uint32_t source = feature_source(&table->features, name);
-    const uint32_t *indices = table->bvh->mesh->indices;
+    const uint32_t source = feature_source(&table->features, name), *indices;
     const float offset = table->rows[name].column[REGIONS_OFFSET];
-    if (offset == 0)
-        return v3_length(v3_sub(p, scaled_position(table->bvh, source)));
-    if (offset > 0) {
+    cells_feature *f = &w->exact[name % CELLS_CACHE];
+    if (f->name == name)
+        return f;
+    indices = table->bvh->mesh->indices;
+    *f = (cells_feature){.name = name, .kind = offset < 0 ? -1 : offset > 0};
+    if (offset < 0) {
+        vec3 corner[3];
+        for (size_t k = 0; k < 3; k++)
+            corner[k] = scaled_position(table->bvh, indices[3 * (size_t)source + k]);
+        f->at = corner[0];
+        f->direction = face_normal_of(corner);
+    } else if (offset > 0) {
         uint32_t ends[2];
         feature_ends(indices, source, ends);
-        segment3 s = {{scaled_position(table->bvh, ends[0]), scaled_position(table->bvh, ends[1])}};
-        return segment_closest_point(s, p).distance;
+        f->at = scaled_position(table->bvh, ends[0]);
+        const vec3 along = v3_sub(scaled_position(table->bvh, ends[1]), f->at);
+        f->length = v3_length(along);
+        f->direction = v3_normalise(along);
+    } else {
+        f->at = scaled_position(table->bvh, source);
     }
+    return f;
+}
+
+/* The distance to a feature; `is_foot`: a face is known to contain the foot of the point. */
+static double measure_feature(worker *w, uint32_t name, bool is_foot, vec3 p) {
+    const cells_feature *f = exact_feature(w, name);
+    const vec3 away = v3_sub(p, f->at);
+    const double along = v3_dot(f->direction, away);
+    if (f->kind < 0 && is_foot)
+        return fabs(along);
+    if (f->kind >= 0)
+        return v3_length(v3_along(away, -real_clamp(along, 0, f->length), f->direction));
+    const regions_table *table = &w->c->table;
+    const uint32_t *index =
+        table->bvh->mesh->indices + 3 * (size_t)feature_source(&table->features, name);
     abut_triangle t;
-    for (size_t k = 0; k < 3; k++)
-        t.corner[k] = scaled_position(table->bvh, indices[3 * (size_t)source + k]);
+    for (int k = 0; k < 3; k++)
+        t.corner[k] = scaled_position(table->bvh, index[k]);
     return triangle_closest_point(t, p).distance;
 }
 
@@ -126,7 +153,9 @@ static void measure_cell(worker *w, const uint32_t *names, uint32_t n, bool is_a
             continue;
         const uint32_t name =
             names[is_ambiguous ? regions_candidate_place(found, k) : (uint32_t)found->place[n]];
-        const double d = measure_feature(w, name, p);
+        /* a single face that is a bound contains the foot */
+        const bool is_foot = !is_ambiguous && found->best[n] == found->bound[n];
+        const double d = measure_feature(w, name, is_foot, p);
         best = real_min(best, d);
         if (feature_is_marked(&c->table.features, name))
             marked = real_min(marked, d);

@@ -34,6 +34,10 @@ static inline vec3 bvh_point_at(const bvh_points *points, size_t i) {
  * = none) cannot read. */
 abut_status abuti_bvh_points_read(const char *function, const abut_bvh *bvh, abut_array points,
                                   size_t count, bvh_points *to);
+/* Returns the first invalid one of some items, or SIZE_MAX; on all threads. */
+typedef bool bvh_is_valid(const void *items, size_t i);
+size_t abuti_bvh_find_invalid(abut_context *context, const void *items, size_t count,
+                              bvh_is_valid *is_valid);
 /* Fails for the first point that is not finite or too large. Points in a buffer are validated by
  * the kernel that reads them. */
 abut_status abuti_bvh_points_check(const char *function, abut_context *context,

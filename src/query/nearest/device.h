@@ -109,9 +109,8 @@ abut_status abuti_nearest_points(bvh_on_device *there, const bvh_points *points,
 /* Fails for the first invalid point of a buffer. Waits. */
 abut_status abuti_nearest_check(bvh_kit *nearest, const char *function, const bvh_points *points);
 /* Enqueues the upload and the sort of `count` points from `begin` on: the kit then has them as
- * described in nearest.cl. `memory` is for as many points that are not packed. */
-void abuti_nearest_sort(bvh_kit *nearest, const bvh_points *points, size_t begin, uint32_t count,
-                        void *memory);
+ * described in nearest.cl. */
+void abuti_nearest_sort(bvh_kit *nearest, const bvh_points *points, size_t begin, uint32_t count);
 /* A radius in floats of the frame, rounded up and limited to the range of floats. */
 float abuti_nearest_reach(const bvh_on_device *there, double radius);
 

@@ -12,7 +12,6 @@ typedef struct many_query {
     const bvh_points *points;
     double radius;
     uint32_t k; /* triangles that bound the search; 0 = only the radius does */
-    void *memory;
 } many_query;
 
 #define SCRATCH(which) KIT_BUFFER(&n->kit, NEAREST_##which)
@@ -22,7 +21,7 @@ static void upload_points(const device_query *q, size_t begin, uint32_t count) {
     bvh_kit *n = m->nearest;
     const mesh_frame frame = frame_of(q->there);
     float limit = abuti_nearest_reach(q->there, m->radius);
-    abuti_nearest_sort(n, m->points, begin, count, m->memory);
+    abuti_nearest_sort(n, m->points, begin, count);
     abuti_kit_reserve(&n->kit, NEAREST_HEAPS, m->k ? count : 1, (m->k ? m->k : 1) * sizeof(double));
     abuti_kit_reserve(&n->kit, NEAREST_REACHES, count, sizeof(double));
     ABUTI_KIT_RUN(&n->kit, NEAREST_MANY_BOUND, count, FIND_GROUP, TREE(q->there, nodes),
@@ -57,8 +56,6 @@ static void enqueue_decide(const device_query *q, uint32_t total) {
 /* Runs both kinds of query; `q` has the number of results and their destination. */
 static abut_status run_many(device_query *q, many_query *m) {
     const bvh_points *points = m->points;
-    size_t bytes = bvh_point_bytes(points->type);
-    bool packed = points->buffer || points->stride == bytes;
     q->there = q->gather->bvh->there;
     q->user = m;
     q->upload = upload_points;
@@ -72,10 +69,7 @@ static abut_status run_many(device_query *q, many_query *m) {
     if (status)
         return status;
     q->batch_size = abuti_device_gather_batch_size(q->there, points->count, QUERY_BYTES, m->k);
-    m->memory = abuti_allocate(q->there->context, packed ? 0 : q->batch_size, bytes);
-    status = m->memory ? abuti_device_gather(q) : ABUT_ERROR_MEMORY;
-    abuti_release(q->there->context, m->memory);
-    return status;
+    return abuti_device_gather(q);
 }
 
 abut_status abuti_nearest_many_on_device(const bvh_gather *gather, const bvh_points *points,

@@ -117,27 +117,30 @@ abut_status abuti_nearest_check(bvh_kit *n, const char *function, const bvh_poin
                             refused, ABUT_COORDINATE_MAX);
 }
 
-/* Packed points are used in place. */
-static const void *pack_points(const bvh_points *points, size_t begin, size_t count, void *memory) {
-    size_t bytes = bvh_point_bytes(points->type);
-    if (points->stride == bytes)
-        return points->first + begin * bytes;
-    for (size_t i = 0; i < count; i++)
-        memcpy((unsigned char *)memory + i * bytes, points->first + (begin + i) * points->stride,
-               bytes);
-    return memory;
+/* Uploads points of the host, packed. */
+static void upload_packed(abuti_kit *io, const bvh_points *points, size_t begin, size_t count) {
+    const size_t bytes = bvh_point_bytes(points->type);
+    const unsigned char *from = points->first + begin * points->stride;
+    abut_context *context = io->queue->device->context;
+    unsigned char *packed = NULL;
+    if (points->stride != bytes && !(packed = abuti_allocate(context, count, bytes))) {
+        abuti_kit_fail(io, ABUT_ERROR_MEMORY);
+        return;
+    }
+    for (size_t i = 0; packed && i < count; i++)
+        memcpy(packed + i * bytes, from + i * points->stride, bytes);
+    abuti_kit_upload(io, BVH_IN, packed ? packed : from, count, bytes);
+    abuti_release(context, packed);
 }
 
 /* Uploads some points to scratch memory, and sorts them unless they are sorted. */
-static void upload_points(bvh_kit *n, const bvh_points *points, size_t begin, uint32_t count,
-                          void *memory) {
+static void upload_points(bvh_kit *n, const bvh_points *points, size_t begin, uint32_t count) {
     const mesh_frame frame = frame_of(n->there);
     const uint32_t is_float = points->type == ABUT_SCALAR_FLOAT32;
     const uint32_t first = points->buffer ? (uint32_t)begin : 0;
     abuti_kit *io = &n->there->io;
     if (!points->buffer)
-        abuti_kit_upload(io, BVH_IN, pack_points(points, begin, count, memory), count,
-                         bvh_point_bytes(points->type));
+        upload_packed(io, points, begin, count);
     const abuti_buffer *from = points->buffer ? &points->buffer->memory : &io->buffers[BVH_IN];
     ABUTI_KIT_RUN(&n->kit, NEAREST_FRAME, count, POINT_GROUP, ABUTI_BUFFER(from),
                   ABUTI_BUFFER(from), ABUTI_VALUE(is_float), ABUTI_VALUE(first), ABUTI_VALUE(count),
@@ -148,22 +151,21 @@ static void upload_points(bvh_kit *n, const bvh_points *points, size_t begin, ui
         sort_points(n, count);
 }
 
-void abuti_nearest_sort(bvh_kit *n, const bvh_points *points, size_t begin, uint32_t count,
-                        void *memory) {
+void abuti_nearest_sort(bvh_kit *n, const bvh_points *points, size_t begin, uint32_t count) {
     reserve_buffers(n, count);
-    upload_points(n, points, begin, count, memory);
+    upload_points(n, points, begin, count);
 }
 
 /* ---- queries ---- */
 
 /* Computes a batch; its results are written to the buffer of the caller or downloaded. */
 static abut_status compute_batch(bvh_kit *n, const bvh_points *points, const point_query *q,
-                                 const abuti_parts *attachment, void *memory, unsigned char *host) {
+                                 const abuti_parts *attachment, unsigned char *host) {
     abuti_kit *io = &n->there->io;
     const uint32_t count = (uint32_t)attachment->count,
                    first = host ? 0 : (uint32_t)attachment->begin;
     reserve_buffers(n, attachment->most);
-    upload_points(n, points, attachment->begin, count, memory);
+    upload_points(n, points, attachment->begin, count);
     if (host)
         abuti_kit_reserve(io, BVH_OUT, attachment->most, q->result_bytes);
     const abuti_buffer *results = host ? &io->buffers[BVH_OUT] : &q->results.buffer->memory;
@@ -185,20 +187,15 @@ abut_status abuti_nearest_points(bvh_on_device *there, const bvh_points *points,
         (status = abuti_nearest_check(n, q->function, points)) || !points->count)
         return status;
     abuti_parts parts = abuti_parts_of(there->queue.device, points->count, POINT_BYTES);
-    size_t bytes = bvh_point_bytes(points->type);
-    bool packed = points->buffer || points->stride == bytes;
-    void *memory = abuti_allocate(there->context, packed ? 0 : parts.most, bytes);
-    status = memory ? ABUT_OK : ABUT_ERROR_MEMORY;
     while (!status && abuti_parts_next(&parts)) {
         unsigned char *host = q->results.host;
         if (host)
             host += parts.begin * q->result_bytes;
-        status = compute_batch(n, points, q, &parts, memory, host);
+        status = compute_batch(n, points, q, &parts, host);
         if (!status)
             status = abuti_progress(there->context, q->stage,
                                     (double)(parts.begin + parts.count) / (double)parts.total);
     }
-    abuti_release(there->context, memory);
     return status;
 }
 

@@ -9,12 +9,12 @@
  * roundings of 2^-53 each).
  *
  * Boxes: slabs as in cull.h, but a plane x is crossed at x / d - p / d by one fused operation. p /
- * d is rounded, which is as if p had an error of 2^-24 P, once or twice; so are p itself, and the
- * corner of a small node minus p, which is up to P + 2. The origin is an interval wider by m =
- * 2^-21 (P + 2) on either side, twice the sum of these errors. The rest allows for boxes that a
- * device without denormal numbers flushes to 0, and for directions below 2^-60, along which a ray
- * moves less than 2^-57. The remaining errors are relative: d by 2^-24, its reciprocal by 2.5 ulp,
- * the sum by 2^-24: 2^-21 for an entry and an exit each; SLACK is twice the sum.
+ * d is rounded, which is as if p had an error of 2^-24 P, once or twice; so is p itself. The origin
+ * is an interval wider by m = 2^-21 (P + 2) on either side, more than twice the sum of these
+ * errors. The rest allows for boxes that a device without denormal numbers flushes to 0, and for
+ * directions below 2^-60, along which a ray moves less than 2^-57. The remaining errors are
+ * relative: d by 2^-24, its reciprocal by 2.5 ulp, the sum by 2^-24: 2^-21 for an entry and an exit
+ * each; SLACK is twice the sum.
  *
  * Triangles: projected along the ray (Woop, Benthin & Wald 2013, "Watertight ray/triangle
  * intersection"). With k the axis of the largest coordinate d_k of the direction, x = c_i - c_k d_i

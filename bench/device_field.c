@@ -25,7 +25,7 @@ typedef struct field_data {
 
 /* Of the last case, for the line after it. */
 static struct {
-    field_account account;
+    uint32_t doubtful, cut;
     double all_ms;
 } details;
 
@@ -80,9 +80,11 @@ static abut_status check(bench_state *state) {
 
 static abut_status measure_on_device(bench_state *state) {
     field_data *data = state->data;
-    TRY(abuti_device_field_account(data->there->there, &details.account));
+    field_parts *parts;
     TRY(abut_field_update_from(data->field, data->there, NULL));
-    TRY(abuti_device_field_account(data->there->there, NULL));
+    TRY(abuti_field_parts(data->there->there, &parts));
+    details.doubtful = parts->counters[FIELD_COUNT_DOUBTFUL];
+    details.cut = parts->counters[FIELD_COUNT_LONG_8];
     abuti_queue_clock_start(&data->there->there->queue);
     TRY(abut_field_update_from(data->field, data->there, NULL));
     return abuti_queue_clock_stop(&data->there->there->queue, &details.all_ms);
@@ -123,11 +125,9 @@ static abut_status finish(bench_state *state) {
 
 static void print_details(const bench_case *which, const bench_result *result) {
     (void)which;
-    printf(
-        "  %.1f Mcells/s; on the device %.3f ms, %llu cells left, %llu blocks cut, %.1f M entries",
-        result->elements / result->median_ms * 1e-3, details.all_ms,
-        (unsigned long long)details.account.doubtful, (unsigned long long)details.account.cut,
-        (double)details.account.entries * 1e-6);
+    printf("  %.1f Mcells/s; on the device %.3f ms, %u cells left, %u blocks cut",
+           result->elements / result->median_ms * 1e-3, details.all_ms, details.doubtful,
+           details.cut);
 }
 
 /* ---- from array to array ---- */

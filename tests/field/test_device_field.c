@@ -60,21 +60,18 @@ static float *values_of(const abut_bvh *bvh, const abut_grid *grid, double band)
     return values;
 }
 
-/* Gives what the build did. */
-static field_account check_grid(const abut_bvh *bvh, abut_bvh *there, const abut_grid *grid,
-                                double band) {
+/* Returns the statistics of the last build. */
+static const field_parts *check_grid(const abut_bvh *bvh, abut_bvh *there, const abut_grid *grid,
+                                     double band) {
     abut_field *field;
     abut_field_options options = abut_field_options_default();
-    field_account account = {.doubtful = 0};
     field_parts *parts;
     options.grid = *grid;
     options.band = band;
     band = band > 0 ? band : HUGE_VAL;
-    assert_ok(abuti_device_field_account(there->there, &account));
     assert_ok(abuti_field_parts(there->there, &parts));
     parts->cells_min = 0; /* lists for grids that would not be worth them */
     assert_ok(abut_field_create_from(there, &options, &field));
-    assert_ok(abuti_device_field_account(there->there, NULL));
     assert_non_null(abut_field_values(field));
     uint64_t blocks = 0;
     assert_ok(abut_field_update_from(field, there, &blocks)); /* now with two queues */
@@ -101,7 +98,7 @@ static field_account check_grid(const abut_bvh *bvh, abut_bvh *there, const abut
     free(got);
     free(expected);
     abut_field_destroy(field);
-    return account;
+    return parts;
 }
 
 /* The features of a BVH, as they are on the device. */
@@ -252,7 +249,7 @@ TEST(soups) {
     AUTO(bvh) bvh = prepare(hub, ABUT_SIGN_AUTO), *there;
     abut_grid grid = grid_about(hub, 20, 0.1);
     assert_ok(abuti_bvh_copy_to_device(bvh, device, &there));
-    assert_true(check_grid(bvh, there, &grid, 0).searched);
+    assert_true(check_grid(bvh, there, &grid, 0)->is_searched);
 }
 
 /* ---- the ways around lists ---- */
@@ -268,7 +265,7 @@ TEST(long_lists) {
     assert_ok(abuti_bvh_copy_to_device(bvh, device, &there));
     assert_ok(abuti_field_parts(there->there, &parts));
     parts->slices_max = 1;
-    assert_true(check_grid(bvh, there, &grid, 0).cut > 0);
+    assert_true(check_grid(bvh, there, &grid, 0)->counters[FIELD_COUNT_LONG_8] > 0);
     check_grid(bvh, there, &grid, 2 * grid.cell);
     abut_bvh_destroy(there);
     abut_bvh_destroy(bvh);
@@ -284,18 +281,19 @@ TEST(other_ways) {
     field_parts *parts;
     abut_grid grid = grid_about(mesh, 16, 0.1), far = grid;
     assert_ok(abuti_bvh_copy_to_device(bvh, device, &there));
-    field_account usual = check_grid(bvh, there, &grid, 0);
-    assert_true(!usual.searched && usual.entries > 0);
+    const field_parts *built = check_grid(bvh, there, &grid, 0);
+    assert_true(!built->is_searched && built->counters[FIELD_COUNT_ENTRIES] > 0);
     assert_ok(abuti_field_parts(there->there, &parts));
     parts->pool_count = 1; /* what the buffer has beside that is not used */
     parts->pool_fixed = true;
-    field_account grown = check_grid(bvh, there, &grid, 0);
-    assert_true(!grown.searched && grown.entries > 0); /* how many depends on who comes first */
+    built = check_grid(bvh, there, &grid, 0);
+    assert_true(!built->is_searched && built->counters[FIELD_COUNT_ENTRIES] > 0);
+    assert_true(parts->pool_count > 1);
     parts->pool_fixed = false;
     far.cell *= 2000;
     far.count[0] = far.count[1] = far.count[2] = 4;
-    assert_true(check_grid(bvh, there, &far, 0).searched);
-    assert_true(check_grid(bvh, there, &far, grid.cell).searched);
+    assert_true(check_grid(bvh, there, &far, 0)->is_searched);
+    assert_true(check_grid(bvh, there, &far, grid.cell)->is_searched);
     abut_bvh_destroy(there);
     abut_bvh_destroy(bvh);
     /* pseudo-normals use the search */
@@ -303,7 +301,7 @@ TEST(other_ways) {
     bvh = prepare(closed, ABUT_SIGN_NORMAL);
     assert_ok(abuti_bvh_copy_to_device(bvh, device, &there));
     grid = grid_about(closed, 6, 0.1);
-    assert_true(check_grid(bvh, there, &grid, 0).searched);
+    assert_true(check_grid(bvh, there, &grid, 0)->is_searched);
 }
 
 /* abut_field_create() with a device: the same bytes as without. Floats stay there until someone

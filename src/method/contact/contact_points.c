@@ -116,7 +116,6 @@ abut_status abut_contact_points(const abut_collider *collider, abut_array points
     contact_call call;
     contact_motion at;
     bvh_points list;
-    box3 bounds;
     abut_contacts ours = abut_contacts_default();
     abut_status status = abuti_result_read(&ours, sizeof ours, contacts, function, "contacts");
     if (!status)
@@ -128,7 +127,7 @@ abut_status abut_contact_points(const abut_collider *collider, abut_array points
     if (!status)
         status = abuti_bvh_points_read(function, NULL, points, count, &list);
     if (!status)
-        status = abuti_bvh_points_check(function, a->field->context, &list, &bounds);
+        status = abuti_bvh_points_check(function, a->field->context, &list);
     if (!status)
         status = abuti_check_length(function, "radius", radius);
     if (!status && list.count > UINT32_MAX)

@@ -14,15 +14,11 @@
 
 enum { ZSTD_LEVEL = 1 }; /* zstd level: 3 gains 1% on a teapot at 128^3 and takes twice as long */
 
-bool abuti_block_can_compress(void) {
 #ifdef ABUT_HAS_ZSTD
-    return true;
-#else
-    return false;
-#endif
-}
 
-#ifdef ABUT_HAS_ZSTD
+bool abuti_block_can_compress(void) {
+    return true;
+}
 
 /* Elements of 2 or 4 bytes as integers. Compilers create both versions of these functions. */
 static inline uint32_t load_element(const unsigned char *at, size_t bytes) {
@@ -94,24 +90,19 @@ bool abuti_block_expand(const void *from, size_t from_bytes, size_t element_byte
 
 #else
 
+bool abuti_block_can_compress(void) {
+    return false;
+}
+
 size_t abuti_block_compress(const void *from, size_t bytes, size_t element_bytes, void *scratch,
                             void *to) {
-    (void)from;
-    (void)bytes;
-    (void)element_bytes;
-    (void)scratch;
-    (void)to;
+    (void)from, (void)bytes, (void)element_bytes, (void)scratch, (void)to;
     return 0;
 }
 
 bool abuti_block_expand(const void *from, size_t from_bytes, size_t element_bytes, void *scratch,
                         void *to, size_t bytes) {
-    (void)from;
-    (void)from_bytes;
-    (void)element_bytes;
-    (void)scratch;
-    (void)to;
-    (void)bytes;
+    (void)from, (void)from_bytes, (void)element_bytes, (void)scratch, (void)to, (void)bytes;
     return false;
 }
 

@@ -172,8 +172,6 @@ typedef struct field_job {
 enum { BLOCK_CELLS = FIELD_BRICK * FIELD_BRICK * FIELD_BRICK };
 
 abut_status abuti_field_compute(const field_job *job);
-/* The same values, by a closest-point query for each cell; fill.c. */
-abut_status abuti_field_compute_plain(const field_job *job);
 
 /* ---- storage.c ---- */
 

@@ -118,15 +118,13 @@ static void points_task(void *data, size_t chunk, size_t begin, size_t end) {
 abut_status abut_field_evaluate_batch(const abut_field *field, abut_array points, size_t count,
                                       abut_interpolation interpolation, abut_field_value *values) {
     batch b = {.field = field, .interpolation = interpolation, .values = values};
-    box3 bounds;
     abut_status status = check_query("abut_field_evaluate_batch", field, interpolation);
     if (!status)
         status = abuti_bvh_points_read("abut_field_evaluate_batch", NULL, points, count, &b.points);
     if (!status && !values && b.points.count)
         status = abuti_null(__func__, "values");
     if (!status)
-        status =
-            abuti_bvh_points_check("abut_field_evaluate_batch", field->context, &b.points, &bounds);
+        status = abuti_bvh_points_check("abut_field_evaluate_batch", field->context, &b.points);
     if (!status)
         abuti_parallel_for(field->context, b.points.count, POINTS_PER_TASK, points_task, &b);
     return status;

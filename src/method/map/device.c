@@ -161,7 +161,8 @@ static void query_body(abut_map *map, const abuti_posed *posed, uint32_t other, 
     if (!abuti_kit_failed(&d->kit))
         abuti_kit_fail(&d->kit,
                        bvh_sign_of(posed->bvh)
-                           ? abuti_sign_nearest_on_device(function, there, &points, limit, nearest)
+                           ? abuti_sign_query_on_device(function, there, &points, QUEST_SIGN, limit,
+                                                        nearest)
                            : abuti_nearest_on_device(function, there, &points, limit, nearest));
     ABUTI_KIT_RUN(&d->kit, STORE_RESULTS, map->sample_count, MAP_GROUP,
                   ABUTI_BUFFER(&d->points->memory), ABUTI_BUFFER(&d->nearest->memory),

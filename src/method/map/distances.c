@@ -143,7 +143,7 @@ static abut_status query_body(distance_query *f) {
     abut_status status = abuti_bvh_check("abut_map_compute_distance", bvh, f, "map");
     if (!status && f->has_sign)
         status = abuti_sign_far(bvh);
-    return status || !f->count ? status : abuti_batch_nearest(&batch, NULL);
+    return status || !f->count ? status : abuti_batch_nearest(&batch);
 }
 
 /* ---- several bodies ---- */

@@ -2,6 +2,7 @@
  * predicate of src/foundation/geom. */
 #include "bvh/cull.h"
 #include "bvh/gather.h"
+#include "bvh/points.h"
 
 #include "device/array.h"
 #include "geom/intersect_shared.h"
@@ -66,17 +67,14 @@ static abut_status check_box(const char *function, const abut_box *box, size_t i
     return ABUT_OK;
 }
 
-static abut_status check_boxes(const char *function, const abut_box *boxes, size_t count) {
-    for (size_t i = 0; i < count; i++) {
-        const double *lo = &boxes[i].lo.x, *hi = &boxes[i].hi.x;
-        bool legal = true;
-        for (int axis = 0; axis < 3; axis++)
-            legal = legal && -ABUT_COORDINATE_MAX <= lo[axis] && lo[axis] <= hi[axis] &&
-                    hi[axis] <= ABUT_COORDINATE_MAX;
-        if (!legal)
-            return check_box(function, &boxes[i], i);
-    }
-    return ABUT_OK;
+static bool is_box_valid(const void *items, size_t i) {
+    const abut_box *box = (const abut_box *)items + i;
+    const double *lo = &box->lo.x, *hi = &box->hi.x;
+    bool is_valid = true;
+    for (int axis = 0; axis < 3; axis++)
+        is_valid = is_valid && -ABUT_COORDINATE_MAX <= lo[axis] && lo[axis] <= hi[axis] &&
+                   hi[axis] <= ABUT_COORDINATE_MAX;
+    return is_valid;
 }
 
 abut_status abut_bvh_find_in_box(const abut_bvh *bvh, const abut_box *box,
@@ -123,10 +121,13 @@ static abut_status find_in_boxes(const char *function, const abut_bvh *bvh, abut
     abut_status status = abuti_gather_check(&g);
     if (!status)
         status = abuti_bvh_check_array(function, "boxes", bvh, boxes, count, sizeof(abut_box));
-    if (!status && boxes.host)
-        status = check_boxes(function, boxes.host, count);
     if (status)
         return status;
+    const size_t invalid =
+        boxes.host ? abuti_bvh_find_invalid(bvh->context, boxes.host, count, is_box_valid)
+                   : SIZE_MAX;
+    if (invalid != SIZE_MAX)
+        return check_box(function, (const abut_box *)boxes.host + invalid, invalid);
     return bvh->there ? abuti_bvh_boxes_on_device(&g, boxes) : abuti_gather_run(&g);
 }
 

@@ -63,6 +63,5 @@ typedef struct plan {
 #define MOVE_WORDS (2 + 4)
 #define MOVE_BYTES (4 * (MOVE_WORDS + 4 * SEGMENT_BINS))
 #define CHUNK_BYTES (CHUNK * (2 * 16 + 2 * 4) + 4)
-#define PYRAMID_LEVELS 9 /* that a work-group computes, from 512 entries */
 
 #endif

@@ -148,8 +148,7 @@ double abuti_bvh_scale(const abut_mesh *mesh);
 
 /* ---- refit_lanes.c: boxes, from the leaves up ---- */
 
-/* Fits all boxes and blocks to the positions of a mesh; null = only computes the cost of the
- * boxes, see abut_bvh_info. */
+/* Fits all boxes and blocks to the positions of a mesh, and computes their cost. */
 typedef void bvh_fitter(abut_bvh *bvh, const abut_mesh *mesh);
 bvh_fitter abuti_bvh_fit, abuti_bvh_fit_4, abuti_bvh_fit_8, abuti_bvh_fit_16;
 

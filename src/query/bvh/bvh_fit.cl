@@ -1,22 +1,19 @@
-/* Boxes and blocks of a BVH on a device, for changed positions.
+/* Boxes of a BVH on a device, for changed positions.
  *
  * Every slot of a node contains the leaves of a range, so its box does not depend on the order of
  * nodes. The boxes of leaves are joined into a pyramid (level h + 1 has the pairs of level h, all
  * levels in one array), and the box of each slot is joined from the few entries that cover its
- * range. This needs four launches for any depth.
+ * range. This needs a launch for each level of the pyramid, at most 28.
  *
  * Boxes have the same bits as those of refit_lanes.c, since a corner is stored as floats rounded
- * down and up, and rounding commutes with minima. Blocks are computed in floats here: a quantised
- * corner has an error of 0.02 steps in addition to the half step of doubles, and a corner that of
- * its rounding. The margin of search_lanes.c includes both.
+ * down and up, and rounding commutes with minima.
  */
 #include "bvh/build_cl.h"
 
 /* One work-item per leaf. `vertices`: six floats each, rounded down and up. */
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
 fit_leaves(__global const float *vertices, __global const uint *indices, __global uint *order,
-           __global float4 *pyramid, __global bvh_block *blocks, uint triangle_count,
-           uint leaf_count) {
+           __global float4 *pyramid, uint triangle_count, uint leaf_count) {
     uint leaf = (uint)get_global_id(0);
     if (leaf >= leaf_count)
         return;
@@ -35,20 +32,6 @@ fit_leaves(__global const float *vertices, __global const uint *indices, __globa
     }
     pyramid[2 * (size_t)leaf] = lo;
     pyramid[2 * (size_t)leaf + 1] = hi;
-    float per_step[3];
-    for (uint axis = 0; axis < 3; axis++) {
-        float extent = component_of(hi, axis) - component_of(lo, axis);
-        per_step[axis] = extent > FLAT ? (float)BVH_STEPS * reciprocal(extent) : 0.0f;
-    }
-    for (uint i = 0; i < 3 * BVH_WIDTH; i++) {
-        uint triangle = order[min(first + i / 3, (size_t)triangle_count - 1)];
-        __global const float *v = vertices + 6 * (size_t)indices[3 * (size_t)triangle + i % 3];
-        for (uint axis = 0; axis < 3; axis++) {
-            float steps = (v[axis] - component_of(lo, axis)) * per_step[axis] + 0.5f;
-            BVH_AT(ushort, blocks[leaf].step[i % 3][axis], i / 3) =
-                (ushort)clamp(steps, 0.0f, (float)BVH_STEPS);
-        }
-    }
 }
 
 /* One work-item per place of the order: its corners, rounded down. */
@@ -62,40 +45,17 @@ fit_triangles(__global const float *vertices, __global const uint *indices,
         triangles[9 * i + k] = vertices[6 * (size_t)indices[3 * (size_t)order[i] + k / 3] + k % 3];
 }
 
-/* From a level of `count` entries at `from` up to nine levels above, 512 entries per work-group. */
+/* Joins the pairs of a level of `count` entries, which begins at `from` and ends where the next one
+ * begins. One work-item per entry of that. */
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
-fit_pyramid(__global float4 *pyramid, uint from, uint count, __local float4 *memory) {
-    __local float4 *los = memory, *his = memory + GROUP;
-    uint item = (uint)get_local_id(0), at = (uint)get_global_id(0);
-    for (uint width = GROUP; width > 0 && count > 1; width /= 2) {
-        uint above = (count + 1) / 2;
-        float4 lo, hi;
-        bool mine = item < width && at < above;
-        if (mine) {
-            uint second = min(2 * at + 1, count - 1);
-            if (width == GROUP) {
-                lo = fmin(pyramid[2 * (size_t)(from + 2 * at)],
-                          pyramid[2 * (size_t)(from + second)]);
-                hi = fmax(pyramid[2 * (size_t)(from + 2 * at) + 1],
-                          pyramid[2 * (size_t)(from + second) + 1]);
-            } else {
-                second = min(2 * item + 1, count - 1 - (at - item) * 2);
-                lo = fmin(los[2 * item], los[second]);
-                hi = fmax(his[2 * item], his[second]);
-            }
-            pyramid[2 * (size_t)(from + count + at)] = lo;
-            pyramid[2 * (size_t)(from + count + at) + 1] = hi;
-        }
-        barrier(CLK_LOCAL_MEM_FENCE);
-        if (mine) {
-            los[item] = lo;
-            his[item] = hi;
-        }
-        barrier(CLK_LOCAL_MEM_FENCE);
-        from += count;
-        count = above;
-        at = (uint)get_group_id(0) * (width / 2) + item;
-    }
+fit_pyramid(__global float4 *pyramid, uint from, uint count) {
+    uint at = (uint)get_global_id(0);
+    if (at >= (count + 1) / 2)
+        return;
+    size_t first = (size_t)from + 2 * at, second = (size_t)from + min(2 * at + 1, count - 1),
+           to = (size_t)from + count + at;
+    pyramid[2 * to] = fmin(pyramid[2 * first], pyramid[2 * second]);
+    pyramid[2 * to + 1] = fmax(pyramid[2 * first + 1], pyramid[2 * second + 1]);
 }
 
 /* One work-item per slot. */

@@ -1,4 +1,4 @@
-/* A BVH on a device: the arrays of bvh.h, byte for byte, for traversal by kernels.
+/* A BVH on a device: nodes and order of bvh.h, byte for byte, for traversal by kernels.
  *
  * It is uploaded from a BVH of the CPU, or built from a mesh on the device; either can be
  * downloaded. Owned by value; zero means "none", which may be destroyed too.
@@ -13,7 +13,6 @@ typedef struct abuti_bvh_device {
     abut_device *device; /* holds a reference; null = none */
     abut_mesh *mesh;     /* holds a reference */
     abuti_buffer nodes;  /* bvh_node, node_count; the capacity may be larger */
-    abuti_buffer blocks; /* bvh_block, leaf_count */
     abuti_buffer order;  /* uint32_t, 4 per leaf */
     /* On request. Corners of the triangle at place i of `order` are floats 9 i to 9 i + 8, in the
      * frame, each with an error of less than one ulp. */
@@ -34,7 +33,8 @@ enum { ABUTI_BVH_TRIANGLES = 1, ABUTI_BVH_CORNERS = 2 };
  * failure `to` stays unchanged. */
 abut_status abuti_bvh_device_upload(abuti_queue *queue, const abut_bvh *bvh, uint32_t extras,
                                     abuti_bvh_device *to);
-/* Creates a BVH of the CPU from one on a device, in a context; null = that of its mesh. Waits. */
+/* Creates a BVH of the CPU from one on a device, in a context; null = that of its mesh. Fits
+ * blocks, which a device does not need, and boxes, which have the same bits as before. Waits. */
 abut_status abuti_bvh_device_download(abuti_queue *queue, const abuti_bvh_device *from,
                                       abut_context *context, abut_bvh **bvh);
 void abuti_bvh_device_destroy(abuti_bvh_device *bvh);
@@ -54,7 +54,7 @@ void abuti_bvh_builder_destroy(abuti_bvh_builder *builder);
  * failure `to` stays unchanged. */
 abut_status abuti_bvh_device_build(abuti_bvh_builder *builder, abut_mesh *mesh, uint32_t extras,
                                    abuti_bvh_device *to);
-/* Fits boxes and blocks to a mesh with the same indices; the caller has checked that. The BVH must
+/* Fits boxes to a mesh with the same indices; the caller has checked that. The BVH must
  * have been built on the device. If the device fails, it must be built again. */
 abut_status abuti_bvh_device_refit(abuti_bvh_builder *builder, abuti_bvh_device *bvh,
                                    abut_mesh *mesh);

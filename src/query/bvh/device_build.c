@@ -302,8 +302,7 @@ static void run_nodes(abuti_bvh_builder *b, const build_layout *l, const abuti_b
 static void fit_leaves(abuti_bvh_builder *b, const abuti_bvh_device *bvh) {
     ABUTI_KIT_RUN(&b->kit, FIT_LEAVES, bvh->leaf_count, GROUP, SCRATCH(VERTICES),
                   ABUTI_BUFFER(&bvh->indices), ABUTI_BUFFER(&bvh->order), SCRATCH(PYRAMID),
-                  ABUTI_BUFFER(&bvh->blocks), ABUTI_VALUE(bvh->triangle_count),
-                  ABUTI_VALUE(bvh->leaf_count));
+                  ABUTI_VALUE(bvh->triangle_count), ABUTI_VALUE(bvh->leaf_count));
 }
 
 /* Computes the additional arrays for the vertices that are on the device. */
@@ -326,7 +325,6 @@ static abut_status build_on_device(abuti_bvh_builder *b, const abut_mesh *mesh, 
     abuti_queue *queue = b->kit.queue;
     uint32_t found[2];
     abuti_buffer_make(queue, NULL, l.node_max, sizeof(bvh_node), &to->nodes);
-    abuti_buffer_make(queue, NULL, l.leaf_count, sizeof(bvh_block), &to->blocks);
     abuti_buffer_make(queue, NULL, l.leaf_count, BVH_WIDTH * 4, &to->order);
     abuti_buffer_make(queue, NULL, l.node_max, BVH_WIDTH * 8, &to->ranges);
     abuti_buffer_make(queue, mesh->indices, l.count, 3 * sizeof *mesh->indices, &to->indices);
@@ -375,14 +373,9 @@ abut_status abuti_bvh_device_build(abuti_bvh_builder *builder, abut_mesh *mesh, 
 /* ---- refit ---- */
 
 static void fit_pyramid(abuti_bvh_builder *b, uint32_t leaf_count) {
-    for (uint32_t from = 0, count = leaf_count; count > 1;) {
+    for (uint32_t from = 0, count = leaf_count; count > 1; from += count, count = (count + 1) / 2)
         ABUTI_KIT_RUN(&b->kit, FIT_PYRAMID, (count + 1) / 2, GROUP, SCRATCH(PYRAMID),
-                      ABUTI_VALUE(from), ABUTI_VALUE(count), ABUTI_LOCAL_MEMORY(2 * 16 * GROUP));
-        for (int level = 0; level < PYRAMID_LEVELS && count > 1; level++) {
-            from += count;
-            count = (count + 1) / 2;
-        }
-    }
+                      ABUTI_VALUE(from), ABUTI_VALUE(count));
 }
 
 abut_status abuti_bvh_device_refit(abuti_bvh_builder *b, abuti_bvh_device *bvh, abut_mesh *mesh) {

@@ -23,16 +23,7 @@ static const abuti_kit_table table = {.sources = sources,
                                       .kernel_count = KERNELS,
                                       .buffer_count = GATHER_BUFFERS};
 
-static abut_status create_gather_kit(bvh_attachment *attachment, void *owner) {
-    return abuti_on_device_kit(owner, &table, &((gather_attachment *)attachment)->kit);
-}
-
-static void destroy_gather_kit(bvh_attachment *attachment) {
-    abuti_kit_close(&((gather_attachment *)attachment)->kit);
-}
-
-static const bvh_attachment_kind gather_kind = {sizeof(gather_attachment), create_gather_kit, NULL,
-                                                destroy_gather_kit};
+static const bvh_kit_kind gather_kind = BVH_KIT_KIND(table);
 
 /* ---- batches ---- */
 
@@ -303,11 +294,9 @@ abut_status abuti_device_gather(device_query *q) {
     abut_context *context = q->there->context;
     const bvh_gather *g = q->gather;
     gather_state w = {.query = q};
-    bvh_attachment *attachment;
-    abut_status status = abuti_on_device_attachment(q->there, &gather_kind, &attachment);
+    abut_status status = abuti_on_device_get_kit(q->there, &gather_kind, &q->lists);
     if (status)
         return status;
-    q->lists = (gather_attachment *)attachment;
     if (q->row)
         w.counts = abuti_allocate(context, g->count, sizeof *w.counts);
     else
@@ -341,8 +330,7 @@ static void enqueue_find(const device_query *q, uint32_t count, uint32_t fill,
                          const abuti_buffer *begin, const abuti_buffer *places) {
     const device_all *a = q->user;
     const mesh_frame frame = frame_of(q->there);
-    const abuti_buffer *nodes = a->nodes ? a->nodes : &q->there->tree.nodes;
-    ABUTI_KIT_RUN(a->kit, a->find, count, FIND_GROUP, ABUTI_BUFFER(nodes),
+    ABUTI_KIT_RUN(a->kit, a->find, count, FIND_GROUP, TREE(q->there, nodes),
                   TREE(q->there, triangles), ABUTI_VALUE(q->there->tree.triangle_count),
                   KIT_BUFFER(&q->there->io, BVH_IN), ABUTI_VALUE(count), ABUTI_VALUE(frame),
                   ABUTI_VALUE(fill), ABUTI_BUFFER(begin), ABUTI_BUFFER(places));
@@ -413,34 +401,19 @@ static const abuti_kernel_source box_sources[BOX_KERNELS] = {[BOX_CHECK] = {"box
                                                                              NULL}};
 static const abuti_kit_table box_table = {.sources = box_sources, .kernel_count = BOX_KERNELS};
 
-typedef struct box_attachment {
-    bvh_attachment attachment;
-    abuti_kit kit;
-} box_attachment;
-
-static abut_status create_box_kit(bvh_attachment *attachment, void *owner) {
-    return abuti_on_device_kit(owner, &box_table, &((box_attachment *)attachment)->kit);
-}
-
-static void destroy_box_kit(bvh_attachment *attachment) {
-    abuti_kit_close(&((box_attachment *)attachment)->kit);
-}
-
-static const bvh_attachment_kind box_kind = {sizeof(box_attachment), create_box_kit, NULL,
-                                             destroy_box_kit};
+static const bvh_kit_kind box_kind = BVH_KIT_KIND(box_table);
 
 abut_status abuti_bvh_boxes_on_device(const bvh_gather *gather, abut_array boxes) {
-    bvh_attachment *attachment;
-    abut_status status = abuti_on_device_attachment(gather->bvh->there, &box_kind, &attachment);
+    bvh_kit *kit;
+    abut_status status = abuti_on_device_get_kit(gather->bvh->there, &box_kind, &kit);
     if (status)
         return status;
-    const device_all all = {&((box_attachment *)attachment)->kit,
+    const device_all all = {&kit->kit,
                             BOX_CHECK,
                             BOX_FIND,
                             BOX_DECIDE,
                             boxes,
                             "box",
-                            "is not finite, is too large, or has lo beyond hi",
-                            NULL};
+                            "is not finite, is too large, or has lo beyond hi"};
     return abuti_device_run_all(gather, &all);
 }

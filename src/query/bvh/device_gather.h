@@ -26,14 +26,9 @@ enum {
     GATHER_BUFFERS
 };
 
-typedef struct gather_attachment {
-    bvh_attachment attachment;
-    abuti_kit kit;
-} gather_attachment;
-
 typedef struct device_query {
     bvh_on_device *there;
-    gather_attachment *lists; /* set by abuti_device_gather() */
+    bvh_kit *lists;           /* set by abuti_device_gather() */
     const bvh_gather *gather; /* the query; without offsets and total if there are rows */
     uint32_t results_max;     /* results per query; UINT32_MAX = all */
     size_t batch_size;        /* queries at once, at most */
@@ -66,7 +61,6 @@ typedef struct device_all {
     uint32_t check, find, decide;
     abut_array queries;
     const char *name, *condition;
-    const abuti_buffer *nodes; /* the nodes that `find` traverses; null = those of the tree */
 } device_all;
 abut_status abuti_device_run_all(const bvh_gather *gather, const device_all *all);
 

@@ -50,6 +50,20 @@ abut_status abuti_on_device_attachment(bvh_on_device *there, const bvh_attachmen
     return abuti_bvh_get_attachment(there->context, &there->parts, kind, there, attachment);
 }
 
+abut_status abuti_bvh_kit_create(bvh_attachment *attachment, void *owner) {
+    bvh_kit *kit = (bvh_kit *)attachment;
+    kit->there = owner;
+    return abuti_on_device_kit(owner, ((const bvh_kit_kind *)attachment->kind)->table, &kit->kit);
+}
+
+void abuti_bvh_kit_destroy(bvh_attachment *attachment) {
+    abuti_kit_close(&((bvh_kit *)attachment)->kit);
+}
+
+abut_status abuti_on_device_get_kit(bvh_on_device *there, const bvh_kit_kind *kind, bvh_kit **kit) {
+    return abuti_on_device_attachment(there, &kind->kind, (bvh_attachment **)kit);
+}
+
 abut_status abuti_bvh_check_array(const char *function, const char *what, const abut_bvh *bvh,
                                   abut_array array, uint64_t count, size_t element_bytes) {
     abut_status status = abuti_array_check_plain(function, what, array);
@@ -137,7 +151,6 @@ abut_status abuti_bvh_device_upload(abuti_queue *queue, const abut_bvh *bvh, uin
                              .depth = bvh->depth,
                              .scale = bvh->scale};
     abuti_buffer_make(queue, bvh->nodes, bvh->node_count, sizeof *bvh->nodes, &made.nodes);
-    abuti_buffer_make(queue, bvh->blocks, bvh->leaf_count, sizeof *bvh->blocks, &made.blocks);
     abuti_buffer_make(queue, bvh->order, bvh->leaf_count, BVH_WIDTH * sizeof *bvh->order,
                       &made.order);
     if (extras & ABUTI_BVH_TRIANGLES)
@@ -167,16 +180,14 @@ abut_status abuti_bvh_device_download(abuti_queue *queue, const abuti_bvh_device
     made->blocks = abuti_allocate(context, made->leaf_count, sizeof *made->blocks);
     made->order = abuti_allocate(context, made->leaf_count, BVH_WIDTH * sizeof *made->order);
     const size_t nodes = made->node_count * sizeof *made->nodes,
-                 blocks = made->leaf_count * sizeof *made->blocks,
                  order = made->leaf_count * BVH_WIDTH * sizeof *made->order;
     abut_status status = made->nodes && made->blocks && made->order ? ABUT_OK : ABUT_ERROR_MEMORY;
     if (status || (status = abuti_buffer_download(queue, &from->nodes, 0, made->nodes, nodes)) ||
-        (status = abuti_buffer_download(queue, &from->blocks, 0, made->blocks, blocks)) ||
         (status = abuti_buffer_download(queue, &from->order, 0, made->order, order))) {
         abut_bvh_destroy(made);
         return status;
     }
-    abuti_bvh_fit(made, NULL);
+    abuti_bvh_fit(made, from->mesh);
     made->built_cost = made->cost;
     *bvh = made;
     return ABUT_OK;
@@ -185,7 +196,7 @@ abut_status abuti_bvh_device_download(abuti_queue *queue, const abuti_bvh_device
 void abuti_bvh_device_destroy(abuti_bvh_device *bvh) {
     if (!bvh->device)
         return;
-    abuti_buffer *buffers[] = {&bvh->nodes,   &bvh->blocks, &bvh->order,  &bvh->triangles,
+    abuti_buffer *buffers[] = {&bvh->nodes,   &bvh->order,  &bvh->triangles,
                                &bvh->indices, &bvh->ranges, &bvh->corners};
     for (size_t i = 0; i < sizeof buffers / sizeof *buffers; i++)
         abuti_buffer_destroy(buffers[i]);

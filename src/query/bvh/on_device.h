@@ -43,6 +43,24 @@ abut_status abuti_on_device_kit(bvh_on_device *there, const abuti_kit_table *tab
 abut_status abuti_on_device_attachment(bvh_on_device *there, const bvh_attachment_kind *kind,
                                        bvh_attachment **part);
 
+/* An attachment that is only a kit on the queue of a BVH. */
+typedef struct bvh_kit {
+    bvh_attachment attachment;
+    bvh_on_device *there;
+    abuti_kit kit;
+} bvh_kit;
+
+typedef struct bvh_kit_kind {
+    bvh_attachment_kind kind;
+    const abuti_kit_table *table;
+} bvh_kit_kind;
+#define BVH_KIT_KIND(table) \
+    { {sizeof(bvh_kit), abuti_bvh_kit_create, NULL, abuti_bvh_kit_destroy}, &(table) }
+abut_status abuti_bvh_kit_create(bvh_attachment *attachment, void *owner);
+void abuti_bvh_kit_destroy(bvh_attachment *attachment);
+/* Returns its kit of a kind; creates it if there is none. */
+abut_status abuti_on_device_get_kit(bvh_on_device *there, const bvh_kit_kind *kind, bvh_kit **kit);
+
 /* Downloads results from BVH_OUT, large ones on all threads. Reports progress. */
 abut_status abuti_on_device_download(bvh_on_device *there, void *host, size_t count, size_t bytes);
 

@@ -2,6 +2,8 @@
 #include "bvh/points.h"
 #include "device/array.h"
 
+#include <math.h>
+
 abut_status abuti_bvh_points_read(const char *function, const abut_bvh *bvh, abut_array points,
                                   size_t count, bvh_points *to) {
     const abut_scalar_type type = points.type ? points.type : ABUT_SCALAR_FLOAT64;
@@ -25,54 +27,51 @@ abut_status abuti_bvh_points_read(const char *function, const abut_bvh *bvh, abu
 
 /* ---- validation ---- */
 
-enum {
-    CHECK_TASKS_MAX = 64,          /* at most */
-    CHECK_TASK_POINTS_MIN = 16384, /* points per task */
-};
+enum { CHECK_TASK_ITEMS = 16384 };
 
 typedef struct check_state {
-    const bvh_points *points;
-    struct {
-        size_t invalid; /* the first invalid point, or SIZE_MAX */
-        box3 box;
-    } tasks[CHECK_TASKS_MAX];
+    const void *items;
+    bvh_is_valid *is_valid;
+    atomic_size_t invalid;
 } check_state;
 
 static void check_task(void *data, size_t chunk, size_t begin, size_t end) {
     check_state *check = data;
-    box3 box = box_empty();
-    size_t invalid = SIZE_MAX;
-    for (size_t i = begin; i < end && invalid == SIZE_MAX; i++) {
-        vec3 p = bvh_point_at(check->points, i);
-        if (!(v3_max_abs(p) <= ABUT_COORDINATE_MAX) || p.y != p.y || p.z != p.z || p.x != p.x)
-            invalid = i;
-        box = box_grow(box, p);
+    (void)chunk;
+    for (size_t i = begin; i < end; i++) {
+        size_t first = atomic_load_explicit(&check->invalid, memory_order_relaxed);
+        if (i >= first)
+            return;
+        if (check->is_valid(check->items, i))
+            continue;
+        while (i < first && !atomic_compare_exchange_weak(&check->invalid, &first, i))
+            continue;
+        return;
     }
-    check->tasks[chunk].invalid = invalid;
-    check->tasks[chunk].box = box;
+}
+
+size_t abuti_bvh_find_invalid(abut_context *context, const void *items, size_t count,
+                              bvh_is_valid *is_valid) {
+    check_state check = {.items = items, .is_valid = is_valid};
+    atomic_init(&check.invalid, SIZE_MAX);
+    abuti_parallel_for(context, count, CHECK_TASK_ITEMS, check_task, &check);
+    return atomic_load(&check.invalid);
+}
+
+static bool is_point_valid(const void *items, size_t i) {
+    const vec3 p = bvh_point_at(items, i);
+    return fabs(p.x) <= ABUT_COORDINATE_MAX && fabs(p.y) <= ABUT_COORDINATE_MAX &&
+           fabs(p.z) <= ABUT_COORDINATE_MAX;
 }
 
 abut_status abuti_bvh_points_check(const char *function, abut_context *context,
-                                   const bvh_points *points, box3 *bounds) {
-    check_state check;
+                                   const bvh_points *points) {
+    char what[32];
     if (points->buffer)
         return ABUT_OK;
-    check.points = points;
-    size_t part = points->count / CHECK_TASKS_MAX + 1;
-    part = part < CHECK_TASK_POINTS_MIN ? CHECK_TASK_POINTS_MIN : part;
-    abuti_parallel_for(context, points->count, part, check_task, &check);
-    box3 box = box_empty();
-    for (size_t k = 0; k < abuti_chunk_count(points->count, part); k++) {
-        size_t invalid = check.tasks[k].invalid;
-        if (invalid != SIZE_MAX) {
-            vec3 p = bvh_point_at(points, invalid);
-            return abuti_fail(ABUT_ERROR_ARGUMENT,
-                              "%s: point %zu is (%g, %g, %g); coordinates must be finite and at "
-                              "most %g in magnitude",
-                              function, invalid, p.x, p.y, p.z, ABUT_COORDINATE_MAX);
-        }
-        box = box_join(box, check.tasks[k].box);
-    }
-    *bounds = box;
-    return ABUT_OK;
+    const size_t invalid = abuti_bvh_find_invalid(context, points, points->count, is_point_valid);
+    if (invalid == SIZE_MAX)
+        return ABUT_OK;
+    snprintf(what, sizeof what, "point %zu", invalid);
+    return abuti_bvh_check_point(function, what, bvh_point_at(points, invalid));
 }

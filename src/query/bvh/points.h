@@ -34,10 +34,14 @@ static inline vec3 bvh_point_at(const bvh_points *points, size_t i) {
  * = none) cannot read. */
 abut_status abuti_bvh_points_read(const char *function, const abut_bvh *bvh, abut_array points,
                                   size_t count, bvh_points *to);
-/* Fails for the first point that is not finite or too large. Computes the bounding box of all.
- * Points in a buffer are validated by the kernel that reads them. */
+/* Returns the first invalid one of some items, or SIZE_MAX; on all threads. */
+typedef bool bvh_is_valid(const void *items, size_t i);
+size_t abuti_bvh_find_invalid(abut_context *context, const void *items, size_t count,
+                              bvh_is_valid *is_valid);
+/* Fails for the first point that is not finite or too large. Points in a buffer are validated by
+ * the kernel that reads them. */
 abut_status abuti_bvh_points_check(const char *function, abut_context *context,
-                                   const bvh_points *points, box3 *bounds);
+                                   const bvh_points *points);
 
 /* ---- batch.c: visits all points in an order in which neighbours in space are close ---- */
 
@@ -54,8 +58,7 @@ typedef void bvh_visit(void *data, const bvh_sorted_point *sorted, size_t begin,
 
 /* Calls `visit` for ranges of positions that cover all points, on all threads. The ranges do not
  * depend on the number of threads. Reports progress as `stage`. */
-abut_status abuti_bvh_points_visit(abut_context *context, const bvh_points *points,
-                                   const box3 *bounds, const char *stage, bvh_visit *visit,
-                                   void *data);
+abut_status abuti_bvh_points_visit(const abut_bvh *bvh, const bvh_points *points, const char *stage,
+                                   bvh_visit *visit, void *data);
 
 #endif

@@ -95,16 +95,14 @@ static double add_half_areas(double sum, const bvh_node *node) {
 }
 
 void BY_LANES(abuti_bvh_fit)(abut_bvh *bvh, const abut_mesh *mesh) {
-    if (mesh) {
-        fit_task_data fit = {bvh, mesh};
-        bvh->scale = abuti_bvh_scale(mesh);
-        abuti_parallel_for(bvh->context, bvh->node_count, NODES_PER_TASK, leaves_task, &fit);
-    }
+    fit_task_data fit = {bvh, mesh};
+    bvh->scale = abuti_bvh_scale(mesh);
+    abuti_parallel_for(bvh->context, bvh->node_count, NODES_PER_TASK, leaves_task, &fit);
     double sum = 0;
     for (size_t i = bvh->node_count;
          i-- > 0;) { /* children have higher indices than their parents */
         bvh_node *node = &bvh->nodes[i];
-        for (int slot = 0; slot < BVH_WIDTH && mesh; slot++)
+        for (int slot = 0; slot < BVH_WIDTH; slot++)
             if (node->child[slot] != ABUT_NONE && !(node->child[slot] & BVH_LEAF))
                 fit_parent_slot(&bvh->nodes[node->child[slot]], node, slot);
         sum = add_half_areas(sum, node);

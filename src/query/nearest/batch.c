@@ -1,12 +1,14 @@
 /* Batches of closest-point queries: the order of the points, and their searches.
  *
- * Method: points are sorted along a Morton curve over their own bounding box, so that neighbours in
- * the order are neighbours in space. If there are many points, feature lists are used
+ * Method: points are sorted along a Morton curve in the frame of the BVH, so that neighbours in the
+ * order are neighbours in space. If there are many points, feature lists are used
  * (batch_lists.c). Otherwise they are searched one by one: data that one search has loaded into the
  * cache is used by the next, and the closest point of one is a good bound for the next. Results do
  * not depend on that.
  */
 #include "nearest/batch.h"
+
+#include "bvh/on_device.h"
 
 #include <math.h>
 
@@ -26,8 +28,8 @@ enum {
 };
 
 typedef struct point_order {
+    const abut_bvh *bvh;
     const bvh_points *points;
-    const box3 *bounds;
     bvh_sorted_point *sorted; /* null = the order of the caller */
     bvh_visit *visit;
     void *data;
@@ -35,23 +37,19 @@ typedef struct point_order {
 
 /* ---- order ---- */
 
-static uint32_t morton_cell(double x, double lo, double per_cell) {
-    double cell = (x - lo) * per_cell;
-    return cell >= (1 << MORTON_BITS) ? (1 << MORTON_BITS) - 1 : cell > 0 ? (uint32_t)cell : 0;
+/* The mesh is within 2 of 0 in the frame; coordinates are clamped to 4. */
+static uint32_t morton_cell(double x) {
+    return (uint32_t)real_clamp((x + 4) * (1 << (MORTON_BITS - 3)), 0, (1 << MORTON_BITS) - 1);
 }
 
 static void keys_task(void *data, size_t chunk, size_t begin, size_t end) {
     point_order *b = data;
     (void)chunk;
-    vec3 lo = b->bounds->lo, extent = v3_sub(b->bounds->hi, lo);
-    /* cubes, so that all axes count equally; tiny extents give infinity, and then the first or the
-     * last cell */
-    double per_cell = (1 << MORTON_BITS) / v3_max_abs(extent);
     for (size_t i = begin; i < end; i++) {
-        vec3 p = bvh_point_at(b->points, i);
-        b->sorted[i].key = (uint32_t)morton_code(morton_cell(p.x, lo.x, per_cell),
-                                                 morton_cell(p.y, lo.y, per_cell),
-                                                 morton_cell(p.z, lo.z, per_cell));
+        const vec3 p =
+            v3_scale(v3_sub(bvh_point_at(b->points, i), b->bvh->mesh->origin), b->bvh->scale);
+        b->sorted[i].key =
+            (uint32_t)morton_code(morton_cell(p.x), morton_cell(p.y), morton_cell(p.z));
         b->sorted[i].point = (uint32_t)i;
     }
 }
@@ -127,10 +125,10 @@ static void visit_task(void *data, size_t chunk, size_t begin, size_t end) {
     b->visit(b->data, b->sorted, begin, end);
 }
 
-abut_status abuti_bvh_points_visit(abut_context *context, const bvh_points *points,
-                                   const box3 *bounds, const char *stage, bvh_visit *visit,
-                                   void *data) {
-    point_order b = {.points = points, .bounds = bounds, .visit = visit, .data = data};
+abut_status abuti_bvh_points_visit(const abut_bvh *bvh, const bvh_points *points, const char *stage,
+                                   bvh_visit *visit, void *data) {
+    abut_context *context = bvh->context;
+    point_order b = {.bvh = bvh, .points = points, .visit = visit, .data = data};
     bvh_sorted_point *memory = NULL;
     abut_status status = ABUT_OK;
     if (points->count >= SORT_MIN)
@@ -160,20 +158,9 @@ static void search_range(void *data, const bvh_sorted_point *sorted, size_t begi
     }
 }
 
-/* The bounds for sorting: a distant point must not move all others into one cell, so the bounds are
- * clipped to the box of the mesh, three times as large, unless all points are outside. */
-static box3 clip_bounds(const abut_mesh *mesh, const box3 *bounds) {
-    double size = v3_max_abs(v3_sub(mesh->bounds.hi, mesh->bounds.lo));
-    vec3 more = v3(size, size, size);
-    box3 box = {v3_max(bounds->lo, v3_sub(mesh->bounds.lo, more)),
-                v3_min(bounds->hi, v3_add(mesh->bounds.hi, more))};
-    return box.lo.x < box.hi.x && box.lo.y < box.hi.y && box.lo.z < box.hi.z ? box : *bounds;
-}
-
-static abut_status nearest_by_lists(nearest_batch *b, const box3 *bounds) {
+static abut_status nearest_by_lists(nearest_batch *b) {
     abut_context *context = b->bvh->context;
-    box3 box = clip_bounds(b->bvh->mesh, bounds);
-    point_order order = {.points = &b->points, .bounds = &box};
+    point_order order = {.bvh = b->bvh, .points = &b->points};
     bvh_sorted_point *memory = NULL;
     abut_status status = order_points(&order, context, &memory);
     b->places = order.sorted;
@@ -203,32 +190,33 @@ static void generated_task(void *data, size_t chunk, size_t begin, size_t end) {
     b->keep(b->user, begin, count, points, answers);
 }
 
-abut_status abuti_batch_nearest(nearest_batch *b, const box3 *bounds) {
+abut_status abuti_batch_nearest(nearest_batch *b) {
     size_t count = b->points.count;
     abut_status status = abuti_bvh_prepare_wide(b->bvh, count);
     if (status)
         return status;
     if (count >= LISTS_MIN && count / LISTS_POINTS_PER_TRIANGLE >= b->bvh->triangle_count)
-        return b->points.ordered ? abuti_batch_lists(b) : nearest_by_lists(b, bounds);
+        return b->points.ordered ? abuti_batch_lists(b) : nearest_by_lists(b);
     if (b->read)
         return abuti_parallel_try(b->bvh->context, "nearest", count, POINTS_PER_TASK,
                                   generated_task, b);
-    return abuti_bvh_points_visit(b->bvh->context, &b->points, bounds, "nearest", search_range, b);
+    return abuti_bvh_points_visit(b->bvh, &b->points, "nearest", search_range, b);
 }
 
 abut_status abut_nearest_point_batch(const abut_bvh *bvh, abut_array points, size_t count,
                                      double radius, abut_array nearest) {
     nearest_batch b = {.bvh = bvh, .radius = radius, .nearest = nearest.host};
-    box3 bounds;
     abut_status status;
     if ((status = abuti_bvh_check_batch(__func__, bvh, bvh, "bvh")) ||
         (status = abuti_bvh_points_read(__func__, bvh, points, count, &b.points)) ||
         (status = abuti_bvh_check_array(__func__, "nearest", bvh, nearest, b.points.count,
                                         sizeof(abut_nearest))) ||
         (status = abuti_bvh_check_limit(__func__, "radius", radius)) ||
-        (status = abuti_bvh_points_check(__func__, bvh->context, &b.points, &bounds)) ||
-        !b.points.count)
+        (status = abuti_bvh_points_check(__func__, bvh->context, &b.points)) || !b.points.count)
         return status;
-    return bvh->there ? abuti_nearest_on_device(__func__, bvh->there, &b.points, radius, nearest)
-                      : abuti_batch_nearest(&b, &bounds);
+    /* Arrays of the host need no device; one without doubles would only find candidates. */
+    if (bvh->there && (on_device_has_doubles(bvh->there) || points.buffer || nearest.buffer))
+        return abuti_nearest_on_device(__func__, bvh->there, &b.points, radius, nearest);
+    status = abuti_bvh_ensure_host(bvh);
+    return status ? status : abuti_batch_nearest(&b);
 }

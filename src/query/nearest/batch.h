@@ -24,9 +24,8 @@ typedef struct nearest_batch {
     void *user;
 } nearest_batch;
 
-/* Computes the results of all points, which have been validated. `bounds` is their box, or null if
- * they are generated. */
-abut_status abuti_batch_nearest(nearest_batch *b, const box3 *bounds);
+/* Computes the results of all points, which have been validated. */
+abut_status abuti_batch_nearest(nearest_batch *b);
 
 /* Computes all results with feature lists. Reports progress. */
 abut_status abuti_batch_lists(const nearest_batch *b);

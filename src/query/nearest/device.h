@@ -14,7 +14,6 @@ enum {
     NEAREST_SORTED,
     NEAREST_KEYS, /* of the sort; unused after it */
     NEAREST_ORDER,
-    NEAREST_BOUNDS,
     NEAREST_COUNTS, /* of candidate triangles */
     NEAREST_PLACES, /* and their places */
     NEAREST_INVALID,
@@ -27,8 +26,6 @@ enum {
 enum {
     NEAREST_CHECK,
     NEAREST_FRAME,
-    NEAREST_BOUND,
-    NEAREST_KEY,
     NEAREST_GATHER,
     NEAREST_FIND,
     NEAREST_MEASURE,
@@ -38,12 +35,6 @@ enum {
     NEAREST_MANY_DECIDE,
     NEAREST_KERNELS
 };
-
-typedef struct nearest_attachment {
-    bvh_attachment attachment;
-    bvh_on_device *there;
-    abuti_kit kit;
-} nearest_attachment;
 
 /* ---- device_features.c: features (features.h), computed on the device ---- */
 
@@ -93,8 +84,8 @@ abut_status abuti_features_on_device(bvh_on_device *there, device_features **fea
 /* The program of its kernels, which takes the options of the tree. */
 abuti_kit_plan abuti_device_features_plan(const char *options);
 
-/* Returns that of a BVH; creates it if there is none. */
-abut_status abuti_nearest_get_attachment(bvh_on_device *there, nearest_attachment **nearest);
+/* Returns the kit of a BVH; creates it if there is none. */
+abut_status abuti_nearest_get_kit(bvh_on_device *there, bvh_kit **nearest);
 
 /* A query about many points. */
 typedef struct point_query {
@@ -106,7 +97,7 @@ typedef struct point_query {
     void *user;
     /* Enqueues the kernels that follow for `count` sorted points, whose results are in a buffer
      * from `first` on; null = nothing. */
-    void (*enqueue)(const struct point_query *query, nearest_attachment *nearest, uint32_t count,
+    void (*enqueue)(const struct point_query *query, bvh_kit *nearest, uint32_t count,
                     uint32_t first, const abuti_buffer *results);
 } point_query;
 
@@ -116,12 +107,10 @@ abut_status abuti_nearest_points(bvh_on_device *there, const bvh_points *points,
                                  const point_query *query);
 
 /* Fails for the first invalid point of a buffer. Waits. */
-abut_status abuti_nearest_check(nearest_attachment *nearest, const char *function,
-                                const bvh_points *points);
+abut_status abuti_nearest_check(bvh_kit *nearest, const char *function, const bvh_points *points);
 /* Enqueues the upload and the sort of `count` points from `begin` on: the kit then has them as
- * described in nearest.cl. `memory` is for as many points that are not packed. */
-void abuti_nearest_sort(nearest_attachment *nearest, const bvh_points *points, size_t begin,
-                        uint32_t count, void *memory);
+ * described in nearest.cl. */
+void abuti_nearest_sort(bvh_kit *nearest, const bvh_points *points, size_t begin, uint32_t count);
 /* A radius in floats of the frame, rounded up and limited to the range of floats. */
 float abuti_nearest_reach(const bvh_on_device *there, double radius);
 

@@ -8,21 +8,20 @@ enum { QUERY_BYTES = 256 };
 _Static_assert(sizeof(abut_nearest) == 64, "nearest_result in measure_cl.h");
 
 typedef struct many_query {
-    nearest_attachment *nearest;
+    bvh_kit *nearest;
     const bvh_points *points;
     double radius;
     uint32_t k; /* triangles that bound the search; 0 = only the radius does */
-    void *memory;
 } many_query;
 
 #define SCRATCH(which) KIT_BUFFER(&n->kit, NEAREST_##which)
 
 static void upload_points(const device_query *q, size_t begin, uint32_t count) {
     const many_query *m = q->user;
-    nearest_attachment *n = m->nearest;
+    bvh_kit *n = m->nearest;
     const mesh_frame frame = frame_of(q->there);
     float limit = abuti_nearest_reach(q->there, m->radius);
-    abuti_nearest_sort(n, m->points, begin, count, m->memory);
+    abuti_nearest_sort(n, m->points, begin, count);
     abuti_kit_reserve(&n->kit, NEAREST_HEAPS, m->k ? count : 1, (m->k ? m->k : 1) * sizeof(double));
     abuti_kit_reserve(&n->kit, NEAREST_REACHES, count, sizeof(double));
     ABUTI_KIT_RUN(&n->kit, NEAREST_MANY_BOUND, count, FIND_GROUP, TREE(q->there, nodes),
@@ -34,7 +33,7 @@ static void upload_points(const device_query *q, size_t begin, uint32_t count) {
 
 static void enqueue_find(const device_query *q, uint32_t count, uint32_t fill,
                          const abuti_buffer *begin, const abuti_buffer *places) {
-    nearest_attachment *n = ((const many_query *)q->user)->nearest;
+    bvh_kit *n = ((const many_query *)q->user)->nearest;
     const mesh_frame frame = frame_of(q->there);
     ABUTI_KIT_RUN(&n->kit, NEAREST_MANY_FIND, count, FIND_GROUP, TREE(q->there, nodes),
                   TREE(q->there, triangles), ABUTI_VALUE(q->there->tree.triangle_count),
@@ -45,7 +44,7 @@ static void enqueue_find(const device_query *q, uint32_t count, uint32_t fill,
 
 static void enqueue_decide(const device_query *q, uint32_t total) {
     const many_query *m = q->user;
-    nearest_attachment *n = m->nearest;
+    bvh_kit *n = m->nearest;
     const abuti_kit *lists = &q->lists->kit;
     ABUTI_KIT_RUN(&n->kit, NEAREST_MANY_DECIDE, total, FIND_GROUP, TREE(q->there, corners),
                   TREE(q->there, order), SCRATCH(EXACT), ABUTI_VALUE(m->radius), ABUTI_VALUE(total),
@@ -57,8 +56,6 @@ static void enqueue_decide(const device_query *q, uint32_t total) {
 /* Runs both kinds of query; `q` has the number of results and their destination. */
 static abut_status run_many(device_query *q, many_query *m) {
     const bvh_points *points = m->points;
-    size_t bytes = bvh_point_bytes(points->type);
-    bool packed = points->buffer || points->stride == bytes;
     q->there = q->gather->bvh->there;
     q->user = m;
     q->upload = upload_points;
@@ -66,16 +63,13 @@ static abut_status run_many(device_query *q, many_query *m) {
     q->decide = enqueue_decide;
     abut_status status = abuti_device_check_doubles(q->gather->function, q->there);
     if (!status)
-        status = abuti_nearest_get_attachment(q->there, &m->nearest);
+        status = abuti_nearest_get_kit(q->there, &m->nearest);
     if (!status)
         status = abuti_nearest_check(m->nearest, q->gather->function, points);
     if (status)
         return status;
     q->batch_size = abuti_device_gather_batch_size(q->there, points->count, QUERY_BYTES, m->k);
-    m->memory = abuti_allocate(q->there->context, packed ? 0 : q->batch_size, bytes);
-    status = m->memory ? abuti_device_gather(q) : ABUT_ERROR_MEMORY;
-    abuti_release(q->there->context, m->memory);
-    return status;
+    return abuti_device_gather(q);
 }
 
 abut_status abuti_nearest_many_on_device(const bvh_gather *gather, const bvh_points *points,
@@ -86,7 +80,7 @@ abut_status abuti_nearest_many_on_device(const bvh_gather *gather, const bvh_poi
     m.k = k < gather->bvh->triangle_count ? k : 0;
     if (k)
         return run_many(&q, &m);
-    abut_status status = abuti_nearest_get_attachment(there, &m.nearest);
+    abut_status status = abuti_nearest_get_kit(there, &m.nearest);
     if (!status)
         status = abuti_nearest_check(m.nearest, gather->function, points);
     if (!status && counts.buffer)

@@ -82,15 +82,6 @@ static inline look look_at(const feature *f, float4 at) {
     return feature_locate(&f->is, r);
 }
 
-static inline float outside_of(const look *l) {
-    return feature_outside(l);
-}
-
-/* A squared upper bound of the distance to the mesh. */
-static inline float bound_sq(const look *l, float margin) {
-    return feature_bound_sq(l, margin);
-}
-
 typedef struct box {
     float4 middle, half_size;
     float radius, margin;
@@ -157,7 +148,7 @@ static inline uint bound_of_list(__global const float4 *features, short_list fro
     for (uint i = first; !none && i < from.count; i += step) {
         feature f = load_feature(features, from.names[i]);
         look l = look_at(&f, b->middle);
-        bound = fmin(bound, bound_sq(&l, b->margin));
+        bound = fmin(bound, feature_bound_sq(&l, b->margin));
     }
     if (!none)
         atomic_min(least, as_uint(bound));

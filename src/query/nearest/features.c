@@ -32,27 +32,19 @@ static void store_floats(float to[3], vec3 v) {
     to[2] = (float)v.z;
 }
 
-static void store_third(feature_record *r, vec3 v) {
-    r->third_x = (float)v.x;
-    r->third_y = (float)v.y;
-    r->third_z = (float)v.z;
-}
-
-static void store_offset(feature_record *r, double offset, feature_kind kind) {
-    float rounded = (float)offset;
-    uint32_t bits;
-    memcpy(&bits, &rounded, sizeof bits);
-    bits = (bits & ~3u) | (uint32_t)kind;
-    memcpy(&r->offset, &bits, sizeof bits);
-}
-
 static void store_parts(feature_record *r, const feature_parts *p, feature_kind kind) {
+    float offset = (float)p->offset;
+    uint32_t bits;
     store_floats(r->place, p->place);
     store_floats(r->first, p->vector[0]);
     store_floats(r->second, p->vector[1]);
-    store_third(r, p->vector[2]);
     store_floats(r->fourth, p->vector[3]);
-    store_offset(r, p->offset, kind);
+    r->third_x = (float)p->vector[2].x;
+    r->third_y = (float)p->vector[2].y;
+    r->third_z = (float)p->vector[2].z;
+    memcpy(&bits, &offset, sizeof bits);
+    bits = (bits & ~3u) | (uint32_t)kind;
+    memcpy(&r->offset, &bits, sizeof bits);
 }
 
 static void triangle_corners(const feature_builder *m, uint32_t triangle, vec3 corner[3]) {
@@ -64,6 +56,13 @@ static bool is_face_triangle(const feature_builder *m, uint32_t triangle) {
     vec3 corner[3];
     triangle_corners(m, triangle, corner);
     return face_is_high(corner);
+}
+
+static void build_face(const feature_builder *m, uint32_t triangle, feature_record *r) {
+    vec3 corner[3];
+    triangle_corners(m, triangle, corner);
+    const feature_parts p = feature_of_face(corner);
+    store_parts(r, &p, FEATURE_FACE);
 }
 
 /* The corner of a face that is not an end of the edge. */
@@ -117,7 +116,8 @@ static uint32_t list_directions(const feature_builder *m, uint32_t vertex, vec3 
 /* Chooses directions to neighbours that are spread as widely as possible: each next one has the
  * smallest maximum cosine to those before. */
 static void build_vertex(const feature_builder *m, uint32_t vertex, feature_record *r) {
-    vec3 at = frame_corner(m, vertex), chosen[VERTEX_EDGES_MAX] = {{0, 0, 0}}, u[DIRECTIONS_MAX];
+    feature_parts p = {.place = frame_corner(m, vertex)};
+    vec3 u[DIRECTIONS_MAX];
     double cosine[DIRECTIONS_MAX]; /* the largest so far */
     const abut_topology_arrays *t = &m->topology;
     uint32_t count = list_directions(m, vertex, u);
@@ -127,22 +127,17 @@ static void build_vertex(const feature_builder *m, uint32_t vertex, feature_reco
         double max_cosine = n ? 0.99 : 2; /* an almost equal direction is useless */
         for (uint32_t i = 0; i < count; i++) {
             if (n)
-                cosine[i] = real_max(cosine[i], v3_dot(u[i], chosen[n - 1]));
+                cosine[i] = real_max(cosine[i], v3_dot(u[i], p.vector[n - 1]));
             if (cosine[i] < max_cosine) {
                 max_cosine = cosine[i];
-                chosen[n] = u[i];
+                p.vector[n] = u[i];
             }
         }
     }
-    store_floats(r->place, at);
-    store_floats(r->first, chosen[0]);
-    store_floats(r->second, chosen[1]);
-    store_third(r, chosen[2]);
-    store_floats(r->fourth, chosen[3]);
     bool plain = true;
     for (uint32_t i = t->vertex_face_begin[vertex]; i < t->vertex_face_begin[vertex + 1]; i++)
         plain = plain && m->has_face[t->vertex_faces[i]];
-    store_offset(r, 0, plain ? FEATURE_PLAIN_VERTEX : FEATURE_VERTEX);
+    store_parts(r, &p, plain ? FEATURE_PLAIN_VERTEX : FEATURE_VERTEX);
 }
 
 /* ---- numbering ---- */
@@ -218,7 +213,6 @@ static void list_incidents(feature_builder *m) {
             to->incidents[--to->incident_begin[features[i]]] = t;
 }
 
-/* Edges and vertices, while the topology exists. */
 static void records_task(void *data, size_t chunk, size_t begin, size_t end) {
     const feature_builder *m = data;
     abuti_features *to = m->to;
@@ -227,7 +221,7 @@ static void records_task(void *data, size_t chunk, size_t begin, size_t end) {
         feature_record *r = &to->records[i];
         bool marked = false;
         if (m->kind[i] == FEATURE_FACE) {
-            store_offset(r, 0, FEATURE_FACE); /* only the kind; completed later */
+            build_face(m, to->source[i], r);
         } else if (m->kind[i] == FEATURE_EDGE) {
             build_edge(m, to->source[i], r);
             marked = m->edge_has_low_face[m->topology.triangle_edges[to->source[i]]];
@@ -237,24 +231,6 @@ static void records_task(void *data, size_t chunk, size_t begin, size_t end) {
         }
         if (marked)
             to->source[i] |= FEATURE_MARK;
-    }
-}
-
-/* ---- faces ---- */
-
-/* Computed from sources only, when the other memory has been released. */
-static void face_records_task(void *data, size_t chunk, size_t begin, size_t end) {
-    const feature_builder *m = data;
-    const abuti_features *to = m->to;
-    (void)chunk;
-    for (size_t i = begin; i < end; i++) {
-        feature_record *r = &to->records[i];
-        if (feature_kind_of(r) != FEATURE_FACE)
-            continue;
-        vec3 corner[3];
-        triangle_corners(m, feature_source(to, (uint32_t)i), corner);
-        const feature_parts p = feature_of_face(corner);
-        store_parts(r, &p, FEATURE_FACE);
     }
 }
 
@@ -271,11 +247,6 @@ static uint32_t *allocate_none(abut_context *context, size_t count) {
 static abut_status add_incidents(feature_builder *m, abut_context *context) {
     abuti_features *to = m->to;
     size_t triangles = m->mesh->triangle_count;
-    if (7 * triangles > UINT32_MAX)
-        return abuti_fail(ABUT_ERROR_LIMIT,
-                          "a mesh of %zu triangles and %u vertices has too many features to list; "
-                          "the limit is about 715 million triangles",
-                          triangles, m->mesh->vertex_count);
     to->incident_begin = abuti_allocate(context, (size_t)to->count + 1, sizeof *to->incident_begin);
     to->incidents = abuti_allocate(context, 7 * triangles, sizeof *to->incidents);
     if (!to->incident_begin || !to->incidents)
@@ -288,10 +259,11 @@ static abut_status build_features(feature_builder *m, unsigned wanted, abut_cont
     abuti_features *to = m->to;
     size_t triangles = m->mesh->triangle_count, edges = m->topology.edge_count;
     size_t most = triangles + edges + m->mesh->vertex_count;
-    if (most > UINT32_MAX || 3 * triangles > FEATURE_MARK || m->mesh->vertex_count > FEATURE_MARK)
+    if (most > UINT32_MAX || (wanted & FEATURES_INCIDENTS ? 7 : 6) * triangles > UINT32_MAX ||
+        m->mesh->vertex_count > FEATURE_MARK)
         return abuti_fail(ABUT_ERROR_LIMIT,
                           "a mesh of %zu triangles and %u vertices has too many features to list; "
-                          "the limit is about 715 million triangles",
+                          "the limit is about 613 million triangles",
                           triangles, m->mesh->vertex_count);
     m->edge_feature = allocate_none(context, edges);
     m->vertex_feature = allocate_none(context, m->mesh->vertex_count);
@@ -366,8 +338,6 @@ abut_status abuti_features_create(abut_mesh *mesh, double scale, const uint32_t 
     ABUTI_RELEASE(context, m.edge_feature, m.vertex_feature, m.face_feature, m.has_face,
                   m.edge_has_low_face, m.kind);
     abut_topology_destroy(topology);
-    if (!status)
-        status = abuti_parallel_try(context, "features", made.count, 4096, face_records_task, &m);
     abuti_release(context, welded.indices);
     if (status)
         abuti_features_destroy(&made);

@@ -255,14 +255,12 @@ abut_status abut_nearest_k_batch(const abut_bvh *bvh, abut_array points, size_t 
                                  double radius, uint32_t k, abut_array nearest, abut_array counts) {
     many_batch b = {
         .bvh = bvh, .radius = radius, .k = k, .nearest = nearest.host, .counts = counts.host};
-    box3 bounds;
     abut_status status;
     if ((status = abuti_bvh_check_batch(__func__, bvh, bvh, "bvh")) ||
         (status = abuti_bvh_points_read(__func__, bvh, points, count, &b.points)) ||
         (status = check_rows(__func__, bvh, b.points.count, k, nearest, counts)) ||
         (status = abuti_bvh_check_limit(__func__, "radius", radius)) ||
-        (status = abuti_bvh_points_check(__func__, bvh->context, &b.points, &bounds)) ||
-        !b.points.count)
+        (status = abuti_bvh_points_check(__func__, bvh->context, &b.points)) || !b.points.count)
         return status;
     const bvh_gather g = {.function = __func__,
                           .stage = "nearest",
@@ -271,8 +269,7 @@ abut_status abut_nearest_k_batch(const abut_bvh *bvh, abut_array points, size_t 
                           .results = nearest,
                           .result_bytes = sizeof(abut_nearest)};
     return bvh->there ? abuti_nearest_many_on_device(&g, &b.points, radius, k, counts)
-                      : abuti_bvh_points_visit(bvh->context, &b.points, &bounds, "nearest",
-                                               search_range, &b);
+                      : abuti_bvh_points_visit(bvh, &b.points, "nearest", search_range, &b);
 }
 
 typedef struct within_batch {
@@ -298,7 +295,6 @@ abut_status abut_nearest_within_batch(const abut_bvh *bvh, abut_array points, si
                       .radius = radius,
                       .offsets = offsets.host,
                       .nearest = nearest.host};
-    box3 bounds;
     abut_status status;
     if ((status = abuti_bvh_check_batch(__func__, bvh, bvh, "bvh")) ||
         (status = abuti_bvh_points_read(__func__, bvh, points, count, &b.points)))
@@ -308,7 +304,7 @@ abut_status abut_nearest_within_batch(const abut_bvh *bvh, abut_array points, si
                           &b,       find_within};
     if ((status = abuti_gather_check(&g)) ||
         (status = abuti_bvh_check_limit(__func__, "radius", radius)) ||
-        (status = abuti_bvh_points_check(__func__, bvh->context, &b.points, &bounds)))
+        (status = abuti_bvh_points_check(__func__, bvh->context, &b.points)))
         return status;
     return bvh->there ? abuti_nearest_within_on_device(&g, &b.points, radius)
                       : abuti_gather_run(&g);

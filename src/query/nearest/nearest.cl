@@ -1,7 +1,7 @@
 /* Closest points of many points on a device, with the same bits as search_lanes.c.
  *
  * Method: as there, floats decide what can be pruned and doubles measure the rest. Points are
- * transformed to the frame of the BVH (nearest_frame) and sorted along a Hilbert curve, so that the
+ * transformed to the frame of the BVH (nearest_frame) and sorted along a Morton curve, so that the
  * work-items of a group traverse the same nodes. nearest_find traverses the tree in floats and
  * leaves the few candidate triangles; nearest_measure measures these in doubles. If there are too
  * many candidates, or a point is too far away for floats, nearest_complete traverses the tree in
@@ -11,14 +11,43 @@
  * corners rounded to floats instead of quantised. Let b be the smallest distance found. The true
  * one is at most b + m, so triangles with a computed distance of more than b + 2 m cannot be
  * nearest. Boxes are measured from the rounded point and have errors below m too.
- *
- * For a device without doubles this is compiled with ABUTI_REAL_BITS=32: the host then transforms
- * the points and measures the candidates.
  */
 #include "geom/closest_shared.h"
 #include "nearest/walk_cl.h"
 
-/* ---- kernels in floats ---- */
+#if ABUTI_REAL_BITS == 64
+#include "nearest/complete_cl.h"
+
+/* ---- order ---- */
+
+/* Two zeros between each of the lowest ten bits. */
+static inline uint spread_bits(uint x) {
+    x = (x | x << 16) & 0x030000ffu;
+    x = (x | x << 8) & 0x0300f00fu;
+    x = (x | x << 4) & 0x030c30c3u;
+    return (x | x << 2) & 0x09249249u;
+}
+
+/* The mesh is within 2 of 0; coordinates are clamped to 4. */
+static inline uint spread_cell(float x) {
+    return spread_bits((uint)clamp((x + 4.0f) * 128.0f, 0.0f, 1023.0f));
+}
+
+/* The index on a Morton curve. */
+static inline uint order_key(float4 at) {
+    return at.w < 0.0f ? (1u << KEY_BITS) - 1
+                       : spread_cell(at.x) << 2 | spread_cell(at.y) << 1 | spread_cell(at.z);
+}
+
+/* The points in order. */
+__kernel void nearest_gather(__global const float4 *points, __global const uint *order, uint count,
+                             __global float4 *sorted) {
+    uint i = (uint)get_global_id(0);
+    if (i < count)
+        sorted[i] = points[order[i]];
+}
+
+/* ---- search ---- */
 
 /* The candidate triangles of point i: places[k count + i] for k below counts[i]. If there are too
  * many, places[i] has the bits of the bound that was found. The w of a point is its margin, or less
@@ -41,112 +70,7 @@ __kernel void nearest_find(__global const bvh_node *nodes, __global const float4
     store_candidates(&s, i, count, counts, places);
 }
 
-/* ---- order ---- */
-
-/* Integers with the order of the floats. */
-static inline uint ordered_bits(float x) {
-    uint bits = as_uint(x);
-    return bits & 0x80000000u ? ~bits : bits | 0x80000000u;
-}
-
-static inline float float_of_ordered_bits(uint word) {
-    return as_float(word & 0x80000000u ? word ^ 0x80000000u : ~word);
-}
-
-/* The bounding box of all points: three words of the minimum and the complements of three of the
- * maximum, so that all are minima. */
-__kernel void nearest_bounds(__global const float4 *points, uint count, __global uint *bounds,
-                             __local uint *memory) {
-    uint item = (uint)get_local_id(0);
-    if (item < 6)
-        memory[item] = ABUT_NONE;
-    barrier(CLK_LOCAL_MEM_FENCE);
-    uint least[6] = {ABUT_NONE, ABUT_NONE, ABUT_NONE, ABUT_NONE, ABUT_NONE, ABUT_NONE};
-    for (uint i = (uint)get_global_id(0); i < count; i += (uint)get_global_size(0)) {
-        float4 at = points[i];
-        uint word[3] = {ordered_bits(at.x), ordered_bits(at.y), ordered_bits(at.z)};
-        for (int axis = 0; axis < 3 && at.w >= 0.0f; axis++) {
-            least[axis] = min(least[axis], word[axis]);
-            least[axis + 3] = min(least[axis + 3], ~word[axis]);
-        }
-    }
-    for (int i = 0; i < 6; i++)
-        atomic_min(&memory[i], least[i]);
-    barrier(CLK_LOCAL_MEM_FENCE);
-    if (item < 6)
-        atomic_min(&bounds[item], memory[item]);
-}
-
-/* Two zeros between each of the lowest ten bits. */
-static inline uint spread_bits(uint x) {
-    x = (x | x << 16) & 0x030000ffu;
-    x = (x | x << 8) & 0x0300f00fu;
-    x = (x | x << 4) & 0x030c30c3u;
-    return (x | x << 2) & 0x09249249u;
-}
-
-/* The index of a cell on the Hilbert curve, whose neighbours are neighbours in space: so runs of
- * points have small boxes wherever they begin. Skilling 2004, "Programming the Hilbert curve". */
-static inline uint hilbert_index(uint x, uint y, uint z) {
-    for (uint bit = 512; bit > 1; bit >>= 1) {
-        uint low = bit - 1;
-        if (x & bit)
-            x ^= low;
-        uint swap = y & bit ? 0 : (x ^ y) & low;
-        x ^= y & bit ? low : swap;
-        y ^= swap;
-        swap = z & bit ? 0 : (x ^ z) & low;
-        x ^= z & bit ? low : swap;
-        z ^= swap;
-    }
-    y ^= x;
-    z ^= y;
-    uint flip = 0;
-    for (uint bit = 512; bit > 1; bit >>= 1)
-        flip ^= z & bit ? bit - 1 : 0;
-    x ^= flip;
-    y ^= flip;
-    z ^= flip;
-    return spread_bits(x) << 2 | spread_bits(y) << 1 | spread_bits(z);
-}
-
-static inline uint hilbert_cell(float x, float lo, float per_cell) {
-    float cell = (x - lo) * per_cell;
-    return cell > 0.0f ? (uint)fmin(cell, 1023.0f) : 0;
-}
-
-/* Indices on the curve through cubes. */
-__kernel void nearest_keys(__global const float4 *points, uint count, __global const uint *bounds,
-                           __global uint *keys, __global uint *order) {
-    uint i = (uint)get_global_id(0);
-    if (i >= count)
-        return;
-    float4 at = points[i];
-    float lo[3], extent = 0.0f;
-    for (int axis = 0; axis < 3; axis++) {
-        lo[axis] = float_of_ordered_bits(bounds[axis]);
-        extent = fmax(extent, float_of_ordered_bits(~bounds[axis + 3]) - lo[axis]);
-    }
-    float per_cell = 1024.0f / fmax(extent, LENGTH_SQ_MIN);
-    keys[i] = at.w < 0.0f ? 0x3fffffffu
-                          : hilbert_index(hilbert_cell(at.x, lo[0], per_cell),
-                                          hilbert_cell(at.y, lo[1], per_cell),
-                                          hilbert_cell(at.z, lo[2], per_cell));
-    order[i] = i;
-}
-
-/* The points in order. */
-__kernel void nearest_gather(__global const float4 *points, __global const uint *order, uint count,
-                             __global float4 *sorted) {
-    uint i = (uint)get_global_id(0);
-    if (i < count)
-        sorted[i] = points[order[i]];
-}
-
-/* ---- kernels in doubles ---- */
-
-#if ABUTI_REAL_BITS == 64
-#include "nearest/complete_cl.h"
+/* ---- points ---- */
 
 static inline vec3 load_query_point(__global const float *floats, __global const double *doubles,
                                     uint is_float, size_t i) {
@@ -167,10 +91,11 @@ __kernel void nearest_check(__global const float *floats, __global const double 
         atomic_min(invalid, i);
 }
 
-/* `count` points from `first` on as doubles, and in the frame, in their order. */
+/* `count` points from `first` on as doubles, and in the frame, in their order; and their keys. */
 __kernel void nearest_frame(__global const float *floats, __global const double *doubles,
                             uint is_float, uint first, uint count, mesh_frame frame,
-                            __global double *exact, __global float4 *points, __global uint *order) {
+                            __global double *exact, __global float4 *points, __global uint *keys,
+                            __global uint *order) {
     uint i = (uint)get_global_id(0);
     if (i >= count)
         return;
@@ -184,6 +109,7 @@ __kernel void nearest_frame(__global const float *floats, __global const double 
     double largest = v3_max_abs(p);
     points[i] = (float4)((float)p.x, (float)p.y, (float)p.z,
                          largest < NEAREST_FAR ? NEAREST_MARGIN * ((float)largest + 2.0f) : -1.0f);
+    keys[i] = order_key(points[i]);
 }
 
 __kernel void nearest_measure(__global const double *corners, __global const uint *tree_order,

@@ -8,7 +8,7 @@
 /* Candidate triangles per point; points with more are left to nearest_complete. */
 #define CANDIDATES 16
 #define COMPLETE 255 /* instead of a count */
-#define KEY_BITS 30  /* of an index on the Hilbert curve */
+#define KEY_BITS 30  /* of an index on the Morton curve */
 
 /* In multiples of the size of the mesh: more distant points are far. */
 #define NEAREST_FAR 64.0

@@ -456,7 +456,7 @@ static abut_status search_pieces(hausdorff *h) {
                                .radius = INFINITY,
                                .nearest = nearest};
         h->nearest = nearest;
-        status = abuti_batch_nearest(&batch, &a->bounds);
+        status = abuti_batch_nearest(&batch);
     }
     if (!status)
         status = sort_triangles(h, keys, &left);

@@ -12,12 +12,11 @@ _Static_assert(sizeof(abut_ray) == 48 && sizeof(abut_ray_hit) == 40 && sizeof(bo
 
 /* ---- kernels ---- */
 
-enum { CHECK, NODES, AIM, FIND, MEASURE, SETTLE, ALL_FIND, ALL_DECIDE, KERNELS };
-enum { SMALL, INVALID, AIMED, COUNTS, PLACES, REMAINING, REMAINING_COUNT, BUFFERS };
+enum { CHECK, AIM, FIND, MEASURE, SETTLE, ALL_FIND, ALL_DECIDE, KERNELS };
+enum { INVALID, AIMED, COUNTS, PLACES, REMAINING, REMAINING_COUNT, BUFFERS };
 
 static const abuti_kernel_source sources[KERNELS] = {
     [CHECK] = {"ray", "ray_check", NULL},
-    [NODES] = {"ray", "ray_nodes", NULL},
     [AIM] = {"ray", "ray_aim", NULL},
     [FIND] = {"ray", "ray_find", NULL},
     [MEASURE] = {"ray", "ray_measure", NULL},
@@ -29,55 +28,16 @@ static const abuti_kit_table table = {.sources = sources,
                                       .kernel_count = KERNELS,
                                       .buffer_count = BUFFERS};
 
-typedef struct ray_attachment {
-    bvh_attachment part;
-    abuti_kit kit;
-    bool has_nodes; /* small nodes, of the current tree */
-} ray_attachment;
+static const bvh_kit_kind ray_kind = BVH_KIT_KIND(table);
 
-static abut_status create_ray_kit(bvh_attachment *part, void *owner) {
-    return abuti_on_device_kit(owner, &table, &((ray_attachment *)part)->kit);
-}
-
-static abut_status refit_ray_kit(bvh_attachment *part) {
-    ((ray_attachment *)part)->has_nodes = false;
-    return ABUT_OK;
-}
-
-static void destroy_ray_kit(bvh_attachment *part) {
-    abuti_kit_close(&((ray_attachment *)part)->kit);
-}
-
-static const bvh_attachment_kind ray_attachment_kind = {sizeof(ray_attachment), create_ray_kit,
-                                                        refit_ray_kit, destroy_ray_kit};
-
-/* Returns the attachment of a BVH, with small nodes for its searches. */
-static abut_status open_attachment(bvh_on_device *there, ray_attachment **to) {
-    bvh_attachment *part;
-    abut_status status = abuti_on_device_attachment(there, &ray_attachment_kind, &part);
-    if (status)
-        return status;
-    ray_attachment *rays = *to = (ray_attachment *)part;
-    const uint32_t count = there->tree.node_count;
-    if (rays->has_nodes)
-        return ABUT_OK;
-    abuti_kit_reserve(&rays->kit, SMALL, count, SMALL_BYTES);
-    ABUTI_KIT_RUN(&rays->kit, NODES, count, RAY_GROUP, TREE(there, nodes), ABUTI_VALUE(count),
-                  KIT_BUFFER(&rays->kit, SMALL));
-    status = abuti_kit_finish(&rays->kit);
-    rays->has_nodes = !status;
-    return status;
-}
-
-static device_all make_query_all(ray_attachment *part, abut_array rays) {
-    return (device_all){&part->kit,
+static device_all make_query_all(bvh_kit *rays_kit, abut_array rays) {
+    return (device_all){&rays_kit->kit,
                         CHECK,
                         ALL_FIND,
                         ALL_DECIDE,
                         rays,
                         "ray",
-                        "is not finite, is too large, or has no direction",
-                        &part->kit.buffers[SMALL]};
+                        "is not finite, is too large, or has no direction"};
 }
 
 /* ---- first hits ---- */
@@ -124,7 +84,7 @@ static void enqueue_search(const ray_query *q, const abuti_buffer *rays, uint32_
     ABUTI_KIT_RUN(kit, AIM, count, RAY_GROUP, ABUTI_BUFFER(rays), ABUTI_VALUE(from),
                   ABUTI_VALUE(count), ABUTI_VALUE(q->limit), ABUTI_VALUE(frame), ABUTI_VALUE(most),
                   KIT_BUFFER(kit, INVALID), KIT_BUFFER(kit, AIMED));
-    ABUTI_KIT_GROUPS(kit, FIND, groups_of(count, pool), RAY_GROUP, KIT_BUFFER(kit, SMALL),
+    ABUTI_KIT_GROUPS(kit, FIND, groups_of(count, pool), RAY_GROUP, TREE(q->there, nodes),
                      TREE(q->there, triangles), KIT_BUFFER(kit, AIMED), ABUTI_VALUE(count),
                      ABUTI_VALUE(pool), ABUTI_VALUE(any), KIT_BUFFER(kit, COUNTS),
                      KIT_BUFFER(kit, PLACES), ABUTI_LOCAL_MEMORY(sizeof(uint32_t)));
@@ -143,7 +103,7 @@ static void enqueue_measure(const ray_query *q, const abuti_buffer *rays, uint32
                   KIT_BUFFER(kit, PLACES), ABUTI_BUFFER(results), ABUTI_BUFFER(results),
                   KIT_BUFFER(kit, REMAINING), KIT_BUFFER(kit, REMAINING_COUNT),
                   ABUTI_LOCAL_MEMORY(RAY_MEASURE_BYTES));
-    ABUTI_KIT_RUN(kit, SETTLE, count, RAY_GROUP, KIT_BUFFER(kit, SMALL), TREE(q->there, order),
+    ABUTI_KIT_RUN(kit, SETTLE, count, RAY_GROUP, TREE(q->there, nodes), TREE(q->there, order),
                   TREE(q->there, corners), ABUTI_BUFFER(rays), ABUTI_VALUE(from), ABUTI_VALUE(to),
                   ABUTI_VALUE(count), ABUTI_VALUE(q->limit), ABUTI_VALUE(any), ABUTI_VALUE(frame),
                   KIT_BUFFER(kit, COUNTS), KIT_BUFFER(kit, PLACES), KIT_BUFFER(kit, REMAINING),
@@ -185,12 +145,12 @@ static abut_status compute_batch(const ray_query *q, const abuti_parts *part) {
 
 abut_status abuti_ray_on_device(const char *function, bvh_on_device *there, abut_array rays,
                                 size_t count, double limit, bool any, abut_array results) {
-    ray_attachment *part;
+    bvh_kit *kit;
     abut_status status;
     if ((status = abuti_device_check_doubles(function, there)) ||
-        (status = open_attachment(there, &part)))
+        (status = abuti_on_device_get_kit(there, &ray_kind, &kit)))
         return status;
-    const device_all all = make_query_all(part, rays);
+    const device_all all = make_query_all(kit, rays);
     abuti_parts parts = abuti_parts_of(there->queue.device, count, RAY_BYTES);
     const ray_query query = {.function = function,
                              .there = there,
@@ -213,11 +173,11 @@ abut_status abuti_ray_on_device(const char *function, bvh_on_device *there, abut
 }
 
 abut_status abuti_ray_all_on_device(const bvh_gather *gather, abut_array rays) {
-    ray_attachment *part;
+    bvh_kit *kit;
     abut_status status;
     if ((status = abuti_device_check_doubles(gather->function, gather->bvh->there)) ||
-        (status = open_attachment(gather->bvh->there, &part)))
+        (status = abuti_on_device_get_kit(gather->bvh->there, &ray_kind, &kit)))
         return status;
-    const device_all all = make_query_all(part, rays);
+    const device_all all = make_query_all(kit, rays);
     return abuti_device_run_all(gather, &all);
 }

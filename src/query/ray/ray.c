@@ -9,13 +9,13 @@
 #include "ray/ray.h"
 #include "bvh/cull.h"
 #include "bvh/gather.h"
+#include "bvh/points.h"
 
 #include "device/array.h"
 #include "geom/intersect_shared.h"
 #include "geom/path_shared.h"
 
 #include <math.h>
-#include <stdatomic.h>
 
 #define SLAB_ROUNDING BVH_SLAB_ROUNDING
 
@@ -206,38 +206,18 @@ static abut_status check_ray(const char *function, const abut_ray *ray, size_t i
     return ABUT_OK;
 }
 
-/* ---- validation of many rays on all threads ---- */
-
-enum { RAYS_PER_CHECK = 16384 };
-
-typedef struct ray_check {
-    const abut_ray *rays;
-    atomic_size_t invalid; /* the first invalid ray */
-} ray_check;
-
-static void check_task(void *data, size_t chunk, size_t begin, size_t end) {
-    ray_check *check = data;
-    (void)chunk;
-    for (size_t i = begin; i < end; i++) {
-        const double *scalar = &check->rays[i].origin.x;
-        bool is_valid = v3_max_abs(check->rays[i].direction) > 0;
-        for (int k = 0; k < 6; k++)
-            is_valid = is_valid && fabs(scalar[k]) <= ABUT_COORDINATE_MAX;
-        if (is_valid)
-            continue;
-        size_t least = atomic_load(&check->invalid);
-        while (i < least && !atomic_compare_exchange_weak(&check->invalid, &least, i))
-            continue;
-        return;
-    }
+static bool is_ray_valid(const void *items, size_t i) {
+    const abut_ray *ray = (const abut_ray *)items + i;
+    const double *scalar = &ray->origin.x;
+    bool is_valid = v3_max_abs(ray->direction) > 0;
+    for (int k = 0; k < 6; k++)
+        is_valid = is_valid && fabs(scalar[k]) <= ABUT_COORDINATE_MAX;
+    return is_valid;
 }
 
 static abut_status check_rays(const char *function, abut_context *context, const abut_ray *rays,
                               size_t count) {
-    ray_check check = {.rays = rays};
-    atomic_init(&check.invalid, SIZE_MAX);
-    abuti_parallel_for(context, count, RAYS_PER_CHECK, check_task, &check);
-    size_t invalid = atomic_load(&check.invalid);
+    size_t invalid = abuti_bvh_find_invalid(context, rays, count, is_ray_valid);
     return invalid == SIZE_MAX ? ABUT_OK : check_ray(function, &rays[invalid], invalid);
 }
 

@@ -26,12 +26,6 @@
 /* Added to the place of a triangle that is certainly hit. */
 #define CERTAIN_BIT BVH_LEAF
 
-__kernel void ray_nodes(__global const bvh_node *nodes, uint count, __global small_node *small) {
-    uint i = (uint)get_global_id(0);
-    if (i < count)
-        small[i] = make_small(nodes + i);
-}
-
 /* Writes the first invalid ray. */
 static inline void validate_ray(__global const double *ray, double most, uint i,
                                 __global uint *invalid) {
@@ -145,7 +139,7 @@ static inline uint next_child(pending_nodes *w, float best) {
 }
 
 /* Descends from a node to the nearest of its children; pushes the others. */
-static inline uint open_node(const hit_search *h, __global const small_node *n, pending_nodes *w) {
+static inline uint open_node(const hit_search *h, __global const bvh_node *n, pending_nodes *w) {
     uint4 key = child_keys(&h->slabs, n, h->best);
     if ((key.x & key.y & key.z & key.w) == ABUT_NONE)
         return next_child(w, h->best);
@@ -169,7 +163,7 @@ static inline uint open_node(const hit_search *h, __global const small_node *n, 
  * those that it may hit at all, unless one is certainly hit. A work-group has a pool of `pool`
  * rays. */
 __kernel __attribute__((reqd_work_group_size(RAY_GROUP, 1, 1))) void
-ray_find(__global const small_node *nodes, __global const float4 *triangles,
+ray_find(__global const bvh_node *nodes, __global const float4 *triangles,
          __global const float4 *aimed, uint count, uint pool, uint any, __global uchar *counts,
          __global uint *places, __local uint *next) {
     uint begin = (uint)get_group_id(0) * pool, end = min(begin + pool, count);
@@ -232,7 +226,7 @@ test_triangle_exactly(first_hit *s, __global const double *corners, uint triangl
 }
 
 static void walk_complete(first_hit *s, const framed_ray *r, uint any,
-                          __global const small_node *nodes, __global const uint *tree_order,
+                          __global const bvh_node *nodes, __global const uint *tree_order,
                           __global const double *corners, double scale) {
     exact_slabs b;
     init_exact_slabs(&b, r);
@@ -252,7 +246,7 @@ static void walk_complete(first_hit *s, const framed_ray *r, uint any,
             test_triangle_exactly(s, corners, tree_order[(child & ~BVH_LEAF) * BVH_WIDTH + i]);
         if (child & BVH_LEAF)
             continue;
-        __global const small_node *n = nodes + child;
+        __global const bvh_node *n = nodes + child;
         uint first = used;
         for (uint slot = 0; slot < BVH_WIDTH; slot++) {
             uint name = BVH_AT(const uint, n->child, slot);
@@ -373,7 +367,7 @@ ray_measure(__global const uint *tree_order, __global const double *corners,
  * those that begin far away. It is one kernel, since compilers are slow on each that has the
  * predicates. */
 __kernel __attribute__((reqd_work_group_size(RAY_GROUP, 1, 1))) void
-ray_settle(__global const small_node *nodes, __global const uint *tree_order,
+ray_settle(__global const bvh_node *nodes, __global const uint *tree_order,
            __global const double *corners, __global const double *rays, uint first, uint to,
            uint count, double most, uint any, mesh_frame frame, __global const uchar *counts,
            __global const uint *places, __global const uint *left, __global const uint *left_count,

@@ -25,7 +25,7 @@ static inline void test_triangle(list_search *l, float4 a, float4 b, float4 c, u
 
 DEFINE_LEAF(try_leaf, list_search, test_triangle)
 
-static void traverse(list_search *l, __global const small_node *nodes,
+static void traverse(list_search *l, __global const bvh_node *nodes,
                      __global const float4 *triangles) {
     uint children[STACK], used = 1;
     children[0] = 0;
@@ -40,7 +40,7 @@ static void traverse(list_search *l, __global const small_node *nodes,
     }
 }
 
-static void traverse_far(candidates *list, const framed_ray *r, __global const small_node *nodes) {
+static void traverse_far(candidates *list, const framed_ray *r, __global const bvh_node *nodes) {
     exact_slabs b;
     init_exact_slabs(&b, r);
     uint children[STACK], used = 1;
@@ -51,7 +51,7 @@ static void traverse_far(candidates *list, const framed_ray *r, __global const s
             candidates_add_leaf(list, child & ~BVH_LEAF);
             continue;
         }
-        __global const small_node *n = nodes + child;
+        __global const bvh_node *n = nodes + child;
         for (uint slot = 0; slot < BVH_WIDTH; slot++) {
             uint name = BVH_AT(const uint, n->child, slot);
             if (name != ABUT_NONE && box_entry(&b, n, slot, INFINITY) >= 0.0)
@@ -61,7 +61,7 @@ static void traverse_far(candidates *list, const framed_ray *r, __global const s
 }
 
 /* Rays are six doubles each. */
-__kernel void ray_all_find(__global const small_node *nodes, __global const float4 *triangles,
+__kernel void ray_all_find(__global const bvh_node *nodes, __global const float4 *triangles,
                            uint triangle_count, __global const double *rays, uint count,
                            mesh_frame frame, uint fill, __global uint *begin,
                            __global uint *places) {

@@ -9,17 +9,12 @@
  * roundings of 2^-53 each).
  *
  * Boxes: slabs as in cull.h, but a plane x is crossed at x / d - p / d by one fused operation. p /
- * d is rounded, which is as if p had an error of 2^-24 P, once or twice; so are p itself, and the
- * corner of a small node minus p, which is up to P + 2. The origin is an interval wider by m =
- * 2^-21 (P + 2) on either side, twice the sum of these errors. The rest allows for boxes that a
- * device without denormal numbers flushes to 0, and for directions below 2^-60, along which a ray
- * moves less than 2^-57. The remaining errors are relative: d by 2^-24, its reciprocal by 2.5 ulp,
- * the sum by 2^-24: 2^-21 for an entry and an exit each; SLACK is twice the sum.
- *
- * Small nodes: a random ray is bound not by arithmetic but by the loads of 16 bytes that each of
- * its boxes needs, since its neighbours are elsewhere. So boxes are rounded outwards to 256 steps
- * of that of their parent, which are powers of two, as in Ylitie, Karras & Laine 2017, "Efficient
- * incoherent ray traversal on GPUs through compressed wide BVHs": four loads instead of seven.
+ * d is rounded, which is as if p had an error of 2^-24 P, once or twice; so is p itself. The origin
+ * is an interval wider by m = 2^-21 (P + 2) on either side, more than twice the sum of these
+ * errors. The rest allows for boxes that a device without denormal numbers flushes to 0, and for
+ * directions below 2^-60, along which a ray moves less than 2^-57. The remaining errors are
+ * relative: d by 2^-24, its reciprocal by 2.5 ulp, the sum by 2^-24: 2^-21 for an entry and an exit
+ * each; SLACK is twice the sum.
  *
  * Triangles: projected along the ray (Woop, Benthin & Wald 2013, "Watertight ray/triangle
  * intersection"). With k the axis of the largest coordinate d_k of the direction, x = c_i - c_k d_i
@@ -33,10 +28,9 @@
 #ifndef ABUTI_RAY_SHARED_H
 #define ABUTI_RAY_SHARED_H
 
-#define RAY_GROUP 128  /* work-items of a work-group */
-#define RAY_POOL 16    /* rays per work-item, at most */
-#define AIMED_BYTES 64 /* of aimed_ray, and of small_node */
-#define SMALL_BYTES 64
+#define RAY_GROUP 128                           /* work-items of a work-group */
+#define RAY_POOL 16                             /* rays per work-item, at most */
+#define AIMED_BYTES 64                          /* of aimed_ray */
 #define RAY_MEASURE_BYTES (44 * RAY_GROUP + 16) /* local memory of ray_measure per work-group */
 #define RAY_CANDIDATES 8                        /* triangles that may be hit first, per ray */
 
@@ -241,95 +235,22 @@ static inline bool may_hit(const view *s, float4 a, float4 b, float4 c, float mo
     return !(*greatest < 0.0f || *least > most);
 }
 
-/* ---- small nodes ---- */
-
-typedef struct small_node {
-    float4 origin; /* lower corner; the bits of w: exponents of three steps, a byte each, and which
-                      slots have a child, from SMALL_SLOT on */
-    uint4 child;
-    uint4
-        steps[2]; /* a byte per slot: three words of lower ends, three of upper ones, two unused */
-} small_node;
-
-#define SMALL_SLOT 24
-#define SMALL_STEPS 254.875f    /* steps of the longest side; with rounding at most 255 */
-#define SMALL_ROUNDING 0x1p-12f /* a number of steps in floats has an error of at most 2^-14 */
-
-/* The exponent, as in floats, of the smallest power of two of which SMALL_STEPS steps cover an
- * extent. */
-static inline uint step_exponent(float extent) {
-    float least = fmax(extent * (1.0f / SMALL_STEPS) * (1.0f + 0x1p-20f), 0x1p-60f);
-    return (as_uint(least) >> 23) + 1;
-}
-
-/* The number of steps from `from` to a plane, rounded down or up. */
-static inline uint quantise_plane(float plane, float from, float per_step, bool up) {
-    float steps = (plane - from) * per_step;
-    return (uint)(up ? ceil(fmin(steps + SMALL_ROUNDING, 255.0f))
-                     : fmax(floor(steps - SMALL_ROUNDING), 0.0f));
-}
-
-static inline small_node make_small(__global const bvh_node *n) {
-    __global const float *planes = (__global const float *)n; /* four of each axis */
-    uint word[6], slots = 0, exponents = 0;
-    float origin[3];
-    small_node s;
-    s.child = n->child;
-    for (uint slot = 0; slot < BVH_WIDTH; slot++)
-        slots |= BVH_AT(const uint, n->child, slot) != ABUT_NONE ? 1u << slot : 0;
-    for (uint axis = 0; axis < 3; axis++) {
-        float lo = INFINITY, hi = -INFINITY;
-        for (uint slot = 0; slot < BVH_WIDTH; slot++)
-            if (slots >> slot & 1) {
-                lo = fmin(lo, planes[4 * axis + slot]);
-                hi = fmax(hi, planes[12 + 4 * axis + slot]);
-            }
-        uint exponent = step_exponent(hi - lo);
-        float per_step = as_float((254 - exponent) << 23);
-        origin[axis] = lo;
-        exponents |= exponent << (8 * axis);
-        word[axis] = word[axis + 3] = 0;
-        for (uint slot = 0; slot < BVH_WIDTH; slot++)
-            if (slots >> slot & 1) {
-                word[axis] |= quantise_plane(planes[4 * axis + slot], lo, per_step, false)
-                              << (8 * slot);
-                word[axis + 3] |= quantise_plane(planes[12 + 4 * axis + slot], lo, per_step, true)
-                                  << (8 * slot);
-            }
-    }
-    s.origin = (float4)(origin[0], origin[1], origin[2], as_float(exponents | slots << SMALL_SLOT));
-    s.steps[0] = (uint4)(word[0], word[1], word[2], word[3]);
-    s.steps[1] = (uint4)(word[4], word[5], 0, 0);
-    return s;
-}
-
-static inline float4 unpack_steps(uint word) {
-    return convert_float4(as_uchar4(word));
-}
+/* ---- nodes ---- */
 
 /* The entry parameters of the ray into the boxes of four children, as integers of the same order,
  * with the slot of the child in the lowest two bits, so they have errors of at most 3 ulp, of which
- * SLACK covers 8; ABUT_NONE if it does not enter. */
-static inline uint4 child_keys(const slabs *s, __global const small_node *n, float most) {
-    float4 origin = n->origin;
-    uint4 first = n->steps[0];
-    uint2 second = n->steps[1].xy;
-    uint word = as_uint(origin.w);
-    const float at[3] = {origin.x, origin.y, origin.z};
-    const uint lower[3] = {first.x, first.y, first.z}, upper[3] = {first.w, second.x, second.y};
+ * SLACK covers 8; ABUT_NONE if it does not enter, as into an empty slot. */
+static inline uint4 child_keys(const slabs *s, __global const bvh_node *n, float most) {
     float4 enter = 0.0f, leave = most;
     for (int axis = 0; axis < 3; axis++) {
         float inverse = s->inverse[axis];
-        float4 step = as_float((word >> (8 * axis) & 255) << 23) * inverse;
         bool behind = inverse < 0.0f; /* entries are at the upper ends of boxes */
-        float4 nearer = fma(at[axis], inverse, s->near[axis]),
-               further = fma(at[axis], inverse, s->far[axis]);
-        enter = fmax(enter, fma(unpack_steps(behind ? upper[axis] : lower[axis]), step, nearer));
-        leave = fmin(leave, fma(unpack_steps(behind ? lower[axis] : upper[axis]), step, further));
+        float4 lo = n->lo[axis], hi = n->hi[axis];
+        enter = fmax(enter, fma(behind ? hi : lo, inverse, s->near[axis]));
+        leave = fmin(leave, fma(behind ? lo : hi, inverse, s->far[axis]));
     }
     uint4 keys = (as_uint4(enter) & ~3u) | (uint4)(0, 1, 2, 3);
-    int4 there = (as_int4((uint4)word) << (int4)(7, 6, 5, 4)) < 0; /* bits 24 to 27 */
-    return select((uint4)ABUT_NONE, keys, (enter <= leave * SLACK) & there);
+    return select((uint4)ABUT_NONE, keys, enter <= leave * SLACK);
 }
 
 /* ---- in doubles, for rays that begin far away ---- */
@@ -354,15 +275,13 @@ static inline void init_exact_slabs(exact_slabs *b, const framed_ray *r) {
 }
 
 /* The entry parameter of the ray into the box of a child, or less than 0 if it does not enter. */
-static inline double box_entry(const exact_slabs *b, __global const small_node *n, uint slot,
+static inline double box_entry(const exact_slabs *b, __global const bvh_node *n, uint slot,
                                double limit) {
-    __global const uint *words = (__global const uint *)n;
-    __global const uchar *steps = (__global const uchar *)n->steps + slot;
+    __global const float *planes = (__global const float *)n + slot;
     double enter = 0.0, leave = limit;
     for (uint axis = 0; axis < 3; axis++) {
-        double from = as_float(words[axis]), step = as_float((words[3] >> (8 * axis) & 255) << 23);
-        double first = from + step * steps[4 * (axis + b->behind[axis])];
-        double last = from + step * steps[4 * (axis + 3 - b->behind[axis])];
+        double first = planes[4 * (axis + b->behind[axis])],
+               last = planes[4 * (axis + 3 - b->behind[axis])];
         enter = fmax(enter, (first - b->near[axis]) * b->inverse[axis]); /* NaN: no limit */
         leave = fmin(leave, (last - b->far[axis]) * b->inverse[axis]);
     }

@@ -70,5 +70,30 @@ static inline int triangle_cross(const axis_ray *ray, triangle3 t, int *on_surfa
     return ahead || orient3d(a, b, c, p) == -side * ray->sense ? side * ray->sense : 0;
 }
 
+/* Whether the point at x of a row is beyond a triangle that extends from lo to hi. */
+static inline int row_is_beyond(triangle3 t, int side, vec3 p, double x, double lo, double hi) {
+    p.x = x;
+    return hi < x || (lo <= x && orient3d(t.corner[0], t.corner[1], t.corner[2], p) == side);
+}
+
+/* Where the row along x at p passes a triangle that it crosses on this side: the first place i from
+ * `begin` on for which origin + cell i is beyond the triangle, or `end`. Exact. */
+static inline word32 triangle_first_beyond(triangle3 t, int side, vec3 p, double origin,
+                                           double cell, word32 begin, word32 end) {
+    vec3 a = t.corner[0], b = t.corner[1], c = t.corner[2];
+    double lo = real_min(a.x, real_min(b.x, c.x)), hi = real_max(a.x, real_max(b.x, c.x));
+    double ay = a.y - p.y, az = a.z - p.z, by = b.y - p.y, bz = b.z - p.z, cy = c.y - p.y,
+           cz = c.z - p.z;
+    double u = by * cz - bz * cy, v = cy * az - cz * ay, w = ay * bz - az * by;
+    double x = lo + (u * (a.x - lo) + v * (b.x - lo) + w * (c.x - lo)) / (u + v + w);
+    double guess = ceil(((x >= lo && x <= hi ? x : lo) - origin) / cell); /* false for NaN */
+    word32 i = guess > begin ? guess < end ? (word32)guess : end : begin;
+    while (i > begin && row_is_beyond(t, side, p, origin + cell * (i - 1), lo, hi))
+        i--;
+    while (i < end && !row_is_beyond(t, side, p, origin + cell * i, lo, hi))
+        i++;
+    return i;
+}
+
 #endif
 #endif

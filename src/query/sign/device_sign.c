@@ -160,8 +160,8 @@ typedef struct sign_query {
 
 #define SCRATCH(which) KIT_BUFFER(&n->kit, NEAREST_##which)
 
-static void enqueue_closed(const point_query *q, nearest_attachment *n, uint32_t count,
-                           uint32_t first, const abuti_buffer *results) {
+static void enqueue_closed(const point_query *q, bvh_kit *n, uint32_t count, uint32_t first,
+                           const abuti_buffer *results) {
     const sign_query *asked = q->user;
     sign_attachment *sign = asked->sign;
     const bvh_on_device *there = sign->there;
@@ -189,8 +189,8 @@ static void enqueue_closed(const point_query *q, nearest_attachment *n, uint32_t
 
 /* ---- with a boundary ---- */
 
-static void enqueue_open(const point_query *q, nearest_attachment *n, uint32_t count,
-                         uint32_t first, const abuti_buffer *results) {
+static void enqueue_open(const point_query *q, bvh_kit *n, uint32_t count, uint32_t first,
+                         const abuti_buffer *results) {
     const sign_query *asked = q->user;
     sign_attachment *sign = asked->sign;
     const bvh_on_device *there = sign->there;
@@ -210,44 +210,23 @@ static void enqueue_open(const point_query *q, nearest_attachment *n, uint32_t c
 
 /* ---- queries ---- */
 
-static abut_status run_sign_query(bvh_on_device *there, const bvh_points *points, uint32_t what,
-                                  point_query *query) {
+abut_status abuti_sign_query_on_device(const char *function, bvh_on_device *there,
+                                       const bvh_points *points, uint32_t what, double radius,
+                                       abut_array results) {
+    const point_query queries[] = {
+        [QUEST_SIGN] = {.stage = "nearest", .nearest = true, .result_bytes = sizeof(abut_nearest)},
+        [QUEST_INSIDE] = {.stage = "inside", .result_bytes = sizeof(bool)},
+        [QUEST_WINDING] = {.stage = "winding", .result_bytes = sizeof(double)}};
     sign_query asked = {NULL, what};
     abut_status status;
-    if ((status = abuti_sign_on_device(query->function, there, &asked.sign)) ||
+    if ((status = abuti_sign_on_device(function, there, &asked.sign)) ||
         (status = upload_far_fields(asked.sign)))
         return status;
-    query->user = &asked;
-    query->enqueue = asked.sign->closed ? enqueue_closed : enqueue_open;
-    return abuti_nearest_points(there, points, query);
-}
-
-abut_status abuti_sign_inside_on_device(const char *function, bvh_on_device *there,
-                                        const bvh_points *points, abut_array inside) {
-    point_query query = {.function = function,
-                         .stage = "inside",
-                         .results = inside,
-                         .result_bytes = sizeof(bool)};
-    return run_sign_query(there, points, QUEST_INSIDE, &query);
-}
-
-abut_status abuti_sign_winding_on_device(const char *function, bvh_on_device *there,
-                                         const bvh_points *points, abut_array winding) {
-    point_query query = {.function = function,
-                         .stage = "winding",
-                         .results = winding,
-                         .result_bytes = sizeof(double)};
-    return run_sign_query(there, points, QUEST_WINDING, &query);
-}
-
-abut_status abuti_sign_nearest_on_device(const char *function, bvh_on_device *there,
-                                         const bvh_points *points, double radius,
-                                         abut_array nearest) {
-    point_query query = {.function = function,
-                         .stage = "nearest",
-                         .radius = radius,
-                         .nearest = true,
-                         .results = nearest,
-                         .result_bytes = sizeof(abut_nearest)};
-    return run_sign_query(there, points, QUEST_SIGN, &query);
+    point_query query = queries[what];
+    query.function = function;
+    query.radius = radius;
+    query.results = results;
+    query.user = &asked;
+    query.enqueue = asked.sign->closed ? enqueue_closed : enqueue_open;
+    return abuti_nearest_points(there, points, &query);
 }

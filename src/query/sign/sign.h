@@ -70,13 +70,10 @@ void abuti_sign_set(const abut_bvh *bvh, vec3 point, abut_nearest *nearest);
 /* Whether the device can compute signs. */
 abut_status abuti_sign_check_on_device(const char *function, const bvh_on_device *there,
                                        const struct bvh_sign *from);
-abut_status abuti_sign_inside_on_device(const char *function, bvh_on_device *there,
-                                        const bvh_points *points, abut_array inside);
-abut_status abuti_sign_winding_on_device(const char *function, bvh_on_device *there,
-                                         const bvh_points *points, abut_array winding);
-abut_status abuti_sign_nearest_on_device(const char *function, bvh_on_device *there,
-                                         const bvh_points *points, double radius,
-                                         abut_array nearest);
+/* QUEST_SIGN and so on; `radius` is that of QUEST_SIGN. */
+abut_status abuti_sign_query_on_device(const char *function, bvh_on_device *there,
+                                       const bvh_points *points, uint32_t what, double radius,
+                                       abut_array results);
 /* Invalidates the data on the device, because signs have been prepared again. */
 void abuti_sign_invalidate_on_device(bvh_on_device *there);
 

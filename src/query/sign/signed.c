@@ -95,31 +95,25 @@ abut_status abut_sign_nearest(const abut_bvh *bvh, abut_vec3 point, double radiu
 typedef struct sign_batch {
     const abut_bvh *bvh;
     bvh_points points;
-    box3 bounds;
     double radius;
+    const char *stage;
     bool *inside; /* one of these two outputs is set */
     double *winding;
 } sign_batch;
 
 enum { POINTS_PER_STOP_CHECK = 16 }; /* points between two calls of abuti_stop() */
 
-static void compute_inside(void *data, const bvh_sorted_point *places, size_t begin, size_t end) {
+static void compute_batch(void *data, const bvh_sorted_point *places, size_t begin, size_t end) {
     sign_batch *b = data;
     for (size_t i = begin; i < end; i++) {
-        size_t point = bvh_point_index(places, i);
-        if (i % POINTS_PER_STOP_CHECK == 0 && abuti_stop(b->bvh->context, "inside"))
+        const size_t point = bvh_point_index(places, i);
+        const vec3 at = bvh_point_at(&b->points, point);
+        if (i % POINTS_PER_STOP_CHECK == 0 && abuti_stop(b->bvh->context, b->stage))
             return;
-        b->inside[point] = is_inside(b->bvh, bvh_point_at(&b->points, point));
-    }
-}
-
-static void compute_winding(void *data, const bvh_sorted_point *places, size_t begin, size_t end) {
-    sign_batch *b = data;
-    for (size_t i = begin; i < end; i++) {
-        size_t point = bvh_point_index(places, i);
-        if (i % POINTS_PER_STOP_CHECK == 0 && abuti_stop(b->bvh->context, "winding"))
-            return;
-        b->winding[point] = winding_of(b->bvh, bvh_point_at(&b->points, point));
+        if (b->inside)
+            b->inside[point] = is_inside(b->bvh, at);
+        else
+            b->winding[point] = winding_of(b->bvh, at);
     }
 }
 
@@ -134,36 +128,38 @@ static abut_status init_batch(const char *function, sign_batch *b, abut_array po
         (status =
              abuti_bvh_check_array(function, out_name, bvh, out, b->points.count, element_bytes)) ||
         (status = abuti_bvh_check_limit(function, "radius", b->radius)) ||
-        (status = abuti_bvh_points_check(function, bvh->context, &b->points, &b->bounds)))
+        (status = abuti_bvh_points_check(function, bvh->context, &b->points)))
         return status;
     if (bvh->there && (status = abuti_sign_check_on_device(function, bvh->there, bvh_sign_of(bvh))))
         return status;
     return abuti_sign_far(bvh);
 }
 
-static abut_status run_batch(sign_batch *b, const char *stage, bvh_visit *visit) {
-    return abuti_bvh_points_visit(b->bvh->context, &b->points, &b->bounds, stage, visit, b);
+static abut_status run_batch(sign_batch *b) {
+    return abuti_bvh_points_visit(b->bvh, &b->points, b->stage, compute_batch, b);
 }
 
 abut_status abut_sign_inside_batch(const abut_bvh *bvh, abut_array points, size_t count,
                                    abut_array inside) {
-    sign_batch b = {.bvh = bvh, .inside = inside.host};
+    sign_batch b = {.bvh = bvh, .stage = "inside", .inside = inside.host};
     abut_status status = init_batch(__func__, &b, points, count, inside, "inside", sizeof(bool));
     if (status)
         return status;
-    return bvh->there ? abuti_sign_inside_on_device(__func__, bvh->there, &b.points, inside)
-                      : run_batch(&b, "inside", compute_inside);
+    return bvh->there ? abuti_sign_query_on_device(__func__, bvh->there, &b.points, QUEST_INSIDE, 0,
+                                                   inside)
+                      : run_batch(&b);
 }
 
 abut_status abut_sign_winding_batch(const abut_bvh *bvh, abut_array points, size_t count,
                                     abut_array winding) {
-    sign_batch b = {.bvh = bvh, .winding = winding.host};
+    sign_batch b = {.bvh = bvh, .stage = "winding", .winding = winding.host};
     abut_status status =
         init_batch(__func__, &b, points, count, winding, "winding", sizeof(double));
     if (status)
         return status;
-    return bvh->there ? abuti_sign_winding_on_device(__func__, bvh->there, &b.points, winding)
-                      : run_batch(&b, "winding", compute_winding);
+    return bvh->there ? abuti_sign_query_on_device(__func__, bvh->there, &b.points, QUEST_WINDING,
+                                                   0, winding)
+                      : run_batch(&b);
 }
 
 abut_status abut_sign_nearest_batch(const abut_bvh *bvh, abut_array points, size_t count,
@@ -174,11 +170,12 @@ abut_status abut_sign_nearest_batch(const abut_bvh *bvh, abut_array points, size
     if (status)
         return status;
     if (bvh->there)
-        return abuti_sign_nearest_on_device(__func__, bvh->there, &b.points, radius, nearest);
+        return abuti_sign_query_on_device(__func__, bvh->there, &b.points, QUEST_SIGN, radius,
+                                          nearest);
     nearest_batch run = {.bvh = bvh,
                          .points = b.points,
                          .radius = radius,
                          .nearest = nearest.host,
                          .complete = abuti_sign_set};
-    return abuti_batch_nearest(&run, &b.bounds);
+    return abuti_batch_nearest(&run);
 }

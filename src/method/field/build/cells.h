@@ -6,12 +6,14 @@
  *
  * The last step. Candidates are the features within 2 m of the smallest bound and within m of their
  * region, where m is the margin. The nearest feature F is one of them, and the distance is that of
- * p to the triangle, the edge or the vertex of F. Usually there is only one candidate. With u =
+ * p to the triangle, the edge or the vertex of F. Usually there is only one candidate. A face that
+ * is the only one, and a bound, contains the foot of p: the distance is that to its plane. With u =
  * 2^-53 and L the largest coordinate difference of p and the mesh, p and the vertices relative to
  * the origin of the mesh, their difference and the arithmetic of the query have an error of less
- * than 64 u L, and the closest-point query 8 u L (4 ulp, geom/closest_shared.h). We use e = 160 u
- * L. If d - e and d + e round to the same float, it is the float of the query. Otherwise, and if d
- * is not above e, the query computes the value.
+ * than 64 u L, distances to planes and edges one of 24 u L (field_cells.cl), and the closest-point
+ * query one of 8 u L (4 ulp, geom/closest_shared.h). We use e = 160 u L. If d - e and d + e round
+ * to the same float, it is the float of the query. Otherwise, and if d is not above e, the query
+ * computes the value.
  */
 #ifndef ABUTI_FIELD_BUILD_CELLS_H
 #define ABUTI_FIELD_BUILD_CELLS_H
@@ -39,6 +41,15 @@ enum { CELLS_X = 4, CELLS_Y = 2, CELLS_Z = 2, CELLS_COUNT = CELLS_X * CELLS_Y * 
 typedef struct cells_lanes {
     float at[CELLS_COUNT];
 } cells_lanes;
+
+/* A feature in doubles, in the scaled frame. */
+typedef struct cells_feature {
+    uint32_t name;      /* ABUT_NONE = none */
+    int kind;           /* -1: a face, 0: a vertex, 1: an edge */
+    vec3 at, direction; /* unit normal of a face, or direction of an edge; 0 of a vertex */
+    double length;      /* of an edge, otherwise 0 */
+} cells_feature;
+enum { CELLS_CACHE = 128 };
 
 /* Conversion of a distance to a value. */
 typedef struct cells_rule {

@@ -11,15 +11,17 @@ enum {
     TILES_EACH = 8, /* tiles per thread, so that all threads end at about the same time */
     TILE_LONG = 32, /* blocks of a tile along x */
     TILE_CELLS = CUBE * FIELD_BRICK,
+    CUBE_CELLS = TILE_CELLS * TILE_CELLS * TILE_CELLS,
     TILE_ROW = TILE_LONG * FIELD_BRICK
 };
 /* Read by all threads. */
 typedef struct computing {
     const field_job *job;
     regions_table table;
-    bool closed, is_searched; /* is_searched: each cell is a closest-point query */
-    double *frame[3];         /* coordinates of cells in the scaled frame */
-    uint32_t end[3];          /* number of cells along each axis */
+    bool closed, by_normals; /* by_normals: signs are those of pseudo-normals */
+    bool is_searched;        /* each cell is a closest-point query */
+    double *frame[3];        /* coordinates of cells in the scaled frame */
+    uint32_t end[3];         /* number of cells along each axis */
     uint32_t cube, tiles[3];
     struct worker *workers;
     uint64_t *seen; /* bit sets of all workers */
@@ -36,29 +38,52 @@ typedef struct worker {
     unsigned char inside[TILE_CELLS * TILE_CELLS * TILE_ROW];
     unsigned char crossed[TILE_CELLS * TILE_CELLS];
     cells_lanes x[TILE_ROW / CELLS_X], y[TILE_CELLS / CELLS_Y], z[TILE_CELLS / CELLS_Z];
-    /* the block */
-    float values[BLOCK_CELLS];
-    regions_winners winners; /* of the sixteen cells that were measured last */
-    uint32_t touching[BLOCK_CELLS], touching_count; /* cells that may be on the surface */
-    float touching_value[BLOCK_CELLS];
+    /* the cube */
     uint32_t origin[3];
+    float values[CUBE_CELLS];
+    uint32_t touching[CUBE_CELLS], touching_count; /* cells that may be on the surface */
+    float touching_value[CUBE_CELLS];
+    regions_winners winners; /* of the sixteen cells that were measured last */
+    cells_feature exact[CELLS_CACHE];
     bvh_hint hint; /* warm start from the previous query in the same cube */
     regions_room lists;
 } worker;
 
-/* ---- compute_cells.c: from lists to distances ---- */
+#define NOT_WANTED ((size_t)-1)
 
-/* Makes lists for at most regions_boxes_at_once() spans from the list of a larger span. */
-void abuti_compute_narrow(worker *w, const regions_list *list, const cells_span *spans,
-                          uint32_t count, regions_narrowed *made);
-/* Makes a list for a span from the BVH. */
-regions_outcome abuti_compute_collect(worker *w, const cells_span *s, regions_narrowed *made);
-/* Computes the distances of cells of a block. `list` is that of a larger span, or null if there is
- * none. */
-void abuti_compute_cells(worker *w, const cells_span *s, const regions_list *list);
-/* The same with a list for exactly this span. */
-void abuti_compute_divide(worker *w, const cells_span *s, const regions_list *list);
-/* Sets cells of the block to the band, or computes each by a closest-point query. */
-void abuti_compute_set(worker *w, const cells_span *s, bool search);
+/* Blocks are given by their first cells. Advances to the next one of a span; returns false after
+ * the last one. */
+static inline bool compute_next_block(const cells_span *s, uint32_t block[3]) {
+    for (int k = 0; k < 3; k++) {
+        block[k] += FIELD_BRICK;
+        if (block[k] < s->begin[k] + s->count[k])
+            return true;
+        block[k] = s->begin[k];
+    }
+    return false;
+}
+
+/* The index of a block in `wanted`, or NOT_WANTED. */
+static inline size_t *compute_wanted(worker *w, const uint32_t block[3]) {
+    return &w->at[block[0] / FIELD_BRICK - w->first[0] +
+                  TILE_LONG * (block[1] / FIELD_BRICK - w->first[1] +
+                               CUBE * (block[2] / FIELD_BRICK - w->first[2]))];
+}
+
+/* Whether the distances of a block are known. */
+static inline bool compute_is_known(const worker *w, const uint32_t block[3]) {
+    const field_job *job = w->c->job;
+    return job->known && job->known[grid_at(job->blocks, block[0] / FIELD_BRICK,
+                                            block[1] / FIELD_BRICK, block[2] / FIELD_BRICK)];
+}
+
+/* The index of a cell in the values of the cube. */
+static inline uint32_t compute_index(const worker *w, uint32_t x, uint32_t y, uint32_t z) {
+    return x - w->origin[0] + TILE_CELLS * (y - w->origin[1] + TILE_CELLS * (z - w->origin[2]));
+}
+
+/* Computes the distances of a cube, and its signs in `rows`. `is_far`: it is too far from the mesh
+ * for lists. */
+void abuti_compute_cells(worker *w, const cells_span *s, bool is_far);
 
 #endif

@@ -13,17 +13,6 @@
 #include "nearest/device.h"
 #include "sign/device.h"
 
-/* Statistics of a build, for benchmarks and tests. */
-typedef struct field_account {
-    uint64_t doubtful; /* cells that were measured again with the arithmetic of the query */
-    uint64_t rows;     /* rows of eight cells whose signs are not decided as a whole */
-    uint64_t cut;      /* blocks whose lists were too long */
-    uint64_t cut_again;
-    uint64_t undecided; /* large blocks whose signs are not decided as a whole */
-    uint64_t entries;   /* maximum list entries of two consecutive levels */
-    bool searched;      /* the whole field was computed by closest-point queries */
-} field_account;
-
 _Static_assert(sizeof(field_grid) == 128, "the layout that kernels read");
 
 typedef enum field_kernel {
@@ -81,8 +70,10 @@ typedef struct field_parts {
     double cells_min; /* cells per triangle; smaller grids are computed by closest-point queries */
     uint32_t slices_max; /* per list */
     size_t pool_count;
-    bool pool_fixed;        /* for tests: starts with the current pool size */
-    field_account *account; /* null unless statistics are requested */
+    bool pool_fixed; /* for tests: starts with the current pool size */
+    /* of the last build */
+    uint32_t counters[FIELD_COUNTS];
+    bool is_searched; /* all cells were computed by closest-point queries */
 } field_parts;
 
 /* Returns the field data of a BVH; creates them on the first call. */
@@ -90,9 +81,6 @@ abut_status abuti_field_parts(bvh_on_device *bvh, field_parts **parts);
 
 /* Compiles the programs that a field of a mesh needs on a device, several in parallel. */
 void abuti_field_prepare(abut_device *device, uint32_t triangle_count);
-
-/* Records statistics of the following builds in `account`; null ends that. */
-abut_status abuti_device_field_account(bvh_on_device *bvh, field_account *account);
 
 /* Fills a buffer with the values of a grid, x fastest, and finds the lowest and highest value. If
  * `first` is not null, `grid` has the size of a window whose first cell is `first`. Blocks until

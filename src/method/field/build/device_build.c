@@ -50,7 +50,6 @@ typedef struct fill_state {
     uint32_t lists_at[FIELD_LEVELS], bounds_at[FIELD_LEVELS];
     uint32_t levels;
     uint32_t long_max, longer_max, doubts_max, rows_max;
-    uint32_t counters[FIELD_COUNTS];
     double lowest, highest;
 } fill_state;
 
@@ -306,7 +305,7 @@ static void queue_resolve(fill_state *f) {
 static void clear_buffers(fill_state *f) {
     const uint32_t infinite = 0x7f800000;
     abuti_kit *kit = &f->parts->kit;
-    abuti_kit_fill(kit, FIELD_COUNTERS, 0, sizeof f->counters);
+    abuti_kit_fill(kit, FIELD_COUNTERS, 0, sizeof f->parts->counters);
     abuti_kit_fill(kit, FIELD_BOUNDS, infinite, 4 * (size_t)f->bounds_at[f->levels + 1]);
     abuti_kit_fill(kit, FIELD_CUT_BOUNDS, infinite, 4 * 64 * (size_t)f->long_max);
 }
@@ -329,7 +328,8 @@ static abut_status enqueue_all(fill_state *f) {
     queue_long_lists(f);
     queue_resolve(f);
     const bool failed = abuti_kit_failed(kit);
-    abut_status status = abuti_kit_download(kit, FIELD_COUNTERS, f->counters, FIELD_COUNTS, 4);
+    abut_status status =
+        abuti_kit_download(kit, FIELD_COUNTERS, f->parts->counters, FIELD_COUNTS, 4);
     if (failed || status) /* no command may be running when the caller receives the error */
         (void)abuti_kit_finish(kit);
     return status;
@@ -356,8 +356,8 @@ static abut_status compute_open_signs(fill_state *f, const query_buffers *s,
     const abut_bvh *bvh = f->bvh->bvh;
     abut_status status;
     if ((status = abuti_bvh_ensure_host(bvh)) ||
-        (status = abuti_sign_winding_on_device("abut_field_create", f->bvh, batch,
-                                               abut_array_host(s->windings))))
+        (status = abuti_sign_query_on_device("abut_field_create", f->bvh, batch, QUEST_WINDING, 0,
+                                             abut_array_host(s->windings))))
         return status;
     for (size_t i = 0; i < batch->count; i++) {
         double distance = fabs(s->nearest[i].distance);
@@ -378,8 +378,9 @@ static void query_batch(fill_state *f, const query_buffers *s, size_t first, uin
                               .type = ABUT_SCALAR_FLOAT64,
                               .stride = sizeof *s->points,
                               .count = count};
-    abuti_kit_fail(&p->kit, abuti_sign_nearest_on_device("abut_field_create", f->bvh, &batch,
-                                                         HUGE_VAL, abut_array_host(s->nearest)));
+    abuti_kit_fail(&p->kit,
+                   abuti_sign_query_on_device("abut_field_create", f->bvh, &batch, QUEST_SIGN,
+                                              HUGE_VAL, abut_array_host(s->nearest)));
     if (s->windings && !abuti_kit_failed(&p->kit))
         abuti_kit_fail(&p->kit, compute_open_signs(f, s, &batch));
     for (uint32_t i = 0; i < count && !abuti_kit_failed(&p->kit); i++) {
@@ -422,8 +423,8 @@ static float float_of_sortable(uint32_t word) {
 static uint64_t entries_needed(const fill_state *f) {
     uint64_t needed = 0;
     for (uint32_t level = 0; level < f->levels; level++) {
-        uint64_t both = (uint64_t)f->counters[FIELD_COUNT_ENTRIES + level] +
-                        f->counters[FIELD_COUNT_ENTRIES + level + 1];
+        uint64_t both = (uint64_t)f->parts->counters[FIELD_COUNT_ENTRIES + level] +
+                        f->parts->counters[FIELD_COUNT_ENTRIES + level + 1];
         needed = both > needed ? both : needed;
     }
     return needed;
@@ -434,7 +435,7 @@ static bool grow_pool(fill_state *f) {
     field_parts *p = f->parts;
     uint64_t most = f->bvh->queue.device->info.memory_bytes / (4 * POOL_MEMORY_DIVISOR);
     uint64_t largest = f->bvh->queue.device->info.buffer_bytes / 4, needed = entries_needed(f);
-    if (f->counters[FIELD_COUNT_CHUNKS] > FIELD_CHUNKS_MAX || needed <= p->pool_count)
+    if (f->parts->counters[FIELD_COUNT_CHUNKS] > FIELD_CHUNKS_MAX || needed <= p->pool_count)
         return false;
     /* this number lacks the lists of blocks below one that did not fit */
     needed += needed / 4;
@@ -455,23 +456,11 @@ static bool uses_queries(const fill_state *f) {
 
 /* Whether lists or uncertain cells exceeded their buffers. */
 static bool has_overflowed(const fill_state *f) {
-    return f->counters[FIELD_COUNT_CHUNKS] > FIELD_CHUNKS_MAX ||
+    return f->parts->counters[FIELD_COUNT_CHUNKS] > FIELD_CHUNKS_MAX ||
            entries_needed(f) > f->parts->pool_count ||
-           f->counters[FIELD_COUNT_DOUBTFUL] > f->doubts_max ||
-           f->counters[FIELD_COUNT_ROWS] > f->rows_max || f->counters[FIELD_COUNT_LEFT];
-}
-
-static void report_fill_progress(const fill_state *f, bool all) {
-    field_account *account = f->parts->account;
-    if (!account)
-        return;
-    account->doubtful = all ? 0 : f->counters[FIELD_COUNT_DOUBTFUL];
-    account->rows = all ? 0 : f->counters[FIELD_COUNT_ROWS];
-    account->cut = all ? 0 : f->counters[FIELD_COUNT_LONG_8];
-    account->cut_again = all ? 0 : f->counters[FIELD_COUNT_LONG_4];
-    account->undecided = all ? 0 : f->counters[FIELD_COUNT_UNDECIDED];
-    account->entries = all ? 0 : entries_needed(f);
-    account->searched = all;
+           f->parts->counters[FIELD_COUNT_DOUBTFUL] > f->doubts_max ||
+           f->parts->counters[FIELD_COUNT_ROWS] > f->rows_max ||
+           f->parts->counters[FIELD_COUNT_LEFT];
 }
 
 static abut_status fill_grid(fill_state *f) {
@@ -486,12 +475,12 @@ static abut_status fill_grid(fill_state *f) {
         if (status)
             return status;
         all = has_overflowed(f);
-        if (!all && f->counters[FIELD_COUNT_LOWEST]) {
-            f->lowest = float_of_sortable(~f->counters[FIELD_COUNT_LOWEST]);
-            f->highest = float_of_sortable(f->counters[FIELD_COUNT_HIGHEST]);
+        if (!all && f->parts->counters[FIELD_COUNT_LOWEST]) {
+            f->lowest = float_of_sortable(~f->parts->counters[FIELD_COUNT_LOWEST]);
+            f->highest = float_of_sortable(f->parts->counters[FIELD_COUNT_HIGHEST]);
         }
     }
-    report_fill_progress(f, all);
+    f->parts->is_searched = all;
     if (all)
         query_all_cells(f);
     return abuti_kit_finish(&f->parts->kit);

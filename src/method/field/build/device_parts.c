@@ -132,11 +132,3 @@ abut_status abuti_field_parts(bvh_on_device *bvh, field_parts **parts) {
     *parts = p;
     return status;
 }
-
-abut_status abuti_device_field_account(bvh_on_device *bvh, field_account *account) {
-    field_parts *parts;
-    abut_status status = abuti_field_parts(bvh, &parts);
-    if (!status)
-        parts->account = account;
-    return status;
-}

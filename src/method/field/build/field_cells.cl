@@ -126,7 +126,7 @@ static inline float measure_cell(const field_grid *g, __global const float4 *fea
         uint name = from.names[i];
         feature f = load_feature(features, name);
         look k = look_at(&f, at);
-        float out = outside_of(&k), distance_sq = out > margin ? INFINITY : k.distance_sq;
+        float out = feature_outside(&k), distance_sq = out > margin ? INFINITY : k.distance_sq;
         bound = fmin(bound, k.face && out > -margin ? INFINITY : k.distance_sq);
         bool best = distance_sq < low_sq;
         second_sq = fmin(second_sq, best ? low_sq : distance_sq);
@@ -146,7 +146,7 @@ static inline float measure_cell(const field_grid *g, __global const float4 *fea
             uint name = from.names[i];
             feature f = load_feature(features, name);
             look k = look_at(&f, at);
-            float out = outside_of(&k);
+            float out = feature_outside(&k);
             if (out <= margin && k.distance_sq <= reach_sq)
                 d = fmin(d, field_measure(exact, corners, g->scale, name, out > -margin, p, &low));
         }
@@ -343,7 +343,7 @@ field_few(__global const float4 *features, __global const double2 *exact,
         for (uint k = lane; k < length; k += LANES) {
             feature f = load_feature(features, name_at(few, names, fits, k));
             look l = look_at(&f, at);
-            bound = fmin(bound, bound_sq(&l, margin));
+            bound = fmin(bound, feature_bound_sq(&l, margin));
         }
         atomic_min(&least[cell], as_uint(bound));
         barrier(CLK_LOCAL_MEM_FENCE);
@@ -353,7 +353,7 @@ field_few(__global const float4 *features, __global const double2 *exact,
             uint one = name_at(few, names, fits, k);
             feature f = load_feature(features, one);
             look l = look_at(&f, at);
-            float out = outside_of(&l);
+            float out = feature_outside(&l);
             if (out <= margin && l.distance_sq <= reach_sq)
                 d = fmin(d, field_measure(exact, corners, g.scale, one, out > -margin, p, &low));
         }

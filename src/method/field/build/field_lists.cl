@@ -170,7 +170,7 @@ static inline uint2 make_slice(const source *s, const target *t, float4 at, __gl
     for (uint i = item / 8 * step; i < count; i += GROUP / 8 * step) {
         feature f = load_feature(s->features, is_staged ? t->staged[i] : t->pool[begin + i]);
         look l = look_at(&f, at);
-        best = fmin(best, bound_sq(&l, t->bounding.margin));
+        best = fmin(best, feature_bound_sq(&l, t->bounding.margin));
     }
     atomic_min(&t->least[child], as_uint(best));
     barrier(CLK_LOCAL_MEM_FENCE);

@@ -41,7 +41,7 @@ field_resolve(__global const float4 *features, __global const uint *incident_beg
             for (uint k = item; k < list[s].y; k += GROUP) {
                 feature f = load_feature(features, pool[list[s].x + k]);
                 look l = look_at(&f, at);
-                bound = fmin(bound, bound_sq(&l, margin));
+                bound = fmin(bound, feature_bound_sq(&l, margin));
             }
         atomic_min(least, as_uint(bound));
         barrier(CLK_LOCAL_MEM_FENCE);
@@ -53,7 +53,7 @@ field_resolve(__global const float4 *features, __global const uint *incident_beg
                 uint name = pool[list[s].x + k];
                 feature f = load_feature(features, name);
                 look l = look_at(&f, at);
-                if (outside_of(&l) <= margin && l.distance_sq <= reach_sq)
+                if (feature_outside(&l) <= margin && l.distance_sq <= reach_sq)
                     for (uint j = incident_begin[name]; j < incident_begin[name + 1]; j++)
                         measure(&m, corners, tree_order[incidents[j]]);
             }

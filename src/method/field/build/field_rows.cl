@@ -28,23 +28,6 @@ static inline double centre_at(const field_grid *g, int axis, uint i) {
     return g->origin[axis] + g->cell * (i + g->first[axis]);
 }
 
-/* Approximately where the line along x at p crosses the plane of a triangle, clamped to its
- * bounding box. */
-static inline double approximate_crossing(vec3 a, vec3 b, vec3 c, vec3 p, double lo, double hi) {
-    double ay = a.y - p.y, az = a.z - p.z, by = b.y - p.y, bz = b.z - p.z, cy = c.y - p.y,
-           cz = c.z - p.z;
-    double u = by * cz - bz * cy, v = cy * az - cz * ay, w = ay * bz - az * by, all = u + v + w;
-    double x = lo + (u * (a.x - lo) + v * (b.x - lo) + w * (c.x - lo)) / all;
-    return x >= lo && x <= hi ? x : lo; /* false for NaN */
-}
-
-/* Whether the cell is beyond the triangle, as triangle_cross() decides for a ray along -x. */
-static inline bool is_beyond(const field_grid *g, vec3 a, vec3 b, vec3 c, vec3 p, uint i, int side,
-                             double lo, double hi) {
-    p.x = centre_at(g, 0, i);
-    return hi < p.x || (lo <= p.x && orient3d(a, b, c, p) == side);
-}
-
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
 field_cross(__global const double *corners, uint triangle_count, field_grid g,
             __global int *windings) {
@@ -52,9 +35,8 @@ field_cross(__global const double *corners, uint triangle_count, field_grid g,
          lane = (uint)get_local_id(0) % FIELD_EACH;
     if (triangle >= triangle_count)
         return;
-    __global const double *from = corners + 9 * (size_t)triangle;
-    vec3 a = v3(from[0], from[1], from[2]), b = v3(from[3], from[4], from[5]),
-         c = v3(from[6], from[7], from[8]);
+    const triangle3 t = load_triangle(corners, triangle);
+    vec3 a = t.corner[0], b = t.corner[1], c = t.corner[2];
     vec3 lo = v3_min(a, v3_min(b, c)), hi = v3_max(a, v3_max(b, c));
     uint2 along_y = cells_between(&g, 1, lo.y, hi.y), along_z = cells_between(&g, 2, lo.z, hi.z);
     uint columns = g.count[0];
@@ -70,12 +52,9 @@ field_cross(__global const double *corners, uint triangle_count, field_grid g,
         int side = side_of_edge(0, a, b, p);
         if (side == 0 || side_of_edge(0, b, c, p) != side || side_of_edge(0, c, a, p) != side)
             continue;
-        double about = ceil((approximate_crossing(a, b, c, p, lo.x, hi.x) - g.origin[0]) / g.cell);
-        uint i = (uint)clamp(about - (double)g.first[0], 0.0, (double)columns);
-        while (i > 0 && is_beyond(&g, a, b, c, p, i - 1, side, lo.x, hi.x))
-            i--;
-        while (i < columns && !is_beyond(&g, a, b, c, p, i, side, lo.x, hi.x))
-            i++;
+        uint i = triangle_first_beyond(t, side, p, g.origin[0], g.cell, g.first[0],
+                                       g.first[0] + columns) -
+                 g.first[0];
         if (i < columns)
             atomic_add(&windings[i + (size_t)columns * (j + (size_t)g.count[1] * k)], -side);
     }

@@ -67,41 +67,6 @@ static void project_at(triangle3 t, double z, double rounding, double *lo, doubl
     }
 }
 
-static bool is_beyond(const scan *s, triangle3 t, int side, vec3 p, uint32_t i) {
-    p.x = s->grid->origin.x + s->grid->cell * i;
-    return orient3d(t.corner[0], t.corner[1], t.corner[2], p) == side;
-}
-
-/* The first cell of the box along the row that is beyond the crossing: bisection from an
- * approximate crossing. */
-static uint32_t first_beyond(const scan *s, triangle3 t, int side, vec3 p) {
-    vec3 a = t.corner[0], u = v3_sub(t.corner[1], a), v = v3_sub(t.corner[2], a);
-    double nx = u.y * v.z - u.z * v.y, ny = u.z * v.x - u.x * v.z, nz = u.x * v.y - u.y * v.x;
-    double x = a.x - (ny * (p.y - a.y) + nz * (p.z - a.z)) / nx;
-    uint32_t lo = s->rows->cells.begin[0],
-             hi = lo + s->rows->cells.count[0]; /* the result is in [lo, hi] */
-    double guess = ceil((x - s->grid->origin.x) / s->grid->cell);
-    uint32_t tried = guess > lo ? guess < hi ? (uint32_t)guess : hi : lo;
-    if (tried < hi && is_beyond(s, t, side, p, tried))
-        hi = tried;
-    else
-        lo = tried < hi ? tried + 1 : lo;
-    if (tried > lo && tried == hi) { /* the previous one usually is not */
-        if (is_beyond(s, t, side, p, tried - 1))
-            hi = tried - 1;
-        else
-            lo = tried;
-    }
-    while (lo < hi) {
-        uint32_t middle = lo + (hi - lo) / 2;
-        if (is_beyond(s, t, side, p, middle))
-            hi = middle;
-        else
-            lo = middle + 1;
-    }
-    return lo;
-}
-
 static void scan_triangle(const scan *s, triangle3 t) {
     const sign_rows *rows = s->rows;
     const abut_grid *grid = s->grid;
@@ -122,8 +87,11 @@ static void scan_triangle(const scan *s, triangle3 t) {
             if (side == 0 || side_of_edge(0, c[1], c[2], p) != side ||
                 side_of_edge(0, c[2], c[0], p) != side)
                 continue;
-            const uint32_t cell[3] = {first_beyond(s, t, side, p), j, k};
-            if (cell[0] >= rows->cells.begin[0] + rows->cells.count[0])
+            const uint32_t end = rows->cells.begin[0] + rows->cells.count[0];
+            const uint32_t cell[3] = {triangle_first_beyond(t, side, p, grid->origin.x, grid->cell,
+                                                            rows->cells.begin[0], end),
+                                      j, k};
+            if (cell[0] == end)
                 continue;
             size_t at = sign_rows_at(rows, cell), row = sign_rows_row(rows, cell);
             if (!rows->crossed[row]) /* the first crossing: most rows are never crossed */

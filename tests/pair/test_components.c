@@ -178,17 +178,17 @@ TEST(every_part_counts_by_itself) {
     static parts all;
     test_random random = {11};
     uint32_t seen[4] = {0, 0, 0, 0}, inside_mixed = 0;
-    abut_mesh *ball = make_shape(NULL, ABUT_SHAPE_ICOSPHERE, 2), *small = NULL;
+    AUTO(mesh) ball = make_shape(NULL, ABUT_SHAPE_ICOSPHERE, 2), *small = NULL;
     const double radius = 0.08;
     const abut_pose still = {{0, 0, 0, 1}, {0, 0, 0}};
     assert_ok(abut_mesh_transform(ball, radius / 0.5, still, &small));
-    abut_bvh *inner = NULL;
+    AUTO(bvh) inner = NULL;
     assert_ok(abut_bvh_create(small, NULL, &inner));
     const abut_vec3 first = abut_mesh_local_positions(small)[0];
     for (int round = 0; round < ROUNDS; round++) {
         make_parts(&all, &random);
-        abut_mesh *mesh = make_soup(NULL, all.corners, all.count);
-        abut_bvh *outer = NULL;
+        AUTO(mesh) mesh = make_soup(NULL, all.corners, all.count);
+        AUTO(bvh) outer = NULL;
         assert_ok(abut_bvh_create(mesh, NULL, &outer));
         const abut_mesh_report report = test_examine(mesh);
         bool solids = false, sheets = false;
@@ -198,7 +198,7 @@ TEST(every_part_counts_by_itself) {
         }
         assert_int_equal(sheets, report.has_sheets);
         assert_int_equal(!solids, report.is_sheet);
-        abut_world *world = make_world(mesh, small, ABUT_WORLD_EXACT);
+        AUTO(world) world = make_world(mesh, small, ABUT_WORLD_EXACT);
         for (int i = 0; i < BALLS; i++) {
             const abut_collider a = abut_collider_from_bvh(outer, still);
             abut_collider b = abut_collider_from_bvh(inner, still);
@@ -240,32 +240,27 @@ TEST(every_part_counts_by_itself) {
             seen[overlap.relation]++;
             inside_mixed += touches && !meets && sheets;
         }
-        abut_world_destroy(world);
-        abut_bvh_destroy(outer);
-        abut_mesh_destroy(mesh);
     }
     assert_true(seen[ABUT_PAIR_APART] > 50 && seen[ABUT_PAIR_INTERSECTING] > 50 &&
                 seen[ABUT_PAIR_A_INSIDE] > 50 && inside_mixed > 10);
-    abut_bvh_destroy(inner);
-    abut_mesh_destroy(small);
-    abut_mesh_destroy(ball);
 }
 
 /* A sphere deep inside an inverted box, whose normals point to it, leaves by the nearest side. */
 TEST(sphere_leaves_an_inverted_part) {
-    abut_mesh *box = make_shape(NULL, ABUT_SHAPE_BOX, 1);
+    AUTO(mesh) box = make_shape(NULL, ABUT_SHAPE_BOX, 1);
     const uint32_t count = abut_mesh_triangle_count(box);
     uint32_t turned[64][3];
     assert_true(count <= 64);
     for (uint32_t t = 0; t < count; t++)
         for (uint32_t k = 0; k < 3; k++)
             turned[t][k] = abut_mesh_indices(box)[3 * t + 2 - k];
-    abut_mesh *mesh =
+    AUTO(mesh)
+    mesh =
         test_mesh(NULL, abut_mesh_local_positions(box), abut_mesh_vertex_count(box), turned, count);
     const double side = abut_mesh_bounds(mesh).hi.x;
     const abut_pose still = {{0, 0, 0, 1}, {0, 0, 0}};
     abut_collider a = abut_collider_from_bvh(NULL, still);
-    abut_bvh *bvh = NULL;
+    AUTO(bvh) bvh = NULL;
     assert_ok(abut_bvh_create(mesh, NULL, &bvh));
     a.shape.body.bvh = bvh;
     abut_patch patch;
@@ -282,9 +277,6 @@ TEST(sphere_leaves_an_inverted_part) {
     assert_int_equal(1, patches.patches.count);
     assert_true(patches.is_verified);
     assert_true(fabs(patch.depth - 0.75 * side) < 1e-9 && patch.normal.x < -1 + 1e-9);
-    abut_bvh_destroy(bvh);
-    abut_mesh_destroy(mesh);
-    abut_mesh_destroy(box);
 }
 
 /* ---- near a hole ---- */
@@ -295,7 +287,7 @@ static bool below_cap(const abut_vec3 *c, double height) {
 
 /* A ball without a cap. */
 static abut_mesh *make_bowl(double height) {
-    abut_mesh *whole = make_shape(NULL, ABUT_SHAPE_UVSPHERE, 32);
+    AUTO(mesh) whole = make_shape(NULL, ABUT_SHAPE_UVSPHERE, 32);
     const uint32_t count = abut_mesh_triangle_count(whole);
     const abut_vec3 *positions = abut_mesh_local_positions(whole);
     uint32_t(*kept)[3] = malloc(count * sizeof *kept), used = 0;
@@ -308,7 +300,6 @@ static abut_mesh *make_bowl(double height) {
     }
     abut_mesh *bowl = test_mesh(NULL, positions, abut_mesh_vertex_count(whole), kept, used);
     free(kept);
-    abut_mesh_destroy(whole);
     return bowl;
 }
 
@@ -327,17 +318,17 @@ static bool sweep_touches(abut_world *world, abut_pose pose, double *time) {
 /* A small ball on its way through the opening of a ball with a hole of a twentieth of its area:
  * where they overlap, they have contacts, and the other way round. */
 TEST(overlap_and_contacts_agree_in_a_hole) {
-    abut_mesh *bowl = make_bowl(0.45), *unit = make_shape(NULL, ABUT_SHAPE_ICOSPHERE, 3);
-    abut_mesh *ball = NULL;
+    AUTO(mesh) bowl = make_bowl(0.45), *unit = make_shape(NULL, ABUT_SHAPE_ICOSPHERE, 3);
+    AUTO(mesh) ball = NULL;
     const abut_pose still = {{0, 0, 0, 1}, {0, 0, 0}};
     const double share = test_examine(bowl).hole_fraction;
     if (!(share > 0.03 && share < ABUT_SHEET_HOLE_FRACTION))
         fail_msg("holes of %g", share);
     assert_ok(abut_mesh_transform(unit, 0.12 / 0.5, still, &ball));
-    abut_bvh *outer = NULL, *inner = NULL;
+    AUTO(bvh) outer = NULL, *inner = NULL;
     assert_ok(abut_bvh_create(bowl, NULL, &outer));
     assert_ok(abut_bvh_create(ball, NULL, &inner));
-    abut_world *world = make_world(bowl, ball, ABUT_WORLD_AUTO);
+    AUTO(world) world = make_world(bowl, ball, ABUT_WORLD_AUTO);
     abut_world_pair_info manner = abut_world_pair_info_default();
     assert_ok(abut_world_get_pair_info(world, 0, 1, &manner));
     assert_int_equal(ABUT_WORLD_GUARANTEE_LIMITED, manner.guarantee);
@@ -370,12 +361,6 @@ TEST(overlap_and_contacts_agree_in_a_hole) {
         fail_msg("of %u poses that touch %u have no contact; %u others have one; worlds differ in "
                  "%u contacts and %u sweeps",
                  touching, lost, extra, in_world, swept);
-    abut_world_destroy(world);
-    abut_bvh_destroy(outer);
-    abut_bvh_destroy(inner);
-    abut_mesh_destroy(ball);
-    abut_mesh_destroy(unit);
-    abut_mesh_destroy(bowl);
 }
 
 /* ---- reliability of contacts ---- */
@@ -423,10 +408,10 @@ TEST(contacts_far_from_an_open_mesh_are_guaranteed) {
         {1, 0, 0, ABUT_RELIABILITY_LIMITED},        {2, 9, 0, ABUT_RELIABILITY_GUARANTEED},
         {2, 0, 0, ABUT_RELIABILITY_UNRELIABLE},     {2, -0.5, 0, ABUT_RELIABILITY_UNRELIABLE}};
     abut_mesh *bowl = make_bowl(0.45), *unit = make_shape(NULL, ABUT_SHAPE_ICOSPHERE, 3);
-    abut_mesh *ball = NULL;
+    AUTO(mesh) ball = NULL;
     const abut_pose still = {{0, 0, 0, 1}, {0, 0, 0}};
     const uint32_t count = abut_mesh_triangle_count(bowl);
-    uint32_t *turned = malloc(3 * (size_t)count * sizeof *turned);
+    AUTO_FREE uint32_t *turned = malloc(3 * (size_t)count * sizeof *turned);
     assert_non_null(turned);
     memcpy(turned, abut_mesh_indices(bowl), 3 * (size_t)count * sizeof *turned);
     for (uint32_t t = 0; t < count; t += 5) {
@@ -465,12 +450,10 @@ TEST(contacts_far_from_an_open_mesh_are_guaranteed) {
         if (cases[i].z > 1) /* then the plane is below all of it */
             assert_int_equal(ABUT_RELIABILITY_GUARANTEED, solid_reliability(&a, &plane).level);
     }
-    free(turned);
     for (int i = 0; i < 3; i++) {
         abut_bvh_destroy(outer[i]);
         abut_mesh_destroy(meshes[i]);
     }
     abut_bvh_destroy(inner);
-    abut_mesh_destroy(ball);
     abut_mesh_destroy(unit);
 }

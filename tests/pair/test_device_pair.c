@@ -148,7 +148,8 @@ static void check_pair(abut_mesh *mesh_a, abut_mesh *mesh_b, uint32_t count, uin
     double size = largest_extent(mesh_a);
     two_bodies two = make_two(mesh_a, mesh_b);
     count = test_rounds(count);
-    abut_pose *list_a = make_poses(count, size, seed), *list_b = make_poses(count, size, seed + 1);
+    AUTO_FREE abut_pose *list_a = make_poses(count, size, seed),
+                        *list_b = make_poses(count, size, seed + 1);
     abut_pair_poses poses = abut_pair_poses_default();
     poses.a = two.a;
     poses.b = two.b;
@@ -165,8 +166,6 @@ static void check_pair(abut_mesh *mesh_a, abut_mesh *mesh_b, uint32_t count, uin
         check_within(&two, &poses, margins[round], &options);
     }
     check_within(&two, &poses, INFINITY, NULL);
-    free(list_a);
-    free(list_b);
     destroy_two(&two);
 }
 
@@ -190,9 +189,9 @@ TEST(witnesses_of_built_trees) {
         {make_kind(NULL, SOUP_RANDOM, 60, 5), make_kind(NULL, SOUP_SMALL, 60, 6)}};
     for (uint32_t i = 0; i < 3; i++) {
         const double size = largest_extent(meshes[i][0]);
-        abut_mesh *moved = make_moved(abut_mesh_retain(meshes[i][0]), 1.25, vec(0.1, 0, 0));
+        AUTO(mesh) moved = make_moved(abut_mesh_retain(meshes[i][0]), 1.25, vec(0.1, 0, 0));
         two_bodies two = build_two(meshes[i][0], meshes[i][1]);
-        abut_pose *list = make_poses(count, 0.5 * size, 40 + i);
+        AUTO_FREE abut_pose *list = make_poses(count, 0.5 * size, 40 + i);
         abut_pair_poses poses = abut_pair_poses_default();
         poses.a = two.a;
         poses.b = two.b;
@@ -218,9 +217,7 @@ TEST(witnesses_of_built_trees) {
             assert_ok(abut_bvh_set_mesh(two.a, moved));
             assert_ok(abut_bvh_set_mesh(two.there_a, moved));
         }
-        free(list);
         destroy_two(&two);
-        abut_mesh_destroy(moved);
     }
 }
 
@@ -244,7 +241,7 @@ TEST(single_questions_of_built_trees) {
     abut_mesh *small =
         make_moved(make_shape(NULL, ABUT_SHAPE_TEAPOT_SOLID, 6), 0.2, vec(0, 0, -0.1));
     two_bodies two = build_two(make_shape(NULL, ABUT_SHAPE_TORUS, 20), small);
-    abut_pose *list = make_poses(COUNT, 0.4, 3);
+    AUTO_FREE abut_pose *list = make_poses(COUNT, 0.4, 3);
     uint32_t touching = 0;
     for (uint32_t i = 0; i < COUNT; i++) {
         static abut_patch patches[2][64];
@@ -281,7 +278,6 @@ TEST(single_questions_of_built_trees) {
         touching += found[0].patches.count > 0;
     }
     assert_true(touching > COUNT / 4);
-    free(list);
     destroy_two(&two);
 }
 
@@ -372,9 +368,9 @@ TEST(nested) {
 
 /* A tree that the device built is another one, and a device without doubles is as good. */
 TEST(other_trees) {
-    abut_mesh *mesh = make_shape(NULL, ABUT_SHAPE_TORUS, 16);
+    AUTO(mesh) mesh = make_shape(NULL, ABUT_SHAPE_TORUS, 16);
     bool doubles = device->info.has_doubles;
-    abut_pose *list = make_poses(60, largest_extent(mesh), 8);
+    AUTO_FREE abut_pose *list = make_poses(60, largest_extent(mesh), 8);
     for (int i = 0; i < 2; i++) {
         two_bodies two;
         device->info.has_doubles = doubles && i == 0;
@@ -394,8 +390,6 @@ TEST(other_trees) {
         destroy_two(&two);
     }
     device->info.has_doubles = doubles;
-    free(list);
-    abut_mesh_destroy(mesh);
 }
 
 enum { ASKED = 20 };
@@ -415,7 +409,7 @@ static abut_status run_query(int question, const abut_pair_poses *poses, answers
 TEST(failing_device) {
     two_bodies two =
         make_two(make_shape(NULL, ABUT_SHAPE_BOX, 2), make_shape(NULL, ABUT_SHAPE_BOX, 1));
-    abut_pose *list = make_poses(ASKED, 1, 3);
+    AUTO_FREE abut_pose *list = make_poses(ASKED, 1, 3);
     answers got;
     abut_pair_poses poses = abut_pair_poses_default();
     poses.a = two.there_a;
@@ -435,7 +429,6 @@ TEST(failing_device) {
         }
         assert_true(n > (question ? 14 : 8));
     }
-    free(list);
     destroy_two(&two);
 }
 
@@ -450,11 +443,11 @@ static bool goes_on(void *user, const char *stage, double fraction) {
 TEST(parts) {
     enum { MANY = 4096 + 99 };
     bool on = true;
-    abut_context *context = test_watched(goes_on, &on);
+    AUTO(context) context = test_watched(goes_on, &on);
     two_bodies two =
         make_two(make_shape(context, ABUT_SHAPE_BOX, 1), make_shape(context, ABUT_SHAPE_BOX, 1));
-    abut_pose *list = make_poses(MANY, 2, 8);
-    abut_pair_relation *got = calloc(MANY, sizeof *got);
+    AUTO_FREE abut_pose *list = make_poses(MANY, 2, 8);
+    AUTO_FREE abut_pair_relation *got = calloc(MANY, sizeof *got);
     abut_pair_poses poses = abut_pair_poses_default();
     poses.a = two.a;
     poses.b = two.b;
@@ -468,16 +461,13 @@ TEST(parts) {
     on = true;
     poses.count = ASKED;
     check_distance(&two, &poses, NULL);
-    free(got);
-    free(list);
     destroy_two(&two);
-    abut_context_destroy(context);
 }
 
 TEST(wrong_arguments) {
     two_bodies two =
         make_two(make_shape(NULL, ABUT_SHAPE_BOX, 2), make_shape(NULL, ABUT_SHAPE_BOX, 1));
-    abut_pose *list = make_poses(ASKED, 1, 3);
+    AUTO_FREE abut_pose *list = make_poses(ASKED, 1, 3);
     answers got, kept;
     memset(&got, 0x5a, sizeof got);
     kept = got;
@@ -505,15 +495,14 @@ TEST(wrong_arguments) {
     poses.count = 1;
     assert_refused("margin is nan", abut_pair_within_batch(&poses, NAN, NULL, got.within, NULL));
     assert_refused("margin is -1", abut_pair_within_batch(&poses, -1, NULL, got.within, NULL));
-    free(list);
     destroy_two(&two);
 }
 
 static abut_status make_and_ask(abut_context *context, void *data) {
     abut_shape box = abut_shape_default(ABUT_SHAPE_BOX);
-    abut_mesh *mesh = NULL;
-    abut_bvh *bvh = NULL;
-    abut_bvh *there = NULL;
+    AUTO(mesh) mesh = NULL;
+    AUTO(bvh) bvh = NULL;
+    AUTO(bvh) there = NULL;
     answers got;
     abut_pair_poses poses = abut_pair_poses_default();
     abut_status status = abut_shape_create(context, &box, &mesh);
@@ -524,9 +513,6 @@ static abut_status make_and_ask(abut_context *context, void *data) {
     poses.count = ASKED;
     for (int question = 0; question < 3 && !status; question++)
         status = run_query(question, &poses, &got);
-    abut_bvh_destroy(there);
-    abut_bvh_destroy(bvh);
-    abut_mesh_destroy(mesh);
     return status;
 }
 

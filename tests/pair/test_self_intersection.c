@@ -81,7 +81,7 @@ static uint64_t check(abut_mesh *mesh, bool by_index) {
     static size_t checks;
     abut_pair_self_options options = abut_pair_self_options_default();
     options.by_index = by_index;
-    abut_bvh *bvh;
+    AUTO(bvh) bvh;
     assert_ok(abut_bvh_create(mesh, NULL, &bvh));
     uint32_t n = abut_mesh_triangle_count(mesh);
     uint64_t count = 12345, again, at = 0;
@@ -90,7 +90,7 @@ static uint64_t check(abut_mesh *mesh, bool by_index) {
     abut_status status = abut_pair_self_intersections(bvh, &options, &self_pairs);
     count = self_pairs.count;
     assert_int_equal(status, count ? ABUT_ERROR_BUFFER : ABUT_OK);
-    abut_pair_self_intersection *pairs = calloc(count + 1, sizeof *pairs);
+    AUTO_FREE abut_pair_self_intersection *pairs = calloc(count + 1, sizeof *pairs);
     assert_non_null(pairs);
     abuti_simd_limit_lanes(lanes[checks++ % 3]);
     self_pairs = (abut_pair_self_intersection_list){pairs, count, 0};
@@ -117,8 +117,6 @@ static uint64_t check(abut_mesh *mesh, bool by_index) {
             at++;
         }
     assert_int_equal(at, count);
-    free(pairs);
-    abut_bvh_destroy(bvh);
     return count;
 }
 
@@ -179,14 +177,14 @@ TEST(shapes) {
     for (int kind = 0; kind < ABUT_SHAPE_COUNT; kind++) {
         if (kind == ABUT_SHAPE_TEAPOT)
             continue; /* its spout goes through its body */
-        abut_mesh *mesh = make_shape(serial, (abut_shape_kind)kind, 8);
+        AUTO(mesh) mesh = make_shape(serial, (abut_shape_kind)kind, 8);
         const uint32_t *indices = abut_mesh_indices(mesh);
         uint32_t n = abut_mesh_triangle_count(mesh);
-        abut_vec3 *corners = malloc(3 * (size_t)n * sizeof *corners);
+        AUTO_FREE abut_vec3 *corners = malloc(3 * (size_t)n * sizeof *corners);
         assert_non_null(corners);
         for (uint32_t i = 0; i < 3 * n; i++)
             corners[i] = abut_mesh_local_positions(mesh)[indices[i]];
-        abut_mesh *soup = make_soup(serial, corners, n);
+        AUTO(mesh) soup = make_soup(serial, corners, n);
         if (n < 200)
             assert_int_equal(check(mesh, false), 0);
         abut_bvh *bvh;
@@ -203,9 +201,6 @@ TEST(shapes) {
         assert_ok(abut_pair_self_intersects(bvh, &strict, &any));
         assert_true(any);
         abut_bvh_destroy(bvh);
-        abut_mesh_destroy(soup);
-        abut_mesh_destroy(mesh);
-        free(corners);
     }
 }
 
@@ -297,10 +292,9 @@ TEST(spikes) {
     assert_true(check_and_destroy(joined) >= 2);
     abut_mesh_destroy(parts[0]);
     abut_mesh_destroy(parts[1]);
-    abut_mesh *teapot = make_shape(serial, ABUT_SHAPE_TEAPOT, 2);
+    AUTO(mesh) teapot = make_shape(serial, ABUT_SHAPE_TEAPOT, 2);
     print_message("  teapot of %u triangles: %llu pairs\n", abut_mesh_triangle_count(teapot),
                   (unsigned long long)check(teapot, false));
-    abut_mesh_destroy(teapot);
 }
 
 /* ---- threads, memory, limits ---- */
@@ -357,8 +351,8 @@ static abut_status find_intersections(abut_context *context, void *data) {
         corners[i] = random_vec(&random, 1);
     abut_mesh_input input = abut_mesh_input_default();
     input.position_type = ABUT_SCALAR_FLOAT64;
-    abut_mesh *mesh = NULL;
-    abut_bvh *bvh = NULL;
+    AUTO(mesh) mesh = NULL;
+    AUTO(bvh) bvh = NULL;
     input.positions = corners;
     input.vertex_count = 300;
     static abut_pair_self_intersection pairs[5000];
@@ -370,8 +364,6 @@ static abut_status find_intersections(abut_context *context, void *data) {
     status = status ? status : abut_pair_self_intersects(bvh, NULL, &any);
     abut_mesh_report report = {.size = sizeof report, .triangle_count = 100};
     status = status ? status : abut_pair_examine(bvh, NULL, &report);
-    abut_bvh_destroy(bvh);
-    abut_mesh_destroy(mesh);
     return status;
 }
 
@@ -387,8 +379,8 @@ TEST(reports) {
         parts[1] = make_moved(make_shape(serial, ABUT_SHAPE_ICOSPHERE, 4), 1,
                               round ? vec(0, 0, -0.9) : vec(5, 0, 0));
         assert_ok(abut_mesh_join(parts, 2, &mesh));
-        abut_topology *topology;
-        abut_bvh *bvh, *other;
+        AUTO(topology) topology;
+        AUTO(bvh) bvh, *other;
         abut_mesh_report report = abut_mesh_report_default(), before = abut_mesh_report_default();
         assert_ok(abut_topology_create(mesh, &topology));
         assert_ok(abut_mesh_examine(topology, &report));
@@ -422,9 +414,6 @@ TEST(reports) {
             assert_true(problem->first[i - 1] < problem->first[i]);
         assert_refused("bvh is null", abut_pair_examine(NULL, NULL, &report));
         assert_refused("report is null", abut_pair_examine(bvh, NULL, NULL));
-        abut_bvh_destroy(bvh);
-        abut_bvh_destroy(other);
-        abut_topology_destroy(topology);
         abut_mesh_destroy(mesh);
         abut_mesh_destroy(parts[0]);
         abut_mesh_destroy(parts[1]);
@@ -534,9 +523,9 @@ static bool impatient(void *user, const char *stage, double fraction) {
 
 TEST(cancelled) {
     patience p = {0, UINT32_MAX, 0};
-    abut_context *context = test_watched(impatient, &p);
-    abut_mesh *mesh = make_kind(context, SOUP_RANDOM, 1500, 9);
-    abut_bvh *bvh;
+    AUTO(context) context = test_watched(impatient, &p);
+    AUTO(mesh) mesh = make_kind(context, SOUP_RANDOM, 1500, 9);
+    AUTO(bvh) bvh;
     assert_ok(abut_bvh_create(mesh, NULL, &bvh));
     abut_pair_self_intersection_list self_pairs = {NULL, 0, 0};
     assert_int_equal(abut_pair_self_intersections(bvh, NULL, &self_pairs), ABUT_ERROR_BUFFER);
@@ -550,9 +539,6 @@ TEST(cancelled) {
                      abut_pair_self_intersections(bvh, NULL, &self_pairs));
         assert_int_equal(self_pairs.count, 77);
     }
-    abut_bvh_destroy(bvh);
-    abut_mesh_destroy(mesh);
-    abut_context_destroy(context);
 }
 
 TEST(refusals) {
@@ -561,7 +547,7 @@ TEST(refusals) {
     abut_pair_self_intersection pair;
     abut_pair_self_intersection_list one = {&pair, 1, 5};
     abut_pair_self_options options = abut_pair_self_options_default();
-    abut_bvh *bvh = hierarchy(mesh);
+    AUTO(bvh) bvh = hierarchy(mesh);
     assert_refused("bvh is null", abut_pair_self_intersections(NULL, NULL, &one));
     assert_refused("pairs is null", abut_pair_self_intersections(bvh, NULL, NULL));
     assert_refused("the list of pairs is null",
@@ -574,7 +560,6 @@ TEST(refusals) {
     assert_int_equal(one.count, 5);
     assert_ok(abut_pair_self_intersections(bvh, NULL, &one));
     assert_int_equal(one.count, 0);
-    abut_bvh_destroy(bvh);
 }
 
 int main(void) {

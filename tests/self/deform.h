@@ -152,8 +152,8 @@ static inline void random_motion(test_random *random, const abut_vec3 *start, ab
 static inline abut_mesh *make_two(abut_context *context, double shift, double scale) {
     abut_mesh *one = make_shape(context, ABUT_SHAPE_ICOSPHERE, 2), *two;
     uint32_t vertices = abut_mesh_vertex_count(one), triangles = abut_mesh_triangle_count(one);
-    abut_vec3 *from = positions_of(one), *p = malloc(2 * vertices * sizeof *p);
-    uint32_t *indices = malloc(6 * (size_t)triangles * sizeof *indices);
+    AUTO_FREE abut_vec3 *from = positions_of(one), *p = malloc(2 * vertices * sizeof *p);
+    AUTO_FREE uint32_t *indices = malloc(6 * (size_t)triangles * sizeof *indices);
     for (uint32_t i = 0; i < vertices; i++) {
         p[i] = from[i];
         p[vertices + i] = v3_add(v3_scale(from[i], scale), v3(shift, 0, 0));
@@ -164,9 +164,6 @@ static inline abut_mesh *make_two(abut_context *context, double shift, double sc
     }
     two = test_mesh(context, p, 2 * vertices, indices, 2 * triangles);
     abut_mesh_destroy(one);
-    free(from);
-    free(p);
-    free(indices);
     return two;
 }
 

@@ -186,9 +186,9 @@ TEST(open_meshes) {
 /* A ball of more than one level of blocks that is dented until it touches itself: free at once,
  * then free by a search of a part, then not. */
 TEST(a_dent) {
-    abut_mesh *mesh = make_shape(one_thread(), ABUT_SHAPE_ICOSPHERE, 12);
+    AUTO(mesh) mesh = make_shape(one_thread(), ABUT_SHAPE_ICOSPHERE, 12);
     uint32_t count = abut_mesh_vertex_count(mesh), at_once = 0, searched = 0, hits = 0;
-    abut_vec3 *from = positions_of(mesh), *end = positions_of(mesh);
+    AUTO_FREE abut_vec3 *from = positions_of(mesh), *end = positions_of(mesh);
     couple couples[SCHEMES];
     open_couples(mesh, couples);
     for (int frame = 1; frame <= 20 && !hits; frame++) {
@@ -217,19 +217,16 @@ TEST(a_dent) {
     }
     assert_true(at_once > 0 && searched > 0 && hits > 0);
     close_couples(couples);
-    abut_mesh_destroy(mesh);
-    free(from);
-    free(end);
 }
 
 /* What is refused leaves the view as it was. */
 TEST(positions_that_are_refused) {
-    abut_mesh *mesh = make_sheet(one_thread(), 4, 4, false);
+    AUTO(mesh) mesh = make_sheet(one_thread(), 4, 4, false);
     uint32_t count = abut_mesh_vertex_count(mesh);
-    abut_vec3 *end = positions_of(mesh);
+    AUTO_FREE abut_vec3 *end = positions_of(mesh);
     couple couples[SCHEMES];
     abut_self_result result = {.size = sizeof result, .vertex_face = 99};
-    abut_buffer *small;
+    AUTO(buffer) small;
     open_couples(mesh, couples);
     abut_self *view = couples[1].resident;
     abut_self_step here = abut_self_step_default(), step;
@@ -257,7 +254,7 @@ TEST(positions_that_are_refused) {
     assert_refused("step->end: the longest side",
                    abut_self_find(couples[1].there, &here, NULL, &result));
     assert_int_equal(99, result.vertex_face);
-    abut_vec3 *again = positions_of(mesh);
+    AUTO_FREE abut_vec3 *again = positions_of(mesh);
     for (uint32_t i = 0; i < count; i++)
         again[i].z += 0.01 * i;
     here.end = abut_array_host(again);
@@ -271,10 +268,6 @@ TEST(positions_that_are_refused) {
     assert_memory_equal(&box, &view->motion->place.start_box, sizeof box);
     assert_memory_equal(&box, &couples[1].there->motion->place.start_box, sizeof box);
     close_couples(couples);
-    abut_buffer_destroy(small);
-    abut_mesh_destroy(mesh);
-    free(end);
-    free(again);
 }
 
 /* ---- failures ---- */
@@ -297,10 +290,10 @@ static abut_status move_there(abut_self_step *step, uint32_t count, abut_buffer 
 static abut_status live_a_little(abut_context *context, void *data) {
     const life *l = data;
     const bool open = l->is_open;
-    abut_buffer *buffer = NULL;
+    AUTO(buffer) buffer = NULL;
     abut_self_options options = abut_self_options_default();
-    abut_mesh *mesh = NULL;
-    abut_self *view = NULL;
+    AUTO(mesh) mesh = NULL;
+    AUTO(self) view = NULL;
     abut_shape shape = abut_shape_default(open ? ABUT_SHAPE_SHEET : ABUT_SHAPE_ICOSPHERE);
     shape.segments = shape.rings = open ? 6 : 2;
     options.device = device;
@@ -308,7 +301,7 @@ static abut_status live_a_little(abut_context *context, void *data) {
     abut_status status = abut_shape_create(context, &shape, &mesh);
     status = status ? status : abut_self_create(mesh, &options, &view);
     for (int s = 0; s < 2 && !status; s++) {
-        abut_vec3 *end = positions_of(mesh);
+        AUTO_FREE abut_vec3 *end = positions_of(mesh);
         abut_self_step step = abut_self_step_default();
         abut_self_result result = {.size = sizeof result, .vertex_face = 99};
         /* all but one vertex stay; that one goes through to the other side of the ball */
@@ -331,11 +324,7 @@ static abut_status live_a_little(abut_context *context, void *data) {
             assert_int_equal(!open && s, result.hit);
             assert_int_equal(result.scheme != ABUT_SELF_COMPLETE, abut_self_sets(view) != NULL);
         }
-        free(end);
     }
-    abut_buffer_destroy(buffer);
-    abut_self_destroy(view);
-    abut_mesh_destroy(mesh);
     return status;
 }
 
@@ -355,7 +344,7 @@ TEST(every_allocation) {
 }
 
 TEST(other_devices_are_refused) {
-    abut_mesh *mesh = make_shape(one_thread(), ABUT_SHAPE_BOX, 1);
+    AUTO(mesh) mesh = make_shape(one_thread(), ABUT_SHAPE_BOX, 1);
     abut_self_options options = abut_self_options_default();
     abut_self *view = NULL;
     options.device = device;
@@ -367,7 +356,6 @@ TEST(other_devices_are_refused) {
     assert_fails(ABUT_ERROR_DEVICE, "round", abut_self_create(mesh, &options, &view));
     device->info.same_bits = same;
     assert_null(view);
-    abut_mesh_destroy(mesh);
 }
 
 static int set_up(void **state) {

@@ -135,7 +135,7 @@ static void check_step(scene *s, const abut_vec3 *start, const abut_vec3 *end, d
 
 static void follow(scene *s, test_random *random, uint32_t steps, double size, double separation) {
     const uint32_t count = abut_mesh_vertex_count(s->mesh);
-    abut_vec3 *start = positions_of(s->mesh), *end = positions_of(s->mesh);
+    AUTO_FREE abut_vec3 *start = positions_of(s->mesh), *end = positions_of(s->mesh);
     for (uint32_t i = 0; i < steps; i++) {
         random_motion(random, start, end, count, size, i % 2 ? 0.01 : 0);
         check_step(s, start, end, i % 3 ? separation : 0);
@@ -143,8 +143,6 @@ static void follow(scene *s, test_random *random, uint32_t steps, double size, d
         for (uint32_t v = 0; v < count; v++)
             start[v] = share > 1 ? end[v] : v3_lerp(start[v], end[v], 0.8 * share);
     }
-    free(start);
-    free(end);
 }
 
 static void follow_shape(abut_mesh *mesh, uint64_t seed, double size, double separation,
@@ -172,7 +170,7 @@ TEST(test_lists) {
 TEST(test_groove) {
     abut_mesh *mesh = make_shape(one_thread(), ABUT_SHAPE_ICOSPHERE, 8);
     const uint32_t count = abut_mesh_vertex_count(mesh);
-    abut_vec3 *start = positions_of(mesh), *end = positions_of(mesh);
+    AUTO_FREE abut_vec3 *start = positions_of(mesh), *end = positions_of(mesh);
     scene s = open_scene(mesh);
     for (uint32_t i = 0; i < count; i++) { /* star-shaped about the origin: all is in V+ */
         const vec3 p = start[i];
@@ -204,15 +202,13 @@ TEST(test_groove) {
         assert_true(impacts.count > 0 && result.hit);
     }
     close_scene(&s);
-    free(start);
-    free(end);
 }
 
 /* A simple response ends with a mesh that does not intersect itself. */
 TEST(test_response) {
     abut_mesh *mesh = make_shape(one_thread(), ABUT_SHAPE_ICOSPHERE, 6);
     const uint32_t count = abut_mesh_vertex_count(mesh);
-    abut_vec3 *start = positions_of(mesh), *end = positions_of(mesh);
+    AUTO_FREE abut_vec3 *start = positions_of(mesh), *end = positions_of(mesh);
     scene s = open_scene(mesh);
     uint32_t rounds = 0;
     for (uint32_t i = 0; i < count; i++)
@@ -236,15 +232,13 @@ TEST(test_response) {
     assert_int_equal(0, impacts.count);
     assert_true(brute_find(mesh, start, end, 1e-10).time > 1);
     close_scene(&s);
-    free(start);
-    free(end);
 }
 
 /* Too little capacity: the count is returned, and the same step can be made again. */
 TEST(test_room) {
     abut_mesh *mesh = make_shape(one_thread(), ABUT_SHAPE_ICOSPHERE, 5);
     const uint32_t count = abut_mesh_vertex_count(mesh);
-    abut_vec3 *end = positions_of(mesh);
+    AUTO_FREE abut_vec3 *end = positions_of(mesh);
     scene s = open_scene(mesh);
     for (uint32_t i = 0; i < count; i++)
         end[i].z = end[i].z > 0.4 ? -1.4 * end[i].z : end[i].z;
@@ -265,15 +259,14 @@ TEST(test_room) {
         assert_int_equal(enough.count, none.count);
     }
     close_scene(&s);
-    free(end);
 }
 
 TEST(test_refused) {
-    abut_mesh *mesh = make_shape(one_thread(), ABUT_SHAPE_BOX, 1);
+    AUTO(mesh) mesh = make_shape(one_thread(), ABUT_SHAPE_BOX, 1);
     abut_self_step step = abut_self_step_default();
     abut_impact_list impacts = {NULL, 3, 7};
     abut_self_result result = {.size = sizeof result, .vertex_face = 99};
-    abut_self *view;
+    AUTO(self) view;
     assert_ok(abut_self_create(mesh, NULL, &view));
     assert_refused("view is null", abut_self_find_all(NULL, &step, NULL, &impacts, &result));
     assert_refused("step is null", abut_self_find_all(view, NULL, NULL, &impacts, &result));
@@ -284,15 +277,13 @@ TEST(test_refused) {
     assert_refused("end is null", abut_self_find_all(view, &step, NULL, &impacts, &result));
     assert_int_equal(7, impacts.count);
     assert_int_equal(99, result.vertex_face);
-    abut_self_destroy(view);
-    abut_mesh_destroy(mesh);
 }
 
 /* Memory that ends anywhere. */
 static abut_status find_some(abut_context *context, void *data) {
     abut_shape shape = abut_shape_default(ABUT_SHAPE_ICOSPHERE);
-    abut_mesh *mesh = NULL;
-    abut_self *view = NULL;
+    AUTO(mesh) mesh = NULL;
+    AUTO(self) view = NULL;
     abut_self_options options = abut_self_options_default();
     static abut_impact room[ROOM];
     abut_impact_list impacts = {room, ROOM, 0};
@@ -302,16 +293,13 @@ static abut_status find_some(abut_context *context, void *data) {
     abut_status status = abut_shape_create(context, &shape, &mesh);
     status = status ? status : abut_self_create(mesh, &options, &view);
     if (!status) {
-        abut_vec3 *end = positions_of(mesh);
+        AUTO_FREE abut_vec3 *end = positions_of(mesh);
         abut_self_step step = abut_self_step_default();
         end[0] = v3_scale(end[0], -1.5);
         step.end = abut_array_host(end);
         status = abut_self_find_all(view, &step, NULL, &impacts, &result);
         assert_true(status || impacts.count > 0);
-        free(end);
     }
-    abut_self_destroy(view);
-    abut_mesh_destroy(mesh);
     return status;
 }
 

@@ -124,8 +124,8 @@ static void check_near_miss(const promise *p, const abut_vec3 *start, abut_vec3 
 /* Steps of random motion; after an impact goes on from shortly before it. */
 static void follow(promise *p, test_random *random, uint32_t steps, double size, double noise) {
     uint32_t count = abut_mesh_vertex_count(p->mesh);
-    abut_vec3 *start = positions_of(p->mesh), *end = positions_of(p->mesh);
-    abut_vec3 *next = positions_of(p->mesh);
+    AUTO_FREE abut_vec3 *start = positions_of(p->mesh), *end = positions_of(p->mesh);
+    AUTO_FREE abut_vec3 *next = positions_of(p->mesh);
     open_views(p);
     for (uint32_t s = 0; s < steps; s++) {
         random_motion(random, start, end, count, size, noise);
@@ -152,9 +152,6 @@ static void follow(promise *p, test_random *random, uint32_t steps, double size,
             check_near_miss(p, start, end, truth.time * (1 + test_random_real(random, 0, 1e-7)));
         memcpy(start, next, count * sizeof *next);
     }
-    free(start);
-    free(end);
-    free(next);
     close_views(p);
 }
 
@@ -363,11 +360,12 @@ TEST(test_ties) {
     test_random random = {4};
     uint32_t hits = 0;
     for (uint32_t round = 0; round < rounds_of(16); round++) {
-        abut_mesh *mesh = round % 2 ? make_shape(context, ABUT_SHAPE_BOX, 3)
-                                    : make_sheet(context, 4, 4, round % 4 == 0);
+        AUTO(mesh)
+        mesh = round % 2 ? make_shape(context, ABUT_SHAPE_BOX, 3)
+                         : make_sheet(context, 4, 4, round % 4 == 0);
         uint32_t count = abut_mesh_vertex_count(mesh);
-        abut_vec3 *start = positions_of(mesh), *end = positions_of(mesh);
-        abut_self *view;
+        AUTO_FREE abut_vec3 *start = positions_of(mesh), *end = positions_of(mesh);
+        AUTO(self) view;
         abut_self_options options = abut_self_options_default();
         options.scheme = round / 4 % 2 ? ABUT_SELF_LINE : ABUT_SELF_POINT;
         assert_ok(abut_self_create(mesh, &options, &view));
@@ -390,10 +388,6 @@ TEST(test_ties) {
                 assert_true(fabs(result.impact.time - truth.time) <= 1e-6);
             hits += result.hit;
         }
-        abut_self_destroy(view);
-        abut_mesh_destroy(mesh);
-        free(start);
-        free(end);
     }
     assert_true(hits > 0);
 }

@@ -7,9 +7,8 @@
 static void check_scene(const scene *s) {
     referee r;
     scene_judge(s, &r);
-    abut_sweep *motion = scene_motion(s);
+    AUTO(sweep) motion = scene_motion(s);
     scene_check(s, motion, &r);
-    abut_sweep_destroy(motion);
     free(r.impacts);
 }
 
@@ -17,13 +16,12 @@ static void check_scene(const scene *s) {
 
 TEST(random_motions_agree_with_every_pair) {
     test_random random = {51};
-    abut_context *serial = test_context(NULL, 1);
+    AUTO(context) serial = test_context(NULL, 1);
     for (uint32_t round = 0; round < test_rounds(160); round++) {
         scene s = random_scene(serial, &random, round);
         check_scene(&s);
         scene_free(&s);
     }
-    abut_context_destroy(serial);
 }
 
 TEST(shapes_agree_with_every_pair) {
@@ -50,14 +48,13 @@ TEST(points_and_segments_are_legal) {
         for (uint32_t i = 0; i < 3; i++)
             s.end[i].z -= 3;
         check_scene(&s);
-        abut_sweep *motion = scene_motion(&s);
+        AUTO(sweep) motion = scene_motion(&s);
         abut_impact first;
         abut_impact_list found = {.list = &first, .capacity = 1};
         assert_ok(abut_sweep_find(motion, ABUT_SWEEP_EARLIEST, NULL, &found, NULL));
         assert_int_equal(k < 2, found.count);
         if (k < 2)
             assert_true(fabs(first.time - 1.0 / 3) < 1e-6 && fabs(first.point.z) < 1e-6);
-        abut_sweep_destroy(motion);
         scene_free(&s);
     }
 }
@@ -78,7 +75,7 @@ TEST(earliest_is_the_first_of_all) {
                       v3(k * far, test_random_real(&random, 0, 0.5), 0), 0,
                       v3((1 - k) * part * far, test_random_real(&random, -0.3, 0.3), 0));
         add_shape(&s, NULL, ABUT_SHAPE_SHEET, 6, v3(0, 0, 4), 0, v3(20, 3, 0.5));
-        abut_sweep *motion = scene_motion(&s);
+        AUTO(sweep) motion = scene_motion(&s);
         abut_impact_list all = {.list = malloc(SCENE_HITS * sizeof *all.list),
                                 .capacity = SCENE_HITS};
         abut_impact first;
@@ -90,7 +87,6 @@ TEST(earliest_is_the_first_of_all) {
             scene_same(&all.list[0], &first);
         none += !all.count;
         late += all.count && first.time > 0.3;
-        abut_sweep_destroy(motion);
         scene_free(&s);
         free(all.list);
     }
@@ -198,10 +194,10 @@ TEST(crowds_can_be_cancelled) {
     options.progress_user = &p;
     options.progress = report;
     options.thread_count = 2;
-    abut_context *context;
+    AUTO(context) context;
     assert_ok(abut_context_create(&options, &context));
     scene s = identical_triangles(context, 2000); /* would take a minute */
-    abut_sweep *motion = scene_motion(&s);
+    AUTO(sweep) motion = scene_motion(&s);
     abut_impact impact = {.time = 77};
     abut_impact_list found = {.list = &impact, .capacity = 1, .count = 5};
     abut_sweep_counts counts = {sizeof counts, 6, 7};
@@ -209,26 +205,22 @@ TEST(crowds_can_be_cancelled) {
                  abut_sweep_find(motion, ABUT_SWEEP_ALL, NULL, &found, &counts));
     assert_int_equal(2, p.calls);
     assert_true(impact.time == 77 && found.count == 5 && counts.vertex_face == 6);
-    abut_sweep_destroy(motion);
     scene_free(&s);
-    abut_context_destroy(context);
 }
 
 /* ---- refused ---- */
 
 static abut_status all_of_it(abut_context *context, void *data) {
     scene s;
-    abut_sweep *motion = NULL;
-    abut_impact *impacts = malloc(4096 * sizeof *impacts);
+    AUTO(sweep) motion = NULL;
+    AUTO_FREE abut_impact *impacts = malloc(4096 * sizeof *impacts);
     abut_status status = copy_scene(context, data, &s, &motion);
     for (int mode = 0; !status && mode < 3; mode++) {
         abut_impact_list found = {.list = impacts, .capacity = 4096, .count = UINT64_MAX};
         status = abut_sweep_find(motion, (abut_sweep_mode)mode, &s.sweep, &found, NULL);
         assert_int_equal(!status, found.count != UINT64_MAX);
     }
-    abut_sweep_destroy(motion);
     scene_free(&s);
-    free(impacts);
     return status;
 }
 
@@ -239,7 +231,7 @@ TEST(memory_that_runs_out_is_told) {
 }
 
 TEST(bad_meshes_are_refused) {
-    abut_context *other = test_context(NULL, 1);
+    AUTO(context) other = test_context(NULL, 1);
     scene s = identical_triangles(NULL, 2), t = identical_triangles(other, 2);
     abut_mesh *two[2] = {s.meshes[0], NULL};
     abut_sweep *motion = (abut_sweep *)&s, *kept = motion;
@@ -256,12 +248,11 @@ TEST(bad_meshes_are_refused) {
     abut_sweep_destroy(NULL);
     scene_free(&s);
     scene_free(&t);
-    abut_context_destroy(other);
 }
 
 TEST(bad_steps_are_refused) {
     scene s = identical_triangles(NULL, 2);
-    abut_sweep *motion;
+    AUTO(sweep) motion;
     abut_impact_list found = {.count = 3};
     assert_ok(abut_sweep_create(s.meshes, 1, NULL, &motion));
     assert_refused("abut_sweep_set_positions() first",
@@ -281,13 +272,12 @@ TEST(bad_steps_are_refused) {
     }
     assert_false(motion->place.stepped);
     assert_ok(abut_sweep_set_positions(motion, abut_array_host(s.start), abut_array_host(s.end)));
-    abut_sweep_destroy(motion);
     scene_free(&s);
 }
 
 TEST(bad_searches_are_refused) {
     scene s = identical_triangles(NULL, 2);
-    abut_sweep *motion = scene_motion(&s);
+    AUTO(sweep) motion = scene_motion(&s);
     abut_impact_list found = {.capacity = 1, .count = 3};
     assert_refused("capacity is 1", abut_sweep_find(motion, ABUT_SWEEP_ANY, NULL, &found, NULL));
     found.capacity = 0;
@@ -310,6 +300,5 @@ TEST(bad_searches_are_refused) {
     s.sweep.separation = 1e30;
     assert_fails(ABUT_ERROR_BUFFER, "15 impacts",
                  abut_sweep_find(motion, ABUT_SWEEP_ALL, &s.sweep, &found, NULL));
-    abut_sweep_destroy(motion);
     scene_free(&s);
 }

@@ -420,7 +420,7 @@ abut_status abut_self_get_info(const abut_self *view, abut_self_info *info) {
         return abuti_null(__func__, view ? "info" : "view");
     abut_self_info made = abut_self_info_default();
     size_t vertices = (size_t)view->vertex_count + view->hole_count;
-    size_t nodes = (size_t)view->tree.node_count + view->ghosts.node_count;
+    size_t nodes = view->tree.node_count;
     made.triangle_count = view->triangle_count;
     made.vertex_count = view->vertex_count;
     made.edge_count = view->topology->view.edge_count;

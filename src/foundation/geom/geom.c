@@ -21,7 +21,7 @@ typedef struct argument {
 static abut_status check_points(const char *function, const argument *of) {
     for (int i = 0; i < of->point_count; i++) {
         const abut_vec3 p = ((const abut_vec3 *)of->pointer)[i];
-        if (v3_max_abs(p) <= ABUT_COORDINATE_MAX && p.x == p.x && p.y == p.y && p.z == p.z)
+        if (abuti_is_position(p))
             continue;
         char position[16] = "";
         if (of->point_count > 1)

@@ -86,10 +86,6 @@ void abut_self_destroy(abut_self *view) {
 
 /* ---- steps ---- */
 
-static bool is_in_coordinate_range(vec3 p) {
-    return v3_max_abs(p) <= ABUT_COORDINATE_MAX && p.x == p.x && p.y == p.y && p.z == p.z;
-}
-
 static abut_status check_step(const abut_self *view, const abut_self_step *step) {
     abut_status status = ABUT_OK;
     if (!step->end.host && !step->end.buffer)
@@ -112,8 +108,7 @@ static abut_status check_step(const abut_self *view, const abut_self_step *step)
             return status;
     }
     for (int k = 0; k < 2 && step->line && !status; k++)
-        if (!is_in_coordinate_range(step->line->start[k]) ||
-            !is_in_coordinate_range(step->line->end[k]))
+        if (!abuti_is_position(step->line->start[k]) || !abuti_is_position(step->line->end[k]))
             status = abuti_fail(
                 ABUT_ERROR_ARGUMENT,
                 "abut_self_find: step->line has an end that is not finite or beyond 1e90");

@@ -74,35 +74,20 @@ static void make_parts(parts *all, test_random *random) {
     }
 }
 
-/* Of the parts that are no sheets (Van Oosterom & Strackee 1983). */
+/* Of the parts that are no sheets. */
 static double winding_of(const parts *all, abut_vec3 p) {
-    double sum = 0;
+    double sum = 0, angle;
     for (uint32_t t = 0; t < all->count; t++) {
-        double d[3][3], length[3], dot[3];
-        for (int k = 0; k < 3; k++) {
-            const abut_vec3 c = all->corners[3 * t + (uint32_t)k];
-            d[k][0] = c.x - p.x;
-            d[k][1] = c.y - p.y;
-            d[k][2] = c.z - p.z;
-            length[k] = sqrt(d[k][0] * d[k][0] + d[k][1] * d[k][1] + d[k][2] * d[k][2]);
-        }
-        for (int k = 0; k < 3; k++) {
-            const double *u = d[k], *v = d[(k + 1) % 3];
-            dot[k] = u[0] * v[0] + u[1] * v[1] + u[2] * v[2];
-        }
-        const double volume = d[0][0] * (d[1][1] * d[2][2] - d[1][2] * d[2][1]) -
-                              d[0][1] * (d[1][0] * d[2][2] - d[1][2] * d[2][0]) +
-                              d[0][2] * (d[1][0] * d[2][1] - d[1][1] * d[2][0]);
-        const double rest = length[0] * length[1] * length[2] + dot[0] * length[2] +
-                            dot[1] * length[0] + dot[2] * length[1];
-        if (all->of_solid[t])
-            sum += 2 * atan2(volume, rest);
+        abut_triangle triangle;
+        memcpy(triangle.corner, all->corners + 3 * (size_t)t, sizeof triangle.corner);
+        assert_ok(abut_triangle_solid_angle(&triangle, p, &angle));
+        sum += all->of_solid[t] ? angle : 0;
     }
     return sum / (16 * atan(1));
 }
 
-static uint64_t count_patches_within(const abut_collider *a, const abut_collider *b, double margin,
-                                     bool unchecked) {
+static abut_patches find_patches(const abut_collider *a, const abut_collider *b, double margin,
+                                 bool unchecked) {
     static abut_patch list[256];
     static abut_contact contacts[1024];
     abut_patches patches = {.size = sizeof patches,
@@ -114,26 +99,18 @@ static uint64_t count_patches_within(const abut_collider *a, const abut_collider
     options.margin = margin;
     options.skip_verification = unchecked;
     assert_ok(abut_contact_find(a, b, &options, &patches));
-    return patches.patches.count;
+    return patches;
 }
 
 static uint64_t count_patches(const abut_collider *a, const abut_collider *b) {
-    return count_patches_within(a, b, 0, false);
+    return find_patches(a, b, 0, false).patches.count;
 }
 
 static uint64_t count_solid_patches(const abut_collider *a, abut_vec3 at, double radius) {
-    static abut_patch list[256];
-    static abut_contact contacts[1024];
     abut_collider ball = {.kind = ABUT_COLLIDER_SPHERE};
-    abut_patches patches = {.size = sizeof patches,
-                            .patches.list = list,
-                            .patches.capacity = 256,
-                            .contacts.list = contacts,
-                            .contacts.capacity = 1024};
     ball.shape.sphere.centre = at;
     ball.shape.sphere.radius = radius;
-    assert_ok(abut_contact_find(a, &ball, NULL, &patches));
-    return patches.patches.count;
+    return count_patches(a, &ball);
 }
 
 static abut_world *make_world(abut_mesh *large, abut_mesh *ball, abut_world_method method) {
@@ -263,20 +240,14 @@ TEST(sphere_leaves_an_inverted_part) {
     AUTO(bvh) bvh = NULL;
     assert_ok(abut_bvh_create(mesh, NULL, &bvh));
     a.shape.body.bvh = bvh;
-    abut_patch patch;
-    abut_contact contact;
-    abut_patches patches = {.size = sizeof patches,
-                            .patches.list = &patch,
-                            .patches.capacity = 1,
-                            .contacts.list = &contact,
-                            .contacts.capacity = 1};
     abut_collider ball = {.kind = ABUT_COLLIDER_SPHERE};
     ball.shape.sphere.centre = vec(0.5 * side, 0, 0);
     ball.shape.sphere.radius = 0.25 * side;
-    assert_ok(abut_contact_find(&a, &ball, NULL, &patches));
+    const abut_patches patches = find_patches(&a, &ball, 0, false);
     assert_int_equal(1, patches.patches.count);
     assert_true(patches.is_verified);
-    assert_true(fabs(patch.depth - 0.75 * side) < 1e-9 && patch.normal.x < -1 + 1e-9);
+    assert_true(fabs(patches.patches.list->depth - 0.75 * side) < 1e-9 &&
+                patches.patches.list->normal.x < -1 + 1e-9);
 }
 
 /* ---- near a hole ---- */
@@ -347,8 +318,8 @@ TEST(overlap_and_contacts_agree_in_a_hole) {
             const bool touches = overlap.relation != ABUT_PAIR_APART;
             const bool contacts = count_patches(&a, &b) > 0;
             assert_int_equal(contacts, count_patches(&b, &a) > 0);
-            assert_int_equal(contacts, count_patches_within(&a, &b, 0, true) > 0);
-            assert_true(!contacts || count_patches_within(&a, &b, 0.01, false) > 0);
+            assert_int_equal(contacts, find_patches(&a, &b, 0, true).patches.count > 0);
+            assert_true(!contacts || find_patches(&a, &b, 0.01, false).patches.count > 0);
             touching += touches;
             inside += overlap.relation == ABUT_PAIR_B_INSIDE;
             lost += touches && !contacts;
@@ -364,33 +335,6 @@ TEST(overlap_and_contacts_agree_in_a_hole) {
 }
 
 /* ---- reliability of contacts ---- */
-
-static abut_reliability reliability_of(const abut_collider *a, const abut_collider *b,
-                                       double margin) {
-    abut_patch list[16];
-    abut_contact contacts[64];
-    abut_patches patches = {.size = sizeof patches,
-                            .patches.list = list,
-                            .patches.capacity = 16,
-                            .contacts.list = contacts,
-                            .contacts.capacity = 64};
-    abut_patch_options options = abut_patch_options_default();
-    options.margin = margin;
-    assert_ok(abut_contact_find(a, b, &options, &patches));
-    return patches.reliability;
-}
-
-static abut_reliability solid_reliability(const abut_collider *a, const abut_collider *b) {
-    abut_patch list[16];
-    abut_contact contacts[64];
-    abut_patches patches = {.size = sizeof patches,
-                            .patches.list = list,
-                            .patches.capacity = 16,
-                            .contacts.list = contacts,
-                            .contacts.capacity = 64};
-    assert_ok(abut_contact_find(a, b, NULL, &patches));
-    return patches.reliability;
-}
 
 /* Contacts with an open mesh are limited only if its boundary can decide: where surfaces touch
  * within the margin, and where one is in the box of a mesh with small holes. */
@@ -434,7 +378,7 @@ TEST(contacts_far_from_an_open_mesh_are_guaranteed) {
         b.pose.translation.z = cases[i].z;
         for (int swap = 0; swap < 2; swap++) {
             const abut_reliability found =
-                reliability_of(swap ? &b : &a, swap ? &a : &b, cases[i].margin);
+                find_patches(swap ? &b : &a, swap ? &a : &b, cases[i].margin, false).reliability;
             if (found.level != cases[i].wanted)
                 fail_msg("case %d: %s: %s", (int)i, abut_reliability_level_name(found.level),
                          found.reason);
@@ -446,9 +390,10 @@ TEST(contacts_far_from_an_open_mesh_are_guaranteed) {
         sphere.shape.sphere.centre.z = cases[i].z;
         sphere.shape.sphere.radius = 0.12;
         plane.shape.plane = (abut_plane){{0, 0, 1}, -cases[i].z};
-        assert_int_equal(cases[i].wanted, solid_reliability(&a, &sphere).level);
+        assert_int_equal(cases[i].wanted, find_patches(&a, &sphere, 0, false).reliability.level);
         if (cases[i].z > 1) /* then the plane is below all of it */
-            assert_int_equal(ABUT_RELIABILITY_GUARANTEED, solid_reliability(&a, &plane).level);
+            assert_int_equal(ABUT_RELIABILITY_GUARANTEED,
+                             find_patches(&a, &plane, 0, false).reliability.level);
     }
     for (int i = 0; i < 3; i++) {
         abut_bvh_destroy(outer[i]);

@@ -49,6 +49,16 @@ typedef struct two_bodies {
     abut_bvh *a, *b, *there_a, *there_b;
 } two_bodies;
 
+/* Poses of b relative to a, on the CPU. */
+static abut_pair_poses poses_of(const two_bodies *two, const abut_pose *list, size_t count) {
+    abut_pair_poses poses = abut_pair_poses_default();
+    poses.a = two->a;
+    poses.b = two->b;
+    poses.poses_b = list;
+    poses.count = count;
+    return poses;
+}
+
 /* The same poses of those on the device. */
 static abut_pair_poses poses_there(const two_bodies *two, const abut_pair_poses *poses) {
     abut_pair_poses there = *poses;
@@ -192,11 +202,7 @@ TEST(witnesses_of_built_trees) {
         AUTO(mesh) moved = make_moved(abut_mesh_retain(meshes[i][0]), 1.25, vec(0.1, 0, 0));
         two_bodies two = build_two(meshes[i][0], meshes[i][1]);
         AUTO_FREE abut_pose *list = make_poses(count, 0.5 * size, 40 + i);
-        abut_pair_poses poses = abut_pair_poses_default();
-        poses.a = two.a;
-        poses.b = two.b;
-        poses.poses_b = list;
-        poses.count = count;
+        abut_pair_poses poses = poses_of(&two, list, count);
         for (int round = 0; round < 2; round++) {
             uint32_t touching = 0;
             check_overlap(&two, &poses, NULL);
@@ -295,11 +301,7 @@ TEST(crowds) {
                                   make_kind(NULL, SOUP_EQUAL, 100, 1)};
     for (int i = 0; i < 3; i++) {
         two_bodies two = make_two(abut_mesh_retain(meshes[i]), meshes[i]);
-        abut_pair_poses poses = abut_pair_poses_default();
-        poses.a = two.a;
-        poses.b = two.b;
-        poses.poses_b = list;
-        poses.count = 4;
+        abut_pair_poses poses = poses_of(&two, list, 4);
         double distance = check_distance(&two, &poses, NULL);
         assert_true(distance > 0.1);
         check_within(&two, &poses, distance, NULL);
@@ -380,11 +382,7 @@ TEST(other_trees) {
         assert_ok(abut_bvh_create(mesh, NULL, &two.a));
         assert_ok(abut_bvh_create(mesh, NULL, &two.b));
         assert_ok(abuti_bvh_copy_to_device(two.b, device, &two.there_b));
-        abut_pair_poses poses = abut_pair_poses_default();
-        poses.a = two.a;
-        poses.b = two.b;
-        poses.poses_b = list;
-        poses.count = test_rounds(60);
+        abut_pair_poses poses = poses_of(&two, list, test_rounds(60));
         check_overlap(&two, &poses, NULL);
         check_within(&two, &poses, check_distance(&two, &poses, NULL), NULL);
         destroy_two(&two);
@@ -411,11 +409,8 @@ TEST(failing_device) {
         make_two(make_shape(NULL, ABUT_SHAPE_BOX, 2), make_shape(NULL, ABUT_SHAPE_BOX, 1));
     AUTO_FREE abut_pose *list = make_poses(ASKED, 1, 3);
     answers got;
-    abut_pair_poses poses = abut_pair_poses_default();
-    poses.a = two.there_a;
-    poses.b = two.there_b;
-    poses.poses_b = list;
-    poses.count = ASKED;
+    abut_pair_poses poses = poses_of(&two, list, ASKED);
+    poses = poses_there(&two, &poses);
     for (int question = 0; question < 3; question++) {
         assert_ok(run_query(question, &poses, &got));
         uint64_t live = abuti_opencl_live(), n = 1;
@@ -448,11 +443,7 @@ TEST(parts) {
         make_two(make_shape(context, ABUT_SHAPE_BOX, 1), make_shape(context, ABUT_SHAPE_BOX, 1));
     AUTO_FREE abut_pose *list = make_poses(MANY, 2, 8);
     AUTO_FREE abut_pair_relation *got = calloc(MANY, sizeof *got);
-    abut_pair_poses poses = abut_pair_poses_default();
-    poses.a = two.a;
-    poses.b = two.b;
-    poses.poses_b = list;
-    poses.count = MANY;
+    abut_pair_poses poses = poses_of(&two, list, MANY);
     assert_true(list && got);
     check_overlap(&two, &poses, NULL);
     abut_pair_poses there = poses_there(&two, &poses);

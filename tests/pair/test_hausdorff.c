@@ -1,20 +1,12 @@
 /* The Hausdorff distance: between its bounds, which are as near as requested. */
 #include "bvh/meshes.h"
+#include "pair/frame.h"
 
 typedef abut_pair_hausdorff_result bounds_of;
 
 static double size_of(const abut_mesh *mesh) {
     abut_box box = abut_mesh_bounds(mesh);
     return hypot(hypot(box.hi.x - box.lo.x, box.hi.y - box.lo.y), box.hi.z - box.lo.z);
-}
-
-static double largest_coordinate(const abut_mesh *mesh) {
-    abut_box box = abut_mesh_bounds(mesh);
-    double largest = 0;
-    const double all[6] = {box.lo.x, box.lo.y, box.lo.z, box.hi.x, box.hi.y, box.hi.z};
-    for (int i = 0; i < 6; i++)
-        largest = fmax(largest, fabs(all[i]));
-    return largest;
 }
 
 static double distance_at(const abut_bvh *b, abut_vec3 point) {
@@ -203,10 +195,10 @@ TEST(nearly_the_same) {
             AUTO(mesh) a = make_shape(NULL, kinds[k], 8);
             AUTO(mesh) b = make_shape(NULL, kinds[k], 10);
             AUTO(mesh) moved;
-            abut_pose pose = {{0, 0, 0, 1}, {0, 0, 0}};
-            pose.rotation.z = i == 1 ? 1e-3 : 0;
-            pose.translation.x = i == 2 ? 0.01 : 0;
-            assert_ok(abut_mesh_transform(b, 1, pose, &moved));
+            abut_pose turn = {{0, 0, 0, 1}, {0, 0, 0}};
+            turn.rotation.z = i == 1 ? 1e-3 : 0;
+            turn.translation.x = i == 2 ? 0.01 : 0;
+            assert_ok(abut_mesh_transform(b, 1, turn, &moved));
             check(a, moved, 0, test_rounds(16000));
             check(moved, a, 1e-4, test_rounds(4000));
         }

@@ -124,13 +124,7 @@ static void check_distance(const abut_collider *a, const abut_collider *b, const
     options.surface_only = true;
     memset(&got, 0x5a, sizeof got);
     assert_ok(abut_pair_distance(a, b, &options, cache, &got));
-    abut_box box_a = abut_mesh_bounds(moved_a), box_b = abut_mesh_bounds(moved_b);
-    double size =
-        fmax(fmax(fabs(box_a.lo.x), fabs(box_a.hi.x)), fmax(fabs(box_b.lo.x), fabs(box_b.hi.x)));
-    size = fmax(size, fmax(fmax(fabs(box_a.lo.y), fabs(box_a.hi.y)),
-                           fmax(fabs(box_b.lo.y), fabs(box_b.hi.y))));
-    size = fmax(size, fmax(fmax(fabs(box_a.lo.z), fabs(box_a.hi.z)),
-                           fmax(fabs(box_b.lo.z), fabs(box_b.hi.z))));
+    double size = fmax(largest_coordinate(moved_a), largest_coordinate(moved_b));
     if (slow->meeting_count) {
         assert_int_equal(got.relation, ABUT_PAIR_INTERSECTING);
         assert_true(got.distance == 0 && same_point(got.point_a, got.point_b));

@@ -157,16 +157,8 @@ static uint64_t count_patches(const abut_collider *a, const abut_collider *b) {
 
 static uint64_t count_ball_patches(const abut_collider *a) {
     abut_collider ball = {.kind = ABUT_COLLIDER_SPHERE};
-    abut_patch list[16];
-    abut_contact contacts[64];
-    abut_patches patches = {.size = sizeof patches,
-                            .patches.list = list,
-                            .patches.capacity = 16,
-                            .contacts.list = contacts,
-                            .contacts.capacity = 64};
     ball.shape.sphere.radius = 0.3;
-    assert_ok(abut_contact_find(a, &ball, NULL, &patches));
-    return patches.patches.count;
+    return count_patches(a, &ball);
 }
 
 static uint64_t count_world_contacts(abut_mesh *outer, abut_mesh *inner) {

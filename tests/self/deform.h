@@ -104,6 +104,42 @@ static inline abut_mesh *make_sheet(abut_context *context, uint32_t wide, uint32
     return mesh;
 }
 
+/* A step between positions on the host. */
+static inline abut_self_step step_of(const abut_vec3 *start, const abut_vec3 *end) {
+    abut_self_step step = abut_self_step_default();
+    step.start = abut_array_host(start);
+    step.end = abut_array_host(end);
+    return step;
+}
+
+static inline double tolerance_of(const abut_vec3 *p, uint32_t count) {
+    box3 box = box_empty();
+    for (uint32_t i = 0; i < count; i++)
+        box = box_grow(box, p[i]);
+    return SWEEP_TOLERANCE * v3_max_abs(v3_sub(box.hi, box.lo));
+}
+
+static inline void same_impact(const abut_impact *a, const abut_impact *b) {
+    assert_true(a->time == b->time);
+    assert_int_equal(a->kind, b->kind);
+    assert_memory_equal(a->mesh, b->mesh, sizeof a->mesh);
+    assert_memory_equal(a->element, b->element, sizeof a->element);
+    assert_memory_equal(&a->point, &b->point, sizeof a->point);
+    assert_memory_equal(&a->normal, &b->normal, sizeof a->normal);
+    assert_memory_equal(a->weights, b->weights, sizeof a->weights);
+}
+
+/* The hit of a step is that of all pairs. */
+static inline void assert_truth(brute_hit truth, bool hit, const abut_impact *impact) {
+    assert_int_equal(truth.time <= 1, hit);
+    if (!hit)
+        return;
+    assert_true(impact->time == truth.time);
+    assert_int_equal(truth.kind, impact->kind);
+    assert_int_equal(truth.first, impact->element[0]);
+    assert_int_equal(truth.second, impact->element[1]);
+}
+
 static inline abut_mesh *make_shape(abut_context *context, abut_shape_kind kind,
                                     uint32_t segments) {
     abut_shape shape = abut_shape_default(kind);

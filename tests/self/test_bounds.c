@@ -16,13 +16,11 @@ TEST(bounds_hold_all) {
         uint32_t count = abut_mesh_vertex_count(mesh);
         AUTO_FREE abut_vec3 *start = positions_of(mesh), *end = positions_of(mesh);
         abut_self_options options = abut_self_options_default();
-        abut_self_step step = abut_self_step_default();
         abut_self_result result = abut_self_result_default();
         AUTO(self) view;
         options.scheme = ABUT_SELF_POINT; /* which uses bounds at the boundary */
         random_motion(&random, start, end, count, 0.2, 0.01);
-        step.start = abut_array_host(start);
-        step.end = abut_array_host(end);
+        abut_self_step step = step_of(start, end);
         step.start_is_free = true;
         assert_ok(abut_self_create(mesh, &options, &view));
         assert_ok(abut_self_find(view, &step, NULL, &result));

@@ -59,15 +59,6 @@ static void close_couples(couple couples[SCHEMES]) {
     }
 }
 
-static void same_impact(const abut_impact *here, const abut_impact *there) {
-    assert_true(here->time == there->time);
-    assert_int_equal(here->kind, there->kind);
-    assert_memory_equal(here->element, there->element, sizeof here->element);
-    assert_memory_equal(&here->point, &there->point, sizeof(vec3));
-    assert_memory_equal(&here->normal, &there->normal, sizeof(vec3));
-    assert_memory_equal(here->weights, there->weights, sizeof here->weights);
-}
-
 static void same_results(const abut_self_result *here, const abut_self_result *there) {
     assert_int_equal(here->hit, there->hit);
     if (here->hit)
@@ -119,20 +110,7 @@ static void check_couple(const couple *c, const abut_self_step *step,
         if (here.hit)
             same_impact(&here.impact, &there.impact);
     }
-    assert_int_equal(truth.time <= 1, there.hit);
-    if (there.hit) {
-        assert_true(there.impact.time == truth.time);
-        assert_int_equal(truth.kind, there.impact.kind);
-        assert_int_equal(truth.first, there.impact.element[0]);
-        assert_int_equal(truth.second, there.impact.element[1]);
-    }
-}
-
-static double tolerance_of(const abut_vec3 *p, uint32_t count) {
-    box3 box = box_empty();
-    for (uint32_t i = 0; i < count; i++)
-        box = box_grow(box, p[i]);
-    return SWEEP_TOLERANCE * v3_max_abs(v3_sub(box.hi, box.lo));
+    assert_truth(truth, there.hit, &there.impact);
 }
 
 /* Steps of random motion; every third gives its start, the others begin where the last ended. After

@@ -81,16 +81,6 @@ static bool is_looked_at(const scene *s, const unsigned char *sets, const abut_i
     return across || ((a | b) & in_doubt);
 }
 
-static void same_impacts(const abut_impact *a, const abut_impact *b) {
-    assert_true(a->time == b->time);
-    assert_int_equal(a->kind, b->kind);
-    assert_memory_equal(a->mesh, b->mesh, sizeof a->mesh);
-    assert_memory_equal(a->element, b->element, sizeof a->element);
-    assert_memory_equal(&a->point, &b->point, sizeof a->point);
-    assert_memory_equal(&a->normal, &b->normal, sizeof a->normal);
-    assert_memory_equal(a->weights, b->weights, sizeof a->weights);
-}
-
 /* Holds the list of one view against that of all pairs. */
 static void check_view(scene *s, uint32_t which, const abut_self_step *step,
                        const abut_sweep_find_options *options, uint64_t count, bool is_free) {
@@ -102,12 +92,12 @@ static void check_view(scene *s, uint32_t which, const abut_self_step *step,
     for (uint64_t i = 0; i < count; i++)
         if (!sets || is_looked_at(s, sets, &s->all[i])) {
             assert_true(used < impacts.count);
-            same_impacts(&s->all[i], &s->seen[used++]);
+            same_impact(&s->all[i], &s->seen[used++]);
         }
     assert_int_equal(used, impacts.count);
     assert_int_equal(used > 0, result.hit);
     if (result.hit)
-        same_impacts(&s->seen[0], &result.impact);
+        same_impact(&s->seen[0], &result.impact);
     if (!used)
         assert_true(is_free);
     if (used && !(options->separation > 0)) /* the first is among them */
@@ -119,10 +109,8 @@ static void check_view(scene *s, uint32_t which, const abut_self_step *step,
 
 static void check_step(scene *s, const abut_vec3 *start, const abut_vec3 *end, double separation) {
     abut_sweep_find_options options = abut_sweep_find_options_default();
-    abut_self_step step = abut_self_step_default();
     abut_impact_list impacts = {s->all, ROOM, 0};
-    step.start = abut_array_host(start);
-    step.end = abut_array_host(end);
+    abut_self_step step = step_of(start, end);
     step.partial_separation = true;
     assert_ok(abut_sweep_set_positions(s->motion, step.start, step.end));
     assert_ok(abut_sweep_find(s->motion, ABUT_SWEEP_ALL, &options, &impacts, NULL));
@@ -178,12 +166,10 @@ TEST(test_groove) {
         end[i] = v3_scale(start[i], 1.01);
     }
     const abut_self_line middle = {{{0, 0, 0}, {0, 0, 0}}, {{0, 0, 0}, {0, 0, 0}}};
-    abut_self_step step = abut_self_step_default();
     abut_sweep_find_options options = abut_sweep_find_options_default();
     abut_impact_list impacts = {s.seen, ROOM, 0};
     abut_self_result result = abut_self_result_default();
-    step.start = abut_array_host(start);
-    step.end = abut_array_host(end);
+    abut_self_step step = step_of(start, end);
     step.line = &middle;
     options.separation = 0.02;
     for (uint32_t k = 0; k < s.view_count; k++) {
@@ -213,11 +199,9 @@ TEST(test_response) {
     uint32_t rounds = 0;
     for (uint32_t i = 0; i < count; i++)
         end[i].z -= 2.6 * exp(-6 * (end[i].x * end[i].x + end[i].y * end[i].y)) * (end[i].z > 0);
-    abut_self_step step = abut_self_step_default();
     abut_impact_list impacts = {s.seen, ROOM, 1};
     abut_self_result result = abut_self_result_default();
-    step.start = abut_array_host(start);
-    step.end = abut_array_host(end);
+    abut_self_step step = step_of(start, end);
     while (impacts.count && rounds++ < 100) {
         assert_ok(abut_self_find_all(s.views[device ? 2 : 1], &step, NULL, &impacts, &result));
         for (uint64_t i = 0; i < impacts.count; i++) { /* who hits stops short of it */

@@ -74,7 +74,6 @@ TEST(sets_are_true) {
          round++) {
         bool by_line = round % 3;
         abut_self_options options = abut_self_options_default();
-        abut_self_step step = abut_self_step_default();
         abut_self_result result = abut_self_result_default();
         abut_self_line line;
         abut_self *view;
@@ -85,8 +84,7 @@ TEST(sets_are_true) {
                 round % 4 ? v3_add(line.start[k], random_vector(&random, 0.3)) : line.start[k];
         }
         random_motion(&random, start, end, count, 0.5, 0.1);
-        step.start = abut_array_host(start);
-        step.end = abut_array_host(end);
+        abut_self_step step = step_of(start, end);
         step.line = &line;
         step.start_is_free = true;
         assert_ok(abut_self_create(mesh, &options, &view));
@@ -378,10 +376,8 @@ TEST_THREADS(threads_agree) {
         AUTO(self) view;
         assert_ok(abut_self_create(mesh, NULL, &view));
         for (int s = 0; s < 6; s++) {
-            abut_self_step step = abut_self_step_default();
             random_motion(&random, start, end, count, 0.3, 0.0);
-            step.start = abut_array_host(start);
-            step.end = abut_array_host(end);
+            abut_self_step step = step_of(start, end);
             step.start_is_free = true; /* or not: the answers are the same in any case */
             results[k][s] = abut_self_result_default();
             assert_ok(abut_self_find(view, &step, NULL, &results[k][s]));

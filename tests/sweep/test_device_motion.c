@@ -12,6 +12,12 @@ static abut_sweep *begin(scene *s) {
     return scene_motion(s);
 }
 
+/* The same on the CPU. */
+static abut_sweep *begin_here(scene *s) {
+    s->options.device = NULL;
+    return scene_motion(s);
+}
+
 /* Makes all lists as small as they can be. */
 static void make_small(abut_sweep *motion) {
     motion_device *d = motion->on_device;
@@ -67,10 +73,7 @@ TEST(steps_agree_with_the_cpu) {
         scene s = shapes(NULL, k == 0 ? 2 : 1);
         s.sweep.separation = k == 1 ? 0.02 : 0;
         s.options.skip_self = k == 2;
-        AUTO(sweep) there = begin(&s), *here;
-        s.options.device = NULL;
-        assert_ok(abut_sweep_create(s.meshes, s.mesh_count, &s.options, &here));
-        assert_ok(abut_sweep_set_positions(here, abut_array_host(s.start), abut_array_host(s.end)));
+        AUTO(sweep) there = begin(&s), *here = begin_here(&s);
         same_as_the_cpu(&s, there, here);
         if (k) {
             make_small(there);
@@ -222,10 +225,7 @@ TEST(refused_on_the_device) {
 /* Candidates that are too many for the memory of the device are made in parts. */
 TEST(parts_agree_with_the_cpu) {
     scene s = shapes(NULL, 1);
-    AUTO(sweep) there = begin(&s), *here;
-    s.options.device = NULL;
-    assert_ok(abut_sweep_create(s.meshes, s.mesh_count, &s.options, &here));
-    assert_ok(abut_sweep_set_positions(here, abut_array_host(s.start), abut_array_host(s.end)));
+    AUTO(sweep) there = begin(&s), *here = begin_here(&s);
     there->on_device->tried.limit = 1024;
     same_as_the_cpu(&s, there, here);
     assert_int_equal(1024, there->on_device->tried.room);
@@ -290,10 +290,7 @@ TEST(identical_triangles_are_counted) {
 TEST(steps_are_counted_as_on_the_cpu) {
     static const uint32_t steps[] = {1, 3, 7, 100};
     scene s = shapes(NULL, 1);
-    AUTO(sweep) there = begin(&s), *here;
-    s.options.device = NULL;
-    assert_ok(abut_sweep_create(s.meshes, s.mesh_count, &s.options, &here));
-    assert_ok(abut_sweep_set_positions(here, abut_array_host(s.start), abut_array_host(s.end)));
+    AUTO(sweep) there = begin(&s), *here = begin_here(&s);
     for (int k = 0; k < 4; k++) {
         s.sweep.steps = steps[k];
         there->on_device->round_steps[0] = 1 + k;

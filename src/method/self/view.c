@@ -15,15 +15,6 @@ enum { COMPARE_EVERY = 16, COMPARE_SHARE = 64, RETRY_DELAY_MAX = 64 };
 
 /* ---- create ---- */
 
-static abut_status check_options(const abut_self_options *o) {
-    if ((unsigned)o->scheme > ABUT_SELF_COMPLETE)
-        return abuti_fail(ABUT_ERROR_ARGUMENT,
-                          "abut_self_create: options->scheme is %d; it must be one of "
-                          "abut_self_scheme",
-                          (int)o->scheme);
-    return ABUT_OK;
-}
-
 static abut_status build_view(abut_self *view) {
     abut_context *context = view->context;
     abut_status status = abuti_view_prepare(view);
@@ -43,8 +34,12 @@ abut_status abut_self_create(abut_mesh *mesh, const abut_self_options *options, 
         return abuti_null(__func__, mesh ? "view" : "mesh");
     abut_status status =
         abuti_options_read(&ours, sizeof ours, options, "abut_self_create: options");
-    if (status || (status = check_options(&ours)))
+    if (status)
         return status;
+    if ((unsigned)ours.scheme > ABUT_SELF_COMPLETE)
+        return abuti_fail(ABUT_ERROR_ARGUMENT,
+                          "%s: options->scheme is %d; it must be one of abut_self_scheme", __func__,
+                          (int)ours.scheme);
     if (ours.device && (status = abuti_device_check_bits(__func__, ours.device)))
         return status;
     abut_self *made = abuti_allocate_zeroed(mesh->context, 1, sizeof *made);
@@ -65,19 +60,14 @@ abut_status abut_self_create(abut_mesh *mesh, const abut_self_options *options, 
     return status;
 }
 
-static void release_lists(abut_context *context, view_lists *lists) {
-    ABUTI_RELEASE(context, lists->begin, lists->items);
-}
-
 void abut_self_destroy(abut_self *view) {
     if (!view)
         return;
     abut_context *context = view->context;
     abuti_view_search_close(view);
     abuti_view_boundary_close(view);
-    release_lists(context, &view->of_vertex);
-    release_lists(context, &view->of_edge);
-    ABUTI_RELEASE(context, view->corners, view->sets, view->last_sets);
+    ABUTI_RELEASE(context, view->corners, view->sets, view->last_sets, view->of_vertex.begin,
+                  view->of_vertex.items, view->of_edge.begin, view->of_edge.items);
     abut_topology_destroy(view->topology);
     abut_mesh_destroy(view->mesh);
     abuti_release(context, view);

@@ -149,12 +149,8 @@ static bool stop_at_once(void *user, const char *stage, double fraction) {
 }
 
 TEST(cancelled) {
-    abut_context_options options = abut_context_options_default();
-    AUTO(context) context = NULL;
     int calls = 0;
-    options.progress = stop_at_once;
-    options.progress_user = &calls;
-    assert_ok(abut_context_create(&options, &context));
+    AUTO(context) context = test_watched(stop_at_once, &calls);
     AUTO(bvh) bvh = hierarchy(make_shape(context, ABUT_SHAPE_BOX, 1));
     abut_pair_poses poses = abut_pair_poses_default();
     abut_pair_relation relations[4];

@@ -540,10 +540,7 @@ TEST(refusals) {
 }
 
 int main(void) {
-    abut_context_options options = abut_context_options_default();
-    options.thread_count = 1;
-    if (abut_context_create(&options, &serial))
-        return 1;
+    serial = test_context(NULL, 1);
     int failures = test_run(NULL, NULL);
     abut_context_destroy(serial);
     return failures;

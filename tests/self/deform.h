@@ -12,10 +12,7 @@
 /* One thread for all small meshes: more would mostly wait for each other. Kept to the end. */
 static inline abut_context *one_thread(void) {
     static abut_context *context;
-    abut_context_options options = abut_context_options_default();
-    options.thread_count = 1;
-    if (!context)
-        assert_ok(abut_context_create(&options, &context));
+    context = context ? context : test_context(NULL, 1);
     return context;
 }
 
